@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Helpers that keep leaf CMake files down to lists.
+
+# Include directories of LLVM and MLIR are system headers: their warnings are
+# not ours.
+function(ashlar_set_common target)
+  target_include_directories(${target} PUBLIC
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}
+    ${PROJECT_BINARY_DIR}/include ${PROJECT_BINARY_DIR})
+  target_include_directories(${target} SYSTEM PUBLIC
+    ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  target_compile_options(${target} PRIVATE -Wall -Wextra)
+  # IEEE binary32 step by step: no contraction anywhere in the project
+  # (docs/Numerics.md).
+  target_compile_options(${target} PRIVATE -ffp-contract=off)
+  if(ASHLAR_ENABLE_ASSERTIONS)
+    target_compile_options(${target} PRIVATE -UNDEBUG)
+  endif()
+endfunction()
+
+# ashlar_add_library(NAME SOURCES... [LINK libs...] [DEPENDS targets...])
+# Floors 0 to 2: links LLVM Support, never MLIR.
+function(ashlar_add_library name)
+  cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  ashlar_set_common(${name})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} LLVM fmt::fmt)
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+endfunction()
+
+# ashlar_add_mlir_library(NAME SOURCES... [LINK libs...] [DEPENDS targets...])
+# Floors 3 to 5: links the MLIR dylib.
+function(ashlar_add_mlir_library name)
+  cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
+  ashlar_add_library(${name} ${ARG_UNPARSED_ARGUMENTS}
+    LINK ${ARG_LINK} MLIR DEPENDS ${ARG_DEPENDS})
+endfunction()
+
+# ashlar_add_tool(NAME SOURCES... LINK libs...)
+function(ashlar_add_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  ashlar_set_common(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  install(TARGETS ${name} RUNTIME DESTINATION bin)
+endfunction()
+
+# ashlar_add_unittest(NAME SOURCES... LINK libs...): built by check targets,
+# run through lit.
+add_custom_target(ashlar-unittests)
+function(ashlar_add_unittest name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} EXCLUDE_FROM_ALL ${ARG_UNPARSED_ARGUMENTS})
+  ashlar_set_common(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest
+    GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)
+  add_dependencies(ashlar-unittests ${name})
+endfunction()
+
+# ashlar_add_subdirectories(): every child folder that has a CMakeLists.txt.
+function(ashlar_add_subdirectories)
+  file(GLOB children RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}
+    ${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt)
+  foreach(child ${children})
+    get_filename_component(directory ${child} DIRECTORY)
+    add_subdirectory(${directory})
+  endforeach()
+endfunction()
