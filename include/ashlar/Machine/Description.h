@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A machine as numbers: every parameter that the compiler may decide by and
+// the emulator may time by. Nothing in the project branches on a machine's
+// name. docs/Machine.md explains each parameter.
+//
+// All numbers are 64 bits wide so that products of two of them cannot wrap
+// after validate() has accepted the description.
+
+#ifndef ASHLAR_MACHINE_DESCRIPTION_H
+#define ASHLAR_MACHINE_DESCRIPTION_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <string>
+
+namespace ashlar::machine {
+
+/// Off-chip memory: one server, granted in program order.
+struct Dram {
+  uint64_t bytesPerCycle = 64;        ///< Bytes per cycle while transferring.
+  uint64_t latency = 200;             ///< Cycles from request to first byte.
+  uint64_t burstBytes = 64;           ///< Smallest transfer; a power of two.
+  uint64_t bytes = uint64_t(4) << 30; ///< Capacity in bytes.
+  bool operator==(const Dram &) const = default;
+};
+
+/// The copy engines.
+struct Dma {
+  uint64_t queues = 4;                ///< DMA0 .. DMA(queues-1).
+  uint64_t onchipBytesPerCycle = 128; ///< Bytes per cycle and queue.
+  bool operator==(const Dma &) const = default;
+};
+
+/// State buffer: addressed by (partition, byte).
+struct StateBuffer {
+  uint64_t partitions = 128;
+  uint64_t bytesPerPartition = 65536;
+  uint64_t bytes() const { return partitions * bytesPerPartition; }
+  bool operator==(const StateBuffer &) const = default;
+};
+
+/// The dense cluster: R rows (contraction) by C columns (results).
+struct PeArray {
+  uint64_t rows = 128;
+  uint64_t columns = 64;
+  uint64_t cellDigitBits = 8;       ///< Bits per multiplier digit and pass.
+  uint64_t rowGroupGranularity = 8; ///< Row groups are multiples of this.
+  uint64_t loadRowsPerCycle = 1;    ///< Stationary rows loaded per cycle.
+  bool shadowSet = true;            ///< A second stationary set to load into.
+  bool operator==(const PeArray &) const = default;
+};
+
+/// Accumulators under the array: per column, banks of entries.
+struct Psum {
+  uint64_t banks = 4;
+  uint64_t entriesPerBank = 512; ///< Per column.
+  uint64_t bits = 64;
+  uint64_t entries() const { return banks * entriesPerBank; }
+  bool operator==(const Psum &) const = default;
+};
+
+/// The drain engine.
+struct Act {
+  uint64_t lanes = 64;
+  uint64_t latency = 32; ///< Cycles.
+  bool operator==(const Act &) const = default;
+};
+
+/// The vector unit; costs are cycles per element and partition.
+struct Vec {
+  uint64_t lanes = 128;
+  uint64_t latency = 32; ///< Cycles.
+  uint64_t costCheap = 1;
+  uint64_t costMedium = 2;
+  uint64_t costExpensive = 4;
+  uint64_t costVeryExpensive = 8;
+  bool operator==(const Vec &) const = default;
+};
+
+/// The sparse cluster with its feature-map units (FMU) and weight memory (WM).
+struct Sparse {
+  uint64_t tcus = 16;
+  uint64_t lanes = 128;               ///< Multipliers per TCU.
+  uint64_t coefficientsPerStep = 2;   ///< U.
+  uint64_t fmuBytes = 65536;          ///< Per buffer set and TCU.
+  uint64_t fmuSets = 2;               ///< Buffer sets per TCU.
+  uint64_t wmBytes = 524288;          ///< Weight memory.
+  uint64_t wmBroadcast = 2;           ///< Entries broadcast per cycle.
+  uint64_t accumulatorEntries = 8192; ///< 64-bit entries per TCU.
+  bool operator==(const Sparse &) const = default;
+};
+
+/// Scale-exponent registers.
+struct ScaleRegisters {
+  uint64_t registers = 1024;
+  bool operator==(const ScaleRegisters &) const = default;
+};
+
+/// A whole machine. The defaults are the built-in `a1`.
+struct Description {
+  std::string name = "a1";
+  Dram dram;
+  Dma dma;
+  StateBuffer sb;
+  uint64_t xmGroup = 8; ///< SB partitions that share one exponent cell.
+  PeArray pe;
+  Psum psum;
+  Act act;
+  Vec vec;
+  Sparse sparse;
+  ScaleRegisters xr;
+  uint64_t clockHz = 1000000000; ///< Only for reports.
+
+  /// Exponent cells, one byte each: ceil(partitions / xmGroup) rows.
+  uint64_t xmBytes() const {
+    return (sb.partitions + xmGroup - 1) / xmGroup * sb.bytesPerPartition;
+  }
+
+  /// Checks every parameter against its limits and against the others.
+  /// Malformed: zero, absurd or contradicting values; Capacity: memories
+  /// larger than an instruction can address. Every finding is listed.
+  llvm::Error validate() const;
+
+  bool operator==(const Description &) const = default;
+};
+
+/// Parses and validates a YAML description. Parameters that are left out keep
+/// the values of the built-in `a1`. Unknown fields, wrong types and duplicate
+/// fields are Malformed errors "\p name:LINE: ...".
+llvm::Expected<Description> parseYaml(llvm::StringRef text,
+                                      llvm::StringRef name);
+
+/// The description as YAML with units in comments; the same description gives
+/// the same bytes, and parseYaml() of it gives the same description.
+std::string toYaml(const Description &description);
+
+/// Names of the built-in machines, in display order.
+llvm::ArrayRef<llvm::StringRef> builtinNames();
+
+/// A built-in machine by name, or a YAML file by path. A name that is neither
+/// is a Usage error that lists the built-in ones.
+llvm::Expected<Description> load(llvm::StringRef nameOrPath);
+
+} // namespace ashlar::machine
+
+#endif // ASHLAR_MACHINE_DESCRIPTION_H

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Host arrays.
+
+#include "ashlar/Support/Tensor.h"
+#include "ashlar/Support/CheckedMath.h"
+#include "ashlar/Support/Half.h"
+
+#include <cassert>
+#include <cstring>
+
+using namespace ashlar::support;
+
+std::optional<uint64_t>
+ashlar::support::countElements(llvm::ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  bool empty = false;
+  for (int64_t dim : shape) {
+    if (dim < 0)
+      return std::nullopt;
+    if (dim == 0) {
+      empty = true;
+      continue;
+    }
+    std::optional<int64_t> next = checkedMul(count, dim);
+    if (!next)
+      return std::nullopt;
+    count = *next;
+  }
+  return empty ? 0 : static_cast<uint64_t>(count);
+}
+
+std::string ashlar::support::describe(ElementType type,
+                                      llvm::ArrayRef<int64_t> shape) {
+  std::string text = name(type).str() + "[";
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (i != 0)
+      text += 'x';
+    text += std::to_string(shape[i]);
+  }
+  return text + "]";
+}
+
+HostTensor HostTensor::zeros(ElementType type, llvm::ArrayRef<int64_t> shape) {
+  const std::optional<uint64_t> count = countElements(shape);
+  assert(count && "shape was not checked");
+  HostTensor tensor;
+  tensor.type = type;
+  tensor.shape.assign(shape.begin(), shape.end());
+  tensor.data.resize(count.value_or(0) * byteSize(type));
+  return tensor;
+}
+
+namespace {
+
+template <typename T>
+T loadAs(const uint8_t *bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+} // namespace
+
+double HostTensor::asDouble(uint64_t index) const {
+  assert(index < numElements() && "element index out of range");
+  const uint8_t *at = data.data() + index * byteSize(type);
+  switch (type) {
+  case ElementType::F32:
+    return loadAs<float>(at);
+  case ElementType::F16:
+    return halfToFloat(loadAs<uint16_t>(at));
+  case ElementType::BF16:
+    return bfloatToFloat(loadAs<uint16_t>(at));
+  case ElementType::I8:
+    return loadAs<int8_t>(at);
+  case ElementType::U8:
+  case ElementType::Bool:
+    return loadAs<uint8_t>(at);
+  case ElementType::I16:
+    return loadAs<int16_t>(at);
+  case ElementType::U16:
+    return loadAs<uint16_t>(at);
+  case ElementType::I32:
+    return loadAs<int32_t>(at);
+  case ElementType::U32:
+    return loadAs<uint32_t>(at);
+  case ElementType::I64:
+    return static_cast<double>(loadAs<int64_t>(at));
+  case ElementType::U64:
+    return static_cast<double>(loadAs<uint64_t>(at));
+  case ElementType::F64:
+    return loadAs<double>(at);
+  }
+  return 0;
+}
