@@ -50,6 +50,7 @@ function(ashlar_add_tool name)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
+  set_property(GLOBAL APPEND PROPERTY ASHLAR_TOOL_TARGETS ${name})
   install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
 

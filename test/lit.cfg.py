@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# lit configuration of the functional tests. Unit tests have their own suite in
+# test/Unit. docs/TestingGuide.md lists the substitutions and features.
+
+import os
+
+import lit.formats
+
+config.name = "Ashlar"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test", ".asm", ".td", ".onnxtxt"]
+config.excludes = ["Inputs", "CMakeLists.txt", "README.md", "reference"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.ashlar_obj_root, "test")
+
+# The tools of this build come first, then FileCheck, not, split-file of the
+# pinned LLVM; the rest of the caller's PATH serves cat, cmp and friends.
+config.environment["PATH"] = os.path.pathsep.join(
+    [config.ashlar_tools_dir, config.llvm_tools_dir, os.environ.get("PATH", "")]
+)
+# Captured variables end with their CHECK-LABEL and a prefix that no line uses
+# is a mistake in the test.
+config.environment["FILECHECK_OPTS"] = (
+    "-enable-var-scope --allow-unused-prefixes=false"
+)
+for name in ("HOME", "UBSAN_OPTIONS", "ASAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+
+source_root = config.ashlar_src_root
+reference = os.path.join(source_root, "test", "reference")
+integration = os.path.join(source_root, "test", "Integration")
+scripts = os.path.join(source_root, "tools", "scripts")
+
+config.substitutions.append(("%python", config.python_executable))
+config.substitutions.append(("%src_root", source_root))
+config.substitutions.append(("%obj_root", config.ashlar_obj_root))
+config.substitutions.append(("%reference", reference))
+config.substitutions.append(("%integration", integration))
+config.substitutions.append(("%scripts", scripts))
+config.substitutions.append(("%demo", os.path.join(source_root, "tools", "demo-network")))
+config.substitutions.append(("%testdata", config.onnx_testdata))
+config.substitutions.append(("%llvm_tools", config.llvm_tools_dir))
+
+# ASHLAR_VERIFY_ROUNDTRIP=1 turns every ashlar-opt of the suite into a check
+# that what it prints parses back to the same module.
+if os.environ.get("ASHLAR_VERIFY_ROUNDTRIP"):
+    config.substitutions.append(
+        (r"(?<![\w./-])ashlar-opt(?![\w.-])", "ashlar-opt --verify-roundtrip")
+    )
+
+# Features: what a test may REQUIRE. config.ashlar_feature_reasons says, for
+# each one that is absent, why; the summary prints it beside every skip.
+reasons = {}
+
+
+def feature(name, present, reason):
+    if present:
+        config.available_features.add(name)
+    else:
+        reasons[name] = reason
+
+
+models = os.environ.get("ASHLAR_MODELS", config.ashlar_models)
+feature(
+    "models",
+    os.path.exists(os.path.join(models, "load.py")),
+    "the shared models are not there (set ASHLAR_MODELS to their folder)",
+)
+config.substitutions.append(("%models", models))
+config.environment["ASHLAR_MODELS"] = models
+
+ort = os.environ.get(
+    "ASHLAR_ORT", os.path.join(config.ashlar_obj_root, "ort")
+)
+feature(
+    "onnxruntime",
+    os.path.exists(
+        os.path.join(ort, "node_modules", "onnxruntime-node", "package.json")
+    ),
+    "onnxruntime-node is not installed in the build folder (needs npm and a network)",
+)
+config.substitutions.append(("%ort", ort))
+config.environment["ASHLAR_ORT"] = ort
+
+feature(
+    "onnx-testdata",
+    os.path.isdir(config.onnx_testdata),
+    "the Debian package libonnx-testdata is not installed",
+)
+feature(
+    "long",
+    bool(os.environ.get("ASHLAR_TEST_LONG")),
+    "only in the long run (tools/test --long)",
+)
+feature(
+    "asan",
+    "-fsanitize=address" in config.ashlar_cxx_flags,
+    "only in a build of the asan preset",
+)
+feature(
+    "clang-format",
+    bool(config.clang_format) and not config.clang_format.endswith("NOTFOUND"),
+    "clang-format-22 is not installed",
+)
+config.substitutions.append(("%clang_format", config.clang_format or "clang-format-22"))
+
+# A tool that this configuration does not build takes its tests out of the run
+# rather than failing them.
+for tool in ("ashlarc", "ashlar-run", "ashlar-opt", "ashlar-as", "ashlar-dis",
+             "ashlar-translate", "ashlar-tblgen", "ashlar-reduce",
+             "ashlar-lsp-server"):
+    present = os.access(os.path.join(config.ashlar_tools_dir, tool), os.X_OK)
+    feature(tool, present, "this build has no " + tool)
+
+config.ashlar_feature_reasons = reasons
+if reasons_file := os.environ.get("ASHLAR_SKIP_REASONS"):
+    with open(reasons_file, "w", encoding="utf-8") as out:
+        for name in sorted(reasons):
+            out.write(f"{name}\t{reasons[name]}\n")
