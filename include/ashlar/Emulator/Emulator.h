@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The emulator: loads a program, proves it well formed, executes it bit exactly
+// and counts its cycles (docs/Machine.md, docs/Numerics.md). Hostile programs
+// end in errors; timing never changes data.
+
+#ifndef ASHLAR_EMULATOR_EMULATOR_H
+#define ASHLAR_EMULATOR_EMULATOR_H
+
+#include "ashlar/Container/Container.h"
+#include "ashlar/Emulator/Fault.h"
+#include "ashlar/Emulator/Result.h"
+#include "ashlar/Support/Tensor.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace ashlar::emulator {
+
+/// How to load and run. Nothing here changes a result bit.
+struct Options {
+  unsigned threads = 1;
+  bool functional = true;   ///< Execute (else only time).
+  bool timing = true;       ///< Count cycles.
+  bool recordTimes = false; ///< Keep RunResult::times (for traces).
+  bool dumpTensors = false; ///< Fill RunResult::dumps.
+  /// Upper limit of host memory for the machine's memories, in bytes; 0 means
+  /// no limit but the machine description's own.
+  uint64_t maxMemory = 0;
+  /// Kernel set: "best", or a name of numerics' kernel table, or "reference"
+  /// for the element-by-element path.
+  std::string kernels = "best";
+  bool checkRaces = true;     ///< Race freedom by happens-before.
+  bool checkUndefined = true; ///< Reads of memory that nothing wrote.
+};
+
+/// A verified program with its memories. Movable, not copyable. One run at a
+/// time.
+class LoadedProgram {
+public:
+  LoadedProgram(LoadedProgram &&) noexcept;
+  LoadedProgram &operator=(LoadedProgram &&) noexcept;
+  ~LoadedProgram();
+
+  const container::Program &program() const;
+  /// Number of instructions, semaphore instructions included.
+  uint64_t numInstructions() const;
+  /// Text of instruction \p index.
+  std::string disassemble(uint64_t index) const;
+  /// Queue (0..9) of instruction \p index.
+  unsigned queueOf(uint64_t index) const;
+
+  struct Impl;
+  Impl &impl() { return *pimpl; }
+  const Impl &impl() const { return *pimpl; }
+  explicit LoadedProgram(std::unique_ptr<Impl> impl);
+
+private:
+  std::unique_ptr<Impl> pimpl;
+};
+
+/// Decodes and verifies \p program and allocates its memories. Errors:
+/// Malformed or Capacity, naming instruction, ONNX node and address; the same
+/// finding is stored to \p fault if given.
+llvm::Expected<LoadedProgram> load(container::Program program,
+                                   const Options &options,
+                                   Fault *fault = nullptr);
+
+/// Executes \p program once. \p inputs are in the order of Program::inputs and
+/// must have exactly their types and shapes (else a Malformed error; Usage is
+/// the caller's business). The memories start in the same state every time.
+llvm::Expected<RunResult> run(LoadedProgram &program,
+                              llvm::ArrayRef<support::HostTensor> inputs,
+                              const Options &options);
+
+} // namespace ashlar::emulator
+
+#endif // ASHLAR_EMULATOR_EMULATOR_H

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What one run gives: outputs, copied-out tensors, and the account of cycles.
+// Plain data; lib/Report turns it into text. All times are in machine cycles.
+
+#ifndef ASHLAR_EMULATOR_RESULT_H
+#define ASHLAR_EMULATOR_RESULT_H
+
+#include "ashlar/Support/Tensor.h"
+#include "llvm/ADT/StringRef.h"
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ashlar::emulator {
+
+/// Number of instruction queues: dma0..3, peload, pe, act, vec, tcc, host.
+inline constexpr unsigned numQueues = 10;
+
+/// Why a queue did not execute. The first numQueues values mean "waits for a
+/// semaphore that queue number v signals".
+enum class StallCause : uint8_t {
+  WaitDma0 = 0,
+  WaitDma1 = 1,
+  WaitDma2 = 2,
+  WaitDma3 = 3,
+  WaitPeLoad = 4,
+  WaitPe = 5,
+  WaitAct = 6,
+  WaitVec = 7,
+  WaitTcc = 8,
+  WaitHost = 9,
+  DramBusy = 10, ///< The DRAM server is working for another queue.
+  Latency = 11,  ///< Needs a result of its own queue that is in flight.
+  Drained = 12,  ///< No instruction left: the queue has finished.
+};
+inline constexpr unsigned numStallCauses = 13;
+
+/// "pe", "dma0", ... as in the instruction set.
+llvm::StringRef queueName(unsigned queue);
+/// "wait-pe", "dram-busy", "latency", "drained".
+llvm::StringRef stallCauseName(StallCause cause);
+
+/// The account of one queue: busy + sum of stalls == total cycles.
+struct QueueStats {
+  uint64_t instructions = 0; ///< Without semaphore instructions.
+  uint64_t busy = 0;
+  std::array<uint64_t, numStallCauses> stall = {};
+};
+
+/// The account of one node of Program::nodes.
+struct NodeStats {
+  /// Cycles of the run in which the critical queue worked for this node.
+  uint64_t cycles = 0;
+  uint64_t macs = 0;   ///< Multiply-accumulates done by the array.
+  uint64_t peBusy = 0; ///< Cycles the PE queue streamed for this node.
+  std::array<uint64_t, numQueues> busy = {};
+  uint64_t dramRead = 0;  ///< Bytes, whole bursts.
+  uint64_t dramWrite = 0; ///< Bytes, whole bursts.
+  uint64_t saturated = 0; ///< Encodes and aligns that saturated.
+  uint64_t underflow = 0; ///< Non-zero values that encoded to zero.
+  uint64_t instructions = 0;
+};
+
+/// When one instruction ran. Semaphore instructions have start == complete.
+struct InstructionTime {
+  uint64_t start = 0;    ///< First cycle of issue.
+  uint64_t issueEnd = 0; ///< First cycle in which the queue is free again.
+  uint64_t complete = 0; ///< First cycle in which the results can be read.
+};
+
+/// A planned tensor copied out while the program ran.
+struct TensorDump {
+  uint32_t placement = 0; ///< Index into Program::dumps.
+  /// Elements in logical row-major order in their stored width (encoded
+  /// tensors: one or two bytes per mantissa, sign extended).
+  std::vector<uint8_t> data;
+  /// Stored block exponents x, logical order, block axis replaced by number
+  /// of blocks; empty for plain tensors.
+  std::vector<int8_t> exponents;
+  int32_t scaleExponent = 0; ///< E of the encode event; 0 for plain tensors.
+};
+
+/// Everything a run produced.
+struct RunResult {
+  std::vector<support::HostTensor> outputs; ///< In order of Program::outputs.
+  std::vector<TensorDump> dumps;
+  bool timed = false; ///< Whether the fields below up to `times` are filled.
+  uint64_t totalCycles = 0;
+  uint64_t idleCycles = 0; ///< Cycles of the critical path without a node.
+  std::array<QueueStats, numQueues> queues = {};
+  std::vector<InstructionTime> times; ///< Filled if Options::recordTimes.
+  uint64_t dramBusy = 0;              ///< Cycles the DRAM server transferred.
+  std::vector<NodeStats> nodes;       ///< Parallel to Program::nodes.
+  uint64_t saturated = 0;
+  uint64_t underflow = 0;
+  uint64_t nonFinite = 0; ///< NaN and infinities that an encode met.
+  double wallSeconds = 0; ///< Functional and timed execution.
+};
+
+} // namespace ashlar::emulator
+
+#endif // ASHLAR_EMULATOR_RESULT_H
