@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Block floating point formats: parameters, text form, and the proof that an
+// exact accumulator cannot overflow (docs/Numerics.md 1 and 4).
+
+#ifndef ASHLAR_NUMERICS_FORMAT_H
+#define ASHLAR_NUMERICS_FORMAT_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <string>
+
+namespace ashlar::numerics {
+
+/// One block floating point element type. The default is `bfp8`.
+struct BlockFormat {
+  /// Value of `block` meaning one block per row of the block axis.
+  static constexpr int kAxis = 0;
+  /// Value of `block` meaning one block for the whole tensor.
+  static constexpr int kTensor = -1;
+
+  /// Mantissa width W in bits, sign included: 3..16.
+  int mantissa = 8;
+  /// Block length B in elements: 8, 16, 32, 64, kAxis or kTensor.
+  int block = 16;
+  /// Octaves D that alignment keeps exactly: 0, 1, 3, 7 or 15.
+  int range = 7;
+
+  bool operator==(const BlockFormat &other) const = default;
+
+  /// Bytes of one stored mantissa: 1 up to W = 8, else 2.
+  int mantissaBytes() const { return mantissa <= 8 ? 1 : 2; }
+  /// Largest legal |m| = 2^(W-1) - 1.
+  int32_t maxMantissa() const { return (int32_t(1) << (mantissa - 1)) - 1; }
+  /// Bits of an aligned integer: |aligned| < 2^alignedBits().
+  int alignedBits() const { return mantissa - 1 + range; }
+  /// True if every aligned integer fits the 16-bit kernels.
+  bool alignsTo16() const { return alignedBits() <= 15; }
+};
+
+/// Checks the parameter sets named in docs/Numerics.md 1 (usage error).
+llvm::Error validate(const BlockFormat &format);
+
+/// Parses `bfp8`, `bfp16` (any `bfp<W>`) or a comma list of `w=`, `block=`,
+/// `range=` (`block=axis` and `block=tensor` allowed; omitted keys keep their
+/// defaults; `bfp<W>` may lead the list). Errors are usage errors.
+llvm::Expected<BlockFormat> parseFormat(llvm::StringRef text);
+
+/// Canonical text, e.g. `w=8,block=16,range=7`; parseFormat reads it back.
+std::string toString(const BlockFormat &format);
+
+/// Left side of the accumulator proof, docs/Numerics.md 4:
+/// (WA-1) + (WW-1) + DA + DW + ceil(log2 K) + 1. K = 0 counts as 1.
+int accumulatorBits(int mantissaA, int rangeA, int mantissaW, int rangeW,
+                    uint64_t k);
+
+/// True if K aligned products provably fit an int64 accumulator.
+inline bool provesAccumulator(int mantissaA, int rangeA, int mantissaW,
+                              int rangeW, uint64_t k) {
+  return accumulatorBits(mantissaA, rangeA, mantissaW, rangeW, k) <= 63;
+}
+
+} // namespace ashlar::numerics
+
+#endif // ASHLAR_NUMERICS_FORMAT_H

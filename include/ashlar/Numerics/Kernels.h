@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Row kernels of the emulator: one table of function pointers per instruction
+// set, the scalar one being the reference. Every table gives the same bits for
+// every legal input (docs/Numerics.md 9); the kernel test walks all rows of
+// this table.
+
+#ifndef ASHLAR_NUMERICS_KERNELS_H
+#define ASHLAR_NUMERICS_KERNELS_H
+
+#include "ashlar/Numerics/Encode.h"
+#include "ashlar/Numerics/Function.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace ashlar::numerics {
+
+/// Width of the aligned integers of a matrix operand.
+enum class OperandWidth : uint8_t {
+  Int16, ///< |v| < 2^15
+  Int32, ///< |v| < 2^31
+};
+
+/// A matrix of aligned integers, row-major. `pitch` is in elements.
+struct IntegerMatrix {
+  OperandWidth width = OperandWidth::Int16;
+  const void *data = nullptr; ///< const int16_t* or const int32_t*
+  size_t pitch = 0;
+};
+
+/// A stationary operand S[rows][cols] in the layout of one kernel table. May
+/// be reused by any number of gemm calls (also concurrently) of that table.
+struct PackedStationary {
+  size_t rows = 0;
+  size_t cols = 0;
+  OperandWidth width = OperandWidth::Int16;
+  /// Number of 8-bit planes stored; private to the table.
+  unsigned planes = 0;
+  /// 64-byte aligned storage, grown as needed and kept between loads.
+  std::unique_ptr<uint8_t[]> storage;
+  size_t capacity = 0;
+  uint8_t *bytes = nullptr;
+
+  /// Makes `bytes` point to at least `size` aligned bytes (contents lost).
+  void reserve(size_t size);
+};
+
+/// Epilogue of one accumulator row (docs/Numerics.md 6), in this order:
+/// convert, * scale, + bias, + residual, function.
+struct EpilogueRow {
+  int exponent = 0; ///< value = acc * 2^exponent
+  bool hasScale = false;
+  bool hasBias = false;
+  float scale = 1;
+  float bias = 0;
+  const float *residual = nullptr; ///< n values, or null
+  Function function = Function::Copy;
+  float alpha = 0;
+  float beta = 0;
+};
+
+/// All row kernels of one instruction set. n may be 0 and of any size, pointers
+/// of any alignment; outputs may be an input itself where element types agree,
+/// but must not overlap partly. No kernel allocates except gemm's thread-local
+/// scratch.
+struct KernelTable {
+  llvm::StringRef name;
+
+  /// out[t] = align(fetch(mant[t]), cells[t], scale, W, D); adds to *saturated.
+  /// The 16-bit outputs require W - 1 + D <= 15.
+  void (*align8To16)(const int8_t *mant, const int8_t *cells, size_t n,
+                     int scale, int mantissa, int range, int16_t *out,
+                     uint64_t *saturated);
+  void (*align8To32)(const int8_t *mant, const int8_t *cells, size_t n,
+                     int scale, int mantissa, int range, int32_t *out,
+                     uint64_t *saturated);
+  void (*align16To16)(const int16_t *mant, const int8_t *cells, size_t n,
+                      int scale, int mantissa, int range, int16_t *out,
+                      uint64_t *saturated);
+  void (*align16To32)(const int16_t *mant, const int8_t *cells, size_t n,
+                      int scale, int mantissa, int range, int32_t *out,
+                      uint64_t *saturated);
+
+  /// out[t] = the element at src + t * stride bytes.
+  void (*gather8)(const void *src, ptrdiff_t stride, size_t n, void *out);
+  void (*gather16)(const void *src, ptrdiff_t stride, size_t n, void *out);
+  void (*gather32)(const void *src, ptrdiff_t stride, size_t n, void *out);
+
+  /// Prepares S[i][c] = values[i * pitch + c] for gemm.
+  void (*packStationary)(const IntegerMatrix &values, size_t rows, size_t cols,
+                         PackedStationary &out);
+  /// acc[c * accPitch + t] (+)= sum over i < rows of S[i][c] * M[i][t] for
+  /// t < steps, exact in int64. rows = S.rows.
+  void (*gemm)(const PackedStationary &stationary, const IntegerMatrix &moving,
+               size_t steps, int64_t *acc, size_t accPitch, bool accumulate);
+
+  /// out[t] = accToFloat(acc[t], exponent).
+  void (*accToFloatRow)(const int64_t *acc, size_t n, int exponent, float *out);
+  /// The whole epilogue of one row.
+  void (*epilogue)(const int64_t *acc, size_t n, const EpilogueRow &params,
+                   float *out);
+
+  /// out[t] = decode(fetch(mant[t]), cells[t], W).
+  void (*decode8)(const int8_t *mant, const int8_t *cells, size_t n,
+                  int mantissa, float *out);
+  void (*decode16)(const int16_t *mant, const int8_t *cells, size_t n,
+                   int mantissa, float *out);
+
+  /// Encodes n blocks side by side: block t is rows[0..count-1][t]. Writes
+  /// mant[i][t] and cells[t], merges into *stats.
+  void (*encode8)(const float *const *rows, size_t count, size_t n,
+                  int mantissa, int8_t *const *mant, int8_t *cells,
+                  EncodeStats *stats);
+  void (*encode16)(const float *const *rows, size_t count, size_t n,
+                   int mantissa, int16_t *const *mant, int8_t *cells,
+                   EncodeStats *stats);
+
+  /// out[t] = apply(function, in[t], alpha, beta).
+  void (*unary)(Function function, const float *in, size_t n, float alpha,
+                float beta, float *out);
+  /// out[t] = apply(function, a[t], b[t]).
+  void (*binary)(BinaryFunction function, const float *a, const float *b,
+                 size_t n, float *out);
+  /// out[t] = apply(function, a[t], b).
+  void (*binaryImmediate)(BinaryFunction function, const float *a, float b,
+                          size_t n, float *out);
+  /// acc[t] = reduceStep(reduction, acc[t], in[t]); not for ArgMax/ArgMin.
+  void (*reduceStep)(Reduction reduction, const float *in, size_t n,
+                     float *acc);
+};
+
+/// The reference table.
+const KernelTable &scalarKernels();
+/// Fastest table that this CPU runs; chosen once.
+const KernelTable &bestKernels();
+/// Every table that this CPU can run, scalar first.
+llvm::ArrayRef<const KernelTable *> availableKernels();
+/// Table by name, or null if unknown or not runnable here.
+const KernelTable *kernelsByName(llvm::StringRef name);
+
+/// Puts the calling thread's floating-point environment into the state that
+/// every result assumes (nearest even, no flush to zero) and restores it.
+class FloatEnvironment {
+public:
+  FloatEnvironment();
+  ~FloatEnvironment();
+  FloatEnvironment(const FloatEnvironment &) = delete;
+  FloatEnvironment &operator=(const FloatEnvironment &) = delete;
+
+private:
+  unsigned saved;
+};
+
+} // namespace ashlar::numerics
+
+#endif // ASHLAR_NUMERICS_KERNELS_H

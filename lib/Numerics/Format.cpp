@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Text form and validation of block floating point formats.
+
+#include "ashlar/Numerics/Format.h"
+
+#include "ashlar/Support/Error.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <bit>
+#include <fmt/format.h>
+
+using namespace llvm;
+
+namespace ashlar::numerics {
+
+using support::ErrorClass;
+using support::makeError;
+
+Error validate(const BlockFormat &format) {
+  if (format.mantissa < 3 || format.mantissa > 16)
+    return makeError(ErrorClass::Usage,
+                     "mantissa width is {}, expected 3 to 16", format.mantissa);
+  switch (format.block) {
+  case 8:
+  case 16:
+  case 32:
+  case 64:
+  case BlockFormat::kAxis:
+  case BlockFormat::kTensor:
+    break;
+  default:
+    return makeError(ErrorClass::Usage,
+                     "block length is {}, expected 8, 16, 32, 64, axis or "
+                     "tensor",
+                     format.block);
+  }
+  switch (format.range) {
+  case 0:
+  case 1:
+  case 3:
+  case 7:
+  case 15:
+    return Error::success();
+  default:
+    return makeError(ErrorClass::Usage,
+                     "exponent range is {}, expected 0, 1, 3, 7 or 15",
+                     format.range);
+  }
+}
+
+static Error parseNumber(StringRef key, StringRef text, int &value) {
+  // Three digits cover every legal value and keep the parse away from limits.
+  if (text.empty() || text.size() > 3 || text.getAsInteger(10, value) ||
+      value < 0)
+    return makeError(ErrorClass::Usage,
+                     "value of '{}' is '{}', expected a "
+                     "number",
+                     key.str(), text.str());
+  return Error::success();
+}
+
+static Error parseItem(StringRef item, BlockFormat &format) {
+  auto [key, value] = item.split('=');
+  if (key == "w")
+    return parseNumber(key, value, format.mantissa);
+  if (key == "range")
+    return parseNumber(key, value, format.range);
+  if (key != "block")
+    return makeError(
+        ErrorClass::Usage,
+        "format item is '{}', expected w=, block= or range=", item.str());
+  if (value == "axis" || value == "tensor") {
+    format.block = value == "axis" ? BlockFormat::kAxis : BlockFormat::kTensor;
+    return Error::success();
+  }
+  if (Error error = parseNumber(key, value, format.block))
+    return error;
+  // The sentinels have their own words; the number 0 is not a length.
+  if (format.block == 0)
+    return makeError(ErrorClass::Usage, "block length is 0, expected 8, 16, "
+                                        "32, 64, axis or tensor");
+  return Error::success();
+}
+
+Expected<BlockFormat> parseFormat(StringRef text) {
+  BlockFormat format;
+  SmallVector<StringRef, 4> items;
+  text.split(items, ',');
+  for (auto [index, item] : enumerate(items)) {
+    StringRef rest = item;
+    Error error = index == 0 && rest.consume_front("bfp")
+                      ? parseNumber("bfp", rest, format.mantissa)
+                      : parseItem(item, format);
+    if (error)
+      return std::move(error);
+  }
+  if (Error error = validate(format))
+    return std::move(error);
+  return format;
+}
+
+std::string toString(const BlockFormat &format) {
+  std::string block = format.block == BlockFormat::kAxis ? "axis"
+                      : format.block == BlockFormat::kTensor
+                          ? "tensor"
+                          : std::to_string(format.block);
+  return fmt::format("w={},block={},range={}", format.mantissa, block,
+                     format.range);
+}
+
+int accumulatorBits(int mantissaA, int rangeA, int mantissaW, int rangeW,
+                    uint64_t k) {
+  int logK = k <= 1 ? 0 : std::bit_width(k - 1);
+  return (mantissaA - 1) + (mantissaW - 1) + rangeA + rangeW + logK + 1;
+}
+
+} // namespace ashlar::numerics
