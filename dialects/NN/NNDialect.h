@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Declares the `nn` dialect and the enumerations of its operations.
+
+#ifndef ASHLAR_DIALECTS_NN_NNDIALECT_H
+#define ASHLAR_DIALECTS_NN_NNDIALECT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/NN/NNDialect.h.inc"
+#include "dialects/NN/NNEnums.h.inc"
+
+namespace ashlar::nn {
+
+/// Attribute on function arguments and results: the ONNX value name.
+inline constexpr llvm::StringLiteral nameAttr = "nn.name";
+/// Attribute on the module: the ONNX graph name.
+inline constexpr llvm::StringLiteral modelNameAttr = "nn.model_name";
+/// Constants of more elements than this are stored as resources.
+inline constexpr int64_t maxInlineElements = 64;
+
+} // namespace ashlar::nn
+
+#endif // ASHLAR_DIALECTS_NN_NNDIALECT_H
