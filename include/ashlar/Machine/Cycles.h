@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How long an instruction takes: pure functions of counts and a machine
+// description. The compiler predicts with them and the emulator times with
+// them, so both always agree. docs/Machine.md prints every formula.
+//
+// Two properties hold for every function here and are tested: raising a
+// bandwidth, a rate or a lane count, or lowering a latency, never raises the
+// result; and the result never wraps (it saturates at `maxCycles`).
+
+#ifndef ASHLAR_MACHINE_CYCLES_H
+#define ASHLAR_MACHINE_CYCLES_H
+
+#include "ashlar/Machine/Description.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <optional>
+
+namespace ashlar::machine {
+
+/// Results saturate here, far above any real run; sums of 100 of them still
+/// fit 64 bits.
+inline constexpr uint64_t maxCycles = uint64_t(1) << 56;
+
+/// Time of one instruction, in cycles after its start.
+struct Timing {
+  /// The queue may start its next instruction this many cycles later.
+  uint64_t issue = 0;
+  /// Results are readable (and signals fire) this many cycles later.
+  uint64_t complete = 0;
+  /// The DRAM server is taken for this many cycles from the start.
+  uint64_t dram = 0;
+  bool operator==(const Timing &) const = default;
+};
+
+//===- DMA ---------------------------------------------------------------===//
+
+/// One side of a DMA descriptor: outermost dimension first.
+struct DmaSide {
+  bool inDram = false;
+  llvm::ArrayRef<uint64_t> counts; ///< Elements per dimension, >= 1.
+  llvm::ArrayRef<int64_t> strides; ///< Bytes per dimension.
+  uint64_t elementBytes = 1;
+};
+
+/// DRAM traffic of one side.
+struct DramTraffic {
+  uint64_t runs = 0;        ///< Maximal contiguous runs in iteration order.
+  uint64_t runBytes = 0;    ///< Bytes of one run.
+  uint64_t usefulBytes = 0; ///< runs * runBytes.
+  uint64_t burstBytes = 0;  ///< With each run rounded up to bursts.
+};
+
+/// Merges the innermost dimensions while each continues where the one inside
+/// it ends; innermost dimensions of stride 0 cost nothing (the element stays
+/// in the engine). All zeros for a side that is not in DRAM.
+DramTraffic dramTraffic(const Description &machine, const DmaSide &side);
+
+/// dma.copy. Each side in DRAM adds its bursts to the server's time and its
+/// latency to the completion; the queue itself moves `onchipBytesPerCycle`.
+Timing dmaCopy(const Description &machine, const DmaSide &source,
+               const DmaSide &destination);
+
+/// dma.fill: a copy without a source.
+Timing dmaFill(const Description &machine, const DmaSide &destination);
+
+/// A contiguous transfer of \p bytes between DRAM and on-chip memory; what the
+/// planner uses before addresses exist.
+Timing dmaContiguous(const Description &machine, uint64_t bytes);
+
+//===- PE array ----------------------------------------------------------===//
+
+/// Passes of one matmul: ceil(moving / digit) * ceil(stationary / digit).
+uint64_t pePasses(const Description &machine, uint64_t movingBits,
+                  uint64_t stationaryBits);
+
+/// pe.load: ceil(rows / loadRowsPerCycle) * elementBytes.
+Timing peLoad(const Description &machine, uint64_t rows, uint64_t elementBytes);
+
+/// pe.matmul of \p steps moving vectors into \p columns columns: the stream
+/// takes steps * passes; the last entry of the last column is written at the
+/// end of cycle steps * passes - 1 + (columns - 1) + (R - 1).
+Timing peMatmul(const Description &machine, uint64_t steps, uint64_t passes,
+                uint64_t columns);
+
+/// The first cycle, after the start of a one-pass stream, in which
+/// PSUM[column][step] may be read: step + column + R.
+uint64_t peEntryReadable(const Description &machine, uint64_t step,
+                         uint64_t column);
+
+/// Loads and streams of weight-stationary tiles with a shadow set and nothing
+/// else in the way: first load + sum of max(next load, stream) + last stream +
+/// fill. \p loads and \p streams have one entry per tile.
+uint64_t peTileSequence(const Description &machine,
+                        llvm::ArrayRef<uint64_t> loads,
+                        llvm::ArrayRef<uint64_t> streams, uint64_t columns);
+
+//===- ACT ---------------------------------------------------------------===//
+
+/// act.drain of \p entries entries of \p columns columns:
+/// ceil(columns / lanes) * entries, plus the latency.
+Timing actDrain(const Description &machine, uint64_t columns, uint64_t entries);
+
+//===- VEC ---------------------------------------------------------------===//
+
+/// Cost classes of vector operations; the cycles are in the description.
+enum class VecCost : uint8_t { Cheap, Medium, Expensive, VeryExpensive };
+
+/// What storing the result adds.
+enum class VecStore : uint8_t {
+  Same,    ///< The operation's own type.
+  Convert, ///< Another plain type.
+  Encode,  ///< Block floating point: a second pass writes the mantissas.
+};
+
+/// The class of an operation by its instruction-set name ("copy", "leakyRelu",
+/// "prelu", "sum", ...), or nothing for a name that no vector instruction has.
+std::optional<VecCost> vecCostOf(llvm::StringRef operation);
+
+/// Cycles per element of a class.
+uint64_t vecClassCycles(const Description &machine, VecCost cost);
+
+/// Cycles per element and lane: Same c; Convert max(c, medium); Encode
+/// max(c + cheap, medium).
+uint64_t vecElementCycles(const Description &machine, VecCost cost,
+                          VecStore store);
+
+/// Lane steps that cover \p channels channels at one position:
+/// full tiles * ceil(P / lanes) + ceil(rest / lanes).
+uint64_t vecLaneSteps(const Description &machine, uint64_t channels);
+
+/// vec.map over channels x \p positions elements.
+Timing vecMap(const Description &machine, VecCost cost, VecStore store,
+              uint64_t channels, uint64_t positions);
+
+/// Shape of a window reduction; depth, height, width.
+struct PoolShape {
+  uint64_t in[3] = {1, 1, 1};
+  uint64_t out[3] = {1, 1, 1};
+  uint64_t kernel[3] = {1, 1, 1};
+};
+
+enum class PoolKind : uint8_t { Max, Average, Sum };
+
+/// vec.pool. Sums and averages visit every window position (their order is
+/// fixed); a maximum is separable and takes the cheaper of the direct and the
+/// three-pass way. Averages add one division per result.
+Timing vecPool(const Description &machine, PoolKind kind, VecStore store,
+               uint64_t channels, const PoolShape &shape);
+
+/// vec.reduce of \p reduced elements into each of \p outer results; \p divides
+/// says that the result is divided once (mean).
+Timing vecReduce(const Description &machine, VecCost cost, VecStore store,
+                 uint64_t channels, uint64_t outer, uint64_t reduced,
+                 bool divides);
+
+/// vec.reduce_channels: a chain through the partitions in channel order, one
+/// position entering per step; its length adds to the latency.
+Timing vecReduceChannels(const Description &machine, VecCost cost,
+                         VecStore store, uint64_t channels, uint64_t positions,
+                         bool divides);
+
+/// xr.set and xr.merge: one cycle of the vector queue.
+Timing vecRegister();
+
+} // namespace ashlar::machine
+
+#endif // ASHLAR_MACHINE_CYCLES_H

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The cycle formulas of docs/Machine.md. Operands may come from a hostile
+// program: every product and sum saturates.
+
+#include "ashlar/Machine/Cycles.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include <algorithm>
+
+using namespace ashlar::machine;
+
+namespace {
+
+uint64_t mul(uint64_t a, uint64_t b) {
+  uint64_t result;
+  if (__builtin_mul_overflow(a, b, &result))
+    return maxCycles;
+  return std::min(result, maxCycles);
+}
+
+uint64_t add(uint64_t a, uint64_t b) {
+  uint64_t result;
+  if (__builtin_add_overflow(a, b, &result))
+    return maxCycles;
+  return std::min(result, maxCycles);
+}
+
+/// ceil(a / b). A zero divisor cannot pass validate(); treating it as one
+/// keeps unvalidated descriptions from trapping.
+uint64_t ceilDiv(uint64_t a, uint64_t b) {
+  b = std::max<uint64_t>(b, 1);
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+
+uint64_t product(llvm::ArrayRef<uint64_t> counts) {
+  uint64_t result = 1;
+  for (uint64_t count : counts)
+    result = mul(result, count);
+  return result;
+}
+
+uint64_t bytesOf(const DmaSide &side) {
+  return mul(product(side.counts), side.elementBytes);
+}
+
+Timing dmaTiming(const Description &machine, uint64_t bytes,
+                 llvm::ArrayRef<DramTraffic> traffic) {
+  Timing timing;
+  uint64_t latency = 0;
+  uint64_t bursts = 0;
+  for (const DramTraffic &side : traffic) {
+    if (side.runs == 0)
+      continue;
+    bursts = add(bursts, side.burstBytes);
+    latency = add(latency, machine.dram.latency);
+  }
+  timing.dram = ceilDiv(bursts, machine.dram.bytesPerCycle);
+  timing.issue =
+      std::max(timing.dram, ceilDiv(bytes, machine.dma.onchipBytesPerCycle));
+  timing.complete = add(timing.issue, latency);
+  return timing;
+}
+
+Timing vecTiming(const Description &machine, uint64_t issue, uint64_t extra) {
+  Timing timing;
+  timing.issue = issue;
+  timing.complete = add(issue, add(machine.vec.latency, extra));
+  return timing;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// DMA
+//===----------------------------------------------------------------------===//
+
+DramTraffic ashlar::machine::dramTraffic(const Description &machine,
+                                         const DmaSide &side) {
+  DramTraffic traffic;
+  if (!side.inDram)
+    return traffic;
+  const size_t rank = std::min(side.counts.size(), side.strides.size());
+  size_t dim = rank;
+  // Innermost repetition: the element is fetched or written once.
+  while (dim > 0 && (side.counts[dim - 1] == 1 || side.strides[dim - 1] == 0))
+    --dim;
+  uint64_t run = side.elementBytes;
+  for (; dim > 0; --dim) {
+    if (side.counts[dim - 1] == 1)
+      continue;
+    if (side.strides[dim - 1] < 0 ||
+        static_cast<uint64_t>(side.strides[dim - 1]) != run)
+      break;
+    run = mul(run, side.counts[dim - 1]);
+  }
+  traffic.runs = product(side.counts.take_front(dim));
+  traffic.runBytes = run;
+  traffic.usefulBytes = mul(traffic.runs, run);
+  const uint64_t burst = std::max<uint64_t>(machine.dram.burstBytes, 1);
+  traffic.burstBytes = mul(traffic.runs, mul(ceilDiv(run, burst), burst));
+  return traffic;
+}
+
+Timing ashlar::machine::dmaCopy(const Description &machine,
+                                const DmaSide &source,
+                                const DmaSide &destination) {
+  const DramTraffic traffic[] = {dramTraffic(machine, source),
+                                 dramTraffic(machine, destination)};
+  return dmaTiming(machine, bytesOf(destination), traffic);
+}
+
+Timing ashlar::machine::dmaFill(const Description &machine,
+                                const DmaSide &destination) {
+  return dmaTiming(machine, bytesOf(destination),
+                   dramTraffic(machine, destination));
+}
+
+Timing ashlar::machine::dmaContiguous(const Description &machine,
+                                      uint64_t bytes) {
+  const uint64_t counts[] = {bytes};
+  const int64_t strides[] = {1};
+  DmaSide side;
+  side.inDram = true;
+  side.counts = counts;
+  side.strides = strides;
+  return dmaTiming(machine, bytes, dramTraffic(machine, side));
+}
+
+//===----------------------------------------------------------------------===//
+// PE array and ACT
+//===----------------------------------------------------------------------===//
+
+uint64_t ashlar::machine::pePasses(const Description &machine,
+                                   uint64_t movingBits,
+                                   uint64_t stationaryBits) {
+  return mul(ceilDiv(movingBits, machine.pe.cellDigitBits),
+             ceilDiv(stationaryBits, machine.pe.cellDigitBits));
+}
+
+Timing ashlar::machine::peLoad(const Description &machine, uint64_t rows,
+                               uint64_t elementBytes) {
+  const uint64_t cycles =
+      mul(ceilDiv(rows, machine.pe.loadRowsPerCycle), elementBytes);
+  return {cycles, cycles, 0};
+}
+
+Timing ashlar::machine::peMatmul(const Description &machine, uint64_t steps,
+                                 uint64_t passes, uint64_t columns) {
+  Timing timing;
+  timing.issue = mul(steps, passes);
+  const uint64_t fill = add(std::max<uint64_t>(columns, 1) - 1,
+                            std::max<uint64_t>(machine.pe.rows, 1) - 1);
+  timing.complete = add(timing.issue, fill);
+  return timing;
+}
+
+uint64_t ashlar::machine::peEntryReadable(const Description &machine,
+                                          uint64_t step, uint64_t column) {
+  return add(add(step, column), machine.pe.rows);
+}
+
+uint64_t ashlar::machine::peTileSequence(const Description &machine,
+                                         llvm::ArrayRef<uint64_t> loads,
+                                         llvm::ArrayRef<uint64_t> streams,
+                                         uint64_t columns) {
+  const size_t tiles = std::min(loads.size(), streams.size());
+  if (tiles == 0)
+    return 0;
+  uint64_t cycles = loads[0];
+  for (size_t i = 0; i + 1 < tiles; ++i)
+    cycles =
+        add(cycles, machine.pe.shadowSet ? std::max(streams[i], loads[i + 1])
+                                         : add(streams[i], loads[i + 1]));
+  return add(cycles,
+             peMatmul(machine, streams[tiles - 1], 1, columns).complete);
+}
+
+Timing ashlar::machine::actDrain(const Description &machine, uint64_t columns,
+                                 uint64_t entries) {
+  Timing timing;
+  timing.issue = mul(ceilDiv(columns, machine.act.lanes), entries);
+  timing.complete = add(timing.issue, machine.act.latency);
+  return timing;
+}
+
+//===----------------------------------------------------------------------===//
+// VEC
+//===----------------------------------------------------------------------===//
+
+std::optional<VecCost> ashlar::machine::vecCostOf(llvm::StringRef operation) {
+  using Result = std::optional<VecCost>;
+  return llvm::StringSwitch<Result>(operation)
+      .Cases({"copy", "neg", "abs", "relu", "clip", "floor", "ceil", "round",
+              "sign", "not"},
+             Result(VecCost::Cheap))
+      .Cases({"add", "sub", "max", "min", "and", "or", "xor"},
+             Result(VecCost::Cheap))
+      .Cases({"sum", "mean", "l1"}, Result(VecCost::Cheap))
+      .Cases(
+          {"mul", "equal", "less", "lessOrEqual", "greater", "greaterOrEqual"},
+          Result(VecCost::Medium))
+      .Cases({"prod", "sumSquare", "argmax", "argmin"}, Result(VecCost::Medium))
+      .Cases({"sqrt", "reciprocal", "div", "mod", "leakyRelu", "prelu",
+              "hardSigmoid", "hardSwish", "softsign"},
+             Result(VecCost::Expensive))
+      .Cases({"exp", "log", "sigmoid", "tanh", "elu", "selu", "softplus", "erf",
+              "gelu", "pow"},
+             Result(VecCost::VeryExpensive))
+      .Default(std::nullopt);
+}
+
+uint64_t ashlar::machine::vecClassCycles(const Description &machine,
+                                         VecCost cost) {
+  switch (cost) {
+  case VecCost::Cheap:
+    return machine.vec.costCheap;
+  case VecCost::Medium:
+    return machine.vec.costMedium;
+  case VecCost::Expensive:
+    return machine.vec.costExpensive;
+  case VecCost::VeryExpensive:
+    break;
+  }
+  return machine.vec.costVeryExpensive;
+}
+
+uint64_t ashlar::machine::vecElementCycles(const Description &machine,
+                                           VecCost cost, VecStore store) {
+  const uint64_t cycles = vecClassCycles(machine, cost);
+  switch (store) {
+  case VecStore::Same:
+    return cycles;
+  case VecStore::Convert:
+    return std::max(cycles, machine.vec.costMedium);
+  case VecStore::Encode:
+    break;
+  }
+  return std::max(add(cycles, machine.vec.costCheap), machine.vec.costMedium);
+}
+
+uint64_t ashlar::machine::vecLaneSteps(const Description &machine,
+                                       uint64_t channels) {
+  const uint64_t partitions = std::max<uint64_t>(machine.sb.partitions, 1);
+  return add(mul(channels / partitions, ceilDiv(partitions, machine.vec.lanes)),
+             ceilDiv(channels % partitions, machine.vec.lanes));
+}
+
+Timing ashlar::machine::vecMap(const Description &machine, VecCost cost,
+                               VecStore store, uint64_t channels,
+                               uint64_t positions) {
+  const uint64_t elements = mul(vecLaneSteps(machine, channels), positions);
+  return vecTiming(machine,
+                   mul(elements, vecElementCycles(machine, cost, store)), 0);
+}
+
+/// What storing adds to results that some other pass has computed.
+static uint64_t storeCycles(const Description &machine, VecStore store,
+                            uint64_t results) {
+  return store == VecStore::Same ? 0 : mul(results, machine.vec.costCheap);
+}
+
+Timing ashlar::machine::vecPool(const Description &machine, PoolKind kind,
+                                VecStore store, uint64_t channels,
+                                const PoolShape &shape) {
+  const uint64_t outputs = product(shape.out);
+  const uint64_t window = product(shape.kernel);
+  uint64_t visits = mul(outputs, window);
+  if (kind == PoolKind::Max) {
+    // Width first, then height, then depth; a kernel of one needs no pass.
+    const uint64_t extents[3] = {
+        outputs, mul(shape.in[0], mul(shape.out[1], shape.out[2])),
+        mul(shape.in[0], mul(shape.in[1], shape.out[2]))};
+    uint64_t separable = 0;
+    for (int axis = 0; axis < 3; ++axis)
+      if (shape.kernel[axis] > 1)
+        separable = add(separable, mul(extents[axis], shape.kernel[axis]));
+    if (window > 1)
+      visits = std::min(visits, separable);
+  }
+  uint64_t perLane = mul(visits, machine.vec.costCheap);
+  if (kind == PoolKind::Average)
+    perLane = add(perLane, mul(outputs, machine.vec.costExpensive));
+  perLane = add(perLane, storeCycles(machine, store, outputs));
+  return vecTiming(machine, mul(vecLaneSteps(machine, channels), perLane), 0);
+}
+
+Timing ashlar::machine::vecReduce(const Description &machine, VecCost cost,
+                                  VecStore store, uint64_t channels,
+                                  uint64_t outer, uint64_t reduced,
+                                  bool divides) {
+  uint64_t perLane = mul(mul(outer, reduced), vecClassCycles(machine, cost));
+  if (divides)
+    perLane = add(perLane, mul(outer, machine.vec.costExpensive));
+  perLane = add(perLane, storeCycles(machine, store, outer));
+  return vecTiming(machine, mul(vecLaneSteps(machine, channels), perLane), 0);
+}
+
+Timing ashlar::machine::vecReduceChannels(const Description &machine,
+                                          VecCost cost, VecStore store,
+                                          uint64_t channels, uint64_t positions,
+                                          bool divides) {
+  uint64_t issue = mul(mul(vecLaneSteps(machine, channels), positions),
+                       vecClassCycles(machine, cost));
+  if (divides)
+    issue = add(issue, mul(positions, machine.vec.costExpensive));
+  issue = add(issue, storeCycles(machine, store, positions));
+  return vecTiming(machine, issue, channels);
+}
+
+Timing ashlar::machine::vecRegister() { return {1, 1, 0}; }
