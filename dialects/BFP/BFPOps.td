@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operations of the `bfp` dialect. Constraint labels `<op>_c<n>` are repeated
+// at the line of BFPVerify.cpp (or the trait) that enforces them and in the
+// tests. Semantics: docs/Numerics.md 2 (encode), 4 (accumulate), 6 (epilogue).
+
+#ifndef ASHLAR_DIALECTS_BFP_BFPOPS_TD
+#define ASHLAR_DIALECTS_BFP_BFPOPS_TD
+
+include "dialects/BFP/BFPTypes.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class BFP_Op<string mnemonic, list<Trait> traits = []>
+    : Op<BFP_Dialect, mnemonic, !listconcat([Pure], traits)>;
+
+def BFP_EncodeOp : BFP_Op<"encode"> {
+  let summary = "Float tensor to blocks";
+  let description = [{
+    Rounds each element once, to nearest even, to the block format of the
+    result type (docs/Numerics.md 2). With `weights` the operand is a constant
+    that a multiplying op takes as weights: every output channel then owns a
+    scale exponent; without it the result is one encode event with one scale
+    exponent (docs/Numerics.md 5).
+
+    * encode_c1: operand and result have the same shape;
+    * encode_c2: the result's block axis is a dimension of the tensor.
+
+    ```mlir
+    %1 = bfp.encode %0 : tensor<1x3x8x8xf32> -> tensor<1x3x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+    ```
+  }];
+  let arguments = (ins BFP_FloatTensor:$input, UnitAttr:$weights);
+  let results = (outs BFP_BlockTensor:$output);
+  let assemblyFormat =
+      "$input (`weights` $weights^)? attr-dict `:` type($input) `->` type($output)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def BFP_DecodeOp : BFP_Op<"decode"> {
+  let summary = "Blocks to floats, exactly";
+  let description = [{
+    `m * 2^e` as binary32, which is exact for every format. `encode` of a
+    `decode` of the same type is the value itself; `decode` of an `encode` is
+    not: encode rounds.
+
+    * decode_c1: operand and result have the same shape;
+    * decode_c2: the operand's block axis is a dimension of the tensor.
+
+    ```mlir
+    %1 = bfp.decode %0 : tensor<1x32x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>> -> tensor<1x32xf32>
+    ```
+  }];
+  let arguments = (ins BFP_BlockTensor:$input);
+  let results = (outs StaticShapeTensorOf<[F32]>:$output);
+  let assemblyFormat =
+      "$input attr-dict `:` type($input) `->` type($output)";
+  let hasVerifier = 1;
+}
+
+def BFP_ConvOp : BFP_Op<"conv", [AttrSizedOperandSegments]> {
+  let summary = "Convolution with exact accumulation and a fixed epilogue";
+  let description = [{
+    `v = f32(sum x * w)`, `v *= scale[o]`, `v += bias[o]`, `v += residual`,
+    `v = function(v; alpha, beta)`, conversion to the result's storage: in this
+    order, each step rounded to nearest even in binary32
+    (docs/Numerics.md 6). Layouts: x `[N, C, spatial...]`, w
+    `[O, C / group, kernel...]`, result `[N, O, spatial...]`; pads are all
+    begins, then all ends. x and w are both encoded, or, before formats are
+    chosen, both floats.
+
+    * conv_c1: x, w and result have one rank, 3 to 5;
+    * conv_c2: strides, dilations (one per spatial dimension, positive) and
+      pads (two per spatial dimension, not negative);
+    * conv_c3: channels of x = group * channels of w; group divides outputs;
+    * conv_c4: the result's shape follows from the operands and attributes;
+    * conv_c5: x and w are both encoded, along dimension 1, or both floats;
+    * conv_c6: bias and scale have one element per output channel;
+    * conv_c7: residual has the result's shape;
+    * conv_c8: function is a unary function of the contract.
+
+    ```mlir
+    %r = bfp.conv %x, %w bias(%b) {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "relu"}
+      : (tensor<1x16x4x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<8x16x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
+    ```
+  }];
+  let arguments = (ins BFP_StorageTensor:$x, BFP_StorageTensor:$w,
+      Optional<BFP_ChannelTensor>:$bias, Optional<BFP_ChannelTensor>:$scale,
+      Optional<BFP_StorageTensor>:$residual,
+      DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
+      DenseI64ArrayAttr:$dilations, DefaultValuedAttr<I64Attr, "1">:$group,
+      DefaultValuedStrAttr<StrAttr, "copy">:$function,
+      DefaultValuedAttr<F32Attr, "0.0f">:$alpha,
+      DefaultValuedAttr<F32Attr, "0.0f">:$beta);
+  let results = (outs BFP_StorageTensor:$output);
+  let assemblyFormat = [{
+    $x `,` $w (`bias` `(` $bias^ `)`)? (`scale` `(` $scale^ `)`)?
+    (`residual` `(` $residual^ `)`)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// K: products summed into one accumulator (docs/Numerics.md 4).
+    int64_t getAccumulationLength();
+  }];
+}
+
+def BFP_MatmulOp : BFP_Op<"matmul", [AttrSizedOperandSegments]> {
+  let summary = "Matrix product with exact accumulation and a fixed epilogue";
+  let description = [{
+    a `[..., M, K]`, b `[..., K, N]`, leading dimensions broadcast as numpy
+    does; ranks at least 2. Epilogue as `bfp.conv`, bias and scale along N.
+
+    * matmul_c1: ranks of a and b are at least 2;
+    * matmul_c2: last dimension of a = last but one of b;
+    * matmul_c3: leading dimensions broadcast; the result's shape follows;
+    * matmul_c4: a is encoded along its last dimension and b along its last but
+      one, or both are floats;
+    * matmul_c5: bias and scale have N elements;
+    * matmul_c6: residual has the result's shape;
+    * matmul_c7: function is a unary function of the contract.
+
+    ```mlir
+    %r = bfp.matmul %a, %b {function = "relu"}
+      : (tensor<1x64x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<64x10x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>>) -> tensor<1x10xf32>
+    ```
+  }];
+  let arguments = (ins BFP_StorageTensor:$a, BFP_StorageTensor:$b,
+      Optional<BFP_ChannelTensor>:$bias, Optional<BFP_ChannelTensor>:$scale,
+      Optional<BFP_StorageTensor>:$residual,
+      DefaultValuedStrAttr<StrAttr, "copy">:$function,
+      DefaultValuedAttr<F32Attr, "0.0f">:$alpha,
+      DefaultValuedAttr<F32Attr, "0.0f">:$beta);
+  let results = (outs BFP_StorageTensor:$output);
+  let assemblyFormat = [{
+    $a `,` $b (`bias` `(` $bias^ `)`)? (`scale` `(` $scale^ `)`)?
+    (`residual` `(` $residual^ `)`)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// K: products summed into one accumulator (docs/Numerics.md 4).
+    int64_t getAccumulationLength();
+  }];
+}
+
+#endif // ASHLAR_DIALECTS_BFP_BFPOPS_TD

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Verification of the block type and the geometry of encoded tensors.
+// Assumption: shapes are static (the `nn` dialect guarantees it).
+
+#include "dialects/BFP/BFPTypes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace ashlar::bfp {
+
+LogicalResult BlockType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                unsigned mantissa, int64_t block,
+                                unsigned range, int64_t axis) {
+  if (mantissa < 3 || mantissa > 16)
+    return emitError() << "expected 3 to 16 mantissa bits, found " << mantissa;
+  if (block != kWholeAxis && block != kWholeTensor &&
+      !llvm::is_contained({8, 16, 32, 64}, block))
+    return emitError() << "expected a block of 8, 16, 32, 64, 'axis' or "
+                          "'tensor', found "
+                       << block;
+  if (!llvm::is_contained({0u, 1u, 3u, 7u, 15u}, range))
+    return emitError() << "expected a range of 0, 1, 3, 7 or 15 octaves, found "
+                       << range;
+  if (axis < 0)
+    return emitError() << "expected a block axis of at least 0, found " << axis;
+  return success();
+}
+
+BlockType BlockType::withAxis(int64_t axis) const {
+  return get(getContext(), getMantissa(), getBlock(), getRange(), axis);
+}
+
+bool BlockType::sameFormat(BlockType other) const {
+  return getMantissa() == other.getMantissa() &&
+         getBlock() == other.getBlock() && getRange() == other.getRange();
+}
+
+BlockType getBlockType(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast<BlockType>(tensor.getElementType()) : BlockType();
+}
+
+int64_t getBlockLength(BlockType type, ArrayRef<int64_t> shape) {
+  if (type.isWholeAxis() || type.isWholeTensor())
+    return shape[type.getAxis()];
+  return type.getBlock();
+}
+
+int64_t getNumBlocks(BlockType type, ArrayRef<int64_t> shape) {
+  int64_t extent = shape[type.getAxis()];
+  if (type.isWholeAxis() || type.isWholeTensor() || extent == 0)
+    return 1;
+  return llvm::divideCeil(extent, type.getBlock());
+}
+
+SmallVector<int64_t> getExponentShape(BlockType type, ArrayRef<int64_t> shape) {
+  if (type.isWholeTensor())
+    return SmallVector<int64_t>(shape.size(), 1);
+  SmallVector<int64_t> result(shape);
+  result[type.getAxis()] = getNumBlocks(type, shape);
+  return result;
+}
+
+std::optional<int64_t> mapAxisThroughReshape(ArrayRef<int64_t> from,
+                                             int64_t axis,
+                                             ArrayRef<int64_t> to) {
+  auto product = [](ArrayRef<int64_t> extents) {
+    int64_t result = 1;
+    for (int64_t extent : extents)
+      result *= extent;
+    return result;
+  };
+  int64_t before = product(from.take_front(axis));
+  int64_t prefix = 1;
+  std::optional<int64_t> first;
+  for (auto [index, extent] : llvm::enumerate(to)) {
+    if (prefix == before && extent == from[axis]) {
+      // Several dimensions of extent 1 may qualify: the same number is the
+      // least surprising one.
+      if (static_cast<int64_t>(index) == axis)
+        return axis;
+      if (!first)
+        first = index;
+    }
+    prefix *= extent;
+  }
+  return first;
+}
+
+bool concatKeepsBlocks(BlockType type, int64_t concatAxis,
+                       ArrayRef<int64_t> extents) {
+  if (type.isWholeTensor())
+    return extents.size() <= 1;
+  if (concatAxis != type.getAxis())
+    return true;
+  if (type.isWholeAxis())
+    return extents.size() <= 1;
+  return llvm::all_of(extents.drop_back(), [&](int64_t extent) {
+    return extent % type.getBlock() == 0;
+  });
+}
+
+bool sliceKeepsBlocks(BlockType type, ArrayRef<int64_t> shape,
+                      ArrayRef<int64_t> starts, ArrayRef<int64_t> steps,
+                      ArrayRef<int64_t> sizes) {
+  if (type.isWholeTensor())
+    return sizes == shape;
+  int64_t axis = type.getAxis();
+  if (starts[axis] == 0 && steps[axis] == 1 && sizes[axis] == shape[axis])
+    return true;
+  if (type.isWholeAxis() || steps[axis] != 1)
+    return false;
+  int64_t end = starts[axis] + sizes[axis];
+  return starts[axis] % type.getBlock() == 0 &&
+         (end % type.getBlock() == 0 || end == shape[axis]);
+}
+
+} // namespace ashlar::bfp

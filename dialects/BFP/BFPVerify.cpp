@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Verifiers of the `bfp` dialect; comments carry the constraint labels of
+// BFPOps.td. Assumption: operands are statically shaped (ODS constraint).
+
+#include "dialects/BFP/BFPOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace ashlar::bfp;
+
+static constexpr llvm::StringLiteral kFunctions[] = {
+    "copy",    "neg",        "abs",         "sqrt",      "exp",
+    "log",     "reciprocal", "relu",        "leakyRelu", "clip",
+    "sigmoid", "tanh",       "hardSigmoid", "hardSwish", "elu",
+    "selu",    "softplus",   "softsign",    "erf",       "gelu",
+    "floor",   "ceil",       "round",       "sign",      "not"};
+
+ArrayRef<llvm::StringLiteral> ashlar::bfp::getEpilogueFunctions() {
+  return kFunctions;
+}
+
+bool ashlar::bfp::isEpilogueFunction(StringRef name) {
+  return llvm::is_contained(kFunctions, name);
+}
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+/// encode_c1, encode_c2, decode_c1, decode_c2.
+static LogicalResult verifyConversion(Operation *op, Value input, Value output,
+                                      Value encoded) {
+  if (shapeOf(input) != shapeOf(output))
+    return op->emitOpError("expected operand and result of one shape, found ")
+           << input.getType() << " and " << output.getType();
+  int64_t axis = getBlockType(encoded.getType()).getAxis();
+  int64_t rank = shapeOf(encoded).size();
+  if (axis >= rank)
+    return op->emitOpError("expected a block axis below the rank ")
+           << rank << ", found " << axis;
+  return success();
+}
+
+LogicalResult EncodeOp::verify() {
+  return verifyConversion(*this, getInput(), getOutput(), getOutput());
+}
+
+LogicalResult DecodeOp::verify() {
+  return verifyConversion(*this, getInput(), getOutput(), getInput());
+}
+
+/// conv_c5, matmul_c4: both factors encoded along the contraction, or neither.
+static LogicalResult verifyFactors(Operation *op, Value left, int64_t leftAxis,
+                                   Value right, int64_t rightAxis) {
+  BlockType leftType = getBlockType(left.getType());
+  BlockType rightType = getBlockType(right.getType());
+  if (!leftType && !rightType)
+    return success();
+  if (!leftType || !rightType)
+    return op->emitOpError("expected both factors encoded or both floats, "
+                           "found ")
+           << left.getType() << " and " << right.getType();
+  if (leftType.getAxis() != leftAxis)
+    return op->emitOpError("expected the first factor encoded along dimension ")
+           << leftAxis << ", found " << leftType.getAxis();
+  if (rightType.getAxis() != rightAxis)
+    return op->emitOpError(
+               "expected the second factor encoded along dimension ")
+           << rightAxis << ", found " << rightType.getAxis();
+  return success();
+}
+
+/// conv_c6 to conv_c8, matmul_c5 to matmul_c7, and the result's block axis.
+template <typename OpTy>
+static LogicalResult verifyEpilogue(OpTy op, int64_t channels) {
+  auto perChannel = [&](Value value, StringRef name) -> LogicalResult {
+    if (!value || shapeOf(value) == ArrayRef<int64_t>{channels})
+      return success();
+    return op.emitOpError("expected ") << name << " of shape [" << channels
+                                       << "], found " << value.getType();
+  };
+  if (failed(perChannel(op.getBias(), "bias")) ||
+      failed(perChannel(op.getScale(), "scale")))
+    return failure();
+  if (Value residual = op.getResidual();
+      residual && shapeOf(residual) != shapeOf(op.getOutput()))
+    return op.emitOpError("expected a residual of the result's shape, found ")
+           << residual.getType() << " for " << op.getOutput().getType();
+  if (!isEpilogueFunction(op.getFunction()))
+    return op.emitOpError("expected a unary function of the contract, found '")
+           << op.getFunction() << "'";
+  auto outputType = cast<RankedTensorType>(op.getOutput().getType());
+  BlockType block = getBlockType(outputType);
+  if (block && block.getAxis() >= outputType.getRank())
+    return op.emitOpError("expected a block axis of the result below its rank ")
+           << outputType.getRank() << ", found " << block.getAxis();
+  return success();
+}
+
+/// conv_c2.
+static LogicalResult verifyConvAttributes(ConvOp op, size_t spatial) {
+  auto count = [&](ArrayRef<int64_t> values, size_t expected, int64_t least,
+                   StringRef name) -> LogicalResult {
+    if (values.size() != expected)
+      return op.emitOpError("expected ")
+             << expected << " " << name << ", found " << values.size();
+    for (int64_t value : values)
+      if (value < least)
+        return op.emitOpError("expected ")
+               << name << " of at least " << least << ", found " << value;
+    return success();
+  };
+  if (failed(count(op.getStrides(), spatial, 1, "strides")) ||
+      failed(count(op.getDilations(), spatial, 1, "dilations")) ||
+      failed(count(op.getPads(), 2 * spatial, 0, "pads")))
+    return failure();
+  if (op.getGroup() < 1)
+    return op.emitOpError("expected a group of at least 1, found ")
+           << op.getGroup();
+  return success();
+}
+
+/// conv_c4 for one spatial dimension.
+static LogicalResult verifyConvExtent(ConvOp op, size_t dim) {
+  size_t spatial = op.getStrides().size();
+  int64_t input = shapeOf(op.getX())[dim + 2] + op.getPads()[dim] +
+                  op.getPads()[spatial + dim];
+  int64_t kernel =
+      (shapeOf(op.getW())[dim + 2] - 1) * op.getDilations()[dim] + 1;
+  int64_t expected =
+      input < kernel ? 0 : (input - kernel) / op.getStrides()[dim] + 1;
+  int64_t found = shapeOf(op.getOutput())[dim + 2];
+  if (expected < 1 || found != expected)
+    return op.emitOpError("expected a result extent of ")
+           << expected << " in spatial dimension " << dim << ", found "
+           << found;
+  return success();
+}
+
+LogicalResult ConvOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX()), w = shapeOf(getW()),
+                    y = shapeOf(getOutput());
+  if (x.size() < 3 || x.size() > 5 || w.size() != x.size() ||
+      y.size() != x.size()) // conv_c1
+    return emitOpError("expected x, w and result of one rank from 3 to 5, "
+                       "found ")
+           << x.size() << ", " << w.size() << " and " << y.size();
+  if (failed(verifyConvAttributes(*this, x.size() - 2)))
+    return failure();
+  int64_t group = getGroup();
+  if (x[1] % group != 0 || x[1] / group != w[1] || w[0] % group != 0) // conv_c3
+    return emitOpError("expected w of [multiple of ")
+           << group << ", " << x[1] << " / " << group << ", ...], found "
+           << getW().getType();
+  if (y[0] != x[0] || y[1] != w[0]) // conv_c4
+    return emitOpError("expected a result of [")
+           << x[0] << ", " << w[0] << ", ...], found " << getOutput().getType();
+  for (size_t dim = 0; dim + 2 < x.size(); ++dim)
+    if (failed(verifyConvExtent(*this, dim)))
+      return failure();
+  if (failed(verifyFactors(*this, getX(), 1, getW(), 1)))
+    return failure();
+  return verifyEpilogue(*this, w[0]);
+}
+
+/// Numpy's broadcast of the leading dimensions of two matrix stacks, or nothing
+/// if they do not agree.
+static std::optional<SmallVector<int64_t>>
+broadcastLeading(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
+  SmallVector<int64_t> result(std::max(a.size(), b.size()), 1);
+  for (size_t back = 1; back <= result.size(); ++back) {
+    int64_t left = back <= a.size() ? a[a.size() - back] : 1;
+    int64_t right = back <= b.size() ? b[b.size() - back] : 1;
+    if (left != right && left != 1 && right != 1)
+      return std::nullopt;
+    result[result.size() - back] = left == 1 ? right : left;
+  }
+  return result;
+}
+
+LogicalResult MatmulOp::verify() {
+  ArrayRef<int64_t> a = shapeOf(getA()), b = shapeOf(getB());
+  if (a.size() < 2 || b.size() < 2) // matmul_c1
+    return emitOpError("expected factors of rank 2 or more, found ")
+           << a.size() << " and " << b.size();
+  if (a.back() != b[b.size() - 2]) // matmul_c2
+    return emitOpError("expected equal contraction extents, found ")
+           << a.back() << " and " << b[b.size() - 2];
+  std::optional<SmallVector<int64_t>> expected =
+      broadcastLeading(a.drop_back(2), b.drop_back(2));
+  if (!expected) // matmul_c3
+    return emitOpError("expected leading dimensions that broadcast, found ")
+           << getA().getType() << " and " << getB().getType();
+  expected->append({a[a.size() - 2], b.back()});
+  if (shapeOf(getOutput()) != ArrayRef(*expected)) // matmul_c3
+    return emitOpError("expected a result of shape [")
+           << llvm::ArrayRef(*expected) << "], found " << getOutput().getType();
+  if (failed(verifyFactors(*this, getA(), a.size() - 1, getB(), b.size() - 2)))
+    return failure();
+  return verifyEpilogue(*this, b.back());
+}
+
+int64_t ConvOp::getAccumulationLength() {
+  int64_t length = 1;
+  for (int64_t extent : shapeOf(getW()).drop_front())
+    length *= extent;
+  return length;
+}
+
+int64_t MatmulOp::getAccumulationLength() { return shapeOf(getA()).back(); }
