@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Elementwise functions and reductions, defined by formula in docs/Numerics.md
-// 7 and 8: IEEE binary32 and binary64 operations in a fixed order, no host math
+// 8 to 10: IEEE binary32 and binary64 operations in a fixed order, no host math
 // library, no contraction. Assumes round to nearest and gradual underflow (see
 // FloatEnvironment in Kernels.h).
 

@@ -2,7 +2,7 @@
 //
 // Row kernels of the emulator: one table of function pointers per instruction
 // set, the scalar one being the reference. Every table gives the same bits for
-// every legal input (docs/Numerics.md 9); the kernel test walks all rows of
+// every legal input (docs/Numerics.md 11); the kernel test walks all rows of
 // this table.
 
 #ifndef ASHLAR_NUMERICS_KERNELS_H
