@@ -51,9 +51,6 @@ static void printBlockLength(AsmPrinter &printer, int64_t block) {
 
 using namespace ashlar::bfp;
 
-// Generated code leaves parameters unused.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/BFP/BFPTypes.cpp.inc"
 
@@ -61,7 +58,6 @@ using namespace ashlar::bfp;
 #include "dialects/BFP/BFPOps.cpp.inc"
 
 #include "dialects/BFP/BFPDialect.cpp.inc"
-#pragma GCC diagnostic pop
 
 void BFPDialect::initialize() {
   addTypes<

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Declares the operations of the `bfp` dialect and the list of functions that
-// an epilogue can apply.
+// Declares the operations of the `bfp` dialect.
 
 #ifndef ASHLAR_DIALECTS_BFP_BFPOPS_H
 #define ASHLAR_DIALECTS_BFP_BFPOPS_H
@@ -15,20 +14,13 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-// Generated code leaves parameters unused.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
 #define GET_OP_CLASSES
 #include "dialects/BFP/BFPOps.h.inc"
-#pragma GCC diagnostic pop
 
 namespace ashlar::bfp {
 
-/// Names of the unary functions of the contract, spelled as `nn.unary` and the
-/// numeric plan spell them; "copy" is the identity.
-llvm::ArrayRef<llvm::StringLiteral> getEpilogueFunctions();
-
-/// True if an epilogue can apply the function of this name.
+/// True if an epilogue can apply the function of this name, spelled as
+/// `nn.unary` spells it; "copy" is the identity.
 bool isEpilogueFunction(llvm::StringRef name);
 
 } // namespace ashlar::bfp

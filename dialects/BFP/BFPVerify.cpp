@@ -4,25 +4,15 @@
 // BFPOps.td. Assumption: operands are statically shaped (ODS constraint).
 
 #include "dialects/BFP/BFPOps.h"
+#include "dialects/NN/NNOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace ashlar::bfp;
 
-static constexpr llvm::StringLiteral kFunctions[] = {
-    "copy",    "neg",        "abs",         "sqrt",      "exp",
-    "log",     "reciprocal", "relu",        "leakyRelu", "clip",
-    "sigmoid", "tanh",       "hardSigmoid", "hardSwish", "elu",
-    "selu",    "softplus",   "softsign",    "erf",       "gelu",
-    "floor",   "ceil",       "round",       "sign",      "not"};
-
-ArrayRef<llvm::StringLiteral> ashlar::bfp::getEpilogueFunctions() {
-  return kFunctions;
-}
-
 bool ashlar::bfp::isEpilogueFunction(StringRef name) {
-  return llvm::is_contained(kFunctions, name);
+  return nn::symbolizeUnaryFunction(name).has_value();
 }
 
 static ArrayRef<int64_t> shapeOf(Value value) {
