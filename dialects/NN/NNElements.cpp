@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Conversion between constants and bytes.
+
+#include "dialects/NN/NNElements.h"
+#include "dialects/NN/NNDialect.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <cassert>
+#include <memory>
+
+using namespace mlir;
+using namespace ashlar::nn;
+using ashlar::support::ElementType;
+
+Type ashlar::nn::toMlirType(MLIRContext *context, ElementType type) {
+  Builder b(context);
+  switch (type) {
+  case ElementType::F32:
+    return b.getF32Type();
+  case ElementType::F16:
+    return b.getF16Type();
+  case ElementType::BF16:
+    return b.getBF16Type();
+  case ElementType::F64:
+    return b.getF64Type();
+  case ElementType::I8:
+    return b.getI8Type();
+  case ElementType::U8:
+    return b.getIntegerType(8, false);
+  case ElementType::I16:
+    return b.getI16Type();
+  case ElementType::U16:
+    return b.getIntegerType(16, false);
+  case ElementType::I32:
+    return b.getI32Type();
+  case ElementType::U32:
+    return b.getIntegerType(32, false);
+  case ElementType::I64:
+    return b.getI64Type();
+  case ElementType::U64:
+    return b.getIntegerType(64, false);
+  case ElementType::Bool:
+    return b.getI1Type();
+  }
+  return {};
+}
+
+std::optional<ElementType> ashlar::nn::toElementType(Type type) {
+  if (type.isF32())
+    return ElementType::F32;
+  if (type.isF16())
+    return ElementType::F16;
+  if (type.isBF16())
+    return ElementType::BF16;
+  if (type.isF64())
+    return ElementType::F64;
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer || integer.isSigned())
+    return std::nullopt;
+  bool isUnsigned = integer.isUnsigned();
+  switch (integer.getWidth()) {
+  case 1:
+    if (isUnsigned)
+      return std::nullopt;
+    return ElementType::Bool;
+  case 8:
+    return isUnsigned ? ElementType::U8 : ElementType::I8;
+  case 16:
+    return isUnsigned ? ElementType::U16 : ElementType::I16;
+  case 32:
+    return isUnsigned ? ElementType::U32 : ElementType::I32;
+  case 64:
+    return isUnsigned ? ElementType::U64 : ElementType::I64;
+  default:
+    return std::nullopt;
+  }
+}
+
+ElementsAttr ashlar::nn::makeElements(RankedTensorType type, std::string bytes,
+                                      llvm::StringRef hint) {
+  assert(toElementType(type.getElementType()) &&
+         bytes.size() == type.getNumElements() *
+                             byteSize(*toElementType(type.getElementType())));
+  if (type.getNumElements() <= maxInlineElements) {
+    if (!type.getElementType().isInteger(1))
+      return cast<ElementsAttr>(
+          DenseElementsAttr::getFromRawBuffer(type, bytes));
+    SmallVector<bool> values;
+    for (char byte : bytes)
+      values.push_back(byte != 0);
+    return cast<ElementsAttr>(DenseElementsAttr::get(type, values));
+  }
+  // The blob owns the string, so the bytes are never copied; operator new
+  // aligns them for every element type.
+  auto owner = std::make_unique<std::string>(std::move(bytes));
+  ArrayRef<char> data(owner->data(), owner->size());
+  AsmResourceBlob blob(
+      data, alignof(uint64_t),
+      [owner = std::move(owner)](void *, size_t, size_t) mutable {
+        owner.reset();
+      },
+      /*dataIsMutable=*/false);
+  return DenseResourceElementsAttr::get(type, hint, std::move(blob));
+}
+
+std::optional<ArrayRef<char>>
+ashlar::nn::rawElements(ElementsAttr elements, std::vector<char> &storage) {
+  auto type = dyn_cast<RankedTensorType>(elements.getType());
+  if (!type)
+    return std::nullopt;
+  std::optional<ElementType> element = toElementType(type.getElementType());
+  if (!element)
+    return std::nullopt;
+  size_t width = byteSize(*element);
+  size_t count = type.getNumElements();
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(elements)) {
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    if (!blob || blob->getData().size() != count * width)
+      return std::nullopt;
+    return blob->getData();
+  }
+  auto dense = dyn_cast<DenseElementsAttr>(elements);
+  if (!dense)
+    return std::nullopt;
+  if (*element == ElementType::Bool) {
+    storage.clear();
+    for (bool value : dense.getValues<bool>())
+      storage.push_back(value);
+    return ArrayRef<char>(storage);
+  }
+  ArrayRef<char> raw = dense.getRawData();
+  if (!dense.isSplat())
+    return raw;
+  storage.resize(count * width);
+  for (size_t i = 0; i < storage.size(); ++i)
+    storage[i] = raw[i % width];
+  return ArrayRef<char>(storage);
+}
