@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Fork-join parallelism for loops that take tens of microseconds. Workers spin
+// for a moment after a loop, because the next one usually follows at once, and
+// then sleep. The partition depends on the loop alone, never on timing; what a
+// loop computes must not depend on the thread count at all.
+
+#ifndef ASHLAR_SUPPORT_THREADPOOL_H
+#define ASHLAR_SUPPORT_THREADPOOL_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <cstdint>
+#include <memory>
+
+namespace ashlar::support {
+
+/// A pool of threads - 1 workers; the caller is the remaining thread.
+class ThreadPool {
+public:
+  /// \p threads = 0 takes the number of hardware threads. One thread starts no
+  /// worker. If the system refuses a thread, the pool has fewer.
+  explicit ThreadPool(unsigned threads = 0);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool &) = delete;
+  ThreadPool &operator=(const ThreadPool &) = delete;
+
+  /// Threads that take part, the caller included.
+  unsigned size() const { return numThreads; }
+
+  /// Calls \p fn(begin, end) over a partition of [0, n) into at most size()
+  /// contiguous ranges, and returns when all are done. Runs inline for n <= 1,
+  /// for one thread, and when called from inside a loop body. \p fn must not
+  /// throw. One thread at a time may call this.
+  void parallelRanges(uint64_t n,
+                      llvm::function_ref<void(uint64_t, uint64_t)> fn);
+
+  /// Calls \p fn(i) for every i in [0, n).
+  void parallelFor(uint64_t n, llvm::function_ref<void(uint64_t)> fn) {
+    parallelRanges(n, [fn](uint64_t begin, uint64_t end) {
+      for (uint64_t i = begin; i < end; ++i)
+        fn(i);
+    });
+  }
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+  unsigned numThreads = 1;
+};
+
+} // namespace ashlar::support
+
+#endif // ASHLAR_SUPPORT_THREADPOOL_H

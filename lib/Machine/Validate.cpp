@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks of a description: each parameter against its limits, then the
+// parameters against each other.
+
+#include "Fields.h"
+#include "ashlar/Support/Error.h"
+
+#include <bit>
+#include <string>
+#include <vector>
+
+using namespace ashlar;
+using namespace ashlar::machine;
+
+namespace {
+
+/// Collects findings so that one run of the tool shows them all. The class is
+/// Capacity if that is all that is wrong.
+class Findings {
+public:
+  template <typename... Args>
+  void malformed(fmt::format_string<Args...> format, Args &&...args) {
+    onlyCapacity = false;
+    list.push_back(fmt::vformat(format, fmt::make_format_args(args...)));
+  }
+  template <typename... Args>
+  void capacity(fmt::format_string<Args...> format, Args &&...args) {
+    list.push_back(fmt::vformat(format, fmt::make_format_args(args...)));
+  }
+
+  bool empty() const { return list.empty(); }
+
+  llvm::Error take(const std::string &machine) const {
+    if (list.empty())
+      return llvm::Error::success();
+    std::string text;
+    for (const std::string &finding : list)
+      text += (text.empty() ? "" : "; ") + finding;
+    return makeError(onlyCapacity ? ErrorClass::Capacity
+                                  : ErrorClass::Malformed,
+                     "machine '{}': {}", machine, text);
+  }
+
+private:
+  std::vector<std::string> list;
+  bool onlyCapacity = true;
+};
+
+void checkLimits(const Description &machine, Findings &findings) {
+  Description copy = machine;
+  for (const Field &field : fields()) {
+    const uint64_t value = *field.access(copy);
+    if (value >= field.minimum && value <= field.maximum)
+      continue;
+    const std::string name = *field.section
+                                 ? std::string(field.section) + "." + field.key
+                                 : std::string(field.key);
+    const std::string text =
+        fmt::format("{} is {}, expected {} to {} {}", name, value,
+                    field.minimum, field.maximum, field.unit);
+    if (field.isSize && value > field.maximum)
+      findings.capacity("{}", text);
+    else
+      findings.malformed("{}", text);
+  }
+}
+
+void checkSizes(const Description &m, Findings &findings) {
+  constexpr uint64_t maxSb = uint64_t(1) << 30;
+  if (m.sb.bytes() > maxSb)
+    findings.capacity("sb.partitions * sb.bytes_per_partition is {} bytes, "
+                      "expected at most {}",
+                      m.sb.bytes(), maxSb);
+  constexpr uint64_t maxEntries = uint64_t(1) << 20;
+  if (m.psum.entries() > maxEntries)
+    findings.capacity("psum.banks * psum.entries_per_bank is {} entries per "
+                      "column, expected at most {}",
+                      m.psum.entries(), maxEntries);
+  constexpr uint64_t maxPsum = uint64_t(1) << 30;
+  const uint64_t psumBytes = m.psum.entries() * m.pe.columns * 8;
+  if (psumBytes > maxPsum)
+    findings.capacity("the accumulators (psum.banks * psum.entries_per_bank * "
+                      "pe.columns * 8) take {} bytes, expected at most {}",
+                      psumBytes, maxPsum);
+  constexpr uint64_t maxSparse = uint64_t(1) << 30;
+  const uint64_t sparseBytes =
+      m.sparse.tcus *
+      (m.sparse.fmuBytes * m.sparse.fmuSets + m.sparse.accumulatorEntries * 8);
+  if (sparseBytes > maxSparse)
+    findings.capacity("the sparse cluster's memories (sparse.tcus * (fmu_bytes "
+                      "* fmu_sets + accumulator_entries * 8)) take {} bytes, "
+                      "expected at most {}",
+                      sparseBytes, maxSparse);
+}
+
+void checkRelations(const Description &m, Findings &findings) {
+  if (!std::has_single_bit(m.dram.burstBytes))
+    findings.malformed("dram.burst_bytes is {}, expected a power of two",
+                       m.dram.burstBytes);
+  if (!std::has_single_bit(m.xmGroup))
+    findings.malformed("xm_group is {}, expected a power of two", m.xmGroup);
+  if (m.sb.partitions % m.xmGroup != 0)
+    findings.malformed("sb.partitions is {}, expected a multiple of xm_group "
+                       "{}",
+                       m.sb.partitions, m.xmGroup);
+  if (m.sb.bytesPerPartition % 64 != 0)
+    findings.malformed("sb.bytes_per_partition is {}, expected a multiple of "
+                       "64",
+                       m.sb.bytesPerPartition);
+  if (m.pe.rows > m.sb.partitions)
+    findings.malformed("pe.rows is {}, expected at most sb.partitions {} "
+                       "(row i reads partition i)",
+                       m.pe.rows, m.sb.partitions);
+  if (m.pe.columns > m.sb.partitions)
+    findings.malformed("pe.columns is {}, expected at most sb.partitions {} "
+                       "(column c drains to partition c)",
+                       m.pe.columns, m.sb.partitions);
+  if (m.pe.rows % m.pe.rowGroupGranularity != 0)
+    findings.malformed("pe.rows is {}, expected a multiple of "
+                       "pe.row_group_granularity {}",
+                       m.pe.rows, m.pe.rowGroupGranularity);
+  const uint64_t costs[] = {m.vec.costCheap, m.vec.costMedium,
+                            m.vec.costExpensive, m.vec.costVeryExpensive};
+  for (int i = 0; i < 3; ++i)
+    if (costs[i] > costs[i + 1])
+      findings.malformed("vec costs are {}, {}, {}, {}, expected cheap <= "
+                         "medium <= expensive <= very_expensive",
+                         costs[0], costs[1], costs[2], costs[3]);
+}
+
+} // namespace
+
+llvm::Error Description::validate() const {
+  Findings findings;
+  if (name.empty() || name.size() > 64)
+    findings.malformed("name has {} characters, expected 1 to 64", name.size());
+  checkLimits(*this, findings);
+  // Products and relations are meaningful, and free of overflow, only between
+  // values that are each within limits.
+  if (findings.empty()) {
+    checkSizes(*this, findings);
+    checkRelations(*this, findings);
+  }
+  return findings.take(name.substr(0, 64));
+}
