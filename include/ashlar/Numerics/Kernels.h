@@ -23,7 +23,7 @@ namespace ashlar::numerics {
 /// Width of the aligned integers of a matrix operand.
 enum class OperandWidth : uint8_t {
   Int16, ///< |v| < 2^15
-  Int32, ///< |v| < 2^31
+  Int32, ///< |v| < 2^30 (the widest aligned integer: W = 16, D = 15)
 };
 
 /// A matrix of aligned integers, row-major. `pitch` is in elements.
