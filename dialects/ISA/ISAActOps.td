@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ACT: the drain of PSUM with the epilogue of docs/Numerics.md 6.
+
+#ifndef ASHLAR_ISA_ACT_OPS
+#define ASHLAR_ISA_ACT_OPS
+
+include "dialects/ISA/ISABase.td"
+
+def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
+  let summary = "Drain PSUM to SB through the epilogue.";
+  let description = [{
+    For every step t over (i0, i1, i2), i2 fastest, and lane c < cols: the entry
+    `PSUM[c][psum + sum i*psumStride]`, as `mode` says; in mode f32 the value is
+    `acc * 2^(XR[xrA] + XR[xrS] + EW[c] + shift)`, then * scale[c], + bias[c],
+    + residual, function; stored at `SB[dstPart + c][dstOffset + sum i*dstStride]`.
+    The parameter record of a lane is 16 bytes at `SB[paramPart + c][paramOffset]`:
+    f32 scale, f32 bias, i32 EW, f32 alpha. Encoded results form blocks of
+    dstBlock lanes from lane 0; the last one may be short.
+
+    Example: `isa.act.drain cols=4 n2=9 psumStride2=1 shift=-14 dstType=f32 dstStride2=4`
+  }];
+  let isaWords = 11;
+  let isaFields = [
+    U<"psum", 20, 1, 0, "entries", "first PSUM entry">,
+    S<"psumStride0", 20, 1, 20, "entries", "PSUM stride of dimension 0">,
+    S<"psumStride1", 20, 1, 40, "entries", "PSUM stride of dimension 1">,
+    S<"psumStride2", 20, 2, 0, "entries", "PSUM stride of dimension 2">,
+    Count<"n0", 20, 2, 20, "steps", "count of the outermost dimension">,
+    Count<"n1", 20, 2, 40, "steps", "count of dimension 1">,
+    Count<"n2", 20, 3, 0, "steps", "count of the innermost dimension">,
+    Count<"cols", 12, 3, 20, "columns", "columns drained">,
+    E<"mode", 2, ISA_DrainMode, 1, 60, "what becomes of an entry">,
+    U<"xrA", 10, 3, 32, "register", "scale exponent of the moving operand">,
+    U<"xrS", 10, 3, 42, "register", "scale exponent of the stationary operand">,
+    S<"shift", 16, 4, 0, "octaves", "-(DA + DS)">,
+    U<"paramPart", 12, 3, 52, "partition", "parameter record of lane 0">,
+    U<"paramOffset", 24, 4, 16, "bytes", "offset of the parameter records">,
+    Flag<"hasScale", 1, 62, "multiply by the record's scale">,
+    Flag<"hasBias", 1, 63, "add the record's bias">,
+    Flag<"hasExp", 2, 60, "add the record's EW to the exponent">,
+    E<"function", 6, ISA_Function, 4, 40, "unary function applied last">,
+    Flag<"alphaFromParam", 2, 61, "alpha comes from the record">,
+    F32<"alpha", 5, 0, "first parameter of the function">,
+    F32<"beta", 5, 32, "second parameter of the function">,
+    Flag<"resMode", 2, 62, "a residual is added">,
+    E<"resType", 5, ISA_ElemType, 4, 46, "stored type of the residual">,
+    Limited<"resMantissa", 5, 16, 4, 51, "bits", "mantissa width of a bfp residual">,
+    U<"resPart", 12, 6, 0, "partition", "partition of lane 0 of the residual">,
+    U<"resOffset", 24, 6, 12, "bytes", "offset of the residual">,
+    S<"resStride0", 32, 7, 0, "bytes", "residual stride of dimension 0">,
+    S<"resStride1", 32, 7, 32, "bytes", "residual stride of dimension 1">,
+    S<"resStride2", 32, 8, 0, "bytes", "residual stride of dimension 2">,
+    U<"dstPart", 12, 6, 36, "partition", "partition of lane 0 of the result">,
+    U<"dstOffset", 24, 8, 32, "bytes", "offset of the result">,
+    S<"dstStride0", 32, 9, 0, "bytes", "result stride of dimension 0">,
+    S<"dstStride1", 32, 9, 32, "bytes", "result stride of dimension 1">,
+    S<"dstStride2", 32, 10, 0, "bytes", "result stride of dimension 2">,
+    E<"dstType", 5, ISA_ElemType, 4, 56, "stored type of the result">,
+    Limited<"dstMantissa", 5, 16, 6, 48, "bits", "mantissa width of a bfp result">,
+    OneOf<"dstBlock", 8, [0, 8, 16, 32, 64], 6, 53, "lanes", "block length of a bfp result, else 0">,
+    U<"dstXr", 10, 10, 32, "register", "scale exponent that a bfp result merges into">,
+    Flag<"dstXrClear", 2, 63, "clear that register first">
+  ];
+  let isaReserved = [Reserved<4, 61, 3>, Reserved<6, 61, 3>, Reserved<8, 56, 8>, Reserved<10, 42, 22>];
+}
+
+#endif // ASHLAR_ISA_ACT_OPS

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// DMA queues: strided copies and fills between linear memories.
+
+#ifndef ASHLAR_ISA_DMA_OPS
+#define ASHLAR_ISA_DMA_OPS
+
+include "dialects/ISA/ISABase.td"
+
+def ISA_DmaQueues {
+  list<string> names = ["dma0", "dma1", "dma2", "dma3"];
+}
+
+def ISA_DmaCopyOp
+    : ISA_Op<"DmaCopy", "dma.copy", 0x10, ISA_DmaQueues.names> {
+  let summary = "Copy a strided pattern from one memory to another.";
+  let description = [{
+    For every index (i0, .., i4), i4 fastest:
+    `dst[dstBase + sum i*dstStride .. +elemBytes] = src[srcBase + sum i*srcStride .. +elemBytes]`.
+    A source stride of 0 repeats. Source and destination of one instruction must
+    not overlap.
+
+    Example: `isa.dma.copy queue=dma1 elemBytes=4 srcMem=dram dstMem=sb srcBase=64 n4=16 srcStride4=4 dstStride4=4`
+  }];
+  let isaWords = 14;
+  let isaFields = [
+    E<"queue", 4, ISA_Queue, 0, 8, "DMA queue">,
+    OneOf<"elemBytes", 4, [1, 2, 4, 8], 1, 0, "bytes", "element size">,
+    E<"srcMem", 3, ISA_Memory, 1, 4, "source memory">,
+    E<"dstMem", 3, ISA_Memory, 1, 7, "destination memory">,
+    U<"srcBase", 40, 1, 10, "bytes", "source address of index 0">,
+    U<"dstBase", 40, 2, 0, "bytes", "destination address of index 0">,
+    Count<"n0", 20, 2, 40, "elements", "count of the outermost dimension">,
+    Count<"n1", 20, 3, 0, "elements", "count of dimension 1">,
+    Count<"n2", 20, 3, 20, "elements", "count of dimension 2">,
+    Count<"n3", 20, 3, 40, "elements", "count of dimension 3">,
+    Count<"n4", 20, 4, 0, "elements", "count of the innermost dimension">,
+    S<"srcStride0", 40, 4, 20, "bytes", "source stride of dimension 0">,
+    S<"srcStride1", 40, 5, 0, "bytes", "source stride of dimension 1">,
+    S<"srcStride2", 40, 6, 0, "bytes", "source stride of dimension 2">,
+    S<"srcStride3", 40, 7, 0, "bytes", "source stride of dimension 3">,
+    S<"srcStride4", 40, 8, 0, "bytes", "source stride of dimension 4">,
+    S<"dstStride0", 40, 9, 0, "bytes", "destination stride of dimension 0">,
+    S<"dstStride1", 40, 10, 0, "bytes", "destination stride of dimension 1">,
+    S<"dstStride2", 40, 11, 0, "bytes", "destination stride of dimension 2">,
+    S<"dstStride3", 40, 12, 0, "bytes", "destination stride of dimension 3">,
+    S<"dstStride4", 40, 13, 0, "bytes", "destination stride of dimension 4">
+  ];
+  let isaReserved = [Reserved<1, 50, 14>, Reserved<2, 60, 4>, Reserved<3, 60, 4>, Reserved<4, 60, 4>, Reserved<5, 40, 24>, Reserved<6, 40, 24>, Reserved<7, 40, 24>, Reserved<8, 40, 24>, Reserved<9, 40, 24>, Reserved<10, 40, 24>, Reserved<11, 40, 24>, Reserved<12, 40, 24>, Reserved<13, 40, 24>];
+}
+
+def ISA_DmaFillOp
+    : ISA_Op<"DmaFill", "dma.fill", 0x11, ISA_DmaQueues.names> {
+  let summary = "Fill a strided pattern with one value.";
+  let description = [{
+    For every index (i0, .., i4):
+    `dst[dstBase + sum i*dstStride .. +elemBytes]` = the low elemBytes bytes of
+    `value`, little endian.
+
+    Example: `isa.dma.fill queue=dma0 dstMem=xm n4=256 dstStride4=1 value=0x80`
+  }];
+  let isaWords = 10;
+  let isaFields = [
+    E<"queue", 4, ISA_Queue, 0, 8, "DMA queue">,
+    OneOf<"elemBytes", 4, [1, 2, 4, 8], 1, 0, "bytes", "element size">,
+    E<"dstMem", 3, ISA_Memory, 1, 4, "destination memory">,
+    U<"dstBase", 40, 1, 7, "bytes", "destination address of index 0">,
+    Count<"n0", 20, 2, 0, "elements", "count of the outermost dimension">,
+    Count<"n1", 20, 2, 20, "elements", "count of dimension 1">,
+    Count<"n2", 20, 2, 40, "elements", "count of dimension 2">,
+    Count<"n3", 20, 3, 0, "elements", "count of dimension 3">,
+    Count<"n4", 20, 3, 20, "elements", "count of the innermost dimension">,
+    S<"dstStride0", 40, 4, 0, "bytes", "destination stride of dimension 0">,
+    S<"dstStride1", 40, 5, 0, "bytes", "destination stride of dimension 1">,
+    S<"dstStride2", 40, 6, 0, "bytes", "destination stride of dimension 2">,
+    S<"dstStride3", 40, 7, 0, "bytes", "destination stride of dimension 3">,
+    S<"dstStride4", 40, 8, 0, "bytes", "destination stride of dimension 4">,
+    Bits64<"value", 9, "value written, low bytes first">
+  ];
+  let isaReserved = [Reserved<1, 47, 17>, Reserved<2, 60, 4>, Reserved<3, 40, 24>, Reserved<4, 40, 24>, Reserved<5, 40, 24>, Reserved<6, 40, 24>, Reserved<7, 40, 24>, Reserved<8, 40, 24>];
+}
+
+#endif // ASHLAR_ISA_DMA_OPS

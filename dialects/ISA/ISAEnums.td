@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Enums of the instruction set. The numbers are part of the binary format.
+
+#ifndef ASHLAR_ISA_ENUMS
+#define ASHLAR_ISA_ENUMS
+
+include "dialects/ISA/ISAEncoding.td"
+
+def ISA_Version : ISA_VersionBase<1, 0>;
+
+def ISA_ElemType : ISA_Enum<"ElemType", 5, "Element type of stored data.", [
+  ISA_EnumCase<"f32", 0, "IEEE binary32">,
+  ISA_EnumCase<"f16", 1, "IEEE binary16">,
+  ISA_EnumCase<"bf16", 2, "bfloat16">,
+  ISA_EnumCase<"i8", 3, "signed 8 bits">,
+  ISA_EnumCase<"u8", 4, "unsigned 8 bits">,
+  ISA_EnumCase<"i16", 5, "signed 16 bits">,
+  ISA_EnumCase<"u16", 6, "unsigned 16 bits">,
+  ISA_EnumCase<"i32", 7, "signed 32 bits">,
+  ISA_EnumCase<"u32", 8, "unsigned 32 bits">,
+  ISA_EnumCase<"i64", 9, "signed 64 bits">,
+  ISA_EnumCase<"u64", 10, "unsigned 64 bits">,
+  ISA_EnumCase<"bool", 11, "one byte, 0 or 1">,
+  ISA_EnumCase<"f64", 12, "IEEE binary64">,
+  ISA_EnumCase<"bfp", 13, "block floating point: mantissa in SB, block exponent in XM">
+]>;
+
+def ISA_Queue : ISA_Enum<"Queue", 4, "In-order instruction queues.", [
+  ISA_EnumCase<"dma0", 0, "DMA queue 0">,
+  ISA_EnumCase<"dma1", 1, "DMA queue 1">,
+  ISA_EnumCase<"dma2", 2, "DMA queue 2">,
+  ISA_EnumCase<"dma3", 3, "DMA queue 3">,
+  ISA_EnumCase<"peload", 4, "loads of stationary operands">,
+  ISA_EnumCase<"pe", 5, "PE array">,
+  ISA_EnumCase<"act", 6, "ACT, the drain of PSUM">,
+  ISA_EnumCase<"vec", 7, "vector unit">,
+  ISA_EnumCase<"tcc", 8, "sparse cluster">,
+  ISA_EnumCase<"host", 9, "host CPU">
+]>;
+
+def ISA_Memory : ISA_Enum<"Memory", 3, "Memories with a linear address.", [
+  ISA_EnumCase<"dram", 0, "DRAM">,
+  ISA_EnumCase<"sb", 1, "state buffer: partition * bytesPerPartition + offset">,
+  ISA_EnumCase<"xm", 2, "exponent memory: (partition div xmGroup) * bytesPerPartition + offset">,
+  ISA_EnumCase<"fmu", 3, "feature-map memories of the sparse cluster">,
+  ISA_EnumCase<"wm", 4, "weight memory of the sparse cluster">
+]>;
+
+def ISA_Orientation : ISA_Enum<"Orientation", 1, "Direction of a block.", [
+  ISA_EnumCase<"p", 0, "blocks run across partitions">,
+  ISA_EnumCase<"f", 1, "blocks run along the free axis">
+]>;
+
+def ISA_OperandMode : ISA_Enum<"OperandMode", 2, "What an array cell reads.", [
+  ISA_EnumCase<"bfp", 0, "mantissas aligned to the scale exponent at fetch">,
+  ISA_EnumCase<"int", 1, "integers as stored">,
+  ISA_EnumCase<"select", 2, "raw stored words passed through an identity window">
+]>;
+
+def ISA_DrainMode : ISA_Enum<"DrainMode", 2, "What ACT makes of a PSUM entry.", [
+  ISA_EnumCase<"f32", 0, "value acc * 2^exponent rounded once to binary32, then the epilogue">,
+  ISA_EnumCase<"int", 1, "the integer, saturated to the destination type">,
+  ISA_EnumCase<"raw64", 2, "the 64 stored bits, cut to the size of the destination type">
+]>;
+
+def ISA_BMode : ISA_Enum<"BMode", 2, "Second operand of vec.map.", [
+  ISA_EnumCase<"none", 0, "there is no second operand">,
+  ISA_EnumCase<"tensor", 1, "the tensor B">,
+  ISA_EnumCase<"immediate", 2, "the field beta">
+]>;
+
+def ISA_PoolKind : ISA_Enum<"PoolKind", 2, "Window reduction.", [
+  ISA_EnumCase<"max", 0, "maximum of the valid positions">,
+  ISA_EnumCase<"avg", 1, "sum divided by the number of counted positions">,
+  ISA_EnumCase<"sum", 2, "sum of the valid positions">
+]>;
+
+def ISA_ReduceKind : ISA_Enum<"ReduceKind", 4, "Reduction.", [
+  ISA_EnumCase<"sum", 0, "sum">,
+  ISA_EnumCase<"mean", 1, "sum divided by the count">,
+  ISA_EnumCase<"max", 2, "maximum">,
+  ISA_EnumCase<"min", 3, "minimum">,
+  ISA_EnumCase<"prod", 4, "product">,
+  ISA_EnumCase<"sumSquare", 5, "sum of squares">,
+  ISA_EnumCase<"l1", 6, "sum of absolute values">,
+  ISA_EnumCase<"argmax", 7, "index of the maximum">,
+  ISA_EnumCase<"argmin", 8, "index of the minimum">
+]>;
+
+// Unary functions stay below 64, so that the six bits of act.drain.function
+// cannot name a binary one.
+def ISA_Function : ISA_Enum<"Function", 8, "Elementwise functions (docs/Numerics.md).", [
+  ISA_EnumCase<"copy", 0, "x">,
+  ISA_EnumCase<"neg", 1, "-x">,
+  ISA_EnumCase<"abs", 2, "absolute value">,
+  ISA_EnumCase<"sqrt", 3, "square root">,
+  ISA_EnumCase<"exp", 4, "e^x">,
+  ISA_EnumCase<"log", 5, "natural logarithm">,
+  ISA_EnumCase<"reciprocal", 6, "1 / x">,
+  ISA_EnumCase<"relu", 7, "max(x, 0)">,
+  ISA_EnumCase<"leakyRelu", 8, "x < 0 ? alpha * x : x">,
+  ISA_EnumCase<"clip", 9, "min(max(x, alpha), beta)">,
+  ISA_EnumCase<"sigmoid", 10, "1 / (1 + e^-x)">,
+  ISA_EnumCase<"tanh", 11, "hyperbolic tangent">,
+  ISA_EnumCase<"hardSigmoid", 12, "clip(alpha * x + beta, 0, 1)">,
+  ISA_EnumCase<"hardSwish", 13, "x * clip(x / 6 + 1/2, 0, 1)">,
+  ISA_EnumCase<"elu", 14, "x < 0 ? alpha * (e^x - 1) : x">,
+  ISA_EnumCase<"selu", 15, "beta * (x < 0 ? alpha * (e^x - 1) : x)">,
+  ISA_EnumCase<"softplus", 16, "log(1 + e^x)">,
+  ISA_EnumCase<"softsign", 17, "x / (1 + |x|)">,
+  ISA_EnumCase<"erf", 18, "error function">,
+  ISA_EnumCase<"gelu", 19, "x / 2 * (1 + erf(x / sqrt 2))">,
+  ISA_EnumCase<"floor", 20, "round down">,
+  ISA_EnumCase<"ceil", 21, "round up">,
+  ISA_EnumCase<"round", 22, "round to nearest, ties to even">,
+  ISA_EnumCase<"sign", 23, "-1, 0 or 1">,
+  ISA_EnumCase<"not", 24, "logical negation">,
+  ISA_EnumCase<"add", 64, "a + b">,
+  ISA_EnumCase<"sub", 65, "a - b">,
+  ISA_EnumCase<"mul", 66, "a * b">,
+  ISA_EnumCase<"div", 67, "a / b">,
+  ISA_EnumCase<"max", 68, "maximum">,
+  ISA_EnumCase<"min", 69, "minimum">,
+  ISA_EnumCase<"pow", 70, "a to the power b">,
+  ISA_EnumCase<"prelu", 71, "a < 0 ? b * a : a">,
+  ISA_EnumCase<"equal", 72, "a == b">,
+  ISA_EnumCase<"less", 73, "a < b">,
+  ISA_EnumCase<"lessOrEqual", 74, "a <= b">,
+  ISA_EnumCase<"greater", 75, "a > b">,
+  ISA_EnumCase<"greaterOrEqual", 76, "a >= b">,
+  ISA_EnumCase<"and", 77, "logical and">,
+  ISA_EnumCase<"or", 78, "logical or">,
+  ISA_EnumCase<"xor", 79, "logical exclusive or">,
+  ISA_EnumCase<"mod", 80, "remainder">
+]>;
+
+#endif // ASHLAR_ISA_ENUMS

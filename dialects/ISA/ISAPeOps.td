@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PE array: stationary loads, the swap of the two stationary sets, matmul.
+
+#ifndef ASHLAR_ISA_PE_OPS
+#define ASHLAR_ISA_PE_OPS
+
+include "dialects/ISA/ISABase.td"
+
+def ISA_PeLoadOp : ISA_Op<"PeLoad", "pe.load", 0x20, ["peload"]> {
+  let summary = "Load the shadow stationary set.";
+  let description = [{
+    `S[i][c] = SB[part + i][offset + c*colStride]` for i < rows, c < cols;
+    encoded operands are aligned to XR[xr] (docs/Numerics.md 3). Cells outside
+    are zero. The set becomes active with the next `pe.swap`.
+
+    Example: `isa.pe.load rows=16 cols=4 colStride=1 type=bfp mantissa=8 range=7`
+  }];
+  let isaWords = 3;
+  let isaFields = [
+    U<"part", 12, 1, 0, "partition", "first partition">,
+    Count<"rows", 12, 1, 12, "partitions", "rows loaded">,
+    U<"offset", 24, 1, 24, "bytes", "offset in the partition">,
+    Count<"cols", 12, 1, 48, "columns", "columns loaded">,
+    S<"colStride", 32, 2, 0, "bytes", "distance of two columns">,
+    E<"type", 5, ISA_ElemType, 2, 32, "stored type">,
+    Limited<"mantissa", 5, 16, 2, 37, "bits", "mantissa width W of a bfp operand">,
+    OneOf<"range", 5, [0, 1, 3, 7, 15], 2, 42, "octaves", "range D of a bfp operand">,
+    U<"xr", 10, 2, 47, "register", "scale exponent of the operand">,
+    E<"orientation", 1, ISA_Orientation, 1, 60, "direction of the blocks">,
+    E<"mode", 2, ISA_OperandMode, 1, 61, "what a cell reads">
+  ];
+  let isaReserved = [Reserved<1, 63, 1>, Reserved<2, 57, 7>];
+}
+
+def ISA_PeSwapOp : ISA_Op<"PeSwap", "pe.swap", 0x21, ["pe"]> {
+  let summary = "Make the shadow stationary set the active one.";
+  let description = [{
+    Costs no cycle; completes when the PE queue reaches it, i.e. when the stream
+    of the preceding matmul has been issued. Results of earlier matmuls may still
+    be in flight.
+
+    Example: `isa.pe.swap`
+  }];
+}
+
+def ISA_PeMatmulOp : ISA_Op<"PeMatmul", "pe.matmul", 0x22, ["pe"]> {
+  let summary = "Stream a moving operand through the active stationary set.";
+  let description = [{
+    With t over (i0, i1, i2), i2 fastest:
+    `M[i][t] = SB[part + i][offset + sum i*stride]`, zero mantissa where an index
+    is outside its [lo, hi); `PSUM[c][psum + sum i*psumStride] (+)= sum over rows
+    of M[i][t]*S[i][c]`. Without accumulate every addressed entry is overwritten,
+    with zero where nothing was read.
+
+    Example: `isa.pe.matmul rows=16 cols=4 type=bfp mantissa=8 range=7 n2=9 stride2=1 psumStride2=1 hi0=1 hi1=1 hi2=9`
+  }];
+  let isaWords = 9;
+  let isaFields = [
+    U<"part", 12, 1, 0, "partition", "first partition">,
+    Count<"rows", 12, 1, 12, "partitions", "rows of the array used">,
+    Count<"cols", 12, 1, 24, "columns", "columns of the array used">,
+    S<"offset", 24, 1, 36, "bytes", "offset of index 0; may be negative when lo > 0, padding reads nothing">,
+    E<"type", 5, ISA_ElemType, 2, 0, "stored type">,
+    Limited<"mantissa", 5, 16, 2, 5, "bits", "mantissa width W of a bfp operand">,
+    OneOf<"range", 5, [0, 1, 3, 7, 15], 2, 10, "octaves", "range D of a bfp operand">,
+    U<"xr", 10, 2, 15, "register", "scale exponent of the operand">,
+    E<"orientation", 1, ISA_Orientation, 1, 60, "direction of the blocks">,
+    E<"mode", 2, ISA_OperandMode, 1, 61, "what a cell reads">,
+    Count<"groups", 8, 2, 25, "row groups", "row groups Ws with their own column sums">,
+    Flag<"accumulate", 1, 63, "add to the PSUM entries instead of writing them">,
+    U<"psum", 20, 2, 33, "entries", "first PSUM entry; bank = psum div entriesPerBank">,
+    Count<"n0", 20, 3, 0, "steps", "count of the outermost dimension">,
+    Count<"n1", 20, 3, 20, "steps", "count of dimension 1">,
+    Count<"n2", 20, 3, 40, "steps", "count of the innermost dimension">,
+    S<"stride0", 32, 4, 0, "bytes", "SB stride of dimension 0">,
+    S<"stride1", 32, 4, 32, "bytes", "SB stride of dimension 1">,
+    S<"stride2", 32, 5, 0, "bytes", "SB stride of dimension 2">,
+    S<"psumStride0", 20, 5, 32, "entries", "PSUM stride of dimension 0">,
+    S<"psumStride1", 20, 6, 0, "entries", "PSUM stride of dimension 1">,
+    S<"psumStride2", 20, 6, 20, "entries", "PSUM stride of dimension 2">,
+    S<"lo0", 20, 6, 40, "index", "first index of dimension 0 that reads memory">,
+    S<"hi0", 20, 7, 0, "index", "first index of dimension 0 beyond those that do">,
+    S<"lo1", 20, 7, 20, "index", "first index of dimension 1 that reads memory">,
+    S<"hi1", 20, 7, 40, "index", "first index of dimension 1 beyond those that do">,
+    S<"lo2", 20, 8, 0, "index", "first index of dimension 2 that reads memory">,
+    S<"hi2", 20, 8, 20, "index", "first index of dimension 2 beyond those that do">
+  ];
+  let isaReserved = [Reserved<2, 53, 11>, Reserved<3, 60, 4>, Reserved<5, 52, 12>, Reserved<6, 60, 4>, Reserved<7, 60, 4>, Reserved<8, 40, 24>];
+}
+
+#endif // ASHLAR_ISA_PE_OPS

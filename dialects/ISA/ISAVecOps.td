@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Vector unit: elementwise, pooling, reductions. Channel c of a tensor is at
+// partition (part + c) mod P, tile (part + c) div P, tiles tileStride apart.
+
+#ifndef ASHLAR_ISA_VEC_OPS
+#define ASHLAR_ISA_VEC_OPS
+
+include "dialects/ISA/ISABase.td"
+
+def ISA_VecMapOp : ISA_Op<"VecMap", "vec.map", 0x40, ["vec"]> {
+  let summary = "Elementwise function of one or two tensors.";
+  let description = [{
+    For every channel and (i0, i1, i2), i2 fastest: `dst = op(A, B)`. Float
+    functions compute in binary32; integer operands with an integer result
+    compute in 64-bit integers. Encoded operands are decoded exactly. Encoded
+    results form blocks of dstBlock channels from channel 0 (0 = all channels).
+
+    Example: `isa.vec.map op=add channels=8 n2=16 aType=f32 aStride2=4 bMode=tensor bType=f32 bOffset=64 bStride2=4 dstType=f32 dstOffset=128 dstStride2=4`
+  }];
+  let isaWords = 13;
+  let isaFields = [
+    E<"op", 8, ISA_Function, 1, 0, "function">,
+    Count<"channels", 20, 1, 8, "channels", "channels computed">,
+    Count<"n0", 20, 1, 28, "elements", "count of the outermost dimension">,
+    Count<"n1", 20, 2, 0, "elements", "count of dimension 1">,
+    Count<"n2", 20, 2, 20, "elements", "count of the innermost dimension">,
+    E<"aType", 5, ISA_ElemType, 1, 48, "stored type of A">,
+    Limited<"aMantissa", 5, 16, 1, 53, "bits", "mantissa width of a bfp A">,
+    U<"aPart", 12, 2, 40, "partition", "partition of channel 0 of A">,
+    U<"aOffset", 24, 3, 0, "bytes", "offset of A">,
+    Flag<"aBroadcastPart", 1, 58, "every channel reads channel 0 of A">,
+    S<"aTileStride", 32, 3, 24, "bytes", "distance of two channel tiles of A">,
+    S<"aStride0", 32, 4, 0, "bytes", "stride 0 of A">,
+    S<"aStride1", 32, 4, 32, "bytes", "stride 1 of A">,
+    S<"aStride2", 32, 5, 0, "bytes", "stride 2 of A">,
+    E<"bMode", 2, ISA_BMode, 1, 59, "what B is">,
+    E<"bType", 5, ISA_ElemType, 2, 52, "stored type of B">,
+    Limited<"bMantissa", 5, 16, 2, 57, "bits", "mantissa width of a bfp B">,
+    U<"bPart", 12, 5, 32, "partition", "partition of channel 0 of B">,
+    U<"bOffset", 24, 6, 0, "bytes", "offset of B">,
+    Flag<"bBroadcastPart", 1, 61, "every channel reads channel 0 of B">,
+    S<"bTileStride", 32, 6, 24, "bytes", "distance of two channel tiles of B">,
+    S<"bStride0", 32, 7, 0, "bytes", "stride 0 of B">,
+    S<"bStride1", 32, 7, 32, "bytes", "stride 1 of B">,
+    S<"bStride2", 32, 8, 0, "bytes", "stride 2 of B">,
+    F32<"alpha", 8, 32, "first parameter of the function">,
+    F32<"beta", 9, 0, "second parameter of the function, or the immediate B">,
+    E<"dstType", 5, ISA_ElemType, 3, 56, "stored type of the result">,
+    Limited<"dstMantissa", 5, 16, 5, 44, "bits", "mantissa width of a bfp result">,
+    OneOf<"dstBlock", 8, [0, 8, 16, 32, 64], 5, 49, "channels", "block length of a bfp result, 0 = all channels">,
+    U<"dstPart", 12, 9, 32, "partition", "partition of channel 0 of the result">,
+    U<"dstOffset", 24, 10, 0, "bytes", "offset of the result">,
+    S<"dstTileStride", 32, 10, 24, "bytes", "distance of two channel tiles of the result">,
+    S<"dstStride0", 32, 11, 0, "bytes", "stride 0 of the result">,
+    S<"dstStride1", 32, 11, 32, "bytes", "stride 1 of the result">,
+    S<"dstStride2", 32, 12, 0, "bytes", "stride 2 of the result">,
+    U<"dstXr", 10, 9, 44, "register", "scale exponent that a bfp result merges into">,
+    Flag<"dstXrClear", 1, 62, "clear that register first">
+  ];
+  let isaReserved = [Reserved<1, 63, 1>, Reserved<2, 62, 2>, Reserved<3, 61, 3>, Reserved<5, 57, 7>, Reserved<6, 56, 8>, Reserved<9, 54, 10>, Reserved<10, 56, 8>, Reserved<12, 32, 32>];
+}
+
+def ISA_VecPoolOp : ISA_Op<"VecPool", "vec.pool", 0x41, ["vec"]> {
+  let summary = "Reduction over a window of up to three dimensions.";
+  let description = [{
+    Output (od, oh, ow) reduces the window positions with input coordinate
+    `od*sD - pD + kd*dD` (likewise H, W) inside [0, inD); ascending d, h, w.
+    avg divides by the number of window positions whose coordinates lie in
+    [clo, chi), the product over the dimensions. Sums are binary32.
+
+    Example: `isa.vec.pool kind=max channels=8 srcType=f32 srcStrideH=32 srcStrideW=4 inD=1 inH=8 inW=8 outH=4 outW=4 kH=2 kW=2 sH=2 sW=2 dstType=f32 dstOffset=256 dstStrideH=16 dstStrideW=4`
+  }];
+  let isaWords = 14;
+  let isaFields = [
+    E<"kind", 2, ISA_PoolKind, 1, 0, "reduction">,
+    Count<"channels", 20, 1, 2, "channels", "channels computed">,
+    E<"srcType", 5, ISA_ElemType, 1, 22, "stored type of the source">,
+    Limited<"srcMantissa", 5, 16, 1, 27, "bits", "mantissa width of a bfp source">,
+    U<"srcPart", 12, 1, 32, "partition", "partition of channel 0 of the source">,
+    U<"srcOffset", 24, 2, 0, "bytes", "offset of the source">,
+    S<"srcTileStride", 32, 2, 24, "bytes", "distance of two channel tiles of the source">,
+    S<"srcStrideD", 32, 3, 0, "bytes", "source stride of d">,
+    S<"srcStrideH", 32, 3, 32, "bytes", "source stride of h">,
+    S<"srcStrideW", 32, 4, 0, "bytes", "source stride of w">,
+    S<"inD", 20, 1, 44, "elements", "source extent of d">,
+    S<"inH", 20, 4, 32, "elements", "source extent of h">,
+    S<"inW", 20, 5, 0, "elements", "source extent of w">,
+    Count<"outD", 20, 5, 20, "elements", "result extent of d">,
+    Count<"outH", 20, 5, 40, "elements", "result extent of h">,
+    Count<"outW", 20, 6, 0, "elements", "result extent of w">,
+    Count<"kD", 12, 4, 52, "elements", "window extent of d">,
+    Count<"kH", 12, 6, 20, "elements", "window extent of h">,
+    Count<"kW", 12, 6, 32, "elements", "window extent of w">,
+    Count<"sD", 12, 6, 44, "elements", "window step of d">,
+    Count<"sH", 12, 7, 0, "elements", "window step of h">,
+    Count<"sW", 12, 7, 12, "elements", "window step of w">,
+    Count<"dD", 12, 7, 24, "elements", "window dilation of d">,
+    Count<"dH", 12, 7, 36, "elements", "window dilation of h">,
+    Count<"dW", 12, 7, 48, "elements", "window dilation of w">,
+    S<"pD", 20, 8, 0, "elements", "padding before d, negative for bands">,
+    S<"pH", 20, 8, 20, "elements", "padding before h, negative for bands">,
+    S<"pW", 20, 8, 40, "elements", "padding before w, negative for bands">,
+    S<"cloD", 20, 9, 0, "coordinate", "first d that avg counts">,
+    S<"chiD", 20, 9, 20, "coordinate", "first d beyond those that avg counts">,
+    S<"cloH", 20, 9, 40, "coordinate", "first h that avg counts">,
+    S<"chiH", 20, 10, 0, "coordinate", "first h beyond those that avg counts">,
+    S<"cloW", 20, 10, 20, "coordinate", "first w that avg counts">,
+    S<"chiW", 20, 10, 40, "coordinate", "first w beyond those that avg counts">,
+    E<"dstType", 5, ISA_ElemType, 2, 56, "stored type of the result">,
+    Limited<"dstMantissa", 5, 16, 6, 56, "bits", "mantissa width of a bfp result">,
+    OneOf<"dstBlock", 8, [0, 8, 16, 32, 64], 11, 0, "channels", "block length of a bfp result, 0 = all channels">,
+    U<"dstPart", 12, 11, 8, "partition", "partition of channel 0 of the result">,
+    U<"dstOffset", 24, 11, 20, "bytes", "offset of the result">,
+    S<"dstTileStride", 32, 12, 0, "bytes", "distance of two channel tiles of the result">,
+    S<"dstStrideD", 32, 12, 32, "bytes", "result stride of d">,
+    S<"dstStrideH", 32, 13, 0, "bytes", "result stride of h">,
+    S<"dstStrideW", 32, 13, 32, "bytes", "result stride of w">,
+    U<"dstXr", 10, 11, 44, "register", "scale exponent that a bfp result merges into">,
+    Flag<"dstXrClear", 2, 61, "clear that register first">
+  ];
+  let isaReserved = [Reserved<2, 62, 2>, Reserved<5, 60, 4>, Reserved<6, 61, 3>, Reserved<7, 60, 4>, Reserved<8, 60, 4>, Reserved<9, 60, 4>, Reserved<10, 60, 4>, Reserved<11, 54, 10>];
+}
+
+def ISA_VecReduceOp : ISA_Op<"VecReduce", "vec.reduce", 0x42, ["vec"]> {
+  let summary = "Reduction over up to two free dimensions.";
+  let description = [{
+    For every channel and (o0, o1): reduces over r0, then r1 fastest, ascending.
+    mean is the sum divided by the count; argmax and argmin give r0*R1 + r1 of
+    the first extremum, or of the last one with selectLast.
+
+    Example: `isa.vec.reduce kind=mean channels=8 r0=4 r1=4 srcType=f32 srcStrideR0=16 srcStrideR1=4 dstType=f32 dstOffset=64`
+  }];
+  let isaWords = 9;
+  let isaFields = [
+    E<"kind", 4, ISA_ReduceKind, 1, 0, "reduction">,
+    Flag<"selectLast", 1, 4, "argmax, argmin: the last extremum wins">,
+    Count<"channels", 20, 1, 5, "channels", "channels computed">,
+    Count<"o0", 20, 1, 25, "elements", "count of the outer result dimension">,
+    Count<"o1", 20, 2, 0, "elements", "count of the inner result dimension">,
+    Count<"r0", 20, 2, 20, "elements", "count of the outer reduced dimension">,
+    Count<"r1", 20, 2, 40, "elements", "count of the inner reduced dimension">,
+    E<"srcType", 5, ISA_ElemType, 1, 45, "stored type of the source">,
+    Limited<"srcMantissa", 5, 16, 1, 50, "bits", "mantissa width of a bfp source">,
+    U<"srcPart", 12, 3, 0, "partition", "partition of channel 0 of the source">,
+    U<"srcOffset", 24, 3, 12, "bytes", "offset of the source">,
+    S<"srcTileStride", 32, 4, 0, "bytes", "distance of two channel tiles of the source">,
+    S<"srcStrideO0", 32, 4, 32, "bytes", "source stride of o0">,
+    S<"srcStrideO1", 32, 5, 0, "bytes", "source stride of o1">,
+    S<"srcStrideR0", 32, 5, 32, "bytes", "source stride of r0">,
+    S<"srcStrideR1", 32, 6, 0, "bytes", "source stride of r1">,
+    E<"dstType", 5, ISA_ElemType, 1, 55, "stored type of the result">,
+    Limited<"dstMantissa", 5, 16, 3, 36, "bits", "mantissa width of a bfp result">,
+    OneOf<"dstBlock", 8, [0, 8, 16, 32, 64], 3, 41, "channels", "block length of a bfp result, 0 = all channels">,
+    U<"dstPart", 12, 3, 49, "partition", "partition of channel 0 of the result">,
+    U<"dstOffset", 24, 6, 32, "bytes", "offset of the result">,
+    S<"dstTileStride", 32, 7, 0, "bytes", "distance of two channel tiles of the result">,
+    S<"dstStrideO0", 32, 7, 32, "bytes", "result stride of o0">,
+    S<"dstStrideO1", 32, 8, 0, "bytes", "result stride of o1">,
+    U<"dstXr", 10, 8, 32, "register", "scale exponent that a bfp result merges into">,
+    Flag<"dstXrClear", 1, 60, "clear that register first">
+  ];
+  let isaReserved = [Reserved<1, 61, 3>, Reserved<2, 60, 4>, Reserved<3, 61, 3>, Reserved<6, 56, 8>, Reserved<8, 42, 22>];
+}
+
+def ISA_VecReduceChannelsOp
+    : ISA_Op<"VecReduceChannels", "vec.reduce_channels", 0x43, ["vec"]> {
+  let summary = "Reduction over the channels.";
+  let description = [{
+    For every (i0, i1, i2): reduces over the channels, ascending; one result
+    channel at partition dstPart.
+
+    Example: `isa.vec.reduce_channels kind=max channels=8 n2=16 srcType=f32 srcStride2=4 dstType=f32 dstOffset=64 dstStride2=4`
+  }];
+  let isaWords = 8;
+  let isaFields = [
+    E<"kind", 4, ISA_ReduceKind, 1, 0, "reduction">,
+    Flag<"selectLast", 1, 4, "argmax, argmin: the last extremum wins">,
+    Count<"channels", 20, 1, 5, "channels", "channels reduced">,
+    Count<"n0", 20, 1, 25, "elements", "count of the outermost dimension">,
+    Count<"n1", 20, 2, 0, "elements", "count of dimension 1">,
+    Count<"n2", 20, 2, 20, "elements", "count of the innermost dimension">,
+    E<"srcType", 5, ISA_ElemType, 1, 45, "stored type of the source">,
+    Limited<"srcMantissa", 5, 16, 1, 50, "bits", "mantissa width of a bfp source">,
+    U<"srcPart", 12, 2, 40, "partition", "partition of channel 0 of the source">,
+    U<"srcOffset", 24, 3, 0, "bytes", "offset of the source">,
+    S<"srcTileStride", 32, 3, 24, "bytes", "distance of two channel tiles of the source">,
+    S<"srcStride0", 32, 4, 0, "bytes", "source stride of dimension 0">,
+    S<"srcStride1", 32, 4, 32, "bytes", "source stride of dimension 1">,
+    S<"srcStride2", 32, 5, 0, "bytes", "source stride of dimension 2">,
+    E<"dstType", 5, ISA_ElemType, 1, 55, "stored type of the result">,
+    Limited<"dstMantissa", 5, 16, 2, 52, "bits", "mantissa width of a bfp result">,
+    OneOf<"dstBlock", 8, [0, 8, 16, 32, 64], 3, 56, "channels", "block length of a bfp result">,
+    U<"dstPart", 12, 5, 32, "partition", "partition of the result">,
+    U<"dstOffset", 24, 6, 0, "bytes", "offset of the result">,
+    S<"dstStride0", 32, 6, 24, "bytes", "result stride of dimension 0">,
+    S<"dstStride1", 32, 7, 0, "bytes", "result stride of dimension 1">,
+    S<"dstStride2", 32, 7, 32, "bytes", "result stride of dimension 2">,
+    U<"dstXr", 10, 5, 44, "register", "scale exponent that a bfp result merges into">,
+    Flag<"dstXrClear", 1, 60, "clear that register first">
+  ];
+  let isaReserved = [Reserved<1, 61, 3>, Reserved<2, 57, 7>, Reserved<5, 54, 10>, Reserved<6, 56, 8>];
+}
+
+#endif // ASHLAR_ISA_VEC_OPS

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The instruction set as ashlar-tblgen's backends see it: plain structs read
+// from the TableGen records. Reading checks every record (Check.cpp), so a
+// backend may assume a consistent instruction set.
+
+#ifndef ASHLAR_TOOLS_TBLGEN_MODEL_H
+#define ASHLAR_TOOLS_TBLGEN_MODEL_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TableGen/Record.h"
+#include <string>
+#include <vector>
+
+namespace ashlar::tblgen {
+
+/// One enumerator.
+struct EnumCase {
+  std::string name;
+  int64_t value;
+  std::string description;
+};
+
+/// One enum of the instruction set.
+struct EnumType {
+  const llvm::Record *record;
+  std::string name;
+  int64_t width;
+  std::string description;
+  std::vector<EnumCase> cases;
+};
+
+enum class FieldKind { Unsigned, Signed, Bits, Float, Flag, Enum };
+
+/// One field of an instruction. Limits are signed 64-bit; `Bits` has none.
+struct Field {
+  std::string name;
+  FieldKind kind;
+  int64_t width, word, lsb;
+  std::string unit, description;
+  int64_t minimum, maximum, defaultValue;
+  std::vector<int64_t> allowed;
+  /// Index into InstructionSet::enums, only for FieldKind::Enum.
+  unsigned enumIndex;
+  int64_t since;
+};
+
+struct ReservedBits {
+  int64_t word, lsb, width;
+};
+
+/// One instruction.
+struct Instruction {
+  const llvm::Record *record;
+  std::string mnemonic;
+  /// Name of the C++ struct, CamelCase of the mnemonic.
+  std::string structName;
+  int64_t opcode, words, since;
+  /// Enumerators of `Queue` it may be issued to, in declaration order.
+  std::vector<std::string> queues;
+  std::vector<Field> fields;
+  std::vector<ReservedBits> reserved;
+  std::string summary, description;
+
+  /// True if the header's queue is a field of the struct.
+  bool hasQueueField() const { return queues.size() > 1; }
+};
+
+struct InstructionSet {
+  int64_t major = 0, minor = 0;
+  std::vector<EnumType> enums;
+  /// Ordered by opcode.
+  std::vector<Instruction> instructions;
+
+  const EnumType &enumOf(const Field &field) const {
+    return enums[field.enumIndex];
+  }
+};
+
+/// Reads and checks the records; ends the process with a message that points at
+/// the record if they are inconsistent.
+InstructionSet readInstructionSet(const llvm::RecordKeeper &records);
+
+/// The checks of one instruction and of the set as a whole (Check.cpp).
+void checkEnum(const EnumType &type);
+void checkInstruction(const InstructionSet &set, const Instruction &inst);
+void checkSet(const InstructionSet &set);
+
+/// "leakyRelu" -> "LeakyRelu"; "vec.reduce_channels" -> "VecReduceChannels".
+std::string camelCase(llvm::StringRef name);
+
+/// C++ type of the struct member of a field.
+std::string memberType(const InstructionSet &set, const Field &field);
+
+/// `text` as a C++ string literal.
+std::string quote(llvm::StringRef text);
+
+/// A 64-bit literal that is valid for every value, INT64_MIN included.
+std::string literal(int64_t value);
+
+/// Writes the comment that starts every generated file.
+void emitHeader(llvm::raw_ostream &os, llvm::StringRef what);
+
+// The backends, one per output.
+void emitEnums(const InstructionSet &set, llvm::raw_ostream &os);
+void emitStructs(const InstructionSet &set, llvm::raw_ostream &os);
+void emitDispatch(const InstructionSet &set, llvm::raw_ostream &os);
+void emitEncode(const InstructionSet &set, llvm::raw_ostream &os);
+void emitDecode(const InstructionSet &set, llvm::raw_ostream &os);
+void emitVerify(const InstructionSet &set, llvm::raw_ostream &os);
+void emitTables(const InstructionSet &set, llvm::raw_ostream &os);
+void emitDialect(const InstructionSet &set, llvm::raw_ostream &os);
+void emitDocs(const InstructionSet &set, llvm::raw_ostream &os);
+void emitJson(const InstructionSet &set, llvm::raw_ostream &os);
+
+} // namespace ashlar::tblgen
+
+#endif // ASHLAR_TOOLS_TBLGEN_MODEL_H
