@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The compiled program and its file (docs/BinaryFormat.md). The writer is
+// deterministic; the reader treats every file as hostile: whatever it contains,
+// the result is a Program whose tables are consistent with each other or an
+// error. What the code does is checked by the emulator's loader.
+
+#ifndef ASHLAR_CONTAINER_CONTAINER_H
+#define ASHLAR_CONTAINER_CONTAINER_H
+
+#include "ashlar/Machine/Description.h"
+#include "ashlar/Support/ElementType.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ashlar::container {
+
+/// Version of the file format; a reader refuses a newer one.
+inline constexpr uint32_t formatVersion = 1;
+
+/// A graph input or output: ONNX type, row-major, at a DRAM address.
+struct TensorBinding {
+  std::string name;
+  support::ElementType type = support::ElementType::F32;
+  std::vector<int64_t> shape;
+  uint64_t dramOffset = 0;
+};
+
+/// Bytes that lie in DRAM before cycle 0. `bytes` refers to Program::storage or
+/// to memory that outlives the program.
+struct Segment {
+  uint64_t dramOffset = 0;
+  llvm::ArrayRef<uint8_t> bytes;
+};
+
+/// What a node of the source model became.
+struct NodeInfo {
+  std::string name, opType;
+  std::string engine;                ///< "pe", "vec", "dma", "none", ...
+  std::vector<std::string> absorbed; ///< Names of nodes fused into it.
+  uint64_t macs = 0;
+  std::vector<std::string> plannedTensors; ///< Tensors of the numeric plan.
+};
+
+/// Memory that a planned tensor lies in.
+enum class PlacementMemory : uint8_t { Dram = 0, Sb = 1 };
+
+/// Where a planned value can be copied out while the program runs. Element
+/// (i0, i1, ..) lies at:
+/// - DRAM: baseOffset + sum i[d] * strides[d];
+/// - SB: channel c = sum over d in the channel axes, see channelAxis, in
+///   partition (basePartition + c) mod P, at byte baseOffset
+///   + (c div P, counted from basePartition) * tileStride
+///   + sum over the other d of i[d] * strides[d].
+/// An encoded element's exponent cell is the XM cell of that SB byte; an
+/// encoded tensor in DRAM has its cells at exponentBase + sum i[d] *
+/// exponentStrides[d] (one byte per element position).
+struct TensorPlacement {
+  std::string name; ///< Name in the numeric plan.
+  bool encoded = false;
+  support::ElementType type = support::ElementType::F32; ///< If not encoded.
+  uint32_t mantissa = 0;                                 ///< W, if encoded.
+  int32_t block = 0;          ///< B, if encoded; 0 = axis, -1 = tensor.
+  uint32_t range = 0;         ///< D, if encoded.
+  int32_t blockAxis = 0;      ///< Dimension that blocks run along, if encoded.
+  uint32_t xr = 0;            ///< XR register with E at that time, if encoded.
+  std::vector<int64_t> shape; ///< Logical shape, as in the plan.
+  PlacementMemory memory = PlacementMemory::Sb;
+  uint64_t baseOffset = 0;    ///< DRAM address, or byte in the partition.
+  uint32_t basePartition = 0; ///< SB only.
+  int32_t channelAxis = -1;   ///< SB: dimension on partitions; -1 = none.
+  int64_t tileStride = 0;     ///< SB: bytes from one channel tile to the next.
+  /// Bytes per dimension; the entry of channelAxis is ignored.
+  std::vector<int64_t> strides;
+  uint64_t exponentBase = 0;            ///< DRAM and encoded only.
+  std::vector<int64_t> exponentStrides; ///< DRAM and encoded only.
+  /// Index of the instruction after which the tensor is complete and still
+  /// unchanged.
+  uint32_t afterInstruction = 0;
+};
+
+/// Why no accumulation of a node can leave 64 bits (docs/Numerics.md).
+struct AccumulatorProof {
+  std::string node;
+  uint64_t terms = 0;     ///< Summands per accumulator.
+  uint32_t boundBits = 0; ///< |acc| < 2^boundBits.
+};
+
+/// A compiled model. `code` and the segments may refer to `storage`, which
+/// keeps a mapped file or the writer's buffers alive: copies share it.
+struct Program {
+  machine::Description machine;
+  std::string modelName;
+  std::string producer; ///< Name and version of the compiler.
+  std::vector<TensorBinding> inputs, outputs;
+  uint64_t dramBytes = 0; ///< DRAM that the program uses, from address 0.
+  std::vector<uint64_t> code;
+  std::vector<Segment> constants; ///< Ascending, without overlap.
+  std::vector<NodeInfo> nodes;
+  /// Per instruction (not per word): index into `nodes`, or noNode.
+  std::vector<uint32_t> nodeOfInstruction;
+  std::string numericPlanJson;
+  std::string decisionsJson;
+  std::vector<TensorPlacement> dumps;
+  uint32_t semaphores = 0; ///< Semaphores used: 0 .. semaphores - 1.
+  std::vector<AccumulatorProof> proofs;
+  /// Owners of the memory that segments refer to.
+  std::vector<std::shared_ptr<const void>> storage;
+
+  static constexpr uint32_t noNode = ~uint32_t(0);
+
+  /// Adds a segment that owns its bytes.
+  void addConstant(uint64_t dramOffset, std::vector<uint8_t> bytes);
+};
+
+/// The whole file as bytes. Errors: Capacity for what the format cannot hold;
+/// Malformed for tables that contradict each other (see check()).
+llvm::Expected<std::vector<uint8_t>> serialize(const Program &program);
+
+/// Parses a file image. Segments refer to \p buffer, which the program keeps.
+/// \p name is used in messages.
+llvm::Expected<Program> parse(std::shared_ptr<llvm::MemoryBuffer> buffer,
+                              llvm::StringRef name);
+
+/// Consistency of the tables with each other and with the machine: bounds of
+/// bindings, segments and placements, overlaps, indices. Malformed or Capacity.
+llvm::Error check(const Program &program);
+
+/// Writes \p path whole or not at all. The same program gives the same bytes.
+llvm::Error write(const Program &program, llvm::StringRef path);
+
+/// Maps and parses \p path; "-" is not special.
+llvm::Expected<Program> read(llvm::StringRef path);
+
+} // namespace ashlar::container
+
+#endif // ASHLAR_CONTAINER_CONTAINER_H
