@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What an instruction reads and writes, in every memory. The race check orders
+// conflicting accesses; the compiler uses the same footprints to place
+// semaphores. A footprint never leaves out a byte; it may name more than the
+// instruction touches where a pattern has more than Access::maxDims dimensions.
+
+#ifndef ASHLAR_ISA_FOOTPRINT_H
+#define ASHLAR_ISA_FOOTPRINT_H
+
+#include "ashlar/Isa/Instruction.h"
+#include "ashlar/Machine/Description.h"
+
+#include <array>
+#include <string>
+
+namespace ashlar::isa {
+
+/// A memory that instructions can conflict in.
+enum class Space : uint8_t { Dram, Sb, Xm, Psum, Xr, Fmu, Wm, Shadow, Active };
+
+/// "dram", "sb", ...
+llvm::StringRef spaceName(Space space);
+
+/// One dimension of a pattern: `count` steps of `stride` units.
+struct AccessDim {
+  uint64_t count = 1;
+  int64_t stride = 0;
+  bool operator==(const AccessDim &) const = default;
+};
+
+/// One read or write: in each partition of [partBegin, partEnd) the runs
+/// [base + sum i[d]*stride[d], + runLength) over all indices.
+///
+/// | space | partition | unit |
+/// |---|---|---|
+/// | Sb | SB partition | byte of the partition |
+/// | Xm | partition div xmGroup | cell |
+/// | Psum | column | entry |
+/// | Xr | 0 | register |
+/// | Dram, Fmu, Wm | 0 | byte |
+/// | Shadow, Active | 0 | the whole set, [0, 1) |
+struct Access {
+  static constexpr unsigned maxDims = 5;
+
+  Space space = Space::Sb;
+  bool write = false;
+  /// Merges a maximum (XR only): does not conflict with another merge.
+  bool merge = false;
+  uint32_t partBegin = 0, partEnd = 1;
+  int64_t base = 0;
+  uint64_t runLength = 1;
+  unsigned numDims = 0;
+  std::array<AccessDim, maxDims> dims = {};
+  /// Bounding box [begin, end) of the units; may be negative or beyond the
+  /// memory, which the loader refuses.
+  int64_t begin = 0, end = 1;
+};
+
+/// Appends the accesses of \p inst, which must be legal (verify()). Semaphore
+/// instructions have none.
+///
+/// - SB accesses to encoded data are accompanied by accesses to their XM cells.
+/// - An operation that both reads and writes an XR register (xr.merge without
+///   clear) gives both accesses; an encode that clears gives a write, else a
+///   merge.
+/// - pe.load writes Shadow; pe.swap reads Shadow and writes both sets;
+/// pe.matmul
+///   reads Active.
+/// - DMA that addresses SB or XM linearly is split by partition where its
+///   strides allow, else it covers whole partitions.
+void footprints(const Instruction &inst, const machine::Description &machine,
+                llvm::SmallVectorImpl<Access> &out);
+
+/// Whether two accesses may touch the same unit and at least one changes it:
+/// exact for equal-stride and interleaved patterns, by bounding box otherwise.
+/// Never false for accesses that do conflict.
+bool conflict(const Access &a, const Access &b);
+
+/// "writes sb[0..8)[128..256)", for messages.
+std::string describe(const Access &access);
+
+} // namespace ashlar::isa
+
+#endif // ASHLAR_ISA_FOOTPRINT_H
