@@ -23,7 +23,7 @@ public:
       : data(data) {
     // The kind of data an operand does not use is empty: no map either.
     if (shape != outShape && data.size() > 1)
-      map = broadcastMap(shape, outShape);
+      map = broadcastMap(shape, outShape).flatten();
     scalar = data.size() == 1;
   }
   T operator[](size_t i) const {
@@ -32,7 +32,7 @@ public:
 
 private:
   const std::vector<T> &data;
-  IndexMap map;
+  std::vector<int64_t> map;
   bool scalar;
 };
 

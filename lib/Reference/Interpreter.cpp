@@ -7,6 +7,7 @@
 #include "ashlar/Reference/Constants.h"
 #include "ashlar/Support/Error.h"
 #include "dialects/NN/NNDialect.h"
+#include "dialects/NN/NNElements.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -25,7 +26,7 @@ std::string argumentName(func::FuncOp main, unsigned index) {
 llvm::Error checkInput(func::FuncOp main, unsigned index,
                        const HostTensor &input) {
   auto type = dyn_cast<RankedTensorType>(main.getArgumentTypes()[index]);
-  auto element = type ? elementTypeOf(type.getElementType()) : std::nullopt;
+  auto element = type ? nn::toElementType(type.getElementType()) : std::nullopt;
   if (!element)
     return support::makeError(ErrorClass::Unsupported,
                               "input '{}' has no host type",

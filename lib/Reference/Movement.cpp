@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Index maps of movement ops. Every map is separable: the source index is a
-// sum of one term per output dimension, so a map is built from one small table
-// per dimension.
+// Index maps of movement ops.
 
 #include "ashlar/Reference/Movement.h"
 #include "ashlar/Reference/Tensor.h"
+#include "dialects/NN/NNOps.h"
 
-#include <cstring>
+#include "llvm/ADT/TypeSwitch.h"
+#include <algorithm>
 
 using namespace ashlar;
 using namespace ashlar::reference;
@@ -16,37 +16,23 @@ using llvm::SmallVector;
 
 namespace {
 
-using Table = std::vector<int64_t>;
+using Table = IndexMap::Table;
 
-// Sums the tables' terms over the output in row-major order; a `fill` in any
-// dimension fills the element.
-IndexMap combine(ArrayRef<Table> tables) {
-  IndexMap map{0};
-  for (const Table &table : tables) {
-    IndexMap next;
-    next.reserve(map.size() * table.size());
-    for (int64_t base : map)
-      for (int64_t term : table)
-        next.push_back(base == fill || term == fill ? fill : base + term);
-    map = std::move(next);
-  }
-  return map;
-}
-
-// Source coordinate of padded coordinate `k`, or `fill`.
-int64_t padSource(PadMode mode, int64_t k, int64_t extent, int64_t interior) {
+// Coordinate in `extent` elements of padded coordinate `k`, or `fill`.
+int64_t padSource(reference::PadMode mode, int64_t k, int64_t extent,
+                  int64_t interior) {
   int64_t step = interior + 1;
   int64_t last = (extent - 1) * step;
   if (extent == 0)
     return fill;
   switch (mode) {
-  case PadMode::Constant:
+  case reference::PadMode::Constant:
     return k < 0 || k > last || k % step != 0 ? fill : k / step;
-  case PadMode::Edge:
+  case reference::PadMode::Edge:
     return k < 0 ? 0 : (k >= extent ? extent - 1 : k);
-  case PadMode::Wrap:
+  case reference::PadMode::Wrap:
     return ((k % extent) + extent) % extent;
-  case PadMode::Reflect: {
+  case reference::PadMode::Reflect: {
     if (extent == 1)
       return 0;
     int64_t period = 2 * (extent - 1);
@@ -69,7 +55,7 @@ IndexMap reference::transposeMap(ArrayRef<int64_t> inShape,
       table[i] = i * strides[source];
     tables.push_back(std::move(table));
   }
-  return combine(tables);
+  return IndexMap(std::move(tables));
 }
 
 IndexMap reference::broadcastMap(ArrayRef<int64_t> inShape,
@@ -84,7 +70,7 @@ IndexMap reference::broadcastMap(ArrayRef<int64_t> inShape,
         table[i] = i * strides[d - lead];
     tables.push_back(std::move(table));
   }
-  return combine(tables);
+  return IndexMap(std::move(tables));
 }
 
 IndexMap reference::sliceMap(ArrayRef<int64_t> inShape,
@@ -99,7 +85,7 @@ IndexMap reference::sliceMap(ArrayRef<int64_t> inShape,
       table[i] = (starts[d] + i * steps[d]) * strides[d];
     tables.push_back(std::move(table));
   }
-  return combine(tables);
+  return IndexMap(std::move(tables));
 }
 
 IndexMap reference::gatherMap(ArrayRef<int64_t> inShape, int64_t axis,
@@ -117,36 +103,71 @@ IndexMap reference::gatherMap(ArrayRef<int64_t> inShape, int64_t axis,
     }
     tables.push_back(std::move(table));
   }
-  return combine(tables);
+  return IndexMap(std::move(tables));
 }
 
-IndexMap reference::padMap(ArrayRef<int64_t> inShape,
-                           ArrayRef<int64_t> outShape, PadMode mode,
-                           ArrayRef<int64_t> low, ArrayRef<int64_t> interior) {
+IndexMap reference::padMap(ArrayRef<int64_t> inShape, PadMode mode,
+                           ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+                           ArrayRef<int64_t> interior) {
   SmallVector<int64_t> strides = rowMajorStrides(inShape);
   std::vector<Table> tables;
-  for (size_t d = 0; d < outShape.size(); ++d) {
-    Table table(outShape[d]);
-    for (int64_t i = 0; i < outShape[d]; ++i) {
-      int64_t source = padSource(mode, i - low[d], inShape[d], interior[d]);
-      table[i] = source == fill ? fill : source * strides[d];
+  for (size_t d = 0; d < inShape.size(); ++d) {
+    int64_t extent = inShape[d], before = low[d], cut = 0;
+    int64_t spread = extent + std::max<int64_t>(0, extent - 1) * interior[d];
+    int64_t count = std::max<int64_t>(0, spread + low[d] + high[d]);
+    if (mode != PadMode::Constant) {
+      // The mirror stands at the cut edge.
+      cut = std::max<int64_t>(0, -before);
+      before = std::max<int64_t>(0, before);
+      extent -= cut + std::max<int64_t>(0, -high[d]);
+    }
+    Table table(count);
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t source = padSource(mode, i - before, extent, interior[d]);
+      table[i] = source == fill ? fill : (source + cut) * strides[d];
     }
     tables.push_back(std::move(table));
   }
-  return combine(tables);
+  return IndexMap(std::move(tables));
 }
 
-std::vector<uint8_t> reference::applyToBytes(const IndexMap &map,
-                                             ArrayRef<uint8_t> source,
-                                             unsigned width,
-                                             ArrayRef<uint8_t> fillBytes) {
-  std::vector<uint8_t> result(map.size() * width);
-  uint8_t *out = result.data();
-  for (int64_t index : map) {
-    const uint8_t *from =
-        index == fill ? fillBytes.data() : source.data() + index * width;
-    std::memcpy(out, from, width);
-    out += width;
-  }
+int64_t IndexMap::size() const {
+  int64_t count = 1;
+  for (const Table &table : tables)
+    count *= static_cast<int64_t>(table.size());
+  return count;
+}
+
+std::vector<int64_t> IndexMap::flatten() const {
+  std::vector<int64_t> result;
+  result.reserve(size());
+  visit(0, 0, [&](int64_t index) { result.push_back(index); });
   return result;
+}
+
+std::optional<IndexMap> reference::movementMap(mlir::Operation *op) {
+  auto shapeOf = [](mlir::Value value) {
+    return mlir::cast<mlir::RankedTensorType>(value.getType()).getShape();
+  };
+  if (op->getNumOperands() != 1 || op->getNumResults() != 1)
+    return std::nullopt;
+  ArrayRef<int64_t> in = shapeOf(op->getOperand(0));
+  ArrayRef<int64_t> out = shapeOf(op->getResult(0));
+  return llvm::TypeSwitch<mlir::Operation *, std::optional<IndexMap>>(op)
+      .Case([&](nn::TransposeOp t) { return transposeMap(in, t.getPerm()); })
+      .Case([&](nn::BroadcastOp) { return broadcastMap(in, out); })
+      .Case([&](nn::SliceOp s) {
+        return sliceMap(in, out, s.getStarts(), s.getSteps());
+      })
+      .Case([&](nn::GatherOp g) {
+        return gatherMap(in, g.getAxis(), g.getIndices());
+      })
+      .Case([&](nn::PadOp p) {
+        SmallVector<int64_t> interior;
+        for (unsigned d = 0; d < in.size(); ++d)
+          interior.push_back(p.interiorAt(d));
+        auto mode = static_cast<reference::PadMode>(p.getMode());
+        return padMap(in, mode, p.getLow(), p.getHigh(), interior);
+      })
+      .Default([](mlir::Operation *) { return std::nullopt; });
 }

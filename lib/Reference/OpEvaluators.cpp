@@ -9,6 +9,7 @@
 #include "ashlar/Reference/Interpreter.h"
 #include "ashlar/Reference/Movement.h"
 #include "ashlar/Support/Error.h"
+#include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNOps.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -30,19 +31,18 @@ ArrayRef<int64_t> shapeOf(Value value) {
 
 ElementType typeOf(Value value) {
   // The caller has checked that the result has a host type.
-  return *elementTypeOf(
+  return *nn::toElementType(
       cast<RankedTensorType>(value.getType()).getElementType());
 }
 
 // Moves elements by an index map; filled positions take `value`.
 Tensor move(const Tensor &x, const IndexMap &map, ArrayRef<int64_t> shape,
-            double value = 0) {
+            double value) {
   Tensor result(x.type, shape);
-  for (size_t i = 0; i < result.floats.size(); ++i)
-    result.floats[i] = map[i] == fill ? value : x.floats[map[i]];
-  for (size_t i = 0; i < result.ints.size(); ++i)
-    result.ints[i] =
-        map[i] == fill ? static_cast<int64_t>(value) : x.ints[map[i]];
+  if (x.isFloat())
+    map.apply(x.floats.data(), result.floats.data(), value);
+  else
+    map.apply(x.ints.data(), result.ints.data(), static_cast<int64_t>(value));
   return result;
 }
 
@@ -220,56 +220,22 @@ Window convWindowOf(OpTy op) {
                         op.getDilations());
 }
 
-Tensor evalPadOp(nn::PadOp op, const Tensor &x) {
-  SmallVector<int64_t> interior;
-  for (unsigned d = 0; d < x.shape.size(); ++d)
-    interior.push_back(op.interiorAt(d));
-  // Cropping comes before mirroring: the mirror is at the cut edge.
-  SmallVector<int64_t> low(op.getLow()), kept(x.shape), starts, steps;
-  const Tensor *source = &x;
-  Tensor cropped;
-  if (op.getMode() != nn::PadMode::Constant) {
-    for (unsigned d = 0; d < x.shape.size(); ++d) {
-      starts.push_back(std::max<int64_t>(0, -low[d]));
-      steps.push_back(1);
-      kept[d] +=
-          std::min<int64_t>(0, low[d]) + std::min<int64_t>(0, op.getHigh()[d]);
-      low[d] = std::max<int64_t>(0, low[d]);
-    }
-    cropped = move(x, sliceMap(x.shape, kept, starts, steps), kept);
-    source = &cropped;
-  }
-  auto mode = static_cast<reference::PadMode>(op.getMode());
-  return move(*source, padMap(kept, shapeOf(op.getY()), mode, low, interior),
-              shapeOf(op.getY()), op.getValue().convertToDouble());
-}
-
 // Movement: exact whatever the type.
 std::optional<Tensor> evalMovement(Operation *op, Operands operands) {
   const Tensor &x = *operands[0];
   ArrayRef<int64_t> out = shapeOf(op->getResult(0));
-  return llvm::TypeSwitch<Operation *, std::optional<Tensor>>(op)
-      .Case([&](nn::ReshapeOp) {
-        Tensor result = x;
-        result.shape.assign(out.begin(), out.end());
-        return result;
-      })
-      .Case([&](nn::TransposeOp t) {
-        return move(x, transposeMap(x.shape, t.getPerm()), out);
-      })
-      .Case([&](nn::BroadcastOp) {
-        return move(x, broadcastMap(x.shape, out), out);
-      })
-      .Case([&](nn::SliceOp s) {
-        return move(x, sliceMap(x.shape, out, s.getStarts(), s.getSteps()),
-                    out);
-      })
-      .Case([&](nn::GatherOp g) {
-        return move(x, gatherMap(x.shape, g.getAxis(), g.getIndices()), out);
-      })
-      .Case([&](nn::PadOp p) { return evalPadOp(p, x); })
-      .Case([&](nn::ConcatOp c) { return evalConcat(c, operands); })
-      .Default([](Operation *) { return std::nullopt; });
+  if (auto concat = dyn_cast<nn::ConcatOp>(op))
+    return evalConcat(concat, operands);
+  if (isa<nn::ReshapeOp>(op)) {
+    Tensor result = x;
+    result.shape.assign(out.begin(), out.end());
+    return result;
+  }
+  std::optional<IndexMap> map = movementMap(op);
+  if (!map)
+    return std::nullopt;
+  auto pad = dyn_cast<nn::PadOp>(op);
+  return move(x, *map, out, pad ? pad.getValue().convertToDouble() : 0.0);
 }
 
 std::optional<Tensor> evalContraction(Operation *op, Operands operands) {
@@ -382,7 +348,7 @@ llvm::Expected<Tensor> reference::evaluateOp(Operation *op, Operands operands,
                               op->getName().getStringRef().str());
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   std::optional<ElementType> element =
-      type ? elementTypeOf(type.getElementType()) : std::nullopt;
+      type ? nn::toElementType(type.getElementType()) : std::nullopt;
   if (!element)
     return support::makeError(ErrorClass::Unsupported,
                               "{} has a result without a host type",

@@ -132,7 +132,7 @@ Tensor reference::evalReduce(const Tensor &x, ArrayRef<int64_t> axes,
       perm.push_back(d);
       extent *= x.shape[d];
     }
-  IndexMap map = transposeMap(x.shape, perm);
+  std::vector<int64_t> map = transposeMap(x.shape, perm).flatten();
   Tensor result(x.type, outShape);
   std::vector<double> floats(x.isFloat() ? extent : 0);
   std::vector<int64_t> ints(x.isFloat() ? 0 : extent);
