@@ -20,6 +20,13 @@ namespace ashlar::support {
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readFile(llvm::StringRef path);
 
+/// The bytes of \p buffer.
+inline llvm::ArrayRef<uint8_t> contents(const llvm::MemoryBuffer &buffer) {
+  return llvm::ArrayRef(
+      reinterpret_cast<const uint8_t *>(buffer.getBufferStart()),
+      buffer.getBufferSize());
+}
+
 /// Writes \p bytes to a temporary file beside \p path, flushes it to the disk,
 /// and renames it to \p path. On any failure nothing is left behind and the
 /// error is Capacity for a full disk or exceeded quota, Usage otherwise (no
