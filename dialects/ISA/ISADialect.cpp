@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The ops of the `isa` dialect: text form, range verifier, and the way to and
+// from instruction structs, all driven by the tables of lib/Isa.
+
+#include "dialects/ISA/ISADialect.h"
+
+#include "ashlar/Isa/Text.h"
+#include "ashlar/Support/Error.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace ashlar::isadialect {
+
+/// Op name -> table entry. "isa.pe.load" -> the entry of "pe.load".
+static const isa::InstructionInfo &tableOf(Operation *op) {
+  const isa::InstructionInfo *info =
+      isa::findMnemonic(op->getName().stripDialect());
+  assert(info && "every op of the dialect is an instruction");
+  return *info;
+}
+
+/// Field values as `name=value`, defaults left out, as in assembly.
+static void printFields(OpAsmPrinter &printer, Operation *, isa::Opcode opcode,
+                        DenseI64ArrayAttr fields) {
+  const isa::InstructionInfo &info = isa::info(opcode);
+  // Printing must survive ops that do not verify.
+  if (fields.size() != static_cast<int64_t>(info.fields.size())) {
+    printer << " <" << fields.size() << " fields>";
+    return;
+  }
+  for (auto [field, value] :
+       llvm::zip_equal(info.fields, fields.asArrayRef())) {
+    if (value == field.defaultValue)
+      continue;
+    printer << " " << field.name.str() << " = ";
+    std::string text = isa::printValue(field, value);
+    bool plainNumber = field.kind == isa::FieldKind::Unsigned ||
+                       field.kind == isa::FieldKind::Signed ||
+                       field.kind == isa::FieldKind::Flag;
+    // A value outside an enum has no name; floats are not MLIR integers.
+    if (plainNumber || text.empty())
+      printer << value;
+    else if (field.kind == isa::FieldKind::Enum)
+      printer.printKeywordOrString(text);
+    else
+      printer << '"' << text << '"';
+  }
+}
+
+/// One `name = value`; \p values and \p seen are indexed like info.fields.
+static ParseResult parseField(OpAsmParser &parser,
+                              const isa::InstructionInfo &info, StringRef name,
+                              SMLoc nameLocation,
+                              MutableArrayRef<int64_t> values,
+                              MutableArrayRef<bool> seen) {
+  const isa::FieldInfo *field = llvm::find_if(
+      info.fields, [&](const isa::FieldInfo &f) { return f.name == name; });
+  if (field == info.fields.end())
+    return parser.emitError(nameLocation)
+           << info.mnemonic << " has no field '" << name << "'";
+  size_t index = field - info.fields.begin();
+  if (seen[index])
+    return parser.emitError(nameLocation)
+           << "field '" << name << "' is given twice";
+  seen[index] = true;
+  if (parser.parseEqual())
+    return failure();
+  SMLoc location = parser.getCurrentLocation();
+  std::string text;
+  if (succeeded(parser.parseOptionalKeywordOrString(&text))) {
+    llvm::Expected<int64_t> value = isa::parseValue(info, *field, text);
+    if (!value)
+      return parser.emitError(location) << llvm::toString(value.takeError());
+    values[index] = *value;
+    return success();
+  }
+  return parser.parseInteger(values[index]);
+}
+
+static ParseResult parseFields(OpAsmParser &parser, isa::Opcode opcode,
+                               DenseI64ArrayAttr &fields) {
+  const isa::InstructionInfo *info = &isa::info(opcode);
+  SmallVector<int64_t> values;
+  for (const isa::FieldInfo &field : info->fields)
+    values.push_back(field.defaultValue);
+  SmallVector<bool> seen(values.size(), false);
+  StringRef name;
+  SMLoc location = parser.getCurrentLocation();
+  while (succeeded(parser.parseOptionalKeyword(&name))) {
+    if (parseField(parser, *info, name, location, values, seen))
+      return failure();
+    location = parser.getCurrentLocation();
+  }
+  fields = parser.getBuilder().getDenseI64ArrayAttr(values);
+  return success();
+}
+
+/// The range verifier of every op.
+static LogicalResult verifyFields(Operation *op, ArrayRef<int64_t> fields) {
+  llvm::Expected<isa::Instruction> inst =
+      isa::fromFields(tableOf(op).opcode, fields);
+  if (inst)
+    return success();
+  return op->emitOpError() << llvm::toString(inst.takeError());
+}
+
+static isa::Instruction instructionOf(Operation *op, ArrayRef<int64_t> fields) {
+  return llvm::cantFail(isa::fromFields(tableOf(op).opcode, fields));
+}
+
+#define ASHLAR_ISA_OP(OpClass, Struct)                                         \
+  LogicalResult OpClass::verify() {                                            \
+    return verifyFields(getOperation(), getFields());                          \
+  }                                                                            \
+  isa::Struct OpClass::getInstruction() {                                      \
+    return std::get<isa::Struct>(instructionOf(getOperation(), getFields()));  \
+  }
+#include "ashlar/Isa/Ops.def"
+
+bool isInstruction(Operation *op) {
+  return llvm::isa_and_present<ISADialect>(op->getDialect());
+}
+
+isa::Instruction toInstruction(Operation *op) {
+#define ASHLAR_ISA_OP(OpClass, Struct)                                         \
+  if (auto typed = llvm::dyn_cast<OpClass>(op))                                \
+    return instructionOf(op, typed.getFields());
+#include "ashlar/Isa/Ops.def"
+  llvm_unreachable("the caller asks only for instructions");
+}
+
+Operation *createOp(OpBuilder &builder, Location location,
+                    const isa::Instruction &inst) {
+  SmallVector<int64_t, 64> values;
+  isa::toFields(inst, values);
+  switch (isa::opcodeOf(inst)) {
+#define ASHLAR_ISA_OP(OpClass, Struct)                                         \
+  case isa::Opcode::Struct:                                                    \
+    return OpClass::create(builder, location,                                  \
+                           builder.getDenseI64ArrayAttr(values));
+#include "ashlar/Isa/Ops.def"
+  }
+  llvm_unreachable("every opcode has an op");
+}
+
+void ISADialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/ISA/ISAOps.cpp.inc"
+      >();
+}
+
+} // namespace ashlar::isadialect
+
+#include "dialects/ISA/ISADialect.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/ISA/ISAOps.cpp.inc"
