@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ONNX node names out of locations. Convention of the importer and of every
+// fusion: an op's location is a NameLoc, or a FusedLoc whose first name is the
+// node and whose others are what it absorbed.
+
+#ifndef ASHLAR_ANALYSIS_NODENAMES_H
+#define ASHLAR_ANALYSIS_NODENAMES_H
+
+#include "mlir/IR/Location.h"
+
+#include <string>
+
+namespace ashlar::analysis {
+
+/// All names in `location`, in order, without repetition.
+llvm::SmallVector<std::string> getNodeNames(mlir::Location location);
+
+/// The first name in `location`; empty if there is none.
+std::string getNodeName(mlir::Location location);
+
+} // namespace ashlar::analysis
+
+#endif // ASHLAR_ANALYSIS_NODENAMES_H

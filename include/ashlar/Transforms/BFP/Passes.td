@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Passes of the quantise phase. They run in the order of this file
+// (`buildQuantisePipeline`); each assumes what the one before leaves.
+
+#ifndef ASHLAR_TRANSFORMS_BFP_PASSES_TD
+#define ASHLAR_TRANSFORMS_BFP_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertProducts : Pass<"ashlar-bfp-convert-products", "::mlir::ModuleOp"> {
+  let summary = "Turn float nn.conv and nn.matmul into bfp ops";
+  let description = [{
+    Replaces `nn.conv` and `nn.matmul` of floats by `bfp.conv` and `bfp.matmul`
+    with the same operands, still floats, and an empty epilogue. A bias that is
+    not binary32 is cast. Products of integers stay: they have no format to
+    choose.
+  }];
+  let dependentDialects = ["::ashlar::bfp::BFPDialect"];
+  let statistics = [
+    Statistic<"numConverted", "num-converted", "Products converted">];
+}
+
+def FuseEpilogues : Pass<"ashlar-bfp-fuse-epilogues", "::mlir::ModuleOp"> {
+  let summary = "Absorb scale, bias, residual add and function into products";
+  let description = [{
+    Follows chains of single uses behind `bfp.conv` and `bfp.matmul` and absorbs,
+    in the order of docs/Numerics.md 6, a multiplication by a constant per output
+    channel, the addition of a constant per output channel, the addition of a
+    tensor of the result's shape, and one unary function. Only binary32 chains
+    fuse, so the fused op gives the bits of the chain. Of two products that
+    meet in an addition the later absorbs it: the other is then available
+    earlier, and no cycle can arise. Locations are fused, the product's first.
+  }];
+  let statistics = [
+    Statistic<"numFused", "num-fused", "Operations absorbed">];
+}
+
+def ChooseFormats : Pass<"ashlar-bfp-choose-formats", "::mlir::ModuleOp"> {
+  let summary = "Decide the storage of every tensor";
+  let description = [{
+    Makes the element type of every value its storage (docs/Numerics.md 1): a
+    tensor is stored encoded if a product reads it directly or through a view, a
+    concat, a pooling or a residual add, along the axis that the product
+    contracts; everything else keeps its type. Movement that would break a block
+    happens on floats, between a `bfp.decode` and a `bfp.encode`. Function
+    arguments and results keep their types, tensors needed along two axes stay
+    floats with two encodings, constant factors are encoded as weights.
+
+    Every accumulator is proven not to overflow (docs/Numerics.md 4). If a
+    product is not proven with the requested range, the whole module takes the
+    largest range of 15, 7, 3, 1, 0 below it that proves every product, and the
+    module says why; with `strict-range`, or if none does, it is an error.
+    A NaN or an infinity in a constant that is to be encoded is an error.
+
+    The module attribute `bfp.format` holds the format chosen,
+    `bfp.range_reason` the reason for a smaller range.
+  }];
+  let options = [
+    Option<"format", "format", "std::string", /*default=*/"\"bfp8\"",
+           "bfp8, bfp16 or w=8,block=16,range=7">,
+    Option<"strictRange", "strict-range", "bool", /*default=*/"false",
+           "Refuse a range that is not proven instead of lowering it">];
+  let dependentDialects = ["::ashlar::bfp::BFPDialect"];
+  let statistics = [
+    Statistic<"numEncoded", "num-encoded", "Tensors stored encoded">,
+    Statistic<"numConversions", "num-conversions",
+              "Explicit encodes and decodes">];
+}
+
+def VerifyPlan : Pass<"ashlar-bfp-verify-plan", "::mlir::ModuleOp"> {
+  let summary = "Check the exit invariants of the quantise phase";
+  let description = [{
+    Changes nothing. Checks what later phases rely on: one function `main` with
+    named arguments and results that are not encoded; every product a bfp op
+    with encoded factors and a proven accumulator; weights are encoded
+    constants that only products read; movement ops keep their storage and
+    their blocks whole; block axes exist.
+  }];
+}
+
+#endif // ASHLAR_TRANSFORMS_BFP_PASSES_TD

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Collects NameLocs in the order of the fused locations that hold them.
+
+#include "ashlar/Analysis/NodeNames.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace ashlar::analysis {
+
+static void collect(Location location, SmallVector<std::string> &names) {
+  if (auto named = dyn_cast<NameLoc>(location)) {
+    std::string name = named.getName().str();
+    if (!llvm::is_contained(names, name))
+      names.push_back(std::move(name));
+  } else if (auto fused = dyn_cast<FusedLoc>(location)) {
+    for (Location part : fused.getLocations())
+      collect(part, names);
+  } else if (auto call = dyn_cast<CallSiteLoc>(location)) {
+    collect(call.getCallee(), names);
+  }
+}
+
+SmallVector<std::string> getNodeNames(Location location) {
+  SmallVector<std::string> names;
+  collect(location, names);
+  return names;
+}
+
+std::string getNodeName(Location location) {
+  SmallVector<std::string> names = getNodeNames(location);
+  return names.empty() ? std::string() : names.front();
+}
+
+} // namespace ashlar::analysis

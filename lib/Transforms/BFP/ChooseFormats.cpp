@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Makes every element type its storage. Input: products in `bfp` on floats,
+// epilogues fused. Output: the numeric plan as IR. The decisions are
+// StoragePlan's and AccumulatorProof's; this file rewrites.
+
+#include "AccumulatorProof.h"
+#include "StoragePlan.h"
+
+#include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Transforms/BFP/Passes.h"
+#include "dialects/BFP/BFPOps.h"
+#include "dialects/NN/NNElements.h"
+#include "dialects/NN/NNOps.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <cstring>
+
+using namespace mlir;
+
+namespace ashlar::bfp {
+
+#define GEN_PASS_DEF_CHOOSEFORMATS
+#include "ashlar/Transforms/BFP/Passes.h.inc"
+
+namespace {
+/// One operand that is to read another value than it does.
+struct Reread {
+  OpOperand *use;
+  /// The dimension to encode along, or nothing to decode.
+  std::optional<int64_t> axis;
+  bool weights;
+};
+
+struct ChooseFormats : impl::ChooseFormatsBase<ChooseFormats> {
+  using ChooseFormatsBase::ChooseFormatsBase;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult chooseStorage(func::FuncOp function, BlockType format);
+  SmallVector<Reread> collectRereads(Value value, const StoragePlan &plan);
+  Value convert(OpBuilder &builder, Value value, const Reread &reread,
+                BlockType format);
+  void applyRereads(Value value, ArrayRef<Reread> rereads, BlockType format);
+};
+} // namespace
+
+/// The name by which an error calls a tensor.
+static std::string describe(Value value) {
+  std::string name = analysis::getNodeName(value.getLoc());
+  return name.empty() ? "constant" : "constant '" + name + "'";
+}
+
+/// Index of the first element of all-ones exponent (an infinity or a NaN), or
+/// nothing. `exponentMask` selects the exponent bits of a `Bits`.
+template <typename Bits>
+static std::optional<size_t> findNonFinite(ArrayRef<char> bytes,
+                                           Bits exponentMask) {
+  for (size_t index = 0; index * sizeof(Bits) < bytes.size(); ++index) {
+    Bits bits;
+    std::memcpy(&bits, bytes.data() + index * sizeof(Bits), sizeof(Bits));
+    if ((bits & exponentMask) == exponentMask)
+      return index;
+  }
+  return std::nullopt;
+}
+
+static std::optional<size_t> findNonFinite(ArrayRef<char> bytes, Type type) {
+  if (type.isF64())
+    return findNonFinite<uint64_t>(bytes, 0x7ff0000000000000u);
+  if (type.isF16())
+    return findNonFinite<uint16_t>(bytes, 0x7c00u);
+  if (type.isBF16())
+    return findNonFinite<uint16_t>(bytes, 0x7f80u);
+  return findNonFinite<uint32_t>(bytes, 0x7f800000u);
+}
+
+/// Encoding a NaN or an infinity would silently change it: constants must not
+/// hold any (docs/Numerics.md 2).
+static LogicalResult checkFinite(nn::ConstantOp constant) {
+  std::vector<char> storage;
+  std::optional<ArrayRef<char>> bytes =
+      nn::rawElements(constant.getValue(), storage);
+  if (!bytes)
+    return constant.emitError("expected readable elements in ")
+           << describe(constant.getOutput());
+  Type type = constant.getValue().getElementType();
+  if (std::optional<size_t> index = findNonFinite(*bytes, type))
+    return constant.emitError("expected finite elements in ")
+           << describe(constant.getOutput())
+           << ", found NaN or an infinity at element " << *index;
+  return success();
+}
+
+SmallVector<Reread> ChooseFormats::collectRereads(Value value,
+                                                  const StoragePlan &plan) {
+  SmallVector<Reread> rereads;
+  bool stored = plan.getStoredAxis(value).has_value();
+  for (OpOperand &use : value.getUses()) {
+    std::optional<int64_t> axis = plan.getRequiredAxis(use);
+    if (!stored && axis)
+      rereads.push_back({&use, axis, isWeightUse(use)});
+    else if (stored && !axis && !readsEncoded(use.getOwner()))
+      rereads.push_back({&use, std::nullopt, false});
+  }
+  return rereads;
+}
+
+Value ChooseFormats::convert(OpBuilder &builder, Value value,
+                             const Reread &reread, BlockType format) {
+  ++numConversions;
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!reread.axis)
+    return DecodeOp::create(builder, value.getLoc(),
+                            type.clone(builder.getF32Type()), value);
+  ++numEncoded;
+  return EncodeOp::create(builder, value.getLoc(),
+                          type.clone(format.withAxis(*reread.axis)), value,
+                          reread.weights);
+}
+
+/// One conversion per distinct form. An encoding stands right behind its value
+/// (the float is needed no longer); a decode right before its first reader (the
+/// blocks are the smaller form).
+void ChooseFormats::applyRereads(Value value, ArrayRef<Reread> rereads,
+                                 BlockType format) {
+  for (const Reread &first : rereads) {
+    if (first.use->get() != value)
+      continue; // Served together with an earlier one.
+    SmallVector<OpOperand *> same;
+    Operation *earliest = first.use->getOwner();
+    for (const Reread &reread : rereads)
+      if (reread.axis == first.axis && reread.weights == first.weights) {
+        same.push_back(reread.use);
+        if (reread.use->getOwner()->isBeforeInBlock(earliest))
+          earliest = reread.use->getOwner();
+      }
+    OpBuilder builder(earliest);
+    if (first.axis)
+      builder.setInsertionPointAfterValue(value);
+    Value converted = convert(builder, value, first, format);
+    for (OpOperand *use : same)
+      use->set(converted);
+  }
+}
+
+LogicalResult ChooseFormats::chooseStorage(func::FuncOp function,
+                                           BlockType format) {
+  if (function.getBody().empty())
+    return success();
+  Block &body = function.getBody().front();
+  StoragePlan plan(function, format);
+  // All decisions are read off the float graph before any of it changes.
+  SmallVector<Value> values(body.getArguments().begin(),
+                            body.getArguments().end());
+  for (Operation &op : body)
+    llvm::append_range(values, op.getResults());
+  SmallVector<std::pair<Value, SmallVector<Reread>>> rereads;
+  for (Value value : values)
+    if (SmallVector<Reread> found = collectRereads(value, plan); !found.empty())
+      rereads.emplace_back(value, std::move(found));
+
+  for (auto &[value, found] : rereads)
+    if (auto constant = value.getDefiningOp<nn::ConstantOp>())
+      if (failed(checkFinite(constant)))
+        return failure();
+  for (Value value : values)
+    if (std::optional<int64_t> axis = plan.getStoredAxis(value)) {
+      auto type = cast<RankedTensorType>(value.getType());
+      value.setType(type.clone(format.withAxis(*axis)));
+      ++numEncoded;
+    }
+  for (auto &[value, found] : rereads)
+    applyRereads(value, found, format);
+  return success();
+}
+
+void ChooseFormats::runOnOperation() {
+  ModuleOp module = getOperation();
+  llvm::Expected<numerics::BlockFormat> requested =
+      numerics::parseFormat(format);
+  if (!requested) {
+    module.emitError(llvm::toString(requested.takeError()));
+    return signalPassFailure();
+  }
+  FailureOr<ProvenFormat> proven = proveFormat(module, *requested, strictRange);
+  if (failed(proven))
+    return signalPassFailure();
+  const numerics::BlockFormat &chosen = proven->format;
+  auto type = BlockType::get(&getContext(), chosen.mantissa, chosen.block,
+                             chosen.range, /*axis=*/0);
+  for (auto function : module.getOps<func::FuncOp>())
+    if (failed(chooseStorage(function, type)))
+      return signalPassFailure();
+  Builder builder(&getContext());
+  module->setAttr(kFormatAttr,
+                  builder.getStringAttr(numerics::toString(chosen)));
+  if (!proven->reason.empty())
+    module->setAttr(kRangeReasonAttr, builder.getStringAttr(proven->reason));
+}
+
+} // namespace ashlar::bfp

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// nn.conv and nn.matmul of floats to bfp.conv and bfp.matmul of floats.
+// Input: the canonical `nn` graph. Output: the same graph, products in `bfp`
+// with an empty epilogue. Assumption: none beyond the verifiers.
+
+#include "ashlar/Transforms/BFP/Passes.h"
+#include "dialects/BFP/BFPOps.h"
+#include "dialects/NN/NNOps.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+
+namespace ashlar::bfp {
+
+#define GEN_PASS_DEF_CONVERTPRODUCTS
+#include "ashlar/Transforms/BFP/Passes.h.inc"
+
+static bool isFloatTensor(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
+/// `bias` as binary32, which is what an epilogue adds.
+static Value toF32(OpBuilder &builder, Value bias) {
+  if (!bias)
+    return bias;
+  auto type = cast<RankedTensorType>(bias.getType());
+  if (type.getElementType().isF32())
+    return bias;
+  return nn::CastOp::create(builder, bias.getLoc(),
+                            type.clone(builder.getF32Type()), bias);
+}
+
+static Value convert(OpBuilder &builder, nn::ConvOp op) {
+  FloatAttr zero = builder.getF32FloatAttr(0.0f);
+  return ConvOp::create(builder, op.getLoc(), op.getY().getType(), op.getX(),
+                        op.getW(), toF32(builder, op.getBias()), Value(),
+                        Value(), op.getStridesAttr(), op.getPadsAttr(),
+                        op.getDilationsAttr(), op.getGroupAttr(),
+                        builder.getStringAttr("copy"), zero, zero);
+}
+
+static Value convert(OpBuilder &builder, nn::MatMulOp op) {
+  FloatAttr zero = builder.getF32FloatAttr(0.0f);
+  return MatmulOp::create(builder, op.getLoc(), op.getY().getType(), op.getA(),
+                          op.getB(), Value(), Value(), Value(),
+                          builder.getStringAttr("copy"), zero, zero);
+}
+
+namespace {
+struct ConvertProducts : impl::ConvertProductsBase<ConvertProducts> {
+  template <typename OpTy>
+  void convertAll() {
+    getOperation().walk([&](OpTy op) {
+      if (!isFloatTensor(op->getOperand(0)) ||
+          !isFloatTensor(op->getOperand(1)) || !isFloatTensor(op.getY()))
+        return;
+      OpBuilder builder(op);
+      Value converted = convert(builder, op);
+      op.getY().replaceAllUsesWith(converted);
+      op->erase();
+      ++numConverted;
+    });
+  }
+
+  void runOnOperation() override {
+    convertAll<nn::ConvOp>();
+    convertAll<nn::MatMulOp>();
+  }
+};
+} // namespace
+
+} // namespace ashlar::bfp

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pipeline of the quantise phase.
+
+#include "ashlar/Transforms/BFP/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+
+namespace ashlar::bfp {
+
+void buildQuantisePipeline(OpPassManager &manager,
+                           const QuantiseOptions &options) {
+  manager.addPass(createConvertProducts());
+  // Before formats: an absorbed op has no result to store.
+  manager.addPass(createFuseEpilogues());
+  ChooseFormatsOptions formats;
+  formats.format = options.format;
+  formats.strictRange = options.strictRange;
+  manager.addPass(createChooseFormats(formats));
+  manager.addPass(createVerifyPlan());
+}
+
+namespace {
+struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
+  Option<std::string> format{
+      *this, "format", llvm::cl::desc("bfp8, bfp16 or w=8,block=16,range=7"),
+      llvm::cl::init("bfp8")};
+  Option<bool> strictRange{*this, "strict-range",
+                           llvm::cl::desc("Refuse a range that is not proven"),
+                           llvm::cl::init(false)};
+};
+} // namespace
+
+void registerQuantisePipeline() {
+  PassPipelineRegistration<PipelineOptions>(
+      "ashlar-quantise", "The quantise phase: canonical nn to numeric plan",
+      [](OpPassManager &manager, const PipelineOptions &options) {
+        buildQuantisePipeline(manager, {options.format, options.strictRange});
+      });
+}
+
+} // namespace ashlar::bfp

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The rules of docs/Numerics.md 1 as two small functions: what an operand needs
+// given where its reader's result is stored, and which ops can store encoded.
+
+#include "StoragePlan.h"
+
+#include "dialects/BFP/BFPOps.h"
+#include "dialects/BFP/EncodeEvents.h"
+#include "dialects/NN/NNOps.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace ashlar::bfp {
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+static bool isFloatTensor(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
+static bool isConstant(Value value) {
+  return value.getDefiningOp<nn::ConstantOp>() != nullptr;
+}
+
+/// Element-wise arithmetic that can write blocks as it computes.
+static bool isElementwise(Operation *op) {
+  return isa<nn::AddOp, nn::SubOp, nn::MulOp, nn::DivOp, nn::MaxOp, nn::MinOp,
+             nn::PowOp, nn::PReluOp, nn::ModOp, nn::WhereOp, nn::UnaryOp,
+             nn::CastOp>(op);
+}
+
+bool isWeightUse(OpOperand &use) {
+  if (use.getOperandNumber() != 1 || !isConstant(use.get()))
+    return false;
+  if (isa<ConvOp>(use.getOwner()))
+    return true;
+  return isa<MatmulOp>(use.getOwner()) && shapeOf(use.get()).size() == 2;
+}
+
+bool readsEncoded(Operation *op) {
+  return isElementwise(op) ||
+         isa<ConvOp, MatmulOp, nn::MaxPoolOp, nn::AvgPoolOp, nn::ReduceOp,
+             nn::ArgReduceOp, nn::SoftmaxOp, nn::LogSoftmaxOp, nn::BatchNormOp,
+             nn::CompareOp>(op);
+}
+
+/// A global pooling, as the importer expresses it.
+static bool isGlobalPool(nn::ReduceOp op) {
+  return op.getKind() == nn::ReduceKind::Mean ||
+         op.getKind() == nn::ReduceKind::Max;
+}
+
+/// The dimension of a reduction's operand that dimension `axis` of its result
+/// is, or nothing if that one is reduced.
+static std::optional<int64_t> mapReduceAxis(nn::ReduceOp op, int64_t axis) {
+  ArrayRef<int64_t> axes = op.getAxes();
+  int64_t rank = shapeOf(op.getX()).size();
+  int64_t position = 0;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    bool reduced = llvm::is_contained(axes, dim);
+    if (reduced && !op.getKeepdims())
+      continue;
+    if (position == axis)
+      return reduced ? std::nullopt : std::optional<int64_t>(dim);
+    ++position;
+  }
+  return std::nullopt;
+}
+
+StoragePlan::StoragePlan(func::FuncOp function, BlockType format)
+    : format(format) {
+  if (function.getBody().empty())
+    return;
+  for (Operation &op : llvm::reverse(function.getBody().front()))
+    for (OpResult result : op.getResults())
+      visitResult(result);
+}
+
+void StoragePlan::visitResult(OpResult result) {
+  if (!isFloatTensor(result))
+    return;
+  llvm::SmallSetVector<int64_t, 2> axes;
+  for (OpOperand &use : result.getUses()) {
+    // A graph output keeps its type; products read an encoding beside it.
+    if (isa<func::ReturnOp>(use.getOwner()))
+      return;
+    if (std::optional<int64_t> axis = getRequiredAxis(use))
+      axes.insert(*axis);
+  }
+  // Needed along two dimensions: it stays a float with two encodings, each
+  // rounded once from the original.
+  if (axes.size() == 1 && canStoreEncoded(result.getOwner(), axes.front()))
+    storedAxis[result] = axes.front();
+}
+
+std::optional<int64_t> StoragePlan::getStoredAxis(Value value) const {
+  auto found = storedAxis.find(value);
+  if (found == storedAxis.end())
+    return std::nullopt;
+  return found->second;
+}
+
+/// A residual add: two activations of one shape.
+static bool isResidualAdd(nn::AddOp op) {
+  return shapeOf(op.getA()) == shapeOf(op.getB()) && !isConstant(op.getA()) &&
+         !isConstant(op.getB());
+}
+
+std::optional<int64_t> StoragePlan::getRequiredAxis(OpOperand &use) const {
+  Operation *op = use.getOwner();
+  unsigned number = use.getOperandNumber();
+  if (!isFloatTensor(use.get()))
+    return std::nullopt;
+  if (isa<ConvOp, MatmulOp>(op) && number < 2) {
+    if (isa<ConvOp>(op))
+      return 1;
+    int64_t rank = shapeOf(use.get()).size();
+    return number == 0 ? rank - 1 : rank - 2;
+  }
+  if (op->getNumResults() != 1)
+    return std::nullopt;
+  std::optional<int64_t> axis = getStoredAxis(op->getResult(0));
+  if (!axis)
+    return std::nullopt;
+  return llvm::TypeSwitch<Operation *, std::optional<int64_t>>(op)
+      .Case<ConvOp, MatmulOp>([&](auto product) -> std::optional<int64_t> {
+        if (use.get() == product.getResidual() && !isConstant(use.get()) &&
+            shapeOf(use.get()) == shapeOf(product.getOutput()))
+          return axis;
+        return std::nullopt;
+      })
+      .Case([&](nn::AddOp add) -> std::optional<int64_t> {
+        return isResidualAdd(add) ? axis : std::nullopt;
+      })
+      .Case<nn::MaxPoolOp, nn::AvgPoolOp>([&](auto) -> std::optional<int64_t> {
+        // Only batch and channel survive pooling whole.
+        return *axis < 2 ? axis : std::nullopt;
+      })
+      .Case([&](nn::ReduceOp reduce) -> std::optional<int64_t> {
+        if (!isGlobalPool(reduce))
+          return std::nullopt;
+        return mapReduceAxis(reduce, *axis);
+      })
+      .Case<nn::ConcatOp, nn::SliceOp>([&](auto) { return axis; })
+      .Case([&](nn::ReshapeOp reshape) {
+        return mapAxisThroughReshape(shapeOf(reshape.getY()), *axis,
+                                     shapeOf(reshape.getX()));
+      })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+bool StoragePlan::canStoreEncoded(Operation *op, int64_t axis) const {
+  BlockType type = format.withAxis(axis);
+  if (isElementwise(op))
+    return true;
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<ConvOp, MatmulOp, nn::MaxPoolOp, nn::AvgPoolOp, nn::SoftmaxOp,
+            nn::LogSoftmaxOp, nn::BatchNormOp>([](auto) { return true; })
+      .Case([&](nn::ReduceOp reduce) {
+        return mapReduceAxis(reduce, axis).has_value();
+      })
+      .Case([&](nn::ConcatOp concat) {
+        SmallVector<int64_t> extents;
+        for (Value input : concat.getInputs())
+          extents.push_back(shapeOf(input)[concat.getAxis()]);
+        return concatKeepsBlocks(type, concat.getAxis(), extents);
+      })
+      .Case([&](nn::SliceOp slice) {
+        return sliceKeepsBlocks(type, shapeOf(slice.getX()), slice.getStarts(),
+                                slice.getSteps(), shapeOf(slice.getY()));
+      })
+      .Case([&](nn::ReshapeOp reshape) {
+        return mapAxisThroughReshape(shapeOf(reshape.getY()), axis,
+                                     shapeOf(reshape.getX()))
+            .has_value();
+      })
+      .Default([](Operation *) { return false; });
+}
+
+} // namespace ashlar::bfp
