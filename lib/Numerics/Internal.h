@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the instruction-set files of the kernel library share with the
+// dispatcher. Built for the baseline instruction set, so every file may call
+// it.
+
+#ifndef ASHLAR_LIB_NUMERICS_INTERNAL_H
+#define ASHLAR_LIB_NUMERICS_INTERNAL_H
+
+#include "ashlar/Numerics/Kernels.h"
+
+namespace ashlar::numerics {
+
+/// Reference encode of the columns base..base+n-1, mantissas of 1 or 2 bytes.
+void scalarEncode(const float *const *rows, size_t count, size_t base, size_t n,
+                  int mantissa, size_t mantissaBytes, void *const *mant,
+                  int8_t *cells, EncodeStats *stats);
+
+/// Thread-local scratch of at least `size` bytes, 64-byte aligned; valid until
+/// the next call on the same thread.
+uint8_t *gemmScratch(size_t size);
+
+extern const KernelTable scalarTable;
+#if defined(__x86_64__)
+extern const KernelTable avx2Table;
+extern const KernelTable avx512Table;
+extern const KernelTable avx512VnniTable;
+extern const KernelTable amxTable;
+#endif
+
+} // namespace ashlar::numerics
+
+#endif // ASHLAR_LIB_NUMERICS_INTERNAL_H

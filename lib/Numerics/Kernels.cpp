@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Run-time choice of the kernel table, scratch storage, and the floating-point
+// environment.
+
+#include "Internal.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+#include <new>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+using namespace llvm;
+
+namespace ashlar::numerics {
+
+/// First 64-byte boundary in a buffer with 63 bytes to spare.
+static uint8_t *alignUp(uint8_t *pointer) {
+  auto address = reinterpret_cast<uintptr_t>(pointer);
+  return pointer + ((64 - address % 64) % 64);
+}
+
+void PackedStationary::reserve(size_t size) {
+  if (size > capacity || !storage) {
+    storage.reset(new uint8_t[size + 64]);
+    capacity = size;
+  }
+  bytes = alignUp(storage.get());
+}
+
+uint8_t *gemmScratch(size_t size) {
+  thread_local PackedStationary scratch;
+  scratch.reserve(size);
+  return scratch.bytes;
+}
+
+static SmallVector<const KernelTable *, 6> detect() {
+  SmallVector<const KernelTable *, 6> tables{&scalarTable};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2"))
+    tables.push_back(&avx2Table);
+  bool avx512 =
+      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (avx512)
+    tables.push_back(&avx512Table);
+  if (avx512 && __builtin_cpu_supports("avx512vnni"))
+    tables.push_back(&avx512VnniTable);
+#endif
+  return tables;
+}
+
+ArrayRef<const KernelTable *> availableKernels() {
+  static const SmallVector<const KernelTable *, 6> tables = detect();
+  return tables;
+}
+
+const KernelTable &scalarKernels() { return scalarTable; }
+
+const KernelTable &bestKernels() { return *availableKernels().back(); }
+
+const KernelTable *kernelsByName(StringRef name) {
+  for (const KernelTable *table : availableKernels())
+    if (table->name == name)
+      return table;
+  return nullptr;
+}
+
+#if defined(__x86_64__)
+// All exceptions masked, nearest even, no flush to zero, denormals kept.
+static constexpr unsigned kDefaultControl = 0x1f80;
+
+FloatEnvironment::FloatEnvironment() : saved(_mm_getcsr()) {
+  _mm_setcsr(kDefaultControl);
+}
+FloatEnvironment::~FloatEnvironment() { _mm_setcsr(saved); }
+#else
+FloatEnvironment::FloatEnvironment() : saved(0) {}
+FloatEnvironment::~FloatEnvironment() = default;
+#endif
+
+} // namespace ashlar::numerics

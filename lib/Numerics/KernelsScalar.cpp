@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The reference kernel table: one contract function per element, no tricks.
+
+#include "Internal.h"
+
+namespace ashlar::numerics {
+
+template <typename In, typename Out>
+static void alignRow(const In *mant, const int8_t *cells, size_t n, int scale,
+                     int mantissa, int range, Out *out, uint64_t *saturated) {
+  for (size_t t = 0; t < n; ++t)
+    out[t] = static_cast<Out>(align(fetchMantissa(mant[t], mantissa), cells[t],
+                                    scale, mantissa, range, *saturated));
+}
+
+template <typename T>
+static void gatherRow(const void *src, ptrdiff_t stride, size_t n, void *out) {
+  const char *from = static_cast<const char *>(src);
+  char *to = static_cast<char *>(out);
+  for (size_t t = 0; t < n; ++t, to += sizeof(T))
+    __builtin_memcpy(to, from + static_cast<ptrdiff_t>(t) * stride, sizeof(T));
+}
+
+static int64_t element(const IntegerMatrix &m, size_t row, size_t column) {
+  size_t index = row * m.pitch + column;
+  return m.width == OperandWidth::Int16
+             ? static_cast<const int16_t *>(m.data)[index]
+             : static_cast<const int32_t *>(m.data)[index];
+}
+
+static void packStationary(const IntegerMatrix &values, size_t rows,
+                           size_t cols, PackedStationary &out) {
+  out.rows = rows;
+  out.cols = cols;
+  out.width = values.width;
+  out.reserve(rows * cols * sizeof(int32_t));
+  int32_t *to = reinterpret_cast<int32_t *>(out.bytes);
+  for (size_t i = 0; i < rows; ++i)
+    for (size_t c = 0; c < cols; ++c)
+      *to++ = static_cast<int32_t>(element(values, i, c));
+}
+
+static void gemm(const PackedStationary &stationary,
+                 const IntegerMatrix &moving, size_t steps, int64_t *acc,
+                 size_t accPitch, bool accumulate) {
+  const int32_t *s = reinterpret_cast<const int32_t *>(stationary.bytes);
+  for (size_t c = 0; c < stationary.cols; ++c)
+    for (size_t t = 0; t < steps; ++t) {
+      int64_t sum = accumulate ? acc[c * accPitch + t] : 0;
+      for (size_t i = 0; i < stationary.rows; ++i)
+        sum += s[i * stationary.cols + c] * element(moving, i, t);
+      acc[c * accPitch + t] = sum;
+    }
+}
+
+static void accRow(const int64_t *acc, size_t n, int exponent, float *out) {
+  for (size_t t = 0; t < n; ++t)
+    out[t] = accToFloat(acc[t], exponent);
+}
+
+static void epilogueRow(const int64_t *acc, size_t n, const EpilogueRow &params,
+                        float *out) {
+  for (size_t t = 0; t < n; ++t) {
+    float v = accToFloat(acc[t], params.exponent);
+    if (params.hasScale)
+      v = apply(BinaryFunction::Mul, v, params.scale);
+    if (params.hasBias)
+      v = apply(BinaryFunction::Add, v, params.bias);
+    if (params.residual)
+      v = apply(BinaryFunction::Add, v, params.residual[t]);
+    out[t] = apply(params.function, v, params.alpha, params.beta);
+  }
+}
+
+template <typename In>
+static void decodeRow(const In *mant, const int8_t *cells, size_t n,
+                      int mantissa, float *out) {
+  for (size_t t = 0; t < n; ++t)
+    out[t] = decode(fetchMantissa(mant[t], mantissa), cells[t], mantissa);
+}
+
+/// One column of up to any number of rows, gathered into contiguous buffers.
+static void encodeColumn(const float *const *rows, size_t count, size_t column,
+                         int mantissa, size_t mantissaBytes, void *const *mant,
+                         int8_t *cell, EncodeStats *stats, float *values,
+                         int16_t *mantissas) {
+  for (size_t i = 0; i < count; ++i)
+    values[i] = rows[i][column];
+  *cell = encodeBlock(llvm::ArrayRef<float>(values, count), mantissa,
+                      llvm::MutableArrayRef<int16_t>(mantissas, count),
+                      stats->counters);
+  for (size_t i = 0; i < count; ++i)
+    if (mantissaBytes == 1)
+      static_cast<int8_t *>(mant[i])[column] =
+          static_cast<int8_t>(mantissas[i]);
+    else
+      static_cast<int16_t *>(mant[i])[column] = mantissas[i];
+  if (*cell != kZeroBlock)
+    stats->maxExponent =
+        mergeScale(stats->maxExponent,
+                   static_cast<int16_t>(stepExponent(*cell, mantissa)));
+}
+
+void scalarEncode(const float *const *rows, size_t count, size_t base, size_t n,
+                  int mantissa, size_t mantissaBytes, void *const *mant,
+                  int8_t *cells, EncodeStats *stats) {
+  // Whole-axis blocks may have any length.
+  std::unique_ptr<float[]> values(new float[count]);
+  std::unique_ptr<int16_t[]> mantissas(new int16_t[count]);
+  for (size_t t = base; t < base + n; ++t)
+    encodeColumn(rows, count, t, mantissa, mantissaBytes, mant, cells + t,
+                 stats, values.get(), mantissas.get());
+}
+
+template <typename Out>
+static void encodeRows(const float *const *rows, size_t count, size_t n,
+                       int mantissa, Out *const *mant, int8_t *cells,
+                       EncodeStats *stats) {
+  scalarEncode(rows, count, 0, n, mantissa, sizeof(Out),
+               reinterpret_cast<void *const *>(mant), cells, stats);
+}
+
+static void unaryRow(Function function, const float *in, size_t n, float alpha,
+                     float beta, float *out) {
+  for (size_t t = 0; t < n; ++t)
+    out[t] = apply(function, in[t], alpha, beta);
+}
+
+static void binaryRow(BinaryFunction function, const float *a, const float *b,
+                      size_t n, float *out) {
+  for (size_t t = 0; t < n; ++t)
+    out[t] = apply(function, a[t], b[t]);
+}
+
+static void immediateRow(BinaryFunction function, const float *a, float b,
+                         size_t n, float *out) {
+  for (size_t t = 0; t < n; ++t)
+    out[t] = apply(function, a[t], b);
+}
+
+static void reduceRow(Reduction reduction, const float *in, size_t n,
+                      float *acc) {
+  for (size_t t = 0; t < n; ++t)
+    acc[t] = reduceStep(reduction, acc[t], in[t]);
+}
+
+constinit const KernelTable scalarTable = {"scalar",
+                                           alignRow<int8_t, int16_t>,
+                                           alignRow<int8_t, int32_t>,
+                                           alignRow<int16_t, int16_t>,
+                                           alignRow<int16_t, int32_t>,
+                                           gatherRow<uint8_t>,
+                                           gatherRow<uint16_t>,
+                                           gatherRow<uint32_t>,
+                                           packStationary,
+                                           gemm,
+                                           accRow,
+                                           epilogueRow,
+                                           decodeRow<int8_t>,
+                                           decodeRow<int16_t>,
+                                           encodeRows<int8_t>,
+                                           encodeRows<int16_t>,
+                                           unaryRow,
+                                           binaryRow,
+                                           immediateRow,
+                                           reduceRow};
+
+} // namespace ashlar::numerics

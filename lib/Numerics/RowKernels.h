@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Row kernels as plain loops for the compiler's vectoriser. Included once by
+// each instruction-set file; the anonymous namespace keeps the instances
+// apart, because the linker must not share code built for different machines.
+// For the same reason nothing here calls a library template.
+
+#ifndef ASHLAR_LIB_NUMERICS_ROWKERNELS_H
+#define ASHLAR_LIB_NUMERICS_ROWKERNELS_H
+
+#include "Internal.h"
+#include "Scalar.h"
+
+#include "ashlar/Numerics/Kernels.h"
+
+// Outputs are inputs or disjoint from them (Kernels.h), so that no run-time
+// alias check is wanted: it would send in-place calls to a scalar loop.
+#if defined(__clang__)
+#define ASHLAR_VECTOR_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define ASHLAR_VECTOR_LOOP _Pragma("GCC ivdep")
+#endif
+
+namespace ashlar::numerics {
+namespace {
+
+using namespace elementary;
+
+/// Columns handled at a time; their scratch rows stay in the first cache level.
+constexpr size_t kChunk = 256;
+
+template <typename T>
+ASHLAR_INLINE T least(T a, T b) {
+  return a < b ? a : b;
+}
+template <typename T>
+ASHLAR_INLINE T greatest(T a, T b) {
+  return a > b ? a : b;
+}
+
+/// 2^k for -126 <= k <= 127.
+ASHLAR_INLINE float powerOfTwo(int32_t k) {
+  return floatOf(static_cast<uint32_t>(k + 127) << 23);
+}
+
+ASHLAR_INLINE int32_t fetch(int32_t stored, int drop, int32_t limit) {
+  int32_t m =
+      static_cast<int32_t>(static_cast<uint32_t>(stored) << drop) >> drop;
+  return greatest(m, -limit);
+}
+
+//===----------------------------------------------------------------------===//
+// Align
+//===----------------------------------------------------------------------===//
+
+inline int32_t maxCell(const int8_t *cells, size_t n) {
+  int8_t top = -128;
+  ASHLAR_VECTOR_LOOP
+  for (size_t t = 0; t < n; ++t)
+    top = greatest(top, cells[t]);
+  return top;
+}
+
+/// No element lies above the scale: nothing saturates.
+template <typename In, typename Out>
+void alignBelow(const In *mant, const int8_t *cells, size_t n, int offset,
+                int drop, int32_t limit, int range, Out *out) {
+  ASHLAR_VECTOR_LOOP
+  for (size_t t = 0; t < n; ++t) {
+    int32_t m = fetch(mant[t], drop, limit);
+    int32_t s = offset - cells[t];
+    // Past 20 places every mantissa has rounded to zero.
+    int32_t over = least(greatest(s - range, 0), 20);
+    int32_t left = greatest(range - s, 0);
+    int32_t odd = (m >> over) & (over > 0 ? 1 : 0);
+    int32_t bias = ((int32_t(1) << over) - 1) >> 1;
+    int32_t rounded = (m + bias + odd) >> over;
+    out[t] = static_cast<Out>(static_cast<uint32_t>(rounded) << left);
+  }
+}
+
+template <typename In, typename Out>
+void alignRow(const In *mant, const int8_t *cells, size_t n, int scale,
+              int mantissa, int range, Out *out, uint64_t *saturated) {
+  int32_t limit = (int32_t(1) << (mantissa - 1)) - 1;
+  int offset = scale + mantissa - 2; // s = offset - cell
+  if (maxCell(cells, n) <= offset) {
+    alignBelow(mant, cells, n, offset, 32 - mantissa, limit, range, out);
+    return;
+  }
+  for (size_t t = 0; t < n; ++t)
+    out[t] = static_cast<Out>(align(fetchMantissa(mant[t], mantissa), cells[t],
+                                    scale, mantissa, range, *saturated));
+}
+
+template <typename T>
+void gatherRow(const void *src, ptrdiff_t stride, size_t n, void *out) {
+  const char *from = static_cast<const char *>(src);
+  T *to = static_cast<T *>(out);
+  for (size_t t = 0; t < n; ++t)
+    __builtin_memcpy(to + t, from + static_cast<ptrdiff_t>(t) * stride,
+                     sizeof(T));
+}
+
+//===----------------------------------------------------------------------===//
+// Accumulators and decode
+//===----------------------------------------------------------------------===//
+
+/// All values fit 53 bits: int64 to double is exact, the scaling is exact (the
+/// product stays normal), and the narrowing is the only rounding.
+inline void accNarrow(const int64_t *acc, size_t n, double factor, float *out) {
+  ASHLAR_VECTOR_LOOP
+  for (size_t t = 0; t < n; ++t)
+    out[t] = static_cast<float>(static_cast<double>(acc[t]) * factor);
+}
+
+inline void accRow(const int64_t *acc, size_t n, int exponent, float *out) {
+  bool scalable = exponent >= -900 && exponent <= 900;
+  double factor =
+      scalable ? doubleOf(static_cast<uint64_t>(exponent + 1023) << 52) : 0;
+  for (size_t base = 0; base < n; base += kChunk) {
+    size_t count = least(kChunk, n - base);
+    const int64_t *from = acc + base;
+    uint64_t used = 0;
+    ASHLAR_VECTOR_LOOP
+    for (size_t t = 0; t < count; ++t)
+      used |= static_cast<uint64_t>(from[t] ^ (from[t] >> 63));
+    if (scalable && (used >> 53) == 0) {
+      accNarrow(from, count, factor, out + base);
+      continue;
+    }
+    for (size_t t = 0; t < count; ++t)
+      out[base + t] = accToFloat(from[t], exponent);
+  }
+}
+
+/// m * 2^e in two exact factors, because 2^e alone may be denormal.
+template <typename In>
+void decodeRow(const In *mant, const int8_t *cells, size_t n, int mantissa,
+               float *out) {
+  int32_t limit = (int32_t(1) << (mantissa - 1)) - 1;
+  int drop = 32 - mantissa;
+  ASHLAR_VECTOR_LOOP
+  for (size_t t = 0; t < n; ++t) {
+    int32_t e = cells[t] - (mantissa - 2);
+    int32_t high = greatest(e, -126);
+    float m = static_cast<float>(fetch(mant[t], drop, limit));
+    out[t] = (m * powerOfTwo(high)) * powerOfTwo(e - high);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Encode
+//===----------------------------------------------------------------------===//
+
+/// Largest magnitude bits per column; returns the OR-able largest of all.
+inline uint32_t columnMaxima(const float *const *rows, size_t count,
+                             size_t base, size_t n, uint32_t *maxima) {
+  for (size_t t = 0; t < n; ++t)
+    maxima[t] = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const float *row = rows[i] + base;
+    ASHLAR_VECTOR_LOOP
+    for (size_t t = 0; t < n; ++t)
+      maxima[t] = greatest(maxima[t], bitsOf(row[t]) & 0x7fffffffu);
+  }
+  uint32_t top = 0;
+  ASHLAR_VECTOR_LOOP
+  for (size_t t = 0; t < n; ++t)
+    top = greatest(top, maxima[t]);
+  return top;
+}
+
+/// Cells and the two exact scale factors of each column. Returns true if a
+/// non-zero column has the least cell (denormals: the slow path decides).
+inline bool columnCells(const uint32_t *maxima, size_t n, int mantissa,
+                        int8_t *cells, float *first, float *second,
+                        int32_t *topCell) {
+  int32_t denormal = 0, top = -128;
+  ASHLAR_VECTOR_LOOP
+  for (size_t t = 0; t < n; ++t) {
+    int32_t x = static_cast<int32_t>(maxima[t] >> 23) - 127;
+    denormal |= static_cast<int32_t>(x == -127) & (maxima[t] != 0);
+    x = maxima[t] == 0 ? -128 : x;
+    top = greatest(top, x);
+    cells[t] = static_cast<int8_t>(x);
+    int32_t k = mantissa - 2 - x; // value * 2^k is the mantissa
+    int32_t low = least(k, 127);
+    first[t] = powerOfTwo(low);
+    second[t] = powerOfTwo(k - low);
+  }
+  *topCell = top;
+  return denormal != 0;
+}
+
+struct RowCounts {
+  uint32_t saturated = 0;
+  uint32_t underflow = 0;
+};
+
+/// Scaling up is exact; scaling down loses bits only of values far below one
+/// half, which become zero either way. Adding 1.5 * 2^23 rounds to even.
+template <typename Out>
+RowCounts encodeRow(const float *row, size_t n, int32_t limit,
+                    const float *first, const float *second, Out *out) {
+  uint32_t saturated = 0, underflow = 0;
+  ASHLAR_VECTOR_LOOP
+  for (size_t t = 0; t < n; ++t) {
+    float scaled = (row[t] * first[t]) * second[t];
+    float shifted = scaled + 0x1.8p23f;
+    int32_t m = static_cast<int32_t>(bitsOf(shifted) - bitsOf(0x1.8p23f));
+    int32_t limited = greatest(least(m, limit), -limit);
+    saturated += m != limited;
+    underflow += (m == 0) & ((bitsOf(row[t]) & 0x7fffffffu) != 0);
+    out[t] = static_cast<Out>(limited);
+  }
+  return {saturated, underflow};
+}
+
+/// Reference order, column by column: non-finite values and denormal maxima.
+template <typename Out>
+void encodeSlow(const float *const *rows, size_t count, size_t base, size_t n,
+                int mantissa, Out *const *mant, int8_t *cells,
+                EncodeStats *stats) {
+  scalarEncode(rows, count, base, n, mantissa, sizeof(Out),
+               reinterpret_cast<void *const *>(mant), cells, stats);
+}
+
+template <typename Out>
+void encodeRows(const float *const *rows, size_t count, size_t n, int mantissa,
+                Out *const *mant, int8_t *cells, EncodeStats *stats) {
+  int32_t limit = (int32_t(1) << (mantissa - 1)) - 1;
+  alignas(64) uint32_t maxima[kChunk];
+  alignas(64) float first[kChunk], second[kChunk];
+  for (size_t base = 0; base < n; base += kChunk) {
+    size_t width = least(kChunk, n - base);
+    int32_t topCell;
+    if (columnMaxima(rows, count, base, width, maxima) >= 0x7f800000u ||
+        columnCells(maxima, width, mantissa, cells + base, first, second,
+                    &topCell)) {
+      encodeSlow(rows, count, base, width, mantissa, mant, cells, stats);
+      continue;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      RowCounts counts = encodeRow(rows[i] + base, width, limit, first, second,
+                                   mant[i] + base);
+      stats->counters.saturated += counts.saturated;
+      stats->counters.underflow += counts.underflow;
+    }
+    if (topCell != kZeroBlock)
+      stats->maxExponent = greatest(
+          stats->maxExponent, static_cast<int16_t>(topCell - (mantissa - 2)));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+using UnaryLoop = void (*)(const float *, size_t, float, float, float *);
+using BinaryLoop = void (*)(const float *, const float *, size_t, float *);
+using ImmediateLoop = void (*)(const float *, float, size_t, float *);
+
+template <Function F>
+void unaryLoop(const float *in, size_t n, float alpha, float beta, float *out) {
+  ASHLAR_VECTOR_LOOP
+  for (size_t t = 0; t < n; ++t)
+    out[t] = scalarUnary(F, in[t], alpha, beta);
+}
+
+template <BinaryFunction F>
+void binaryLoop(const float *a, const float *b, size_t n, float *out) {
+  if constexpr (F == BinaryFunction::Pow || F == BinaryFunction::Mod) {
+    for (size_t t = 0; t < n; ++t)
+      out[t] = apply(F, a[t], b[t]);
+  } else {
+    ASHLAR_VECTOR_LOOP
+    for (size_t t = 0; t < n; ++t)
+      out[t] = basicBinary(F, a[t], b[t]);
+  }
+}
+
+template <BinaryFunction F>
+void immediateLoop(const float *a, float b, size_t n, float *out) {
+  if constexpr (F == BinaryFunction::Pow || F == BinaryFunction::Mod) {
+    for (size_t t = 0; t < n; ++t)
+      out[t] = apply(F, a[t], b);
+  } else {
+    ASHLAR_VECTOR_LOOP
+    for (size_t t = 0; t < n; ++t)
+      out[t] = basicBinary(F, a[t], b);
+  }
+}
+
+#define ASHLAR_FOUR(loop, type, k)                                             \
+  loop<static_cast<type>(k)>, loop<static_cast<type>((k) + 1)>,                \
+      loop<static_cast<type>((k) + 2)>, loop<static_cast<type>((k) + 3)>
+
+constexpr UnaryLoop kUnaryLoops[] = {ASHLAR_FOUR(unaryLoop, Function, 0),
+                                     ASHLAR_FOUR(unaryLoop, Function, 4),
+                                     ASHLAR_FOUR(unaryLoop, Function, 8),
+                                     ASHLAR_FOUR(unaryLoop, Function, 12),
+                                     ASHLAR_FOUR(unaryLoop, Function, 16),
+                                     ASHLAR_FOUR(unaryLoop, Function, 20),
+                                     unaryLoop<Function::Not>};
+static_assert(sizeof(kUnaryLoops) / sizeof(kUnaryLoops[0]) == kFunctionCount);
+
+constexpr BinaryLoop kBinaryLoops[] = {
+    ASHLAR_FOUR(binaryLoop, BinaryFunction, 0),
+    ASHLAR_FOUR(binaryLoop, BinaryFunction, 4),
+    ASHLAR_FOUR(binaryLoop, BinaryFunction, 8),
+    ASHLAR_FOUR(binaryLoop, BinaryFunction, 12),
+    binaryLoop<BinaryFunction::Mod>};
+constexpr ImmediateLoop kImmediateLoops[] = {
+    ASHLAR_FOUR(immediateLoop, BinaryFunction, 0),
+    ASHLAR_FOUR(immediateLoop, BinaryFunction, 4),
+    ASHLAR_FOUR(immediateLoop, BinaryFunction, 8),
+    ASHLAR_FOUR(immediateLoop, BinaryFunction, 12),
+    immediateLoop<BinaryFunction::Mod>};
+static_assert(sizeof(kBinaryLoops) / sizeof(kBinaryLoops[0]) ==
+              kBinaryFunctionCount);
+
+inline void unaryRow(Function function, const float *in, size_t n, float alpha,
+                     float beta, float *out) {
+  kUnaryLoops[static_cast<unsigned>(function)](in, n, alpha, beta, out);
+}
+inline void binaryRow(BinaryFunction function, const float *a, const float *b,
+                      size_t n, float *out) {
+  kBinaryLoops[static_cast<unsigned>(function)](a, b, n, out);
+}
+inline void immediateRow(BinaryFunction function, const float *a, float b,
+                         size_t n, float *out) {
+  kImmediateLoops[static_cast<unsigned>(function)](a, b, n, out);
+}
+
+inline void squareStep(const float *in, size_t n, float *acc) {
+  ASHLAR_VECTOR_LOOP
+  for (size_t t = 0; t < n; ++t)
+    acc[t] = canonical(acc[t] + in[t] * in[t]);
+}
+inline void magnitudeStep(const float *in, size_t n, float *acc) {
+  ASHLAR_VECTOR_LOOP
+  for (size_t t = 0; t < n; ++t)
+    acc[t] = canonical(acc[t] + magnitude(in[t]));
+}
+
+inline void reduceRow(Reduction reduction, const float *in, size_t n,
+                      float *acc) {
+  switch (reduction) {
+  case Reduction::Sum:
+  case Reduction::Mean:
+    return binaryRow(BinaryFunction::Add, acc, in, n, acc);
+  case Reduction::Max:
+    return binaryRow(BinaryFunction::Max, acc, in, n, acc);
+  case Reduction::Min:
+    return binaryRow(BinaryFunction::Min, acc, in, n, acc);
+  case Reduction::Prod:
+    return binaryRow(BinaryFunction::Mul, acc, in, n, acc);
+  case Reduction::SumSquare:
+    return squareStep(in, n, acc);
+  case Reduction::L1:
+    return magnitudeStep(in, n, acc);
+  default:
+    return;
+  }
+}
+
+/// Chunks keep the row in the first cache level between the steps.
+inline void epilogueRow(const int64_t *acc, size_t n, const EpilogueRow &params,
+                        float *out) {
+  for (size_t base = 0; base < n; base += kChunk) {
+    size_t count = least(kChunk, n - base);
+    float *to = out + base;
+    accRow(acc + base, count, params.exponent, to);
+    if (params.hasScale)
+      immediateRow(BinaryFunction::Mul, to, params.scale, count, to);
+    if (params.hasBias)
+      immediateRow(BinaryFunction::Add, to, params.bias, count, to);
+    if (params.residual)
+      binaryRow(BinaryFunction::Add, to, params.residual + base, count, to);
+    if (params.function != Function::Copy)
+      unaryRow(params.function, to, count, params.alpha, params.beta, to);
+  }
+}
+
+/// The table of one instruction set; gemm comes from the caller.
+constexpr KernelTable makeTable(llvm::StringRef name,
+                                decltype(KernelTable::packStationary) pack,
+                                decltype(KernelTable::gemm) gemm) {
+  return {name,
+          alignRow<int8_t, int16_t>,
+          alignRow<int8_t, int32_t>,
+          alignRow<int16_t, int16_t>,
+          alignRow<int16_t, int32_t>,
+          gatherRow<uint8_t>,
+          gatherRow<uint16_t>,
+          gatherRow<uint32_t>,
+          pack,
+          gemm,
+          accRow,
+          epilogueRow,
+          decodeRow<int8_t>,
+          decodeRow<int16_t>,
+          encodeRows<int8_t>,
+          encodeRows<int16_t>,
+          unaryRow,
+          binaryRow,
+          immediateRow,
+          reduceRow};
+}
+
+} // namespace
+} // namespace ashlar::numerics
+
+#endif // ASHLAR_LIB_NUMERICS_ROWKERNELS_H
