@@ -191,7 +191,7 @@ llvm::Expected<Description> Parser::parse() {
   if (!map)
     return error(root, "{}", "not a mapping, expected one of fields");
   if (llvm::Error failure = parseMap(map, ""))
-    return std::move(failure);
+    return failure;
   if (stream.failed() || !syntaxError.empty())
     return error(root, "{}", "invalid YAML");
   if (++document != stream.end())

@@ -166,7 +166,7 @@ llvm::Expected<Header> HeaderParser::parse() {
     return fail("'{'");
   while (!accept('}')) {
     if (llvm::Error error = parseEntry(header))
-      return std::move(error);
+      return error;
     if (!accept(',')) {
       if (!accept('}'))
         return fail("',' or '}'");
@@ -280,9 +280,11 @@ std::vector<uint8_t> support::formatNpy(const HostTensor &tensor) {
 
   std::vector<uint8_t> bytes;
   bytes.reserve(prefix + dictionary.size() + tensor.data.size());
-  bytes.insert(bytes.end(), magic, magic + 6);
-  bytes.insert(bytes.end(), {1, 0, static_cast<uint8_t>(dictionary.size()),
-                             static_cast<uint8_t>(dictionary.size() >> 8)});
+  bytes.assign(magic, magic + 6);
+  bytes.push_back(1); // version 1.0
+  bytes.push_back(0);
+  bytes.push_back(static_cast<uint8_t>(dictionary.size()));
+  bytes.push_back(static_cast<uint8_t>(dictionary.size() >> 8));
   bytes.insert(bytes.end(), dictionary.begin(), dictionary.end());
   bytes.insert(bytes.end(), tensor.data.begin(), tensor.data.end());
   return bytes;

@@ -252,7 +252,7 @@ support::parseNpz(llvm::ArrayRef<uint8_t> bytes, llvm::StringRef what,
       return malformed(what, "key '{}' appears twice", key.str());
     if (llvm::Error error =
             checkClaim(*member, bytes.size(), packed, total, maxBytes, what))
-      return std::move(error);
+      return error;
     llvm::Expected<HostTensor> tensor = extract(bytes, *member, what);
     if (!tensor)
       return tensor.takeError();

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The examples of docs/Machine.md, and the promise that a better machine never
+// needs more cycles.
+
+#include "ashlar/Machine/Cycles.h"
+#include "gtest/gtest.h"
+#include <functional>
+#include <random>
+
+using namespace ashlar::machine;
+
+namespace {
+
+Description a1() { return Description(); }
+
+DmaSide dram(llvm::ArrayRef<uint64_t> counts, llvm::ArrayRef<int64_t> strides,
+             uint64_t bytes) {
+  return {true, counts, strides, bytes};
+}
+
+DmaSide onChip(llvm::ArrayRef<uint64_t> counts, llvm::ArrayRef<int64_t> strides,
+               uint64_t bytes) {
+  return {false, counts, strides, bytes};
+}
+
+} // namespace
+
+TEST(Cycles, DramRuns) {
+  const Description m = a1();
+  const uint64_t counts[] = {3, 4, 10};
+  const int64_t whole[] = {40, 10, 1};
+  EXPECT_EQ(dramTraffic(m, dram(counts, whole, 1)).runs, 1u);
+  EXPECT_EQ(dramTraffic(m, dram(counts, whole, 1)).burstBytes, 128u);
+  const int64_t rows[] = {400, 100, 1};
+  const DramTraffic split = dramTraffic(m, dram(counts, rows, 1));
+  EXPECT_EQ(split.runs, 12u);
+  EXPECT_EQ(split.usefulBytes, 120u);
+  EXPECT_EQ(split.burstBytes, 12u * 64);
+  const int64_t strided[] = {400, 100, 2};
+  EXPECT_EQ(dramTraffic(m, dram(counts, strided, 1)).runs, 120u);
+  const int64_t repeated[] = {10, 1, 0};
+  EXPECT_EQ(dramTraffic(m, dram(counts, repeated, 1)).runs, 3u);
+  const int64_t backwards[] = {40, 10, -1};
+  EXPECT_EQ(dramTraffic(m, dram(counts, backwards, 1)).runs, 120u);
+  EXPECT_EQ(dramTraffic(m, onChip(counts, whole, 1)).runs, 0u);
+}
+
+TEST(Cycles, DmaExamples) {
+  const Description m = a1();
+  const uint64_t counts[] = {4096};
+  const int64_t strides[] = {1};
+  const DmaSide far = dram(counts, strides, 1);
+  const DmaSide near = onChip(counts, strides, 1);
+  EXPECT_EQ(dmaCopy(m, far, near), (Timing{64, 264, 64}));
+  EXPECT_EQ(dmaCopy(m, near, near), (Timing{32, 32, 0}));
+  EXPECT_EQ(dmaCopy(m, far, far), (Timing{128, 528, 128}));
+  EXPECT_EQ(dmaContiguous(m, 4096), (Timing{64, 264, 64}));
+  EXPECT_EQ(dmaFill(m, near), (Timing{32, 32, 0}));
+}
+
+TEST(Cycles, PeExamples) {
+  const Description m = a1();
+  EXPECT_EQ(pePasses(m, 8, 8), 1u);
+  EXPECT_EQ(pePasses(m, 16, 8), 2u);
+  EXPECT_EQ(pePasses(m, 9, 16), 4u);
+  EXPECT_EQ(peLoad(m, 128, 1), (Timing{128, 128, 0}));
+  EXPECT_EQ(peLoad(m, 27, 2), (Timing{54, 54, 0}));
+  EXPECT_EQ(peMatmul(m, 512, 1, 64), (Timing{512, 702, 0}));
+  // The cell-level count of the 128 x 64 and 4 x 4 transposes.
+  EXPECT_EQ(peMatmul(m, 128, 1, 64).complete, 318u);
+  Description fig3 = m;
+  fig3.pe.rows = fig3.pe.columns = 4;
+  EXPECT_EQ(peMatmul(fig3, 4, 1, 4).complete, 10u);
+  // Cell (row r, column c) of Fig. 3 appears at cycle r + c + R.
+  EXPECT_EQ(peEntryReadable(fig3, 0, 0), 4u);
+  EXPECT_EQ(peEntryReadable(fig3, 3, 3), 10u);
+  EXPECT_EQ(peTileSequence(m, {128, 128, 128}, {512, 100, 512}, 64),
+            128u + 512 + 128 + 702);
+}
+
+TEST(Cycles, DrainAndVecExamples) {
+  const Description m = a1();
+  EXPECT_EQ(actDrain(m, 64, 512), (Timing{512, 544, 0}));
+  EXPECT_EQ(actDrain(m, 65, 10), (Timing{20, 52, 0}));
+  EXPECT_EQ(vecMap(m, VecCost::Cheap, VecStore::Same, 130, 100).issue, 200u);
+  EXPECT_EQ(vecElementCycles(m, VecCost::Cheap, VecStore::Encode), 2u);
+  EXPECT_EQ(vecElementCycles(m, VecCost::Cheap, VecStore::Convert), 2u);
+  EXPECT_EQ(vecElementCycles(m, VecCost::Expensive, VecStore::Encode), 5u);
+  PoolShape pool;
+  pool.in[1] = pool.in[2] = 113;
+  pool.out[1] = pool.out[2] = 56;
+  pool.kernel[1] = pool.kernel[2] = 3;
+  // Stride 2: the direct 56 * 56 * 9 beats 113 * 56 * 3 + 56 * 56 * 3.
+  EXPECT_EQ(vecPool(m, PoolKind::Max, VecStore::Same, 64, pool).issue, 28224u);
+  EXPECT_EQ(vecPool(m, PoolKind::Sum, VecStore::Same, 64, pool).issue, 28224u);
+  EXPECT_EQ(vecPool(m, PoolKind::Average, VecStore::Same, 64, pool).issue,
+            28224u + 4 * 3136);
+  EXPECT_EQ(
+      vecReduce(m, VecCost::Cheap, VecStore::Same, 512, 1, 49, true).issue,
+      4u * (49 + 4));
+  EXPECT_EQ(
+      vecReduceChannels(m, VecCost::Cheap, VecStore::Same, 128, 10, false),
+      (Timing{10, 10 + 32 + 128, 0}));
+}
+
+TEST(Cycles, EveryOperationHasAClass) {
+  for (const char *name : {"copy",        "neg",
+                           "abs",         "sqrt",
+                           "exp",         "log",
+                           "reciprocal",  "relu",
+                           "leakyRelu",   "clip",
+                           "sigmoid",     "tanh",
+                           "hardSigmoid", "hardSwish",
+                           "elu",         "selu",
+                           "softplus",    "softsign",
+                           "erf",         "gelu",
+                           "floor",       "ceil",
+                           "round",       "sign",
+                           "not",         "add",
+                           "sub",         "mul",
+                           "div",         "max",
+                           "min",         "pow",
+                           "prelu",       "equal",
+                           "less",        "lessOrEqual",
+                           "greater",     "greaterOrEqual",
+                           "and",         "or",
+                           "xor",         "mod",
+                           "sum",         "mean",
+                           "prod",        "sumSquare",
+                           "l1",          "argmax",
+                           "argmin"})
+    EXPECT_TRUE(vecCostOf(name).has_value()) << name;
+  EXPECT_FALSE(vecCostOf("conv").has_value());
+}
+
+namespace {
+
+/// One random sample of every formula, as a flat list of numbers.
+std::vector<uint64_t> sample(const Description &m, uint32_t seed) {
+  std::mt19937 rng(seed);
+  auto pick = [&](uint64_t limit) { return 1 + rng() % limit; };
+  std::vector<uint64_t> list;
+  auto put = [&](const Timing &t) {
+    list.insert(list.end(), {t.issue, t.complete, t.dram});
+  };
+  const uint64_t counts[] = {pick(5), pick(9), pick(100)};
+  const int64_t strides[] = {static_cast<int64_t>(pick(4000)),
+                             static_cast<int64_t>(pick(400)),
+                             static_cast<int64_t>(pick(4)) - 1};
+  const DmaSide far = dram(counts, strides, 1);
+  const DmaSide near = onChip(counts, strides, 1);
+  put(dmaCopy(m, far, near));
+  put(dmaCopy(m, near, far));
+  put(dmaCopy(m, near, near));
+  put(dmaFill(m, far));
+  put(dmaContiguous(m, pick(100000)));
+  put(peLoad(m, pick(128), pick(2)));
+  put(peMatmul(m, pick(1000), pePasses(m, pick(16), pick(16)), pick(64)));
+  put(actDrain(m, pick(64), pick(1000)));
+  const VecCost cost = static_cast<VecCost>(rng() % 4);
+  const VecStore store = static_cast<VecStore>(rng() % 3);
+  put(vecMap(m, cost, store, pick(2000), pick(5000)));
+  PoolShape shape;
+  for (int axis = 0; axis < 3; ++axis) {
+    shape.in[axis] = pick(30);
+    shape.out[axis] = pick(30);
+    shape.kernel[axis] = pick(4);
+  }
+  put(vecPool(m, static_cast<PoolKind>(rng() % 3), store, pick(300), shape));
+  put(vecReduce(m, cost, store, pick(300), pick(50), pick(50), rng() & 1));
+  put(vecReduceChannels(m, cost, store, pick(300), pick(50), rng() & 1));
+  return list;
+}
+
+struct Improvement {
+  const char *what;
+  std::function<void(Description &)> apply;
+};
+
+const Improvement improvements[] = {
+    {"dram bandwidth", [](Description &m) { m.dram.bytesPerCycle += 7; }},
+    {"dram latency", [](Description &m) { m.dram.latency -= 3; }},
+    {"on-chip bandwidth",
+     [](Description &m) { m.dma.onchipBytesPerCycle += 5; }},
+    {"load rate", [](Description &m) { m.pe.loadRowsPerCycle += 1; }},
+    {"digit bits", [](Description &m) { m.pe.cellDigitBits += 1; }},
+    {"act lanes", [](Description &m) { m.act.lanes += 1; }},
+    {"act latency", [](Description &m) { m.act.latency -= 1; }},
+    {"vec lanes", [](Description &m) { m.vec.lanes += 3; }},
+    {"vec latency", [](Description &m) { m.vec.latency -= 1; }},
+    {"very expensive", [](Description &m) { m.vec.costVeryExpensive -= 1; }},
+    {"cheaper everything",
+     [](Description &m) {
+       m.vec.costMedium = m.vec.costExpensive = m.vec.costVeryExpensive = 1;
+     }},
+};
+
+} // namespace
+
+TEST(Cycles, BetterMachinesAreNeverSlower) {
+  for (const Improvement &improvement : improvements) {
+    Description worse = a1();
+    worse.vec.lanes = 20; // below P, so that lanes matter
+    worse.act.lanes = 10;
+    for (int step = 0; step < 3; ++step) {
+      Description better = worse;
+      improvement.apply(better);
+      for (uint32_t seed = 0; seed < 200; ++seed) {
+        const auto slow = sample(worse, seed), fast = sample(better, seed);
+        for (size_t i = 0; i < slow.size(); ++i)
+          ASSERT_LE(fast[i], slow[i]) << improvement.what << " value " << i;
+      }
+      worse = better;
+      if (improvement.what == std::string("very expensive") && step == 2)
+        break;
+    }
+  }
+}
+
+TEST(Cycles, BiggerArraysNeverStreamLonger) {
+  for (uint64_t rows : {8u, 64u, 128u, 512u}) {
+    Description m = a1();
+    m.pe.rows = rows;
+    EXPECT_EQ(peMatmul(m, 100, 2, 16).issue, 200u);
+    EXPECT_EQ(peMatmul(m, 100, 2, 16).complete, 200 + 15 + rows - 1);
+  }
+}
+
+TEST(Cycles, NothingWraps) {
+  const Description m = a1();
+  const uint64_t huge[] = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
+  const int64_t strides[] = {INT64_MAX, INT64_MIN, 1};
+  EXPECT_EQ(dmaCopy(m, dram(huge, strides, 8), dram(huge, strides, 8)).issue,
+            maxCycles / 64);
+  EXPECT_EQ(vecMap(m, VecCost::VeryExpensive, VecStore::Encode, UINT64_MAX,
+                   UINT64_MAX)
+                .complete,
+            maxCycles);
+  EXPECT_EQ(peMatmul(m, UINT64_MAX, UINT64_MAX, UINT64_MAX).complete,
+            maxCycles);
+}

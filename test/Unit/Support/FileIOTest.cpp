@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Whole-or-nothing writing.
+
+#include "ashlar/Support/FileIO.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "gtest/gtest.h"
+#include <csignal>
+#include <sys/resource.h>
+
+using namespace ashlar;
+using namespace ashlar::support;
+
+namespace {
+
+class FileIO : public testing::Test {
+protected:
+  void SetUp() override {
+    ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("ashlar", folder));
+  }
+  void TearDown() override { llvm::sys::fs::remove_directories(folder); }
+
+  std::string at(const char *name) { return (folder + "/" + name).str(); }
+
+  unsigned countFiles() {
+    unsigned count = 0;
+    std::error_code code;
+    for (llvm::sys::fs::directory_iterator i(folder, code), end;
+         !code && i != end; i.increment(code))
+      ++count;
+    return count;
+  }
+
+  std::string slurp(const std::string &path) {
+    auto buffer = readFile(path);
+    return buffer ? (*buffer)->getBuffer().str()
+                  : llvm::toString(buffer.takeError());
+  }
+
+  llvm::SmallString<128> folder;
+};
+
+ErrorClass classOf(llvm::Error error) {
+  const ErrorClass kind = classify(error);
+  llvm::consumeError(std::move(error));
+  return kind;
+}
+
+} // namespace
+
+TEST_F(FileIO, WritesAndReplaces) {
+  EXPECT_FALSE(writeFileAtomically(at("f"), llvm::StringRef("one")));
+  EXPECT_FALSE(writeFileAtomically(at("f"), llvm::StringRef("second")));
+  EXPECT_EQ(slurp(at("f")), "second");
+  EXPECT_EQ(countFiles(), 1u);
+}
+
+TEST_F(FileIO, MissingFolderIsUsage) {
+  EXPECT_EQ(classOf(writeFileAtomically(at("no/f"), llvm::StringRef("x"))),
+            ErrorClass::Usage);
+  EXPECT_EQ(classOf(writeFileAtomically(folder, llvm::StringRef("x"))),
+            ErrorClass::Usage);
+}
+
+TEST_F(FileIO, FullDeviceIsCapacity) {
+  EXPECT_EQ(classOf(writeFileAtomically("/dev/full", llvm::StringRef("x"))),
+            ErrorClass::Capacity);
+}
+
+TEST_F(FileIO, FailedWriteLeavesOldFileAndNothingElse) {
+  ASSERT_FALSE(writeFileAtomically(at("f"), llvm::StringRef("old")));
+  // A file-size limit fails a write half way, like a full disk.
+  struct rlimit old;
+  getrlimit(RLIMIT_FSIZE, &old);
+  struct rlimit small = {65536, old.rlim_max};
+  auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  const std::string big(1 << 20, 'x');
+  llvm::Error error = writeFileAtomically(at("f"), llvm::StringRef(big));
+  setrlimit(RLIMIT_FSIZE, &old);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(classOf(std::move(error)), ErrorClass::Capacity);
+  EXPECT_EQ(slurp(at("f")), "old");
+  EXPECT_EQ(countFiles(), 1u);
+}
+
+TEST_F(FileIO, ReadErrors) {
+  auto missing = readFile(at("none"));
+  ASSERT_FALSE(static_cast<bool>(missing));
+  EXPECT_EQ(classOf(missing.takeError()), ErrorClass::Malformed);
+  auto directory = readFile(folder);
+  ASSERT_FALSE(static_cast<bool>(directory));
+  EXPECT_EQ(classOf(directory.takeError()), ErrorClass::Malformed);
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every index once, whatever the thread count; nesting; many short loops.
+
+#include "ashlar/Support/ThreadPool.h"
+#include "gtest/gtest.h"
+#include <atomic>
+#include <thread>
+#include <vector>
+
+using ashlar::support::ThreadPool;
+
+TEST(ThreadPool, EveryIndexOnce) {
+  for (unsigned threads : {1u, 2u, 3u, 7u}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.size(), threads);
+    for (uint64_t n : {0u, 1u, 2u, 3u, 5u, 100u, 1001u}) {
+      std::vector<int> hits(n, 0);
+      pool.parallelFor(n, [&](uint64_t i) { ++hits[i]; });
+      EXPECT_EQ(hits, std::vector<int>(n, 1)) << threads << " " << n;
+    }
+  }
+}
+
+TEST(ThreadPool, ManyShortLoops) {
+  ThreadPool pool(3);
+  std::atomic<uint64_t> sum = 0;
+  for (int round = 0; round < 3000; ++round)
+    pool.parallelFor(3, [&](uint64_t i) { sum += i; });
+  EXPECT_EQ(sum, 9000u);
+}
+
+TEST(ThreadPool, SleepersWake) {
+  ThreadPool pool(2);
+  for (int round = 0; round < 3; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::atomic<int> count = 0;
+    pool.parallelFor(10, [&](uint64_t) { ++count; });
+    EXPECT_EQ(count, 10);
+  }
+}
+
+TEST(ThreadPool, NestedRunsInline) {
+  ThreadPool pool(2);
+  std::atomic<int> count = 0;
+  pool.parallelFor(
+      4, [&](uint64_t) { pool.parallelFor(5, [&](uint64_t) { ++count; }); });
+  EXPECT_EQ(count, 20);
+}
+
+TEST(ThreadPool, OneThreadIsTheCaller) {
+  ThreadPool pool(1);
+  const std::thread::id self = std::this_thread::get_id();
+  pool.parallelFor(
+      4, [&](uint64_t) { EXPECT_EQ(std::this_thread::get_id(), self); });
+}
