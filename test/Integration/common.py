@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the integration tests share: tools, models, inputs, error measures."""
+
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools", "scripts"))
+
+import ort  # noqa: E402
+
+BUILD = os.environ.get("ASHLAR_BUILD", os.path.join(ROOT, "build"))
+MODELS = os.environ.get(
+    "ASHLAR_MODELS", os.path.join(ROOT, "..", "shared", "models"))
+# Several networks leave one channel of thousands below every format's step;
+# an error of exactly zero is reported as this many dB.
+EXACT_DB = 999.0
+
+
+def tool(name):
+    return os.path.join(BUILD, "bin", name)
+
+
+def run_tool(name, *arguments, check=True, timeout=None):
+    """Runs a tool; on failure its own message is the explanation."""
+    done = subprocess.run([tool(name), *map(str, arguments)], text=True,
+                          capture_output=True, timeout=timeout)
+    if check and done.returncode:
+        raise SystemExit(f"{name} {' '.join(map(str, arguments))}\n"
+                         f"exit code {done.returncode}\n{done.stderr}")
+    return done
+
+
+def model_path(name):
+    return os.path.join(MODELS, name + ".onnx")
+
+
+def graph_inputs(path):
+    """Names of the inputs that are not initialisers."""
+    import onnx
+    graph = onnx.load(path, load_external_data=False).graph
+    constants = {t.name for t in graph.initializer}
+    return [i.name for i in graph.input if i.name not in constants]
+
+
+def dev_inputs(name, limit=None):
+    """(inputs stacked on axis 0, labels or None) of a shared model."""
+    spec = importlib.util.spec_from_file_location(
+        "load", os.path.join(MODELS, "load.py"))
+    load = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(load)
+    arrays, labels = [], []
+    for array, label in load.inputs(name):
+        arrays.append(array)
+        labels.append(label)
+        if limit and len(arrays) == limit:
+            break
+    return np.concatenate(arrays), labels if labels[0] is not None else None
+
+
+def fp32_outputs(path, stacked):
+    """ONNX Runtime's outputs for samples stacked on axis 0 (one input).
+
+    Kept in the build folder, keyed by the content of model and inputs.
+    """
+    digest = hashlib.sha256()
+    with open(path, "rb") as stream:
+        digest.update(stream.read())
+    digest.update(np.ascontiguousarray(stacked).tobytes())
+    cache = os.path.join(BUILD, "ort-outputs", digest.hexdigest()[:24] + ".npz")
+    if os.path.exists(cache):
+        with np.load(cache) as kept:
+            return dict(kept)
+    name = graph_inputs(path)[0]
+    samples = [{name: stacked[i:i + 1]} for i in range(len(stacked))]
+    results, _ = ort.run(path, samples)
+    outputs = {k: np.concatenate([r[k] for r in results]) for k in results[0]}
+    os.makedirs(os.path.dirname(cache), exist_ok=True)
+    partial = f"{cache}.{os.getpid()}.npz"
+    np.savez(partial, **outputs)
+    os.replace(partial, cache)
+    return outputs
+
+
+def snr_db(reference, value):
+    """Signal-to-noise ratio of one sample's output in decibels."""
+    reference = np.asarray(reference, np.float64).ravel()
+    value = np.asarray(value, np.float64).ravel()
+    if not np.isfinite(value).all():
+        return -EXACT_DB
+    noise = np.sum((reference - value) ** 2)
+    signal = np.sum(reference ** 2)
+    if noise == 0:
+        return EXACT_DB
+    if signal == 0:
+        return -EXACT_DB
+    return float(10 * np.log10(signal / noise))
+
+
+def top1_agreement(reference, value):
+    """(share of equal best classes, disagreements that are no near tie).
+
+    A near tie: the two best fp32 outputs differ by at most 0.1 % of the
+    largest magnitude.
+    """
+    reference = reference.reshape(len(reference), -1)
+    value = value.reshape(len(value), -1)
+    equal = reference.argmax(1) == value.argmax(1)
+    best = np.sort(reference, 1)[:, -2:]
+    clear = (best[:, 1] - best[:, 0]) > 1e-3 * np.abs(reference).max(1)
+    return float(equal.mean()), int((~equal & clear).sum())
