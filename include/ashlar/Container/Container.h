@@ -54,9 +54,9 @@ enum class PlacementMemory : uint8_t { Dram = 0, Sb = 1 };
 /// Where a planned value can be copied out while the program runs. Element
 /// (i0, i1, ..) lies at:
 /// - DRAM: baseOffset + sum i[d] * strides[d];
-/// - SB: channel c = sum over d in the channel axes, see channelAxis, in
-///   partition (basePartition + c) mod P, at byte baseOffset
-///   + (c div P, counted from basePartition) * tileStride
+/// - SB: channel c = i[channelAxis] (0 without one) in partition
+///   (basePartition + c) mod P, at byte baseOffset
+///   + ((basePartition + c) div P) * tileStride
 ///   + sum over the other d of i[d] * strides[d].
 /// An encoded element's exponent cell is the XM cell of that SB byte; an
 /// encoded tensor in DRAM has its cells at exponentBase + sum i[d] *

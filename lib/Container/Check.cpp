@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Consistency of a program's tables. The writer asks before it writes, the
+// reader before it returns, so users may index without further checks.
+
+#include "ashlar/Container/Container.h"
+#include "ashlar/Support/Error.h"
+
+namespace ashlar::container {
+
+namespace {
+// Far above any machine, and small enough that sums of rank products of two of
+// them cannot leave 128 bits.
+constexpr int64_t maxExtent = int64_t(1) << 40;
+constexpr size_t maxRank = 16;
+constexpr uint32_t maxSemaphores = 256;
+
+template <typename... Args>
+llvm::Error malformed(fmt::format_string<Args...> format, Args &&...args) {
+  return support::makeErrorFromText(
+      ErrorClass::Malformed,
+      fmt::vformat(format, fmt::make_format_args(args...)));
+}
+
+/// Bytes of a dense tensor.
+llvm::Expected<uint64_t> denseBytes(const std::string &name,
+                                    llvm::ArrayRef<int64_t> shape,
+                                    unsigned elementBytes) {
+  if (shape.size() > maxRank)
+    return malformed("tensor '{}' has rank {}, at most {} is allowed", name,
+                     shape.size(), maxRank);
+  unsigned __int128 bytes = elementBytes;
+  for (int64_t extent : shape) {
+    if (extent < 0 || extent > maxExtent)
+      return malformed("tensor '{}' has a dimension of {}", name, extent);
+    bytes *= static_cast<uint64_t>(extent);
+    if (bytes > static_cast<uint64_t>(INT64_MAX))
+      return makeError(ErrorClass::Capacity, "tensor '{}' is too large", name);
+  }
+  return static_cast<uint64_t>(bytes);
+}
+
+llvm::Error checkDram(const std::string &what, uint64_t offset, uint64_t bytes,
+                      const Program &program) {
+  if (offset > program.dramBytes || bytes > program.dramBytes - offset)
+    return malformed("{}: {} bytes at {} lie outside the {} bytes of DRAM "
+                     "that the program uses",
+                     what, bytes, offset, program.dramBytes);
+  return llvm::Error::success();
+}
+
+llvm::Error checkBindings(const Program &program) {
+  for (const auto *list : {&program.inputs, &program.outputs})
+    for (const TensorBinding &binding : *list) {
+      llvm::Expected<uint64_t> bytes =
+          denseBytes(binding.name, binding.shape, byteSize(binding.type));
+      if (!bytes)
+        return bytes.takeError();
+      if (llvm::Error error = checkDram("tensor '" + binding.name + "'",
+                                        binding.dramOffset, *bytes, program))
+        return error;
+    }
+  return llvm::Error::success();
+}
+
+llvm::Error checkConstants(const Program &program) {
+  uint64_t end = 0;
+  for (size_t i = 0; i < program.constants.size(); ++i) {
+    const Segment &segment = program.constants[i];
+    if (segment.dramOffset < end)
+      return malformed("constant segment {} at {} overlaps or precedes the one "
+                       "before, which ends at {}",
+                       i, segment.dramOffset, end);
+    if (llvm::Error error =
+            checkDram(fmt::format("constant segment {}", i), segment.dramOffset,
+                      segment.bytes.size(), program))
+      return error;
+    end = segment.dramOffset + segment.bytes.size();
+  }
+  return llvm::Error::success();
+}
+
+/// Number of instructions, by the length bytes alone.
+llvm::Expected<uint64_t> countInstructions(llvm::ArrayRef<uint64_t> code) {
+  uint64_t count = 0;
+  for (size_t pos = 0; pos < code.size(); ++count) {
+    uint64_t length = code[pos] >> 56;
+    if (length == 0 || length > code.size() - pos)
+      return malformed("word {}: instruction of {} words, the code ends after "
+                       "{}",
+                       pos, length, code.size() - pos);
+    pos += length;
+  }
+  if (count >= Program::noNode)
+    return makeError(ErrorClass::Capacity, "{} instructions are too many",
+                     count);
+  return count;
+}
+
+llvm::Error checkDebugMap(const Program &program, uint64_t count) {
+  const auto &map = program.nodeOfInstruction;
+  if (!map.empty() && map.size() != count)
+    return malformed("debug map has {} entries, the code {} instructions",
+                     map.size(), count);
+  for (size_t i = 0; i < map.size(); ++i)
+    if (map[i] != Program::noNode && map[i] >= program.nodes.size())
+      return malformed("instruction {} belongs to node {} of {}", i, map[i],
+                       program.nodes.size());
+  return llvm::Error::success();
+}
+
+/// Smallest and largest value of base + sum over d of i[d] * strides[d],
+/// leaving out dimension \p skip.
+void extremes(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides,
+              int skip, __int128 &low, __int128 &high) {
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (static_cast<int>(d) == skip)
+      continue;
+    __int128 reach = static_cast<__int128>(shape[d] - 1) * strides[d];
+    (reach < 0 ? low : high) += reach;
+  }
+}
+
+llvm::Error checkStrides(const TensorPlacement &p,
+                         llvm::ArrayRef<int64_t> strides) {
+  if (strides.size() != p.shape.size())
+    return malformed("tensor '{}' has rank {} and {} strides", p.name,
+                     p.shape.size(), strides.size());
+  for (int64_t stride : strides)
+    if (stride < -maxExtent || stride > maxExtent)
+      return malformed("tensor '{}' has a stride of {}", p.name, stride);
+  return llvm::Error::success();
+}
+
+llvm::Error checkEncoding(const TensorPlacement &p, const Program &program) {
+  if (!p.encoded)
+    return llvm::Error::success();
+  bool knownBlock =
+      p.block >= -1 && p.block <= 64 && (p.block <= 0 || p.block % 8 == 0);
+  if (p.mantissa < 3 || p.mantissa > 16 || !knownBlock || p.range > 15)
+    return malformed("tensor '{}' has the format w={},block={},range={}",
+                     p.name, p.mantissa, p.block, p.range);
+  if (p.blockAxis < 0 || static_cast<size_t>(p.blockAxis) >= p.shape.size())
+    return malformed("tensor '{}' has block axis {} and rank {}", p.name,
+                     p.blockAxis, p.shape.size());
+  if (p.xr >= program.machine.xr.registers)
+    return malformed("tensor '{}' uses register {} of {}", p.name, p.xr,
+                     program.machine.xr.registers);
+  return llvm::Error::success();
+}
+
+llvm::Error checkReach(const TensorPlacement &p, __int128 low, __int128 high,
+                       uint64_t limit) {
+  if (low >= 0 && high < static_cast<__int128>(limit))
+    return llvm::Error::success();
+  return malformed("tensor '{}' reaches outside its memory of {} bytes", p.name,
+                   limit);
+}
+
+llvm::Error checkPlacementSb(const TensorPlacement &p, unsigned bytes,
+                             const Program &program) {
+  const machine::StateBuffer &sb = program.machine.sb;
+  if (p.basePartition >= sb.partitions)
+    return malformed("tensor '{}' starts at partition {} of {}", p.name,
+                     p.basePartition, sb.partitions);
+  if (p.channelAxis < -1 ||
+      p.channelAxis >= static_cast<int64_t>(p.shape.size()))
+    return malformed("tensor '{}' has channel axis {} and rank {}", p.name,
+                     p.channelAxis, p.shape.size());
+  if (p.tileStride < -maxExtent || p.tileStride > maxExtent)
+    return malformed("tensor '{}' has a tile stride of {}", p.name,
+                     p.tileStride);
+  int64_t channels = p.channelAxis < 0 ? 1 : p.shape[p.channelAxis];
+  uint64_t lastTile = (p.basePartition + channels - 1) / sb.partitions;
+  __int128 low = p.baseOffset, high = low + bytes - 1;
+  __int128 reach = static_cast<__int128>(lastTile) * p.tileStride;
+  (reach < 0 ? low : high) += reach;
+  extremes(p.shape, p.strides, p.channelAxis, low, high);
+  return checkReach(p, low, high, sb.bytesPerPartition);
+}
+
+llvm::Error checkPlacementDram(const TensorPlacement &p, unsigned bytes,
+                               const Program &program) {
+  __int128 low = p.baseOffset, high = low + bytes - 1;
+  extremes(p.shape, p.strides, -1, low, high);
+  if (llvm::Error error = checkReach(p, low, high, program.dramBytes))
+    return error;
+  if (!p.encoded)
+    return llvm::Error::success();
+  if (llvm::Error error = checkStrides(p, p.exponentStrides))
+    return error;
+  low = high = p.exponentBase;
+  extremes(p.shape, p.exponentStrides, -1, low, high);
+  return checkReach(p, low, high, program.dramBytes);
+}
+
+llvm::Error checkPlacement(const TensorPlacement &p, uint64_t count,
+                           const Program &program) {
+  unsigned bytes = p.encoded ? (p.mantissa <= 8 ? 1 : 2) : byteSize(p.type);
+  llvm::Expected<uint64_t> dense = denseBytes(p.name, p.shape, bytes);
+  if (!dense)
+    return dense.takeError();
+  if (p.afterInstruction >= count)
+    return malformed("tensor '{}' is complete after instruction {} of {}",
+                     p.name, p.afterInstruction, count);
+  if (llvm::Error error = checkEncoding(p, program))
+    return error;
+  if (llvm::Error error = checkStrides(p, p.strides))
+    return error;
+  if (*dense == 0)
+    return llvm::Error::success();
+  return p.memory == PlacementMemory::Sb
+             ? checkPlacementSb(p, bytes, program)
+             : checkPlacementDram(p, bytes, program);
+}
+} // namespace
+
+llvm::Error check(const Program &program) {
+  if (llvm::Error error = program.machine.validate())
+    return error;
+  if (program.dramBytes > program.machine.dram.bytes)
+    return makeError(ErrorClass::Capacity,
+                     "program uses {} bytes of DRAM, the machine has {}",
+                     program.dramBytes, program.machine.dram.bytes);
+  if (program.semaphores > maxSemaphores)
+    return malformed("program uses {} semaphores, at most {} exist",
+                     program.semaphores, maxSemaphores);
+  if (llvm::Error error = checkBindings(program))
+    return error;
+  if (llvm::Error error = checkConstants(program))
+    return error;
+  llvm::Expected<uint64_t> count = countInstructions(program.code);
+  if (!count)
+    return count.takeError();
+  if (llvm::Error error = checkDebugMap(program, *count))
+    return error;
+  for (const TensorPlacement &placement : program.dumps)
+    if (llvm::Error error = checkPlacement(placement, *count, program))
+      return error;
+  return llvm::Error::success();
+}
+
+} // namespace ashlar::container

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// File image -> Program. Nothing in the file is believed: magic and versions
+// first, then checksums, bounds, the FlatBuffers verifier, and at last the
+// consistency of the tables (Check.cpp).
+
+#include "Layout.h"
+#include "ashlar/Container/Container.h"
+#include "ashlar/Container/program_generated.h"
+#include "ashlar/Isa/Instruction.h"
+#include "ashlar/Support/FileIO.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+namespace ashlar::container {
+
+namespace {
+using Bytes = llvm::ArrayRef<uint8_t>;
+
+llvm::Error malformed(std::string text) {
+  return support::makeErrorFromText(ErrorClass::Malformed, std::move(text));
+}
+
+llvm::Expected<FileHeader> readHeader(Bytes file) {
+  if (file.size() < sizeof(FileHeader))
+    return malformed(fmt::format("file has {} bytes, the header needs {}",
+                                 file.size(), sizeof(FileHeader)));
+  FileHeader header;
+  std::memcpy(&header, file.data(), sizeof(header));
+  if (std::memcmp(header.magic, magic, sizeof(magic)) != 0)
+    return malformed("not an Ashlar program: wrong first bytes");
+  // Before the checksum: a newer format may compute it differently.
+  if (header.formatVersion != formatVersion)
+    return malformed(fmt::format("format version {}, this reader knows {}",
+                                 header.formatVersion, formatVersion));
+  if (header.isaMajor != isa::versionMajor ||
+      header.isaMinor > isa::versionMinor)
+    return malformed(
+        fmt::format("instruction set version {}.{}, this reader knows {}.{}",
+                    header.isaMajor, header.isaMinor, isa::versionMajor,
+                    isa::versionMinor));
+  if (header.fileBytes != file.size())
+    return malformed(fmt::format("file has {} bytes, its header says {}",
+                                 file.size(), header.fileBytes));
+  if (header.headerBytes != sizeof(FileHeader))
+    return malformed(fmt::format("header of {} bytes, expected {}",
+                                 header.headerBytes, sizeof(FileHeader)));
+  return header;
+}
+
+llvm::Expected<std::vector<SectionEntry>> readTable(Bytes file,
+                                                    const FileHeader &header) {
+  uint64_t tableBytes = uint64_t(header.sectionCount) * sizeof(SectionEntry);
+  if (tableBytes > file.size() - sizeof(FileHeader))
+    return malformed(fmt::format("table of {} sections does not fit the file",
+                                 header.sectionCount));
+  uint64_t tableEnd = sizeof(FileHeader) + tableBytes;
+  if (headerChecksum(file.take_front(tableEnd)) != header.checksum)
+    return malformed("header checksum does not match");
+  std::vector<SectionEntry> table(header.sectionCount);
+  std::memcpy(table.data(), file.data() + sizeof(FileHeader), tableBytes);
+  return table;
+}
+
+/// Checks order, place, padding and checksum of every section: each byte of
+/// the file belongs to the header, the table, one section or zero padding.
+llvm::Error checkSections(Bytes file, llvm::ArrayRef<SectionEntry> table) {
+  if (table.size() + 1 < firstConstants)
+    return malformed(fmt::format("{} sections, expected at least {}",
+                                 table.size(), firstConstants - 1));
+  uint64_t end = sizeof(FileHeader) + table.size() * sizeof(SectionEntry);
+  for (size_t i = 0; i < table.size(); ++i) {
+    const SectionEntry &entry = table[i];
+    uint32_t kind = std::min<uint64_t>(i + 1, firstConstants);
+    if (entry.kind != kind)
+      return malformed(fmt::format("section {} has kind {}, expected {}", i,
+                                   entry.kind, kind));
+    if (entry.reserved != 0 || (kind != firstConstants && entry.dramOffset))
+      return malformed(fmt::format("section {}: reserved field is set", i));
+    if (entry.offset != alignSection(end) || entry.offset > file.size() ||
+        entry.bytes > file.size() - entry.offset)
+      return malformed(
+          fmt::format("section {}: {} bytes at {} lie outside their place", i,
+                      entry.bytes, entry.offset));
+    for (uint8_t byte : file.slice(end, entry.offset - end))
+      if (byte != 0)
+        return malformed(
+            fmt::format("section {}: padding before it is not zero", i));
+    if (llvm::xxh3_64bits(file.slice(entry.offset, entry.bytes)) !=
+        entry.checksum)
+      return malformed(fmt::format("section {}: checksum does not match", i));
+    end = entry.offset + entry.bytes;
+  }
+  if (end != file.size())
+    return malformed(
+        fmt::format("{} bytes follow the last section", file.size() - end));
+  return llvm::Error::success();
+}
+
+llvm::Expected<support::ElementType> elementType(uint8_t number) {
+  if (number >= support::numElementTypes)
+    return malformed(fmt::format("unknown element type {}", number));
+  return static_cast<support::ElementType>(number);
+}
+
+/// Copies the verified tables. Offsets of a hostile file may all point to the
+/// same long string, so what is copied is charged against the section's size:
+/// the writer shares nothing, and its files always pay.
+class MetadataReader {
+public:
+  MetadataReader(const fb::Metadata &metadata, uint64_t sectionBytes,
+                 Program &program)
+      : metadata(metadata), budget(sectionBytes), program(program) {}
+
+  llvm::Error read();
+
+private:
+  template <typename T>
+  using Tables = flatbuffers::Vector<flatbuffers::Offset<T>>;
+
+  /// Grants \p bytes; after the first refusal nothing more is granted.
+  bool charge(uint64_t bytes) {
+    exhausted = exhausted || bytes > budget;
+    budget -= exhausted ? 0 : bytes;
+    return !exhausted;
+  }
+  std::string text(const flatbuffers::String *string) {
+    return string && charge(string->size()) ? string->str() : std::string();
+  }
+  template <typename T>
+  std::vector<T> numbers(const flatbuffers::Vector<T> *list) {
+    if (!list || !charge(uint64_t(list->size()) * sizeof(T)))
+      return {};
+    return std::vector<T>(list->begin(), list->end());
+  }
+  std::vector<std::string> texts(const Tables<flatbuffers::String> *list);
+  /// Calls \p visit for every table of a list while the budget lasts.
+  template <typename T, typename F>
+  llvm::Error forEach(const Tables<T> *list, F visit);
+
+  llvm::Error readBindings(const Tables<fb::Binding> *list,
+                           std::vector<TensorBinding> &out);
+  llvm::Error readPlacement(const fb::Placement &entry);
+
+  const fb::Metadata &metadata;
+  uint64_t budget;
+  bool exhausted = false;
+  Program &program;
+};
+
+template <typename T, typename F>
+llvm::Error MetadataReader::forEach(const Tables<T> *list, F visit) {
+  if (!list)
+    return llvm::Error::success();
+  for (const T *entry : *list) {
+    // An offset and the table's own offset to its vtable.
+    if (charge(8))
+      if (llvm::Error error = visit(*entry))
+        return error;
+    if (exhausted)
+      return malformed("metadata uses the same bytes more than once");
+  }
+  return llvm::Error::success();
+}
+
+std::vector<std::string>
+MetadataReader::texts(const Tables<flatbuffers::String> *list) {
+  std::vector<std::string> result;
+  if (list)
+    for (const flatbuffers::String *string : *list)
+      if (charge(8))
+        result.push_back(text(string));
+  return result;
+}
+
+llvm::Error MetadataReader::readBindings(const Tables<fb::Binding> *list,
+                                         std::vector<TensorBinding> &out) {
+  return forEach(list, [&](const fb::Binding &entry) -> llvm::Error {
+    auto type = elementType(entry.type());
+    if (!type)
+      return type.takeError();
+    out.push_back({text(entry.name()), *type, numbers(entry.shape()),
+                   entry.dram_offset()});
+    return llvm::Error::success();
+  });
+}
+
+llvm::Error MetadataReader::readPlacement(const fb::Placement &entry) {
+  auto type = elementType(entry.type());
+  if (!type)
+    return type.takeError();
+  if (entry.memory() > 1)
+    return malformed(
+        fmt::format("unknown placement memory {}", entry.memory()));
+  TensorPlacement p;
+  p.name = text(entry.name());
+  p.encoded = entry.encoded();
+  p.type = *type;
+  p.mantissa = entry.mantissa();
+  p.block = entry.block();
+  p.range = entry.range();
+  p.blockAxis = entry.block_axis();
+  p.xr = entry.xr();
+  p.shape = numbers(entry.shape());
+  p.memory = static_cast<PlacementMemory>(entry.memory());
+  p.baseOffset = entry.base_offset();
+  p.basePartition = entry.base_partition();
+  p.channelAxis = entry.channel_axis();
+  p.tileStride = entry.tile_stride();
+  p.strides = numbers(entry.strides());
+  p.exponentBase = entry.exponent_base();
+  p.exponentStrides = numbers(entry.exponent_strides());
+  p.afterInstruction = entry.after_instruction();
+  program.dumps.push_back(std::move(p));
+  return llvm::Error::success();
+}
+
+llvm::Error MetadataReader::read() {
+  llvm::Expected<machine::Description> machine =
+      machine::parseYaml(text(metadata.machine_yaml()), "embedded machine");
+  if (!machine)
+    return machine.takeError();
+  program.machine = std::move(*machine);
+  program.modelName = text(metadata.model_name());
+  program.producer = text(metadata.producer());
+  program.dramBytes = metadata.dram_bytes();
+  program.semaphores = metadata.semaphores();
+  if (llvm::Error error = readBindings(metadata.inputs(), program.inputs))
+    return error;
+  if (llvm::Error error = readBindings(metadata.outputs(), program.outputs))
+    return error;
+  if (llvm::Error error = forEach(metadata.nodes(), [&](const fb::Node &node) {
+        program.nodes.push_back({text(node.name()), text(node.op_type()),
+                                 text(node.engine()), texts(node.absorbed()),
+                                 node.macs(), texts(node.planned_tensors())});
+        return llvm::Error::success();
+      }))
+    return error;
+  if (llvm::Error error =
+          forEach(metadata.dumps(), [&](const fb::Placement &entry) {
+            return readPlacement(entry);
+          }))
+    return error;
+  return forEach(metadata.proofs(), [&](const fb::Proof &proof) {
+    program.proofs.push_back(
+        {text(proof.node()), proof.terms(), proof.bound_bits()});
+    return llvm::Error::success();
+  });
+}
+
+llvm::Error readMetadata(Bytes bytes, Program &program) {
+  // Every table costs at least four bytes of the file: a limit on their number
+  // beyond that would only refuse large models.
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size(), /*max_depth=*/16,
+                                 /*max_tables=*/1u << 30);
+  if (bytes.size() < 8 || !fb::VerifyMetadataBuffer(verifier))
+    return malformed("metadata is no valid FlatBuffer of its schema");
+  return MetadataReader(*fb::GetMetadata(bytes.data()), bytes.size(), program)
+      .read();
+}
+
+/// Copies a section of whole numbers.
+template <typename T>
+llvm::Error readNumbers(Bytes bytes, const char *what, std::vector<T> &out) {
+  if (bytes.size() % sizeof(T))
+    return malformed(fmt::format("{} has {} bytes, expected a multiple of {}",
+                                 what, bytes.size(), sizeof(T)));
+  out.resize(bytes.size() / sizeof(T));
+  if (!bytes.empty())
+    std::memcpy(out.data(), bytes.data(), bytes.size());
+  return llvm::Error::success();
+}
+
+std::string textOf(Bytes bytes) {
+  return std::string(reinterpret_cast<const char *>(bytes.data()),
+                     bytes.size());
+}
+
+llvm::Expected<Program> parseFile(Bytes file) {
+  llvm::Expected<FileHeader> header = readHeader(file);
+  if (!header)
+    return header.takeError();
+  auto table = readTable(file, *header);
+  if (!table)
+    return table.takeError();
+  for (uint8_t byte : header->reserved)
+    if (byte != 0)
+      return malformed("reserved bytes of the header are not zero");
+  if (llvm::Error error = checkSections(file, *table))
+    return std::move(error);
+  auto section = [&](SectionKind kind) {
+    const SectionEntry &entry = (*table)[static_cast<uint32_t>(kind) - 1];
+    return file.slice(entry.offset, entry.bytes);
+  };
+  Program program;
+  if (llvm::Error error = readMetadata(section(SectionKind::Metadata), program))
+    return std::move(error);
+  if (llvm::Error error =
+          readNumbers(section(SectionKind::Code), "code", program.code))
+    return std::move(error);
+  if (llvm::Error error = readNumbers(section(SectionKind::DebugMap),
+                                      "debug map", program.nodeOfInstruction))
+    return std::move(error);
+  program.numericPlanJson = textOf(section(SectionKind::NumericPlan));
+  program.decisionsJson = textOf(section(SectionKind::Decisions));
+  for (size_t i = firstConstants - 1; i < table->size(); ++i)
+    program.constants.push_back(
+        {(*table)[i].dramOffset,
+         file.slice((*table)[i].offset, (*table)[i].bytes)});
+  if (llvm::Error error = check(program))
+    return std::move(error);
+  return program;
+}
+} // namespace
+
+llvm::Expected<Program> parse(std::shared_ptr<llvm::MemoryBuffer> buffer,
+                              llvm::StringRef name) {
+  llvm::StringRef contents = buffer->getBuffer();
+  // FlatBuffers reads in place and expects the file's alignment in memory.
+  if (reinterpret_cast<uintptr_t>(contents.data()) % alignof(uint64_t)) {
+    auto copy = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(
+        contents.size(), name, llvm::Align(sectionAlignment));
+    if (!copy)
+      return makeError(ErrorClass::Capacity, "{}: no memory for {} bytes",
+                       name.str(), contents.size());
+    llvm::copy(contents, copy->getBufferStart());
+    buffer = std::move(copy);
+    contents = buffer->getBuffer();
+  }
+  llvm::Expected<Program> program = parseFile(
+      {reinterpret_cast<const uint8_t *>(contents.data()), contents.size()});
+  if (!program)
+    return withContext(program.takeError(), name.str());
+  program->storage.push_back(std::move(buffer));
+  return program;
+}
+
+llvm::Expected<Program> read(llvm::StringRef path) {
+  auto buffer = support::readFile(path);
+  if (!buffer)
+    return buffer.takeError();
+  return parse(std::move(*buffer), path);
+}
+
+} // namespace ashlar::container

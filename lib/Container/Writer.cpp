@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Program -> file image. Deterministic: no time, no path, no addresses.
+
+#include "Layout.h"
+#include "ashlar/Container/Container.h"
+#include "ashlar/Container/program_generated.h"
+#include "ashlar/Isa/Instruction.h"
+#include "ashlar/Support/FileIO.h"
+
+namespace ashlar::container {
+
+void Program::addConstant(uint64_t dramOffset, std::vector<uint8_t> bytes) {
+  auto owner = std::make_shared<const std::vector<uint8_t>>(std::move(bytes));
+  constants.push_back({dramOffset, llvm::ArrayRef<uint8_t>(*owner)});
+  storage.push_back(std::move(owner));
+}
+
+namespace {
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+
+template <typename T>
+using TableVector = Offset<flatbuffers::Vector<Offset<T>>>;
+
+TableVector<fb::Binding> writeBindings(FlatBufferBuilder &builder,
+                                       const std::vector<TensorBinding> &list) {
+  std::vector<Offset<fb::Binding>> offsets;
+  for (const TensorBinding &binding : list)
+    offsets.push_back(fb::CreateBinding(
+        builder, builder.CreateString(binding.name),
+        static_cast<uint8_t>(binding.type), builder.CreateVector(binding.shape),
+        binding.dramOffset));
+  return builder.CreateVector(offsets);
+}
+
+TableVector<fb::Node> writeNodes(FlatBufferBuilder &builder,
+                                 const std::vector<NodeInfo> &list) {
+  std::vector<Offset<fb::Node>> offsets;
+  for (const NodeInfo &node : list)
+    offsets.push_back(fb::CreateNode(
+        builder, builder.CreateString(node.name),
+        builder.CreateString(node.opType), builder.CreateString(node.engine),
+        builder.CreateVectorOfStrings(node.absorbed), node.macs,
+        builder.CreateVectorOfStrings(node.plannedTensors)));
+  return builder.CreateVector(offsets);
+}
+
+TableVector<fb::Placement>
+writePlacements(FlatBufferBuilder &builder,
+                const std::vector<TensorPlacement> &list) {
+  std::vector<Offset<fb::Placement>> offsets;
+  for (const TensorPlacement &p : list)
+    offsets.push_back(fb::CreatePlacement(
+        builder, builder.CreateString(p.name), p.encoded,
+        static_cast<uint8_t>(p.type), p.mantissa, p.block, p.range, p.blockAxis,
+        p.xr, builder.CreateVector(p.shape), static_cast<uint8_t>(p.memory),
+        p.baseOffset, p.basePartition, p.channelAxis, p.tileStride,
+        builder.CreateVector(p.strides), p.exponentBase,
+        builder.CreateVector(p.exponentStrides), p.afterInstruction));
+  return builder.CreateVector(offsets);
+}
+
+TableVector<fb::Proof> writeProofs(FlatBufferBuilder &builder,
+                                   const std::vector<AccumulatorProof> &list) {
+  std::vector<Offset<fb::Proof>> offsets;
+  for (const AccumulatorProof &proof : list)
+    offsets.push_back(fb::CreateProof(builder, builder.CreateString(proof.node),
+                                      proof.terms, proof.boundBits));
+  return builder.CreateVector(offsets);
+}
+
+void writeMetadata(FlatBufferBuilder &builder, const Program &program) {
+  auto yaml = builder.CreateString(machine::toYaml(program.machine));
+  auto modelName = builder.CreateString(program.modelName);
+  auto producer = builder.CreateString(program.producer);
+  auto inputs = writeBindings(builder, program.inputs);
+  auto outputs = writeBindings(builder, program.outputs);
+  auto nodes = writeNodes(builder, program.nodes);
+  auto dumps = writePlacements(builder, program.dumps);
+  auto proofs = writeProofs(builder, program.proofs);
+  fb::FinishMetadataBuffer(
+      builder, fb::CreateMetadata(builder, yaml, modelName, producer, inputs,
+                                  outputs, program.dramBytes, nodes, dumps,
+                                  program.semaphores, proofs));
+}
+
+/// Upper bound of the metadata's size. FlatBuffers asserts at 2 GiB, so the
+/// question has to be asked first.
+uint64_t estimateMetadata(const Program &program) {
+  constexpr uint64_t perEntry = 256;
+  uint64_t bytes = 1 << 16;
+  auto addText = [&](llvm::StringRef text) { bytes += text.size() + 16; };
+  addText(program.modelName);
+  addText(program.producer);
+  for (const auto *list : {&program.inputs, &program.outputs})
+    for (const TensorBinding &binding : *list) {
+      addText(binding.name);
+      bytes += perEntry + 8 * binding.shape.size();
+    }
+  for (const NodeInfo &node : program.nodes) {
+    bytes += perEntry;
+    for (llvm::StringRef text : {node.name, node.opType, node.engine})
+      addText(text);
+    for (const std::string &name : node.absorbed)
+      addText(name);
+    for (const std::string &name : node.plannedTensors)
+      addText(name);
+  }
+  for (const TensorPlacement &p : program.dumps) {
+    addText(p.name);
+    bytes += perEntry +
+             8 * (p.shape.size() + p.strides.size() + p.exponentStrides.size());
+  }
+  for (const AccumulatorProof &proof : program.proofs) {
+    addText(proof.node);
+    bytes += perEntry;
+  }
+  return bytes;
+}
+
+/// A section before it has an offset.
+struct PendingSection {
+  SectionKind kind;
+  llvm::ArrayRef<uint8_t> bytes;
+  uint64_t dramOffset;
+};
+
+llvm::ArrayRef<uint8_t> bytesOf(llvm::StringRef text) {
+  return {reinterpret_cast<const uint8_t *>(text.data()), text.size()};
+}
+
+template <typename T>
+llvm::ArrayRef<uint8_t> bytesOf(const std::vector<T> &list) {
+  return {reinterpret_cast<const uint8_t *>(list.data()),
+          list.size() * sizeof(T)};
+}
+
+/// Lays the sections out and writes header, table and contents.
+std::vector<uint8_t> assemble(llvm::ArrayRef<PendingSection> sections) {
+  uint64_t tableEnd =
+      sizeof(FileHeader) + sections.size() * sizeof(SectionEntry);
+  uint64_t end = tableEnd;
+  std::vector<SectionEntry> table;
+  for (const PendingSection &section : sections) {
+    uint64_t offset = alignSection(end);
+    table.push_back({static_cast<uint32_t>(section.kind), 0, offset,
+                     section.bytes.size(), section.dramOffset,
+                     llvm::xxh3_64bits(section.bytes)});
+    end = offset + section.bytes.size();
+  }
+  FileHeader header = {};
+  std::memcpy(header.magic, magic, sizeof(magic));
+  header.formatVersion = formatVersion;
+  header.isaMajor = isa::versionMajor;
+  header.isaMinor = isa::versionMinor;
+  header.headerBytes = sizeof(FileHeader);
+  header.sectionCount = static_cast<uint32_t>(sections.size());
+  header.fileBytes = end;
+  std::vector<uint8_t> file(end, 0);
+  std::memcpy(file.data(), &header, sizeof(header));
+  std::memcpy(file.data() + sizeof(header), table.data(),
+              table.size() * sizeof(SectionEntry));
+  header.checksum = headerChecksum(llvm::ArrayRef(file.data(), tableEnd));
+  std::memcpy(file.data(), &header, sizeof(header));
+  for (size_t i = 0; i < sections.size(); ++i)
+    if (!sections[i].bytes.empty())
+      std::memcpy(file.data() + table[i].offset, sections[i].bytes.data(),
+                  sections[i].bytes.size());
+  return file;
+}
+} // namespace
+
+llvm::Expected<std::vector<uint8_t>> serialize(const Program &program) {
+  if (llvm::Error error = check(program))
+    return std::move(error);
+  constexpr uint64_t maxMetadata = uint64_t(1) << 30;
+  if (uint64_t bytes = estimateMetadata(program); bytes > maxMetadata)
+    return makeError(ErrorClass::Capacity,
+                     "metadata needs {} bytes, the format holds {}", bytes,
+                     maxMetadata);
+  FlatBufferBuilder builder(1 << 16);
+  writeMetadata(builder, program);
+  std::vector<PendingSection> sections = {
+      {SectionKind::Metadata,
+       llvm::ArrayRef<uint8_t>(builder.GetBufferPointer(), builder.GetSize()),
+       0},
+      {SectionKind::Code, bytesOf(program.code), 0},
+      {SectionKind::NumericPlan, bytesOf(program.numericPlanJson), 0},
+      {SectionKind::Decisions, bytesOf(program.decisionsJson), 0},
+      {SectionKind::DebugMap, bytesOf(program.nodeOfInstruction), 0}};
+  for (const Segment &segment : program.constants)
+    sections.push_back(
+        {SectionKind::Constants, segment.bytes, segment.dramOffset});
+  return assemble(sections);
+}
+
+llvm::Error write(const Program &program, llvm::StringRef path) {
+  llvm::Expected<std::vector<uint8_t>> file = serialize(program);
+  if (!file)
+    return file.takeError();
+  return support::writeFileAtomically(path, llvm::ArrayRef<uint8_t>(*file));
+}
+
+} // namespace ashlar::container
