@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Elementary functions of docs/Numerics.md 8, operation by operation.
+
+Operands and results are binary32 arrays; "b64" formulas run in binary64 and
+round once at the end. Every NaN result is the canonical one.
+"""
+
+import re
+
+import numpy as np
+
+F32, F64 = np.float32, np.float64
+
+
+def _h(text):
+    return np.array([float.fromhex(t) for t in text.split()])
+
+
+L2E = float.fromhex("0x1.71547652b82fep+0")
+LN2H = float.fromhex("0x1.62e42fee00000p-1")
+LN2L = float.fromhex("0x1.a39ef35793c76p-33")
+CR2 = float.fromhex("0x1.6a09e667f3bcdp-1")
+C12, C13, C14 = 0.5, float.fromhex("0x1.5555555555555p-2"), 0.25
+C16 = float.fromhex("0x1.5555555555555p-3")
+C124 = float.fromhex("0x1.5555555555555p-5")
+
+E = _h("""0x1.0000000000000p+0 0x1.0000000000000p+0 0x1.0000000000000p-1
+ 0x1.5555555555555p-3 0x1.5555555555555p-5 0x1.1111111111111p-7
+ 0x1.6c16c16c16c17p-10 0x1.a01a01a01a01ap-13 0x1.a01a01a01a01ap-16
+ 0x1.71de3a556c734p-19 0x1.27e4fb7789f5cp-22 0x1.ae64567f544e4p-26""")
+G = _h("""0x1.5555555555555p-2 0x1.999999999999ap-3 0x1.2492492492492p-3
+ 0x1.c71c71c71c71cp-4 0x1.745d1745d1746p-4 0x1.3b13b13b13b14p-4
+ 0x1.1111111111111p-4 0x1.e1e1e1e1e1e1ep-5""")
+F = _h("""0x1.20dd750429b6dp+0 -0x1.812746b0379c1p-2 0x1.ce2f21a040f66p-4
+ -0x1.b82ce31203772p-6 0x1.565bccfa44156p-8 -0x1.c02db0665e53dp-11
+ 0x1.f9a2be4f731a1p-14 -0x1.f4ca838adb73bp-17 0x1.b981d78881a5dp-20
+ -0x1.5c131500d3f88p-23 0x1.d76af6ca49787p-27 -0x1.ac9585a44fe29p-31""")
+Q = _h("""0x1.40c522d7e4987p+0 -0x1.15c084bb9e8f5p-3 -0x1.85a15c58aa5c9p-5
+ 0x1.098366a5b47f8p-3 -0x1.e88b803a4a4f4p-4 0x1.17ca2877e8d14p-4
+ -0x1.8574c40a9c368p-6 0x1.4b884e5b972d9p-9 0x1.ef1bdb4941080p-10
+ -0x1.98db54e47b908p-11 -0x1.b910c381fad39p-14 0x1.065a6b95209e7p-13
+ 0x1.4b56907d6c929p-18 -0x1.5131d6e31a5bbp-16 -0x1.6c2bd7cb10165p-21
+ 0x1.cec043b1b2b73p-19 0x1.ecde1cf089cf3p-23 -0x1.1ec452ba850e8p-21""")
+
+
+def horner(coefficients, v):
+    p = np.full_like(v, coefficients[-1])
+    for c in coefficients[-2::-1]:
+        p = p * v + c
+    return p
+
+
+def canonical(values):
+    """Every NaN to 0x7fc00000."""
+    values = np.ascontiguousarray(values, F32)
+    bits = values.view(np.uint32)
+    return np.where(np.isnan(values), np.uint32(0x7FC00000), bits).astype(
+        np.uint32).view(F32)
+
+
+# Binary64 building blocks (8.2).
+
+def EXP(x):
+    c = np.where(x < -700, -700.0, np.where(x > 700, 700.0, x))
+    n = np.rint(c * L2E)
+    r = (c - n * LN2H) - n * LN2L
+    whole = np.where(np.isnan(n), 0, n).astype(np.int64)
+    return np.ldexp(horner(E, r), whole)
+
+
+def LOG(x):
+    m, k = np.frexp(x)  # 0.5 <= m < 1
+    low = m < CR2
+    m = np.where(low, m * 2, m)
+    k = np.where(low, k - 1, k).astype(F64)
+    f = m - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    w = s + s
+    return k * LN2H + (k * LN2L + (w + w * (z * horner(G, z))))
+
+
+def EXPM1(x):
+    near = x * (1.0 + x * (C12 + x * (C16 + x * C124)))
+    return np.where(x > -(2.0 ** -10), near, EXP(x) - 1.0)
+
+
+def LOG1P(y):
+    near = y * (1.0 - y * (C12 - y * (C13 - y * C14)))
+    return np.where(y < 2.0 ** -10, near, LOG(1.0 + y))
+
+
+def ERF1(x):
+    return x * horner(F, x * x)
+
+
+def ERFC(a):
+    b = np.where(a > 12, 12.0, a)
+    t = (b - 3.0) / (b + 3.0)
+    return (EXP(-(b * b)) * horner(Q, t)) / (1.0 + 2.0 * b)
+
+
+# Unary functions (8.1). Each takes binary32 x and binary32 alpha, beta.
+
+def _wide(function):
+    def narrow(x, alpha, beta):
+        return function(x.astype(F64), F64(alpha), F64(beta)).astype(F32)
+    return narrow
+
+
+def _log(x, *_):
+    inside = np.where((x > 0) & np.isfinite(x), x, 1.0)
+    out = np.where(x == 0, -np.inf, np.where(x == np.inf, np.inf, LOG(inside)))
+    return np.where((x < 0) | np.isnan(x), np.nan, out)
+
+
+def _tanh(x, *_):
+    a = np.abs(x)
+    far = np.copysign(1.0 - 2.0 / (EXP(2.0 * a) + 1.0), x)
+    return np.where(a < 2.0 ** -10, x * (1.0 - (x * x) * C13), far)
+
+
+def _elu(x, alpha, _):
+    return np.where(x > 0, x, alpha * EXPM1(np.where(x > 0, 0.0, x)))
+
+
+def _selu(x, alpha, gamma):
+    low = gamma * (alpha * EXPM1(np.where(x > 0, 0.0, x)))
+    return np.where(x > 0, gamma * x, low)
+
+
+def _softplus(x, *_):
+    return np.where(x > 0, x, 0.0) + LOG1P(EXP(-np.abs(x)))
+
+
+def _erf(x, *_):
+    a = np.abs(x)
+    far = np.copysign(1.0 - ERFC(np.where(a >= 1, a, 1.0)), x)
+    return np.where(a >= 1, far, ERF1(np.where(a >= 1, 0.0, x)))
+
+
+def _gelu(x, *_):
+    h = 0.5 * x
+    u = x * CR2
+    a = np.abs(u)
+    tail = ERFC(np.where(a < 1, 1.0, a))
+    near = h * (1.0 + ERF1(np.where(a < 1, u, 0.0)))
+    out = np.where(a < 1, near, np.where(x > 0, h * (2.0 - tail), h * tail))
+    # A NaN takes the first branch's place by propagating through h.
+    return np.where(x < -16, -0.0, np.where(np.isnan(x), np.nan, out))
+
+
+def _relu(x, *_):
+    return np.where(np.isnan(x), x, np.where(x > 0, x, F32(0)))
+
+
+def _leaky(x, alpha, _):
+    return np.where(x < 0, alpha * x, x)
+
+
+def _clip(x, low, high):
+    t = np.where(x < low, low, x)
+    return np.where(np.isnan(x), x, np.where(t > high, high, t))
+
+
+def _hard_sigmoid(x, alpha, beta):
+    t = alpha * x
+    t = t + beta
+    limited = np.where(t < 0, F32(0), np.where(t > 1, F32(1), t))
+    return np.where(np.isnan(t), t, limited)
+
+
+def _hard_swish(x, *_):
+    alpha = F32(float.fromhex("0x1.555556p-3"))
+    return x * _hard_sigmoid(x, alpha, F32(0.5))
+
+
+def _sign(x, *_):
+    out = np.where(x > 0, F32(1), np.where(x < 0, F32(-1), F32(0)))
+    return np.where(np.isnan(x), x, out)
+
+
+UNARY = {
+    "neg": lambda x, *_: -x,
+    "abs": lambda x, *_: np.abs(x),
+    "sqrt": lambda x, *_: np.sqrt(x),
+    "exp": _wide(lambda x, *_: EXP(x)),
+    "log": _wide(_log),
+    "reciprocal": lambda x, *_: F32(1) / x,
+    "relu": _relu,
+    "leakyRelu": _leaky,
+    "clip": _clip,
+    "sigmoid": _wide(lambda x, *_: 1.0 / (1.0 + EXP(-x))),
+    "tanh": _wide(_tanh),
+    "hardSigmoid": _hard_sigmoid,
+    "hardSwish": _hard_swish,
+    "elu": _wide(_elu),
+    "selu": _wide(_selu),
+    "softplus": _wide(_softplus),
+    "softsign": _wide(lambda x, *_: x / (1.0 + np.abs(x))),
+    "erf": _wide(_erf),
+    "gelu": _wide(_gelu),
+    "floor": lambda x, *_: np.floor(x),
+    "ceil": lambda x, *_: np.ceil(x),
+    "round": lambda x, *_: np.rint(x),
+    "sign": _sign,
+    "not": lambda x, *_: (x == 0).astype(F32),
+}
+
+
+def key(name):
+    """Spellings leaky_relu, LeakyRelu and leakyRelu are one function."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+UNARY_BY_KEY = {key(name): f for name, f in UNARY.items()}
+COPY = {"copy", "identity", "none", ""}
+
+
+def unary(name, x, alpha=0.0, beta=0.0):
+    if key(name) in COPY:
+        return x
+    with np.errstate(all="ignore"):
+        x = np.asarray(x, F32)
+        return canonical(UNARY_BY_KEY[key(name)](x, F32(alpha), F32(beta)))
+
+
+# Binary functions (8.3, 8.4).
+
+def _max(x, y):
+    out = np.where(x > y, x, y)
+    return np.where(np.isnan(x) | np.isnan(y), F32(np.nan), out)
+
+
+def _min(x, y):
+    out = np.where(x < y, x, y)
+    return np.where(np.isnan(x) | np.isnan(y), F32(np.nan), out)
+
+
+def _prelu(x, y):
+    return np.where(x < 0, x * y, x)
+
+
+def _mod(x, y):
+    return np.fmod(x, y)
+
+
+def _power(x, y):
+    a = np.abs(x.astype(F64))
+    inside = np.where((a > 0) & np.isfinite(a), a, 1.0)
+    logarithm = np.where(a == 0, -np.inf, np.where(np.isinf(a), np.inf, LOG(inside)))
+    wide_y = y.astype(F64)
+    r = np.where(a == 1, 1.0, EXP(wide_y * logarithm))
+    whole = np.isinf(y) | (np.floor(y) == y)
+    odd = np.isfinite(y) & whole & (np.abs(np.fmod(wide_y, 2.0)) == 1)
+    edge = (x == 0) | np.isinf(x)
+    negative = np.where(odd, -r, np.where(whole, r, np.where(edge, r, np.nan)))
+    return np.where(np.signbit(x), negative, r).astype(F32)
+
+
+def _pow(x, y):
+    x, y = np.broadcast_arrays(x, y)
+    out = _power(x, y)
+    cube = x.astype(F64)
+    cube = ((cube * cube) * cube).astype(F32)
+    rules = [((y == F32(0.5)) & (x > 0), np.sqrt(x)), (y == 3, cube),
+             (y == -1, F32(1) / x), (y == 2, x * x), (y == 1, x),
+             (np.isnan(x) | np.isnan(y), F32(np.nan)),
+             ((x == 1) | (y == 0), F32(1))]
+    for applies, value in rules:  # the first rule of the list applies last
+        out = np.where(applies, value, out)
+    return out
+
+
+def _truth(test):
+    return lambda x, y: test(x, y).astype(F32)
+
+
+BINARY = {
+    "add": lambda x, y: x + y, "sub": lambda x, y: x - y,
+    "mul": lambda x, y: x * y, "div": lambda x, y: x / y,
+    "max": _max, "min": _min, "pow": _pow, "prelu": _prelu, "mod": _mod,
+    "equal": _truth(lambda x, y: x == y), "less": _truth(lambda x, y: x < y),
+    "lessOrEqual": _truth(lambda x, y: x <= y),
+    "greater": _truth(lambda x, y: x > y),
+    "greaterOrEqual": _truth(lambda x, y: x >= y),
+    "and": _truth(lambda x, y: (x != 0) & (y != 0)),
+    "or": _truth(lambda x, y: (x != 0) | (y != 0)),
+    "xor": _truth(lambda x, y: (x != 0) ^ (y != 0)),
+}
+BINARY_BY_KEY = {key(name): f for name, f in BINARY.items()}
+
+
+def binary(name, x, y):
+    with np.errstate(all="ignore"):
+        return canonical(BINARY_BY_KEY[key(name)](F32(x), F32(y)))
+
+
+# Integer operands (8.5): int64 with wrap.
+
+def _int_div(x, y):
+    safe = np.where(y == 0, 1, y)
+    quotient = np.abs(x) // np.abs(safe)
+    quotient = np.where((x < 0) != (safe < 0), -quotient, quotient)
+    return np.where(y == 0, 0, quotient)
+
+
+def _int_mod(x, y):
+    safe = np.where(y == 0, 1, y)
+    return np.where(y == 0, 0, np.mod(x, safe))
+
+
+def _int_pow(x, y):
+    x, y = np.broadcast_arrays(x, y)
+    out = np.ones(x.shape, np.int64)
+    for step in range(int(y.max()) if y.size else 0):
+        out = np.where(step < y, out * x, out)
+    odd = (y % 2) != 0
+    negative = np.where(x == 1, 1, np.where(x == -1, np.where(odd, -1, 1), 0))
+    return np.where(y < 0, negative, out)
+
+
+INTEGER = {
+    "add": lambda x, y: x + y, "sub": lambda x, y: x - y,
+    "mul": lambda x, y: x * y, "div": _int_div, "mod": _int_mod,
+    "max": np.maximum, "min": np.minimum, "pow": _int_pow,
+    "equal": lambda x, y: x == y, "less": lambda x, y: x < y,
+    "lessorequal": lambda x, y: x <= y, "greater": lambda x, y: x > y,
+    "greaterorequal": lambda x, y: x >= y,
+    "and": lambda x, y: (x != 0) & (y != 0),
+    "or": lambda x, y: (x != 0) | (y != 0),
+    "xor": lambda x, y: (x != 0) ^ (y != 0),
+    "prelu": lambda x, y: np.where(x < 0, x * y, x),
+}
+
+
+def integer_binary(name, x, y):
+    with np.errstate(all="ignore"):
+        result = INTEGER[key(name)](x.astype(np.int64), y.astype(np.int64))
+        return result.astype(np.int64)
+
+
+INTEGER_UNARY = {
+    "neg": lambda x: -x, "abs": np.abs, "sign": np.sign,
+    "not": lambda x: (x == 0).astype(np.int64),
+    "relu": lambda x: np.maximum(x, 0),
+}

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Evaluators of the numeric plan's other operations (docs/NumericPlan.md).
+
+An evaluator takes the operation, its operands and its result's tensor entry
+and returns an array, which `reference.py` converts to the result's storage.
+"""
+
+import numpy as np
+
+import functions
+import windows as win
+
+F32 = np.float32
+EVALUATORS = {}
+
+
+def evaluator(*names):
+    def register(function):
+        for name in names:
+            EVALUATORS[name] = function
+        return function
+    return register
+
+
+def operand(values, *names):
+    for name in names:
+        if name in values:
+            return values[name]
+    raise KeyError(f"operand {'/'.join(names)} not among {sorted(values)}")
+
+
+def two(values):
+    first = operand(values, "x", "a", "lhs")
+    return first, operand(values, "y", "b", "rhs", "slope")
+
+
+# Reductions (docs/Numerics.md 9).
+
+START = {"sum": 0.0, "mean": 0.0, "max": -np.inf, "min": np.inf, "prod": 1.0,
+         "sumsquare": 0.0, "l1": 0.0}
+STEP = {
+    "sum": lambda acc, x: acc + x, "mean": lambda acc, x: acc + x,
+    "max": lambda acc, x: functions.binary("max", acc, x),
+    "min": lambda acc, x: functions.binary("min", acc, x),
+    "prod": lambda acc, x: acc * x,
+    "sumsquare": lambda acc, x: acc + (x * x),
+    "l1": lambda acc, x: acc + np.abs(x),
+}
+
+
+def reduce_first(kind, x):
+    """Reduces axis 0 in index order, binary32, one rounding per step."""
+    kind = functions.key(kind)
+    acc = np.full(x.shape[1:], START[kind], F32)
+    with np.errstate(all="ignore"):
+        for k in range(x.shape[0]):
+            acc = STEP[kind](acc, x[k])
+        if kind == "mean":
+            acc = acc / F32(x.shape[0])
+    return functions.canonical(acc)
+
+
+def to_front(x, axes):
+    """x with `axes` flattened, row-major, into a new axis 0."""
+    axes = sorted(a % x.ndim for a in axes)
+    rest = [a for a in range(x.ndim) if a not in axes]
+    moved = x.transpose(axes + rest)
+    return moved.reshape(-1, *[x.shape[a] for a in rest]), rest
+
+
+@evaluator("reduce")
+def reduce(attrs, values, result):
+    x = operand(values, "x", "input")
+    axes = attrs["axes"]
+    if not x.is_float:
+        return reduce_integers(attrs, x, axes).reshape(result["shape"])
+    front, _ = to_front(x.numbers(), axes)
+    return reduce_first(attrs["kind"], front).reshape(result["shape"])
+
+
+def reduce_integers(attrs, x, axes):
+    front, _ = to_front(x.integers(), axes)
+    kind = functions.key(attrs["kind"])
+    table = {"sum": lambda v: v.sum(0), "max": lambda v: v.max(0),
+             "min": lambda v: v.min(0), "prod": lambda v: v.prod(0),
+             "sumsquare": lambda v: (v * v).sum(0), "l1": lambda v: np.abs(v).sum(0)}
+    if kind in table:
+        return table[kind](front)
+    return reduce_first(attrs["kind"], front.astype(F32))
+
+
+@evaluator("argmax", "argmin", "arg_reduce")
+def arg_reduce(attrs, values, result):
+    x = operand(values, "x", "input")
+    x = x.numbers() if x.is_float else x.integers()
+    front, _ = to_front(x, [attrs["axis"]])
+    least = functions.key(attrs.get("kind", "argmax")).endswith("min")
+    last = bool(attrs.get("select_last", attrs.get("selectLast", False)))
+    best, index = front[0], np.zeros(front.shape[1:], np.int64)
+    compare = {(False, False): np.greater, (False, True): np.greater_equal,
+               (True, False): np.less, (True, True): np.less_equal}[least, last]
+    for k in range(1, front.shape[0]):
+        wins = compare(front[k], best)
+        best = np.where(wins, front[k], best)
+        index = np.where(wins, k, index)
+    return index.reshape(result["shape"])
+
+
+# Softmax (composite).
+
+def _softmax_parts(x, axis):
+    maximum = np.expand_dims(reduce_first("max", np.moveaxis(x, axis, 0)), axis)
+    with np.errstate(all="ignore"):
+        d = functions.canonical(x - maximum)
+    p = functions.unary("exp", d)
+    total = np.expand_dims(reduce_first("sum", np.moveaxis(p, axis, 0)), axis)
+    return d, p, total
+
+
+@evaluator("softmax")
+def softmax(attrs, values, result):
+    x = operand(values, "x", "input").numbers()
+    _, p, total = _softmax_parts(x, attrs["axis"])
+    return functions.binary("div", p, total)
+
+
+@evaluator("log_softmax")
+def log_softmax(attrs, values, result):
+    x = operand(values, "x", "input").numbers()
+    d, _, total = _softmax_parts(x, attrs["axis"])
+    return functions.binary("sub", d, functions.unary("log", total))
+
+
+# Pooling and windows.
+
+def _window(attrs, x, outputs):
+    shape = win.Windows(x.shape[2:], attrs["kernel"], attrs)
+    return shape, list(outputs)
+
+
+@evaluator("max_pool")
+def max_pool(attrs, values, result):
+    value = operand(values, "x", "input")
+    x = value.numbers() if value.is_float else value.integers()
+    shape, outputs = _window(attrs, x, result["shape"][2:])
+    # Outside the input the start value never wins against a valid position;
+    # a window with none keeps it.
+    fill = F32(-np.inf) if value.is_float else np.iinfo(np.int64).min
+    padded = shape.padded(x, fill, outputs)
+    planes = np.stack([shape.view(padded, t, outputs) for t in shape.taps()])
+    return reduce_first("max", planes) if value.is_float else planes.max(0)
+
+
+@evaluator("avg_pool")
+def avg_pool(attrs, values, result):
+    x = operand(values, "x", "input").numbers()
+    shape, outputs = _window(attrs, x, result["shape"][2:])
+    padded = shape.padded(x, F32(0), outputs)
+    low = high = None
+    if attrs.get("count_include_pad"):
+        low = [-b for b in shape.before]
+        high = [i + a for i, a in zip(shape.spatial, shape.after)]
+    acc = np.zeros(x.shape[:2] + tuple(outputs), F32)
+    count = np.zeros(outputs, np.int64)
+    with np.errstate(all="ignore"):
+        for tap in shape.taps():
+            valid = shape.valid(tap, outputs)
+            acc = np.where(valid, acc + shape.view(padded, tap, outputs), acc)
+            count += shape.valid(tap, outputs, low, high)
+        return functions.canonical(acc / count.astype(F32))
+
+
+@evaluator("im2col")
+def im2col(attrs, values, result):
+    value = operand(values, "x", "input")
+    x = value.numbers() if value.is_float else value.integers()
+    outputs = list(result["shape"][2:])
+    shape = win.Windows(x.shape[2:], attrs["kernel"], attrs)
+    return win.im2col(x, shape, outputs).reshape(result["shape"])
+
+
+# Elementwise.
+
+@evaluator("unary")
+def unary(attrs, values, result, function=None):
+    x = operand(values, "x", "input")
+    name = functions.key(function["name"])
+    if not x.is_float and name in functions.INTEGER_UNARY and \
+            result["type"] not in ("f32", "f16", "bf16", "bfp"):
+        return functions.INTEGER_UNARY[name](x.integers())
+    return functions.unary(name, x.numbers(), function.get("alpha", 0),
+                           function.get("beta", 0))
+
+
+def binary(name):
+    def evaluate(attrs, values, result):
+        x, y = two(values)
+        kind = attrs.get("kind", name) if name in ("compare", "logical") else name
+        if not x.is_float and not y.is_float and \
+                result["type"] not in ("f32", "f16", "bf16", "bfp"):
+            return functions.integer_binary(kind, x.integers(), y.integers())
+        return functions.binary(kind, x.numbers(), y.numbers())
+    return evaluate
+
+
+for _name in list(functions.BINARY) + ["compare", "logical"]:
+    EVALUATORS[_name] = binary(_name)
+
+
+@evaluator("where")
+def where(attrs, values, result):
+    condition = operand(values, "c", "condition", "cond")
+    x, y = two(values)
+    if x.type == y.type and not x.type == "bfp":
+        return np.where(condition.data != 0, x.data, y.data)
+    return np.where(condition.numbers() != 0, x.numbers(), y.numbers())
+
+
+@evaluator("cast", "encode", "decode", "copy")
+def cast(attrs, values, result):
+    x = operand(values, "x", "input")
+    return x.data if x.type != "bfp" else x.numbers()
