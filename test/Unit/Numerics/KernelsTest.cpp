@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every field of every kernel table against the scalar table: equal bits on
+// random and edge data, odd lengths included.
+
+#include "ashlar/Numerics/Kernels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+#include <vector>
+
+using namespace ashlar::numerics;
+
+namespace {
+
+const size_t kLengths[] = {0,  1,  2,  3,  7,   15,  16,
+                           17, 31, 33, 64, 100, 257, 600};
+
+struct Kernels : testing::TestWithParam<const KernelTable *> {
+  const KernelTable &tested() const { return *GetParam(); }
+  const KernelTable &reference = scalarKernels();
+  std::mt19937_64 random{1234};
+
+  int between(int low, int high) {
+    return low + static_cast<int>(random() % (high - low + 1));
+  }
+
+  /// Mixes all bit patterns, everyday values, and special ones.
+  std::vector<float> floats(size_t n, bool special = true) {
+    const float edges[] = {0.0f,
+                           -0.0f,
+                           1,
+                           -1,
+                           floatFromBits(0x7f800000),
+                           floatFromBits(0xff800000),
+                           floatFromBits(0x7fc00001),
+                           floatFromBits(0xff812345),
+                           0x1p-149f,
+                           0x1p-126f,
+                           0x1.fffffep127f,
+                           0x1p23f,
+                           -0x1.8p23f,
+                           0.5f,
+                           -2.5f};
+    std::vector<float> out(n);
+    for (float &v : out) {
+      unsigned kind = random() % (special ? 8 : 4);
+      if (kind < 4)
+        v = (static_cast<int32_t>(random()) * 0x1p-31f) *
+            std::exp2(static_cast<float>(between(-6, 6)));
+      else if (kind < 7)
+        v = floatFromBits(static_cast<uint32_t>(random()));
+      else
+        v = edges[random() % std::size(edges)];
+    }
+    return out;
+  }
+
+  template <typename T>
+  std::vector<T> integers(size_t n) {
+    std::vector<T> out(n);
+    for (T &v : out)
+      v = static_cast<T>(random());
+    return out;
+  }
+
+  template <typename In, typename Out, typename Kernel>
+  void checkAlign(Kernel kernel, int leastW, int mostW, int mostBits) {
+    for (size_t n : kLengths)
+      for (int w = leastW; w <= mostW; ++w)
+        for (int d : {0, 1, 3, 7, 15}) {
+          if (w - 1 + d > mostBits)
+            continue;
+          auto mant = integers<In>(n);
+          auto cells = integers<int8_t>(n);
+          if (random() % 2) // Everyday spread around one scale.
+            for (int8_t &cell : cells)
+              cell = static_cast<int8_t>(between(-30, 2));
+          int scale = between(-12, 6) - (w - 2) + (random() % 4 ? 8 : 0);
+          std::vector<Out> a(n, 77), b(n, 77);
+          uint64_t satA = 0, satB = 0;
+          (tested().*kernel)(mant.data(), cells.data(), n, scale, w, d,
+                             a.data(), &satA);
+          (reference.*kernel)(mant.data(), cells.data(), n, scale, w, d,
+                              b.data(), &satB);
+          ASSERT_EQ(a, b) << "W " << w << " D " << d << " n " << n;
+          ASSERT_EQ(satA, satB);
+        }
+  }
+
+  void sameBits(const std::vector<float> &a, const std::vector<float> &b,
+                const std::string &what) {
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i)
+      ASSERT_EQ(floatBits(a[i]), floatBits(b[i])) << what << " at " << i;
+  }
+
+  template <typename S, typename M>
+  void checkGemm(size_t rows, size_t cols, size_t steps, int64_t limitS,
+                 int64_t limitM, bool extreme);
+  template <typename Mant, typename Kernel>
+  void checkEncode(Kernel kernel, int leastW, int mostW);
+};
+
+TEST_P(Kernels, align8To16) {
+  checkAlign<int8_t, int16_t>(&KernelTable::align8To16, 3, 8, 15);
+}
+TEST_P(Kernels, align8To32) {
+  checkAlign<int8_t, int32_t>(&KernelTable::align8To32, 3, 8, 30);
+}
+TEST_P(Kernels, align16To16) {
+  checkAlign<int16_t, int16_t>(&KernelTable::align16To16, 9, 16, 15);
+}
+TEST_P(Kernels, align16To32) {
+  checkAlign<int16_t, int32_t>(&KernelTable::align16To32, 9, 16, 30);
+}
+
+TEST_P(Kernels, gather) {
+  auto source = integers<uint8_t>(8192);
+  for (ptrdiff_t stride : {1, 2, 4, 6, 8, 12})
+    for (size_t n : kLengths) {
+      std::vector<uint8_t> a(4 * n), b(4 * n);
+      for (auto kernel : {&KernelTable::gather8, &KernelTable::gather16,
+                          &KernelTable::gather32}) {
+        (tested().*kernel)(source.data(), stride, n, a.data());
+        (reference.*kernel)(source.data(), stride, n, b.data());
+        ASSERT_EQ(a, b);
+      }
+    }
+}
+
+template <typename S, typename M>
+void Kernels::checkGemm(size_t rows, size_t cols, size_t steps, int64_t limitS,
+                        int64_t limitM, bool extreme) {
+  size_t pitchS = cols + 3, pitchM = steps + 5, pitchAcc = steps + 1;
+  std::vector<S> s(rows * pitchS);
+  std::vector<M> m(rows * pitchM);
+  auto draw = [&](int64_t limit) {
+    if (extreme)
+      return random() % 2 ? limit : -limit;
+    return static_cast<int64_t>(random() % (2 * limit + 1)) - limit;
+  };
+  for (S &v : s)
+    v = static_cast<S>(draw(limitS));
+  for (M &v : m)
+    v = static_cast<M>(draw(limitM));
+  if (extreme && random() % 2) { // No cancellation at all.
+    std::fill(s.begin(), s.end(), static_cast<S>(-limitS));
+    std::fill(m.begin(), m.end(), static_cast<M>(limitM));
+  }
+  auto widthOf = [](size_t bytes) {
+    return bytes == 2 ? OperandWidth::Int16 : OperandWidth::Int32;
+  };
+  IntegerMatrix stationary{widthOf(sizeof(S)), s.data(), pitchS};
+  IntegerMatrix moving{widthOf(sizeof(M)), m.data(), pitchM};
+  PackedStationary packedA, packedB;
+  tested().packStationary(stationary, rows, cols, packedA);
+  reference.packStationary(stationary, rows, cols, packedB);
+  auto a = integers<int64_t>(cols * pitchAcc), b = a;
+  for (bool accumulate : {false, true}) {
+    tested().gemm(packedA, moving, steps, a.data(), pitchAcc, accumulate);
+    reference.gemm(packedB, moving, steps, b.data(), pitchAcc, accumulate);
+    ASSERT_EQ(a, b) << rows << "x" << cols << "x" << steps << " limits "
+                    << limitS << " " << limitM;
+  }
+}
+
+TEST_P(Kernels, gemmShapes) {
+  for (size_t rows : {0, 1, 2, 3, 27, 63, 64, 65, 127, 128, 129, 300})
+    for (size_t cols : {1, 3, 4, 5, 16, 17, 64})
+      for (size_t steps : {0, 1, 5, 16, 17, 32, 33, 49, 100})
+        checkGemm<int16_t, int16_t>(rows, cols, steps, 127 << 7, 127 << 7,
+                                    false);
+}
+
+TEST_P(Kernels, gemmWidthsAndExtremes) {
+  const int64_t limits16[] = {3, 127, 255, 256, 127 << 7, 32767};
+  const int64_t limits32[] = {100,           32767,     32768,
+                              (1 << 22) - 1, (1 << 23), int64_t(32767) << 15};
+  for (bool extreme : {false, true})
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      for (int64_t a : limits16)
+        for (int64_t b : limits16)
+          checkGemm<int16_t, int16_t>(256, 5, 37, a, b, extreme);
+      for (int64_t a : limits16)
+        for (int64_t b : limits32) {
+          checkGemm<int16_t, int32_t>(130, 5, 37, a, b, extreme);
+          checkGemm<int32_t, int16_t>(130, 5, 37, b, a, extreme);
+        }
+      for (int64_t a : limits32)
+        for (int64_t b : limits32)
+          checkGemm<int32_t, int32_t>(7, 5, 37, a, b, extreme);
+    }
+}
+
+TEST_P(Kernels, accumulatorRows) {
+  for (size_t n : kLengths)
+    for (int repeat = 0; repeat < 40; ++repeat) {
+      auto acc = integers<int64_t>(n);
+      int spread = repeat % 4 ? 20 : 0;
+      for (int64_t &v : acc)
+        v >>= spread + random() % (64 - spread);
+      int exponent = repeat == 0 ? 2000 : between(-200, 120);
+      std::vector<float> a(n), b(n);
+      tested().accToFloatRow(acc.data(), n, exponent, a.data());
+      reference.accToFloatRow(acc.data(), n, exponent, b.data());
+      sameBits(a, b, "exponent " + std::to_string(exponent));
+    }
+}
+
+TEST_P(Kernels, epilogue) {
+  for (size_t n : kLengths)
+    for (int repeat = 0; repeat < 60; ++repeat) {
+      auto acc = integers<int64_t>(n);
+      for (int64_t &v : acc)
+        v >>= 24 + random() % 40;
+      auto residual = floats(n);
+      EpilogueRow params;
+      params.exponent = between(-40, 10);
+      params.hasScale = random() % 2;
+      params.hasBias = random() % 2;
+      params.scale = floats(1)[0];
+      params.bias = floats(1)[0];
+      params.residual = random() % 2 ? residual.data() : nullptr;
+      params.function = static_cast<Function>(repeat % kFunctionCount);
+      params.alpha = 0.1f;
+      params.beta = 6;
+      std::vector<float> a(n), b(n);
+      tested().epilogue(acc.data(), n, params, a.data());
+      reference.epilogue(acc.data(), n, params, b.data());
+      sameBits(a, b, name(params.function).str());
+    }
+}
+
+TEST_P(Kernels, decode) {
+  for (size_t n : kLengths)
+    for (int w = 3; w <= 16; ++w) {
+      auto cells = integers<int8_t>(n);
+      std::vector<float> a(n), b(n);
+      if (w <= 8) {
+        auto mant = integers<int8_t>(n);
+        tested().decode8(mant.data(), cells.data(), n, w, a.data());
+        reference.decode8(mant.data(), cells.data(), n, w, b.data());
+      } else {
+        auto mant = integers<int16_t>(n);
+        tested().decode16(mant.data(), cells.data(), n, w, a.data());
+        reference.decode16(mant.data(), cells.data(), n, w, b.data());
+      }
+      sameBits(a, b, "W " + std::to_string(w));
+    }
+}
+
+template <typename Mant, typename Kernel>
+void Kernels::checkEncode(Kernel kernel, int leastW, int mostW) {
+  for (size_t n : kLengths)
+    for (size_t count : {1, 3, 8, 16, 64})
+      for (int w = leastW; w <= mostW; ++w) {
+        int kind = static_cast<int>(random() % 4);
+        auto data = floats(n * count, kind == 0);
+        if (kind == 1) // Near the least cell, denormals included.
+          for (float &v : data)
+            v *= 0x1p-126f;
+        if (kind == 2) // Whole blocks of zeros.
+          for (size_t i = 0; i < data.size(); ++i)
+            if (i % n % 3 == 0)
+              data[i] = 0;
+        std::vector<const float *> rows(count);
+        std::vector<Mant> a(n * count), b(n * count);
+        std::vector<Mant *> rowsA(count), rowsB(count);
+        for (size_t i = 0; i < count; ++i) {
+          rows[i] = data.data() + i * n;
+          rowsA[i] = a.data() + i * n;
+          rowsB[i] = b.data() + i * n;
+        }
+        std::vector<int8_t> cellsA(n), cellsB(n);
+        EncodeStats statsA, statsB;
+        (tested().*kernel)(rows.data(), count, n, w, rowsA.data(),
+                           cellsA.data(), &statsA);
+        (reference.*kernel)(rows.data(), count, n, w, rowsB.data(),
+                            cellsB.data(), &statsB);
+        ASSERT_EQ(a, b) << "W " << w << " n " << n << " kind " << kind;
+        ASSERT_EQ(cellsA, cellsB);
+        ASSERT_EQ(statsA.maxExponent, statsB.maxExponent);
+        ASSERT_EQ(statsA.counters.saturated, statsB.counters.saturated);
+        ASSERT_EQ(statsA.counters.underflow, statsB.counters.underflow);
+        ASSERT_EQ(statsA.counters.nan, statsB.counters.nan);
+        ASSERT_EQ(statsA.counters.infinite, statsB.counters.infinite);
+      }
+}
+
+TEST_P(Kernels, encode8) { checkEncode<int8_t>(&KernelTable::encode8, 3, 8); }
+TEST_P(Kernels, encode16) {
+  checkEncode<int16_t>(&KernelTable::encode16, 9, 16);
+}
+
+TEST_P(Kernels, unary) {
+  for (unsigned f = 0; f < kFunctionCount; ++f)
+    for (size_t n : kLengths) {
+      auto in = floats(n);
+      std::vector<float> a(n), b(n);
+      Function function = static_cast<Function>(f);
+      tested().unary(function, in.data(), n, 0.7f, 1.3f, a.data());
+      reference.unary(function, in.data(), n, 0.7f, 1.3f, b.data());
+      sameBits(a, b, name(function).str());
+      tested().unary(function, in.data(), n, 0.7f, 1.3f, in.data());
+      sameBits(in, b, name(function).str() + " in place");
+    }
+}
+
+TEST_P(Kernels, binary) {
+  for (unsigned f = 0; f < kBinaryFunctionCount; ++f)
+    for (size_t n : kLengths) {
+      auto x = floats(n), y = floats(n);
+      std::vector<float> a(n), b(n);
+      BinaryFunction function = static_cast<BinaryFunction>(f);
+      tested().binary(function, x.data(), y.data(), n, a.data());
+      reference.binary(function, x.data(), y.data(), n, b.data());
+      sameBits(a, b, name(function).str());
+      float immediate = floats(1)[0];
+      tested().binaryImmediate(function, x.data(), immediate, n, a.data());
+      reference.binaryImmediate(function, x.data(), immediate, n, b.data());
+      sameBits(a, b, name(function).str() + " immediate");
+    }
+}
+
+TEST_P(Kernels, reduceStep) {
+  for (unsigned r = 0; r < static_cast<unsigned>(Reduction::ArgMax); ++r)
+    for (size_t n : kLengths) {
+      auto in = floats(n), a = floats(n);
+      auto b = a;
+      Reduction reduction = static_cast<Reduction>(r);
+      tested().reduceStep(reduction, in.data(), n, a.data());
+      reference.reduceStep(reduction, in.data(), n, b.data());
+      sameBits(a, b, name(reduction).str());
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables, Kernels,
+                         testing::ValuesIn(availableKernels().begin(),
+                                           availableKernels().end()),
+                         [](const auto &info) {
+                           return info.param->name.str();
+                         });
+
+TEST(KernelChoice, bestIsListedAndFoundByName) {
+  EXPECT_EQ(kernelsByName("scalar"), &scalarKernels());
+  EXPECT_EQ(kernelsByName(bestKernels().name), &bestKernels());
+  EXPECT_EQ(kernelsByName("no such set"), nullptr);
+}
+
+} // namespace
