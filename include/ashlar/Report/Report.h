@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Statistics as JSON (docs/ReportSchema.md), as one screen of text, and as a
+// time line for Perfetto or chrome://tracing.
+
+#ifndef ASHLAR_REPORT_REPORT_H
+#define ASHLAR_REPORT_REPORT_H
+
+#include "ashlar/Report/Statistics.h"
+#include "llvm/Support/Error.h"
+#include <string>
+
+namespace ashlar::report {
+
+/// Version of the JSON report; grows when a key changes its meaning.
+inline constexpr int reportSchemaVersion = 1;
+
+/// The JSON report with a final newline. Malformed if the container's
+/// decisions are not JSON.
+llvm::Expected<std::string> toJson(const RunStatistics &statistics);
+
+/// At most 24 lines of at most 100 columns.
+std::string toSummary(const RunStatistics &statistics);
+
+/// The Chrome trace-event JSON: one track per queue, a slice per instruction
+/// and per stall, a counter of busy queues. One microsecond of the viewer is
+/// one cycle.
+std::string toTrace(const RunStatistics &statistics);
+
+} // namespace ashlar::report
+
+#endif // ASHLAR_REPORT_REPORT_H

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a run measured, in terms of names and numbers: the input of every
+// report. Nothing here knows the emulator, so reports can be tested with
+// hand-made statistics. All times are in machine cycles.
+
+#ifndef ASHLAR_REPORT_STATISTICS_H
+#define ASHLAR_REPORT_STATISTICS_H
+
+#include "ashlar/Machine/Description.h"
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ashlar::report {
+
+/// The account of one queue: busy + sum of stalls == total cycles.
+struct EngineStatistics {
+  std::string name; ///< "dma0", "peload", "pe", "act", "vec", ...
+  uint64_t instructions = 0;
+  uint64_t busy = 0;
+  /// Cycles by cause, causes without cycles left out.
+  std::vector<std::pair<std::string, uint64_t>> stalls;
+};
+
+/// The account of one source node.
+struct NodeStatistics {
+  std::string name;                  ///< ONNX name, or "Op_<index>".
+  std::string opType;                ///< ONNX operator.
+  std::string engine;                ///< Engine that does its main work.
+  std::vector<std::string> absorbed; ///< Nodes fused into it.
+  uint64_t cycles = 0; ///< Share of the run; nodes + idle sum to the total.
+  uint64_t macs = 0;
+  uint64_t peBusy = 0;                  ///< Cycles of the array's stream.
+  uint64_t dramRead = 0, dramWrite = 0; ///< Bytes, whole bursts.
+  uint64_t saturated = 0, underflow = 0;
+};
+
+/// One instruction on the time line.
+struct TimedInstruction {
+  uint64_t start = 0;    ///< First cycle of issue.
+  uint64_t issueEnd = 0; ///< The queue is free again.
+  uint64_t complete = 0; ///< Results are readable.
+  uint32_t index = 0;    ///< In program order.
+  uint32_t engine = 0;   ///< Index into RunStatistics::engines.
+  uint32_t node = noNode;
+  /// A semaphore wait is no slice of its own: it names the stall before it.
+  bool isWait = false;
+  bool isSignal = false;
+  std::string opcode;
+  static constexpr uint32_t noNode = ~uint32_t(0);
+};
+
+/// A whole run.
+struct RunStatistics {
+  std::string model;
+  machine::Description machine;
+  uint64_t samples = 1; ///< Runs; cycles and times are those of the first.
+  bool timed = false;   ///< Cycles were counted.
+  uint64_t totalCycles = 0;
+  uint64_t idleCycles = 0; ///< Cycles that belong to no node.
+  uint64_t dramBusy = 0;   ///< Cycles in which DRAM transferred.
+  double wallSeconds = 0;  ///< Functional and timed execution, first sample.
+  double loadSeconds = 0;  ///< Read, verify, prepare.
+  uint64_t saturated = 0, underflow = 0, nonFinite = 0; ///< All samples.
+  std::vector<EngineStatistics> engines;
+  std::vector<NodeStatistics> nodes;
+  std::vector<TimedInstruction> timeline; ///< Program order; may be empty.
+  std::string decisionsJson;              ///< From the container.
+};
+
+/// macs / (busy PE cycles x R x C), 0 without PE cycles.
+double utilisation(const machine::Description &machine, uint64_t macs,
+                   uint64_t peBusy);
+
+} // namespace ashlar::report
+
+#endif // ASHLAR_REPORT_STATISTICS_H

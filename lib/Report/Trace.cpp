@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The trace-event file. A queue's slices never overlap: an instruction owns its
+// queue from start to issue end, and what lies between two instructions is a
+// stall, split where a semaphore wait ended.
+
+#include "JsonText.h"
+#include "ashlar/Report/Report.h"
+
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+
+using namespace ashlar::report;
+using llvm::json::OStream;
+
+namespace {
+
+class TraceWriter {
+public:
+  TraceWriter(OStream &json, const RunStatistics &statistics)
+      : json(json), statistics(statistics) {}
+
+  void tracks();
+  void slices();
+  void counter();
+
+private:
+  void slice(const std::string &name, const char *category, uint32_t track,
+             uint64_t begin, uint64_t end,
+             llvm::function_ref<void()> arguments);
+  void stall(const char *name, uint32_t track, uint64_t begin, uint64_t end);
+  void instruction(const TimedInstruction &timed);
+
+  OStream &json;
+  const RunStatistics &statistics;
+};
+
+} // namespace
+
+void TraceWriter::tracks() {
+  json.object([&] {
+    json.attribute("name", "process_name");
+    json.attribute("ph", "M");
+    json.attribute("pid", 1);
+    json.attributeObject("args", [&] {
+      json.attribute("name", jsonText(statistics.model + " on " +
+                                      statistics.machine.name));
+    });
+  });
+  for (size_t i = 0; i < statistics.engines.size(); ++i)
+    json.object([&] {
+      json.attribute("name", "thread_name");
+      json.attribute("ph", "M");
+      json.attribute("pid", 1);
+      json.attribute("tid", static_cast<int64_t>(i + 1));
+      json.attributeObject("args", [&] {
+        json.attribute("name", jsonText(statistics.engines[i].name));
+      });
+    });
+}
+
+void TraceWriter::slice(const std::string &name, const char *category,
+                        uint32_t track, uint64_t begin, uint64_t end,
+                        llvm::function_ref<void()> arguments) {
+  json.object([&] {
+    json.attribute("name", jsonText(name));
+    json.attribute("cat", category);
+    json.attribute("ph", "X");
+    json.attribute("pid", 1);
+    json.attribute("tid", static_cast<int64_t>(track) + 1);
+    json.attribute("ts", begin);
+    json.attribute("dur", end - begin);
+    json.attributeObject("args", arguments);
+  });
+}
+
+void TraceWriter::stall(const char *name, uint32_t track, uint64_t begin,
+                        uint64_t end) {
+  if (begin < end)
+    slice(name, "stall", track, begin, end, [] {});
+}
+
+void TraceWriter::instruction(const TimedInstruction &timed) {
+  std::string name = timed.opcode;
+  const bool known = timed.node < statistics.nodes.size();
+  if (known)
+    name += " " + statistics.nodes[timed.node].name;
+  slice(name, "instruction", timed.engine, timed.start,
+        std::max(timed.issueEnd, timed.start), [&] {
+          json.attribute("instruction", timed.index);
+          json.attribute("complete", timed.complete);
+          if (known)
+            json.attribute("node", jsonText(statistics.nodes[timed.node].name));
+        });
+}
+
+void TraceWriter::slices() {
+  std::vector<uint64_t> free(statistics.engines.size(), 0);
+  for (const TimedInstruction &timed : statistics.timeline) {
+    if (timed.engine >= free.size() || timed.isSignal)
+      continue;
+    uint64_t &queueFree = free[timed.engine];
+    if (timed.isWait) {
+      stall("wait", timed.engine, queueFree, timed.complete);
+      queueFree = std::max(queueFree, timed.complete);
+      continue;
+    }
+    stall("stall", timed.engine, queueFree, timed.start);
+    instruction(timed);
+    queueFree = std::max(timed.issueEnd, timed.start);
+  }
+}
+
+void TraceWriter::counter() {
+  // +1 where an instruction starts, -1 where its queue is free again.
+  std::vector<std::pair<uint64_t, int>> steps;
+  for (const TimedInstruction &timed : statistics.timeline)
+    if (timed.issueEnd > timed.start) {
+      steps.push_back({timed.start, 1});
+      steps.push_back({timed.issueEnd, -1});
+    }
+  std::sort(steps.begin(), steps.end());
+  int busy = 0, last = -1;
+  for (size_t i = 0; i < steps.size();) {
+    const uint64_t at = steps[i].first;
+    for (; i < steps.size() && steps[i].first == at; ++i)
+      busy += steps[i].second;
+    if (busy == last)
+      continue;
+    last = busy;
+    json.object([&] {
+      json.attribute("name", "busy queues");
+      json.attribute("ph", "C");
+      json.attribute("pid", 1);
+      json.attribute("ts", at);
+      json.attributeObject("args", [&] { json.attribute("queues", busy); });
+    });
+  }
+}
+
+std::string ashlar::report::toTrace(const RunStatistics &statistics) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  OStream json(stream);
+  json.object([&] {
+    json.attributeObject("otherData", [&] {
+      json.attribute("time_unit", "1 us in the viewer is 1 cycle");
+      json.attribute("clock_hz", statistics.machine.clockHz);
+      json.attribute("total_cycles", statistics.totalCycles);
+    });
+    json.attributeArray("traceEvents", [&] {
+      TraceWriter writer(json, statistics);
+      writer.tracks();
+      writer.slices();
+      writer.counter();
+    });
+  });
+  text += '\n';
+  return text;
+}
