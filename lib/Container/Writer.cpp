@@ -23,26 +23,35 @@ using flatbuffers::Offset;
 template <typename T>
 using TableVector = Offset<flatbuffers::Vector<Offset<T>>>;
 
+// Strings and vectors are created in statements of their own: the order in
+// which arguments are evaluated is the compiler's choice and would show in the
+// bytes of the file.
+
 TableVector<fb::Binding> writeBindings(FlatBufferBuilder &builder,
                                        const std::vector<TensorBinding> &list) {
   std::vector<Offset<fb::Binding>> offsets;
-  for (const TensorBinding &binding : list)
-    offsets.push_back(fb::CreateBinding(
-        builder, builder.CreateString(binding.name),
-        static_cast<uint8_t>(binding.type), builder.CreateVector(binding.shape),
-        binding.dramOffset));
+  for (const TensorBinding &binding : list) {
+    auto name = builder.CreateString(binding.name);
+    auto shape = builder.CreateVector(binding.shape);
+    offsets.push_back(fb::CreateBinding(builder, name,
+                                        static_cast<uint8_t>(binding.type),
+                                        shape, binding.dramOffset));
+  }
   return builder.CreateVector(offsets);
 }
 
 TableVector<fb::Node> writeNodes(FlatBufferBuilder &builder,
                                  const std::vector<NodeInfo> &list) {
   std::vector<Offset<fb::Node>> offsets;
-  for (const NodeInfo &node : list)
-    offsets.push_back(fb::CreateNode(
-        builder, builder.CreateString(node.name),
-        builder.CreateString(node.opType), builder.CreateString(node.engine),
-        builder.CreateVectorOfStrings(node.absorbed), node.macs,
-        builder.CreateVectorOfStrings(node.plannedTensors)));
+  for (const NodeInfo &node : list) {
+    auto name = builder.CreateString(node.name);
+    auto opType = builder.CreateString(node.opType);
+    auto engine = builder.CreateString(node.engine);
+    auto absorbed = builder.CreateVectorOfStrings(node.absorbed);
+    auto planned = builder.CreateVectorOfStrings(node.plannedTensors);
+    offsets.push_back(fb::CreateNode(builder, name, opType, engine, absorbed,
+                                     node.macs, planned));
+  }
   return builder.CreateVector(offsets);
 }
 
@@ -50,23 +59,29 @@ TableVector<fb::Placement>
 writePlacements(FlatBufferBuilder &builder,
                 const std::vector<TensorPlacement> &list) {
   std::vector<Offset<fb::Placement>> offsets;
-  for (const TensorPlacement &p : list)
+  for (const TensorPlacement &p : list) {
+    auto name = builder.CreateString(p.name);
+    auto shape = builder.CreateVector(p.shape);
+    auto strides = builder.CreateVector(p.strides);
+    auto exponentStrides = builder.CreateVector(p.exponentStrides);
     offsets.push_back(fb::CreatePlacement(
-        builder, builder.CreateString(p.name), p.encoded,
-        static_cast<uint8_t>(p.type), p.mantissa, p.block, p.range, p.blockAxis,
-        p.xr, builder.CreateVector(p.shape), static_cast<uint8_t>(p.memory),
-        p.baseOffset, p.basePartition, p.channelAxis, p.tileStride,
-        builder.CreateVector(p.strides), p.exponentBase,
-        builder.CreateVector(p.exponentStrides), p.afterInstruction));
+        builder, name, p.encoded, static_cast<uint8_t>(p.type), p.mantissa,
+        p.block, p.range, p.blockAxis, p.xr, shape,
+        static_cast<uint8_t>(p.memory), p.baseOffset, p.basePartition,
+        p.channelAxis, p.tileStride, strides, p.exponentBase, exponentStrides,
+        p.afterInstruction));
+  }
   return builder.CreateVector(offsets);
 }
 
 TableVector<fb::Proof> writeProofs(FlatBufferBuilder &builder,
                                    const std::vector<AccumulatorProof> &list) {
   std::vector<Offset<fb::Proof>> offsets;
-  for (const AccumulatorProof &proof : list)
-    offsets.push_back(fb::CreateProof(builder, builder.CreateString(proof.node),
-                                      proof.terms, proof.boundBits));
+  for (const AccumulatorProof &proof : list) {
+    auto node = builder.CreateString(proof.node);
+    offsets.push_back(
+        fb::CreateProof(builder, node, proof.terms, proof.boundBits));
+  }
   return builder.CreateVector(offsets);
 }
 

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Accesses per instruction. Arithmetic is on 64-bit fields whose widths keep
+// every sum of products below 2^63: counts of at most 20 bits times strides of
+// at most 40, five of them.
+
+#include "ashlar/Isa/Footprint.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include <algorithm>
+#include <limits>
+
+namespace ashlar::isa {
+
+namespace {
+using Dims = llvm::SmallVector<AccessDim, 8>;
+
+/// Bytes of one stored element.
+unsigned elementBytes(ElemType type, unsigned mantissa) {
+  switch (type) {
+  case ElemType::I8:
+  case ElemType::U8:
+  case ElemType::Bool:
+    return 1;
+  case ElemType::F16:
+  case ElemType::Bf16:
+  case ElemType::I16:
+  case ElemType::U16:
+    return 2;
+  case ElemType::F32:
+  case ElemType::I32:
+  case ElemType::U32:
+    return 4;
+  case ElemType::I64:
+  case ElemType::U64:
+  case ElemType::F64:
+    return 8;
+  case ElemType::Bfp:
+    return mantissa <= 8 ? 1 : 2;
+  }
+  return 8;
+}
+
+/// Gives an access its pattern and bounding box. Dimensions of one step or
+/// without stride vanish; a dimension that continues the run joins it; what
+/// does not fit maxDims becomes part of the run (a superset).
+void setPattern(Access &access, int64_t base, uint64_t runLength, Dims dims) {
+  llvm::erase_if(dims, [](const AccessDim &dim) {
+    return dim.count <= 1 || dim.stride == 0;
+  });
+  for (AccessDim &dim : dims)
+    if (dim.stride < 0) {
+      base += static_cast<int64_t>(dim.count - 1) * dim.stride;
+      dim.stride = -dim.stride;
+    }
+  llvm::sort(dims, [](const AccessDim &a, const AccessDim &b) {
+    return a.stride < b.stride;
+  });
+  size_t used = 0;
+  while (used < dims.size() &&
+         (static_cast<uint64_t>(dims[used].stride) <= runLength ||
+          dims.size() - used > Access::maxDims)) {
+    runLength += (dims[used].count - 1) * dims[used].stride;
+    ++used;
+  }
+  access.base = base;
+  access.runLength = runLength;
+  access.numDims = dims.size() - used;
+  int64_t reach = static_cast<int64_t>(runLength);
+  for (unsigned d = 0; d < access.numDims; ++d) {
+    access.dims[d] = dims[used + d];
+    reach +=
+        static_cast<int64_t>(access.dims[d].count - 1) * access.dims[d].stride;
+  }
+  access.begin = base;
+  access.end = base + reach;
+}
+
+/// A partition number far outside any memory stays outside when it is cut to
+/// the type of Access.
+uint32_t clampPartition(int64_t partition) {
+  return static_cast<uint32_t>(
+      std::clamp<int64_t>(partition, 0, std::numeric_limits<int32_t>::max()));
+}
+
+/// A tensor operand in SB as the instructions describe it.
+struct SbOperand {
+  ElemType type;
+  uint32_t mantissa;
+  uint32_t part;
+  uint64_t offset;
+  uint64_t channels;
+  int64_t tileStride;
+};
+
+/// Collects the accesses of one instruction.
+class Collector {
+public:
+  Collector(const machine::Description &machine,
+            llvm::SmallVectorImpl<Access> &out)
+      : machine(machine), out(out) {}
+
+  /// The same pattern in partitions [begin, end) of SB, and of XM if encoded.
+  void sbRows(bool write, bool encoded, uint64_t begin, uint64_t end,
+              int64_t base, unsigned bytes, const Dims &dims) {
+    Access access;
+    access.space = Space::Sb;
+    access.write = write;
+    access.partBegin = static_cast<uint32_t>(begin);
+    access.partEnd = static_cast<uint32_t>(end);
+    setPattern(access, base, bytes, dims);
+    out.push_back(access);
+    if (!encoded)
+      return;
+    access.space = Space::Xm;
+    access.partBegin = static_cast<uint32_t>(begin / machine.xmGroup);
+    access.partEnd = static_cast<uint32_t>((end - 1) / machine.xmGroup + 1);
+    // Two-byte mantissas use the cell of the even byte only.
+    setPattern(access, base, 1, dims);
+    out.push_back(access);
+  }
+
+  /// A tensor whose channels run over partitions and then over tiles.
+  void sbTensor(bool write, const SbOperand &x, const Dims &dims) {
+    unsigned bytes = elementBytes(x.type, x.mantissa);
+    bool encoded = x.type == ElemType::Bfp;
+    uint64_t partitions = machine.sb.partitions;
+    uint64_t end = x.part + x.channels;
+    auto rows = [&](uint64_t begin, uint64_t rowsEnd, uint64_t tile,
+                    uint64_t tiles) {
+      Dims all = dims;
+      all.push_back({tiles, x.tileStride});
+      sbRows(write, encoded, begin, rowsEnd,
+             static_cast<int64_t>(x.offset) +
+                 static_cast<int64_t>(tile) * x.tileStride,
+             bytes, all);
+    };
+    // A start beyond the memory is kept as it is: the loader refuses it.
+    if (end <= partitions || x.part >= partitions)
+      return rows(x.part, end, 0, 1);
+    // First tile from `part`, whole tiles, and the rest of the last one.
+    rows(x.part, partitions, 0, 1);
+    uint64_t whole = end / partitions;
+    if (whole > 1)
+      rows(0, partitions, 1, whole - 1);
+    if (end % partitions)
+      rows(0, end % partitions, whole, 1);
+  }
+
+  void xr(bool write, bool merge, uint32_t index) {
+    Access access;
+    access.space = Space::Xr;
+    access.write = write;
+    access.merge = merge;
+    setPattern(access, index, 1, {});
+    out.push_back(access);
+  }
+
+  /// The register that an encode merges into.
+  void encodeXr(ElemType type, uint32_t index, bool clear) {
+    if (type == ElemType::Bfp)
+      xr(true, !clear, index);
+  }
+
+  void whole(Space space, bool write) {
+    Access access;
+    access.space = space;
+    access.write = write;
+    out.push_back(access);
+  }
+
+  void psum(bool write, uint32_t cols, uint32_t base, const Dims &dims) {
+    Access access;
+    access.space = Space::Psum;
+    access.write = write;
+    access.partEnd = cols;
+    setPattern(access, base, 1, dims);
+    out.push_back(access);
+  }
+
+  void linear(bool write, Memory memory, uint64_t base, unsigned bytes,
+              const Dims &dims);
+
+private:
+  void linearRows(Access access, uint64_t base, unsigned bytes,
+                  const Dims &dims);
+
+  const machine::Description &machine;
+  llvm::SmallVectorImpl<Access> &out;
+};
+
+/// SB and XM by linear address: strides that are multiples of a partition are
+/// steps over partitions, if the rest stays inside one.
+void Collector::linearRows(Access access, uint64_t base, unsigned bytes,
+                           const Dims &dims) {
+  int64_t row = static_cast<int64_t>(machine.sb.bytesPerPartition);
+  Dims inner, outer;
+  for (const AccessDim &dim : dims) {
+    if (dim.count <= 1 || dim.stride == 0)
+      continue;
+    bool steps = dim.stride % row == 0;
+    (steps ? outer : inner)
+        .push_back({dim.count, steps ? dim.stride / row : dim.stride});
+  }
+  Access rows = access, within = access;
+  setPattern(rows, static_cast<int64_t>(base) / row, 1, outer);
+  setPattern(within, static_cast<int64_t>(base) % row, bytes, inner);
+  bool inside = within.begin >= 0 && within.end <= row && rows.begin >= 0;
+  if (inside && rows.numDims == 0) {
+    within.partBegin = clampPartition(rows.begin);
+    within.partEnd = clampPartition(rows.end - 1) + 1;
+    out.push_back(within);
+    return;
+  }
+  // A superset: everything between the first and the last byte, by partition.
+  setPattern(access, static_cast<int64_t>(base), bytes, dims);
+  int64_t first = access.begin < 0 ? 0 : access.begin / row;
+  int64_t last = access.end <= 0 ? 0 : (access.end - 1) / row;
+  bool single = first == last;
+  int64_t begin = single ? access.begin - first * row : 0;
+  int64_t end = single ? access.end - first * row : row;
+  // Addresses below zero stay visible as a negative range.
+  if (access.begin < 0)
+    begin = access.begin;
+  access.partBegin = clampPartition(first);
+  access.partEnd = clampPartition(last) + 1;
+  setPattern(access, begin, end - begin, {});
+  out.push_back(access);
+}
+
+void Collector::linear(bool write, Memory memory, uint64_t base, unsigned bytes,
+                       const Dims &dims) {
+  static constexpr Space spaces[] = {Space::Dram, Space::Sb, Space::Xm,
+                                     Space::Fmu, Space::Wm};
+  Access access;
+  access.space = spaces[static_cast<unsigned>(memory)];
+  access.write = write;
+  if (access.space == Space::Sb || access.space == Space::Xm)
+    return linearRows(access, base, bytes, dims);
+  setPattern(access, static_cast<int64_t>(base), bytes, dims);
+  out.push_back(access);
+}
+
+// One function per instruction, in the order of dialects/ISA.
+
+void visit(const SemWait &, Collector &) {}
+void visit(const SemSignal &, Collector &) {}
+
+void visit(const XrSet &x, Collector &c) { c.xr(true, false, x.xr); }
+
+void visit(const XrMerge &x, Collector &c) {
+  c.xr(false, false, x.src);
+  c.xr(true, !x.clear, x.dst);
+}
+
+void visit(const DmaCopy &x, Collector &c) {
+  c.linear(false, x.srcMem, x.srcBase, x.elemBytes,
+           {{x.n0, x.srcStride0},
+            {x.n1, x.srcStride1},
+            {x.n2, x.srcStride2},
+            {x.n3, x.srcStride3},
+            {x.n4, x.srcStride4}});
+  c.linear(true, x.dstMem, x.dstBase, x.elemBytes,
+           {{x.n0, x.dstStride0},
+            {x.n1, x.dstStride1},
+            {x.n2, x.dstStride2},
+            {x.n3, x.dstStride3},
+            {x.n4, x.dstStride4}});
+}
+
+void visit(const DmaFill &x, Collector &c) {
+  c.linear(true, x.dstMem, x.dstBase, x.elemBytes,
+           {{x.n0, x.dstStride0},
+            {x.n1, x.dstStride1},
+            {x.n2, x.dstStride2},
+            {x.n3, x.dstStride3},
+            {x.n4, x.dstStride4}});
+}
+
+void visit(const PeLoad &x, Collector &c) {
+  bool encoded = x.type == ElemType::Bfp;
+  c.sbRows(false, encoded, x.part, x.part + x.rows, x.offset,
+           elementBytes(x.type, x.mantissa), {{x.cols, x.colStride}});
+  if (encoded && x.mode == OperandMode::Bfp)
+    c.xr(false, false, x.xr);
+  c.whole(Space::Shadow, true);
+}
+
+void visit(const PeSwap &, Collector &c) {
+  c.whole(Space::Shadow, false);
+  c.whole(Space::Shadow, true);
+  c.whole(Space::Active, true);
+}
+
+void visit(const PeMatmul &x, Collector &c) {
+  bool encoded = x.type == ElemType::Bfp;
+  // Only indices inside [lo, hi) read memory.
+  struct Range {
+    int64_t lo, hi;
+    int64_t stride;
+  };
+  auto clip = [](int64_t lo, int64_t hi, uint32_t n, int64_t stride) {
+    return Range{std::max<int64_t>(lo, 0), std::min<int64_t>(hi, n), stride};
+  };
+  Range ranges[] = {clip(x.lo0, x.hi0, x.n0, x.stride0),
+                    clip(x.lo1, x.hi1, x.n1, x.stride1),
+                    clip(x.lo2, x.hi2, x.n2, x.stride2)};
+  if (llvm::all_of(ranges, [](const Range &r) { return r.lo < r.hi; })) {
+    int64_t base = x.offset;
+    Dims dims;
+    for (const Range &r : ranges) {
+      base += r.lo * r.stride;
+      dims.push_back({static_cast<uint64_t>(r.hi - r.lo), r.stride});
+    }
+    c.sbRows(false, encoded, x.part, x.part + x.rows, base,
+             elementBytes(x.type, x.mantissa), dims);
+  }
+  if (encoded && x.mode == OperandMode::Bfp)
+    c.xr(false, false, x.xr);
+  c.whole(Space::Active, false);
+  Dims psum = {{x.n0, x.psumStride0},
+               {x.n1, x.psumStride1},
+               {x.n2, x.psumStride2},
+               {x.groups, 1}};
+  if (x.accumulate)
+    c.psum(false, x.cols, x.psum, psum);
+  c.psum(true, x.cols, x.psum, psum);
+}
+
+void visit(const ActDrain &x, Collector &c) {
+  c.psum(false, x.cols, x.psum,
+         {{x.n0, x.psumStride0}, {x.n1, x.psumStride1}, {x.n2, x.psumStride2}});
+  if (x.mode == DrainMode::F32) {
+    c.xr(false, false, x.xrA);
+    c.xr(false, false, x.xrS);
+  }
+  if (x.hasScale || x.hasBias || x.hasExp || x.alphaFromParam)
+    c.sbRows(false, false, x.paramPart, x.paramPart + x.cols, x.paramOffset, 16,
+             {});
+  if (x.resMode)
+    c.sbTensor(
+        false, {x.resType, x.resMantissa, x.resPart, x.resOffset, x.cols, 0},
+        {{x.n0, x.resStride0}, {x.n1, x.resStride1}, {x.n2, x.resStride2}});
+  c.sbTensor(
+      true, {x.dstType, x.dstMantissa, x.dstPart, x.dstOffset, x.cols, 0},
+      {{x.n0, x.dstStride0}, {x.n1, x.dstStride1}, {x.n2, x.dstStride2}});
+  c.encodeXr(x.dstType, x.dstXr, x.dstXrClear);
+}
+
+void visit(const VecMap &x, Collector &c) {
+  c.sbTensor(false,
+             {x.aType, x.aMantissa, x.aPart, x.aOffset,
+              x.aBroadcastPart ? 1 : x.channels, x.aTileStride},
+             {{x.n0, x.aStride0}, {x.n1, x.aStride1}, {x.n2, x.aStride2}});
+  if (x.bMode == BMode::Tensor)
+    c.sbTensor(false,
+               {x.bType, x.bMantissa, x.bPart, x.bOffset,
+                x.bBroadcastPart ? 1 : x.channels, x.bTileStride},
+               {{x.n0, x.bStride0}, {x.n1, x.bStride1}, {x.n2, x.bStride2}});
+  c.sbTensor(
+      true,
+      {x.dstType, x.dstMantissa, x.dstPart, x.dstOffset, x.channels,
+       x.dstTileStride},
+      {{x.n0, x.dstStride0}, {x.n1, x.dstStride1}, {x.n2, x.dstStride2}});
+  c.encodeXr(x.dstType, x.dstXr, x.dstXrClear);
+}
+
+/// The input coordinates that a pooling window dimension can read.
+struct Window {
+  int64_t first;
+  uint64_t count;
+};
+Window poolWindow(int64_t in, int64_t out, int64_t k, int64_t s, int64_t p,
+                  int64_t d) {
+  int64_t first = std::max<int64_t>(0, -p);
+  int64_t last = std::min(in - 1, (out - 1) * s - p + (k - 1) * d);
+  return {first, last < first ? 0 : static_cast<uint64_t>(last - first + 1)};
+}
+
+void visit(const VecPool &x, Collector &c) {
+  Window d = poolWindow(x.inD, x.outD, x.kD, x.sD, x.pD, x.dD);
+  Window h = poolWindow(x.inH, x.outH, x.kH, x.sH, x.pH, x.dH);
+  Window w = poolWindow(x.inW, x.outW, x.kW, x.sW, x.pW, x.dW);
+  if (d.count && h.count && w.count) {
+    // The first coordinate moves the base; an offset below zero stays visible
+    // through the extra dimensions' base.
+    int64_t base = x.srcOffset + d.first * int64_t(x.srcStrideD) +
+                   h.first * int64_t(x.srcStrideH) +
+                   w.first * int64_t(x.srcStrideW);
+    c.sbTensor(false,
+               {x.srcType, x.srcMantissa, x.srcPart,
+                static_cast<uint64_t>(base), x.channels, x.srcTileStride},
+               {{d.count, x.srcStrideD},
+                {h.count, x.srcStrideH},
+                {w.count, x.srcStrideW}});
+  }
+  c.sbTensor(
+      true,
+      {x.dstType, x.dstMantissa, x.dstPart, x.dstOffset, x.channels,
+       x.dstTileStride},
+      {{x.outD, x.dstStrideD}, {x.outH, x.dstStrideH}, {x.outW, x.dstStrideW}});
+  c.encodeXr(x.dstType, x.dstXr, x.dstXrClear);
+}
+
+void visit(const VecReduce &x, Collector &c) {
+  c.sbTensor(false,
+             {x.srcType, x.srcMantissa, x.srcPart, x.srcOffset, x.channels,
+              x.srcTileStride},
+             {{x.o0, x.srcStrideO0},
+              {x.o1, x.srcStrideO1},
+              {x.r0, x.srcStrideR0},
+              {x.r1, x.srcStrideR1}});
+  c.sbTensor(true,
+             {x.dstType, x.dstMantissa, x.dstPart, x.dstOffset, x.channels,
+              x.dstTileStride},
+             {{x.o0, x.dstStrideO0}, {x.o1, x.dstStrideO1}});
+  c.encodeXr(x.dstType, x.dstXr, x.dstXrClear);
+}
+
+void visit(const VecReduceChannels &x, Collector &c) {
+  c.sbTensor(
+      false,
+      {x.srcType, x.srcMantissa, x.srcPart, x.srcOffset, x.channels,
+       x.srcTileStride},
+      {{x.n0, x.srcStride0}, {x.n1, x.srcStride1}, {x.n2, x.srcStride2}});
+  c.sbTensor(
+      true, {x.dstType, x.dstMantissa, x.dstPart, x.dstOffset, 1, 0},
+      {{x.n0, x.dstStride0}, {x.n1, x.dstStride1}, {x.n2, x.dstStride2}});
+  c.encodeXr(x.dstType, x.dstXr, x.dstXrClear);
+}
+} // namespace
+
+void footprints(const Instruction &inst, const machine::Description &machine,
+                llvm::SmallVectorImpl<Access> &out) {
+  Collector collector(machine, out);
+  std::visit([&](const auto &x) { visit(x, collector); }, inst);
+}
+
+} // namespace ashlar::isa
