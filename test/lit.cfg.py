@@ -28,6 +28,7 @@ for name in ("HOME", "UBSAN_OPTIONS", "ASAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+config.environment["ASHLAR_BUILD"] = config.ashlar_obj_root
 
 source_root = config.ashlar_src_root
 reference = os.path.join(source_root, "test", "reference")

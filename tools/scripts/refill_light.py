@@ -116,19 +116,23 @@ def images(count, seed, shape=(1, 3, 224, 224)):
                + np.float32(0.4) * fine)
 
 
+def refill(light, out, seed=1):
+    model = onnx.load(light)
+    Refill(model, seed).run()
+    # From IR 4 on, initialisers need not be graph inputs.
+    model.ir_version = max(model.ir_version, 4)
+    partial = out + ".part"
+    onnx.save(model, partial)
+    os.replace(partial, out)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("light")
     parser.add_argument("out")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    model = onnx.load(options.light)
-    Refill(model, options.seed).run()
-    # From IR 4 on, initialisers need not be graph inputs.
-    model.ir_version = max(model.ir_version, 4)
-    partial = options.out + ".part"
-    onnx.save(model, partial)
-    os.replace(partial, options.out)
+    refill(options.light, options.out, options.seed)
     return 0
 
 
