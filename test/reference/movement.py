@@ -34,7 +34,7 @@ def _pad(attrs, arrays, shape):
     rank = x.ndim
     low, high = (attrs.get(k) or [0] * rank for k in ("low", "high"))
     interior = attrs.get("interior") or [0] * rank
-    value = attrs.get("value", 0) or 0
+    value = float(attrs.get("value") or 0)
     mode = attrs.get("mode", "constant")
     spread, index = _interior(x, interior)
     if index is not None:

@@ -22,16 +22,8 @@ def evaluator(*names):
     return register
 
 
-def operand(values, *names):
-    for name in names:
-        if name in values:
-            return values[name]
-    raise KeyError(f"operand {'/'.join(names)} not among {sorted(values)}")
-
-
 def two(values):
-    first = operand(values, "x", "a", "lhs")
-    return first, operand(values, "y", "b", "rhs", "slope")
+    return values["a"], values["b"]
 
 
 # Reductions (docs/Numerics.md 9).
@@ -70,7 +62,7 @@ def to_front(x, axes):
 
 @evaluator("reduce")
 def reduce(attrs, values, result):
-    x = operand(values, "x", "input")
+    x = values["x"]
     axes = attrs["axes"]
     if not x.is_float:
         return reduce_integers(attrs, x, axes).reshape(result["shape"])
@@ -89,13 +81,11 @@ def reduce_integers(attrs, x, axes):
     return reduce_first(attrs["kind"], front.astype(F32))
 
 
-@evaluator("argmax", "argmin", "arg_reduce")
-def arg_reduce(attrs, values, result):
-    x = operand(values, "x", "input")
+def arg_reduce(least, attrs, values, result):
+    x = values["x"]
     x = x.numbers() if x.is_float else x.integers()
     front, _ = to_front(x, [attrs["axis"]])
-    least = functions.key(attrs.get("kind", "argmax")).endswith("min")
-    last = bool(attrs.get("select_last", attrs.get("selectLast", False)))
+    last = bool(attrs.get("select_last"))
     best, index = front[0], np.zeros(front.shape[1:], np.int64)
     compare = {(False, False): np.greater, (False, True): np.greater_equal,
                (True, False): np.less, (True, True): np.less_equal}[least, last]
@@ -104,6 +94,10 @@ def arg_reduce(attrs, values, result):
         best = np.where(wins, front[k], best)
         index = np.where(wins, k, index)
     return index.reshape(result["shape"])
+
+
+EVALUATORS["argmax"] = lambda *rest: arg_reduce(False, *rest)
+EVALUATORS["argmin"] = lambda *rest: arg_reduce(True, *rest)
 
 
 # Softmax (composite).
@@ -119,14 +113,14 @@ def _softmax_parts(x, axis):
 
 @evaluator("softmax")
 def softmax(attrs, values, result):
-    x = operand(values, "x", "input").numbers()
+    x = values["x"].numbers()
     _, p, total = _softmax_parts(x, attrs["axis"])
     return functions.binary("div", p, total)
 
 
 @evaluator("log_softmax")
 def log_softmax(attrs, values, result):
-    x = operand(values, "x", "input").numbers()
+    x = values["x"].numbers()
     d, _, total = _softmax_parts(x, attrs["axis"])
     return functions.binary("sub", d, functions.unary("log", total))
 
@@ -140,7 +134,7 @@ def _window(attrs, x, outputs):
 
 @evaluator("max_pool")
 def max_pool(attrs, values, result):
-    value = operand(values, "x", "input")
+    value = values["x"]
     x = value.numbers() if value.is_float else value.integers()
     shape, outputs = _window(attrs, x, result["shape"][2:])
     # Outside the input the start value never wins against a valid position;
@@ -153,7 +147,7 @@ def max_pool(attrs, values, result):
 
 @evaluator("avg_pool")
 def avg_pool(attrs, values, result):
-    x = operand(values, "x", "input").numbers()
+    x = values["x"].numbers()
     shape, outputs = _window(attrs, x, result["shape"][2:])
     padded = shape.padded(x, F32(0), outputs)
     low = high = None
@@ -172,7 +166,7 @@ def avg_pool(attrs, values, result):
 
 @evaluator("im2col")
 def im2col(attrs, values, result):
-    value = operand(values, "x", "input")
+    value = values["x"]
     x = value.numbers() if value.is_float else value.integers()
     outputs = list(result["shape"][2:])
     shape = win.Windows(x.shape[2:], attrs["kernel"], attrs)
@@ -183,13 +177,13 @@ def im2col(attrs, values, result):
 
 @evaluator("unary")
 def unary(attrs, values, result, function=None):
-    x = operand(values, "x", "input")
+    x = values["x"]
     name = functions.key(function["name"])
     if not x.is_float and name in functions.INTEGER_UNARY and \
             result["type"] not in ("f32", "f16", "bf16", "bfp"):
         return functions.INTEGER_UNARY[name](x.integers())
-    return functions.unary(name, x.numbers(), function.get("alpha", 0),
-                           function.get("beta", 0))
+    return functions.unary(name, x.numbers(), float(function.get("alpha", 0)),
+                           float(function.get("beta", 0)))
 
 
 def binary(name):
@@ -209,7 +203,7 @@ for _name in list(functions.BINARY) + ["compare", "logical"]:
 
 @evaluator("where")
 def where(attrs, values, result):
-    condition = operand(values, "c", "condition", "cond")
+    condition = values["condition"]
     x, y = two(values)
     if x.type == y.type and not x.type == "bfp":
         return np.where(condition.data != 0, x.data, y.data)
@@ -218,5 +212,5 @@ def where(attrs, values, result):
 
 @evaluator("cast", "encode", "decode", "copy")
 def cast(attrs, values, result):
-    x = operand(values, "x", "input")
+    x = values["x"]
     return x.data if x.type != "bfp" else x.numbers()

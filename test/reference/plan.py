@@ -11,17 +11,12 @@ import blocks
 from storage import Value, store
 
 
-def file_name(name):
-    """The file name part that stands for a tensor's name."""
-    return re.sub(r"[^A-Za-z0-9_.-]", "_", name)
-
-
 def format_of(tensor):
     return blocks.Format.from_json(tensor["format"])
 
 
 def ordered(operands):
-    """Operands in index order: x0, x1, ..., x10 or x, y."""
+    """Operands in index order: x0, x1, ..., x10."""
     def key(role):
         text, digits = re.fullmatch(r"(.*?)(\d*)", role).groups()
         return text, int(digits or 0)
@@ -33,7 +28,8 @@ def stored_array(value):
     if value.type == "bfp":
         return value.numbers()
     if value.type == "bf16":
-        return (np.ascontiguousarray(value.data).view(np.uint32) >> 16).astype(np.uint16)
+        words = np.ascontiguousarray(value.data).view(np.uint32) >> 16
+        return words.astype(np.uint16)
     return value.data
 
 
@@ -46,21 +42,47 @@ class Plan:
             raise SystemExit("plan.json is not an ashlar-plan of version 1")
         self.tensors = {t["name"]: t for t in data["tensors"]}
         self.ops = data["ops"]
-        # Plan tensor -> name of the graph output.
-        self.outputs = {t["name"]: t.get("output", t["name"])
-                        for t in self.of_kind("output")}
+        self.events = {e["id"]: e for e in data.get("events", [])}
+        self.inputs = data["inputs"]
+        # ONNX output name -> plan tensor; two outputs may be one tensor.
+        self.outputs = {o["name"]: o["tensor"] for o in data["outputs"]}
+        self.scale_exponents = {}
 
-    def of_kind(self, kind):
-        return [t for t in self.tensors.values() if t["kind"] == kind]
+    def settle(self, tensor, value):
+        """Gives an encoded value its scale exponents: E of its event, or the
+        axis whose indices own one each. Returns the value."""
+        if value.type != "bfp":
+            return value
+        if "scale" in tensor:
+            if tensor["scale"] != "per_output_channel":
+                raise SystemExit(f"{tensor['name']}: unknown scale {tensor['scale']}")
+            value.channel_axis = tensor["channel_axis"]
+            return value
+        event = self.events[tensor["event"]]
+        if tensor.get("policy", "runmax") != "runmax":
+            raise SystemExit(f"{tensor['name']}: unknown policy {tensor['policy']}")
+        if event["id"] not in self.scale_exponents:
+            self.scale_exponents[event["id"]] = self.merge(event, tensor, value)
+        value.scale_exponent = self.scale_exponents[event["id"]]
+        return value
+
+    def merge(self, event, tensor, value):
+        if "max_of" in event:
+            return max(self.scale_exponents[k] for k in event["max_of"])
+        if event["tensor"] != tensor["name"]:
+            raise SystemExit(f"{tensor['name']}: event {event['id']} belongs to "
+                             f"{event['tensor']}, which does not exist yet")
+        return value.data.scale_exponent()
 
     def constants(self):
         """Constant values, encoded here from the floats that the plan holds."""
         values = {}
-        for tensor in self.of_kind("constant"):
-            path = os.path.join(self.folder, tensor.get(
-                "file", file_name(tensor["name"]) + ".npy"))
-            array = np.load(path).reshape(tensor["shape"])
-            values[tensor["name"]] = store(array, tensor)
+        for tensor in self.tensors.values():
+            if tensor["kind"] != "constant":
+                continue
+            array = np.load(os.path.join(self.folder, tensor["file"]))
+            value = store(array.reshape(tensor["shape"]), tensor)
+            values[tensor["name"]] = self.settle(tensor, value)
         return values
 
 

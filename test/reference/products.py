@@ -37,19 +37,22 @@ def epilogue(acc, exponent, channel_axis, operands, function):
                 number = along(number, channel_axis, v.ndim)
             v = v * number if name == "scale" else v + number
     v = functions.canonical(v)
+    # JSON writes infinite parameters as strings, which float() reads.
     function = function or {}
     return functions.unary(function.get("name", "copy"), v,
-                           function.get("alpha", 0), function.get("beta", 0))
+                           float(function.get("alpha") or 0),
+                           float(function.get("beta") or 0))
 
 
-def weight_scale(weight, axis):
-    """(scale exponents along `axis`, aligned integers) of a weight operand."""
-    if weight.scale_exponent is not None and weight.type == "bfp" and \
-            getattr(weight, "dynamic", False):
-        return weight.scale_exponent, blocks.align(weight.data, weight.scale_exponent)
-    per_channel = channel_exponents(weight.data, axis)
-    spread = along(per_channel, axis, len(weight.shape))
-    return per_channel, blocks.align(weight.data, spread)
+def aligned(operand):
+    """(scale exponents, aligned integers): one E, or a vector of them along
+    the operand's channel axis."""
+    if operand.channel_axis is None:
+        return operand.scale_exponent, blocks.align(operand.data,
+                                                    operand.scale_exponent)
+    per_channel = channel_exponents(operand.data, operand.channel_axis)
+    spread = along(per_channel, operand.channel_axis, len(operand.shape))
+    return per_channel, blocks.align(operand.data, spread)
 
 
 def conv_integers(x, w, attrs):
@@ -71,23 +74,26 @@ def conv_integers(x, w, attrs):
     return result.reshape(n, outs, *outputs)
 
 
+def exponent_of(x, scale_x, w, scale_w, channel_axis, rank):
+    """The accumulators' exponent, a number or one per output channel."""
+    exponent = scale_x - x.data.format.range - w.data.format.range
+    if np.ndim(scale_w):
+        scale_w = along(scale_w, channel_axis, rank)
+    return exponent + scale_w
+
+
 def conv(x, w, attrs, operands, function):
-    fmt_x, fmt_w = x.data.format, w.data.format
-    scales, rows = weight_scale(w, 0)
-    acc = conv_integers(blocks.align(x.data, x.scale_exponent), rows, attrs)
-    exponent = (x.scale_exponent - fmt_x.range - fmt_w.range
-                + along(scales, 1, acc.ndim))
+    scale_x, moving = aligned(x)
+    scale_w, stationary = aligned(w)
+    acc = conv_integers(moving, stationary, attrs)
+    exponent = exponent_of(x, scale_x, w, scale_w, 1, acc.ndim)
     return epilogue(acc, exponent, 1, operands, function)
 
 
-def matmul(a, b, operands, function):
-    """a [.., M, K] @ b [.., K, N]; a constant b has one E per column."""
-    left = blocks.align(a.data, a.scale_exponent)
-    scales, right = weight_scale(b, len(b.shape) - 1)
+def matmul(x, w, operands, function):
+    """x [.., M, K] @ w [.., K, N]."""
+    scale_x, left = aligned(x)
+    scale_w, right = aligned(w)
     acc = exact.matmul(left, right)
-    exponent = a.scale_exponent - a.data.format.range - b.data.format.range
-    if np.ndim(scales):
-        exponent = exponent + along(scales, acc.ndim - 1, acc.ndim)
-    else:
-        exponent = exponent + scales
+    exponent = exponent_of(x, scale_x, w, scale_w, acc.ndim - 1, acc.ndim)
     return epilogue(acc, exponent, acc.ndim - 1, operands, function)

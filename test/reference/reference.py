@@ -45,9 +45,7 @@ def moved(op, attrs, values, tensor):
         encoded = movement.move_encoded(op["op"], attrs,
                                         [v.data for v in values], fmt, shape)
         if encoded is not None:
-            # Views inherit the event of what they show; a concatenation
-            # takes the largest of its parts.
-            return Value("bfp", encoded, max(v.scale_exponent for v in values))
+            return Value("bfp", encoded)
     arrays = [v.numbers() if v.type == "bfp" or v.type != tensor["type"]
               else v.data for v in values]
     return store(movement.move(op["op"], attrs, arrays, shape), tensor)
@@ -74,12 +72,11 @@ def evaluate(op, values, tensor):
 def run(plan, inputs):
     """Yields (tensor entry, Value) in the plan's order."""
     values = plan.constants()
-    for tensor in plan.of_kind("input"):
-        array = inputs[tensor["name"]].reshape(tensor["shape"])
-        values[tensor["name"]] = (Value(tensor["type"], array)
-                                  if tensor["type"] != "bfp"
-                                  else store(array, tensor))
-        yield tensor, values[tensor["name"]]
+    for name in plan.inputs:
+        tensor = plan.tensors[name]
+        array = inputs[name].reshape(tensor["shape"])
+        values[name] = store(array, tensor)
+        yield tensor, values[name]
     for op in plan.ops:
         tensor = plan.tensors[op["output"]]
         try:
@@ -90,7 +87,7 @@ def run(plan, inputs):
         if list(value.shape) != list(tensor["shape"]):
             raise SystemExit(f"{op['name']}: shape {list(value.shape)}, the "
                              f"plan says {tensor['shape']}")
-        values[tensor["name"]] = value
+        values[tensor["name"]] = plan.settle(tensor, value)
         yield tensor, value
 
 
@@ -150,8 +147,9 @@ def main():
     compared = failed = 0
     missing, outputs = [], {}
     for tensor, value in run(plan, inputs):
-        if tensor["name"] in plan.outputs:
-            outputs[plan.outputs[tensor["name"]]] = plans.stored_array(value)
+        for output, name in plan.outputs.items():
+            if name == tensor["name"]:
+                outputs[output] = plans.stored_array(value)
         if not dump or tensor["kind"] == "input":
             continue
         if not dump.has(tensor["name"]):

@@ -3,7 +3,8 @@
 
 A `Value` has a storage type; f32, f16, f64, integers and bool hold a numpy
 array of that type, bf16 holds binary32 numbers that are bfloat16, bfp holds
-`Encoded` blocks and the scale exponent E of the encode event they belong to.
+`Encoded` blocks with the scale exponent E of their encode event, or, for
+weights, with the axis whose indices own an E each (`Plan.settle`).
 """
 
 import numpy as np
@@ -19,9 +20,10 @@ FLOATS = {"f32", "f16", "bf16", "f64", "bfp"}
 
 
 class Value:
-    def __init__(self, type_, data, scale_exponent=None):
+    def __init__(self, type_, data, scale_exponent=None, channel_axis=None):
         self.type, self.data = type_, data
         self.scale_exponent = scale_exponent
+        self.channel_axis = channel_axis
 
     @property
     def shape(self):
@@ -59,8 +61,8 @@ def store(result, tensor):
     type_ = tensor["type"]
     result = np.asarray(result)
     if type_ == "bfp":
-        encoded = blocks.encode(result, blocks.Format.from_json(tensor["format"]))
-        return Value(type_, encoded, encoded.scale_exponent())
+        fmt = blocks.Format.from_json(tensor["format"])
+        return Value(type_, blocks.encode(result, fmt))
     if type_ == "bool":
         return Value(type_, result != 0)
     floating = result.dtype.kind == "f"
