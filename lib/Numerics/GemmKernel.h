@@ -64,6 +64,23 @@ inline int32_t planeOf(int32_t value, unsigned plane, unsigned planes) {
   return plane + 1 == planes ? moved : moved & 0xff;
 }
 
+/// All planes of one pair of rows; pitch 0 stands for a missing second row.
+template <typename T>
+void packLine(const T *low, size_t pitch, size_t cols, size_t padded,
+              unsigned planes, uint32_t *line) {
+  uint32_t keep = pitch ? 0xffffffffu : 0xffffu;
+  const T *high = low + pitch;
+  for (unsigned p = 0; p < planes; ++p, line += padded) {
+    ASHLAR_VECTOR_LOOP
+    for (size_t c = 0; c < cols; ++c)
+      line[c] = ((static_cast<uint32_t>(planeOf(low[c], p, planes)) & 0xffff) |
+                 (static_cast<uint32_t>(planeOf(high[c], p, planes)) << 16)) &
+                keep;
+    for (size_t c = cols; c < padded; ++c)
+      line[c] = 0;
+  }
+}
+
 /// Layout: row block, column group, pair, plane, column; one int32 holds the
 /// two 16-bit values of a pair.
 inline void packPairs(const IntegerMatrix &values, size_t rows, size_t cols,
@@ -76,20 +93,25 @@ inline void packPairs(const IntegerMatrix &values, size_t rows, size_t cols,
   out.planes = planes;
   out.reserve(pairs * groups * kGroup * planes * sizeof(int32_t));
   uint32_t *to = reinterpret_cast<uint32_t *>(out.bytes);
+  size_t padded = groups * kGroup;
+  uint32_t *line =
+      reinterpret_cast<uint32_t *>(gemmScratch(planes * padded * 4));
   for (size_t block = 0; block < pairs; block += kBlockPairs) {
-    size_t end = least(block + kBlockPairs, pairs);
-    for (size_t g = 0; g < groups; ++g)
-      for (size_t pair = block; pair < end; ++pair)
+    size_t count = least(kBlockPairs, pairs - block);
+    for (size_t k = 0; k < count; ++k) {
+      size_t row = 2 * (block + k);
+      if (values.width == OperandWidth::Int16)
+        packLine(static_cast<const int16_t *>(values.data) + row * values.pitch,
+                 row + 1 < rows ? values.pitch : 0, cols, padded, planes, line);
+      else
+        packLine(static_cast<const int32_t *>(values.data) + row * values.pitch,
+                 row + 1 < rows ? values.pitch : 0, cols, padded, planes, line);
+      for (size_t g = 0; g < groups; ++g)
         for (unsigned p = 0; p < planes; ++p)
-          for (size_t c = g * kGroup; c < (g + 1) * kGroup; ++c) {
-            bool inside = c < cols;
-            int32_t low = inside ? elementOf(values, 2 * pair, c) : 0;
-            int32_t high = inside && 2 * pair + 1 < rows
-                               ? elementOf(values, 2 * pair + 1, c)
-                               : 0;
-            *to++ = (static_cast<uint32_t>(planeOf(low, p, planes)) & 0xffff) |
-                    (static_cast<uint32_t>(planeOf(high, p, planes)) << 16);
-          }
+          __builtin_memcpy(to + ((g * count + k) * planes + p) * kGroup,
+                           line + p * padded + g * kGroup, 4 * kGroup);
+    }
+    to += count * groups * planes * kGroup;
   }
 }
 

@@ -10,7 +10,12 @@
 #include <new>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 #endif
 
 using namespace llvm;
@@ -37,6 +42,25 @@ uint8_t *gemmScratch(size_t size) {
   return scratch.bytes;
 }
 
+#if defined(__x86_64__)
+/// AMX needs the CPU bits and the kernel's permission to use the tile state,
+/// which a process asks for once.
+static bool tilesUsable() {
+  unsigned a, b, c, d;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d))
+    return false;
+  constexpr unsigned tileBit = 1u << 24, int8Bit = 1u << 25;
+  if (!(d & tileBit) || !(d & int8Bit))
+    return false;
+#if defined(__linux__) && defined(SYS_arch_prctl)
+  constexpr long requestPermission = 0x1023, tileData = 18;
+  return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+#else
+  return false;
+#endif
+}
+#endif
+
 static SmallVector<const KernelTable *, 6> detect() {
   SmallVector<const KernelTable *, 6> tables{&scalarTable};
 #if defined(__x86_64__)
@@ -49,6 +73,8 @@ static SmallVector<const KernelTable *, 6> detect() {
     tables.push_back(&avx512Table);
   if (avx512 && __builtin_cpu_supports("avx512vnni"))
     tables.push_back(&avx512VnniTable);
+  if (avx512 && tilesUsable())
+    tables.push_back(&amxTable);
 #endif
   return tables;
 }

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernel table for AMX int8 tiles. Reached only after a CPU check and after the
+// operating system has granted the tile state (Kernels.cpp).
+//
+// Both operands are cut into 16-bit halves of two byte planes each; only the
+// top plane of the top half is signed. Four tile products give the four plane
+// pairs of two halves: every int32 sum over kBlockRows rows is below
+// 2^16 * kBlockRows, hence exact (docs/Numerics.md 11).
+
+#include "GemmKernel.h"
+
+#include <immintrin.h>
+
+namespace ashlar::numerics {
+namespace {
+
+constexpr size_t kTile = 16; ///< rows of a tile; columns of 32 bits
+constexpr size_t kTileBytes = 1024;
+constexpr size_t kTileK = 64;    ///< products per tile row
+constexpr size_t kStepTile = 64; ///< moving columns packed at a time
+/// Rows per exact sum: the fast merge keeps 256 * |hh| + |hl + lh| in 31 bits.
+constexpr size_t kBlockRows = 128;
+
+struct alignas(64) TileConfig {
+  uint8_t palette = 1;
+  uint8_t startRow = 0;
+  uint8_t reserved[14] = {};
+  uint16_t columnBytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+static_assert(sizeof(TileConfig) == 64);
+
+ASHLAR_INLINE size_t blocksOf(size_t n, size_t size) {
+  return (n + size - 1) / size;
+}
+
+/// Halves that hold the values: one if all fit 16 bits.
+inline size_t halvesFor(uint32_t used) { return used < (1u << 15) ? 1 : 2; }
+
+/// Byte of a 16-bit half.
+ASHLAR_INLINE uint8_t byteOf(int32_t value, size_t half, size_t plane) {
+  return static_cast<uint8_t>(value >> (16 * half + 8 * plane));
+}
+
+/// Layout: half, column group, K block, plane, column, k.
+inline void packTiles(const IntegerMatrix &values, size_t rows, size_t cols,
+                      PackedStationary &out) {
+  size_t halves = halvesFor(magnitudeBits(values, 0, rows, cols));
+  size_t groups = blocksOf(cols, kTile), kBlocks = blocksOf(rows, kTileK);
+  out.rows = rows;
+  out.cols = cols;
+  out.width = values.width;
+  out.planes = static_cast<unsigned>(2 * halves);
+  size_t bytes = halves * groups * kBlocks * 2 * kTileBytes;
+  out.reserve(bytes);
+  __builtin_memset(out.bytes, 0, bytes);
+  alignas(64) int32_t line[kTile];
+  for (size_t i = 0; i < rows; ++i)
+    for (size_t g = 0; g < groups; ++g) {
+      size_t count = least(kTile, cols - g * kTile);
+      for (size_t c = 0; c < count; ++c)
+        line[c] = elementOf(values, i, g * kTile + c);
+      for (size_t h = 0; h < halves; ++h)
+        for (size_t p = 0; p < 2; ++p) {
+          uint8_t *to =
+              out.bytes +
+              (((h * groups + g) * kBlocks + i / kTileK) * 2 + p) * kTileBytes +
+              i % kTileK;
+          for (size_t c = 0; c < count; ++c)
+            to[c * kTileK] = byteOf(line[c], h, p);
+        }
+    }
+}
+
+/// Packs up to 16 columns of four rows: both planes of one half.
+template <typename T>
+void packQuad(const T *const rows[4], size_t steps, int shift, uint32_t *low,
+              uint32_t *high) {
+  for (size_t t = 0; t < steps; ++t) {
+    uint32_t a = static_cast<uint32_t>(rows[0][t] >> shift);
+    uint32_t b = static_cast<uint32_t>(rows[1][t] >> shift);
+    uint32_t c = static_cast<uint32_t>(rows[2][t] >> shift);
+    uint32_t d = static_cast<uint32_t>(rows[3][t] >> shift);
+    uint32_t ab = (a & 0xffff) | (b << 16), cd = (c & 0xffff) | (d << 16);
+    uint32_t lowAB = ab & 0x00ff00ff, lowCD = cd & 0x00ff00ff;
+    uint32_t highAB = (ab >> 8) & 0x00ff00ff, highCD = (cd >> 8) & 0x00ff00ff;
+    // Bytes a.c. of each become a, b, c, d in order.
+    low[t] = (lowAB & 0xff) | ((lowAB >> 8) & 0xff00) | ((lowCD & 0xff) << 16) |
+             ((lowCD << 8) & 0xff000000);
+    high[t] = (highAB & 0xff) | ((highAB >> 8) & 0xff00) |
+              ((highCD & 0xff) << 16) | ((highCD << 8) & 0xff000000);
+  }
+}
+
+/// Layout: step tile, K block, plane, quad of rows, step. `zeros` stands for
+/// the rows beyond the last one.
+template <typename T>
+void packSteps(const T *data, size_t pitch, size_t rows, size_t steps,
+               int shift, const T *zeros, uint8_t *out) {
+  size_t kBlocks = blocksOf(rows, kTileK);
+  for (size_t t0 = 0; t0 < steps; t0 += kTile)
+    for (size_t i = 0; i < kBlocks * kTileK; i += 4) {
+      const T *quad[4];
+      for (size_t k = 0; k < 4; ++k)
+        quad[k] = i + k < rows ? data + (i + k) * pitch + t0 : zeros;
+      uint8_t *tile =
+          out + ((t0 / kTile * kBlocks + i / kTileK) * 2) * kTileBytes;
+      uint32_t *low =
+          reinterpret_cast<uint32_t *>(tile) + i % kTileK / 4 * kTile;
+      uint32_t *high = low + kTileBytes / 4;
+      size_t count = least(kTile, steps - t0);
+      if (count == kTile) {
+        packQuad(quad, kTile, shift, low, high);
+        continue;
+      }
+      packQuad(quad, count, shift, low, high);
+      for (size_t t = count; t < kTile; ++t)
+        low[t] = high[t] = 0;
+    }
+}
+
+/// Returns the number of halves written, each of `halfBytes`.
+inline size_t packMovingTiles(const IntegerMatrix &moving, size_t rows,
+                              size_t first, size_t steps, size_t halfBytes,
+                              uint8_t *out) {
+  alignas(64) static const int32_t zeros[kTile] = {};
+  if (moving.width == OperandWidth::Int16) {
+    packSteps(static_cast<const int16_t *>(moving.data) + first, moving.pitch,
+              rows, steps, 0, reinterpret_cast<const int16_t *>(zeros), out);
+    return 1;
+  }
+  const int32_t *data = static_cast<const int32_t *>(moving.data) + first;
+  size_t halves = halvesFor(magnitudeBits(moving, first, rows, steps));
+  for (size_t h = 0; h < halves; ++h)
+    packSteps(data, moving.pitch, rows, steps, static_cast<int>(16 * h), zeros,
+              out + h * halfBytes);
+  return halves;
+}
+
+/// Tiles 0..3 = low*low, low*high, high*low, high*high of stationary tiles 4, 5
+/// and moving tiles 6, 7; then stored one after the other.
+template <bool SignedS, bool SignedM>
+ASHLAR_INLINE void tileProducts(const uint8_t *s, const uint8_t *m,
+                                size_t kBlocks, int32_t *part) {
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  for (size_t k = 0; k < kBlocks;
+       ++k, s += 2 * kTileBytes, m += 2 * kTileBytes) {
+    _tile_loadd(4, s, 64);
+    _tile_loadd(6, m, 64);
+    _tile_dpbuud(0, 4, 6);
+    _tile_loadd(7, m + kTileBytes, 64);
+    if constexpr (SignedM)
+      _tile_dpbusd(1, 4, 7);
+    else
+      _tile_dpbuud(1, 4, 7);
+    _tile_loadd(5, s + kTileBytes, 64);
+    if constexpr (SignedS)
+      _tile_dpbsud(2, 5, 6);
+    else
+      _tile_dpbuud(2, 5, 6);
+    if constexpr (SignedS && SignedM)
+      _tile_dpbssd(3, 5, 7);
+    else if constexpr (SignedS)
+      _tile_dpbsud(3, 5, 7);
+    else if constexpr (SignedM)
+      _tile_dpbusd(3, 5, 7);
+    else
+      _tile_dpbuud(3, 5, 7);
+  }
+  _tile_stored(0, part, 64);
+  _tile_stored(1, part + 256, 64);
+  _tile_stored(2, part + 512, 64);
+  _tile_stored(3, part + 768, 64);
+}
+
+/// Merges one row of the four products: both halves signed, so that the upper
+/// three fit 32 bits together.
+ASHLAR_INLINE void mergeRow(const int32_t *part, bool add, __mmask8 lowMask,
+                            __mmask8 highMask, int64_t *acc) {
+  __m512i ll = _mm512_load_si512(part);
+  __m512i middle = _mm512_add_epi32(_mm512_load_si512(part + 256),
+                                    _mm512_load_si512(part + 512));
+  __m512i upper = _mm512_add_epi32(
+      _mm512_slli_epi32(_mm512_load_si512(part + 768), 8), middle);
+  auto widen = [](__m512i v, int half) {
+    return half ? _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(v, 1))
+                : _mm512_cvtepi32_epi64(_mm512_castsi512_si256(v));
+  };
+  auto put = [&](int half, __mmask8 mask, int64_t *to) {
+    __m512i v = _mm512_add_epi64(_mm512_slli_epi64(widen(upper, half), 8),
+                                 widen(ll, half));
+    if (add)
+      v = _mm512_add_epi64(v, _mm512_maskz_loadu_epi64(mask, to));
+    _mm512_mask_storeu_epi64(to, mask, v);
+  };
+  put(0, lowMask, acc);
+  put(1, highMask, acc + 8);
+}
+
+/// The general merge, for halves below the top.
+inline void mergeRowWide(const int32_t *part, int shift, size_t steps, bool add,
+                         int64_t *acc) {
+  for (size_t t = 0; t < steps; ++t) {
+    int64_t value = part[t] + shiftLeft(part[256 + t], 8) +
+                    shiftLeft(part[512 + t], 8) + shiftLeft(part[768 + t], 16);
+    acc[t] = (add ? acc[t] : 0) + shiftLeft(value, shift);
+  }
+}
+
+struct TileJob {
+  const uint8_t *s;
+  const uint8_t *m;
+  size_t kBlocks;
+  bool signedS, signedM;
+  int shift;
+  size_t cols, steps;
+  bool add;
+  int64_t *acc;
+  size_t accPitch;
+};
+
+inline void runTile(const TileJob &job) {
+  alignas(64) int32_t part[4 * 256];
+  if (job.signedS && job.signedM)
+    tileProducts<true, true>(job.s, job.m, job.kBlocks, part);
+  else if (job.signedS)
+    tileProducts<true, false>(job.s, job.m, job.kBlocks, part);
+  else if (job.signedM)
+    tileProducts<false, true>(job.s, job.m, job.kBlocks, part);
+  else
+    tileProducts<false, false>(job.s, job.m, job.kBlocks, part);
+  if (!job.signedS || !job.signedM || job.shift) {
+    for (size_t c = 0; c < job.cols; ++c)
+      mergeRowWide(part + c * kTile, job.shift, job.steps, job.add,
+                   job.acc + c * job.accPitch);
+    return;
+  }
+  uint32_t mask = (1u << job.steps) - 1;
+  for (size_t c = 0; c < job.cols; ++c)
+    mergeRow(part + c * kTile, job.add, static_cast<__mmask8>(mask),
+             static_cast<__mmask8>(mask >> 8), job.acc + c * job.accPitch);
+}
+
+/// All column groups and K ranges of one packed step range.
+inline void runSteps(const PackedStationary &s, const uint8_t *packed,
+                     size_t halvesM, size_t halfBytes, size_t steps,
+                     int64_t *acc, size_t accPitch, bool accumulate) {
+  size_t kBlocks = blocksOf(s.rows, kTileK), groups = blocksOf(s.cols, kTile);
+  size_t halvesS = s.planes / 2;
+  constexpr size_t kRange = kBlockRows / kTileK;
+  for (size_t t = 0; t < steps; t += kTile)
+    for (size_t g = 0; g < groups; ++g) {
+      bool add = accumulate;
+      for (size_t pair = 0; pair < halvesS * halvesM; ++pair)
+        for (size_t k = 0; k < kBlocks; k += kRange) {
+          size_t hs = pair / halvesM, hm = pair % halvesM;
+          runTile({s.bytes + ((hs * groups + g) * kBlocks + k) * 2 * kTileBytes,
+                   packed + hm * halfBytes +
+                       (t / kTile * kBlocks + k) * 2 * kTileBytes,
+                   least(kRange, kBlocks - k), hs + 1 == halvesS,
+                   hm + 1 == halvesM, static_cast<int>(16 * (hs + hm)),
+                   least(kTile, s.cols - g * kTile), least(kTile, steps - t),
+                   add, acc + g * kTile * accPitch + t, accPitch});
+          add = true;
+        }
+    }
+}
+
+inline void gemmTiles(const PackedStationary &stationary,
+                      const IntegerMatrix &moving, size_t steps, int64_t *acc,
+                      size_t accPitch, bool accumulate) {
+  if (stationary.rows == 0) {
+    for (size_t c = 0; c < stationary.cols && !accumulate; ++c)
+      for (size_t t = 0; t < steps; ++t)
+        acc[c * accPitch + t] = 0;
+    return;
+  }
+  static const TileConfig config;
+  _tile_loadconfig(&config);
+  size_t halfBytes =
+      kStepTile / kTile * blocksOf(stationary.rows, kTileK) * 2 * kTileBytes;
+  uint8_t *packed = gemmScratch(2 * halfBytes);
+  for (size_t t = 0; t < steps; t += kStepTile) {
+    size_t width = least(kStepTile, steps - t);
+    size_t halves =
+        packMovingTiles(moving, stationary.rows, t, width, halfBytes, packed);
+    runSteps(stationary, packed, halves, halfBytes, width, acc + t, accPitch,
+             accumulate);
+  }
+  _tile_release();
+}
+
+} // namespace
+
+constinit const KernelTable amxTable = makeTable("amx", packTiles, gemmTiles);
+
+} // namespace ashlar::numerics
