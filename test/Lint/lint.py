@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rules of the tree that no compiler checks.
 
-usage: lint.py CHECK ROOT     (CHECK: floors, length, spdx, paths, words, top)
+usage: lint.py CHECK ROOT     (CHECK: floors, length, spdx, paths, words, links, top)
 
 Prints one line per finding and exits with 1 if there is any. The tree is
 walked rather than asked from git: a release archive is checked as well.
@@ -133,6 +133,24 @@ def check_words(root):
                 yield f"{name}:{number}: {line.strip()[:100]}"
 
 
+def check_links(root):
+    """Relative links of Markdown files lead to files of the tree, or to pages
+    that the build generates."""
+    link = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+    generated = {"docs/Isa.md", "docs/OpSupport.md", "docs/Passes.md"}
+    for path, name in files(root, (".md",)):
+        if not name.endswith(".md"):
+            continue
+        folder = os.path.dirname(name)
+        for number, line in enumerate(lines_of(path), 1):
+            for target in link.findall(line):
+                whole = os.path.normpath(os.path.join(folder, target))
+                if "://" in target or whole in generated:
+                    continue
+                if not os.path.exists(os.path.join(root, whole)):
+                    yield f"{name}:{number}: no file {whole}"
+
+
 def check_top(root):
     allowed = {"CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE",
                "cmake", "dialects", "include", "lib", "tools", "test", "docs"}
@@ -142,7 +160,8 @@ def check_top(root):
 
 
 CHECKS = {"floors": check_floors, "length": check_length, "spdx": check_spdx,
-          "paths": check_paths, "words": check_words, "top": check_top}
+          "paths": check_paths, "words": check_words, "links": check_links,
+          "top": check_top}
 
 
 def main(check, root):

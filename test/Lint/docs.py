@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs the shell examples of the documentation.
+
+usage: docs.py ROOT BUILD SCRATCH
+
+Blocks fenced as ```sh of README.md and docs/*.md run as written, one shell
+per document, in a folder where `build`, `tools`, `test` and `docs` are links
+into the checkout: what an example writes stays in SCRATCH. Blocks fenced as
+```console are set-up or output and do not run.
+"""
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+BLOCK = re.compile(r"^```sh\n(.*?)^```", re.M | re.S)
+LINKED = ("tools", "test", "docs", "dialects")
+
+
+def scripts(root):
+    """(document, its shell blocks joined)"""
+    documents = [os.path.join(root, "README.md"),
+                 *sorted(glob.glob(os.path.join(root, "docs", "*.md")))]
+    for path in documents:
+        if not os.path.exists(path):
+            continue
+        with open(path, encoding="utf-8") as stream:
+            found = BLOCK.findall(stream.read())
+        if found:
+            yield os.path.relpath(path, root), "".join(found)
+
+
+def prepare(root, build, scratch):
+    shutil.rmtree(scratch, ignore_errors=True)
+    os.makedirs(scratch)
+    for name in LINKED:
+        os.symlink(os.path.join(root, name), os.path.join(scratch, name))
+    os.symlink(build, os.path.join(scratch, "build"))
+
+
+def main(root, build, scratch):
+    failed = 0
+    for document, script in scripts(root):
+        prepare(root, build, scratch)
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", script],
+                              cwd=scratch, text=True, capture_output=True)
+        verdict = "ok" if done.returncode == 0 else "FAIL"
+        print(f"{document}: {script.count(chr(10))} lines {verdict}")
+        if done.returncode:
+            failed += 1
+            print(done.stdout + done.stderr)
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    sys.exit(main(*sys.argv[1:]))
