@@ -91,9 +91,9 @@ std::string engineTable(const RunStatistics &s) {
     if (engine.instructions == 0 || shown++ == maxEngines)
       continue;
     auto stalls = engine.stalls;
-    std::stable_sort(
-        stalls.begin(), stalls.end(),
-        [](const auto &a, const auto &b) { return a.second > b.second; });
+    std::sort(stalls.begin(), stalls.end(), [](const auto &a, const auto &b) {
+      return a.second != b.second ? a.second > b.second : a.first < b.first;
+    });
     std::string causes;
     for (size_t i = 0; i < std::min<size_t>(stalls.size(), 3); ++i)
       causes += fmt::format("{}{} {:.0f} %", i ? ", " : "", stalls[i].first,
@@ -110,8 +110,9 @@ std::string nodeTable(const RunStatistics &s) {
   for (const NodeStatistics &node : s.nodes)
     if (node.cycles != 0)
       nodes.push_back(&node);
-  std::stable_sort(nodes.begin(), nodes.end(),
-                   [](auto *a, auto *b) { return a->cycles > b->cycles; });
+  std::sort(nodes.begin(), nodes.end(), [](auto *a, auto *b) {
+    return a->cycles != b->cycles ? a->cycles > b->cycles : a < b;
+  });
   std::string text = fmt::format("{:<34} {:<14} {:<7} {:>12} {:>6} {:>7}\n",
                                  "node", "op", "engine", "cycles", "", "util");
   for (size_t i = 0; i < std::min(nodes.size(), maxNodes); ++i) {

@@ -28,7 +28,8 @@ private:
   void slice(const std::string &name, const char *category, uint32_t track,
              uint64_t begin, uint64_t end,
              llvm::function_ref<void()> arguments);
-  void stall(const char *name, uint32_t track, uint64_t begin, uint64_t end);
+  void stall(const std::string &name, uint32_t track, uint64_t begin,
+             uint64_t end);
   void instruction(const TimedInstruction &timed);
 
   OStream &json;
@@ -74,7 +75,7 @@ void TraceWriter::slice(const std::string &name, const char *category,
   });
 }
 
-void TraceWriter::stall(const char *name, uint32_t track, uint64_t begin,
+void TraceWriter::stall(const std::string &name, uint32_t track, uint64_t begin,
                         uint64_t end) {
   if (begin < end)
     slice(name, "stall", track, begin, end, [] {});
@@ -100,12 +101,17 @@ void TraceWriter::slices() {
     if (timed.engine >= free.size() || timed.isSignal)
       continue;
     uint64_t &queueFree = free[timed.engine];
-    if (timed.isWait) {
-      stall("wait", timed.engine, queueFree, timed.complete);
+    if (!timed.waitCause.empty()) {
+      stall(timed.waitCause, timed.engine, queueFree, timed.complete);
       queueFree = std::max(queueFree, timed.complete);
       continue;
     }
-    stall("stall", timed.engine, queueFree, timed.start);
+    // Past its waits a copy can only wait for DRAM, anything else for a result
+    // of its own queue.
+    const bool copies =
+        statistics.engines[timed.engine].name.compare(0, 3, "dma") == 0;
+    stall(copies ? "dram-busy" : "latency", timed.engine, queueFree,
+          timed.start);
     instruction(timed);
     queueFree = std::max(timed.issueEnd, timed.start);
   }

@@ -45,10 +45,11 @@ struct TimedInstruction {
   uint32_t index = 0;    ///< In program order.
   uint32_t engine = 0;   ///< Index into RunStatistics::engines.
   uint32_t node = noNode;
-  /// A semaphore wait is no slice of its own: it names the stall before it.
-  bool isWait = false;
+  std::string opcode; ///< Mnemonic.
+  /// Semaphore instructions are no slices. A wait names the stall that ends
+  /// with it ("wait-pe"); a signal says nothing about time.
+  std::string waitCause;
   bool isSignal = false;
-  std::string opcode;
   static constexpr uint32_t noNode = ~uint32_t(0);
 };
 

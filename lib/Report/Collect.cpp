@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From the emulator's numbers to named statistics.
+
+#include "ashlar/Container/Container.h"
+#include "ashlar/Emulator/Emulator.h"
+#include "ashlar/Isa/Instruction.h"
+#include "ashlar/Report/Runner.h"
+#include "ashlar/Support/Error.h"
+
+#include <array>
+
+using namespace ashlar;
+using namespace ashlar::report;
+
+namespace {
+
+void collectEngines(const emulator::RunResult &result, RunStatistics &s) {
+  for (unsigned q = 0; q < emulator::numQueues; ++q) {
+    const emulator::QueueStats &queue = result.queues[q];
+    EngineStatistics engine;
+    engine.name = emulator::queueName(q).str();
+    engine.instructions = queue.instructions;
+    engine.busy = queue.busy;
+    for (unsigned c = 0; c < emulator::numStallCauses; ++c)
+      if (queue.stall[c] != 0)
+        engine.stalls.push_back(
+            {emulator::stallCauseName(static_cast<emulator::StallCause>(c))
+                 .str(),
+             queue.stall[c]});
+    s.engines.push_back(std::move(engine));
+  }
+}
+
+void collectNodes(const container::Program &program,
+                  const emulator::RunResult &result, RunStatistics &s) {
+  for (size_t i = 0; i < program.nodes.size(); ++i) {
+    const container::NodeInfo &info = program.nodes[i];
+    NodeStatistics node;
+    node.name = info.name;
+    node.opType = info.opType;
+    node.engine = info.engine;
+    node.absorbed = info.absorbed;
+    if (i < result.nodes.size()) {
+      const emulator::NodeStats &stats = result.nodes[i];
+      node.cycles = stats.cycles;
+      node.macs = stats.macs;
+      node.peBusy = stats.peBusy;
+      node.dramRead = stats.dramRead;
+      node.dramWrite = stats.dramWrite;
+      node.saturated = stats.saturated;
+      node.underflow = stats.underflow;
+    }
+    s.nodes.push_back(std::move(node));
+  }
+}
+
+/// Names of the queues that signal each semaphore.
+std::vector<std::string> signallers(llvm::ArrayRef<isa::Instruction> code) {
+  std::vector<std::string> result;
+  for (const isa::Instruction &instruction : code)
+    if (const auto *signal = std::get_if<isa::SemSignal>(&instruction)) {
+      if (signal->sem >= result.size())
+        result.resize(signal->sem + 1, "wait");
+      result[signal->sem] =
+          emulator::stallCauseName(
+              static_cast<emulator::StallCause>(signal->queue))
+              .str();
+    }
+  return result;
+}
+
+llvm::Error collectTimeline(const container::Program &program,
+                            const emulator::RunResult &result,
+                            RunStatistics &s) {
+  llvm::Expected<std::vector<isa::Instruction>> code =
+      isa::decodeAll(program.code);
+  if (!code)
+    return code.takeError();
+  const std::vector<std::string> causes = signallers(*code);
+  const size_t count = std::min(code->size(), result.times.size());
+  s.timeline.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    const isa::Instruction &instruction = (*code)[i];
+    TimedInstruction timed;
+    timed.start = result.times[i].start;
+    timed.issueEnd = result.times[i].issueEnd;
+    timed.complete = result.times[i].complete;
+    timed.index = static_cast<uint32_t>(i);
+    timed.engine = static_cast<uint32_t>(isa::queueOf(instruction));
+    if (i < program.nodeOfInstruction.size())
+      timed.node = program.nodeOfInstruction[i];
+    timed.opcode = isa::info(instruction).mnemonic.str();
+    if (const auto *wait = std::get_if<isa::SemWait>(&instruction))
+      timed.waitCause = wait->sem < causes.size() ? causes[wait->sem] : "wait";
+    timed.isSignal = std::holds_alternative<isa::SemSignal>(instruction);
+    s.timeline.push_back(std::move(timed));
+  }
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Expected<RunStatistics>
+report::collectStatistics(const emulator::LoadedProgram &loaded,
+                          const emulator::RunResult &result) {
+  const container::Program &program = loaded.program();
+  RunStatistics s;
+  s.model = program.modelName;
+  s.machine = program.machine;
+  s.timed = result.timed;
+  s.totalCycles = result.totalCycles;
+  s.idleCycles = result.idleCycles;
+  s.dramBusy = result.dramBusy;
+  s.wallSeconds = result.wallSeconds;
+  s.saturated = result.saturated;
+  s.underflow = result.underflow;
+  s.nonFinite = result.nonFinite;
+  s.decisionsJson = program.decisionsJson;
+  collectEngines(result, s);
+  collectNodes(program, result, s);
+  if (!result.times.empty())
+    if (llvm::Error error = collectTimeline(program, result, s))
+      return error;
+  return s;
+}

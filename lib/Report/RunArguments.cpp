@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The command line of ashlar-run, from one table that --help prints too. A
+// small parser of our own keeps the options of the libraries out of --help.
+
+#include "ashlar/Report/Runner.h"
+#include "ashlar/Support/Error.h"
+
+#include <cmath>
+#include <fmt/format.h>
+
+using namespace ashlar;
+using namespace ashlar::report;
+
+namespace {
+
+/// Stores a value; an error text says what was expected.
+using Setter = std::string (*)(RunOptions &, llvm::StringRef);
+
+struct Flag {
+  const char *name;
+  const char *value; ///< Placeholder, or null for a switch.
+  const char *help;
+  Setter set;
+};
+
+std::string setNumber(uint64_t &target, llvm::StringRef text) {
+  return text.getAsInteger(10, target) ? "expected a whole number"
+                                       : std::string();
+}
+
+std::string setTolerance(double &target, llvm::StringRef text) {
+  if (text.getAsDouble(target) || !std::isfinite(target) || target < 0)
+    return "expected a finite number that is not negative";
+  return "";
+}
+
+std::string setInput(RunOptions &options, llvm::StringRef text) {
+  // ONNX names may contain '=', file names rarely do: split at the last one.
+  auto [name, file] = text.rsplit('=');
+  if (name.empty() || file.empty())
+    return "expected NAME=FILE.npy";
+  options.inputFiles.push_back({name.str(), file.str()});
+  return "";
+}
+
+std::string setBytes(RunOptions &options, llvm::StringRef text) {
+  unsigned shift = 0;
+  if (text.consume_back("K"))
+    shift = 10;
+  else if (text.consume_back("M"))
+    shift = 20;
+  else if (text.consume_back("G"))
+    shift = 30;
+  uint64_t bytes = 0;
+  if (text.getAsInteger(10, bytes) || bytes == 0 || bytes >> (64 - 31))
+    return "expected a positive number of bytes (suffixes K, M, G)";
+  options.maxMemory = bytes << shift;
+  return "";
+}
+
+std::string setThreads(RunOptions &options, llvm::StringRef text) {
+  uint64_t threads = 0;
+  if (text.getAsInteger(10, threads) || threads == 0 || threads > 1024)
+    return "expected 1 to 1024";
+  options.threads = static_cast<unsigned>(threads);
+  return "";
+}
+
+template <std::string RunOptions::*member>
+std::string setText(RunOptions &options, llvm::StringRef text) {
+  options.*member = text.str();
+  return text.empty() ? "expected a value" : "";
+}
+
+template <bool RunOptions::*member>
+std::string setSwitch(RunOptions &options, llvm::StringRef) {
+  options.*member = true;
+  return "";
+}
+
+constexpr Flag flags[] = {
+    {"input", "NAME=FILE.npy", "an input array; repeat for several", setInput},
+    {"inputs", "FILE.npz", "input arrays by ONNX name",
+     setText<&RunOptions::inputs>},
+    {"random-inputs", "SEED", "seeded arrays for the inputs not given",
+     [](RunOptions &o, llvm::StringRef text) {
+       return setNumber(o.randomSeed.emplace(0), text);
+     }},
+    {"outputs", "FILE.npz", "write the outputs by ONNX name",
+     setText<&RunOptions::outputs>},
+    {"expect", "FILE.npz", "compare the outputs; exit code 6 on mismatch",
+     setText<&RunOptions::expect>},
+    {"atol", "A", "absolute tolerance of --expect (0)",
+     [](RunOptions &o, llvm::StringRef text) {
+       return setTolerance(o.atol, text);
+     }},
+    {"rtol", "R", "relative tolerance of --expect (0)",
+     [](RunOptions &o, llvm::StringRef text) {
+       return setTolerance(o.rtol, text);
+     }},
+    {"report", "FILE.json", "write the report (docs/ReportSchema.md)",
+     setText<&RunOptions::report>},
+    {"trace", "FILE.json", "write a time line for Perfetto",
+     setText<&RunOptions::trace>},
+    {"dump-tensors", "DIR", "write every planned tensor of one sample",
+     setText<&RunOptions::dumpFolder>},
+    {"max-memory", "BYTES", "refuse programs that need more (K, M, G)",
+     setBytes},
+    {"threads", "N", "threads (all hardware threads); results never change",
+     setThreads},
+    {"functional", nullptr, "execute only, count no cycles",
+     setSwitch<&RunOptions::functional>},
+    {"kernels", "NAME", "kernel set: best, scalar, ...; results never change",
+     setText<&RunOptions::kernels>},
+    {"quiet", nullptr, "print errors only", setSwitch<&RunOptions::quiet>},
+    {"help", nullptr, "print this", setSwitch<&RunOptions::help>},
+    {"version", nullptr, "print the version", setSwitch<&RunOptions::version>},
+};
+
+const Flag *findFlag(llvm::StringRef name) {
+  for (const Flag &flag : flags)
+    if (name == flag.name)
+      return &flag;
+  return nullptr;
+}
+
+} // namespace
+
+llvm::Expected<RunOptions>
+report::parseRunArguments(llvm::ArrayRef<std::string> args) {
+  RunOptions options;
+  for (size_t i = 0; i < args.size(); ++i) {
+    llvm::StringRef argument = args[i];
+    if (!argument.starts_with("-") || argument == "-") {
+      if (!options.program.empty())
+        return makeError(ErrorClass::Usage,
+                         "second program '{}' after '{}', expected one",
+                         argument.str(), options.program);
+      options.program = argument.str();
+      continue;
+    }
+    llvm::StringRef name = argument.drop_while([](char c) { return c == '-'; });
+    const bool attached = name.contains('=');
+    llvm::StringRef value;
+    if (attached)
+      std::tie(name, value) = name.split('=');
+    const Flag *flag = findFlag(name);
+    if (!flag && argument == "-h")
+      flag = findFlag("help");
+    if (!flag)
+      return makeError(ErrorClass::Usage, "unknown option '{}', see --help",
+                       argument.str());
+    if (!flag->value && attached)
+      return makeError(ErrorClass::Usage,
+                       "option --{} takes no value, found "
+                       "'{}'",
+                       flag->name, value.str());
+    if (flag->value && !attached) {
+      if (++i == args.size())
+        return makeError(ErrorClass::Usage, "option --{} lacks its value {}",
+                         flag->name, flag->value);
+      value = args[i];
+    }
+    const std::string complaint = flag->set(options, value);
+    if (!complaint.empty())
+      return makeError(ErrorClass::Usage, "option --{} is '{}', {}", flag->name,
+                       value.str(), complaint);
+  }
+  if (options.help || options.version)
+    return options;
+  if (options.program.empty())
+    return makeError(ErrorClass::Usage, "no program given, expected {}",
+                     "ashlar-run PROGRAM.ash [options]; see --help");
+  if (options.functional && !options.trace.empty())
+    return makeError(ErrorClass::Usage, "{}",
+                     "--trace needs cycles, which --functional leaves out");
+  return options;
+}
+
+std::string report::runHelp() {
+  std::string text =
+      "usage: ashlar-run PROGRAM.ash [options]\n\n"
+      "Loads a compiled program, verifies it, executes it bit exactly and "
+      "counts its\ncycles. Arrays with n times the compiled batch on axis 0 "
+      "run n samples.\n\noptions:\n";
+  for (const Flag &flag : flags)
+    text +=
+        fmt::format("  {:<26} {}\n",
+                    flag.value ? fmt::format("--{}={}", flag.name, flag.value)
+                               : fmt::format("--{}", flag.name),
+                    flag.help);
+  return text + "\nexit codes: 0 ok, 1 internal, 2 usage, 3 unsupported, "
+                "4 malformed input,\n            5 capacity, 6 mismatch\n";
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ashlar-run from arguments to exit code. Files are written after everything
+// has run, so a failing run leaves none behind.
+
+#include "ashlar/Report/Runner.h"
+#include "ashlar/Container/Container.h"
+#include "ashlar/Emulator/Emulator.h"
+#include "ashlar/Report/Comparison.h"
+#include "ashlar/Report/Report.h"
+#include "ashlar/Support/Error.h"
+#include "ashlar/Support/FileIO.h"
+#include "ashlar/Support/Npy.h"
+#include "ashlar/Support/Progress.h"
+#include "ashlar/Support/Version.h"
+
+#include <chrono>
+#include <thread>
+
+using namespace ashlar;
+using namespace ashlar::report;
+using support::HostTensor;
+using support::NamedTensor;
+
+namespace {
+
+constexpr char tool[] = "ashlar-run";
+
+/// One invocation.
+class Session {
+public:
+  explicit Session(const RunOptions &options) : options(options) {}
+
+  llvm::Error run();
+
+private:
+  llvm::Error load();
+  llvm::Expected<InputSet> readInputs();
+  llvm::Error readExpected();
+  llvm::Error execute(const InputSet &inputs);
+  llvm::Error writeFiles();
+  void print() const;
+  llvm::Error judge() const;
+
+  emulator::Options emulatorOptions() const;
+  const container::Program &program() const { return loaded->program(); }
+
+  const RunOptions &options;
+  std::optional<emulator::LoadedProgram> loaded;
+  double loadSeconds = 0;
+  uint64_t samples = 1;
+  std::vector<NamedTensor> outputs;
+  std::vector<NamedTensor> expected;
+  RunStatistics statistics;
+  emulator::RunResult first; ///< Of the first sample; its dumps are written.
+};
+
+double secondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+} // namespace
+
+emulator::Options Session::emulatorOptions() const {
+  emulator::Options result;
+  result.threads = options.threads
+                       ? options.threads
+                       : std::max(1u, std::thread::hardware_concurrency());
+  result.timing = !options.functional;
+  result.recordTimes = !options.trace.empty();
+  result.dumpTensors = !options.dumpFolder.empty();
+  result.maxMemory = options.maxMemory;
+  result.kernels = options.kernels;
+  return result;
+}
+
+llvm::Error Session::load() {
+  const auto start = std::chrono::steady_clock::now();
+  llvm::Expected<container::Program> program = container::read(options.program);
+  if (!program)
+    return program.takeError();
+  llvm::Expected<emulator::LoadedProgram> result =
+      emulator::load(std::move(*program), emulatorOptions());
+  if (!result)
+    return withContext(result.takeError(), options.program);
+  loaded.emplace(std::move(*result));
+  loadSeconds = secondsSince(start);
+  return llvm::Error::success();
+}
+
+llvm::Expected<InputSet> Session::readInputs() {
+  std::vector<NamedTensor> arrays;
+  if (!options.inputs.empty()) {
+    auto archive = support::readNpz(options.inputs);
+    if (!archive)
+      return archive.takeError();
+    arrays = std::move(*archive);
+  }
+  for (const auto &[name, file] : options.inputFiles) {
+    auto tensor = support::readNpy(file);
+    if (!tensor)
+      return tensor.takeError();
+    arrays.push_back({name, std::move(*tensor)});
+  }
+  if (options.randomSeed) {
+    // Given arrays stay; the seed fills the rest.
+    for (const container::TensorBinding &binding : program().inputs) {
+      const bool given = llvm::any_of(arrays, [&](const NamedTensor &array) {
+        return array.name == binding.name;
+      });
+      if (!given)
+        arrays.push_back(
+            {binding.name, randomInput(binding, *options.randomSeed)});
+    }
+  }
+  return bindInputs(program().inputs, std::move(arrays));
+}
+
+llvm::Error Session::readExpected() {
+  if (options.expect.empty())
+    return llvm::Error::success();
+  auto archive = support::readNpz(options.expect);
+  if (!archive)
+    return archive.takeError();
+  for (const NamedTensor &array : *archive)
+    if (llvm::none_of(program().outputs,
+                      [&](const auto &b) { return b.name == array.name; }))
+      return makeError(
+          ErrorClass::Usage, "{}: the program has no output '{}', expected:{}",
+          options.expect, array.name, listBindings(program().outputs));
+  for (const container::TensorBinding &binding : program().outputs) {
+    auto array = llvm::find_if(
+        *archive, [&](const auto &a) { return a.name == binding.name; });
+    if (array == archive->end())
+      return makeError(
+          ErrorClass::Usage, "{}: no array for output '{}', expected:{}",
+          options.expect, binding.name, listBindings(program().outputs));
+    expected.push_back(std::move(*array));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Session::execute(const InputSet &inputs) {
+  emulator::Options how = emulatorOptions();
+  samples = inputs.samples;
+  for (const container::TensorBinding &binding : program().outputs)
+    outputs.push_back({binding.name, HostTensor()});
+  support::Progress progress("running", samples, !options.quiet);
+  for (uint64_t i = 0; i < samples; ++i) {
+    std::vector<HostTensor> sample;
+    for (const HostTensor &array : inputs.tensors)
+      sample.push_back(sampleOf(array, samples, i));
+    llvm::Expected<emulator::RunResult> result =
+        emulator::run(*loaded, sample, how);
+    if (!result)
+      return withContext(result.takeError(), options.program);
+    for (size_t o = 0; o < outputs.size(); ++o)
+      appendSample(outputs[o].tensor, result->outputs[o], samples);
+    if (i == 0) {
+      first = std::move(*result);
+      llvm::Expected<RunStatistics> collected =
+          collectStatistics(*loaded, first);
+      if (!collected)
+        return collected.takeError();
+      statistics = std::move(*collected);
+      // Time does not depend on data: once is enough.
+      how.timing = how.recordTimes = how.dumpTensors = false;
+    } else {
+      statistics.saturated += result->saturated;
+      statistics.underflow += result->underflow;
+      statistics.nonFinite += result->nonFinite;
+    }
+    progress.update(i + 1);
+  }
+  statistics.samples = samples;
+  statistics.loadSeconds = loadSeconds;
+  return llvm::Error::success();
+}
+
+llvm::Error Session::writeFiles() {
+  if (!options.outputs.empty())
+    if (llvm::Error error = support::writeNpz(options.outputs, outputs))
+      return error;
+  if (!options.report.empty()) {
+    llvm::Expected<std::string> json = toJson(statistics);
+    if (!json)
+      return withContext(json.takeError(), options.program);
+    if (llvm::Error error = support::writeFileAtomically(
+            options.report, llvm::StringRef(*json)))
+      return error;
+  }
+  if (!options.trace.empty())
+    if (llvm::Error error = support::writeFileAtomically(
+            options.trace, llvm::StringRef(toTrace(statistics))))
+      return error;
+  if (!options.dumpFolder.empty())
+    return dumpTensors(program(), first, options.dumpFolder);
+  return llvm::Error::success();
+}
+
+void Session::print() const {
+  if (options.quiet)
+    return;
+  for (const NamedTensor &output : outputs)
+    fmt::print("{}", topValues(output.tensor, output.name, samples));
+  fmt::print("{}", toSummary(statistics));
+}
+
+llvm::Error Session::judge() const {
+  std::string failed;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    llvm::Expected<Comparison> comparison = compare(
+        outputs[i].tensor, expected[i].tensor, options.atol, options.rtol);
+    if (!comparison)
+      return withContext(
+          comparison.takeError(),
+          fmt::format("{}: output '{}'", options.expect, outputs[i].name));
+    if (!options.quiet)
+      fmt::print("expect '{}': {}\n", outputs[i].name,
+                 describe(*comparison, outputs[i].tensor.shape));
+    if (!comparison->passed())
+      failed += fmt::format("{}'{}' ({})", failed.empty() ? "" : ", ",
+                            outputs[i].name,
+                            describe(*comparison, outputs[i].tensor.shape));
+  }
+  if (failed.empty())
+    return llvm::Error::success();
+  return makeError(ErrorClass::Mismatch,
+                   "outputs differ from '{}' beyond atol {} and rtol {}: {}",
+                   options.expect, options.atol, options.rtol, failed);
+}
+
+llvm::Error Session::run() {
+  if (llvm::Error error = load())
+    return error;
+  llvm::Expected<InputSet> inputs = readInputs();
+  if (!inputs)
+    return inputs.takeError();
+  if (!options.dumpFolder.empty() && inputs->samples != 1)
+    return makeError(ErrorClass::Usage,
+                     "--dump-tensors takes one sample, found {}",
+                     inputs->samples);
+  if (llvm::Error error = readExpected())
+    return error;
+  if (llvm::Error error = execute(*inputs))
+    return error;
+  if (llvm::Error error = writeFiles())
+    return error;
+  print();
+  return judge();
+}
+
+int report::runTool(llvm::ArrayRef<std::string> args) {
+  llvm::Expected<RunOptions> options = parseRunArguments(args);
+  if (!options)
+    return reportAndExitCode(tool, options.takeError());
+  if (options->help) {
+    fmt::print("{}", runHelp());
+    return 0;
+  }
+  if (options->version) {
+    fmt::print("{}\n", support::versionLine(tool));
+    return 0;
+  }
+  return reportAndExitCode(tool, Session(*options).run());
+}
