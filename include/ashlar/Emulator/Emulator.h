@@ -30,8 +30,8 @@ struct Options {
   /// Upper limit of host memory for the machine's memories, in bytes; 0 means
   /// no limit but the machine description's own.
   uint64_t maxMemory = 0;
-  /// Kernel set: "best", or a name of numerics' kernel table, or "reference"
-  /// for the element-by-element path.
+  /// Kernel set: "best", or the name of a table of
+  /// numerics::availableKernels().
   std::string kernels = "best";
   bool checkRaces = true;     ///< Race freedom by happens-before.
   bool checkUndefined = true; ///< Reads of memory that nothing wrote.

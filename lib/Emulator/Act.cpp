@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ACT: PSUM -> SB, a lane per column, with the epilogue of docs/Numerics.md 6.
+
+#include "Engine.h"
+#include "Tensor.h"
+#include <cstring>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using isa::DrainMode;
+using isa::ElemType;
+
+namespace {
+
+/// The parameter record of one lane, 16 bytes in SB.
+struct LaneRecord {
+  float scale = 1;
+  float bias = 0;
+  int32_t exponent = 0; ///< EW of the output channel.
+  float alpha = 0;
+};
+static_assert(sizeof(LaneRecord) == 16);
+
+/// One drain with its operands resolved.
+struct Drain {
+  Engine &engine;
+  const isa::ActDrain &op;
+  Pattern entries; ///< PSUM entries.
+  TensorView residual, result;
+  int exponent = 0; ///< Without EW.
+
+  LaneRecord record(uint64_t lane) const {
+    LaneRecord record;
+    if (op.hasScale || op.hasBias || op.hasExp || op.alphaFromParam)
+      std::memcpy(&record,
+                  engine.memory.sb(op.paramPart + lane, op.paramOffset),
+                  sizeof(record));
+    return record;
+  }
+
+  /// Accumulators [k0, k1) of a lane without gaps.
+  const int64_t *accumulators(uint64_t lane, uint64_t k0, uint64_t k1) const {
+    int64_t *column = engine.memory.psum(lane, op.psum);
+    if (entries.count[0] == 1 && entries.count[1] == 1 &&
+        entries.stride[2] == 1)
+      return column + k0;
+    auto *out = Scratch::ofThisThread().get<int64_t>(Scratch::Accums, k1 - k0);
+    int64_t *to = out;
+    entries.forRuns(k0, k1, [&](uint64_t, int64_t offset, uint64_t n) {
+      for (uint64_t i = 0; i < n; ++i)
+        *to++ = column[offset + static_cast<int64_t>(i) * entries.stride[2]];
+    });
+    return out;
+  }
+
+  void floatRow(uint64_t lane, uint64_t k0, uint64_t k1, float *out) const {
+    const LaneRecord record = this->record(lane);
+    numerics::EpilogueRow row;
+    row.exponent = exponent + (op.hasExp ? record.exponent : 0);
+    row.hasScale = op.hasScale;
+    row.hasBias = op.hasBias;
+    row.scale = record.scale;
+    row.bias = record.bias;
+    row.function = static_cast<numerics::Function>(op.function);
+    row.alpha = op.alphaFromParam ? record.alpha : op.alpha;
+    row.beta = op.beta;
+    if (op.resMode)
+      row.residual = loadFloats(
+          engine, residual, lane, k0, k1,
+          Scratch::ofThisThread().get<float>(Scratch::RowA, k1 - k0));
+    engine.kernels->epilogue(accumulators(lane, k0, k1), k1 - k0, row, out);
+  }
+
+  /// Integer and raw drains: saturated, or the low bytes of the entry.
+  void integerRow(uint64_t lane, uint64_t k0, uint64_t k1) const {
+    const int64_t *acc = accumulators(lane, k0, k1);
+    auto *out = Scratch::ofThisThread().get<int64_t>(Scratch::RowA, k1 - k0);
+    const int bits = static_cast<int>(8 * storedBytes(op.dstType, 0));
+    const bool isSigned =
+        support::isSignedInteger(static_cast<ElementType>(op.dstType));
+    for (uint64_t i = 0; i < k1 - k0; ++i)
+      out[i] = op.mode == DrainMode::Int
+                   ? numerics::saturateTo(acc[i], bits, isSigned)
+                   : acc[i];
+    if (op.mode == DrainMode::Raw64 && op.dstType == ElemType::Bool) {
+      TensorView bytes = result; // a raw byte, not its truth
+      bytes.type = ElemType::U8;
+      return storeIntegers(engine, bytes, lane, k0, k1, out);
+    }
+    storeIntegers(engine, result, lane, k0, k1, out);
+  }
+};
+
+} // namespace
+
+static Pattern patternOf(const isa::ActDrain &op, int64_t s0, int64_t s1,
+                         int64_t s2) {
+  return Pattern{{op.n0, op.n1, op.n2}, {s0, s1, s2}}.merged();
+}
+
+/// A cleared register means that every block was zero; so is every
+/// accumulator, and any exponent gives the same zero.
+static int scaleOf(Memory &memory, unsigned xr) {
+  int16_t scale = memory.xr(xr);
+  return scale == clearedScale ? 0 : scale;
+}
+
+void Engine::execute(const isa::ActDrain &op) {
+  Drain drain{*this, op, {}, {}, {}};
+  drain.entries = patternOf(op, op.psumStride0, op.psumStride1, op.psumStride2);
+  drain.result.type = op.dstType;
+  drain.result.mantissa = op.dstMantissa;
+  drain.result.part = op.dstPart;
+  drain.result.offset = op.dstOffset;
+  drain.result.pattern =
+      patternOf(op, op.dstStride0, op.dstStride1, op.dstStride2);
+  if (op.mode != DrainMode::F32) {
+    split(op.cols, op.cols * drain.entries.size(),
+          [&](uint64_t begin, uint64_t end) {
+            for (uint64_t lane = begin; lane < end; ++lane)
+              drain.integerRow(lane, 0, drain.entries.size());
+          });
+    return;
+  }
+  drain.residual.type = op.resType;
+  drain.residual.mantissa = op.resMantissa;
+  drain.residual.part = op.resPart;
+  drain.residual.offset = op.resOffset;
+  drain.residual.pattern =
+      patternOf(op, op.resStride0, op.resStride1, op.resStride2);
+  drain.exponent = scaleOf(memory, op.xrA) + scaleOf(memory, op.xrS) + op.shift;
+  produceFloats(*this, drain.result,
+                {op.dstBlock, static_cast<unsigned>(op.dstXr), op.dstXrClear},
+                op.cols, 1,
+                [&](uint64_t lane, uint64_t k0, uint64_t k1, float *out) {
+                  drain.floatRow(lane, k0, k1, out);
+                });
+}

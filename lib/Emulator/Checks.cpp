@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks of single instructions.
+
+#include "Checks.h"
+#include "Tensor.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using isa::Access;
+using isa::ElemType;
+using isa::OperandMode;
+using isa::Space;
+using machine::Description;
+using Result = std::optional<Finding>;
+
+template <typename... Args>
+static Result bad(fmt::format_string<Args...> format, Args &&...args) {
+  return Finding{FaultKind::BadField,
+                 fmt::format(format, std::forward<Args>(args)...)};
+}
+
+template <typename... Args>
+static Result outside(fmt::format_string<Args...> format, Args &&...args) {
+  return Finding{FaultKind::OutOfRange,
+                 fmt::format(format, std::forward<Args>(args)...)};
+}
+
+static std::string typeName(ElemType type) { return isa::name(type).str(); }
+
+//===- Shared rules
+//---------------------------------------------------------===//
+
+/// Steps of a destination must not touch an element twice: then neither the
+/// order of elements nor the number of threads can matter.
+static bool isInjective(llvm::ArrayRef<uint64_t> counts,
+                        llvm::ArrayRef<int64_t> strides, uint64_t bytes) {
+  llvm::SmallVector<std::pair<uint64_t, uint64_t>, 5> dims;
+  for (size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] > 1)
+      dims.push_back({static_cast<uint64_t>(std::abs(strides[i])), counts[i]});
+  llvm::sort(dims);
+  uint64_t span = bytes;
+  for (auto [stride, count] : dims) {
+    if (stride < span)
+      return false;
+    span += stride * (count - 1);
+  }
+  return true;
+}
+
+static Result checkFormat(const char *what, ElemType type, unsigned mantissa) {
+  if (type == ElemType::Bfp && (mantissa < 3 || mantissa > 16))
+    return bad("{} mantissa is {}, expected 3 to 16 bits", what, mantissa);
+  return std::nullopt;
+}
+
+/// Channels that start inside a tile must end in it: the tile arithmetic of
+/// the machine has no carry.
+static Result checkChannels(const char *what, uint64_t part, uint64_t channels,
+                            bool broadcast, const Description &machine) {
+  if (part >= machine.sb.partitions)
+    return outside("{} starts at partition {}, the machine has {}", what, part,
+                   machine.sb.partitions);
+  if (!broadcast && part > 0 && part + channels > machine.sb.partitions)
+    return bad("{} has {} channels from partition {}: a tensor of several "
+               "channel tiles must start at partition 0",
+               what, channels, part);
+  return std::nullopt;
+}
+
+static Result checkEncoded(ElemType type, unsigned mantissa, uint64_t block,
+                           uint64_t part, const Description &machine) {
+  if (type != ElemType::Bfp)
+    return std::nullopt;
+  if (Result finding = checkFormat("result", type, mantissa))
+    return finding;
+  if (block % machine.xmGroup != 0)
+    return bad("block length {} is no multiple of the {} partitions of an "
+               "exponent cell",
+               block, machine.xmGroup);
+  const uint64_t unit = std::max<uint64_t>(8, machine.xmGroup);
+  if (part % unit != 0)
+    return bad("an encoded tensor starts at partition {}, expected a multiple "
+               "of {}",
+               part, unit);
+  return std::nullopt;
+}
+
+/// The common part of all results of VEC.
+template <typename Op>
+static Result checkResult(const Op &op, uint64_t channels, int64_t tileStride,
+                          llvm::ArrayRef<uint64_t> counts,
+                          llvm::ArrayRef<int64_t> strides,
+                          const Description &machine) {
+  if (Result finding =
+          checkChannels("the result", op.dstPart, channels, false, machine))
+    return finding;
+  if (Result finding = checkEncoded(op.dstType, op.dstMantissa, op.dstBlock,
+                                    op.dstPart, machine))
+    return finding;
+  llvm::SmallVector<uint64_t, 4> allCounts(counts);
+  llvm::SmallVector<int64_t, 4> allStrides(strides);
+  allCounts.push_back((channels + machine.sb.partitions - 1) /
+                      machine.sb.partitions);
+  allStrides.push_back(tileStride);
+  if (!isInjective(allCounts, allStrides,
+                   storedBytes(op.dstType, op.dstMantissa)))
+    return bad("the strides of the result let its elements overlap");
+  return std::nullopt;
+}
+
+//===- Instructions
+//---------------------------------------------------------===//
+
+static Result check(const isa::SemWait &, const Description &) {
+  return std::nullopt;
+}
+static Result check(const isa::SemSignal &, const Description &) {
+  return std::nullopt;
+}
+static Result check(const isa::PeSwap &, const Description &) {
+  return std::nullopt;
+}
+// Register numbers show in the footprint.
+static Result check(const isa::XrSet &, const Description &) {
+  return std::nullopt;
+}
+static Result check(const isa::XrMerge &, const Description &) {
+  return std::nullopt;
+}
+
+static Result checkMemory(const char *what, isa::Memory memory) {
+  if (memory == isa::Memory::Fmu || memory == isa::Memory::Wm)
+    return bad("{} memory is {}, expected dram, sb or xm", what,
+               isa::name(memory).str());
+  return std::nullopt;
+}
+
+template <typename Op>
+static Result checkDma(const Op &op, const Description &machine) {
+  if (static_cast<uint64_t>(op.queue) >= machine.dma.queues)
+    return outside("{} does not exist: the machine has {} DMA queues",
+                   isa::name(op.queue).str(), machine.dma.queues);
+  if (Result finding = checkMemory("destination", op.dstMem))
+    return finding;
+  const uint64_t counts[] = {op.n0, op.n1, op.n2, op.n3, op.n4};
+  const int64_t strides[] = {op.dstStride0, op.dstStride1, op.dstStride2,
+                             op.dstStride3, op.dstStride4};
+  if (!isInjective(counts, strides, op.elemBytes))
+    return bad("the strides of the destination let its elements overlap");
+  return std::nullopt;
+}
+
+static Result check(const isa::DmaCopy &op, const Description &machine) {
+  if (Result finding = checkMemory("source", op.srcMem))
+    return finding;
+  return checkDma(op, machine);
+}
+
+static Result check(const isa::DmaFill &op, const Description &machine) {
+  return checkDma(op, machine);
+}
+
+/// The operand of the array as its fields describe it.
+template <typename Op>
+static Result checkOperand(const Op &op, const Description &machine) {
+  if (op.rows > machine.pe.rows)
+    return outside("{} rows, the array has {}", op.rows, machine.pe.rows);
+  if (op.cols > machine.pe.columns)
+    return outside("{} columns, the array has {}", op.cols, machine.pe.columns);
+  if (op.orientation != isa::Orientation::P)
+    return bad("blocks run along the free axis, the array reads blocks across "
+               "partitions");
+  if (op.mode == OperandMode::Bfp) {
+    if (op.type != ElemType::Bfp)
+      return bad("mode bfp with elements of type {}", typeName(op.type));
+    if (!llvm::is_contained({0u, 1u, 3u, 7u, 15u}, op.range))
+      return bad("range is {}, expected 0, 1, 3, 7 or 15 octaves", op.range);
+    return checkFormat("operand", op.type, op.mantissa);
+  }
+  if (op.mode == OperandMode::Int) {
+    const bool small = op.type == ElemType::I8 || op.type == ElemType::U8 ||
+                       op.type == ElemType::I16 || op.type == ElemType::U16 ||
+                       op.type == ElemType::Bool;
+    if (!small)
+      return bad("mode int with elements of type {}, expected integers of 8 or "
+                 "16 bits",
+                 typeName(op.type));
+    return std::nullopt;
+  }
+  if (op.type == ElemType::Bfp)
+    return bad("mode select with encoded elements");
+  return std::nullopt;
+}
+
+static Result check(const isa::PeLoad &op, const Description &machine) {
+  return checkOperand(op, machine);
+}
+
+static Result check(const isa::PeMatmul &op, const Description &machine) {
+  if (op.groups != 1)
+    return bad("{} row groups, expected 1", op.groups);
+  const uint64_t counts[] = {op.n0, op.n1, op.n2};
+  const int64_t strides[] = {op.psumStride0, op.psumStride1, op.psumStride2};
+  if (!isInjective(counts, strides, 1))
+    return bad("the PSUM strides let entries overlap");
+  return checkOperand(op, machine);
+}
+
+static Result check(const isa::ActDrain &op, const Description &machine) {
+  const uint64_t counts[] = {op.n0, op.n1, op.n2};
+  const int64_t strides[] = {op.dstStride0, op.dstStride1, op.dstStride2};
+  if (!isInjective(counts, strides, storedBytes(op.dstType, op.dstMantissa)))
+    return bad("the strides of the result let its elements overlap");
+  if (op.mode == isa::DrainMode::F32) {
+    if (op.dstType == ElemType::Bfp && op.dstBlock == 0)
+      return bad("an encoded result needs a block length");
+    if (op.resMode)
+      if (Result finding = checkFormat("residual", op.resType, op.resMantissa))
+        return finding;
+    return checkEncoded(op.dstType, op.dstMantissa, op.dstBlock, op.dstPart,
+                        machine);
+  }
+  if (op.hasScale || op.hasBias || op.hasExp || op.alphaFromParam ||
+      op.resMode || op.function != isa::Function::Copy)
+    return bad("an integer or raw drain has no epilogue");
+  if (op.mode == isa::DrainMode::Int ? !isInteger(op.dstType)
+                                     : op.dstType == ElemType::Bfp)
+    return bad("drain mode {} with a result of type {}",
+               isa::name(op.mode).str(), typeName(op.dstType));
+  return std::nullopt;
+}
+
+static Result check(const isa::VecMap &op, const Description &machine) {
+  const bool binary = static_cast<unsigned>(op.op) >= 64;
+  if (binary != (op.bMode != isa::BMode::None))
+    return bad("function {} {} a second operand", isa::name(op.op).str(),
+               binary ? "needs" : "has no place for");
+  if (Result finding = checkFormat("A", op.aType, op.aMantissa))
+    return finding;
+  if (Result finding =
+          checkChannels("A", op.aPart, op.channels, op.aBroadcastPart, machine))
+    return finding;
+  if (op.bMode == isa::BMode::Tensor) {
+    if (Result finding = checkFormat("B", op.bType, op.bMantissa))
+      return finding;
+    if (Result finding = checkChannels("B", op.bPart, op.channels,
+                                       op.bBroadcastPart, machine))
+      return finding;
+  }
+  return checkResult(op, op.channels, op.dstTileStride, {op.n0, op.n1, op.n2},
+                     {op.dstStride0, op.dstStride1, op.dstStride2}, machine);
+}
+
+/// More results times window positions than this no network asks for; it keeps
+/// the run time of hostile programs in proportion to their size.
+static constexpr uint64_t maxWindowWork = uint64_t(1) << 32;
+
+static Result check(const isa::VecPool &op, const Description &machine) {
+  if (op.inD < 1 || op.inH < 1 || op.inW < 1)
+    return bad("the source is {}x{}x{}, expected extents of at least 1", op.inD,
+               op.inH, op.inW);
+  const uint64_t window = uint64_t(op.kD) * op.kH * op.kW;
+  const uint64_t results = uint64_t(op.outD) * op.outH * op.outW;
+  if (results > machine.sb.bytesPerPartition ||
+      window > maxWindowWork / results)
+    return bad("{} window positions for each of {} results", window, results);
+  if (Result finding = checkFormat("source", op.srcType, op.srcMantissa))
+    return finding;
+  if (Result finding =
+          checkChannels("the source", op.srcPart, op.channels, false, machine))
+    return finding;
+  return checkResult(op, op.channels, op.dstTileStride,
+                     {op.outD, op.outH, op.outW},
+                     {op.dstStrideD, op.dstStrideH, op.dstStrideW}, machine);
+}
+
+static Result check(const isa::VecReduce &op, const Description &machine) {
+  // Beyond 2^24 an index is no longer exact in binary32.
+  const uint64_t reduced = uint64_t(op.r0) * op.r1;
+  if (reduced > uint64_t(1) << 24)
+    return bad("{} elements are reduced into one, at most 2^24 may be",
+               reduced);
+  if (Result finding = checkFormat("source", op.srcType, op.srcMantissa))
+    return finding;
+  if (Result finding =
+          checkChannels("the source", op.srcPart, op.channels, false, machine))
+    return finding;
+  return checkResult(op, op.channels, op.dstTileStride, {op.o0, op.o1},
+                     {op.dstStrideO0, op.dstStrideO1}, machine);
+}
+
+static Result check(const isa::VecReduceChannels &op,
+                    const Description &machine) {
+  if (Result finding = checkFormat("source", op.srcType, op.srcMantissa))
+    return finding;
+  if (Result finding =
+          checkChannels("the source", op.srcPart, op.channels, false, machine))
+    return finding;
+  return checkResult(op, 1, 0, {op.n0, op.n1, op.n2},
+                     {op.dstStride0, op.dstStride1, op.dstStride2}, machine);
+}
+
+Result emulator::checkFields(const isa::Instruction &inst,
+                             const Description &machine) {
+  return std::visit([&](const auto &op) { return check(op, machine); }, inst);
+}
+
+//===- Footprints
+//-----------------------------------------------------------===//
+
+uint64_t emulator::linearAddress(Space space, uint64_t partition, uint64_t unit,
+                                 const Description &machine) {
+  switch (space) {
+  case Space::Sb:
+  case Space::Xm:
+    return partition * machine.sb.bytesPerPartition + unit;
+  case Space::Psum:
+    return partition * machine.psum.entries() + unit;
+  default:
+    return unit;
+  }
+}
+
+/// Partitions and units of a space.
+static std::pair<uint64_t, uint64_t>
+extentOf(Space space, const Description &machine, uint64_t dramBytes) {
+  switch (space) {
+  case Space::Sb:
+    return {machine.sb.partitions, machine.sb.bytesPerPartition};
+  case Space::Xm:
+    return {(machine.sb.partitions + machine.xmGroup - 1) / machine.xmGroup,
+            machine.sb.bytesPerPartition};
+  case Space::Psum:
+    return {machine.pe.columns, machine.psum.entries()};
+  case Space::Xr:
+    return {1, machine.xr.registers};
+  case Space::Dram:
+    return {1, dramBytes};
+  default:
+    return {1, 1};
+  }
+}
+
+Result emulator::checkBounds(llvm::ArrayRef<Access> accesses,
+                             const Description &machine, uint64_t dramBytes) {
+  for (const Access &access : accesses) {
+    auto [partitions, units] = extentOf(access.space, machine, dramBytes);
+    if (access.partEnd <= partitions && access.begin >= 0 &&
+        access.end <= static_cast<int64_t>(units))
+      continue;
+    const uint64_t at =
+        access.begin < 0 ? 0 : static_cast<uint64_t>(access.begin);
+    return Finding{
+        FaultKind::OutOfRange,
+        fmt::format("{} but {} ends at [{})[{})", isa::describe(access),
+                    isa::spaceName(access.space).str(), partitions, units),
+        isa::spaceName(access.space).str(),
+        linearAddress(access.space, access.partBegin, at, machine)};
+  }
+  return std::nullopt;
+}
+
+static bool sameElements(const Access &a, const Access &b) {
+  return a.partBegin == b.partBegin && a.partEnd == b.partEnd &&
+         a.base == b.base && a.runLength == b.runLength &&
+         a.numDims == b.numDims &&
+         std::equal(a.dims.begin(), a.dims.begin() + a.numDims, b.dims.begin());
+}
+
+Result emulator::checkOverlap(const isa::Instruction &inst,
+                              llvm::ArrayRef<Access> accesses) {
+  const bool elementwise = std::holds_alternative<isa::VecMap>(inst) ||
+                           std::holds_alternative<isa::ActDrain>(inst);
+  for (const Access &write : accesses) {
+    const bool memory = write.space == Space::Sb || write.space == Space::Xm ||
+                        write.space == Space::Dram;
+    if (!write.write || !memory)
+      continue;
+    for (const Access &read : accesses)
+      if (!read.write && read.space == write.space &&
+          isa::conflict(read, write) &&
+          !(elementwise && sameElements(read, write)))
+        return bad("source and destination overlap: {}, {}",
+                   isa::describe(read), isa::describe(write));
+  }
+  return std::nullopt;
+}
+
+double emulator::operandBound(OperandMode mode, ElemType type,
+                              unsigned mantissa, unsigned range) {
+  auto power = [](unsigned exponent) {
+    return static_cast<double>(uint64_t(1) << exponent);
+  };
+  if (mode == OperandMode::Bfp)
+    return power(mantissa - 1 + range);
+  if (mode == OperandMode::Select)
+    return 0;
+  switch (type) {
+  case ElemType::I8:
+    return power(7);
+  case ElemType::I16:
+    return power(15);
+  case ElemType::U16:
+    return power(16);
+  default:
+    return power(8);
+  }
+}

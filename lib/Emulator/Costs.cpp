@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From instruction fields to the arguments of the cycle formulas.
+
+#include "Costs.h"
+#include "Tensor.h"
+#include <array>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using isa::ElemType;
+using machine::VecCost;
+using machine::VecStore;
+
+Cost CostModel::operator()(const isa::Instruction &inst) {
+  return std::visit([&](const auto &op) { return of(op); }, inst);
+}
+
+Cost CostModel::of(const isa::XrSet &) {
+  return {machine::vecRegister(), 0, 0, 0};
+}
+
+Cost CostModel::of(const isa::XrMerge &) {
+  return {machine::vecRegister(), 0, 0, 0};
+}
+
+//===- DMA
+//------------------------------------------------------------------===//
+
+Cost CostModel::of(const isa::DmaCopy &op) {
+  const std::array<uint64_t, 5> counts = {op.n0, op.n1, op.n2, op.n3, op.n4};
+  const std::array<int64_t, 5> src = {op.srcStride0, op.srcStride1,
+                                      op.srcStride2, op.srcStride3,
+                                      op.srcStride4};
+  const std::array<int64_t, 5> dst = {op.dstStride0, op.dstStride1,
+                                      op.dstStride2, op.dstStride3,
+                                      op.dstStride4};
+  machine::DmaSide source{op.srcMem == isa::Memory::Dram, counts, src,
+                          op.elemBytes};
+  machine::DmaSide destination{op.dstMem == isa::Memory::Dram, counts, dst,
+                               op.elemBytes};
+  return {machine::dmaCopy(machine, source, destination),
+          machine::dramTraffic(machine, source).burstBytes,
+          machine::dramTraffic(machine, destination).burstBytes, 0};
+}
+
+Cost CostModel::of(const isa::DmaFill &op) {
+  const std::array<uint64_t, 5> counts = {op.n0, op.n1, op.n2, op.n3, op.n4};
+  const std::array<int64_t, 5> dst = {op.dstStride0, op.dstStride1,
+                                      op.dstStride2, op.dstStride3,
+                                      op.dstStride4};
+  machine::DmaSide destination{op.dstMem == isa::Memory::Dram, counts, dst,
+                               op.elemBytes};
+  return {machine::dmaFill(machine, destination), 0,
+          machine::dramTraffic(machine, destination).burstBytes, 0};
+}
+
+//===- PE array
+//-------------------------------------------------------------===//
+
+/// Bits that an operand passes through the digit multipliers; in select mode
+/// the cells pass whole words, one pass.
+template <typename Op>
+static uint64_t operandBits(const Op &op) {
+  if (op.mode == isa::OperandMode::Select)
+    return 1;
+  if (op.mode == isa::OperandMode::Bfp)
+    return op.mantissa;
+  return 8 * storedBytes(op.type, op.mantissa);
+}
+
+Cost CostModel::of(const isa::PeLoad &op) {
+  shadowBits = operandBits(op);
+  return {machine::peLoad(machine, op.rows, storedBytes(op.type, op.mantissa)),
+          0, 0, 0};
+}
+
+Cost CostModel::of(const isa::PeSwap &) {
+  activeBits = shadowBits;
+  return {};
+}
+
+Cost CostModel::of(const isa::PeMatmul &op) {
+  const uint64_t steps = uint64_t(op.n0) * op.n1 * op.n2;
+  const uint64_t passes =
+      machine::pePasses(machine, operandBits(op), activeBits);
+  return {machine::peMatmul(machine, steps, passes, op.cols), 0, 0,
+          steps * op.rows * op.cols};
+}
+
+//===- ACT and VEC
+//----------------------------------------------------------===//
+
+Cost CostModel::of(const isa::ActDrain &op) {
+  return {machine::actDrain(machine, op.cols, uint64_t(op.n0) * op.n1 * op.n2),
+          0, 0, 0};
+}
+
+static VecStore storeOf(ElemType from, ElemType to) {
+  if (to == ElemType::Bfp)
+    return VecStore::Encode;
+  return from == to ? VecStore::Same : VecStore::Convert;
+}
+
+/// Names of the instruction set are the names of the cost table; one that the
+/// table does not know would be the most expensive.
+static VecCost costOf(llvm::StringRef name) {
+  return machine::vecCostOf(name).value_or(VecCost::VeryExpensive);
+}
+
+Cost CostModel::of(const isa::VecMap &op) {
+  return {machine::vecMap(machine, costOf(isa::name(op.op)),
+                          storeOf(op.aType, op.dstType), op.channels,
+                          uint64_t(op.n0) * op.n1 * op.n2),
+          0, 0, 0};
+}
+
+Cost CostModel::of(const isa::VecPool &op) {
+  machine::PoolShape shape;
+  const uint64_t in[] = {static_cast<uint64_t>(op.inD),
+                         static_cast<uint64_t>(op.inH),
+                         static_cast<uint64_t>(op.inW)};
+  const uint64_t out[] = {op.outD, op.outH, op.outW};
+  const uint64_t kernel[] = {op.kD, op.kH, op.kW};
+  for (unsigned i = 0; i < 3; ++i) {
+    shape.in[i] = in[i];
+    shape.out[i] = out[i];
+    shape.kernel[i] = kernel[i];
+  }
+  return {machine::vecPool(machine, static_cast<machine::PoolKind>(op.kind),
+                           storeOf(op.srcType, op.dstType), op.channels, shape),
+          0, 0, 0};
+}
+
+Cost CostModel::of(const isa::VecReduce &op) {
+  return {machine::vecReduce(machine, costOf(isa::name(op.kind)),
+                             storeOf(op.srcType, op.dstType), op.channels,
+                             uint64_t(op.o0) * op.o1, uint64_t(op.r0) * op.r1,
+                             op.kind == isa::ReduceKind::Mean),
+          0, 0, 0};
+}
+
+Cost CostModel::of(const isa::VecReduceChannels &op) {
+  return {machine::vecReduceChannels(machine, costOf(isa::name(op.kind)),
+                                     storeOf(op.srcType, op.dstType),
+                                     op.channels,
+                                     uint64_t(op.n0) * op.n1 * op.n2,
+                                     op.kind == isa::ReduceKind::Mean),
+          0, 0, 0};
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The cost of one instruction: which formula of Machine/Cycles.h applies.
+
+#ifndef ASHLAR_LIB_EMULATOR_COSTS_H
+#define ASHLAR_LIB_EMULATOR_COSTS_H
+
+#include "ashlar/Isa/Instruction.h"
+#include "ashlar/Machine/Cycles.h"
+
+namespace ashlar::emulator {
+
+/// Cost and traffic of one instruction.
+struct Cost {
+  machine::Timing timing;
+  uint64_t dramRead = 0, dramWrite = 0; ///< Bytes, whole bursts.
+  uint64_t macs = 0;
+};
+
+/// Walks a program in order: matmuls depend on the stationary set before them.
+class CostModel {
+public:
+  explicit CostModel(const machine::Description &machine) : machine(machine) {}
+  Cost operator()(const isa::Instruction &inst);
+
+private:
+  Cost of(const isa::SemWait &) { return {}; }
+  Cost of(const isa::SemSignal &) { return {}; }
+  Cost of(const isa::XrSet &);
+  Cost of(const isa::XrMerge &);
+  Cost of(const isa::DmaCopy &op);
+  Cost of(const isa::DmaFill &op);
+  Cost of(const isa::PeLoad &op);
+  Cost of(const isa::PeSwap &op);
+  Cost of(const isa::PeMatmul &op);
+  Cost of(const isa::ActDrain &op);
+  Cost of(const isa::VecMap &op);
+  Cost of(const isa::VecPool &op);
+  Cost of(const isa::VecReduce &op);
+  Cost of(const isa::VecReduceChannels &op);
+
+  const machine::Description &machine;
+  uint64_t shadowBits = 8, activeBits = 8;
+};
+
+} // namespace ashlar::emulator
+
+#endif // ASHLAR_LIB_EMULATOR_COSTS_H

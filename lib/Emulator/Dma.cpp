@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// DMA: strided copies and fills. Neighbouring dimensions that are contiguous
+// on both sides become one memcpy.
+
+#include "Engine.h"
+#include <array>
+#include <cstring>
+#include <optional>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using Space = isa::Memory;
+
+namespace {
+
+/// One side of a descriptor, translated to the host.
+struct Side {
+  uint8_t *base = nullptr;
+  std::array<int64_t, 5> stride = {};
+};
+
+/// A descriptor: counts outermost first, bytes of the innermost run.
+struct Descriptor {
+  std::array<uint64_t, 5> count = {};
+  Side source, destination;
+  uint64_t runBytes = 0;
+};
+
+} // namespace
+
+/// The host pointer of a linear address.
+static uint8_t *translate(const emulator::Memory &memory, Space space,
+                          uint64_t address) {
+  if (space == Space::Dram)
+    return memory.dram(address);
+  uint64_t row = address / memory.bytesPerPartition();
+  uint64_t offset = address % memory.bytesPerPartition();
+  if (space == Space::Sb)
+    return memory.sb(row, offset);
+  return reinterpret_cast<uint8_t *>(memory.xmRow(row, offset));
+}
+
+/// A side whose addresses are base + sum i*stride on the host as well: in DRAM
+/// always, in SB and XM if no index step carries from one row into the next.
+static std::optional<Side> affineSide(const emulator::Memory &memory,
+                                      Space space, uint64_t base,
+                                      const std::array<int64_t, 5> &stride,
+                                      const std::array<uint64_t, 5> &count,
+                                      uint64_t elementBytes) {
+  Side side;
+  side.base = translate(memory, space, base);
+  if (space == Space::Dram) {
+    side.stride = stride;
+    return side;
+  }
+  const int64_t row = static_cast<int64_t>(memory.bytesPerPartition());
+  const int64_t offset = static_cast<int64_t>(base) % row;
+  int64_t low = offset, high = offset + static_cast<int64_t>(elementBytes);
+  for (unsigned i = 0; i < 5; ++i) {
+    if (count[i] == 1)
+      continue;
+    // The nearest multiple of the row, so that small negative strides stay so.
+    int64_t rows = (stride[i] + (stride[i] >= 0 ? row / 2 : -(row / 2))) / row;
+    int64_t inside = stride[i] - rows * row;
+    side.stride[i] = rows * static_cast<int64_t>(memory.pitch()) + inside;
+    (inside < 0 ? low : high) += inside * static_cast<int64_t>(count[i] - 1);
+  }
+  if (low < 0 || high > row)
+    return std::nullopt;
+  return side;
+}
+
+/// Merges innermost dimensions that are contiguous on both sides into the run
+/// and drops dimensions of one element.
+static void mergeRun(Descriptor &d, bool hasSource) {
+  for (unsigned i = 5; i-- > 0;) {
+    if (d.count[i] == 1)
+      continue;
+    int64_t run = static_cast<int64_t>(d.runBytes);
+    if (d.destination.stride[i] != run ||
+        (hasSource && d.source.stride[i] != run))
+      return;
+    d.runBytes *= d.count[i];
+    d.count[i] = 1;
+  }
+}
+
+template <typename T>
+static void copyRow(uint8_t *dst, int64_t dstStride, const uint8_t *src,
+                    int64_t srcStride, uint64_t n) {
+  for (uint64_t i = 0; i < n; ++i)
+    std::memcpy(dst + static_cast<int64_t>(i) * dstStride,
+                src + static_cast<int64_t>(i) * srcStride, sizeof(T));
+}
+
+static void copyInner(uint8_t *dst, int64_t dstStride, const uint8_t *src,
+                      int64_t srcStride, uint64_t n, uint64_t bytes) {
+  switch (bytes) {
+  case 1:
+    return copyRow<uint8_t>(dst, dstStride, src, srcStride, n);
+  case 2:
+    return copyRow<uint16_t>(dst, dstStride, src, srcStride, n);
+  case 4:
+    return copyRow<uint32_t>(dst, dstStride, src, srcStride, n);
+  case 8:
+    return copyRow<uint64_t>(dst, dstStride, src, srcStride, n);
+  default:
+    for (uint64_t i = 0; i < n; ++i)
+      std::memcpy(dst + static_cast<int64_t>(i) * dstStride,
+                  src + static_cast<int64_t>(i) * srcStride, bytes);
+  }
+}
+
+/// Calls fn(dst offset, src offset) for every index of the four outer
+/// dimensions with the outermost one in [begin, end).
+template <typename Fn>
+static void forOuter(const Descriptor &d, uint64_t begin, uint64_t end, Fn fn) {
+  auto at = [&](unsigned dim, uint64_t i, int64_t &dst, int64_t &src) {
+    dst += static_cast<int64_t>(i) * d.destination.stride[dim];
+    src += static_cast<int64_t>(i) * d.source.stride[dim];
+  };
+  for (uint64_t i0 = begin; i0 < end; ++i0)
+    for (uint64_t i1 = 0; i1 < d.count[1]; ++i1)
+      for (uint64_t i2 = 0; i2 < d.count[2]; ++i2)
+        for (uint64_t i3 = 0; i3 < d.count[3]; ++i3) {
+          int64_t dst = 0, src = 0;
+          at(0, i0, dst, src);
+          at(1, i1, dst, src);
+          at(2, i2, dst, src);
+          at(3, i3, dst, src);
+          fn(dst, src);
+        }
+}
+
+static void swapDimensions(Descriptor &d, unsigned a, unsigned b) {
+  std::swap(d.count[a], d.count[b]);
+  std::swap(d.source.stride[a], d.source.stride[b]);
+  std::swap(d.destination.stride[a], d.destination.stride[b]);
+}
+
+/// Moves dimensions of more than one element to the inner loop and to the
+/// front, where the threads split. The order of copies does not matter: the
+/// verifier has refused overlapping destinations.
+static void rotateOuter(Descriptor &d) {
+  for (unsigned i = 4; i-- > 1 && d.count[4] == 1;)
+    swapDimensions(d, 4, i);
+  for (unsigned i = 1; i < 4 && d.count[0] == 1; ++i)
+    swapDimensions(d, 0, i);
+}
+
+static uint64_t totalBytes(const std::array<uint64_t, 5> &count,
+                           uint64_t bytes) {
+  for (uint64_t n : count)
+    bytes *= n;
+  return bytes;
+}
+
+/// Element by element through address translation: for descriptors whose
+/// steps carry from one partition into the next. `source` may be null (fill).
+template <typename Op>
+static void transferSlow(const emulator::Memory &memory, const Op &op,
+                         Space srcSpace, uint64_t srcBase,
+                         const std::array<int64_t, 5> &srcStride,
+                         const uint8_t *value) {
+  const std::array<int64_t, 5> dstStride = {op.dstStride0, op.dstStride1,
+                                            op.dstStride2, op.dstStride3,
+                                            op.dstStride4};
+  const std::array<uint64_t, 5> count = {op.n0, op.n1, op.n2, op.n3, op.n4};
+  const uint64_t total = totalBytes(count, 1), bytes = op.elemBytes;
+  for (uint64_t k = 0; k < total; ++k) {
+    uint64_t rest = k, dst = op.dstBase, src = srcBase;
+    for (unsigned i = 5; i-- > 0;) {
+      uint64_t index = rest % count[i];
+      rest /= count[i];
+      dst += index * static_cast<uint64_t>(dstStride[i]);
+      src += index * static_cast<uint64_t>(srcStride[i]);
+    }
+    // Elements may themselves straddle a row of SB.
+    for (uint64_t b = 0; b < bytes; ++b)
+      *translate(memory, op.dstMem, dst + b) =
+          value ? value[b] : *translate(memory, srcSpace, src + b);
+  }
+}
+
+void Engine::execute(const isa::DmaCopy &op) {
+  Descriptor d;
+  d.count = {op.n0, op.n1, op.n2, op.n3, op.n4};
+  d.runBytes = op.elemBytes;
+  const std::array<int64_t, 5> srcStride = {op.srcStride0, op.srcStride1,
+                                            op.srcStride2, op.srcStride3,
+                                            op.srcStride4};
+  const std::array<int64_t, 5> dstStride = {op.dstStride0, op.dstStride1,
+                                            op.dstStride2, op.dstStride3,
+                                            op.dstStride4};
+  std::optional<Side> source = affineSide(memory, op.srcMem, op.srcBase,
+                                          srcStride, d.count, op.elemBytes);
+  std::optional<Side> destination = affineSide(
+      memory, op.dstMem, op.dstBase, dstStride, d.count, op.elemBytes);
+  if (!source || !destination)
+    return transferSlow(memory, op, op.srcMem, op.srcBase, srcStride, nullptr);
+  d.source = *source;
+  d.destination = *destination;
+  const uint64_t bytes = totalBytes(d.count, d.runBytes);
+  mergeRun(d, true);
+  rotateOuter(d);
+  split(d.count[0], bytes, [&](uint64_t begin, uint64_t end) {
+    forOuter(d, begin, end, [&](int64_t dst, int64_t src) {
+      copyInner(d.destination.base + dst, d.destination.stride[4],
+                d.source.base + src, d.source.stride[4], d.count[4],
+                d.runBytes);
+    });
+  });
+}
+
+template <typename T>
+static void fillRow(uint8_t *dst, int64_t stride, uint64_t n, uint64_t value) {
+  T element = static_cast<T>(value);
+  for (uint64_t i = 0; i < n; ++i)
+    std::memcpy(dst + static_cast<int64_t>(i) * stride, &element, sizeof(T));
+}
+
+static void fillInner(uint8_t *dst, int64_t stride, uint64_t n, uint64_t bytes,
+                      uint64_t value) {
+  switch (bytes) {
+  case 1:
+    if (stride == 1) {
+      std::memset(dst, static_cast<int>(value & 0xff), n);
+      return;
+    }
+    return fillRow<uint8_t>(dst, stride, n, value);
+  case 2:
+    return fillRow<uint16_t>(dst, stride, n, value);
+  case 4:
+    return fillRow<uint32_t>(dst, stride, n, value);
+  default:
+    return fillRow<uint64_t>(dst, stride, n, value);
+  }
+}
+
+void Engine::execute(const isa::DmaFill &op) {
+  Descriptor d;
+  d.count = {op.n0, op.n1, op.n2, op.n3, op.n4};
+  const std::array<int64_t, 5> dstStride = {op.dstStride0, op.dstStride1,
+                                            op.dstStride2, op.dstStride3,
+                                            op.dstStride4};
+  std::optional<Side> destination = affineSide(
+      memory, op.dstMem, op.dstBase, dstStride, d.count, op.elemBytes);
+  uint8_t value[8];
+  const uint64_t word = op.value;
+  std::memcpy(value, &word, sizeof(value));
+  if (!destination)
+    return transferSlow(memory, op, op.dstMem, op.dstBase, dstStride, value);
+  d.destination = *destination;
+  const uint64_t bytes = totalBytes(d.count, op.elemBytes);
+  rotateOuter(d);
+  split(d.count[0], bytes, [&](uint64_t begin, uint64_t end) {
+    forOuter(d, begin, end, [&](int64_t dst, int64_t) {
+      fillInner(d.destination.base + dst, d.destination.stride[4], d.count[4],
+                op.elemBytes, word);
+    });
+  });
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Copies planned tensors out of the memories in logical order.
+// container::check() has verified that placements lie inside them.
+
+#include "Impl.h"
+#include <cstring>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using container::PlacementMemory;
+using container::TensorPlacement;
+
+namespace {
+
+/// Addresses of the elements of one placement.
+class PlacementReader {
+public:
+  PlacementReader(const Memory &memory, const TensorPlacement &placement,
+                  uint64_t partitions)
+      : memory(memory), placement(placement), partitions(partitions),
+        index(placement.shape.size(), 0) {}
+
+  const uint8_t *element() const {
+    if (placement.memory == PlacementMemory::Dram)
+      return memory.dram(placement.baseOffset + flat(placement.strides));
+    Place place = this->place();
+    return memory.sb(place.partition, place.offset);
+  }
+
+  int8_t exponent() const {
+    if (placement.memory == PlacementMemory::Dram)
+      return static_cast<int8_t>(*memory.dram(placement.exponentBase +
+                                              flat(placement.exponentStrides)));
+    Place place = this->place();
+    return *memory.cell(place.partition, place.offset);
+  }
+
+  /// Steps to the next element, dimension `axis` in steps of `step`; false
+  /// after the last.
+  bool next(int axis = -1, int64_t step = 1) {
+    for (size_t d = index.size(); d-- > 0;) {
+      index[d] += static_cast<int>(d) == axis ? step : 1;
+      if (index[d] < placement.shape[d])
+        return true;
+      index[d] = 0;
+    }
+    return false;
+  }
+
+private:
+  struct Place {
+    uint64_t partition;
+    int64_t offset;
+  };
+
+  uint64_t flat(const std::vector<int64_t> &strides) const {
+    int64_t sum = 0;
+    for (size_t d = 0; d < index.size(); ++d)
+      sum += index[d] * strides[d];
+    return static_cast<uint64_t>(sum);
+  }
+
+  Place place() const {
+    int64_t offset = static_cast<int64_t>(placement.baseOffset);
+    uint64_t lane = placement.basePartition;
+    for (size_t d = 0; d < index.size(); ++d)
+      if (static_cast<int>(d) == placement.channelAxis)
+        lane += static_cast<uint64_t>(index[d]);
+      else
+        offset += index[d] * placement.strides[d];
+    offset += static_cast<int64_t>(lane / partitions) * placement.tileStride;
+    return {lane % partitions, offset};
+  }
+
+  const Memory &memory;
+  const TensorPlacement &placement;
+  uint64_t partitions;
+  std::vector<int64_t> index;
+};
+
+} // namespace
+
+TensorDump emulator::copyOut(LoadedProgram::Impl &impl, uint32_t index) {
+  const TensorPlacement &placement = impl.program.dumps[index];
+  Memory &memory = impl.engine.memory;
+  const uint64_t partitions = impl.program.machine.sb.partitions;
+  TensorDump dump;
+  dump.placement = index;
+  const uint64_t count = *support::countElements(placement.shape);
+  if (count == 0)
+    return dump;
+  const unsigned bytes = placement.encoded ? (placement.mantissa <= 8 ? 1 : 2)
+                                           : support::byteSize(placement.type);
+  dump.data.resize(count * bytes);
+  PlacementReader reader(memory, placement, partitions);
+  uint8_t *out = dump.data.data();
+  do {
+    std::memcpy(out, reader.element(), bytes);
+    out += bytes;
+  } while (reader.next());
+  if (!placement.encoded)
+    return dump;
+  const int axis = placement.blockAxis;
+  const int64_t extent = placement.shape.empty() ? 1 : placement.shape[axis];
+  const int64_t step = placement.block > 0 ? placement.block : extent;
+  PlacementReader cells(memory, placement, partitions);
+  do
+    dump.exponents.push_back(cells.exponent());
+  while (cells.next(axis, step));
+  dump.scaleExponent = numerics::scaleOrDefault(
+      memory.xr(placement.xr), static_cast<int>(placement.mantissa));
+  return dump;
+}

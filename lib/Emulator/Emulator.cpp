@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loading and running.
+
+#include "ashlar/Emulator/Emulator.h"
+#include "Impl.h"
+#include "ashlar/Isa/Text.h"
+#include "llvm/ADT/STLExtras.h"
+#include <chrono>
+#include <cstring>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+
+LoadedProgram::LoadedProgram(std::unique_ptr<Impl> impl)
+    : pimpl(std::move(impl)) {}
+LoadedProgram::LoadedProgram(LoadedProgram &&) noexcept = default;
+LoadedProgram &LoadedProgram::operator=(LoadedProgram &&) noexcept = default;
+LoadedProgram::~LoadedProgram() = default;
+
+const container::Program &LoadedProgram::program() const {
+  return pimpl->program;
+}
+
+uint64_t LoadedProgram::numInstructions() const { return pimpl->code.size(); }
+
+std::string LoadedProgram::disassemble(uint64_t index) const {
+  return isa::print(pimpl->code[index]);
+}
+
+unsigned LoadedProgram::queueOf(uint64_t index) const {
+  return pimpl->queues[index];
+}
+
+//===- Loading
+//--------------------------------------------------------------===//
+
+/// Decodes all words; a fault names the instruction that is none.
+static std::optional<Fault> decodeProgram(LoadedProgram::Impl &impl) {
+  llvm::ArrayRef<uint64_t> words = impl.program.code;
+  // Most instructions have about eight words.
+  impl.code.reserve(words.size() / 8 + 16);
+  for (size_t position = 0; position < words.size();) {
+    llvm::Expected<isa::Instruction> inst = isa::decode(words, position);
+    if (!inst)
+      return makeFault(impl, impl.code.size(), FaultKind::BadEncoding,
+                       llvm::toString(inst.takeError()));
+    if (impl.code.size() == noInstruction)
+      return makeFault(impl, 0, FaultKind::Capacity,
+                       "more than 2^32 - 1 instructions");
+    impl.queues.push_back(static_cast<uint8_t>(isa::queueOf(*inst)));
+    impl.code.push_back(std::move(*inst));
+  }
+  return std::nullopt;
+}
+
+static llvm::Error prepare(LoadedProgram::Impl &impl, const Options &options) {
+  const container::Program &program = impl.program;
+  Engine &engine = impl.engine;
+  engine.machine = &program.machine;
+  if (llvm::Error error = engine.memory.allocate(
+          program.machine, program.dramBytes, options.maxMemory))
+    return error;
+  for (const container::Segment &segment : program.constants)
+    std::memcpy(engine.memory.dram(segment.dramOffset), segment.bytes.data(),
+                segment.bytes.size());
+  for (uint32_t i = 0; i < program.dumps.size(); ++i)
+    impl.dumpOrder.push_back(i);
+  llvm::sort(impl.dumpOrder, [&](uint32_t a, uint32_t b) {
+    return std::pair(program.dumps[a].afterInstruction, a) <
+           std::pair(program.dumps[b].afterInstruction, b);
+  });
+  impl.zeroMemory = !options.checkUndefined;
+  return llvm::Error::success();
+}
+
+llvm::Expected<LoadedProgram> emulator::load(container::Program program,
+                                             const Options &options,
+                                             Fault *fault) {
+  if (llvm::Error error = container::check(program))
+    return std::move(error);
+  auto impl = std::make_unique<LoadedProgram::Impl>();
+  impl->program = std::move(program);
+  std::optional<Fault> found = decodeProgram(*impl);
+  // Memory limits come first: the verifier allocates in proportion to them.
+  if (!found) {
+    if (llvm::Error error = prepare(*impl, options))
+      return std::move(error);
+    found = verify(*impl, options);
+  }
+  if (found) {
+    if (fault)
+      *fault = *found;
+    return toError(*found);
+  }
+  return LoadedProgram(std::move(impl));
+}
+
+//===- Running
+//--------------------------------------------------------------===//
+
+static llvm::Error checkInputs(const container::Program &program,
+                               llvm::ArrayRef<support::HostTensor> inputs) {
+  if (inputs.size() != program.inputs.size())
+    return makeError(ErrorClass::Malformed, "found {} inputs, expected {}",
+                     inputs.size(), program.inputs.size());
+  for (auto [binding, input] : llvm::zip(program.inputs, inputs)) {
+    const bool sameShape =
+        llvm::equal(binding.shape, input.shape) && binding.type == input.type;
+    const uint64_t bytes = *support::countElements(binding.shape) *
+                           support::byteSize(binding.type);
+    if (!sameShape || input.data.size() != bytes)
+      return makeError(
+          ErrorClass::Malformed, "input '{}' is {} with {} bytes, expected {}",
+          binding.name, support::describe(input), input.data.size(),
+          support::describe(binding.type, binding.shape));
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Error selectKernels(LoadedProgram::Impl &impl,
+                                 const Options &options) {
+  Engine &engine = impl.engine;
+  engine.kernels = options.kernels == "best"
+                       ? &numerics::bestKernels()
+                       : numerics::kernelsByName(options.kernels);
+  if (!engine.kernels)
+    return makeError(ErrorClass::Usage,
+                     "kernels '{}' are unknown or cannot run on this host",
+                     options.kernels);
+  const unsigned threads = std::max(1u, options.threads);
+  if (threads == 1)
+    impl.pool.reset();
+  else if (!impl.pool || impl.pool->size() != threads)
+    impl.pool = std::make_unique<support::ThreadPool>(threads);
+  engine.pool = impl.pool.get();
+  // Stationary sets are packed for one kernel table.
+  engine.shadow = {};
+  engine.active = {};
+  return llvm::Error::success();
+}
+
+/// The state of the memories before cycle 0.
+static void resetMemories(LoadedProgram::Impl &impl,
+                          llvm::ArrayRef<support::HostTensor> inputs) {
+  Memory &memory = impl.engine.memory;
+  if (impl.zeroMemory)
+    memory.clearOnChip();
+  memory.clearScales();
+  for (auto [binding, input] : llvm::zip(impl.program.inputs, inputs))
+    std::memcpy(memory.dram(binding.dramOffset), input.data.data(),
+                input.data.size());
+}
+
+static void execute(LoadedProgram::Impl &impl, const Options &options,
+                    RunResult &result) {
+  numerics::FloatEnvironment environment;
+  Engine &engine = impl.engine;
+  size_t nextDump = 0;
+  for (size_t i = 0; i < impl.code.size(); ++i) {
+    engine.counters = {};
+    std::visit([&](const auto &op) { engine.execute(op); }, impl.code[i]);
+    const numerics::EncodeCounters &counters = engine.counters;
+    if (counters.saturated | counters.underflow | counters.nan |
+        counters.infinite) {
+      result.saturated += counters.saturated;
+      result.underflow += counters.underflow;
+      result.nonFinite += counters.nan + counters.infinite;
+      const uint32_t node = impl.nodeOf(i);
+      if (node < result.nodes.size()) {
+        result.nodes[node].saturated += counters.saturated;
+        result.nodes[node].underflow += counters.underflow;
+      }
+    }
+    if (!options.dumpTensors)
+      continue;
+    for (; nextDump < impl.dumpOrder.size(); ++nextDump) {
+      uint32_t dump = impl.dumpOrder[nextDump];
+      if (impl.program.dumps[dump].afterInstruction != i)
+        break;
+      result.dumps.push_back(copyOut(impl, dump));
+    }
+  }
+  for (const container::TensorBinding &binding : impl.program.outputs) {
+    support::HostTensor output;
+    output.type = binding.type;
+    output.shape.assign(binding.shape.begin(), binding.shape.end());
+    const uint8_t *data = engine.memory.dram(binding.dramOffset);
+    output.data.assign(data, data + *support::countElements(binding.shape) *
+                                        support::byteSize(binding.type));
+    result.outputs.push_back(std::move(output));
+  }
+}
+
+llvm::Expected<RunResult>
+emulator::run(LoadedProgram &program,
+              llvm::ArrayRef<support::HostTensor> inputs,
+              const Options &options) {
+  LoadedProgram::Impl &impl = program.impl();
+  RunResult result;
+  result.nodes.resize(impl.program.nodes.size());
+  if (options.functional) {
+    if (llvm::Error error = checkInputs(impl.program, inputs))
+      return std::move(error);
+    if (llvm::Error error = selectKernels(impl, options))
+      return std::move(error);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  if (options.functional) {
+    resetMemories(impl, inputs);
+    execute(impl, options, result);
+  }
+  if (options.timing)
+    accountCycles(impl, options, result);
+  result.wallSeconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
+  return result;
+}

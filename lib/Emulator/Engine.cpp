@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shared parts of the engines, and the scale-exponent registers.
+
+#include "Engine.h"
+#include <algorithm>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+
+Scratch &Scratch::ofThisThread() {
+  static thread_local Scratch scratch;
+  return scratch;
+}
+
+/// Below this many element operations a fork costs more than it saves.
+static constexpr uint64_t forkWork = 16384;
+
+void Engine::split(uint64_t n, uint64_t work,
+                   llvm::function_ref<void(uint64_t, uint64_t)> fn) {
+  if (!pool || n < 2 || work < forkWork)
+    return fn(0, n);
+  pool->parallelRanges(n, [&](uint64_t begin, uint64_t end) {
+    numerics::FloatEnvironment environment;
+    fn(begin, end);
+  });
+}
+
+void Engine::finishEncode(const numerics::EncodeStats &stats, unsigned xr) {
+  // Sums and maxima do not depend on the order in which threads arrive.
+  std::lock_guard<std::mutex> lock(mutex);
+  counters.add(stats.counters);
+  memory.xr(xr) = numerics::mergeScale(memory.xr(xr), stats.maxExponent);
+}
+
+void Engine::execute(const isa::XrSet &op) {
+  memory.xr(op.xr) = static_cast<int16_t>(op.value);
+}
+
+void Engine::execute(const isa::XrMerge &op) {
+  int16_t old = op.clear ? clearedScale : memory.xr(op.dst);
+  memory.xr(op.dst) = numerics::mergeScale(old, memory.xr(op.src));
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the engines share while a program executes: memories, kernels, threads,
+// counters; and one execute() per instruction. Instructions have passed the
+// verifier, so nothing here checks bounds again.
+
+#ifndef ASHLAR_LIB_EMULATOR_ENGINE_H
+#define ASHLAR_LIB_EMULATOR_ENGINE_H
+
+#include "Memory.h"
+#include "ashlar/Isa/Instruction.h"
+#include "ashlar/Numerics/Kernels.h"
+#include "ashlar/Support/ElementType.h"
+#include "ashlar/Support/ThreadPool.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace ashlar::emulator {
+
+/// One set of stationary operands inside the array.
+struct StationarySet {
+  numerics::PackedStationary packed;
+  std::vector<uint64_t> raw; ///< Select mode: words as stored, rows x cols.
+  uint64_t rows = 0, cols = 0;
+};
+
+/// Buffers of one host thread, grown once and kept. Distinct purposes have
+/// distinct buffers, so that nested helpers never share one.
+class Scratch {
+public:
+  enum Slot {
+    GatherA,  ///< Gathered mantissas or raw elements.
+    GatherB,  ///< Gathered exponent cells.
+    Moving,   ///< Aligned moving operand.
+    Zeroed,   ///< Window masks.
+    Accums,   ///< Gathered accumulators.
+    RowA,     ///< Operand rows in binary32 or int64.
+    RowB,     ///< Second operand.
+    Block,    ///< Result rows of one block.
+    Mantissa, ///< Encoded rows before they are scattered.
+    Cells,    ///< Exponent cells before they are scattered.
+    Pointers, ///< Row pointers for the encoder.
+    Pointers2,
+    Segments,
+    Store, ///< Converted elements before they are scattered.
+    NumSlots
+  };
+  template <typename T>
+  T *get(Slot slot, uint64_t count) {
+    std::vector<uint64_t> &buffer = buffers[slot];
+    // One cache line beyond, because kernels may read whole vectors.
+    uint64_t words = (count * sizeof(T) + 63) / 8 + 8;
+    if (buffer.size() < words)
+      buffer.resize(words + words / 2);
+    return reinterpret_cast<T *>(buffer.data());
+  }
+  static Scratch &ofThisThread();
+
+private:
+  std::vector<uint64_t> buffers[NumSlots];
+};
+
+/// Everything that executing one instruction may touch.
+struct Engine {
+  Memory memory;
+  const machine::Description *machine = nullptr;
+  const numerics::KernelTable *kernels = nullptr;
+  support::ThreadPool *pool = nullptr;
+  StationarySet shadow, active;
+  /// Counters of the current instruction.
+  numerics::EncodeCounters counters;
+  std::mutex mutex;
+
+  /// Runs \p fn over [0, n), in parallel if \p work (elements touched) pays
+  /// for a fork. \p fn must give the same result for any partition.
+  void split(uint64_t n, uint64_t work,
+             llvm::function_ref<void(uint64_t, uint64_t)> fn);
+
+  /// Adds a thread's encode results to the counters and merges the register.
+  void finishEncode(const numerics::EncodeStats &stats, unsigned xr);
+  void clearScale(unsigned xr) { memory.xr(xr) = clearedScale; }
+
+  void execute(const isa::SemWait &) {}
+  void execute(const isa::SemSignal &) {}
+  void execute(const isa::XrSet &op);
+  void execute(const isa::XrMerge &op);
+  void execute(const isa::DmaCopy &op);
+  void execute(const isa::DmaFill &op);
+  void execute(const isa::PeLoad &op);
+  void execute(const isa::PeSwap &op);
+  void execute(const isa::PeMatmul &op);
+  void execute(const isa::ActDrain &op);
+  void execute(const isa::VecMap &op);
+  void execute(const isa::VecPool &op);
+  void execute(const isa::VecReduce &op);
+  void execute(const isa::VecReduceChannels &op);
+};
+
+} // namespace ashlar::emulator
+
+#endif // ASHLAR_LIB_EMULATOR_ENGINE_H

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A loaded program and the passes that prepare and account for it.
+
+#ifndef ASHLAR_LIB_EMULATOR_IMPL_H
+#define ASHLAR_LIB_EMULATOR_IMPL_H
+
+#include "Engine.h"
+#include "ashlar/Emulator/Emulator.h"
+#include "ashlar/Isa/Instruction.h"
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace ashlar::emulator {
+
+inline constexpr uint32_t noInstruction = ~uint32_t(0);
+
+struct LoadedProgram::Impl {
+  container::Program program;
+  std::vector<isa::Instruction> code;
+  std::vector<uint8_t> queues; ///< Queue of every instruction.
+  /// Per instruction: the latest earlier instruction of the same queue whose
+  /// results it reads and that may still be in flight, or noInstruction.
+  std::vector<uint32_t> hazards;
+  /// Indices of Program::dumps, ordered by afterInstruction.
+  std::vector<uint32_t> dumpOrder;
+  bool zeroMemory = false; ///< Undefined reads were not excluded.
+  Engine engine;
+  std::unique_ptr<support::ThreadPool> pool;
+
+  uint32_t nodeOf(uint64_t index) const {
+    return index < program.nodeOfInstruction.size()
+               ? program.nodeOfInstruction[index]
+               : container::Program::noNode;
+  }
+};
+
+/// A fault of instruction \p index with disassembly and node filled in.
+Fault makeFault(const LoadedProgram::Impl &impl, uint64_t index, FaultKind kind,
+                std::string message);
+
+/// Everything static: fields, bounds, semaphores, races, undefined reads,
+/// accumulator bounds. Fills `hazards`.
+std::optional<Fault> verify(LoadedProgram::Impl &impl, const Options &options);
+
+/// The account of cycles, by the formulas of Machine/Cycles.h alone.
+void accountCycles(const LoadedProgram::Impl &impl, const Options &options,
+                   RunResult &result);
+
+/// Copies planned tensor \p index out of the memories.
+TensorDump copyOut(LoadedProgram::Impl &impl, uint32_t index);
+
+} // namespace ashlar::emulator
+
+#endif // ASHLAR_LIB_EMULATOR_IMPL_H

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Allocation of the machine's memories.
+
+#include "Memory.h"
+#include "ashlar/Support/CheckedMath.h"
+#include "ashlar/Support/Error.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+using namespace ashlar::emulator;
+
+// Odd numbers of cache lines spread consecutive rows over all sets.
+static constexpr uint64_t padLines = 5;
+static constexpr uint64_t lineBytes = 64;
+// Kernels may load whole vectors at the end of a row.
+static constexpr uint64_t slackBytes = 4096;
+
+HostBlock::HostBlock(HostBlock &&other) noexcept
+    : pointer(std::exchange(other.pointer, nullptr)),
+      length(std::exchange(other.length, 0)) {}
+
+HostBlock &HostBlock::operator=(HostBlock &&other) noexcept {
+  std::swap(pointer, other.pointer);
+  std::swap(length, other.length);
+  return *this;
+}
+
+HostBlock::~HostBlock() { std::free(pointer); }
+
+bool HostBlock::allocate(uint64_t bytes) {
+  std::free(pointer);
+  length = bytes;
+  // calloc of a large block maps zero pages, which cost nothing until touched.
+  pointer = static_cast<uint8_t *>(std::calloc(bytes + slackBytes, 1));
+  return pointer != nullptr;
+}
+
+llvm::Error Memory::allocate(const machine::Description &description,
+                             uint64_t dramBytes, uint64_t maxMemory) {
+  rowBytes = description.sb.bytesPerPartition;
+  group = description.xmGroup;
+  sbPitch = llvm::alignTo(rowBytes, lineBytes) + padLines * lineBytes;
+  psumPitch = llvm::alignTo(description.psum.entries(), 8) +
+              padLines * lineBytes / sizeof(int64_t);
+  const uint64_t sizes[] = {
+      sbPitch * description.sb.partitions,
+      sbPitch * support::ceilDiv(description.sb.partitions, group),
+      psumPitch * description.pe.columns * sizeof(int64_t), dramBytes};
+  uint64_t total = 0;
+  for (uint64_t size : sizes) {
+    std::optional<uint64_t> sum = support::checkedAdd(total, size);
+    if (!sum || (maxMemory != 0 && *sum > maxMemory))
+      return makeError(ErrorClass::Capacity,
+                       "the program needs more than the allowed {} bytes of "
+                       "memory: DRAM {}, state buffer {}, exponent memory {}, "
+                       "PSUM {}",
+                       maxMemory, sizes[3], sizes[0], sizes[1], sizes[2]);
+    total = *sum;
+  }
+  HostBlock *blocks[] = {&sbBlock, &xmBlock, &psumBlock, &dramBlock};
+  for (unsigned i = 0; i < 4; ++i)
+    if (!blocks[i]->allocate(sizes[i]))
+      return makeError(ErrorClass::Capacity,
+                       "the host refuses {} bytes for the machine's memories",
+                       total);
+  scales.assign(description.xr.registers, clearedScale);
+  return llvm::Error::success();
+}
+
+void Memory::clearOnChip() {
+  for (HostBlock *block : {&sbBlock, &xmBlock, &psumBlock})
+    std::memset(block->data(), 0, block->size());
+}

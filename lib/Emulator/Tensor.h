@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensors in SB as ACT and VEC see them: channels over partitions and tiles,
+// three free dimensions by byte strides, any element type; loading rows as
+// binary32 or int64, storing and encoding them.
+
+#ifndef ASHLAR_LIB_EMULATOR_TENSOR_H
+#define ASHLAR_LIB_EMULATOR_TENSOR_H
+
+#include "Engine.h"
+#include "Pattern.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <cstdint>
+
+namespace ashlar::emulator {
+
+/// Stored bytes of one element.
+unsigned storedBytes(isa::ElemType type, unsigned mantissa);
+/// i8 .. u64; not bool.
+bool isInteger(isa::ElemType type);
+/// 32- and 64-bit integers, which binary32 cannot carry.
+bool isWideInteger(isa::ElemType type);
+
+/// A tensor of channels x pattern in SB.
+struct TensorView {
+  isa::ElemType type = isa::ElemType::F32;
+  unsigned mantissa = 0;
+  uint64_t part = 0, offset = 0;
+  int64_t tileStride = 0;
+  bool broadcast = false; ///< Every channel is channel 0.
+  Pattern pattern;        ///< Byte strides.
+
+  struct Place {
+    uint64_t partition;
+    uint64_t offset;
+  };
+  /// Where element 0 of a channel lies.
+  Place place(uint64_t channel, uint64_t partitions) const {
+    uint64_t lane = broadcast ? part : part + channel;
+    return {lane % partitions,
+            offset + static_cast<uint64_t>(
+                         static_cast<int64_t>(lane / partitions) * tileStride)};
+  }
+};
+
+/// An encoded result: which channels share a block, which register collects E.
+struct EncodeTarget {
+  uint64_t block = 0; ///< Channels per block; 0: all.
+  unsigned xr = 0;
+  bool clear = false;
+};
+
+/// Copies elements [k0, k1) of \p pattern over \p base to \p out without gaps.
+void gatherElements(const numerics::KernelTable &kernels, const uint8_t *base,
+                    const Pattern &pattern, unsigned bytes, uint64_t k0,
+                    uint64_t k1, void *out);
+/// The inverse.
+void scatterElements(uint8_t *base, const Pattern &pattern, unsigned bytes,
+                     uint64_t k0, uint64_t k1, const void *in);
+
+/// Elements [k0, k1) of a channel as binary32: into \p buffer, or, for binary32
+/// without gaps, a pointer to where they are.
+const float *loadFloats(Engine &engine, const TensorView &view,
+                        uint64_t channel, uint64_t k0, uint64_t k1,
+                        float *buffer);
+/// The same as int64; integer and bool types only.
+void loadIntegers(Engine &engine, const TensorView &view, uint64_t channel,
+                  uint64_t k0, uint64_t k1, int64_t *out);
+/// Converts and stores a row; not for bfp.
+void storeFloats(Engine &engine, const TensorView &view, uint64_t channel,
+                 uint64_t k0, uint64_t k1, const float *values);
+void storeIntegers(Engine &engine, const TensorView &view, uint64_t channel,
+                   uint64_t k0, uint64_t k1, const int64_t *values);
+/// Where a binary32 row may be computed in place, or null.
+float *directRow(Engine &engine, const TensorView &view, uint64_t channel,
+                 uint64_t k0);
+
+/// Encodes positions [k0, k1) of one block whose channels start at
+/// \p firstChannel; rows[i] is channel firstChannel + i.
+void encodeRows(Engine &engine, const TensorView &view, uint64_t firstChannel,
+                llvm::ArrayRef<const float *> rows, uint64_t k0, uint64_t k1,
+                numerics::EncodeStats &stats);
+
+/// Computes a result tensor: \p compute(channel, k0, k1, out) fills a row of
+/// binary32, which is then stored or encoded as \p view says. Splits the work
+/// over threads; `cost` is a factor on the number of elements.
+void produceFloats(
+    Engine &engine, const TensorView &view, const EncodeTarget &target,
+    uint64_t channels, uint64_t cost,
+    llvm::function_ref<void(uint64_t, uint64_t, uint64_t, float *)> compute);
+
+} // namespace ashlar::emulator
+
+#endif // ASHLAR_LIB_EMULATOR_TENSOR_H

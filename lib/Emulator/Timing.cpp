@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The account of cycles: one pass in program order. A queue has a cursor, the
+// cycle from which it could start its next instruction, and remembers which
+// instruction put it there. Waits, results in flight and the DRAM server push
+// the cursor forward; each push is a stall with a cause. So every cycle of a
+// queue is busy or has a cause, and the chain of pushes from the last
+// completion back to cycle 0 is the critical path.
+
+#include "Costs.h"
+#include "Impl.h"
+#include <deque>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+
+llvm::StringRef emulator::queueName(unsigned queue) {
+  static constexpr llvm::StringLiteral names[numQueues] = {
+      "dma0", "dma1", "dma2", "dma3", "peload",
+      "pe",   "act",  "vec",  "tcc",  "host"};
+  return queue < numQueues ? llvm::StringRef(names[queue]) : "?";
+}
+
+llvm::StringRef emulator::stallCauseName(StallCause cause) {
+  static constexpr llvm::StringLiteral names[numStallCauses] = {
+      "wait-dma0", "wait-dma1", "wait-dma2", "wait-dma3", "wait-peload",
+      "wait-pe",   "wait-act",  "wait-vec",  "wait-tcc",  "wait-host",
+      "dram-busy", "latency",   "drained"};
+  return names[static_cast<unsigned>(cause)];
+}
+
+namespace {
+
+/// A moment and the instruction that made it so.
+struct Moment {
+  uint64_t cycle = 0;
+  uint32_t instruction = noInstruction;
+};
+
+struct QueueState {
+  Moment cursor;
+  Moment lastComplete; ///< Of the preceding operation, for signals.
+  Moment retired;      ///< Operations complete in order.
+};
+
+struct Signal {
+  Moment fires;
+  unsigned queue;
+};
+
+class Account {
+public:
+  Account(const LoadedProgram::Impl &impl, const Options &options,
+          RunResult &result)
+      : impl(impl), options(options), result(result),
+        costs(impl.program.machine) {}
+
+  void run();
+
+private:
+  void wait(unsigned queue, unsigned semaphore);
+  void signal(unsigned queue, unsigned semaphore);
+  void operation(uint32_t index, unsigned queue);
+  /// Moves a queue's cursor to `to` if that is later.
+  void push(unsigned queue, Moment to, StallCause cause);
+  void attribute();
+
+  const LoadedProgram::Impl &impl;
+  const Options &options;
+  RunResult &result;
+  CostModel costs;
+  QueueState queues[numQueues];
+  std::deque<Signal> semaphores[256];
+  Moment dramFree, last;
+  std::vector<uint64_t> starts, completes;
+  std::vector<uint32_t> causes; ///< What put the cursor at the start.
+};
+
+} // namespace
+
+void Account::push(unsigned queue, Moment to, StallCause cause) {
+  Moment &cursor = queues[queue].cursor;
+  if (to.cycle <= cursor.cycle)
+    return;
+  result.queues[queue].stall[static_cast<unsigned>(cause)] +=
+      to.cycle - cursor.cycle;
+  cursor = to;
+}
+
+void Account::wait(unsigned queue, unsigned semaphore) {
+  Signal signal = semaphores[semaphore].front();
+  semaphores[semaphore].pop_front();
+  push(queue, signal.fires, static_cast<StallCause>(signal.queue));
+}
+
+void Account::signal(unsigned queue, unsigned semaphore) {
+  const QueueState &state = queues[queue];
+  // A queue that is itself behind its last operation reaches the signal later.
+  Moment fires = state.lastComplete.cycle >= state.cursor.cycle
+                     ? state.lastComplete
+                     : state.cursor;
+  semaphores[semaphore].push_back({fires, queue});
+}
+
+void Account::operation(uint32_t index, unsigned queue) {
+  QueueState &state = queues[queue];
+  const Cost cost = costs(impl.code[index]);
+  const uint32_t hazard = impl.hazards[index];
+  if (hazard != noInstruction)
+    push(queue, {completes[hazard], hazard}, StallCause::Latency);
+  if (cost.timing.dram > 0)
+    push(queue, dramFree, StallCause::DramBusy);
+  const uint64_t start = state.cursor.cycle;
+  causes[index] = state.cursor.instruction;
+  starts[index] = start;
+  const uint64_t issueEnd = start + cost.timing.issue;
+  uint64_t complete = std::max(issueEnd, start + cost.timing.complete);
+  if (cost.timing.dram > 0) {
+    dramFree = {start + cost.timing.dram, index};
+    result.dramBusy += cost.timing.dram;
+  }
+  if (std::holds_alternative<isa::PeSwap>(impl.code[index])) {
+    // The swap happens when the queue reaches it, before earlier results.
+    state.lastComplete = {complete, index};
+  } else {
+    if (state.retired.cycle > complete)
+      complete = state.retired.cycle;
+    state.retired = state.lastComplete = {complete, index};
+  }
+  completes[index] = complete;
+  if (cost.timing.issue > 0)
+    state.cursor = {issueEnd, index};
+  if (last.instruction == noInstruction || complete >= last.cycle)
+    last = {complete, index};
+  QueueStats &stats = result.queues[queue];
+  ++stats.instructions;
+  stats.busy += cost.timing.issue;
+  const uint32_t node = impl.nodeOf(index);
+  if (node < result.nodes.size()) {
+    NodeStats &account = result.nodes[node];
+    ++account.instructions;
+    account.macs += cost.macs;
+    account.busy[queue] += cost.timing.issue;
+    account.peBusy += cost.macs ? cost.timing.issue : 0;
+    account.dramRead += cost.dramRead;
+    account.dramWrite += cost.dramWrite;
+  }
+  if (options.recordTimes)
+    result.times[index] = {start, issueEnd, complete};
+}
+
+/// Walks the critical path back: from the last completion to the start of its
+/// instruction, on to what put that start there, until cycle 0.
+void Account::attribute() {
+  uint64_t end = last.cycle;
+  for (uint32_t index = last.instruction; index != noInstruction && end > 0;
+       index = causes[index]) {
+    const uint64_t cycles = end - starts[index];
+    const uint32_t node = impl.nodeOf(index);
+    (node < result.nodes.size() ? result.nodes[node].cycles
+                                : result.idleCycles) += cycles;
+    end = starts[index];
+  }
+}
+
+void Account::run() {
+  const size_t count = impl.code.size();
+  starts.assign(count, 0);
+  completes.assign(count, 0);
+  causes.assign(count, noInstruction);
+  if (options.recordTimes)
+    result.times.assign(count, {});
+  for (uint32_t i = 0; i < count; ++i) {
+    const unsigned queue = impl.queues[i];
+    if (const auto *op = std::get_if<isa::SemWait>(&impl.code[i]))
+      wait(queue, op->sem);
+    else if (const auto *op = std::get_if<isa::SemSignal>(&impl.code[i]))
+      signal(queue, op->sem);
+    else {
+      operation(i, queue);
+      continue;
+    }
+    if (options.recordTimes) {
+      const uint64_t at = queues[queue].cursor.cycle;
+      result.times[i] = {at, at, at};
+    }
+  }
+  result.totalCycles = last.cycle;
+  for (unsigned q = 0; q < numQueues; ++q)
+    result.queues[q].stall[static_cast<unsigned>(StallCause::Drained)] +=
+        result.totalCycles -
+        std::min(result.totalCycles, queues[q].cursor.cycle);
+  attribute();
+  result.timed = true;
+}
+
+void emulator::accountCycles(const LoadedProgram::Impl &impl,
+                             const Options &options, RunResult &result) {
+  auto account = std::make_unique<Account>(impl, options, result);
+  account->run();
+}

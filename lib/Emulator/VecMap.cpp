@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// vec.map: elementwise functions, conversions, encode.
+
+#include "Engine.h"
+#include "Tensor.h"
+#include <algorithm>
+#include <cstring>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using isa::BMode;
+using isa::ElemType;
+
+/// Binary functions have codes from here on (dialects/ISA/ISAEnums.td).
+static constexpr unsigned firstBinary = 64;
+
+namespace {
+
+struct Map {
+  Engine &engine;
+  const isa::VecMap &op;
+  TensorView a, b, dst;
+
+  bool isBinary() const { return static_cast<unsigned>(op.op) >= firstBinary; }
+  numerics::Function unary() const {
+    return static_cast<numerics::Function>(op.op);
+  }
+  numerics::BinaryFunction binary() const {
+    return static_cast<numerics::BinaryFunction>(static_cast<unsigned>(op.op) -
+                                                 firstBinary);
+  }
+
+  /// A copy between equal plain types moves bits: NaN payloads survive.
+  bool isMovement() const {
+    return op.op == isa::Function::Copy && op.aType == op.dstType &&
+           op.dstType != ElemType::Bfp;
+  }
+
+  /// Wide integers compute in int64 if the result is an integer or a truth
+  /// value; everything else computes in binary32.
+  bool isIntegral() const {
+    auto integral = [](ElemType type) {
+      return isInteger(type) || type == ElemType::Bool;
+    };
+    bool tensorB = isBinary() && op.bMode == BMode::Tensor;
+    return integral(op.aType) && integral(op.dstType) &&
+           (!tensorB || integral(op.bType)) &&
+           (isWideInteger(op.aType) || (tensorB && isWideInteger(op.bType)));
+  }
+
+  void floatRow(uint64_t channel, uint64_t k0, uint64_t k1, float *out) const {
+    Scratch &scratch = Scratch::ofThisThread();
+    const uint64_t n = k1 - k0;
+    const float *x = loadFloats(engine, a, channel, k0, k1,
+                                scratch.get<float>(Scratch::RowA, n));
+    const numerics::KernelTable &kernels = *engine.kernels;
+    if (!isBinary())
+      return kernels.unary(unary(), x, n, op.alpha, op.beta, out);
+    if (op.bMode == BMode::Immediate)
+      return kernels.binaryImmediate(binary(), x, op.beta, n, out);
+    const float *y = loadFloats(engine, b, channel, k0, k1,
+                                scratch.get<float>(Scratch::RowB, n));
+    kernels.binary(binary(), x, y, n, out);
+  }
+
+  void integerRow(uint64_t channel, uint64_t k0, uint64_t k1) const {
+    Scratch &scratch = Scratch::ofThisThread();
+    const uint64_t n = k1 - k0;
+    auto *x = scratch.get<int64_t>(Scratch::RowA, n);
+    auto *y = scratch.get<int64_t>(Scratch::RowB, n);
+    loadIntegers(engine, a, channel, k0, k1, x);
+    if (isBinary() && op.bMode == BMode::Tensor)
+      loadIntegers(engine, b, channel, k0, k1, y);
+    else
+      std::fill_n(y, n, numerics::toSigned(op.beta, 64));
+    const int64_t alpha = numerics::toSigned(op.alpha, 64);
+    const int64_t beta = numerics::toSigned(op.beta, 64);
+    for (uint64_t i = 0; i < n; ++i)
+      x[i] = isBinary() ? numerics::apply(binary(), x[i], y[i])
+                        : numerics::apply(unary(), x[i], alpha, beta);
+    storeIntegers(engine, dst, channel, k0, k1, x);
+  }
+
+  void moveRow(uint64_t channel, uint64_t k0, uint64_t k1) const {
+    const uint64_t partitions = engine.machine->sb.partitions;
+    const unsigned bytes = storedBytes(op.aType, op.aMantissa);
+    TensorView::Place from = a.place(channel, partitions);
+    TensorView::Place to = dst.place(channel, partitions);
+    auto *row =
+        Scratch::ofThisThread().get<uint8_t>(Scratch::RowA, (k1 - k0) * bytes);
+    gatherElements(*engine.kernels,
+                   engine.memory.sb(from.partition, from.offset), a.pattern,
+                   bytes, k0, k1, row);
+    scatterElements(engine.memory.sb(to.partition, to.offset), dst.pattern,
+                    bytes, k0, k1, row);
+  }
+
+  /// Rows that no float passes through, in chunks that stay in cache.
+  template <typename Row>
+  void forRows(Row row) const {
+    constexpr uint64_t chunk = 4096;
+    const uint64_t size = dst.pattern.size();
+    const uint64_t chunks = (size + chunk - 1) / chunk;
+    engine.split(op.channels * chunks, op.channels * size,
+                 [&](uint64_t begin, uint64_t end) {
+                   for (uint64_t unit = begin; unit < end; ++unit) {
+                     uint64_t k0 = unit % chunks * chunk;
+                     row(unit / chunks, k0, std::min(size, k0 + chunk));
+                   }
+                 });
+  }
+};
+
+} // namespace
+
+void Engine::execute(const isa::VecMap &op) {
+  auto pattern = [&](int64_t s0, int64_t s1, int64_t s2) {
+    return Pattern{{op.n0, op.n1, op.n2}, {s0, s1, s2}}.merged();
+  };
+  Map map{*this, op, {}, {}, {}};
+  map.a = {op.aType,
+           static_cast<unsigned>(op.aMantissa),
+           op.aPart,
+           op.aOffset,
+           op.aTileStride,
+           op.aBroadcastPart,
+           pattern(op.aStride0, op.aStride1, op.aStride2)};
+  map.b = {op.bType,
+           static_cast<unsigned>(op.bMantissa),
+           op.bPart,
+           op.bOffset,
+           op.bTileStride,
+           op.bBroadcastPart,
+           pattern(op.bStride0, op.bStride1, op.bStride2)};
+  map.dst = {op.dstType,
+             static_cast<unsigned>(op.dstMantissa),
+             op.dstPart,
+             op.dstOffset,
+             op.dstTileStride,
+             false,
+             pattern(op.dstStride0, op.dstStride1, op.dstStride2)};
+  if (map.isMovement())
+    return map.forRows([&](uint64_t channel, uint64_t k0, uint64_t k1) {
+      map.moveRow(channel, k0, k1);
+    });
+  if (map.isIntegral())
+    return map.forRows([&](uint64_t channel, uint64_t k0, uint64_t k1) {
+      map.integerRow(channel, k0, k1);
+    });
+  produceFloats(*this, map.dst,
+                {op.dstBlock, static_cast<unsigned>(op.dstXr), op.dstXrClear},
+                op.channels, 2,
+                [&](uint64_t channel, uint64_t k0, uint64_t k1, float *out) {
+                  map.floatRow(channel, k0, k1, out);
+                });
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The static pass over a decoded program: one walk in program order through
+// all checks. Every access of the machine is data independent, so what passes
+// here cannot fault while it runs.
+
+#include "Checks.h"
+#include "Defined.h"
+#include "Impl.h"
+#include "Races.h"
+#include "ashlar/Isa/Footprint.h"
+#include "llvm/ADT/SmallVector.h"
+#include <fmt/format.h>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using isa::Access;
+using isa::Space;
+
+/// docs/Numerics.md 4 proves one bit less than an int64 holds.
+static constexpr double accumulatorLimit = 0x1p62;
+
+namespace {
+
+/// What the verifier knows of a stationary set.
+struct LoadedSet {
+  bool present = false;
+  uint64_t rows = 0, cols = 0;
+  isa::OperandMode mode = isa::OperandMode::Bfp;
+  double bound = 0;
+};
+
+/// Queues of a semaphore and how many signals are waiting to be taken.
+struct SemaphoreState {
+  int signaller = -1, waiter = -1;
+  uint64_t pending = 0;
+};
+
+class Verifier {
+public:
+  Verifier(LoadedProgram::Impl &impl, const Options &options)
+      : impl(impl), machine(impl.program.machine), options(options),
+        races(options.checkRaces) {}
+
+  std::optional<Fault> run();
+
+private:
+  std::optional<Fault> step(uint32_t index);
+  std::optional<Fault> operation(uint32_t index);
+  std::optional<Fault> semaphore(uint32_t index, unsigned queue, unsigned sem,
+                                 bool signal);
+  std::optional<Fault> order(uint32_t index);
+  std::optional<Fault> definedReads(uint32_t index);
+  std::optional<Fault> array(uint32_t index);
+  std::optional<Fault> matmul(uint32_t index, const isa::PeMatmul &op);
+  std::optional<Fault> constantWrites(uint32_t index);
+  std::optional<Fault> outputs();
+
+  Fault fault(uint32_t index, Finding finding) const {
+    Fault result =
+        makeFault(impl, index, finding.kind, std::move(finding.message));
+    result.space = std::move(finding.space);
+    result.address = finding.address;
+    return result;
+  }
+  Finding at(FaultKind kind, const Access &access, uint64_t unit,
+             std::string message) const {
+    return {kind, std::move(message), isa::spaceName(access.space).str(),
+            linearAddress(access.space, access.partBegin, unit, machine)};
+  }
+
+  LoadedProgram::Impl &impl;
+  const machine::Description &machine;
+  const Options &options;
+  RaceChecker races;
+  DefinedState defined;
+  LoadedSet shadow, active;
+  SemaphoreState semaphores[256];
+  llvm::SmallVector<Access, 16> accesses;
+};
+
+} // namespace
+
+std::optional<Fault> Verifier::run() {
+  if (!defined.allocate(machine, impl.program.dramBytes)) {
+    Fault fault;
+    fault.kind = FaultKind::Capacity;
+    fault.message = "the host has no memory for the verifier's bit planes";
+    return fault;
+  }
+  for (const container::TensorBinding &input : impl.program.inputs)
+    defined.defineDram(input.dramOffset,
+                       input.dramOffset + *support::countElements(input.shape) *
+                                              support::byteSize(input.type));
+  for (const container::Segment &segment : impl.program.constants)
+    defined.defineDram(segment.dramOffset,
+                       segment.dramOffset + segment.bytes.size());
+  impl.hazards.assign(impl.code.size(), noInstruction);
+  for (uint32_t i = 0; i < impl.code.size(); ++i)
+    if (std::optional<Fault> found = step(i))
+      return found;
+  return outputs();
+}
+
+std::optional<Fault> Verifier::step(uint32_t index) {
+  const isa::Instruction &inst = impl.code[index];
+  if (const auto *wait = std::get_if<isa::SemWait>(&inst))
+    return semaphore(index, static_cast<unsigned>(wait->queue), wait->sem,
+                     false);
+  if (const auto *signal = std::get_if<isa::SemSignal>(&inst))
+    return semaphore(index, static_cast<unsigned>(signal->queue), signal->sem,
+                     true);
+  return operation(index);
+}
+
+std::optional<Fault> Verifier::semaphore(uint32_t index, unsigned queue,
+                                         unsigned sem, bool signal) {
+  auto finding = [&](FaultKind kind, std::string text) {
+    return fault(index, {kind, std::move(text)});
+  };
+  if (sem >= impl.program.semaphores)
+    return finding(FaultKind::Semaphore,
+                   fmt::format("semaphore {}, the program declares {}", sem,
+                               impl.program.semaphores));
+  SemaphoreState &state = semaphores[sem];
+  int &owner = signal ? state.signaller : state.waiter;
+  if (owner >= 0 && owner != static_cast<int>(queue))
+    return finding(FaultKind::Semaphore,
+                   fmt::format("semaphore {} has two {} queues, {} and {}", sem,
+                               signal ? "signalling" : "waiting",
+                               queueName(static_cast<unsigned>(owner)).str(),
+                               queueName(queue).str()));
+  owner = static_cast<int>(queue);
+  if (signal) {
+    ++state.pending;
+    races.signal(queue, sem);
+    return std::nullopt;
+  }
+  if (state.pending == 0)
+    return finding(FaultKind::Deadlock,
+                   fmt::format("queue {} waits for semaphore {}, which nothing "
+                               "before has signalled",
+                               queueName(queue).str(), sem));
+  --state.pending;
+  races.wait(queue, sem);
+  return std::nullopt;
+}
+
+std::optional<Fault> Verifier::operation(uint32_t index) {
+  const isa::Instruction &inst = impl.code[index];
+  if (std::optional<Finding> finding = checkFields(inst, machine))
+    return fault(index, std::move(*finding));
+  accesses.clear();
+  isa::footprints(inst, machine, accesses);
+  if (std::optional<Finding> finding =
+          checkBounds(accesses, machine, impl.program.dramBytes))
+    return fault(index, std::move(*finding));
+  if (std::optional<Finding> finding = checkOverlap(inst, accesses))
+    return fault(index, std::move(*finding));
+  if (std::optional<Fault> found = constantWrites(index))
+    return found;
+  if (std::optional<Fault> found = order(index))
+    return found;
+  if (std::optional<Fault> found = definedReads(index))
+    return found;
+  return array(index);
+}
+
+std::optional<Fault> Verifier::constantWrites(uint32_t index) {
+  for (const Access &access : accesses) {
+    if (access.space != Space::Dram || !access.write)
+      continue;
+    for (const container::Segment &segment : impl.program.constants) {
+      Access constant;
+      constant.space = Space::Dram;
+      constant.base = constant.begin = static_cast<int64_t>(segment.dramOffset);
+      constant.runLength = segment.bytes.size();
+      constant.end = constant.begin + static_cast<int64_t>(constant.runLength);
+      if (constant.begin < access.end && access.begin < constant.end &&
+          isa::conflict(access, constant))
+        return fault(
+            index, at(FaultKind::OutOfRange, access,
+                      static_cast<uint64_t>(access.begin),
+                      fmt::format("{} overwrites constants at {}",
+                                  isa::describe(access), segment.dramOffset)));
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Fault> Verifier::order(uint32_t index) {
+  const bool swap = std::holds_alternative<isa::PeSwap>(impl.code[index]);
+  std::optional<RaceChecker::Finding> race =
+      races.operation(index, impl.queues[index], swap, accesses);
+  if (!race) {
+    impl.hazards[index] = races.hazard();
+    return std::nullopt;
+  }
+  return fault(
+      index,
+      at(FaultKind::Race, race->access,
+         static_cast<uint64_t>(race->access.begin),
+         fmt::format("{} {} while instruction {} of queue {} {}: no semaphore "
+                     "orders them",
+                     queueName(impl.queues[index]).str(),
+                     isa::describe(race->access), race->earlier,
+                     queueName(impl.queues[race->earlier]).str(),
+                     isa::describe(race->conflicts))));
+}
+
+std::optional<Fault> Verifier::definedReads(uint32_t index) {
+  for (const Access &access : accesses) {
+    const bool reads = !access.write || access.merge;
+    if (!options.checkUndefined || !reads)
+      continue;
+    if (std::optional<uint64_t> unit = defined.undefined(access))
+      return fault(index,
+                   at(FaultKind::UndefinedRead, access, *unit,
+                      fmt::format("{}, of which unit {} has not been written",
+                                  isa::describe(access), *unit)));
+  }
+  for (const Access &access : accesses)
+    if (access.write && access.space != Space::Psum)
+      defined.define(access);
+  return std::nullopt;
+}
+
+/// The state of the array: stationary sets and accumulators.
+std::optional<Fault> Verifier::array(uint32_t index) {
+  const isa::Instruction &inst = impl.code[index];
+  if (const auto *load = std::get_if<isa::PeLoad>(&inst)) {
+    shadow = {
+        true, load->rows, load->cols, load->mode,
+        operandBound(load->mode, load->type, load->mantissa, load->range)};
+  } else if (std::holds_alternative<isa::PeSwap>(inst)) {
+    if (!shadow.present)
+      return fault(index, {FaultKind::UndefinedRead,
+                           "no stationary set was loaded since the last swap"});
+    active = shadow;
+    shadow.present = false;
+  } else if (const auto *op = std::get_if<isa::PeMatmul>(&inst)) {
+    return matmul(index, *op);
+  } else if (std::holds_alternative<isa::ActDrain>(inst)) {
+    for (const Access &access : accesses)
+      if (access.space == Space::Psum)
+        defined.markDrained(access);
+  }
+  return std::nullopt;
+}
+
+std::optional<Fault> Verifier::matmul(uint32_t index, const isa::PeMatmul &op) {
+  if (!active.present)
+    return fault(index,
+                 {FaultKind::UndefinedRead, "no stationary set is active"});
+  if (op.rows != active.rows || op.cols != active.cols)
+    return fault(index,
+                 {FaultKind::BadField,
+                  fmt::format("{} rows and {} columns, the active set has {} "
+                              "and {}",
+                              op.rows, op.cols, active.rows, active.cols)});
+  const bool select = op.mode == isa::OperandMode::Select;
+  if (select != (active.mode == isa::OperandMode::Select))
+    return fault(index, {FaultKind::BadField,
+                         fmt::format("mode {} with a stationary set of mode {}",
+                                     isa::name(op.mode).str(),
+                                     isa::name(active.mode).str())});
+  const double bound = operandBound(op.mode, op.type, op.mantissa, op.range) *
+                       active.bound * op.rows;
+  for (const Access &access : accesses) {
+    if (access.space != Space::Psum || !access.write)
+      continue;
+    if (!op.accumulate)
+      if (std::optional<uint64_t> entry = defined.restart(access))
+        return fault(index, at(FaultKind::PsumOverwrite, access, *entry,
+                               fmt::format("entry {} holds sums that were not "
+                                           "drained",
+                                           *entry)));
+    if (std::optional<uint64_t> entry =
+            defined.addBound(access, bound, !op.accumulate, accumulatorLimit))
+      return fault(index,
+                   at(FaultKind::AccumulatorBound, access, *entry,
+                      fmt::format("sums of entry {} may leave 63 bits by the "
+                                  "widths of their operands",
+                                  *entry)));
+    defined.define(access);
+    defined.markAccumulated(access);
+  }
+  return std::nullopt;
+}
+
+std::optional<Fault> Verifier::outputs() {
+  for (const container::TensorBinding &output : impl.program.outputs) {
+    uint64_t end = output.dramOffset + *support::countElements(output.shape) *
+                                           support::byteSize(output.type);
+    std::optional<uint64_t> unit =
+        defined.undefinedDram(output.dramOffset, end);
+    if (!options.checkUndefined || !unit)
+      continue;
+    Fault fault;
+    fault.kind = FaultKind::UndefinedRead;
+    fault.space = "dram";
+    fault.address = *unit;
+    fault.message = fmt::format(
+        "the program ends without having written output '{}'", output.name);
+    return fault;
+  }
+  return std::nullopt;
+}
+
+std::optional<Fault> emulator::verify(LoadedProgram::Impl &impl,
+                                      const Options &options) {
+  // The state of a run is small but has fixed arrays; keep it off the stack.
+  auto verifier = std::make_unique<Verifier>(impl, options);
+  return verifier->run();
+}
