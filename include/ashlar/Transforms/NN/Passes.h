@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Passes within the `nn` dialect and the pipelines of the simplify and fold
+// phases; docs/Passes.md describes each pass.
+
+#ifndef ASHLAR_TRANSFORMS_NN_PASSES_H
+#define ASHLAR_TRANSFORMS_NN_PASSES_H
+
+#include "dialects/NN/NNDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace ashlar::nn {
+
+#define GEN_PASS_DECL
+#include "lib/Transforms/NN/Passes.h.inc"
+
+/// What the fold phase must know of the machine.
+struct FoldOptions {
+  /// Rows and columns of the multiplier array.
+  int64_t arrayRows = 128;
+  int64_t arrayColumns = 64;
+};
+
+/// The simplify phase: on exit everything computable at compile time is a
+/// constant, batch_norm and conv_transpose are gone, movement is minimal.
+/// Added to a manager of builtin.module.
+void buildSimplifyPipeline(mlir::OpPassManager &manager);
+
+/// The fold phase: cost-driven changes of shape. Expects simplified IR.
+void buildFoldPipeline(mlir::OpPassManager &manager,
+                       const FoldOptions &options = {});
+
+/// Makes the pipelines available by name: ashlar-simplify, ashlar-fold.
+void registerNNPipelines();
+
+#define GEN_PASS_REGISTRATION
+#include "lib/Transforms/NN/Passes.h.inc"
+
+} // namespace ashlar::nn
+
+#endif // ASHLAR_TRANSFORMS_NN_PASSES_H

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Passes within the `nn` dialect: the simplify and fold phases. Constants are
+// computed in binary64 in index order and rounded once to the type they are
+// stored in (docs/Numerics.md 6); movement keeps every bit (7).
+
+#ifndef ASHLAR_TRANSFORMS_NN_PASSES_TD
+#define ASHLAR_TRANSFORMS_NN_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+class NNPass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
+  let dependentDialects = ["::ashlar::nn::NNDialect"];
+}
+
+def FoldConstants : NNPass<"ashlar-nn-fold-constants"> {
+  let summary = "evaluate operations whose operands are all constant";
+  let description = [{
+    Replaces every operation whose operands are constant by its value. Movement
+    is done on raw bits; arithmetic in binary64 in index order, rounded once to
+    the result type; integers exactly, modulo their width.
+
+    A result that is larger than `max-bytes` and larger than all operands
+    together (a broadcast, a pad) stays an operation: the file should not
+    grow by what the machine can produce by itself.
+  }];
+  let options = [
+    Option<"maxBytes", "max-bytes", "int64_t", "4194304",
+           "largest constant that may exceed its operands, in bytes">
+  ];
+  let statistics = [
+    Statistic<"folded", "folded", "operations replaced by a constant">,
+    Statistic<"kept", "kept", "operations kept because their value is large">
+  ];
+}
+
+def FoldBatchNorm : NNPass<"ashlar-nn-fold-batch-norm"> {
+  let summary = "absorb batch normalisation into weights, or make it mul + add";
+  let description = [{
+    With constant parameters, batch_norm is `x * s + t` per channel, where
+    `s = scale / sqrt(var + epsilon)` and `t = bias - mean * s` in binary64.
+    If x is the only use of a conv, conv_transpose or matmul with constant
+    weights, s scales the weights and t joins the bias (matmul: an add of a
+    constant follows). Otherwise the op becomes nn.mul and nn.add. Each new
+    constant is rounded once.
+
+    Parameters that are not constant leave the op as it is.
+  }];
+  let statistics = [
+    Statistic<"absorbed", "absorbed", "batch_norm ops that went into weights">,
+    Statistic<"expanded", "expanded", "batch_norm ops that became mul + add">
+  ];
+}
+
+def MergeBias : NNPass<"ashlar-nn-merge-bias"> {
+  let summary = "merge per-channel constants around a convolution into it";
+  let description = [{
+    conv or conv_transpose with constant weights, followed as its only use by
+    add, sub, mul or div of a constant that varies along the channel axis alone:
+    sums join the bias, factors scale weights and bias. A matmul takes a factor
+    per column into its weights. Computed in binary64, rounded once.
+
+    A quotient becomes a factor: the reciprocal in binary64. Factors that are
+    not finite (a division by zero) stay operations.
+  }];
+  let statistics = [
+    Statistic<"biases", "biases", "sums merged into a bias">,
+    Statistic<"scales", "scales", "factors merged into weights">
+  ];
+}
+
+def FoldPad : NNPass<"ashlar-nn-fold-pad"> {
+  let summary = "absorb spatial padding into convolutions and pools";
+  let description = [{
+    A constant pad of spatial dimensions without interior elements goes into
+    - conv, if the value is zero;
+    - avg_pool, if the value is zero: the pool then counts its padding. Needs a
+      pool that has no pads of its own, or already counts them;
+    - max_pool of floats, if the value is minus infinity.
+    Negative (cutting) pads stay.
+  }];
+  let statistics = [
+    Statistic<"absorbed", "absorbed", "pads that a user absorbed">
+  ];
+}
+
+def FlattenToConv : NNPass<"ashlar-nn-flatten-to-conv"> {
+  let summary = "turn a dense layer on a flattened feature map into a convolution";
+  let description = [{
+    `matmul(reshape(x: [N, C, s...] -> [N, C*s...]), w: [C*s..., M])` with a
+    constant w is a convolution whose kernel is the map: its blocks then run
+    along C, as those of the map that it consumes (docs/Numerics.md 1). An add
+    of a constant per column becomes the bias. A reshape back to [N, M] follows.
+    A matmul on anything else stays.
+  }];
+  let statistics = [
+    Statistic<"converted", "converted", "matmuls that became convolutions">
+  ];
+}
+
+def LowerConvTranspose : NNPass<"ashlar-nn-lower-conv-transpose"> {
+  let summary = "lower conv_transpose to pad and conv";
+  let description = [{
+    A transposed convolution is a convolution with stride one over the input
+    with `stride - 1` zeros between its elements, with weights mirrored in
+    space and input and output channels exchanged within each group. Padding
+    that conv cannot express (negative) becomes part of the nn.pad. Weights
+    need not be constant; of constant ones fold-constants removes the movement.
+  }];
+  let statistics = [
+    Statistic<"lowered", "lowered", "transposed convolutions lowered">
+  ];
+}
+
+def ComposeMovement : NNPass<"ashlar-nn-compose-movement"> {
+  let summary = "merge and cancel movement operations";
+  let description = [{
+    Applies until nothing changes: folders of identities; reshape of reshape,
+    transpose of transpose, slice of slice; a transpose that only moves
+    dimensions of size one becomes a reshape; a reshape moves below a unary
+    function, so that it meets the next movement; a broadcast in front of a
+    broadcasting operation disappears. Dead operations go, too.
+  }];
+}
+
+def PackTaps : NNPass<"ashlar-nn-pack-taps"> {
+  let summary = "lay the taps of few-channel convolutions into array rows";
+  let description = [{
+    A convolution of few input channels leaves most rows of the multiplier array
+    idle: each tap is a pass of its own. nn.im2col makes channels of the taps
+    and a 1x1 convolution multiplies all of them at once. Considered are
+    convolutions of group 1 with constant weights, more than one tap, and fewer
+    than 8 channels, or fewer than 16 and no multiple of 8; chosen are those
+    for which ceil(C*taps / rows) < taps * ceil(C / rows).
+
+    The attribute `ashlar.decision` on the convolution records the choice, the
+    reason and the predicted cycles (passes times output positions) of both
+    alternatives.
+  }];
+  let options = [
+    Option<"rows", "rows", "int64_t", "128", "rows of the multiplier array">,
+    Option<"columns", "columns", "int64_t", "64",
+           "columns of the multiplier array">
+  ];
+  let statistics = [
+    Statistic<"packed", "packed", "convolutions whose taps were packed">
+  ];
+}
+
+def RemoveDead : NNPass<"ashlar-nn-remove-dead"> {
+  let summary = "remove operations whose result nobody uses";
+  let description = [{
+    Every operation of the dialect is pure, so one walk from the last to the
+    first removes all that do not reach a result.
+  }];
+  let statistics = [Statistic<"removed", "removed", "operations removed">];
+}
+
+def VerifyFolded : NNPass<"ashlar-nn-verify-folded"> {
+  let summary = "check the exit invariants of the fold phase";
+  let description = [{
+    Changes nothing. An error for every batch_norm and conv_transpose that is
+    left: later phases have no engine for them.
+  }];
+}
+
+#endif // ASHLAR_TRANSFORMS_NN_PASSES_TD

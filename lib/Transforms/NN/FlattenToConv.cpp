@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Dense layers on flattened feature maps as convolutions. Input: reshape +
+// matmul (+ add); output: conv + reshape.
+
+#include "Rewrite.h"
+#include "ashlar/Transforms/NN/Passes.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace ashlar::nn {
+#define GEN_PASS_DEF_FLATTENTOCONV
+#include "lib/Transforms/NN/Passes.h.inc"
+} // namespace ashlar::nn
+
+using namespace mlir;
+using namespace ashlar;
+using namespace ashlar::nn;
+
+namespace {
+
+// The feature map [N, C, s...] behind a flatten to [N, C*s...], or null.
+Value flattenedMap(Value flat) {
+  auto reshape = flat.getDefiningOp<ReshapeOp>();
+  if (!reshape)
+    return {};
+  ArrayRef<int64_t> map = shapeOf(reshape.getX());
+  if (map.size() < 3 || map.size() > 5 || map[0] != shapeOf(flat)[0])
+    return {};
+  return reshape.getX();
+}
+
+// Weights [C*s..., M] as [M, C, s...].
+Value kernelOf(OpBuilder &builder, Location loc, Value weights,
+               ArrayRef<int64_t> map) {
+  ArrayRef<int64_t> shape = shapeOf(weights);
+  Type element = typeOf(weights).getElementType();
+  auto turnedType = RankedTensorType::get({shape[1], shape[0]}, element);
+  Value turned = TransposeOp::create(builder, loc, turnedType, weights,
+                                     ArrayRef<int64_t>{1, 0});
+  SmallVector<int64_t> kernel(map);
+  kernel[0] = shape[1];
+  return makeReshape(builder, loc, turned, kernel);
+}
+
+struct FlattenToConvPattern : OpRewritePattern<MatMulOp> {
+  FlattenToConvPattern(MLIRContext *context, Pass::Statistic &converted)
+      : OpRewritePattern(context), converted(converted) {}
+
+  LogicalResult matchAndRewrite(MatMulOp op,
+                                PatternRewriter &rewriter) const override {
+    if (shapeOf(op.getA()).size() != 2 || shapeOf(op.getB()).size() != 2 ||
+        !isConstant(op.getB()))
+      return rewriter.notifyMatchFailure(op, "no dense layer of rank 2");
+    Value map = flattenedMap(op.getA());
+    if (!map)
+      return rewriter.notifyMatchFailure(op, "no flattened feature map");
+
+    Operation *root = op;
+    Value bias = absorbedBias(op, root, rewriter);
+    Location loc = op.getLoc();
+    if (root != op)
+      loc = fuseLocations(op, {root});
+    // Convolve where the sum is: an absorbed constant may come after the
+    // product.
+    rewriter.setInsertionPoint(root);
+    ArrayRef<int64_t> shape = shapeOf(map);
+    size_t spatial = shape.size() - 2;
+    SmallVector<int64_t> ones(spatial, 1), zeros(2 * spatial, 0);
+    SmallVector<int64_t> outShape(shape.size(), 1);
+    outShape[0] = shape[0];
+    outShape[1] = shapeOf(op.getB())[1];
+    auto outType =
+        RankedTensorType::get(outShape, op.getType().getElementType());
+    auto conv = ConvOp::create(
+        rewriter, loc, outType, map, kernelOf(rewriter, loc, op.getB(), shape),
+        bias, rewriter.getDenseI64ArrayAttr(ones),
+        rewriter.getDenseI64ArrayAttr(zeros),
+        rewriter.getDenseI64ArrayAttr(ones), rewriter.getI64IntegerAttr(1));
+    Value flat = makeReshape(rewriter, loc, conv, shapeOf(root->getResult(0)));
+    rewriter.replaceOp(root, flat);
+    ++converted;
+    return success();
+  }
+
+  // If the only use of the product adds a constant per column, makes that add
+  // the `root` of the rewrite and returns the bias.
+  static Value absorbedBias(MatMulOp op, Operation *&root,
+                            PatternRewriter &rewriter) {
+    if (!op->hasOneUse())
+      return {};
+    auto add = dyn_cast<AddOp>(*op->user_begin());
+    if (!add || add.getType() != op.getType())
+      return {};
+    Value constant = add.getA() == op.getResult() ? add.getB() : add.getA();
+    auto values = perAxisConstant(constant, shapeOf(op.getY()), 1);
+    if (!values)
+      return {};
+    root = add;
+    rewriter.setInsertionPoint(add);
+    return makeConstant(rewriter, add.getLoc(), vectorTensor(*values),
+                        op.getType().getElementType());
+  }
+
+  Pass::Statistic &converted;
+};
+
+struct FlattenToConvPass
+    : ashlar::nn::impl::FlattenToConvBase<FlattenToConvPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<FlattenToConvPattern>(&getContext(), converted);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Evaluates operations on constants. Input: any `nn` function; output: the same
+// with constant subgraphs replaced. One walk in program order suffices, since
+// operands come first.
+
+#include "Rewrite.h"
+#include "ashlar/Reference/Constants.h"
+#include "ashlar/Reference/Interpreter.h"
+#include "ashlar/Reference/Movement.h"
+#include "ashlar/Transforms/NN/Passes.h"
+#include "dialects/NN/NNElements.h"
+
+namespace ashlar::nn {
+#define GEN_PASS_DEF_FOLDCONSTANTS
+#include "lib/Transforms/NN/Passes.h.inc"
+} // namespace ashlar::nn
+
+using namespace mlir;
+using namespace ashlar;
+using namespace ashlar::nn;
+
+namespace {
+
+// Bytes of a value, or nothing for types without a host form.
+std::optional<uint64_t> bytesOf(Value value) {
+  auto element = toElementType(typeOf(value).getElementType());
+  auto count = support::countElements(shapeOf(value));
+  if (!element || !count)
+    return std::nullopt;
+  return *count * support::byteSize(*element);
+}
+
+template <typename T>
+void moveAs(const reference::IndexMap &map, const char *source, char *result,
+            const uint8_t *fillBytes) {
+  T fillValue = 0;
+  if (fillBytes)
+    std::memcpy(&fillValue, fillBytes, sizeof(T));
+  map.apply(reinterpret_cast<const T *>(source), reinterpret_cast<T *>(result),
+            fillValue);
+}
+
+// The pad value in the element type's own bytes.
+std::vector<uint8_t> fillBytesOf(Operation *op, ElementType type) {
+  auto pad = dyn_cast<PadOp>(op);
+  if (!pad)
+    return {};
+  reference::Tensor value(type, {});
+  double number = pad.getValue().convertToDouble();
+  if (value.isFloat())
+    value.floats[0] = number;
+  else
+    value.ints[0] = static_cast<int64_t>(number);
+  return reference::toHost(value, type).data;
+}
+
+std::string concatenate(ConcatOp op, ArrayRef<ArrayRef<char>> parts,
+                        unsigned width) {
+  ArrayRef<int64_t> shape = shapeOf(op.getY());
+  int64_t axis = op.getAxis();
+  int64_t outer = reference::elementCount(shape.take_front(axis));
+  int64_t inner = reference::elementCount(shape.drop_front(axis + 1)) * width;
+  std::string result;
+  for (int64_t o = 0; o < outer; ++o)
+    for (auto [input, part] : llvm::zip(op.getInputs(), parts)) {
+      int64_t run = shapeOf(input)[axis] * inner;
+      result.append(part.data() + o * run, run);
+    }
+  return result;
+}
+
+// Movement on raw bits (docs/Numerics.md 7): no value passes through a number.
+std::optional<std::string> moveConstants(Operation *op) {
+  std::optional<reference::IndexMap> map = reference::movementMap(op);
+  auto concat = dyn_cast<ConcatOp>(op);
+  if (!map && !concat && !isa<ReshapeOp>(op))
+    return std::nullopt;
+  SmallVector<std::vector<char>> storage(op->getNumOperands());
+  SmallVector<ArrayRef<char>> parts;
+  for (auto [operand, own] : llvm::zip(op->getOperands(), storage)) {
+    auto raw = rawElements(constantOp(operand).getValue(), own);
+    if (!raw)
+      return std::nullopt;
+    parts.push_back(*raw);
+  }
+  ElementType type = *toElementType(typeOf(op->getResult(0)).getElementType());
+  unsigned width = support::byteSize(type);
+  if (concat)
+    return concatenate(concat, parts, width);
+  if (!map)
+    return std::string(parts[0].begin(), parts[0].end());
+  std::string result(map->size() * width, '\0');
+  std::vector<uint8_t> fillBytes = fillBytesOf(op, type);
+  const uint8_t *fill = fillBytes.empty() ? nullptr : fillBytes.data();
+  const char *source = parts[0].data();
+  switch (width) {
+  case 1:
+    moveAs<uint8_t>(*map, source, result.data(), fill);
+    break;
+  case 2:
+    moveAs<uint16_t>(*map, source, result.data(), fill);
+    break;
+  case 4:
+    moveAs<uint32_t>(*map, source, result.data(), fill);
+    break;
+  default:
+    moveAs<uint64_t>(*map, source, result.data(), fill);
+    break;
+  }
+  return result;
+}
+
+std::optional<ElementsAttr> evaluateConstant(Operation *op) {
+  RankedTensorType type = typeOf(op->getResult(0));
+  if (auto bytes = moveConstants(op))
+    return nn::makeElements(type, std::move(*bytes), "folded");
+  SmallVector<reference::Tensor> values;
+  for (Value operand : op->getOperands()) {
+    auto value = constantTensor(operand);
+    if (!value)
+      return std::nullopt;
+    values.push_back(std::move(*value));
+  }
+  SmallVector<const reference::Tensor *> operands;
+  for (const reference::Tensor &value : values)
+    operands.push_back(&value);
+  llvm::Expected<reference::Tensor> result =
+      reference::evaluateOp(op, operands);
+  if (!result) {
+    // No evaluator for these types: the operation stays.
+    llvm::consumeError(result.takeError());
+    return std::nullopt;
+  }
+  return reference::makeElements(type,
+                                 reference::toHost(*result, result->type));
+}
+
+struct FoldConstantsPass
+    : ashlar::nn::impl::FoldConstantsBase<FoldConstantsPass> {
+  using FoldConstantsBase::FoldConstantsBase;
+
+  void runOnOperation() override {
+    SmallVector<Operation *> candidates;
+    getOperation().walk([&](Operation *op) {
+      if (isa_and_present<NNDialect>(op->getDialect()) && !isa<ConstantOp>(op))
+        candidates.push_back(op);
+    });
+    for (Operation *op : candidates)
+      if (op->getNumOperands() > 0 &&
+          llvm::all_of(op->getOperands(), isConstant))
+        fold(op);
+  }
+
+  void fold(Operation *op) {
+    std::optional<uint64_t> size = bytesOf(op->getResult(0));
+    uint64_t operandSize = 0;
+    for (Value operand : op->getOperands())
+      operandSize += bytesOf(operand).value_or(0);
+    if (!size)
+      return;
+    if (*size > operandSize && *size > static_cast<uint64_t>(maxBytes)) {
+      ++kept;
+      return;
+    }
+    std::optional<ElementsAttr> value = evaluateConstant(op);
+    if (!value)
+      return;
+    OpBuilder builder(op);
+    auto constant = ConstantOp::create(builder, op->getLoc(),
+                                       op->getResult(0).getType(), *value);
+    SmallVector<Operation *> sources;
+    for (Value operand : op->getOperands())
+      sources.push_back(operand.getDefiningOp());
+    op->getResult(0).replaceAllUsesWith(constant.getOutput());
+    op->erase();
+    // A source may occur twice among the operands.
+    llvm::sort(sources);
+    sources.erase(llvm::unique(sources), sources.end());
+    for (Operation *source : sources)
+      if (source->use_empty())
+        source->erase();
+    ++folded;
+  }
+};
+
+} // namespace

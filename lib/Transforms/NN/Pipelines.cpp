@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The simplify and fold phases. The comments give the reasons for the order.
+
+#include "ashlar/Transforms/NN/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+using namespace ashlar;
+
+void nn::buildSimplifyPipeline(OpPassManager &module) {
+  OpPassManager &manager = module.nest<func::FuncOp>();
+  // Transposes of constants cancel here before anything computes them; then
+  // everything known becomes a constant, which all later matches ask for.
+  manager.addPass(createComposeMovement());
+  manager.addPass(createFoldConstants());
+  // A bias between a convolution and its batch_norm hides one from the other.
+  manager.addPass(createMergeBias());
+  manager.addPass(createFoldBatchNorm());
+  // Expanded batch_norms, and factors that followed absorbed ones.
+  manager.addPass(createMergeBias());
+  // After weights are scaled, since output channels are grouped differently.
+  manager.addPass(createLowerConvTranspose());
+  // Needs the scaled matmul weights and the per-column constants behind them.
+  manager.addPass(createFlattenToConv());
+  // Brings reshapes behind functions next to the following flatten ...
+  manager.addPass(createComposeMovement());
+  manager.addPass(createFoldPad());
+  // ... so that a chain of dense layers behind a map becomes 1x1 convolutions.
+  // Each dense layer exposes the next one; three cover the usual classifiers.
+  for (int layer = 0; layer < 3; ++layer) {
+    manager.addPass(createFlattenToConv());
+    manager.addPass(createComposeMovement());
+  }
+  // Weights moved by the rewrites above.
+  manager.addPass(createFoldConstants());
+  manager.addPass(createMergeBias());
+  manager.addPass(createRemoveDead());
+}
+
+void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
+  OpPassManager &manager = module.nest<func::FuncOp>();
+  PackTapsOptions packing;
+  packing.rows = options.arrayRows;
+  packing.columns = options.arrayColumns;
+  manager.addPass(createPackTaps(packing));
+  // Folds leave movement of constants behind.
+  manager.addPass(createComposeMovement());
+  manager.addPass(createFoldConstants());
+  manager.addPass(createRemoveDead());
+  manager.addPass(createVerifyFolded());
+}
+
+namespace {
+
+struct FoldPipelineOptions : PassPipelineOptions<FoldPipelineOptions> {
+  Option<int64_t> rows{*this, "rows",
+                       llvm::cl::desc("rows of the multiplier array"),
+                       llvm::cl::init(128)};
+  Option<int64_t> columns{*this, "columns",
+                          llvm::cl::desc("columns of the multiplier array"),
+                          llvm::cl::init(64)};
+};
+
+} // namespace
+
+void nn::registerNNPipelines() {
+  PassPipelineRegistration<>("ashlar-simplify", "the simplify phase",
+                             buildSimplifyPipeline);
+  PassPipelineRegistration<FoldPipelineOptions>(
+      "ashlar-fold", "the fold phase",
+      [](OpPassManager &manager, const FoldPipelineOptions &options) {
+        buildFoldPipeline(manager, {options.rows, options.columns});
+      });
+}

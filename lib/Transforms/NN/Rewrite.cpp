@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Helpers of the `nn` rewrites.
+
+#include "Rewrite.h"
+#include "ashlar/Reference/Constants.h"
+#include "dialects/NN/NNElements.h"
+
+using namespace mlir;
+using namespace ashlar;
+using reference::Tensor;
+
+RankedTensorType nn::typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+ArrayRef<int64_t> nn::shapeOf(Value value) { return typeOf(value).getShape(); }
+
+nn::ConstantOp nn::constantOp(Value value) {
+  return value ? value.getDefiningOp<ConstantOp>() : ConstantOp();
+}
+
+std::optional<Tensor> nn::constantTensor(Value value) {
+  ConstantOp op = constantOp(value);
+  if (!op)
+    return std::nullopt;
+  llvm::Expected<HostTensor> host = reference::readElements(op.getValue());
+  if (!host) {
+    llvm::consumeError(host.takeError());
+    return std::nullopt;
+  }
+  llvm::Expected<Tensor> tensor = reference::fromHost(*host);
+  if (!tensor) {
+    llvm::consumeError(tensor.takeError());
+    return std::nullopt;
+  }
+  return std::move(*tensor);
+}
+
+std::optional<Tensor> nn::floatConstant(Value value) {
+  if (!value || !isa<FloatType>(typeOf(value).getElementType()))
+    return std::nullopt;
+  return constantTensor(value);
+}
+
+Value nn::makeConstant(OpBuilder &builder, Location loc, const Tensor &tensor,
+                       Type elementType) {
+  auto type = RankedTensorType::get(tensor.shape, elementType);
+  HostTensor host = reference::toHost(tensor, *nn::toElementType(elementType));
+  return ConstantOp::create(builder, loc, type,
+                            reference::makeElements(type, host));
+}
+
+std::optional<std::vector<double>>
+nn::perAxisConstant(Value value, ArrayRef<int64_t> shape, int64_t axis) {
+  if (!isConstant(value))
+    return std::nullopt;
+  ArrayRef<int64_t> own = shapeOf(value);
+  if (own.size() > shape.size())
+    return std::nullopt;
+  int64_t lead = static_cast<int64_t>(shape.size() - own.size());
+  for (int64_t d = 0; d < static_cast<int64_t>(own.size()); ++d)
+    if (own[d] != 1 && d + lead != axis)
+      return std::nullopt;
+  std::optional<Tensor> tensor = floatConstant(value);
+  if (!tensor)
+    return std::nullopt;
+  if (tensor->size() == shape[axis])
+    return std::move(tensor->floats);
+  // One value for all channels.
+  if (tensor->size() == 1)
+    return std::vector<double>(shape[axis], tensor->floats[0]);
+  return std::nullopt;
+}
+
+void nn::scaleConv(Tensor &weights, ArrayRef<double> factors) {
+  int64_t inner = weights.size() / std::max<int64_t>(1, weights.shape[0]);
+  for (int64_t i = 0, e = weights.size(); i < e; ++i)
+    weights.floats[i] *= factors[i / inner];
+}
+
+void nn::scaleConvTranspose(Tensor &weights, ArrayRef<double> factors,
+                            int64_t group) {
+  int64_t outPerGroup = weights.shape[1];
+  int64_t inPerGroup = weights.shape[0] / group;
+  int64_t taps = 1;
+  for (int64_t k : ArrayRef<int64_t>(weights.shape).drop_front(2))
+    taps *= k;
+  for (int64_t i = 0, e = weights.size(); i < e; ++i) {
+    int64_t row = i / taps;
+    int64_t c = row / outPerGroup, o = row % outPerGroup;
+    weights.floats[i] *= factors[c / inPerGroup * outPerGroup + o];
+  }
+}
+
+void nn::scaleMatMul(Tensor &weights, ArrayRef<double> factors) {
+  int64_t columns = weights.shape.back();
+  for (int64_t i = 0, e = weights.size(); i < e; ++i)
+    weights.floats[i] *= factors[i % columns];
+}
+
+Location nn::fuseLocations(Operation *main, ArrayRef<Operation *> absorbed) {
+  SmallVector<Location> locations{main->getLoc()};
+  for (Operation *op : absorbed)
+    locations.push_back(op->getLoc());
+  return FusedLoc::get(main->getContext(), locations);
+}
+
+Tensor nn::vectorTensor(ArrayRef<double> values) {
+  Tensor result(ElementType::F64, {static_cast<int64_t>(values.size())});
+  result.floats.assign(values.begin(), values.end());
+  return result;
+}
+
+Value nn::makeReshape(OpBuilder &builder, Location loc, Value x,
+                      ArrayRef<int64_t> shape) {
+  auto type = RankedTensorType::get(shape, typeOf(x).getElementType());
+  return ReshapeOp::create(builder, loc, type, x);
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the rewrites of `nn` share: shapes, constants as interpreter tensors,
+// per-channel constants, and locations of fused operations.
+
+#ifndef ASHLAR_LIB_TRANSFORMS_NN_REWRITE_H
+#define ASHLAR_LIB_TRANSFORMS_NN_REWRITE_H
+
+#include "ashlar/Reference/Tensor.h"
+#include "dialects/NN/NNOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include <optional>
+#include <vector>
+
+namespace ashlar::nn {
+
+/// The ranked type of a value of the dialect.
+mlir::RankedTensorType typeOf(mlir::Value value);
+llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
+
+/// The defining nn.constant, or null.
+ConstantOp constantOp(mlir::Value value);
+inline bool isConstant(mlir::Value value) { return bool(constantOp(value)); }
+
+/// The value of a constant; nothing for other values and for constants without
+/// a plain form.
+std::optional<reference::Tensor> constantTensor(mlir::Value value);
+
+/// The same for floats only: rewrites that compute new weights do it in
+/// binary64.
+std::optional<reference::Tensor> floatConstant(mlir::Value value);
+
+/// A constant of `elementType` with the values of `tensor`, rounded once.
+mlir::Value makeConstant(mlir::OpBuilder &builder, mlir::Location loc,
+                         const reference::Tensor &tensor,
+                         mlir::Type elementType);
+
+/// The values of a float constant that broadcasts to `shape` and varies along
+/// `axis` alone, one per index of that axis; nothing otherwise.
+std::optional<std::vector<double>>
+perAxisConstant(mlir::Value value, llvm::ArrayRef<int64_t> shape, int64_t axis);
+
+/// Multiplies `weights` by a factor per output channel, in binary64. conv
+/// weights are [O, ...], conv_transpose's [C, O/group, ...], matmul's [K, N].
+void scaleConv(reference::Tensor &weights, llvm::ArrayRef<double> factors);
+void scaleConvTranspose(reference::Tensor &weights,
+                        llvm::ArrayRef<double> factors, int64_t group);
+void scaleMatMul(reference::Tensor &weights, llvm::ArrayRef<double> factors);
+
+/// Location of an operation that stands for `main` and what it absorbed, the
+/// main one first.
+mlir::Location fuseLocations(mlir::Operation *main,
+                             llvm::ArrayRef<mlir::Operation *> absorbed);
+
+/// A rank-1 tensor of binary64 values.
+reference::Tensor vectorTensor(llvm::ArrayRef<double> values);
+
+/// A reshape of `x` to `shape` (of its element type).
+mlir::Value makeReshape(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value x, llvm::ArrayRef<int64_t> shape);
+
+} // namespace ashlar::nn
+
+#endif // ASHLAR_LIB_TRANSFORMS_NN_REWRITE_H

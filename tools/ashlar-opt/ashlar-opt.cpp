@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs passes on textual IR: the developer's tool behind the IR tests. Registers
+// the project's dialects and passes and nothing of MLIR's but `func`.
+
+#include "ashlar/Transforms/NN/Passes.h"
+#include "dialects/NN/NNDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  registry.insert<mlir::func::FuncDialect, ashlar::nn::NNDialect>();
+  ashlar::nn::registerNNPasses();
+  ashlar::nn::registerNNPipelines();
+  return mlir::failed(
+      mlir::MlirOptMain(argc, argv, "ashlar optimizer driver\n", registry));
+}
