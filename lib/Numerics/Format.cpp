@@ -94,10 +94,10 @@ Expected<BlockFormat> parseFormat(StringRef text) {
                       ? parseNumber("bfp", rest, format.mantissa)
                       : parseItem(item, format);
     if (error)
-      return std::move(error);
+      return error;
   }
   if (Error error = validate(format))
-    return std::move(error);
+    return error;
   return format;
 }
 

@@ -8,6 +8,7 @@
 // pairs of two halves: every int32 sum over kBlockRows rows is below
 // 2^16 * kBlockRows, hence exact (docs/Numerics.md 11).
 
+#include "AlignAvx512.h"
 #include "GemmKernel.h"
 
 #include <immintrin.h>
@@ -38,102 +39,127 @@ ASHLAR_INLINE size_t blocksOf(size_t n, size_t size) {
 /// Halves that hold the values: one if all fit 16 bits.
 inline size_t halvesFor(uint32_t used) { return used < (1u << 15) ? 1 : 2; }
 
-/// Byte of a 16-bit half.
-ASHLAR_INLINE uint8_t byteOf(int32_t value, size_t half, size_t plane) {
-  return static_cast<uint8_t>(value >> (16 * half + 8 * plane));
+/// Sixteen 16-bit halves of a row; masked lanes are zero and not read.
+ASHLAR_INLINE __m256i loadHalves(const int16_t *row, __mmask16 mask, int) {
+  return _mm256_maskz_loadu_epi16(mask, row);
+}
+ASHLAR_INLINE __m256i loadHalves(const int32_t *row, __mmask16 mask,
+                                 int shift) {
+  __m512i v = _mm512_maskz_loadu_epi32(mask, row);
+  return _mm512_cvtepi32_epi16(_mm512_sra_epi32(v, _mm_cvtsi32_si128(shift)));
 }
 
-/// Layout: half, column group, K block, plane, column, k.
+/// Byte planes of four rows: byte k of 32-bit lane t belongs to row k.
+struct Quad {
+  __m512i low, high;
+};
+
+template <typename T>
+ASHLAR_INLINE Quad loadQuad(const T *row, size_t pitch, size_t rows,
+                            __mmask16 mask, int shift) {
+  const __m256i bytes = _mm256_set1_epi16(0xff);
+  __m256i v[4];
+#pragma GCC unroll 4
+  for (size_t k = 0; k < 4; ++k)
+    v[k] = k < rows ? loadHalves(row + k * pitch, mask, shift)
+                    : _mm256_setzero_si256();
+  auto lowOf = [&](__m256i a, __m256i b) {
+    return _mm512_cvtepu16_epi32(
+        _mm256_or_si256(_mm256_and_si256(a, bytes), _mm256_slli_epi16(b, 8)));
+  };
+  auto highOf = [&](__m256i a, __m256i b) {
+    return _mm512_cvtepu16_epi32(_mm256_or_si256(
+        _mm256_srli_epi16(a, 8), _mm256_andnot_si256(bytes, b)));
+  };
+  auto join = [](__m512i first, __m512i second) {
+    return _mm512_or_si512(first, _mm512_slli_epi32(second, 16));
+  };
+  return {join(lowOf(v[0], v[1]), lowOf(v[2], v[3])),
+          join(highOf(v[0], v[1]), highOf(v[2], v[3]))};
+}
+
+ASHLAR_INLINE __mmask16 laneMask(size_t count) {
+  return static_cast<__mmask16>((1u << count) - 1);
+}
+
+/// Stationary tiles of one half, layout: column group, K block, plane, column,
+/// k. The transposed order of a quad is what a tile row holds.
+template <typename T>
+void packColumns(const T *data, size_t pitch, size_t rows, size_t cols,
+                 int shift, uint8_t *out) {
+  const __m512i lanes = _mm512_mullo_epi32(
+      _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
+      _mm512_set1_epi32(static_cast<int>(kTileK)));
+  size_t kBlocks = blocksOf(rows, kTileK);
+  for (size_t c = 0; c < cols; c += kTile) {
+    __mmask16 mask = laneMask(least(kTile, cols - c));
+    for (size_t i = 0; i < kBlocks * kTileK; i += 4) {
+      // Rows beyond the last are zero and their pointer is not formed.
+      size_t left = i < rows ? least(rows - i, size_t(4)) : 0;
+      Quad quad = loadQuad(left ? data + i * pitch + c : data, pitch, left,
+                           mask, shift);
+      uint8_t *tile = out +
+                      ((c / kTile * kBlocks + i / kTileK) * 2) * kTileBytes +
+                      i % kTileK;
+      _mm512_i32scatter_epi32(tile, lanes, quad.low, 1);
+      _mm512_i32scatter_epi32(tile + kTileBytes, lanes, quad.high, 1);
+    }
+  }
+}
+
 inline void packTiles(const IntegerMatrix &values, size_t rows, size_t cols,
                       PackedStationary &out) {
   size_t halves = halvesFor(magnitudeBits(values, 0, rows, cols));
-  size_t groups = blocksOf(cols, kTile), kBlocks = blocksOf(rows, kTileK);
+  size_t halfBytes =
+      blocksOf(cols, kTile) * blocksOf(rows, kTileK) * 2 * kTileBytes;
   out.rows = rows;
   out.cols = cols;
   out.width = values.width;
   out.planes = static_cast<unsigned>(2 * halves);
-  size_t bytes = halves * groups * kBlocks * 2 * kTileBytes;
-  out.reserve(bytes);
-  __builtin_memset(out.bytes, 0, bytes);
-  alignas(64) int32_t line[kTile];
-  for (size_t i = 0; i < rows; ++i)
-    for (size_t g = 0; g < groups; ++g) {
-      size_t count = least(kTile, cols - g * kTile);
-      for (size_t c = 0; c < count; ++c)
-        line[c] = elementOf(values, i, g * kTile + c);
-      for (size_t h = 0; h < halves; ++h)
-        for (size_t p = 0; p < 2; ++p) {
-          uint8_t *to =
-              out.bytes +
-              (((h * groups + g) * kBlocks + i / kTileK) * 2 + p) * kTileBytes +
-              i % kTileK;
-          for (size_t c = 0; c < count; ++c)
-            to[c * kTileK] = byteOf(line[c], h, p);
-        }
-    }
-}
-
-/// Packs up to 16 columns of four rows: both planes of one half.
-template <typename T>
-void packQuad(const T *const rows[4], size_t steps, int shift, uint32_t *low,
-              uint32_t *high) {
-  for (size_t t = 0; t < steps; ++t) {
-    uint32_t a = static_cast<uint32_t>(rows[0][t] >> shift);
-    uint32_t b = static_cast<uint32_t>(rows[1][t] >> shift);
-    uint32_t c = static_cast<uint32_t>(rows[2][t] >> shift);
-    uint32_t d = static_cast<uint32_t>(rows[3][t] >> shift);
-    uint32_t ab = (a & 0xffff) | (b << 16), cd = (c & 0xffff) | (d << 16);
-    uint32_t lowAB = ab & 0x00ff00ff, lowCD = cd & 0x00ff00ff;
-    uint32_t highAB = (ab >> 8) & 0x00ff00ff, highCD = (cd >> 8) & 0x00ff00ff;
-    // Bytes a.c. of each become a, b, c, d in order.
-    low[t] = (lowAB & 0xff) | ((lowAB >> 8) & 0xff00) | ((lowCD & 0xff) << 16) |
-             ((lowCD << 8) & 0xff000000);
-    high[t] = (highAB & 0xff) | ((highAB >> 8) & 0xff00) |
-              ((highCD & 0xff) << 16) | ((highCD << 8) & 0xff000000);
+  out.reserve(halves * halfBytes);
+  for (size_t h = 0; h < halves; ++h) {
+    uint8_t *to = out.bytes + h * halfBytes;
+    if (values.width == OperandWidth::Int16)
+      packColumns(static_cast<const int16_t *>(values.data), values.pitch, rows,
+                  cols, 0, to);
+    else
+      packColumns(static_cast<const int32_t *>(values.data), values.pitch, rows,
+                  cols, static_cast<int>(16 * h), to);
   }
 }
 
-/// Layout: step tile, K block, plane, quad of rows, step. `zeros` stands for
-/// the rows beyond the last one.
+/// Moving tiles of one half, layout: step tile, K block, plane, quad, step.
 template <typename T>
 void packSteps(const T *data, size_t pitch, size_t rows, size_t steps,
-               int shift, const T *zeros, uint8_t *out) {
+               int shift, uint8_t *out) {
   size_t kBlocks = blocksOf(rows, kTileK);
-  for (size_t t0 = 0; t0 < steps; t0 += kTile)
-    for (size_t i = 0; i < kBlocks * kTileK; i += 4) {
-      const T *quad[4];
-      for (size_t k = 0; k < 4; ++k)
-        quad[k] = i + k < rows ? data + (i + k) * pitch + t0 : zeros;
-      uint8_t *tile =
-          out + ((t0 / kTile * kBlocks + i / kTileK) * 2) * kTileBytes;
-      uint32_t *low =
-          reinterpret_cast<uint32_t *>(tile) + i % kTileK / 4 * kTile;
-      uint32_t *high = low + kTileBytes / 4;
-      size_t count = least(kTile, steps - t0);
-      if (count == kTile) {
-        packQuad(quad, kTile, shift, low, high);
-        continue;
-      }
-      packQuad(quad, count, shift, low, high);
-      for (size_t t = count; t < kTile; ++t)
-        low[t] = high[t] = 0;
+  for (size_t i = 0; i < kBlocks * kTileK; i += 4) {
+    size_t left = i < rows ? least(rows - i, size_t(4)) : 0;
+    const T *row = left ? data + i * pitch : data;
+    uint8_t *tile = out + i / kTileK * 2 * kTileBytes + i % kTileK / 4 * 64;
+    for (size_t t = 0; t < steps; t += kTile) {
+      Quad quad = loadQuad(row + t, pitch, left,
+                           laneMask(least(kTile, steps - t)), shift);
+      _mm512_store_si512(tile, quad.low);
+      _mm512_store_si512(tile + kTileBytes, quad.high);
+      tile += kBlocks * 2 * kTileBytes;
     }
+  }
 }
 
 /// Returns the number of halves written, each of `halfBytes`.
 inline size_t packMovingTiles(const IntegerMatrix &moving, size_t rows,
                               size_t first, size_t steps, size_t halfBytes,
                               uint8_t *out) {
-  alignas(64) static const int32_t zeros[kTile] = {};
   if (moving.width == OperandWidth::Int16) {
     packSteps(static_cast<const int16_t *>(moving.data) + first, moving.pitch,
-              rows, steps, 0, reinterpret_cast<const int16_t *>(zeros), out);
+              rows, steps, 0, out);
     return 1;
   }
   const int32_t *data = static_cast<const int32_t *>(moving.data) + first;
   size_t halves = halvesFor(magnitudeBits(moving, first, rows, steps));
   for (size_t h = 0; h < halves; ++h)
-    packSteps(data, moving.pitch, rows, steps, static_cast<int>(16 * h), zeros,
+    packSteps(data, moving.pitch, rows, steps, static_cast<int>(16 * h),
               out + h * halfBytes);
   return halves;
 }
@@ -296,6 +322,7 @@ inline void gemmTiles(const PackedStationary &stationary,
 
 } // namespace
 
-constinit const KernelTable amxTable = makeTable("amx", packTiles, gemmTiles);
+constinit const KernelTable amxTable =
+    makeTable512("amx", packTiles, gemmTiles);
 
 } // namespace ashlar::numerics

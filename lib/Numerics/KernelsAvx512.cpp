@@ -3,6 +3,7 @@
 // Kernel tables for AVX-512 (F, BW, DQ, VL), without and with VNNI: the file is
 // built twice, ASHLAR_VNNI tells which.
 
+#include "AlignAvx512.h"
 #include "GemmKernel.h"
 
 #include <immintrin.h>
@@ -37,10 +38,10 @@ struct Simd {
 
 #if ASHLAR_VNNI
 constinit const KernelTable avx512VnniTable =
-    makeTable("avx512vnni", packPairs, gemmPairs<Simd>);
+    makeTable512("avx512vnni", packPairs, gemmPairs<Simd>);
 #else
 constinit const KernelTable avx512Table =
-    makeTable("avx512", packPairs, gemmPairs<Simd>);
+    makeTable512("avx512", packPairs, gemmPairs<Simd>);
 #endif
 
 } // namespace ashlar::numerics
