@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads an ONNX model file into the `nn` dialect. The file is hostile until
+// proven otherwise: everything it can contain ends in a module or in an error
+// of class Malformed, Unsupported, Capacity or Usage.
+
+#ifndef ASHLAR_FRONTEND_ONNX_IMPORT_H
+#define ASHLAR_FRONTEND_ONNX_IMPORT_H
+
+#include "ashlar/Support/Error.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace ashlar::frontend {
+
+/// Newest default-domain operator set that is read.
+inline constexpr int64_t newestOpset = 28;
+/// Oldest one.
+inline constexpr int64_t oldestOpset = 6;
+
+/// What the command line says about a model.
+struct ImportOptions {
+  /// Graph input -> full shape (`--input-shape=NAME=1x3x224x224`).
+  std::map<std::string, llvm::SmallVector<int64_t>> inputShapes;
+  /// Graph input -> .npy file that makes it constant (`--constant=NAME=FILE`).
+  std::map<std::string, std::string> constants;
+  /// Tensors of more elements than this are a capacity error.
+  int64_t maxElements = int64_t(1) << 31;
+};
+
+/// Adds one `NAME=1x3x224x224` to the options; NAME may contain '='.
+llvm::Error addInputShape(ImportOptions &options, llvm::StringRef flag);
+/// Adds one `NAME=FILE.npy` to the options.
+llvm::Error addConstant(ImportOptions &options, llvm::StringRef flag);
+
+/// Imports the model at `path`. The module holds one `func.func @main` whose
+/// arguments and results carry `nn.name`; it verifies.
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+importOnnx(llvm::StringRef path, const ImportOptions &options,
+           mlir::MLIRContext *context);
+
+/// What became of one ONNX node.
+enum class NodeState {
+  Mapped,      ///< One `nn` operation.
+  Rewritten,   ///< Several operations.
+  Folded,      ///< Computed at compile time.
+  Removed,     ///< Nothing to do (Identity, Dropout...).
+  Dead,        ///< No graph output depends on it.
+  Unreached,   ///< Not checked: it depends on an unsupported node.
+  Unsupported, ///< See the reason.
+};
+
+/// "mapped", "rewritten", ...
+llvm::StringRef nodeStateName(NodeState state);
+
+struct NodeStatus {
+  std::string name;   ///< ONNX node name, or `Op_<index>`.
+  std::string op;     ///< Operator, with its domain unless the default one.
+  std::string shapes; ///< Operand types, where known.
+  NodeState state = NodeState::Mapped;
+  std::string detail; ///< Operations made of it, or why it is unsupported.
+};
+
+/// Lists every node of the model in graph order. Fails only where the model
+/// cannot be read; unsupported nodes are part of the list.
+llvm::Expected<std::vector<NodeStatus>> checkOnnx(llvm::StringRef path,
+                                                  const ImportOptions &options);
+
+/// The Markdown page of supported operators, made from the handler table.
+std::string supportedOpsMarkdown();
+
+} // namespace ashlar::frontend
+
+#endif // ASHLAR_FRONTEND_ONNX_IMPORT_H

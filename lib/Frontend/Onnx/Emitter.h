@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Builds `nn` operations with inferred result types. Errors are sticky: after
+// the first one every call returns a null value, and a null operand gives a
+// null result, so handlers read like formulas. Operations whose operands are
+// small constants are computed on the spot; that is how shape computations
+// disappear.
+
+#ifndef ASHLAR_LIB_FRONTEND_ONNX_EMITTER_H
+#define ASHLAR_LIB_FRONTEND_ONNX_EMITTER_H
+
+#include "ashlar/Support/Error.h"
+#include "dialects/NN/NNOps.h"
+#include "dialects/NN/NNShapes.h"
+
+#include <optional>
+#include <string>
+
+namespace ashlar::frontend {
+
+using llvm::ArrayRef;
+using llvm::SmallVector;
+using llvm::StringRef;
+using mlir::Type;
+using mlir::Value;
+using nn::Shape;
+using nn::ShapeRef;
+
+/// Shape of a value of the importer (always ranked and static).
+inline ShapeRef shapeOf(Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType()).getShape();
+}
+inline int64_t rankOf(Value value) { return shapeOf(value).size(); }
+inline Type elementOf(Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType()).getElementType();
+}
+inline bool isFloatElement(Value value) {
+  return mlir::isa<mlir::FloatType>(elementOf(value));
+}
+/// "1x3x8x8xf32"
+std::string typeText(Value value);
+
+/// The value as a compile-time constant, if it is one.
+mlir::ElementsAttr constantOf(Value value);
+/// Integer or boolean constant as numbers (row major).
+std::optional<SmallVector<int64_t>> integersOf(Value value);
+/// Constant of any plain type as numbers.
+std::optional<SmallVector<double>> numbersOf(Value value);
+
+class Emitter {
+public:
+  Emitter(mlir::OpBuilder &builder, mlir::Location loc, int64_t maxElements)
+      : b(builder), loc(loc), maxElements(maxElements) {}
+
+  bool failed() const { return !message.empty(); }
+  ErrorClass errorClass() const { return kind; }
+  const std::string &errorMessage() const { return message; }
+
+  /// Records the first error; always null, so that it can be returned.
+  template <typename... Args>
+  std::nullptr_t unsupported(fmt::format_string<Args...> format,
+                             Args &&...args) {
+    return fail(ErrorClass::Unsupported,
+                fmt::vformat(format, fmt::make_format_args(args...)));
+  }
+  template <typename... Args>
+  std::nullptr_t malformed(fmt::format_string<Args...> format, Args &&...args) {
+    return fail(ErrorClass::Malformed,
+                fmt::vformat(format, fmt::make_format_args(args...)));
+  }
+  std::nullptr_t fail(ErrorClass errorClass, std::string text);
+  /// Records `error` unless it is success.
+  std::nullptr_t fail(llvm::Error error, ErrorClass foreign);
+
+  mlir::MLIRContext *context() const { return b.getContext(); }
+
+  /// Records an error and gives false if a tensor of `shape` is too large.
+  bool checkShape(ShapeRef shape);
+
+  /// Operations made so far, without constants and folded ones.
+  ArrayRef<mlir::Operation *> made() const { return operations; }
+
+  // Constants.
+  Value constant(mlir::ElementsAttr elements);
+  Value integers(ArrayRef<int64_t> values, Shape shape, Type element);
+  /// One number repeated; floats round once to `element`.
+  Value splat(double number, Type element, ShapeRef shape = {});
+
+  // Movement.
+  Value reshape(Value x, ShapeRef shape);
+  Value transpose(Value x, ArrayRef<int64_t> perm);
+  Value broadcast(Value x, ShapeRef shape);
+  Value slice(Value x, ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes,
+              ArrayRef<int64_t> steps);
+  /// `size` elements from `start` along one axis.
+  Value sliceAxis(Value x, int64_t axis, int64_t start, int64_t size);
+  Value concat(ArrayRef<Value> inputs, int64_t axis);
+  Value pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+            nn::PadMode mode, double value);
+  Value gather(Value x, int64_t axis, ArrayRef<int64_t> indices);
+
+  // Element-wise.
+  Value unary(nn::UnaryFunction function, Value x, double alpha = 0,
+              double beta = 0);
+  Value cast(Value x, Type element);
+  template <class OpTy>
+  Value binary(Value a, Value b2);
+  Value mod(Value a, Value b2, bool fmod);
+  Value compare(nn::CompareKind kind, Value a, Value b2);
+  Value logical(nn::LogicalKind kind, Value a, Value b2);
+  Value where(Value condition, Value a, Value b2);
+
+  // Products, windows, reductions.
+  struct ConvAttributes {
+    Shape strides, pads, dilations;
+    int64_t group = 1;
+  };
+  Value conv(Value x, Value w, Value bias, const ConvAttributes &attributes);
+  Value convTranspose(Value x, Value w, Value bias,
+                      const ConvAttributes &attributes);
+  Value matmul(Value a, Value b2);
+  struct PoolAttributes {
+    Shape kernel, strides, pads, dilations;
+    nn::Rounding rounding = nn::Rounding::Floor;
+    bool countIncludePad = false;
+  };
+  Value maxPool(Value x, const PoolAttributes &attributes);
+  Value avgPool(Value x, const PoolAttributes &attributes);
+  /// `axes` need not be sorted; duplicates are errors.
+  Value reduce(nn::ReduceKind kind, Value x, ArrayRef<int64_t> axes,
+               bool keepdims);
+  Value argReduce(nn::ArgKind kind, Value x, int64_t axis, bool keepdims,
+                  bool selectLast);
+  Value softmax(Value x, int64_t axis, bool logarithm);
+  Value batchNorm(Value x, ArrayRef<Value> parameters, double epsilon);
+
+protected:
+  mlir::RankedTensorType type(ShapeRef shape, Type element) {
+    return mlir::RankedTensorType::get(shape, element);
+  }
+  /// The shape, or nothing after recording the error.
+  std::optional<Shape> accept(nn::ShapeOr shape);
+  /// Checks, folds and records a finished operation.
+  Value finish(mlir::Operation *op);
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+  int64_t maxElements;
+
+private:
+  ErrorClass kind = ErrorClass::Internal;
+  std::string message;
+  SmallVector<mlir::Operation *> operations;
+};
+
+template <class OpTy>
+Value Emitter::binary(Value a, Value b2) {
+  if (failed() || !a || !b2)
+    return nullptr;
+  if (elementOf(a) != elementOf(b2))
+    return malformed("operands have different types: {} and {}", typeText(a),
+                     typeText(b2));
+  std::optional<Shape> shape =
+      accept(nn::inferBroadcast(shapeOf(a), shapeOf(b2)));
+  if (!shape)
+    return nullptr;
+  return finish(OpTy::create(b, loc, type(*shape, elementOf(a)), a, b2));
+}
+
+/// The value of a constant operation, or null if it does not fold: operands
+/// not constant, too large, of a kind that is left to the simplify phase, or
+/// without a defined result (integer division by zero).
+mlir::ElementsAttr foldOnHost(mlir::Operation *op);
+
+} // namespace ashlar::frontend
+
+#endif // ASHLAR_LIB_FRONTEND_ONNX_EMITTER_H

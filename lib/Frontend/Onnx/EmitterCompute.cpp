@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Construction of products, windows and reductions.
+
+#include "Emitter.h"
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using namespace ashlar::nn;
+
+Value Emitter::conv(Value x, Value w, Value bias, const ConvAttributes &a) {
+  if (failed() || !x || !w)
+    return nullptr;
+  std::optional<Shape> shape = accept(inferConv(
+      shapeOf(x), shapeOf(w), a.strides, a.pads, a.dilations, a.group));
+  if (!shape)
+    return nullptr;
+  if (bias && shapeOf(bias) != ShapeRef((*shape)[1]))
+    return malformed("the bias has the shape {}, expected {}",
+                     shapeToString(shapeOf(bias)), (*shape)[1]);
+  return finish(ConvOp::create(b, loc, type(*shape, elementOf(x)), x, w, bias,
+                               a.strides, a.pads, a.dilations, a.group));
+}
+
+Value Emitter::convTranspose(Value x, Value w, Value bias,
+                             const ConvAttributes &a) {
+  if (failed() || !x || !w)
+    return nullptr;
+  std::optional<Shape> shape = accept(inferConvTranspose(
+      shapeOf(x), shapeOf(w), a.strides, a.pads, a.dilations, a.group));
+  if (!shape)
+    return nullptr;
+  if (bias && shapeOf(bias) != ShapeRef((*shape)[1]))
+    return malformed("the bias has the shape {}, expected {}",
+                     shapeToString(shapeOf(bias)), (*shape)[1]);
+  return finish(ConvTransposeOp::create(b, loc, type(*shape, elementOf(x)), x,
+                                        w, bias, a.strides, a.pads, a.dilations,
+                                        a.group));
+}
+
+Value Emitter::matmul(Value a, Value b2) {
+  if (failed() || !a || !b2)
+    return nullptr;
+  if (elementOf(a) != elementOf(b2))
+    return malformed("operands have different types: {} and {}", typeText(a),
+                     typeText(b2));
+  std::optional<Shape> shape = accept(inferMatMul(shapeOf(a), shapeOf(b2)));
+  if (!shape)
+    return nullptr;
+  return finish(MatMulOp::create(b, loc, type(*shape, elementOf(a)), a, b2));
+}
+
+Value Emitter::maxPool(Value x, const PoolAttributes &a) {
+  if (failed() || !x)
+    return nullptr;
+  std::optional<Shape> shape = accept(inferPool(
+      shapeOf(x), {a.kernel, a.strides, a.pads, a.dilations}, a.rounding));
+  if (!shape)
+    return nullptr;
+  return finish(MaxPoolOp::create(b, loc, type(*shape, elementOf(x)), x,
+                                  a.kernel, a.strides, a.pads, a.dilations));
+}
+
+Value Emitter::avgPool(Value x, const PoolAttributes &a) {
+  if (failed() || !x)
+    return nullptr;
+  std::optional<Shape> shape = accept(inferPool(
+      shapeOf(x), {a.kernel, a.strides, a.pads, a.dilations}, a.rounding));
+  if (!shape)
+    return nullptr;
+  return finish(AvgPoolOp::create(b, loc, type(*shape, elementOf(x)), x,
+                                  a.kernel, a.strides, a.pads, a.dilations,
+                                  a.countIncludePad));
+}
+
+Value Emitter::reduce(ReduceKind kind, Value x, ArrayRef<int64_t> axes,
+                      bool keepdims) {
+  if (failed() || !x)
+    return nullptr;
+  SmallVector<int64_t> sorted(axes);
+  llvm::sort(sorted);
+  std::optional<Shape> shape =
+      accept(inferReduce(shapeOf(x), sorted, keepdims));
+  if (!shape)
+    return nullptr;
+  return finish(ReduceOp::create(b, loc, type(*shape, elementOf(x)), kind, x,
+                                 sorted, keepdims));
+}
+
+Value Emitter::argReduce(ArgKind kind, Value x, int64_t axis, bool keepdims,
+                         bool selectLast) {
+  if (failed() || !x)
+    return nullptr;
+  std::optional<Shape> shape = accept(inferReduce(shapeOf(x), axis, keepdims));
+  if (!shape)
+    return nullptr;
+  return finish(ArgReduceOp::create(b, loc, type(*shape, b.getI64Type()), kind,
+                                    x, axis, keepdims, selectLast));
+}
+
+Value Emitter::softmax(Value x, int64_t axis, bool logarithm) {
+  if (failed() || !x)
+    return nullptr;
+  if (logarithm)
+    return finish(LogSoftmaxOp::create(b, loc, x.getType(), x, axis));
+  return finish(SoftmaxOp::create(b, loc, x.getType(), x, axis));
+}
+
+Value Emitter::batchNorm(Value x, ArrayRef<Value> parameters, double epsilon) {
+  if (failed() || !x || llvm::is_contained(parameters, Value()))
+    return nullptr;
+  if (rankOf(x) < 2)
+    return malformed("the input has rank {}, expected at least 2", rankOf(x));
+  for (Value parameter : parameters)
+    if (shapeOf(parameter) != ShapeRef(shapeOf(x)[1]))
+      return malformed("a parameter has the shape {}, expected {}",
+                       shapeToString(shapeOf(parameter)), shapeOf(x)[1]);
+  return finish(BatchNormOp::create(
+      b, loc, x.getType(), x, parameters[0], parameters[1], parameters[2],
+      parameters[3], llvm::APFloat(static_cast<float>(epsilon))));
+}

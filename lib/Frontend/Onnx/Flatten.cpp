@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Inlines model-local functions: every call becomes its body with values
+// renamed and attribute references resolved. Depth and size are limited, as a
+// small file can describe an exponentially large graph.
+
+#include "Model.h"
+
+#include "ashlar/Frontend/Onnx/Import.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <map>
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+
+namespace {
+
+constexpr unsigned maxDepth = 64;
+constexpr size_t maxNodes = 1 << 20;
+/// FunctionProto.attribute_proto: attributes with defaults, newer than the
+/// protobuf classes of the package, so they arrive as unknown fields.
+constexpr int attributeProtoField = 11;
+
+using Opsets = std::map<std::string, int64_t>;
+using Attributes = llvm::StringMap<const onnx::AttributeProto *>;
+
+StringRef normalDomain(StringRef domain) {
+  return domain == "ai.onnx" ? StringRef() : domain;
+}
+
+template <class Imports>
+Expected<Opsets> readOpsets(const Imports &imports) {
+  Opsets opsets;
+  for (const onnx::OperatorSetIdProto &entry : imports) {
+    auto [it, isNew] =
+        opsets.try_emplace(normalDomain(entry.domain()).str(), entry.version());
+    if (!isNew && it->second != entry.version())
+      return makeError(ErrorClass::Malformed,
+                       "operator set '{}' is imported twice, as versions {} "
+                       "and {}",
+                       printable(it->first), it->second,
+                       static_cast<int64_t>(entry.version()));
+  }
+  return opsets;
+}
+
+/// Where the nodes being expanded stand.
+struct Scope {
+  const Opsets *opsets;
+  std::string prefix; ///< Of node and value names; empty at the top.
+  llvm::StringMap<std::string> values; ///< Inner name -> flat name.
+  const Attributes *bound = nullptr;   ///< Attributes of the call.
+  unsigned depth = 0;
+};
+
+class Flattener {
+public:
+  explicit Flattener(Model &model) : model(model) {}
+
+  Error run() {
+    Expected<Opsets> opsets = readOpsets(model.proto.opset_import());
+    if (!opsets)
+      return opsets.takeError();
+    // IR 3 models may omit the import; ONNX then means version 1.
+    opsets->try_emplace("", 1);
+    for (const onnx::FunctionProto &function : model.proto.functions()) {
+      std::string key =
+          (normalDomain(function.domain()) + "\n" + function.name()).str();
+      if (!functions.try_emplace(key, &function).second)
+        return makeError(ErrorClass::Malformed,
+                         "function '{}' is defined twice",
+                         printable(function.name()));
+    }
+    Scope scope;
+    scope.opsets = &*opsets;
+    return expand(model.proto.graph().node(), scope);
+  }
+
+private:
+  template <class Nodes>
+  Error expand(const Nodes &nodes, Scope &scope) {
+    size_t index = 0;
+    for (const onnx::NodeProto &node : nodes)
+      if (Error error = add(node, index++, scope))
+        return error;
+    return Error::success();
+  }
+
+  Error add(const onnx::NodeProto &node, size_t index, Scope &scope);
+  Error addAttributes(const onnx::NodeProto &node, const Scope &scope,
+                      FlatNode &flat);
+  Error inlineCall(const FlatNode &call, const onnx::FunctionProto &function,
+                   const Scope &scope);
+  Error bindDefaults(const onnx::FunctionProto &function, Attributes &bound);
+
+  std::string uniqueName(std::string name, size_t index) {
+    std::string candidate = name;
+    while (!names.insert(candidate).second)
+      candidate = name + "_" + std::to_string(index++);
+    return candidate;
+  }
+
+  Model &model;
+  llvm::StringMap<const onnx::FunctionProto *> functions;
+  llvm::StringSet<> names;
+};
+
+Error Flattener::add(const onnx::NodeProto &node, size_t index, Scope &scope) {
+  FlatNode flat;
+  flat.op = node.op_type();
+  flat.domain = normalDomain(node.domain()).str();
+  std::string own =
+      node.name().empty() ? flat.op + "_" + std::to_string(index) : node.name();
+  flat.name = uniqueName(scope.prefix + printable(own), index);
+  if (flat.op.empty())
+    return makeError(ErrorClass::Malformed, "node '{}' has no operator",
+                     flat.name);
+  auto version = scope.opsets->find(flat.domain);
+  if (version != scope.opsets->end())
+    flat.opset = version->second;
+  for (const std::string &input : node.input()) {
+    auto mapped = scope.values.find(input);
+    if (mapped != scope.values.end())
+      flat.inputs.push_back(mapped->second);
+    else
+      flat.inputs.push_back(input.empty() ? input : scope.prefix + input);
+  }
+  for (const std::string &output : node.output()) {
+    auto mapped = scope.values.find(output);
+    if (mapped != scope.values.end())
+      flat.outputs.push_back(mapped->second);
+    else
+      flat.outputs.push_back(output.empty() ? output : scope.prefix + output);
+  }
+  if (Error error = addAttributes(node, scope, flat))
+    return error;
+  auto function = functions.find(flat.domain + "\n" + flat.op);
+  if (function != functions.end())
+    return inlineCall(flat, *function->second, scope);
+  if (model.nodes.size() >= maxNodes)
+    return makeError(ErrorClass::Capacity,
+                     "the graph has more than {} nodes after inlining",
+                     maxNodes);
+  model.nodes.push_back(std::move(flat));
+  return Error::success();
+}
+
+Error Flattener::addAttributes(const onnx::NodeProto &node, const Scope &scope,
+                               FlatNode &flat) {
+  llvm::StringSet<> seen;
+  for (const onnx::AttributeProto &attribute : node.attribute()) {
+    if (attribute.name().empty())
+      return makeError(ErrorClass::Malformed,
+                       "node '{}' has an attribute without a name", flat.name);
+    if (!seen.insert(attribute.name()).second)
+      return makeError(ErrorClass::Malformed,
+                       "node '{}' has the attribute '{}' twice", flat.name,
+                       printable(attribute.name()));
+    if (attribute.ref_attr_name().empty()) {
+      flat.attributes.push_back(&attribute);
+      continue;
+    }
+    if (!scope.bound)
+      return makeError(ErrorClass::Malformed,
+                       "node '{}' refers to the function attribute '{}' "
+                       "outside a function",
+                       flat.name, printable(attribute.ref_attr_name()));
+    auto bound = scope.bound->find(attribute.ref_attr_name());
+    if (bound == scope.bound->end())
+      continue; // An attribute the call leaves out is left out here too.
+    onnx::AttributeProto copy = *bound->second;
+    copy.set_name(attribute.name());
+    model.attributes.push_back(std::move(copy));
+    flat.attributes.push_back(&model.attributes.back());
+  }
+  return Error::success();
+}
+
+Error Flattener::bindDefaults(const onnx::FunctionProto &function,
+                              Attributes &bound) {
+  const google::protobuf::UnknownFieldSet &unknown =
+      function.GetReflection()->GetUnknownFields(function);
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    const google::protobuf::UnknownField &field = unknown.field(i);
+    if (field.number() != attributeProtoField ||
+        field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+      continue;
+    onnx::AttributeProto attribute;
+    if (!attribute.ParseFromString(field.length_delimited()))
+      return makeError(ErrorClass::Malformed,
+                       "function '{}' has a corrupt default attribute",
+                       printable(function.name()));
+    model.attributes.push_back(std::move(attribute));
+    bound.try_emplace(model.attributes.back().name(), &model.attributes.back());
+  }
+  return Error::success();
+}
+
+Error Flattener::inlineCall(const FlatNode &call,
+                            const onnx::FunctionProto &function,
+                            const Scope &scope) {
+  if (scope.depth >= maxDepth)
+    return makeError(ErrorClass::Malformed,
+                     "node '{}': functions call each other more than {} deep",
+                     call.name, maxDepth);
+  if (call.inputs.size() > static_cast<size_t>(function.input_size()) ||
+      call.outputs.size() > static_cast<size_t>(function.output_size()))
+    return makeError(ErrorClass::Malformed,
+                     "node '{}' has {} inputs and {} outputs, function '{}' "
+                     "takes {} and {}",
+                     call.name, call.inputs.size(), call.outputs.size(),
+                     printable(function.name()), function.input_size(),
+                     function.output_size());
+  Expected<Opsets> opsets = readOpsets(function.opset_import());
+  if (!opsets)
+    return opsets.takeError();
+  opsets->insert(scope.opsets->begin(), scope.opsets->end());
+  Attributes bound;
+  for (const onnx::AttributeProto *attribute : call.attributes)
+    bound.try_emplace(attribute->name(), attribute);
+  if (Error error = bindDefaults(function, bound))
+    return error;
+  Scope inner;
+  inner.opsets = &*opsets;
+  inner.prefix = call.name + "/";
+  inner.bound = &bound;
+  inner.depth = scope.depth + 1;
+  for (int i = 0; i < function.input_size(); ++i)
+    inner.values[function.input(i)] =
+        static_cast<size_t>(i) < call.inputs.size() ? call.inputs[i]
+                                                    : std::string();
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    if (call.outputs[i].empty())
+      continue;
+    // An output that is an input needs a node to carry the new name.
+    auto [it, isNew] =
+        inner.values.try_emplace(function.output(i), call.outputs[i]);
+    if (isNew)
+      continue;
+    FlatNode copy;
+    copy.name = uniqueName(inner.prefix + "output", i);
+    copy.op = "Identity";
+    copy.opset = newestOpset;
+    copy.inputs = {it->second};
+    copy.outputs = {call.outputs[i]};
+    model.nodes.push_back(std::move(copy));
+  }
+  return expand(function.node(), inner);
+}
+
+} // namespace
+
+Error ashlar::frontend::flatten(Model &model) { return Flattener(model).run(); }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Matrix products.
+
+#include "Registry.h"
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using namespace ashlar::nn;
+
+namespace {
+
+/// A vector on the left is a row, on the right a column; the added dimension
+/// leaves the result again.
+void matmul(Node &n) {
+  Value a = n.input(0), b = n.input(1);
+  if (!a || !b)
+    return;
+  if (rankOf(a) == 0 || rankOf(b) == 0) {
+    n.malformed("an operand is a scalar: {} and {}", typeText(a), typeText(b));
+    return;
+  }
+  bool rowVector = rankOf(a) == 1, columnVector = rankOf(b) == 1;
+  if (rowVector)
+    a = n.reshape(a, {1, shapeOf(a)[0]});
+  if (columnVector)
+    b = n.reshape(b, {shapeOf(b)[0], 1});
+  Value y = n.matmul(a, b);
+  if (y && (rowVector || columnVector)) {
+    Shape shape(shapeOf(y));
+    if (columnVector)
+      shape.pop_back();
+    if (rowVector)
+      shape.erase(shape.end() - (columnVector ? 1 : 2));
+    y = n.reshape(y, shape);
+  }
+  n.setOutput(0, y);
+}
+
+Value scaled(Node &n, Value x, double factor) {
+  if (!x || factor == 1.0)
+    return x;
+  return n.binary<MulOp>(x, n.splat(factor, elementOf(x)));
+}
+
+void gemm(Node &n) {
+  double alpha = n.getFloat("alpha", 1.0f), beta = n.getFloat("beta", 1.0f);
+  bool transA = n.getInt("transA", 0), transB = n.getInt("transB", 0);
+  // Operator set 6: broadcasting of C was to be asked for; set 7 always does.
+  if (n.opset() < 7)
+    n.getInt("broadcast", 0);
+  Value a = n.input(0), b = n.input(1), c = n.optionalInput(2);
+  if (!a || !b || n.failed())
+    return;
+  if (rankOf(a) != 2 || rankOf(b) != 2) {
+    n.malformed("operands are {} and {}, expected matrices", typeText(a),
+                typeText(b));
+    return;
+  }
+  if (transA)
+    a = n.transpose(a, {1, 0});
+  if (transB)
+    b = n.transpose(b, {1, 0});
+  Value product = n.matmul(a, b);
+  Value y = scaled(n, product, alpha);
+  if (y && c && beta != 0.0) {
+    y = n.binary<AddOp>(y, scaled(n, c, beta));
+    if (y && shapeOf(y) != shapeOf(product))
+      n.malformed("operand C {} does not broadcast to {}", typeText(c),
+                  typeText(product));
+  }
+  n.setOutput(0, y);
+}
+
+} // namespace
+
+std::vector<OperatorRow> ashlar::frontend::gemmRows() {
+  return {
+      {"MatMul",
+       {1, 9, 13},
+       matmul,
+       "one operation; vectors are reshaped to matrices"},
+      {"Gemm",
+       {1, 6, 7, 9, 11, 13},
+       gemm,
+       "matmul with transposes, scaling by alpha and beta, and an addition"},
+  };
+}

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Walks the sorted nodes and calls their handlers.
+
+#include "Importer.h"
+#include "Inputs.h"
+#include "Registry.h"
+#include "Tensors.h"
+
+#include "ashlar/Support/Tensor.h"
+#include "dialects/NN/NNElements.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
+
+#include <fmt/format.h>
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using llvm::Error;
+using llvm::Expected;
+using mlir::ModuleOp;
+using mlir::OwningOpRef;
+
+namespace {
+
+std::string qualifiedOp(const FlatNode &node) {
+  return node.domain.empty() ? printable(node.op)
+                             : printable(node.domain + "." + node.op);
+}
+
+std::string operandTypes(ArrayRef<Value> inputs) {
+  return llvm::join(llvm::map_range(inputs,
+                                    [](Value input) {
+                                      return input ? typeText(input)
+                                                   : std::string("-");
+                                    }),
+                    ", ");
+}
+
+/// Names of the operations, each once, in order.
+std::string operationNames(ArrayRef<mlir::Operation *> operations) {
+  llvm::SmallVector<StringRef> names;
+  for (mlir::Operation *op : operations) {
+    StringRef name = op->getName().getStringRef();
+    if (!llvm::is_contained(names, name))
+      names.push_back(name);
+  }
+  return llvm::join(names, ", ");
+}
+
+NodeState stateOf(const Node &node) {
+  if (node.made().size() == 1)
+    return NodeState::Mapped;
+  if (!node.made().empty())
+    return NodeState::Rewritten;
+  for (Value output : node.outputs())
+    if (output && constantOf(output))
+      return NodeState::Folded;
+  return NodeState::Removed;
+}
+
+} // namespace
+
+StringRef ashlar::frontend::nodeStateName(NodeState state) {
+  switch (state) {
+  case NodeState::Mapped:
+    return "mapped";
+  case NodeState::Rewritten:
+    return "rewritten";
+  case NodeState::Folded:
+    return "folded";
+  case NodeState::Removed:
+    return "removed";
+  case NodeState::Dead:
+    return "dead";
+  case NodeState::Unreached:
+    return "unreached";
+  case NodeState::Unsupported:
+    return "unsupported";
+  }
+  return "";
+}
+
+Importer::Importer(Model &model, const ImportOptions &options,
+                   mlir::MLIRContext *context)
+    : model(model), options(options), builder(context) {
+  context->loadDialect<mlir::func::FuncDialect, nn::NNDialect>();
+  onnx::GraphProto &graph = *model.proto.mutable_graph();
+  module = ModuleOp::create(builder, nameLoc(model.path));
+  std::string name = graph.name().empty()
+                         ? llvm::sys::path::stem(model.path).str()
+                         : graph.name();
+  (*module)->setAttr(nn::modelNameAttr, builder.getStringAttr(printable(name)));
+  for (onnx::TensorProto &tensor : *graph.mutable_initializer())
+    initializers[tensor.name()] = &tensor;
+  for (const onnx::ValueInfoProto &value : graph.value_info())
+    declared[value.name()] = &value.type();
+  for (const onnx::ValueInfoProto &value : graph.output()) {
+    declared[value.name()] = &value.type();
+    readNames.insert(value.name());
+  }
+  for (const FlatNode &node : model.nodes)
+    if (node.live)
+      for (const std::string &input : node.inputs)
+        readNames.insert(input);
+}
+
+mlir::Location Importer::nameLoc(StringRef name) {
+  return mlir::NameLoc::get(builder.getStringAttr(printable(name)));
+}
+
+Error Importer::checkOpsets() const {
+  for (const FlatNode &node : model.nodes)
+    if (node.live && node.domain.empty() &&
+        (node.opset < oldestOpset || node.opset > newestOpset))
+      return makeError(ErrorClass::Unsupported,
+                       "node '{}' uses operator set {}, expected {} to {}",
+                       node.name, node.opset, oldestOpset, newestOpset);
+  return Error::success();
+}
+
+Error Importer::checkOptions() const {
+  llvm::SmallVector<std::string> names;
+  for (const onnx::ValueInfoProto &input : model.proto.graph().input())
+    names.push_back(input.name());
+  auto check = [&](StringRef flag, const std::string &name) -> Error {
+    if (llvm::is_contained(names, name))
+      return Error::success();
+    llvm::SmallVector<std::string> texts;
+    for (const std::string &known : names)
+      texts.push_back(printable(known));
+    return makeError(ErrorClass::Usage,
+                     "{} names '{}', which is not an input; the inputs are: {}",
+                     flag.str(), printable(name),
+                     printable(llvm::join(texts, ", ")));
+  };
+  for (const auto &[name, shape] : options.inputShapes)
+    if (Error error = check("--input-shape", name))
+      return error;
+  for (const auto &[name, file] : options.constants)
+    if (Error error = check("--constant", name))
+      return error;
+  return Error::success();
+}
+
+Error Importer::readConstants() {
+  for (const onnx::ValueInfoProto &input : model.proto.graph().input()) {
+    auto flag = options.constants.find(input.name());
+    if (flag == options.constants.end())
+      continue;
+    Expected<mlir::ElementsAttr> elements =
+        readConstantFile(input, flag->second, builder.getContext());
+    if (!elements)
+      return elements.takeError();
+    values[input.name()] = nn::ConstantOp::create(
+        builder, nameLoc(input.name()), elements->getType(), *elements);
+  }
+  return Error::success();
+}
+
+Error Importer::addInputs() {
+  std::vector<std::string> open;
+  llvm::SmallVector<mlir::Type> types;
+  llvm::SmallVector<const onnx::ValueInfoProto *> inputs;
+  for (const onnx::ValueInfoProto &input : model.proto.graph().input()) {
+    // An initialiser with the name of an input is its default value: constant.
+    if (options.constants.count(input.name()) ||
+        initializers.contains(input.name()))
+      continue;
+    Expected<mlir::RankedTensorType> type =
+        inputType(input, options, builder.getContext(), open);
+    if (!type)
+      return type.takeError();
+    types.push_back(*type);
+    inputs.push_back(&input);
+  }
+  if (!open.empty())
+    return makeError(ErrorClass::Usage,
+                     "the shapes of these inputs are not fixed: {}; give each "
+                     "with --input-shape=NAME=1x3x224x224",
+                     llvm::join(open, ", "));
+  builder.setInsertionPointToEnd(module->getBody());
+  function = mlir::func::FuncOp::create(builder, module->getLoc(), "main",
+                                        builder.getFunctionType(types, {}));
+  mlir::Block *body = function.addEntryBlock();
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    function.setArgAttr(i, nn::nameAttr, builder.getStringAttr(input->name()));
+    body->getArgument(i).setLoc(nameLoc(input->name()));
+    values[input->name()] = body->getArgument(i);
+  }
+  builder.setInsertionPointToEnd(body);
+  return Error::success();
+}
+
+Expected<Value> Importer::lookup(StringRef name) {
+  auto known = values.find(name);
+  if (known != values.end())
+    return known->second;
+  auto found = initializers.find(name);
+  if (found == initializers.end())
+    return Value();
+  Expected<mlir::ElementsAttr> elements = convertTensor(
+      *found->second, model.folder, "initialiser '" + printable(name) + "'",
+      options.maxElements, builder.getContext());
+  if (!elements)
+    return elements.takeError();
+  Value value = nn::ConstantOp::create(builder, nameLoc(name),
+                                       elements->getType(), *elements);
+  values[name] = value;
+  return value;
+}
+
+llvm::BitVector Importer::usedOutputs(const FlatNode &node) const {
+  llvm::BitVector used(node.outputs.size());
+  for (auto [i, output] : llvm::enumerate(node.outputs))
+    used[i] = !output.empty() && readNames.contains(output);
+  return used;
+}
+
+void Importer::addPlaceholders(const FlatNode &node) {
+  for (const std::string &output : node.outputs) {
+    auto type = declared.find(output);
+    if (output.empty() || type == declared.end())
+      continue;
+    // The module is discarded: an extra block argument never gets out.
+    if (auto tensor = staticType(*type->second, options, builder.getContext()))
+      values[output] = function.front().addArgument(tensor, nameLoc(output));
+  }
+}
+
+Error Importer::runHandler(const FlatNode &node, SmallVector<Value> inputs,
+                           NodeStatus &status) {
+  auto refuse = [&](std::string why) {
+    status.state = NodeState::Unsupported;
+    status.detail = std::move(why);
+    addPlaceholders(node);
+    return Error::success();
+  };
+  std::string why;
+  if (!node.domain.empty())
+    return refuse("no function or engine for this domain");
+  const OperatorRow *row = findOperator(node.op, node.opset, why);
+  if (!row)
+    return refuse(why);
+  if (status.state == NodeState::Unreached)
+    return Error::success();
+  Node view(node, std::move(inputs), usedOutputs(node), model, builder,
+            nameLoc(node.name), options.maxElements);
+  row->handler(view);
+  if (!view.failed() && !view.unreadAttribute().empty())
+    view.unsupported("attribute '{}' is not understood for {} of operator set "
+                     "{}",
+                     printable(view.unreadAttribute()), node.op, node.opset);
+  for (size_t i = 0; !view.failed() && i < node.outputs.size(); ++i)
+    if (view.outputUsed(i) && !view.outputs()[i])
+      view.unsupported("output {} is used but not computed", i);
+  if (view.failed() && view.errorClass() == ErrorClass::Unsupported)
+    return refuse(view.errorMessage());
+  if (view.failed())
+    return makeError(view.errorClass(), "node '{}' ({}): {}", node.name,
+                     qualifiedOp(node), view.errorMessage());
+  for (auto [i, output] : llvm::enumerate(node.outputs))
+    if (!output.empty() && view.outputs()[i])
+      values[output] = view.outputs()[i];
+  status.state = stateOf(view);
+  status.detail = operationNames(view.made());
+  return Error::success();
+}
+
+Error Importer::importNode(const FlatNode &node) {
+  NodeStatus status;
+  status.name = node.name;
+  status.op = qualifiedOp(node);
+  status.state = NodeState::Dead;
+  Error error = Error::success();
+  if (node.live) {
+    status.state = NodeState::Mapped;
+    SmallVector<Value> inputs;
+    for (const std::string &name : node.inputs) {
+      Expected<Value> value =
+          name.empty() ? Expected<Value>(Value()) : lookup(name);
+      if (!value)
+        return value.takeError();
+      if (!name.empty() && !*value) {
+        status.state = NodeState::Unreached;
+        status.detail = "depends on an unsupported node";
+      }
+      inputs.push_back(*value);
+    }
+    status.shapes = operandTypes(inputs);
+    error = runHandler(node, std::move(inputs), status);
+  }
+  statuses.push_back(std::move(status));
+  return error;
+}
+
+Error Importer::run() {
+  if (Error error = checkOpsets())
+    return error;
+  if (Error error = checkOptions())
+    return error;
+  if (Error error = addInputs())
+    return error;
+  if (Error error = readConstants())
+    return error;
+  for (const FlatNode &node : model.nodes)
+    if (Error error = importNode(node))
+      return error;
+  return Error::success();
+}
+
+Error Importer::unsupportedNodes() const {
+  std::string list;
+  size_t count = 0;
+  for (const NodeStatus &status : statuses) {
+    if (status.state != NodeState::Unsupported)
+      continue;
+    ++count;
+    list += fmt::format("\n  node '{}': {}({}): {}", status.name, status.op,
+                        status.shapes, status.detail);
+  }
+  if (count == 0)
+    return Error::success();
+  return makeError(ErrorClass::Unsupported, "{} {} not supported:{}", count,
+                   count == 1 ? "node is" : "nodes are", list);
+}
+
+Error Importer::addResults() {
+  SmallVector<Value> results;
+  llvm::StringSet<> names;
+  for (const onnx::ValueInfoProto &output : model.proto.graph().output()) {
+    if (!names.insert(output.name()).second)
+      return makeError(ErrorClass::Malformed,
+                       "graph output '{}' is declared twice",
+                       printable(output.name()));
+    Expected<Value> value = lookup(output.name());
+    if (!value)
+      return value.takeError();
+    if (!*value)
+      return makeError(ErrorClass::Internal, "graph output '{}' has no value",
+                       printable(output.name()));
+    if (auto type = staticType(output.type(), options, builder.getContext());
+        type && type.getElementType() != elementOf(*value))
+      return makeError(
+          ErrorClass::Malformed,
+          "graph output '{}' is computed as {}, declared as {}",
+          printable(output.name()), typeText(*value),
+          support::describe(*nn::toElementType(type.getElementType()),
+                            type.getShape()));
+    results.push_back(*value);
+  }
+  mlir::func::ReturnOp::create(builder, function.getLoc(), results);
+  function.setType(builder.getFunctionType(
+      function.getArgumentTypes(), mlir::ValueRange(results).getTypes()));
+  for (auto [i, output] : llvm::enumerate(model.proto.graph().output()))
+    function.setResultAttr(i, nn::nameAttr,
+                           builder.getStringAttr(output.name()));
+  return Error::success();
+}
+
+Expected<OwningOpRef<ModuleOp>> Importer::finish() {
+  if (Error error = addResults())
+    return std::move(error);
+  for (mlir::Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(function.front())))
+    if (mlir::isOpTriviallyDead(&op))
+      op.erase();
+  std::string diagnostics;
+  mlir::ScopedDiagnosticHandler handler(builder.getContext(),
+                                        [&](mlir::Diagnostic &diagnostic) {
+                                          diagnostics += diagnostic.str();
+                                          return mlir::success();
+                                        });
+  if (mlir::failed(mlir::verify(*module)))
+    return makeError(ErrorClass::Internal, "the imported module is invalid: {}",
+                     diagnostics);
+  return std::move(module);
+}
+
+Expected<OwningOpRef<ModuleOp>>
+ashlar::frontend::importOnnx(StringRef path, const ImportOptions &options,
+                             mlir::MLIRContext *context) {
+  Expected<std::unique_ptr<Model>> model = loadModel(path);
+  if (!model)
+    return model.takeError();
+  Importer importer(**model, options, context);
+  Error error = importer.run();
+  if (!error)
+    error = importer.unsupportedNodes();
+  if (error)
+    return withContext(std::move(error), path.str());
+  Expected<OwningOpRef<ModuleOp>> module = importer.finish();
+  if (!module)
+    return withContext(module.takeError(), path.str());
+  return module;
+}
+
+Expected<std::vector<NodeStatus>>
+ashlar::frontend::checkOnnx(StringRef path, const ImportOptions &options) {
+  Expected<std::unique_ptr<Model>> model = loadModel(path);
+  if (!model)
+    return model.takeError();
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  Importer importer(**model, options, &context);
+  if (Error error = importer.run())
+    return withContext(std::move(error), path.str());
+  return importer.takeStatuses();
+}

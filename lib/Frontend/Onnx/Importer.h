@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Turns a loaded model into a module. One instance per import.
+
+#ifndef ASHLAR_LIB_FRONTEND_ONNX_IMPORTER_H
+#define ASHLAR_LIB_FRONTEND_ONNX_IMPORTER_H
+
+#include "Model.h"
+#include "Node.h"
+
+#include "ashlar/Frontend/Onnx/Import.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace ashlar::frontend {
+
+class Importer {
+public:
+  Importer(Model &model, const ImportOptions &options,
+           mlir::MLIRContext *context);
+
+  /// Reads inputs and nodes. Unsupported nodes end up in statuses(), not in
+  /// the error.
+  llvm::Error run();
+  /// Adds the results, removes what is unused, and verifies.
+  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> finish();
+  /// One error for all unsupported nodes, or success.
+  llvm::Error unsupportedNodes() const;
+
+  std::vector<NodeStatus> takeStatuses() { return std::move(statuses); }
+
+private:
+  llvm::Error checkOpsets() const;
+  llvm::Error checkOptions() const;
+  llvm::Error readConstants();
+  llvm::Error addInputs();
+  llvm::Error importNode(const FlatNode &node);
+  llvm::Error runHandler(const FlatNode &node, SmallVector<Value> inputs,
+                         NodeStatus &status);
+  llvm::BitVector usedOutputs(const FlatNode &node) const;
+  /// Gives the outputs of an unsupported node their declared types, so that
+  /// the nodes after it can be checked too.
+  void addPlaceholders(const FlatNode &node);
+  /// The value called `name`; null if it hangs on an unsupported node.
+  llvm::Expected<Value> lookup(StringRef name);
+  mlir::Location nameLoc(StringRef name);
+  llvm::Error addResults();
+
+  Model &model;
+  const ImportOptions &options;
+  mlir::OpBuilder builder;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp function;
+  llvm::StringMap<Value> values;
+  llvm::StringMap<onnx::TensorProto *> initializers;
+  llvm::StringMap<const onnx::TypeProto *> declared;
+  llvm::StringSet<> readNames; ///< Read by live nodes or graph outputs.
+  std::vector<NodeStatus> statuses;
+};
+
+} // namespace ashlar::frontend
+
+#endif // ASHLAR_LIB_FRONTEND_ONNX_IMPORTER_H

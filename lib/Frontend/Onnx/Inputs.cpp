@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Graph inputs and the flags that complete them.
+
+#include "Inputs.h"
+#include "Model.h"
+#include "Tensors.h"
+
+#include "ashlar/Support/Npy.h"
+#include "dialects/NN/NNElements.h"
+#include "dialects/NN/NNShapes.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <fmt/format.h>
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using llvm::Error;
+using llvm::Expected;
+using llvm::SmallVector;
+using llvm::StringRef;
+using mlir::RankedTensorType;
+
+namespace {
+
+/// Splits NAME=VALUE at the last '=', as ONNX names may contain one.
+Expected<std::pair<std::string, std::string>> splitFlag(StringRef flag,
+                                                        StringRef form) {
+  auto [name, value] = flag.rsplit('=');
+  if (name.empty() || value.empty() || !flag.contains('='))
+    return makeError(ErrorClass::Usage, "found '{}', expected {}", flag.str(),
+                     form.str());
+  return std::pair(name.str(), value.str());
+}
+
+/// "Nx3x?x224": the declared shape as the user knows it.
+std::string declaredShape(const onnx::TypeProto_Tensor &tensor) {
+  if (!tensor.has_shape())
+    return "unknown rank";
+  std::string text;
+  for (const onnx::TensorShapeProto_Dimension &dim : tensor.shape().dim()) {
+    if (!text.empty())
+      text += 'x';
+    if (dim.has_dim_value())
+      text += std::to_string(dim.dim_value());
+    else
+      text += dim.dim_param().empty() ? "?" : printable(dim.dim_param());
+  }
+  return text.empty() ? "scalar" : text;
+}
+
+Error checkFlagShape(const onnx::TypeProto_Tensor &tensor, StringRef name,
+                     nn::ShapeRef shape) {
+  if (!tensor.has_shape())
+    return Error::success();
+  bool fits = static_cast<size_t>(tensor.shape().dim_size()) == shape.size();
+  for (int i = 0; fits && i < tensor.shape().dim_size(); ++i) {
+    const onnx::TensorShapeProto_Dimension &dim = tensor.shape().dim(i);
+    fits = !dim.has_dim_value() || dim.dim_value() == shape[i];
+  }
+  if (fits)
+    return Error::success();
+  return makeError(ErrorClass::Usage,
+                   "--input-shape gives input '{}' the shape {}, the model "
+                   "declares {}",
+                   printable(name), nn::shapeToString(shape),
+                   declaredShape(tensor));
+}
+
+Expected<onnx::TypeProto_Tensor>
+tensorDeclaration(const onnx::ValueInfoProto &input) {
+  if (!input.has_type())
+    return makeError(ErrorClass::Malformed, "graph input '{}' has no type",
+                     printable(input.name()));
+  if (!input.type().has_tensor_type())
+    return makeError(ErrorClass::Unsupported,
+                     "graph input '{}' is not a tensor",
+                     printable(input.name()));
+  return input.type().tensor_type();
+}
+
+} // namespace
+
+Error ashlar::frontend::addInputShape(ImportOptions &options, StringRef flag) {
+  auto parts = splitFlag(flag, "--input-shape=NAME=1x3x224x224");
+  if (!parts)
+    return parts.takeError();
+  SmallVector<int64_t> shape;
+  SmallVector<StringRef> dims;
+  StringRef(parts->second).split(dims, 'x');
+  if (parts->second == "scalar")
+    dims.clear();
+  for (StringRef text : dims) {
+    int64_t dim;
+    if (text.getAsInteger(10, dim) || dim < 0)
+      return makeError(ErrorClass::Usage,
+                       "--input-shape of '{}' has the dimension '{}', expected "
+                       "a number, as in 1x3x224x224",
+                       printable(parts->first), printable(text));
+    shape.push_back(dim);
+  }
+  if (!options.inputShapes.try_emplace(parts->first, shape).second)
+    return makeError(ErrorClass::Usage, "--input-shape of '{}' is given twice",
+                     printable(parts->first));
+  return Error::success();
+}
+
+Error ashlar::frontend::addConstant(ImportOptions &options, StringRef flag) {
+  auto [name, file] = flag.split('=');
+  if (name.empty() || file.empty())
+    return makeError(ErrorClass::Usage,
+                     "found '{}', expected --constant=NAME=FILE.npy",
+                     flag.str());
+  if (!options.constants.try_emplace(name.str(), file.str()).second)
+    return makeError(ErrorClass::Usage, "--constant of '{}' is given twice",
+                     printable(name));
+  return Error::success();
+}
+
+Expected<RankedTensorType> ashlar::frontend::inputType(
+    const onnx::ValueInfoProto &input, const ImportOptions &options,
+    mlir::MLIRContext *context, std::vector<std::string> &open) {
+  Expected<onnx::TypeProto_Tensor> tensor = tensorDeclaration(input);
+  if (!tensor)
+    return tensor.takeError();
+  std::string what = "graph input '" + printable(input.name()) + "'";
+  Expected<support::ElementType> element =
+      elementTypeOf(tensor->elem_type(), what);
+  if (!element)
+    return element.takeError();
+  SmallVector<int64_t> shape;
+  auto flag = options.inputShapes.find(input.name());
+  if (flag != options.inputShapes.end()) {
+    shape = flag->second;
+    if (Error error = checkFlagShape(*tensor, input.name(), shape))
+      return std::move(error);
+  } else {
+    bool isOpen = !tensor->has_shape();
+    for (const onnx::TensorShapeProto_Dimension &dim : tensor->shape().dim()) {
+      isOpen |= !dim.has_dim_value();
+      shape.push_back(dim.dim_value());
+    }
+    if (isOpen) {
+      open.push_back(fmt::format("'{}' ({})", printable(input.name()),
+                                 declaredShape(*tensor)));
+      return RankedTensorType();
+    }
+  }
+  if (Error error = checkSize(shape, options.maxElements, what))
+    return std::move(error);
+  return RankedTensorType::get(shape, nn::toMlirType(context, *element));
+}
+
+RankedTensorType ashlar::frontend::staticType(const onnx::TypeProto &type,
+                                              const ImportOptions &options,
+                                              mlir::MLIRContext *context) {
+  if (!type.has_tensor_type() || !type.tensor_type().has_shape())
+    return {};
+  SmallVector<int64_t> shape;
+  for (const auto &dim : type.tensor_type().shape().dim()) {
+    if (!dim.has_dim_value())
+      return {};
+    shape.push_back(dim.dim_value());
+  }
+  Error error = checkSize(shape, options.maxElements, "value");
+  Expected<support::ElementType> element =
+      elementTypeOf(type.tensor_type().elem_type(), "value");
+  bool bad = static_cast<bool>(error) || !element;
+  llvm::consumeError(std::move(error));
+  if (!element)
+    llvm::consumeError(element.takeError());
+  if (bad)
+    return {};
+  return RankedTensorType::get(shape, nn::toMlirType(context, *element));
+}
+
+Expected<mlir::ElementsAttr>
+ashlar::frontend::readConstantFile(const onnx::ValueInfoProto &input,
+                                   StringRef file, mlir::MLIRContext *context) {
+  Expected<onnx::TypeProto_Tensor> tensor = tensorDeclaration(input);
+  if (!tensor)
+    return tensor.takeError();
+  std::string what = "graph input '" + printable(input.name()) + "'";
+  Expected<support::ElementType> element =
+      elementTypeOf(tensor->elem_type(), what);
+  if (!element)
+    return element.takeError();
+  Expected<HostTensor> array = support::readNpy(file);
+  if (!array)
+    return array.takeError();
+  if (array->type != *element)
+    return makeError(ErrorClass::Malformed,
+                     "{} has elements of type {}, {} is declared with {}",
+                     file.str(), support::name(array->type).str(), what,
+                     support::name(*element).str());
+  bool fits = true;
+  if (tensor->has_shape()) {
+    int rank = tensor->shape().dim_size();
+    fits = static_cast<size_t>(rank) == array->shape.size();
+    for (int i = 0; fits && i < rank; ++i)
+      fits = !tensor->shape().dim(i).has_dim_value() ||
+             tensor->shape().dim(i).dim_value() == array->shape[i];
+  }
+  if (!fits)
+    return makeError(ErrorClass::Malformed,
+                     "{} has the shape {}, {} is declared as {}", file.str(),
+                     nn::shapeToString(array->shape), what,
+                     declaredShape(*tensor));
+  auto type =
+      RankedTensorType::get(array->shape, nn::toMlirType(context, *element));
+  return nn::makeElements(
+      type, std::string(array->data.begin(), array->data.end()), input.name());
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parses a model file and sorts its nodes. libonnx's checker and shape
+// inference are not used: they stop at old versions and throw.
+
+#include "Model.h"
+
+#include "ashlar/Frontend/Onnx/Import.h"
+#include "ashlar/Support/FileIO.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <limits>
+#include <queue>
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+
+namespace {
+
+/// Protobuf logs parse errors to stderr; the tools report them themselves.
+/// Replaces the handler for the duration of one parse.
+class QuietProtobuf {
+public:
+  QuietProtobuf() : previous(google::protobuf::SetLogHandler(nullptr)) {}
+  ~QuietProtobuf() { google::protobuf::SetLogHandler(previous); }
+
+private:
+  google::protobuf::LogHandler *previous;
+};
+
+/// Value names defined before any node runs.
+Expected<llvm::StringSet<>> collectRoots(const onnx::GraphProto &graph) {
+  llvm::StringSet<> names, inputs;
+  for (const onnx::ValueInfoProto &input : graph.input()) {
+    if (input.name().empty())
+      return makeError(ErrorClass::Malformed, "a graph input has no name");
+    if (!inputs.insert(input.name()).second)
+      return makeError(ErrorClass::Malformed,
+                       "graph input '{}' is declared twice",
+                       printable(input.name()));
+    names.insert(input.name());
+  }
+  llvm::StringSet<> initializers;
+  for (const onnx::TensorProto &tensor : graph.initializer()) {
+    if (tensor.name().empty())
+      return makeError(ErrorClass::Malformed, "an initialiser has no name");
+    if (!initializers.insert(tensor.name()).second)
+      return makeError(ErrorClass::Malformed,
+                       "initialiser '{}' is defined twice",
+                       printable(tensor.name()));
+    names.insert(tensor.name());
+  }
+  return names;
+}
+
+using Producers = llvm::StringMap<size_t>;
+
+Expected<Producers> collectProducers(const Model &model,
+                                     const llvm::StringSet<> &roots) {
+  Producers producers;
+  for (size_t i = 0; i < model.nodes.size(); ++i)
+    for (const std::string &output : model.nodes[i].outputs) {
+      if (output.empty())
+        continue;
+      if (roots.contains(output) || !producers.try_emplace(output, i).second)
+        return makeError(ErrorClass::Malformed,
+                         "value '{}' is defined twice, the second time by "
+                         "node '{}'",
+                         printable(output), printable(model.nodes[i].name));
+    }
+  return producers;
+}
+
+/// Execution order that keeps the file's order where it is one. Fills
+/// `order` with all nodes; an incomplete order means a cycle.
+Error topologicalOrder(const Model &model, const llvm::StringSet<> &roots,
+                       const Producers &producers, std::vector<size_t> &order) {
+  size_t count = model.nodes.size();
+  std::vector<std::vector<size_t>> users(count);
+  std::vector<size_t> waiting(count, 0);
+  for (size_t i = 0; i < count; ++i)
+    for (const std::string &input : model.nodes[i].inputs) {
+      if (input.empty() || roots.contains(input))
+        continue;
+      auto it = producers.find(input);
+      if (it == producers.end())
+        return makeError(ErrorClass::Malformed,
+                         "node '{}' reads the undefined value '{}'",
+                         printable(model.nodes[i].name), printable(input));
+      users[it->second].push_back(i);
+      ++waiting[i];
+    }
+  std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
+  for (size_t i = 0; i < count; ++i)
+    if (waiting[i] == 0)
+      ready.push(i);
+  while (!ready.empty()) {
+    size_t next = ready.top();
+    ready.pop();
+    order.push_back(next);
+    for (size_t user : users[next])
+      if (--waiting[user] == 0)
+        ready.push(user);
+  }
+  for (size_t i = 0; i < count; ++i)
+    if (waiting[i] != 0)
+      return makeError(ErrorClass::Malformed,
+                       "the graph has a cycle through node '{}'",
+                       printable(model.nodes[i].name));
+  return Error::success();
+}
+
+/// Marks what the graph outputs need, walking the sorted list backwards.
+Error markLive(Model &model, const llvm::StringSet<> &roots,
+               const Producers &producers) {
+  llvm::StringSet<> needed;
+  for (const onnx::ValueInfoProto &output : model.proto.graph().output()) {
+    if (!roots.contains(output.name()) && !producers.contains(output.name()))
+      return makeError(ErrorClass::Malformed,
+                       "graph output '{}' is not defined by any node",
+                       printable(output.name()));
+    needed.insert(output.name());
+  }
+  for (FlatNode &node : llvm::reverse(model.nodes)) {
+    node.live = llvm::any_of(node.outputs, [&](const std::string &name) {
+      return !name.empty() && needed.contains(name);
+    });
+    if (node.live)
+      for (const std::string &input : node.inputs)
+        needed.insert(input);
+  }
+  return Error::success();
+}
+
+} // namespace
+
+std::string ashlar::frontend::printable(StringRef text) {
+  constexpr size_t longest = 120;
+  std::string result;
+  for (char c : text.take_front(longest))
+    result += llvm::isPrint(c) || (c & 0x80) ? c : '?';
+  if (text.size() > longest)
+    result += "...";
+  return llvm::json::isUTF8(result) ? result : llvm::json::fixUTF8(result);
+}
+
+Error ashlar::frontend::parseModel(StringRef bytes, Model &model) {
+  constexpr size_t limit = std::numeric_limits<int>::max();
+  if (bytes.size() > limit)
+    return makeError(ErrorClass::Capacity,
+                     "the file has {} bytes, protobuf reads at most {}; keep "
+                     "weights in external data",
+                     bytes.size(), limit);
+  QuietProtobuf quiet;
+  google::protobuf::io::ArrayInputStream stream(bytes.data(), bytes.size());
+  google::protobuf::io::CodedInputStream coded(&stream);
+  coded.SetTotalBytesLimit(limit);
+  coded.SetRecursionLimit(100);
+  if (!model.proto.ParseFromCodedStream(&coded) ||
+      !coded.ConsumedEntireMessage())
+    return makeError(ErrorClass::Malformed,
+                     "not an ONNX model: the protobuf message is truncated or "
+                     "corrupt");
+  if (!model.proto.has_graph())
+    return makeError(ErrorClass::Malformed,
+                     "not an ONNX model: it has no graph");
+  if (model.proto.has_ir_version() && model.proto.ir_version() < 1)
+    return makeError(ErrorClass::Malformed, "the IR version {} is not positive",
+                     static_cast<int64_t>(model.proto.ir_version()));
+  if (model.proto.ir_version() < 3)
+    return makeError(ErrorClass::Unsupported,
+                     "the IR version is {}, expected 3 or newer",
+                     static_cast<int64_t>(model.proto.ir_version()));
+  if (model.proto.graph().output_size() == 0)
+    return makeError(ErrorClass::Malformed, "the graph has no outputs");
+  if (model.proto.graph().sparse_initializer_size() != 0)
+    return makeError(ErrorClass::Unsupported,
+                     "sparse initialisers are not supported");
+  return Error::success();
+}
+
+Error ashlar::frontend::sortNodes(Model &model) {
+  Expected<llvm::StringSet<>> roots = collectRoots(model.proto.graph());
+  if (!roots)
+    return roots.takeError();
+  Expected<Producers> producers = collectProducers(model, *roots);
+  if (!producers)
+    return producers.takeError();
+  std::vector<size_t> order;
+  if (Error error = topologicalOrder(model, *roots, *producers, order))
+    return error;
+  std::vector<FlatNode> sorted;
+  sorted.reserve(order.size());
+  for (size_t index : order)
+    sorted.push_back(std::move(model.nodes[index]));
+  model.nodes = std::move(sorted);
+  return markLive(model, *roots, *producers);
+}
+
+Expected<std::unique_ptr<Model>> ashlar::frontend::loadModel(StringRef path) {
+  Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer =
+      support::readFile(path);
+  if (!buffer)
+    return buffer.takeError();
+  auto model = std::make_unique<Model>();
+  model->path = path.str();
+  model->folder = llvm::sys::path::parent_path(path).str();
+  if (model->folder.empty())
+    model->folder = ".";
+  Error error = parseModel((*buffer)->getBuffer(), *model);
+  buffer->reset();
+  if (!error)
+    error = flatten(*model);
+  if (!error)
+    error = sortNodes(*model);
+  if (error)
+    return withContext(std::move(error), model->path);
+  return model;
+}

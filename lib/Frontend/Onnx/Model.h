@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A parsed model file and its graph after inlining: a flat list of nodes in
+// execution order with unique value names.
+
+#ifndef ASHLAR_LIB_FRONTEND_ONNX_MODEL_H
+#define ASHLAR_LIB_FRONTEND_ONNX_MODEL_H
+
+#include "Proto.h"
+#include "ashlar/Support/Error.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ashlar::frontend {
+
+/// A node outside any function: names are unique in the whole list.
+struct FlatNode {
+  std::string name; ///< Unique; `Op_<index>` if the file gives none.
+  std::string op;
+  std::string domain; ///< Empty for the default domain.
+  int64_t opset = 0;  ///< Version of `domain` where the node was written.
+  std::vector<std::string> inputs, outputs;
+  std::vector<const onnx::AttributeProto *> attributes;
+  bool live = false; ///< A graph output depends on it.
+};
+
+/// A model file. Owns what the nodes point to.
+struct Model {
+  std::string path;   ///< As given, for messages.
+  std::string folder; ///< Of `path`, for external data.
+  onnx::ModelProto proto;
+  std::vector<FlatNode> nodes; ///< Execution order.
+  /// Attributes of inlined function bodies.
+  std::deque<onnx::AttributeProto> attributes;
+};
+
+/// Parses the file, checks its structure, inlines functions, sorts the nodes
+/// and marks the live ones.
+llvm::Expected<std::unique_ptr<Model>> loadModel(llvm::StringRef path);
+
+/// Parses only; `bytes` is the content of `path`.
+llvm::Error parseModel(llvm::StringRef bytes, Model &model);
+/// Fills `nodes` from the graph, with functions inlined.
+llvm::Error flatten(Model &model);
+/// Checks names and sorts `nodes`.
+llvm::Error sortNodes(Model &model);
+
+/// Replaces what would garble a message and cuts what would flood it.
+std::string printable(llvm::StringRef text);
+
+} // namespace ashlar::frontend
+
+#endif // ASHLAR_LIB_FRONTEND_ONNX_MODEL_H

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a handler sees of one ONNX node: operands, attributes, and (by
+// inheritance) the emitter. Attributes a handler does not read make the node
+// unsupported, so nothing in a model is silently ignored.
+
+#ifndef ASHLAR_LIB_FRONTEND_ONNX_NODE_H
+#define ASHLAR_LIB_FRONTEND_ONNX_NODE_H
+
+#include "Emitter.h"
+#include "Model.h"
+
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace ashlar::frontend {
+
+class Node : public Emitter {
+public:
+  /// `inputs` has null values for omitted optional inputs.
+  Node(const FlatNode &node, SmallVector<Value> inputs,
+       llvm::BitVector usedOutputs, Model &model, mlir::OpBuilder &builder,
+       mlir::Location loc, int64_t maxElements)
+      : Emitter(builder, loc, maxElements), node(node),
+        inputs(std::move(inputs)), used(std::move(usedOutputs)), model(model),
+        results(node.outputs.size()) {}
+
+  StringRef op() const { return node.op; }
+  int64_t opset() const { return node.opset; }
+
+  size_t numInputs() const { return inputs.size(); }
+  bool hasInput(size_t i) const { return i < inputs.size() && inputs[i]; }
+  /// A required operand; null after recording an error if omitted.
+  Value input(size_t i);
+  Value optionalInput(size_t i) const {
+    return hasInput(i) ? inputs[i] : Value();
+  }
+  /// A required operand that must be a constant of integers.
+  std::optional<SmallVector<int64_t>> constantIntegers(size_t i,
+                                                       StringRef name);
+  /// A required constant operand of any type as numbers.
+  std::optional<SmallVector<double>> constantNumbers(size_t i, StringRef name);
+  /// A required constant operand with one element.
+  std::optional<double> constantNumber(size_t i, StringRef name);
+
+  bool hasAttribute(StringRef name) const { return find(name) != nullptr; }
+  int64_t getInt(StringRef name, int64_t defaultValue);
+  double getFloat(StringRef name, double defaultValue);
+  std::string getString(StringRef name, StringRef defaultValue);
+  /// Empty if absent.
+  SmallVector<int64_t> getInts(StringRef name);
+  SmallVector<double> getFloats(StringRef name);
+  /// A tensor attribute as a constant; null if absent or bad.
+  mlir::ElementsAttr getTensor(StringRef name);
+  /// Marks an attribute as read although it has no effect on the result.
+  void ignore(StringRef name) { consumed.insert(name); }
+  /// The first attribute nobody read, or empty.
+  StringRef unreadAttribute() const;
+
+  /// `axis` counted from the end if negative; records an error and gives 0 if
+  /// out of range for `rank`.
+  int64_t normalAxis(int64_t axis, int64_t rank);
+  SmallVector<int64_t> normalAxes(ArrayRef<int64_t> axes, int64_t rank);
+
+  size_t numOutputs() const { return node.outputs.size(); }
+  /// Whether some live node or graph output reads output i.
+  bool outputUsed(size_t i) const { return i < used.size() && used[i]; }
+  void setOutput(size_t i, Value value) {
+    if (i < results.size())
+      results[i] = value;
+  }
+  ArrayRef<Value> outputs() const { return results; }
+
+private:
+  const onnx::AttributeProto *find(StringRef name) const;
+  /// The attribute if present with the expected kind; marks it as read.
+  const onnx::AttributeProto *
+  take(StringRef name, onnx::AttributeProto::AttributeType expected);
+
+  const FlatNode &node;
+  SmallVector<Value> inputs;
+  llvm::BitVector used;
+  Model &model;
+  SmallVector<Value> results;
+  llvm::StringSet<> consumed;
+};
+
+} // namespace ashlar::frontend
+
+#endif // ASHLAR_LIB_FRONTEND_ONNX_NODE_H

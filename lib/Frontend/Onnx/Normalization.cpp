@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Normalisations and softmax.
+
+#include "Registry.h"
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using namespace ashlar::nn;
+
+namespace {
+
+/// Refuses statistics outputs; `first` is the first output beyond Y.
+void refuseExtraOutputs(Node &n, size_t first, const char *what) {
+  for (size_t i = first; i < n.numOutputs(); ++i)
+    if (n.outputUsed(i))
+      n.unsupported("output {} ({}) is used", i, what);
+}
+
+void batchNorm(Node &n) {
+  double epsilon = n.getFloat("epsilon", 1e-5f);
+  n.ignore("momentum"); // Concerns training alone.
+  n.ignore("consumed_inputs");
+  n.ignore("is_test");
+  if (n.getInt("spatial", 1) == 0)
+    n.unsupported("spatial is 0: statistics per element");
+  if (n.getInt("training_mode", 0) != 0)
+    n.unsupported("training_mode is set");
+  refuseExtraOutputs(n, 1, "training statistics");
+  Value x = n.input(0);
+  SmallVector<Value> parameters;
+  for (size_t i = 1; i < 5; ++i)
+    parameters.push_back(n.input(i));
+  n.setOutput(0, n.batchNorm(x, parameters, epsilon));
+}
+
+/// (x - mean) / sqrt(mean((x - mean)^2) + epsilon) over `axes`.
+Value normalise(Node &n, Value x, ArrayRef<int64_t> axes, double epsilon) {
+  if (!x)
+    return nullptr;
+  Value mean = n.reduce(ReduceKind::Mean, x, axes, true);
+  Value centred = n.binary<SubOp>(x, mean);
+  Value variance =
+      n.reduce(ReduceKind::Mean, n.binary<MulOp>(centred, centred), axes, true);
+  Value deviation =
+      n.unary(UnaryFunction::Sqrt,
+              n.binary<AddOp>(variance, n.splat(epsilon, elementOf(x))));
+  return n.binary<DivOp>(centred, deviation);
+}
+
+SmallVector<int64_t> axesFrom(int64_t first, int64_t rank) {
+  SmallVector<int64_t> axes;
+  for (int64_t axis = first; axis < rank; ++axis)
+    axes.push_back(axis);
+  return axes;
+}
+
+/// [C] to [C, 1, ...] so that it broadcasts along dimension 1 of `like`.
+Value perChannel(Node &n, Value parameter, Value like) {
+  if (!parameter || !like)
+    return nullptr;
+  if (rankOf(parameter) != 1 || shapeOf(parameter)[0] != shapeOf(like)[1])
+    return n.malformed("a parameter is {}, expected {} elements",
+                       typeText(parameter), shapeOf(like)[1]);
+  Shape shape(shapeOf(parameter));
+  shape.append(rankOf(like) - 2, 1);
+  return n.reshape(parameter, shape);
+}
+
+void instanceNorm(Node &n) {
+  double epsilon = n.getFloat("epsilon", 1e-5f);
+  n.ignore("consumed_inputs");
+  Value x = n.input(0);
+  if (!x)
+    return;
+  if (rankOf(x) < 3) {
+    n.malformed("the input {} has no spatial dimensions", typeText(x));
+    return;
+  }
+  Value scale = perChannel(n, n.input(1), x),
+        bias = perChannel(n, n.input(2), x);
+  Value y = normalise(n, x, axesFrom(2, rankOf(x)), epsilon);
+  n.setOutput(0, n.binary<AddOp>(n.binary<MulOp>(y, scale), bias));
+}
+
+void layerNorm(Node &n) {
+  double epsilon = n.getFloat("epsilon", 1e-5f);
+  int64_t axis = n.getInt("axis", -1);
+  n.ignore("stash_type");
+  refuseExtraOutputs(n, 1, "statistics");
+  Value x = n.input(0), scale = n.input(1);
+  if (!x)
+    return;
+  axis = n.normalAxis(axis, rankOf(x));
+  Value y = normalise(n, x, axesFrom(axis, rankOf(x)), epsilon);
+  y = n.binary<MulOp>(y, scale);
+  if (Value bias = n.optionalInput(2))
+    y = n.binary<AddOp>(y, bias);
+  n.setOutput(0, y);
+}
+
+void rmsNorm(Node &n) {
+  double epsilon = n.getFloat("epsilon", 1e-5f);
+  int64_t axis = n.getInt("axis", -1);
+  n.ignore("stash_type");
+  Value x = n.input(0), scale = n.input(1);
+  if (!x)
+    return;
+  axis = n.normalAxis(axis, rankOf(x));
+  Value squares = n.reduce(ReduceKind::Mean, n.binary<MulOp>(x, x),
+                           axesFrom(axis, rankOf(x)), true);
+  Value root =
+      n.unary(UnaryFunction::Sqrt,
+              n.binary<AddOp>(squares, n.splat(epsilon, elementOf(x))));
+  n.setOutput(0, n.binary<MulOp>(n.binary<DivOp>(x, root), scale));
+}
+
+/// Version 18 has one scale per group, version 21 one per channel.
+void groupNorm(Node &n) {
+  double epsilon = n.getFloat("epsilon", 1e-5f);
+  int64_t groups = n.getInt("num_groups", 0);
+  n.ignore("stash_type");
+  Value x = n.input(0), scale = n.input(1), bias = n.input(2);
+  if (!x || !scale || !bias)
+    return;
+  if (rankOf(x) < 2 || groups < 1 || shapeOf(x)[1] % groups != 0) {
+    n.malformed("num_groups is {} for the input {}", groups, typeText(x));
+    return;
+  }
+  Shape original(shapeOf(x));
+  int64_t rest = elementCount(ShapeRef(original).drop_front(1)) / groups;
+  Value y =
+      normalise(n, n.reshape(x, {original[0], groups, rest}), {2}, epsilon);
+  if (n.opset() < 21) {
+    scale = perChannel(n, scale, y);
+    bias = perChannel(n, bias, y);
+    y = n.binary<AddOp>(n.binary<MulOp>(y, scale), bias);
+    n.setOutput(0, n.reshape(y, original));
+    return;
+  }
+  y = n.reshape(y, original);
+  scale = perChannel(n, scale, y);
+  bias = perChannel(n, bias, y);
+  n.setOutput(0, n.binary<AddOp>(n.binary<MulOp>(y, scale), bias));
+}
+
+/// (x - E[x]) / (sqrt(E[x^2] - E[x]^2) + 1e-9), as the operator's definition.
+void meanVarianceNorm(Node &n) {
+  SmallVector<int64_t> axes = n.getInts("axes");
+  if (axes.empty())
+    axes = {0, 2, 3};
+  Value x = n.input(0);
+  if (!x)
+    return;
+  axes = n.normalAxes(axes, rankOf(x));
+  Value mean = n.reduce(ReduceKind::Mean, x, axes, true);
+  Value squares = n.reduce(ReduceKind::Mean, n.binary<MulOp>(x, x), axes, true);
+  Value variance = n.binary<SubOp>(squares, n.binary<MulOp>(mean, mean));
+  Value deviation = n.binary<AddOp>(n.unary(UnaryFunction::Sqrt, variance),
+                                    n.splat(1e-9, elementOf(x)));
+  n.setOutput(0, n.binary<DivOp>(n.binary<SubOp>(x, mean), deviation));
+}
+
+void lpNorm(Node &n) {
+  int64_t axis = n.getInt("axis", -1), p = n.getInt("p", 2);
+  Value x = n.input(0);
+  if (!x)
+    return;
+  axis = n.normalAxis(axis, rankOf(x));
+  if (p != 1 && p != 2)
+    n.malformed("p is {}, expected 1 or 2", p);
+  Value norm =
+      n.reduce(p == 1 ? ReduceKind::L1 : ReduceKind::SumSquare, x, axis, true);
+  if (p == 2)
+    norm = n.unary(UnaryFunction::Sqrt, norm);
+  n.setOutput(0, n.binary<DivOp>(x, norm));
+}
+
+/// Before version 13 the operand is flattened to a matrix at `axis`.
+template <bool logarithm>
+void flatSoftmax(Node &n) {
+  int64_t axis = n.getInt("axis", 1);
+  Value x = n.input(0);
+  if (!x)
+    return;
+  // An axis equal to the rank leaves rows of one element.
+  if (axis != rankOf(x))
+    axis = n.normalAxis(axis, rankOf(x));
+  if (n.failed())
+    return;
+  Shape shape(shapeOf(x));
+  int64_t rows = elementCount(ShapeRef(shape).take_front(axis));
+  int64_t columns = elementCount(ShapeRef(shape).drop_front(axis));
+  if (columns == shape.back() && axis == rankOf(x) - 1) {
+    n.setOutput(0, n.softmax(x, axis, logarithm));
+    return;
+  }
+  Value y = n.softmax(n.reshape(x, {rows, columns}), 1, logarithm);
+  n.setOutput(0, n.reshape(y, shape));
+}
+
+template <bool logarithm>
+void softmax(Node &n) {
+  int64_t axis = n.getInt("axis", -1);
+  Value x = n.input(0);
+  if (!x)
+    return;
+  axis = n.normalAxis(axis, rankOf(x));
+  n.setOutput(0, n.failed() ? Value() : n.softmax(x, axis, logarithm));
+}
+
+} // namespace
+
+std::vector<OperatorRow> ashlar::frontend::normalizationRows() {
+  const char *flat = "reshape to a matrix at `axis`, softmax of its rows, "
+                     "reshape back";
+  return {
+      {"BatchNormalization",
+       {1, 6, 7, 9, 14, 15},
+       batchNorm,
+       "one operation; training mode, its outputs and `spatial` = 0 are "
+       "refused"},
+      {"InstanceNormalization",
+       {1, 6, 22},
+       instanceNorm,
+       "reductions and element-wise operations"},
+      {"LayerNormalization",
+       {17},
+       layerNorm,
+       "reductions and element-wise operations; statistics outputs must be "
+       "unused"},
+      {"RMSNormalization",
+       {23},
+       rmsNorm,
+       "reductions and element-wise operations"},
+      {"GroupNormalization",
+       {18, 21},
+       groupNorm,
+       "reductions and element-wise operations"},
+      {"MeanVarianceNormalization",
+       {9, 13},
+       meanVarianceNorm,
+       "reductions and element-wise operations"},
+      {"LpNormalization", {1, 22}, lpNorm, "a reduction and a division"},
+      {"Softmax", {1, 11}, flatSoftmax<false>, flat},
+      {"Softmax", {13}, softmax<false>, "one operation along `axis`"},
+      {"LogSoftmax", {1, 11}, flatSoftmax<true>, flat},
+      {"LogSoftmax", {13}, softmax<true>, "one operation along `axis`"},
+  };
+}

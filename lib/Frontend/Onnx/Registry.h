@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table of operators: one row per (operator, versions with one meaning).
+// Dispatch, the support page and the refusal messages all come from it.
+
+#ifndef ASHLAR_LIB_FRONTEND_ONNX_REGISTRY_H
+#define ASHLAR_LIB_FRONTEND_ONNX_REGISTRY_H
+
+#include "Node.h"
+
+#include <vector>
+
+namespace ashlar::frontend {
+
+using Handler = void (*)(Node &);
+
+struct OperatorRow {
+  const char *op;
+  /// Since-versions that this handler covers, ascending.
+  std::vector<int> versions;
+  Handler handler;
+  /// What becomes of it and what is refused, for the support page.
+  const char *notes;
+};
+
+/// One function per family file.
+std::vector<OperatorRow> elementwiseRows();
+std::vector<OperatorRow> unaryRows();
+std::vector<OperatorRow> convRows();
+std::vector<OperatorRow> gemmRows();
+std::vector<OperatorRow> poolRows();
+std::vector<OperatorRow> reduceRows();
+std::vector<OperatorRow> normalizationRows();
+std::vector<OperatorRow> movementRows();
+std::vector<OperatorRow> slicingRows();
+std::vector<OperatorRow> resizeRows();
+std::vector<OperatorRow> shapeRows();
+
+/// All rows, sorted by operator, then version.
+const std::vector<OperatorRow> &operatorTable();
+
+/// The row for the newest version not after `opset`; null with the reason in
+/// `why` if there is none.
+const OperatorRow *findOperator(StringRef op, int64_t opset, std::string &why);
+
+} // namespace ashlar::frontend
+
+#endif // ASHLAR_LIB_FRONTEND_ONNX_REGISTRY_H

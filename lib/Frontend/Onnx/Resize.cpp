@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Resize and Upsample. Interpolation is separable: along each axis a result is
+// a weighted sum of a few elements at constant positions, so an axis becomes
+// gathers, products with constant weights, and additions. Coordinates are
+// computed in binary32, as the peers do.
+
+#include "Registry.h"
+
+#include "dialects/NN/NNElements.h"
+
+#include <cmath>
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using namespace ashlar::nn;
+
+namespace {
+
+/// What the attributes say.
+struct Interpolation {
+  std::string mode = "nearest", coordinates = "asymmetric", nearest = "floor";
+  float cubicA = -0.75f;
+  bool excludeOutside = false;
+};
+
+/// One axis: result element i is the sum of weights[t][i] * x[indices[t][i]].
+struct Taps {
+  SmallVector<SmallVector<int64_t>> indices;
+  SmallVector<SmallVector<float>> weights;
+};
+
+float sourceCoordinate(const Interpolation &how, float x, float scale,
+                       int64_t size, int64_t result) {
+  if (how.coordinates == "half_pixel")
+    return (x + 0.5f) / scale - 0.5f;
+  if (how.coordinates == "pytorch_half_pixel")
+    return result > 1 ? (x + 0.5f) / scale - 0.5f : 0.0f;
+  if (how.coordinates == "align_corners")
+    return result == 1 ? 0.0f
+                       : x * static_cast<float>(size - 1) /
+                             static_cast<float>(result - 1);
+  if (how.coordinates == "tf_half_pixel_for_nn")
+    return (x + 0.5f) / scale;
+  if (how.coordinates == "half_pixel_symmetric") {
+    float wanted = scale * static_cast<float>(size);
+    float adjustment = static_cast<float>(result) / wanted;
+    float offset = static_cast<float>(size) / 2 * (1 - adjustment);
+    return offset + (x + 0.5f) / scale - 0.5f;
+  }
+  return x / scale; // asymmetric
+}
+
+float nearestIndex(const Interpolation &how, float x) {
+  if (how.nearest == "floor")
+    return std::floor(x);
+  if (how.nearest == "ceil")
+    return std::ceil(x);
+  if (how.nearest == "round_prefer_ceil")
+    return std::floor(x + 0.5f);
+  return std::ceil(x - 0.5f); // round_prefer_floor
+}
+
+/// Keys' cubic kernel at distances 1 + s, s, 1 - s, 2 - s.
+std::array<float, 4> cubicWeights(float s, float a) {
+  return {((a * (s + 1) - 5 * a) * (s + 1) + 8 * a) * (s + 1) - 4 * a,
+          ((a + 2) * s - (a + 3)) * s * s + 1,
+          ((a + 2) * (1 - s) - (a + 3)) * (1 - s) * (1 - s) + 1,
+          ((a * (2 - s) - 5 * a) * (2 - s) + 8 * a) * (2 - s) - 4 * a};
+}
+
+Taps makeTaps(const Interpolation &how, float scale, int64_t size,
+              int64_t result) {
+  size_t count = how.mode == "nearest" ? 1 : how.mode == "linear" ? 2 : 4;
+  Taps taps;
+  taps.indices.resize(count);
+  taps.weights.resize(count);
+  for (int64_t i = 0; i < result; ++i) {
+    float x = sourceCoordinate(how, static_cast<float>(i), scale, size, result);
+    std::array<float, 4> weights = {1, 0, 0, 0};
+    float first = 0;
+    if (how.mode == "nearest") {
+      first = nearestIndex(how, x);
+    } else if (how.mode == "linear") {
+      x = std::clamp(x, 0.0f, static_cast<float>(size - 1));
+      first = std::floor(x);
+      weights = {1 - (x - first), x - first, 0, 0};
+    } else {
+      first = std::floor(x) - 1;
+      weights = cubicWeights(x - std::floor(x), how.cubicA);
+    }
+    float total = 0;
+    for (size_t t = 0; t < count; ++t) {
+      float position = first + static_cast<float>(t);
+      bool outside = position < 0 || position > static_cast<float>(size - 1);
+      if (outside && how.excludeOutside && count == 4)
+        weights[t] = 0;
+      total += weights[t];
+      taps.indices[t].push_back(static_cast<int64_t>(
+          std::clamp(position, 0.0f, static_cast<float>(size - 1))));
+    }
+    for (size_t t = 0; t < count; ++t)
+      taps.weights[t].push_back(
+          how.excludeOutside && count == 4 ? weights[t] / total : weights[t]);
+  }
+  return taps;
+}
+
+Value weightConstant(Node &n, ArrayRef<float> weights, Value like,
+                     int64_t axis) {
+  Shape shape(rankOf(like), 1);
+  shape[axis] = weights.size();
+  mlir::Builder b(like.getContext());
+  auto type = mlir::RankedTensorType::get(shape, b.getF32Type());
+  std::string bytes(reinterpret_cast<const char *>(weights.data()),
+                    weights.size() * sizeof(float));
+  return n.cast(n.constant(makeElements(type, std::move(bytes), "weights")),
+                elementOf(like));
+}
+
+Value applyTaps(Node &n, Value x, int64_t axis, const Taps &taps) {
+  Value sum;
+  for (size_t t = 0; t < taps.indices.size(); ++t) {
+    ArrayRef<float> weights = taps.weights[t];
+    if (llvm::all_of(weights, [](float w) { return w == 0; }))
+      continue;
+    Value part = n.gather(x, axis, taps.indices[t]);
+    if (!part)
+      return nullptr;
+    if (!llvm::all_of(weights, [](float w) { return w == 1; }))
+      part = n.binary<MulOp>(part, weightConstant(n, weights, part, axis));
+    sum = sum ? n.binary<AddOp>(sum, part) : part;
+  }
+  return sum;
+}
+
+/// Resizes every axis whose size or scale changes.
+void resizeAxes(Node &n, Value x, const Interpolation &how,
+                ArrayRef<float> scales, ArrayRef<int64_t> sizes) {
+  if (n.failed())
+    return;
+  if (!isFloatElement(x) && how.mode != "nearest") {
+    n.unsupported("interpolation of elements of type {}", typeText(x));
+    return;
+  }
+  Value y = x;
+  for (auto [axis, size] : llvm::enumerate(sizes)) {
+    int64_t from = shapeOf(x)[axis];
+    if (size == from && scales[axis] == 1.0f)
+      continue;
+    if (from < 1 || size < 1 || size > (int64_t(1) << 24)) {
+      n.malformed("cannot resize dimension {} of {} to {}", axis, typeText(x),
+                  size);
+      return;
+    }
+    y = applyTaps(n, y, axis, makeTaps(how, scales[axis], from, size));
+    if (!y)
+      return;
+  }
+  n.setOutput(0, y);
+}
+
+std::optional<SmallVector<int64_t>> sizesFromScales(Node &n, Value x,
+                                                    ArrayRef<float> scales) {
+  if (static_cast<int64_t>(scales.size()) != rankOf(x)) {
+    n.malformed("scales has {} entries, expected {}", scales.size(), rankOf(x));
+    return std::nullopt;
+  }
+  SmallVector<int64_t> sizes;
+  for (auto [size, scale] : llvm::zip(shapeOf(x), scales)) {
+    float product = std::floor(static_cast<float>(size) * scale);
+    if (!(scale > 0) || !(product < 0x1p31f)) {
+      n.malformed("scale {} of a dimension of {}", scale, typeText(x));
+      return std::nullopt;
+    }
+    sizes.push_back(static_cast<int64_t>(product));
+  }
+  return sizes;
+}
+
+SmallVector<float> toFloats(ArrayRef<double> numbers) {
+  SmallVector<float> floats;
+  for (double number : numbers)
+    floats.push_back(static_cast<float>(number));
+  return floats;
+}
+
+/// Upsample and Resize 10: asymmetric coordinates, floor.
+template <bool scalesAsInput>
+void upsample(Node &n) {
+  Interpolation how;
+  how.mode = n.getString("mode", "nearest");
+  if (how.mode == "bilinear" || how.mode == "trilinear")
+    how.mode = "linear";
+  if (how.mode != "nearest" && how.mode != "linear")
+    n.malformed("mode is '{}', expected nearest or linear",
+                printable(how.mode));
+  Value x = n.input(0);
+  SmallVector<float> scales;
+  if (scalesAsInput) {
+    auto numbers = n.constantNumbers(1, "scales");
+    if (!numbers)
+      return;
+    scales = toFloats(*numbers);
+  } else {
+    scales = toFloats(n.getFloats("scales"));
+  }
+  if (!x || n.failed())
+    return;
+  if (auto sizes = sizesFromScales(n, x, scales))
+    resizeAxes(n, x, how, scales, *sizes);
+}
+
+Interpolation readInterpolation(Node &n) {
+  Interpolation how;
+  how.mode = n.getString("mode", "nearest");
+  how.coordinates = n.getString("coordinate_transformation_mode", "half_pixel");
+  how.nearest = n.getString("nearest_mode", "round_prefer_floor");
+  how.cubicA = static_cast<float>(n.getFloat("cubic_coeff_a", -0.75));
+  how.excludeOutside = n.getInt("exclude_outside", 0);
+  n.ignore("extrapolation_value"); // Concerns tf_crop_and_resize alone.
+  auto check = [&](StringRef what, StringRef value,
+                   std::initializer_list<StringRef> known) {
+    if (!llvm::is_contained(known, value))
+      n.malformed("{} is '{}', which this operator set does not have",
+                  what.str(), printable(value));
+  };
+  if (how.coordinates == "tf_crop_and_resize")
+    n.unsupported("coordinate_transformation_mode tf_crop_and_resize");
+  check("mode", how.mode, {"nearest", "linear", "cubic"});
+  check("coordinate_transformation_mode", how.coordinates,
+        {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
+         "tf_half_pixel_for_nn", "half_pixel_symmetric"});
+  check("nearest_mode", how.nearest,
+        {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
+  return how;
+}
+
+/// `axes` (from version 18) say which dimensions scales and sizes are for.
+SmallVector<int64_t> readAxes(Node &n, Value x) {
+  SmallVector<int64_t> axes;
+  if (n.opset() >= 18)
+    axes = n.normalAxes(n.getInts("axes"), rankOf(x));
+  if (axes.empty())
+    for (int64_t axis = 0; axis < rankOf(x); ++axis)
+      axes.push_back(axis);
+  return axes;
+}
+
+/// Applies keep_aspect_ratio_policy to `wanted`, in place.
+void keepAspect(Node &n, StringRef policy, Value x, ArrayRef<int64_t> axes,
+                SmallVector<int64_t> &wanted, SmallVector<float> &scales) {
+  if (policy == "stretch")
+    return;
+  if (policy != "not_larger" && policy != "not_smaller") {
+    n.malformed("keep_aspect_ratio_policy is '{}'", printable(policy));
+    return;
+  }
+  float chosen = scales[axes.front()];
+  for (int64_t axis : axes)
+    chosen = policy == "not_larger" ? std::min(chosen, scales[axis])
+                                    : std::max(chosen, scales[axis]);
+  for (int64_t axis : axes) {
+    float product = chosen * static_cast<float>(shapeOf(x)[axis]);
+    wanted[axis] = static_cast<int64_t>(std::floor(product + 0.5f));
+    scales[axis] = chosen;
+  }
+}
+
+void resizeToSizes(Node &n, Value x, const Interpolation &how,
+                   ArrayRef<int64_t> axes, StringRef policy) {
+  auto given = n.constantIntegers(3, "sizes");
+  if (!given)
+    return;
+  if (given->size() != axes.size()) {
+    n.malformed("sizes has {} entries, expected {}", given->size(),
+                axes.size());
+    return;
+  }
+  SmallVector<int64_t> sizes(shapeOf(x));
+  SmallVector<float> scales(sizes.size(), 1.0f);
+  for (auto [axis, size] : llvm::zip(axes, *given)) {
+    if (size < 1 || size > (int64_t(1) << 24) || shapeOf(x)[axis] < 1) {
+      n.malformed("cannot resize dimension {} of {} to {}", axis, typeText(x),
+                  size);
+      return;
+    }
+    sizes[axis] = size;
+    scales[axis] =
+        static_cast<float>(size) / static_cast<float>(shapeOf(x)[axis]);
+  }
+  keepAspect(n, policy, x, axes, sizes, scales);
+  resizeAxes(n, x, how, scales, sizes);
+}
+
+void resize(Node &n) {
+  Interpolation how = readInterpolation(n);
+  Value x = n.input(0);
+  if (!x || n.failed())
+    return;
+  SmallVector<int64_t> axes = readAxes(n, x);
+  bool antialias = n.opset() >= 18 && n.getInt("antialias", 0);
+  std::string policy = "stretch";
+  if (n.opset() >= 18)
+    policy = n.getString("keep_aspect_ratio_policy", "stretch");
+  // Version 11 always has scales; empty means that sizes count.
+  bool hasScales = n.hasInput(2) && elementCount(shapeOf(n.input(2))) != 0;
+  if (n.failed() || hasScales == n.hasInput(3)) {
+    n.malformed("expected either scales or sizes");
+    return;
+  }
+  if (antialias && how.mode != "nearest") {
+    n.unsupported("antialias is set");
+    return;
+  }
+  if (!hasScales) {
+    resizeToSizes(n, x, how, axes, policy);
+    return;
+  }
+  auto numbers = n.constantNumbers(2, "scales");
+  if (!numbers)
+    return;
+  if (numbers->size() != axes.size()) {
+    n.malformed("scales has {} entries, expected {}", numbers->size(),
+                axes.size());
+    return;
+  }
+  SmallVector<float> scales(rankOf(x), 1.0f);
+  for (auto [axis, scale] : llvm::zip(axes, *numbers))
+    scales[axis] = static_cast<float>(scale);
+  if (auto sizes = sizesFromScales(n, x, scales))
+    resizeAxes(n, x, how, scales, *sizes);
+}
+
+} // namespace
+
+std::vector<OperatorRow> ashlar::frontend::resizeRows() {
+  const char *notes =
+      "gathers with constant weights; nearest, linear, cubic; every coordinate "
+      "mode but tf_crop_and_resize; no antialias; scales and sizes must be "
+      "constant";
+  return {
+      {"Upsample", {7}, upsample<false>, "as Resize, nearest and linear"},
+      {"Upsample", {9, 10}, upsample<true>, "as Resize, nearest and linear"},
+      {"Resize", {10}, upsample<true>, "nearest and linear, asymmetric"},
+      {"Resize", {11, 13, 18, 19}, resize, notes},
+  };
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions of one operand, casts and the operators that do nothing.
+
+#include "Registry.h"
+#include "Tensors.h"
+
+#include "dialects/NN/NNElements.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using namespace ashlar::nn;
+
+namespace {
+
+template <UnaryFunction function>
+void unary(Node &n) {
+  n.ignore("consumed_inputs");
+  n.setOutput(0, n.unary(function, n.input(0)));
+}
+
+void leakyRelu(Node &n) {
+  n.ignore("consumed_inputs");
+  double alpha = n.getFloat("alpha", 0.01f);
+  n.setOutput(0, n.unary(UnaryFunction::LeakyRelu, n.input(0), alpha));
+}
+
+void elu(Node &n) {
+  n.ignore("consumed_inputs");
+  double alpha = n.getFloat("alpha", 1.0f);
+  n.setOutput(0, n.unary(UnaryFunction::Elu, n.input(0), alpha));
+}
+
+void selu(Node &n) {
+  n.ignore("consumed_inputs");
+  double alpha = n.getFloat("alpha", 1.67326319217681884765625f);
+  double gamma = n.getFloat("gamma", 1.05070102214813232421875f);
+  n.setOutput(0, n.unary(UnaryFunction::Selu, n.input(0), alpha, gamma));
+}
+
+void hardSigmoid(Node &n) {
+  n.ignore("consumed_inputs");
+  double alpha = n.getFloat("alpha", 0.2f);
+  double beta = n.getFloat("beta", 0.5f);
+  n.setOutput(0, n.unary(UnaryFunction::HardSigmoid, n.input(0), alpha, beta));
+}
+
+/// Clips with constant bounds; without one the type's own limit stands in.
+/// Integers go through min and max, which are exact for every value.
+Value clipTo(Node &n, Value x, std::optional<double> low,
+             std::optional<double> high) {
+  if (!x || n.failed())
+    return nullptr;
+  if (!low && !high)
+    return x;
+  if (!isFloatElement(x)) {
+    if (low)
+      x = n.binary<MaxOp>(x, n.splat(*low, elementOf(x)));
+    if (high)
+      x = n.binary<MinOp>(x, n.splat(*high, elementOf(x)));
+    return x;
+  }
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (low && *low == 0 && (!high || *high >= std::numeric_limits<float>::max()))
+    return n.unary(UnaryFunction::Relu, x);
+  return n.unary(UnaryFunction::Clip, x, low.value_or(-infinity),
+                 high.value_or(infinity));
+}
+
+void clipAttributes(Node &n) {
+  n.ignore("consumed_inputs");
+  std::optional<double> low, high;
+  if (n.hasAttribute("min"))
+    low = n.getFloat("min", 0);
+  if (n.hasAttribute("max"))
+    high = n.getFloat("max", 0);
+  n.setOutput(0, clipTo(n, n.input(0), low, high));
+}
+
+/// Bounds that are not constant become max and min.
+void clipInputs(Node &n) {
+  Value x = n.input(0), low = n.optionalInput(1), high = n.optionalInput(2);
+  bool isConstant = (!low || constantOf(low)) && (!high || constantOf(high));
+  for (Value bound : {low, high})
+    if (bound && x && elementOf(bound) != elementOf(x))
+      n.malformed("a bound has the type {}, expected that of {}",
+                  typeText(bound), typeText(x));
+  if (!isConstant || !x) {
+    if (low)
+      x = n.binary<MaxOp>(x, low);
+    if (high)
+      x = n.binary<MinOp>(x, high);
+    n.setOutput(0, x);
+    return;
+  }
+  std::optional<double> lowest, highest;
+  if (low)
+    lowest = n.constantNumber(1, "min");
+  if (high)
+    highest = n.constantNumber(2, "max");
+  n.setOutput(0, clipTo(n, x, lowest, highest));
+}
+
+/// 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) for `approximate`.
+void gelu(Node &n) {
+  std::string approximate = n.getString("approximate", "none");
+  Value x = n.input(0);
+  if (approximate == "none") {
+    n.setOutput(0, n.unary(UnaryFunction::Gelu, x));
+    return;
+  }
+  if (approximate != "tanh")
+    n.malformed("approximate is '{}', expected 'none' or 'tanh'",
+                printable(approximate));
+  if (!x)
+    return;
+  auto number = [&](double value) { return n.splat(value, elementOf(x)); };
+  Value cube = n.binary<MulOp>(n.binary<MulOp>(x, x), x);
+  Value inner = n.binary<AddOp>(x, n.binary<MulOp>(cube, number(0.044715)));
+  Value t = n.unary(UnaryFunction::Tanh,
+                    n.binary<MulOp>(inner, number(0.79788456080286535588)));
+  Value half = n.binary<MulOp>(x, number(0.5));
+  n.setOutput(0, n.binary<MulOp>(half, n.binary<AddOp>(t, number(1))));
+}
+
+void mish(Node &n) {
+  Value x = n.input(0);
+  Value t = n.unary(UnaryFunction::Tanh, n.unary(UnaryFunction::Softplus, x));
+  n.setOutput(0, n.binary<MulOp>(x, t));
+}
+
+void swish(Node &n) {
+  Value x = n.input(0);
+  double alpha = n.getFloat("alpha", 1.0f);
+  Value scaled = x;
+  if (x && alpha != 1.0)
+    scaled = n.binary<MulOp>(x, n.splat(alpha, elementOf(x)));
+  n.setOutput(0, n.binary<MulOp>(x, n.unary(UnaryFunction::Sigmoid, scaled)));
+}
+
+/// max(0, x) + min(0, alpha (exp(x / alpha) - 1)) = alpha elu(x / alpha).
+void celu(Node &n) {
+  Value x = n.input(0);
+  double alpha = n.getFloat("alpha", 1.0f);
+  if (!x)
+    return;
+  if (alpha == 0)
+    n.malformed("alpha is 0");
+  Value scaled = n.binary<DivOp>(x, n.splat(alpha, elementOf(x)));
+  Value y = n.unary(UnaryFunction::Elu, scaled, 1.0);
+  n.setOutput(0, n.binary<MulOp>(y, n.splat(alpha, elementOf(x))));
+}
+
+void thresholdedRelu(Node &n) {
+  Value x = n.input(0);
+  double alpha = n.getFloat("alpha", 1.0f);
+  if (!x)
+    return;
+  Value above =
+      n.compare(CompareKind::Greater, x, n.splat(alpha, elementOf(x)));
+  n.setOutput(0, n.where(above, x, n.splat(0, elementOf(x))));
+}
+
+void logicalNot(Node &n) {
+  Value x = n.input(0);
+  if (x && !elementOf(x).isInteger(1))
+    n.malformed("the operand has the type {}, expected booleans", typeText(x));
+  n.setOutput(0, n.unary(UnaryFunction::Not, x));
+}
+
+void identity(Node &n) { n.setOutput(0, n.input(0)); }
+
+void dropout(Node &n) {
+  n.getFloat("ratio", 0.5f);
+  n.getInt("is_test", 1);
+  if (n.outputUsed(1))
+    n.unsupported("the mask output is used");
+  n.setOutput(0, n.input(0));
+}
+
+void dropoutInputs(Node &n) {
+  n.ignore("seed");
+  if (n.outputUsed(1))
+    n.unsupported("the mask output is used");
+  if (n.hasInput(2)) {
+    std::optional<double> training = n.constantNumber(2, "training_mode");
+    if (training && *training != 0)
+      n.unsupported("training mode");
+  }
+  n.setOutput(0, n.input(0));
+}
+
+void cast(Node &n) {
+  int64_t to = n.getInt("to", 0);
+  n.ignore("saturate");
+  n.ignore("round_mode");
+  Value x = n.input(0);
+  if (!x)
+    return;
+  llvm::Expected<support::ElementType> type =
+      elementTypeOf(static_cast<int32_t>(to), "the result");
+  if (!type) {
+    n.fail(type.takeError(), ErrorClass::Malformed);
+    return;
+  }
+  n.setOutput(0, n.cast(x, toMlirType(x.getContext(), *type)));
+}
+
+void castLike(Node &n) {
+  n.ignore("saturate");
+  n.ignore("round_mode");
+  Value x = n.input(0), like = n.input(1);
+  if (x && like)
+    n.setOutput(0, n.cast(x, elementOf(like)));
+}
+
+constexpr const char *unaryNote = "one operation";
+
+template <UnaryFunction function>
+OperatorRow row(const char *op, std::vector<int> versions) {
+  return {op, std::move(versions), unary<function>, unaryNote};
+}
+
+} // namespace
+
+std::vector<OperatorRow> ashlar::frontend::unaryRows() {
+  using F = UnaryFunction;
+  return {
+      row<F::Neg>("Neg", {1, 6, 13}),
+      row<F::Abs>("Abs", {1, 6, 13}),
+      row<F::Sqrt>("Sqrt", {1, 6, 13}),
+      row<F::Exp>("Exp", {1, 6, 13}),
+      row<F::Log>("Log", {1, 6, 13}),
+      row<F::Reciprocal>("Reciprocal", {1, 6, 13}),
+      row<F::Relu>("Relu", {1, 6, 13, 14}),
+      row<F::Sigmoid>("Sigmoid", {1, 6, 13}),
+      row<F::Tanh>("Tanh", {1, 6, 13}),
+      row<F::HardSwish>("HardSwish", {14, 22}),
+      row<F::Softplus>("Softplus", {1, 22}),
+      row<F::Softsign>("Softsign", {1, 22}),
+      row<F::Erf>("Erf", {9, 13}),
+      row<F::Floor>("Floor", {1, 6, 13}),
+      row<F::Ceil>("Ceil", {1, 6, 13}),
+      row<F::Round>("Round", {11, 22}),
+      row<F::Sign>("Sign", {9, 13}),
+      {"Not", {1}, logicalNot, unaryNote},
+      {"LeakyRelu", {1, 6, 16}, leakyRelu, unaryNote},
+      {"Elu", {1, 6, 22}, elu, unaryNote},
+      {"Selu", {1, 6, 22}, selu, unaryNote},
+      {"HardSigmoid", {1, 6, 22}, hardSigmoid, unaryNote},
+      {"Clip", {1, 6}, clipAttributes, "one operation, bounds as attributes"},
+      {"Clip",
+       {11, 12, 13},
+       clipInputs,
+       "one operation; bounds that are not constant become max and min"},
+      {"Gelu", {20}, gelu, "one operation; `tanh` form as its formula"},
+      {"Mish", {18, 22}, mish, "its formula"},
+      {"Swish", {24}, swish, "x * sigmoid(alpha * x)"},
+      {"Celu", {12}, celu, "alpha * elu(x / alpha)"},
+      {"ThresholdedRelu", {10, 22}, thresholdedRelu, "compare and choose"},
+      {"Identity", {1, 13, 14, 16, 19, 21, 23, 24, 25}, identity, "nothing"},
+      {"Dropout", {1, 6, 7, 10}, dropout, "nothing; the mask must be unused"},
+      {"Dropout",
+       {12, 13, 22},
+       dropoutInputs,
+       "nothing; the mask must be unused, training mode is refused"},
+      {"Cast",
+       {6, 9, 13, 19, 21, 23, 24, 25},
+       cast,
+       "one operation; no strings, no 8-bit or smaller floats, no 4-bit or "
+       "smaller integers"},
+      {"CastLike", {15, 19, 21, 23, 24, 25}, castLike, "one operation"},
+  };
+}
