@@ -9,6 +9,7 @@
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Endian.h"
 #include <cmath>
 #include <fmt/format.h>
 
@@ -217,6 +218,24 @@ llvm::Expected<std::vector<Instruction>> parseAll(llvm::StringRef text,
     program.push_back(std::move(*inst));
   }
   return program;
+}
+
+llvm::Expected<std::string> disassembleRaw(llvm::StringRef bytes,
+                                           llvm::StringRef name) {
+  if (bytes.size() % sizeof(uint64_t))
+    return makeError(ErrorClass::Malformed,
+                     "{}: has {} bytes, expected a multiple of {}", name.str(),
+                     bytes.size(), sizeof(uint64_t));
+  std::vector<uint64_t> words(bytes.size() / sizeof(uint64_t));
+  for (size_t i = 0; i < words.size(); ++i)
+    words[i] = llvm::support::endian::read64le(bytes.data() + 8 * i);
+  llvm::Expected<std::vector<Instruction>> program = decodeAll(words);
+  if (!program)
+    return withContext(program.takeError(), name.str());
+  std::string text;
+  for (const Instruction &inst : *program)
+    text += print(inst) + "\n";
+  return text;
 }
 
 } // namespace ashlar::isa

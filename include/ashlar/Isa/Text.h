@@ -26,6 +26,11 @@ llvm::Expected<Instruction> parse(llvm::StringRef line, llvm::StringRef where);
 llvm::Expected<std::vector<Instruction>> parseAll(llvm::StringRef text,
                                                   llvm::StringRef name);
 
+/// The text of raw code: little-endian words as in a file. Malformed errors
+/// start with "\p name: ".
+llvm::Expected<std::string> disassembleRaw(llvm::StringRef bytes,
+                                           llvm::StringRef name);
+
 /// One field value as text and back. Floats are shortest decimals, or the bits
 /// in hexadecimal where decimals do not say which NaN it is. The error says
 /// what was expected, without a position.
