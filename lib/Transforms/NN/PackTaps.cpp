@@ -33,8 +33,8 @@ struct PackTapsPass : ashlar::nn::impl::PackTapsBase<PackTapsPass> {
   void runOnOperation() override {
     if (rows < 1 || columns < 1) {
       getOperation().emitError()
-          << "array of " << rows << " rows and " << columns
-          << " columns, expected at least 1 of each";
+          << "array of " << rows.getValue() << " rows and "
+          << columns.getValue() << " columns, expected at least 1 of each";
       return signalPassFailure();
     }
     SmallVector<ConvOp> convs;

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Diagnostics of the simplify and fold passes.
+// RUN: ashlar-opt %s -ashlar-nn-verify-folded -split-input-file -verify-diagnostics
+// RUN: not ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-pack-taps{rows=0}))" -split-input-file 2>&1 | FileCheck %s
+
+// CHECK: error: array of 0 rows and 64 columns, expected at least 1 of each
+
+func.func @batch_norm(%arg0: tensor<1x2xf32>, %s: tensor<2xf32>) -> tensor<1x2xf32> {
+  // expected-error @below {{'nn.batch_norm' op is left after folding: scale, bias, mean and var must be constant}}
+  %0 = nn.batch_norm %arg0, %s, %s, %s, %s {epsilon = 0.0 : f32} : (tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
+  return %0 : tensor<1x2xf32>
+}
+
+// -----
+
+func.func @conv_transpose(%arg0: tensor<1x1x4xf32>, %w: tensor<1x1x1xf32>) -> tensor<1x1x2xf32> {
+  // expected-error @below {{'nn.conv_transpose' op is left after folding: its pads cut more than its input holds}}
+  %0 = nn.conv_transpose %arg0, %w {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>} : (tensor<1x1x4xf32>, tensor<1x1x1xf32>) -> tensor<1x1x2xf32>
+  return %0 : tensor<1x1x2xf32>
+}

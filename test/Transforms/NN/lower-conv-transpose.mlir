@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// conv_transpose as pad with interior zeros and conv with turned weights.
+// RUN: ashlar-opt %s -ashlar-nn-lower-conv-transpose -ashlar-nn-fold-constants -split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func @main
+// CHECK: %[[W:.*]] = nn.constant dense<{{\[\[\[}}3.000000e+00, 2.000000e+00, 1.000000e+00], [9.000000e+00, 8.000000e+00, 7.000000e+00{{\]\]}}, {{\[\[}}6.000000e+00, 5.000000e+00, 4.000000e+00], [1.200000e+01, 1.100000e+01, 1.000000e+01{{\]\]\]}}> : tensor<2x2x3xf32>
+// CHECK: nn.conv %{{.*}}, %[[W]]
+// CHECK-SAME: pads = array<i64: 1, 2>
+// CHECK-SAME: strides = array<i64: 1>
+func.func @main(%arg0: tensor<1x2x4xf32>) -> tensor<1x2x8xf32> {
+  %w = nn.constant dense<[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [[7.0, 8.0, 9.0], [10.0, 11.0, 12.0]]]> : tensor<2x2x3xf32>
+  %0 = nn.conv_transpose %arg0, %w {strides = array<i64: 2>, pads = array<i64: 1, 0>, dilations = array<i64: 1>} : (tensor<1x2x4xf32>, tensor<2x2x3xf32>) -> tensor<1x2x8xf32>
+  return %0 : tensor<1x2x8xf32>
+}
+
+// -----
+
+// Stride one needs no pad; groups keep their channels.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: nn.pad
+// CHECK: nn.constant dense<{{\[}}{{\[\[}}1.000000e+00{{\]\]}}, {{\[\[}}2.000000e+00{{\]\]}}, {{\[\[}}3.000000e+00{{\]\]}}, {{\[\[}}4.000000e+00{{\]\]}}]> : tensor<4x1x1xf32>
+// CHECK: nn.conv %arg0
+// CHECK-SAME: group = 2
+func.func @main(%arg0: tensor<1x2x4xf32>) -> tensor<1x4x4xf32> {
+  %w = nn.constant dense<[[[1.0], [2.0]], [[3.0], [4.0]]]> : tensor<2x2x1xf32>
+  %0 = nn.conv_transpose %arg0, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 2 : i64} : (tensor<1x2x4xf32>, tensor<2x2x1xf32>) -> tensor<1x4x4xf32>
+  return %0 : tensor<1x4x4xf32>
+}
+
+// -----
+
+// Pads that cut beyond the kernel's reach cut the input.
+// CHECK-LABEL: func.func @main
+// CHECK: nn.pad %arg0
+// CHECK-SAME: high = array<i64: 0, 0, -1>
+// CHECK-SAME: low = array<i64: 0, 0, -1>
+// CHECK: nn.conv
+// CHECK-SAME: -> tensor<1x1x2xf32>
+func.func @main(%arg0: tensor<1x1x4xf32>) -> tensor<1x1x2xf32> {
+  %w = nn.constant dense<1.0> : tensor<1x1x1xf32>
+  %0 = nn.conv_transpose %arg0, %w {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>} : (tensor<1x1x4xf32>, tensor<1x1x1xf32>) -> tensor<1x1x2xf32>
+  return %0 : tensor<1x1x2xf32>
+}
