@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Footprints against literal expectations, and conflict() against marking
+// every unit.
+
+#include "ashlar/Isa/Footprint.h"
+#include <gtest/gtest.h>
+#include <random>
+#include <set>
+
+using namespace ashlar;
+using namespace ashlar::isa;
+
+namespace {
+const machine::Description &tiny() {
+  static const machine::Description description =
+      llvm::cantFail(machine::load("a1-tiny"));
+  return description;
+}
+
+std::vector<std::string> texts(const Instruction &inst) {
+  llvm::SmallVector<Access> accesses;
+  footprints(inst, tiny(), accesses);
+  std::vector<std::string> result;
+  for (const Access &access : accesses)
+    result.push_back(describe(access));
+  return result;
+}
+using Texts = std::vector<std::string>;
+
+std::set<int64_t> units(const Access &access) {
+  std::set<int64_t> result;
+  std::array<uint64_t, Access::maxDims> index = {};
+  while (true) {
+    int64_t base = access.base;
+    for (unsigned d = 0; d < access.numDims; ++d)
+      base += int64_t(index[d]) * access.dims[d].stride;
+    for (uint64_t i = 0; i < access.runLength; ++i)
+      result.insert(base + int64_t(i));
+    unsigned d = 0;
+    while (d < access.numDims && ++index[d] == access.dims[d].count)
+      index[d++] = 0;
+    if (d == access.numDims)
+      return result;
+  }
+}
+
+TEST(Footprint, SynchronisationHasNone) {
+  EXPECT_EQ(texts(SemWait()), Texts());
+  EXPECT_EQ(texts(SemSignal()), Texts());
+}
+
+TEST(Footprint, ScaleRegisters) {
+  XrMerge merge;
+  merge.dst = 4;
+  merge.src = 2;
+  EXPECT_EQ(texts(merge),
+            Texts({"reads xr[0..1)[2..3)", "merges into xr[0..1)[4..5)"}));
+  merge.clear = true;
+  EXPECT_EQ(texts(merge)[1], "writes xr[0..1)[4..5)");
+}
+
+TEST(Footprint, PeLoadTakesCellsAlong) {
+  PeLoad load;
+  load.part = 4;
+  load.rows = 2;
+  load.cols = 3;
+  load.colStride = 10;
+  load.offset = 100;
+  load.type = ElemType::Bfp;
+  load.mantissa = 16;
+  load.xr = 7;
+  EXPECT_EQ(texts(load),
+            Texts({"reads sb[4..6)[100..122)", "reads xm[1..2)[100..121)",
+                   "reads xr[0..1)[7..8)", "writes shadow[0..1)[0..1)"}));
+}
+
+TEST(Footprint, MatmulReadsOnlyValidIndices) {
+  PeMatmul matmul;
+  matmul.rows = 8;
+  matmul.cols = 4;
+  matmul.offset = 1000;
+  matmul.type = ElemType::I8;
+  matmul.n1 = 4;
+  matmul.n2 = 8;
+  matmul.stride1 = 100;
+  matmul.stride2 = 1;
+  matmul.lo0 = 0, matmul.hi0 = 1;
+  matmul.lo1 = 1, matmul.hi1 = 3;
+  matmul.lo2 = -5, matmul.hi2 = 6;
+  matmul.psum = 10;
+  matmul.psumStride1 = 8, matmul.psumStride2 = 1;
+  EXPECT_EQ(texts(matmul),
+            Texts({"reads sb[0..8)[1100..1206)", "reads active[0..1)[0..1)",
+                   "writes psum[0..4)[10..42)"}));
+  matmul.hi1 = 1; // nothing valid: no memory is read
+  matmul.accumulate = true;
+  EXPECT_EQ(texts(matmul),
+            Texts({"reads active[0..1)[0..1)", "reads psum[0..4)[10..42)",
+                   "writes psum[0..4)[10..42)"}));
+}
+
+TEST(Footprint, ChannelTiles) {
+  VecMap map;
+  map.channels = 19; // 8 partitions: two whole tiles and three channels
+  map.n2 = 2;
+  map.aStride2 = 4;
+  map.aTileStride = 64;
+  map.aBroadcastPart = true;
+  map.dstType = ElemType::Bfp;
+  map.dstMantissa = 8;
+  map.dstTileStride = 32;
+  map.dstStride2 = 1;
+  map.dstXr = 9;
+  EXPECT_EQ(texts(map),
+            Texts({"reads sb[0..1)[0..8)", "writes sb[0..8)[0..2)",
+                   "writes xm[0..2)[0..2)", "writes sb[0..8)[32..34)",
+                   "writes xm[0..2)[32..34)", "writes sb[0..3)[64..66)",
+                   "writes xm[0..1)[64..66)", "merges into xr[0..1)[9..10)"}));
+}
+
+TEST(Footprint, DmaByPartition) {
+  DmaCopy copy;
+  copy.elemBytes = 4;
+  copy.srcMem = Memory::Dram;
+  copy.srcBase = 1000;
+  copy.dstMem = Memory::Sb;
+  copy.dstBase = 2 * 65536 + 16;
+  copy.n3 = 3;
+  copy.srcStride3 = 400, copy.dstStride3 = 65536;
+  copy.n4 = 5;
+  copy.srcStride4 = -4, copy.dstStride4 = 4;
+  EXPECT_EQ(texts(copy),
+            Texts({"reads dram[0..1)[984..1804)", "writes sb[2..5)[16..36)"}));
+  // Runs over the end of a partition: whole partitions.
+  copy.dstStride3 = 65536 - 8;
+  copy.dstBase = 0;
+  EXPECT_EQ(texts(copy)[1], "writes sb[0..3)[0..65536)");
+}
+
+TEST(Footprint, PoolWindow) {
+  VecPool pool;
+  pool.channels = 1;
+  pool.srcStrideW = 4;
+  pool.inD = pool.inH = 1;
+  pool.inW = 10;
+  pool.outW = 4, pool.kW = 3, pool.sW = 2, pool.pW = 1;
+  pool.dstOffset = 100, pool.dstStrideW = 4;
+  // Columns 0 .. (3*2 - 1 + 2) = 7.
+  EXPECT_EQ(texts(pool),
+            Texts({"reads sb[0..1)[0..32)", "writes sb[0..1)[100..116)"}));
+}
+
+TEST(Footprint, FarPartitionsStayOutside) {
+  VecMap map;
+  map.channels = 1048575;
+  map.dstPart = 4095;
+  llvm::SmallVector<Access> accesses;
+  footprints(map, tiny(), accesses);
+  EXPECT_GE(accesses.back().partEnd, tiny().sb.partitions);
+}
+
+TEST(Conflict, KindsOfAccess) {
+  Access a, b;
+  EXPECT_FALSE(conflict(a, b)) << "two reads";
+  b.write = true;
+  EXPECT_TRUE(conflict(a, b));
+  b.space = Space::Psum;
+  EXPECT_FALSE(conflict(a, b)) << "different memories";
+  a.space = b.space = Space::Xr;
+  a.write = a.merge = b.merge = true;
+  EXPECT_FALSE(conflict(a, b)) << "two merges";
+  b.merge = false;
+  EXPECT_TRUE(conflict(a, b));
+}
+
+TEST(Conflict, AgainstMarkingEveryUnit) {
+  std::mt19937_64 random(6);
+  unsigned exact = 0, both = 0, rounds = 20000;
+  for (unsigned round = 0; round < rounds; ++round) {
+    Access accesses[2];
+    for (Access &access : accesses) {
+      DmaFill fill;
+      fill.elemBytes = 1u << (random() % 3);
+      fill.dstMem = Memory::Dram;
+      fill.dstBase = 2000 + random() % 64;
+      fill.n2 = 1 + random() % 4, fill.n3 = 1 + random() % 4,
+      fill.n4 = 1 + random() % 4;
+      fill.dstStride2 = int64_t(random() % 65) - 32;
+      fill.dstStride3 = int64_t(random() % 33) - 16;
+      fill.dstStride4 = int64_t(random() % 17) - 8;
+      llvm::SmallVector<Access> out;
+      footprints(fill, tiny(), out);
+      access = out.front();
+      // The pattern covers every byte that the definition names.
+      std::set<int64_t> marked = units(access);
+      for (unsigned i = 0; i < fill.n2; ++i)
+        for (unsigned j = 0; j < fill.n3; ++j)
+          for (unsigned k = 0; k < fill.n4; ++k)
+            for (unsigned byte = 0; byte < fill.elemBytes; ++byte)
+              ASSERT_TRUE(marked.count(
+                  int64_t(fill.dstBase) + i * fill.dstStride2 +
+                  j * fill.dstStride3 + k * fill.dstStride4 + byte));
+      ASSERT_EQ(access.begin, *marked.begin());
+      ASSERT_EQ(access.end, *marked.rbegin() + 1);
+    }
+    std::set<int64_t> left = units(accesses[0]), right = units(accesses[1]);
+    bool meet = false;
+    for (int64_t unit : left)
+      meet = meet || right.count(unit);
+    bool found = conflict(accesses[0], accesses[1]);
+    if (meet)
+      ASSERT_TRUE(found) << "a conflict is never missed";
+    exact += meet == found;
+    both += meet;
+  }
+  EXPECT_EQ(exact, rounds) << "small patterns are decided exactly";
+  EXPECT_GT(both, rounds / 10);
+}
+
+TEST(Conflict, LargeInterleavedPatternsAreApart) {
+  Access even, odd;
+  even.write = true;
+  even.dims[0] = odd.dims[0] = {1u << 20, 64};
+  even.numDims = odd.numDims = 1;
+  even.runLength = odd.runLength = 32;
+  odd.base = 32;
+  even.end = 64 << 20, odd.begin = 32, odd.end = even.end + 32;
+  EXPECT_FALSE(conflict(even, odd));
+  odd.base = 31;
+  EXPECT_TRUE(conflict(even, odd));
+}
+} // namespace
