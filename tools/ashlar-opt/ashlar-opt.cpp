@@ -3,7 +3,9 @@
 // Runs passes on textual IR: the developer's tool behind the IR tests. Registers
 // the project's dialects and passes and nothing of MLIR's but `func`.
 
+#include "ashlar/Transforms/BFP/Passes.h"
 #include "ashlar/Transforms/NN/Passes.h"
+#include "dialects/BFP/BFPDialect.h"
 #include "dialects/NN/NNDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -12,9 +14,12 @@
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, ashlar::nn::NNDialect>();
+  registry.insert<mlir::func::FuncDialect, ashlar::nn::NNDialect,
+                  ashlar::bfp::BFPDialect>();
   ashlar::nn::registerNNPasses();
   ashlar::nn::registerNNPipelines();
+  ashlar::bfp::registerBFPPasses();
+  ashlar::bfp::registerQuantisePipeline();
   return mlir::failed(
       mlir::MlirOptMain(argc, argv, "ashlar optimizer driver\n", registry));
 }

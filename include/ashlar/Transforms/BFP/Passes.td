@@ -79,4 +79,16 @@ def VerifyPlan : Pass<"ashlar-bfp-verify-plan", "::mlir::ModuleOp"> {
   }];
 }
 
+def PrintPlan : Pass<"ashlar-bfp-print-plan", "::mlir::ModuleOp"> {
+  let summary = "Print or write the numeric plan";
+  let description = [{
+    For tests and developers; no part of the phase, changes nothing. Prints the
+    plan of docs/NumericPlan.md on standard output or, with `directory`, writes
+    plan.json and the constants there.
+  }];
+  let options = [
+    Option<"directory", "directory", "std::string", /*default=*/"",
+           "Folder to write to instead">];
+}
+
 #endif // ASHLAR_TRANSFORMS_BFP_PASSES_TD

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One tiny module per verifier message; functions are named after constraints.
+// RUN: ashlar-opt --split-input-file --verify-diagnostics %s
+
+// expected-error@+1 {{expected 3 to 16 mantissa bits, found 2}}
+func.func private @block_mantissa(tensor<4x!bfp.block<mantissa = 2, block = 16, range = 7, axis = 0>>)
+
+// -----
+
+// expected-error@+1 {{expected a block of 8, 16, 32, 64, 'axis' or 'tensor', found 24}}
+func.func private @block_length(tensor<4x!bfp.block<mantissa = 8, block = 24, range = 7, axis = 0>>)
+
+// -----
+
+// expected-error@+1 {{expected a positive block length, 'axis' or 'tensor', found 0}}
+func.func private @block_length_zero(tensor<4x!bfp.block<mantissa = 8, block = 0, range = 7, axis = 0>>)
+
+// -----
+
+// expected-error@+1 {{expected a range of 0, 1, 3, 7 or 15 octaves, found 5}}
+func.func private @block_range(tensor<4x!bfp.block<mantissa = 8, block = 16, range = 5, axis = 0>>)
+
+// -----
+
+// expected-error@+1 {{expected a block axis of at least 0, found -1}}
+func.func private @block_axis(tensor<4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = -1>>)
+
+// -----
+
+func.func @encode_c1(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected operand and result of one shape, found 'tensor<4xf32>' and 'tensor<5x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>>'}}
+  %0 = bfp.encode %x : tensor<4xf32> -> tensor<5x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>>
+  return
+}
+
+// -----
+
+func.func @encode_c2(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected a block axis below the rank 1, found 1}}
+  %0 = bfp.encode %x : tensor<4xf32> -> tensor<4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+  return
+}
+
+// -----
+
+func.func @decode_c1(%x: tensor<4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>>) {
+  // expected-error@+1 {{expected operand and result of one shape}}
+  %0 = bfp.decode %x : tensor<4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @decode_c2(%x: tensor<4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 3>>) {
+  // expected-error@+1 {{expected a block axis below the rank 1, found 3}}
+  %0 = bfp.decode %x : tensor<4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 3>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @conv_c1(%x: tensor<1x4xf32>, %w: tensor<8x4xf32>) {
+  // expected-error@+1 {{expected x, w and result of one rank from 3 to 5, found 2, 2 and 2}}
+  %0 = bfp.conv %x, %w {strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<1x4xf32>, tensor<8x4xf32>) -> tensor<1x8xf32>
+  return
+}
+
+// -----
+
+func.func @conv_c2_count(%x: tensor<1x4x8xf32>, %w: tensor<8x4x1xf32>) {
+  // expected-error@+1 {{expected 2 pads, found 1}}
+  %0 = bfp.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0>, dilations = array<i64: 1>} : (tensor<1x4x8xf32>, tensor<8x4x1xf32>) -> tensor<1x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @conv_c2_sign(%x: tensor<1x4x8xf32>, %w: tensor<8x4x1xf32>) {
+  // expected-error@+1 {{expected strides of at least 1, found 0}}
+  %0 = bfp.conv %x, %w {strides = array<i64: 0>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x4x8xf32>, tensor<8x4x1xf32>) -> tensor<1x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @conv_c3_group(%x: tensor<1x4x8xf32>, %w: tensor<8x4x1xf32>) {
+  // expected-error@+1 {{expected a group of at least 1, found 0}}
+  %0 = bfp.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 0 : i64} : (tensor<1x4x8xf32>, tensor<8x4x1xf32>) -> tensor<1x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @conv_c3(%x: tensor<1x4x8xf32>, %w: tensor<8x3x1xf32>) {
+  // expected-error@+1 {{expected w of [multiple of 1, 4 / 1, ...], found 'tensor<8x3x1xf32>'}}
+  %0 = bfp.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x4x8xf32>, tensor<8x3x1xf32>) -> tensor<1x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @conv_c4_channels(%x: tensor<1x4x8xf32>, %w: tensor<8x4x1xf32>) {
+  // expected-error@+1 {{expected a result of [1, 8, ...], found 'tensor<1x9x8xf32>'}}
+  %0 = bfp.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x4x8xf32>, tensor<8x4x1xf32>) -> tensor<1x9x8xf32>
+  return
+}
+
+// -----
+
+func.func @conv_c4_extent(%x: tensor<1x4x8xf32>, %w: tensor<8x4x3xf32>) {
+  // expected-error@+1 {{expected a result extent of 6 in spatial dimension 0, found 8}}
+  %0 = bfp.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x4x8xf32>, tensor<8x4x3xf32>) -> tensor<1x8x8xf32>
+  return
+}
+
+// -----
+
+!act = !bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>
+func.func @conv_c5_mixed(%x: tensor<1x4x8x!act>, %w: tensor<8x4x1xf32>) {
+  // expected-error@+1 {{expected both factors encoded or both floats}}
+  %0 = bfp.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x4x8x!act>, tensor<8x4x1xf32>) -> tensor<1x8x8xf32>
+  return
+}
+
+// -----
+
+!act = !bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>
+!out = !bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>
+func.func @conv_c5_axis(%x: tensor<1x4x8x!act>, %w: tensor<8x4x1x!out>) {
+  // expected-error@+1 {{expected the second factor encoded along dimension 1, found 0}}
+  %0 = bfp.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x4x8x!act>, tensor<8x4x1x!out>) -> tensor<1x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @conv_c6(%x: tensor<1x4x8xf32>, %w: tensor<8x4x1xf32>, %b: tensor<4xf32>) {
+  // expected-error@+1 {{expected bias of shape [8], found 'tensor<4xf32>'}}
+  %0 = bfp.conv %x, %w bias(%b) {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x4x8xf32>, tensor<8x4x1xf32>, tensor<4xf32>) -> tensor<1x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @conv_c7(%x: tensor<1x4x8xf32>, %w: tensor<8x4x1xf32>, %r: tensor<1x8x1xf32>) {
+  // expected-error@+1 {{expected a residual of the result's shape, found 'tensor<1x8x1xf32>' for 'tensor<1x8x8xf32>'}}
+  %0 = bfp.conv %x, %w residual(%r) {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x4x8xf32>, tensor<8x4x1xf32>, tensor<1x8x1xf32>) -> tensor<1x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @conv_c8(%x: tensor<1x4x8xf32>, %w: tensor<8x4x1xf32>) {
+  // expected-error@+1 {{expected a unary function of the contract, found 'relu7'}}
+  %0 = bfp.conv %x, %w {function = "relu7", strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x4x8xf32>, tensor<8x4x1xf32>) -> tensor<1x8x8xf32>
+  return
+}
+
+// -----
+
+!bad = !bfp.block<mantissa = 8, block = 16, range = 7, axis = 3>
+func.func @conv_result_axis(%x: tensor<1x4x8xf32>, %w: tensor<8x4x1xf32>) {
+  // expected-error@+1 {{expected a block axis of the result below its rank 3, found 3}}
+  %0 = bfp.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x4x8xf32>, tensor<8x4x1xf32>) -> tensor<1x8x8x!bad>
+  return
+}
+
+// -----
+
+func.func @matmul_c1(%a: tensor<4xf32>, %b: tensor<4x2xf32>) {
+  // expected-error@+1 {{expected factors of rank 2 or more, found 1 and 2}}
+  %0 = bfp.matmul %a, %b : (tensor<4xf32>, tensor<4x2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c2(%a: tensor<3x4xf32>, %b: tensor<5x2xf32>) {
+  // expected-error@+1 {{expected equal contraction extents, found 4 and 5}}
+  %0 = bfp.matmul %a, %b : (tensor<3x4xf32>, tensor<5x2xf32>) -> tensor<3x2xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c3_leading(%a: tensor<2x3x4xf32>, %b: tensor<3x4x2xf32>) {
+  // expected-error@+1 {{expected leading dimensions that broadcast}}
+  %0 = bfp.matmul %a, %b : (tensor<2x3x4xf32>, tensor<3x4x2xf32>) -> tensor<2x3x2xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c3(%a: tensor<2x3x4xf32>, %b: tensor<1x4x2xf32>) {
+  // expected-error@+1 {{expected a result of shape [2, 3, 2], found 'tensor<2x3x3xf32>'}}
+  %0 = bfp.matmul %a, %b : (tensor<2x3x4xf32>, tensor<1x4x2xf32>) -> tensor<2x3x3xf32>
+  return
+}
+
+// -----
+
+!last = !bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>
+func.func @matmul_c4(%a: tensor<3x4x!last>, %b: tensor<4x2x!last>) {
+  // expected-error@+1 {{expected the second factor encoded along dimension 0, found 1}}
+  %0 = bfp.matmul %a, %b : (tensor<3x4x!last>, tensor<4x2x!last>) -> tensor<3x2xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c5(%a: tensor<3x4xf32>, %b: tensor<4x2xf32>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{expected scale of shape [2], found 'tensor<3xf32>'}}
+  %0 = bfp.matmul %a, %b scale(%s) : (tensor<3x4xf32>, tensor<4x2xf32>, tensor<3xf32>) -> tensor<3x2xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c6(%a: tensor<3x4xf32>, %b: tensor<4x2xf32>, %r: tensor<2x2xf32>) {
+  // expected-error@+1 {{expected a residual of the result's shape}}
+  %0 = bfp.matmul %a, %b residual(%r) : (tensor<3x4xf32>, tensor<4x2xf32>, tensor<2x2xf32>) -> tensor<3x2xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c7(%a: tensor<3x4xf32>, %b: tensor<4x2xf32>) {
+  // expected-error@+1 {{expected a unary function of the contract, found 'add'}}
+  %0 = bfp.matmul %a, %b {function = "add"} : (tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  return
+}

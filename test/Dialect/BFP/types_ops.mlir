@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Types and operations of `bfp` print as they parse.
+// RUN: ashlar-opt %s | ashlar-opt | FileCheck %s
+
+!act = !bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>
+
+// CHECK-LABEL: func private @types
+// CHECK-SAME: !bfp.block<mantissa = 16, block = 64, range = 15, axis = 0>
+// CHECK-SAME: !bfp.block<mantissa = 3, block = axis, range = 0, axis = 1>
+// CHECK-SAME: !bfp.block<mantissa = 9, block = tensor, range = 1, axis = 1>
+func.func private @types(
+    tensor<4x3x!bfp.block<mantissa = 16, block = 64, range = 15, axis = 0>>,
+    tensor<4x3x!bfp.block<mantissa = 3, block = axis, range = 0, axis = 1>>,
+    tensor<4x3x!bfp.block<mantissa = 9, block = tensor, range = 1, axis = 1>>)
+
+// CHECK-LABEL: func @conversions
+func.func @conversions(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x1x1xf16>) -> tensor<1x3x8x8xf32> {
+  // CHECK: bfp.encode %{{.*}} : tensor<1x3x8x8xf32> -> tensor<1x3x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+  %0 = bfp.encode %x : tensor<1x3x8x8xf32> -> tensor<1x3x8x8x!act>
+  // CHECK: bfp.encode %{{.*}} weights : tensor<4x3x1x1xf16> ->
+  %1 = bfp.encode %w weights : tensor<4x3x1x1xf16> -> tensor<4x3x1x1x!act>
+  // CHECK: bfp.decode %{{.*}} : tensor<1x3x8x8x!bfp.block<{{.*}}>> -> tensor<1x3x8x8xf32>
+  %2 = bfp.decode %0 : tensor<1x3x8x8x!act> -> tensor<1x3x8x8xf32>
+  return %2 : tensor<1x3x8x8xf32>
+}
+
+// CHECK-LABEL: func @conv
+func.func @conv(%x: tensor<1x16x8x8x!act>, %w: tensor<8x16x3x3x!act>, %b: tensor<8xf32>,
+                %r: tensor<1x8x8x8x!act>) -> tensor<1x8x8x8x!act> {
+  // CHECK: bfp.conv %{{.*}}, %{{.*}} bias(%{{.*}}) scale(%{{.*}}) residual(%{{.*}}) {alpha = 1.000000e-01 : f32, dilations = array<i64: 1, 1>, function = "leakyRelu", pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}
+  %0 = bfp.conv %x, %w bias(%b) scale(%b) residual(%r)
+      {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>,
+       function = "leakyRelu", alpha = 0.1 : f32}
+      : (tensor<1x16x8x8x!act>, tensor<8x16x3x3x!act>, tensor<8xf32>, tensor<8xf32>, tensor<1x8x8x8x!act>) -> tensor<1x8x8x8x!act>
+  return %0 : tensor<1x8x8x8x!act>
+}
+
+// The result keeps floats before formats are chosen.
+// CHECK-LABEL: func @matmul
+func.func @matmul(%a: tensor<2x5x64xf32>, %b: tensor<64x10xf32>) -> tensor<2x5x10xf32> {
+  // CHECK: bfp.matmul %{{.*}}, %{{.*}} : (tensor<2x5x64xf32>, tensor<64x10xf32>) -> tensor<2x5x10xf32>
+  %0 = bfp.matmul %a, %b : (tensor<2x5x64xf32>, tensor<64x10xf32>) -> tensor<2x5x10xf32>
+  return %0 : tensor<2x5x10xf32>
+}
