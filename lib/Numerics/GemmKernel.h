@@ -242,9 +242,22 @@ void tileColumns(const PackedStationary &stationary, const int32_t *s,
     }
 }
 
+/// The product of empty operands.
+inline void clearSums(size_t cols, size_t steps, int64_t *acc,
+                      size_t accPitch) {
+  for (size_t c = 0; c < cols; ++c)
+    for (size_t t = 0; t < steps; ++t)
+      acc[c * accPitch + t] = 0;
+}
+
 template <typename Simd>
 void gemmPairs(const PackedStationary &stationary, const IntegerMatrix &moving,
                size_t steps, int64_t *acc, size_t accPitch, bool accumulate) {
+  if (stationary.rows == 0) {
+    if (!accumulate)
+      clearSums(stationary.cols, steps, acc, accPitch);
+    return;
+  }
   constexpr size_t tile = Simd::kLanes * Simd::kVectors;
   size_t pairs = (stationary.rows + 1) / 2;
   size_t columns = (stationary.cols + kGroup - 1) / kGroup * kGroup;
@@ -265,10 +278,6 @@ void gemmPairs(const PackedStationary &stationary, const IntegerMatrix &moving,
             acc + t, accPitch, add);
         add = true;
       }
-    if (pairs == 0 && !accumulate)
-      for (size_t c = 0; c < stationary.cols; ++c)
-        for (size_t k = 0; k < width; ++k)
-          acc[c * accPitch + t + k] = 0;
   }
 }
 

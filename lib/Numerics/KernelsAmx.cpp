@@ -300,9 +300,8 @@ inline void gemmTiles(const PackedStationary &stationary,
                       const IntegerMatrix &moving, size_t steps, int64_t *acc,
                       size_t accPitch, bool accumulate) {
   if (stationary.rows == 0) {
-    for (size_t c = 0; c < stationary.cols && !accumulate; ++c)
-      for (size_t t = 0; t < steps; ++t)
-        acc[c * accPitch + t] = 0;
+    if (!accumulate)
+      clearSums(stationary.cols, steps, acc, accPitch);
     return;
   }
   static const TileConfig config;
