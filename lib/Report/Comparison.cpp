@@ -79,7 +79,7 @@ std::string report::indexText(uint64_t flat, llvm::ArrayRef<int64_t> shape) {
     text = std::to_string(flat % size) + (text.empty() ? "" : ",") + text;
     flat /= size;
   }
-  return "[" + text + "]";
+  return fmt::format("[{}]", text);
 }
 
 std::string report::describe(const Comparison &comparison,

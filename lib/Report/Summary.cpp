@@ -21,12 +21,14 @@ double percent(uint64_t part, uint64_t whole) {
 
 /// Digits in groups of three: "1,234,567".
 std::string grouped(uint64_t value) {
-  std::string digits = fmt::format("{}", value);
-  for (size_t at = digits.size(); at > 3;) {
-    at -= 3;
-    digits.insert(at, ",");
+  const std::string digits = fmt::format("{}", value);
+  std::string text;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i != 0 && (digits.size() - i) % 3 == 0)
+      text += ',';
+    text += digits[i];
   }
-  return digits;
+  return text;
 }
 
 std::string bytes(uint64_t count) {

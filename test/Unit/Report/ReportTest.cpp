@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// JSON report, summary and trace of hand-made statistics.
+
+#include "ashlar/Report/Report.h"
+#include "ashlar/Support/Error.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
+#include "gtest/gtest.h"
+#include <map>
+
+using namespace ashlar;
+using namespace ashlar::report;
+using llvm::json::Object;
+using llvm::json::Value;
+
+namespace {
+
+RunStatistics sample() {
+  RunStatistics s;
+  s.model = "net";
+  s.timed = true;
+  s.totalCycles = 1234567;
+  s.idleCycles = 567;
+  s.wallSeconds = 0.5;
+  s.loadSeconds = 0.25;
+  s.saturated = 3;
+  s.engines = {{"dma0", 2, 1000000, {{"dram-busy", 234567}}},
+               {"pe", 1, 1200000, {{"wait-dma0", 30000}, {"drained", 4567}}},
+               {"host", 0, 0, {{"drained", 1234567}}}};
+  NodeStatistics conv;
+  conv.name = "conv1";
+  conv.opType = "Conv";
+  conv.engine = "pe";
+  conv.absorbed = {"relu1"};
+  conv.cycles = 1234000;
+  conv.peBusy = 1200000;
+  conv.macs = conv.peBusy * 128 * 64 / 2;
+  conv.dramRead = 4096;
+  s.nodes = {conv};
+  s.decisionsJson = R"([{"node":"conv1","choice":"pe"}])";
+  TimedInstruction copy, signal, wait, matmul;
+  copy = {0, 10, 30, 0, 0, 0, "dma.copy", "", false};
+  signal = {30, 30, 30, 1, 0, 0, "sem.signal", "", true};
+  wait = {30, 30, 30, 2, 1, 0, "sem.wait", "wait-dma0", false};
+  matmul = {35, 50, 90, 3, 1, 0, "pe.matmul", "", false};
+  s.timeline = {copy, signal, wait, matmul};
+  return s;
+}
+
+Value parsed(llvm::StringRef text) {
+  return llvm::cantFail(llvm::json::parse(text));
+}
+
+} // namespace
+
+TEST(JsonReport, FixedKeys) {
+  const Value root = parsed(llvm::cantFail(toJson(sample())));
+  const Object &report = *root.getAsObject();
+  EXPECT_EQ(report.getInteger("schema_version"), 1);
+  EXPECT_EQ(report.getString("model"), llvm::StringRef("net"));
+  EXPECT_EQ(report.getString("machine"), llvm::StringRef("a1"));
+  EXPECT_EQ(report.getInteger("total_cycles"), 1234567);
+  EXPECT_EQ(report.getNumber("wall_seconds"), 0.5);
+  EXPECT_EQ(report.getNumber("load_seconds"), 0.25);
+  const Object &pe = *report.getObject("engines")->getObject("pe");
+  EXPECT_EQ(pe.getInteger("busy"), 1200000);
+  EXPECT_EQ(pe.getObject("stall")->getInteger("wait-dma0"), 30000);
+  const Object &node = *(*report.getArray("nodes"))[0].getAsObject();
+  EXPECT_EQ(node.getString("name"), llvm::StringRef("conv1"));
+  EXPECT_EQ(node.getString("op"), llvm::StringRef("Conv"));
+  EXPECT_EQ(node.getString("engine"), llvm::StringRef("pe"));
+  EXPECT_EQ(node.getInteger("cycles"), 1234000);
+  EXPECT_EQ(node.getNumber("utilisation"), 0.5);
+  for (const char *key : {"macs", "dram_read", "dram_write", "sat", "unf"})
+    EXPECT_TRUE(node.getInteger(key).has_value()) << key;
+  EXPECT_EQ((*node.getArray("absorbed"))[0], Value("relu1"));
+  EXPECT_EQ(
+      (*report.getArray("decisions"))[0].getAsObject()->getString("choice"),
+      llvm::StringRef("pe"));
+}
+
+TEST(JsonReport, HostileNames) {
+  RunStatistics s = sample();
+  s.model = "\xff\"\n";
+  s.nodes[0].name = "a\xc3";
+  s.engines[0].name = "\x80";
+  EXPECT_TRUE(static_cast<bool>(llvm::json::parse(llvm::cantFail(toJson(s)))));
+  EXPECT_TRUE(static_cast<bool>(llvm::json::parse(toTrace(s))));
+  s.decisionsJson = "{";
+  llvm::Expected<std::string> bad = toJson(s);
+  ASSERT_FALSE(static_cast<bool>(bad));
+  llvm::Error error = bad.takeError();
+  EXPECT_EQ(support::classify(error), ErrorClass::Malformed);
+  llvm::consumeError(std::move(error));
+}
+
+TEST(Summary, OneScreen) {
+  RunStatistics s = sample();
+  for (int i = 0; i < 100; ++i) {
+    NodeStatistics node = s.nodes[0];
+    node.name = "node with a name that is much longer than its column " +
+                std::to_string(i);
+    node.cycles = 10;
+    s.nodes.push_back(node);
+  }
+  for (int i = 0; i < 10; ++i)
+    s.engines.push_back(s.engines[0]);
+  llvm::SmallVector<llvm::StringRef> lines;
+  const std::string text = toSummary(s);
+  llvm::StringRef(text).rtrim().split(lines, '\n');
+  EXPECT_LE(lines.size(), 24u);
+  for (llvm::StringRef line : lines)
+    EXPECT_LE(line.size(), 100u) << line.str();
+  EXPECT_NE(text.find("net on a1: 1,234,567 cycles (1.235 ms at 1.00 GHz)"),
+            std::string::npos);
+  EXPECT_NE(text.find("93 more"), std::string::npos);
+  EXPECT_EQ(text.find("host"), std::string::npos);
+}
+
+TEST(Trace, SlicesDoNotOverlapAndStallsFillGaps) {
+  const Value root = parsed(toTrace(sample()));
+  std::map<int64_t, int64_t> end;
+  std::vector<std::string> names;
+  for (const Value &value : *root.getAsObject()->getArray("traceEvents")) {
+    const Object &event = *value.getAsObject();
+    if (event.getString("ph") != llvm::StringRef("X"))
+      continue;
+    const int64_t track = *event.getInteger("tid");
+    const int64_t begin = *event.getInteger("ts");
+    EXPECT_GE(begin, end[track]);
+    end[track] = begin + *event.getInteger("dur");
+    names.push_back(event.getString("name")->str());
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"dma.copy conv1", "wait-dma0",
+                                             "latency", "pe.matmul conv1"}));
+  EXPECT_EQ(end[1], 10);
+  EXPECT_EQ(end[2], 50);
+}
