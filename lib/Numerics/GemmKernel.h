@@ -205,6 +205,12 @@ ASHLAR_INLINE int64_t shiftLeft(int64_t value, int places) {
   return static_cast<int64_t>(static_cast<uint64_t>(value) << places);
 }
 
+/// Sum that wraps: only an unproved program can get there.
+ASHLAR_INLINE int64_t addWrapping(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) +
+                              static_cast<uint64_t>(b));
+}
+
 /// acc[t] (+)= low[t] * 2^shift + high[t] * 2^(shift + 8); high may be null.
 inline void mergeParts(const int32_t *low, const int32_t *high, int shift,
                        size_t steps, bool add, int64_t *acc) {
@@ -212,12 +218,13 @@ inline void mergeParts(const int32_t *low, const int32_t *high, int shift,
   if (!high) {
     ASHLAR_VECTOR_LOOP
     for (size_t t = 0; t < steps; ++t)
-      acc[t] = (acc[t] & keep) + shiftLeft(low[t], shift);
+      acc[t] = addWrapping(acc[t] & keep, shiftLeft(low[t], shift));
     return;
   }
   ASHLAR_VECTOR_LOOP
   for (size_t t = 0; t < steps; ++t)
-    acc[t] = (acc[t] & keep) + shiftLeft(shiftLeft(high[t], 8) + low[t], shift);
+    acc[t] = addWrapping(acc[t] & keep,
+                         shiftLeft(shiftLeft(high[t], 8) + low[t], shift));
 }
 
 /// One tile of steps against all columns for one row block and digit.

@@ -233,7 +233,7 @@ inline void mergeRowWide(const int32_t *part, int shift, size_t steps, bool add,
   for (size_t t = 0; t < steps; ++t) {
     int64_t value = part[t] + shiftLeft(part[256 + t], 8) +
                     shiftLeft(part[512 + t], 8) + shiftLeft(part[768 + t], 16);
-    acc[t] = (add ? acc[t] : 0) + shiftLeft(value, shift);
+    acc[t] = addWrapping(add ? acc[t] : 0, shiftLeft(value, shift));
   }
 }
 

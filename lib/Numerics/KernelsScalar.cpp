@@ -47,10 +47,13 @@ static void gemm(const PackedStationary &stationary,
   const int32_t *s = reinterpret_cast<const int32_t *>(stationary.bytes);
   for (size_t c = 0; c < stationary.cols; ++c)
     for (size_t t = 0; t < steps; ++t) {
-      int64_t sum = accumulate ? acc[c * accPitch + t] : 0;
+      // Unsigned: only an unproved program can wrap, and then alike everywhere.
+      uint64_t sum =
+          accumulate ? static_cast<uint64_t>(acc[c * accPitch + t]) : 0;
       for (size_t i = 0; i < stationary.rows; ++i)
-        sum += s[i * stationary.cols + c] * element(moving, i, t);
-      acc[c * accPitch + t] = sum;
+        sum += static_cast<uint64_t>(s[i * stationary.cols + c] *
+                                     element(moving, i, t));
+      acc[c * accPitch + t] = static_cast<int64_t>(sum);
     }
 }
 

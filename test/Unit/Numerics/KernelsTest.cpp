@@ -195,6 +195,18 @@ TEST_P(Kernels, gemmWidthsAndExtremes) {
     }
 }
 
+TEST_P(Kernels, gemmOfTheLeastSixteenBitInteger) {
+  // Integer layers may hold -2^15, which no aligned mantissa reaches.
+  std::vector<int16_t> s(256 * 5, INT16_MIN), m(256 * 33, INT16_MIN);
+  PackedStationary packed;
+  tested().packStationary({OperandWidth::Int16, s.data(), 5}, 256, 5, packed);
+  std::vector<int64_t> acc(5 * 33, -1);
+  tested().gemm(packed, {OperandWidth::Int16, m.data(), 33}, 33, acc.data(), 33,
+                false);
+  for (int64_t sum : acc)
+    ASSERT_EQ(sum, int64_t(256) << 30);
+}
+
 TEST_P(Kernels, accumulatorRows) {
   for (size_t n : kLengths)
     for (int repeat = 0; repeat < 40; ++repeat) {
