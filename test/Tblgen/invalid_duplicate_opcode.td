@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Two instructions with one opcode.
+// REQUIRES: ashlar-tblgen
+// RUN: not ashlar-tblgen -gen-json -I %src_root %s 2>&1 | FileCheck %s
+
+include "dialects/ISA/ISAEncoding.td"
+
+def Queue : ISA_Enum<"Queue", 4, "Queues.", [
+  ISA_EnumCase<"pe", 0, "array">, ISA_EnumCase<"vec", 1, "vector unit">
+]>;
+
+// CHECK: {{invalid_duplicate_opcode\.td:[0-9]+:[0-9]+}}: error: {{.*}}is already used by '
+def First : ISA_Encoding<"first", 1, ["pe"]> {
+  let summary = "Bad.";
+  let description = "Bad.";
+  let isaWords = 1;
+}
+
+def Bad : ISA_Encoding<"bad", 1, ["pe"]> {
+  let summary = "Bad.";
+  let description = "Bad.";
+  let isaWords = 1;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Two fields share bits.
+// REQUIRES: ashlar-tblgen
+// RUN: not ashlar-tblgen -gen-json -I %src_root %s 2>&1 | FileCheck %s
+
+include "dialects/ISA/ISAEncoding.td"
+
+def Queue : ISA_Enum<"Queue", 4, "Queues.", [
+  ISA_EnumCase<"pe", 0, "array">, ISA_EnumCase<"vec", 1, "vector unit">
+]>;
+
+// CHECK: {{invalid_overlap\.td:[0-9]+:[0-9]+}}: error: instruction 'bad': field 'b' overlaps bits that are already taken in word 1
+def Bad : ISA_Encoding<"bad", 1, ["pe"]> {
+  let summary = "Bad.";
+  let description = "Bad.";
+  let isaWords = 2;
+  let isaFields = [U<"a", 8, 1, 0, "unit", "a">, U<"b", 8, 1, 7, "unit", "b">];
+  let isaReserved = [Reserved<1, 15, 49>];
+}

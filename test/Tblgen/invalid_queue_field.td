@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Several queues, but no field to choose.
+// REQUIRES: ashlar-tblgen
+// RUN: not ashlar-tblgen -gen-json -I %src_root %s 2>&1 | FileCheck %s
+
+include "dialects/ISA/ISAEncoding.td"
+
+def Queue : ISA_Enum<"Queue", 4, "Queues.", [
+  ISA_EnumCase<"pe", 0, "array">, ISA_EnumCase<"vec", 1, "vector unit">
+]>;
+
+// CHECK: {{invalid_queue_field\.td:[0-9]+:[0-9]+}}: error: instruction 'bad': needs a field 'queue' exactly if it has several queues
+def Bad : ISA_Encoding<"bad", 1, ["pe", "vec"]> {
+  let summary = "Bad.";
+  let description = "Bad.";
+  let isaWords = 2;
+}
