@@ -162,8 +162,15 @@ bool StoragePlan::canStoreEncoded(Operation *op, int64_t axis) const {
   if (isElementwise(op))
     return true;
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<ConvOp, MatmulOp, nn::MaxPoolOp, nn::AvgPoolOp, nn::SoftmaxOp,
-            nn::LogSoftmaxOp, nn::BatchNormOp>([](auto) { return true; })
+      .Case<nn::MaxPoolOp, nn::AvgPoolOp, nn::SoftmaxOp, nn::LogSoftmaxOp,
+            nn::BatchNormOp>([](auto) { return true; })
+      // A product finishes one position of all output channels at a time: it
+      // can find the exponent of blocks along its channels, and of no others.
+      .Case([&](ConvOp) { return axis == 1; })
+      .Case([&](MatmulOp product) {
+        return axis + 1 ==
+               static_cast<int64_t>(shapeOf(product.getOutput()).size());
+      })
       .Case([&](nn::ReduceOp reduce) {
         return mapReduceAxis(reduce, axis).has_value();
       })

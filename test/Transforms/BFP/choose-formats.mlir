@@ -169,3 +169,16 @@ func.func @fused_residual(%x: tensor<1x16x4x4xf32>, %w: tensor<16x16x1x1xf32>) -
     : (tensor<1x16x4x4xf32>, tensor<16x16x1x1xf32>, tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32>
   return %1 : tensor<1x16x4x4xf32>
 }
+
+// -----
+
+// A product makes blocks along its output channels only.
+// CHECK-LABEL: func @second_factor
+func.func @second_factor(%x: tensor<4x16xf32>, %w: tensor<16x8xf32>, %a: tensor<2x4xf32>) -> tensor<2x8xf32> {
+  // CHECK: %[[V:.*]] = bfp.matmul {{.*}} -> tensor<4x8xf32>
+  // CHECK-NEXT: %[[E:.*]] = bfp.encode %[[V]] : tensor<4x8xf32> -> tensor<4x8x!bfp.block<{{.*}}axis = 0>>
+  // CHECK-NEXT: bfp.matmul %{{.*}}, %[[E]]
+  %0 = bfp.matmul %x, %w : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
+  %1 = bfp.matmul %a, %0 : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+  return %1 : tensor<2x8xf32>
+}
