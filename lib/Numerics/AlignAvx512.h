@@ -11,7 +11,6 @@
 #include <immintrin.h>
 
 namespace ashlar::numerics {
-namespace {
 
 /// Loop-invariant vectors of one row.
 struct AlignConstants {
@@ -39,9 +38,9 @@ ASHLAR_INLINE __m512i alignLanes(__m512i stored, __m512i cells,
   return _mm512_sllv_epi16(rounded, left);
 }
 
-inline void align8To16Lanes(const int8_t *mant, const int8_t *cells, size_t n,
-                            int scale, int mantissa, int range, int16_t *out,
-                            uint64_t *saturated) {
+static inline void align8To16Lanes(const int8_t *mant, const int8_t *cells,
+                                   size_t n, int scale, int mantissa, int range,
+                                   int16_t *out, uint64_t *saturated) {
   int offset = scale + mantissa - 2;
   if (maxCell(cells, n) > offset) {
     alignRow(mant, cells, n, scale, mantissa, range, out, saturated);
@@ -63,15 +62,14 @@ inline void align8To16Lanes(const int8_t *mant, const int8_t *cells, size_t n,
 }
 
 /// The table of an AVX-512 set.
-constexpr KernelTable makeTable512(llvm::StringRef name,
-                                   decltype(KernelTable::packStationary) pack,
-                                   decltype(KernelTable::gemm) gemm) {
+static constexpr KernelTable
+makeTable512(llvm::StringRef name, decltype(KernelTable::packStationary) pack,
+             decltype(KernelTable::gemm) gemm) {
   KernelTable table = makeTable(name, pack, gemm);
   table.align8To16 = align8To16Lanes;
   return table;
 }
 
-} // namespace
 } // namespace ashlar::numerics
 
 #endif // ASHLAR_LIB_NUMERICS_ALIGNAVX512_H

@@ -61,8 +61,20 @@ ASHLAR_INLINE double doubleOf(uint64_t x) {
   return __builtin_bit_cast(double, x);
 }
 
-/// Canonical NaN for any NaN.
-ASHLAR_INLINE float canonical(float x) { return x == x ? x : kNaN; }
+ASHLAR_INLINE bool isNaN(float x) { return __builtin_isnan(x); }
+ASHLAR_INLINE bool isNaN(double x) { return __builtin_isnan(x); }
+/// Canonical NaN for any NaN. On integers: to the optimiser all NaN values are
+/// alike, so that it may drop a choice between two of them.
+ASHLAR_INLINE float canonical(float x) {
+  uint32_t bits = bitsOf(x);
+  return floatOf((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fc00000u : bits);
+}
+ASHLAR_INLINE double canonical(double x) {
+  uint64_t bits = bitsOf(x);
+  return doubleOf((bits & 0x7fffffffffffffffu) > 0x7ff0000000000000u
+                      ? 0x7ff8000000000000u
+                      : bits);
+}
 ASHLAR_INLINE float magnitude(float x) {
   return floatOf(bitsOf(x) & 0x7fffffffu);
 }

@@ -24,7 +24,9 @@ struct Parts {
   bool nan;
 };
 
-Parts takeApart(float value) {
+} // namespace
+
+static Parts takeApart(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
   uint32_t field = (bits >> 23) & 0xff, fraction = bits & 0x7fffff;
   bool special = field == 0xff;
@@ -33,7 +35,7 @@ Parts takeApart(float value) {
           !special, special && fraction != 0};
 }
 
-Parts takeApart(double value) {
+static Parts takeApart(double value) {
   uint64_t bits = std::bit_cast<uint64_t>(value);
   uint64_t field = (bits >> 52) & 0x7ff;
   uint64_t fraction = bits & ((uint64_t(1) << 52) - 1);
@@ -44,7 +46,7 @@ Parts takeApart(double value) {
 }
 
 /// rne(value * 2^-shift) of an unsigned value, shift >= 0.
-uint64_t shiftMagnitude(uint64_t value, int shift) {
+static uint64_t shiftMagnitude(uint64_t value, int shift) {
   if (shift == 0)
     return value;
   if (shift > 64)
@@ -58,12 +60,12 @@ uint64_t shiftMagnitude(uint64_t value, int shift) {
 }
 
 /// Cell of a block whose largest finite magnitude has this floor(log2).
-int8_t clampCell(int log2) {
+static int8_t clampCell(int log2) {
   return static_cast<int8_t>(log2 < -127 ? -127 : log2 > 127 ? 127 : log2);
 }
 
 template <typename Float>
-int8_t cellOf(Float maxAbs) {
+static int8_t cellOf(Float maxAbs) {
   Parts parts = takeApart(maxAbs);
   if (parts.magnitude == 0)
     return kZeroBlock;
@@ -72,8 +74,8 @@ int8_t cellOf(Float maxAbs) {
 }
 
 /// One mantissa; the caller counts NaN and infinities.
-int32_t encodeFinite(const Parts &parts, int e, int32_t limit,
-                     EncodeCounters &counters) {
+static int32_t encodeFinite(const Parts &parts, int e, int32_t limit,
+                            EncodeCounters &counters) {
   int shift = e - parts.exponent;
   uint64_t m;
   if (shift >= 0)
@@ -92,8 +94,9 @@ int32_t encodeFinite(const Parts &parts, int e, int32_t limit,
 }
 
 template <typename Float>
-int8_t encodeAny(ArrayRef<Float> values, int mantissa,
-                 MutableArrayRef<int16_t> mantissas, EncodeCounters &counters) {
+static int8_t encodeAny(ArrayRef<Float> values, int mantissa,
+                        MutableArrayRef<int16_t> mantissas,
+                        EncodeCounters &counters) {
   assert(values.size() == mantissas.size() && "one mantissa per value");
   // Bit patterns of magnitudes order like the magnitudes themselves, also
   // where the host flushes denormals in comparisons.
@@ -126,8 +129,6 @@ int8_t encodeAny(ArrayRef<Float> values, int mantissa,
   }
   return anyNonZero ? cell : kZeroBlock;
 }
-
-} // namespace
 
 int8_t blockExponent(float maxAbs) { return cellOf(maxAbs); }
 int8_t blockExponent(double maxAbs) { return cellOf(maxAbs); }

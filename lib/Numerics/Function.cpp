@@ -107,7 +107,7 @@ double applyWide(Function function, double x, double alpha, double beta) {
     return x;
   if (function == Function::Not)
     return x == 0 ? 1 : 0;
-  if (x != x)
+  if (isNaN(x))
     return doubleOf(0x7ff8000000000000u);
   if (isWide(function))
     return wideUnary(function, x, alpha, beta);
@@ -310,7 +310,7 @@ bool argBetter(Reduction reduction, float best, float x, bool selectLast) {
 //===----------------------------------------------------------------------===//
 
 int64_t toSigned(double value, int bits) {
-  if (value != value)
+  if (isNaN(value))
     return 0;
   double bound = doubleOf(uint64_t(1023 + bits - 1) << 52); // 2^(bits-1)
   int64_t top = static_cast<int64_t>((uint64_t(1) << (bits - 1)) - 1);

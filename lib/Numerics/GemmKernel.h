@@ -14,12 +14,12 @@
 #include "RowKernels.h"
 
 namespace ashlar::numerics {
-namespace {
 
 constexpr size_t kBlockPairs = 64; ///< pairs of rows per exact int32 sum
 constexpr size_t kGroup = 4;       ///< columns per register tile
 
-inline int32_t elementOf(const IntegerMatrix &m, size_t row, size_t column) {
+static inline int32_t elementOf(const IntegerMatrix &m, size_t row,
+                                size_t column) {
   size_t index = row * m.pitch + column;
   return m.width == OperandWidth::Int16
              ? static_cast<const int16_t *>(m.data)[index]
@@ -28,7 +28,8 @@ inline int32_t elementOf(const IntegerMatrix &m, size_t row, size_t column) {
 
 /// OR of all v ^ (v >> 31): bounds every magnitude by its highest set bit.
 template <typename T>
-uint32_t magnitudeBits(const T *data, size_t pitch, size_t rows, size_t cols) {
+static uint32_t magnitudeBits(const T *data, size_t pitch, size_t rows,
+                              size_t cols) {
   uint32_t used = 0;
   for (size_t i = 0; i < rows; ++i) {
     const T *row = data + i * pitch;
@@ -41,8 +42,8 @@ uint32_t magnitudeBits(const T *data, size_t pitch, size_t rows, size_t cols) {
   return used;
 }
 
-inline uint32_t magnitudeBits(const IntegerMatrix &m, size_t first, size_t rows,
-                              size_t cols) {
+static inline uint32_t magnitudeBits(const IntegerMatrix &m, size_t first,
+                                     size_t rows, size_t cols) {
   if (m.width == OperandWidth::Int16)
     return magnitudeBits(static_cast<const int16_t *>(m.data) + first, m.pitch,
                          rows, cols);
@@ -51,7 +52,7 @@ inline uint32_t magnitudeBits(const IntegerMatrix &m, size_t first, size_t rows,
 }
 
 /// Planes of 8 bits that hold the values; one plane may be a 9-bit integer.
-inline unsigned planesFor(uint32_t used) {
+static inline unsigned planesFor(uint32_t used) {
   if (used < (1u << 8))
     return 1;
   if (used < (1u << 15))
@@ -59,15 +60,15 @@ inline unsigned planesFor(uint32_t used) {
   return used < (1u << 23) ? 3 : 4;
 }
 
-inline int32_t planeOf(int32_t value, unsigned plane, unsigned planes) {
+static inline int32_t planeOf(int32_t value, unsigned plane, unsigned planes) {
   int32_t moved = value >> (8 * plane);
   return plane + 1 == planes ? moved : moved & 0xff;
 }
 
 /// All planes of one pair of rows; pitch 0 stands for a missing second row.
 template <typename T>
-void packLine(const T *low, size_t pitch, size_t cols, size_t padded,
-              unsigned planes, uint32_t *line) {
+static void packLine(const T *low, size_t pitch, size_t cols, size_t padded,
+                     unsigned planes, uint32_t *line) {
   uint32_t keep = pitch ? 0xffffffffu : 0xffffu;
   const T *high = low + pitch;
   for (unsigned p = 0; p < planes; ++p, line += padded) {
@@ -83,8 +84,8 @@ void packLine(const T *low, size_t pitch, size_t cols, size_t padded,
 
 /// Layout: row block, column group, pair, plane, column; one int32 holds the
 /// two 16-bit values of a pair.
-inline void packPairs(const IntegerMatrix &values, size_t rows, size_t cols,
-                      PackedStationary &out) {
+static inline void packPairs(const IntegerMatrix &values, size_t rows,
+                             size_t cols, PackedStationary &out) {
   size_t groups = (cols + kGroup - 1) / kGroup, pairs = (rows + 1) / 2;
   unsigned planes = planesFor(magnitudeBits(values, 0, rows, cols));
   out.rows = rows;
@@ -129,8 +130,8 @@ ASHLAR_INLINE uint32_t digitOf(T value) {
 }
 
 template <Digit D, typename T>
-void packDigit(const T *data, size_t pitch, size_t rows, size_t steps,
-               size_t tile, uint32_t *out) {
+static void packDigit(const T *data, size_t pitch, size_t rows, size_t steps,
+                      size_t tile, uint32_t *out) {
   for (size_t i = 0; i < rows; i += 2, out += tile) {
     const T *low = data + i * pitch;
     const T *high = i + 1 < rows ? low + pitch : nullptr;
@@ -150,9 +151,9 @@ void packDigit(const T *data, size_t pitch, size_t rows, size_t steps,
 
 /// Packs `steps` columns from `first` on into tiles of `tile` columns; returns
 /// the number of digits written.
-inline unsigned packMoving(const IntegerMatrix &moving, size_t rows,
-                           size_t first, size_t steps, size_t tile,
-                           uint32_t *out) {
+static inline unsigned packMoving(const IntegerMatrix &moving, size_t rows,
+                                  size_t first, size_t steps, size_t tile,
+                                  uint32_t *out) {
   if (moving.width == OperandWidth::Int16) {
     packDigit<Digit::Whole>(static_cast<const int16_t *>(moving.data) + first,
                             moving.pitch, rows, steps, tile, out);
@@ -212,8 +213,8 @@ ASHLAR_INLINE int64_t addWrapping(int64_t a, int64_t b) {
 }
 
 /// acc[t] (+)= low[t] * 2^shift + high[t] * 2^(shift + 8); high may be null.
-inline void mergeParts(const int32_t *low, const int32_t *high, int shift,
-                       size_t steps, bool add, int64_t *acc) {
+static inline void mergeParts(const int32_t *low, const int32_t *high,
+                              int shift, size_t steps, bool add, int64_t *acc) {
   const int64_t keep = add ? -1 : 0;
   if (!high) {
     ASHLAR_VECTOR_LOOP
@@ -229,9 +230,9 @@ inline void mergeParts(const int32_t *low, const int32_t *high, int shift,
 
 /// One tile of steps against all columns for one row block and digit.
 template <typename Simd>
-void tileColumns(const PackedStationary &stationary, const int32_t *s,
-                 const uint32_t *m, size_t pairs, int digitShift, size_t steps,
-                 int64_t *acc, size_t accPitch, bool add) {
+static void tileColumns(const PackedStationary &stationary, const int32_t *s,
+                        const uint32_t *m, size_t pairs, int digitShift,
+                        size_t steps, int64_t *acc, size_t accPitch, bool add) {
   constexpr size_t tile = Simd::kLanes * Simd::kVectors;
   alignas(64) int32_t part[2 * kGroup * tile];
   size_t planes = stationary.planes, stride = planes * kGroup;
@@ -250,16 +251,17 @@ void tileColumns(const PackedStationary &stationary, const int32_t *s,
 }
 
 /// The product of empty operands.
-inline void clearSums(size_t cols, size_t steps, int64_t *acc,
-                      size_t accPitch) {
+static inline void clearSums(size_t cols, size_t steps, int64_t *acc,
+                             size_t accPitch) {
   for (size_t c = 0; c < cols; ++c)
     for (size_t t = 0; t < steps; ++t)
       acc[c * accPitch + t] = 0;
 }
 
 template <typename Simd>
-void gemmPairs(const PackedStationary &stationary, const IntegerMatrix &moving,
-               size_t steps, int64_t *acc, size_t accPitch, bool accumulate) {
+static void gemmPairs(const PackedStationary &stationary,
+                      const IntegerMatrix &moving, size_t steps, int64_t *acc,
+                      size_t accPitch, bool accumulate) {
   if (stationary.rows == 0) {
     if (!accumulate)
       clearSums(stationary.cols, steps, acc, accPitch);
@@ -288,7 +290,6 @@ void gemmPairs(const PackedStationary &stationary, const IntegerMatrix &moving,
   }
 }
 
-} // namespace
 } // namespace ashlar::numerics
 
 #endif // ASHLAR_LIB_NUMERICS_GEMMKERNEL_H

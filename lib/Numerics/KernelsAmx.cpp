@@ -14,7 +14,6 @@
 #include <immintrin.h>
 
 namespace ashlar::numerics {
-namespace {
 
 constexpr size_t kTile = 16; ///< rows of a tile; columns of 32 bits
 constexpr size_t kTileBytes = 1024;
@@ -23,6 +22,7 @@ constexpr size_t kStepTile = 64; ///< moving columns packed at a time
 /// Rows per exact sum: the fast merge keeps 256 * |hh| + |hl + lh| in 31 bits.
 constexpr size_t kBlockRows = 128;
 
+namespace {
 struct alignas(64) TileConfig {
   uint8_t palette = 1;
   uint8_t startRow = 0;
@@ -30,6 +30,7 @@ struct alignas(64) TileConfig {
   uint16_t columnBytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
+} // namespace
 static_assert(sizeof(TileConfig) == 64);
 
 ASHLAR_INLINE size_t blocksOf(size_t n, size_t size) {
@@ -37,7 +38,9 @@ ASHLAR_INLINE size_t blocksOf(size_t n, size_t size) {
 }
 
 /// Halves that hold the values: one if all fit 16 bits.
-inline size_t halvesFor(uint32_t used) { return used < (1u << 15) ? 1 : 2; }
+static inline size_t halvesFor(uint32_t used) {
+  return used < (1u << 15) ? 1 : 2;
+}
 
 /// Sixteen 16-bit halves of a row; masked lanes are zero and not read.
 ASHLAR_INLINE __m256i loadHalves(const int16_t *row, __mmask16 mask, int) {
@@ -49,10 +52,12 @@ ASHLAR_INLINE __m256i loadHalves(const int32_t *row, __mmask16 mask,
   return _mm512_cvtepi32_epi16(_mm512_sra_epi32(v, _mm_cvtsi32_si128(shift)));
 }
 
+namespace {
 /// Byte planes of four rows: byte k of 32-bit lane t belongs to row k.
 struct Quad {
   __m512i low, high;
 };
+} // namespace
 
 template <typename T>
 ASHLAR_INLINE Quad loadQuad(const T *row, size_t pitch, size_t rows,
@@ -85,8 +90,8 @@ ASHLAR_INLINE __mmask16 laneMask(size_t count) {
 /// Stationary tiles of one half, layout: column group, K block, plane, column,
 /// k. The transposed order of a quad is what a tile row holds.
 template <typename T>
-void packColumns(const T *data, size_t pitch, size_t rows, size_t cols,
-                 int shift, uint8_t *out) {
+static void packColumns(const T *data, size_t pitch, size_t rows, size_t cols,
+                        int shift, uint8_t *out) {
   const __m512i lanes = _mm512_mullo_epi32(
       _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
       _mm512_set1_epi32(static_cast<int>(kTileK)));
@@ -107,8 +112,8 @@ void packColumns(const T *data, size_t pitch, size_t rows, size_t cols,
   }
 }
 
-inline void packTiles(const IntegerMatrix &values, size_t rows, size_t cols,
-                      PackedStationary &out) {
+static inline void packTiles(const IntegerMatrix &values, size_t rows,
+                             size_t cols, PackedStationary &out) {
   size_t halves = halvesFor(magnitudeBits(values, 0, rows, cols));
   size_t halfBytes =
       blocksOf(cols, kTile) * blocksOf(rows, kTileK) * 2 * kTileBytes;
@@ -130,8 +135,8 @@ inline void packTiles(const IntegerMatrix &values, size_t rows, size_t cols,
 
 /// Moving tiles of one half, layout: step tile, K block, plane, quad, step.
 template <typename T>
-void packSteps(const T *data, size_t pitch, size_t rows, size_t steps,
-               int shift, uint8_t *out) {
+static void packSteps(const T *data, size_t pitch, size_t rows, size_t steps,
+                      int shift, uint8_t *out) {
   size_t kBlocks = blocksOf(rows, kTileK);
   for (size_t i = 0; i < kBlocks * kTileK; i += 4) {
     size_t left = i < rows ? least(rows - i, size_t(4)) : 0;
@@ -148,9 +153,9 @@ void packSteps(const T *data, size_t pitch, size_t rows, size_t steps,
 }
 
 /// Returns the number of halves written, each of `halfBytes`.
-inline size_t packMovingTiles(const IntegerMatrix &moving, size_t rows,
-                              size_t first, size_t steps, size_t halfBytes,
-                              uint8_t *out) {
+static inline size_t packMovingTiles(const IntegerMatrix &moving, size_t rows,
+                                     size_t first, size_t steps,
+                                     size_t halfBytes, uint8_t *out) {
   if (moving.width == OperandWidth::Int16) {
     packSteps(static_cast<const int16_t *>(moving.data) + first, moving.pitch,
               rows, steps, 0, out);
@@ -228,8 +233,8 @@ ASHLAR_INLINE void mergeRow(const int32_t *part, bool add, __mmask8 lowMask,
 }
 
 /// The general merge, for halves below the top.
-inline void mergeRowWide(const int32_t *part, int shift, size_t steps, bool add,
-                         int64_t *acc) {
+static inline void mergeRowWide(const int32_t *part, int shift, size_t steps,
+                                bool add, int64_t *acc) {
   for (size_t t = 0; t < steps; ++t) {
     int64_t value = part[t] + shiftLeft(part[256 + t], 8) +
                     shiftLeft(part[512 + t], 8) + shiftLeft(part[768 + t], 16);
@@ -237,6 +242,7 @@ inline void mergeRowWide(const int32_t *part, int shift, size_t steps, bool add,
   }
 }
 
+namespace {
 struct TileJob {
   const uint8_t *s;
   const uint8_t *m;
@@ -248,8 +254,9 @@ struct TileJob {
   int64_t *acc;
   size_t accPitch;
 };
+} // namespace
 
-inline void runTile(const TileJob &job) {
+static inline void runTile(const TileJob &job) {
   alignas(64) int32_t part[4 * 256];
   if (job.signedS && job.signedM)
     tileProducts<true, true>(job.s, job.m, job.kBlocks, part);
@@ -272,9 +279,9 @@ inline void runTile(const TileJob &job) {
 }
 
 /// All column groups and K ranges of one packed step range.
-inline void runSteps(const PackedStationary &s, const uint8_t *packed,
-                     size_t halvesM, size_t halfBytes, size_t steps,
-                     int64_t *acc, size_t accPitch, bool accumulate) {
+static inline void runSteps(const PackedStationary &s, const uint8_t *packed,
+                            size_t halvesM, size_t halfBytes, size_t steps,
+                            int64_t *acc, size_t accPitch, bool accumulate) {
   size_t kBlocks = blocksOf(s.rows, kTileK), groups = blocksOf(s.cols, kTile);
   size_t halvesS = s.planes / 2;
   constexpr size_t kRange = kBlockRows / kTileK;
@@ -296,9 +303,9 @@ inline void runSteps(const PackedStationary &s, const uint8_t *packed,
     }
 }
 
-inline void gemmTiles(const PackedStationary &stationary,
-                      const IntegerMatrix &moving, size_t steps, int64_t *acc,
-                      size_t accPitch, bool accumulate) {
+static inline void gemmTiles(const PackedStationary &stationary,
+                             const IntegerMatrix &moving, size_t steps,
+                             int64_t *acc, size_t accPitch, bool accumulate) {
   if (stationary.rows == 0) {
     if (!accumulate)
       clearSums(stationary.cols, steps, acc, accPitch);
@@ -318,8 +325,6 @@ inline void gemmTiles(const PackedStationary &stationary,
   }
   _tile_release();
 }
-
-} // namespace
 
 constinit const KernelTable amxTable =
     makeTable512("amx", packTiles, gemmTiles);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Row kernels as plain loops for the compiler's vectoriser. Included once by
-// each instruction-set file; the anonymous namespace keeps the instances
+// each instruction-set file; internal linkage keeps the instances
 // apart, because the linker must not share code built for different machines.
 // For the same reason nothing here calls a library template.
 
@@ -22,7 +22,6 @@
 #endif
 
 namespace ashlar::numerics {
-namespace {
 
 using namespace elementary;
 
@@ -53,7 +52,7 @@ ASHLAR_INLINE int32_t fetch(int32_t stored, int drop, int32_t limit) {
 // Align
 //===----------------------------------------------------------------------===//
 
-inline int32_t maxCell(const int8_t *cells, size_t n) {
+static inline int32_t maxCell(const int8_t *cells, size_t n) {
   int8_t top = -128;
   ASHLAR_VECTOR_LOOP
   for (size_t t = 0; t < n; ++t)
@@ -63,8 +62,9 @@ inline int32_t maxCell(const int8_t *cells, size_t n) {
 
 /// No element lies above the scale: nothing saturates.
 template <typename In, typename Out>
-void alignBelow(const In *mant, const int8_t *cells, size_t n, int offset,
-                int drop, int32_t limit, int range, Out *out) {
+static void alignBelow(const In *mant, const int8_t *cells, size_t n,
+                       int offset, int drop, int32_t limit, int range,
+                       Out *out) {
   ASHLAR_VECTOR_LOOP
   for (size_t t = 0; t < n; ++t) {
     int32_t m = fetch(mant[t], drop, limit);
@@ -80,8 +80,8 @@ void alignBelow(const In *mant, const int8_t *cells, size_t n, int offset,
 }
 
 template <typename In, typename Out>
-void alignRow(const In *mant, const int8_t *cells, size_t n, int scale,
-              int mantissa, int range, Out *out, uint64_t *saturated) {
+static void alignRow(const In *mant, const int8_t *cells, size_t n, int scale,
+                     int mantissa, int range, Out *out, uint64_t *saturated) {
   int32_t limit = (int32_t(1) << (mantissa - 1)) - 1;
   int offset = scale + mantissa - 2; // s = offset - cell
   if (maxCell(cells, n) <= offset) {
@@ -94,7 +94,7 @@ void alignRow(const In *mant, const int8_t *cells, size_t n, int scale,
 }
 
 template <typename T>
-void gatherRow(const void *src, ptrdiff_t stride, size_t n, void *out) {
+static void gatherRow(const void *src, ptrdiff_t stride, size_t n, void *out) {
   const char *from = static_cast<const char *>(src);
   T *to = static_cast<T *>(out);
   for (size_t t = 0; t < n; ++t)
@@ -108,13 +108,15 @@ void gatherRow(const void *src, ptrdiff_t stride, size_t n, void *out) {
 
 /// All values fit 53 bits: int64 to double is exact, the scaling is exact (the
 /// product stays normal), and the narrowing is the only rounding.
-inline void accNarrow(const int64_t *acc, size_t n, double factor, float *out) {
+static inline void accNarrow(const int64_t *acc, size_t n, double factor,
+                             float *out) {
   ASHLAR_VECTOR_LOOP
   for (size_t t = 0; t < n; ++t)
     out[t] = static_cast<float>(static_cast<double>(acc[t]) * factor);
 }
 
-inline void accRow(const int64_t *acc, size_t n, int exponent, float *out) {
+static inline void accRow(const int64_t *acc, size_t n, int exponent,
+                          float *out) {
   bool scalable = exponent >= -900 && exponent <= 900;
   double factor =
       scalable ? doubleOf(static_cast<uint64_t>(exponent + 1023) << 52) : 0;
@@ -136,8 +138,8 @@ inline void accRow(const int64_t *acc, size_t n, int exponent, float *out) {
 
 /// m * 2^e in two exact factors, because 2^e alone may be denormal.
 template <typename In>
-void decodeRow(const In *mant, const int8_t *cells, size_t n, int mantissa,
-               float *out) {
+static void decodeRow(const In *mant, const int8_t *cells, size_t n,
+                      int mantissa, float *out) {
   int32_t limit = (int32_t(1) << (mantissa - 1)) - 1;
   int drop = 32 - mantissa;
   ASHLAR_VECTOR_LOOP
@@ -154,8 +156,8 @@ void decodeRow(const In *mant, const int8_t *cells, size_t n, int mantissa,
 //===----------------------------------------------------------------------===//
 
 /// Largest magnitude bits per column; returns the OR-able largest of all.
-inline uint32_t columnMaxima(const float *const *rows, size_t count,
-                             size_t base, size_t n, uint32_t *maxima) {
+static inline uint32_t columnMaxima(const float *const *rows, size_t count,
+                                    size_t base, size_t n, uint32_t *maxima) {
   for (size_t t = 0; t < n; ++t)
     maxima[t] = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -173,9 +175,9 @@ inline uint32_t columnMaxima(const float *const *rows, size_t count,
 
 /// Cells and the two exact scale factors of each column. Returns true if a
 /// non-zero column has the least cell (denormals: the slow path decides).
-inline bool columnCells(const uint32_t *maxima, size_t n, int mantissa,
-                        int8_t *cells, float *first, float *second,
-                        int32_t *topCell) {
+static inline bool columnCells(const uint32_t *maxima, size_t n, int mantissa,
+                               int8_t *cells, float *first, float *second,
+                               int32_t *topCell) {
   int32_t denormal = 0, top = -128;
   ASHLAR_VECTOR_LOOP
   for (size_t t = 0; t < n; ++t) {
@@ -201,8 +203,8 @@ struct RowCounts {
 /// Scaling up is exact; scaling down loses bits only of values far below one
 /// half, which become zero either way. Adding 1.5 * 2^23 rounds to even.
 template <typename Out>
-RowCounts encodeRow(const float *row, size_t n, int32_t limit,
-                    const float *first, const float *second, Out *out) {
+static RowCounts encodeRow(const float *row, size_t n, int32_t limit,
+                           const float *first, const float *second, Out *out) {
   uint32_t saturated = 0, underflow = 0;
   ASHLAR_VECTOR_LOOP
   for (size_t t = 0; t < n; ++t) {
@@ -219,16 +221,17 @@ RowCounts encodeRow(const float *row, size_t n, int32_t limit,
 
 /// Reference order, column by column: non-finite values and denormal maxima.
 template <typename Out>
-void encodeSlow(const float *const *rows, size_t count, size_t base, size_t n,
-                int mantissa, Out *const *mant, int8_t *cells,
-                EncodeStats *stats) {
+static void encodeSlow(const float *const *rows, size_t count, size_t base,
+                       size_t n, int mantissa, Out *const *mant, int8_t *cells,
+                       EncodeStats *stats) {
   scalarEncode(rows, count, base, n, mantissa, sizeof(Out),
                reinterpret_cast<void *const *>(mant), cells, stats);
 }
 
 template <typename Out>
-void encodeRows(const float *const *rows, size_t count, size_t n, int mantissa,
-                Out *const *mant, int8_t *cells, EncodeStats *stats) {
+static void encodeRows(const float *const *rows, size_t count, size_t n,
+                       int mantissa, Out *const *mant, int8_t *cells,
+                       EncodeStats *stats) {
   int32_t limit = (int32_t(1) << (mantissa - 1)) - 1;
   alignas(64) uint32_t maxima[kChunk];
   alignas(64) float first[kChunk], second[kChunk];
@@ -262,14 +265,15 @@ using BinaryLoop = void (*)(const float *, const float *, size_t, float *);
 using ImmediateLoop = void (*)(const float *, float, size_t, float *);
 
 template <Function F>
-void unaryLoop(const float *in, size_t n, float alpha, float beta, float *out) {
+static void unaryLoop(const float *in, size_t n, float alpha, float beta,
+                      float *out) {
   ASHLAR_VECTOR_LOOP
   for (size_t t = 0; t < n; ++t)
     out[t] = scalarUnary(F, in[t], alpha, beta);
 }
 
 template <BinaryFunction F>
-void binaryLoop(const float *a, const float *b, size_t n, float *out) {
+static void binaryLoop(const float *a, const float *b, size_t n, float *out) {
   if constexpr (F == BinaryFunction::Pow || F == BinaryFunction::Mod) {
     for (size_t t = 0; t < n; ++t)
       out[t] = apply(F, a[t], b[t]);
@@ -281,7 +285,7 @@ void binaryLoop(const float *a, const float *b, size_t n, float *out) {
 }
 
 template <BinaryFunction F>
-void immediateLoop(const float *a, float b, size_t n, float *out) {
+static void immediateLoop(const float *a, float b, size_t n, float *out) {
   if constexpr (F == BinaryFunction::Pow || F == BinaryFunction::Mod) {
     for (size_t t = 0; t < n; ++t)
       out[t] = apply(F, a[t], b);
@@ -320,32 +324,32 @@ constexpr ImmediateLoop kImmediateLoops[] = {
 static_assert(sizeof(kBinaryLoops) / sizeof(kBinaryLoops[0]) ==
               kBinaryFunctionCount);
 
-inline void unaryRow(Function function, const float *in, size_t n, float alpha,
-                     float beta, float *out) {
+static inline void unaryRow(Function function, const float *in, size_t n,
+                            float alpha, float beta, float *out) {
   kUnaryLoops[static_cast<unsigned>(function)](in, n, alpha, beta, out);
 }
-inline void binaryRow(BinaryFunction function, const float *a, const float *b,
-                      size_t n, float *out) {
+static inline void binaryRow(BinaryFunction function, const float *a,
+                             const float *b, size_t n, float *out) {
   kBinaryLoops[static_cast<unsigned>(function)](a, b, n, out);
 }
-inline void immediateRow(BinaryFunction function, const float *a, float b,
-                         size_t n, float *out) {
+static inline void immediateRow(BinaryFunction function, const float *a,
+                                float b, size_t n, float *out) {
   kImmediateLoops[static_cast<unsigned>(function)](a, b, n, out);
 }
 
-inline void squareStep(const float *in, size_t n, float *acc) {
+static inline void squareStep(const float *in, size_t n, float *acc) {
   ASHLAR_VECTOR_LOOP
   for (size_t t = 0; t < n; ++t)
     acc[t] = canonical(acc[t] + in[t] * in[t]);
 }
-inline void magnitudeStep(const float *in, size_t n, float *acc) {
+static inline void magnitudeStep(const float *in, size_t n, float *acc) {
   ASHLAR_VECTOR_LOOP
   for (size_t t = 0; t < n; ++t)
     acc[t] = canonical(acc[t] + magnitude(in[t]));
 }
 
-inline void reduceRow(Reduction reduction, const float *in, size_t n,
-                      float *acc) {
+static inline void reduceRow(Reduction reduction, const float *in, size_t n,
+                             float *acc) {
   switch (reduction) {
   case Reduction::Sum:
   case Reduction::Mean:
@@ -366,8 +370,8 @@ inline void reduceRow(Reduction reduction, const float *in, size_t n,
 }
 
 /// Chunks keep the row in the first cache level between the steps.
-inline void epilogueRow(const int64_t *acc, size_t n, const EpilogueRow &params,
-                        float *out) {
+static inline void epilogueRow(const int64_t *acc, size_t n,
+                               const EpilogueRow &params, float *out) {
   for (size_t base = 0; base < n; base += kChunk) {
     size_t count = least(kChunk, n - base);
     float *to = out + base;
@@ -384,9 +388,9 @@ inline void epilogueRow(const int64_t *acc, size_t n, const EpilogueRow &params,
 }
 
 /// The table of one instruction set; gemm comes from the caller.
-constexpr KernelTable makeTable(llvm::StringRef name,
-                                decltype(KernelTable::packStationary) pack,
-                                decltype(KernelTable::gemm) gemm) {
+static constexpr KernelTable
+makeTable(llvm::StringRef name, decltype(KernelTable::packStationary) pack,
+          decltype(KernelTable::gemm) gemm) {
   return {name,
           alignRow<int8_t, int16_t>,
           alignRow<int8_t, int32_t>,
@@ -409,7 +413,6 @@ constexpr KernelTable makeTable(llvm::StringRef name,
           reduceRow};
 }
 
-} // namespace
 } // namespace ashlar::numerics
 
 #endif // ASHLAR_LIB_NUMERICS_ROWKERNELS_H

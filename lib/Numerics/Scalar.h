@@ -84,7 +84,7 @@ template <typename Float>
 ASHLAR_INLINE Float powAny(Float x, Float y) {
   if (x == 1 || y == 0)
     return 1;
-  if (x != x || y != y)
+  if (isNaN(x) || isNaN(y))
     return static_cast<Float>(kNaN);
   if (y == 1)
     return x;
@@ -110,20 +110,20 @@ ASHLAR_INLINE Float basicBinary(BinaryFunction function, Float x, Float y) {
   Float nan = static_cast<Float>(kNaN);
   switch (function) {
   case BinaryFunction::Add:
-    return x + y == x + y ? x + y : nan;
+    return canonical(x + y);
   case BinaryFunction::Sub:
-    return x - y == x - y ? x - y : nan;
+    return canonical(x - y);
   case BinaryFunction::Mul:
-    return x * y == x * y ? x * y : nan;
+    return canonical(x * y);
   case BinaryFunction::Div:
-    return x / y == x / y ? x / y : nan;
+    return canonical(x / y);
   case BinaryFunction::Max:
-    return x != x || y != y ? nan : x > y ? x : y;
+    return canonical(isNaN(x) ? x : isNaN(y) || !(x > y) ? y : x);
   case BinaryFunction::Min:
-    return x != x || y != y ? nan : x < y ? x : y;
+    return canonical(isNaN(x) ? x : isNaN(y) || !(x < y) ? y : x);
   case BinaryFunction::PRelu: {
     Float r = x < 0 ? x * y : x;
-    return r == r ? r : nan;
+    return canonical(r);
   }
   case BinaryFunction::Equal:
     return x == y;
@@ -174,7 +174,7 @@ ASHLAR_INLINE float simpleUnary(Function function, float x, float alpha,
   case Function::Reciprocal:
     return 1.0f / x;
   case Function::Relu:
-    return x > 0 ? x : x != x ? x : 0;
+    return x > 0 ? x : isNaN(x) ? x : 0;
   case Function::LeakyRelu:
     return x < 0 ? alpha * x : x;
   case Function::Clip: {
@@ -192,7 +192,7 @@ ASHLAR_INLINE float simpleUnary(Function function, float x, float alpha,
   case Function::Round:
     return roundAny(x);
   case Function::Sign:
-    return x > 0 ? 1 : x < 0 ? -1 : x != x ? x : 0;
+    return x > 0 ? 1 : x < 0 ? -1 : isNaN(x) ? x : 0;
   default:
     return x;
   }
@@ -255,7 +255,7 @@ ASHLAR_INLINE float scalarUnary(Function function, float x, float alpha,
     return canonical(simpleUnary(function, x, alpha, beta));
   // A NaN operand is tested here: the logarithm takes bits apart.
   float y = static_cast<float>(wideUnary(function, x, alpha, beta));
-  return x == x && y == y ? y : kNaN;
+  return canonical(isNaN(x) ? x : y);
 }
 
 } // namespace ashlar::numerics::elementary
