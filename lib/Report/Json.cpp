@@ -80,19 +80,44 @@ void writeTotals(OStream &json, const RunStatistics &statistics) {
   });
 }
 
+/// Brackets nest no deeper than the parser's recursion can bear. Brackets in
+/// strings count too, in pairs or not: a bound need not be exact.
+bool nestsTooDeep(llvm::StringRef text) {
+  constexpr unsigned limit = 256;
+  unsigned depth = 0;
+  for (char c : text) {
+    if (c == '[' || c == '{') {
+      if (++depth > limit)
+        return true;
+    } else if ((c == ']' || c == '}') && depth > 0) {
+      --depth;
+    }
+  }
+  return false;
+}
+
+/// The decisions that the container carries; it comes from a file.
+llvm::Expected<llvm::json::Value> parseDecisions(llvm::StringRef text) {
+  if (text.empty())
+    return llvm::json::Array();
+  if (nestsTooDeep(text))
+    return makeError(ErrorClass::Malformed,
+                     "the binary's decisions nest too deeply");
+  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(jsonText(text));
+  if (!parsed)
+    return makeError(ErrorClass::Malformed,
+                     "the binary's decisions are not JSON: {}",
+                     llvm::toString(parsed.takeError()));
+  return parsed;
+}
+
 } // namespace
 
 llvm::Expected<std::string> report::toJson(const RunStatistics &statistics) {
-  llvm::json::Value decisions = llvm::json::Array();
-  if (!statistics.decisionsJson.empty()) {
-    llvm::Expected<llvm::json::Value> parsed =
-        llvm::json::parse(jsonText(statistics.decisionsJson));
-    if (!parsed)
-      return makeError(ErrorClass::Malformed,
-                       "the binary's decisions are not JSON: {}",
-                       llvm::toString(parsed.takeError()));
-    decisions = std::move(*parsed);
-  }
+  llvm::Expected<llvm::json::Value> decisions =
+      parseDecisions(statistics.decisionsJson);
+  if (!decisions)
+    return decisions.takeError();
   std::string text;
   llvm::raw_string_ostream stream(text);
   OStream json(stream, /*IndentSize=*/1);
@@ -113,7 +138,7 @@ llvm::Expected<std::string> report::toJson(const RunStatistics &statistics) {
       for (const NodeStatistics &node : statistics.nodes)
         writeNode(json, node, statistics.machine);
     });
-    json.attribute("decisions", decisions);
+    json.attribute("decisions", *decisions);
   });
   text += '\n';
   return text;

@@ -79,10 +79,11 @@ std::string totals(const RunStatistics &s) {
     read += node.dramRead;
     written += node.dramWrite;
   }
-  return fmt::format("{} MACs, PE utilisation {:.1f} %; DRAM {} read, {} "
-                     "written; {} saturated, {} underflowed\n",
+  return fmt::format("{} MACs, PE utilisation {:.1f} %; {} saturated, {} "
+                     "underflowed\nDRAM: {} read, {} written, busy {:.0f} %\n",
                      grouped(macs), 100 * utilisation(s.machine, macs, peBusy),
-                     bytes(read), bytes(written), s.saturated, s.underflow);
+                     grouped(s.saturated), grouped(s.underflow), bytes(read),
+                     bytes(written), percent(s.dramBusy, s.totalCycles));
 }
 
 std::string engineTable(const RunStatistics &s) {
@@ -90,7 +91,7 @@ std::string engineTable(const RunStatistics &s) {
       fmt::format("{:<8} {:>12} {:>6}  {}\n", "engine", "busy", "", "stalls");
   size_t shown = 0;
   for (const EngineStatistics &engine : s.engines) {
-    if (engine.instructions == 0 || shown++ == maxEngines)
+    if (engine.instructions == 0 || shown++ >= maxEngines)
       continue;
     auto stalls = engine.stalls;
     std::sort(stalls.begin(), stalls.end(), [](const auto &a, const auto &b) {

@@ -87,12 +87,18 @@ TEST(JsonReport, HostileNames) {
   s.engines[0].name = "\x80";
   EXPECT_TRUE(static_cast<bool>(llvm::json::parse(llvm::cantFail(toJson(s)))));
   EXPECT_TRUE(static_cast<bool>(llvm::json::parse(toTrace(s))));
-  s.decisionsJson = "{";
-  llvm::Expected<std::string> bad = toJson(s);
-  ASSERT_FALSE(static_cast<bool>(bad));
-  llvm::Error error = bad.takeError();
-  EXPECT_EQ(support::classify(error), ErrorClass::Malformed);
-  llvm::consumeError(std::move(error));
+  // A name may hold unmatched brackets.
+  s.decisionsJson = "[\"]]]\", \"[[[\"]";
+  EXPECT_TRUE(static_cast<bool>(llvm::json::parse(llvm::cantFail(toJson(s)))));
+  for (const std::string &text :
+       {std::string("{"), std::string(1 << 20, '[')}) {
+    s.decisionsJson = text;
+    llvm::Expected<std::string> bad = toJson(s);
+    ASSERT_FALSE(static_cast<bool>(bad));
+    llvm::Error error = bad.takeError();
+    EXPECT_EQ(support::classify(error), ErrorClass::Malformed);
+    llvm::consumeError(std::move(error));
+  }
 }
 
 TEST(Summary, OneScreen) {
