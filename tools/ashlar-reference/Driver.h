@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What `ashlar-reference` does with its flags.
+
+#ifndef ASHLAR_TOOLS_REFERENCE_DRIVER_H
+#define ASHLAR_TOOLS_REFERENCE_DRIVER_H
+
+#include "ashlar/Support/Error.h"
+#include <cstdint>
+#include <string>
+
+namespace ashlar::reference {
+
+/// One member per flag.
+struct DriverOptions {
+  std::string model, inputs, outputs, phase;
+  bool wide = false;
+  bool check = false;
+  uint64_t seed = 1;
+};
+
+/// Loads, transforms, evaluates, writes or compares.
+llvm::Error runDriver(const DriverOptions &options);
+
+} // namespace ashlar::reference
+
+#endif // ASHLAR_TOOLS_REFERENCE_DRIVER_H
