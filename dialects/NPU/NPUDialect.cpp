@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Registration and verifiers of the npu dialect.
+
+#include "dialects/NPU/NPUDialect.h"
+
+#include "dialects/BFP/BFPTypes.h"
+#include "dialects/NPU/Piece.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/OpImplementation.h"
+
+#include "dialects/NPU/NPUDialect.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/NPU/NPUOps.cpp.inc"
+
+using namespace mlir;
+
+namespace ashlar::npu {
+
+void NPUDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/NPU/NPUOps.cpp.inc"
+      >();
+}
+
+/// Both operands of an exact product are encoded.
+static LogicalResult verifyEncodedOperands(Operation *op, Value x, Value w) {
+  for (auto [name, value] : {std::pair{"x", x}, std::pair{"w", w}}) {
+    Type element = cast<RankedTensorType>(value.getType()).getElementType();
+    if (!isa<bfp::BlockType>(element))
+      return op->emitOpError()
+             << "operand '" << name
+             << "' must have a !bfp.block element type, found " << element;
+  }
+  return success();
+}
+
+LogicalResult PeConvOp::verify() {
+  int64_t rank = cast<RankedTensorType>(getX().getType()).getRank();
+  int64_t spatial = rank - 2;
+  if (spatial < 1 || spatial > 3)
+    return emitOpError() << "expects spatial rank 1 to 3, found " << spatial;
+  if (static_cast<int64_t>(getStrides().size()) != spatial ||
+      static_cast<int64_t>(getPads().size()) != 2 * spatial ||
+      static_cast<int64_t>(getDilations().size()) != spatial)
+    return emitOpError() << "expects " << spatial
+                         << " strides and dilations and " << 2 * spatial
+                         << " pads";
+  return verifyEncodedOperands(*this, getX(), getW()); // npu_pe_conv_c1
+}
+
+LogicalResult PeMatmulOp::verify() {
+  return verifyEncodedOperands(*this, getX(), getW()); // npu_pe_matmul_c1
+}
+
+LogicalResult VecMapOp::verify() {
+  if (getInputs().empty() || getInputs().size() > 2)
+    return emitOpError() << "expects 1 or 2 inputs, found "
+                         << getInputs().size();
+  return success();
+}
+
+LogicalResult DmaMoveOp::verify() {
+  int64_t resultRank = cast<RankedTensorType>(getY().getType()).getRank();
+  for (Attribute attr : getPieces()) {
+    FailureOr<Piece> piece =
+        Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
+    if (failed(piece))
+      return emitOpError() << "has a malformed copy piece " << attr;
+    if (piece->operand >= static_cast<int64_t>(getInputs().size()))
+      return emitOpError() << "piece names operand " << piece->operand
+                           << ", only " << getInputs().size() << " exist";
+    int64_t sourceRank =
+        cast<RankedTensorType>(getInputs()[piece->operand].getType()).getRank();
+    if (static_cast<int64_t>(piece->sourceStart.size()) != sourceRank ||
+        static_cast<int64_t>(piece->resultStart.size()) != resultRank)
+      return emitOpError() << "piece start lists must have ranks " << sourceRank
+                           << " and " << resultRank;
+  }
+  return success();
+}
+
+} // namespace ashlar::npu

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Engine-bound tensor operations; see README.md for the stack they belong to.
+
+#ifndef ASHLAR_DIALECTS_NPU_NPUOPS_TD
+#define ASHLAR_DIALECTS_NPU_NPUOPS_TD
+
+include "dialects/NPU/NPUDialect.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def NPU_PeConvOp : NPU_Op<"pe.conv", [Pure, AttrSizedOperandSegments]> {
+  let summary = "convolution on the dense array with its drain epilogue";
+  let description = [{
+    `acc = conv(x, w)` exactly (docs/Numerics.md, accumulate), then per output
+    channel `* scale`, `+ bias`, `+ residual`, `function`, and conversion to
+    the result's storage. Spatial rank 1 to 3; `pads` lists all begins, then
+    all ends.
+
+    Constraints:
+    - npu_pe_conv_c1: `x` and `w` have `!bfp.block` element types.
+    - npu_pe_conv_c2: `w` is produced by `bfp.encode` of a constant.
+
+    Example:
+    ```mlir
+    %y = npu.pe.conv(%x, %w) {strides = array<i64: 1, 1>,
+      pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1,
+      function = "relu", alpha = 0.0, beta = 0.0} : (...) -> ...
+    ```
+  }];
+  let arguments = (ins
+    AnyRankedTensor:$x, AnyRankedTensor:$w, Optional<AnyRankedTensor>:$bias,
+    Optional<AnyRankedTensor>:$scale, Optional<AnyRankedTensor>:$residual,
+    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
+    DenseI64ArrayAttr:$dilations, I64Attr:$group, StrAttr:$function,
+    F32Attr:$alpha, F32Attr:$beta);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = [{
+    `(` $x `,` $w (`bias` $bias^)? (`scale` $scale^)?
+    (`residual` $residual^)? `)` attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def NPU_PeMatmulOp : NPU_Op<"pe.matmul", [Pure, AttrSizedOperandSegments]> {
+  let summary = "matrix product on the dense array with its drain epilogue";
+  let description = [{
+    `y[.., m, n] = sum_k a[.., m, k] * b[.., k, n]`, accumulated exactly, then
+    the same epilogue as `npu.pe.conv` with n as the output channel. `b` is a
+    constant or a second run-time operand.
+
+    Constraints:
+    - npu_pe_matmul_c1: both operands have `!bfp.block` element types with the
+      block axis along k.
+
+    Example: `%y = npu.pe.matmul(%a, %b) {...} : (...) -> ...`
+  }];
+  let arguments = (ins
+    AnyRankedTensor:$x, AnyRankedTensor:$w, Optional<AnyRankedTensor>:$bias,
+    Optional<AnyRankedTensor>:$scale, Optional<AnyRankedTensor>:$residual,
+    StrAttr:$function, F32Attr:$alpha, F32Attr:$beta);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = [{
+    `(` $x `,` $w (`bias` $bias^)? (`scale` $scale^)?
+    (`residual` $residual^)? `)` attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def NPU_VecMapOp : NPU_Op<"vec.map", [Pure]> {
+  let summary = "element-wise function, conversion or encode on the vector unit";
+  let description = [{
+    Applies `op` (a name of the unary or binary function list of
+    docs/Numerics.md) element by element with numpy broadcasting and converts
+    to the result's storage. `copy` changes the storage only.
+
+    Example: `%y = npu.vec.map "add"(%a, %b) {...} : (...) -> ...`
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, StrAttr:$op,
+    F32Attr:$alpha, F32Attr:$beta);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat =
+    "$op `(` $inputs `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def NPU_VecPoolOp : NPU_Op<"vec.pool", [Pure]> {
+  let summary = "windowed maximum or average on the vector unit";
+  let description = [{
+    Window reduction over the last 1 to 3 axes; `kind` is `max` or `avg`.
+    An average divides by the number of window positions inside the input, or
+    inside the padded input with `count_include_pad`.
+
+    Example: `%y = npu.vec.pool "max"(%x) {...} : (...) -> ...`
+  }];
+  let arguments = (ins AnyRankedTensor:$x, StrAttr:$kind,
+    DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
+    DenseI64ArrayAttr:$pads, DenseI64ArrayAttr:$dilations,
+    BoolAttr:$count_include_pad);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat =
+    "$kind `(` $x `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def NPU_VecReduceOp : NPU_Op<"vec.reduce", [Pure]> {
+  let summary = "reduction over axes on the vector unit";
+  let description = [{
+    Reduces `axes` in index order. `kind` is a reduction name of
+    docs/Numerics.md, or `argmax` / `argmin` over one axis. The result keeps
+    reduced axes as 1 or drops them, as its shape says.
+
+    Example: `%y = npu.vec.reduce "mean"(%x) {axes = array<i64: 2, 3>, ...}`
+  }];
+  let arguments = (ins AnyRankedTensor:$x, StrAttr:$kind,
+    DenseI64ArrayAttr:$axes, BoolAttr:$select_last);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat =
+    "$kind `(` $x `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def NPU_VecSoftmaxOp : NPU_Op<"vec.softmax", [Pure]> {
+  let summary = "softmax or log-softmax along one axis on the vector unit";
+  let description = [{
+    `e = exp(x - max(x))`, `y = e / sum(e)`; with `log`,
+    `y = (x - max(x)) - log(sum(e))`. Each step is rounded to binary32, sums in
+    index order (docs/Numerics.md).
+
+    Example: `%y = npu.vec.softmax(%x) {axis = 1, log = false} : (...) -> ...`
+  }];
+  let arguments = (ins AnyRankedTensor:$x, I64Attr:$axis, BoolAttr:$log);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat =
+    "`(` $x `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def NPU_DmaMoveOp : NPU_Op<"dma.move", [Pure]> {
+  let summary = "movement of tensor elements by strided copies";
+  let description = [{
+    Fills the result with `fill` when it is present, then executes `pieces`.
+    A piece is a flat list of integers: operand index, number of dims n, source
+    rank, then n
+    times (extent, source axis or -1, source step, result axis, result step),
+    then the start index per source axis, then per result axis. Source indices
+    outside the operand read as zero. An empty list means a reshape that has no
+    common refinement of axes: elements keep their row-major order.
+
+    `kind` names the ONNX-level movement for reports. When the result's storage
+    differs from the operand's, elements are converted after the movement.
+
+    Example: `%y = npu.dma.move "transpose"(%x) {pieces = [...]} : ...`
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, StrAttr:$kind,
+    TypedArrayAttrBase<DenseI64ArrayAttr, "list of copy pieces">:$pieces,
+    OptionalAttr<F64Attr>:$fill);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat =
+    "$kind `(` $inputs `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif // ASHLAR_DIALECTS_NPU_NPUOPS_TD

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How the weights of a convolution or matrix product are cut into stationary
+// tiles of the PE array (docs/Machine.md, PE array).
+
+#ifndef ASHLAR_ANALYSIS_STATIONARYPLAN_H
+#define ASHLAR_ANALYSIS_STATIONARYPLAN_H
+
+#include "ashlar/Machine/Description.h"
+#include "ashlar/Numerics/Format.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/SmallVector.h"
+#include <vector>
+
+namespace ashlar::analysis {
+
+/// Rows of the array filled from input channels [channel, channel + rows) of
+/// one kernel tap. Weights of other channel groups are zero in it.
+struct StationaryTile {
+  int64_t tap = 0;
+  int64_t channel = 0;
+  int64_t rows = 0;
+  /// Blocks of even (0) or odd (1) index only; -1 takes all. Two layers are
+  /// needed where blocks of one column would share an exponent cell.
+  int layer = -1;
+};
+
+/// All stationary tiles that sum up outputs [firstOutput, firstOutput + cols).
+struct ColumnTile {
+  int64_t firstOutput = 0;
+  int64_t cols = 0;
+  std::vector<StationaryTile> tiles;
+};
+
+/// The shape of a product as the array sees it.
+struct ProductShape {
+  int64_t outputs = 0;
+  int64_t channels = 0; ///< input channels of the whole map
+  int64_t groups = 1;
+  int64_t taps = 1;
+  numerics::BlockFormat weightFormat;
+  /// Partition of input channel 0.
+  int64_t part = 0;
+  /// Partitions where a column tile of results has to end (partition of
+  /// output 0 in the result and in the residual).
+  llvm::SmallVector<int64_t, 2> resultParts{0};
+};
+
+std::vector<ColumnTile> planStationary(const ProductShape &product,
+                                       const machine::Description &);
+
+/// The product of `npu.pe.conv` or `npu.pe.matmul`.
+ProductShape productShape(mlir::Operation *op);
+
+/// True if the right operand is a constant that the program streams.
+bool hasStreamedWeights(mlir::Operation *op);
+
+/// Bytes per partition of the largest weight chunk (one column tile with its
+/// parameter records); 0 for operations that stream no weights.
+int64_t largestChunk(mlir::Operation *op, const machine::Description &machine);
+
+/// Bytes per partition of one chunk.
+int64_t chunkBytes(const ColumnTile &column, int64_t elementBytes);
+
+/// Bytes of one ACT parameter record.
+inline constexpr int64_t kParameterBytes = 16;
+
+} // namespace ashlar::analysis
+
+#endif // ASHLAR_ANALYSIS_STATIONARYPLAN_H

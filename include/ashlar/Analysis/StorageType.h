@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Storage types of planned tensors as plain data: what an MLIR element type
+// means to planning and code generation.
+
+#ifndef ASHLAR_ANALYSIS_STORAGETYPE_H
+#define ASHLAR_ANALYSIS_STORAGETYPE_H
+
+#include "ashlar/Numerics/Format.h"
+#include "ashlar/Support/ElementType.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include <optional>
+
+namespace ashlar::analysis {
+
+/// An element as stored: a plain type, or mantissas of a block format.
+struct StorageType {
+  support::ElementType plain = support::ElementType::F32;
+  bool encoded = false;
+  numerics::BlockFormat format; ///< if encoded
+  int64_t blockAxis = -1;       ///< if encoded
+
+  /// Bytes of one element (mantissa) in memory.
+  int64_t bytes() const {
+    return encoded ? format.mantissaBytes() : support::byteSize(plain);
+  }
+  /// Instruction field value (isa::ElemType).
+  unsigned isaType() const {
+    return encoded ? 13 : static_cast<unsigned>(plain);
+  }
+  bool operator==(const StorageType &other) const = default;
+};
+
+/// Plain f32.
+inline StorageType f32Storage() { return {}; }
+
+/// The storage of \p type, or nothing for types no memory holds.
+std::optional<StorageType> storageOf(mlir::Type elementType);
+
+/// The storage of a tensor value's elements; the type must have one (checked
+/// by the entry verifier of the assign phase).
+StorageType storageOf(mlir::Value value);
+
+/// Shape of a ranked tensor value.
+llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
+
+} // namespace ashlar::analysis
+
+#endif // ASHLAR_ANALYSIS_STORAGETYPE_H

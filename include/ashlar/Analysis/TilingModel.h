@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How an npu operation may be cut into tiles: which part of each operand a
+// part of the result needs, across which axis operands must be laid out, and
+// what scratch memory a tile takes. Memory planning and code generation both
+// ask this one model, so what was planned is what is emitted.
+
+#ifndef ASHLAR_ANALYSIS_TILINGMODEL_H
+#define ASHLAR_ANALYSIS_TILINGMODEL_H
+
+#include "ashlar/Analysis/View.h"
+#include "mlir/IR/Operation.h"
+#include <functional>
+
+namespace ashlar::analysis {
+
+/// Name of the attribute that holds the partition axis of an op's result.
+inline constexpr llvm::StringLiteral kAxisAttr = "npu.axis";
+
+/// Scratch of one tile besides staged operands and the staged result.
+struct ScratchBuffer {
+  StorageType type;
+  Shape shape;
+  int64_t axis;
+};
+
+/// How one operand is read.
+struct OperandModel {
+  /// Constants that the program streams or that travel in parameter records
+  /// take no part in staging.
+  bool streamed = false;
+  /// Read by DMA from wherever it lies: no staging.
+  bool direct = false;
+  /// The staged region may reach beyond the operand; outside reads as zero.
+  bool padded = false;
+  /// Partition axis while it is read; -1: one partition holds all of it.
+  int64_t axis = -1;
+  /// Region that a region of the result needs.
+  std::function<Region(const Region &)> region;
+};
+
+/// Tiling of one operation.
+struct TilingModel {
+  Shape resultShape;
+  StorageType resultType;
+  int64_t resultAxis = -1;
+  /// The result is written by DMA straight to wherever it lies.
+  bool directResult = false;
+  llvm::SmallVector<OperandModel, 4> operands;
+  /// Axes of the result that may be cut, in the order in which to cut them.
+  llvm::SmallVector<int64_t, 6> tileAxes;
+  /// Tile extents are multiples of this (per axis).
+  Shape granularity;
+  std::function<llvm::SmallVector<ScratchBuffer, 4>(const Region &)> scratch;
+};
+
+/// The model of an npu operation on `machine`.
+TilingModel buildTilingModel(mlir::Operation *op,
+                             const machine::Description &machine);
+
+/// True if the drain can encode results of this storage: whole blocks within
+/// one group of array columns (docs/Machine.md, ACT).
+bool drainEncodes(const StorageType &type, const machine::Description &machine);
+
+/// Input range [start, start + size) along one axis that window outputs
+/// [start, start + size) read, not clipped to the input.
+struct WindowRange {
+  int64_t start;
+  int64_t size;
+};
+WindowRange windowInput(int64_t start, int64_t size, int64_t stride,
+                        int64_t padBegin, int64_t kernel, int64_t dilation);
+
+} // namespace ashlar::analysis
+
+#endif // ASHLAR_ANALYSIS_TILINGMODEL_H

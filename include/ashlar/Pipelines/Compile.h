@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The compiler as a library: named phases, options, and the driver of ashlarc.
+
+#ifndef ASHLAR_PIPELINES_COMPILE_H
+#define ASHLAR_PIPELINES_COMPILE_H
+
+#include "ashlar/Container/Container.h"
+#include "ashlar/Frontend/Onnx/Import.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ashlar::pipelines {
+
+/// Phases in order; a phase ends with its exit invariants checked.
+enum class Phase { Import, Simplify, Fold, Quantise, Assign, Plan, Emit };
+
+/// "import", "simplify", ...
+llvm::StringRef phaseName(Phase phase);
+std::optional<Phase> parsePhase(llvm::StringRef name);
+/// All phase names separated by ", ".
+std::string phaseNames();
+
+/// Everything that decides what is compiled.
+struct CompileOptions {
+  std::string model;
+  std::string machine = "a1"; ///< built-in name or file
+  std::string format = "bfp8";
+  frontend::ImportOptions import;
+  /// Last phase to run.
+  Phase stopAfter = Phase::Emit;
+  unsigned threads = 0; ///< 0: all hardware threads
+  /// Folder for plan.json and the constants of the plan, or empty.
+  std::string dumpPlan;
+};
+
+/// Seconds spent in one phase.
+struct PhaseTime {
+  Phase phase;
+  double seconds;
+};
+
+/// What compiling gave. `program` is set if the emit phase ran.
+struct CompileResult {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::optional<container::Program> program;
+  std::vector<PhaseTime> times;
+};
+
+/// Registers the dialects that compilation uses.
+void registerDialects(mlir::DialectRegistry &registry);
+
+/// Compiles a model. Diagnostics of passes become one error whose class says
+/// what kind of thing went wrong.
+llvm::Expected<CompileResult> compile(const CompileOptions &options,
+                                      mlir::MLIRContext &context);
+
+/// Decisions of all passes as a JSON array (docs/ReportSchema.md).
+std::string collectDecisions(mlir::ModuleOp module);
+
+/// The whole of ashlarc; returns the exit code.
+int compilerMain(llvm::ArrayRef<std::string> args);
+
+} // namespace ashlar::pipelines
+
+#endif // ASHLAR_PIPELINES_COMPILE_H

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Planning passes of the npu dialect and the attributes they leave.
+
+#ifndef ASHLAR_TRANSFORMS_NPU_PASSES_H
+#define ASHLAR_TRANSFORMS_NPU_PASSES_H
+
+#include "ashlar/Machine/Description.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace ashlar::npu {
+
+#define GEN_PASS_DECL
+#include "ashlar/Transforms/NPU/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "ashlar/Transforms/NPU/Passes.h.inc"
+
+/// Module attribute with the machine description as YAML.
+inline constexpr llvm::StringLiteral kMachineAttr = "npu.machine";
+/// Module attribute [base, bytes]: the weight ring in every partition.
+inline constexpr llvm::StringLiteral kRingAttr = "npu.ring";
+/// Byte offset of a resident result in every partition; -1: DRAM.
+inline constexpr llvm::StringLiteral kPlacementAttr = "npu.placement";
+/// Extents of one tile of the result.
+inline constexpr llvm::StringLiteral kTileAttr = "npu.tile";
+/// [base, bytes of one slot, slots]: scratch memory of the operation.
+inline constexpr llvm::StringLiteral kScratchAttr = "npu.scratch";
+
+/// The machine a module is compiled for; emits an error on the module if the
+/// attribute is missing or malformed.
+mlir::FailureOr<machine::Description> machineOf(mlir::ModuleOp module);
+
+} // namespace ashlar::npu
+
+#endif // ASHLAR_TRANSFORMS_NPU_PASSES_H

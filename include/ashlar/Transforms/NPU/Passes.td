@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Planning passes of the npu dialect.
+
+#ifndef ASHLAR_TRANSFORMS_NPU_PASSES_TD
+#define ASHLAR_TRANSFORMS_NPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AssignAxis : Pass<"ashlar-npu-assign-axis", "::mlir::ModuleOp"> {
+  let summary = "choose the axis of every tensor that lies across partitions";
+  let description = [{
+    Encoded tensors lie with their block axis across partitions; other results
+    take the axis that their operation produces or, where it is free, the axis
+    of its operands or the longest one it may use. Sets `npu.axis` (-1: the
+    tensor lies in one partition). An operation that reads a tensor across
+    another axis gets a re-laid copy when it is staged.
+  }];
+}
+
+def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "decide residency, addresses and tile sizes";
+  let description = [{
+    Keeps tensors in the state buffer from producer to last consumer where they
+    fit, the largest ones that do not fit go to DRAM; allocates by liveness,
+    gives each operation the largest tile that its scratch memory allows, and
+    leaves the rest to the ring that weights are prefetched into. Sets
+    `npu.placement`, `npu.tile`, `npu.scratch` and, on the module, `npu.ring`.
+    Fails with required and available bytes when an operation does not fit even
+    in its smallest tile.
+
+    The machine is read from the module attribute `npu.machine` (YAML text).
+  }];
+  let statistics = [
+    Statistic<"numResident", "resident", "tensors kept in the state buffer">,
+    Statistic<"numSpilled", "spilled", "tensors placed in DRAM">
+  ];
+}
+
+def VerifyPlan : Pass<"ashlar-npu-verify-plan", "::mlir::ModuleOp"> {
+  let summary = "check the exit invariants of the plan phase";
+  let description = [{
+    Every npu operation has an axis, a placement and a tile; every other
+    operation is a constant, an encode of a constant, or part of the function
+    frame.
+  }];
+}
+
+#endif // ASHLAR_TRANSFORMS_NPU_PASSES_TD

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Cutting of weights into stationary tiles. Every group of output columns only
+// sees the input channels of its own convolution groups, so depthwise and
+// grouped convolutions become block-diagonal tiles.
+
+#include "ashlar/Analysis/StationaryPlan.h"
+
+#include "ashlar/Analysis/StorageType.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace ashlar::analysis {
+namespace {
+
+/// True if two blocks of one output column can fall into one exponent cell:
+/// groups whose channels do not start at multiples of the cell.
+bool needsLayers(const ProductShape &product, int64_t cell) {
+  int64_t perGroup = product.channels / product.groups;
+  int64_t block = product.weightFormat.block;
+  if (block <= 0 || block >= perGroup)
+    return false;
+  return product.groups > 1 && perGroup % cell != 0;
+}
+
+/// Outputs until the next channel tile of the result begins.
+int64_t columnsToBoundary(const ProductShape &product, int64_t output,
+                          int64_t partitions) {
+  int64_t limit = partitions;
+  for (int64_t part : product.resultParts)
+    limit = std::min(limit, partitions - (part + output) % partitions);
+  return limit;
+}
+
+} // namespace
+
+std::vector<ColumnTile> planStationary(const ProductShape &product,
+                                       const machine::Description &machine) {
+  int64_t partitions = machine.sb.partitions;
+  int64_t rowLimit = std::min<int64_t>(machine.pe.rows, partitions);
+  int64_t cell = machine.xmGroup;
+  int64_t inPerGroup = product.channels / product.groups;
+  int64_t outPerGroup = product.outputs / product.groups;
+  bool layers = needsLayers(product, cell);
+  std::vector<ColumnTile> columns;
+  for (int64_t output = 0; output < product.outputs;) {
+    ColumnTile column;
+    column.firstOutput = output;
+    column.cols = std::min<int64_t>(
+        {static_cast<int64_t>(machine.pe.columns), product.outputs - output,
+         columnsToBoundary(product, output, partitions)});
+    int64_t first = output / outPerGroup * inPerGroup;
+    int64_t last = ((output + column.cols - 1) / outPerGroup + 1) * inPerGroup;
+    first = first / cell * cell;
+    for (int64_t tap = 0; tap < product.taps; ++tap)
+      for (int64_t channel = first; channel < last;) {
+        int64_t row = (product.part + channel) % partitions;
+        int64_t rows = std::min({last - channel, rowLimit, partitions - row});
+        for (int layer = layers ? 0 : -1; layer < (layers ? 2 : 0); ++layer)
+          column.tiles.push_back({tap, channel, rows, layer});
+        channel += rows;
+      }
+    output += column.cols;
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+ProductShape productShape(Operation *op) {
+  ProductShape product;
+  if (auto conv = dyn_cast<npu::PeConvOp>(op)) {
+    auto x = shapeOf(conv.getX()), w = shapeOf(conv.getW());
+    product.outputs = w[0];
+    product.channels = x[1];
+    product.groups = conv.getGroup();
+    product.taps = std::accumulate(w.begin() + 2, w.end(), int64_t(1),
+                                   std::multiplies<>());
+    product.weightFormat = storageOf(conv.getW()).format;
+  } else if (auto matmul = dyn_cast<npu::PeMatmulOp>(op)) {
+    auto w = shapeOf(matmul.getW());
+    product.outputs = w.back();
+    product.channels = w[w.size() - 2];
+    product.weightFormat = storageOf(matmul.getW()).format;
+  }
+  return product;
+}
+
+bool hasStreamedWeights(Operation *op) {
+  if (!isa<npu::PeConvOp, npu::PeMatmulOp>(op))
+    return false;
+  Operation *weights = op->getOperand(1).getDefiningOp();
+  return weights && weights->hasAttr("weights");
+}
+
+int64_t chunkBytes(const ColumnTile &column, int64_t elementBytes) {
+  return llvm::alignTo(static_cast<int64_t>(column.tiles.size()) *
+                               llvm::alignTo(column.cols * elementBytes, 8) +
+                           kParameterBytes,
+                       64);
+}
+
+int64_t largestChunk(Operation *op, const machine::Description &machine) {
+  if (!isa<npu::PeConvOp, npu::PeMatmulOp>(op))
+    return 0;
+  int64_t largest = 0;
+  ProductShape product = productShape(op);
+  for (ColumnTile &column : planStationary(product, machine)) {
+    if (!hasStreamedWeights(op))
+      column.tiles.clear(); // only parameter records are streamed
+    largest = std::max(
+        largest, chunkBytes(column, product.weightFormat.mantissaBytes()));
+  }
+  return largest;
+}
+
+} // namespace ashlar::analysis

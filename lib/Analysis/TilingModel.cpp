@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiling models of the npu operations, one builder per operation.
+
+#include "ashlar/Analysis/TilingModel.h"
+
+#include "dialects/NPU/NPUDialect.h"
+#include "dialects/NPU/Piece.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace ashlar::analysis {
+
+bool drainEncodes(const StorageType &type,
+                  const machine::Description &machine) {
+  int64_t block = type.format.block;
+  int64_t columns = machine.pe.columns;
+  return type.encoded && block > 0 && block <= columns && columns % block == 0;
+}
+
+WindowRange windowInput(int64_t start, int64_t size, int64_t stride,
+                        int64_t padBegin, int64_t kernel, int64_t dilation) {
+  return {start * stride - padBegin,
+          (size - 1) * stride + (kernel - 1) * dilation + 1};
+}
+
+namespace {
+
+int64_t axisOf(Operation *op) {
+  auto attr = op->getAttrOfType<IntegerAttr>(kAxisAttr);
+  return attr ? attr.getInt() : -1;
+}
+
+/// Clips [start, start + size) to [0, extent); at least one element stays.
+void clip(int64_t &start, int64_t &size, int64_t extent) {
+  int64_t end = std::min(start + size, extent);
+  start = std::clamp<int64_t>(start, 0, extent - 1);
+  size = std::max<int64_t>(end - start, 1);
+}
+
+/// Axes of `shape` except `skip`, outermost first.
+llvm::SmallVector<int64_t, 6> axesExcept(int64_t rank, int64_t skip) {
+  llvm::SmallVector<int64_t, 6> axes;
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != skip)
+      axes.push_back(i);
+  return axes;
+}
+
+/// Region of a numpy-broadcast operand of `shape` under a result region.
+Region broadcastRegion(const Region &out, llvm::ArrayRef<int64_t> shape) {
+  Region region = Region::whole(shape);
+  size_t offset = out.size.size() - shape.size();
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] != 1) {
+      region.start[i] = out.start[i + offset];
+      region.size[i] = out.size[i + offset];
+    }
+  return region;
+}
+
+OperandModel broadcastOperand(Value value, int64_t resultRank,
+                              int64_t resultAxis) {
+  OperandModel operand;
+  Shape shape(shapeOf(value));
+  int64_t axis = resultAxis - (resultRank - static_cast<int64_t>(shape.size()));
+  operand.axis = resultAxis < 0 || axis < 0 ? -1 : axis;
+  operand.region = [shape](const Region &out) {
+    return broadcastRegion(out, shape);
+  };
+  return operand;
+}
+
+TilingModel baseModel(Operation *op) {
+  TilingModel model;
+  Value result = op->getResult(0);
+  model.resultShape = Shape(shapeOf(result));
+  model.resultType = storageOf(result);
+  model.resultAxis = axisOf(op);
+  model.granularity.assign(model.resultShape.size(), 1);
+  model.scratch = [](const Region &) {
+    return llvm::SmallVector<ScratchBuffer, 4>();
+  };
+  return model;
+}
+
+OperandModel streamedOperand() {
+  OperandModel operand;
+  operand.streamed = true;
+  return operand;
+}
+
+/// Scratch for results that the drain cannot encode: they pass through f32.
+void addDrainScratch(TilingModel &model, const machine::Description &machine) {
+  if (!model.resultType.encoded || drainEncodes(model.resultType, machine))
+    return;
+  int64_t axis = model.resultAxis;
+  model.scratch = [axis](const Region &out) {
+    return llvm::SmallVector<ScratchBuffer, 4>{{f32Storage(), out.size, axis}};
+  };
+}
+
+TilingModel convModel(npu::PeConvOp op, const machine::Description &machine) {
+  TilingModel model = baseModel(op);
+  int64_t rank = model.resultShape.size();
+  model.tileAxes.push_back(0);
+  for (int64_t i = 2; i < rank; ++i)
+    model.tileAxes.push_back(i);
+  Shape input(shapeOf(op.getX())), kernel(shapeOf(op.getW()));
+  Shape strides(op.getStrides()), pads(op.getPads()), dil(op.getDilations());
+  OperandModel x;
+  x.axis = 1;
+  x.region = [=](const Region &out) {
+    Region region = Region::whole(input);
+    region.start[0] = out.start[0];
+    region.size[0] = out.size[0];
+    for (int64_t i = 2; i < rank; ++i) {
+      WindowRange range = windowInput(out.start[i], out.size[i], strides[i - 2],
+                                      pads[i - 2], kernel[i], dil[i - 2]);
+      region.start[i] = range.start;
+      region.size[i] = range.size;
+      clip(region.start[i], region.size[i], input[i]);
+    }
+    return region;
+  };
+  model.operands.push_back(x);
+  model.operands.append(op->getNumOperands() - 1, streamedOperand());
+  if (op.getResidual())
+    model.operands.back() = broadcastOperand(op.getResidual(), rank, 1);
+  addDrainScratch(model, machine);
+  return model;
+}
+
+TilingModel matmulModel(npu::PeMatmulOp op,
+                        const machine::Description &machine) {
+  TilingModel model = baseModel(op);
+  int64_t rank = model.resultShape.size();
+  for (int64_t i = 0; i + 1 < rank; ++i)
+    model.tileAxes.push_back(i);
+  auto matrixOperand = [&](Value value, int64_t kAxisFromEnd, bool rows) {
+    OperandModel operand;
+    Shape shape(shapeOf(value));
+    int64_t operandRank = shape.size();
+    operand.axis = operandRank - kAxisFromEnd;
+    operand.region = [=](const Region &out) {
+      Region region = Region::whole(shape);
+      int64_t offset = rank - operandRank;
+      for (int64_t i = 0; i + 2 < operandRank; ++i)
+        if (shape[i] != 1) {
+          region.start[i] = out.start[i + offset];
+          region.size[i] = out.size[i + offset];
+        }
+      if (rows) {
+        region.start[operandRank - 2] = out.start[rank - 2];
+        region.size[operandRank - 2] = out.size[rank - 2];
+      }
+      return region;
+    };
+    return operand;
+  };
+  model.operands.push_back(matrixOperand(op.getX(), 1, /*rows=*/true));
+  model.operands.append(op->getNumOperands() - 1, streamedOperand());
+  if (!op.getW().getDefiningOp() ||
+      !op.getW().getDefiningOp()->hasAttr("weights"))
+    model.operands[1] = matrixOperand(op.getW(), 2, /*rows=*/false);
+  if (op.getResidual())
+    model.operands.back() = broadcastOperand(op.getResidual(), rank, rank - 1);
+  addDrainScratch(model, machine);
+  return model;
+}
+
+TilingModel mapModel(npu::VecMapOp op, const machine::Description &machine) {
+  TilingModel model = baseModel(op);
+  int64_t rank = model.resultShape.size();
+  model.tileAxes = axesExcept(rank, model.resultAxis);
+  // Blocks must stay whole and channel tiles aligned: encoded results are not
+  // cut along the block axis.
+  if (model.resultAxis >= 0 && !model.resultType.encoded) {
+    model.tileAxes.push_back(model.resultAxis);
+    model.granularity[model.resultAxis] = machine.sb.partitions;
+  }
+  for (Value input : op.getInputs())
+    model.operands.push_back(broadcastOperand(input, rank, model.resultAxis));
+  return model;
+}
+
+TilingModel poolModel(npu::VecPoolOp op, const machine::Description &) {
+  TilingModel model = baseModel(op);
+  int64_t rank = model.resultShape.size();
+  model.tileAxes = axesExcept(rank, model.resultAxis);
+  Shape input(shapeOf(op.getX())), kernel(op.getKernel());
+  Shape strides(op.getStrides()), pads(op.getPads()), dil(op.getDilations());
+  int64_t first = rank - static_cast<int64_t>(kernel.size());
+  OperandModel x;
+  x.axis = model.resultAxis;
+  x.region = [=](const Region &out) {
+    Region region = out;
+    for (int64_t i = first; i < rank; ++i) {
+      int64_t s = i - first;
+      WindowRange range = windowInput(out.start[i], out.size[i], strides[s],
+                                      pads[s], kernel[s], dil[s]);
+      region.start[i] = range.start;
+      region.size[i] = range.size;
+      clip(region.start[i], region.size[i], input[i]);
+    }
+    return region;
+  };
+  model.operands.push_back(x);
+  return model;
+}
+
+/// Axis of the result that an axis of the operand becomes, or -1 if reduced.
+llvm::SmallVector<int64_t, 6> keptAxes(npu::VecReduceOp op) {
+  int64_t rank = shapeOf(op.getX()).size();
+  bool keeps = static_cast<int64_t>(shapeOf(op.getY()).size()) == rank;
+  llvm::SmallVector<int64_t, 6> map(rank, -1);
+  int64_t next = 0;
+  for (int64_t i = 0; i < rank; ++i) {
+    if (!llvm::is_contained(op.getAxes(), i))
+      map[i] = keeps ? i : next;
+    next += !llvm::is_contained(op.getAxes(), i);
+  }
+  return map;
+}
+
+TilingModel reduceModel(npu::VecReduceOp op, const machine::Description &) {
+  TilingModel model = baseModel(op);
+  auto map = keptAxes(op);
+  Shape input(shapeOf(op.getX()));
+  OperandModel x;
+  for (auto [i, target] : llvm::enumerate(map))
+    if (target >= 0) {
+      if (target == model.resultAxis)
+        x.axis = i;
+      else
+        model.tileAxes.push_back(target);
+    }
+  x.region = [=](const Region &out) {
+    Region region = Region::whole(input);
+    for (auto [i, target] : llvm::enumerate(map))
+      if (target >= 0) {
+        region.start[i] = out.start[target];
+        region.size[i] = out.size[target];
+      }
+    return region;
+  };
+  model.operands.push_back(x);
+  return model;
+}
+
+TilingModel softmaxModel(npu::VecSoftmaxOp op, const machine::Description &) {
+  TilingModel model = baseModel(op);
+  int64_t rank = model.resultShape.size();
+  int64_t axis = op.getAxis();
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != model.resultAxis && i != axis)
+      model.tileAxes.push_back(i);
+  OperandModel x;
+  x.axis = model.resultAxis;
+  x.region = [](const Region &out) { return out; };
+  model.operands.push_back(x);
+  int64_t resultAxis = model.resultAxis;
+  model.scratch = [=](const Region &out) {
+    Shape row = out.size;
+    row[axis] = 1;
+    return llvm::SmallVector<ScratchBuffer, 4>{
+        {f32Storage(), out.size, resultAxis},
+        {f32Storage(), out.size, resultAxis},
+        {f32Storage(), row, resultAxis}};
+  };
+  return model;
+}
+
+/// True if a piece reads outside its operand (zero padding of im2col).
+bool readsOutside(const npu::Piece &piece, llvm::ArrayRef<int64_t> shape) {
+  Shape low(piece.sourceStart), high(piece.sourceStart);
+  for (const npu::PieceDim &dim : piece.dims)
+    if (dim.sourceAxis >= 0)
+      (dim.sourceStep < 0 ? low : high)[dim.sourceAxis] +=
+          (dim.extent - 1) * dim.sourceStep;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (low[i] < 0 || high[i] >= shape[i])
+      return true;
+  return false;
+}
+
+/// Result axes that exactly one loop of every piece addresses: those that may
+/// be cut without looking inside a loop nest.
+llvm::SmallVector<int64_t, 6> cuttableAxes(npu::DmaMoveOp op, int64_t rank) {
+  llvm::SmallVector<int64_t, 6> count(rank, 0), axes;
+  for (Attribute attr : op.getPieces()) {
+    npu::Piece piece =
+        *npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
+    llvm::SmallVector<int64_t, 6> own(rank, 0);
+    for (const npu::PieceDim &dim : piece.dims)
+      ++own[dim.resultAxis];
+    for (int64_t i = 0; i < rank; ++i)
+      count[i] = std::max(count[i], own[i]);
+  }
+  for (int64_t i = 0; i < rank; ++i)
+    if (count[i] <= 1)
+      axes.push_back(i);
+  return axes;
+}
+
+/// Source region that the part of a piece inside a result region reads.
+Region pieceSource(const npu::Piece &piece, const Region &out) {
+  Shape low(piece.sourceStart), high(piece.sourceStart);
+  for (const npu::PieceDim &dim : piece.dims) {
+    if (dim.sourceAxis < 0)
+      continue;
+    int64_t first = 0, last = dim.extent - 1;
+    bool sole = llvm::count_if(piece.dims, [&](const npu::PieceDim &other) {
+                  return other.resultAxis == dim.resultAxis;
+                }) == 1;
+    if (sole && dim.resultStep == 1) {
+      int64_t origin = piece.resultStart[dim.resultAxis];
+      first = std::max<int64_t>(0, out.start[dim.resultAxis] - origin);
+      last = std::min(last, out.start[dim.resultAxis] +
+                                out.size[dim.resultAxis] - 1 - origin);
+    }
+    low[dim.sourceAxis] +=
+        std::min(first * dim.sourceStep, last * dim.sourceStep);
+    high[dim.sourceAxis] +=
+        std::max(first * dim.sourceStep, last * dim.sourceStep);
+  }
+  Region region{low, low};
+  for (size_t i = 0; i < low.size(); ++i)
+    region.size[i] = high[i] - low[i] + 1;
+  return region;
+}
+
+TilingModel moveModel(npu::DmaMoveOp op, const machine::Description &) {
+  TilingModel model = baseModel(op);
+  int64_t rank = model.resultShape.size();
+  StorageType source = storageOf(op.getInputs()[0]);
+  bool converts = source.encoded != model.resultType.encoded ||
+                  source.plain != model.resultType.plain;
+  model.directResult = !converts;
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    OperandModel operand;
+    operand.direct = true;
+    for (Attribute attr : op.getPieces()) {
+      npu::Piece piece =
+          *npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
+      if (piece.operand != static_cast<int64_t>(i) ||
+          !readsOutside(piece, shapeOf(input)))
+        continue;
+      operand.direct = false;
+      operand.padded = true;
+      operand.region = [piece](const Region &out) {
+        return pieceSource(piece, out);
+      };
+    }
+    model.operands.push_back(operand);
+  }
+  bool padded = llvm::any_of(model.operands,
+                             [](const OperandModel &o) { return o.padded; });
+  if (!converts && !padded)
+    return model;
+  int64_t blockAxis =
+      model.resultType.encoded ? model.resultType.blockAxis : -1;
+  for (int64_t axis : cuttableAxes(op, rank))
+    if (axis != blockAxis)
+      model.tileAxes.push_back(axis);
+  if (!converts)
+    return model;
+  int64_t axis = model.resultAxis;
+  model.scratch = [=](const Region &out) {
+    return llvm::SmallVector<ScratchBuffer, 4>{{source, out.size, axis}};
+  };
+  return model;
+}
+
+} // namespace
+
+TilingModel buildTilingModel(Operation *op,
+                             const machine::Description &machine) {
+  return llvm::TypeSwitch<Operation *, TilingModel>(op)
+      .Case([&](npu::PeConvOp conv) { return convModel(conv, machine); })
+      .Case([&](npu::PeMatmulOp mm) { return matmulModel(mm, machine); })
+      .Case([&](npu::VecMapOp map) { return mapModel(map, machine); })
+      .Case([&](npu::VecPoolOp pool) { return poolModel(pool, machine); })
+      .Case([&](npu::VecReduceOp red) { return reduceModel(red, machine); })
+      .Case([&](npu::VecSoftmaxOp s) { return softmaxModel(s, machine); })
+      .Case([&](npu::DmaMoveOp move) { return moveModel(move, machine); })
+      .Default([](Operation *) { return TilingModel(); });
+}
+
+} // namespace ashlar::analysis

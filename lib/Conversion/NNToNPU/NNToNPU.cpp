@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operation by operation conversion of nn and bfp to npu. Constants and their
+// encodings stay: code generation packs them.
+
+#include "ashlar/Conversion/NNToNPU/NNToNPU.h"
+
+#include "Pieces.h"
+#include "ashlar/Analysis/NumericPlan.h"
+#include "ashlar/Analysis/StorageType.h"
+#include "dialects/BFP/BFPOps.h"
+#include "dialects/NN/NNOps.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace ashlar {
+namespace {
+
+/// Converts one operation; null if no engine can run it.
+class Converter {
+public:
+  explicit Converter(OpBuilder &builder) : builder(builder) {}
+
+  Operation *convert(Operation *op) {
+    builder.setInsertionPoint(op);
+    if (std::optional<Movement> movement = movementOf(op))
+      return move(op, *movement);
+    return llvm::TypeSwitch<Operation *, Operation *>(op)
+        .Case([&](bfp::ConvOp conv) { return product(conv); })
+        .Case([&](bfp::MatmulOp matmul) { return product(matmul); })
+        .Case<bfp::EncodeOp, bfp::DecodeOp, nn::CastOp>(
+            [&](Operation *o) { return map(o, "copy"); })
+        .Case([&](nn::UnaryOp unary) {
+          return map(unary, nn::stringifyUnaryFunction(unary.getFunction()),
+                     unary.getAlpha(), unary.getBeta());
+        })
+        .Case([&](nn::CompareOp c) {
+          return map(c, nn::stringifyCompareKind(c.getKind()));
+        })
+        .Case([&](nn::LogicalOp l) {
+          return map(l, nn::stringifyLogicalKind(l.getKind()));
+        })
+        .Case<nn::AddOp, nn::SubOp, nn::MulOp, nn::DivOp, nn::MaxOp, nn::MinOp,
+              nn::PowOp, nn::PReluOp>(
+            [&](Operation *o) { return map(o, o->getName().stripDialect()); })
+        .Case([&](nn::ModOp mod) -> Operation * {
+          return mod.getFmod() ? nullptr : map(mod, "mod");
+        })
+        .Case([&](nn::MaxPoolOp p) { return pool(p, "max", false); })
+        .Case([&](nn::AvgPoolOp p) {
+          return pool(p, "avg", p.getCountIncludePad());
+        })
+        .Case([&](nn::ReduceOp r) {
+          return reduce(r, nn::stringifyReduceKind(r.getKind()), r.getAxes(),
+                        false);
+        })
+        .Case([&](nn::ArgReduceOp r) {
+          return reduce(r,
+                        r.getKind() == nn::ArgKind::Max ? "argmax" : "argmin",
+                        {static_cast<int64_t>(r.getAxis())}, r.getSelectLast());
+        })
+        .Case([&](nn::SoftmaxOp s) { return softmax(s, false); })
+        .Case([&](nn::LogSoftmaxOp s) { return softmax(s, true); })
+        .Default([](Operation *) { return nullptr; });
+  }
+
+private:
+  Operation *move(Operation *op, const Movement &movement) {
+    llvm::SmallVector<Attribute> pieces;
+    for (const npu::Piece &piece : movement.pieces) {
+      auto type =
+          cast<RankedTensorType>(op->getOperand(piece.operand).getType());
+      pieces.push_back(
+          builder.getDenseI64ArrayAttr(piece.toArray(type.getRank())));
+    }
+    FloatAttr fill;
+    if (movement.fill)
+      fill = builder.getF64FloatAttr(*movement.fill);
+    return npu::DmaMoveOp::create(
+        builder, op->getLoc(), op->getResultTypes(), op->getOperands(),
+        builder.getStringAttr(op->getName().stripDialect()),
+        builder.getArrayAttr(pieces), fill);
+  }
+
+  Operation *map(Operation *op, llvm::StringRef function,
+                 APFloat alpha = APFloat(0.0f), APFloat beta = APFloat(0.0f)) {
+    return npu::VecMapOp::create(builder, op->getLoc(), op->getResultTypes(),
+                                 op->getOperands(), function, alpha, beta);
+  }
+
+  Operation *product(bfp::ConvOp op) {
+    return npu::PeConvOp::create(
+        builder, op.getLoc(), op.getOutput().getType(), op.getX(), op.getW(),
+        op.getBias(), op.getScale(), op.getResidual(), op.getStridesAttr(),
+        op.getPadsAttr(), op.getDilationsAttr(),
+        builder.getI64IntegerAttr(op.getGroup()),
+        builder.getStringAttr(op.getFunction()),
+        builder.getF32FloatAttr(op.getAlpha().convertToFloat()),
+        builder.getF32FloatAttr(op.getBeta().convertToFloat()));
+  }
+
+  Operation *product(bfp::MatmulOp op) {
+    return npu::PeMatmulOp::create(
+        builder, op.getLoc(), op.getOutput().getType(), op.getA(), op.getB(),
+        op.getBias(), op.getScale(), op.getResidual(),
+        builder.getStringAttr(op.getFunction()),
+        builder.getF32FloatAttr(op.getAlpha().convertToFloat()),
+        builder.getF32FloatAttr(op.getBeta().convertToFloat()));
+  }
+
+  template <typename Op>
+  Operation *pool(Op op, llvm::StringRef kind, bool countIncludePad) {
+    return npu::VecPoolOp::create(builder, op.getLoc(), op.getY().getType(),
+                                  op.getX(), kind, op.getKernel(),
+                                  op.getStrides(), op.getPads(),
+                                  op.getDilations(), countIncludePad);
+  }
+
+  Operation *reduce(Operation *op, llvm::StringRef kind,
+                    llvm::ArrayRef<int64_t> axes, bool selectLast) {
+    return npu::VecReduceOp::create(builder, op->getLoc(),
+                                    op->getResult(0).getType(),
+                                    op->getOperand(0), kind, axes, selectLast);
+  }
+
+  template <typename Op>
+  Operation *softmax(Op op, bool log) {
+    return npu::VecSoftmaxOp::create(builder, op.getLoc(), op.getY().getType(),
+                                     op.getX(), op.getAxis(), log);
+  }
+
+  OpBuilder &builder;
+};
+
+/// Constants, and encodings of constants, stay as they are.
+bool stays(Operation *op) {
+  if (isa<nn::ConstantOp, func::ReturnOp>(op))
+    return true;
+  auto encode = dyn_cast<bfp::EncodeOp>(op);
+  return encode && encode.getWeights();
+}
+
+/// Every result is written by an operation of its own: arguments, constants
+/// and values returned twice are copied.
+void copyForeignResults(func::FuncOp main, OpBuilder &builder) {
+  Operation *terminator = main.getBody().front().getTerminator();
+  builder.setInsertionPoint(terminator);
+  llvm::SmallPtrSet<Operation *, 4> returned;
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    Operation *producer = operand.get().getDefiningOp();
+    if (isa_and_nonnull<npu::NPUDialect>(producer ? producer->getDialect()
+                                                  : nullptr) &&
+        returned.insert(producer).second)
+      continue;
+    Value source = operand.get();
+    auto type = cast<RankedTensorType>(source.getType());
+    npu::Piece piece;
+    for (auto [i, extent] : llvm::enumerate(type.getShape())) {
+      int64_t axis = i;
+      piece.dims.push_back({extent, axis, 1, axis, 1});
+    }
+    piece.sourceStart.assign(type.getRank(), 0);
+    piece.resultStart.assign(type.getRank(), 0);
+    Attribute pieces =
+        builder.getDenseI64ArrayAttr(piece.toArray(type.getRank()));
+    Operation *copy = npu::DmaMoveOp::create(
+        builder, source.getLoc(), type, source, builder.getStringAttr("copy"),
+        builder.getArrayAttr(pieces), FloatAttr());
+    copy->setAttr(kSourceOpAttr, builder.getStringAttr("copy"));
+    operand.set(copy->getResult(0));
+    returned.insert(copy);
+  }
+}
+
+struct ConvertNNToNPUPass
+    : PassWrapper<ConvertNNToNPUPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertNNToNPUPass)
+
+  StringRef getArgument() const final { return "ashlar-convert-nn-to-npu"; }
+  StringRef getDescription() const final {
+    return "bind every planned operation to an engine";
+  }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<npu::NPUDialect>();
+  }
+
+  void runOnOperation() override {
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (!main)
+      return;
+    analysis::PlanNames names(main);
+    llvm::SmallVector<Operation *> work;
+    for (Operation &op : main.getBody().front())
+      if (!stays(&op))
+        work.push_back(&op);
+    OpBuilder builder(&getContext());
+    Converter converter(builder);
+    bool failed = false;
+    for (Operation *op : work) {
+      Operation *converted = converter.convert(op);
+      if (!converted) {
+        op->emitError() << "no engine of the machine runs '" << op->getName()
+                        << "'";
+        failed = true;
+        continue;
+      }
+      converted->setAttr(kPlanNameAttr, builder.getStringAttr(
+                                            names.getName(op->getResult(0))));
+      converted->setAttr(kSourceOpAttr,
+                         builder.getStringAttr(op->getName().stripDialect()));
+      op->getResult(0).replaceAllUsesWith(converted->getResult(0));
+    }
+    if (failed)
+      return signalPassFailure();
+    for (Operation *op : llvm::reverse(work))
+      op->erase();
+    copyForeignResults(main, builder);
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createConvertNNToNPUPass() {
+  return std::make_unique<ConvertNNToNPUPass>();
+}
+
+void registerConvertNNToNPUPass() { PassRegistration<ConvertNNToNPUPass>(); }
+
+} // namespace ashlar

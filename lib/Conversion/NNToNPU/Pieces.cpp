@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every movement maps result indices to source indices axis by axis; pieces
+// are the maximal ranges over which all these maps are affine.
+
+#include "Pieces.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace ashlar {
+
+using npu::Piece;
+using npu::PieceDim;
+
+namespace {
+
+using Shape = llvm::SmallVector<int64_t, 6>;
+
+Shape shapeOf(Value value) {
+  return Shape(cast<RankedTensorType>(value.getType()).getShape());
+}
+
+Piece emptyPiece(size_t sourceRank, size_t resultRank) {
+  Piece piece;
+  piece.sourceStart.assign(sourceRank, 0);
+  piece.resultStart.assign(resultRank, 0);
+  return piece;
+}
+
+/// A range of result indices whose source indices advance by a constant step.
+struct Run {
+  int64_t result, extent, source, step;
+};
+
+llvm::SmallVector<Run, 4> runsOf(llvm::ArrayRef<int64_t> sources) {
+  llvm::SmallVector<Run, 4> runs;
+  for (int64_t i = 0; i < static_cast<int64_t>(sources.size()); ++i) {
+    if (!runs.empty()) {
+      Run &run = runs.back();
+      int64_t step = sources[i] - (run.source + (run.extent - 1) * run.step);
+      if (run.extent == 1)
+        run.step = step;
+      if (run.step == step && step >= -1 && step <= 1) {
+        ++run.extent;
+        continue;
+      }
+      if (run.extent == 1)
+        run.step = 1;
+    }
+    runs.push_back({i, 1, sources[i], 1});
+  }
+  return runs;
+}
+
+/// Pieces of a movement that maps axis to axis: the product of the axes' runs.
+Movement separable(llvm::ArrayRef<llvm::SmallVector<int64_t>> maps) {
+  Movement movement;
+  llvm::SmallVector<llvm::SmallVector<Run, 4>> runs;
+  for (const auto &map : maps)
+    runs.push_back(runsOf(map));
+  Shape index(maps.size(), 0);
+  while (true) {
+    Piece piece = emptyPiece(maps.size(), maps.size());
+    for (size_t axis = 0; axis < maps.size(); ++axis) {
+      const Run &run = runs[axis][index[axis]];
+      int64_t a = axis;
+      piece.sourceStart[axis] = run.source;
+      piece.resultStart[axis] = run.result;
+      piece.dims.push_back(
+          {run.extent, run.step == 0 ? -1 : a, run.step, a, 1});
+    }
+    movement.pieces.push_back(std::move(piece));
+    int64_t axis = static_cast<int64_t>(maps.size()) - 1;
+    for (; axis >= 0; --axis) {
+      if (++index[axis] < static_cast<int64_t>(runs[axis].size()))
+        break;
+      index[axis] = 0;
+    }
+    if (axis < 0)
+      return movement;
+  }
+}
+
+llvm::SmallVector<int64_t> iota(int64_t count) {
+  return llvm::to_vector(llvm::seq<int64_t>(0, count));
+}
+
+Movement transposePieces(nn::TransposeOp op) {
+  Shape source = shapeOf(op.getX());
+  Piece piece = emptyPiece(source.size(), source.size());
+  for (auto [i, axis] : llvm::enumerate(op.getPerm())) {
+    int64_t result = i;
+    piece.dims.push_back({source[axis], axis, 1, result, 1});
+  }
+  return {{piece}, {}};
+}
+
+/// Common refinement of the axes of two shapes with equal element counts, from
+/// the innermost axis outwards; no pieces if there is none.
+Movement reshapePieces(nn::ReshapeOp op) {
+  Shape source = shapeOf(op.getX()), result = shapeOf(op.getY());
+  Piece piece = emptyPiece(source.size(), result.size());
+  int64_t i = static_cast<int64_t>(source.size()) - 1;
+  int64_t j = static_cast<int64_t>(result.size()) - 1;
+  int64_t leftI = i >= 0 ? source[i] : 1, leftJ = j >= 0 ? result[j] : 1;
+  int64_t stepI = 1, stepJ = 1;
+  while (i >= 0 || j >= 0) {
+    if (i >= 0 && leftI == 1) {
+      leftI = --i >= 0 ? source[i] : 1;
+      stepI = 1;
+      continue;
+    }
+    if (j >= 0 && leftJ == 1) {
+      leftJ = --j >= 0 ? result[j] : 1;
+      stepJ = 1;
+      continue;
+    }
+    int64_t extent = std::min(leftI, leftJ);
+    if (extent == 0 || leftI % extent != 0 || leftJ % extent != 0)
+      return {};
+    piece.dims.insert(piece.dims.begin(), {extent, i, stepI, j, stepJ});
+    leftI /= extent, leftJ /= extent;
+    stepI *= extent, stepJ *= extent;
+  }
+  return {{piece}, {}};
+}
+
+Movement concatPieces(nn::ConcatOp op) {
+  Movement movement;
+  int64_t start = 0;
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    Shape shape = shapeOf(input);
+    Piece piece = emptyPiece(shape.size(), shape.size());
+    piece.operand = i;
+    for (auto [a, extent] : llvm::enumerate(shape)) {
+      int64_t axis = a;
+      piece.dims.push_back({extent, axis, 1, axis, 1});
+    }
+    piece.resultStart[op.getAxis()] = start;
+    start += shape[op.getAxis()];
+    movement.pieces.push_back(std::move(piece));
+  }
+  return movement;
+}
+
+Movement slicePieces(nn::SliceOp op) {
+  Shape source = shapeOf(op.getX()), result = shapeOf(op.getY());
+  Piece piece = emptyPiece(source.size(), source.size());
+  for (size_t i = 0; i < result.size(); ++i) {
+    int64_t axis = i;
+    piece.sourceStart[i] = op.getStarts()[i];
+    piece.dims.push_back({result[i], axis, op.getSteps()[i], axis, 1});
+  }
+  return {{piece}, {}};
+}
+
+Movement gatherPieces(nn::GatherOp op) {
+  Shape source = shapeOf(op.getX());
+  llvm::SmallVector<llvm::SmallVector<int64_t>> maps;
+  for (int64_t extent : source)
+    maps.push_back(iota(extent));
+  maps[op.getAxis()].assign(op.getIndices().begin(), op.getIndices().end());
+  return separable(maps);
+}
+
+/// Source index of a padded axis of `extent` elements at position `i`.
+int64_t paddedIndex(nn::PadMode mode, int64_t i, int64_t extent) {
+  if (mode == nn::PadMode::Edge)
+    return std::clamp<int64_t>(i, 0, extent - 1);
+  if (mode == nn::PadMode::Wrap)
+    return (i % extent + extent) % extent;
+  if (extent == 1)
+    return 0;
+  int64_t period = 2 * (extent - 1);
+  int64_t folded = (i % period + period) % period;
+  return folded < extent ? folded : period - folded;
+}
+
+/// The elements of a constant padding that survive cropping.
+Movement constantPad(nn::PadOp op) {
+  Shape source = shapeOf(op.getX()), result = shapeOf(op.getY());
+  Piece piece = emptyPiece(source.size(), source.size());
+  Movement movement;
+  movement.fill = op.getValue().convertToDouble();
+  for (size_t i = 0; i < source.size(); ++i) {
+    int64_t axis = i, low = op.getLow()[i];
+    int64_t step = op.getInterior().empty() ? 1 : op.getInterior()[i] + 1;
+    int64_t first = low >= 0 ? 0 : (-low + step - 1) / step;
+    int64_t last = (result[i] - 1 - low) / step;
+    last = std::min(last, source[i] - 1);
+    if (first > last)
+      return movement;
+    piece.sourceStart[i] = first;
+    piece.resultStart[i] = low + first * step;
+    piece.dims.push_back({last - first + 1, axis, 1, axis, step});
+  }
+  movement.pieces.push_back(std::move(piece));
+  return movement;
+}
+
+Movement padPieces(nn::PadOp op) {
+  if (op.getMode() == nn::PadMode::Constant)
+    return constantPad(op);
+  Shape source = shapeOf(op.getX()), result = shapeOf(op.getY());
+  llvm::SmallVector<llvm::SmallVector<int64_t>> maps;
+  for (size_t i = 0; i < source.size(); ++i) {
+    maps.emplace_back();
+    for (int64_t k = 0; k < result[i]; ++k)
+      maps.back().push_back(
+          paddedIndex(op.getMode(), k - op.getLow()[i], source[i]));
+  }
+  return separable(maps);
+}
+
+Movement broadcastPieces(nn::BroadcastOp op) {
+  Shape source = shapeOf(op.getX()), result = shapeOf(op.getY());
+  Piece piece = emptyPiece(source.size(), result.size());
+  int64_t offset = result.size() - source.size();
+  for (int64_t i = 0; i < static_cast<int64_t>(result.size()); ++i) {
+    int64_t own = i - offset;
+    bool repeats = own < 0 || (source[own] == 1 && result[i] != 1);
+    piece.dims.push_back({result[i], repeats ? -1 : own, 1, i, 1});
+  }
+  return {{piece}, {}};
+}
+
+Movement im2colPieces(nn::Im2ColOp op) {
+  Shape source = shapeOf(op.getX()), result = shapeOf(op.getY());
+  size_t spatial = op.getKernel().size();
+  Piece piece = emptyPiece(source.size(), result.size());
+  piece.dims.push_back({source[0], 0, 1, 0, 1});
+  int64_t taps = 1;
+  for (int64_t k : op.getKernel())
+    taps *= k;
+  // Channels of the result are ordered (c, taps...).
+  piece.dims.push_back({source[1], 1, 1, 1, taps});
+  for (size_t s = 0; s < spatial; ++s) {
+    int64_t axis = 2 + static_cast<int64_t>(s);
+    taps /= op.getKernel()[s];
+    piece.dims.push_back(
+        {op.getKernel()[s], axis, op.getDilations()[s], 1, taps});
+    piece.sourceStart[axis] = -op.getPads()[s];
+  }
+  for (size_t s = 0; s < spatial; ++s) {
+    int64_t axis = 2 + static_cast<int64_t>(s);
+    piece.dims.push_back({result[axis], axis, op.getStrides()[s], axis, 1});
+  }
+  return {{piece}, {}};
+}
+
+} // namespace
+
+std::optional<Movement> movementOf(Operation *op) {
+  using Result = std::optional<Movement>;
+  return llvm::TypeSwitch<Operation *, Result>(op)
+      .Case([](nn::TransposeOp o) -> Result { return transposePieces(o); })
+      .Case([](nn::ReshapeOp o) -> Result { return reshapePieces(o); })
+      .Case([](nn::ConcatOp o) -> Result { return concatPieces(o); })
+      .Case([](nn::SliceOp o) -> Result { return slicePieces(o); })
+      .Case([](nn::GatherOp o) -> Result { return gatherPieces(o); })
+      .Case([](nn::PadOp o) -> Result { return padPieces(o); })
+      .Case([](nn::BroadcastOp o) -> Result { return broadcastPieces(o); })
+      .Case([](nn::Im2ColOp o) -> Result { return im2colPieces(o); })
+      .Default([](Operation *) -> Result { return std::nullopt; });
+}
+
+} // namespace ashlar

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A piece is a loop nest over index space. Each loop becomes a pair of byte
+// strides; loops along a partition axis first have to be cut where a channel
+// tile ends, because the address jumps there. What remains is merged and cut
+// to the five dimensions of a DMA descriptor.
+
+#include "Copy.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace ashlar::codegen {
+namespace {
+
+/// Addressing of one side, for elements or for exponent cells.
+struct Side {
+  isa::Memory memory;
+  int64_t base = 0;     ///< linear address of index 0, partition 0
+  int64_t axis = -1;    ///< partition axis
+  int64_t part = 0;     ///< in rows of this memory
+  int64_t rows = 0;     ///< rows per channel tile
+  int64_t rowPitch = 0; ///< bytes between rows
+  int64_t tileStride = 0;
+  llvm::ArrayRef<int64_t> strides;
+};
+
+/// One loop during the cutting; steps count indices of the axis.
+struct Loop {
+  int64_t extent;
+  int64_t axis[2];
+  int64_t step[2];
+  /// Whole channel tiles advanced per iteration, instead of step.
+  int64_t tiles[2] = {0, 0};
+};
+
+struct Nest {
+  llvm::SmallVector<Loop, 8> loops;
+  Shape start[2];
+};
+
+class CopyEmitter {
+public:
+  CopyEmitter(ProgramBuilder &builder, Side source, Side result,
+              int64_t elementBytes)
+      : builder(builder), sides{source, result}, elementBytes(elementBytes) {}
+
+  void run(Nest nest);
+
+private:
+  bool cut(Nest &nest, int side);
+  void cutLoop(const Nest &nest, int side, size_t index);
+  void finish(const Nest &nest);
+  void emitLoops(llvm::ArrayRef<int64_t> extents,
+                 llvm::ArrayRef<int64_t> sourceStrides,
+                 llvm::ArrayRef<int64_t> resultStrides, int64_t sourceBase,
+                 int64_t resultBase);
+
+  ProgramBuilder &builder;
+  Side sides[2];
+  int64_t elementBytes;
+};
+
+/// Loops of `nest` that move along the partition axis inside a tile.
+llvm::SmallVector<size_t, 4> loopsAlongRows(const Nest &nest, const Side &side,
+                                            int which) {
+  llvm::SmallVector<size_t, 4> found;
+  for (auto [i, loop] : llvm::enumerate(nest.loops))
+    if (loop.axis[which] == side.axis && loop.extent > 1 &&
+        loop.step[which] != 0)
+      found.push_back(i);
+  return found;
+}
+
+/// Splits `nest` if its rows of one side span several channel tiles; the parts
+/// are run recursively. True if it did.
+bool CopyEmitter::cut(Nest &nest, int which) {
+  const Side &side = sides[which];
+  if (side.axis < 0)
+    return false;
+  // Steps of whole tiles need no cutting: they are tile strides.
+  for (Loop &loop : nest.loops)
+    if (loop.axis[which] == side.axis && loop.step[which] > 0 &&
+        loop.step[which] % side.rows == 0) {
+      loop.tiles[which] = loop.step[which] / side.rows;
+      loop.step[which] = 0;
+    }
+  int64_t low = side.part + nest.start[which][side.axis], high = low;
+  auto along = loopsAlongRows(nest, side, which);
+  for (size_t i : along) {
+    const Loop &loop = nest.loops[i];
+    int64_t reach = (loop.extent - 1) * loop.step[which];
+    (reach < 0 ? low : high) += reach;
+  }
+  if (along.empty() || low / side.rows == high / side.rows)
+    return false;
+  cutLoop(nest, which, along.front());
+  return true;
+}
+
+void CopyEmitter::cutLoop(const Nest &nest, int which, size_t index) {
+  const Side &side = sides[which];
+  const Loop &loop = nest.loops[index];
+  bool single = loopsAlongRows(nest, side, which).size() == 1;
+  int64_t step = loop.step[which];
+  int64_t position = side.part + nest.start[which][side.axis];
+  auto runPart = [&](int64_t first, int64_t count, int64_t tiles) {
+    Nest part = nest;
+    for (int s : {0, 1})
+      if (loop.axis[s] >= 0)
+        part.start[s][loop.axis[s]] += first * loop.step[s];
+    int64_t perTile = count / tiles;
+    Loop &inner = part.loops[index];
+    inner.extent = perTile;
+    if (tiles > 1) {
+      Loop outer = inner;
+      outer.extent = tiles;
+      for (int s : {0, 1})
+        outer.step[s] = inner.step[s] * perTile;
+      outer.tiles[which] = 1;
+      outer.step[which] = 0;
+      part.loops.insert(part.loops.begin() + index, outer);
+    }
+    run(std::move(part));
+  };
+  if (!single || step < 0) {
+    for (int64_t i = 0; i < loop.extent; ++i)
+      runPart(i, 1, 1);
+    return;
+  }
+  int64_t done = 0;
+  while (done < loop.extent) {
+    int64_t row = (position + done * step) % side.rows;
+    int64_t inTile = llvm::divideCeil(side.rows - row, step);
+    int64_t left = loop.extent - done;
+    bool aligned = side.rows % step == 0 && row < step;
+    int64_t tiles = aligned ? left / inTile : 0;
+    // The other side must be able to express whole tiles as well: it can as
+    // long as it does not cut the same loop, which run() checks again.
+    int64_t count = tiles > 0 ? tiles * inTile : std::min(left, inTile);
+    runPart(done, count, std::max<int64_t>(tiles, 1));
+    done += count;
+  }
+}
+
+void CopyEmitter::run(Nest nest) {
+  if (cut(nest, 0) || cut(nest, 1))
+    return;
+  finish(nest);
+}
+
+void CopyEmitter::finish(const Nest &nest) {
+  int64_t base[2];
+  for (int s : {0, 1}) {
+    const Side &side = sides[s];
+    base[s] = side.base;
+    for (size_t i = 0; i < nest.start[s].size(); ++i)
+      if (static_cast<int64_t>(i) != side.axis)
+        base[s] += nest.start[s][i] * side.strides[i];
+    int64_t position =
+        side.part + (side.axis < 0 ? 0 : nest.start[s][side.axis]);
+    if (side.rows > 0)
+      base[s] += position % side.rows * side.rowPitch +
+                 position / side.rows * side.tileStride;
+  }
+  llvm::SmallVector<int64_t, 8> extents;
+  llvm::SmallVector<int64_t, 8> strides[2];
+  for (const Loop &loop : nest.loops) {
+    if (loop.extent == 1)
+      continue;
+    int64_t stride[2];
+    for (int s : {0, 1}) {
+      const Side &side = sides[s];
+      if (loop.tiles[s])
+        stride[s] = loop.tiles[s] * side.tileStride;
+      else if (loop.axis[s] < 0)
+        stride[s] = 0;
+      else if (loop.axis[s] == side.axis)
+        stride[s] = loop.step[s] * side.rowPitch;
+      else
+        stride[s] = loop.step[s] * side.strides[loop.axis[s]];
+    }
+    bool merges = !extents.empty() &&
+                  strides[0].back() == stride[0] * loop.extent &&
+                  strides[1].back() == stride[1] * loop.extent &&
+                  extents.back() * loop.extent < (1 << 20);
+    if (merges) {
+      extents.back() *= loop.extent;
+      strides[0].back() = stride[0];
+      strides[1].back() = stride[1];
+      continue;
+    }
+    extents.push_back(loop.extent);
+    strides[0].push_back(stride[0]);
+    strides[1].push_back(stride[1]);
+  }
+  emitLoops(extents, strides[0], strides[1], base[0], base[1]);
+}
+
+void CopyEmitter::emitLoops(llvm::ArrayRef<int64_t> extents,
+                            llvm::ArrayRef<int64_t> sourceStrides,
+                            llvm::ArrayRef<int64_t> resultStrides,
+                            int64_t sourceBase, int64_t resultBase) {
+  constexpr int64_t maxCount = (1 << 20) - 1;
+  size_t rank = extents.size();
+  if (rank > 5 || (rank > 0 && extents.front() > maxCount)) {
+    int64_t chunk = rank > 5 ? 1 : maxCount;
+    for (int64_t i = 0; i < extents.front(); i += chunk) {
+      llvm::SmallVector<int64_t, 8> part(extents);
+      part.front() = std::min(chunk, extents.front() - i);
+      size_t drop = part.front() == 1 ? 1 : 0;
+      emitLoops(llvm::ArrayRef(part).drop_front(drop),
+                sourceStrides.drop_front(drop), resultStrides.drop_front(drop),
+                sourceBase + i * sourceStrides.front(),
+                resultBase + i * resultStrides.front());
+    }
+    return;
+  }
+  int64_t n[5] = {1, 1, 1, 1, 1}, from[5] = {}, to[5] = {};
+  for (size_t i = 0; i < rank; ++i) {
+    n[5 - rank + i] = extents[i];
+    from[5 - rank + i] = sourceStrides[i];
+    to[5 - rank + i] = resultStrides[i];
+  }
+  isa::DmaCopy copy{};
+  copy.queue = builder.nextMovementQueue();
+  copy.elemBytes = elementBytes;
+  copy.srcMem = sides[0].memory;
+  copy.dstMem = sides[1].memory;
+  copy.srcBase = sourceBase;
+  copy.dstBase = resultBase;
+  copy.n0 = n[0], copy.n1 = n[1], copy.n2 = n[2], copy.n3 = n[3],
+  copy.n4 = n[4];
+  copy.srcStride0 = from[0], copy.srcStride1 = from[1],
+  copy.srcStride2 = from[2], copy.srcStride3 = from[3],
+  copy.srcStride4 = from[4];
+  copy.dstStride0 = to[0], copy.dstStride1 = to[1], copy.dstStride2 = to[2],
+  copy.dstStride3 = to[3], copy.dstStride4 = to[4];
+  builder.emit(copy);
+}
+
+Side elementSide(const View &view, const machine::Description &machine) {
+  Side side;
+  side.memory = view.inStateBuffer() ? isa::Memory::Sb : isa::Memory::Dram;
+  side.base = view.base;
+  side.strides = view.strides;
+  if (view.inStateBuffer()) {
+    side.axis = view.axis;
+    side.part = view.part;
+    side.rows = machine.sb.partitions;
+    side.rowPitch = machine.sb.bytesPerPartition;
+    side.tileStride = view.tileStride;
+  }
+  return side;
+}
+
+Side cellSide(const View &view, const machine::Description &machine) {
+  Side side = elementSide(view, machine);
+  if (view.inStateBuffer()) {
+    side.memory = isa::Memory::Xm;
+    side.part /= machine.xmGroup;
+    side.rows /= machine.xmGroup;
+    return side;
+  }
+  side.base = view.cellBase;
+  side.strides = view.cellStrides;
+  return side;
+}
+
+Nest nestOf(const npu::Piece &piece) {
+  Nest nest;
+  for (const npu::PieceDim &dim : piece.dims)
+    nest.loops.push_back({dim.extent,
+                          {dim.sourceAxis, dim.resultAxis},
+                          {dim.sourceStep, dim.resultStep}});
+  nest.start[0] = Shape(piece.sourceStart);
+  nest.start[1] = Shape(piece.resultStart);
+  return nest;
+}
+
+/// The loops over exponent cells: loops along the block axis advance a whole
+/// exponent group per iteration.
+Nest cellNest(Nest nest, int64_t blockAxis[2], int64_t group) {
+  for (Loop &loop : nest.loops)
+    for (int s : {0, 1})
+      if (loop.axis[s] == blockAxis[s] && loop.step[s] == 1) {
+        loop.extent = llvm::divideCeil(loop.extent, group);
+        break;
+      }
+  for (Loop &loop : nest.loops)
+    for (int s : {0, 1})
+      if (loop.axis[s] == blockAxis[s] && loop.step[s] > 1)
+        loop.step[s] /= group;
+  for (int s : {0, 1})
+    nest.start[s][blockAxis[s]] /= group;
+  return nest;
+}
+
+} // namespace
+
+void emitPiece(ProgramBuilder &builder, const View &source, const View &result,
+               const npu::Piece &piece) {
+  const machine::Description &machine = builder.machine;
+  Nest nest = nestOf(piece);
+  CopyEmitter(builder, elementSide(source, machine),
+              elementSide(result, machine), source.type.bytes())
+      .run(nest);
+  if (!source.type.encoded)
+    return;
+  int64_t blockAxis[2] = {source.type.blockAxis, result.type.blockAxis};
+  CopyEmitter(builder, cellSide(source, machine), cellSide(result, machine), 1)
+      .run(cellNest(nest, blockAxis, machine.xmGroup));
+}
+
+npu::Piece identityPiece(llvm::ArrayRef<int64_t> shape) {
+  npu::Piece piece;
+  for (auto [i, extent] : llvm::enumerate(shape)) {
+    int64_t axis = i;
+    piece.dims.push_back({extent, axis, 1, axis, 1});
+  }
+  piece.sourceStart.assign(shape.size(), 0);
+  piece.resultStart.assign(shape.size(), 0);
+  return piece;
+}
+
+void emitCopy(ProgramBuilder &builder, const View &source, const View &result) {
+  emitPiece(builder, source, result, identityPiece(result.shape));
+}
+
+void emitFill(ProgramBuilder &builder, const View &view, uint64_t bits) {
+  // A fill is a copy whose source never moves; only the addresses of the
+  // result side are used.
+  const machine::Description &machine = builder.machine;
+  auto fillSide = [&](View target, int64_t bytes, uint64_t value, bool cells) {
+    size_t first = builder.entries.size();
+    Nest nest = nestOf(identityPiece(target.shape));
+    if (cells) {
+      int64_t axes[2] = {-2, target.type.blockAxis};
+      nest.start[0].clear();
+      for (Loop &loop : nest.loops)
+        if (loop.axis[1] == axes[1])
+          loop.extent = llvm::divideCeil(loop.extent, machine.xmGroup);
+    }
+    for (Loop &loop : nest.loops)
+      loop.axis[0] = -1;
+    nest.start[0].clear();
+    Side none;
+    none.memory = isa::Memory::Dram;
+    CopyEmitter(
+        builder, none,
+        cells ? cellSide(target, machine) : elementSide(target, machine), bytes)
+        .run(nest);
+    for (size_t i = first; i < builder.entries.size(); ++i) {
+      const auto &copy = std::get<isa::DmaCopy>(builder.entries[i].instruction);
+      isa::DmaFill fill{};
+      fill.queue = copy.queue;
+      fill.elemBytes = copy.elemBytes;
+      fill.dstMem = copy.dstMem;
+      fill.dstBase = copy.dstBase;
+      fill.n0 = copy.n0, fill.n1 = copy.n1, fill.n2 = copy.n2,
+      fill.n3 = copy.n3, fill.n4 = copy.n4;
+      fill.dstStride0 = copy.dstStride0, fill.dstStride1 = copy.dstStride1,
+      fill.dstStride2 = copy.dstStride2, fill.dstStride3 = copy.dstStride3,
+      fill.dstStride4 = copy.dstStride4;
+      fill.value = value;
+      builder.entries[i].instruction = fill;
+    }
+  };
+  fillSide(view, view.type.bytes(), bits, /*cells=*/false);
+  if (view.type.encoded)
+    fillSide(view, 1, 0x80, /*cells=*/true);
+}
+
+} // namespace ashlar::codegen

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Strided copies between views as DMA instructions.
+
+#ifndef ASHLAR_LIB_CONVERSION_NPUTOISA_COPY_H
+#define ASHLAR_LIB_CONVERSION_NPUTOISA_COPY_H
+
+#include "ProgramBuilder.h"
+#include "ashlar/Analysis/View.h"
+#include "dialects/NPU/Piece.h"
+
+namespace ashlar::codegen {
+
+using analysis::Region;
+using analysis::Shape;
+using analysis::StorageType;
+using analysis::View;
+
+/// Emits DMA copies that do `piece` from `source` to `result`. Both views have
+/// the same storage type; exponent cells of encoded elements go along. Every
+/// index of the piece lies inside both views.
+void emitPiece(ProgramBuilder &builder, const View &source, const View &result,
+               const npu::Piece &piece);
+
+/// Copies all elements of `source` to `result`, index by index.
+void emitCopy(ProgramBuilder &builder, const View &source, const View &result);
+
+/// Stores `bits` (the low bytes of one element) to every element of `view`;
+/// exponent cells become those of blocks of zeros.
+void emitFill(ProgramBuilder &builder, const View &view, uint64_t bits);
+
+/// The piece that copies a whole tensor of `shape` onto an equal one.
+npu::Piece identityPiece(llvm::ArrayRef<int64_t> shape);
+
+} // namespace ashlar::codegen
+
+#endif // ASHLAR_LIB_CONVERSION_NPUTOISA_COPY_H

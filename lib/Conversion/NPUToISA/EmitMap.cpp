@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// vec.map over views: free axes are merged to the three dims of the
+// instruction, the rest is looped over; channels that wrap around the last
+// partition are cut there.
+
+#include "Generator.h"
+#include "VectorLoops.h"
+
+namespace ashlar::codegen {
+
+namespace {
+
+isa::VecMap baseMap(const View &first, const View *second, const View &result,
+                    const MapParameters &parameters) {
+  isa::VecMap map{};
+  map.op = parameters.function;
+  map.alpha = parameters.alpha;
+  map.beta = parameters.beta;
+  map.aType = static_cast<isa::ElemType>(first.type.isaType());
+  map.aMantissa = first.type.encoded ? first.type.format.mantissa : 0;
+  map.bMode = second                 ? isa::BMode::Tensor
+              : parameters.immediate ? isa::BMode::Immediate
+                                     : isa::BMode::None;
+  if (second) {
+    map.bType = static_cast<isa::ElemType>(second->type.isaType());
+    map.bMantissa = second->type.encoded ? second->type.format.mantissa : 0;
+  }
+  map.dstType = static_cast<isa::ElemType>(result.type.isaType());
+  if (result.type.encoded) {
+    map.dstMantissa = result.type.format.mantissa;
+    map.dstBlock = result.type.format.block;
+    map.dstXr = parameters.xr;
+  }
+  return map;
+}
+
+} // namespace
+
+void emitMap(Generator &generator, const View &first, const View *second,
+             const View &result, MapParameters parameters) {
+  llvm::SmallVector<VectorOperand, 3> operands{{&result}, {&first}};
+  if (second)
+    operands.push_back({second});
+  bool clear = parameters.clear;
+  isa::VecMap base = baseMap(first, second, result, parameters);
+  forEachVectorLoop(
+      operands, result, generator.machine, /*maxDims=*/3,
+      [&](const VectorLoop &loop) {
+        isa::VecMap map = base;
+        map.channels = loop.channels;
+        map.n0 = loop.count[0], map.n1 = loop.count[1], map.n2 = loop.count[2];
+        const VectorAddress &d = loop.addresses[0], &a = loop.addresses[1];
+        map.dstPart = d.part, map.dstOffset = d.offset;
+        map.dstTileStride = d.tileStride;
+        map.dstStride0 = d.stride[0], map.dstStride1 = d.stride[1],
+        map.dstStride2 = d.stride[2];
+        map.aPart = a.part, map.aOffset = a.offset;
+        map.aTileStride = a.tileStride, map.aBroadcastPart = a.broadcast;
+        map.aStride0 = a.stride[0], map.aStride1 = a.stride[1],
+        map.aStride2 = a.stride[2];
+        if (second) {
+          const VectorAddress &b = loop.addresses[2];
+          map.bPart = b.part, map.bOffset = b.offset;
+          map.bTileStride = b.tileStride, map.bBroadcastPart = b.broadcast;
+          map.bStride0 = b.stride[0], map.bStride1 = b.stride[1],
+          map.bStride2 = b.stride[2];
+        }
+        map.dstXrClear = result.type.encoded && clear;
+        clear = false;
+        generator.builder.emit(map);
+      });
+}
+
+} // namespace ashlar::codegen

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// npu.dma.move: every piece is clipped to the tile and becomes DMA copies. A
+// result of another storage type passes through scratch and the vector unit.
+
+#include "Generator.h"
+
+#include "ashlar/Support/Half.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <bit>
+
+using namespace mlir;
+
+namespace ashlar::codegen {
+namespace {
+
+/// Restricts `piece` to the part of it inside `out` and makes its result
+/// indices relative to `out`. False if nothing is left. Only axes that one
+/// loop addresses are ever cut (see TilingModel).
+bool clipPiece(npu::Piece &piece, const Region &out) {
+  for (size_t axis = 0; axis < out.start.size(); ++axis) {
+    int64_t &start = piece.resultStart[axis];
+    auto onAxis = [&](const npu::PieceDim &dim) {
+      return dim.resultAxis == static_cast<int64_t>(axis) && dim.extent > 1;
+    };
+    int64_t loops = llvm::count_if(piece.dims, onAxis);
+    int64_t begin = out.start[axis], end = begin + out.size[axis];
+    if (loops == 0 && (start < begin || start >= end))
+      return false;
+    if (loops == 1) {
+      npu::PieceDim &dim = *llvm::find_if(piece.dims, onAxis);
+      int64_t step = dim.resultStep;
+      int64_t first =
+          start >= begin ? 0 : llvm::divideCeil(begin - start, step);
+      int64_t last = start >= end ? 0 : llvm::divideCeil(end - start, step);
+      last = std::min(last, dim.extent);
+      if (first >= last)
+        return false;
+      dim.extent = last - first;
+      start += first * step;
+      if (dim.sourceAxis >= 0)
+        piece.sourceStart[dim.sourceAxis] += first * dim.sourceStep;
+    }
+    start -= begin;
+  }
+  return true;
+}
+
+/// Low bytes of one element with the value `fill`.
+uint64_t fillBits(support::ElementType type, double fill) {
+  using E = support::ElementType;
+  auto number = static_cast<float>(fill);
+  switch (type) {
+  case E::F32:
+    return std::bit_cast<uint32_t>(number);
+  case E::F64:
+    return std::bit_cast<uint64_t>(fill);
+  case E::F16:
+    return support::floatToHalf(number);
+  case E::BF16:
+    return support::floatToBfloat(number);
+  default:
+    return static_cast<uint64_t>(static_cast<int64_t>(fill));
+  }
+}
+
+/// A reshape without common refinement: the elements pass through DRAM in
+/// row-major order.
+void emitLinear(Generator &generator, TileContext &tile) {
+  ProgramBuilder &builder = generator.builder;
+  const View &source = tile.operands[0];
+  int64_t bytes = analysis::dramBytes(source.type, source.shape);
+  View from = source;
+  if (source.inStateBuffer()) {
+    from = analysis::denseDramView(source.type, source.shape,
+                                   builder.allocateDram(bytes), 0,
+                                   generator.machine);
+    emitCopy(builder, source, from);
+  }
+  View reshaped = analysis::denseDramView(source.type, tile.result.shape,
+                                          from.base, 0, generator.machine);
+  emitCopy(builder, reshaped, tile.result);
+}
+
+} // namespace
+
+llvm::Error emitMove(Generator &generator, TileContext &tile) {
+  auto move = cast<npu::DmaMoveOp>(tile.op);
+  bool converts = !tile.scratch.empty();
+  const Region &out = tile.out;
+  View target = converts ? tile.scratch[0]
+                : tile.model->directResult
+                    ? tile.result.slice(out, generator.machine)
+                    : tile.result;
+  if (move.getFill())
+    emitFill(generator.builder, target,
+             fillBits(target.type.plain, move.getFill()->convertToDouble()));
+  if (move.getPieces().empty())
+    emitLinear(generator, tile);
+  for (Attribute attr : move.getPieces()) {
+    npu::Piece piece =
+        *npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
+    if (!clipPiece(piece, out))
+      continue;
+    const Region &held = tile.operandRegions[piece.operand];
+    for (size_t i = 0; i < held.start.size(); ++i)
+      piece.sourceStart[i] -= held.start[i];
+    emitPiece(generator.builder, tile.operands[piece.operand], target, piece);
+  }
+  if (converts) {
+    MapParameters convert;
+    if (tile.result.type.encoded)
+      convert.xr = generator.resultScale(tile.op, convert.clear);
+    emitMap(generator, tile.scratch[0], nullptr, tile.result, convert);
+  }
+  return llvm::Error::success();
+}
+
+} // namespace ashlar::codegen

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Convolutions and matrix products on the PE array: for each group of columns
+// and each group of result positions that PSUM holds, load every stationary
+// tile once, stream all positions through it, and drain (docs/Machine.md, PE
+// array and ACT). While one half of the PSUM banks drains, the other fills.
+
+#include "Generator.h"
+#include "ProductGeometry.h"
+
+#include "ashlar/Numerics/Function.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace ashlar::codegen {
+
+using analysis::ColumnTile;
+using analysis::StationaryTile;
+using analysis::storageOf;
+
+namespace {
+
+class ProductEmitter {
+public:
+  ProductEmitter(Generator &generator, TileContext &tile,
+                 const ProductGeometry &geometry)
+      : generator(generator), machine(generator.machine), tile(tile),
+        whole(geometry), geometry(&geometry) {}
+
+  llvm::Error run();
+
+private:
+  void emitColumn(const ColumnTile &column, const ChunkPlace &place);
+  void emitLoad(const ColumnTile &column, size_t index,
+                const ChunkPlace &place);
+  void emitMatmul(const ColumnTile &column, size_t index, const Window &window,
+                  int64_t psum);
+  void emitDrain(const ColumnTile &column, const Window &window, int64_t psum,
+                 const ChunkPlace &place);
+  void setEpilogue(isa::ActDrain &drain) const;
+  bool drainEncodes() const {
+    return analysis::drainEncodes(tile.result.type, machine);
+  }
+  bool throughScratch() const { return !tile.scratch.empty(); }
+
+  Generator &generator;
+  const machine::Description &machine;
+  TileContext &tile;
+  const ProductGeometry &whole;
+  const ProductGeometry *geometry; ///< of the batch being emitted
+  size_t group = 0; ///< counts PSUM groups, for the choice of banks
+};
+
+llvm::Error ProductEmitter::run() {
+  size_t product = generator.streamedProduct(tile.op);
+  const StreamedProduct &streamed = generator.weights.product(product);
+  for (size_t i = 0; i < streamed.columns.size(); ++i) {
+    auto place = generator.weights.acquire(product, i);
+    if (!place)
+      return place.takeError();
+    for (const ProductGeometry &batch : whole.batches()) {
+      geometry = &batch;
+      emitColumn(streamed.columns[i], *place);
+    }
+    generator.weights.release(product, i);
+  }
+  if (!throughScratch())
+    return llvm::Error::success();
+  MapParameters encode;
+  encode.xr = generator.resultScale(tile.op, encode.clear);
+  emitMap(generator, tile.scratch[0], nullptr, tile.result, encode);
+  return llvm::Error::success();
+}
+
+void ProductEmitter::emitColumn(const ColumnTile &column,
+                                const ChunkPlace &place) {
+  int64_t bankEntries = machine.psum.entriesPerBank;
+  int64_t banks = machine.psum.banks;
+  int64_t perGroup = std::max<int64_t>(banks / 2, 1);
+  std::vector<Window> windows = geometry->windows(bankEntries);
+  for (size_t first = 0; first < windows.size(); first += perGroup) {
+    size_t count = std::min<size_t>(perGroup, windows.size() - first);
+    int64_t bank = banks >= 2 ? group++ % 2 * perGroup : 0;
+    for (size_t t = 0; t < column.tiles.size(); ++t) {
+      emitLoad(column, t, place);
+      generator.builder.emit(isa::PeSwap{});
+      for (size_t w = 0; w < count; ++w)
+        emitMatmul(column, t, windows[first + w],
+                   (bank + static_cast<int64_t>(w)) * bankEntries);
+    }
+    for (size_t w = 0; w < count; ++w)
+      emitDrain(column, windows[first + w],
+                (bank + static_cast<int64_t>(w)) * bankEntries, place);
+  }
+}
+
+void ProductEmitter::emitLoad(const ColumnTile &column, size_t index,
+                              const ChunkPlace &place) {
+  const StationaryTile &stationary = column.tiles[index];
+  analysis::StorageType type = storageOf(tile.op->getOperand(1));
+  isa::PeLoad load{};
+  load.rows = stationary.rows;
+  load.cols = column.cols;
+  load.type = isa::ElemType::Bfp;
+  load.mantissa = type.format.mantissa;
+  load.range = type.format.range;
+  if (geometry->stationary) {
+    // A run-time operand: rows along its partition axis, columns along the
+    // other one.
+    const View &view = *geometry->stationary;
+    int64_t position = view.part + stationary.channel;
+    int64_t partitions = machine.sb.partitions;
+    load.part = position % partitions;
+    load.offset = view.base + position / partitions * view.tileStride +
+                  column.firstOutput * view.strides.back();
+    load.colStride = static_cast<int32_t>(view.strides.back());
+    load.xr = generator.scaleRegister(tile.op->getOperand(1));
+  } else {
+    load.part = (geometry->x.part + stationary.channel) %
+                static_cast<int64_t>(machine.sb.partitions);
+    load.offset = place.tiles + static_cast<int64_t>(index) * place.tilePitch;
+    load.colStride = static_cast<int32_t>(type.bytes());
+    load.xr = 0;
+  }
+  generator.builder.emit(load);
+}
+
+void ProductEmitter::emitMatmul(const ColumnTile &column, size_t index,
+                                const Window &window, int64_t psum) {
+  const StationaryTile &stationary = column.tiles[index];
+  const View &x = geometry->x;
+  int64_t partitions = machine.sb.partitions;
+  int64_t position = x.part + stationary.channel;
+  MovingPattern moving = geometry->moving(window, stationary.tap);
+  isa::PeMatmul matmul{};
+  matmul.part = position % partitions;
+  matmul.rows = stationary.rows;
+  matmul.cols = column.cols;
+  matmul.offset = static_cast<int32_t>(moving.offset +
+                                       position / partitions * x.tileStride);
+  matmul.type = isa::ElemType::Bfp;
+  matmul.mantissa = x.type.format.mantissa;
+  matmul.range = x.type.format.range;
+  matmul.xr = generator.scaleRegister(tile.op->getOperand(0));
+  matmul.accumulate = index > 0;
+  matmul.psum = psum;
+  matmul.n0 = moving.count[0], matmul.n1 = moving.count[1],
+  matmul.n2 = moving.count[2];
+  matmul.stride0 = moving.stride[0], matmul.stride1 = moving.stride[1],
+  matmul.stride2 = moving.stride[2];
+  matmul.psumStride2 = 1;
+  matmul.psumStride1 = moving.count[2];
+  matmul.psumStride0 = moving.count[1] * moving.count[2];
+  matmul.lo0 = moving.low[0], matmul.hi0 = moving.high[0];
+  matmul.lo1 = moving.low[1], matmul.hi1 = moving.high[1];
+  matmul.lo2 = moving.low[2], matmul.hi2 = moving.high[2];
+  generator.builder.emit(matmul);
+}
+
+void ProductEmitter::setEpilogue(isa::ActDrain &drain) const {
+  auto read = [&](auto op) {
+    drain.hasScale = bool(op.getScale());
+    drain.hasBias = bool(op.getBias());
+    drain.resMode = bool(op.getResidual());
+    drain.alpha = op.getAlpha().convertToFloat();
+    drain.beta = op.getBeta().convertToFloat();
+    if (auto function = numerics::parseFunction(op.getFunction()))
+      drain.function =
+          static_cast<isa::Function>(static_cast<unsigned>(*function));
+  };
+  if (auto conv = dyn_cast<npu::PeConvOp>(tile.op))
+    read(conv);
+  else
+    read(cast<npu::PeMatmulOp>(tile.op));
+}
+
+void ProductEmitter::emitDrain(const ColumnTile &column, const Window &window,
+                               int64_t psum, const ChunkPlace &place) {
+  analysis::StorageType weights = storageOf(tile.op->getOperand(1));
+  isa::ActDrain drain{};
+  setEpilogue(drain);
+  drain.psum = psum;
+  drain.cols = column.cols;
+  drain.n0 = window.leading(), drain.n1 = window.size[2],
+  drain.n2 = window.size[3];
+  drain.psumStride2 = 1;
+  drain.psumStride1 = static_cast<int32_t>(window.size[3]);
+  drain.psumStride0 = static_cast<int32_t>(window.size[2] * window.size[3]);
+  drain.xrA = generator.scaleRegister(tile.op->getOperand(0));
+  drain.xrS = geometry->stationary
+                  ? generator.scaleRegister(tile.op->getOperand(1))
+                  : 0;
+  drain.hasExp = !geometry->stationary;
+  drain.shift = -(geometry->x.type.format.range + weights.format.range);
+  drain.paramPart = 0;
+  drain.paramOffset = place.parameters;
+  auto address = [&](const View &view, const DimStrides &strides,
+                     uint32_t &part, uint32_t &offset) {
+    int64_t position = view.part + column.firstOutput;
+    int64_t partitions = machine.sb.partitions;
+    part = position % partitions;
+    offset = view.base + position / partitions * view.tileStride;
+    for (int i = 0; i < 4; ++i)
+      offset += window.start[i] * strides[i];
+  };
+  if (drain.resMode) {
+    const View &residual = geometry->residual;
+    drain.resType = static_cast<isa::ElemType>(residual.type.isaType());
+    drain.resMantissa =
+        residual.type.encoded ? residual.type.format.mantissa : 0;
+    address(residual, geometry->residualStrides, drain.resPart,
+            drain.resOffset);
+    drain.resStride0 = geometry->residualStrides[window.leadingDim()];
+    drain.resStride1 = geometry->residualStrides[2];
+    drain.resStride2 = geometry->residualStrides[3];
+  }
+  const View &target = geometry->y;
+  address(target, geometry->yStrides, drain.dstPart, drain.dstOffset);
+  drain.dstStride0 = geometry->yStrides[window.leadingDim()];
+  drain.dstStride1 = geometry->yStrides[2];
+  drain.dstStride2 = geometry->yStrides[3];
+  drain.dstType = static_cast<isa::ElemType>(target.type.isaType());
+  if (target.type.encoded) {
+    drain.dstMantissa = target.type.format.mantissa;
+    drain.dstBlock = target.type.format.block;
+    bool clear = false;
+    drain.dstXr = generator.resultScale(tile.op, clear);
+    drain.dstXrClear = clear;
+  }
+  generator.builder.emit(drain);
+}
+
+} // namespace
+
+llvm::Error emitProduct(Generator &generator, TileContext &tile) {
+  auto geometry = ProductGeometry::of(generator, tile);
+  if (!geometry)
+    return geometry.takeError();
+  return ProductEmitter(generator, tile, *geometry).run();
+}
+
+} // namespace ashlar::codegen

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Vector-unit operations: element-wise, pooling, reductions, softmax.
+
+#include "Generator.h"
+#include "VectorLoops.h"
+
+#include "ashlar/Numerics/Function.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace ashlar::codegen {
+namespace {
+
+isa::ElemType typeField(const View &view) {
+  return static_cast<isa::ElemType>(view.type.isaType());
+}
+uint32_t mantissaField(const View &view) {
+  return view.type.encoded ? view.type.format.mantissa : 0;
+}
+
+/// The function field for a unary or binary function name.
+std::optional<isa::Function> functionField(llvm::StringRef name) {
+  constexpr unsigned firstBinary = 64;
+  if (auto unary = numerics::parseFunction(name))
+    return static_cast<isa::Function>(static_cast<unsigned>(*unary));
+  if (auto binary = numerics::parseBinaryFunction(name))
+    return static_cast<isa::Function>(firstBinary +
+                                      static_cast<unsigned>(*binary));
+  return std::nullopt;
+}
+
+llvm::Error emitMapOp(Generator &generator, TileContext &tile) {
+  auto map = cast<npu::VecMapOp>(tile.op);
+  MapParameters parameters;
+  auto function = functionField(map.getOp());
+  if (!function)
+    return generator.unsupported(tile.op, "unknown function '" +
+                                              map.getOp().str() + "'");
+  parameters.function = *function;
+  parameters.alpha = map.getAlpha().convertToFloat();
+  parameters.beta = map.getBeta().convertToFloat();
+  if (tile.result.type.encoded)
+    parameters.xr = generator.resultScale(tile.op, parameters.clear);
+  emitMap(generator, tile.operands[0],
+          tile.operands.size() > 1 ? &tile.operands[1] : nullptr, tile.result,
+          parameters);
+  return llvm::Error::success();
+}
+
+/// One windowed axis of a pooling tile, relative to the staged region.
+struct PoolAxis {
+  int64_t in = 1, out = 1, kernel = 1, step = 1, dilation = 1, pad = 0;
+  int64_t countLow = 0, countHigh = 1;
+  int64_t sourceStride = 0, resultStride = 0;
+};
+
+PoolAxis poolAxis(npu::VecPoolOp pool, const TileContext &tile, int64_t axis,
+                  int64_t spatial) {
+  int64_t rank = tile.out.size.size(), first = rank - spatial;
+  int64_t s = axis - first;
+  const Region &held = tile.operandRegions[0];
+  int64_t padBegin = pool.getPads()[s], padEnd = pool.getPads()[spatial + s];
+  int64_t extent = analysis::shapeOf(pool.getX())[axis];
+  PoolAxis result;
+  result.in = held.size[axis];
+  result.out = tile.out.size[axis];
+  result.kernel = pool.getKernel()[s];
+  result.step = pool.getStrides()[s];
+  result.dilation = pool.getDilations()[s];
+  result.pad =
+      held.start[axis] - (tile.out.start[axis] * result.step - padBegin);
+  bool include = pool.getCountIncludePad();
+  result.countLow = (include ? -padBegin : 0) - held.start[axis];
+  result.countHigh = extent + (include ? padEnd : 0) - held.start[axis];
+  result.sourceStride = tile.operands[0].strides[axis];
+  result.resultStride = tile.result.strides[axis];
+  return result;
+}
+
+void setPoolAxes(isa::VecPool &inst, const PoolAxis &d, const PoolAxis &h,
+                 const PoolAxis &w) {
+  inst.inD = d.in, inst.inH = h.in, inst.inW = w.in;
+  inst.outD = d.out, inst.outH = h.out, inst.outW = w.out;
+  inst.kD = d.kernel, inst.kH = h.kernel, inst.kW = w.kernel;
+  inst.sD = d.step, inst.sH = h.step, inst.sW = w.step;
+  inst.dD = d.dilation, inst.dH = h.dilation, inst.dW = w.dilation;
+  inst.pD = d.pad, inst.pH = h.pad, inst.pW = w.pad;
+  inst.cloD = d.countLow, inst.chiD = d.countHigh;
+  inst.cloH = h.countLow, inst.chiH = h.countHigh;
+  inst.cloW = w.countLow, inst.chiW = w.countHigh;
+  inst.srcStrideD = d.sourceStride, inst.srcStrideH = h.sourceStride;
+  inst.srcStrideW = w.sourceStride;
+  inst.dstStrideD = d.resultStride, inst.dstStrideH = h.resultStride;
+  inst.dstStrideW = w.resultStride;
+}
+
+/// Calls `body` with source and result byte offsets for every index of the
+/// given axes.
+void forEachIndex(const View &source, const View &result,
+                  llvm::ArrayRef<int64_t> axes,
+                  llvm::function_ref<void(int64_t, int64_t)> body,
+                  int64_t sourceOffset = 0, int64_t resultOffset = 0) {
+  if (axes.empty())
+    return body(sourceOffset, resultOffset);
+  int64_t axis = axes.front();
+  for (int64_t i = 0; i < result.shape[axis]; ++i)
+    forEachIndex(source, result, axes.drop_front(), body,
+                 sourceOffset + i * source.strides[axis],
+                 resultOffset + i * result.strides[axis]);
+}
+
+llvm::Error emitPool(Generator &generator, TileContext &tile) {
+  auto pool = cast<npu::VecPoolOp>(tile.op);
+  const View &source = tile.operands[0], &result = tile.result;
+  int64_t rank = result.rank(), spatial = pool.getKernel().size();
+  isa::VecPool inst{};
+  inst.kind = pool.getKind() == "max" ? isa::PoolKind::Max : isa::PoolKind::Avg;
+  inst.channels = result.channels();
+  inst.srcType = typeField(source), inst.srcMantissa = mantissaField(source);
+  inst.dstType = typeField(result), inst.dstMantissa = mantissaField(result);
+  inst.dstBlock = result.type.encoded ? result.type.format.block : 0;
+  inst.srcPart = source.part, inst.srcTileStride = source.tileStride;
+  inst.dstPart = result.part, inst.dstTileStride = result.tileStride;
+  PoolAxis axes[3];
+  for (int64_t axis = rank - spatial; axis < rank; ++axis)
+    if (axis != result.axis)
+      axes[3 - (rank - axis)] = poolAxis(pool, tile, axis, spatial);
+  setPoolAxes(inst, axes[0], axes[1], axes[2]);
+  bool clear = false;
+  if (result.type.encoded)
+    inst.dstXr = generator.resultScale(tile.op, clear);
+  llvm::SmallVector<int64_t, 4> leading;
+  for (int64_t axis = 0; axis < rank - spatial; ++axis)
+    if (axis != result.axis)
+      leading.push_back(axis);
+  forEachIndex(source, result, leading, [&](int64_t from, int64_t to) {
+    inst.srcOffset = source.base + from;
+    inst.dstOffset = result.base + to;
+    inst.dstXrClear = clear;
+    clear = false;
+    generator.builder.emit(inst);
+  });
+  return llvm::Error::success();
+}
+
+/// Free dims of a reduction after merging.
+struct ReduceDim {
+  int64_t extent, source, result;
+};
+
+void addDim(llvm::SmallVectorImpl<ReduceDim> &dims, ReduceDim dim) {
+  if (dim.extent == 1)
+    return;
+  if (!dims.empty() && dims.back().source == dim.source * dim.extent &&
+      dims.back().result == dim.result * dim.extent) {
+    dim.extent *= dims.back().extent;
+    dims.pop_back();
+  }
+  dims.push_back(dim);
+}
+
+struct ReduceParameters {
+  isa::ReduceKind kind;
+  bool selectLast = false;
+  unsigned xr = 0;
+  bool clear = false;
+};
+
+/// Reduces `axes` of `source` into `result`, which has 1 along them.
+llvm::Error emitReduce(Generator &generator, Operation *op, const View &source,
+                       const View &result, llvm::ArrayRef<int64_t> axes,
+                       ReduceParameters parameters) {
+  llvm::SmallVector<ReduceDim, 4> outer, reduced;
+  for (int64_t axis = 0; axis < source.rank(); ++axis) {
+    if (llvm::is_contained(axes, axis))
+      addDim(reduced, {source.shape[axis], source.strides[axis], 0});
+    else if (axis != source.axis)
+      addDim(outer,
+             {source.shape[axis], source.strides[axis], result.strides[axis]});
+  }
+  if (reduced.size() > 2)
+    return generator.unsupported(
+        op, "reduction over more than two separate ranges of axes");
+  isa::VecReduce inst{};
+  inst.kind = parameters.kind, inst.selectLast = parameters.selectLast;
+  inst.channels = source.channels();
+  inst.srcType = typeField(source), inst.srcMantissa = mantissaField(source);
+  inst.dstType = typeField(result), inst.dstMantissa = mantissaField(result);
+  inst.dstBlock = result.type.encoded ? result.type.format.block : 0;
+  inst.dstXr = parameters.xr;
+  inst.srcPart = source.part, inst.srcTileStride = source.tileStride;
+  inst.dstPart = result.part, inst.dstTileStride = result.tileStride;
+  if (!reduced.empty())
+    inst.r1 = reduced.back().extent, inst.srcStrideR1 = reduced.back().source;
+  if (reduced.size() > 1)
+    inst.r0 = reduced[0].extent, inst.srcStrideR0 = reduced[0].source;
+  auto emitOuter = [&](auto &self, llvm::ArrayRef<ReduceDim> dims, int64_t from,
+                       int64_t to) -> void {
+    if (dims.size() > 2) {
+      for (int64_t i = 0; i < dims.front().extent; ++i)
+        self(self, dims.drop_front(), from + i * dims.front().source,
+             to + i * dims.front().result);
+      return;
+    }
+    isa::VecReduce one = inst;
+    one.srcOffset = from, one.dstOffset = to;
+    if (!dims.empty())
+      one.o1 = dims.back().extent, one.srcStrideO1 = dims.back().source,
+      one.dstStrideO1 = dims.back().result;
+    if (dims.size() > 1)
+      one.o0 = dims[0].extent, one.srcStrideO0 = dims[0].source,
+      one.dstStrideO0 = dims[0].result;
+    one.dstXrClear = parameters.clear;
+    parameters.clear = false;
+    generator.builder.emit(one);
+  };
+  emitOuter(emitOuter, outer, source.base, result.base);
+  return llvm::Error::success();
+}
+
+/// The result of a reduction with its dropped axes put back as 1.
+View withUnitAxes(const View &result, const View &source,
+                  llvm::ArrayRef<int64_t> axes) {
+  if (result.rank() == source.rank())
+    return result;
+  View kept = result;
+  kept.shape.clear();
+  kept.strides.clear();
+  int64_t next = 0;
+  kept.axis = -1;
+  for (int64_t axis = 0; axis < source.rank(); ++axis) {
+    bool reduced = llvm::is_contained(axes, axis);
+    if (!reduced && next == result.axis)
+      kept.axis = axis;
+    kept.shape.push_back(reduced ? 1 : result.shape[next]);
+    kept.strides.push_back(reduced ? 0 : result.strides[next]);
+    next += !reduced;
+  }
+  return kept;
+}
+
+llvm::Error emitReduceOp(Generator &generator, TileContext &tile) {
+  auto reduce = cast<npu::VecReduceOp>(tile.op);
+  auto kind = numerics::parseReduction(reduce.getKind());
+  if (!kind)
+    return generator.unsupported(tile.op, "unknown reduction '" +
+                                              reduce.getKind().str() + "'");
+  ReduceParameters parameters{
+      static_cast<isa::ReduceKind>(static_cast<unsigned>(*kind)),
+      reduce.getSelectLast()};
+  if (tile.result.type.encoded)
+    parameters.xr = generator.resultScale(tile.op, parameters.clear);
+  View result = withUnitAxes(tile.result, tile.operands[0], reduce.getAxes());
+  return emitReduce(generator, tile.op, tile.operands[0], result,
+                    reduce.getAxes(), parameters);
+}
+
+llvm::Error emitSoftmax(Generator &generator, TileContext &tile) {
+  auto softmax = cast<npu::VecSoftmaxOp>(tile.op);
+  int64_t axis = softmax.getAxis();
+  const View &x = tile.operands[0];
+  View &shifted = tile.scratch[0], &exponentials = tile.scratch[1];
+  View &row = tile.scratch[2];
+  if (llvm::Error error = emitReduce(generator, tile.op, x, row, {axis},
+                                     {isa::ReduceKind::Max}))
+    return error;
+  emitMap(generator, x, &row, shifted, {isa::Function::Sub});
+  emitMap(generator, shifted, nullptr, exponentials, {isa::Function::Exp});
+  if (llvm::Error error = emitReduce(generator, tile.op, exponentials, row,
+                                     {axis}, {isa::ReduceKind::Sum}))
+    return error;
+  MapParameters last;
+  if (tile.result.type.encoded)
+    last.xr = generator.resultScale(tile.op, last.clear);
+  if (!softmax.getLog()) {
+    last.function = isa::Function::Div;
+    emitMap(generator, exponentials, &row, tile.result, last);
+    return llvm::Error::success();
+  }
+  emitMap(generator, row, nullptr, row, {isa::Function::Log});
+  last.function = isa::Function::Sub;
+  emitMap(generator, shifted, &row, tile.result, last);
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Error emitVector(Generator &generator, TileContext &tile) {
+  if (mlir::isa<npu::VecMapOp>(tile.op))
+    return emitMapOp(generator, tile);
+  if (mlir::isa<npu::VecPoolOp>(tile.op))
+    return emitPool(generator, tile);
+  if (mlir::isa<npu::VecReduceOp>(tile.op))
+    return emitReduceOp(generator, tile);
+  if (mlir::isa<npu::VecSoftmaxOp>(tile.op))
+    return emitSoftmax(generator, tile);
+  return generator.unsupported(tile.op, "no emitter for this operation");
+}
+
+} // namespace ashlar::codegen

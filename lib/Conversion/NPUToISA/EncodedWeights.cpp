@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Encoding and aligning of constant weights.
+
+#include "EncodedWeights.h"
+
+#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Numerics/Encode.h"
+#include "ashlar/Support/Tensor.h"
+#include "dialects/NN/NNElements.h"
+#include "dialects/NN/NNOps.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace mlir;
+
+namespace ashlar::codegen {
+
+std::vector<float> constantFloats(Value value) {
+  std::vector<float> floats;
+  auto constant = value.getDefiningOp<nn::ConstantOp>();
+  if (!constant)
+    return floats;
+  std::vector<char> storage;
+  auto bytes = nn::rawElements(constant.getValue(), storage);
+  auto type = nn::toElementType(
+      cast<RankedTensorType>(value.getType()).getElementType());
+  if (!bytes || !type)
+    return floats;
+  if (*type == support::ElementType::F32) {
+    floats.resize(bytes->size() / sizeof(float));
+    std::memcpy(floats.data(), bytes->data(), bytes->size());
+    return floats;
+  }
+  support::HostTensor tensor{*type, {}, {bytes->begin(), bytes->end()}};
+  for (uint64_t i = 0; i < tensor.numElements(); ++i)
+    floats.push_back(static_cast<float>(tensor.asDouble(i)));
+  return floats;
+}
+
+EncodedWeights::EncodedWeights(Operation *op) {
+  Value encoded = op->getOperand(1);
+  analysis::ProductShape product = analysis::productShape(op);
+  mantissaBits = product.weightFormat.mantissa;
+  range = product.weightFormat.range;
+  taps = product.taps;
+  channels = product.channels / product.groups;
+  blockLength =
+      product.weightFormat.block > 0 ? product.weightFormat.block : channels;
+  blocks = llvm::divideCeil(channels, blockLength);
+  std::vector<float> values =
+      constantFloats(encoded.getDefiningOp()->getOperand(0));
+  mantissas.resize(values.size());
+  cells.resize(product.outputs * taps * blocks);
+  scales.resize(product.outputs);
+  bool isConv = mlir::isa<npu::PeConvOp>(op);
+  for (int64_t o = 0; o < product.outputs; ++o) {
+    // Convolutions store [O, C, taps], matrix products [K, N].
+    if (isConv)
+      encodeOutput(o, values.data() + o * channels * taps, 1, taps);
+    else
+      encodeOutput(o, values.data() + o, 0, product.outputs);
+  }
+}
+
+void EncodedWeights::encodeOutput(int64_t output, const float *values,
+                                  int64_t tapStride, int64_t channelStride) {
+  numerics::EncodeCounters counters;
+  std::vector<float> block(blockLength);
+  int scale = numerics::kClearedScale;
+  for (int64_t tap = 0; tap < taps; ++tap)
+    for (int64_t b = 0; b < blocks; ++b) {
+      int64_t first = b * blockLength;
+      int64_t count = std::min(blockLength, channels - first);
+      for (int64_t i = 0; i < count; ++i)
+        block[i] = values[tap * tapStride + (first + i) * channelStride];
+      int64_t at = (output * taps + tap) * channels + first;
+      int8_t cell = numerics::encodeBlock(
+          llvm::ArrayRef(block).take_front(count), mantissaBits,
+          llvm::MutableArrayRef(mantissas).slice(at, count), counters);
+      cells[(output * taps + tap) * blocks + b] = cell;
+      if (cell != numerics::kZeroBlock)
+        scale = std::max(scale, numerics::stepExponent(cell, mantissaBits));
+    }
+  if (scale == numerics::kClearedScale)
+    scale = numerics::scaleOrDefault(numerics::kClearedScale, mantissaBits);
+  scales[output] = scale;
+  // Blocks more than D octaves below the scale round a second time, once and
+  // for all; what is stored is relative to the scale.
+  for (int64_t tap = 0; tap < taps; ++tap)
+    for (int64_t b = 0; b < blocks; ++b) {
+      int8_t &cell = cells[(output * taps + tap) * blocks + b];
+      if (cell == numerics::kZeroBlock)
+        continue;
+      int shift = scale - numerics::stepExponent(cell, mantissaBits);
+      int extra = std::max(shift - range, 0);
+      int64_t first = (output * taps + tap) * channels + b * blockLength;
+      int64_t count = std::min(blockLength, channels - b * blockLength);
+      for (int64_t i = 0; extra > 0 && i < count; ++i)
+        mantissas[first + i] = static_cast<int16_t>(
+            numerics::shiftRightEven(mantissas[first + i], extra));
+      cell = static_cast<int8_t>(mantissaBits - 2 - (shift - extra));
+    }
+}
+
+} // namespace ashlar::codegen

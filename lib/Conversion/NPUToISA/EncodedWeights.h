@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Constant weights in the form the array reads: encoded per block, aligned to
+// the scale exponent of their output channel (docs/Numerics.md 2, 3, 5).
+
+#ifndef ASHLAR_LIB_CONVERSION_NPUTOISA_ENCODEDWEIGHTS_H
+#define ASHLAR_LIB_CONVERSION_NPUTOISA_ENCODEDWEIGHTS_H
+
+#include "mlir/IR/Operation.h"
+#include <cstdint>
+#include <vector>
+
+namespace ashlar::codegen {
+
+/// Weights of one product, indexed by output, tap and channel of the group.
+class EncodedWeights {
+public:
+  /// Encodes the constant behind the second operand of a pe operation.
+  explicit EncodedWeights(mlir::Operation *op);
+
+  int16_t mantissa(int64_t output, int64_t tap, int64_t channel) const {
+    return mantissas[(output * taps + tap) * channels + channel];
+  }
+  /// Exponent cell relative to the output's scale exponent.
+  int8_t cell(int64_t output, int64_t tap, int64_t channel) const {
+    return cells[(output * taps + tap) * blocks + channel / blockLength];
+  }
+  /// EW[output].
+  int32_t scaleExponent(int64_t output) const { return scales[output]; }
+  /// Channels of a block.
+  int64_t blockSize() const { return blockLength; }
+
+private:
+  void encodeOutput(int64_t output, const float *values, int64_t tapStride,
+                    int64_t channelStride);
+
+  int64_t taps = 1, channels = 1, blocks = 1, blockLength = 1;
+  int mantissaBits = 8, range = 7;
+  std::vector<int16_t> mantissas;
+  std::vector<int8_t> cells;
+  std::vector<int32_t> scales;
+};
+
+/// The f32 elements of the constant `value` (an nn.constant result).
+std::vector<float> constantFloats(mlir::Value value);
+
+} // namespace ashlar::codegen
+
+#endif // ASHLAR_LIB_CONVERSION_NPUTOISA_ENCODEDWEIGHTS_H

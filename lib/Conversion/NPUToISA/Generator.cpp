@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The tile loop: stage operands, emit one tile, store the result. Emitters see
+// only views, so resident, staged and spilled tensors need no separate code.
+
+#include "Generator.h"
+
+#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Support/Error.h"
+#include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/BFP/BFPOps.h"
+#include "dialects/NN/NNElements.h"
+#include "dialects/NN/NNOps.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace ashlar::codegen {
+
+using analysis::OperandModel;
+using analysis::shapeOf;
+using analysis::storageOf;
+using analysis::TilingModel;
+
+static std::pair<int64_t, int64_t> ringOf(ModuleOp module) {
+  auto ring =
+      module->getAttrOfType<DenseI64ArrayAttr>(npu::kRingAttr).asArrayRef();
+  return {ring[0], ring[1]};
+}
+
+Generator::Generator(ModuleOp module, const machine::Description &machine)
+    : builder(machine), machine(machine),
+      weights(builder, ringOf(module).first, ringOf(module).second),
+      module(module) {}
+
+llvm::Error Generator::unsupported(Operation *op,
+                                   const std::string &what) const {
+  return makeError(ErrorClass::Unsupported, "'{}' (node '{}'): {}",
+                   op->getName().getStringRef().str(),
+                   mlir::isa<NameLoc>(op->getLoc())
+                       ? mlir::cast<NameLoc>(op->getLoc()).getName().str()
+                       : std::string("?"),
+                   what);
+}
+
+static View dramHome(ProgramBuilder &builder, Value value) {
+  analysis::StorageType type = storageOf(value);
+  auto shape = shapeOf(value);
+  int64_t base = builder.allocateDram(analysis::dramBytes(type, shape));
+  int64_t cells = builder.allocateDram(
+      analysis::dramCellBytes(type, shape, builder.machine));
+  return analysis::denseDramView(type, shape, base, cells, builder.machine);
+}
+
+void Generator::placeConstantsAndArguments() {
+  func::FuncOp main = *module.getOps<func::FuncOp>().begin();
+  for (BlockArgument argument : main.getArguments())
+    homes[argument] = dramHome(builder, argument);
+}
+
+/// Constants are placed when an operation first reads them: most weights never
+/// appear as tensors.
+View Generator::homeOf(Value value) {
+  auto found = homes.find(value);
+  if (found != homes.end())
+    return found->second;
+  auto constant = value.getDefiningOp<nn::ConstantOp>();
+  std::vector<char> storage;
+  auto bytes =
+      constant ? nn::rawElements(constant.getValue(), storage) : std::nullopt;
+  if (!bytes)
+    return {};
+  int64_t address = builder.addConstant({bytes->begin(), bytes->end()});
+  View view = analysis::denseDramView(storageOf(value), shapeOf(value), address,
+                                      0, machine);
+  homes[value] = view;
+  return view;
+}
+
+void Generator::placeResults() {
+  for (Operation *op : nodes) {
+    Value result = op->getResult(0);
+    int64_t offset =
+        op->getAttrOfType<IntegerAttr>(npu::kPlacementAttr).getInt();
+    int64_t axis = op->getAttrOfType<IntegerAttr>(analysis::kAxisAttr).getInt();
+    homes[result] =
+        offset < 0
+            ? dramHome(builder, result)
+            : analysis::denseBufferView(storageOf(result), shapeOf(result),
+                                        axis, offset, machine);
+  }
+}
+
+/// Register 0 holds 0, the scale of pre-aligned weights; encoded values get
+/// the others, reused after the last reader.
+llvm::Error Generator::assignScaleRegisters() {
+  std::vector<unsigned> free;
+  for (unsigned i = machine.xr.registers; i-- > 1;)
+    free.push_back(i);
+  llvm::DenseMap<Operation *, size_t> index;
+  for (auto [i, op] : llvm::enumerate(nodes))
+    index[op] = i;
+  std::vector<std::vector<unsigned>> freedAfter(nodes.size());
+  for (auto [i, op] : llvm::enumerate(nodes)) {
+    Value result = op->getResult(0);
+    if (storageOf(result).encoded) {
+      if (free.empty())
+        return makeError(ErrorClass::Capacity,
+                         "more than {} scale-exponent registers are needed at "
+                         "once; raise xr.registers of the machine",
+                         machine.xr.registers);
+      scales[result] = free.back();
+      free.pop_back();
+      size_t last = i;
+      for (Operation *user : result.getUsers())
+        if (auto found = index.find(user); found != index.end())
+          last = std::max(last, found->second);
+      freedAfter[last].push_back(scales[result]);
+    }
+    for (unsigned reg : freedAfter[i])
+      free.push_back(reg);
+  }
+  return llvm::Error::success();
+}
+
+unsigned Generator::scaleRegister(Value value) const {
+  return scales.lookup(value);
+}
+
+unsigned Generator::resultScale(Operation *op, bool &clear) {
+  Value result = op->getResult(0);
+  clear = clearedScales.insert(result).second;
+  return scales.lookup(result);
+}
+
+size_t Generator::streamedProduct(Operation *op) {
+  auto found = productIndex.find(op);
+  if (found != productIndex.end())
+    return found->second;
+  StreamedProduct product;
+  product.op = op;
+  product.node = builder.node;
+  product.shape = analysis::productShape(op);
+  product.columns = analysis::planStationary(product.shape, machine);
+  product.elementBytes = product.shape.weightFormat.mantissaBytes();
+  product.streamsTiles = analysis::hasStreamedWeights(op);
+  return productIndex[op] = weights.addProduct(std::move(product));
+}
+
+/// A moved encoded tensor keeps the scale exponent of its sources; the parts
+/// of a concat merge theirs (docs/Numerics.md 5).
+void Generator::mergeConcatScales(Operation *op) {
+  if (!mlir::isa<npu::DmaMoveOp>(op) || !storageOf(op->getResult(0)).encoded)
+    return;
+  for (Value input : op->getOperands()) {
+    if (!storageOf(input).encoded)
+      return;
+    isa::XrMerge merge{};
+    merge.dst = resultScale(op, merge.clear);
+    merge.src = scaleRegister(input);
+    builder.emit(merge);
+  }
+}
+
+llvm::Error Generator::run() {
+  module.walk([&](Operation *op) {
+    if (isa_and_nonnull<npu::NPUDialect>(op->getDialect()))
+      nodes.push_back(op);
+  });
+  placeConstantsAndArguments();
+  placeResults();
+  if (llvm::Error error = assignScaleRegisters())
+    return error;
+  if (llvm::Error error = emitAll())
+    return error;
+  // Only the order of weight requests is kept from the first run.
+  builder.entries.clear();
+  completions.clear();
+  productIndex.clear();
+  clearedScales.clear();
+  weights.replay();
+  // All products are known before the first load, so that prefetching may
+  // cross operations.
+  for (auto [i, op] : llvm::enumerate(nodes))
+    if (mlir::isa<npu::PeConvOp, npu::PeMatmulOp>(op)) {
+      builder.node = i;
+      streamedProduct(op);
+    }
+  return emitAll();
+}
+
+llvm::Error Generator::emitAll() {
+  isa::XrSet zero{};
+  builder.node = 0;
+  builder.emit(zero);
+  for (auto [i, op] : llvm::enumerate(nodes)) {
+    builder.node = i;
+    if (llvm::Error error = emitOperation(op))
+      return error;
+    Value result = op->getResult(0);
+    completions.push_back({result, homes[result], scales.lookup(result),
+                           builder.entries.size() - 1});
+  }
+  return llvm::Error::success();
+}
+
+/// Reads a tensor region into scratch. Out-of-range parts become zero.
+static void stageRegion(Generator &generator, const View &home,
+                        const Region &region, const View &target) {
+  ProgramBuilder &builder = generator.builder;
+  Region inside = region;
+  bool padded = false;
+  for (int64_t i = 0; i < home.rank(); ++i) {
+    int64_t end = std::min(region.start[i] + region.size[i], home.shape[i]);
+    inside.start[i] = std::max<int64_t>(region.start[i], 0);
+    inside.size[i] = std::max<int64_t>(end - inside.start[i], 0);
+    padded |= inside.size[i] != region.size[i];
+  }
+  if (padded)
+    emitFill(builder, target, 0);
+  if (inside.elements() == 0)
+    return;
+  Region at = inside;
+  for (size_t i = 0; i < at.start.size(); ++i)
+    at.start[i] -= region.start[i];
+  emitCopy(builder, home.slice(inside, generator.machine),
+           target.slice(at, generator.machine));
+}
+
+TileContext Generator::stage(Operation *op, const TilingModel &model,
+                             const Region &out, int64_t base) {
+  TileContext tile;
+  tile.op = op;
+  tile.model = &model;
+  tile.out = out;
+  int64_t next = base;
+  auto allocate = [&](const analysis::StorageType &type, const Shape &shape,
+                      int64_t axis) {
+    View view = analysis::denseBufferView(type, shape, axis, next, machine);
+    next +=
+        llvm::alignTo(analysis::bufferBytes(type, shape, axis, machine), 64);
+    return view;
+  };
+  for (auto [i, operand] : llvm::enumerate(model.operands)) {
+    Value value = op->getOperand(i);
+    if (operand.streamed) {
+      tile.operands.emplace_back();
+      tile.operandRegions.emplace_back();
+      continue;
+    }
+    View home = homeOf(value);
+    if (operand.direct) {
+      tile.operands.push_back(home);
+      tile.operandRegions.push_back(Region::whole(home.shape));
+      continue;
+    }
+    Region region = operand.region(out);
+    bool inPlace =
+        !operand.padded && home.inStateBuffer() && home.axis == operand.axis;
+    if (inPlace) {
+      tile.operands.push_back(home.slice(region, machine));
+    } else {
+      View staged = allocate(home.type, region.size, operand.axis);
+      stageRegion(*this, home, region, staged);
+      tile.operands.push_back(staged);
+    }
+    tile.operandRegions.push_back(region);
+  }
+  const View &home = homes[op->getResult(0)];
+  if (model.directResult)
+    tile.result = home;
+  else if (home.inStateBuffer())
+    tile.result = home.slice(out, machine);
+  else
+    tile.result = allocate(model.resultType, out.size, model.resultAxis);
+  for (const analysis::ScratchBuffer &buffer : model.scratch(out))
+    tile.scratch.push_back(allocate(buffer.type, buffer.shape, buffer.axis));
+  return tile;
+}
+
+llvm::Error Generator::emitTile(TileContext &tile) {
+  if (mlir::isa<npu::PeConvOp, npu::PeMatmulOp>(tile.op))
+    return emitProduct(*this, tile);
+  if (mlir::isa<npu::DmaMoveOp>(tile.op))
+    return emitMove(*this, tile);
+  return emitVector(*this, tile);
+}
+
+llvm::Error Generator::emitOperation(Operation *op) {
+  TilingModel model = analysis::buildTilingModel(op, machine);
+  auto extents =
+      op->getAttrOfType<DenseI64ArrayAttr>(npu::kTileAttr).asArrayRef();
+  auto scratch =
+      op->getAttrOfType<DenseI64ArrayAttr>(npu::kScratchAttr).asArrayRef();
+  const View home = homes[op->getResult(0)];
+  int64_t count = 0;
+  Region out;
+  out.start.assign(extents.size(), 0);
+  out.size.assign(extents.size(), 0);
+  while (true) {
+    for (size_t i = 0; i < extents.size(); ++i)
+      out.size[i] = std::min(extents[i], model.resultShape[i] - out.start[i]);
+    int64_t base = scratch[0] + count++ % scratch[2] * scratch[1];
+    TileContext tile = stage(op, model, out, base);
+    if (llvm::Error error = emitTile(tile))
+      return error;
+    if (!model.directResult && !home.inStateBuffer())
+      emitCopy(builder, tile.result, home.slice(out, machine));
+    int64_t axis = static_cast<int64_t>(extents.size()) - 1;
+    for (; axis >= 0; --axis) {
+      out.start[axis] += extents[axis];
+      if (out.start[axis] < model.resultShape[axis])
+        break;
+      out.start[axis] = 0;
+    }
+    if (axis < 0)
+      break;
+  }
+  mergeConcatScales(op);
+  if (productIndex.count(op))
+    weights.finish(productIndex[op]);
+  return llvm::Error::success();
+}
+
+} // namespace ashlar::codegen

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Turns planned npu operations into instructions, one tile after the other.
+
+#ifndef ASHLAR_LIB_CONVERSION_NPUTOISA_GENERATOR_H
+#define ASHLAR_LIB_CONVERSION_NPUTOISA_GENERATOR_H
+
+#include "Copy.h"
+#include "ProgramBuilder.h"
+#include "WeightStream.h"
+#include "ashlar/Analysis/TilingModel.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace ashlar::codegen {
+
+/// One tile of one operation: everything its emitter needs to know.
+struct TileContext {
+  mlir::Operation *op = nullptr;
+  const analysis::TilingModel *model = nullptr;
+  /// Region of the result that this tile computes.
+  Region out;
+  /// Region of each operand that its view holds.
+  llvm::SmallVector<Region, 4> operandRegions;
+  /// Operands where the operation reads them; direct operands are whole.
+  llvm::SmallVector<View, 4> operands;
+  /// Where the tile of the result goes; whole for direct results.
+  View result;
+  llvm::SmallVector<View, 4> scratch;
+};
+
+/// Completion of a planned tensor, for tensor dumps.
+struct Completion {
+  mlir::Value value;
+  View view;
+  unsigned scaleRegister = 0;
+  size_t entry = 0; ///< index of its last instruction
+};
+
+class Generator {
+public:
+  Generator(mlir::ModuleOp module, const machine::Description &machine);
+
+  /// Emits the whole program (twice; see WeightStream).
+  llvm::Error run();
+
+  ProgramBuilder builder;
+  std::vector<Completion> completions;
+  /// Operations in node order.
+  std::vector<mlir::Operation *> nodes;
+  llvm::DenseMap<mlir::Value, View> homes;
+
+  //===-- services for the emitters
+  //----------------------------------------===//
+
+  const machine::Description &machine;
+  WeightStream weights;
+
+  /// Register with the scale exponent of an encoded value.
+  unsigned scaleRegister(mlir::Value value) const;
+  /// Register that encoding the result of `op` merges into; `clear` is true
+  /// the first time.
+  unsigned resultScale(mlir::Operation *op, bool &clear);
+  /// Index of the streamed product of a pe operation.
+  size_t streamedProduct(mlir::Operation *op);
+  /// Fails when an instruction cannot express the operation.
+  llvm::Error unsupported(mlir::Operation *op, const std::string &what) const;
+
+private:
+  void placeConstantsAndArguments();
+  void placeResults();
+  llvm::Error assignScaleRegisters();
+  llvm::Error emitAll();
+  llvm::Error emitOperation(mlir::Operation *op);
+  llvm::Error emitTile(TileContext &tile);
+  TileContext stage(mlir::Operation *op, const analysis::TilingModel &model,
+                    const Region &out, int64_t base);
+  View homeOf(mlir::Value value);
+  void mergeConcatScales(mlir::Operation *op);
+
+  mlir::ModuleOp module;
+  llvm::DenseMap<mlir::Value, unsigned> scales;
+  llvm::DenseSet<mlir::Value> clearedScales;
+  llvm::DenseMap<mlir::Operation *, size_t> productIndex;
+};
+
+/// Product emitters (pe), vector emitters (vec) and movement (dma).
+llvm::Error emitProduct(Generator &generator, TileContext &tile);
+llvm::Error emitVector(Generator &generator, TileContext &tile);
+llvm::Error emitMove(Generator &generator, TileContext &tile);
+
+/// One vec.map over equally shaped views (operands may broadcast). `second`
+/// may be null; `immediate` replaces it when given.
+struct MapParameters {
+  isa::Function function = isa::Function::Copy;
+  float alpha = 0, beta = 0;
+  bool immediate = false; ///< beta is the second operand
+  unsigned xr = 0;
+  bool clear = false;
+};
+void emitMap(Generator &generator, const View &first, const View *second,
+             const View &result, MapParameters parameters);
+
+} // namespace ashlar::codegen
+
+#endif // ASHLAR_LIB_CONVERSION_NPUTOISA_GENERATOR_H

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Geometry of products: windows, padding as valid index ranges, strides.
+
+#include "ProductGeometry.h"
+
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace ashlar::codegen {
+
+using analysis::shapeOf;
+
+/// Strides of the axes of `view`, aligned to the right of the four dims;
+/// axes with one element do not move (broadcast residuals).
+static DimStrides rightAligned(const View &view, llvm::ArrayRef<int64_t> axes) {
+  DimStrides strides{0, 0, 0, 0};
+  size_t shift = 4 - axes.size();
+  for (auto [i, axis] : llvm::enumerate(axes))
+    if (axis >= 0 && view.shape[axis] > 1)
+      strides[shift + i] = view.strides[axis];
+  return strides;
+}
+
+/// Axes of a feature map as batch, depth, height, width.
+static llvm::SmallVector<int64_t, 4> mapAxes(int64_t rank) {
+  llvm::SmallVector<int64_t, 4> axes{0};
+  axes.append(5 - rank, -1);
+  for (int64_t i = 2; i < rank; ++i)
+    axes.push_back(i);
+  return axes;
+}
+
+ProductGeometry ProductGeometry::ofConv(Generator &, TileContext &tile) {
+  auto conv = cast<npu::PeConvOp>(tile.op);
+  int64_t rank = tile.out.size.size(), spatial = rank - 2;
+  ProductGeometry geometry;
+  geometry.x = tile.operands[0];
+  geometry.y = tile.scratch.empty() ? tile.result : tile.scratch[0];
+  auto axes = mapAxes(rank);
+  geometry.xStrides = rightAligned(geometry.x, axes);
+  geometry.yStrides = rightAligned(geometry.y, axes);
+  if (conv.getResidual()) {
+    geometry.residual = tile.operands.back();
+    geometry.residualStrides = rightAligned(geometry.residual, axes);
+  }
+  geometry.extent[0] = tile.out.size[0];
+  auto input = shapeOf(conv.getX()), weights = shapeOf(conv.getW());
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t d = 3 - spatial + i;
+    geometry.extent[1 + d] = tile.out.size[2 + i];
+    geometry.kernel[d] = weights[2 + i];
+    geometry.stride[d] = conv.getStrides()[i];
+    geometry.dilation[d] = conv.getDilations()[i];
+    geometry.origin[d] =
+        tile.out.start[2 + i] * conv.getStrides()[i] - conv.getPads()[i];
+    geometry.input[d] = input[2 + i];
+    geometry.held[d] = tile.operandRegions[0].start[2 + i];
+  }
+  return geometry;
+}
+
+llvm::Expected<ProductGeometry> ProductGeometry::ofMatmul(Generator &generator,
+                                                          TileContext &tile) {
+  auto matmul = cast<npu::PeMatmulOp>(tile.op);
+  int64_t rank = tile.out.size.size();
+  ProductGeometry geometry;
+  geometry.x = tile.operands[0];
+  geometry.y = tile.scratch.empty() ? tile.result : tile.scratch[0];
+  bool dynamic = !tile.model->operands[1].streamed;
+  if (rank > 5)
+    return generator.unsupported(tile.op, "matrix products of rank above 5");
+  llvm::SmallVector<int64_t, 4> yAxes, xAxes;
+  int64_t offset = rank - geometry.x.rank();
+  for (int64_t i = 0; i + 1 < rank; ++i) {
+    yAxes.push_back(i);
+    xAxes.push_back(i < offset ? -1 : i - offset);
+  }
+  geometry.xStrides = rightAligned(geometry.x, xAxes);
+  geometry.yStrides = rightAligned(geometry.y, yAxes);
+  if (matmul.getResidual()) {
+    geometry.residual = tile.operands.back();
+    llvm::SmallVector<int64_t, 4> axes;
+    for (int64_t i : yAxes)
+      axes.push_back(i - (rank - geometry.residual.rank()));
+    geometry.residualStrides = rightAligned(geometry.residual, axes);
+  }
+  for (auto [i, axis] : llvm::enumerate(yAxes))
+    geometry.extent[4 - yAxes.size() + i] = tile.out.size[axis];
+  for (int d = 0; d < 3; ++d)
+    geometry.input[d] = geometry.extent[1 + d];
+  if (!dynamic)
+    return geometry;
+  // One product per batch: the stationary operand changes.
+  const View &w = tile.operands[1];
+  int64_t batchRank = rank - 2, wOffset = rank - w.rank();
+  Region wRegion = Region::whole(w.shape);
+  llvm::SmallVector<int64_t, 4> index(batchRank, 0);
+  ProductGeometry one = geometry;
+  for (int d = 0; d < 3; ++d)
+    one.extent[d] = 1;
+  for (int d = 0; d < 2; ++d)
+    one.input[d] = 1;
+  while (true) {
+    ProductGeometry batch = one;
+    for (int64_t i = 0; i < batchRank; ++i) {
+      int64_t d = 3 - batchRank + i;
+      batch.x.base += index[i] * geometry.xStrides[d];
+      batch.y.base += index[i] * geometry.yStrides[d];
+      batch.residual.base += index[i] * geometry.residualStrides[d];
+      if (i >= wOffset) {
+        bool single = w.shape[i - wOffset] == 1;
+        wRegion.start[i - wOffset] = single ? 0 : index[i];
+        wRegion.size[i - wOffset] = 1;
+      }
+    }
+    batch.stationary = w.slice(wRegion, generator.machine);
+    geometry.perBatch.push_back(std::move(batch));
+    int64_t i = batchRank - 1;
+    for (; i >= 0; --i) {
+      if (++index[i] < tile.out.size[i])
+        break;
+      index[i] = 0;
+    }
+    if (i < 0)
+      return geometry;
+  }
+}
+
+llvm::Expected<ProductGeometry> ProductGeometry::of(Generator &generator,
+                                                    TileContext &tile) {
+  if (mlir::isa<npu::PeConvOp>(tile.op))
+    return ofConv(generator, tile);
+  return ofMatmul(generator, tile);
+}
+
+llvm::ArrayRef<ProductGeometry> ProductGeometry::batches() const {
+  if (!perBatch.empty())
+    return perBatch;
+  return llvm::ArrayRef(this, 1);
+}
+
+/// Equal shares: ceil(extent / ceil(extent / limit)).
+static int64_t share(int64_t extent, int64_t limit) {
+  int64_t parts = llvm::divideCeil(extent, std::max<int64_t>(limit, 1));
+  return llvm::divideCeil(extent, parts);
+}
+
+std::vector<Window> ProductGeometry::windows(int64_t entries) const {
+  DimStrides size{1, 1, 1, 1};
+  size[3] = share(extent[3], entries);
+  size[2] = size[3] < extent[3] ? 1 : share(extent[2], entries / size[3]);
+  // Whole maps may be joined along depth, or along the batch if depth is 1.
+  if (size[3] == extent[3] && size[2] == extent[2]) {
+    int join = extent[1] > 1 ? 1 : 0;
+    size[join] = share(extent[join], entries / (size[2] * size[3]));
+  }
+  std::vector<Window> windows;
+  DimStrides at;
+  for (at[0] = 0; at[0] < extent[0]; at[0] += size[0])
+    for (at[1] = 0; at[1] < extent[1]; at[1] += size[1])
+      for (at[2] = 0; at[2] < extent[2]; at[2] += size[2])
+        for (at[3] = 0; at[3] < extent[3]; at[3] += size[3]) {
+          Window window{at, size};
+          for (int d = 0; d < 4; ++d)
+            window.size[d] = std::min(size[d], extent[d] - at[d]);
+          windows.push_back(window);
+        }
+  return windows;
+}
+
+MovingPattern ProductGeometry::moving(const Window &window, int64_t tap) const {
+  std::array<int64_t, 3> at{tap / (kernel[1] * kernel[2]),
+                            tap / kernel[2] % kernel[1], tap % kernel[2]};
+  MovingPattern pattern{};
+  pattern.offset = x.base + window.start[0] * xStrides[0];
+  bool batched = window.leadingDim() == 0;
+  bool empty = false;
+  for (int d = 0; d < 3; ++d) {
+    int64_t first =
+        origin[d] + window.start[1 + d] * stride[d] + at[d] * dilation[d];
+    // Positions k with 0 <= first + k * stride < input read memory.
+    int64_t count = window.size[1 + d];
+    int64_t low = first >= 0 ? 0 : llvm::divideCeil(-first, stride[d]);
+    int64_t high = input[d] - first <= 0
+                       ? 0
+                       : static_cast<int64_t>(
+                             llvm::divideCeil(input[d] - first, stride[d]));
+    pattern.low[d] = std::min(low, count);
+    pattern.high[d] = std::clamp(high, pattern.low[d], count);
+    pattern.count[d] = count;
+    pattern.stride[d] = stride[d] * xStrides[1 + d];
+    pattern.offset += (first - held[d]) * xStrides[1 + d];
+    empty |= pattern.low[d] == pattern.high[d];
+  }
+  if (batched && !empty) {
+    // Depth has one position: its validity is that of the whole window.
+    pattern.count[0] = window.size[0];
+    pattern.stride[0] = xStrides[0];
+    pattern.low[0] = 0;
+    pattern.high[0] = window.size[0];
+  } else if (batched) {
+    pattern.count[0] = window.size[0];
+  }
+  if (empty) {
+    pattern.offset = x.base;
+    for (int d = 0; d < 3; ++d)
+      pattern.low[d] = pattern.high[d] = 0;
+  }
+  return pattern;
+}
+
+} // namespace ashlar::codegen

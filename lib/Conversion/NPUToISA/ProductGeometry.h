@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A tile of a convolution or matrix product as four loops over result
+// positions (batch, depth, height, width) and the byte strides that go along.
+
+#ifndef ASHLAR_LIB_CONVERSION_NPUTOISA_PRODUCTGEOMETRY_H
+#define ASHLAR_LIB_CONVERSION_NPUTOISA_PRODUCTGEOMETRY_H
+
+#include "Generator.h"
+#include <array>
+
+namespace ashlar::codegen {
+
+using DimStrides = std::array<int64_t, 4>;
+
+/// Result positions that fill one PSUM bank: a box, in tile coordinates. At
+/// most one of batch and depth is longer than 1.
+struct Window {
+  DimStrides start;
+  DimStrides size;
+  int leadingDim() const { return size[0] > 1 ? 0 : 1; }
+  int64_t leading() const { return size[0] * size[1]; }
+};
+
+/// Moving operand of one tap over a window: three dims as pe.matmul has them.
+struct MovingPattern {
+  int64_t offset;
+  int64_t count[3];
+  int64_t stride[3];
+  int64_t low[3];
+  int64_t high[3];
+};
+
+struct ProductGeometry {
+  View x;        ///< moving operand
+  View y;        ///< where the drain writes (result or f32 scratch)
+  View residual; ///< if the operation has one
+  /// Run-time stationary operand [.., K, N] of the current batch.
+  std::optional<View> stationary;
+  DimStrides extent{1, 1, 1, 1}; ///< result positions of the tile
+  DimStrides xStrides{}, yStrides{}, residualStrides{};
+  // Convolution parameters of depth, height, width.
+  std::array<int64_t, 3> kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1};
+  /// Input coordinate of tap 0 at tile position 0, and the input extents.
+  std::array<int64_t, 3> origin{0, 0, 0}, input{1, 1, 1};
+  /// Input coordinate of the first element that `x` holds.
+  std::array<int64_t, 3> held{0, 0, 0};
+  /// Further geometries when run-time weights differ per batch.
+  std::vector<ProductGeometry> perBatch;
+
+  static llvm::Expected<ProductGeometry> of(Generator &generator,
+                                            TileContext &tile);
+
+  /// The geometries to run, this one if weights are shared.
+  llvm::ArrayRef<ProductGeometry> batches() const;
+  /// Boxes of at most `entries` positions that cover the tile.
+  std::vector<Window> windows(int64_t entries) const;
+  MovingPattern moving(const Window &window, int64_t tap) const;
+
+private:
+  static ProductGeometry ofConv(Generator &generator, TileContext &tile);
+  static llvm::Expected<ProductGeometry> ofMatmul(Generator &generator,
+                                                  TileContext &tile);
+};
+
+} // namespace ashlar::codegen
+
+#endif // ASHLAR_LIB_CONVERSION_NPUTOISA_PRODUCTGEOMETRY_H

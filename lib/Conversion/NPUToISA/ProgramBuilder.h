@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Collects instructions in program order together with the DRAM image they
+// need: constants, bindings and the map from instruction to ONNX node.
+
+#ifndef ASHLAR_LIB_CONVERSION_NPUTOISA_PROGRAMBUILDER_H
+#define ASHLAR_LIB_CONVERSION_NPUTOISA_PROGRAMBUILDER_H
+
+#include "ashlar/Isa/Instruction.h"
+#include "ashlar/Machine/Description.h"
+#include <cstdint>
+#include <vector>
+
+namespace ashlar::codegen {
+
+/// An instruction and the index of the node that it works for.
+struct Entry {
+  isa::Instruction instruction;
+  uint32_t node = 0;
+};
+
+/// Bytes that lie in DRAM when the program starts.
+struct ConstantBytes {
+  int64_t address = 0;
+  std::vector<uint8_t> bytes;
+};
+
+/// Program under construction. Semaphores are not emitted here: see Sync.h.
+class ProgramBuilder {
+public:
+  explicit ProgramBuilder(const machine::Description &machine)
+      : machine(machine) {}
+
+  const machine::Description &machine;
+  std::vector<Entry> entries;
+  std::vector<ConstantBytes> constants;
+
+  /// Node that following instructions belong to.
+  uint32_t node = 0;
+  /// Queue for the next copies; `movement` copies rotate over the on-chip
+  /// queues so that they overlap.
+  template <typename T>
+  void emit(T instruction) {
+    entries.push_back({isa::Instruction(instruction), node});
+  }
+
+  /// Reserves DRAM; addresses are multiples of 64.
+  int64_t allocateDram(int64_t bytes);
+  /// Reserves DRAM and gives it initial contents.
+  int64_t addConstant(std::vector<uint8_t> bytes);
+  int64_t dramEnd() const { return dramNext; }
+
+  /// Queue of weight streams; all other DMA rotates over the rest.
+  isa::Queue weightQueue() const { return isa::Queue::Dma0; }
+  isa::Queue nextMovementQueue();
+
+private:
+  int64_t dramNext = 0;
+  unsigned rotation = 0;
+};
+
+} // namespace ashlar::codegen
+
+#endif // ASHLAR_LIB_CONVERSION_NPUTOISA_PROGRAMBUILDER_H

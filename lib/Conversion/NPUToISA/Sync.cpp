@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Vector clocks over queues. The PE queue has two components: a swap only says
+// that it was issued, a matmul that it has completed (docs/Machine.md, PE
+// array); everything else completes in queue order.
+
+#include "Sync.h"
+
+#include "ashlar/Isa/Footprint.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <array>
+
+namespace ashlar::codegen {
+namespace {
+
+constexpr int queueCount = 10;
+/// Clock component of swaps; the others are queue numbers.
+constexpr int swapClock = queueCount;
+constexpr int clockCount = queueCount + 1;
+
+using Clock = std::array<int64_t, clockCount>;
+
+struct Edge {
+  int clock; ///< component of the producer
+  int64_t producer;
+};
+
+/// An access that later instructions may conflict with.
+struct Record {
+  isa::Access access;
+  int64_t index;
+  int clock;
+};
+
+bool covers(const isa::Access &outer, const isa::Access &inner) {
+  return outer.partBegin <= inner.partBegin && outer.partEnd >= inner.partEnd &&
+         outer.begin <= inner.begin && outer.end >= inner.end;
+}
+
+bool boxesMeet(const isa::Access &a, const isa::Access &b) {
+  return a.partBegin < b.partEnd && b.partBegin < a.partEnd &&
+         a.begin < b.end && b.begin < a.end;
+}
+
+class Synchroniser {
+public:
+  Synchroniser(const std::vector<Entry> &entries,
+               const machine::Description &machine)
+      : entries(entries), machine(machine), clocks(entries.size()),
+        waits(entries.size()), signals(entries.size()) {
+    for (Clock &clock : known)
+      clock.fill(-1);
+  }
+
+  SynchronisedProgram run();
+
+private:
+  void visit(int64_t index);
+  void require(int queue, llvm::SmallVectorImpl<Edge> &edges, int64_t index);
+  void remember(int queue, int clock, int64_t index,
+                llvm::ArrayRef<isa::Access> accesses);
+
+  const std::vector<Entry> &entries;
+  const machine::Description &machine;
+  std::array<Clock, queueCount> known;
+  std::vector<Clock> clocks; ///< knowledge of the queue when it was issued
+  std::array<std::vector<Record>, 16> records;
+  std::vector<llvm::SmallVector<uint32_t, 2>> waits, signals;
+  llvm::DenseMap<std::pair<int, int>, uint32_t> semaphores;
+};
+
+void Synchroniser::visit(int64_t index) {
+  const isa::Instruction &instruction = entries[index].instruction;
+  int queue = static_cast<int>(isa::queueOf(instruction));
+  int clock =
+      std::holds_alternative<isa::PeSwap>(instruction) ? swapClock : queue;
+  llvm::SmallVector<isa::Access, 8> accesses;
+  isa::footprints(instruction, machine, accesses);
+  Clock latest;
+  latest.fill(-1);
+  for (const isa::Access &access : accesses)
+    for (const Record &record : records[static_cast<int>(access.space)])
+      if (record.clock != clock && record.index > latest[record.clock] &&
+          record.index > known[queue][record.clock] &&
+          !(clock == swapClock &&
+            record.clock == static_cast<int>(isa::Queue::Pe)) &&
+          !(record.clock == swapClock &&
+            queue == static_cast<int>(isa::Queue::Pe)) &&
+          boxesMeet(access, record.access) &&
+          isa::conflict(access, record.access))
+        latest[record.clock] = record.index;
+  llvm::SmallVector<Edge, 8> edges;
+  for (int c = 0; c < clockCount; ++c)
+    if (latest[c] >= 0)
+      edges.push_back({c, latest[c]});
+  require(queue, edges, index);
+  clocks[index] = known[queue];
+  remember(queue, clock, index, accesses);
+}
+
+/// Adds waits for `edges`, latest producer first: what it knew need not be
+/// waited for again.
+void Synchroniser::require(int queue, llvm::SmallVectorImpl<Edge> &edges,
+                           int64_t index) {
+  llvm::sort(edges, [](const Edge &a, const Edge &b) {
+    return a.producer > b.producer;
+  });
+  for (const Edge &edge : edges) {
+    Clock &own = known[queue];
+    if (own[edge.clock] >= edge.producer)
+      continue;
+    auto [entry, inserted] = semaphores.insert(
+        {{edge.clock, queue}, static_cast<uint32_t>(semaphores.size())});
+    signals[edge.producer].push_back(entry->second);
+    waits[index].push_back(entry->second);
+    const Clock &producer = clocks[edge.producer];
+    for (int c = 0; c < clockCount; ++c)
+      own[c] = std::max(own[c], producer[c]);
+    own[edge.clock] = edge.producer;
+    // A completed matmul implies that earlier swaps were issued.
+    if (edge.clock == static_cast<int>(isa::Queue::Pe))
+      own[swapClock] = std::max(own[swapClock], edge.producer);
+  }
+}
+
+void Synchroniser::remember(int queue, int clock, int64_t index,
+                            llvm::ArrayRef<isa::Access> accesses) {
+  (void)queue;
+  for (const isa::Access &access : accesses) {
+    auto &list = records[static_cast<int>(access.space)];
+    // Later accesses stand for earlier ones that they cover: a write is
+    // ordered after everything it covers, and a read after reads of its queue.
+    llvm::erase_if(list, [&](const Record &old) {
+      if (!covers(access, old.access) || access.merge)
+        return old.access.merge && access.merge && old.clock == clock &&
+               covers(access, old.access);
+      return access.write || (!old.access.write && old.clock == clock);
+    });
+    list.push_back({access, index, clock});
+  }
+}
+
+SynchronisedProgram Synchroniser::run() {
+  for (size_t i = 0; i < entries.size(); ++i)
+    visit(i);
+  SynchronisedProgram result;
+  result.semaphores = semaphores.size();
+  result.entries.reserve(entries.size() * 2);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const Entry &entry = entries[i];
+    isa::Queue queue = isa::queueOf(entry.instruction);
+    for (uint32_t semaphore : waits[i]) {
+      isa::SemWait wait{};
+      wait.queue = queue, wait.sem = semaphore;
+      result.entries.push_back({wait, entry.node});
+    }
+    result.newIndex.push_back(result.entries.size());
+    result.entries.push_back(entry);
+    for (uint32_t semaphore : signals[i]) {
+      isa::SemSignal signal{};
+      signal.queue = queue, signal.sem = semaphore;
+      result.entries.push_back({signal, entry.node});
+    }
+  }
+  return result;
+}
+
+} // namespace
+
+SynchronisedProgram insertSemaphores(const std::vector<Entry> &entries,
+                                     const machine::Description &machine) {
+  return Synchroniser(entries, machine).run();
+}
+
+} // namespace ashlar::codegen

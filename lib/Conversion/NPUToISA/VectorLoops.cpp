@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Merging and cutting of vector loops.
+
+#include "VectorLoops.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace ashlar::codegen {
+namespace {
+
+/// A free axis of the result with the stride of every operand.
+struct FreeDim {
+  int64_t extent;
+  llvm::SmallVector<int64_t, 3> strides;
+};
+
+/// Axis of `view` that aligns with axis `axis` of a result of `rank`; -1 if
+/// the view has fewer axes.
+int64_t alignedAxis(const View &view, int64_t axis, int64_t rank) {
+  return axis - (rank - view.rank());
+}
+
+/// Bytes per step along a result axis; 0 where the operand broadcasts.
+int64_t strideOf(const View &view, int64_t axis, int64_t rank) {
+  int64_t own = alignedAxis(view, axis, rank);
+  return own < 0 || view.shape[own] == 1 ? 0 : view.strides[own];
+}
+
+llvm::SmallVector<FreeDim, 6> freeDims(llvm::ArrayRef<VectorOperand> operands,
+                                       const View &result) {
+  constexpr int64_t maxCount = (1 << 20) - 1;
+  llvm::SmallVector<FreeDim, 6> dims;
+  for (int64_t axis = 0; axis < result.rank(); ++axis) {
+    if (axis == result.axis || result.shape[axis] == 1)
+      continue;
+    FreeDim dim{result.shape[axis], {}};
+    for (const VectorOperand &operand : operands)
+      dim.strides.push_back(strideOf(*operand.view, axis, result.rank()));
+    bool merges = !dims.empty() && dims.back().extent * dim.extent <= maxCount;
+    for (size_t i = 0; merges && i < operands.size(); ++i)
+      merges = dims.back().strides[i] == dim.strides[i] * dim.extent;
+    if (merges)
+      dim.extent *= dims.back().extent, dims.pop_back();
+    dims.push_back(std::move(dim));
+  }
+  return dims;
+}
+
+/// Channels [first, first + count) that no operand wraps in mid-range: either
+/// all operands start a channel tile at `first`, or none reaches its end.
+int64_t channelRun(llvm::ArrayRef<VectorOperand> operands, int64_t channels,
+                   int64_t first, int64_t partitions) {
+  bool aligned = true;
+  int64_t room = channels - first;
+  for (const VectorOperand &operand : operands) {
+    const View &view = *operand.view;
+    if (view.channels() == 1 && channels > 1)
+      continue;
+    int64_t row = (view.part + first) % partitions;
+    aligned &= row == 0;
+    room = std::min(room, partitions - row);
+  }
+  return aligned ? channels - first : room;
+}
+
+VectorAddress channelAddress(const View &view, int64_t first, int64_t channels,
+                             int64_t partitions) {
+  VectorAddress address;
+  address.broadcast = view.channels() == 1 && channels > 1;
+  int64_t position = view.part + (address.broadcast ? 0 : first);
+  address.part = position % partitions;
+  address.offset = view.base + position / partitions * view.tileStride;
+  address.tileStride = view.tileStride;
+  return address;
+}
+
+/// Runs the loops beyond `maxDims` and emits the rest.
+void runDims(llvm::ArrayRef<FreeDim> dims, VectorLoop loop, unsigned maxDims,
+             llvm::function_ref<void(const VectorLoop &)> body) {
+  if (dims.size() > maxDims) {
+    for (int64_t i = 0; i < dims.front().extent; ++i) {
+      runDims(dims.drop_front(), loop, maxDims, body);
+      for (auto [address, stride] :
+           llvm::zip(loop.addresses, dims.front().strides))
+        address.offset += stride;
+    }
+    return;
+  }
+  size_t missing = maxDims - dims.size();
+  loop.count.assign(missing, 1);
+  for (auto [i, address] : llvm::enumerate(loop.addresses)) {
+    address.stride.assign(missing, 0);
+    for (const FreeDim &dim : dims)
+      address.stride.push_back(dim.strides[i]);
+  }
+  for (const FreeDim &dim : dims)
+    loop.count.push_back(dim.extent);
+  body(loop);
+}
+
+} // namespace
+
+void forEachVectorLoop(llvm::ArrayRef<VectorOperand> operands,
+                       const View &result, const machine::Description &machine,
+                       unsigned maxDims,
+                       llvm::function_ref<void(const VectorLoop &)> body) {
+  auto dims = freeDims(operands, result);
+  int64_t partitions = machine.sb.partitions;
+  int64_t channels = result.channels();
+  for (int64_t first = 0; first < channels;) {
+    VectorLoop loop;
+    loop.channels = channelRun(operands, channels, first, partitions);
+    for (const VectorOperand &operand : operands)
+      loop.addresses.push_back(
+          channelAddress(*operand.view, first, channels, partitions));
+    runDims(dims, loop, maxDims, body);
+    first += loop.channels;
+  }
+}
+
+} // namespace ashlar::codegen

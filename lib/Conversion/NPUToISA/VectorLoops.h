@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loop nests of vector instructions over views with numpy broadcasting.
+
+#ifndef ASHLAR_LIB_CONVERSION_NPUTOISA_VECTORLOOPS_H
+#define ASHLAR_LIB_CONVERSION_NPUTOISA_VECTORLOOPS_H
+
+#include "Copy.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace ashlar::codegen {
+
+/// A view that takes part; axes align with the result's from the right.
+struct VectorOperand {
+  const View *view;
+};
+
+/// Address of an operand in one instruction.
+struct VectorAddress {
+  int64_t part = 0;
+  int64_t offset = 0;
+  int64_t tileStride = 0;
+  bool broadcast = false; ///< all channels read channel 0
+  llvm::SmallVector<int64_t, 4> stride;
+};
+
+/// One instruction: channels and up to `maxDims` merged free dims.
+struct VectorLoop {
+  int64_t channels = 1;
+  llvm::SmallVector<int64_t, 4> count;
+  llvm::SmallVector<VectorAddress, 3> addresses; ///< as the operands
+};
+
+/// Calls `body` for every instruction needed to walk over all elements of
+/// `result`. The operands have the same partition axis (aligned from the
+/// right) or a single element along it.
+void forEachVectorLoop(llvm::ArrayRef<VectorOperand> operands,
+                       const View &result, const machine::Description &machine,
+                       unsigned maxDims,
+                       llvm::function_ref<void(const VectorLoop &)> body);
+
+} // namespace ashlar::codegen
+
+#endif // ASHLAR_LIB_CONVERSION_NPUTOISA_VECTORLOOPS_H

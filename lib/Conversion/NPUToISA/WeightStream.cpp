@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ring allocation, packing and loading of weight chunks.
+
+#include "WeightStream.h"
+
+#include "ChunkPacker.h"
+#include "ashlar/Support/Error.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace ashlar::codegen {
+
+struct WeightStream::Packed {
+  PackedChunk chunk;
+};
+
+WeightStream::WeightStream(ProgramBuilder &builder, int64_t ringBase,
+                           int64_t ringBytes)
+    : builder(builder), ringBase(ringBase), ringBytes(ringBytes) {}
+
+WeightStream::~WeightStream() = default;
+
+size_t WeightStream::addProduct(StreamedProduct product) {
+  products.push_back(std::make_unique<StreamedProduct>(std::move(product)));
+  return products.size() - 1;
+}
+
+void WeightStream::replay() {
+  recording = false;
+  current.clear();
+  products.clear();
+  nextUse = 0;
+}
+
+static int64_t bytesOf(const StreamedProduct &product, size_t column) {
+  if (!product.streamsTiles)
+    return llvm::alignTo(analysis::kParameterBytes, 64);
+  return analysis::chunkBytes(product.columns[column], product.elementBytes);
+}
+
+/// Small products stay in the ring for all tiles of their results; larger ones
+/// are streamed again for each.
+bool WeightStream::staysLoaded(size_t index) const {
+  const StreamedProduct &product = *products[index];
+  int64_t total = 0;
+  for (size_t column = 0; column < product.columns.size(); ++column)
+    total += bytesOf(product, column);
+  return total <= ringBytes / 2;
+}
+
+llvm::Expected<ChunkPlace> WeightStream::acquire(size_t product,
+                                                 size_t column) {
+  auto key = std::make_pair(product, column);
+  auto found = current.find(key);
+  if (found == current.end()) {
+    size_t request = recording ? order.size() : nextUse++;
+    if (recording)
+      order.push_back({product, column});
+    found = current.insert({key, request}).first;
+  }
+  const StreamedProduct &owner = *products[product];
+  ChunkPlace place;
+  place.tilePitch =
+      llvm::alignTo(owner.columns[column].cols * owner.elementBytes, 8);
+  int64_t tiles = owner.streamsTiles ? owner.columns[column].tiles.size() : 0;
+  place.parameters = tiles * place.tilePitch;
+  if (recording)
+    return place;
+  size_t request = found->second;
+  while (nextToLoad <= request)
+    if (!loadNext())
+      return makeError(ErrorClass::Capacity,
+                       "weights of {} bytes per partition do not fit into the "
+                       "weight ring of {} bytes",
+                       bytesOf(owner, column), ringBytes);
+  for (const Live &chunk : live)
+    if (chunk.request == request) {
+      place.tiles = ringBase + chunk.offset;
+      place.parameters += place.tiles;
+    }
+  return place;
+}
+
+void WeightStream::release(size_t product, size_t column) {
+  auto key = std::make_pair(product, column);
+  if (staysLoaded(product))
+    return;
+  size_t request = current.lookup(key);
+  current.erase(key);
+  if (recording)
+    return;
+  for (Live &chunk : live)
+    if (chunk.request == request)
+      chunk.released = true;
+  pump();
+}
+
+void WeightStream::finish(size_t product) {
+  for (size_t column = 0; column < products[product]->columns.size();
+       ++column) {
+    auto found = current.find({product, column});
+    if (found == current.end())
+      continue;
+    for (Live &chunk : live)
+      if (chunk.request == found->second)
+        chunk.released = true;
+    current.erase(found);
+  }
+  if (!recording)
+    pump();
+}
+
+/// First-in first-out ring: returns the offset of `bytes` contiguous bytes, or
+/// nothing while older chunks are in the way.
+std::optional<int64_t> WeightStream::reserve(int64_t bytes) {
+  while (!live.empty() && live.front().released)
+    live.pop_front();
+  if (bytes > ringBytes)
+    return std::nullopt;
+  if (live.empty()) {
+    head = bytes;
+    return 0;
+  }
+  int64_t tail = live.front().offset;
+  bool wrapped = head <= tail;
+  if (!wrapped && head + bytes <= ringBytes) {
+    head += bytes;
+    return head - bytes;
+  }
+  int64_t start = wrapped ? head : 0;
+  if (start + bytes > tail)
+    return std::nullopt;
+  head = start + bytes;
+  return start;
+}
+
+bool WeightStream::loadNext() {
+  if (nextToLoad >= order.size() ||
+      order[nextToLoad].product >= products.size())
+    return false;
+  const Request &request = order[nextToLoad];
+  int64_t bytes = bytesOf(*products[request.product], request.column);
+  std::optional<int64_t> offset = reserve(bytes);
+  if (!offset)
+    return false;
+  live.push_back({nextToLoad, *offset, bytes});
+  load(request, *offset);
+  ++nextToLoad;
+  return true;
+}
+
+void WeightStream::pump() {
+  while (loadNext())
+    ;
+}
+
+void WeightStream::load(const Request &request, int64_t offset) {
+  const StreamedProduct &product = *products[request.product];
+  auto &chunk = packed[{request.product, request.column}];
+  uint32_t savedNode = builder.node;
+  builder.node = product.node;
+  if (!chunk) {
+    if (encodedProduct != request.product) {
+      encoded = product.streamsTiles
+                    ? std::make_unique<EncodedWeights>(product.op)
+                    : nullptr;
+      encodedProduct = request.product;
+    }
+    chunk = std::make_shared<Packed>();
+    chunk->chunk = packChunk(builder, product, request.column, encoded.get());
+  }
+  emitChunkLoad(builder, product, request.column, chunk->chunk,
+                ringBase + offset);
+  builder.node = savedNode;
+}
+
+} // namespace ashlar::codegen

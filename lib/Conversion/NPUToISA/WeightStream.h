@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Streams weights into the ring at the top of every partition. A chunk is all
+// that one group of array columns needs: its stationary tiles and the ACT
+// parameter records. Chunks are loaded in the order of their first use, as
+// early in the program as the ring has room for them: the copies run ahead on
+// their own queue, which is all the prefetching there is.
+//
+// The order of use is only known after code generation, so the generator runs
+// twice: a recording run that loads nothing, and the real one.
+
+#ifndef ASHLAR_LIB_CONVERSION_NPUTOISA_WEIGHTSTREAM_H
+#define ASHLAR_LIB_CONVERSION_NPUTOISA_WEIGHTSTREAM_H
+
+#include "ProgramBuilder.h"
+#include "ashlar/Analysis/StationaryPlan.h"
+#include "llvm/ADT/DenseMap.h"
+#include <deque>
+#include <memory>
+
+namespace ashlar::codegen {
+
+class EncodedWeights;
+
+/// A product whose weights are streamed.
+struct StreamedProduct {
+  mlir::Operation *op = nullptr;
+  uint32_t node = 0;
+  analysis::ProductShape shape;
+  std::vector<analysis::ColumnTile> columns;
+  int64_t elementBytes = 1;
+  bool streamsTiles = true; ///< false: only parameter records
+};
+
+/// Where a loaded chunk lies in every partition.
+struct ChunkPlace {
+  int64_t tiles = 0; ///< byte offset of the first stationary tile
+  int64_t tilePitch = 0;
+  int64_t parameters = 0; ///< byte offset of the parameter records
+};
+
+class WeightStream {
+public:
+  WeightStream(ProgramBuilder &builder, int64_t ringBase, int64_t ringBytes);
+  ~WeightStream();
+
+  /// Makes a product known; returns its index.
+  size_t addProduct(StreamedProduct product);
+  const StreamedProduct &product(size_t index) const {
+    return *products[index];
+  }
+
+  /// Begins the real run: chunks will be used in the order recorded so far.
+  void replay();
+
+  /// The place of a chunk; it is loaded at this point of the program at the
+  /// latest. Fails only if the chunk is larger than the ring.
+  llvm::Expected<ChunkPlace> acquire(size_t product, size_t column);
+  /// The chunk acquired last for this product and column may be overwritten by
+  /// instructions emitted from now on (kept for products that stay loaded).
+  void release(size_t product, size_t column);
+  /// The product is done: nothing of it is needed any more.
+  void finish(size_t product);
+
+private:
+  struct Request {
+    size_t product;
+    size_t column;
+  };
+  struct Live {
+    size_t request;
+    int64_t offset;
+    int64_t bytes;
+    bool released = false;
+  };
+
+  bool staysLoaded(size_t product) const;
+  bool loadNext();
+  void pump();
+  std::optional<int64_t> reserve(int64_t bytes);
+  void load(const Request &request, int64_t offset);
+
+  ProgramBuilder &builder;
+  int64_t ringBase, ringBytes;
+  bool recording = true;
+  std::vector<std::unique_ptr<StreamedProduct>> products;
+  std::vector<Request> order;
+  size_t nextToLoad = 0;
+  std::deque<Live> live;
+  int64_t head = 0;
+  /// Current request of a (product, column).
+  llvm::DenseMap<std::pair<size_t, size_t>, size_t> current;
+  /// DRAM addresses of chunks that were packed before: tiles, cells, records.
+  struct Packed;
+  llvm::DenseMap<std::pair<size_t, size_t>, std::shared_ptr<Packed>> packed;
+  std::unique_ptr<EncodedWeights> encoded;
+  size_t encodedProduct = ~size_t(0);
+  size_t nextUse = 0;
+};
+
+} // namespace ashlar::codegen
+
+#endif // ASHLAR_LIB_CONVERSION_NPUTOISA_WEIGHTSTREAM_H

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The command line of ashlarc.
+
+#ifndef ASHLAR_LIB_PIPELINES_ARGUMENTS_H
+#define ASHLAR_LIB_PIPELINES_ARGUMENTS_H
+
+#include "ashlar/Pipelines/Compile.h"
+
+namespace ashlar::pipelines {
+
+/// All flags of ashlarc.
+struct CompilerArguments {
+  CompileOptions compile;
+  std::string output;         ///< -o
+  std::string report;         ///< --report
+  std::string dumpMachine;    ///< --dump-machine
+  bool stopRequested = false; ///< --compile-to was given
+  bool check = false;
+  bool explain = false;
+  bool listMachines = false;
+  bool help = false;
+  bool version = false;
+};
+
+/// Parses the command line; errors are usage errors.
+llvm::Expected<CompilerArguments>
+parseCompilerArguments(llvm::ArrayRef<std::string> args);
+
+/// The text of --help.
+std::string compilerHelp();
+
+} // namespace ashlar::pipelines
+
+#endif // ASHLAR_LIB_PIPELINES_ARGUMENTS_H

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The phases of the compiler and the passes of each.
+
+#include "ashlar/Pipelines/Compile.h"
+
+#include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Analysis/NumericPlan.h"
+#include "ashlar/Codegen/Assemble.h"
+#include "ashlar/Conversion/NNToNPU/NNToNPU.h"
+#include "ashlar/Conversion/NPUToISA/NPUToISA.h"
+#include "ashlar/Numerics/Format.h"
+#include "ashlar/Support/Error.h"
+#include "ashlar/Transforms/BFP/Passes.h"
+#include "ashlar/Transforms/NN/Passes.h"
+#include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/BFP/BFPDialect.h"
+#include "dialects/NN/NNDialect.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <array>
+#include <chrono>
+
+using namespace mlir;
+
+namespace ashlar::pipelines {
+namespace {
+
+constexpr std::array<llvm::StringLiteral, 7> names = {
+    "import", "simplify", "fold", "quantise", "assign", "plan", "emit"};
+
+/// Collects error diagnostics as text that names the ONNX node.
+class DiagnosticText {
+public:
+  explicit DiagnosticText(MLIRContext &context)
+      : handler(&context, [this](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+            return failure();
+          add(diagnostic);
+          return success();
+        }) {}
+
+  std::string take() {
+    return text.empty() ? "a pass failed without a message" : text;
+  }
+
+private:
+  void add(Diagnostic &diagnostic) {
+    if (!text.empty())
+      text += "\n";
+    std::string node = analysis::getNodeName(diagnostic.getLocation());
+    if (!node.empty())
+      text += "node '" + node + "': ";
+    text += diagnostic.str();
+    for (Diagnostic &note : diagnostic.getNotes())
+      text += "; " + note.str();
+  }
+
+  std::string text;
+  ScopedDiagnosticHandler handler;
+};
+
+/// What a failing pass of a phase means to the user.
+ErrorClass failureClass(Phase phase) {
+  return phase == Phase::Plan ? ErrorClass::Capacity : ErrorClass::Unsupported;
+}
+
+class Compilation {
+public:
+  Compilation(const CompileOptions &options, MLIRContext &context)
+      : options(options), context(context) {}
+
+  llvm::Expected<CompileResult> run();
+
+private:
+  llvm::Error runPhase(Phase phase);
+  llvm::Error runPasses(Phase phase,
+                        llvm::function_ref<void(OpPassManager &)> build);
+  llvm::Error import();
+  llvm::Error quantise();
+  llvm::Error emit();
+
+  const CompileOptions &options;
+  MLIRContext &context;
+  machine::Description machine;
+  std::string planJson;
+  CompileResult result;
+};
+
+llvm::Error
+Compilation::runPasses(Phase phase,
+                       llvm::function_ref<void(OpPassManager &)> build) {
+  DiagnosticText diagnostics(context);
+  PassManager manager(&context);
+  build(manager);
+  if (succeeded(manager.run(*result.module)))
+    return llvm::Error::success();
+  return makeError(failureClass(phase), "{}", diagnostics.take());
+}
+
+llvm::Error Compilation::import() {
+  auto module = frontend::importOnnx(options.model, options.import, &context);
+  if (!module)
+    return module.takeError();
+  result.module = std::move(*module);
+  return llvm::Error::success();
+}
+
+llvm::Error Compilation::quantise() {
+  bfp::QuantiseOptions quantise;
+  quantise.format = options.format;
+  llvm::Error error = runPasses(Phase::Quantise, [&](OpPassManager &manager) {
+    bfp::buildQuantisePipeline(manager, quantise);
+  });
+  if (error)
+    return error;
+  planJson = analysis::buildNumericPlanJson(*result.module);
+  if (!options.dumpPlan.empty())
+    return analysis::dumpPlan(*result.module, options.dumpPlan);
+  return llvm::Error::success();
+}
+
+llvm::Error Compilation::emit() {
+  auto generated = codegen::generateProgram(*result.module);
+  if (!generated)
+    return generated.takeError();
+  generated->program.numericPlanJson = planJson;
+  generated->program.decisionsJson = collectDecisions(*result.module);
+  auto program = codegen::assemble(std::move(*generated));
+  if (!program)
+    return program.takeError();
+  result.program = std::move(*program);
+  return llvm::Error::success();
+}
+
+llvm::Error Compilation::runPhase(Phase phase) {
+  switch (phase) {
+  case Phase::Import:
+    return import();
+  case Phase::Simplify:
+    return runPasses(phase, nn::buildSimplifyPipeline);
+  case Phase::Fold:
+    return runPasses(phase, [&](OpPassManager &manager) {
+      nn::FoldOptions fold;
+      fold.arrayRows = machine.pe.rows;
+      fold.arrayColumns = machine.pe.columns;
+      nn::buildFoldPipeline(manager, fold);
+    });
+  case Phase::Quantise:
+    return quantise();
+  case Phase::Assign:
+    return runPasses(phase, [](OpPassManager &manager) {
+      manager.addPass(createConvertNNToNPUPass());
+      manager.addPass(npu::createAssignAxis());
+    });
+  case Phase::Plan:
+    (*result.module)
+        ->setAttr(npu::kMachineAttr,
+                  StringAttr::get(&context, machine::toYaml(machine)));
+    return runPasses(phase, [](OpPassManager &manager) {
+      manager.addPass(npu::createPlanMemory());
+      manager.addPass(npu::createVerifyPlan());
+    });
+  case Phase::Emit:
+    return emit();
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<CompileResult> Compilation::run() {
+  auto description = machine::load(options.machine);
+  if (!description)
+    return description.takeError();
+  machine = std::move(*description);
+  if (auto format = numerics::parseFormat(options.format); !format)
+    return format.takeError();
+  for (int i = 0; i <= static_cast<int>(options.stopAfter); ++i) {
+    auto phase = static_cast<Phase>(i);
+    auto start = std::chrono::steady_clock::now();
+    if (llvm::Error error = runPhase(phase))
+      return std::move(error);
+    std::chrono::duration<double> elapsed =
+        std::chrono::steady_clock::now() - start;
+    result.times.push_back({phase, elapsed.count()});
+  }
+  return std::move(result);
+}
+
+} // namespace
+
+llvm::StringRef phaseName(Phase phase) {
+  return names[static_cast<size_t>(phase)];
+}
+
+std::optional<Phase> parsePhase(llvm::StringRef name) {
+  for (size_t i = 0; i < names.size(); ++i)
+    if (names[i] == name)
+      return static_cast<Phase>(i);
+  return std::nullopt;
+}
+
+std::string phaseNames() { return llvm::join(names, ", "); }
+
+void registerDialects(DialectRegistry &registry) {
+  registry.insert<nn::NNDialect, bfp::BFPDialect, npu::NPUDialect,
+                  func::FuncDialect>();
+}
+
+llvm::Expected<CompileResult> compile(const CompileOptions &options,
+                                      MLIRContext &context) {
+  return Compilation(options, context).run();
+}
+
+} // namespace ashlar::pipelines

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decisions that passes left as attributes, as JSON for reports.
+
+#include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Pipelines/Compile.h"
+#include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace ashlar::pipelines {
+namespace {
+
+/// An attribute as a JSON value; what JSON has no form for becomes its text.
+llvm::json::Value toJson(Attribute attr) {
+  if (auto text = dyn_cast<StringAttr>(attr))
+    return text.getValue();
+  if (auto number = dyn_cast<IntegerAttr>(attr))
+    return number.getInt();
+  if (auto number = dyn_cast<FloatAttr>(attr))
+    return number.getValueAsDouble();
+  if (auto dictionary = dyn_cast<DictionaryAttr>(attr)) {
+    llvm::json::Object object;
+    for (NamedAttribute entry : dictionary)
+      object[entry.getName().getValue()] = toJson(entry.getValue());
+    return object;
+  }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  attr.print(stream);
+  return text;
+}
+
+/// Residency and tiling, which every npu operation carries.
+void addPlacement(Operation *op, llvm::json::Array &decisions) {
+  auto placement = op->getAttrOfType<IntegerAttr>(npu::kPlacementAttr);
+  auto tile = op->getAttrOfType<DenseI64ArrayAttr>(npu::kTileAttr);
+  if (!placement || !tile)
+    return;
+  std::string extents;
+  for (int64_t extent : tile.asArrayRef())
+    extents += (extents.empty() ? "" : "x") + std::to_string(extent);
+  bool resident = placement.getInt() >= 0;
+  decisions.push_back(llvm::json::Object{
+      {"node", analysis::getNodeName(op->getLoc())},
+      {"choice", resident ? "resident" : "dram"},
+      {"reason", resident ? "fits the state buffer from producer to last "
+                            "consumer"
+                          : "graph output, or evicted as the largest live "
+                            "tensor"},
+      {"tile", extents}});
+}
+
+} // namespace
+
+std::string collectDecisions(ModuleOp module) {
+  llvm::json::Array decisions;
+  module.walk([&](Operation *op) {
+    if (auto decision = op->getAttr("ashlar.decision")) {
+      llvm::json::Object entry{{"node", analysis::getNodeName(op->getLoc())}};
+      if (auto dictionary = dyn_cast<DictionaryAttr>(decision))
+        for (NamedAttribute item : dictionary)
+          entry[item.getName().getValue()] = toJson(item.getValue());
+      else
+        entry["choice"] = toJson(decision);
+      decisions.push_back(std::move(entry));
+    }
+    addPlacement(op, decisions);
+  });
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << llvm::json::Value(std::move(decisions));
+  return text;
+}
+
+} // namespace ashlar::pipelines

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ashlarc: what the flags ask for, in order.
+
+#include "Arguments.h"
+
+#include "ashlar/Isa/Text.h"
+#include "ashlar/Support/Error.h"
+#include "ashlar/Support/FileIO.h"
+#include "ashlar/Support/Version.h"
+#include "mlir/IR/OperationSupport.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/ThreadPool.h"
+#include "llvm/Support/Threading.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <fmt/format.h>
+
+namespace ashlar::pipelines {
+namespace {
+
+llvm::Error writeText(llvm::StringRef path, llvm::StringRef text) {
+  if (path.empty()) {
+    llvm::outs() << text;
+    llvm::outs().flush();
+    return llvm::Error::success();
+  }
+  return support::writeFileAtomically(
+      path, llvm::ArrayRef(reinterpret_cast<const uint8_t *>(text.data()),
+                           text.size()));
+}
+
+llvm::Error checkModel(const CompilerArguments &arguments) {
+  auto nodes =
+      frontend::checkOnnx(arguments.compile.model, arguments.compile.import);
+  if (!nodes)
+    return nodes.takeError();
+  size_t unsupported = 0;
+  for (const frontend::NodeStatus &node : *nodes) {
+    fmt::print("{:<32} {:<24} {:<12} {}\n", node.name, node.op,
+               frontend::nodeStateName(node.state).str(), node.detail);
+    unsupported += node.state == frontend::NodeState::Unsupported;
+  }
+  fmt::print("{} nodes, {} unsupported\n", nodes->size(), unsupported);
+  if (unsupported > 0)
+    return makeError(ErrorClass::Unsupported,
+                     "{} of {} nodes are unsupported, listed above",
+                     unsupported, nodes->size());
+  return llvm::Error::success();
+}
+
+/// The module of a phase, constants elided; after emit, the assembly.
+std::string phaseText(const CompileResult &result) {
+  if (result.program) {
+    std::string text;
+    auto instructions = isa::decodeAll(result.program->code);
+    if (!instructions)
+      return llvm::toString(instructions.takeError());
+    for (const isa::Instruction &instruction : *instructions)
+      text += isa::print(instruction) + "\n";
+    return text;
+  }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  mlir::OpPrintingFlags flags;
+  flags.elideLargeElementsAttrs(16);
+  flags.elideLargeResourceString(64);
+  mlir::ModuleOp module = *result.module;
+  module.print(stream, flags);
+  stream << "\n";
+  return text;
+}
+
+std::string reportText(const CompilerArguments &arguments,
+                       const CompileResult &result) {
+  llvm::json::Object phases;
+  for (const PhaseTime &time : result.times)
+    phases[phaseName(time.phase)] = time.seconds;
+  llvm::json::Object report{{"schema_version", 1},
+                            {"kind", "compile"},
+                            {"model", arguments.compile.model},
+                            {"machine", arguments.compile.machine},
+                            {"format", arguments.compile.format},
+                            {"phase_seconds", std::move(phases)}};
+  auto decisions = llvm::json::parse(collectDecisions(*result.module));
+  if (decisions)
+    report["decisions"] = std::move(*decisions);
+  else
+    llvm::consumeError(decisions.takeError());
+  if (result.program) {
+    uint64_t bytes = 0;
+    for (const container::Segment &segment : result.program->constants)
+      bytes += segment.bytes.size();
+    report["instructions"] =
+        static_cast<int64_t>(result.program->nodeOfInstruction.size());
+    report["constant_bytes"] = static_cast<int64_t>(bytes);
+    report["dram_bytes"] = static_cast<int64_t>(result.program->dramBytes);
+  }
+  return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report))).str();
+}
+
+void printDecisions(const CompileResult &result) {
+  auto decisions = llvm::json::parse(collectDecisions(*result.module));
+  if (!decisions) {
+    llvm::consumeError(decisions.takeError());
+    return;
+  }
+  for (const llvm::json::Value &value : *decisions->getAsArray()) {
+    const llvm::json::Object &entry = *value.getAsObject();
+    std::string line;
+    for (const auto &[key, item] : entry)
+      if (key != "node" && key != "choice" && key != "reason")
+        line += llvm::formatv(" {0}={1}", key, item).str();
+    fmt::print("{:<32} {:<16} {}{}\n",
+               entry.getString("node").value_or("").str(),
+               entry.getString("choice").value_or("").str(),
+               entry.getString("reason").value_or("").str(), line);
+  }
+}
+
+void printSummary(const CompilerArguments &arguments,
+                  const container::Program &program) {
+  uint64_t bytes = 0, macs = 0;
+  for (const container::Segment &segment : program.constants)
+    bytes += segment.bytes.size();
+  for (const container::NodeInfo &node : program.nodes)
+    macs += node.macs;
+  fmt::print("{}: {} nodes, {} instructions, {:.2f} M multiply-accumulates, "
+             "{:.1f} kB of constants, machine {}, format {}\n",
+             arguments.output, program.nodes.size(),
+             program.nodeOfInstruction.size(), macs / 1e6, bytes / 1e3,
+             program.machine.name, arguments.compile.format);
+}
+
+llvm::Error runCompiler(const CompilerArguments &arguments) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  std::unique_ptr<llvm::DefaultThreadPool> pool;
+  if (arguments.compile.threads != 1) {
+    pool = std::make_unique<llvm::DefaultThreadPool>(
+        llvm::hardware_concurrency(arguments.compile.threads));
+    context.setThreadPool(*pool);
+  }
+  auto result = compile(arguments.compile, context);
+  if (!result)
+    return result.takeError();
+  if (arguments.explain)
+    printDecisions(*result);
+  if (!arguments.report.empty())
+    if (llvm::Error error =
+            writeText(arguments.report, reportText(arguments, *result)))
+      return error;
+  if (arguments.stopRequested)
+    return writeText(arguments.output, phaseText(*result));
+  if (arguments.output.empty() || !result->program)
+    return llvm::Error::success();
+  if (llvm::Error error = container::write(*result->program, arguments.output))
+    return error;
+  printSummary(arguments, *result->program);
+  return llvm::Error::success();
+}
+
+llvm::Error dumpMachine(llvm::StringRef name) {
+  auto machine = machine::load(name);
+  if (!machine)
+    return machine.takeError();
+  return writeText("", machine::toYaml(*machine));
+}
+
+} // namespace
+
+int compilerMain(llvm::ArrayRef<std::string> args) {
+  auto arguments = parseCompilerArguments(args);
+  if (!arguments)
+    return reportAndExitCode("ashlarc", arguments.takeError());
+  if (arguments->help) {
+    fmt::print("{}", compilerHelp());
+    return 0;
+  }
+  if (arguments->version) {
+    fmt::print("{}\n", support::versionLine("ashlarc"));
+    return 0;
+  }
+  if (arguments->listMachines) {
+    for (llvm::StringRef name : machine::builtinNames())
+      fmt::print("{}\n", name.str());
+    return 0;
+  }
+  if (!arguments->dumpMachine.empty())
+    return reportAndExitCode("ashlarc", dumpMachine(arguments->dumpMachine));
+  if (arguments->check)
+    return reportAndExitCode("ashlarc", checkModel(*arguments));
+  return reportAndExitCode("ashlarc", runCompiler(*arguments));
+}
+
+} // namespace ashlar::pipelines

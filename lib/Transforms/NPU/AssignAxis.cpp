@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Chooses the partition axis of every npu result. Input: npu operations on
+// tensors with storage types. Output: the same with `npu.axis`.
+
+#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace ashlar::npu {
+#define GEN_PASS_DEF_ASSIGNAXIS
+#include "ashlar/Transforms/NPU/Passes.h.inc"
+
+using namespace mlir;
+using analysis::shapeOf;
+using analysis::storageOf;
+
+namespace {
+
+/// Axis that nothing dictates: the channels of a feature map, else the last.
+int64_t defaultAxis(llvm::ArrayRef<int64_t> shape) {
+  if (shape.empty())
+    return -1;
+  return shape.size() >= 4 ? 1 : static_cast<int64_t>(shape.size()) - 1;
+}
+
+/// The longest of the allowed axes; -1 if there is none. Ties go to the first.
+int64_t longestAxis(llvm::ArrayRef<int64_t> shape,
+                    llvm::function_ref<bool(int64_t)> allowed) {
+  int64_t best = -1;
+  for (int64_t i = 0; i < static_cast<int64_t>(shape.size()); ++i)
+    if (allowed(i) && (best < 0 || shape[i] > shape[best]))
+      best = i;
+  return best;
+}
+
+/// Axis of an operand that is already laid out, or nothing.
+std::optional<int64_t> producedAxis(Value value) {
+  Operation *producer = value.getDefiningOp();
+  if (!producer)
+    return std::nullopt;
+  auto attr = producer->getAttrOfType<IntegerAttr>(analysis::kAxisAttr);
+  return attr ? std::optional<int64_t>(attr.getInt()) : std::nullopt;
+}
+
+int64_t mapAxis(VecMapOp op) {
+  auto shape = shapeOf(op.getY());
+  int64_t rank = shape.size();
+  for (Value input : op.getInputs()) {
+    auto inputShape = shapeOf(input);
+    auto axis = producedAxis(input);
+    int64_t offset = rank - static_cast<int64_t>(inputShape.size());
+    if (axis && *axis >= 0 && inputShape[*axis] == shape[*axis + offset])
+      return *axis + offset;
+  }
+  return defaultAxis(shape);
+}
+
+int64_t poolAxis(VecPoolOp op) {
+  auto shape = shapeOf(op.getY());
+  int64_t first = shape.size() - op.getKernel().size();
+  auto allowed = [&](int64_t axis) {
+    if (axis < first)
+      return true;
+    int64_t s = axis - first;
+    return op.getKernel()[s] == 1 && op.getStrides()[s] == 1 &&
+           op.getPads()[s] == 0 && shapeOf(op.getX())[axis] == shape[axis];
+  };
+  auto produced = producedAxis(op.getX());
+  if (produced && *produced >= 0 && allowed(*produced) && shape[*produced] > 1)
+    return *produced;
+  return longestAxis(shape, allowed);
+}
+
+int64_t reduceAxis(VecReduceOp op) {
+  auto input = shapeOf(op.getX());
+  auto kept = [&](int64_t axis) {
+    return !llvm::is_contained(op.getAxes(), axis);
+  };
+  auto produced = producedAxis(op.getX());
+  int64_t axis = produced && *produced >= 0 && kept(*produced)
+                     ? *produced
+                     : longestAxis(input, kept);
+  if (axis < 0 || shapeOf(op.getY()).size() == input.size())
+    return axis;
+  int64_t dropped = 0;
+  for (int64_t reduced : op.getAxes())
+    dropped += reduced < axis;
+  return axis - dropped;
+}
+
+int64_t softmaxAxis(VecSoftmaxOp op) {
+  auto allowed = [&](int64_t axis) {
+    return axis != static_cast<int64_t>(op.getAxis());
+  };
+  auto produced = producedAxis(op.getX());
+  if (produced && *produced >= 0 && allowed(*produced))
+    return *produced;
+  return longestAxis(shapeOf(op.getY()), allowed);
+}
+
+int64_t chooseAxis(Operation *op) {
+  Value result = op->getResult(0);
+  analysis::StorageType type = storageOf(result);
+  if (type.encoded)
+    return type.blockAxis;
+  if (isa<PeConvOp>(op))
+    return 1;
+  if (isa<PeMatmulOp>(op))
+    return static_cast<int64_t>(shapeOf(result).size()) - 1;
+  if (auto map = dyn_cast<VecMapOp>(op))
+    return mapAxis(map);
+  if (auto pool = dyn_cast<VecPoolOp>(op))
+    return poolAxis(pool);
+  if (auto reduce = dyn_cast<VecReduceOp>(op))
+    return reduceAxis(reduce);
+  if (auto softmax = dyn_cast<VecSoftmaxOp>(op))
+    return softmaxAxis(softmax);
+  return defaultAxis(shapeOf(result));
+}
+
+struct AssignAxisPass : impl::AssignAxisBase<AssignAxisPass> {
+  void runOnOperation() override {
+    Builder builder(&getContext());
+    getOperation().walk([&](Operation *op) {
+      if (isa_and_nonnull<NPUDialect>(op->getDialect()))
+        op->setAttr(analysis::kAxisAttr,
+                    builder.getI64IntegerAttr(chooseAxis(op)));
+    });
+  }
+};
+
+} // namespace
+} // namespace ashlar::npu

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Residency, addresses and tile sizes. Input: npu operations with `npu.axis`.
+// Output: `npu.placement`, `npu.tile`, `npu.scratch`, `npu.ring`.
+//
+// A partition's bytes are divided into [resident tensors and scratch | weight
+// ring]. Tensors are placed first-fit over their live ranges; an operation's
+// scratch lies above everything live at that operation. Whatever cannot be
+// satisfied evicts the largest live tensor to DRAM and planning starts over;
+// with all tensors in DRAM only the smallest tiles can still fail.
+
+#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace ashlar::npu {
+#define GEN_PASS_DEF_PLANMEMORY
+#include "ashlar/Transforms/NPU/Passes.h.inc"
+
+using namespace mlir;
+using analysis::OperandModel;
+using analysis::Region;
+using analysis::ScratchBuffer;
+using analysis::Shape;
+using analysis::TilingModel;
+
+namespace {
+
+/// Tiles of one operation and the scratch memory of one slot.
+struct TileChoice {
+  Shape tile;
+  int64_t slotBytes = 0;
+  int64_t slots = 1;
+};
+
+/// What is known about one operation while planning.
+struct OpPlan {
+  Operation *op = nullptr;
+  TilingModel model;
+  int64_t bytes = 0;   ///< of the result, per partition
+  int64_t lastUse = 0; ///< index of the last operation that reads it
+  bool canReside = true;
+  bool resident = false;
+  int64_t offset = -1;
+  int64_t scratchBase = 0;
+  TileChoice choice;
+};
+
+/// Staged bytes beyond which an operation is cut into several tiles, so that
+/// its loads overlap its work.
+constexpr int64_t kOverlapBytes = 8192;
+constexpr int64_t kOverlapTiles = 4;
+
+class Planner {
+public:
+  Planner(const machine::Description &machine, ModuleOp module)
+      : machine(machine) {
+    collect(module);
+  }
+
+  LogicalResult run();
+  void annotate(ModuleOp module);
+
+  std::vector<OpPlan> plans;
+
+private:
+  void collect(ModuleOp module);
+  bool attempt(int64_t limit, bool mayEvict);
+  bool place(size_t index, int64_t limit);
+  bool chooseScratch(size_t index, int64_t limit);
+  bool evictAt(size_t index);
+  const OpPlan *producer(Value value) const;
+  bool isStaged(const OpPlan &plan, unsigned operand) const;
+  bool stagesResult(const OpPlan &plan) const;
+  int64_t slotBytes(const OpPlan &plan, const Shape &tile) const;
+  std::optional<TileChoice> chooseTile(const OpPlan &plan,
+                                       int64_t available) const;
+  int64_t liveEnd(size_t index) const;
+
+  const machine::Description &machine;
+  llvm::DenseMap<Operation *, size_t> indexOf;
+  int64_t ringBase = 0;
+  size_t failedAt = 0;
+  int64_t failedAvailable = 0;
+};
+
+void Planner::collect(ModuleOp module) {
+  module.walk([&](Operation *op) {
+    if (!isa_and_nonnull<NPUDialect>(op->getDialect()))
+      return;
+    OpPlan plan;
+    plan.op = op;
+    plan.model = analysis::buildTilingModel(op, machine);
+    plan.bytes =
+        analysis::bufferBytes(plan.model.resultType, plan.model.resultShape,
+                              plan.model.resultAxis, machine);
+    plan.bytes = llvm::alignTo(plan.bytes, 64);
+    indexOf[op] = plans.size();
+    plan.lastUse = static_cast<int64_t>(plans.size());
+    plans.push_back(std::move(plan));
+  });
+  for (auto [i, plan] : llvm::enumerate(plans)) {
+    for (Value operand : plan.op->getOperands())
+      if (Operation *def = operand.getDefiningOp())
+        if (auto found = indexOf.find(def); found != indexOf.end())
+          plans[found->second].lastUse = i;
+    for (Operation *user : plan.op->getUsers())
+      if (isa<func::ReturnOp>(user))
+        plan.canReside = false;
+  }
+}
+
+const OpPlan *Planner::producer(Value value) const {
+  auto found = indexOf.find(value.getDefiningOp());
+  return found == indexOf.end() ? nullptr : &plans[found->second];
+}
+
+/// An operand is copied to scratch unless DMA reads it directly or it already
+/// lies as the operation wants it.
+bool Planner::isStaged(const OpPlan &plan, unsigned operand) const {
+  const OperandModel &model = plan.model.operands[operand];
+  if (model.streamed || model.direct)
+    return false;
+  if (model.padded)
+    return true;
+  const OpPlan *source = producer(plan.op->getOperand(operand));
+  return !source || !source->resident || source->model.resultAxis != model.axis;
+}
+
+bool Planner::stagesResult(const OpPlan &plan) const {
+  return !plan.resident && !plan.model.directResult;
+}
+
+int64_t Planner::slotBytes(const OpPlan &plan, const Shape &tile) const {
+  Region out{Shape(tile.size(), 0), tile};
+  int64_t bytes = 0;
+  auto add = [&](const analysis::StorageType &type, const Shape &shape,
+                 int64_t axis) {
+    bytes +=
+        llvm::alignTo(analysis::bufferBytes(type, shape, axis, machine), 64);
+  };
+  for (unsigned i = 0; i < plan.model.operands.size(); ++i)
+    if (isStaged(plan, i)) {
+      // An inner tile reads the most: border tiles are clipped.
+      Region inner = out;
+      for (auto [axis, extent] : llvm::enumerate(plan.model.resultShape))
+        inner.start[axis] = std::min(tile[axis], extent - tile[axis]);
+      Region first = plan.model.operands[i].region(out);
+      Region second = plan.model.operands[i].region(inner);
+      Shape largest = first.size;
+      for (size_t a = 0; a < largest.size(); ++a)
+        largest[a] = std::max(largest[a], second.size[a]);
+      add(analysis::storageOf(plan.op->getOperand(i)), largest,
+          plan.model.operands[i].axis);
+    }
+  if (stagesResult(plan))
+    add(plan.model.resultType, tile, plan.model.resultAxis);
+  for (const ScratchBuffer &buffer : plan.model.scratch(out))
+    add(buffer.type, buffer.shape, buffer.axis);
+  return bytes;
+}
+
+std::optional<TileChoice> Planner::chooseTile(const OpPlan &plan,
+                                              int64_t available) const {
+  TileChoice choice;
+  choice.tile = plan.model.resultShape;
+  choice.slotBytes = slotBytes(plan, choice.tile);
+  bool overlap = choice.slotBytes > kOverlapBytes;
+  if (choice.slotBytes <= available && !overlap)
+    return choice;
+  int64_t tiles = 1;
+  for (int64_t axis : plan.model.tileAxes) {
+    int64_t unit = plan.model.granularity[axis];
+    int64_t extent = plan.model.resultShape[axis];
+    int64_t steps = llvm::divideCeil(extent, unit);
+    // The fewest cuts of this axis that fit; all of it before the next axis.
+    for (int64_t cuts = 1; cuts <= steps; ++cuts) {
+      int64_t size = llvm::divideCeil(steps, cuts) * unit;
+      choice.tile[axis] = std::min(size, extent);
+      choice.slotBytes = slotBytes(plan, choice.tile);
+      int64_t count = tiles * llvm::divideCeil(extent, choice.tile[axis]);
+      bool enough = !overlap || count >= kOverlapTiles || cuts == steps;
+      if (2 * choice.slotBytes <= available && enough) {
+        choice.slots = count > 1 ? 2 : 1;
+        return choice;
+      }
+    }
+    tiles *= llvm::divideCeil(extent, choice.tile[axis]);
+  }
+  choice.slots = 1;
+  if (choice.slotBytes <= available)
+    return choice;
+  return std::nullopt;
+}
+
+/// End of the memory in use while operation `index` runs.
+int64_t Planner::liveEnd(size_t index) const {
+  int64_t end = 0, now = index;
+  for (int64_t i = 0; i <= now; ++i)
+    if (plans[i].resident && plans[i].lastUse >= now)
+      end = std::max(end, plans[i].offset + plans[i].bytes);
+  return end;
+}
+
+/// First fit among the resident tensors whose live ranges overlap.
+bool Planner::place(size_t index, int64_t limit) {
+  OpPlan &plan = plans[index];
+  llvm::SmallVector<std::pair<int64_t, int64_t>> busy;
+  for (size_t i = 0; i < index; ++i)
+    if (plans[i].resident && plans[i].lastUse >= static_cast<int64_t>(index))
+      busy.push_back({plans[i].offset, plans[i].offset + plans[i].bytes});
+  llvm::sort(busy);
+  int64_t offset = 0;
+  for (auto [begin, end] : busy) {
+    if (begin - offset >= plan.bytes)
+      break;
+    offset = std::max(offset, end);
+  }
+  plan.offset = offset;
+  return offset + plan.bytes <= limit;
+}
+
+bool Planner::chooseScratch(size_t index, int64_t limit) {
+  OpPlan &plan = plans[index];
+  plan.scratchBase = liveEnd(index);
+  auto choice = chooseTile(plan, limit - plan.scratchBase);
+  if (!choice) {
+    failedAt = index;
+    failedAvailable = limit - plan.scratchBase;
+    return false;
+  }
+  plan.choice = *choice;
+  return true;
+}
+
+/// Sends the largest tensor live at operation `index` to DRAM.
+bool Planner::evictAt(size_t index) {
+  OpPlan *largest = nullptr;
+  int64_t now = index;
+  for (int64_t i = 0; i <= now; ++i)
+    if (plans[i].resident && plans[i].lastUse >= now &&
+        (!largest || plans[i].bytes > largest->bytes))
+      largest = &plans[i];
+  if (!largest)
+    return false;
+  largest->canReside = false;
+  return true;
+}
+
+/// Plans with [0, limit) for tensors and scratch. Without `mayEvict` nothing
+/// that could be resident may be sent away.
+bool Planner::attempt(int64_t limit, bool mayEvict) {
+  for (bool again = true; again;) {
+    again = false;
+    for (OpPlan &plan : plans)
+      plan.resident = plan.canReside && plan.bytes <= limit;
+    if (!mayEvict && llvm::any_of(plans, [](const OpPlan &plan) {
+          return plan.canReside && !plan.resident;
+        }))
+      return false;
+    for (size_t i = 0; i < plans.size() && !again; ++i) {
+      bool fits = !plans[i].resident || place(i, limit);
+      if (fits && chooseScratch(i, limit))
+        continue;
+      if (!mayEvict || !evictAt(i))
+        return false;
+      again = true;
+    }
+  }
+  ringBase = 0;
+  for (size_t i = 0; i < plans.size(); ++i)
+    ringBase = std::max({ringBase, liveEnd(i),
+                         plans[i].scratchBase + plans[i].choice.slotBytes *
+                                                    plans[i].choice.slots});
+  return true;
+}
+
+LogicalResult Planner::run() {
+  int64_t capacity = machine.sb.bytesPerPartition;
+  int64_t minimum = 0, total = 0;
+  for (const OpPlan &plan : plans) {
+    int64_t chunk = analysis::largestChunk(plan.op, machine);
+    minimum = std::max(minimum, 2 * chunk);
+    total += chunk > 0 ? 1 : 0;
+  }
+  for (int64_t eighths : {6, 4, 3, 2, 1})
+    if (int64_t ring = capacity * eighths / 8; ring >= minimum)
+      if (attempt(capacity - ring, /*mayEvict=*/false))
+        return success();
+  int64_t ring = std::max(minimum, total > 0 ? capacity / 8 : 0);
+  for (int64_t candidate : {ring, minimum, minimum / 2}) {
+    auto saved = plans;
+    if (candidate <= capacity && attempt(capacity - candidate, true))
+      return success();
+    if (candidate != minimum / 2)
+      plans = std::move(saved);
+  }
+  OpPlan &plan = plans[failedAt];
+  Shape smallest = plan.model.resultShape;
+  for (int64_t axis : plan.model.tileAxes)
+    smallest[axis] = std::min(smallest[axis], plan.model.granularity[axis]);
+  return plan.op->emitError()
+         << "does not fit into the state buffer: its smallest tile needs "
+         << slotBytes(plan, smallest) << " bytes per partition, "
+         << std::max<int64_t>(failedAvailable, 0) << " are available beside "
+         << minimum
+         << " bytes for weights; use a machine with more bytes per partition ("
+         << machine.name << " has " << capacity << ")";
+}
+
+void Planner::annotate(ModuleOp module) {
+  Builder builder(module.getContext());
+  for (OpPlan &plan : plans) {
+    plan.op->setAttr(kPlacementAttr, builder.getI64IntegerAttr(
+                                         plan.resident ? plan.offset : -1));
+    plan.op->setAttr(kTileAttr, builder.getDenseI64ArrayAttr(plan.choice.tile));
+    plan.op->setAttr(kScratchAttr, builder.getDenseI64ArrayAttr(
+                                       {plan.scratchBase, plan.choice.slotBytes,
+                                        plan.choice.slots}));
+  }
+  int64_t capacity = machine.sb.bytesPerPartition;
+  module->setAttr(
+      kRingAttr, builder.getDenseI64ArrayAttr({ringBase, capacity - ringBase}));
+}
+
+struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
+  void runOnOperation() override {
+    auto machine = machineOf(getOperation());
+    if (failed(machine))
+      return signalPassFailure();
+    Planner planner(*machine, getOperation());
+    if (failed(planner.run()))
+      return signalPassFailure();
+    for (const OpPlan &plan : planner.plans)
+      ++(plan.resident ? numResident : numSpilled);
+    planner.annotate(getOperation());
+  }
+};
+
+} // namespace
+} // namespace ashlar::npu
