@@ -8,6 +8,7 @@
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Report/Comparison.h"
 #include "ashlar/Report/Report.h"
+#include "ashlar/Support/Console.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/FileIO.h"
 #include "ashlar/Support/Npy.h"
@@ -15,6 +16,7 @@
 #include "ashlar/Support/Version.h"
 
 #include <chrono>
+#include <fmt/format.h>
 #include <thread>
 
 using namespace ashlar;
@@ -203,8 +205,8 @@ void Session::print() const {
   if (options.quiet)
     return;
   for (const NamedTensor &output : outputs)
-    fmt::print("{}", topValues(output.tensor, output.name, samples));
-  fmt::print("{}", toSummary(statistics));
+    support::printOut(topValues(output.tensor, output.name, samples));
+  support::printOut(toSummary(statistics));
 }
 
 llvm::Error Session::judge() const {
@@ -217,8 +219,9 @@ llvm::Error Session::judge() const {
           comparison.takeError(),
           fmt::format("{}: output '{}'", options.expect, outputs[i].name));
     if (!options.quiet)
-      fmt::print("expect '{}': {}\n", outputs[i].name,
-                 describe(*comparison, outputs[i].tensor.shape));
+      support::printOut(
+          fmt::format("expect '{}': {}\n", outputs[i].name,
+                      describe(*comparison, outputs[i].tensor.shape)));
     if (!comparison->passed())
       failed += fmt::format("{}'{}' ({})", failed.empty() ? "" : ", ",
                             outputs[i].name,
@@ -255,13 +258,19 @@ int report::runTool(llvm::ArrayRef<std::string> args) {
   llvm::Expected<RunOptions> options = parseRunArguments(args);
   if (!options)
     return reportAndExitCode(tool, options.takeError());
-  if (options->help) {
-    fmt::print("{}", runHelp());
-    return 0;
+  llvm::Error error = llvm::Error::success();
+  if (options->help)
+    support::printOut(runHelp());
+  else if (options->version)
+    support::printOut(support::versionLine(tool) + "\n");
+  else
+    error = Session(*options).run();
+  // A failed run says so before a failed terminal does.
+  if (llvm::Error failure = support::finishOut()) {
+    if (error)
+      llvm::consumeError(std::move(failure));
+    else
+      error = std::move(failure);
   }
-  if (options->version) {
-    fmt::print("{}\n", support::versionLine(tool));
-    return 0;
-  }
-  return reportAndExitCode(tool, Session(*options).run());
+  return reportAndExitCode(tool, std::move(error));
 }

@@ -3,9 +3,10 @@
 // Errors with classes and exit codes.
 
 #include "ashlar/Support/Error.h"
+#include "ashlar/Support/Console.h"
 
 #include "llvm/Support/raw_ostream.h"
-#include <cstdio>
+#include <fmt/format.h>
 #include <memory>
 
 using namespace ashlar;
@@ -77,7 +78,7 @@ int support::reportAndExitCode(llvm::StringRef tool, llvm::Error error) {
     return 0;
   const int code = static_cast<int>(classify(error));
   llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) {
-    fmt::print(stderr, "{}: error: {}\n", tool.str(), info.message());
+    printErr(fmt::format("{}: error: {}\n", tool.str(), info.message()));
   });
   return code;
 }

@@ -3,10 +3,10 @@
 // The progress line.
 
 #include "ashlar/Support/Progress.h"
+#include "ashlar/Support/Console.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 #include <utility>
 
@@ -21,8 +21,7 @@ Progress::Progress(std::string label, uint64_t total, bool enabled)
 Progress::~Progress() { finish(); }
 
 void Progress::update(uint64_t done) {
-  // Reading the clock costs more than most callers' iterations.
-  if (!active || (++calls & 15u) != 0)
+  if (!active)
     return;
   const Clock::time_point now = Clock::now();
   if (now < next)
@@ -35,17 +34,14 @@ void Progress::draw(uint64_t done) {
   constexpr unsigned width = 30;
   const double part = static_cast<double>(done) / static_cast<double>(total);
   const unsigned filled = static_cast<unsigned>(part * width);
-  fmt::print(stderr, "\r{} [{:<30}] {:3.0f} %", label, std::string(filled, '#'),
-             part * 100);
-  std::fflush(stderr);
+  printErr(fmt::format("\r{} [{:<30}] {:3.0f} %", label,
+                       std::string(filled, '#'), part * 100));
   shown = true;
 }
 
 void Progress::finish() {
-  if (shown) {
-    fmt::print(stderr, "\r\033[K");
-    std::fflush(stderr);
-  }
+  if (shown)
+    printErr("\r\033[K");
   shown = false;
   active = false;
 }

@@ -21,8 +21,7 @@ public:
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
 
-  /// Says that \p done of the total are finished. Cheap enough for every
-  /// iteration of a loop of microseconds.
+  /// Says that \p done of the total are finished. Costs one look at the clock.
   void update(uint64_t done);
 
   /// Erases the line.
@@ -35,7 +34,6 @@ private:
   uint64_t total;
   bool active;
   bool shown = false;
-  unsigned calls = 0;
   std::chrono::steady_clock::time_point next;
 };
 

@@ -60,3 +60,13 @@ os.mkdir(path("empty"))
 run("limited file size", program, x, "--quiet",
     "--outputs=" + path("empty/out.npz"), preexec_fn=limit_file_size)
 print("files left:", os.listdir(path("empty")))
+
+# Standard output that cannot be written, and a reader that has left.
+with open("/dev/full", "wb") as full:
+    done = subprocess.run(["ashlar-run", program, x], stdout=full,
+                          stderr=subprocess.PIPE, text=True, check=False)
+print(f"full terminal\n  exit {done.returncode}\n{done.stderr}")
+reading, writing = os.pipe()
+os.close(reading)
+done = subprocess.run(["ashlar-run", "--help"], stdout=writing, check=False)
+print(f"closed pipe\n  exit {done.returncode}")

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Text for the terminal. Writing never throws and never kills the tool: a full
+// disk or a reader that left is an error at the end (fmt::print would throw).
+
+#ifndef ASHLAR_SUPPORT_CONSOLE_H
+#define ASHLAR_SUPPORT_CONSOLE_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+namespace ashlar::support {
+
+/// Appends \p text to standard output; after a failure does nothing.
+void printOut(llvm::StringRef text);
+
+/// Appends \p text to standard error and ignores failures: there is nobody left
+/// to tell.
+void printErr(llvm::StringRef text);
+
+/// Flushes standard output. Capacity if the disk is full; a reader that closed
+/// its end (`| head`) has what it wants and is no error.
+llvm::Error finishOut();
+
+} // namespace ashlar::support
+
+#endif // ASHLAR_SUPPORT_CONSOLE_H
