@@ -270,7 +270,8 @@ std::optional<Fault> Verifier::matmul(uint32_t index, const isa::PeMatmul &op) {
     if (access.space != Space::Psum || !access.write)
       continue;
     if (!op.accumulate)
-      if (std::optional<uint64_t> entry = defined.restart(access))
+      if (std::optional<uint64_t> entry = defined.restart(access);
+          entry && options.checkUndefined)
         return fault(index, at(FaultKind::PsumOverwrite, access, *entry,
                                fmt::format("entry {} holds sums that were not "
                                            "drained",

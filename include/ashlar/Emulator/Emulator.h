@@ -33,8 +33,9 @@ struct Options {
   /// Kernel set: "best", or the name of a table of
   /// numerics::availableKernels().
   std::string kernels = "best";
-  bool checkRaces = true;     ///< Race freedom by happens-before.
-  bool checkUndefined = true; ///< Reads of memory that nothing wrote.
+  bool checkRaces = true; ///< Race freedom by happens-before.
+  /// Reads of memory that nothing wrote, sums replaced before their drain.
+  bool checkUndefined = true;
 };
 
 /// A verified program with its memories. Movable, not copyable. One run at a

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The array and its drain against values computed by hand.
+
+#include "TestSupport.h"
+#include "ashlar/Numerics/Kernels.h"
+#include <bit>
+
+using namespace ashlar;
+using namespace ashlar::test;
+
+// Eight rows, two steps: mantissa of row i at step t is i + 1 + t; rows 0-3
+// have e = 0 (x = 6), rows 4-7 e = -1 (x = 5). As numbers:
+//   t=0: 1 2 3 4 2.5 3 3.5 4     t=1: 2 3 4 5 3 3.5 4 4.5
+// Two columns with e = 0: ones, and 0..7. Products:
+//   column 0: 23, 29             column 1: 94, 111
+static const char *const operands = R"(
+.machine name=a1-tiny
+.data at=0 hex=01020203030404050506060707080809
+.data at=16 hex=06060505
+.data at=32 hex=01000101010201030104010501060107
+.data at=48 hex=06060606
+.f32 at=64 values=[2, -40, 0, 0]
+.f32 at=80 values=[-1, 30, 0, 0]
+.f32 at=96 values=[0.5, 100, -3, 0]
+dma.copy srcMem=dram dstMem=sb n3=8 n4=2 srcStride3=2 srcStride4=1 dstStride3=65536 dstStride4=1
+dma.copy srcMem=dram srcBase=16 dstMem=xm n3=2 n4=2 srcStride3=2 srcStride4=1 dstStride3=65536 dstStride4=1
+dma.copy srcMem=dram srcBase=32 dstMem=sb dstBase=8 n3=8 n4=2 srcStride3=2 srcStride4=1 dstStride3=65536 dstStride4=1
+dma.copy srcMem=dram srcBase=48 dstMem=xm dstBase=8 n3=2 n4=2 srcStride3=2 srcStride4=1 dstStride3=65536 dstStride4=1
+dma.copy elemBytes=4 srcMem=dram srcBase=64 dstMem=sb dstBase=64 n3=2 n4=4 srcStride3=16 srcStride4=4 dstStride3=65536 dstStride4=4
+dma.copy elemBytes=4 srcMem=dram srcBase=96 dstMem=sb dstBase=96 n3=2 n4=2 srcStride3=8 srcStride4=4 dstStride3=65536 dstStride4=4
+xr.set xr=0 value=0
+xr.set xr=1 value=0
+pe.load rows=8 cols=2 offset=8 colStride=1 type=bfp mantissa=8 range=7 xr=0
+pe.swap
+)";
+
+static const char *const matmul =
+    "pe.matmul rows=8 cols=2 type=bfp mantissa=8 range=7 xr=1 n2=2 stride2=1 "
+    "psumStride2=1 hi0=1 hi1=1 hi2=2";
+
+static const char *const drain =
+    "act.drain cols=2 n2=2 psumStride2=1 xrA=1 xrS=0 shift=-14 dstOffset=256 "
+    "dstStride2=4";
+
+static const char *const store = R"(
+dma.copy elemBytes=4 srcMem=sb srcBase=256 dstMem=dram dstBase=256 n3=2 n4=2 srcStride3=65536 srcStride4=4 dstStride3=8 dstStride4=4
+.output name=y type=f32 shape=[4] at=256
+)";
+
+static std::string lines(std::initializer_list<std::string> parts) {
+  std::string text;
+  for (const std::string &part : parts)
+    text += part + "\n";
+  return text;
+}
+
+TEST(Array, MultipliesBlocksOfDifferentExponents) {
+  auto result = runText(lines({operands, matmul, drain, store}));
+  EXPECT_EQ(values(result), (std::vector<double>{23, 29, 94, 111}));
+}
+
+TEST(Array, AccumulatesOverTwoPasses) {
+  auto result = runText(lines(
+      {operands, matmul, std::string(matmul) + " accumulate=1", drain, store}));
+  EXPECT_EQ(values(result), (std::vector<double>{46, 58, 188, 222}));
+}
+
+TEST(Array, EveryKernelTableGivesTheSame) {
+  for (const numerics::KernelTable *table : numerics::availableKernels()) {
+    emulator::Options options;
+    options.kernels = table->name.str();
+    auto result = runText(lines({operands, matmul, drain, store}), options);
+    EXPECT_EQ(values(result), (std::vector<double>{23, 29, 94, 111}));
+  }
+}
+
+TEST(Array, PaddingReadsNothing) {
+  // Four steps around the two stored ones: only indices 1 and 2 read memory,
+  // and the operand starts one byte before its partition.
+  auto result = runText(lines(
+      {operands,
+       "pe.matmul rows=8 cols=2 offset=-1 type=bfp mantissa=8 range=7 xr=1 "
+       "n2=4 stride2=1 psumStride2=1 hi0=1 hi1=1 lo2=1 hi2=3",
+       "act.drain cols=2 n2=4 psumStride2=1 xrA=1 xrS=0 shift=-14 "
+       "dstOffset=256 dstStride2=4",
+       "dma.copy elemBytes=4 srcMem=sb srcBase=256 dstMem=dram dstBase=256 "
+       "n3=2 "
+       "n4=4 srcStride3=65536 srcStride4=4 dstStride3=16 dstStride4=4",
+       ".output name=y type=f32 shape=[8] at=256"}));
+  EXPECT_EQ(values(result), (std::vector<double>{0, 23, 29, 0, 0, 94, 111, 0}));
+}
+
+TEST(Array, WindowRowsWithHoles) {
+  // Two rows of two steps, stride 0 between rows: row 0 reads only its last
+  // column, row 1 nothing (hi1 = 1).
+  auto result = runText(lines(
+      {operands,
+       "pe.matmul rows=8 cols=2 type=bfp mantissa=8 range=7 xr=1 n1=2 n2=2 "
+       "stride1=2 stride2=1 psumStride1=2 psumStride2=1 hi0=1 hi1=1 lo2=1 "
+       "hi2=2",
+       "act.drain cols=2 n2=4 psumStride2=1 xrA=1 xrS=0 shift=-14 "
+       "dstOffset=256 dstStride2=4",
+       "dma.copy elemBytes=4 srcMem=sb srcBase=256 dstMem=dram dstBase=256 "
+       "n3=2 "
+       "n4=4 srcStride3=65536 srcStride4=4 dstStride3=16 dstStride4=4",
+       ".output name=y type=f32 shape=[8] at=256"}));
+  EXPECT_EQ(values(result), (std::vector<double>{0, 29, 0, 0, 0, 111, 0, 0}));
+}
+
+TEST(Array, EpilogueOrder) {
+  // (acc * scale + bias) + residual, then relu:
+  //   column 0: 23*2-40+0.5 = 6.5, 29*2-40+100 = 118
+  //   column 1: -94+30-3 < 0, -111+30+0 < 0
+  auto result = runText(
+      lines({operands, matmul,
+             std::string(drain) +
+                 " hasScale=1 hasBias=1 paramOffset=64 resMode=1 resOffset=96 "
+                 "resStride2=4 function=relu",
+             store}));
+  EXPECT_EQ(values(result), (std::vector<double>{6.5, 118, 0, 0}));
+}
+
+TEST(Array, EncodingDrainMergesItsExponent) {
+  // Block of both columns: step 0 max 94 -> x 6, e 0; step 1 max 111 -> the
+  // same. Mantissas are the numbers; E becomes 0, visible in a second product
+  // with one row... here through the stored bytes and cells.
+  auto result = runText(
+      lines({operands, matmul,
+             "act.drain cols=2 n2=2 psumStride2=1 xrA=1 xrS=0 shift=-14 "
+             "dstOffset=256 dstStride2=1 dstType=bfp dstMantissa=8 dstBlock=8 "
+             "dstXr=5 dstXrClear=1",
+             "dma.copy srcMem=sb srcBase=256 dstMem=dram dstBase=256 n3=2 n4=2 "
+             "srcStride3=65536 srcStride4=1 dstStride3=2 dstStride4=1",
+             "dma.copy srcMem=xm srcBase=256 dstMem=dram dstBase=260 n4=2 "
+             "srcStride4=1 dstStride4=1",
+             ".output name=y type=i8 shape=[6] at=256"}));
+  EXPECT_EQ(values(result), (std::vector<double>{23, 29, 94, 111, 6, 6}));
+}
+
+TEST(Array, IntegerAndRawDrains) {
+  // acc is 23*2^14 and so on: 376832 saturates 16 bits; raw keeps low bytes.
+  auto result = runText(lines(
+      {operands, matmul,
+       "act.drain cols=2 n2=2 psumStride2=1 mode=int dstOffset=256 "
+       "dstStride2=4 dstType=i16",
+       "act.drain cols=2 n2=2 psumStride2=1 mode=raw64 dstOffset=512 "
+       "dstStride2=8 dstType=i64",
+       "dma.copy elemBytes=2 srcMem=sb srcBase=256 dstMem=dram dstBase=256 "
+       "n3=2 n4=2 srcStride3=65536 srcStride4=4 dstStride3=4 dstStride4=2",
+       "dma.copy elemBytes=8 srcMem=sb srcBase=512 dstMem=dram dstBase=264 "
+       "n3=2 n4=2 srcStride3=65536 srcStride4=8 dstStride3=16 dstStride4=8",
+       ".output name=y type=i16 shape=[4] at=256",
+       ".output name=z type=i64 shape=[4] at=264"}));
+  EXPECT_EQ(values(result), (std::vector<double>(4, 32767)));
+  EXPECT_EQ(values(result, 1),
+            (std::vector<double>{23 * 16384., 29 * 16384., 94 * 16384.,
+                                 111 * 16384.}));
+}
+
+TEST(Array, SelectModeMovesEveryBit) {
+  // The 4 x 4 example of the identity transposition on binary32, with a NaN
+  // payload and -0 among the numbers: rows of A become columns.
+  auto result = runText(R"(
+.machine name=fig3-4x4
+.f32 at=0 values=[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+.data at=48 hex=0100c07f00000080ffffff7f00000500
+.data at=64 hex=01000000000100000000010000000001
+.output name=y type=u32 shape=[16] at=128
+dma.copy elemBytes=4 srcMem=dram dstMem=sb n3=4 n4=4 srcStride3=16 srcStride4=4 dstStride3=65536 dstStride4=4
+dma.copy srcMem=dram srcBase=64 dstMem=sb dstBase=64 n3=4 n4=4 srcStride3=4 srcStride4=1 dstStride3=65536 dstStride4=1
+pe.load rows=4 cols=4 colStride=4 type=f32 mode=select
+pe.swap
+pe.matmul rows=4 cols=4 offset=64 type=u8 mode=select n2=4 stride2=1 psumStride2=1 hi0=1 hi1=1 hi2=4
+act.drain cols=4 n2=4 psumStride2=1 mode=raw64 dstType=u32 dstOffset=128 dstStride2=4
+dma.copy elemBytes=4 srcMem=sb srcBase=128 dstMem=dram dstBase=128 n3=4 n4=4 srcStride3=65536 srcStride4=4 dstStride3=16 dstStride4=4
+)");
+  auto bits = [](float x) { return double(std::bit_cast<uint32_t>(x)); };
+  EXPECT_EQ(values(result),
+            (std::vector<double>{bits(1), bits(5), bits(9), 0x7fc00001, bits(2),
+                                 bits(6), bits(10), 0x80000000, bits(3),
+                                 bits(7), bits(11), 0x7fffffff, bits(4),
+                                 bits(8), bits(12), 0x00050000}));
+}

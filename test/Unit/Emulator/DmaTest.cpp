@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// DMA: patterns, broadcast, fill, addresses that run over partitions.
+
+#include "TestSupport.h"
+
+using namespace ashlar;
+using namespace ashlar::test;
+
+TEST(Dma, TransposesThroughSb) {
+  // Rows of three become columns: SB (c, r) = x[r][c].
+  auto result = runText(R"(
+.machine name=a1-tiny
+.f32 at=0 values=[1, 2, 3, 4, 5, 6]
+.output name=y type=f32 shape=[6] at=64
+dma.copy elemBytes=4 srcMem=dram dstMem=sb n3=3 n4=2 srcStride3=4 srcStride4=12 dstStride3=65536 dstStride4=4
+dma.copy elemBytes=4 srcMem=sb dstMem=dram dstBase=64 n3=3 n4=2 srcStride3=65536 srcStride4=4 dstStride3=8 dstStride4=4
+)");
+  EXPECT_EQ(values(result), (std::vector<double>{1, 4, 2, 5, 3, 6}));
+}
+
+TEST(Dma, BroadcastsAndReverses) {
+  auto result = runText(R"(
+.machine name=a1-tiny
+.f32 at=0 values=[7, 8, 9]
+.output name=y type=f32 shape=[6] at=64
+dma.copy elemBytes=4 srcMem=dram srcBase=8 dstMem=sb n3=2 n4=3 srcStride4=-4 dstStride3=12 dstStride4=4
+dma.copy elemBytes=4 srcMem=sb dstMem=dram dstBase=64 n4=6 srcStride4=4 dstStride4=4
+)");
+  EXPECT_EQ(values(result), (std::vector<double>{9, 8, 7, 9, 8, 7}));
+}
+
+TEST(Dma, FillsEveryElementSize) {
+  auto result = runText(R"(
+.machine name=a1-tiny
+.output name=y type=u8 shape=[16] at=0
+dma.fill elemBytes=1 dstMem=sb n4=16 dstStride4=1 value=0x11
+dma.fill elemBytes=2 dstMem=sb n4=2 dstStride4=4 value=0x2233
+dma.fill elemBytes=4 dstMem=sb dstBase=8 value=0x44556677
+dma.copy elemBytes=8 srcMem=sb dstMem=dram n4=2 srcStride4=8 dstStride4=8
+)");
+  EXPECT_EQ(
+      values(result),
+      (std::vector<double>{0x33, 0x22, 0x11, 0x11, 0x33, 0x22, 0x11, 0x11, 0x77,
+                           0x66, 0x55, 0x44, 0x11, 0x11, 0x11, 0x11}));
+}
+
+TEST(Dma, CrossesPartitions) {
+  // Eight bytes that start four before the end of partition 0.
+  auto result = runText(R"(
+.machine name=a1-tiny
+.data at=0 hex=0102030405060708
+.output name=y type=u8 shape=[8] at=8
+.output name=z type=u8 shape=[4] at=16
+dma.copy srcMem=dram dstMem=sb dstBase=65532 n4=8 srcStride4=1 dstStride4=1
+dma.copy srcMem=sb srcBase=65532 dstMem=dram dstBase=8 n4=8 srcStride4=1 dstStride4=1
+dma.copy srcMem=sb srcBase=65536 dstMem=dram dstBase=16 n4=4 srcStride4=1 dstStride4=1
+)");
+  EXPECT_EQ(values(result), (std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(values(result, 1), (std::vector<double>{5, 6, 7, 8}));
+}

@@ -1,0 +1,585 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Element by element; written for reading, not for speed.
+
+#include "NaiveMachine.h"
+#include "ashlar/Numerics/Function.h"
+#include "ashlar/Support/ElementType.h"
+#include "ashlar/Support/Half.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+using namespace ashlar;
+using namespace ashlar::test;
+using isa::ElemType;
+
+static constexpr int cleared = -32768;
+
+static unsigned bytesOf(ElemType type, unsigned mantissa) {
+  if (type == ElemType::Bfp)
+    return mantissa <= 8 ? 1 : 2;
+  return support::byteSize(static_cast<ElementType>(type));
+}
+
+NaiveMachine::NaiveMachine(const machine::Description &machine,
+                           uint64_t dramBytes)
+    : dram(dramBytes), sb(machine.sb.bytes()), xm(machine.xmBytes()),
+      machine(machine), psum(machine.pe.columns * machine.psum.entries()),
+      xr(machine.xr.registers, cleared) {}
+
+void NaiveMachine::execute(const isa::Instruction &inst) {
+  std::visit([&](const auto &op) { run(op); }, inst);
+}
+
+void NaiveMachine::run(const isa::XrSet &op) { xr[op.xr] = op.value; }
+
+void NaiveMachine::run(const isa::XrMerge &op) {
+  xr[op.dst] = std::max(op.clear ? cleared : xr[op.dst], xr[op.src]);
+}
+
+//===- DMA
+//------------------------------------------------------------------===//
+
+uint8_t *NaiveMachine::byteAt(isa::Memory memory, uint64_t address) {
+  switch (memory) {
+  case isa::Memory::Dram:
+    return &dram[address];
+  case isa::Memory::Sb:
+    return &sb[address];
+  default:
+    return reinterpret_cast<uint8_t *>(&xm[address]);
+  }
+}
+
+void NaiveMachine::run(const isa::DmaCopy &op) {
+  for (uint64_t a = 0; a < op.n0; ++a)
+    for (uint64_t b = 0; b < op.n1; ++b)
+      for (uint64_t c = 0; c < op.n2; ++c)
+        for (uint64_t d = 0; d < op.n3; ++d)
+          for (uint64_t e = 0; e < op.n4; ++e)
+            for (uint64_t i = 0; i < op.elemBytes; ++i)
+              *byteAt(op.dstMem, op.dstBase + a * op.dstStride0 +
+                                     b * op.dstStride1 + c * op.dstStride2 +
+                                     d * op.dstStride3 + e * op.dstStride4 +
+                                     i) =
+                  *byteAt(op.srcMem, op.srcBase + a * op.srcStride0 +
+                                         b * op.srcStride1 + c * op.srcStride2 +
+                                         d * op.srcStride3 + e * op.srcStride4 +
+                                         i);
+}
+
+void NaiveMachine::run(const isa::DmaFill &op) {
+  for (uint64_t a = 0; a < op.n0; ++a)
+    for (uint64_t b = 0; b < op.n1; ++b)
+      for (uint64_t c = 0; c < op.n2; ++c)
+        for (uint64_t d = 0; d < op.n3; ++d)
+          for (uint64_t e = 0; e < op.n4; ++e)
+            for (uint64_t i = 0; i < op.elemBytes; ++i)
+              *byteAt(op.dstMem, op.dstBase + a * op.dstStride0 +
+                                     b * op.dstStride1 + c * op.dstStride2 +
+                                     d * op.dstStride3 + e * op.dstStride4 +
+                                     i) =
+                  static_cast<uint8_t>(op.value >> (8 * i));
+}
+
+//===- Array
+//----------------------------------------------------------------===//
+
+uint64_t NaiveMachine::rawElement(uint64_t partition, int64_t offset,
+                                  unsigned bytes) const {
+  uint64_t word = 0;
+  std::memcpy(&word,
+              &sb[partition * machine.sb.bytesPerPartition +
+                  static_cast<uint64_t>(offset)],
+              bytes);
+  return word;
+}
+
+/// Low `bits` of a word as a signed number.
+static int64_t signExtend(uint64_t word, unsigned bits) {
+  int64_t half = int64_t(1) << (bits - 1);
+  auto low = static_cast<int64_t>(word & ((uint64_t(1) << bits) - 1));
+  return low >= half ? low - 2 * half : low;
+}
+
+static int64_t mantissaOf(uint64_t word, unsigned width) {
+  int64_t limit = (int64_t(1) << (width - 1)) - 1;
+  return std::max(signExtend(word, width), -limit);
+}
+
+int64_t NaiveMachine::aligned(isa::OperandMode mode, ElemType type,
+                              unsigned mantissa, unsigned range,
+                              unsigned scaleRegister, uint64_t partition,
+                              int64_t offset) const {
+  uint64_t word = rawElement(partition, offset, bytesOf(type, mantissa));
+  if (mode == isa::OperandMode::Select)
+    return static_cast<int64_t>(word);
+  if (mode == isa::OperandMode::Int) {
+    bool isSigned = type == ElemType::I8 || type == ElemType::I16;
+    return isSigned ? signExtend(word, 8 * bytesOf(type, 0))
+                    : static_cast<int64_t>(word);
+  }
+  int cell = xm[partition / machine.xmGroup * machine.sb.bytesPerPartition +
+                static_cast<uint64_t>(offset)];
+  int e = cell - (int(mantissa) - 2);
+  int scale = xr[scaleRegister] == cleared ? -128 - (int(mantissa) - 2)
+                                           : xr[scaleRegister];
+  int shift = scale - e, kept = std::clamp(shift, 0, int(range));
+  double limit = std::ldexp(1.0, int(mantissa) - 1) - 1;
+  double m = static_cast<double>(mantissaOf(word, mantissa));
+  // ldexp with a clamped exponent: far beyond either end nothing changes.
+  m = std::nearbyint(std::ldexp(m, std::clamp(kept - shift, -64, 64)));
+  m = std::clamp(m, -limit, limit);
+  return static_cast<int64_t>(std::ldexp(m, int(range) - kept));
+}
+
+void NaiveMachine::run(const isa::PeLoad &op) {
+  shadow.cols = op.cols;
+  shadow.values.assign(op.rows * op.cols, 0);
+  for (uint64_t i = 0; i < op.rows; ++i)
+    for (uint64_t c = 0; c < op.cols; ++c)
+      shadow.values[i * op.cols + c] =
+          aligned(op.mode, op.type, op.mantissa, op.range, op.xr, op.part + i,
+                  int64_t(op.offset) + int64_t(c) * op.colStride);
+}
+
+void NaiveMachine::run(const isa::PeSwap &) { active = shadow; }
+
+void NaiveMachine::run(const isa::PeMatmul &op) {
+  const uint64_t entries = machine.psum.entries();
+  for (int64_t a = 0; a < op.n0; ++a)
+    for (int64_t b = 0; b < op.n1; ++b)
+      for (int64_t c = 0; c < op.n2; ++c)
+        for (uint64_t col = 0; col < op.cols; ++col) {
+          __int128 &sum = psum[col * entries +
+                               static_cast<uint64_t>(
+                                   int64_t(op.psum) + a * op.psumStride0 +
+                                   b * op.psumStride1 + c * op.psumStride2)];
+          if (!op.accumulate)
+            sum = 0;
+          if (a < op.lo0 || a >= op.hi0 || b < op.lo1 || b >= op.hi1 ||
+              c < op.lo2 || c >= op.hi2)
+            continue;
+          int64_t offset = int64_t(op.offset) + a * op.stride0 +
+                           b * op.stride1 + c * op.stride2;
+          for (uint64_t i = 0; i < op.rows; ++i) {
+            int64_t m = aligned(op.mode, op.type, op.mantissa, op.range, op.xr,
+                                op.part + i, offset);
+            if (op.mode == isa::OperandMode::Select)
+              m = m != 0;
+            sum += __int128(m) * active.values[i * active.cols + col];
+          }
+        }
+}
+
+void NaiveMachine::run(const isa::ActDrain &op) {
+  Tensor dst{op.dstType, op.dstMantissa,
+             op.dstPart, op.dstOffset,
+             0,          {op.dstStride0, op.dstStride1, op.dstStride2},
+             false};
+  Tensor res{op.resType, op.resMantissa,
+             op.resPart, op.resOffset,
+             0,          {op.resStride0, op.resStride1, op.resStride2},
+             false};
+  const uint64_t count[3] = {op.n0, op.n1, op.n2};
+  std::vector<std::vector<float>> result(op.cols);
+  auto scale = [&](unsigned r) { return xr[r] == cleared ? 0 : xr[r]; };
+  const int exponent = scale(op.xrA) + scale(op.xrS) + op.shift;
+  for (uint64_t lane = 0; lane < op.cols; ++lane)
+    for (int64_t a = 0; a < op.n0; ++a)
+      for (int64_t b = 0; b < op.n1; ++b)
+        for (int64_t c = 0; c < op.n2; ++c) {
+          const int64_t index[3] = {a, b, c};
+          auto acc = static_cast<int64_t>(
+              psum[lane * machine.psum.entries() +
+                   static_cast<uint64_t>(int64_t(op.psum) + a * op.psumStride0 +
+                                         b * op.psumStride1 +
+                                         c * op.psumStride2)]);
+          if (op.mode != isa::DrainMode::F32) {
+            unsigned bits = 8 * bytesOf(op.dstType, 0);
+            if (op.mode == isa::DrainMode::Int)
+              acc = numerics::saturateTo(
+                  acc, int(bits),
+                  support::isSignedInteger(ElementType(op.dstType)));
+            storeRaw(dst, lane, index, acc);
+            continue;
+          }
+          int record = 0;
+          float alpha = op.alpha, factor = 1, bias = 0;
+          const int64_t at = op.paramOffset;
+          auto word = [&](int64_t k) {
+            return static_cast<uint32_t>(
+                rawElement(op.paramPart + lane, at + 4 * k, 4));
+          };
+          if (op.hasScale)
+            factor = std::bit_cast<float>(word(0));
+          if (op.hasBias)
+            bias = std::bit_cast<float>(word(1));
+          if (op.hasExp)
+            record = static_cast<int>(word(2));
+          if (op.alphaFromParam)
+            alpha = std::bit_cast<float>(word(3));
+          // 64 bits of mantissa hold the sum; one rounding to binary32.
+          auto v = static_cast<float>(
+              std::ldexp(static_cast<long double>(acc), exponent + record));
+          if (op.hasScale)
+            v = v * factor;
+          if (op.hasBias)
+            v = v + bias;
+          if (op.resMode)
+            v = v + load(res, lane, index);
+          result[lane].push_back(numerics::apply(
+              static_cast<numerics::Function>(op.function), v, alpha, op.beta));
+        }
+  if (op.mode == isa::DrainMode::F32)
+    finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
+}
+
+//===- Tensors
+//--------------------------------------------------------------===//
+
+NaiveMachine::Place NaiveMachine::placeOf(const Tensor &x, uint64_t channel,
+                                          const int64_t index[3]) const {
+  uint64_t lane = x.part + (x.broadcast ? 0 : channel);
+  int64_t offset =
+      static_cast<int64_t>(x.offset) +
+      static_cast<int64_t>(lane / machine.sb.partitions) * x.tileStride;
+  for (int d = 0; d < 3; ++d)
+    offset += index[d] * x.stride[d];
+  return {lane % machine.sb.partitions, offset};
+}
+
+int64_t NaiveMachine::loadInteger(const Tensor &x, uint64_t channel,
+                                  const int64_t index[3]) const {
+  Place at = placeOf(x, channel, index);
+  unsigned bytes = bytesOf(x.type, x.mantissa);
+  uint64_t word = rawElement(at.partition, at.offset, bytes);
+  if (bytes < 8 && support::isSignedInteger(ElementType(x.type)))
+    return signExtend(word, 8 * bytes);
+  return static_cast<int64_t>(word);
+}
+
+float NaiveMachine::load(const Tensor &x, uint64_t channel,
+                         const int64_t index[3]) const {
+  Place at = placeOf(x, channel, index);
+  uint64_t word =
+      rawElement(at.partition, at.offset, bytesOf(x.type, x.mantissa));
+  switch (x.type) {
+  case ElemType::F32:
+    return std::bit_cast<float>(static_cast<uint32_t>(word));
+  case ElemType::F16:
+    return support::halfToFloat(static_cast<uint16_t>(word));
+  case ElemType::Bf16:
+    return support::bfloatToFloat(static_cast<uint16_t>(word));
+  case ElemType::F64:
+    return static_cast<float>(std::bit_cast<double>(word));
+  case ElemType::U64:
+    return static_cast<float>(word);
+  case ElemType::Bfp: {
+    int cell =
+        xm[at.partition / machine.xmGroup * machine.sb.bytesPerPartition +
+           static_cast<uint64_t>(at.offset)];
+    return static_cast<float>(
+        std::ldexp(static_cast<double>(mantissaOf(word, x.mantissa)),
+                   cell - (int(x.mantissa) - 2)));
+  }
+  default:
+    return static_cast<float>(loadInteger(x, channel, index));
+  }
+}
+
+void NaiveMachine::storeRaw(const Tensor &x, uint64_t channel,
+                            const int64_t index[3], int64_t bits) {
+  Place at = placeOf(x, channel, index);
+  std::memcpy(&sb[at.partition * machine.sb.bytesPerPartition +
+                  static_cast<uint64_t>(at.offset)],
+              &bits, bytesOf(x.type, x.mantissa));
+}
+
+void NaiveMachine::store(const Tensor &x, uint64_t channel,
+                         const int64_t index[3], float value) {
+  int64_t bits = 0;
+  switch (x.type) {
+  case ElemType::F32:
+    bits = std::bit_cast<uint32_t>(value);
+    break;
+  case ElemType::F16:
+    bits = support::floatToHalf(value);
+    break;
+  case ElemType::Bf16:
+    bits = support::floatToBfloat(value);
+    break;
+  case ElemType::F64:
+    bits = std::bit_cast<int64_t>(static_cast<double>(value));
+    break;
+  case ElemType::Bool:
+    bits = value != 0;
+    break;
+  default: {
+    int width = static_cast<int>(8 * bytesOf(x.type, 0));
+    bits = support::isSignedInteger(ElementType(x.type))
+               ? numerics::toSigned(value, width)
+               : static_cast<int64_t>(numerics::toUnsigned(value, width));
+  }
+  }
+  storeRaw(x, channel, index, bits);
+}
+
+/// docs/Numerics.md 2, in binary64.
+static int encode(const std::vector<float> &values, unsigned width,
+                  std::vector<int64_t> &mantissas) {
+  double most = 0;
+  for (float v : values)
+    if (std::isfinite(v))
+      most = std::max(most, std::fabs(static_cast<double>(v)));
+  mantissas.assign(values.size(), 0);
+  if (most == 0) {
+    return -128;
+  }
+  int x = std::clamp(std::ilogb(most), -127, 127);
+  double limit = std::ldexp(1.0, int(width) - 1) - 1;
+  bool any = false;
+  for (size_t i = 0; i < values.size(); ++i) {
+    double v = values[i];
+    if (std::isnan(v))
+      continue;
+    double m = std::nearbyint(std::ldexp(v, int(width) - 2 - x));
+    mantissas[i] = static_cast<int64_t>(std::clamp(m, -limit, limit));
+    any |= mantissas[i] != 0;
+  }
+  return any ? x : -128;
+}
+
+void NaiveMachine::finish(const Tensor &x, const uint64_t count[3],
+                          const std::vector<std::vector<float>> &values,
+                          uint64_t block, unsigned scaleRegister, bool clear) {
+  const bool encoded = x.type == ElemType::Bfp;
+  if (encoded && clear)
+    xr[scaleRegister] = cleared;
+  const uint64_t channels = values.size();
+  const uint64_t length = encoded && block ? block : channels;
+  for (uint64_t k = 0; k < count[0] * count[1] * count[2]; ++k) {
+    const int64_t index[3] = {static_cast<int64_t>(k / (count[1] * count[2])),
+                              static_cast<int64_t>(k / count[2] % count[1]),
+                              static_cast<int64_t>(k % count[2])};
+    for (uint64_t first = 0; first < channels; first += length) {
+      uint64_t end = std::min(channels, first + length);
+      if (!encoded) {
+        for (uint64_t c = first; c < end; ++c)
+          store(x, c, index, values[c][k]);
+        continue;
+      }
+      std::vector<float> elements;
+      std::vector<int64_t> mantissas;
+      for (uint64_t c = first; c < end; ++c)
+        elements.push_back(values[c][k]);
+      int cell = encode(elements, x.mantissa, mantissas);
+      for (uint64_t c = first; c < end; ++c) {
+        storeRaw(x, c, index, mantissas[c - first]);
+        Place at = placeOf(x, c, index);
+        xm[at.partition / machine.xmGroup * machine.sb.bytesPerPartition +
+           static_cast<uint64_t>(at.offset)] = static_cast<int8_t>(cell);
+      }
+      if (cell != -128)
+        xr[scaleRegister] =
+            std::max(xr[scaleRegister], cell - (int(x.mantissa) - 2));
+    }
+  }
+}
+
+//===- Vector unit
+//----------------------------------------------------------===//
+
+static bool integral(ElemType type) {
+  return type >= ElemType::I8 && type <= ElemType::Bool;
+}
+static bool wide(ElemType type) {
+  return type >= ElemType::I32 && type <= ElemType::U64;
+}
+
+void NaiveMachine::run(const isa::VecMap &op) {
+  Tensor a{op.aType,         op.aMantissa,
+           op.aPart,         op.aOffset,
+           op.aTileStride,   {op.aStride0, op.aStride1, op.aStride2},
+           op.aBroadcastPart};
+  Tensor b{op.bType,         op.bMantissa,
+           op.bPart,         op.bOffset,
+           op.bTileStride,   {op.bStride0, op.bStride1, op.bStride2},
+           op.bBroadcastPart};
+  Tensor dst{op.dstType,
+             op.dstMantissa,
+             op.dstPart,
+             op.dstOffset,
+             op.dstTileStride,
+             {op.dstStride0, op.dstStride1, op.dstStride2},
+             false};
+  const uint64_t count[3] = {op.n0, op.n1, op.n2};
+  const auto code = static_cast<unsigned>(op.op);
+  const bool binary = code >= 64, tensorB = op.bMode == isa::BMode::Tensor;
+  const bool integers = integral(op.aType) && integral(op.dstType) &&
+                        (!tensorB || integral(op.bType)) &&
+                        (wide(op.aType) || (tensorB && wide(op.bType)));
+  const bool moves = op.op == isa::Function::Copy && op.aType == op.dstType &&
+                     op.dstType != ElemType::Bfp;
+  std::vector<std::vector<float>> result(op.channels);
+  std::vector<std::vector<int64_t>> words(op.channels);
+  auto forAll = [&](auto fn) {
+    for (uint64_t channel = 0; channel < op.channels; ++channel)
+      for (int64_t i = 0; i < op.n0; ++i)
+        for (int64_t j = 0; j < op.n1; ++j)
+          for (int64_t k = 0; k < op.n2; ++k) {
+            const int64_t index[3] = {i, j, k};
+            fn(channel, index);
+          }
+  };
+  forAll([&](uint64_t channel, const int64_t *index) {
+    if (moves) {
+      words[channel].push_back(loadInteger(a, channel, index));
+    } else if (integers) {
+      int64_t x = loadInteger(a, channel, index);
+      int64_t y = tensorB ? loadInteger(b, channel, index)
+                          : numerics::toSigned(op.beta, 64);
+      int64_t z =
+          binary ? numerics::apply(numerics::BinaryFunction(code - 64), x, y)
+                 : numerics::apply(numerics::Function(code), x,
+                                   numerics::toSigned(op.alpha, 64),
+                                   numerics::toSigned(op.beta, 64));
+      words[channel].push_back(op.dstType == ElemType::Bool ? z != 0 : z);
+    } else {
+      float x = load(a, channel, index);
+      float y = tensorB ? load(b, channel, index) : op.beta;
+      result[channel].push_back(
+          binary ? numerics::apply(numerics::BinaryFunction(code - 64), x, y)
+                 : numerics::apply(numerics::Function(code), x, op.alpha,
+                                   op.beta));
+    }
+  });
+  if (!moves && !integers)
+    return finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
+  std::vector<size_t> next(op.channels, 0);
+  forAll([&](uint64_t channel, const int64_t *index) {
+    storeRaw(dst, channel, index, words[channel][next[channel]++]);
+  });
+}
+
+void NaiveMachine::run(const isa::VecPool &op) {
+  Tensor src{op.srcType,
+             op.srcMantissa,
+             op.srcPart,
+             op.srcOffset,
+             op.srcTileStride,
+             {op.srcStrideD, op.srcStrideH, op.srcStrideW},
+             false};
+  Tensor dst{op.dstType,
+             op.dstMantissa,
+             op.dstPart,
+             op.dstOffset,
+             op.dstTileStride,
+             {op.dstStrideD, op.dstStrideH, op.dstStrideW},
+             false};
+  const uint64_t count[3] = {op.outD, op.outH, op.outW};
+  const bool most = op.kind == isa::PoolKind::Max;
+  const auto step = most ? numerics::Reduction::Max : numerics::Reduction::Sum;
+  std::vector<std::vector<float>> result(op.channels);
+  for (uint64_t channel = 0; channel < op.channels; ++channel)
+    for (int64_t d = 0; d < op.outD; ++d)
+      for (int64_t h = 0; h < op.outH; ++h)
+        for (int64_t w = 0; w < op.outW; ++w) {
+          float sum = numerics::reduceInit(step);
+          uint64_t counted = 0;
+          for (int64_t i = 0; i < op.kD; ++i)
+            for (int64_t j = 0; j < op.kH; ++j)
+              for (int64_t k = 0; k < op.kW; ++k) {
+                const int64_t at[3] = {d * op.sD - op.pD + i * op.dD,
+                                       h * op.sH - op.pH + j * op.dH,
+                                       w * op.sW - op.pW + k * op.dW};
+                counted += at[0] >= op.cloD && at[0] < op.chiD &&
+                           at[1] >= op.cloH && at[1] < op.chiH &&
+                           at[2] >= op.cloW && at[2] < op.chiW;
+                if (at[0] < 0 || at[0] >= op.inD || at[1] < 0 ||
+                    at[1] >= op.inH || at[2] < 0 || at[2] >= op.inW)
+                  continue;
+                sum = numerics::reduceStep(step, sum, load(src, channel, at));
+              }
+          if (op.kind == isa::PoolKind::Avg)
+            sum = numerics::apply(numerics::BinaryFunction::Div, sum,
+                                  static_cast<float>(counted));
+          result[channel].push_back(sum);
+        }
+  finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
+}
+
+/// A whole reduction over values in order.
+static float reduce(isa::ReduceKind code, bool selectLast,
+                    const std::vector<float> &values) {
+  auto kind = static_cast<numerics::Reduction>(code);
+  if (kind != numerics::Reduction::ArgMax &&
+      kind != numerics::Reduction::ArgMin) {
+    float sum = numerics::reduceInit(kind);
+    for (float v : values)
+      sum = numerics::reduceStep(kind, sum, v);
+    return numerics::reduceFinish(kind, sum, values.size());
+  }
+  size_t best = 0;
+  for (size_t i = 1; i < values.size(); ++i)
+    if (numerics::argBetter(kind, values[best], values[i], selectLast))
+      best = i;
+  return static_cast<float>(best);
+}
+
+void NaiveMachine::run(const isa::VecReduce &op) {
+  Tensor dst{
+      op.dstType,   op.dstMantissa,   op.dstPart,
+      op.dstOffset, op.dstTileStride, {0, op.dstStrideO0, op.dstStrideO1},
+      false};
+  const uint64_t count[3] = {1, op.o0, op.o1};
+  std::vector<std::vector<float>> result(op.channels);
+  for (uint64_t channel = 0; channel < op.channels; ++channel)
+    for (int64_t i = 0; i < op.o0; ++i)
+      for (int64_t j = 0; j < op.o1; ++j) {
+        Tensor src{op.srcType,
+                   op.srcMantissa,
+                   op.srcPart,
+                   static_cast<uint64_t>(int64_t(op.srcOffset) +
+                                         i * op.srcStrideO0 +
+                                         j * op.srcStrideO1),
+                   op.srcTileStride,
+                   {0, op.srcStrideR0, op.srcStrideR1},
+                   false};
+        std::vector<float> values;
+        for (int64_t r = 0; r < op.r0; ++r)
+          for (int64_t s = 0; s < op.r1; ++s) {
+            const int64_t index[3] = {0, r, s};
+            values.push_back(load(src, channel, index));
+          }
+        result[channel].push_back(reduce(op.kind, op.selectLast, values));
+      }
+  finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
+}
+
+void NaiveMachine::run(const isa::VecReduceChannels &op) {
+  Tensor src{op.srcType,
+             op.srcMantissa,
+             op.srcPart,
+             op.srcOffset,
+             op.srcTileStride,
+             {op.srcStride0, op.srcStride1, op.srcStride2},
+             false};
+  Tensor dst{op.dstType, op.dstMantissa,
+             op.dstPart, op.dstOffset,
+             0,          {op.dstStride0, op.dstStride1, op.dstStride2},
+             false};
+  const uint64_t count[3] = {op.n0, op.n1, op.n2};
+  std::vector<std::vector<float>> result(1);
+  for (int64_t i = 0; i < op.n0; ++i)
+    for (int64_t j = 0; j < op.n1; ++j)
+      for (int64_t k = 0; k < op.n2; ++k) {
+        const int64_t index[3] = {i, j, k};
+        std::vector<float> values;
+        for (uint64_t channel = 0; channel < op.channels; ++channel)
+          values.push_back(load(src, channel, index));
+        result[0].push_back(reduce(op.kind, op.selectLast, values));
+      }
+  finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A second machine for the differential test: one element at a time, sums in
+// 128 bits, numbers in binary64. It shares the instruction structs and the
+// scalar elementwise functions with the emulator and nothing else.
+
+#ifndef ASHLAR_TEST_EMULATOR_NAIVEMACHINE_H
+#define ASHLAR_TEST_EMULATOR_NAIVEMACHINE_H
+
+#include "ashlar/Isa/Instruction.h"
+#include "ashlar/Machine/Description.h"
+#include <cstdint>
+#include <vector>
+
+namespace ashlar::test {
+
+class NaiveMachine {
+public:
+  NaiveMachine(const machine::Description &machine, uint64_t dramBytes);
+  void execute(const isa::Instruction &inst);
+
+  std::vector<uint8_t> dram, sb;
+  std::vector<int8_t> xm;
+
+private:
+  struct Tensor {
+    isa::ElemType type;
+    unsigned mantissa;
+    uint64_t part, offset;
+    int64_t tileStride, stride[3];
+    bool broadcast;
+  };
+  struct Place {
+    uint64_t partition;
+    int64_t offset;
+  };
+
+  void run(const isa::SemWait &) {}
+  void run(const isa::SemSignal &) {}
+  void run(const isa::XrSet &op);
+  void run(const isa::XrMerge &op);
+  void run(const isa::DmaCopy &op);
+  void run(const isa::DmaFill &op);
+  void run(const isa::PeLoad &op);
+  void run(const isa::PeSwap &op);
+  void run(const isa::PeMatmul &op);
+  void run(const isa::ActDrain &op);
+  void run(const isa::VecMap &op);
+  void run(const isa::VecPool &op);
+  void run(const isa::VecReduce &op);
+  void run(const isa::VecReduceChannels &op);
+
+  uint8_t *byteAt(isa::Memory memory, uint64_t address);
+  Place placeOf(const Tensor &x, uint64_t channel,
+                const int64_t index[3]) const;
+  float load(const Tensor &x, uint64_t channel, const int64_t index[3]) const;
+  int64_t loadInteger(const Tensor &x, uint64_t channel,
+                      const int64_t index[3]) const;
+  void storeRaw(const Tensor &x, uint64_t channel, const int64_t index[3],
+                int64_t bits);
+  void store(const Tensor &x, uint64_t channel, const int64_t index[3],
+             float value);
+  int64_t aligned(isa::OperandMode mode, isa::ElemType type, unsigned mantissa,
+                  unsigned range, unsigned xr, uint64_t partition,
+                  int64_t offset) const;
+  uint64_t rawElement(uint64_t partition, int64_t offset, unsigned bytes) const;
+
+  /// Stores a whole result: values[channel][flat index].
+  void finish(const Tensor &x, const uint64_t count[3],
+              const std::vector<std::vector<float>> &values, uint64_t block,
+              unsigned xr, bool clear);
+
+  machine::Description machine;
+  std::vector<__int128> psum;
+  std::vector<int> xr;
+  struct Set {
+    std::vector<int64_t> values;
+    uint64_t cols = 0;
+  } shadow, active;
+};
+
+} // namespace ashlar::test
+
+#endif // ASHLAR_TEST_EMULATOR_NAIVEMACHINE_H

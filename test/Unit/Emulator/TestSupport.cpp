@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Helpers of the emulator tests.
+
+#include "TestSupport.h"
+
+using namespace ashlar;
+using namespace ashlar::test;
+
+std::vector<uint64_t> test::serialise(llvm::ArrayRef<isa::Instruction> code) {
+  llvm::SmallVector<uint64_t, 0> words;
+  auto put = [&](const isa::Instruction &inst) {
+    llvm::cantFail(isa::encode(inst, words));
+  };
+  for (size_t i = 0; i < code.size(); ++i) {
+    isa::Queue queue = isa::queueOf(code[i]);
+    isa::Queue before = i ? isa::queueOf(code[i - 1]) : queue;
+    if (queue != before) {
+      isa::SemSignal signal;
+      isa::SemWait wait;
+      signal.queue = before;
+      wait.queue = queue;
+      signal.sem = wait.sem =
+          static_cast<uint32_t>(before) * 10 + static_cast<uint32_t>(queue);
+      put(signal);
+      put(wait);
+    }
+    put(code[i]);
+  }
+  return {words.begin(), words.end()};
+}
+
+container::Program test::assembleText(const std::string &text, bool inOrder) {
+  llvm::Expected<container::Program> program =
+      container::assemble(text, "test.asm");
+  if (!program) {
+    ADD_FAILURE() << llvm::toString(program.takeError());
+    return {};
+  }
+  if (inOrder) {
+    program->code = serialise(llvm::cantFail(isa::decodeAll(program->code)));
+    program->semaphores = 100;
+  }
+  return std::move(*program);
+}
+
+emulator::RunResult test::runText(const std::string &text,
+                                  const emulator::Options &options) {
+  llvm::Expected<emulator::LoadedProgram> loaded =
+      emulator::load(assembleText(text, true), options);
+  if (!loaded) {
+    ADD_FAILURE() << llvm::toString(loaded.takeError());
+    return {};
+  }
+  llvm::Expected<emulator::RunResult> result =
+      emulator::run(*loaded, {}, options);
+  if (!result) {
+    ADD_FAILURE() << llvm::toString(result.takeError());
+    return {};
+  }
+  return std::move(*result);
+}
+
+std::vector<double> test::values(const emulator::RunResult &result,
+                                 size_t output) {
+  std::vector<double> numbers;
+  if (output >= result.outputs.size())
+    return numbers;
+  for (uint64_t i = 0; i < result.outputs[output].numElements(); ++i)
+    numbers.push_back(result.outputs[output].asDouble(i));
+  return numbers;
+}
+
+emulator::Fault test::faultOf(const std::string &text) {
+  emulator::Fault fault;
+  llvm::Expected<emulator::LoadedProgram> loaded =
+      emulator::load(assembleText(text, false), {}, &fault);
+  if (loaded) {
+    ADD_FAILURE() << "the program loads";
+    return fault;
+  }
+  // The error says what the value says.
+  EXPECT_EQ(llvm::toString(loaded.takeError()), emulator::describe(fault));
+  return fault;
+}

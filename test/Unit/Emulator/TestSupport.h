@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Helpers of the emulator tests: programs from text, run in program order.
+
+#ifndef ASHLAR_TEST_EMULATOR_TESTSUPPORT_H
+#define ASHLAR_TEST_EMULATOR_TESTSUPPORT_H
+
+#include "ashlar/Container/Assembly.h"
+#include "ashlar/Emulator/Emulator.h"
+#include "ashlar/Isa/Instruction.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+namespace ashlar::test {
+
+/// Encodes instructions with a semaphore wherever the queue changes, so that
+/// every instruction waits for the one before.
+std::vector<uint64_t> serialise(llvm::ArrayRef<isa::Instruction> code);
+
+/// Assembles a program text; the instructions are serialised if asked.
+container::Program assembleText(const std::string &text, bool inOrder);
+
+/// Runs a serialised text without inputs and returns the result; a failure of
+/// the test if anything goes wrong.
+emulator::RunResult runText(const std::string &text,
+                            const emulator::Options &options = {});
+
+/// The first output as numbers.
+std::vector<double> values(const emulator::RunResult &result,
+                           size_t output = 0);
+
+/// The fault that loading a text gives; the instructions stay as they are.
+emulator::Fault faultOf(const std::string &text);
+
+} // namespace ashlar::test
+
+#endif // ASHLAR_TEST_EMULATOR_TESTSUPPORT_H

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The account of cycles: the worked example of the identity transposition,
+// stalls with their causes, and the sums that must hold for every program.
+
+#include "TestSupport.h"
+#include "ashlar/Machine/Cycles.h"
+
+using namespace ashlar;
+using namespace ashlar::test;
+using emulator::RunResult;
+using emulator::StallCause;
+
+static emulator::Options timed() {
+  emulator::Options options;
+  options.recordTimes = true;
+  return options;
+}
+
+/// Runs a text whose instructions stay as they are.
+static RunResult runAsWritten(const std::string &text) {
+  llvm::Expected<emulator::LoadedProgram> loaded =
+      emulator::load(assembleText(text, false), timed());
+  if (!loaded) {
+    ADD_FAILURE() << llvm::toString(loaded.takeError());
+    return {};
+  }
+  return llvm::cantFail(emulator::run(*loaded, {}, timed()));
+}
+
+/// Every cycle of every queue is busy or has a cause, and every cycle of the
+/// run belongs to a node or to no node.
+static void expectBalanced(const RunResult &result) {
+  for (unsigned q = 0; q < emulator::numQueues; ++q) {
+    uint64_t sum = result.queues[q].busy;
+    for (uint64_t stall : result.queues[q].stall)
+      sum += stall;
+    EXPECT_EQ(sum, result.totalCycles) << emulator::queueName(q).str();
+  }
+  uint64_t sum = result.idleCycles;
+  for (const emulator::NodeStats &node : result.nodes)
+    sum += node.cycles;
+  EXPECT_EQ(sum, result.totalCycles);
+}
+
+static uint64_t stall(const RunResult &result, unsigned queue,
+                      StallCause cause) {
+  return result.queues[queue].stall[static_cast<unsigned>(cause)];
+}
+
+TEST(Timing, IdentityTranspositionTakesSevenWaves) {
+  RunResult result = runText(R"(
+.machine name=fig3-4x4
+.data at=0 hex=0102030405060708090a0b0c0d0e0f10
+.data at=16 hex=01000000000100000000010000000001
+.output name=y type=u8 shape=[16] at=64
+dma.copy srcMem=dram dstMem=sb n3=4 n4=4 srcStride3=4 srcStride4=1 dstStride3=65536 dstStride4=1
+dma.copy srcMem=dram srcBase=16 dstMem=sb dstBase=64 n3=4 n4=4 srcStride3=4 srcStride4=1 dstStride3=65536 dstStride4=1
+pe.load rows=4 cols=4 colStride=1 type=u8 mode=int
+pe.swap
+pe.matmul rows=4 cols=4 offset=64 type=u8 mode=int n2=4 stride2=1 psumStride2=1 hi0=1 hi1=1 hi2=4
+act.drain cols=4 n2=4 psumStride2=1 mode=int dstType=u8 dstOffset=128 dstStride2=1
+dma.copy srcMem=sb srcBase=128 dstMem=dram dstBase=64 n3=4 n4=4 srcStride3=65536 srcStride4=1 dstStride3=4 dstStride4=1
+)",
+                             timed());
+  EXPECT_EQ(values(result), (std::vector<double>{1, 5, 9, 13, 2, 6, 10, 14, 3,
+                                                 7, 11, 15, 4, 8, 12, 16}));
+  // Cell (r, c) is written in wave r + c + 1; the array's own skew of its four
+  // rows adds R - 1 cycles to every wave.
+  machine::Description machine = llvm::cantFail(machine::load("fig3-4x4"));
+  for (uint64_t r = 0; r < 4; ++r)
+    for (uint64_t c = 0; c < 4; ++c)
+      EXPECT_EQ(machine::peEntryReadable(machine, r, c) - (machine.pe.rows - 1),
+                r + c + 1);
+  // Two DMAs, a pair of semaphores, load, pair, swap: the matmul is the ninth.
+  const emulator::InstructionTime &matmul = result.times[8];
+  EXPECT_EQ(matmul.issueEnd - matmul.start, 4u);
+  EXPECT_EQ(matmul.complete - matmul.start - (machine.pe.rows - 1), 7u);
+  expectBalanced(result);
+}
+
+TEST(Timing, QueuesOverlapAndDramIsShared) {
+  RunResult result = runAsWritten(R"(
+.machine name=a1-tiny
+.node name=A
+.node name=B
+.data at=0 hex=00000000000000000000000000000000
+.for node=0
+dma.copy queue=dma0 srcMem=dram dstMem=sb n4=16 srcStride4=1 dstStride4=1
+.for node=1
+dma.copy queue=dma1 srcMem=dram dstMem=sb dstBase=64 n4=16 srcStride4=1 dstStride4=1
+)");
+  machine::Description machine = llvm::cantFail(machine::load("a1-tiny"));
+  machine::Timing one = machine::dmaContiguous(machine, 16);
+  // 16 bytes are two cycles of the DRAM; the second copy starts behind them.
+  EXPECT_EQ(one.dram, 2u);
+  EXPECT_EQ(result.times[0].start, 0u);
+  EXPECT_EQ(result.times[1].start, one.dram);
+  EXPECT_EQ(stall(result, 1, StallCause::DramBusy), one.dram);
+  EXPECT_EQ(result.totalCycles, one.dram + one.complete);
+  EXPECT_EQ(result.nodes[0].cycles, one.dram);
+  EXPECT_EQ(result.nodes[1].cycles, one.complete);
+  EXPECT_EQ(result.nodes[0].dramRead, 16u);
+  expectBalanced(result);
+}
+
+TEST(Timing, WaitsNameTheirQueue) {
+  RunResult result = runAsWritten(R"(
+.machine name=a1-tiny
+.semaphores count=1
+.data at=0 hex=00000000000000000000000000000000
+dma.copy queue=dma2 srcMem=dram dstMem=sb n4=16 srcStride4=1 dstStride4=1
+sem.signal queue=dma2 sem=0
+sem.wait queue=vec sem=0
+vec.map op=relu n2=4 aStride2=4 dstOffset=64 dstStride2=4
+)");
+  EXPECT_EQ(stall(result, 7, StallCause::WaitDma2), result.times[0].complete);
+  EXPECT_EQ(result.times[3].start, result.times[0].complete);
+  EXPECT_EQ(result.idleCycles, result.totalCycles); // no node is named
+  expectBalanced(result);
+}
+
+TEST(Timing, ResultsInFlightStallTheirOwnQueue) {
+  const char *const text = R"(
+.machine name=a1-tiny
+.semaphores count=1
+dma.fill elemBytes=4 dstMem=sb n4=16 dstStride4=4
+sem.signal queue=dma0 sem=0
+sem.wait queue=vec sem=0
+vec.map op=relu n2=4 aStride2=4 dstOffset=64 dstStride2=4
+vec.map op=relu n2=4 aStride2=4 aOffset=%u dstOffset=128 dstStride2=4
+)";
+  char buffer[512];
+  std::snprintf(buffer, sizeof(buffer), text, 64u);
+  RunResult dependent = runAsWritten(buffer);
+  std::snprintf(buffer, sizeof(buffer), text, 16u);
+  RunResult independent = runAsWritten(buffer);
+  EXPECT_EQ(dependent.times[4].start, dependent.times[3].complete);
+  EXPECT_EQ(independent.times[4].start, independent.times[3].issueEnd);
+  EXPECT_EQ(stall(dependent, 7, StallCause::Latency),
+            dependent.times[3].complete - dependent.times[3].issueEnd);
+  EXPECT_EQ(stall(independent, 7, StallCause::Latency), 0u);
+  expectBalanced(dependent);
+  expectBalanced(independent);
+}
+
+TEST(Timing, TimingOffChangesNoData) {
+  const std::string text = R"(
+.machine name=a1-tiny
+.f32 at=0 values=[1, 2, 3, 4]
+.output name=y type=f32 shape=[4] at=16
+dma.copy elemBytes=4 srcMem=dram dstMem=sb n4=4 srcStride4=4 dstStride4=4
+vec.map op=exp n2=4 aStride2=4 dstOffset=64 dstStride2=4
+dma.copy elemBytes=4 srcMem=sb srcBase=64 dstMem=dram dstBase=16 n4=4 srcStride4=4 dstStride4=4
+)";
+  emulator::Options functional;
+  functional.timing = false;
+  RunResult a = runText(text, timed()), b = runText(text, functional);
+  EXPECT_EQ(a.outputs, b.outputs);
+  EXPECT_TRUE(a.timed);
+  EXPECT_FALSE(b.timed);
+}
