@@ -6,6 +6,7 @@
 #include "ashlar/Numerics/Kernels.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <random>
@@ -195,6 +196,15 @@ TEST_P(Kernels, gemmWidthsAndExtremes) {
     }
 }
 
+TEST_P(Kernels, gemmWithManyRowsNeverWrapsAPartialSum) {
+  // All planes and digits at their largest, far more rows than one block.
+  for (int repeat = 0; repeat < 4; ++repeat) {
+    checkGemm<int16_t, int16_t>(1100, 5, 17, 32767, 32767, true);
+    checkGemm<int32_t, int16_t>(1100, 5, 17, (1 << 22) - 1, 32767, true);
+    checkGemm<int16_t, int32_t>(1100, 5, 17, 32767, (1 << 22) - 1, true);
+  }
+}
+
 TEST_P(Kernels, gemmOfTheLeastSixteenBitInteger) {
   // Integer layers may hold -2^15, which no aligned mantissa reaches.
   std::vector<int16_t> s(256 * 5, INT16_MIN), m(256 * 33, INT16_MIN);
@@ -244,6 +254,17 @@ TEST_P(Kernels, epilogue) {
       reference.epilogue(acc.data(), n, params, b.data());
       sameBits(a, b, name(params.function).str());
     }
+}
+
+TEST_P(Kernels, accumulatorRowsRoundOnceJustAboveATie) {
+  // Wider than 53 bits: a detour through binary64 would see an exact tie.
+  for (int width = 25; width <= 37; ++width) {
+    std::vector<int64_t> acc(40, (int64_t(0x1000001) << width) + 1);
+    std::vector<float> out(40);
+    tested().accToFloatRow(acc.data(), acc.size(), 0, out.data());
+    for (float v : out)
+      ASSERT_EQ(v, std::ldexp(float(0x1000002), width));
+  }
 }
 
 TEST_P(Kernels, decode) {
