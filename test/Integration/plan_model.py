@@ -27,8 +27,8 @@ def write_plan(model, options, folder):
     """The plan's folder."""
     plan = os.path.join(folder, "plan")
     imported = os.path.join(folder, "model.mlir")
-    common.run_tool("ashlar-translate", "--import-onnx", "--keep-resources",
-                    "--locations", model, "-o", imported)
+    common.run_tool("ashlar-translate", "--import-onnx", "--keep-resources", model,
+                    "-o", imported)
     common.run_tool("ashlar-opt", imported, "--ashlar-simplify", "--ashlar-fold",
                     f"--ashlar-quantise=format={options.format}",
                     f"--ashlar-bfp-print-plan=directory={plan}",

@@ -70,8 +70,11 @@ def evaluate(op, values, tensor):
 
 
 def run(plan, inputs):
-    """Yields (tensor entry, Value) in the plan's order."""
+    """Yields (tensor entry, Value): constants, inputs, then what operations
+    make in the plan's order."""
     values = plan.constants()
+    for name, value in list(values.items()):
+        yield plan.tensors[name], value
     for name in plan.inputs:
         tensor = plan.tensors[name]
         array = inputs[name].reshape(tensor["shape"])
@@ -150,7 +153,7 @@ def main():
         for output, name in plan.outputs.items():
             if name == tensor["name"]:
                 outputs[output] = plans.stored_array(value)
-        if not dump or tensor["kind"] == "input":
+        if not dump or tensor["kind"] in ("input", "constant"):
             continue
         if not dump.has(tensor["name"]):
             missing.append(tensor["name"])
