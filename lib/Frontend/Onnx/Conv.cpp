@@ -51,13 +51,14 @@ void conv(Node &n) {
   n.setOutput(0, n.conv(x, w, n.optionalInput(2), a));
 }
 
-/// Begin and end pads that give the size `wanted` (ONNX: SAME_UPPER puts the
-/// odd one at the end, everything else at the beginning).
+/// Begin and end pads that give the size `wanted`: SAME_UPPER puts the odd one
+/// at the end, everything else at the beginning. A size beyond the full one
+/// extends the end.
 void splitPads(int64_t full, int64_t wanted, bool upper, int64_t &begin,
                int64_t &end) {
-  int64_t total = full - wanted;
+  int64_t total = std::max<int64_t>(full - wanted, 0);
   begin = upper ? total / 2 : total - total / 2;
-  end = total - begin;
+  end = full - wanted - begin;
 }
 
 void convTranspose(Node &n) {

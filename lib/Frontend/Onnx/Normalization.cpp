@@ -34,18 +34,25 @@ void batchNorm(Node &n) {
   n.setOutput(0, n.batchNorm(x, parameters, epsilon));
 }
 
+/// The parts of a normalisation that some operators also return.
+struct Normalised {
+  Value y, mean, deviation;
+};
+
 /// (x - mean) / sqrt(mean((x - mean)^2) + epsilon) over `axes`.
-Value normalise(Node &n, Value x, ArrayRef<int64_t> axes, double epsilon) {
+Normalised normalise(Node &n, Value x, ArrayRef<int64_t> axes, double epsilon) {
   if (!x)
-    return nullptr;
-  Value mean = n.reduce(ReduceKind::Mean, x, axes, true);
-  Value centred = n.binary<SubOp>(x, mean);
+    return {};
+  Normalised result;
+  result.mean = n.reduce(ReduceKind::Mean, x, axes, true);
+  Value centred = n.binary<SubOp>(x, result.mean);
   Value variance =
       n.reduce(ReduceKind::Mean, n.binary<MulOp>(centred, centred), axes, true);
-  Value deviation =
+  result.deviation =
       n.unary(UnaryFunction::Sqrt,
               n.binary<AddOp>(variance, n.splat(epsilon, elementOf(x))));
-  return n.binary<DivOp>(centred, deviation);
+  result.y = n.binary<DivOp>(centred, result.deviation);
+  return result;
 }
 
 SmallVector<int64_t> axesFrom(int64_t first, int64_t rank) {
@@ -79,7 +86,7 @@ void instanceNorm(Node &n) {
   }
   Value scale = perChannel(n, n.input(1), x),
         bias = perChannel(n, n.input(2), x);
-  Value y = normalise(n, x, axesFrom(2, rankOf(x)), epsilon);
+  Value y = normalise(n, x, axesFrom(2, rankOf(x)), epsilon).y;
   n.setOutput(0, n.binary<AddOp>(n.binary<MulOp>(y, scale), bias));
 }
 
@@ -87,13 +94,16 @@ void layerNorm(Node &n) {
   double epsilon = n.getFloat("epsilon", 1e-5f);
   int64_t axis = n.getInt("axis", -1);
   n.ignore("stash_type");
-  refuseExtraOutputs(n, 1, "statistics");
   Value x = n.input(0), scale = n.input(1);
   if (!x)
     return;
   axis = n.normalAxis(axis, rankOf(x));
-  Value y = normalise(n, x, axesFrom(axis, rankOf(x)), epsilon);
-  y = n.binary<MulOp>(y, scale);
+  Normalised parts = normalise(n, x, axesFrom(axis, rankOf(x)), epsilon);
+  if (n.outputUsed(1))
+    n.setOutput(1, parts.mean);
+  if (n.outputUsed(2))
+    n.setOutput(2, n.unary(UnaryFunction::Reciprocal, parts.deviation));
+  Value y = n.binary<MulOp>(parts.y, scale);
   if (Value bias = n.optionalInput(2))
     y = n.binary<AddOp>(y, bias);
   n.setOutput(0, y);
@@ -130,7 +140,7 @@ void groupNorm(Node &n) {
   Shape original(shapeOf(x));
   int64_t rest = elementCount(ShapeRef(original).drop_front(1)) / groups;
   Value y =
-      normalise(n, n.reshape(x, {original[0], groups, rest}), {2}, epsilon);
+      normalise(n, n.reshape(x, {original[0], groups, rest}), {2}, epsilon).y;
   if (n.opset() < 21) {
     scale = perChannel(n, scale, y);
     bias = perChannel(n, bias, y);
@@ -227,8 +237,7 @@ std::vector<OperatorRow> ashlar::frontend::normalizationRows() {
       {"LayerNormalization",
        {17},
        layerNorm,
-       "reductions and element-wise operations; statistics outputs must be "
-       "unused"},
+       "reductions and element-wise operations"},
       {"RMSNormalization",
        {23},
        rmsNorm,

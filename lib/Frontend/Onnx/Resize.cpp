@@ -30,6 +30,14 @@ struct Taps {
   SmallVector<SmallVector<float>> weights;
 };
 
+/// The length that fractional scales ask for, as ONNX's own cases measure
+/// align_corners; the integer length where the scale came from it.
+float exactLength(float scale, int64_t size, int64_t result) {
+  float wanted = scale * static_cast<float>(size);
+  auto length = static_cast<float>(result);
+  return std::fabs(wanted - length) < 1e-4f * length ? length : wanted;
+}
+
 float sourceCoordinate(const Interpolation &how, float x, float scale,
                        int64_t size, int64_t result) {
   if (how.coordinates == "half_pixel")
@@ -39,7 +47,7 @@ float sourceCoordinate(const Interpolation &how, float x, float scale,
   if (how.coordinates == "align_corners")
     return result == 1 ? 0.0f
                        : x * static_cast<float>(size - 1) /
-                             static_cast<float>(result - 1);
+                             (exactLength(scale, size, result) - 1);
   if (how.coordinates == "tf_half_pixel_for_nn")
     return (x + 0.5f) / scale;
   if (how.coordinates == "half_pixel_symmetric") {

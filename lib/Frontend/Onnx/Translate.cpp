@@ -61,7 +61,7 @@ llvm::Error printModule(const Flags &flags, const ImportOptions &options,
     printing.elideLargeElementsAttrs(longestPrinted)
         .elideLargeResourceString(longestPrinted);
   if (flags.locations)
-    printing.enableDebugInfo(true, false);
+    printing.enableDebugInfo(true, false).useLocalScope();
   (*module)->print(os, printing);
   os << '\n';
   return llvm::Error::success();
