@@ -18,7 +18,7 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     f32 scale, f32 bias, i32 EW, f32 alpha. Encoded results form blocks of
     dstBlock lanes from lane 0; the last one may be short.
 
-    Example: `isa.act.drain cols = 4 n2 = 9 psumStride2 = 1 shift = -14 dstType = f32 dstStride2 = 4`
+    Example: `isa.act.drain(cols = 4, n2 = 9, psumStride2 = 1, shift = -14, dstType = f32, dstStride2 = 4)`
   }];
   let isaWords = 11;
   let isaFields = [

@@ -30,7 +30,7 @@ class ISA_Op<string structName, string mnemonic, int opcode,
   string summary = "";
   string description = "";
   let arguments = (ins DenseI64ArrayAttr:$fields);
-  let assemblyFormat = "custom<Fields>(\"::ashlar::isa::Opcode::" # structName
+  let assemblyFormat = "`` custom<Fields>(\"::ashlar::isa::Opcode::" # structName
                        # "\", $fields) attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration =

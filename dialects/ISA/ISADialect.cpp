@@ -21,20 +21,22 @@ static const isa::InstructionInfo &tableOf(Operation *op) {
   return *info;
 }
 
-/// Field values as `name=value`, defaults left out, as in assembly.
+/// Field values as `(name = value, ...)`, defaults left out as in assembly.
 static void printFields(OpAsmPrinter &printer, Operation *, isa::Opcode opcode,
                         DenseI64ArrayAttr fields) {
   const isa::InstructionInfo &info = isa::info(opcode);
   // Printing must survive ops that do not verify.
   if (fields.size() != static_cast<int64_t>(info.fields.size())) {
-    printer << " <" << fields.size() << " fields>";
+    printer << "(<" << fields.size() << " fields>)";
     return;
   }
+  bool first = true;
   for (auto [field, value] :
        llvm::zip_equal(info.fields, fields.asArrayRef())) {
     if (value == field.defaultValue)
       continue;
-    printer << " " << field.name.str() << " = ";
+    printer << (first ? "(" : ", ") << field.name.str() << " = ";
+    first = false;
     std::string text = isa::printValue(field, value);
     bool plainNumber = field.kind == isa::FieldKind::Unsigned ||
                        field.kind == isa::FieldKind::Signed ||
@@ -47,6 +49,8 @@ static void printFields(OpAsmPrinter &printer, Operation *, isa::Opcode opcode,
     else
       printer << '"' << text << '"';
   }
+  if (!first)
+    printer << ")";
 }
 
 /// One `name = value`; \p values and \p seen are indexed like info.fields.
@@ -86,13 +90,16 @@ static ParseResult parseFields(OpAsmParser &parser, isa::Opcode opcode,
   for (const isa::FieldInfo &field : info->fields)
     values.push_back(field.defaultValue);
   SmallVector<bool> seen(values.size(), false);
-  StringRef name;
-  SMLoc location = parser.getCurrentLocation();
-  while (succeeded(parser.parseOptionalKeyword(&name))) {
-    if (parseField(parser, *info, name, location, values, seen))
-      return failure();
-    location = parser.getCurrentLocation();
-  }
+  // Without brackets the next op's name would be taken for a field.
+  auto parseOne = [&]() -> ParseResult {
+    StringRef name;
+    SMLoc location = parser.getCurrentLocation();
+    return failure(parser.parseKeyword(&name) ||
+                   parseField(parser, *info, name, location, values, seen));
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::OptionalParen,
+                                     parseOne))
+    return failure();
   fields = parser.getBuilder().getDenseI64ArrayAttr(values);
   return success();
 }

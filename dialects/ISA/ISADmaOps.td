@@ -20,7 +20,7 @@ def ISA_DmaCopyOp
     A source stride of 0 repeats. Source and destination of one instruction must
     not overlap.
 
-    Example: `isa.dma.copy queue = dma1 elemBytes = 4 srcMem = dram dstMem = sb srcBase = 64 n4 = 16 srcStride4 = 4 dstStride4 = 4`
+    Example: `isa.dma.copy(queue = dma1, elemBytes = 4, srcMem = dram, dstMem = sb, srcBase = 64, n4 = 16, srcStride4 = 4, dstStride4 = 4)`
   }];
   let isaWords = 14;
   let isaFields = [
@@ -57,7 +57,7 @@ def ISA_DmaFillOp
     `dst[dstBase + sum i*dstStride .. +elemBytes]` = the low elemBytes bytes of
     `value`, little endian.
 
-    Example: `isa.dma.fill queue = dma0 dstMem = xm n4 = 256 dstStride4 = 1 value = "0x80"`
+    Example: `isa.dma.fill(queue = dma0, dstMem = xm, n4 = 256, dstStride4 = 1, value = "0x80")`
   }];
   let isaWords = 10;
   let isaFields = [

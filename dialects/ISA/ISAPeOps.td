@@ -14,7 +14,7 @@ def ISA_PeLoadOp : ISA_Op<"PeLoad", "pe.load", 0x20, ["peload"]> {
     encoded operands are aligned to XR[xr] (docs/Numerics.md 3). Cells outside
     are zero. The set becomes active with the next `pe.swap`.
 
-    Example: `isa.pe.load rows = 16 cols = 4 colStride = 1 type = bfp mantissa = 8 range = 7`
+    Example: `isa.pe.load(rows = 16, cols = 4, colStride = 1, type = bfp, mantissa = 8, range = 7)`
   }];
   let isaWords = 3;
   let isaFields = [
@@ -53,7 +53,7 @@ def ISA_PeMatmulOp : ISA_Op<"PeMatmul", "pe.matmul", 0x22, ["pe"]> {
     of M[i][t]*S[i][c]`. Without accumulate every addressed entry is overwritten,
     with zero where nothing was read.
 
-    Example: `isa.pe.matmul rows = 16 cols = 4 type = bfp mantissa = 8 range = 7 n2 = 9 stride2 = 1 psumStride2 = 1 hi0 = 1 hi1 = 1 hi2 = 9`
+    Example: `isa.pe.matmul(rows = 16, cols = 4, type = bfp, mantissa = 8, range = 7, n2 = 9, stride2 = 1, psumStride2 = 1, hi0 = 1, hi1 = 1, hi2 = 9)`
   }];
   let isaWords = 9;
   let isaFields = [

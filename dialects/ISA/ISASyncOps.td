@@ -20,7 +20,7 @@ def ISA_SemWaitOp
     has one signalling and one waiting queue and starts at zero. In program order
     no wait may come before its signal.
 
-    Example: `isa.sem.wait queue = pe sem = 3`
+    Example: `isa.sem.wait(queue = pe, sem = 3)`
   }];
   let isaWords = 2;
   let isaFields = [
@@ -37,7 +37,7 @@ def ISA_SemSignalOp
     Fires when the immediately preceding operation of its queue has completed;
     an empty queue completes at cycle 0.
 
-    Example: `isa.sem.signal queue = dma0 sem = 3`
+    Example: `isa.sem.signal(queue = dma0, sem = 3)`
   }];
   let isaWords = 2;
   let isaFields = [
@@ -52,7 +52,7 @@ def ISA_XrSetOp : ISA_Op<"XrSet", "xr.set", 0x03, ["vec"]> {
   let description = [{
     `XR[xr] = value`. The value -32768 is the cleared state.
 
-    Example: `isa.xr.set xr = 1 value = -6`
+    Example: `isa.xr.set(xr = 1, value = -6)`
   }];
   let isaWords = 2;
   let isaFields = [
@@ -67,7 +67,7 @@ def ISA_XrMergeOp : ISA_Op<"XrMerge", "xr.merge", 0x04, ["vec"]> {
   let description = [{
     `XR[dst] = max(clear ? cleared : XR[dst], XR[src])`.
 
-    Example: `isa.xr.merge dst = 4 src = 2 clear = 1`
+    Example: `isa.xr.merge(dst = 4, src = 2, clear = 1)`
   }];
   let isaWords = 2;
   let isaFields = [

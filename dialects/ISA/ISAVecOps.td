@@ -16,7 +16,7 @@ def ISA_VecMapOp : ISA_Op<"VecMap", "vec.map", 0x40, ["vec"]> {
     compute in 64-bit integers. Encoded operands are decoded exactly. Encoded
     results form blocks of dstBlock channels from channel 0 (0 = all channels).
 
-    Example: `isa.vec.map op = add channels = 8 n2 = 16 aType = f32 aStride2 = 4 bMode = tensor bType = f32 bOffset = 64 bStride2 = 4 dstType = f32 dstOffset = 128 dstStride2 = 4`
+    Example: `isa.vec.map(op = add, channels = 8, n2 = 16, aType = f32, aStride2 = 4, bMode = tensor, bType = f32, bOffset = 64, bStride2 = 4, dstType = f32, dstOffset = 128, dstStride2 = 4)`
   }];
   let isaWords = 13;
   let isaFields = [
@@ -69,7 +69,7 @@ def ISA_VecPoolOp : ISA_Op<"VecPool", "vec.pool", 0x41, ["vec"]> {
     avg divides by the number of window positions whose coordinates lie in
     [clo, chi), the product over the dimensions. Sums are binary32.
 
-    Example: `isa.vec.pool kind = max channels = 8 srcType = f32 srcStrideH = 32 srcStrideW = 4 inD = 1 inH = 8 inW = 8 outH = 4 outW = 4 kH = 2 kW = 2 sH = 2 sW = 2 dstType = f32 dstOffset = 256 dstStrideH = 16 dstStrideW = 4`
+    Example: `isa.vec.pool(kind = max, channels = 8, srcType = f32, srcStrideH = 32, srcStrideW = 4, inD = 1, inH = 8, inW = 8, outH = 4, outW = 4, kH = 2, kW = 2, sH = 2, sW = 2, dstType = f32, dstOffset = 256, dstStrideH = 16, dstStrideW = 4)`
   }];
   let isaWords = 14;
   let isaFields = [
@@ -129,7 +129,7 @@ def ISA_VecReduceOp : ISA_Op<"VecReduce", "vec.reduce", 0x42, ["vec"]> {
     mean is the sum divided by the count; argmax and argmin give r0*R1 + r1 of
     the first extremum, or of the last one with selectLast.
 
-    Example: `isa.vec.reduce kind = mean channels = 8 r0 = 4 r1 = 4 srcType = f32 srcStrideR0 = 16 srcStrideR1 = 4 dstType = f32 dstOffset = 64`
+    Example: `isa.vec.reduce(kind = mean, channels = 8, r0 = 4, r1 = 4, srcType = f32, srcStrideR0 = 16, srcStrideR1 = 4, dstType = f32, dstOffset = 64)`
   }];
   let isaWords = 9;
   let isaFields = [
@@ -170,7 +170,7 @@ def ISA_VecReduceChannelsOp
     For every (i0, i1, i2): reduces over the channels, ascending; one result
     channel at partition dstPart.
 
-    Example: `isa.vec.reduce_channels kind = max channels = 8 n2 = 16 srcType = f32 srcStride2 = 4 dstType = f32 dstOffset = 64 dstStride2 = 4`
+    Example: `isa.vec.reduce_channels(kind = max, channels = 8, n2 = 16, srcType = f32, srcStride2 = 4, dstType = f32, dstOffset = 64, dstStride2 = 4)`
   }];
   let isaWords = 8;
   let isaFields = [

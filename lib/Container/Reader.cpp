@@ -58,7 +58,8 @@ llvm::Expected<std::vector<SectionEntry>> readTable(Bytes file,
   if (headerChecksum(file.take_front(tableEnd)) != header.checksum)
     return malformed("header checksum does not match");
   std::vector<SectionEntry> table(header.sectionCount);
-  std::memcpy(table.data(), file.data() + sizeof(FileHeader), tableBytes);
+  if (!table.empty())
+    std::memcpy(table.data(), file.data() + sizeof(FileHeader), tableBytes);
   return table;
 }
 
@@ -131,7 +132,11 @@ private:
   std::vector<T> numbers(const flatbuffers::Vector<T> *list) {
     if (!list || !charge(uint64_t(list->size()) * sizeof(T)))
       return {};
-    return std::vector<T>(list->begin(), list->end());
+    // Not by iterator: the verifier leaves elements unaligned.
+    std::vector<T> result(list->size());
+    if (!result.empty())
+      std::memcpy(result.data(), list->Data(), result.size() * sizeof(T));
+    return result;
   }
   std::vector<std::string> texts(const Tables<flatbuffers::String> *list);
   /// Calls \p visit for every table of a list while the budget lasts.

@@ -5,37 +5,37 @@
 // RUN: ashlar-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @below {{pe.load has no field 'row'}}
-isa.pe.load row = 1
+isa.pe.load(row = 1)
 
 // -----
 
 // expected-error @below {{field 'rows' is given twice}}
-isa.pe.load rows = 1 rows = 1
+isa.pe.load(rows = 1, rows = 1)
 
 // -----
 
 // expected-error @below {{field 'type' is 'f8', which is no ElemType}}
-isa.pe.load type = f8
+isa.pe.load(type = f8)
 
 // -----
 
 // expected-error @below {{field 'alpha' is 'inf', expected a binary32 number or its bits as 0x...}}
-isa.vec.map alpha = "inf"
+isa.vec.map(alpha = "inf")
 
 // -----
 
 // expected-error @below {{'isa.pe.load' op pe.load: field 'rows' is 4096, must be in [1, 4095]}}
-isa.pe.load rows = 4096
+isa.pe.load(rows = 4096)
 
 // -----
 
 // expected-error @below {{dma.copy: queue is 5, must be one of dma0, dma1, dma2, dma3}}
-isa.dma.copy queue = pe
+isa.dma.copy(queue = pe)
 
 // -----
 
 // expected-error @below {{'isa.dma.fill' op dma.fill: field 'elemBytes' is 3, must be one of 1, 2, 4, 8}}
-isa.dma.fill elemBytes = 3
+isa.dma.fill(elemBytes = 3)
 
 // -----
 
