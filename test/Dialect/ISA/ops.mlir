@@ -22,7 +22,7 @@ isa.pe.load(rows = 16, cols = 4, colStride = 1, type = bfp, mantissa = 8, range 
 isa.pe.swap
 // CHECK-NEXT:  isa.pe.matmul(rows = 16, cols = 4, type = i8, mode = int, n2 = 9, stride2 = 1, psumStride2 = 1, hi0 = 1, hi1 = 1, hi2 = 9)
 isa.pe.matmul(rows = 16, cols = 4, type = i8, mode = int, n2 = 9, stride2 = 1, psumStride2 = 1, hi0 = 1, hi1 = 1, hi2 = 9)
-// CHECK-NEXT:  isa.act.drain(n2 = 9, psumStride2 = 1, cols = 4, shift = -14, function = leakyRelu, alpha = "0.1", dstStride2 = 4)
+// CHECK-NEXT:  isa.act.drain(psumStride2 = 1, n2 = 9, cols = 4, shift = -14, function = leakyRelu, alpha = "0.1", dstStride2 = 4)
 isa.act.drain(cols = 4, n2 = 9, psumStride2 = 1, shift = -14, function = leakyRelu, alpha = "0.1", dstType = f32, dstStride2 = 4)
 // CHECK-NEXT:  isa.vec.map(op = and, channels = 8, n2 = 16, aType = bool, aStride2 = 4, bMode = tensor, bOffset = 64, bStride2 = 4, dstOffset = 128, dstStride2 = 4)
 isa.vec.map(op = and, channels = 8, n2 = 16, aType = bool, aStride2 = 4, bMode = tensor, bType = f32, bOffset = 64, bStride2 = 4, dstType = f32, dstOffset = 128, dstStride2 = 4)
