@@ -43,6 +43,7 @@ def prepare(root, build, scratch):
 
 
 def main(root, build, scratch):
+    root, build = os.path.abspath(root), os.path.abspath(build)
     failed = 0
     for document, script in scripts(root):
         prepare(root, build, scratch)
