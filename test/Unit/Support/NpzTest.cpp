@@ -29,7 +29,7 @@ std::vector<uint8_t> formatted(llvm::ArrayRef<NamedTensor> tensors) {
 
 void put(std::vector<uint8_t> &bytes, uint64_t value, unsigned count) {
   for (unsigned i = 0; i < count; ++i)
-    bytes.push_back(static_cast<uint8_t>(value >> (8 * i)));
+    bytes.push_back(static_cast<uint8_t>(i < 8 ? value >> (8 * i) : 0));
 }
 
 std::vector<uint8_t> deflateRaw(const std::vector<uint8_t> &content) {
