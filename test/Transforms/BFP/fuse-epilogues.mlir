@@ -31,13 +31,14 @@ func.func @scale_bias(%a: tensor<5x3xf32>, %b: tensor<3x2xf32>) -> tensor<5x2xf3
 
 // The later of two products absorbs the addition.
 // CHECK-LABEL: func @residual_later
-func.func @residual_later(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32> {
-  // CHECK: %[[A:.*]] = bfp.conv %{{.*}}, %{{.*}} {
-  // CHECK-NEXT: %[[B:.*]] = bfp.conv %{{.*}}, %{{.*}} residual(%[[A]]) {{.*}}function = "relu"
+// CHECK-SAME: %[[W:[^:]*]]: tensor<4x4x1x1xf32> loc({{[^,]*}}), %[[V:[^:]*]]: tensor<4x4x1x1xf32>
+func.func @residual_later(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x1x1xf32>, %v: tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32> {
+  // CHECK: %[[A:.*]] = bfp.conv %{{.*}}, %[[W]] {
+  // CHECK-NEXT: %[[B:.*]] = bfp.conv %{{.*}}, %[[V]] residual(%[[A]]) {{.*}}function = "relu"
   // CHECK-NEXT: return %[[B]]
   %0 = nn.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>}
     : (tensor<1x4x8x8xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32>
-  %1 = nn.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>}
+  %1 = nn.conv %x, %v {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>}
     : (tensor<1x4x8x8xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32>
   %2 = nn.add %1, %0 : (tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
   %3 = nn.unary relu %2 : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
