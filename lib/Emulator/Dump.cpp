@@ -30,8 +30,8 @@ public:
 
   int8_t exponent() const {
     if (placement.memory == PlacementMemory::Dram)
-      return static_cast<int8_t>(*memory.dram(placement.exponentBase +
-                                              flat(placement.exponentStrides)));
+      return static_cast<int8_t>(
+          *memory.dram(placement.exponentBase + flatCell()));
     Place place = this->place();
     return *memory.cell(place.partition, place.offset);
   }
@@ -58,6 +58,18 @@ private:
     int64_t sum = 0;
     for (size_t d = 0; d < index.size(); ++d)
       sum += index[d] * strides[d];
+    return static_cast<uint64_t>(sum);
+  }
+
+  /// Along the block axis DRAM keeps one cell for as many elements as share
+  /// an XM cell.
+  uint64_t flatCell() const {
+    const auto group = static_cast<int64_t>(memory.partitionsPerCell());
+    int64_t sum = 0;
+    for (size_t d = 0; d < index.size(); ++d)
+      sum += placement.exponentStrides[d] *
+             (static_cast<int>(d) == placement.blockAxis ? index[d] / group
+                                                         : index[d]);
     return static_cast<uint64_t>(sum);
   }
 

@@ -273,11 +273,31 @@ private:
     uint64_t pairs = holes(mask);
     for (uint64_t i = 0; i < op.rows; ++i) {
       uint8_t *out = rows + i * pitch * elementBytes;
-      for (uint64_t h = 0; h < pairs; ++h)
-        std::memset(out + mask[2 * h] * elementBytes, 0,
-                    mask[2 * h + 1] * elementBytes);
+      if (elementBytes == 2)
+        zeroRuns(reinterpret_cast<uint16_t *>(out), mask, pairs);
+      else
+        zeroRuns(reinterpret_cast<uint32_t *>(out), mask, pairs);
     }
     return true;
+  }
+
+  /// Most holes are the one or two steps of a padding column: a store each is
+  /// cheaper than a call.
+  template <typename T>
+  static void zeroRuns(T *row, const uint32_t *runs, uint64_t pairs) {
+    for (uint64_t h = 0; h < pairs; ++h) {
+      T *from = row + runs[2 * h];
+      const uint32_t n = runs[2 * h + 1];
+      if (n > 4) {
+        std::memset(from, 0, n * sizeof(T));
+        continue;
+      }
+      from[0] = 0;
+      if (n > 1)
+        from[n - 1] = from[1] = 0;
+      if (n > 2)
+        from[2] = 0;
+    }
   }
 
   /// Runs of steps, relative to begin, that read nothing: (start, length).

@@ -220,15 +220,17 @@ void NaiveMachine::run(const isa::ActDrain &op) {
             record = static_cast<int>(word(2));
           if (op.alphaFromParam)
             alpha = std::bit_cast<float>(word(3));
-          // 64 bits of mantissa hold the sum; one rounding to binary32.
+          // 64 bits of mantissa hold the sum; one rounding to binary32. The
+          // steps behind it are one operation each, NaN made canonical.
           auto v = static_cast<float>(
               std::ldexp(static_cast<long double>(acc), exponent + record));
           if (op.hasScale)
-            v = v * factor;
+            v = numerics::apply(numerics::BinaryFunction::Mul, v, factor);
           if (op.hasBias)
-            v = v + bias;
+            v = numerics::apply(numerics::BinaryFunction::Add, v, bias);
           if (op.resMode)
-            v = v + load(res, lane, index);
+            v = numerics::apply(numerics::BinaryFunction::Add, v,
+                                load(res, lane, index));
           result[lane].push_back(numerics::apply(
               static_cast<numerics::Function>(op.function), v, alpha, op.beta));
         }
