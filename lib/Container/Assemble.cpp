@@ -285,7 +285,7 @@ llvm::Expected<Program> Assembler::run(llvm::StringRef text) {
     text = rest;
     if (llvm::Error error =
             addLine(line, fmt::format("{}:{}", name.str(), number)))
-      return std::move(error);
+      return error;
   }
   finish();
   if (llvm::Error error = check(program))

@@ -5,6 +5,7 @@
 
 #include "ashlar/Container/Container.h"
 #include "ashlar/Support/Error.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace ashlar::container {
 
@@ -190,7 +191,11 @@ llvm::Error checkPlacementDram(const TensorPlacement &p, unsigned bytes,
   if (llvm::Error error = checkStrides(p, p.exponentStrides))
     return error;
   low = high = p.exponentBase;
-  extremes(p.shape, p.exponentStrides, -1, low, high);
+  std::vector<int64_t> cells = p.shape;
+  if (p.blockAxis >= 0 && static_cast<size_t>(p.blockAxis) < cells.size())
+    cells[p.blockAxis] = llvm::divideCeil(
+        cells[p.blockAxis], static_cast<int64_t>(program.machine.xmGroup));
+  extremes(cells, p.exponentStrides, -1, low, high);
   return checkReach(p, low, high, program.dramBytes);
 }
 

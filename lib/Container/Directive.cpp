@@ -37,7 +37,7 @@ public:
     directive.directiveName = word().str();
     for (skipBlanks(); !atEnd(); skipBlanks())
       if (llvm::Error error = parseArgument(directive))
-        return std::move(error);
+        return error;
     return directive;
   }
 

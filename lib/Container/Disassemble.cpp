@@ -152,7 +152,7 @@ llvm::Expected<std::string> Disassembler::run() {
   putNodes();
   putDumps();
   if (llvm::Error error = putCode())
-    return std::move(error);
+    return error;
   return std::move(text);
 }
 } // namespace

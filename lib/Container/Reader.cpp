@@ -292,20 +292,20 @@ llvm::Expected<Program> parseFile(Bytes file) {
     if (byte != 0)
       return malformed("reserved bytes of the header are not zero");
   if (llvm::Error error = checkSections(file, *table))
-    return std::move(error);
+    return error;
   auto section = [&](SectionKind kind) {
     const SectionEntry &entry = (*table)[static_cast<uint32_t>(kind) - 1];
     return file.slice(entry.offset, entry.bytes);
   };
   Program program;
   if (llvm::Error error = readMetadata(section(SectionKind::Metadata), program))
-    return std::move(error);
+    return error;
   if (llvm::Error error =
           readNumbers(section(SectionKind::Code), "code", program.code))
-    return std::move(error);
+    return error;
   if (llvm::Error error = readNumbers(section(SectionKind::DebugMap),
                                       "debug map", program.nodeOfInstruction))
-    return std::move(error);
+    return error;
   program.numericPlanJson = textOf(section(SectionKind::NumericPlan));
   program.decisionsJson = textOf(section(SectionKind::Decisions));
   for (size_t i = firstConstants - 1; i < table->size(); ++i)
@@ -313,7 +313,7 @@ llvm::Expected<Program> parseFile(Bytes file) {
         {(*table)[i].dramOffset,
          file.slice((*table)[i].offset, (*table)[i].bytes)});
   if (llvm::Error error = check(program))
-    return std::move(error);
+    return error;
   return program;
 }
 } // namespace

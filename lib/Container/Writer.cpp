@@ -188,7 +188,7 @@ std::vector<uint8_t> assemble(llvm::ArrayRef<PendingSection> sections) {
 
 llvm::Expected<std::vector<uint8_t>> serialize(const Program &program) {
   if (llvm::Error error = check(program))
-    return std::move(error);
+    return error;
   constexpr uint64_t maxMetadata = uint64_t(1) << 30;
   if (uint64_t bytes = estimateMetadata(program); bytes > maxMetadata)
     return makeError(ErrorClass::Capacity,

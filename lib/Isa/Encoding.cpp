@@ -107,7 +107,7 @@ llvm::Expected<Instruction> decode(llvm::ArrayRef<uint64_t> words,
   FieldReader reader(**inst, words.slice(pos, (*inst)->words));
   Instruction result = decodeFields(reader);
   if (llvm::Error error = reader.takeError(pos))
-    return std::move(error);
+    return error;
   pos += (*inst)->words;
   return result;
 }

@@ -98,7 +98,7 @@ llvm::Expected<Instruction> fromFields(Opcode opcode,
                      "{}: has {} field values, expected {}",
                      inst.mnemonic.str(), values.size(), inst.fields.size());
   if (llvm::Error error = checkFields(inst, values))
-    return std::move(error);
+    return error;
   return fromFieldsUnchecked(opcode, values);
 }
 

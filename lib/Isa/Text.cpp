@@ -199,7 +199,7 @@ llvm::Expected<Instruction> parse(llvm::StringRef line, llvm::StringRef where) {
        token = scanner.next())
     if (llvm::Error error =
             parseAssignment(*inst, scanner, token, values, seen))
-      return std::move(error);
+      return error;
   return fromFields(inst->opcode, values);
 }
 
