@@ -60,7 +60,8 @@ enum class PlacementMemory : uint8_t { Dram = 0, Sb = 1 };
 ///   + sum over the other d of i[d] * strides[d].
 /// An encoded element's exponent cell is the XM cell of that SB byte; an
 /// encoded tensor in DRAM has its cells at exponentBase + sum i[d] *
-/// exponentStrides[d] (one byte per element position).
+/// exponentStrides[d], the index of the block axis divided by the machine's
+/// partitions per exponent cell.
 struct TensorPlacement {
   std::string name; ///< Name in the numeric plan.
   bool encoded = false;
