@@ -132,6 +132,16 @@ TEST(Npz, DamageIsAnErrorOrHarmless) {
     }
 }
 
+TEST(Npz, ChecksumCatchesChangedElements) {
+  std::vector<uint8_t> bytes = formatted(sample());
+  // Local header, "x.npy", 128 bytes of .npy header, then the elements.
+  bytes[30 + 5 + 128 + 2] ^= 1;
+  auto result = parseNpz(bytes, "a.npz");
+  ASSERT_FALSE(static_cast<bool>(result));
+  EXPECT_EQ(llvm::toString(result.takeError()),
+            "a.npz: member 'x.npy' has a wrong checksum");
+}
+
 TEST(Npz, DuplicateKeys) {
   std::vector<NamedTensor> tensors = sample();
   tensors[1].name = "x";
