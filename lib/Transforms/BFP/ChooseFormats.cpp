@@ -36,6 +36,7 @@ struct Reread {
 struct ChooseFormats : impl::ChooseFormatsBase<ChooseFormats> {
   using ChooseFormatsBase::ChooseFormatsBase;
 
+protected:
   void runOnOperation() override;
 
 private:

@@ -65,6 +65,7 @@ struct ConvertProducts : impl::ConvertProductsBase<ConvertProducts> {
     });
   }
 
+protected:
   void runOnOperation() override {
     convertAll<nn::ConvOp>();
     convertAll<nn::MatMulOp>();

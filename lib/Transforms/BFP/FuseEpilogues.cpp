@@ -39,7 +39,9 @@ static OpOperand *getFusableUse(Operation *product) {
   return use;
 }
 
-static bool isProduct(Operation *op) { return op && isa<ConvOp, MatmulOp>(op); }
+static bool isProduct(Operation *op) {
+  return isa_and_nonnull<ConvOp, MatmulOp>(op);
+}
 
 /// The operand of a two-operand op that `use` is not.
 static Value getOther(OpOperand *use) {
@@ -99,8 +101,10 @@ static int64_t getChannelAxis(Operation *product) {
 
 namespace {
 struct FuseEpilogues : impl::FuseEpiloguesBase<FuseEpilogues> {
+protected:
   void runOnOperation() override;
 
+private:
   /// Moves `op` to `user`, which it absorbs: every operand it may have gained
   /// is defined there, and `user` was its only use.
   template <typename OpTy>

@@ -20,6 +20,7 @@ namespace {
 struct PrintPlan : impl::PrintPlanBase<PrintPlan> {
   using PrintPlanBase::PrintPlanBase;
 
+protected:
   void runOnOperation() override {
     markAllAnalysesPreserved();
     if (directory.empty()) {

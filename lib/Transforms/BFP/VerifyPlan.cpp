@@ -161,6 +161,7 @@ static LogicalResult verifyOperation(Operation *op) {
 
 namespace {
 struct VerifyPlan : impl::VerifyPlanBase<VerifyPlan> {
+protected:
   void runOnOperation() override {
     bool valid = true;
     auto functions = getOperation().getOps<func::FuncOp>();
