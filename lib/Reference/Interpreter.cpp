@@ -101,7 +101,7 @@ reference::evaluate(ModuleOp module, ArrayRef<HostTensor> inputs,
   Environment values(options);
   for (auto [index, input] : llvm::enumerate(inputs)) {
     if (llvm::Error error = checkInput(main, index, input))
-      return std::move(error);
+      return error;
     llvm::Expected<Tensor> tensor = fromHost(input);
     if (!tensor)
       return tensor.takeError();

@@ -360,7 +360,7 @@ llvm::Expected<Tensor> reference::evaluateOp(Operation *op, Operands operands,
     return fromHost(*host);
   }
   if (llvm::Error error = checkKinds(op, operands))
-    return std::move(error);
+    return error;
   std::optional<Tensor> result;
   for (auto family :
        {evalMovement, evalElementwise, evalContraction, evalReduction}) {
