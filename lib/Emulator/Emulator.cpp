@@ -78,14 +78,14 @@ llvm::Expected<LoadedProgram> emulator::load(container::Program program,
                                              const Options &options,
                                              Fault *fault) {
   if (llvm::Error error = container::check(program))
-    return std::move(error);
+    return error;
   auto impl = std::make_unique<LoadedProgram::Impl>();
   impl->program = std::move(program);
   std::optional<Fault> found = decodeProgram(*impl);
   // Memory limits come first: the verifier allocates in proportion to them.
   if (!found) {
     if (llvm::Error error = prepare(*impl, options))
-      return std::move(error);
+      return error;
     found = verify(*impl, options);
   }
   if (found) {
@@ -201,9 +201,9 @@ emulator::run(LoadedProgram &program,
   result.nodes.resize(impl.program.nodes.size());
   if (options.functional) {
     if (llvm::Error error = checkInputs(impl.program, inputs))
-      return std::move(error);
+      return error;
     if (llvm::Error error = selectKernels(impl, options))
-      return std::move(error);
+      return error;
   }
   const auto begin = std::chrono::steady_clock::now();
   if (options.functional) {

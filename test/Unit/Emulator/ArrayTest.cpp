@@ -182,3 +182,29 @@ dma.copy elemBytes=4 srcMem=sb srcBase=128 dstMem=dram dstBase=128 n3=4 n4=4 src
                                  bits(7), bits(11), 0x7fffffff, bits(4),
                                  bits(8), bits(12), 0x00050000}));
 }
+
+TEST(Array, DumpsPlannedTensors) {
+  // The encoded result above in logical order [step, column], with its cells
+  // and its scale exponent, copied out right behind the drain.
+  container::Program program = assembleText(
+      lines({operands, matmul,
+             "act.drain cols=2 n2=2 psumStride2=1 xrA=1 xrS=0 shift=-14 "
+             "dstOffset=256 dstStride2=1 dstType=bfp dstMantissa=8 dstBlock=8 "
+             "dstXr=5 dstXrClear=1",
+             "dma.fill dstMem=sb dstBase=256",
+             ".dump name=t memory=sb mantissa=8 block=8 range=7 axis=1 xr=5 "
+             "shape=[2, 2] strides=[1, 0] channelAxis=1 at=256 after=0"}),
+      true);
+  auto code = llvm::cantFail(isa::decodeAll(program.code));
+  for (size_t i = 0; i < code.size(); ++i)
+    if (std::holds_alternative<isa::ActDrain>(code[i]))
+      program.dumps[0].afterInstruction = static_cast<uint32_t>(i);
+  emulator::Options options;
+  options.dumpTensors = true;
+  auto loaded = llvm::cantFail(emulator::load(program, options));
+  auto result = llvm::cantFail(emulator::run(loaded, {}, options));
+  ASSERT_EQ(result.dumps.size(), 1u);
+  EXPECT_EQ(result.dumps[0].data, (std::vector<uint8_t>{23, 94, 29, 111}));
+  EXPECT_EQ(result.dumps[0].exponents, (std::vector<int8_t>{6, 6}));
+  EXPECT_EQ(result.dumps[0].scaleExponent, 0);
+}
