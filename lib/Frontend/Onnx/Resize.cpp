@@ -22,12 +22,18 @@ struct Interpolation {
   std::string mode = "nearest", coordinates = "asymmetric", nearest = "floor";
   float cubicA = -0.75f;
   bool excludeOutside = false;
+  /// tf_crop_and_resize: part of each axis (begin, end) that is shown, and the
+  /// value of results outside the tensor.
+  SmallVector<std::pair<float, float>> region;
+  float extrapolation = 0;
 };
 
-/// One axis: result element i is the sum of weights[t][i] * x[indices[t][i]].
+/// One axis: result element i is added[i] plus the sum of
+/// weights[t][i] * x[indices[t][i]].
 struct Taps {
   SmallVector<SmallVector<int64_t>> indices;
   SmallVector<SmallVector<float>> weights;
+  SmallVector<float> added;
 };
 
 /// The length that fractional scales ask for, as ONNX's own cases measure
@@ -77,14 +83,29 @@ std::array<float, 4> cubicWeights(float s, float a) {
           ((a * (2 - s) - 5 * a) * (2 - s) + 8 * a) * (2 - s) - 4 * a};
 }
 
-Taps makeTaps(const Interpolation &how, float scale, int64_t size,
+float cropCoordinate(std::pair<float, float> region, float x, int64_t size,
+                     int64_t result) {
+  auto last = static_cast<float>(size - 1);
+  if (result == 1)
+    return 0.5f * (region.first + region.second) * last;
+  return region.first * last + x * (region.second - region.first) * last /
+                                   static_cast<float>(result - 1);
+}
+
+Taps makeTaps(const Interpolation &how, size_t axis, float scale, int64_t size,
               int64_t result) {
   size_t count = how.mode == "nearest" ? 1 : how.mode == "linear" ? 2 : 4;
   Taps taps;
   taps.indices.resize(count);
   taps.weights.resize(count);
   for (int64_t i = 0; i < result; ++i) {
-    float x = sourceCoordinate(how, static_cast<float>(i), scale, size, result);
+    auto at = static_cast<float>(i);
+    float x = how.region.empty()
+                  ? sourceCoordinate(how, at, scale, size, result)
+                  : cropCoordinate(how.region[axis], at, size, result);
+    bool beyond =
+        !how.region.empty() && (x < 0 || x > static_cast<float>(size - 1));
+    taps.added.push_back(beyond ? how.extrapolation : 0);
     std::array<float, 4> weights = {1, 0, 0, 0};
     float first = 0;
     if (how.mode == "nearest") {
@@ -107,9 +128,9 @@ Taps makeTaps(const Interpolation &how, float scale, int64_t size,
       taps.indices[t].push_back(static_cast<int64_t>(
           std::clamp(position, 0.0f, static_cast<float>(size - 1))));
     }
+    float divisor = how.excludeOutside && count == 4 ? total : 1;
     for (size_t t = 0; t < count; ++t)
-      taps.weights[t].push_back(
-          how.excludeOutside && count == 4 ? weights[t] / total : weights[t]);
+      taps.weights[t].push_back(beyond ? 0 : weights[t] / divisor);
   }
   return taps;
 }
@@ -139,6 +160,11 @@ Value applyTaps(Node &n, Value x, int64_t axis, const Taps &taps) {
       part = n.binary<MulOp>(part, weightConstant(n, weights, part, axis));
     sum = sum ? n.binary<AddOp>(sum, part) : part;
   }
+  if (!sum) // Every result lies outside: the first elements times 0.
+    sum = n.binary<MulOp>(n.gather(x, axis, taps.indices[0]),
+                          n.splat(0, elementOf(x)));
+  if (sum && !llvm::all_of(taps.added, [](float value) { return value == 0; }))
+    sum = n.binary<AddOp>(sum, weightConstant(n, taps.added, sum, axis));
   return sum;
 }
 
@@ -154,14 +180,16 @@ void resizeAxes(Node &n, Value x, const Interpolation &how,
   Value y = x;
   for (auto [axis, size] : llvm::enumerate(sizes)) {
     int64_t from = shapeOf(x)[axis];
-    if (size == from && scales[axis] == 1.0f)
+    bool whole =
+        how.region.empty() || how.region[axis] == std::pair(0.0f, 1.0f);
+    if (size == from && scales[axis] == 1.0f && whole)
       continue;
     if (from < 1 || size < 1 || size > (int64_t(1) << 24)) {
       n.malformed("cannot resize dimension {} of {} to {}", axis, typeText(x),
                   size);
       return;
     }
-    y = applyTaps(n, y, axis, makeTaps(how, scales[axis], from, size));
+    y = applyTaps(n, y, axis, makeTaps(how, axis, scales[axis], from, size));
     if (!y)
       return;
   }
@@ -226,19 +254,17 @@ Interpolation readInterpolation(Node &n) {
   how.nearest = n.getString("nearest_mode", "round_prefer_floor");
   how.cubicA = static_cast<float>(n.getFloat("cubic_coeff_a", -0.75));
   how.excludeOutside = n.getInt("exclude_outside", 0);
-  n.ignore("extrapolation_value"); // Concerns tf_crop_and_resize alone.
+  how.extrapolation = static_cast<float>(n.getFloat("extrapolation_value", 0));
   auto check = [&](StringRef what, StringRef value,
                    std::initializer_list<StringRef> known) {
     if (!llvm::is_contained(known, value))
       n.malformed("{} is '{}', which this operator set does not have",
                   what.str(), printable(value));
   };
-  if (how.coordinates == "tf_crop_and_resize")
-    n.unsupported("coordinate_transformation_mode tf_crop_and_resize");
   check("mode", how.mode, {"nearest", "linear", "cubic"});
   check("coordinate_transformation_mode", how.coordinates,
         {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
-         "tf_half_pixel_for_nn", "half_pixel_symmetric"});
+         "tf_half_pixel_for_nn", "half_pixel_symmetric", "tf_crop_and_resize"});
   check("nearest_mode", how.nearest,
         {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
   return how;
@@ -253,6 +279,29 @@ SmallVector<int64_t> readAxes(Node &n, Value x) {
     for (int64_t axis = 0; axis < rankOf(x); ++axis)
       axes.push_back(axis);
   return axes;
+}
+
+/// The `roi` input of tf_crop_and_resize: all begins, then all ends.
+void readRegion(Node &n, Value x, ArrayRef<int64_t> axes, Interpolation &how) {
+  if (how.coordinates != "tf_crop_and_resize")
+    return;
+  auto numbers = n.constantNumbers(1, "roi");
+  if (!numbers)
+    return;
+  if (numbers->size() != 2 * axes.size()) {
+    n.malformed("roi has {} entries, expected {}", numbers->size(),
+                2 * axes.size());
+    return;
+  }
+  for (double number : *numbers)
+    if (!std::isfinite(number)) {
+      n.malformed("roi has the entry {}", number);
+      return;
+    }
+  how.region.assign(rankOf(x), {0.0f, 1.0f});
+  for (auto [i, axis] : llvm::enumerate(axes))
+    how.region[axis] = {static_cast<float>((*numbers)[i]),
+                        static_cast<float>((*numbers)[i + axes.size()])};
 }
 
 /// Applies keep_aspect_ratio_policy to `wanted`, in place.
@@ -307,6 +356,7 @@ void resize(Node &n) {
   if (!x || n.failed())
     return;
   SmallVector<int64_t> axes = readAxes(n, x);
+  readRegion(n, x, axes, how);
   bool antialias = n.opset() >= 18 && n.getInt("antialias", 0);
   std::string policy = "stretch";
   if (n.opset() >= 18)
@@ -345,8 +395,7 @@ void resize(Node &n) {
 std::vector<OperatorRow> ashlar::frontend::resizeRows() {
   const char *notes =
       "gathers with constant weights; nearest, linear, cubic; every coordinate "
-      "mode but tf_crop_and_resize; no antialias; scales and sizes must be "
-      "constant";
+      "mode; no antialias; scales, sizes and roi must be constant";
   return {
       {"Upsample", {7}, upsample<false>, "as Resize, nearest and linear"},
       {"Upsample", {9, 10}, upsample<true>, "as Resize, nearest and linear"},

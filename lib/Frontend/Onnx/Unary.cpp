@@ -173,24 +173,35 @@ void logicalNot(Node &n) {
 
 void identity(Node &n) { n.setOutput(0, n.input(0)); }
 
+/// In inference every element is kept. The mask is boolean from version 10.
+void keepAll(Node &n) {
+  Value x = n.input(0);
+  n.setOutput(0, x);
+  if (!x || !n.outputUsed(1))
+    return;
+  mlir::Builder b(n.context());
+  Type element = n.opset() >= 10 ? Type(b.getI1Type()) : elementOf(x);
+  Value one = n.splat(1, element);
+  n.setOutput(1, n.broadcast(one, shapeOf(x)));
+}
+
 void dropout(Node &n) {
   n.getFloat("ratio", 0.5f);
   n.getInt("is_test", 1);
-  if (n.outputUsed(1))
-    n.unsupported("the mask output is used");
-  n.setOutput(0, n.input(0));
+  n.ignore("consumed_inputs");
+  keepAll(n);
 }
 
+/// Training with ratio 0 keeps everything too.
 void dropoutInputs(Node &n) {
   n.ignore("seed");
-  if (n.outputUsed(1))
-    n.unsupported("the mask output is used");
-  if (n.hasInput(2)) {
-    std::optional<double> training = n.constantNumber(2, "training_mode");
-    if (training && *training != 0)
-      n.unsupported("training mode");
-  }
-  n.setOutput(0, n.input(0));
+  bool training =
+      n.hasInput(2) && n.constantNumber(2, "training_mode").value_or(0) != 0;
+  if (training && n.hasInput(1))
+    training = n.constantNumber(1, "ratio").value_or(0) != 0;
+  if (training)
+    n.unsupported("training mode");
+  keepAll(n);
 }
 
 void cast(Node &n) {
@@ -262,11 +273,11 @@ std::vector<OperatorRow> ashlar::frontend::unaryRows() {
       {"Celu", {12}, celu, "alpha * elu(x / alpha)"},
       {"ThresholdedRelu", {10, 22}, thresholdedRelu, "compare and choose"},
       {"Identity", {1, 13, 14, 16, 19, 21, 23, 24, 25}, identity, "nothing"},
-      {"Dropout", {1, 6, 7, 10}, dropout, "nothing; the mask must be unused"},
+      {"Dropout", {1, 6, 7, 10}, dropout, "nothing; the mask is a constant"},
       {"Dropout",
        {12, 13, 22},
        dropoutInputs,
-       "nothing; the mask must be unused, training mode is refused"},
+       "nothing; the mask is a constant, training mode is refused"},
       {"Cast",
        {6, 9, 13, 19, 21, 23, 24, 25},
        cast,

@@ -209,7 +209,7 @@ def open_shapes(folder):
 
 @case
 def old_opset(folder):
-    return model([relu()], opset=5)
+    return model([relu()], opset=0)
 
 
 @case

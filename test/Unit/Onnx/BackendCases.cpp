@@ -216,6 +216,6 @@ INSTANTIATE_TEST_SUITE_P(Debian, BackendSuite,
                          testing::Values(std::pair("pytorch-converted", 82),
                                          std::pair("pytorch-operator", 35),
                                          std::pair("simple", 6),
-                                         std::pair("node", 556)));
+                                         std::pair("node", 570)));
 
 } // namespace

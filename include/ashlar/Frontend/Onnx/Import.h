@@ -19,8 +19,9 @@ namespace ashlar::frontend {
 
 /// Newest default-domain operator set that is read.
 inline constexpr int64_t newestOpset = 28;
-/// Oldest one.
-inline constexpr int64_t oldestOpset = 6;
+/// Oldest one. Every operator is complete from version 6 on; of older ones
+/// those are read that did not change until then.
+inline constexpr int64_t oldestOpset = 1;
 
 /// What the command line says about a model.
 struct ImportOptions {
