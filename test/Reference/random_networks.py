@@ -121,6 +121,8 @@ class Network:
         self.emit("pad", [self.me()],
                   f"low = {array(low)}, high = {array(high)}",
                   [s + a + b for s, a, b in zip(self.shape, low, high)])
+        # Who can absorb the pad must meet it.
+        self.random.choice([self.conv, self.pool])()
 
     def pool(self):
         space = self.shape[2:]
