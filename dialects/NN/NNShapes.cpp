@@ -99,7 +99,7 @@ int64_t ashlar::nn::elementCount(ShapeRef shape) {
 ShapeOr ashlar::nn::inferWindows(ShapeRef spatial, const Window &w,
                                  Rounding rounding) {
   if (Error error = checkWindowAttributes(spatial.size(), w, false))
-    return std::move(error);
+    return error;
   Shape result;
   for (size_t i = 0; i < spatial.size(); ++i) {
     int64_t begin = w.pads[i], end = w.pads[i + spatial.size()];
@@ -127,7 +127,7 @@ ShapeOr ashlar::nn::inferConv(ShapeRef x, ShapeRef w, ShapeRef strides,
                               ShapeRef pads, ShapeRef dilations,
                               int64_t group) {
   if (Error error = checkSpatialRank(x, "input"))
-    return std::move(error);
+    return error;
   if (w.size() != x.size())
     return fail("weights have rank {0}, expected {1}", w.size(), x.size());
   if (group < 1 || w[0] % group != 0)
@@ -151,7 +151,7 @@ ShapeOr ashlar::nn::inferConvTranspose(ShapeRef x, ShapeRef w, ShapeRef strides,
                                        ShapeRef pads, ShapeRef dilations,
                                        int64_t group) {
   if (Error error = checkSpatialRank(x, "input"))
-    return std::move(error);
+    return error;
   if (w.size() != x.size())
     return fail("weights have rank {0}, expected {1}", w.size(), x.size());
   if (group < 1 || x[1] % group != 0)
@@ -163,7 +163,7 @@ ShapeOr ashlar::nn::inferConvTranspose(ShapeRef x, ShapeRef w, ShapeRef strides,
   size_t rank = x.size() - 2;
   if (Error error = checkWindowAttributes(
           rank, {w.drop_front(2), strides, pads, dilations}, true))
-    return std::move(error);
+    return error;
   std::optional<int64_t> outputs = mul(w[1], group);
   if (!outputs)
     return fail("number of output channels overflows");
@@ -185,7 +185,7 @@ ShapeOr ashlar::nn::inferConvTranspose(ShapeRef x, ShapeRef w, ShapeRef strides,
 
 ShapeOr ashlar::nn::inferIm2Col(ShapeRef x, const Window &window) {
   if (Error error = checkSpatialRank(x, "input"))
-    return std::move(error);
+    return error;
   ShapeOr windows = inferWindows(x.drop_front(2), window, Rounding::Floor);
   if (!windows)
     return windows.takeError();
@@ -202,7 +202,7 @@ ShapeOr ashlar::nn::inferIm2Col(ShapeRef x, const Window &window) {
 ShapeOr ashlar::nn::inferPool(ShapeRef x, const Window &window,
                               Rounding rounding) {
   if (Error error = checkSpatialRank(x, "input"))
-    return std::move(error);
+    return error;
   ShapeOr windows = inferWindows(x.drop_front(2), window, rounding);
   if (!windows)
     return windows.takeError();

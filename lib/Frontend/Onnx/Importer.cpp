@@ -363,7 +363,7 @@ Error Importer::addResults() {
 
 Expected<OwningOpRef<ModuleOp>> Importer::finish() {
   if (Error error = addResults())
-    return std::move(error);
+    return error;
   for (mlir::Operation &op :
        llvm::make_early_inc_range(llvm::reverse(function.front())))
     if (mlir::isOpTriviallyDead(&op))

@@ -133,7 +133,7 @@ Expected<RankedTensorType> ashlar::frontend::inputType(
   if (flag != options.inputShapes.end()) {
     shape = flag->second;
     if (Error error = checkFlagShape(*tensor, input.name(), shape))
-      return std::move(error);
+      return error;
   } else {
     bool isOpen = !tensor->has_shape();
     for (const onnx::TensorShapeProto_Dimension &dim : tensor->shape().dim()) {
@@ -147,7 +147,7 @@ Expected<RankedTensorType> ashlar::frontend::inputType(
     }
   }
   if (Error error = checkSize(shape, options.maxElements, what))
-    return std::move(error);
+    return error;
   return RankedTensorType::get(shape, nn::toMlirType(context, *element));
 }
 

@@ -267,7 +267,7 @@ ashlar::frontend::convertTensor(onnx::TensorProto &tensor, StringRef folder,
     return type.takeError();
   llvm::SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
   if (Error error = checkSize(shape, maxElements, what))
-    return std::move(error);
+    return error;
   if (tensor.has_segment())
     return makeError(ErrorClass::Unsupported,
                      "{} is stored in segments, which is not supported",

@@ -103,7 +103,7 @@ importCase(const Case &test, int firstConstant, mlir::MLIRContext &context) {
     }
     std::string file = (folder + "/" + std::to_string(i) + ".npy").str();
     if (llvm::Error error = support::writeNpy(file, test.inputs[i]))
-      return std::move(error);
+      return error;
     options.constants[name] = file;
   }
   auto module = importOnnx(test.folder + "/model.onnx", options, &context);
