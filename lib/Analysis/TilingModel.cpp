@@ -10,6 +10,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace ashlar::analysis {
@@ -29,9 +31,9 @@ WindowRange windowInput(int64_t start, int64_t size, int64_t stride,
 
 namespace {
 
-int64_t axisOf(Operation *op) {
-  auto attr = op->getAttrOfType<IntegerAttr>(kAxisAttr);
-  return attr ? attr.getInt() : -1;
+int64_t axisOf(Operation *op, llvm::StringRef name, int64_t otherwise) {
+  auto attr = op->getAttrOfType<IntegerAttr>(name);
+  return attr ? attr.getInt() : otherwise;
 }
 
 /// Clips [start, start + size) to [0, extent); at least one element stays.
@@ -79,12 +81,42 @@ TilingModel baseModel(Operation *op) {
   Value result = op->getResult(0);
   model.resultShape = Shape(shapeOf(result));
   model.resultType = storageOf(result);
-  model.resultAxis = axisOf(op);
+  model.resultAxis = axisOf(op, kAxisAttr, -1);
+  model.workAxis = axisOf(op, kWorkAxisAttr, model.resultAxis);
   model.granularity.assign(model.resultShape.size(), 1);
   model.scratch = [](const Region &) {
     return llvm::SmallVector<ScratchBuffer, 4>();
   };
   return model;
+}
+
+/// Lets the partition axis be cut where channel tiles and blocks both end.
+void addChannelCut(TilingModel &model, const machine::Description &machine) {
+  int64_t axis = model.resultAxis;
+  int64_t unit = machine.sb.partitions;
+  if (axis < 0 || model.workAxis != axis ||
+      (model.resultType.encoded && model.resultType.format.block <= 0))
+    return;
+  if (model.resultType.encoded)
+    unit = std::lcm(unit, int64_t(model.resultType.format.block));
+  model.tileAxes.push_back(axis);
+  model.granularity[axis] = unit;
+}
+
+/// An operation that cannot work across the axis that its result is stored
+/// across leaves its result in f32 scratch; it is then re-laid and converted.
+/// The axis that is neither cut nor shared stays whole.
+void addRelayout(TilingModel &model) {
+  if (model.workAxis == model.resultAxis)
+    return;
+  auto own = model.scratch;
+  int64_t work = model.workAxis, target = model.resultAxis;
+  model.scratch = [own, work, target](const Region &out) {
+    auto buffers = own(out);
+    buffers.push_back({f32Storage(), out.size, work});
+    buffers.push_back({f32Storage(), out.size, target});
+    return buffers;
+  };
 }
 
 OperandModel streamedOperand() {
@@ -176,26 +208,22 @@ TilingModel mapModel(npu::VecMapOp op, const machine::Description &machine) {
   TilingModel model = baseModel(op);
   int64_t rank = model.resultShape.size();
   model.tileAxes = axesExcept(rank, model.resultAxis);
-  // Blocks must stay whole and channel tiles aligned: encoded results are not
-  // cut along the block axis.
-  if (model.resultAxis >= 0 && !model.resultType.encoded) {
-    model.tileAxes.push_back(model.resultAxis);
-    model.granularity[model.resultAxis] = machine.sb.partitions;
-  }
+  addChannelCut(model, machine);
   for (Value input : op.getInputs())
     model.operands.push_back(broadcastOperand(input, rank, model.resultAxis));
   return model;
 }
 
-TilingModel poolModel(npu::VecPoolOp op, const machine::Description &) {
+TilingModel poolModel(npu::VecPoolOp op, const machine::Description &machine) {
   TilingModel model = baseModel(op);
   int64_t rank = model.resultShape.size();
-  model.tileAxes = axesExcept(rank, model.resultAxis);
+  model.tileAxes = axesExcept(rank, model.workAxis);
+  addChannelCut(model, machine);
   Shape input(shapeOf(op.getX())), kernel(op.getKernel());
   Shape strides(op.getStrides()), pads(op.getPads()), dil(op.getDilations());
   int64_t first = rank - static_cast<int64_t>(kernel.size());
   OperandModel x;
-  x.axis = model.resultAxis;
+  x.axis = model.workAxis;
   x.region = [=](const Region &out) {
     Region region = out;
     for (int64_t i = first; i < rank; ++i) {
@@ -209,6 +237,7 @@ TilingModel poolModel(npu::VecPoolOp op, const machine::Description &) {
     return region;
   };
   model.operands.push_back(x);
+  addRelayout(model);
   return model;
 }
 
@@ -226,18 +255,20 @@ llvm::SmallVector<int64_t, 6> keptAxes(npu::VecReduceOp op) {
   return map;
 }
 
-TilingModel reduceModel(npu::VecReduceOp op, const machine::Description &) {
+TilingModel reduceModel(npu::VecReduceOp op,
+                        const machine::Description &machine) {
   TilingModel model = baseModel(op);
   auto map = keptAxes(op);
   Shape input(shapeOf(op.getX()));
   OperandModel x;
   for (auto [i, target] : llvm::enumerate(map))
     if (target >= 0) {
-      if (target == model.resultAxis)
+      if (target == model.workAxis)
         x.axis = i;
       else
         model.tileAxes.push_back(target);
     }
+  addChannelCut(model, machine);
   x.region = [=](const Region &out) {
     Region region = Region::whole(input);
     for (auto [i, target] : llvm::enumerate(map))
@@ -248,29 +279,33 @@ TilingModel reduceModel(npu::VecReduceOp op, const machine::Description &) {
     return region;
   };
   model.operands.push_back(x);
+  addRelayout(model);
   return model;
 }
 
-TilingModel softmaxModel(npu::VecSoftmaxOp op, const machine::Description &) {
+TilingModel softmaxModel(npu::VecSoftmaxOp op,
+                         const machine::Description &machine) {
   TilingModel model = baseModel(op);
   int64_t rank = model.resultShape.size();
   int64_t axis = op.getAxis();
   for (int64_t i = 0; i < rank; ++i)
-    if (i != model.resultAxis && i != axis)
+    if (i != model.workAxis && i != axis)
       model.tileAxes.push_back(i);
+  addChannelCut(model, machine);
   OperandModel x;
-  x.axis = model.resultAxis;
+  x.axis = model.workAxis;
   x.region = [](const Region &out) { return out; };
   model.operands.push_back(x);
-  int64_t resultAxis = model.resultAxis;
+  int64_t workAxis = model.workAxis;
   model.scratch = [=](const Region &out) {
     Shape row = out.size;
     row[axis] = 1;
     return llvm::SmallVector<ScratchBuffer, 4>{
-        {f32Storage(), out.size, resultAxis},
-        {f32Storage(), out.size, resultAxis},
-        {f32Storage(), row, resultAxis}};
+        {f32Storage(), out.size, workAxis},
+        {f32Storage(), out.size, workAxis},
+        {f32Storage(), row, workAxis}};
   };
+  addRelayout(model);
   return model;
 }
 

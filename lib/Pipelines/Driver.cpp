@@ -15,20 +15,21 @@
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cstdio>
 #include <fmt/format.h>
 
 namespace ashlar::pipelines {
 namespace {
 
 llvm::Error writeText(llvm::StringRef path, llvm::StringRef text) {
-  if (path.empty()) {
-    llvm::outs() << text;
-    llvm::outs().flush();
-    return llvm::Error::success();
-  }
-  return support::writeFileAtomically(
-      path, llvm::ArrayRef(reinterpret_cast<const uint8_t *>(text.data()),
-                           text.size()));
+  if (!path.empty())
+    return support::writeFileAtomically(path, text);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
+      std::fflush(stdout) != 0)
+    return makeError(ErrorClass::Usage, "{}",
+                     "standard output was closed before everything was "
+                     "written");
+  return llvm::Error::success();
 }
 
 llvm::Error checkModel(const CompilerArguments &arguments) {
@@ -138,6 +139,7 @@ llvm::Error runCompiler(const CompilerArguments &arguments) {
   registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
+  context.printOpOnDiagnostic(false);
   std::unique_ptr<llvm::DefaultThreadPool> pool;
   if (arguments.compile.threads != 1) {
     pool = std::make_unique<llvm::DefaultThreadPool>(

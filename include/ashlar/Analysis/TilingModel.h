@@ -16,6 +16,8 @@ namespace ashlar::analysis {
 
 /// Name of the attribute that holds the partition axis of an op's result.
 inline constexpr llvm::StringLiteral kAxisAttr = "npu.axis";
+/// Partition axis while the operation works, where that is another one.
+inline constexpr llvm::StringLiteral kWorkAxisAttr = "npu.work_axis";
 
 /// Scratch of one tile besides staged operands and the staged result.
 struct ScratchBuffer {
@@ -44,6 +46,9 @@ struct TilingModel {
   Shape resultShape;
   StorageType resultType;
   int64_t resultAxis = -1;
+  /// Axis across partitions while the operation works. If it differs, the last
+  /// two scratch buffers take the result across it and across resultAxis.
+  int64_t workAxis = -1;
   /// The result is written by DMA straight to wherever it lies.
   bool directResult = false;
   llvm::SmallVector<OperandModel, 4> operands;

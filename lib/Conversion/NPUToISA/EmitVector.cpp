@@ -288,7 +288,7 @@ llvm::Error emitSoftmax(Generator &generator, TileContext &tile) {
 
 } // namespace
 
-llvm::Error emitVector(Generator &generator, TileContext &tile) {
+static llvm::Error emitByKind(Generator &generator, TileContext &tile) {
   if (mlir::isa<npu::VecMapOp>(tile.op))
     return emitMapOp(generator, tile);
   if (mlir::isa<npu::VecPoolOp>(tile.op))
@@ -298,6 +298,22 @@ llvm::Error emitVector(Generator &generator, TileContext &tile) {
   if (mlir::isa<npu::VecSoftmaxOp>(tile.op))
     return emitSoftmax(generator, tile);
   return generator.unsupported(tile.op, "no emitter for this operation");
+}
+
+llvm::Error emitVector(Generator &generator, TileContext &tile) {
+  if (tile.model->workAxis == tile.model->resultAxis)
+    return emitByKind(generator, tile);
+  View result = tile.result;
+  size_t last = tile.scratch.size() - 1;
+  tile.result = tile.scratch[last - 1];
+  if (llvm::Error error = emitByKind(generator, tile))
+    return error;
+  emitCopy(generator.builder, tile.scratch[last - 1], tile.scratch[last]);
+  MapParameters convert;
+  if (result.type.encoded)
+    convert.xr = generator.resultScale(tile.op, convert.clear);
+  emitMap(generator, tile.scratch[last], nullptr, result, convert);
+  return llvm::Error::success();
 }
 
 } // namespace ashlar::codegen

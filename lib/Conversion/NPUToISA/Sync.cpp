@@ -34,7 +34,13 @@ struct Record {
   int clock;
 };
 
+/// True if `outer` touches every unit of its box and the box holds `inner`.
 bool covers(const isa::Access &outer, const isa::Access &inner) {
+  uint64_t units = outer.runLength;
+  for (unsigned i = 0; i < outer.numDims; ++i)
+    units *= outer.dims[i].count;
+  if (units != static_cast<uint64_t>(outer.end - outer.begin))
+    return false;
   return outer.partBegin <= inner.partBegin && outer.partEnd >= inner.partEnd &&
          outer.begin <= inner.begin && outer.end >= inner.end;
 }

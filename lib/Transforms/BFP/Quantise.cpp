@@ -20,6 +20,7 @@ void buildQuantisePipeline(OpPassManager &manager,
   formats.format = options.format;
   formats.strictRange = options.strictRange;
   manager.addPass(createChooseFormats(formats));
+  manager.addPass(createFuseEncodes());
   manager.addPass(createVerifyPlan());
 }
 

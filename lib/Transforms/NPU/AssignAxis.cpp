@@ -76,35 +76,45 @@ int64_t poolAxis(VecPoolOp op) {
 
 int64_t reduceAxis(VecReduceOp op) {
   auto input = shapeOf(op.getX());
+  bool keeps = shapeOf(op.getY()).size() == input.size();
   auto kept = [&](int64_t axis) {
     return !llvm::is_contained(op.getAxes(), axis);
   };
+  auto resultAxis = [&](int64_t axis) {
+    int64_t dropped = 0;
+    for (int64_t reduced : op.getAxes())
+      dropped += reduced < axis;
+    return keeps ? axis : axis - dropped;
+  };
+  analysis::StorageType type = storageOf(op.getY());
+  for (int64_t axis = 0; axis < static_cast<int64_t>(input.size()); ++axis)
+    if (type.encoded && kept(axis) && resultAxis(axis) == type.blockAxis)
+      return type.blockAxis;
   auto produced = producedAxis(op.getX());
   int64_t axis = produced && *produced >= 0 && kept(*produced)
                      ? *produced
                      : longestAxis(input, kept);
-  if (axis < 0 || shapeOf(op.getY()).size() == input.size())
-    return axis;
-  int64_t dropped = 0;
-  for (int64_t reduced : op.getAxes())
-    dropped += reduced < axis;
-  return axis - dropped;
+  return axis < 0 ? axis : resultAxis(axis);
 }
 
 int64_t softmaxAxis(VecSoftmaxOp op) {
   auto allowed = [&](int64_t axis) {
     return axis != static_cast<int64_t>(op.getAxis());
   };
+  analysis::StorageType type = storageOf(op.getY());
+  if (type.encoded && allowed(type.blockAxis))
+    return type.blockAxis;
   auto produced = producedAxis(op.getX());
   if (produced && *produced >= 0 && allowed(*produced))
     return *produced;
   return longestAxis(shapeOf(op.getY()), allowed);
 }
 
+/// Axis that `op` works across.
 int64_t chooseAxis(Operation *op) {
   Value result = op->getResult(0);
   analysis::StorageType type = storageOf(result);
-  if (type.encoded)
+  if (type.encoded && !isa<VecPoolOp, VecReduceOp, VecSoftmaxOp>(op))
     return type.blockAxis;
   if (isa<PeConvOp>(op))
     return 1;
@@ -125,9 +135,14 @@ struct AssignAxisPass : impl::AssignAxisBase<AssignAxisPass> {
   void runOnOperation() override {
     Builder builder(&getContext());
     getOperation().walk([&](Operation *op) {
-      if (isa_and_nonnull<NPUDialect>(op->getDialect()))
-        op->setAttr(analysis::kAxisAttr,
-                    builder.getI64IntegerAttr(chooseAxis(op)));
+      if (!isa_and_nonnull<NPUDialect>(op->getDialect()))
+        return;
+      analysis::StorageType type = storageOf(op->getResult(0));
+      int64_t work = chooseAxis(op);
+      int64_t stored = type.encoded ? type.blockAxis : work;
+      op->setAttr(analysis::kAxisAttr, builder.getI64IntegerAttr(stored));
+      if (work != stored)
+        op->setAttr(analysis::kWorkAxisAttr, builder.getI64IntegerAttr(work));
     });
   }
 };

@@ -68,6 +68,18 @@ def ChooseFormats : Pass<"ashlar-bfp-choose-formats", "::mlir::ModuleOp"> {
               "Explicit encodes and decodes">];
 }
 
+def FuseEncodes : Pass<"ashlar-bfp-fuse-encodes", "::mlir::ModuleOp"> {
+  let summary = "Store moved floats encoded where only an encode reads them";
+  let description = [{
+    A transpose, pad, broadcast, gather or im2col of floats whose only reader is
+    a `bfp.encode` takes the encoded type as its own storage, so that the float
+    tensor is never stored. The values that are encoded do not change.
+  }];
+  let statistics = [
+    Statistic<"numFused", "fused", "encodes merged into the movement before">
+  ];
+}
+
 def VerifyPlan : Pass<"ashlar-bfp-verify-plan", "::mlir::ModuleOp"> {
   let summary = "Check the exit invariants of the quantise phase";
   let description = [{
