@@ -97,6 +97,7 @@ def has_open_shape(info):
 
 def explain(done, folder):
     text = done.stderr.replace(folder + os.sep, "").strip()
+    text = re.sub(r"\S*/model\.onnx: ?", "", text)
     text = re.sub(r"^ashlar\S*: (error: )?", "", text, flags=re.M)
     text = "; ".join(line.strip() for line in text.splitlines() if line.strip())
     return text[:200]
