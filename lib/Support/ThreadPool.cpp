@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The fork-join pool: one generation counter announces a loop, one countdown
-// ends it. A worker spins on the counter first and then waits on it, which the
-// standard library turns into a futex.
+// The fork-join pool. One word names the current loop and its next unclaimed
+// chunk; caller and workers claim chunks from it until none is left. A worker
+// that the system does not run therefore costs nothing but its help: the caller
+// waits for claimed chunks only.
 
 #include "ashlar/Support/ThreadPool.h"
 
@@ -16,10 +17,14 @@ using namespace ashlar::support;
 
 namespace {
 
-/// Roughly 50 microseconds of pauses: longer than the gap between two loops of
-/// one layer, short enough not to burn a core while the caller does something
-/// else.
-constexpr unsigned spinRounds = 2000;
+/// Some 30 microseconds of pauses: longer than the usual gap between two loops
+/// of one layer, short enough not to burn a core while the caller does
+/// something else.
+constexpr unsigned spinRounds = 600;
+
+/// Chunks per thread. More than one, so that a thread that starts late or is
+/// held up leaves its share to the others.
+constexpr unsigned chunksPerThread = 3;
 
 void relaxCpu() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -30,59 +35,110 @@ void relaxCpu() {
 /// Set while a thread runs a loop body: nested loops run inline.
 thread_local bool insideLoop = false;
 
+/// The word that chunks are claimed from. The generation makes a claim fail if
+/// the loop has ended meanwhile, so that nobody runs a chunk of a dead loop.
+struct Ticket {
+  uint32_t generation;
+  uint16_t chunks, next;
+
+  static Ticket unpack(uint64_t word) {
+    return {static_cast<uint32_t>(word >> 32),
+            static_cast<uint16_t>(word >> 16), static_cast<uint16_t>(word)};
+  }
+  uint64_t pack() const {
+    return uint64_t(generation) << 32 | uint64_t(chunks) << 16 | next;
+  }
+};
+
 } // namespace
 
 struct ThreadPool::State {
   using Body = llvm::function_ref<void(uint64_t, uint64_t)>;
 
   std::vector<std::thread> workers;
-  // Written by the caller before the generation advances, read after.
+  // Written by the caller before the ticket is published; read only by whoever
+  // holds a claim, and the caller waits for every claim before it goes on.
   const Body *body = nullptr;
   uint64_t count = 0;
-  unsigned parts = 1;
-  alignas(64) std::atomic<uint32_t> generation{0};
-  alignas(64) std::atomic<uint32_t> pending{0};
+  alignas(64) std::atomic<uint64_t> ticket{0};
+  /// The ticket's generation once more: 32 bits are what a thread can sleep on.
+  std::atomic<uint32_t> generation{0};
+  std::atomic<uint32_t> sleepers{0};
   std::atomic<bool> stop{false};
+  alignas(64) std::atomic<uint32_t> finished{0};
 
-  void runPart(unsigned part) {
-    const uint64_t size = count / parts;
-    const uint64_t extra = count % parts;
-    const uint64_t begin = part * size + std::min<uint64_t>(part, extra);
-    const uint64_t end = begin + size + (part < extra ? 1 : 0);
-    if (begin == end)
-      return;
+  void runChunk(const Ticket &claimed) {
+    const uint64_t size = count / claimed.chunks;
+    const uint64_t extra = count % claimed.chunks;
+    const uint64_t k = claimed.next;
+    const uint64_t begin = k * size + std::min(k, extra);
     insideLoop = true;
-    (*body)(begin, end);
+    (*body)(begin, begin + size + (k < extra ? 1 : 0));
     insideLoop = false;
+    finished.fetch_add(1, std::memory_order_release);
   }
 
-  static void await(std::atomic<uint32_t> &value, uint32_t old) {
-    for (unsigned i = 0; i < spinRounds; ++i) {
-      if (value.load(std::memory_order_acquire) != old)
+  /// Runs chunks of the current loop until all are claimed.
+  void help() {
+    uint64_t word = ticket.load(std::memory_order_acquire);
+    while (true) {
+      Ticket claimed = Ticket::unpack(word), rest = claimed;
+      if (claimed.next == claimed.chunks)
         return;
+      ++rest.next;
+      if (!ticket.compare_exchange_weak(word, rest.pack(),
+                                        std::memory_order_acq_rel,
+                                        std::memory_order_acquire))
+        continue;
+      runChunk(claimed);
+      word = ticket.load(std::memory_order_acquire);
+    }
+  }
+
+  /// Waits for a generation other than `seen` and returns it.
+  uint32_t nextGeneration(uint32_t seen) {
+    for (unsigned i = 0; i < spinRounds; ++i) {
+      uint32_t now = generation.load(std::memory_order_acquire);
+      if (now != seen)
+        return now;
       relaxCpu();
     }
-    while (value.load(std::memory_order_acquire) == old)
-      value.wait(old, std::memory_order_acquire);
+    // Sequentially consistent on both sides: either the caller sees this
+    // sleeper, or this thread sees the new generation.
+    sleepers.fetch_add(1);
+    uint32_t now = generation.load();
+    for (; now == seen; now = generation.load())
+      generation.wait(seen);
+    sleepers.fetch_sub(1);
+    return now;
   }
 
-  void work(unsigned part) {
+  void work() {
     uint32_t seen = 0;
     while (true) {
-      await(generation, seen);
-      ++seen;
+      seen = nextGeneration(seen);
       if (stop.load(std::memory_order_relaxed))
         return;
-      if (part < parts)
-        runPart(part);
-      if (pending.fetch_sub(1, std::memory_order_acq_rel) == 1)
-        pending.notify_one();
+      help();
     }
   }
 
-  void join() {
-    while (uint32_t left = pending.load(std::memory_order_acquire))
-      await(pending, left);
+  void announce() {
+    generation.fetch_add(1);
+    if (sleepers.load() != 0)
+      generation.notify_all();
+  }
+
+  /// Claimed chunks are running, or their thread has lost its processor: then
+  /// giving up this one is the fastest way to get them done.
+  void join(uint32_t chunks) {
+    for (unsigned i = 0; finished.load(std::memory_order_acquire) != chunks;
+         ++i) {
+      if (i < spinRounds)
+        relaxCpu();
+      else
+        std::this_thread::yield();
+    }
   }
 };
 
@@ -96,7 +152,7 @@ ThreadPool::ThreadPool(unsigned threads) {
   // The standard library reports a refused thread by exception only.
   try {
     for (unsigned i = 1; i < threads; ++i)
-      state->workers.emplace_back([s = state.get(), i] { s->work(i); });
+      state->workers.emplace_back([s = state.get()] { s->work(); });
   } catch (const std::system_error &) {
   }
   numThreads = 1 + static_cast<unsigned>(state->workers.size());
@@ -106,8 +162,7 @@ ThreadPool::~ThreadPool() {
   if (!state)
     return;
   state->stop.store(true, std::memory_order_relaxed);
-  state->generation.fetch_add(1, std::memory_order_release);
-  state->generation.notify_all();
+  state->announce();
   for (std::thread &worker : state->workers)
     worker.join();
 }
@@ -120,13 +175,16 @@ void ThreadPool::parallelRanges(
     fn(0, n);
     return;
   }
+  const auto chunks = static_cast<uint16_t>(std::min<uint64_t>(
+      {n, uint64_t(numThreads) * chunksPerThread, UINT16_MAX}));
   state->body = &fn;
   state->count = n;
-  state->parts = static_cast<unsigned>(std::min<uint64_t>(n, numThreads));
-  state->pending.store(static_cast<uint32_t>(state->workers.size()),
-                       std::memory_order_relaxed);
-  state->generation.fetch_add(1, std::memory_order_release);
-  state->generation.notify_all();
-  state->runPart(0);
-  state->join();
+  state->finished.store(0, std::memory_order_relaxed);
+  const uint32_t generation =
+      state->generation.load(std::memory_order_relaxed) + 1;
+  state->ticket.store(Ticket{generation, chunks, 0}.pack(),
+                      std::memory_order_release);
+  state->announce();
+  state->help();
+  state->join(chunks);
 }

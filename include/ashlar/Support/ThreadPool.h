@@ -2,8 +2,9 @@
 //
 // Fork-join parallelism for loops that take tens of microseconds. Workers spin
 // for a moment after a loop, because the next one usually follows at once, and
-// then sleep. The partition depends on the loop alone, never on timing; what a
-// loop computes must not depend on the thread count at all.
+// then sleep. Threads claim chunks as they come, so that a loop never waits for
+// a worker that the system does not run; what a loop computes must depend
+// neither on the partition nor on who runs which part.
 
 #ifndef ASHLAR_SUPPORT_THREADPOOL_H
 #define ASHLAR_SUPPORT_THREADPOOL_H
@@ -27,8 +28,8 @@ public:
   /// Threads that take part, the caller included.
   unsigned size() const { return numThreads; }
 
-  /// Calls \p fn(begin, end) over a partition of [0, n) into at most size()
-  /// contiguous ranges, and returns when all are done. Runs inline for n <= 1,
+  /// Calls \p fn(begin, end) over a partition of [0, n) into a few contiguous
+  /// ranges per thread, and returns when all are done. Runs inline for n <= 1,
   /// for one thread, and when called from inside a loop body. \p fn must not
   /// throw. One thread at a time may call this.
   void parallelRanges(uint64_t n,
