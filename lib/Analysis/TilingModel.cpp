@@ -309,17 +309,28 @@ TilingModel softmaxModel(npu::VecSoftmaxOp op,
   return model;
 }
 
-/// True if a piece reads outside its operand (zero padding of im2col).
-bool readsOutside(const npu::Piece &piece, llvm::ArrayRef<int64_t> shape) {
-  Shape low(piece.sourceStart), high(piece.sourceStart);
+/// True if a piece reads outside its operand or reads elements several times
+/// (im2col): its source region is staged, with zeros around it, and read there.
+bool needsStaging(const npu::Piece &piece, llvm::ArrayRef<int64_t> shape) {
+  Shape low(piece.sourceStart), high(piece.sourceStart), loops(shape.size(), 0);
   for (const npu::PieceDim &dim : piece.dims)
-    if (dim.sourceAxis >= 0)
+    if (dim.sourceAxis >= 0) {
       (dim.sourceStep < 0 ? low : high)[dim.sourceAxis] +=
           (dim.extent - 1) * dim.sourceStep;
-  for (size_t i = 0; i < shape.size(); ++i)
+      bool moves = dim.extent > 1 && dim.resultAxis != dim.sourceAxis;
+      loops[dim.sourceAxis] += moves;
+    }
+  bool windowed = false;
+  for (size_t i = 0; i < shape.size(); ++i) {
     if (low[i] < 0 || high[i] >= shape[i])
       return true;
-  return false;
+    bool stays = llvm::any_of(piece.dims, [&](const npu::PieceDim &dim) {
+      return dim.sourceAxis == static_cast<int64_t>(i) &&
+             dim.resultAxis == dim.sourceAxis;
+    });
+    windowed |= stays && loops[i] > 0;
+  }
+  return windowed;
 }
 
 /// Result axes that exactly one loop of every piece addresses: those that may
@@ -382,10 +393,11 @@ TilingModel moveModel(npu::DmaMoveOp op, const machine::Description &) {
       npu::Piece piece =
           *npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
       if (piece.operand != static_cast<int64_t>(i) ||
-          !readsOutside(piece, shapeOf(input)))
+          !needsStaging(piece, shapeOf(input)))
         continue;
       operand.direct = false;
       operand.padded = true;
+      operand.axis = shapeOf(input).size() > 1 ? 1 : -1;
       operand.region = [piece](const Region &out) {
         return pieceSource(piece, out);
       };

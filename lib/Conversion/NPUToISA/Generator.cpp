@@ -15,6 +15,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <deque>
+
 using namespace mlir;
 
 namespace ashlar::codegen {
@@ -24,16 +26,8 @@ using analysis::shapeOf;
 using analysis::storageOf;
 using analysis::TilingModel;
 
-static std::pair<int64_t, int64_t> ringOf(ModuleOp module) {
-  auto ring =
-      module->getAttrOfType<DenseI64ArrayAttr>(npu::kRingAttr).asArrayRef();
-  return {ring[0], ring[1]};
-}
-
 Generator::Generator(ModuleOp module, const machine::Description &machine)
-    : builder(machine), machine(machine),
-      weights(builder, ringOf(module).first, ringOf(module).second),
-      module(module) {}
+    : builder(machine), machine(machine), weights(builder), module(module) {}
 
 llvm::Error Generator::unsupported(Operation *op,
                                    const std::string &what) const {
@@ -94,10 +88,11 @@ void Generator::placeResults() {
 }
 
 /// Register 0 holds 0, the scale of pre-aligned weights; encoded values get
-/// the others, reused after the last reader.
+/// the others, reused after the last reader: the longest unused one first, so
+/// that no operation waits for the readers of a register's former value.
 llvm::Error Generator::assignScaleRegisters() {
-  std::vector<unsigned> free;
-  for (unsigned i = machine.xr.registers; i-- > 1;)
+  std::deque<unsigned> free;
+  for (unsigned i = 1; i < machine.xr.registers; ++i)
     free.push_back(i);
   llvm::DenseMap<Operation *, size_t> index;
   for (auto [i, op] : llvm::enumerate(nodes))
@@ -111,8 +106,8 @@ llvm::Error Generator::assignScaleRegisters() {
                          "more than {} scale-exponent registers are needed at "
                          "once; raise xr.registers of the machine",
                          machine.xr.registers);
-      scales[result] = free.back();
-      free.pop_back();
+      scales[result] = free.front();
+      free.pop_front();
       size_t last = i;
       for (Operation *user : result.getUsers())
         if (auto found = index.find(user); found != index.end())
@@ -197,6 +192,7 @@ llvm::Error Generator::emitAll() {
   builder.emit(zero);
   for (auto [i, op] : llvm::enumerate(nodes)) {
     builder.node = i;
+    weights.setBase(op->getAttrOfType<IntegerAttr>(npu::kRingAttr).getInt());
     if (llvm::Error error = emitOperation(op))
       return error;
     Value result = op->getResult(0);

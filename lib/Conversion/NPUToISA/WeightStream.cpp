@@ -14,9 +14,8 @@ struct WeightStream::Packed {
   PackedChunk chunk;
 };
 
-WeightStream::WeightStream(ProgramBuilder &builder, int64_t ringBase,
-                           int64_t ringBytes)
-    : builder(builder), ringBase(ringBase), ringBytes(ringBytes) {}
+WeightStream::WeightStream(ProgramBuilder &builder)
+    : builder(builder), ringEnd(builder.machine.sb.bytesPerPartition) {}
 
 WeightStream::~WeightStream() = default;
 
@@ -29,6 +28,7 @@ void WeightStream::replay() {
   recording = false;
   current.clear();
   products.clear();
+  stays.clear();
   nextUse = 0;
 }
 
@@ -40,12 +40,16 @@ static int64_t bytesOf(const StreamedProduct &product, size_t column) {
 
 /// Small products stay in the ring for all tiles of their results; larger ones
 /// are streamed again for each.
-bool WeightStream::staysLoaded(size_t index) const {
-  const StreamedProduct &product = *products[index];
-  int64_t total = 0;
-  for (size_t column = 0; column < product.columns.size(); ++column)
-    total += bytesOf(product, column);
-  return total <= ringBytes / 2;
+bool WeightStream::staysLoaded(size_t index) {
+  auto [entry, inserted] = stays.insert({index, false});
+  if (inserted) {
+    const StreamedProduct &product = *products[index];
+    int64_t total = 0;
+    for (size_t column = 0; column < product.columns.size(); ++column)
+      total += bytesOf(product, column);
+    entry->second = total <= (ringEnd - ringBase) / 2;
+  }
+  return entry->second;
 }
 
 llvm::Expected<ChunkPlace> WeightStream::acquire(size_t product,
@@ -72,10 +76,10 @@ llvm::Expected<ChunkPlace> WeightStream::acquire(size_t product,
       return makeError(ErrorClass::Capacity,
                        "weights of {} bytes per partition do not fit into the "
                        "weight ring of {} bytes",
-                       bytesOf(owner, column), ringBytes);
+                       bytesOf(owner, column), ringEnd - ringBase);
   for (const Live &chunk : live)
     if (chunk.request == request) {
-      place.tiles = ringBase + chunk.offset;
+      place.tiles = chunk.offset;
       place.parameters += place.tiles;
     }
   return place;
@@ -115,19 +119,19 @@ void WeightStream::finish(size_t product) {
 std::optional<int64_t> WeightStream::reserve(int64_t bytes) {
   while (!live.empty() && live.front().released)
     live.pop_front();
-  if (bytes > ringBytes)
+  if (bytes > ringEnd - ringBase)
     return std::nullopt;
   if (live.empty()) {
-    head = bytes;
-    return 0;
+    head = ringBase + bytes;
+    return ringBase;
   }
   int64_t tail = live.front().offset;
   bool wrapped = head <= tail;
-  if (!wrapped && head + bytes <= ringBytes) {
+  if (!wrapped && head + bytes <= ringEnd) {
     head += bytes;
     return head - bytes;
   }
-  int64_t start = wrapped ? head : 0;
+  int64_t start = wrapped ? head : ringBase;
   if (start + bytes > tail)
     return std::nullopt;
   head = start + bytes;
@@ -169,8 +173,7 @@ void WeightStream::load(const Request &request, int64_t offset) {
     chunk = std::make_shared<Packed>();
     chunk->chunk = packChunk(builder, product, request.column, encoded.get());
   }
-  emitChunkLoad(builder, product, request.column, chunk->chunk,
-                ringBase + offset);
+  emitChunkLoad(builder, product, request.column, chunk->chunk, offset);
   builder.node = savedNode;
 }
 

@@ -41,7 +41,7 @@ struct ChunkPlace {
 
 class WeightStream {
 public:
-  WeightStream(ProgramBuilder &builder, int64_t ringBase, int64_t ringBytes);
+  explicit WeightStream(ProgramBuilder &builder);
   ~WeightStream();
 
   /// Makes a product known; returns its index.
@@ -50,6 +50,9 @@ public:
     return *products[index];
   }
 
+  /// The ring begins at byte `base` of every partition from now on; it only
+  /// ever grows.
+  void setBase(int64_t base) { ringBase = base; }
   /// Begins the real run: chunks will be used in the order recorded so far.
   void replay();
 
@@ -74,20 +77,22 @@ private:
     bool released = false;
   };
 
-  bool staysLoaded(size_t product) const;
+  bool staysLoaded(size_t product);
   bool loadNext();
   void pump();
   std::optional<int64_t> reserve(int64_t bytes);
   void load(const Request &request, int64_t offset);
 
   ProgramBuilder &builder;
-  int64_t ringBase, ringBytes;
+  int64_t ringBase = 0, ringEnd;
   bool recording = true;
   std::vector<std::unique_ptr<StreamedProduct>> products;
   std::vector<Request> order;
   size_t nextToLoad = 0;
   std::deque<Live> live;
   int64_t head = 0;
+  /// Whether a product stays loaded: decided when it is first used.
+  llvm::DenseMap<size_t, bool> stays;
   /// Current request of a (product, column).
   llvm::DenseMap<std::pair<size_t, size_t>, size_t> current;
   /// DRAM addresses of chunks that were packed before: tiles, cells, records.

@@ -54,6 +54,27 @@ struct OpPlan {
 /// its loads overlap its work.
 constexpr int64_t kOverlapBytes = 8192;
 constexpr int64_t kOverlapTiles = 4;
+/// More tiles than this mean that scratch is short: tensors had better share
+/// the memory with a smaller weight ring.
+constexpr int64_t kComfortableTiles = 32;
+
+int64_t tileCount(const Shape &shape, const Shape &tile) {
+  int64_t count = 1;
+  for (auto [extent, size] : llvm::zip(shape, tile))
+    count *= llvm::divideCeil(extent, size);
+  return count;
+}
+
+/// Pooling over large resident maps follows its producer band by band.
+bool isLongVectorWork(const OpPlan &plan) {
+  auto pool = dyn_cast<VecPoolOp>(plan.op);
+  if (!pool)
+    return false;
+  int64_t work = plan.bytes;
+  for (int64_t extent : pool.getKernel())
+    work *= extent;
+  return work > kOverlapBytes;
+}
 
 class Planner {
 public:
@@ -63,7 +84,7 @@ public:
   }
 
   LogicalResult run();
-  void annotate(ModuleOp module);
+  void annotate(MLIRContext *context);
 
   std::vector<OpPlan> plans;
 
@@ -83,7 +104,7 @@ private:
 
   const machine::Description &machine;
   llvm::DenseMap<Operation *, size_t> indexOf;
-  int64_t ringBase = 0;
+  int64_t tileLimit = 0; ///< largest acceptable tile count, 0: any
   size_t failedAt = 0;
   int64_t failedAvailable = 0;
 };
@@ -169,7 +190,7 @@ std::optional<TileChoice> Planner::chooseTile(const OpPlan &plan,
   TileChoice choice;
   choice.tile = plan.model.resultShape;
   choice.slotBytes = slotBytes(plan, choice.tile);
-  bool overlap = choice.slotBytes > kOverlapBytes;
+  bool overlap = choice.slotBytes > kOverlapBytes || isLongVectorWork(plan);
   if (choice.slotBytes <= available && !overlap)
     return choice;
   int64_t tiles = 1;
@@ -183,7 +204,8 @@ std::optional<TileChoice> Planner::chooseTile(const OpPlan &plan,
       choice.tile[axis] = std::min(size, extent);
       choice.slotBytes = slotBytes(plan, choice.tile);
       int64_t count = tiles * llvm::divideCeil(extent, choice.tile[axis]);
-      bool enough = !overlap || count >= kOverlapTiles || cuts == steps;
+      bool enough = !overlap || count >= kOverlapTiles ||
+                    (cuts == steps && axis == plan.model.tileAxes.back());
       if (2 * choice.slotBytes <= available && enough) {
         choice.slots = count > 1 ? 2 : 1;
         return choice;
@@ -228,6 +250,9 @@ bool Planner::chooseScratch(size_t index, int64_t limit) {
   OpPlan &plan = plans[index];
   plan.scratchBase = liveEnd(index);
   auto choice = chooseTile(plan, limit - plan.scratchBase);
+  if (choice && tileLimit > 0 &&
+      tileCount(plan.model.resultShape, choice->tile) > tileLimit)
+    return false;
   if (!choice) {
     failedAt = index;
     failedAvailable = limit - plan.scratchBase;
@@ -271,11 +296,6 @@ bool Planner::attempt(int64_t limit, bool mayEvict) {
       again = true;
     }
   }
-  ringBase = 0;
-  for (size_t i = 0; i < plans.size(); ++i)
-    ringBase = std::max({ringBase, liveEnd(i),
-                         plans[i].scratchBase + plans[i].choice.slotBytes *
-                                                    plans[i].choice.slots});
   return true;
 }
 
@@ -287,10 +307,14 @@ LogicalResult Planner::run() {
     minimum = std::max(minimum, 2 * chunk);
     total += chunk > 0 ? 1 : 0;
   }
-  for (int64_t eighths : {6, 4, 3, 2, 1})
-    if (int64_t ring = capacity * eighths / 8; ring >= minimum)
-      if (attempt(capacity - ring, /*mayEvict=*/false))
-        return success();
+  // The ring only matters at the fullest point: it grows as tensors shrink.
+  for (int64_t limit : {kComfortableTiles, int64_t(0)}) {
+    tileLimit = limit;
+    for (int64_t eighths : {4, 3, 2, 1})
+      if (int64_t ring = capacity * eighths / 8; ring >= minimum)
+        if (attempt(capacity - ring, /*mayEvict=*/false))
+          return success();
+  }
   int64_t ring = std::max(minimum, total > 0 ? capacity / 8 : 0);
   for (int64_t candidate : {ring, minimum, minimum / 2}) {
     auto saved = plans;
@@ -312,8 +336,8 @@ LogicalResult Planner::run() {
          << machine.name << " has " << capacity << ")";
 }
 
-void Planner::annotate(ModuleOp module) {
-  Builder builder(module.getContext());
+void Planner::annotate(MLIRContext *context) {
+  Builder builder(context);
   for (OpPlan &plan : plans) {
     plan.op->setAttr(kPlacementAttr, builder.getI64IntegerAttr(
                                          plan.resident ? plan.offset : -1));
@@ -322,9 +346,16 @@ void Planner::annotate(ModuleOp module) {
                                        {plan.scratchBase, plan.choice.slotBytes,
                                         plan.choice.slots}));
   }
-  int64_t capacity = machine.sb.bytesPerPartition;
-  module->setAttr(
-      kRingAttr, builder.getDenseI64ArrayAttr({ringBase, capacity - ringBase}));
+  // A chunk loaded during an operation stays in memory during later ones: the
+  // ring begins above everything that is live from then on.
+  int64_t base = 0;
+  for (size_t i = plans.size(); i-- > 0;) {
+    const OpPlan &plan = plans[i];
+    base = std::max(
+        {base, liveEnd(i),
+         plan.scratchBase + plan.choice.slotBytes * plan.choice.slots});
+    plan.op->setAttr(kRingAttr, builder.getI64IntegerAttr(base));
+  }
 }
 
 struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
@@ -337,7 +368,7 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
       return signalPassFailure();
     for (const OpPlan &plan : planner.plans)
       ++(plan.resident ? numResident : numSpilled);
-    planner.annotate(getOperation());
+    planner.annotate(&getContext());
   }
 };
 

@@ -23,17 +23,12 @@ struct VerifyPlanPass : impl::VerifyPlanBase<VerifyPlanPass> {
       for (llvm::StringRef attr :
            {llvm::StringRef(analysis::kAxisAttr),
             llvm::StringRef(kPlacementAttr), llvm::StringRef(kTileAttr),
-            llvm::StringRef(kScratchAttr)})
+            llvm::StringRef(kScratchAttr), llvm::StringRef(kRingAttr)})
         if (!op->hasAttr(attr)) {
           op->emitOpError() << "left the plan phase without '" << attr << "'";
           failed = true;
         }
     });
-    if (!getOperation()->hasAttr(kRingAttr)) {
-      getOperation()->emitError()
-          << "left the plan phase without '" << kRingAttr << "'";
-      failed = true;
-    }
     if (failed)
       signalPassFailure();
   }

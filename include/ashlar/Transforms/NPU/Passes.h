@@ -18,7 +18,8 @@ namespace ashlar::npu {
 
 /// Module attribute with the machine description as YAML.
 inline constexpr llvm::StringLiteral kMachineAttr = "npu.machine";
-/// Module attribute [base, bytes]: the weight ring in every partition.
+/// First byte of every partition that weights loaded during an operation may
+/// use: the ring reaches from there to the end of the partition.
 inline constexpr llvm::StringLiteral kRingAttr = "npu.ring";
 /// Byte offset of a resident result in every partition; -1: DRAM.
 inline constexpr llvm::StringLiteral kPlacementAttr = "npu.placement";

@@ -25,7 +25,7 @@ def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
     fit, the largest ones that do not fit go to DRAM; allocates by liveness,
     gives each operation the largest tile that its scratch memory allows, and
     leaves the rest to the ring that weights are prefetched into. Sets
-    `npu.placement`, `npu.tile`, `npu.scratch` and, on the module, `npu.ring`.
+    `npu.placement`, `npu.tile`, `npu.scratch` and `npu.ring`.
     Fails with required and available bytes when an operation does not fit even
     in its smallest tile.
 
