@@ -106,17 +106,21 @@ void CopyEmitter::cutLoop(const Nest &nest, int which, size_t index) {
   int64_t position = side.part + nest.start[which][side.axis];
   auto runPart = [&](int64_t first, int64_t count, int64_t tiles) {
     Nest part = nest;
+    // A step of whole tiles is in `tiles`, not in `step`.
     for (int s : {0, 1})
       if (loop.axis[s] >= 0)
-        part.start[s][loop.axis[s]] += first * loop.step[s];
+        part.start[s][loop.axis[s]] +=
+            first * (loop.step[s] + loop.tiles[s] * sides[s].rows);
     int64_t perTile = count / tiles;
     Loop &inner = part.loops[index];
     inner.extent = perTile;
     if (tiles > 1) {
       Loop outer = inner;
       outer.extent = tiles;
-      for (int s : {0, 1})
+      for (int s : {0, 1}) {
         outer.step[s] = inner.step[s] * perTile;
+        outer.tiles[s] = inner.tiles[s] * perTile;
+      }
       outer.tiles[which] = 1;
       outer.step[which] = 0;
       part.loops.insert(part.loops.begin() + index, outer);

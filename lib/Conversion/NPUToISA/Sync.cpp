@@ -20,6 +20,11 @@ constexpr int queueCount = 10;
 constexpr int swapClock = queueCount;
 constexpr int clockCount = queueCount + 1;
 
+/// Records kept per memory; beyond that the oldest half is merged into
+/// bounding boxes. Their instructions have mostly been waited for already, so
+/// a box costs few waits, and the work per instruction stays bounded.
+constexpr size_t maxRecords = 1500;
+
 using Clock = std::array<int64_t, clockCount>;
 
 struct Edge {
@@ -48,6 +53,35 @@ bool covers(const isa::Access &outer, const isa::Access &inner) {
 bool boxesMeet(const isa::Access &a, const isa::Access &b) {
   return a.partBegin < b.partEnd && b.partBegin < a.partEnd &&
          a.begin < b.end && b.begin < a.end;
+}
+
+/// Replaces the oldest half of `records` by one box per kind of access and
+/// clock component.
+void mergeOldest(std::vector<Record> &records) {
+  size_t half = records.size() / 2;
+  std::vector<Record> merged;
+  for (size_t i = 0; i < half; ++i) {
+    const Record &old = records[i];
+    auto same = llvm::find_if(merged, [&](const Record &box) {
+      return box.clock == old.clock && box.access.write == old.access.write &&
+             box.access.merge == old.access.merge;
+    });
+    if (same == merged.end()) {
+      merged.push_back(old);
+      same = merged.end() - 1;
+    }
+    isa::Access &box = same->access;
+    box.partBegin = std::min(box.partBegin, old.access.partBegin);
+    box.partEnd = std::max(box.partEnd, old.access.partEnd);
+    box.begin = std::min(box.begin, old.access.begin);
+    box.end = std::max(box.end, old.access.end);
+    box.base = box.begin;
+    box.runLength = box.end - box.begin;
+    box.numDims = 0;
+    same->index = std::max(same->index, old.index);
+  }
+  records.erase(records.begin(), records.begin() + half);
+  records.insert(records.begin(), merged.begin(), merged.end());
 }
 
 class Synchroniser {
@@ -145,6 +179,8 @@ void Synchroniser::remember(int queue, int clock, int64_t index,
       return access.write || (!old.access.write && old.clock == clock);
     });
     list.push_back({access, index, clock});
+    if (list.size() > maxRecords)
+      mergeOldest(list);
   }
 }
 
