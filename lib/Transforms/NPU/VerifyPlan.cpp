@@ -14,12 +14,27 @@ using namespace mlir;
 
 namespace {
 
+/// Constants, encodings of weights and the function frame stay beside npu
+/// operations; names rather than classes keep this pass free of nn.
+bool mayLeave(Operation *op) {
+  llvm::StringRef name = op->getName().getStringRef();
+  return isa<ModuleOp>(op) || name.starts_with("func.") ||
+         name == "nn.constant" ||
+         (name == "bfp.encode" && op->hasAttr("weights"));
+}
+
 struct VerifyPlanPass : impl::VerifyPlanBase<VerifyPlanPass> {
   void runOnOperation() override {
     bool failed = false;
     getOperation().walk([&](Operation *op) {
-      if (!isa_and_nonnull<NPUDialect>(op->getDialect()))
+      if (!isa_and_nonnull<NPUDialect>(op->getDialect())) {
+        if (!mayLeave(op)) {
+          op->emitOpError() << "left the plan phase although only constants, "
+                               "their encodings and npu operations may";
+          failed = true;
+        }
         return;
+      }
       for (llvm::StringRef attr :
            {llvm::StringRef(analysis::kAxisAttr),
             llvm::StringRef(kPlacementAttr), llvm::StringRef(kTileAttr),

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which engine each family of operations is bound to, and what travels along:
+// parameters, the name in the numeric plan, the source operator.
+//
+// RUN: ashlar-opt --ashlar-convert-nn-to-npu --split-input-file %s | FileCheck %s
+
+!x = tensor<1x16x4x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<16x16x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!f = tensor<1x16x4x4xf32>
+// CHECK-LABEL: func.func @main(
+// The encode of an activation is vector work, that of weights stays.
+// CHECK: npu.vec.map "copy"(%arg0) {{.*}}npu.plan_name = {{.*}}npu.source = "encode"
+// CHECK: %[[W:.*]] = bfp.encode %{{.*}} weights
+// CHECK: npu.pe.conv(%{{.*}}, %[[W]] bias %{{.*}} residual %{{.*}}) {{.*}}function = "clip", group = 1 : i64, npu.plan_name = "{{.+}}", npu.source = "conv"
+// CHECK: npu.vec.map "copy"(%{{.*}}) {{.*}}npu.source = "decode"
+func.func @main(%arg0: !f) -> !f {
+  %x = bfp.encode %arg0 : !f -> !x
+  %c = nn.constant dense<0.5> : tensor<16x16x1x1xf32>
+  %b = nn.constant dense<0.25> : tensor<16xf32>
+  %w = bfp.encode %c weights : tensor<16x16x1x1xf32> -> !w
+  %y = bfp.conv %x, %w bias(%b) residual(%x) {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, function = "clip", alpha = 0.0 : f32, beta = 6.0 : f32} : (!x, !w, tensor<16xf32>, !x) -> !x
+  %z = bfp.decode %y : !x -> !f
+  return %z : !f
+}
+
+// -----
+
+// CHECK-LABEL: func.func @main(
+// CHECK: npu.vec.map "leakyRelu"(%{{.*}}) {alpha = 1.250000e-01 : f32
+// CHECK: npu.vec.map "add"
+// CHECK: npu.vec.map "prelu"
+// CHECK: npu.vec.map "lessOrEqual"
+// CHECK: npu.vec.map "xor"
+// CHECK: npu.vec.map "copy"({{.*}} npu.source = "cast"
+func.func @main(%a: tensor<4x5xf32>, %s: tensor<5xf32>) -> tensor<4x5xi32> {
+  %0 = nn.unary leakyRelu %a {alpha = 0.125 : f32} : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  %1 = nn.add %0, %s : (tensor<4x5xf32>, tensor<5xf32>) -> tensor<4x5xf32>
+  %2 = nn.prelu %1, %s : (tensor<4x5xf32>, tensor<5xf32>) -> tensor<4x5xf32>
+  %3 = nn.compare lessOrEqual %2, %a : (tensor<4x5xf32>, tensor<4x5xf32>) -> tensor<4x5xi1>
+  %4 = nn.logical xor %3, %3 : (tensor<4x5xi1>, tensor<4x5xi1>) -> tensor<4x5xi1>
+  %5 = nn.cast %4 : (tensor<4x5xi1>) -> tensor<4x5xi32>
+  return %5 : tensor<4x5xi32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @main(
+// CHECK: npu.vec.pool "max"({{.*}} kernel = array<i64: 2, 2>
+// CHECK: npu.vec.pool "avg"({{.*}}count_include_pad = true
+// CHECK: npu.vec.reduce "mean"({{.*}}axes = array<i64: 2, 3>{{.*}}select_last = false
+// CHECK: npu.vec.softmax({{.*}}axis = 1 : i64, log = false
+// CHECK: npu.vec.softmax({{.*}}axis = 1 : i64, log = true
+// CHECK: npu.vec.reduce "argmin"({{.*}}axes = array<i64: 1>{{.*}}select_last = true
+func.func @main(%x: tensor<1x3x8x8xf32>) -> tensor<1xi64> {
+  %0 = nn.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x3x8x8xf32>) -> tensor<1x3x4x4xf32>
+  %1 = nn.avg_pool %0 {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, count_include_pad = true} : (tensor<1x3x4x4xf32>) -> tensor<1x3x2x2xf32>
+  %2 = nn.reduce mean %1 {axes = array<i64: 2, 3>, keepdims = false} : (tensor<1x3x2x2xf32>) -> tensor<1x3xf32>
+  %3 = nn.softmax %2 {axis = 1 : i64} : (tensor<1x3xf32>) -> tensor<1x3xf32>
+  %4 = nn.log_softmax %3 {axis = 1 : i64} : (tensor<1x3xf32>) -> tensor<1x3xf32>
+  %5 = nn.arg_reduce min %4 {axis = 1 : i64, keepdims = false, select_last = true} : (tensor<1x3xf32>) -> tensor<1xi64>
+  return %5 : tensor<1xi64>
+}
+
+// -----
+
+// A result that no operation computes, or that is returned twice, is copied.
+// CHECK-LABEL: func.func @main(
+// CHECK: %[[R:.*]] = npu.vec.map "relu"
+// CHECK: %[[A:.*]] = npu.dma.move "copy"(%[[R]])
+// CHECK: %[[B:.*]] = npu.dma.move "copy"(%arg0)
+// CHECK: return %[[R]], %[[A]], %[[B]]
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %0 = nn.unary relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %0, %0, %x : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random pieces between random layouts, executed by the naive machine: every
+// element and every exponent cell arrives, and nothing else changes.
+
+#include "../Emulator/NaiveMachine.h"
+#include "TestSupport.h"
+#include "lib/Conversion/NPUToISA/Copy.h"
+#include <gtest/gtest.h>
+#include <map>
+
+using namespace ashlar;
+using namespace ashlar::codegen;
+using namespace ashlar::test;
+using npu::Piece;
+using npu::PieceDim;
+
+namespace {
+
+constexpr unsigned partitionBytes = 16384;
+constexpr int64_t dramBytes = 1 << 19;
+constexpr int64_t sourceBase = 512, resultBase = 8192;
+
+class CopyTest : public ::testing::Test {
+protected:
+  CopyTest() : machine(smallMachine(partitionBytes)) {}
+
+  /// A dense view in DRAM or across a random axis of the state buffer; plain
+  /// tensors may start in any partition that holds them in one tile.
+  View view(Random &random, const StorageType &type, const Shape &shape,
+            bool second) {
+    int64_t base = second ? resultBase : sourceBase;
+    if (random.chance(30)) {
+      int64_t at = second ? dramBytes / 2 : 0;
+      return analysis::denseDramView(type, shape, at + 64,
+                                     at + dramBytes / 4, machine);
+    }
+    int64_t rank = shape.size();
+    int64_t axis =
+        type.encoded ? type.blockAxis : random.between(-1, rank - 1);
+    View view =
+        analysis::denseBufferView(type, shape, axis, base, machine);
+    int64_t room = machine.sb.partitions - view.channels();
+    if (!type.encoded && room > 0)
+      view.part = random.between(0, room);
+    return view;
+  }
+
+  /// Executes the copies of `piece` and compares both memories with a copy
+  /// element by element.
+  void check(const View &source, const View &result, const Piece &piece,
+             uint64_t seed) {
+    ProgramBuilder builder(machine);
+    emitPiece(builder, source, result, piece);
+    NaiveMachine real(machine, dramBytes), expected(machine, dramBytes);
+    fill(real, seed);
+    expected.dram = real.dram, expected.sb = real.sb, expected.xm = real.xm;
+    for (const Entry &entry : builder.entries)
+      real.execute(entry.instruction);
+    copyNaively(real, expected, source, result, piece);
+    EXPECT_EQ(real.dram, expected.dram);
+    EXPECT_EQ(real.sb, expected.sb);
+    EXPECT_EQ(real.xm, expected.xm);
+  }
+
+  static void fill(NaiveMachine &naive, uint64_t seed) {
+    std::mt19937_64 engine(seed);
+    for (uint8_t &byte : naive.dram)
+      byte = engine();
+    for (uint8_t &byte : naive.sb)
+      byte = engine();
+    for (int8_t &cell : naive.xm)
+      cell = static_cast<int8_t>(engine());
+  }
+
+  static uint8_t &elementByte(NaiveMachine &naive, Address at) {
+    return at.memory == View::Memory::Dram ? naive.dram.at(at.address)
+                                           : naive.sb.at(at.address);
+  }
+  static uint8_t &cellByte(NaiveMachine &naive, Address at) {
+    if (at.memory == View::Memory::Dram)
+      return naive.dram.at(at.address);
+    return reinterpret_cast<uint8_t &>(naive.xm.at(at.address));
+  }
+
+  void copyNaively(NaiveMachine &from, NaiveMachine &to, const View &source,
+                   const View &result, const Piece &piece) {
+    Shape extents;
+    for (const PieceDim &dim : piece.dims)
+      extents.push_back(dim.extent);
+    forEachIndex(extents, [&](const Shape &at) {
+      Shape s = Shape(piece.sourceStart), r = Shape(piece.resultStart);
+      for (auto [dim, i] : llvm::zip(piece.dims, at)) {
+        if (dim.sourceAxis >= 0)
+          s[dim.sourceAxis] += i * dim.sourceStep;
+        r[dim.resultAxis] += i * dim.resultStep;
+      }
+      Address a = elementAddress(source, s, machine);
+      Address b = elementAddress(result, r, machine);
+      for (int64_t byte = 0; byte < source.type.bytes();
+           ++byte, ++a.address, ++b.address)
+        elementByte(to, b) = elementByte(from, a);
+      if (source.type.encoded)
+        cellByte(to, cellAddress(result, r, machine)) =
+            cellByte(from, cellAddress(source, s, machine));
+    });
+  }
+
+  machine::Description machine;
+};
+
+/// Strided, reversed and transposed parts of a tensor into parts of another.
+struct RandomPiece {
+  Shape source, result;
+  Piece piece;
+};
+
+RandomPiece stridedPart(Random &random) {
+  RandomPiece made;
+  int64_t rank = random.between(1, 4);
+  Shape order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), random.engine);
+  made.result.assign(rank, 0);
+  made.piece.resultStart.assign(rank, 0);
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    int64_t extent = random.chance(25) ? random.between(1, 60)
+                                       : random.between(1, 6);
+    int64_t step = random.pick<int64_t>({-2, -1, 1, 1, 1, 2, 3, 16});
+    int64_t to = order[axis], toStep = random.pick<int64_t>({1, 1, 2, 3});
+    int64_t reach = (extent - 1) * std::abs(step);
+    int64_t before = random.between(0, 3), after = random.between(0, 3);
+    made.source.push_back(before + reach + 1 + after);
+    made.piece.sourceStart.push_back(step < 0 ? before + reach : before);
+    made.piece.resultStart[to] = random.between(0, 5);
+    made.result[to] = made.piece.resultStart[to] + (extent - 1) * toStep + 1 +
+                      random.between(0, 2);
+    bool repeats = random.chance(10);
+    made.piece.dims.push_back(
+        {extent, repeats ? -1 : axis, step, to, toStep});
+  }
+  return made;
+}
+
+/// A reshape: the same factors grouped into axes in two ways.
+RandomPiece regrouped(Random &random) {
+  RandomPiece made;
+  Shape factors;
+  for (int64_t i = random.between(1, 5); i > 0; --i)
+    factors.push_back(random.pick<int64_t>({2, 2, 3, 4, 5, 8}));
+  auto group = [&](Shape &shape, llvm::SmallVector<int64_t> &axis,
+                   llvm::SmallVector<int64_t> &step) {
+    axis.assign(factors.size(), 0), step.assign(factors.size(), 1);
+    for (size_t i = 0; i < factors.size(); ++i) {
+      if (i == 0 || random.chance(50))
+        shape.push_back(1);
+      axis[i] = shape.size() - 1;
+      shape.back() *= factors[i];
+    }
+    for (size_t i = factors.size() - 1; i-- > 0;)
+      step[i] = axis[i] == axis[i + 1] ? step[i + 1] * factors[i + 1] : 1;
+  };
+  llvm::SmallVector<int64_t> fromAxis, fromStep, toAxis, toStep;
+  group(made.source, fromAxis, fromStep);
+  group(made.result, toAxis, toStep);
+  for (size_t i = 0; i < factors.size(); ++i)
+    made.piece.dims.push_back(
+        {factors[i], fromAxis[i], fromStep[i], toAxis[i], toStep[i]});
+  made.piece.sourceStart.assign(made.source.size(), 0);
+  made.piece.resultStart.assign(made.result.size(), 0);
+  return made;
+}
+
+/// Taps of a window as channels, as nn.im2col has them, without padding.
+RandomPiece windowTaps(Random &random) {
+  RandomPiece made;
+  int64_t channels = random.between(1, 9), kernel = random.between(1, 3),
+          stride = random.between(1, 2), width = random.between(kernel, 9);
+  int64_t out = (width - kernel) / stride + 1;
+  made.source = {1, channels, width, width};
+  made.result = {1, channels * kernel * kernel, out, out};
+  made.piece.dims = {{1, 0, 1, 0, 1},
+                     {channels, 1, 1, 1, kernel * kernel},
+                     {kernel, 2, 1, 1, kernel},
+                     {kernel, 3, 1, 1, 1},
+                     {out, 2, stride, 2, 1},
+                     {out, 3, stride, 3, 1}};
+  made.piece.sourceStart.assign(4, 0);
+  made.piece.resultStart.assign(4, 0);
+  return made;
+}
+
+int64_t footprint(const Shape &shape, int64_t bytes) {
+  return Region::whole(shape).elements() * bytes;
+}
+
+} // namespace
+
+TEST_F(CopyTest, RandomPiecesOfPlainTensors) {
+  int done = 0;
+  for (uint64_t seed = 0; seed < 600; ++seed) {
+    Random random(seed);
+    RandomPiece made = seed % 3 == 0   ? stridedPart(random)
+                       : seed % 3 == 1 ? regrouped(random)
+                                       : windowTaps(random);
+    StorageType type = plainType(random.pick<int64_t>({1, 2, 4, 8}));
+    // All of a tensor may land in one partition.
+    if (std::max(footprint(made.source, type.bytes()),
+                 footprint(made.result, type.bytes())) > 7000)
+      continue;
+    View source = view(random, type, made.source, false);
+    View result = view(random, type, made.result, true);
+    check(source, result, made.piece, seed);
+    ++done;
+    if (HasFailure()) {
+      FAIL() << "seed " << seed;
+    }
+  }
+  EXPECT_GT(done, 300);
+}
+
+TEST_F(CopyTest, RandomPartsOfEncodedTensorsTakeTheirCells) {
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Random random(seed);
+    int64_t rank = random.between(1, 4), axis = random.between(0, rank - 1);
+    Shape order(rank);
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), random.engine);
+    Shape source, result(rank, 0);
+    Piece piece;
+    piece.resultStart.assign(rank, 0);
+    for (int64_t i = 0; i < rank; ++i) {
+      // Along the block axis parts begin at blocks of 8.
+      int64_t unit = i == axis ? 8 : 1;
+      int64_t extent = random.between(1, i == axis ? 50 : 5);
+      int64_t from = random.between(0, 3) * unit,
+              to = random.between(0, 3) * unit;
+      source.push_back(from + extent);
+      piece.sourceStart.push_back(from);
+      result[order[i]] = to + extent;
+      piece.resultStart[order[i]] = to;
+      piece.dims.push_back({extent, i, 1, order[i], 1});
+    }
+    int mantissa = random.pick({5, 8, 16});
+    View a = view(random, encodedType(mantissa, axis), source, false);
+    View b = view(random, encodedType(mantissa, order[axis]), result, true);
+    check(a, b, piece, seed);
+    if (HasFailure()) {
+      FAIL() << "seed " << seed;
+    }
+  }
+}
+
+TEST_F(CopyTest, SlicedViewsCopyWhole) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Random random(seed);
+    StorageType type = seed % 2 ? encodedType(8, 1) : plainType(2);
+    Shape whole{2, 72, 3, 4};
+    Region from{{random.between(0, 1), random.between(0, 4) * 8,
+                 random.between(0, 1), 0},
+                {1, random.between(1, 40), 2, 4}};
+    Region to = from;
+    to.start[1] = random.between(0, 4) * 8;
+    View a = view(random, type, whole, false).slice(from, machine);
+    View b = view(random, type, whole, true).slice(to, machine);
+    check(a, b, identityPiece(b.shape), seed);
+    if (HasFailure()) {
+      FAIL() << "seed " << seed;
+    }
+  }
+}
+
+TEST_F(CopyTest, CopiesAcrossChannelTilesAreFew) {
+  // 64 channels are 4 tiles of 16: whole tiles are one more DMA dimension.
+  StorageType type = plainType(4);
+  Shape shape{1, 64, 3, 5};
+  View source = analysis::denseDramView(type, shape, 64, 0, machine);
+  View result = analysis::denseBufferView(type, shape, 1, 0, machine);
+  ProgramBuilder builder(machine);
+  emitCopy(builder, source, result);
+  EXPECT_EQ(builder.entries.size(), 1u);
+}
+
+TEST_F(CopyTest, FillsReachEveryElementAndCell) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Random random(seed);
+    StorageType type = seed % 2 ? encodedType(random.pick({8, 16}), 1)
+                                : plainType(random.pick<int64_t>({1, 4, 8}));
+    Shape whole{2, 40, 3, 4};
+    Region region{{0, random.between(0, 2) * 8, random.between(0, 1), 1},
+                  {2, random.between(1, 24), 2, 3}};
+    View target = view(random, type, whole, true).slice(region, machine);
+    uint64_t bits = random.engine() >> (64 - 8 * type.bytes());
+    ProgramBuilder builder(machine);
+    emitFill(builder, target, bits);
+    NaiveMachine real(machine, dramBytes), expected(machine, dramBytes);
+    fill(real, seed);
+    expected.dram = real.dram, expected.sb = real.sb, expected.xm = real.xm;
+    for (const Entry &entry : builder.entries)
+      real.execute(entry.instruction);
+    forEachIndex(target.shape, [&](const Shape &index) {
+      Address at = elementAddress(target, index, machine);
+      for (int64_t byte = 0; byte < type.bytes(); ++byte, ++at.address)
+        elementByte(expected, at) = bits >> (8 * byte);
+      if (type.encoded)
+        cellByte(expected, cellAddress(target, index, machine)) = 0x80;
+    });
+    ASSERT_EQ(real.dram, expected.dram) << "seed " << seed;
+    ASSERT_EQ(real.sb, expected.sb) << "seed " << seed;
+    ASSERT_EQ(real.xm, expected.xm) << "seed " << seed;
+  }
+}
