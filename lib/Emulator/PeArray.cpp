@@ -115,6 +115,32 @@ static uint64_t widthBytes(OperandWidth width) {
   return width == OperandWidth::Int16 ? 2 : 4;
 }
 
+/// Aligns rows that share their cells. Row i is raw + i * rawPitch bytes and
+/// goes to out + i * outPitch elements.
+static void fetchRows(const numerics::KernelTable &kernels, const Fetch &fetch,
+                      const uint8_t *raw, uint64_t rawPitch, uint64_t rows,
+                      const int8_t *cells, uint64_t n, uint8_t *out,
+                      uint64_t outPitch, uint64_t &saturated) {
+  if (fetch.mode == OperandMode::Bfp && fetch.mantissa <= 8 &&
+      fetch.width() == OperandWidth::Int16) {
+    kernels.alignGroup8To16(reinterpret_cast<const int8_t *>(raw),
+                            static_cast<ptrdiff_t>(rawPitch), rows, cells, n,
+                            fetch.scale, fetch.mantissa, fetch.range,
+                            reinterpret_cast<int16_t *>(out),
+                            static_cast<ptrdiff_t>(outPitch), &saturated);
+    return;
+  }
+  for (uint64_t i = 0; i < rows; ++i)
+    fetchRow(kernels, fetch, raw + i * rawPitch, cells, n,
+             out + i * outPitch * widthBytes(fetch.width()), saturated);
+}
+
+/// Partitions from p on, at most `rows`, that lie in one group of cells.
+static uint64_t groupRows(const Memory &memory, uint64_t p, uint64_t rows) {
+  const uint64_t group = memory.partitionsPerCell();
+  return std::min(rows, group - p % group);
+}
+
 //===- Stationary operand
 //--------------------------------------------------===//
 
@@ -144,10 +170,12 @@ void Engine::execute(const isa::PeLoad &op) {
   Pattern columns{{1, 1, op.cols}, {0, 0, op.colStride}};
   auto *raw = scratch.get<uint8_t>(Scratch::GatherA, op.cols * bytes);
   auto *cells = scratch.get<uint8_t>(Scratch::GatherB, op.cols);
-  for (uint64_t i = 0; i < op.rows; ++i) {
+  const bool dense = op.colStride == static_cast<int64_t>(bytes);
+  for (uint64_t i = 0, rows; i < op.rows; i += rows) {
     const uint64_t p = op.part + i;
     const uint8_t *row = memory.sb(p, op.offset);
-    if (op.colStride != static_cast<int64_t>(bytes)) {
+    rows = dense ? groupRows(memory, p, op.rows - i) : 1;
+    if (!dense) {
       gatherElements(*kernels, row, columns, bytes, 0, op.cols, raw);
       row = raw;
     }
@@ -157,8 +185,9 @@ void Engine::execute(const isa::PeLoad &op) {
       gatherElements(*kernels, exponents, columns, 1, 0, op.cols, cells);
       exponents = cells;
     }
-    fetchRow(*kernels, fetch, row, reinterpret_cast<const int8_t *>(exponents),
-             op.cols, values + i * op.cols * elementBytes, counters.saturated);
+    fetchRows(*kernels, fetch, row, memory.pitch(), rows,
+              reinterpret_cast<const int8_t *>(exponents), op.cols,
+              values + i * op.cols * elementBytes, op.cols, counters.saturated);
   }
   kernels->packStationary({fetch.width(), values, op.cols}, op.rows, op.cols,
                           shadow.packed);
@@ -246,13 +275,19 @@ private:
                    uint64_t &saturated) {
     // Offsets of first steps may be negative; those that are read never are.
     const int64_t start = op.offset + static_cast<int64_t>(first * bytes);
+    for (uint64_t i = 0, count; i < op.rows; i += count) {
+      const uint64_t p = op.part + i;
+      count = groupRows(engine.memory, p, op.rows - i);
+      fetchRows(*engine.kernels, fetch, engine.memory.sb(p, start),
+                engine.memory.pitch(), count, engine.memory.cell(p, start),
+                last - first, rows + (i * pitch + first - begin) * elementBytes,
+                pitch, saturated);
+    }
+    if (begin == first && last == end)
+      return;
     for (uint64_t i = 0; i < op.rows; ++i) {
       uint8_t *out = rows + i * pitch * elementBytes;
-      const uint64_t p = op.part + i;
       std::memset(out, 0, (first - begin) * elementBytes);
-      fetchRow(*engine.kernels, fetch, engine.memory.sb(p, start),
-               engine.memory.cell(p, start), last - first,
-               out + (first - begin) * elementBytes, saturated);
       std::memset(out + (last - begin) * elementBytes, 0,
                   (end - last) * elementBytes);
     }
@@ -322,20 +357,23 @@ private:
   void buildGathered(uint8_t *rows, uint64_t &saturated) {
     Scratch &scratch = Scratch::ofThisThread();
     const uint64_t n = end - begin;
-    auto *raw = scratch.get<uint8_t>(Scratch::GatherA, n * bytes);
+    const uint64_t most =
+        std::min<uint64_t>(op.rows, engine.memory.partitionsPerCell());
+    auto *raw = scratch.get<uint8_t>(Scratch::GatherA, most * n * bytes);
     auto *cells = scratch.get<uint8_t>(Scratch::GatherB, n);
-    std::memset(raw, 0, n * bytes);
+    std::memset(raw, 0, most * n * bytes);
     std::memset(cells, 0x80, n); // cell of a zero block: no saturation counted
-    const uint64_t group = engine.memory.partitionsPerCell();
-    for (uint64_t i = 0; i < op.rows; ++i) {
+    for (uint64_t i = 0, count; i < op.rows; i += count) {
       const uint64_t p = op.part + i;
-      gatherRuns(engine.memory.sb(p, 0), bytes, raw);
-      if (usesCells() && (i == 0 || p % group == 0))
+      count = groupRows(engine.memory, p, op.rows - i);
+      for (uint64_t k = 0; k < count; ++k)
+        gatherRuns(engine.memory.sb(p + k, 0), bytes, raw + k * n * bytes);
+      if (usesCells())
         gatherRuns(reinterpret_cast<uint8_t *>(engine.memory.cell(p, 0)), 1,
                    cells);
-      fetchRow(*engine.kernels, fetch, raw,
-               reinterpret_cast<const int8_t *>(cells), n,
-               rows + i * pitch * elementBytes, saturated);
+      fetchRows(*engine.kernels, fetch, raw, n * bytes, count,
+                reinterpret_cast<const int8_t *>(cells), n,
+                rows + i * pitch * elementBytes, pitch, saturated);
     }
   }
 

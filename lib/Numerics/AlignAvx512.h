@@ -12,38 +12,101 @@
 
 namespace ashlar::numerics {
 
-/// Loop-invariant vectors of one row.
+namespace {
+/// Constants of one operand.
 struct AlignConstants {
   __m128i drop;
   __m512i least, offset, range;
 };
 
-ASHLAR_INLINE __m512i alignLanes(__m512i stored, __m512i cells,
-                                 const AlignConstants &k) {
-  const __m512i zero = _mm512_setzero_si512(), one = _mm512_set1_epi16(1);
-  __m512i m = _mm512_sra_epi16(_mm512_sll_epi16(stored, k.drop), k.drop);
-  m = _mm512_max_epi16(m, k.least);
-  __m512i distance =
-      _mm512_sub_epi16(_mm512_sub_epi16(k.offset, cells), k.range);
-  // |m| < 2^7: everything is gone after 9 places, and 15 keeps shifts legal.
-  __m512i over =
-      _mm512_min_epi16(_mm512_max_epi16(distance, zero), _mm512_set1_epi16(15));
-  __m512i left = _mm512_max_epi16(_mm512_sub_epi16(zero, distance), zero);
-  __m512i odd =
-      _mm512_and_si512(_mm512_srav_epi16(m, over), _mm512_min_epi16(over, one));
-  __m512i bias =
-      _mm512_srli_epi16(_mm512_sub_epi16(_mm512_sllv_epi16(one, over), one), 1);
-  __m512i rounded =
-      _mm512_srav_epi16(_mm512_add_epi16(m, _mm512_add_epi16(bias, odd)), over);
-  return _mm512_sllv_epi16(rounded, left);
+/// What the cells of 32 steps do to every row that shares them.
+struct AlignShifts {
+  __m512i left, over, bias;
+};
+} // namespace
+
+/// The first `count` of 32 or 64 lanes; all of them from there on.
+ASHLAR_INLINE __mmask32 lanes32(size_t count) {
+  return count >= 32 ? ~0u : (uint32_t(1) << count) - 1;
+}
+ASHLAR_INLINE __mmask64 lanes64(size_t count) {
+  return count >= 64 ? ~uint64_t(0) : (uint64_t(1) << count) - 1;
 }
 
-static inline void align8To16Lanes(const int8_t *mant, const int8_t *cells,
-                                   size_t n, int scale, int mantissa, int range,
-                                   int16_t *out, uint64_t *saturated) {
+/// True if any cell lies above `offset`: something may saturate.
+static inline bool anyAbove(const int8_t *cells, size_t n, int offset) {
+  if (offset >= 127)
+    return false;
+  if (offset < -128)
+    return n != 0;
+  const __m512i limit = _mm512_set1_epi8(static_cast<char>(offset));
+  __mmask64 above = 0;
+  for (size_t t = 0; t < n; t += 64) {
+    __mmask64 mask = lanes64(n - t);
+    above |= _mm512_mask_cmpgt_epi8_mask(
+        mask, _mm512_maskz_loadu_epi8(mask, cells + t), limit);
+  }
+  return above != 0;
+}
+
+ASHLAR_INLINE AlignShifts shiftsOf(__m512i cells, const AlignConstants &k) {
+  const __m512i zero = _mm512_setzero_si512(), one = _mm512_set1_epi16(1);
+  __m512i distance =
+      _mm512_sub_epi16(_mm512_sub_epi16(k.offset, cells), k.range);
+  AlignShifts shifts;
+  // |m| < 2^7: everything is gone after 9 places, and 15 keeps shifts legal.
+  shifts.over =
+      _mm512_min_epi16(_mm512_max_epi16(distance, zero), _mm512_set1_epi16(15));
+  shifts.left = _mm512_max_epi16(_mm512_sub_epi16(zero, distance), zero);
+  shifts.bias = _mm512_srli_epi16(
+      _mm512_sub_epi16(_mm512_sllv_epi16(one, shifts.over), one), 1);
+  return shifts;
+}
+
+template <bool Narrow>
+ASHLAR_INLINE __m512i fetchLanes(const int8_t *mant, __mmask32 mask,
+                                 const AlignConstants &k) {
+  __m512i m = _mm512_cvtepi8_epi16(_mm256_maskz_loadu_epi8(mask, mant));
+  if constexpr (Narrow)
+    m = _mm512_sra_epi16(_mm512_sll_epi16(m, k.drop), k.drop);
+  return _mm512_max_epi16(m, k.least);
+}
+
+ASHLAR_INLINE __m512i roundLanes(__m512i m, const AlignShifts &shifts) {
+  const __m512i one = _mm512_set1_epi16(1);
+  __m512i odd = _mm512_and_si512(_mm512_srav_epi16(m, shifts.over),
+                                 _mm512_min_epi16(shifts.over, one));
+  __m512i sum = _mm512_add_epi16(m, _mm512_add_epi16(shifts.bias, odd));
+  return _mm512_srav_epi16(sum, shifts.over);
+}
+
+/// 32 steps of all rows. Most ranges drop no bit: then a shift is all.
+template <bool Narrow>
+ASHLAR_INLINE void alignColumn(const int8_t *mant, ptrdiff_t mantPitch,
+                               size_t rows, __m512i cells, __mmask32 mask,
+                               const AlignConstants &k, int16_t *out,
+                               ptrdiff_t outPitch) {
+  AlignShifts shifts = shiftsOf(cells, k);
+  const bool rounds =
+      _mm512_mask_test_epi16_mask(mask, shifts.over, shifts.over) != 0;
+  for (size_t i = 0; i < rows; ++i, mant += mantPitch, out += outPitch) {
+    __m512i m = fetchLanes<Narrow>(mant, mask, k);
+    if (rounds)
+      m = roundLanes(m, shifts);
+    _mm512_mask_storeu_epi16(out, mask, _mm512_sllv_epi16(m, shifts.left));
+  }
+}
+
+static inline void alignGroup8To16Lanes(const int8_t *mant, ptrdiff_t mantPitch,
+                                        size_t rows, const int8_t *cells,
+                                        size_t n, int scale, int mantissa,
+                                        int range, int16_t *out,
+                                        ptrdiff_t outPitch,
+                                        uint64_t *saturated) {
   int offset = scale + mantissa - 2;
-  if (maxCell(cells, n) > offset) {
-    alignRow(mant, cells, n, scale, mantissa, range, out, saturated);
+  if (anyAbove(cells, n, offset)) {
+    alignGroup(mant, mantPitch, rows, cells, n, scale, mantissa, range, out,
+               outPitch, saturated);
     return;
   }
   AlignConstants k;
@@ -54,10 +117,40 @@ static inline void align8To16Lanes(const int8_t *mant, const int8_t *cells,
   k.offset = _mm512_set1_epi16(static_cast<int16_t>(least(offset, 2000)));
   k.range = _mm512_set1_epi16(static_cast<int16_t>(range));
   for (size_t t = 0; t < n; t += 32) {
-    __mmask32 mask = n - t >= 32 ? ~0u : (uint32_t(1) << (n - t)) - 1;
-    __m512i m = _mm512_cvtepi8_epi16(_mm256_maskz_loadu_epi8(mask, mant + t));
+    __mmask32 mask = lanes32(n - t);
     __m512i c = _mm512_cvtepi8_epi16(_mm256_maskz_loadu_epi8(mask, cells + t));
-    _mm512_mask_storeu_epi16(out + t, mask, alignLanes(m, c, k));
+    if (mantissa == 8)
+      alignColumn<false>(mant + t, mantPitch, rows, c, mask, k, out + t,
+                         outPitch);
+    else
+      alignColumn<true>(mant + t, mantPitch, rows, c, mask, k, out + t,
+                        outPitch);
+  }
+}
+
+static inline void align8To16Lanes(const int8_t *mant, const int8_t *cells,
+                                   size_t n, int scale, int mantissa, int range,
+                                   int16_t *out, uint64_t *saturated) {
+  alignGroup8To16Lanes(mant, 0, 1, cells, n, scale, mantissa, range, out, 0,
+                       saturated);
+}
+
+/// Every second byte is the low half of a 16-bit lane: convolutions of stride
+/// two fetch like this.
+static inline void gather8Lanes(const void *src, ptrdiff_t stride, size_t n,
+                                void *out) {
+  if (stride != 2) {
+    gatherRow<uint8_t>(src, stride, n, out);
+    return;
+  }
+  const char *from = static_cast<const char *>(src);
+  char *to = static_cast<char *>(out);
+  for (size_t t = 0; t < n; t += 32) {
+    // The byte behind the last element may lie outside the memory.
+    __m512i pairs = _mm512_maskz_loadu_epi8(
+        lanes64(2 * least(n - t, size_t(64)) - 1), from + 2 * t);
+    _mm256_mask_storeu_epi8(to + t, lanes32(n - t),
+                            _mm512_cvtepi16_epi8(pairs));
   }
 }
 
@@ -67,6 +160,8 @@ makeTable512(llvm::StringRef name, decltype(KernelTable::packStationary) pack,
              decltype(KernelTable::gemm) gemm) {
   KernelTable table = makeTable(name, pack, gemm);
   table.align8To16 = align8To16Lanes;
+  table.alignGroup8To16 = alignGroup8To16Lanes;
+  table.gather8 = gather8Lanes;
   return table;
 }
 

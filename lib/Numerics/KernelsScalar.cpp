@@ -14,6 +14,14 @@ static void alignRow(const In *mant, const int8_t *cells, size_t n, int scale,
                                     scale, mantissa, range, *saturated));
 }
 
+static void alignGroup(const int8_t *mant, ptrdiff_t mantPitch, size_t rows,
+                       const int8_t *cells, size_t n, int scale, int mantissa,
+                       int range, int16_t *out, ptrdiff_t outPitch,
+                       uint64_t *saturated) {
+  for (size_t i = 0; i < rows; ++i, mant += mantPitch, out += outPitch)
+    alignRow(mant, cells, n, scale, mantissa, range, out, saturated);
+}
+
 template <typename T>
 static void gatherRow(const void *src, ptrdiff_t stride, size_t n, void *out) {
   const char *from = static_cast<const char *>(src);
@@ -153,6 +161,7 @@ constinit const KernelTable scalarTable = {"scalar",
                                            alignRow<int8_t, int32_t>,
                                            alignRow<int16_t, int16_t>,
                                            alignRow<int16_t, int32_t>,
+                                           alignGroup,
                                            gatherRow<uint8_t>,
                                            gatherRow<uint16_t>,
                                            gatherRow<uint32_t>,

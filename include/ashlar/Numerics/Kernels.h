@@ -86,6 +86,14 @@ struct KernelTable {
                       int scale, int mantissa, int range, int32_t *out,
                       uint64_t *saturated);
 
+  /// align8To16 of `rows` rows that share their cells, which is what a block
+  /// does to its channels. Row i is mant + i * mantPitch and goes to
+  /// out + i * outPitch (pitches in elements).
+  void (*alignGroup8To16)(const int8_t *mant, ptrdiff_t mantPitch, size_t rows,
+                          const int8_t *cells, size_t n, int scale,
+                          int mantissa, int range, int16_t *out,
+                          ptrdiff_t outPitch, uint64_t *saturated);
+
   /// out[t] = the element at src + t * stride bytes.
   void (*gather8)(const void *src, ptrdiff_t stride, size_t n, void *out);
   void (*gather16)(const void *src, ptrdiff_t stride, size_t n, void *out);

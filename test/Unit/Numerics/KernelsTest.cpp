@@ -108,6 +108,30 @@ struct Kernels : testing::TestWithParam<const KernelTable *> {
 TEST_P(Kernels, align8To16) {
   checkAlign<int8_t, int16_t>(&KernelTable::align8To16, 3, 8, 15);
 }
+TEST_P(Kernels, alignGroup8To16) {
+  const size_t rows = 5;
+  for (size_t n : kLengths)
+    for (int w = 3; w <= 8; ++w)
+      for (int d : {0, 3, 7}) {
+        // Rows apart by more than their length: what is between must stay.
+        const size_t mantPitch = n + 3, outPitch = n + 1;
+        auto mant = integers<int8_t>(rows * mantPitch);
+        auto cells = integers<int8_t>(n);
+        if (random() % 4)
+          for (int8_t &cell : cells)
+            cell = static_cast<int8_t>(between(-12, 2));
+        int scale = between(-12, 6) - (w - 2) + (random() % 4 ? 8 : 0);
+        std::vector<int16_t> a(rows * outPitch, 77), b(rows * outPitch, 77);
+        uint64_t satA = 0, satB = 0;
+        tested().alignGroup8To16(mant.data(), mantPitch, rows, cells.data(), n,
+                                 scale, w, d, a.data(), outPitch, &satA);
+        for (size_t i = 0; i < rows; ++i)
+          reference.align8To16(mant.data() + i * mantPitch, cells.data(), n,
+                               scale, w, d, b.data() + i * outPitch, &satB);
+        ASSERT_EQ(a, b) << "W " << w << " D " << d << " n " << n;
+        ASSERT_EQ(satA, satB);
+      }
+}
 TEST_P(Kernels, align8To32) {
   checkAlign<int8_t, int32_t>(&KernelTable::align8To32, 3, 8, 30);
 }
