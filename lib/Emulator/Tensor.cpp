@@ -5,6 +5,7 @@
 #include "Tensor.h"
 #include "ashlar/Numerics/Encode.h"
 #include "ashlar/Support/Half.h"
+#include <algorithm>
 #include <cstring>
 
 using namespace ashlar;
@@ -19,10 +20,6 @@ unsigned emulator::storedBytes(ElemType type, unsigned mantissa) {
 
 bool emulator::isInteger(ElemType type) {
   return type >= ElemType::I8 && type <= ElemType::U64;
-}
-
-bool emulator::isWideInteger(ElemType type) {
-  return type >= ElemType::I32 && type <= ElemType::U64;
 }
 
 //===- Movement -----------------------------------------------------------===//
@@ -216,6 +213,33 @@ void emulator::loadIntegers(Engine &engine, const TensorView &view,
   }
 }
 
+void emulator::loadDoubles(Engine &engine, const TensorView &view,
+                           uint64_t channel, uint64_t k0, uint64_t k1,
+                           double *out) {
+  const uint64_t n = k1 - k0;
+  Scratch &scratch = Scratch::ofThisThread();
+  if (view.type == ElemType::F64) {
+    TensorView::Place place =
+        view.place(channel, engine.machine->sb.partitions);
+    gatherElements(*engine.kernels,
+                   engine.memory.sb(place.partition, place.offset),
+                   view.pattern, sizeof(double), k0, k1, out);
+    return;
+  }
+  if (isInteger(view.type)) {
+    auto *integers = scratch.get<int64_t>(Scratch::Accums, n);
+    loadIntegers(engine, view, channel, k0, k1, integers);
+    for (uint64_t i = 0; i < n; ++i)
+      out[i] = view.type == ElemType::U64
+                   ? static_cast<double>(static_cast<uint64_t>(integers[i]))
+                   : static_cast<double>(integers[i]);
+    return;
+  }
+  const float *floats = loadFloats(engine, view, channel, k0, k1,
+                                   scratch.get<float>(Scratch::Accums, n));
+  std::copy(floats, floats + n, out);
+}
+
 //===- Storing ------------------------------------------------------------===//
 
 float *emulator::directRow(Engine &engine, const TensorView &view,
@@ -317,6 +341,38 @@ void emulator::storeIntegers(Engine &engine, const TensorView &view,
   }
   scatterElements(elementBase(engine, view, channel), view.pattern, bytes, k0,
                   k1, raw);
+}
+
+void emulator::storeDoubles(Engine &engine, const TensorView &view,
+                            uint64_t channel, uint64_t k0, uint64_t k1,
+                            const double *values) {
+  const uint64_t n = k1 - k0;
+  Scratch &scratch = Scratch::ofThisThread();
+  uint8_t *base = elementBase(engine, view, channel);
+  if (view.type == ElemType::F64) {
+    scatterElements(base, view.pattern, sizeof(double), k0, k1, values);
+    return;
+  }
+  if (isInteger(view.type)) {
+    auto *integers = scratch.get<int64_t>(Scratch::Accums, n);
+    const int bits = static_cast<int>(storedBytes(view.type, 0)) * 8;
+    const bool isSigned =
+        view.type == ElemType::I8 || view.type == ElemType::I16 ||
+        view.type == ElemType::I32 || view.type == ElemType::I64;
+    for (uint64_t i = 0; i < n; ++i)
+      integers[i] =
+          isSigned
+              ? numerics::toSigned(values[i], bits)
+              : static_cast<int64_t>(numerics::toUnsigned(values[i], bits));
+    return storeIntegers(engine, view, channel, k0, k1, integers);
+  }
+  // A truth value must not vanish by rounding to binary32.
+  auto *floats = scratch.get<float>(Scratch::Accums, n);
+  for (uint64_t i = 0; i < n; ++i)
+    floats[i] = view.type == ElemType::Bool
+                    ? static_cast<float>(values[i] != 0.0)
+                    : static_cast<float>(values[i]);
+  storeFloats(engine, view, channel, k0, k1, floats);
 }
 
 //===- Encoding -----------------------------------------------------------===//

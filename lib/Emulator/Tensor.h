@@ -18,8 +18,6 @@ namespace ashlar::emulator {
 unsigned storedBytes(isa::ElemType type, unsigned mantissa);
 /// i8 .. u64; not bool.
 bool isInteger(isa::ElemType type);
-/// 32- and 64-bit integers, which binary32 cannot carry.
-bool isWideInteger(isa::ElemType type);
 
 /// A tensor of channels x pattern in SB.
 struct TensorView {
@@ -66,11 +64,17 @@ const float *loadFloats(Engine &engine, const TensorView &view,
 /// The same as int64; integer and bool types only.
 void loadIntegers(Engine &engine, const TensorView &view, uint64_t channel,
                   uint64_t k0, uint64_t k1, int64_t *out);
+/// The same as binary64: exact but for 64-bit integers; not for bfp.
+void loadDoubles(Engine &engine, const TensorView &view, uint64_t channel,
+                 uint64_t k0, uint64_t k1, double *out);
 /// Converts and stores a row; not for bfp.
 void storeFloats(Engine &engine, const TensorView &view, uint64_t channel,
                  uint64_t k0, uint64_t k1, const float *values);
 void storeIntegers(Engine &engine, const TensorView &view, uint64_t channel,
                    uint64_t k0, uint64_t k1, const int64_t *values);
+/// Floats narrower than binary64 are rounded to binary32 first.
+void storeDoubles(Engine &engine, const TensorView &view, uint64_t channel,
+                  uint64_t k0, uint64_t k1, const double *values);
 /// Where a binary32 row may be computed in place, or null.
 float *directRow(Engine &engine, const TensorView &view, uint64_t channel,
                  uint64_t k0);

@@ -37,16 +37,26 @@ struct Map {
            op.dstType != ElemType::Bfp;
   }
 
-  /// Wide integers compute in int64 if the result is an integer or a truth
-  /// value; everything else computes in binary32.
+  bool hasTensorB() const { return isBinary() && op.bMode == BMode::Tensor; }
+
+  /// Integers compute in int64 if the result is an integer or a truth value
+  /// (docs/Numerics.md 8.5).
   bool isIntegral() const {
     auto integral = [](ElemType type) {
       return isInteger(type) || type == ElemType::Bool;
     };
-    bool tensorB = isBinary() && op.bMode == BMode::Tensor;
     return integral(op.aType) && integral(op.dstType) &&
-           (!tensorB || integral(op.bType)) &&
-           (isWideInteger(op.aType) || (tensorB && isWideInteger(op.bType)));
+           (!hasTensorB() || integral(op.bType)) &&
+           (isInteger(op.aType) || (hasTensorB() && isInteger(op.bType)));
+  }
+
+  /// Whatever reads or makes binary64 computes in it, but for blocks.
+  bool isDouble() const {
+    auto any = [&](ElemType type) {
+      return op.aType == type || op.dstType == type ||
+             (hasTensorB() && op.bType == type);
+    };
+    return any(ElemType::F64) && !any(ElemType::Bfp);
   }
 
   void floatRow(uint64_t channel, uint64_t k0, uint64_t k1, float *out) const {
@@ -70,7 +80,7 @@ struct Map {
     auto *x = scratch.get<int64_t>(Scratch::RowA, n);
     auto *y = scratch.get<int64_t>(Scratch::RowB, n);
     loadIntegers(engine, a, channel, k0, k1, x);
-    if (isBinary() && op.bMode == BMode::Tensor)
+    if (hasTensorB())
       loadIntegers(engine, b, channel, k0, k1, y);
     else
       std::fill_n(y, n, numerics::toSigned(op.beta, 64));
@@ -80,6 +90,22 @@ struct Map {
       x[i] = isBinary() ? numerics::apply(binary(), x[i], y[i])
                         : numerics::apply(unary(), x[i], alpha, beta);
     storeIntegers(engine, dst, channel, k0, k1, x);
+  }
+
+  void doubleRow(uint64_t channel, uint64_t k0, uint64_t k1) const {
+    Scratch &scratch = Scratch::ofThisThread();
+    const uint64_t n = k1 - k0;
+    auto *x = scratch.get<double>(Scratch::RowA, n);
+    auto *y = scratch.get<double>(Scratch::RowB, n);
+    loadDoubles(engine, a, channel, k0, k1, x);
+    if (hasTensorB())
+      loadDoubles(engine, b, channel, k0, k1, y);
+    else
+      std::fill_n(y, n, op.beta);
+    for (uint64_t i = 0; i < n; ++i)
+      x[i] = isBinary() ? numerics::applyWide(binary(), x[i], y[i])
+                        : numerics::applyWide(unary(), x[i], op.alpha, op.beta);
+    storeDoubles(engine, dst, channel, k0, k1, x);
   }
 
   void moveRow(uint64_t channel, uint64_t k0, uint64_t k1) const {
@@ -147,6 +173,10 @@ void Engine::execute(const isa::VecMap &op) {
   if (map.isIntegral())
     return map.forRows([&](uint64_t channel, uint64_t k0, uint64_t k1) {
       map.integerRow(channel, k0, k1);
+    });
+  if (map.isDouble())
+    return map.forRows([&](uint64_t channel, uint64_t k0, uint64_t k1) {
+      map.doubleRow(channel, k0, k1);
     });
   produceFloats(*this, map.dst,
                 {op.dstBlock, static_cast<unsigned>(op.dstXr), op.dstXrClear},

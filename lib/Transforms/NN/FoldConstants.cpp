@@ -111,8 +111,13 @@ std::optional<std::string> moveConstants(Operation *op) {
   return result;
 }
 
+bool isEmpty(Value value) { return typeOf(value).getNumElements() == 0; }
+
 std::optional<ElementsAttr> evaluateConstant(Operation *op) {
   RankedTensorType type = typeOf(op->getResult(0));
+  // Known whatever the operands are, and nothing that an engine could write.
+  if (isEmpty(op->getResult(0)))
+    return nn::makeElements(type, std::string(), "folded");
   if (auto bytes = moveConstants(op))
     return nn::makeElements(type, std::move(*bytes), "folded");
   SmallVector<reference::Tensor> values;
@@ -146,10 +151,11 @@ struct FoldConstantsPass
       if (isa_and_present<NNDialect>(op->getDialect()) && !isa<ConstantOp>(op))
         candidates.push_back(op);
     });
-    for (Operation *op : candidates)
-      if (op->getNumOperands() > 0 &&
-          llvm::all_of(op->getOperands(), isConstant))
+    for (Operation *op : candidates) {
+      bool known = llvm::all_of(op->getOperands(), isConstant);
+      if (op->getNumOperands() > 0 && (known || isEmpty(op->getResult(0))))
         fold(op);
+    }
   }
 
   void fold(Operation *op) {
@@ -178,7 +184,7 @@ struct FoldConstantsPass
     llvm::sort(sources);
     sources.erase(llvm::unique(sources), sources.end());
     for (Operation *source : sources)
-      if (source->use_empty())
+      if (isa_and_present<ConstantOp>(source) && source->use_empty())
         source->erase();
     ++folded;
   }

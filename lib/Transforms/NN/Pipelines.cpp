@@ -42,6 +42,8 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
 
 void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   OpPassManager &manager = module.nest<func::FuncOp>();
+  // After simplify, which knows where; before the last constant folding.
+  manager.addPass(createLowerComposites());
   PackTapsOptions packing;
   packing.rows = options.arrayRows;
   packing.columns = options.arrayColumns;

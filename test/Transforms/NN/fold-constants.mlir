@@ -85,3 +85,14 @@ func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
   %1 = nn.add %arg0, %0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %1 : tensor<2xf32>
 }
+
+// -----
+
+// No elements, nothing to compute.
+// CHECK-LABEL: func.func @empty
+// CHECK: nn.constant {{.*}} : tensor<0x4xf32>
+// CHECK-NOT: nn.reshape
+func.func @empty(%arg0: tensor<4x0xf32>) -> tensor<0x4xf32> {
+  %0 = nn.reshape %arg0 : (tensor<4x0xf32>) -> tensor<0x4xf32>
+  return %0 : tensor<0x4xf32>
+}

@@ -19,3 +19,11 @@ func.func @conv_transpose(%arg0: tensor<1x1x4xf32>, %w: tensor<1x1x1xf32>) -> te
   %0 = nn.conv_transpose %arg0, %w {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>} : (tensor<1x1x4xf32>, tensor<1x1x1xf32>) -> tensor<1x1x2xf32>
   return %0 : tensor<1x1x2xf32>
 }
+
+// -----
+
+func.func @empty(%arg0: tensor<4x0xf32>) -> tensor<4xf32> {
+  // expected-error @below {{'nn.reduce' op reads an empty tensor: no engine runs it}}
+  %0 = nn.reduce sum %arg0 {axes = array<i64: 1>, keepdims = false} : (tensor<4x0xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

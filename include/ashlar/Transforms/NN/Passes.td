@@ -20,6 +20,8 @@ def FoldConstants : NNPass<"ashlar-nn-fold-constants"> {
     is done on raw bits; arithmetic in binary64 in index order, rounded once to
     the result type; integers exactly, modulo their width.
 
+    A result without elements is a constant whatever the operands are.
+
     A result that is larger than `max-bytes` and larger than all operands
     together (a broadcast, a pad) stays an operation: the file should not
     grow by what the machine can produce by itself.
@@ -110,6 +112,17 @@ def LowerConvTranspose : NNPass<"ashlar-nn-lower-conv-transpose"> {
   let statistics = [
     Statistic<"lowered", "lowered", "transposed convolutions lowered">
   ];
+}
+
+def LowerComposites : NNPass<"ashlar-nn-lower-composites"> {
+  let summary = "write operations without an engine as exact compositions";
+  let description = [{
+    where becomes prelu, add and neg (booleans: and, or), mod with fmod becomes
+    the remainder of the magnitudes times a sign (integers: dividend less
+    quotient times divisor). Both are exact for every value. A max_pool whose
+    window has at least four times as many taps as the sum of its extents
+    becomes one max_pool per dimension. A concat loses its empty parts.
+  }];
 }
 
 def ComposeMovement : NNPass<"ashlar-nn-compose-movement"> {

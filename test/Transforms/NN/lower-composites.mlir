@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operations without an engine as exact compositions.
+// RUN: ashlar-opt %s -ashlar-nn-lower-composites -split-input-file | FileCheck %s
+
+// The negated sum of two terms of which one is -0.
+// CHECK-LABEL: func.func @where
+// CHECK-SAME: %[[C:[^:]*]]: tensor<2x3xi1>, %[[A:[^:]*]]: tensor<2x3xf32>, %[[B:[^:]*]]: tensor<3xf32>
+// CHECK: %[[NOT:.*]] = nn.unary not %[[C]]
+// CHECK: %[[CF:.*]] = nn.cast %[[C]]
+// CHECK: %[[CN:.*]] = nn.unary neg %[[CF]]
+// CHECK: %[[TA:.*]] = nn.prelu %[[CN]], %[[A]]
+// CHECK: %[[NF:.*]] = nn.cast %[[NOT]]
+// CHECK: %[[NN:.*]] = nn.unary neg %[[NF]]
+// CHECK: %[[TB:.*]] = nn.prelu %[[NN]], %[[B]]
+// CHECK: %[[SUM:.*]] = nn.add %[[TA]], %[[TB]]
+// CHECK: nn.unary neg %[[SUM]]
+func.func @where(%c: tensor<2x3xi1>, %a: tensor<2x3xf32>, %b: tensor<3xf32>) -> tensor<2x3xf32> {
+  %0 = nn.where %c, %a, %b : (tensor<2x3xi1>, tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+
+// Unsigned integers pass through int64, halves through binary32.
+// CHECK-LABEL: func.func @where_types
+// CHECK: nn.prelu %{{.*}} : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
+// CHECK: nn.cast %{{.*}} : (tensor<4xi64>) -> tensor<4xui8>
+// CHECK: nn.prelu %{{.*}} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK: nn.cast %{{.*}} : (tensor<4xf32>) -> tensor<4xf16>
+// CHECK: nn.logical and
+// CHECK: nn.logical and
+// CHECK: nn.logical or
+func.func @where_types(%c: tensor<4xi1>, %a: tensor<4xui8>, %h: tensor<4xf16>) -> (tensor<4xui8>, tensor<4xf16>, tensor<4xi1>) {
+  %0 = nn.where %c, %a, %a : (tensor<4xi1>, tensor<4xui8>, tensor<4xui8>) -> tensor<4xui8>
+  %1 = nn.where %c, %h, %h : (tensor<4xi1>, tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+  %2 = nn.where %c, %c, %c : (tensor<4xi1>, tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  return %0, %1, %2 : tensor<4xui8>, tensor<4xf16>, tensor<4xi1>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @fmod
+// CHECK: %[[R:.*]] = nn.mod
+// CHECK-NOT: fmod
+// CHECK: %[[S:.*]] = nn.unary sign
+// CHECK: nn.mul %[[R]], %[[S]]
+// CHECK: %[[Q:.*]] = nn.div %[[I:.*]], %[[J:.*]] :
+// CHECK: %[[P:.*]] = nn.mul %[[Q]], %[[J]]
+// CHECK: nn.sub %[[I]], %[[P]]
+func.func @fmod(%a: tensor<4xf32>, %b: tensor<4xf32>, %i: tensor<4xi64>, %j: tensor<4xi64>) -> (tensor<4xf32>, tensor<4xi64>) {
+  %0 = nn.mod %a, %b {fmod} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = nn.mod %i, %j {fmod} : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
+  return %0, %1 : tensor<4xf32>, tensor<4xi64>
+}
+
+// -----
+
+// A large window becomes rows, then columns; a small one stays.
+// CHECK-LABEL: func.func @pool
+// CHECK: nn.max_pool %arg0 {dilations = array<i64: 1, 2>, kernel = array<i64: 1, 9>, pads = array<i64: 0, 3, 0, 0>, strides = array<i64: 1, 2>}
+// CHECK-SAME: -> tensor<1x1x40x14xf32>
+// CHECK: nn.max_pool
+// CHECK-SAME: kernel = array<i64: 16, 1>, pads = array<i64: 1, 0, 2, 0>, strides = array<i64: 3, 1>
+// CHECK-SAME: -> tensor<1x1x10x14xf32>
+// CHECK: nn.max_pool
+// CHECK-SAME: kernel = array<i64: 3, 3>
+func.func @pool(%x: tensor<1x1x40x40xf32>) -> (tensor<1x1x10x14xf32>, tensor<1x1x38x38xf32>) {
+  %0 = nn.max_pool %x {kernel = array<i64: 16, 9>, strides = array<i64: 3, 2>, pads = array<i64: 1, 3, 2, 0>, dilations = array<i64: 1, 2>} : (tensor<1x1x40x40xf32>) -> tensor<1x1x10x14xf32>
+  %1 = nn.max_pool %x {kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x1x40x40xf32>) -> tensor<1x1x38x38xf32>
+  return %0, %1 : tensor<1x1x10x14xf32>, tensor<1x1x38x38xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @empty_part
+// CHECK: return %arg1
+func.func @empty_part(%e: tensor<0xf32>, %x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = nn.concat %e, %x {axis = 0 : i64} : (tensor<0xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
