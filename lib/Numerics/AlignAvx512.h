@@ -155,10 +155,10 @@ static inline void gather8Lanes(const void *src, ptrdiff_t stride, size_t n,
 }
 
 /// The table of an AVX-512 set.
+template <decltype(KernelTable::gemm) Gemm>
 static constexpr KernelTable
-makeTable512(llvm::StringRef name, decltype(KernelTable::packStationary) pack,
-             decltype(KernelTable::gemm) gemm) {
-  KernelTable table = makeTable(name, pack, gemm);
+makeTable512(llvm::StringRef name, decltype(KernelTable::packStationary) pack) {
+  KernelTable table = makeTable<Gemm>(name, pack);
   table.align8To16 = align8To16Lanes;
   table.alignGroup8To16 = alignGroup8To16Lanes;
   table.gather8 = gather8Lanes;

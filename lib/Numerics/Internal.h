@@ -20,6 +20,23 @@ void scalarEncode(const float *const *rows, size_t count, size_t base, size_t n,
 /// the next call on the same thread.
 uint8_t *gemmScratch(size_t size);
 
+/// Packing of a moving operand for tables that gain nothing from a layout of
+/// their own: rows without gaps.
+void startMovingPlain(size_t rows, size_t steps, OperandWidth width,
+                      PackedMoving &out);
+void packMovingPlain(const IntegerMatrix &values, size_t first, size_t steps,
+                     PackedMoving &out);
+/// Columns of such an operand from `first` on.
+IntegerMatrix plainSteps(const PackedMoving &moving, size_t first);
+
+/// The gemmPacked of such a table.
+template <decltype(KernelTable::gemm) Gemm>
+static void gemmPlain(const PackedStationary &stationary,
+                      const PackedMoving &moving, size_t first, size_t steps,
+                      int64_t *acc, size_t accPitch, bool accumulate) {
+  Gemm(stationary, plainSteps(moving, first), steps, acc, accPitch, accumulate);
+}
+
 extern const KernelTable scalarTable;
 #if defined(__x86_64__)
 extern const KernelTable avx2Table;

@@ -28,7 +28,7 @@ static uint8_t *alignUp(uint8_t *pointer) {
   return pointer + ((64 - address % 64) % 64);
 }
 
-void PackedStationary::reserve(size_t size) {
+void PackedBuffer::reserve(size_t size) {
   if (size > capacity || !storage) {
     storage.reset(new uint8_t[size + 64]);
     capacity = size;
@@ -36,8 +36,34 @@ void PackedStationary::reserve(size_t size) {
   bytes = alignUp(storage.get());
 }
 
+static size_t bytesOf(OperandWidth width) {
+  return width == OperandWidth::Int16 ? 2 : 4;
+}
+
+void startMovingPlain(size_t rows, size_t steps, OperandWidth width,
+                      PackedMoving &out) {
+  out.rows = rows;
+  out.steps = steps;
+  out.width = width;
+  out.reserve(rows * steps * bytesOf(width));
+}
+
+void packMovingPlain(const IntegerMatrix &values, size_t first, size_t steps,
+                     PackedMoving &out) {
+  const size_t bytes = bytesOf(values.width);
+  const auto *from = static_cast<const uint8_t *>(values.data);
+  for (size_t i = 0; i < out.rows; ++i)
+    __builtin_memcpy(out.bytes + (i * out.steps + first) * bytes,
+                     from + i * values.pitch * bytes, steps * bytes);
+}
+
+IntegerMatrix plainSteps(const PackedMoving &moving, size_t first) {
+  return {moving.width, moving.bytes + first * bytesOf(moving.width),
+          moving.steps};
+}
+
 uint8_t *gemmScratch(size_t size) {
-  thread_local PackedStationary scratch;
+  thread_local PackedBuffer scratch;
   scratch.reserve(size);
   return scratch.bytes;
 }

@@ -326,7 +326,67 @@ static inline void gemmTiles(const PackedStationary &stationary,
   _tile_release();
 }
 
-constinit const KernelTable amxTable =
-    makeTable512("amx", packTiles, gemmTiles);
+/// Halves of a packed moving operand: of its type, because ranges are packed
+/// apart from each other.
+static inline size_t movingHalves(OperandWidth width) {
+  return width == OperandWidth::Int16 ? 1 : 2;
+}
+
+/// Bytes of one tile of steps, and of one half of the operand.
+static inline size_t stepTileBytes(size_t rows) {
+  return blocksOf(rows, kTileK) * 2 * kTileBytes;
+}
+static inline size_t movingHalfBytes(const PackedMoving &moving) {
+  return blocksOf(moving.steps, kTile) * stepTileBytes(moving.rows);
+}
+
+static inline void startMovingTiles(size_t rows, size_t steps,
+                                    OperandWidth width, PackedMoving &out) {
+  out.rows = rows;
+  out.steps = steps;
+  out.width = width;
+  out.reserve(movingHalves(width) * movingHalfBytes(out));
+}
+
+static inline void packMovingRange(const IntegerMatrix &values, size_t first,
+                                   size_t steps, PackedMoving &out) {
+  uint8_t *to = out.bytes + first / kTile * stepTileBytes(out.rows);
+  if (values.width == OperandWidth::Int16) {
+    packSteps(static_cast<const int16_t *>(values.data), values.pitch, out.rows,
+              steps, 0, to);
+    return;
+  }
+  for (size_t h = 0; h < 2; ++h)
+    packSteps(static_cast<const int32_t *>(values.data), values.pitch, out.rows,
+              steps, static_cast<int>(16 * h), to + h * movingHalfBytes(out));
+}
+
+static inline void gemmPackedTiles(const PackedStationary &stationary,
+                                   const PackedMoving &moving, size_t first,
+                                   size_t steps, int64_t *acc, size_t accPitch,
+                                   bool accumulate) {
+  if (stationary.rows == 0) {
+    if (!accumulate)
+      clearSums(stationary.cols, steps, acc, accPitch);
+    return;
+  }
+  static const TileConfig config;
+  _tile_loadconfig(&config);
+  runSteps(stationary,
+           moving.bytes + first / kTile * stepTileBytes(moving.rows),
+           movingHalves(moving.width), movingHalfBytes(moving), steps, acc,
+           accPitch, accumulate);
+  _tile_release();
+}
+
+static constexpr KernelTable makeAmxTable() {
+  KernelTable table = makeTable512<gemmTiles>("amx", packTiles);
+  table.startMoving = startMovingTiles;
+  table.packMoving = packMovingRange;
+  table.gemmPacked = gemmPackedTiles;
+  return table;
+}
+
+constinit const KernelTable amxTable = makeAmxTable();
 
 } // namespace ashlar::numerics

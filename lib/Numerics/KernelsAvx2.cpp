@@ -31,6 +31,6 @@ struct Simd {
 } // namespace
 
 constinit const KernelTable avx2Table =
-    makeTable("avx2", packPairs, gemmPairs<Simd>);
+    makeTable<gemmPairs<Simd>>("avx2", packPairs);
 
 } // namespace ashlar::numerics

@@ -38,10 +38,10 @@ struct Simd {
 
 #if ASHLAR_VNNI
 constinit const KernelTable avx512VnniTable =
-    makeTable512("avx512vnni", packPairs, gemmPairs<Simd>);
+    makeTable512<gemmPairs<Simd>>("avx512vnni", packPairs);
 #else
 constinit const KernelTable avx512Table =
-    makeTable512("avx512", packPairs, gemmPairs<Simd>);
+    makeTable512<gemmPairs<Simd>>("avx512", packPairs);
 #endif
 
 } // namespace ashlar::numerics

@@ -396,9 +396,9 @@ static inline void epilogueRow(const int64_t *acc, size_t n,
 }
 
 /// The table of one instruction set; gemm comes from the caller.
+template <decltype(KernelTable::gemm) Gemm>
 static constexpr KernelTable
-makeTable(llvm::StringRef name, decltype(KernelTable::packStationary) pack,
-          decltype(KernelTable::gemm) gemm) {
+makeTable(llvm::StringRef name, decltype(KernelTable::packStationary) pack) {
   return {name,
           alignRow<int8_t, int16_t>,
           alignRow<int8_t, int32_t>,
@@ -409,7 +409,10 @@ makeTable(llvm::StringRef name, decltype(KernelTable::packStationary) pack,
           gatherRow<uint16_t>,
           gatherRow<uint32_t>,
           pack,
-          gemm,
+          Gemm,
+          startMovingPlain,
+          packMovingPlain,
+          gemmPlain<Gemm>,
           accRow,
           epilogueRow,
           decodeRow<int8_t>,

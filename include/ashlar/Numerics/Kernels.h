@@ -33,21 +33,35 @@ struct IntegerMatrix {
   size_t pitch = 0;
 };
 
-/// A stationary operand S[rows][cols] in the layout of one kernel table. May
-/// be reused by any number of gemm calls (also concurrently) of that table.
-struct PackedStationary {
-  size_t rows = 0;
-  size_t cols = 0;
-  OperandWidth width = OperandWidth::Int16;
-  /// Number of 8-bit planes stored; private to the table.
-  unsigned planes = 0;
-  /// 64-byte aligned storage, grown as needed and kept between loads.
+/// 64-byte aligned storage, grown as needed and kept between uses.
+struct PackedBuffer {
   std::unique_ptr<uint8_t[]> storage;
   size_t capacity = 0;
   uint8_t *bytes = nullptr;
 
   /// Makes `bytes` point to at least `size` aligned bytes (contents lost).
   void reserve(size_t size);
+};
+
+/// A stationary operand S[rows][cols] in the layout of one kernel table. May
+/// be reused by any number of gemm calls (also concurrently) of that table.
+struct PackedStationary : PackedBuffer {
+  size_t rows = 0;
+  size_t cols = 0;
+  OperandWidth width = OperandWidth::Int16;
+  /// Number of 8-bit planes stored; private to the table.
+  unsigned planes = 0;
+};
+
+/// Ranges of steps of a packed moving operand start at multiples of this.
+inline constexpr size_t kMovingUnit = 16;
+
+/// A moving operand M[rows][steps] in the layout of one kernel table, for use
+/// with several stationary operands.
+struct PackedMoving : PackedBuffer {
+  size_t rows = 0;
+  size_t steps = 0;
+  OperandWidth width = OperandWidth::Int16;
 };
 
 /// Epilogue of one accumulator row (docs/Numerics.md 6), in this order:
@@ -106,6 +120,20 @@ struct KernelTable {
   /// t < steps, exact in int64. rows = S.rows.
   void (*gemm)(const PackedStationary &stationary, const IntegerMatrix &moving,
                size_t steps, int64_t *acc, size_t accPitch, bool accumulate);
+
+  /// Gives `out` its shape and storage; the contents are undefined.
+  void (*startMoving)(size_t rows, size_t steps, OperandWidth width,
+                      PackedMoving &out);
+  /// Packs `values`, rows x steps, as steps [first, first + steps) of `out`.
+  /// Disjoint ranges may be packed at the same time. `first` is a multiple of
+  /// kMovingUnit, and so is `steps` unless the range is the last.
+  void (*packMoving)(const IntegerMatrix &values, size_t first, size_t steps,
+                     PackedMoving &out);
+  /// gemm with steps [first, first + steps) of a packed operand; acc belongs
+  /// to step `first`, a multiple of kMovingUnit.
+  void (*gemmPacked)(const PackedStationary &stationary,
+                     const PackedMoving &moving, size_t first, size_t steps,
+                     int64_t *acc, size_t accPitch, bool accumulate);
 
   /// out[t] = accToFloat(acc[t], exponent).
   void (*accToFloatRow)(const int64_t *acc, size_t n, int exponent, float *out);

@@ -190,6 +190,24 @@ void Kernels::checkGemm(size_t rows, size_t cols, size_t steps, int64_t limitS,
     ASSERT_EQ(a, b) << rows << "x" << cols << "x" << steps << " limits "
                     << limitS << " " << limitM;
   }
+  // The same through a packed operand, packed and used in two ranges.
+  PackedMoving packed;
+  tested().startMoving(rows, steps, moving.width, packed);
+  const size_t middle = steps / 2 / kMovingUnit * kMovingUnit;
+  const std::pair<size_t, size_t> ranges[] = {{middle, steps - middle},
+                                              {0, middle}};
+  for (auto [first, count] : ranges) {
+    IntegerMatrix part = moving;
+    part.data = m.data() + first;
+    tested().packMoving(part, first, count, packed);
+  }
+  for (bool accumulate : {false, true}) {
+    for (auto [first, count] : ranges)
+      tested().gemmPacked(packedA, packed, first, count, a.data() + first,
+                          pitchAcc, accumulate);
+    reference.gemm(packedB, moving, steps, b.data(), pitchAcc, accumulate);
+    ASSERT_EQ(a, b) << "packed " << rows << "x" << cols << "x" << steps;
+  }
 }
 
 TEST_P(Kernels, gemmShapes) {
