@@ -61,7 +61,7 @@ constexpr int64_t kComfortableTiles = 32;
 int64_t tileCount(const Shape &shape, const Shape &tile) {
   int64_t count = 1;
   for (auto [extent, size] : llvm::zip(shape, tile))
-    count *= llvm::divideCeil(extent, size);
+    count *= size ? llvm::divideCeil(extent, size) : 1; // 0 of 0: empty
   return count;
 }
 
