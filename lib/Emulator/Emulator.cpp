@@ -134,7 +134,8 @@ static llvm::Error selectKernels(LoadedProgram::Impl &impl,
   else if (!impl.pool || impl.pool->size() != threads)
     impl.pool = std::make_unique<support::ThreadPool>(threads);
   engine.pool = impl.pool.get();
-  // Stationary sets are packed for one kernel table.
+  // Operands are packed for one kernel table, and from one run's inputs.
+  engine.operands.clear();
   engine.shadow = {};
   engine.active = {};
   return llvm::Error::success();
@@ -159,6 +160,7 @@ static void execute(LoadedProgram::Impl &impl, const Options &options,
   size_t nextDump = 0;
   for (size_t i = 0; i < impl.code.size(); ++i) {
     engine.counters = {};
+    engine.current = static_cast<uint32_t>(i);
     std::visit([&](const auto &op) { engine.execute(op); }, impl.code[i]);
     const numerics::EncodeCounters &counters = engine.counters;
     if (counters.saturated | counters.underflow | counters.nan |

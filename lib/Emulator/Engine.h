@@ -8,6 +8,7 @@
 #define ASHLAR_LIB_EMULATOR_ENGINE_H
 
 #include "Memory.h"
+#include "OperandReuse.h"
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Numerics/Kernels.h"
 #include "ashlar/Support/ElementType.h"
@@ -69,6 +70,11 @@ struct Engine {
   const numerics::KernelTable *kernels = nullptr;
   support::ThreadPool *pool = nullptr;
   StationarySet shadow, active;
+  /// Moving operands that matmuls share, found by the loader.
+  OperandReuse reuse;
+  OperandCache operands;
+  /// Index of the current instruction.
+  uint32_t current = 0;
   /// Counters of the current instruction.
   numerics::EncodeCounters counters;
   std::mutex mutex;

@@ -442,6 +442,59 @@ static void multiplySelect(Engine &engine, const isa::PeMatmul &op) {
   });
 }
 
+/// Steps that are fetched and packed at a time: they stay in the first cache
+/// level of the host in between.
+static constexpr uint64_t packSteps = 64;
+
+/// Fetches steps [begin, end) into a packed operand.
+static void packSharedSteps(Engine &engine, const isa::PeMatmul &op,
+                            const Fetch &fetch, const Window &window,
+                            uint64_t begin, uint64_t end,
+                            numerics::PackedMoving &packed,
+                            uint64_t &saturated) {
+  for (uint64_t k = begin; k < end; k += packSteps) {
+    const uint64_t last = std::min(end, k + packSteps);
+    MovingRows builder(engine, op, fetch, window, k, last);
+    engine.kernels->packMoving(builder.build(saturated), k, last - k, packed);
+  }
+}
+
+/// The matmul of an operand that others share: packed by the first of them.
+/// `entries` is where step 0 goes; the steps lie one after the other there.
+static void multiplyShared(Engine &engine, const isa::PeMatmul &op,
+                           const Fetch &fetch, uint32_t operand,
+                           int64_t *entries) {
+  const uint64_t steps = uint64_t(op.n0) * op.n1 * op.n2;
+  OperandCache::Slot *slot = engine.operands.find(operand);
+  const bool fresh = !slot;
+  Window window;
+  if (fresh) {
+    window = windowOf(op, fetch.bytes());
+    slot = &engine.operands.insert(operand, engine.reuse.usesOf(operand),
+                                   op.rows * steps * widthBytes(fetch.width()));
+    engine.kernels->startMoving(op.rows, steps, fetch.width(), slot->packed);
+  }
+  // Whole units of the packed layout, as many as the fetch's vectors hold.
+  const uint64_t unit = numerics::kMovingUnit * (steps >= 256 ? 4 : fresh + 1);
+  const uint64_t units = (steps + unit - 1) / unit;
+  auto work = [&](uint64_t first, uint64_t last) {
+    const uint64_t begin = first * unit, end = std::min(steps, last * unit);
+    if (fresh) {
+      uint64_t saturated = 0;
+      packSharedSteps(engine, op, fetch, window, begin, end, slot->packed,
+                      saturated);
+      std::lock_guard<std::mutex> lock(engine.mutex);
+      slot->saturated += saturated;
+    }
+    engine.kernels->gemmPacked(engine.active.packed, slot->packed, begin,
+                               end - begin, entries + begin,
+                               engine.memory.columnPitch(), op.accumulate);
+  };
+  engine.split(units, steps * op.rows * (fresh ? 8 : 4), work);
+  engine.counters.saturated += slot->saturated;
+  engine.operands.release(*slot);
+}
+
 /// Multiplies steps [begin, end) with the active set.
 static void multiplySteps(Engine &engine, const isa::PeMatmul &op,
                           const Fetch &fetch, const Window &window,
@@ -480,11 +533,14 @@ void Engine::execute(const isa::PeMatmul &op) {
   Fetch fetch = fetchOf(op, memory);
   if (fetch.mode == OperandMode::Select)
     return multiplySelect(*this, op);
-  const Window window = windowOf(op, fetch.bytes());
   Pattern target = Pattern{
       {op.n0, op.n1, op.n2},
       {op.psumStride0, op.psumStride1,
        op.psumStride2}}.merged();
+  const uint32_t operand = reuse.operandOf(current);
+  if (operand != noOperand && target.isDense(1))
+    return multiplyShared(*this, op, fetch, operand, memory.psum(0, op.psum));
+  const Window window = windowOf(op, fetch.bytes());
   // Threads take step ranges in units that fill the kernels' registers.
   const uint64_t unit = window.steps >= 256 ? 64 : 16;
   const uint64_t units = (window.steps + unit - 1) / unit;

@@ -163,6 +163,7 @@ std::optional<Fault> Verifier::operation(uint32_t index) {
     return found;
   if (std::optional<Fault> found = definedReads(index))
     return found;
+  impl.engine.reuse.step(index, inst, accesses);
   return array(index);
 }
 

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which matmuls share a moving operand, and the packed operands of a run.
+
+#include "OperandReuse.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using isa::Access;
+using isa::Space;
+
+/// Operands followed at once. One layer rarely has more row tiles and step
+/// tiles than this; the limit bounds the loader's work per instruction.
+static constexpr size_t maxLive = 128;
+
+/// Packed operands kept at once, in bytes: more would leave the host's caches,
+/// and reading them back would cost what packing them again does.
+static constexpr uint64_t cacheBytes = 3u << 20;
+static constexpr size_t maxSlots = 128;
+
+OperandReuse::Key OperandReuse::keyOf(const isa::PeMatmul &op) {
+  auto of = [](auto value) { return static_cast<int64_t>(value); };
+  return {of(op.part),     of(op.rows),    of(op.offset), of(op.type),
+          of(op.mantissa), of(op.range),   of(op.xr),     of(op.mode),
+          of(op.n0),       of(op.n1),      of(op.n2),     of(op.stride0),
+          of(op.stride1),  of(op.stride2), of(op.lo0),    of(op.hi0),
+          of(op.lo1),      of(op.hi1),     of(op.lo2),    of(op.hi2)};
+}
+
+void OperandReuse::step(uint32_t index, const isa::Instruction &inst,
+                        llvm::ArrayRef<Access> accesses) {
+  if (const auto *op = std::get_if<isa::PeMatmul>(&inst))
+    use(index, *op, accesses);
+  for (const Access &access : accesses)
+    if (access.write)
+      written(access);
+}
+
+void OperandReuse::use(uint32_t index, const isa::PeMatmul &op,
+                       llvm::ArrayRef<Access> accesses) {
+  if (op.mode == isa::OperandMode::Select)
+    return;
+  operands.resize(index + 1, noOperand);
+  const Key key = keyOf(op);
+  auto found = llvm::find_if(live, [&](const Live &x) { return x.key == key; });
+  if (found != live.end()) {
+    found->lastUse = index;
+    operands[index] = found->operand;
+    ++uses[found->operand];
+    return;
+  }
+  if (live.size() < maxLive)
+    found = live.insert(live.end(), Live());
+  else
+    found = llvm::min_element(live, [](const Live &a, const Live &b) {
+      return a.lastUse < b.lastUse;
+    });
+  *found = {key, static_cast<uint32_t>(uses.size()), index, {}};
+  for (const Access &access : accesses)
+    if (access.space == Space::Sb || access.space == Space::Xm ||
+        access.space == Space::Xr)
+      found->reads.push_back(access);
+  operands[index] = found->operand;
+  uses.push_back(1);
+}
+
+void OperandReuse::written(const Access &access) {
+  if (access.space != Space::Sb && access.space != Space::Xm &&
+      access.space != Space::Xr)
+    return;
+  llvm::erase_if(live, [&](const Live &x) {
+    return llvm::any_of(x.reads, [&](const Access &read) {
+      // The boxes settle most cases without looking at the patterns.
+      return read.space == access.space && read.begin < access.end &&
+             access.begin < read.end && read.partBegin < access.partEnd &&
+             access.partBegin < read.partEnd && isa::conflict(read, access);
+    });
+  });
+}
+
+OperandCache::Slot *OperandCache::find(uint32_t operand) {
+  for (Slot &slot : slots)
+    if (slot.operand == operand) {
+      slot.lastUse = ++clock;
+      return &slot;
+    }
+  return nullptr;
+}
+
+OperandCache::Slot &OperandCache::insert(uint32_t operand, uint32_t uses,
+                                         uint64_t bytes) {
+  uint64_t total = bytes;
+  for (const Slot &slot : slots)
+    total += slot.bytes;
+  // An empty slot first, then the one that has waited longest; a full cache
+  // gives up slots until the new operand fits.
+  Slot *chosen = nullptr;
+  while (true) {
+    Slot *oldest = nullptr;
+    for (Slot &slot : slots) {
+      if (slot.operand == noOperand)
+        chosen = &slot;
+      else if (!oldest || slot.lastUse < oldest->lastUse)
+        oldest = &slot;
+    }
+    if (!oldest || (total <= cacheBytes && (chosen || slots.size() < maxSlots)))
+      break;
+    total -= oldest->bytes;
+    oldest->operand = noOperand;
+    oldest->bytes = 0;
+  }
+  if (!chosen)
+    chosen = &slots.emplace_back();
+  chosen->operand = operand;
+  chosen->usesLeft = uses;
+  chosen->bytes = bytes;
+  chosen->saturated = 0;
+  chosen->lastUse = ++clock;
+  return *chosen;
+}
+
+void OperandCache::release(Slot &slot) {
+  if (--slot.usesLeft != 0)
+    return;
+  slot.operand = noOperand;
+  slot.bytes = 0;
+}
