@@ -176,8 +176,15 @@ llvm::Expected<CompileResult> Compilation::run() {
   if (!description)
     return description.takeError();
   machine = std::move(*description);
-  if (auto format = numerics::parseFormat(options.format); !format)
+  auto format = numerics::parseFormat(options.format);
+  if (!format)
     return format.takeError();
+  if (format->block == numerics::BlockFormat::kTensor)
+    return makeError(ErrorClass::Unsupported,
+                     "format '{}': no engine finds the maximum of a whole "
+                     "tensor before encoding it; use block=axis or a block "
+                     "length",
+                     options.format);
   for (int i = 0; i <= static_cast<int>(options.stopAfter); ++i) {
     auto phase = static_cast<Phase>(i);
     auto start = std::chrono::steady_clock::now();

@@ -1,28 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The command line of ashlar-run, from one table that --help prints too. A
-// small parser of our own keeps the options of the libraries out of --help.
+// The flag table of ashlar-run.
 
 #include "ashlar/Report/Runner.h"
-#include "ashlar/Support/Error.h"
+#include "ashlar/Support/CommandLine.h"
 
 #include <cmath>
-#include <fmt/format.h>
 
 using namespace ashlar;
 using namespace ashlar::report;
 
 namespace {
 
-/// Stores a value; an error text says what was expected.
-using Setter = std::string (*)(RunOptions &, llvm::StringRef);
-
-struct Flag {
-  const char *name;
-  const char *value; ///< Placeholder, or null for a switch.
-  const char *help;
-  Setter set;
-};
+using Flag = support::Flag<RunOptions>;
 
 std::string setNumber(uint64_t &target, llvm::StringRef text) {
   return text.getAsInteger(10, target) ? "expected a whole number"
@@ -118,11 +108,11 @@ constexpr Flag flags[] = {
     {"version", nullptr, "print the version", setSwitch<&RunOptions::version>},
 };
 
-const Flag *findFlag(llvm::StringRef name) {
-  for (const Flag &flag : flags)
-    if (name == flag.name)
-      return &flag;
-  return nullptr;
+std::string setProgram(RunOptions &options, llvm::StringRef text) {
+  if (!options.program.empty())
+    return "second program after '" + options.program + "', expected one";
+  options.program = text.str();
+  return "";
 }
 
 } // namespace
@@ -130,43 +120,9 @@ const Flag *findFlag(llvm::StringRef name) {
 llvm::Expected<RunOptions>
 report::parseRunArguments(llvm::ArrayRef<std::string> args) {
   RunOptions options;
-  for (size_t i = 0; i < args.size(); ++i) {
-    llvm::StringRef argument = args[i];
-    if (!argument.starts_with("-") || argument == "-") {
-      if (!options.program.empty())
-        return makeError(ErrorClass::Usage,
-                         "second program '{}' after '{}', expected one",
-                         argument.str(), options.program);
-      options.program = argument.str();
-      continue;
-    }
-    llvm::StringRef name = argument.drop_while([](char c) { return c == '-'; });
-    const bool attached = name.contains('=');
-    llvm::StringRef value;
-    if (attached)
-      std::tie(name, value) = name.split('=');
-    const Flag *flag = findFlag(name);
-    if (!flag && argument == "-h")
-      flag = findFlag("help");
-    if (!flag)
-      return makeError(ErrorClass::Usage, "unknown option '{}', see --help",
-                       argument.str());
-    if (!flag->value && attached)
-      return makeError(ErrorClass::Usage,
-                       "option --{} takes no value, found "
-                       "'{}'",
-                       flag->name, value.str());
-    if (flag->value && !attached) {
-      if (++i == args.size())
-        return makeError(ErrorClass::Usage, "option --{} lacks its value {}",
-                         flag->name, flag->value);
-      value = args[i];
-    }
-    const std::string complaint = flag->set(options, value);
-    if (!complaint.empty())
-      return makeError(ErrorClass::Usage, "option --{} is '{}', {}", flag->name,
-                       value.str(), complaint);
-  }
+  if (llvm::Error error = support::parseCommandLine(
+          args, llvm::ArrayRef<Flag>(flags), setProgram, options))
+    return std::move(error);
   if (options.help || options.version)
     return options;
   if (options.program.empty())
@@ -179,17 +135,11 @@ report::parseRunArguments(llvm::ArrayRef<std::string> args) {
 }
 
 std::string report::runHelp() {
-  std::string text =
-      "usage: ashlar-run PROGRAM.ash [options]\n\n"
-      "Loads a compiled program, verifies it, executes it bit exactly and "
-      "counts its\ncycles. Arrays with n times the compiled batch on axis 0 "
-      "run n samples.\n\noptions:\n";
-  for (const Flag &flag : flags)
-    text +=
-        fmt::format("  {:<26} {}\n",
-                    flag.value ? fmt::format("--{}={}", flag.name, flag.value)
-                               : fmt::format("--{}", flag.name),
-                    flag.help);
-  return text + "\nexit codes: 0 ok, 1 internal, 2 usage, 3 unsupported, "
-                "4 malformed input,\n            5 capacity, 6 mismatch\n";
+  return "usage: ashlar-run PROGRAM.ash [options]\n\n"
+         "Loads a compiled program, verifies it, executes it bit exactly and "
+         "counts its\ncycles. Arrays with n times the compiled batch on axis "
+         "0 run n samples.\n\noptions:\n" +
+         support::describeFlags(llvm::ArrayRef<Flag>(flags)) +
+         "\nexit codes: 0 ok, 1 internal, 2 usage, 3 unsupported, "
+         "4 malformed input,\n            5 capacity, 6 mismatch\n";
 }

@@ -63,14 +63,15 @@ llvm::Error parseCommandLine(
                        value.str());
     if (flag->value && !attached) {
       if (++i == args.size())
-        return makeError(ErrorClass::Usage, "option --{} lacks its value {}",
-                         flag->name, flag->value);
+        return makeError(ErrorClass::Usage, "option {} lacks its value {}",
+                         argument.str(), flag->value);
       value = args[i];
     }
     const std::string complaint = flag->set(options, value);
     if (!complaint.empty())
-      return makeError(ErrorClass::Usage, "option --{} is '{}', {}", flag->name,
-                       value.str(), complaint);
+      return makeError(ErrorClass::Usage, "option {}{} is '{}', {}",
+                       flag->name[1] == 0 ? "-" : "--", flag->name, value.str(),
+                       complaint);
   }
   return llvm::Error::success();
 }
