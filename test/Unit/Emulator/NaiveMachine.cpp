@@ -291,6 +291,25 @@ float NaiveMachine::load(const Tensor &x, uint64_t channel,
   }
 }
 
+double NaiveMachine::loadDouble(const Tensor &x, uint64_t channel,
+                                const int64_t index[3]) const {
+  int64_t word = 0;
+  switch (x.type) {
+  case ElemType::F32:
+  case ElemType::F16:
+  case ElemType::Bf16:
+    return load(x, channel, index);
+  case ElemType::F64:
+    word = loadInteger(x, channel, index);
+    return std::bit_cast<double>(word);
+  case ElemType::U64:
+    return static_cast<double>(
+        static_cast<uint64_t>(loadInteger(x, channel, index)));
+  default:
+    return static_cast<double>(loadInteger(x, channel, index));
+  }
+}
+
 void NaiveMachine::storeRaw(const Tensor &x, uint64_t channel,
                             const int64_t index[3], int64_t bits) {
   Place at = placeOf(x, channel, index);
@@ -388,200 +407,4 @@ void NaiveMachine::finish(const Tensor &x, const uint64_t count[3],
             std::max(xr[scaleRegister], cell - (int(x.mantissa) - 2));
     }
   }
-}
-
-//===- Vector unit
-//----------------------------------------------------------===//
-
-static bool integral(ElemType type) {
-  return type >= ElemType::I8 && type <= ElemType::Bool;
-}
-static bool wide(ElemType type) {
-  return type >= ElemType::I32 && type <= ElemType::U64;
-}
-
-void NaiveMachine::run(const isa::VecMap &op) {
-  Tensor a{op.aType,         op.aMantissa,
-           op.aPart,         op.aOffset,
-           op.aTileStride,   {op.aStride0, op.aStride1, op.aStride2},
-           op.aBroadcastPart};
-  Tensor b{op.bType,         op.bMantissa,
-           op.bPart,         op.bOffset,
-           op.bTileStride,   {op.bStride0, op.bStride1, op.bStride2},
-           op.bBroadcastPart};
-  Tensor dst{op.dstType,
-             op.dstMantissa,
-             op.dstPart,
-             op.dstOffset,
-             op.dstTileStride,
-             {op.dstStride0, op.dstStride1, op.dstStride2},
-             false};
-  const uint64_t count[3] = {op.n0, op.n1, op.n2};
-  const auto code = static_cast<unsigned>(op.op);
-  const bool binary = code >= 64, tensorB = op.bMode == isa::BMode::Tensor;
-  const bool integers = integral(op.aType) && integral(op.dstType) &&
-                        (!tensorB || integral(op.bType)) &&
-                        (wide(op.aType) || (tensorB && wide(op.bType)));
-  const bool moves = op.op == isa::Function::Copy && op.aType == op.dstType &&
-                     op.dstType != ElemType::Bfp;
-  std::vector<std::vector<float>> result(op.channels);
-  std::vector<std::vector<int64_t>> words(op.channels);
-  auto forAll = [&](auto fn) {
-    for (uint64_t channel = 0; channel < op.channels; ++channel)
-      for (int64_t i = 0; i < op.n0; ++i)
-        for (int64_t j = 0; j < op.n1; ++j)
-          for (int64_t k = 0; k < op.n2; ++k) {
-            const int64_t index[3] = {i, j, k};
-            fn(channel, index);
-          }
-  };
-  forAll([&](uint64_t channel, const int64_t *index) {
-    if (moves) {
-      words[channel].push_back(loadInteger(a, channel, index));
-    } else if (integers) {
-      int64_t x = loadInteger(a, channel, index);
-      int64_t y = tensorB ? loadInteger(b, channel, index)
-                          : numerics::toSigned(op.beta, 64);
-      int64_t z =
-          binary ? numerics::apply(numerics::BinaryFunction(code - 64), x, y)
-                 : numerics::apply(numerics::Function(code), x,
-                                   numerics::toSigned(op.alpha, 64),
-                                   numerics::toSigned(op.beta, 64));
-      words[channel].push_back(op.dstType == ElemType::Bool ? z != 0 : z);
-    } else {
-      float x = load(a, channel, index);
-      float y = tensorB ? load(b, channel, index) : op.beta;
-      result[channel].push_back(
-          binary ? numerics::apply(numerics::BinaryFunction(code - 64), x, y)
-                 : numerics::apply(numerics::Function(code), x, op.alpha,
-                                   op.beta));
-    }
-  });
-  if (!moves && !integers)
-    return finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
-  std::vector<size_t> next(op.channels, 0);
-  forAll([&](uint64_t channel, const int64_t *index) {
-    storeRaw(dst, channel, index, words[channel][next[channel]++]);
-  });
-}
-
-void NaiveMachine::run(const isa::VecPool &op) {
-  Tensor src{op.srcType,
-             op.srcMantissa,
-             op.srcPart,
-             op.srcOffset,
-             op.srcTileStride,
-             {op.srcStrideD, op.srcStrideH, op.srcStrideW},
-             false};
-  Tensor dst{op.dstType,
-             op.dstMantissa,
-             op.dstPart,
-             op.dstOffset,
-             op.dstTileStride,
-             {op.dstStrideD, op.dstStrideH, op.dstStrideW},
-             false};
-  const uint64_t count[3] = {op.outD, op.outH, op.outW};
-  const bool most = op.kind == isa::PoolKind::Max;
-  const auto step = most ? numerics::Reduction::Max : numerics::Reduction::Sum;
-  std::vector<std::vector<float>> result(op.channels);
-  for (uint64_t channel = 0; channel < op.channels; ++channel)
-    for (int64_t d = 0; d < op.outD; ++d)
-      for (int64_t h = 0; h < op.outH; ++h)
-        for (int64_t w = 0; w < op.outW; ++w) {
-          float sum = numerics::reduceInit(step);
-          uint64_t counted = 0;
-          for (int64_t i = 0; i < op.kD; ++i)
-            for (int64_t j = 0; j < op.kH; ++j)
-              for (int64_t k = 0; k < op.kW; ++k) {
-                const int64_t at[3] = {d * op.sD - op.pD + i * op.dD,
-                                       h * op.sH - op.pH + j * op.dH,
-                                       w * op.sW - op.pW + k * op.dW};
-                counted += at[0] >= op.cloD && at[0] < op.chiD &&
-                           at[1] >= op.cloH && at[1] < op.chiH &&
-                           at[2] >= op.cloW && at[2] < op.chiW;
-                if (at[0] < 0 || at[0] >= op.inD || at[1] < 0 ||
-                    at[1] >= op.inH || at[2] < 0 || at[2] >= op.inW)
-                  continue;
-                sum = numerics::reduceStep(step, sum, load(src, channel, at));
-              }
-          if (op.kind == isa::PoolKind::Avg)
-            sum = numerics::apply(numerics::BinaryFunction::Div, sum,
-                                  static_cast<float>(counted));
-          result[channel].push_back(sum);
-        }
-  finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
-}
-
-/// A whole reduction over values in order.
-static float reduce(isa::ReduceKind code, bool selectLast,
-                    const std::vector<float> &values) {
-  auto kind = static_cast<numerics::Reduction>(code);
-  if (kind != numerics::Reduction::ArgMax &&
-      kind != numerics::Reduction::ArgMin) {
-    float sum = numerics::reduceInit(kind);
-    for (float v : values)
-      sum = numerics::reduceStep(kind, sum, v);
-    return numerics::reduceFinish(kind, sum, values.size());
-  }
-  size_t best = 0;
-  for (size_t i = 1; i < values.size(); ++i)
-    if (numerics::argBetter(kind, values[best], values[i], selectLast))
-      best = i;
-  return static_cast<float>(best);
-}
-
-void NaiveMachine::run(const isa::VecReduce &op) {
-  Tensor dst{
-      op.dstType,   op.dstMantissa,   op.dstPart,
-      op.dstOffset, op.dstTileStride, {0, op.dstStrideO0, op.dstStrideO1},
-      false};
-  const uint64_t count[3] = {1, op.o0, op.o1};
-  std::vector<std::vector<float>> result(op.channels);
-  for (uint64_t channel = 0; channel < op.channels; ++channel)
-    for (int64_t i = 0; i < op.o0; ++i)
-      for (int64_t j = 0; j < op.o1; ++j) {
-        Tensor src{op.srcType,
-                   op.srcMantissa,
-                   op.srcPart,
-                   static_cast<uint64_t>(int64_t(op.srcOffset) +
-                                         i * op.srcStrideO0 +
-                                         j * op.srcStrideO1),
-                   op.srcTileStride,
-                   {0, op.srcStrideR0, op.srcStrideR1},
-                   false};
-        std::vector<float> values;
-        for (int64_t r = 0; r < op.r0; ++r)
-          for (int64_t s = 0; s < op.r1; ++s) {
-            const int64_t index[3] = {0, r, s};
-            values.push_back(load(src, channel, index));
-          }
-        result[channel].push_back(reduce(op.kind, op.selectLast, values));
-      }
-  finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
-}
-
-void NaiveMachine::run(const isa::VecReduceChannels &op) {
-  Tensor src{op.srcType,
-             op.srcMantissa,
-             op.srcPart,
-             op.srcOffset,
-             op.srcTileStride,
-             {op.srcStride0, op.srcStride1, op.srcStride2},
-             false};
-  Tensor dst{op.dstType, op.dstMantissa,
-             op.dstPart, op.dstOffset,
-             0,          {op.dstStride0, op.dstStride1, op.dstStride2},
-             false};
-  const uint64_t count[3] = {op.n0, op.n1, op.n2};
-  std::vector<std::vector<float>> result(1);
-  for (int64_t i = 0; i < op.n0; ++i)
-    for (int64_t j = 0; j < op.n1; ++j)
-      for (int64_t k = 0; k < op.n2; ++k) {
-        const int64_t index[3] = {i, j, k};
-        std::vector<float> values;
-        for (uint64_t channel = 0; channel < op.channels; ++channel)
-          values.push_back(load(src, channel, index));
-        result[0].push_back(reduce(op.kind, op.selectLast, values));
-      }
-  finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
 }

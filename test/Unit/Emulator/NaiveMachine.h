@@ -56,6 +56,8 @@ private:
   float load(const Tensor &x, uint64_t channel, const int64_t index[3]) const;
   int64_t loadInteger(const Tensor &x, uint64_t channel,
                       const int64_t index[3]) const;
+  double loadDouble(const Tensor &x, uint64_t channel,
+                    const int64_t index[3]) const;
   void storeRaw(const Tensor &x, uint64_t channel, const int64_t index[3],
                 int64_t bits);
   void store(const Tensor &x, uint64_t channel, const int64_t index[3],

@@ -80,6 +80,49 @@ dma.copy elemBytes=4 srcMem=sb srcBase=64 dstMem=dram dstBase=16 n4=2 srcStride4
   EXPECT_EQ(values(result), (Numbers{33554433, 1}));
 }
 
+TEST(Vec, NarrowIntegersWrapAndDivideAsIntegers) {
+  // i8 100 + 100 wraps to -56; -7 mod 3 is 2; 5 / 0 is 0.
+  auto result = runText(R"(
+.machine name=a1-tiny
+.data at=0 hex=64f90505640300ff
+.output name=y type=i8 shape=[3] at=16
+dma.copy elemBytes=1 srcMem=dram dstMem=sb n4=8 srcStride4=1 dstStride4=1
+vec.map op=add channels=1 n2=1 aType=i8 aStride2=1 bMode=tensor bType=i8 bOffset=4 bStride2=1 dstType=i8 dstOffset=64 dstStride2=1
+vec.map op=mod channels=1 n2=1 aType=i8 aOffset=1 aStride2=1 bMode=tensor bType=i8 bOffset=5 bStride2=1 dstType=i8 dstOffset=65 dstStride2=1
+vec.map op=div channels=1 n2=1 aType=i8 aOffset=2 aStride2=1 bMode=tensor bType=i8 bOffset=6 bStride2=1 dstType=i8 dstOffset=66 dstStride2=1
+dma.copy elemBytes=1 srcMem=sb srcBase=64 dstMem=dram dstBase=16 n4=3 srcStride4=1 dstStride4=1
+)");
+  EXPECT_EQ(values(result), (Numbers{-56, 2, 0}));
+}
+
+TEST(Vec, DoublesComputeInBinary64) {
+  // 1 + 2^-52 is no binary32, neither is 2^200.
+  auto result = runText(R"(
+.machine name=a1-tiny
+.data at=0 hex=000000000000f03f000000000000b03c000000000000704c
+.output name=y type=f64 shape=[2] at=32
+dma.copy elemBytes=8 srcMem=dram dstMem=sb n4=3 srcStride4=8 dstStride4=8
+vec.map op=add channels=1 n2=1 aType=f64 aStride2=8 bMode=tensor bType=f64 bOffset=8 bStride2=8 dstType=f64 dstOffset=64 dstStride2=8
+vec.map op=mul channels=1 n2=1 aType=f64 aOffset=16 aStride2=8 bMode=immediate beta=2 dstType=f64 dstOffset=72 dstStride2=8
+dma.copy elemBytes=8 srcMem=sb srcBase=64 dstMem=dram dstBase=32 n4=2 srcStride4=8 dstStride4=8
+)");
+  EXPECT_EQ(values(result), (Numbers{1 + 0x1p-52, 0x1p201}));
+}
+
+TEST(Vec, IntegersReduceExactly) {
+  // 2^24 + 1 and 2: binary32 would lose the 1; the last maximum wins.
+  auto result = runText(R"(
+.machine name=a1-tiny
+.data at=0 hex=0100000102000000
+.output name=y type=i32 shape=[2] at=16
+dma.copy elemBytes=4 srcMem=dram dstMem=sb n4=2 srcStride4=4 dstStride4=4
+vec.reduce kind=sum channels=1 r1=2 srcType=i32 srcStrideR1=4 dstType=i32 dstOffset=64
+vec.reduce kind=argmin channels=1 r1=2 srcType=i32 srcStrideR1=4 dstType=i32 dstOffset=68
+dma.copy elemBytes=4 srcMem=sb srcBase=64 dstMem=dram dstBase=16 n4=2 srcStride4=4 dstStride4=4
+)");
+  EXPECT_EQ(values(result), (Numbers{16777219, 1}));
+}
+
 TEST(Vec, EncodeAndDecode) {
   // One block of two channels per position, W = 4: |m| <= 7. Position 0:
   // max 1, x 0, step 2^-2: 4, 2 -> 1, 0.5. Position 1: max 2, x 1, step 1/2:

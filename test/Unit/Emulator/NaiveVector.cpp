@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The vector unit of the naive machine, one element at a time.
+
+#include "NaiveMachine.h"
+#include "ashlar/Numerics/Function.h"
+#include "ashlar/Support/ElementType.h"
+#include "ashlar/Support/Half.h"
+#include <algorithm>
+#include <bit>
+
+using namespace ashlar;
+using namespace ashlar::test;
+using isa::ElemType;
+
+/// The stored bits of a binary64 value.
+static int64_t wordOf(ElemType type, double value) {
+  int width = static_cast<int>(8 * support::byteSize(ElementType(type)));
+  switch (type) {
+  case ElemType::F64:
+    return std::bit_cast<int64_t>(value);
+  case ElemType::F32:
+    return std::bit_cast<uint32_t>(static_cast<float>(value));
+  case ElemType::F16:
+    return support::floatToHalf(static_cast<float>(value));
+  case ElemType::Bf16:
+    return support::floatToBfloat(static_cast<float>(value));
+  case ElemType::Bool:
+    return value != 0;
+  default:
+    return support::isSignedInteger(ElementType(type))
+               ? numerics::toSigned(value, width)
+               : static_cast<int64_t>(numerics::toUnsigned(value, width));
+  }
+}
+
+static bool integral(ElemType type) {
+  return type >= ElemType::I8 && type <= ElemType::Bool;
+}
+
+void NaiveMachine::run(const isa::VecMap &op) {
+  Tensor a{op.aType,         op.aMantissa,
+           op.aPart,         op.aOffset,
+           op.aTileStride,   {op.aStride0, op.aStride1, op.aStride2},
+           op.aBroadcastPart};
+  Tensor b{op.bType,         op.bMantissa,
+           op.bPart,         op.bOffset,
+           op.bTileStride,   {op.bStride0, op.bStride1, op.bStride2},
+           op.bBroadcastPart};
+  Tensor dst{op.dstType,
+             op.dstMantissa,
+             op.dstPart,
+             op.dstOffset,
+             op.dstTileStride,
+             {op.dstStride0, op.dstStride1, op.dstStride2},
+             false};
+  const uint64_t count[3] = {op.n0, op.n1, op.n2};
+  const auto code = static_cast<unsigned>(op.op);
+  const bool binary = code >= 64, tensorB = op.bMode == isa::BMode::Tensor;
+  const bool integers =
+      integral(op.aType) && integral(op.dstType) &&
+      (!tensorB || integral(op.bType)) &&
+      (op.aType != ElemType::Bool || (tensorB && op.bType != ElemType::Bool));
+  auto any = [&](ElemType type) {
+    return op.aType == type || op.dstType == type ||
+           (tensorB && op.bType == type);
+  };
+  const bool doubles = any(ElemType::F64) && !any(ElemType::Bfp);
+  const bool moves = op.op == isa::Function::Copy && op.aType == op.dstType &&
+                     op.dstType != ElemType::Bfp;
+  std::vector<std::vector<float>> result(op.channels);
+  std::vector<std::vector<int64_t>> words(op.channels);
+  auto forAll = [&](auto fn) {
+    for (uint64_t channel = 0; channel < op.channels; ++channel)
+      for (int64_t i = 0; i < op.n0; ++i)
+        for (int64_t j = 0; j < op.n1; ++j)
+          for (int64_t k = 0; k < op.n2; ++k) {
+            const int64_t index[3] = {i, j, k};
+            fn(channel, index);
+          }
+  };
+  forAll([&](uint64_t channel, const int64_t *index) {
+    if (moves) {
+      words[channel].push_back(loadInteger(a, channel, index));
+    } else if (integers) {
+      int64_t x = loadInteger(a, channel, index);
+      int64_t y = tensorB ? loadInteger(b, channel, index)
+                          : numerics::toSigned(op.beta, 64);
+      int64_t z =
+          binary ? numerics::apply(numerics::BinaryFunction(code - 64), x, y)
+                 : numerics::apply(numerics::Function(code), x,
+                                   numerics::toSigned(op.alpha, 64),
+                                   numerics::toSigned(op.beta, 64));
+      words[channel].push_back(op.dstType == ElemType::Bool ? z != 0 : z);
+    } else if (doubles) {
+      double x = loadDouble(a, channel, index);
+      double y = tensorB ? loadDouble(b, channel, index) : op.beta;
+      words[channel].push_back(wordOf(
+          op.dstType, binary ? numerics::applyWide(
+                                   numerics::BinaryFunction(code - 64), x, y)
+                             : numerics::applyWide(numerics::Function(code), x,
+                                                   op.alpha, op.beta)));
+    } else {
+      float x = load(a, channel, index);
+      float y = tensorB ? load(b, channel, index) : op.beta;
+      result[channel].push_back(
+          binary ? numerics::apply(numerics::BinaryFunction(code - 64), x, y)
+                 : numerics::apply(numerics::Function(code), x, op.alpha,
+                                   op.beta));
+    }
+  });
+  if (!moves && !integers && !doubles)
+    return finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
+  std::vector<size_t> next(op.channels, 0);
+  forAll([&](uint64_t channel, const int64_t *index) {
+    storeRaw(dst, channel, index, words[channel][next[channel]++]);
+  });
+}
+
+void NaiveMachine::run(const isa::VecPool &op) {
+  Tensor src{op.srcType,
+             op.srcMantissa,
+             op.srcPart,
+             op.srcOffset,
+             op.srcTileStride,
+             {op.srcStrideD, op.srcStrideH, op.srcStrideW},
+             false};
+  Tensor dst{op.dstType,
+             op.dstMantissa,
+             op.dstPart,
+             op.dstOffset,
+             op.dstTileStride,
+             {op.dstStrideD, op.dstStrideH, op.dstStrideW},
+             false};
+  const uint64_t count[3] = {op.outD, op.outH, op.outW};
+  const bool most = op.kind == isa::PoolKind::Max;
+  const auto step = most ? numerics::Reduction::Max : numerics::Reduction::Sum;
+  std::vector<std::vector<float>> result(op.channels);
+  for (uint64_t channel = 0; channel < op.channels; ++channel)
+    for (int64_t d = 0; d < op.outD; ++d)
+      for (int64_t h = 0; h < op.outH; ++h)
+        for (int64_t w = 0; w < op.outW; ++w) {
+          float sum = numerics::reduceInit(step);
+          uint64_t counted = 0;
+          for (int64_t i = 0; i < op.kD; ++i)
+            for (int64_t j = 0; j < op.kH; ++j)
+              for (int64_t k = 0; k < op.kW; ++k) {
+                const int64_t at[3] = {d * op.sD - op.pD + i * op.dD,
+                                       h * op.sH - op.pH + j * op.dH,
+                                       w * op.sW - op.pW + k * op.dW};
+                counted += at[0] >= op.cloD && at[0] < op.chiD &&
+                           at[1] >= op.cloH && at[1] < op.chiH &&
+                           at[2] >= op.cloW && at[2] < op.chiW;
+                if (at[0] < 0 || at[0] >= op.inD || at[1] < 0 ||
+                    at[1] >= op.inH || at[2] < 0 || at[2] >= op.inW)
+                  continue;
+                sum = numerics::reduceStep(step, sum, load(src, channel, at));
+              }
+          if (op.kind == isa::PoolKind::Avg)
+            sum = numerics::apply(numerics::BinaryFunction::Div, sum,
+                                  static_cast<float>(counted));
+          result[channel].push_back(sum);
+        }
+  finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
+}
+
+/// A whole reduction over values in order.
+static float reduce(isa::ReduceKind code, bool selectLast,
+                    const std::vector<float> &values) {
+  auto kind = static_cast<numerics::Reduction>(code);
+  if (kind != numerics::Reduction::ArgMax &&
+      kind != numerics::Reduction::ArgMin) {
+    float sum = numerics::reduceInit(kind);
+    for (float v : values)
+      sum = numerics::reduceStep(kind, sum, v);
+    return numerics::reduceFinish(kind, sum, values.size());
+  }
+  size_t best = 0;
+  for (size_t i = 1; i < values.size(); ++i)
+    if (numerics::argBetter(kind, values[best], values[i], selectLast))
+      best = i;
+  return static_cast<float>(best);
+}
+
+template <typename Op>
+static bool reducesIntegers(const Op &op) {
+  auto integer = [](ElemType type) {
+    return integral(type) && type != ElemType::Bool;
+  };
+  return integer(op.srcType) && integer(op.dstType) &&
+         op.kind != isa::ReduceKind::Mean;
+}
+
+/// By the definition of each kind, over all values at once.
+static int64_t reduceIntegers(isa::ReduceKind kind, bool selectLast,
+                              const std::vector<int64_t> &values) {
+  uint64_t sum = 0, product = 1, squares = 0, magnitudes = 0;
+  for (int64_t value : values) {
+    auto word = static_cast<uint64_t>(value);
+    sum += word;
+    product *= word;
+    squares += word * word;
+    magnitudes += value < 0 ? 0 - word : word;
+  }
+  auto least = std::min_element(values.begin(), values.end());
+  auto most = std::max_element(values.begin(), values.end());
+  auto indexOf = [&](int64_t value) {
+    auto first = std::find(values.begin(), values.end(), value);
+    auto last = std::find(values.rbegin(), values.rend(), value);
+    return selectLast ? values.rend() - last - 1 : first - values.begin();
+  };
+  switch (kind) {
+  case isa::ReduceKind::Max:
+    return *most;
+  case isa::ReduceKind::Min:
+    return *least;
+  case isa::ReduceKind::Prod:
+    return static_cast<int64_t>(product);
+  case isa::ReduceKind::SumSquare:
+    return static_cast<int64_t>(squares);
+  case isa::ReduceKind::L1:
+    return static_cast<int64_t>(magnitudes);
+  case isa::ReduceKind::Argmax:
+    return indexOf(*most);
+  case isa::ReduceKind::Argmin:
+    return indexOf(*least);
+  default:
+    return static_cast<int64_t>(sum);
+  }
+}
+
+void NaiveMachine::run(const isa::VecReduce &op) {
+  Tensor dst{
+      op.dstType,   op.dstMantissa,   op.dstPart,
+      op.dstOffset, op.dstTileStride, {0, op.dstStrideO0, op.dstStrideO1},
+      false};
+  const uint64_t count[3] = {1, op.o0, op.o1};
+  std::vector<std::vector<float>> result(op.channels);
+  for (uint64_t channel = 0; channel < op.channels; ++channel)
+    for (int64_t i = 0; i < op.o0; ++i)
+      for (int64_t j = 0; j < op.o1; ++j) {
+        Tensor src{op.srcType,
+                   op.srcMantissa,
+                   op.srcPart,
+                   static_cast<uint64_t>(int64_t(op.srcOffset) +
+                                         i * op.srcStrideO0 +
+                                         j * op.srcStrideO1),
+                   op.srcTileStride,
+                   {0, op.srcStrideR0, op.srcStrideR1},
+                   false};
+        std::vector<float> values;
+        std::vector<int64_t> integers;
+        for (int64_t r = 0; r < op.r0; ++r)
+          for (int64_t s = 0; s < op.r1; ++s) {
+            const int64_t index[3] = {0, r, s};
+            values.push_back(load(src, channel, index));
+            integers.push_back(loadInteger(src, channel, index));
+          }
+        const int64_t to[3] = {0, i, j};
+        if (reducesIntegers(op)) {
+          storeRaw(dst, channel, to,
+                   reduceIntegers(op.kind, op.selectLast, integers));
+          continue;
+        }
+        result[channel].push_back(reduce(op.kind, op.selectLast, values));
+      }
+  if (!reducesIntegers(op))
+    finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
+}
+
+void NaiveMachine::run(const isa::VecReduceChannels &op) {
+  Tensor src{op.srcType,
+             op.srcMantissa,
+             op.srcPart,
+             op.srcOffset,
+             op.srcTileStride,
+             {op.srcStride0, op.srcStride1, op.srcStride2},
+             false};
+  Tensor dst{op.dstType, op.dstMantissa,
+             op.dstPart, op.dstOffset,
+             0,          {op.dstStride0, op.dstStride1, op.dstStride2},
+             false};
+  const uint64_t count[3] = {op.n0, op.n1, op.n2};
+  std::vector<std::vector<float>> result(1);
+  for (int64_t i = 0; i < op.n0; ++i)
+    for (int64_t j = 0; j < op.n1; ++j)
+      for (int64_t k = 0; k < op.n2; ++k) {
+        const int64_t index[3] = {i, j, k};
+        std::vector<float> values;
+        std::vector<int64_t> integers;
+        for (uint64_t channel = 0; channel < op.channels; ++channel) {
+          values.push_back(load(src, channel, index));
+          integers.push_back(loadInteger(src, channel, index));
+        }
+        if (reducesIntegers(op)) {
+          storeRaw(dst, 0, index,
+                   reduceIntegers(op.kind, op.selectLast, integers));
+          continue;
+        }
+        result[0].push_back(reduce(op.kind, op.selectLast, values));
+      }
+  if (!reducesIntegers(op))
+    finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
+}
