@@ -211,6 +211,8 @@ struct ConvertNNToNPUPass
                                             names.getName(op->getResult(0))));
       converted->setAttr(kSourceOpAttr,
                          builder.getStringAttr(op->getName().stripDialect()));
+      if (Attribute decision = op->getAttr("ashlar.decision"))
+        converted->setAttr("ashlar.decision", decision);
       op->getResult(0).replaceAllUsesWith(converted->getResult(0));
     }
     if (failed)

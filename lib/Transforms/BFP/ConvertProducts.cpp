@@ -59,6 +59,9 @@ struct ConvertProducts : impl::ConvertProductsBase<ConvertProducts> {
         return;
       OpBuilder builder(op);
       Value converted = convert(builder, op);
+      // Reports read the decisions of earlier passes from the last module.
+      if (Attribute decision = op->getAttr("ashlar.decision"))
+        converted.getDefiningOp()->setAttr("ashlar.decision", decision);
       op.getY().replaceAllUsesWith(converted);
       op->erase();
       ++numConverted;

@@ -3,9 +3,9 @@
 // Random pieces between random layouts, executed by the naive machine: every
 // element and every exponent cell arrives, and nothing else changes.
 
+#include "lib/Conversion/NPUToISA/Copy.h"
 #include "../Emulator/NaiveMachine.h"
 #include "TestSupport.h"
-#include "lib/Conversion/NPUToISA/Copy.h"
 #include <gtest/gtest.h>
 #include <map>
 
@@ -32,14 +32,12 @@ protected:
     int64_t base = second ? resultBase : sourceBase;
     if (random.chance(30)) {
       int64_t at = second ? dramBytes / 2 : 0;
-      return analysis::denseDramView(type, shape, at + 64,
-                                     at + dramBytes / 4, machine);
+      return analysis::denseDramView(type, shape, at + 64, at + dramBytes / 4,
+                                     machine);
     }
     int64_t rank = shape.size();
-    int64_t axis =
-        type.encoded ? type.blockAxis : random.between(-1, rank - 1);
-    View view =
-        analysis::denseBufferView(type, shape, axis, base, machine);
+    int64_t axis = type.encoded ? type.blockAxis : random.between(-1, rank - 1);
+    View view = analysis::denseBufferView(type, shape, axis, base, machine);
     int64_t room = machine.sb.partitions - view.channels();
     if (!type.encoded && room > 0)
       view.part = random.between(0, room);
@@ -124,8 +122,8 @@ RandomPiece stridedPart(Random &random) {
   made.result.assign(rank, 0);
   made.piece.resultStart.assign(rank, 0);
   for (int64_t axis = 0; axis < rank; ++axis) {
-    int64_t extent = random.chance(25) ? random.between(1, 60)
-                                       : random.between(1, 6);
+    int64_t extent =
+        random.chance(25) ? random.between(1, 60) : random.between(1, 6);
     int64_t step = random.pick<int64_t>({-2, -1, 1, 1, 1, 2, 3, 16});
     int64_t to = order[axis], toStep = random.pick<int64_t>({1, 1, 2, 3});
     int64_t reach = (extent - 1) * std::abs(step);
@@ -136,8 +134,7 @@ RandomPiece stridedPart(Random &random) {
     made.result[to] = made.piece.resultStart[to] + (extent - 1) * toStep + 1 +
                       random.between(0, 2);
     bool repeats = random.chance(10);
-    made.piece.dims.push_back(
-        {extent, repeats ? -1 : axis, step, to, toStep});
+    made.piece.dims.push_back({extent, repeats ? -1 : axis, step, to, toStep});
   }
   return made;
 }
@@ -179,12 +176,10 @@ RandomPiece windowTaps(Random &random) {
   int64_t out = (width - kernel) / stride + 1;
   made.source = {1, channels, width, width};
   made.result = {1, channels * kernel * kernel, out, out};
-  made.piece.dims = {{1, 0, 1, 0, 1},
-                     {channels, 1, 1, 1, kernel * kernel},
-                     {kernel, 2, 1, 1, kernel},
-                     {kernel, 3, 1, 1, 1},
-                     {out, 2, stride, 2, 1},
-                     {out, 3, stride, 3, 1}};
+  made.piece.dims = {
+      {1, 0, 1, 0, 1},           {channels, 1, 1, 1, kernel * kernel},
+      {kernel, 2, 1, 1, kernel}, {kernel, 3, 1, 1, 1},
+      {out, 2, stride, 2, 1},    {out, 3, stride, 3, 1}};
   made.piece.sourceStart.assign(4, 0);
   made.piece.resultStart.assign(4, 0);
   return made;

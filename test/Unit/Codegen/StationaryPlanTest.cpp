@@ -3,8 +3,8 @@
 // Stationary tiles hold every weight exactly once, within the limits of the
 // array, and never two blocks of one column in one exponent cell.
 
-#include "TestSupport.h"
 #include "ashlar/Analysis/StationaryPlan.h"
+#include "TestSupport.h"
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -30,8 +30,7 @@ protected:
     int64_t inGroup = channel - first;
     if (inGroup < 0 || inGroup >= perGroup(p))
       return false;
-    return tile.layer < 0 ||
-           inGroup / p.weightFormat.block % 2 == tile.layer;
+    return tile.layer < 0 || inGroup / p.weightFormat.block % 2 == tile.layer;
   }
 
   void checkTile(const ProductShape &p, const ColumnTile &column,

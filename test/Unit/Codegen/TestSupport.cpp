@@ -36,8 +36,7 @@ test::Address test::cellAddress(const View &view, const Shape &index,
   if (view.inStateBuffer()) {
     int64_t bytes = machine.sb.bytesPerPartition, group = machine.xmGroup;
     int64_t linear = elementAddress(view, index, machine).address;
-    return {view.memory,
-            linear / bytes / group * bytes + linear % bytes};
+    return {view.memory, linear / bytes / group * bytes + linear % bytes};
   }
   int64_t address = view.cellBase;
   for (size_t i = 0; i < index.size(); ++i) {
