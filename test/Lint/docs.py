@@ -5,9 +5,10 @@
 usage: docs.py ROOT BUILD SCRATCH
 
 Blocks fenced as ```sh of README.md and docs/*.md run as written, one shell
-per document, in a folder where `build`, `tools`, `test` and `docs` are links
-into the checkout: what an example writes stays in SCRATCH. Blocks fenced as
-```console are set-up or output and do not run.
+per document, in a folder where `build` and the folders of the checkout are
+links: what an example writes stays in SCRATCH. Blocks fenced as ```mlir of
+the dialects' READMEs must parse in ashlar-opt if they hold a function. Blocks
+fenced as ```console are set-up or output and do not run.
 """
 
 import glob
@@ -18,7 +19,8 @@ import subprocess
 import sys
 
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.M | re.S)
-LINKED = ("tools", "test", "docs", "dialects")
+MODULE = re.compile(r"^```mlir\n(.*?)^```", re.M | re.S)
+LINKED = ("tools", "test", "docs", "dialects", "include", "lib")
 
 
 def scripts(root):
@@ -42,9 +44,30 @@ def prepare(root, build, scratch):
     os.symlink(build, os.path.join(scratch, "build"))
 
 
+def modules(root):
+    """(document, module) of the dialects' pages that hold whole functions"""
+    for path in sorted(glob.glob(os.path.join(root, "dialects", "*", "*.md"))):
+        with open(path, encoding="utf-8") as stream:
+            for text in MODULE.findall(stream.read()):
+                if "func.func" in text:
+                    yield os.path.relpath(path, root), text
+
+
+def check_modules(root, build):
+    failed = 0
+    for document, text in modules(root):
+        done = subprocess.run([os.path.join(build, "bin", "ashlar-opt")],
+                              input=text, text=True, capture_output=True)
+        print(f"{document}: module {'FAIL' if done.returncode else 'ok'}")
+        if done.returncode:
+            failed += 1
+            print(done.stderr)
+    return failed
+
+
 def main(root, build, scratch):
     root, build = os.path.abspath(root), os.path.abspath(build)
-    failed = 0
+    failed = check_modules(root, build)
     for document, script in scripts(root):
         prepare(root, build, scratch)
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", script],
