@@ -5,6 +5,7 @@
 #include "Arguments.h"
 
 #include "ashlar/Isa/Text.h"
+#include "ashlar/Support/Console.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/FileIO.h"
 #include "ashlar/Support/Version.h"
@@ -15,21 +16,22 @@
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <cstdio>
 #include <fmt/format.h>
 
 namespace ashlar::pipelines {
 namespace {
 
+/// Formatted text for standard output.
+template <typename... Args>
+void print(fmt::format_string<Args...> format, Args &&...args) {
+  support::printOut(fmt::format(format, std::forward<Args>(args)...));
+}
+
 llvm::Error writeText(llvm::StringRef path, llvm::StringRef text) {
   if (!path.empty())
     return support::writeFileAtomically(path, text);
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
-      std::fflush(stdout) != 0)
-    return makeError(ErrorClass::Usage, "{}",
-                     "standard output was closed before everything was "
-                     "written");
-  return llvm::Error::success();
+  support::printOut(text);
+  return support::finishOut();
 }
 
 llvm::Error checkModel(const CompilerArguments &arguments) {
@@ -39,11 +41,11 @@ llvm::Error checkModel(const CompilerArguments &arguments) {
     return nodes.takeError();
   size_t unsupported = 0;
   for (const frontend::NodeStatus &node : *nodes) {
-    fmt::print("{:<32} {:<24} {:<12} {}\n", node.name, node.op,
-               frontend::nodeStateName(node.state).str(), node.detail);
+    print("{:<32} {:<24} {:<12} {}\n", node.name, node.op,
+          frontend::nodeStateName(node.state).str(), node.detail);
     unsupported += node.state == frontend::NodeState::Unsupported;
   }
-  fmt::print("{} nodes, {} unsupported\n", nodes->size(), unsupported);
+  print("{} nodes, {} unsupported\n", nodes->size(), unsupported);
   if (unsupported > 0)
     return makeError(ErrorClass::Unsupported,
                      "{} of {} nodes are unsupported, listed above",
@@ -113,10 +115,9 @@ void printDecisions(const CompileResult &result) {
     for (const auto &[key, item] : entry)
       if (key != "node" && key != "choice" && key != "reason")
         line += llvm::formatv(" {0}={1}", key, item).str();
-    fmt::print("{:<32} {:<16} {}{}\n",
-               entry.getString("node").value_or("").str(),
-               entry.getString("choice").value_or("").str(),
-               entry.getString("reason").value_or("").str(), line);
+    print("{:<32} {:<16} {}{}\n", entry.getString("node").value_or("").str(),
+          entry.getString("choice").value_or("").str(),
+          entry.getString("reason").value_or("").str(), line);
   }
 }
 
@@ -127,11 +128,11 @@ void printSummary(const CompilerArguments &arguments,
     bytes += segment.bytes.size();
   for (const container::NodeInfo &node : program.nodes)
     macs += node.macs;
-  fmt::print("{}: {} nodes, {} instructions, {:.2f} M multiply-accumulates, "
-             "{:.1f} kB of constants, machine {}, format {}\n",
-             arguments.output, program.nodes.size(),
-             program.nodeOfInstruction.size(), macs / 1e6, bytes / 1e3,
-             program.machine.name, arguments.compile.format);
+  print("{}: {} nodes, {} instructions, {:.2f} M multiply-accumulates, "
+        "{:.1f} kB of constants, machine {}, format {}\n",
+        arguments.output, program.nodes.size(),
+        program.nodeOfInstruction.size(), macs / 1e6, bytes / 1e3,
+        program.machine.name, arguments.compile.format);
 }
 
 llvm::Error runCompiler(const CompilerArguments &arguments) {
@@ -172,6 +173,15 @@ llvm::Error dumpMachine(llvm::StringRef name) {
   return writeText("", machine::toYaml(*machine));
 }
 
+/// The exit code; text that could not be written is an error as well.
+int finish(llvm::Error error) {
+  if (!error)
+    error = support::finishOut();
+  else
+    llvm::consumeError(support::finishOut());
+  return reportAndExitCode("ashlarc", std::move(error));
+}
+
 } // namespace
 
 int compilerMain(llvm::ArrayRef<std::string> args) {
@@ -179,23 +189,21 @@ int compilerMain(llvm::ArrayRef<std::string> args) {
   if (!arguments)
     return reportAndExitCode("ashlarc", arguments.takeError());
   if (arguments->help) {
-    fmt::print("{}", compilerHelp());
-    return 0;
+    return finish(writeText("", compilerHelp()));
   }
   if (arguments->version) {
-    fmt::print("{}\n", support::versionLine("ashlarc"));
-    return 0;
+    return finish(writeText("", support::versionLine("ashlarc") + "\n"));
   }
   if (arguments->listMachines) {
     for (llvm::StringRef name : machine::builtinNames())
-      fmt::print("{}\n", name.str());
-    return 0;
+      print("{}\n", name.str());
+    return finish(llvm::Error::success());
   }
   if (!arguments->dumpMachine.empty())
-    return reportAndExitCode("ashlarc", dumpMachine(arguments->dumpMachine));
+    return finish(dumpMachine(arguments->dumpMachine));
   if (arguments->check)
-    return reportAndExitCode("ashlarc", checkModel(*arguments));
-  return reportAndExitCode("ashlarc", runCompiler(*arguments));
+    return finish(checkModel(*arguments));
+  return finish(runCompiler(*arguments));
 }
 
 } // namespace ashlar::pipelines
