@@ -30,11 +30,14 @@ struct Drain {
   TensorView residual, result;
   int exponent = 0; ///< Without EW.
 
-  LaneRecord record(uint64_t lane) const {
+  /// The record of a lane, or of step `k` when records follow the steps.
+  LaneRecord record(uint64_t lane, uint64_t k) const {
     LaneRecord record;
     if (op.hasScale || op.hasBias || op.hasExp || op.alphaFromParam)
       std::memcpy(&record,
-                  engine.memory.sb(op.paramPart + lane, op.paramOffset),
+                  op.paramAlongSteps
+                      ? engine.memory.sb(op.paramPart, op.paramOffset + 16 * k)
+                      : engine.memory.sb(op.paramPart + lane, op.paramOffset),
                   sizeof(record));
     return record;
   }
@@ -54,8 +57,7 @@ struct Drain {
     return out;
   }
 
-  void floatRow(uint64_t lane, uint64_t k0, uint64_t k1, float *out) const {
-    const LaneRecord record = this->record(lane);
+  numerics::EpilogueRow epilogue(const LaneRecord &record) const {
     numerics::EpilogueRow row;
     row.exponent = exponent + (op.hasExp ? record.exponent : 0);
     row.hasScale = op.hasScale;
@@ -65,11 +67,23 @@ struct Drain {
     row.function = static_cast<numerics::Function>(op.function);
     row.alpha = op.alphaFromParam ? record.alpha : op.alpha;
     row.beta = op.beta;
-    if (op.resMode)
-      row.residual = loadFloats(
-          engine, residual, lane, k0, k1,
-          Scratch::ofThisThread().get<float>(Scratch::RowA, k1 - k0));
-    engine.kernels->epilogue(accumulators(lane, k0, k1), k1 - k0, row, out);
+    return row;
+  }
+
+  void floatRow(uint64_t lane, uint64_t k0, uint64_t k1, float *out) const {
+    const float *addend =
+        op.resMode ? loadFloats(engine, residual, lane, k0, k1,
+                                Scratch::ofThisThread().get<float>(
+                                    Scratch::RowA, k1 - k0))
+                   : nullptr;
+    const int64_t *acc = accumulators(lane, k0, k1);
+    // Records that follow the steps make every step a row of its own.
+    const uint64_t length = op.paramAlongSteps ? 1 : k1 - k0;
+    for (uint64_t k = k0; k < k1; k += length) {
+      numerics::EpilogueRow row = epilogue(record(lane, k));
+      row.residual = addend ? addend + (k - k0) : nullptr;
+      engine.kernels->epilogue(acc + (k - k0), length, row, out + (k - k0));
+    }
   }
 
   /// Integer and raw drains: saturated, or the low bytes of the entry.
@@ -107,6 +121,7 @@ static int scaleOf(Memory &memory, unsigned xr) {
 }
 
 void Engine::execute(const isa::ActDrain &op) {
+  batch.flush(*this);
   Drain drain{*this, op, {}, {}, {}};
   drain.entries = patternOf(op, op.psumStride0, op.psumStride1, op.psumStride2);
   drain.result.type = op.dstType;

@@ -136,8 +136,7 @@ static llvm::Error selectKernels(LoadedProgram::Impl &impl,
   engine.pool = impl.pool.get();
   // Operands are packed for one kernel table, and from one run's inputs.
   engine.operands.clear();
-  engine.shadow = {};
-  engine.active = {};
+  engine.sets = {};
   return llvm::Error::success();
 }
 
@@ -183,6 +182,9 @@ static void execute(LoadedProgram::Impl &impl, const Options &options,
       result.dumps.push_back(copyOut(impl, dump));
     }
   }
+  // Sums that nobody drained are computed all the same: nothing of a run may
+  // be left for the next.
+  engine.batch.flush(engine);
   for (const container::TensorBinding &binding : impl.program.outputs) {
     support::HostTensor output;
     output.type = binding.type;

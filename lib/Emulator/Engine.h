@@ -7,6 +7,7 @@
 #ifndef ASHLAR_LIB_EMULATOR_ENGINE_H
 #define ASHLAR_LIB_EMULATOR_ENGINE_H
 
+#include "MatmulBatch.h"
 #include "Memory.h"
 #include "OperandReuse.h"
 #include "ashlar/Isa/Instruction.h"
@@ -19,13 +20,6 @@
 #include <vector>
 
 namespace ashlar::emulator {
-
-/// One set of stationary operands inside the array.
-struct StationarySet {
-  numerics::PackedStationary packed;
-  std::vector<uint64_t> raw; ///< Select mode: words as stored, rows x cols.
-  uint64_t rows = 0, cols = 0;
-};
 
 /// Buffers of one host thread, grown once and kept. Distinct purposes have
 /// distinct buffers, so that nested helpers never share one.
@@ -69,10 +63,12 @@ struct Engine {
   const machine::Description *machine = nullptr;
   const numerics::KernelTable *kernels = nullptr;
   support::ThreadPool *pool = nullptr;
-  StationarySet shadow, active;
+  StationarySets sets;
   /// Moving operands that matmuls share, found by the loader.
   OperandReuse reuse;
   OperandCache operands;
+  /// Products that the next reader of PSUM asks for.
+  MatmulBatch batch;
   /// Index of the current instruction.
   uint32_t current = 0;
   /// Counters of the current instruction.

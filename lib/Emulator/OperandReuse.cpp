@@ -89,6 +89,15 @@ OperandCache::Slot *OperandCache::find(uint32_t operand) {
   return nullptr;
 }
 
+bool OperandCache::isFull(uint64_t bytes) const {
+  size_t used = 0;
+  for (const Slot &slot : slots) {
+    bytes += slot.bytes;
+    used += slot.operand != noOperand;
+  }
+  return bytes > cacheBytes || used == maxSlots;
+}
+
 OperandCache::Slot &OperandCache::insert(uint32_t operand, uint32_t uses,
                                          uint64_t bytes) {
   uint64_t total = bytes;

@@ -17,6 +17,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 namespace ashlar::emulator {
@@ -30,12 +31,8 @@ public:
   void step(uint32_t index, const isa::Instruction &inst,
             llvm::ArrayRef<isa::Access> accesses);
 
-  /// The operand of a matmul, or noOperand if no other matmul has it.
-  uint32_t operandOf(uint32_t index) const {
-    if (index >= operands.size() || operands[index] == noOperand)
-      return noOperand;
-    return uses[operands[index]] > 1 ? operands[index] : noOperand;
-  }
+  /// The operand of a matmul, except of select mode.
+  uint32_t operandOf(uint32_t index) const { return operands[index]; }
   /// Matmuls with this operand.
   uint32_t usesOf(uint32_t operand) const { return uses[operand]; }
 
@@ -74,14 +71,17 @@ public:
 
   /// The slot of an operand, or null.
   Slot *find(uint32_t operand);
+  /// Whether insert() would have to give up another operand.
+  bool isFull(uint64_t bytes) const;
   /// A slot for an operand of about `bytes` that `uses` matmuls share.
+  /// References to slots stay valid until they are given up.
   Slot &insert(uint32_t operand, uint32_t uses, uint64_t bytes);
   /// One use is over.
   void release(Slot &slot);
   void clear() { slots.clear(); }
 
 private:
-  std::vector<Slot> slots;
+  std::deque<Slot> slots;
   uint64_t clock = 0;
 };
 

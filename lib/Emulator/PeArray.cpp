@@ -159,6 +159,7 @@ static void loadRaw(const isa::PeLoad &op, Memory &memory, unsigned bytes,
 void Engine::execute(const isa::PeLoad &op) {
   Fetch fetch = fetchOf(op, memory);
   const unsigned bytes = fetch.bytes();
+  StationarySet &shadow = sets.shadow();
   shadow.rows = op.rows;
   shadow.cols = op.cols;
   if (fetch.mode == OperandMode::Select)
@@ -193,7 +194,11 @@ void Engine::execute(const isa::PeLoad &op) {
                           shadow.packed);
 }
 
-void Engine::execute(const isa::PeSwap &) { std::swap(shadow, active); }
+void Engine::execute(const isa::PeSwap &) {
+  sets.swap();
+  if (batch.empty())
+    sets.recycle();
+}
 
 //===- Moving operand
 //------------------------------------------------------===//
@@ -435,7 +440,7 @@ static void multiplySelect(Engine &engine, const isa::PeMatmul &op) {
               *memory.psum(c, op.psum + static_cast<uint64_t>(entry));
           cell = static_cast<int64_t>(
               static_cast<uint64_t>(cell) +
-              engine.active.raw[i * engine.active.cols + c]);
+              engine.sets.active().raw[i * engine.sets.active().cols + c]);
         }
       }
     }
@@ -459,40 +464,45 @@ static void packSharedSteps(Engine &engine, const isa::PeMatmul &op,
   }
 }
 
-/// The matmul of an operand that others share: packed by the first of them.
-/// `entries` is where step 0 goes; the steps lie one after the other there.
-static void multiplyShared(Engine &engine, const isa::PeMatmul &op,
-                           const Fetch &fetch, uint32_t operand,
-                           int64_t *entries) {
+/// The packed moving operand of a matmul, fetched if no earlier matmul has
+/// done so.
+static OperandCache::Slot &packedOperand(Engine &engine,
+                                         const isa::PeMatmul &op,
+                                         const Fetch &fetch, uint64_t steps) {
+  const uint32_t operand = engine.reuse.operandOf(engine.current);
+  if (OperandCache::Slot *slot = engine.operands.find(operand))
+    return *slot;
+  const uint64_t bytes = op.rows * steps * widthBytes(fetch.width());
+  // Operands that wait for their product must not be given up.
+  if (engine.operands.isFull(bytes))
+    engine.batch.flush(engine);
+  OperandCache::Slot &slot =
+      engine.operands.insert(operand, engine.reuse.usesOf(operand), bytes);
+  engine.kernels->startMoving(op.rows, steps, fetch.width(), slot.packed);
+  const Window window = windowOf(op, fetch.bytes());
+  const uint64_t units = (steps + packSteps - 1) / packSteps;
+  engine.split(units, steps * op.rows, [&](uint64_t first, uint64_t last) {
+    uint64_t saturated = 0;
+    packSharedSteps(engine, op, fetch, window, first * packSteps,
+                    std::min(steps, last * packSteps), slot.packed, saturated);
+    std::lock_guard<std::mutex> lock(engine.mutex);
+    slot.saturated += saturated;
+  });
+  return slot;
+}
+
+/// Packs the operand now and leaves the product to the batch.
+static void deferMatmul(Engine &engine, const isa::PeMatmul &op,
+                        const Fetch &fetch) {
   const uint64_t steps = uint64_t(op.n0) * op.n1 * op.n2;
-  OperandCache::Slot *slot = engine.operands.find(operand);
-  const bool fresh = !slot;
-  Window window;
-  if (fresh) {
-    window = windowOf(op, fetch.bytes());
-    slot = &engine.operands.insert(operand, engine.reuse.usesOf(operand),
-                                   op.rows * steps * widthBytes(fetch.width()));
-    engine.kernels->startMoving(op.rows, steps, fetch.width(), slot->packed);
-  }
-  // Whole units of the packed layout, as many as the fetch's vectors hold.
-  const uint64_t unit = numerics::kMovingUnit * (steps >= 256 ? 4 : fresh + 1);
-  const uint64_t units = (steps + unit - 1) / unit;
-  auto work = [&](uint64_t first, uint64_t last) {
-    const uint64_t begin = first * unit, end = std::min(steps, last * unit);
-    if (fresh) {
-      uint64_t saturated = 0;
-      packSharedSteps(engine, op, fetch, window, begin, end, slot->packed,
-                      saturated);
-      std::lock_guard<std::mutex> lock(engine.mutex);
-      slot->saturated += saturated;
-    }
-    engine.kernels->gemmPacked(engine.active.packed, slot->packed, begin,
-                               end - begin, entries + begin,
-                               engine.memory.columnPitch(), op.accumulate);
-  };
-  engine.split(units, steps * op.rows * (fresh ? 8 : 4), work);
-  engine.counters.saturated += slot->saturated;
-  engine.operands.release(*slot);
+  OperandCache::Slot &slot = packedOperand(engine, op, fetch, steps);
+  engine.counters.saturated += slot.saturated;
+  const MatmulBatch::Matmul matmul = {&engine.sets.active(), &slot,
+                                      op.accumulate != 0};
+  if (engine.batch.add(op.psum, steps, matmul))
+    return;
+  engine.batch.flush(engine);
+  engine.batch.add(op.psum, steps, matmul);
 }
 
 /// Multiplies steps [begin, end) with the active set.
@@ -511,15 +521,15 @@ static void multiplySteps(Engine &engine, const isa::PeMatmul &op,
     int64_t *out =
         engine.memory.psum(0, op.psum + static_cast<uint64_t>(offset));
     if (target.stride[2] == 1 || n == 1) {
-      engine.kernels->gemm(engine.active.packed, part, n, out, columnPitch,
-                           op.accumulate);
+      engine.kernels->gemm(engine.sets.active().packed, part, n, out,
+                           columnPitch, op.accumulate);
       return;
     }
     // Strided entries: multiply into a buffer, then add one by one.
-    uint64_t cols = engine.active.packed.cols;
+    uint64_t cols = engine.sets.active().packed.cols;
     auto *sums =
         Scratch::ofThisThread().get<int64_t>(Scratch::Accums, cols * n);
-    engine.kernels->gemm(engine.active.packed, part, n, sums, n, false);
+    engine.kernels->gemm(engine.sets.active().packed, part, n, sums, n, false);
     for (uint64_t c = 0; c < cols; ++c)
       for (uint64_t t = 0; t < n; ++t) {
         int64_t &entry = out[static_cast<int64_t>(c * columnPitch) +
@@ -531,15 +541,17 @@ static void multiplySteps(Engine &engine, const isa::PeMatmul &op,
 
 void Engine::execute(const isa::PeMatmul &op) {
   Fetch fetch = fetchOf(op, memory);
-  if (fetch.mode == OperandMode::Select)
+  if (fetch.mode == OperandMode::Select) {
+    batch.flush(*this);
     return multiplySelect(*this, op);
+  }
   Pattern target = Pattern{
       {op.n0, op.n1, op.n2},
       {op.psumStride0, op.psumStride1,
        op.psumStride2}}.merged();
-  const uint32_t operand = reuse.operandOf(current);
-  if (operand != noOperand && target.isDense(1))
-    return multiplyShared(*this, op, fetch, operand, memory.psum(0, op.psum));
+  if (target.isDense(1))
+    return deferMatmul(*this, op, fetch);
+  batch.flush(*this);
   const Window window = windowOf(op, fetch.bytes());
   // Threads take step ranges in units that fill the kernels' registers.
   const uint64_t unit = window.steps >= 256 ? 64 : 16;
