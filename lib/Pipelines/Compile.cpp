@@ -148,19 +148,21 @@ llvm::Error Compilation::runPhase(Phase phase) {
       nn::FoldOptions fold;
       fold.arrayRows = machine.pe.rows;
       fold.arrayColumns = machine.pe.columns;
+      fold.partitionBytes = static_cast<int64_t>(machine.sb.bytesPerPartition);
       nn::buildFoldPipeline(manager, fold);
     });
   case Phase::Quantise:
     return quantise();
   case Phase::Assign:
-    return runPasses(phase, [](OpPassManager &manager) {
-      manager.addPass(createConvertNNToNPUPass());
-      manager.addPass(npu::createAssignAxis());
-    });
-  case Phase::Plan:
     (*result.module)
         ->setAttr(npu::kMachineAttr,
                   StringAttr::get(&context, machine::toYaml(machine)));
+    return runPasses(phase, [](OpPassManager &manager) {
+      manager.addPass(createConvertNNToNPUPass());
+      manager.addPass(npu::createChooseStationary());
+      manager.addPass(npu::createAssignAxis());
+    });
+  case Phase::Plan:
     return runPasses(phase, [](OpPassManager &manager) {
       manager.addPass(npu::createPlanMemory());
       manager.addPass(npu::createVerifyPlan());

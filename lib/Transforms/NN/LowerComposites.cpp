@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes operations without an engine as exact compositions of operations that
-// have one. Input: where, mod with fmod, max_pool of any window, concat of
-// empty parts; output: none of the first two, no empty parts, and no max_pool
-// whose window costs more than one pass per dimension does.
+// Writes operations without an engine, or too large for one, as compositions of
+// operations that have one. Input: where, mod with fmod, max_pool of any
+// window, concat of empty parts; output: none of the first two, no empty parts,
+// and no max_pool whose window costs more than one pass per dimension does.
 
 #include "Rewrite.h"
 #include "ashlar/Transforms/NN/Passes.h"
@@ -169,6 +169,145 @@ struct SplitMaxPool : OpRewritePattern<MaxPoolOp> {
   }
 };
 
+/// Reduces over `axes`, each left as one element.
+Value reduceTo(OpBuilder &builder, Location loc, ReduceKind kind, Value x,
+               ArrayRef<int64_t> axes) {
+  SmallVector<int64_t> shape(shapeOf(x));
+  for (int64_t axis : axes)
+    shape[axis] = 1;
+  return ReduceOp::create(builder, loc, typeOf(x).clone(shape), kind, x, axes,
+                          /*keepdims=*/true);
+}
+
+/// Reduces what reductions of `kind` gave: a norm is taken once.
+ReduceKind outerKind(ReduceKind kind) {
+  return kind == ReduceKind::L1 || kind == ReduceKind::SumSquare
+             ? ReduceKind::Sum
+             : kind;
+}
+
+/// Maximal ranges of reduced axes that only unit axes interrupt.
+int64_t countRanges(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes) {
+  int64_t ranges = 0;
+  bool inside = false;
+  for (int64_t axis = 0; axis < static_cast<int64_t>(shape.size()); ++axis) {
+    if (shape[axis] == 1)
+      continue;
+    bool reduced = llvm::is_contained(axes, axis);
+    ranges += reduced && !inside;
+    inside = reduced;
+  }
+  return ranges;
+}
+
+// An instruction reduces two ranges of axes: more are moved together, in
+// order, so that the order of the elements stays.
+struct GatherReducedAxes : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReduceOp op,
+                                PatternRewriter &rewriter) const override {
+    ArrayRef<int64_t> shape = shapeOf(op.getX());
+    if (countRanges(shape, op.getAxes()) <= 2)
+      return failure();
+    SmallVector<int64_t> perm, moved, axes;
+    for (bool reduced : {false, true})
+      for (int64_t axis = 0; axis < static_cast<int64_t>(shape.size()); ++axis)
+        if (llvm::is_contained(op.getAxes(), axis) == reduced) {
+          if (reduced)
+            axes.push_back(static_cast<int64_t>(perm.size()));
+          perm.push_back(axis);
+          moved.push_back(shape[axis]);
+        }
+    Value x = TransposeOp::create(
+        rewriter, op.getLoc(), typeOf(op.getX()).clone(moved), op.getX(), perm);
+    Value y = reduceTo(rewriter, op.getLoc(), op.getKind(), x, axes);
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), y);
+    return success();
+  }
+};
+
+/// The largest divisor of `count` up to `limit`.
+int64_t divisorUpTo(int64_t count, int64_t limit) {
+  for (int64_t divisor = std::min(count, limit); divisor > 1; --divisor)
+    if (count % divisor == 0)
+      return divisor;
+  return 1;
+}
+
+// What is reduced lies in one partition: more than fits is reduced in steps,
+// innermost axis first, a long axis as rows of a matrix.
+struct SplitReduce : OpRewritePattern<ReduceOp> {
+  SplitReduce(MLIRContext *context, int64_t limit)
+      : OpRewritePattern(context), limit(limit) {}
+
+  LogicalResult matchAndRewrite(ReduceOp op,
+                                PatternRewriter &rewriter) const override {
+    ArrayRef<int64_t> shape = shapeOf(op.getX());
+    int64_t count = 1;
+    SmallVector<int64_t> axes;
+    for (int64_t axis : op.getAxes())
+      if (shape[axis] != 1) {
+        axes.push_back(axis);
+        count *= shape[axis];
+      }
+    if (count <= limit)
+      return failure();
+    llvm::sort(axes);
+    Value x = op.getX();
+    if (axes.size() == 1) {
+      int64_t axis = axes.front(), inner = divisorUpTo(count, limit);
+      if (inner == 1)
+        return rewriter.notifyMatchFailure(op, "prime extent");
+      SmallVector<int64_t> rows(shape);
+      rows[axis] = count / inner;
+      rows.insert(rows.begin() + axis + 1, inner);
+      x = makeReshape(rewriter, op.getLoc(), x, rows);
+      axes.push_back(axis + 1);
+    }
+    Value inner = reduceTo(rewriter, op.getLoc(), op.getKind(), x, axes.back());
+    axes.pop_back();
+    Value outer =
+        reduceTo(rewriter, op.getLoc(), outerKind(op.getKind()), inner, axes);
+    if (outer.getType() == op.getType())
+      rewriter.replaceOp(op, outer);
+    else
+      rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), outer);
+    return success();
+  }
+
+  int64_t limit;
+};
+
+// The steps of docs/Numerics.md 9 one by one, where a row and its two
+// intermediate forms do not fit into a partition together.
+template <typename Op>
+struct ExpandSoftmax : OpRewritePattern<Op> {
+  ExpandSoftmax(MLIRContext *context, int64_t limit)
+      : OpRewritePattern<Op>(context), limit(limit) {}
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    int64_t axis = op.getAxis();
+    if (shapeOf(op.getX())[axis] <= limit / 2)
+      return failure();
+    Composer make(rewriter, op.getLoc());
+    Value x = op.getX();
+    Value most = reduceTo(rewriter, op.getLoc(), ReduceKind::Max, x, axis);
+    Value shifted = make.template binary<SubOp>(x, most);
+    Value powers = make.unary(UnaryFunction::Exp, shifted);
+    Value sum = reduceTo(rewriter, op.getLoc(), ReduceKind::Sum, powers, axis);
+    if (isa<LogSoftmaxOp>(op))
+      rewriter.replaceOp(op, make.template binary<SubOp>(
+                                 shifted, make.unary(UnaryFunction::Log, sum)));
+    else
+      rewriter.replaceOp(op, make.template binary<DivOp>(powers, sum));
+    return success();
+  }
+
+  int64_t limit;
+};
+
 // Parts without elements place nothing.
 struct DropEmptyParts : OpRewritePattern<ConcatOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -188,8 +327,15 @@ struct DropEmptyParts : OpRewritePattern<ConcatOp> {
 
 struct LowerCompositesPass
     : ashlar::nn::impl::LowerCompositesBase<LowerCompositesPass> {
+  using LowerCompositesBase::LowerCompositesBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
+    // Half of a partition holds this many elements of the widest type.
+    int64_t limit = std::max<int64_t>(2, partitionBytes / 2 / 8);
+    patterns.add<SplitReduce, ExpandSoftmax<SoftmaxOp>,
+                 ExpandSoftmax<LogSoftmaxOp>>(&getContext(), limit);
+    patterns.add<GatherReducedAxes>(&getContext());
     patterns.add<LowerWhere, LowerFmod, SplitMaxPool, DropEmptyParts>(
         &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

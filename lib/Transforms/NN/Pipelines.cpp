@@ -43,7 +43,9 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
 void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   OpPassManager &manager = module.nest<func::FuncOp>();
   // After simplify, which knows where; before the last constant folding.
-  manager.addPass(createLowerComposites());
+  LowerCompositesOptions composites;
+  composites.partitionBytes = options.partitionBytes;
+  manager.addPass(createLowerComposites(composites));
   PackTapsOptions packing;
   packing.rows = options.arrayRows;
   packing.columns = options.arrayColumns;
@@ -64,6 +66,10 @@ struct FoldPipelineOptions : PassPipelineOptions<FoldPipelineOptions> {
   Option<int64_t> columns{*this, "columns",
                           llvm::cl::desc("columns of the multiplier array"),
                           llvm::cl::init(64)};
+  Option<int64_t> partitionBytes{
+      *this, "partition-bytes",
+      llvm::cl::desc("bytes of one partition of the state buffer"),
+      llvm::cl::init(65536)};
 };
 
 } // namespace
@@ -74,6 +80,7 @@ void nn::registerNNPipelines() {
   PassPipelineRegistration<FoldPipelineOptions>(
       "ashlar-fold", "the fold phase",
       [](OpPassManager &manager, const FoldPipelineOptions &options) {
-        buildFoldPipeline(manager, {options.rows, options.columns});
+        buildFoldPipeline(
+            manager, {options.rows, options.columns, options.partitionBytes});
       });
 }

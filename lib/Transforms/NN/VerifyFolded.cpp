@@ -38,6 +38,12 @@ struct VerifyFoldedPass : ashlar::nn::impl::VerifyFoldedBase<VerifyFoldedPass> {
         op->emitOpError() << "is left after folding: its pads cut more than "
                              "its input holds";
         signalPassFailure();
+      } else if (auto conv = dyn_cast<ConvOp>(op);
+                 conv && !isConstant(conv.getW())) {
+        op->emitOpError() << "has weights that are computed at run time; they "
+                             "must be constant (--constant=NAME=FILE.npy makes "
+                             "a graph input constant)";
+        signalPassFailure();
       }
     });
     markAllAnalysesPreserved();

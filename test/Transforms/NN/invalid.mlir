@@ -27,3 +27,11 @@ func.func @empty(%arg0: tensor<4x0xf32>) -> tensor<4xf32> {
   %0 = nn.reduce sum %arg0 {axes = array<i64: 1>, keepdims = false} : (tensor<4x0xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @conv_weights(%arg0: tensor<1x1x4xf32>, %w: tensor<1x1x1xf32>) -> tensor<1x1x4xf32> {
+  // expected-error @below {{'nn.conv' op has weights that are computed at run time; they must be constant}}
+  %0 = nn.conv %arg0, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x1x4xf32>, tensor<1x1x1xf32>) -> tensor<1x1x4xf32>
+  return %0 : tensor<1x1x4xf32>
+}

@@ -79,3 +79,44 @@ func.func @empty_part(%e: tensor<0xf32>, %x: tensor<3xf32>) -> tensor<3xf32> {
   %0 = nn.concat %e, %x {axis = 0 : i64} : (tensor<0xf32>, tensor<3xf32>) -> tensor<3xf32>
   return %0 : tensor<3xf32>
 }
+
+// -----
+
+// Three ranges of axes: kept axes first, then the reduced ones in order.
+// CHECK-LABEL: func.func @ranges
+// CHECK: nn.transpose %arg0 {perm = array<i64: 1, 3, 0, 2, 4>}
+// CHECK: nn.reduce mean %{{.*}} {axes = array<i64: 2, 3, 4>, keepdims = true}
+// CHECK: nn.reshape %{{.*}} -> tensor<3x5xf32>
+func.func @ranges(%x: tensor<2x3x4x5x6xf32>) -> tensor<3x5xf32> {
+  %0 = nn.reduce mean %x {axes = array<i64: 0, 2, 4>, keepdims = false} : (tensor<2x3x4x5x6xf32>) -> tensor<3x5xf32>
+  return %0 : tensor<3x5xf32>
+}
+
+// -----
+
+// More than half a partition: axis by axis, squares once; a long axis as rows.
+// CHECK-LABEL: func.func @large
+// CHECK: nn.reduce sumSquare %arg0 {axes = array<i64: 3>
+// CHECK: nn.reduce sum %{{.*}} {axes = array<i64: 2>
+// CHECK: nn.reshape %arg1 : (tensor<2x50000xf32>) -> tensor<2x16x3125xf32>
+// CHECK: nn.reduce max %{{.*}} {axes = array<i64: 2>
+// CHECK: nn.reduce max %{{.*}} {axes = array<i64: 1>
+func.func @large(%x: tensor<1x3x224x224xf32>, %y: tensor<2x50000xf32>) -> (tensor<1x3x1x1xf32>, tensor<2xf32>) {
+  %0 = nn.reduce sumSquare %x {axes = array<i64: 2, 3>, keepdims = true} : (tensor<1x3x224x224xf32>) -> tensor<1x3x1x1xf32>
+  %1 = nn.reduce max %y {axes = array<i64: 1>, keepdims = false} : (tensor<2x50000xf32>) -> tensor<2xf32>
+  return %0, %1 : tensor<1x3x1x1xf32>, tensor<2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @softmax
+// CHECK-NOT: nn.softmax
+// CHECK: nn.sub %arg0
+// CHECK: nn.unary exp
+// CHECK: nn.div
+// CHECK: nn.softmax %arg1
+func.func @softmax(%x: tensor<2x30000xf32>, %y: tensor<2x1000xf32>) -> (tensor<2x30000xf32>, tensor<2x1000xf32>) {
+  %0 = nn.softmax %x {axis = 1 : i64} : (tensor<2x30000xf32>) -> tensor<2x30000xf32>
+  %1 = nn.softmax %y {axis = 1 : i64} : (tensor<2x1000xf32>) -> tensor<2x1000xf32>
+  return %0, %1 : tensor<2x30000xf32>, tensor<2x1000xf32>
+}

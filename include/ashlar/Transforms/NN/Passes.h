@@ -24,6 +24,8 @@ struct FoldOptions {
   /// Rows and columns of the multiplier array.
   int64_t arrayRows = 128;
   int64_t arrayColumns = 64;
+  /// Bytes of one partition of the state buffer.
+  int64_t partitionBytes = 65536;
 };
 
 /// The simplify phase: on exit everything computable at compile time is a

@@ -115,14 +115,23 @@ def LowerConvTranspose : NNPass<"ashlar-nn-lower-conv-transpose"> {
 }
 
 def LowerComposites : NNPass<"ashlar-nn-lower-composites"> {
-  let summary = "write operations without an engine as exact compositions";
+  let summary = "write operations without an engine as compositions";
   let description = [{
     where becomes prelu, add and neg (booleans: and, or), mod with fmod becomes
     the remainder of the magnitudes times a sign (integers: dividend less
     quotient times divisor). Both are exact for every value. A max_pool whose
     window has at least four times as many taps as the sum of its extents
     becomes one max_pool per dimension. A concat loses its empty parts.
+
+    A reduction over more than two ranges of axes gets its axes moved together;
+    one over more elements than half a partition holds becomes several, and so
+    do softmax and log_softmax over a quarter of a partition (the formulas of
+    docs/Numerics.md 9 one by one).
   }];
+  let options = [
+    Option<"partitionBytes", "partition-bytes", "int64_t", "65536",
+           "bytes of one partition of the state buffer">
+  ];
 }
 
 def ComposeMovement : NNPass<"ashlar-nn-compose-movement"> {
