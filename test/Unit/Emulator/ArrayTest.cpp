@@ -66,6 +66,37 @@ TEST(Array, AccumulatesOverTwoPasses) {
   EXPECT_EQ(values(result), (std::vector<double>{46, 58, 188, 222}));
 }
 
+// The emulator computes products late and packs equal operands once: what a
+// matmul reads is still what lay there when the program came to it.
+
+TEST(Array, OperandOverwrittenBetweenMatmuls) {
+  // Row 0 becomes zero after the first product; its weights are 1 and 0.
+  auto result = runText(lines(
+      {operands, matmul,
+       "dma.fill elemBytes=1 dstMem=sb dstBase=0 n4=2 dstStride4=1 value=0",
+       std::string(matmul) + " accumulate=1", drain, store}));
+  EXPECT_EQ(values(result), (std::vector<double>{45, 56, 188, 222}));
+}
+
+TEST(Array, ScaleChangedBetweenMatmuls) {
+  // With E = 1 the second product counts half, and the drain doubles both.
+  auto result =
+      runText(lines({operands, matmul, "xr.set xr=1 value=1",
+                     std::string(matmul) + " accumulate=1", drain, store}));
+  EXPECT_EQ(values(result), (std::vector<double>{69, 87, 282, 333}));
+}
+
+TEST(Array, StationarySetReplacedBetweenMatmuls) {
+  auto result = runText(lines(
+      {operands, matmul,
+       "dma.fill elemBytes=1 dstMem=sb dstBase=8 n3=8 n4=2 dstStride3=65536 "
+       "dstStride4=1 value=0",
+       "pe.load rows=8 cols=2 offset=8 colStride=1 type=bfp mantissa=8 range=7 "
+       "xr=0",
+       "pe.swap", std::string(matmul) + " accumulate=1", drain, store}));
+  EXPECT_EQ(values(result), (std::vector<double>{23, 29, 94, 111}));
+}
+
 TEST(Array, EveryKernelTableGivesTheSame) {
   for (const numerics::KernelTable *table : numerics::availableKernels()) {
     emulator::Options options;
