@@ -308,6 +308,28 @@ struct ExpandSoftmax : OpRewritePattern<Op> {
   int64_t limit;
 };
 
+// The epilogue reads its bias from a record that is written at compile time: a
+// bias that is computed at run time is a sum of its own.
+struct SplitRuntimeBias : OpRewritePattern<ConvOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ConvOp op,
+                                PatternRewriter &rewriter) const override {
+    Value bias = op.getBias();
+    if (!bias || isConstant(bias))
+      return failure();
+    SmallVector<int64_t> shape(op.getType().getShape().size(), 1);
+    shape[1] = op.getType().getShape()[1];
+    rewriter.setInsertionPointAfter(op);
+    Value column = makeReshape(rewriter, op.getLoc(), bias, shape);
+    auto sum =
+        AddOp::create(rewriter, op.getLoc(), op.getType(), op.getY(), column);
+    rewriter.replaceAllUsesExcept(op.getY(), sum.getY(), sum);
+    rewriter.modifyOpInPlace(op, [&] { op.getBiasMutable().clear(); });
+    return success();
+  }
+};
+
 // Parts without elements place nothing.
 struct DropEmptyParts : OpRewritePattern<ConcatOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -335,7 +357,7 @@ struct LowerCompositesPass
     int64_t limit = std::max<int64_t>(2, partitionBytes / 2 / 8);
     patterns.add<SplitReduce, ExpandSoftmax<SoftmaxOp>,
                  ExpandSoftmax<LogSoftmaxOp>>(&getContext(), limit);
-    patterns.add<GatherReducedAxes>(&getContext());
+    patterns.add<GatherReducedAxes, SplitRuntimeBias>(&getContext());
     patterns.add<LowerWhere, LowerFmod, SplitMaxPool, DropEmptyParts>(
         &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -120,3 +120,16 @@ func.func @softmax(%x: tensor<2x30000xf32>, %y: tensor<2x1000xf32>) -> (tensor<2
   %1 = nn.softmax %y {axis = 1 : i64} : (tensor<2x1000xf32>) -> tensor<2x1000xf32>
   return %0, %1 : tensor<2x30000xf32>, tensor<2x1000xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @runtime_bias
+// CHECK: %[[Y:.*]] = nn.conv %arg0, %{{.*}} {
+// CHECK-SAME: (tensor<1x1x4xf32>, tensor<2x1x1xf32>) -> tensor<1x2x4xf32>
+// CHECK: %[[B:.*]] = nn.reshape %arg1 : (tensor<2xf32>) -> tensor<1x2x1xf32>
+// CHECK: nn.add %[[Y]], %[[B]]
+func.func @runtime_bias(%x: tensor<1x1x4xf32>, %b: tensor<2xf32>) -> tensor<1x2x4xf32> {
+  %w = nn.constant dense<1.0> : tensor<2x1x1xf32>
+  %0 = nn.conv %x, %w, %b {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x1x4xf32>, tensor<2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x4xf32>
+  return %0 : tensor<1x2x4xf32>
+}

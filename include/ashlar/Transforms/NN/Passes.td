@@ -121,7 +121,8 @@ def LowerComposites : NNPass<"ashlar-nn-lower-composites"> {
     the remainder of the magnitudes times a sign (integers: dividend less
     quotient times divisor). Both are exact for every value. A max_pool whose
     window has at least four times as many taps as the sum of its extents
-    becomes one max_pool per dimension. A concat loses its empty parts.
+    becomes one max_pool per dimension. A concat loses its empty parts, and
+    a convolution a bias that is not constant to an add.
 
     A reduction over more than two ranges of axes gets its axes moved together;
     one over more elements than half a partition holds becomes several, and so
