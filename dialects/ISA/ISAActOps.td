@@ -15,7 +15,9 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     `acc * 2^(XR[xrA] + XR[xrS] + EW[c] + shift)`, then * scale[c], + bias[c],
     + residual, function; stored at `SB[dstPart + c][dstOffset + sum i*dstStride]`.
     The parameter record of a lane is 16 bytes at `SB[paramPart + c][paramOffset]`:
-    f32 scale, f32 bias, i32 EW, f32 alpha. Encoded results form blocks of
+    f32 scale, f32 bias, i32 EW, f32 alpha. With `paramAlongSteps` the records
+    follow the steps instead: that of step t, the same for all lanes, is at
+    `SB[paramPart][paramOffset + 16*t]`. Encoded results form blocks of
     dstBlock lanes from lane 0; the last one may be short.
 
     Example: `isa.act.drain(cols = 4, n2 = 9, psumStride2 = 1, shift = -14, dstType = f32, dstStride2 = 4)`
@@ -60,9 +62,10 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     Limited<"dstMantissa", 5, 16, 6, 48, "bits", "mantissa width of a bfp result">,
     OneOf<"dstBlock", 8, [0, 8, 16, 32, 64], 6, 53, "lanes", "block length of a bfp result, else 0">,
     U<"dstXr", 10, 10, 32, "register", "scale exponent that a bfp result merges into">,
-    Flag<"dstXrClear", 2, 63, "clear that register first">
+    Flag<"dstXrClear", 2, 63, "clear that register first">,
+    Flag<"paramAlongSteps", 8, 56, "parameter records follow the steps, not the lanes">
   ];
-  let isaReserved = [Reserved<4, 61, 3>, Reserved<6, 61, 3>, Reserved<8, 56, 8>, Reserved<10, 42, 22>];
+  let isaReserved = [Reserved<4, 61, 3>, Reserved<6, 61, 3>, Reserved<8, 57, 7>, Reserved<10, 42, 22>];
 }
 
 #endif // ASHLAR_ISA_ACT_OPS

@@ -50,9 +50,14 @@ std::vector<ColumnTile> planStationary(const ProductShape &product,
   for (int64_t output = 0; output < product.outputs;) {
     ColumnTile column;
     column.firstOutput = output;
-    column.cols = std::min<int64_t>(
-        {static_cast<int64_t>(machine.pe.columns), product.outputs - output,
-         columnsToBoundary(product, output, partitions)});
+    if (product.weightsMove) {
+      column.cols = std::min(movingOutputs(machine), product.outputs - output);
+      column.parameterBytes = column.cols * kParameterBytes;
+    } else {
+      column.cols = std::min<int64_t>(
+          {static_cast<int64_t>(machine.pe.columns), product.outputs - output,
+           columnsToBoundary(product, output, partitions)});
+    }
     int64_t first = output / outPerGroup * inPerGroup;
     int64_t last = ((output + column.cols - 1) / outPerGroup + 1) * inPerGroup;
     first = first / cell * cell;
@@ -70,8 +75,16 @@ std::vector<ColumnTile> planStationary(const ProductShape &product,
   return columns;
 }
 
+/// As many steps as a load of all rows takes: shorter streams would wait for
+/// loads, longer ones only make chunks larger, which the ring holds fewer of.
+int64_t movingOutputs(const machine::Description &machine) {
+  int64_t load = llvm::divideCeil(machine.pe.rows, machine.pe.loadRowsPerCycle);
+  return std::clamp<int64_t>(load, 1, machine.psum.entriesPerBank);
+}
+
 ProductShape productShape(Operation *op) {
   ProductShape product;
+  product.weightsMove = op->hasAttr(kStationaryAttr);
   if (auto conv = dyn_cast<npu::PeConvOp>(op)) {
     auto x = shapeOf(conv.getX()), w = shapeOf(conv.getW());
     product.outputs = w[0];
@@ -99,7 +112,7 @@ bool hasStreamedWeights(Operation *op) {
 int64_t chunkBytes(const ColumnTile &column, int64_t elementBytes) {
   return llvm::alignTo(static_cast<int64_t>(column.tiles.size()) *
                                llvm::alignTo(column.cols * elementBytes, 8) +
-                           kParameterBytes,
+                           column.parameterBytes,
                        64);
 }
 

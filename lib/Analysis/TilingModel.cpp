@@ -4,6 +4,7 @@
 
 #include "ashlar/Analysis/TilingModel.h"
 
+#include "ashlar/Analysis/StationaryPlan.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "dialects/NPU/Piece.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -21,6 +22,18 @@ bool drainEncodes(const StorageType &type,
   int64_t block = type.format.block;
   int64_t columns = machine.pe.columns;
   return type.encoded && block > 0 && block <= columns && columns % block == 0;
+}
+
+bool gathersActivations(Operation *op) {
+  auto conv = dyn_cast<npu::PeConvOp>(op);
+  if (!conv)
+    return false;
+  auto isNot = [](int64_t value) {
+    return [value](int64_t x) { return x != value; };
+  };
+  return productShape(op).taps > 1 ||
+         llvm::any_of(conv.getStrides(), isNot(1)) ||
+         llvm::any_of(conv.getPads(), isNot(0));
 }
 
 WindowRange windowInput(int64_t start, int64_t size, int64_t stride,
@@ -135,6 +148,29 @@ void addDrainScratch(TilingModel &model, const machine::Description &machine) {
   };
 }
 
+/// Activations stationary: the whole result is one tile that leaves the array
+/// with positions across partitions and is turned in f32 scratch. The first
+/// buffer holds the activations of every tap where windows do not read the
+/// operand as it lies.
+void addTurnScratch(TilingModel &model, Operation *op) {
+  model.tileAxes.clear();
+  int64_t axis = model.resultAxis;
+  StorageType x = storageOf(op->getOperand(0));
+  int64_t channels =
+      shapeOf(op->getOperand(0))[isa<npu::PeConvOp>(op) ? 1 : x.blockAxis];
+  int64_t taps = productShape(op).taps;
+  bool gathers = gathersActivations(op);
+  model.scratch = [=](const Region &out) {
+    int64_t outputs = out.size[axis], positions = out.elements() / outputs;
+    llvm::SmallVector<ScratchBuffer, 4> buffers{
+        {f32Storage(), {positions, outputs}, 0},
+        {f32Storage(), out.size, axis}};
+    if (gathers)
+      buffers.push_back({x, {taps, channels, positions}, 1});
+    return buffers;
+  };
+}
+
 TilingModel convModel(npu::PeConvOp op, const machine::Description &machine) {
   TilingModel model = baseModel(op);
   int64_t rank = model.resultShape.size();
@@ -162,7 +198,10 @@ TilingModel convModel(npu::PeConvOp op, const machine::Description &machine) {
   model.operands.append(op->getNumOperands() - 1, streamedOperand());
   if (op.getResidual())
     model.operands.back() = broadcastOperand(op.getResidual(), rank, 1);
-  addDrainScratch(model, machine);
+  if (op->hasAttr(kStationaryAttr))
+    addTurnScratch(model, op);
+  else
+    addDrainScratch(model, machine);
   return model;
 }
 
@@ -200,7 +239,10 @@ TilingModel matmulModel(npu::PeMatmulOp op,
     model.operands[1] = matrixOperand(op.getW(), 2, /*rows=*/false);
   if (op.getResidual())
     model.operands.back() = broadcastOperand(op.getResidual(), rank, rank - 1);
-  addDrainScratch(model, machine);
+  if (op->hasAttr(kStationaryAttr))
+    addTurnScratch(model, op);
+  else
+    addDrainScratch(model, machine);
   return model;
 }
 
@@ -297,13 +339,16 @@ TilingModel softmaxModel(npu::VecSoftmaxOp op,
   x.region = [](const Region &out) { return out; };
   model.operands.push_back(x);
   int64_t workAxis = model.workAxis;
+  bool log = op.getLog();
   model.scratch = [=](const Region &out) {
     Shape row = out.size;
     row[axis] = 1;
-    return llvm::SmallVector<ScratchBuffer, 4>{
-        {f32Storage(), out.size, workAxis},
-        {f32Storage(), out.size, workAxis},
-        {f32Storage(), row, workAxis}};
+    llvm::SmallVector<ScratchBuffer, 4> buffers{
+        {f32Storage(), row, workAxis}, {f32Storage(), out.size, workAxis}};
+    // The logarithm still needs the shifted values behind their exponentials.
+    if (log)
+      buffers.push_back({f32Storage(), out.size, workAxis});
+    return buffers;
   };
   addRelayout(model);
   return model;

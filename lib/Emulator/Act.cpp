@@ -71,11 +71,11 @@ struct Drain {
   }
 
   void floatRow(uint64_t lane, uint64_t k0, uint64_t k1, float *out) const {
-    const float *addend =
-        op.resMode ? loadFloats(engine, residual, lane, k0, k1,
-                                Scratch::ofThisThread().get<float>(
-                                    Scratch::RowA, k1 - k0))
-                   : nullptr;
+    const float *addend = op.resMode
+                              ? loadFloats(engine, residual, lane, k0, k1,
+                                           Scratch::ofThisThread().get<float>(
+                                               Scratch::RowA, k1 - k0))
+                              : nullptr;
     const int64_t *acc = accumulators(lane, k0, k1);
     // Records that follow the steps make every step a row of its own.
     const uint64_t length = op.paramAlongSteps ? 1 : k1 - k0;

@@ -336,8 +336,9 @@ void visit(const ActDrain &x, Collector &c) {
     c.xr(false, false, x.xrS);
   }
   if (x.hasScale || x.hasBias || x.hasExp || x.alphaFromParam)
-    c.sbRows(false, false, x.paramPart, x.paramPart + x.cols, x.paramOffset, 16,
-             {});
+    c.sbRows(false, false, x.paramPart,
+             x.paramPart + (x.paramAlongSteps ? 1 : x.cols), x.paramOffset, 16,
+             {{x.paramAlongSteps ? x.n0 * x.n1 * x.n2 : 1, 16}});
   if (x.resMode)
     c.sbTensor(
         false, {x.resType, x.resMantissa, x.resPart, x.resOffset, x.cols, 0},

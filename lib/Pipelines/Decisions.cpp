@@ -59,13 +59,15 @@ void addPlacement(Operation *op, llvm::json::Array &decisions) {
 std::string collectDecisions(ModuleOp module) {
   llvm::json::Array decisions;
   module.walk([&](Operation *op) {
-    if (auto decision = op->getAttr("ashlar.decision")) {
+    for (NamedAttribute attr : op->getDiscardableAttrs()) {
+      if (!attr.getName().getValue().starts_with("ashlar.decision"))
+        continue;
       llvm::json::Object entry{{"node", analysis::getNodeName(op->getLoc())}};
-      if (auto dictionary = dyn_cast<DictionaryAttr>(decision))
+      if (auto dictionary = dyn_cast<DictionaryAttr>(attr.getValue()))
         for (NamedAttribute item : dictionary)
           entry[item.getName().getValue()] = toJson(item.getValue());
       else
-        entry["choice"] = toJson(decision);
+        entry["choice"] = toJson(attr.getValue());
       decisions.push_back(std::move(entry));
     }
     addPlacement(op, decisions);

@@ -130,8 +130,9 @@ def models():
              node("Frobnicate", ["a"], ["y"], "second")], [x], [y]),
          ["first", "second", "Frobnicate"]),
         ("unsupported attribute", {UNSUPPORTED}, model(
-            [node("Resize", ["x", "", "s"], ["y"], "resize", coordinate_transformation_mode="tf_crop_and_resize")], [x],
-            [value("y", [1, 1, 8, 8])], [constant("s", [1, 1, 2, 2])]), ["resize"]),
+            [node("BatchNormalization", ["x", "s", "s", "s", "s"], ["y"],
+                  "normalise", training_mode=1)], [x], [y],
+            [constant("s", [1])]), ["normalise"]),
         ("NaN in a constant", {UNSUPPORTED, MALFORMED},
          model([conv], [x], [y], [constant("w", bad + np.nan)]), ["w"]),
         ("infinity in a constant", {UNSUPPORTED, MALFORMED},

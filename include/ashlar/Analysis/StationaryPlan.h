@@ -29,6 +29,9 @@ struct StationaryTile {
 struct ColumnTile {
   int64_t firstOutput = 0;
   int64_t cols = 0;
+  /// Bytes per partition of the ACT parameter records: one record per lane, or
+  /// all records in one partition when they follow the steps.
+  int64_t parameterBytes = 16;
   std::vector<StationaryTile> tiles;
 };
 
@@ -39,6 +42,9 @@ struct ProductShape {
   int64_t groups = 1;
   int64_t taps = 1;
   numerics::BlockFormat weightFormat;
+  /// The weights move and the activations are stationary: outputs are the
+  /// steps of a stream and are grouped by PSUM bank instead of array columns.
+  bool weightsMove = false;
   /// Partition of input channel 0.
   int64_t part = 0;
   /// Partitions where a column tile of results has to end (partition of
@@ -48,6 +54,13 @@ struct ProductShape {
 
 std::vector<ColumnTile> planStationary(const ProductShape &product,
                                        const machine::Description &);
+
+/// Attribute of pe operations whose activations are the stationary operand.
+inline constexpr llvm::StringLiteral kStationaryAttr =
+    "npu.activations_stationary";
+
+/// Outputs that one chunk of moving weights covers.
+int64_t movingOutputs(const machine::Description &machine);
 
 /// The product of `npu.pe.conv` or `npu.pe.matmul`.
 ProductShape productShape(mlir::Operation *op);

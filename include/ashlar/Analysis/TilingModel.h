@@ -67,6 +67,10 @@ TilingModel buildTilingModel(mlir::Operation *op,
 /// one group of array columns (docs/Machine.md, ACT).
 bool drainEncodes(const StorageType &type, const machine::Description &machine);
 
+/// True if the windows of an activations-stationary product have to be gathered
+/// tap by tap: its operand is not read as it lies.
+bool gathersActivations(mlir::Operation *op);
+
 /// Input range [start, start + size) along one axis that window outputs
 /// [start, start + size) read, not clipped to the input.
 struct WindowRange {

@@ -207,6 +207,9 @@ struct ConvertNNToNPUPass
         failed = true;
         continue;
       }
+      for (NamedAttribute attr : op->getDiscardableAttrs())
+        if (attr.getName().getValue().starts_with("ashlar."))
+          converted->setAttr(attr.getName(), attr.getValue());
       converted->setAttr(kPlanNameAttr, builder.getStringAttr(
                                             names.getName(op->getResult(0))));
       converted->setAttr(kSourceOpAttr,

@@ -220,7 +220,9 @@ void emitChunkLoad(ProgramBuilder &builder, const StreamedProduct &product,
   isa::DmaCopy records = weightCopy(builder, isa::Memory::Sb);
   records.srcBase = chunk.parameters;
   records.dstBase = offset + tiles * tilePitch;
-  records.n3 = column.cols, records.n4 = analysis::kParameterBytes;
+  // One record per lane, or all of them in the first partition.
+  records.n3 = product.shape.weightsMove ? 1 : column.cols;
+  records.n4 = column.parameterBytes;
   records.srcStride3 = analysis::kParameterBytes, records.srcStride4 = 1;
   records.dstStride3 = pitch, records.dstStride4 = 1;
   builder.emit(records);

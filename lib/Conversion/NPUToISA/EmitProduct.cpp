@@ -235,6 +235,8 @@ void ProductEmitter::emitDrain(const ColumnTile &column, const Window &window,
 } // namespace
 
 llvm::Error emitProduct(Generator &generator, TileContext &tile) {
+  if (tile.op->hasAttr(analysis::kStationaryAttr))
+    return emitMovingWeights(generator, tile);
   auto geometry = ProductGeometry::of(generator, tile);
   if (!geometry)
     return geometry.takeError();

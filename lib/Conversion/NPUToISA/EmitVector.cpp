@@ -262,8 +262,8 @@ llvm::Error emitSoftmax(Generator &generator, TileContext &tile) {
   auto softmax = cast<npu::VecSoftmaxOp>(tile.op);
   int64_t axis = softmax.getAxis();
   const View &x = tile.operands[0];
-  View &shifted = tile.scratch[0], &exponentials = tile.scratch[1];
-  View &row = tile.scratch[2];
+  View &row = tile.scratch[0], &shifted = tile.scratch[1];
+  View &exponentials = softmax.getLog() ? tile.scratch[2] : shifted;
   if (llvm::Error error = emitReduce(generator, tile.op, x, row, {axis},
                                      {isa::ReduceKind::Max}))
     return error;

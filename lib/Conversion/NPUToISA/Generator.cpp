@@ -141,6 +141,9 @@ size_t Generator::streamedProduct(Operation *op) {
   product.columns = analysis::planStationary(product.shape, machine);
   product.elementBytes = product.shape.weightFormat.mantissaBytes();
   product.streamsTiles = analysis::hasStreamedWeights(op);
+  product.reused =
+      op->getAttrOfType<DenseI64ArrayAttr>(npu::kTileAttr).asArrayRef() !=
+      shapeOf(op->getResult(0));
   return productIndex[op] = weights.addProduct(std::move(product));
 }
 

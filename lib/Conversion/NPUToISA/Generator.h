@@ -86,6 +86,8 @@ private:
 
 /// Product emitters (pe), vector emitters (vec) and movement (dma).
 llvm::Error emitProduct(Generator &generator, TileContext &tile);
+/// Products whose activations are the stationary operand.
+llvm::Error emitMovingWeights(Generator &generator, TileContext &tile);
 llvm::Error emitVector(Generator &generator, TileContext &tile);
 llvm::Error emitMove(Generator &generator, TileContext &tile);
 

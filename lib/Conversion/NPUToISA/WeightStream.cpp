@@ -39,7 +39,7 @@ static int64_t bytesOf(const StreamedProduct &product, size_t column) {
 }
 
 /// Small products stay in the ring for all tiles of their results; larger ones
-/// are streamed again for each.
+/// are streamed again for each. Chunks that are used once make room at once.
 bool WeightStream::staysLoaded(size_t index) {
   auto [entry, inserted] = stays.insert({index, false});
   if (inserted) {
@@ -47,7 +47,7 @@ bool WeightStream::staysLoaded(size_t index) {
     int64_t total = 0;
     for (size_t column = 0; column < product.columns.size(); ++column)
       total += bytesOf(product, column);
-    entry->second = total <= (ringEnd - ringBase) / 2;
+    entry->second = product.reused && total <= (ringEnd - ringBase) / 2;
   }
   return entry->second;
 }

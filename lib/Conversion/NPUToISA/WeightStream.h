@@ -30,6 +30,7 @@ struct StreamedProduct {
   std::vector<analysis::ColumnTile> columns;
   int64_t elementBytes = 1;
   bool streamsTiles = true; ///< false: only parameter records
+  bool reused = false;      ///< the result has several tiles
 };
 
 /// Where a loaded chunk lies in every partition.

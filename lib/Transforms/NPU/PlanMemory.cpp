@@ -42,6 +42,7 @@ struct OpPlan {
   Operation *op = nullptr;
   TilingModel model;
   int64_t bytes = 0;   ///< of the result, per partition
+  int64_t chunks = 0;  ///< ring that this and earlier operations need
   int64_t lastUse = 0; ///< index of the last operation that reads it
   bool canReside = true;
   bool resident = false;
@@ -90,10 +91,12 @@ public:
 
 private:
   void collect(ModuleOp module);
-  bool attempt(int64_t limit, bool mayEvict);
-  bool place(size_t index, int64_t limit);
-  bool chooseScratch(size_t index, int64_t limit);
+  bool attempt(int64_t ring, bool mayEvict);
+  bool place(size_t index);
+  bool chooseScratch(size_t index);
+  int64_t limitAt(size_t index) const;
   bool evictAt(size_t index);
+  bool keepWeightsStationary(size_t index);
   const OpPlan *producer(Value value) const;
   bool isStaged(const OpPlan &plan, unsigned operand) const;
   bool stagesResult(const OpPlan &plan) const;
@@ -104,6 +107,7 @@ private:
 
   const machine::Description &machine;
   llvm::DenseMap<Operation *, size_t> indexOf;
+  int64_t ring = 0;      ///< bytes wished for prefetching weights
   int64_t tileLimit = 0; ///< largest acceptable tile count, 0: any
   size_t failedAt = 0;
   int64_t failedAvailable = 0;
@@ -228,8 +232,16 @@ int64_t Planner::liveEnd(size_t index) const {
   return end;
 }
 
+/// End of the memory for tensors and scratch while operation `index` runs. The
+/// ring never shrinks while weights of earlier operations may be in it, so what
+/// they need counts here as well.
+int64_t Planner::limitAt(size_t index) const {
+  return static_cast<int64_t>(machine.sb.bytesPerPartition) -
+         std::max(ring, plans[index].chunks);
+}
+
 /// First fit among the resident tensors whose live ranges overlap.
-bool Planner::place(size_t index, int64_t limit) {
+bool Planner::place(size_t index) {
   OpPlan &plan = plans[index];
   llvm::SmallVector<std::pair<int64_t, int64_t>> busy;
   for (size_t i = 0; i < index; ++i)
@@ -243,11 +255,12 @@ bool Planner::place(size_t index, int64_t limit) {
     offset = std::max(offset, end);
   }
   plan.offset = offset;
-  return offset + plan.bytes <= limit;
+  return offset + plan.bytes <= limitAt(plan.lastUse);
 }
 
-bool Planner::chooseScratch(size_t index, int64_t limit) {
+bool Planner::chooseScratch(size_t index) {
   OpPlan &plan = plans[index];
+  int64_t limit = limitAt(index);
   plan.scratchBase = liveEnd(index);
   auto choice = chooseTile(plan, limit - plan.scratchBase);
   if (choice && tileLimit > 0 &&
@@ -259,6 +272,26 @@ bool Planner::chooseScratch(size_t index, int64_t limit) {
     return false;
   }
   plan.choice = *choice;
+  return true;
+}
+
+/// Takes back the choice of stationary activations, whose result cannot be cut
+/// into tiles.
+bool Planner::keepWeightsStationary(size_t index) {
+  OpPlan &plan = plans[index];
+  if (!plan.op->removeAttr(analysis::kStationaryAttr))
+    return false;
+  plan.model = analysis::buildTilingModel(plan.op, machine);
+  Builder builder(plan.op->getContext());
+  plan.op->setAttr(
+      kStationaryDecisionAttr,
+      builder.getDictionaryAttr(
+          {builder.getNamedAttr("choice",
+                                builder.getStringAttr("weights-stationary")),
+           builder.getNamedAttr(
+               "reason", builder.getStringAttr("turning the result needs more "
+                                               "scratch memory than there "
+                                               "is"))}));
   return true;
 }
 
@@ -278,19 +311,29 @@ bool Planner::evictAt(size_t index) {
 
 /// Plans with [0, limit) for tensors and scratch. Without `mayEvict` nothing
 /// that could be resident may be sent away.
-bool Planner::attempt(int64_t limit, bool mayEvict) {
+bool Planner::attempt(int64_t wishedRing, bool mayEvict) {
+  ring = wishedRing;
+  int64_t chunks = 0;
+  for (OpPlan &plan : plans) {
+    chunks = std::max(chunks, 2 * analysis::largestChunk(plan.op, machine));
+    plan.chunks = chunks;
+  }
   for (bool again = true; again;) {
     again = false;
     for (OpPlan &plan : plans)
-      plan.resident = plan.canReside && plan.bytes <= limit;
+      plan.resident = plan.canReside && plan.bytes <= limitAt(plan.lastUse);
     if (!mayEvict && llvm::any_of(plans, [](const OpPlan &plan) {
           return plan.canReside && !plan.resident;
         }))
       return false;
     for (size_t i = 0; i < plans.size() && !again; ++i) {
-      bool fits = !plans[i].resident || place(i, limit);
-      if (fits && chooseScratch(i, limit))
+      bool fits = !plans[i].resident || place(i);
+      if (fits && chooseScratch(i))
         continue;
+      if (fits && mayEvict && keepWeightsStationary(i)) {
+        again = true;
+        continue;
+      }
       if (!mayEvict || !evictAt(i))
         return false;
       again = true;
@@ -301,26 +344,19 @@ bool Planner::attempt(int64_t limit, bool mayEvict) {
 
 LogicalResult Planner::run() {
   int64_t capacity = machine.sb.bytesPerPartition;
-  int64_t minimum = 0, total = 0;
-  for (const OpPlan &plan : plans) {
-    int64_t chunk = analysis::largestChunk(plan.op, machine);
-    minimum = std::max(minimum, 2 * chunk);
-    total += chunk > 0 ? 1 : 0;
-  }
   // The ring only matters at the fullest point: it grows as tensors shrink.
   for (int64_t limit : {kComfortableTiles, int64_t(0)}) {
     tileLimit = limit;
     for (int64_t eighths : {4, 3, 2, 1})
-      if (int64_t ring = capacity * eighths / 8; ring >= minimum)
-        if (attempt(capacity - ring, /*mayEvict=*/false))
-          return success();
+      if (attempt(capacity * eighths / 8, /*mayEvict=*/false))
+        return success();
   }
-  int64_t ring = std::max(minimum, total > 0 ? capacity / 8 : 0);
-  for (int64_t candidate : {ring, minimum, minimum / 2}) {
+  tileLimit = 0;
+  for (int64_t wished : {capacity / 8, int64_t(0)}) {
     auto saved = plans;
-    if (candidate <= capacity && attempt(capacity - candidate, true))
+    if (attempt(wished, /*mayEvict=*/true))
       return success();
-    if (candidate != minimum / 2)
+    if (wished > 0)
       plans = std::move(saved);
   }
   OpPlan &plan = plans[failedAt];
@@ -331,7 +367,7 @@ LogicalResult Planner::run() {
          << "does not fit into the state buffer: its smallest tile needs "
          << slotBytes(plan, smallest) << " bytes per partition, "
          << std::max<int64_t>(failedAvailable, 0) << " are available beside "
-         << minimum
+         << plan.chunks
          << " bytes for weights; use a machine with more bytes per partition ("
          << machine.name << " has " << capacity << ")";
 }

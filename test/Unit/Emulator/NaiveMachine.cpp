@@ -207,10 +207,12 @@ void NaiveMachine::run(const isa::ActDrain &op) {
           }
           int record = 0;
           float alpha = op.alpha, factor = 1, bias = 0;
-          const int64_t at = op.paramOffset;
+          const int64_t step = (int64_t(a) * op.n1 + b) * op.n2 + c;
+          const int64_t at =
+              op.paramOffset + (op.paramAlongSteps ? 16 * step : 0);
           auto word = [&](int64_t k) {
-            return static_cast<uint32_t>(
-                rawElement(op.paramPart + lane, at + 4 * k, 4));
+            return static_cast<uint32_t>(rawElement(
+                op.paramPart + (op.paramAlongSteps ? 0 : lane), at + 4 * k, 4));
           };
           if (op.hasScale)
             factor = std::bit_cast<float>(word(0));

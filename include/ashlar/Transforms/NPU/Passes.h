@@ -28,6 +28,10 @@ inline constexpr llvm::StringLiteral kTileAttr = "npu.tile";
 /// [base, bytes of one slot, slots]: scratch memory of the operation.
 inline constexpr llvm::StringLiteral kScratchAttr = "npu.scratch";
 
+/// Decision of choose-stationary: choice, reason, alternatives with cycles.
+inline constexpr llvm::StringLiteral kStationaryDecisionAttr =
+    "ashlar.decision.stationary";
+
 /// The machine a module is compiled for; emits an error on the module if the
 /// attribute is missing or malformed.
 mlir::FailureOr<machine::Description> machineOf(mlir::ModuleOp module);

@@ -18,6 +18,23 @@ def AssignAxis : Pass<"ashlar-npu-assign-axis", "::mlir::ModuleOp"> {
   }];
 }
 
+def ChooseStationary : Pass<"ashlar-npu-choose-stationary", "::mlir::ModuleOp"> {
+  let summary = "choose the stationary operand of every product by cycles";
+  let description = [{
+    Predicts the array cycles of every `npu.pe` operation with its weights and
+    with its activations as the stationary operand, the latter with the copy and
+    the vector pass that turn the result back, and marks those that are cheaper
+    with `npu.activations_stationary`. Only products with constant weights, one
+    group and at most as many result positions as partitions can be turned. The
+    cycles of both alternatives are recorded as a decision.
+
+    The machine is read from the module attribute `npu.machine` (YAML text).
+  }];
+  let statistics = [
+    Statistic<"numActivations", "activations", "products whose weights move">
+  ];
+}
+
 def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
   let summary = "decide residency, addresses and tile sizes";
   let description = [{

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products with few result positions: the activations are loaded into the
+// array and the weights stream past them (docs/Machine.md, PE array). PSUM
+// then has positions in columns and outputs in entries, so the drain writes
+// f32 with positions across partitions; a copy turns that back and the vector
+// unit finishes the epilogue. Each step rounds as the fused drain does, so the
+// bits are the same (docs/Numerics.md 6).
+
+#include "Generator.h"
+
+#include "ashlar/Numerics/Function.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace ashlar::codegen {
+
+using analysis::ColumnTile;
+using analysis::StationaryTile;
+using analysis::storageOf;
+
+namespace {
+
+/// Epilogue operands and function of either product operation.
+struct Epilogue {
+  Value scale, bias, residual;
+  MapParameters function;
+};
+
+Epilogue epilogueOf(Operation *op) {
+  Epilogue epilogue;
+  auto read = [&](auto product) {
+    epilogue.scale = product.getScale();
+    epilogue.bias = product.getBias();
+    epilogue.residual = product.getResidual();
+    epilogue.function.alpha = product.getAlpha().convertToFloat();
+    epilogue.function.beta = product.getBeta().convertToFloat();
+    if (auto function = numerics::parseFunction(product.getFunction()))
+      epilogue.function.function =
+          static_cast<isa::Function>(static_cast<unsigned>(*function));
+  };
+  if (auto conv = dyn_cast<npu::PeConvOp>(op))
+    read(conv);
+  else
+    read(cast<npu::PeMatmulOp>(op));
+  return epilogue;
+}
+
+class MovingWeightsEmitter {
+public:
+  MovingWeightsEmitter(Generator &generator, TileContext &tile)
+      : generator(generator), machine(generator.machine), tile(tile),
+        turned(tile.scratch[0]), straight(tile.scratch[1]),
+        epilogue(epilogueOf(tile.op)), positions(turned.shape[0]) {}
+
+  llvm::Error run();
+
+private:
+  void gatherWindows();
+  void gatherTap(npu::PeConvOp conv, int64_t tap);
+  void emitChunk(const ColumnTile &chunk, const ChunkPlace &place);
+  void emitLoad(const StationaryTile &stationary, int64_t first, int64_t count);
+  void emitMatmul(const ColumnTile &chunk, size_t index, int64_t count,
+                  int64_t psum, const ChunkPlace &place);
+  void emitDrain(const ColumnTile &chunk, int64_t first, int64_t count,
+                 int64_t psum, const ChunkPlace &place);
+  void turnBack();
+  void finish();
+
+  Generator &generator;
+  const machine::Description &machine;
+  TileContext &tile;
+  const View &turned;   ///< f32 [positions, outputs], positions on partitions
+  const View &straight; ///< f32 result, outputs on partitions
+  Epilogue epilogue;
+  int64_t positions;
+  size_t bankTurn = 0;
+  // The stationary operand: channels on partitions, positions contiguous.
+  View source;
+  int64_t tapStride = 0;
+};
+
+llvm::Error MovingWeightsEmitter::run() {
+  source = tile.operands[0];
+  if (tile.scratch.size() > 2)
+    gatherWindows();
+  size_t product = generator.streamedProduct(tile.op);
+  const StreamedProduct &streamed = generator.weights.product(product);
+  for (size_t i = 0; i < streamed.columns.size(); ++i) {
+    auto place = generator.weights.acquire(product, i);
+    if (!place)
+      return place.takeError();
+    emitChunk(streamed.columns[i], *place);
+    generator.weights.release(product, i);
+  }
+  turnBack();
+  finish();
+  return llvm::Error::success();
+}
+
+/// Copies the activations of every tap to consecutive positions, whole blocks
+/// with their exponents; positions in the padding become zero.
+void MovingWeightsEmitter::gatherWindows() {
+  auto conv = cast<npu::PeConvOp>(tile.op);
+  source = tile.scratch[2];
+  tapStride = source.strides[0];
+  for (int64_t tap = 0; tap < source.shape[0]; ++tap)
+    gatherTap(conv, tap);
+}
+
+void MovingWeightsEmitter::gatherTap(npu::PeConvOp conv, int64_t tap) {
+  const View &x = tile.operands[0];
+  const Region &held = tile.operandRegions[0];
+  auto kernel = analysis::shapeOf(conv.getW()).drop_front(2);
+  // The tap's positions as a feature map of the result's extents.
+  View target = source;
+  target.type = x.type;
+  target.axis = 1;
+  target.base += tap * tapStride;
+  target.shape = tile.out.size;
+  target.shape[1] = x.shape[1];
+  target.strides.assign(x.rank(), x.type.bytes());
+  for (int64_t i = x.rank() - 2; i >= 0; --i)
+    target.strides[i] =
+        target.strides[i + 1] * (i + 1 == 1 ? 1 : target.shape[i + 1]);
+  View from = x;
+  Region valid = Region::whole(target.shape);
+  bool padded = false, empty = false;
+  int64_t rest = tap;
+  for (int64_t i = x.rank() - 1; i >= 2; --i) {
+    int64_t s = i - 2, k = rest % kernel[s];
+    rest /= kernel[s];
+    int64_t step = conv.getStrides()[s];
+    int64_t origin = k * conv.getDilations()[s] - conv.getPads()[s];
+    int64_t input = analysis::shapeOf(conv.getX())[i];
+    int64_t low = origin >= 0 ? 0 : llvm::divideCeil(-origin, step);
+    int64_t high =
+        input - origin <= 0
+            ? 0
+            : static_cast<int64_t>(llvm::divideCeil(input - origin, step));
+    high = std::min(high, target.shape[i]);
+    valid.start[i] = low;
+    valid.size[i] = high - low;
+    padded |= low > 0 || high < target.shape[i];
+    empty |= high <= low;
+    from.base += (origin + low * step - held.start[i]) * x.strides[i];
+    from.strides[i] = x.strides[i] * step;
+  }
+  if (padded)
+    emitFill(generator.builder, target, 0);
+  if (empty)
+    return;
+  from.shape = valid.size;
+  emitCopy(generator.builder, from, target.slice(valid, machine));
+}
+
+void MovingWeightsEmitter::emitChunk(const ColumnTile &chunk,
+                                     const ChunkPlace &place) {
+  int64_t columns = machine.pe.columns;
+  int64_t banks = machine.psum.banks;
+  for (int64_t first = 0; first < positions; first += columns) {
+    int64_t count = std::min(columns, positions - first);
+    int64_t psum = static_cast<int64_t>(bankTurn++ % banks) *
+                   static_cast<int64_t>(machine.psum.entriesPerBank);
+    for (size_t t = 0; t < chunk.tiles.size(); ++t) {
+      emitLoad(chunk.tiles[t], first, count);
+      generator.builder.emit(isa::PeSwap{});
+      emitMatmul(chunk, t, count, psum, place);
+    }
+    emitDrain(chunk, first, count, psum, place);
+  }
+}
+
+void MovingWeightsEmitter::emitLoad(const StationaryTile &stationary,
+                                    int64_t first, int64_t count) {
+  const analysis::StorageType &type = tile.operands[0].type;
+  int64_t partitions = machine.sb.partitions;
+  int64_t position = source.part + stationary.channel;
+  isa::PeLoad load{};
+  load.part = position % partitions;
+  load.rows = stationary.rows;
+  load.offset = source.base + position / partitions * source.tileStride +
+                stationary.tap * tapStride + first * type.bytes();
+  load.cols = count;
+  load.colStride = static_cast<int32_t>(type.bytes());
+  load.type = isa::ElemType::Bfp;
+  load.mantissa = type.format.mantissa;
+  load.range = type.format.range;
+  load.xr = generator.scaleRegister(tile.op->getOperand(0));
+  generator.builder.emit(load);
+}
+
+void MovingWeightsEmitter::emitMatmul(const ColumnTile &chunk, size_t index,
+                                      int64_t count, int64_t psum,
+                                      const ChunkPlace &place) {
+  analysis::StorageType type = storageOf(tile.op->getOperand(1));
+  isa::PeMatmul matmul{};
+  matmul.part = (source.part + chunk.tiles[index].channel) %
+                static_cast<int64_t>(machine.sb.partitions);
+  matmul.rows = chunk.tiles[index].rows;
+  matmul.cols = count;
+  matmul.offset = static_cast<int32_t>(
+      place.tiles + static_cast<int64_t>(index) * place.tilePitch);
+  matmul.type = isa::ElemType::Bfp;
+  matmul.mantissa = type.format.mantissa;
+  matmul.range = type.format.range;
+  matmul.xr = 0;
+  matmul.accumulate = index > 0;
+  matmul.psum = psum;
+  matmul.n2 = chunk.cols;
+  matmul.stride2 = static_cast<int32_t>(type.bytes());
+  matmul.psumStride2 = 1;
+  matmul.hi0 = 1, matmul.hi1 = 1;
+  matmul.hi2 = static_cast<int32_t>(chunk.cols);
+  generator.builder.emit(matmul);
+}
+
+void MovingWeightsEmitter::emitDrain(const ColumnTile &chunk, int64_t first,
+                                     int64_t count, int64_t psum,
+                                     const ChunkPlace &place) {
+  analysis::StorageType weights = storageOf(tile.op->getOperand(1));
+  isa::ActDrain drain{};
+  drain.psum = psum;
+  drain.psumStride2 = 1;
+  drain.n2 = chunk.cols;
+  drain.cols = count;
+  drain.xrA = 0;
+  drain.xrS = generator.scaleRegister(tile.op->getOperand(0));
+  drain.shift = -(tile.operands[0].type.format.range + weights.format.range);
+  drain.paramAlongSteps = true;
+  drain.paramPart = 0;
+  drain.paramOffset = place.parameters;
+  drain.hasExp = true;
+  drain.hasScale = bool(epilogue.scale);
+  drain.hasBias = bool(epilogue.bias);
+  drain.dstType = isa::ElemType::F32;
+  drain.dstPart = turned.part + first;
+  drain.dstOffset = turned.base + chunk.firstOutput * turned.strides[1];
+  drain.dstStride2 = static_cast<int32_t>(turned.strides[1]);
+  generator.builder.emit(drain);
+}
+
+/// [positions, outputs] with positions on partitions to the same with outputs
+/// on partitions; in `straight` positions are contiguous in result order.
+void MovingWeightsEmitter::turnBack() {
+  View flat = straight;
+  flat.shape = turned.shape;
+  flat.axis = 1;
+  flat.strides = {turned.type.bytes(), 0};
+  emitCopy(generator.builder, turned, flat);
+}
+
+void MovingWeightsEmitter::finish() {
+  if (epilogue.residual) {
+    MapParameters add;
+    add.function = isa::Function::Add;
+    emitMap(generator, straight, &tile.operands.back(), straight, add);
+  }
+  if (tile.result.type.encoded)
+    epilogue.function.xr =
+        generator.resultScale(tile.op, epilogue.function.clear);
+  emitMap(generator, straight, nullptr, tile.result, epilogue.function);
+}
+
+} // namespace
+
+llvm::Error emitMovingWeights(Generator &generator, TileContext &tile) {
+  return MovingWeightsEmitter(generator, tile).run();
+}
+
+} // namespace ashlar::codegen

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Chooses the stationary operand of every product by predicted cycles. Input:
+// pe operations. Output: the same, some with `npu.activations_stationary`, and
+// a decision with the cycles of both alternatives.
+//
+// With few result positions a weight tile is loaded for fewer steps than the
+// load takes; then the activations had better wait in the array while the
+// weights stream. The result leaves with positions across partitions and has
+// to be turned, which costs a copy and a vector pass.
+
+#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Machine/Cycles.h"
+#include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace ashlar::npu {
+#define GEN_PASS_DEF_CHOOSESTATIONARY
+#include "ashlar/Transforms/NPU/Passes.h.inc"
+
+using namespace mlir;
+using analysis::ProductShape;
+using analysis::storageOf;
+
+namespace {
+
+/// Predicted cycles of one product, both ways.
+struct Prediction {
+  int64_t weights = 0;
+  int64_t activations = 0;
+};
+
+int64_t bytesPerDigit(int mantissa) { return mantissa <= 8 ? 1 : 2; }
+
+class Predictor {
+public:
+  Predictor(Operation *op, const machine::Description &machine)
+      : machine(machine), product(analysis::productShape(op)),
+        x(storageOf(op->getOperand(0))), w(storageOf(op->getOperand(1))) {
+    positions = 1;
+    for (int64_t extent : analysis::shapeOf(op->getResult(0)))
+      positions *= extent;
+    positions /= product.outputs;
+    gathers = analysis::gathersActivations(op);
+  }
+
+  int64_t positions;
+
+  Prediction predict() const {
+    int64_t passes =
+        bytesPerDigit(x.format.mantissa) * bytesPerDigit(w.format.mantissa);
+    Prediction prediction;
+    int64_t group = std::max<int64_t>(machine.psum.banks / 2, 1) *
+                    static_cast<int64_t>(machine.psum.entriesPerBank);
+    prediction.weights = stream(product, group, positions, passes,
+                                bytesPerDigit(w.format.mantissa));
+    ProductShape moved = product;
+    moved.weightsMove = true;
+    int64_t columns = llvm::divideCeil(positions, machine.pe.columns);
+    prediction.activations = turnCycles();
+    for (const auto &chunk : analysis::planStationary(moved, machine))
+      for (const auto &tile : chunk.tiles)
+        prediction.activations +=
+            columns *
+            std::max<int64_t>(
+                loadCycles(tile.rows, bytesPerDigit(x.format.mantissa)),
+                chunk.cols * passes);
+    return prediction;
+  }
+
+private:
+  int64_t loadCycles(int64_t rows, int64_t bytes) const {
+    return llvm::divideCeil(rows, machine.pe.loadRowsPerCycle) * bytes;
+  }
+
+  /// Weights stationary: every tile is loaded once per group of positions.
+  int64_t stream(const ProductShape &shape, int64_t group, int64_t steps,
+                 int64_t passes, int64_t bytes) const {
+    int64_t cycles = 0;
+    for (const auto &column : analysis::planStationary(shape, machine))
+      for (const auto &tile : column.tiles)
+        for (int64_t at = 0; at < steps; at += group)
+          cycles += std::max(loadCycles(tile.rows, bytes),
+                             std::min(group, steps - at) * passes);
+    return cycles;
+  }
+
+  /// Gathering windows, turning the result and finishing it on the vector
+  /// unit.
+  int64_t turnCycles() const {
+    int64_t rate = machine.dma.onchipBytesPerCycle;
+    int64_t gather =
+        gathers ? product.channels * product.taps * positions * x.bytes() / rate
+                : 0;
+    int64_t turn = product.outputs * positions * 4 / rate;
+    int64_t tiles = llvm::divideCeil(product.outputs, machine.sb.partitions);
+    int64_t finish = 4 * tiles * positions;
+    return gather + turn + finish +
+           2 * static_cast<int64_t>(machine.act.latency + machine.vec.latency);
+  }
+
+  const machine::Description &machine;
+  ProductShape product;
+  analysis::StorageType x, w;
+  bool gathers = false;
+};
+
+/// Activations can be stationary if the result can be turned within one pass
+/// over the partitions.
+bool mayTurn(Operation *op, int64_t positions,
+             const machine::Description &machine) {
+  return analysis::hasStreamedWeights(op) &&
+         analysis::productShape(op).groups == 1 &&
+         positions <= static_cast<int64_t>(machine.sb.partitions) &&
+         analysis::shapeOf(op->getResult(0)).size() <= 4;
+}
+
+struct ChooseStationaryPass : impl::ChooseStationaryBase<ChooseStationaryPass> {
+  void runOnOperation() override {
+    auto machine = machineOf(getOperation());
+    if (failed(machine))
+      return signalPassFailure();
+    getOperation().walk([&](Operation *op) {
+      if (isa<PeConvOp, PeMatmulOp>(op))
+        choose(op, *machine);
+    });
+  }
+
+  void choose(Operation *op, const machine::Description &machine) {
+    Builder builder(op->getContext());
+    Predictor predictor(op, machine);
+    Prediction cycles = predictor.predict();
+    bool allowed = mayTurn(op, predictor.positions, machine);
+    bool turns = allowed && cycles.activations < cycles.weights;
+    if (turns) {
+      op->setAttr(analysis::kStationaryAttr, builder.getUnitAttr());
+      ++numActivations;
+    }
+    llvm::StringRef reason =
+        turns     ? "fewer cycles: the stream of weights is longer than a load"
+        : allowed ? "fewer cycles: the stream of positions covers the loads"
+                  : "the result cannot be turned in one pass";
+    llvm::SmallVector<NamedAttribute> alternatives{builder.getNamedAttr(
+        "weights-stationary", builder.getI64IntegerAttr(cycles.weights))};
+    if (allowed)
+      alternatives.push_back(
+          builder.getNamedAttr("activations-stationary",
+                               builder.getI64IntegerAttr(cycles.activations)));
+    op->setAttr(
+        kStationaryDecisionAttr,
+        builder.getDictionaryAttr(
+            {builder.getNamedAttr("choice", builder.getStringAttr(
+                                                turns ? "activations-stationary"
+                                                      : "weights-stationary")),
+             builder.getNamedAttr("reason", builder.getStringAttr(reason)),
+             builder.getNamedAttr("alternatives",
+                                  builder.getDictionaryAttr(alternatives))}));
+  }
+};
+
+} // namespace
+} // namespace ashlar::npu
