@@ -44,7 +44,9 @@ void collectNodes(const container::Program &program,
     if (i < result.nodes.size()) {
       const emulator::NodeStats &stats = result.nodes[i];
       node.cycles = stats.cycles;
-      node.macs = stats.macs;
+      // What the model asked for; zeros that block-diagonal tiles feed to the
+      // array are no work. Programs without this count report the array's.
+      node.macs = info.macs ? info.macs : stats.macs;
       node.peBusy = stats.peBusy;
       node.dramRead = stats.dramRead;
       node.dramWrite = stats.dramWrite;
