@@ -103,7 +103,7 @@ parseCompilerArguments(llvm::ArrayRef<std::string> args) {
   CompilerArguments arguments;
   if (llvm::Error error = support::parseCommandLine(
           args, llvm::ArrayRef<Flag>(flags), setModel, arguments))
-    return std::move(error);
+    return error;
   bool answersAlone = arguments.help || arguments.version ||
                       arguments.listMachines || !arguments.dumpMachine.empty();
   if (answersAlone)

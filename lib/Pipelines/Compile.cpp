@@ -191,7 +191,7 @@ llvm::Expected<CompileResult> Compilation::run() {
     auto phase = static_cast<Phase>(i);
     auto start = std::chrono::steady_clock::now();
     if (llvm::Error error = runPhase(phase))
-      return std::move(error);
+      return error;
     std::chrono::duration<double> elapsed =
         std::chrono::steady_clock::now() - start;
     result.times.push_back({phase, elapsed.count()});

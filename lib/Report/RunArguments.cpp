@@ -122,7 +122,7 @@ report::parseRunArguments(llvm::ArrayRef<std::string> args) {
   RunOptions options;
   if (llvm::Error error = support::parseCommandLine(
           args, llvm::ArrayRef<Flag>(flags), setProgram, options))
-    return std::move(error);
+    return error;
   if (options.help || options.version)
     return options;
   if (options.program.empty())

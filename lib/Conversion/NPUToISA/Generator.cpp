@@ -21,7 +21,6 @@ using namespace mlir;
 
 namespace ashlar::codegen {
 
-using analysis::OperandModel;
 using analysis::shapeOf;
 using analysis::storageOf;
 using analysis::TilingModel;

@@ -165,7 +165,7 @@ llvm::Expected<GeneratedProgram> generateProgram(ModuleOp module) {
     return makeError(ErrorClass::Internal, "the module names no machine");
   Generator generator(module, *machine);
   if (llvm::Error error = generator.run())
-    return std::move(error);
+    return error;
   SynchronisedProgram synchronised =
       insertSemaphores(generator.builder.entries, *machine);
   GeneratedProgram result;
