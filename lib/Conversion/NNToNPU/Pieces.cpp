@@ -13,7 +13,6 @@ using namespace mlir;
 namespace ashlar {
 
 using npu::Piece;
-using npu::PieceDim;
 
 namespace {
 
