@@ -62,6 +62,45 @@ ProductGeometry ProductGeometry::ofConv(Generator &, TileContext &tile) {
   return geometry;
 }
 
+/// One product per batch: the stationary operand changes with it.
+void ProductGeometry::addBatches(const TileContext &tile,
+                                 const machine::Description &machine) {
+  const View &w = tile.operands[1];
+  int64_t rank = static_cast<int64_t>(tile.out.size.size());
+  int64_t batchRank = rank - 2, wOffset = rank - w.rank();
+  Region wRegion = Region::whole(w.shape);
+  llvm::SmallVector<int64_t, 4> index(batchRank, 0);
+  ProductGeometry one = *this;
+  for (int d = 0; d < 3; ++d)
+    one.extent[d] = 1;
+  for (int d = 0; d < 2; ++d)
+    one.input[d] = 1;
+  while (true) {
+    ProductGeometry batch = one;
+    for (int64_t i = 0; i < batchRank; ++i) {
+      int64_t d = 3 - batchRank + i;
+      batch.x.base += index[i] * xStrides[d];
+      batch.y.base += index[i] * yStrides[d];
+      batch.residual.base += index[i] * residualStrides[d];
+      if (i >= wOffset) {
+        bool single = w.shape[i - wOffset] == 1;
+        wRegion.start[i - wOffset] = single ? 0 : index[i];
+        wRegion.size[i - wOffset] = 1;
+      }
+    }
+    batch.stationary = w.slice(wRegion, machine);
+    perBatch.push_back(std::move(batch));
+    int64_t i = batchRank - 1;
+    for (; i >= 0; --i) {
+      if (++index[i] < tile.out.size[i])
+        break;
+      index[i] = 0;
+    }
+    if (i < 0)
+      return;
+  }
+}
+
 llvm::Expected<ProductGeometry> ProductGeometry::ofMatmul(Generator &generator,
                                                           TileContext &tile) {
   auto matmul = cast<npu::PeMatmulOp>(tile.op);
@@ -91,42 +130,9 @@ llvm::Expected<ProductGeometry> ProductGeometry::ofMatmul(Generator &generator,
     geometry.extent[4 - yAxes.size() + i] = tile.out.size[axis];
   for (int d = 0; d < 3; ++d)
     geometry.input[d] = geometry.extent[1 + d];
-  if (!dynamic)
-    return geometry;
-  // One product per batch: the stationary operand changes.
-  const View &w = tile.operands[1];
-  int64_t batchRank = rank - 2, wOffset = rank - w.rank();
-  Region wRegion = Region::whole(w.shape);
-  llvm::SmallVector<int64_t, 4> index(batchRank, 0);
-  ProductGeometry one = geometry;
-  for (int d = 0; d < 3; ++d)
-    one.extent[d] = 1;
-  for (int d = 0; d < 2; ++d)
-    one.input[d] = 1;
-  while (true) {
-    ProductGeometry batch = one;
-    for (int64_t i = 0; i < batchRank; ++i) {
-      int64_t d = 3 - batchRank + i;
-      batch.x.base += index[i] * geometry.xStrides[d];
-      batch.y.base += index[i] * geometry.yStrides[d];
-      batch.residual.base += index[i] * geometry.residualStrides[d];
-      if (i >= wOffset) {
-        bool single = w.shape[i - wOffset] == 1;
-        wRegion.start[i - wOffset] = single ? 0 : index[i];
-        wRegion.size[i - wOffset] = 1;
-      }
-    }
-    batch.stationary = w.slice(wRegion, generator.machine);
-    geometry.perBatch.push_back(std::move(batch));
-    int64_t i = batchRank - 1;
-    for (; i >= 0; --i) {
-      if (++index[i] < tile.out.size[i])
-        break;
-      index[i] = 0;
-    }
-    if (i < 0)
-      return geometry;
-  }
+  if (dynamic)
+    geometry.addBatches(tile, generator.machine);
+  return geometry;
 }
 
 llvm::Expected<ProductGeometry> ProductGeometry::of(Generator &generator,

@@ -58,6 +58,7 @@ struct ProductGeometry {
   MovingPattern moving(const Window &window, int64_t tap) const;
 
 private:
+  void addBatches(const TileContext &tile, const machine::Description &machine);
   static ProductGeometry ofConv(Generator &generator, TileContext &tile);
   static llvm::Expected<ProductGeometry> ofMatmul(Generator &generator,
                                                   TileContext &tile);
