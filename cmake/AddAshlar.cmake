@@ -16,6 +16,10 @@ function(ashlar_set_common target)
   # IEEE binary32 step by step: no contraction anywhere in the project
   # (docs/Numerics.md).
   target_compile_options(${target} PRIVATE -ffp-contract=off)
+  if(ASHLAR_ENABLE_FUZZERS)
+    # Coverage of all project code guides the fuzzers.
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
   if(ASHLAR_ENABLE_ASSERTIONS)
     target_compile_options(${target} PRIVATE -UNDEBUG)
   endif()

@@ -10,7 +10,7 @@ import lit.formats
 config.name = "Ashlar"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test", ".asm", ".td", ".onnxtxt"]
-config.excludes = ["Inputs", "CMakeLists.txt", "README.md"]
+config.excludes = ["Inputs", "corpus", "CMakeLists.txt", "README.md"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.ashlar_obj_root, "test")
 

@@ -1,0 +1,39 @@
+; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+;
+; vec.map: text -> words -> text.
+; REQUIRES: ashlar-as, ashlar-dis
+; RUN: ashlar-as --raw %s -o %t
+; RUN: od -A n -v -t x8 -w8 %t | FileCheck --check-prefix=WORDS %s
+; RUN: ashlar-dis --raw %t | FileCheck --check-prefix=TEXT --match-full-lines %s
+
+vec.map op=xor channels=1 n0=2 n1=3 n2=4 aType=i8 aMantissa=5 aPart=6 aOffset=7 aBroadcastPart=1 aTileStride=-8 aStride0=9 aStride1=-10 aStride2=11 bMode=immediate bType=u64 bMantissa=12 bPart=13 bOffset=14 bBroadcastPart=1 bTileStride=-15 bStride0=16 bStride1=-17 bStride2=18 alpha=0.25 beta=-2 dstType=bool dstMantissa=3 dstBlock=8 dstPart=19 dstOffset=20 dstTileStride=-21 dstStride0=22 dstStride1=-23 dstStride2=24 dstXr=25 dstXrClear=1
+; WORDS: {{^}} 0d00000000000740{{$}}
+; WORDS-NEXT: {{^}} 74a300002000014f{{$}}
+; WORDS-NEXT: {{^}} 18a0060000400003{{$}}
+; WORDS-NEXT: {{^}} 0bfffffff8000007{{$}}
+; WORDS-NEXT: {{^}} fffffff600000009{{$}}
+; WORDS-NEXT: {{^}} 0010300d0000000b{{$}}
+; WORDS-NEXT: {{^}} 00fffffff100000e{{$}}
+; WORDS-NEXT: {{^}} ffffffef00000010{{$}}
+; WORDS-NEXT: {{^}} 3e80000000000012{{$}}
+; WORDS-NEXT: {{^}} 00019013c0000000{{$}}
+; WORDS-NEXT: {{^}} 00ffffffeb000014{{$}}
+; WORDS-NEXT: {{^}} ffffffe900000016{{$}}
+; WORDS-NEXT: {{^}} 0000000000000018{{$}}
+; TEXT: vec.map op=xor n0=2 n1=3 n2=4 aType=i8 aMantissa=5 aPart=6 aOffset=7 aBroadcastPart=1 aTileStride=-8 aStride0=9 aStride1=-10 aStride2=11 bMode=immediate bType=u64 bMantissa=12 bPart=13 bOffset=14 bBroadcastPart=1 bTileStride=-15 bStride0=16 bStride1=-17 bStride2=18 alpha=0.25 beta=-2 dstType=bool dstMantissa=3 dstBlock=8 dstPart=19 dstOffset=20 dstTileStride=-21 dstStride0=22 dstStride1=-23 dstStride2=24 dstXr=25 dstXrClear=1
+
+vec.map op=gelu
+; WORDS-NEXT: {{^}} 0d00000000000740{{$}}
+; WORDS-NEXT: {{^}} 0000000010000113{{$}}
+; WORDS-NEXT: {{^}} 0000000000100001{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
+; TEXT: vec.map op=gelu
