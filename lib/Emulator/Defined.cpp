@@ -78,6 +78,8 @@ bool BitLine::allocate(uint64_t units) {
 }
 
 void BitLine::set(uint64_t begin, uint64_t end) {
+  if (begin >= end) // an empty run has no word to mask
+    return;
   auto *words = reinterpret_cast<uint64_t *>(bits.data());
   for (uint64_t w = begin / 64; w * 64 < end; ++w) {
     uint64_t low = std::max(begin, w * 64), high = std::min(end, w * 64 + 64);
@@ -87,6 +89,8 @@ void BitLine::set(uint64_t begin, uint64_t end) {
 
 std::optional<uint64_t> BitLine::firstUnset(uint64_t begin,
                                             uint64_t end) const {
+  if (begin >= end)
+    return std::nullopt;
   const auto *words = reinterpret_cast<const uint64_t *>(bits.data());
   for (uint64_t w = begin / 64; w * 64 < end; ++w) {
     uint64_t low = std::max(begin, w * 64), high = std::min(end, w * 64 + 64);
