@@ -37,8 +37,7 @@ public:
 
   /// Node that following instructions belong to.
   uint32_t node = 0;
-  /// Queue for the next copies; `movement` copies rotate over the on-chip
-  /// queues so that they overlap.
+  /// Appends an instruction.
   template <typename T>
   void emit(T instruction) {
     entries.push_back({isa::Instruction(instruction), node});
