@@ -7,7 +7,6 @@
 #include "ashlar/Isa/Text.h"
 #include "llvm/ADT/STLExtras.h"
 #include <chrono>
-#include <cstring>
 
 using namespace ashlar;
 using namespace ashlar::emulator;
@@ -62,8 +61,7 @@ static llvm::Error prepare(LoadedProgram::Impl &impl, const Options &options) {
           program.machine, program.dramBytes, options.maxMemory))
     return error;
   for (const container::Segment &segment : program.constants)
-    std::memcpy(engine.memory.dram(segment.dramOffset), segment.bytes.data(),
-                segment.bytes.size());
+    llvm::copy(segment.bytes, engine.memory.dram(segment.dramOffset));
   for (uint32_t i = 0; i < program.dumps.size(); ++i)
     impl.dumpOrder.push_back(i);
   llvm::sort(impl.dumpOrder, [&](uint32_t a, uint32_t b) {
@@ -148,8 +146,7 @@ static void resetMemories(LoadedProgram::Impl &impl,
     memory.clearOnChip();
   memory.clearScales();
   for (auto [binding, input] : llvm::zip(impl.program.inputs, inputs))
-    std::memcpy(memory.dram(binding.dramOffset), input.data.data(),
-                input.data.size());
+    llvm::copy(input.data, memory.dram(binding.dramOffset));
 }
 
 static void execute(LoadedProgram::Impl &impl, const Options &options,
