@@ -127,7 +127,26 @@ static isa::Instruction instructionOf(Operation *op, ArrayRef<int64_t> fields) {
 #include "ashlar/Isa/Ops.def"
 
 bool isInstruction(Operation *op) {
-  return llvm::isa_and_present<ISADialect>(op->getDialect());
+  return llvm::isa_and_present<ISADialect>(op->getDialect()) &&
+         !llvm::isa<ProgramOp, BindingOp, DataOp, NodeOp, ProofOp, PlannedOp>(
+             op);
+}
+
+LogicalResult ProgramOp::verifyRegions() {
+  for (Operation &op : getBody().front())
+    if (!llvm::isa_and_present<ISADialect>(op.getDialect()) ||
+        llvm::isa<ProgramOp>(op))
+      return op.emitOpError() << "must not be in a program, expected its "
+                                 "tables and instructions only";
+  return success();
+}
+
+LogicalResult DataOp::verify() {
+  auto type = dyn_cast<RankedTensorType>(getBytes().getType());
+  if (!type || type.getRank() != 1 || !type.getElementType().isInteger(8))
+    return emitOpError() << "expected bytes as a tensor of i8 of rank 1, found "
+                         << getBytes().getType();
+  return success();
 }
 
 isa::Instruction toInstruction(Operation *op) {

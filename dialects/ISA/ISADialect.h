@@ -20,7 +20,8 @@
 
 namespace ashlar::isadialect {
 
-/// True for an op that is an instruction.
+/// True for an op that is an instruction, false for the program and its
+/// tables.
 bool isInstruction(mlir::Operation *op);
 
 /// The instruction that \p op is; the op must be one and must have been

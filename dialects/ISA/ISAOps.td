@@ -11,5 +11,6 @@ include "dialects/ISA/ISADmaOps.td"
 include "dialects/ISA/ISAPeOps.td"
 include "dialects/ISA/ISAActOps.td"
 include "dialects/ISA/ISAVecOps.td"
+include "dialects/ISA/ISAProgramOps.td"
 
 #endif // ASHLAR_ISA_OPS

@@ -1,27 +1,176 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Encoding of the instruction stream.
+// One pass over the ops of a program: tables are copied, instructions encoded.
 
 #include "ashlar/Codegen/Assemble.h"
 
+#include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Isa/Text.h"
 #include "ashlar/Support/Error.h"
+#include "ashlar/Support/Version.h"
+#include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/ISA/ISADialect.h"
+#include "dialects/NN/NNElements.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
 
 namespace ashlar::codegen {
+namespace {
 
-llvm::Expected<container::Program> assemble(GeneratedProgram generated) {
-  container::Program program = std::move(generated.program);
+std::vector<std::string> textsOf(ArrayAttr array) {
+  std::vector<std::string> texts;
+  for (auto text : array.getAsRange<StringAttr>())
+    texts.push_back(text.str());
+  return texts;
+}
+
+class Assembler {
+public:
+  explicit Assembler(container::Program &program) : program(program) {}
+
+  llvm::Error add(Operation *op);
+  void finish() { program.code.assign(words.begin(), words.end()); }
+
+private:
+  void addBinding(isadialect::BindingOp op);
+  llvm::Error addData(isadialect::DataOp op);
+  void addNode(isadialect::NodeOp op);
+  void addProof(isadialect::ProofOp op);
+  void addPlanned(isadialect::PlannedOp op);
+  llvm::Error addInstruction(Operation *op);
+
+  container::Program &program;
   llvm::SmallVector<uint64_t, 0> words;
-  for (size_t i = 0; i < generated.instructions.size(); ++i)
-    if (llvm::Error error = isa::encode(generated.instructions[i], words)) {
-      uint32_t node = program.nodeOfInstruction[i];
-      std::string name = node < program.nodes.size() ? program.nodes[node].name
-                                                     : std::string("?");
-      return withContext(
-          std::move(error),
-          fmt::format("node '{}', instruction {} ({})", name, i,
-                      isa::info(generated.instructions[i]).mnemonic.str()));
-    }
-  program.code.assign(words.begin(), words.end());
+  llvm::StringMap<uint32_t> nodeIndex;
+};
+
+void Assembler::addBinding(isadialect::BindingOp op) {
+  container::TensorBinding binding;
+  binding.name = op.getName().str();
+  binding.type = analysis::storageOf(op.getType().getElementType())
+                     .value_or(analysis::f32Storage())
+                     .plain;
+  llvm::append_range(binding.shape, op.getType().getShape());
+  binding.dramOffset = op.getAddress();
+  (op.getOutput() ? program.outputs : program.inputs)
+      .push_back(std::move(binding));
+}
+
+llvm::Error Assembler::addData(isadialect::DataOp op) {
+  std::vector<char> storage;
+  auto bytes = nn::rawElements(op.getBytes(), storage);
+  if (!bytes)
+    return makeError(ErrorClass::Malformed,
+                     "isa.data at {}: its bytes are not available",
+                     op.getAddress());
+  program.addConstant(op.getAddress(), {bytes->begin(), bytes->end()});
+  return llvm::Error::success();
+}
+
+void Assembler::addNode(isadialect::NodeOp op) {
+  nodeIndex[op.getName()] = program.nodes.size();
+  container::NodeInfo node;
+  node.name = op.getName().str();
+  node.opType = op.getOpType().str();
+  node.engine = op.getEngine().str();
+  node.macs = op.getMacs();
+  node.absorbed = textsOf(op.getAbsorbed());
+  node.plannedTensors = textsOf(op.getPlanned());
+  program.nodes.push_back(std::move(node));
+}
+
+void Assembler::addProof(isadialect::ProofOp op) {
+  container::AccumulatorProof proof;
+  proof.node = op.getNode().str();
+  proof.terms = op.getTerms();
+  proof.boundBits = static_cast<uint32_t>(op.getBits());
+  program.proofs.push_back(std::move(proof));
+}
+
+void Assembler::addPlanned(isadialect::PlannedOp op) {
+  analysis::StorageType storage =
+      analysis::storageOf(op.getType().getElementType())
+          .value_or(analysis::f32Storage());
+  container::TensorPlacement placement;
+  placement.name = op.getName().str();
+  placement.encoded = storage.encoded;
+  placement.type = storage.plain;
+  if (storage.encoded) {
+    placement.mantissa = storage.format.mantissa;
+    placement.block = storage.format.block;
+    placement.range = storage.format.range;
+    placement.blockAxis = static_cast<int32_t>(storage.blockAxis);
+    placement.xr = op.getXr();
+  }
+  llvm::append_range(placement.shape, op.getType().getShape());
+  placement.memory = op.getInDram() ? container::PlacementMemory::Dram
+                                    : container::PlacementMemory::Sb;
+  placement.baseOffset = op.getBase();
+  placement.basePartition = static_cast<uint32_t>(op.getPartition());
+  placement.channelAxis = static_cast<int32_t>(op.getChannelAxis());
+  placement.tileStride = op.getTileStride();
+  llvm::append_range(placement.strides, op.getStrides());
+  placement.exponentBase = op.getExponentBase();
+  llvm::append_range(placement.exponentStrides, op.getExponentStrides());
+  placement.afterInstruction =
+      static_cast<uint32_t>(program.nodeOfInstruction.size()) - 1;
+  program.dumps.push_back(std::move(placement));
+}
+
+llvm::Error Assembler::addInstruction(Operation *op) {
+  uint32_t node = container::Program::noNode;
+  std::string name = "?";
+  if (auto location = mlir::dyn_cast<NameLoc>(op->getLoc())) {
+    name = location.getName().str();
+    if (auto found = nodeIndex.find(name); found != nodeIndex.end())
+      node = found->second;
+  }
+  isa::Instruction instruction = isadialect::toInstruction(op);
+  size_t index = program.nodeOfInstruction.size();
+  program.nodeOfInstruction.push_back(node);
+  if (llvm::Error error = isa::encode(instruction, words))
+    return withContext(std::move(error),
+                       fmt::format("node '{}', instruction {} ({})", name,
+                                   index,
+                                   isa::info(instruction).mnemonic.str()));
+  return llvm::Error::success();
+}
+
+llvm::Error Assembler::add(Operation *op) {
+  if (isadialect::isInstruction(op))
+    return addInstruction(op);
+  if (auto data = mlir::dyn_cast<isadialect::DataOp>(op))
+    return addData(data);
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](isadialect::BindingOp binding) { addBinding(binding); })
+      .Case([&](isadialect::NodeOp node) { addNode(node); })
+      .Case([&](isadialect::ProofOp proof) { addProof(proof); })
+      .Case([&](isadialect::PlannedOp planned) { addPlanned(planned); });
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Expected<container::Program> assemble(ModuleOp module) {
+  auto programs = module.getOps<isadialect::ProgramOp>();
+  auto machine = npu::machineOf(module);
+  if (programs.empty() || failed(machine))
+    return makeError(ErrorClass::Internal,
+                     "expected a module with one isa.program and a machine");
+  isadialect::ProgramOp source = *programs.begin();
+  container::Program program;
+  program.machine = *machine;
+  program.modelName = source.getModel().str();
+  program.producer = "ashlarc " + support::versionString().str();
+  program.dramBytes = source.getDramBytes();
+  program.semaphores = source.getSemaphores();
+  Assembler assembler(program);
+  for (Operation &op : source.getBody().front())
+    if (llvm::Error error = assembler.add(&op))
+      return error;
+  assembler.finish();
   return program;
 }
 

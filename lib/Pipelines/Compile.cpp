@@ -12,6 +12,7 @@
 #include "ashlar/Numerics/Format.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Transforms/BFP/Passes.h"
+#include "ashlar/Transforms/ISA/Passes.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/BFP/BFPDialect.h"
@@ -125,14 +126,19 @@ llvm::Error Compilation::quantise() {
 }
 
 llvm::Error Compilation::emit() {
-  auto generated = codegen::generateProgram(*result.module);
-  if (!generated)
-    return generated.takeError();
-  generated->program.numericPlanJson = planJson;
-  generated->program.decisionsJson = collectDecisions(*result.module);
-  auto program = codegen::assemble(std::move(*generated));
+  // The operations that carry the decisions leave with the conversion.
+  result.decisionsJson = collectDecisions(*result.module);
+  if (llvm::Error error = convertNPUToISA(*result.module))
+    return error;
+  if (llvm::Error error = runPasses(Phase::Emit, [](OpPassManager &manager) {
+        manager.addPass(isadialect::createInsertSemaphores());
+      }))
+    return error;
+  auto program = codegen::assemble(*result.module);
   if (!program)
     return program.takeError();
+  program->numericPlanJson = planJson;
+  program->decisionsJson = result.decisionsJson;
   result.program = std::move(*program);
   return llvm::Error::success();
 }
@@ -196,6 +202,8 @@ llvm::Expected<CompileResult> Compilation::run() {
         std::chrono::steady_clock::now() - start;
     result.times.push_back({phase, elapsed.count()});
   }
+  if (options.stopAfter != Phase::Emit)
+    result.decisionsJson = collectDecisions(*result.module);
   return std::move(result);
 }
 
@@ -216,7 +224,7 @@ std::string phaseNames() { return llvm::join(names, ", "); }
 
 void registerDialects(DialectRegistry &registry) {
   registry.insert<nn::NNDialect, bfp::BFPDialect, npu::NPUDialect,
-                  func::FuncDialect>();
+                  isadialect::ISADialect, func::FuncDialect>();
 }
 
 llvm::Expected<CompileResult> compile(const CompileOptions &options,

@@ -4,7 +4,6 @@
 
 #include "Arguments.h"
 
-#include "ashlar/Isa/Text.h"
 #include "ashlar/Support/Console.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/FileIO.h"
@@ -53,17 +52,8 @@ llvm::Error checkModel(const CompilerArguments &arguments) {
   return llvm::Error::success();
 }
 
-/// The module of a phase, constants elided; after emit, the assembly.
+/// The module of a phase, constants elided.
 std::string phaseText(const CompileResult &result) {
-  if (result.program) {
-    std::string text;
-    auto instructions = isa::decodeAll(result.program->code);
-    if (!instructions)
-      return llvm::toString(instructions.takeError());
-    for (const isa::Instruction &instruction : *instructions)
-      text += isa::print(instruction) + "\n";
-    return text;
-  }
   std::string text;
   llvm::raw_string_ostream stream(text);
   mlir::OpPrintingFlags flags;
@@ -86,7 +76,7 @@ std::string reportText(const CompilerArguments &arguments,
                             {"machine", arguments.compile.machine},
                             {"format", arguments.compile.format},
                             {"phase_seconds", std::move(phases)}};
-  auto decisions = llvm::json::parse(collectDecisions(*result.module));
+  auto decisions = llvm::json::parse(result.decisionsJson);
   if (decisions)
     report["decisions"] = std::move(*decisions);
   else
@@ -104,7 +94,7 @@ std::string reportText(const CompilerArguments &arguments,
 }
 
 void printDecisions(const CompileResult &result) {
-  auto decisions = llvm::json::parse(collectDecisions(*result.module));
+  auto decisions = llvm::json::parse(result.decisionsJson);
   if (!decisions) {
     llvm::consumeError(decisions.takeError());
     return;

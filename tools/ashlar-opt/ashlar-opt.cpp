@@ -5,7 +5,9 @@
 // canonicalizer, which runs the folders.
 
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
+#include "ashlar/Conversion/NPUToISA/NPUToISA.h"
 #include "ashlar/Transforms/BFP/Passes.h"
+#include "ashlar/Transforms/ISA/Passes.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/BFP/BFPDialect.h"
@@ -29,6 +31,8 @@ int main(int argc, char **argv) {
   ashlar::bfp::registerQuantisePipeline();
   ashlar::registerConvertNNToNPUPass();
   ashlar::npu::registerNPUPasses();
+  ashlar::registerConvertNPUToISAPass();
+  ashlar::isadialect::registerISAPasses();
   mlir::registerCanonicalizerPass();
   return mlir::failed(
       mlir::MlirOptMain(argc, argv, "ashlar optimizer driver\n", registry));

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From generated instructions to a finished program.
+// From the `isa` dialect to a program for the container.
 
 #ifndef ASHLAR_CODEGEN_ASSEMBLE_H
 #define ASHLAR_CODEGEN_ASSEMBLE_H
 
 #include "ashlar/Container/Container.h"
-#include "ashlar/Conversion/NPUToISA/NPUToISA.h"
+#include "mlir/IR/BuiltinOps.h"
 
 namespace ashlar::codegen {
 
-/// Encodes the instructions into `program.code`. A value that does not fit its
-/// field is an error that names node, instruction and field.
-llvm::Expected<container::Program> assemble(GeneratedProgram generated);
+/// Encodes the one `isa.program` of `module` with its tables; the plan and the
+/// decisions are the caller's to add. A value that does not fit its field is an
+/// error that names node, instruction and field.
+llvm::Expected<container::Program> assemble(mlir::ModuleOp module);
 
 } // namespace ashlar::codegen
 

@@ -50,6 +50,8 @@ struct CompileResult {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::optional<container::Program> program;
   std::vector<PhaseTime> times;
+  /// Decisions of all passes as a JSON array (docs/ReportSchema.md).
+  std::string decisionsJson;
 };
 
 /// Registers the dialects that compilation uses.

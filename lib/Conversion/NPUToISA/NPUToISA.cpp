@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Puts a program together: instructions with semaphores, bindings, constants,
-// node table and debug placements.
+// Puts a program together: bindings, constants, node table, and instructions
+// with the places where planned tensors are complete.
 
 #include "ashlar/Conversion/NPUToISA/NPUToISA.h"
 
 #include "Generator.h"
-#include "Sync.h"
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
 #include "ashlar/Numerics/Format.h"
 #include "ashlar/Support/Error.h"
-#include "ashlar/Support/Version.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/ISA/ISADialect.h"
 #include "dialects/NN/NNDialect.h"
+#include "dialects/NN/NNElements.h"
+#include "dialects/NN/NNOps.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 
-namespace ashlar::codegen {
+namespace ashlar {
+namespace codegen {
 
 using analysis::shapeOf;
 using analysis::storageOf;
@@ -48,6 +51,13 @@ std::string engineOf(Operation *op) {
   return op->getName().stripDialect().split('.').first.str();
 }
 
+/// What a node of the source model becomes.
+struct Node {
+  std::string name, opType, engine;
+  llvm::SmallVector<std::string> absorbed, planned;
+  uint64_t macs = 0;
+};
+
 /// One node per ONNX node: operations that one node was lowered to share it.
 class NodeTable {
 public:
@@ -55,7 +65,7 @@ public:
     for (Operation *op : operations)
       add(op);
   }
-  std::vector<container::NodeInfo> nodes;
+  std::vector<Node> nodes;
   std::vector<uint32_t> nodeOfOperation;
 
 private:
@@ -64,13 +74,13 @@ private:
     std::string name = names.empty() ? "node" : names.front();
     auto [entry, inserted] = index.insert({name, nodes.size()});
     if (inserted) {
-      container::NodeInfo info;
+      Node info;
       info.name = name;
       info.opType = textAttr(op, kSourceOpAttr);
       info.engine = engineOf(op);
       nodes.push_back(std::move(info));
     }
-    container::NodeInfo &info = nodes[entry->second];
+    Node &info = nodes[entry->second];
     if (macsOf(op) > 0) {
       info.engine = engineOf(op);
       info.opType = textAttr(op, kSourceOpAttr);
@@ -80,123 +90,214 @@ private:
       if (!llvm::is_contained(info.absorbed, other))
         info.absorbed.push_back(other);
     if (std::string planned = textAttr(op, kPlanNameAttr); !planned.empty())
-      info.plannedTensors.push_back(planned);
+      info.planned.push_back(planned);
     nodeOfOperation.push_back(entry->second);
   }
   llvm::StringMap<uint32_t> index;
 };
 
-container::TensorBinding bindingOf(const View &view, llvm::StringRef name) {
-  container::TensorBinding binding;
-  binding.name = name.str();
-  binding.type = view.type.plain;
-  binding.shape.assign(view.shape.begin(), view.shape.end());
-  binding.dramOffset = view.base;
-  return binding;
+/// Writes the tables and instructions of one program.
+class ProgramWriter {
+public:
+  ProgramWriter(Generator &generator, ModuleOp module)
+      : generator(generator), module(module), table(generator.nodes),
+        builder(OpBuilder::atBlockEnd(module.getBody())) {}
+
+  void write();
+
+private:
+  void writeBindings();
+  void writeData();
+  void writeNodes();
+  void writeProofs();
+  void writePlanned(const Completion &completion);
+  void writeInstructions();
+  void writeBinding(Value value, llvm::StringRef name, bool output);
+
+  Generator &generator;
+  ModuleOp module;
+  NodeTable table;
+  OpBuilder builder;
+};
+
+void ProgramWriter::writeBinding(Value value, llvm::StringRef name,
+                                 bool output) {
+  isadialect::BindingOp::create(builder, module.getLoc(), output, name,
+                                TypeAttr::get(value.getType()),
+                                generator.homes[value].base);
 }
 
-void addBindings(ModuleOp module, Generator &generator,
-                 container::Program &program) {
+void ProgramWriter::writeBindings() {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   for (auto [i, argument] : llvm::enumerate(main.getArguments()))
-    program.inputs.push_back(bindingOf(
-        generator.homes[argument],
-        main.getArgAttrOfType<StringAttr>(i, nn::nameAttr).getValue()));
+    writeBinding(argument,
+                 main.getArgAttrOfType<StringAttr>(i, nn::nameAttr).getValue(),
+                 /*output=*/false);
   auto result = cast<func::ReturnOp>(main.getBody().front().getTerminator());
   for (auto [i, value] : llvm::enumerate(result.getOperands()))
-    program.outputs.push_back(bindingOf(
-        generator.homes[value],
-        main.getResultAttrOfType<StringAttr>(i, nn::nameAttr).getValue()));
+    writeBinding(
+        value, main.getResultAttrOfType<StringAttr>(i, nn::nameAttr).getValue(),
+        /*output=*/true);
 }
 
-container::TensorPlacement placementOf(const Completion &completion,
-                                       const SynchronisedProgram &program) {
-  const View &view = completion.view;
-  container::TensorPlacement placement;
-  placement.name = textAttr(completion.value.getDefiningOp(), kPlanNameAttr);
-  placement.encoded = view.type.encoded;
-  placement.type = view.type.plain;
-  if (view.type.encoded) {
-    placement.mantissa = view.type.format.mantissa;
-    placement.block = view.type.format.block;
-    placement.range = view.type.format.range;
-    placement.blockAxis = static_cast<int32_t>(view.type.blockAxis);
-    placement.xr = completion.scaleRegister;
+/// The bytes move into a resource of the context without a copy.
+void ProgramWriter::writeData() {
+  auto &constants = generator.builder.constants;
+  llvm::sort(constants, [](const ConstantBytes &a, const ConstantBytes &b) {
+    return a.address < b.address;
+  });
+  for (ConstantBytes &constant : constants) {
+    if (constant.bytes.empty())
+      continue;
+    auto owner =
+        std::make_unique<std::vector<uint8_t>>(std::move(constant.bytes));
+    llvm::ArrayRef<char> data(reinterpret_cast<const char *>(owner->data()),
+                              owner->size());
+    auto type = RankedTensorType::get({static_cast<int64_t>(data.size())},
+                                      builder.getI8Type());
+    AsmResourceBlob blob(
+        data, alignof(uint64_t),
+        [owner = std::move(owner)](void *, size_t, size_t) mutable {
+          owner.reset();
+        },
+        /*dataIsMutable=*/false);
+    isadialect::DataOp::create(
+        builder, module.getLoc(), constant.address,
+        DenseResourceElementsAttr::get(type, "data", std::move(blob)));
   }
-  placement.shape.assign(view.shape.begin(), view.shape.end());
-  placement.memory = view.inStateBuffer() ? container::PlacementMemory::Sb
-                                          : container::PlacementMemory::Dram;
-  placement.baseOffset = view.base;
-  placement.basePartition = static_cast<uint32_t>(view.part);
-  placement.channelAxis = static_cast<int32_t>(view.axis);
-  placement.tileStride = view.tileStride;
-  placement.strides.assign(view.strides.begin(), view.strides.end());
-  if (view.type.encoded && !view.inStateBuffer()) {
-    placement.exponentBase = view.cellBase;
-    placement.exponentStrides.assign(view.cellStrides.begin(),
-                                     view.cellStrides.end());
-  }
-  placement.afterInstruction =
-      static_cast<uint32_t>(program.newIndex[completion.entry]);
-  return placement;
 }
 
-void addProofs(Generator &generator, container::Program &program) {
+void ProgramWriter::writeNodes() {
+  auto texts = [&](llvm::ArrayRef<std::string> list) {
+    llvm::SmallVector<llvm::StringRef> views(list.begin(), list.end());
+    return builder.getStrArrayAttr(views);
+  };
+  for (const Node &node : table.nodes)
+    isadialect::NodeOp::create(builder, module.getLoc(), node.name, node.opType,
+                               node.engine, node.macs, texts(node.absorbed),
+                               texts(node.planned));
+}
+
+void ProgramWriter::writeProofs() {
   for (Operation *op : generator.nodes) {
     if (!mlir::isa<npu::PeConvOp, npu::PeMatmulOp>(op))
       continue;
     analysis::ProductShape product = analysis::productShape(op);
     numerics::BlockFormat a = storageOf(op->getOperand(0)).format;
     numerics::BlockFormat w = product.weightFormat;
-    container::AccumulatorProof proof;
-    proof.node = analysis::getNodeName(op->getLoc());
-    proof.terms = product.channels / product.groups * product.taps;
-    proof.boundBits = numerics::accumulatorBits(a.mantissa, a.range, w.mantissa,
-                                                w.range, proof.terms);
-    program.proofs.push_back(std::move(proof));
+    uint64_t terms = product.channels / product.groups * product.taps;
+    isadialect::ProofOp::create(
+        builder, module.getLoc(), analysis::getNodeName(op->getLoc()), terms,
+        numerics::accumulatorBits(a.mantissa, a.range, w.mantissa, w.range,
+                                  terms));
   }
+}
+
+void ProgramWriter::writePlanned(const Completion &completion) {
+  const View &view = completion.view;
+  Operation *op = completion.value.getDefiningOp();
+  bool inDram = !view.inStateBuffer();
+  bool cells = view.type.encoded && inDram;
+  isadialect::PlannedOp::create(
+      builder, op->getLoc(), textAttr(op, kPlanNameAttr),
+      TypeAttr::get(completion.value.getType()), inDram, view.base, view.part,
+      view.axis, view.tileStride, view.strides, cells ? view.cellBase : 0,
+      cells ? llvm::ArrayRef<int64_t>(view.cellStrides)
+            : llvm::ArrayRef<int64_t>(),
+      completion.scaleRegister);
+}
+
+void ProgramWriter::writeInstructions() {
+  llvm::SmallVector<Location> locations;
+  for (const Node &node : table.nodes)
+    locations.push_back(NameLoc::get(builder.getStringAttr(node.name)));
+  llvm::DenseMap<size_t, llvm::SmallVector<const Completion *, 1>> complete;
+  for (const Completion &completion : generator.completions)
+    if (completion.value.getDefiningOp()->hasAttr(kPlanNameAttr))
+      complete[completion.entry].push_back(&completion);
+  for (auto [i, entry] : llvm::enumerate(generator.builder.entries)) {
+    Location location = table.nodeOfOperation.empty()
+                            ? Location(builder.getUnknownLoc())
+                            : locations[table.nodeOfOperation[entry.node]];
+    isadialect::createOp(builder, location, entry.instruction);
+    for (const Completion *completion : complete.lookup(i))
+      writePlanned(*completion);
+  }
+}
+
+void ProgramWriter::write() {
+  auto name = module->getAttrOfType<StringAttr>(nn::modelNameAttr);
+  auto program = isadialect::ProgramOp::create(
+      builder, module.getLoc(), name ? name.getValue() : "",
+      generator.builder.dramEnd(), /*semaphores=*/0);
+  builder.setInsertionPointToStart(&program.getBody().emplaceBlock());
+  writeBindings();
+  writeData();
+  writeNodes();
+  writeProofs();
+  writeInstructions();
 }
 
 } // namespace
+} // namespace codegen
 
-llvm::Expected<GeneratedProgram> generateProgram(ModuleOp module) {
+/// A module that was printed without its constants cannot be encoded.
+static llvm::Error checkConstants(ModuleOp module) {
+  llvm::Error error = llvm::Error::success();
+  module.walk([&](nn::ConstantOp constant) {
+    std::vector<char> storage;
+    if (nn::rawElements(constant.getValue(), storage))
+      return WalkResult::advance();
+    error = makeError(ErrorClass::Malformed,
+                      "constant '{}': its elements are not available; print "
+                      "the module with its resources",
+                      analysis::getNodeName(constant.getLoc()));
+    return WalkResult::interrupt();
+  });
+  return error;
+}
+
+llvm::Error convertNPUToISA(ModuleOp module) {
   auto machine = npu::machineOf(module);
   if (failed(machine))
     return makeError(ErrorClass::Internal, "the module names no machine");
-  Generator generator(module, *machine);
+  if (llvm::Error error = checkConstants(module))
+    return error;
+  codegen::Generator generator(module, *machine);
   if (llvm::Error error = generator.run())
     return error;
-  SynchronisedProgram synchronised =
-      insertSemaphores(generator.builder.entries, *machine);
-  GeneratedProgram result;
-  container::Program &program = result.program;
-  program.machine = *machine;
-  if (auto name = module->getAttrOfType<StringAttr>(nn::modelNameAttr))
-    program.modelName = name.str();
-  program.producer = std::string("ashlarc ") + support::versionString().str();
-  program.dramBytes = generator.builder.dramEnd();
-  program.semaphores = synchronised.semaphores;
-  addBindings(module, generator, program);
-  NodeTable table(generator.nodes);
-  program.nodes = std::move(table.nodes);
-  for (Entry &entry : synchronised.entries) {
-    program.nodeOfInstruction.push_back(
-        table.nodeOfOperation.empty() ? container::Program::noNode
-                                      : table.nodeOfOperation[entry.node]);
-    result.instructions.push_back(std::move(entry.instruction));
-  }
-  for (const Completion &completion : generator.completions)
-    if (completion.value.getDefiningOp()->hasAttr(kPlanNameAttr))
-      program.dumps.push_back(placementOf(completion, synchronised));
-  addProofs(generator, program);
-  llvm::sort(generator.builder.constants,
-             [](const ConstantBytes &a, const ConstantBytes &b) {
-               return a.address < b.address;
-             });
-  for (ConstantBytes &constant : generator.builder.constants)
-    if (!constant.bytes.empty())
-      program.addConstant(constant.address, std::move(constant.bytes));
-  return result;
+  codegen::ProgramWriter(generator, module).write();
+  module.lookupSymbol("main")->erase();
+  return llvm::Error::success();
 }
 
-} // namespace ashlar::codegen
+namespace {
+struct ConvertNPUToISAPass
+    : PassWrapper<ConvertNPUToISAPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertNPUToISAPass)
+
+  StringRef getArgument() const final { return "ashlar-convert-npu-to-isa"; }
+  StringRef getDescription() const final {
+    return "generate the instructions of planned operations";
+  }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<isadialect::ISADialect>();
+  }
+  void runOnOperation() override {
+    if (!getOperation().lookupSymbol<func::FuncOp>("main"))
+      return;
+    if (llvm::Error error = convertNPUToISA(getOperation())) {
+      getOperation().emitError() << llvm::toString(std::move(error));
+      signalPassFailure();
+    }
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> createConvertNPUToISAPass() {
+  return std::make_unique<ConvertNPUToISAPass>();
+}
+
+void registerConvertNPUToISAPass() { PassRegistration<ConvertNPUToISAPass>(); }
+
+} // namespace ashlar

@@ -41,3 +41,22 @@ isa.dma.fill(elemBytes = 3)
 
 // expected-error @below {{'isa.sem.wait' op sem.wait: has 1 field values, expected 2}}
 "isa.sem.wait"() {fields = array<i64: 1>} : () -> ()
+
+// -----
+
+isa.program "stray" dram 64 semaphores 0 {
+  // expected-error @below {{'builtin.module' op must not be in a program, expected its tables and instructions only}}
+  builtin.module {}
+}
+
+// -----
+
+// expected-error @below {{'isa.binding' op expects parent op 'isa.program'}}
+isa.binding input "x" : tensor<4xf32> at 0
+
+// -----
+
+isa.program "words" dram 64 semaphores 0 {
+  // expected-error @below {{'isa.data' op expected bytes as a tensor of i8 of rank 1, found 'tensor<2xi32>'}}
+  isa.data at 0 = dense<[1, 2]> : tensor<2xi32>
+}

@@ -5,22 +5,24 @@
 #ifndef ASHLAR_CONVERSION_NPUTOISA_NPUTOISA_H
 #define ASHLAR_CONVERSION_NPUTOISA_NPUTOISA_H
 
-#include "ashlar/Container/Container.h"
-#include "ashlar/Isa/Instruction.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include "llvm/Support/Error.h"
+#include <memory>
 
-namespace ashlar::codegen {
+namespace ashlar {
 
-/// A program before encoding: `program.code` is still empty.
-struct GeneratedProgram {
-  container::Program program;
-  std::vector<isa::Instruction> instructions;
-};
+/// Replaces the function `main` of a module that has left the plan phase by an
+/// `isa.program`, right when executed in program order; semaphores are the
+/// matter of ashlar-isa-insert-semaphores. Errors: Capacity for what the
+/// machine has too little of, Unsupported for what no instruction expresses;
+/// both name the ONNX node.
+llvm::Error convertNPUToISA(mlir::ModuleOp module);
 
-/// Generates the instructions of a module that has left the plan phase (its
-/// operations carry their names in the numeric plan as attributes).
-llvm::Expected<GeneratedProgram> generateProgram(mlir::ModuleOp module);
+/// The same as the pass `ashlar-convert-npu-to-isa`.
+std::unique_ptr<mlir::Pass> createConvertNPUToISAPass();
+void registerConvertNPUToISAPass();
 
-} // namespace ashlar::codegen
+} // namespace ashlar
 
 #endif // ASHLAR_CONVERSION_NPUTOISA_NPUTOISA_H

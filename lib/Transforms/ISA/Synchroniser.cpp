@@ -4,7 +4,7 @@
 // that it was issued, a matmul that it has completed (docs/Machine.md, PE
 // array); everything else completes in queue order.
 
-#include "Sync.h"
+#include "Synchroniser.h"
 
 #include "ashlar/Isa/Footprint.h"
 #include "llvm/ADT/DenseMap.h"
@@ -12,7 +12,7 @@
 
 #include <array>
 
-namespace ashlar::codegen {
+namespace ashlar::isadialect {
 namespace {
 
 constexpr int queueCount = 10;
@@ -86,33 +86,34 @@ void mergeOldest(std::vector<Record> &records) {
 
 class Synchroniser {
 public:
-  Synchroniser(const std::vector<Entry> &entries,
+  Synchroniser(llvm::ArrayRef<isa::Instruction> instructions,
                const machine::Description &machine)
-      : entries(entries), machine(machine), clocks(entries.size()),
-        waits(entries.size()), signals(entries.size()) {
+      : instructions(instructions), machine(machine),
+        clocks(instructions.size()) {
+    plan.waits.resize(instructions.size());
+    plan.signals.resize(instructions.size());
     for (Clock &clock : known)
       clock.fill(-1);
   }
 
-  SynchronisedProgram run();
+  SemaphorePlan run();
 
 private:
   void visit(int64_t index);
   void require(int queue, llvm::SmallVectorImpl<Edge> &edges, int64_t index);
-  void remember(int queue, int clock, int64_t index,
-                llvm::ArrayRef<isa::Access> accesses);
+  void remember(int clock, int64_t index, llvm::ArrayRef<isa::Access> accesses);
 
-  const std::vector<Entry> &entries;
+  llvm::ArrayRef<isa::Instruction> instructions;
   const machine::Description &machine;
   std::array<Clock, queueCount> known;
   std::vector<Clock> clocks; ///< knowledge of the queue when it was issued
   std::array<std::vector<Record>, 16> records;
-  std::vector<llvm::SmallVector<uint32_t, 2>> waits, signals;
   llvm::DenseMap<std::pair<int, int>, uint32_t> semaphores;
+  SemaphorePlan plan;
 };
 
 void Synchroniser::visit(int64_t index) {
-  const isa::Instruction &instruction = entries[index].instruction;
+  const isa::Instruction &instruction = instructions[index];
   int queue = static_cast<int>(isa::queueOf(instruction));
   int clock =
       std::holds_alternative<isa::PeSwap>(instruction) ? swapClock : queue;
@@ -137,7 +138,7 @@ void Synchroniser::visit(int64_t index) {
       edges.push_back({c, latest[c]});
   require(queue, edges, index);
   clocks[index] = known[queue];
-  remember(queue, clock, index, accesses);
+  remember(clock, index, accesses);
 }
 
 /// Adds waits for `edges`, latest producer first: what it knew need not be
@@ -153,8 +154,8 @@ void Synchroniser::require(int queue, llvm::SmallVectorImpl<Edge> &edges,
       continue;
     auto [entry, inserted] = semaphores.insert(
         {{edge.clock, queue}, static_cast<uint32_t>(semaphores.size())});
-    signals[edge.producer].push_back(entry->second);
-    waits[index].push_back(entry->second);
+    plan.signals[edge.producer].push_back(entry->second);
+    plan.waits[index].push_back(entry->second);
     const Clock &producer = clocks[edge.producer];
     for (int c = 0; c < clockCount; ++c)
       own[c] = std::max(own[c], producer[c]);
@@ -165,9 +166,8 @@ void Synchroniser::require(int queue, llvm::SmallVectorImpl<Edge> &edges,
   }
 }
 
-void Synchroniser::remember(int queue, int clock, int64_t index,
+void Synchroniser::remember(int clock, int64_t index,
                             llvm::ArrayRef<isa::Access> accesses) {
-  (void)queue;
   for (const isa::Access &access : accesses) {
     auto &list = records[static_cast<int>(access.space)];
     // Later accesses stand for earlier ones that they cover: a write is
@@ -184,36 +184,18 @@ void Synchroniser::remember(int queue, int clock, int64_t index,
   }
 }
 
-SynchronisedProgram Synchroniser::run() {
-  for (size_t i = 0; i < entries.size(); ++i)
+SemaphorePlan Synchroniser::run() {
+  for (size_t i = 0; i < instructions.size(); ++i)
     visit(i);
-  SynchronisedProgram result;
-  result.semaphores = semaphores.size();
-  result.entries.reserve(entries.size() * 2);
-  for (size_t i = 0; i < entries.size(); ++i) {
-    const Entry &entry = entries[i];
-    isa::Queue queue = isa::queueOf(entry.instruction);
-    for (uint32_t semaphore : waits[i]) {
-      isa::SemWait wait{};
-      wait.queue = queue, wait.sem = semaphore;
-      result.entries.push_back({wait, entry.node});
-    }
-    result.newIndex.push_back(result.entries.size());
-    result.entries.push_back(entry);
-    for (uint32_t semaphore : signals[i]) {
-      isa::SemSignal signal{};
-      signal.queue = queue, signal.sem = semaphore;
-      result.entries.push_back({signal, entry.node});
-    }
-  }
-  return result;
+  plan.semaphores = semaphores.size();
+  return std::move(plan);
 }
 
 } // namespace
 
-SynchronisedProgram insertSemaphores(const std::vector<Entry> &entries,
-                                     const machine::Description &machine) {
-  return Synchroniser(entries, machine).run();
+SemaphorePlan planSemaphores(llvm::ArrayRef<isa::Instruction> instructions,
+                             const machine::Description &machine) {
+  return Synchroniser(instructions, machine).run();
 }
 
-} // namespace ashlar::codegen
+} // namespace ashlar::isadialect

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes the semaphores that Synchroniser finds into the program.
+
+#include "Synchroniser.h"
+
+#include "ashlar/Transforms/ISA/Passes.h"
+#include "ashlar/Transforms/NPU/Passes.h"
+
+using namespace mlir;
+
+namespace ashlar::isadialect {
+
+#define GEN_PASS_DEF_INSERTSEMAPHORES
+#include "ashlar/Transforms/ISA/Passes.h.inc"
+
+namespace {
+struct InsertSemaphores : impl::InsertSemaphoresBase<InsertSemaphores> {
+protected:
+  void runOnOperation() override;
+
+private:
+  void synchronise(ProgramOp program, const machine::Description &machine);
+};
+} // namespace
+
+void InsertSemaphores::synchronise(ProgramOp program,
+                                   const machine::Description &machine) {
+  SmallVector<Operation *> ops;
+  std::vector<isa::Instruction> instructions;
+  for (Operation &op : program.getBody().front())
+    if (isInstruction(&op)) {
+      ops.push_back(&op);
+      instructions.push_back(toInstruction(&op));
+    }
+  SemaphorePlan plan = planSemaphores(instructions, machine);
+  OpBuilder builder(program.getContext());
+  for (auto [i, op] : llvm::enumerate(ops)) {
+    isa::Queue queue = isa::queueOf(instructions[i]);
+    builder.setInsertionPoint(op);
+    for (uint32_t semaphore : plan.waits[i]) {
+      isa::SemWait wait{};
+      wait.queue = queue, wait.sem = semaphore;
+      createOp(builder, op->getLoc(), wait);
+      ++numWaits;
+    }
+    builder.setInsertionPointAfter(op);
+    for (uint32_t semaphore : plan.signals[i]) {
+      isa::SemSignal signal{};
+      signal.queue = queue, signal.sem = semaphore;
+      createOp(builder, op->getLoc(), signal);
+    }
+  }
+  numSemaphores = plan.semaphores;
+  program.setSemaphores(plan.semaphores);
+}
+
+void InsertSemaphores::runOnOperation() {
+  FailureOr<machine::Description> machine = npu::machineOf(getOperation());
+  if (failed(machine))
+    return signalPassFailure();
+  for (auto program : getOperation().getOps<ProgramOp>())
+    synchronise(program, *machine);
+}
+
+} // namespace ashlar::isadialect

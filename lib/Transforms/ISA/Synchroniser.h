@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Finds where a program needs semaphores. Private to the passes of `isa`.
+
+#ifndef ASHLAR_LIB_TRANSFORMS_ISA_SYNCHRONISER_H
+#define ASHLAR_LIB_TRANSFORMS_ISA_SYNCHRONISER_H
+
+#include "ashlar/Isa/Instruction.h"
+#include "ashlar/Machine/Description.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace ashlar::isadialect {
+
+/// Semaphores around each instruction: waits before it, signals behind it, on
+/// the instruction's own queue.
+struct SemaphorePlan {
+  std::vector<llvm::SmallVector<uint32_t, 2>> waits, signals;
+  uint32_t semaphores = 0;
+};
+
+/// The semaphores that order every two conflicting accesses of different
+/// queues as in program order. Waits that follow from earlier ones are left
+/// out.
+SemaphorePlan planSemaphores(llvm::ArrayRef<isa::Instruction> instructions,
+                             const machine::Description &machine);
+
+} // namespace ashlar::isadialect
+
+#endif // ASHLAR_LIB_TRANSFORMS_ISA_SYNCHRONISER_H
