@@ -25,7 +25,7 @@ struct ConstantBytes {
   std::vector<uint8_t> bytes;
 };
 
-/// Program under construction. Semaphores are not emitted here: see Sync.h.
+/// Program under construction. Semaphores are the matter of a pass on `isa`.
 class ProgramBuilder {
 public:
   explicit ProgramBuilder(const machine::Description &machine)

@@ -3,9 +3,10 @@
 // Synchronised programs are free of races by the emulator's own proof, and no
 // wait is placed that another one implies.
 
-#include "lib/Conversion/NPUToISA/Sync.h"
+#include "lib/Transforms/ISA/Synchroniser.h"
 #include "TestSupport.h"
 #include "ashlar/Emulator/Emulator.h"
+#include "lib/Conversion/NPUToISA/ProgramBuilder.h"
 #include <gtest/gtest.h>
 
 using namespace ashlar;
@@ -16,6 +17,41 @@ using isa::Queue;
 namespace {
 
 constexpr unsigned partitionBytes = 4096;
+
+/// A program with its semaphores in place.
+struct SynchronisedProgram {
+  std::vector<Entry> entries;
+  /// Index in `entries` of every entry of the input.
+  std::vector<size_t> newIndex;
+  uint32_t semaphores = 0;
+};
+
+SynchronisedProgram insertSemaphores(const std::vector<Entry> &entries,
+                                     const machine::Description &machine) {
+  std::vector<isa::Instruction> instructions;
+  for (const Entry &entry : entries)
+    instructions.push_back(entry.instruction);
+  isadialect::SemaphorePlan plan =
+      isadialect::planSemaphores(instructions, machine);
+  SynchronisedProgram result;
+  result.semaphores = plan.semaphores;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    Queue queue = isa::queueOf(instructions[i]);
+    for (uint32_t semaphore : plan.waits[i]) {
+      isa::SemWait wait{};
+      wait.queue = queue, wait.sem = semaphore;
+      result.entries.push_back({wait, 0});
+    }
+    result.newIndex.push_back(result.entries.size());
+    result.entries.push_back(entries[i]);
+    for (uint32_t semaphore : plan.signals[i]) {
+      isa::SemSignal signal{};
+      signal.queue = queue, signal.sem = semaphore;
+      result.entries.push_back({signal, 0});
+    }
+  }
+  return result;
+}
 
 /// A copy of `bytes` bytes of partition 0 on `queue`.
 Entry copy(Queue queue, uint64_t from, uint64_t to, uint32_t bytes) {
