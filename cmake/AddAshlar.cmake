@@ -13,6 +13,11 @@ function(ashlar_set_common target)
     ${PROJECT_BINARY_DIR}/include ${PROJECT_BINARY_DIR}
     ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
   target_compile_options(${target} PRIVATE -Wall -Wextra)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION
+     VERSION_LESS 13)
+    # g++ 12 sees overlaps in its own std::string (GCC bug 105651).
+    target_compile_options(${target} PRIVATE -Wno-restrict)
+  endif()
   # IEEE binary32 step by step: no contraction anywhere in the project
   # (docs/Numerics.md).
   target_compile_options(${target} PRIVATE -ffp-contract=off)

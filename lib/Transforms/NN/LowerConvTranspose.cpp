@@ -27,8 +27,8 @@ Value turnWeights(OpBuilder &builder, Location loc, Value w, int64_t group) {
   grouped.append(shape.begin() + 2, shape.end());
   Value value = makeReshape(builder, loc, w, grouped);
 
-  SmallVector<int64_t> perm{0, 2, 1}, turned(grouped);
-  std::swap(turned[1], turned[2]);
+  SmallVector<int64_t> perm{0, 2, 1}, turned{group, outPerGroup, inPerGroup};
+  turned.append(shape.begin() + 2, shape.end());
   for (size_t d = 3; d < grouped.size(); ++d)
     perm.push_back(static_cast<int64_t>(d));
   value = TransposeOp::create(
