@@ -53,6 +53,15 @@ def ISA_PeMatmulOp : ISA_Op<"PeMatmul", "pe.matmul", 0x22, ["pe"]> {
     of M[i][t]*S[i][c]`. Without accumulate every addressed entry is overwritten,
     with zero where nothing was read.
 
+    With `groups` = Ws > 1 the array works as Ws row groups of PCi = R / Ws rows
+    that share the stationary rows and sum on their own: a step gives Ws results.
+    Dimension 2 then counts pixels whose elements lie in turn in the Ws groups of
+    partitions: result w = i2*Ws + g < validW of a row reads pixel p = w + shift,
+    `SB[part + (p mod Ws)*PCi + i][offset + i0*stride0 + i1*stride1 +
+    (p div Ws)*stride2]`, zero unless lo2 <= p < hi2, and goes to the entry
+    `psum + i0*psumStride0 + i1*psumStride1 + w*psumStride2`. Results from validW
+    on read nothing and leave PSUM alone.
+
     Example: `isa.pe.matmul(rows = 16, cols = 4, type = bfp, mantissa = 8, range = 7, n2 = 9, stride2 = 1, psumStride2 = 1, hi0 = 1, hi1 = 1, hi2 = 9)`
   }];
   let isaWords = 9;
@@ -84,9 +93,11 @@ def ISA_PeMatmulOp : ISA_Op<"PeMatmul", "pe.matmul", 0x22, ["pe"]> {
     S<"lo1", 20, 7, 20, "index", "first index of dimension 1 that reads memory">,
     S<"hi1", 20, 7, 40, "index", "first index of dimension 1 beyond those that do">,
     S<"lo2", 20, 8, 0, "index", "first index of dimension 2 that reads memory">,
-    S<"hi2", 20, 8, 20, "index", "first index of dimension 2 beyond those that do">
+    S<"hi2", 20, 8, 20, "index", "first index of dimension 2 beyond those that do">,
+    S<"shift", 12, 5, 52, "pixels", "row groups: pixel of result 0">,
+    U<"validW", 20, 8, 40, "results", "row groups: results of a row">
   ];
-  let isaReserved = [Reserved<2, 53, 11>, Reserved<3, 60, 4>, Reserved<5, 52, 12>, Reserved<6, 60, 4>, Reserved<7, 60, 4>, Reserved<8, 40, 24>];
+  let isaReserved = [Reserved<2, 53, 11>, Reserved<3, 60, 4>, Reserved<6, 60, 4>, Reserved<7, 60, 4>, Reserved<8, 60, 4>];
 }
 
 #endif // ASHLAR_ISA_PE_OPS

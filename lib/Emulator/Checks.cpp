@@ -202,10 +202,39 @@ static Result check(const isa::PeLoad &op, const Description &machine) {
   return checkOperand(op, machine);
 }
 
+/// Row groups divide the array evenly; what belongs to them is zero without.
+static Result checkGroups(const isa::PeMatmul &op, const Description &machine) {
+  if (op.groups == 1) {
+    if (op.shift != 0 || op.validW != 0)
+      return bad("shift {} and {} valid results without row groups", op.shift,
+                 op.validW);
+    return std::nullopt;
+  }
+  if (machine.pe.rows % op.groups != 0 ||
+      machine.pe.rows / op.groups % machine.pe.rowGroupGranularity != 0)
+    return bad("{} row groups, an array of {} rows divides into groups of "
+               "multiples of {} rows",
+               op.groups, machine.pe.rows, machine.pe.rowGroupGranularity);
+  const uint64_t pitch = machine.pe.rows / op.groups;
+  if (op.rows > pitch)
+    return bad("{} rows in row groups of {}", op.rows, pitch);
+  if (op.part + machine.pe.rows > machine.sb.partitions)
+    return outside("row groups of {} partitions from partition {}",
+                   machine.pe.rows, op.part);
+  if (op.mode == OperandMode::Select)
+    return bad("{} row groups in select mode", op.groups);
+  if (op.lo2 < 0)
+    return bad("pixels from {} on, expected none before 0", op.lo2);
+  if (op.validW == 0 || op.validW > uint64_t(op.n2) * op.groups)
+    return bad("{} valid results, {} steps of {} row groups give {}", op.validW,
+               op.n2, op.groups, uint64_t(op.n2) * op.groups);
+  return std::nullopt;
+}
+
 static Result check(const isa::PeMatmul &op, const Description &machine) {
-  if (op.groups != 1)
-    return bad("{} row groups, expected 1", op.groups);
-  const uint64_t counts[] = {op.n0, op.n1, op.n2};
+  if (Result finding = checkGroups(op, machine))
+    return finding;
+  const uint64_t counts[] = {op.n0, op.n1, op.groups > 1 ? op.validW : op.n2};
   const int64_t strides[] = {op.psumStride0, op.psumStride1, op.psumStride2};
   if (!isInjective(counts, strides, 1))
     return bad("the PSUM strides let entries overlap");

@@ -85,7 +85,7 @@ Cost CostModel::of(const isa::PeMatmul &op) {
   const uint64_t passes =
       machine::pePasses(machine, operandBits(op), activeBits);
   return {machine::peMatmul(machine, steps, passes, op.cols), 0, 0,
-          steps * op.rows * op.cols};
+          steps * op.groups * op.rows * op.cols};
 }
 
 //===- ACT and VEC

@@ -101,6 +101,8 @@ public:
             llvm::SmallVectorImpl<Access> &out)
       : machine(machine), out(out) {}
 
+  int64_t arrayRows() const { return static_cast<int64_t>(machine.pe.rows); }
+
   /// The same pattern in partitions [begin, end) of SB, and of XM if encoded.
   void sbRows(bool write, bool encoded, uint64_t begin, uint64_t end,
               int64_t base, unsigned bytes, const Dims &dims) {
@@ -293,6 +295,38 @@ void visit(const PeSwap &, Collector &c) {
   c.whole(Space::Active, true);
 }
 
+/// ceil(a / b); b > 0.
+int64_t divideUp(int64_t a, int64_t b) {
+  return a > 0 ? (a + b - 1) / b : -(-a / b);
+}
+
+/// Row groups: the pixels of each group of partitions are consecutive bytes.
+void readLanes(const PeMatmul &x, Collector &c) {
+  const int64_t groups = x.groups, pitch = c.arrayRows() / groups;
+  const int64_t low = std::max<int64_t>(x.lo2, x.shift);
+  const int64_t high = std::min<int64_t>(x.hi2, int64_t(x.shift) + x.validW);
+  const int64_t lo0 = std::max<int64_t>(x.lo0, 0),
+                hi0 = std::min<int64_t>(x.hi0, x.n0);
+  const int64_t lo1 = std::max<int64_t>(x.lo1, 0),
+                hi1 = std::min<int64_t>(x.hi1, x.n1);
+  if (lo0 >= hi0 || lo1 >= hi1)
+    return;
+  for (int64_t lane = 0; lane < groups; ++lane) {
+    int64_t first = divideUp(low - lane, groups);
+    int64_t last = divideUp(high - lane, groups);
+    if (first >= last)
+      continue;
+    int64_t base =
+        x.offset + lo0 * x.stride0 + lo1 * x.stride1 + first * x.stride2;
+    Dims dims = {{static_cast<uint64_t>(hi0 - lo0), x.stride0},
+                 {static_cast<uint64_t>(hi1 - lo1), x.stride1},
+                 {static_cast<uint64_t>(last - first), x.stride2}};
+    uint64_t part = x.part + lane * pitch;
+    c.sbRows(false, x.type == ElemType::Bfp, part, part + x.rows, base,
+             elementBytes(x.type, x.mantissa), dims);
+  }
+}
+
 void visit(const PeMatmul &x, Collector &c) {
   bool encoded = x.type == ElemType::Bfp;
   // Only indices inside [lo, hi) read memory.
@@ -306,7 +340,9 @@ void visit(const PeMatmul &x, Collector &c) {
   Range ranges[] = {clip(x.lo0, x.hi0, x.n0, x.stride0),
                     clip(x.lo1, x.hi1, x.n1, x.stride1),
                     clip(x.lo2, x.hi2, x.n2, x.stride2)};
-  if (llvm::all_of(ranges, [](const Range &r) { return r.lo < r.hi; })) {
+  if (x.groups > 1) {
+    readLanes(x, c);
+  } else if (llvm::all_of(ranges, [](const Range &r) { return r.lo < r.hi; })) {
     int64_t base = x.offset;
     Dims dims;
     for (const Range &r : ranges) {
@@ -321,8 +357,7 @@ void visit(const PeMatmul &x, Collector &c) {
   c.whole(Space::Active, false);
   Dims psum = {{x.n0, x.psumStride0},
                {x.n1, x.psumStride1},
-               {x.n2, x.psumStride2},
-               {x.groups, 1}};
+               {x.groups > 1 ? x.validW : x.n2, x.psumStride2}};
   if (x.accumulate)
     c.psum(false, x.cols, x.psum, psum);
   c.psum(true, x.cols, x.psum, psum);

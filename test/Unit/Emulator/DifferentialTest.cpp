@@ -359,13 +359,22 @@ std::vector<Instruction> Generator::array() {
   window(op.n0, op.lo0, op.hi0);
   window(op.n1, op.lo1, op.hi1);
   window(op.n2, op.lo2, op.hi2);
+  if (load.rows <= 4 && chance(40) && op.mode != isa::OperandMode::Select) {
+    // Row groups of 4 or 2 rows; the results are n2 neighbours as before.
+    op.groups = load.rows <= 2 && chance(50) ? 4 : 2;
+    op.part = 0;
+    op.validW = op.n2;
+    op.n2 = (op.n2 + op.groups - 1) / op.groups;
+    op.shift = static_cast<int32_t>(between(-3, 3));
+    op.lo2 = std::max(op.lo2, 0);
+  }
   isa::ActDrain drain;
   drain.mode = op.mode == isa::OperandMode::Select ? isa::DrainMode::Raw64
                : chance(80) ? isa::DrainMode::F32
                             : static_cast<isa::DrainMode>(between(1, 2));
   drain.n0 = op.n0;
   drain.n1 = op.n1;
-  drain.n2 = op.n2;
+  drain.n2 = op.groups > 1 ? op.validW : op.n2;
   drain.psumStride0 = op.psumStride0;
   drain.psumStride1 = op.psumStride1;
   drain.psumStride2 = op.psumStride2;
@@ -381,8 +390,8 @@ std::vector<Instruction> Generator::array() {
   drain.dstOffset = offset();
   drain.dstXr = xr();
   drain.dstXrClear = chance(50);
-  strides({{op.n0, op.n1, op.n2}}, bytes(drain.dstType, drain.dstMantissa),
-          stride);
+  strides({{drain.n0, drain.n1, drain.n2}},
+          bytes(drain.dstType, drain.dstMantissa), stride);
   drain.dstStride0 = stride[0];
   drain.dstStride1 = stride[1];
   drain.dstStride2 = stride[2];

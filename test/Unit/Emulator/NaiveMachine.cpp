@@ -148,9 +148,11 @@ void NaiveMachine::run(const isa::PeSwap &) { active = shadow; }
 
 void NaiveMachine::run(const isa::PeMatmul &op) {
   const uint64_t entries = machine.psum.entries();
+  const int64_t groups = op.groups, pitch = machine.pe.rows / groups;
+  const int64_t results = groups > 1 ? op.validW : op.n2;
   for (int64_t a = 0; a < op.n0; ++a)
     for (int64_t b = 0; b < op.n1; ++b)
-      for (int64_t c = 0; c < op.n2; ++c)
+      for (int64_t c = 0; c < results; ++c)
         for (uint64_t col = 0; col < op.cols; ++col) {
           __int128 &sum = psum[col * entries +
                                static_cast<uint64_t>(
@@ -158,14 +160,16 @@ void NaiveMachine::run(const isa::PeMatmul &op) {
                                    b * op.psumStride1 + c * op.psumStride2)];
           if (!op.accumulate)
             sum = 0;
+          const int64_t pixel = c + op.shift;
           if (a < op.lo0 || a >= op.hi0 || b < op.lo1 || b >= op.hi1 ||
-              c < op.lo2 || c >= op.hi2)
+              pixel < op.lo2 || pixel >= op.hi2)
             continue;
           int64_t offset = int64_t(op.offset) + a * op.stride0 +
-                           b * op.stride1 + c * op.stride2;
+                           b * op.stride1 + pixel / groups * op.stride2;
+          const int64_t part = op.part + pixel % groups * pitch;
           for (uint64_t i = 0; i < op.rows; ++i) {
             int64_t m = aligned(op.mode, op.type, op.mantissa, op.range, op.xr,
-                                op.part + i, offset);
+                                part + i, offset);
             if (op.mode == isa::OperandMode::Select)
               m = m != 0;
             sum += __int128(m) * active.values[i * active.cols + col];

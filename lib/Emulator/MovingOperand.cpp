@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows of the moving operand: straight from SB where they are dense, gathered
+// otherwise.
+
+#include "MovingOperand.h"
+
+#include <cstring>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using isa::OperandMode;
+
+isa::PeMatmul emulator::perResult(const isa::PeMatmul &op) {
+  isa::PeMatmul result = op;
+  if (op.groups > 1) {
+    result.n2 = op.validW;
+    result.lo2 = op.lo2 - op.shift;
+    result.hi2 = op.hi2 - op.shift;
+  }
+  return result;
+}
+
+Window emulator::windowOf(const isa::PeMatmul &op, unsigned bytes) {
+  Window window;
+  Pattern pattern{{op.n0, op.n1, op.n2}, {op.stride0, op.stride1, op.stride2}};
+  window.steps = pattern.size();
+  window.dense = op.groups == 1 && pattern.isDense(bytes);
+  uint64_t valid = 0;
+  window.first = window.steps;
+  forValidRuns(op, [&](uint64_t step, int64_t, uint64_t n) {
+    window.first = std::min(window.first, step);
+    window.last = step + n;
+    valid += n;
+  });
+  if (valid == 0)
+    window.first = window.last = 0;
+  window.masked = valid != window.last - window.first;
+  return window;
+}
+
+namespace {
+
+/// Builds aligned rows of a step range into scratch.
+class MovingRows {
+public:
+  MovingRows(Engine &engine, const isa::PeMatmul &op, const Fetch &fetch,
+             const Window &window, uint64_t begin, uint64_t end)
+      : engine(engine), op(op), fetch(fetch), window(window), begin(begin),
+        end(end), pitch((end - begin + 31) / 32 * 32),
+        elementBytes(widthBytes(fetch.width())), bytes(fetch.bytes()) {}
+
+  /// Rows x pitch aligned integers; steps without memory are zero.
+  numerics::IntegerMatrix build(uint64_t &saturated) {
+    Scratch &scratch = Scratch::ofThisThread();
+    uint8_t *rows =
+        scratch.get<uint8_t>(Scratch::Moving, op.rows * pitch * elementBytes);
+    uint64_t first = std::max(begin, window.first);
+    uint64_t last = std::max(first, std::min(end, window.last));
+    bool direct = window.dense && first < last && (bytes == 1 || !usesCells());
+    if (direct && !window.masked)
+      buildDirect(rows, first, last, saturated);
+    else if (!(direct && buildMasked(rows, first, last, saturated)))
+      buildGathered(rows, saturated);
+    return {fetch.width(), rows, pitch};
+  }
+
+private:
+  bool usesCells() const { return fetch.mode == OperandMode::Bfp; }
+
+  /// Aligns [first, last) of every row straight from SB and zeroes the rest.
+  void buildDirect(uint8_t *rows, uint64_t first, uint64_t last,
+                   uint64_t &saturated) {
+    // Offsets of first steps may be negative; those that are read never are.
+    const int64_t start = op.offset + static_cast<int64_t>(first * bytes);
+    for (uint64_t i = 0, count; i < op.rows; i += count) {
+      const uint64_t p = op.part + i;
+      count = groupRows(engine.memory, p, op.rows - i);
+      fetchRows(*engine.kernels, fetch, engine.memory.sb(p, start),
+                engine.memory.pitch(), count, engine.memory.cell(p, start),
+                last - first, rows + (i * pitch + first - begin) * elementBytes,
+                pitch, saturated);
+    }
+    if (begin == first && last == end)
+      return;
+    for (uint64_t i = 0; i < op.rows; ++i) {
+      uint8_t *out = rows + i * pitch * elementBytes;
+      std::memset(out, 0, (first - begin) * elementBytes);
+      std::memset(out + (last - begin) * elementBytes, 0,
+                  (end - last) * elementBytes);
+    }
+  }
+
+  /// As buildDirect, with the steps inside the window's holes zeroed
+  /// afterwards. False if something saturated: then the holes may have been
+  /// counted too, and the rows must be built again.
+  bool buildMasked(uint8_t *rows, uint64_t first, uint64_t last,
+                   uint64_t &saturated) {
+    uint64_t count = 0;
+    buildDirect(rows, first, last, count);
+    if (count != 0)
+      return false;
+    (void)saturated;
+    uint32_t *mask = Scratch::ofThisThread().get<uint32_t>(
+        Scratch::Zeroed, (end - begin + 1) * 2);
+    uint64_t pairs = holes(mask);
+    for (uint64_t i = 0; i < op.rows; ++i) {
+      uint8_t *out = rows + i * pitch * elementBytes;
+      if (elementBytes == 2)
+        zeroRuns(reinterpret_cast<uint16_t *>(out), mask, pairs);
+      else
+        zeroRuns(reinterpret_cast<uint32_t *>(out), mask, pairs);
+    }
+    return true;
+  }
+
+  /// Most holes are the one or two steps of a padding column: a store each is
+  /// cheaper than a call.
+  template <typename T>
+  static void zeroRuns(T *row, const uint32_t *runs, uint64_t pairs) {
+    for (uint64_t h = 0; h < pairs; ++h) {
+      T *from = row + runs[2 * h];
+      const uint32_t n = runs[2 * h + 1];
+      if (n > 4) {
+        std::memset(from, 0, n * sizeof(T));
+        continue;
+      }
+      from[0] = 0;
+      if (n > 1)
+        from[n - 1] = from[1] = 0;
+      if (n > 2)
+        from[2] = 0;
+    }
+  }
+
+  /// Runs of steps, relative to begin, that read nothing: (start, length).
+  uint64_t holes(uint32_t *out) const {
+    uint64_t pairs = 0, next = begin;
+    auto add = [&](uint64_t from, uint64_t to) {
+      if (from >= to)
+        return;
+      out[2 * pairs] = static_cast<uint32_t>(from - begin);
+      out[2 * pairs + 1] = static_cast<uint32_t>(to - from);
+      ++pairs;
+    };
+    forValidRuns(op, [&](uint64_t step, int64_t, uint64_t n) {
+      add(next, std::min(step, end));
+      next = std::max(next, std::min(step + n, end));
+    });
+    add(next, end);
+    return pairs;
+  }
+
+  /// Gathers all runs of a row, then aligns the row at once.
+  void buildGathered(uint8_t *rows, uint64_t &saturated) {
+    Scratch &scratch = Scratch::ofThisThread();
+    const uint64_t n = end - begin;
+    const uint64_t most =
+        std::min<uint64_t>(op.rows, engine.memory.partitionsPerCell());
+    auto *raw = scratch.get<uint8_t>(Scratch::GatherA, most * n * bytes);
+    auto *cells = scratch.get<uint8_t>(Scratch::GatherB, n);
+    std::memset(raw, 0, most * n * bytes);
+    std::memset(cells, 0x80, n); // cell of a zero block: no saturation counted
+    for (uint64_t i = 0, count; i < op.rows; i += count) {
+      const uint64_t p = op.part + i;
+      count = groupRows(engine.memory, p, op.rows - i);
+      if (lanePitch() % engine.memory.partitionsPerCell() != 0)
+        count = 1; // the groups of partitions divide differently into cells
+      for (uint64_t k = 0; k < count; ++k)
+        gatherRow(
+            [&](uint64_t lane) {
+              return engine.memory.sb(p + k + lane * lanePitch(), 0);
+            },
+            bytes, raw + k * n * bytes);
+      if (usesCells())
+        gatherRow(
+            [&](uint64_t lane) {
+              return reinterpret_cast<const uint8_t *>(
+                  engine.memory.cell(p + lane * lanePitch(), 0));
+            },
+            1, cells);
+      fetchRows(*engine.kernels, fetch, raw, n * bytes, count,
+                reinterpret_cast<const int8_t *>(cells), n,
+                rows + i * pitch * elementBytes, pitch, saturated);
+    }
+  }
+
+  uint64_t lanePitch() const {
+    return op.groups == 1 ? 0 : engine.machine->pe.rows / op.groups;
+  }
+
+  /// Gathers one row of the operand; baseOf(lane) is byte 0 of the partition
+  /// that a row group reads.
+  template <typename BaseOf>
+  void gatherRow(BaseOf baseOf, unsigned size, uint8_t *out) {
+    if (op.groups == 1)
+      return gatherRuns(baseOf(0), size, out);
+    forValidRows(
+        op, [&](uint64_t step, int64_t offset, uint64_t b, uint64_t e) {
+          const uint64_t row = step - b;
+          const uint64_t from = std::max(row + b, begin),
+                         to = std::min(row + e, end);
+          for (uint64_t at = from; at < std::min(to, from + op.groups); ++at) {
+            // Every groups-th result reads the same group of partitions, one
+            // element after the other.
+            const int64_t pixel = static_cast<int64_t>(at - row) + op.shift;
+            const uint8_t *source =
+                baseOf(static_cast<uint64_t>(pixel) % op.groups) + op.offset +
+                offset + pixel / op.groups * op.stride2;
+            for (uint64_t k = at; k < to; k += op.groups, source += op.stride2)
+              std::memcpy(out + (k - begin) * size, source, size);
+          }
+        });
+  }
+
+  void gatherRuns(const uint8_t *base, unsigned size, uint8_t *out) {
+    forValidRuns(op, [&](uint64_t step, int64_t offset, uint64_t n) {
+      uint64_t from = std::max(step, begin), to = std::min(step + n, end);
+      if (from >= to)
+        return;
+      Pattern run{{1, 1, to - from}, {0, 0, op.stride2}};
+      gatherElements(*engine.kernels,
+                     base + (op.offset + offset +
+                             static_cast<int64_t>(from - step) * op.stride2),
+                     run, size, 0, to - from, out + (from - begin) * size);
+    });
+  }
+
+  Engine &engine;
+  const isa::PeMatmul &op;
+  const Fetch &fetch;
+  const Window &window;
+  uint64_t begin, end, pitch, elementBytes;
+  unsigned bytes;
+};
+
+} // namespace
+
+numerics::IntegerMatrix
+emulator::buildMoving(Engine &engine, const isa::PeMatmul &op,
+                      const Fetch &fetch, const Window &window, uint64_t begin,
+                      uint64_t end, uint64_t &saturated) {
+  return MovingRows(engine, op, fetch, window, begin, end).build(saturated);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows of stored elements through the alignment kernels.
+
+#include "OperandFetch.h"
+
+#include <cstring>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using isa::ElemType;
+using isa::OperandMode;
+using numerics::OperandWidth;
+
+template <typename From, typename To>
+static void extend(const uint8_t *raw, uint64_t n, To *out) {
+  for (uint64_t i = 0; i < n; ++i) {
+    From value;
+    std::memcpy(&value, raw + i * sizeof(From), sizeof(From));
+    out[i] = value;
+  }
+}
+
+/// Integer mode: elements as stored. The verifier admits 8 and 16 bits only.
+static void fetchIntegers(const Fetch &fetch, const uint8_t *raw, uint64_t n,
+                          void *out) {
+  switch (fetch.type) {
+  case ElemType::I8:
+    return extend<int8_t>(raw, n, static_cast<int16_t *>(out));
+  case ElemType::U8:
+  case ElemType::Bool:
+    return extend<uint8_t>(raw, n, static_cast<int16_t *>(out));
+  case ElemType::I16:
+    return extend<int16_t>(raw, n, static_cast<int32_t *>(out));
+  default:
+    return extend<uint16_t>(raw, n, static_cast<int32_t *>(out));
+  }
+}
+
+/// Aligns n gathered elements to `out` of the fetch's width.
+static void fetchRow(const numerics::KernelTable &kernels, const Fetch &fetch,
+                     const uint8_t *raw, const int8_t *cells, uint64_t n,
+                     void *out, uint64_t &saturated) {
+  if (fetch.mode != OperandMode::Bfp)
+    return fetchIntegers(fetch, raw, n, out);
+  const auto *narrow = reinterpret_cast<const int8_t *>(raw);
+  const auto *wide = reinterpret_cast<const int16_t *>(raw);
+  const bool narrowOut = fetch.width() == OperandWidth::Int16;
+  if (fetch.mantissa <= 8 && narrowOut)
+    kernels.align8To16(narrow, cells, n, fetch.scale, fetch.mantissa,
+                       fetch.range, static_cast<int16_t *>(out), &saturated);
+  else if (fetch.mantissa <= 8)
+    kernels.align8To32(narrow, cells, n, fetch.scale, fetch.mantissa,
+                       fetch.range, static_cast<int32_t *>(out), &saturated);
+  else if (narrowOut)
+    kernels.align16To16(wide, cells, n, fetch.scale, fetch.mantissa,
+                        fetch.range, static_cast<int16_t *>(out), &saturated);
+  else
+    kernels.align16To32(wide, cells, n, fetch.scale, fetch.mantissa,
+                        fetch.range, static_cast<int32_t *>(out), &saturated);
+}
+
+void emulator::fetchRows(const numerics::KernelTable &kernels,
+                         const Fetch &fetch, const uint8_t *raw,
+                         uint64_t rawPitch, uint64_t rows, const int8_t *cells,
+                         uint64_t n, uint8_t *out, uint64_t outPitch,
+                         uint64_t &saturated) {
+  if (fetch.mode == OperandMode::Bfp && fetch.mantissa <= 8 &&
+      fetch.width() == OperandWidth::Int16) {
+    kernels.alignGroup8To16(reinterpret_cast<const int8_t *>(raw),
+                            static_cast<ptrdiff_t>(rawPitch), rows, cells, n,
+                            fetch.scale, fetch.mantissa, fetch.range,
+                            reinterpret_cast<int16_t *>(out),
+                            static_cast<ptrdiff_t>(outPitch), &saturated);
+    return;
+  }
+  for (uint64_t i = 0; i < rows; ++i)
+    fetchRow(kernels, fetch, raw + i * rawPitch, cells, n,
+             out + i * outPitch * widthBytes(fetch.width()), saturated);
+}
