@@ -91,7 +91,10 @@ def ISA_PlannedOp : ISA_TableOp<"planned"> {
   let arguments = (ins StrAttr:$name, ISA_TensorTypeAttr:$type,
                        UnitAttr:$in_dram, I64Attr:$base, I64Attr:$partition,
                        I64Attr:$channel_axis, I64Attr:$tile_stride,
-                       DenseI64ArrayAttr:$strides, I64Attr:$exponent_base,
+                       DenseI64ArrayAttr:$strides,
+                       DefaultValuedAttr<I64Attr, "1">:$lanes,
+                       DefaultValuedAttr<I64Attr, "0">:$lane_pitch,
+                       I64Attr:$exponent_base,
                        DenseI64ArrayAttr:$exponent_strides, I64Attr:$xr);
   let assemblyFormat = "$name `:` $type attr-dict";
 }

@@ -97,6 +97,9 @@ TilingModel baseModel(Operation *op) {
   model.resultAxis = axisOf(op, kAxisAttr, -1);
   model.workAxis = axisOf(op, kWorkAxisAttr, model.resultAxis);
   model.granularity.assign(model.resultShape.size(), 1);
+  model.lanes = lanesOf(op);
+  if (model.lanes.folded())
+    model.granularity.back() = model.lanes.count;
   model.scratch = [](const Region &) {
     return llvm::SmallVector<ScratchBuffer, 4>();
   };
@@ -181,11 +184,14 @@ TilingModel convModel(npu::PeConvOp op, const machine::Description &machine) {
   Shape strides(op.getStrides()), pads(op.getPads()), dil(op.getDilations());
   OperandModel x;
   x.axis = 1;
+  x.lanes = lanesOf(op.getX());
+  // Row groups address pixels from the start of a row.
+  int64_t cut = x.lanes.folded() ? rank - 1 : rank;
   x.region = [=](const Region &out) {
     Region region = Region::whole(input);
     region.start[0] = out.start[0];
     region.size[0] = out.size[0];
-    for (int64_t i = 2; i < rank; ++i) {
+    for (int64_t i = 2; i < cut; ++i) {
       WindowRange range = windowInput(out.start[i], out.size[i], strides[i - 2],
                                       pads[i - 2], kernel[i], dil[i - 2]);
       region.start[i] = range.start;
@@ -461,8 +467,10 @@ TilingModel moveModel(npu::DmaMoveOp op, const machine::Description &) {
   if (!converts)
     return model;
   int64_t axis = model.resultAxis;
+  Lanes lanes = model.lanes;
   model.scratch = [=](const Region &out) {
-    return llvm::SmallVector<ScratchBuffer, 4>{{source, out.size, axis}};
+    return llvm::SmallVector<ScratchBuffer, 4>{
+        {source, storedShape(out.size, lanes), axis}};
   };
   return model;
 }

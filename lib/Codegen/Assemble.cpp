@@ -112,6 +112,8 @@ void Assembler::addPlanned(isadialect::PlannedOp op) {
   placement.channelAxis = static_cast<int32_t>(op.getChannelAxis());
   placement.tileStride = op.getTileStride();
   llvm::append_range(placement.strides, op.getStrides());
+  placement.lanes = static_cast<uint32_t>(op.getLanes());
+  placement.lanePitch = static_cast<uint32_t>(op.getLanePitch());
   placement.exponentBase = op.getExponentBase();
   llvm::append_range(placement.exponentStrides, op.getExponentStrides());
   placement.afterInstruction =

@@ -178,6 +178,8 @@ llvm::Error Assembler::addDump(Directive &d) {
   d.getOptional("part", p.basePartition);
   d.getOptional("channelAxis", p.channelAxis);
   d.getOptional("tileStride", p.tileStride);
+  d.getOptional("lanes", p.lanes);
+  d.getOptional("lanePitch", p.lanePitch);
   d.getOptional("exponentsAt", p.exponentBase);
   if (d.has("exponentStrides"))
     d.getNumbers("exponentStrides", p.exponentStrides);

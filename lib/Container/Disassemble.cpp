@@ -118,11 +118,14 @@ void Disassembler::putDumps() {
     if (p.exponentBase || !p.exponentStrides.empty())
       exponents = fmt::format(" exponentsAt={} exponentStrides={}",
                               p.exponentBase, list(p.exponentStrides));
+    std::string lanes;
+    if (p.lanes > 1)
+      lanes = fmt::format(" lanes={} lanePitch={}", p.lanes, p.lanePitch);
     line(".dump name={} {} shape={} memory={} at={} part={} channelAxis={} "
-         "tileStride={} strides={}{} after={}",
+         "tileStride={} strides={}{}{} after={}",
          quoted(p.name), format, list(p.shape),
          p.memory == PlacementMemory::Sb ? "sb" : "dram", p.baseOffset,
-         p.basePartition, p.channelAxis, p.tileStride, list(p.strides),
+         p.basePartition, p.channelAxis, p.tileStride, list(p.strides), lanes,
          exponents, p.afterInstruction);
   }
 }

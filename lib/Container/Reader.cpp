@@ -216,6 +216,8 @@ llvm::Error MetadataReader::readPlacement(const fb::Placement &entry) {
   p.exponentBase = entry.exponent_base();
   p.exponentStrides = numbers(entry.exponent_strides());
   p.afterInstruction = entry.after_instruction();
+  p.lanes = entry.lanes();
+  p.lanePitch = entry.lane_pitch();
   program.dumps.push_back(std::move(p));
   return llvm::Error::success();
 }

@@ -69,7 +69,7 @@ writePlacements(FlatBufferBuilder &builder,
         p.block, p.range, p.blockAxis, p.xr, shape,
         static_cast<uint8_t>(p.memory), p.baseOffset, p.basePartition,
         p.channelAxis, p.tileStride, strides, p.exponentBase, exponentStrides,
-        p.afterInstruction));
+        p.afterInstruction, p.lanes, p.lanePitch));
   }
   return builder.CreateVector(offsets);
 }

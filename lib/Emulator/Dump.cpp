@@ -77,10 +77,15 @@ private:
     int64_t offset = static_cast<int64_t>(placement.baseOffset);
     uint64_t lane = placement.basePartition;
     for (size_t d = 0; d < index.size(); ++d)
-      if (static_cast<int>(d) == placement.channelAxis)
+      if (static_cast<int>(d) == placement.channelAxis) {
         lane += static_cast<uint64_t>(index[d]);
-      else
+      } else if (d + 1 == index.size()) {
+        lane += static_cast<uint64_t>(index[d]) % placement.lanes *
+                placement.lanePitch;
+        offset += index[d] / placement.lanes * placement.strides[d];
+      } else {
         offset += index[d] * placement.strides[d];
+      }
     offset += static_cast<int64_t>(lane / partitions) * placement.tileStride;
     return {lane % partitions, offset};
   }

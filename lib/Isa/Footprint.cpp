@@ -187,10 +187,33 @@ public:
 private:
   void linearRows(Access access, uint64_t base, unsigned bytes,
                   const Dims &dims);
+  void partitionRuns(Access within, const Access &rows);
 
   const machine::Description &machine;
   llvm::SmallVectorImpl<Access> &out;
 };
+
+/// Runs of partitions that are told apart; what consists of more covers all
+/// between the first and the last.
+constexpr uint64_t maxPartitionRuns = 64;
+
+/// One access for each run of partitions that the pattern `rows` consists of.
+void Collector::partitionRuns(Access within, const Access &rows) {
+  uint64_t index[Access::maxDims] = {};
+  while (true) {
+    int64_t first = rows.base;
+    for (unsigned i = 0; i < rows.numDims; ++i)
+      first += static_cast<int64_t>(index[i]) * rows.dims[i].stride;
+    within.partBegin = clampPartition(first);
+    within.partEnd = clampPartition(first + rows.runLength - 1) + 1;
+    out.push_back(within);
+    unsigned i = 0;
+    while (i < rows.numDims && ++index[i] == rows.dims[i].count)
+      index[i++] = 0;
+    if (i == rows.numDims)
+      return;
+  }
+}
 
 /// SB and XM by linear address: strides that are multiples of a partition are
 /// steps over partitions, if the rest stays inside one.
@@ -209,12 +232,11 @@ void Collector::linearRows(Access access, uint64_t base, unsigned bytes,
   setPattern(rows, static_cast<int64_t>(base) / row, 1, outer);
   setPattern(within, static_cast<int64_t>(base) % row, bytes, inner);
   bool inside = within.begin >= 0 && within.end <= row && rows.begin >= 0;
-  if (inside && rows.numDims == 0) {
-    within.partBegin = clampPartition(rows.begin);
-    within.partEnd = clampPartition(rows.end - 1) + 1;
-    out.push_back(within);
-    return;
-  }
+  uint64_t runs = 1;
+  for (unsigned i = 0; i < rows.numDims; ++i)
+    runs *= rows.dims[i].count;
+  if (inside && runs <= maxPartitionRuns)
+    return partitionRuns(within, rows);
   // A superset: everything between the first and the last byte, by partition.
   setPattern(access, static_cast<int64_t>(base), bytes, dims);
   int64_t first = access.begin < 0 ? 0 : access.begin / row;

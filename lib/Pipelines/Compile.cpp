@@ -77,6 +77,12 @@ public:
 
   llvm::Expected<CompileResult> run();
 
+  /// Starts after the phase `done` from a copy of what it left.
+  void resume(ModuleOp module, Phase done) {
+    result.module = module.clone();
+    first = static_cast<int>(done) + 1;
+  }
+
 private:
   llvm::Error runPhase(Phase phase);
   llvm::Error runPasses(Phase phase,
@@ -90,6 +96,7 @@ private:
   machine::Description machine;
   std::string planJson;
   CompileResult result;
+  int first = 0; ///< Number of the phase to start with.
 };
 
 llvm::Error
@@ -167,6 +174,7 @@ llvm::Error Compilation::runPhase(Phase phase) {
       manager.addPass(createConvertNNToNPUPass());
       manager.addPass(npu::createChooseStationary());
       manager.addPass(npu::createAssignAxis());
+      manager.addPass(npu::createFoldLanes());
     });
   case Phase::Plan:
     return runPasses(phase, [](OpPassManager &manager) {
@@ -193,7 +201,7 @@ llvm::Expected<CompileResult> Compilation::run() {
                      "tensor before encoding it; use block=axis or a block "
                      "length",
                      options.format);
-  for (int i = 0; i <= static_cast<int>(options.stopAfter); ++i) {
+  for (int i = first; i <= static_cast<int>(options.stopAfter); ++i) {
     auto phase = static_cast<Phase>(i);
     auto start = std::chrono::steady_clock::now();
     if (llvm::Error error = runPhase(phase))
@@ -230,6 +238,14 @@ void registerDialects(DialectRegistry &registry) {
 llvm::Expected<CompileResult> compile(const CompileOptions &options,
                                       MLIRContext &context) {
   return Compilation(options, context).run();
+}
+
+llvm::Expected<CompileResult> compileFrom(ModuleOp module, Phase done,
+                                          const CompileOptions &options,
+                                          MLIRContext &context) {
+  Compilation compilation(options, context);
+  compilation.resume(module, done);
+  return compilation.run();
 }
 
 } // namespace ashlar::pipelines

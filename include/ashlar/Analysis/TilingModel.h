@@ -8,7 +8,7 @@
 #ifndef ASHLAR_ANALYSIS_TILINGMODEL_H
 #define ASHLAR_ANALYSIS_TILINGMODEL_H
 
-#include "ashlar/Analysis/View.h"
+#include "ashlar/Analysis/Lanes.h"
 #include "mlir/IR/Operation.h"
 #include <functional>
 
@@ -37,6 +37,8 @@ struct OperandModel {
   bool padded = false;
   /// Partition axis while it is read; -1: one partition holds all of it.
   int64_t axis = -1;
+  /// Lane fold in which it is read; folded operands are never staged.
+  Lanes lanes;
   /// Region that a region of the result needs.
   std::function<Region(const Region &)> region;
 };
@@ -46,6 +48,8 @@ struct TilingModel {
   Shape resultShape;
   StorageType resultType;
   int64_t resultAxis = -1;
+  /// Lane fold of the result; folded results lie in SB.
+  Lanes lanes;
   /// Axis across partitions while the operation works. If it differs, the last
   /// two scratch buffers take the result across it and across resultAxis.
   int64_t workAxis = -1;

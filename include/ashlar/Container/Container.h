@@ -79,6 +79,10 @@ struct TensorPlacement {
   int64_t tileStride = 0;     ///< SB: bytes from one channel tile to the next.
   /// Bytes per dimension; the entry of channelAxis is ignored.
   std::vector<int64_t> strides;
+  /// SB: lane fold of the last dimension W. Index w lies lanePitch * (w mod
+  /// lanes) partitions further, at (w div lanes) * strides[W]. 1 = none.
+  uint32_t lanes = 1;
+  uint32_t lanePitch = 0;
   uint64_t exponentBase = 0;            ///< DRAM and encoded only.
   std::vector<int64_t> exponentStrides; ///< DRAM and encoded only.
   /// Index of the instruction after which the tensor is complete and still

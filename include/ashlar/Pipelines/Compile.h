@@ -62,6 +62,12 @@ void registerDialects(mlir::DialectRegistry &registry);
 llvm::Expected<CompileResult> compile(const CompileOptions &options,
                                       mlir::MLIRContext &context);
 
+/// Compiles a copy of `module`, which an earlier compilation of the same model
+/// left at the end of the phase `done`: the phases after it, under `options`.
+llvm::Expected<CompileResult> compileFrom(mlir::ModuleOp module, Phase done,
+                                          const CompileOptions &options,
+                                          mlir::MLIRContext &context);
+
 /// Decisions of all passes as a JSON array (docs/ReportSchema.md).
 std::string collectDecisions(mlir::ModuleOp module);
 

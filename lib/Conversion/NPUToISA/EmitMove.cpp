@@ -49,6 +49,57 @@ bool clipPiece(npu::Piece &piece, const Region &out) {
   return true;
 }
 
+/// Runs along W of a lane-folded result become loops over memory indices:
+/// result w is pixel w div Ws of lane w mod Ws, whose channels begin at the
+/// lane's first partition. Whole pixels are one piece, the ends of a run two.
+llvm::SmallVector<npu::Piece, 3> foldPiece(const npu::Piece &piece,
+                                           const analysis::Lanes &lanes) {
+  if (!lanes.folded())
+    return {piece};
+  int64_t wAxis = static_cast<int64_t>(piece.resultStart.size()) - 1;
+  const auto *along = llvm::find_if(piece.dims, [&](const npu::PieceDim &dim) {
+    return dim.resultAxis == wAxis && dim.extent > 1;
+  });
+  npu::PieceDim run{1, -1, 0, wAxis, 1};
+  npu::Piece rest = piece;
+  if (along != piece.dims.end()) {
+    run = *along;
+    rest.dims.erase(rest.dims.begin() + (along - piece.dims.begin()));
+  }
+  llvm::SmallVector<npu::Piece, 3> pieces;
+  int64_t w = piece.resultStart[wAxis], done = 0;
+  while (done < run.extent) {
+    int64_t lane = (w + done) % lanes.count, left = run.extent - done;
+    int64_t pixels = lane == 0 ? left / lanes.count : 0;
+    int64_t inPixel =
+        pixels > 0 ? lanes.count : std::min(left, lanes.count - lane);
+    npu::Piece part = rest;
+    part.resultStart[wAxis] = (w + done) / lanes.count;
+    part.resultStart[1] += lane * lanes.pitch;
+    if (run.sourceAxis >= 0)
+      part.sourceStart[run.sourceAxis] += done * run.sourceStep;
+    if (pixels > 1)
+      part.dims.push_back(
+          {pixels, run.sourceAxis, run.sourceStep * lanes.count, wAxis, 1});
+    part.dims.push_back(
+        {inPixel, run.sourceAxis, run.sourceStep, 1, lanes.pitch});
+    pieces.push_back(std::move(part));
+    done += inPixel * std::max<int64_t>(pixels, 1);
+  }
+  return pieces;
+}
+
+/// Converts folded scratch to the folded result. Both are plain maps in memory;
+/// a block of the plain map must not reach into the next lane.
+void emitFoldedConversion(Generator &generator, const TileContext &tile,
+                          MapParameters parameters) {
+  View result = tile.result;
+  if (result.type.encoded)
+    result.type.format.block = static_cast<int>(
+        analysis::foldedBlock(result.type.format, tile.model->lanes));
+  emitMap(generator, tile.scratch[0], nullptr, result, parameters);
+}
+
 /// Low bytes of one element with the value `fill`.
 uint64_t fillBits(support::ElementType type, double fill) {
   using E = support::ElementType;
@@ -95,9 +146,12 @@ llvm::Error emitMove(Generator &generator, TileContext &tile) {
                 : tile.model->directResult
                     ? tile.result.slice(out, generator.machine)
                     : tile.result;
-  if (move.getFill())
+  const analysis::Lanes &lanes = tile.model->lanes;
+  // What lies between the channels of two lanes is encoded along with them.
+  if (move.getFill() || lanes.folded())
     emitFill(generator.builder, target,
-             fillBits(target.type.plain, move.getFill()->convertToDouble()));
+             fillBits(target.type.plain,
+                      move.getFill() ? move.getFill()->convertToDouble() : 0));
   if (move.getPieces().empty())
     emitLinear(generator, tile);
   for (Attribute attr : move.getPieces()) {
@@ -108,13 +162,14 @@ llvm::Error emitMove(Generator &generator, TileContext &tile) {
     const Region &held = tile.operandRegions[piece.operand];
     for (size_t i = 0; i < held.start.size(); ++i)
       piece.sourceStart[i] -= held.start[i];
-    emitPiece(generator.builder, tile.operands[piece.operand], target, piece);
+    for (const npu::Piece &part : foldPiece(piece, lanes))
+      emitPiece(generator.builder, tile.operands[piece.operand], target, part);
   }
   if (converts) {
     MapParameters convert;
     if (tile.result.type.encoded)
       convert.xr = generator.resultScale(tile.op, convert.clear);
-    emitMap(generator, tile.scratch[0], nullptr, tile.result, convert);
+    emitFoldedConversion(generator, tile, convert);
   }
   return llvm::Error::success();
 }

@@ -22,6 +22,27 @@ using analysis::storageOf;
 
 namespace {
 
+/// The part of a window that goes to one lane of a folded result: every Ws-th
+/// position of a row.
+struct DrainLane {
+  int64_t first = 0; ///< within the window
+  int64_t count = 0;
+  int64_t step = 1;
+  int64_t part = 0; ///< partitions added to those of the result
+};
+
+/// The whole window, or its lanes.
+llvm::SmallVector<DrainLane, 4> drainLanes(const Window &window,
+                                           const analysis::Lanes &lanes) {
+  int64_t width = window.size[3];
+  llvm::SmallVector<DrainLane, 4> parts;
+  for (int64_t first = 0; first < std::min(width, lanes.count); ++first)
+    parts.push_back({first, llvm::divideCeilSigned(width - first, lanes.count),
+                     lanes.count,
+                     (window.start[3] + first) % lanes.count * lanes.pitch});
+  return parts;
+}
+
 class ProductEmitter {
 public:
   ProductEmitter(Generator &generator, TileContext &tile,
@@ -39,6 +60,9 @@ private:
                   int64_t psum);
   void emitDrain(const ColumnTile &column, const Window &window, int64_t psum,
                  const ChunkPlace &place);
+  void emitDrainLane(const ColumnTile &column, const Window &window,
+                     const DrainLane &lane, int64_t psum,
+                     const ChunkPlace &place);
   void setEpilogue(isa::ActDrain &drain) const;
   bool drainEncodes() const {
     return analysis::drainEncodes(tile.result.type, machine);
@@ -156,6 +180,20 @@ void ProductEmitter::emitMatmul(const ColumnTile &column, size_t index,
   matmul.lo0 = moving.low[0], matmul.hi0 = moving.high[0];
   matmul.lo1 = moving.low[1], matmul.hi1 = moving.high[1];
   matmul.lo2 = moving.low[2], matmul.hi2 = moving.high[2];
+  if (const analysis::Lanes &lanes = geometry->xLanes; lanes.folded()) {
+    matmul.groups = lanes.count;
+    matmul.validW = moving.count[2];
+    matmul.n2 = llvm::divideCeil(moving.count[2], lanes.count);
+    // Whole pixels of the shift are bytes; what remains fits its field.
+    int64_t pixels = moving.high[2] > 0
+                         ? llvm::divideFloorSigned(moving.shift, lanes.count)
+                         : 0;
+    int64_t before = pixels * lanes.count;
+    matmul.offset += static_cast<int32_t>(pixels * moving.stride[2]);
+    matmul.shift = moving.high[2] > 0 ? moving.shift - before : 0;
+    matmul.lo2 = std::max<int64_t>(moving.low[2] - before, 0);
+    matmul.hi2 = std::max<int64_t>(moving.high[2] - before, 0);
+  }
   generator.builder.emit(matmul);
 }
 
@@ -178,14 +216,21 @@ void ProductEmitter::setEpilogue(isa::ActDrain &drain) const {
 
 void ProductEmitter::emitDrain(const ColumnTile &column, const Window &window,
                                int64_t psum, const ChunkPlace &place) {
+  for (const DrainLane &lane : drainLanes(window, geometry->yLanes))
+    emitDrainLane(column, window, lane, psum, place);
+}
+
+void ProductEmitter::emitDrainLane(const ColumnTile &column,
+                                   const Window &window, const DrainLane &lane,
+                                   int64_t psum, const ChunkPlace &place) {
   analysis::StorageType weights = storageOf(tile.op->getOperand(1));
   isa::ActDrain drain{};
   setEpilogue(drain);
-  drain.psum = psum;
+  drain.psum = psum + lane.first;
   drain.cols = column.cols;
-  drain.n0 = window.leading(), drain.n1 = window.size[2],
-  drain.n2 = window.size[3];
-  drain.psumStride2 = 1;
+  drain.n0 = window.leading(), drain.n1 = window.size[2];
+  drain.n2 = lane.count;
+  drain.psumStride2 = static_cast<int32_t>(lane.step);
   drain.psumStride1 = static_cast<int32_t>(window.size[3]);
   drain.psumStride0 = static_cast<int32_t>(window.size[2] * window.size[3]);
   drain.xrA = generator.scaleRegister(tile.op->getOperand(0));
@@ -196,28 +241,32 @@ void ProductEmitter::emitDrain(const ColumnTile &column, const Window &window,
   drain.shift = -(geometry->x.type.format.range + weights.format.range);
   drain.paramPart = 0;
   drain.paramOffset = place.parameters;
+  // `pixels` results of a row lie at one W index of the view.
   auto address = [&](const View &view, const DimStrides &strides,
-                     uint32_t &part, uint32_t &offset) {
+                     int64_t pixels, uint32_t &part, uint32_t &offset) {
     int64_t position = view.part + column.firstOutput;
     int64_t partitions = machine.sb.partitions;
     part = position % partitions;
     offset = view.base + position / partitions * view.tileStride;
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 3; ++i)
       offset += window.start[i] * strides[i];
+    offset += (window.start[3] + lane.first) / pixels * strides[3];
   };
   if (drain.resMode) {
     const View &residual = geometry->residual;
     drain.resType = static_cast<isa::ElemType>(residual.type.isaType());
     drain.resMantissa =
         residual.type.encoded ? residual.type.format.mantissa : 0;
-    address(residual, geometry->residualStrides, drain.resPart,
+    address(residual, geometry->residualStrides, 1, drain.resPart,
             drain.resOffset);
     drain.resStride0 = geometry->residualStrides[window.leadingDim()];
     drain.resStride1 = geometry->residualStrides[2];
-    drain.resStride2 = geometry->residualStrides[3];
+    drain.resStride2 = geometry->residualStrides[3] * lane.step;
   }
   const View &target = geometry->y;
-  address(target, geometry->yStrides, drain.dstPart, drain.dstOffset);
+  address(target, geometry->yStrides, lane.step, drain.dstPart,
+          drain.dstOffset);
+  drain.dstPart += lane.part;
   drain.dstStride0 = geometry->yStrides[window.leadingDim()];
   drain.dstStride1 = geometry->yStrides[2];
   drain.dstStride2 = geometry->yStrides[3];

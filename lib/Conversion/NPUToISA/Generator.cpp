@@ -78,11 +78,13 @@ void Generator::placeResults() {
     int64_t offset =
         op->getAttrOfType<IntegerAttr>(npu::kPlacementAttr).getInt();
     int64_t axis = op->getAttrOfType<IntegerAttr>(analysis::kAxisAttr).getInt();
-    homes[result] =
-        offset < 0
-            ? dramHome(builder, result)
-            : analysis::denseBufferView(storageOf(result), shapeOf(result),
-                                        axis, offset, machine);
+    homes[result] = offset < 0
+                        ? dramHome(builder, result)
+                        : analysis::denseBufferView(
+                              storageOf(result),
+                              analysis::storedShape(shapeOf(result),
+                                                    analysis::lanesOf(result)),
+                              axis, offset, machine);
   }
 }
 
@@ -258,7 +260,8 @@ TileContext Generator::stage(Operation *op, const TilingModel &model,
     bool inPlace =
         !operand.padded && home.inStateBuffer() && home.axis == operand.axis;
     if (inPlace) {
-      tile.operands.push_back(home.slice(region, machine));
+      tile.operands.push_back(
+          home.slice(analysis::storedRegion(region, operand.lanes), machine));
     } else {
       View staged = allocate(home.type, region.size, operand.axis);
       stageRegion(*this, home, region, staged);
@@ -270,7 +273,7 @@ TileContext Generator::stage(Operation *op, const TilingModel &model,
   if (model.directResult)
     tile.result = home;
   else if (home.inStateBuffer())
-    tile.result = home.slice(out, machine);
+    tile.result = home.slice(analysis::storedRegion(out, model.lanes), machine);
   else
     tile.result = allocate(model.resultType, out.size, model.resultAxis);
   for (const analysis::ScratchBuffer &buffer : model.scratch(out))

@@ -198,10 +198,12 @@ void ProgramWriter::writePlanned(const Completion &completion) {
   Operation *op = completion.value.getDefiningOp();
   bool inDram = !view.inStateBuffer();
   bool cells = view.type.encoded && inDram;
+  analysis::Lanes lanes = analysis::lanesOf(op);
   isadialect::PlannedOp::create(
       builder, op->getLoc(), textAttr(op, kPlanNameAttr),
       TypeAttr::get(completion.value.getType()), inDram, view.base, view.part,
-      view.axis, view.tileStride, view.strides, cells ? view.cellBase : 0,
+      view.axis, view.tileStride, view.strides, lanes.count, lanes.pitch,
+      cells ? view.cellBase : 0,
       cells ? llvm::ArrayRef<int64_t>(view.cellStrides)
             : llvm::ArrayRef<int64_t>(),
       completion.scaleRegister);

@@ -39,6 +39,8 @@ ProductGeometry ProductGeometry::ofConv(Generator &, TileContext &tile) {
   ProductGeometry geometry;
   geometry.x = tile.operands[0];
   geometry.y = tile.scratch.empty() ? tile.result : tile.scratch[0];
+  geometry.xLanes = tile.model->operands[0].lanes;
+  geometry.yLanes = tile.model->lanes;
   auto axes = mapAxes(rank);
   geometry.xStrides = rightAligned(geometry.x, axes);
   geometry.yStrides = rightAligned(geometry.y, axes);
@@ -197,9 +199,17 @@ MovingPattern ProductGeometry::moving(const Window &window, int64_t tap) const {
     pattern.low[d] = std::min(low, count);
     pattern.high[d] = std::clamp(high, pattern.low[d], count);
     pattern.count[d] = count;
+    empty |= pattern.low[d] == pattern.high[d];
+    if (d == 2 && xLanes.folded()) {
+      // Rows are whole in memory; the array itself turns pixels to addresses.
+      pattern.shift = first;
+      pattern.low[d] = 0;
+      pattern.high[d] = input[d];
+      pattern.stride[d] = xStrides[3];
+      continue;
+    }
     pattern.stride[d] = stride[d] * xStrides[1 + d];
     pattern.offset += (first - held[d]) * xStrides[1 + d];
-    empty |= pattern.low[d] == pattern.high[d];
   }
   if (batched && !empty) {
     // Depth has one position: its validity is that of the whole window.

@@ -29,6 +29,8 @@ struct MovingPattern {
   int64_t stride[3];
   int64_t low[3];
   int64_t high[3];
+  /// Row groups: pixel of result 0; low and high of the last dim are pixels.
+  int64_t shift = 0;
 };
 
 struct ProductGeometry {
@@ -45,6 +47,9 @@ struct ProductGeometry {
   std::array<int64_t, 3> origin{0, 0, 0}, input{1, 1, 1};
   /// Input coordinate of the first element that `x` holds.
   std::array<int64_t, 3> held{0, 0, 0};
+  /// Lane folds of the moving operand and of the result; x and y are then the
+  /// plain maps in memory, whose W strides are those of Ws pixels.
+  analysis::Lanes xLanes, yLanes;
   /// Further geometries when run-time weights differ per batch.
   std::vector<ProductGeometry> perBatch;
 

@@ -91,6 +91,8 @@ public:
 
 private:
   void collect(ModuleOp module);
+  void setModel(OpPlan &plan) const;
+  bool unfoldSpilled();
   bool attempt(int64_t ring, bool mayEvict);
   bool place(size_t index);
   bool chooseScratch(size_t index);
@@ -113,17 +115,39 @@ private:
   int64_t failedAvailable = 0;
 };
 
+void Planner::setModel(OpPlan &plan) const {
+  plan.model = analysis::buildTilingModel(plan.op, machine);
+  plan.bytes = llvm::alignTo(
+      analysis::bufferBytes(
+          plan.model.resultType,
+          analysis::storedShape(plan.model.resultShape, plan.model.lanes),
+          plan.model.resultAxis, machine),
+      64);
+}
+
+/// Only resident maps can be lane-folded: takes the fold back from results that
+/// go to DRAM. True if there were any.
+bool Planner::unfoldSpilled() {
+  bool changed = false;
+  for (OpPlan &plan : plans) {
+    if (plan.resident || !plan.op->removeAttr(analysis::kLanesAttr))
+      continue;
+    changed = true;
+    setModel(plan);
+    for (Operation *user : plan.op->getUsers())
+      if (auto found = indexOf.find(user); found != indexOf.end())
+        setModel(plans[found->second]);
+  }
+  return changed;
+}
+
 void Planner::collect(ModuleOp module) {
   module.walk([&](Operation *op) {
     if (!isa_and_nonnull<NPUDialect>(op->getDialect()))
       return;
     OpPlan plan;
     plan.op = op;
-    plan.model = analysis::buildTilingModel(op, machine);
-    plan.bytes =
-        analysis::bufferBytes(plan.model.resultType, plan.model.resultShape,
-                              plan.model.resultAxis, machine);
-    plan.bytes = llvm::alignTo(plan.bytes, 64);
+    setModel(plan);
     indexOf[op] = plans.size();
     plan.lastUse = static_cast<int64_t>(plans.size());
     plans.push_back(std::move(plan));
@@ -281,7 +305,7 @@ bool Planner::keepWeightsStationary(size_t index) {
   OpPlan &plan = plans[index];
   if (!plan.op->removeAttr(analysis::kStationaryAttr))
     return false;
-  plan.model = analysis::buildTilingModel(plan.op, machine);
+  setModel(plan);
   Builder builder(plan.op->getContext());
   plan.op->setAttr(
       kStationaryDecisionAttr,
@@ -322,6 +346,10 @@ bool Planner::attempt(int64_t wishedRing, bool mayEvict) {
     again = false;
     for (OpPlan &plan : plans)
       plan.resident = plan.canReside && plan.bytes <= limitAt(plan.lastUse);
+    if (mayEvict && unfoldSpilled()) {
+      again = true;
+      continue;
+    }
     if (!mayEvict && llvm::any_of(plans, [](const OpPlan &plan) {
           return plan.canReside && !plan.resident;
         }))
@@ -356,8 +384,12 @@ LogicalResult Planner::run() {
     auto saved = plans;
     if (attempt(wished, /*mayEvict=*/true))
       return success();
-    if (wished > 0)
+    if (wished > 0) {
       plans = std::move(saved);
+      // Folds and stationary operands that were taken back stay so.
+      for (OpPlan &plan : plans)
+        setModel(plan);
+    }
   }
   OpPlan &plan = plans[failedAt];
   Shape smallest = plan.model.resultShape;

@@ -32,6 +32,10 @@ inline constexpr llvm::StringLiteral kScratchAttr = "npu.scratch";
 inline constexpr llvm::StringLiteral kStationaryDecisionAttr =
     "ashlar.decision.stationary";
 
+/// Decision of fold-lanes on a convolution.
+inline constexpr llvm::StringLiteral kLanesDecisionAttr =
+    "ashlar.decision.lanes";
+
 /// The machine a module is compiled for; emits an error on the module if the
 /// attribute is missing or malformed.
 mlir::FailureOr<machine::Description> machineOf(mlir::ModuleOp module);

@@ -35,6 +35,34 @@ def ChooseStationary : Pass<"ashlar-npu-choose-stationary", "::mlir::ModuleOp"> 
   ];
 }
 
+def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
+  let summary = "fold neighbours of a row into idle array rows";
+  let description = [{
+    A convolution of C channels uses C of the R rows of the array. If its input
+    lies folded, Ws = R / PCi neighbours of a row side by side in Ws groups of
+    PCi >= C partitions, one step gives Ws results (docs/Machine.md, PE array,
+    row groups; the lane fold of WFold convolution). Sets `npu.lanes` = [Ws, PCi]
+    on the producer of such an input.
+
+    A map can be folded if all its readers are convolutions of one group and W
+    stride 1 with stationary weights, and its producer writes it where it
+    belongs: a convolution whose drain encodes, or a move that encodes. PCi is
+    the one with the fewest predicted cycles of all readers, the largest of
+    equals. `policy` "source" takes the PCi of the source's rule instead: the
+    largest whose padding exceeds the least by at most `tolerance` channels. Each
+    reader's decision has the cycles of every alternative.
+
+    The machine is read from the module attribute `npu.machine` (YAML text).
+  }];
+  let options = [
+    Option<"policy", "policy", "std::string", /*default=*/"\"cycles\"",
+           "how PCi is chosen: cycles or source">,
+    Option<"tolerance", "tolerance", "int64_t", /*default=*/"8",
+           "padding that the source's rule accepts, in channels">];
+  let statistics = [
+    Statistic<"numFolded", "folded", "maps folded into lanes">];
+}
+
 def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
   let summary = "decide residency, addresses and tile sizes";
   let description = [{

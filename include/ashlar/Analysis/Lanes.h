@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The lane fold of feature maps (docs/Machine.md, PE array, row groups): Ws
+// neighbours of a row lie side by side in Ws groups of partitions. In memory a
+// folded map [N, C, .., W] is a plain map [N, Ws * pitch, .., ceil(W / Ws)]:
+// channel c of pixel w is channel (w mod Ws) * pitch + c of its pixel w div Ws.
+// Assumption: C <= pitch; the last axis is W and axis 1 the channels.
+
+#ifndef ASHLAR_ANALYSIS_LANES_H
+#define ASHLAR_ANALYSIS_LANES_H
+
+#include "ashlar/Analysis/View.h"
+#include "mlir/IR/Operation.h"
+
+namespace ashlar::analysis {
+
+/// Attribute of npu operations whose result is folded: [Ws, pitch].
+inline constexpr llvm::StringLiteral kLanesAttr = "npu.lanes";
+
+/// How a map is folded; one lane is the plain layout.
+struct Lanes {
+  int64_t count = 1; ///< Ws
+  int64_t pitch = 0; ///< partitions of one lane (PCi)
+
+  bool folded() const { return count > 1; }
+  bool operator==(const Lanes &other) const = default;
+};
+
+/// The fold of the result of `op`, or of a value.
+Lanes lanesOf(mlir::Operation *op);
+Lanes lanesOf(mlir::Value value);
+
+/// Block length that encodes a folded map as a plain one: the fold of the axis
+/// pads each lane's channels with zeros to `pitch`, so that blocks of a lane
+/// end with it. Plain formats keep theirs.
+int64_t foldedBlock(const numerics::BlockFormat &format, const Lanes &lanes);
+
+/// Shape in memory of a map of `shape`; the shape itself without a fold.
+Shape storedShape(llvm::ArrayRef<int64_t> shape, const Lanes &lanes);
+
+/// The region in memory that holds `region` of a folded map. It starts at a
+/// multiple of Ws along W and holds all channels.
+Region storedRegion(const Region &region, const Lanes &lanes);
+
+} // namespace ashlar::analysis
+
+#endif // ASHLAR_ANALYSIS_LANES_H

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shapes and regions of lane-folded maps.
+
+#include "ashlar/Analysis/Lanes.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace ashlar::analysis {
+
+Lanes lanesOf(mlir::Operation *op) {
+  auto attr =
+      op ? op->getAttrOfType<mlir::DenseI64ArrayAttr>(kLanesAttr) : nullptr;
+  return attr ? Lanes{attr[0], attr[1]} : Lanes();
+}
+
+Lanes lanesOf(mlir::Value value) { return lanesOf(value.getDefiningOp()); }
+
+int64_t foldedBlock(const numerics::BlockFormat &format, const Lanes &lanes) {
+  if (!lanes.folded())
+    return format.block;
+  return format.block > 0 ? std::min<int64_t>(format.block, lanes.pitch)
+                          : lanes.pitch;
+}
+
+Shape storedShape(llvm::ArrayRef<int64_t> shape, const Lanes &lanes) {
+  Shape stored(shape.begin(), shape.end());
+  if (lanes.folded()) {
+    stored[1] = lanes.count * lanes.pitch;
+    stored.back() = llvm::divideCeil(stored.back(), lanes.count);
+  }
+  return stored;
+}
+
+Region storedRegion(const Region &region, const Lanes &lanes) {
+  Region stored{region.start, storedShape(region.size, lanes)};
+  if (lanes.folded()) {
+    stored.start[1] = 0;
+    stored.start.back() /= lanes.count;
+  }
+  return stored;
+}
+
+} // namespace ashlar::analysis

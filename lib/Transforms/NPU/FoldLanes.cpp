@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Chooses which maps lie lane-folded (see Passes.td). Input: npu operations
+// with axes and stationary operands. Output: `npu.lanes` on producers, a
+// decision on every convolution that could read a folded map.
+
+#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Machine/Cycles.h"
+#include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <fmt/format.h>
+
+namespace ashlar::npu {
+#define GEN_PASS_DEF_FOLDLANES
+#include "ashlar/Transforms/NPU/Passes.h.inc"
+
+using namespace mlir;
+using analysis::Lanes;
+using analysis::shapeOf;
+using analysis::storageOf;
+
+namespace {
+
+/// Array cycles of a convolution whose input lies folded by `lanes`: every
+/// stationary tile is loaded once per group of positions that PSUM holds.
+int64_t predictCycles(PeConvOp conv, const Lanes &lanes,
+                      const machine::Description &machine) {
+  auto out = shapeOf(conv.getY());
+  analysis::StorageType x = storageOf(conv.getX()), w = storageOf(conv.getW());
+  int64_t passes =
+      machine::pePasses(machine, x.format.mantissa, w.format.mantissa);
+  int64_t positions = out[0];
+  for (int64_t extent : out.drop_front(2))
+    positions *= extent;
+  int64_t width = out.back();
+  int64_t group = std::max<int64_t>(machine.psum.banks / 2, 1) *
+                  static_cast<int64_t>(machine.psum.entriesPerBank);
+  int64_t cycles = 0;
+  analysis::ProductShape product = analysis::productShape(conv);
+  for (const auto &column : analysis::planStationary(product, machine))
+    for (const auto &tile : column.tiles)
+      for (int64_t at = 0; at < positions; at += group) {
+        int64_t part = std::min(group, positions - at);
+        // Rows end with a step of their own.
+        int64_t steps = llvm::divideCeil(part, width) *
+                        llvm::divideCeil(std::min(part, width), lanes.count);
+        int64_t load =
+            llvm::divideCeil(tile.rows, machine.pe.loadRowsPerCycle) *
+            w.format.mantissaBytes();
+        cycles += std::max(load, steps * passes);
+      }
+  return cycles;
+}
+
+/// True if row groups can run the convolution.
+bool readsFolded(Operation *user, Value x) {
+  auto conv = dyn_cast<PeConvOp>(user);
+  return conv && conv.getX() == x && conv.getResidual() != x &&
+         !conv->hasAttr(analysis::kStationaryAttr) && conv.getGroup() == 1 &&
+         conv.getStrides().back() == 1 && storageOf(x).encoded &&
+         storageOf(x).blockAxis == 1;
+}
+
+/// True if the operation can write its result folded.
+bool writesFolded(Operation *op, const machine::Description &machine) {
+  analysis::TilingModel model = analysis::buildTilingModel(op, machine);
+  if (model.resultAxis != 1 || model.workAxis != 1)
+    return false;
+  if (isa<PeConvOp>(op))
+    return !op->hasAttr(analysis::kStationaryAttr) &&
+           analysis::drainEncodes(model.resultType, machine);
+  auto move = dyn_cast<DmaMoveOp>(op);
+  if (!move || move.getPieces().empty())
+    return false;
+  return llvm::all_of(move.getInputs(),
+                      [](Value input) { return !storageOf(input).encoded; });
+}
+
+/// Blocks that the vector unit can encode.
+bool encodesBlock(int64_t block) {
+  return block == 8 || block == 16 || block == 32 || block == 64;
+}
+
+/// The folds that memory, array and formats allow for the result of `op`.
+llvm::SmallVector<Lanes, 6> candidates(Operation *op,
+                                       const machine::Description &machine) {
+  auto shape = shapeOf(op->getResult(0));
+  int64_t rows = machine.pe.rows;
+  llvm::SmallVector<Lanes, 6> lanes;
+  if (rows > static_cast<int64_t>(machine.sb.partitions))
+    return lanes;
+  for (int64_t count = 2; count <= rows; ++count) {
+    int64_t pitch = rows / count;
+    Lanes fold{count, pitch};
+    auto unit = static_cast<int64_t>(
+        std::max<uint64_t>(machine.pe.rowGroupGranularity, 1));
+    bool fits = rows % count == 0 && pitch % unit == 0 &&
+                pitch % static_cast<int64_t>(machine.xmGroup) == 0 &&
+                pitch >= shape[1] && count <= shape.back() && count < 256;
+    if (isa<DmaMoveOp>(op))
+      fits &= encodesBlock(
+          analysis::foldedBlock(storageOf(op->getResult(0)).format, fold));
+    if (fits)
+      lanes.push_back(fold);
+  }
+  return lanes;
+}
+
+struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
+  using FoldLanesBase::FoldLanesBase;
+
+  void runOnOperation() override {
+    auto machine = machineOf(getOperation());
+    if (failed(machine))
+      return signalPassFailure();
+    if (policy != "cycles" && policy != "source") {
+      getOperation().emitError()
+          << "policy '" << policy << "', expected cycles or source";
+      return signalPassFailure();
+    }
+    getOperation().walk([&](Operation *op) {
+      if (isa<PeConvOp, DmaMoveOp>(op))
+        decide(op, *machine);
+    });
+  }
+
+  void decide(Operation *op, const machine::Description &machine) {
+    Value result = op->getResult(0);
+    if (shapeOf(result).size() < 3 || result.use_empty() ||
+        !llvm::all_of(
+            result.getUsers(),
+            [&](Operation *user) { return readsFolded(user, result); }) ||
+        !writesFolded(op, machine))
+      return;
+    auto folds = candidates(op, machine);
+    if (folds.empty())
+      return;
+    Lanes best = policy == "source" ? chooseBySource(folds, shapeOf(result)[1])
+                                    : chooseByCycles(result, folds, machine);
+    Builder builder(op->getContext());
+    if (best.folded()) {
+      op->setAttr(analysis::kLanesAttr,
+                  builder.getDenseI64ArrayAttr({best.count, best.pitch}));
+      ++numFolded;
+    }
+    for (Operation *user : result.getUsers())
+      explain(cast<PeConvOp>(user), best, folds, machine);
+  }
+
+  /// The largest PCi whose padding is within the tolerance of the least.
+  Lanes chooseBySource(llvm::ArrayRef<Lanes> folds, int64_t channels) const {
+    int64_t least = folds.front().pitch - channels;
+    for (const Lanes &fold : folds)
+      least = std::min(least, fold.pitch - channels);
+    Lanes best;
+    for (const Lanes &fold : folds)
+      if (fold.pitch - channels <= least + tolerance && fold.pitch > best.pitch)
+        best = fold;
+    return best;
+  }
+
+  Lanes chooseByCycles(Value result, llvm::ArrayRef<Lanes> folds,
+                       const machine::Description &machine) const {
+    auto cycles = [&](const Lanes &lanes) {
+      int64_t sum = 0;
+      for (Operation *user : result.getUsers())
+        sum += predictCycles(cast<PeConvOp>(user), lanes, machine);
+      return sum;
+    };
+    Lanes best;
+    int64_t least = cycles(best);
+    for (const Lanes &fold : folds)
+      if (int64_t own = cycles(fold);
+          own < least ||
+          (own == least && fold.pitch > best.pitch && best.folded())) {
+        least = own;
+        best = fold;
+      }
+    return best;
+  }
+
+  void explain(PeConvOp conv, const Lanes &best, llvm::ArrayRef<Lanes> folds,
+               const machine::Description &machine) const {
+    Builder builder(conv.getContext());
+    int64_t own = predictCycles(conv, best, machine);
+    llvm::SmallVector<NamedAttribute> alternatives{builder.getNamedAttr(
+        "plain",
+        builder.getI64IntegerAttr(predictCycles(conv, Lanes(), machine)))};
+    for (const Lanes &fold : folds)
+      alternatives.push_back(builder.getNamedAttr(
+          fmt::format("pci{}", fold.pitch),
+          builder.getI64IntegerAttr(predictCycles(conv, fold, machine))));
+    int64_t channels = shapeOf(conv.getX())[1];
+    std::string reason =
+        best.folded()
+            ? fmt::format("{} channels in lanes of {} rows: {} results a step, "
+                          "{} cycles",
+                          channels, best.pitch, best.count, own)
+            : "no fold takes fewer cycles";
+    conv->setAttr(
+        kLanesDecisionAttr,
+        builder.getDictionaryAttr(
+            {builder.getNamedAttr(
+                 "choice",
+                 builder.getStringAttr(
+                     best.folded() ? fmt::format("lane-fold-{}", best.count)
+                                   : "no-lane-fold")),
+             builder.getNamedAttr("reason", builder.getStringAttr(reason)),
+             builder.getNamedAttr("alternatives",
+                                  builder.getDictionaryAttr(alternatives))}));
+  }
+};
+
+} // namespace
+} // namespace ashlar::npu
