@@ -5,6 +5,7 @@
 #include "Arguments.h"
 
 #include "ashlar/Support/CommandLine.h"
+#include "ashlar/Support/FileIO.h"
 
 namespace ashlar::pipelines {
 namespace {
@@ -36,12 +37,77 @@ std::string setPhase(CompilerArguments &arguments, llvm::StringRef text) {
   return "";
 }
 
+std::string setFoldWidth(CompilerArguments &arguments, llvm::StringRef text) {
+  constexpr llvm::StringLiteral modes[] = {"auto", "off", "stride", "lane",
+                                           "both"};
+  if (!llvm::is_contained(modes, text))
+    return "expected auto, off, stride, lane or both";
+  arguments.compile.foldWidth = text.str();
+  return "";
+}
+
 std::string setThreads(CompilerArguments &arguments, llvm::StringRef text) {
   unsigned threads = 0;
   if (text.getAsInteger(10, threads) || threads == 0 || threads > 1024)
     return "expected 1 to 1024";
   arguments.compile.threads = threads;
   return "";
+}
+
+/// Parses a format; a complaint if it is none.
+std::string parseInto(numerics::BlockFormat &format, llvm::StringRef text) {
+  auto parsed = numerics::parseFormat(text);
+  if (!parsed)
+    return textOf(parsed.takeError());
+  format = *parsed;
+  return "";
+}
+
+std::string setFormat(CompilerArguments &arguments, llvm::StringRef text) {
+  arguments.autoFormats = text == "auto";
+  if (arguments.autoFormats)
+    return "";
+  numerics::BlockFormat format;
+  std::string complaint = parseInto(format, text);
+  arguments.compile.formats.activations = format;
+  arguments.compile.formats.weights = format;
+  return complaint;
+}
+
+template <bool activations>
+std::string setOne(CompilerArguments &arguments, llvm::StringRef text) {
+  numerics::FormatTable &formats = arguments.compile.formats;
+  return parseInto(activations ? formats.activations : formats.weights, text);
+}
+
+std::string setTable(CompilerArguments &arguments, llvm::StringRef path) {
+  auto bytes = support::readFile(path);
+  if (!bytes)
+    return textOf(bytes.takeError());
+  auto table = numerics::parseFormatTable((*bytes)->getBuffer(), path);
+  if (!table)
+    return textOf(table.takeError());
+  arguments.compile.formats = std::move(*table);
+  return "";
+}
+
+/// A number in (0, limit].
+std::string setPositive(std::optional<double> &value, llvm::StringRef text,
+                        double limit) {
+  double number = 0;
+  if (text.getAsDouble(number) || !(number > 0) || !(number <= limit))
+    return fmt::format("expected a number above 0, at most {}", limit);
+  value = number;
+  return "";
+}
+
+std::string setMinSnr(CompilerArguments &arguments, llvm::StringRef text) {
+  return setPositive(arguments.search.target.minSnr, text, kMaxSnr);
+}
+
+std::string setMinAgreement(CompilerArguments &arguments,
+                            llvm::StringRef text) {
+  return setPositive(arguments.search.target.minAgreement, text, 100);
 }
 
 constexpr Flag flags[] = {
@@ -52,11 +118,27 @@ constexpr Flag flags[] = {
        a.compile.machine = text.str();
        return std::string(text.empty() ? "expected a name or a file" : "");
      }},
-    {"format", "FORMAT", "bfp8 (default), bfp16, or w=8,block=16,range=7",
+    {"format", "FORMAT|auto",
+     "bfp8 (default), bfp16, w=8,block=16,range=7, or a search", setFormat},
+    {"activations", "FORMAT", "format of activations, if another",
+     setOne<true>},
+    {"weights", "FORMAT", "format of weights, if another", setOne<false>},
+    {"formats", "FILE.json", "formats by node, as --dump-formats writes them",
+     setTable},
+    {"min-snr", "DB", "what --format=auto keeps: mean SNR of the outputs",
+     setMinSnr},
+    {"min-agreement", "PCT",
+     "what --format=auto keeps: equal best classes on unseen inputs",
+     setMinAgreement},
+    {"calibrate", "FILE.npz", "samples for --format=auto, by input name",
      [](CompilerArguments &a, llvm::StringRef text) {
-       a.compile.format = text.str();
-       return std::string(text.empty() ? "expected a format" : "");
+       a.search.calibration = text.str();
+       return std::string(text.empty() ? "expected a file" : "");
      }},
+    {"dump-formats", "FILE.json", "write the formats that were compiled",
+     setText<&CompilerArguments::dumpFormats>},
+    {"fold-w", "MODE", "W folding: auto (default), off, stride, lane or both",
+     setFoldWidth},
     {"input-shape", "NAME=1x3x224x224", "static shape of a graph input",
      [](CompilerArguments &a, llvm::StringRef text) {
        return textOf(frontend::addInputShape(a.compile.import, text));
@@ -96,6 +178,25 @@ std::string setModel(CompilerArguments &arguments, llvm::StringRef text) {
   return "";
 }
 
+/// --format=auto and the flags that only it reads come together.
+llvm::Error checkSearch(const CompilerArguments &arguments) {
+  const QualityTarget &target = arguments.search.target;
+  const bool hasTarget = target.minSnr || target.minAgreement;
+  const bool calibrated = !arguments.search.calibration.empty();
+  if (arguments.autoFormats && !hasTarget)
+    return makeError(ErrorClass::Usage, "{}",
+                     "--format=auto has no target, expected --min-snr=DB or "
+                     "--min-agreement=PCT");
+  if (arguments.autoFormats && !calibrated)
+    return makeError(ErrorClass::Usage, "{}",
+                     "--format=auto has no samples, expected "
+                     "--calibrate=FILE.npz");
+  if (!arguments.autoFormats && hasTarget)
+    return makeError(ErrorClass::Usage, "{}",
+                     "--min-snr and --min-agreement need --format=auto");
+  return llvm::Error::success();
+}
+
 } // namespace
 
 llvm::Expected<CompilerArguments>
@@ -112,6 +213,8 @@ parseCompilerArguments(llvm::ArrayRef<std::string> args) {
     return makeError(ErrorClass::Usage, "{}",
                      "no model given, expected ashlarc MODEL.onnx -o OUT.ash; "
                      "see --help");
+  if (llvm::Error error = checkSearch(arguments))
+    return error;
   if (arguments.output.empty() && !arguments.check && !arguments.explain &&
       !arguments.stopRequested && arguments.report.empty() &&
       arguments.compile.dumpPlan.empty())

@@ -5,6 +5,7 @@
 #ifndef ASHLAR_LIB_PIPELINES_ARGUMENTS_H
 #define ASHLAR_LIB_PIPELINES_ARGUMENTS_H
 
+#include "FormatSearch.h"
 #include "ashlar/Pipelines/Compile.h"
 
 namespace ashlar::pipelines {
@@ -15,6 +16,9 @@ struct CompilerArguments {
   std::string output;         ///< -o
   std::string report;         ///< --report
   std::string dumpMachine;    ///< --dump-machine
+  bool autoFormats = false;   ///< --format=auto
+  SearchOptions search;       ///< --min-snr, --min-agreement, --calibrate
+  std::string dumpFormats;    ///< --dump-formats
   bool stopRequested = false; ///< --compile-to was given
   bool check = false;
   bool explain = false;

@@ -22,9 +22,11 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <array>
 #include <chrono>
+#include <numeric>
 
 using namespace mlir;
 
@@ -68,6 +70,28 @@ private:
 /// What a failing pass of a phase means to the user.
 ErrorClass failureClass(Phase phase) {
   return phase == Phase::Plan ? ErrorClass::Capacity : ErrorClass::Unsupported;
+}
+
+/// Blocks that the machine can encode.
+llvm::Error checkBlocks(const numerics::FormatTable &formats) {
+  auto check = [](const numerics::BlockFormat &format) -> llvm::Error {
+    if (format.block != numerics::BlockFormat::kTensor)
+      return llvm::Error::success();
+    return makeError(ErrorClass::Unsupported,
+                     "format '{}': no engine finds the maximum of a whole "
+                     "tensor before encoding it; use block=axis or a block "
+                     "length",
+                     numerics::toString(format));
+  };
+  for (const auto &format : {formats.activations, formats.weights})
+    if (llvm::Error error = check(format))
+      return error;
+  for (const auto &[name, node] : formats.nodes)
+    for (const auto &format : {node.activations, node.weights})
+      if (format)
+        if (llvm::Error error = check(*format))
+          return error;
+  return llvm::Error::success();
 }
 
 class Compilation {
@@ -120,7 +144,8 @@ llvm::Error Compilation::import() {
 
 llvm::Error Compilation::quantise() {
   bfp::QuantiseOptions quantise;
-  quantise.format = options.format;
+  quantise.format =
+      llvm::formatv("{0}", numerics::toJson(options.formats)).str();
   llvm::Error error = runPasses(Phase::Quantise, [&](OpPassManager &manager) {
     bfp::buildQuantisePipeline(manager, quantise);
   });
@@ -162,6 +187,13 @@ llvm::Error Compilation::runPhase(Phase phase) {
       fold.arrayRows = machine.pe.rows;
       fold.arrayColumns = machine.pe.columns;
       fold.partitionBytes = static_cast<int64_t>(machine.sb.bytesPerPartition);
+      fold.foldWidth = options.foldWidth;
+      fold.laneUnit = static_cast<int64_t>(
+          std::lcm(std::max<uint64_t>(machine.pe.rowGroupGranularity, 1),
+                   std::max<uint64_t>(machine.xmGroup, 1)));
+      fold.partitions = static_cast<int64_t>(machine.sb.partitions);
+      fold.copyBytes = static_cast<int64_t>(machine.dma.onchipBytesPerCycle);
+      fold.dramBytes = static_cast<int64_t>(machine.dram.bytesPerCycle);
       nn::buildFoldPipeline(manager, fold);
     });
   case Phase::Quantise:
@@ -170,11 +202,12 @@ llvm::Error Compilation::runPhase(Phase phase) {
     (*result.module)
         ->setAttr(npu::kMachineAttr,
                   StringAttr::get(&context, machine::toYaml(machine)));
-    return runPasses(phase, [](OpPassManager &manager) {
+    return runPasses(phase, [&](OpPassManager &manager) {
       manager.addPass(createConvertNNToNPUPass());
       manager.addPass(npu::createChooseStationary());
       manager.addPass(npu::createAssignAxis());
-      manager.addPass(npu::createFoldLanes());
+      if (options.foldWidth != "off" && options.foldWidth != "stride")
+        manager.addPass(npu::createFoldLanes());
     });
   case Phase::Plan:
     return runPasses(phase, [](OpPassManager &manager) {
@@ -192,15 +225,8 @@ llvm::Expected<CompileResult> Compilation::run() {
   if (!description)
     return description.takeError();
   machine = std::move(*description);
-  auto format = numerics::parseFormat(options.format);
-  if (!format)
-    return format.takeError();
-  if (format->block == numerics::BlockFormat::kTensor)
-    return makeError(ErrorClass::Unsupported,
-                     "format '{}': no engine finds the maximum of a whole "
-                     "tensor before encoding it; use block=axis or a block "
-                     "length",
-                     options.format);
+  if (llvm::Error error = checkBlocks(options.formats))
+    return error;
   for (int i = first; i <= static_cast<int>(options.stopAfter); ++i) {
     auto phase = static_cast<Phase>(i);
     auto start = std::chrono::steady_clock::now();

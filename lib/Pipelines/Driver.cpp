@@ -66,16 +66,20 @@ std::string phaseText(const CompileResult &result) {
 }
 
 std::string reportText(const CompilerArguments &arguments,
-                       const CompileResult &result) {
+                       const CompileResult &result,
+                       const std::optional<SearchResult> &search) {
   llvm::json::Object phases;
   for (const PhaseTime &time : result.times)
     phases[phaseName(time.phase)] = time.seconds;
-  llvm::json::Object report{{"schema_version", 1},
-                            {"kind", "compile"},
-                            {"model", arguments.compile.model},
-                            {"machine", arguments.compile.machine},
-                            {"format", arguments.compile.format},
-                            {"phase_seconds", std::move(phases)}};
+  llvm::json::Object report{
+      {"schema_version", 1},
+      {"kind", "compile"},
+      {"model", arguments.compile.model},
+      {"machine", arguments.compile.machine},
+      {"format", numerics::toString(arguments.compile.formats)},
+      {"phase_seconds", std::move(phases)}};
+  if (search)
+    report["format_search"] = toJson(*search);
   auto decisions = llvm::json::parse(result.decisionsJson);
   if (decisions)
     report["decisions"] = std::move(*decisions);
@@ -122,10 +126,29 @@ void printSummary(const CompilerArguments &arguments,
         "{:.1f} kB of constants, machine {}, format {}\n",
         arguments.output, program.nodes.size(),
         program.nodeOfInstruction.size(), macs / 1e6, bytes / 1e3,
-        program.machine.name, arguments.compile.format);
+        program.machine.name, numerics::toString(arguments.compile.formats));
 }
 
-llvm::Error runCompiler(const CompilerArguments &arguments) {
+/// Replaces --format=auto by what the search found, and writes the formats.
+llvm::Error chooseFormats(CompilerArguments &arguments,
+                          mlir::MLIRContext &context,
+                          std::optional<SearchResult> &search) {
+  if (arguments.autoFormats) {
+    auto found = searchFormats(arguments.compile, arguments.search, context);
+    if (!found)
+      return found.takeError();
+    search = std::move(*found);
+    arguments.compile.formats = search->formats();
+  }
+  if (arguments.dumpFormats.empty())
+    return llvm::Error::success();
+  return support::writeFileAtomically(
+      arguments.dumpFormats,
+      llvm::formatv("{0:2}\n", numerics::toJson(arguments.compile.formats))
+          .str());
+}
+
+llvm::Error runCompiler(CompilerArguments arguments) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -137,14 +160,19 @@ llvm::Error runCompiler(const CompilerArguments &arguments) {
         llvm::hardware_concurrency(arguments.compile.threads));
     context.setThreadPool(*pool);
   }
+  std::optional<SearchResult> search;
+  if (llvm::Error error = chooseFormats(arguments, context, search))
+    return error;
   auto result = compile(arguments.compile, context);
   if (!result)
     return result.takeError();
+  if (arguments.explain && search)
+    support::printOut(describe(*search));
   if (arguments.explain)
     printDecisions(*result);
   if (!arguments.report.empty())
     if (llvm::Error error =
-            writeText(arguments.report, reportText(arguments, *result)))
+            writeText(arguments.report, reportText(arguments, *result, search)))
       return error;
   if (arguments.stopRequested)
     return writeText(arguments.output, phaseText(*result));

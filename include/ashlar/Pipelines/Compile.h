@@ -7,6 +7,7 @@
 
 #include "ashlar/Container/Container.h"
 #include "ashlar/Frontend/Onnx/Import.h"
+#include "ashlar/Numerics/FormatTable.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -30,7 +31,9 @@ std::string phaseNames();
 struct CompileOptions {
   std::string model;
   std::string machine = "a1"; ///< built-in name or file
-  std::string format = "bfp8";
+  numerics::FormatTable formats;
+  /// Folding of W: auto, off, stride, lane or both.
+  std::string foldWidth = "auto";
   frontend::ImportOptions import;
   /// Last phase to run.
   Phase stopAfter = Phase::Emit;

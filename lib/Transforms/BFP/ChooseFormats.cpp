@@ -14,6 +14,7 @@
 #include "dialects/NN/NNOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <cstring>
 
@@ -31,6 +32,8 @@ struct Reread {
   /// The dimension to encode along, or nothing to decode.
   std::optional<int64_t> axis;
   bool weights;
+  /// The encoding, if there is a dimension.
+  BlockType type;
 };
 
 struct ChooseFormats : impl::ChooseFormatsBase<ChooseFormats> {
@@ -40,11 +43,12 @@ protected:
   void runOnOperation() override;
 
 private:
-  LogicalResult chooseStorage(func::FuncOp function, BlockType format);
+  LogicalResult chooseStorage(func::FuncOp function,
+                              const numerics::FormatTable &formats,
+                              std::string &reasons);
   SmallVector<Reread> collectRereads(Value value, const StoragePlan &plan);
-  Value convert(OpBuilder &builder, Value value, const Reread &reread,
-                BlockType format);
-  void applyRereads(Value value, ArrayRef<Reread> rereads, BlockType format);
+  Value convert(OpBuilder &builder, Value value, const Reread &reread);
+  void applyRereads(Value value, ArrayRef<Reread> rereads);
 };
 } // namespace
 
@@ -102,31 +106,30 @@ SmallVector<Reread> ChooseFormats::collectRereads(Value value,
   for (OpOperand &use : value.getUses()) {
     std::optional<int64_t> axis = plan.getRequiredAxis(use);
     if (!stored && axis)
-      rereads.push_back({&use, axis, isWeightUse(use)});
+      rereads.push_back(
+          {&use, axis, isWeightUse(use), plan.getRequiredType(use)});
     else if (stored && !axis && !readsEncoded(use.getOwner()))
-      rereads.push_back({&use, std::nullopt, false});
+      rereads.push_back({&use, std::nullopt, false, {}});
   }
   return rereads;
 }
 
 Value ChooseFormats::convert(OpBuilder &builder, Value value,
-                             const Reread &reread, BlockType format) {
+                             const Reread &reread) {
   ++numConversions;
   auto type = cast<RankedTensorType>(value.getType());
   if (!reread.axis)
     return DecodeOp::create(builder, value.getLoc(),
                             type.clone(builder.getF32Type()), value);
   ++numEncoded;
-  return EncodeOp::create(builder, value.getLoc(),
-                          type.clone(format.withAxis(*reread.axis)), value,
-                          reread.weights);
+  return EncodeOp::create(builder, value.getLoc(), type.clone(reread.type),
+                          value, reread.weights);
 }
 
 /// One conversion per distinct form. An encoding stands right behind its value
 /// (the float is needed no longer); a decode right before its first reader (the
 /// blocks are the smaller form).
-void ChooseFormats::applyRereads(Value value, ArrayRef<Reread> rereads,
-                                 BlockType format) {
+void ChooseFormats::applyRereads(Value value, ArrayRef<Reread> rereads) {
   for (const Reread &first : rereads) {
     if (first.use->get() != value)
       continue; // Served together with an earlier one.
@@ -141,18 +144,23 @@ void ChooseFormats::applyRereads(Value value, ArrayRef<Reread> rereads,
     OpBuilder builder(earliest);
     if (first.axis)
       builder.setInsertionPointAfterValue(value);
-    Value converted = convert(builder, value, first, format);
+    Value converted = convert(builder, value, first);
     for (OpOperand *use : same)
       use->set(converted);
   }
 }
 
 LogicalResult ChooseFormats::chooseStorage(func::FuncOp function,
-                                           BlockType format) {
+                                           const numerics::FormatTable &formats,
+                                           std::string &reasons) {
   if (function.getBody().empty())
     return success();
   Block &body = function.getBody().front();
-  StoragePlan plan(function, format);
+  StoragePlan plan(function, formats);
+  FailureOr<std::string> lowered = plan.proveRanges(function, strictRange);
+  if (failed(lowered))
+    return failure();
+  reasons += *lowered;
   // All decisions are read off the float graph before any of it changes.
   SmallVector<Value> values(body.getArguments().begin(),
                             body.getArguments().end());
@@ -168,38 +176,70 @@ LogicalResult ChooseFormats::chooseStorage(func::FuncOp function,
       if (failed(checkFinite(constant)))
         return failure();
   for (Value value : values)
-    if (std::optional<int64_t> axis = plan.getStoredAxis(value)) {
+    if (plan.getStoredAxis(value)) {
       auto type = cast<RankedTensorType>(value.getType());
-      value.setType(type.clone(format.withAxis(*axis)));
+      value.setType(type.clone(plan.getStoredType(value)));
       ++numEncoded;
     }
   for (auto &[value, found] : rereads)
-    applyRereads(value, found, format);
+    applyRereads(value, found);
+  return success();
+}
+
+/// A format for everything, or a table as JSON.
+static llvm::Expected<numerics::FormatTable> readTable(llvm::StringRef text) {
+  if (text.starts_with("{"))
+    return numerics::parseFormatTable(text, "formats");
+  llvm::Expected<numerics::BlockFormat> format = numerics::parseFormat(text);
+  if (!format)
+    return format.takeError();
+  numerics::FormatTable table;
+  table.activations = table.weights = *format;
+  return table;
+}
+
+/// Every node of the table is a product of the module.
+static LogicalResult checkNames(ModuleOp module,
+                                const numerics::FormatTable &table) {
+  llvm::StringSet<> products;
+  module.walk([&](Operation *op) {
+    if (isa<ConvOp, MatmulOp>(op))
+      products.insert(analysis::getNodeName(op->getLoc()));
+  });
+  for (const auto &[name, formats] : table.nodes)
+    if (!products.contains(name))
+      return module.emitError("expected formats for products, found '")
+             << name << "', which is none";
   return success();
 }
 
 void ChooseFormats::runOnOperation() {
   ModuleOp module = getOperation();
-  llvm::Expected<numerics::BlockFormat> requested =
-      numerics::parseFormat(format);
-  if (!requested) {
-    module.emitError(llvm::toString(requested.takeError()));
+  llvm::Expected<numerics::FormatTable> table = readTable(format);
+  if (!table) {
+    module.emitError(llvm::toString(table.takeError()));
     return signalPassFailure();
   }
-  FailureOr<ProvenFormat> proven = proveFormat(module, *requested, strictRange);
-  if (failed(proven))
+  std::string reasons;
+  if (table->isUniform()) {
+    // One format for all: one range for all as well.
+    FailureOr<ProvenFormat> proven =
+        proveFormat(module, table->weights, strictRange);
+    if (failed(proven))
+      return signalPassFailure();
+    table->activations = table->weights = proven->format;
+    reasons = proven->reason;
+  }
+  if (failed(checkNames(module, *table)))
     return signalPassFailure();
-  const numerics::BlockFormat &chosen = proven->format;
-  auto type = BlockType::get(&getContext(), chosen.mantissa, chosen.block,
-                             chosen.range, /*axis=*/0);
   for (auto function : module.getOps<func::FuncOp>())
-    if (failed(chooseStorage(function, type)))
+    if (failed(chooseStorage(function, *table, reasons)))
       return signalPassFailure();
   Builder builder(&getContext());
   module->setAttr(kFormatAttr,
-                  builder.getStringAttr(numerics::toString(chosen)));
-  if (!proven->reason.empty())
-    module->setAttr(kRangeReasonAttr, builder.getStringAttr(proven->reason));
+                  builder.getStringAttr(numerics::toString(*table)));
+  if (!reasons.empty())
+    module->setAttr(kRangeReasonAttr, builder.getStringAttr(reasons));
 }
 
 } // namespace ashlar::bfp

@@ -2,6 +2,7 @@
 //
 // The rules of docs/Numerics.md 1 as two small functions: what an operand needs
 // given where its reader's result is stored, and which ops can store encoded.
+// Formats.cpp says which format an encoding takes.
 
 #include "StoragePlan.h"
 
@@ -11,7 +12,6 @@
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -75,30 +75,50 @@ static std::optional<int64_t> mapReduceAxis(nn::ReduceOp op, int64_t axis) {
   return std::nullopt;
 }
 
-StoragePlan::StoragePlan(func::FuncOp function, BlockType format)
-    : format(format) {
+StoragePlan::StoragePlan(func::FuncOp function,
+                         const numerics::FormatTable &formats)
+    : context(function.getContext()), formats(formats) {
   if (function.getBody().empty())
     return;
-  for (Operation &op : llvm::reverse(function.getBody().front()))
+  Block &body = function.getBody().front();
+  for (Operation &op : llvm::reverse(body))
     for (OpResult result : op.getResults())
-      visitResult(result);
+      visitValue(result);
+  for (Value argument : body.getArguments())
+    visitValue(argument);
 }
 
-void StoragePlan::visitResult(OpResult result) {
-  if (!isFloatTensor(result))
+void StoragePlan::visitValue(Value value) {
+  if (!isFloatTensor(value))
     return;
-  llvm::SmallSetVector<int64_t, 2> axes;
-  for (OpOperand &use : result.getUses()) {
-    // A graph output keeps its type; products read an encoding beside it.
-    if (isa<func::ReturnOp>(use.getOwner()))
-      return;
-    if (std::optional<int64_t> axis = getRequiredAxis(use))
-      axes.insert(*axis);
+  // One encoding per dimension and kind: needed along two dimensions, the value
+  // stays a float with two encodings, each rounded once from the original.
+  std::map<std::pair<int64_t, bool>, size_t> encodings;
+  bool returned = false;
+  for (OpOperand &use : value.getUses()) {
+    returned |= isa<func::ReturnOp>(use.getOwner());
+    std::optional<int64_t> axis = getRequiredAxis(use);
+    if (!axis)
+      continue;
+    auto [entry, isNew] = encodings.try_emplace({*axis, isWeightUse(use)}, 0);
+    if (isNew)
+      entry->second = addEncoding(askedBy(use));
+    read[&use] = entry->second;
+    Operation *owner = use.getOwner();
+    if (isa<nn::ConcatOp, nn::SliceOp, nn::ReshapeOp>(owner))
+      join(entry->second, stored.lookup(owner->getResult(0)));
+    else if (!isNew)
+      join(entry->second, addEncoding(askedBy(use)));
   }
-  // Needed along two dimensions: it stays a float with two encodings, each
-  // rounded once from the original.
-  if (axes.size() == 1 && canStoreEncoded(result.getOwner(), axes.front()))
-    storedAxis[result] = axes.front();
+  // A graph output keeps its type; products read an encoding beside it.
+  Operation *op = value.getDefiningOp();
+  if (!op || returned || encodings.size() != 1)
+    return;
+  auto [axis, encoding] = *encodings.begin();
+  if (!canStoreEncoded(op, axis.first, chosen[root(encoding)]))
+    return;
+  storedAxis[value] = axis.first;
+  stored[value] = encoding;
 }
 
 std::optional<int64_t> StoragePlan::getStoredAxis(Value value) const {
@@ -157,8 +177,10 @@ std::optional<int64_t> StoragePlan::getRequiredAxis(OpOperand &use) const {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-bool StoragePlan::canStoreEncoded(Operation *op, int64_t axis) const {
-  BlockType type = format.withAxis(axis);
+bool StoragePlan::canStoreEncoded(Operation *op, int64_t axis,
+                                  const numerics::BlockFormat &format) const {
+  BlockType type = BlockType::get(context, format.mantissa, format.block,
+                                  format.range, axis);
   if (isElementwise(op))
     return true;
   return llvm::TypeSwitch<Operation *, bool>(op)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which tensors are stored encoded, and along which dimension, without
-// changing the IR (docs/Numerics.md 1, "What is encoded"). Private to the
-// quantise phase.
+// Decides which tensors are stored encoded, along which dimension and in which
+// format, without changing the IR (docs/Numerics.md 1, "What is encoded").
+// Private to the quantise phase.
 
 #ifndef ASHLAR_LIB_TRANSFORMS_BFP_STORAGEPLAN_H
 #define ASHLAR_LIB_TRANSFORMS_BFP_STORAGEPLAN_H
 
+#include "ashlar/Numerics/FormatTable.h"
 #include "dialects/BFP/BFPTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -15,11 +16,13 @@
 namespace ashlar::bfp {
 
 /// Storage decisions for one function of one block, taken in one backward walk:
-/// when the producer of a value is reached, all its uses have been seen.
+/// when the producer of a value is reached, all its uses have been seen. Every
+/// encoding takes the widest of the formats that its readers ask for; a
+/// movement and what it moves share one.
 class StoragePlan {
 public:
-  /// `format` gives mantissa, block and range; its axis is ignored.
-  StoragePlan(mlir::func::FuncOp function, BlockType format);
+  StoragePlan(mlir::func::FuncOp function,
+              const numerics::FormatTable &formats);
 
   /// The dimension along which the operand must be encoded, or nothing if its
   /// reader has no such need.
@@ -29,14 +32,38 @@ public:
   /// it keeps its float type.
   std::optional<int64_t> getStoredAxis(mlir::Value value) const;
 
-  BlockType getFormat() const { return format; }
+  /// The type in which `value` is stored encoded.
+  BlockType getStoredType(mlir::Value value) const;
+
+  /// The type of the encoding that an operand with a required axis reads.
+  BlockType getRequiredType(mlir::OpOperand &use) const;
+
+  /// Lowers ranges of single encodings until every accumulator is proven
+  /// (docs/Numerics.md 4). Emits an error and fails where no range suffices, or
+  /// if `strict` and a range would have to be lowered. Returns why ranges were
+  /// lowered, empty if none was.
+  mlir::FailureOr<std::string> proveRanges(mlir::func::FuncOp function,
+                                           bool strict);
 
 private:
-  void visitResult(mlir::OpResult result);
-  bool canStoreEncoded(mlir::Operation *op, int64_t axis) const;
+  void visitValue(mlir::Value value);
+  bool canStoreEncoded(mlir::Operation *op, int64_t axis,
+                       const numerics::BlockFormat &format) const;
+  numerics::BlockFormat askedBy(mlir::OpOperand &use);
+  size_t findEncoding(mlir::OpOperand &use) const;
+  size_t root(size_t encoding) const;
+  size_t addEncoding(const numerics::BlockFormat &format);
+  void join(size_t a, size_t b);
 
-  BlockType format;
+  mlir::MLIRContext *context;
+  const numerics::FormatTable &formats;
   llvm::DenseMap<mlir::Value, int64_t> storedAxis;
+  llvm::DenseMap<mlir::Value, size_t> stored;
+  /// Encoding that an operand reads; operands of one value, axis and kind share
+  /// one.
+  llvm::DenseMap<mlir::OpOperand *, size_t> read;
+  std::vector<size_t> parents;
+  std::vector<numerics::BlockFormat> chosen; ///< Valid at roots.
 };
 
 /// True if the constant operand is a factor whose output channels own a scale

@@ -22,7 +22,8 @@ namespace ashlar::bfp {
 
 /// What the user decides about formats.
 struct QuantiseOptions {
-  /// As `numerics::parseFormat` reads it; checked by the pass.
+  /// As `numerics::parseFormat` reads it, or a table as JSON; checked by the
+  /// pass.
   std::string format = "bfp8";
   /// Refuse a range that is not proven instead of lowering it.
   bool strictRange = false;

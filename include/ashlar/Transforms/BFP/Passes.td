@@ -47,10 +47,18 @@ def ChooseFormats : Pass<"ashlar-bfp-choose-formats", "::mlir::ModuleOp"> {
     arguments and results keep their types, tensors needed along two axes stay
     floats with two encodings, constant factors are encoded as weights.
 
+    `format` is one format for everything, or a table as JSON with formats of
+    activations, of weights and of single nodes. An encoding takes the widest
+    mantissa and range and the shortest block that its readers ask for; what a
+    concat, slice or reshape moves shares one format with its result, and what
+    is pooled or added is at least as wide as its result.
+
     Every accumulator is proven not to overflow (docs/Numerics.md 4). If a
-    product is not proven with the requested range, the whole module takes the
-    largest range of 15, 7, 3, 1, 0 below it that proves every product, and the
-    module says why; with `strict-range`, or if none does, it is an error.
+    product is not proven with the requested range, one format for everything
+    takes the largest range of 15, 7, 3, 1, 0 below it that proves every
+    product; in a table only the ranges of that product's factors are lowered.
+    The module says why; with `strict-range`, or if no range proves, it is an
+    error.
     A NaN or an infinity in a constant that is to be encoded is an error.
 
     The module attribute `bfp.format` holds the format chosen,
@@ -58,7 +66,7 @@ def ChooseFormats : Pass<"ashlar-bfp-choose-formats", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"format", "format", "std::string", /*default=*/"\"bfp8\"",
-           "bfp8, bfp16 or w=8,block=16,range=7">,
+           "bfp8, w=8,block=16,range=7, or a table as JSON">,
     Option<"strictRange", "strict-range", "bool", /*default=*/"false",
            "Refuse a range that is not proven instead of lowering it">];
   let dependentDialects = ["::ashlar::bfp::BFPDialect"];

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Formats per product: what the user or the search for formats asks of the
+// quantise phase, and its JSON form.
+
+#ifndef ASHLAR_NUMERICS_FORMATTABLE_H
+#define ASHLAR_NUMERICS_FORMATTABLE_H
+
+#include "ashlar/Numerics/Format.h"
+#include "llvm/Support/JSON.h"
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace ashlar::numerics {
+
+/// Formats of one product's factors where they differ from the table's.
+struct NodeFormats {
+  std::optional<BlockFormat> activations, weights;
+  bool operator==(const NodeFormats &other) const = default;
+};
+
+/// Formats of a whole network.
+struct FormatTable {
+  BlockFormat activations, weights;
+  std::map<std::string, NodeFormats> nodes; ///< By ONNX node name.
+
+  bool operator==(const FormatTable &other) const = default;
+
+  /// True if one format serves everything.
+  bool isUniform() const { return nodes.empty() && activations == weights; }
+
+  /// Formats of the product of node `name`.
+  BlockFormat activationsOf(llvm::StringRef name) const;
+  BlockFormat weightsOf(llvm::StringRef name) const;
+};
+
+/// Reads {"activations": FORMAT, "weights": FORMAT, "nodes": {NAME:
+/// {"activations": FORMAT, "weights": FORMAT}}}, every key optional, formats as
+/// parseFormat takes them. Errors are Malformed and name \p source and the key.
+llvm::Expected<FormatTable> parseFormatTable(llvm::StringRef text,
+                                             llvm::StringRef source);
+
+/// The same JSON with canonical formats.
+llvm::json::Value toJson(const FormatTable &table);
+
+/// One line that says what the table is: its format, both, and how many nodes
+/// have their own.
+std::string toString(const FormatTable &table);
+
+} // namespace ashlar::numerics
+
+#endif // ASHLAR_NUMERICS_FORMATTABLE_H

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// JSON of format tables. The text comes from a user's file: unknown keys and
+// wrong types are errors that name them.
+
+#include "ashlar/Numerics/FormatTable.h"
+
+#include "ashlar/Support/Error.h"
+
+#include <fmt/format.h>
+
+using namespace llvm;
+
+namespace ashlar::numerics {
+
+using support::ErrorClass;
+using support::makeError;
+
+namespace {
+
+Error readFormat(const json::Value &value, const std::string &where,
+                 BlockFormat &format) {
+  std::optional<StringRef> text = value.getAsString();
+  if (!text)
+    return makeError(ErrorClass::Malformed,
+                     "{} is no text, expected a format such as \"bfp8\"",
+                     where);
+  Expected<BlockFormat> parsed = parseFormat(*text);
+  if (!parsed)
+    return makeError(ErrorClass::Malformed, "{}: {}", where,
+                     llvm::toString(parsed.takeError()));
+  format = *parsed;
+  return Error::success();
+}
+
+/// Reads the keys "activations" and "weights" of `object`; others go to
+/// `other`.
+template <typename Format, typename Other>
+Error readFormats(const json::Object &object, const std::string &where,
+                  Format &activations, Format &weights, Other other) {
+  for (const auto &[key, value] : object) {
+    std::string name = where + ": '" + StringRef(key).str() + "'";
+    Error error = Error::success();
+    if (key == "activations" || key == "weights") {
+      BlockFormat format;
+      error = joinErrors(std::move(error), readFormat(value, name, format));
+      (key == "activations" ? activations : weights) = format;
+    } else {
+      error = joinErrors(std::move(error), other(key, value, name));
+    }
+    if (error)
+      return error;
+  }
+  return Error::success();
+}
+
+Error unknownKey(const std::string &where, StringRef expected) {
+  return makeError(ErrorClass::Malformed, "{} is no known key, expected {}",
+                   where, expected.str());
+}
+
+Error readNodes(const json::Value &value, const std::string &where,
+                FormatTable &table) {
+  const json::Object *nodes = value.getAsObject();
+  if (!nodes)
+    return makeError(ErrorClass::Malformed, "{} is no object", where);
+  for (const auto &[name, entry] : *nodes) {
+    std::string node = where + ": '" + StringRef(name).str() + "'";
+    const json::Object *formats = entry.getAsObject();
+    if (!formats)
+      return makeError(ErrorClass::Malformed, "{} is no object", node);
+    NodeFormats &own = table.nodes[StringRef(name).str()];
+    if (Error error = readFormats(
+            *formats, node, own.activations, own.weights,
+            [](const auto &, const auto &, const std::string &unknown) {
+              return unknownKey(unknown, "activations or weights");
+            }))
+      return error;
+  }
+  return Error::success();
+}
+
+json::Object toJson(const NodeFormats &formats) {
+  json::Object object;
+  if (formats.activations)
+    object["activations"] = toString(*formats.activations);
+  if (formats.weights)
+    object["weights"] = toString(*formats.weights);
+  return object;
+}
+
+} // namespace
+
+BlockFormat FormatTable::activationsOf(StringRef name) const {
+  auto node = nodes.find(name.str());
+  return node == nodes.end() ? activations
+                             : node->second.activations.value_or(activations);
+}
+
+BlockFormat FormatTable::weightsOf(StringRef name) const {
+  auto node = nodes.find(name.str());
+  return node == nodes.end() ? weights : node->second.weights.value_or(weights);
+}
+
+Expected<FormatTable> parseFormatTable(StringRef text, StringRef source) {
+  Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return makeError(ErrorClass::Malformed, "{}: {}", source.str(),
+                     llvm::toString(value.takeError()));
+  const json::Object *object = value->getAsObject();
+  if (!object)
+    return makeError(ErrorClass::Malformed,
+                     "{} holds no object, expected a table of formats",
+                     source.str());
+  FormatTable table;
+  if (Error error = readFormats(
+          *object, source.str(), table.activations, table.weights,
+          [&](StringRef key, const json::Value &entry,
+              const std::string &name) {
+            return key == "nodes"
+                       ? readNodes(entry, name, table)
+                       : unknownKey(name, "activations, weights or nodes");
+          }))
+    return std::move(error);
+  return table;
+}
+
+json::Value toJson(const FormatTable &table) {
+  json::Object nodes;
+  for (const auto &[name, formats] : table.nodes)
+    nodes[name] = toJson(formats);
+  return json::Object{{"activations", toString(table.activations)},
+                      {"weights", toString(table.weights)},
+                      {"nodes", std::move(nodes)}};
+}
+
+std::string toString(const FormatTable &table) {
+  std::string text = toString(table.activations);
+  if (!(table.weights == table.activations))
+    text = "activations " + text + ", weights " + toString(table.weights);
+  if (!table.nodes.empty())
+    text += fmt::format(", {} nodes of their own", table.nodes.size());
+  return text;
+}
+
+} // namespace ashlar::numerics

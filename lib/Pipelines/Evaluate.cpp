@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compile, load, run, count. The compiler's own programs need neither the race
+// nor the undefined-read check of the loader here: the tests of the compiler
+// run them, and the tool that executes the result does.
+
+#include "Evaluate.h"
+
+#include "ashlar/Emulator/Emulator.h"
+#include "ashlar/Reference/Interpreter.h"
+#include "ashlar/Report/Comparison.h"
+#include "ashlar/Report/Runner.h"
+#include "ashlar/Support/Error.h"
+#include "ashlar/Support/Npz.h"
+#include "ashlar/Support/ThreadPool.h"
+#include "dialects/NN/NNDialect.h"
+#include "dialects/NN/NNElements.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <cmath>
+#include <thread>
+
+using namespace mlir;
+
+namespace ashlar::pipelines {
+
+llvm::Expected<Evaluator> Evaluator::create(const CompileOptions &options,
+                                            MLIRContext &context) {
+  Evaluator evaluator(options, context);
+  CompileOptions &own = evaluator.options;
+  own.dumpPlan.clear();
+  own.stopAfter = Phase::Fold;
+  if (own.threads == 0)
+    own.threads = std::max(1u, std::thread::hardware_concurrency());
+  auto result = compile(own, context);
+  if (!result)
+    return result.takeError();
+  evaluator.module = std::move(result->module);
+  return std::move(evaluator);
+}
+
+llvm::Expected<CompileResult>
+Evaluator::compileTo(Phase last, const numerics::FormatTable &formats) const {
+  CompileOptions now = options;
+  now.formats = formats;
+  now.stopAfter = last;
+  return compileFrom(*module, Phase::Fold, now, *context);
+}
+
+llvm::Expected<OwningOpRef<ModuleOp>>
+Evaluator::quantise(const numerics::FormatTable &formats) const {
+  auto result = compileTo(Phase::Quantise, formats);
+  if (!result)
+    return result.takeError();
+  return std::move(result->module);
+}
+
+llvm::Expected<std::vector<Sample>>
+Evaluator::reference(llvm::ArrayRef<Sample> samples) const {
+  reference::Options how;
+  how.precision = reference::Precision::Binary64;
+  std::vector<std::optional<llvm::Expected<Sample>>> found(samples.size());
+  support::ThreadPool pool(options.threads);
+  pool.parallelFor(samples.size(), [&](uint64_t i) {
+    found[i].emplace(reference::evaluate(*module, samples[i], how));
+  });
+  std::vector<Sample> outputs;
+  llvm::Error errors = llvm::Error::success();
+  for (auto &result : found) {
+    if (*result)
+      outputs.push_back(std::move(**result));
+    else
+      errors = llvm::joinErrors(std::move(errors), result->takeError());
+  }
+  if (errors)
+    return std::move(errors);
+  return outputs;
+}
+
+llvm::Expected<Evaluation>
+Evaluator::evaluate(const numerics::FormatTable &formats,
+                    llvm::ArrayRef<Sample> samples) const {
+  auto compiled = compileTo(Phase::Emit, formats);
+  if (!compiled)
+    return compiled.takeError();
+  Evaluation result;
+  for (const container::Segment &segment : compiled->program->constants)
+    result.weightBytes += segment.bytes.size();
+  emulator::Options how;
+  how.threads = options.threads;
+  how.checkRaces = how.checkUndefined = false;
+  auto program = emulator::load(std::move(*compiled->program), how);
+  if (!program)
+    return program.takeError();
+  how.functional = false;
+  auto timed = emulator::run(*program, {}, how);
+  if (!timed)
+    return timed.takeError();
+  result.cycles = timed->totalCycles;
+  for (auto [index, stats] : llvm::enumerate(timed->nodes))
+    result.nodeCycles[program->program().nodes[index].name] += stats.cycles;
+  how.functional = true;
+  how.timing = false;
+  for (const Sample &sample : samples) {
+    auto run = emulator::run(*program, sample, how);
+    if (!run)
+      return run.takeError();
+    result.outputs.push_back(std::move(run->outputs));
+  }
+  return std::move(result);
+}
+
+namespace {
+
+/// The graph inputs as the program will bind them.
+std::vector<container::TensorBinding> inputBindings(func::FuncOp main) {
+  std::vector<container::TensorBinding> bindings;
+  for (unsigned i = 0; i < main.getNumArguments(); ++i) {
+    container::TensorBinding binding;
+    if (auto name = main.getArgAttrOfType<StringAttr>(i, nn::nameAttr))
+      binding.name = name.str();
+    auto type = cast<RankedTensorType>(main.getArgumentTypes()[i]);
+    if (auto element = nn::toElementType(type.getElementType()))
+      binding.type = *element;
+    binding.shape.assign(type.getShape().begin(), type.getShape().end());
+    bindings.push_back(std::move(binding));
+  }
+  return bindings;
+}
+
+/// Every graph input once, and nothing else.
+llvm::Error checkNames(llvm::ArrayRef<container::TensorBinding> bindings,
+                       llvm::ArrayRef<support::NamedTensor> arrays) {
+  for (const support::NamedTensor &array : arrays)
+    if (llvm::none_of(bindings,
+                      [&](const auto &b) { return b.name == array.name; }))
+      return makeError(ErrorClass::Malformed,
+                       "the model has no input '{}', expected:{}", array.name,
+                       report::listBindings(bindings));
+  for (const container::TensorBinding &binding : bindings)
+    if (llvm::none_of(arrays,
+                      [&](const auto &a) { return a.name == binding.name; }))
+      return makeError(ErrorClass::Malformed,
+                       "no array for input '{}', expected:{}", binding.name,
+                       report::listBindings(bindings));
+  return llvm::Error::success();
+}
+
+/// A value no format can hold would make every measurement meaningless.
+llvm::Error checkFinite(llvm::StringRef name, const HostTensor &array) {
+  if (!support::isFloat(array.type))
+    return llvm::Error::success();
+  for (uint64_t i = 0, n = array.numElements(); i < n; ++i)
+    if (double value = array.asDouble(i); !std::isfinite(value))
+      return makeError(ErrorClass::Malformed,
+                       "input '{}' is {} at {}, expected finite values",
+                       name.str(), value, report::indexText(i, array.shape));
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Expected<std::vector<Sample>> readSamples(ModuleOp module,
+                                                llvm::StringRef path) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  auto arrays = support::readNpz(path);
+  if (!arrays)
+    return arrays.takeError();
+  std::vector<container::TensorBinding> bindings = inputBindings(main);
+  if (llvm::Error error = checkNames(bindings, *arrays))
+    return withContext(std::move(error), path.str());
+  auto set = report::bindInputs(bindings, std::move(*arrays));
+  if (!set)
+    return makeError(ErrorClass::Malformed, "{}: {}", path.str(),
+                     llvm::toString(set.takeError()));
+  for (auto [binding, array] : llvm::zip(bindings, set->tensors))
+    if (llvm::Error error = checkFinite(binding.name, array))
+      return withContext(std::move(error), path.str());
+  std::vector<Sample> samples(set->samples);
+  for (uint64_t i = 0; i < set->samples; ++i)
+    for (const HostTensor &array : set->tensors)
+      samples[i].push_back(report::sampleOf(array, set->samples, i));
+  return samples;
+}
+
+} // namespace ashlar::pipelines

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A model under given number formats, measured in process: compiled from the
+// module that the fold phase leaves, executed by the emulator on samples, timed
+// once. The compiler asks this before it decides (FormatSearch.h) and when it
+// checks its own work.
+
+#ifndef ASHLAR_LIB_PIPELINES_EVALUATE_H
+#define ASHLAR_LIB_PIPELINES_EVALUATE_H
+
+#include "ashlar/Numerics/FormatTable.h"
+#include "ashlar/Pipelines/Compile.h"
+#include "ashlar/Support/Tensor.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <memory>
+
+namespace ashlar::pipelines {
+
+/// Arrays of one sample, in the order of the graph inputs or outputs.
+using Sample = std::vector<HostTensor>;
+
+/// What one set of formats gives.
+struct Evaluation {
+  std::vector<Sample> outputs; ///< Per sample; empty if only timed.
+  uint64_t cycles = 0;         ///< Of one run; independent of data.
+  /// Bytes of constants in the program: packed weights, exponents, parameters.
+  uint64_t weightBytes = 0;
+  /// Cycles by ONNX node name.
+  llvm::StringMap<uint64_t> nodeCycles;
+};
+
+/// Compiles once to the end of the fold phase, then from there as often as
+/// asked. Not for use by several threads at a time.
+class Evaluator {
+public:
+  /// Imports, simplifies and folds the model of `options`; its formats,
+  /// `stopAfter` and `dumpPlan` do not matter. `context` outlives the result.
+  static llvm::Expected<Evaluator> create(const CompileOptions &options,
+                                          mlir::MLIRContext &context);
+
+  /// The module after the fold phase.
+  mlir::ModuleOp folded() const { return *module; }
+
+  /// The module after the quantise phase under `formats`.
+  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+  quantise(const numerics::FormatTable &formats) const;
+
+  /// Exact outputs: the interpreter in binary64, without any format.
+  llvm::Expected<std::vector<Sample>>
+  reference(llvm::ArrayRef<Sample> samples) const;
+
+  /// Runs `samples` (none: counts cycles only) on the emulator.
+  llvm::Expected<Evaluation> evaluate(const numerics::FormatTable &formats,
+                                      llvm::ArrayRef<Sample> samples) const;
+
+private:
+  Evaluator(const CompileOptions &options, mlir::MLIRContext &context)
+      : options(options), context(&context) {}
+
+  llvm::Expected<CompileResult>
+  compileTo(Phase last, const numerics::FormatTable &formats) const;
+
+  CompileOptions options;
+  mlir::MLIRContext *context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+/// Reads the samples of an archive: one array per graph input of `module`, by
+/// ONNX name, axis 0 n times the compiled one. Unknown or missing names,
+/// shapes and types that do not fit, and values that are not finite are
+/// Malformed errors naming file and input.
+llvm::Expected<std::vector<Sample>> readSamples(mlir::ModuleOp module,
+                                                llvm::StringRef path);
+
+} // namespace ashlar::pipelines
+
+#endif // ASHLAR_LIB_PIPELINES_EVALUATE_H

@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The search: the cheapest uniform format that keeps the target; block lengths
+// and ranges that cost nothing; formats by class of operand; then formats per
+// group, proposed by a model of measured noises and costs (FormatModel.h) under
+// a noise budget that bisection finds; at last single steps from the best.
+
+#include "FormatSearch.h"
+
+#include "FormatModel.h"
+#include "ashlar/Support/Error.h"
+#include "ashlar/Support/Progress.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ashlar::pipelines {
+namespace {
+
+using numerics::BlockFormat;
+using numerics::FormatTable;
+
+/// Samples on which the noise of single groups is measured.
+constexpr size_t sensitivitySamples = 4;
+constexpr int bisections = 8;
+constexpr int refinements = 24;
+/// Mantissas of the background against which single groups are measured.
+constexpr int wideActivations = 16, wideWeights = 12;
+/// Mantissa at which the noise of weights is measured: well above the
+/// background, well below the signal.
+constexpr int probedWeights = 6;
+/// All bytes of weights cost as much as this share of all cycles.
+constexpr double bytesToCycles = 0.25;
+
+BlockFormat makeFormat(int mantissa, int block = 16, int range = 7) {
+  BlockFormat format;
+  format.mantissa = mantissa;
+  format.block = block;
+  format.range = range;
+  return format;
+}
+
+FormatTable makeUniform(BlockFormat activations, BlockFormat weights) {
+  FormatTable table;
+  table.activations = activations;
+  table.weights = weights;
+  return table;
+}
+
+std::string operandsText(BlockFormat activations, BlockFormat weights) {
+  return "activations " + numerics::toString(activations) + ", weights " +
+         numerics::toString(weights);
+}
+
+std::string keyOf(const FormatTable &formats) {
+  return llvm::formatv("{0}", numerics::toJson(formats)).str();
+}
+
+/// One search over one model.
+class Search {
+public:
+  Search(const Evaluator &evaluator, const QualityJudge &judge,
+         std::vector<Sample> samples, SearchResult &result)
+      : evaluator(evaluator), judge(judge), samples(std::move(samples)),
+        result(result), progress("choosing formats", 100) {}
+
+  llvm::Error run();
+
+private:
+  llvm::Expected<size_t> measure(std::string label, FormatTable formats);
+  llvm::Error sweepUniform();
+  llvm::Error chooseBlocks();
+  llvm::Error tryClasses();
+  llvm::Expected<bool> measureNodes();
+  llvm::Error measureGroups();
+  llvm::Error bisectBudget();
+  llvm::Error refine();
+
+  llvm::Error nothingReaches() const;
+  llvm::Expected<double> noiseOf(const FormatTable &formats);
+  std::vector<FormatChoice> choicesOf(const FormatGroup &group,
+                                      double noise) const;
+  double costOf(const Candidate &candidate) const;
+  bool isBetter(const Candidate &a, const Candidate &b) const;
+  double storedBits(const BlockFormat &format) const;
+  std::vector<BlockFormat> formatsOf(const FormatTable &table) const;
+  struct Step {
+    size_t group;
+    BlockFormat format;
+    double worth;
+  };
+  std::vector<Step> narrowings() const;
+  void advance(uint64_t percent) { progress.update(percent); }
+
+  const Candidate &best() const { return result.candidates[result.chosen]; }
+  const Candidate &uniform() const { return result.candidates[result.uniform]; }
+
+  const Evaluator &evaluator;
+  const QualityJudge &judge;
+  std::vector<Sample> samples;
+  SearchResult &result;
+  support::Progress progress;
+  std::map<std::string, size_t> known; ///< Candidate by text of its table.
+  bool haveUniform = false;
+  double failingNoise = 0; ///< Least noise of a uniform format that fails.
+  /// One-byte formats that add least noise.
+  BlockFormat narrow = makeFormat(8), narrowWeights = makeFormat(8);
+  FormatModel model;
+};
+
+/// A format that does not compile for this network is a candidate that fails.
+bool isRefusal(const llvm::Error &error) {
+  ErrorClass kind = support::classify(error);
+  return kind == ErrorClass::Unsupported || kind == ErrorClass::Capacity;
+}
+
+llvm::Expected<size_t> Search::measure(std::string label, FormatTable formats) {
+  auto [entry, isNew] =
+      known.try_emplace(keyOf(formats), result.candidates.size());
+  if (!isNew)
+    return entry->second;
+  Candidate candidate;
+  candidate.label = std::move(label);
+  auto evaluation = evaluator.evaluate(formats, samples);
+  candidate.formats = std::move(formats);
+  if (evaluation) {
+    candidate.cycles = evaluation->cycles;
+    candidate.weightBytes = evaluation->weightBytes;
+    candidate.quality = judge.judge(evaluation->outputs);
+    candidate.reaches = judge.reaches(candidate.quality);
+  } else {
+    llvm::Error error = evaluation.takeError();
+    if (!isRefusal(error))
+      return std::move(error);
+    candidate.failure = llvm::toString(std::move(error));
+    candidate.quality.noise = HUGE_VAL;
+  }
+  size_t index = result.candidates.size();
+  result.candidates.push_back(std::move(candidate));
+  const Candidate &now = result.candidates.back();
+  if (haveUniform && now.reaches && now.cycles <= uniform().cycles &&
+      now.weightBytes <= uniform().weightBytes && isBetter(now, best()))
+    result.chosen = index;
+  return index;
+}
+
+/// Cheaper, or as cheap with less noise.
+bool Search::isBetter(const Candidate &a, const Candidate &b) const {
+  double costA = costOf(a), costB = costOf(b);
+  return costA != costB ? costA < costB : a.quality.noise < b.quality.noise;
+}
+
+/// Relative to the cheapest uniform format.
+double Search::costOf(const Candidate &candidate) const {
+  return static_cast<double>(candidate.cycles) * model.perCycle +
+         static_cast<double>(candidate.weightBytes) * model.perByte;
+}
+
+llvm::Error Search::sweepUniform() {
+  auto tryWidth = [&](int width, int block) -> llvm::Expected<bool> {
+    BlockFormat format = makeFormat(width, block);
+    auto index = measure("uniform " + numerics::toString(format),
+                         makeUniform(format, format));
+    if (!index)
+      return index.takeError();
+    const Candidate &candidate = result.candidates[*index];
+    if (candidate.reaches)
+      result.uniform = result.chosen = *index;
+    else
+      failingNoise = candidate.quality.noise;
+    return candidate.reaches;
+  };
+  llvm::Expected<bool> reached = tryWidth(8, 16);
+  const bool narrowing = reached && *reached;
+  for (int width = narrowing ? 7 : 9; width >= 3 && width <= 16;
+       width += narrowing ? -1 : 1) {
+    if (!reached)
+      return reached.takeError();
+    if (*reached != narrowing)
+      break;
+    reached = tryWidth(width, 16);
+  }
+  if (!reached)
+    return reached.takeError();
+  if (!narrowing && !*reached) {
+    reached = tryWidth(16, 8);
+    if (!reached)
+      return reached.takeError();
+    if (!*reached)
+      return nothingReaches();
+  }
+  haveUniform = true;
+  model.perCycle =
+      1 / static_cast<double>(std::max<uint64_t>(uniform().cycles, 1));
+  model.perByte =
+      bytesToCycles /
+      static_cast<double>(std::max<uint64_t>(uniform().weightBytes, 1));
+  return llvm::Error::success();
+}
+
+llvm::Error Search::nothingReaches() const {
+  const Candidate *least = nullptr;
+  for (const Candidate &candidate : result.candidates)
+    if (candidate.failure.empty() &&
+        (!least || candidate.quality.noise < least->quality.noise))
+      least = &candidate;
+  if (!least)
+    return makeError(ErrorClass::Unsupported, "{}",
+                     result.candidates.front().failure);
+  std::string wanted;
+  if (result.target.minSnr)
+    wanted += fmt::format(" --min-snr={}", *result.target.minSnr);
+  if (result.target.minAgreement)
+    wanted += fmt::format(" --min-agreement={}", *result.target.minAgreement);
+  return makeError(
+      ErrorClass::Unsupported,
+      "no format reaches{} on the calibration samples; the best found is {} "
+      "with {:.1f} dB (standard error {:.1f}) and {:.2f} % expected agreement",
+      wanted, least->label, least->quality.snr, least->quality.snrError,
+      least->quality.agreement);
+}
+
+/// Shorter blocks and other ranges of activations cost no cycles and no bytes;
+/// those that add least noise serve from here on.
+llvm::Error Search::chooseBlocks() {
+  double least = HUGE_VAL;
+  uint64_t cycles = 0;
+  for (BlockFormat format : {makeFormat(8, 16, 7), makeFormat(8, 8, 7),
+                             makeFormat(8, 8, 3), makeFormat(8, 16, 3)}) {
+    auto index = measure(operandsText(format, narrowWeights),
+                         makeUniform(format, narrowWeights));
+    if (!index)
+      return index.takeError();
+    const Candidate &candidate = result.candidates[*index];
+    if (!candidate.failure.empty())
+      continue;
+    if (cycles == 0)
+      cycles = candidate.cycles;
+    if (candidate.quality.noise < least && candidate.cycles <= cycles) {
+      least = candidate.quality.noise;
+      narrow = format;
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// One format for all activations, one for all weights. Activations of one byte
+/// cost the same at any width.
+llvm::Error Search::tryClasses() {
+  auto attempt = [&](BlockFormat activations,
+                     BlockFormat weights) -> llvm::Expected<bool> {
+    auto index = measure(operandsText(activations, weights),
+                         makeUniform(activations, weights));
+    if (!index)
+      return index.takeError();
+    return result.candidates[*index].reaches;
+  };
+  const int width = uniform().formats.weights.mantissa;
+  for (int w = std::min(width, 8); w >= 3; --w) {
+    auto reached = attempt(narrow, makeFormat(w));
+    if (!reached)
+      return reached.takeError();
+    if (!*reached)
+      break;
+  }
+  if (width <= 8)
+    return llvm::Error::success();
+  for (auto [activations, weights] :
+       {std::pair(narrow, makeFormat(8, 8)),
+        std::pair(makeFormat(wideActivations, narrow.block), makeFormat(8)),
+        std::pair(narrow, makeFormat(width))}) {
+    auto reached = attempt(activations, weights);
+    if (!reached)
+      return reached.takeError();
+  }
+  return llvm::Error::success();
+}
+
+/// Cycles of every node for one and two bytes of both operands. False if some
+/// width does not compile: then there is nothing to model.
+llvm::Expected<bool> Search::measureNodes() {
+  for (bool wideA : {false, true})
+    for (bool wideW : {false, true}) {
+      auto evaluation = evaluator.evaluate(
+          makeUniform(wideA ? makeFormat(wideActivations, narrow.block)
+                            : narrow,
+                      makeFormat(wideW ? wideWeights : 8)),
+          {});
+      if (!evaluation) {
+        llvm::Error error = evaluation.takeError();
+        if (!isRefusal(error))
+          return std::move(error);
+        llvm::consumeError(std::move(error));
+        return false;
+      }
+      for (const auto &node : evaluation->nodeCycles)
+        model.nodes[node.first().str()][wideA][wideW] =
+            static_cast<double>(node.second);
+    }
+  return true;
+}
+
+llvm::Expected<double> Search::noiseOf(const FormatTable &formats) {
+  llvm::ArrayRef<Sample> few(samples);
+  auto evaluation =
+      evaluator.evaluate(formats, few.take_front(sensitivitySamples));
+  if (!evaluation)
+    return evaluation.takeError();
+  return judge.judge(evaluation->outputs).noise;
+}
+
+/// Bits of one weight in the program. Whether mantissas are packed shows in the
+/// first two uniform formats.
+double Search::storedBits(const BlockFormat &format) const {
+  uint64_t first = result.candidates[0].weightBytes;
+  uint64_t second = result.candidates[1].weightBytes;
+  bool packed = second != first && second < first + first / 2;
+  return (packed ? format.mantissa : 8 * format.mantissaBytes()) +
+         8.0 / format.block;
+}
+
+std::vector<FormatChoice> Search::choicesOf(const FormatGroup &group,
+                                            double noise) const {
+  if (group.weights == 0)
+    return {{narrow, noise, 0},
+            {makeFormat(wideActivations, narrow.block), noise / 65536, 0}};
+  std::vector<FormatChoice> choices;
+  auto add = [&](BlockFormat format, double share) {
+    choices.push_back(
+        {format, noise * share * std::ldexp(1, 2 * (8 - format.mantissa)),
+         static_cast<double>(group.weights) * storedBits(format) / 8});
+  };
+  for (int width = 3; width <= 8; ++width)
+    add(makeFormat(width), 1);
+  // Half the block: the largest of fewer values, about 2 dB.
+  add(makeFormat(8, 8), 0.6);
+  for (int width = 9; width <= wideWeights; ++width)
+    add(makeFormat(width), 1);
+  return choices;
+}
+
+/// The noise of each group alone: everything else is wide.
+llvm::Error Search::measureGroups() {
+  auto groups = findFormatGroups(evaluator);
+  if (!groups)
+    return groups.takeError();
+  model.groups = std::move(*groups);
+  const FormatTable background = makeUniform(
+      makeFormat(wideActivations, narrow.block), makeFormat(wideWeights));
+  auto floor = noiseOf(background);
+  if (!floor)
+    return floor.takeError();
+  for (auto [index, group] : llvm::enumerate(model.groups)) {
+    const bool weights = group.weights != 0;
+    BlockFormat format = weights ? makeFormat(probedWeights) : narrow;
+    auto noise = noiseOf(makeTable(background, group, format));
+    if (!noise)
+      return noise.takeError();
+    double added = std::max(*noise - *floor, 1e-3 * *floor);
+    if (weights)
+      added = std::ldexp(added, -2 * (8 - probedWeights));
+    model.choices.push_back(choicesOf(group, added));
+    advance(20 + 45 * index / model.groups.size());
+  }
+  return llvm::Error::success();
+}
+
+/// Proposals for noise budgets between what certainly passes and what certainly
+/// fails; whether one passes is measured.
+llvm::Error Search::bisectBudget() {
+  double passing = std::max(uniform().quality.noise, 1e-18);
+  double low = passing / 16;
+  double high = 4 * std::max(failingNoise, 4 * passing);
+  if (!(high < HUGE_VAL))
+    high = 64 * passing;
+  for (int i = 0; i < bisections; ++i) {
+    double budget = std::sqrt(low) * std::sqrt(high);
+    std::vector<size_t> picked = chooseFormats(model, budget);
+    std::vector<BlockFormat> formats;
+    for (auto [choices, choice] : llvm::zip(model.choices, picked))
+      formats.push_back(choices[choice].format);
+    auto index = measure(
+        fmt::format("noise budget {:.2e}", budget),
+        makeTable(makeUniform(narrow, makeFormat(8)), model.groups, formats));
+    if (!index)
+      return index.takeError();
+    (result.candidates[*index].reaches ? low : high) = budget;
+    advance(65 + 15 * (i + 1) / bisections);
+  }
+  return llvm::Error::success();
+}
+
+std::vector<BlockFormat> Search::formatsOf(const FormatTable &table) const {
+  std::vector<BlockFormat> formats;
+  for (const FormatGroup &group : model.groups) {
+    const Slot &slot = group.slots.front();
+    BlockFormat format = slot.weights ? table.weights : table.activations;
+    auto node = table.nodes.find(slot.node);
+    if (node != table.nodes.end()) {
+      const auto &own =
+          slot.weights ? node->second.weights : node->second.activations;
+      format = own.value_or(format);
+    }
+    formats.push_back(format);
+  }
+  return formats;
+}
+
+/// Steps to the next narrower format, those that save most per noise first.
+std::vector<Search::Step> Search::narrowings() const {
+  std::vector<Step> steps;
+  std::vector<BlockFormat> formats = formatsOf(best().formats);
+  for (size_t group = 0; group < model.groups.size(); ++group) {
+    const auto &choices = model.choices[group];
+    auto now = llvm::find_if(choices, [&](const FormatChoice &choice) {
+      return choice.format == formats[group];
+    });
+    if (now == choices.begin() || now == choices.end())
+      continue;
+    const FormatChoice &next = *std::prev(now);
+    double saved = (now->bytes - next.bytes) * model.perByte;
+    if (now->format.mantissaBytes() != next.format.mantissaBytes())
+      for (const Slot &slot : model.groups[group].slots)
+        if (auto node = model.nodes.find(slot.node); node != model.nodes.end())
+          saved += (node->second[1][1] - node->second[0][1]) * model.perCycle;
+    steps.push_back(
+        {group, next.format, saved / std::max(next.noise - now->noise, 1e-30)});
+  }
+  llvm::sort(steps, [](const Step &a, const Step &b) {
+    return a.worth != b.worth ? a.worth > b.worth : a.group < b.group;
+  });
+  return steps;
+}
+
+llvm::Error Search::refine() {
+  int left = refinements;
+  for (bool improved = true; improved && left > 0;) {
+    improved = false;
+    for (const Step &step : narrowings()) {
+      if (left == 0)
+        break;
+      std::vector<BlockFormat> formats = formatsOf(best().formats);
+      formats[step.group] = step.format;
+      size_t before = result.chosen;
+      auto index =
+          measure("one step from candidate " + std::to_string(result.chosen),
+                  makeTable(best().formats, model.groups, formats));
+      if (!index)
+        return index.takeError();
+      improved |= result.chosen != before;
+      --left;
+      advance(80 + 20 * (refinements - left) / refinements);
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Search::run() {
+  if (llvm::Error error = sweepUniform())
+    return error;
+  advance(10);
+  if (llvm::Error error = chooseBlocks())
+    return error;
+  if (llvm::Error error = tryClasses())
+    return error;
+  advance(20);
+  auto modelled = measureNodes();
+  if (!modelled)
+    return modelled.takeError();
+  if (!*modelled)
+    return llvm::Error::success();
+  if (llvm::Error error = measureGroups())
+    return error;
+  if (llvm::Error error = bisectBudget())
+    return error;
+  return refine();
+}
+
+} // namespace
+
+llvm::Expected<SearchResult> searchFormats(const CompileOptions &compile,
+                                           const SearchOptions &options,
+                                           mlir::MLIRContext &context) {
+  auto evaluator = Evaluator::create(compile, context);
+  if (!evaluator)
+    return evaluator.takeError();
+  auto samples = readSamples(evaluator->folded(), options.calibration);
+  if (!samples)
+    return samples.takeError();
+  auto exact = evaluator->reference(*samples);
+  if (!exact)
+    return exact.takeError();
+  auto judge = QualityJudge::create(evaluator->folded(), options.target,
+                                    std::move(*exact));
+  if (!judge)
+    return judge.takeError();
+  SearchResult result;
+  result.target = options.target;
+  result.samples = samples->size();
+  Search search(*evaluator, *judge, std::move(*samples), result);
+  if (llvm::Error error = search.run())
+    return std::move(error);
+  return std::move(result);
+}
+
+} // namespace ashlar::pipelines

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// --format=auto: the cheapest formats, chosen per layer, that keep an accuracy
+// the user names. Every candidate is compiled, run on the calibration samples
+// and counted as a whole; estimates only say what to try. The result takes
+// never more cycles nor bytes than the cheapest uniform format that keeps the
+// accuracy. The same inputs give the same choice for any number of threads.
+
+#ifndef ASHLAR_LIB_PIPELINES_FORMATSEARCH_H
+#define ASHLAR_LIB_PIPELINES_FORMATSEARCH_H
+
+#include "FormatQuality.h"
+#include "llvm/Support/JSON.h"
+
+#include <string>
+
+namespace ashlar::pipelines {
+
+/// What --format=auto needs to know.
+struct SearchOptions {
+  QualityTarget target;
+  std::string calibration; ///< .npz with samples by ONNX input name.
+};
+
+/// One table of formats, measured end to end.
+struct Candidate {
+  std::string label; ///< How the search came to it: "uniform w=8,...", ...
+  numerics::FormatTable formats;
+  uint64_t cycles = 0;
+  uint64_t weightBytes = 0;
+  Quality quality;
+  bool reaches = false; ///< Keeps the target.
+  std::string failure;  ///< Why it does not compile; empty if it does.
+};
+
+/// Everything that was tried, in order, and what was chosen.
+struct SearchResult {
+  QualityTarget target;
+  size_t samples = 0;
+  std::vector<Candidate> candidates;
+  size_t uniform = 0; ///< The cheapest uniform format that keeps the target.
+  size_t chosen = 0;
+
+  const numerics::FormatTable &formats() const {
+    return candidates[chosen].formats;
+  }
+};
+
+/// Searches formats for the model of `compile`. Usage errors: no target, no
+/// calibration file; Malformed: a calibration file that does not fit;
+/// Unsupported: a target that no format reaches, naming the best one found.
+llvm::Expected<SearchResult> searchFormats(const CompileOptions &compile,
+                                           const SearchOptions &options,
+                                           mlir::MLIRContext &context);
+
+/// The search as it stands in the compile report (docs/ReportSchema.md).
+llvm::json::Value toJson(const SearchResult &result);
+
+/// The candidates as a table for --explain.
+std::string describe(const SearchResult &result);
+
+} // namespace ashlar::pipelines
+
+#endif // ASHLAR_LIB_PIPELINES_FORMATSEARCH_H

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a search for formats may vary: the operands of products, grouped by what
+// the quantise phase forces to agree (a tensor with several readers, tensors
+// tied by views, concats, pooling). The groups are found by asking that phase,
+// so its rules are written down once.
+
+#ifndef ASHLAR_LIB_PIPELINES_FORMATSPACE_H
+#define ASHLAR_LIB_PIPELINES_FORMATSPACE_H
+
+#include "Evaluate.h"
+
+namespace ashlar::pipelines {
+
+/// One operand of one product.
+struct Slot {
+  std::string node; ///< ONNX node name of the product.
+  bool weights = false;
+  bool operator==(const Slot &other) const = default;
+};
+
+/// Operands that share one format.
+struct FormatGroup {
+  std::vector<Slot> slots;
+  /// Elements of weights known at compile time; 0 for activations.
+  uint64_t weights = 0;
+};
+
+/// All groups in program order of their first operand; a group whose format
+/// the quantise phase does not let go is left out.
+llvm::Expected<std::vector<FormatGroup>>
+findFormatGroups(const Evaluator &evaluator);
+
+/// A table of `formats`, one per group, on top of `base`.
+numerics::FormatTable makeTable(const numerics::FormatTable &base,
+                                llvm::ArrayRef<FormatGroup> groups,
+                                llvm::ArrayRef<numerics::BlockFormat> formats);
+
+} // namespace ashlar::pipelines
+
+#endif // ASHLAR_LIB_PIPELINES_FORMATSPACE_H
