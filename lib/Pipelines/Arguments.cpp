@@ -65,6 +65,7 @@ std::string parseInto(numerics::BlockFormat &format, llvm::StringRef text) {
 
 std::string setFormat(CompilerArguments &arguments, llvm::StringRef text) {
   arguments.autoFormats = text == "auto";
+  arguments.formatGiven = true;
   if (arguments.autoFormats)
     return "";
   numerics::BlockFormat format;
@@ -74,21 +75,9 @@ std::string setFormat(CompilerArguments &arguments, llvm::StringRef text) {
   return complaint;
 }
 
-template <bool activations>
+template <std::optional<numerics::BlockFormat> CompilerArguments::*member>
 std::string setOne(CompilerArguments &arguments, llvm::StringRef text) {
-  numerics::FormatTable &formats = arguments.compile.formats;
-  return parseInto(activations ? formats.activations : formats.weights, text);
-}
-
-std::string setTable(CompilerArguments &arguments, llvm::StringRef path) {
-  auto bytes = support::readFile(path);
-  if (!bytes)
-    return textOf(bytes.takeError());
-  auto table = numerics::parseFormatTable((*bytes)->getBuffer(), path);
-  if (!table)
-    return textOf(table.takeError());
-  arguments.compile.formats = std::move(*table);
-  return "";
+  return parseInto((arguments.*member).emplace(), text);
 }
 
 /// A number in (0, limit].
@@ -121,10 +110,11 @@ constexpr Flag flags[] = {
     {"format", "FORMAT|auto",
      "bfp8 (default), bfp16, w=8,block=16,range=7, or a search", setFormat},
     {"activations", "FORMAT", "format of activations, if another",
-     setOne<true>},
-    {"weights", "FORMAT", "format of weights, if another", setOne<false>},
+     setOne<&CompilerArguments::activations>},
+    {"weights", "FORMAT", "format of weights, if another",
+     setOne<&CompilerArguments::weights>},
     {"formats", "FILE.json", "formats by node, as --dump-formats writes them",
-     setTable},
+     setText<&CompilerArguments::formatsFile>},
     {"min-snr", "DB", "what --format=auto keeps: mean SNR of the outputs",
      setMinSnr},
     {"min-agreement", "PCT",
@@ -178,6 +168,25 @@ std::string setModel(CompilerArguments &arguments, llvm::StringRef text) {
   return "";
 }
 
+/// Puts together what --format, --activations and --weights say, or reads the
+/// table of --formats.
+llvm::Error readFormats(CompilerArguments &arguments) {
+  numerics::FormatTable &formats = arguments.compile.formats;
+  formats.activations = arguments.activations.value_or(formats.activations);
+  formats.weights = arguments.weights.value_or(formats.weights);
+  if (arguments.formatsFile.empty())
+    return llvm::Error::success();
+  auto bytes = support::readFile(arguments.formatsFile);
+  if (!bytes)
+    return bytes.takeError();
+  auto table =
+      numerics::parseFormatTable((*bytes)->getBuffer(), arguments.formatsFile);
+  if (!table)
+    return table.takeError();
+  formats = std::move(*table);
+  return llvm::Error::success();
+}
+
 /// --format=auto and the flags that only it reads come together.
 llvm::Error checkSearch(const CompilerArguments &arguments) {
   const QualityTarget &target = arguments.search.target;
@@ -191,6 +200,15 @@ llvm::Error checkSearch(const CompilerArguments &arguments) {
     return makeError(ErrorClass::Usage, "{}",
                      "--format=auto has no samples, expected "
                      "--calibrate=FILE.npz");
+  const bool oneGiven = arguments.activations || arguments.weights;
+  if (oneGiven && arguments.autoFormats)
+    return makeError(ErrorClass::Usage, "{}",
+                     "--format=auto chooses the formats of activations and "
+                     "weights, expected no other");
+  if (!arguments.formatsFile.empty() && (arguments.formatGiven || oneGiven))
+    return makeError(ErrorClass::Usage, "{}",
+                     "--formats gives all formats, expected no --format, "
+                     "--activations or --weights besides");
   if (!arguments.autoFormats && hasTarget)
     return makeError(ErrorClass::Usage, "{}",
                      "--min-snr and --min-agreement need --format=auto");
@@ -214,6 +232,8 @@ parseCompilerArguments(llvm::ArrayRef<std::string> args) {
                      "no model given, expected ashlarc MODEL.onnx -o OUT.ash; "
                      "see --help");
   if (llvm::Error error = checkSearch(arguments))
+    return error;
+  if (llvm::Error error = readFormats(arguments))
     return error;
   if (arguments.output.empty() && !arguments.check && !arguments.explain &&
       !arguments.stopRequested && arguments.report.empty() &&

@@ -13,10 +13,14 @@ namespace ashlar::pipelines {
 /// All flags of ashlarc.
 struct CompilerArguments {
   CompileOptions compile;
-  std::string output;         ///< -o
-  std::string report;         ///< --report
-  std::string dumpMachine;    ///< --dump-machine
-  bool autoFormats = false;   ///< --format=auto
+  std::string output;       ///< -o
+  std::string report;       ///< --report
+  std::string dumpMachine;  ///< --dump-machine
+  bool formatGiven = false; ///< --format
+  bool autoFormats = false; ///< --format=auto
+  /// --activations, --weights
+  std::optional<numerics::BlockFormat> activations, weights;
+  std::string formatsFile;    ///< --formats
   SearchOptions search;       ///< --min-snr, --min-agreement, --calibrate
   std::string dumpFormats;    ///< --dump-formats
   bool stopRequested = false; ///< --compile-to was given

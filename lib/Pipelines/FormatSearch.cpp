@@ -23,11 +23,13 @@ using numerics::BlockFormat;
 using numerics::FormatTable;
 
 /// Samples on which the noise of single groups is measured.
-constexpr size_t sensitivitySamples = 4;
+constexpr size_t sensitivitySamples = 8;
 constexpr int bisections = 8;
-constexpr int refinements = 24;
+constexpr int refinements = 40;
+/// Single steps that are expected to save less of the cost are not tried.
+constexpr double leastSaving = 5e-4;
 /// Mantissas of the background against which single groups are measured.
-constexpr int wideActivations = 16, wideWeights = 12;
+constexpr int wideActivations = 16, wideWeights = 16;
 /// Mantissa at which the noise of weights is measured: well above the
 /// background, well below the signal.
 constexpr int probedWeights = 6;
@@ -425,8 +427,9 @@ std::vector<Search::Step> Search::narrowings() const {
       for (const Slot &slot : model.groups[group].slots)
         if (auto node = model.nodes.find(slot.node); node != model.nodes.end())
           saved += (node->second[1][1] - node->second[0][1]) * model.perCycle;
-    steps.push_back(
-        {group, next.format, saved / std::max(next.noise - now->noise, 1e-30)});
+    if (saved >= leastSaving)
+      steps.push_back({group, next.format,
+                       saved / std::max(next.noise - now->noise, 1e-30)});
   }
   llvm::sort(steps, [](const Step &a, const Step &b) {
     return a.worth != b.worth ? a.worth > b.worth : a.group < b.group;
