@@ -23,6 +23,9 @@ namespace ashlar::nn {
 inline constexpr llvm::StringLiteral nameAttr = "nn.name";
 /// Attribute on the module: the ONNX graph name.
 inline constexpr llvm::StringLiteral modelNameAttr = "nn.model_name";
+/// Attribute on rewritten products: multiply-accumulates of the network's own
+/// definition, which a fold's zero taps add nothing to.
+inline constexpr llvm::StringLiteral macsAttr = "ashlar.macs";
 /// Constants of more elements than this are stored as resources.
 inline constexpr int64_t maxInlineElements = 64;
 

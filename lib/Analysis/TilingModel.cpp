@@ -202,8 +202,12 @@ TilingModel convModel(npu::PeConvOp op, const machine::Description &machine) {
   };
   model.operands.push_back(x);
   model.operands.append(op->getNumOperands() - 1, streamedOperand());
-  if (op.getResidual())
+  if (op.getResidual()) {
     model.operands.back() = broadcastOperand(op.getResidual(), rank, 1);
+    Lanes lanes = lanesOf(op.getResidual());
+    model.operands.back().lanes = lanes;
+    model.granularity.back() = std::max(model.granularity.back(), lanes.count);
+  }
   if (op->hasAttr(kStationaryAttr))
     addTurnScratch(model, op);
   else
@@ -360,6 +364,21 @@ TilingModel softmaxModel(npu::VecSoftmaxOp op,
   return model;
 }
 
+/// True if neighbouring windows of a piece along source axis `axis` share
+/// elements: a step of the window is shorter than its span.
+bool overlaps(const npu::Piece &piece, int64_t axis) {
+  int64_t span = 1, step = 0;
+  for (const npu::PieceDim &dim : piece.dims) {
+    if (dim.sourceAxis != axis || dim.extent == 1)
+      continue;
+    if (dim.resultAxis == axis)
+      step = std::abs(dim.sourceStep);
+    else
+      span += (dim.extent - 1) * std::abs(dim.sourceStep);
+  }
+  return step < span;
+}
+
 /// True if a piece reads outside its operand or reads elements several times
 /// (im2col): its source region is staged, with zeros around it, and read there.
 bool needsStaging(const npu::Piece &piece, llvm::ArrayRef<int64_t> shape) {
@@ -379,7 +398,7 @@ bool needsStaging(const npu::Piece &piece, llvm::ArrayRef<int64_t> shape) {
       return dim.sourceAxis == static_cast<int64_t>(i) &&
              dim.resultAxis == dim.sourceAxis;
     });
-    windowed |= stays && loops[i] > 0;
+    windowed |= stays && loops[i] > 0 && overlaps(piece, i);
   }
   return windowed;
 }

@@ -12,7 +12,8 @@
 
 namespace ashlar::numerics {
 
-namespace {
+// Internal linkage, as in RowKernels.h.
+namespace { // NOLINT(misc-anonymous-namespace-in-header)
 /// Constants of one operand.
 struct AlignConstants {
   __m128i drop;

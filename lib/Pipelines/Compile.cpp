@@ -194,6 +194,8 @@ llvm::Error Compilation::runPhase(Phase phase) {
       fold.partitions = static_cast<int64_t>(machine.sb.partitions);
       fold.copyBytes = static_cast<int64_t>(machine.dma.onchipBytesPerCycle);
       fold.dramBytes = static_cast<int64_t>(machine.dram.bytesPerCycle);
+      // One queue is kept for weights.
+      fold.copyQueues = std::max<int64_t>(machine.dma.queues - 1, 1);
       nn::buildFoldPipeline(manager, fold);
     });
   case Phase::Quantise:

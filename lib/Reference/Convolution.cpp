@@ -13,7 +13,6 @@
 using namespace ashlar;
 using namespace ashlar::reference;
 using llvm::ArrayRef;
-using llvm::SmallVector;
 
 Window Window::create(ArrayRef<int64_t> inShape, ArrayRef<int64_t> kernel,
                       ArrayRef<int64_t> outShape, ArrayRef<int64_t> strides,

@@ -8,6 +8,7 @@
 #include "ashlar/Reference/Movement.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 using namespace ashlar;
@@ -64,7 +65,8 @@ void poolPlane(const T *plane, PoolKind kind, const Window &w, T *out) {
         int64_t count = visitWindow(w, od, oh, ow, [&](int64_t i) {
           sum += plane[i];
           // Keeps a NaN once seen.
-          best = best < plane[i] || plane[i] != plane[i] ? plane[i] : best;
+          bool isNaN = std::isunordered(plane[i], plane[i]);
+          best = best < plane[i] || isNaN ? plane[i] : best;
         });
         if (kind == PoolKind::AverageIncludePad)
           count = paddedCount(w, {od, oh, ow});

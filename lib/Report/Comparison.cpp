@@ -12,7 +12,6 @@
 
 using namespace ashlar;
 using namespace ashlar::report;
-using support::ElementType;
 using support::HostTensor;
 
 namespace {

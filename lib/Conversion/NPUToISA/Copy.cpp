@@ -34,6 +34,12 @@ struct Loop {
   int64_t tiles[2] = {0, 0};
 };
 
+/// A loop as bytes of both sides.
+struct ByteLoop {
+  int64_t extent;
+  int64_t stride[2];
+};
+
 struct Nest {
   llvm::SmallVector<Loop, 8> loops;
   Shape start[2];
@@ -51,6 +57,8 @@ private:
   bool cut(Nest &nest, int side);
   void cutLoop(const Nest &nest, int side, size_t index);
   void finish(const Nest &nest);
+  int64_t byteStride(const Loop &loop, int side) const;
+  void orderForDram(llvm::MutableArrayRef<ByteLoop> loops) const;
   void emitLoops(llvm::ArrayRef<int64_t> extents,
                  llvm::ArrayRef<int64_t> sourceStrides,
                  llvm::ArrayRef<int64_t> resultStrides, int64_t sourceBase,
@@ -153,6 +161,27 @@ void CopyEmitter::run(Nest nest) {
   finish(nest);
 }
 
+int64_t CopyEmitter::byteStride(const Loop &loop, int s) const {
+  const Side &side = sides[s];
+  if (loop.tiles[s])
+    return loop.tiles[s] * side.tileStride;
+  if (loop.axis[s] < 0)
+    return 0;
+  return loop.step[s] * (loop.axis[s] == side.axis
+                             ? side.rowPitch
+                             : side.strides[loop.axis[s]]);
+}
+
+/// Runs that are contiguous in iteration order share bursts of DRAM: the
+/// smallest strides of its side go innermost.
+void CopyEmitter::orderForDram(llvm::MutableArrayRef<ByteLoop> loops) const {
+  for (int s : {0, 1})
+    if (sides[s].memory == isa::Memory::Dram)
+      llvm::stable_sort(loops, [s](const ByteLoop &a, const ByteLoop &b) {
+        return std::abs(a.stride[s]) > std::abs(b.stride[s]);
+      });
+}
+
 void CopyEmitter::finish(const Nest &nest) {
   int64_t base[2];
   for (int s : {0, 1}) {
@@ -167,23 +196,16 @@ void CopyEmitter::finish(const Nest &nest) {
       base[s] += position % side.rows * side.rowPitch +
                  position / side.rows * side.tileStride;
   }
+  llvm::SmallVector<ByteLoop, 8> loops;
+  for (const Loop &loop : nest.loops)
+    if (loop.extent != 1)
+      loops.push_back(
+          {loop.extent, {byteStride(loop, 0), byteStride(loop, 1)}});
+  orderForDram(loops);
   llvm::SmallVector<int64_t, 8> extents;
   llvm::SmallVector<int64_t, 8> strides[2];
-  for (const Loop &loop : nest.loops) {
-    if (loop.extent == 1)
-      continue;
-    int64_t stride[2];
-    for (int s : {0, 1}) {
-      const Side &side = sides[s];
-      if (loop.tiles[s])
-        stride[s] = loop.tiles[s] * side.tileStride;
-      else if (loop.axis[s] < 0)
-        stride[s] = 0;
-      else if (loop.axis[s] == side.axis)
-        stride[s] = loop.step[s] * side.rowPitch;
-      else
-        stride[s] = loop.step[s] * side.strides[loop.axis[s]];
-    }
+  for (const ByteLoop &loop : loops) {
+    const int64_t *stride = loop.stride;
     bool merges = !extents.empty() &&
                   strides[0].back() == stride[0] * loop.extent &&
                   strides[1].back() == stride[1] * loop.extent &&

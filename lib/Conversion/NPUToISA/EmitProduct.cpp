@@ -22,24 +22,23 @@ using analysis::storageOf;
 
 namespace {
 
-/// The part of a window that goes to one lane of a folded result: every Ws-th
-/// position of a row.
+/// The part of a window that belongs to one lane of a folded result or
+/// residual: every Ws-th position of a row.
 struct DrainLane {
   int64_t first = 0; ///< within the window
   int64_t count = 0;
   int64_t step = 1;
-  int64_t part = 0; ///< partitions added to those of the result
+  int64_t lane = 0;
 };
 
 /// The whole window, or its lanes.
 llvm::SmallVector<DrainLane, 4> drainLanes(const Window &window,
-                                           const analysis::Lanes &lanes) {
+                                           int64_t lanes) {
   int64_t width = window.size[3];
   llvm::SmallVector<DrainLane, 4> parts;
-  for (int64_t first = 0; first < std::min(width, lanes.count); ++first)
-    parts.push_back({first, llvm::divideCeilSigned(width - first, lanes.count),
-                     lanes.count,
-                     (window.start[3] + first) % lanes.count * lanes.pitch});
+  for (int64_t first = 0; first < std::min(width, lanes); ++first)
+    parts.push_back({first, llvm::divideCeilSigned(width - first, lanes), lanes,
+                     (window.start[3] + first) % lanes});
   return parts;
 }
 
@@ -216,7 +215,9 @@ void ProductEmitter::setEpilogue(isa::ActDrain &drain) const {
 
 void ProductEmitter::emitDrain(const ColumnTile &column, const Window &window,
                                int64_t psum, const ChunkPlace &place) {
-  for (const DrainLane &lane : drainLanes(window, geometry->yLanes))
+  int64_t lanes =
+      std::max(geometry->yLanes.count, geometry->residualLanes.count);
+  for (const DrainLane &lane : drainLanes(window, lanes))
     emitDrainLane(column, window, lane, psum, place);
 }
 
@@ -241,35 +242,36 @@ void ProductEmitter::emitDrainLane(const ColumnTile &column,
   drain.shift = -(geometry->x.type.format.range + weights.format.range);
   drain.paramPart = 0;
   drain.paramOffset = place.parameters;
-  // `pixels` results of a row lie at one W index of the view.
+  // Ws results of a row lie at one W index of a folded view. Returns the
+  // distance of two drained positions.
   auto address = [&](const View &view, const DimStrides &strides,
-                     int64_t pixels, uint32_t &part, uint32_t &offset) {
+                     const analysis::Lanes &lanes, uint32_t &part,
+                     uint32_t &offset) {
     int64_t position = view.part + column.firstOutput;
     int64_t partitions = machine.sb.partitions;
-    part = position % partitions;
+    part = position % partitions + lane.lane * lanes.pitch;
     offset = view.base + position / partitions * view.tileStride;
     for (int i = 0; i < 3; ++i)
       offset += window.start[i] * strides[i];
-    offset += (window.start[3] + lane.first) / pixels * strides[3];
+    offset += (window.start[3] + lane.first) / lanes.count * strides[3];
+    return lane.step / lanes.count * strides[3];
   };
   if (drain.resMode) {
     const View &residual = geometry->residual;
     drain.resType = static_cast<isa::ElemType>(residual.type.isaType());
     drain.resMantissa =
         residual.type.encoded ? residual.type.format.mantissa : 0;
-    address(residual, geometry->residualStrides, 1, drain.resPart,
-            drain.resOffset);
+    drain.resStride2 =
+        address(residual, geometry->residualStrides, geometry->residualLanes,
+                drain.resPart, drain.resOffset);
     drain.resStride0 = geometry->residualStrides[window.leadingDim()];
     drain.resStride1 = geometry->residualStrides[2];
-    drain.resStride2 = geometry->residualStrides[3] * lane.step;
   }
   const View &target = geometry->y;
-  address(target, geometry->yStrides, lane.step, drain.dstPart,
-          drain.dstOffset);
-  drain.dstPart += lane.part;
+  drain.dstStride2 = address(target, geometry->yStrides, geometry->yLanes,
+                             drain.dstPart, drain.dstOffset);
   drain.dstStride0 = geometry->yStrides[window.leadingDim()];
   drain.dstStride1 = geometry->yStrides[2];
-  drain.dstStride2 = geometry->yStrides[3];
   drain.dstType = static_cast<isa::ElemType>(target.type.isaType());
   if (target.type.encoded) {
     drain.dstMantissa = target.type.format.mantissa;

@@ -40,6 +40,8 @@ std::string textAttr(Operation *op, llvm::StringRef name) {
 uint64_t macsOf(Operation *op) {
   if (!mlir::isa<npu::PeConvOp, npu::PeMatmulOp>(op))
     return 0;
+  if (auto macs = op->getAttrOfType<IntegerAttr>(nn::macsAttr))
+    return macs.getInt();
   analysis::ProductShape product = analysis::productShape(op);
   uint64_t results = 1;
   for (int64_t extent : shapeOf(op->getResult(0)))

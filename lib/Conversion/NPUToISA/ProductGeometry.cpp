@@ -46,6 +46,7 @@ ProductGeometry ProductGeometry::ofConv(Generator &, TileContext &tile) {
   geometry.yStrides = rightAligned(geometry.y, axes);
   if (conv.getResidual()) {
     geometry.residual = tile.operands.back();
+    geometry.residualLanes = tile.model->operands.back().lanes;
     geometry.residualStrides = rightAligned(geometry.residual, axes);
   }
   geometry.extent[0] = tile.out.size[0];

@@ -47,9 +47,10 @@ struct ProductGeometry {
   std::array<int64_t, 3> origin{0, 0, 0}, input{1, 1, 1};
   /// Input coordinate of the first element that `x` holds.
   std::array<int64_t, 3> held{0, 0, 0};
-  /// Lane folds of the moving operand and of the result; x and y are then the
-  /// plain maps in memory, whose W strides are those of Ws pixels.
-  analysis::Lanes xLanes, yLanes;
+  /// Lane folds of the moving operand, the result and the residual; these are
+  /// then the plain maps in memory, whose W strides are those of Ws pixels. The
+  /// last two are folded alike if both are.
+  analysis::Lanes xLanes, yLanes, residualLanes;
   /// Further geometries when run-time weights differ per batch.
   std::vector<ProductGeometry> perBatch;
 

@@ -60,8 +60,10 @@ struct ConvertProducts : impl::ConvertProductsBase<ConvertProducts> {
       OpBuilder builder(op);
       Value converted = convert(builder, op);
       // Reports read the decisions of earlier passes from the last module.
-      if (Attribute decision = op->getAttr("ashlar.decision"))
-        converted.getDefiningOp()->setAttr("ashlar.decision", decision);
+      // Decisions and facts that later phases report.
+      for (NamedAttribute attr : op->getDiscardableAttrs())
+        if (attr.getName().getValue().starts_with("ashlar."))
+          converted.getDefiningOp()->setAttr(attr.getName(), attr.getValue());
       op.getY().replaceAllUsesWith(converted);
       op->erase();
       ++numConverted;

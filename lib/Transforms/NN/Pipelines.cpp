@@ -46,10 +46,16 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   LowerCompositesOptions composites;
   composites.partitionBytes = options.partitionBytes;
   manager.addPass(createLowerComposites(composites));
-  PackTapsOptions packing;
-  packing.rows = options.arrayRows;
-  packing.columns = options.arrayColumns;
-  manager.addPass(createPackTaps(packing));
+  FoldWidthOptions width;
+  width.mode = options.foldWidth;
+  width.rows = options.arrayRows;
+  width.columns = options.arrayColumns;
+  width.laneUnit = options.laneUnit;
+  width.partitions = options.partitions;
+  width.copyBytes = options.copyBytes;
+  width.dramBytes = options.dramBytes;
+  width.copyQueues = options.copyQueues;
+  manager.addPass(createFoldWidth(width));
   // Folds leave movement of constants behind.
   manager.addPass(createComposeMovement());
   manager.addPass(createFoldConstants());
@@ -80,7 +86,10 @@ void nn::registerNNPipelines() {
   PassPipelineRegistration<FoldPipelineOptions>(
       "ashlar-fold", "the fold phase",
       [](OpPassManager &manager, const FoldPipelineOptions &options) {
-        buildFoldPipeline(
-            manager, {options.rows, options.columns, options.partitionBytes});
+        FoldOptions fold;
+        fold.arrayRows = options.rows;
+        fold.arrayColumns = options.columns;
+        fold.partitionBytes = options.partitionBytes;
+        buildFoldPipeline(manager, fold);
       });
 }

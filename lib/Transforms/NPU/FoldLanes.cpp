@@ -56,6 +56,14 @@ int64_t predictCycles(PeConvOp conv, const Lanes &lanes,
   return cycles;
 }
 
+/// True if the drain of the convolution can add a folded residual.
+bool addsFolded(Operation *user, Value x) {
+  auto conv = dyn_cast<PeConvOp>(user);
+  return conv && conv.getResidual() == x && conv.getX() != x &&
+         !conv->hasAttr(analysis::kStationaryAttr) &&
+         shapeOf(x) == shapeOf(conv.getY());
+}
+
 /// True if row groups can run the convolution.
 bool readsFolded(Operation *user, Value x) {
   auto conv = dyn_cast<PeConvOp>(user);
@@ -93,6 +101,10 @@ llvm::SmallVector<Lanes, 6> candidates(Operation *op,
   llvm::SmallVector<Lanes, 6> lanes;
   if (rows > static_cast<int64_t>(machine.sb.partitions))
     return lanes;
+  // A drain takes its positions in the lanes of the residual as well.
+  Lanes residual;
+  if (auto conv = dyn_cast<PeConvOp>(op); conv && conv.getResidual())
+    residual = analysis::lanesOf(conv.getResidual());
   for (int64_t count = 2; count <= rows; ++count) {
     int64_t pitch = rows / count;
     Lanes fold{count, pitch};
@@ -100,7 +112,8 @@ llvm::SmallVector<Lanes, 6> candidates(Operation *op,
         std::max<uint64_t>(machine.pe.rowGroupGranularity, 1));
     bool fits = rows % count == 0 && pitch % unit == 0 &&
                 pitch % static_cast<int64_t>(machine.xmGroup) == 0 &&
-                pitch >= shape[1] && count <= shape.back() && count < 256;
+                pitch >= shape[1] && count <= shape.back() && count < 256 &&
+                (!residual.folded() || fold == residual);
     if (isa<DmaMoveOp>(op))
       fits &= encodesBlock(
           analysis::foldedBlock(storageOf(op->getResult(0)).format, fold));
@@ -131,9 +144,11 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
   void decide(Operation *op, const machine::Description &machine) {
     Value result = op->getResult(0);
     if (shapeOf(result).size() < 3 || result.use_empty() ||
-        !llvm::all_of(
-            result.getUsers(),
-            [&](Operation *user) { return readsFolded(user, result); }) ||
+        !llvm::all_of(result.getUsers(),
+                      [&](Operation *user) {
+                        return readsFolded(user, result) ||
+                               addsFolded(user, result);
+                      }) ||
         !writesFolded(op, machine))
       return;
     auto folds = candidates(op, machine);
@@ -148,7 +163,8 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
       ++numFolded;
     }
     for (Operation *user : result.getUsers())
-      explain(cast<PeConvOp>(user), best, folds, machine);
+      if (readsFolded(user, result))
+        explain(cast<PeConvOp>(user), best, folds, machine);
   }
 
   /// The largest PCi whose padding is within the tolerance of the least.
@@ -168,7 +184,8 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
     auto cycles = [&](const Lanes &lanes) {
       int64_t sum = 0;
       for (Operation *user : result.getUsers())
-        sum += predictCycles(cast<PeConvOp>(user), lanes, machine);
+        if (readsFolded(user, result))
+          sum += predictCycles(cast<PeConvOp>(user), lanes, machine);
       return sum;
     };
     Lanes best;

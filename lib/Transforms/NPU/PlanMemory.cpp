@@ -53,7 +53,7 @@ struct OpPlan {
 
 /// Staged bytes beyond which an operation is cut into several tiles, so that
 /// its loads overlap its work.
-constexpr int64_t kOverlapBytes = 8192;
+constexpr int64_t kOverlapBytes = 4096;
 constexpr int64_t kOverlapTiles = 4;
 /// More tiles than this mean that scratch is short: tensors had better share
 /// the memory with a smaller weight ring.

@@ -26,6 +26,16 @@ struct FoldOptions {
   int64_t arrayColumns = 64;
   /// Bytes of one partition of the state buffer.
   int64_t partitionBytes = 65536;
+  /// auto, off, stride, lane or both.
+  std::string foldWidth = "auto";
+  /// Row groups of the array are multiples of this; 0: there are none.
+  int64_t laneUnit = 8;
+  /// Partitions of the state buffer.
+  int64_t partitions = 128;
+  /// Bytes per cycle of copies inside the chip, and of DRAM.
+  int64_t copyBytes = 128, dramBytes = 64;
+  /// Queues that copy at the same time.
+  int64_t copyQueues = 3;
 };
 
 /// The simplify phase: on exit everything computable at compile time is a

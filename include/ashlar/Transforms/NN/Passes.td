@@ -146,27 +146,50 @@ def ComposeMovement : NNPass<"ashlar-nn-compose-movement"> {
   }];
 }
 
-def PackTaps : NNPass<"ashlar-nn-pack-taps"> {
+def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
   let summary = "lay the taps of few-channel convolutions into array rows";
   let description = [{
     A convolution of few input channels leaves most rows of the multiplier array
-    idle: each tap is a pass of its own. nn.im2col makes channels of the taps
-    and a 1x1 convolution multiplies all of them at once. Considered are
+    idle. Alternatives, compared by one cost function (the longer of array
+    and drain, behind the longest of reading, copying and encoding the input):
+
+    * `plain`: one tap at a time;
+    * `stride-fold`: the Sw columns that a step of the window passes become
+      channels of one pixel, W stride 1, so that row groups of the array may
+      give several results a step (the stride fold of WFold convolution). The
+      folded map has exactly Wo + Kf - 1 columns. Form B (zero taps in front of
+      the kernel, the input only viewed) where its kernel is not longer, else
+      form A (zero taps behind it, borders added while folding);
+    * `rows-and-stride-fold`: the kernel's rows become channels as well;
+    * `pack-taps`: the whole kernel becomes channels.
+
+    All but the first are an nn.im2col and a smaller convolution. Considered are
     convolutions of group 1 with constant weights, more than one tap, and fewer
-    than 8 channels, or fewer than 16 and no multiple of 8; chosen are those
-    for which ceil(C*taps / rows) < taps * ceil(C / rows).
+    than 8 channels, or fewer than 16 and no multiple of 8.
 
     The attribute `ashlar.decision` on the convolution records the choice, the
-    reason and the predicted cycles (passes times output positions) of both
+    reason with the useful share of the array by cause, and the cycles of all
     alternatives.
   }];
   let options = [
+    Option<"mode", "mode", "std::string", "\"auto\"",
+           "auto, off (no stride fold and no lanes), stride, lane or both">,
     Option<"rows", "rows", "int64_t", "128", "rows of the multiplier array">,
     Option<"columns", "columns", "int64_t", "64",
-           "columns of the multiplier array">
+           "columns of the multiplier array">,
+    Option<"laneUnit", "lane-unit", "int64_t", "8",
+           "row groups are multiples of this; 0: there are none">,
+    Option<"partitions", "partitions", "int64_t", "128",
+           "partitions of the state buffer">,
+    Option<"copyBytes", "copy-bytes", "int64_t", "128",
+           "bytes per cycle of a copy inside the chip">,
+    Option<"dramBytes", "dram-bytes", "int64_t", "64",
+           "bytes per cycle of DRAM">,
+    Option<"copyQueues", "copy-queues", "int64_t", "3",
+           "queues that copy at the same time">
   ];
   let statistics = [
-    Statistic<"packed", "packed", "convolutions whose taps were packed">
+    Statistic<"numFolded", "folded", "convolutions folded">
   ];
 }
 

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The ways to lay a few-channel convolution into array rows, and what each
+// costs: pure arithmetic on shapes (the stride fold and the lane fold of WFold
+// convolution, and packing of whole kernels). Assumption: the last spatial axis
+// is W; all others are loops of the array.
+
+#ifndef ASHLAR_LIB_TRANSFORMS_NN_FOLDPLAN_H
+#define ASHLAR_LIB_TRANSFORMS_NN_FOLDPLAN_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace ashlar::nn {
+
+/// What the costs depend on.
+struct FoldMachine {
+  int64_t rows = 128, columns = 64;
+  /// Row groups are multiples of this; 0: the array has none.
+  int64_t laneUnit = 8;
+  /// Partitions that the vector unit encodes at once.
+  int64_t partitions = 128;
+  /// Bytes per cycle of a copy in the chip and from DRAM.
+  int64_t copyBytes = 128, dramBytes = 64;
+  /// Queues that copy at the same time.
+  int64_t copyQueues = 3;
+};
+
+/// A convolution of one group. Shapes without batch and channels.
+struct FoldConv {
+  int64_t batch = 1, channels = 1, outputs = 1;
+  llvm::SmallVector<int64_t, 3> input, kernel, output, strides, dilations;
+  llvm::SmallVector<int64_t, 6> pads; ///< all begins, then all ends
+  /// The input is encoded by a pass of its own in every case.
+  bool inputIsFloat = true;
+
+  int64_t width() const { return input.back(); }
+};
+
+/// The stride fold of W (docs/decisions, width folds): Sw adjacent columns
+/// become channels, W stride 1. Exact: the folded map has Wo + Kf - 1 columns.
+struct StrideFold {
+  int64_t stride = 1;
+  /// Columns of zeros in front of the input, and behind it; negative: cropped.
+  int64_t padLow = 0, padHigh = 0;
+  /// Zero taps in front of the kernel (form B), and its folded extent.
+  int64_t leadingTaps = 0, kernel = 1;
+  /// Padding of the folded convolution, in folded columns.
+  int64_t foldedLow = 0, foldedHigh = 0;
+  /// Columns of the folded map.
+  int64_t width = 0;
+  bool leading() const { return leadingTaps > 0 || foldedLow > 0; }
+};
+
+/// Form A: trailing zero taps, the input is padded or cropped to the exact
+/// width while it is folded.
+StrideFold trailingFold(const FoldConv &conv);
+
+/// Form B: leading zero taps, the input is only viewed as folded columns; needs
+/// a width that is a multiple of the stride and no crop (`valid` says so).
+StrideFold leadingFold(const FoldConv &conv, bool &valid);
+
+/// What of the kernel becomes array rows.
+enum class FoldKind {
+  Plain,       ///< nothing: one tap at a time
+  Width,       ///< the columns of a stride
+  HeightWidth, ///< all kernel rows, and the columns of a stride
+  PackTaps     ///< the whole kernel
+};
+
+/// One alternative with its predicted cycles.
+struct FoldAlternative {
+  FoldKind kind = FoldKind::Plain;
+  StrideFold fold; ///< Width and HeightWidth
+  int64_t channels = 1, taps = 1;
+  int64_t lanes = 1;
+  int64_t array = 0; ///< cycles of the array,
+  int64_t drain = 0; ///< and of the drain beside it
+  // Before the array can start, side by side:
+  int64_t encode = 0; ///< cycles of the vector unit,
+  int64_t copy = 0;   ///< of copies in the chip,
+  int64_t read = 0;   ///< of DRAM
+  int64_t copiedBytes = 0;
+  int64_t total() const {
+    return std::max({encode, copy, read}) + std::max(array, drain);
+  }
+};
+
+/// "plain", "stride-fold", "lane-fold" (a stride of 1 has nothing to fold), ...
+llvm::StringRef name(const FoldAlternative &alternative);
+
+/// The most lanes of at least `channels` rows.
+int64_t lanesFor(int64_t channels, int64_t width, const FoldMachine &machine);
+
+/// All alternatives for a convolution; Plain comes first. `lanes` false: none
+/// uses row groups.
+llvm::SmallVector<FoldAlternative, 4>
+foldAlternatives(const FoldConv &conv, const FoldMachine &machine, bool lanes);
+
+/// Useful share of the array's multipliers, by cause: product = utilisation.
+struct FoldUtilisation {
+  double tap = 1;     ///< real taps of those multiplied
+  double lane = 1;    ///< rows used
+  double width = 1;   ///< row ends
+  double channel = 1; ///< columns used
+};
+FoldUtilisation utilisation(const FoldConv &conv,
+                            const FoldAlternative &alternative,
+                            const FoldMachine &machine);
+
+} // namespace ashlar::nn
+
+#endif // ASHLAR_LIB_TRANSFORMS_NN_FOLDPLAN_H

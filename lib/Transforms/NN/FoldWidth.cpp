@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rewrites few-channel convolutions so that they fill the array (see
+// Passes.td). Input: conv of group 1; output: im2col of the columns of a
+// stride, or of more of the kernel, and a convolution of W stride 1; the
+// alternatives with their cycles as an attribute either way.
+
+#include "FoldPlan.h"
+#include "Rewrite.h"
+#include "ashlar/Transforms/NN/Passes.h"
+
+#include <fmt/format.h>
+
+namespace ashlar::nn {
+#define GEN_PASS_DEF_FOLDWIDTH
+#include "lib/Transforms/NN/Passes.h.inc"
+} // namespace ashlar::nn
+
+using namespace mlir;
+using namespace ashlar;
+using namespace ashlar::nn;
+
+namespace {
+
+int64_t productOf(ArrayRef<int64_t> values) {
+  return reference::elementCount(values);
+}
+
+FoldConv shapeOfConv(ConvOp op) {
+  FoldConv conv;
+  ArrayRef<int64_t> x = shapeOf(op.getX()), w = shapeOf(op.getW());
+  conv.batch = x[0];
+  conv.channels = x[1];
+  conv.outputs = w[0];
+  conv.input = llvm::to_vector<3>(x.drop_front(2));
+  conv.kernel = llvm::to_vector<3>(w.drop_front(2));
+  conv.output = llvm::to_vector<3>(shapeOf(op.getY()).drop_front(2));
+  conv.strides = llvm::to_vector<3>(op.getStrides());
+  conv.dilations = llvm::to_vector<3>(op.getDilations());
+  conv.pads = llvm::to_vector<6>(op.getPads());
+  conv.inputIsFloat = !op.getX().getDefiningOp<ConvOp>();
+  return conv;
+}
+
+/// Builds the folded form of one convolution.
+class FoldRewriter {
+public:
+  FoldRewriter(ConvOp op, const FoldAlternative &plan)
+      : op(op), plan(plan), conv(shapeOfConv(op)), builder(op),
+        loc(op.getLoc()) {}
+
+  ConvOp run();
+
+private:
+  Value foldInput();
+  Value foldKernel();
+  Value pad(Value value, int64_t axis, int64_t low, int64_t high,
+            int64_t interior);
+  bool packsRows() const { return plan.kind != FoldKind::Width; }
+
+  ConvOp op;
+  const FoldAlternative &plan;
+  FoldConv conv;
+  OpBuilder builder;
+  Location loc;
+};
+
+Value FoldRewriter::pad(Value value, int64_t axis, int64_t low, int64_t high,
+                        int64_t interior) {
+  if (low == 0 && high == 0 && interior == 0)
+    return value;
+  SmallVector<int64_t> shape(shapeOf(value));
+  SmallVector<int64_t> lows(shape.size(), 0), highs(lows), interiors(lows);
+  lows[axis] = low, highs[axis] = high, interiors[axis] = interior;
+  shape[axis] += low + high + (shape[axis] - 1) * interior;
+  return PadOp::create(
+      builder, loc,
+      RankedTensorType::get(shape, typeOf(value).getElementType()), value, lows,
+      highs, interiors, PadMode::Constant, APFloat(0.0));
+}
+
+/// im2col of the part of the kernel that becomes channels (c, kernel position).
+Value FoldRewriter::foldInput() {
+  size_t spatial = conv.kernel.size();
+  bool whole = plan.kind == FoldKind::PackTaps;
+  SmallVector<int64_t> kernel(ArrayRef<int64_t>(conv.kernel)),
+      strides(ArrayRef<int64_t>(conv.strides)),
+      dilations(ArrayRef<int64_t>(conv.dilations)),
+      pads(ArrayRef<int64_t>(conv.pads));
+  Value x = op.getX();
+  if (!packsRows())
+    for (size_t i = 0; i + 1 < spatial; ++i) {
+      kernel[i] = strides[i] = dilations[i] = 1;
+      pads[i] = pads[i + spatial] = 0;
+    }
+  if (!whole) {
+    kernel.back() = strides.back() = plan.fold.stride;
+    dilations.back() = 1;
+    pads[spatial - 1] = plan.fold.padLow;
+    pads.back() = plan.fold.padHigh;
+    if (plan.fold.padHigh < 0) {
+      int64_t axis = static_cast<int64_t>(spatial) + 1;
+      x = pad(x, axis, 0, plan.fold.padHigh, 0);
+      pads.back() = 0;
+    }
+  }
+  SmallVector<int64_t> shape{conv.batch, conv.channels * productOf(kernel)};
+  for (size_t i = 0; i < spatial; ++i) {
+    bool folded = packsRows() || i + 1 == spatial;
+    shape.push_back(folded ? conv.output[i] : conv.input[i]);
+  }
+  if (!whole)
+    shape.back() = plan.fold.width;
+  return Im2ColOp::create(
+      builder, loc,
+      RankedTensorType::get(shape, typeOf(op.getX()).getElementType()), x,
+      kernel, strides, pads, dilations);
+}
+
+/// The kernel in the same channel order: [O, C, .., Kf * S] with the taps of a
+/// stride as channels.
+Value FoldRewriter::foldKernel() {
+  Value w = op.getW();
+  size_t spatial = conv.kernel.size();
+  SmallVector<int64_t> ones(spatial, 1);
+  if (plan.kind == FoldKind::PackTaps) {
+    SmallVector<int64_t> flat{conv.outputs,
+                              conv.channels * productOf(conv.kernel)};
+    llvm::append_range(flat, ones);
+    return makeReshape(builder, loc, w, flat);
+  }
+  int64_t stride = plan.fold.stride, taps = plan.fold.kernel;
+  int64_t axis = static_cast<int64_t>(spatial) + 1;
+  int64_t span = (conv.kernel.back() - 1) * conv.dilations.back() + 1;
+  if (stride > 1)
+    w = pad(w, axis, plan.fold.leadingTaps,
+            taps * stride - plan.fold.leadingTaps - span,
+            conv.dilations.back() - 1);
+  // [O, C, kernel rows, Kf, S], the phase moved before the kernel rows or
+  // behind them.
+  int64_t rows = productOf(ArrayRef(conv.kernel).drop_back());
+  w = makeReshape(builder, loc, w,
+                  {conv.outputs, conv.channels, rows, taps, stride});
+  SmallVector<int64_t> perm = packsRows() ? SmallVector<int64_t>{0, 1, 2, 4, 3}
+                                          : SmallVector<int64_t>{0, 1, 4, 2, 3};
+  SmallVector<int64_t> moved;
+  for (int64_t from : perm)
+    moved.push_back(shapeOf(w)[from]);
+  w = TransposeOp::create(
+      builder, loc, RankedTensorType::get(moved, typeOf(w).getElementType()), w,
+      perm);
+  SmallVector<int64_t> shape{conv.outputs, plan.channels};
+  for (size_t i = 0; i + 1 < spatial; ++i)
+    shape.push_back(packsRows() ? 1 : conv.kernel[i]);
+  shape.push_back(taps);
+  return makeReshape(builder, loc, w, shape);
+}
+
+ConvOp FoldRewriter::run() {
+  Value x = foldInput(), w = foldKernel();
+  size_t spatial = conv.kernel.size();
+  SmallVector<int64_t> strides(ArrayRef<int64_t>(conv.strides)),
+      dilations(ArrayRef<int64_t>(conv.dilations)),
+      pads(ArrayRef<int64_t>(conv.pads));
+  if (packsRows()) {
+    strides.assign(spatial, 1);
+    dilations.assign(spatial, 1);
+    pads.assign(2 * spatial, 0);
+  }
+  strides.back() = 1;
+  if (plan.fold.stride > 1)
+    dilations.back() = 1;
+  pads[spatial - 1] = plan.fold.foldedLow;
+  pads.back() = plan.fold.foldedHigh;
+  auto folded = ConvOp::create(
+      builder, loc, op.getType(), x, w, op.getBias(),
+      builder.getDenseI64ArrayAttr(strides), builder.getDenseI64ArrayAttr(pads),
+      builder.getDenseI64ArrayAttr(dilations), builder.getI64IntegerAttr(1));
+  op.replaceAllUsesWith(folded.getResult());
+  op.erase();
+  return folded;
+}
+
+struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
+  using FoldWidthBase::FoldWidthBase;
+
+  void runOnOperation() override {
+    if (rows < 1 || columns < 1) {
+      getOperation().emitError()
+          << "array of " << rows.getValue() << " rows and "
+          << columns.getValue() << " columns, expected at least 1 of each";
+      return signalPassFailure();
+    }
+    if (mode != "auto" && mode != "off" && mode != "stride" && mode != "lane" &&
+        mode != "both") {
+      getOperation().emitError() << "fold mode '" << mode
+                                 << "', expected auto, off, stride, lane or "
+                                    "both";
+      return signalPassFailure();
+    }
+    SmallVector<ConvOp> convs;
+    getOperation().walk([&](ConvOp op) {
+      if (isCandidate(op))
+        convs.push_back(op);
+    });
+    for (ConvOp op : convs)
+      decide(op);
+  }
+
+  // Few channels, several taps: the case in which array rows idle.
+  static bool isCandidate(ConvOp op) {
+    int64_t channels = shapeOf(op.getX())[1];
+    bool few = channels < 8 || (channels < 16 && channels % 8 != 0);
+    return few && op.getGroup() == 1 && isConstant(op.getW()) &&
+           productOf(shapeOf(op.getW()).drop_front(2)) > 1;
+  }
+
+  FoldMachine machine() const {
+    FoldMachine machine;
+    machine.rows = rows;
+    machine.columns = columns;
+    machine.laneUnit = laneUnit;
+    machine.partitions = partitions;
+    machine.copyBytes = copyBytes;
+    machine.dramBytes = dramBytes;
+    machine.copyQueues = copyQueues;
+    return machine;
+  }
+
+  bool allowsLanes() const { return mode != "off" && mode != "stride"; }
+
+  /// True if the option admits the alternative.
+  bool admits(const FoldAlternative &plan) const {
+    bool strideFold =
+        plan.kind == FoldKind::Width || plan.kind == FoldKind::HeightWidth;
+    if (strideFold && plan.fold.stride > 1)
+      return mode == "auto" || mode == "stride" || mode == "both";
+    return mode != "off" || plan.kind == FoldKind::Plain ||
+           plan.kind == FoldKind::PackTaps;
+  }
+
+  void decide(ConvOp op) {
+    FoldConv conv = shapeOfConv(op);
+    FoldMachine target = machine();
+    auto plans = foldAlternatives(conv, target, allowsLanes());
+    const FoldAlternative *best = &plans.front();
+    // Asked for by name, the stride fold is taken where it is possible.
+    bool forced =
+        (mode == "stride" || mode == "both") && conv.strides.back() > 1;
+    for (const FoldAlternative &plan : plans) {
+      bool wanted = !forced || plan.kind == FoldKind::Width;
+      if (admits(plan) && wanted &&
+          (plan.total() < best->total() ||
+           (forced && best->kind == FoldKind::Plain)))
+        best = &plan;
+    }
+    auto decision = describe(op, conv, plans, *best, target);
+    if (best->kind == FoldKind::Plain) {
+      op->setAttr("ashlar.decision", decision);
+      return;
+    }
+    // Zero taps of a fold are no work of the network.
+    int64_t macs =
+        productOf(shapeOf(op.getY())) * conv.channels * productOf(conv.kernel);
+    ConvOp folded = FoldRewriter(op, *best).run();
+    folded->setAttr("ashlar.decision", decision);
+    folded->setAttr(macsAttr, OpBuilder(folded).getI64IntegerAttr(macs));
+    ++numFolded;
+  }
+
+  static DictionaryAttr describe(ConvOp op, const FoldConv &conv,
+                                 ArrayRef<FoldAlternative> plans,
+                                 const FoldAlternative &best,
+                                 const FoldMachine &machine) {
+    OpBuilder builder(op);
+    SmallVector<NamedAttribute> alternatives;
+    for (const FoldAlternative &plan : plans)
+      alternatives.push_back(builder.getNamedAttr(
+          name(plan), builder.getI64IntegerAttr(plan.total())));
+    FoldUtilisation use = utilisation(conv, best, machine);
+    std::string reason = fmt::format(
+        "{} channels x {} taps as {} x {}, {} results a step: {} array cycles "
+        "(useful: taps {:.2f}, rows {:.2f}, width {:.2f}, columns {:.2f}), {} "
+        "to drain; before: {} to read, {} to copy {} bytes, {} to encode",
+        conv.channels, productOf(conv.kernel), best.channels, best.taps,
+        best.lanes, best.array, use.tap, use.lane, use.width, use.channel,
+        best.drain, best.read, best.copy, best.copiedBytes, best.encode);
+    return builder.getDictionaryAttr(
+        {builder.getNamedAttr("alternatives",
+                              builder.getDictionaryAttr(alternatives)),
+         builder.getNamedAttr("choice", builder.getStringAttr(name(best))),
+         builder.getNamedAttr("reason", builder.getStringAttr(reason))});
+  }
+};
+
+} // namespace
