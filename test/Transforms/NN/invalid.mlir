@@ -2,7 +2,7 @@
 //
 // Diagnostics of the simplify and fold passes.
 // RUN: ashlar-opt %s -ashlar-nn-verify-folded -split-input-file -verify-diagnostics
-// RUN: not ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-pack-taps{rows=0}))" -split-input-file 2>&1 | FileCheck %s
+// RUN: not ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-fold-width{rows=0}))" -split-input-file 2>&1 | FileCheck %s
 
 // CHECK: error: array of 0 rows and 64 columns, expected at least 1 of each
 

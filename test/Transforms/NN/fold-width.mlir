@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Few-channel convolutions are laid into array rows in the cheapest way.
+// RUN: ashlar-opt %s -ashlar-nn-fold-width -split-input-file | FileCheck %s
+// RUN: ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-fold-width{mode=off}))" -split-input-file | FileCheck %s --check-prefix=OFF
+// RUN: ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-fold-width{rows=2 columns=4 lane-unit=0}))" -split-input-file | FileCheck %s --check-prefix=TINY
+
+// The 7x7x3 stem: form B views the input; 4 folded columns with one zero tap in
+// front, 16 results a step.
+// CHECK-LABEL: func.func @stem
+// CHECK: %[[X:.*]] = nn.im2col %arg0
+// CHECK-SAME: kernel = array<i64: 1, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 2>
+// CHECK-SAME: -> tensor<1x6x224x112xf32>
+// CHECK: nn.pad %{{.*}} low = array<i64: 0, 0, 0, 1>
+// CHECK: %[[W:.*]] = nn.reshape %{{.*}} -> tensor<64x6x7x4xf32>
+// CHECK: nn.conv %[[X]], %[[W]]
+// CHECK-SAME: alternatives = {"pack-taps" = {{[0-9]+}} : i64, plain = {{[0-9]+}} : i64, "rows-and-stride-fold" = {{[0-9]+}} : i64, "stride-fold" = 31360 : i64}
+// CHECK-SAME: choice = "stride-fold", reason = "3 channels x 49 taps as 6 x 28, 16 results a step: 21952 array cycles
+// CHECK-SAME: ashlar.macs = 118013952 : i64
+// CHECK-SAME: pads = array<i64: 3, 2, 3, 1>, strides = array<i64: 2, 1>
+// OFF-LABEL: func.func @stem
+// OFF: nn.im2col %arg0
+// OFF-SAME: -> tensor<1x147x112x112xf32>
+// OFF: choice = "pack-taps"
+func.func @stem(%arg0: tensor<1x3x224x224xf32>) -> tensor<1x64x112x112xf32> {
+  %w = nn.constant dense<1.0> : tensor<64x3x7x7xf32>
+  %0 = nn.conv %arg0, %w {strides = array<i64: 2, 2>, pads = array<i64: 3, 3, 3, 3>, dilations = array<i64: 1, 1>} : (tensor<1x3x224x224xf32>, tensor<64x3x7x7xf32>) -> tensor<1x64x112x112xf32>
+  return %0 : tensor<1x64x112x112xf32>
+}
+
+// -----
+
+// Form A: a width of 227 is no multiple of the stride, the surplus is cut in
+// the same move.
+// CHECK-LABEL: func.func @form_a
+// CHECK: nn.im2col %arg0
+// CHECK-SAME: kernel = array<i64: 1, 4>, pads = array<i64: 0, 0, 0, 1>, strides = array<i64: 1, 4>
+// CHECK-SAME: -> tensor<1x12x227x57xf32>
+// CHECK: nn.conv {{.*}} pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 4, 1>
+func.func @form_a(%arg0: tensor<1x3x227x227xf32>) -> tensor<1x64x55x55xf32> {
+  %w = nn.constant dense<1.0> : tensor<64x3x11x11xf32>
+  %0 = nn.conv %arg0, %w {strides = array<i64: 4, 4>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x3x227x227xf32>, tensor<64x3x11x11xf32>) -> tensor<1x64x55x55xf32>
+  return %0 : tensor<1x64x55x55xf32>
+}
+
+// -----
+
+// One dimension: audio of one channel, k = 10, stride 5.
+// CHECK-LABEL: func.func @audio
+// CHECK: nn.im2col
+// CHECK: choice = "{{stride-fold|pack-taps}}"
+func.func @audio(%arg0: tensor<1x1x16000xf32>) -> tensor<1x64x3199xf32> {
+  %w = nn.constant dense<1.0> : tensor<64x1x10xf32>
+  %0 = nn.conv %arg0, %w {strides = array<i64: 5>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x1x16000xf32>, tensor<64x1x10xf32>) -> tensor<1x64x3199xf32>
+  return %0 : tensor<1x64x3199xf32>
+}
+
+// -----
+
+// Groups, eight channels, one tap and computed weights are not considered; on
+// an array of two rows without row groups nothing is gained.
+// CHECK-LABEL: func.func @candidates
+// CHECK: nn.im2col
+// CHECK-NOT: nn.im2col
+// CHECK: return
+// TINY-LABEL: func.func @candidates
+// TINY-NOT: nn.im2col
+// TINY: nn.conv %arg0
+// TINY-SAME: choice = "plain"
+// TINY-NOT: ashlar.decision
+func.func @candidates(%arg0: tensor<1x2x4xf32>, %arg1: tensor<1x8x4xf32>, %arg2: tensor<2x2x2xf32>) -> (tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x4xf32>, tensor<1x2x3xf32>) {
+  %w = nn.constant dense<1.0> : tensor<2x2x2xf32>
+  %0 = nn.conv %arg0, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x2x4xf32>, tensor<2x2x2xf32>) -> tensor<1x2x3xf32>
+  %g = nn.constant dense<1.0> : tensor<2x1x2xf32>
+  %1 = nn.conv %arg0, %g {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 2 : i64} : (tensor<1x2x4xf32>, tensor<2x1x2xf32>) -> tensor<1x2x3xf32>
+  %e = nn.constant dense<1.0> : tensor<2x8x2xf32>
+  %2 = nn.conv %arg1, %e {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x8x4xf32>, tensor<2x8x2xf32>) -> tensor<1x2x3xf32>
+  %o = nn.constant dense<1.0> : tensor<2x2x1xf32>
+  %3 = nn.conv %arg0, %o {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x2x4xf32>, tensor<2x2x1xf32>) -> tensor<1x2x4xf32>
+  %4 = nn.conv %arg0, %arg2 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x2x4xf32>, tensor<2x2x2xf32>) -> tensor<1x2x3xf32>
+  return %0, %1, %2, %3, %4 : tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x4xf32>, tensor<1x2x3xf32>
+}
