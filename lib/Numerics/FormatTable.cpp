@@ -33,18 +33,37 @@ Error readFormat(const json::Value &value, const std::string &where,
   return Error::success();
 }
 
-/// Reads the keys "activations" and "weights" of `object`; others go to
-/// `other`.
-template <typename Format, typename Other>
+Error readScale(const json::Value &value, const std::string &where,
+                ScalePolicy &scale) {
+  std::optional<StringRef> text = value.getAsString();
+  if (!text)
+    return makeError(ErrorClass::Malformed,
+                     "{} is no text, expected a policy such as \"runmax\"",
+                     where);
+  Expected<ScalePolicy> parsed = parseScalePolicy(*text);
+  if (!parsed)
+    return makeError(ErrorClass::Malformed, "{}: {}", where,
+                     llvm::toString(parsed.takeError()));
+  scale = *parsed;
+  return Error::success();
+}
+
+/// Reads the keys "activations", "weights" and "scale" of `object` into
+/// `formats`; others go to `other`.
+template <typename Formats, typename Other>
 Error readFormats(const json::Object &object, const std::string &where,
-                  Format &activations, Format &weights, Other other) {
+                  Formats &formats, Other other) {
   for (const auto &[key, value] : object) {
     std::string name = where + ": '" + StringRef(key).str() + "'";
     Error error = Error::success();
     if (key == "activations" || key == "weights") {
       BlockFormat format;
       error = joinErrors(std::move(error), readFormat(value, name, format));
-      (key == "activations" ? activations : weights) = format;
+      (key == "activations" ? formats.activations : formats.weights) = format;
+    } else if (key == "scale") {
+      ScalePolicy scale;
+      error = joinErrors(std::move(error), readScale(value, name, scale));
+      formats.scale = scale;
     } else {
       error = joinErrors(std::move(error), other(key, value, name));
     }
@@ -71,9 +90,9 @@ Error readNodes(const json::Value &value, const std::string &where,
       return makeError(ErrorClass::Malformed, "{} is no object", node);
     NodeFormats &own = table.nodes[StringRef(name).str()];
     if (Error error = readFormats(
-            *formats, node, own.activations, own.weights,
+            *formats, node, own,
             [](const auto &, const auto &, const std::string &unknown) {
-              return unknownKey(unknown, "activations or weights");
+              return unknownKey(unknown, "activations, weights or scale");
             }))
       return error;
   }
@@ -86,6 +105,8 @@ json::Object toJson(const NodeFormats &formats) {
     object["activations"] = toString(*formats.activations);
   if (formats.weights)
     object["weights"] = toString(*formats.weights);
+  if (formats.scale)
+    object["scale"] = toString(*formats.scale);
   return object;
 }
 
@@ -102,6 +123,11 @@ BlockFormat FormatTable::weightsOf(StringRef name) const {
   return node == nodes.end() ? weights : node->second.weights.value_or(weights);
 }
 
+ScalePolicy FormatTable::scaleOf(StringRef name) const {
+  auto node = nodes.find(name.str());
+  return node == nodes.end() ? scale : node->second.scale.value_or(scale);
+}
+
 Expected<FormatTable> parseFormatTable(StringRef text, StringRef source) {
   Expected<json::Value> value = json::parse(text);
   if (!value)
@@ -114,12 +140,13 @@ Expected<FormatTable> parseFormatTable(StringRef text, StringRef source) {
                      source.str());
   FormatTable table;
   if (Error error = readFormats(
-          *object, source.str(), table.activations, table.weights,
+          *object, source.str(), table,
           [&](StringRef key, const json::Value &entry,
               const std::string &name) {
             return key == "nodes"
                        ? readNodes(entry, name, table)
-                       : unknownKey(name, "activations, weights or nodes");
+                       : unknownKey(name,
+                                    "activations, weights, scale or nodes");
           }))
     return std::move(error);
   return table;
@@ -129,15 +156,20 @@ json::Value toJson(const FormatTable &table) {
   json::Object nodes;
   for (const auto &[name, formats] : table.nodes)
     nodes[name] = toJson(formats);
-  return json::Object{{"activations", toString(table.activations)},
+  json::Object object{{"activations", toString(table.activations)},
                       {"weights", toString(table.weights)},
                       {"nodes", std::move(nodes)}};
+  if (table.scale != ScalePolicy())
+    object["scale"] = toString(table.scale);
+  return object;
 }
 
 std::string toString(const FormatTable &table) {
   std::string text = toString(table.activations);
   if (!(table.weights == table.activations))
     text = "activations " + text + ", weights " + toString(table.weights);
+  if (table.scale != ScalePolicy())
+    text += ", scale " + toString(table.scale);
   if (!table.nodes.empty())
     text += fmt::format(", {} nodes of their own", table.nodes.size());
   return text;
