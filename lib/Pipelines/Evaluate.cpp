@@ -17,6 +17,7 @@
 #include "dialects/NN/NNElements.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <atomic>
 #include <cmath>
 #include <thread>
 
@@ -39,17 +40,12 @@ llvm::Expected<Evaluator> Evaluator::create(const CompileOptions &options,
   return std::move(evaluator);
 }
 
-llvm::Expected<CompileResult>
-Evaluator::compileTo(Phase last, const numerics::FormatTable &formats) const {
-  CompileOptions now = options;
-  now.formats = formats;
-  now.stopAfter = last;
-  return compileFrom(*module, Phase::Fold, now, *context);
-}
-
 llvm::Expected<OwningOpRef<ModuleOp>>
 Evaluator::quantise(const numerics::FormatTable &formats) const {
-  auto result = compileTo(Phase::Quantise, formats);
+  CompileOptions now = options;
+  now.formats = formats;
+  now.stopAfter = Phase::Quantise;
+  auto result = compileFrom(*module, Phase::Fold, now, *context);
   if (!result)
     return result.takeError();
   return std::move(result->module);
@@ -80,14 +76,45 @@ Evaluator::reference(llvm::ArrayRef<Sample> samples) const {
 llvm::Expected<Evaluation>
 Evaluator::evaluate(const numerics::FormatTable &formats,
                     llvm::ArrayRef<Sample> samples) const {
-  auto compiled = compileTo(Phase::Emit, formats);
+  return evaluate(formats, samples, options.threads);
+}
+
+std::vector<llvm::Expected<Evaluation>>
+Evaluator::evaluateAll(llvm::ArrayRef<numerics::FormatTable> tables,
+                       llvm::ArrayRef<Sample> samples,
+                       llvm::function_ref<void(size_t)> done) const {
+  std::vector<std::optional<llvm::Expected<Evaluation>>> found(tables.size());
+  std::atomic<size_t> finished = 0;
+  support::ThreadPool pool(options.threads);
+  pool.parallelFor(tables.size(), [&](uint64_t i) {
+    found[i].emplace(evaluate(tables[i], samples, /*threads=*/1));
+    done(++finished);
+  });
+  std::vector<llvm::Expected<Evaluation>> results;
+  for (auto &evaluation : found)
+    results.push_back(std::move(*evaluation));
+  return results;
+}
+
+llvm::Expected<Evaluation>
+Evaluator::evaluate(const numerics::FormatTable &formats,
+                    llvm::ArrayRef<Sample> samples, unsigned threads) const {
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext own(registry, MLIRContext::Threading::DISABLED);
+  own.loadAllAvailableDialects();
+  own.printOpOnDiagnostic(false);
+  CompileOptions now = options;
+  now.formats = formats;
+  now.stopAfter = Phase::Emit;
+  auto compiled = compile(now, own);
   if (!compiled)
     return compiled.takeError();
   Evaluation result;
   for (const container::Segment &segment : compiled->program->constants)
     result.weightBytes += segment.bytes.size();
   emulator::Options how;
-  how.threads = options.threads;
+  how.threads = threads;
   how.checkRaces = how.checkUndefined = false;
   auto program = emulator::load(std::move(*compiled->program), how);
   if (!program)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A model under given number formats, measured in process: compiled from the
-// module that the fold phase leaves, executed by the emulator on samples, timed
-// once. The compiler asks this before it decides (FormatSearch.h) and when it
-// checks its own work.
+// A model under given number formats, measured in process: compiled, executed
+// by the emulator on samples, timed once. The compiler asks this before it
+// decides (FormatSearch.h) and when it checks its own work.
 
 #ifndef ASHLAR_LIB_PIPELINES_EVALUATE_H
 #define ASHLAR_LIB_PIPELINES_EVALUATE_H
@@ -30,8 +29,9 @@ struct Evaluation {
   llvm::StringMap<uint64_t> nodeCycles;
 };
 
-/// Compiles once to the end of the fold phase, then from there as often as
-/// asked. Not for use by several threads at a time.
+/// Compiles and runs one model under as many formats as asked. Every evaluation
+/// has a context of its own: what it leaves there goes with it. Not for use by
+/// several threads at a time.
 class Evaluator {
 public:
   /// Imports, simplifies and folds the model of `options`; its formats,
@@ -54,12 +54,20 @@ public:
   llvm::Expected<Evaluation> evaluate(const numerics::FormatTable &formats,
                                       llvm::ArrayRef<Sample> samples) const;
 
+  /// The same for several tables, some at a time; `done` is told how many are
+  /// finished, from any thread.
+  std::vector<llvm::Expected<Evaluation>>
+  evaluateAll(llvm::ArrayRef<numerics::FormatTable> tables,
+              llvm::ArrayRef<Sample> samples,
+              llvm::function_ref<void(size_t)> done) const;
+
 private:
   Evaluator(const CompileOptions &options, mlir::MLIRContext &context)
       : options(options), context(&context) {}
 
-  llvm::Expected<CompileResult>
-  compileTo(Phase last, const numerics::FormatTable &formats) const;
+  llvm::Expected<Evaluation> evaluate(const numerics::FormatTable &formats,
+                                      llvm::ArrayRef<Sample> samples,
+                                      unsigned threads) const;
 
   CompileOptions options;
   mlir::MLIRContext *context;

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 namespace ashlar::pipelines {
 namespace {
@@ -22,8 +23,6 @@ namespace {
 using numerics::BlockFormat;
 using numerics::FormatTable;
 
-/// Samples on which the noise of single groups is measured.
-constexpr size_t sensitivitySamples = 8;
 constexpr int bisections = 8;
 constexpr int refinements = 40;
 /// Single steps that are expected to save less of the cost are not tried.
@@ -94,7 +93,10 @@ private:
     double worth;
   };
   std::vector<Step> narrowings() const;
-  void advance(uint64_t percent) { progress.update(percent); }
+  void advance(uint64_t percent) {
+    std::lock_guard<std::mutex> lock(progressLock);
+    progress.update(percent);
+  }
 
   const Candidate &best() const { return result.candidates[result.chosen]; }
   const Candidate &uniform() const { return result.candidates[result.uniform]; }
@@ -104,6 +106,7 @@ private:
   std::vector<Sample> samples;
   SearchResult &result;
   support::Progress progress;
+  std::mutex progressLock;
   std::map<std::string, size_t> known; ///< Candidate by text of its table.
   bool haveUniform = false;
   double failingNoise = 0; ///< Least noise of a uniform format that fails.
@@ -305,9 +308,7 @@ llvm::Expected<bool> Search::measureNodes() {
 }
 
 llvm::Expected<double> Search::noiseOf(const FormatTable &formats) {
-  llvm::ArrayRef<Sample> few(samples);
-  auto evaluation =
-      evaluator.evaluate(formats, few.take_front(sensitivitySamples));
+  auto evaluation = evaluator.evaluate(formats, samples);
   if (!evaluation)
     return evaluation.takeError();
   return judge.judge(evaluation->outputs).noise;
@@ -354,19 +355,26 @@ llvm::Error Search::measureGroups() {
   auto floor = noiseOf(background);
   if (!floor)
     return floor.takeError();
-  for (auto [index, group] : llvm::enumerate(model.groups)) {
-    const bool weights = group.weights != 0;
-    BlockFormat format = weights ? makeFormat(probedWeights) : narrow;
-    auto noise = noiseOf(makeTable(background, group, format));
-    if (!noise)
-      return noise.takeError();
-    double added = std::max(*noise - *floor, 1e-3 * *floor);
-    if (weights)
+  std::vector<FormatTable> tables;
+  for (const FormatGroup &group : model.groups)
+    tables.push_back(makeTable(
+        background, group, group.weights ? makeFormat(probedWeights) : narrow));
+  auto evaluations = evaluator.evaluateAll(tables, samples, [&](size_t done) {
+    advance(20 + 45 * done / tables.size());
+  });
+  llvm::Error errors = llvm::Error::success();
+  for (auto [group, evaluation] : llvm::zip(model.groups, evaluations)) {
+    if (!evaluation) {
+      errors = llvm::joinErrors(std::move(errors), evaluation.takeError());
+      continue;
+    }
+    double noise = judge.judge(evaluation->outputs).noise;
+    double added = std::max(noise - *floor, 1e-3 * *floor);
+    if (group.weights)
       added = std::ldexp(added, -2 * (8 - probedWeights));
     model.choices.push_back(choicesOf(group, added));
-    advance(20 + 45 * index / model.groups.size());
   }
-  return llvm::Error::success();
+  return errors;
 }
 
 /// Proposals for noise budgets between what certainly passes and what certainly
