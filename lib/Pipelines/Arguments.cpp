@@ -37,6 +37,14 @@ std::string setPhase(CompilerArguments &arguments, llvm::StringRef text) {
   return "";
 }
 
+std::string setResidual(CompilerArguments &arguments, llvm::StringRef text) {
+  constexpr llvm::StringLiteral types[] = {"bfp", "bf16", "f32"};
+  if (!llvm::is_contained(types, text))
+    return "expected bfp, bf16 or f32";
+  arguments.compile.residual = text.str();
+  return "";
+}
+
 std::string setFoldWidth(CompilerArguments &arguments, llvm::StringRef text) {
   constexpr llvm::StringLiteral modes[] = {"auto", "off", "stride", "lane",
                                            "both"};
@@ -115,6 +123,9 @@ constexpr Flag flags[] = {
      setOne<&CompilerArguments::weights>},
     {"formats", "FILE.json", "formats by node, as --dump-formats writes them",
      setText<&CompilerArguments::formatsFile>},
+    {"residual", "TYPE",
+     "storage of what residual adds read: bfp (default), bf16 or f32",
+     setResidual},
     {"min-snr", "DB", "what --format=auto keeps: mean SNR of the outputs",
      setMinSnr},
     {"min-agreement", "PCT",

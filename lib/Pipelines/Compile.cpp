@@ -72,28 +72,6 @@ ErrorClass failureClass(Phase phase) {
   return phase == Phase::Plan ? ErrorClass::Capacity : ErrorClass::Unsupported;
 }
 
-/// Blocks that the machine can encode.
-llvm::Error checkBlocks(const numerics::FormatTable &formats) {
-  auto check = [](const numerics::BlockFormat &format) -> llvm::Error {
-    if (format.block != numerics::BlockFormat::kTensor)
-      return llvm::Error::success();
-    return makeError(ErrorClass::Unsupported,
-                     "format '{}': no engine finds the maximum of a whole "
-                     "tensor before encoding it; use block=axis or a block "
-                     "length",
-                     numerics::toString(format));
-  };
-  for (const auto &format : {formats.activations, formats.weights})
-    if (llvm::Error error = check(format))
-      return error;
-  for (const auto &[name, node] : formats.nodes)
-    for (const auto &format : {node.activations, node.weights})
-      if (format)
-        if (llvm::Error error = check(*format))
-          return error;
-  return llvm::Error::success();
-}
-
 class Compilation {
 public:
   Compilation(const CompileOptions &options, MLIRContext &context)
@@ -146,6 +124,7 @@ llvm::Error Compilation::quantise() {
   bfp::QuantiseOptions quantise;
   quantise.format =
       llvm::formatv("{0}", numerics::toJson(options.formats)).str();
+  quantise.residual = options.residual;
   llvm::Error error = runPasses(Phase::Quantise, [&](OpPassManager &manager) {
     bfp::buildQuantisePipeline(manager, quantise);
   });
@@ -227,8 +206,6 @@ llvm::Expected<CompileResult> Compilation::run() {
   if (!description)
     return description.takeError();
   machine = std::move(*description);
-  if (llvm::Error error = checkBlocks(options.formats))
-    return error;
   for (int i = first; i <= static_cast<int>(options.stopAfter); ++i) {
     auto phase = static_cast<Phase>(i);
     auto start = std::chrono::steady_clock::now();

@@ -3,14 +3,18 @@
 """Every planned tensor of a network: emulator against the numpy reference.
 
 usage: numerics_model.py MODEL.onnx INPUT.npz|dev [--format=bfp8]
-                         [--machine=a1] [--threads=2]
+                         [--mixed=SEED] [--machine=a1] [--threads=2]
+                         [--ashlarc=OPTION]...
 
 `dev` takes the first dev input of a shared model, MODEL then being its name.
+`--mixed` gives every product formats of its own, drawn from all that there are.
 Fails if one bit differs (test/reference/reference.py does the comparison).
 """
 
 import argparse
+import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -33,11 +37,38 @@ def inputs_of(options, folder):
     return model, path
 
 
+def any_format(source, blocks):
+    return (f"w={source.randint(3, 16)},block={source.choice(blocks)},"
+            f"range={source.choice([0, 1, 3, 7, 15])}")
+
+
+def mixed_table(seed, model, folder):
+    """A table of formats with an entry for every product of the model."""
+    plan = os.path.join(folder, "products")
+    common.run_tool("ashlarc", model, f"--dump-plan={plan}",
+                    "--compile-to=quantise", "-o",
+                    os.path.join(folder, "products.mlir"))
+    with open(os.path.join(plan, "plan.json"), encoding="utf-8") as file:
+        products = [op["name"] for op in json.load(file)["ops"]
+                    if op["op"] in ("conv", "matmul")]
+    source = random.Random(seed)
+    blocks = [8, 16, 32, 64, "axis"]
+    table = {name: {"activations": any_format(source, blocks),
+                    "weights": any_format(source, blocks + ["tensor"])}
+             for name in products}
+    path = os.path.join(folder, "formats.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"nodes": table}, file)
+    return path
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model")
     parser.add_argument("inputs")
     parser.add_argument("--format", default="bfp8")
+    parser.add_argument("--mixed")
+    parser.add_argument("--ashlarc", action="append", default=[])
     parser.add_argument("--machine", default="a1")
     parser.add_argument("--threads", default="2")
     options = parser.parse_args()
@@ -46,9 +77,12 @@ def main():
         binary = os.path.join(folder, "model.ash")
         plan = os.path.join(folder, "plan")
         dump = os.path.join(folder, "dump")
-        common.run_tool("ashlarc", model, "-o", binary,
-                        f"--format={options.format}",
-                        f"--machine={options.machine}", f"--dump-plan={plan}")
+        formats = f"--format={options.format}"
+        if options.mixed is not None:
+            formats = "--formats=" + mixed_table(options.mixed, model, folder)
+        common.run_tool("ashlarc", model, "-o", binary, formats,
+                        f"--machine={options.machine}", f"--dump-plan={plan}",
+                        *options.ashlarc)
         common.run_tool("ashlar-run", binary, f"--inputs={inputs}",
                         f"--dump-tensors={dump}",
                         f"--threads={options.threads}",

@@ -32,6 +32,8 @@ struct CompileOptions {
   std::string model;
   std::string machine = "a1"; ///< built-in name or file
   numerics::FormatTable formats;
+  /// Storage of residual operands: bfp, bf16 or f32.
+  std::string residual = "bfp";
   /// Folding of W: auto, off, stride, lane or both.
   std::string foldWidth = "auto";
   frontend::ImportOptions import;

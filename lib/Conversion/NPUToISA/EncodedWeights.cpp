@@ -11,6 +11,7 @@
 #include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/NPU/NPUDialect.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -58,13 +59,33 @@ EncodedWeights::EncodedWeights(Operation *op) {
   cells.resize(product.outputs * taps * blocks);
   scales.resize(product.outputs);
   bool isConv = mlir::isa<npu::PeConvOp>(op);
-  for (int64_t o = 0; o < product.outputs; ++o) {
-    // Convolutions store [O, C, taps], matrix products [K, N].
-    if (isConv)
-      encodeOutput(o, values.data() + o * channels * taps, 1, taps);
-    else
-      encodeOutput(o, values.data() + o, 0, product.outputs);
-  }
+  if (product.weightFormat.block == numerics::BlockFormat::kTensor)
+    encodeTensor(values, isConv);
+  else
+    for (int64_t o = 0; o < product.outputs; ++o) {
+      // Convolutions store [O, C, taps], matrix products [K, N].
+      if (isConv)
+        encodeOutput(o, values.data() + o * channels * taps, 1, taps);
+      else
+        encodeOutput(o, values.data() + o, 0, product.outputs);
+    }
+}
+
+void EncodedWeights::encodeTensor(llvm::ArrayRef<float> values, bool isConv) {
+  numerics::EncodeCounters counters;
+  std::vector<int16_t> codes(values.size());
+  int8_t cell = numerics::encodeBlock(values, mantissaBits, codes, counters);
+  const auto outputs = static_cast<int64_t>(scales.size());
+  for (int64_t o = 0; o < outputs; ++o)
+    for (int64_t tap = 0; tap < taps; ++tap)
+      for (int64_t c = 0; c < channels; ++c)
+        mantissas[(o * taps + tap) * channels + c] =
+            codes[isConv ? (o * channels + c) * taps + tap : c * outputs + o];
+  // Every output has the scale of the one block, which is then not shifted.
+  llvm::fill(scales, numerics::stepExponent(cell, mantissaBits));
+  llvm::fill(cells, cell == numerics::kZeroBlock
+                        ? cell
+                        : static_cast<int8_t>(mantissaBits - 2));
 }
 
 void EncodedWeights::encodeOutput(int64_t output, const float *values,

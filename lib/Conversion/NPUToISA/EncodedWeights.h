@@ -7,6 +7,7 @@
 #define ASHLAR_LIB_CONVERSION_NPUTOISA_ENCODEDWEIGHTS_H
 
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/ArrayRef.h"
 #include <cstdint>
 #include <vector>
 
@@ -31,6 +32,7 @@ public:
   int64_t blockSize() const { return blockLength; }
 
 private:
+  void encodeTensor(llvm::ArrayRef<float> values, bool isConv);
   void encodeOutput(int64_t output, const float *values, int64_t tapStride,
                     int64_t channelStride);
 

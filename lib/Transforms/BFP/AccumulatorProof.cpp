@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Picks the exponent range. The longest product decides for the whole module,
-// because tensors are shared between products and have one range each.
+// Products' lengths, and the proof that their accumulators hold the sums.
 
 #include "AccumulatorProof.h"
 
@@ -14,6 +13,8 @@ using namespace mlir;
 
 namespace ashlar::bfp {
 
+using numerics::BlockFormat;
+
 int64_t getProductLength(Operation *op) {
   if (auto conv = dyn_cast<ConvOp>(op))
     return conv.getAccumulationLength();
@@ -22,49 +23,42 @@ int64_t getProductLength(Operation *op) {
   return 0;
 }
 
-int getAccumulatorBits(const numerics::BlockFormat &format, int64_t length) {
-  return numerics::accumulatorBits(format.mantissa, format.range,
-                                   format.mantissa, format.range,
-                                   static_cast<uint64_t>(length));
+/// The next smaller range, or nothing below 0.
+static std::optional<int> lowerRange(int range) {
+  if (range == 0)
+    return std::nullopt;
+  return (range + 1) / 2 - 1;
 }
 
-static Operation *findLongestProduct(ModuleOp module) {
-  Operation *longest = nullptr;
-  module.walk([&](Operation *op) {
-    if (!isa<ConvOp, MatmulOp>(op))
-      return;
-    if (!longest || getProductLength(op) > getProductLength(longest))
-      longest = op;
-  });
-  return longest;
-}
-
-FailureOr<ProvenFormat> proveFormat(ModuleOp module,
-                                    const numerics::BlockFormat &requested,
-                                    bool strict) {
-  Operation *longest = findLongestProduct(module);
-  if (!longest)
-    return ProvenFormat{requested, ""};
-  int64_t length = getProductLength(longest);
-  int bits = getAccumulatorBits(requested, length);
-  if (bits <= 63)
-    return ProvenFormat{requested, ""};
+FailureOr<std::string> proveProduct(Operation *op, BlockFormat &activations,
+                                    BlockFormat &weights, bool strict) {
+  auto length = static_cast<uint64_t>(getProductLength(op));
+  auto bits = [&] {
+    return numerics::accumulatorBits(activations.mantissa, activations.range,
+                                     weights.mantissa, weights.range, length);
+  };
+  if (bits() <= 63)
+    return std::string();
   std::string problem = fmt::format(
-      "'{}' sums {} products, which with {} needs {} accumulator bits of 63",
-      analysis::getNodeName(longest->getLoc()), length,
-      numerics::toString(requested), bits);
+      "'{}' sums {} products, which with {} and {} needs {} accumulator bits "
+      "of 63",
+      analysis::getNodeName(op->getLoc()), length,
+      numerics::toString(activations), numerics::toString(weights), bits());
   if (strict)
-    return longest->emitError(problem) << "; use a smaller range or mantissa";
-  for (int range : {15, 7, 3, 1, 0}) {
-    numerics::BlockFormat lowered = requested;
-    lowered.range = range;
-    if (range < requested.range && getAccumulatorBits(lowered, length) <= 63)
-      return ProvenFormat{lowered,
-                          fmt::format("range lowered from {} to {}: {}",
-                                      requested.range, range, problem)};
+    return op->emitError(problem) << "; use a smaller range or mantissa";
+  while (bits() > 63) {
+    // Of two equal ranges that of the weights: their channels own a scale
+    // exponent each.
+    BlockFormat &larger =
+        activations.range > weights.range ? activations : weights;
+    std::optional<int> range = lowerRange(larger.range);
+    if (!range)
+      return op->emitError(problem)
+             << "; no range is small enough, use a smaller mantissa";
+    larger.range = *range;
   }
-  return longest->emitError(problem)
-         << "; no range is small enough, use a smaller mantissa";
+  return fmt::format("ranges lowered to {} and {}: {}", activations.range,
+                     weights.range, problem);
 }
 
 } // namespace ashlar::bfp

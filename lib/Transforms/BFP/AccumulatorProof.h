@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The accumulator proof of docs/Numerics.md 4 over all products of a module.
+// The accumulator proof of docs/Numerics.md 4 of one product.
 // Private to the quantise phase.
 
 #ifndef ASHLAR_LIB_TRANSFORMS_BFP_ACCUMULATORPROOF_H
@@ -8,29 +8,22 @@
 
 #include "ashlar/Numerics/Format.h"
 
-#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Operation.h"
+#include <string>
 
 namespace ashlar::bfp {
 
 /// K of a bfp.conv or bfp.matmul, 0 for any other op.
 int64_t getProductLength(mlir::Operation *op);
 
-/// Left side of the proof (at most 63 is proven) for factors of one format.
-int getAccumulatorBits(const numerics::BlockFormat &format, int64_t length);
-
-/// A format whose range every product is proven for.
-struct ProvenFormat {
-  numerics::BlockFormat format;
-  /// Why the range is smaller than requested; empty if it is not.
-  std::string reason;
-};
-
-/// The requested format, its range lowered to the largest of 15, 7, 3, 1, 0
-/// that every product of `module` is proven for. Emits an error and fails if
-/// there is none, or if `strict` and the requested range is not proven.
-mlir::FailureOr<ProvenFormat>
-proveFormat(mlir::ModuleOp module, const numerics::BlockFormat &requested,
-            bool strict);
+/// Lowers the ranges of a product's factors along 15, 7, 3, 1, 0, the larger
+/// first, until its accumulator is proven. Returns why, empty if it was. Emits
+/// an error and fails if no range suffices, or if `strict` and the ranges are
+/// not proven.
+mlir::FailureOr<std::string> proveProduct(mlir::Operation *op,
+                                          numerics::BlockFormat &activations,
+                                          numerics::BlockFormat &weights,
+                                          bool strict);
 
 } // namespace ashlar::bfp
 

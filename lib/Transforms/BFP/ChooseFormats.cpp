@@ -2,19 +2,20 @@
 //
 // Makes every element type its storage. Input: products in `bfp` on floats,
 // epilogues fused. Output: the numeric plan as IR. The decisions are
-// StoragePlan's and AccumulatorProof's; this file rewrites.
+// StoragePlan's; this file rewrites.
 
 #include "AccumulatorProof.h"
 #include "StoragePlan.h"
 
 #include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Numerics/Format.h"
 #include "ashlar/Transforms/BFP/Passes.h"
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
 
 #include <cstring>
 
@@ -44,8 +45,8 @@ protected:
 
 private:
   LogicalResult chooseStorage(func::FuncOp function,
-                              const numerics::FormatTable &formats,
-                              std::string &reasons);
+                              const AskedFormats &formats,
+                              ResidualStorage storage, std::string &reasons);
   SmallVector<Reread> collectRereads(Value value, const StoragePlan &plan);
   Value convert(OpBuilder &builder, Value value, const Reread &reread);
   void applyRereads(Value value, ArrayRef<Reread> rereads);
@@ -151,12 +152,13 @@ void ChooseFormats::applyRereads(Value value, ArrayRef<Reread> rereads) {
 }
 
 LogicalResult ChooseFormats::chooseStorage(func::FuncOp function,
-                                           const numerics::FormatTable &formats,
+                                           const AskedFormats &formats,
+                                           ResidualStorage storage,
                                            std::string &reasons) {
   if (function.getBody().empty())
     return success();
   Block &body = function.getBody().front();
-  StoragePlan plan(function, formats);
+  StoragePlan plan(function, formats, storage);
   FailureOr<std::string> lowered = plan.proveRanges(function, strictRange);
   if (failed(lowered))
     return failure();
@@ -180,66 +182,80 @@ LogicalResult ChooseFormats::chooseStorage(func::FuncOp function,
       auto type = cast<RankedTensorType>(value.getType());
       value.setType(type.clone(plan.getStoredType(value)));
       ++numEncoded;
+    } else if (plan.isStoredAsBf16(value)) {
+      auto type = cast<RankedTensorType>(value.getType());
+      value.setType(type.clone(BFloat16Type::get(&getContext())));
     }
   for (auto &[value, found] : rereads)
     applyRereads(value, found);
+  explainResiduals(function);
   return success();
 }
 
-/// A format for everything, or a table as JSON.
-static llvm::Expected<numerics::FormatTable> readTable(llvm::StringRef text) {
-  if (text.starts_with("{"))
-    return numerics::parseFormatTable(text, "formats");
-  llvm::Expected<numerics::BlockFormat> format = numerics::parseFormat(text);
+static FailureOr<numerics::BlockFormat> readFormat(Operation *op,
+                                                   StringRef name) {
+  auto text = op->getAttrOfType<StringAttr>(name);
+  if (!text)
+    return numerics::BlockFormat();
+  llvm::Expected<numerics::BlockFormat> format =
+      numerics::parseFormat(text.getValue());
   if (!format)
-    return format.takeError();
-  numerics::FormatTable table;
-  table.activations = table.weights = *format;
-  return table;
+    return op->emitError(llvm::toString(format.takeError()));
+  return *format;
 }
 
-/// Every node of the table is a product of the module.
-static LogicalResult checkNames(ModuleOp module,
-                                const numerics::FormatTable &table) {
-  llvm::StringSet<> products;
-  module.walk([&](Operation *op) {
-    if (isa<ConvOp, MatmulOp>(op))
-      products.insert(analysis::getNodeName(op->getLoc()));
+/// Takes what assign-formats left from the products.
+static FailureOr<AskedFormats> takeFormats(ModuleOp module) {
+  AskedFormats asked;
+  WalkResult walked = module.walk([&](Operation *op) {
+    if (!isa<ConvOp, MatmulOp>(op))
+      return WalkResult::advance();
+    auto activations = readFormat(op, kActivationsAttr);
+    auto weights = readFormat(op, kWeightsAttr);
+    if (failed(activations) || failed(weights))
+      return WalkResult::interrupt();
+    if (activations->block == numerics::BlockFormat::kTensor) {
+      op->emitError("format of activations is '")
+          << numerics::toString(*activations)
+          << "', but no engine finds the maximum of a whole tensor before "
+             "encoding it; use block=axis or a block length";
+      return WalkResult::interrupt();
+    }
+    op->removeAttr(kActivationsAttr);
+    op->removeAttr(kWeightsAttr);
+    asked[op] = {*activations, *weights};
+    return WalkResult::advance();
   });
-  for (const auto &[name, formats] : table.nodes)
-    if (!products.contains(name))
-      return module.emitError("expected formats for products, found '")
-             << name << "', which is none";
-  return success();
+  if (walked.wasInterrupted())
+    return failure();
+  return asked;
+}
+
+static std::optional<ResidualStorage> parseResidual(StringRef text) {
+  return llvm::StringSwitch<std::optional<ResidualStorage>>(text)
+      .Case("bfp", ResidualStorage::Bfp)
+      .Case("bf16", ResidualStorage::Bf16)
+      .Case("f32", ResidualStorage::F32)
+      .Default(std::nullopt);
 }
 
 void ChooseFormats::runOnOperation() {
   ModuleOp module = getOperation();
-  llvm::Expected<numerics::FormatTable> table = readTable(format);
-  if (!table) {
-    module.emitError(llvm::toString(table.takeError()));
+  std::optional<ResidualStorage> storage = parseResidual(residual);
+  if (!storage) {
+    module.emitError("storage of residual operands is '")
+        << residual << "', expected bfp, bf16 or f32";
     return signalPassFailure();
   }
+  FailureOr<AskedFormats> asked = takeFormats(module);
+  if (failed(asked))
+    return signalPassFailure();
   std::string reasons;
-  if (table->isUniform()) {
-    // One format for all: one range for all as well.
-    FailureOr<ProvenFormat> proven =
-        proveFormat(module, table->weights, strictRange);
-    if (failed(proven))
-      return signalPassFailure();
-    table->activations = table->weights = proven->format;
-    reasons = proven->reason;
-  }
-  if (failed(checkNames(module, *table)))
-    return signalPassFailure();
   for (auto function : module.getOps<func::FuncOp>())
-    if (failed(chooseStorage(function, *table, reasons)))
+    if (failed(chooseStorage(function, *asked, *storage, reasons)))
       return signalPassFailure();
-  Builder builder(&getContext());
-  module->setAttr(kFormatAttr,
-                  builder.getStringAttr(numerics::toString(*table)));
   if (!reasons.empty())
-    module->setAttr(kRangeReasonAttr, builder.getStringAttr(reasons));
+    module->setAttr(kRangeReasonAttr, StringAttr::get(&getContext(), reasons));
 }
 
 } // namespace ashlar::bfp

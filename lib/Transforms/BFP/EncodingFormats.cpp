@@ -6,10 +6,8 @@
 #include "AccumulatorProof.h"
 #include "StoragePlan.h"
 
-#include "ashlar/Analysis/NodeNames.h"
 #include "dialects/BFP/BFPOps.h"
 
-#include <fmt/format.h>
 #include <limits>
 
 using namespace mlir;
@@ -57,9 +55,8 @@ void StoragePlan::join(size_t a, size_t b) {
 BlockFormat StoragePlan::askedBy(OpOperand &use) {
   Operation *op = use.getOwner();
   if (isa<ConvOp, MatmulOp>(op) && use.getOperandNumber() < 2) {
-    std::string node = analysis::getNodeName(op->getLoc());
-    return isWeightUse(use) ? formats.weightsOf(node)
-                            : formats.activationsOf(node);
+    ProductFormats asked = formats.lookup(op);
+    return isWeightUse(use) ? asked.weights : asked.activations;
   }
   // What passes a value on asks for what is asked of its result.
   return chosen[root(stored.lookup(op->getResult(0)))];
@@ -77,48 +74,20 @@ BlockType StoragePlan::getRequiredType(OpOperand &use) const {
                         *getRequiredAxis(use));
 }
 
-/// The next smaller range, or nothing below 0.
-static std::optional<int> lowerRange(int range) {
-  if (range == 0)
-    return std::nullopt;
-  return (range + 1) / 2 - 1;
-}
-
 FailureOr<std::string> StoragePlan::proveRanges(func::FuncOp function,
                                                 bool strict) {
   std::string reasons;
   for (Operation &op : function.getBody().front()) {
     if (!isa<ConvOp, MatmulOp>(op))
       continue;
-    BlockFormat &a = chosen[root(read.lookup(&op.getOpOperand(0)))];
-    BlockFormat &b = chosen[root(read.lookup(&op.getOpOperand(1)))];
-    auto length = getProductLength(&op);
-    auto bits = [&] {
-      return numerics::accumulatorBits(a.mantissa, a.range, b.mantissa, b.range,
-                                       static_cast<uint64_t>(length));
-    };
-    if (bits() <= 63)
-      continue;
-    std::string problem = fmt::format(
-        "'{}' sums {} products, which with {} and {} needs {} accumulator bits "
-        "of 63",
-        analysis::getNodeName(op.getLoc()), length, numerics::toString(a),
-        numerics::toString(b), bits());
-    if (strict)
-      return op.emitError(problem) << "; use a smaller range or mantissa";
-    while (bits() > 63) {
-      // Of two equal ranges that of the weights: their channels own a scale
-      // exponent each.
-      BlockFormat &larger = a.range > b.range ? a : b;
-      std::optional<int> range = lowerRange(larger.range);
-      if (!range)
-        return op.emitError(problem)
-               << "; no range is small enough, use a smaller mantissa";
-      larger.range = *range;
-    }
-    reasons +=
-        fmt::format("{}ranges lowered to {} and {}: {}",
-                    reasons.empty() ? "" : "; ", a.range, b.range, problem);
+    // Encodings are shared, but ranges only fall: what is proven stays so.
+    FailureOr<std::string> reason =
+        proveProduct(&op, chosen[root(read.lookup(&op.getOpOperand(0)))],
+                     chosen[root(read.lookup(&op.getOpOperand(1)))], strict);
+    if (failed(reason))
+      return failure();
+    if (!reason->empty())
+      reasons += (reasons.empty() ? "" : "; ") + *reason;
   }
   return reasons;
 }

@@ -16,9 +16,12 @@ void buildQuantisePipeline(OpPassManager &manager,
   manager.addPass(createConvertProducts());
   // Before formats: an absorbed op has no result to store.
   manager.addPass(createFuseEpilogues());
+  AssignFormatsOptions asked;
+  asked.format = options.format;
+  manager.addPass(createAssignFormats(asked));
   ChooseFormatsOptions formats;
-  formats.format = options.format;
   formats.strictRange = options.strictRange;
+  formats.residual = options.residual;
   manager.addPass(createChooseFormats(formats));
   manager.addPass(createFuseEncodes());
   manager.addPass(createVerifyPlan());
@@ -27,11 +30,15 @@ void buildQuantisePipeline(OpPassManager &manager,
 namespace {
 struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<std::string> format{
-      *this, "format", llvm::cl::desc("bfp8, bfp16 or w=8,block=16,range=7"),
+      *this, "format",
+      llvm::cl::desc("bfp8, w=8,block=16,range=7, or a table as JSON"),
       llvm::cl::init("bfp8")};
   Option<bool> strictRange{*this, "strict-range",
                            llvm::cl::desc("Refuse a range that is not proven"),
                            llvm::cl::init(false)};
+  Option<std::string> residual{*this, "residual",
+                               llvm::cl::desc("bfp, bf16 or f32"),
+                               llvm::cl::init("bfp")};
 };
 } // namespace
 
@@ -39,7 +46,8 @@ void registerQuantisePipeline() {
   PassPipelineRegistration<PipelineOptions>(
       "ashlar-quantise", "The quantise phase: canonical nn to numeric plan",
       [](OpPassManager &manager, const PipelineOptions &options) {
-        buildQuantisePipeline(manager, {options.format, options.strictRange});
+        buildQuantisePipeline(manager, {options.format, options.strictRange,
+                                        options.residual});
       });
 }
 

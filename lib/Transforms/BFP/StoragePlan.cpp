@@ -2,7 +2,7 @@
 //
 // The rules of docs/Numerics.md 1 as two small functions: what an operand needs
 // given where its reader's result is stored, and which ops can store encoded.
-// Formats.cpp says which format an encoding takes.
+// EncodingFormats.cpp says which format an encoding takes.
 
 #include "StoragePlan.h"
 
@@ -75,9 +75,9 @@ static std::optional<int64_t> mapReduceAxis(nn::ReduceOp op, int64_t axis) {
   return std::nullopt;
 }
 
-StoragePlan::StoragePlan(func::FuncOp function,
-                         const numerics::FormatTable &formats)
-    : context(function.getContext()), formats(formats) {
+StoragePlan::StoragePlan(func::FuncOp function, const AskedFormats &formats,
+                         ResidualStorage residual)
+    : context(function.getContext()), formats(formats), residual(residual) {
   if (function.getBody().empty())
     return;
   Block &body = function.getBody().front();
@@ -94,9 +94,10 @@ void StoragePlan::visitValue(Value value) {
   // One encoding per dimension and kind: needed along two dimensions, the value
   // stays a float with two encodings, each rounded once from the original.
   std::map<std::pair<int64_t, bool>, size_t> encodings;
-  bool returned = false;
+  bool floats = false;
   for (OpOperand &use : value.getUses()) {
-    returned |= isa<func::ReturnOp>(use.getOwner());
+    floats |= isa<func::ReturnOp>(use.getOwner()) ||
+              (residual != ResidualStorage::Bfp && isResidualUse(use));
     std::optional<int64_t> axis = getRequiredAxis(use);
     if (!axis)
       continue;
@@ -110,9 +111,10 @@ void StoragePlan::visitValue(Value value) {
     else if (!isNew)
       join(entry->second, addEncoding(askedBy(use)));
   }
-  // A graph output keeps its type; products read an encoding beside it.
+  // A graph output keeps its type, and so does what a residual add is to read
+  // as a float; products read an encoding beside it.
   Operation *op = value.getDefiningOp();
-  if (!op || returned || encodings.size() != 1)
+  if (!op || floats || encodings.size() != 1)
     return;
   auto [axis, encoding] = *encodings.begin();
   if (!canStoreEncoded(op, axis.first, chosen[root(encoding)]))
@@ -128,10 +130,38 @@ std::optional<int64_t> StoragePlan::getStoredAxis(Value value) const {
   return found->second;
 }
 
-/// A residual add: two activations of one shape.
-static bool isResidualAdd(nn::AddOp op) {
-  return shapeOf(op.getA()) == shapeOf(op.getB()) && !isConstant(op.getA()) &&
-         !isConstant(op.getB());
+bool isResidualUse(OpOperand &use) {
+  Operation *op = use.getOwner();
+  auto isActivation = [&](Value value) {
+    return value && !isConstant(value) &&
+           shapeOf(value) == shapeOf(op->getResult(0));
+  };
+  if (auto add = dyn_cast<nn::AddOp>(op))
+    return isActivation(add.getA()) && isActivation(add.getB());
+  auto isAdded = [&](auto product) {
+    return product && use.getOperandNumber() >= 2 &&
+           use.get() == product.getResidual() && isActivation(use.get());
+  };
+  return isAdded(dyn_cast<ConvOp>(op)) || isAdded(dyn_cast<MatmulOp>(op));
+}
+
+/// An op that computes its result and can round it to any float type.
+static bool canStoreAnyFloat(Operation *op) {
+  return isElementwise(op) ||
+         isa<ConvOp, MatmulOp, nn::MaxPoolOp, nn::AvgPoolOp, nn::ReduceOp,
+             nn::SoftmaxOp, nn::LogSoftmaxOp, nn::BatchNormOp>(op);
+}
+
+bool StoragePlan::isStoredAsBf16(Value value) const {
+  Operation *op = value.getDefiningOp();
+  if (residual != ResidualStorage::Bf16 || !op || !canStoreAnyFloat(op) ||
+      !getElementTypeOrSelf(value.getType()).isF32() ||
+      llvm::none_of(value.getUses(), isResidualUse))
+    return false;
+  // Movement and graph outputs keep the type of what they read.
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    return readsEncoded(use.getOwner());
+  });
 }
 
 std::optional<int64_t> StoragePlan::getRequiredAxis(OpOperand &use) const {
@@ -151,14 +181,10 @@ std::optional<int64_t> StoragePlan::getRequiredAxis(OpOperand &use) const {
   if (!axis)
     return std::nullopt;
   return llvm::TypeSwitch<Operation *, std::optional<int64_t>>(op)
-      .Case<ConvOp, MatmulOp>([&](auto product) -> std::optional<int64_t> {
-        if (use.get() == product.getResidual() && !isConstant(use.get()) &&
-            shapeOf(use.get()) == shapeOf(product.getOutput()))
-          return axis;
-        return std::nullopt;
-      })
-      .Case([&](nn::AddOp add) -> std::optional<int64_t> {
-        return isResidualAdd(add) ? axis : std::nullopt;
+      .Case<ConvOp, MatmulOp, nn::AddOp>([&](auto) -> std::optional<int64_t> {
+        return residual == ResidualStorage::Bfp && isResidualUse(use)
+                   ? axis
+                   : std::nullopt;
       })
       .Case<nn::MaxPoolOp, nn::AvgPoolOp>([&](auto) -> std::optional<int64_t> {
         // Only batch and channel survive pooling whole.

@@ -7,7 +7,7 @@
 #ifndef ASHLAR_LIB_TRANSFORMS_BFP_STORAGEPLAN_H
 #define ASHLAR_LIB_TRANSFORMS_BFP_STORAGEPLAN_H
 
-#include "ashlar/Numerics/FormatTable.h"
+#include "ashlar/Numerics/Format.h"
 #include "dialects/BFP/BFPTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -15,14 +15,23 @@
 
 namespace ashlar::bfp {
 
+/// Formats asked for the factors of one product.
+struct ProductFormats {
+  numerics::BlockFormat activations, weights;
+};
+using AskedFormats = llvm::DenseMap<mlir::Operation *, ProductFormats>;
+
+/// Storage of what a residual add reads beside its product.
+enum class ResidualStorage { Bfp, Bf16, F32 };
+
 /// Storage decisions for one function of one block, taken in one backward walk:
 /// when the producer of a value is reached, all its uses have been seen. Every
 /// encoding takes the widest of the formats that its readers ask for; a
 /// movement and what it moves share one.
 class StoragePlan {
 public:
-  StoragePlan(mlir::func::FuncOp function,
-              const numerics::FormatTable &formats);
+  StoragePlan(mlir::func::FuncOp function, const AskedFormats &formats,
+              ResidualStorage residual);
 
   /// The dimension along which the operand must be encoded, or nothing if its
   /// reader has no such need.
@@ -31,6 +40,9 @@ public:
   /// The dimension along which `value` itself is stored encoded, or nothing if
   /// it keeps its float type.
   std::optional<int64_t> getStoredAxis(mlir::Value value) const;
+
+  /// True if `value` is stored as bfloat16 for the residual adds that read it.
+  bool isStoredAsBf16(mlir::Value value) const;
 
   /// The type in which `value` is stored encoded.
   BlockType getStoredType(mlir::Value value) const;
@@ -56,7 +68,8 @@ private:
   void join(size_t a, size_t b);
 
   mlir::MLIRContext *context;
-  const numerics::FormatTable &formats;
+  const AskedFormats &formats;
+  ResidualStorage residual;
   llvm::DenseMap<mlir::Value, int64_t> storedAxis;
   llvm::DenseMap<mlir::Value, size_t> stored;
   /// Encoding that an operand reads; operands of one value, axis and kind share
@@ -65,6 +78,18 @@ private:
   std::vector<size_t> parents;
   std::vector<numerics::BlockFormat> chosen; ///< Valid at roots.
 };
+
+/// True for the operand of a residual add, fused into a product or not: of the
+/// result's shape and no constant.
+bool isResidualUse(mlir::OpOperand &use);
+
+/// Attribute of a residual add: its storage and the bytes of the alternatives.
+inline constexpr llvm::StringLiteral kResidualDecisionAttr =
+    "ashlar.decision.residual";
+
+/// Sets that attribute on every residual add of a function whose storage is
+/// chosen.
+void explainResiduals(mlir::func::FuncOp function);
 
 /// True if the constant operand is a factor whose output channels own a scale
 /// exponent each: the second operand of a convolution, or of a product with a

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// RUN: ashlar-opt --ashlar-bfp-choose-formats %s --split-input-file | FileCheck %s
+// RUN: ashlar-opt --ashlar-bfp-assign-formats --ashlar-bfp-choose-formats %s --split-input-file | FileCheck %s
 
 // An input and a constant get explicit encodings; a result that a product reads
 // is stored encoded; the graph's output stays a float.

@@ -27,11 +27,17 @@ struct QuantiseOptions {
   std::string format = "bfp8";
   /// Refuse a range that is not proven instead of lowering it.
   bool strictRange = false;
+  /// Storage of residual operands: "bfp", "bf16" or "f32"; checked by the pass.
+  std::string residual = "bfp";
 };
 
-/// Module attribute: canonical text of the format that was chosen.
+/// Attributes of a product, between assign-formats and choose-formats:
+/// canonical text of the formats asked for its factors.
+inline constexpr llvm::StringLiteral kActivationsAttr = "bfp.activations";
+inline constexpr llvm::StringLiteral kWeightsAttr = "bfp.weights";
+/// Module attribute: text of the formats that were asked for.
 inline constexpr llvm::StringLiteral kFormatAttr = "bfp.format";
-/// Module attribute: why the range is smaller than requested.
+/// Module attribute: why ranges are smaller than requested.
 inline constexpr llvm::StringLiteral kRangeReasonAttr = "bfp.range_reason";
 
 /// Appends the passes of the quantise phase, the exit check last.

@@ -36,6 +36,23 @@ def FuseEpilogues : Pass<"ashlar-bfp-fuse-epilogues", "::mlir::ModuleOp"> {
     Statistic<"numFused", "num-fused", "Operations absorbed">];
 }
 
+def AssignFormats : Pass<"ashlar-bfp-assign-formats", "::mlir::ModuleOp"> {
+  let summary = "Write to every product the formats asked for";
+  let description = [{
+    `format` is one format for everything, or a table as JSON:
+    `{"activations": F, "weights": F, "nodes": {NAME: {"activations": F,
+    "weights": F}}}`, every key optional, names being ONNX nodes. Sets
+    `bfp.activations` and `bfp.weights` on every `bfp.conv` and `bfp.matmul`,
+    and `bfp.format`, the table in one line, on the module. A node that is no
+    product is an error.
+  }];
+  let options = [
+    Option<"format", "format", "std::string", /*default=*/"\"bfp8\"",
+           "bfp8, w=8,block=16,range=7, or a table as JSON">];
+  let statistics = [
+    Statistic<"numOwn", "num-own", "Products with formats of their own">];
+}
+
 def ChooseFormats : Pass<"ashlar-bfp-choose-formats", "::mlir::ModuleOp"> {
   let summary = "Decide the storage of every tensor";
   let description = [{
@@ -47,28 +64,34 @@ def ChooseFormats : Pass<"ashlar-bfp-choose-formats", "::mlir::ModuleOp"> {
     arguments and results keep their types, tensors needed along two axes stay
     floats with two encodings, constant factors are encoded as weights.
 
-    `format` is one format for everything, or a table as JSON with formats of
-    activations, of weights and of single nodes. An encoding takes the widest
-    mantissa and range and the shortest block that its readers ask for; what a
-    concat, slice or reshape moves shares one format with its result, and what
-    is pooled or added is at least as wide as its result.
+    Products ask for formats by the attributes of assign-formats (bfp8 without).
+    An encoding takes the widest mantissa and range and the shortest block that
+    its readers ask for; what a concat, slice or reshape moves shares one format
+    with its result, and what is pooled or added is at least as wide as its
+    result.
 
-    Every accumulator is proven not to overflow (docs/Numerics.md 4). If a
-    product is not proven with the requested range, one format for everything
-    takes the largest range of 15, 7, 3, 1, 0 below it that proves every
-    product; in a table only the ranges of that product's factors are lowered.
-    The module says why; with `strict-range`, or if no range proves, it is an
+    `residual` is the storage of what a residual add reads beside its product:
+    `bfp` reads the encoding that products read; with `f32` or `bf16` the tensor
+    is stored so, and products read an encoding of that. Tensors that movement
+    reads as well are not stored as bf16 but as f32. The attribute
+    `ashlar.decision.residual` of the add has the bytes of all three.
+
+    Every accumulator is proven not to overflow (docs/Numerics.md 4). Where a
+    product is not proven, the ranges of its factors are lowered along 15, 7, 3,
+    1, 0 until it is, the larger first, of equal ones that of the weights. The
+    module says why; with `strict-range`, or if no range proves, it is an
     error.
-    A NaN or an infinity in a constant that is to be encoded is an error.
+    A NaN or an infinity in a constant that is to be encoded is an error, as is
+    `block=tensor` for activations: no engine finds the maximum of a whole
+    tensor before it encodes.
 
-    The module attribute `bfp.format` holds the format chosen,
-    `bfp.range_reason` the reason for a smaller range.
+    The module attribute `bfp.range_reason` holds the reason for smaller ranges.
   }];
   let options = [
-    Option<"format", "format", "std::string", /*default=*/"\"bfp8\"",
-           "bfp8, w=8,block=16,range=7, or a table as JSON">,
     Option<"strictRange", "strict-range", "bool", /*default=*/"false",
-           "Refuse a range that is not proven instead of lowering it">];
+           "Refuse a range that is not proven instead of lowering it">,
+    Option<"residual", "residual", "std::string", /*default=*/"\"bfp\"",
+           "Storage of residual operands: bfp, bf16 or f32">];
   let dependentDialects = ["::ashlar::bfp::BFPDialect"];
   let statistics = [
     Statistic<"numEncoded", "num-encoded", "Tensors stored encoded">,
