@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The 31 statements about block floating point that docs/BlockFloatingPoint.md
+// lists, one test each. Each name carries the number and the sentence; where a
+// sentence names hardware, its architectural counterpart is tested (register
+// space, memory space, queue of an instruction).
+
+#include "ashlar/Isa/Footprint.h"
+#include "ashlar/Isa/Text.h"
+#include "ashlar/Machine/Description.h"
+#include "ashlar/Numerics/BlockArithmetic.h"
+#include "ashlar/Numerics/Format.h"
+#include "ashlar/Numerics/Statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+#include <vector>
+
+using namespace ashlar;
+using namespace ashlar::numerics;
+
+namespace {
+
+/// A block under one exponent: mantissas and step exponent.
+struct Block {
+  std::vector<int16_t> m;
+  int e = 0;
+};
+
+Block encode(const std::vector<float> &values, int w) {
+  Block block;
+  block.m.resize(values.size());
+  EncodeCounters counters;
+  block.e = stepExponent(
+      encodeBlock(llvm::ArrayRef<float>(values), w, block.m, counters), w);
+  return block;
+}
+
+/// Exact products of a row-major matrix and a vector: integers and exponent.
+std::vector<int64_t> multiply(const Block &matrix, const Block &vector) {
+  std::vector<int64_t> result(matrix.m.size() / vector.m.size());
+  for (size_t i = 0; i < matrix.m.size(); ++i)
+    result[i / vector.m.size()] +=
+        int64_t(matrix.m[i]) * vector.m[i % vector.m.size()];
+  return result;
+}
+
+Block under(const std::vector<int64_t> &values, int e3, int e4, int w,
+            EncodeCounters &counters) {
+  Block block;
+  block.e = e4;
+  for (int64_t v : values)
+    block.m.push_back(encodeFixed(wideValue(v, e3), {w, e4}, counters));
+  return block;
+}
+
+Statistics statisticsOf(const Block &block) {
+  Statistics statistics;
+  for (int16_t m : block.m)
+    statistics.add(m, block.e);
+  return statistics;
+}
+
+std::vector<float> gaussian(size_t n, float deviation, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> draw(0, deviation);
+  std::vector<float> values(n);
+  for (float &v : values)
+    v = draw(random);
+  return values;
+}
+
+/// Spaces that an instruction writes.
+std::vector<isa::Space> written(const char *text) {
+  machine::Description machine = llvm::cantFail(machine::load("a1-tiny"));
+  llvm::SmallVector<isa::Access, 8> accesses;
+  isa::footprints(llvm::cantFail(isa::parse(text, "test")), machine, accesses);
+  std::vector<isa::Space> spaces;
+  for (const isa::Access &access : accesses)
+    if (access.write || access.merge)
+      spaces.push_back(access.space);
+  return spaces;
+}
+
+bool contains(const std::vector<isa::Space> &spaces, isa::Space space) {
+  return std::find(spaces.begin(), spaces.end(), space) != spaces.end();
+}
+
+const char *const kDrain =
+    "act.drain cols=2 n2=2 psumStride2=1 xrA=1 xrS=0 shift=-14 dstOffset=256 "
+    "dstStride2=1 dstType=bfp dstMantissa=8 dstBlock=8 dstXr=5 dstXrClear=1";
+
+/// A layer with the scale of the next run from mean and deviation.
+struct Layer {
+  Block matrix = encode(gaussian(64 * 16, 0.5f, 1), 8);
+  Block vector = encode(gaussian(16, 1, 2), 8);
+  std::vector<int64_t> acc = multiply(matrix, vector);
+  int e3 = matrix.e + vector.e;
+};
+
+TEST(Claim01, resultExponentIsASumAndIsUpdatedFromMeanAndDeviation) {
+  Layer layer;
+  Layer doubled;
+  doubled.e3 = layer.e3 + 1;
+  EncodeCounters counters;
+  std::vector<int16_t> m(64);
+  auto run = [&](const Layer &l) {
+    int8_t cell = encodeAccumulators(l.acc, l.e3, 8, m, counters);
+    Block first{m, stepExponent(cell, 8)};
+    return selectSpread(statisticsOf(first), 64, 8, Lead::Floor);
+  };
+  int16_t e4 = run(layer);
+  // The adder's exponent moves the result; so do the statistics.
+  EXPECT_EQ(run(doubled), e4 + 1);
+  layer.acc[0] *= 64;
+  EXPECT_GT(run(layer), e4);
+  Block out = under(doubled.acc, doubled.e3, e4 + 1, 8, counters);
+  EXPECT_EQ(out.m.size(), 64u);
+  EXPECT_EQ(out.e, e4 + 1);
+}
+
+TEST(Claim02, theUpdateSamplesAFixedNumberOfElements) {
+  Block block = encode(gaussian(64, 1, 3), 8);
+  block.m[63] = 127;
+  Block part{{block.m.begin(), block.m.begin() + 16}, block.e};
+  EXPECT_EQ(statisticsOf(part).count(), 16u);
+  Block changed = block;
+  changed.m[63] = 0;
+  Block same{{changed.m.begin(), changed.m.begin() + 16}, changed.e};
+  EXPECT_EQ(statisticsOf(part), statisticsOf(same));
+  EXPECT_NE(statisticsOf(block), statisticsOf(changed));
+}
+
+TEST(Claim03, meanIsARunningSumOverTheCount) {
+  // k = 0 leaves the mean alone: (3 + 5 + 0 + 8) / 4 = 4 exactly.
+  Statistics running;
+  for (int m : {3, -5, 0, 8})
+    running.add(m, 0);
+  EXPECT_EQ(running.leadOfSpread(0, Lead::Floor), 2);
+  EXPECT_EQ(running.leadOfSpread(0, Lead::Ceil), 2);
+  running.add(3, 0);
+  EXPECT_EQ(running.leadOfSpread(0, Lead::Floor), 1);
+}
+
+TEST(Claim04, deviationAccumulates) {
+  Statistics running, again;
+  std::vector<int> samples = {1, 9, 4, 4, 4, 4, 7, 1};
+  for (size_t i = 0; i < samples.size(); ++i)
+    running.add(samples[i], 0);
+  for (size_t i = samples.size(); i-- > 0;)
+    again.add(samples[i], 0);
+  EXPECT_EQ(running, again);
+  // Mean 4.25, E(x^2) = 24.5, deviation 2.537: k = 1.5 crosses 8.
+  EXPECT_EQ(running.leadOfSpread(23, Lead::Floor), 2);
+  EXPECT_EQ(running.leadOfSpread(24, Lead::Floor), 3);
+}
+
+TEST(Claim05, absoluteValuesAreKeptInAFifo) {
+  std::vector<int16_t> history(historyRegisters(2));
+  for (int m : {10, 20, 30}) {
+    Statistics one;
+    one.add(-m, 0);
+    predictScale(history, one, kClearedScale, kClearedScale, PredictRule());
+  }
+  // First in, first out: 10 has left.
+  EXPECT_EQ(history, (std::vector<int16_t>{2, 1, 30, 0, 20, 0}));
+}
+
+TEST(Claim06, theUpdatePreservesTheMaximum) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    Layer layer;
+    layer.acc.resize(16);
+    std::mt19937_64 random(seed);
+    for (int64_t &acc : layer.acc)
+      acc = int64_t(random()) >> (20 + seed % 30);
+    std::vector<int16_t> m(16);
+    EncodeCounters counters;
+    encodeAccumulators(layer.acc, 0, 16, m, counters);
+    size_t top = 0;
+    for (size_t i = 1; i < 16; ++i)
+      if (std::abs(layer.acc[i]) > std::abs(layer.acc[top]))
+        top = i;
+    EXPECT_GE(std::abs(int(m[top])), 1 << 14);
+  }
+}
+
+TEST(Claim07, maximumGoesThroughLog2) {
+  Statistics statistics;
+  statistics.add(-100, 4);
+  statistics.add(3, 8);
+  // 100 * 16 = 1600 > 768: log2 is 10.6.
+  EXPECT_EQ(selectMaximum(statistics, 16, Lead::Floor), 10 - 14);
+}
+
+TEST(Claim08, floorOrCeilingOfLog2) {
+  Statistics power, above;
+  power.add(64, 0);
+  above.add(65, 0);
+  EXPECT_EQ(selectMaximum(power, 8, Lead::Floor), 0);
+  EXPECT_EQ(selectMaximum(power, 8, Lead::Ceil), 0);
+  EXPECT_EQ(selectMaximum(above, 8, Lead::Floor), 0);
+  EXPECT_EQ(selectMaximum(above, 8, Lead::Ceil), 1);
+}
+
+TEST(Claim09, sampledValuesComeFromBlockOperations) {
+  // Products of encoded operands, sampled on the scale of the result.
+  Statistics statistics;
+  WideValue product = blockApply(BlockFunction::Mul, 100, -3, -7, 5);
+  statistics.add(int32_t(product.low), product.exponent);
+  EXPECT_EQ(statistics.maximum(), (Magnitude{700, 2}));
+}
+
+TEST(Claim10, oneExponentForAWholeMatrix) {
+  BlockFormat format = llvm::cantFail(parseFormat("bfp16,block=tensor"));
+  EXPECT_EQ(format.block, BlockFormat::kTensor);
+  Block matrix = encode(gaussian(4096, 1, 5), 16);
+  EncodeCounters counters;
+  for (float v : {0.25f, 3.0f})
+    EXPECT_EQ(encodeFixed(wideValue(v), {16, matrix.e}, counters),
+              std::lround(std::ldexp(v, -matrix.e)));
+}
+
+TEST(Claim11, instructionsPerformTheUpdate) {
+  EXPECT_EQ(written(kDrain),
+            (std::vector<isa::Space>{isa::Space::Sb, isa::Space::Xm,
+                                     isa::Space::Xr}));
+}
+
+TEST(Claim12, expectedValueOfSuccessiveElementsMovesTheExponent) {
+  int previous = -100;
+  for (int scale : {0, 3, 7}) {
+    Block block = encode(gaussian(256, std::ldexp(1.0f, scale), 6), 8);
+    int e = selectSpread(statisticsOf(block), 0, 8, Lead::Floor);
+    EXPECT_GT(e, previous);
+    previous = e;
+  }
+}
+
+TEST(Claim13, aMemoryKeepsTheSuccessiveElements) {
+  EXPECT_EQ(historyRegisters(16), 34u);
+  machine::Description machine = llvm::cantFail(machine::load("a1"));
+  EXPECT_GE(machine.xr.registers, historyRegisters(16));
+}
+
+TEST(Claim14, aMemoryHoldsTheRunningSum) {
+  Statistics first = statisticsOf(encode(gaussian(100, 1, 7), 16));
+  Statistics second = statisticsOf(encode(gaussian(100, 4, 8), 16));
+  Statistics sum = first;
+  sum.merge(second);
+  EXPECT_EQ(sum.count(), 200u);
+  EXPECT_GE(sum.leadOfSpread(0, Lead::Floor),
+            first.leadOfSpread(0, Lead::Floor));
+  EXPECT_LE(sum.leadOfSpread(0, Lead::Floor),
+            second.leadOfSpread(0, Lead::Floor));
+}
+
+TEST(Claim15, aSequencerControlsTheOperations) {
+  // Each instruction belongs to one queue, waits are instructions too.
+  EXPECT_TRUE(bool(llvm::expectedToOptional(
+      isa::parse("sem.wait queue=act sem=1", "test"))));
+  EXPECT_FALSE(bool(llvm::expectedToOptional(
+      isa::parse("act.drain queue=pe cols=1", "test"))));
+}
+
+TEST(Claim16, adderSelectorAndShifterAreChained) {
+  Layer layer;
+  int e3 = layer.matrix.e + layer.vector.e;
+  std::vector<int16_t> m(64);
+  EncodeCounters counters;
+  int8_t cell = encodeAccumulators(layer.acc, e3, 8, m, counters);
+  int e4 = stepExponent(cell, 8), shift = e4 - e3;
+  ASSERT_GT(shift, 0);
+  for (size_t i = 0; i < 64; ++i)
+    EXPECT_EQ(m[i], std::min<int64_t>(
+                        127, std::max<int64_t>(
+                                 -127, shiftRightEven(layer.acc[i], shift))));
+}
+
+TEST(Claim17, theMachineIsANeuralNetworkProcessor) {
+  for (const char *name : {"a1", "a1-tiny", "fig3-4x4", "fig4-128x64"}) {
+    machine::Description machine = llvm::cantFail(machine::load(name));
+    EXPECT_GT(machine.pe.rows * machine.pe.columns, 0u) << name;
+    EXPECT_EQ(machine.psum.bits, 64u) << name;
+  }
+}
+
+/// Iterations of a value that grows by one octave each.
+std::vector<int> predictGrowth(std::vector<int16_t> &history) {
+  std::vector<int> scales;
+  int16_t used = kClearedScale;
+  PredictRule rule;
+  rule.kSixteenths = 48;
+  for (int i = 0; i < 6; ++i) {
+    Block block = encode({std::ldexp(1.5f, i), 0.25f}, 8);
+    Prediction p = predictScale(history, statisticsOf(block), used,
+                                static_cast<int16_t>(block.e), rule);
+    used = p.next;
+    scales.push_back(used);
+  }
+  return scales;
+}
+
+TEST(Claim18, aRollingMaximumPredictsTheNextIteration) {
+  std::vector<int16_t> history(historyRegisters(8));
+  std::vector<int> scales = predictGrowth(history);
+  for (size_t i = 1; i < scales.size(); ++i)
+    EXPECT_GE(scales[i], scales[i - 1]);
+  // Never below the iteration it was predicted from.
+  for (int i = 0; i < 6; ++i)
+    EXPECT_GE(scales[i], i - 6);
+}
+
+TEST(Claim19, expectedValueOfTheSquaresIsComputed) {
+  // Same mean 4, different squares: only the deviation tells them apart.
+  Statistics narrow, wide;
+  for (int m : {4, 4})
+    narrow.add(m, 0);
+  for (int m : {0, 8})
+    wide.add(m, 0);
+  EXPECT_EQ(narrow.leadOfSpread(0, Lead::Floor),
+            wide.leadOfSpread(0, Lead::Floor));
+  EXPECT_EQ(narrow.leadOfSpread(16, Lead::Floor), 2);
+  EXPECT_EQ(wide.leadOfSpread(16, Lead::Floor), 3);
+}
+
+TEST(Claim20, theAdjustmentUsesAConfidenceInterval) {
+  Block block = encode(gaussian(4096, 1, 9), 16);
+  Statistics statistics = statisticsOf(block);
+  double clipped[5];
+  for (unsigned k = 1; k <= 4; ++k) {
+    int e = selectSpread(statistics, 16 * k, 8, Lead::Floor);
+    EncodeCounters counters;
+    for (int16_t m : block.m)
+      encodeFixed(wideValue(int64_t(m), block.e), {8, e}, counters);
+    clipped[k] = double(counters.saturated) / 4096;
+  }
+  EXPECT_LT(clipped[1], 0.16);
+  EXPECT_LT(clipped[4], 0.002);
+  EXPECT_GE(clipped[1], clipped[4]);
+}
+
+TEST(Claim21, errorMagnitudeDecidesWhetherToAdjust) {
+  // A scale within D of the observed one is kept, one beyond is not.
+  for (int distance : {0, 3, 7, 8}) {
+    std::vector<int16_t> history = {1, 1, 64, 0, 0, 0};
+    Prediction p = predictScale(history, {}, static_cast<int16_t>(distance), 0,
+                                PredictRule());
+    EXPECT_EQ(p.underflow, distance > 7);
+  }
+}
+
+TEST(Claim22, oneExponentForAllValuesOfTheMatrix) {
+  std::vector<float> values = gaussian(1000, 1, 10);
+  Block block = encode(values, 16);
+  double worst = 0;
+  for (size_t i = 0; i < values.size(); ++i)
+    worst = std::fmax(worst,
+                      std::fabs(values[i] - std::ldexp(block.m[i], block.e)));
+  EXPECT_LE(worst, std::ldexp(1.0, block.e - 1));
+}
+
+TEST(Claim23, overflowAndUnderflowAreCheckedAndAvoided) {
+  std::vector<int16_t> history(historyRegisters(4));
+  Statistics big;
+  big.add(127, 6);
+  Prediction p = predictScale(history, big, 0, 6, PredictRule());
+  EXPECT_TRUE(p.overflow);
+  EncodeCounters before, after;
+  encodeFixed(wideValue(int64_t(127), 6), {8, 0}, before);
+  encodeFixed(wideValue(int64_t(127), 6), {8, p.next}, after);
+  EXPECT_EQ(before.saturated, 1u);
+  EXPECT_EQ(after.saturated, 0u);
+}
+
+TEST(Claim24, theUpdatedMatrixIsStored) {
+  EXPECT_TRUE(contains(written(kDrain), isa::Space::Sb));
+}
+
+TEST(Claim25, mantissasAreInBlockMemory) {
+  EXPECT_EQ(written(kDrain).front(), isa::Space::Sb);
+}
+
+TEST(Claim26, exponentsAreInRegistersNotInBlockMemory) {
+  std::vector<isa::Space> spaces = written("xr.set xr=3 value=-7");
+  EXPECT_EQ(spaces, std::vector<isa::Space>{isa::Space::Xr});
+}
+
+TEST(Claim27, mantissasInBlockMemoryAndExponentsElsewhere) {
+  std::vector<isa::Space> spaces = written(kDrain);
+  EXPECT_EQ(std::count(spaces.begin(), spaces.end(), isa::Space::Sb), 1);
+  EXPECT_TRUE(contains(spaces, isa::Space::Xm));
+  EXPECT_TRUE(contains(spaces, isa::Space::Xr));
+}
+
+TEST(Claim28, leadingPlaceOfTheMaximumMinusWidthPlusTwo) {
+  for (int w = 3; w <= 16; ++w)
+    for (float top : {1.0f, 1.99f, 255.0f, 11.5f, 0.1f})
+      EXPECT_EQ(encode({0.01f, -top}, w).e, std::ilogb(top) - w + 2);
+}
+
+TEST(Claim29, sixteenBitMantissaFiveBitExponent) {
+  // Exponents -31..0 justify maxima from 2^-17 up to 2^15 fully.
+  for (int top = -17; top <= 14; ++top) {
+    Block block = encode({std::ldexp(1.25f, top)}, 16);
+    EXPECT_GE(block.e, -31);
+    EXPECT_LE(block.e, 0);
+    EXPECT_EQ(block.m[0], 0x5000);
+  }
+}
+
+TEST(Claim30, mantissasAreShiftedOnOverflowAndUnderflow) {
+  EncodeCounters counters;
+  Block low = under({40000, -300, 7}, 0, 0, 16, counters);
+  EXPECT_EQ(counters.saturated, 1u);
+  Block moved = under({40000, -300, 7}, 0, 1, 16, counters);
+  EXPECT_EQ(counters.saturated, 1u);
+  EXPECT_EQ(low.m, (std::vector<int16_t>{32767, -300, 7}));
+  EXPECT_EQ(moved.m, (std::vector<int16_t>{20000, -150, 4}));
+}
+
+TEST(Claim31, rollingValuesAreClearedOnOverflowAndUnderflow) {
+  for (auto [used, observed, cleared] :
+       {std::tuple{0, 1, true}, {0, 0, false}, {7, 0, false}, {8, 0, true}}) {
+    std::vector<int16_t> history = {2, 0, 64, 0, 65, 0};
+    predictScale(history, {}, static_cast<int16_t>(used),
+                 static_cast<int16_t>(observed), PredictRule());
+    EXPECT_EQ(history[0], cleared ? 0 : 2);
+    EXPECT_EQ(history[4], cleared ? 0 : 65);
+  }
+}
+
+} // namespace
