@@ -18,7 +18,14 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     f32 scale, f32 bias, i32 EW, f32 alpha. With `paramAlongSteps` the records
     follow the steps instead: that of step t, the same for all lanes, is at
     `SB[paramPart][paramOffset + 16*t]`. Encoded results form blocks of
-    dstBlock lanes from lane 0; the last one may be short.
+    dstBlock lanes from lane 0; the last one may be short. With `cellFromXr` the
+    exponent of every block is `XR[dstXr]`, which is read and not merged.
+
+    With `biasAligned` the bias of a record is an integer b (low 16 bits) times
+    2^e (high 16 bits), shifted to the exponent of the accumulator (left exactly,
+    right to nearest even) and added to it before anything else. In mode int the
+    bias is an i32 added to the accumulator. Mode block encodes the exact
+    accumulator after its aligned bias and copy or relu, with one rounding.
 
     Example: `isa.act.drain(cols = 4, n2 = 9, psumStride2 = 1, shift = -14, dstType = f32, dstStride2 = 4)`
   }];
@@ -63,9 +70,12 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     OneOf<"dstBlock", 8, [0, 8, 16, 32, 64], 6, 53, "lanes", "block length of a bfp result, else 0">,
     U<"dstXr", 10, 10, 32, "register", "scale exponent that a bfp result merges into">,
     Flag<"dstXrClear", 2, 63, "clear that register first">,
-    Flag<"paramAlongSteps", 8, 56, "parameter records follow the steps, not the lanes">
+    Flag<"paramAlongSteps", 8, 56, "parameter records follow the steps, not the lanes">,
+    Flag<"biasAligned", 8, 57, "the record's bias is an integer mantissa and its exponent">,
+    Flag<"cellFromXr", 8, 58, "a bfp result takes its exponent from dstXr">,
+    E<"overflow", 1, ISA_Overflow, 8, 59, "integer results, and bfp results of a given exponent">
   ];
-  let isaReserved = [Reserved<4, 61, 3>, Reserved<6, 61, 3>, Reserved<8, 57, 7>, Reserved<10, 42, 22>];
+  let isaReserved = [Reserved<4, 61, 3>, Reserved<6, 61, 3>, Reserved<8, 60, 4>, Reserved<10, 42, 22>];
 }
 
 #endif // ASHLAR_ISA_ACT_OPS

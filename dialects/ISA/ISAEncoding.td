@@ -76,6 +76,13 @@ class Count<string name, int width, int word, int lsb, string unit,
   let defaultValue = 1;
 }
 
+/// A count with an upper limit below what its width could hold.
+class CountTo<string name, int width, int max, int word, int lsb, string unit,
+              string description>
+    : Count<name, width, word, lsb, unit, description> {
+  let maximum = max;
+}
+
 /// An unsigned field with an upper limit below what its width could hold.
 class Limited<string name, int width, int max, int word, int lsb, string unit,
               string description>

@@ -60,8 +60,24 @@ def ISA_OperandMode : ISA_Enum<"OperandMode", 2, "What an array cell reads.", [
 
 def ISA_DrainMode : ISA_Enum<"DrainMode", 2, "What ACT makes of a PSUM entry.", [
   ISA_EnumCase<"f32", 0, "value acc * 2^exponent rounded once to binary32, then the epilogue">,
-  ISA_EnumCase<"int", 1, "the integer, saturated to the destination type">,
-  ISA_EnumCase<"raw64", 2, "the 64 stored bits, cut to the size of the destination type">
+  ISA_EnumCase<"int", 1, "the integer plus the bias, saturated or wrapped to the destination type">,
+  ISA_EnumCase<"raw64", 2, "the 64 stored bits, cut to the size of the destination type">,
+  ISA_EnumCase<"block", 3, "value acc * 2^exponent, exact, encoded with one rounding">
+]>;
+
+def ISA_Overflow : ISA_Enum<"Overflow", 1, "What becomes of values beyond the limits of a type.", [
+  ISA_EnumCase<"saturate", 0, "the nearest limit">,
+  ISA_EnumCase<"wrap", 1, "modulo 2^width">
+]>;
+
+def ISA_Lead : ISA_Enum<"Lead", 1, "Rounding of the logarithm of a range.", [
+  ISA_EnumCase<"floor", 0, "down">,
+  ISA_EnumCase<"ceil", 1, "up: a bit less, but room to round up">
+]>;
+
+def ISA_SelectRule : ISA_Enum<"SelectRule", 1, "What decides the range of sampled values.", [
+  ISA_EnumCase<"stats", 0, "mean plus k deviations of the magnitudes">,
+  ISA_EnumCase<"maximum", 1, "the largest magnitude">
 ]>;
 
 def ISA_BMode : ISA_Enum<"BMode", 2, "Second operand of vec.map.", [
@@ -132,7 +148,11 @@ def ISA_Function : ISA_Enum<"Function", 8, "Elementwise functions (docs/Numerics
   ISA_EnumCase<"and", 77, "logical and">,
   ISA_EnumCase<"or", 78, "logical or">,
   ISA_EnumCase<"xor", 79, "logical exclusive or">,
-  ISA_EnumCase<"mod", 80, "remainder">
+  ISA_EnumCase<"mod", 80, "remainder">,
+  ISA_EnumCase<"blockAdd", 81, "a + b of encoded operands, exact, encoded once">,
+  ISA_EnumCase<"blockSub", 82, "a - b of encoded operands, exact, encoded once">,
+  ISA_EnumCase<"blockMul", 83, "a * b of encoded operands, exact, encoded once">,
+  ISA_EnumCase<"blockDiv", 84, "a / b of encoded operands, exact, encoded once">
 ]>;
 
 #endif // ASHLAR_ISA_ENUMS

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Synchronisation and scale-exponent registers: instructions without cycles.
+// Synchronisation and scale-exponent registers: instructions that touch no
+// tensor.
 
 #ifndef ASHLAR_ISA_SYNC_OPS
 #define ASHLAR_ISA_SYNC_OPS
@@ -76,6 +77,72 @@ def ISA_XrMergeOp : ISA_Op<"XrMerge", "xr.merge", 0x04, ["vec"]> {
     Flag<"clear", 1, 20, "forget the old value of dst">
   ];
   let isaReserved = [Reserved<1, 21, 43>];
+}
+
+def ISA_XrSelectOp : ISA_Op<"XrSelect", "xr.select", 0x05, ["vec"]> {
+  let summary = "Choose a scale exponent from a statistics register.";
+  let description = [{
+    Rule stats: `XR[dst] = lead(log2(mean + k/16 * sd)) - (mantissa - 2)` of the
+    sampled magnitudes, decided exactly in integers; rule maximum: of the
+    largest magnitude. Without a sample that is not zero dst becomes cleared.
+
+    Example: `isa.xr.select(dst = 4, sr = 0, k = 64, mantissa = 8)`
+  }];
+  let isaWords = 2;
+  let isaFields = [
+    U<"dst", 10, 1, 0, "register", "register written">,
+    U<"sr", 6, 1, 10, "register", "statistics register read">,
+    U<"k", 8, 1, 16, "sixteenths", "deviations above the mean">,
+    Limited<"mantissa", 5, 16, 1, 24, "bits", "mantissa width W that the exponent is for">,
+    E<"lead", 1, ISA_Lead, 1, 29, "rounding of the logarithm">,
+    E<"rule", 1, ISA_SelectRule, 1, 30, "what decides the range">
+  ];
+  let isaReserved = [Reserved<1, 31, 33>];
+}
+
+def ISA_XrPickOp : ISA_Op<"XrPick", "xr.pick", 0x06, ["vec"]> {
+  let summary = "Take one scale exponent, or another if it is cleared.";
+  let description = [{
+    `XR[dst] = XR[preferred]` unless that is cleared, else `XR[fallback]`.
+
+    Example: `isa.xr.pick(dst = 4, preferred = 2, fallback = 3)`
+  }];
+  let isaWords = 2;
+  let isaFields = [
+    U<"dst", 10, 1, 0, "register", "register written">,
+    U<"preferred", 10, 1, 10, "register", "register read first">,
+    U<"fallback", 10, 1, 20, "register", "register read if that is cleared">
+  ];
+  let isaReserved = [Reserved<1, 30, 34>];
+}
+
+def ISA_XrPredictOp : ISA_Op<"XrPredict", "xr.predict", 0x07, ["vec"]> {
+  let summary = "Predict the next iteration's scale exponent.";
+  let description = [{
+    `XR[dst]` holds the exponent E that this iteration used and receives that of
+    the next. The history is `2 + 2*depth` registers from `XR[history]`: fill
+    count, write index, then pairs (mantissa, exponent) of past maxima. An
+    overflow (`XR[observed] > E`) or underflow (`E - XR[observed] > range`)
+    clears it; neither occurs if E or `XR[observed]` is cleared. Then the largest
+    magnitude of `SR[sr]` joins it, doubled after an overflow, not at all if it
+    is zero. The result is
+    `floor(log2(max(last maximum, mean + k/16 * sd))) - (mantissa - 2)` over the
+    history, exactly, or cleared while the history is empty.
+
+    Example: `isa.xr.predict(dst = 4, history = 16, depth = 8, sr = 0, observed = 5, mantissa = 8, range = 7, k = 48)`
+  }];
+  let isaWords = 2;
+  let isaFields = [
+    U<"dst", 10, 1, 0, "register", "exponent used, then the next one">,
+    U<"history", 10, 1, 10, "register", "first register of the history">,
+    U<"observed", 10, 1, 20, "register", "running maximum of this iteration">,
+    U<"sr", 6, 1, 30, "register", "statistics register read">,
+    U<"k", 8, 1, 36, "sixteenths", "deviations above the mean">,
+    Limited<"mantissa", 5, 16, 1, 44, "bits", "mantissa width W that the exponent is for">,
+    U<"range", 4, 1, 49, "octaves", "range D of the format">,
+    CountTo<"depth", 5, 16, 1, 53, "maxima", "length of the history">
+  ];
+  let isaReserved = [Reserved<1, 58, 6>];
 }
 
 #endif // ASHLAR_ISA_SYNC_OPS

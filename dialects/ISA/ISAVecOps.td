@@ -15,6 +15,9 @@ def ISA_VecMapOp : ISA_Op<"VecMap", "vec.map", 0x40, ["vec"]> {
     functions compute in binary32; integer operands with an integer result
     compute in 64-bit integers. Encoded operands are decoded exactly. Encoded
     results form blocks of dstBlock channels from channel 0 (0 = all channels).
+    With `cellFromXr` the exponent of every block is `XR[dstXr]`, which is read
+    and not merged. blockAdd, blockSub, blockMul and blockDiv take encoded A, B
+    and result: the exact result of each element is rounded once.
 
     Example: `isa.vec.map(op = add, channels = 8, n2 = 16, aType = f32, aStride2 = 4, bMode = tensor, bType = f32, bOffset = 64, bStride2 = 4, dstType = f32, dstOffset = 128, dstStride2 = 4)`
   }];
@@ -56,9 +59,11 @@ def ISA_VecMapOp : ISA_Op<"VecMap", "vec.map", 0x40, ["vec"]> {
     S<"dstStride1", 32, 11, 32, "bytes", "stride 1 of the result">,
     S<"dstStride2", 32, 12, 0, "bytes", "stride 2 of the result">,
     U<"dstXr", 10, 9, 44, "register", "scale exponent that a bfp result merges into">,
-    Flag<"dstXrClear", 1, 62, "clear that register first">
+    Flag<"dstXrClear", 1, 62, "clear that register first">,
+    Flag<"cellFromXr", 2, 62, "a bfp result takes its exponent from dstXr">,
+    E<"overflow", 1, ISA_Overflow, 2, 63, "mantissas beyond a given exponent">
   ];
-  let isaReserved = [Reserved<1, 63, 1>, Reserved<2, 62, 2>, Reserved<3, 61, 3>, Reserved<5, 57, 7>, Reserved<6, 56, 8>, Reserved<9, 54, 10>, Reserved<10, 56, 8>, Reserved<12, 32, 32>];
+  let isaReserved = [Reserved<1, 63, 1>, Reserved<3, 61, 3>, Reserved<5, 57, 7>, Reserved<6, 56, 8>, Reserved<9, 54, 10>, Reserved<10, 56, 8>, Reserved<12, 32, 32>];
 }
 
 def ISA_VecPoolOp : ISA_Op<"VecPool", "vec.pool", 0x41, ["vec"]> {
@@ -200,6 +205,63 @@ def ISA_VecReduceChannelsOp
     Flag<"dstXrClear", 1, 60, "clear that register first">
   ];
   let isaReserved = [Reserved<1, 61, 3>, Reserved<2, 57, 7>, Reserved<5, 54, 10>, Reserved<6, 56, 8>];
+}
+
+def ISA_VecStatOp : ISA_Op<"VecStat", "vec.stat", 0x45, ["vec"]> {
+  let summary = "Sample the magnitudes of an encoded tensor.";
+  let description = [{
+    Adds every element, once, to `SR[sr]`: count, exact sums of |m| and m^2 for
+    each step exponent, the largest magnitude.
+
+    Example: `isa.vec.stat(channels = 8, n2 = 16, type = bfp, mantissa = 8, stride2 = 1, sr = 1, clear = 1)`
+  }];
+  let isaWords = 6;
+  let isaFields = [
+    Count<"channels", 20, 1, 0, "channels", "channels read">,
+    Count<"n0", 20, 1, 20, "elements", "count of the outermost dimension">,
+    Count<"n1", 20, 1, 40, "elements", "count of dimension 1">,
+    Count<"n2", 20, 2, 0, "elements", "count of the innermost dimension">,
+    E<"type", 5, ISA_ElemType, 2, 20, "stored type of the source">,
+    Limited<"mantissa", 5, 16, 2, 25, "bits", "mantissa width of a bfp source">,
+    U<"part", 12, 2, 30, "partition", "partition of channel 0 of the source">,
+    U<"offset", 24, 3, 0, "bytes", "offset of the source">,
+    S<"tileStride", 32, 3, 24, "bytes", "distance of two channel tiles of the source">,
+    S<"stride0", 32, 4, 0, "bytes", "source stride of dimension 0">,
+    S<"stride1", 32, 4, 32, "bytes", "source stride of dimension 1">,
+    S<"stride2", 32, 5, 0, "bytes", "source stride of dimension 2">,
+    U<"sr", 6, 2, 42, "register", "statistics register">,
+    Flag<"clear", 2, 48, "forget the samples before">
+  ];
+  let isaReserved = [Reserved<1, 60, 4>, Reserved<2, 49, 15>, Reserved<3, 56, 8>, Reserved<5, 32, 32>];
+}
+
+def ISA_VecMeasureOp : ISA_Op<"VecMeasure", "vec.measure", 0x46, ["vec"]> {
+  let summary = "Merge the range of a tensor of floats into a scale exponent.";
+  let description = [{
+    `XR[xr] = max(XR[xr], lead(log2 a) - (mantissa - 2))`, a the largest finite
+    magnitude and the logarithm limited to [-127, 127]; no change if a is zero.
+
+    Example: `isa.vec.measure(channels = 8, n2 = 16, type = f32, mantissa = 8, stride2 = 4, xr = 3, clear = 1)`
+  }];
+  let isaWords = 6;
+  let isaFields = [
+    Count<"channels", 20, 1, 0, "channels", "channels read">,
+    Count<"n0", 20, 1, 20, "elements", "count of the outermost dimension">,
+    Count<"n1", 20, 1, 40, "elements", "count of dimension 1">,
+    Count<"n2", 20, 2, 0, "elements", "count of the innermost dimension">,
+    E<"type", 5, ISA_ElemType, 2, 20, "stored type of the source">,
+    Limited<"mantissa", 5, 16, 2, 25, "bits", "mantissa width W that the exponent is for">,
+    U<"part", 12, 2, 30, "partition", "partition of channel 0 of the source">,
+    U<"offset", 24, 3, 0, "bytes", "offset of the source">,
+    S<"tileStride", 32, 3, 24, "bytes", "distance of two channel tiles of the source">,
+    S<"stride0", 32, 4, 0, "bytes", "source stride of dimension 0">,
+    S<"stride1", 32, 4, 32, "bytes", "source stride of dimension 1">,
+    S<"stride2", 32, 5, 0, "bytes", "source stride of dimension 2">,
+    U<"xr", 10, 2, 42, "register", "scale exponent merged into">,
+    E<"lead", 1, ISA_Lead, 2, 52, "rounding of the logarithm">,
+    Flag<"clear", 2, 53, "clear that register first">
+  ];
+  let isaReserved = [Reserved<1, 60, 4>, Reserved<2, 54, 10>, Reserved<3, 56, 8>, Reserved<5, 32, 32>];
 }
 
 #endif // ASHLAR_ISA_VEC_OPS

@@ -4,7 +4,10 @@
 
 #include "Engine.h"
 #include "Tensor.h"
+#include <algorithm>
+#include <bit>
 #include <cstring>
+#include <optional>
 
 using namespace ashlar;
 using namespace ashlar::emulator;
@@ -44,6 +47,43 @@ struct Drain {
 
   /// Accumulators [k0, k1) of a lane without gaps.
   const int64_t *accumulators(uint64_t lane, uint64_t k0, uint64_t k1) const {
+    const int64_t *acc = entryRow(lane, k0, k1);
+    if (!op.hasBias || (op.mode != DrainMode::Int && !op.biasAligned))
+      return acc;
+    auto *out = Scratch::ofThisThread().get<int64_t>(Scratch::RowB, k1 - k0);
+    LaneRecord known = record(lane, k0);
+    for (uint64_t k = k0; k < k1; ++k) {
+      if (op.paramAlongSteps)
+        known = record(lane, k);
+      out[k - k0] = acc[k - k0] + integerBias(known);
+    }
+    return out;
+  }
+
+  /// Power of two of an accumulator's unit. EW comes from memory: limited, so
+  /// that no record can overflow the sum.
+  int exponentOf(const LaneRecord &record) const {
+    constexpr int32_t limit = 1 << 20;
+    return exponent +
+           (op.hasExp ? std::clamp(record.exponent, -limit, limit) : 0);
+  }
+
+  /// The bias in units of the accumulator. Both stay below 2^62 (the loader's
+  /// bound and this limit), their sum in 64 bits.
+  int64_t integerBias(const LaneRecord &record) const {
+    constexpr int64_t limit = int64_t(1) << 62;
+    const auto word = std::bit_cast<int32_t>(record.bias);
+    if (op.mode == DrainMode::Int)
+      return word;
+    const auto mantissa = static_cast<int16_t>(word);
+    const std::optional<int64_t> bias =
+        numerics::alignedBias(mantissa, word >> 16, exponentOf(record));
+    return std::clamp(bias.value_or(mantissa < 0 ? -limit : limit), -limit,
+                      limit);
+  }
+
+  /// The entries themselves.
+  const int64_t *entryRow(uint64_t lane, uint64_t k0, uint64_t k1) const {
     int64_t *column = engine.memory.psum(lane, op.psum);
     if (entries.count[0] == 1 && entries.count[1] == 1 &&
         entries.stride[2] == 1)
@@ -59,9 +99,9 @@ struct Drain {
 
   numerics::EpilogueRow epilogue(const LaneRecord &record) const {
     numerics::EpilogueRow row;
-    row.exponent = exponent + (op.hasExp ? record.exponent : 0);
+    row.exponent = exponentOf(record);
     row.hasScale = op.hasScale;
-    row.hasBias = op.hasBias;
+    row.hasBias = op.hasBias && !op.biasAligned;
     row.scale = record.scale;
     row.bias = record.bias;
     row.function = static_cast<numerics::Function>(op.function);
@@ -86,17 +126,33 @@ struct Drain {
     }
   }
 
-  /// Integer and raw drains: saturated, or the low bytes of the entry.
+  /// Exact values for a drain of mode block.
+  void exactRow(uint64_t lane, uint64_t k0, uint64_t k1,
+                numerics::WideValue *out) const {
+    const int64_t *acc = accumulators(lane, k0, k1);
+    LaneRecord known = record(lane, k0);
+    for (uint64_t k = k0; k < k1; ++k) {
+      if (op.paramAlongSteps)
+        known = record(lane, k);
+      const bool cut = op.function == isa::Function::Relu && acc[k - k0] < 0;
+      out[k - k0] =
+          numerics::wideValue(cut ? 0 : acc[k - k0], exponentOf(known));
+    }
+  }
+
+  /// Integer and raw drains: limited, or the low bytes of the entry.
   void integerRow(uint64_t lane, uint64_t k0, uint64_t k1) const {
     const int64_t *acc = accumulators(lane, k0, k1);
     auto *out = Scratch::ofThisThread().get<int64_t>(Scratch::RowA, k1 - k0);
     const int bits = static_cast<int>(8 * storedBytes(op.dstType, 0));
     const bool isSigned =
         support::isSignedInteger(static_cast<ElementType>(op.dstType));
+    // The low bytes of an integer are the integer wrapped.
+    const bool saturates =
+        op.mode == DrainMode::Int && op.overflow == isa::Overflow::Saturate;
     for (uint64_t i = 0; i < k1 - k0; ++i)
-      out[i] = op.mode == DrainMode::Int
-                   ? numerics::saturateTo(acc[i], bits, isSigned)
-                   : acc[i];
+      out[i] =
+          saturates ? numerics::saturateTo(acc[i], bits, isSigned) : acc[i];
     if (op.mode == DrainMode::Raw64 && op.dstType == ElemType::Bool) {
       TensorView bytes = result; // a raw byte, not its truth
       bytes.type = ElemType::U8;
@@ -130,7 +186,7 @@ void Engine::execute(const isa::ActDrain &op) {
   drain.result.offset = op.dstOffset;
   drain.result.pattern =
       patternOf(op, op.dstStride0, op.dstStride1, op.dstStride2);
-  if (op.mode != DrainMode::F32) {
+  if (op.mode == DrainMode::Int || op.mode == DrainMode::Raw64) {
     split(op.cols, op.cols * drain.entries.size(),
           [&](uint64_t begin, uint64_t end) {
             for (uint64_t lane = begin; lane < end; ++lane)
@@ -138,16 +194,21 @@ void Engine::execute(const isa::ActDrain &op) {
           });
     return;
   }
+  drain.exponent = scaleOf(memory, op.xrA) + scaleOf(memory, op.xrS) + op.shift;
+  const EncodeTarget target = encodeTarget(op);
+  if (op.mode == DrainMode::Block)
+    return produceExact(
+        *this, drain.result, target, op.cols,
+        [&](uint64_t lane, uint64_t k0, uint64_t k1, numerics::WideValue *out) {
+          drain.exactRow(lane, k0, k1, out);
+        });
   drain.residual.type = op.resType;
   drain.residual.mantissa = op.resMantissa;
   drain.residual.part = op.resPart;
   drain.residual.offset = op.resOffset;
   drain.residual.pattern =
       patternOf(op, op.resStride0, op.resStride1, op.resStride2);
-  drain.exponent = scaleOf(memory, op.xrA) + scaleOf(memory, op.xrS) + op.shift;
-  produceFloats(*this, drain.result,
-                {op.dstBlock, static_cast<unsigned>(op.dstXr), op.dstXrClear},
-                op.cols, 1,
+  produceFloats(*this, drain.result, target, op.cols, 1,
                 [&](uint64_t lane, uint64_t k0, uint64_t k1, float *out) {
                   drain.floatRow(lane, k0, k1, out);
                 });

@@ -134,6 +134,29 @@ static Result check(const isa::XrMerge &, const Description &) {
   return std::nullopt;
 }
 
+static Result checkRangeOf(unsigned mantissa) {
+  if (mantissa < 3)
+    return bad("mantissa is {}, expected 3 to 16 bits", mantissa);
+  return std::nullopt;
+}
+static Result check(const isa::XrSelect &op, const Description &) {
+  return checkRangeOf(op.mantissa);
+}
+static Result check(const isa::XrPick &, const Description &) {
+  return std::nullopt;
+}
+static Result check(const isa::XrPredict &op, const Description &) {
+  auto inHistory = [&](uint32_t xr) {
+    return xr >= op.history && xr < op.history + 2 + 2 * op.depth;
+  };
+  if (inHistory(op.dst) || inHistory(op.observed))
+    return bad("register {} is part of the history from {} on",
+               inHistory(op.dst) ? op.dst : op.observed, op.history);
+  if (op.dst == op.observed)
+    return bad("dst and observed are both register {}", op.dst);
+  return checkRangeOf(op.mantissa);
+}
+
 static Result checkMemory(const char *what, isa::Memory memory) {
   if (memory == isa::Memory::Fmu || memory == isa::Memory::Wm)
     return bad("{} memory is {}, expected dram, sb or xm", what,
@@ -241,11 +264,44 @@ static Result check(const isa::PeMatmul &op, const Description &machine) {
   return checkOperand(op, machine);
 }
 
+/// A given exponent is for encoded results only, and is not merged.
+template <typename Op>
+static Result checkGivenExponent(const Op &op, bool integer) {
+  if (op.cellFromXr && op.dstType != ElemType::Bfp)
+    return bad("an exponent is given for a result of type {}",
+               typeName(op.dstType));
+  if (op.cellFromXr && op.dstXrClear)
+    return bad("register {} gives the exponent and is cleared", op.dstXr);
+  if (op.overflow == isa::Overflow::Wrap && !op.cellFromXr && !integer)
+    return bad("overflow wraps without a given exponent");
+  return std::nullopt;
+}
+
+/// Mode block: exact integers in, blocks out.
+static Result checkBlockDrain(const isa::ActDrain &op,
+                              const Description &machine) {
+  if (op.dstType != ElemType::Bfp || op.dstBlock == 0)
+    return bad("drain mode block needs an encoded result with a block length");
+  if (op.hasScale || op.alphaFromParam || op.resMode ||
+      (op.hasBias && !op.biasAligned) ||
+      (op.function != isa::Function::Copy &&
+       op.function != isa::Function::Relu))
+    return bad("drain mode block takes an aligned bias, then copy or relu");
+  return checkEncoded(op.dstType, op.dstMantissa, op.dstBlock, op.dstPart,
+                      machine);
+}
+
 static Result check(const isa::ActDrain &op, const Description &machine) {
+  if (Result finding = checkGivenExponent(op, op.mode == isa::DrainMode::Int))
+    return finding;
+  if (op.biasAligned && (!op.hasBias || op.mode == isa::DrainMode::Int))
+    return bad("an aligned bias needs a bias and mode f32 or block");
   const uint64_t counts[] = {op.n0, op.n1, op.n2};
   const int64_t strides[] = {op.dstStride0, op.dstStride1, op.dstStride2};
   if (!isInjective(counts, strides, storedBytes(op.dstType, op.dstMantissa)))
     return bad("the strides of the result let its elements overlap");
+  if (op.mode == isa::DrainMode::Block)
+    return checkBlockDrain(op, machine);
   if (op.mode == isa::DrainMode::F32) {
     if (op.dstType == ElemType::Bfp && op.dstBlock == 0)
       return bad("an encoded result needs a block length");
@@ -255,9 +311,10 @@ static Result check(const isa::ActDrain &op, const Description &machine) {
     return checkEncoded(op.dstType, op.dstMantissa, op.dstBlock, op.dstPart,
                         machine);
   }
-  if (op.hasScale || op.hasBias || op.hasExp || op.alphaFromParam ||
-      op.resMode || op.function != isa::Function::Copy)
-    return bad("an integer or raw drain has no epilogue");
+  const bool bias = op.hasBias && op.mode != isa::DrainMode::Int;
+  if (op.hasScale || bias || op.hasExp || op.alphaFromParam || op.resMode ||
+      op.function != isa::Function::Copy)
+    return bad("an integer drain has no epilogue but its bias, a raw one none");
   if (op.mode == isa::DrainMode::Int ? !isInteger(op.dstType)
                                      : op.dstType == ElemType::Bfp)
     return bad("drain mode {} with a result of type {}",
@@ -265,7 +322,19 @@ static Result check(const isa::ActDrain &op, const Description &machine) {
   return std::nullopt;
 }
 
+static bool isBlockFunction(isa::Function function) {
+  return function >= isa::Function::BlockAdd &&
+         function <= isa::Function::BlockDiv;
+}
+
 static Result check(const isa::VecMap &op, const Description &machine) {
+  if (Result finding = checkGivenExponent(op, false))
+    return finding;
+  if (isBlockFunction(op.op) &&
+      (op.aType != ElemType::Bfp || op.bMode != isa::BMode::Tensor ||
+       op.bType != ElemType::Bfp || op.dstType != ElemType::Bfp))
+    return bad("function {} needs encoded A, B and result",
+               isa::name(op.op).str());
   const bool binary = static_cast<unsigned>(op.op) >= 64;
   if (binary != (op.bMode != isa::BMode::None))
     return bad("function {} {} a second operand", isa::name(op.op).str(),
@@ -335,6 +404,37 @@ static Result check(const isa::VecReduceChannels &op,
                      {op.dstStride0, op.dstStride1, op.dstStride2}, machine);
 }
 
+/// Every element once: the counters of a register are proven for that.
+template <typename Op>
+static Result checkSource(const Op &op, const Description &machine) {
+  const uint64_t counts[] = {op.n0, op.n1, op.n2,
+                             (op.channels + machine.sb.partitions - 1) /
+                                 machine.sb.partitions};
+  const int64_t strides[] = {op.stride0, op.stride1, op.stride2, op.tileStride};
+  if (!isInjective(counts, strides, storedBytes(op.type, op.mantissa)))
+    return bad("the strides of the source read an element twice");
+  return checkChannels("the source", op.part, op.channels, false, machine);
+}
+
+static Result check(const isa::VecStat &op, const Description &machine) {
+  if (op.type != ElemType::Bfp)
+    return bad("statistics of elements of type {}, expected encoded ones",
+               typeName(op.type));
+  if (Result finding = checkFormat("source", op.type, op.mantissa))
+    return finding;
+  return checkSource(op, machine);
+}
+
+static Result check(const isa::VecMeasure &op, const Description &machine) {
+  if (op.type != ElemType::F32 && op.type != ElemType::F16 &&
+      op.type != ElemType::Bf16)
+    return bad("range of elements of type {}, expected f32, f16 or bf16",
+               typeName(op.type));
+  if (Result finding = checkRangeOf(op.mantissa))
+    return finding;
+  return checkSource(op, machine);
+}
+
 Result emulator::checkFields(const isa::Instruction &inst,
                              const Description &machine) {
   return std::visit([&](const auto &op) { return check(op, machine); }, inst);
@@ -369,6 +469,8 @@ extentOf(Space space, const Description &machine, uint64_t dramBytes) {
     return {machine.pe.columns, machine.psum.entries()};
   case Space::Xr:
     return {1, machine.xr.registers};
+  case Space::Sr:
+    return {1, machine.sr.registers};
   case Space::Dram:
     return {1, dramBytes};
   default:

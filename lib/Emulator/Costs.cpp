@@ -24,6 +24,18 @@ Cost CostModel::of(const isa::XrMerge &) {
   return {machine::vecRegister(), 0, 0, 0};
 }
 
+Cost CostModel::of(const isa::XrPick &) {
+  return {machine::vecRegister(), 0, 0, 0};
+}
+
+Cost CostModel::of(const isa::XrSelect &) {
+  return {machine::vecSelect(machine, 0), 0, 0, 0};
+}
+
+Cost CostModel::of(const isa::XrPredict &op) {
+  return {machine::vecSelect(machine, op.depth), 0, 0, 0};
+}
+
 //===- DMA
 //------------------------------------------------------------------===//
 
@@ -147,4 +159,16 @@ Cost CostModel::of(const isa::VecReduceChannels &op) {
                                      uint64_t(op.n0) * op.n1 * op.n2,
                                      op.kind == isa::ReduceKind::Mean),
           0, 0, 0};
+}
+
+Cost CostModel::of(const isa::VecStat &op) {
+  return {
+      machine::vecScan(machine, op.channels, uint64_t(op.n0) * op.n1 * op.n2),
+      0, 0, 0};
+}
+
+Cost CostModel::of(const isa::VecMeasure &op) {
+  return {
+      machine::vecScan(machine, op.channels, uint64_t(op.n0) * op.n1 * op.n2),
+      0, 0, 0};
 }

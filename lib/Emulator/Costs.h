@@ -28,6 +28,9 @@ private:
   Cost of(const isa::SemSignal &) { return {}; }
   Cost of(const isa::XrSet &);
   Cost of(const isa::XrMerge &);
+  Cost of(const isa::XrSelect &);
+  Cost of(const isa::XrPick &);
+  Cost of(const isa::XrPredict &op);
   Cost of(const isa::DmaCopy &op);
   Cost of(const isa::DmaFill &op);
   Cost of(const isa::PeLoad &op);
@@ -38,6 +41,8 @@ private:
   Cost of(const isa::VecPool &op);
   Cost of(const isa::VecReduce &op);
   Cost of(const isa::VecReduceChannels &op);
+  Cost of(const isa::VecStat &op);
+  Cost of(const isa::VecMeasure &op);
 
   const machine::Description &machine;
   uint64_t shadowBits = 8, activeBits = 8;

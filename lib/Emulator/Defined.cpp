@@ -141,6 +141,7 @@ bool DefinedState::allocate(const machine::Description &machine,
   const uint64_t rows =
       (machine.sb.partitions + machine.xmGroup - 1) / machine.xmGroup;
   xr.assign(machine.xr.registers, 0);
+  sr.assign(machine.sr.registers, 0);
   bounds.assign(machine.psum.entries(), 0);
   columns = static_cast<uint32_t>(machine.pe.columns);
   return sb.allocate(machine.sb.bytesPerPartition, machine.sb.partitions) &&
@@ -168,10 +169,13 @@ std::optional<uint64_t> DefinedState::undefined(const Access &access) const {
       found = dram.firstUnset(begin, end);
       break;
     case Space::Xr:
+    case Space::Sr: {
+      const std::vector<uint8_t> &known = access.space == Space::Xr ? xr : sr;
       for (uint64_t i = begin; i < end && !found; ++i)
-        if (!xr[i])
+        if (!known[i])
           found = i;
       break;
+    }
     default:
       break;
     }
@@ -197,8 +201,9 @@ void DefinedState::define(const Access &access) {
       dram.set(begin, end);
       break;
     case Space::Xr:
+    case Space::Sr:
       for (uint64_t i = begin; i < end; ++i)
-        xr[i] = 1;
+        (access.space == Space::Xr ? xr : sr)[i] = 1;
       break;
     default:
       break;

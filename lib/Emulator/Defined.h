@@ -84,7 +84,7 @@ public:
 private:
   BitPlane sb, xm, psum, dirty;
   BitLine dram;
-  std::vector<uint8_t> xr;
+  std::vector<uint8_t> xr, sr;
   std::vector<double> bounds; ///< Per PSUM entry, over all columns.
   uint32_t columns = 1;
 };

@@ -145,6 +145,7 @@ static void resetMemories(LoadedProgram::Impl &impl,
   if (impl.zeroMemory)
     memory.clearOnChip();
   memory.clearScales();
+  impl.engine.statistics.assign(impl.program.machine.sr.registers, {});
   for (auto [binding, input] : llvm::zip(impl.program.inputs, inputs))
     llvm::copy(input.data, memory.dram(binding.dramOffset));
 }

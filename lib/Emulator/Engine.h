@@ -12,6 +12,7 @@
 #include "OperandReuse.h"
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Numerics/Kernels.h"
+#include "ashlar/Numerics/Statistics.h"
 #include "ashlar/Support/ElementType.h"
 #include "ashlar/Support/ThreadPool.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -39,7 +40,8 @@ public:
     Pointers, ///< Row pointers for the encoder.
     Pointers2,
     Segments,
-    Store, ///< Converted elements before they are scattered.
+    Store,  ///< Converted elements before they are scattered.
+    Column, ///< Elements of one block.
     NumSlots
   };
   template <typename T>
@@ -60,6 +62,8 @@ private:
 /// Everything that executing one instruction may touch.
 struct Engine {
   Memory memory;
+  /// The statistics registers.
+  std::vector<numerics::Statistics> statistics;
   const machine::Description *machine = nullptr;
   const numerics::KernelTable *kernels = nullptr;
   support::ThreadPool *pool = nullptr;
@@ -88,6 +92,9 @@ struct Engine {
   void execute(const isa::SemSignal &) {}
   void execute(const isa::XrSet &op);
   void execute(const isa::XrMerge &op);
+  void execute(const isa::XrSelect &op);
+  void execute(const isa::XrPick &op);
+  void execute(const isa::XrPredict &op);
   void execute(const isa::DmaCopy &op);
   void execute(const isa::DmaFill &op);
   void execute(const isa::PeLoad &op);
@@ -98,6 +105,8 @@ struct Engine {
   void execute(const isa::VecPool &op);
   void execute(const isa::VecReduce &op);
   void execute(const isa::VecReduceChannels &op);
+  void execute(const isa::VecStat &op);
+  void execute(const isa::VecMeasure &op);
 };
 
 } // namespace ashlar::emulator

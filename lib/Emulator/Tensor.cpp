@@ -185,6 +185,26 @@ const float *emulator::loadFloats(Engine &engine, const TensorView &view,
   return buffer;
 }
 
+void emulator::loadEncoded(Engine &engine, const TensorView &view,
+                           uint64_t channel, uint64_t k0, uint64_t k1,
+                           EncodedElement *out) {
+  const TensorView::Place place =
+      view.place(channel, engine.machine->sb.partitions);
+  const unsigned bytes = storedBytes(view.type, view.mantissa);
+  const auto width = static_cast<int>(view.mantissa);
+  const uint8_t *row = engine.memory.sb(place.partition, place.offset);
+  const int8_t *cells = engine.memory.cell(place.partition, place.offset);
+  view.pattern.forRuns(k0, k1, [&](uint64_t k, int64_t offset, uint64_t n) {
+    for (uint64_t i = 0; i < n; ++i, offset += view.pattern.stride[2]) {
+      int16_t word = static_cast<int8_t>(row[offset]);
+      if (bytes == 2)
+        std::memcpy(&word, row + offset, sizeof(word));
+      out[k + i - k0] = {numerics::fetchMantissa(word, width),
+                         numerics::stepExponent(cells[offset], width)};
+    }
+  });
+}
+
 void emulator::loadIntegers(Engine &engine, const TensorView &view,
                             uint64_t channel, uint64_t k0, uint64_t k1,
                             int64_t *out) {
@@ -394,6 +414,26 @@ static void storeCells(Engine &engine, const TensorView &view,
   }
 }
 
+void emulator::storeBlock(Engine &engine, const TensorView &view,
+                          uint64_t firstChannel, uint64_t count, uint64_t k0,
+                          uint64_t k1, const int16_t *mantissas,
+                          const int8_t *cells) {
+  const uint64_t n = k1 - k0;
+  auto *narrow = Scratch::ofThisThread().get<int8_t>(Scratch::Store, n);
+  for (uint64_t i = 0; i < count; ++i) {
+    uint8_t *base = elementBase(engine, view, firstChannel + i);
+    const int16_t *row = mantissas + i * n;
+    if (view.mantissa > 8) {
+      scatterElements(base, view.pattern, 2, k0, k1, row);
+      continue;
+    }
+    for (uint64_t k = 0; k < n; ++k)
+      narrow[k] = static_cast<int8_t>(row[k]);
+    scatterElements(base, view.pattern, 1, k0, k1, narrow);
+  }
+  storeCells(engine, view, firstChannel, count, k0, k1, cells);
+}
+
 template <typename T>
 static void encodeTyped(Engine &engine, const TensorView &view,
                         uint64_t firstChannel,
@@ -472,6 +512,8 @@ void emulator::produceFloats(
     llvm::function_ref<void(uint64_t, uint64_t, uint64_t, float *)> compute) {
   if (view.type != ElemType::Bfp)
     return producePlain(engine, view, channels, cost, compute);
+  if (target.given)
+    return produceGiven(engine, view, target, channels, cost, compute);
   if (target.clear)
     engine.clearScale(target.xr);
   const uint64_t block = target.block ? target.block : channels;

@@ -9,6 +9,7 @@
 
 #include "Engine.h"
 #include "Pattern.h"
+#include "ashlar/Numerics/BlockArithmetic.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <cstdint>
 
@@ -46,7 +47,17 @@ struct EncodeTarget {
   uint64_t block = 0; ///< Channels per block; 0: all.
   unsigned xr = 0;
   bool clear = false;
+  /// The exponent is read from the register, not merged into it.
+  bool given = false;
+  numerics::Overflow overflow = numerics::Overflow::Saturate;
 };
+
+/// The target that an instruction with encoded results describes.
+template <typename Op>
+EncodeTarget encodeTarget(const Op &op) {
+  return {op.dstBlock, static_cast<unsigned>(op.dstXr), op.dstXrClear,
+          op.cellFromXr, static_cast<numerics::Overflow>(op.overflow)};
+}
 
 /// Copies elements [k0, k1) of \p pattern over \p base to \p out without gaps.
 void gatherElements(const numerics::KernelTable &kernels, const uint8_t *base,
@@ -67,6 +78,14 @@ void loadIntegers(Engine &engine, const TensorView &view, uint64_t channel,
 /// The same as binary64: exact but for 64-bit integers; not for bfp.
 void loadDoubles(Engine &engine, const TensorView &view, uint64_t channel,
                  uint64_t k0, uint64_t k1, double *out);
+/// A fetched mantissa and its step exponent.
+struct EncodedElement {
+  int32_t mantissa;
+  int32_t exponent;
+};
+/// Elements [k0, k1) of a channel of an encoded tensor.
+void loadEncoded(Engine &engine, const TensorView &view, uint64_t channel,
+                 uint64_t k0, uint64_t k1, EncodedElement *out);
 /// Converts and stores a row; not for bfp.
 void storeFloats(Engine &engine, const TensorView &view, uint64_t channel,
                  uint64_t k0, uint64_t k1, const float *values);
@@ -92,6 +111,26 @@ void produceFloats(
     Engine &engine, const TensorView &view, const EncodeTarget &target,
     uint64_t channels, uint64_t cost,
     llvm::function_ref<void(uint64_t, uint64_t, uint64_t, float *)> compute);
+
+/// The same under an exponent that the target gives; encoded results only.
+void produceGiven(
+    Engine &engine, const TensorView &view, const EncodeTarget &target,
+    uint64_t channels, uint64_t cost,
+    llvm::function_ref<void(uint64_t, uint64_t, uint64_t, float *)> compute);
+
+/// Computes an encoded result from exact values, rounded once:
+/// \p compute(channel, k0, k1, out) fills a row.
+void produceExact(Engine &engine, const TensorView &view,
+                  const EncodeTarget &target, uint64_t channels,
+                  llvm::function_ref<void(uint64_t, uint64_t, uint64_t,
+                                          numerics::WideValue *)>
+                      compute);
+
+/// Stores positions [k0, k1) of one block: mantissas[i * (k1 - k0) + k] of
+/// channel firstChannel + i, one cell for each position.
+void storeBlock(Engine &engine, const TensorView &view, uint64_t firstChannel,
+                uint64_t count, uint64_t k0, uint64_t k1,
+                const int16_t *mantissas, const int8_t *cells);
 
 } // namespace ashlar::emulator
 

@@ -74,6 +74,27 @@ struct Map {
     kernels.binary(binary(), x, y, n, out);
   }
 
+  /// The exact functions of encoded operands (docs/Numerics.md 2).
+  bool isBlockFunction() const {
+    return op.op >= isa::Function::BlockAdd && op.op <= isa::Function::BlockDiv;
+  }
+
+  void exactRow(uint64_t channel, uint64_t k0, uint64_t k1,
+                numerics::WideValue *out) const {
+    const auto function = static_cast<numerics::BlockFunction>(
+        static_cast<unsigned>(op.op) -
+        static_cast<unsigned>(isa::Function::BlockAdd));
+    const uint64_t n = k1 - k0;
+    Scratch &scratch = Scratch::ofThisThread();
+    auto *x = scratch.get<EncodedElement>(Scratch::RowA, n);
+    auto *y = scratch.get<EncodedElement>(Scratch::RowB, n);
+    loadEncoded(engine, a, channel, k0, k1, x);
+    loadEncoded(engine, b, channel, k0, k1, y);
+    for (uint64_t i = 0; i < n; ++i)
+      out[i] = numerics::blockApply(function, x[i].mantissa, x[i].exponent,
+                                    y[i].mantissa, y[i].exponent);
+  }
+
   void integerRow(uint64_t channel, uint64_t k0, uint64_t k1) const {
     Scratch &scratch = Scratch::ofThisThread();
     const uint64_t n = k1 - k0;
@@ -166,6 +187,12 @@ void Engine::execute(const isa::VecMap &op) {
              op.dstTileStride,
              false,
              pattern(op.dstStride0, op.dstStride1, op.dstStride2)};
+  const EncodeTarget target = encodeTarget(op);
+  if (map.isBlockFunction())
+    return produceExact(
+        *this, map.dst, target, op.channels,
+        [&](uint64_t channel, uint64_t k0, uint64_t k1,
+            numerics::WideValue *out) { map.exactRow(channel, k0, k1, out); });
   if (map.isMovement())
     return map.forRows([&](uint64_t channel, uint64_t k0, uint64_t k1) {
       map.moveRow(channel, k0, k1);
@@ -178,9 +205,7 @@ void Engine::execute(const isa::VecMap &op) {
     return map.forRows([&](uint64_t channel, uint64_t k0, uint64_t k1) {
       map.doubleRow(channel, k0, k1);
     });
-  produceFloats(*this, map.dst,
-                {op.dstBlock, static_cast<unsigned>(op.dstXr), op.dstXrClear},
-                op.channels, 2,
+  produceFloats(*this, map.dst, target, op.channels, 2,
                 [&](uint64_t channel, uint64_t k0, uint64_t k1, float *out) {
                   map.floatRow(channel, k0, k1, out);
                 });

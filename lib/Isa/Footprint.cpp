@@ -159,10 +159,25 @@ public:
     out.push_back(access);
   }
 
-  /// The register that an encode merges into.
-  void encodeXr(ElemType type, uint32_t index, bool clear) {
+  /// `count` consecutive scale-exponent registers.
+  void xrRange(bool write, uint32_t first, uint32_t count) {
+    Access access;
+    access.space = Space::Xr;
+    access.write = write;
+    setPattern(access, first, count, {});
+    out.push_back(access);
+  }
+
+  void sr(bool write, bool merge, uint32_t index) {
+    xr(write, merge, index);
+    out.back().space = Space::Sr;
+  }
+
+  /// The register that an encode merges into, or takes its exponent from.
+  void encodeXr(ElemType type, uint32_t index, bool clear,
+                bool cellFromXr = false) {
     if (type == ElemType::Bfp)
-      xr(true, !clear, index);
+      xr(!cellFromXr, !cellFromXr && !clear, index);
   }
 
   void whole(Space space, bool write) {
@@ -278,6 +293,27 @@ void visit(const XrMerge &x, Collector &c) {
   c.xr(true, !x.clear, x.dst);
 }
 
+void visit(const XrSelect &x, Collector &c) {
+  c.sr(false, false, x.sr);
+  c.xr(true, false, x.dst);
+}
+
+void visit(const XrPick &x, Collector &c) {
+  c.xr(false, false, x.preferred);
+  c.xr(false, false, x.fallback);
+  c.xr(true, false, x.dst);
+}
+
+void visit(const XrPredict &x, Collector &c) {
+  const uint32_t history = 2 + 2 * x.depth;
+  c.sr(false, false, x.sr);
+  c.xr(false, false, x.observed);
+  c.xr(false, false, x.dst);
+  c.xrRange(false, x.history, history);
+  c.xr(true, false, x.dst);
+  c.xrRange(true, x.history, history);
+}
+
 void visit(const DmaCopy &x, Collector &c) {
   c.linear(false, x.srcMem, x.srcBase, x.elemBytes,
            {{x.n0, x.srcStride0},
@@ -388,7 +424,7 @@ void visit(const PeMatmul &x, Collector &c) {
 void visit(const ActDrain &x, Collector &c) {
   c.psum(false, x.cols, x.psum,
          {{x.n0, x.psumStride0}, {x.n1, x.psumStride1}, {x.n2, x.psumStride2}});
-  if (x.mode == DrainMode::F32) {
+  if (x.mode == DrainMode::F32 || x.mode == DrainMode::Block) {
     c.xr(false, false, x.xrA);
     c.xr(false, false, x.xrS);
   }
@@ -403,7 +439,7 @@ void visit(const ActDrain &x, Collector &c) {
   c.sbTensor(
       true, {x.dstType, x.dstMantissa, x.dstPart, x.dstOffset, x.cols, 0},
       {{x.n0, x.dstStride0}, {x.n1, x.dstStride1}, {x.n2, x.dstStride2}});
-  c.encodeXr(x.dstType, x.dstXr, x.dstXrClear);
+  c.encodeXr(x.dstType, x.dstXr, x.dstXrClear, x.cellFromXr);
 }
 
 void visit(const VecMap &x, Collector &c) {
@@ -421,7 +457,7 @@ void visit(const VecMap &x, Collector &c) {
       {x.dstType, x.dstMantissa, x.dstPart, x.dstOffset, x.channels,
        x.dstTileStride},
       {{x.n0, x.dstStride0}, {x.n1, x.dstStride1}, {x.n2, x.dstStride2}});
-  c.encodeXr(x.dstType, x.dstXr, x.dstXrClear);
+  c.encodeXr(x.dstType, x.dstXr, x.dstXrClear, x.cellFromXr);
 }
 
 /// The input coordinates that a pooling window dimension can read.
@@ -486,6 +522,24 @@ void visit(const VecReduceChannels &x, Collector &c) {
       true, {x.dstType, x.dstMantissa, x.dstPart, x.dstOffset, 1, 0},
       {{x.n0, x.dstStride0}, {x.n1, x.dstStride1}, {x.n2, x.dstStride2}});
   c.encodeXr(x.dstType, x.dstXr, x.dstXrClear);
+}
+
+/// The source of vec.stat and vec.measure.
+template <typename Op>
+void readSource(const Op &x, unsigned mantissa, Collector &c) {
+  c.sbTensor(false,
+             {x.type, mantissa, x.part, x.offset, x.channels, x.tileStride},
+             {{x.n0, x.stride0}, {x.n1, x.stride1}, {x.n2, x.stride2}});
+}
+
+void visit(const VecStat &x, Collector &c) {
+  readSource(x, x.mantissa, c);
+  c.sr(true, !x.clear, x.sr);
+}
+
+void visit(const VecMeasure &x, Collector &c) {
+  readSource(x, x.mantissa, c);
+  c.xr(true, !x.clear, x.xr);
 }
 } // namespace
 

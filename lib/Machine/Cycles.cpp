@@ -194,15 +194,16 @@ std::optional<VecCost> ashlar::machine::vecCostOf(llvm::StringRef operation) {
       .Cases({"copy", "neg", "abs", "relu", "clip", "floor", "ceil", "round",
               "sign", "not"},
              Result(VecCost::Cheap))
-      .Cases({"add", "sub", "max", "min", "and", "or", "xor"},
+      .Cases({"add", "sub", "max", "min", "and", "or", "xor", "blockAdd",
+              "blockSub"},
              Result(VecCost::Cheap))
       .Cases({"sum", "mean", "l1"}, Result(VecCost::Cheap))
-      .Cases(
-          {"mul", "equal", "less", "lessOrEqual", "greater", "greaterOrEqual"},
-          Result(VecCost::Medium))
+      .Cases({"mul", "blockMul", "equal", "less", "lessOrEqual", "greater",
+              "greaterOrEqual"},
+             Result(VecCost::Medium))
       .Cases({"prod", "sumSquare", "argmax", "argmin"}, Result(VecCost::Medium))
-      .Cases({"sqrt", "reciprocal", "div", "mod", "leakyRelu", "prelu",
-              "hardSigmoid", "hardSwish", "softsign"},
+      .Cases({"sqrt", "reciprocal", "div", "blockDiv", "mod", "leakyRelu",
+              "prelu", "hardSigmoid", "hardSwish", "softsign"},
              Result(VecCost::Expensive))
       .Cases({"exp", "log", "sigmoid", "tanh", "elu", "selu", "softplus", "erf",
               "gelu", "pow"},
@@ -308,4 +309,16 @@ Timing ashlar::machine::vecReduceChannels(const Description &machine,
   return vecTiming(machine, issue, channels);
 }
 
+Timing ashlar::machine::vecScan(const Description &machine, uint64_t channels,
+                                uint64_t positions) {
+  return vecMap(machine, VecCost::Cheap, VecStore::Same, channels, positions);
+}
+
 Timing ashlar::machine::vecRegister() { return {1, 1, 0}; }
+
+Timing ashlar::machine::vecSelect(const Description &machine, uint64_t window) {
+  return vecTiming(
+      machine,
+      add(mul(window, machine.vec.costCheap), machine.vec.costVeryExpensive),
+      0);
+}

@@ -75,6 +75,8 @@ constexpr Field table[] = {
      ASHLAR_AT(sparse.accumulatorEntries), 1, uint64_t(1) << 24, true},
     {"xr", "registers", "scale-exponent registers", ASHLAR_AT(xr.registers), 1,
      1024, false},
+    {"sr", "registers", "statistics registers", ASHLAR_AT(sr.registers), 1, 64,
+     false},
 };
 
 } // namespace

@@ -17,7 +17,18 @@
 namespace ashlar::isa {
 
 /// A memory that instructions can conflict in.
-enum class Space : uint8_t { Dram, Sb, Xm, Psum, Xr, Fmu, Wm, Shadow, Active };
+enum class Space : uint8_t {
+  Dram,
+  Sb,
+  Xm,
+  Psum,
+  Xr,
+  Sr,
+  Fmu,
+  Wm,
+  Shadow,
+  Active
+};
 
 /// "dram", "sb", ...
 llvm::StringRef spaceName(Space space);
@@ -37,7 +48,7 @@ struct AccessDim {
 /// | Sb | SB partition | byte of the partition |
 /// | Xm | partition div xmGroup | cell |
 /// | Psum | column | entry |
-/// | Xr | 0 | register |
+/// | Xr, Sr | 0 | register |
 /// | Dram, Fmu, Wm | 0 | byte |
 /// | Shadow, Active | 0 | the whole set, [0, 1) |
 struct Access {
@@ -45,7 +56,8 @@ struct Access {
 
   Space space = Space::Sb;
   bool write = false;
-  /// Merges a maximum (XR only): does not conflict with another merge.
+  /// Merges, in any order (XR and SR only): does not conflict with another
+  /// merge.
   bool merge = false;
   uint32_t partBegin = 0, partEnd = 1;
   int64_t base = 0;
@@ -62,8 +74,9 @@ struct Access {
 ///
 /// - SB accesses to encoded data are accompanied by accesses to their XM cells.
 /// - An operation that both reads and writes an XR register (xr.merge without
-///   clear) gives both accesses; an encode that clears gives a write, else a
-///   merge.
+///   clear, xr.predict) gives both accesses; an encode, vec.stat or vec.measure
+///   that clears gives a write, else a merge; an encode under a given exponent
+///   reads its register.
 /// - pe.load writes Shadow; pe.swap reads Shadow and writes both sets;
 /// pe.matmul
 ///   reads Active.

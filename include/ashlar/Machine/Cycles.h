@@ -161,8 +161,17 @@ Timing vecReduceChannels(const Description &machine, VecCost cost,
                          VecStore store, uint64_t channels, uint64_t positions,
                          bool divides);
 
-/// xr.set and xr.merge: one cycle of the vector queue.
+/// vec.stat and vec.measure of channels x \p positions elements: one cheap pass
+/// into a register.
+Timing vecScan(const Description &machine, uint64_t channels,
+               uint64_t positions);
+
+/// xr.set, xr.merge and xr.pick: one cycle of the vector queue.
 Timing vecRegister();
+
+/// xr.select (\p window 0) and xr.predict (its depth): one very expensive
+/// operation after a cheap one for each entry of the history.
+Timing vecSelect(const Description &machine, uint64_t window);
 
 } // namespace ashlar::machine
 

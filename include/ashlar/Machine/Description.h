@@ -99,6 +99,12 @@ struct ScaleRegisters {
   bool operator==(const ScaleRegisters &) const = default;
 };
 
+/// Statistics registers.
+struct StatisticsRegisters {
+  uint64_t registers = 16;
+  bool operator==(const StatisticsRegisters &) const = default;
+};
+
 /// A whole machine. The defaults are the built-in `a1`.
 struct Description {
   std::string name = "a1";
@@ -112,6 +118,7 @@ struct Description {
   Vec vec;
   Sparse sparse;
   ScaleRegisters xr;
+  StatisticsRegisters sr;
   uint64_t clockHz = 1000000000; ///< Only for reports.
 
   /// Exponent cells, one byte each: ceil(partitions / xmGroup) rows.

@@ -26,7 +26,7 @@ NaiveMachine::NaiveMachine(const machine::Description &machine,
                            uint64_t dramBytes)
     : dram(dramBytes), sb(machine.sb.bytes()), xm(machine.xmBytes()),
       machine(machine), psum(machine.pe.columns * machine.psum.entries()),
-      xr(machine.xr.registers, cleared) {}
+      xr(machine.xr.registers, cleared), samples(machine.sr.registers) {}
 
 void NaiveMachine::execute(const isa::Instruction &inst) {
   std::visit([&](const auto &op) { run(op); }, inst);
@@ -188,6 +188,8 @@ void NaiveMachine::run(const isa::ActDrain &op) {
              false};
   const uint64_t count[3] = {op.n0, op.n1, op.n2};
   std::vector<std::vector<float>> result(op.cols);
+  std::vector<std::vector<long double>> exact(op.cols);
+  const bool wraps = op.overflow == isa::Overflow::Wrap;
   auto scale = [&](unsigned r) { return xr[r] == cleared ? 0 : xr[r]; };
   const int exponent = scale(op.xrA) + scale(op.xrS) + op.shift;
   for (uint64_t lane = 0; lane < op.cols; ++lane)
@@ -200,9 +202,16 @@ void NaiveMachine::run(const isa::ActDrain &op) {
                    static_cast<uint64_t>(int64_t(op.psum) + a * op.psumStride0 +
                                          b * op.psumStride1 +
                                          c * op.psumStride2)]);
-          if (op.mode != isa::DrainMode::F32) {
+          if (op.mode == isa::DrainMode::Int ||
+              op.mode == isa::DrainMode::Raw64) {
+            const int64_t step = (int64_t(a) * op.n1 + b) * op.n2 + c;
+            if (op.hasBias)
+              acc += static_cast<int32_t>(rawElement(
+                  op.paramPart + (op.paramAlongSteps ? 0 : lane),
+                  op.paramOffset + (op.paramAlongSteps ? 16 * step : 0) + 4,
+                  4));
             unsigned bits = 8 * bytesOf(op.dstType, 0);
-            if (op.mode == isa::DrainMode::Int)
+            if (op.mode == isa::DrainMode::Int && !wraps)
               acc = numerics::saturateTo(
                   acc, int(bits),
                   support::isSignedInteger(ElementType(op.dstType)));
@@ -220,19 +229,35 @@ void NaiveMachine::run(const isa::ActDrain &op) {
           };
           if (op.hasScale)
             factor = std::bit_cast<float>(word(0));
-          if (op.hasBias)
+          if (op.hasBias && !op.biasAligned)
             bias = std::bit_cast<float>(word(1));
           if (op.hasExp)
             record = static_cast<int>(word(2));
           if (op.alphaFromParam)
             alpha = std::bit_cast<float>(word(3));
+          if (op.biasAligned) {
+            const auto mantissa = static_cast<int16_t>(word(1));
+            const int shift =
+                (static_cast<int32_t>(word(1)) >> 16) - exponent - record;
+            const double limit = 0x1p62;
+            acc += static_cast<int64_t>(
+                std::clamp(std::nearbyint(std::ldexp(double(mantissa), shift)),
+                           -limit, limit));
+          }
+          if (op.mode == isa::DrainMode::Block) {
+            if (op.function == isa::Function::Relu)
+              acc = std::max<int64_t>(acc, 0);
+            exact[lane].push_back(
+                std::ldexp(static_cast<long double>(acc), exponent + record));
+            continue;
+          }
           // 64 bits of mantissa hold the sum; one rounding to binary32. The
           // steps behind it are one operation each, NaN made canonical.
           auto v = static_cast<float>(
               std::ldexp(static_cast<long double>(acc), exponent + record));
           if (op.hasScale)
             v = numerics::apply(numerics::BinaryFunction::Mul, v, factor);
-          if (op.hasBias)
+          if (op.hasBias && !op.biasAligned)
             v = numerics::apply(numerics::BinaryFunction::Add, v, bias);
           if (op.resMode)
             v = numerics::apply(numerics::BinaryFunction::Add, v,
@@ -240,7 +265,20 @@ void NaiveMachine::run(const isa::ActDrain &op) {
           result[lane].push_back(numerics::apply(
               static_cast<numerics::Function>(op.function), v, alpha, op.beta));
         }
-  if (op.mode == isa::DrainMode::F32)
+  const bool block = op.mode == isa::DrainMode::Block;
+  if (op.cellFromXr && !block)
+    for (uint64_t lane = 0; lane < op.cols; ++lane)
+      exact[lane].assign(result[lane].begin(), result[lane].end());
+  if (block || op.cellFromXr)
+    finishExact({dst,
+                 {op.n0, op.n1, op.n2},
+                 op.dstBlock,
+                 static_cast<unsigned>(op.dstXr),
+                 op.dstXrClear,
+                 op.cellFromXr,
+                 wraps},
+                exact);
+  else if (op.mode == isa::DrainMode::F32)
     finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
 }
 

@@ -39,6 +39,9 @@ private:
   void run(const isa::SemSignal &) {}
   void run(const isa::XrSet &op);
   void run(const isa::XrMerge &op);
+  void run(const isa::XrSelect &op);
+  void run(const isa::XrPick &op);
+  void run(const isa::XrPredict &op);
   void run(const isa::DmaCopy &op);
   void run(const isa::DmaFill &op);
   void run(const isa::PeLoad &op);
@@ -49,6 +52,8 @@ private:
   void run(const isa::VecPool &op);
   void run(const isa::VecReduce &op);
   void run(const isa::VecReduceChannels &op);
+  void run(const isa::VecStat &op);
+  void run(const isa::VecMeasure &op);
 
   uint8_t *byteAt(isa::Memory memory, uint64_t address);
   Place placeOf(const Tensor &x, uint64_t channel,
@@ -72,9 +77,25 @@ private:
               const std::vector<std::vector<float>> &values, uint64_t block,
               unsigned xr, bool clear);
 
+  /// An encoded result whose elements are exact numbers.
+  struct Exact {
+    Tensor tensor;
+    uint64_t count[3];
+    uint64_t block;
+    unsigned xr;
+    bool clear, given, wrap;
+  };
+  void finishExact(const Exact &x,
+                   const std::vector<std::vector<long double>> &values);
+  void blockFunction(const isa::VecMap &op, const Tensor &a, const Tensor &b,
+                     const Exact &dst);
+
   machine::Description machine;
   std::vector<__int128> psum;
   std::vector<int> xr;
+  /// Every sample of a statistics register, as a value: W = 16 mantissas and
+  /// cells of 8 bits are exact in binary64.
+  std::vector<std::vector<double>> samples;
   struct Set {
     std::vector<int64_t> values;
     uint64_t cols = 0;

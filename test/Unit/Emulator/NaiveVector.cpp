@@ -56,6 +56,15 @@ void NaiveMachine::run(const isa::VecMap &op) {
              false};
   const uint64_t count[3] = {op.n0, op.n1, op.n2};
   const auto code = static_cast<unsigned>(op.op);
+  const Exact exact{dst,
+                    {op.n0, op.n1, op.n2},
+                    op.dstBlock,
+                    static_cast<unsigned>(op.dstXr),
+                    op.dstXrClear,
+                    op.cellFromXr,
+                    op.overflow == isa::Overflow::Wrap};
+  if (op.op >= isa::Function::BlockAdd)
+    return blockFunction(op, a, b, exact);
   const bool binary = code >= 64, tensorB = op.bMode == isa::BMode::Tensor;
   const bool integers =
       integral(op.aType) && integral(op.dstType) &&
@@ -109,6 +118,12 @@ void NaiveMachine::run(const isa::VecMap &op) {
                                    op.beta));
     }
   });
+  if (op.cellFromXr) {
+    std::vector<std::vector<long double>> values;
+    for (const std::vector<float> &row : result)
+      values.emplace_back(row.begin(), row.end());
+    return finishExact(exact, values);
+  }
   if (!moves && !integers && !doubles)
     return finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
   std::vector<size_t> next(op.channels, 0);
