@@ -193,6 +193,7 @@ static void addCosts(const FoldConv &conv, const FoldMachine &machine,
 
 llvm::SmallVector<FoldAlternative, 4>
 foldAlternatives(const FoldConv &conv, const FoldMachine &machine, bool lanes) {
+  lanes &= machine.laneUnit > 0;
   llvm::SmallVector<FoldAlternative, 4> plans{plainPlan(conv)};
   StrideFold fold = chooseForm(conv);
   bool oneRow = productOf(llvm::ArrayRef(conv.kernel).drop_back()) == 1;

@@ -3,7 +3,7 @@
 // Few-channel convolutions are laid into array rows in the cheapest way.
 // RUN: ashlar-opt %s -ashlar-nn-fold-width -split-input-file | FileCheck %s
 // RUN: ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-fold-width{mode=off}))" -split-input-file | FileCheck %s --check-prefix=OFF
-// RUN: ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-fold-width{rows=2 columns=4 lane-unit=0}))" -split-input-file | FileCheck %s --check-prefix=TINY
+// RUN: ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-fold-width{rows=2 columns=4 lane-unit=0 copy-bytes=1}))" -split-input-file | FileCheck %s --check-prefix=TINY
 
 // The 7x7x3 stem: form B views the input; 4 folded columns with one zero tap in
 // front, 16 results a step.
