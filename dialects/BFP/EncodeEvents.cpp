@@ -15,6 +15,19 @@ using namespace mlir;
 
 namespace ashlar::bfp {
 
+numerics::ScalePolicy getScalePolicy(Operation *op) {
+  auto text = op->getAttrOfType<StringAttr>(kScaleAttr);
+  if (!text)
+    return {};
+  llvm::Expected<numerics::ScalePolicy> policy =
+      numerics::parseScalePolicy(text.getValue());
+  if (policy)
+    return *policy;
+  // The verifier of the plan has refused other text.
+  llvm::consumeError(policy.takeError());
+  return {};
+}
+
 bool isMovement(Operation *op) {
   return isa<nn::ReshapeOp, nn::SliceOp, nn::ConcatOp, nn::TransposeOp,
              nn::PadOp, nn::BroadcastOp, nn::GatherOp, nn::Im2ColOp>(op);

@@ -7,6 +7,7 @@
 #ifndef ASHLAR_DIALECTS_BFP_ENCODEEVENTS_H
 #define ASHLAR_DIALECTS_BFP_ENCODEEVENTS_H
 
+#include "ashlar/Numerics/ScalePolicy.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -23,6 +24,13 @@ struct EncodeEvent {
   /// without repetition. Empty for an event that blocks are encoded into.
   llvm::SmallVector<unsigned> parts;
 };
+
+/// Attribute of an op whose result is an encode event: its policy as text
+/// (numerics::ScalePolicy); absent for `runmax`. Lowering keeps it.
+inline constexpr llvm::StringLiteral kScaleAttr = "ashlar.scale";
+
+/// The policy of the event that `op` makes.
+numerics::ScalePolicy getScalePolicy(mlir::Operation *op);
 
 /// True for an op that moves encoded elements and changes none: its result
 /// shares blocks with its operands.

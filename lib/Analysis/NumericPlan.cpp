@@ -86,11 +86,25 @@ void PlanWriter::addFormat(json::Object &tensor, Value value,
                                   {"axis", type.getAxis()}};
   if (std::optional<unsigned> event = events.getEvent(value)) {
     tensor["event"] = *event;
-    tensor["policy"] = "runmax";
+    tensor["policy"] = numerics::scaleKindName(
+        bfp::getScalePolicy(events.getEvents()[*event].root.getDefiningOp())
+            .kind);
   } else if (auto weights = value.getDefiningOp<bfp::EncodeOp>()) {
     tensor["scale"] = "per_output_channel";
     tensor["channel_axis"] = getChannelAxis(weights);
   }
+}
+
+/// The parameters of a policy that is not `runmax`.
+static json::Object describePolicy(const numerics::ScalePolicy &policy) {
+  json::Object object{{"kind", numerics::scaleKindName(policy.kind)}};
+  if (policy.isStateful())
+    object["k_sixteenths"] = policy.sixteenths;
+  if (policy.kind == numerics::ScaleKind::Stats)
+    object["samples"] = policy.samples;
+  if (policy.kind == numerics::ScaleKind::Predict)
+    object["depth"] = policy.depth;
+  return object;
 }
 
 json::Object PlanWriter::describeTensor(Value value, StringRef kind) {
@@ -138,6 +152,12 @@ std::vector<json::Value> PlanWriter::describeEvents() {
         parts.push_back(part);
       object["max_of"] = std::move(parts);
     }
+    numerics::ScalePolicy policy =
+        bfp::getScalePolicy(event.root.getDefiningOp());
+    if (policy.kind != numerics::ScaleKind::RunMax)
+      object["policy"] = describePolicy(policy);
+    if (policy.exponent)
+      object["exponent"] = *policy.exponent;
     result.push_back(std::move(object));
   }
   return result;

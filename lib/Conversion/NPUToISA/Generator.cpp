@@ -9,6 +9,7 @@
 #include "ashlar/Support/Error.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/BFP/BFPOps.h"
+#include "dialects/BFP/EncodeEvents.h"
 #include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -91,17 +92,39 @@ void Generator::placeResults() {
 /// Register 0 holds 0, the scale of pre-aligned weights; encoded values get
 /// the others, reused after the last reader: the longest unused one first, so
 /// that no operation waits for the readers of a register's former value.
+/// Constant scales have registers of their own, one for each exponent, taken
+/// from the end and set once; what their producers merge goes to one register
+/// that nothing reads.
 llvm::Error Generator::assignScaleRegisters() {
   std::deque<unsigned> free;
   for (unsigned i = 1; i < machine.xr.registers; ++i)
     free.push_back(i);
+  for (Operation *op : nodes) {
+    numerics::ScalePolicy policy = bfp::getScalePolicy(op);
+    if (policy.isStateful())
+      return unsupported(op, "scale policy '" + numerics::toString(policy) +
+                                 "' has no instructions, expected runmax, "
+                                 "fixed or table");
+    if (!policy.exponent)
+      continue;
+    for (auto *which : {&unreadScale, &constantScales[*policy.exponent]}) {
+      std::optional<unsigned> &entry = *which;
+      if (entry || free.empty())
+        continue;
+      entry = free.back();
+      free.pop_back();
+    }
+  }
   llvm::DenseMap<Operation *, size_t> index;
   for (auto [i, op] : llvm::enumerate(nodes))
     index[op] = i;
   std::vector<std::vector<unsigned>> freedAfter(nodes.size());
   for (auto [i, op] : llvm::enumerate(nodes)) {
     Value result = op->getResult(0);
-    if (storageOf(result).encoded) {
+    if (std::optional<int> exponent = bfp::getScalePolicy(op).exponent;
+        exponent && constantScales.at(*exponent)) {
+      scales[result] = *constantScales.at(*exponent);
+    } else if (storageOf(result).encoded) {
       if (free.empty())
         return makeError(ErrorClass::Capacity,
                          "more than {} scale-exponent registers are needed at "
@@ -127,6 +150,10 @@ unsigned Generator::scaleRegister(Value value) const {
 
 unsigned Generator::resultScale(Operation *op, bool &clear) {
   Value result = op->getResult(0);
+  if (bfp::getScalePolicy(op).exponent) {
+    clear = false;
+    return *unreadScale;
+  }
   clear = clearedScales.insert(result).second;
   return scales.lookup(result);
 }
@@ -190,10 +217,25 @@ llvm::Error Generator::run() {
   return emitAll();
 }
 
+void Generator::setConstantScales() {
+  for (const auto &[exponent, reg] : constantScales) {
+    isa::XrSet set{};
+    set.xr = *reg;
+    set.value = static_cast<int16_t>(exponent);
+    builder.emit(set);
+  }
+  if (!unreadScale)
+    return;
+  isa::XrSet unread{};
+  unread.xr = *unreadScale;
+  builder.emit(unread);
+}
+
 llvm::Error Generator::emitAll() {
   isa::XrSet zero{};
   builder.node = 0;
   builder.emit(zero);
+  setConstantScales();
   for (auto [i, op] : llvm::enumerate(nodes)) {
     builder.node = i;
     weights.setBase(op->getAttrOfType<IntegerAttr>(npu::kRingAttr).getInt());

@@ -12,6 +12,9 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <map>
+#include <optional>
+
 namespace ashlar::codegen {
 
 /// One tile of one operation: everything its emitter needs to know.
@@ -77,9 +80,15 @@ private:
                     const Region &out, int64_t base);
   View homeOf(mlir::Value value);
   void mergeConcatScales(mlir::Operation *op);
+  void setConstantScales();
 
   mlir::ModuleOp module;
+  /// The register that the readers of a value read.
   llvm::DenseMap<mlir::Value, unsigned> scales;
+  /// By exponent: the register of constant scales.
+  std::map<int, std::optional<unsigned>> constantScales;
+  /// What producers of constant scales merge into.
+  std::optional<unsigned> unreadScale;
   llvm::DenseSet<mlir::Value> clearedScales;
   llvm::DenseMap<mlir::Operation *, size_t> productIndex;
 };

@@ -24,6 +24,13 @@ void buildQuantisePipeline(OpPassManager &manager,
   formats.residual = options.residual;
   manager.addPass(createChooseFormats(formats));
   manager.addPass(createFuseEncodes());
+  // Last, when every event is there.
+  ChooseScalesOptions scales;
+  scales.format = llvm::StringRef(options.format).starts_with("{")
+                      ? options.format
+                      : std::string();
+  scales.exponents = options.exponents;
+  manager.addPass(createChooseScales(scales));
   manager.addPass(createVerifyPlan());
 }
 
@@ -39,6 +46,10 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<std::string> residual{*this, "residual",
                                llvm::cl::desc("bfp, bf16 or f32"),
                                llvm::cl::init("bfp")};
+  Option<std::string> exponents{
+      *this, "exponents",
+      llvm::cl::desc("Measured scale exponents by tensor as JSON"),
+      llvm::cl::init("")};
 };
 } // namespace
 
@@ -47,7 +58,7 @@ void registerQuantisePipeline() {
       "ashlar-quantise", "The quantise phase: canonical nn to numeric plan",
       [](OpPassManager &manager, const PipelineOptions &options) {
         buildQuantisePipeline(manager, {options.format, options.strictRange,
-                                        options.residual});
+                                        options.residual, options.exponents});
       });
 }
 

@@ -50,8 +50,23 @@ static LogicalResult verifyInterface(func::FuncOp function) {
   return success(valid);
 }
 
-/// plan_c2: products are bfp ops with encoded factors and a proof.
+/// Integers of 8 or 16 bits multiply exactly and need no format; 2^31 products
+/// of 2^32 fit the accumulator.
+static bool isIntegerProduct(Operation *op) {
+  auto isSmall = [](Value value) {
+    auto type = dyn_cast<IntegerType>(
+        cast<RankedTensorType>(value.getType()).getElementType());
+    return type && (type.getWidth() == 8 || type.getWidth() == 16);
+  };
+  return isa<nn::ConvOp, nn::MatMulOp>(op) && op->getNumOperands() == 2 &&
+         isSmall(op->getOperand(0)) && isSmall(op->getOperand(1));
+}
+
+/// plan_c2: products are bfp ops with encoded factors and a proof, or products
+/// of integers.
 static LogicalResult verifyProduct(Operation *op) {
+  if (isIntegerProduct(op))
+    return success();
   if (isa<nn::ConvOp, nn::ConvTransposeOp, nn::MatMulOp>(op))
     return op->emitError("unsupported: '")
            << analysis::getNodeName(op->getLoc()) << "' (" << op->getName()
@@ -152,8 +167,27 @@ static LogicalResult verifyAxes(Operation *op) {
   return success();
 }
 
+/// plan_c6: scale policies are known, constant ones have an exponent, and only
+/// encode events have one.
+static LogicalResult verifyScale(Operation *op) {
+  Attribute attr = op->getAttr(kScaleAttr);
+  if (!attr)
+    return success();
+  auto text = dyn_cast<StringAttr>(attr);
+  llvm::Expected<numerics::ScalePolicy> policy =
+      numerics::parseScalePolicy(text ? text.getValue() : "");
+  if (!policy)
+    return op->emitError(llvm::toString(policy.takeError()));
+  if (policy->isConstant() && !policy->exponent)
+    return op->emitError("expected an exponent, found '") << text << "'";
+  if (op->getNumResults() != 1 || !isEncoded(op->getResult(0).getType()))
+    return op->emitError("expected a scale policy on what encodes");
+  return success();
+}
+
 static LogicalResult verifyOperation(Operation *op) {
   bool valid = succeeded(verifyProduct(op));
+  valid &= succeeded(verifyScale(op));
   if (auto encode = dyn_cast<EncodeOp>(op))
     valid &= succeeded(verifyWeights(encode));
   // Movement is judged by axes, so these come first.

@@ -29,6 +29,8 @@ struct QuantiseOptions {
   bool strictRange = false;
   /// Storage of residual operands: "bfp", "bf16" or "f32"; checked by the pass.
   std::string residual = "bfp";
+  /// Measured scale exponents by planned tensor as JSON, or empty.
+  std::string exponents;
 };
 
 /// Attributes of a product, between assign-formats and choose-formats:

@@ -111,6 +111,29 @@ def FuseEncodes : Pass<"ashlar-bfp-fuse-encodes", "::mlir::ModuleOp"> {
   ];
 }
 
+def ChooseScales : Pass<"ashlar-bfp-choose-scales", "::mlir::ModuleOp"> {
+  let summary = "Decide who chooses each scale exponent";
+  let description = [{
+    `format` is a table as assign-formats reads it; its key `scale`, and that of
+    a product's node, name the policy (docs/Numerics.md 5) of the encode events
+    that products read. An event whose readers disagree is `runmax`; one that no
+    product reads takes the table's. Ops whose result is an event of another
+    policy get it as `ashlar.scale`.
+
+    `fixed` and `table` without an exponent take the one that covers what the op
+    guarantees (sigmoid, tanh, softmax, clip, pooling of them), else the
+    exponent that `exponents` has for the tensor, `{"TENSOR": E}` with names of
+    the plan. A tensor with neither is an error.
+  }];
+  let options = [
+    Option<"format", "format", "std::string", /*default=*/"",
+           "Table of formats and policies as JSON">,
+    Option<"exponents", "exponents", "std::string", /*default=*/"",
+           "Measured exponents by tensor as JSON">];
+  let statistics = [
+    Statistic<"numChosen", "num-chosen", "Events with a policy of their own">];
+}
+
 def VerifyPlan : Pass<"ashlar-bfp-verify-plan", "::mlir::ModuleOp"> {
   let summary = "Check the exit invariants of the quantise phase";
   let description = [{
