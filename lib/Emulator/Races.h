@@ -74,7 +74,8 @@ private:
     std::optional<size_t> findAfter(uint32_t known, const isa::Access &access,
                                     size_t limit) const;
   };
-  static constexpr unsigned numSpaces = 9;
+  static constexpr unsigned numSpaces =
+      static_cast<unsigned>(isa::Space::Active) + 1;
 
   std::optional<Finding> checkAgainst(unsigned queue,
                                       const isa::Access &access) const;
