@@ -3,11 +3,14 @@
 """Accuracy of shared networks per mantissa width, on the emulator.
 
 usage: format_accuracy.py MODEL... [--widths=16,8,6] [--data=FILE.json]
+       format_accuracy.py --noise --data=FILE.json
 
 Blocks of 16, D = 7, the first n development inputs of TABLE, logits against
 ONNX Runtime fp32. Prints mean and least SNR and the agreement of the best
 class; fails where they fall short of TABLE by more than MARGIN. With --data
-the numbers are merged into the data of docs/BlockFloatingPoint.md.
+the numbers are merged into the data of docs/BlockFloatingPoint.md. --noise
+replaces the signal-to-noise ratios of random numbers there, measured with the
+numpy reference of the format.
 """
 
 import argparse
@@ -85,6 +88,13 @@ def shortfalls(network, width, found):
                    f"{want - margin}")
 
 
+def write(path, data):
+    with open(path + ".part", "w", encoding="utf-8") as stream:
+        json.dump(data, stream, indent=1)
+        stream.write("\n")
+    os.replace(path + ".part", path)
+
+
 def merge(path, network, count, rows):
     """Replaces this network's rows in the data file."""
     with open(path, encoding="utf-8") as stream:
@@ -97,18 +107,45 @@ def merge(path, network, count, rows):
                                      "least": round(least, 1)}
     entry["rows"] = dict(sorted(entry["rows"].items(), key=lambda r: int(r[0])))
     data["networks"] = dict(sorted(data["networks"].items()))
-    with open(path + ".part", "w", encoding="utf-8") as stream:
-        json.dump(data, stream, indent=1)
-        stream.write("\n")
-    os.replace(path + ".part", path)
+    write(path, data)
+
+
+def noise_ratios():
+    """{source: {W: dB}} of 2^18 numbers in blocks of 16."""
+    sys.path.insert(0, os.path.join(common.ROOT, "test", "reference"))
+    import blocks
+    random = np.random.default_rng(5)
+    sources = {"gauss": random.standard_normal((1, 2 ** 18)),
+               "uniform": random.uniform(-1, 1, (1, 2 ** 18)),
+               "laplace": random.laplace(size=(1, 2 ** 18))}
+    result = {}
+    for name, values in sources.items():
+        values = values.astype(np.float32)
+        result[name] = {}
+        for width in range(3, 17):
+            encoded = blocks.encode(values, blocks.Format(width, 16, 7, 1))
+            result[name][str(width)] = round(
+                common.snr_db(values, encoded.decode()), 1)
+    return result
+
+
+def merge_noise(path):
+    with open(path, encoding="utf-8") as stream:
+        data = json.load(stream)
+    data["noise"] = noise_ratios()
+    write(path, data)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("models", nargs="+", choices=sorted(TABLE))
+    parser.add_argument("models", nargs="*",
+                        help=", ".join(sorted(TABLE)))
     parser.add_argument("--widths", default="16,8,6")
     parser.add_argument("--data")
+    parser.add_argument("--noise", action="store_true")
     options = parser.parse_args()
+    if options.noise:
+        merge_noise(options.data)
     failures = []
     for network in options.models:
         count, rows = TABLE[network][0], {}
