@@ -88,6 +88,14 @@ std::string setOne(CompilerArguments &arguments, llvm::StringRef text) {
   return parseInto((arguments.*member).emplace(), text);
 }
 
+std::string setScale(CompilerArguments &arguments, llvm::StringRef text) {
+  auto policy = numerics::parseScalePolicy(text);
+  if (!policy)
+    return textOf(policy.takeError());
+  arguments.scale = *policy;
+  return "";
+}
+
 /// A number in (0, limit].
 std::string setPositive(std::optional<double> &value, llvm::StringRef text,
                         double limit) {
@@ -126,12 +134,15 @@ constexpr Flag flags[] = {
     {"residual", "TYPE",
      "storage of what residual adds read: bfp (default), bf16 or f32",
      setResidual},
+    {"scale", "POLICY",
+     "scale exponents: runmax (default), fixed, fixed(e=-7), table", setScale},
     {"min-snr", "DB", "what --format=auto keeps: mean SNR of the outputs",
      setMinSnr},
     {"min-agreement", "PCT",
      "what --format=auto keeps: equal best classes on unseen inputs",
      setMinAgreement},
-    {"calibrate", "FILE.npz", "samples for --format=auto, by input name",
+    {"calibrate", "FILE.npz",
+     "samples for --format=auto and --scale, by input name",
      [](CompilerArguments &a, llvm::StringRef text) {
        a.search.calibration = text.str();
        return std::string(text.empty() ? "expected a file" : "");
@@ -246,6 +257,8 @@ parseCompilerArguments(llvm::ArrayRef<std::string> args) {
     return error;
   if (llvm::Error error = readFormats(arguments))
     return error;
+  numerics::FormatTable &formats = arguments.compile.formats;
+  formats.scale = arguments.scale.value_or(formats.scale);
   if (arguments.output.empty() && !arguments.check && !arguments.explain &&
       !arguments.stopRequested && arguments.report.empty() &&
       arguments.compile.dumpPlan.empty())

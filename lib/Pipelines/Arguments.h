@@ -20,7 +20,8 @@ struct CompilerArguments {
   bool autoFormats = false; ///< --format=auto
   /// --activations, --weights
   std::optional<numerics::BlockFormat> activations, weights;
-  std::string formatsFile;    ///< --formats
+  std::optional<numerics::ScalePolicy> scale; ///< --scale
+  std::string formatsFile;                    ///< --formats
   SearchOptions search;       ///< --min-snr, --min-agreement, --calibrate
   std::string dumpFormats;    ///< --dump-formats
   bool stopRequested = false; ///< --compile-to was given

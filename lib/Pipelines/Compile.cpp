@@ -125,6 +125,7 @@ llvm::Error Compilation::quantise() {
   quantise.format =
       llvm::formatv("{0}", numerics::toJson(options.formats)).str();
   quantise.residual = options.residual;
+  quantise.exponents = options.scaleExponents;
   llvm::Error error = runPasses(Phase::Quantise, [&](OpPassManager &manager) {
     bfp::buildQuantisePipeline(manager, quantise);
   });

@@ -3,6 +3,7 @@
 // ashlarc: what the flags ask for, in order.
 
 #include "Arguments.h"
+#include "MeasureScales.h"
 
 #include "ashlar/Support/Console.h"
 #include "ashlar/Support/Error.h"
@@ -138,7 +139,17 @@ llvm::Error chooseFormats(CompilerArguments &arguments,
     if (!found)
       return found.takeError();
     search = std::move(*found);
+    numerics::ScalePolicy scale = arguments.compile.formats.scale;
     arguments.compile.formats = search->formats();
+    arguments.compile.formats.scale = scale;
+  }
+  if (needsScales(arguments.compile.formats) &&
+      !arguments.search.calibration.empty()) {
+    auto measured =
+        measureScales(arguments.compile, arguments.search.calibration, context);
+    if (!measured)
+      return measured.takeError();
+    arguments.compile.scaleExponents = std::move(*measured);
   }
   if (arguments.dumpFormats.empty())
     return llvm::Error::success();

@@ -59,8 +59,6 @@ class Plan:
             value.channel_axis = tensor["channel_axis"]
             return value
         event = self.events[tensor["event"]]
-        if tensor.get("policy", "runmax") != "runmax":
-            raise SystemExit(f"{tensor['name']}: unknown policy {tensor['policy']}")
         if event["id"] not in self.scale_exponents:
             self.scale_exponents[event["id"]] = self.merge(event, tensor, value)
         value.scale_exponent = self.scale_exponents[event["id"]]
@@ -72,6 +70,11 @@ class Plan:
         if event["tensor"] != tensor["name"]:
             raise SystemExit(f"{tensor['name']}: event {event['id']} belongs to "
                              f"{event['tensor']}, which does not exist yet")
+        policy = event.get("policy", {"kind": "runmax"})["kind"]
+        if policy in ("fixed", "table"):
+            return int(event["exponent"])
+        if policy != "runmax":
+            raise SystemExit(f"{tensor['name']}: unknown policy {policy}")
         return value.data.scale_exponent()
 
     def constants(self):

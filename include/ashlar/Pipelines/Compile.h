@@ -34,6 +34,9 @@ struct CompileOptions {
   numerics::FormatTable formats;
   /// Storage of residual operands: bfp, bf16 or f32.
   std::string residual = "bfp";
+  /// Measured scale exponents as JSON, {"TENSOR": E} by planned tensor, for
+  /// the policies `fixed` and `table`; or empty.
+  std::string scaleExponents;
   /// Folding of W: auto, off, stride, lane or both.
   std::string foldWidth = "auto";
   frontend::ImportOptions import;
