@@ -25,8 +25,16 @@ void NPUDialect::initialize() {
       >();
 }
 
-/// Both operands of an exact product are encoded.
+/// Both operands of an exact product are encoded, or both are integers of 8 or
+/// 16 bits.
 static LogicalResult verifyEncodedOperands(Operation *op, Value x, Value w) {
+  auto isSmallInteger = [](Value value) {
+    auto type = dyn_cast<IntegerType>(
+        cast<RankedTensorType>(value.getType()).getElementType());
+    return type && (type.getWidth() == 8 || type.getWidth() == 16);
+  };
+  if (isSmallInteger(x) && isSmallInteger(w))
+    return success();
   for (auto [name, value] : {std::pair{"x", x}, std::pair{"w", w}}) {
     Type element = cast<RankedTensorType>(value.getType()).getElementType();
     if (!isa<bfp::BlockType>(element))

@@ -17,7 +17,8 @@ def NPU_PeConvOp : NPU_Op<"pe.conv", [Pure, AttrSizedOperandSegments]> {
     all ends.
 
     Constraints:
-    - npu_pe_conv_c1: `x` and `w` have `!bfp.block` element types.
+    - npu_pe_conv_c1: `x` and `w` have `!bfp.block` element types, or both
+      integers of 8 or 16 bits.
     - npu_pe_conv_c2: `w` is produced by `bfp.encode` of a constant.
 
     Example:

@@ -72,6 +72,16 @@ static bool describeProduct(Operation *op, PlanOp &plan) {
         addProduct(plan, matmul);
         return true;
       })
+      .Case([&](nn::ConvOp conv) {
+        plan.roles = {"x", "w"};
+        addWindow(plan, conv);
+        plan.attrs["group"] = static_cast<int64_t>(conv.getGroup());
+        return true;
+      })
+      .Case([&](nn::MatMulOp) {
+        plan.roles = {"x", "w"};
+        return true;
+      })
       .Case<bfp::EncodeOp, bfp::DecodeOp>([&](auto) { return true; })
       .Default([](Operation *) { return false; });
 }

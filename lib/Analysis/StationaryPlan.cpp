@@ -7,6 +7,7 @@
 #include "ashlar/Analysis/StationaryPlan.h"
 
 #include "ashlar/Analysis/StorageType.h"
+#include "dialects/NN/NNOps.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -82,6 +83,17 @@ int64_t movingOutputs(const machine::Description &machine) {
   return std::clamp<int64_t>(load, 1, machine.psum.entriesPerBank);
 }
 
+/// Integers have no blocks: their format gives the bytes of an element.
+static numerics::BlockFormat weightFormatOf(Value weights) {
+  StorageType type = storageOf(weights);
+  if (!type.encoded) {
+    type.format.mantissa = static_cast<int>(8 * type.bytes());
+    type.format.block = numerics::BlockFormat::kAxis;
+    type.format.range = 0;
+  }
+  return type.format;
+}
+
 ProductShape productShape(Operation *op) {
   ProductShape product;
   product.weightsMove = op->hasAttr(kStationaryAttr);
@@ -92,12 +104,12 @@ ProductShape productShape(Operation *op) {
     product.groups = conv.getGroup();
     product.taps = std::accumulate(w.begin() + 2, w.end(), int64_t(1),
                                    std::multiplies<>());
-    product.weightFormat = storageOf(conv.getW()).format;
+    product.weightFormat = weightFormatOf(conv.getW());
   } else if (auto matmul = dyn_cast<npu::PeMatmulOp>(op)) {
     auto w = shapeOf(matmul.getW());
     product.outputs = w.back();
     product.channels = w[w.size() - 2];
-    product.weightFormat = storageOf(matmul.getW()).format;
+    product.weightFormat = weightFormatOf(matmul.getW());
   }
   return product;
 }
@@ -106,7 +118,12 @@ bool hasStreamedWeights(Operation *op) {
   if (!isa<npu::PeConvOp, npu::PeMatmulOp>(op))
     return false;
   Operation *weights = op->getOperand(1).getDefiningOp();
-  return weights && weights->hasAttr("weights");
+  if (!weights)
+    return false;
+  // Integers are constants as they are; matrices per batch lie in memory.
+  if (isa<nn::ConstantOp>(weights))
+    return isa<npu::PeConvOp>(op) || shapeOf(op->getOperand(1)).size() == 2;
+  return weights->hasAttr("weights");
 }
 
 int64_t chunkBytes(const ColumnTile &column, int64_t elementBytes) {

@@ -244,8 +244,7 @@ TilingModel matmulModel(npu::PeMatmulOp op,
   };
   model.operands.push_back(matrixOperand(op.getX(), 1, /*rows=*/true));
   model.operands.append(op->getNumOperands() - 1, streamedOperand());
-  if (!op.getW().getDefiningOp() ||
-      !op.getW().getDefiningOp()->hasAttr("weights"))
+  if (!hasStreamedWeights(op))
     model.operands[1] = matrixOperand(op.getW(), 2, /*rows=*/false);
   if (op.getResidual())
     model.operands.back() = broadcastOperand(op.getResidual(), rank, rank - 1);

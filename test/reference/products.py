@@ -83,6 +83,8 @@ def exponent_of(x, scale_x, w, scale_w, channel_axis, rank):
 
 
 def conv(x, w, attrs, operands, function):
+    if x.type != "bfp":
+        return conv_integers(x.integers(), w.integers(), attrs)
     scale_x, moving = aligned(x)
     scale_w, stationary = aligned(w)
     acc = conv_integers(moving, stationary, attrs)
@@ -92,6 +94,8 @@ def conv(x, w, attrs, operands, function):
 
 def matmul(x, w, operands, function):
     """x [.., M, K] @ w [.., K, N]."""
+    if x.type != "bfp":
+        return exact.matmul(x.integers(), w.integers())
     scale_x, left = aligned(x)
     scale_w, right = aligned(w)
     acc = exact.matmul(left, right)

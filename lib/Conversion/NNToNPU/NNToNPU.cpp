@@ -31,6 +31,8 @@ public:
     return llvm::TypeSwitch<Operation *, Operation *>(op)
         .Case([&](bfp::ConvOp conv) { return product(conv); })
         .Case([&](bfp::MatmulOp matmul) { return product(matmul); })
+        .Case([&](nn::ConvOp conv) { return integerProduct(conv); })
+        .Case([&](nn::MatMulOp matmul) { return integerProduct(matmul); })
         .Case<bfp::EncodeOp, bfp::DecodeOp, nn::CastOp>(
             [&](Operation *o) { return map(o, "copy"); })
         .Case([&](nn::UnaryOp unary) {
@@ -109,6 +111,23 @@ private:
         builder.getStringAttr(op.getFunction()),
         builder.getF32FloatAttr(op.getAlpha().convertToFloat()),
         builder.getF32FloatAttr(op.getBeta().convertToFloat()));
+  }
+
+  /// What is left of nn's products multiplies integers (plan_c2).
+  Operation *integerProduct(nn::ConvOp op) {
+    FloatAttr zero = builder.getF32FloatAttr(0.0f);
+    return npu::PeConvOp::create(
+        builder, op.getLoc(), op.getY().getType(), op.getX(), op.getW(),
+        Value(), Value(), Value(), op.getStridesAttr(), op.getPadsAttr(),
+        op.getDilationsAttr(), builder.getI64IntegerAttr(op.getGroup()),
+        builder.getStringAttr("copy"), zero, zero);
+  }
+
+  Operation *integerProduct(nn::MatMulOp op) {
+    FloatAttr zero = builder.getF32FloatAttr(0.0f);
+    return npu::PeMatmulOp::create(
+        builder, op.getLoc(), op.getY().getType(), op.getA(), op.getB(),
+        Value(), Value(), Value(), builder.getStringAttr("copy"), zero, zero);
   }
 
   template <typename Op>

@@ -6,6 +6,7 @@
 
 #include "ChunkPacker.h"
 
+#include "ashlar/Analysis/StorageType.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -70,6 +71,11 @@ int64_t cellRepeat(const StreamedProduct &product, const StationaryTile &tile,
   return whole ? block / group : 1;
 }
 
+/// Integers have no exponent cells.
+bool isEncoded(const StreamedProduct &product) {
+  return analysis::storageOf(product.op->getOperand(1)).encoded;
+}
+
 std::vector<TileRun> findRuns(const StreamedProduct &product,
                               const ColumnTile &column,
                               const machine::Description &machine) {
@@ -89,7 +95,8 @@ std::vector<TileRun> findRuns(const StreamedProduct &product,
     run.rows = tile.rows;
     run.part = part;
     run.repeat = repeat;
-    run.cellRows = llvm::divideCeil(tile.rows, group * repeat);
+    run.cellRows =
+        isEncoded(product) ? llvm::divideCeil(tile.rows, group * repeat) : 0;
     runs.push_back(run);
   }
   return runs;
@@ -196,6 +203,8 @@ void emitChunkLoad(ProgramBuilder &builder, const StreamedProduct &product,
     data.srcStride4 = 1;
     data.dstStride2 = tilePitch, data.dstStride3 = pitch, data.dstStride4 = 1;
     builder.emit(data);
+    if (run.cellRows == 0)
+      continue;
     isa::DmaCopy cells = weightCopy(builder, isa::Memory::Xm);
     cells.srcBase = run.cells;
     cells.dstBase =

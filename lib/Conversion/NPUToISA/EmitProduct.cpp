@@ -42,6 +42,18 @@ llvm::SmallVector<DrainLane, 4> drainLanes(const Window &window,
   return parts;
 }
 
+/// How the array reads elements of `type`: integers as they are.
+template <typename Instruction>
+void setOperand(Instruction &instruction, const analysis::StorageType &type) {
+  instruction.type = static_cast<isa::ElemType>(type.isaType());
+  instruction.mode =
+      type.encoded ? isa::OperandMode::Bfp : isa::OperandMode::Int;
+  if (!type.encoded)
+    return;
+  instruction.mantissa = type.format.mantissa;
+  instruction.range = type.format.range;
+}
+
 class ProductEmitter {
 public:
   ProductEmitter(Generator &generator, TileContext &tile,
@@ -126,9 +138,7 @@ void ProductEmitter::emitLoad(const ColumnTile &column, size_t index,
   isa::PeLoad load{};
   load.rows = stationary.rows;
   load.cols = column.cols;
-  load.type = isa::ElemType::Bfp;
-  load.mantissa = type.format.mantissa;
-  load.range = type.format.range;
+  setOperand(load, type);
   if (geometry->stationary) {
     // A run-time operand: rows along its partition axis, columns along the
     // other one.
@@ -163,9 +173,7 @@ void ProductEmitter::emitMatmul(const ColumnTile &column, size_t index,
   matmul.cols = column.cols;
   matmul.offset = static_cast<int32_t>(moving.offset +
                                        position / partitions * x.tileStride);
-  matmul.type = isa::ElemType::Bfp;
-  matmul.mantissa = x.type.format.mantissa;
-  matmul.range = x.type.format.range;
+  setOperand(matmul, x.type);
   matmul.xr = generator.scaleRegister(tile.op->getOperand(0));
   matmul.accumulate = index > 0;
   matmul.psum = psum;
@@ -238,8 +246,12 @@ void ProductEmitter::emitDrainLane(const ColumnTile &column,
   drain.xrS = geometry->stationary
                   ? generator.scaleRegister(tile.op->getOperand(1))
                   : 0;
-  drain.hasExp = !geometry->stationary;
-  drain.shift = -(geometry->x.type.format.range + weights.format.range);
+  if (weights.encoded) {
+    drain.hasExp = !geometry->stationary;
+    drain.shift = -(geometry->x.type.format.range + weights.format.range);
+  } else {
+    drain.mode = isa::DrainMode::Int;
+  }
   drain.paramPart = 0;
   drain.paramOffset = place.parameters;
   // Ws results of a row lie at one W index of a folded view. Returns the

@@ -53,6 +53,10 @@ EncodedWeights::EncodedWeights(Operation *op) {
   blockLength =
       product.weightFormat.block > 0 ? product.weightFormat.block : channels;
   blocks = llvm::divideCeil(channels, blockLength);
+  if (!analysis::storageOf(encoded).encoded) {
+    packIntegers(op, product.outputs);
+    return;
+  }
   std::vector<float> values =
       constantFloats(encoded.getDefiningOp()->getOperand(0));
   mantissas.resize(values.size());
@@ -69,6 +73,19 @@ EncodedWeights::EncodedWeights(Operation *op) {
       else
         encodeOutput(o, values.data() + o, 0, product.outputs);
     }
+}
+
+void EncodedWeights::packIntegers(Operation *op, int64_t outputs) {
+  std::vector<float> values = constantFloats(op->getOperand(1));
+  mantissas.resize(values.size());
+  cells.resize(outputs * taps * blocks);
+  scales.resize(outputs);
+  bool isConv = mlir::isa<npu::PeConvOp>(op);
+  for (int64_t o = 0; o < outputs; ++o)
+    for (int64_t tap = 0; tap < taps; ++tap)
+      for (int64_t c = 0; c < channels; ++c)
+        mantissas[(o * taps + tap) * channels + c] = static_cast<int16_t>(
+            values[isConv ? (o * channels + c) * taps + tap : c * outputs + o]);
 }
 
 void EncodedWeights::encodeTensor(llvm::ArrayRef<float> values, bool isConv) {

@@ -32,6 +32,8 @@ public:
   int64_t blockSize() const { return blockLength; }
 
 private:
+  /// Integers of 8 bits or signed 16 bits as they are; no exponents.
+  void packIntegers(mlir::Operation *op, int64_t outputs);
   void encodeTensor(llvm::ArrayRef<float> values, bool isConv);
   void encodeOutput(int64_t output, const float *values, int64_t tapStride,
                     int64_t channelStride);

@@ -185,8 +185,14 @@ void ProgramWriter::writeProofs() {
     if (!mlir::isa<npu::PeConvOp, npu::PeMatmulOp>(op))
       continue;
     analysis::ProductShape product = analysis::productShape(op);
-    numerics::BlockFormat a = storageOf(op->getOperand(0)).format;
-    numerics::BlockFormat w = product.weightFormat;
+    analysis::StorageType x = storageOf(op->getOperand(0));
+    numerics::BlockFormat a = x.format, w = product.weightFormat;
+    if (!x.encoded) {
+      // Integers of 8 or 16 bits as the cells hold them, sign included.
+      a.mantissa = static_cast<int>(8 * x.bytes()) + 1;
+      ++w.mantissa;
+      a.range = w.range = 0;
+    }
     uint64_t terms = product.channels / product.groups * product.taps;
     isadialect::ProofOp::create(
         builder, module.getLoc(), analysis::getNodeName(op->getLoc()), terms,

@@ -115,10 +115,12 @@ public:
     Shape strides, pads, dilations;
     int64_t group = 1;
   };
-  Value conv(Value x, Value w, Value bias, const ConvAttributes &attributes);
+  /// Products of integers name the type of their accumulators in `result`.
+  Value conv(Value x, Value w, Value bias, const ConvAttributes &attributes,
+             Type result = {});
   Value convTranspose(Value x, Value w, Value bias,
                       const ConvAttributes &attributes);
-  Value matmul(Value a, Value b2);
+  Value matmul(Value a, Value b2, Type result = {});
   struct PoolAttributes {
     Shape kernel, strides, pads, dilations;
     nn::Rounding rounding = nn::Rounding::Floor;

@@ -8,7 +8,8 @@ using namespace ashlar;
 using namespace ashlar::frontend;
 using namespace ashlar::nn;
 
-Value Emitter::conv(Value x, Value w, Value bias, const ConvAttributes &a) {
+Value Emitter::conv(Value x, Value w, Value bias, const ConvAttributes &a,
+                    Type result) {
   if (failed() || !x || !w)
     return nullptr;
   std::optional<Shape> shape = accept(inferConv(
@@ -18,8 +19,9 @@ Value Emitter::conv(Value x, Value w, Value bias, const ConvAttributes &a) {
   if (bias && shapeOf(bias) != ShapeRef((*shape)[1]))
     return malformed("the bias has the shape {}, expected {}",
                      shapeToString(shapeOf(bias)), (*shape)[1]);
-  return finish(ConvOp::create(b, loc, type(*shape, elementOf(x)), x, w, bias,
-                               a.strides, a.pads, a.dilations, a.group));
+  return finish(
+      ConvOp::create(b, loc, type(*shape, result ? result : elementOf(x)), x, w,
+                     bias, a.strides, a.pads, a.dilations, a.group));
 }
 
 Value Emitter::convTranspose(Value x, Value w, Value bias,
@@ -38,16 +40,17 @@ Value Emitter::convTranspose(Value x, Value w, Value bias,
                                         a.group));
 }
 
-Value Emitter::matmul(Value a, Value b2) {
+Value Emitter::matmul(Value a, Value b2, Type result) {
   if (failed() || !a || !b2)
     return nullptr;
-  if (elementOf(a) != elementOf(b2))
+  if (!result && elementOf(a) != elementOf(b2))
     return malformed("operands have different types: {} and {}", typeText(a),
                      typeText(b2));
   std::optional<Shape> shape = accept(inferMatMul(shapeOf(a), shapeOf(b2)));
   if (!shape)
     return nullptr;
-  return finish(MatMulOp::create(b, loc, type(*shape, elementOf(a)), a, b2));
+  return finish(MatMulOp::create(
+      b, loc, type(*shape, result ? result : elementOf(a)), a, b2));
 }
 
 Value Emitter::maxPool(Value x, const PoolAttributes &a) {

@@ -29,6 +29,7 @@ std::vector<OperatorRow> unaryRows();
 std::vector<OperatorRow> convRows();
 std::vector<OperatorRow> gemmRows();
 std::vector<OperatorRow> poolRows();
+std::vector<OperatorRow> quantizeRows();
 std::vector<OperatorRow> reduceRows();
 std::vector<OperatorRow> normalizationRows();
 std::vector<OperatorRow> movementRows();

@@ -89,7 +89,8 @@ struct FlattenToConvPattern : OpRewritePattern<MatMulOp> {
     if (!op->hasOneUse())
       return {};
     auto add = dyn_cast<AddOp>(*op->user_begin());
-    if (!add || add.getType() != op.getType())
+    if (!add || add.getType() != op.getType() ||
+        !isa<FloatType>(op.getType().getElementType()))
       return {};
     Value constant = add.getA() == op.getResult() ? add.getB() : add.getA();
     auto values = perAxisConstant(constant, shapeOf(op.getY()), 1);

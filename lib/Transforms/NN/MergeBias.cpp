@@ -40,7 +40,8 @@ struct MergeSum : OpRewritePattern<SumOp> {
     constexpr bool subtract = std::is_same_v<SumOp, SubOp>;
     auto [x, constant] = splitConstant(op.getA(), op.getB(), !subtract);
     auto conv = x ? x.template getDefiningOp<ConvLike>() : ConvLike();
-    if (!conv || !x.hasOneUse() || op.getType() != x.getType())
+    if (!conv || !x.hasOneUse() || op.getType() != x.getType() ||
+        !isa<FloatType>(typeOf(x).getElementType()))
       return rewriter.notifyMatchFailure(op, "no convolution of one use");
     auto values = perAxisConstant(constant, shapeOf(x), 1);
     std::optional<Tensor> bias = floatConstant(conv.getBias());

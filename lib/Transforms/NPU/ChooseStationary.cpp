@@ -10,6 +10,7 @@
 // to be turned, which costs a copy and a vector pass.
 
 #include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Transforms/NPU/Passes.h"
@@ -113,6 +114,7 @@ private:
 bool mayTurn(Operation *op, int64_t positions,
              const machine::Description &machine) {
   return analysis::hasStreamedWeights(op) &&
+         analysis::storageOf(op->getOperand(0)).encoded &&
          analysis::productShape(op).groups == 1 &&
          positions <= static_cast<int64_t>(machine.sb.partitions) &&
          analysis::shapeOf(op->getResult(0)).size() <= 4;

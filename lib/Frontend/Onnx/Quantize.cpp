@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Quantised operators: conversions as their formulas, products as integer
+// products with exact corrections (docs/Numerics.md 5). An operand with a zero
+// point stays in its 8 bits where the other operand is constant; otherwise the
+// difference is stored in 16 bits.
+
+#include "Registry.h"
+#include "Tensors.h"
+#include "Windows.h"
+
+#include "dialects/NN/NNElements.h"
+
+#include <algorithm>
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using namespace ashlar::nn;
+
+namespace {
+
+Type i32Of(Node &n) { return mlir::IntegerType::get(n.context(), 32); }
+Type i16Of(Node &n) { return mlir::IntegerType::get(n.context(), 16); }
+Type i8Of(Node &n) { return mlir::IntegerType::get(n.context(), 8); }
+Type u8Of(Node &n) {
+  return mlir::IntegerType::get(n.context(), 8, mlir::IntegerType::Unsigned);
+}
+Type f32Of(Node &n) { return mlir::Float32Type::get(n.context()); }
+
+bool isSmallInteger(Type type, unsigned limit) {
+  auto integer = mlir::dyn_cast<mlir::IntegerType>(type);
+  return integer && (integer.getWidth() == 8 || integer.getWidth() == 16) &&
+         integer.getWidth() <= limit;
+}
+
+/// A parameter per tensor becomes a scalar, one per slice is laid along `axis`
+/// of a tensor of rank `rank` and extent `extent`.
+Value spread(Node &n, Value parameter, int64_t axis, ShapeRef shape,
+             StringRef name) {
+  if (!parameter || n.failed())
+    return nullptr;
+  if (elementCount(shapeOf(parameter)) == 1)
+    return n.reshape(parameter, {});
+  int64_t rank = shape.size();
+  if (rankOf(parameter) != 1)
+    return n.unsupported("{} has the type {}, only parameters per tensor or "
+                         "per slice of one axis are known",
+                         name.str(), typeText(parameter));
+  axis = n.normalAxis(axis, rank);
+  if (n.failed())
+    return nullptr;
+  if (shape[axis] != shapeOf(parameter)[0])
+    return n.malformed("{} has {} entries, axis {} has {}", name.str(),
+                       shapeOf(parameter)[0], axis, shape[axis]);
+  Shape along(rank, 1);
+  along[axis] = shape[axis];
+  return n.reshape(parameter, along);
+}
+
+bool isZero(Value value) {
+  auto numbers = value ? numbersOf(value) : std::nullopt;
+  return !value ||
+         (numbers && llvm::all_of(*numbers, [](double v) { return v == 0; }));
+}
+
+/// saturate(v + zero) of integers-in-float v.
+Value addZeroAndSaturate(Node &n, Value v, Value zero, Type element) {
+  auto integer = mlir::cast<mlir::IntegerType>(element);
+  double span = static_cast<double>(int64_t(1) << integer.getWidth());
+  double low = integer.isUnsigned() ? 0 : -span / 2;
+  if (!isZero(zero))
+    v = n.binary<AddOp>(v, n.cast(zero, elementOf(v)));
+  v = n.unary(UnaryFunction::Clip, v, low, low + span - 1);
+  return n.cast(v, element);
+}
+
+void quantizeLinear(Node &n) {
+  Value x = n.input(0), scale = n.input(1), zero = n.optionalInput(2);
+  int64_t axis = n.getInt("axis", 1);
+  n.ignore("saturate");
+  int64_t wanted = n.getInt("output_dtype", 0);
+  if (n.getInt("block_size", 0) != 0)
+    n.unsupported("blocked quantisation");
+  if (n.getInt("precision", 0) > 1)
+    n.unsupported("a precision other than float");
+  if (!x || !scale || n.failed())
+    return;
+  Type element = zero ? elementOf(zero) : u8Of(n);
+  if (!zero && wanted != 0) {
+    llvm::Expected<support::ElementType> type =
+        elementTypeOf(static_cast<int32_t>(wanted), "the result");
+    if (!type) {
+      n.fail(type.takeError(), ErrorClass::Malformed);
+      return;
+    }
+    element = toMlirType(n.context(), *type);
+  }
+  if (!isSmallInteger(element, 16)) {
+    n.unsupported("the result is not of integers of 8 or 16 bits");
+    return;
+  }
+  Shape shape(shapeOf(x));
+  scale = spread(n, n.cast(scale, f32Of(n)), axis, shape, "the scale");
+  if (zero)
+    zero = spread(n, zero, axis, shape, "the zero point");
+  Value v = n.binary<DivOp>(n.cast(x, f32Of(n)), scale);
+  v = n.unary(UnaryFunction::Round, v);
+  n.setOutput(0, addZeroAndSaturate(n, v, zero, element));
+}
+
+void dequantizeLinear(Node &n) {
+  Value x = n.input(0), scale = n.input(1), zero = n.optionalInput(2);
+  int64_t axis = n.getInt("axis", 1);
+  n.ignore("output_dtype");
+  if (n.getInt("block_size", 0) != 0)
+    n.unsupported("blocked quantisation");
+  if (!x || !scale || n.failed())
+    return;
+  bool small = isSmallInteger(elementOf(x), 16);
+  if (!small && elementOf(x) != i32Of(n)) {
+    n.unsupported("the operand is {}, expected integers of 8, 16 or 32 bits",
+                  typeText(x));
+    return;
+  }
+  if (zero && elementOf(zero) != elementOf(x)) {
+    n.malformed("operands have different types: {} and {}", typeText(x),
+                typeText(zero));
+    return;
+  }
+  Shape shape(shapeOf(x));
+  Type result = elementOf(scale);
+  scale = spread(n, n.cast(scale, f32Of(n)), axis, shape, "the scale");
+  if (zero)
+    zero = spread(n, zero, axis, shape, "the zero point");
+  // Differences of small integers are exact in binary32.
+  Value v = x;
+  if (!small && !isZero(zero))
+    v = n.binary<SubOp>(x, zero);
+  v = n.cast(v, f32Of(n));
+  if (small && !isZero(zero))
+    v = n.binary<SubOp>(v, n.cast(zero, f32Of(n)));
+  n.setOutput(0, n.cast(n.binary<MulOp>(v, scale), result));
+}
+
+/// scale = (max(x, 0) - min(x, 0)) / 255, the zero point is where 0 falls.
+void dynamicQuantizeLinear(Node &n) {
+  Value x = n.input(0);
+  if (!x)
+    return;
+  SmallVector<int64_t> axes;
+  for (int64_t i = 0; i < rankOf(x); ++i)
+    axes.push_back(i);
+  Value none = n.splat(0, f32Of(n));
+  Value high = n.binary<MaxOp>(n.reduce(ReduceKind::Max, x, axes, false), none);
+  Value low = n.binary<MinOp>(n.reduce(ReduceKind::Min, x, axes, false), none);
+  Value scale =
+      n.binary<DivOp>(n.binary<SubOp>(high, low), n.splat(255, f32Of(n)));
+  Value at = n.binary<DivOp>(n.binary<SubOp>(none, low), scale);
+  at = n.unary(UnaryFunction::Clip, at, 0, 255);
+  Value zero = n.cast(n.unary(UnaryFunction::Round, at), u8Of(n));
+  Value v = n.unary(UnaryFunction::Round, n.binary<DivOp>(x, scale));
+  n.setOutput(0, addZeroAndSaturate(n, v, zero, u8Of(n)));
+  n.setOutput(1, scale);
+  n.setOutput(2, zero);
+}
+
+/// x - zero as an operand of the array: x itself, or 16 bits wide. `zero`
+/// broadcasts to x.
+Value centred(Node &n, Value x, Value zero) {
+  if (isZero(zero) || !x)
+    return x;
+  return n.binary<SubOp>(n.cast(x, i16Of(n)), n.cast(zero, i16Of(n)));
+}
+
+/// As `centred`, but constants keep 8 bits where their values allow.
+Value centredWeights(Node &n, Value w, Value zero) {
+  Value wide = centred(n, w, zero);
+  auto values = wide && wide != w ? integersOf(wide) : std::nullopt;
+  // Large constants are not folded here: take the difference of the numbers.
+  auto raw = w ? numbersOf(w) : std::nullopt;
+  auto scalar = zero ? numbersOf(zero) : std::nullopt;
+  if (!values && wide != w && raw && scalar && scalar->size() == 1) {
+    values.emplace();
+    for (double v : *raw)
+      values->push_back(static_cast<int64_t>(v - scalar->front()));
+  }
+  if (!values || values->empty() || n.failed())
+    return wide;
+  auto [low, high] = std::minmax_element(values->begin(), values->end());
+  Shape shape(shapeOf(w));
+  if (*low >= -128 && *high <= 127)
+    return n.integers(*values, shape, i8Of(n));
+  if (*low >= 0 && *high <= 255)
+    return n.integers(*values, shape, u8Of(n));
+  return n.integers(*values, shape, i16Of(n));
+}
+
+/// One term per output for a constant zero point of x: -zero * sum of the
+/// output's weights. `inner` and `outer` are strides of the summed elements.
+Value correction(Node &n, Value w, int64_t zero, bool rows) {
+  auto values = integersOf(w);
+  if (!values)
+    return nullptr;
+  int64_t outputs = rows ? shapeOf(w)[0] : shapeOf(w).back();
+  int64_t depth = outputs ? static_cast<int64_t>(values->size()) / outputs : 0;
+  SmallVector<int64_t> sums(outputs, 0);
+  for (int64_t o = 0; o < outputs; ++o) {
+    for (int64_t k = 0; k < depth; ++k)
+      sums[o] += (*values)[rows ? o * depth + k : k * outputs + o];
+    sums[o] *= -zero;
+  }
+  return n.integers(sums, {outputs}, i32Of(n));
+}
+
+/// Operands of a product with their zero points, null if absent.
+struct Factors {
+  Value x, xZero, w, wZero;
+};
+
+bool checkFactors(Node &n, const Factors &f) {
+  if (!f.x || !f.w || n.failed())
+    return false;
+  for (Value value : {f.x, f.w})
+    if (!isSmallInteger(elementOf(value), 8)) {
+      n.malformed("an operand is {}, expected integers of 8 bits",
+                  typeText(value));
+      return false;
+    }
+  for (auto [value, zero] : {std::pair(f.x, f.xZero), {f.w, f.wZero}})
+    if (zero && elementOf(zero) != elementOf(value)) {
+      n.malformed("operands have different types: {} and {}", typeText(value),
+                  typeText(zero));
+      return false;
+    }
+  return true;
+}
+
+/// The exact 32-bit accumulators of a convolution.
+Value convAccumulators(Node &n, Factors f, const Emitter::ConvAttributes &given,
+                       Value bias) {
+  Emitter::ConvAttributes a = given;
+  size_t rank = rankOf(f.x);
+  f.xZero = f.xZero ? spread(n, f.xZero, 1, shapeOf(f.x), "the zero point of x")
+                    : Value();
+  f.wZero = f.wZero ? spread(n, f.wZero, 0, shapeOf(f.w), "the zero point of w")
+                    : Value();
+  Value w = centredWeights(n, f.w, f.wZero), x = f.x, extra;
+  auto zero = f.xZero ? numbersOf(f.xZero) : std::nullopt;
+  if (!isZero(f.xZero) && zero && zero->size() == 1 && w && constantOf(w)) {
+    // Padding is zero in value, the zero point in storage.
+    Shape low(rank, 0), high(rank, 0);
+    for (size_t i = 2; i < rank; ++i) {
+      low[i] = a.pads[i - 2];
+      high[i] = a.pads[i - 2 + (rank - 2)];
+    }
+    x = n.pad(x, low, high, PadMode::Constant, zero->front());
+    a.pads.assign(a.pads.size(), 0);
+    extra = correction(n, w, static_cast<int64_t>(zero->front()), true);
+  } else {
+    x = centred(n, x, f.xZero);
+  }
+  if (bias)
+    extra = extra ? n.binary<AddOp>(extra, bias) : bias;
+  Value acc = n.conv(x, w, Value(), a, i32Of(n));
+  if (!acc || !extra)
+    return acc;
+  Shape along(rank, 1);
+  along[1] = shapeOf(extra)[0];
+  return n.binary<AddOp>(acc, n.reshape(extra, along));
+}
+
+/// The exact 32-bit accumulators of a matrix product.
+Value matmulAccumulators(Node &n, Factors f) {
+  if (rankOf(f.x) < 2 || rankOf(f.w) < 2)
+    return n.unsupported("operands are {} and {}, expected matrices",
+                         typeText(f.x), typeText(f.w));
+  f.xZero = f.xZero
+                ? spread(n, f.xZero, -2, shapeOf(f.x), "the zero point of A")
+                : Value();
+  f.wZero = f.wZero
+                ? spread(n, f.wZero, -1, shapeOf(f.w), "the zero point of B")
+                : Value();
+  Value w = centredWeights(n, f.w, f.wZero);
+  auto zero = f.xZero ? numbersOf(f.xZero) : std::nullopt;
+  bool constant = w && constantOf(w) && rankOf(w) == 2;
+  if (isZero(f.xZero) || !constant || !zero || zero->size() != 1)
+    return n.matmul(centred(n, f.x, f.xZero), w, i32Of(n));
+  Value acc = n.matmul(f.x, w, i32Of(n));
+  return n.binary<AddOp>(
+      acc, correction(n, w, static_cast<int64_t>(zero->front()), false));
+}
+
+/// Attributes of a convolution of x and w.
+std::optional<Emitter::ConvAttributes> convWindow(Node &n, Value x, Value w) {
+  if (rankOf(x) < 3 || rankOf(x) > 5 || rankOf(w) != rankOf(x)) {
+    n.malformed("operands are {} and {}, expected feature map and weights of 1 "
+                "to 3 spatial dimensions",
+                typeText(x), typeText(w));
+    return std::nullopt;
+  }
+  Shape stated(n.getInts("kernel_shape"));
+  if (!stated.empty() && ShapeRef(stated) != shapeOf(w).drop_front(2)) {
+    n.malformed("kernel_shape is {}, the weights are {}", shapeToString(stated),
+                typeText(w));
+    return std::nullopt;
+  }
+  WindowAttributes window =
+      readWindow(n, shapeOf(x).drop_front(2), shapeOf(w).drop_front(2));
+  if (n.failed())
+    return std::nullopt;
+  return Emitter::ConvAttributes{window.strides, window.pads, window.dilations,
+                                 n.getInt("group", 1)};
+}
+
+void convInteger(Node &n) {
+  Factors f{n.input(0), n.optionalInput(2), n.input(1), n.optionalInput(3)};
+  if (!checkFactors(n, f))
+    return;
+  if (auto window = convWindow(n, f.x, f.w))
+    n.setOutput(0, convAccumulators(n, f, *window, Value()));
+}
+
+void matmulInteger(Node &n) {
+  Factors f{n.input(0), n.optionalInput(2), n.input(1), n.optionalInput(3)};
+  if (checkFactors(n, f))
+    n.setOutput(0, matmulAccumulators(n, f));
+}
+
+/// saturate(rne(acc * (xScale * wScale / yScale)) + yZero).
+Value requantise(Node &n, Value acc, Value xScale, Value wScale, Value yScale,
+                 Value yZero, int64_t axis) {
+  if (!acc || !xScale || !wScale || !yScale || !yZero || n.failed())
+    return nullptr;
+  if (!isSmallInteger(elementOf(yZero), 8))
+    return n.malformed("the zero point of the result is {}, expected integers "
+                       "of 8 bits",
+                       typeText(yZero));
+  Shape shape(shapeOf(acc));
+  int64_t rows = axis == 1 ? 1 : -2;
+  Type f32 = f32Of(n), element = elementOf(yZero);
+  xScale = spread(n, n.cast(xScale, f32), rows, shape, "the scale of x");
+  wScale = spread(n, n.cast(wScale, f32), axis, shape, "the scale of w");
+  yScale = spread(n, n.cast(yScale, f32), rows, shape, "the scale of y");
+  yZero = spread(n, yZero, rows, shape, "the zero point of y");
+  Value factor = n.binary<DivOp>(n.binary<MulOp>(xScale, wScale), yScale);
+  Value v = n.binary<MulOp>(n.cast(acc, f32), factor);
+  v = n.unary(UnaryFunction::Round, v);
+  return addZeroAndSaturate(n, v, yZero, element);
+}
+
+void qlinearConv(Node &n) {
+  Factors f{n.input(0), n.input(2), n.input(3), n.input(5)};
+  if (!checkFactors(n, f))
+    return;
+  auto window = convWindow(n, f.x, f.w);
+  if (!window)
+    return;
+  Value acc = convAccumulators(n, f, *window, n.optionalInput(8));
+  n.setOutput(
+      0, requantise(n, acc, n.input(1), n.input(4), n.input(6), n.input(7), 1));
+}
+
+void qlinearMatmul(Node &n) {
+  Factors f{n.input(0), n.input(2), n.input(3), n.input(5)};
+  if (!checkFactors(n, f))
+    return;
+  Value acc = matmulAccumulators(n, f);
+  n.setOutput(0, requantise(n, acc, n.input(1), n.input(4), n.input(6),
+                            n.input(7), -1));
+}
+
+} // namespace
+
+std::vector<OperatorRow> ashlar::frontend::quantizeRows() {
+  constexpr const char *product =
+      "an integer product with exact corrections; parameters per tensor or per "
+      "channel";
+  return {
+      {"QuantizeLinear",
+       {10, 13, 19, 21, 23, 24, 25},
+       quantizeLinear,
+       "its formula; integers of 8 and 16 bits, per tensor or along an axis, "
+       "not blocked"},
+      {"DequantizeLinear",
+       {10, 13, 19, 21, 23, 24, 25},
+       dequantizeLinear,
+       "its formula; integers of 8, 16 and 32 bits, per tensor or along an "
+       "axis, not blocked"},
+      {"DynamicQuantizeLinear", {11}, dynamicQuantizeLinear, "its formula"},
+      {"ConvInteger", {10}, convInteger, product},
+      {"MatMulInteger", {10}, matmulInteger, product},
+      {"QLinearConv", {10}, qlinearConv, product},
+      {"QLinearMatMul", {10, 21}, qlinearMatmul, product},
+  };
+}
