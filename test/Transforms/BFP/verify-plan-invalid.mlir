@@ -25,9 +25,9 @@ func.func @main(%x: tensor<4x!bfp.block<mantissa = 8, block = 16, range = 7, axi
 
 // -----
 
-func.func @main(%x: tensor<1x2xi8> {nn.name = "x"}, %w: tensor<2x2xi8> {nn.name = "w"}) -> (tensor<1x2xi32> {nn.name = "y"}) {
-  // expected-error@unknown {{unsupported: 'MatMulInteger_0' (nn.matmul of 'tensor<1x2xi8>' and 'tensor<2x2xi8>') has no number format}}
-  %0 = nn.matmul %x, %w : (tensor<1x2xi8>, tensor<2x2xi8>) -> tensor<1x2xi32> loc("MatMulInteger_0")
+func.func @main(%x: tensor<1x2xi32> {nn.name = "x"}, %w: tensor<2x2xi32> {nn.name = "w"}) -> (tensor<1x2xi32> {nn.name = "y"}) {
+  // expected-error@unknown {{unsupported: 'MatMulInteger_0' (nn.matmul of 'tensor<1x2xi32>' and 'tensor<2x2xi32>') has no number format}}
+  %0 = nn.matmul %x, %w : (tensor<1x2xi32>, tensor<2x2xi32>) -> tensor<1x2xi32> loc("MatMulInteger_0")
   return %0 : tensor<1x2xi32>
 }
 
