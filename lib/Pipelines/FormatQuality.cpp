@@ -27,7 +27,7 @@ constexpr size_t competitors = 5;
 constexpr double leastProbability = 1e-30;
 /// Of the disagreement that a target allows, the share that the estimate may
 /// use up: it comes from few samples.
-constexpr double allowedShare = 0.6;
+constexpr double allowedShare = 0.7;
 /// Percent of changes that even a target of 100 allows: estimates are never 0.
 constexpr double leastAllowed = 0.02;
 /// Share of inputs whose margins follow the exponential distribution whatever

@@ -24,7 +24,7 @@ using numerics::BlockFormat;
 using numerics::FormatTable;
 
 constexpr int bisections = 8;
-constexpr int refinements = 40;
+constexpr int refinements = 64;
 /// Single steps that are expected to save less of the cost are not tried.
 constexpr double leastSaving = 5e-4;
 /// Mantissas of the background against which single groups are measured.
@@ -33,7 +33,7 @@ constexpr int wideActivations = 16, wideWeights = 16;
 /// background, well below the signal.
 constexpr int probedWeights = 6;
 /// All bytes of weights cost as much as this share of all cycles.
-constexpr double bytesToCycles = 0.25;
+constexpr double bytesToCycles = 0.1;
 
 BlockFormat makeFormat(int mantissa, int block = 16, int range = 7) {
   BlockFormat format;
