@@ -5,6 +5,7 @@
 
 #include "Generator.h"
 
+#include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Transforms/NPU/Passes.h"
@@ -33,10 +34,7 @@ llvm::Error Generator::unsupported(Operation *op,
                                    const std::string &what) const {
   return makeError(ErrorClass::Unsupported, "'{}' (node '{}'): {}",
                    op->getName().getStringRef().str(),
-                   mlir::isa<NameLoc>(op->getLoc())
-                       ? mlir::cast<NameLoc>(op->getLoc()).getName().str()
-                       : std::string("?"),
-                   what);
+                   analysis::getNodeName(op->getLoc()), what);
 }
 
 static View dramHome(ProgramBuilder &builder, Value value) {
