@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random legal programs for the differential test.
+
+#ifndef ASHLAR_TEST_EMULATOR_RANDOMPROGRAM_H
+#define ASHLAR_TEST_EMULATOR_RANDOMPROGRAM_H
+
+#include "TestSupport.h"
+#include <random>
+
+namespace ashlar::test {
+
+using isa::ElemType;
+using isa::Instruction;
+
+class Generator {
+public:
+  explicit Generator(uint64_t seed) : random(seed) {
+    machine = llvm::cantFail(machine::load("a1-tiny"));
+    machine.sb.bytesPerPartition = 8192;
+  }
+
+  machine::Description machine;
+
+  int64_t between(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  }
+  bool chance(int percent) { return between(1, 100) <= percent; }
+
+  std::vector<uint8_t> image(uint64_t bytes);
+  std::vector<uint8_t> cells(uint64_t bytes);
+  std::vector<Instruction> program(unsigned length);
+
+private:
+  struct Shape {
+    uint32_t n[3];
+  };
+  Shape shape() {
+    auto n2 =
+        static_cast<uint32_t>(chance(10) ? between(200, 1000) : between(1, 20));
+    return {{static_cast<uint32_t>(between(1, 2)),
+             static_cast<uint32_t>(between(1, 4)), n2}};
+  }
+  /// Strides that keep elements apart, sometimes with gaps.
+  void strides(const Shape &s, unsigned bytes, int32_t out[3]) {
+    int32_t span = static_cast<int32_t>(bytes);
+    for (int d = 2; d >= 0; --d) {
+      out[d] = span + (chance(25) ? static_cast<int32_t>(between(1, 3)) : 0);
+      span = out[d] * static_cast<int32_t>(s.n[d]);
+    }
+  }
+  ElemType type() {
+    return chance(40)   ? ElemType::Bfp
+           : chance(50) ? ElemType::F32
+                        : static_cast<ElemType>(between(0, 12));
+  }
+  uint32_t mantissa() {
+    return static_cast<uint32_t>(chance(50) ? 8 : between(3, 16));
+  }
+  static unsigned bytes(ElemType type, uint32_t mantissa) {
+    if (type == ElemType::Bfp)
+      return mantissa <= 8 ? 1 : 2;
+    return support::byteSize(static_cast<ElementType>(type));
+  }
+  uint32_t offset() { return static_cast<uint32_t>(between(0, 8000)); }
+  uint32_t xr() { return static_cast<uint32_t>(between(0, 7)); }
+  uint32_t block() {
+    static constexpr uint32_t blocks[] = {0, 8, 16, 32};
+    return blocks[between(0, 3)];
+  }
+  float number() { return static_cast<float>(between(-16, 16)) / 4; }
+  bool legal(const std::vector<Instruction> &code);
+
+  Instruction dma();
+  Instruction scale();
+  Instruction map();
+  Instruction pool();
+  Instruction reduce();
+  Instruction reduceChannels();
+  std::vector<Instruction> array();
+
+  std::mt19937_64 random;
+};
+
+} // namespace ashlar::test
+
+#endif // ASHLAR_TEST_EMULATOR_RANDOMPROGRAM_H
