@@ -125,3 +125,28 @@ func.func @main(%x: tensor<1x32xf32> {nn.name = "x"}) -> (tensor<1x32xf32> {nn.n
   %1 = nn.unary relu %0 : (tensor<1x32x!a>) -> tensor<1x32xf32>
   return %1 : tensor<1x32xf32>
 }
+
+// -----
+
+// plan_c6: a constant scale has its exponent.
+module {
+  func.func @main(%x: tensor<1x16xf32> {nn.name = "x"}) -> (tensor<1x16xf32> {nn.name = "y"}) {
+    // expected-error @+1 {{expected an exponent, found '"fixed"'}}
+    %0 = bfp.encode %x {ashlar.scale = "fixed"} : tensor<1x16xf32> -> tensor<1x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+    // expected-error @+1 {{expected a scale policy on what encodes}}
+    %1 = bfp.decode %0 {ashlar.scale = "fixed(e=1)"} : tensor<1x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>> -> tensor<1x16xf32>
+    return %1 : tensor<1x16xf32>
+  }
+}
+
+// -----
+
+// plan_c6: policies have names.
+module {
+  func.func @main(%x: tensor<1x16xf32> {nn.name = "x"}) -> (tensor<1x16xf32> {nn.name = "y"}) {
+    // expected-error @+1 {{scale policy is 'median', expected runmax, fixed, table, stats or predict}}
+    %0 = bfp.encode %x {ashlar.scale = "median"} : tensor<1x16xf32> -> tensor<1x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+    %1 = bfp.decode %0 : tensor<1x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>> -> tensor<1x16xf32>
+    return %1 : tensor<1x16xf32>
+  }
+}
