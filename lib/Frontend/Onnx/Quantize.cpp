@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Quantised operators: conversions as their formulas, products as integer
-// products with exact corrections (docs/Numerics.md 5). An operand with a zero
+// products with exact corrections (docs/Numerics.md 12). An operand with a zero
 // point stays in its 8 bits where the other operand is constant; otherwise the
 // difference is stored in 16 bits.
 
@@ -196,7 +196,7 @@ Value centredWeights(Node &n, Value w, Value zero) {
 }
 
 /// One term per output for a constant zero point of x: -zero * sum of the
-/// output's weights. `inner` and `outer` are strides of the summed elements.
+/// output's weights. `rows`: weights are [O, ...], else [K, N].
 Value correction(Node &n, Value w, int64_t zero, bool rows) {
   auto values = integersOf(w);
   if (!values)
