@@ -60,6 +60,49 @@ TEST(Footprint, ScaleRegisters) {
   EXPECT_EQ(texts(merge)[1], "writes xr[0..1)[4..5)");
 }
 
+TEST(Footprint, StatisticsAndSelectors) {
+  VecStat stat;
+  stat.type = ElemType::Bfp;
+  stat.mantissa = 8;
+  stat.sr = 3;
+  EXPECT_EQ(texts(stat).back(), "merges into sr[0..1)[3..4)");
+  stat.clear = true;
+  EXPECT_EQ(texts(stat).back(), "writes sr[0..1)[3..4)");
+  XrSelect select;
+  select.dst = 5;
+  select.sr = 3;
+  EXPECT_EQ(texts(select),
+            Texts({"reads sr[0..1)[3..4)", "writes xr[0..1)[5..6)"}));
+  XrPick pick;
+  pick.dst = 5;
+  pick.preferred = 6;
+  pick.fallback = 7;
+  EXPECT_EQ(texts(pick), Texts({"reads xr[0..1)[6..7)", "reads xr[0..1)[7..8)",
+                                "writes xr[0..1)[5..6)"}));
+  XrPredict predict;
+  predict.dst = 1;
+  predict.observed = 2;
+  predict.history = 10;
+  predict.depth = 4;
+  EXPECT_EQ(texts(predict),
+            Texts({"reads sr[0..1)[0..1)", "reads xr[0..1)[2..3)",
+                   "reads xr[0..1)[1..2)", "reads xr[0..1)[10..20)",
+                   "writes xr[0..1)[1..2)", "writes xr[0..1)[10..20)"}));
+  VecMeasure measure;
+  measure.xr = 9;
+  EXPECT_EQ(texts(measure).back(), "merges into xr[0..1)[9..10)");
+}
+
+TEST(Footprint, GivenExponentsAreRead) {
+  VecMap map;
+  map.dstType = ElemType::Bfp;
+  map.dstMantissa = 8;
+  map.dstXr = 6;
+  EXPECT_EQ(texts(map).back(), "merges into xr[0..1)[6..7)");
+  map.cellFromXr = true;
+  EXPECT_EQ(texts(map).back(), "reads xr[0..1)[6..7)");
+}
+
 TEST(Footprint, PeLoadTakesCellsAlong) {
   PeLoad load;
   load.part = 4;

@@ -102,6 +102,9 @@ TEST(Cycles, DrainAndVecExamples) {
   EXPECT_EQ(
       vecReduceChannels(m, VecCost::Cheap, VecStore::Same, 128, 10, false),
       (Timing{10, 10 + 32 + 128, 0}));
+  EXPECT_EQ(vecScan(m, 130, 100), (Timing{200, 232, 0}));
+  EXPECT_EQ(vecSelect(m, 0), (Timing{8, 40, 0}));
+  EXPECT_EQ(vecSelect(m, 16), (Timing{24, 56, 0}));
 }
 
 TEST(Cycles, EveryOperationHasAClass) {
@@ -129,7 +132,9 @@ TEST(Cycles, EveryOperationHasAClass) {
                            "sum",         "mean",
                            "prod",        "sumSquare",
                            "l1",          "argmax",
-                           "argmin"})
+                           "argmin",      "blockAdd",
+                           "blockSub",    "blockMul",
+                           "blockDiv"})
     EXPECT_TRUE(vecCostOf(name).has_value()) << name;
   EXPECT_FALSE(vecCostOf("conv").has_value());
 }
@@ -170,6 +175,8 @@ std::vector<uint64_t> sample(const Description &m, uint32_t seed) {
   put(vecPool(m, static_cast<PoolKind>(rng() % 3), store, pick(300), shape));
   put(vecReduce(m, cost, store, pick(300), pick(50), pick(50), rng() & 1));
   put(vecReduceChannels(m, cost, store, pick(300), pick(50), rng() & 1));
+  put(vecScan(m, pick(2000), pick(5000)));
+  put(vecSelect(m, pick(16)));
   return list;
 }
 
