@@ -3,19 +3,21 @@
 """Random networks of integer operators against their definition and ONNX
 Runtime.
 
-usage: quantized.py [--seeds=0:8] [--ort]
+usage: quantized.py [--seeds=0:8] [--ort] [--machine=a1]
 
 A network is QuantizeLinear, QLinearConv (random zero points, per tensor and per
 channel, padding, strides, groups), QLinearMatMul, ConvInteger,
 MatMulInteger and DequantizeLinear. Accumulators and results must have equal
 bits to a computation with numpy integers written from docs/Numerics.md. With
 --ort the number of elements that differ from ONNX Runtime is printed and must be
-0; the networks then have the operand types that it knows.
+0; the networks then have the operand types that it knows. Every planned tensor
+is compared with the numpy reference too.
 """
 
 import argparse
 import os
 import random
+import subprocess
 import sys
 import tempfile
 
@@ -181,7 +183,7 @@ def save(net, path, x):
                                 ir_version=8), path)
 
 
-def check(seed, with_ort):
+def check(seed, with_ort, machine):
     net, x = build(seed, not with_ort)
     failures = []
     with tempfile.TemporaryDirectory() as folder:
@@ -190,9 +192,14 @@ def check(seed, with_ort):
         inputs, outputs = os.path.join(folder, "in.npz"), os.path.join(folder, "out.npz")
         np.savez(inputs, x=x)
         binary = os.path.join(folder, "q.ash")
-        common.run_tool("ashlarc", path, "-o", binary)
+        common.run_tool("ashlarc", path, "-o", binary, f"--machine={machine}")
         common.run_tool("ashlar-run", binary, f"--inputs={inputs}",
                         f"--outputs={outputs}", "--functional")
+        reference = subprocess.run(
+            [sys.executable, os.path.join(os.path.dirname(__file__), "numerics_model.py"),
+             path, inputs, f"--machine={machine}"], capture_output=True, text=True)
+        if reference.returncode:
+            failures.append(f"seed {seed}: {reference.stdout}{reference.stderr}")
         with np.load(outputs) as file:
             found = dict(file)
         results = common.ort.run(path, [{"x": x}])[0][0] if with_ort else {}
@@ -214,10 +221,11 @@ def check(seed, with_ort):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", default="0:8")
+    parser.add_argument("--machine", default="a1")
     parser.add_argument("--ort", action="store_true")
     options = parser.parse_args()
     first, last = map(int, options.seeds.split(":"))
-    failures = [f for seed in range(first, last) for f in check(seed, options.ort)]
+    failures = [f for seed in range(first, last) for f in check(seed, options.ort, options.machine)]
     for failure in failures:
         print("FAIL", failure)
     print(f"{last - first} networks, {len(failures)} failures")
