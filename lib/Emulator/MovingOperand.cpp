@@ -207,10 +207,24 @@ private:
             const uint8_t *source =
                 baseOf(static_cast<uint64_t>(pixel) % op.groups) + op.offset +
                 offset + pixel / op.groups * op.stride2;
-            for (uint64_t k = at; k < to; k += op.groups, source += op.stride2)
-              std::memcpy(out + (k - begin) * size, source, size);
+            const uint64_t count = (to - at + op.groups - 1) / op.groups;
+            uint8_t *target = out + (at - begin) * size;
+            if (size == 1)
+              spread<uint8_t>(source, count, target);
+            else
+              spread<uint16_t>(source, count, target);
           }
         });
+  }
+
+  /// Elements of one lane, stride2 bytes apart, to every groups-th place.
+  template <typename T>
+  void spread(const uint8_t *source, uint64_t count, uint8_t *target) const {
+    const int64_t from = op.stride2;
+    const uint64_t to = op.groups * sizeof(T);
+    for (uint64_t k = 0; k < count; ++k)
+      std::memcpy(target + k * to, source + static_cast<int64_t>(k) * from,
+                  sizeof(T));
   }
 
   void gatherRuns(const uint8_t *base, unsigned size, uint8_t *out) {
