@@ -10,7 +10,6 @@
 using namespace ashlar;
 using namespace ashlar::emulator;
 using isa::OperandMode;
-using numerics::OperandWidth;
 
 //===- Stationary operand
 //--------------------------------------------------===//
@@ -117,14 +116,21 @@ static void multiplySelect(Engine &engine, const isa::PeMatmul &op) {
 /// level of the host in between.
 static constexpr uint64_t packSteps = 64;
 
+/// Operands of few rows take more steps for the same memory: their rows are
+/// gathered in longer runs.
+static uint64_t packStepsFor(const isa::PeMatmul &op) {
+  return packSteps * std::max<uint64_t>(1, std::min<uint64_t>(8, 64 / op.rows));
+}
+
 /// Fetches steps [begin, end) into a packed operand.
 static void packSharedSteps(Engine &engine, const isa::PeMatmul &op,
                             const Fetch &fetch, const Window &window,
                             uint64_t begin, uint64_t end,
                             numerics::PackedMoving &packed,
                             uint64_t &saturated) {
-  for (uint64_t k = begin; k < end; k += packSteps) {
-    const uint64_t last = std::min(end, k + packSteps);
+  const uint64_t chunk = packStepsFor(op);
+  for (uint64_t k = begin; k < end; k += chunk) {
+    const uint64_t last = std::min(end, k + chunk);
     engine.kernels->packMoving(
         buildMoving(engine, op, fetch, window, k, last, saturated), k, last - k,
         packed);

@@ -34,10 +34,11 @@ struct Loop {
   int64_t tiles[2] = {0, 0};
 };
 
-/// A loop as bytes of both sides.
+/// A loop as bytes of both sides, and its place in the nest.
 struct ByteLoop {
   int64_t extent;
   int64_t stride[2];
+  size_t place;
 };
 
 struct Nest {
@@ -177,8 +178,9 @@ int64_t CopyEmitter::byteStride(const Loop &loop, int s) const {
 void CopyEmitter::orderForDram(llvm::MutableArrayRef<ByteLoop> loops) const {
   for (int s : {0, 1})
     if (sides[s].memory == isa::Memory::Dram)
-      llvm::stable_sort(loops, [s](const ByteLoop &a, const ByteLoop &b) {
-        return std::abs(a.stride[s]) > std::abs(b.stride[s]);
+      llvm::sort(loops, [s](const ByteLoop &a, const ByteLoop &b) {
+        int64_t left = std::abs(a.stride[s]), right = std::abs(b.stride[s]);
+        return left != right ? left > right : a.place < b.place;
       });
 }
 
@@ -199,8 +201,9 @@ void CopyEmitter::finish(const Nest &nest) {
   llvm::SmallVector<ByteLoop, 8> loops;
   for (const Loop &loop : nest.loops)
     if (loop.extent != 1)
-      loops.push_back(
-          {loop.extent, {byteStride(loop, 0), byteStride(loop, 1)}});
+      loops.push_back({loop.extent,
+                       {byteStride(loop, 0), byteStride(loop, 1)},
+                       loops.size()});
   orderForDram(loops);
   llvm::SmallVector<int64_t, 8> extents;
   llvm::SmallVector<int64_t, 8> strides[2];

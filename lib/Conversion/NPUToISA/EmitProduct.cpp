@@ -74,6 +74,8 @@ private:
   void emitDrainLane(const ColumnTile &column, const Window &window,
                      const DrainLane &lane, int64_t psum,
                      const ChunkPlace &place);
+  void setDrainTargets(isa::ActDrain &drain, const ColumnTile &column,
+                       const Window &window, const DrainLane &lane);
   void setEpilogue(isa::ActDrain &drain) const;
   bool drainEncodes() const {
     return analysis::drainEncodes(tile.result.type, machine);
@@ -229,31 +231,11 @@ void ProductEmitter::emitDrain(const ColumnTile &column, const Window &window,
     emitDrainLane(column, window, lane, psum, place);
 }
 
-void ProductEmitter::emitDrainLane(const ColumnTile &column,
-                                   const Window &window, const DrainLane &lane,
-                                   int64_t psum, const ChunkPlace &place) {
-  analysis::StorageType weights = storageOf(tile.op->getOperand(1));
-  isa::ActDrain drain{};
-  setEpilogue(drain);
-  drain.psum = psum + lane.first;
-  drain.cols = column.cols;
-  drain.n0 = window.leading(), drain.n1 = window.size[2];
-  drain.n2 = lane.count;
-  drain.psumStride2 = static_cast<int32_t>(lane.step);
-  drain.psumStride1 = static_cast<int32_t>(window.size[3]);
-  drain.psumStride0 = static_cast<int32_t>(window.size[2] * window.size[3]);
-  drain.xrA = generator.scaleRegister(tile.op->getOperand(0));
-  drain.xrS = geometry->stationary
-                  ? generator.scaleRegister(tile.op->getOperand(1))
-                  : 0;
-  if (weights.encoded) {
-    drain.hasExp = !geometry->stationary;
-    drain.shift = -(geometry->x.type.format.range + weights.format.range);
-  } else {
-    drain.mode = isa::DrainMode::Int;
-  }
-  drain.paramPart = 0;
-  drain.paramOffset = place.parameters;
+/// Where the drain reads the residual and writes the result.
+void ProductEmitter::setDrainTargets(isa::ActDrain &drain,
+                                     const ColumnTile &column,
+                                     const Window &window,
+                                     const DrainLane &lane) {
   // Ws results of a row lie at one W index of a folded view. Returns the
   // distance of two drained positions.
   auto address = [&](const View &view, const DimStrides &strides,
@@ -292,6 +274,34 @@ void ProductEmitter::emitDrainLane(const ColumnTile &column,
     drain.dstXr = generator.resultScale(tile.op, clear);
     drain.dstXrClear = clear;
   }
+}
+
+void ProductEmitter::emitDrainLane(const ColumnTile &column,
+                                   const Window &window, const DrainLane &lane,
+                                   int64_t psum, const ChunkPlace &place) {
+  analysis::StorageType weights = storageOf(tile.op->getOperand(1));
+  isa::ActDrain drain{};
+  setEpilogue(drain);
+  drain.psum = psum + lane.first;
+  drain.cols = column.cols;
+  drain.n0 = window.leading(), drain.n1 = window.size[2];
+  drain.n2 = lane.count;
+  drain.psumStride2 = static_cast<int32_t>(lane.step);
+  drain.psumStride1 = static_cast<int32_t>(window.size[3]);
+  drain.psumStride0 = static_cast<int32_t>(window.size[2] * window.size[3]);
+  drain.xrA = generator.scaleRegister(tile.op->getOperand(0));
+  drain.xrS = geometry->stationary
+                  ? generator.scaleRegister(tile.op->getOperand(1))
+                  : 0;
+  if (weights.encoded) {
+    drain.hasExp = !geometry->stationary;
+    drain.shift = -(geometry->x.type.format.range + weights.format.range);
+  } else {
+    drain.mode = isa::DrainMode::Int;
+  }
+  drain.paramPart = 0;
+  drain.paramOffset = place.parameters;
+  setDrainTargets(drain, column, window, lane);
   generator.builder.emit(drain);
 }
 
