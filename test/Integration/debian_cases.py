@@ -30,7 +30,7 @@ SUITES = ("node", "pytorch-converted", "pytorch-operator")
 ALL_DYNAMIC = {
     "Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", "Mean", "MatMul", "Concat",
     "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less", "GreaterOrEqual",
-    "LessOrEqual", "Where", "Mod", "BitShift"}
+    "LessOrEqual", "Where", "Mod", "BitShift", "Einsum"}
 # Operators whose only operand is a parameter.
 ALL_CONSTANT = {"ConstantOfShape", "Range", "EyeLike", "Shape", "Size"}
 MOVEMENT = {

@@ -14,9 +14,10 @@ using namespace ashlar::frontend;
 const std::vector<OperatorRow> &ashlar::frontend::operatorTable() {
   static const std::vector<OperatorRow> table = [] {
     std::vector<OperatorRow> rows;
-    for (auto family : {elementwiseRows, unaryRows, convRows, gemmRows,
-                        poolRows, quantizeRows, reduceRows, normalizationRows,
-                        movementRows, slicingRows, resizeRows, shapeRows})
+    for (auto family :
+         {elementwiseRows, unaryRows, convRows, gemmRows, einsumRows, poolRows,
+          quantizeRows, reduceRows, normalizationRows, movementRows,
+          slicingRows, resizeRows, shapeRows})
       for (OperatorRow &row : family())
         rows.push_back(std::move(row));
     llvm::sort(rows, [](const OperatorRow &a, const OperatorRow &b) {

@@ -28,6 +28,7 @@ std::vector<OperatorRow> elementwiseRows();
 std::vector<OperatorRow> unaryRows();
 std::vector<OperatorRow> convRows();
 std::vector<OperatorRow> gemmRows();
+std::vector<OperatorRow> einsumRows();
 std::vector<OperatorRow> poolRows();
 std::vector<OperatorRow> quantizeRows();
 std::vector<OperatorRow> reduceRows();
