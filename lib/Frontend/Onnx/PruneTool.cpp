@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The command line of ashlar-prune.
+
+#include "ashlar/Frontend/Onnx/Prune.h"
+#include "ashlar/Support/CommandLine.h"
+#include "ashlar/Support/Console.h"
+#include "ashlar/Support/Version.h"
+
+#include <optional>
+
+namespace ashlar::frontend {
+namespace {
+
+struct PruneArguments {
+  PruneOptions options;
+  std::optional<double> density;
+  std::string model, output;
+  bool help = false, version = false;
+};
+
+using Flag = support::Flag<PruneArguments>;
+
+std::string setOutput(PruneArguments &arguments, llvm::StringRef text) {
+  arguments.output = text.str();
+  return text.empty() ? "expected a file" : "";
+}
+
+std::string setDensity(PruneArguments &arguments, llvm::StringRef text) {
+  double value = 0;
+  if (text.getAsDouble(value) || !(value >= 0) || !(value <= 1))
+    return "expected a number from 0 to 1";
+  arguments.density = value;
+  arguments.options.density = value;
+  return "";
+}
+
+std::string setPattern(PruneArguments &arguments, llvm::StringRef text) {
+  return parsePrunePattern(arguments.options, text);
+}
+
+std::string setScope(PruneArguments &arguments, llvm::StringRef text) {
+  if (text != "layer" && text != "global")
+    return "expected layer or global";
+  arguments.options.global = text == "global";
+  return "";
+}
+
+std::string setBlock(PruneArguments &arguments, llvm::StringRef text) {
+  int64_t block = 0;
+  if (text.getAsInteger(10, block) || block < 1 || block > 4096)
+    return "expected 1 to 4096";
+  arguments.options.block = block;
+  return "";
+}
+
+std::string setModel(PruneArguments &arguments, llvm::StringRef text) {
+  if (!arguments.model.empty())
+    return "second model after '" + arguments.model + "', expected one";
+  arguments.model = text.str();
+  return "";
+}
+
+constexpr Flag flags[] = {
+    {"o", "FILE.onnx", "the pruned model", setOutput},
+    {"density", "D", "share of weights that stay, 0 to 1", setDensity},
+    {"pattern", "PATTERN",
+     "unstructured (default), N:M (as 2:4), block or channel", setPattern},
+    {"scope", "SCOPE",
+     "layer (default): D of each tensor; global: D of all together", setScope},
+    {"block", "N", "input channels of a block (8)", setBlock},
+    {"help", nullptr, "print this text",
+     [](PruneArguments &a, llvm::StringRef) {
+       a.help = true;
+       return std::string();
+     }},
+    {"version", nullptr, "print the version",
+     [](PruneArguments &a, llvm::StringRef) {
+       a.version = true;
+       return std::string();
+     }},
+};
+
+llvm::Error checkArguments(const PruneArguments &arguments) {
+  const bool counted = arguments.options.pattern == PrunePattern::NofM;
+  if (arguments.model.empty() || arguments.output.empty())
+    return makeError(ErrorClass::Usage, "{}",
+                     "expected ashlar-prune MODEL.onnx -o OUT.onnx "
+                     "--density=D; see --help");
+  if (!counted && !arguments.density)
+    return makeError(ErrorClass::Usage, "{}",
+                     "no density given, expected --density=D");
+  if (counted && arguments.density)
+    return makeError(ErrorClass::Usage, "{}",
+                     "the pattern N:M says what stays, expected no --density");
+  if (counted && arguments.options.global)
+    return makeError(ErrorClass::Usage, "{}",
+                     "the pattern N:M has no ranking, expected --scope=layer");
+  return llvm::Error::success();
+}
+
+llvm::Error run(const PruneArguments &arguments) {
+  if (llvm::Error error = checkArguments(arguments))
+    return error;
+  auto tensors = prune(arguments.model, arguments.output, arguments.options);
+  if (!tensors)
+    return tensors.takeError();
+  int64_t weights = 0, after = 0;
+  for (const PrunedTensor &tensor : *tensors) {
+    support::printOut(fmt::format("{:<40} {:>10} weights {:>10} not zero\n",
+                                  tensor.name, tensor.weights, tensor.after));
+    weights += tensor.weights;
+    after += tensor.after;
+  }
+  support::printOut(fmt::format(
+      "{}: {} tensors, {} weights, {} not zero ({:.2f} %)\n", arguments.output,
+      tensors->size(), weights, after,
+      weights
+          ? 100.0 * static_cast<double>(after) / static_cast<double>(weights)
+          : 0.0));
+  return llvm::Error::success();
+}
+
+} // namespace
+
+int pruneMain(llvm::ArrayRef<std::string> args) {
+  PruneArguments arguments;
+  llvm::Error error = support::parseCommandLine(args, llvm::ArrayRef(flags),
+                                                setModel, arguments);
+  if (!error && arguments.help)
+    support::printOut(
+        "usage: ashlar-prune MODEL.onnx -o OUT.onnx --density=D [options]\n\n"
+        "Sets the smallest weights of a model to zero.\n\noptions:\n" +
+        support::describeFlags(llvm::ArrayRef(flags)));
+  else if (!error && arguments.version)
+    support::printOut(support::versionLine("ashlar-prune") + "\n");
+  else if (!error)
+    error = run(arguments);
+  if (!error)
+    error = support::finishOut();
+  return reportAndExitCode("ashlar-prune", std::move(error));
+}
+
+} // namespace ashlar::frontend
