@@ -4,6 +4,7 @@
 
 #include "Engine.h"
 #include "Tensor.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -32,6 +33,9 @@ struct Drain {
   Pattern entries; ///< PSUM entries.
   TensorView residual, result;
   int exponent = 0; ///< Without EW.
+
+  /// Steps whose accumulators and results are transposed at a time.
+  static constexpr uint64_t tileSteps = 16;
 
   /// The record of a lane, or of step `k` when records follow the steps.
   LaneRecord record(uint64_t lane, uint64_t k) const {
@@ -126,6 +130,42 @@ struct Drain {
     }
   }
 
+  /// Steps [k0, k1), at most tileSteps, of all lanes where the records follow
+  /// the steps: with the lanes of a step side by side, the epilogue takes them
+  /// as one row.
+  void stepTile(uint64_t k0, uint64_t k1) const {
+    Scratch &scratch = Scratch::ofThisThread();
+    const uint64_t lanes = op.cols, steps = k1 - k0;
+    auto *acc = scratch.get<int64_t>(Scratch::Column, lanes * steps);
+    auto *addend = scratch.get<float>(Scratch::Zeroed, lanes * steps);
+    auto *out = scratch.get<float>(Scratch::Block, lanes * steps);
+    for (uint64_t lane = 0; lane < lanes; ++lane) {
+      const int64_t *from = accumulators(lane, k0, k1);
+      for (uint64_t k = 0; k < steps; ++k)
+        acc[k * lanes + lane] = from[k];
+      if (!op.resMode)
+        continue;
+      const float *row = loadFloats(engine, residual, lane, k0, k1,
+                                    scratch.get<float>(Scratch::RowA, steps));
+      for (uint64_t k = 0; k < steps; ++k)
+        addend[k * lanes + lane] = row[k];
+    }
+    for (uint64_t k = 0; k < steps; ++k) {
+      numerics::EpilogueRow row = epilogue(record(0, k0 + k));
+      row.residual = op.resMode ? addend + k * lanes : nullptr;
+      engine.kernels->epilogue(acc + k * lanes, lanes, row, out + k * lanes);
+    }
+    float values[tileSteps];
+    for (uint64_t lane = 0; lane < lanes; ++lane) {
+      float *direct = directRow(engine, result, lane, k0);
+      float *to = direct ? direct : values;
+      for (uint64_t k = 0; k < steps; ++k)
+        to[k] = out[k * lanes + lane];
+      if (!direct)
+        storeFloats(engine, result, lane, k0, k1, to);
+    }
+  }
+
   /// Exact values for a drain of mode block.
   void exactRow(uint64_t lane, uint64_t k0, uint64_t k1,
                 numerics::WideValue *out) const {
@@ -208,6 +248,16 @@ void Engine::execute(const isa::ActDrain &op) {
   drain.residual.offset = op.resOffset;
   drain.residual.pattern =
       patternOf(op, op.resStride0, op.resStride1, op.resStride2);
+  if (op.paramAlongSteps && op.dstType != ElemType::Bfp) {
+    const uint64_t steps = drain.entries.size(), tile = Drain::tileSteps;
+    split(llvm::divideCeil(steps, tile), steps * op.cols * 4,
+          [&](uint64_t begin, uint64_t end) {
+            for (uint64_t k = begin * tile; k < std::min(steps, end * tile);
+                 k += tile)
+              drain.stepTile(k, std::min(steps, k + tile));
+          });
+    return;
+  }
   produceFloats(*this, drain.result, target, op.cols, 1,
                 [&](uint64_t lane, uint64_t k0, uint64_t k1, float *out) {
                   drain.floatRow(lane, k0, k1, out);

@@ -14,7 +14,7 @@ Scratch &Scratch::ofThisThread() {
 }
 
 /// Below this many element operations a fork costs more than it saves.
-static constexpr uint64_t forkWork = 16384;
+static constexpr uint64_t forkWork = 8192;
 
 void Engine::split(uint64_t n, uint64_t work,
                    llvm::function_ref<void(uint64_t, uint64_t)> fn) {

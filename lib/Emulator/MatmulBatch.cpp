@@ -4,10 +4,25 @@
 
 #include "MatmulBatch.h"
 #include "Engine.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
 using namespace ashlar;
 using namespace ashlar::emulator;
+
+//===- Stationary sets ----------------------------------------------------===//
+
+void StationarySet::setShape(uint64_t newRows, uint64_t newCols,
+                             unsigned count) {
+  // Kernels work on groups of 16 columns.
+  constexpr uint64_t unit = 16;
+  rows = newRows;
+  cols = newCols;
+  const uint64_t units = llvm::divideCeil(cols, unit);
+  parts.resize(std::clamp<uint64_t>(units, 1, count));
+  for (size_t i = 0; i < parts.size(); ++i)
+    parts[i].first = units * i / parts.size() * unit;
+}
 
 void StationarySets::swap() {
   retired.push_back(std::move(activeSet));
@@ -26,58 +41,133 @@ void StationarySets::recycle() {
   retired.clear();
 }
 
+//===- Collecting ---------------------------------------------------------===//
+
 /// More than a layer accumulates between two drains; bounds the memory of
 /// programs that never drain.
 static constexpr unsigned maxPending = 512;
 
-bool MatmulBatch::add(uint64_t entry, uint64_t steps, const Matmul &matmul) {
-  if (pending == maxPending)
-    return false;
+bool MatmulBatch::accepts(uint64_t entry, uint64_t steps) const {
+  return pending < maxPending &&
+         llvm::all_of(
+             targets,
+             [&](const Target &target) {
+               return (target.entry == entry && target.steps == steps) ||
+                      target.entry >= entry + steps ||
+                      entry >= target.entry + target.steps;
+             });
+}
+
+void MatmulBatch::add(uint64_t entry, uint64_t steps, const Matmul &matmul) {
   ++pending;
-  for (Target &target : targets) {
+  for (Target &target : targets)
     if (target.entry == entry && target.steps == steps) {
       target.matmuls.push_back(matmul);
-      return true;
+      return;
     }
-    if (target.entry < entry + steps && entry < target.entry + target.steps) {
-      --pending;
-      return false;
-    }
-  }
   targets.push_back({entry, steps, {matmul}});
-  return true;
+}
+
+/// Appends the rows of `set`; rows up to the next one that an operand may start
+/// at are zero.
+static void appendRows(const StationarySet &set, StationarySet &to) {
+  to.values.insert(to.values.end(), set.values.begin(), set.values.end());
+  to.rows += llvm::alignTo(set.rows, numerics::kMovingRowUnit);
+  to.values.resize(to.rows * to.cols, 0);
+}
+
+void MatmulBatch::addMerged(const StationarySet &set,
+                            OperandCache::Slot &operand, bool accumulate,
+                            uint64_t entry, uint64_t steps) {
+  if (mergedUsed == merged.size())
+    merged.push_back(std::make_unique<StationarySet>());
+  StationarySet &started = *merged[mergedUsed++];
+  started.setShape(0, set.cols, static_cast<unsigned>(set.parts.size()));
+  started.values.clear();
+  appendRows(set, started);
+  add(entry, steps, {&started, &operand, accumulate, &started});
+}
+
+OperandCache::Slot *MatmulBatch::merge(const StationarySet &set, uint64_t entry,
+                                       uint64_t steps, uint64_t &row) {
+  for (const Target &target : targets) {
+    if (target.entry != entry || target.steps != steps)
+      continue;
+    const Matmul &last = target.matmuls.back();
+    if (!last.growing || last.growing->cols != set.cols ||
+        last.growing->rows + set.rows > mergedRows)
+      return nullptr;
+    row = last.growing->rows;
+    appendRows(set, *last.growing);
+    return last.operand;
+  }
+  return nullptr;
+}
+
+//===- Computing ----------------------------------------------------------===//
+
+void MatmulBatch::packMerged(Engine &engine) {
+  for (size_t i = 0; i < mergedUsed; ++i) {
+    StationarySet &set = *merged[i];
+    for (size_t part = 0; part < set.parts.size(); ++part)
+      engine.kernels->packStationary(
+          {numerics::OperandWidth::Int16,
+           set.values.data() + set.parts[part].first, set.cols},
+          set.rows, set.colsOf(part), set.parts[part].packed);
+  }
+}
+
+llvm::SmallVector<MatmulBatch::Unit, 64>
+MatmulBatch::unitsFor(unsigned threads) const {
+  llvm::SmallVector<Unit, 64> units;
+  for (uint64_t share = 0; share < threads; ++share)
+    for (const Target &target : targets) {
+      if (target.steps < splitSteps && threads > 1) {
+        units.push_back({&target, 0, target.steps, share});
+        continue;
+      }
+      const uint64_t size =
+          numerics::kMovingUnit * (target.steps < 256 ? 1 : 2);
+      const uint64_t count = llvm::divideCeil(target.steps, size);
+      for (uint64_t k = count * share / threads;
+           k < count * (share + 1) / threads; ++k)
+        units.push_back(
+            {&target, k * size, std::min(target.steps, (k + 1) * size)});
+    }
+  return units;
+}
+
+void MatmulBatch::compute(Engine &engine, const Unit &unit) const {
+  for (const Matmul &matmul : unit.target->matmuls) {
+    const auto &parts = matmul.set->parts;
+    const bool all = unit.part == Unit::allParts;
+    for (size_t i = all ? 0 : unit.part;
+         i < (all ? parts.size() : std::min(parts.size(), unit.part + 1)); ++i)
+      engine.kernels->gemmPacked(
+          parts[i].packed, matmul.operand->packed, unit.begin,
+          unit.end - unit.begin,
+          engine.memory.psum(parts[i].first, unit.target->entry + unit.begin),
+          engine.memory.columnPitch(), matmul.accumulate);
+  }
 }
 
 void MatmulBatch::flush(Engine &engine) {
-  // A unit of steps takes all its products before the next unit: its
-  // accumulators, 64 columns of it, are then read and written in cache.
-  struct Unit {
-    const Target *target;
-    uint64_t begin, end;
-  };
-  llvm::SmallVector<Unit, 64> units;
+  packMerged(engine);
+  const llvm::SmallVector<Unit, 64> units =
+      unitsFor(engine.pool ? engine.pool->size() : 1);
   uint64_t work = 0;
-  for (const Target &target : targets) {
-    const uint64_t unit = numerics::kMovingUnit * (target.steps < 256 ? 1 : 2);
-    for (uint64_t k = 0; k < target.steps; k += unit)
-      units.push_back({&target, k, std::min(target.steps, k + unit)});
+  for (const Target &target : targets)
     for (const Matmul &matmul : target.matmuls)
       work += target.steps * matmul.set->rows * 4;
-  }
   engine.split(units.size(), work, [&](uint64_t first, uint64_t last) {
-    for (const Unit &unit :
-         llvm::ArrayRef<Unit>(units).slice(first, last - first))
-      for (const Matmul &matmul : unit.target->matmuls)
-        engine.kernels->gemmPacked(
-            matmul.set->packed, matmul.operand->packed, unit.begin,
-            unit.end - unit.begin,
-            engine.memory.psum(0, unit.target->entry + unit.begin),
-            engine.memory.columnPitch(), matmul.accumulate);
+    for (uint64_t i = first; i < last; ++i)
+      compute(engine, units[i]);
   });
   for (const Target &target : targets)
     for (const Matmul &matmul : target.matmuls)
       engine.operands.release(*matmul.operand);
   targets.clear();
+  mergedUsed = 0;
   pending = 0;
   engine.sets.recycle();
 }

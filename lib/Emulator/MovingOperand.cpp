@@ -195,26 +195,37 @@ private:
   void gatherRow(BaseOf baseOf, unsigned size, uint8_t *out) {
     if (op.groups == 1)
       return gatherRuns(baseOf(0), size, out);
-    forValidRows(
-        op, [&](uint64_t step, int64_t offset, uint64_t b, uint64_t e) {
-          const uint64_t row = step - b;
-          const uint64_t from = std::max(row + b, begin),
-                         to = std::min(row + e, end);
-          for (uint64_t at = from; at < std::min(to, from + op.groups); ++at) {
-            // Every groups-th result reads the same group of partitions, one
-            // element after the other.
-            const int64_t pixel = static_cast<int64_t>(at - row) + op.shift;
-            const uint8_t *source =
-                baseOf(static_cast<uint64_t>(pixel) % op.groups) + op.offset +
-                offset + pixel / op.groups * op.stride2;
-            const uint64_t count = (to - at + op.groups - 1) / op.groups;
-            uint8_t *target = out + (at - begin) * size;
-            if (size == 1)
-              spread<uint8_t>(source, count, target);
-            else
-              spread<uint16_t>(source, count, target);
-          }
-        });
+    forValidRows(op, [&](uint64_t step, int64_t offset, uint64_t b,
+                         uint64_t e) {
+      const uint64_t row = step - b;
+      const uint64_t from = std::max(row + b, begin),
+                     to = std::min(row + e, end);
+      if (from >= to)
+        return;
+      // Every groups-th result reads the same group of partitions, one
+      // element after the other. The first pixel is not negative: it is
+      // read.
+      const auto pixel =
+          static_cast<uint64_t>(static_cast<int64_t>(from - row) + op.shift);
+      uint64_t lane = pixel % op.groups;
+      int64_t start = op.offset + offset +
+                      static_cast<int64_t>(pixel / op.groups) * op.stride2;
+      const uint64_t whole = (to - from) / op.groups;
+      const uint64_t longer = (to - from) % op.groups;
+      for (uint64_t i = 0; i < std::min<uint64_t>(op.groups, to - from); ++i) {
+        const uint8_t *source = baseOf(lane) + start;
+        const uint64_t count = whole + (i < longer ? 1 : 0);
+        uint8_t *target = out + (from + i - begin) * size;
+        if (size == 1)
+          spread<uint8_t>(source, count, target);
+        else
+          spread<uint16_t>(source, count, target);
+        if (++lane == op.groups) {
+          lane = 0;
+          start += op.stride2;
+        }
+      }
+    });
   }
 
   /// Elements of one lane, stride2 bytes apart, to every groups-th place.

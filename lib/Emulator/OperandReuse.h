@@ -23,6 +23,8 @@
 namespace ashlar::emulator {
 
 inline constexpr uint32_t noOperand = ~uint32_t(0);
+/// The operands of several matmuls one below the other; never found again.
+inline constexpr uint32_t mergedOperand = noOperand - 1;
 
 /// Finds shared operands while the loader walks over the program.
 class OperandReuse {

@@ -26,42 +26,70 @@ static void loadRaw(const isa::PeLoad &op, Memory &memory, unsigned bytes,
                   bytes);
 }
 
+/// Aligns and packs one part of the columns of a set.
+static void loadPart(Engine &engine, const isa::PeLoad &op, const Fetch &fetch,
+                     StationarySet &set, size_t part, uint64_t &saturated) {
+  Scratch &scratch = Scratch::ofThisThread();
+  const Memory &memory = engine.memory;
+  const unsigned bytes = fetch.bytes();
+  const uint64_t elementBytes = widthBytes(fetch.width());
+  const uint64_t cols = set.colsOf(part);
+  const uint64_t offset =
+      op.offset +
+      static_cast<uint64_t>(static_cast<int64_t>(set.parts[part].first) *
+                            op.colStride);
+  auto *values =
+      scratch.get<uint8_t>(Scratch::Moving, op.rows * cols * elementBytes);
+  Pattern columns{{1, 1, cols}, {0, 0, op.colStride}};
+  auto *raw = scratch.get<uint8_t>(Scratch::GatherA, cols * bytes);
+  auto *cells = scratch.get<uint8_t>(Scratch::GatherB, cols);
+  const bool dense = op.colStride == static_cast<int64_t>(bytes);
+  for (uint64_t i = 0, rows; i < op.rows; i += rows) {
+    const uint64_t p = op.part + i;
+    const uint8_t *row = memory.sb(p, offset);
+    rows = dense ? groupRows(memory, p, op.rows - i) : 1;
+    if (!dense) {
+      gatherElements(*engine.kernels, row, columns, bytes, 0, cols, raw);
+      row = raw;
+    }
+    const auto *exponents =
+        reinterpret_cast<const uint8_t *>(memory.cell(p, offset));
+    if (op.colStride != 1 && fetch.mode == OperandMode::Bfp) {
+      gatherElements(*engine.kernels, exponents, columns, 1, 0, cols, cells);
+      exponents = cells;
+    }
+    fetchRows(*engine.kernels, fetch, row, memory.pitch(), rows,
+              reinterpret_cast<const int8_t *>(exponents), cols,
+              values + i * cols * elementBytes, cols, saturated);
+  }
+  engine.kernels->packStationary({fetch.width(), values, cols}, op.rows, cols,
+                                 set.parts[part].packed);
+  for (uint64_t i = 0; !set.values.empty() && i < op.rows; ++i)
+    std::memcpy(&set.values[i * op.cols + set.parts[part].first],
+                values + i * cols * elementBytes, cols * elementBytes);
+}
+
 void Engine::execute(const isa::PeLoad &op) {
   Fetch fetch = fetchOf(op, memory);
   const unsigned bytes = fetch.bytes();
   StationarySet &shadow = sets.shadow();
-  shadow.rows = op.rows;
-  shadow.cols = op.cols;
+  shadow.setShape(op.rows, op.cols, pool ? pool->size() : 1);
+  shadow.values.clear();
   if (fetch.mode == OperandMode::Select)
     return loadRaw(op, memory, bytes, shadow);
-  Scratch &scratch = Scratch::ofThisThread();
-  const uint64_t elementBytes = widthBytes(fetch.width());
-  auto *values =
-      scratch.get<uint8_t>(Scratch::Moving, op.rows * op.cols * elementBytes);
-  Pattern columns{{1, 1, op.cols}, {0, 0, op.colStride}};
-  auto *raw = scratch.get<uint8_t>(Scratch::GatherA, op.cols * bytes);
-  auto *cells = scratch.get<uint8_t>(Scratch::GatherB, op.cols);
-  const bool dense = op.colStride == static_cast<int64_t>(bytes);
-  for (uint64_t i = 0, rows; i < op.rows; i += rows) {
-    const uint64_t p = op.part + i;
-    const uint8_t *row = memory.sb(p, op.offset);
-    rows = dense ? groupRows(memory, p, op.rows - i) : 1;
-    if (!dense) {
-      gatherElements(*kernels, row, columns, bytes, 0, op.cols, raw);
-      row = raw;
-    }
-    const auto *exponents =
-        reinterpret_cast<const uint8_t *>(memory.cell(p, op.offset));
-    if (op.colStride != 1 && fetch.mode == OperandMode::Bfp) {
-      gatherElements(*kernels, exponents, columns, 1, 0, op.cols, cells);
-      exponents = cells;
-    }
-    fetchRows(*kernels, fetch, row, memory.pitch(), rows,
-              reinterpret_cast<const int8_t *>(exponents), op.cols,
-              values + i * op.cols * elementBytes, op.cols, counters.saturated);
-  }
-  kernels->packStationary({fetch.width(), values, op.cols}, op.rows, op.cols,
-                          shadow.packed);
+  if (fetch.width() == numerics::OperandWidth::Int16 &&
+      op.rows <= mergedRows / 2)
+    shadow.values.resize(op.rows * op.cols);
+  split(shadow.parts.size(), op.rows * op.cols * 2,
+        [&](uint64_t begin, uint64_t end) {
+          uint64_t saturated = 0;
+          for (uint64_t part = begin; part < end; ++part)
+            loadPart(*this, op, fetch, shadow, part, saturated);
+          if (saturated == 0)
+            return;
+          std::lock_guard<std::mutex> lock(mutex);
+          counters.saturated += saturated;
+        });
 }
 
 void Engine::execute(const isa::PeSwap &) {
@@ -122,19 +150,60 @@ static uint64_t packStepsFor(const isa::PeMatmul &op) {
   return packSteps * std::max<uint64_t>(1, std::min<uint64_t>(8, 64 / op.rows));
 }
 
-/// Fetches steps [begin, end) into a packed operand.
-static void packSharedSteps(Engine &engine, const isa::PeMatmul &op,
-                            const Fetch &fetch, const Window &window,
-                            uint64_t begin, uint64_t end,
-                            numerics::PackedMoving &packed,
-                            uint64_t &saturated) {
-  const uint64_t chunk = packStepsFor(op);
-  for (uint64_t k = begin; k < end; k += chunk) {
+/// Fetches a range of a matmul's operand and packs it from row `row` of
+/// `packed` on.
+static void packRange(Engine &engine, const isa::PeMatmul &op,
+                      const Fetch &fetch, const numerics::MovingRange &range,
+                      uint64_t row, numerics::PackedMoving &packed,
+                      uint64_t &saturated) {
+  isa::PeMatmul rows = op;
+  rows.part = op.part + range.row;
+  rows.rows = range.rows;
+  const Window window = windowOf(rows, fetch.bytes());
+  const uint64_t end = range.first + range.steps;
+  const uint64_t chunk = packStepsFor(rows);
+  for (uint64_t k = range.first; k < end; k += chunk) {
     const uint64_t last = std::min(end, k + chunk);
     engine.kernels->packMoving(
-        buildMoving(engine, op, fetch, window, k, last, saturated), k, last - k,
-        packed);
+        buildMoving(engine, rows, fetch, window, k, last, saturated),
+        {row + range.row, range.rows, k, last - k}, packed);
   }
+}
+
+/// Fetches and packs the operand of a matmul: every thread the steps, or the
+/// rows if there are few steps, that will be nearest to it. Returns how many
+/// elements saturated.
+static uint64_t packOperand(Engine &engine, const isa::PeMatmul &op,
+                            const Fetch &fetch, uint64_t steps, uint64_t row,
+                            numerics::PackedMoving &packed) {
+  // Rows whose exponents share a cell stay together.
+  constexpr uint64_t rowUnit = 16;
+  const bool bySteps = steps >= splitSteps;
+  const uint64_t unit = bySteps ? packSteps : rowUnit;
+  const uint64_t size = bySteps ? steps : op.rows;
+  uint64_t total = 0;
+  engine.split((size + unit - 1) / unit, steps * op.rows * 2,
+               [&](uint64_t first, uint64_t last) {
+                 uint64_t saturated = 0;
+                 const uint64_t begin = first * unit;
+                 const uint64_t count = std::min(size, last * unit) - begin;
+                 const numerics::MovingRange range =
+                     bySteps ? numerics::MovingRange{0, op.rows, begin, count}
+                             : numerics::MovingRange{begin, count, 0, steps};
+                 packRange(engine, op, fetch, range, row, packed, saturated);
+                 std::lock_guard<std::mutex> lock(engine.mutex);
+                 total += saturated;
+               });
+  return total;
+}
+
+/// An empty slot for an operand. Those that wait for their product must not be
+/// given up.
+static OperandCache::Slot &newSlot(Engine &engine, uint32_t operand,
+                                   uint32_t uses, uint64_t bytes) {
+  if (engine.operands.isFull(bytes))
+    engine.batch.flush(engine);
+  return engine.operands.insert(operand, uses, bytes);
 }
 
 /// The packed moving operand of a matmul, fetched if no earlier matmul has
@@ -145,37 +214,47 @@ static OperandCache::Slot &packedOperand(Engine &engine,
   const uint32_t operand = engine.reuse.operandOf(engine.current);
   if (OperandCache::Slot *slot = engine.operands.find(operand))
     return *slot;
-  const uint64_t bytes = op.rows * steps * widthBytes(fetch.width());
-  // Operands that wait for their product must not be given up.
-  if (engine.operands.isFull(bytes))
-    engine.batch.flush(engine);
   OperandCache::Slot &slot =
-      engine.operands.insert(operand, engine.reuse.usesOf(operand), bytes);
+      newSlot(engine, operand, engine.reuse.usesOf(operand),
+              op.rows * steps * widthBytes(fetch.width()));
   engine.kernels->startMoving(op.rows, steps, fetch.width(), slot.packed);
-  const Window window = windowOf(op, fetch.bytes());
-  const uint64_t units = (steps + packSteps - 1) / packSteps;
-  engine.split(units, steps * op.rows, [&](uint64_t first, uint64_t last) {
-    uint64_t saturated = 0;
-    packSharedSteps(engine, op, fetch, window, first * packSteps,
-                    std::min(steps, last * packSteps), slot.packed, saturated);
-    std::lock_guard<std::mutex> lock(engine.mutex);
-    slot.saturated += saturated;
-  });
+  slot.saturated = packOperand(engine, op, fetch, steps, 0, slot.packed);
   return slot;
+}
+
+/// A matmul of few rows joins the one before it into the same entries.
+static void mergeMatmul(Engine &engine, const isa::PeMatmul &op,
+                        const Fetch &fetch, uint64_t steps) {
+  const StationarySet &set = engine.sets.active();
+  uint64_t row = 0;
+  OperandCache::Slot *slot =
+      op.accumulate ? engine.batch.merge(set, op.psum, steps, row) : nullptr;
+  if (!slot) {
+    if (!engine.batch.accepts(op.psum, steps))
+      engine.batch.flush(engine);
+    slot = &newSlot(engine, mergedOperand, 1,
+                    mergedRows * steps * widthBytes(fetch.width()));
+    engine.kernels->startMoving(mergedRows, steps, fetch.width(), slot->packed);
+    slot->packed.clear();
+    engine.batch.addMerged(set, *slot, op.accumulate, op.psum, steps);
+  }
+  engine.counters.saturated +=
+      packOperand(engine, op, fetch, steps, row, slot->packed);
 }
 
 /// Packs the operand now and leaves the product to the batch.
 static void deferMatmul(Engine &engine, const isa::PeMatmul &op,
                         const Fetch &fetch) {
   const uint64_t steps = uint64_t(op.n0) * op.n1 * op.n2;
+  const StationarySet &set = engine.sets.active();
+  if (!set.values.empty() && op.rows == set.rows &&
+      fetch.width() == numerics::OperandWidth::Int16)
+    return mergeMatmul(engine, op, fetch, steps);
   OperandCache::Slot &slot = packedOperand(engine, op, fetch, steps);
   engine.counters.saturated += slot.saturated;
-  const MatmulBatch::Matmul matmul = {&engine.sets.active(), &slot,
-                                      op.accumulate != 0};
-  if (engine.batch.add(op.psum, steps, matmul))
-    return;
-  engine.batch.flush(engine);
-  engine.batch.add(op.psum, steps, matmul);
+  if (!engine.batch.accepts(op.psum, steps))
+    engine.batch.flush(engine);
+  engine.batch.add(op.psum, steps, {&set, &slot, op.accumulate != 0});
 }
 
 /// Multiplies steps [begin, end) with the active set.
@@ -193,16 +272,21 @@ static void multiplySteps(Engine &engine, const isa::PeMatmul &op,
         static_cast<const uint8_t *>(moving.data) + (k - begin) * elementBytes;
     int64_t *out =
         engine.memory.psum(0, op.psum + static_cast<uint64_t>(offset));
+    const StationarySet &set = engine.sets.active();
     if (target.stride[2] == 1 || n == 1) {
-      engine.kernels->gemm(engine.sets.active().packed, part, n, out,
-                           columnPitch, op.accumulate);
+      for (const StationarySet::Part &columns : set.parts)
+        engine.kernels->gemm(columns.packed, part, n,
+                             out + columns.first * columnPitch, columnPitch,
+                             op.accumulate);
       return;
     }
     // Strided entries: multiply into a buffer, then add one by one.
-    uint64_t cols = engine.sets.active().packed.cols;
+    const uint64_t cols = set.cols;
     auto *sums =
         Scratch::ofThisThread().get<int64_t>(Scratch::Accums, cols * n);
-    engine.kernels->gemm(engine.sets.active().packed, part, n, sums, n, false);
+    for (const StationarySet::Part &columns : set.parts)
+      engine.kernels->gemm(columns.packed, part, n, sums + columns.first * n, n,
+                           false);
     for (uint64_t c = 0; c < cols; ++c)
       for (uint64_t t = 0; t < n; ++t) {
         int64_t &entry = out[static_cast<int64_t>(c * columnPitch) +

@@ -5,6 +5,7 @@
 #include "Tensor.h"
 #include "ashlar/Numerics/Encode.h"
 #include "ashlar/Support/Half.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cstring>
 
@@ -519,8 +520,13 @@ void emulator::produceFloats(
   const uint64_t block = target.block ? target.block : channels;
   const uint64_t blocks = (channels + block - 1) / block;
   const uint64_t size = view.pattern.size();
-  const uint64_t chunk = std::min(
-      size, std::max<uint64_t>(16, blockFloats / std::min(block, channels)));
+  // Threads split many steps and share few of them, as the batch does.
+  const bool bySteps = engine.pool && size >= splitSteps;
+  const uint64_t share =
+      bySteps ? llvm::divideCeil(size, engine.pool->size()) : size;
+  const uint64_t chunk =
+      std::min(llvm::alignTo(share, numerics::kMovingUnit),
+               std::max<uint64_t>(16, blockFloats / std::min(block, channels)));
   const uint64_t chunks = (size + chunk - 1) / chunk;
   engine.split(
       blocks * chunks, channels * size * cost,
@@ -528,9 +534,10 @@ void emulator::produceFloats(
         numerics::EncodeStats stats;
         Scratch &scratch = Scratch::ofThisThread();
         for (uint64_t unit = begin; unit < end; ++unit) {
-          uint64_t first = unit / chunks * block;
+          uint64_t first = (bySteps ? unit % blocks : unit / chunks) * block;
           uint64_t count = std::min(block, channels - first);
-          uint64_t k0 = unit % chunks * chunk, k1 = std::min(size, k0 + chunk);
+          uint64_t k0 = (bySteps ? unit / blocks : unit % chunks) * chunk;
+          uint64_t k1 = std::min(size, k0 + chunk);
           float *rows = scratch.get<float>(Scratch::Block, count * (k1 - k0));
           const float **pointers =
               scratch.get<const float *>(Scratch::Pointers2, count);

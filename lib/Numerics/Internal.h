@@ -24,7 +24,7 @@ uint8_t *gemmScratch(size_t size);
 /// their own: rows without gaps.
 void startMovingPlain(size_t rows, size_t steps, OperandWidth width,
                       PackedMoving &out);
-void packMovingPlain(const IntegerMatrix &values, size_t first, size_t steps,
+void packMovingPlain(const IntegerMatrix &values, const MovingRange &range,
                      PackedMoving &out);
 /// Columns of such an operand from `first` on.
 IntegerMatrix plainSteps(const PackedMoving &moving, size_t first);

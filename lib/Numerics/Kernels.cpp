@@ -28,13 +28,16 @@ static uint8_t *alignUp(uint8_t *pointer) {
   return pointer + ((64 - address % 64) % 64);
 }
 
-void PackedBuffer::reserve(size_t size) {
-  if (size > capacity || !storage) {
-    storage.reset(new uint8_t[size + 64]);
-    capacity = size;
+void PackedBuffer::reserve(size_t newSize) {
+  if (newSize > capacity || !storage) {
+    storage.reset(new uint8_t[newSize + 64]);
+    capacity = newSize;
   }
+  size = newSize;
   bytes = alignUp(storage.get());
 }
+
+void PackedBuffer::clear() { __builtin_memset(bytes, 0, size); }
 
 static size_t bytesOf(OperandWidth width) {
   return width == OperandWidth::Int16 ? 2 : 4;
@@ -48,13 +51,14 @@ void startMovingPlain(size_t rows, size_t steps, OperandWidth width,
   out.reserve(rows * steps * bytesOf(width));
 }
 
-void packMovingPlain(const IntegerMatrix &values, size_t first, size_t steps,
+void packMovingPlain(const IntegerMatrix &values, const MovingRange &range,
                      PackedMoving &out) {
   const size_t bytes = bytesOf(values.width);
   const auto *from = static_cast<const uint8_t *>(values.data);
-  for (size_t i = 0; i < out.rows; ++i)
-    __builtin_memcpy(out.bytes + (i * out.steps + first) * bytes,
-                     from + i * values.pitch * bytes, steps * bytes);
+  for (size_t i = 0; i < range.rows; ++i)
+    __builtin_memcpy(out.bytes +
+                         ((range.row + i) * out.steps + range.first) * bytes,
+                     from + i * values.pitch * bytes, range.steps * bytes);
 }
 
 IntegerMatrix plainSteps(const PackedMoving &moving, size_t first) {

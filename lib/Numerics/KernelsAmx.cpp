@@ -87,27 +87,59 @@ ASHLAR_INLINE __mmask16 laneMask(size_t count) {
   return static_cast<__mmask16>((1u << count) - 1);
 }
 
+/// Stores the transpose of 16 x 16 32-bit lanes: `out` row c is lane c of every
+/// vector.
+ASHLAR_INLINE void storeTransposed(const __m512i *v, uint8_t *out) {
+  // Pairs, quads, then 128-bit lanes change places.
+  __m512i a[16], b[16];
+#pragma GCC unroll 8
+  for (size_t i = 0; i < 8; ++i) {
+    a[2 * i] = _mm512_unpacklo_epi32(v[2 * i], v[2 * i + 1]);
+    a[2 * i + 1] = _mm512_unpackhi_epi32(v[2 * i], v[2 * i + 1]);
+  }
+#pragma GCC unroll 4
+  for (size_t i = 0; i < 4; ++i) {
+    b[4 * i] = _mm512_unpacklo_epi64(a[4 * i], a[4 * i + 2]);
+    b[4 * i + 1] = _mm512_unpackhi_epi64(a[4 * i], a[4 * i + 2]);
+    b[4 * i + 2] = _mm512_unpacklo_epi64(a[4 * i + 1], a[4 * i + 3]);
+    b[4 * i + 3] = _mm512_unpackhi_epi64(a[4 * i + 1], a[4 * i + 3]);
+  }
+  // b[4 q + r] holds, in its lane of 128 bits l, column 4 l + r of vectors
+  // 4 q to 4 q + 3.
+#pragma GCC unroll 4
+  for (size_t r = 0; r < 4; ++r) {
+    const __m512i x = _mm512_shuffle_i32x4(b[r], b[4 + r], 0x88);
+    const __m512i y = _mm512_shuffle_i32x4(b[8 + r], b[12 + r], 0x88);
+    const __m512i z = _mm512_shuffle_i32x4(b[r], b[4 + r], 0xdd);
+    const __m512i w = _mm512_shuffle_i32x4(b[8 + r], b[12 + r], 0xdd);
+    _mm512_store_si512(out + r * 64, _mm512_shuffle_i32x4(x, y, 0x88));
+    _mm512_store_si512(out + (8 + r) * 64, _mm512_shuffle_i32x4(x, y, 0xdd));
+    _mm512_store_si512(out + (4 + r) * 64, _mm512_shuffle_i32x4(z, w, 0x88));
+    _mm512_store_si512(out + (12 + r) * 64, _mm512_shuffle_i32x4(z, w, 0xdd));
+  }
+}
+
 /// Stationary tiles of one half, layout: column group, K block, plane, column,
 /// k. The transposed order of a quad is what a tile row holds.
 template <typename T>
 static void packColumns(const T *data, size_t pitch, size_t rows, size_t cols,
                         int shift, uint8_t *out) {
-  const __m512i lanes = _mm512_mullo_epi32(
-      _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
-      _mm512_set1_epi32(static_cast<int>(kTileK)));
-  size_t kBlocks = blocksOf(rows, kTileK);
+  constexpr size_t quads = kTileK / 4;
   for (size_t c = 0; c < cols; c += kTile) {
-    __mmask16 mask = laneMask(least(kTile, cols - c));
-    for (size_t i = 0; i < kBlocks * kTileK; i += 4) {
-      // Rows beyond the last are zero and their pointer is not formed.
-      size_t left = i < rows ? least(rows - i, size_t(4)) : 0;
-      Quad quad = loadQuad(left ? data + i * pitch + c : data, pitch, left,
-                           mask, shift);
-      uint8_t *tile = out +
-                      ((c / kTile * kBlocks + i / kTileK) * 2) * kTileBytes +
-                      i % kTileK;
-      _mm512_i32scatter_epi32(tile, lanes, quad.low, 1);
-      _mm512_i32scatter_epi32(tile + kTileBytes, lanes, quad.high, 1);
+    const __mmask16 mask = laneMask(least(kTile, cols - c));
+    for (size_t k = 0; k < rows; k += kTileK, out += 2 * kTileBytes) {
+      __m512i low[quads], high[quads];
+      for (size_t q = 0; q < quads; ++q) {
+        // Rows beyond the last are zero and their pointer is not formed.
+        const size_t i = k + 4 * q;
+        const size_t left = i < rows ? least(rows - i, size_t(4)) : 0;
+        const Quad quad = loadQuad(left ? data + i * pitch + c : data, pitch,
+                                   left, mask, shift);
+        low[q] = quad.low;
+        high[q] = quad.high;
+      }
+      storeTransposed(low, out);
+      storeTransposed(high, out + kTileBytes);
     }
   }
 }
@@ -134,17 +166,21 @@ static inline void packTiles(const IntegerMatrix &values, size_t rows,
 }
 
 /// Moving tiles of one half, layout: step tile, K block, plane, quad, step.
+/// `data` is the range; the last range fills the last K block with zeros.
 template <typename T>
-static void packSteps(const T *data, size_t pitch, size_t rows, size_t steps,
-                      int shift, uint8_t *out) {
-  size_t kBlocks = blocksOf(rows, kTileK);
-  for (size_t i = 0; i < kBlocks * kTileK; i += 4) {
-    size_t left = i < rows ? least(rows - i, size_t(4)) : 0;
-    const T *row = left ? data + i * pitch : data;
+static void packSteps(const T *data, size_t pitch, const MovingRange &range,
+                      size_t allRows, int shift, uint8_t *out) {
+  static_assert(kMovingRowUnit == 4, "rows of a quad");
+  const size_t kBlocks = blocksOf(allRows, kTileK);
+  const size_t end = range.row + range.rows;
+  const size_t last = end == allRows ? kBlocks * kTileK : end;
+  for (size_t i = range.row; i < last; i += 4) {
+    size_t left = i < end ? least(end - i, size_t(4)) : 0;
+    const T *row = left ? data + (i - range.row) * pitch : data;
     uint8_t *tile = out + i / kTileK * 2 * kTileBytes + i % kTileK / 4 * 64;
-    for (size_t t = 0; t < steps; t += kTile) {
+    for (size_t t = 0; t < range.steps; t += kTile) {
       Quad quad = loadQuad(row + t, pitch, left,
-                           laneMask(least(kTile, steps - t)), shift);
+                           laneMask(least(kTile, range.steps - t)), shift);
       _mm512_store_si512(tile, quad.low);
       _mm512_store_si512(tile + kTileBytes, quad.high);
       tile += kBlocks * 2 * kTileBytes;
@@ -156,15 +192,16 @@ static void packSteps(const T *data, size_t pitch, size_t rows, size_t steps,
 static inline size_t packMovingTiles(const IntegerMatrix &moving, size_t rows,
                                      size_t first, size_t steps,
                                      size_t halfBytes, uint8_t *out) {
+  const MovingRange all = {0, rows, 0, steps};
   if (moving.width == OperandWidth::Int16) {
     packSteps(static_cast<const int16_t *>(moving.data) + first, moving.pitch,
-              rows, steps, 0, out);
+              all, rows, 0, out);
     return 1;
   }
   const int32_t *data = static_cast<const int32_t *>(moving.data) + first;
   size_t halves = halvesFor(magnitudeBits(moving, first, rows, steps));
   for (size_t h = 0; h < halves; ++h)
-    packSteps(data, moving.pitch, rows, steps, static_cast<int>(16 * h),
+    packSteps(data, moving.pitch, all, rows, static_cast<int>(16 * h),
               out + h * halfBytes);
   return halves;
 }
@@ -348,17 +385,19 @@ static inline void startMovingTiles(size_t rows, size_t steps,
   out.reserve(movingHalves(width) * movingHalfBytes(out));
 }
 
-static inline void packMovingRange(const IntegerMatrix &values, size_t first,
-                                   size_t steps, PackedMoving &out) {
-  uint8_t *to = out.bytes + first / kTile * stepTileBytes(out.rows);
+static inline void packMovingRange(const IntegerMatrix &values,
+                                   const MovingRange &range,
+                                   PackedMoving &out) {
+  uint8_t *to = out.bytes + range.first / kTile * stepTileBytes(out.rows);
   if (values.width == OperandWidth::Int16) {
-    packSteps(static_cast<const int16_t *>(values.data), values.pitch, out.rows,
-              steps, 0, to);
+    packSteps(static_cast<const int16_t *>(values.data), values.pitch, range,
+              out.rows, 0, to);
     return;
   }
   for (size_t h = 0; h < 2; ++h)
-    packSteps(static_cast<const int32_t *>(values.data), values.pitch, out.rows,
-              steps, static_cast<int>(16 * h), to + h * movingHalfBytes(out));
+    packSteps(static_cast<const int32_t *>(values.data), values.pitch, range,
+              out.rows, static_cast<int>(16 * h),
+              to + h * movingHalfBytes(out));
 }
 
 static inline void gemmPackedTiles(const PackedStationary &stationary,

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The fork-join pool. One word names the current loop and its next unclaimed
-// chunk; caller and workers claim chunks from it until none is left. A worker
-// that the system does not run therefore costs nothing but its help: the caller
-// waits for claimed chunks only.
+// The fork-join pool. Every thread has a word that names the current loop and
+// the next unclaimed chunk of the thread's own share of the range; a thread
+// claims its share first and then helps the others. The same part of a range
+// therefore meets the same thread in loop after loop, which keeps what one loop
+// wrote in the cache of the core that reads it in the next; and a worker that
+// the system does not run costs nothing but its help: the caller waits for
+// claimed chunks only.
 
 #include "ashlar/Support/ThreadPool.h"
 
@@ -35,19 +38,25 @@ void relaxCpu() {
 /// Set while a thread runs a loop body: nested loops run inline.
 thread_local bool insideLoop = false;
 
-/// The word that chunks are claimed from. The generation makes a claim fail if
-/// the loop has ended meanwhile, so that nobody runs a chunk of a dead loop.
+/// The word that chunks [next, end) are claimed from. The generation makes a
+/// claim fail if the loop has ended meanwhile, so that nobody runs a chunk of a
+/// dead loop.
 struct Ticket {
   uint32_t generation;
-  uint16_t chunks, next;
+  uint16_t end, next;
 
   static Ticket unpack(uint64_t word) {
     return {static_cast<uint32_t>(word >> 32),
             static_cast<uint16_t>(word >> 16), static_cast<uint16_t>(word)};
   }
   uint64_t pack() const {
-    return uint64_t(generation) << 32 | uint64_t(chunks) << 16 | next;
+    return uint64_t(generation) << 32 | uint64_t(end) << 16 | next;
   }
+};
+
+/// A thread's ticket on a cache line of its own.
+struct alignas(64) Share {
+  std::atomic<uint64_t> ticket{0};
 };
 
 } // namespace
@@ -60,17 +69,19 @@ struct ThreadPool::State {
   // holds a claim, and the caller waits for every claim before it goes on.
   const Body *body = nullptr;
   uint64_t count = 0;
-  alignas(64) std::atomic<uint64_t> ticket{0};
-  /// The ticket's generation once more: 32 bits are what a thread can sleep on.
-  std::atomic<uint32_t> generation{0};
+  uint16_t chunks = 0;
+  std::vector<Share> shares; ///< The caller's first.
+  /// The tickets' generation once more: 32 bits are what a thread can sleep on.
+  alignas(64) std::atomic<uint32_t> generation{0};
   std::atomic<uint32_t> sleepers{0};
   std::atomic<bool> stop{false};
   alignas(64) std::atomic<uint32_t> finished{0};
 
-  void runChunk(const Ticket &claimed) {
-    const uint64_t size = count / claimed.chunks;
-    const uint64_t extra = count % claimed.chunks;
-    const uint64_t k = claimed.next;
+  explicit State(unsigned threads) : shares(threads) {}
+
+  void runChunk(uint64_t k) {
+    const uint64_t size = count / chunks;
+    const uint64_t extra = count % chunks;
     const uint64_t begin = k * size + std::min(k, extra);
     insideLoop = true;
     (*body)(begin, begin + size + (k < extra ? 1 : 0));
@@ -78,21 +89,27 @@ struct ThreadPool::State {
     finished.fetch_add(1, std::memory_order_release);
   }
 
-  /// Runs chunks of the current loop until all are claimed.
-  void help() {
+  /// Runs chunks of one share until all are claimed.
+  void drain(std::atomic<uint64_t> &ticket) {
     uint64_t word = ticket.load(std::memory_order_acquire);
     while (true) {
       Ticket claimed = Ticket::unpack(word), rest = claimed;
-      if (claimed.next == claimed.chunks)
+      if (claimed.next == claimed.end)
         return;
       ++rest.next;
       if (!ticket.compare_exchange_weak(word, rest.pack(),
                                         std::memory_order_acq_rel,
                                         std::memory_order_acquire))
         continue;
-      runChunk(claimed);
+      runChunk(claimed.next);
       word = ticket.load(std::memory_order_acquire);
     }
+  }
+
+  /// Runs the share of thread `self`, then what is left of the others'.
+  void help(size_t self) {
+    for (size_t i = 0; i < shares.size(); ++i)
+      drain(shares[(self + i) % shares.size()].ticket);
   }
 
   /// Waits for a generation other than `seen` and returns it.
@@ -113,13 +130,13 @@ struct ThreadPool::State {
     return now;
   }
 
-  void work() {
+  void work(size_t self) {
     uint32_t seen = 0;
     while (true) {
       seen = nextGeneration(seen);
       if (stop.load(std::memory_order_relaxed))
         return;
-      help();
+      help(self);
     }
   }
 
@@ -147,12 +164,12 @@ ThreadPool::ThreadPool(unsigned threads) {
     threads = std::max(1u, std::thread::hardware_concurrency());
   if (threads == 1)
     return;
-  state = std::make_unique<State>();
+  state = std::make_unique<State>(threads);
   state->workers.reserve(threads - 1);
   // The standard library reports a refused thread by exception only.
   try {
     for (unsigned i = 1; i < threads; ++i)
-      state->workers.emplace_back([s = state.get()] { s->work(); });
+      state->workers.emplace_back([s = state.get(), i] { s->work(i); });
   } catch (const std::system_error &) {
   }
   numThreads = 1 + static_cast<unsigned>(state->workers.size());
@@ -179,12 +196,19 @@ void ThreadPool::parallelRanges(
       {n, uint64_t(numThreads) * chunksPerThread, UINT16_MAX}));
   state->body = &fn;
   state->count = n;
+  state->chunks = chunks;
   state->finished.store(0, std::memory_order_relaxed);
   const uint32_t generation =
       state->generation.load(std::memory_order_relaxed) + 1;
-  state->ticket.store(Ticket{generation, chunks, 0}.pack(),
-                      std::memory_order_release);
+  const size_t threads = state->shares.size();
+  auto boundary = [&](size_t k) {
+    return static_cast<uint16_t>(chunks * k / threads);
+  };
+  for (size_t k = 0; k < threads; ++k)
+    state->shares[k].ticket.store(
+        Ticket{generation, boundary(k + 1), boundary(k)}.pack(),
+        std::memory_order_release);
   state->announce();
-  state->help();
+  state->help(0);
   state->join(chunks);
 }

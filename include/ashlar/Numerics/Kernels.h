@@ -37,10 +37,13 @@ struct IntegerMatrix {
 struct PackedBuffer {
   std::unique_ptr<uint8_t[]> storage;
   size_t capacity = 0;
+  size_t size = 0; ///< Of the last reserve().
   uint8_t *bytes = nullptr;
 
   /// Makes `bytes` point to at least `size` aligned bytes (contents lost).
-  void reserve(size_t size);
+  void reserve(size_t newSize);
+  /// Zeroes what was reserved.
+  void clear();
 };
 
 /// A stationary operand S[rows][cols] in the layout of one kernel table. May
@@ -55,6 +58,8 @@ struct PackedStationary : PackedBuffer {
 
 /// Ranges of steps of a packed moving operand start at multiples of this.
 inline constexpr size_t kMovingUnit = 16;
+/// Ranges of rows of a packed moving operand start at multiples of this.
+inline constexpr size_t kMovingRowUnit = 4;
 
 /// A moving operand M[rows][steps] in the layout of one kernel table, for use
 /// with several stationary operands.
@@ -62,6 +67,12 @@ struct PackedMoving : PackedBuffer {
   size_t rows = 0;
   size_t steps = 0;
   OperandWidth width = OperandWidth::Int16;
+};
+
+/// Rows [row, row + rows) of steps [first, first + steps).
+struct MovingRange {
+  size_t row = 0, rows = 0;
+  size_t first = 0, steps = 0;
 };
 
 /// Epilogue of one accumulator row (docs/Numerics.md 6), in this order:
@@ -124,10 +135,11 @@ struct KernelTable {
   /// Gives `out` its shape and storage; the contents are undefined.
   void (*startMoving)(size_t rows, size_t steps, OperandWidth width,
                       PackedMoving &out);
-  /// Packs `values`, rows x steps, as steps [first, first + steps) of `out`.
-  /// Disjoint ranges may be packed at the same time. `first` is a multiple of
-  /// kMovingUnit, and so is `steps` unless the range is the last.
-  void (*packMoving)(const IntegerMatrix &values, size_t first, size_t steps,
+  /// Packs `values`, range.rows x range.steps, into that range of `out`.
+  /// Disjoint ranges may be packed at the same time. `row` is a multiple of
+  /// kMovingRowUnit and `first` of kMovingUnit, and so are `rows` and `steps`
+  /// unless the range is the last.
+  void (*packMoving)(const IntegerMatrix &values, const MovingRange &range,
                      PackedMoving &out);
   /// gemm with steps [first, first + steps) of a packed operand; acc belongs
   /// to step `first`, a multiple of kMovingUnit.

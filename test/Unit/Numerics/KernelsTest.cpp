@@ -197,9 +197,14 @@ void Kernels::checkGemm(size_t rows, size_t cols, size_t steps, int64_t limitS,
   const std::pair<size_t, size_t> ranges[] = {{middle, steps - middle},
                                               {0, middle}};
   for (auto [first, count] : ranges) {
-    IntegerMatrix part = moving;
-    part.data = m.data() + first;
-    tested().packMoving(part, first, count, packed);
+    // Rows in two ranges as well.
+    const size_t half = rows / 2 / kMovingRowUnit * kMovingRowUnit;
+    for (auto [row, height] :
+         {std::pair(size_t(0), half), {half, rows - half}}) {
+      IntegerMatrix part = moving;
+      part.data = m.data() + row * pitchM + first;
+      tested().packMoving(part, {row, height, first, count}, packed);
+    }
   }
   for (bool accumulate : {false, true}) {
     for (auto [first, count] : ranges)
