@@ -7,6 +7,17 @@
 
 include "dialects/ISA/ISABase.td"
 
+/// Fields that version 1.1 added.
+class LaterU<string name, int width, int word, int lsb, string unit,
+             string description>
+    : U<name, width, word, lsb, unit, description> {
+  let since = 1;
+}
+class LaterFlag<string name, int word, int lsb, string description>
+    : Flag<name, word, lsb, description> {
+  let since = 1;
+}
+
 def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
   let summary = "Drain PSUM to SB through the epilogue.";
   let description = [{
@@ -26,6 +37,14 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     right to nearest even) and added to it before anything else. In mode int the
     bias is an i32 added to the accumulator. Mode block encodes the exact
     accumulator after its aligned bias and copy or relu, with one rounding.
+
+    With `fromTcu` the entries are the accumulators of the sparse cluster's units
+    of group `group`: for each such unit with a tile in `table`, all images,
+    rows and columns (i0, i1, i2) of the tile, lane c reads the unit's
+    `acc[psum + c*regionStride + sum i*psumStride]`, and the result (and the
+    residual) lies at the pixel's own place: i0, i1, i2 of its strides count
+    images, rows and columns of the whole output. n0, n1, n2 are the extents of
+    the output that all tiles of the table lie in.
 
     Example: `isa.act.drain(cols = 4, n2 = 9, psumStride2 = 1, shift = -14, dstType = f32, dstStride2 = 4)`
   }];
@@ -73,9 +92,13 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     Flag<"paramAlongSteps", 8, 56, "parameter records follow the steps, not the lanes">,
     Flag<"biasAligned", 8, 57, "the record's bias is an integer mantissa and its exponent">,
     Flag<"cellFromXr", 8, 58, "a bfp result takes its exponent from dstXr">,
-    E<"overflow", 1, ISA_Overflow, 8, 59, "integer results, and bfp results of a given exponent">
+    E<"overflow", 1, ISA_Overflow, 8, 59, "integer results, and bfp results of a given exponent">,
+    LaterFlag<"fromTcu", 4, 61, "drains the sparse cluster">,
+    LaterU<"table", 4, 8, 60, "table", "tile table, with fromTcu">,
+    LaterU<"regionStride", 16, 10, 42, "entries", "distance of the regions of two lanes, with fromTcu">,
+    LaterU<"group", 6, 10, 58, "group", "units drained, with fromTcu">
   ];
-  let isaReserved = [Reserved<4, 61, 3>, Reserved<6, 61, 3>, Reserved<8, 60, 4>, Reserved<10, 42, 22>];
+  let isaReserved = [Reserved<4, 62, 2>, Reserved<6, 61, 3>];
 }
 
 #endif // ASHLAR_ISA_ACT_OPS

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All instructions. Opcodes 0x50-0x5f are reserved for the sparse cluster, 0x60
+// All instructions. Opcodes 0x50-0x5f are the sparse cluster's, 0x60 is reserved
 // for further select modes, 0x70 for the host.
 
 #ifndef ASHLAR_ISA_OPS
@@ -11,6 +11,7 @@ include "dialects/ISA/ISADmaOps.td"
 include "dialects/ISA/ISAPeOps.td"
 include "dialects/ISA/ISAActOps.td"
 include "dialects/ISA/ISAVecOps.td"
+include "dialects/ISA/ISATccOps.td"
 include "dialects/ISA/ISAProgramOps.td"
 
 #endif // ASHLAR_ISA_OPS

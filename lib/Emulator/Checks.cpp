@@ -294,6 +294,8 @@ static Result checkBlockDrain(const isa::ActDrain &op,
 static Result check(const isa::ActDrain &op, const Description &machine) {
   if (Result finding = checkGivenExponent(op, op.mode == isa::DrainMode::Int))
     return finding;
+  if (op.fromTcu)
+    return bad("this emulator has no sparse cluster");
   if (op.biasAligned && (!op.hasBias || op.mode == isa::DrainMode::Int))
     return bad("an aligned bias needs a bias and mode f32 or block");
   const uint64_t counts[] = {op.n0, op.n1, op.n2};
@@ -433,6 +435,23 @@ static Result check(const isa::VecMeasure &op, const Description &machine) {
   if (Result finding = checkRangeOf(op.mantissa))
     return finding;
   return checkSource(op, machine);
+}
+
+template <typename Op>
+static Result checkSparse(const Op &) {
+  return bad("this emulator has no sparse cluster");
+}
+static Result check(const isa::TccTile &op, const Description &) {
+  return checkSparse(op);
+}
+static Result check(const isa::DmaTile &op, const Description &) {
+  return checkSparse(op);
+}
+static Result check(const isa::TccInit &op, const Description &) {
+  return checkSparse(op);
+}
+static Result check(const isa::TccRun &op, const Description &) {
+  return checkSparse(op);
 }
 
 Result emulator::checkFields(const isa::Instruction &inst,

@@ -43,6 +43,10 @@ private:
   Cost of(const isa::VecReduceChannels &op);
   Cost of(const isa::VecStat &op);
   Cost of(const isa::VecMeasure &op);
+  Cost of(const isa::TccTile &op);
+  Cost of(const isa::DmaTile &op);
+  Cost of(const isa::TccInit &op);
+  Cost of(const isa::TccRun &op);
 
   const machine::Description &machine;
   uint64_t shadowBits = 8, activeBits = 8;

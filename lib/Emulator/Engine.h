@@ -107,6 +107,10 @@ struct Engine {
   void execute(const isa::VecReduceChannels &op);
   void execute(const isa::VecStat &op);
   void execute(const isa::VecMeasure &op);
+  void execute(const isa::TccTile &op);
+  void execute(const isa::DmaTile &op);
+  void execute(const isa::TccInit &op);
+  void execute(const isa::TccRun &op);
 };
 
 } // namespace ashlar::emulator

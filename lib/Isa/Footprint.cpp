@@ -1,286 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Accesses per instruction. Arithmetic is on 64-bit fields whose widths keep
-// every sum of products below 2^63: counts of at most 20 bits times strides of
-// at most 40, five of them.
+// Accesses per instruction.
 
-#include "ashlar/Isa/Footprint.h"
+#include "Collector.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
 #include <algorithm>
-#include <limits>
 
 namespace ashlar::isa {
 
 namespace {
-using Dims = llvm::SmallVector<AccessDim, 8>;
-
-/// Bytes of one stored element.
-unsigned elementBytes(ElemType type, unsigned mantissa) {
-  switch (type) {
-  case ElemType::I8:
-  case ElemType::U8:
-  case ElemType::Bool:
-    return 1;
-  case ElemType::F16:
-  case ElemType::Bf16:
-  case ElemType::I16:
-  case ElemType::U16:
-    return 2;
-  case ElemType::F32:
-  case ElemType::I32:
-  case ElemType::U32:
-    return 4;
-  case ElemType::I64:
-  case ElemType::U64:
-  case ElemType::F64:
-    return 8;
-  case ElemType::Bfp:
-    return mantissa <= 8 ? 1 : 2;
-  }
-  return 8;
-}
-
-/// Gives an access its pattern and bounding box. Dimensions of one step or
-/// without stride vanish; a dimension that continues the run joins it; what
-/// does not fit maxDims becomes part of the run (a superset).
-void setPattern(Access &access, int64_t base, uint64_t runLength, Dims dims) {
-  llvm::erase_if(dims, [](const AccessDim &dim) {
-    return dim.count <= 1 || dim.stride == 0;
-  });
-  for (AccessDim &dim : dims)
-    if (dim.stride < 0) {
-      base += static_cast<int64_t>(dim.count - 1) * dim.stride;
-      dim.stride = -dim.stride;
-    }
-  llvm::sort(dims, [](const AccessDim &a, const AccessDim &b) {
-    return a.stride < b.stride;
-  });
-  size_t used = 0;
-  while (used < dims.size() &&
-         (static_cast<uint64_t>(dims[used].stride) <= runLength ||
-          dims.size() - used > Access::maxDims)) {
-    runLength += (dims[used].count - 1) * dims[used].stride;
-    ++used;
-  }
-  access.base = base;
-  access.runLength = runLength;
-  access.numDims = dims.size() - used;
-  int64_t reach = static_cast<int64_t>(runLength);
-  for (unsigned d = 0; d < access.numDims; ++d) {
-    access.dims[d] = dims[used + d];
-    reach +=
-        static_cast<int64_t>(access.dims[d].count - 1) * access.dims[d].stride;
-  }
-  access.begin = base;
-  access.end = base + reach;
-}
-
-/// A partition number far outside any memory stays outside when it is cut to
-/// the type of Access.
-uint32_t clampPartition(int64_t partition) {
-  return static_cast<uint32_t>(
-      std::clamp<int64_t>(partition, 0, std::numeric_limits<int32_t>::max()));
-}
-
-/// A tensor operand in SB as the instructions describe it.
-struct SbOperand {
-  ElemType type;
-  uint32_t mantissa;
-  uint32_t part;
-  uint64_t offset;
-  uint64_t channels;
-  int64_t tileStride;
-};
-
-/// Collects the accesses of one instruction.
-class Collector {
-public:
-  Collector(const machine::Description &machine,
-            llvm::SmallVectorImpl<Access> &out)
-      : machine(machine), out(out) {}
-
-  int64_t arrayRows() const { return static_cast<int64_t>(machine.pe.rows); }
-
-  /// The same pattern in partitions [begin, end) of SB, and of XM if encoded.
-  void sbRows(bool write, bool encoded, uint64_t begin, uint64_t end,
-              int64_t base, unsigned bytes, const Dims &dims) {
-    Access access;
-    access.space = Space::Sb;
-    access.write = write;
-    access.partBegin = static_cast<uint32_t>(begin);
-    access.partEnd = static_cast<uint32_t>(end);
-    setPattern(access, base, bytes, dims);
-    out.push_back(access);
-    if (!encoded)
-      return;
-    access.space = Space::Xm;
-    access.partBegin = static_cast<uint32_t>(begin / machine.xmGroup);
-    access.partEnd = static_cast<uint32_t>((end - 1) / machine.xmGroup + 1);
-    // Two-byte mantissas use the cell of the even byte only.
-    setPattern(access, base, 1, dims);
-    out.push_back(access);
-  }
-
-  /// A tensor whose channels run over partitions and then over tiles.
-  void sbTensor(bool write, const SbOperand &x, const Dims &dims) {
-    unsigned bytes = elementBytes(x.type, x.mantissa);
-    bool encoded = x.type == ElemType::Bfp;
-    uint64_t partitions = machine.sb.partitions;
-    uint64_t end = x.part + x.channels;
-    auto rows = [&](uint64_t begin, uint64_t rowsEnd, uint64_t tile,
-                    uint64_t tiles) {
-      Dims all = dims;
-      all.push_back({tiles, x.tileStride});
-      sbRows(write, encoded, begin, rowsEnd,
-             static_cast<int64_t>(x.offset) +
-                 static_cast<int64_t>(tile) * x.tileStride,
-             bytes, all);
-    };
-    // A start beyond the memory is kept as it is: the loader refuses it.
-    if (end <= partitions || x.part >= partitions)
-      return rows(x.part, end, 0, 1);
-    // First tile from `part`, whole tiles, and the rest of the last one.
-    rows(x.part, partitions, 0, 1);
-    uint64_t whole = end / partitions;
-    if (whole > 1)
-      rows(0, partitions, 1, whole - 1);
-    if (end % partitions)
-      rows(0, end % partitions, whole, 1);
-  }
-
-  void xr(bool write, bool merge, uint32_t index) {
-    Access access;
-    access.space = Space::Xr;
-    access.write = write;
-    access.merge = merge;
-    setPattern(access, index, 1, {});
-    out.push_back(access);
-  }
-
-  /// `count` consecutive scale-exponent registers.
-  void xrRange(bool write, uint32_t first, uint32_t count) {
-    Access access;
-    access.space = Space::Xr;
-    access.write = write;
-    setPattern(access, first, count, {});
-    out.push_back(access);
-  }
-
-  void sr(bool write, bool merge, uint32_t index) {
-    xr(write, merge, index);
-    out.back().space = Space::Sr;
-  }
-
-  /// The register that an encode merges into, or takes its exponent from.
-  void encodeXr(ElemType type, uint32_t index, bool clear,
-                bool cellFromXr = false) {
-    if (type == ElemType::Bfp)
-      xr(!cellFromXr, !cellFromXr && !clear, index);
-  }
-
-  void whole(Space space, bool write) {
-    Access access;
-    access.space = space;
-    access.write = write;
-    out.push_back(access);
-  }
-
-  void psum(bool write, uint32_t cols, uint32_t base, const Dims &dims) {
-    Access access;
-    access.space = Space::Psum;
-    access.write = write;
-    access.partEnd = cols;
-    setPattern(access, base, 1, dims);
-    out.push_back(access);
-  }
-
-  void linear(bool write, Memory memory, uint64_t base, unsigned bytes,
-              const Dims &dims);
-
-private:
-  void linearRows(Access access, uint64_t base, unsigned bytes,
-                  const Dims &dims);
-  void partitionRuns(Access within, const Access &rows);
-
-  const machine::Description &machine;
-  llvm::SmallVectorImpl<Access> &out;
-};
-
-/// Runs of partitions that are told apart; what consists of more covers all
-/// between the first and the last.
-constexpr uint64_t maxPartitionRuns = 64;
-
-/// One access for each run of partitions that the pattern `rows` consists of.
-void Collector::partitionRuns(Access within, const Access &rows) {
-  uint64_t index[Access::maxDims] = {};
-  while (true) {
-    int64_t first = rows.base;
-    for (unsigned i = 0; i < rows.numDims; ++i)
-      first += static_cast<int64_t>(index[i]) * rows.dims[i].stride;
-    within.partBegin = clampPartition(first);
-    within.partEnd = clampPartition(first + rows.runLength - 1) + 1;
-    out.push_back(within);
-    unsigned i = 0;
-    while (i < rows.numDims && ++index[i] == rows.dims[i].count)
-      index[i++] = 0;
-    if (i == rows.numDims)
-      return;
-  }
-}
-
-/// SB and XM by linear address: strides that are multiples of a partition are
-/// steps over partitions, if the rest stays inside one.
-void Collector::linearRows(Access access, uint64_t base, unsigned bytes,
-                           const Dims &dims) {
-  int64_t row = static_cast<int64_t>(machine.sb.bytesPerPartition);
-  Dims inner, outer;
-  for (const AccessDim &dim : dims) {
-    if (dim.count <= 1 || dim.stride == 0)
-      continue;
-    bool steps = dim.stride % row == 0;
-    (steps ? outer : inner)
-        .push_back({dim.count, steps ? dim.stride / row : dim.stride});
-  }
-  Access rows = access, within = access;
-  setPattern(rows, static_cast<int64_t>(base) / row, 1, outer);
-  setPattern(within, static_cast<int64_t>(base) % row, bytes, inner);
-  bool inside = within.begin >= 0 && within.end <= row && rows.begin >= 0;
-  uint64_t runs = 1;
-  for (unsigned i = 0; i < rows.numDims; ++i)
-    runs *= rows.dims[i].count;
-  if (inside && runs <= maxPartitionRuns)
-    return partitionRuns(within, rows);
-  // A superset: everything between the first and the last byte, by partition.
-  setPattern(access, static_cast<int64_t>(base), bytes, dims);
-  int64_t first = access.begin < 0 ? 0 : access.begin / row;
-  int64_t last = access.end <= 0 ? 0 : (access.end - 1) / row;
-  bool single = first == last;
-  int64_t begin = single ? access.begin - first * row : 0;
-  int64_t end = single ? access.end - first * row : row;
-  // Addresses below zero stay visible as a negative range.
-  if (access.begin < 0)
-    begin = access.begin;
-  access.partBegin = clampPartition(first);
-  access.partEnd = clampPartition(last) + 1;
-  setPattern(access, begin, end - begin, {});
-  out.push_back(access);
-}
-
-void Collector::linear(bool write, Memory memory, uint64_t base, unsigned bytes,
-                       const Dims &dims) {
-  static constexpr Space spaces[] = {Space::Dram, Space::Sb, Space::Xm,
-                                     Space::Fmu, Space::Wm};
-  Access access;
-  access.space = spaces[static_cast<unsigned>(memory)];
-  access.write = write;
-  if (access.space == Space::Sb || access.space == Space::Xm)
-    return linearRows(access, base, bytes, dims);
-  setPattern(access, static_cast<int64_t>(base), bytes, dims);
-  out.push_back(access);
-}
-
 // One function per instruction, in the order of dialects/ISA.
 
 void visit(const SemWait &, Collector &) {}
@@ -422,8 +151,12 @@ void visit(const PeMatmul &x, Collector &c) {
 }
 
 void visit(const ActDrain &x, Collector &c) {
-  c.psum(false, x.cols, x.psum,
-         {{x.n0, x.psumStride0}, {x.n1, x.psumStride1}, {x.n2, x.psumStride2}});
+  if (x.fromTcu)
+    visitAccumulators(x, c);
+  else
+    c.psum(
+        false, x.cols, x.psum,
+        {{x.n0, x.psumStride0}, {x.n1, x.psumStride1}, {x.n2, x.psumStride2}});
   if (x.mode == DrainMode::F32 || x.mode == DrainMode::Block) {
     c.xr(false, false, x.xrA);
     c.xr(false, false, x.xrS);
@@ -541,6 +274,7 @@ void visit(const VecMeasure &x, Collector &c) {
   readSource(x, x.mantissa, c);
   c.xr(true, !x.clear, x.xr);
 }
+
 } // namespace
 
 void footprints(const Instruction &inst, const machine::Description &machine,

@@ -41,6 +41,7 @@ Description makeTiny() {
               .fmuBytes = 4096,
               .fmuSets = 2,
               .wmBytes = 8192,
+              .wmBanks = 2,
               .wmBroadcast = 2,
               .accumulatorEntries = 256};
   d.xr.registers = 64;

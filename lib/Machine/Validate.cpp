@@ -120,6 +120,10 @@ void checkRelations(const Description &m, Findings &findings) {
     findings.malformed("pe.rows is {}, expected a multiple of "
                        "pe.row_group_granularity {}",
                        m.pe.rows, m.pe.rowGroupGranularity);
+  if (m.sparse.wmBytes % m.sparse.wmBanks != 0)
+    findings.malformed("sparse.wm_bytes is {}, expected a multiple of "
+                       "sparse.wm_banks {}",
+                       m.sparse.wmBytes, m.sparse.wmBanks);
   const uint64_t costs[] = {m.vec.costCheap, m.vec.costMedium,
                             m.vec.costExpensive, m.vec.costVeryExpensive};
   for (int i = 0; i < 3; ++i)

@@ -26,6 +26,8 @@ enum class Space : uint8_t {
   Sr,
   Fmu,
   Wm,
+  Acc,
+  Tiles,
   Shadow,
   Active
 };
@@ -49,7 +51,10 @@ struct AccessDim {
 /// | Xm | partition div xmGroup | cell |
 /// | Psum | column | entry |
 /// | Xr, Sr | 0 | register |
-/// | Dram, Fmu, Wm | 0 | byte |
+/// | Dram, Wm | 0 | byte |
+/// | Fmu | buffer set, of all units | byte of the set |
+/// | Acc | 0, all units | accumulator entry |
+/// | Tiles | 0 | tile table |
 /// | Shadow, Active | 0 | the whole set, [0, 1) |
 struct Access {
   static constexpr unsigned maxDims = 5;
@@ -80,6 +85,8 @@ struct Access {
 /// - pe.load writes Shadow; pe.swap reads Shadow and writes both sets;
 /// pe.matmul
 ///   reads Active.
+/// - Instructions that take tiles from a table cover all that their fields
+///   allow; units work in step, so one access stands for all of them.
 /// - DMA that addresses SB or XM linearly is split by partition where its
 ///   strides allow, else it covers whole partitions.
 void footprints(const Instruction &inst, const machine::Description &machine,

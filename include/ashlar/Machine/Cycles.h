@@ -16,6 +16,7 @@
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace ashlar::machine {
 
@@ -101,6 +102,58 @@ uint64_t peTileSequence(const Description &machine,
 /// act.drain of \p entries entries of \p columns columns:
 /// ceil(columns / lanes) * entries, plus the latency.
 Timing actDrain(const Description &machine, uint64_t columns, uint64_t entries);
+
+//===- Sparse cluster, tile mode -----------------------------------------===//
+
+/// dma.tile: \p bytes written to feature-map units. Units that take the same
+/// data listen to the same transfer, which counts once.
+Timing tileLoad(const Description &machine, uint64_t bytes);
+
+/// Cycles of one coefficient over \p lines rows (of all images of the tile) of
+/// \p cols results, rows \p pitch lanes apart: R = max(1, floor(lanes / pitch))
+/// rows at a time, ceil(cols / lanes) * ceil(lines / R).
+uint64_t tileSteps(const Description &machine, uint64_t lines, uint64_t cols,
+                   uint64_t pitch);
+
+/// Coefficients that one step takes: as many whole tiles as fit the lanes side
+/// by side, at most coefficientsPerStep, at least 1.
+uint64_t tileCoefficients(const Description &machine, uint64_t lines,
+                          uint64_t pitch);
+
+/// Sums of one unit, coefficient after coefficient. Coefficients of one channel
+/// go \p coefficients at a time, and each such group takes \p steps * passes
+/// cycles. A region takes its next sum no sooner than accumulateLatency cycles
+/// after the last.
+class TileIssue {
+public:
+  TileIssue(const Description &machine, uint64_t steps, uint64_t coefficients,
+            uint64_t passes, uint64_t regions);
+
+  void issue(uint32_t region);
+  void endChannel();
+  /// Cycles up to the end of what was issued. Without the latency of the sums
+  /// in the way: sum over channels of ceil(entries / coefficients) * steps *
+  /// passes (spec of the cycle model: docs/Machine.md 8).
+  uint64_t cycles() const { return time; }
+
+private:
+  uint64_t period, coefficients, latency;
+  uint64_t time = 0;    ///< Start of the next group.
+  uint64_t inGroup = 0; ///< Coefficients of the open group.
+  uint64_t groupStart = 0;
+  std::vector<uint64_t> ready; ///< Per region, when its next sum may start.
+};
+
+/// Cycles that a bank of weight memory needs for \p entries coefficients.
+uint64_t tileDecode(const Description &machine, uint64_t entries);
+
+/// tcc.init: one cycle for zeros; values from memory are written a vector of
+/// lanes at a time, \p count entries into each of \p regions regions.
+Timing tileInit(const Description &machine, uint64_t regions, uint64_t count,
+                bool fromMemory);
+
+/// tcc.tile: one cycle.
+Timing tileTable();
 
 //===- VEC ---------------------------------------------------------------===//
 

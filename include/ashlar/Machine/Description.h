@@ -88,8 +88,11 @@ struct Sparse {
   uint64_t fmuBytes = 65536;          ///< Per buffer set and TCU.
   uint64_t fmuSets = 2;               ///< Buffer sets per TCU.
   uint64_t wmBytes = 524288;          ///< Weight memory.
-  uint64_t wmBroadcast = 2;           ///< Entries broadcast per cycle.
+  uint64_t wmBanks = 16;              ///< Equal parts, each with its own port.
+  uint64_t wmBroadcast = 2;           ///< Entries per cycle and bank.
   uint64_t accumulatorEntries = 8192; ///< 64-bit entries per TCU.
+  uint64_t accumulateLatency = 1;     ///< Cycles until a sum can grow again.
+  uint64_t tileTables = 16;           ///< Tables of an entry per TCU.
   bool operator==(const Sparse &) const = default;
 };
 

@@ -148,7 +148,7 @@ TEST(Container, VersionsAreNamed) {
   bytes[8] = 1;
   bytes[14] = 9;
   EXPECT_EQ(message(bytes),
-            "f: instruction set version 1.9, this reader knows 1.0");
+            "f: instruction set version 1.9, this reader knows 1.1");
 }
 
 TEST(Container, HeaderMessages) {

@@ -54,6 +54,10 @@ private:
   void run(const isa::VecReduceChannels &op);
   void run(const isa::VecStat &op);
   void run(const isa::VecMeasure &op);
+  void run(const isa::TccTile &) {}
+  void run(const isa::DmaTile &) {}
+  void run(const isa::TccInit &) {}
+  void run(const isa::TccRun &) {}
 
   uint8_t *byteAt(isa::Memory memory, uint64_t address);
   Place placeOf(const Tensor &x, uint64_t channel,

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Accesses of the sparse cluster. The tiles themselves are in a table that only
+// the loader follows; here is what the fields allow.
+
+#include "Collector.h"
+#include "ashlar/Isa/Tiles.h"
+#include <algorithm>
+
+namespace ashlar::isa {
+
+/// All regions that the lanes read, from the first entry to the end of the
+/// last tile that fits between two of them.
+void visitAccumulators(const ActDrain &x, Collector &c) {
+  c.cluster(Space::Tiles, false, x.table, 1);
+  c.cluster(Space::Acc, false, x.psum,
+            std::max<uint64_t>(x.regionStride, 1) * x.cols);
+}
+
+void visit(const TccTile &x, Collector &c) {
+  c.cluster(Space::Tiles, true, x.table, 1);
+}
+
+/// Slots and planes of cells of a set.
+template <typename Op>
+static void featureMaps(const Op &x, bool write, uint64_t before,
+                        Collector &c) {
+  const uint64_t elements = geometryOf(x).slotElements();
+  c.cluster(Space::Fmu, write, x.mantissas,
+            x.channels * elements * elementBytes(x.type, x.mantissa), {},
+            x.set);
+  if (x.type == ElemType::Bfp && x.block > 0)
+    c.cluster(Space::Fmu, write, x.exponents,
+              elements * machine::cellPlanes(before, x.channels, x.block), {},
+              x.set);
+}
+
+void visit(const DmaTile &x, Collector &c) {
+  c.cluster(Space::Tiles, false, x.table, 1);
+  const uint64_t channels = x.channels + uint64_t(x.groups - 1) * x.groupStep;
+  c.sbTensor(
+      false, {x.type, x.mantissa, x.part, x.offset, channels, x.srcTileStride},
+      {{x.inN, x.srcStrideN}, {x.inH, x.srcStrideH}, {x.inW, x.srcStrideW}});
+  featureMaps(x, true, x.block ? x.part % x.block : 0, c);
+}
+
+void visit(const TccInit &x, Collector &c) {
+  if (x.fromMemory) {
+    c.cluster(Space::Tiles, false, x.table, 1);
+    c.cluster(Space::Wm, false, x.wm, 8 * uint64_t(x.regions),
+              {{x.groups, x.wmStep}});
+  }
+  c.cluster(Space::Acc, true, x.acc, x.count, {{x.regions, x.regionStride}});
+}
+
+void visit(const TccRun &x, Collector &c) {
+  const uint64_t results = geometryOf(x).results();
+  c.cluster(Space::Tiles, false, x.table, 1);
+  featureMaps(x, false, x.phase, c);
+  c.cluster(Space::Wm, false, x.wm, std::max(1u, x.bytes),
+            {{x.groups, x.wmStep}});
+  if (x.type == ElemType::Bfp && x.mode == OperandMode::Bfp)
+    c.xr(false, false, x.xr);
+  for (bool write : {false, true})
+    c.cluster(Space::Acc, write, x.acc, results, {{x.regions, x.regionStride}});
+}
+
+} // namespace ashlar::isa

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Cycles of the sparse cluster in tile mode (docs/Machine.md 8).
+
+#include "ashlar/Machine/Cycles.h"
+#include "ashlar/Support/CheckedMath.h"
+#include <algorithm>
+
+using namespace ashlar;
+using namespace ashlar::machine;
+using support::ceilDiv;
+
+static uint64_t limited(std::optional<uint64_t> cycles) {
+  return std::min(cycles.value_or(maxCycles), maxCycles);
+}
+
+Timing machine::tileLoad(const Description &machine, uint64_t bytes) {
+  const uint64_t cycles =
+      limited(ceilDiv(bytes, machine.dma.onchipBytesPerCycle));
+  return {cycles, cycles, 0};
+}
+
+uint64_t machine::tileSteps(const Description &machine, uint64_t lines,
+                            uint64_t cols, uint64_t pitch) {
+  const uint64_t lanes = machine.sparse.lanes;
+  const uint64_t rows =
+      std::max<uint64_t>(1, lanes / std::max<uint64_t>(1, pitch));
+  return limited(
+      support::checkedMul(ceilDiv(cols, lanes), ceilDiv(lines, rows)));
+}
+
+uint64_t machine::tileCoefficients(const Description &machine, uint64_t lines,
+                                   uint64_t pitch) {
+  const uint64_t lanes = machine.sparse.lanes;
+  if (lines == 0 || pitch == 0 || lines > lanes / pitch)
+    return 1;
+  return std::min(machine.sparse.coefficientsPerStep, lanes / (lines * pitch));
+}
+
+TileIssue::TileIssue(const Description &machine, uint64_t steps,
+                     uint64_t coefficients, uint64_t passes, uint64_t regions)
+    : period(limited(support::checkedMul(steps, passes))),
+      coefficients(coefficients), latency(machine.sparse.accumulateLatency) {
+  // Within a period of its own a region is always ready again.
+  if (latency > period)
+    ready.assign(regions, 0);
+}
+
+void TileIssue::issue(uint32_t region) {
+  const bool waits = latency > period;
+  // A coefficient joins the open group if there is room and its region does
+  // not hold the group up; products of one region in one group are added
+  // before the accumulator.
+  const bool joins = inGroup > 0 && inGroup < coefficients &&
+                     (!waits || ready[region] <= groupStart ||
+                      ready[region] == groupStart + latency);
+  if (!joins) {
+    groupStart = waits ? std::max(time, ready[region]) : time;
+    time = std::min(groupStart + period, maxCycles);
+    inGroup = 0;
+  }
+  ++inGroup;
+  if (waits)
+    ready[region] = groupStart + latency;
+}
+
+void TileIssue::endChannel() { inGroup = 0; }
+
+uint64_t machine::tileDecode(const Description &machine, uint64_t entries) {
+  return limited(ceilDiv(entries, machine.sparse.wmBroadcast));
+}
+
+Timing machine::tileInit(const Description &machine, uint64_t regions,
+                         uint64_t count, bool fromMemory) {
+  if (!fromMemory)
+    return {1, 1, 0};
+  const uint64_t cycles = limited(
+      support::checkedMul(regions, ceilDiv(count, machine.sparse.lanes)));
+  return {cycles, cycles, 0};
+}
+
+Timing machine::tileTable() { return {1, 1, 0}; }
