@@ -156,12 +156,54 @@ Movement slicePieces(nn::SliceOp op) {
   return {{piece}, {}};
 }
 
+/// Loops (extent, step) that give all of `indices` after the first one: one, or
+/// two as in an interleave; none if there is no such form.
+llvm::SmallVector<std::pair<int64_t, int64_t>, 2>
+affineLoops(llvm::ArrayRef<int64_t> indices) {
+  int64_t count = indices.size();
+  if (count == 1)
+    return {{1, 1}};
+  for (int64_t inner = count; inner > 0; --inner) {
+    if (count % inner != 0)
+      continue;
+    int64_t step = inner > 1 ? indices[1] - indices[0] : 0;
+    int64_t outerStep = inner < count ? indices[inner] - indices[0] : 0;
+    auto fits = [&](int64_t i) {
+      return indices[i] ==
+             indices[0] + i / inner * outerStep + i % inner * step;
+    };
+    if (llvm::all_of(llvm::seq<int64_t>(0, count), fits))
+      return {{count / inner, outerStep}, {inner, step}};
+  }
+  return {};
+}
+
 Movement gatherPieces(nn::GatherOp op) {
   Shape source = shapeOf(op.getX());
+  int64_t gathered = op.getAxis();
+  if (auto loops = affineLoops(op.getIndices()); !loops.empty()) {
+    Piece piece = emptyPiece(source.size(), source.size());
+    piece.sourceStart[gathered] = op.getIndices()[0];
+    for (auto [i, extent] : llvm::enumerate(source)) {
+      int64_t axis = i;
+      if (axis != gathered) {
+        piece.dims.push_back({extent, axis, 1, axis, 1});
+        continue;
+      }
+      int64_t left = op.getIndices().size();
+      for (auto [count, step] : loops) {
+        left /= count;
+        if (count > 1 || left == 1)
+          piece.dims.push_back(
+              {count, step == 0 ? -1 : axis, step, axis, left});
+      }
+    }
+    return {{piece}, {}};
+  }
   llvm::SmallVector<llvm::SmallVector<int64_t>> maps;
   for (int64_t extent : source)
     maps.push_back(iota(extent));
-  maps[op.getAxis()].assign(op.getIndices().begin(), op.getIndices().end());
+  maps[gathered].assign(op.getIndices().begin(), op.getIndices().end());
   return separable(maps);
 }
 

@@ -15,6 +15,11 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
   // Transposes of constants cancel here before anything computes them; then
   // everything known becomes a constant, which all later matches ask for.
   manager.addPass(createComposeMovement());
+  manager.addPass(createCanonicaliseTransposes());
+  // Transposes that sink meet others, and constants that take them over.
+  manager.addPass(createSinkTransposes());
+  manager.addPass(createComposeMovement());
+  manager.addPass(createCanonicaliseTransposes());
   manager.addPass(createFoldConstants());
   // A bias between a convolution and its batch_norm hides one from the other.
   manager.addPass(createMergeBias());

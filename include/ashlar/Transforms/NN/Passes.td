@@ -146,6 +146,35 @@ def ComposeMovement : NNPass<"ashlar-nn-compose-movement"> {
   }];
 }
 
+def CanonicaliseTransposes : NNPass<"ashlar-nn-canonicalise-transposes"> {
+  let summary = "replace chains of reshapes and transposes by what they amount to";
+  let description = [{
+    A chain of reshapes and transposes is followed as digits of the source's
+    row-major index: axes that stay adjacent in order are one digit, axes of one
+    element none. What is left of the whole chain decides:
+
+    * nothing moves: a reshape;
+    * only indices along one axis change (a channel shuffle): an nn.gather with
+      constant indices, which slices and gathers behind it merge into;
+    * two or more transposes (depth to space behind space to depth, head splits
+      that meet): one transpose of the merged axes between two reshapes;
+    * one transpose: it stays.
+
+    A reshape that cuts a digit ends the chain.
+  }];
+}
+
+def SinkTransposes : NNPass<"ashlar-nn-sink-transposes"> {
+  let summary = "move transposes behind operations that commute with them";
+  let description = [{
+    Element-wise operations whose operands are all transposed alike, or
+    constant, reductions, softmax, concatenations and slices compute on the
+    untransposed operands; the transpose follows them. Only transposes without
+    other readers move. A reduction over several axes adds in the order of the
+    untransposed axes then.
+  }];
+}
+
 def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
   let summary = "lay the taps of few-channel convolutions into array rows";
   let description = [{
