@@ -22,7 +22,7 @@ LIMIT = 600
 # Floors of the house, lowest first (docs/Architecture.md). A folder may
 # include its own floor and those below.
 FLOORS = [
-    (0, ("Machine", "Numerics", "Support")),
+    (0, ("Machine", "Numerics", "Partition", "Support")),
     (1, ("Container", "Isa")),
     (2, ("Emulator", "Report")),
     (4, ("Frontend", "Conversion", "Transforms", "Analysis", "Reference",
