@@ -268,15 +268,44 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     ++numFolded;
   }
 
+  /// The terms of one alternative's cost.
+  static DictionaryAttr detailsOf(OpBuilder &builder,
+                                  const FoldAlternative &plan,
+                                  const FoldConv &conv,
+                                  const FoldMachine &machine) {
+    const FoldUtilisation use = utilisation(conv, plan, machine);
+    const std::pair<StringRef, int64_t> counts[] = {
+        {"array_cycles", plan.array},      {"drain_cycles", plan.drain},
+        {"encode_cycles", plan.encode},    {"copy_cycles", plan.copy},
+        {"read_cycles", plan.read},        {"lanes", plan.lanes},
+        {"copied_bytes", plan.copiedBytes}};
+    const std::pair<StringRef, double> shares[] = {
+        {"useful_taps", use.tap},
+        {"useful_rows", use.lane},
+        {"useful_width", use.width},
+        {"useful_columns", use.channel}};
+    SmallVector<NamedAttribute> entries;
+    for (auto [key, value] : counts)
+      entries.push_back(
+          builder.getNamedAttr(key, builder.getI64IntegerAttr(value)));
+    for (auto [key, value] : shares)
+      entries.push_back(
+          builder.getNamedAttr(key, builder.getF64FloatAttr(value)));
+    return builder.getDictionaryAttr(entries);
+  }
+
   static DictionaryAttr describe(ConvOp op, const FoldConv &conv,
                                  ArrayRef<FoldAlternative> plans,
                                  const FoldAlternative &best,
                                  const FoldMachine &machine) {
     OpBuilder builder(op);
-    SmallVector<NamedAttribute> alternatives;
-    for (const FoldAlternative &plan : plans)
+    SmallVector<NamedAttribute> alternatives, details;
+    for (const FoldAlternative &plan : plans) {
       alternatives.push_back(builder.getNamedAttr(
           name(plan), builder.getI64IntegerAttr(plan.total())));
+      details.push_back(builder.getNamedAttr(
+          name(plan), detailsOf(builder, plan, conv, machine)));
+    }
     FoldUtilisation use = utilisation(conv, best, machine);
     std::string reason = fmt::format(
         "{} channels x {} taps as {} x {}, {} results a step: {} array cycles "
@@ -289,6 +318,7 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
         {builder.getNamedAttr("alternatives",
                               builder.getDictionaryAttr(alternatives)),
          builder.getNamedAttr("choice", builder.getStringAttr(name(best))),
+         builder.getNamedAttr("details", builder.getDictionaryAttr(details)),
          builder.getNamedAttr("reason", builder.getStringAttr(reason))});
   }
 };
