@@ -37,6 +37,11 @@ std::string setPhase(CompilerArguments &arguments, llvm::StringRef text) {
   return "";
 }
 
+std::string setStart(CompilerArguments &arguments, llvm::StringRef text) {
+  arguments.startAfter = parsePhase(text);
+  return arguments.startAfter ? "" : "expected one of " + phaseNames();
+}
+
 std::string setResidual(CompilerArguments &arguments, llvm::StringRef text) {
   constexpr llvm::StringLiteral types[] = {"bfp", "bf16", "f32"};
   if (!llvm::is_contained(types, text))
@@ -161,6 +166,9 @@ constexpr Flag flags[] = {
      }},
     {"compile-to", "PHASE", "stop after a phase and print its module",
      setPhase},
+    {"compile-from", "PHASE",
+     "the model is a file that --compile-to=PHASE -o wrote; go on from there",
+     setStart},
     {"check", nullptr, "list every node: mapped, rewritten, unsupported, why",
      setSwitch<&CompilerArguments::check>},
     {"explain", nullptr, "print the decisions of all passes",
@@ -237,6 +245,49 @@ llvm::Error checkSearch(const CompilerArguments &arguments) {
   return llvm::Error::success();
 }
 
+/// What an option decides is decided once this phase has run.
+struct Decided {
+  llvm::StringLiteral option;
+  Phase in;
+};
+
+/// Options that read the model itself are decided with its import.
+constexpr Decided decided[] = {
+    {"input-shape", Phase::Import},    {"constant", Phase::Import},
+    {"check", Phase::Import},          {"calibrate", Phase::Import},
+    {"min-snr", Phase::Import},        {"min-agreement", Phase::Import},
+    {"format", Phase::Quantise},       {"activations", Phase::Quantise},
+    {"weights", Phase::Quantise},      {"formats", Phase::Quantise},
+    {"scale", Phase::Quantise},        {"residual", Phase::Quantise},
+    {"dump-formats", Phase::Quantise}, {"dump-plan", Phase::Quantise},
+    {"machine", Phase::Assign},        {"fold-w", Phase::Assign}};
+
+/// With --compile-from: nothing that was decided before, no phase that is over.
+llvm::Error checkStart(const CompilerArguments &arguments,
+                       llvm::ArrayRef<std::string> args) {
+  if (!arguments.startAfter)
+    return llvm::Error::success();
+  Phase start = *arguments.startAfter;
+  if (arguments.compile.stopAfter < start)
+    return makeError(
+        ErrorClass::Usage, "--compile-to={} is before --compile-from={}",
+        phaseName(arguments.compile.stopAfter).str(), phaseName(start).str());
+  if (arguments.autoFormats)
+    return makeError(ErrorClass::Usage, "{}",
+                     "--format=auto compiles the model itself, expected no "
+                     "--compile-from");
+  for (const std::string &arg : args)
+    for (const Decided &option : decided)
+      if (option.in <= start && llvm::StringRef(arg).starts_with("-") &&
+          llvm::StringRef(arg).ltrim('-').split('=').first == option.option)
+        return makeError(ErrorClass::Usage,
+                         "--{} was decided in phase {}, expected none with "
+                         "--compile-from={}",
+                         option.option.str(), phaseName(option.in).str(),
+                         phaseName(start).str());
+  return llvm::Error::success();
+}
+
 } // namespace
 
 llvm::Expected<CompilerArguments>
@@ -253,6 +304,8 @@ parseCompilerArguments(llvm::ArrayRef<std::string> args) {
     return makeError(ErrorClass::Usage, "{}",
                      "no model given, expected ashlarc MODEL.onnx -o OUT.ash; "
                      "see --help");
+  if (llvm::Error error = checkStart(arguments, args))
+    return error;
   if (llvm::Error error = checkSearch(arguments))
     return error;
   if (llvm::Error error = readFormats(arguments))

@@ -22,9 +22,10 @@ struct CompilerArguments {
   std::optional<numerics::BlockFormat> activations, weights;
   std::optional<numerics::ScalePolicy> scale; ///< --scale
   std::string formatsFile;                    ///< --formats
-  SearchOptions search;       ///< --min-snr, --min-agreement, --calibrate
-  std::string dumpFormats;    ///< --dump-formats
-  bool stopRequested = false; ///< --compile-to was given
+  SearchOptions search;            ///< --min-snr, --min-agreement, --calibrate
+  std::string dumpFormats;         ///< --dump-formats
+  bool stopRequested = false;      ///< --compile-to was given
+  std::optional<Phase> startAfter; ///< --compile-from
   bool check = false;
   bool explain = false;
   bool listMachines = false;

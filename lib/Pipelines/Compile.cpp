@@ -4,6 +4,8 @@
 
 #include "ashlar/Pipelines/Compile.h"
 
+#include "PhaseFile.h"
+
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Analysis/NumericPlan.h"
 #include "ashlar/Codegen/Assemble.h"
@@ -82,6 +84,11 @@ public:
   /// Starts after the phase `done` from a copy of what it left.
   void resume(ModuleOp module, Phase done) {
     result.module = module.clone();
+    PhaseState state = takePhaseState(*result.module);
+    result.numericPlanJson = std::move(state.numericPlan);
+    result.decisionsJson = std::move(state.decisions);
+    if (done == Phase::Quantise && result.numericPlanJson.empty())
+      result.numericPlanJson = analysis::buildNumericPlanJson(*result.module);
     first = static_cast<int>(done) + 1;
   }
 
@@ -92,11 +99,12 @@ private:
   llvm::Error import();
   llvm::Error quantise();
   llvm::Error emit();
+  llvm::Error assemble();
+  llvm::Error checkPlan();
 
   const CompileOptions &options;
   MLIRContext &context;
   machine::Description machine;
-  std::string planJson;
   CompileResult result;
   int first = 0; ///< Number of the phase to start with.
 };
@@ -131,7 +139,7 @@ llvm::Error Compilation::quantise() {
   });
   if (error)
     return error;
-  planJson = analysis::buildNumericPlanJson(*result.module);
+  result.numericPlanJson = analysis::buildNumericPlanJson(*result.module);
   if (!options.dumpPlan.empty())
     return analysis::dumpPlan(*result.module, options.dumpPlan);
   return llvm::Error::success();
@@ -146,13 +154,24 @@ llvm::Error Compilation::emit() {
         manager.addPass(isadialect::createInsertSemaphores());
       }))
     return error;
+  return assemble();
+}
+
+llvm::Error Compilation::assemble() {
   auto program = codegen::assemble(*result.module);
   if (!program)
     return program.takeError();
-  program->numericPlanJson = planJson;
+  program->numericPlanJson = result.numericPlanJson;
   program->decisionsJson = result.decisionsJson;
   result.program = std::move(*program);
   return llvm::Error::success();
+}
+
+/// Emission trusts the plan; one from a file is checked first.
+llvm::Error Compilation::checkPlan() {
+  return runPasses(Phase::Plan, [](OpPassManager &manager) {
+    manager.addPass(npu::createVerifyPlan());
+  });
 }
 
 llvm::Error Compilation::runPhase(Phase phase) {
@@ -207,6 +226,9 @@ llvm::Expected<CompileResult> Compilation::run() {
   if (!description)
     return description.takeError();
   machine = std::move(*description);
+  if (first == static_cast<int>(Phase::Emit))
+    if (llvm::Error error = checkPlan())
+      return error;
   for (int i = first; i <= static_cast<int>(options.stopAfter); ++i) {
     auto phase = static_cast<Phase>(i);
     auto start = std::chrono::steady_clock::now();
@@ -216,6 +238,9 @@ llvm::Expected<CompileResult> Compilation::run() {
         std::chrono::steady_clock::now() - start;
     result.times.push_back({phase, elapsed.count()});
   }
+  if (first > static_cast<int>(Phase::Emit))
+    if (llvm::Error error = assemble())
+      return error;
   if (options.stopAfter != Phase::Emit)
     result.decisionsJson = collectDecisions(*result.module);
   return std::move(result);

@@ -4,12 +4,12 @@
 
 #include "Arguments.h"
 #include "MeasureScales.h"
+#include "PhaseFile.h"
 
 #include "ashlar/Support/Console.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/FileIO.h"
 #include "ashlar/Support/Version.h"
-#include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/ThreadPool.h"
@@ -53,17 +53,12 @@ llvm::Error checkModel(const CompilerArguments &arguments) {
   return llvm::Error::success();
 }
 
-/// The module of a phase, constants elided.
-std::string phaseText(const CompileResult &result) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  mlir::OpPrintingFlags flags;
-  flags.elideLargeElementsAttrs(16);
-  flags.elideLargeResourceString(64);
-  mlir::ModuleOp module = *result.module;
-  module.print(stream, flags);
-  stream << "\n";
-  return text;
+/// The formats as an option would say them; a module that is quantised has its
+/// own.
+std::string formatText(const CompilerArguments &arguments) {
+  if (arguments.startAfter && *arguments.startAfter >= Phase::Quantise)
+    return "as quantised";
+  return numerics::toString(arguments.compile.formats);
 }
 
 std::string reportText(const CompilerArguments &arguments,
@@ -72,13 +67,12 @@ std::string reportText(const CompilerArguments &arguments,
   llvm::json::Object phases;
   for (const PhaseTime &time : result.times)
     phases[phaseName(time.phase)] = time.seconds;
-  llvm::json::Object report{
-      {"schema_version", 1},
-      {"kind", "compile"},
-      {"model", arguments.compile.model},
-      {"machine", arguments.compile.machine},
-      {"format", numerics::toString(arguments.compile.formats)},
-      {"phase_seconds", std::move(phases)}};
+  llvm::json::Object report{{"schema_version", 1},
+                            {"kind", "compile"},
+                            {"model", arguments.compile.model},
+                            {"machine", arguments.compile.machine},
+                            {"format", formatText(arguments)},
+                            {"phase_seconds", std::move(phases)}};
   if (search)
     report["format_search"] = toJson(*search);
   auto decisions = llvm::json::parse(result.decisionsJson);
@@ -127,7 +121,7 @@ void printSummary(const CompilerArguments &arguments,
         "{:.1f} kB of constants, machine {}, format {}\n",
         arguments.output, program.nodes.size(),
         program.nodeOfInstruction.size(), macs / 1e6, bytes / 1e3,
-        program.machine.name, numerics::toString(arguments.compile.formats));
+        program.machine.name, formatText(arguments));
 }
 
 /// Replaces --format=auto by what the search found, and writes the formats.
@@ -159,6 +153,19 @@ llvm::Error chooseFormats(CompilerArguments &arguments,
           .str());
 }
 
+/// Compiles the model, or what an earlier compilation left of it.
+llvm::Expected<CompileResult> compileInput(const CompilerArguments &arguments,
+                                           mlir::MLIRContext &context) {
+  if (!arguments.startAfter)
+    return compile(arguments.compile, context);
+  auto module =
+      readPhaseFile(arguments.compile.model, *arguments.startAfter, context);
+  if (!module)
+    return module.takeError();
+  return compileFrom(**module, *arguments.startAfter, arguments.compile,
+                     context);
+}
+
 llvm::Error runCompiler(CompilerArguments arguments) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
@@ -174,7 +181,7 @@ llvm::Error runCompiler(CompilerArguments arguments) {
   std::optional<SearchResult> search;
   if (llvm::Error error = chooseFormats(arguments, context, search))
     return error;
-  auto result = compile(arguments.compile, context);
+  auto result = compileInput(arguments, context);
   if (!result)
     return result.takeError();
   if (arguments.explain && search)
@@ -185,8 +192,13 @@ llvm::Error runCompiler(CompilerArguments arguments) {
     if (llvm::Error error =
             writeText(arguments.report, reportText(arguments, *result, search)))
       return error;
+  // A file is for --compile-from, a terminal for readers.
   if (arguments.stopRequested)
-    return writeText(arguments.output, phaseText(*result));
+    return writeText(
+        arguments.output,
+        arguments.output.empty()
+            ? phaseText(*result->module)
+            : completePhaseText(*result, arguments.compile.stopAfter));
   if (arguments.output.empty() || !result->program)
     return llvm::Error::success();
   if (llvm::Error error = container::write(*result->program, arguments.output))

@@ -46,8 +46,7 @@ def mixed_table(seed, model, folder):
     """A table of formats with an entry for every product of the model."""
     plan = os.path.join(folder, "products")
     common.run_tool("ashlarc", model, f"--dump-plan={plan}",
-                    "--compile-to=quantise", "-o",
-                    os.path.join(folder, "products.mlir"))
+                    "--compile-to=quantise")
     with open(os.path.join(plan, "plan.json"), encoding="utf-8") as file:
         products = [op["name"] for op in json.load(file)["ops"]
                     if op["op"] in ("conv", "matmul")]

@@ -60,6 +60,8 @@ struct CompileResult {
   std::vector<PhaseTime> times;
   /// Decisions of all passes as a JSON array (docs/ReportSchema.md).
   std::string decisionsJson;
+  /// The numeric plan (docs/NumericPlan.md), from quantise on.
+  std::string numericPlanJson;
 };
 
 /// Registers the dialects that compilation uses.
@@ -72,6 +74,7 @@ llvm::Expected<CompileResult> compile(const CompileOptions &options,
 
 /// Compiles a copy of `module`, which an earlier compilation of the same model
 /// left at the end of the phase `done`: the phases after it, under `options`.
+/// After emit only the program is put together.
 llvm::Expected<CompileResult> compileFrom(mlir::ModuleOp module, Phase done,
                                           const CompileOptions &options,
                                           mlir::MLIRContext &context);
