@@ -325,9 +325,7 @@ std::string compilerHelp() {
   return "usage: ashlarc MODEL.onnx -o OUT.ash [options]\n\n"
          "Compiles an ONNX model to a program for ashlar-run.\n\noptions:\n" +
          support::describeFlags(llvm::ArrayRef<Flag>(flags)) +
-         "\nphases: " + phaseNames() +
-         "\nexit codes: 0 ok, 1 internal, 2 usage, 3 unsupported, "
-         "4 malformed input,\n            5 capacity, 6 mismatch\n";
+         "\nphases: " + phaseNames() + "\n" + support::exitCodeLines;
 }
 
 } // namespace ashlar::pipelines

@@ -27,13 +27,6 @@ void print(fmt::format_string<Args...> format, Args &&...args) {
   support::printOut(fmt::format(format, std::forward<Args>(args)...));
 }
 
-llvm::Error writeText(llvm::StringRef path, llvm::StringRef text) {
-  if (!path.empty())
-    return support::writeFileAtomically(path, text);
-  support::printOut(text);
-  return support::finishOut();
-}
-
 llvm::Error checkModel(const CompilerArguments &arguments) {
   auto nodes =
       frontend::checkOnnx(arguments.compile.model, arguments.compile.import);
@@ -189,12 +182,12 @@ llvm::Error runCompiler(CompilerArguments arguments) {
   if (arguments.explain)
     printDecisions(*result);
   if (!arguments.report.empty())
-    if (llvm::Error error =
-            writeText(arguments.report, reportText(arguments, *result, search)))
+    if (llvm::Error error = support::writeText(
+            arguments.report, reportText(arguments, *result, search)))
       return error;
   // A file is for --compile-from, a terminal for readers.
   if (arguments.stopRequested)
-    return writeText(
+    return support::writeText(
         arguments.output,
         arguments.output.empty()
             ? phaseText(*result->module)
@@ -211,7 +204,7 @@ llvm::Error dumpMachine(llvm::StringRef name) {
   auto machine = machine::load(name);
   if (!machine)
     return machine.takeError();
-  return writeText("", machine::toYaml(*machine));
+  return support::writeText("", machine::toYaml(*machine));
 }
 
 /// The exit code; text that could not be written is an error as well.
@@ -230,10 +223,11 @@ int compilerMain(llvm::ArrayRef<std::string> args) {
   if (!arguments)
     return reportAndExitCode("ashlarc", arguments.takeError());
   if (arguments->help) {
-    return finish(writeText("", compilerHelp()));
+    return finish(support::writeText("", compilerHelp()));
   }
   if (arguments->version) {
-    return finish(writeText("", support::versionLine("ashlarc") + "\n"));
+    return finish(
+        support::writeText("", support::versionLine("ashlarc") + "\n"));
   }
   if (arguments->listMachines) {
     for (llvm::StringRef name : machine::builtinNames())

@@ -139,7 +139,6 @@ std::string report::runHelp() {
          "Loads a compiled program, verifies it, executes it bit exactly and "
          "counts its\ncycles. Arrays with n times the compiled batch on axis "
          "0 run n samples.\n\noptions:\n" +
-         support::describeFlags(llvm::ArrayRef<Flag>(flags)) +
-         "\nexit codes: 0 ok, 1 internal, 2 usage, 3 unsupported, "
-         "4 malformed input,\n            5 capacity, 6 mismatch\n";
+         support::describeFlags(llvm::ArrayRef<Flag>(flags)) + "\n" +
+         support::exitCodeLines;
 }

@@ -4,6 +4,7 @@
 
 #include "ashlar/Support/Console.h"
 #include "ashlar/Support/Error.h"
+#include "ashlar/Support/FileIO.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -35,4 +36,11 @@ llvm::Error support::finishOut() {
     return llvm::Error::success();
   return makeError(ErrorClass::Capacity, "cannot write to standard output: {}",
                    std::generic_category().message(outFailure));
+}
+
+llvm::Error support::writeText(llvm::StringRef path, llvm::StringRef text) {
+  if (!path.empty() && path != "-")
+    return writeFileAtomically(path, text);
+  printOut(text);
+  return finishOut();
 }

@@ -12,7 +12,7 @@
 ; RUN: %python -c "import subprocess,sys; sys.exit(subprocess.run(['ashlar-dis', sys.argv[1]], stderr=-3).returncode != 4)" %t.asm
 ; RUN: %python -c "import subprocess,sys; sys.exit(subprocess.run(['ashlar-as'], stderr=-3).returncode != 2)"
 ; RUN: ashlar-as --help | FileCheck --check-prefix=HELP %s
-; HELP: USAGE: ashlar-as [options] <input.asm>
+; HELP: usage: ashlar-as INPUT.asm -o FILE [options]
 ; RUN: ashlar-dis --version | FileCheck --check-prefix=VERSION %s
 ; VERSION: ashlar-dis (Ashlar) {{[0-9]+\.[0-9]+\.[0-9]+}}
 

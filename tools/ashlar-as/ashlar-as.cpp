@@ -3,50 +3,48 @@
 // ashlar-as: program text -> container, or raw code words with --raw.
 
 #include "ashlar/Container/Assembly.h"
-#include "ashlar/Support/Error.h"
 #include "ashlar/Support/FileIO.h"
-#include "ashlar/Support/Version.h"
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Support/raw_ostream.h"
+#include "ashlar/Support/ToolMain.h"
 
 using namespace ashlar;
 
-static llvm::cl::OptionCategory category("ashlar-as options");
-static llvm::cl::opt<std::string> inputPath(llvm::cl::Positional,
-                                            llvm::cl::desc("<input.asm>"),
-                                            llvm::cl::Required,
-                                            llvm::cl::cat(category));
-static llvm::cl::opt<std::string> outputPath("o", llvm::cl::desc("Output file"),
-                                             llvm::cl::value_desc("file"),
-                                             llvm::cl::Required,
-                                             llvm::cl::cat(category));
-static llvm::cl::opt<bool> raw("raw",
-                               llvm::cl::desc("Write the code words only"),
-                               llvm::cl::cat(category));
+namespace {
 
-static llvm::Error run() {
-  auto text = support::readFile(inputPath);
+struct Options : support::ToolOptions {
+  std::string input, output;
+  bool raw = false;
+};
+
+llvm::Error run(const Options &options) {
+  if (options.input.empty() || options.output.empty())
+    return makeError(ErrorClass::Usage, "{}",
+                     "expected INPUT.asm and -o FILE; see --help");
+  auto text = support::readFile(options.input);
   if (!text)
     return text.takeError();
   llvm::Expected<container::Program> program =
-      container::assemble((*text)->getBuffer(), inputPath);
+      container::assemble((*text)->getBuffer(), options.input);
   if (!program)
     return program.takeError();
-  if (!raw)
-    return container::write(*program, outputPath);
+  if (!options.raw)
+    return container::write(*program, options.output);
   return support::writeFileAtomically(
-      outputPath,
+      options.output,
       llvm::ArrayRef(reinterpret_cast<const uint8_t *>(program->code.data()),
                      program->code.size() * sizeof(uint64_t)));
 }
 
+} // namespace
+
 int main(int argc, char **argv) {
-  llvm::cl::HideUnrelatedOptions(category);
-  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
-    os << support::versionLine("ashlar-as") << "\n";
-  });
-  if (!llvm::cl::ParseCommandLineOptions(argc, argv, "Ashlar assembler\n",
-                                         &llvm::errs()))
-    return static_cast<int>(ErrorClass::Usage);
-  return reportAndExitCode("ashlar-as", run());
+  support::Tool<Options> tool{
+      "ashlar-as",
+      "INPUT.asm -o FILE [options]",
+      "Assembles the text of a program.",
+      {{"o", "FILE", "output", support::setText<Options, &Options::output>},
+       {"raw", nullptr, "write the code words only",
+        support::setSwitch<Options, &Options::raw>}},
+      support::setOnly<Options, &Options::input>,
+      run};
+  return support::toolMain(std::move(tool), argc, argv);
 }

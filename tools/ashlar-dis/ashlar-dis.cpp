@@ -4,57 +4,51 @@
 
 #include "ashlar/Container/Assembly.h"
 #include "ashlar/Isa/Text.h"
-#include "ashlar/Support/Error.h"
 #include "ashlar/Support/FileIO.h"
-#include "ashlar/Support/Version.h"
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Support/raw_ostream.h"
+#include "ashlar/Support/ToolMain.h"
 
 using namespace ashlar;
 
-static llvm::cl::OptionCategory category("ashlar-dis options");
-static llvm::cl::opt<std::string> inputPath(llvm::cl::Positional,
-                                            llvm::cl::desc("<input>"),
-                                            llvm::cl::Required,
-                                            llvm::cl::cat(category));
-static llvm::cl::opt<std::string>
-    outputPath("o", llvm::cl::desc("Output file, standard output by default"),
-               llvm::cl::value_desc("file"), llvm::cl::init("-"),
-               llvm::cl::cat(category));
-static llvm::cl::opt<bool> raw("raw",
-                               llvm::cl::desc("Input is code words only"),
-                               llvm::cl::cat(category));
+namespace {
 
-static llvm::Expected<std::string> disassembleInput() {
-  if (raw) {
-    auto file = support::readFile(inputPath);
+struct Options : support::ToolOptions {
+  std::string input, output;
+  bool raw = false;
+};
+
+llvm::Expected<std::string> disassembleInput(const Options &options) {
+  if (options.raw) {
+    auto file = support::readFile(options.input);
     if (!file)
       return file.takeError();
-    return isa::disassembleRaw((*file)->getBuffer(), inputPath);
+    return isa::disassembleRaw((*file)->getBuffer(), options.input);
   }
-  llvm::Expected<container::Program> program = container::read(inputPath);
+  llvm::Expected<container::Program> program = container::read(options.input);
   if (!program)
     return program.takeError();
   return container::disassemble(*program);
 }
 
-static llvm::Error run() {
-  llvm::Expected<std::string> text = disassembleInput();
+llvm::Error run(const Options &options) {
+  if (options.input.empty())
+    return makeError(ErrorClass::Usage, "{}", "expected a program; see --help");
+  llvm::Expected<std::string> text = disassembleInput(options);
   if (!text)
     return text.takeError();
-  if (outputPath != "-")
-    return support::writeFileAtomically(outputPath, llvm::StringRef(*text));
-  llvm::outs() << *text;
-  return llvm::Error::success();
+  return support::writeText(options.output, *text);
 }
 
+} // namespace
+
 int main(int argc, char **argv) {
-  llvm::cl::HideUnrelatedOptions(category);
-  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
-    os << support::versionLine("ashlar-dis") << "\n";
-  });
-  if (!llvm::cl::ParseCommandLineOptions(argc, argv, "Ashlar disassembler\n",
-                                         &llvm::errs()))
-    return static_cast<int>(ErrorClass::Usage);
-  return reportAndExitCode("ashlar-dis", run());
+  support::Tool<Options> tool{"ashlar-dis",
+                              "PROGRAM.ash [options]",
+                              "Prints a program as text that ashlar-as reads.",
+                              {{"o", "FILE", "output (standard output)",
+                                support::setText<Options, &Options::output>},
+                               {"raw", nullptr, "the input is code words only",
+                                support::setSwitch<Options, &Options::raw>}},
+                              support::setOnly<Options, &Options::input>,
+                              run};
+  return support::toolMain(std::move(tool), argc, argv);
 }

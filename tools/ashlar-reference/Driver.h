@@ -5,15 +5,15 @@
 #ifndef ASHLAR_TOOLS_REFERENCE_DRIVER_H
 #define ASHLAR_TOOLS_REFERENCE_DRIVER_H
 
-#include "ashlar/Support/Error.h"
+#include "ashlar/Support/ToolMain.h"
 #include <cstdint>
 #include <string>
 
 namespace ashlar::reference {
 
 /// One member per flag.
-struct DriverOptions {
-  std::string model, inputs, outputs, phase;
+struct DriverOptions : support::ToolOptions {
+  std::string model, inputs, outputs, phase = "import";
   bool wide = false;
   bool check = false;
   uint64_t seed = 1;

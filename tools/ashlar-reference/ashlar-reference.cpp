@@ -3,48 +3,34 @@
 // Developer tool: runs a network in the reference interpreter.
 
 #include "Driver.h"
-#include "ashlar/Support/Version.h"
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Support/raw_ostream.h"
 
-using namespace llvm;
+using namespace ashlar;
+using reference::DriverOptions;
+
+static std::string setSeed(DriverOptions &options, llvm::StringRef text) {
+  return text.getAsInteger(10, options.seed) ? "expected a number" : "";
+}
 
 int main(int argc, char **argv) {
-  cl::OptionCategory category("ashlar-reference options");
-  cl::opt<std::string> model(cl::Positional, cl::Required,
-                             cl::desc("MODEL.onnx or MODEL.mlir"),
-                             cl::cat(category));
-  cl::opt<std::string> inputs("inputs", cl::desc("inputs by ONNX name"),
-                              cl::value_desc("FILE.npz"), cl::cat(category));
-  cl::opt<std::string> outputs("outputs", cl::desc("where the results go"),
-                               cl::value_desc("FILE.npz"), cl::cat(category));
-  cl::opt<std::string> phase(
-      "phase", cl::desc("run this phase first: import, simplify or fold"),
-      cl::init("import"), cl::cat(category));
-  cl::opt<bool> wide("fp64", cl::desc("round no result to its type"),
-                     cl::cat(category));
-  cl::opt<bool> check("check-phase",
-                      cl::desc("compare the network before and after --phase "
-                               "on seeded inputs, in binary64"),
-                      cl::cat(category));
-  cl::opt<uint64_t> seed("random-inputs", cl::desc("seed of random inputs"),
-                         cl::init(1), cl::cat(category));
-  cl::HideUnrelatedOptions(category);
-  cl::SetVersionPrinter([](raw_ostream &os) {
-    os << ashlar::support::versionLine("ashlar-reference") << "\n";
-  });
-  if (!cl::ParseCommandLineOptions(
-          argc, argv, "Runs a network in host arithmetic\n", &errs()))
-    return static_cast<int>(ashlar::ErrorClass::Usage);
-
-  ashlar::reference::DriverOptions options;
-  options.model = model;
-  options.inputs = inputs;
-  options.outputs = outputs;
-  options.phase = phase;
-  options.wide = wide;
-  options.check = check;
-  options.seed = seed;
-  return ashlar::reportAndExitCode("ashlar-reference",
-                                   ashlar::reference::runDriver(options));
+  using support::setSwitch;
+  using support::setText;
+  support::Tool<DriverOptions> tool{
+      "ashlar-reference",
+      "MODEL.onnx|MODEL.mlir [options]",
+      "Runs a network in host arithmetic.",
+      {{"inputs", "FILE.npz", "inputs by ONNX name",
+        setText<DriverOptions, &DriverOptions::inputs>},
+       {"outputs", "FILE.npz", "where the results go",
+        setText<DriverOptions, &DriverOptions::outputs>},
+       {"phase", "PHASE", "run first: import (default), simplify or fold",
+        setText<DriverOptions, &DriverOptions::phase>},
+       {"fp64", nullptr, "round no result to its type",
+        setSwitch<DriverOptions, &DriverOptions::wide>},
+       {"check-phase", nullptr,
+        "compare before and after --phase on seeded inputs, in binary64",
+        setSwitch<DriverOptions, &DriverOptions::check>},
+       {"random-inputs", "SEED", "seed of random inputs (1)", setSeed}},
+      support::setOnly<DriverOptions, &DriverOptions::model>,
+      reference::runDriver};
+  return support::toolMain(std::move(tool), argc, argv);
 }

@@ -15,6 +15,11 @@
 
 namespace ashlar::support {
 
+/// What every --help ends with.
+inline constexpr const char *exitCodeLines =
+    "exit codes: 0 ok, 1 internal, 2 usage, 3 unsupported, 4 malformed input,\n"
+    "            5 capacity, 6 mismatch\n";
+
 /// One flag of a tool whose settings are a struct `Options`.
 template <typename Options>
 struct Flag {

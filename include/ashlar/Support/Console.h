@@ -22,6 +22,10 @@ void printErr(llvm::StringRef text);
 /// its end (`| head`) has what it wants and is no error.
 llvm::Error finishOut();
 
+/// Writes `text` to the file `path`, whole or not at all; to standard output
+/// if `path` is empty or "-".
+llvm::Error writeText(llvm::StringRef path, llvm::StringRef text);
+
 } // namespace ashlar::support
 
 #endif // ASHLAR_SUPPORT_CONSOLE_H

@@ -7,125 +7,111 @@
 #include "ashlar/Frontend/Onnx/Translate.h"
 
 #include "ashlar/Frontend/Onnx/Import.h"
+#include "ashlar/Support/ToolMain.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/ToolOutputFile.h"
-
-#include <fmt/format.h>
+#include "llvm/Support/raw_ostream.h"
 
 using namespace ashlar;
 using namespace ashlar::frontend;
-namespace cl = llvm::cl;
 
 namespace {
 
 /// Elements of a constant that are still printed.
 constexpr int64_t longestPrinted = 16;
 
-struct Flags {
-  cl::OptionCategory category{"ashlar-translate options"};
-  cl::opt<std::string> file{cl::Positional, cl::desc("MODEL.onnx"),
-                            cl::cat(category)};
-  cl::opt<std::string> output{"o", cl::desc("Output file"), cl::init("-"),
-                              cl::cat(category)};
-  cl::opt<bool> importOnnx{"import-onnx", cl::desc("Print the model as MLIR"),
-                           cl::cat(category)};
-  cl::opt<bool> check{"check", cl::desc("List what becomes of every node"),
-                      cl::cat(category)};
-  cl::opt<bool> supportedOps{"supported-ops",
-                             cl::desc("Print the page of supported operators"),
-                             cl::cat(category)};
-  cl::opt<bool> keepResources{"keep-resources",
-                              cl::desc("Print large constants in full"),
-                              cl::cat(category)};
-  cl::opt<bool> locations{"locations", cl::desc("Print locations"),
-                          cl::cat(category)};
-  cl::list<std::string> shapes{
-      "input-shape", cl::desc("Shape of a graph input"),
-      cl::value_desc("NAME=1x3x224x224"), cl::cat(category)};
-  cl::list<std::string> constants{
-      "constant", cl::desc("Make a graph input constant"),
-      cl::value_desc("NAME=FILE.npy"), cl::cat(category)};
+struct Options : support::ToolOptions {
+  std::string file, output;
+  bool importOnnx = false, check = false, supportedOps = false;
+  bool keepResources = false, locations = false;
+  ImportOptions import;
 };
 
-llvm::Error printModule(const Flags &flags, const ImportOptions &options,
-                        llvm::raw_ostream &os) {
+llvm::Expected<std::string> moduleText(const Options &options) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  auto module = frontend::importOnnx(flags.file, options, &context);
+  auto module = frontend::importOnnx(options.file, options.import, &context);
   if (!module)
     return module.takeError();
   mlir::OpPrintingFlags printing;
-  if (!flags.keepResources)
+  if (!options.keepResources)
     printing.elideLargeElementsAttrs(longestPrinted)
         .elideLargeResourceString(longestPrinted);
-  if (flags.locations)
+  if (options.locations)
     printing.enableDebugInfo(true, false).useLocalScope();
-  (*module)->print(os, printing);
-  os << '\n';
-  return llvm::Error::success();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  (*module)->print(stream, printing);
+  return text + "\n";
 }
 
-llvm::Error printCheck(const Flags &flags, const ImportOptions &options,
-                       llvm::raw_ostream &os) {
-  auto statuses = checkOnnx(flags.file, options);
+llvm::Error printCheck(const Options &options) {
+  auto statuses = checkOnnx(options.file, options.import);
   if (!statuses)
     return statuses.takeError();
+  std::string text;
   size_t unsupported = 0;
   for (const NodeStatus &status : *statuses) {
-    os << fmt::format("{:<12}{:<24}{}({}){}{}\n",
-                      nodeStateName(status.state).str(), status.name, status.op,
-                      status.shapes, status.detail.empty() ? "" : ": ",
-                      status.detail);
+    text += fmt::format("{:<12}{:<24}{}({}){}{}\n",
+                        nodeStateName(status.state).str(), status.name,
+                        status.op, status.shapes,
+                        status.detail.empty() ? "" : ": ", status.detail);
     unsupported += status.state == NodeState::Unsupported;
   }
+  if (llvm::Error error = support::writeText(options.output, text))
+    return error;
   if (unsupported == 0)
     return llvm::Error::success();
   return makeError(ErrorClass::Unsupported, "{}: {} of {} nodes not supported",
-                   flags.file.getValue(), unsupported, statuses->size());
+                   options.file, unsupported, statuses->size());
 }
 
-llvm::Error run(const Flags &flags, llvm::raw_ostream &os) {
-  if (flags.supportedOps) {
-    os << supportedOpsMarkdown();
-    return llvm::Error::success();
-  }
-  if (flags.file.empty() || flags.importOnnx == flags.check)
-    return makeError(ErrorClass::Usage,
+llvm::Error run(const Options &options) {
+  if (options.supportedOps)
+    return support::writeText(options.output, supportedOpsMarkdown());
+  if (options.file.empty() || options.importOnnx == options.check)
+    return makeError(ErrorClass::Usage, "{}",
                      "expected a model and either --import-onnx or --check");
-  ImportOptions options;
-  for (const std::string &flag : flags.shapes)
-    if (llvm::Error error = addInputShape(options, flag))
-      return error;
-  for (const std::string &flag : flags.constants)
-    if (llvm::Error error = addConstant(options, flag))
-      return error;
-  return flags.check ? printCheck(flags, options, os)
-                     : printModule(flags, options, os);
+  if (options.check)
+    return printCheck(options);
+  llvm::Expected<std::string> text = moduleText(options);
+  if (!text)
+    return text.takeError();
+  return support::writeText(options.output, *text);
+}
+
+std::string setShape(Options &options, llvm::StringRef text) {
+  return llvm::toString(addInputShape(options.import, text));
+}
+
+std::string setConstant(Options &options, llvm::StringRef text) {
+  return llvm::toString(addConstant(options.import, text));
 }
 
 } // namespace
 
 int ashlar::frontend::translateMain(int argc, char **argv) {
-  Flags flags;
-  cl::HideUnrelatedOptions(flags.category);
-  std::string problems;
-  llvm::raw_string_ostream problemStream(problems);
-  if (!cl::ParseCommandLineOptions(argc, argv, "Ashlar ONNX import\n",
-                                   &problemStream)) {
-    llvm::errs() << problems;
-    return static_cast<int>(ErrorClass::Usage);
-  }
-  std::error_code code;
-  llvm::ToolOutputFile output(flags.output, code, llvm::sys::fs::OF_Text);
-  if (code)
-    return reportAndExitCode(
-        "ashlar-translate",
-        makeError(ErrorClass::Usage, "cannot write '{}': {}",
-                  flags.output.getValue(), code.message()));
-  if (llvm::Error error = run(flags, output.os()))
-    return reportAndExitCode("ashlar-translate", std::move(error));
-  output.keep();
-  return 0;
+  using support::setSwitch;
+  support::Tool<Options> tool{
+      "ashlar-translate",
+      "MODEL.onnx --import-onnx|--check [options]",
+      "Imports an ONNX model and prints what becomes of it.",
+      {{"o", "FILE", "output (standard output)",
+        support::setText<Options, &Options::output>},
+       {"import-onnx", nullptr, "print the model as MLIR",
+        setSwitch<Options, &Options::importOnnx>},
+       {"check", nullptr, "list what becomes of every node",
+        setSwitch<Options, &Options::check>},
+       {"supported-ops", nullptr, "print the page of supported operators",
+        setSwitch<Options, &Options::supportedOps>},
+       {"keep-resources", nullptr, "print large constants in full",
+        setSwitch<Options, &Options::keepResources>},
+       {"locations", nullptr, "print locations",
+        setSwitch<Options, &Options::locations>},
+       {"input-shape", "NAME=1x3x224x224", "static shape of a graph input",
+        setShape},
+       {"constant", "NAME=FILE.npy", "make a graph input constant",
+        setConstant}},
+      support::setOnly<Options, &Options::file>,
+      run};
+  return support::toolMain(std::move(tool), argc, argv);
 }
