@@ -261,11 +261,6 @@ std::optional<Phase> parsePhase(llvm::StringRef name) {
 
 std::string phaseNames() { return llvm::join(names, ", "); }
 
-void registerDialects(DialectRegistry &registry) {
-  registry.insert<nn::NNDialect, bfp::BFPDialect, npu::NPUDialect,
-                  isadialect::ISADialect, func::FuncDialect>();
-}
-
 llvm::Expected<CompileResult> compile(const CompileOptions &options,
                                       MLIRContext &context) {
   return Compilation(options, context).run();

@@ -5,6 +5,7 @@
 #include "Arguments.h"
 #include "MeasureScales.h"
 #include "PhaseFile.h"
+#include "ashlar/Pipelines/Registration.h"
 
 #include "ashlar/Support/Console.h"
 #include "ashlar/Support/Error.h"

@@ -7,6 +7,7 @@
 #include "Evaluate.h"
 
 #include "ashlar/Emulator/Emulator.h"
+#include "ashlar/Pipelines/Registration.h"
 #include "ashlar/Reference/Interpreter.h"
 #include "ashlar/Report/Comparison.h"
 #include "ashlar/Report/Runner.h"

@@ -148,6 +148,9 @@ llvm::Error compare(const Tensors &expected, const Tensors &found) {
 } // namespace
 
 llvm::Error reference::runDriver(const DriverOptions &options) {
+  if (options.model.empty())
+    return support::makeError(ErrorClass::Usage, "{}",
+                              "expected a model; see --help");
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<func::FuncDialect, nn::NNDialect>();
   llvm::Expected<Module> module = load(options.model, context);

@@ -64,9 +64,6 @@ struct CompileResult {
   std::string numericPlanJson;
 };
 
-/// Registers the dialects that compilation uses.
-void registerDialects(mlir::DialectRegistry &registry);
-
 /// Compiles a model. Diagnostics of passes become one error whose class says
 /// what kind of thing went wrong.
 llvm::Expected<CompileResult> compile(const CompileOptions &options,
