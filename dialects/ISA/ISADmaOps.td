@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DMA queues: strided copies and fills between linear memories.
+// DMA queues: strided copies, fills and unpacking between linear memories.
 
 #ifndef ASHLAR_ISA_DMA_OPS
 #define ASHLAR_ISA_DMA_OPS
@@ -18,7 +18,8 @@ def ISA_DmaCopyOp
     For every index (i0, .., i4), i4 fastest:
     `dst[dstBase + sum i*dstStride .. +elemBytes] = src[srcBase + sum i*srcStride .. +elemBytes]`.
     A source stride of 0 repeats. Source and destination of one instruction must
-    not overlap.
+    not overlap. Memory `xr` holds scale exponents as elements of 2 bytes at
+    address 2 * register, so elemBytes is 2 and addresses and strides are even.
 
     Example: `isa.dma.copy(queue = dma1, elemBytes = 4, srcMem = dram, dstMem = sb, srcBase = 64, n4 = 16, srcStride4 = 4, dstStride4 = 4)`
   }];
@@ -55,7 +56,7 @@ def ISA_DmaFillOp
   let description = [{
     For every index (i0, .., i4):
     `dst[dstBase + sum i*dstStride .. +elemBytes]` = the low elemBytes bytes of
-    `value`, little endian.
+    `value`, little endian. Memory `xr` as in dma.copy.
 
     Example: `isa.dma.fill(queue = dma0, dstMem = xm, n4 = 256, dstStride4 = 1, value = "0x80")`
   }];
@@ -78,6 +79,39 @@ def ISA_DmaFillOp
     Bits64<"value", 9, "value written, low bytes first">
   ];
   let isaReserved = [Reserved<1, 47, 17>, Reserved<2, 60, 4>, Reserved<3, 40, 24>, Reserved<4, 40, 24>, Reserved<5, 40, 24>, Reserved<6, 40, 24>, Reserved<7, 40, 24>, Reserved<8, 40, 24>];
+}
+
+def ISA_DmaUnpackOp
+    : ISA_Op<"DmaUnpack", "dma.unpack", 0x12, ISA_DmaQueues.names> {
+  let summary = "Unpack a dense stream of W-bit codes from DRAM into SB.";
+  let description = [{
+    The source is one stream of two's complement codes of `mantissa` bits,
+    without gaps, lowest bit first: code k is bits [k*mantissa, (k+1)*mantissa)
+    of the bytes from `srcBase` on. For index (i0, .., i4), i4 fastest, the k-th
+    in that order: `dst[dstBase + sum i*dstStride .. +elemBytes]` = code k,
+    sign-extended. `mantissa` is 3 to 8*elemBytes bits.
+
+    Example: `isa.dma.unpack(queue = dma0, mantissa = 5, srcBase = 64, n3 = 8, n4 = 64, dstStride3 = 65536, dstStride4 = 1)`
+  }];
+  let isaWords = 9;
+  let isaFields = [
+    E<"queue", 4, ISA_Queue, 0, 8, "DMA queue">,
+    OneOf<"elemBytes", 4, [1, 2], 1, 0, "bytes", "size of an unpacked element">,
+    Limited<"mantissa", 5, 16, 1, 4, "bits", "width W of a code">,
+    U<"dstBase", 40, 1, 9, "bytes", "SB address of index 0">,
+    U<"srcBase", 40, 2, 0, "bytes", "DRAM address of the stream">,
+    Count<"n0", 20, 2, 40, "elements", "count of the outermost dimension">,
+    Count<"n1", 20, 3, 0, "elements", "count of dimension 1">,
+    Count<"n2", 20, 3, 20, "elements", "count of dimension 2">,
+    Count<"n3", 20, 3, 40, "elements", "count of dimension 3">,
+    Count<"n4", 20, 4, 0, "elements", "count of the innermost dimension">,
+    S<"dstStride0", 40, 4, 20, "bytes", "destination stride of dimension 0">,
+    S<"dstStride1", 40, 5, 0, "bytes", "destination stride of dimension 1">,
+    S<"dstStride2", 40, 6, 0, "bytes", "destination stride of dimension 2">,
+    S<"dstStride3", 40, 7, 0, "bytes", "destination stride of dimension 3">,
+    S<"dstStride4", 40, 8, 0, "bytes", "destination stride of dimension 4">
+  ];
+  let isaReserved = [Reserved<1, 49, 15>, Reserved<2, 60, 4>, Reserved<3, 60, 4>, Reserved<4, 60, 4>, Reserved<5, 40, 24>, Reserved<6, 40, 24>, Reserved<7, 40, 24>, Reserved<8, 40, 24>];
 }
 
 #endif // ASHLAR_ISA_DMA_OPS

@@ -44,7 +44,8 @@ def ISA_Memory : ISA_Enum<"Memory", 3, "Memories with a linear address.", [
   ISA_EnumCase<"sb", 1, "state buffer: partition * bytesPerPartition + offset">,
   ISA_EnumCase<"xm", 2, "exponent memory: (partition div xmGroup) * bytesPerPartition + offset">,
   ISA_EnumCase<"fmu", 3, "feature-map memories of the sparse cluster">,
-  ISA_EnumCase<"wm", 4, "weight memory of the sparse cluster">
+  ISA_EnumCase<"wm", 4, "weight memory of the sparse cluster">,
+  ISA_EnumCase<"xr", 5, "scale-exponent registers: 2 * register">
 ]>;
 
 def ISA_Orientation : ISA_Enum<"Orientation", 1, "Direction of a block.", [

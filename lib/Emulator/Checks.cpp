@@ -159,34 +159,71 @@ static Result check(const isa::XrPredict &op, const Description &) {
 
 static Result checkMemory(const char *what, isa::Memory memory) {
   if (memory == isa::Memory::Fmu || memory == isa::Memory::Wm)
-    return bad("{} memory is {}, expected dram, sb or xm", what,
+    return bad("{} memory is {}, expected dram, sb, xm or xr", what,
                isa::name(memory).str());
   return std::nullopt;
 }
 
+/// Registers are whole: elements of two bytes at even addresses.
+static Result checkRegisters(const char *what, isa::Memory memory,
+                             uint64_t elemBytes, uint64_t base,
+                             llvm::ArrayRef<int64_t> strides) {
+  if (memory != isa::Memory::Xr)
+    return std::nullopt;
+  if (elemBytes != 2)
+    return bad("elements of {} bytes in xr, expected 2", elemBytes);
+  if (base % 2 != 0)
+    return bad("{} address {} in xr is odd", what, base);
+  for (int64_t stride : strides)
+    if (stride % 2 != 0)
+      return bad("{} stride {} in xr is odd", what, stride);
+  return std::nullopt;
+}
+
 template <typename Op>
-static Result checkDma(const Op &op, const Description &machine) {
+static Result checkDma(const Op &op, isa::Memory target,
+                       const Description &machine) {
   if (static_cast<uint64_t>(op.queue) >= machine.dma.queues)
     return outside("{} does not exist: the machine has {} DMA queues",
                    isa::name(op.queue).str(), machine.dma.queues);
-  if (Result finding = checkMemory("destination", op.dstMem))
+  if (Result finding = checkMemory("destination", target))
     return finding;
   const uint64_t counts[] = {op.n0, op.n1, op.n2, op.n3, op.n4};
   const int64_t strides[] = {op.dstStride0, op.dstStride1, op.dstStride2,
                              op.dstStride3, op.dstStride4};
   if (!isInjective(counts, strides, op.elemBytes))
     return bad("the strides of the destination let its elements overlap");
-  return std::nullopt;
+  return checkRegisters("destination", target, op.elemBytes, op.dstBase,
+                        strides);
 }
 
 static Result check(const isa::DmaCopy &op, const Description &machine) {
   if (Result finding = checkMemory("source", op.srcMem))
     return finding;
-  return checkDma(op, machine);
+  const bool registers =
+      op.srcMem == isa::Memory::Xr || op.dstMem == isa::Memory::Xr;
+  const isa::Memory other =
+      op.srcMem == isa::Memory::Xr ? op.dstMem : op.srcMem;
+  if (registers && other != isa::Memory::Dram && other != isa::Memory::Sb)
+    return bad("from {} to {}: xr exchanges with dram and sb only",
+               isa::name(op.srcMem).str(), isa::name(op.dstMem).str());
+  const int64_t strides[] = {op.srcStride0, op.srcStride1, op.srcStride2,
+                             op.srcStride3, op.srcStride4};
+  if (Result finding = checkRegisters("source", op.srcMem, op.elemBytes,
+                                      op.srcBase, strides))
+    return finding;
+  return checkDma(op, op.dstMem, machine);
 }
 
 static Result check(const isa::DmaFill &op, const Description &machine) {
-  return checkDma(op, machine);
+  return checkDma(op, op.dstMem, machine);
+}
+
+static Result check(const isa::DmaUnpack &op, const Description &machine) {
+  if (op.mantissa < 3 || op.mantissa > 8 * op.elemBytes)
+    return bad("codes of {} bits in elements of {} bytes, expected 3 to {}",
+               op.mantissa, op.elemBytes, 8 * op.elemBytes);
+  return checkDma(op, isa::Memory::Sb, machine);
 }
 
 /// The operand of the array as its fields describe it.

@@ -67,6 +67,17 @@ Cost CostModel::of(const isa::DmaFill &op) {
           machine::dramTraffic(machine, destination).burstBytes, 0};
 }
 
+Cost CostModel::of(const isa::DmaUnpack &op) {
+  const std::array<uint64_t, 5> counts = {op.n0, op.n1, op.n2, op.n3, op.n4};
+  const std::array<int64_t, 5> dst = {op.dstStride0, op.dstStride1,
+                                      op.dstStride2, op.dstStride3,
+                                      op.dstStride4};
+  machine::DmaSide destination{false, counts, dst, op.elemBytes};
+  return {machine::dmaUnpack(machine, op.mantissa, destination),
+          machine::streamTraffic(machine, op.mantissa, counts).burstBytes, 0,
+          0};
+}
+
 //===- PE array
 //-------------------------------------------------------------===//
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DMA: strided copies and fills. Neighbouring dimensions that are contiguous
-// on both sides become one memcpy.
+// DMA: strided copies, fills and unpacking. Neighbouring dimensions that are
+// contiguous on both sides become one memcpy, or one call that unpacks.
 
 #include "Engine.h"
+#include "ashlar/Numerics/PackedCodes.h"
 #include <array>
 #include <cstring>
 #include <optional>
@@ -30,10 +31,12 @@ struct Descriptor {
 } // namespace
 
 /// The host pointer of a linear address.
-static uint8_t *translate(const emulator::Memory &memory, Space space,
+static uint8_t *translate(emulator::Memory &memory, Space space,
                           uint64_t address) {
   if (space == Space::Dram)
     return memory.dram(address);
+  if (space == Space::Xr)
+    return memory.scaleBytes(address);
   uint64_t row = address / memory.bytesPerPartition();
   uint64_t offset = address % memory.bytesPerPartition();
   if (space == Space::Sb)
@@ -42,15 +45,16 @@ static uint8_t *translate(const emulator::Memory &memory, Space space,
 }
 
 /// A side whose addresses are base + sum i*stride on the host as well: in DRAM
-/// always, in SB and XM if no index step carries from one row into the next.
-static std::optional<Side> affineSide(const emulator::Memory &memory,
-                                      Space space, uint64_t base,
+/// and XR always, in SB and XM if no index step carries from one row into the
+/// next.
+static std::optional<Side> affineSide(emulator::Memory &memory, Space space,
+                                      uint64_t base,
                                       const std::array<int64_t, 5> &stride,
                                       const std::array<uint64_t, 5> &count,
                                       uint64_t elementBytes) {
   Side side;
   side.base = translate(memory, space, base);
-  if (space == Space::Dram) {
+  if (space == Space::Dram || space == Space::Xr) {
     side.stride = stride;
     return side;
   }
@@ -156,17 +160,26 @@ static uint64_t totalBytes(const std::array<uint64_t, 5> &count,
   return bytes;
 }
 
-/// Element by element through address translation: for descriptors whose
-/// steps carry from one partition into the next. `source` may be null (fill).
 template <typename Op>
-static void transferSlow(const emulator::Memory &memory, const Op &op,
-                         Space srcSpace, uint64_t srcBase,
-                         const std::array<int64_t, 5> &srcStride,
-                         const uint8_t *value) {
-  const std::array<int64_t, 5> dstStride = {op.dstStride0, op.dstStride1,
-                                            op.dstStride2, op.dstStride3,
-                                            op.dstStride4};
-  const std::array<uint64_t, 5> count = {op.n0, op.n1, op.n2, op.n3, op.n4};
+static std::array<uint64_t, 5> countsOf(const Op &op) {
+  return {op.n0, op.n1, op.n2, op.n3, op.n4};
+}
+
+template <typename Op>
+static std::array<int64_t, 5> targetStrides(const Op &op) {
+  return {op.dstStride0, op.dstStride1, op.dstStride2, op.dstStride3,
+          op.dstStride4};
+}
+
+/// Element by element through address translation: for descriptors whose
+/// steps carry from one partition into the next. read(k, src, b) gives byte b
+/// of element k, which lies at `src` on a side with the strides `srcStride`.
+template <typename Op, typename Read>
+static void transferSlow(emulator::Memory &memory, const Op &op, Space target,
+                         uint64_t srcBase,
+                         const std::array<int64_t, 5> &srcStride, Read read) {
+  const std::array<int64_t, 5> dstStride = targetStrides(op);
+  const std::array<uint64_t, 5> count = countsOf(op);
   const uint64_t total = totalBytes(count, 1), bytes = op.elemBytes;
   for (uint64_t k = 0; k < total; ++k) {
     uint64_t rest = k, dst = op.dstBase, src = srcBase;
@@ -178,27 +191,26 @@ static void transferSlow(const emulator::Memory &memory, const Op &op,
     }
     // Elements may themselves straddle a row of SB.
     for (uint64_t b = 0; b < bytes; ++b)
-      *translate(memory, op.dstMem, dst + b) =
-          value ? value[b] : *translate(memory, srcSpace, src + b);
+      *translate(memory, target, dst + b) = read(k, src, b);
   }
 }
 
 void Engine::execute(const isa::DmaCopy &op) {
   Descriptor d;
-  d.count = {op.n0, op.n1, op.n2, op.n3, op.n4};
+  d.count = countsOf(op);
   d.runBytes = op.elemBytes;
   const std::array<int64_t, 5> srcStride = {op.srcStride0, op.srcStride1,
                                             op.srcStride2, op.srcStride3,
                                             op.srcStride4};
-  const std::array<int64_t, 5> dstStride = {op.dstStride0, op.dstStride1,
-                                            op.dstStride2, op.dstStride3,
-                                            op.dstStride4};
   std::optional<Side> source = affineSide(memory, op.srcMem, op.srcBase,
                                           srcStride, d.count, op.elemBytes);
   std::optional<Side> destination = affineSide(
-      memory, op.dstMem, op.dstBase, dstStride, d.count, op.elemBytes);
+      memory, op.dstMem, op.dstBase, targetStrides(op), d.count, op.elemBytes);
   if (!source || !destination)
-    return transferSlow(memory, op, op.srcMem, op.srcBase, srcStride, nullptr);
+    return transferSlow(memory, op, op.dstMem, op.srcBase, srcStride,
+                        [&](uint64_t, uint64_t src, uint64_t byte) {
+                          return *translate(memory, op.srcMem, src + byte);
+                        });
   d.source = *source;
   d.destination = *destination;
   const uint64_t bytes = totalBytes(d.count, d.runBytes);
@@ -240,17 +252,15 @@ static void fillInner(uint8_t *dst, int64_t stride, uint64_t n, uint64_t bytes,
 
 void Engine::execute(const isa::DmaFill &op) {
   Descriptor d;
-  d.count = {op.n0, op.n1, op.n2, op.n3, op.n4};
-  const std::array<int64_t, 5> dstStride = {op.dstStride0, op.dstStride1,
-                                            op.dstStride2, op.dstStride3,
-                                            op.dstStride4};
+  d.count = countsOf(op);
   std::optional<Side> destination = affineSide(
-      memory, op.dstMem, op.dstBase, dstStride, d.count, op.elemBytes);
-  uint8_t value[8];
+      memory, op.dstMem, op.dstBase, targetStrides(op), d.count, op.elemBytes);
   const uint64_t word = op.value;
-  std::memcpy(value, &word, sizeof(value));
   if (!destination)
-    return transferSlow(memory, op, op.dstMem, op.dstBase, dstStride, value);
+    return transferSlow(memory, op, op.dstMem, 0, {},
+                        [&](uint64_t, uint64_t, uint64_t byte) {
+                          return static_cast<uint8_t>(word >> (8 * byte));
+                        });
   d.destination = *destination;
   const uint64_t bytes = totalBytes(d.count, op.elemBytes);
   rotateOuter(d);
@@ -258,6 +268,65 @@ void Engine::execute(const isa::DmaFill &op) {
     forOuter(d, begin, end, [&](int64_t dst, int64_t) {
       fillInner(d.destination.base + dst, d.destination.stride[4], d.count[4],
                 op.elemBytes, word);
+    });
+  });
+}
+
+/// Where elements of type T of a stream go: `n` runs of `run` codes each.
+template <typename T>
+static void unpackRow(uint8_t *dst, int64_t dstStride,
+                      llvm::ArrayRef<uint8_t> stream, uint64_t first,
+                      int64_t step, unsigned width, uint64_t run, uint64_t n) {
+  for (uint64_t i = 0; i < n; ++i)
+    numerics::unpackCodes(
+        stream, first + i * static_cast<uint64_t>(step), width,
+        reinterpret_cast<T *>(dst + static_cast<int64_t>(i) * dstStride), run);
+}
+
+/// Strides of elements in iteration order.
+static std::array<int64_t, 5> denseStrides(const std::array<uint64_t, 5> &n,
+                                           int64_t element) {
+  std::array<int64_t, 5> strides;
+  for (unsigned i = 5; i-- > 0;) {
+    strides[i] = element;
+    element *= static_cast<int64_t>(n[i]);
+  }
+  return strides;
+}
+
+void Engine::execute(const isa::DmaUnpack &op) {
+  Descriptor d;
+  d.count = countsOf(op);
+  d.runBytes = op.elemBytes;
+  d.source.stride = denseStrides(d.count, 1);
+  const unsigned width = op.mantissa;
+  const uint64_t total = totalBytes(d.count, 1);
+  const llvm::ArrayRef<uint8_t> stream(memory.dram(op.srcBase),
+                                       numerics::packedBytes(total, width));
+  std::optional<Side> destination = affineSide(
+      memory, Space::Sb, op.dstBase, targetStrides(op), d.count, op.elemBytes);
+  // Elements at odd addresses of the host take the slow way as well.
+  if (destination && op.elemBytes == 2)
+    for (unsigned i = 0; i < 5; ++i)
+      if (destination->stride[i] % 2 != 0 || op.dstBase % 2 != 0)
+        destination.reset();
+  if (!destination)
+    return transferSlow(memory, op, Space::Sb, 0, {},
+                        [&](uint64_t k, uint64_t, uint64_t byte) {
+                          int16_t code;
+                          numerics::unpackCodes(stream, k, width, &code, 1);
+                          return static_cast<uint8_t>(code >> (8 * byte));
+                        });
+  d.destination = *destination;
+  mergeRun(d, /*hasSource=*/false);
+  const uint64_t run = d.runBytes / op.elemBytes;
+  rotateOuter(d);
+  split(d.count[0], total * op.elemBytes, [&](uint64_t begin, uint64_t end) {
+    forOuter(d, begin, end, [&](int64_t dst, int64_t first) {
+      auto row = op.elemBytes == 1 ? unpackRow<int8_t> : unpackRow<int16_t>;
+      row(d.destination.base + dst, d.destination.stride[4], stream,
+          static_cast<uint64_t>(first), d.source.stride[4], width, run,
+          d.count[4]);
     });
   });
 }

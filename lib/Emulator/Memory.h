@@ -71,6 +71,10 @@ public:
 
   int16_t &xr(uint64_t index) { return scales[index]; }
   uint64_t numScales() const { return scales.size(); }
+  /// The registers as DMA addresses them: two bytes each, in order.
+  uint8_t *scaleBytes(uint64_t address) {
+    return reinterpret_cast<uint8_t *>(scales.data()) + address;
+  }
 
   /// Bytes between neighbouring partitions (SB) or rows of cells (XM).
   uint64_t pitch() const { return sbPitch; }

@@ -138,15 +138,26 @@ void Collector::linearRows(Access access, uint64_t base, unsigned bytes,
   out.push_back(access);
 }
 
+/// XR by linear address: two bytes for each register.
+void Collector::registers(Access access, uint64_t base, const Dims &dims) {
+  Dims steps;
+  for (const AccessDim &dim : dims)
+    steps.push_back({dim.count, dim.stride / 2});
+  setPattern(access, static_cast<int64_t>(base / 2), 1, steps);
+  out.push_back(access);
+}
+
 void Collector::linear(bool write, Memory memory, uint64_t base, unsigned bytes,
                        const Dims &dims) {
   static constexpr Space spaces[] = {Space::Dram, Space::Sb, Space::Xm,
-                                     Space::Fmu, Space::Wm};
+                                     Space::Fmu,  Space::Wm, Space::Xr};
   Access access;
   access.space = spaces[static_cast<unsigned>(memory)];
   access.write = write;
   if (access.space == Space::Sb || access.space == Space::Xm)
     return linearRows(access, base, bytes, dims);
+  if (access.space == Space::Xr)
+    return registers(access, base, dims);
   setPattern(access, static_cast<int64_t>(base), bytes, dims);
   out.push_back(access);
 }

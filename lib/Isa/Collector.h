@@ -134,6 +134,18 @@ public:
     out.push_back(access);
   }
 
+  /// Reads a dense stream of codes in DRAM; lengths beyond any memory stay so.
+  void stream(uint64_t base, std::initializer_list<uint64_t> counts,
+              unsigned bits) {
+    uint64_t length = bits;
+    for (uint64_t count : counts)
+      length = std::min(length, uint64_t(1) << 43) * count;
+    Access access;
+    access.space = Space::Dram;
+    setPattern(access, static_cast<int64_t>(base), (length + 7) / 8, {});
+    out.push_back(access);
+  }
+
   void linear(bool write, Memory memory, uint64_t base, unsigned bytes,
               const Dims &dims);
 
@@ -152,6 +164,7 @@ public:
 private:
   void linearRows(Access access, uint64_t base, unsigned bytes,
                   const Dims &dims);
+  void registers(Access access, uint64_t base, const Dims &dims);
   void partitionRuns(Access within, const Access &rows);
 
   const machine::Description &machine;

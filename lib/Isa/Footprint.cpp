@@ -67,6 +67,16 @@ void visit(const DmaFill &x, Collector &c) {
             {x.n4, x.dstStride4}});
 }
 
+void visit(const DmaUnpack &x, Collector &c) {
+  c.stream(x.srcBase, {x.n0, x.n1, x.n2, x.n3, x.n4}, x.mantissa);
+  c.linear(true, Memory::Sb, x.dstBase, x.elemBytes,
+           {{x.n0, x.dstStride0},
+            {x.n1, x.dstStride1},
+            {x.n2, x.dstStride2},
+            {x.n3, x.dstStride3},
+            {x.n4, x.dstStride4}});
+}
+
 void visit(const PeLoad &x, Collector &c) {
   bool encoded = x.type == ElemType::Bfp;
   c.sbRows(false, encoded, x.part, x.part + x.rows, x.offset,

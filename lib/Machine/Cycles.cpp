@@ -102,6 +102,14 @@ DramTraffic ashlar::machine::dramTraffic(const Description &machine,
   return traffic;
 }
 
+DramTraffic ashlar::machine::streamTraffic(const Description &machine,
+                                           uint64_t bits,
+                                           llvm::ArrayRef<uint64_t> counts) {
+  const uint64_t bytes[] = {ceilDiv(mul(product(counts), bits), 8)};
+  const int64_t strides[] = {1};
+  return dramTraffic(machine, {true, bytes, strides, 1});
+}
+
 Timing ashlar::machine::dmaCopy(const Description &machine,
                                 const DmaSide &source,
                                 const DmaSide &destination) {
@@ -114,6 +122,12 @@ Timing ashlar::machine::dmaFill(const Description &machine,
                                 const DmaSide &destination) {
   return dmaTiming(machine, bytesOf(destination),
                    dramTraffic(machine, destination));
+}
+
+Timing ashlar::machine::dmaUnpack(const Description &machine, uint64_t bits,
+                                  const DmaSide &destination) {
+  return dmaTiming(machine, bytesOf(destination),
+                   streamTraffic(machine, bits, destination.counts));
 }
 
 Timing ashlar::machine::dmaContiguous(const Description &machine,

@@ -58,6 +58,11 @@ struct DramTraffic {
 /// in the engine). All zeros for a side that is not in DRAM.
 DramTraffic dramTraffic(const Description &machine, const DmaSide &side);
 
+/// DRAM traffic of a dense stream of codes of \p bits bits: one run of
+/// ceil(elements * bits / 8) bytes.
+DramTraffic streamTraffic(const Description &machine, uint64_t bits,
+                          llvm::ArrayRef<uint64_t> counts);
+
 /// dma.copy. Each side in DRAM adds its bursts to the server's time and its
 /// latency to the completion; the queue itself moves `onchipBytesPerCycle`.
 Timing dmaCopy(const Description &machine, const DmaSide &source,
@@ -65,6 +70,11 @@ Timing dmaCopy(const Description &machine, const DmaSide &source,
 
 /// dma.fill: a copy without a source.
 Timing dmaFill(const Description &machine, const DmaSide &destination);
+
+/// dma.unpack of codes of \p bits bits to \p destination: DRAM gives the packed
+/// stream, the queue moves the unpacked elements.
+Timing dmaUnpack(const Description &machine, uint64_t bits,
+                 const DmaSide &destination);
 
 /// A contiguous transfer of \p bytes between DRAM and on-chip memory; what the
 /// planner uses before addresses exist.

@@ -59,3 +59,44 @@ dma.copy srcMem=sb srcBase=65536 dstMem=dram dstBase=16 n4=4 srcStride4=1 dstStr
   EXPECT_EQ(values(result), (std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8}));
   EXPECT_EQ(values(result, 1), (std::vector<double>{5, 6, 7, 8}));
 }
+
+TEST(Dma, UnpacksCodesOfFiveBits) {
+  // 1, -1, 15, -16, 0: 00001 11111 01111 10000 00000, lowest bit first.
+  auto result = runText(R"(
+.machine name=a1-tiny
+.data at=0 hex=e13f0800
+.output name=y type=i8 shape=[5] at=64
+.output name=z type=i16 shape=[5] at=128
+dma.unpack mantissa=5 n4=5 dstStride4=1
+dma.unpack elemBytes=2 mantissa=5 dstBase=8 n4=5 dstStride4=2
+dma.copy srcMem=sb dstMem=dram dstBase=64 n4=5 srcStride4=1 dstStride4=1
+dma.copy elemBytes=2 srcMem=sb srcBase=8 dstMem=dram dstBase=128 n4=5 srcStride4=2 dstStride4=2
+)");
+  EXPECT_EQ(values(result), (std::vector<double>{1, -1, 15, -16, 0}));
+  EXPECT_EQ(values(result, 1), (std::vector<double>{1, -1, 15, -16, 0}));
+}
+
+TEST(Dma, UnpacksRowsIntoPartitions) {
+  // Rows of three codes of 12 bits have no padding between them.
+  auto result = runText(R"(
+.machine name=a1-tiny
+.data at=0 hex=ff1f00002ffef7ff7f
+.output name=y type=i16 shape=[6] at=64
+dma.unpack elemBytes=2 mantissa=12 n3=2 n4=3 dstStride3=65536 dstStride4=2
+dma.copy elemBytes=2 srcMem=sb dstMem=dram dstBase=64 n3=2 n4=3 srcStride3=65536 srcStride4=2 dstStride3=6 dstStride4=2
+)");
+  EXPECT_EQ(values(result), (std::vector<double>{-1, 1, -256, -30, -9, 2047}));
+}
+
+TEST(Dma, ScaleRegistersAsMemory) {
+  // Registers 3 and 4 from DRAM, one of them filled over, back in turn.
+  auto result = runText(R"(
+.machine name=a1-tiny
+.data at=0 hex=05000080
+.output name=y type=i16 shape=[3] at=64
+dma.copy elemBytes=2 srcMem=dram dstMem=xr dstBase=6 n4=2 srcStride4=2 dstStride4=2
+dma.fill elemBytes=2 dstMem=xr dstBase=10 value=0xfff9
+dma.copy elemBytes=2 srcMem=xr srcBase=10 dstMem=dram dstBase=64 n4=3 srcStride4=-2 dstStride4=2
+)");
+  EXPECT_EQ(values(result), (std::vector<double>{-7, -32768, 5}));
+}

@@ -38,6 +38,36 @@ TEST(Fault, OutOfRange) {
               "writes sb[0..8)[65533..65537) but sb ends at [8)[65536)");
 }
 
+TEST(Fault, RegistersAsMemory) {
+  expectFault("dma.fill dstMem=xr", FaultKind::BadField, 0,
+              "elements of 1 bytes in xr, expected 2");
+  expectFault("dma.fill elemBytes=2 dstMem=xr dstBase=3", FaultKind::BadField,
+              0, "destination address 3 in xr is odd");
+  expectFault("dma.copy elemBytes=2 srcMem=xr n4=2 srcStride4=1 dstMem=dram "
+              "dstStride4=2",
+              FaultKind::BadField, 0, "source stride 1 in xr is odd");
+  expectFault("dma.copy elemBytes=2 srcMem=xr dstMem=xm", FaultKind::BadField,
+              0, "from xr to xm: xr exchanges with dram and sb only");
+  expectFault("dma.fill elemBytes=2 dstMem=xr dstBase=126 n4=2 dstStride4=2",
+              FaultKind::OutOfRange, 0,
+              "writes xr[0..1)[63..65) but xr ends at [1)[64)");
+}
+
+TEST(Fault, Unpack) {
+  expectFault("dma.unpack mantissa=9", FaultKind::BadField, 0,
+              "codes of 9 bits in elements of 1 bytes, expected 3 to 8");
+  expectFault("dma.unpack mantissa=2", FaultKind::BadField, 0,
+              "codes of 2 bits in elements of 1 bytes, expected 3 to 8");
+  // 13 codes of 5 bits are 9 bytes, one more than there is.
+  expectFault("dma.unpack mantissa=5 srcBase=4088 n4=13 dstStride4=1",
+              FaultKind::OutOfRange, 0,
+              "reads dram[0..1)[4088..4097) but dram ends at [1)[4096)");
+  expectFault("dma.unpack mantissa=3 n0=1048575 n1=1048575 n2=1048575 "
+              "n3=1048575 n4=1048575 dstStride0=1",
+              FaultKind::BadField, 0,
+              "the strides of the destination let its elements overlap");
+}
+
 TEST(Fault, BadEncoding) {
   container::Program program =
       assembleText(".machine name=a1-tiny\npe.swap\n", false);

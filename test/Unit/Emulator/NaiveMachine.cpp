@@ -41,14 +41,37 @@ void NaiveMachine::run(const isa::XrMerge &op) {
 //===- DMA
 //------------------------------------------------------------------===//
 
-uint8_t *NaiveMachine::byteAt(isa::Memory memory, uint64_t address) {
+uint8_t NaiveMachine::byteOf(isa::Memory memory, uint64_t address) const {
   switch (memory) {
   case isa::Memory::Dram:
-    return &dram[address];
+    return dram[address];
   case isa::Memory::Sb:
-    return &sb[address];
+    return sb[address];
+  case isa::Memory::Xr:
+    return static_cast<uint8_t>(static_cast<unsigned>(xr[address / 2]) >>
+                                8 * (address % 2));
   default:
-    return reinterpret_cast<uint8_t *>(&xm[address]);
+    return static_cast<uint8_t>(xm[address]);
+  }
+}
+
+void NaiveMachine::setByte(isa::Memory memory, uint64_t address,
+                           uint8_t value) {
+  switch (memory) {
+  case isa::Memory::Dram:
+    dram[address] = value;
+    return;
+  case isa::Memory::Sb:
+    sb[address] = value;
+    return;
+  case isa::Memory::Xr: {
+    int &scale = xr[address / 2];
+    scale = static_cast<int16_t>(address % 2 ? (scale & 0xff) | value << 8
+                                             : (scale & ~0xff) | value);
+    return;
+  }
+  default:
+    xm[address] = static_cast<int8_t>(value);
   }
 }
 
@@ -59,14 +82,14 @@ void NaiveMachine::run(const isa::DmaCopy &op) {
         for (uint64_t d = 0; d < op.n3; ++d)
           for (uint64_t e = 0; e < op.n4; ++e)
             for (uint64_t i = 0; i < op.elemBytes; ++i)
-              *byteAt(op.dstMem, op.dstBase + a * op.dstStride0 +
-                                     b * op.dstStride1 + c * op.dstStride2 +
-                                     d * op.dstStride3 + e * op.dstStride4 +
-                                     i) =
-                  *byteAt(op.srcMem, op.srcBase + a * op.srcStride0 +
-                                         b * op.srcStride1 + c * op.srcStride2 +
-                                         d * op.srcStride3 + e * op.srcStride4 +
-                                         i);
+              setByte(op.dstMem,
+                      op.dstBase + a * op.dstStride0 + b * op.dstStride1 +
+                          c * op.dstStride2 + d * op.dstStride3 +
+                          e * op.dstStride4 + i,
+                      byteOf(op.srcMem,
+                             op.srcBase + a * op.srcStride0 +
+                                 b * op.srcStride1 + c * op.srcStride2 +
+                                 d * op.srcStride3 + e * op.srcStride4 + i));
 }
 
 void NaiveMachine::run(const isa::DmaFill &op) {
@@ -76,11 +99,30 @@ void NaiveMachine::run(const isa::DmaFill &op) {
         for (uint64_t d = 0; d < op.n3; ++d)
           for (uint64_t e = 0; e < op.n4; ++e)
             for (uint64_t i = 0; i < op.elemBytes; ++i)
-              *byteAt(op.dstMem, op.dstBase + a * op.dstStride0 +
-                                     b * op.dstStride1 + c * op.dstStride2 +
-                                     d * op.dstStride3 + e * op.dstStride4 +
-                                     i) =
-                  static_cast<uint8_t>(op.value >> (8 * i));
+              setByte(op.dstMem,
+                      op.dstBase + a * op.dstStride0 + b * op.dstStride1 +
+                          c * op.dstStride2 + d * op.dstStride3 +
+                          e * op.dstStride4 + i,
+                      static_cast<uint8_t>(op.value >> (8 * i)));
+}
+
+void NaiveMachine::run(const isa::DmaUnpack &op) {
+  uint64_t bit = 8 * op.srcBase;
+  for (uint64_t a = 0; a < op.n0; ++a)
+    for (uint64_t b = 0; b < op.n1; ++b)
+      for (uint64_t c = 0; c < op.n2; ++c)
+        for (uint64_t d = 0; d < op.n3; ++d)
+          for (uint64_t e = 0; e < op.n4; ++e) {
+            uint64_t code = 0;
+            for (uint64_t i = 0; i < op.mantissa; ++i, ++bit)
+              code |= uint64_t(dram[bit / 8] >> bit % 8 & 1) << i;
+            if (code >> (op.mantissa - 1) & 1)
+              code |= ~uint64_t(0) << op.mantissa;
+            for (uint64_t i = 0; i < op.elemBytes; ++i)
+              sb[op.dstBase + a * op.dstStride0 + b * op.dstStride1 +
+                 c * op.dstStride2 + d * op.dstStride3 + e * op.dstStride4 +
+                 i] = static_cast<uint8_t>(code >> (8 * i));
+          }
 }
 
 //===- Array

@@ -43,6 +43,7 @@ private:
   void run(const isa::XrPick &op);
   void run(const isa::XrPredict &op);
   void run(const isa::DmaCopy &op);
+  void run(const isa::DmaUnpack &op);
   void run(const isa::DmaFill &op);
   void run(const isa::PeLoad &op);
   void run(const isa::PeSwap &op);
@@ -59,7 +60,8 @@ private:
   void run(const isa::TccInit &) {}
   void run(const isa::TccRun &) {}
 
-  uint8_t *byteAt(isa::Memory memory, uint64_t address);
+  uint8_t byteOf(isa::Memory memory, uint64_t address) const;
+  void setByte(isa::Memory memory, uint64_t address, uint8_t value);
   Place placeOf(const Tensor &x, uint64_t channel,
                 const int64_t index[3]) const;
   float load(const Tensor &x, uint64_t channel, const int64_t index[3]) const;

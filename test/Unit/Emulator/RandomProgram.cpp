@@ -26,7 +26,43 @@ std::vector<uint8_t> Generator::cells(uint64_t bytes) {
   return data;
 }
 
+Instruction Generator::unpack() {
+  isa::DmaUnpack op;
+  op.elemBytes = 1u << between(0, 1);
+  op.mantissa = static_cast<uint32_t>(between(3, 8 * op.elemBytes));
+  op.srcBase = static_cast<uint64_t>(between(0, 60000));
+  op.dstBase = static_cast<uint64_t>(between(0, 16000));
+  op.n2 = static_cast<uint32_t>(between(1, 3));
+  op.n3 = static_cast<uint32_t>(between(1, 4));
+  op.n4 = static_cast<uint32_t>(between(1, 70));
+  op.dstStride4 = op.elemBytes * (chance(30) ? between(1, 3) : 1);
+  op.dstStride3 = chance(50) ? 8192 : op.dstStride4 * op.n4;
+  op.dstStride2 = chance(30)   ? 200
+                  : chance(50) ? op.dstStride3 * op.n3
+                               : 65536 - 3;
+  return op;
+}
+
+Instruction Generator::registers() {
+  isa::DmaCopy op;
+  op.elemBytes = 2;
+  op.srcMem = chance(50) ? isa::Memory::Sb : isa::Memory::Xr;
+  op.dstMem = op.srcMem == isa::Memory::Xr ? isa::Memory::Sb : isa::Memory::Xr;
+  const int64_t reg = 2 * between(0, 7), bytes = between(0, 60000);
+  op.srcBase =
+      static_cast<uint64_t>(op.srcMem == isa::Memory::Xr ? reg : bytes);
+  op.dstBase =
+      static_cast<uint64_t>(op.dstMem == isa::Memory::Xr ? reg : bytes);
+  op.n4 = static_cast<uint32_t>(between(1, 8));
+  op.srcStride4 = op.dstStride4 = 2;
+  return op;
+}
+
 Instruction Generator::dma() {
+  if (chance(30))
+    return unpack();
+  if (chance(20))
+    return registers();
   if (chance(30)) {
     isa::DmaFill op;
     op.elemBytes = 1u << between(0, 3);

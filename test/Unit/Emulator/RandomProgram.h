@@ -72,6 +72,8 @@ private:
   bool legal(const std::vector<Instruction> &code);
 
   Instruction dma();
+  Instruction unpack();
+  Instruction registers();
   Instruction scale();
   Instruction map();
   Instruction pool();

@@ -162,6 +162,31 @@ TEST(Footprint, ChannelTiles) {
                    "writes xm[0..1)[64..66)", "merges into xr[0..1)[9..10)"}));
 }
 
+TEST(Footprint, PackedStreamAndRegisters) {
+  DmaUnpack unpack;
+  unpack.mantissa = 5;
+  unpack.srcBase = 100;
+  unpack.dstBase = 2 * 65536 + 16;
+  unpack.n3 = 3, unpack.dstStride3 = 65536;
+  unpack.n4 = 7, unpack.dstStride4 = 1;
+  // 21 codes of 5 bits: 14 bytes.
+  EXPECT_EQ(texts(unpack),
+            Texts({"reads dram[0..1)[100..114)", "writes sb[2..5)[16..23)"}));
+  // A length that would wrap stays beyond every memory.
+  unpack.n0 = unpack.n1 = unpack.n2 = unpack.n3 = unpack.n4 = 0xfffff;
+  llvm::SmallVector<Access> accesses;
+  footprints(unpack, tiny(), accesses);
+  EXPECT_GT(accesses[0].end, int64_t(1) << 40);
+  DmaCopy copy;
+  copy.elemBytes = 2;
+  copy.srcMem = Memory::Xr;
+  copy.srcBase = 10;
+  copy.dstMem = Memory::Dram;
+  copy.n4 = 3, copy.srcStride4 = -4, copy.dstStride4 = 2;
+  EXPECT_EQ(texts(copy),
+            Texts({"reads xr[0..1)[1..6)", "writes dram[0..1)[0..6)"}));
+}
+
 TEST(Footprint, DmaByPartition) {
   DmaCopy copy;
   copy.elemBytes = 4;

@@ -59,6 +59,23 @@ TEST(Cycles, DmaExamples) {
   EXPECT_EQ(dmaFill(m, near), (Timing{32, 32, 0}));
 }
 
+TEST(Cycles, UnpackCountsPackedBytesInDram) {
+  const Description m = a1();
+  const uint64_t counts[] = {4096};
+  const int64_t strides[] = {1};
+  const DmaSide near = onChip(counts, strides, 1);
+  // 4096 codes of 5 bits are 2560 bytes, 40 bursts; 4096 bytes on chip.
+  EXPECT_EQ(dmaUnpack(m, 5, near), (Timing{40, 240, 40}));
+  EXPECT_EQ(dmaUnpack(m, 8, near), (Timing{64, 264, 64}));
+  // 3 bits: 24 bursts, less than the 32 cycles of the on-chip side.
+  EXPECT_EQ(dmaUnpack(m, 3, near), (Timing{32, 232, 24}));
+  EXPECT_EQ(dmaUnpack(m, 8, near), dmaCopy(m, dram(counts, strides, 1), near));
+  // A row of 3 codes of 3 bits does not begin a new byte.
+  const uint64_t rows[] = {100, 3};
+  EXPECT_EQ(streamTraffic(m, 3, rows).runBytes, 113u);
+  EXPECT_EQ(streamTraffic(m, 3, rows).burstBytes, 128u);
+}
+
 TEST(Cycles, PeExamples) {
   const Description m = a1();
   EXPECT_EQ(pePasses(m, 8, 8), 1u);
@@ -159,6 +176,7 @@ std::vector<uint64_t> sample(const Description &m, uint32_t seed) {
   put(dmaCopy(m, near, far));
   put(dmaCopy(m, near, near));
   put(dmaFill(m, far));
+  put(dmaUnpack(m, 2 + pick(14), near));
   put(dmaContiguous(m, pick(100000)));
   put(peLoad(m, pick(128), pick(2)));
   put(peMatmul(m, pick(1000), pePasses(m, pick(16), pick(16)), pick(64)));
