@@ -17,6 +17,21 @@ Lanes lanesOf(mlir::Operation *op) {
 
 Lanes lanesOf(mlir::Value value) { return lanesOf(value.getDefiningOp()); }
 
+int64_t sourcePitch(llvm::ArrayRef<int64_t> pitches, int64_t channels,
+                    int64_t tolerance) {
+  auto fill = [&](int64_t pitch) {
+    return llvm::alignTo(channels, pitch) - channels;
+  };
+  const int64_t least = fill(*std::min_element(
+      pitches.begin(), pitches.end(),
+      [&](int64_t a, int64_t b) { return fill(a) < fill(b); }));
+  int64_t best = 0;
+  for (int64_t pitch : pitches)
+    if (fill(pitch) <= least + tolerance)
+      best = std::max(best, pitch);
+  return best;
+}
+
 int64_t foldedBlock(const numerics::BlockFormat &format, const Lanes &lanes) {
   if (!lanes.folded())
     return format.block;

@@ -30,6 +30,12 @@ struct Lanes {
 Lanes lanesOf(mlir::Operation *op);
 Lanes lanesOf(mlir::Value value);
 
+/// The source's choice of PCi among `pitches` (not empty): the largest whose
+/// padding of the channels to whole blocks, PCi * ceil(channels / PCi) -
+/// channels, exceeds the least one by at most `tolerance`.
+int64_t sourcePitch(llvm::ArrayRef<int64_t> pitches, int64_t channels,
+                    int64_t tolerance);
+
 /// Block length that encodes a folded map as a plain one: the fold of the axis
 /// pads each lane's channels with zeros to `pitch`, so that blocks of a lane
 /// end with it. Plain formats keep theirs.

@@ -167,16 +167,13 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
         explain(cast<PeConvOp>(user), best, folds, machine);
   }
 
-  /// The largest PCi whose padding is within the tolerance of the least.
   Lanes chooseBySource(llvm::ArrayRef<Lanes> folds, int64_t channels) const {
-    int64_t least = folds.front().pitch - channels;
+    llvm::SmallVector<int64_t, 6> pitches;
     for (const Lanes &fold : folds)
-      least = std::min(least, fold.pitch - channels);
-    Lanes best;
-    for (const Lanes &fold : folds)
-      if (fold.pitch - channels <= least + tolerance && fold.pitch > best.pitch)
-        best = fold;
-    return best;
+      pitches.push_back(fold.pitch);
+    const int64_t pitch = analysis::sourcePitch(pitches, channels, tolerance);
+    return *llvm::find_if(
+        folds, [&](const Lanes &fold) { return fold.pitch == pitch; });
   }
 
   Lanes chooseByCycles(Value result, llvm::ArrayRef<Lanes> folds,
