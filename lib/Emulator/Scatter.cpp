@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Blocks of scatter mode, cycle by cycle. Products form one stream, weights
+// outside, data inside. A and B take one weight per step and as many rounds as
+// the data need; C and D take from the stream what fits the multipliers, under
+// at most U weights per cycle.
+
+#include "Scatter.h"
+
+#include "ashlar/Support/Error.h"
+
+#include <algorithm>
+
+namespace ashlar::emulator {
+
+void ScatterCounters::add(const ScatterCounters &other) {
+  cycles += other.cycles;
+  issues += other.issues;
+  slots += other.slots;
+  conflicts += other.conflicts;
+  merges += other.merges;
+  waiting = std::max(waiting, other.waiting);
+  dropped += other.dropped;
+  combined += other.combined;
+}
+
+void orderWeights(std::vector<ScatterItem> &weights, WeightOrder order) {
+  std::sort(weights.begin(), weights.end(),
+            [&](const ScatterItem &a, const ScatterItem &b) {
+              if (a.row != b.row)
+                return order == WeightOrder::Descending ? a.row > b.row
+                                                        : a.row < b.row;
+              bool back = order == WeightOrder::Descending ||
+                          (order == WeightOrder::Snake && a.row % 2);
+              return back ? a.col > b.col : a.col < b.col;
+            });
+}
+
+namespace {
+
+/// A product under way: plane position, value, and the place of its weight in
+/// the order (earlier weights go first).
+struct Product {
+  ScatterItem item;
+  size_t weight = 0;
+};
+
+class Block {
+public:
+  Block(const ScatterUnit &unit, llvm::ArrayRef<ScatterItem> data,
+        llvm::ArrayRef<ScatterItem> weights, ScatterKernel kernel,
+        llvm::function_ref<void(int32_t, int32_t, int64_t)> add,
+        ScatterCounters &counters, std::vector<ScatterCycle> *trace)
+      : unit(unit), data(data), weights(weights), kernel(kernel), add(add),
+        counters(counters), trace(trace) {}
+
+  llvm::Error run() {
+    size_t total = data.size() * weights.size();
+    uint64_t depth = unit.queueDepth ? unit.queueDepth : unit.multipliers;
+    while (next < total || !queue.empty()) {
+      // The oldest waiting products go first; new ones take what is left.
+      std::vector<Product> products = std::move(queue);
+      queue.clear();
+      size_t issued = issue(products, total);
+      settle(products);
+      if (queue.size() > depth)
+        return makeError(ErrorClass::Capacity,
+                         "{} products of equal index wait, the queues hold {}",
+                         queue.size(), depth);
+      count(issued);
+    }
+    return llvm::Error::success();
+  }
+
+private:
+  bool oneWeight() const { return unit.variant <= ScatterVariant::B; }
+
+  Product product(size_t index) const {
+    size_t w = index / data.size();
+    const ScatterItem &datum = data[index % data.size()];
+    const ScatterItem &weight = weights[w];
+    return {{datum.row + kernel.rows - 1 - weight.row,
+             datum.col + kernel.cols - 1 - weight.col,
+             datum.value * weight.value},
+            w};
+  }
+
+  /// Takes products from the stream; returns how many.
+  size_t issue(std::vector<Product> &products, size_t total) {
+    size_t free = unit.multipliers - products.size(), issued = 0;
+    size_t first = next / data.size();
+    size_t limit = oneWeight() ? 1 : unit.weightsPerStep;
+    while (next < total && issued < free &&
+           next / data.size() - first < limit) {
+      products.push_back(product(next++));
+      ++issued;
+    }
+    return issued;
+  }
+
+  /// Products of equal index: all variants accept the first; D adds one more
+  /// to it on the way; the rest waits.
+  void settle(std::vector<Product> &products) {
+    written.clear();
+    std::vector<bool> merged;
+    for (const Product &product : products) {
+      auto same = std::find_if(
+          written.begin(), written.end(), [&](const ScatterItem &item) {
+            return item.row == product.item.row && item.col == product.item.col;
+          });
+      if (same == written.end()) {
+        written.push_back(product.item);
+        merged.push_back(false);
+      } else if (unit.variant == ScatterVariant::D &&
+                 !merged[size_t(same - written.begin())]) {
+        merged[size_t(same - written.begin())] = true;
+        same->value += product.item.value;
+        ++counters.merges;
+      } else {
+        queue.push_back(product);
+        ++counters.conflicts;
+      }
+    }
+    for (const ScatterItem &item : written)
+      add(item.row, item.col, item.value);
+  }
+
+  void count(size_t issued) {
+    ++counters.cycles;
+    counters.issues += issued;
+    counters.slots += unit.multipliers;
+    counters.waiting = std::max<uint64_t>(counters.waiting, queue.size());
+    if (trace)
+      trace->push_back({written, uint32_t(issued), uint32_t(queue.size())});
+  }
+
+  const ScatterUnit &unit;
+  llvm::ArrayRef<ScatterItem> data, weights;
+  ScatterKernel kernel;
+  llvm::function_ref<void(int32_t, int32_t, int64_t)> add;
+  ScatterCounters &counters;
+  std::vector<ScatterCycle> *trace;
+  size_t next = 0; ///< Place in the stream of products.
+  std::vector<Product> queue;
+  std::vector<ScatterItem> written;
+};
+
+} // namespace
+
+llvm::Error
+scatterBlock(const ScatterUnit &unit, llvm::ArrayRef<ScatterItem> data,
+             llvm::ArrayRef<ScatterItem> weights, ScatterKernel kernel,
+             llvm::function_ref<void(int32_t, int32_t, int64_t)> add,
+             ScatterCounters &counters, std::vector<ScatterCycle> *trace) {
+  if (data.empty() || weights.empty())
+    return llvm::Error::success();
+  return Block(unit, data, weights, kernel, add, counters, trace).run();
+}
+
+uint64_t scatterCycles(const ScatterUnit &unit, uint64_t q, uint64_t n) {
+  if (q == 0 || n == 0)
+    return 0;
+  uint64_t p = unit.multipliers;
+  if (unit.variant <= ScatterVariant::B)
+    return n * ((q + p - 1) / p);
+  uint64_t total = q * n, u = unit.weightsPerStep;
+  // P products in a row touch at most floor((P - 2) / q) + 2 weights.
+  if (p == 1 || (p - 2) / q + 2 <= u)
+    return (total + p - 1) / p;
+  uint64_t cycles = 0;
+  for (uint64_t next = 0; next < total; ++cycles)
+    next = std::min({next + p, (next / q + u) * q, total});
+  return cycles;
+}
+
+uint64_t scatterDot(const ScatterUnit &unit, llvm::ArrayRef<int64_t> data,
+                    llvm::ArrayRef<int64_t> weights, int64_t &sum,
+                    ScatterCounters &counters) {
+  uint64_t products = 0;
+  for (size_t i = 0; i < std::min(data.size(), weights.size()); ++i) {
+    if (!data[i] || !weights[i])
+      continue;
+    sum += data[i] * weights[i];
+    ++products;
+  }
+  uint64_t cycles = (products + unit.multipliers - 1) / unit.multipliers;
+  counters.issues += products;
+  counters.cycles += cycles;
+  counters.slots += cycles * unit.multipliers;
+  return cycles;
+}
+
+llvm::Error checkPorts(llvm::ArrayRef<PortAccess> accesses) {
+  std::vector<PortAccess> sorted(accesses.begin(), accesses.end());
+  auto key = [](const PortAccess &a) { return std::pair(a.buffer, a.cycle); };
+  std::sort(sorted.begin(), sorted.end(),
+            [&](const PortAccess &a, const PortAccess &b) {
+              return key(a) < key(b);
+            });
+  for (size_t i = 1; i < sorted.size(); ++i)
+    if (key(sorted[i]) == key(sorted[i - 1]))
+      return makeError(ErrorClass::Usage,
+                       "two accesses of single-port buffer {} in cycle {}",
+                       sorted[i].buffer, sorted[i].cycle);
+  return llvm::Error::success();
+}
+
+llvm::Error checkWindows(llvm::ArrayRef<RegisterWindow> windows) {
+  auto overlap = [](int32_t a, int32_t aSize, int32_t b, int32_t bSize) {
+    return a < b + bSize && b < a + aSize;
+  };
+  for (size_t i = 0; i < windows.size(); ++i)
+    for (size_t j = 0; j < i; ++j) {
+      const RegisterWindow &late = windows[i], &early = windows[j];
+      if (overlap(early.row, early.rows, late.row, late.rows) &&
+          overlap(early.col, early.cols, late.col, late.cols) &&
+          late.load < early.store)
+        return makeError(ErrorClass::Usage,
+                         "window {} is loaded in cycle {}, before window {} "
+                         "of the same region is stored in cycle {}",
+                         i, late.load, j, early.store);
+    }
+  return llvm::Error::success();
+}
+
+} // namespace ashlar::emulator
