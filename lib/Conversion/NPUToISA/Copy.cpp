@@ -13,6 +13,9 @@
 namespace ashlar::codegen {
 namespace {
 
+/// Smaller copies are over before a second queue would help.
+constexpr int64_t kSpreadBytes = 4096;
+
 /// Addressing of one side, for elements or for exponent cells.
 struct Side {
   isa::Memory memory;
@@ -64,6 +67,10 @@ private:
                  llvm::ArrayRef<int64_t> sourceStrides,
                  llvm::ArrayRef<int64_t> resultStrides, int64_t sourceBase,
                  int64_t resultBase);
+  void spread(llvm::ArrayRef<int64_t> extents,
+              llvm::ArrayRef<int64_t> sourceStrides,
+              llvm::ArrayRef<int64_t> resultStrides, int64_t sourceBase,
+              int64_t resultBase);
 
   ProgramBuilder &builder;
   Side sides[2];
@@ -103,7 +110,11 @@ bool CopyEmitter::cut(Nest &nest, int which) {
   }
   if (along.empty() || low / side.rows == high / side.rows)
     return false;
-  cutLoop(nest, which, along.front());
+  // Several loops: the fewest iterations are taken apart.
+  auto extent = [&](size_t i) { return nest.loops[i].extent; };
+  cutLoop(nest, which, *llvm::min_element(along, [&](size_t a, size_t b) {
+            return extent(a) < extent(b);
+          }));
   return true;
 }
 
@@ -223,7 +234,36 @@ void CopyEmitter::finish(const Nest &nest) {
     strides[0].push_back(stride[0]);
     strides[1].push_back(stride[1]);
   }
-  emitLoops(extents, strides[0], strides[1], base[0], base[1]);
+  spread(extents, strides[0], strides[1], base[0], base[1]);
+}
+
+/// Every queue moves bytes inside the chip at its own rate, so a large copy
+/// becomes one part per queue, cut along its outermost loop that has enough
+/// iterations. DRAM is one server: parts would only wait for each other.
+void CopyEmitter::spread(llvm::ArrayRef<int64_t> extents,
+                         llvm::ArrayRef<int64_t> sourceStrides,
+                         llvm::ArrayRef<int64_t> resultStrides,
+                         int64_t sourceBase, int64_t resultBase) {
+  int64_t parts = builder.movementQueues();
+  int64_t bytes = elementBytes;
+  for (int64_t extent : extents)
+    bytes *= extent;
+  bool inside = sides[0].memory != isa::Memory::Dram &&
+                sides[1].memory != isa::Memory::Dram;
+  const auto *cut = llvm::find_if(
+      extents, [&](int64_t extent) { return extent >= 4 * parts; });
+  if (!inside || parts == 1 || bytes < kSpreadBytes || cut == extents.end())
+    return emitLoops(extents, sourceStrides, resultStrides, sourceBase,
+                     resultBase);
+  size_t loop = cut - extents.begin();
+  int64_t size = llvm::divideCeil(extents[loop], parts);
+  for (int64_t i = 0; i < extents[loop]; i += size) {
+    llvm::SmallVector<int64_t, 8> part(extents);
+    part[loop] = std::min(size, extents[loop] - i);
+    emitLoops(part, sourceStrides, resultStrides,
+              sourceBase + i * sourceStrides[loop],
+              resultBase + i * resultStrides[loop]);
+  }
 }
 
 void CopyEmitter::emitLoops(llvm::ArrayRef<int64_t> extents,

@@ -5,6 +5,7 @@
 
 #include "Generator.h"
 
+#include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Support/Error.h"
@@ -74,6 +75,11 @@ View Generator::homeOf(Value value) {
 void Generator::placeResults() {
   for (Operation *op : nodes) {
     Value result = op->getResult(0);
+    if (op->hasAttr(analysis::kAliasAttr)) {
+      homes[result] = *analysis::viewThrough(cast<npu::DmaMoveOp>(op),
+                                             homes[op->getOperand(0)]);
+      continue;
+    }
     int64_t offset =
         op->getAttrOfType<IntegerAttr>(npu::kPlacementAttr).getInt();
     int64_t axis = op->getAttrOfType<IntegerAttr>(analysis::kAxisAttr).getInt();
@@ -330,6 +336,10 @@ llvm::Error Generator::emitTile(TileContext &tile) {
 }
 
 llvm::Error Generator::emitOperation(Operation *op) {
+  if (op->hasAttr(analysis::kAliasAttr)) {
+    mergeConcatScales(op);
+    return llvm::Error::success();
+  }
   TilingModel model = analysis::buildTilingModel(op, machine);
   auto extents =
       op->getAttrOfType<DenseI64ArrayAttr>(npu::kTileAttr).asArrayRef();

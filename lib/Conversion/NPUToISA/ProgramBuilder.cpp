@@ -4,6 +4,8 @@
 
 #include "ProgramBuilder.h"
 
+#include <algorithm>
+
 #include "llvm/Support/MathExtras.h"
 
 namespace ashlar::codegen {
@@ -20,11 +22,14 @@ int64_t ProgramBuilder::addConstant(std::vector<uint8_t> bytes) {
   return address;
 }
 
+int64_t ProgramBuilder::movementQueues() const {
+  return std::max<int64_t>(machine.dma.queues, 2) - 1;
+}
+
 isa::Queue ProgramBuilder::nextMovementQueue() {
-  unsigned queues = machine.dma.queues;
-  if (queues == 1)
+  if (machine.dma.queues == 1)
     return isa::Queue::Dma0;
-  rotation = rotation % (queues - 1) + 1;
+  rotation = rotation % static_cast<unsigned>(movementQueues()) + 1;
   return static_cast<isa::Queue>(rotation);
 }
 

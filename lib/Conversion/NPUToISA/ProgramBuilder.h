@@ -52,6 +52,8 @@ public:
   /// Queue of weight streams; all other DMA rotates over the rest.
   isa::Queue weightQueue() const { return isa::Queue::Dma0; }
   isa::Queue nextMovementQueue();
+  /// How many queues that is.
+  int64_t movementQueues() const;
 
 private:
   int64_t dramNext = 0;

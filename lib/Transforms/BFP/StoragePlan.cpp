@@ -106,7 +106,7 @@ void StoragePlan::visitValue(Value value) {
       entry->second = addEncoding(askedBy(use));
     read[&use] = entry->second;
     Operation *owner = use.getOwner();
-    if (isa<nn::ConcatOp, nn::SliceOp, nn::ReshapeOp>(owner))
+    if (isa<nn::ConcatOp, nn::SliceOp, nn::ReshapeOp, nn::TransposeOp>(owner))
       join(entry->second, stored.lookup(owner->getResult(0)));
     else if (!isNew)
       join(entry->second, addEncoding(askedBy(use)));
@@ -200,6 +200,8 @@ std::optional<int64_t> StoragePlan::getRequiredAxis(OpOperand &use) const {
         return mapAxisThroughReshape(shapeOf(reshape.getY()), *axis,
                                      shapeOf(reshape.getX()));
       })
+      .Case(
+          [&](nn::TransposeOp transpose) { return transpose.getPerm()[*axis]; })
       .Default([](Operation *) { return std::nullopt; });
 }
 
@@ -212,6 +214,8 @@ bool StoragePlan::canStoreEncoded(Operation *op, int64_t axis,
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<nn::MaxPoolOp, nn::AvgPoolOp, nn::SoftmaxOp, nn::LogSoftmaxOp,
             nn::BatchNormOp>([](auto) { return true; })
+      // Every block stays whole, so the blocks are moved, not the floats.
+      .Case([](nn::TransposeOp) { return true; })
       // A product finishes one position of all output channels at a time: it
       // can find the exponent of blocks along its channels, and of no others.
       .Case([&](ConvOp) { return axis == 1; })

@@ -3,6 +3,7 @@
 // Chooses the partition axis of every npu result. Input: npu operations on
 // tensors with storage types. Output: the same with `npu.axis`.
 
+#include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -110,6 +111,16 @@ int64_t softmaxAxis(VecSoftmaxOp op) {
   return longestAxis(shapeOf(op.getY()), allowed);
 }
 
+/// A result that can be a view of its operand keeps that one's partitions.
+int64_t moveAxis(DmaMoveOp op) {
+  auto shape = shapeOf(op.getY());
+  if (op.getInputs().size() == 1)
+    if (auto produced = producedAxis(op.getInputs()[0]))
+      if (auto axis = analysis::viewAxis(op, *produced))
+        return *axis;
+  return defaultAxis(shape);
+}
+
 /// Axis that `op` works across.
 int64_t chooseAxis(Operation *op) {
   Value result = op->getResult(0);
@@ -128,6 +139,8 @@ int64_t chooseAxis(Operation *op) {
     return reduceAxis(reduce);
   if (auto softmax = dyn_cast<VecSoftmaxOp>(op))
     return softmaxAxis(softmax);
+  if (auto move = dyn_cast<DmaMoveOp>(op))
+    return moveAxis(move);
   return defaultAxis(shapeOf(result));
 }
 

@@ -9,6 +9,7 @@
 // satisfied evicts the largest live tensor to DRAM and planning starts over;
 // with all tensors in DRAM only the smallest tiles can still fail.
 
+#include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Transforms/NPU/Passes.h"
@@ -46,6 +47,9 @@ struct OpPlan {
   int64_t lastUse = 0; ///< index of the last operation that reads it
   bool canReside = true;
   bool resident = false;
+  /// Index of the operation whose resident result this one shares, or -1.
+  int64_t shares = -1;
+  analysis::View view; ///< strides of a resident result
   int64_t offset = -1;
   int64_t scratchBase = 0;
   TileChoice choice;
@@ -100,6 +104,8 @@ private:
   bool evictAt(size_t index);
   bool keepWeightsStationary(size_t index);
   const OpPlan *producer(Value value) const;
+  void shareMemory();
+  bool share(OpPlan &plan);
   bool isStaged(const OpPlan &plan, unsigned operand) const;
   bool stagesResult(const OpPlan &plan) const;
   int64_t slotBytes(const OpPlan &plan, const Shape &tile) const;
@@ -109,8 +115,9 @@ private:
 
   const machine::Description &machine;
   llvm::DenseMap<Operation *, size_t> indexOf;
-  int64_t ring = 0;      ///< bytes wished for prefetching weights
-  int64_t tileLimit = 0; ///< largest acceptable tile count, 0: any
+  std::vector<int64_t> lastReaders; ///< by operation, of its own result
+  int64_t ring = 0;                 ///< bytes wished for prefetching weights
+  int64_t tileLimit = 0;            ///< largest acceptable tile count, 0: any
   size_t failedAt = 0;
   int64_t failedAvailable = 0;
 };
@@ -161,11 +168,55 @@ void Planner::collect(ModuleOp module) {
       if (isa<func::ReturnOp>(user))
         plan.canReside = false;
   }
+  for (const OpPlan &plan : plans)
+    lastReaders.push_back(plan.lastUse);
 }
 
 const OpPlan *Planner::producer(Value value) const {
   auto found = indexOf.find(value.getDefiningOp());
   return found == indexOf.end() ? nullptr : &plans[found->second];
+}
+
+/// Lets the result of a movement be a view of its resident operand.
+bool Planner::share(OpPlan &plan) {
+  plan.view = analysis::denseBufferView(
+      plan.model.resultType, plan.model.resultShape, plan.model.resultAxis,
+      /*offset=*/0, machine);
+  auto move = dyn_cast<DmaMoveOp>(plan.op);
+  if (!move || !plan.canReside || move.getInputs().size() != 1 ||
+      plan.model.lanes.folded())
+    return false;
+  auto found = indexOf.find(move.getInputs()[0].getDefiningOp());
+  if (found == indexOf.end())
+    return false;
+  const OpPlan &source = plans[found->second];
+  if (!source.resident || source.model.lanes.folded())
+    return false;
+  auto view = analysis::viewThrough(move, source.view);
+  if (!view || view->axis != plan.model.resultAxis)
+    return false;
+  plan.view = *view;
+  plan.shares = static_cast<int64_t>(found->second);
+  return true;
+}
+
+/// Decides residency, and which results share memory: the owner then lives as
+/// long as the last of its views.
+void Planner::shareMemory() {
+  for (auto [i, plan] : llvm::enumerate(plans)) {
+    plan.shares = -1;
+    plan.lastUse = lastReaders[i];
+  }
+  for (OpPlan &plan : plans) {
+    plan.resident = plan.canReside && plan.bytes <= limitAt(plan.lastUse);
+    if (share(plan))
+      plan.resident = true;
+  }
+  for (size_t i = plans.size(); i-- > 0;)
+    if (plans[i].shares >= 0) {
+      OpPlan &owner = plans[plans[i].shares];
+      owner.lastUse = std::max(owner.lastUse, plans[i].lastUse);
+    }
 }
 
 /// An operand is copied to scratch unless DMA reads it directly or it already
@@ -251,7 +302,7 @@ std::optional<TileChoice> Planner::chooseTile(const OpPlan &plan,
 int64_t Planner::liveEnd(size_t index) const {
   int64_t end = 0, now = index;
   for (int64_t i = 0; i <= now; ++i)
-    if (plans[i].resident && plans[i].lastUse >= now)
+    if (plans[i].resident && plans[i].shares < 0 && plans[i].lastUse >= now)
       end = std::max(end, plans[i].offset + plans[i].bytes);
   return end;
 }
@@ -267,9 +318,14 @@ int64_t Planner::limitAt(size_t index) const {
 /// First fit among the resident tensors whose live ranges overlap.
 bool Planner::place(size_t index) {
   OpPlan &plan = plans[index];
+  if (plan.shares >= 0) {
+    plan.offset = plans[plan.shares].offset;
+    return true;
+  }
   llvm::SmallVector<std::pair<int64_t, int64_t>> busy;
   for (size_t i = 0; i < index; ++i)
-    if (plans[i].resident && plans[i].lastUse >= static_cast<int64_t>(index))
+    if (plans[i].resident && plans[i].shares < 0 &&
+        plans[i].lastUse >= static_cast<int64_t>(index))
       busy.push_back({plans[i].offset, plans[i].offset + plans[i].bytes});
   llvm::sort(busy);
   int64_t offset = 0;
@@ -286,6 +342,10 @@ bool Planner::chooseScratch(size_t index) {
   OpPlan &plan = plans[index];
   int64_t limit = limitAt(index);
   plan.scratchBase = liveEnd(index);
+  if (plan.shares >= 0) {
+    plan.choice = {plan.model.resultShape};
+    return true;
+  }
   auto choice = chooseTile(plan, limit - plan.scratchBase);
   if (choice && tileLimit > 0 &&
       tileCount(plan.model.resultShape, choice->tile) > tileLimit)
@@ -324,7 +384,7 @@ bool Planner::evictAt(size_t index) {
   OpPlan *largest = nullptr;
   int64_t now = index;
   for (int64_t i = 0; i <= now; ++i)
-    if (plans[i].resident && plans[i].lastUse >= now &&
+    if (plans[i].resident && plans[i].shares < 0 && plans[i].lastUse >= now &&
         (!largest || plans[i].bytes > largest->bytes))
       largest = &plans[i];
   if (!largest)
@@ -344,8 +404,7 @@ bool Planner::attempt(int64_t wishedRing, bool mayEvict) {
   }
   for (bool again = true; again;) {
     again = false;
-    for (OpPlan &plan : plans)
-      plan.resident = plan.canReside && plan.bytes <= limitAt(plan.lastUse);
+    shareMemory();
     if (mayEvict && unfoldSpilled()) {
       again = true;
       continue;
@@ -409,6 +468,8 @@ void Planner::annotate(MLIRContext *context) {
   for (OpPlan &plan : plans) {
     plan.op->setAttr(kPlacementAttr, builder.getI64IntegerAttr(
                                          plan.resident ? plan.offset : -1));
+    if (plan.shares >= 0)
+      plan.op->setAttr(analysis::kAliasAttr, builder.getUnitAttr());
     plan.op->setAttr(kTileAttr, builder.getDenseI64ArrayAttr(plan.choice.tile));
     plan.op->setAttr(kScratchAttr, builder.getDenseI64ArrayAttr(
                                        {plan.scratchBase, plan.choice.slotBytes,

@@ -135,15 +135,15 @@ func.func @output_read(%x: tensor<16x16xf32>, %w: tensor<16x2xf32>) -> (tensor<1
 
 // -----
 
-// Attention: the split of the block axis and the transpose that moves it happen
-// on floats; a first factor that is constant is an event, not weights.
+// Attention: a transpose moves whole blocks, so what is transposed is encoded
+// before it; a first factor that is constant is an event, not weights.
 // CHECK-LABEL: func @constant_left
 func.func @constant_left(%x: tensor<16x4xf32>) -> tensor<4x8xf32> {
   // CHECK: bfp.encode %{{[^ ]*}} : tensor<8x16xf32> -> tensor<8x16x!bfp.block<{{.*}}axis = 1>>
   // CHECK: bfp.encode %{{[^ ]*}} weights : tensor<8x8xf32> -> tensor<8x8x!bfp.block<{{.*}}axis = 0>>
   // CHECK: bfp.matmul {{.*}} -> tensor<8x4xf32>
-  // CHECK: nn.transpose {{.*}} -> tensor<4x8xf32>
-  // CHECK: bfp.encode %{{[^ ]*}} : tensor<4x8xf32> -> tensor<4x8x!bfp.block<{{.*}}axis = 1>>
+  // CHECK: bfp.encode %{{[^ ]*}} : tensor<8x4xf32> -> tensor<8x4x!bfp.block<{{.*}}axis = 0>>
+  // CHECK: nn.transpose {{.*}}axis = 0>>) -> tensor<4x8x!bfp.block<{{.*}}axis = 1>>
   %c = nn.constant dense<2.0> : tensor<8x16xf32>
   %d = nn.constant dense<2.0> : tensor<8x8xf32>
   %0 = bfp.matmul %c, %x : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>

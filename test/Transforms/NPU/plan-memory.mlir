@@ -54,3 +54,22 @@ func.func @main(%arg0: tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32> {
   return %0 : tensor<1x8x64x64xf32>
 }
 }
+
+// -----
+
+// A transpose that keeps the axis across partitions is a view: it takes no
+// memory, and its operand lives until the last reader of the view.
+// CHECK-LABEL: func.func @main(
+// CHECK: npu.vec.map "relu"({{.*}}npu.placement = 0 : i64
+// CHECK: npu.dma.move "transpose"({{.*}}npu.alias, npu.axis = 2 : i64, npu.placement = 0 : i64
+// CHECK: npu.vec.map "abs"({{.*}}npu.placement = 256 : i64
+// CHECK: npu.vec.map "add"(
+module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 65536}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
+func.func @main(%arg0: tensor<8x8x8xf32>) -> tensor<8x8x8xf32> {
+  %0 = npu.vec.map "relu"(%arg0) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
+  %1 = npu.dma.move "transpose"(%0) {npu.axis = 2 : i64, pieces = [array<i64: 0, 3, 3, 8, 2, 1, 0, 1, 8, 0, 1, 1, 1, 8, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
+  %2 = npu.vec.map "abs"(%1) {npu.axis = 2 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
+  %3 = npu.vec.map "add"(%1, %2) {npu.axis = 2 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x8x8xf32>, tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
+  return %3 : tensor<8x8x8xf32>
+}
+}

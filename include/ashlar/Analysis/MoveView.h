@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Movement that moves nothing: a result whose elements lie where those of its
+// source do, only named by other indices.
+
+#ifndef ASHLAR_ANALYSIS_MOVEVIEW_H
+#define ASHLAR_ANALYSIS_MOVEVIEW_H
+
+#include "ashlar/Analysis/View.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "dialects/NPU/Piece.h"
+#include <optional>
+
+namespace ashlar::analysis {
+
+/// On a movement whose result shares the memory of its operand.
+inline constexpr llvm::StringLiteral kAliasAttr = "npu.alias";
+
+/// The only piece of a movement that neither fills nor converts, or nothing.
+std::optional<npu::Piece> solePiece(npu::DmaMoveOp op);
+
+/// The result of `op` as a view of its operand in SB: same partitions, other
+/// strides. Nothing if elements would have to move: the partition axis is split
+/// or merged with another, an axis of the result has no single stride, or the
+/// result does not begin in the partition of the operand's index 0.
+std::optional<View> viewThrough(npu::DmaMoveOp op, const View &source);
+
+/// The axis that lies across partitions in that view of a dense operand across
+/// `sourceAxis`; nothing if there is no such view.
+std::optional<int64_t> viewAxis(npu::DmaMoveOp op, int64_t sourceAxis);
+
+} // namespace ashlar::analysis
+
+#endif // ASHLAR_ANALYSIS_MOVEVIEW_H

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A loop of a piece advances both sides by constant steps. If every loop of a
+// result axis asks for the same bytes per index, the result is the operand's
+// memory with other strides.
+
+#include "ashlar/Analysis/MoveView.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace ashlar::analysis {
+
+std::optional<npu::Piece> solePiece(npu::DmaMoveOp op) {
+  if (op.getInputs().size() != 1 || op.getPieces().size() != 1 || op.getFill())
+    return std::nullopt;
+  StorageType from = storageOf(op.getInputs()[0]), to = storageOf(op.getY());
+  bool converts =
+      from.encoded != to.encoded ||
+      (from.encoded ? from.format != to.format : from.plain != to.plain);
+  if (converts)
+    return std::nullopt;
+  return *npu::Piece::fromArray(
+      cast<DenseI64ArrayAttr>(op.getPieces()[0]).asArrayRef());
+}
+
+namespace {
+
+/// True if the loops along the source's partition axis are those along
+/// `axis` of the result, index by index.
+bool keepsPartitions(const npu::Piece &piece, int64_t sourceAxis,
+                     int64_t axis) {
+  if (piece.sourceStart[sourceAxis] != 0 || piece.resultStart[axis] != 0)
+    return false;
+  return llvm::all_of(piece.dims, [&](const npu::PieceDim &dim) {
+    if (dim.extent == 1)
+      return true;
+    bool here = dim.sourceAxis == sourceAxis, there = dim.resultAxis == axis;
+    return here == there && (!here || dim.sourceStep == dim.resultStep);
+  });
+}
+
+/// The axis of the result across partitions: that of the loops along the
+/// operand's, or an axis of one element where the operand has no such loop.
+std::optional<int64_t> partitionAxis(const npu::Piece &piece,
+                                     const View &source,
+                                     llvm::ArrayRef<int64_t> shape) {
+  for (const npu::PieceDim &dim : piece.dims)
+    if (dim.extent > 1 && dim.sourceAxis == source.axis) {
+      if (!keepsPartitions(piece, source.axis, dim.resultAxis))
+        return std::nullopt;
+      return dim.resultAxis;
+    }
+  if (source.axis >= 0 && piece.sourceStart[source.axis] != 0)
+    return std::nullopt;
+  const auto *unit = llvm::find(shape, 1);
+  return unit == shape.end() ? -1 : unit - shape.begin();
+}
+
+/// Bytes per index of a free axis; nothing if its loops disagree.
+std::optional<int64_t> strideOf(const npu::Piece &piece, const View &source,
+                                int64_t axis) {
+  std::optional<int64_t> stride;
+  for (const npu::PieceDim &dim : piece.dims) {
+    if (dim.extent == 1 || dim.resultAxis != axis)
+      continue;
+    if (dim.sourceAxis < 0 || dim.sourceAxis == source.axis)
+      return std::nullopt;
+    int64_t bytes = dim.sourceStep * source.strides[dim.sourceAxis];
+    if (bytes % dim.resultStep != 0 ||
+        (stride && *stride != bytes / dim.resultStep))
+      return std::nullopt;
+    stride = bytes / dim.resultStep;
+  }
+  return stride ? *stride : source.type.bytes();
+}
+
+} // namespace
+
+std::optional<View> viewThrough(npu::DmaMoveOp op, const View &source) {
+  std::optional<npu::Piece> piece = solePiece(op);
+  if (!piece || !source.inStateBuffer())
+    return std::nullopt;
+  auto shape = shapeOf(op.getY());
+  std::optional<int64_t> axis = partitionAxis(*piece, source, shape);
+  StorageType type = storageOf(op.getY());
+  if (!axis || (type.encoded && *axis != type.blockAxis))
+    return std::nullopt;
+  View view = source;
+  view.type = type;
+  view.shape = Shape(shape.begin(), shape.end());
+  view.axis = *axis;
+  view.strides.assign(shape.size(), type.bytes());
+  for (int64_t i = 0; i < view.rank(); ++i) {
+    if (i == *axis)
+      continue;
+    std::optional<int64_t> stride = strideOf(*piece, source, i);
+    if (!stride || *stride <= 0)
+      return std::nullopt;
+    view.strides[i] = *stride;
+  }
+  for (int64_t i = 0; i < source.rank(); ++i) {
+    if (piece->sourceStart[i] < 0)
+      return std::nullopt;
+    if (i != source.axis)
+      view.base += piece->sourceStart[i] * source.strides[i];
+  }
+  if (llvm::any_of(piece->resultStart, [](int64_t start) { return start; }))
+    return std::nullopt;
+  return view;
+}
+
+std::optional<int64_t> viewAxis(npu::DmaMoveOp op, int64_t sourceAxis) {
+  Value x = op.getInputs()[0];
+  // Strides of a dense view do not depend on the machine.
+  View source = denseBufferView(storageOf(x), shapeOf(x), sourceAxis, 0,
+                                machine::Description());
+  std::optional<View> view = viewThrough(op, source);
+  return view ? std::optional(view->axis) : std::nullopt;
+}
+
+} // namespace ashlar::analysis
