@@ -46,6 +46,17 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     images, rows and columns of the whole output. n0, n1, n2 are the extents of
     the output that all tiles of the table lie in.
 
+    Mode raw64 stores the low bytes of the entry; of an encoded word (pe.load in
+    mode select) mantissa and exponent cell, the cell at the place that
+    dstOrientation asks for, and no register is touched. With `typed` the word is
+    a value of type resType (resMantissa bits if encoded) instead: decoded to
+    binary32, then function, then stored as in mode f32.
+
+    With `order` row or partition the drain follows the stream of the matmul
+    whose signal the wait directly before it takes, and reads exactly the entries
+    that this matmul addresses: entry t of all columns once its row is complete,
+    or column c once its column is. Otherwise everything is complete first.
+
     Example: `isa.act.drain(cols = 4, n2 = 9, psumStride2 = 1, shift = -14, dstType = f32, dstStride2 = 4)`
   }];
   let isaWords = 11;
@@ -96,9 +107,12 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     LaterFlag<"fromTcu", 4, 61, "drains the sparse cluster">,
     LaterU<"table", 4, 8, 60, "table", "tile table, with fromTcu">,
     LaterU<"regionStride", 16, 10, 42, "entries", "distance of the regions of two lanes, with fromTcu">,
-    LaterU<"group", 6, 10, 58, "group", "units drained, with fromTcu">
+    LaterU<"group", 6, 10, 58, "group", "units drained, with fromTcu">,
+    ESince<1, "order", 2, ISA_DrainOrder, 4, 62, "when the entries of the stream are taken">,
+    FlagSince<1, "typed", 6, 61, "mode raw64: the word is a value of type resType">,
+    ESince<1, "dstOrientation", 1, ISA_Orientation, 6, 62, "direction of the blocks of a bfp result">
   ];
-  let isaReserved = [Reserved<4, 62, 2>, Reserved<6, 61, 3>];
+  let isaReserved = [Reserved<6, 63, 1>];
 }
 
 #endif // ASHLAR_ISA_ACT_OPS

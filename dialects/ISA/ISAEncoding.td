@@ -116,6 +116,17 @@ class E<string name, int width, ISA_Enum type, int word, int lsb,
   let maximum = !sub(!shl(1, width), 1);
 }
 
+/// Fields that a later minor version has added.
+class FlagSince<int version, string name, int word, int lsb, string description>
+    : Flag<name, word, lsb, description> {
+  let since = version;
+}
+class ESince<int version, string name, int width, ISA_Enum type, int word,
+             int lsb, string description>
+    : E<name, width, type, word, lsb, description> {
+  let since = version;
+}
+
 /// Bits [lsb, lsb + width) of a word that must be zero.
 class Reserved<int word_, int lsb_, int width_> {
   int word = word_;

@@ -56,7 +56,13 @@ def ISA_Orientation : ISA_Enum<"Orientation", 1, "Direction of a block.", [
 def ISA_OperandMode : ISA_Enum<"OperandMode", 2, "What an array cell reads.", [
   ISA_EnumCase<"bfp", 0, "mantissas aligned to the scale exponent at fetch">,
   ISA_EnumCase<"int", 1, "integers as stored">,
-  ISA_EnumCase<"select", 2, "raw stored words passed through an identity window">
+  ISA_EnumCase<"select", 2, "raw stored words passed where the moving element is not zero">,
+  ISA_EnumCase<"float", 3, "floating-point elements, products and sums in binary32">
+]>;
+
+def ISA_Window : ISA_Enum<"Window", 1, "What the moving operand promises to be.", [
+  ISA_EnumCase<"free", 0, "anything">,
+  ISA_EnumCase<"identity", 1, "row i of step t is not zero if and only if i = t">
 ]>;
 
 def ISA_DrainMode : ISA_Enum<"DrainMode", 2, "What ACT makes of a PSUM entry.", [
@@ -64,6 +70,12 @@ def ISA_DrainMode : ISA_Enum<"DrainMode", 2, "What ACT makes of a PSUM entry.", 
   ISA_EnumCase<"int", 1, "the integer plus the bias, saturated or wrapped to the destination type">,
   ISA_EnumCase<"raw64", 2, "the 64 stored bits, cut to the size of the destination type">,
   ISA_EnumCase<"block", 3, "value acc * 2^exponent, exact, encoded with one rounding">
+]>;
+
+def ISA_DrainOrder : ISA_Enum<"DrainOrder", 2, "When ACT takes the entries of a stream.", [
+  ISA_EnumCase<"block", 0, "all of them after the stream">,
+  ISA_EnumCase<"row", 1, "an entry of all columns as soon as it is complete">,
+  ISA_EnumCase<"partition", 2, "a column as soon as it is complete">
 ]>;
 
 def ISA_Overflow : ISA_Enum<"Overflow", 1, "What becomes of values beyond the limits of a type.", [

@@ -12,7 +12,9 @@ def ISA_PeLoadOp : ISA_Op<"PeLoad", "pe.load", 0x20, ["peload"]> {
   let description = [{
     `S[i][c] = SB[part + i][offset + c*colStride]` for i < rows, c < cols;
     encoded operands are aligned to XR[xr] (docs/Numerics.md 3). Cells outside
-    are zero. The set becomes active with the next `pe.swap`.
+    are zero. The set becomes active with the next `pe.swap`. In mode select a
+    cell holds the stored word; that of an encoded element is its mantissa and,
+    from bit 16 on, its exponent cell. Mode float takes f16, bf16 and f32.
 
     Example: `isa.pe.load(rows = 16, cols = 4, colStride = 1, type = bfp, mantissa = 8, range = 7)`
   }];
@@ -62,6 +64,12 @@ def ISA_PeMatmulOp : ISA_Op<"PeMatmul", "pe.matmul", 0x22, ["pe"]> {
     `psum + i0*psumStride0 + i1*psumStride1 + w*psumStride2`. Results from validW
     on read nothing and leave PSUM alone.
 
+    In mode select PSUM receives the sum (modulo 2^64) of the stationary words
+    whose moving element has a bit set: with an identity window, the word of row
+    t. `window` = identity promises such a window and is checked. In mode float
+    products and sums are binary32, from row 0 on, starting at +0 or, to
+    accumulate, at the low half of the entry; NaN is canonical.
+
     Example: `isa.pe.matmul(rows = 16, cols = 4, type = bfp, mantissa = 8, range = 7, n2 = 9, stride2 = 1, psumStride2 = 1, hi0 = 1, hi1 = 1, hi2 = 9)`
   }];
   let isaWords = 9;
@@ -95,9 +103,10 @@ def ISA_PeMatmulOp : ISA_Op<"PeMatmul", "pe.matmul", 0x22, ["pe"]> {
     S<"lo2", 20, 8, 0, "index", "first index of dimension 2 that reads memory">,
     S<"hi2", 20, 8, 20, "index", "first index of dimension 2 beyond those that do">,
     S<"shift", 12, 5, 52, "pixels", "row groups: pixel of result 0">,
-    U<"validW", 20, 8, 40, "results", "row groups: results of a row">
+    U<"validW", 20, 8, 40, "results", "row groups: results of a row">,
+    ESince<1, "window", 1, ISA_Window, 2, 53, "what the moving operand promises to be">
   ];
-  let isaReserved = [Reserved<2, 53, 11>, Reserved<3, 60, 4>, Reserved<6, 60, 4>, Reserved<7, 60, 4>, Reserved<8, 60, 4>];
+  let isaReserved = [Reserved<2, 54, 10>, Reserved<3, 60, 4>, Reserved<6, 60, 4>, Reserved<7, 60, 4>, Reserved<8, 60, 4>];
 }
 
 #endif // ASHLAR_ISA_PE_OPS

@@ -4,6 +4,7 @@
 
 #include "Engine.h"
 #include "Tensor.h"
+#include "WordArray.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <bit>
@@ -180,7 +181,7 @@ struct Drain {
     }
   }
 
-  /// Integer and raw drains: limited, or the low bytes of the entry.
+  /// Integer drains: limited, or the low bytes of the integer.
   void integerRow(uint64_t lane, uint64_t k0, uint64_t k1) const {
     const int64_t *acc = accumulators(lane, k0, k1);
     auto *out = Scratch::ofThisThread().get<int64_t>(Scratch::RowA, k1 - k0);
@@ -188,16 +189,10 @@ struct Drain {
     const bool isSigned =
         support::isSignedInteger(static_cast<ElementType>(op.dstType));
     // The low bytes of an integer are the integer wrapped.
-    const bool saturates =
-        op.mode == DrainMode::Int && op.overflow == isa::Overflow::Saturate;
+    const bool saturates = op.overflow == isa::Overflow::Saturate;
     for (uint64_t i = 0; i < k1 - k0; ++i)
       out[i] =
           saturates ? numerics::saturateTo(acc[i], bits, isSigned) : acc[i];
-    if (op.mode == DrainMode::Raw64 && op.dstType == ElemType::Bool) {
-      TensorView bytes = result; // a raw byte, not its truth
-      bytes.type = ElemType::U8;
-      return storeIntegers(engine, bytes, lane, k0, k1, out);
-    }
     storeIntegers(engine, result, lane, k0, k1, out);
   }
 };
@@ -218,6 +213,8 @@ static int scaleOf(Memory &memory, unsigned xr) {
 
 void Engine::execute(const isa::ActDrain &op) {
   batch.flush(*this);
+  if (op.mode == DrainMode::Raw64)
+    return drainWords(*this, op);
   Drain drain{*this, op, {}, {}, {}};
   drain.entries = patternOf(op, op.psumStride0, op.psumStride1, op.psumStride2);
   drain.result.type = op.dstType;
@@ -226,7 +223,7 @@ void Engine::execute(const isa::ActDrain &op) {
   drain.result.offset = op.dstOffset;
   drain.result.pattern =
       patternOf(op, op.dstStride0, op.dstStride1, op.dstStride2);
-  if (op.mode == DrainMode::Int || op.mode == DrainMode::Raw64) {
+  if (op.mode == DrainMode::Int) {
     split(op.cols, op.cols * drain.entries.size(),
           [&](uint64_t begin, uint64_t end) {
             for (uint64_t lane = begin; lane < end; ++lane)

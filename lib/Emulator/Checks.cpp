@@ -4,6 +4,8 @@
 
 #include "Checks.h"
 #include "Tensor.h"
+#include "WordArray.h"
+#include "WordChecks.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cstdlib>
@@ -233,9 +235,8 @@ static Result checkOperand(const Op &op, const Description &machine) {
     return outside("{} rows, the array has {}", op.rows, machine.pe.rows);
   if (op.cols > machine.pe.columns)
     return outside("{} columns, the array has {}", op.cols, machine.pe.columns);
-  if (op.orientation != isa::Orientation::P)
-    return bad("blocks run along the free axis, the array reads blocks across "
-               "partitions");
+  if (Result finding = checkOrientation(op, machine))
+    return finding;
   if (op.mode == OperandMode::Bfp) {
     if (op.type != ElemType::Bfp)
       return bad("mode bfp with elements of type {}", typeName(op.type));
@@ -253,13 +254,14 @@ static Result checkOperand(const Op &op, const Description &machine) {
                  typeName(op.type));
     return std::nullopt;
   }
-  if (op.type == ElemType::Bfp)
-    return bad("mode select with encoded elements");
   return std::nullopt;
 }
 
 static Result check(const isa::PeLoad &op, const Description &machine) {
-  return checkOperand(op, machine);
+  if (Result finding = checkOperand(op, machine))
+    return finding;
+  return op.type == ElemType::Bfp ? checkFormat("operand", op.type, op.mantissa)
+                                  : std::nullopt;
 }
 
 /// Row groups divide the array evenly; what belongs to them is zero without.
@@ -281,8 +283,8 @@ static Result checkGroups(const isa::PeMatmul &op, const Description &machine) {
   if (op.part + machine.pe.rows > machine.sb.partitions)
     return outside("row groups of {} partitions from partition {}",
                    machine.pe.rows, op.part);
-  if (op.mode == OperandMode::Select)
-    return bad("{} row groups in select mode", op.groups);
+  if (holdsWords(op.mode))
+    return bad("{} row groups in mode {}", op.groups, isa::name(op.mode).str());
   if (op.lo2 < 0)
     return bad("pixels from {} on, expected none before 0", op.lo2);
   if (op.validW == 0 || op.validW > uint64_t(op.n2) * op.groups)
@@ -298,6 +300,10 @@ static Result check(const isa::PeMatmul &op, const Description &machine) {
   const int64_t strides[] = {op.psumStride0, op.psumStride1, op.psumStride2};
   if (!isInjective(counts, strides, 1))
     return bad("the PSUM strides let entries overlap");
+  if (op.mode == OperandMode::Select && op.type == ElemType::Bfp)
+    return bad("encoded elements select words");
+  if (Result finding = checkWindow(op))
+    return finding;
   return checkOperand(op, machine);
 }
 
@@ -333,6 +339,13 @@ static Result check(const isa::ActDrain &op, const Description &machine) {
     return finding;
   if (op.fromTcu)
     return bad("this emulator has no sparse cluster");
+  if (op.typed && op.mode != isa::DrainMode::Raw64)
+    return bad("typed words in drain mode {}", isa::name(op.mode).str());
+  if (op.dstOrientation == isa::Orientation::F &&
+      (op.mode != isa::DrainMode::Raw64 || op.typed ||
+       op.dstType != ElemType::Bfp))
+    return bad("blocks along the free axis in a drain that does not move "
+               "encoded words");
   if (op.biasAligned && (!op.hasBias || op.mode == isa::DrainMode::Int))
     return bad("an aligned bias needs a bias and mode f32 or block");
   const uint64_t counts[] = {op.n0, op.n1, op.n2};
@@ -341,21 +354,22 @@ static Result check(const isa::ActDrain &op, const Description &machine) {
     return bad("the strides of the result let its elements overlap");
   if (op.mode == isa::DrainMode::Block)
     return checkBlockDrain(op, machine);
-  if (op.mode == isa::DrainMode::F32) {
+  if (op.mode == isa::DrainMode::Raw64)
+    if (Result finding = checkWordDrain(op, machine); finding || !op.typed)
+      return finding;
+  if (op.mode == isa::DrainMode::F32 || op.typed) {
     if (op.dstType == ElemType::Bfp && op.dstBlock == 0)
       return bad("an encoded result needs a block length");
-    if (op.resMode)
+    if (op.resMode || op.typed)
       if (Result finding = checkFormat("residual", op.resType, op.resMantissa))
         return finding;
     return checkEncoded(op.dstType, op.dstMantissa, op.dstBlock, op.dstPart,
                         machine);
   }
-  const bool bias = op.hasBias && op.mode != isa::DrainMode::Int;
-  if (op.hasScale || bias || op.hasExp || op.alphaFromParam || op.resMode ||
+  if (op.hasScale || op.hasExp || op.alphaFromParam || op.resMode ||
       op.function != isa::Function::Copy)
-    return bad("an integer drain has no epilogue but its bias, a raw one none");
-  if (op.mode == isa::DrainMode::Int ? !isInteger(op.dstType)
-                                     : op.dstType == ElemType::Bfp)
+    return bad("an integer drain has no epilogue but its bias");
+  if (!isInteger(op.dstType))
     return bad("drain mode {} with a result of type {}",
                isa::name(op.mode).str(), typeName(op.dstType));
   return std::nullopt;
@@ -586,7 +600,7 @@ double emulator::operandBound(OperandMode mode, ElemType type,
   };
   if (mode == OperandMode::Bfp)
     return power(mantissa - 1 + range);
-  if (mode == OperandMode::Select)
+  if (holdsWords(mode))
     return 0;
   switch (type) {
   case ElemType::I8:

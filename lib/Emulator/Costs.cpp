@@ -4,6 +4,7 @@
 
 #include "Costs.h"
 #include "Tensor.h"
+#include "ashlar/Machine/Transposes.h"
 #include <array>
 
 using namespace ashlar;
@@ -81,14 +82,17 @@ Cost CostModel::of(const isa::DmaUnpack &op) {
 //===- PE array
 //-------------------------------------------------------------===//
 
-/// Bits that an operand passes through the digit multipliers; in select mode
-/// the cells pass whole words, one pass.
+/// Bits that an operand passes through the digit multipliers: of floating-point
+/// elements the significand; in select mode the cells pass whole words, one
+/// pass.
 template <typename Op>
 static uint64_t operandBits(const Op &op) {
   if (op.mode == isa::OperandMode::Select)
     return 1;
   if (op.mode == isa::OperandMode::Bfp)
     return op.mantissa;
+  if (op.mode == isa::OperandMode::Float)
+    return op.type == ElemType::F32 ? 24 : op.type == ElemType::F16 ? 11 : 8;
   return 8 * storedBytes(op.type, op.mantissa);
 }
 
@@ -115,6 +119,10 @@ Cost CostModel::of(const isa::PeMatmul &op) {
 //----------------------------------------------------------===//
 
 Cost CostModel::of(const isa::ActDrain &op) {
+  if (op.order == isa::DrainOrder::Partition)
+    return {machine::actDrainColumns(machine, op.cols,
+                                     uint64_t(op.n0) * op.n1 * op.n2),
+            0, 0, 0};
   return {machine::actDrain(machine, op.cols, uint64_t(op.n0) * op.n1 * op.n2),
           0, 0, 0};
 }

@@ -7,6 +7,7 @@
 #include "ashlar/Isa/Text.h"
 #include "llvm/ADT/STLExtras.h"
 #include <chrono>
+#include <utility>
 
 using namespace ashlar;
 using namespace ashlar::emulator;
@@ -150,8 +151,9 @@ static void resetMemories(LoadedProgram::Impl &impl,
     llvm::copy(input.data, memory.dram(binding.dramOffset));
 }
 
-static void execute(LoadedProgram::Impl &impl, const Options &options,
-                    RunResult &result) {
+/// Stops at an instruction whose operands break a promise of its fields.
+static std::optional<Fault> execute(LoadedProgram::Impl &impl,
+                                    const Options &options, RunResult &result) {
   numerics::FloatEnvironment environment;
   Engine &engine = impl.engine;
   size_t nextDump = 0;
@@ -159,6 +161,9 @@ static void execute(LoadedProgram::Impl &impl, const Options &options,
     engine.counters = {};
     engine.current = static_cast<uint32_t>(i);
     std::visit([&](const auto &op) { engine.execute(op); }, impl.code[i]);
+    if (!engine.violation.empty())
+      return makeFault(impl, i, FaultKind::BadField,
+                       std::exchange(engine.violation, {}));
     const numerics::EncodeCounters &counters = engine.counters;
     if (counters.saturated | counters.underflow | counters.nan |
         counters.infinite) {
@@ -192,6 +197,7 @@ static void execute(LoadedProgram::Impl &impl, const Options &options,
                                         support::byteSize(binding.type));
     result.outputs.push_back(std::move(output));
   }
+  return std::nullopt;
 }
 
 llvm::Expected<RunResult>
@@ -210,7 +216,8 @@ emulator::run(LoadedProgram &program,
   const auto begin = std::chrono::steady_clock::now();
   if (options.functional) {
     resetMemories(impl, inputs);
-    execute(impl, options, result);
+    if (std::optional<Fault> found = execute(impl, options, result))
+      return toError(*found);
   }
   if (options.timing)
     accountCycles(impl, options, result);

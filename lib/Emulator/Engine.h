@@ -18,6 +18,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <vector>
 
 namespace ashlar::emulator {
@@ -78,6 +79,9 @@ struct Engine {
   /// Counters of the current instruction.
   numerics::EncodeCounters counters;
   std::mutex mutex;
+  /// What the current instruction found its operands to break, if anything:
+  /// contents of memory that fields make a promise about.
+  std::string violation;
 
   /// Runs \p fn over [0, n), in parallel if \p work (elements touched) pays
   /// for a fork. \p fn must give the same result for any partition.

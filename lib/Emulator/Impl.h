@@ -6,6 +6,7 @@
 #define ASHLAR_LIB_EMULATOR_IMPL_H
 
 #include "Engine.h"
+#include "StreamDrains.h"
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Isa/Instruction.h"
 #include <memory>
@@ -23,6 +24,8 @@ struct LoadedProgram::Impl {
   /// Per instruction: the latest earlier instruction of the same queue whose
   /// results it reads and that may still be in flight, or noInstruction.
   std::vector<uint32_t> hazards;
+  /// Waits of drains that follow a stream, ascending.
+  std::vector<EarlyWait> earlyWaits;
   /// Indices of Program::dumps, ordered by afterInstruction.
   std::vector<uint32_t> dumpOrder;
   bool zeroMemory = false; ///< Undefined reads were not excluded.
@@ -41,7 +44,7 @@ Fault makeFault(const LoadedProgram::Impl &impl, uint64_t index, FaultKind kind,
                 std::string message);
 
 /// Everything static: fields, bounds, semaphores, races, undefined reads,
-/// accumulator bounds. Fills `hazards`.
+/// accumulator bounds. Fills `hazards` and `earlyWaits`.
 std::optional<Fault> verify(LoadedProgram::Impl &impl, const Options &options);
 
 /// The account of cycles, by the formulas of Machine/Cycles.h alone.

@@ -4,6 +4,7 @@
 // otherwise.
 
 #include "MovingOperand.h"
+#include "WordArray.h"
 
 #include <cstring>
 
@@ -57,7 +58,8 @@ public:
         scratch.get<uint8_t>(Scratch::Moving, op.rows * pitch * elementBytes);
     uint64_t first = std::max(begin, window.first);
     uint64_t last = std::max(first, std::min(end, window.last));
-    bool direct = window.dense && first < last && (bytes == 1 || !usesCells());
+    bool direct = window.dense && first < last &&
+                  (bytes == 1 || !usesCells()) && !alongFreeAxis();
     if (direct && !window.masked)
       buildDirect(rows, first, last, saturated);
     else if (!(direct && buildMasked(rows, first, last, saturated)))
@@ -67,6 +69,10 @@ public:
 
 private:
   bool usesCells() const { return fetch.mode == OperandMode::Bfp; }
+  /// Every partition has exponent cells of its own.
+  bool alongFreeAxis() const {
+    return usesCells() && op.orientation == isa::Orientation::F;
+  }
 
   /// Aligns [first, last) of every row straight from SB and zeroes the rest.
   void buildDirect(uint8_t *rows, uint64_t first, uint64_t last,
@@ -164,7 +170,8 @@ private:
     for (uint64_t i = 0, count; i < op.rows; i += count) {
       const uint64_t p = op.part + i;
       count = groupRows(engine.memory, p, op.rows - i);
-      if (lanePitch() % engine.memory.partitionsPerCell() != 0)
+      if (lanePitch() % engine.memory.partitionsPerCell() != 0 ||
+          alongFreeAxis())
         count = 1; // the groups of partitions divide differently into cells
       for (uint64_t k = 0; k < count; ++k)
         gatherRow(
@@ -172,7 +179,9 @@ private:
               return engine.memory.sb(p + k + lane * lanePitch(), 0);
             },
             bytes, raw + k * n * bytes);
-      if (usesCells())
+      if (alongFreeAxis())
+        gatherCells(p, cells);
+      else if (usesCells())
         gatherRow(
             [&](uint64_t lane) {
               return reinterpret_cast<const uint8_t *>(
@@ -183,6 +192,17 @@ private:
                 reinterpret_cast<const int8_t *>(cells), n,
                 rows + i * pitch * elementBytes, pitch, saturated);
     }
+  }
+
+  /// The cells of one partition whose blocks run along the free axis.
+  void gatherCells(uint64_t partition, uint8_t *out) const {
+    forValidRuns(op, [&](uint64_t step, int64_t offset, uint64_t n) {
+      const uint64_t to = std::min(step + n, end);
+      for (uint64_t k = std::max(step, begin); k < to; ++k)
+        out[k - begin] = static_cast<uint8_t>(*cellOf(
+            engine.memory, op.orientation, bytes, partition,
+            op.offset + offset + static_cast<int64_t>(k - step) * op.stride2));
+    });
   }
 
   uint64_t lanePitch() const {

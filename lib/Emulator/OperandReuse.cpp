@@ -3,6 +3,7 @@
 // Which matmuls share a moving operand, and the packed operands of a run.
 
 #include "OperandReuse.h"
+#include "WordArray.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
@@ -27,7 +28,7 @@ OperandReuse::Key OperandReuse::keyOf(const isa::PeMatmul &op) {
           of(op.n0),       of(op.n1),      of(op.n2),     of(op.stride0),
           of(op.stride1),  of(op.stride2), of(op.lo0),    of(op.hi0),
           of(op.lo1),      of(op.hi1),     of(op.lo2),    of(op.hi2),
-          of(op.groups),   of(op.shift),   of(op.validW)};
+          of(op.groups),   of(op.shift),   of(op.validW), of(op.orientation)};
 }
 
 void OperandReuse::step(uint32_t index, const isa::Instruction &inst,
@@ -41,7 +42,7 @@ void OperandReuse::step(uint32_t index, const isa::Instruction &inst,
 
 void OperandReuse::use(uint32_t index, const isa::PeMatmul &op,
                        llvm::ArrayRef<Access> accesses) {
-  if (op.mode == isa::OperandMode::Select)
+  if (holdsWords(op.mode))
     return;
   operands.resize(index + 1, noOperand);
   const Key key = keyOf(op);

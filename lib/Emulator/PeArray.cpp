@@ -4,6 +4,7 @@
 // kernel of the table, exact in 64 bits.
 
 #include "MovingOperand.h"
+#include "WordArray.h"
 #include <algorithm>
 #include <cstring>
 
@@ -14,16 +15,14 @@ using isa::OperandMode;
 //===- Stationary operand
 //--------------------------------------------------===//
 
-/// Select mode keeps the stored words, zero extended to 64 bits.
-static void loadRaw(const isa::PeLoad &op, Memory &memory, unsigned bytes,
-                    StationarySet &set) {
-  set.raw.assign(op.rows * op.cols, 0);
-  for (uint64_t i = 0; i < op.rows; ++i)
-    for (uint64_t c = 0; c < op.cols; ++c)
-      std::memcpy(&set.raw[i * op.cols + c],
-                  memory.sb(op.part + i, op.offset) +
-                      static_cast<int64_t>(c) * op.colStride,
-                  bytes);
+/// The cells of `cols` elements of one partition whose blocks run along it.
+static void gatherFreeAxis(const Memory &memory, const isa::PeLoad &op,
+                           unsigned bytes, uint64_t partition, uint64_t offset,
+                           uint64_t cols, uint8_t *out) {
+  auto at = static_cast<int64_t>(offset);
+  for (uint64_t c = 0; c < cols; ++c, at += op.colStride)
+    out[c] = static_cast<uint8_t>(
+        *cellOf(memory, op.orientation, bytes, partition, at));
 }
 
 /// Aligns and packs one part of the columns of a set.
@@ -44,20 +43,24 @@ static void loadPart(Engine &engine, const isa::PeLoad &op, const Fetch &fetch,
   auto *raw = scratch.get<uint8_t>(Scratch::GatherA, cols * bytes);
   auto *cells = scratch.get<uint8_t>(Scratch::GatherB, cols);
   const bool dense = op.colStride == static_cast<int64_t>(bytes);
+  const bool encoded = fetch.mode == OperandMode::Bfp;
+  const bool along = encoded && op.orientation == isa::Orientation::F;
   for (uint64_t i = 0, rows; i < op.rows; i += rows) {
     const uint64_t p = op.part + i;
     const uint8_t *row = memory.sb(p, offset);
-    rows = dense ? groupRows(memory, p, op.rows - i) : 1;
+    rows = dense && !along ? groupRows(memory, p, op.rows - i) : 1;
     if (!dense) {
       gatherElements(*engine.kernels, row, columns, bytes, 0, cols, raw);
       row = raw;
     }
     const auto *exponents =
         reinterpret_cast<const uint8_t *>(memory.cell(p, offset));
-    if (op.colStride != 1 && fetch.mode == OperandMode::Bfp) {
+    if (along)
+      gatherFreeAxis(memory, op, bytes, p, offset, cols, cells);
+    else if (op.colStride != 1 && encoded)
       gatherElements(*engine.kernels, exponents, columns, 1, 0, cols, cells);
+    if (along || (op.colStride != 1 && encoded))
       exponents = cells;
-    }
     fetchRows(*engine.kernels, fetch, row, memory.pitch(), rows,
               reinterpret_cast<const int8_t *>(exponents), cols,
               values + i * cols * elementBytes, cols, saturated);
@@ -71,12 +74,11 @@ static void loadPart(Engine &engine, const isa::PeLoad &op, const Fetch &fetch,
 
 void Engine::execute(const isa::PeLoad &op) {
   Fetch fetch = fetchOf(op, memory);
-  const unsigned bytes = fetch.bytes();
   StationarySet &shadow = sets.shadow();
   shadow.setShape(op.rows, op.cols, pool ? pool->size() : 1);
   shadow.values.clear();
-  if (fetch.mode == OperandMode::Select)
-    return loadRaw(op, memory, bytes, shadow);
+  if (holdsWords(op.mode))
+    return loadWords(*this, op);
   if (fetch.width() == numerics::OperandWidth::Int16 &&
       op.rows <= mergedRows / 2)
     shadow.values.resize(op.rows * op.cols);
@@ -100,45 +102,6 @@ void Engine::execute(const isa::PeSwap &) {
 
 //===- Matmul
 //--------------------------------------------------------------===//
-
-/// Select mode: PSUM receives the sum of the stationary words that the moving
-/// operand selects with a non-zero element; with an identity window, the word.
-static void multiplySelect(Engine &engine, const isa::PeMatmul &op) {
-  Memory &memory = engine.memory;
-  Pattern target{{op.n0, op.n1, op.n2},
-                 {op.psumStride0, op.psumStride1, op.psumStride2}};
-  const unsigned bytes = storedBytes(op.type, op.mantissa);
-  if (!op.accumulate)
-    target.forRuns(0, target.size(), [&](uint64_t, int64_t offset, uint64_t n) {
-      for (uint64_t c = 0; c < op.cols; ++c)
-        for (uint64_t k = 0; k < n; ++k)
-          *memory.psum(c, op.psum + static_cast<uint64_t>(
-                                        offset + static_cast<int64_t>(k) *
-                                                     op.psumStride2)) = 0;
-    });
-  forValidRuns(op, [&](uint64_t step, int64_t offset, uint64_t n) {
-    for (uint64_t k = 0; k < n; ++k) {
-      int64_t entry = 0;
-      target.forRuns(step + k, step + k + 1,
-                     [&](uint64_t, int64_t at, uint64_t) { entry = at; });
-      for (uint64_t i = 0; i < op.rows; ++i) {
-        uint64_t word = 0;
-        std::memcpy(
-            &word,
-            memory.sb(op.part + i, op.offset + offset +
-                                       static_cast<int64_t>(k) * op.stride2),
-            bytes);
-        for (uint64_t c = 0; word != 0 && c < op.cols; ++c) {
-          int64_t &cell =
-              *memory.psum(c, op.psum + static_cast<uint64_t>(entry));
-          cell = static_cast<int64_t>(
-              static_cast<uint64_t>(cell) +
-              engine.sets.active().raw[i * engine.sets.active().cols + c]);
-        }
-      }
-    }
-  });
-}
 
 /// Steps that are fetched and packed at a time: they stay in the first cache
 /// level of the host in between.
@@ -299,9 +262,10 @@ static void multiplySteps(Engine &engine, const isa::PeMatmul &op,
 void Engine::execute(const isa::PeMatmul &instruction) {
   const isa::PeMatmul op = perResult(instruction);
   Fetch fetch = fetchOf(op, memory);
-  if (fetch.mode == OperandMode::Select) {
+  if (holdsWords(op.mode)) {
     batch.flush(*this);
-    return multiplySelect(*this, op);
+    violation = multiplyWords(*this, op);
+    return;
   }
   Pattern target = Pattern{
       {op.n0, op.n1, op.n2},

@@ -153,6 +153,20 @@ static void widen(ElemType type, const uint8_t *raw, uint64_t n, float *out) {
   }
 }
 
+void emulator::decodeElements(Engine &engine, ElemType type, unsigned mantissa,
+                              const uint8_t *raw, const int8_t *cells,
+                              uint64_t n, float *out) {
+  if (type != ElemType::Bfp)
+    return widen(type, raw, n, out);
+  const auto width = static_cast<int>(mantissa);
+  if (mantissa <= 8)
+    engine.kernels->decode8(reinterpret_cast<const int8_t *>(raw), cells, n,
+                            width, out);
+  else
+    engine.kernels->decode16(reinterpret_cast<const int16_t *>(raw), cells, n,
+                             width, out);
+}
+
 const float *emulator::loadFloats(Engine &engine, const TensorView &view,
                                   uint64_t channel, uint64_t k0, uint64_t k1,
                                   float *buffer) {
@@ -166,23 +180,14 @@ const float *emulator::loadFloats(Engine &engine, const TensorView &view,
       reinterpret_cast<uintptr_t>(raw) % alignof(float) == 0 &&
       raw != Scratch::ofThisThread().get<uint8_t>(Scratch::GatherA, n * bytes))
     return reinterpret_cast<const float *>(raw);
-  if (view.type != ElemType::Bfp) {
-    widen(view.type, raw, n, buffer);
-    return buffer;
-  }
-  const uint8_t *cells =
-      contiguous(engine,
-                 reinterpret_cast<uint8_t *>(
-                     engine.memory.cell(place.partition, place.offset)),
-                 view.pattern, 1, k0, k1, Scratch::GatherB);
-  if (bytes == 1)
-    engine.kernels->decode8(reinterpret_cast<const int8_t *>(raw),
-                            reinterpret_cast<const int8_t *>(cells), n,
-                            static_cast<int>(view.mantissa), buffer);
-  else
-    engine.kernels->decode16(reinterpret_cast<const int16_t *>(raw),
-                             reinterpret_cast<const int8_t *>(cells), n,
-                             static_cast<int>(view.mantissa), buffer);
+  const uint8_t *cells = nullptr;
+  if (view.type == ElemType::Bfp)
+    cells = contiguous(engine,
+                       reinterpret_cast<uint8_t *>(
+                           engine.memory.cell(place.partition, place.offset)),
+                       view.pattern, 1, k0, k1, Scratch::GatherB);
+  decodeElements(engine, view.type, view.mantissa, raw,
+                 reinterpret_cast<const int8_t *>(cells), n, buffer);
   return buffer;
 }
 

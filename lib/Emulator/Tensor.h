@@ -72,6 +72,10 @@ void scatterElements(uint8_t *base, const Pattern &pattern, unsigned bytes,
 const float *loadFloats(Engine &engine, const TensorView &view,
                         uint64_t channel, uint64_t k0, uint64_t k1,
                         float *buffer);
+/// n stored elements without gaps as binary32; cells for bfp only.
+void decodeElements(Engine &engine, isa::ElemType type, unsigned mantissa,
+                    const uint8_t *raw, const int8_t *cells, uint64_t n,
+                    float *out);
 /// The same as int64; integer and bool types only.
 void loadIntegers(Engine &engine, const TensorView &view, uint64_t channel,
                   uint64_t k0, uint64_t k1, int64_t *out);

@@ -58,7 +58,7 @@ public:
   void run();
 
 private:
-  void wait(unsigned queue, unsigned semaphore);
+  void wait(uint32_t index, unsigned queue, unsigned semaphore);
   void signal(unsigned queue, unsigned semaphore);
   void operation(uint32_t index, unsigned queue);
   /// Moves a queue's cursor to `to` if that is later.
@@ -72,6 +72,7 @@ private:
   QueueState queues[numQueues];
   std::deque<Signal> semaphores[256];
   Moment dramFree, last;
+  size_t nextEarly = 0; ///< Index into LoadedProgram::Impl::earlyWaits.
   std::vector<uint64_t> starts, completes;
   std::vector<uint32_t> causes; ///< What put the cursor at the start.
 };
@@ -87,9 +88,14 @@ void Account::push(unsigned queue, Moment to, StallCause cause) {
   cursor = to;
 }
 
-void Account::wait(unsigned queue, unsigned semaphore) {
+void Account::wait(uint32_t index, unsigned queue, unsigned semaphore) {
   Signal signal = semaphores[semaphore].front();
   semaphores[semaphore].pop_front();
+  // A drain that follows a stream starts behind its first row or column.
+  if (nextEarly < impl.earlyWaits.size() &&
+      impl.earlyWaits[nextEarly].wait == index)
+    signal.fires.cycle -=
+        std::min(signal.fires.cycle, impl.earlyWaits[nextEarly++].lead);
   push(queue, signal.fires, static_cast<StallCause>(signal.queue));
 }
 
@@ -173,7 +179,7 @@ void Account::run() {
   for (uint32_t i = 0; i < count; ++i) {
     const unsigned queue = impl.queues[i];
     if (const auto *op = std::get_if<isa::SemWait>(&impl.code[i]))
-      wait(queue, op->sem);
+      wait(i, queue, op->sem);
     else if (const auto *op = std::get_if<isa::SemSignal>(&impl.code[i]))
       signal(queue, op->sem);
     else {

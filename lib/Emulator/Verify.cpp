@@ -8,6 +8,8 @@
 #include "Defined.h"
 #include "Impl.h"
 #include "Races.h"
+#include "WordArray.h"
+#include "WordChecks.h"
 #include "ashlar/Isa/Footprint.h"
 #include "llvm/ADT/SmallVector.h"
 #include <fmt/format.h>
@@ -74,6 +76,9 @@ private:
   const Options &options;
   RaceChecker races;
   DefinedState defined;
+  WindowContents windows;
+  StreamDrains streams;
+  WordEntries wordEntries;
   LoadedSet shadow, active;
   SemaphoreState semaphores[256];
   llvm::SmallVector<Access, 16> accesses;
@@ -95,10 +100,16 @@ std::optional<Fault> Verifier::run() {
   for (const container::Segment &segment : impl.program.constants)
     defined.defineDram(segment.dramOffset,
                        segment.dramOffset + segment.bytes.size());
+  wordEntries.allocate(machine);
+  windows.collect(impl.code);
   impl.hazards.assign(impl.code.size(), noInstruction);
   for (uint32_t i = 0; i < impl.code.size(); ++i)
     if (std::optional<Fault> found = step(i))
       return found;
+  impl.earlyWaits = streams.take();
+  llvm::sort(impl.earlyWaits, [](const EarlyWait &a, const EarlyWait &b) {
+    return a.wait < b.wait;
+  });
   return outputs();
 }
 
@@ -134,6 +145,7 @@ std::optional<Fault> Verifier::semaphore(uint32_t index, unsigned queue,
   if (signal) {
     ++state.pending;
     races.signal(queue, sem);
+    streams.signal(queue, sem);
     return std::nullopt;
   }
   if (state.pending == 0)
@@ -143,6 +155,7 @@ std::optional<Fault> Verifier::semaphore(uint32_t index, unsigned queue,
                                queueName(queue).str(), sem));
   --state.pending;
   races.wait(queue, sem);
+  streams.wait(index, queue, sem);
   return std::nullopt;
 }
 
@@ -164,7 +177,11 @@ std::optional<Fault> Verifier::operation(uint32_t index) {
   if (std::optional<Fault> found = definedReads(index))
     return found;
   impl.engine.reuse.step(index, inst, accesses);
-  return array(index);
+  windows.step(inst, accesses, impl.program);
+  if (std::optional<Fault> found = array(index))
+    return found;
+  streams.operation(index, impl.queues[index]);
+  return std::nullopt;
 }
 
 std::optional<Fault> Verifier::constantWrites(uint32_t index) {
@@ -233,15 +250,22 @@ std::optional<Fault> Verifier::array(uint32_t index) {
     shadow = {
         true, load->rows, load->cols, load->mode,
         operandBound(load->mode, load->type, load->mantissa, load->range)};
+    wordEntries.load(*load, accesses);
   } else if (std::holds_alternative<isa::PeSwap>(inst)) {
     if (!shadow.present)
       return fault(index, {FaultKind::UndefinedRead,
                            "no stationary set was loaded since the last swap"});
     active = shadow;
     shadow.present = false;
+    wordEntries.swap();
   } else if (const auto *op = std::get_if<isa::PeMatmul>(&inst)) {
     return matmul(index, *op);
-  } else if (std::holds_alternative<isa::ActDrain>(inst)) {
+  } else if (const auto *drain = std::get_if<isa::ActDrain>(&inst)) {
+    std::optional<Finding> finding = wordEntries.drain(*drain, accesses);
+    if (!finding)
+      finding = streams.drain(*drain, accesses, impl.code, machine);
+    if (finding)
+      return fault(index, std::move(*finding));
     for (const Access &access : accesses)
       if (access.space == Space::Psum)
         defined.markDrained(access);
@@ -259,12 +283,17 @@ std::optional<Fault> Verifier::matmul(uint32_t index, const isa::PeMatmul &op) {
                   fmt::format("{} rows and {} columns, the active set has {} "
                               "and {}",
                               op.rows, op.cols, active.rows, active.cols)});
-  const bool select = op.mode == isa::OperandMode::Select;
-  if (select != (active.mode == isa::OperandMode::Select))
+  const bool words = holdsWords(op.mode) || holdsWords(active.mode);
+  if (words && op.mode != active.mode)
     return fault(index, {FaultKind::BadField,
                          fmt::format("mode {} with a stationary set of mode {}",
                                      isa::name(op.mode).str(),
                                      isa::name(active.mode).str())});
+  std::optional<Finding> finding = windows.check(op);
+  if (!finding)
+    finding = wordEntries.matmul(op, accesses);
+  if (finding)
+    return fault(index, std::move(*finding));
   const double bound = operandBound(op.mode, op.type, op.mantissa, op.range) *
                        active.bound * op.rows;
   for (const Access &access : accesses) {

@@ -22,6 +22,13 @@ unsigned elementBytes(ElemType type, unsigned mantissa);
 /// does not fit maxDims becomes part of the run (a superset).
 void setPattern(Access &access, int64_t base, uint64_t runLength, Dims dims);
 
+/// Appends the accesses to the exponent cells of \p elements, an access to SB
+/// whose blocks run along the free axis: the tile of `group` partitions x
+/// `group` elements of `bytes` bytes has the cell of its partition r at element
+/// r. Exact where strides inside a tile leave no tile out, else a superset.
+void freeAxisCells(const Access &elements, unsigned bytes, uint64_t group,
+                   llvm::SmallVectorImpl<Access> &out);
+
 /// A tensor operand in SB as the instructions describe it.
 struct SbOperand {
   ElemType type;
@@ -43,7 +50,8 @@ public:
 
   /// The same pattern in partitions [begin, end) of SB, and of XM if encoded.
   void sbRows(bool write, bool encoded, uint64_t begin, uint64_t end,
-              int64_t base, unsigned bytes, const Dims &dims) {
+              int64_t base, unsigned bytes, const Dims &dims,
+              Orientation orientation = Orientation::P) {
     Access access;
     access.space = Space::Sb;
     access.write = write;
@@ -53,6 +61,8 @@ public:
     out.push_back(access);
     if (!encoded)
       return;
+    if (orientation == Orientation::F)
+      return freeAxisCells(access, bytes, machine.xmGroup, out);
     access.space = Space::Xm;
     access.partBegin = static_cast<uint32_t>(begin / machine.xmGroup);
     access.partEnd = static_cast<uint32_t>((end - 1) / machine.xmGroup + 1);

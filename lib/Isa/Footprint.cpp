@@ -80,7 +80,8 @@ void visit(const DmaUnpack &x, Collector &c) {
 void visit(const PeLoad &x, Collector &c) {
   bool encoded = x.type == ElemType::Bfp;
   c.sbRows(false, encoded, x.part, x.part + x.rows, x.offset,
-           elementBytes(x.type, x.mantissa), {{x.cols, x.colStride}});
+           elementBytes(x.type, x.mantissa), {{x.cols, x.colStride}},
+           x.orientation);
   if (encoded && x.mode == OperandMode::Bfp)
     c.xr(false, false, x.xr);
   c.whole(Space::Shadow, true);
@@ -147,7 +148,7 @@ void visit(const PeMatmul &x, Collector &c) {
       dims.push_back({static_cast<uint64_t>(r.hi - r.lo), r.stride});
     }
     c.sbRows(false, encoded, x.part, x.part + x.rows, base,
-             elementBytes(x.type, x.mantissa), dims);
+             elementBytes(x.type, x.mantissa), dims, x.orientation);
   }
   if (encoded && x.mode == OperandMode::Bfp)
     c.xr(false, false, x.xr);
@@ -179,10 +180,19 @@ void visit(const ActDrain &x, Collector &c) {
     c.sbTensor(
         false, {x.resType, x.resMantissa, x.resPart, x.resOffset, x.cols, 0},
         {{x.n0, x.resStride0}, {x.n1, x.resStride1}, {x.n2, x.resStride2}});
-  c.sbTensor(
-      true, {x.dstType, x.dstMantissa, x.dstPart, x.dstOffset, x.cols, 0},
-      {{x.n0, x.dstStride0}, {x.n1, x.dstStride1}, {x.n2, x.dstStride2}});
-  c.encodeXr(x.dstType, x.dstXr, x.dstXrClear, x.cellFromXr);
+  const Dims dims = {
+      {x.n0, x.dstStride0}, {x.n1, x.dstStride1}, {x.n2, x.dstStride2}};
+  if (x.dstOrientation == Orientation::F)
+    c.sbRows(true, x.dstType == ElemType::Bfp, x.dstPart, x.dstPart + x.cols,
+             x.dstOffset, elementBytes(x.dstType, x.dstMantissa), dims,
+             Orientation::F);
+  else
+    c.sbTensor(true,
+               {x.dstType, x.dstMantissa, x.dstPart, x.dstOffset, x.cols, 0},
+               dims);
+  // Words that only move keep the register of their tensor.
+  if (x.mode != DrainMode::Raw64 || x.typed)
+    c.encodeXr(x.dstType, x.dstXr, x.dstXrClear, x.cellFromXr);
 }
 
 void visit(const VecMap &x, Collector &c) {

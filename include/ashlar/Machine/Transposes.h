@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a transpose costs: on the array by an identity multiply, and by DMA.
+// The terms are those of docs/Machine.md 4 and 8; all functions are pure.
+//
+// A wave counts the multiply-and-sum of a whole column as one cycle. A cell is
+// one cycle of the real array, whose row i works i cycles later.
+
+#ifndef ASHLAR_MACHINE_TRANSPOSES_H
+#define ASHLAR_MACHINE_TRANSPOSES_H
+
+#include "ashlar/Machine/Cycles.h"
+
+namespace ashlar::machine {
+
+/// Waves of a tile of \p rows x \p cols: rows + cols - 1; 0 without elements.
+uint64_t transposeWaves(uint64_t rows, uint64_t cols);
+/// Wave, counted from 1, in which PSUM[col][row] is written.
+uint64_t entryWave(uint64_t row, uint64_t col);
+/// Wave in which entry \p row of all \p cols columns is complete: row + cols.
+uint64_t rowWave(uint64_t row, uint64_t cols);
+/// Wave in which all \p rows entries of column \p col are complete: rows + col.
+uint64_t columnWave(uint64_t rows, uint64_t col);
+/// Cycles of the array from the first step to the last entry:
+/// rows + (R - 1) + (cols - 1).
+uint64_t transposeCells(const Description &machine, uint64_t rows,
+                        uint64_t cols);
+
+/// Number of blocks of \p p partitions x \p q elements that a matrix of
+/// \p m x \p n splits into: ceil(m / p) * ceil(n / q).
+uint64_t blockCount(uint64_t m, uint64_t n, uint64_t p, uint64_t q);
+
+/// How long before the end of a stream of \p steps its first row is complete.
+uint64_t rowLead(uint64_t steps);
+/// The same of the first of \p columns columns.
+uint64_t columnLead(uint64_t columns);
+
+/// act.drain of order partition: lane c starts c cycles after lane 0.
+Timing actDrainColumns(const Description &machine, uint64_t columns,
+                       uint64_t entries);
+
+/// The terms of one tile on the array, nothing overlapped.
+struct TransposeTerms {
+  uint64_t planes = 1;  ///< Passes of load, stream and drain over the tile.
+  uint64_t load = 0;    ///< Stationary load of one plane.
+  uint64_t cells = 0;   ///< transposeCells().
+  uint64_t drain = 0;   ///< Issue of the drain of one plane.
+  uint64_t latency = 0; ///< Of ACT, once.
+  /// planes * (load + cells + drain) + latency.
+  uint64_t total() const;
+};
+
+/// Select mode moves words of \p elementBytes in one plane; byte planes
+/// (\p byPlanes) take one plane for each byte.
+TransposeTerms transposeTile(const Description &machine, uint64_t rows,
+                             uint64_t cols, uint64_t elementBytes,
+                             bool byPlanes = false);
+
+/// A matrix of \p m x \p n, m on partitions, in tiles of R x C with a second
+/// stationary set and the other half of PSUM for the next tile: the sum over
+/// the tiles of the slowest of load, stream and drain, and the fill and the
+/// drain of the last.
+uint64_t transposeMatrix(const Description &machine, uint64_t m, uint64_t n,
+                         uint64_t elementBytes);
+
+/// The same matrix through DRAM: written row after row, read back in the same
+/// order to its new partitions. Bytes are whole bursts.
+uint64_t transposeRoundTrip(const Description &machine, uint64_t m, uint64_t n,
+                            uint64_t elementBytes);
+/// The read of the round trip alone: a matrix that is in DRAM anyway.
+uint64_t transposeOnLoad(const Description &machine, uint64_t m, uint64_t n,
+                         uint64_t elementBytes);
+/// One copy from SB to SB on one queue.
+uint64_t transposeOnChipCopy(const Description &machine, uint64_t m, uint64_t n,
+                             uint64_t elementBytes);
+
+} // namespace ashlar::machine
+
+#endif // ASHLAR_MACHINE_TRANSPOSES_H
