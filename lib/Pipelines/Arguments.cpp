@@ -180,6 +180,11 @@ constexpr Flag flags[] = {
        a.compile.dumpPlan = text.str();
        return std::string(text.empty() ? "expected a folder" : "");
      }},
+    {"verify", nullptr,
+     "compare every layer with the reference and with its error bound",
+     setSwitch<&CompilerArguments::verify>},
+    {"inputs", "FILE.npz", "samples for --verify, by input name",
+     setText<&CompilerArguments::verifyInputs>},
     {"threads", "N", "threads (all hardware threads); results never change",
      setThreads},
     {"list-machines", nullptr, "print the built-in machines",
@@ -256,6 +261,7 @@ constexpr Decided decided[] = {
     {"input-shape", Phase::Import},    {"constant", Phase::Import},
     {"check", Phase::Import},          {"calibrate", Phase::Import},
     {"min-snr", Phase::Import},        {"min-agreement", Phase::Import},
+    {"verify", Phase::Import},         {"inputs", Phase::Import},
     {"format", Phase::Quantise},       {"activations", Phase::Quantise},
     {"weights", Phase::Quantise},      {"formats", Phase::Quantise},
     {"scale", Phase::Quantise},        {"residual", Phase::Quantise},
@@ -312,9 +318,17 @@ parseCompilerArguments(llvm::ArrayRef<std::string> args) {
     return error;
   numerics::FormatTable &formats = arguments.compile.formats;
   formats.scale = arguments.scale.value_or(formats.scale);
+  if (arguments.verify != !arguments.verifyInputs.empty())
+    return makeError(ErrorClass::Usage, "{}",
+                     "--verify and --inputs=FILE.npz belong together, one is "
+                     "missing");
+  if (arguments.verify && arguments.stopRequested)
+    return makeError(ErrorClass::Usage, "{}",
+                     "--verify runs the whole program, expected no "
+                     "--compile-to");
   if (arguments.output.empty() && !arguments.check && !arguments.explain &&
-      !arguments.stopRequested && arguments.report.empty() &&
-      arguments.compile.dumpPlan.empty())
+      !arguments.verify && !arguments.stopRequested &&
+      arguments.report.empty() && arguments.compile.dumpPlan.empty())
     return makeError(ErrorClass::Usage, "{}",
                      "no output given, expected -o OUT.ash (or --check, "
                      "--explain, --compile-to); see --help");

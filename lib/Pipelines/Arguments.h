@@ -26,6 +26,8 @@ struct CompilerArguments {
   std::string dumpFormats;         ///< --dump-formats
   bool stopRequested = false;      ///< --compile-to was given
   std::optional<Phase> startAfter; ///< --compile-from
+  std::string verifyInputs;        ///< --inputs
+  bool verify = false;
   bool check = false;
   bool explain = false;
   bool listMachines = false;

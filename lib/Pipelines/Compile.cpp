@@ -22,6 +22,7 @@
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -67,6 +68,21 @@ private:
 
   std::string text;
   ScopedDiagnosticHandler handler;
+};
+
+/// Tells the hook of the options about every pass that has a name.
+class PassHook : public PassInstrumentation {
+public:
+  explicit PassHook(const CompileOptions &options) : options(options) {}
+  void runAfterPass(Pass *pass, Operation *op) override {
+    auto module = dyn_cast<ModuleOp>(op);
+    if (!pass->getArgument().empty())
+      options.afterPass(pass->getArgument(),
+                        module ? module : op->getParentOfType<ModuleOp>());
+  }
+
+private:
+  const CompileOptions &options;
 };
 
 /// What a failing pass of a phase means to the user.
@@ -115,6 +131,8 @@ Compilation::runPasses(Phase phase,
   DiagnosticText diagnostics(context);
   PassManager manager(&context);
   build(manager);
+  if (options.afterPass)
+    manager.addInstrumentation(std::make_unique<PassHook>(options));
   if (succeeded(manager.run(*result.module)))
     return llvm::Error::success();
   return makeError(failureClass(phase), "{}", diagnostics.take());

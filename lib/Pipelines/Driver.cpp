@@ -5,6 +5,7 @@
 #include "Arguments.h"
 #include "MeasureScales.h"
 #include "PhaseFile.h"
+#include "Verify.h"
 #include "ashlar/Pipelines/Registration.h"
 
 #include "ashlar/Support/Console.h"
@@ -57,7 +58,8 @@ std::string formatText(const CompilerArguments &arguments) {
 
 std::string reportText(const CompilerArguments &arguments,
                        const CompileResult &result,
-                       const std::optional<SearchResult> &search) {
+                       const std::optional<SearchResult> &search,
+                       const std::optional<Verification> &verification) {
   llvm::json::Object phases;
   for (const PhaseTime &time : result.times)
     phases[phaseName(time.phase)] = time.seconds;
@@ -69,6 +71,8 @@ std::string reportText(const CompilerArguments &arguments,
                             {"phase_seconds", std::move(phases)}};
   if (search)
     report["format_search"] = toJson(*search);
+  if (verification)
+    report["verification"] = toJson(*verification);
   auto decisions = llvm::json::parse(result.decisionsJson);
   if (decisions)
     report["decisions"] = std::move(*decisions);
@@ -160,6 +164,32 @@ llvm::Expected<CompileResult> compileInput(const CompilerArguments &arguments,
                      context);
 }
 
+/// --verify: the table, and what it found.
+llvm::Error runVerification(const CompilerArguments &arguments,
+                            mlir::MLIRContext &context,
+                            std::optional<Verification> &verification) {
+  if (!arguments.verify)
+    return llvm::Error::success();
+  auto found = verify(arguments.compile, arguments.verifyInputs, context);
+  if (!found)
+    return found.takeError();
+  verification = std::move(*found);
+  support::printOut(describe(*verification));
+  return llvm::Error::success();
+}
+
+/// A layer beyond its bound as the error that ends the compilation.
+llvm::Error violationError(const std::optional<Verification> &verification) {
+  if (!verification || !verification->violation)
+    return llvm::Error::success();
+  const Violation &violation = *verification->violation;
+  return makeError(
+      ErrorClass::Mismatch, "layer '{}' leaves its bound in phase {}{}: {}",
+      violation.layer, phaseName(violation.phase).str(),
+      violation.pass.empty() ? std::string() : ", pass " + violation.pass,
+      violation.text);
+}
+
 llvm::Error runCompiler(CompilerArguments arguments) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
@@ -178,14 +208,20 @@ llvm::Error runCompiler(CompilerArguments arguments) {
   auto result = compileInput(arguments, context);
   if (!result)
     return result.takeError();
+  std::optional<Verification> verification;
+  if (llvm::Error error = runVerification(arguments, context, verification))
+    return error;
   if (arguments.explain && search)
     support::printOut(describe(*search));
   if (arguments.explain)
     printDecisions(*result);
   if (!arguments.report.empty())
     if (llvm::Error error = support::writeText(
-            arguments.report, reportText(arguments, *result, search)))
+            arguments.report,
+            reportText(arguments, *result, search, verification)))
       return error;
+  if (llvm::Error error = violationError(verification))
+    return error;
   // A file is for --compile-from, a terminal for readers.
   if (arguments.stopRequested)
     return support::writeText(

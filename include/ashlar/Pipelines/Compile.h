@@ -12,6 +12,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +46,9 @@ struct CompileOptions {
   unsigned threads = 0; ///< 0: all hardware threads
   /// Folder for plan.json and the constants of the plan, or empty.
   std::string dumpPlan;
+  /// Called after each pass with its argument name and the module; what it
+  /// changes is compiled.
+  std::function<void(llvm::StringRef, mlir::ModuleOp)> afterPass;
 };
 
 /// Seconds spent in one phase.

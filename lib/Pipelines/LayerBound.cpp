@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bounds of whole tensors: operands, products, storage. The bound of a result
+// uses exact values only, so that a wrong machine cannot widen it.
+
+#include "LayerBound.h"
+#include "RoundingRules.h"
+
+#include "ashlar/Numerics/Bound.h"
+#include "ashlar/Numerics/Encode.h"
+#include "ashlar/Reference/Constants.h"
+#include "ashlar/Support/Error.h"
+#include "dialects/BFP/BFPOps.h"
+#include "dialects/BFP/EncodeEvents.h"
+#include "dialects/NN/NNElements.h"
+#include "dialects/NN/NNOps.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace mlir;
+
+namespace ashlar::pipelines {
+
+BlockIndex::BlockIndex(bfp::BlockType type, ArrayRef<int64_t> shape)
+    : whole(type.isWholeTensor()) {
+  size_t axis = static_cast<size_t>(type.getAxis());
+  extent = shape.empty() ? 1 : shape[axis];
+  inner =
+      shape.empty() ? 1 : reference::elementCount(shape.drop_front(axis + 1));
+  length = std::max<int64_t>(bfp::getBlockLength(type, shape), 1);
+  perRow = (extent + length - 1) / length;
+  int64_t outer =
+      shape.empty() ? 1 : reference::elementCount(shape.take_front(axis));
+  blocks = whole ? 1 : outer * perRow * inner;
+}
+
+int64_t BlockIndex::of(int64_t element) const {
+  if (whole)
+    return 0;
+  int64_t row = element / inner / extent, at = element / inner % extent;
+  return (row * perRow + at / length) * inner + element % inner;
+}
+
+namespace {
+
+constexpr double unbounded = HUGE_VAL;
+
+/// One mantissa of a dump.
+int32_t mantissaAt(const emulator::TensorDump &dump, unsigned mantissa,
+                   int64_t index) {
+  if (mantissa <= 8)
+    return static_cast<int8_t>(dump.data[index]);
+  int16_t word;
+  std::memcpy(&word, dump.data.data() + index * 2, 2);
+  return word;
+}
+
+LayerOperand decodeDump(const emulator::TensorDump &dump, bfp::BlockType type,
+                        ArrayRef<int64_t> shape) {
+  LayerOperand operand;
+  operand.values = Tensor(support::ElementType::F32, shape);
+  const int w = static_cast<int>(type.getMantissa());
+  const int range = static_cast<int>(type.getRange());
+  BlockIndex blocks(type, shape);
+  operand.fetchError.resize(operand.values.size());
+  for (int64_t i = 0, e = operand.values.size(); i < e; ++i) {
+    int32_t m =
+        numerics::fetchMantissa(mantissaAt(dump, type.getMantissa(), i), w);
+    if (m == 0)
+      continue;
+    int exponent = numerics::stepExponent(dump.exponents[blocks.of(i)], w);
+    double step = numerics::powerOfTwo(exponent);
+    operand.values.floats[i] = m * step;
+    operand.fetchError[i] =
+        numerics::alignBound(step, dump.scaleExponent, range);
+    operand.saturated += numerics::alignSaturates(operand.values.floats[i],
+                                                  step, dump.scaleExponent, w);
+  }
+  return operand;
+}
+
+/// The dimension that owns a scale exponent per index; -1 if the whole tensor
+/// has one.
+int64_t channelAxis(bfp::EncodeOp encode) {
+  if (!encode.getWeights())
+    return -1;
+  for (Operation *user : encode->getUsers())
+    if (isa<bfp::MatmulOp>(user))
+      return 1;
+  return 0;
+}
+
+/// Guarantee of a constant: one encode, and alignment to its channel's E.
+void boundConstant(bfp::EncodeOp encode, LayerOperand &operand) {
+  bfp::BlockType type = bfp::getBlockType(encode.getOutput().getType());
+  const int w = static_cast<int>(type.getMantissa());
+  ArrayRef<int64_t> shape = operand.values.shape;
+  BlockIndex blocks(type, shape);
+  const std::vector<double> &values = operand.values.floats;
+  std::vector<double> top(blocks.count());
+  for (size_t i = 0; i < values.size(); ++i) {
+    double &most = top[blocks.of(static_cast<int64_t>(i))];
+    most = std::max(most, std::abs(values[i]));
+  }
+  int64_t axis = channelAxis(encode);
+  int64_t inner =
+      axis < 0 ? 1 : reference::elementCount(shape.drop_front(axis + 1));
+  auto channelOf = [&](size_t i) {
+    return axis < 0 ? 0 : static_cast<int64_t>(i) / inner % shape[axis];
+  };
+  std::vector<double> largest(axis < 0 ? 1 : shape[axis]);
+  for (size_t i = 0; i < values.size(); ++i) {
+    double step =
+        numerics::blockStep(top[blocks.of(static_cast<int64_t>(i))], w);
+    double &most = largest[channelOf(i)];
+    most = std::max(most, step);
+  }
+  operand.fetchError.resize(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    double step =
+        numerics::blockStep(top[blocks.of(static_cast<int64_t>(i))], w);
+    if (step == 0)
+      continue;
+    int scale = std::ilogb(largest[channelOf(i)]);
+    operand.fetchError[i] =
+        numerics::encodeBound(std::abs(values[i]), step, w) +
+        numerics::alignBound(step, scale, static_cast<int>(type.getRange()));
+  }
+}
+
+Tensor magnitudes(const Tensor &tensor) {
+  Tensor result = tensor;
+  for (double &v : result.floats)
+    v = std::abs(v);
+  return result;
+}
+
+Tensor withFloats(const Tensor &shape, std::vector<double> floats) {
+  Tensor result(shape.type, shape.shape);
+  if (!floats.empty())
+    result.floats = std::move(floats);
+  return result;
+}
+
+bool allZero(ArrayRef<double> values) {
+  return llvm::all_of(values, [](double v) { return v == 0; });
+}
+
+/// Bounds of the sums of a product: sum (|x| + dx) * dw + dx * |w|, and what
+/// the binary64 sums of the reference lose.
+llvm::Expected<std::vector<double>> boundSums(Operation *op,
+                                              const LayerOperand &x,
+                                              const LayerOperand &w,
+                                              uint64_t terms) {
+  Tensor sizeX = magnitudes(x.values), sizeW = magnitudes(w.values);
+  auto magnitude = evaluateSums(op, sizeX, sizeW);
+  if (!magnitude)
+    return magnitude.takeError();
+  Tensor errorX = withFloats(x.values, x.fetchError);
+  Tensor errorW = withFloats(w.values, w.fetchError);
+  std::vector<double> errors(magnitude->floats.size());
+  auto add = [&](const Tensor &a, const Tensor &b) -> llvm::Error {
+    if (allZero(a.floats) || allZero(b.floats))
+      return llvm::Error::success();
+    auto part = evaluateSums(op, a, b);
+    if (!part)
+      return part.takeError();
+    for (size_t i = 0; i < errors.size(); ++i)
+      errors[i] += part->floats[i];
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = add(errorX, sizeW))
+    return std::move(error);
+  for (size_t i = 0; i < sizeX.floats.size(); ++i)
+    sizeX.floats[i] += errorX.floats[i];
+  if (llvm::Error error = add(sizeX, errorW))
+    return std::move(error);
+  for (size_t i = 0; i < errors.size(); ++i)
+    errors[i] = numerics::productBound(errors[i], magnitude->floats[i], terms);
+  return errors;
+}
+
+/// The epilogue, element by element, in the order of docs/Numerics.md 6.
+template <typename OpTy>
+llvm::Expected<LayerExpectation>
+expectProduct(OpTy op, ArrayRef<const LayerOperand *> operands) {
+  auto sums = evaluateSums(op, operands[0]->values, operands[1]->values);
+  if (!sums)
+    return sums.takeError();
+  auto bounds =
+      boundSums(op, *operands[0], *operands[1], op.getAccumulationLength());
+  if (!bounds)
+    return bounds.takeError();
+  unsigned next = 2;
+  auto take = [&](Value value) {
+    return value ? &operands[next++]->values : nullptr;
+  };
+  // Operand order of the operation: bias before scale.
+  const Tensor *bias = take(op.getBias());
+  const Tensor *scale = take(op.getScale());
+  const Tensor *residual = take(op.getResidual());
+  std::optional<numerics::Function> function =
+      numerics::parseFunction(op.getFunction());
+  double alpha = op.getAlpha().convertToDouble();
+  double beta = op.getBeta().convertToDouble();
+  LayerExpectation result;
+  result.exact = std::move(*sums);
+  result.bound.resize(bounds->size());
+  for (size_t i = 0; i < bounds->size(); ++i) {
+    int64_t channel = outputChannel(op, static_cast<int64_t>(i));
+    numerics::Enclosure v =
+        numerics::toBinary32({result.exact.floats[i], (*bounds)[i]});
+    if (scale)
+      v = numerics::scaled(v, scale->floats[channel]);
+    if (bias)
+      v = numerics::shifted(v, bias->floats[channel]);
+    if (residual)
+      v = numerics::shifted(v, residual->floats[i]);
+    v = numerics::applied(v, *function, alpha, beta);
+    result.exact.floats[i] = v.value;
+    result.bound[i] = v.bound;
+  }
+  return result;
+}
+
+/// Adds what encoding the result can change.
+void addEncode(bfp::BlockType type, LayerExpectation &layer) {
+  const int w = static_cast<int>(type.getMantissa());
+  BlockIndex blocks(type, layer.exact.shape);
+  std::vector<double> top(blocks.count());
+  auto topOf = [&](size_t i) {
+    return std::abs(layer.exact.floats[i]) + layer.bound[i];
+  };
+  for (size_t i = 0; i < layer.bound.size(); ++i) {
+    double &most = top[blocks.of(static_cast<int64_t>(i))];
+    // A NaN in a block takes away nothing from its neighbours' guarantee.
+    most = std::max(most, std::isnan(topOf(i)) ? 0 : topOf(i));
+  }
+  const double largest = numerics::powerOfTwo(w - 1) - 1;
+  layer.limit.resize(layer.bound.size());
+  for (size_t i = 0; i < layer.bound.size(); ++i) {
+    double step =
+        numerics::blockStep(top[blocks.of(static_cast<int64_t>(i))], w);
+    layer.limit[i] = (largest + 0.5) * step;
+    if (step < unbounded)
+      layer.bound[i] += numerics::encodeBound(topOf(i), step, w);
+    else
+      layer.bound[i] = unbounded;
+  }
+}
+
+/// Adds what storing the result can change.
+void addStorage(Type element, LayerExpectation &layer) {
+  if (auto block = dyn_cast<bfp::BlockType>(element))
+    return addEncode(block, layer);
+  if (!element.isF16() && !element.isBF16())
+    return;
+  for (size_t i = 0; i < layer.bound.size(); ++i) {
+    double top = std::abs(layer.exact.floats[i]) + layer.bound[i];
+    layer.bound[i] += element.isF16() ? numerics::roundingBound(top, 10, -24)
+                                      : numerics::roundingBound(top, 7, -133);
+    if (element.isF16() && !(top < 65504))
+      layer.bound[i] = unbounded;
+  }
+}
+
+llvm::Expected<LayerExpectation>
+expectOther(Operation *op, ArrayRef<const LayerOperand *> operands) {
+  SmallVector<const Tensor *> values;
+  for (const LayerOperand *operand : operands)
+    values.push_back(&operand->values);
+  auto exact = evaluateWide(op, values);
+  if (!exact)
+    return exact.takeError();
+  LayerExpectation result;
+  auto bound = roundingOf(op, values, *exact);
+  if (!bound)
+    return bound.takeError();
+  result.bound = std::move(*bound);
+  result.exact = std::move(*exact);
+  return result;
+}
+
+} // namespace
+
+llvm::Expected<LayerOperand>
+operandFromDump(const container::TensorPlacement &placement,
+                const emulator::TensorDump &dump, Value value) {
+  if (bfp::BlockType type = bfp::getBlockType(value.getType()))
+    return decodeDump(dump, type, placement.shape);
+  HostTensor host;
+  host.type = placement.type;
+  host.shape.assign(placement.shape.begin(), placement.shape.end());
+  host.data = dump.data;
+  auto tensor = reference::fromHost(host);
+  if (!tensor)
+    return tensor.takeError();
+  LayerOperand operand;
+  operand.values = std::move(*tensor);
+  return operand;
+}
+
+llvm::Expected<LayerOperand> operandFromConstant(Value value) {
+  auto encode = value.getDefiningOp<bfp::EncodeOp>();
+  Value source = encode ? encode.getInput() : value;
+  auto host = reference::readElements(
+      source.getDefiningOp<nn::ConstantOp>().getValue());
+  if (!host)
+    return host.takeError();
+  auto tensor = reference::fromHost(*host);
+  if (!tensor)
+    return tensor.takeError();
+  LayerOperand operand;
+  operand.values = std::move(*tensor);
+  if (encode)
+    boundConstant(encode, operand);
+  return operand;
+}
+
+llvm::Expected<LayerExpectation>
+expectLayer(Operation *op, ArrayRef<const LayerOperand *> operands) {
+  auto result = [&]() -> llvm::Expected<LayerExpectation> {
+    if (auto conv = dyn_cast<bfp::ConvOp>(op))
+      return expectProduct(conv, operands);
+    if (auto matmul = dyn_cast<bfp::MatmulOp>(op))
+      return expectProduct(matmul, operands);
+    return expectOther(op, operands);
+  }();
+  if (!result || !result->exact.isFloat())
+    return result;
+  auto elementType = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getElementType();
+  };
+  Type stored = elementType(op->getResult(0));
+  // Movement within one storage keeps every bit.
+  bool moves = bfp::isMovement(op) &&
+               isa<bfp::BlockType>(elementType(op->getOperand(0))) ==
+                   isa<bfp::BlockType>(stored);
+  if (!moves)
+    addStorage(stored, *result);
+  return result;
+}
+
+} // namespace ashlar::pipelines

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Matching by name: passes keep the names of nodes, fused operations carry
+// those of all their parts, and no pass keeps values apart from that.
+
+#include "ModuleComparison.h"
+
+#include "ashlar/Analysis/NodeNames.h"
+#include "dialects/NN/NNOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace ashlar::pipelines {
+namespace {
+
+Block &bodyOf(ModuleOp module) {
+  return module.lookupSymbol<func::FuncOp>("main").getBody().front();
+}
+
+/// The last value of each node name.
+llvm::StringMap<Value> lastValues(ModuleOp module) {
+  llvm::StringMap<Value> last;
+  for (Operation &op : bodyOf(module).without_terminator())
+    if (!isa<nn::ConstantOp>(op))
+      for (const std::string &name : analysis::getNodeNames(op.getLoc()))
+        last[name] = op.getResult(0);
+  return last;
+}
+
+bool jumps(Operation *op) {
+  if (auto unary = dyn_cast<nn::UnaryOp>(op))
+    switch (unary.getFunction()) {
+    case nn::UnaryFunction::Floor:
+    case nn::UnaryFunction::Ceil:
+    case nn::UnaryFunction::Round:
+    case nn::UnaryFunction::Sign:
+    case nn::UnaryFunction::Not:
+      return true;
+    default:
+      return false;
+    }
+  if (auto cast = dyn_cast<nn::CastOp>(op))
+    return !isa<FloatType>(
+        mlir::cast<RankedTensorType>(op->getResult(0).getType())
+            .getElementType());
+  return isa<nn::CompareOp, nn::LogicalOp, nn::ArgReduceOp, nn::ModOp>(op);
+}
+
+/// Values that do not follow their operands continuously.
+llvm::DenseSet<Value> findJumps(ModuleOp module) {
+  llvm::DenseSet<Value> found;
+  for (Operation &op : bodyOf(module).without_terminator())
+    if (jumps(&op) || llvm::any_of(op.getOperands(), [&](Value operand) {
+          return found.contains(operand);
+        }))
+      found.insert(op.getResult(0));
+  return found;
+}
+
+/// Largest difference relative to the largest element.
+double relativeDifference(const Tensor &right, const Tensor &found) {
+  double top = 0, difference = 0;
+  for (int64_t i = 0, e = right.size(); i < e; ++i) {
+    double a = elementOf(right, i);
+    if (std::isfinite(a))
+      top = std::max(top, std::abs(a));
+    difference = std::max(difference, differenceOf(a, elementOf(found, i)));
+  }
+  return difference == 0 ? 0 : difference / top;
+}
+
+/// A value of the later module that is one of some values of the first.
+struct Match {
+  std::string name;
+  SmallVector<Value> candidates;
+};
+
+} // namespace
+
+double differenceOf(double right, double found) {
+  if (right == found || (std::isnan(right) && std::isnan(found)))
+    return 0;
+  double difference = std::abs(found - right);
+  return difference >= 0 ? difference : HUGE_VAL;
+}
+
+void compareModules(ModuleOp first, const ValueMap &right, ModuleOp later,
+                    const ValueMap &found, PhaseCheck &check) {
+  llvm::StringMap<Value> before = lastValues(first), after = lastValues(later);
+  llvm::DenseSet<Value> jumping = findJumps(first);
+  uint64_t layers = 0;
+  auto compare = [&](Value value, StringRef name, ArrayRef<Value> candidates) {
+    const Tensor &is = found.find(value)->second;
+    double least = HUGE_VAL;
+    bool any = false;
+    for (Value candidate : candidates) {
+      const Tensor &wanted = right.find(candidate)->second;
+      if (wanted.size() != is.size() || jumping.contains(candidate) ||
+          wanted.isFloat() != is.isFloat())
+        continue;
+      any = true;
+      least = std::min(least, relativeDifference(wanted, is));
+    }
+    if (!any)
+      return;
+    ++layers;
+    if (least > check.worst || check.layer.empty()) {
+      // The first layer beyond the tolerance stays named.
+      if (check.worst <= kFoldTolerance)
+        check.layer = name.str();
+      check.worst = std::max(check.worst, least);
+    }
+  };
+  for (Operation &op : bodyOf(later).without_terminator()) {
+    if (isa<nn::ConstantOp>(op))
+      continue;
+    SmallVector<Value> candidates;
+    std::string first;
+    for (const std::string &name : analysis::getNodeNames(op.getLoc()))
+      if (after.lookup(name) == op.getResult(0))
+        if (Value candidate = before.lookup(name)) {
+          candidates.push_back(candidate);
+          if (first.empty())
+            first = name;
+        }
+    compare(op.getResult(0), first, candidates);
+  }
+  for (auto [value, wanted] :
+       llvm::zip(bodyOf(later).getTerminator()->getOperands(),
+                 bodyOf(first).getTerminator()->getOperands()))
+    compare(value, "the graph output", wanted);
+  check.layers = layers;
+}
+
+} // namespace ashlar::pipelines

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operations of the quantised module by way of the `nn` interpreter: a copy of
+// the operation outside of any block, with a host type for its result.
+
+#include "PlanEvaluation.h"
+
+#include "ashlar/Numerics/Function.h"
+#include "ashlar/Reference/Interpreter.h"
+#include "ashlar/Support/Error.h"
+#include "dialects/BFP/BFPOps.h"
+#include "dialects/NN/NNElements.h"
+#include "dialects/NN/NNOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace ashlar::pipelines {
+namespace {
+
+/// An operation in no block, for one evaluation.
+class Detached {
+public:
+  explicit Detached(Operation *op) : op(op) {}
+  Detached(const Detached &) = delete;
+  Detached &operator=(const Detached &) = delete;
+  ~Detached() { op->destroy(); }
+  llvm::Expected<Tensor> evaluate(ArrayRef<const Tensor *> operands) {
+    return reference::evaluateOp(op, operands, reference::Precision::Binary64);
+  }
+
+private:
+  Operation *op;
+};
+
+/// The type of a tensor of that shape that is not encoded.
+RankedTensorType plainType(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.clone(Float32Type::get(type.getContext()));
+}
+
+/// The operand of an epilogue that follows the factors.
+const Tensor *operandOf(Operation *op, Value value,
+                        ArrayRef<const Tensor *> operands) {
+  if (!value)
+    return nullptr;
+  for (unsigned i = 2; i < op->getNumOperands(); ++i)
+    if (op->getOperand(i) == value)
+      return operands[i];
+  return nullptr;
+}
+
+template <typename OpTy>
+void applyEpilogue(OpTy op, Tensor &sums, ArrayRef<const Tensor *> operands) {
+  const Tensor *scale = operandOf(op, op.getScale(), operands);
+  const Tensor *bias = operandOf(op, op.getBias(), operands);
+  const Tensor *residual = operandOf(op, op.getResidual(), operands);
+  std::optional<numerics::Function> function =
+      numerics::parseFunction(op.getFunction());
+  double alpha = op.getAlpha().convertToDouble();
+  double beta = op.getBeta().convertToDouble();
+  for (int64_t i = 0, e = sums.size(); i < e; ++i) {
+    double v = sums.floats[i];
+    int64_t channel = outputChannel(op, i);
+    if (scale)
+      v *= scale->floats[channel];
+    if (bias)
+      v += bias->floats[channel];
+    if (residual)
+      v += residual->floats[i];
+    sums.floats[i] = numerics::applyWide(*function, v, alpha, beta);
+  }
+}
+
+llvm::Expected<Tensor> evaluateProduct(Operation *op,
+                                       ArrayRef<const Tensor *> operands) {
+  auto sums = evaluateSums(op, *operands[0], *operands[1]);
+  if (!sums)
+    return sums.takeError();
+  if (auto conv = dyn_cast<bfp::ConvOp>(op))
+    applyEpilogue(conv, *sums, operands);
+  else
+    applyEpilogue(cast<bfp::MatmulOp>(op), *sums, operands);
+  return std::move(*sums);
+}
+
+} // namespace
+
+bool isBlockProduct(Operation *op) {
+  return isa<bfp::ConvOp, bfp::MatmulOp>(op);
+}
+
+int64_t outputChannel(Operation *op, int64_t index) {
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+  if (isa<bfp::MatmulOp>(op))
+    return index % shape.back();
+  return index / reference::elementCount(shape.drop_front(2)) % shape[1];
+}
+
+llvm::Expected<Tensor> evaluateSums(Operation *op, const Tensor &x,
+                                    const Tensor &w) {
+  OpBuilder builder(op->getContext());
+  RankedTensorType type = plainType(op->getResult(0));
+  Value a = op->getOperand(0), b = op->getOperand(1);
+  Operation *plain = nullptr;
+  if (auto conv = dyn_cast<bfp::ConvOp>(op))
+    plain = nn::ConvOp::create(builder, op->getLoc(), type, a, b, Value(),
+                               conv.getStrides(), conv.getPads(),
+                               conv.getDilations(), conv.getGroup());
+  else
+    plain = nn::MatMulOp::create(builder, op->getLoc(), type, a, b);
+  return Detached(plain).evaluate({&x, &w});
+}
+
+llvm::Expected<Tensor> evaluateWide(Operation *op,
+                                    ArrayRef<const Tensor *> operands) {
+  if (isa<bfp::EncodeOp, bfp::DecodeOp>(op))
+    return *operands[0];
+  if (isBlockProduct(op))
+    return evaluateProduct(op, operands);
+  if (op->getNumResults() == 1 && bfp::isEncoded(op->getResult(0).getType())) {
+    Operation *copy = op->clone();
+    copy->getResult(0).setType(plainType(op->getResult(0)));
+    return Detached(copy).evaluate(operands);
+  }
+  return reference::evaluateOp(op, operands, reference::Precision::Binary64);
+}
+
+llvm::Expected<ValueMap> evaluateModule(ModuleOp module,
+                                        ArrayRef<HostTensor> inputs) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  ValueMap values;
+  for (auto [argument, input] : llvm::zip(main.getArguments(), inputs)) {
+    auto tensor = reference::fromHost(input);
+    if (!tensor)
+      return tensor.takeError();
+    values[argument] = std::move(*tensor);
+  }
+  for (Operation &op : main.getBody().front().without_terminator()) {
+    SmallVector<const Tensor *> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(&values.find(operand)->second);
+    auto result = evaluateWide(&op, operands);
+    if (!result)
+      return result.takeError();
+    values[op.getResult(0)] = std::move(*result);
+  }
+  return std::move(values);
+}
+
+} // namespace ashlar::pipelines

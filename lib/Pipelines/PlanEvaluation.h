@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Modules of any phase up to quantise in binary64, formats ignored: what the
+// network means, whatever storage its tensors have.
+
+#ifndef ASHLAR_LIB_PIPELINES_PLANEVALUATION_H
+#define ASHLAR_LIB_PIPELINES_PLANEVALUATION_H
+
+#include "ashlar/Reference/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/Error.h"
+
+namespace ashlar::pipelines {
+
+using reference::Tensor;
+
+/// Values of a module, by SSA value.
+using ValueMap = llvm::DenseMap<mlir::Value, Tensor>;
+
+/// True for a product with an epilogue: bfp.conv, bfp.matmul.
+bool isBlockProduct(mlir::Operation *op);
+
+/// Exact result of one operation of a module at any phase up to quantise.
+/// Encodes and decodes pass their operand on, products apply their epilogue.
+llvm::Expected<Tensor> evaluateWide(mlir::Operation *op,
+                                    llvm::ArrayRef<const Tensor *> operands);
+
+/// The sums of a block product alone, of any two tensors of the factors'
+/// shapes.
+llvm::Expected<Tensor> evaluateSums(mlir::Operation *op, const Tensor &x,
+                                    const Tensor &w);
+
+/// Index of the output channel of element \p index of a block product.
+int64_t outputChannel(mlir::Operation *op, int64_t index);
+
+/// All values of `main`; `inputs` are in argument order and fit.
+llvm::Expected<ValueMap>
+evaluateModule(mlir::ModuleOp module,
+               llvm::ArrayRef<support::HostTensor> inputs);
+
+} // namespace ashlar::pipelines
+
+#endif // ASHLAR_LIB_PIPELINES_PLANEVALUATION_H

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Two kinds of comparison. Phases up to quantise rewrite the network: their
+// modules are computed in binary64 without formats and must give the layers of
+// the import, up to the one rounding of folded constants. What the machine
+// stores is then compared layer by layer, each for the operands that it really
+// had, with the guaranteed bound of its format.
+
+#include "Verify.h"
+
+#include "Evaluate.h"
+#include "LayerBound.h"
+#include "ModuleComparison.h"
+
+#include "ashlar/Analysis/NumericPlan.h"
+#include "ashlar/Emulator/Emulator.h"
+#include "ashlar/Support/Error.h"
+#include "dialects/NN/NNOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <cmath>
+#include <map>
+#include <thread>
+
+using namespace mlir;
+
+namespace ashlar::pipelines {
+namespace {
+
+/// Phases that leave a module which binary64 can compute.
+constexpr Phase widePhases[] = {Phase::Simplify, Phase::Fold, Phase::Quantise};
+
+/// Counts of one layer and one sample.
+void judgeElements(const LayerExpectation &expected, const Tensor &found,
+                   LayerCheck &check) {
+  for (int64_t i = 0, e = expected.exact.size(); i < e; ++i) {
+    double right = elementOf(expected.exact, i), is = elementOf(found, i);
+    double bound = expected.bound[i];
+    double error = differenceOf(right, is);
+    if (!expected.limit.empty()) {
+      check.vanished += is == 0 && right != 0;
+      check.saturated += std::abs(right) > expected.limit[i];
+    }
+    if (!(bound < HUGE_VAL) || !std::isfinite(right))
+      continue;
+    check.guaranteed = true;
+    check.maxError = std::max(check.maxError, error);
+    check.maxBound = std::max(check.maxBound, bound);
+    if (error > 0)
+      check.ratio = std::max(check.ratio, bound > 0 ? error / bound : HUGE_VAL);
+  }
+}
+
+class Verifier {
+public:
+  Verifier(const CompileOptions &given, MLIRContext &context)
+      : options(given), context(context) {
+    options.dumpPlan.clear();
+    if (options.threads == 0)
+      options.threads = std::max(1u, std::thread::hardware_concurrency());
+  }
+
+  llvm::Expected<Verification> run(llvm::StringRef inputs);
+
+private:
+  llvm::Error compilePhases();
+  llvm::Error checkSample(const Sample &sample);
+  llvm::Error checkPhases(const Sample &sample, const ValueMap &right);
+  llvm::Error checkMachine(const Sample &sample, const ValueMap &wide);
+  llvm::Error checkLayer(Operation &op, const ValueMap &wide,
+                         LayerCheck &check);
+  llvm::Error bindOperands(const Sample &sample);
+  llvm::Error findPass(size_t phase, const Sample &sample,
+                       const ValueMap &right);
+  void judge();
+  func::FuncOp plan() {
+    return modules.back()->lookupSymbol<func::FuncOp>("main");
+  }
+
+  CompileOptions options;
+  MLIRContext &context;
+  OwningOpRef<ModuleOp> imported;
+  /// After each of widePhases.
+  std::vector<OwningOpRef<ModuleOp>> modules;
+  std::optional<emulator::LoadedProgram> program;
+  emulator::Options how;
+  /// Operands of the plan's operations: constants, inputs, what was stored.
+  llvm::DenseMap<Value, LayerOperand> operands;
+  /// What the machine stored, by tensor of the plan.
+  std::map<std::string, size_t> dumpOf;
+  emulator::RunResult found;
+  Verification result;
+};
+
+llvm::Error Verifier::compilePhases() {
+  CompileOptions now = options;
+  now.stopAfter = Phase::Import;
+  auto first = compile(now, context);
+  if (!first)
+    return first.takeError();
+  imported = std::move(first->module);
+  Phase done = Phase::Import;
+  for (Phase phase : widePhases) {
+    now.stopAfter = phase;
+    ModuleOp before = modules.empty() ? *imported : *modules.back();
+    auto next = compileFrom(before, done, now, context);
+    if (!next)
+      return next.takeError();
+    modules.push_back(std::move(next->module));
+    done = phase;
+  }
+  now.stopAfter = Phase::Emit;
+  auto last = compileFrom(*modules.back(), done, now, context);
+  if (!last)
+    return last.takeError();
+  how.threads = options.threads;
+  how.timing = false;
+  how.dumpTensors = true;
+  auto loaded = emulator::load(std::move(*last->program), how);
+  if (!loaded)
+    return loaded.takeError();
+  program.emplace(std::move(*loaded));
+  return llvm::Error::success();
+}
+
+llvm::Error Verifier::bindOperands(const Sample &sample) {
+  auto main = plan();
+  for (auto [argument, input] : llvm::zip(main.getArguments(), sample)) {
+    auto tensor = reference::fromHost(input);
+    if (!tensor)
+      return tensor.takeError();
+    operands[argument].values = std::move(*tensor);
+  }
+  for (Operation &op : main.getBody().front().without_terminator()) {
+    Value value = op.getResult(0);
+    if (!analysis::isPlanConstant(value) || operands.contains(value))
+      continue;
+    auto constant = operandFromConstant(value);
+    if (!constant)
+      return constant.takeError();
+    operands[value] = std::move(*constant);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Verifier::checkLayer(Operation &op, const ValueMap &wide,
+                                 LayerCheck &check) {
+  SmallVector<const LayerOperand *> given;
+  for (Value operand : op.getOperands())
+    given.push_back(&operands.find(operand)->second);
+  auto expected = expectLayer(&op, given);
+  if (!expected)
+    return expected.takeError();
+  if (isBlockProduct(&op))
+    for (const LayerOperand *operand : given)
+      check.fetchSaturated += operand->saturated;
+  Value value = op.getResult(0);
+  auto dump = dumpOf.find(check.name);
+  if (dump == dumpOf.end()) {
+    // The plan's tensor is no tensor of the machine: a part of another one.
+    operands[value].values = std::move(expected->exact);
+    return llvm::Error::success();
+  }
+  const emulator::TensorDump &stored = found.dumps[dump->second];
+  auto operand = operandFromDump(program->program().dumps[stored.placement],
+                                 stored, value);
+  if (!operand)
+    return operand.takeError();
+  judgeElements(*expected, operand->values, check);
+  const Tensor &exact = wide.find(value)->second;
+  for (int64_t i = 0, e = exact.size(); i < e; ++i) {
+    double right = elementOf(exact, i);
+    double error = differenceOf(right, elementOf(operand->values, i));
+    check.signal += right * right;
+    check.noise += error * error;
+  }
+  operands[value] = std::move(*operand);
+  return llvm::Error::success();
+}
+
+llvm::Error Verifier::checkMachine(const Sample &sample, const ValueMap &wide) {
+  auto run = emulator::run(*program, sample, how);
+  if (!run)
+    return run.takeError();
+  found = std::move(*run);
+  dumpOf.clear();
+  for (auto [i, dump] : llvm::enumerate(found.dumps))
+    dumpOf[program->program().dumps[dump.placement].name] = i;
+  if (llvm::Error error = bindOperands(sample))
+    return error;
+  analysis::PlanNames names(plan());
+  size_t row = 0;
+  for (Operation &op : plan().getBody().front().without_terminator()) {
+    Value value = op.getResult(0);
+    if (isa<nn::ConstantOp>(op) || analysis::isPlanConstant(value))
+      continue;
+    if (row == result.layers.size()) {
+      LayerCheck fresh;
+      fresh.name = names.getName(value).str();
+      fresh.op = op.getName().getStringRef().str();
+      result.layers.push_back(std::move(fresh));
+    }
+    if (llvm::Error error = checkLayer(op, wide, result.layers[row]))
+      return withContext(std::move(error), result.layers[row].name);
+    ++row;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Verifier::findPass(size_t phase, const Sample &sample,
+                               const ValueMap &right) {
+  CompileOptions now = options;
+  now.stopAfter = widePhases[phase];
+  llvm::Error failed = llvm::Error::success();
+  std::string pass;
+  // Chained: what the caller does after a pass belongs to the pass.
+  now.afterPass = [&](llvm::StringRef name, ModuleOp module) {
+    if (options.afterPass)
+      options.afterPass(name, module);
+    if (!pass.empty() || failed)
+      return;
+    auto values = evaluateModule(module, sample);
+    if (!values) {
+      failed = values.takeError();
+      return;
+    }
+    PhaseCheck check;
+    compareModules(*imported, right, module, *values, check);
+    if (check.worst > kFoldTolerance)
+      pass = name.str();
+  };
+  ModuleOp before = phase == 0 ? *imported : *modules[phase - 1];
+  Phase done = phase == 0 ? Phase::Import : widePhases[phase - 1];
+  auto again = compileFrom(before, done, now, context);
+  if (!again)
+    return llvm::joinErrors(std::move(failed), again.takeError());
+  if (failed)
+    return failed;
+  result.violation->pass = pass;
+  return llvm::Error::success();
+}
+
+llvm::Error Verifier::checkSample(const Sample &sample) {
+  auto right = evaluateModule(*imported, sample);
+  if (!right)
+    return right.takeError();
+  for (size_t i = 0; i < std::size(widePhases); ++i) {
+    auto values = evaluateModule(*modules[i], sample);
+    if (!values)
+      return values.takeError();
+    PhaseCheck &check = result.phases[i];
+    compareModules(*imported, *right, *modules[i], *values, check);
+    if (check.worst > kFoldTolerance && !result.violation) {
+      result.violation = Violation{
+          check.layer, check.phase, "",
+          fmt::format("differs by {:.3g} of its largest element, expected at "
+                      "most {:.3g}",
+                      check.worst, kFoldTolerance)};
+      if (llvm::Error error = findPass(i, sample, *right))
+        return error;
+    }
+    if (i + 1 == std::size(widePhases))
+      if (llvm::Error error = checkMachine(sample, *values))
+        return error;
+  }
+  return llvm::Error::success();
+}
+
+/// The first layer beyond its bound; the phases come first.
+void Verifier::judge() {
+  if (result.violation)
+    return;
+  for (const LayerCheck &layer : result.layers) {
+    if (!(layer.ratio > 1))
+      continue;
+    std::string text =
+        fmt::format("error is {:.3g} times its bound", layer.ratio);
+    // Only scale exponents below their blocks saturate at operand fetch.
+    bool scales = layer.fetchSaturated > 0;
+    if (scales)
+      text += fmt::format(", {} operand elements are above their scale "
+                          "exponent",
+                          layer.fetchSaturated);
+    result.violation =
+        Violation{layer.name, scales ? Phase::Quantise : Phase::Emit,
+                  scales ? "ashlar-bfp-choose-scales" : "", std::move(text)};
+    return;
+  }
+}
+
+llvm::Expected<Verification> Verifier::run(llvm::StringRef inputs) {
+  if (llvm::Error error = compilePhases())
+    return std::move(error);
+  auto samples = readSamples(*imported, inputs);
+  if (!samples)
+    return samples.takeError();
+  for (Phase phase : widePhases) {
+    result.phases.emplace_back();
+    result.phases.back().phase = phase;
+  }
+  for (const Sample &sample : *samples)
+    if (llvm::Error error = checkSample(sample))
+      return std::move(error);
+  result.samples = samples->size();
+  for (LayerCheck &layer : result.layers)
+    layer.saturated += layer.fetchSaturated;
+  judge();
+  return std::move(result);
+}
+
+} // namespace
+
+llvm::Expected<Verification> verify(const CompileOptions &options,
+                                    llvm::StringRef inputs,
+                                    MLIRContext &context) {
+  return Verifier(options, context).run(inputs);
+}
+
+} // namespace ashlar::pipelines

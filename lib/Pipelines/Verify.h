@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// --verify: every layer after every phase and on the emulator against the
+// reference, with the error that its format guarantees (docs/Numerics.md 13).
+
+#ifndef ASHLAR_LIB_PIPELINES_VERIFY_H
+#define ASHLAR_LIB_PIPELINES_VERIFY_H
+
+#include "ashlar/Pipelines/Compile.h"
+#include "llvm/Support/JSON.h"
+
+namespace ashlar::pipelines {
+
+/// A phase that rewrites the network, computed in binary64 without formats,
+/// against the network as imported.
+struct PhaseCheck {
+  Phase phase = Phase::Import;
+  uint64_t layers = 0; ///< Layers that both have.
+  /// Largest difference relative to the largest element of its layer, and
+  /// where it is.
+  double worst = 0;
+  std::string layer;
+};
+
+/// One layer of the numeric plan on the emulator, all samples.
+struct LayerCheck {
+  std::string name, op;
+  /// Of the whole network up to here, against binary64.
+  double signal = 0, noise = 0;
+  /// Of the layer alone, for the operands that it had; errors that have no
+  /// guarantee are not among them.
+  double maxError = 0, maxBound = 0;
+  double ratio = 0;        ///< Largest error / bound of an element.
+  bool guaranteed = false; ///< Some element has a bound.
+  uint64_t saturated = 0;  ///< Limited elements, operands' fetch included.
+  uint64_t vanished = 0;   ///< Non-zero elements stored as zero.
+  uint64_t fetchSaturated = 0;
+};
+
+/// The first layer that leaves its bound.
+struct Violation {
+  std::string layer;
+  Phase phase = Phase::Import;
+  std::string pass; ///< What changed it; empty if no single pass did.
+  std::string text;
+};
+
+struct Verification {
+  uint64_t samples = 0;
+  std::vector<PhaseCheck> phases;
+  std::vector<LayerCheck> layers;
+  std::optional<Violation> violation;
+};
+
+/// Largest relative difference that folding may cause: constants are rounded
+/// to binary32 once, sums change their order.
+inline constexpr double kFoldTolerance = 0x1p-16;
+
+/// Compiles the model of `options` and checks it on the samples of the archive
+/// `inputs`. A violation is no error here.
+llvm::Expected<Verification> verify(const CompileOptions &options,
+                                    llvm::StringRef inputs,
+                                    mlir::MLIRContext &context);
+
+/// The table and the verdict.
+std::string describe(const Verification &verification);
+llvm::json::Value toJson(const Verification &verification);
+
+} // namespace ashlar::pipelines
+
+#endif // ASHLAR_LIB_PIPELINES_VERIFY_H
