@@ -5,6 +5,7 @@
 
 #include "lib/Pipelines/Verify.h"
 
+#include "ashlar/Pipelines/Registration.h"
 #include "ashlar/Support/Npz.h"
 #include "dialects/NN/NNOps.h"
 #include "llvm/Support/FileSystem.h"
