@@ -342,7 +342,9 @@ TilingModel softmaxModel(npu::VecSoftmaxOp op,
   for (int64_t i = 0; i < rank; ++i)
     if (i != model.workAxis && i != axis)
       model.tileAxes.push_back(i);
-  addChannelCut(model, machine);
+  // Rows are not cut, wherever they lie.
+  if (model.workAxis != axis)
+    addChannelCut(model, machine);
   OperandModel x;
   x.axis = model.workAxis;
   x.region = [](const Region &out) { return out; };

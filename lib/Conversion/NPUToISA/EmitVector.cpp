@@ -221,6 +221,46 @@ llvm::Error emitReduce(Generator &generator, Operation *op, const View &source,
   return llvm::Error::success();
 }
 
+/// Reduces the partition axis of `source` into `result`, which has 1 along it.
+void emitReduceAcross(Generator &generator, const View &source,
+                      const View &result, isa::ReduceKind kind) {
+  isa::VecReduceChannels inst{};
+  inst.kind = kind;
+  inst.channels = source.channels();
+  inst.srcType = typeField(source), inst.srcMantissa = mantissaField(source);
+  inst.dstType = typeField(result), inst.dstMantissa = mantissaField(result);
+  inst.srcPart = source.part, inst.srcTileStride = source.tileStride;
+  inst.dstPart = result.part;
+  llvm::SmallVector<ReduceDim, 4> free;
+  for (int64_t axis = 0; axis < source.rank(); ++axis)
+    if (axis != source.axis)
+      addDim(free,
+             {source.shape[axis], source.strides[axis], result.strides[axis]});
+  auto emitLoops = [&](auto &self, llvm::ArrayRef<ReduceDim> dims, int64_t from,
+                       int64_t to) -> void {
+    if (dims.size() > 3) {
+      for (int64_t i = 0; i < dims.front().extent; ++i)
+        self(self, dims.drop_front(), from + i * dims.front().source,
+             to + i * dims.front().result);
+      return;
+    }
+    isa::VecReduceChannels one = inst;
+    one.srcOffset = from, one.dstOffset = to;
+    const size_t n = dims.size();
+    if (n > 0)
+      one.n2 = dims[n - 1].extent, one.srcStride2 = dims[n - 1].source,
+      one.dstStride2 = dims[n - 1].result;
+    if (n > 1)
+      one.n1 = dims[n - 2].extent, one.srcStride1 = dims[n - 2].source,
+      one.dstStride1 = dims[n - 2].result;
+    if (n > 2)
+      one.n0 = dims[0].extent, one.srcStride0 = dims[0].source,
+      one.dstStride0 = dims[0].result;
+    generator.builder.emit(one);
+  };
+  emitLoops(emitLoops, free, source.base, result.base);
+}
+
 /// The result of a reduction with its dropped axes put back as 1.
 View withUnitAxes(const View &result, const View &source,
                   llvm::ArrayRef<int64_t> axes) {
@@ -264,13 +304,17 @@ llvm::Error emitSoftmax(Generator &generator, TileContext &tile) {
   const View &x = tile.operands[0];
   View &row = tile.scratch[0], &shifted = tile.scratch[1];
   View &exponentials = softmax.getLog() ? tile.scratch[2] : shifted;
-  if (llvm::Error error = emitReduce(generator, tile.op, x, row, {axis},
-                                     {isa::ReduceKind::Max}))
+  auto reduce = [&](const View &source, isa::ReduceKind kind) -> llvm::Error {
+    if (source.axis != axis)
+      return emitReduce(generator, tile.op, source, row, {axis}, {kind});
+    emitReduceAcross(generator, source, row, kind);
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = reduce(x, isa::ReduceKind::Max))
     return error;
   emitMap(generator, x, &row, shifted, {isa::Function::Sub});
   emitMap(generator, shifted, nullptr, exponentials, {isa::Function::Exp});
-  if (llvm::Error error = emitReduce(generator, tile.op, exponentials, row,
-                                     {axis}, {isa::ReduceKind::Sum}))
+  if (llvm::Error error = reduce(exponentials, isa::ReduceKind::Sum))
     return error;
   MapParameters last;
   if (tile.result.type.encoded)

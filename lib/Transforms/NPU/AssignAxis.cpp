@@ -9,6 +9,7 @@
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace ashlar::npu {
 #define GEN_PASS_DEF_ASSIGNAXIS
@@ -98,17 +99,33 @@ int64_t reduceAxis(VecReduceOp op) {
   return axis < 0 ? axis : resultAxis(axis);
 }
 
-int64_t softmaxAxis(VecSoftmaxOp op) {
-  auto allowed = [&](int64_t axis) {
-    return axis != static_cast<int64_t>(op.getAxis());
-  };
+/// Elements per partition of a tensor that lies across `axis`.
+int64_t depthAcross(llvm::ArrayRef<int64_t> shape, int64_t axis,
+                    int64_t partitions) {
+  int64_t depth = llvm::divideCeil(shape[axis], partitions);
+  for (auto [i, extent] : llvm::enumerate(shape))
+    if (static_cast<int64_t>(i) != axis)
+      depth *= extent;
+  return depth;
+}
+
+/// Rows of a softmax may lie within partitions or across them: both take the
+/// same passes over the elements of a partition. Laying the input or the result
+/// anew costs a move as well, so the axis that needs none wins a tie.
+int64_t softmaxAxis(VecSoftmaxOp op, int64_t partitions) {
+  llvm::ArrayRef<int64_t> shape = shapeOf(op.getY());
   analysis::StorageType type = storageOf(op.getY());
-  if (type.encoded && allowed(type.blockAxis))
-    return type.blockAxis;
   auto produced = producedAxis(op.getX());
-  if (produced && *produced >= 0 && allowed(*produced))
-    return *produced;
-  return longestAxis(shapeOf(op.getY()), allowed);
+  auto moves = [&](int64_t axis) {
+    return (type.encoded && axis != type.blockAxis) +
+           (produced && *produced >= 0 && axis != *produced);
+  };
+  int64_t best = shape.empty() ? -1 : 0;
+  for (int64_t axis = 1; axis < static_cast<int64_t>(shape.size()); ++axis)
+    if (std::pair(depthAcross(shape, axis, partitions), moves(axis)) <
+        std::pair(depthAcross(shape, best, partitions), moves(best)))
+      best = axis;
+  return best;
 }
 
 /// A result that can be a view of its operand keeps that one's partitions.
@@ -122,7 +139,7 @@ int64_t moveAxis(DmaMoveOp op) {
 }
 
 /// Axis that `op` works across.
-int64_t chooseAxis(Operation *op) {
+int64_t chooseAxis(Operation *op, const machine::Description &machine) {
   Value result = op->getResult(0);
   analysis::StorageType type = storageOf(result);
   if (type.encoded && !isa<VecPoolOp, VecReduceOp, VecSoftmaxOp>(op))
@@ -138,7 +155,7 @@ int64_t chooseAxis(Operation *op) {
   if (auto reduce = dyn_cast<VecReduceOp>(op))
     return reduceAxis(reduce);
   if (auto softmax = dyn_cast<VecSoftmaxOp>(op))
-    return softmaxAxis(softmax);
+    return softmaxAxis(softmax, static_cast<int64_t>(machine.sb.partitions));
   if (auto move = dyn_cast<DmaMoveOp>(op))
     return moveAxis(move);
   return defaultAxis(shapeOf(result));
@@ -147,11 +164,14 @@ int64_t chooseAxis(Operation *op) {
 struct AssignAxisPass : impl::AssignAxisBase<AssignAxisPass> {
   void runOnOperation() override {
     Builder builder(&getContext());
+    auto machine = machineOf(getOperation());
+    if (failed(machine))
+      return signalPassFailure();
     getOperation().walk([&](Operation *op) {
       if (!isa_and_nonnull<NPUDialect>(op->getDialect()))
         return;
       analysis::StorageType type = storageOf(op->getResult(0));
-      int64_t work = chooseAxis(op);
+      int64_t work = chooseAxis(op, *machine);
       int64_t stored = type.encoded ? type.blockAxis : work;
       op->setAttr(analysis::kAxisAttr, builder.getI64IntegerAttr(stored));
       if (work != stored)

@@ -35,10 +35,11 @@ func.func @free(%a: tensor<1x3x4x4xf32>, %b: tensor<4x5xf32>, %c: tensor<f32>) {
 
 // -----
 
-// Reductions and softmax never lie across the axis that they sum over; a pool
-// may not lie across one of its windows.
+// Reductions never lie across the axis that they sum over, a pool not across one
+// of its windows. Rows of a softmax lie where partitions hold least: across them
+// (4 elements each) rather than within (5).
 // CHECK-LABEL: func.func @never(
-// CHECK: npu.vec.softmax({{.*}}npu.axis = 0 : i64
+// CHECK: npu.vec.softmax({{.*}}npu.axis = 1 : i64
 // CHECK: npu.vec.reduce "sum"({{.*}}npu.axis = 0 : i64
 // CHECK: npu.vec.reduce "sum"({{.*}}npu.axis = -1 : i64
 // CHECK: npu.vec.pool "max"({{.*}}npu.axis = 0 : i64
@@ -52,12 +53,16 @@ func.func @never(%a: tensor<4x5xf32>, %b: tensor<2x1x9xf32>) {
 
 // -----
 
-// An encoded softmax along its block axis works across another one and is laid
-// out again.
+// An encoded softmax along its block axis works across it if that is the shorter
+// way; otherwise it works across another axis and is laid out again.
 !y = tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!z = tensor<64x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 // CHECK-LABEL: func.func @work_axis(
+// CHECK: npu.vec.softmax({{.*}}npu.axis = 1 : i64
+// CHECK-NOT: npu.work_axis
 // CHECK: npu.vec.softmax({{.*}}npu.axis = 1 : i64, npu.work_axis = 0 : i64
-func.func @work_axis(%a: tensor<4x16xf32>) -> !y {
+func.func @work_axis(%a: tensor<4x16xf32>, %b: tensor<64x16xf32>) -> (!y, !z) {
   %0 = npu.vec.softmax(%a) {axis = 1 : i64, log = false} : (tensor<4x16xf32>) -> !y
-  return %0 : !y
+  %1 = npu.vec.softmax(%b) {axis = 1 : i64, log = false} : (tensor<64x16xf32>) -> !z
+  return %0, %1 : !y, !z
 }
