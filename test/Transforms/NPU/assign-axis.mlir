@@ -11,12 +11,14 @@
 // CHECK: npu.vec.map "copy"({{.*}}npu.axis = 1 : i64
 // CHECK: npu.vec.pool "max"({{.*}}npu.axis = 1 : i64
 // CHECK: npu.vec.reduce "mean"({{.*}}npu.axis = 1 : i64
+module attributes {npu.machine = "{}"} {
 func.func @encoded(%arg0: tensor<1x16x4x4xf32>) -> tensor<1x16xf32> {
   %0 = npu.vec.map "copy"(%arg0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x16x4x4xf32>) -> !x
   %1 = npu.vec.map "copy"(%0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (!x) -> tensor<1x16x4x4xf32>
   %2 = npu.vec.pool "max"(%1) {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, count_include_pad = false} : (tensor<1x16x4x4xf32>) -> tensor<1x16x2x2xf32>
   %3 = npu.vec.reduce "mean"(%2) {axes = array<i64: 2, 3>, select_last = false} : (tensor<1x16x2x2xf32>) -> tensor<1x16xf32>
   return %3 : tensor<1x16xf32>
+}
 }
 
 // -----
@@ -26,11 +28,13 @@ func.func @encoded(%arg0: tensor<1x16x4x4xf32>) -> tensor<1x16xf32> {
 // CHECK: npu.vec.map "relu"({{.*}}npu.axis = 1 : i64{{.*}}tensor<1x3x4x4xf32>
 // CHECK: npu.vec.map "relu"({{.*}}npu.axis = 1 : i64{{.*}}tensor<4x5xf32>
 // CHECK: npu.vec.map "relu"({{.*}}npu.axis = -1 : i64{{.*}}tensor<f32>
+module attributes {npu.machine = "{}"} {
 func.func @free(%a: tensor<1x3x4x4xf32>, %b: tensor<4x5xf32>, %c: tensor<f32>) {
   %0 = npu.vec.map "relu"(%a) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x3x4x4xf32>) -> tensor<1x3x4x4xf32>
   %1 = npu.vec.map "relu"(%b) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x5xf32>) -> tensor<4x5xf32>
   %2 = npu.vec.map "relu"(%c) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<f32>) -> tensor<f32>
   return
+}
 }
 
 // -----
@@ -43,12 +47,14 @@ func.func @free(%a: tensor<1x3x4x4xf32>, %b: tensor<4x5xf32>, %c: tensor<f32>) {
 // CHECK: npu.vec.reduce "sum"({{.*}}npu.axis = 0 : i64
 // CHECK: npu.vec.reduce "sum"({{.*}}npu.axis = -1 : i64
 // CHECK: npu.vec.pool "max"({{.*}}npu.axis = 0 : i64
+module attributes {npu.machine = "{}"} {
 func.func @never(%a: tensor<4x5xf32>, %b: tensor<2x1x9xf32>) {
   %0 = npu.vec.softmax(%a) {axis = 1 : i64, log = false} : (tensor<4x5xf32>) -> tensor<4x5xf32>
   %1 = npu.vec.reduce "sum"(%a) {axes = array<i64: 1>, select_last = false} : (tensor<4x5xf32>) -> tensor<4xf32>
   %2 = npu.vec.reduce "sum"(%a) {axes = array<i64: 0, 1>, select_last = false} : (tensor<4x5xf32>) -> tensor<f32>
   %3 = npu.vec.pool "max"(%b) {kernel = array<i64: 3>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, count_include_pad = false} : (tensor<2x1x9xf32>) -> tensor<2x1x7xf32>
   return
+}
 }
 
 // -----
@@ -61,8 +67,10 @@ func.func @never(%a: tensor<4x5xf32>, %b: tensor<2x1x9xf32>) {
 // CHECK: npu.vec.softmax({{.*}}npu.axis = 1 : i64
 // CHECK-NOT: npu.work_axis
 // CHECK: npu.vec.softmax({{.*}}npu.axis = 1 : i64, npu.work_axis = 0 : i64
+module attributes {npu.machine = "{}"} {
 func.func @work_axis(%a: tensor<4x16xf32>, %b: tensor<64x16xf32>) -> (!y, !z) {
   %0 = npu.vec.softmax(%a) {axis = 1 : i64, log = false} : (tensor<4x16xf32>) -> !y
   %1 = npu.vec.softmax(%b) {axis = 1 : i64, log = false} : (tensor<64x16xf32>) -> !z
   return %0, %1 : !y, !z
+}
 }
