@@ -157,22 +157,6 @@ scatterBlock(const ScatterUnit &unit, llvm::ArrayRef<ScatterItem> data,
   return Block(unit, data, weights, kernel, add, counters, trace).run();
 }
 
-uint64_t scatterCycles(const ScatterUnit &unit, uint64_t q, uint64_t n) {
-  if (q == 0 || n == 0)
-    return 0;
-  uint64_t p = unit.multipliers;
-  if (unit.variant <= ScatterVariant::B)
-    return n * ((q + p - 1) / p);
-  uint64_t total = q * n, u = unit.weightsPerStep;
-  // P products in a row touch at most floor((P - 2) / q) + 2 weights.
-  if (p == 1 || (p - 2) / q + 2 <= u)
-    return (total + p - 1) / p;
-  uint64_t cycles = 0;
-  for (uint64_t next = 0; next < total; ++cycles)
-    next = std::min({next + p, (next / q + u) * q, total});
-  return cycles;
-}
-
 uint64_t scatterDot(const ScatterUnit &unit, llvm::ArrayRef<int64_t> data,
                     llvm::ArrayRef<int64_t> weights, int64_t &sum,
                     ScatterCounters &counters) {

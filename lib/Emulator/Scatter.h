@@ -9,6 +9,8 @@
 #ifndef ASHLAR_LIB_EMULATOR_SCATTER_H
 #define ASHLAR_LIB_EMULATOR_SCATTER_H
 
+#include "ashlar/Machine/ScatterCycles.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
@@ -18,12 +20,7 @@
 
 namespace ashlar::emulator {
 
-enum class ScatterVariant : uint8_t {
-  A, ///< one weight per step, a window of accumulators over a register bank
-  B, ///< one weight per step, an index per product, result registers
-  C, ///< U weights per step, an arbiter with queues for equal indices
-  D, ///< U weights per step, products of equal index added to their neighbour
-};
+using machine::ScatterVariant;
 
 enum class WeightOrder : uint8_t {
   Ascending, ///< row-major: collides only across more than q products
@@ -88,10 +85,6 @@ scatterBlock(const ScatterUnit &unit, llvm::ArrayRef<ScatterItem> data,
              llvm::function_ref<void(int32_t, int32_t, int64_t)> add,
              ScatterCounters &counters,
              std::vector<ScatterCycle> *trace = nullptr);
-
-/// Cycles of a block of variants A, B, and D with U <= 2, which positions do
-/// not change: q data, n weights.
-uint64_t scatterCycles(const ScatterUnit &unit, uint64_t q, uint64_t n);
 
 /// 1x1 and fully connected: P products of P different weights per cycle go to
 /// the special accumulator, which adds their sum to `sum`. Zeros on either

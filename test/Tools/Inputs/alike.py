@@ -6,7 +6,7 @@ import re
 import subprocess
 
 TOOLS = ("ashlarc", "ashlar-run", "ashlar-as", "ashlar-dis",
-         "ashlar-translate", "ashlar-reference")
+         "ashlar-translate", "ashlar-reference", "ashlar-tiles")
 
 
 def ask(*command):

@@ -205,7 +205,9 @@ TEST(Scatter, TwoWeightsPerStepNeverFillTheQueueOfD) {
     BlockRun result = run(unit, data, weights, {3, 3}, 3, 3);
     EXPECT_EQ(result.counters.waiting, 0u);
     EXPECT_EQ(result.counters.cycles,
-              scatterCycles(unit, data.size(), weights.size()));
+              machine::scatterCycles(unit.variant, unit.multipliers,
+                                     unit.weightsPerStep, data.size(),
+                                     weights.size()));
   }
 }
 

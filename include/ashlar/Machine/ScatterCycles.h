@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Cycles of a compute unit in scatter mode that do not depend on where the
+// non-zeros lie (docs/SparseTiles.md 3). The compiler predicts with them, the
+// emulator uses them where they are exact.
+
+#ifndef ASHLAR_MACHINE_SCATTERCYCLES_H
+#define ASHLAR_MACHINE_SCATTERCYCLES_H
+
+#include <cstdint>
+
+namespace ashlar::machine {
+
+/// What stands between the multipliers and the results of a unit.
+enum class ScatterVariant : uint8_t {
+  A, ///< one weight per step, a window of accumulators over a register bank
+  B, ///< one weight per step, an index per product, result registers
+  C, ///< U weights per step, an arbiter with queues for equal indices
+  D, ///< U weights per step, products of equal index added to their neighbour
+};
+
+/// Cycles of a block of \p data non-zero data under \p weights non-zero
+/// weights on \p multipliers multipliers. A, B: weights * ceil(data / P). C, D:
+/// the stream of products, P at a time under at most \p weightsPerStep weights
+/// per cycle; exact for D with two weights per step, and for C if no two
+/// products of a cycle share an index, else a lower bound.
+uint64_t scatterCycles(ScatterVariant variant, uint64_t multipliers,
+                       uint64_t weightsPerStep, uint64_t data,
+                       uint64_t weights);
+
+} // namespace ashlar::machine
+
+#endif // ASHLAR_MACHINE_SCATTERCYCLES_H
