@@ -47,6 +47,8 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
 
 void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   OpPassManager &manager = module.nest<func::FuncOp>();
+  // After simplify, which has made constant what can be.
+  manager.addPass(createLowerDynamicConv());
   // After simplify, which knows where; before the last constant folding.
   LowerCompositesOptions composites;
   composites.partitionBytes = options.partitionBytes;

@@ -114,6 +114,19 @@ def LowerConvTranspose : NNPass<"ashlar-nn-lower-conv-transpose"> {
   ];
 }
 
+def LowerDynamicConv : NNPass<"ashlar-nn-lower-dynamic-conv"> {
+  let summary = "write convolutions with computed weights as matrix products";
+  let description = [{
+    A convolution whose weights are only known at run time becomes im2col and a
+    matmul with two computed operands, one per group, joined along the channels;
+    the machine lays the taps into array rows and encodes both operands. The
+    bias becomes a sum. Runs after constants are folded.
+  }];
+  let statistics = [
+    Statistic<"lowered", "lowered", "convolutions that became products">
+  ];
+}
+
 def LowerComposites : NNPass<"ashlar-nn-lower-composites"> {
   let summary = "write operations without an engine as compositions";
   let description = [{

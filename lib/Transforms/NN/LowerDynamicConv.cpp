@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Convolutions whose weights are computed at run time as matrix products.
+// Input: conv without constant weights; output: im2col, matmul, movement, a sum
+// for the bias. Assumption: constants are folded, so that what is not constant
+// now never will be.
+
+#include "Rewrite.h"
+#include "ashlar/Transforms/NN/Passes.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace ashlar::nn {
+#define GEN_PASS_DEF_LOWERDYNAMICCONV
+#include "lib/Transforms/NN/Passes.h.inc"
+} // namespace ashlar::nn
+
+using namespace mlir;
+using namespace ashlar;
+using namespace ashlar::nn;
+
+namespace {
+
+int64_t productOf(ArrayRef<int64_t> values) { return llvm::product_of(values); }
+
+/// Entries [start, start + size) of an axis.
+Value sliceAxis(OpBuilder &builder, Location loc, Value x, int64_t axis,
+                int64_t start, int64_t size) {
+  SmallVector<int64_t> shape(shapeOf(x));
+  if (start == 0 && size == shape[axis])
+    return x;
+  SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
+  starts[axis] = start;
+  shape[axis] = size;
+  return SliceOp::create(
+      builder, loc, RankedTensorType::get(shape, typeOf(x).getElementType()), x,
+      starts, steps);
+}
+
+/// Writes one convolution as products, one per group.
+class ConvAsProducts {
+public:
+  explicit ConvAsProducts(ConvOp op)
+      : op(op), builder(op), loc(op.getLoc()),
+        kernel(shapeOf(op.getW()).drop_front(2)),
+        output(op.getType().getShape()) {}
+
+  Value build() {
+    const int64_t groups = op.getGroup();
+    const int64_t inputs = shapeOf(op.getX())[1] / groups;
+    const int64_t outputs = output[1] / groups;
+    SmallVector<Value> parts;
+    for (int64_t g = 0; g < groups; ++g)
+      parts.push_back(
+          product(sliceAxis(builder, loc, op.getX(), 1, g * inputs, inputs),
+                  sliceAxis(builder, loc, op.getW(), 0, g * outputs, outputs)));
+    Value y = parts.front();
+    if (groups > 1) {
+      SmallVector<int64_t> shape(shapeOf(y));
+      shape[1] = output[1];
+      y = ConcatOp::create(
+          builder, loc, RankedTensorType::get(shape, elementType()), parts, 1);
+    }
+    return addBias(makeReshape(builder, loc, y, output));
+  }
+
+private:
+  Type elementType() { return op.getType().getElementType(); }
+
+  /// [N, C, ...] by [O, C, k...]: the windows of the input as columns.
+  Value product(Value x, Value w) {
+    const int64_t terms = shapeOf(x)[1] * productOf(kernel);
+    SmallVector<int64_t> windows(output);
+    windows[1] = terms;
+    x = Im2ColOp::create(
+        builder, loc, RankedTensorType::get(windows, elementType()), x,
+        builder.getDenseI64ArrayAttr(kernel), op.getStridesAttr(),
+        op.getPadsAttr(), op.getDilationsAttr());
+    const int64_t positions = productOf(output.drop_front(2));
+    x = makeReshape(builder, loc, x, {output[0], terms, positions});
+    w = makeReshape(builder, loc, w, {shapeOf(w)[0], terms});
+    return MatMulOp::create(
+        builder, loc,
+        RankedTensorType::get({output[0], shapeOf(w)[0], positions},
+                              elementType()),
+        w, x);
+  }
+
+  Value addBias(Value y) {
+    if (!op.getBias())
+      return y;
+    SmallVector<int64_t> shape(output.size(), 1);
+    shape[1] = output[1];
+    Value column = makeReshape(builder, loc, op.getBias(), shape);
+    return AddOp::create(builder, loc, op.getType(), y, column);
+  }
+
+  ConvOp op;
+  OpBuilder builder;
+  Location loc;
+  ArrayRef<int64_t> kernel, output;
+};
+
+struct LowerDynamicConvPass
+    : ashlar::nn::impl::LowerDynamicConvBase<LowerDynamicConvPass> {
+  void runOnOperation() override {
+    SmallVector<ConvOp> convs;
+    getOperation().walk([&](ConvOp op) {
+      if (!isConstant(op.getW()))
+        convs.push_back(op);
+    });
+    for (ConvOp op : convs) {
+      op.replaceAllUsesWith(ConvAsProducts(op).build());
+      op.erase();
+      ++lowered;
+    }
+  }
+};
+
+} // namespace
