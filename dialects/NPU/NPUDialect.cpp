@@ -45,18 +45,29 @@ static LogicalResult verifyEncodedOperands(Operation *op, Value x, Value w) {
   return success();
 }
 
-LogicalResult PeConvOp::verify() {
-  int64_t rank = cast<RankedTensorType>(getX().getType()).getRank();
+/// Ranks and list lengths of a convolution of 1 to `limit` spatial dimensions.
+template <typename Op>
+static LogicalResult verifyConv(Op op, int64_t limit) {
+  int64_t rank = cast<RankedTensorType>(op.getX().getType()).getRank();
   int64_t spatial = rank - 2;
-  if (spatial < 1 || spatial > 3)
-    return emitOpError() << "expects spatial rank 1 to 3, found " << spatial;
-  if (static_cast<int64_t>(getStrides().size()) != spatial ||
-      static_cast<int64_t>(getPads().size()) != 2 * spatial ||
-      static_cast<int64_t>(getDilations().size()) != spatial)
-    return emitOpError() << "expects " << spatial
-                         << " strides and dilations and " << 2 * spatial
-                         << " pads";
-  return verifyEncodedOperands(*this, getX(), getW()); // npu_pe_conv_c1
+  if (spatial < 1 || spatial > limit)
+    return op.emitOpError()
+           << "expects spatial rank 1 to " << limit << ", found " << spatial;
+  if (static_cast<int64_t>(op.getStrides().size()) != spatial ||
+      static_cast<int64_t>(op.getPads().size()) != 2 * spatial ||
+      static_cast<int64_t>(op.getDilations().size()) != spatial)
+    return op.emitOpError()
+           << "expects " << spatial << " strides and dilations and "
+           << 2 * spatial << " pads";
+  return verifyEncodedOperands(op, op.getX(), op.getW());
+}
+
+LogicalResult PeConvOp::verify() {
+  return verifyConv(*this, 3); // npu_pe_conv_c1
+}
+
+LogicalResult TcuConvOp::verify() {
+  return verifyConv(*this, 2); // npu_tcu_conv_c1
 }
 
 LogicalResult PeMatmulOp::verify() {

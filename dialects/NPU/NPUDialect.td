@@ -14,7 +14,8 @@ def NPU_Dialect : Dialect {
   let description = [{
     One operation per piece of work that an engine does on whole tensors. The
     engine is part of the operation's name: `pe` is the dense array with its
-    drain, `vec` the vector unit, `dma` the movement engines. Operands and
+    drain, `tcu` the sparse cluster, `vec` the vector unit, `dma` the movement
+    engines. Operands and
     results carry storage types (`!bfp.block` or builtin element types): the
     numeric plan is fixed before this dialect is entered, so no operation here
     may change a bit of any value.

@@ -8,7 +8,24 @@
 include "dialects/NPU/NPUDialect.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def NPU_PeConvOp : NPU_Op<"pe.conv", [Pure, AttrSizedOperandSegments]> {
+/// Convolutions on either cluster: the same sums and the same epilogue.
+class NPU_ConvOp<string mnemonic>
+    : NPU_Op<mnemonic, [Pure, AttrSizedOperandSegments]> {
+  let arguments = (ins
+    AnyRankedTensor:$x, AnyRankedTensor:$w, Optional<AnyRankedTensor>:$bias,
+    Optional<AnyRankedTensor>:$scale, Optional<AnyRankedTensor>:$residual,
+    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
+    DenseI64ArrayAttr:$dilations, I64Attr:$group, StrAttr:$function,
+    F32Attr:$alpha, F32Attr:$beta);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = [{
+    `(` $x `,` $w (`bias` $bias^)? (`scale` $scale^)?
+    (`residual` $residual^)? `)` attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def NPU_PeConvOp : NPU_ConvOp<"pe.conv"> {
   let summary = "convolution on the dense array with its drain epilogue";
   let description = [{
     `acc = conv(x, w)` exactly (docs/Numerics.md, accumulate), then per output
@@ -28,18 +45,27 @@ def NPU_PeConvOp : NPU_Op<"pe.conv", [Pure, AttrSizedOperandSegments]> {
       function = "relu", alpha = 0.0, beta = 0.0} : (...) -> ...
     ```
   }];
-  let arguments = (ins
-    AnyRankedTensor:$x, AnyRankedTensor:$w, Optional<AnyRankedTensor>:$bias,
-    Optional<AnyRankedTensor>:$scale, Optional<AnyRankedTensor>:$residual,
-    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
-    DenseI64ArrayAttr:$dilations, I64Attr:$group, StrAttr:$function,
-    F32Attr:$alpha, F32Attr:$beta);
-  let results = (outs AnyRankedTensor:$y);
-  let assemblyFormat = [{
-    `(` $x `,` $w (`bias` $bias^)? (`scale` $scale^)?
-    (`residual` $residual^)? `)` attr-dict `:` functional-type(operands, results)
+}
+
+def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv"> {
+  let summary = "convolution on the sparse cluster, non-zero coefficients only";
+  let description = [{
+    The values of `npu.pe.conv`, bit for bit: output tiles lie in the units, the
+    coefficients of `w` that are not zero are applied one after the other
+    (docs/Machine.md, sparse cluster). `npu.tcu` holds the tile plan.
+
+    Constraints:
+    - npu_tcu_conv_c1: `x` and `w` have `!bfp.block` element types; spatial rank
+      1 or 2.
+    - npu_tcu_conv_c2: `w` is produced by `bfp.encode` of a constant.
+
+    Example:
+    ```mlir
+    %y = npu.tcu.conv(%x, %w) {strides = array<i64: 1, 1>,
+      pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1,
+      function = "relu", alpha = 0.0, beta = 0.0} : (...) -> ...
+    ```
   }];
-  let hasVerifier = 1;
 }
 
 def NPU_PeMatmulOp : NPU_Op<"pe.matmul", [Pure, AttrSizedOperandSegments]> {

@@ -62,7 +62,8 @@ std::vector<ColumnTile> planStationary(const ProductShape &product,
     int64_t first = output / outPerGroup * inPerGroup;
     int64_t last = ((output + column.cols - 1) / outPerGroup + 1) * inPerGroup;
     first = first / cell * cell;
-    for (int64_t tap = 0; tap < product.taps; ++tap)
+    int64_t taps = product.recordsOnly ? 0 : product.taps;
+    for (int64_t tap = 0; tap < taps; ++tap)
       for (int64_t channel = first; channel < last;) {
         int64_t row = (product.part + channel) % partitions;
         int64_t rows = std::min({last - channel, rowLimit, partitions - row});
@@ -94,17 +95,29 @@ static numerics::BlockFormat weightFormatOf(Value weights) {
   return type.format;
 }
 
+bool isProduct(Operation *op) {
+  return isa<npu::PeConvOp, npu::PeMatmulOp, npu::TcuConvOp>(op);
+}
+
+template <typename Op>
+static void setConvShape(ProductShape &product, Op conv) {
+  auto x = shapeOf(conv.getX()), w = shapeOf(conv.getW());
+  product.outputs = w[0];
+  product.channels = x[1];
+  product.groups = conv.getGroup();
+  product.taps =
+      std::accumulate(w.begin() + 2, w.end(), int64_t(1), std::multiplies<>());
+  product.weightFormat = weightFormatOf(conv.getW());
+}
+
 ProductShape productShape(Operation *op) {
   ProductShape product;
   product.weightsMove = op->hasAttr(kStationaryAttr);
+  product.recordsOnly = isa<npu::TcuConvOp>(op);
   if (auto conv = dyn_cast<npu::PeConvOp>(op)) {
-    auto x = shapeOf(conv.getX()), w = shapeOf(conv.getW());
-    product.outputs = w[0];
-    product.channels = x[1];
-    product.groups = conv.getGroup();
-    product.taps = std::accumulate(w.begin() + 2, w.end(), int64_t(1),
-                                   std::multiplies<>());
-    product.weightFormat = weightFormatOf(conv.getW());
+    setConvShape(product, conv);
+  } else if (auto conv = dyn_cast<npu::TcuConvOp>(op)) {
+    setConvShape(product, conv);
   } else if (auto matmul = dyn_cast<npu::PeMatmulOp>(op)) {
     auto w = shapeOf(matmul.getW());
     product.outputs = w.back();
@@ -115,14 +128,14 @@ ProductShape productShape(Operation *op) {
 }
 
 bool hasStreamedWeights(Operation *op) {
-  if (!isa<npu::PeConvOp, npu::PeMatmulOp>(op))
+  if (!isProduct(op))
     return false;
   Operation *weights = op->getOperand(1).getDefiningOp();
   if (!weights)
     return false;
   // Integers are constants as they are; matrices per batch lie in memory.
   if (isa<nn::ConstantOp>(weights))
-    return isa<npu::PeConvOp>(op) || shapeOf(op->getOperand(1)).size() == 2;
+    return !isa<npu::PeMatmulOp>(op) || shapeOf(op->getOperand(1)).size() == 2;
   return weights->hasAttr("weights");
 }
 
@@ -134,13 +147,16 @@ int64_t chunkBytes(const ColumnTile &column, int64_t elementBytes) {
 }
 
 int64_t largestChunk(Operation *op, const machine::Description &machine) {
-  if (!isa<npu::PeConvOp, npu::PeMatmulOp>(op))
+  if (!isProduct(op))
     return 0;
   int64_t largest = 0;
   ProductShape product = productShape(op);
   for (ColumnTile &column : planStationary(product, machine)) {
     if (!hasStreamedWeights(op))
       column.tiles.clear(); // only parameter records are streamed
+    // The records of all columns may be in use at once.
+    if (product.recordsOnly)
+      largest += chunkBytes(column, 0);
     largest = std::max(
         largest, chunkBytes(column, product.weightFormat.mantissaBytes()));
   }

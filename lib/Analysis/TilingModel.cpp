@@ -174,7 +174,8 @@ void addTurnScratch(TilingModel &model, Operation *op) {
   };
 }
 
-TilingModel convModel(npu::PeConvOp op, const machine::Description &machine) {
+template <typename Op>
+TilingModel convModel(Op op, const machine::Description &machine) {
   TilingModel model = baseModel(op);
   int64_t rank = model.resultShape.size();
   model.tileAxes.push_back(0);
@@ -501,6 +502,7 @@ TilingModel buildTilingModel(Operation *op,
                              const machine::Description &machine) {
   return llvm::TypeSwitch<Operation *, TilingModel>(op)
       .Case([&](npu::PeConvOp conv) { return convModel(conv, machine); })
+      .Case([&](npu::TcuConvOp conv) { return convModel(conv, machine); })
       .Case([&](npu::PeMatmulOp mm) { return matmulModel(mm, machine); })
       .Case([&](npu::VecMapOp map) { return mapModel(map, machine); })
       .Case([&](npu::VecPoolOp pool) { return poolModel(pool, machine); })

@@ -59,6 +59,14 @@ std::string setFoldWidth(CompilerArguments &arguments, llvm::StringRef text) {
   return "";
 }
 
+std::string setSparse(CompilerArguments &arguments, llvm::StringRef text) {
+  constexpr llvm::StringLiteral modes[] = {"auto", "off", "tile"};
+  if (!llvm::is_contained(modes, text))
+    return "expected auto, off or tile";
+  arguments.compile.sparse = text.str();
+  return "";
+}
+
 std::string setThreads(CompilerArguments &arguments, llvm::StringRef text) {
   unsigned threads = 0;
   if (text.getAsInteger(10, threads) || threads == 0 || threads > 1024)
@@ -156,6 +164,8 @@ constexpr Flag flags[] = {
      setText<&CompilerArguments::dumpFormats>},
     {"fold-w", "MODE", "W folding: auto (default), off, stride, lane or both",
      setFoldWidth},
+    {"sparse", "MODE",
+     "sparse cluster: off (default), auto (fewest cycles) or tile", setSparse},
     {"input-shape", "NAME=1x3x224x224", "static shape of a graph input",
      [](CompilerArguments &a, llvm::StringRef text) {
        return textOf(frontend::addInputShape(a.compile.import, text));

@@ -224,6 +224,10 @@ llvm::Error Compilation::runPhase(Phase phase) {
     return runPasses(phase, [&](OpPassManager &manager) {
       manager.addPass(createConvertNNToNPUPass());
       manager.addPass(npu::createChooseStationary());
+      manager.addPass(npu::createAnalyseZeros());
+      npu::ChooseClusterOptions cluster;
+      cluster.mode = options.sparse;
+      manager.addPass(npu::createChooseCluster(cluster));
       manager.addPass(npu::createAssignAxis());
       if (options.foldWidth != "off" && options.foldWidth != "stride")
         manager.addPass(npu::createFoldLanes());

@@ -45,6 +45,9 @@ struct ProductShape {
   /// The weights move and the activations are stationary: outputs are the
   /// steps of a stream and are grouped by PSUM bank instead of array columns.
   bool weightsMove = false;
+  /// The weights do not go through the array: column tiles have no stationary
+  /// tiles, only parameter records.
+  bool recordsOnly = false;
   /// Partition of input channel 0.
   int64_t part = 0;
   /// Partitions where a column tile of results has to end (partition of
@@ -62,7 +65,10 @@ inline constexpr llvm::StringLiteral kStationaryAttr =
 /// Outputs that one chunk of moving weights covers.
 int64_t movingOutputs(const machine::Description &machine);
 
-/// The product of `npu.pe.conv` or `npu.pe.matmul`.
+/// True for `npu.pe.conv`, `npu.pe.matmul` and `npu.tcu.conv`.
+bool isProduct(mlir::Operation *op);
+
+/// The product of such an operation.
 ProductShape productShape(mlir::Operation *op);
 
 /// True if the right operand is a constant that the program streams.

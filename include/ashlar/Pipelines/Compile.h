@@ -40,6 +40,8 @@ struct CompileOptions {
   std::string scaleExponents;
   /// Folding of W: auto, off, stride, lane or both.
   std::string foldWidth = "auto";
+  /// Use of the sparse cluster: auto, off or tile.
+  std::string sparse = "off";
   frontend::ImportOptions import;
   /// Last phase to run.
   Phase stopAfter = Phase::Emit;

@@ -139,11 +139,13 @@ std::vector<uint8_t> packParameters(const StreamedProduct &product,
   std::vector<float> scale, bias;
   auto read = [&](auto op) {
     if (op.getScale())
-      scale = constantFloats(op.getScale());
+      scale = analysis::constantFloats(op.getScale());
     if (op.getBias())
-      bias = constantFloats(op.getBias());
+      bias = analysis::constantFloats(op.getBias());
   };
   if (auto conv = dyn_cast<npu::PeConvOp>(product.op))
+    read(conv);
+  else if (auto conv = dyn_cast<npu::TcuConvOp>(product.op))
     read(conv);
   else
     read(cast<npu::PeMatmulOp>(product.op));

@@ -5,11 +5,13 @@
 #ifndef ASHLAR_LIB_CONVERSION_NPUTOISA_CHUNKPACKER_H
 #define ASHLAR_LIB_CONVERSION_NPUTOISA_CHUNKPACKER_H
 
-#include "EncodedWeights.h"
 #include "ProgramBuilder.h"
 #include "WeightStream.h"
+#include "ashlar/Analysis/EncodedWeights.h"
 
 namespace ashlar::codegen {
+
+using analysis::EncodedWeights;
 
 /// Consecutive stationary tiles with equal rows in equal partitions: loaded by
 /// one copy for the mantissas and one for the exponent cells.

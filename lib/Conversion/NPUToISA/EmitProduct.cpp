@@ -76,11 +76,6 @@ private:
                      const ChunkPlace &place);
   void setDrainTargets(isa::ActDrain &drain, const ColumnTile &column,
                        const Window &window, const DrainLane &lane);
-  void setEpilogue(isa::ActDrain &drain) const;
-  bool drainEncodes() const {
-    return analysis::drainEncodes(tile.result.type, machine);
-  }
-  bool throughScratch() const { return !tile.scratch.empty(); }
 
   Generator &generator;
   const machine::Description &machine;
@@ -103,11 +98,7 @@ llvm::Error ProductEmitter::run() {
     }
     generator.weights.release(product, i);
   }
-  if (!throughScratch())
-    return llvm::Error::success();
-  MapParameters encode;
-  encode.xr = generator.resultScale(tile.op, encode.clear);
-  emitMap(generator, tile.scratch[0], nullptr, tile.result, encode);
+  encodeScratch(generator, tile);
   return llvm::Error::success();
 }
 
@@ -206,23 +197,6 @@ void ProductEmitter::emitMatmul(const ColumnTile &column, size_t index,
   generator.builder.emit(matmul);
 }
 
-void ProductEmitter::setEpilogue(isa::ActDrain &drain) const {
-  auto read = [&](auto op) {
-    drain.hasScale = bool(op.getScale());
-    drain.hasBias = bool(op.getBias());
-    drain.resMode = bool(op.getResidual());
-    drain.alpha = op.getAlpha().convertToFloat();
-    drain.beta = op.getBeta().convertToFloat();
-    if (auto function = numerics::parseFunction(op.getFunction()))
-      drain.function =
-          static_cast<isa::Function>(static_cast<unsigned>(*function));
-  };
-  if (auto conv = dyn_cast<npu::PeConvOp>(tile.op))
-    read(conv);
-  else
-    read(cast<npu::PeMatmulOp>(tile.op));
-}
-
 void ProductEmitter::emitDrain(const ColumnTile &column, const Window &window,
                                int64_t psum, const ChunkPlace &place) {
   int64_t lanes =
@@ -281,7 +255,7 @@ void ProductEmitter::emitDrainLane(const ColumnTile &column,
                                    int64_t psum, const ChunkPlace &place) {
   analysis::StorageType weights = storageOf(tile.op->getOperand(1));
   isa::ActDrain drain{};
-  setEpilogue(drain);
+  setEpilogue(tile.op, drain);
   drain.psum = psum + lane.first;
   drain.cols = column.cols;
   drain.n0 = window.leading(), drain.n1 = window.size[2];
@@ -306,6 +280,33 @@ void ProductEmitter::emitDrainLane(const ColumnTile &column,
 }
 
 } // namespace
+
+void setEpilogue(Operation *op, isa::ActDrain &drain) {
+  auto read = [&](auto product) {
+    drain.hasScale = bool(product.getScale());
+    drain.hasBias = bool(product.getBias());
+    drain.resMode = bool(product.getResidual());
+    drain.alpha = product.getAlpha().convertToFloat();
+    drain.beta = product.getBeta().convertToFloat();
+    if (auto function = numerics::parseFunction(product.getFunction()))
+      drain.function =
+          static_cast<isa::Function>(static_cast<unsigned>(*function));
+  };
+  if (auto conv = dyn_cast<npu::PeConvOp>(op))
+    read(conv);
+  else if (auto conv = dyn_cast<npu::TcuConvOp>(op))
+    read(conv);
+  else
+    read(cast<npu::PeMatmulOp>(op));
+}
+
+void encodeScratch(Generator &generator, TileContext &tile) {
+  if (tile.scratch.empty())
+    return;
+  MapParameters encode;
+  encode.xr = generator.resultScale(tile.op, encode.clear);
+  emitMap(generator, tile.scratch[0], nullptr, tile.result, encode);
+}
 
 llvm::Error emitProduct(Generator &generator, TileContext &tile) {
   if (tile.op->hasAttr(analysis::kStationaryAttr))

@@ -29,7 +29,8 @@ using analysis::storageOf;
 using analysis::TilingModel;
 
 Generator::Generator(ModuleOp module, const machine::Description &machine)
-    : builder(machine), machine(machine), weights(builder), module(module) {}
+    : builder(machine), machine(machine), weights(builder), streams(builder),
+      module(module) {}
 
 llvm::Error Generator::unsupported(Operation *op,
                                    const std::string &what) const {
@@ -179,6 +180,22 @@ size_t Generator::streamedProduct(Operation *op) {
   return productIndex[op] = weights.addProduct(std::move(product));
 }
 
+llvm::Expected<TileProgram *> Generator::tileProgram(Operation *op) {
+  std::unique_ptr<TileProgram> &program = tilePrograms[op];
+  if (program)
+    return program.get();
+  auto tile = op->getAttrOfType<DenseI64ArrayAttr>(npu::kTileAttr).asArrayRef();
+  Shape extent{tile[0]};
+  extent.append(tile.begin() + 2, tile.end());
+  auto built = buildTileProgram(op, extent, machine);
+  if (!built)
+    return withContext(built.takeError(),
+                       "node '" + analysis::getNodeName(op->getLoc()) + "'");
+  program = std::move(*built);
+  program->node = builder.node;
+  return program.get();
+}
+
 /// A moved encoded tensor keeps the scale exponent of its sources; the parts
 /// of a concat merge theirs (docs/Numerics.md 5).
 void Generator::mergeConcatScales(Operation *op) {
@@ -211,10 +228,12 @@ llvm::Error Generator::run() {
   productIndex.clear();
   clearedScales.clear();
   weights.replay();
+  streams.replay();
+  tiles = TileState();
   // All products are known before the first load, so that prefetching may
   // cross operations.
   for (auto [i, op] : llvm::enumerate(nodes))
-    if (mlir::isa<npu::PeConvOp, npu::PeMatmulOp>(op)) {
+    if (analysis::isProduct(op)) {
       builder.node = i;
       streamedProduct(op);
     }
@@ -328,7 +347,9 @@ TileContext Generator::stage(Operation *op, const TilingModel &model,
 }
 
 llvm::Error Generator::emitTile(TileContext &tile) {
-  if (mlir::isa<npu::PeConvOp, npu::PeMatmulOp>(tile.op))
+  if (mlir::isa<npu::TcuConvOp>(tile.op))
+    return emitTileConvolution(*this, tile);
+  if (analysis::isProduct(tile.op))
     return emitProduct(*this, tile);
   if (mlir::isa<npu::DmaMoveOp>(tile.op))
     return emitMove(*this, tile);
@@ -336,6 +357,7 @@ llvm::Error Generator::emitTile(TileContext &tile) {
 }
 
 llvm::Error Generator::emitOperation(Operation *op) {
+  streams.pump();
   if (op->hasAttr(analysis::kAliasAttr)) {
     mergeConcatScales(op);
     return llvm::Error::success();

@@ -7,6 +7,7 @@
 
 #include "Copy.h"
 #include "ProgramBuilder.h"
+#include "TileProgram.h"
 #include "WeightStream.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -40,6 +41,13 @@ struct Completion {
   size_t entry = 0; ///< index of its last instruction
 };
 
+/// Buffers of the sparse cluster that consecutive convolutions take in turn.
+struct TileState {
+  unsigned set = 0;   ///< of the feature-map units
+  unsigned table = 0; ///< first unused tile table
+  unsigned sums = 0;  ///< half of the accumulators
+};
+
 class Generator {
 public:
   Generator(mlir::ModuleOp module, const machine::Description &machine);
@@ -58,6 +66,9 @@ public:
 
   const machine::Description &machine;
   WeightStream weights;
+  /// Coefficients of the sparse cluster, and what its convolutions share.
+  StreamLoader streams;
+  TileState tiles;
 
   /// Register with the scale exponent of an encoded value.
   unsigned scaleRegister(mlir::Value value) const;
@@ -66,6 +77,8 @@ public:
   unsigned resultScale(mlir::Operation *op, bool &clear);
   /// Index of the streamed product of a pe operation.
   size_t streamedProduct(mlir::Operation *op);
+  /// Plan and coefficients of a convolution on the sparse cluster.
+  llvm::Expected<TileProgram *> tileProgram(mlir::Operation *op);
   /// Fails when an instruction cannot express the operation.
   llvm::Error unsupported(mlir::Operation *op, const std::string &what) const;
 
@@ -91,10 +104,17 @@ private:
   std::optional<unsigned> unreadScale;
   llvm::DenseSet<mlir::Value> clearedScales;
   llvm::DenseMap<mlir::Operation *, size_t> productIndex;
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<TileProgram>> tilePrograms;
 };
 
 /// Product emitters (pe), vector emitters (vec) and movement (dma).
 llvm::Error emitProduct(Generator &generator, TileContext &tile);
+/// Convolutions on the sparse cluster.
+llvm::Error emitTileConvolution(Generator &generator, TileContext &tile);
+/// Sets the epilogue of a product: scale, bias, residual, function.
+void setEpilogue(mlir::Operation *op, isa::ActDrain &drain);
+/// Encodes the result of a product that was drained to f32 scratch, if it was.
+void encodeScratch(Generator &generator, TileContext &tile);
 /// Products whose activations are the stationary operand.
 llvm::Error emitMovingWeights(Generator &generator, TileContext &tile);
 llvm::Error emitVector(Generator &generator, TileContext &tile);

@@ -38,7 +38,7 @@ std::string textAttr(Operation *op, llvm::StringRef name) {
 
 /// Multiply-accumulates of a product operation; 0 for others.
 uint64_t macsOf(Operation *op) {
-  if (!mlir::isa<npu::PeConvOp, npu::PeMatmulOp>(op))
+  if (!analysis::isProduct(op))
     return 0;
   if (auto macs = op->getAttrOfType<IntegerAttr>(nn::macsAttr))
     return macs.getInt();
@@ -182,7 +182,7 @@ void ProgramWriter::writeNodes() {
 
 void ProgramWriter::writeProofs() {
   for (Operation *op : generator.nodes) {
-    if (!mlir::isa<npu::PeConvOp, npu::PeMatmulOp>(op))
+    if (!analysis::isProduct(op))
       continue;
     analysis::ProductShape product = analysis::productShape(op);
     analysis::StorageType x = storageOf(op->getOperand(0));

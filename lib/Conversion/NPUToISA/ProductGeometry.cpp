@@ -33,8 +33,8 @@ static llvm::SmallVector<int64_t, 4> mapAxes(int64_t rank) {
   return axes;
 }
 
-ProductGeometry ProductGeometry::ofConv(Generator &, TileContext &tile) {
-  auto conv = cast<npu::PeConvOp>(tile.op);
+template <typename Op>
+ProductGeometry ProductGeometry::ofConv(Op conv, TileContext &tile) {
   int64_t rank = tile.out.size.size(), spatial = rank - 2;
   ProductGeometry geometry;
   geometry.x = tile.operands[0];
@@ -140,8 +140,10 @@ llvm::Expected<ProductGeometry> ProductGeometry::ofMatmul(Generator &generator,
 
 llvm::Expected<ProductGeometry> ProductGeometry::of(Generator &generator,
                                                     TileContext &tile) {
-  if (mlir::isa<npu::PeConvOp>(tile.op))
-    return ofConv(generator, tile);
+  if (auto conv = dyn_cast<npu::PeConvOp>(tile.op))
+    return ofConv(conv, tile);
+  if (auto conv = dyn_cast<npu::TcuConvOp>(tile.op))
+    return ofConv(conv, tile);
   return ofMatmul(generator, tile);
 }
 

@@ -65,7 +65,8 @@ struct ProductGeometry {
 
 private:
   void addBatches(const TileContext &tile, const machine::Description &machine);
-  static ProductGeometry ofConv(Generator &generator, TileContext &tile);
+  template <typename Op>
+  static ProductGeometry ofConv(Op conv, TileContext &tile);
   static llvm::Expected<ProductGeometry> ofMatmul(Generator &generator,
                                                   TileContext &tile);
 };

@@ -18,9 +18,11 @@
 #include <deque>
 #include <memory>
 
-namespace ashlar::codegen {
-
+namespace ashlar::analysis {
 class EncodedWeights;
+} // namespace ashlar::analysis
+
+namespace ashlar::codegen {
 
 /// A product whose weights are streamed.
 struct StreamedProduct {
@@ -99,7 +101,7 @@ private:
   /// DRAM addresses of chunks that were packed before: tiles, cells, records.
   struct Packed;
   llvm::DenseMap<std::pair<size_t, size_t>, std::shared_ptr<Packed>> packed;
-  std::unique_ptr<EncodedWeights> encoded;
+  std::unique_ptr<analysis::EncodedWeights> encoded;
   size_t encodedProduct = ~size_t(0);
   size_t nextUse = 0;
 };

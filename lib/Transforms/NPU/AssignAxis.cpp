@@ -144,7 +144,7 @@ int64_t chooseAxis(Operation *op, const machine::Description &machine) {
   analysis::StorageType type = storageOf(result);
   if (type.encoded && !isa<VecPoolOp, VecReduceOp, VecSoftmaxOp>(op))
     return type.blockAxis;
-  if (isa<PeConvOp>(op))
+  if (isa<PeConvOp, TcuConvOp>(op))
     return 1;
   if (isa<PeMatmulOp>(op))
     return static_cast<int64_t>(shapeOf(result).size()) - 1;

@@ -4,6 +4,7 @@
 // with axes and stationary operands. Output: `npu.lanes` on producers, a
 // decision on every convolution that could read a folded map.
 
+#include "ashlar/Analysis/DenseCycles.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Machine/Cycles.h"
@@ -23,38 +24,9 @@ using analysis::Lanes;
 using analysis::shapeOf;
 using analysis::storageOf;
 
-namespace {
+using analysis::arrayCycles;
 
-/// Array cycles of a convolution whose input lies folded by `lanes`: every
-/// stationary tile is loaded once per group of positions that PSUM holds.
-int64_t predictCycles(PeConvOp conv, const Lanes &lanes,
-                      const machine::Description &machine) {
-  auto out = shapeOf(conv.getY());
-  analysis::StorageType x = storageOf(conv.getX()), w = storageOf(conv.getW());
-  int64_t passes =
-      machine::pePasses(machine, x.format.mantissa, w.format.mantissa);
-  int64_t positions = out[0];
-  for (int64_t extent : out.drop_front(2))
-    positions *= extent;
-  int64_t width = out.back();
-  int64_t group = std::max<int64_t>(machine.psum.banks / 2, 1) *
-                  static_cast<int64_t>(machine.psum.entriesPerBank);
-  int64_t cycles = 0;
-  analysis::ProductShape product = analysis::productShape(conv);
-  for (const auto &column : analysis::planStationary(product, machine))
-    for (const auto &tile : column.tiles)
-      for (int64_t at = 0; at < positions; at += group) {
-        int64_t part = std::min(group, positions - at);
-        // Rows end with a step of their own.
-        int64_t steps = llvm::divideCeil(part, width) *
-                        llvm::divideCeil(std::min(part, width), lanes.count);
-        int64_t load =
-            llvm::divideCeil(tile.rows, machine.pe.loadRowsPerCycle) *
-            w.format.mantissaBytes();
-        cycles += std::max(load, steps * passes);
-      }
-  return cycles;
-}
+namespace {
 
 /// True if the drain of the convolution can add a folded residual.
 bool addsFolded(Operation *user, Value x) {
@@ -97,23 +69,14 @@ bool encodesBlock(int64_t block) {
 llvm::SmallVector<Lanes, 6> candidates(Operation *op,
                                        const machine::Description &machine) {
   auto shape = shapeOf(op->getResult(0));
-  int64_t rows = machine.pe.rows;
   llvm::SmallVector<Lanes, 6> lanes;
-  if (rows > static_cast<int64_t>(machine.sb.partitions))
-    return lanes;
   // A drain takes its positions in the lanes of the residual as well.
   Lanes residual;
   if (auto conv = dyn_cast<PeConvOp>(op); conv && conv.getResidual())
     residual = analysis::lanesOf(conv.getResidual());
-  for (int64_t count = 2; count <= rows; ++count) {
-    int64_t pitch = rows / count;
-    Lanes fold{count, pitch};
-    auto unit = static_cast<int64_t>(
-        std::max<uint64_t>(machine.pe.rowGroupGranularity, 1));
-    bool fits = rows % count == 0 && pitch % unit == 0 &&
-                pitch % static_cast<int64_t>(machine.xmGroup) == 0 &&
-                pitch >= shape[1] && count <= shape.back() && count < 256 &&
-                (!residual.folded() || fold == residual);
+  for (const Lanes &fold :
+       analysis::laneFolds(shape[1], shape.back(), machine)) {
+    bool fits = !residual.folded() || fold == residual;
     if (isa<DmaMoveOp>(op))
       fits &= encodesBlock(
           analysis::foldedBlock(storageOf(op->getResult(0)).format, fold));
@@ -182,7 +145,7 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
       int64_t sum = 0;
       for (Operation *user : result.getUsers())
         if (readsFolded(user, result))
-          sum += predictCycles(cast<PeConvOp>(user), lanes, machine);
+          sum += arrayCycles(cast<PeConvOp>(user), lanes, machine);
       return sum;
     };
     Lanes best;
@@ -200,14 +163,14 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
   void explain(PeConvOp conv, const Lanes &best, llvm::ArrayRef<Lanes> folds,
                const machine::Description &machine) const {
     Builder builder(conv.getContext());
-    int64_t own = predictCycles(conv, best, machine);
+    int64_t own = arrayCycles(conv, best, machine);
     llvm::SmallVector<NamedAttribute> alternatives{builder.getNamedAttr(
         "plain",
-        builder.getI64IntegerAttr(predictCycles(conv, Lanes(), machine)))};
+        builder.getI64IntegerAttr(arrayCycles(conv, Lanes(), machine)))};
     for (const Lanes &fold : folds)
       alternatives.push_back(builder.getNamedAttr(
           fmt::format("pci{}", fold.pitch),
-          builder.getI64IntegerAttr(predictCycles(conv, fold, machine))));
+          builder.getI64IntegerAttr(arrayCycles(conv, fold, machine))));
     int64_t channels = shapeOf(conv.getX())[1];
     std::string reason =
         best.folded()

@@ -36,6 +36,10 @@ inline constexpr llvm::StringLiteral kStationaryDecisionAttr =
 inline constexpr llvm::StringLiteral kLanesDecisionAttr =
     "ashlar.decision.lanes";
 
+/// Decision of choose-cluster on a convolution.
+inline constexpr llvm::StringLiteral kSparseDecisionAttr =
+    "ashlar.decision.sparse";
+
 /// The machine a module is compiled for; emits an error on the module if the
 /// attribute is missing or malformed.
 mlir::FailureOr<machine::Description> machineOf(mlir::ModuleOp module);

@@ -7,6 +7,42 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AnalyseZeros : Pass<"ashlar-npu-analyse-zeros", "::mlir::ModuleOp"> {
+  let summary = "count the zeros among constant coefficients by cause";
+  let description = [{
+    Sets `npu.zeros` on every product with constant weights: `weights`, of them
+    `exact` zeros of the model, `encoded` ones that are zero once their block is
+    encoded and aligned to the scale of the output channel, and `structural`
+    ones that a fold of the kernel put in. What is left is what skipping issues.
+  }];
+  let statistics = [
+    Statistic<"numZeros", "zeros", "coefficients that are zero">
+  ];
+}
+
+def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
+  let summary = "choose the cluster of every convolution by cycles";
+  let description = [{
+    Turns `npu.pe.conv` into `npu.tcu.conv` where the sparse cluster takes fewer
+    predicted cycles than the dense array, or wherever it can with `mode` tile.
+    Eligible are convolutions of one or two spatial dimensions with constant
+    encoded weights. The prediction for the array takes the better stationary
+    operand and the best lane fold; that for the sparse cluster follows loads,
+    runs, drains and streams of the best tile plan through their buffers.
+
+    Every convolution gets a decision: eligible, choice, reason, cycles of the
+    alternatives (also of the sparse cluster without skipping), the zeros of
+    analyse-zeros, theoretical and realised skip, cycles saved, and the plan.
+
+    The machine is read from the module attribute `npu.machine` (YAML text).
+  }];
+  let options = [
+    Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
+           "auto, off or tile (every eligible convolution)">];
+  let statistics = [
+    Statistic<"numSparse", "sparse", "convolutions on the sparse cluster">];
+}
+
 def AssignAxis : Pass<"ashlar-npu-assign-axis", "::mlir::ModuleOp"> {
   let summary = "choose the axis of every tensor that lies across partitions";
   let description = [{

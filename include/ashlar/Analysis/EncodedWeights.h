@@ -3,20 +3,20 @@
 // Constant weights in the form the array reads: encoded per block, aligned to
 // the scale exponent of their output channel (docs/Numerics.md 2, 3, 5).
 
-#ifndef ASHLAR_LIB_CONVERSION_NPUTOISA_ENCODEDWEIGHTS_H
-#define ASHLAR_LIB_CONVERSION_NPUTOISA_ENCODEDWEIGHTS_H
+#ifndef ASHLAR_ANALYSIS_ENCODEDWEIGHTS_H
+#define ASHLAR_ANALYSIS_ENCODEDWEIGHTS_H
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <cstdint>
 #include <vector>
 
-namespace ashlar::codegen {
+namespace ashlar::analysis {
 
 /// Weights of one product, indexed by output, tap and channel of the group.
 class EncodedWeights {
 public:
-  /// Encodes the constant behind the second operand of a pe operation.
+  /// Encodes the constant behind the second operand of a product operation.
   explicit EncodedWeights(mlir::Operation *op);
 
   int16_t mantissa(int64_t output, int64_t tap, int64_t channel) const {
@@ -48,6 +48,6 @@ private:
 /// The f32 elements of the constant `value` (an nn.constant result).
 std::vector<float> constantFloats(mlir::Value value);
 
-} // namespace ashlar::codegen
+} // namespace ashlar::analysis
 
-#endif // ASHLAR_LIB_CONVERSION_NPUTOISA_ENCODEDWEIGHTS_H
+#endif // ASHLAR_ANALYSIS_ENCODEDWEIGHTS_H

@@ -2,7 +2,7 @@
 //
 // Encoding and aligning of constant weights.
 
-#include "EncodedWeights.h"
+#include "ashlar/Analysis/EncodedWeights.h"
 
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/StorageType.h"
@@ -19,7 +19,7 @@
 
 using namespace mlir;
 
-namespace ashlar::codegen {
+namespace ashlar::analysis {
 
 std::vector<float> constantFloats(Value value) {
   std::vector<float> floats;
@@ -45,7 +45,7 @@ std::vector<float> constantFloats(Value value) {
 
 EncodedWeights::EncodedWeights(Operation *op) {
   Value encoded = op->getOperand(1);
-  analysis::ProductShape product = analysis::productShape(op);
+  ProductShape product = productShape(op);
   mantissaBits = product.weightFormat.mantissa;
   range = product.weightFormat.range;
   taps = product.taps;
@@ -53,7 +53,7 @@ EncodedWeights::EncodedWeights(Operation *op) {
   blockLength =
       product.weightFormat.block > 0 ? product.weightFormat.block : channels;
   blocks = llvm::divideCeil(channels, blockLength);
-  if (!analysis::storageOf(encoded).encoded) {
+  if (!storageOf(encoded).encoded) {
     packIntegers(op, product.outputs);
     return;
   }
@@ -62,7 +62,7 @@ EncodedWeights::EncodedWeights(Operation *op) {
   mantissas.resize(values.size());
   cells.resize(product.outputs * taps * blocks);
   scales.resize(product.outputs);
-  bool isConv = mlir::isa<npu::PeConvOp>(op);
+  bool isConv = !isa<npu::PeMatmulOp>(op);
   if (product.weightFormat.block == numerics::BlockFormat::kTensor)
     encodeTensor(values, isConv);
   else
@@ -80,7 +80,7 @@ void EncodedWeights::packIntegers(Operation *op, int64_t outputs) {
   mantissas.resize(values.size());
   cells.resize(outputs * taps * blocks);
   scales.resize(outputs);
-  bool isConv = mlir::isa<npu::PeConvOp>(op);
+  bool isConv = !isa<npu::PeMatmulOp>(op);
   for (int64_t o = 0; o < outputs; ++o)
     for (int64_t tap = 0; tap < taps; ++tap)
       for (int64_t c = 0; c < channels; ++c)
@@ -145,4 +145,4 @@ void EncodedWeights::encodeOutput(int64_t output, const float *values,
     }
 }
 
-} // namespace ashlar::codegen
+} // namespace ashlar::analysis

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How a convolution is cut for the sparse cluster in tile mode
+// (docs/Machine.md, sparse cluster): output tiles and their units, groups of
+// units with results of their own, channels of a buffer set, and the order of
+// the loops. One model predicts the cycles that the choice of the cluster
+// compares, and code generation emits what it plans.
+
+#ifndef ASHLAR_ANALYSIS_TILEPLAN_H
+#define ASHLAR_ANALYSIS_TILEPLAN_H
+
+#include "ashlar/Analysis/EncodedWeights.h"
+#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Machine/TileGeometry.h"
+
+#include <array>
+
+namespace ashlar::analysis {
+
+/// Attribute of npu.tcu.conv with the plan for the whole map, for reports.
+inline constexpr llvm::StringLiteral kTcuAttr = "npu.tcu";
+
+/// Input channels [first, first + count).
+struct ChannelRange {
+  int64_t first = 0;
+  int64_t count = 0;
+};
+
+/// A convolution as the sparse cluster sees it.
+struct TileProblem {
+  std::array<int64_t, 3> extent{1, 1, 1}; ///< images, rows, columns of results
+  std::array<int64_t, 2> kernel{1, 1}, stride{1, 1}, dilation{1, 1};
+  int64_t channels = 0, outputs = 0, groups = 1;
+  int64_t part = 0;         ///< partition of input channel 0
+  int64_t elementBytes = 1; ///< of a stored mantissa
+  int activationBits = 8, weightBits = 8;
+  int64_t cellBlock = 0;           ///< channels that share a plane of cells
+  std::vector<ColumnTile> columns; ///< outputs that are drained together
+  /// Coefficients that are not zero: by column and channel of its range.
+  std::vector<std::vector<uint32_t>> entries;
+  int64_t positions() const { return extent[0] * extent[1] * extent[2]; }
+};
+
+/// Input channels that a column of outputs reads.
+ChannelRange channelsOf(const TileProblem &problem, size_t column);
+
+/// The problem of a convolution, `npu.pe.conv` or `npu.tcu.conv`, for results
+/// of `extent` (batch, spatial dimensions).
+TileProblem tileProblem(mlir::Operation *op, const EncodedWeights &weights,
+                        llvm::ArrayRef<int64_t> extent,
+                        const machine::Description &machine);
+
+/// Columns that run at the same time, one for each group of units.
+struct ColumnWave {
+  size_t first = 0;
+  int64_t count = 1;
+  int64_t groupStep = 0; ///< channels between the inputs of two groups
+  /// The channels of all groups cross into another channel tile: they have to
+  /// be loaded at once.
+  bool crosses = false;
+};
+
+/// Channels of a wave that are in a buffer set together, relative to the first
+/// channel of each column's range.
+using Chunk = ChannelRange;
+
+struct TilePlan {
+  int64_t images = 1, rows = 1, cols = 1; ///< of the largest tile
+  int64_t groups = 1;                     ///< of units
+  int64_t slots = 1;                      ///< channels that a buffer set holds
+  bool twoSums = false;      ///< sums of a wave drain while the next run
+  bool tilesOutside = false; ///< all columns run on a tile before the next
+  // Predicted cycles: of the whole, and of each engine alone.
+  int64_t cycles = 0, run = 0, load = 0, drain = 0, stream = 0;
+  /// The same machine without skipping of zeros.
+  int64_t unskipped = 0;
+
+  machine::TileGeometry geometry(const TileProblem &problem) const;
+  /// Tiles of the results along images, rows, columns.
+  std::array<int64_t, 3> grid(const TileProblem &problem) const;
+  int64_t tiles(const TileProblem &problem) const;
+  /// The columns that share a load of `wave`: all of them with tilesOutside.
+  ColumnWave inputs(const TileProblem &problem, const ColumnWave &wave) const;
+};
+
+/// The waves of a plan, in the order of the outputs.
+std::vector<ColumnWave> columnWaves(const TileProblem &problem, int64_t groups,
+                                    const machine::Description &machine);
+
+/// The chunks of a wave: from the first to the last channel with a coefficient.
+std::vector<Chunk> chunksOf(const TileProblem &problem, const ColumnWave &wave,
+                            int64_t slots);
+
+/// True if channel `channel` of a wave's ranges has a coefficient.
+bool isLive(const TileProblem &problem, const ColumnWave &wave,
+            int64_t channel);
+
+/// Upper bound of the bytes of a stream of `entries` coefficients for
+/// `channels` channels and `regions` results.
+int64_t streamBytes(const TileProblem &problem, int64_t channels,
+                    int64_t regions, int64_t entries);
+
+/// The plan with the fewest predicted cycles; nothing if no tile fits.
+std::optional<TilePlan> planTiles(const TileProblem &problem,
+                                  const machine::Description &machine);
+
+} // namespace ashlar::analysis
+
+#endif // ASHLAR_ANALYSIS_TILEPLAN_H

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where the zeros among the coefficients of a convolution or matrix product
+// come from. A coefficient is zero if its mantissa is, after encoding and
+// alignment (docs/Numerics.md 3): that is what skipping leaves out.
+
+#ifndef ASHLAR_ANALYSIS_ZEROANALYSIS_H
+#define ASHLAR_ANALYSIS_ZEROANALYSIS_H
+
+#include "ashlar/Analysis/EncodedWeights.h"
+
+namespace ashlar::analysis {
+
+/// Attribute of products with constant weights: a dictionary of the counts.
+inline constexpr llvm::StringLiteral kZerosAttr = "npu.zeros";
+
+/// Coefficients of one operation.
+struct ZeroCounts {
+  int64_t weights = 0;    ///< all of them, as stored
+  int64_t structural = 0; ///< zeros that a fold of the kernel put in
+  int64_t exact = 0;      ///< zeros of the model
+  int64_t encoded = 0;    ///< not zero in the model, zero once aligned
+  int64_t nonZero() const { return weights - structural - exact - encoded; }
+};
+
+/// Counts the zeros of a product with constant weights.
+ZeroCounts countZeros(mlir::Operation *op, const EncodedWeights &weights);
+
+} // namespace ashlar::analysis
+
+#endif // ASHLAR_ANALYSIS_ZEROANALYSIS_H

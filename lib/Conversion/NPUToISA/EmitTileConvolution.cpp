@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Convolutions on the sparse cluster (docs/Machine.md, sparse cluster): rounds
+// of output tiles, one for each unit or group of units; per wave of columns and
+// round the chunks of input channels are loaded and their coefficients applied,
+// then the sums drain. Loads, runs and drains of neighbours overlap: what
+// orders them are the buffers they share.
+
+#include "Generator.h"
+#include "ProductGeometry.h"
+
+#include "ashlar/Isa/Tiles.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace ashlar::codegen {
+
+using analysis::Chunk;
+using analysis::ColumnTile;
+using analysis::storageOf;
+
+namespace {
+
+/// Part of the work: all chunks of one wave on one round of tiles.
+struct Step {
+  size_t wave = 0;
+  int64_t round = 0;
+  bool loads = true; ///< false: the tiles are still resident
+};
+
+class TileConvolutionEmitter {
+public:
+  TileConvolutionEmitter(Generator &generator, TileContext &tile,
+                         const ProductGeometry &geometry, TileProgram &program)
+      : generator(generator), machine(generator.machine), tile(tile),
+        geometry(geometry), program(program), plan(program.plan),
+        x(storageOf(tile.op->getOperand(0))) {
+    for (int d = 0; d < 2; ++d)
+      grid[d + 1] =
+          llvm::divideCeilSigned(geometry.extent[d + 2], tileExtent(d + 1));
+    grid[0] = llvm::divideCeilSigned(geometry.extent[0], tileExtent(0));
+    units = static_cast<int64_t>(machine.sparse.tcus) / plan.groups;
+    rounds = llvm::divideCeilSigned(grid[0] * grid[1] * grid[2], units);
+  }
+
+  llvm::Error run();
+
+private:
+  int64_t tileExtent(int axis) const {
+    return axis == 0 ? plan.images : axis == 1 ? plan.rows : plan.cols;
+  }
+  int64_t results() const { return plan.images * plan.rows * plan.cols; }
+  std::vector<Step> steps() const;
+  llvm::Error emitStep(const Step &step, unsigned table);
+  unsigned tableOf(const Step &step);
+  void emitTable(unsigned table, int64_t round, int64_t copies);
+  llvm::Error acquireWave(size_t wave);
+  void releaseWave(size_t wave);
+  template <typename Op>
+  void setGeometry(Op &op) const;
+  void emitLoads(const WaveStreams &wave, const Chunk &chunk, unsigned table,
+                 unsigned set);
+  void emitLoad(const WaveStreams &wave, const Chunk &chunk, const Chunk &piece,
+                unsigned table, unsigned set);
+  void emitRun(const WaveStreams &wave, const ChunkStreams &streams,
+               const StreamPlace &place, unsigned table, unsigned set,
+               int64_t sums);
+  void emitDrain(size_t column, int64_t group, unsigned table, int64_t sums);
+  int64_t firstChannel(const WaveStreams &wave) const {
+    return channelsOf(program.problem, wave.wave.first).first;
+  }
+  /// Partition of a channel, and channels of its block before it.
+  int64_t partitionOf(int64_t channel) const {
+    return (geometry.x.part + channel) %
+           static_cast<int64_t>(machine.sb.partitions);
+  }
+  int64_t phaseOf(int64_t channel) const {
+    int64_t block = program.problem.cellBlock;
+    return partitionOf(channel) % block;
+  }
+  int64_t slotBytes() const {
+    return static_cast<int64_t>(plan.geometry(program.problem).slotElements()) *
+           x.bytes();
+  }
+  int64_t cellsBase(const Chunk &chunk) const {
+    return chunk.count * slotBytes();
+  }
+
+  Generator &generator;
+  const machine::Description &machine;
+  TileContext &tile;
+  const ProductGeometry &geometry;
+  TileProgram &program;
+  const analysis::TilePlan &plan;
+  analysis::StorageType x;
+  int64_t grid[3], units = 1, rounds = 1;
+  unsigned loadedSet = 0;             ///< of tiles that stay for several waves
+  std::map<int64_t, unsigned> tables; ///< by (round, copies)
+  std::map<size_t, ChunkPlace> records;                    ///< by column
+  std::map<size_t, std::pair<size_t, StreamPlace>> places; ///< by wave
+};
+
+std::vector<Step> TileConvolutionEmitter::steps() const {
+  std::vector<Step> steps;
+  size_t waves = program.waves.size();
+  if (plan.tilesOutside) {
+    for (int64_t round = 0; round < rounds; ++round)
+      for (size_t wave = 0; wave < waves; ++wave)
+        steps.push_back({wave, round, wave == 0});
+    return steps;
+  }
+  for (size_t wave = 0; wave < waves; ++wave)
+    for (int64_t round = 0; round < rounds; ++round)
+      steps.push_back({wave, round, true});
+  return steps;
+}
+
+llvm::Error TileConvolutionEmitter::acquireWave(size_t index) {
+  const WaveStreams &wave = program.waves[index];
+  size_t product = generator.streamedProduct(tile.op);
+  for (int64_t g = 0; g < wave.wave.count; ++g) {
+    auto place = generator.weights.acquire(product, wave.wave.first + g);
+    if (!place)
+      return place.takeError();
+    records[wave.wave.first + g] = *place;
+  }
+  if (!program.resident || wave.chunks.empty())
+    return llvm::Error::success();
+  auto place =
+      generator.streams.acquire({&program, index, 0, wave.chunks.size()});
+  if (!place)
+    return place.takeError();
+  places[index] = *place;
+  return llvm::Error::success();
+}
+
+void TileConvolutionEmitter::releaseWave(size_t index) {
+  const WaveStreams &wave = program.waves[index];
+  size_t product = generator.streamedProduct(tile.op);
+  for (int64_t g = 0; g < wave.wave.count; ++g)
+    generator.weights.release(product, wave.wave.first + g);
+  if (auto place = places.find(index); place != places.end())
+    generator.streams.release(place->second.first);
+}
+
+/// The table of a step's tiles; written when it is first asked for. Few rounds
+/// keep their tables, many take them in turn.
+unsigned TileConvolutionEmitter::tableOf(const Step &step) {
+  int64_t copies = program.waves[step.wave].wave.count;
+  auto [entry, inserted] = tables.insert({step.round * 64 + copies, 0});
+  auto available = static_cast<unsigned>(machine.sparse.tileTables);
+  if (!inserted && tables.size() * 2 <= available)
+    return entry->second;
+  entry->second = generator.tiles.table++ % available;
+  emitTable(entry->second, step.round, copies);
+  return entry->second;
+}
+
+/// Tiles [first, first + units) of the grid: rectangles of the rows of tiles.
+void TileConvolutionEmitter::emitTable(unsigned table, int64_t round,
+                                       int64_t copies) {
+  int64_t first = round * units;
+  int64_t end = std::min(first + units, grid[0] * grid[1] * grid[2]);
+  int64_t unit = 0;
+  for (int64_t at = first; at < end;) {
+    int64_t column = at % grid[2], row = at / grid[2] % grid[1];
+    int64_t image = at / (grid[1] * grid[2]);
+    int64_t wide = std::min(grid[2] - column, end - at), high = 1;
+    if (column == 0 && wide == grid[2])
+      high = std::min(grid[1] - row, (end - at) / wide);
+    isa::TccTile op{};
+    op.table = table;
+    op.clear = unit == 0;
+    op.unit = unit;
+    op.copies = copies;
+    op.gridN = 1, op.gridH = high, op.gridW = wide;
+    op.images = plan.images;
+    op.n0 = image * plan.images;
+    op.y0 = row * plan.rows;
+    op.x0 = column * plan.cols;
+    op.tileH = plan.rows, op.tileW = plan.cols;
+    op.endN = geometry.extent[0];
+    op.endH = geometry.extent[2];
+    op.endW = geometry.extent[3];
+    generator.builder.emit(op);
+    unit += copies * high * wide;
+    at += high * wide;
+  }
+}
+
+template <typename Op>
+void TileConvolutionEmitter::setGeometry(Op &op) const {
+  const analysis::TileProblem &problem = program.problem;
+  op.type = isa::ElemType::Bfp;
+  op.mantissa = x.format.mantissa;
+  op.block = problem.cellBlock;
+  op.kH = problem.kernel[0], op.kW = problem.kernel[1];
+  op.sH = problem.stride[0], op.sW = problem.stride[1];
+  op.dH = problem.dilation[0], op.dW = problem.dilation[1];
+  op.images = plan.images;
+  op.tileH = plan.rows, op.tileW = plan.cols;
+}
+
+/// Loads the live channels of a chunk, whole blocks on each of the queues.
+void TileConvolutionEmitter::emitLoads(const WaveStreams &wave,
+                                       const Chunk &chunk, unsigned table,
+                                       unsigned set) {
+  if (wave.wave.crosses)
+    return emitLoad(wave, chunk, chunk, table, set);
+  auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  int64_t block = program.problem.cellBlock;
+  int64_t queues = std::max<int64_t>(machine.dma.queues - 1, 1);
+  int64_t share =
+      llvm::alignTo(llvm::divideCeilSigned(chunk.count, queues), block);
+  int64_t end = chunk.first + chunk.count, base = firstChannel(wave);
+  for (int64_t c = chunk.first; c < end;) {
+    if (!isLive(program.problem, wave.inputs, c)) {
+      ++c;
+      continue;
+    }
+    Chunk piece{c, 1};
+    int64_t limit = std::min({share - phaseOf(base + c),
+                              partitions - partitionOf(base + c), end - c});
+    while (piece.count < limit &&
+           isLive(program.problem, wave.inputs, c + piece.count))
+      ++piece.count;
+    emitLoad(wave, chunk, piece, table, set);
+    c += piece.count;
+  }
+}
+
+void TileConvolutionEmitter::emitLoad(const WaveStreams &wave,
+                                      const Chunk &chunk, const Chunk &piece,
+                                      unsigned table, unsigned set) {
+  const View &view = geometry.x;
+  int64_t base = firstChannel(wave);
+  int64_t position = view.part + base + piece.first;
+  auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  int64_t elements = plan.geometry(program.problem).slotElements();
+  isa::DmaTile load{};
+  setGeometry(load);
+  load.queue = generator.builder.nextMovementQueue();
+  load.table = table;
+  load.set = set;
+  load.channels = piece.count;
+  load.part = position % partitions;
+  load.offset = view.base + position / partitions * view.tileStride;
+  load.groups = wave.wave.count;
+  load.groupStep = wave.wave.groupStep;
+  load.inN = geometry.extent[0];
+  int64_t rank = view.rank();
+  load.inH = rank > 3 ? view.shape[rank - 2] : 1;
+  load.inW = view.shape[rank - 1];
+  load.pH = static_cast<int32_t>(geometry.held[1] - geometry.origin[1]);
+  load.pW = static_cast<int32_t>(geometry.held[2] - geometry.origin[2]);
+  load.srcStrideN = static_cast<int32_t>(geometry.xStrides[0]);
+  load.srcStrideH = static_cast<int32_t>(geometry.xStrides[2]);
+  load.srcStrideW = static_cast<int32_t>(geometry.xStrides[3]);
+  load.srcTileStride = static_cast<int32_t>(view.tileStride);
+  int64_t slot = piece.first - chunk.first;
+  int64_t block = program.problem.cellBlock;
+  int64_t plane = (phaseOf(base + chunk.first) + slot) / block;
+  load.mantissas = slot * slotBytes();
+  load.exponents = cellsBase(chunk) + plane * elements;
+  generator.builder.emit(load);
+}
+
+void TileConvolutionEmitter::emitRun(const WaveStreams &wave,
+                                     const ChunkStreams &streams,
+                                     const StreamPlace &place, unsigned table,
+                                     unsigned set, int64_t sums) {
+  isa::TccRun run{};
+  setGeometry(run);
+  run.table = table;
+  run.set = set;
+  run.channels = streams.chunk.count;
+  run.mode = isa::OperandMode::Bfp;
+  run.range = x.format.range;
+  run.xr = generator.scaleRegister(tile.op->getOperand(0));
+  run.phase = phaseOf(firstChannel(wave) + streams.chunk.first);
+  run.groups = wave.wave.count;
+  run.regions = streams.regions;
+  run.regionStride = results();
+  run.mantissas = 0;
+  run.exponents = cellsBase(streams.chunk);
+  run.acc = sums + streams.firstRegion * results();
+  run.bytes = streams.bytes;
+  run.wm = place.base + streams.offset;
+  run.wmStep = wave.wave.count > 1 ? place.wmStep : 0;
+  generator.builder.emit(run);
+}
+
+void TileConvolutionEmitter::emitDrain(size_t column, int64_t group,
+                                       unsigned table, int64_t sums) {
+  const ColumnTile &outputs = program.problem.columns[column];
+  isa::ActDrain drain{};
+  setEpilogue(tile.op, drain);
+  drain.fromTcu = true;
+  drain.table = table;
+  drain.group = group;
+  drain.psum = sums;
+  drain.regionStride = results();
+  drain.cols = outputs.cols;
+  drain.n0 = geometry.extent[0], drain.n1 = geometry.extent[2],
+  drain.n2 = geometry.extent[3];
+  drain.psumStride0 = static_cast<int32_t>(plan.rows * plan.cols);
+  drain.psumStride1 = static_cast<int32_t>(plan.cols);
+  drain.psumStride2 = 1;
+  drain.xrA = generator.scaleRegister(tile.op->getOperand(0));
+  drain.xrS = 0;
+  drain.hasExp = true;
+  drain.shift =
+      -(x.format.range + storageOf(tile.op->getOperand(1)).format.range);
+  drain.paramPart = 0;
+  drain.paramOffset = records[column].parameters;
+  auto place = [&](const View &view, uint32_t &part, uint32_t &offset) {
+    int64_t position = view.part + outputs.firstOutput;
+    auto partitions = static_cast<int64_t>(machine.sb.partitions);
+    part = position % partitions;
+    offset = view.base + position / partitions * view.tileStride;
+  };
+  if (drain.resMode) {
+    const View &residual = geometry.residual;
+    drain.resType = static_cast<isa::ElemType>(residual.type.isaType());
+    drain.resMantissa =
+        residual.type.encoded ? residual.type.format.mantissa : 0;
+    place(residual, drain.resPart, drain.resOffset);
+    drain.resStride0 = geometry.residualStrides[0];
+    drain.resStride1 = geometry.residualStrides[2];
+    drain.resStride2 = geometry.residualStrides[3];
+  }
+  const View &target = geometry.y;
+  place(target, drain.dstPart, drain.dstOffset);
+  drain.dstStride0 = geometry.yStrides[0];
+  drain.dstStride1 = geometry.yStrides[2];
+  drain.dstStride2 = geometry.yStrides[3];
+  drain.dstType = static_cast<isa::ElemType>(target.type.isaType());
+  if (target.type.encoded) {
+    drain.dstMantissa = target.type.format.mantissa;
+    drain.dstBlock = target.type.format.block;
+    bool clear = false;
+    drain.dstXr = generator.resultScale(tile.op, clear);
+    drain.dstXrClear = clear;
+  }
+  generator.builder.emit(drain);
+}
+
+llvm::Error TileConvolutionEmitter::emitStep(const Step &step, unsigned table) {
+  const WaveStreams &wave = program.waves[step.wave];
+  int64_t regions = program.problem.columns[wave.wave.first].cols;
+  int64_t sums = 0;
+  if (plan.twoSums)
+    sums = generator.tiles.sums++ % 2 *
+           static_cast<int64_t>(machine.sparse.accumulatorEntries / 2);
+  isa::TccInit init{};
+  init.acc = sums;
+  init.regions = regions;
+  init.regionStride = init.count = results();
+  init.groups = 1;
+  generator.builder.emit(init);
+  for (size_t c = 0; c < wave.chunks.size(); ++c) {
+    const ChunkStreams &streams = wave.chunks[c];
+    if (step.loads) {
+      loadedSet =
+          generator.tiles.set++ % static_cast<unsigned>(machine.sparse.fmuSets);
+      emitLoads(wave, streams.chunk, table, loadedSet);
+    }
+    std::pair<size_t, StreamPlace> place = places[step.wave];
+    if (!program.resident) {
+      auto own = generator.streams.acquire({&program, step.wave, c, 1});
+      if (!own)
+        return own.takeError();
+      place = *own;
+    }
+    emitRun(wave, streams, place.second, table, loadedSet, sums);
+    if (!program.resident)
+      generator.streams.release(place.first);
+  }
+  for (int64_t g = 0; g < wave.wave.count; ++g)
+    emitDrain(wave.wave.first + g, g, table, sums);
+  return llvm::Error::success();
+}
+
+llvm::Error TileConvolutionEmitter::run() {
+  if (geometry.x.part % program.problem.cellBlock != 0)
+    return generator.unsupported(
+        tile.op, "an input of the sparse cluster that starts inside a block");
+  std::vector<Step> work = steps();
+  if (plan.tilesOutside)
+    for (size_t wave = 0; wave < program.waves.size(); ++wave)
+      if (llvm::Error error = acquireWave(wave))
+        return error;
+  // Tables are written ahead of the runs before them, so that loads need not
+  // wait for those; a machine with one table has no choice.
+  bool ahead = machine.sparse.tileTables > 1;
+  unsigned next = ahead && !work.empty() ? tableOf(work.front()) : 0;
+  for (size_t i = 0; i < work.size(); ++i) {
+    const Step &step = work[i];
+    unsigned table = ahead ? next : tableOf(step);
+    if (ahead && i + 1 < work.size())
+      next = tableOf(work[i + 1]);
+    if (!plan.tilesOutside && step.round == 0)
+      if (llvm::Error error = acquireWave(step.wave))
+        return error;
+    if (llvm::Error error = emitStep(step, table))
+      return error;
+    if (!plan.tilesOutside && step.round + 1 == rounds)
+      releaseWave(step.wave);
+  }
+  if (plan.tilesOutside)
+    for (size_t wave = 0; wave < program.waves.size(); ++wave)
+      releaseWave(wave);
+  encodeScratch(generator, tile);
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Error emitTileConvolution(Generator &generator, TileContext &tile) {
+  auto program = generator.tileProgram(tile.op);
+  if (!program)
+    return program.takeError();
+  auto geometry = ProductGeometry::of(generator, tile);
+  if (!geometry)
+    return geometry.takeError();
+  return TileConvolutionEmitter(generator, tile, *geometry, **program).run();
+}
+
+} // namespace ashlar::codegen

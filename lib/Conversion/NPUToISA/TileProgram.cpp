@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Packing of coefficient streams.
+
+#include "TileProgram.h"
+
+#include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Isa/CoefficientStream.h"
+#include "ashlar/Machine/Cycles.h"
+#include "ashlar/Numerics/Encode.h"
+#include "ashlar/Support/Error.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace ashlar::codegen {
+
+using analysis::ChannelRange;
+using analysis::Chunk;
+using analysis::ColumnTile;
+using analysis::ColumnWave;
+using analysis::EncodedWeights;
+using analysis::TileProblem;
+
+namespace {
+
+/// Makes the streams of one convolution.
+class StreamPacker {
+public:
+  StreamPacker(const TileProblem &problem, const analysis::TilePlan &plan,
+               const EncodedWeights &weights, int range,
+               const machine::Description &machine)
+      : problem(problem), plan(plan), weights(weights), range(range),
+        inPerGroup(problem.channels / problem.groups),
+        outPerGroup(problem.outputs / problem.groups) {
+    uint64_t period =
+        machine::tileSteps(machine, plan.images * plan.rows, plan.cols,
+                           plan.cols) *
+        machine::pePasses(machine, problem.activationBits, problem.weightBits);
+    // Sums of one region follow each other too closely for the adder.
+    interleaves = machine.sparse.accumulateLatency > period;
+  }
+
+  llvm::Expected<WaveStreams> pack(const ColumnWave &wave) const;
+
+private:
+  isa::StreamShape shapeOf(size_t column, const Chunk &chunk,
+                           int64_t &firstRegion) const;
+  llvm::Expected<std::vector<uint8_t>> stream(size_t column, const Chunk &chunk,
+                                              ChunkStreams &streams) const;
+  std::vector<isa::Coefficient> kernelsOf(size_t column, int64_t channel,
+                                          int64_t firstRegion) const;
+
+  const TileProblem &problem;
+  const analysis::TilePlan &plan;
+  const EncodedWeights &weights;
+  int range;
+  int64_t inPerGroup, outPerGroup;
+  bool interleaves = false;
+};
+
+/// Groups whose results lie whole in the column appear as such in the stream;
+/// everything else is one group that names each result.
+isa::StreamShape StreamPacker::shapeOf(size_t column, const Chunk &chunk,
+                                       int64_t &firstRegion) const {
+  const ColumnTile &tile = problem.columns[column];
+  int64_t first = channelsOf(problem, column).first + chunk.first;
+  isa::StreamShape shape;
+  shape.channels = chunk.count;
+  shape.kH = problem.kernel[0], shape.kW = problem.kernel[1];
+  shape.mantissaBits = problem.weightBits;
+  shape.shiftBits = llvm::Log2_32_Ceil(range + 1);
+  bool whole = problem.groups > 1 && tile.firstOutput % outPerGroup == 0 &&
+               tile.cols % outPerGroup == 0;
+  shape.kernels = whole ? outPerGroup : tile.cols;
+  shape.channelsPerGroup = whole ? inPerGroup : chunk.count;
+  shape.firstInGroup = whole ? first % inPerGroup : 0;
+  firstRegion = whole ? first / inPerGroup * outPerGroup - tile.firstOutput : 0;
+  return shape;
+}
+
+/// Coefficients of an input channel, result by result, or tap by tap where the
+/// results have to alternate.
+std::vector<isa::Coefficient>
+StreamPacker::kernelsOf(size_t column, int64_t channel,
+                        int64_t firstRegion) const {
+  const ColumnTile &tile = problem.columns[column];
+  int64_t group = channel / inPerGroup;
+  int64_t begin = std::max(group * outPerGroup, tile.firstOutput);
+  int64_t end =
+      std::min((group + 1) * outPerGroup, tile.firstOutput + tile.cols);
+  int64_t taps = problem.kernel[0] * problem.kernel[1];
+  std::vector<isa::Coefficient> list;
+  for (int64_t output = begin; output < end; ++output)
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      int64_t c = channel % inPerGroup;
+      int16_t mantissa = weights.mantissa(output, tap, c);
+      if (mantissa == 0)
+        continue;
+      isa::Coefficient entry;
+      entry.z = output - tile.firstOutput - firstRegion;
+      entry.ky = tap / problem.kernel[1], entry.kx = tap % problem.kernel[1];
+      entry.mantissa = mantissa;
+      // The cell is relative to the scale of the output: W - 2 - s.
+      entry.shift =
+          range + weights.cell(output, tap, c) - (problem.weightBits - 2);
+      list.push_back(entry);
+    }
+  if (interleaves)
+    llvm::sort(list, [](const auto &a, const auto &b) {
+      return std::tuple(a.ky, a.kx, a.z) < std::tuple(b.ky, b.kx, b.z);
+    });
+  return list;
+}
+
+llvm::Expected<std::vector<uint8_t>>
+StreamPacker::stream(size_t column, const Chunk &chunk,
+                     ChunkStreams &streams) const {
+  isa::StreamShape shape = shapeOf(column, chunk, streams.firstRegion);
+  streams.regions = shape.regions();
+  int64_t first = channelsOf(problem, column).first + chunk.first;
+  std::vector<std::vector<isa::Coefficient>> channels;
+  uint64_t kernels = 0, entries = 0;
+  for (int64_t c = 0; c < chunk.count; ++c) {
+    channels.push_back(kernelsOf(column, first + c, streams.firstRegion));
+    llvm::SmallVector<bool> seen(shape.regions(), false);
+    for (const isa::Coefficient &entry : channels.back()) {
+      kernels += !seen[entry.z];
+      seen[entry.z] = true;
+    }
+    entries += channels.back().size();
+  }
+  return isa::encodeStream(
+      shape, channels,
+      interleaves ? isa::StreamEncoding::List
+                  : isa::smallestEncoding(shape, kernels, entries));
+}
+
+llvm::Expected<WaveStreams> StreamPacker::pack(const ColumnWave &wave) const {
+  WaveStreams result;
+  result.wave = wave;
+  result.inputs = plan.inputs(problem, wave);
+  std::vector<std::vector<std::vector<uint8_t>>> bytes;
+  for (const Chunk &chunk : chunksOf(problem, result.inputs, plan.slots)) {
+    ChunkStreams streams;
+    streams.chunk = chunk;
+    streams.offset = result.bytes;
+    std::vector<std::vector<uint8_t>> groups;
+    for (int64_t g = 0; g < wave.count; ++g) {
+      auto own = stream(wave.first + g, chunk, streams);
+      if (!own)
+        return own.takeError();
+      streams.bytes = std::max<int64_t>(streams.bytes, own->size());
+      groups.push_back(std::move(*own));
+    }
+    result.bytes += llvm::alignTo(streams.bytes, 64);
+    result.chunks.push_back(streams);
+    bytes.push_back(std::move(groups));
+  }
+  result.data.resize(result.bytes * wave.count);
+  for (auto [groups, streams] : llvm::zip(bytes, result.chunks))
+    for (auto [g, own] : llvm::enumerate(groups))
+      llvm::copy(own, result.data.begin() +
+                          static_cast<int64_t>(g) * result.bytes +
+                          streams.offset);
+  return result;
+}
+
+/// Room of `bytes` for each of `groups` streams: those of different groups are
+/// in different banks.
+int64_t blockBytes(int64_t bytes, int64_t groups,
+                   const machine::Description &machine) {
+  int64_t bank = machine.sparse.wmBytes / machine.sparse.wmBanks;
+  return groups > 1 ? static_cast<int64_t>(llvm::alignTo(bytes, bank)) * groups
+                    : static_cast<int64_t>(llvm::alignTo(bytes, 64));
+}
+
+} // namespace
+
+llvm::Expected<std::unique_ptr<TileProgram>>
+buildTileProgram(Operation *op, llvm::ArrayRef<int64_t> extent,
+                 const machine::Description &machine) {
+  EncodedWeights weights(op);
+  auto program = std::make_unique<TileProgram>();
+  program->problem = tileProblem(op, weights, extent, machine);
+  auto plan = planTiles(program->problem, machine);
+  if (!plan)
+    return makeError(ErrorClass::Capacity,
+                     "no tile of the result fits the feature-map units of {} "
+                     "bytes and the {} accumulators of machine {}",
+                     machine.sparse.fmuBytes, machine.sparse.accumulatorEntries,
+                     machine.name);
+  program->plan = *plan;
+  int range = analysis::productShape(op).weightFormat.range;
+  StreamPacker packer(program->problem, *plan, weights, range, machine);
+  int64_t capacity = machine.sparse.wmBytes, largest = 0, all = 0;
+  for (const ColumnWave &wave :
+       columnWaves(program->problem, plan->groups, machine)) {
+    auto streams = packer.pack(wave);
+    if (!streams)
+      return streams.takeError();
+    int64_t bytes = blockBytes(streams->bytes, wave.count, machine);
+    program->resident &= bytes <= capacity;
+    all += bytes;
+    for (const ChunkStreams &chunk : streams->chunks)
+      largest = std::max(largest, blockBytes(chunk.bytes, wave.count, machine));
+    program->waves.push_back(std::move(*streams));
+  }
+  if (largest > capacity)
+    return makeError(ErrorClass::Capacity,
+                     "a coefficient stream takes {} bytes of weight memory, "
+                     "machine {} has {}",
+                     largest, machine.name, capacity);
+  // The ring finds room for half of itself wherever it stands.
+  if (all > capacity / 2)
+    program->plan.tilesOutside = false;
+  return program;
+}
+
+//===----------------------------------------------------------------------===//
+// StreamLoader
+//===----------------------------------------------------------------------===//
+
+void StreamLoader::replay() {
+  recording = false;
+  nextUse = nextToLoad = 0;
+  live.clear();
+  head = 0;
+}
+
+StreamLoader::Extent StreamLoader::extentOf(const StreamBlock &block) const {
+  const WaveStreams &wave = block.program->waves[block.wave];
+  int64_t bytes = 0;
+  for (size_t c = 0; c < block.chunks; ++c)
+    bytes += llvm::alignTo(wave.chunks[block.firstChunk + c].bytes, 64);
+  int64_t total = blockBytes(bytes, wave.wave.count, builder.machine);
+  int64_t bank =
+      builder.machine.sparse.wmBytes / builder.machine.sparse.wmBanks;
+  return {total, total / wave.wave.count, wave.wave.count > 1 ? bank : 64};
+}
+
+/// First in, first out: a place for a block, or nothing while older ones are
+/// in the way.
+std::optional<int64_t> StreamLoader::reserve(const Extent &extent) {
+  while (!live.empty() && live.front().released)
+    live.pop_front();
+  int64_t end = builder.machine.sparse.wmBytes;
+  if (live.empty())
+    return 0;
+  int64_t tail = live.front().base;
+  auto start = static_cast<int64_t>(llvm::alignTo(head, extent.alignment));
+  if (head > tail) {
+    if (start + extent.bytes <= end)
+      return start;
+    start = 0;
+  }
+  if (start + extent.bytes > tail)
+    return std::nullopt;
+  return start;
+}
+
+bool StreamLoader::loadNext() {
+  if (nextToLoad >= order.size())
+    return false;
+  const StreamBlock &block = order[nextToLoad];
+  Extent extent = extentOf(block);
+  std::optional<int64_t> base = reserve(extent);
+  if (!base)
+    return false;
+  live.push_back({nextToLoad, *base, extent.bytes});
+  head = *base + extent.bytes;
+  load(block, *base, extent);
+  ++nextToLoad;
+  return true;
+}
+
+void StreamLoader::pump() {
+  while (!recording && loadNext())
+    ;
+}
+
+void StreamLoader::load(const StreamBlock &block, int64_t base,
+                        const Extent &extent) {
+  WaveStreams &wave = block.program->waves[block.wave];
+  StreamPlace place;
+  place.wmStep = extent.step;
+  if (block.chunks > 0) {
+    int64_t offset = wave.chunks[block.firstChunk].offset;
+    const ChunkStreams &last = wave.chunks[block.firstChunk + block.chunks - 1];
+    int64_t bytes = last.offset + last.bytes - offset;
+    place.base = base - offset;
+    if (wave.address < 0)
+      wave.address = builder.addConstant(wave.data);
+    uint32_t savedNode = builder.node;
+    builder.node = block.program->node;
+    isa::DmaCopy copy{};
+    copy.queue = builder.weightQueue();
+    copy.elemBytes = 1;
+    copy.srcMem = isa::Memory::Dram;
+    copy.dstMem = isa::Memory::Wm;
+    copy.srcBase = wave.address + offset;
+    copy.dstBase = base;
+    copy.n0 = copy.n1 = copy.n2 = 1;
+    copy.n3 = wave.wave.count, copy.n4 = bytes;
+    copy.srcStride3 = wave.bytes, copy.srcStride4 = 1;
+    copy.dstStride3 = extent.step, copy.dstStride4 = 1;
+    builder.emit(copy);
+    builder.node = savedNode;
+  }
+  places[nextToLoad] = place;
+}
+
+llvm::Expected<std::pair<size_t, StreamPlace>>
+StreamLoader::acquire(const StreamBlock &block) {
+  if (recording) {
+    order.push_back(block);
+    return std::pair(order.size() - 1, StreamPlace());
+  }
+  size_t number = nextUse++;
+  order[number] = block;
+  while (nextToLoad <= number)
+    if (!loadNext())
+      return makeError(ErrorClass::Capacity,
+                       "coefficient streams of {} bytes do not fit into "
+                       "weight memory of {} bytes",
+                       extentOf(block).bytes, builder.machine.sparse.wmBytes);
+  pump();
+  return std::pair(number, places[number]);
+}
+
+void StreamLoader::release(size_t number) {
+  for (Live &block : live)
+    if (block.number == number)
+      block.released = true;
+  pump();
+}
+
+} // namespace ashlar::codegen

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A convolution on the sparse cluster between plan and instructions: its tile
+// plan and its coefficient streams, packed as they lie in DRAM and in weight
+// memory (WM).
+
+#ifndef ASHLAR_LIB_CONVERSION_NPUTOISA_TILEPROGRAM_H
+#define ASHLAR_LIB_CONVERSION_NPUTOISA_TILEPROGRAM_H
+
+#include "ProgramBuilder.h"
+#include "ashlar/Analysis/TilePlan.h"
+
+#include <deque>
+#include <map>
+#include <memory>
+
+namespace ashlar::codegen {
+
+/// Streams of one chunk: one for each group of units, at equal distances.
+struct ChunkStreams {
+  analysis::Chunk chunk;
+  int64_t offset = 0;      ///< of each group's stream in the wave's share of WM
+  int64_t bytes = 0;       ///< room of the longest stream
+  int64_t firstRegion = 0; ///< region of the wave that region 0 of a stream is
+  int64_t regions = 0;     ///< regions that a stream may name
+};
+
+/// A wave of columns with the streams of its chunks.
+struct WaveStreams {
+  analysis::ColumnWave wave;
+  /// The columns that share the loaded tiles: these, or all of them.
+  analysis::ColumnWave inputs;
+  std::vector<ChunkStreams> chunks;
+  int64_t bytes = 0; ///< of one group
+  /// The streams of one group after the other, `bytes` apart.
+  std::vector<uint8_t> data;
+  int64_t address = -1; ///< in DRAM, once it is placed
+};
+
+/// Everything about one convolution that does not depend on the tile of the
+/// state buffer.
+struct TileProgram {
+  uint32_t node = 0;
+  analysis::TileProblem problem;
+  analysis::TilePlan plan;
+  std::vector<WaveStreams> waves;
+  /// Whole waves stay in weight memory while tiles pass; otherwise each chunk
+  /// is loaded again for every round of tiles.
+  bool resident = true;
+};
+
+/// Plans `op` for results of `extent` and packs its coefficients. Capacity
+/// errors if no tile or no stream fits.
+llvm::Expected<std::unique_ptr<TileProgram>>
+buildTileProgram(mlir::Operation *op, llvm::ArrayRef<int64_t> extent,
+                 const machine::Description &machine);
+
+/// What is loaded into weight memory as one: chunks [firstChunk, firstChunk +
+/// chunks) of a wave, for all groups.
+struct StreamBlock {
+  TileProgram *program = nullptr;
+  size_t wave = 0, firstChunk = 0, chunks = 0;
+};
+
+/// Where a block lies in weight memory.
+struct StreamPlace {
+  int64_t base = 0;   ///< of what the wave calls offset 0, in group 0
+  int64_t wmStep = 0; ///< between two groups
+};
+
+/// Loads stream blocks in the order of their first use, as early in the program
+/// as weight memory has room. Like the weight stream of the array, it learns
+/// the order in a first run of the generator.
+class StreamLoader {
+public:
+  explicit StreamLoader(ProgramBuilder &builder) : builder(builder) {}
+
+  /// Begins the real run.
+  void replay();
+  /// The place of a block; returns its number for release() too.
+  llvm::Expected<std::pair<size_t, StreamPlace>>
+  acquire(const StreamBlock &block);
+  /// Instructions emitted from now on may overwrite the block.
+  void release(size_t number);
+  /// Loads what there is room for.
+  void pump();
+
+private:
+  struct Live {
+    size_t number;
+    int64_t base, bytes;
+    bool released = false;
+  };
+  struct Extent {
+    int64_t bytes, step, alignment;
+  };
+  Extent extentOf(const StreamBlock &block) const;
+  std::optional<int64_t> reserve(const Extent &extent);
+  bool loadNext();
+  void load(const StreamBlock &block, int64_t base, const Extent &extent);
+
+  ProgramBuilder &builder;
+  bool recording = true;
+  std::vector<StreamBlock> order;
+  std::map<size_t, StreamPlace> places;
+  size_t nextToLoad = 0, nextUse = 0;
+  std::deque<Live> live;
+  int64_t head = 0;
+};
+
+} // namespace ashlar::codegen
+
+#endif // ASHLAR_LIB_CONVERSION_NPUTOISA_TILEPROGRAM_H

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The cluster of a convolution by predicted cycles of the machine a1, and the
+// zeros that the choice knows of.
+//
+// RUN: ashlar-opt --ashlar-npu-analyse-zeros --ashlar-npu-choose-cluster --split-input-file %s | FileCheck %s --check-prefixes=BOTH,AUTO
+// RUN: ashlar-opt --ashlar-npu-analyse-zeros --ashlar-npu-choose-cluster=mode=off --split-input-file %s | FileCheck %s --check-prefixes=BOTH,OFF
+// RUN: ashlar-opt --ashlar-npu-analyse-zeros --ashlar-npu-choose-cluster=mode=tile --split-input-file %s | FileCheck %s --check-prefixes=BOTH,TILE
+// RUN: not ashlar-opt --ashlar-npu-choose-cluster=mode=all --split-input-file %s 2>&1 | FileCheck %s --check-prefix=MODE
+
+// MODE: mode 'all', expected auto, off or tile
+
+!x = tensor<1x64x56x56x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<64x1x3x3x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+// Depthwise: the array adds zeros of 63 other channels.
+module attributes {npu.machine = "name: a1"} {
+// BOTH-LABEL: func.func @depthwise(
+// AUTO: npu.tcu.conv({{.*}}choice = "sparse-tile"{{.*}}eligible = "yes"{{.*}}reason = "fewer cycles than the dense array"
+// TILE: npu.tcu.conv(
+// OFF: npu.pe.conv({{.*}}choice = "dense"{{.*}}reason = "the sparse cluster is switched off"
+func.func @depthwise(%x: !x) -> tensor<1x64x56x56xf32> {
+  %k = nn.constant dense<1.0> : tensor<64x1x3x3xf32>
+  %w = bfp.encode %k weights : tensor<64x1x3x3xf32> -> !w
+  %y = npu.pe.conv(%x, %w) {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 64 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x64x56x56xf32>
+  return %y : tensor<1x64x56x56xf32>
+}
+}
+
+// -----
+
+!x = tensor<1x64x28x28x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<64x64x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+// Every coefficient counts: the array is faster.
+module attributes {npu.machine = "name: a1"} {
+// BOTH-LABEL: func.func @full(
+// AUTO: npu.pe.conv({{.*}}choice = "dense"{{.*}}reason = "the dense array takes fewer cycles"{{.*}}npu.zeros = {encoded = 0 : i64, exact = 0 : i64, structural = 0 : i64, weights = 4096 : i64}
+// TILE: npu.tcu.conv({{.*}}reason = "asked for"
+// OFF: npu.pe.conv(
+func.func @full(%x: !x) -> tensor<1x64x28x28xf32> {
+  %k = nn.constant dense<1.0> : tensor<64x64x1x1xf32>
+  %w = bfp.encode %k weights : tensor<64x64x1x1xf32> -> !w
+  %y = npu.pe.conv(%x, %w) {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x64x28x28xf32>
+  return %y : tensor<1x64x28x28xf32>
+}
+}
+
+// -----
+
+!x = tensor<1x4x8x8x!bfp.block<mantissa = 8, block = 16, range = 0, axis = 1>>
+!w = tensor<1x4x1x1x!bfp.block<mantissa = 8, block = 16, range = 0, axis = 1>>
+// One zero of the model, and one weight far below its block.
+module attributes {npu.machine = "name: a1"} {
+// BOTH-LABEL: func.func @zeros(
+// BOTH: npu.zeros = {encoded = 1 : i64, exact = 1 : i64, structural = 0 : i64, weights = 4 : i64}
+func.func @zeros(%x: !x) -> tensor<1x1x8x8xf32> {
+  %k = nn.constant dense<[[[[1.0]], [[0.0]], [[0.001]], [[0.5]]]]> : tensor<1x4x1x1xf32>
+  %w = bfp.encode %k weights : tensor<1x4x1x1xf32> -> !w
+  %y = npu.pe.conv(%x, %w) {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x1x8x8xf32>
+  return %y : tensor<1x1x8x8xf32>
+}
+}
