@@ -48,7 +48,8 @@ void conv(Node &n) {
       readWindow(n, shapeOf(x).drop_front(2), shapeOf(w).drop_front(2));
   Emitter::ConvAttributes a = {window.strides, window.pads, window.dilations,
                                n.getInt("group", 1)};
-  n.setOutput(0, n.conv(x, w, n.optionalInput(2), a));
+  Value y = quantisedConv(n, a);
+  n.setOutput(0, y ? y : n.conv(x, w, n.optionalInput(2), a));
 }
 
 /// Begin and end pads that give the size `wanted`: SAME_UPPER puts the odd one
@@ -122,7 +123,7 @@ std::vector<OperatorRow> ashlar::frontend::convRows() {
        {1, 11, 22},
        conv,
        "one operation; 1 to 3 spatial dimensions, groups, dilations, every "
-       "form of padding"},
+       "form of padding; of dequantised operands an integer product"},
       {"ConvTranspose",
        {1, 11, 22},
        convTranspose,

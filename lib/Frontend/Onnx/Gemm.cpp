@@ -20,6 +20,10 @@ void matmul(Node &n) {
     n.malformed("an operand is a scalar: {} and {}", typeText(a), typeText(b));
     return;
   }
+  if (Value y = quantisedMatmul(n, a, b, /*transposed=*/false, Value())) {
+    n.setOutput(0, y);
+    return;
+  }
   bool rowVector = rankOf(a) == 1, columnVector = rankOf(b) == 1;
   if (rowVector)
     a = n.reshape(a, {1, shapeOf(a)[0]});
@@ -57,6 +61,11 @@ void gemm(Node &n) {
                 typeText(b));
     return;
   }
+  if (alpha == 1.0 && beta == 1.0 && !transA)
+    if (Value y = quantisedMatmul(n, a, b, transB, c)) {
+      n.setOutput(0, y);
+      return;
+    }
   if (transA)
     a = n.transpose(a, {1, 0});
   if (transB)
@@ -79,10 +88,12 @@ std::vector<OperatorRow> ashlar::frontend::gemmRows() {
       {"MatMul",
        {1, 9, 13},
        matmul,
-       "one operation; vectors are reshaped to matrices"},
+       "one operation; vectors are reshaped to matrices; of dequantised "
+       "operands an integer product"},
       {"Gemm",
        {1, 6, 7, 9, 11, 13},
        gemm,
-       "matmul with transposes, scaling by alpha and beta, and an addition"},
+       "matmul with transposes, scaling by alpha and beta, and an addition; of "
+       "dequantised operands an integer product"},
   };
 }

@@ -247,8 +247,8 @@ Error Importer::runHandler(const FlatNode &node, SmallVector<Value> inputs,
     return refuse(why);
   if (status.state == NodeState::Unreached)
     return Error::success();
-  Node view(node, std::move(inputs), usedOutputs(node), model, builder,
-            nameLoc(node.name), options.maxElements);
+  Node view(node, std::move(inputs), usedOutputs(node), model, quantised,
+            builder, nameLoc(node.name), options.maxElements);
   row->handler(view);
   if (!view.failed() && !view.unreadAttribute().empty())
     view.unsupported("attribute '{}' is not understood for {} of operator set "

@@ -53,6 +53,7 @@ private:
   llvm::StringMap<Value> values;
   llvm::StringMap<onnx::TensorProto *> initializers;
   llvm::StringMap<const onnx::TypeProto *> declared;
+  QuantisedValues quantised;
   llvm::StringSet<> readNames; ///< Read by live nodes or graph outputs.
   std::vector<NodeStatus> statuses;
 };

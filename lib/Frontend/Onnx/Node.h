@@ -9,6 +9,7 @@
 
 #include "Emitter.h"
 #include "Model.h"
+#include "Quantised.h"
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -19,11 +20,11 @@ class Node : public Emitter {
 public:
   /// `inputs` has null values for omitted optional inputs.
   Node(const FlatNode &node, SmallVector<Value> inputs,
-       llvm::BitVector usedOutputs, Model &model, mlir::OpBuilder &builder,
-       mlir::Location loc, int64_t maxElements)
+       llvm::BitVector usedOutputs, Model &model, QuantisedValues &quantised,
+       mlir::OpBuilder &builder, mlir::Location loc, int64_t maxElements)
       : Emitter(builder, loc, maxElements), node(node),
         inputs(std::move(inputs)), used(std::move(usedOutputs)), model(model),
-        results(node.outputs.size()) {}
+        quantisedValues(quantised), results(node.outputs.size()) {}
 
   StringRef op() const { return node.op; }
   int64_t opset() const { return node.opset; }
@@ -70,6 +71,8 @@ public:
       results[i] = value;
   }
   ArrayRef<Value> outputs() const { return results; }
+  /// What is known about values that stand for integers.
+  QuantisedValues &quantised() { return quantisedValues; }
 
 private:
   const onnx::AttributeProto *find(StringRef name) const;
@@ -81,6 +84,7 @@ private:
   SmallVector<Value> inputs;
   llvm::BitVector used;
   Model &model;
+  QuantisedValues &quantisedValues;
   SmallVector<Value> results;
   llvm::StringSet<> consumed;
 };

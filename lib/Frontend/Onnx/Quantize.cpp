@@ -74,6 +74,8 @@ Value addZeroAndSaturate(Node &n, Value v, Value zero, Type element) {
   return n.cast(v, element);
 }
 
+Value requantised(Node &n, Value x, Value scale, Value zero, Type element);
+
 void quantizeLinear(Node &n) {
   Value x = n.input(0), scale = n.input(1), zero = n.optionalInput(2);
   int64_t axis = n.getInt("axis", 1);
@@ -100,6 +102,10 @@ void quantizeLinear(Node &n) {
     return;
   }
   Shape shape(shapeOf(x));
+  if (Value y = requantised(n, x, scale, zero, element)) {
+    n.setOutput(0, y);
+    return;
+  }
   scale = spread(n, n.cast(scale, f32Of(n)), axis, shape, "the scale");
   if (zero)
     zero = spread(n, zero, axis, shape, "the zero point");
@@ -129,6 +135,7 @@ void dequantizeLinear(Node &n) {
   }
   Shape shape(shapeOf(x));
   Type result = elementOf(scale);
+  const Dequantised origin{x, scale, zero, axis};
   scale = spread(n, n.cast(scale, f32Of(n)), axis, shape, "the scale");
   if (zero)
     zero = spread(n, zero, axis, shape, "the zero point");
@@ -139,7 +146,10 @@ void dequantizeLinear(Node &n) {
   v = n.cast(v, f32Of(n));
   if (small && !isZero(zero))
     v = n.binary<SubOp>(v, n.cast(zero, f32Of(n)));
-  n.setOutput(0, n.cast(n.binary<MulOp>(v, scale), result));
+  Value y = n.cast(n.binary<MulOp>(v, scale), result);
+  if (result == f32Of(n))
+    n.quantised().add(y, origin);
+  n.setOutput(0, y);
 }
 
 /// scale = (max(x, 0) - min(x, 0)) / 255, the zero point is where 0 falls.
@@ -326,9 +336,10 @@ void matmulInteger(Node &n) {
     n.setOutput(0, matmulAccumulators(n, f));
 }
 
-/// saturate(rne(acc * (xScale * wScale / yScale)) + yZero).
+/// saturate(rne(acc * (xScale * wScale / yScale)) + yZero), with relu before
+/// the rounding if asked for.
 Value requantise(Node &n, Value acc, Value xScale, Value wScale, Value yScale,
-                 Value yZero, int64_t axis) {
+                 Value yZero, int64_t axis, bool relu = false) {
   if (!acc || !xScale || !wScale || !yScale || !yZero || n.failed())
     return nullptr;
   if (!isSmallInteger(elementOf(yZero), 8))
@@ -344,8 +355,106 @@ Value requantise(Node &n, Value acc, Value xScale, Value wScale, Value yScale,
   yZero = spread(n, yZero, rows, shape, "the zero point of y");
   Value factor = n.binary<DivOp>(n.binary<MulOp>(xScale, wScale), yScale);
   Value v = n.binary<MulOp>(n.cast(acc, f32), factor);
+  if (relu)
+    v = n.unary(UnaryFunction::Relu, v);
   v = n.unary(UnaryFunction::Round, v);
   return addZeroAndSaturate(n, v, yZero, element);
+}
+
+/// QuantizeLinear of a product of integers: one rounding of the accumulators,
+/// as QLinearConv and QLinearMatMul define it.
+Value requantised(Node &n, Value x, Value scale, Value zero, Type element) {
+  const IntegerProduct *product = n.quantised().findProduct(x);
+  if (!product || elementCount(shapeOf(scale)) != 1 ||
+      !isSmallInteger(element, 8))
+    return nullptr;
+  if (!zero)
+    zero = n.integers({0}, {}, element);
+  return requantise(n, product->acc, product->xScale, product->wScale, scale,
+                    zero, product->axis, product->relu);
+}
+
+bool isScalar(Value value) { return elementCount(shapeOf(value)) == 1; }
+
+/// What `x` stands for; a reshape of integers per tensor is one of their values
+/// too.
+std::optional<Dequantised> originOf(Node &n, Value x) {
+  if (!x)
+    return std::nullopt;
+  if (const Dequantised *known = n.quantised().findDequantised(x))
+    return *known;
+  auto reshape = x.getDefiningOp<ReshapeOp>();
+  auto origin =
+      reshape ? originOf(n, reshape.getX()) : std::optional<Dequantised>();
+  if (!origin || !isScalar(origin->scale) ||
+      (origin->zero && !isScalar(origin->zero)))
+    return std::nullopt;
+  origin->q = n.reshape(origin->q, shapeOf(x));
+  return origin;
+}
+
+/// The operands as 8-bit integers with constant parameters, x per tensor and w
+/// constant, if both are; w's parameters per tensor or along `wAxis`.
+bool findFactors(Node &n, Value x, Value w, int64_t wAxis, Dequantised &a,
+                 Dequantised &b) {
+  std::optional<Dequantised> left = originOf(n, x), right = originOf(n, w);
+  if (!left || !right || n.failed())
+    return false;
+  a = *left;
+  b = *right;
+  for (const Dequantised *operand : {&a, &b})
+    if (!isSmallInteger(elementOf(operand->q), 8) ||
+        !constantOf(operand->scale) ||
+        (operand->zero && !constantOf(operand->zero)))
+      return false;
+  bool perTensor = isScalar(b.scale) && (!b.zero || isScalar(b.zero));
+  return isScalar(a.scale) && (!a.zero || isScalar(a.zero)) &&
+         constantOf(b.q) &&
+         (perTensor || b.axis == wAxis || b.axis == wAxis - rankOf(w));
+}
+
+/// The bias as integers in the unit of the accumulators, or null.
+Value integerBias(Node &n, Value bias, const Dequantised &x,
+                  const Dequantised &w) {
+  const Dequantised *origin =
+      bias ? n.quantised().findDequantised(bias) : nullptr;
+  if (!origin || elementOf(origin->q) != i32Of(n) || !isZero(origin->zero) ||
+      rankOf(bias) != 1)
+    return nullptr;
+  auto unit = numbersOf(origin->scale), left = numbersOf(x.scale),
+       right = numbersOf(w.scale);
+  if (!unit || !left || !right)
+    return nullptr;
+  auto at = [](ArrayRef<double> values, size_t i) {
+    return static_cast<float>(values.size() == 1 ? values[0] : values[i]);
+  };
+  for (size_t i = 0, e = std::max(unit->size(), right->size()); i < e; ++i)
+    if ((unit->size() != 1 && i >= unit->size()) ||
+        (right->size() != 1 && i >= right->size()) ||
+        at(*unit, i) != at(*left, 0) * at(*right, i))
+      return nullptr;
+  return origin->q;
+}
+
+/// acc * (xScale * wScale), then a bias that is no integer. Without one the
+/// result is known as a product to what reads it.
+Value finishProduct(Node &n, Value acc, const Dequantised &x,
+                    const Dequantised &w, int64_t axis, Value bias) {
+  Shape shape(acc ? shapeOf(acc) : ShapeRef());
+  Value scales =
+      n.binary<MulOp>(spread(n, x.scale, axis, shape, "the scale of x"),
+                      spread(n, w.scale, axis, shape, "the scale of w"));
+  Value y = n.binary<MulOp>(n.cast(acc, f32Of(n)), scales);
+  if (!bias) {
+    n.quantised().add(y, IntegerProduct{acc, x.scale, w.scale, axis});
+    return y;
+  }
+  Shape along(rankOf(bias) == 1 ? shape.size() : 0, 1);
+  if (axis == 1 && !along.empty()) {
+    along[1] = shapeOf(bias)[0];
+    bias = n.reshape(bias, along);
+  }
+  return n.binary<AddOp>(y, bias);
 }
 
 void qlinearConv(Node &n) {
@@ -370,6 +479,48 @@ void qlinearMatmul(Node &n) {
 }
 
 } // namespace
+
+Value ashlar::frontend::quantisedConv(Node &n,
+                                      const Emitter::ConvAttributes &given) {
+  Dequantised x, w;
+  if (!findFactors(n, n.input(0), n.input(1), 0, x, w))
+    return nullptr;
+  Value bias = n.optionalInput(2), whole = integerBias(n, bias, x, w);
+  Value acc = convAccumulators(n, {x.q, x.zero, w.q, w.zero}, given, whole);
+  return finishProduct(n, acc, x, w, 1, whole ? Value() : bias);
+}
+
+Value ashlar::frontend::quantisedMatmul(Node &n, Value a, Value b,
+                                        bool transposed, Value c) {
+  Dequantised x, w;
+  if (!b || rankOf(b) != 2 || !a || rankOf(a) < 2 || (c && rankOf(c) != 1) ||
+      !findFactors(n, a, b, transposed ? 0 : 1, x, w))
+    return nullptr;
+  if (transposed) {
+    // Large constants are not moved by the emitter.
+    SmallVector<int64_t> values = *integersOf(w.q), moved(values.size());
+    int64_t rows = shapeOf(b)[0], columns = shapeOf(b)[1];
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t k = 0; k < columns; ++k)
+        moved[k * rows + i] = values[i * columns + k];
+    w.q = n.integers(moved, {columns, rows}, elementOf(w.q));
+  }
+  Value acc = matmulAccumulators(n, {x.q, x.zero, w.q, w.zero});
+  Value whole = integerBias(n, c, x, w);
+  if (whole)
+    acc = n.binary<AddOp>(acc, whole);
+  return finishProduct(n, acc, x, w, -1, whole ? Value() : c);
+}
+
+void ashlar::frontend::noteRelu(Node &n, Value x, Value y) {
+  if (!x)
+    return;
+  if (const IntegerProduct *product = n.quantised().findProduct(x)) {
+    IntegerProduct cut = *product;
+    cut.relu = true;
+    n.quantised().add(y, cut);
+  }
+}
 
 std::vector<OperatorRow> ashlar::frontend::quantizeRows() {
   constexpr const char *product =

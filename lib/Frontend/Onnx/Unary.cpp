@@ -19,7 +19,10 @@ namespace {
 template <UnaryFunction function>
 void unary(Node &n) {
   n.ignore("consumed_inputs");
-  n.setOutput(0, n.unary(function, n.input(0)));
+  Value x = n.input(0), y = n.unary(function, x);
+  if (function == UnaryFunction::Relu)
+    noteRelu(n, x, y);
+  n.setOutput(0, y);
 }
 
 void leakyRelu(Node &n) {

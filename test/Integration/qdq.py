@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random networks in QDQ form against their integer definition and ONNX Runtime.
+
+usage: qdq.py [--seeds=0:8] [--ort] [--machine=a1]
+
+Conv (per tensor and per channel, groups, padding, strides), Gemm and MatMul
+between DequantizeLinear and QuantizeLinear, with integer bias, with relu, with
+any zero points, under operator sets 10 to 21. Every quantised tensor must have
+equal bits to integer products computed with numpy and rounded once
+(docs/Numerics.md 12); sums of dequantised tensors to the formulas in binary32.
+With --ort the number of elements that differ from ONNX Runtime is printed and
+must be 0. The program must hold no product of floats.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+import common
+from quantized import Network, conv, random_weights, saturate
+
+OPSETS = [10, 11, 13, 17, 19, 21]
+
+
+class Builder(Network):
+    """A tensor is (quantised name, scale, zero point)."""
+
+    def __init__(self, seed, all_types):
+        super().__init__(seed, all_types)
+        self.opset = OPSETS[seed % len(OPSETS)]
+
+    def scalar(self, value, hint):
+        return self.constant(np.array(value), hint)
+
+    def dequantise(self, name, scale, zero, axis=None):
+        value = self.values[name].astype(np.float32)
+        shape = [1] * value.ndim
+        if np.ndim(scale):
+            shape[axis] = -1
+            scale_along, zero_along = scale.reshape(shape), zero.reshape(shape)
+        else:
+            scale_along, zero_along = scale, zero
+        value = (value - zero_along.astype(np.float32)) * scale_along
+        attrs = {"axis": axis} if np.ndim(scale) else {}
+        return self.node("DequantizeLinear", [
+            name, self.scalar(scale, "s"), self.scalar(zero, "z")], value, **attrs)
+
+    def quantise(self, name, scale, zero, value):
+        node = self.node("QuantizeLinear", [
+            name, self.scalar(scale, "s"), self.scalar(zero, "z")], value)
+        self.outputs.append(node)
+        return node
+
+    def weights(self, shape, axis):
+        """Name of the dequantised weights, integers, scale."""
+        dtype = np.int8 if not self.all_types else self.weight_type()
+        w = random_weights(self, shape, dtype)
+        outs = shape[axis]
+        if self.opset >= 13 and self.random.random() < 0.6:
+            scale = self.np.uniform(0.001, 0.02, outs).astype(np.float32)
+            zero = np.zeros(outs, dtype)
+        else:
+            scale = np.array(self.np.uniform(0.001, 0.02), np.float32)
+            # ONNX Runtime has no kernel for signed weights that are not
+            # symmetric.
+            zero = self.zero(dtype) if self.all_types else dtype(0)
+            zero = np.array(zero)
+        along = [1] * len(shape)
+        along[axis] = -1
+        centred = w.astype(np.int64) - (zero.reshape(along) if zero.ndim else zero).astype(np.int64)
+        name = self.dequantise(self.constant(w, "w"), scale, zero, axis)
+        return name, centred, scale
+
+    def bias(self, outs, x_scale, w_scale):
+        if self.random.random() < 0.3:
+            return None, 0
+        b = self.np.integers(-3000, 3000, outs).astype(np.int32)
+        scale = np.asarray(np.float32(x_scale) * w_scale, np.float32)
+        zero = np.zeros(scale.shape, np.int32)
+        return self.dequantise(self.constant(b, "b"), scale, zero, 0), b.astype(np.int64)
+
+    def finish(self, name, acc, x_scale, w_scale, channel_axis):
+        """[Relu,] QuantizeLinear of a product."""
+        relu = self.random.random() < 0.5
+        if relu:
+            name = self.node("Relu", [name], None)
+        zero = np.array(self.zero(self.type()))
+        if relu and not self.all_types:
+            # What ONNX Runtime folds into its integer product.
+            zero = np.array(np.iinfo(zero.dtype).min, zero.dtype)
+        top = max(float(np.abs(acc).max()), 1) * float(x_scale) * float(np.max(w_scale))
+        scale = np.float32(max(top / 140, 1e-4))
+        along = [1] * acc.ndim
+        along[channel_axis] = -1
+        spread = w_scale.reshape(along) if np.ndim(w_scale) else w_scale
+        factor = (np.float32(x_scale) * spread).astype(np.float32) / scale
+        v = acc.astype(np.float32) * factor.astype(np.float32)
+        v = np.maximum(v, np.float32(0)) if relu else v
+        value = saturate(np.rint(v), zero)
+        return self.quantise(name, scale, zero, value), scale, zero
+
+    def add_conv(self, x, scale, zero):
+        source = self.values[x].astype(np.int64) - int(zero)
+        channels = source.shape[1]
+        group = self.random.choice([1, 1, channels])
+        outs = group * self.random.randint(1, 2) if group > 1 else self.random.choice([5, 8, 16])
+        kernel = self.random.choice([1, 3])
+        stride = self.random.choice([1, 2]) if source.shape[2] > 4 else 1
+        pads = [self.random.randint(0, kernel // 2) for _ in range(4)]
+        if source.shape[2] + pads[0] + pads[2] < kernel:
+            kernel, pads = 1, [0] * 4
+        w, centred, w_scale = self.weights((outs, channels // group, kernel, kernel), 0)
+        bias, b = self.bias(outs, scale, w_scale)
+        acc = conv(source, centred, stride, pads, group)
+        acc += np.asarray(b).reshape(1, -1, 1, 1)
+        inputs = [self.dequantise(x, scale, zero), w] + ([bias] if bias else [])
+        y = self.node("Conv", inputs, None, strides=[stride] * 2, pads=pads, group=group,
+                      kernel_shape=[kernel] * 2)
+        return self.finish(y, acc, scale, w_scale, 1)
+
+    def add_dense(self, x, scale, zero):
+        source = self.values[x].astype(np.int64) - int(zero)
+        outs = self.random.choice([7, 10, 16])
+        gemm = self.random.random() < 0.6
+        turned = gemm and self.random.random() < 0.5
+        shape = (outs, source.shape[1]) if turned else (source.shape[1], outs)
+        w, centred, w_scale = self.weights(shape, 0 if turned else 1)
+        acc = source @ (centred.T if turned else centred)
+        a = self.dequantise(x, scale, zero)
+        if gemm:
+            bias, b = self.bias(outs, scale, w_scale)
+            acc = acc + b
+            y = self.node("Gemm", [a, w] + ([bias] if bias else []), None, transB=int(turned))
+        else:
+            y = self.node("MatMul", [a, w], None)
+        return self.finish(y, acc, scale, w_scale, 1)
+
+    def add_sum(self, left, right):
+        """QuantizeLinear of the sum of two dequantised tensors: formulas."""
+        a, b = self.dequantise(*left), self.dequantise(*right)
+        value = self.values[a] + self.values[b]
+        y = self.node("Add", [a, b], value)
+        zero = np.array(self.zero(self.type()))
+        scale = np.float32(max(np.abs(value).max() / 120, 1e-4))
+        return self.quantise(y, scale, zero, saturate(np.rint(value / scale), zero)), scale, zero
+
+
+def build(seed, all_types=True):
+    net = Builder(seed, all_types)
+    shape = (1, net.random.choice([3, 8]), 10, 10)
+    x = net.np.normal(0, 1, shape).astype(np.float32)
+    net.values["x"] = x
+    scale, zero = np.float32(0.03), np.array(net.zero(net.type()))
+    at = net.quantise("x", scale, zero, saturate(np.rint(x / scale), zero)), scale, zero
+    for _ in range(net.random.randint(1, 3)):
+        at = net.add_conv(*at)
+    # ONNX Runtime adds in fixed point, which is not the definition.
+    if all_types and net.random.random() < 0.5:
+        at = net.add_sum(at, at)
+    flat = net.values[at[0]].reshape(1, -1)
+    at = net.node("Flatten", [at[0]], flat, axis=1), at[1], at[2]
+    at = net.add_dense(*at)
+    net.outputs.append(net.dequantise(*at))
+    return net, x
+
+
+def save(net, path, x):
+    infos = [helper.make_tensor_value_info(
+        name, onnx.mapping.NP_TYPE_TO_TENSOR_TYPE[net.values[name].dtype],
+        net.values[name].shape) for name in net.outputs]
+    graph = helper.make_graph(
+        net.nodes, "qdq", [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
+        infos, net.constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", net.opset)],
+                                ir_version=min(10, 5 + (net.opset > 13) * 3)), path)
+
+
+def float_products(plan):
+    """Products of the plan whose operands are no integers."""
+    with open(plan, encoding="utf-8") as stream:
+        plan = json.load(stream)
+    types = {tensor["name"]: tensor["type"] for tensor in plan["tensors"]}
+    return [op["name"] for op in plan["ops"] if op["op"] in ("conv", "matmul")
+            and types[op["inputs"]["x"]] not in ("i8", "u8", "i16")]
+
+
+def check(seed, with_ort, machine):
+    net, x = build(seed, not with_ort)
+    failures = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "q.onnx")
+        save(net, path, x)
+        inputs, outputs = os.path.join(folder, "in.npz"), os.path.join(folder, "out.npz")
+        np.savez(inputs, x=x)
+        binary = os.path.join(folder, "q.ash")
+        common.run_tool("ashlarc", path, "-o", binary, f"--machine={machine}",
+                        f"--dump-plan={folder}")
+        for name in float_products(os.path.join(folder, "plan.json")):
+            failures.append(f"seed {seed}: {name} is a product of floats")
+        common.run_tool("ashlar-run", binary, f"--inputs={inputs}", f"--outputs={outputs}",
+                        "--functional")
+        with np.load(outputs) as file:
+            found = dict(file)
+        results = common.ort.run(path, [{"x": x}])[0][0] if with_ort else {}
+    for name in net.outputs:
+        want = net.values[name]
+        differing = int((want != found[name].reshape(want.shape)).sum())
+        if differing or found[name].dtype != want.dtype:
+            failures.append(f"seed {seed}: {name}: {differing} of {want.size} "
+                            "elements differ from the definition")
+        if with_ort:
+            other = int((results[name].reshape(want.shape) != found[name]).sum())
+            print(f"seed {seed} opset {net.opset} {name}: {other} of {want.size} "
+                  "differ from ONNX Runtime")
+            if other:
+                failures.append(f"seed {seed}: {name}: {other} of {want.size} "
+                                "elements differ from ONNX Runtime")
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", default="0:8")
+    parser.add_argument("--machine", default="a1")
+    parser.add_argument("--ort", action="store_true")
+    options = parser.parse_args()
+    first, last = map(int, options.seeds.split(":"))
+    failures = [f for seed in range(first, last) for f in check(seed, options.ort, options.machine)]
+    for failure in failures:
+        print("FAIL", failure)
+    print(f"{last - first} networks, {len(failures)} failures")
+    return int(bool(failures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
