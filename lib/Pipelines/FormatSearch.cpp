@@ -92,6 +92,9 @@ private:
     BlockFormat format;
     double worth;
   };
+  /// What a group saves, in the unit of its model, from one choice to another.
+  double savingOf(size_t group, const FormatChoice &now,
+                  const FormatChoice &next) const;
   std::vector<Step> narrowings() const;
   void advance(uint64_t percent) {
     std::lock_guard<std::mutex> lock(progressLock);
@@ -418,7 +421,18 @@ std::vector<BlockFormat> Search::formatsOf(const FormatTable &table) const {
   return formats;
 }
 
-/// Steps to the next narrower format, those that save most per noise first.
+double Search::savingOf(size_t group, const FormatChoice &now,
+                        const FormatChoice &next) const {
+  double saved = (now.bytes - next.bytes) * model.perByte;
+  if (now.format.mantissaBytes() != next.format.mantissaBytes())
+    for (const Slot &slot : model.groups[group].slots)
+      if (auto node = model.nodes.find(slot.node); node != model.nodes.end())
+        saved += (node->second[1][1] - node->second[0][1]) * model.perCycle;
+  return saved;
+}
+
+/// Steps of every group to the widest narrower format that is worth a
+/// measurement, those that save most per noise first.
 std::vector<Search::Step> Search::narrowings() const {
   std::vector<Step> steps;
   std::vector<BlockFormat> formats = formatsOf(best().formats);
@@ -427,17 +441,18 @@ std::vector<Search::Step> Search::narrowings() const {
     auto now = llvm::find_if(choices, [&](const FormatChoice &choice) {
       return choice.format == formats[group];
     });
-    if (now == choices.begin() || now == choices.end())
+    if (now == choices.end())
       continue;
-    const FormatChoice &next = *std::prev(now);
-    double saved = (now->bytes - next.bytes) * model.perByte;
-    if (now->format.mantissaBytes() != next.format.mantissaBytes())
-      for (const Slot &slot : model.groups[group].slots)
-        if (auto node = model.nodes.find(slot.node); node != model.nodes.end())
-          saved += (node->second[1][1] - node->second[0][1]) * model.perCycle;
-    if (saved >= leastSaving)
-      steps.push_back({group, next.format,
-                       saved / std::max(next.noise - now->noise, 1e-30)});
+    // A width that saves nothing by itself may stand between two that do.
+    for (auto next = now; next != choices.begin();) {
+      --next;
+      const double saved = savingOf(group, *now, *next);
+      if (saved < leastSaving)
+        continue;
+      steps.push_back({group, next->format,
+                       saved / std::max(next->noise - now->noise, 1e-30)});
+      break;
+    }
   }
   llvm::sort(steps, [](const Step &a, const Step &b) {
     return a.worth != b.worth ? a.worth > b.worth : a.group < b.group;
