@@ -10,18 +10,26 @@
 
 namespace ashlar::partition {
 
+/// Where the cut behind part `i` of `parts` may lie: this part and each that
+/// follows has at least a line and at most `limit`.
+static Range roomFor(int64_t size, int64_t limit, size_t i, size_t parts,
+                     int64_t before) {
+  const int64_t after = int64_t(parts - 1 - i);
+  return {std::max(before + 1, size - after * limit),
+          std::min(size - after, before + limit)};
+}
+
 /// Near-equal cuts of [0, size) with the given shares.
-static std::vector<int64_t> evenCuts(int64_t size,
+static std::vector<int64_t> evenCuts(int64_t size, int64_t limit,
                                      llvm::ArrayRef<int64_t> shares) {
   int64_t total = std::accumulate(shares.begin(), shares.end(), int64_t(0));
   std::vector<int64_t> cuts{0};
   int64_t sum = 0;
   for (size_t i = 0; i < shares.size(); ++i) {
     sum += shares[i];
-    // Rounded, but every part keeps at least one line.
-    int64_t cut = (size * sum + total / 2) / total;
-    int64_t left = int64_t(shares.size() - 1 - i);
-    cuts.push_back(std::clamp(cut, cuts.back() + 1, size - left));
+    const Range room = roomFor(size, limit, i, shares.size(), cuts.back());
+    const int64_t cut = (size * sum + total / 2) / total;
+    cuts.push_back(std::clamp(cut, room.begin, room.end));
   }
   return cuts;
 }
@@ -29,22 +37,22 @@ static std::vector<int64_t> evenCuts(int64_t size,
 /// Cuts of [0, size) so that the running sum `sumTo(cut)` comes closest to the
 /// shares of the total; every part keeps a line.
 template <typename SumTo>
-static std::vector<int64_t>
-quantileCuts(int64_t size, llvm::ArrayRef<int64_t> shares, SumTo sumTo) {
+static std::vector<int64_t> quantileCuts(int64_t size, int64_t limit,
+                                         llvm::ArrayRef<int64_t> shares,
+                                         SumTo sumTo) {
   uint64_t total = sumTo(size);
   if (total == 0)
-    return evenCuts(size, shares);
+    return evenCuts(size, limit, shares);
   uint64_t parts =
       uint64_t(std::accumulate(shares.begin(), shares.end(), int64_t(0)));
   std::vector<int64_t> cuts{0};
   uint64_t share = 0;
   for (size_t i = 0; i + 1 < shares.size(); ++i) {
     share += uint64_t(shares[i]);
-    int64_t low = cuts.back() + 1;
-    int64_t high = size - int64_t(shares.size() - 1 - i);
+    const Range room = roomFor(size, limit, i, shares.size(), cuts.back());
     // Smallest cut whose sum reaches the share, or the one before it.
     auto reaches = [&](int64_t c) { return sumTo(c) * parts >= share * total; };
-    int64_t a = low, b = high;
+    int64_t a = room.begin, b = room.end;
     while (a < b) {
       int64_t middle = (a + b) / 2;
       if (reaches(middle))
@@ -56,7 +64,7 @@ quantileCuts(int64_t size, llvm::ArrayRef<int64_t> shares, SumTo sumTo) {
       uint64_t have = sumTo(c) * parts, want = share * total;
       return have > want ? have - want : want - have;
     };
-    if (a > low && distance(a - 1) <= distance(a))
+    if (a > room.begin && distance(a - 1) <= distance(a))
       --a;
     cuts.push_back(a);
   }
@@ -66,23 +74,24 @@ quantileCuts(int64_t size, llvm::ArrayRef<int64_t> shares, SumTo sumTo) {
 
 Cuts uniformCuts(const WorkModel &model, llvm::ArrayRef<int64_t> bands) {
   Cuts cuts;
-  cuts.rows = evenCuts(model.rowUnits(), bands);
+  cuts.rows = evenCuts(model.rowUnits(), model.rowLimit(), bands);
   for (int64_t cells : bands)
-    cuts.cols.push_back(
-        evenCuts(model.colUnits(), std::vector<int64_t>(cells, 1)));
+    cuts.cols.push_back(evenCuts(model.colUnits(), model.colLimit(),
+                                 std::vector<int64_t>(cells, 1)));
   return cuts;
 }
 
 Cuts guillotineCuts(const WorkModel &model, llvm::ArrayRef<int64_t> bands) {
   Cuts cuts;
-  cuts.rows = quantileCuts(model.rowUnits(), bands, [&](int64_t cut) {
-    return model.work({0, cut}, {0, model.colUnits()});
-  });
+  cuts.rows =
+      quantileCuts(model.rowUnits(), model.rowLimit(), bands, [&](int64_t cut) {
+        return model.work({0, cut}, {0, model.colUnits()});
+      });
   for (size_t b = 0; b < bands.size(); ++b) {
     Range band{cuts.rows[b], cuts.rows[b + 1]};
-    cuts.cols.push_back(
-        quantileCuts(model.colUnits(), std::vector<int64_t>(bands[b], 1),
-                     [&](int64_t cut) { return model.work(band, {0, cut}); }));
+    cuts.cols.push_back(quantileCuts(
+        model.colUnits(), model.colLimit(), std::vector<int64_t>(bands[b], 1),
+        [&](int64_t cut) { return model.work(band, {0, cut}); }));
   }
   return cuts;
 }
@@ -140,7 +149,9 @@ private:
     for (int64_t c = 0; c < cells; ++c) {
       int64_t begin = cuts.back();
       int64_t end = longest(
-          begin + 1, model.colUnits() - (cells - 1 - c),
+          begin + 1,
+          std::min(begin + model.colLimit(),
+                   model.colUnits() - (cells - 1 - c)),
           [&](int64_t e) { return model.work(band, {begin, e}) <= limit; });
       if (end < 0)
         return false;

@@ -28,6 +28,9 @@ public:
 
   int64_t rowUnits() const { return unitsY; }
   int64_t colUnits() const { return unitsX; }
+  /// Largest parts, in alignment units.
+  int64_t rowLimit() const { return limitY; }
+  int64_t colLimit() const { return limitX; }
   /// The cell of unit ranges as a tile, work not filled in.
   Tile tile(Range y, Range x) const;
   /// Non-zeros (or zeros, or cycles) of the cell: the quantity to balance.
@@ -47,14 +50,15 @@ private:
   PrefixSums sums;
   int64_t height = 0, width = 0; ///< Of the space that is cut.
   int64_t unitsY = 0, unitsX = 0;
+  int64_t limitY = 0, limitX = 0;
   int64_t tiles = 1;
 };
 
 /// Cells per band for `units` tiles on a map of `rows` x `cols` units, for
-/// every possible number of bands; first the one whose tiles have the least
-/// circumference.
-std::vector<std::vector<int64_t>> possibleBands(int64_t units, int64_t rows,
-                                                int64_t cols);
+/// every number of bands that can keep to the model's limits; first the one
+/// whose tiles have the least circumference.
+std::vector<std::vector<int64_t>> possibleBands(const WorkModel &model,
+                                                int64_t units);
 
 /// Near-equal areas.
 Cuts uniformCuts(const WorkModel &model, llvm::ArrayRef<int64_t> bands);

@@ -37,6 +37,13 @@ WorkModel::WorkModel(const CountMap &map, const Geometry &geometry,
       overlap ? (height + options.alignRows - 1) / options.alignRows : height;
   unitsX =
       overlap ? (width + options.alignCols - 1) / options.alignCols : width;
+  // Whole alignment units, unless one part may be everything.
+  limitY = options.maxRows >= height
+               ? unitsY
+               : options.maxRows / (overlap ? options.alignRows : 1);
+  limitX = options.maxCols >= width
+               ? unitsX
+               : options.maxCols / (overlap ? options.alignCols : 1);
 }
 
 Tile WorkModel::tile(Range y, Range x) const {
@@ -91,16 +98,19 @@ static std::vector<int64_t> dealBands(int64_t tiles, int64_t count) {
   return bands;
 }
 
-std::vector<std::vector<int64_t>> possibleBands(int64_t units, int64_t rows,
-                                                int64_t cols) {
+std::vector<std::vector<int64_t>> possibleBands(const WorkModel &model,
+                                                int64_t units) {
   // More units than cells: the rest stays idle. Products of sizes and units
   // stay far below 64 bits for every valid description.
-  int64_t tiles = std::min(units, rows * cols);
+  const int64_t rows = model.rowUnits(), cols = model.colUnits();
+  const int64_t tiles = std::min(units, rows * cols);
   std::vector<std::vector<int64_t>> shapes;
   size_t best = 0;
   auto circumference = [&](int64_t b) { return rows * tiles + cols * b * b; };
   for (int64_t b = 1; b <= std::min(tiles, rows); ++b) {
-    if ((tiles + b - 1) / b > cols)
+    // Most and fewest cells of a band.
+    if ((tiles + b - 1) / b > cols || tiles / b * model.colLimit() < cols ||
+        b * model.rowLimit() < rows)
       continue;
     shapes.push_back(dealBands(tiles, b));
     // rows / b + cols * b / tiles, compared without dividing.
@@ -108,7 +118,9 @@ std::vector<std::vector<int64_t>> possibleBands(int64_t units, int64_t rows,
     if (circumference(b) * least < circumference(least) * b)
       best = shapes.size() - 1;
   }
-  std::rotate(shapes.begin(), shapes.begin() + best, shapes.begin() + best + 1);
+  if (!shapes.empty())
+    std::rotate(shapes.begin(), shapes.begin() + int64_t(best),
+                shapes.begin() + int64_t(best) + 1);
   return shapes;
 }
 
@@ -135,11 +147,14 @@ double spreadOf(llvm::ArrayRef<Tile> tiles, const CountMap &map,
 
 static llvm::Error check(const CountMap &map, const Geometry &geometry,
                          const Options &options) {
-  if (options.units < 1 || options.alignRows < 1 || options.alignCols < 1)
+  if (options.units < 1 || options.alignRows < 1 || options.alignCols < 1 ||
+      options.maxRows < 1 || options.maxCols < 1)
     return makeError(ErrorClass::Usage,
-                     "a partition needs at least one unit and an alignment of "
-                     "at least one, found {} units, alignment {} x {}",
-                     options.units, options.alignRows, options.alignCols);
+                     "a partition needs units, alignment and largest tiles of "
+                     "at least one, found {} units, alignment {} x {}, tiles "
+                     "of {} x {}",
+                     options.units, options.alignRows, options.alignCols,
+                     options.maxRows, options.maxCols);
   if (map.rows < 1 || map.cols < 1 || geometry.y.out < 1 || geometry.x.out < 1)
     return makeError(ErrorClass::Usage, "cannot cut an empty map of {} x {}",
                      map.rows, map.cols);
@@ -165,21 +180,17 @@ static uint64_t largest(const WorkModel &model, const Cuts &cuts) {
 }
 
 static Cuts cut(const WorkModel &model, const Options &options,
+                llvm::ArrayRef<std::vector<int64_t>> shapes,
                 unsigned &iterations) {
-  if (options.algorithm == Algorithm::Rows) {
-    std::vector<int64_t> bands(std::min(options.units, model.rowUnits()), 1);
-    return guillotineCuts(model, bands);
-  }
-  std::vector<std::vector<int64_t>> shapes =
-      possibleBands(options.units, model.rowUnits(), model.colUnits());
-  const std::vector<int64_t> &bands = shapes.front();
+  if (options.algorithm == Algorithm::Rows)
+    return guillotineCuts(model, shapes.front());
   if (options.algorithm != Algorithm::P2) {
-    Cuts cuts = uniformCuts(model, bands);
+    Cuts cuts = uniformCuts(model, shapes.front());
     if (options.algorithm == Algorithm::P1)
       iterations = transferLines(model, options, cuts);
     return cuts;
   }
-  Cuts cuts = guillotineCuts(model, bands);
+  Cuts cuts = guillotineCuts(model, shapes.front());
   if (!options.refine)
     return cuts;
   uint64_t least = largest(model, cuts);
@@ -193,6 +204,18 @@ static Cuts cut(const WorkModel &model, const Options &options,
   return cuts;
 }
 
+/// Ways to deal the tiles to bands that keep to the largest tile.
+static std::vector<std::vector<int64_t>> shapesOf(const WorkModel &model,
+                                                  const Options &options) {
+  if (options.algorithm != Algorithm::Rows)
+    return possibleBands(model, options.units);
+  const int64_t bands = std::min(options.units, model.rowUnits());
+  if (model.colLimit() < model.colUnits() ||
+      bands * model.rowLimit() < model.rowUnits())
+    return {};
+  return {std::vector<int64_t>(size_t(bands), 1)};
+}
+
 llvm::Expected<Partition> partition(const CountMap &map,
                                     const Geometry &geometry,
                                     const Options &options) {
@@ -202,8 +225,15 @@ llvm::Expected<Partition> partition(const CountMap &map,
   int64_t cells = model.rowUnits() *
                   (options.algorithm == Algorithm::Rows ? 1 : model.colUnits());
   model.setTiles(std::min(options.units, cells));
+  const std::vector<std::vector<int64_t>> shapes = shapesOf(model, options);
+  if (shapes.empty())
+    return makeError(ErrorClass::Capacity,
+                     "no way to cut {} x {} units into {} tiles of at most "
+                     "{} x {}",
+                     model.rowUnits(), model.colUnits(), options.units,
+                     options.maxRows, options.maxCols);
   Partition result;
-  Cuts cuts = cut(model, options, result.iterations);
+  Cuts cuts = cut(model, options, shapes, result.iterations);
   for (size_t b = 0; b < cuts.bands(); ++b)
     for (size_t c = 0; c < cuts.cells(b); ++c) {
       Tile tile = model.tile({cuts.rows[b], cuts.rows[b + 1]},

@@ -80,8 +80,8 @@ private:
   /// as many lines as half the difference needs at the giver's mean per line,
   /// fewer if that overshoots. `difference()` is low part minus high part.
   template <typename Difference>
-  bool move(int64_t &line, int64_t low, int64_t high, double lowValue,
-            double highValue, Difference difference) {
+  bool move(int64_t &line, int64_t low, int64_t high, int64_t limit,
+            double lowValue, double highValue, Difference difference) {
     double before = lowValue - highValue;
     if (std::abs(before) == 0)
       return false;
@@ -91,7 +91,9 @@ private:
     double perLine = giver / double(lines);
     int64_t count =
         perLine > 0 ? int64_t(std::ceil(std::abs(before) / 2 / perLine)) : 1;
-    for (count = std::min(count, lines - 1); count >= 1; count /= 2) {
+    // The giver keeps a line, the taker stays within the limit.
+    int64_t room = limit - (up ? line - low : high - line);
+    for (count = std::min({count, lines - 1, room}); count >= 1; count /= 2) {
       int64_t old = line;
       line += up ? count : -count;
       if (std::abs(difference()) < std::abs(before))
@@ -103,14 +105,15 @@ private:
 
   bool moveColumns(size_t b, size_t c) {
     std::vector<int64_t> &line = cuts.cols[b];
-    return move(line[c], line[c - 1], line[c + 1], cell(b, c - 1), cell(b, c),
+    return move(line[c], line[c - 1], line[c + 1], model.colLimit(),
+                cell(b, c - 1), cell(b, c),
                 [&] { return cell(b, c - 1) - cell(b, c); });
   }
 
   bool moveRows(size_t b) {
     std::vector<int64_t> &line = cuts.rows;
-    return move(line[b], line[b - 1], line[b + 1], band(b - 1), band(b),
-                [&] { return band(b - 1) - band(b); });
+    return move(line[b], line[b - 1], line[b + 1], model.rowLimit(),
+                band(b - 1), band(b), [&] { return band(b - 1) - band(b); });
   }
 
   const WorkModel &model;

@@ -47,6 +47,8 @@ struct Options {
   unsigned maxIterations = 256; ///< Of P1.
   int64_t alignRows = 1; ///< Cuts at multiples, for pooling behind the layer.
   int64_t alignCols = 1;
+  int64_t maxRows = INT64_MAX; ///< Largest core that memories are sized for.
+  int64_t maxCols = INT64_MAX;
   bool moveBands = true; ///< P1 may move whole bands, not only columns.
   bool refine =
       true; ///< P2: of its cuts and those of least maximum the better.
@@ -75,8 +77,10 @@ struct Partition {
   double imbalance() const;
 };
 
-/// Cuts the layer. Usage errors: units, alignment or map sizes below one, a
-/// map that does not match the geometry, Metric::Cycles without a function.
+/// Cuts the layer. No core exceeds maxRows x maxCols. Usage errors: units,
+/// alignment, map sizes or largest cores below one, a map that does not match
+/// the geometry, Metric::Cycles without a function. Capacity error: no way to
+/// cut into cores that small.
 llvm::Expected<Partition> partition(const CountMap &map,
                                     const Geometry &geometry,
                                     const Options &options);

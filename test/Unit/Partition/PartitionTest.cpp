@@ -321,6 +321,37 @@ TEST(Partition, LeastMaximumIsNeverBeatenByAnyGuillotine) {
   }
 }
 
+TEST(Partition, LargestTilesAreAHardLimit) {
+  std::mt19937 random(29);
+  for (int trial = 0; trial < 200; ++trial) {
+    CountMap map = blobMap(24, 30, 1.0, 0.1, unsigned(random()));
+    for (Algorithm algorithm : kAll) {
+      Options options = of(algorithm, 2 + int64_t(random() % 15));
+      options.maxRows = 1 + int64_t(random() % 24);
+      options.maxCols =
+          algorithm == Algorithm::Rows ? 30 : 1 + int64_t(random() % 30);
+      options.refine = random() % 2;
+      llvm::Expected<Partition> result = partition::partition(map, options);
+      if (!result) {
+        llvm::consumeError(result.takeError());
+        continue;
+      }
+      expectCovers(*result, 24, 30);
+      for (const Tile &tile : result->tiles) {
+        EXPECT_LE(tile.core.rows, options.maxRows);
+        EXPECT_LE(tile.core.cols, options.maxCols);
+      }
+    }
+  }
+  // Half again as large as the equal share is enough for every algorithm.
+  Options options = of(Algorithm::P2, 16);
+  options.maxRows = options.maxCols = 12;
+  EXPECT_FALSE(
+      fails(partition::partition(blobMap(32, 32, 1, 0.1, 1), options)));
+  options.maxRows = 1;
+  EXPECT_TRUE(fails(partition::partition(blobMap(32, 32, 1, 0.1, 1), options)));
+}
+
 TEST(Partition, CyclesMetricUsesTheGivenFunction) {
   CountMap map = rampMap(40, 40, 3);
   PrefixSums sums(map);
