@@ -113,7 +113,9 @@ public:
     for (size_t b = 0; b < bands.size(); ++b) {
       int64_t begin = cuts.rows.back();
       int64_t end =
-          longest(begin + 1, model.rowUnits() - int64_t(bands.size() - 1 - b),
+          longest(begin + 1,
+                  std::min(begin + model.rowLimit(),
+                           model.rowUnits() - int64_t(bands.size() - 1 - b)),
                   [&](int64_t e) {
                     std::vector<int64_t> ignored;
                     return columns({begin, e}, bands[b], ignored);
