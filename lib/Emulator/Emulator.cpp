@@ -164,6 +164,8 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
     if (!engine.violation.empty())
       return makeFault(impl, i, FaultKind::BadField,
                        std::exchange(engine.violation, {}));
+    if (options.traceArray)
+      traceValues(impl, static_cast<uint32_t>(i), result);
     const numerics::EncodeCounters &counters = engine.counters;
     if (counters.saturated | counters.underflow | counters.nan |
         counters.infinite) {
@@ -203,7 +205,9 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
 llvm::Expected<RunResult>
 emulator::run(LoadedProgram &program,
               llvm::ArrayRef<support::HostTensor> inputs,
-              const Options &options) {
+              const Options &asked) {
+  Options options = asked;
+  options.recordTimes |= options.traceArray;
   LoadedProgram::Impl &impl = program.impl();
   RunResult result;
   result.nodes.resize(impl.program.nodes.size());
@@ -221,6 +225,8 @@ emulator::run(LoadedProgram &program,
   }
   if (options.timing)
     accountCycles(impl, options, result);
+  if (options.traceArray && options.timing)
+    traceTimes(impl, result);
   result.wallSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();

@@ -51,6 +51,11 @@ std::optional<Fault> verify(LoadedProgram::Impl &impl, const Options &options);
 void accountCycles(const LoadedProgram::Impl &impl, const Options &options,
                    RunResult &result);
 
+/// Appends what instruction \p index has done to PSUM, without times.
+void traceValues(LoadedProgram::Impl &impl, uint32_t index, RunResult &result);
+/// Fills in the times from RunResult::times.
+void traceTimes(const LoadedProgram::Impl &impl, RunResult &result);
+
 /// Copies planned tensor \p index out of the memories.
 TensorDump copyOut(LoadedProgram::Impl &impl, uint32_t index);
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 using namespace ashlar::machine;
 
@@ -87,33 +88,55 @@ TransposeTerms ashlar::machine::transposeTile(const Description &machine,
   return terms;
 }
 
+namespace {
+
+/// Tiles in the order of their loads: load, stream and drain of a tile run
+/// beside those of its neighbours.
+class TilePipeline {
+public:
+  explicit TilePipeline(const Description &machine)
+      : machine(machine),
+        drained(
+            std::max<uint64_t>(std::min<uint64_t>(machine.psum.banks, 1024), 1),
+            0) {}
+
+  void add(uint64_t rows, uint64_t cols, uint64_t elementBytes) {
+    const TransposeTerms terms =
+        transposeTile(machine, rows, cols, elementBytes);
+    // The shadow set is free once the previous tile has been swapped in.
+    loadEnd = limited(std::max(loadEnd, swapped) + terms.load);
+    uint64_t &bank = drained[tiles++ % drained.size()];
+    swapped = std::max({streamEnd, loadEnd, bank});
+    streamEnd = limited(swapped + rows);
+    complete = std::max(complete, limited(swapped + terms.cells));
+    drainEnd = limited(std::max(drainEnd, complete) + terms.drain);
+    bank = last = limited(drainEnd + terms.latency);
+  }
+  uint64_t cycles() const { return last; }
+
+private:
+  const Description &machine;
+  std::vector<uint64_t> drained; ///< Per bank.
+  uint64_t tiles = 0;
+  uint64_t loadEnd = 0, swapped = 0, streamEnd = 0, complete = 0, drainEnd = 0;
+  uint64_t last = 0;
+};
+
+} // namespace
+
 uint64_t ashlar::machine::transposeMatrix(const Description &machine,
                                           uint64_t m, uint64_t n,
                                           uint64_t elementBytes) {
-  if (m == 0 || n == 0)
-    return 0;
-  const uint64_t rows = machine.pe.rows, cols = machine.pe.columns;
-  // Whole tiles, the ragged ones of either edge, and the corner.
-  struct Kind {
-    uint64_t rows, cols, count;
-  };
-  const std::array<Kind, 4> kinds = {{{rows, cols, times(m / rows, n / cols)},
-                                      {m % rows, cols, n / cols},
-                                      {rows, n % cols, m / rows},
-                                      {m % rows, n % cols, 1}}};
-  uint64_t cycles = 0, fill = 0;
-  for (const Kind &kind : kinds) {
-    if (kind.count == 0 || kind.rows == 0 || kind.cols == 0)
-      continue;
-    const TransposeTerms terms =
-        transposeTile(machine, kind.rows, kind.cols, elementBytes);
-    cycles =
-        limited(cycles + times(kind.count,
-                               std::max({terms.load, kind.rows, terms.drain})));
-    // What the pipeline adds once: the other two stages of one tile.
-    fill = terms.total() - std::max({terms.load, kind.rows, terms.drain});
-  }
-  return limited(cycles + fill);
+  const uint64_t rows = std::max<uint64_t>(machine.pe.rows, 1);
+  const uint64_t cols = std::max<uint64_t>(machine.pe.columns, 1);
+  // More tiles than this no state buffer holds.
+  if (blockCount(m, n, rows, cols) > uint64_t(1) << 20)
+    return maxCycles;
+  TilePipeline pipeline(machine);
+  for (uint64_t i = 0; i < m; i += rows)
+    for (uint64_t c = 0; c < n; c += cols)
+      pipeline.add(std::min(rows, m - i), std::min(cols, n - c), elementBytes);
+  return pipeline.cycles();
 }
 
 /// The counts and strides of the matrix, row after row: m rows of n elements.

@@ -27,6 +27,8 @@ struct Options {
   bool timing = true;       ///< Count cycles.
   bool recordTimes = false; ///< Keep RunResult::times (for traces).
   bool dumpTensors = false; ///< Fill RunResult::dumps.
+  /// Fill RunResult::arrayTrace; functional and timed runs only.
+  bool traceArray = false;
   /// Upper limit of host memory for the machine's memories, in bytes; 0 means
   /// no limit but the machine description's own.
   uint64_t maxMemory = 0;

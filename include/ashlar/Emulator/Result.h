@@ -70,6 +70,27 @@ struct InstructionTime {
   uint64_t complete = 0; ///< First cycle in which the results can be read.
 };
 
+/// What a trace event of the array tells.
+enum class ArrayEventKind : uint8_t {
+  Enter, ///< A moving column enters PE column 0.
+  Write, ///< PSUM[column][entry] holds its sum at the end of the cycle.
+  Drain, ///< ACT takes PSUM[column][entry] in the cycle.
+};
+
+/// One event of the array's trace.
+struct ArrayEvent {
+  uint32_t instruction = 0;
+  ArrayEventKind kind = ArrayEventKind::Enter;
+  uint32_t step = 0;   ///< Step of the stream, or entry number of the drain.
+  uint32_t column = 0; ///< 0 for Enter.
+  uint32_t entry = 0;  ///< PSUM entry; 0 for Enter.
+  int64_t value = 0;   ///< The 64 bits of the entry; 0 for Enter.
+  uint64_t cycle = 0;
+  /// Cycles counted as if a whole column multiplied at once, from 1 at the
+  /// start of the stream; 0 for Drain.
+  uint64_t wave = 0;
+};
+
 /// A planned tensor copied out while the program ran.
 struct TensorDump {
   uint32_t placement = 0; ///< Index into Program::dumps.
@@ -91,8 +112,10 @@ struct RunResult {
   uint64_t idleCycles = 0; ///< Cycles of the critical path without a node.
   std::array<QueueStats, numQueues> queues = {};
   std::vector<InstructionTime> times; ///< Filled if Options::recordTimes.
-  uint64_t dramBusy = 0;              ///< Cycles the DRAM server transferred.
-  std::vector<NodeStats> nodes;       ///< Parallel to Program::nodes.
+  /// Filled if Options::traceArray, in program order.
+  std::vector<ArrayEvent> arrayTrace;
+  uint64_t dramBusy = 0;        ///< Cycles the DRAM server transferred.
+  std::vector<NodeStats> nodes; ///< Parallel to Program::nodes.
   uint64_t saturated = 0;
   uint64_t underflow = 0;
   uint64_t nonFinite = 0; ///< NaN and infinities that an encode met.
