@@ -33,7 +33,8 @@ struct Drain {
   const isa::ActDrain &op;
   Pattern entries; ///< PSUM entries.
   TensorView residual, result;
-  int exponent = 0; ///< Without EW.
+  int exponent = 0;  ///< Without EW.
+  uint64_t unit = 0; ///< Of the sparse cluster, with op.fromTcu.
 
   /// Steps whose accumulators and results are transposed at a time.
   static constexpr uint64_t tileSteps = 16;
@@ -89,7 +90,9 @@ struct Drain {
 
   /// The entries themselves.
   const int64_t *entryRow(uint64_t lane, uint64_t k0, uint64_t k1) const {
-    int64_t *column = engine.memory.psum(lane, op.psum);
+    const int64_t *column =
+        op.fromTcu ? engine.memory.acc(unit, op.psum + lane * op.regionStride)
+                   : engine.memory.psum(lane, op.psum);
     if (entries.count[0] == 1 && entries.count[1] == 1 &&
         entries.stride[2] == 1)
       return column + k0;
@@ -211,11 +214,10 @@ static int scaleOf(Memory &memory, unsigned xr) {
   return scale == clearedScale ? 0 : scale;
 }
 
-void Engine::execute(const isa::ActDrain &op) {
-  batch.flush(*this);
-  if (op.mode == DrainMode::Raw64)
-    return drainWords(*this, op);
-  Drain drain{*this, op, {}, {}, {}};
+static void drainOnce(Engine &engine, const isa::ActDrain &op, uint64_t unit) {
+  Memory &memory = engine.memory;
+  Drain drain{engine, op, {}, {}, {}};
+  drain.unit = unit;
   drain.entries = patternOf(op, op.psumStride0, op.psumStride1, op.psumStride2);
   drain.result.type = op.dstType;
   drain.result.mantissa = op.dstMantissa;
@@ -223,19 +225,19 @@ void Engine::execute(const isa::ActDrain &op) {
   drain.result.offset = op.dstOffset;
   drain.result.pattern =
       patternOf(op, op.dstStride0, op.dstStride1, op.dstStride2);
-  if (op.mode == DrainMode::Int) {
-    split(op.cols, op.cols * drain.entries.size(),
-          [&](uint64_t begin, uint64_t end) {
-            for (uint64_t lane = begin; lane < end; ++lane)
-              drain.integerRow(lane, 0, drain.entries.size());
-          });
+  if (op.mode == DrainMode::Int || op.mode == DrainMode::Raw64) {
+    engine.split(op.cols, op.cols * drain.entries.size(),
+                 [&](uint64_t begin, uint64_t end) {
+                   for (uint64_t lane = begin; lane < end; ++lane)
+                     drain.integerRow(lane, 0, drain.entries.size());
+                 });
     return;
   }
   drain.exponent = scaleOf(memory, op.xrA) + scaleOf(memory, op.xrS) + op.shift;
   const EncodeTarget target = encodeTarget(op);
   if (op.mode == DrainMode::Block)
     return produceExact(
-        *this, drain.result, target, op.cols,
+        engine, drain.result, target, op.cols,
         [&](uint64_t lane, uint64_t k0, uint64_t k1, numerics::WideValue *out) {
           drain.exactRow(lane, k0, k1, out);
         });
@@ -247,16 +249,34 @@ void Engine::execute(const isa::ActDrain &op) {
       patternOf(op, op.resStride0, op.resStride1, op.resStride2);
   if (op.paramAlongSteps && op.dstType != ElemType::Bfp) {
     const uint64_t steps = drain.entries.size(), tile = Drain::tileSteps;
-    split(llvm::divideCeil(steps, tile), steps * op.cols * 4,
-          [&](uint64_t begin, uint64_t end) {
-            for (uint64_t k = begin * tile; k < std::min(steps, end * tile);
-                 k += tile)
-              drain.stepTile(k, std::min(steps, k + tile));
-          });
+    engine.split(llvm::divideCeil(steps, tile), steps * op.cols * 4,
+                 [&](uint64_t begin, uint64_t end) {
+                   for (uint64_t k = begin * tile;
+                        k < std::min(steps, end * tile); k += tile)
+                     drain.stepTile(k, std::min(steps, k + tile));
+                 });
     return;
   }
-  produceFloats(*this, drain.result, target, op.cols, 1,
+  produceFloats(engine, drain.result, target, op.cols, 1,
                 [&](uint64_t lane, uint64_t k0, uint64_t k1, float *out) {
                   drain.floatRow(lane, k0, k1, out);
                 });
+}
+
+void Engine::execute(const isa::ActDrain &op) {
+  batch.flush(*this);
+  if (!op.fromTcu)
+    return op.mode == DrainMode::Raw64 ? drainWords(*this, op)
+                                       : drainOnce(*this, op, 0);
+  // The register collects the exponents of all units.
+  if (op.dstXrClear && op.dstType == ElemType::Bfp)
+    clearScale(op.dstXr);
+  const TileTable &table = tables[op.table];
+  for (uint64_t unit = 0; unit < table.size(); ++unit) {
+    if (table[unit].idle() || table[unit].group != op.group)
+      continue;
+    isa::ActDrain part = unitDrain(op, table[unit]);
+    part.dstXrClear = false;
+    drainOnce(*this, part, unit);
+  }
 }

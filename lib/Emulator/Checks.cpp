@@ -3,6 +3,7 @@
 // Checks of single instructions.
 
 #include "Checks.h"
+#include "FieldRules.h"
 #include "Tensor.h"
 #include "WordArray.h"
 #include "WordChecks.h"
@@ -18,29 +19,14 @@ using isa::ElemType;
 using isa::OperandMode;
 using isa::Space;
 using machine::Description;
-using Result = std::optional<Finding>;
-
-template <typename... Args>
-static Result bad(fmt::format_string<Args...> format, Args &&...args) {
-  return Finding{FaultKind::BadField,
-                 fmt::format(format, std::forward<Args>(args)...)};
-}
-
-template <typename... Args>
-static Result outside(fmt::format_string<Args...> format, Args &&...args) {
-  return Finding{FaultKind::OutOfRange,
-                 fmt::format(format, std::forward<Args>(args)...)};
-}
 
 static std::string typeName(ElemType type) { return isa::name(type).str(); }
 
 //===- Shared rules
 //---------------------------------------------------------===//
 
-/// Steps of a destination must not touch an element twice: then neither the
-/// order of elements nor the number of threads can matter.
-static bool isInjective(llvm::ArrayRef<uint64_t> counts,
-                        llvm::ArrayRef<int64_t> strides, uint64_t bytes) {
+bool emulator::isInjective(llvm::ArrayRef<uint64_t> counts,
+                           llvm::ArrayRef<int64_t> strides, uint64_t bytes) {
   llvm::SmallVector<std::pair<uint64_t, uint64_t>, 5> dims;
   for (size_t i = 0; i < counts.size(); ++i)
     if (counts[i] > 1)
@@ -55,16 +41,16 @@ static bool isInjective(llvm::ArrayRef<uint64_t> counts,
   return true;
 }
 
-static Result checkFormat(const char *what, ElemType type, unsigned mantissa) {
+Result emulator::checkFormat(const char *what, ElemType type,
+                             unsigned mantissa) {
   if (type == ElemType::Bfp && (mantissa < 3 || mantissa > 16))
     return bad("{} mantissa is {}, expected 3 to 16 bits", what, mantissa);
   return std::nullopt;
 }
 
-/// Channels that start inside a tile must end in it: the tile arithmetic of
-/// the machine has no carry.
-static Result checkChannels(const char *what, uint64_t part, uint64_t channels,
-                            bool broadcast, const Description &machine) {
+Result emulator::checkChannels(const char *what, uint64_t part,
+                               uint64_t channels, bool broadcast,
+                               const Description &machine) {
   if (part >= machine.sb.partitions)
     return outside("{} starts at partition {}, the machine has {}", what, part,
                    machine.sb.partitions);
@@ -188,8 +174,6 @@ static Result checkDma(const Op &op, isa::Memory target,
   if (static_cast<uint64_t>(op.queue) >= machine.dma.queues)
     return outside("{} does not exist: the machine has {} DMA queues",
                    isa::name(op.queue).str(), machine.dma.queues);
-  if (Result finding = checkMemory("destination", target))
-    return finding;
   const uint64_t counts[] = {op.n0, op.n1, op.n2, op.n3, op.n4};
   const int64_t strides[] = {op.dstStride0, op.dstStride1, op.dstStride2,
                              op.dstStride3, op.dstStride4};
@@ -214,10 +198,17 @@ static Result check(const isa::DmaCopy &op, const Description &machine) {
   if (Result finding = checkRegisters("source", op.srcMem, op.elemBytes,
                                       op.srcBase, strides))
     return finding;
+  // Streams come from constants: then the loader knows every coefficient.
+  if (op.dstMem == isa::Memory::Wm && op.srcMem == isa::Memory::Dram)
+    return checkDma(op, op.dstMem, machine);
+  if (Result finding = checkMemory("destination", op.dstMem))
+    return finding;
   return checkDma(op, op.dstMem, machine);
 }
 
 static Result check(const isa::DmaFill &op, const Description &machine) {
+  if (Result finding = checkMemory("destination", op.dstMem))
+    return finding;
   return checkDma(op, op.dstMem, machine);
 }
 
@@ -337,8 +328,8 @@ static Result checkBlockDrain(const isa::ActDrain &op,
 static Result check(const isa::ActDrain &op, const Description &machine) {
   if (Result finding = checkGivenExponent(op, op.mode == isa::DrainMode::Int))
     return finding;
-  if (op.fromTcu)
-    return bad("this emulator has no sparse cluster");
+  if (Result finding = checkCluster(op, machine))
+    return finding;
   if (op.typed && op.mode != isa::DrainMode::Raw64)
     return bad("typed words in drain mode {}", isa::name(op.mode).str());
   if (op.dstOrientation == isa::Orientation::F &&
@@ -488,21 +479,17 @@ static Result check(const isa::VecMeasure &op, const Description &machine) {
   return checkSource(op, machine);
 }
 
-template <typename Op>
-static Result checkSparse(const Op &) {
-  return bad("this emulator has no sparse cluster");
+static Result check(const isa::TccTile &op, const Description &machine) {
+  return checkCluster(op, machine);
 }
-static Result check(const isa::TccTile &op, const Description &) {
-  return checkSparse(op);
+static Result check(const isa::DmaTile &op, const Description &machine) {
+  return checkCluster(op, machine);
 }
-static Result check(const isa::DmaTile &op, const Description &) {
-  return checkSparse(op);
+static Result check(const isa::TccInit &op, const Description &machine) {
+  return checkCluster(op, machine);
 }
-static Result check(const isa::TccInit &op, const Description &) {
-  return checkSparse(op);
-}
-static Result check(const isa::TccRun &op, const Description &) {
-  return checkSparse(op);
+static Result check(const isa::TccRun &op, const Description &machine) {
+  return checkCluster(op, machine);
 }
 
 Result emulator::checkFields(const isa::Instruction &inst,
@@ -521,6 +508,8 @@ uint64_t emulator::linearAddress(Space space, uint64_t partition, uint64_t unit,
     return partition * machine.sb.bytesPerPartition + unit;
   case Space::Psum:
     return partition * machine.psum.entries() + unit;
+  case Space::Fmu:
+    return partition * machine.sparse.fmuBytes + unit;
   default:
     return unit;
   }
@@ -543,6 +532,14 @@ extentOf(Space space, const Description &machine, uint64_t dramBytes) {
     return {1, machine.sr.registers};
   case Space::Dram:
     return {1, dramBytes};
+  case Space::Fmu:
+    return {machine.sparse.fmuSets, machine.sparse.fmuBytes};
+  case Space::Wm:
+    return {1, machine.sparse.wmBytes};
+  case Space::Acc:
+    return {1, machine.sparse.accumulatorEntries};
+  case Space::Tiles:
+    return {1, machine.sparse.tileTables};
   default:
     return {1, 1};
   }

@@ -16,6 +16,9 @@
 
 namespace ashlar::emulator {
 
+/// docs/Numerics.md 4 proves one bit less than an int64 holds.
+inline constexpr double accumulatorLimit = 0x1p62;
+
 /// A fault without its place.
 struct Finding {
   FaultKind kind;

@@ -37,6 +37,8 @@ static uint8_t *translate(emulator::Memory &memory, Space space,
     return memory.dram(address);
   if (space == Space::Xr)
     return memory.scaleBytes(address);
+  if (space == Space::Wm)
+    return memory.wm(address);
   uint64_t row = address / memory.bytesPerPartition();
   uint64_t offset = address % memory.bytesPerPartition();
   if (space == Space::Sb)
@@ -45,8 +47,8 @@ static uint8_t *translate(emulator::Memory &memory, Space space,
 }
 
 /// A side whose addresses are base + sum i*stride on the host as well: in DRAM
-/// and XR always, in SB and XM if no index step carries from one row into the
-/// next.
+/// XR and weight memory always, in SB and XM if no index step carries from one
+/// row into the next.
 static std::optional<Side> affineSide(emulator::Memory &memory, Space space,
                                       uint64_t base,
                                       const std::array<int64_t, 5> &stride,
@@ -54,7 +56,7 @@ static std::optional<Side> affineSide(emulator::Memory &memory, Space space,
                                       uint64_t elementBytes) {
   Side side;
   side.base = translate(memory, space, base);
-  if (space == Space::Dram || space == Space::Xr) {
+  if (space == Space::Dram || space == Space::Xr || space == Space::Wm) {
     side.stride = stride;
     return side;
   }

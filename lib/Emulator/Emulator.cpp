@@ -54,12 +54,26 @@ static std::optional<Fault> decodeProgram(LoadedProgram::Impl &impl) {
   return std::nullopt;
 }
 
+bool emulator::usesSparse(llvm::ArrayRef<isa::Instruction> code) {
+  return llvm::any_of(code, [](const isa::Instruction &inst) {
+    const auto *copy = std::get_if<isa::DmaCopy>(&inst);
+    const auto *drain = std::get_if<isa::ActDrain>(&inst);
+    return std::holds_alternative<isa::TccTile>(inst) ||
+           std::holds_alternative<isa::DmaTile>(inst) ||
+           std::holds_alternative<isa::TccInit>(inst) ||
+           std::holds_alternative<isa::TccRun>(inst) ||
+           (copy && copy->dstMem == isa::Memory::Wm) ||
+           (drain && drain->fromTcu);
+  });
+}
+
 static llvm::Error prepare(LoadedProgram::Impl &impl, const Options &options) {
   const container::Program &program = impl.program;
   Engine &engine = impl.engine;
   engine.machine = &program.machine;
-  if (llvm::Error error = engine.memory.allocate(
-          program.machine, program.dramBytes, options.maxMemory))
+  if (llvm::Error error =
+          engine.memory.allocate(program.machine, program.dramBytes,
+                                 options.maxMemory, usesSparse(impl.code)))
     return error;
   for (const container::Segment &segment : program.constants)
     llvm::copy(segment.bytes, engine.memory.dram(segment.dramOffset));
@@ -133,6 +147,7 @@ static llvm::Error selectKernels(LoadedProgram::Impl &impl,
   else if (!impl.pool || impl.pool->size() != threads)
     impl.pool = std::make_unique<support::ThreadPool>(threads);
   engine.pool = impl.pool.get();
+  engine.observer = options.observer;
   // Operands are packed for one kernel table, and from one run's inputs.
   engine.operands.clear();
   engine.sets = {};
@@ -146,6 +161,8 @@ static void resetMemories(LoadedProgram::Impl &impl,
   if (impl.zeroMemory)
     memory.clearOnChip();
   memory.clearScales();
+  impl.engine.tables.assign(impl.program.machine.sparse.tileTables,
+                            TileTable(impl.program.machine.sparse.tcus));
   impl.engine.statistics.assign(impl.program.machine.sr.registers, {});
   for (auto [binding, input] : llvm::zip(impl.program.inputs, inputs))
     llvm::copy(input.data, memory.dram(binding.dramOffset));

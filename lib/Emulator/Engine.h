@@ -10,6 +10,8 @@
 #include "MatmulBatch.h"
 #include "Memory.h"
 #include "OperandReuse.h"
+#include "Tiles.h"
+#include "ashlar/Emulator/SparseObserver.h"
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Numerics/Kernels.h"
 #include "ashlar/Numerics/Statistics.h"
@@ -65,6 +67,8 @@ struct Engine {
   Memory memory;
   /// The statistics registers.
   std::vector<numerics::Statistics> statistics;
+  std::vector<TileTable> tables; ///< Of the sparse cluster.
+  SparseObserver *observer = nullptr;
   const machine::Description *machine = nullptr;
   const numerics::KernelTable *kernels = nullptr;
   support::ThreadPool *pool = nullptr;

@@ -5,10 +5,12 @@
 #ifndef ASHLAR_LIB_EMULATOR_IMPL_H
 #define ASHLAR_LIB_EMULATOR_IMPL_H
 
+#include "Costs.h"
 #include "Engine.h"
 #include "StreamDrains.h"
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Isa/Instruction.h"
+#include "llvm/ADT/DenseMap.h"
 #include <memory>
 #include <optional>
 #include <vector>
@@ -26,6 +28,8 @@ struct LoadedProgram::Impl {
   std::vector<uint32_t> hazards;
   /// Waits of drains that follow a stream, ascending.
   std::vector<EarlyWait> earlyWaits;
+  /// Costs of the instructions whose tiles and coefficients decide them.
+  llvm::DenseMap<uint32_t, Cost> clusterCosts;
   /// Indices of Program::dumps, ordered by afterInstruction.
   std::vector<uint32_t> dumpOrder;
   bool zeroMemory = false; ///< Undefined reads were not excluded.
@@ -38,6 +42,9 @@ struct LoadedProgram::Impl {
                : container::Program::noNode;
   }
 };
+
+/// Whether a program has instructions of the sparse cluster.
+bool usesSparse(llvm::ArrayRef<isa::Instruction> code);
 
 /// A fault of instruction \p index with disassembly and node filled in.
 Fault makeFault(const LoadedProgram::Impl &impl, uint64_t index, FaultKind kind,

@@ -55,16 +55,26 @@ bool HostBlock::allocate(uint64_t bytes) {
 }
 
 llvm::Error Memory::allocate(const machine::Description &description,
-                             uint64_t dramBytes, uint64_t maxMemory) {
+                             uint64_t dramBytes, uint64_t maxMemory,
+                             bool cluster) {
   rowBytes = description.sb.bytesPerPartition;
   group = description.xmGroup;
   sbPitch = llvm::alignTo(rowBytes, lineBytes) + padLines * lineBytes;
   psumPitch = llvm::alignTo(description.psum.entries(), 8) +
               padLines * lineBytes / sizeof(int64_t);
+  const machine::Sparse &sparse = description.sparse;
+  fmuSets = sparse.fmuSets;
+  fmuBytes = sparse.fmuBytes;
+  accEntries = sparse.accumulatorEntries;
+  const uint64_t units = cluster ? sparse.tcus : 0;
   const uint64_t sizes[] = {
       sbPitch * description.sb.partitions,
       sbPitch * support::ceilDiv(description.sb.partitions, group),
-      psumPitch * description.pe.columns * sizeof(int64_t), dramBytes};
+      psumPitch * description.pe.columns * sizeof(int64_t),
+      dramBytes,
+      cluster ? sparse.wmBytes : 0,
+      units * fmuSets * fmuBytes,
+      units * accEntries * sizeof(int64_t)};
   uint64_t total = 0;
   for (uint64_t size : sizes) {
     std::optional<uint64_t> sum = support::checkedAdd(total, size);
@@ -72,12 +82,14 @@ llvm::Error Memory::allocate(const machine::Description &description,
       return makeError(ErrorClass::Capacity,
                        "the program needs more than the allowed {} bytes of "
                        "memory: DRAM {}, state buffer {}, exponent memory {}, "
-                       "PSUM {}",
-                       maxMemory, sizes[3], sizes[0], sizes[1], sizes[2]);
+                       "PSUM {}, sparse cluster {}",
+                       maxMemory, sizes[3], sizes[0], sizes[1], sizes[2],
+                       sizes[4] + sizes[5] + sizes[6]);
     total = *sum;
   }
-  HostBlock *blocks[] = {&sbBlock, &xmBlock, &psumBlock, &dramBlock};
-  for (unsigned i = 0; i < 4; ++i)
+  HostBlock *blocks[] = {&sbBlock, &xmBlock,  &psumBlock, &dramBlock,
+                         &wmBlock, &fmuBlock, &accBlock};
+  for (unsigned i = 0; i < std::size(blocks); ++i)
     if (!blocks[i]->allocate(sizes[i]))
       return makeError(ErrorClass::Capacity,
                        "the host refuses {} bytes for the machine's memories",
@@ -87,6 +99,7 @@ llvm::Error Memory::allocate(const machine::Description &description,
 }
 
 void Memory::clearOnChip() {
-  for (HostBlock *block : {&sbBlock, &xmBlock, &psumBlock})
+  for (HostBlock *block :
+       {&sbBlock, &xmBlock, &psumBlock, &wmBlock, &fmuBlock, &accBlock})
     std::memset(block->data(), 0, block->size());
 }

@@ -39,13 +39,14 @@ private:
   uint64_t length = 0;
 };
 
-/// SB, XM, PSUM, XR and DRAM.
+/// SB, XM, PSUM, XR, DRAM, and the memories of the sparse cluster.
 class Memory {
 public:
   /// Allocates everything. Capacity error if \p maxMemory (0: no limit) or
   /// the host does not suffice.
+  /// The sparse cluster's memories only if \p cluster.
   llvm::Error allocate(const machine::Description &description,
-                       uint64_t dramBytes, uint64_t maxMemory);
+                       uint64_t dramBytes, uint64_t maxMemory, bool cluster);
 
   uint8_t *sb(uint64_t partition, int64_t offset) const {
     return sbBlock.data() + static_cast<int64_t>(partition * sbPitch) + offset;
@@ -64,7 +65,18 @@ public:
   }
   uint8_t *dram(uint64_t address) const { return dramBlock.data() + address; }
 
-  /// Zeroes SB, XM and PSUM.
+  uint8_t *wm(uint64_t address) const { return wmBlock.data() + address; }
+  /// Byte of a buffer set of a unit's feature-map memory.
+  uint8_t *fmu(uint64_t unit, uint64_t set, uint64_t byte) const {
+    return fmuBlock.data() + (unit * fmuSets + set) * fmuBytes + byte;
+  }
+  /// Accumulator of a unit of the sparse cluster.
+  int64_t *acc(uint64_t unit, uint64_t entry) const {
+    return reinterpret_cast<int64_t *>(accBlock.data()) + unit * accEntries +
+           entry;
+  }
+
+  /// Zeroes SB, XM and PSUM, and the sparse cluster's memories.
   void clearOnChip();
   /// Puts every scale register into the cleared state.
   void clearScales() { scales.assign(scales.size(), clearedScale); }
@@ -85,8 +97,10 @@ public:
 
 private:
   HostBlock sbBlock, xmBlock, psumBlock, dramBlock;
+  HostBlock wmBlock, fmuBlock, accBlock;
   std::vector<int16_t> scales;
   uint64_t sbPitch = 0, psumPitch = 0, rowBytes = 1, group = 1;
+  uint64_t fmuSets = 1, fmuBytes = 0, accEntries = 0;
 };
 
 } // namespace ashlar::emulator

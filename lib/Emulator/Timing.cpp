@@ -110,7 +110,9 @@ void Account::signal(unsigned queue, unsigned semaphore) {
 
 void Account::operation(uint32_t index, unsigned queue) {
   QueueState &state = queues[queue];
-  const Cost cost = costs(impl.code[index]);
+  const auto known = impl.clusterCosts.find(index);
+  const Cost cost = known != impl.clusterCosts.end() ? known->second
+                                                     : costs(impl.code[index]);
   const uint32_t hazard = impl.hazards[index];
   if (hazard != noInstruction)
     push(queue, {completes[hazard], hazard}, StallCause::Latency);
@@ -147,7 +149,8 @@ void Account::operation(uint32_t index, unsigned queue) {
     ++account.instructions;
     account.macs += cost.macs;
     account.busy[queue] += cost.timing.issue;
-    account.peBusy += cost.macs ? cost.timing.issue : 0;
+    account.peBusy +=
+        cost.macs && known == impl.clusterCosts.end() ? cost.timing.issue : 0;
     account.dramRead += cost.dramRead;
     account.dramWrite += cost.dramWrite;
   }

@@ -8,6 +8,7 @@
 #include "Defined.h"
 #include "Impl.h"
 #include "Races.h"
+#include "SparseCheck.h"
 #include "WordArray.h"
 #include "WordChecks.h"
 #include "ashlar/Isa/Footprint.h"
@@ -18,9 +19,6 @@ using namespace ashlar;
 using namespace ashlar::emulator;
 using isa::Access;
 using isa::Space;
-
-/// docs/Numerics.md 4 proves one bit less than an int64 holds.
-static constexpr double accumulatorLimit = 0x1p62;
 
 namespace {
 
@@ -42,7 +40,10 @@ class Verifier {
 public:
   Verifier(LoadedProgram::Impl &impl, const Options &options)
       : impl(impl), machine(impl.program.machine), options(options),
-        races(options.checkRaces) {}
+        races(options.checkRaces) {
+    if (usesSparse(impl.code))
+      sparse.emplace(machine, impl.engine.memory, impl.program.constants);
+  }
 
   std::optional<Fault> run();
 
@@ -81,6 +82,7 @@ private:
   WordEntries wordEntries;
   LoadedSet shadow, active;
   SemaphoreState semaphores[256];
+  std::optional<SparseChecker> sparse; ///< If the program uses the cluster.
   llvm::SmallVector<Access, 16> accesses;
 };
 
@@ -168,6 +170,18 @@ std::optional<Fault> Verifier::operation(uint32_t index) {
   if (std::optional<Finding> finding =
           checkBounds(accesses, machine, impl.program.dramBytes))
     return fault(index, std::move(*finding));
+  if (sparse) {
+    std::optional<Cost> cost;
+    if (std::optional<Finding> finding = sparse->step(inst, accesses, cost))
+      return fault(index, std::move(*finding));
+    if (cost)
+      impl.clusterCosts[index] = *cost;
+    // Exact places can only be inside what was checked, except accesses of a
+    // drain, whose fields do not say how large the tiles are.
+    if (std::optional<Finding> finding =
+            checkBounds(accesses, machine, impl.program.dramBytes))
+      return fault(index, std::move(*finding));
+  }
   if (std::optional<Finding> finding = checkOverlap(inst, accesses))
     return fault(index, std::move(*finding));
   if (std::optional<Fault> found = constantWrites(index))
@@ -260,7 +274,8 @@ std::optional<Fault> Verifier::array(uint32_t index) {
     wordEntries.swap();
   } else if (const auto *op = std::get_if<isa::PeMatmul>(&inst)) {
     return matmul(index, *op);
-  } else if (const auto *drain = std::get_if<isa::ActDrain>(&inst)) {
+  } else if (const auto *drain = std::get_if<isa::ActDrain>(&inst);
+             drain && !drain->fromTcu) {
     std::optional<Finding> finding = wordEntries.drain(*drain, accesses);
     if (!finding)
       finding = streams.drain(*drain, accesses, impl.code, machine);

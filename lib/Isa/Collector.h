@@ -46,6 +46,8 @@ public:
             llvm::SmallVectorImpl<Access> &out)
       : machine(machine), out(out) {}
 
+  uint64_t partitions() const { return machine.sb.partitions; }
+  uint64_t accumulators() const { return machine.sparse.accumulatorEntries; }
   int64_t arrayRows() const { return static_cast<int64_t>(machine.pe.rows); }
 
   /// The same pattern in partitions [begin, end) of SB, and of XM if encoded.

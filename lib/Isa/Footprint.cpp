@@ -161,17 +161,8 @@ void visit(const PeMatmul &x, Collector &c) {
   c.psum(true, x.cols, x.psum, psum);
 }
 
-void visit(const ActDrain &x, Collector &c) {
-  if (x.fromTcu)
-    visitAccumulators(x, c);
-  else
-    c.psum(
-        false, x.cols, x.psum,
-        {{x.n0, x.psumStride0}, {x.n1, x.psumStride1}, {x.n2, x.psumStride2}});
-  if (x.mode == DrainMode::F32 || x.mode == DrainMode::Block) {
-    c.xr(false, false, x.xrA);
-    c.xr(false, false, x.xrS);
-  }
+/// Parameters, residual and result of a drain.
+void drainTensors(const ActDrain &x, Collector &c) {
   if (x.hasScale || x.hasBias || x.hasExp || x.alphaFromParam)
     c.sbRows(false, false, x.paramPart,
              x.paramPart + (x.paramAlongSteps ? 1 : x.cols), x.paramOffset, 16,
@@ -190,6 +181,20 @@ void visit(const ActDrain &x, Collector &c) {
     c.sbTensor(true,
                {x.dstType, x.dstMantissa, x.dstPart, x.dstOffset, x.cols, 0},
                dims);
+}
+
+void visit(const ActDrain &x, Collector &c) {
+  if (x.fromTcu)
+    visitAccumulators(x, c);
+  else
+    c.psum(
+        false, x.cols, x.psum,
+        {{x.n0, x.psumStride0}, {x.n1, x.psumStride1}, {x.n2, x.psumStride2}});
+  if (x.mode == DrainMode::F32 || x.mode == DrainMode::Block) {
+    c.xr(false, false, x.xrA);
+    c.xr(false, false, x.xrS);
+  }
+  drainTensors(x, c);
   // Words that only move keep the register of their tensor.
   if (x.mode != DrainMode::Raw64 || x.typed)
     c.encodeXr(x.dstType, x.dstXr, x.dstXrClear, x.cellFromXr);
@@ -296,6 +301,12 @@ void visit(const VecMeasure &x, Collector &c) {
 }
 
 } // namespace
+
+void drainMemory(const ActDrain &op, const machine::Description &machine,
+                 llvm::SmallVectorImpl<Access> &out) {
+  Collector collector(machine, out);
+  drainTensors(op, collector);
+}
 
 void footprints(const Instruction &inst, const machine::Description &machine,
                 llvm::SmallVectorImpl<Access> &out) {

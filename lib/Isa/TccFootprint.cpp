@@ -9,12 +9,14 @@
 
 namespace ashlar::isa {
 
-/// All regions that the lanes read, from the first entry to the end of the
-/// last tile that fits between two of them.
+/// All regions that the lanes read; how far the last one goes only the table
+/// knows, so up to where the next would begin.
 void visitAccumulators(const ActDrain &x, Collector &c) {
   c.cluster(Space::Tiles, false, x.table, 1);
-  c.cluster(Space::Acc, false, x.psum,
-            std::max<uint64_t>(x.regionStride, 1) * x.cols);
+  const uint64_t end =
+      std::min(x.psum + std::max<uint64_t>(x.regionStride, 1) * x.cols,
+               std::max<uint64_t>(c.accumulators(), x.psum + 1));
+  c.cluster(Space::Acc, false, x.psum, end - x.psum);
 }
 
 void visit(const TccTile &x, Collector &c) {
@@ -35,13 +37,40 @@ static void featureMaps(const Op &x, bool write, uint64_t before,
               x.set);
 }
 
+static void readSource(const DmaTile &x, uint64_t channel, Collector &c) {
+  const uint64_t channels = x.channels + uint64_t(x.groups - 1) * x.groupStep;
+  const uint64_t partitions = c.partitions();
+  const uint64_t first = x.part + channel;
+  const int64_t offset =
+      int64_t(x.offset) + int64_t(first / partitions) * x.srcTileStride;
+  const Dims dims = {
+      {x.inN, x.srcStrideN}, {x.inH, x.srcStrideH}, {x.inW, x.srcStrideW}};
+  // Groups may begin anywhere in a channel tile and end in a later one.
+  uint64_t begin = first % partitions, left = channels, tile = 0;
+  while (left > 0) {
+    const uint64_t count = std::min(left, partitions - begin);
+    c.sbTensor(false,
+               {x.type, x.mantissa, static_cast<uint32_t>(begin),
+                static_cast<uint64_t>(offset + int64_t(tile) * x.srcTileStride),
+                count, 0},
+               dims);
+    left -= count;
+    begin = 0;
+    ++tile;
+  }
+}
+
 void visit(const DmaTile &x, Collector &c) {
   c.cluster(Space::Tiles, false, x.table, 1);
-  const uint64_t channels = x.channels + uint64_t(x.groups - 1) * x.groupStep;
-  c.sbTensor(
-      false, {x.type, x.mantissa, x.part, x.offset, channels, x.srcTileStride},
-      {{x.inN, x.srcStrideN}, {x.inH, x.srcStrideH}, {x.inW, x.srcStrideW}});
+  readSource(x, 0, c);
   featureMaps(x, true, x.block ? x.part % x.block : 0, c);
+}
+
+void loadSource(const DmaTile &op, uint64_t channel,
+                const machine::Description &machine,
+                llvm::SmallVectorImpl<Access> &out) {
+  Collector collector(machine, out);
+  readSource(op, channel, collector);
 }
 
 void visit(const TccInit &x, Collector &c) {

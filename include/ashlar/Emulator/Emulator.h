@@ -10,6 +10,7 @@
 #include "ashlar/Container/Container.h"
 #include "ashlar/Emulator/Fault.h"
 #include "ashlar/Emulator/Result.h"
+#include "ashlar/Emulator/SparseObserver.h"
 #include "ashlar/Support/Tensor.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -35,6 +36,8 @@ struct Options {
   /// Kernel set: "best", or the name of a table of
   /// numerics::availableKernels().
   std::string kernels = "best";
+  /// Watches the sparse cluster; slow.
+  SparseObserver *observer = nullptr;
   bool checkRaces = true; ///< Race freedom by happens-before.
   /// Reads of memory that nothing wrote, sums replaced before their drain.
   bool checkUndefined = true;

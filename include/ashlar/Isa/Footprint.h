@@ -92,6 +92,15 @@ struct Access {
 void footprints(const Instruction &inst, const machine::Description &machine,
                 llvm::SmallVectorImpl<Access> &out);
 
+/// What a dma.tile reads of SB and XM when its channels start \p channel later.
+void loadSource(const DmaTile &op, uint64_t channel,
+                const machine::Description &machine,
+                llvm::SmallVectorImpl<Access> &out);
+
+/// What an act.drain reads and writes of SB and XM.
+void drainMemory(const ActDrain &op, const machine::Description &machine,
+                 llvm::SmallVectorImpl<Access> &out);
+
 /// Whether two accesses may touch the same unit and at least one changes it:
 /// exact for equal-stride and interleaved patterns, by bounding box otherwise.
 /// Never false for accesses that do conflict.

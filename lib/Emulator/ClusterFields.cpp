@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Fields of the sparse cluster's instructions. What tables and streams say is
+// checked by SparseChecker.
+
+#include "FieldRules.h"
+#include "Tensor.h"
+#include "Tiles.h"
+#include "ashlar/Isa/Tiles.h"
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using isa::ElemType;
+using isa::OperandMode;
+using machine::Description;
+
+Result emulator::checkCluster(const isa::TccTile &op,
+                              const Description &machine) {
+  if (op.unit + unitsOf(op) > machine.sparse.tcus)
+    return outside("{} units from {} on, the machine has {}", unitsOf(op),
+                   op.unit, machine.sparse.tcus);
+  return std::nullopt;
+}
+
+/// Type, format and cells of a map.
+template <typename Op>
+static Result checkMap(const Op &op, const Description &machine) {
+  if (op.type == ElemType::Bfp) {
+    if (op.block == 0 || op.block % machine.xmGroup != 0)
+      return bad("block length {} is no multiple of the {} partitions of an "
+                 "exponent cell",
+                 op.block, machine.xmGroup);
+    return checkFormat("map", op.type, op.mantissa);
+  }
+  const bool small = op.type == ElemType::I8 || op.type == ElemType::U8 ||
+                     op.type == ElemType::I16 || op.type == ElemType::U16;
+  if (!small)
+    return bad("a map of type {}, expected bfp or integers of 8 or 16 bits",
+               isa::name(op.type).str());
+  if (op.block != 0 || op.mantissa != 0)
+    return bad("block length {} and mantissa {} of a map of integers", op.block,
+               op.mantissa);
+  return std::nullopt;
+}
+
+Result emulator::checkCluster(const isa::DmaTile &op,
+                              const Description &machine) {
+  if (static_cast<uint64_t>(op.queue) >= machine.dma.queues)
+    return outside("{} does not exist: the machine has {} DMA queues",
+                   isa::name(op.queue).str(), machine.dma.queues);
+  if (Result finding = checkMap(op, machine))
+    return finding;
+  const uint64_t channels =
+      op.channels + uint64_t(op.groups - 1) * op.groupStep;
+  if (Result finding =
+          checkChannels("the source", op.part, channels, false, machine))
+    return finding;
+  if (op.type != ElemType::Bfp)
+    return std::nullopt;
+  if (op.groupStep % op.block != 0)
+    return bad("groups {} channels apart, expected a multiple of the block "
+               "length {}",
+               op.groupStep, op.block);
+  const uint64_t elements = isa::geometryOf(op).slotElements();
+  const uint64_t end =
+      op.mantissas + op.channels * elements * storedBytes(op.type, op.mantissa);
+  if (op.exponents < end &&
+      op.mantissas < op.exponents + elements * loadedPlanes(op))
+    return bad("slots at [{}..{}) overlap their cells at {}", op.mantissas, end,
+               op.exponents);
+  return std::nullopt;
+}
+
+static Result checkRegions(uint64_t regions, uint64_t stride, uint64_t count) {
+  if (regions > 1 && stride < count)
+    return bad("regions of {} entries every {} entries overlap", count, stride);
+  return std::nullopt;
+}
+
+Result emulator::checkCluster(const isa::TccInit &op, const Description &) {
+  return checkRegions(op.regions, op.regionStride, op.count);
+}
+
+Result emulator::checkCluster(const isa::TccRun &op,
+                              const Description &machine) {
+  if (Result finding = checkMap(op, machine))
+    return finding;
+  const bool encoded = op.type == ElemType::Bfp;
+  if (op.mode != (encoded ? OperandMode::Bfp : OperandMode::Int))
+    return bad("mode {} with a map of type {}", isa::name(op.mode).str(),
+               isa::name(op.type).str());
+  if (op.phase != 0 && op.phase >= op.block)
+    return bad("{} channels before the first in blocks of {}", op.phase,
+               op.block);
+  return checkRegions(op.regions, op.regionStride,
+                      isa::geometryOf(op).results());
+}
+
+Result emulator::checkCluster(const isa::ActDrain &op,
+                              const Description &machine) {
+  if (!op.fromTcu) {
+    if (op.table != 0 || op.regionStride != 0 || op.group != 0)
+      return bad("table {}, region stride {} and group {} of a drain of PSUM",
+                 op.table, op.regionStride, op.group);
+    return std::nullopt;
+  }
+  if (op.order != isa::DrainOrder::Block)
+    return bad("order {} of a drain of the sparse cluster",
+               isa::name(op.order).str());
+  if (op.mode == isa::DrainMode::Raw64 && storedBytes(op.dstType, 0) != 8)
+    return bad("raw accumulators as type {}, expected one of 64 bits",
+               isa::name(op.dstType).str());
+  if (op.paramAlongSteps)
+    return bad("parameters along the steps of tiles");
+  if (op.cols > 1 && op.regionStride == 0)
+    return bad("{} lanes drain one region", op.cols);
+  if (op.cols > machine.sb.partitions)
+    return outside("{} lanes, the machine has {} partitions", op.cols,
+                   machine.sb.partitions);
+  return std::nullopt;
+}

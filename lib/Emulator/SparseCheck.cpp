@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tables, loads, weight memory and drains of the sparse cluster; the sums are
+// in SparseSums.cpp.
+
+#include "SparseCheck.h"
+#include "Tensor.h"
+#include "ashlar/Isa/Tiles.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cstring>
+#include <fmt/format.h>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using isa::Access;
+using isa::Space;
+
+SparseChecker::SparseChecker(const machine::Description &machine,
+                             const Memory &memory,
+                             llvm::ArrayRef<container::Segment> segments)
+    : machine(machine), memory(memory), weights(machine.sparse.wmBytes),
+      isKnown(machine.sparse.wmBytes), tables(machine.sparse.tileTables),
+      contents(machine.sparse.tileTables), sets(machine.sparse.fmuSets),
+      sums(machine.sparse.accumulatorEntries) {
+  for (const container::Segment &segment : segments)
+    constants.push_back(
+        {segment.dramOffset, segment.dramOffset + segment.bytes.size()});
+  llvm::sort(constants);
+}
+
+std::optional<Finding> SparseChecker::step(const isa::Instruction &inst,
+                                           Accesses &accesses,
+                                           std::optional<Cost> &cost) {
+  return std::visit([&](const auto &op) { return visit(op, accesses, cost); },
+                    inst);
+}
+
+//===- Weight memory
+//--------------------------------------------------------===//
+
+bool SparseChecker::isConstant(uint64_t begin, uint64_t end) const {
+  auto after = llvm::upper_bound(constants, std::pair(begin, ~uint64_t(0)));
+  return after != constants.begin() && std::prev(after)->second >= end;
+}
+
+/// Calls fn(destination, source) for each innermost row of a descriptor.
+template <typename Fn>
+static void forRows(const isa::DmaCopy &op, Fn fn) {
+  for (uint64_t a = 0; a < op.n0; ++a)
+    for (uint64_t b = 0; b < op.n1; ++b)
+      for (uint64_t c = 0; c < op.n2; ++c)
+        for (uint64_t d = 0; d < op.n3; ++d) {
+          auto at = [&](uint64_t base, int64_t s0, int64_t s1, int64_t s2,
+                        int64_t s3) {
+            return base + a * static_cast<uint64_t>(s0) +
+                   b * static_cast<uint64_t>(s1) +
+                   c * static_cast<uint64_t>(s2) +
+                   d * static_cast<uint64_t>(s3);
+          };
+          fn(at(op.dstBase, op.dstStride0, op.dstStride1, op.dstStride2,
+                op.dstStride3),
+             at(op.srcBase, op.srcStride0, op.srcStride1, op.srcStride2,
+                op.srcStride3));
+        }
+}
+
+SparseChecker::Result SparseChecker::copyConstants(const isa::DmaCopy &op) {
+  const bool whole =
+      op.srcStride4 == op.elemBytes && op.dstStride4 == op.elemBytes;
+  const uint64_t run = whole ? uint64_t(op.n4) * op.elemBytes : op.elemBytes;
+  const uint64_t runs = whole ? 1 : op.n4;
+  Result finding;
+  forRows(op, [&](uint64_t dst, uint64_t src) {
+    for (uint64_t i = 0; i < runs && !finding; ++i) {
+      const uint64_t from = src + i * static_cast<uint64_t>(op.srcStride4);
+      const uint64_t to = dst + i * static_cast<uint64_t>(op.dstStride4);
+      if (!isConstant(from, from + run)) {
+        finding = Finding{
+            FaultKind::BadField,
+            fmt::format("weight memory is filled from [{}..{}) of DRAM, which "
+                        "is not constant",
+                        from, from + run),
+            "dram", from};
+        continue;
+      }
+      std::memcpy(&weights[to], memory.dram(from), run);
+      std::memset(&isKnown[to], 1, run);
+    }
+  });
+  return finding;
+}
+
+SparseChecker::Result SparseChecker::visit(const isa::DmaCopy &op, Accesses &,
+                                           std::optional<Cost> &) {
+  if (op.dstMem != isa::Memory::Wm)
+    return std::nullopt;
+  return copyConstants(op);
+}
+
+llvm::ArrayRef<uint8_t> SparseChecker::knownWeights(uint64_t begin,
+                                                    uint64_t bytes) const {
+  const uint64_t limit = std::min<uint64_t>(begin + bytes, weights.size());
+  uint64_t end = begin;
+  while (end < limit && isKnown[end])
+    ++end;
+  return llvm::ArrayRef<uint8_t>(weights).slice(begin, end - begin);
+}
+
+SparseChecker::Result SparseChecker::knownValue(uint64_t address,
+                                                int64_t &value) const {
+  llvm::ArrayRef<uint8_t> bytes = knownWeights(address, sizeof(value));
+  if (bytes.size() < sizeof(value))
+    return Finding{FaultKind::UndefinedRead,
+                   fmt::format("an initial value at {} of weight memory, which "
+                               "has not been written",
+                               address),
+                   "wm", address};
+  std::memcpy(&value, bytes.data(), sizeof(value));
+  return std::nullopt;
+}
+
+//===- Tables
+//---------------------------------------------------------------===//
+
+SparseChecker::Result SparseChecker::visit(const isa::TccTile &op, Accesses &,
+                                           std::optional<Cost> &cost) {
+  TileTable &table = tables[op.table];
+  if (contents[op.table] == 0 && !op.clear)
+    return Finding{FaultKind::UndefinedRead,
+                   fmt::format("table {} keeps entries that nothing has "
+                               "written, expected clear = 1",
+                               op.table),
+                   "tiles", op.table};
+  table.resize(machine.sparse.tcus);
+  writeTiles(op, table);
+  auto known = llvm::find(distinct, table);
+  contents[op.table] = static_cast<uint32_t>(known - distinct.begin()) + 1;
+  if (known == distinct.end())
+    distinct.push_back(table);
+  cost = Cost{machine::tileTable(), 0, 0, 0};
+  return std::nullopt;
+}
+
+SparseChecker::Result SparseChecker::readTable(unsigned index,
+                                               const TileTable *&table) const {
+  if (contents[index] == 0)
+    return Finding{FaultKind::UndefinedRead,
+                   fmt::format("tile table {} has not been written", index),
+                   "tiles", index};
+  table = &tables[index];
+  return std::nullopt;
+}
+
+//===- Loads
+//----------------------------------------------------------------===//
+
+/// Input coordinates [first, second) along an axis that results need.
+static std::pair<int64_t, int64_t> neededInput(uint64_t first, uint64_t results,
+                                               uint64_t kernel, uint64_t stride,
+                                               uint64_t dilation, int64_t pad,
+                                               uint64_t extent) {
+  const int64_t low = static_cast<int64_t>(first * stride) - pad;
+  const int64_t high = static_cast<int64_t>((first + results - 1) * stride +
+                                            (kernel - 1) * dilation + 1) -
+                       pad;
+  return {std::max<int64_t>(low, 0),
+          std::min<int64_t>(high, static_cast<int64_t>(extent))};
+}
+
+/// A load as the unit with tile \p entry sees it: a copy of the instruction for
+/// which all of the source is just that tile's input; false if that is empty.
+static bool narrowSource(isa::DmaTile &op, const TileEntry &entry) {
+  auto [y0, y1] =
+      neededInput(entry.y, entry.rows, op.kH, op.sH, op.dH, op.pH, op.inH);
+  auto [x0, x1] =
+      neededInput(entry.x, entry.cols, op.kW, op.sW, op.dW, op.pW, op.inW);
+  const int64_t images =
+      std::min<int64_t>(entry.n + entry.images, op.inN) - entry.n;
+  if (y0 >= y1 || x0 >= x1 || images <= 0)
+    return false;
+  op.offset += static_cast<uint32_t>(int64_t(entry.n) * op.srcStrideN +
+                                     y0 * op.srcStrideH + x0 * op.srcStrideW);
+  op.inN = static_cast<uint32_t>(images);
+  op.inH = static_cast<uint32_t>(y1 - y0);
+  op.inW = static_cast<uint32_t>(x1 - x0);
+  op.groups = 1;
+  return true;
+}
+
+SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
+                                           Accesses &accesses,
+                                           std::optional<Cost> &cost) {
+  const TileTable *table = nullptr;
+  if (Result finding = readTable(op.table, table))
+    return finding;
+  if (Result finding = checkTiles(op, *table))
+    return finding;
+  for (const TileEntry &entry : *table)
+    if (entry.n + entry.images > op.inN)
+      return Finding{FaultKind::OutOfRange,
+                     fmt::format("a tile of images [{}..{}), the source has {}",
+                                 entry.n, entry.n + entry.images, op.inN),
+                     "tiles", op.table};
+  llvm::erase_if(accesses, [](const Access &access) {
+    return access.space == Space::Sb || access.space == Space::Xm;
+  });
+  for (size_t unit = 0; unit < table->size(); ++unit) {
+    const TileEntry &entry = (*table)[unit];
+    auto before = llvm::ArrayRef(*table).take_front(unit);
+    if (entry.idle() || llvm::any_of(before, [&](const TileEntry &other) {
+          return sameData(op, other, entry);
+        }))
+      continue;
+    isa::DmaTile narrow = op;
+    if (!narrowSource(narrow, entry))
+      continue;
+    isa::loadSource(narrow, entry.group * op.groupStep, machine, accesses);
+  }
+  const machine::TileGeometry geometry = isa::geometryOf(op);
+  Load load{op, contents[op.table],
+            geometry.slotElements() * storedBytes(op.type, op.mantissa), 0};
+  load.end = op.mantissas + op.channels * load.slotBytes;
+  llvm::erase_if(sets[op.set], [&](const Load &old) {
+    // Bytes that are written anew no longer belong to an older load.
+    return llvm::any_of(accesses, [&](const Access &access) {
+      if (access.space != Space::Fmu)
+        return false;
+      auto meets = [&](uint64_t begin, uint64_t end) {
+        return static_cast<int64_t>(begin) < access.end &&
+               access.begin < static_cast<int64_t>(end);
+      };
+      const uint64_t cells =
+          isa::geometryOf(old.op).slotElements() * loadedPlanes(old.op);
+      return meets(old.op.mantissas, old.end) ||
+             meets(old.op.exponents, old.op.exponents + cells);
+    });
+  });
+  sets[op.set].push_back(load);
+  cost = Cost{machine::tileLoad(machine, loadedBytes(op, *table)), 0, 0, 0};
+  return std::nullopt;
+}
+
+//===- Drain
+//----------------------------------------------------------------===//
+
+SparseChecker::Result SparseChecker::checkDrained(const isa::ActDrain &op,
+                                                  int64_t at) {
+  if (at < 0 || at >= static_cast<int64_t>(sums.size()))
+    return Finding{
+        FaultKind::OutOfRange,
+        fmt::format("accumulator {}, a unit has {}", at, sums.size()), "acc",
+        0};
+  Sum &sum = sums[static_cast<size_t>(at)];
+  sum.pending &= ~(uint64_t(1) << op.group);
+  if (sum.defined && (sum.table == 0 || sum.table == contents[op.table]))
+    return std::nullopt;
+  return Finding{FaultKind::UndefinedRead,
+                 sum.defined
+                     ? fmt::format("accumulator {} holds sums of other tiles "
+                                   "than those of table {}",
+                                   at, op.table)
+                     : fmt::format("accumulator {} was not started", at),
+                 "acc", static_cast<uint64_t>(at)};
+}
+
+SparseChecker::Result SparseChecker::drainSums(const isa::ActDrain &op,
+                                               const TileTable &table) {
+  uint64_t images = 0, rows = 0, cols = 0;
+  for (const TileEntry &entry : table) {
+    if (entry.idle() || entry.group != op.group)
+      continue;
+    if (entry.n + entry.images > op.n0 || entry.y + entry.rows > op.n1 ||
+        entry.x + entry.cols > op.n2)
+      return Finding{
+          FaultKind::OutOfRange,
+          fmt::format("a tile ends at ({}, {}, {}) of an output of {}x{}x{}",
+                      entry.n + entry.images, entry.y + entry.rows,
+                      entry.x + entry.cols, op.n0, op.n1, op.n2),
+          "tiles", op.table};
+    images = std::max<uint64_t>(images, entry.images);
+    rows = std::max<uint64_t>(rows, entry.rows);
+    cols = std::max<uint64_t>(cols, entry.cols);
+  }
+  for (uint64_t lane = 0; lane < op.cols; ++lane) {
+    const uint64_t base = op.psum + lane * op.regionStride;
+    for (uint64_t i = 0; i < images; ++i)
+      for (uint64_t y = 0; y < rows; ++y)
+        for (uint64_t x = 0; x < cols; ++x)
+          if (Result finding = checkDrained(
+                  op, static_cast<int64_t>(base) + int64_t(i) * op.psumStride0 +
+                          int64_t(y) * op.psumStride1 +
+                          int64_t(x) * op.psumStride2))
+            return finding;
+    // The tiles of this wave may be smaller than the region.
+    const uint64_t end = std::min<uint64_t>(
+        base + std::max<uint64_t>(op.regionStride, 1), sums.size());
+    for (uint64_t entry = base; images > 0 && entry < end; ++entry)
+      sums[entry].pending &= ~(uint64_t(1) << op.group);
+  }
+  return std::nullopt;
+}
+
+void SparseChecker::drainAccesses(const isa::ActDrain &op,
+                                  const TileTable &table,
+                                  Accesses &accesses) const {
+  // What stays: table, accumulators, registers, parameters.
+  llvm::erase_if(accesses, [&](const Access &access) {
+    return access.space == Space::Sb || access.space == Space::Xm;
+  });
+  for (const TileEntry &entry : table) {
+    if (entry.idle() || entry.group != op.group)
+      continue;
+    isa::drainMemory(unitDrain(op, entry), machine, accesses);
+  }
+}
+
+SparseChecker::Result SparseChecker::visit(const isa::ActDrain &op,
+                                           Accesses &accesses,
+                                           std::optional<Cost> &cost) {
+  if (!op.fromTcu)
+    return std::nullopt;
+  const TileTable *table = nullptr;
+  if (Result finding = readTable(op.table, table))
+    return finding;
+  if (Result finding = drainSums(op, *table))
+    return finding;
+  drainAccesses(op, *table, accesses);
+  uint64_t results = 0;
+  for (const TileEntry &entry : *table)
+    if (!entry.idle() && entry.group == op.group)
+      results += entry.results();
+  cost = Cost{machine::actDrain(machine, op.cols, results), 0, 0, 0};
+  return std::nullopt;
+}

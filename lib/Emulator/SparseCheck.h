@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The sparse cluster in the static pass. Tile tables and weight memory have
+// known contents in every legal program, so that each tile, coefficient and
+// cycle is known before a run: this follows them in program order, proves
+// bounds, order of loads and sums, and the width of every accumulator, and
+// gives the exact accesses and costs of the instructions.
+
+#ifndef ASHLAR_LIB_EMULATOR_SPARSECHECK_H
+#define ASHLAR_LIB_EMULATOR_SPARSECHECK_H
+
+#include "Checks.h"
+#include "Costs.h"
+#include "Memory.h"
+#include "Tiles.h"
+#include "ashlar/Container/Container.h"
+#include "ashlar/Isa/CoefficientStream.h"
+#include "ashlar/Machine/TileGeometry.h"
+#include "llvm/ADT/SmallVector.h"
+#include <cstdint>
+#include <fmt/format.h>
+#include <optional>
+#include <vector>
+
+namespace ashlar::emulator {
+
+class SparseChecker {
+public:
+  using Accesses = llvm::SmallVectorImpl<isa::Access>;
+
+  /// \p memory holds the constants of \p segments in DRAM.
+  SparseChecker(const machine::Description &machine, const Memory &memory,
+                llvm::ArrayRef<container::Segment> segments);
+
+  /// Checks the next instruction, which has passed checkFields() and
+  /// checkBounds(), and replaces \p accesses by exact ones where a table or a
+  /// stream decides. Sets \p cost if it depends on either.
+  std::optional<Finding> step(const isa::Instruction &inst, Accesses &accesses,
+                              std::optional<Cost> &cost);
+
+private:
+  using Result = std::optional<Finding>;
+
+  /// What one dma.tile left in a set.
+  struct Load {
+    isa::DmaTile op;
+    uint32_t table = 0; ///< Number of the contents of its table.
+    uint64_t slotBytes = 0;
+    uint64_t end = 0; ///< Behind the last slot.
+  };
+
+  /// State of an accumulator entry, the same in all units.
+  struct Sum {
+    double bound = 0;     ///< Largest magnitude.
+    uint64_t pending = 0; ///< Groups whose sums were not drained.
+    uint32_t table = 0;   ///< Contents that the sums were made with; 0: none.
+    bool defined = false;
+  };
+
+  // Everything that is not the sparse cluster's, but may touch weight memory.
+  template <typename Op>
+  Result visit(const Op &, Accesses &, std::optional<Cost> &) {
+    return std::nullopt;
+  }
+  Result visit(const isa::DmaCopy &op, Accesses &, std::optional<Cost> &);
+  Result visit(const isa::TccTile &op, Accesses &, std::optional<Cost> &cost);
+  Result visit(const isa::DmaTile &op, Accesses &accesses,
+               std::optional<Cost> &cost);
+  Result visit(const isa::TccInit &op, Accesses &, std::optional<Cost> &cost);
+  Result visit(const isa::TccRun &op, Accesses &, std::optional<Cost> &cost);
+  Result visit(const isa::ActDrain &op, Accesses &accesses,
+               std::optional<Cost> &cost);
+
+  Result copyConstants(const isa::DmaCopy &op);
+  bool isConstant(uint64_t begin, uint64_t end) const;
+  /// The table, or a finding if it was never written.
+  Result readTable(unsigned index, const TileTable *&table) const;
+  /// Tiles within the largest tile and the groups that an instruction states.
+  template <typename Op>
+  Result checkTiles(const Op &op, const TileTable &table) const;
+  Result checkSlots(const isa::TccRun &op) const;
+  /// The load that slot \p slot of a run was written by.
+  const Load *loadOf(const isa::TccRun &op, uint64_t address) const;
+  Result checkBanks(const isa::TccRun &op,
+                    llvm::ArrayRef<uint32_t> groups) const;
+  Result runStreams(const isa::TccRun &op, const TileTable &table,
+                    llvm::ArrayRef<uint32_t> groups,
+                    std::vector<double> &bounds, Cost &cost) const;
+  Result addBounds(const isa::TccRun &op, uint64_t groupMask,
+                   llvm::ArrayRef<double> bounds);
+  Result knownValue(uint64_t address, int64_t &value) const;
+  /// One accumulator entry of a drain.
+  Result checkDrained(const isa::ActDrain &op, int64_t at);
+  Result drainSums(const isa::ActDrain &op, const TileTable &table);
+  void drainAccesses(const isa::ActDrain &op, const TileTable &table,
+                     Accesses &accesses) const;
+  llvm::ArrayRef<uint8_t> knownWeights(uint64_t begin, uint64_t bytes) const;
+
+  const machine::Description &machine;
+  const Memory &memory;
+  std::vector<std::pair<uint64_t, uint64_t>> constants; ///< DRAM, ascending.
+  std::vector<uint8_t> weights; ///< Contents of weight memory.
+  std::vector<uint8_t> isKnown; ///< Per byte.
+  std::vector<TileTable> tables;
+  std::vector<uint32_t> contents;  ///< Number of the contents; 0: unwritten.
+  std::vector<TileTable> distinct; ///< Contents by number - 1.
+  std::vector<std::vector<Load>> sets;
+  std::vector<Sum> sums;
+};
+
+template <typename Op>
+std::optional<Finding> SparseChecker::checkTiles(const Op &op,
+                                                 const TileTable &table) const {
+  for (const TileEntry &entry : table) {
+    if (entry.images > op.images || entry.rows > op.tileH ||
+        entry.cols > op.tileW)
+      return Finding{FaultKind::OutOfRange,
+                     fmt::format("a tile of {}x{}x{} results, the instruction "
+                                 "allows {}x{}x{}",
+                                 entry.images, entry.rows, entry.cols,
+                                 op.images, op.tileH, op.tileW),
+                     "tiles", op.table};
+    if (!entry.idle() && entry.group >= op.groups)
+      return Finding{FaultKind::OutOfRange,
+                     fmt::format("a unit of group {}, the instruction has {} "
+                                 "groups",
+                                 entry.group, op.groups),
+                     "tiles", op.table};
+  }
+  return std::nullopt;
+}
+
+} // namespace ashlar::emulator
+
+#endif // ASHLAR_LIB_EMULATOR_SPARSECHECK_H

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tile tables.
+
+#include "Tiles.h"
+#include "Tensor.h"
+#include "ashlar/Isa/Tiles.h"
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+
+/// What is left of [first, first + count) before `end`.
+static uint32_t left(uint64_t first, uint64_t count, uint64_t end) {
+  return first >= end ? 0 : static_cast<uint32_t>(std::min(count, end - first));
+}
+
+void emulator::writeTiles(const isa::TccTile &op, TileTable &table) {
+  if (op.clear)
+    std::fill(table.begin(), table.end(), TileEntry());
+  uint64_t unit = op.unit;
+  for (uint32_t g = 0; g < op.copies; ++g)
+    for (uint32_t a = 0; a < op.gridN; ++a)
+      for (uint32_t i = 0; i < op.gridH; ++i)
+        for (uint32_t j = 0; j < op.gridW; ++j) {
+          TileEntry entry;
+          entry.group = g;
+          entry.n = op.n0 + a * op.images;
+          entry.y = op.y0 + i * op.tileH;
+          entry.x = op.x0 + j * op.tileW;
+          entry.images = left(entry.n, op.images, op.endN);
+          entry.rows = left(entry.y, op.tileH, op.endH);
+          entry.cols = left(entry.x, op.tileW, op.endW);
+          table[unit++] = entry.results() == 0 ? TileEntry() : entry;
+        }
+}
+
+isa::ActDrain emulator::unitDrain(const isa::ActDrain &op,
+                                  const TileEntry &entry) {
+  auto moved = [&](uint64_t offset, int64_t s0, int64_t s1, int64_t s2) {
+    return static_cast<uint32_t>(static_cast<int64_t>(offset) + entry.n * s0 +
+                                 entry.y * s1 + entry.x * s2);
+  };
+  isa::ActDrain part = op;
+  part.n0 = entry.images;
+  part.n1 = entry.rows;
+  part.n2 = entry.cols;
+  part.dstOffset =
+      moved(op.dstOffset, op.dstStride0, op.dstStride1, op.dstStride2);
+  part.resOffset =
+      moved(op.resOffset, op.resStride0, op.resStride1, op.resStride2);
+  return part;
+}
+
+uint64_t emulator::loadedPlanes(const isa::DmaTile &op) {
+  if (op.type != isa::ElemType::Bfp)
+    return 0;
+  return machine::cellPlanes(op.part % op.block, op.channels, op.block);
+}
+
+uint64_t emulator::loadedBytes(const isa::DmaTile &op, const TileTable &table) {
+  const machine::TileGeometry geometry = isa::geometryOf(op);
+  const uint64_t bytesPerElement =
+      op.channels * uint64_t(storedBytes(op.type, op.mantissa)) +
+      loadedPlanes(op);
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < table.size(); ++i) {
+    const TileEntry &entry = table[i];
+    const bool heard = std::any_of(
+        table.begin(), table.begin() + static_cast<ptrdiff_t>(i),
+        [&](const TileEntry &other) { return sameData(op, other, entry); });
+    if (!entry.idle() && !heard)
+      bytes += geometry.loadedElements(entry.images, entry.rows, entry.cols) *
+               bytesPerElement;
+  }
+  return bytes;
+}
