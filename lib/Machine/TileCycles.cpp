@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Cycles of the sparse cluster in tile mode (docs/Machine.md 8).
+// Cycles of the sparse cluster in tile mode (docs/Machine.md 7).
 
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Support/CheckedMath.h"

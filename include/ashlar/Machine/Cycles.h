@@ -143,7 +143,7 @@ public:
   void endChannel();
   /// Cycles up to the end of what was issued. Without the latency of the sums
   /// in the way: sum over channels of ceil(entries / coefficients) * steps *
-  /// passes (spec of the cycle model: docs/Machine.md 8).
+  /// passes (spec of the cycle model: docs/Machine.md 7).
   uint64_t cycles() const { return time; }
 
 private:

@@ -2,7 +2,7 @@
 //
 // Where the pixels of a tile lie in a feature-map unit, and which of them a tap
 // of the kernel meets: phase planes for strides, shifts for dilation, halo
-// (docs/Machine.md 8). Shared by the footprints, the cycle formulas, the
+// (docs/Machine.md 7). Shared by the footprints, the cycle formulas, the
 // emulator and the compiler.
 
 #ifndef ASHLAR_MACHINE_TILEGEOMETRY_H
