@@ -479,16 +479,10 @@ static Result check(const isa::VecMeasure &op, const Description &machine) {
   return checkSource(op, machine);
 }
 
-static Result check(const isa::TccTile &op, const Description &machine) {
-  return checkCluster(op, machine);
-}
-static Result check(const isa::DmaTile &op, const Description &machine) {
-  return checkCluster(op, machine);
-}
-static Result check(const isa::TccInit &op, const Description &machine) {
-  return checkCluster(op, machine);
-}
-static Result check(const isa::TccRun &op, const Description &machine) {
+/// Instructions of the sparse cluster.
+template <typename Op>
+static auto check(const Op &op, const Description &machine)
+    -> decltype(checkCluster(op, machine)) {
   return checkCluster(op, machine);
 }
 
@@ -588,25 +582,4 @@ Result emulator::checkOverlap(const isa::Instruction &inst,
                    isa::describe(read), isa::describe(write));
   }
   return std::nullopt;
-}
-
-double emulator::operandBound(OperandMode mode, ElemType type,
-                              unsigned mantissa, unsigned range) {
-  auto power = [](unsigned exponent) {
-    return static_cast<double>(uint64_t(1) << exponent);
-  };
-  if (mode == OperandMode::Bfp)
-    return power(mantissa - 1 + range);
-  if (holdsWords(mode))
-    return 0;
-  switch (type) {
-  case ElemType::I8:
-    return power(7);
-  case ElemType::I16:
-    return power(15);
-  case ElemType::U16:
-    return power(16);
-  default:
-    return power(8);
-  }
 }
