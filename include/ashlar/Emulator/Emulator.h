@@ -10,7 +10,6 @@
 #include "ashlar/Container/Container.h"
 #include "ashlar/Emulator/Fault.h"
 #include "ashlar/Emulator/Result.h"
-#include "ashlar/Emulator/SparseObserver.h"
 #include "ashlar/Support/Tensor.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -20,6 +19,8 @@
 #include <string>
 
 namespace ashlar::emulator {
+
+class SparseObserver;
 
 /// How to load and run. Nothing here changes a result bit.
 struct Options {

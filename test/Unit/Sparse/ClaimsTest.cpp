@@ -5,6 +5,7 @@
 
 #include "../Emulator/TestSupport.h"
 #include "Convolution.h"
+#include "ashlar/Emulator/SparseObserver.h"
 #include <map>
 #include <set>
 #include <tuple>
