@@ -81,6 +81,18 @@ LogicalResult VecMapOp::verify() {
   return success();
 }
 
+LogicalResult PeTransposeOp::verify() {
+  auto from = cast<RankedTensorType>(getX().getType()).getElementType();
+  auto to = cast<RankedTensorType>(getY().getType()).getElementType();
+  if (from != to || isa<bfp::BlockType>(from)) // npu_pe_transpose_c1
+    return emitOpError() << "expects one plain element type, found " << from
+                         << " and " << to;
+  FailureOr<Piece> piece = Piece::fromArray(getPiece()); // npu_pe_transpose_c2
+  if (failed(piece) || piece->operand != 0)
+    return emitOpError() << "has a malformed copy piece " << getPieceAttr();
+  return success();
+}
+
 LogicalResult DmaMoveOp::verify() {
   int64_t resultRank = cast<RankedTensorType>(getY().getType()).getRank();
   for (Attribute attr : getPieces()) {

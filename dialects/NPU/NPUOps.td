@@ -184,4 +184,28 @@ def NPU_DmaMoveOp : NPU_Op<"dma.move", [Pure]> {
   let hasVerifier = 1;
 }
 
+def NPU_PeTransposeOp : NPU_Op<"pe.transpose", [Pure]> {
+  let summary = "movement by an identity multiplication on the dense array";
+  let description = [{
+    Does the copy `piece` (see npu.dma.move), which exchanges the axis across
+    partitions: the operand lies with `source_axis` across partitions, the
+    result with another one. The words of the operand are stationary, an
+    identity moves, and the drain applies `function`; with `copy` no bit of any
+    element changes.
+
+    Constraints:
+    - npu_pe_transpose_c1: neither side is encoded, and both have one type.
+    - npu_pe_transpose_c2: `piece` is well formed and has no operand but 0.
+
+    Example: `%y = npu.pe.transpose(%x) {source_axis = 1, piece = ...} : ...`
+  }];
+  let arguments = (ins AnyRankedTensor:$x, I64Attr:$source_axis,
+    DenseI64ArrayAttr:$piece, StrAttr:$function, F32Attr:$alpha,
+    F32Attr:$beta);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat =
+    "`(` $x `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 #endif // ASHLAR_DIALECTS_NPU_NPUOPS_TD

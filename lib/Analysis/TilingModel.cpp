@@ -496,6 +496,27 @@ TilingModel moveModel(npu::DmaMoveOp op, const machine::Description &) {
   return model;
 }
 
+/// Both axes across partitions may be cut where channel tiles end, the others
+/// anywhere.
+TilingModel transposeModel(npu::PeTransposeOp op,
+                           const machine::Description &machine) {
+  TilingModel model = baseModel(op);
+  npu::Piece piece = *npu::Piece::fromArray(op.getPiece());
+  llvm::SmallVector<int64_t, 6> loops(model.resultShape.size(), 0);
+  for (const npu::PieceDim &dim : piece.dims)
+    loops[dim.resultAxis] += dim.extent > 1;
+  for (int64_t axis : axesExcept(model.resultShape.size(), model.resultAxis))
+    if (loops[axis] == 1)
+      model.tileAxes.push_back(axis);
+  if (loops[model.resultAxis] == 1)
+    addChannelCut(model, machine);
+  OperandModel x;
+  x.axis = op.getSourceAxis();
+  x.region = [piece](const Region &out) { return pieceSource(piece, out); };
+  model.operands.push_back(x);
+  return model;
+}
+
 } // namespace
 
 TilingModel buildTilingModel(Operation *op,
@@ -509,6 +530,7 @@ TilingModel buildTilingModel(Operation *op,
       .Case([&](npu::VecReduceOp red) { return reduceModel(red, machine); })
       .Case([&](npu::VecSoftmaxOp s) { return softmaxModel(s, machine); })
       .Case([&](npu::DmaMoveOp move) { return moveModel(move, machine); })
+      .Case([&](npu::PeTransposeOp t) { return transposeModel(t, machine); })
       .Default([](Operation *) { return TilingModel(); });
 }
 

@@ -67,6 +67,14 @@ std::string setSparse(CompilerArguments &arguments, llvm::StringRef text) {
   return "";
 }
 
+std::string setTranspose(CompilerArguments &arguments, llvm::StringRef text) {
+  constexpr llvm::StringLiteral modes[] = {"auto", "pe", "dma", "copy"};
+  if (!llvm::is_contained(modes, text))
+    return "expected auto, pe, dma or copy";
+  arguments.compile.transpose = text.str();
+  return "";
+}
+
 std::string setThreads(CompilerArguments &arguments, llvm::StringRef text) {
   unsigned threads = 0;
   if (text.getAsInteger(10, threads) || threads == 0 || threads > 1024)
@@ -166,6 +174,9 @@ constexpr Flag flags[] = {
      setFoldWidth},
     {"sparse", "MODE",
      "sparse cluster: off (default), auto (fewest cycles) or tile", setSparse},
+    {"transpose", "MODE",
+     "transposes: auto (default), pe (the array), dma (through DRAM) or copy",
+     setTranspose},
     {"input-shape", "NAME=1x3x224x224", "static shape of a graph input",
      [](CompilerArguments &a, llvm::StringRef text) {
        return textOf(frontend::addInputShape(a.compile.import, text));
@@ -276,7 +287,8 @@ constexpr Decided decided[] = {
     {"weights", Phase::Quantise},      {"formats", Phase::Quantise},
     {"scale", Phase::Quantise},        {"residual", Phase::Quantise},
     {"dump-formats", Phase::Quantise}, {"dump-plan", Phase::Quantise},
-    {"machine", Phase::Assign},        {"fold-w", Phase::Assign}};
+    {"machine", Phase::Assign},        {"fold-w", Phase::Assign},
+    {"transpose", Phase::Assign}};
 
 /// With --compile-from: nothing that was decided before, no phase that is over.
 llvm::Error checkStart(const CompilerArguments &arguments,

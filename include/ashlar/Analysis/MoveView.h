@@ -16,6 +16,9 @@ namespace ashlar::analysis {
 /// On a movement whose result shares the memory of its operand.
 inline constexpr llvm::StringLiteral kAliasAttr = "npu.alias";
 
+/// On a movement that goes through DRAM and back.
+inline constexpr llvm::StringLiteral kThroughDramAttr = "npu.through_dram";
+
 /// The only piece of a movement that neither fills nor converts, or nothing.
 std::optional<npu::Piece> solePiece(npu::DmaMoveOp op);
 

@@ -28,6 +28,12 @@ struct StorageType {
   unsigned isaType() const {
     return encoded ? 13 : static_cast<unsigned>(plain);
   }
+  /// A plain floating-point type.
+  bool isFloat() const {
+    using E = support::ElementType;
+    return !encoded && (plain == E::F32 || plain == E::F16 ||
+                        plain == E::BF16 || plain == E::F64);
+  }
   bool operator==(const StorageType &other) const = default;
 };
 

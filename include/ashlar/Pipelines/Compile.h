@@ -42,6 +42,8 @@ struct CompileOptions {
   std::string foldWidth = "auto";
   /// Use of the sparse cluster: auto, off or tile.
   std::string sparse = "off";
+  /// How transposes are done: auto, pe, dma or copy.
+  std::string transpose = "auto";
   frontend::ImportOptions import;
   /// Last phase to run.
   Phase stopAfter = Phase::Emit;

@@ -5,6 +5,7 @@
 
 #include "Generator.h"
 
+#include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Support/Half.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"
@@ -15,11 +16,7 @@
 using namespace mlir;
 
 namespace ashlar::codegen {
-namespace {
 
-/// Restricts `piece` to the part of it inside `out` and makes its result
-/// indices relative to `out`. False if nothing is left. Only axes that one
-/// loop addresses are ever cut (see TilingModel).
 bool clipPiece(npu::Piece &piece, const Region &out) {
   for (size_t axis = 0; axis < out.start.size(); ++axis) {
     int64_t &start = piece.resultStart[axis];
@@ -48,6 +45,8 @@ bool clipPiece(npu::Piece &piece, const Region &out) {
   }
   return true;
 }
+
+namespace {
 
 /// Runs along W of a lane-folded result become loops over memory indices:
 /// result w is pixel w div Ws of lane w mod Ws, whose channels begin at the
@@ -138,6 +137,18 @@ void emitLinear(Generator &generator, TileContext &tile) {
 
 } // namespace
 
+/// The measured alternative: the operand is written to DRAM in its own order
+/// and read from there in the new one.
+static View throughDram(Generator &generator, const View &source) {
+  ProgramBuilder &builder = generator.builder;
+  View dram = analysis::denseDramView(
+      source.type, source.shape,
+      builder.allocateDram(analysis::dramBytes(source.type, source.shape)), 0,
+      generator.machine);
+  emitCopy(builder, source, dram);
+  return dram;
+}
+
 llvm::Error emitMove(Generator &generator, TileContext &tile) {
   auto move = cast<npu::DmaMoveOp>(tile.op);
   bool converts = !tile.scratch.empty();
@@ -152,6 +163,9 @@ llvm::Error emitMove(Generator &generator, TileContext &tile) {
     emitFill(generator.builder, target,
              fillBits(target.type.plain,
                       move.getFill() ? move.getFill()->convertToDouble() : 0));
+  if (move->hasAttr(analysis::kThroughDramAttr) &&
+      tile.operands[0].inStateBuffer())
+    tile.operands[0] = throughDram(generator, tile.operands[0]);
   if (move.getPieces().empty())
     emitLinear(generator, tile);
   for (Attribute attr : move.getPieces()) {

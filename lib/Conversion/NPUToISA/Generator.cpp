@@ -254,11 +254,33 @@ void Generator::setConstantScales() {
   builder.emit(unread);
 }
 
+/// The identity that all transposes share, made once without DRAM. It is no
+/// weight: nothing prunes or skips it.
+void Generator::storeIdentity() {
+  isa::DmaFill fill{};
+  fill.queue = isa::Queue::Dma0;
+  fill.elemBytes = 1;
+  fill.dstMem = isa::Memory::Sb;
+  fill.dstBase = identityOffset();
+  fill.n0 = fill.n1 = fill.n2 = 1;
+  fill.n3 = fill.n4 = machine.sb.partitions;
+  fill.dstStride3 = static_cast<int64_t>(machine.sb.bytesPerPartition);
+  fill.dstStride4 = 1;
+  builder.emit(fill);
+  fill.n3 = 1;
+  fill.dstStride3 = 0;
+  fill.dstStride4 = static_cast<int64_t>(machine.sb.bytesPerPartition) + 1;
+  fill.value = 1;
+  builder.emit(fill);
+}
+
 llvm::Error Generator::emitAll() {
   isa::XrSet zero{};
   builder.node = 0;
   builder.emit(zero);
   setConstantScales();
+  if (llvm::any_of(nodes, llvm::IsaPred<npu::PeTransposeOp>))
+    storeIdentity();
   for (auto [i, op] : llvm::enumerate(nodes)) {
     builder.node = i;
     weights.setBase(op->getAttrOfType<IntegerAttr>(npu::kRingAttr).getInt());
@@ -353,6 +375,8 @@ llvm::Error Generator::emitTile(TileContext &tile) {
     return emitProduct(*this, tile);
   if (mlir::isa<npu::DmaMoveOp>(tile.op))
     return emitMove(*this, tile);
+  if (mlir::isa<npu::PeTransposeOp>(tile.op))
+    return emitTranspose(*this, tile);
   return emitVector(*this, tile);
 }
 

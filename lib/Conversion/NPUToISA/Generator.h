@@ -79,6 +79,9 @@ public:
   size_t streamedProduct(mlir::Operation *op);
   /// Plan and coefficients of a convolution on the sparse cluster.
   llvm::Expected<TileProgram *> tileProgram(mlir::Operation *op);
+  /// First byte of the shared identity in every partition: row p has its one
+  /// at byte p.
+  int64_t identityOffset() const { return 0; }
   /// Fails when an instruction cannot express the operation.
   llvm::Error unsupported(mlir::Operation *op, const std::string &what) const;
 
@@ -94,6 +97,7 @@ private:
   View homeOf(mlir::Value value);
   void mergeConcatScales(mlir::Operation *op);
   void setConstantScales();
+  void storeIdentity();
 
   mlir::ModuleOp module;
   /// The register that the readers of a value read.
@@ -119,6 +123,13 @@ void encodeScratch(Generator &generator, TileContext &tile);
 llvm::Error emitMovingWeights(Generator &generator, TileContext &tile);
 llvm::Error emitVector(Generator &generator, TileContext &tile);
 llvm::Error emitMove(Generator &generator, TileContext &tile);
+/// Identity multiplications.
+llvm::Error emitTranspose(Generator &generator, TileContext &tile);
+
+/// Restricts `piece` to the part of it inside `out` and makes its result
+/// indices relative to `out`. False if nothing is left. Only axes that one
+/// loop addresses are ever cut (see TilingModel).
+bool clipPiece(npu::Piece &piece, const Region &out);
 
 /// One vec.map over equally shaped views (operands may broadcast). `second`
 /// may be null; `immediate` replaces it when given.

@@ -60,16 +60,24 @@ int64_t mapAxis(VecMapOp op) {
   return defaultAxis(shape);
 }
 
+/// True if `op` can work with `axis` of its first operand across partitions.
+bool worksAcross(Operation *op, int64_t axis) {
+  if (auto pool = dyn_cast<VecPoolOp>(op)) {
+    auto shape = shapeOf(pool.getY());
+    int64_t s =
+        axis - static_cast<int64_t>(shape.size() - pool.getKernel().size());
+    return s < 0 || (pool.getKernel()[s] == 1 && pool.getStrides()[s] == 1 &&
+                     pool.getPads()[s] == 0 &&
+                     shapeOf(pool.getX())[axis] == shape[axis]);
+  }
+  if (auto reduce = dyn_cast<VecReduceOp>(op))
+    return !llvm::is_contained(reduce.getAxes(), axis);
+  return true;
+}
+
 int64_t poolAxis(VecPoolOp op) {
   auto shape = shapeOf(op.getY());
-  int64_t first = shape.size() - op.getKernel().size();
-  auto allowed = [&](int64_t axis) {
-    if (axis < first)
-      return true;
-    int64_t s = axis - first;
-    return op.getKernel()[s] == 1 && op.getStrides()[s] == 1 &&
-           op.getPads()[s] == 0 && shapeOf(op.getX())[axis] == shape[axis];
-  };
+  auto allowed = [&](int64_t axis) { return worksAcross(op, axis); };
   auto produced = producedAxis(op.getX());
   if (produced && *produced >= 0 && allowed(*produced) && shape[*produced] > 1)
     return *produced;
@@ -79,9 +87,7 @@ int64_t poolAxis(VecPoolOp op) {
 int64_t reduceAxis(VecReduceOp op) {
   auto input = shapeOf(op.getX());
   bool keeps = shapeOf(op.getY()).size() == input.size();
-  auto kept = [&](int64_t axis) {
-    return !llvm::is_contained(op.getAxes(), axis);
-  };
+  auto kept = [&](int64_t axis) { return worksAcross(op, axis); };
   auto resultAxis = [&](int64_t axis) {
     int64_t dropped = 0;
     for (int64_t reduced : op.getAxes())
@@ -128,14 +134,24 @@ int64_t softmaxAxis(VecSoftmaxOp op, int64_t partitions) {
   return best;
 }
 
-/// A result that can be a view of its operand keeps that one's partitions.
+/// A result that can be a view of its operand keeps that one's partitions,
+/// unless a reader needs others.
 int64_t moveAxis(DmaMoveOp op) {
   auto shape = shapeOf(op.getY());
+  auto suits = [&](int64_t axis) {
+    return llvm::all_of(op->getUsers(), [&](Operation *user) {
+      return worksAcross(user, axis);
+    });
+  };
   if (op.getInputs().size() == 1)
     if (auto produced = producedAxis(op.getInputs()[0]))
-      if (auto axis = analysis::viewAxis(op, *produced))
+      if (auto axis = analysis::viewAxis(op, *produced); axis && suits(*axis))
         return *axis;
-  return defaultAxis(shape);
+  int64_t axis = defaultAxis(shape);
+  if (axis < 0 || suits(axis))
+    return axis;
+  int64_t longest = longestAxis(shape, suits);
+  return longest < 0 ? axis : longest;
 }
 
 /// Axis that `op` works across.

@@ -115,6 +115,8 @@ private:
 
   const machine::Description &machine;
   llvm::DenseMap<Operation *, size_t> indexOf;
+  /// First bytes of every partition, of the identity that transposes share.
+  int64_t reserved = 0;
   std::vector<int64_t> lastReaders; ///< by operation, of its own result
   int64_t ring = 0;                 ///< bytes wished for prefetching weights
   int64_t tileLimit = 0;            ///< largest acceptable tile count, 0: any
@@ -168,8 +170,11 @@ void Planner::collect(ModuleOp module) {
       if (isa<func::ReturnOp>(user))
         plan.canReside = false;
   }
-  for (const OpPlan &plan : plans)
+  for (const OpPlan &plan : plans) {
     lastReaders.push_back(plan.lastUse);
+    if (isa<PeTransposeOp>(plan.op))
+      reserved = llvm::alignTo(machine.sb.partitions, 64);
+  }
 }
 
 const OpPlan *Planner::producer(Value value) const {
@@ -300,7 +305,7 @@ std::optional<TileChoice> Planner::chooseTile(const OpPlan &plan,
 
 /// End of the memory in use while operation `index` runs.
 int64_t Planner::liveEnd(size_t index) const {
-  int64_t end = 0, now = index;
+  int64_t end = reserved, now = index;
   for (int64_t i = 0; i <= now; ++i)
     if (plans[i].resident && plans[i].shares < 0 && plans[i].lastUse >= now)
       end = std::max(end, plans[i].offset + plans[i].bytes);
@@ -328,7 +333,7 @@ bool Planner::place(size_t index) {
         plans[i].lastUse >= static_cast<int64_t>(index))
       busy.push_back({plans[i].offset, plans[i].offset + plans[i].bytes});
   llvm::sort(busy);
-  int64_t offset = 0;
+  int64_t offset = reserved;
   for (auto [begin, end] : busy) {
     if (begin - offset >= plan.bytes)
       break;

@@ -32,6 +32,10 @@ inline constexpr llvm::StringLiteral kScratchAttr = "npu.scratch";
 inline constexpr llvm::StringLiteral kStationaryDecisionAttr =
     "ashlar.decision.stationary";
 
+/// Decision of classify-transposes.
+inline constexpr llvm::StringLiteral kTransposeDecisionAttr =
+    "ashlar.decision.transpose";
+
 /// Decision of fold-lanes on a convolution.
 inline constexpr llvm::StringLiteral kLanesDecisionAttr =
     "ashlar.decision.lanes";

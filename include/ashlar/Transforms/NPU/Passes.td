@@ -71,6 +71,33 @@ def ChooseStationary : Pass<"ashlar-npu-choose-stationary", "::mlir::ModuleOp"> 
   ];
 }
 
+def ClassifyTransposes
+    : Pass<"ashlar-npu-classify-transposes", "::mlir::ModuleOp"> {
+  let summary = "choose how each movement is done";
+  let description = [{
+    A movement that only renames axes of a resident tensor is a view (`none`).
+    What exchanges the axis across partitions can be done by a copy inside the
+    chip, as an identity multiplication on the array (npu.pe.transpose), or
+    through DRAM (`npu.through_dram`); the fewest predicted cycles decide, or
+    `mode` does. A graph input or output is loaded or stored in its new order
+    anyway. The drain of an identity multiplication applies the function that
+    alone reads its result.
+
+    The attribute `ashlar.decision.transpose` has the choice, its reason and the
+    predicted cycles of every alternative. The machine is read from the module
+    attribute `npu.machine` (YAML text).
+  }];
+  let options = [
+    Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
+           "auto, pe, dma or copy">];
+  let statistics = [
+    Statistic<"numNone", "none", "movements that are views">,
+    Statistic<"numCopies", "copies", "movements copied inside the chip">,
+    Statistic<"numIdentities", "identities", "identity multiplications">,
+    Statistic<"numThroughDram", "through-dram", "movements through DRAM">
+  ];
+}
+
 def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
   let summary = "fold neighbours of a row into idle array rows";
   let description = [{

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How a movement that exchanges the axis across partitions is cut into tiles
+// of the array: rows are indices of the source's partition axis, columns those
+// of the result's. Pass, cost and code generation share it.
+
+#ifndef ASHLAR_ANALYSIS_TRANSPOSEPLAN_H
+#define ASHLAR_ANALYSIS_TRANSPOSEPLAN_H
+
+#include "ashlar/Machine/Description.h"
+#include "dialects/NPU/Piece.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include <optional>
+
+namespace ashlar::analysis {
+
+/// Consecutive indices of a partition axis in one array tile. `dims` are the
+/// extents of the loops they run through, outermost first: several short pieces
+/// share a tile (docs/Machine.md, transposes).
+struct Segment {
+  int64_t begin = 0;
+  int64_t size = 0;
+  llvm::SmallVector<int64_t, 3> dims;
+  /// Loops of `dims`, as indices into TransposePlan::rows or columns.
+  llvm::SmallVector<size_t, 3> loops;
+};
+
+/// A movement as planes: rows x columns for every index of the other loops.
+struct TransposePlan {
+  llvm::SmallVector<npu::PieceDim, 4> rows;    ///< outermost first
+  llvm::SmallVector<npu::PieceDim, 4> columns; ///< outermost first
+  llvm::SmallVector<npu::PieceDim, 4> others;
+
+  int64_t rowCount() const { return count(rows); }
+  int64_t columnCount() const { return count(columns); }
+  int64_t planes() const { return count(others); }
+
+  /// Tiles of at most `limit` rows, none across a channel tile of `partitions`
+  /// when index 0 lies at `first`. At most three loops each: a drain addresses
+  /// no more.
+  llvm::SmallVector<Segment> rowSegments(int64_t limit, int64_t partitions,
+                                         int64_t first) const;
+  /// The same of columns; their source elements have one distance.
+  llvm::SmallVector<Segment> columnSegments(int64_t limit, int64_t partitions,
+                                            int64_t first) const;
+
+private:
+  static int64_t count(llvm::ArrayRef<npu::PieceDim> dims);
+};
+
+/// Nothing if the movement keeps part of the partition axis there, repeats
+/// elements, or visits a partition axis with gaps.
+std::optional<TransposePlan>
+planTranspose(const npu::Piece &piece, int64_t sourceAxis, int64_t resultAxis);
+
+/// Predicted cycles of the ways to do a movement (docs/Machine.md).
+struct TransposeCycles {
+  int64_t identity = 0; ///< on the array, tiles overlapped
+  int64_t copy = 0;     ///< copied inside the chip
+  int64_t dma = 0;      ///< to DRAM and back
+};
+TransposeCycles predictTranspose(const TransposePlan &plan,
+                                 int64_t elementBytes,
+                                 const machine::Description &machine);
+
+} // namespace ashlar::analysis
+
+#endif // ASHLAR_ANALYSIS_TRANSPOSEPLAN_H

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// npu.pe.transpose: the data are stationary, an identity window moves past
+// them, and the drain puts column c of the array into partition c
+// (docs/Machine.md, transposes). Nothing leaves the chip.
+
+#include "Generator.h"
+
+#include "ashlar/Analysis/TransposePlan.h"
+#include "ashlar/Numerics/Function.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace ashlar::codegen {
+
+using analysis::Segment;
+using npu::PieceDim;
+
+namespace {
+
+class TransposeEmitter {
+public:
+  TransposeEmitter(Generator &generator, TileContext &tile,
+                   const npu::Piece &piece, const analysis::TransposePlan &plan)
+      : generator(generator), machine(generator.machine), plan(plan),
+        op(cast<npu::PeTransposeOp>(tile.op)), x(tile.operands[0]),
+        y(tile.result), firstRow(x.part + piece.sourceStart[x.axis]),
+        firstColumn(y.part + piece.resultStart[y.axis]), source(x.base),
+        result(y.base) {
+    for (int64_t i = 0; i < x.rank(); ++i)
+      if (i != x.axis)
+        source += piece.sourceStart[i] * x.strides[i];
+    for (int64_t i = 0; i < y.rank(); ++i)
+      if (i != y.axis)
+        result += piece.resultStart[i] * y.strides[i];
+  }
+
+  void run() {
+    auto partitions = static_cast<int64_t>(machine.sb.partitions);
+    rows = plan.rowSegments(machine.pe.rows, partitions, firstRow);
+    columns = plan.columnSegments(machine.pe.columns, partitions, firstColumn);
+    emitPlanes(plan.others, source, result);
+  }
+
+private:
+  /// Bytes per iteration of a loop on either side.
+  int64_t sourceStride(const PieceDim &dim) const {
+    return dim.sourceStep * x.strides[dim.sourceAxis];
+  }
+  int64_t resultStride(const PieceDim &dim) const {
+    return dim.resultStep * y.strides[dim.resultAxis];
+  }
+
+  void emitPlanes(llvm::ArrayRef<PieceDim> loops, int64_t from, int64_t to);
+  void emitTile(const Segment &row, const Segment &column, int64_t from,
+                int64_t to);
+  void emitDrain(const Segment &row, const Segment &column, int64_t psum,
+                 int64_t to);
+
+  Generator &generator;
+  const machine::Description &machine;
+  const analysis::TransposePlan &plan;
+  npu::PeTransposeOp op;
+  const View &x, &y;
+  int64_t firstRow, firstColumn;
+  int64_t source, result; ///< byte offsets of index 0 in a partition
+  llvm::SmallVector<Segment> rows, columns;
+  uint64_t turn = 0;
+};
+
+void TransposeEmitter::emitPlanes(llvm::ArrayRef<PieceDim> loops, int64_t from,
+                                  int64_t to) {
+  if (!loops.empty()) {
+    const PieceDim &loop = loops.front();
+    for (int64_t i = 0; i < loop.extent; ++i)
+      emitPlanes(loops.drop_front(), from + i * sourceStride(loop),
+                 to + i * resultStride(loop));
+    return;
+  }
+  for (const Segment &row : rows)
+    for (const Segment &column : columns)
+      emitTile(row, column, from, to);
+}
+
+void TransposeEmitter::emitTile(const Segment &row, const Segment &column,
+                                int64_t from, int64_t to) {
+  auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  int64_t position = firstRow + row.begin, index = column.begin;
+  int64_t offset = from + position / partitions * x.tileStride;
+  for (const PieceDim &dim : llvm::reverse(plan.columns)) {
+    offset += index % dim.extent * sourceStride(dim);
+    index /= dim.extent;
+  }
+  isa::PeLoad load{};
+  load.part = position % partitions;
+  load.rows = row.size;
+  load.offset = offset;
+  load.cols = column.size;
+  if (!column.loops.empty())
+    load.colStride =
+        static_cast<int32_t>(sourceStride(plan.columns[column.loops.back()]));
+  load.type = static_cast<isa::ElemType>(x.type.isaType());
+  load.mode = isa::OperandMode::Select;
+  generator.builder.emit(load);
+  generator.builder.emit(isa::PeSwap{});
+  int64_t psum = static_cast<int64_t>(turn++ % machine.psum.banks *
+                                      machine.psum.entriesPerBank);
+  isa::PeMatmul matmul{};
+  matmul.part = position % partitions;
+  matmul.rows = row.size;
+  matmul.cols = column.size;
+  // The window whose diagonal begins in the tile's first partition.
+  matmul.offset =
+      static_cast<int32_t>(generator.identityOffset() + position % partitions);
+  matmul.type = isa::ElemType::U8;
+  matmul.mode = isa::OperandMode::Select;
+  matmul.window = isa::Window::Identity;
+  matmul.psum = psum;
+  matmul.n2 = row.size;
+  matmul.stride2 = 1;
+  matmul.psumStride2 = 1;
+  matmul.hi0 = 1, matmul.hi1 = 1;
+  matmul.hi2 = static_cast<int32_t>(row.size);
+  generator.builder.emit(matmul);
+  emitDrain(row, column, psum, to);
+}
+
+void TransposeEmitter::emitDrain(const Segment &row, const Segment &column,
+                                 int64_t psum, int64_t to) {
+  auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  int64_t position = firstColumn + column.begin, index = row.begin;
+  int64_t offset = to + position / partitions * y.tileStride;
+  for (const PieceDim &dim : llvm::reverse(plan.rows)) {
+    offset += index % dim.extent * resultStride(dim);
+    index /= dim.extent;
+  }
+  // Innermost loop last; missing ones count one step.
+  int64_t count[3] = {1, 1, 1}, stride[3] = {}, entries[3] = {};
+  int64_t inside = 1;
+  for (size_t i = row.loops.size(); i-- > 0;) {
+    size_t at = 3 - row.loops.size() + i;
+    count[at] = row.dims[i];
+    stride[at] = resultStride(plan.rows[row.loops[i]]);
+    entries[at] = inside;
+    inside *= row.dims[i];
+  }
+  isa::ActDrain drain{};
+  drain.psum = psum;
+  drain.cols = column.size;
+  drain.n0 = count[0], drain.n1 = count[1], drain.n2 = count[2];
+  drain.psumStride0 = static_cast<int32_t>(entries[0]);
+  drain.psumStride1 = static_cast<int32_t>(entries[1]);
+  drain.psumStride2 = static_cast<int32_t>(entries[2]);
+  drain.dstStride0 = static_cast<int32_t>(stride[0]);
+  drain.dstStride1 = static_cast<int32_t>(stride[1]);
+  drain.dstStride2 = static_cast<int32_t>(stride[2]);
+  drain.dstPart = position % partitions;
+  drain.dstOffset = offset;
+  drain.mode = isa::DrainMode::Raw64;
+  drain.dstType = static_cast<isa::ElemType>(y.type.isaType());
+  auto function = numerics::parseFunction(op.getFunction());
+  if (function && op.getFunction() != "copy") {
+    drain.typed = true;
+    drain.resType = static_cast<isa::ElemType>(x.type.isaType());
+    drain.function =
+        static_cast<isa::Function>(static_cast<unsigned>(*function));
+    drain.alpha = op.getAlpha().convertToFloat();
+    drain.beta = op.getBeta().convertToFloat();
+  }
+  generator.builder.emit(drain);
+}
+
+} // namespace
+
+llvm::Error emitTranspose(Generator &generator, TileContext &tile) {
+  auto op = cast<npu::PeTransposeOp>(tile.op);
+  npu::Piece piece = *npu::Piece::fromArray(op.getPiece());
+  if (!clipPiece(piece, tile.out))
+    return llvm::Error::success();
+  const Region &held = tile.operandRegions[0];
+  for (size_t i = 0; i < held.start.size(); ++i)
+    piece.sourceStart[i] -= held.start[i];
+  auto plan =
+      analysis::planTranspose(piece, tile.operands[0].axis, tile.result.axis);
+  if (!plan)
+    return generator.unsupported(
+        tile.op, "the tile keeps part of the axis across partitions");
+  TransposeEmitter(generator, tile, piece, *plan).run();
+  return llvm::Error::success();
+}
+
+} // namespace ashlar::codegen

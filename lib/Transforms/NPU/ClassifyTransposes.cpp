@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Chooses how each movement is done: not at all, by a copy inside the chip, by
+// an identity multiplication on the array, or through DRAM. Input: npu
+// operations with `npu.axis`. Output: some movements as `npu.pe.transpose` or
+// marked with `npu.through_dram`, each with its decision.
+
+#include "ashlar/Analysis/MoveView.h"
+#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Analysis/TransposePlan.h"
+#include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace ashlar::npu {
+#define GEN_PASS_DEF_CLASSIFYTRANSPOSES
+#include "ashlar/Transforms/NPU/Passes.h.inc"
+
+using namespace mlir;
+using analysis::shapeOf;
+using analysis::storageOf;
+
+namespace {
+
+/// More planes than this are not worth their instructions.
+constexpr int64_t kMostPlanes = 4096;
+
+/// A choice and why it was made.
+struct Choice {
+  llvm::StringRef way;
+  llvm::StringRef reason;
+};
+
+/// What is known about one movement.
+struct Movement {
+  DmaMoveOp op;
+  Piece piece;
+  int64_t sourceAxis = -1, resultAxis = -1;
+  bool isView = false;      ///< needs no movement if its operand is resident
+  bool touchesDram = false; ///< a graph input or output
+  std::optional<analysis::TransposePlan> plan;
+  analysis::TransposeCycles cycles;
+};
+
+int64_t axisOf(Operation *op) {
+  auto attr =
+      op ? op->getAttrOfType<IntegerAttr>(analysis::kAxisAttr) : IntegerAttr();
+  return attr ? attr.getInt() : -1;
+}
+
+/// The axis across which a graph input had best be staged for the array: the
+/// longest one for which there are tiles.
+int64_t stagedAxis(const Piece &piece, llvm::ArrayRef<int64_t> shape,
+                   int64_t resultAxis) {
+  int64_t best = -1;
+  for (int64_t axis = 0; axis < static_cast<int64_t>(shape.size()); ++axis)
+    if (shape[axis] > 1 && (best < 0 || shape[axis] > shape[best]) &&
+        analysis::planTranspose(piece, axis, resultAxis))
+      best = axis;
+  return best;
+}
+
+/// Every element of the operand goes to one place.
+bool isPermutation(DmaMoveOp op, const Piece &piece) {
+  int64_t elements = 1;
+  for (int64_t extent : shapeOf(op.getInputs()[0]))
+    elements *= extent;
+  for (const PieceDim &dim : piece.dims)
+    elements = dim.extent != 0 && elements % dim.extent == 0
+                   ? elements / dim.extent
+                   : 0;
+  auto isZero = [](int64_t start) { return start == 0; };
+  return elements == 1 && llvm::all_of(piece.sourceStart, isZero) &&
+         llvm::all_of(piece.resultStart, isZero);
+}
+
+std::optional<Movement> movementOf(DmaMoveOp op,
+                                   const machine::Description &machine) {
+  std::optional<Piece> piece = analysis::solePiece(op);
+  if (!piece || !isPermutation(op, *piece))
+    return std::nullopt;
+  Movement movement;
+  movement.op = op;
+  movement.piece = *piece;
+  Value x = op.getInputs()[0];
+  movement.resultAxis = axisOf(op);
+  movement.sourceAxis = axisOf(x.getDefiningOp());
+  movement.touchesDram =
+      !x.getDefiningOp() || llvm::any_of(op->getUsers(), [](Operation *user) {
+        return isa<func::ReturnOp>(user);
+      });
+  if (movement.sourceAxis >= 0)
+    movement.isView =
+        analysis::viewAxis(op, movement.sourceAxis) == movement.resultAxis;
+  else if (!x.getDefiningOp())
+    movement.sourceAxis = stagedAxis(*piece, shapeOf(x), movement.resultAxis);
+  if (movement.sourceAxis < 0 || movement.resultAxis < 0 ||
+      storageOf(x).encoded)
+    return movement;
+  movement.plan =
+      analysis::planTranspose(*piece, movement.sourceAxis, movement.resultAxis);
+  if (movement.plan &&
+      (movement.plan->planes() > kMostPlanes || movement.plan->rowCount() < 2 ||
+       movement.plan->columnCount() < 2))
+    movement.plan.reset();
+  if (movement.plan)
+    movement.cycles = analysis::predictTranspose(*movement.plan,
+                                                 storageOf(x).bytes(), machine);
+  return movement;
+}
+
+Choice choose(const Movement &movement, llvm::StringRef mode) {
+  if (movement.isView && !movement.touchesDram)
+    return {"none", "no element leaves its partition: the result is a view"};
+  if (!movement.plan)
+    return {"copy", "no tiles of the array exchange these axes"};
+  if (mode == "pe")
+    return {"identity", "asked for"};
+  if (mode == "dma")
+    return {"dma", "asked for"};
+  if (mode == "copy")
+    return {"copy", "asked for"};
+  if (movement.touchesDram)
+    return {"copy", "part of a load or store that happens anyway"};
+  const analysis::TransposeCycles &cycles = movement.cycles;
+  if (cycles.identity < std::min(cycles.copy, cycles.dma))
+    return {"identity", "fewest predicted cycles"};
+  if (cycles.dma < cycles.copy)
+    return {"dma", "fewest predicted cycles"};
+  return {"copy", "fewest predicted cycles"};
+}
+
+class Classifier {
+public:
+  explicit Classifier(MLIRContext *context) : builder(context) {}
+
+  void record(const Movement &movement, Choice choice) {
+    llvm::SmallVector<NamedAttribute> entries{
+        builder.getNamedAttr("choice", builder.getStringAttr(choice.way)),
+        builder.getNamedAttr("reason", builder.getStringAttr(choice.reason))};
+    if (movement.plan) {
+      auto cycles = [&](llvm::StringRef name, int64_t value) {
+        return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+      };
+      entries.push_back(builder.getNamedAttr(
+          "alternatives", builder.getDictionaryAttr(
+                              {cycles("identity", movement.cycles.identity),
+                               cycles("copy", movement.cycles.copy),
+                               cycles("dma", movement.cycles.dma)})));
+    }
+    movement.op->setAttr(kTransposeDecisionAttr,
+                         builder.getDictionaryAttr(entries));
+  }
+
+  void replace(Movement &movement) {
+    DmaMoveOp op = movement.op;
+    builder.setInsertionPoint(op);
+    auto pieces = cast<DenseI64ArrayAttr>(op.getPieces()[0]);
+    auto transpose = PeTransposeOp::create(
+        builder, op.getLoc(), op.getY().getType(), op.getInputs()[0],
+        builder.getI64IntegerAttr(movement.sourceAxis), pieces,
+        builder.getStringAttr("copy"), builder.getF32FloatAttr(0.0f),
+        builder.getF32FloatAttr(0.0f));
+    transpose->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    op->replaceAllUsesWith(transpose);
+    op->erase();
+    fuseFunction(transpose);
+  }
+
+private:
+  /// The drain applies the function that alone reads the result.
+  void fuseFunction(PeTransposeOp op) {
+    if (!op->hasOneUse())
+      return;
+    auto map = dyn_cast<VecMapOp>(*op->user_begin());
+    if (!map || map.getInputs().size() != 1 || map.getOp() == "copy" ||
+        map.getY().getType() != op.getY().getType() ||
+        axisOf(map) != axisOf(op) || !storageOf(op.getY()).isFloat())
+      return;
+    op.setFunctionAttr(map.getOpAttr());
+    op.setAlphaAttr(map.getAlphaAttr());
+    op.setBetaAttr(map.getBetaAttr());
+    for (NamedAttribute attr : map->getDiscardableAttrs())
+      op->setAttr(attr.getName(), attr.getValue());
+    op->setLoc(FusedLoc::get(op.getContext(), {op.getLoc(), map.getLoc()}));
+    map->replaceAllUsesWith(op);
+    map->erase();
+  }
+
+  OpBuilder builder;
+};
+
+struct ClassifyTransposesPass
+    : impl::ClassifyTransposesBase<ClassifyTransposesPass> {
+  using ClassifyTransposesBase::ClassifyTransposesBase;
+
+  void runOnOperation() override {
+    auto machine = machineOf(getOperation());
+    if (failed(machine))
+      return signalPassFailure();
+    if (!llvm::is_contained({"auto", "pe", "dma", "copy"}, mode)) {
+      getOperation().emitError()
+          << "mode is '" << mode << "', expected auto, pe, dma or copy";
+      return signalPassFailure();
+    }
+    llvm::SmallVector<DmaMoveOp> moves;
+    getOperation().walk([&](DmaMoveOp op) { moves.push_back(op); });
+    Classifier classifier(&getContext());
+    for (DmaMoveOp op : moves) {
+      auto movement = movementOf(op, *machine);
+      if (!movement)
+        continue;
+      Choice choice = choose(*movement, mode);
+      classifier.record(*movement, choice);
+      numNone += choice.way == "none";
+      numCopies += choice.way == "copy";
+      if (choice.way == "identity") {
+        classifier.replace(*movement);
+        ++numIdentities;
+      } else if (choice.way == "dma") {
+        op->setAttr(analysis::kThroughDramAttr, UnitAttr::get(&getContext()));
+        ++numThroughDram;
+      }
+    }
+  }
+};
+
+} // namespace
+} // namespace ashlar::npu

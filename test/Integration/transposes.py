@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Transposes through compiler and emulator.
+
+usage: transposes.py exact [--sample=N] [--types=...] [--mode=pe] [--machine=a1]
+       transposes.py measure [--machine=a1] [--shapes=128x64,...]
+
+exact: permutations of rank 2 to 6 (all 872, or N of them) of random shapes and
+random bit patterns, every element type, bit for bit against numpy on raw words.
+measure: cycles of a transpose between two poolings, which need its two axes
+across partitions, for every --transpose; fails if `auto` is more than 2 % above
+the best, if `pe` moves a byte of DRAM for it, or if a result differs.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import random
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+import common
+
+# ONNX type: (numpy type of the file, unsigned type of the same size).
+TYPES = {
+    "FLOAT": (np.float32, np.uint32), "FLOAT16": (np.float16, np.uint16),
+    "BFLOAT16": (np.uint16, np.uint16), "DOUBLE": (np.float64, np.uint64),
+    "INT8": (np.int8, np.uint8), "UINT8": (np.uint8, np.uint8),
+    "INT16": (np.int16, np.uint16), "UINT16": (np.uint16, np.uint16),
+    "INT32": (np.int32, np.uint32), "UINT32": (np.uint32, np.uint32),
+    "INT64": (np.int64, np.uint64), "UINT64": (np.uint64, np.uint64),
+    "BOOL": (np.bool_, np.uint8),
+}
+EXTENTS = [1, 1, 2, 3, 5, 7, 11, 13]
+PER_MODEL = 60
+MOST_ELEMENTS = 2500
+
+
+def permutations():
+    return [perm for rank in range(2, 7)
+            for perm in itertools.permutations(range(rank))]
+
+
+def any_shape(source, rank):
+    while True:
+        shape = [source.choice(EXTENTS) for _ in range(rank)]
+        if source.random() < 0.1:
+            shape[source.randrange(rank)] = source.choice([129, 67])
+        if np.prod(shape) <= MOST_ELEMENTS:
+            return shape
+
+
+def any_words(source, kind, shape):
+    stored, word = TYPES[kind]
+    size = int(np.prod(shape))
+    data = source.randbytes(size * np.dtype(word).itemsize)
+    words = np.frombuffer(data, dtype=word).reshape(shape)
+    if kind == "BOOL":
+        words = words & 1
+    return words.view(stored)
+
+
+def model_of(cases):
+    nodes, inputs, outputs = [], [], []
+    for i, (kind, shape, perm) in enumerate(cases):
+        number = getattr(TensorProto, kind)
+        inputs.append(helper.make_tensor_value_info(f"x{i}", number, shape))
+        outputs.append(helper.make_tensor_value_info(
+            f"y{i}", number, [shape[axis] for axis in perm]))
+        nodes.append(helper.make_node("Transpose", [f"x{i}"], [f"y{i}"],
+                                      name=f"t{i}", perm=list(perm)))
+    return save_ready(helper.make_graph(nodes, "transposes", inputs, outputs))
+
+
+def save_ready(graph):
+    return helper.make_model(
+        graph, ir_version=8,
+        opset_imports=[helper.make_opsetid("", 17)])
+
+
+def run(options, folder, model, arrays, mode):
+    """(outputs, report of the run, report of the compiler)."""
+    path = os.path.join(folder, "model.onnx")
+    onnx.save(model, path)
+    binary = os.path.join(folder, "model.ash")
+    compiled = os.path.join(folder, "compiled.json")
+    report = os.path.join(folder, "report.json")
+    np.savez(os.path.join(folder, "in.npz"), **arrays)
+    common.run_tool("ashlarc", path, "-o", binary, f"--transpose={mode}",
+                    f"--machine={options.machine}", f"--report={compiled}")
+    common.run_tool("ashlar-run", binary, "--quiet",
+                    f"--inputs={os.path.join(folder, 'in.npz')}",
+                    f"--outputs={os.path.join(folder, 'out.npz')}",
+                    f"--report={report}")
+    with np.load(os.path.join(folder, "out.npz")) as outputs:
+        result = dict(outputs)
+    with open(report, encoding="utf-8") as file:
+        ran = json.load(file)
+    with open(compiled, encoding="utf-8") as file:
+        return result, ran, json.load(file)
+
+
+def choices(compiled):
+    ways = [d["choice"] for d in compiled["decisions"]
+            if d["choice"] in ("none", "copy", "identity", "dma")]
+    return {way: ways.count(way) for way in sorted(set(ways))}
+
+
+def exact(options, folder):
+    source = random.Random(options.seed)
+    perms = permutations()
+    if options.sample:
+        perms = source.sample(perms, options.sample)
+    kinds = options.types.split(",") if options.types else list(TYPES)
+    cases = [(kinds[(i + k) % len(kinds)], any_shape(source, len(perm)), perm)
+             for k in range(options.rounds or len(kinds))
+             for i, perm in enumerate(perms)]
+    failed, ways = 0, {}
+    for first in range(0, len(cases), PER_MODEL):
+        part = cases[first:first + PER_MODEL]
+        arrays = {f"x{i}": any_words(source, kind, shape)
+                  for i, (kind, shape, _) in enumerate(part)}
+        outputs, _, compiled = run(options, folder, model_of(part), arrays,
+                                   options.mode)
+        for way, count in choices(compiled).items():
+            ways[way] = ways.get(way, 0) + count
+        for i, (kind, shape, perm) in enumerate(part):
+            word = TYPES[kind][1]
+            expected = arrays[f"x{i}"].view(word).transpose(perm)
+            if not np.array_equal(outputs[f"y{i}"].view(word), expected):
+                failed += 1
+                print(f"{kind} {shape} {perm}: bits differ")
+    print(f"{len(cases)} transposes, mode {options.mode}, "
+          f"{options.machine}: {failed} differ; {ways}")
+    return int(failed > 0)
+
+
+def between_pools(kind, rows, columns):
+    """Pooling needs the rows, then the columns across partitions."""
+    number = getattr(TensorProto, kind)
+    nodes = [
+        helper.make_node("MaxPool", ["x"], ["a"], name="first",
+                         kernel_shape=[2]),
+        helper.make_node("Transpose", ["a"], ["b"], name="transpose",
+                         perm=[0, 2, 1]),
+        helper.make_node("MaxPool", ["b"], ["y"], name="second",
+                         kernel_shape=[2]),
+    ]
+    return save_ready(helper.make_graph(
+        nodes, "between_pools",
+        [helper.make_tensor_value_info("x", number, [1, rows, columns + 1])],
+        [helper.make_tensor_value_info("y", number, [1, columns, rows - 1])]))
+
+
+def measure_one(options, folder, kind, rows, columns):
+    source = random.Random(options.seed)
+    x = np.array([source.randint(-100, 100) for _ in range(
+        rows * (columns + 1))]).reshape(1, rows, columns + 1)
+    arrays = {"x": x.astype(TYPES[kind][0])}
+    totals, first, chosen, problems = {}, None, "", []
+    for mode in ("pe", "copy", "dma", "auto"):
+        outputs, ran, compiled = run(
+            options, folder, between_pools(kind, rows, columns), arrays, mode)
+        node = next(n for n in ran["nodes"] if n["name"] == "transpose")
+        totals[mode] = (ran["total_cycles"], node["cycles"])
+        first = outputs["y"] if first is None else first
+        if not np.array_equal(first, outputs["y"]):
+            problems.append(f"{mode} gives other values")
+        if mode in ("pe", "copy") and node["dram_read"] + node["dram_write"]:
+            problems.append(f"{mode} moves bytes of DRAM")
+        if mode == "auto":
+            chosen = "/".join(choices(compiled))
+    best = min(total for mode, (total, _) in totals.items() if mode != "auto")
+    if totals["auto"][0] > 1.02 * best:
+        problems.append(f"auto takes {totals['auto'][0]} cycles, best {best}")
+    size = np.dtype(TYPES[kind][1]).itemsize
+    cells = " ".join(f"{mode} {total:>8,} ({own:>7,})"
+                     for mode, (total, own) in totals.items())
+    print(f"{rows:>5} x {columns:<5} {size} B: {cells}  dma/pe "
+          f"{totals['dma'][1] / max(totals['pe'][1], 1):.2f}  auto {chosen}")
+    for problem in problems:
+        print(f"  {problem}")
+    return bool(problems)
+
+
+def measure(options, folder):
+    print("cycles of the run (of the transpose)")
+    failed = 0
+    for text in options.shapes.split(","):
+        rows, columns = map(int, text.split("x"))
+        for kind in ("INT8", "FLOAT16", "FLOAT"):
+            failed += measure_one(options, folder, kind, rows, columns)
+    return int(failed > 0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["exact", "measure"])
+    parser.add_argument("--sample", type=int, default=0)
+    parser.add_argument("--rounds", type=int, default=0,
+                        help="types per permutation (all)")
+    parser.add_argument("--types", default="")
+    parser.add_argument("--mode", default="pe")
+    parser.add_argument("--machine", default="a1")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--shapes", default="128x64,256x256,512x512,1024x1024")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        return (exact if options.what == "exact" else measure)(options, folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
