@@ -36,7 +36,11 @@ llvm::Expected<uint64_t> countSamples(const TensorBinding &binding,
                      binding.shape.empty() ? ""
                                            : " or a multiple of it on axis 0");
   };
-  if (array.type != binding.type || array.shape.size() != binding.shape.size())
+  // numpy has no bfloat16: files hold its 16 bits.
+  bool sameType =
+      array.type == binding.type ||
+      (array.type == ElementType::U16 && binding.type == ElementType::BF16);
+  if (!sameType || array.shape.size() != binding.shape.size())
     return fail();
   if (llvm::ArrayRef<int64_t>(array.shape) ==
       llvm::ArrayRef<int64_t>(binding.shape))
@@ -106,6 +110,7 @@ report::bindInputs(llvm::ArrayRef<TensorBinding> bindings,
                        bindings[i].name, *samples, bindings[0].name,
                        set.samples);
     set.tensors.push_back(array->tensor);
+    set.tensors.back().type = bindings[i].type;
   }
   return set;
 }

@@ -98,3 +98,19 @@ func.func @dma_move_ranks(%x: tensor<2xf32>) {
   %0 = npu.dma.move "slice"(%x) {pieces = [array<i64: 0, 1, 1, 2, 0, 1, 0, 1, 0, 0, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
+
+// -----
+
+func.func @pe_transpose_c1(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{expects one plain element type, found 'f32' and 'f16'}}
+  %0 = npu.pe.transpose(%x) {source_axis = 0 : i64, piece = array<i64: 0, 0, 2, 0, 0, 0, 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<8x4xf16>
+  return
+}
+
+// -----
+
+func.func @pe_transpose_c2(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{has a malformed copy piece array<i64: 0, 9>}}
+  %0 = npu.pe.transpose(%x) {source_axis = 0 : i64, piece = array<i64: 0, 9>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  return
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles of transposes: counts of equation 1, ragged ends, channel tiles, short
+// pieces that share a tile.
+
+#include "ashlar/Analysis/TransposePlan.h"
+
+#include "ashlar/Machine/Transposes.h"
+#include "gtest/gtest.h"
+
+namespace ashlar::analysis {
+namespace {
+
+/// [m, n] to [n, m], m across partitions before and n after it.
+TransposePlan matrix(int64_t m, int64_t n) {
+  npu::Piece piece;
+  piece.dims = {{n, 1, 1, 0, 1}, {m, 0, 1, 1, 1}};
+  piece.sourceStart = {0, 0};
+  piece.resultStart = {0, 0};
+  return *planTranspose(piece, /*sourceAxis=*/0, /*resultAxis=*/0);
+}
+
+/// Sizes of segments, which must cover the range in order.
+std::vector<int64_t> sizes(llvm::ArrayRef<Segment> segments) {
+  std::vector<int64_t> list;
+  int64_t at = 0;
+  for (const Segment &segment : segments) {
+    EXPECT_EQ(at, segment.begin);
+    int64_t product = 1;
+    for (int64_t extent : segment.dims)
+      product *= extent;
+    EXPECT_EQ(segment.size, product);
+    at += segment.size;
+    list.push_back(segment.size);
+  }
+  return list;
+}
+
+TEST(TransposePlan, BlocksAndSubBlocksOfTheSpecification) {
+  // Blocks of 128 x 128 in the state buffer, sub-blocks of 128 x 64.
+  const struct {
+    int64_t m, n, blocks, tiles;
+  } cases[] = {{128, 128, 1, 2},  {129, 128, 2, 4},   {256, 256, 4, 8},
+               {300, 200, 6, 12}, {512, 384, 12, 24}, {1000, 1000, 64, 128},
+               {1, 1, 1, 1}};
+  for (auto [m, n, blocks, tiles] : cases) {
+    EXPECT_EQ(static_cast<uint64_t>(blocks),
+              machine::blockCount(m, n, 128, 128));
+    TransposePlan plan = matrix(m, n);
+    int64_t found = plan.rowSegments(128, 128, 0).size() *
+                    plan.columnSegments(64, 128, 0).size();
+    // Ragged columns need no second tile where 64 suffice.
+    EXPECT_LE(found, tiles);
+    EXPECT_GE(2 * found, tiles);
+  }
+}
+
+TEST(TransposePlan, RaggedSizesAreCovered) {
+  for (int64_t extent : {1, 2, 63, 64, 65, 127, 128, 129, 200, 300}) {
+    TransposePlan plan = matrix(extent, extent);
+    for (int64_t size : sizes(plan.rowSegments(128, 128, 0)))
+      EXPECT_LE(size, 128);
+    for (int64_t size : sizes(plan.columnSegments(64, 128, 0)))
+      EXPECT_LE(size, 64);
+  }
+  EXPECT_EQ((std::vector<int64_t>{128, 1}),
+            sizes(matrix(129, 1).rowSegments(128, 128, 0)));
+}
+
+TEST(TransposePlan, NoTileCrossesAChannelTile) {
+  EXPECT_EQ((std::vector<int64_t>{3, 5, 2}),
+            sizes(matrix(10, 1).rowSegments(5, 8, 5)));
+}
+
+TEST(TransposePlan, ShortPiecesShareATile) {
+  // [5, 3, 4] to [5, 4, 3] with the first two axes together across partitions:
+  // five pieces of three rows.
+  npu::Piece piece;
+  piece.dims = {{5, 0, 3, 0, 1}, {3, 0, 1, 2, 1}, {4, 1, 1, 1, 1}};
+  piece.sourceStart = {0, 0};
+  piece.resultStart = {0, 0, 0};
+  auto plan = planTranspose(piece, 0, 1);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(15, plan->rowCount());
+  EXPECT_EQ(1, plan->planes());
+  auto rows = plan->rowSegments(128, 128, 0);
+  ASSERT_EQ(1u, rows.size());
+  EXPECT_EQ((llvm::SmallVector<int64_t, 3>{5, 3}), rows[0].dims);
+  // Eight rows: whole pieces only.
+  EXPECT_EQ((std::vector<int64_t>{6, 6, 3}),
+            sizes(plan->rowSegments(8, 128, 0)));
+}
+
+TEST(TransposePlan, ColumnsOfATileHaveOneDistance) {
+  // [2, 6, 5] to [30, 2] columns (6, 5) contiguous in the source: one run.
+  npu::Piece piece;
+  piece.dims = {{2, 0, 1, 1, 1}, {6, 1, 1, 0, 5}, {5, 2, 1, 0, 1}};
+  piece.sourceStart = {0, 0, 0};
+  piece.resultStart = {0, 0};
+  auto plan = planTranspose(piece, 0, 0);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ((std::vector<int64_t>{5, 5, 5, 5, 5, 5}),
+            sizes(plan->columnSegments(64, 128, 0)));
+}
+
+TEST(TransposePlan, MovementWithinThePartitionAxisHasNone) {
+  // A channel shuffle keeps channels across partitions.
+  npu::Piece piece;
+  piece.dims = {{2, 0, 3, 0, 1}, {3, 0, 1, 0, 2}, {4, 1, 1, 1, 1}};
+  piece.sourceStart = {0, 0};
+  piece.resultStart = {0, 0};
+  EXPECT_FALSE(planTranspose(piece, 0, 0));
+  // Repeated elements are no permutation.
+  piece.dims = {{2, -1, 0, 0, 1}, {3, 0, 1, 1, 1}};
+  EXPECT_FALSE(planTranspose(piece, 0, 0));
+}
+
+TEST(TransposePlan, ThePredictionFollowsTheMachine) {
+  machine::Description machine;
+  TransposeCycles cycles = predictTranspose(matrix(1024, 1024), 4, machine);
+  EXPECT_LT(cycles.copy, cycles.identity);
+  EXPECT_LT(cycles.identity, cycles.dma);
+  machine.dma.onchipBytesPerCycle = 8;
+  cycles = predictTranspose(matrix(1024, 1024), 4, machine);
+  EXPECT_LT(cycles.identity, cycles.copy);
+}
+
+} // namespace
+} // namespace ashlar::analysis
