@@ -88,6 +88,23 @@ llvm::SmallVector<npu::Piece, 3> foldPiece(const npu::Piece &piece,
   return pieces;
 }
 
+/// Fills what no element of a folded map of `channels` x .. x `width` reaches:
+/// the partitions between two lanes, and the last pixel where it is not full.
+void fillGaps(Generator &generator, const View &target,
+              const analysis::Lanes &lanes, int64_t channels, int64_t width) {
+  auto fill = [&](int64_t axis, int64_t start, int64_t size) {
+    Region region = Region::whole(target.shape);
+    region.start[axis] = start;
+    region.size[axis] = size;
+    emitFill(generator.builder, target.slice(region, generator.machine), 0);
+  };
+  if (channels < lanes.pitch)
+    for (int64_t lane = 0; lane < lanes.count; ++lane)
+      fill(1, lane * lanes.pitch + channels, lanes.pitch - channels);
+  if (width % lanes.count != 0)
+    fill(target.rank() - 1, width / lanes.count, 1);
+}
+
 /// Converts folded scratch to the folded result. Both are plain maps in memory;
 /// a block of the plain map must not reach into the next lane.
 void emitFoldedConversion(Generator &generator, const TileContext &tile,
@@ -159,10 +176,11 @@ llvm::Error emitMove(Generator &generator, TileContext &tile) {
                     : tile.result;
   const analysis::Lanes &lanes = tile.model->lanes;
   // What lies between the channels of two lanes is encoded along with them.
-  if (move.getFill() || lanes.folded())
+  if (move.getFill())
     emitFill(generator.builder, target,
-             fillBits(target.type.plain,
-                      move.getFill() ? move.getFill()->convertToDouble() : 0));
+             fillBits(target.type.plain, move.getFill()->convertToDouble()));
+  else if (lanes.folded())
+    fillGaps(generator, target, lanes, out.size[1], out.size.back());
   if (move->hasAttr(analysis::kThroughDramAttr) &&
       tile.operands[0].inStateBuffer())
     tile.operands[0] = throughDram(generator, tile.operands[0]);

@@ -192,6 +192,26 @@ private:
   OpBuilder builder;
 };
 
+/// Of two movements behind each other whose order does not matter, the one with
+/// the earlier reader goes first: queues are served in program order.
+void orderByReaders(llvm::ArrayRef<DmaMoveOp> moves) {
+  auto firstReader = [](Operation *op) {
+    Operation *first = nullptr;
+    for (Operation *user : op->getUsers())
+      if (!first || user->isBeforeInBlock(first))
+        first = user;
+    return first;
+  };
+  for (DmaMoveOp op : moves) {
+    auto next = dyn_cast_or_null<DmaMoveOp>(op->getNextNode());
+    if (!next || llvm::is_contained(op->getUsers(), next.getOperation()))
+      continue;
+    Operation *mine = firstReader(op), *other = firstReader(next);
+    if (mine && other && other->isBeforeInBlock(mine))
+      next->moveBefore(op);
+  }
+}
+
 struct ClassifyTransposesPass
     : impl::ClassifyTransposesBase<ClassifyTransposesPass> {
   using ClassifyTransposesBase::ClassifyTransposesBase;
@@ -207,6 +227,7 @@ struct ClassifyTransposesPass
     }
     llvm::SmallVector<DmaMoveOp> moves;
     getOperation().walk([&](DmaMoveOp op) { moves.push_back(op); });
+    orderByReaders(moves);
     Classifier classifier(&getContext());
     for (DmaMoveOp op : moves) {
       auto movement = movementOf(op, *machine);
