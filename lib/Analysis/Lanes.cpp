@@ -19,7 +19,7 @@ Lanes lanesOf(mlir::Value value) { return lanesOf(value.getDefiningOp()); }
 
 int64_t sourcePitch(llvm::ArrayRef<int64_t> pitches, int64_t channels,
                     int64_t tolerance) {
-  auto fill = [&](int64_t pitch) {
+  auto fill = [&](int64_t pitch) -> int64_t {
     return llvm::alignTo(channels, pitch) - channels;
   };
   const int64_t least = fill(*std::min_element(

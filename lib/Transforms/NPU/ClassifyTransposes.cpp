@@ -154,6 +154,23 @@ public:
                          builder.getDictionaryAttr(entries));
   }
 
+  /// Movement that reads several tensors, repeats elements or converts them has
+  /// one way only.
+  void recordOther(DmaMoveOp op) {
+    if (!llvm::is_contained({"transpose", "gather", "reshape"}, op.getKind()))
+      return;
+    op->setAttr(
+        kTransposeDecisionAttr,
+        builder.getDictionaryAttr(
+            {builder.getNamedAttr("choice", builder.getStringAttr("copy")),
+             builder.getNamedAttr(
+                 "reason",
+                 builder.getStringAttr(
+                     storageOf(op.getY()).encoded
+                         ? "encoded behind the copy: new blocks"
+                         : "elements are left out, repeated or converted"))}));
+  }
+
   void replace(Movement &movement) {
     DmaMoveOp op = movement.op;
     builder.setInsertionPoint(op);
@@ -231,8 +248,10 @@ struct ClassifyTransposesPass
     Classifier classifier(&getContext());
     for (DmaMoveOp op : moves) {
       auto movement = movementOf(op, *machine);
-      if (!movement)
+      if (!movement) {
+        classifier.recordOther(op);
         continue;
+      }
       Choice choice = choose(*movement, mode);
       classifier.record(*movement, choice);
       numNone += choice.way == "none";

@@ -59,6 +59,8 @@ struct OpPlan {
 /// its loads overlap its work.
 constexpr int64_t kOverlapBytes = 4096;
 constexpr int64_t kOverlapTiles = 4;
+/// Bytes of a moved and converted result, per partition, that are worth it.
+constexpr int64_t kLongMoveBytes = 128;
 /// More tiles than this mean that scratch is short: tensors had better share
 /// the memory with a smaller weight ring.
 constexpr int64_t kComfortableTiles = 32;
@@ -70,8 +72,11 @@ int64_t tileCount(const Shape &shape, const Shape &tile) {
   return count;
 }
 
-/// Pooling over large resident maps follows its producer band by band.
+/// Pooling over large resident maps follows its producer band by band, and so
+/// does the vector unit what it converts behind a movement.
 bool isLongVectorWork(const OpPlan &plan) {
+  if (isa<DmaMoveOp>(plan.op))
+    return !plan.model.directResult && plan.bytes > kLongMoveBytes;
   auto pool = dyn_cast<VecPoolOp>(plan.op);
   if (!pool)
     return false;
