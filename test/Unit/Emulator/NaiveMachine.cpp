@@ -26,7 +26,11 @@ NaiveMachine::NaiveMachine(const machine::Description &machine,
                            uint64_t dramBytes)
     : dram(dramBytes), sb(machine.sb.bytes()), xm(machine.xmBytes()),
       machine(machine), psum(machine.pe.columns * machine.psum.entries()),
-      xr(machine.xr.registers, cleared), samples(machine.sr.registers) {}
+      tables(machine.sparse.tileTables),
+      sums(machine.sparse.tcus,
+           std::vector<int64_t>(machine.sparse.accumulatorEntries)),
+      wm(machine.sparse.wmBytes), xr(machine.xr.registers, cleared),
+      samples(machine.sr.registers) {}
 
 void NaiveMachine::execute(const isa::Instruction &inst) {
   std::visit([&](const auto &op) { run(op); }, inst);
@@ -63,6 +67,9 @@ void NaiveMachine::setByte(isa::Memory memory, uint64_t address,
     return;
   case isa::Memory::Sb:
     sb[address] = value;
+    return;
+  case isa::Memory::Wm:
+    wm[address] = value;
     return;
   case isa::Memory::Xr: {
     int &scale = xr[address / 2];
@@ -157,13 +164,21 @@ int64_t NaiveMachine::aligned(isa::OperandMode mode, ElemType type,
   uint64_t word = rawElement(partition, offset, bytesOf(type, mantissa));
   if (mode == isa::OperandMode::Select)
     return static_cast<int64_t>(word);
+  return alignedWord(
+      mode, type, mantissa, range, scaleRegister, word,
+      xm[partition / machine.xmGroup * machine.sb.bytesPerPartition +
+         static_cast<uint64_t>(offset)]);
+}
+
+int64_t NaiveMachine::alignedWord(isa::OperandMode mode, ElemType type,
+                                  unsigned mantissa, unsigned range,
+                                  unsigned scaleRegister, uint64_t word,
+                                  int cell) const {
   if (mode == isa::OperandMode::Int) {
     bool isSigned = type == ElemType::I8 || type == ElemType::I16;
     return isSigned ? signExtend(word, 8 * bytesOf(type, 0))
                     : static_cast<int64_t>(word);
   }
-  int cell = xm[partition / machine.xmGroup * machine.sb.bytesPerPartition +
-                static_cast<uint64_t>(offset)];
   int e = cell - (int(mantissa) - 2);
   int scale = xr[scaleRegister] == cleared ? -128 - (int(mantissa) - 2)
                                            : xr[scaleRegister];
@@ -220,6 +235,10 @@ void NaiveMachine::run(const isa::PeMatmul &op) {
 }
 
 void NaiveMachine::run(const isa::ActDrain &op) {
+  op.fromTcu ? drainTiles(op) : drainPart(op);
+}
+
+void NaiveMachine::drainPart(const isa::ActDrain &op) {
   Tensor dst{op.dstType, op.dstMantissa,
              op.dstPart, op.dstOffset,
              0,          {op.dstStride0, op.dstStride1, op.dstStride2},
@@ -239,11 +258,12 @@ void NaiveMachine::run(const isa::ActDrain &op) {
       for (int64_t b = 0; b < op.n1; ++b)
         for (int64_t c = 0; c < op.n2; ++c) {
           const int64_t index[3] = {a, b, c};
-          auto acc = static_cast<int64_t>(
-              psum[lane * machine.psum.entries() +
-                   static_cast<uint64_t>(int64_t(op.psum) + a * op.psumStride0 +
-                                         b * op.psumStride1 +
-                                         c * op.psumStride2)]);
+          const auto entry =
+              static_cast<uint64_t>(int64_t(op.psum) + a * op.psumStride0 +
+                                    b * op.psumStride1 + c * op.psumStride2);
+          auto acc = drained ? (*drained)[entry + lane * op.regionStride]
+                             : static_cast<int64_t>(
+                                   psum[lane * machine.psum.entries() + entry]);
           if (op.mode == isa::DrainMode::Int ||
               op.mode == isa::DrainMode::Raw64) {
             const int64_t step = (int64_t(a) * op.n1 + b) * op.n2 + c;

@@ -9,7 +9,11 @@
 
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Machine/Description.h"
+#include <array>
 #include <cstdint>
+#include <map>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace ashlar::test {
@@ -55,10 +59,14 @@ private:
   void run(const isa::VecReduceChannels &op);
   void run(const isa::VecStat &op);
   void run(const isa::VecMeasure &op);
-  void run(const isa::TccTile &) {}
-  void run(const isa::DmaTile &) {}
-  void run(const isa::TccInit &) {}
-  void run(const isa::TccRun &) {}
+  void run(const isa::TccTile &op);
+  void run(const isa::DmaTile &op);
+  void run(const isa::TccInit &op);
+  void run(const isa::TccRun &op);
+  /// A drain of the sparse cluster, unit by unit.
+  void drainTiles(const isa::ActDrain &op);
+  /// A drain of PSUM, or of `drained`.
+  void drainPart(const isa::ActDrain &op);
 
   uint8_t byteOf(isa::Memory memory, uint64_t address) const;
   void setByte(isa::Memory memory, uint64_t address, uint8_t value);
@@ -76,6 +84,9 @@ private:
   int64_t aligned(isa::OperandMode mode, isa::ElemType type, unsigned mantissa,
                   unsigned range, unsigned xr, uint64_t partition,
                   int64_t offset) const;
+  int64_t alignedWord(isa::OperandMode mode, isa::ElemType type,
+                      unsigned mantissa, unsigned range, unsigned xr,
+                      uint64_t word, int cell) const;
   uint64_t rawElement(uint64_t partition, int64_t offset, unsigned bytes) const;
 
   /// Stores a whole result: values[channel][flat index].
@@ -98,6 +109,22 @@ private:
 
   machine::Description machine;
   std::vector<__int128> psum;
+
+  /// A unit's tile: images, rows, columns; count[0] = 0: idle.
+  struct Tile {
+    int64_t group = 0, first[3] = {}, count[3] = {};
+  };
+  /// A channel of a tile by (image, row, column) of the source.
+  struct Slot {
+    std::map<std::array<int64_t, 3>, std::pair<uint64_t, int>> pixels;
+    int64_t padH = 0, padW = 0;
+  };
+  std::vector<std::vector<Tile>> tables;
+  /// By unit, set, byte.
+  std::map<std::tuple<uint64_t, uint64_t, uint64_t>, Slot> slots;
+  std::vector<std::vector<int64_t>> sums; ///< Accumulators by unit.
+  std::vector<uint8_t> wm;
+  const std::vector<int64_t> *drained = nullptr;
   std::vector<int> xr;
   /// Every sample of a statistics register, as a value: W = 16 mantissas and
   /// cells of 8 bits are exact in binary64.

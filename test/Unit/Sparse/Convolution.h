@@ -16,6 +16,10 @@
 
 namespace ashlar::test {
 
+/// What becomes of the sums: as they are (i64), binary32 after scale, bias and
+/// relu, or that encoded in blocks of 8.
+enum class Epilogue { Raw, Float, Encoded };
+
 /// A convolution with its operands.
 struct Convolution {
   int64_t images = 1, channels = 1, height = 1, width = 1;
@@ -25,6 +29,7 @@ struct Convolution {
   /// Encoded maps: W bits under range D with scale exponent 0; 0: i8.
   unsigned mantissa = 0, range = 0;
   unsigned weightBits = 8, shiftBits = 0;
+  Epilogue epilogue = Epilogue::Raw;
 
   /// Stored elements and cells by (image, channel, y, x); the value of each as
   /// an aligned integer.
@@ -68,6 +73,9 @@ struct TilePlan {
   isa::StreamEncoding encoding = isa::StreamEncoding::List;
   bool issueZeros = false;
   bool shuffle = false; ///< Coefficients of a channel in random order.
+  /// Groups of units take groups of the convolution, all at once; else each
+  /// group of the convolution has its turn, its results split over the units.
+  bool splitGroups = false;
 };
 
 /// A tcc.run and the cycles that the closed form gives it.
@@ -92,6 +100,11 @@ TileProgram buildTiles(const Convolution &conv, const TilePlan &plan,
 /// The same for the dense cluster; one group only, i8 weights.
 container::Program buildDense(const Convolution &conv,
                               const machine::Description &machine);
+
+/// Runs a program and gives its outputs one after another.
+std::vector<uint8_t> bytesOf(const container::Program &program,
+                             const emulator::Options &options = {},
+                             emulator::RunResult *result = nullptr);
 
 /// Runs a program; a failure of the test gives no sums.
 std::vector<int64_t> sumsOf(const container::Program &program,

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Programs for convolutions on both clusters. Results o lie in partition o, as
-// i64 in the order (image, y, x); channels c in partition c.
+// The program for the sparse cluster: waves of tiles, passes of results, loads
+// of live channels.
 
-#include "../Emulator/TestSupport.h"
-#include "Convolution.h"
-#include "ashlar/Machine/TileGeometry.h"
+#include "ProgramBuilder.h"
+#include "ashlar/Isa/Tiles.h"
 #include <algorithm>
-#include <cstring>
-#include <map>
 
 using namespace ashlar;
 using namespace ashlar::test;
@@ -21,40 +18,6 @@ struct Tile {
   int64_t n, y, x, images, rows, cols;
 };
 
-/// Common parts of both programs: DRAM, input and output.
-class Builder {
-public:
-  Builder(const Convolution &conv, const machine::Description &machine)
-      : conv(conv), machine(machine) {
-    program.machine = machine;
-    program.modelName = "convolution";
-  }
-
-protected:
-  uint64_t constant(std::vector<uint8_t> bytes) {
-    const uint64_t at = dramEnd;
-    dramEnd += (bytes.size() + 63) / 64 * 64 + 64;
-    program.addConstant(at, std::move(bytes));
-    return at;
-  }
-  void loadInput();
-  void storeOutput();
-  container::Program finish();
-  int64_t inputBytes() const {
-    return conv.images * conv.height * conv.width *
-           static_cast<int64_t>(conv.elementBytes());
-  }
-  int64_t outBase() const { return (inputBytes() + 63) / 64 * 64; }
-  int64_t outPixels() const { return conv.outHeight() * conv.outWidth(); }
-  isa::ActDrain drain() const;
-
-  const Convolution &conv;
-  const machine::Description &machine;
-  container::Program program;
-  std::vector<isa::Instruction> code;
-  uint64_t dramEnd = 0;
-};
-
 /// The program for the sparse cluster.
 class TileBuilder : public Builder {
 public:
@@ -64,9 +27,13 @@ public:
   TileProgram build();
 
 private:
-  /// Channels [first, first + channels) and results of one unit at a time.
+  /// What a unit does at a time. Channel c of a pass is channel `firstChannel`
+  /// + c of the map, result z result `firstResult` + z; those of the next group
+  /// of units are `channelStep` and `resultStep` further on.
   struct Pass {
-    int64_t convGroup, firstResult, results; ///< Of the first unit group.
+    int64_t firstChannel, channels, channelStep;
+    int64_t firstResult, results, resultStep;
+    int64_t groupChannels, groupResults; ///< Groups within the pass.
   };
   std::vector<Tile> tiles() const;
   void wave(const std::vector<Tile> &part);
@@ -78,7 +45,14 @@ private:
                                                           int64_t copy,
                                                           int64_t channel,
                                                           int64_t channels);
-  int64_t unitResults() const { return conv.groupResults() / plan.copies; }
+  /// The weight of channel c and kernel k of its group.
+  const isa::Coefficient &weight(const Pass &pass, int64_t copy, int64_t c,
+                                 int64_t k, int64_t tap) const {
+    return conv.weight(pass.firstResult + copy * pass.resultStep +
+                           c / pass.groupChannels * pass.groupResults + k,
+                       (pass.firstChannel + c) % conv.groupChannels(),
+                       tap / conv.kW, tap % conv.kW);
+  }
   uint64_t regionStride() const {
     return static_cast<uint64_t>(plan.tileImages * plan.tileH * plan.tileW);
   }
@@ -87,6 +61,10 @@ private:
          uint64_t kernels, const std::vector<Tile> &part) const;
   template <typename Op>
   void setGeometry(Op &op) const;
+  isa::DmaTile loadOf(const Pass &pass, int64_t channel,
+                      int64_t channels) const;
+  isa::TccRun runOf(const Pass &pass, int64_t channel,
+                    const isa::DmaTile &load) const;
 
   const TilePlan &plan;
   std::mt19937_64 &random;
@@ -94,100 +72,6 @@ private:
   unsigned set = 0, table = 0;
 };
 } // namespace
-
-//===- Input and output
-//------------------------------------------------------===//
-
-void Builder::loadInput() {
-  const auto bytes = conv.elementBytes();
-  std::vector<uint8_t> raw(conv.stored.size() * bytes);
-  for (size_t i = 0; i < conv.stored.size(); ++i)
-    std::memcpy(&raw[i * bytes], &conv.stored[i], bytes);
-  isa::DmaCopy copy;
-  copy.srcMem = isa::Memory::Dram;
-  copy.dstMem = isa::Memory::Sb;
-  copy.elemBytes = static_cast<uint32_t>(bytes);
-  copy.srcBase = constant(raw);
-  const int64_t plane = conv.height * conv.width;
-  const auto element = static_cast<int64_t>(bytes);
-  copy.n2 = static_cast<uint32_t>(conv.images);
-  copy.n3 = static_cast<uint32_t>(conv.channels);
-  copy.n4 = static_cast<uint32_t>(plane);
-  copy.srcStride2 = conv.channels * plane * element;
-  copy.srcStride3 = plane * element;
-  copy.srcStride4 = copy.dstStride4 = element;
-  copy.dstStride2 = plane * element;
-  copy.dstStride3 = static_cast<int64_t>(machine.sb.bytesPerPartition);
-  code.push_back(copy);
-  if (conv.mantissa == 0)
-    return;
-  // A row of cells for every group of partitions, the first channel's.
-  const auto group = static_cast<int64_t>(machine.xmGroup);
-  const int64_t rows = (conv.channels + group - 1) / group;
-  std::vector<uint8_t> cells;
-  for (int64_t n = 0; n < conv.images; ++n)
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t p = 0; p < plane; ++p)
-        cells.push_back(static_cast<uint8_t>(conv.cells[static_cast<size_t>(
-            conv.pixel(n, r * group, 0, 0) + p)]));
-  copy.elemBytes = 1;
-  copy.dstMem = isa::Memory::Xm;
-  copy.srcBase = constant(cells);
-  copy.n3 = static_cast<uint32_t>(rows);
-  copy.srcStride2 = rows * plane;
-  copy.srcStride3 = plane;
-  copy.srcStride4 = 1;
-  code.push_back(copy);
-  code.push_back(isa::XrSet());
-}
-
-isa::ActDrain Builder::drain() const {
-  isa::ActDrain op;
-  op.mode = isa::DrainMode::Raw64;
-  op.dstType = isa::ElemType::I64;
-  op.n0 = static_cast<uint32_t>(conv.images);
-  op.n1 = static_cast<uint32_t>(conv.outHeight());
-  op.n2 = static_cast<uint32_t>(conv.outWidth());
-  op.dstOffset = static_cast<uint32_t>(outBase());
-  op.dstStride0 = static_cast<int32_t>(outPixels() * 8);
-  op.dstStride1 = static_cast<int32_t>(conv.outWidth() * 8);
-  op.dstStride2 = 8;
-  return op;
-}
-
-void Builder::storeOutput() {
-  isa::DmaCopy copy;
-  copy.srcMem = isa::Memory::Sb;
-  copy.dstMem = isa::Memory::Dram;
-  copy.elemBytes = 8;
-  copy.srcBase = static_cast<uint64_t>(outBase());
-  copy.dstBase = dramEnd;
-  copy.n2 = static_cast<uint32_t>(conv.images);
-  copy.n3 = static_cast<uint32_t>(conv.results);
-  copy.n4 = static_cast<uint32_t>(outPixels());
-  copy.srcStride2 = outPixels() * 8;
-  copy.srcStride3 = static_cast<int64_t>(machine.sb.bytesPerPartition);
-  copy.srcStride4 = copy.dstStride4 = 8;
-  copy.dstStride2 = conv.results * outPixels() * 8;
-  copy.dstStride3 = outPixels() * 8;
-  code.push_back(copy);
-}
-
-container::Program Builder::finish() {
-  storeOutput();
-  container::TensorBinding output;
-  output.name = "y";
-  output.type = support::ElementType::I64;
-  output.shape = {conv.images, conv.results, conv.outHeight(), conv.outWidth()};
-  output.dramOffset = dramEnd;
-  program.outputs.push_back(output);
-  program.dramBytes =
-      dramEnd +
-      static_cast<uint64_t>(conv.images * conv.results * outPixels()) * 8;
-  program.code = serialise(code);
-  program.semaphores = 100;
-  return std::move(program);
-}
 
 //===- Sparse cluster
 //--------------------------------------------------------===//
@@ -224,11 +108,9 @@ void TileBuilder::setGeometry(Op &op) const {
 
 bool TileBuilder::live(const Pass &pass, int64_t channel) const {
   for (int64_t copy = 0; copy < plan.copies; ++copy)
-    for (int64_t z = 0; z < pass.results; ++z)
-      for (int64_t k = 0; k < conv.kH * conv.kW; ++k)
-        if (conv.weight(pass.firstResult + copy * unitResults() + z, channel,
-                        k / conv.kW, k % conv.kW)
-                .mantissa != 0)
+    for (int64_t k = 0; k < pass.groupResults; ++k)
+      for (int64_t tap = 0; tap < conv.kH * conv.kW; ++tap)
+        if (weight(pass, copy, channel, k, tap).mantissa != 0)
           return true;
   return false;
 }
@@ -238,19 +120,20 @@ TileBuilder::coefficients(const Pass &pass, int64_t copy, int64_t channel,
                           int64_t channels) {
   std::vector<std::vector<isa::Coefficient>> lists(
       static_cast<size_t>(channels));
-  for (int64_t c = 0; c < channels; ++c) {
-    auto &list = lists[static_cast<size_t>(c)];
-    for (int64_t z = 0; z < pass.results; ++z)
-      for (int64_t ky = 0; ky < conv.kH; ++ky)
-        for (int64_t kx = 0; kx < conv.kW; ++kx) {
-          isa::Coefficient entry = conv.weight(
-              pass.firstResult + copy * unitResults() + z, channel + c, ky, kx);
-          entry.z = static_cast<uint32_t>(z);
-          entry.ky = static_cast<uint32_t>(ky);
-          entry.kx = static_cast<uint32_t>(kx);
-          if (entry.mantissa != 0)
-            list.push_back(entry);
-        }
+  // Regions count from the group of the first channel.
+  const int64_t firstGroup = channel / pass.groupChannels;
+  for (int64_t c = channel; c < channel + channels; ++c) {
+    auto &list = lists[static_cast<size_t>(c - channel)];
+    const int64_t z = (c / pass.groupChannels - firstGroup) * pass.groupResults;
+    for (int64_t k = 0; k < pass.groupResults; ++k)
+      for (int64_t tap = 0; tap < conv.kH * conv.kW; ++tap) {
+        isa::Coefficient entry = weight(pass, copy, c, k, tap);
+        entry.z = static_cast<uint32_t>(z + k);
+        entry.ky = static_cast<uint32_t>(tap / conv.kW);
+        entry.kx = static_cast<uint32_t>(tap % conv.kW);
+        if (entry.mantissa != 0)
+          list.push_back(entry);
+      }
     if (plan.shuffle)
       std::shuffle(list.begin(), list.end(), random);
   }
@@ -297,14 +180,14 @@ ExpectedRun TileBuilder::expect(
   return run;
 }
 
-void TileBuilder::block(const Pass &pass, int64_t channel, int64_t channels,
-                        const std::vector<Tile> &part) {
-  const int64_t first = pass.convGroup * conv.groupChannels() + channel;
+isa::DmaTile TileBuilder::loadOf(const Pass &pass, int64_t channel,
+                                 int64_t channels) const {
   isa::DmaTile load;
   setGeometry(load);
   load.queue = isa::Queue::Dma1;
   load.channels = static_cast<uint32_t>(channels);
-  load.part = static_cast<uint32_t>(first);
+  load.part = static_cast<uint32_t>(pass.firstChannel + channel);
+  load.groupStep = static_cast<uint32_t>(pass.channelStep);
   load.inN = static_cast<uint32_t>(conv.images);
   load.inH = static_cast<uint32_t>(conv.height);
   load.inW = static_cast<uint32_t>(conv.width);
@@ -314,46 +197,56 @@ void TileBuilder::block(const Pass &pass, int64_t channel, int64_t channels,
   load.srcStrideN = static_cast<int32_t>(conv.height * conv.width * element);
   load.srcStrideH = static_cast<int32_t>(conv.width * element);
   load.srcStrideW = static_cast<int32_t>(element);
-  machine::TileGeometry geometry;
-  geometry.h = machine::AxisPhases(conv.kH, conv.sH, conv.dH);
-  geometry.w = machine::AxisPhases(conv.kW, conv.sW, conv.dW);
-  geometry.images = static_cast<uint64_t>(plan.tileImages);
-  geometry.rows = static_cast<uint64_t>(plan.tileH);
-  geometry.cols = static_cast<uint64_t>(plan.tileW);
-  load.exponents =
-      static_cast<uint32_t>(static_cast<uint64_t>(channels) *
-                            geometry.slotElements() * conv.elementBytes());
-  code.push_back(load);
-  const uint64_t planes = conv.mantissa
-                              ? (static_cast<uint64_t>(first) % 8 +
-                                 static_cast<uint64_t>(channels) + 7) /
-                                    8
-                              : 0;
-  uint64_t bytes = 0;
-  for (const Tile &tile : part)
-    bytes += geometry.loadedElements(static_cast<uint64_t>(tile.images),
-                                     static_cast<uint64_t>(tile.rows),
-                                     static_cast<uint64_t>(tile.cols)) *
-             (static_cast<uint64_t>(channels) * conv.elementBytes() + planes);
-  result.inputBytes += bytes;
-  result.loads.push_back(divideUp(bytes, machine.dma.onchipBytesPerCycle));
+  load.exponents = static_cast<uint32_t>(load.channels *
+                                         isa::geometryOf(load).slotElements() *
+                                         conv.elementBytes());
+  return load;
+}
 
+isa::TccRun TileBuilder::runOf(const Pass &pass, int64_t channel,
+                               const isa::DmaTile &load) const {
+  const int64_t before = channel / pass.groupChannels * pass.groupResults;
   isa::TccRun run;
   setGeometry(run);
   run.channels = load.channels;
   run.exponents = load.exponents;
   run.mode = conv.mantissa ? isa::OperandMode::Bfp : isa::OperandMode::Int;
   run.range = conv.range;
-  run.phase = conv.mantissa ? static_cast<uint32_t>(first % 8) : 0;
-  run.regions = static_cast<uint32_t>(pass.results);
+  run.phase = conv.mantissa ? load.part % 8 : 0;
+  run.regions = static_cast<uint32_t>(pass.results - before);
   run.regionStride = static_cast<uint32_t>(regionStride());
+  run.acc = static_cast<uint32_t>(before) * run.regionStride;
   run.issueZeros = plan.issueZeros;
   run.wmStep = static_cast<uint32_t>(
       machine.sparse.wmBytes / machine.sparse.wmBanks *
       (machine.sparse.wmBanks / static_cast<uint64_t>(plan.copies)));
+  return run;
+}
+
+void TileBuilder::block(const Pass &pass, int64_t channel, int64_t channels,
+                        const std::vector<Tile> &part) {
+  const isa::DmaTile load = loadOf(pass, channel, channels);
+  code.push_back(load);
+  const machine::TileGeometry geometry = isa::geometryOf(load);
+  const uint64_t planes =
+      conv.mantissa ? divideUp(load.part % 8 + load.channels, 8) : 0;
+  uint64_t bytes = 0;
+  for (const Tile &tile : part)
+    bytes += geometry.loadedElements(static_cast<uint64_t>(tile.images),
+                                     static_cast<uint64_t>(tile.rows),
+                                     static_cast<uint64_t>(tile.cols)) *
+             (load.channels * conv.elementBytes() + planes);
+  // Groups of units with channels of their own do not share a transfer.
+  bytes *= pass.channelStep ? static_cast<uint64_t>(plan.copies) : 1;
+  result.inputBytes += bytes;
+  result.loads.push_back(divideUp(bytes, machine.dma.onchipBytesPerCycle));
+
+  isa::TccRun run = runOf(pass, channel, load);
   isa::StreamShape shape;
-  shape.channels = shape.channelsPerGroup = load.channels;
-  shape.kernels = run.regions;
+  shape.channels = load.channels;
+  shape.channelsPerGroup = static_cast<uint32_t>(pass.groupChannels);
+  shape.firstInGroup = static_cast<uint32_t>(channel % pass.groupChannels);
+  shape.kernels = static_cast<uint32_t>(pass.groupResults);
   shape.kH = run.kH;
   shape.kW = run.kW;
   shape.mantissaBits = conv.weightBits;
@@ -374,7 +267,7 @@ void TileBuilder::block(const Pass &pass, int64_t channel, int64_t channels,
     code.push_back(copyOp);
   }
   code.push_back(run);
-  result.runs.push_back(expect(lists, run.regions, part));
+  result.runs.push_back(expect(lists, shape.kernels, part));
   set = 1 - set;
 }
 
@@ -384,10 +277,10 @@ void TileBuilder::pass(const Pass &pass, const std::vector<Tile> &part) {
   init.regionStride = static_cast<uint32_t>(regionStride());
   init.count = init.regionStride;
   code.push_back(init);
-  for (int64_t c = 0; c < conv.groupChannels();) {
+  for (int64_t c = 0; c < pass.channels;) {
     // Only runs of channels that have a coefficient are loaded.
     int64_t end = c;
-    while (end < conv.groupChannels() && end - c < plan.channelsPerLoad &&
+    while (end < pass.channels && end - c < plan.channelsPerLoad &&
            live(pass, end))
       ++end;
     if (end > c)
@@ -404,7 +297,8 @@ void TileBuilder::pass(const Pass &pass, const std::vector<Tile> &part) {
     op.psumStride0 = static_cast<int32_t>(plan.tileH * plan.tileW);
     op.psumStride1 = static_cast<int32_t>(plan.tileW);
     op.psumStride2 = 1;
-    op.dstPart = static_cast<uint32_t>(pass.firstResult + copy * unitResults());
+    op.dstPart = op.paramPart =
+        static_cast<uint32_t>(pass.firstResult + copy * pass.resultStep);
     code.push_back(op);
   }
 }
@@ -428,15 +322,28 @@ void TileBuilder::wave(const std::vector<Tile> &part) {
     op.endW = static_cast<uint32_t>(conv.outWidth());
     code.push_back(op);
   }
+  if (plan.splitGroups) {
+    const int64_t channels = conv.channels / plan.copies;
+    const int64_t results = conv.results / plan.copies;
+    pass({0, channels, channels, 0, results, results, conv.groupChannels(),
+          conv.groupResults()},
+         part);
+    return;
+  }
+  const int64_t results = conv.groupResults() / plan.copies;
   for (int64_t q = 0; q < conv.groups; ++q)
-    for (int64_t z = 0; z < unitResults(); z += plan.regions)
-      pass({q, q * conv.groupResults() + z,
-            std::min(plan.regions, unitResults() - z)},
+    for (int64_t z = 0; z < results; z += plan.regions) {
+      const int64_t count = std::min(plan.regions, results - z);
+      pass({q * conv.groupChannels(), conv.groupChannels(), 0,
+            q * conv.groupResults() + z, count, results, conv.groupChannels(),
+            count},
            part);
+    }
 }
 
 TileProgram TileBuilder::build() {
   loadInput();
+  loadParameters();
   const std::vector<Tile> all = tiles();
   const size_t units = machine.sparse.tcus / static_cast<size_t>(plan.copies);
   for (size_t i = 0; i < all.size(); i += units)
@@ -451,114 +358,4 @@ TileProgram test::buildTiles(const Convolution &conv, const TilePlan &plan,
                              const machine::Description &machine,
                              std::mt19937_64 &random) {
   return TileBuilder(conv, plan, machine, random).build();
-}
-
-//===- Dense cluster
-//---------------------------------------------------------===//
-
-namespace {
-class DenseBuilder : public Builder {
-public:
-  using Builder::Builder;
-  container::Program build();
-};
-} // namespace
-
-container::Program DenseBuilder::build() {
-  loadInput();
-  const int64_t taps = conv.kH * conv.kW;
-  const int64_t base = outBase() + conv.images * outPixels() * 8;
-  // Weights by (channel, tap, result), channels over partitions.
-  std::vector<uint8_t> bytes;
-  for (int64_t c = 0; c < conv.channels; ++c)
-    for (int64_t k = 0; k < taps; ++k)
-      for (int64_t o = 0; o < conv.results; ++o)
-        bytes.push_back(static_cast<uint8_t>(
-            conv.weight(o, c, k / conv.kW, k % conv.kW).mantissa));
-  isa::DmaCopy copy;
-  copy.srcMem = isa::Memory::Dram;
-  copy.dstMem = isa::Memory::Sb;
-  copy.srcBase = constant(bytes);
-  copy.dstBase = static_cast<uint64_t>(base);
-  copy.n3 = static_cast<uint32_t>(conv.channels);
-  copy.n4 = static_cast<uint32_t>(taps * conv.results);
-  copy.srcStride3 = taps * conv.results;
-  copy.srcStride4 = copy.dstStride4 = 1;
-  copy.dstStride3 = static_cast<int64_t>(machine.sb.bytesPerPartition);
-  code.push_back(copy);
-  auto range = [](int64_t start, int64_t stride, int64_t extent) {
-    const int64_t low = start >= 0 ? 0 : (-start + stride - 1) / stride;
-    const int64_t high =
-        extent <= start ? 0 : (extent - start + stride - 1) / stride;
-    return std::pair(static_cast<int32_t>(low),
-                     static_cast<int32_t>(std::max(low, high)));
-  };
-  for (int64_t k = 0; k < taps; ++k) {
-    isa::PeLoad load;
-    load.rows = static_cast<uint32_t>(conv.channels);
-    load.cols = static_cast<uint32_t>(conv.results);
-    load.offset = static_cast<uint32_t>(base + k * conv.results);
-    load.colStride = 1;
-    load.type = isa::ElemType::I8;
-    load.mode = isa::OperandMode::Int;
-    code.push_back(load);
-    code.push_back(isa::PeSwap());
-    const int64_t y = k / conv.kW * conv.dH - conv.padTop;
-    const int64_t x = k % conv.kW * conv.dW - conv.padLeft;
-    isa::PeMatmul op;
-    op.rows = load.rows;
-    op.cols = load.cols;
-    op.type = load.type;
-    op.mode = load.mode;
-    op.accumulate = k > 0;
-    op.offset = static_cast<int32_t>(y * conv.width + x);
-    op.n0 = static_cast<uint32_t>(conv.images);
-    op.n1 = static_cast<uint32_t>(conv.outHeight());
-    op.n2 = static_cast<uint32_t>(conv.outWidth());
-    op.stride0 = static_cast<int32_t>(conv.height * conv.width);
-    op.stride1 = static_cast<int32_t>(conv.sH * conv.width);
-    op.stride2 = static_cast<int32_t>(conv.sW);
-    op.psumStride0 = static_cast<int32_t>(outPixels());
-    op.psumStride1 = static_cast<int32_t>(conv.outWidth());
-    op.psumStride2 = 1;
-    op.lo0 = 0;
-    op.hi0 = static_cast<int32_t>(conv.images);
-    std::tie(op.lo1, op.hi1) = range(y, conv.sH, conv.height);
-    std::tie(op.lo2, op.hi2) = range(x, conv.sW, conv.width);
-    code.push_back(op);
-  }
-  isa::ActDrain op = drain();
-  op.cols = static_cast<uint32_t>(conv.results);
-  op.psumStride0 = static_cast<int32_t>(outPixels());
-  op.psumStride1 = static_cast<int32_t>(conv.outWidth());
-  op.psumStride2 = 1;
-  code.push_back(op);
-  return finish();
-}
-
-container::Program test::buildDense(const Convolution &conv,
-                                    const machine::Description &machine) {
-  return DenseBuilder(conv, machine).build();
-}
-
-std::vector<int64_t> test::sumsOf(const container::Program &program,
-                                  const emulator::Options &options,
-                                  emulator::RunResult *result) {
-  llvm::Expected<emulator::LoadedProgram> loaded =
-      emulator::load(program, options);
-  if (!loaded) {
-    ADD_FAILURE() << llvm::toString(loaded.takeError());
-    return {};
-  }
-  llvm::Expected<emulator::RunResult> ran = emulator::run(*loaded, {}, options);
-  if (!ran) {
-    ADD_FAILURE() << llvm::toString(ran.takeError());
-    return {};
-  }
-  const std::vector<uint8_t> &data = ran->outputs[0].data;
-  std::vector<int64_t> sums(data.size() / sizeof(int64_t));
-  std::memcpy(sums.data(), data.data(), data.size());
-  if (result)
-    *result = std::move(*ran);
-  return sums;
 }
