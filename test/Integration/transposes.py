@@ -4,12 +4,15 @@
 
 usage: transposes.py exact [--sample=N] [--types=...] [--mode=pe] [--machine=a1]
        transposes.py measure [--machine=a1] [--shapes=128x64,...]
+       transposes.py isolation [--machine=a1]
 
 exact: permutations of rank 2 to 6 (all 872, or N of them) of random shapes and
 random bit patterns, every element type, bit for bit against numpy on raw words.
 measure: cycles of a transpose between two poolings, which need its two axes
 across partitions, for every --transpose; fails if `auto` is more than 2 % above
 the best, if `pe` moves a byte of DRAM for it, or if a result differs.
+isolation: an identity multiplication inside a convolution network whose weights
+are mostly zero, with the sparse cluster on and off: equal outputs.
 """
 
 import argparse
@@ -22,7 +25,7 @@ import tempfile
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 import common
 
@@ -83,7 +86,7 @@ def save_ready(graph):
         opset_imports=[helper.make_opsetid("", 17)])
 
 
-def run(options, folder, model, arrays, mode):
+def run(options, folder, model, arrays, mode, *more):
     """(outputs, report of the run, report of the compiler)."""
     path = os.path.join(folder, "model.onnx")
     onnx.save(model, path)
@@ -92,7 +95,8 @@ def run(options, folder, model, arrays, mode):
     report = os.path.join(folder, "report.json")
     np.savez(os.path.join(folder, "in.npz"), **arrays)
     common.run_tool("ashlarc", path, "-o", binary, f"--transpose={mode}",
-                    f"--machine={options.machine}", f"--report={compiled}")
+                    f"--machine={options.machine}", f"--report={compiled}",
+                    *more)
     common.run_tool("ashlar-run", binary, "--quiet",
                     f"--inputs={os.path.join(folder, 'in.npz')}",
                     f"--outputs={os.path.join(folder, 'out.npz')}",
@@ -201,9 +205,52 @@ def measure(options, folder):
     return int(failed > 0)
 
 
+def sparse_network(source):
+    """conv - relu - pool - transpose of channels and rows - pool."""
+    weights = np.array([source.choice([0, 0, 0, source.uniform(-1, 1)])
+                        for _ in range(16 * 16 * 9)], np.float32)
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], name="conv",
+                         pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c"], ["r"], name="relu"),
+        helper.make_node("MaxPool", ["r"], ["p"], name="first",
+                         kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("Transpose", ["p"], ["t"], name="transpose",
+                         perm=[0, 2, 1, 3]),
+        helper.make_node("MaxPool", ["t"], ["y"], name="second",
+                         kernel_shape=[2, 2]),
+    ]
+    tensor = helper.make_tensor_value_info
+    return save_ready(helper.make_graph(
+        nodes, "sparse", [tensor("x", TensorProto.FLOAT, [1, 16, 24, 20])],
+        [tensor("y", TensorProto.FLOAT, [1, 12, 15, 9])],
+        [numpy_helper.from_array(weights.reshape(16, 16, 3, 3), "w")]))
+
+
+def isolation(options, folder):
+    source = random.Random(options.seed)
+    model = sparse_network(source)
+    arrays = {"x": np.array([source.uniform(-1, 1) for _ in range(
+        16 * 24 * 20)], np.float32).reshape(1, 16, 24, 20)}
+    first, failed = None, 0
+    for mode in ("copy", "pe"):
+        for sparse in ("off", "tile"):
+            outputs, ran, compiled = run(options, folder, model, arrays, mode,
+                                         f"--sparse={sparse}")
+            first = outputs["y"] if first is None else first
+            equal = np.array_equal(first.view(np.uint32),
+                                   outputs["y"].view(np.uint32))
+            done = choices(compiled)
+            failed += not equal or (mode == "pe" and "identity" not in done)
+            print(f"--transpose={mode} --sparse={sparse}: {done}, "
+                  f"{ran['total_cycles']:,} cycles, "
+                  f"{'equal' if equal else 'other'} bits")
+    return int(failed > 0)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["exact", "measure"])
+    parser.add_argument("what", choices=["exact", "measure", "isolation"])
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=0,
                         help="types per permutation (all)")
@@ -214,7 +261,8 @@ def main():
     parser.add_argument("--shapes", default="128x64,256x256,512x512,1024x1024")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        return (exact if options.what == "exact" else measure)(options, folder)
+        what = {"exact": exact, "measure": measure, "isolation": isolation}
+        return what[options.what](options, folder)
 
 
 if __name__ == "__main__":
