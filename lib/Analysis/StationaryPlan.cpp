@@ -6,6 +6,7 @@
 
 #include "ashlar/Analysis/StationaryPlan.h"
 
+#include "ashlar/Analysis/EncodedWeights.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -75,6 +76,41 @@ std::vector<ColumnTile> planStationary(const ProductShape &product,
     columns.push_back(std::move(column));
   }
   return columns;
+}
+
+/// True if no weight of the tile is other than zero.
+static bool isZeroTile(const ColumnTile &column, const StationaryTile &tile,
+                       const ProductShape &product,
+                       const EncodedWeights &weights) {
+  int64_t inPerGroup = product.channels / product.groups;
+  int64_t outPerGroup = product.outputs / product.groups;
+  for (int64_t lane = 0; lane < column.cols; ++lane) {
+    int64_t output = column.firstOutput + lane;
+    int64_t first = output / outPerGroup * inPerGroup;
+    int64_t begin = std::max(tile.channel, first);
+    int64_t end = std::min(tile.channel + tile.rows, first + inPerGroup);
+    for (int64_t c = begin; c < end; ++c)
+      if (weights.mantissa(output, tile.tap, c - first) != 0)
+        return false;
+  }
+  return true;
+}
+
+int64_t dropZeroTiles(std::vector<ColumnTile> &columns, Operation *op,
+                      const EncodedWeights &weights) {
+  ProductShape product = productShape(op);
+  int64_t dropped = 0;
+  for (ColumnTile &column : columns) {
+    std::vector<StationaryTile> kept;
+    for (const StationaryTile &tile : column.tiles)
+      if (!isZeroTile(column, tile, product, weights))
+        kept.push_back(tile);
+    if (kept.empty() && !column.tiles.empty())
+      kept.push_back(column.tiles.front());
+    dropped += static_cast<int64_t>(column.tiles.size() - kept.size());
+    column.tiles = std::move(kept);
+  }
+  return dropped;
 }
 
 /// As many steps as a load of all rows takes: shorter streams would wait for

@@ -62,6 +62,9 @@ struct WaveCost {
   int64_t drain = 0, stream = 0;
 };
 
+/// Cycles between two steps that are neither run nor load.
+constexpr int64_t kStepCycles = 4;
+
 class PlanCost {
 public:
   PlanCost(const TileProblem &problem, const TilePlan &plan,
@@ -80,6 +83,7 @@ public:
 
 private:
   void addWave(const ColumnWave &wave, const EntrySums &sums);
+  int64_t blockOf(int64_t bytes, int64_t groups) const;
   int64_t loadCycles(const ColumnWave &wave, const Chunk &chunk) const;
   void runWave(const WaveCost &wave, bool loads, bool streams, int64_t share);
 
@@ -88,7 +92,7 @@ private:
   const machine::Description &machine;
   machine::TileGeometry geometry;
   int64_t period, perStep, units, rounds, queues;
-  bool resident = true;
+  bool resident = true, fits = true;
   std::vector<WaveCost> waves;
   int64_t blockBytes = 0; ///< weight memory of the largest wave
   int64_t allBytes = 0;
@@ -118,18 +122,23 @@ PlanCost::PlanCost(const TileProblem &problem, const TilePlan &plan,
 }
 
 int64_t PlanCost::loadCycles(const ColumnWave &wave, const Chunk &chunk) const {
-  int64_t live = 0;
-  for (int64_t c = 0; c < chunk.count; ++c)
-    live += isLive(problem, plan.inputs(problem, wave), chunk.first + c);
   int64_t planes = problem.cellBlock > 0
                        ? machine::cellPlanes(0, chunk.count, problem.cellBlock)
                        : 0;
   int64_t streams = wave.groupStep > 0 ? wave.count : 1;
   int64_t tiles = std::min(units, plan.tiles(problem));
   int64_t bytes = static_cast<int64_t>(geometry.slotElements()) *
-                  (live * problem.elementBytes + planes) * tiles * streams;
+                  (chunk.count * problem.elementBytes + planes) * tiles *
+                  streams;
   return llvm::divideCeilSigned(machine::tileLoad(machine, bytes).issue,
                                 wave.crosses ? 1 : queues);
+}
+
+/// Streams of different groups of units lie in different banks.
+int64_t PlanCost::blockOf(int64_t bytes, int64_t groups) const {
+  int64_t bank = machine.sparse.wmBytes / machine.sparse.wmBanks;
+  return groups > 1 ? static_cast<int64_t>(llvm::alignTo(bytes, bank)) * groups
+                    : bytes;
 }
 
 void PlanCost::addWave(const ColumnWave &wave, const EntrySums &sums) {
@@ -153,17 +162,15 @@ void PlanCost::addWave(const ColumnWave &wave, const EntrySums &sums) {
         bytes * wave.count, static_cast<int64_t>(machine.dram.bytesPerCycle));
     cost.stream += own.stream;
     groupBytes += bytes;
+    fits &= blockOf(bytes, wave.count) <=
+            static_cast<int64_t>(machine.sparse.wmBytes);
     cost.chunks.push_back(own);
   }
   for (int64_t g = 0; g < wave.count; ++g)
     cost.drain +=
         llvm::divideCeilSigned(problem.columns[wave.first + g].cols,
                                static_cast<int64_t>(machine.act.lanes));
-  int64_t bank = machine.sparse.wmBytes / machine.sparse.wmBanks;
-  int64_t bytes =
-      wave.count > 1
-          ? static_cast<int64_t>(llvm::alignTo(groupBytes, bank)) * wave.count
-          : groupBytes;
+  int64_t bytes = blockOf(groupBytes, wave.count);
   blockBytes = std::max(blockBytes, bytes);
   allBytes += bytes;
   waves.push_back(std::move(cost));
@@ -175,9 +182,10 @@ void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
   if (streams) {
     streamFree += wave.stream;
     streamBusy += wave.stream;
-    ready = streamFree + static_cast<int64_t>(machine.dram.latency);
+    ready = streamFree;
   }
-  runFree = std::max(runFree, sumsFree[sums]);
+  // Starting the sums and writing the table of tiles.
+  runFree = std::max(runFree, sumsFree[sums]) + kStepCycles;
   for (const ChunkCost &chunk : wave.chunks) {
     int64_t loaded = loadFree;
     if (loads) {
@@ -201,12 +209,17 @@ void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
 }
 
 bool PlanCost::simulate() {
+  if (!fits)
+    return false;
   bool oneChunk = llvm::all_of(
       waves, [](const WaveCost &w) { return w.chunks.size() <= 1; });
   if (plan.tilesOutside &&
       (allBytes > static_cast<int64_t>(machine.sparse.wmBytes) / 2 ||
        !oneChunk || problem.groups != 1))
     return false;
+  // The first streams were fetched while the operation before ran.
+  if (!waves.empty())
+    streamFree = -waves.front().stream;
   int64_t share = llvm::divideCeilSigned(problem.positions(), rounds);
   if (plan.tilesOutside) {
     for (int64_t round = 0; round < rounds; ++round)

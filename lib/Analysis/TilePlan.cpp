@@ -6,7 +6,7 @@
 #include "ashlar/Analysis/TilePlan.h"
 
 #include "ashlar/Analysis/StorageType.h"
-#include "ashlar/Numerics/Encode.h"
+#include "ashlar/Isa/CoefficientStream.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -174,10 +174,14 @@ std::vector<Chunk> chunksOf(const TileProblem &problem, const ColumnWave &wave,
       continue;
     }
     // Chunks end where those without dead channels would: blocks stay whole.
-    int64_t last = std::min((first / slots + 1) * slots, end);
-    int64_t next = last;
-    while (last > first && !isLive(problem, wave, last - 1))
-      --last;
+    // They end earlier at as many dead channels as share a plane of cells.
+    int64_t next = std::min((first / slots + 1) * slots, end);
+    int64_t last = first + 1, gap = std::max<int64_t>(problem.cellBlock, 1);
+    for (int64_t c = last; c < next && c - last < gap; ++c)
+      if (isLive(problem, wave, c))
+        last = c + 1;
+    if (next - last >= gap)
+      next = last;
     chunks.push_back({first, last - first});
     first = next;
   }
@@ -186,11 +190,19 @@ std::vector<Chunk> chunksOf(const TileProblem &problem, const ColumnWave &wave,
 
 int64_t streamBytes(const TileProblem &problem, int64_t channels,
                     int64_t regions, int64_t entries) {
-  int64_t position =
-      llvm::Log2_64_Ceil(problem.kernel[0] * problem.kernel[1]) + 1;
-  int64_t bits = entries * (problem.weightBits + 4 + position) +
-                 channels * (regions * 10 + 32) + 1024;
-  return llvm::alignTo(llvm::divideCeil(bits, 8), 64);
+  isa::StreamShape shape;
+  shape.channels = channels;
+  shape.kernels = regions;
+  shape.channelsPerGroup = channels;
+  shape.kH = problem.kernel[0], shape.kW = problem.kernel[1];
+  shape.mantissaBits = problem.weightBits;
+  shape.shiftBits = 4;
+  // Each coefficient in a kernel of its own is the most there can be.
+  auto kernels = static_cast<uint64_t>(std::min(entries, channels * regions));
+  return static_cast<int64_t>(llvm::alignTo(
+      isa::streamBytes(shape, isa::smallestEncoding(shape, kernels, entries),
+                       kernels, entries),
+      64));
 }
 
 } // namespace ashlar::analysis

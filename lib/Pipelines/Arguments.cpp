@@ -173,7 +173,7 @@ constexpr Flag flags[] = {
     {"fold-w", "MODE", "W folding: auto (default), off, stride, lane or both",
      setFoldWidth},
     {"sparse", "MODE",
-     "sparse cluster: off (default), auto (fewest cycles) or tile", setSparse},
+     "sparse cluster: auto (default: fewest cycles), off or tile", setSparse},
     {"transpose", "MODE",
      "transposes: auto (default), pe (the array), dma (through DRAM) or copy",
      setTranspose},

@@ -58,6 +58,14 @@ struct ProductShape {
 std::vector<ColumnTile> planStationary(const ProductShape &product,
                                        const machine::Description &);
 
+class EncodedWeights;
+
+/// Removes the tiles of a convolution or matrix product whose weights are all
+/// zero; the first of a column stays if none other would, since it starts the
+/// sums. Returns how many went.
+int64_t dropZeroTiles(std::vector<ColumnTile> &columns, mlir::Operation *op,
+                      const EncodedWeights &weights);
+
 /// Attribute of pe operations whose activations are the stationary operand.
 inline constexpr llvm::StringLiteral kStationaryAttr =
     "npu.activations_stationary";

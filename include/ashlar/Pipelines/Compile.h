@@ -41,7 +41,7 @@ struct CompileOptions {
   /// Folding of W: auto, off, stride, lane or both.
   std::string foldWidth = "auto";
   /// Use of the sparse cluster: auto, off or tile.
-  std::string sparse = "off";
+  std::string sparse = "auto";
   /// How transposes are done: auto, pe, dma or copy.
   std::string transpose = "auto";
   frontend::ImportOptions import;

@@ -203,7 +203,7 @@ void TileConvolutionEmitter::setGeometry(Op &op) const {
   op.tileH = plan.rows, op.tileW = plan.cols;
 }
 
-/// Loads the live channels of a chunk, whole blocks on each of the queues.
+/// Loads the channels of a chunk, whole blocks on each of the queues.
 void TileConvolutionEmitter::emitLoads(const WaveStreams &wave,
                                        const Chunk &chunk, unsigned table,
                                        unsigned set) {
@@ -216,16 +216,8 @@ void TileConvolutionEmitter::emitLoads(const WaveStreams &wave,
       llvm::alignTo(llvm::divideCeilSigned(chunk.count, queues), block);
   int64_t end = chunk.first + chunk.count, base = firstChannel(wave);
   for (int64_t c = chunk.first; c < end;) {
-    if (!isLive(program.problem, wave.inputs, c)) {
-      ++c;
-      continue;
-    }
-    Chunk piece{c, 1};
-    int64_t limit = std::min({share - phaseOf(base + c),
-                              partitions - partitionOf(base + c), end - c});
-    while (piece.count < limit &&
-           isLive(program.problem, wave.inputs, c + piece.count))
-      ++piece.count;
+    Chunk piece{c, std::min({share - phaseOf(base + c),
+                             partitions - partitionOf(base + c), end - c})};
     emitLoad(wave, chunk, piece, table, set);
     c += piece.count;
   }

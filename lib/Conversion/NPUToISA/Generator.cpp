@@ -171,7 +171,16 @@ size_t Generator::streamedProduct(Operation *op) {
   product.op = op;
   product.node = builder.node;
   product.shape = analysis::productShape(op);
-  product.columns = analysis::planStationary(product.shape, machine);
+  product.columns = stationaryPlans[op];
+  if (product.columns.empty()) {
+    product.columns = analysis::planStationary(product.shape, machine);
+    // Tiles of zeros need neither load nor stream.
+    if (analysis::hasStreamedWeights(op) && !product.shape.weightsMove &&
+        !product.shape.recordsOnly)
+      analysis::dropZeroTiles(product.columns, op,
+                              analysis::EncodedWeights(op));
+    stationaryPlans[op] = product.columns;
+  }
   product.elementBytes = product.shape.weightFormat.mantissaBytes();
   product.streamsTiles = analysis::hasStreamedWeights(op);
   product.reused =

@@ -109,6 +109,9 @@ private:
   llvm::DenseSet<mlir::Value> clearedScales;
   llvm::DenseMap<mlir::Operation *, size_t> productIndex;
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<TileProgram>> tilePrograms;
+  /// Stationary tiles without those of zeros, the same in both runs.
+  llvm::DenseMap<mlir::Operation *, std::vector<analysis::ColumnTile>>
+      stationaryPlans;
 };
 
 /// Product emitters (pe), vector emitters (vec) and movement (dma).

@@ -12,7 +12,7 @@
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/Support/MathExtras.h"
+#include "llvm/ADT/MapVector.h"
 
 #include <fmt/format.h>
 
@@ -50,21 +50,82 @@ std::string obstacle(PeConvOp conv, const machine::Description &machine) {
   return "";
 }
 
-/// Predicted cycles of the dense array: its better stationary operand, its best
-/// lane fold, or the drain of its results.
-int64_t denseCycles(PeConvOp conv, const machine::Description &machine) {
-  auto shape = shapeOf(conv.getX());
-  int64_t cycles = analysis::arrayCycles(conv, analysis::Lanes(), machine);
-  if (auto decision =
-          conv->getAttrOfType<DictionaryAttr>(kStationaryDecisionAttr))
-    if (auto all = decision.getAs<DictionaryAttr>("alternatives"))
-      for (NamedAttribute alternative : all)
-        cycles = std::min(cycles,
-                          cast<IntegerAttr>(alternative.getValue()).getInt());
-  if (conv.getGroup() == 1 && conv.getStrides().back() == 1)
-    for (const analysis::Lanes &fold :
-         analysis::laneFolds(shape[1], shape.back(), machine))
-      cycles = std::min(cycles, analysis::arrayCycles(conv, fold, machine));
+/// A convolution with the predicted cycles of its alternatives.
+struct Candidate {
+  PeConvOp conv;
+  std::string obstacle; ///< why the sparse cluster cannot run it
+  int64_t plain = 0;    ///< dense array, input as it is
+  int64_t folded = 0;   ///< dense array, input in the best lane fold
+  std::optional<analysis::TilePlan> plan;
+  int64_t loss = 0; ///< of its readers if the result cannot be folded
+  bool sparse = false;
+  int64_t tiles = 0, zeroTiles = 0; ///< stationary tiles of the array
+
+  int64_t sparseCycles() const { return plan->cycles + loss; }
+  /// The sparse cluster has to be clearly better: predictions are not exact.
+  bool gains() const {
+    return plan && sparseCycles() + sparseCycles() / 16 < plain;
+  }
+};
+
+/// True if the array can read `x` folded, and something can write it so: the
+/// conditions of fold-lanes, seen from here.
+bool mayFold(Value x) {
+  Operation *producer = x.getDefiningOp();
+  if (!producer || !isa<PeConvOp, DmaMoveOp>(producer))
+    return false;
+  return llvm::all_of(x.getUsers(), [&](Operation *user) {
+    auto conv = dyn_cast<PeConvOp>(user);
+    if (!conv || conv->hasAttr(analysis::kStationaryAttr))
+      return false;
+    return conv.getX() != x ||
+           (conv.getGroup() == 1 && conv.getStrides().back() == 1);
+  });
+}
+
+/// Cycles of the vector unit that a lane fold of `x` saves where a move encodes
+/// it: folded, its few channels fill more lanes.
+int64_t encodeLoss(Value x, const machine::Description &machine) {
+  auto shape = shapeOf(x);
+  if (!isa<DmaMoveOp>(x.getDefiningOp()) || !storageOf(x).encoded)
+    return 0;
+  int64_t positions = shape[0];
+  for (int64_t extent : shape.drop_front(2))
+    positions *= extent;
+  auto encode = [&](int64_t channels, int64_t steps) {
+    return static_cast<int64_t>(
+        machine::vecMap(machine, machine::VecCost::Cheap,
+                        machine::VecStore::Encode, channels, steps)
+            .issue);
+  };
+  int64_t plain = encode(shape[1], positions), best = plain;
+  for (const analysis::Lanes &fold :
+       analysis::laneFolds(shape[1], shape.back(), machine))
+    best =
+        std::min(best, encode(fold.pitch * fold.count, positions / fold.count));
+  return plain - best;
+}
+
+class Chooser {
+public:
+  Chooser(const machine::Description &machine, llvm::StringRef mode)
+      : machine(machine), mode(mode) {}
+
+  void predict(PeConvOp conv);
+  void decide();
+  std::vector<Candidate> candidates;
+
+private:
+  int64_t otherCycles(PeConvOp conv) const;
+  void decideGroup(llvm::ArrayRef<size_t> group);
+
+  const machine::Description &machine;
+  llvm::StringRef mode;
+};
+
+/// What the array takes besides its streams: the drain of all results bounds
+/// it, and the last ones have to pass.
+int64_t Chooser::otherCycles(PeConvOp conv) const {
   int64_t drain = 0, positions = 1;
   for (int64_t extent : shapeOf(conv.getY()))
     positions *= extent;
@@ -73,9 +134,86 @@ int64_t denseCycles(PeConvOp conv, const machine::Description &machine) {
        analysis::planStationary(analysis::productShape(conv), machine))
     drain += static_cast<int64_t>(
         machine::actDrain(machine, column.cols, positions).issue);
-  return std::max(cycles, drain) +
-         static_cast<int64_t>(machine.pe.rows + machine.pe.columns +
-                              machine.act.latency);
+  return drain;
+}
+
+void Chooser::predict(PeConvOp conv) {
+  Candidate candidate;
+  candidate.conv = conv;
+  candidate.obstacle = obstacle(conv, machine);
+  int64_t fill = static_cast<int64_t>(machine.pe.rows + machine.pe.columns +
+                                      machine.act.latency);
+  int64_t drain = otherCycles(conv);
+  int64_t cycles = analysis::arrayCycles(conv, analysis::Lanes(), machine);
+  int64_t folded = cycles;
+  auto shape = shapeOf(conv.getX());
+  if (conv.getGroup() == 1 && conv.getStrides().back() == 1)
+    for (const analysis::Lanes &fold :
+         analysis::laneFolds(shape[1], shape.back(), machine))
+      folded = std::min(folded, analysis::arrayCycles(conv, fold, machine));
+  if (auto decision =
+          conv->getAttrOfType<DictionaryAttr>(kStationaryDecisionAttr))
+    if (auto all = decision.getAs<DictionaryAttr>("alternatives"))
+      for (NamedAttribute alternative : all)
+        cycles = std::min(cycles,
+                          cast<IntegerAttr>(alternative.getValue()).getInt());
+  if (analysis::hasStreamedWeights(conv)) {
+    analysis::EncodedWeights weights(conv);
+    // Tiles of zeros are left out of the array's work too.
+    auto columns =
+        analysis::planStationary(analysis::productShape(conv), machine);
+    for (const auto &column : columns)
+      candidate.tiles += static_cast<int64_t>(column.tiles.size());
+    candidate.zeroTiles = analysis::dropZeroTiles(columns, conv, weights);
+    int64_t kept = candidate.tiles - candidate.zeroTiles;
+    cycles = cycles * kept / std::max<int64_t>(candidate.tiles, 1);
+    folded = folded * kept / std::max<int64_t>(candidate.tiles, 1);
+    if (candidate.obstacle.empty() && mode != "off") {
+      auto out = shapeOf(conv.getY());
+      llvm::SmallVector<int64_t, 4> extent{out[0]};
+      extent.append(out.begin() + 2, out.end());
+      candidate.plan = analysis::planTiles(
+          analysis::tileProblem(conv, weights, extent, machine), machine);
+      if (!candidate.plan)
+        candidate.obstacle = "no tile fits its units";
+    }
+  }
+  candidate.plain = std::max(cycles, drain) + fill;
+  candidate.folded = std::max(folded, drain) + fill;
+  candidates.push_back(std::move(candidate));
+}
+
+/// Readers of one map, together: if one of them is on the sparse cluster, the
+/// others cannot have the map folded.
+void Chooser::decideGroup(llvm::ArrayRef<size_t> group) {
+  int64_t plain = 0, folded = 0;
+  for (size_t i : group) {
+    Candidate &candidate = candidates[i];
+    candidate.sparse = candidate.plan && (mode == "tile" || candidate.gains());
+    plain += candidate.sparse ? candidate.sparseCycles() : candidate.plain;
+    folded += candidate.folded;
+  }
+  Value x = candidates[group.front()].conv.getX();
+  if (mode == "tile" || !mayFold(x))
+    return;
+  plain += encodeLoss(x, machine);
+  if (folded > plain)
+    return;
+  for (size_t i : group)
+    candidates[i].sparse = false;
+  for (Candidate &candidate : candidates)
+    if (candidate.conv.getY() == x)
+      candidate.loss = plain - folded;
+}
+
+/// Later readers first: what they lose without a fold is a cost of their
+/// producer.
+void Chooser::decide() {
+  llvm::MapVector<Value, llvm::SmallVector<size_t, 2>> readers;
+  for (auto [i, candidate] : llvm::enumerate(candidates))
+    readers[candidate.conv.getX()].push_back(i);
+  for (auto &entry : llvm::reverse(readers))
+    decideGroup(entry.second);
 }
 
 struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
@@ -90,48 +228,52 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
           << "mode '" << mode << "', expected auto, off or tile";
       return signalPassFailure();
     }
-    llvm::SmallVector<PeConvOp> convs;
-    getOperation().walk([&](PeConvOp conv) { convs.push_back(conv); });
-    for (PeConvOp conv : convs)
-      choose(conv, *machine);
+    Chooser chooser(*machine, mode);
+    getOperation().walk([&](PeConvOp conv) { chooser.predict(conv); });
+    chooser.decide();
+    for (Candidate &candidate : chooser.candidates)
+      finish(candidate);
   }
 
-  void choose(PeConvOp conv, const machine::Description &machine) {
+  std::string reasonOf(const Candidate &candidate) const {
+    if (mode == "off")
+      return "the sparse cluster is switched off";
+    if (!candidate.plan)
+      return candidate.obstacle;
+    if (candidate.sparse)
+      return candidate.gains() ? "fewer cycles than the dense array"
+                               : "asked for";
+    return candidate.gains() || candidate.plan->cycles < candidate.plain
+               ? "a lane fold of the input, or of the result for its readers, "
+                 "gains more"
+               : "the dense array takes fewer cycles";
+  }
+
+  /// Records the decision and converts the operation if it is to move.
+  void finish(Candidate &candidate) {
+    PeConvOp conv = candidate.conv;
     Builder builder(conv.getContext());
     llvm::SmallVector<NamedAttribute> decision;
     auto text = [&](llvm::StringRef name, const llvm::Twine &value) {
       decision.push_back(
           builder.getNamedAttr(name, builder.getStringAttr(value)));
     };
-    std::string reason = obstacle(conv, machine);
-    std::optional<analysis::TilePlan> plan;
-    bool sparse = false;
-    text("eligible", reason.empty() ? "yes" : "no");
-    if (reason.empty() && mode != "off") {
-      auto out = shapeOf(conv.getY());
-      llvm::SmallVector<int64_t, 4> extent{out[0]};
-      extent.append(out.begin() + 2, out.end());
-      analysis::TileProblem problem = analysis::tileProblem(
-          conv, analysis::EncodedWeights(conv), extent, machine);
-      plan = analysis::planTiles(problem, machine);
-      if (!plan)
-        reason = "no tile fits its units";
-    }
-    int64_t dense = denseCycles(conv, machine);
-    if (plan) {
-      sparse = mode == "tile" || plan->cycles < dense;
-      reason = plan->cycles < dense ? "fewer cycles than the dense array"
-               : sparse             ? "asked for"
-                                    : "the dense array takes fewer cycles";
-      addPlan(builder, *plan, dense, decision);
-    } else if (mode == "off") {
-      reason = "the sparse cluster is switched off";
-    }
-    text("choice", sparse ? "sparse-tile" : "dense");
-    text("reason", reason);
-    addZeros(builder, conv, plan, decision);
+    auto number = [&](llvm::StringRef name, int64_t value) {
+      decision.push_back(
+          builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
+    };
+    text("eligible", candidate.obstacle.empty() ? "yes" : "no");
+    text("choice", candidate.sparse ? "sparse-tile" : "dense");
+    text("reason", reasonOf(candidate));
+    number("dense_tiles", candidate.tiles);
+    number("dense_tiles_skipped", candidate.zeroTiles);
+    if (candidate.plan)
+      addPlan(builder, *candidate.plan,
+              mayFold(conv.getX()) ? candidate.folded : candidate.plain,
+              decision);
+    addZeros(builder, conv, candidate.plan, decision);
     conv->setAttr(kSparseDecisionAttr, builder.getDictionaryAttr(decision));
-    if (sparse)
+    if (candidate.sparse)
       convert(conv);
   }
 
