@@ -144,6 +144,11 @@ def ISA_TccRunOp : ISA_Op<"TccRun", "tcc.run", 0x53, ["tcc"]> {
     groups lie in different banks. With issueZeros the zeros of a dense stream
     are issued too.
 
+    With scatter the units multiply non-zero data with non-zero coefficients
+    (docs/SparseTiles.md 3): the same sums, and the time of `variant`, measured
+    on the mantissas as stored. A block is blockH x blockW data of a phase
+    plane; 0 is the whole plane of the tile.
+
     Example: `isa.tcc.run(channels = 8, type = bfp, mantissa = 8, range = 7, block = 8, kH = 3, kW = 3, tileH = 7, tileW = 14, regions = 16, regionStride = 98, exponents = 4096, bytes = 512)`
   }];
   let isaSince = 1;
@@ -159,6 +164,8 @@ def ISA_TccRunOp : ISA_Op<"TccRun", "tcc.run", 0x53, ["tcc"]> {
     OneOf<"block", 8, [0, 8, 16, 32, 64], 1, 45, "channels", "channels that share a plane of cells; 0 for integers">,
     E<"mode", 2, ISA_OperandMode, 1, 53, "what a lane reads">,
     Flag<"issueZeros", 1, 55, "zeros of a dense stream are issued">,
+    Flag<"scatter", 1, 56, "only non-zero data is issued">,
+    U<"variant", 2, 1, 57, "variant", "unit that scatters: A 0, B 1, C 2, D 3">,
     Count<"kH", 8, 2, 0, "taps", "kernel rows">,
     Count<"kW", 8, 2, 8, "taps", "kernel columns">,
     Count<"sH", 4, 2, 16, "rows", "stride">,
@@ -174,12 +181,14 @@ def ISA_TccRunOp : ISA_Op<"TccRun", "tcc.run", 0x53, ["tcc"]> {
     Count<"regionStride", 20, 3, 44, "entries", "distance of two regions">,
     U<"mantissas", 24, 4, 0, "bytes", "place of slot 0 in the set">,
     U<"exponents", 24, 4, 24, "bytes", "place of the plane of cells of slot 0 in the set">,
+    U<"blockH", 8, 4, 48, "rows", "rows of a block with scatter; 0: all">,
+    U<"blockW", 8, 4, 56, "columns", "columns of a block with scatter; 0: all">,
     U<"acc", 24, 5, 0, "entries", "accumulator entry of region 0">,
     U<"bytes", 28, 5, 24, "bytes", "most bytes of a stream">,
     U<"wm", 28, 6, 0, "bytes", "stream of group 0">,
     U<"wmStep", 28, 6, 28, "bytes", "distance of the streams of two groups">
   ];
-  let isaReserved = [Reserved<1, 56, 8>, Reserved<2, 57, 7>, Reserved<4, 48, 16>, Reserved<5, 52, 12>, Reserved<6, 56, 8>];
+  let isaReserved = [Reserved<1, 59, 5>, Reserved<2, 57, 7>, Reserved<5, 52, 12>, Reserved<6, 56, 8>];
 }
 
 #endif // ASHLAR_ISA_TCC_OPS

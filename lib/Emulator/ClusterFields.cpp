@@ -89,6 +89,11 @@ Result emulator::checkCluster(const isa::TccRun &op,
   if (op.mode != (encoded ? OperandMode::Bfp : OperandMode::Int))
     return bad("mode {} with a map of type {}", isa::name(op.mode).str(),
                isa::name(op.type).str());
+  if (op.scatter && op.issueZeros)
+    return bad("zeros cannot be issued in scatter mode");
+  if (!op.scatter && (op.variant != 0 || op.blockH != 0 || op.blockW != 0))
+    return bad("variant {} and blocks of {}x{} without scatter", op.variant,
+               op.blockH, op.blockW);
   if (op.phase != 0 && op.phase >= op.block)
     return bad("{} channels before the first in blocks of {}", op.phase,
                op.block);

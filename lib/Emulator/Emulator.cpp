@@ -163,6 +163,7 @@ static void resetMemories(LoadedProgram::Impl &impl,
   memory.clearScales();
   impl.engine.tables.assign(impl.program.machine.sparse.tileTables,
                             TileTable(impl.program.machine.sparse.tcus));
+  impl.engine.measured.clear();
   impl.engine.statistics.assign(impl.program.machine.sr.registers, {});
   for (auto [binding, input] : llvm::zip(impl.program.inputs, inputs))
     llvm::copy(input.data, memory.dram(binding.dramOffset));

@@ -7,6 +7,7 @@
 #ifndef ASHLAR_LIB_EMULATOR_ENGINE_H
 #define ASHLAR_LIB_EMULATOR_ENGINE_H
 
+#include "Costs.h"
 #include "MatmulBatch.h"
 #include "Memory.h"
 #include "OperandReuse.h"
@@ -17,6 +18,7 @@
 #include "ashlar/Numerics/Statistics.h"
 #include "ashlar/Support/ElementType.h"
 #include "ashlar/Support/ThreadPool.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <cstdint>
 #include <mutex>
@@ -69,6 +71,8 @@ struct Engine {
   std::vector<numerics::Statistics> statistics;
   std::vector<TileTable> tables; ///< Of the sparse cluster.
   SparseObserver *observer = nullptr;
+  /// What scattering instructions took with the data of this run.
+  llvm::DenseMap<uint32_t, Cost> measured;
   const machine::Description *machine = nullptr;
   const numerics::KernelTable *kernels = nullptr;
   support::ThreadPool *pool = nullptr;
@@ -120,6 +124,8 @@ struct Engine {
   void execute(const isa::DmaTile &op);
   void execute(const isa::TccInit &op);
   void execute(const isa::TccRun &op);
+  /// Measures a scattering tcc.run on the resident tiles.
+  void measureScatter(const isa::TccRun &op);
 };
 
 } // namespace ashlar::emulator

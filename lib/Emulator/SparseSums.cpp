@@ -3,6 +3,7 @@
 // Sums of the sparse cluster in the static pass: slots that a run reads, the
 // coefficients of its streams, its cycles, and the bounds of accumulators.
 
+#include "ScatterTime.h"
 #include "SparseCheck.h"
 #include "Tensor.h"
 #include "ashlar/Isa/Tiles.h"
@@ -306,5 +307,9 @@ SparseChecker::Result SparseChecker::visit(const isa::TccRun &op, Accesses &,
   cost = Cost{};
   if (Result finding = runStreams(op, *table, groups, bounds, *cost))
     return finding;
+  if (op.scatter)
+    cost = scatterBound(machine, op, *table, [&](uint32_t group) {
+      return knownWeights(op.wm + uint64_t(group) * op.wmStep, op.bytes);
+    });
   return addBounds(op, mask, bounds);
 }

@@ -222,4 +222,6 @@ void Engine::execute(const isa::TccRun &op) {
     std::lock_guard<std::mutex> lock(mutex);
     counters.saturated += saturated;
   });
+  if (op.scatter)
+    measureScatter(op);
 }

@@ -111,8 +111,11 @@ void Account::signal(unsigned queue, unsigned semaphore) {
 void Account::operation(uint32_t index, unsigned queue) {
   QueueState &state = queues[queue];
   const auto known = impl.clusterCosts.find(index);
-  const Cost cost = known != impl.clusterCosts.end() ? known->second
-                                                     : costs(impl.code[index]);
+  const auto measured = impl.engine.measured.find(index);
+  const Cost cost = measured != impl.engine.measured.end() ? measured->second
+                    : known != impl.clusterCosts.end()
+                        ? known->second
+                        : costs(impl.code[index]);
   const uint32_t hazard = impl.hazards[index];
   if (hazard != noInstruction)
     push(queue, {completes[hazard], hazard}, StallCause::Latency);

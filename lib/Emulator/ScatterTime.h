@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Time of tcc.run in scatter mode: one unit, channel after channel. With the
+// data it is exact; without, every datum counts as non-zero.
+
+#ifndef ASHLAR_LIB_EMULATOR_SCATTERTIME_H
+#define ASHLAR_LIB_EMULATOR_SCATTERTIME_H
+
+#include "Costs.h"
+#include "Scatter.h"
+#include "Tiles.h"
+#include "ashlar/Isa/CoefficientStream.h"
+#include "ashlar/Machine/Description.h"
+#include "ashlar/Machine/TileGeometry.h"
+
+namespace ashlar::emulator {
+
+class ScatterTime {
+public:
+  ScatterTime(const machine::Description &machine, const isa::TccRun &op,
+              const TileEntry &entry);
+
+  /// Adds a channel: `isZero(element)` asks for an element of its slot, the
+  /// coefficients are those of its kernels in the order of the stream.
+  /// Capacity error if products wait that the queues cannot hold.
+  llvm::Error channel(llvm::function_ref<bool(uint64_t)> isZero,
+                      llvm::ArrayRef<isa::Coefficient> coefficients);
+
+  const ScatterCounters &counters() const { return total; }
+
+private:
+  struct Block {
+    uint32_t rowPhase = 0, colPhase = 0;
+    std::vector<ScatterItem> data;
+  };
+
+  void collect(llvm::function_ref<bool(uint64_t)> isZero);
+  void collectPhase(llvm::function_ref<bool(uint64_t)> isZero, uint64_t image,
+                    uint32_t rowPhase, uint32_t colPhase);
+  llvm::Error slice(uint32_t rowPhase, uint32_t colPhase,
+                    llvm::ArrayRef<ScatterItem> weights);
+
+  const isa::TccRun &op;
+  const TileEntry &entry;
+  const machine::TileGeometry geometry;
+  const ScatterUnit unit;
+  std::vector<Block> blocks;
+  ScatterCounters total;
+};
+
+/// Cycles and products of a scattering tcc.run: the slowest unit, at least the
+/// decoding of its stream. `streamOf(group)` gives checked streams;
+/// `isZero(unit, channel, element)` asks the tiles.
+Cost scatterCost(const machine::Description &machine, const isa::TccRun &op,
+                 const TileTable &table,
+                 llvm::function_ref<llvm::ArrayRef<uint8_t>(uint32_t)> streamOf,
+                 llvm::function_ref<bool(uint64_t, uint64_t, uint64_t)> isZero);
+
+/// An upper bound for all data, which the loader knows before a run.
+Cost scatterBound(
+    const machine::Description &machine, const isa::TccRun &op,
+    const TileTable &table,
+    llvm::function_ref<llvm::ArrayRef<uint8_t>(uint32_t)> streamOf);
+
+} // namespace ashlar::emulator
+
+#endif // ASHLAR_LIB_EMULATOR_SCATTERTIME_H
