@@ -105,6 +105,38 @@ def BFP_ConvOp : BFP_Op<"conv", [AttrSizedOperandSegments]> {
   }];
 }
 
+def BFP_RequantiseConvOp : BFP_Op<"requantise_conv"> {
+  let summary = "Convolution of integers, rounded once to integers of 8 bits";
+  let description = [{
+    `v = f32(sum x * w + bias[o])`, `v *= scale[o]`, `v = function(v)`,
+    `saturate(rne(v) + zero_point)`: docs/Numerics.md 12 in one operation. The
+    sum and the bias are exact; layouts as `bfp.conv`.
+
+    * requantise_conv_c1: x and w are integers of 8 or 16 bits, the result of 8;
+    * requantise_conv_c2: the result's shape follows from operands and
+      attributes;
+    * requantise_conv_c3: scale and bias have one element per output channel;
+    * requantise_conv_c4: function is copy or relu;
+    * requantise_conv_c5: zero_point is a value of the result's type.
+
+    ```mlir
+    %r = bfp.requantise_conv %x, %w, %scale, %bias {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, function = "relu", zero_point = 3 : i64}
+      : (tensor<1x16x4x4xui8>, tensor<8x16x1x1xi8>, tensor<8xf32>, tensor<8xi32>) -> tensor<1x8x4x4xui8>
+    ```
+  }];
+  let arguments = (ins BFP_IntegerTensor:$x, BFP_IntegerTensor:$w,
+      BFP_ChannelTensor:$scale, Optional<StaticShapeTensorOf<[I32]>>:$bias,
+      DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
+      DenseI64ArrayAttr:$dilations, DefaultValuedAttr<I64Attr, "1">:$group,
+      DefaultValuedStrAttr<StrAttr, "copy">:$function, I64Attr:$zero_point);
+  let results = (outs BFP_IntegerTensor:$output);
+  let assemblyFormat = [{
+    $x `,` $w `,` $scale (`,` $bias^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 def BFP_MatmulOp : BFP_Op<"matmul", [AttrSizedOperandSegments]> {
   let summary = "Matrix product with exact accumulation and a fixed epilogue";
   let description = [{

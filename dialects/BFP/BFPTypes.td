@@ -65,6 +65,8 @@ def BFP_StorageTensor : StaticShapeTensorOf<[AnyFloat, BFP_BlockType]>;
 def BFP_BlockTensor : StaticShapeTensorOf<[BFP_BlockType]>;
 /// A tensor of floats that is not encoded.
 def BFP_FloatTensor : StaticShapeTensorOf<[AnyFloat]>;
+/// A tensor of integers.
+def BFP_IntegerTensor : StaticShapeTensorOf<[AnyInteger]>;
 /// What an epilogue adds or multiplies per output channel.
 def BFP_ChannelTensor : StaticShapeTensorOf<[F32]>;
 

@@ -5,6 +5,7 @@
 
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNOps.h"
+#include "dialects/NN/NNShapes.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -153,6 +154,44 @@ LogicalResult ConvOp::verify() {
   if (failed(verifyFactors(*this, getX(), 1, getW(), 1)))
     return failure();
   return verifyEpilogue(*this, w[0]);
+}
+
+LogicalResult RequantiseConvOp::verify() {
+  auto bitsOf = [](Value value) {
+    return cast<IntegerType>(
+               cast<RankedTensorType>(value.getType()).getElementType())
+        .getWidth();
+  };
+  for (Value factor : {getX(), getW()}) // requantise_conv_c1
+    if (bitsOf(factor) != 8 && bitsOf(factor) != 16)
+      return emitOpError("expected factors of 8 or 16 bits, found ")
+             << factor.getType();
+  if (bitsOf(getOutput()) != 8)
+    return emitOpError("expected a result of 8 bits, found ")
+           << getOutput().getType();
+  nn::ShapeOr shape =
+      nn::inferConv(shapeOf(getX()), shapeOf(getW()), getStrides(), getPads(),
+                    getDilations(), getGroup());
+  if (!shape) // requantise_conv_c2
+    return emitOpError(llvm::toString(shape.takeError()));
+  if (ArrayRef(*shape) != shapeOf(getOutput()))
+    return emitOpError("expected a result of shape [")
+           << ArrayRef(*shape) << "], found " << getOutput().getType();
+  for (Value value : {Value(getScale()), Value(getBias())})
+    if (value && shapeOf(value) != shapeOf(getW()).take_front())
+      return emitOpError("expected scale and bias of ") // requantise_conv_c3
+             << shapeOf(getW())[0] << " elements, found " << value.getType();
+  if (getFunction() != "copy" && getFunction() != "relu")
+    return emitOpError("expected copy or relu, found '") // requantise_conv_c4
+           << getFunction() << "'";
+  bool isUnsigned = cast<RankedTensorType>(getOutput().getType())
+                        .getElementType()
+                        .isUnsignedInteger();
+  int64_t low = isUnsigned ? 0 : -128, zero = getZeroPoint();
+  if (zero < low || zero > low + 255) // requantise_conv_c5
+    return emitOpError("expected a zero point of the result's type, found ")
+           << zero;
+  return success();
 }
 
 /// Numpy's broadcast of the leading dimensions of two matrix stacks, or nothing

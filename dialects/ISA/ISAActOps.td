@@ -35,8 +35,11 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     With `biasAligned` the bias of a record is an integer b (low 16 bits) times
     2^e (high 16 bits), shifted to the exponent of the accumulator (left exactly,
     right to nearest even) and added to it before anything else. In mode int the
-    bias is an i32 added to the accumulator. Mode block encodes the exact
-    accumulator after its aligned bias and copy or relu, with one rounding.
+    bias is an i32 added to the accumulator; with `hasScale` the sum is then
+    requantised: rounded to binary32, * scale[c], function (copy or relu),
+    rounded to an integer (nearest even), + `shift` as a zero point, limited to
+    the type of the result. Mode block encodes the exact accumulator after its
+    aligned bias and copy or relu, with one rounding.
 
     With `fromTcu` the entries are the accumulators of the sparse cluster's units
     of group `group`: for each such unit with a tile in `table`, all images,
@@ -72,7 +75,7 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     E<"mode", 2, ISA_DrainMode, 1, 60, "what becomes of an entry">,
     U<"xrA", 10, 3, 32, "register", "scale exponent of the moving operand">,
     U<"xrS", 10, 3, 42, "register", "scale exponent of the stationary operand">,
-    S<"shift", 16, 4, 0, "octaves", "-(DA + DS)">,
+    S<"shift", 16, 4, 0, "octaves", "-(DA + DS); in mode int the zero point of a requantised result">,
     U<"paramPart", 12, 3, 52, "partition", "parameter record of lane 0">,
     U<"paramOffset", 24, 4, 16, "bytes", "offset of the parameter records">,
     Flag<"hasScale", 1, 62, "multiply by the record's scale">,

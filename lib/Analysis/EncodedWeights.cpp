@@ -43,6 +43,20 @@ std::vector<float> constantFloats(Value value) {
   return floats;
 }
 
+std::vector<uint32_t> constantWords(Value value) {
+  std::vector<uint32_t> words;
+  auto constant = value.getDefiningOp<nn::ConstantOp>();
+  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  if (!constant || (!element.isF32() && !element.isSignlessInteger(32)))
+    return words;
+  std::vector<char> storage;
+  if (auto bytes = nn::rawElements(constant.getValue(), storage)) {
+    words.resize(bytes->size() / sizeof(uint32_t));
+    std::memcpy(words.data(), bytes->data(), bytes->size());
+  }
+  return words;
+}
+
 EncodedWeights::EncodedWeights(Operation *op) {
   Value encoded = op->getOperand(1);
   ProductShape product = productShape(op);

@@ -72,6 +72,18 @@ static bool describeProduct(Operation *op, PlanOp &plan) {
         addProduct(plan, matmul);
         return true;
       })
+      .Case([&](bfp::RequantiseConvOp conv) {
+        plan.kind = "conv";
+        plan.roles = {"x", "w", "scale"};
+        if (conv.getBias())
+          plan.roles.push_back("bias");
+        addWindow(plan, conv);
+        plan.attrs["group"] = static_cast<int64_t>(conv.getGroup());
+        plan.attrs["zero_point"] = static_cast<int64_t>(conv.getZeroPoint());
+        plan.function =
+            describeFunction(conv.getFunction(), APFloat(0.0f), APFloat(0.0f));
+        return true;
+      })
       .Case([&](nn::ConvOp conv) {
         plan.roles = {"x", "w"};
         addWindow(plan, conv);

@@ -109,7 +109,7 @@ struct Drain {
     numerics::EpilogueRow row;
     row.exponent = exponentOf(record);
     row.hasScale = op.hasScale;
-    row.hasBias = op.hasBias && !op.biasAligned;
+    row.hasBias = op.hasBias && !op.biasAligned && op.mode != DrainMode::Int;
     row.scale = record.scale;
     row.bias = record.bias;
     row.function = static_cast<numerics::Function>(op.function);
@@ -184,8 +184,31 @@ struct Drain {
     }
   }
 
+  /// Integer drains with a scale: one rounding to binary32, the epilogue, one
+  /// rounding to an integer.
+  void requantisedRow(uint64_t lane, uint64_t k0, uint64_t k1) const {
+    Scratch &scratch = Scratch::ofThisThread();
+    auto *floats = scratch.get<float>(Scratch::Block, k1 - k0);
+    floatRow(lane, k0, k1, floats);
+    auto *out = scratch.get<int64_t>(Scratch::RowA, k1 - k0);
+    const int bits = static_cast<int>(8 * storedBytes(op.dstType, 0));
+    const bool isSigned =
+        support::isSignedInteger(static_cast<ElementType>(op.dstType));
+    for (uint64_t i = 0; i < k1 - k0; ++i) {
+      const double rounded =
+          numerics::apply(numerics::Function::Round, floats[i]);
+      const double value = rounded + op.shift;
+      out[i] = isSigned
+                   ? numerics::toSigned(value, bits)
+                   : static_cast<int64_t>(numerics::toUnsigned(value, bits));
+    }
+    storeIntegers(engine, result, lane, k0, k1, out);
+  }
+
   /// Integer drains: limited, or the low bytes of the integer.
   void integerRow(uint64_t lane, uint64_t k0, uint64_t k1) const {
+    if (op.hasScale)
+      return requantisedRow(lane, k0, k1);
     const int64_t *acc = accumulators(lane, k0, k1);
     auto *out = Scratch::ofThisThread().get<int64_t>(Scratch::RowA, k1 - k0);
     const int bits = static_cast<int>(8 * storedBytes(op.dstType, 0));

@@ -357,9 +357,13 @@ static Result check(const isa::ActDrain &op, const Description &machine) {
     return checkEncoded(op.dstType, op.dstMantissa, op.dstBlock, op.dstPart,
                         machine);
   }
-  if (op.hasScale || op.hasExp || op.alphaFromParam || op.resMode ||
-      op.function != isa::Function::Copy)
-    return bad("an integer drain has no epilogue but its bias");
+  const bool requantises = op.hasScale &&
+                           op.overflow == isa::Overflow::Saturate &&
+                           (op.function == isa::Function::Copy ||
+                            op.function == isa::Function::Relu);
+  if (op.hasExp || op.alphaFromParam || op.resMode ||
+      (!requantises && (op.hasScale || op.function != isa::Function::Copy)))
+    return bad("an integer drain has no epilogue but its bias and a scale");
   if (!isInteger(op.dstType))
     return bad("drain mode {} with a result of type {}",
                isa::name(op.mode).str(), typeName(op.dstType));

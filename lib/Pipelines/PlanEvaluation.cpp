@@ -85,6 +85,43 @@ llvm::Expected<Tensor> evaluateProduct(Operation *op,
   return std::move(*sums);
 }
 
+/// Integers in the arithmetic that docs/Numerics.md 12 prescribes, whatever the
+/// precision.
+llvm::Expected<Tensor> requantise(Operation *op,
+                                  ArrayRef<const Tensor *> operands) {
+  auto conv = cast<bfp::RequantiseConvOp>(op);
+  OpBuilder builder(op->getContext());
+  auto type = cast<RankedTensorType>(conv.getOutput().getType());
+  Operation *plain = nn::ConvOp::create(
+      builder, op->getLoc(), type.clone(builder.getI64Type()), conv.getX(),
+      conv.getW(), Value(), conv.getStrides(), conv.getPads(),
+      conv.getDilations(), conv.getGroup());
+  auto sums = Detached(plain).evaluate(operands.take_front(2));
+  if (!sums)
+    return sums.takeError();
+  bool isSigned = !type.getElementType().isUnsignedInteger();
+  auto function = *numerics::parseFunction(conv.getFunction());
+  int64_t inner = reference::elementCount(type.getShape().drop_front(2));
+  for (int64_t i = 0, e = sums->size(); i < e; ++i) {
+    int64_t channel = i / inner % type.getShape()[1];
+    int64_t acc = sums->ints[i];
+    if (conv.getBias())
+      acc += operands[3]->ints[channel];
+    float v = numerics::fromSigned(acc) *
+              static_cast<float>(operands[2]->floats[channel]);
+    v = numerics::apply(numerics::Function::Round,
+                        numerics::apply(function, v));
+    double moved =
+        static_cast<double>(v) +
+        static_cast<double>(static_cast<int64_t>(conv.getZeroPoint()));
+    sums->ints[i] = isSigned
+                        ? numerics::toSigned(moved, 8)
+                        : static_cast<int64_t>(numerics::toUnsigned(moved, 8));
+  }
+  sums->type = *nn::toElementType(type.getElementType());
+  return std::move(*sums);
+}
+
 } // namespace
 
 bool isBlockProduct(Operation *op) {
@@ -120,6 +157,8 @@ llvm::Expected<Tensor> evaluateWide(Operation *op,
     return *operands[0];
   if (isBlockProduct(op))
     return evaluateProduct(op, operands);
+  if (isa<bfp::RequantiseConvOp>(op))
+    return requantise(op, operands);
   if (op->getNumResults() == 1 && bfp::isEncoded(op->getResult(0).getType())) {
     Operation *copy = op->clone();
     copy->getResult(0).setType(plainType(op->getResult(0)));

@@ -82,9 +82,21 @@ def exponent_of(x, scale_x, w, scale_w, channel_axis, rank):
     return exponent + scale_w
 
 
+def requantised(acc, attrs, operands, function):
+    """docs/Numerics.md 12: rounded to binary32, scaled, rounded to integers,
+    moved by the zero point; the caller limits to the type."""
+    if "bias" in operands:
+        acc = acc + along(operands["bias"].integers(), 1, acc.ndim)
+    v = exact.scaled_to_f32(acc, 0)
+    v = v * along(operands["scale"].numbers(), 1, acc.ndim)
+    v = functions.unary((function or {}).get("name", "copy"), v, 0.0, 0.0)
+    return np.rint(v).astype(np.float64) + attrs["zero_point"]
+
+
 def conv(x, w, attrs, operands, function):
     if x.type != "bfp":
-        return conv_integers(x.integers(), w.integers(), attrs)
+        acc = conv_integers(x.integers(), w.integers(), attrs)
+        return requantised(acc, attrs, operands, function) if "scale" in operands else acc
     scale_x, moving = aligned(x)
     scale_w, stationary = aligned(w)
     acc = conv_integers(moving, stationary, attrs)

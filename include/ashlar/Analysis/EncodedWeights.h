@@ -48,6 +48,10 @@ private:
 /// The f32 elements of the constant `value` (an nn.constant result).
 std::vector<float> constantFloats(mlir::Value value);
 
+/// The elements of the constant `value` as words: binary32 as its bits, i32 as
+/// it is; empty for other types.
+std::vector<uint32_t> constantWords(mlir::Value value);
+
 } // namespace ashlar::analysis
 
 #endif // ASHLAR_ANALYSIS_ENCODEDWEIGHTS_H

@@ -66,6 +66,9 @@ class EncodedWeights;
 int64_t dropZeroTiles(std::vector<ColumnTile> &columns, mlir::Operation *op,
                       const EncodedWeights &weights);
 
+/// Attribute of products of integers that requantise: what the drain adds to
+/// rounded results.
+inline constexpr llvm::StringLiteral kZeroPointAttr = "npu.zero_point";
 /// Attribute of pe operations whose activations are the stationary operand.
 inline constexpr llvm::StringLiteral kStationaryAttr =
     "npu.activations_stationary";

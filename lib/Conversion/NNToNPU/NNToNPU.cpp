@@ -7,6 +7,7 @@
 
 #include "Pieces.h"
 #include "ashlar/Analysis/NumericPlan.h"
+#include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNOps.h"
@@ -31,6 +32,7 @@ public:
     return llvm::TypeSwitch<Operation *, Operation *>(op)
         .Case([&](bfp::ConvOp conv) { return product(conv); })
         .Case([&](bfp::MatmulOp matmul) { return product(matmul); })
+        .Case([&](bfp::RequantiseConvOp conv) { return product(conv); })
         .Case([&](nn::ConvOp conv) { return integerProduct(conv); })
         .Case([&](nn::MatMulOp matmul) { return integerProduct(matmul); })
         .Case<bfp::EncodeOp, bfp::DecodeOp, nn::CastOp>(
@@ -111,6 +113,18 @@ private:
         builder.getStringAttr(op.getFunction()),
         builder.getF32FloatAttr(op.getAlpha().convertToFloat()),
         builder.getF32FloatAttr(op.getBeta().convertToFloat()));
+  }
+
+  Operation *product(bfp::RequantiseConvOp op) {
+    FloatAttr none = builder.getF32FloatAttr(0.0f);
+    auto conv = npu::PeConvOp::create(
+        builder, op.getLoc(), op.getOutput().getType(), op.getX(), op.getW(),
+        op.getBias(), op.getScale(), Value(), op.getStridesAttr(),
+        op.getPadsAttr(), op.getDilationsAttr(),
+        builder.getI64IntegerAttr(op.getGroup()),
+        builder.getStringAttr(op.getFunction()), none, none);
+    conv->setAttr(analysis::kZeroPointAttr, op.getZeroPointAttr());
+    return conv;
   }
 
   /// What is left of nn's products multiplies integers (plan_c2).

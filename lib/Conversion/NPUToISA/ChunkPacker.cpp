@@ -132,16 +132,18 @@ void append32(std::vector<uint8_t> &bytes, uint32_t word) {
     bytes.push_back(word >> (8 * i) & 0xff);
 }
 
-/// f32 scale, f32 bias, i32 EW, f32 alpha per lane.
+/// f32 scale, f32 bias (i32 of products of integers), i32 EW, f32 alpha per
+/// lane.
 std::vector<uint8_t> packParameters(const StreamedProduct &product,
                                     const ColumnTile &column,
                                     const EncodedWeights *weights) {
-  std::vector<float> scale, bias;
+  std::vector<float> scale;
+  std::vector<uint32_t> bias;
   auto read = [&](auto op) {
     if (op.getScale())
       scale = analysis::constantFloats(op.getScale());
     if (op.getBias())
-      bias = analysis::constantFloats(op.getBias());
+      bias = analysis::constantWords(op.getBias());
   };
   if (auto conv = dyn_cast<npu::PeConvOp>(product.op))
     read(conv);
@@ -153,10 +155,10 @@ std::vector<uint8_t> packParameters(const StreamedProduct &product,
   for (int64_t lane = 0; lane < column.cols; ++lane) {
     size_t output = column.firstOutput + lane;
     float laneScale = output < scale.size() ? scale[output] : 1.0f;
-    float laneBias = output < bias.size() ? bias[output] : 0.0f;
+    uint32_t laneBias = output < bias.size() ? bias[output] : 0;
     int32_t exponent = weights ? weights->scaleExponent(output) : 0;
     append32(bytes, std::bit_cast<uint32_t>(laneScale));
-    append32(bytes, std::bit_cast<uint32_t>(laneBias));
+    append32(bytes, laneBias);
     append32(bytes, static_cast<uint32_t>(exponent));
     append32(bytes, 0);
   }

@@ -16,6 +16,7 @@ void buildQuantisePipeline(OpPassManager &manager,
   manager.addPass(createConvertProducts());
   // Before formats: an absorbed op has no result to store.
   manager.addPass(createFuseEpilogues());
+  manager.addPass(createFuseRequantise());
   AssignFormatsOptions asked;
   asked.format = options.format;
   manager.addPass(createAssignFormats(asked));

@@ -273,7 +273,33 @@ void NaiveMachine::drainPart(const isa::ActDrain &op) {
                   op.paramOffset + (op.paramAlongSteps ? 16 * step : 0) + 4,
                   4));
             unsigned bits = 8 * bytesOf(op.dstType, 0);
-            if (op.mode == isa::DrainMode::Int && !wraps)
+            if (op.mode == isa::DrainMode::Int && op.hasScale) {
+              const auto scale =
+                  std::bit_cast<float>(static_cast<uint32_t>(rawElement(
+                      op.paramPart + (op.paramAlongSteps ? 0 : lane),
+                      op.paramOffset + (op.paramAlongSteps ? 16 * step : 0),
+                      4)));
+              float v = numerics::apply(numerics::BinaryFunction::Mul,
+                                        static_cast<float>(acc), scale);
+              if (op.function == isa::Function::Relu)
+                v = v > 0 ? v : v != v ? v : 0.0f;
+              const double y = std::nearbyint(double(v)) + op.shift;
+              const bool isSigned =
+                  support::isSignedInteger(ElementType(op.dstType));
+              const double low = isSigned ? -std::ldexp(1.0, int(bits) - 1) : 0;
+              const double top = std::ldexp(1.0, int(bits) - int(isSigned));
+              // NaN is 0; 2^63 and 2^64 are no values of their types.
+              if (y != y)
+                acc = 0;
+              else if (y >= top)
+                acc = isSigned     ? (bits == 64 ? INT64_MAX : int64_t(top) - 1)
+                      : bits == 64 ? -1
+                                   : int64_t(top) - 1;
+              else if (y <= low)
+                acc = isSigned && bits == 64 ? INT64_MIN : int64_t(low);
+              else
+                acc = isSigned ? int64_t(y) : int64_t(uint64_t(y));
+            } else if (op.mode == isa::DrainMode::Int && !wraps)
               acc = numerics::saturateTo(
                   acc, int(bits),
                   support::isSignedInteger(ElementType(op.dstType)));

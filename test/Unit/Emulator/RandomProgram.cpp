@@ -413,6 +413,12 @@ std::vector<Instruction> Generator::array() {
   if (drain.cellFromXr || drain.mode == isa::DrainMode::Int)
     drain.overflow = static_cast<isa::Overflow>(between(0, 1));
   drain.hasBias = drain.mode != isa::DrainMode::Raw64 && chance(50);
+  if (drain.mode == isa::DrainMode::Int && chance(50)) {
+    drain.hasScale = true;
+    drain.overflow = isa::Overflow::Saturate;
+    drain.shift = between(-200, 200);
+    drain.function = chance(50) ? isa::Function::Relu : isa::Function::Copy;
+  }
   drain.biasAligned =
       drain.hasBias && (drain.mode == isa::DrainMode::Block ||
                         (drain.mode == isa::DrainMode::F32 && chance(40)));

@@ -111,6 +111,20 @@ def FuseEncodes : Pass<"ashlar-bfp-fuse-encodes", "::mlir::ModuleOp"> {
   ];
 }
 
+def FuseRequantise : Pass<"ashlar-bfp-fuse-requantise", "::mlir::ModuleOp"> {
+  let summary = "Round products of integers to 8 bits where they are drained";
+  let description = [{
+    A convolution of integers whose accumulators only go through an addition per
+    output channel, a conversion to binary32, a factor per output channel,
+    maybe relu, a rounding, maybe a zero point, and a saturating conversion to
+    8 bits becomes one `bfp.requantise_conv`, of equal bits. The constants must
+    prove that no sum leaves 32 bits.
+  }];
+  let statistics = [
+    Statistic<"numFused", "fused", "products that round by themselves">
+  ];
+}
+
 def ChooseScales : Pass<"ashlar-bfp-choose-scales", "::mlir::ModuleOp"> {
   let summary = "Decide who chooses each scale exponent";
   let description = [{
