@@ -230,3 +230,43 @@ func.func @matmul_c7(%a: tensor<3x4xf32>, %b: tensor<4x2xf32>) {
   %0 = bfp.matmul %a, %b {function = "add"} : (tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
   return
 }
+
+// -----
+
+func.func @requantise_conv_c1(%x: tensor<1x4x3x3xi32>, %w: tensor<2x4x1x1xi8>, %s: tensor<2xf32>) {
+  // expected-error@+1 {{expected factors of 8 or 16 bits, found 'tensor<1x4x3x3xi32>'}}
+  %0 = bfp.requantise_conv %x, %w, %s {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, zero_point = 0 : i64} : (tensor<1x4x3x3xi32>, tensor<2x4x1x1xi8>, tensor<2xf32>) -> tensor<1x2x3x3xi8>
+  return
+}
+
+// -----
+
+func.func @requantise_conv_c2(%x: tensor<1x4x3x3xui8>, %w: tensor<2x4x1x1xi8>, %s: tensor<2xf32>) {
+  // expected-error@+1 {{expected a result of shape [1, 2, 3, 3]}}
+  %0 = bfp.requantise_conv %x, %w, %s {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, zero_point = 0 : i64} : (tensor<1x4x3x3xui8>, tensor<2x4x1x1xi8>, tensor<2xf32>) -> tensor<1x2x3x2xi8>
+  return
+}
+
+// -----
+
+func.func @requantise_conv_c3(%x: tensor<1x4x3x3xui8>, %w: tensor<2x4x1x1xi8>, %s: tensor<4xf32>) {
+  // expected-error@+1 {{expected scale and bias of 2 elements, found 'tensor<4xf32>'}}
+  %0 = bfp.requantise_conv %x, %w, %s {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, zero_point = 0 : i64} : (tensor<1x4x3x3xui8>, tensor<2x4x1x1xi8>, tensor<4xf32>) -> tensor<1x2x3x3xi8>
+  return
+}
+
+// -----
+
+func.func @requantise_conv_c4(%x: tensor<1x4x3x3xui8>, %w: tensor<2x4x1x1xi8>, %s: tensor<2xf32>) {
+  // expected-error@+1 {{expected copy or relu, found 'tanh'}}
+  %0 = bfp.requantise_conv %x, %w, %s {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, function = "tanh", zero_point = 0 : i64} : (tensor<1x4x3x3xui8>, tensor<2x4x1x1xi8>, tensor<2xf32>) -> tensor<1x2x3x3xi8>
+  return
+}
+
+// -----
+
+func.func @requantise_conv_c5(%x: tensor<1x4x3x3xui8>, %w: tensor<2x4x1x1xi8>, %s: tensor<2xf32>) {
+  // expected-error@+1 {{expected a zero point of the result's type, found 200}}
+  %0 = bfp.requantise_conv %x, %w, %s {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, zero_point = 200 : i64} : (tensor<1x4x3x3xui8>, tensor<2x4x1x1xi8>, tensor<2xf32>) -> tensor<1x2x3x3xi8>
+  return
+}

@@ -123,6 +123,7 @@ def FuseRequantise : Pass<"ashlar-bfp-fuse-requantise", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"numFused", "fused", "products that round by themselves">
   ];
+  let dependentDialects = ["::ashlar::bfp::BFPDialect"];
 }
 
 def ChooseScales : Pass<"ashlar-bfp-choose-scales", "::mlir::ModuleOp"> {
