@@ -46,7 +46,7 @@ std::optional<Finding> checkOverlap(const isa::Instruction &inst,
 uint64_t linearAddress(isa::Space space, uint64_t partition, uint64_t unit,
                        const machine::Description &machine);
 
-/// Largest magnitude of an operand of the array; 0 in select mode.
+/// Largest magnitude of an operand of the array; 0 in modes of words.
 double operandBound(isa::OperandMode mode, isa::ElemType type,
                     unsigned mantissa, unsigned range);
 

@@ -159,15 +159,22 @@ static int64_t mantissaOf(uint64_t word, unsigned width) {
 
 int64_t NaiveMachine::aligned(isa::OperandMode mode, ElemType type,
                               unsigned mantissa, unsigned range,
-                              unsigned scaleRegister, uint64_t partition,
+                              unsigned scaleRegister,
+                              isa::Orientation orientation, uint64_t partition,
                               int64_t offset) const {
   uint64_t word = rawElement(partition, offset, bytesOf(type, mantissa));
   if (mode == isa::OperandMode::Select)
     return static_cast<int64_t>(word);
+  auto place = static_cast<uint64_t>(offset);
+  if (orientation == isa::Orientation::F) {
+    // The element of the tile whose number is that of the partition in it.
+    const uint64_t bytes = bytesOf(type, mantissa);
+    place -= place % (machine.xmGroup * bytes);
+    place += partition % machine.xmGroup * bytes;
+  }
   return alignedWord(
       mode, type, mantissa, range, scaleRegister, word,
-      xm[partition / machine.xmGroup * machine.sb.bytesPerPartition +
-         static_cast<uint64_t>(offset)]);
+      xm[partition / machine.xmGroup * machine.sb.bytesPerPartition + place]);
 }
 
 int64_t NaiveMachine::alignedWord(isa::OperandMode mode, ElemType type,
@@ -196,9 +203,9 @@ void NaiveMachine::run(const isa::PeLoad &op) {
   shadow.values.assign(op.rows * op.cols, 0);
   for (uint64_t i = 0; i < op.rows; ++i)
     for (uint64_t c = 0; c < op.cols; ++c)
-      shadow.values[i * op.cols + c] =
-          aligned(op.mode, op.type, op.mantissa, op.range, op.xr, op.part + i,
-                  int64_t(op.offset) + int64_t(c) * op.colStride);
+      shadow.values[i * op.cols + c] = aligned(
+          op.mode, op.type, op.mantissa, op.range, op.xr, op.orientation,
+          op.part + i, int64_t(op.offset) + int64_t(c) * op.colStride);
 }
 
 void NaiveMachine::run(const isa::PeSwap &) { active = shadow; }
@@ -226,7 +233,7 @@ void NaiveMachine::run(const isa::PeMatmul &op) {
           const int64_t part = op.part + pixel % groups * pitch;
           for (uint64_t i = 0; i < op.rows; ++i) {
             int64_t m = aligned(op.mode, op.type, op.mantissa, op.range, op.xr,
-                                part + i, offset);
+                                op.orientation, part + i, offset);
             if (op.mode == isa::OperandMode::Select)
               m = m != 0;
             sum += __int128(m) * active.values[i * active.cols + col];

@@ -82,8 +82,8 @@ private:
   void store(const Tensor &x, uint64_t channel, const int64_t index[3],
              float value);
   int64_t aligned(isa::OperandMode mode, isa::ElemType type, unsigned mantissa,
-                  unsigned range, unsigned xr, uint64_t partition,
-                  int64_t offset) const;
+                  unsigned range, unsigned xr, isa::Orientation orientation,
+                  uint64_t partition, int64_t offset) const;
   int64_t alignedWord(isa::OperandMode mode, isa::ElemType type,
                       unsigned mantissa, unsigned range, unsigned xr,
                       uint64_t word, int cell) const;

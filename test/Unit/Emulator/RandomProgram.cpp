@@ -385,6 +385,19 @@ std::vector<Instruction> Generator::array() {
     op.shift = static_cast<int32_t>(between(-3, 3));
     op.lo2 = std::max(op.lo2, 0);
   }
+  // Blocks along the free axis, at places of whole elements.
+  if (load.mode == isa::OperandMode::Bfp && chance(25)) {
+    load.orientation = isa::Orientation::F;
+    load.offset &= ~1u;
+    load.colStride *= 2;
+  }
+  if (op.mode == isa::OperandMode::Bfp && op.groups == 1 && chance(25)) {
+    op.orientation = isa::Orientation::F;
+    op.offset &= ~1;
+    op.stride0 &= ~1;
+    op.stride1 &= ~1;
+    op.stride2 &= ~1;
+  }
   isa::ActDrain drain;
   drain.mode = op.mode == isa::OperandMode::Select ? isa::DrainMode::Raw64
                : chance(80) ? isa::DrainMode::F32
