@@ -73,7 +73,9 @@ public:
 private:
   void add(Operation *op) {
     auto names = analysis::getNodeNames(op->getLoc());
-    std::string name = names.empty() ? "node" : names.front();
+    if (names.empty())
+      names.push_back("node");
+    std::string name = names.front();
     auto [entry, inserted] = index.insert({name, nodes.size()});
     if (inserted) {
       Node info;

@@ -134,15 +134,23 @@ int64_t softmaxAxis(VecSoftmaxOp op, int64_t partitions) {
   return best;
 }
 
+/// True if every reader of `value`, behind up to `depth` element-wise
+/// operations as well, can work with `axis` of it across partitions.
+bool suitsReaders(Value value, int64_t axis, int64_t depth = 3) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    auto map = dyn_cast<VecMapOp>(user);
+    bool follows = map && depth > 0 && shapeOf(map.getY()) == shapeOf(value) &&
+                   !storageOf(map.getY()).encoded;
+    return follows ? suitsReaders(map.getY(), axis, depth - 1)
+                   : worksAcross(user, axis);
+  });
+}
+
 /// A result that can be a view of its operand keeps that one's partitions,
 /// unless a reader needs others.
 int64_t moveAxis(DmaMoveOp op) {
   auto shape = shapeOf(op.getY());
-  auto suits = [&](int64_t axis) {
-    return llvm::all_of(op->getUsers(), [&](Operation *user) {
-      return worksAcross(user, axis);
-    });
-  };
+  auto suits = [&](int64_t axis) { return suitsReaders(op.getY(), axis); };
   if (op.getInputs().size() == 1)
     if (auto produced = producedAxis(op.getInputs()[0]))
       if (auto axis = analysis::viewAxis(op, *produced); axis && suits(*axis))
