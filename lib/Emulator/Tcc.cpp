@@ -86,6 +86,9 @@ public:
   uint64_t saturated = 0;
 
 private:
+  /// One coefficient over the tile.
+  template <typename T, typename W>
+  void sweep(const Tap &tap, W weight, const T *slot) const;
   template <typename T>
   void channel(llvm::ArrayRef<Tap> taps, const T *slot) const;
   template <typename T>
@@ -121,17 +124,27 @@ uint8_t *UnitRun::align(uint64_t channel) {
   return out;
 }
 
+template <typename T, typename W>
+void UnitRun::sweep(const Tap &tap, W weight, const T *slot) const {
+  int64_t *sums = engine.memory.acc(unit, tap.entry);
+  for (uint64_t n = 0; n < entry.images; ++n)
+    for (uint64_t y = 0; y < entry.rows; ++y) {
+      const T *line = slot + tap.element + n * image + y * width;
+      int64_t *to = sums + (n * op.tileH + y) * op.tileW;
+      for (uint64_t x = 0; x < entry.cols; ++x)
+        to[x] += line[x] * weight;
+    }
+}
+
 template <typename T>
 void UnitRun::channel(llvm::ArrayRef<Tap> taps, const T *slot) const {
   for (const Tap &tap : taps) {
-    int64_t *sums = engine.memory.acc(unit, tap.entry);
-    for (uint64_t n = 0; n < entry.images; ++n)
-      for (uint64_t y = 0; y < entry.rows; ++y) {
-        const T *line = slot + tap.element + n * image + y * width;
-        int64_t *to = sums + (n * op.tileH + y) * op.tileW;
-        for (uint64_t x = 0; x < entry.cols; ++x)
-          to[x] += line[x] * tap.value;
-      }
+    // Products of 16 bits by 16 fit 32, which hosts multiply many at a time.
+    const auto narrow = static_cast<int16_t>(tap.value);
+    if (sizeof(T) == sizeof(int16_t) && narrow == tap.value)
+      sweep(tap, narrow, slot);
+    else
+      sweep(tap, tap.value, slot);
   }
 }
 

@@ -41,27 +41,24 @@ TileIssue::TileIssue(const Description &machine, uint64_t steps,
                      uint64_t coefficients, uint64_t passes, uint64_t regions)
     : period(limited(support::checkedMul(steps, passes))),
       coefficients(coefficients), latency(machine.sparse.accumulateLatency) {
-  // Within a period of its own a region is always ready again.
-  if (latency > period)
-    ready.assign(regions, 0);
+  // Within a period of its own a region is always ready again. Otherwise
+  // coefficients go one by one: then a faster machine is never slower.
+  if (latency <= period)
+    return;
+  this->coefficients = 1;
+  ready.assign(regions, 0);
 }
 
 void TileIssue::issue(uint32_t region) {
-  const bool waits = latency > period;
-  // A coefficient joins the open group if there is room and its region does
-  // not hold the group up; products of one region in one group are added
-  // before the accumulator.
-  const bool joins = inGroup > 0 && inGroup < coefficients &&
-                     (!waits || ready[region] <= groupStart ||
-                      ready[region] == groupStart + latency);
-  if (!joins) {
-    groupStart = waits ? std::max(time, ready[region]) : time;
-    time = std::min(groupStart + period, maxCycles);
+  // Products of one region in one group are added before the accumulator.
+  if (inGroup == 0 || inGroup == coefficients) {
+    const uint64_t start = ready.empty() ? time : std::max(time, ready[region]);
+    time = std::min(start + period, maxCycles);
     inGroup = 0;
+    if (!ready.empty())
+      ready[region] = start + latency;
   }
   ++inGroup;
-  if (waits)
-    ready[region] = groupStart + latency;
 }
 
 void TileIssue::endChannel() { inGroup = 0; }

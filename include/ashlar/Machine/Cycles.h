@@ -133,7 +133,7 @@ uint64_t tileCoefficients(const Description &machine, uint64_t lines,
 /// Sums of one unit, coefficient after coefficient. Coefficients of one channel
 /// go \p coefficients at a time, and each such group takes \p steps * passes
 /// cycles. A region takes its next sum no sooner than accumulateLatency cycles
-/// after the last.
+/// after the last; if that is longer than a group, coefficients go one by one.
 class TileIssue {
 public:
   TileIssue(const Description &machine, uint64_t steps, uint64_t coefficients,
@@ -148,9 +148,8 @@ public:
 
 private:
   uint64_t period, coefficients, latency;
-  uint64_t time = 0;    ///< Start of the next group.
-  uint64_t inGroup = 0; ///< Coefficients of the open group.
-  uint64_t groupStart = 0;
+  uint64_t time = 0;           ///< Start of the next group.
+  uint64_t inGroup = 0;        ///< Coefficients of the open group.
   std::vector<uint64_t> ready; ///< Per region, when its next sum may start.
 };
 

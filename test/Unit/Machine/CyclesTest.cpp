@@ -243,6 +243,57 @@ TEST(Cycles, BetterMachinesAreNeverSlower) {
   }
 }
 
+/// One unit of the sparse cluster on a random tile and stream.
+static uint64_t tileCycles(const Description &m, uint32_t seed) {
+  std::mt19937 random(seed);
+  const uint64_t cols = 1 + random() % 300, pitch = cols + random() % 4;
+  const uint64_t lines = 1 + random() % 20, passes = 1 + random() % 4;
+  const uint64_t regions = 1 + random() % 5;
+  TileIssue unit(m, tileSteps(m, lines, cols, pitch),
+                 tileCoefficients(m, lines, pitch), passes, regions);
+  uint64_t entries = 0;
+  for (uint64_t channel = 0; channel < 4; ++channel) {
+    for (uint64_t n = random() % 20; n > 0; --n, ++entries)
+      unit.issue(static_cast<uint32_t>(random() % regions));
+    unit.endChannel();
+  }
+  return std::max(unit.cycles(), tileDecode(m, entries));
+}
+
+TEST(Cycles, BetterSparseClustersAreNeverSlower) {
+  for (uint32_t seed = 0; seed < 500; ++seed)
+    for (uint64_t latency : {1u, 3u, 8u})
+      for (uint64_t lanes : {1u, 16u, 100u, 128u}) {
+        Description m = a1();
+        m.sparse.accumulateLatency = latency;
+        m.sparse.lanes = lanes;
+        m.sparse.coefficientsPerStep = 1 + seed % 4;
+        const uint64_t cycles = tileCycles(m, seed);
+        auto better = [&](auto change) {
+          Description fast = m;
+          change(fast.sparse);
+          ASSERT_LE(tileCycles(fast, seed), cycles) << seed;
+        };
+        better([](Sparse &s) { s.lanes += 1; });
+        better([](Sparse &s) { s.lanes *= 2; });
+        better([](Sparse &s) { s.coefficientsPerStep += 1; });
+        better([](Sparse &s) { s.wmBroadcast += 1; });
+        better([](Sparse &s) { s.accumulateLatency = 1; });
+      }
+}
+
+TEST(Cycles, TileExamples) {
+  const Description m = a1();
+  // 14 rows of 14 in 128 lanes: 9 and 5 at a time; 7 x 7 twice side by side.
+  EXPECT_EQ(tileSteps(m, 14, 14, 14), 2u);
+  EXPECT_EQ(tileSteps(m, 3, 300, 300), 9u);
+  EXPECT_EQ(tileCoefficients(m, 14, 14), 1u);
+  EXPECT_EQ(tileCoefficients(m, 7, 7), 2u);
+  EXPECT_EQ(tileLoad(m, 23328), (Timing{183, 183, 0}));
+  EXPECT_EQ(tileInit(m, 16, 49, false), (Timing{1, 1, 0}));
+  EXPECT_EQ(tileInit(m, 16, 196, true), (Timing{32, 32, 0}));
+}
+
 TEST(Cycles, BiggerArraysNeverStreamLonger) {
   for (uint64_t rows : {8u, 64u, 128u, 512u}) {
     Description m = a1();

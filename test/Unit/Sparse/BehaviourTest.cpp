@@ -8,6 +8,7 @@
 #include "Convolution.h"
 #include "ashlar/Isa/Tiles.h"
 #include "ashlar/Machine/Cycles.h"
+#include <cstring>
 
 using namespace ashlar;
 using namespace ashlar::test;
@@ -176,36 +177,44 @@ public:
 
   machine::Description machine = a1();
   container::Program program;
+
+private:
+  void put(const isa::Instruction &inst) {
+    llvm::cantFail(isa::encode(inst, words));
+  }
+  void signal(isa::Queue queue, uint32_t sem) {
+    isa::SemSignal op;
+    op.queue = queue;
+    op.sem = sem;
+    put(op);
+  }
+  void wait(isa::Queue queue, uint32_t sem) {
+    isa::SemWait op;
+    op.queue = queue;
+    op.sem = sem;
+    put(op);
+  }
+  void prepare(size_t channels);
+  void streams(const std::vector<uint64_t> &entries);
+  /// One channel's load and sums.
+  void channel(uint32_t k, bool first, bool last, bool waitsForSet);
+
+  llvm::SmallVector<uint64_t, 0> words;
+  std::vector<uint8_t> bytes;   ///< All streams.
+  std::vector<uint32_t> places; ///< Of each, and the end.
 };
 } // namespace
 
-Pipeline::Pipeline(const std::vector<uint64_t> &entries, bool waitsForSet) {
-  llvm::SmallVector<uint64_t, 0> words;
-  auto put = [&](const isa::Instruction &inst) {
-    llvm::cantFail(isa::encode(inst, words));
-  };
-  auto pass = [&](isa::Queue from, isa::Queue to, uint32_t sem) {
-    isa::SemSignal signal;
-    signal.queue = from;
-    signal.sem = sem;
-    put(signal);
-    isa::SemWait wait;
-    wait.queue = to;
-    wait.sem = sem;
-    put(wait);
-  };
-  std::vector<uint8_t> bytes;
+/// Input, table and regions.
+void Pipeline::prepare(size_t channels) {
   isa::DmaFill fill;
   fill.dstMem = isa::Memory::Sb;
-  fill.n3 = static_cast<uint32_t>(entries.size());
+  fill.n3 = static_cast<uint32_t>(channels);
   fill.n4 = 196;
   fill.dstStride3 = static_cast<int64_t>(machine.sb.bytesPerPartition);
   fill.dstStride4 = 1;
   fill.value = 3;
   put(fill);
-  isa::StreamShape shape;
-  shape.kernels = 40;
-  shape.kH = shape.kW = 3;
   isa::TccTile tile;
   tile.clear = true;
   tile.tileH = tile.tileW = 14;
@@ -215,6 +224,32 @@ Pipeline::Pipeline(const std::vector<uint64_t> &entries, bool waitsForSet) {
   init.regions = 40;
   init.regionStride = init.count = 196;
   put(init);
+}
+
+/// Streams of one channel each, all in weight memory at once.
+void Pipeline::streams(const std::vector<uint64_t> &entries) {
+  isa::StreamShape shape;
+  shape.kernels = 40;
+  shape.kH = shape.kW = 3;
+  for (uint64_t count : entries) {
+    std::vector<isa::Coefficient> list;
+    for (uint32_t i = 0; i < count; ++i)
+      list.push_back({i / 9, i % 9 / 3, i % 3, 1, 0});
+    std::vector<uint8_t> stream = llvm::cantFail(
+        isa::encodeStream(shape, {list}, isa::StreamEncoding::List));
+    places.push_back(static_cast<uint32_t>(bytes.size()));
+    bytes.insert(bytes.end(), stream.begin(), stream.end());
+  }
+  places.push_back(static_cast<uint32_t>(bytes.size()));
+  isa::DmaCopy copy;
+  copy.srcMem = isa::Memory::Dram;
+  copy.dstMem = isa::Memory::Wm;
+  copy.n4 = places.back();
+  copy.srcStride4 = copy.dstStride4 = 1;
+  put(copy);
+}
+
+void Pipeline::channel(uint32_t k, bool first, bool last, bool waitsForSet) {
   isa::DmaTile load;
   load.queue = isa::Queue::Dma1;
   load.type = isa::ElemType::I8;
@@ -223,6 +258,14 @@ Pipeline::Pipeline(const std::vector<uint64_t> &entries, bool waitsForSet) {
   load.pH = load.pW = 1;
   load.srcStrideH = 14;
   load.srcStrideW = 1;
+  load.set = k % 2;
+  load.part = k;
+  // A set is written again when its last reader has finished.
+  if (!first && waitsForSet)
+    wait(isa::Queue::Dma1, 3);
+  put(load);
+  signal(isa::Queue::Dma1, 2);
+  wait(isa::Queue::Tcc, 2);
   isa::TccRun run;
   run.type = isa::ElemType::I8;
   run.mode = isa::OperandMode::Int;
@@ -230,47 +273,23 @@ Pipeline::Pipeline(const std::vector<uint64_t> &entries, bool waitsForSet) {
   run.tileH = run.tileW = 14;
   run.regions = 40;
   run.regionStride = 196;
-  std::vector<uint32_t> places;
-  for (size_t k = 0; k < entries.size(); ++k) {
-    std::vector<isa::Coefficient> list;
-    for (uint32_t i = 0; i < entries[k]; ++i)
-      list.push_back({i / 9, i % 9 / 3, i % 3, 1, 0});
-    std::vector<uint8_t> stream = llvm::cantFail(
-        isa::encodeStream(shape, {list}, isa::StreamEncoding::List));
-    places.push_back(static_cast<uint32_t>(bytes.size()));
-    bytes.insert(bytes.end(), stream.begin(), stream.end());
-  }
-  isa::DmaCopy copy;
-  copy.srcMem = isa::Memory::Dram;
-  copy.dstMem = isa::Memory::Wm;
-  copy.n4 = static_cast<uint32_t>(bytes.size());
-  copy.srcStride4 = copy.dstStride4 = 1;
-  put(copy);
-  pass(isa::Queue::Dma0, isa::Queue::Tcc, 0);
-  pass(isa::Queue::Tcc, isa::Queue::Dma1, 1);
-  for (size_t k = 0; k < entries.size(); ++k) {
-    load.set = run.set = k % 2;
-    load.part = static_cast<uint32_t>(k);
-    // A set is written again when its last reader has finished.
-    if (k >= 2 && waitsForSet) {
-      isa::SemWait wait;
-      wait.queue = isa::Queue::Dma1;
-      wait.sem = 3;
-      put(wait);
-    }
-    put(load);
-    pass(isa::Queue::Dma1, isa::Queue::Tcc, 2);
-    run.wm = places[k];
-    run.bytes = static_cast<uint32_t>(
-        (k + 1 < places.size() ? places[k + 1] : bytes.size()) - places[k]);
-    put(run);
-    if (k + 2 < entries.size() && waitsForSet) {
-      isa::SemSignal signal;
-      signal.queue = isa::Queue::Tcc;
-      signal.sem = 3;
-      put(signal);
-    }
-  }
+  run.set = load.set;
+  run.wm = places[k];
+  run.bytes = places[k + 1] - places[k];
+  put(run);
+  if (!last && waitsForSet)
+    signal(isa::Queue::Tcc, 3);
+}
+
+Pipeline::Pipeline(const std::vector<uint64_t> &entries, bool waitsForSet) {
+  prepare(entries.size());
+  streams(entries);
+  signal(isa::Queue::Dma0, 0);
+  wait(isa::Queue::Tcc, 0);
+  signal(isa::Queue::Tcc, 1);
+  wait(isa::Queue::Dma1, 1);
+  for (uint32_t k = 0; k < entries.size(); ++k)
+    channel(k, k < 2, k + 2 >= entries.size(), waitsForSet);
   program.machine = machine;
   program.dramBytes = bytes.size();
   program.addConstant(0, std::move(bytes));
@@ -365,6 +384,67 @@ TEST(TileBehaviour, InterleavedKernelsHideTheLatencyOfSums) {
   EXPECT_EQ(cycles(ordered, 1), 36u * 4 - 3 * 3 - 3);
   EXPECT_EQ(cycles(ordered, 4), 36u * 4);
   EXPECT_EQ(cycles(interleaved, 4), 36u * 4);
+}
+
+/// Whole programs on such a machine: the same bits, never fewer cycles.
+TEST(TileBehaviour, LatencyOfSumsNeverChangesABit) {
+  machine::Description slow = a1();
+  slow.sparse.accumulateLatency = 7;
+  std::mt19937_64 random(27);
+  for (int i = 0; i < 8; ++i) {
+    Convolution conv = randomConvolution(random, slow);
+    conv.fill(random, 0.4, slow);
+    const TilePlan plan = randomPlan(random, conv, slow);
+    const TileProgram program = buildTiles(conv, plan, slow, random);
+    EXPECT_TRUE(sumsOf(program.program) == conv.direct());
+    EXPECT_GE(unitCycles(program), sumOf(program.runs));
+  }
+}
+
+/// Regions that start from values in weight memory keep them under the sums.
+TEST(TileBehaviour, SumsStartFromMemory) {
+  const machine::Description machine = a1();
+  std::mt19937_64 random(28);
+  Convolution conv = plain(8, 4, 8);
+  conv.fill(random, 0.1, machine);
+  TilePlan plan;
+  plan.tileH = 4;
+  plan.tileW = 8;
+  plan.regions = 4;
+  plan.channelsPerLoad = 8;
+  container::Program program = buildTiles(conv, plan, machine, random).program;
+  const std::vector<int64_t> values = {-5, int64_t(1) << 40, 0, 77};
+  std::vector<uint8_t> raw(32);
+  std::memcpy(raw.data(), values.data(), raw.size());
+  const uint64_t place = program.dramBytes;
+  program.dramBytes += 64;
+  program.addConstant(place, std::move(raw));
+  std::vector<isa::Instruction> plainCode, code;
+  for (const isa::Instruction &inst :
+       llvm::cantFail(isa::decodeAll(program.code)))
+    if (!std::holds_alternative<isa::SemWait>(inst) &&
+        !std::holds_alternative<isa::SemSignal>(inst))
+      plainCode.push_back(inst);
+  for (isa::Instruction inst : plainCode) {
+    if (auto *init = std::get_if<isa::TccInit>(&inst)) {
+      isa::DmaCopy copy;
+      copy.srcMem = isa::Memory::Dram;
+      copy.dstMem = isa::Memory::Wm;
+      copy.srcBase = place;
+      copy.dstBase = 65536;
+      copy.n4 = 32;
+      copy.srcStride4 = copy.dstStride4 = 1;
+      code.push_back(copy);
+      init->fromMemory = true;
+      init->wm = 65536;
+    }
+    code.push_back(inst);
+  }
+  program.code = serialise(code);
+  std::vector<int64_t> expected = conv.direct();
+  for (size_t i = 0; i < expected.size(); ++i)
+    expected[i] += values[i / 64];
+  EXPECT_TRUE(sumsOf(program) == expected);
 }
 
 /// The kind of fault that a change of one instruction of a program gives.
