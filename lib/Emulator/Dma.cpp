@@ -145,6 +145,16 @@ static void swapDimensions(Descriptor &d, unsigned a, unsigned b) {
   std::swap(d.destination.stride[a], d.destination.stride[b]);
 }
 
+/// A dimension whose elements are neighbours on both sides becomes the
+/// innermost one, so that it can merge into the run.
+static void contiguousInside(Descriptor &d) {
+  for (unsigned i = 5; i-- > 0;)
+    if (d.count[i] > 1 &&
+        d.destination.stride[i] == static_cast<int64_t>(d.runBytes) &&
+        d.source.stride[i] == static_cast<int64_t>(d.runBytes))
+      return swapDimensions(d, i, 4);
+}
+
 /// Moves dimensions of more than one element to the inner loop and to the
 /// front, where the threads split. The order of copies does not matter: the
 /// verifier has refused overlapping destinations.
@@ -216,6 +226,7 @@ void Engine::execute(const isa::DmaCopy &op) {
   d.source = *source;
   d.destination = *destination;
   const uint64_t bytes = totalBytes(d.count, d.runBytes);
+  contiguousInside(d);
   mergeRun(d, true);
   rotateOuter(d);
   split(d.count[0], bytes, [&](uint64_t begin, uint64_t end) {

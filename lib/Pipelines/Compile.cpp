@@ -166,7 +166,7 @@ llvm::Error Compilation::quantise() {
 llvm::Error Compilation::emit() {
   // The operations that carry the decisions leave with the conversion.
   result.decisionsJson = collectDecisions(*result.module);
-  if (llvm::Error error = convertNPUToISA(*result.module))
+  if (llvm::Error error = convertNPUToISA(*result.module, &result.weights))
     return error;
   if (llvm::Error error = runPasses(Phase::Emit, [](OpPassManager &manager) {
         manager.addPass(isadialect::createInsertSemaphores());

@@ -87,6 +87,12 @@ std::string reportText(const CompilerArguments &arguments,
     report["constant_bytes"] = static_cast<int64_t>(bytes);
     report["dram_bytes"] = static_cast<int64_t>(result.program->dramBytes);
   }
+  if (result.weights.weights > 0) {
+    report["weights"] = result.weights.weights;
+    report["weight_bytes"] = result.weights.weightBytes();
+    report["bits_per_weight"] = result.weights.bitsPerWeight();
+    report["parameter_bytes"] = result.weights.parameterBytes;
+  }
   return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report))).str();
 }
 
@@ -109,16 +115,22 @@ void printDecisions(const CompileResult &result) {
 }
 
 void printSummary(const CompilerArguments &arguments,
-                  const container::Program &program) {
+                  const CompileResult &result) {
+  const container::Program &program = *result.program;
   uint64_t bytes = 0, macs = 0;
   for (const container::Segment &segment : program.constants)
     bytes += segment.bytes.size();
   for (const container::NodeInfo &node : program.nodes)
     macs += node.macs;
+  // A program that was not generated here says nothing about its weights.
+  std::string weights;
+  if (result.weights.weights > 0)
+    weights =
+        fmt::format("{:.2f} bits per weight, ", result.weights.bitsPerWeight());
   print("{}: {} nodes, {} instructions, {:.2f} M multiply-accumulates, "
-        "{:.1f} kB of constants, machine {}, format {}\n",
+        "{:.1f} kB of constants, {}machine {}, format {}\n",
         arguments.output, program.nodes.size(),
-        program.nodeOfInstruction.size(), macs / 1e6, bytes / 1e3,
+        program.nodeOfInstruction.size(), macs / 1e6, bytes / 1e3, weights,
         program.machine.name, formatText(arguments));
 }
 
@@ -233,7 +245,7 @@ llvm::Error runCompiler(CompilerArguments arguments) {
     return llvm::Error::success();
   if (llvm::Error error = container::write(*result->program, arguments.output))
     return error;
-  printSummary(arguments, *result->program);
+  printSummary(arguments, *result);
   return llvm::Error::success();
 }
 

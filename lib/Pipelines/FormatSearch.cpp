@@ -85,7 +85,6 @@ private:
                                       double noise) const;
   double costOf(const Candidate &candidate) const;
   bool isBetter(const Candidate &a, const Candidate &b) const;
-  double storedBits(const BlockFormat &format) const;
   std::vector<BlockFormat> formatsOf(const FormatTable &table) const;
   struct Step {
     size_t group;
@@ -317,14 +316,9 @@ llvm::Expected<double> Search::noiseOf(const FormatTable &formats) {
   return judge.judge(evaluation->outputs).noise;
 }
 
-/// Bits of one weight in the program. Whether mantissas are packed shows in the
-/// first two uniform formats.
-double Search::storedBits(const BlockFormat &format) const {
-  uint64_t first = result.candidates[0].weightBytes;
-  uint64_t second = result.candidates[1].weightBytes;
-  bool packed = second != first && second < first + first / 2;
-  return (packed ? format.mantissa : 8 * format.mantissaBytes()) +
-         8.0 / format.block;
+/// Bits of one weight in the program.
+static double storedBits(const BlockFormat &format) {
+  return format.mantissa + 8.0 / format.block;
 }
 
 std::vector<FormatChoice> Search::choicesOf(const FormatGroup &group,

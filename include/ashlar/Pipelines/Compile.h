@@ -6,6 +6,7 @@
 #define ASHLAR_PIPELINES_COMPILE_H
 
 #include "ashlar/Container/Container.h"
+#include "ashlar/Conversion/NPUToISA/NPUToISA.h"
 #include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Numerics/FormatTable.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -66,6 +67,8 @@ struct CompileResult {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::optional<container::Program> program;
   std::vector<PhaseTime> times;
+  /// Set with `program`.
+  WeightStorage weights;
   /// Decisions of all passes as a JSON array (docs/ReportSchema.md).
   std::string decisionsJson;
   /// The numeric plan (docs/NumericPlan.md), from quantise on.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Packing of weights. In DRAM a tile is its rows in partition order, each row
-// the columns of the column tile; exponent cells follow the same order with
-// one row per exponent group, or one per block where blocks are whole groups.
+// the columns of the column tile, W bits per mantissa without gaps between rows
+// and tiles. Exponents follow in the same order with one row of bytes per
+// block, or per row of XM where blocks of one column begin inside a row.
 
 #include "ChunkPacker.h"
 
 #include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Numerics/PackedCodes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -62,30 +64,55 @@ private:
   int64_t inPerGroup, outPerGroup;
 };
 
-/// Cells of XM that one stored cell may fill: whole blocks in whole groups.
-int64_t cellRepeat(const StreamedProduct &product, const StationaryTile &tile,
-                   int64_t group) {
-  int64_t block = product.shape.weightFormat.block;
-  bool whole = product.shape.groups == 1 && block > 0 && block % group == 0 &&
-               tile.rows % block == 0 && tile.channel % block == 0;
-  return whole ? block / group : 1;
-}
-
 /// Integers have no exponent cells.
 bool isEncoded(const StreamedProduct &product) {
   return analysis::storageOf(product.op->getOperand(1)).encoded;
+}
+
+/// The blocks of every column of a tile, as rows of XM.
+llvm::SmallVector<CellRun, 3> cellRuns(const StreamedProduct &product,
+                                       const StationaryTile &tile,
+                                       int64_t group) {
+  llvm::SmallVector<CellRun, 3> runs;
+  if (!isEncoded(product))
+    return runs;
+  int64_t block = product.shape.weightFormat.block;
+  if (block <= 0)
+    block = llvm::alignTo(product.shape.channels, group);
+  if (product.shape.groups > 1 || block % group != 0) {
+    int64_t rows = llvm::divideCeil(tile.rows, group);
+    runs.push_back({0, rows, 1});
+    return runs;
+  }
+  // A block may begin before the tile and end behind it.
+  for (int64_t row = 0; row < tile.rows;) {
+    int64_t inBlock = (tile.channel + row) % block;
+    int64_t rows = std::min(block - inBlock, tile.rows - row);
+    int64_t repeat = llvm::divideCeil(rows, group);
+    if (runs.empty() || runs.back().repeat != repeat)
+      runs.push_back({row / group, 0, repeat});
+    ++runs.back().blocks;
+    row += rows;
+  }
+  return runs;
+}
+
+bool sameCells(llvm::ArrayRef<CellRun> a, llvm::ArrayRef<CellRun> b) {
+  return a.size() == b.size() &&
+         llvm::equal(a, b, [](const CellRun &x, const CellRun &y) {
+           return x.sameRows(y);
+         });
 }
 
 std::vector<TileRun> findRuns(const StreamedProduct &product,
                               const ColumnTile &column,
                               const machine::Description &machine) {
   std::vector<TileRun> runs;
-  int64_t group = machine.xmGroup;
   for (auto [i, tile] : llvm::enumerate(column.tiles)) {
     int64_t part = (product.shape.part + tile.channel) % machine.sb.partitions;
-    int64_t repeat = cellRepeat(product, tile, group);
+    auto cells = cellRuns(product, tile, machine.xmGroup);
     if (!runs.empty() && runs.back().rows == tile.rows &&
-        runs.back().part == part && runs.back().repeat == repeat) {
+        runs.back().part == part && sameCells(runs.back().cells, cells)) {
       ++runs.back().count;
       continue;
     }
@@ -94,37 +121,50 @@ std::vector<TileRun> findRuns(const StreamedProduct &product,
     run.count = 1;
     run.rows = tile.rows;
     run.part = part;
-    run.repeat = repeat;
-    run.cellRows =
-        isEncoded(product) ? llvm::divideCeil(tile.rows, group * repeat) : 0;
-    runs.push_back(run);
+    run.cells = std::move(cells);
+    runs.push_back(std::move(run));
   }
   return runs;
 }
 
+/// Bits of a stored weight: whole bytes of integers, W of mantissas.
+unsigned codeBits(const StreamedProduct &product) {
+  return product.shape.weightFormat.mantissa;
+}
+
+/// Gives bytes an address and adds the room they take to `total`.
+int64_t addStored(ProgramBuilder &builder, std::vector<uint8_t> bytes,
+                  int64_t &total) {
+  int64_t address = builder.addConstant(std::move(bytes));
+  total += builder.dramEnd() - address;
+  return address;
+}
+
 void packRun(ProgramBuilder &builder, const StreamedProduct &product,
              const ColumnTile &column, const TileReader &reader, TileRun &run) {
-  int64_t group = builder.machine.xmGroup;
-  std::vector<uint8_t> mantissas, cells;
-  mantissas.reserve(run.count * run.rows * column.cols * product.elementBytes);
-  cells.reserve(run.count * run.cellRows * column.cols);
-  for (int64_t t = 0; t < run.count; ++t) {
-    const StationaryTile &tile = column.tiles[run.firstTile + t];
+  llvm::ArrayRef<StationaryTile> tiles =
+      llvm::ArrayRef(column.tiles).slice(run.firstTile, run.count);
+  std::vector<int16_t> codes;
+  codes.reserve(run.count * run.rows * column.cols);
+  for (const StationaryTile &tile : tiles)
     for (int64_t row = 0; row < run.rows; ++row)
-      for (int64_t col = 0; col < column.cols; ++col) {
-        auto bits = static_cast<uint16_t>(reader.mantissa(tile, row, col));
-        mantissas.push_back(bits & 0xff);
-        if (product.elementBytes == 2)
-          mantissas.push_back(bits >> 8);
-      }
-    int64_t rowsPerCell = group * run.repeat;
-    for (int64_t row = 0; row < run.cellRows; ++row)
       for (int64_t col = 0; col < column.cols; ++col)
-        cells.push_back(static_cast<uint8_t>(
-            reader.cell(tile, row * rowsPerCell, rowsPerCell, col)));
+        codes.push_back(reader.mantissa(tile, row, col));
+  run.mantissas =
+      addStored(builder, numerics::packCodes(codes, codeBits(product)),
+                builder.storage.mantissaBytes);
+  for (CellRun &cells : run.cells) {
+    std::vector<uint8_t> bytes;
+    bytes.reserve(run.count * cells.blocks * column.cols);
+    int64_t group = builder.machine.xmGroup, rows = group * cells.repeat;
+    for (const StationaryTile &tile : tiles)
+      for (int64_t i = 0; i < cells.blocks; ++i)
+        for (int64_t col = 0; col < column.cols; ++col)
+          bytes.push_back(static_cast<uint8_t>(
+              reader.cell(tile, cells.firstRow * group + i * rows, rows, col)));
+    cells.address =
+        addStored(builder, std::move(bytes), builder.storage.exponentBytes);
   }
-  run.mantissas = builder.addConstant(std::move(mantissas));
-  run.cells = builder.addConstant(std::move(cells));
 }
 
 void append32(std::vector<uint8_t> &bytes, uint32_t word) {
@@ -174,6 +214,57 @@ isa::DmaCopy weightCopy(const ProgramBuilder &builder, isa::Memory target) {
   return copy;
 }
 
+/// Where the tiles of a run go: bytes between tiles, rows and elements.
+struct Pitches {
+  int64_t tile, row, element;
+};
+
+/// Mantissas of whole bytes are copied, all others unpacked.
+void emitMantissas(ProgramBuilder &builder, const TileRun &run, int64_t cols,
+                   unsigned bits, int64_t target, const Pitches &pitches) {
+  if (bits == 8 * pitches.element) {
+    int64_t rowBytes = cols * pitches.element;
+    isa::DmaCopy copy = weightCopy(builder, isa::Memory::Sb);
+    copy.srcBase = run.mantissas;
+    copy.dstBase = target;
+    copy.n2 = run.count, copy.n3 = run.rows, copy.n4 = rowBytes;
+    copy.srcStride2 = run.rows * rowBytes, copy.srcStride3 = rowBytes;
+    copy.srcStride4 = 1;
+    copy.dstStride2 = pitches.tile, copy.dstStride3 = pitches.row;
+    copy.dstStride4 = 1;
+    builder.emit(copy);
+    return;
+  }
+  isa::DmaUnpack unpack{};
+  unpack.queue = builder.weightQueue();
+  unpack.elemBytes = pitches.element;
+  unpack.mantissa = bits;
+  unpack.srcBase = run.mantissas;
+  unpack.dstBase = target;
+  unpack.n2 = run.count, unpack.n3 = run.rows, unpack.n4 = cols;
+  unpack.dstStride2 = pitches.tile, unpack.dstStride3 = pitches.row;
+  unpack.dstStride4 = pitches.element;
+  builder.emit(unpack);
+}
+
+/// The repetition of a cell is the innermost dimension: DRAM reads it once.
+void emitCells(ProgramBuilder &builder, const TileRun &run,
+               const CellRun &cells, int64_t cols, int64_t target,
+               const Pitches &pitches) {
+  isa::DmaCopy copy = weightCopy(builder, isa::Memory::Xm);
+  copy.srcBase = cells.address;
+  copy.dstBase = target + cells.firstRow * pitches.row;
+  copy.n1 = run.count, copy.n2 = cells.blocks, copy.n3 = cols;
+  copy.n4 = cells.repeat;
+  copy.srcStride1 = cells.blocks * cols, copy.srcStride2 = cols;
+  copy.srcStride3 = 1;
+  copy.dstStride1 = pitches.tile;
+  copy.dstStride2 = cells.repeat * pitches.row;
+  copy.dstStride3 = pitches.element;
+  copy.dstStride4 = pitches.row;
+  builder.emit(copy);
+}
+
 } // namespace
 
 PackedChunk packChunk(ProgramBuilder &builder, const StreamedProduct &product,
@@ -185,9 +276,12 @@ PackedChunk packChunk(ProgramBuilder &builder, const StreamedProduct &product,
     TileReader reader(product, column, *weights);
     for (TileRun &run : chunk.runs)
       packRun(builder, product, column, reader, run);
+    builder.storage.weights += column.cols * product.shape.taps *
+                               (product.shape.channels / product.shape.groups);
   }
   chunk.parameters =
-      builder.addConstant(packParameters(product, column, weights));
+      addStored(builder, packParameters(product, column, weights),
+                builder.storage.parameterBytes);
   return chunk;
 }
 
@@ -195,39 +289,16 @@ void emitChunkLoad(ProgramBuilder &builder, const StreamedProduct &product,
                    size_t index, const PackedChunk &chunk, int64_t offset) {
   const ColumnTile &column = product.columns[index];
   int64_t pitch = builder.machine.sb.bytesPerPartition;
-  int64_t rowBytes = column.cols * product.elementBytes;
-  int64_t tilePitch = llvm::alignTo(rowBytes, 8);
+  int64_t group = builder.machine.xmGroup;
+  int64_t tilePitch = llvm::alignTo(column.cols * product.elementBytes, 8);
+  const Pitches pitches = {tilePitch, pitch, product.elementBytes};
   for (const TileRun &run : chunk.runs) {
     int64_t target = offset + static_cast<int64_t>(run.firstTile) * tilePitch;
-    isa::DmaCopy data = weightCopy(builder, isa::Memory::Sb);
-    data.srcBase = run.mantissas;
-    data.dstBase = run.part * pitch + target;
-    data.n2 = run.count, data.n3 = run.rows, data.n4 = rowBytes;
-    data.srcStride2 = run.rows * rowBytes, data.srcStride3 = rowBytes;
-    data.srcStride4 = 1;
-    data.dstStride2 = tilePitch, data.dstStride3 = pitch, data.dstStride4 = 1;
-    builder.emit(data);
-    if (run.cellRows == 0)
-      continue;
-    isa::DmaCopy cells = weightCopy(builder, isa::Memory::Xm);
-    cells.srcBase = run.cells;
-    cells.dstBase =
-        run.part / static_cast<int64_t>(builder.machine.xmGroup) * pitch +
-        target;
-    int64_t xmRows = llvm::divideCeil(run.rows, builder.machine.xmGroup);
-    cells.n1 = run.count;
-    cells.n2 = run.repeat > 1 ? run.cellRows : 1;
-    cells.n3 = run.repeat > 1 ? run.repeat : xmRows;
-    cells.n4 = column.cols;
-    cells.srcStride1 = run.cellRows * column.cols;
-    cells.srcStride2 = column.cols;
-    cells.srcStride3 = run.repeat > 1 ? 0 : column.cols;
-    cells.srcStride4 = 1;
-    cells.dstStride1 = tilePitch;
-    cells.dstStride2 = run.repeat * pitch;
-    cells.dstStride3 = pitch;
-    cells.dstStride4 = product.elementBytes;
-    builder.emit(cells);
+    emitMantissas(builder, run, column.cols, codeBits(product),
+                  run.part * pitch + target, pitches);
+    for (const CellRun &cells : run.cells)
+      emitCells(builder, run, cells, column.cols,
+                run.part / group * pitch + target, pitches);
   }
   int64_t tiles = product.streamsTiles ? column.tiles.size() : 0;
   isa::DmaCopy records = weightCopy(builder, isa::Memory::Sb);

@@ -13,17 +13,29 @@ namespace ashlar::codegen {
 
 using analysis::EncodedWeights;
 
+/// Exponents of a tile whose blocks cover equally many rows of XM: one byte is
+/// stored for each block of a column and repeated on load.
+struct CellRun {
+  int64_t firstRow = 0; ///< of XM, counted from the tile's first
+  int64_t blocks = 0;   ///< stored cells per column
+  int64_t repeat = 1;   ///< rows of XM that each stored cell fills
+  int64_t address = 0;  ///< in DRAM
+
+  bool sameRows(const CellRun &other) const {
+    return firstRow == other.firstRow && blocks == other.blocks &&
+           repeat == other.repeat;
+  }
+};
+
 /// Consecutive stationary tiles with equal rows in equal partitions: loaded by
-/// one copy for the mantissas and one for the exponent cells.
+/// one instruction for the mantissas and one for each run of exponent cells.
 struct TileRun {
   size_t firstTile = 0;
   int64_t count = 0;
   int64_t rows = 0;
   int64_t part = 0;
-  int64_t cellRows = 0;  ///< rows of exponent cells stored per tile
-  int64_t repeat = 1;    ///< cells of XM that each stored cell fills
-  int64_t mantissas = 0; ///< DRAM address
-  int64_t cells = 0;     ///< DRAM address
+  int64_t mantissas = 0;               ///< DRAM address
+  llvm::SmallVector<CellRun, 3> cells; ///< none for integers
 };
 
 /// A chunk in DRAM.

@@ -18,8 +18,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <deque>
-
 using namespace mlir;
 
 namespace ashlar::codegen {
@@ -30,7 +28,7 @@ using analysis::TilingModel;
 
 Generator::Generator(ModuleOp module, const machine::Description &machine)
     : builder(machine), machine(machine), weights(builder), streams(builder),
-      module(module) {}
+      module(module), scales(machine) {}
 
 llvm::Error Generator::unsupported(Operation *op,
                                    const std::string &what) const {
@@ -94,73 +92,12 @@ void Generator::placeResults() {
   }
 }
 
-/// Register 0 holds 0, the scale of pre-aligned weights; encoded values get
-/// the others, reused after the last reader: the longest unused one first, so
-/// that no operation waits for the readers of a register's former value.
-/// Constant scales have registers of their own, one for each exponent, taken
-/// from the end and set once; what their producers merge goes to one register
-/// that nothing reads.
-llvm::Error Generator::assignScaleRegisters() {
-  std::deque<unsigned> free;
-  for (unsigned i = 1; i < machine.xr.registers; ++i)
-    free.push_back(i);
-  for (Operation *op : nodes) {
-    numerics::ScalePolicy policy = bfp::getScalePolicy(op);
-    if (policy.isStateful())
-      return unsupported(op, "scale policy '" + numerics::toString(policy) +
-                                 "' has no instructions, expected runmax, "
-                                 "fixed or table");
-    if (!policy.exponent)
-      continue;
-    for (auto *which : {&unreadScale, &constantScales[*policy.exponent]}) {
-      std::optional<unsigned> &entry = *which;
-      if (entry || free.empty())
-        continue;
-      entry = free.back();
-      free.pop_back();
-    }
-  }
-  llvm::DenseMap<Operation *, size_t> index;
-  for (auto [i, op] : llvm::enumerate(nodes))
-    index[op] = i;
-  std::vector<std::vector<unsigned>> freedAfter(nodes.size());
-  for (auto [i, op] : llvm::enumerate(nodes)) {
-    Value result = op->getResult(0);
-    if (std::optional<int> exponent = bfp::getScalePolicy(op).exponent;
-        exponent && constantScales.at(*exponent)) {
-      scales[result] = *constantScales.at(*exponent);
-    } else if (storageOf(result).encoded) {
-      if (free.empty())
-        return makeError(ErrorClass::Capacity,
-                         "more than {} scale-exponent registers are needed at "
-                         "once; raise xr.registers of the machine",
-                         machine.xr.registers);
-      scales[result] = free.front();
-      free.pop_front();
-      size_t last = i;
-      for (Operation *user : result.getUsers())
-        if (auto found = index.find(user); found != index.end())
-          last = std::max(last, found->second);
-      freedAfter[last].push_back(scales[result]);
-    }
-    for (unsigned reg : freedAfter[i])
-      free.push_back(reg);
-  }
-  return llvm::Error::success();
-}
-
 unsigned Generator::scaleRegister(Value value) const {
-  return scales.lookup(value);
+  return scales.of(value);
 }
 
 unsigned Generator::resultScale(Operation *op, bool &clear) {
-  Value result = op->getResult(0);
-  if (bfp::getScalePolicy(op).exponent) {
-    clear = false;
-    return *unreadScale;
-  }
-  clear = clearedScales.insert(result).second;
-  return scales.lookup(result);
+  return scales.resultOf(op, clear);
 }
 
 size_t Generator::streamedProduct(Operation *op) {
@@ -227,7 +164,13 @@ llvm::Error Generator::run() {
   });
   placeConstantsAndArguments();
   placeResults();
-  if (llvm::Error error = assignScaleRegisters())
+  for (Operation *op : nodes)
+    if (numerics::ScalePolicy policy = bfp::getScalePolicy(op);
+        policy.isStateful())
+      return unsupported(op, "scale policy '" + numerics::toString(policy) +
+                                 "' has no instructions, expected runmax, "
+                                 "fixed or table");
+  if (llvm::Error error = scales.assign(nodes))
     return error;
   if (llvm::Error error = emitAll())
     return error;
@@ -235,7 +178,7 @@ llvm::Error Generator::run() {
   builder.entries.clear();
   completions.clear();
   productIndex.clear();
-  clearedScales.clear();
+  scales.restart();
   weights.replay();
   streams.replay();
   tiles = TileState();
@@ -247,20 +190,6 @@ llvm::Error Generator::run() {
       streamedProduct(op);
     }
   return emitAll();
-}
-
-void Generator::setConstantScales() {
-  for (const auto &[exponent, reg] : constantScales) {
-    isa::XrSet set{};
-    set.xr = *reg;
-    set.value = static_cast<int16_t>(exponent);
-    builder.emit(set);
-  }
-  if (!unreadScale)
-    return;
-  isa::XrSet unread{};
-  unread.xr = *unreadScale;
-  builder.emit(unread);
 }
 
 /// The identity that all transposes share, made once without DRAM. It is no
@@ -284,10 +213,8 @@ void Generator::storeIdentity() {
 }
 
 llvm::Error Generator::emitAll() {
-  isa::XrSet zero{};
   builder.node = 0;
-  builder.emit(zero);
-  setConstantScales();
+  scales.emitConstants(builder);
   if (llvm::any_of(nodes, llvm::IsaPred<npu::PeTransposeOp>))
     storeIdentity();
   for (auto [i, op] : llvm::enumerate(nodes)) {
@@ -296,8 +223,8 @@ llvm::Error Generator::emitAll() {
     if (llvm::Error error = emitOperation(op))
       return error;
     Value result = op->getResult(0);
-    completions.push_back({result, homes[result], scales.lookup(result),
-                           builder.entries.size() - 1});
+    completions.push_back(
+        {result, homes[result], scales.of(result), builder.entries.size() - 1});
   }
   return llvm::Error::success();
 }

@@ -7,14 +7,12 @@
 
 #include "Copy.h"
 #include "ProgramBuilder.h"
+#include "ScaleRegisters.h"
 #include "TileProgram.h"
 #include "WeightStream.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
-
-#include <map>
-#include <optional>
 
 namespace ashlar::codegen {
 
@@ -88,7 +86,6 @@ public:
 private:
   void placeConstantsAndArguments();
   void placeResults();
-  llvm::Error assignScaleRegisters();
   llvm::Error emitAll();
   llvm::Error emitOperation(mlir::Operation *op);
   llvm::Error emitTile(TileContext &tile);
@@ -96,17 +93,10 @@ private:
                     const Region &out, int64_t base);
   View homeOf(mlir::Value value);
   void mergeConcatScales(mlir::Operation *op);
-  void setConstantScales();
   void storeIdentity();
 
   mlir::ModuleOp module;
-  /// The register that the readers of a value read.
-  llvm::DenseMap<mlir::Value, unsigned> scales;
-  /// By exponent: the register of constant scales.
-  std::map<int, std::optional<unsigned>> constantScales;
-  /// What producers of constant scales merge into.
-  std::optional<unsigned> unreadScale;
-  llvm::DenseSet<mlir::Value> clearedScales;
+  ScaleRegisters scales;
   llvm::DenseMap<mlir::Operation *, size_t> productIndex;
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<TileProgram>> tilePrograms;
   /// Stationary tiles without those of zeros, the same in both runs.

@@ -269,7 +269,7 @@ static llvm::Error checkConstants(ModuleOp module) {
   return error;
 }
 
-llvm::Error convertNPUToISA(ModuleOp module) {
+llvm::Error convertNPUToISA(ModuleOp module, WeightStorage *storage) {
   auto machine = npu::machineOf(module);
   if (failed(machine))
     return makeError(ErrorClass::Internal, "the module names no machine");
@@ -279,6 +279,8 @@ llvm::Error convertNPUToISA(ModuleOp module) {
   if (llvm::Error error = generator.run())
     return error;
   codegen::ProgramWriter(generator, module).write();
+  if (storage)
+    *storage = generator.builder.storage;
   module.lookupSymbol("main")->erase();
   return llvm::Error::success();
 }

@@ -6,6 +6,7 @@
 #ifndef ASHLAR_LIB_CONVERSION_NPUTOISA_PROGRAMBUILDER_H
 #define ASHLAR_LIB_CONVERSION_NPUTOISA_PROGRAMBUILDER_H
 
+#include "ashlar/Conversion/NPUToISA/NPUToISA.h"
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Machine/Description.h"
 #include <cstdint>
@@ -34,6 +35,7 @@ public:
   const machine::Description &machine;
   std::vector<Entry> entries;
   std::vector<ConstantBytes> constants;
+  WeightStorage storage;
 
   /// Node that following instructions belong to.
   uint32_t node = 0;
