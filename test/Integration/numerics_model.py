@@ -42,7 +42,7 @@ def any_format(source, blocks):
             f"range={source.choice([0, 1, 3, 7, 15])}")
 
 
-def mixed_table(seed, model, folder):
+def mixed_table(seed, model, folder, blocks=("tensor", 8, 16, 32, 64, "axis")):
     """A table of formats with an entry for every product of the model."""
     plan = os.path.join(folder, "products")
     common.run_tool("ashlarc", model, f"--dump-plan={plan}",
@@ -51,9 +51,8 @@ def mixed_table(seed, model, folder):
         products = [op["name"] for op in json.load(file)["ops"]
                     if op["op"] in ("conv", "matmul")]
     source = random.Random(seed)
-    blocks = [8, 16, 32, 64, "axis"]
     table = {name: {"activations": any_format(source, blocks),
-                    "weights": any_format(source, blocks + ["tensor"])}
+                    "weights": any_format(source, blocks)}
              for name in products}
     path = os.path.join(folder, "formats.json")
     with open(path, "w", encoding="utf-8") as file:

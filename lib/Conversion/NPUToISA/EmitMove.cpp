@@ -12,6 +12,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <bit>
+#include <numeric>
 
 using namespace mlir;
 
@@ -48,25 +49,32 @@ bool clipPiece(npu::Piece &piece, const Region &out) {
 
 namespace {
 
-/// Runs along W of a lane-folded result become loops over memory indices:
-/// result w is pixel w div Ws of lane w mod Ws, whose channels begin at the
-/// lane's first partition. Whole pixels are one piece, the ends of a run two.
-llvm::SmallVector<npu::Piece, 3> foldPiece(const npu::Piece &piece,
-                                           const analysis::Lanes &lanes) {
-  if (!lanes.folded())
-    return {piece};
-  int64_t wAxis = static_cast<int64_t>(piece.resultStart.size()) - 1;
-  const auto *along = llvm::find_if(piece.dims, [&](const npu::PieceDim &dim) {
-    return dim.resultAxis == wAxis && dim.extent > 1;
-  });
-  npu::PieceDim run{1, -1, 0, wAxis, 1};
-  npu::Piece rest = piece;
-  if (along != piece.dims.end()) {
-    run = *along;
-    rest.dims.erase(rest.dims.begin() + (along - piece.dims.begin()));
+/// A run along W whose neighbours lie apart: what falls to one lane is a piece.
+void foldStrided(const npu::Piece &rest, const npu::PieceDim &run, int64_t w,
+                 const analysis::Lanes &lanes,
+                 llvm::SmallVectorImpl<npu::Piece> &pieces) {
+  int64_t wAxis = static_cast<int64_t>(rest.resultStart.size()) - 1;
+  int64_t period = lanes.count / std::gcd(run.resultStep, lanes.count);
+  for (int64_t i = 0; i < std::min(period, run.extent); ++i) {
+    int64_t position = w + i * run.resultStep;
+    npu::Piece part = rest;
+    part.resultStart[wAxis] = position / lanes.count;
+    part.resultStart[1] += position % lanes.count * lanes.pitch;
+    if (run.sourceAxis >= 0)
+      part.sourceStart[run.sourceAxis] += i * run.sourceStep;
+    if (int64_t count = llvm::divideCeil(run.extent - i, period); count > 1)
+      part.dims.push_back({count, run.sourceAxis, run.sourceStep * period,
+                           wAxis, run.resultStep * period / lanes.count});
+    pieces.push_back(std::move(part));
   }
-  llvm::SmallVector<npu::Piece, 3> pieces;
-  int64_t w = piece.resultStart[wAxis], done = 0;
+}
+
+/// A run of neighbours along W: whole pixels are one piece, the ends two.
+void foldDense(const npu::Piece &rest, const npu::PieceDim &run, int64_t w,
+               const analysis::Lanes &lanes,
+               llvm::SmallVectorImpl<npu::Piece> &pieces) {
+  int64_t wAxis = static_cast<int64_t>(rest.resultStart.size()) - 1;
+  int64_t done = 0;
   while (done < run.extent) {
     int64_t lane = (w + done) % lanes.count, left = run.extent - done;
     int64_t pixels = lane == 0 ? left / lanes.count : 0;
@@ -85,6 +93,39 @@ llvm::SmallVector<npu::Piece, 3> foldPiece(const npu::Piece &piece,
     pieces.push_back(std::move(part));
     done += inPixel * std::max<int64_t>(pixels, 1);
   }
+}
+
+/// Runs along W of a lane-folded result become loops over memory indices:
+/// result w is pixel w div Ws of lane w mod Ws, whose channels begin at the
+/// lane's first partition. Of several loops along W all but one are unrolled.
+llvm::SmallVector<npu::Piece, 3> foldPiece(const npu::Piece &piece,
+                                           const analysis::Lanes &lanes) {
+  if (!lanes.folded())
+    return {piece};
+  int64_t wAxis = static_cast<int64_t>(piece.resultStart.size()) - 1;
+  llvm::SmallVector<size_t, 2> along;
+  for (auto [i, dim] : llvm::enumerate(piece.dims))
+    if (dim.resultAxis == wAxis && dim.extent > 1)
+      along.push_back(i);
+  npu::PieceDim run{1, -1, 0, wAxis, 1};
+  npu::Piece rest = piece;
+  llvm::SmallVector<npu::Piece, 3> pieces;
+  if (!along.empty()) {
+    run = piece.dims[along.front()];
+    rest.dims.erase(rest.dims.begin() + along.front());
+  }
+  if (along.size() > 1) {
+    for (int64_t i = 0; i < run.extent; ++i) {
+      npu::Piece part = rest;
+      part.resultStart[wAxis] += i * run.resultStep;
+      if (run.sourceAxis >= 0)
+        part.sourceStart[run.sourceAxis] += i * run.sourceStep;
+      llvm::append_range(pieces, foldPiece(part, lanes));
+    }
+    return pieces;
+  }
+  auto fold = run.resultStep == 1 ? foldDense : foldStrided;
+  fold(rest, run, piece.resultStart[wAxis], lanes, pieces);
   return pieces;
 }
 
