@@ -49,32 +49,13 @@ bool clipPiece(npu::Piece &piece, const Region &out) {
 
 namespace {
 
-/// A run along W whose neighbours lie apart: what falls to one lane is a piece.
-void foldStrided(const npu::Piece &rest, const npu::PieceDim &run, int64_t w,
-                 const analysis::Lanes &lanes,
-                 llvm::SmallVectorImpl<npu::Piece> &pieces) {
-  int64_t wAxis = static_cast<int64_t>(rest.resultStart.size()) - 1;
-  int64_t period = lanes.count / std::gcd(run.resultStep, lanes.count);
-  for (int64_t i = 0; i < std::min(period, run.extent); ++i) {
-    int64_t position = w + i * run.resultStep;
-    npu::Piece part = rest;
-    part.resultStart[wAxis] = position / lanes.count;
-    part.resultStart[1] += position % lanes.count * lanes.pitch;
-    if (run.sourceAxis >= 0)
-      part.sourceStart[run.sourceAxis] += i * run.sourceStep;
-    if (int64_t count = llvm::divideCeil(run.extent - i, period); count > 1)
-      part.dims.push_back({count, run.sourceAxis, run.sourceStep * period,
-                           wAxis, run.resultStep * period / lanes.count});
-    pieces.push_back(std::move(part));
-  }
-}
-
-/// A run of neighbours along W: whole pixels are one piece, the ends two.
-void foldDense(const npu::Piece &rest, const npu::PieceDim &run, int64_t w,
-               const analysis::Lanes &lanes,
-               llvm::SmallVectorImpl<npu::Piece> &pieces) {
-  int64_t wAxis = static_cast<int64_t>(rest.resultStart.size()) - 1;
-  int64_t done = 0;
+/// A run of neighbours along W of a lane-folded result becomes loops over
+/// memory indices. Whole pixels are one piece, the ends of a run two.
+void foldRun(const npu::Piece &rest, const npu::PieceDim &run,
+             const analysis::Lanes &lanes,
+             llvm::SmallVectorImpl<npu::Piece> &pieces) {
+  const size_t wAxis = rest.resultStart.size() - 1;
+  int64_t w = rest.resultStart[wAxis], done = 0;
   while (done < run.extent) {
     int64_t lane = (w + done) % lanes.count, left = run.extent - done;
     int64_t pixels = lane == 0 ? left / lanes.count : 0;
@@ -86,8 +67,8 @@ void foldDense(const npu::Piece &rest, const npu::PieceDim &run, int64_t w,
     if (run.sourceAxis >= 0)
       part.sourceStart[run.sourceAxis] += done * run.sourceStep;
     if (pixels > 1)
-      part.dims.push_back(
-          {pixels, run.sourceAxis, run.sourceStep * lanes.count, wAxis, 1});
+      part.dims.push_back({pixels, run.sourceAxis, run.sourceStep * lanes.count,
+                           run.resultAxis, 1});
     part.dims.push_back(
         {inPixel, run.sourceAxis, run.sourceStep, 1, lanes.pitch});
     pieces.push_back(std::move(part));
@@ -95,37 +76,64 @@ void foldDense(const npu::Piece &rest, const npu::PieceDim &run, int64_t w,
   }
 }
 
-/// Runs along W of a lane-folded result become loops over memory indices:
-/// result w is pixel w div Ws of lane w mod Ws, whose channels begin at the
-/// lane's first partition. Of several loops along W all but one are unrolled.
-llvm::SmallVector<npu::Piece, 3> foldPiece(const npu::Piece &piece,
+/// Divides loop `loop` along axis `wAxis`, so that all elements of a part lie
+/// in the same lane of `lanes`.
+llvm::SmallVector<npu::Piece, 4> divideByLane(const npu::Piece &piece,
+                                              size_t loop, size_t wAxis,
+                                              int64_t lanes) {
+  llvm::SmallVector<npu::Piece, 4> parts;
+  const npu::PieceDim &whole = piece.dims[loop];
+  const int64_t period = lanes / std::gcd(whole.resultStep, lanes);
+  for (int64_t first = 0; first < std::min(period, whole.extent); ++first) {
+    npu::Piece part = piece;
+    npu::PieceDim &dim = part.dims[loop];
+    dim.extent = llvm::divideCeil(whole.extent - first, period);
+    dim.sourceStep *= period;
+    dim.resultStep *= period;
+    part.resultStart[wAxis] += first * whole.resultStep;
+    if (whole.sourceAxis >= 0)
+      part.sourceStart[whole.sourceAxis] += first * whole.sourceStep;
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+/// A piece of a lane-folded result in memory indices: result w is pixel
+/// w div Ws of lane w mod Ws, whose channels begin at the lane's first
+/// partition.
+llvm::SmallVector<npu::Piece, 4> foldPiece(const npu::Piece &piece,
                                            const analysis::Lanes &lanes) {
   if (!lanes.folded())
     return {piece};
-  int64_t wAxis = static_cast<int64_t>(piece.resultStart.size()) - 1;
-  llvm::SmallVector<size_t, 2> along;
-  for (auto [i, dim] : llvm::enumerate(piece.dims))
-    if (dim.resultAxis == wAxis && dim.extent > 1)
-      along.push_back(i);
-  npu::PieceDim run{1, -1, 0, wAxis, 1};
-  npu::Piece rest = piece;
-  llvm::SmallVector<npu::Piece, 3> pieces;
-  if (!along.empty()) {
-    run = piece.dims[along.front()];
-    rest.dims.erase(rest.dims.begin() + along.front());
-  }
-  if (along.size() > 1) {
-    for (int64_t i = 0; i < run.extent; ++i) {
-      npu::Piece part = rest;
-      part.resultStart[wAxis] += i * run.resultStep;
-      if (run.sourceAxis >= 0)
-        part.sourceStart[run.sourceAxis] += i * run.sourceStep;
-      llvm::append_range(pieces, foldPiece(part, lanes));
-    }
+  const size_t wAxis = piece.resultStart.size() - 1;
+  auto along = [&](const npu::PieceDim &dim) {
+    return dim.resultAxis == static_cast<int64_t>(wAxis) && dim.extent > 1;
+  };
+  llvm::SmallVector<npu::Piece, 4> pieces;
+  const auto *run = llvm::find_if(piece.dims, along);
+  if (run != piece.dims.end() && run->resultStep == 1 &&
+      llvm::count_if(piece.dims, along) == 1) {
+    npu::Piece rest = piece;
+    rest.dims.erase(rest.dims.begin() + (run - piece.dims.begin()));
+    foldRun(rest, *run, lanes, pieces);
     return pieces;
   }
-  auto fold = run.resultStep == 1 ? foldDense : foldStrided;
-  fold(rest, run, piece.resultStart[wAxis], lanes, pieces);
+  pieces.push_back(piece);
+  for (size_t loop = 0; loop < piece.dims.size(); ++loop) {
+    if (!along(piece.dims[loop]))
+      continue;
+    llvm::SmallVector<npu::Piece, 4> parts;
+    for (const npu::Piece &part : pieces)
+      parts.append(divideByLane(part, loop, wAxis, lanes.count));
+    pieces = std::move(parts);
+  }
+  for (npu::Piece &part : pieces) {
+    part.resultStart[1] += part.resultStart[wAxis] % lanes.count * lanes.pitch;
+    part.resultStart[wAxis] /= lanes.count;
+    for (npu::PieceDim &dim : part.dims)
+      if (along(dim))
+        dim.resultStep /= lanes.count;
+  }
   return pieces;
 }
 
