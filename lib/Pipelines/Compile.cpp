@@ -229,6 +229,7 @@ llvm::Error Compilation::runPhase(Phase phase) {
       cluster.mode = options.sparse;
       manager.addPass(npu::createChooseCluster(cluster));
       manager.addPass(npu::createAssignAxis());
+      manager.addPass(npu::createDecodeOperands());
       manager.addPass(npu::createClassifyTransposes({options.transpose}));
       if (options.foldWidth != "off" && options.foldWidth != "stride")
         manager.addPass(npu::createFoldLanes());

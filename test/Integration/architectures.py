@@ -3,16 +3,18 @@
 """Published architectures in small, with seeded weights, against fp32.
 
 usage: architectures.py [NAME...] [--format=bfp16] [--list] [--keep=DIR]
-                        [--option=OPTION]...
+                        [--option=OPTION]... [--reference]
 
 Every architecture of architecture_models.py is compiled and run; outputs are
 compared with ONNX Runtime. At bfp16 an output below 45 dB fails. One line
-each: least SNR, cycles, array utilisation, compile seconds.
+each: least SNR, cycles, compile seconds. With --reference every planned tensor
+is compared with the numpy reference as well.
 """
 
 import argparse
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +26,7 @@ import architecture_models
 import common
 import ort
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 LEAST_SNR = {"bfp16": 45.0}
 
 
@@ -66,12 +69,16 @@ def measure(name, folder, options):
         return least, json.load(stream), seconds
 
 
-def utilisation(report):
-    """Multiply-accumulates over what the busy array could do."""
-    busy = report["engines"].get("pe", {}).get("busy", 0)
-    macs = sum(n["macs"] for n in report["nodes"] if n["engine"] == "pe")
-    peak = report.get("peak_macs_per_cycle", 128 * 64)
-    return macs / (busy * peak) if busy else 0.0
+def compare_bits(name, folder, options):
+    """Every planned tensor against the numpy reference; False if one differs."""
+    done = subprocess.run(
+        [sys.executable, os.path.join(HERE, "numerics_model.py"),
+         os.path.join(folder, name + ".onnx"), os.path.join(folder, "in.npz"),
+         f"--format={options.format}",
+         *(f"--ashlarc={option}" for option in options.option)],
+        text=True, capture_output=True)
+    print(f"{name}: {(done.stdout or done.stderr).strip().splitlines()[-1]}")
+    return done.returncode == 0
 
 
 def main():
@@ -80,6 +87,7 @@ def main():
     parser.add_argument("--format", default="bfp16")
     parser.add_argument("--option", action="append", default=[])
     parser.add_argument("--keep", metavar="DIR")
+    parser.add_argument("--reference", action="store_true")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     if options.list:
@@ -89,8 +97,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         for name in options.names or architecture_models.NAMES:
             try:
-                least, report, seconds = measure(name, options.keep or scratch,
-                                                 options)
+                folder = options.keep or scratch
+                least, report, seconds = measure(name, folder, options)
             except SystemExit as error:
                 print(f"FAIL {name}: {error}")
                 failures += 1
@@ -100,6 +108,8 @@ def main():
             print(f"{'FAIL ' if bad else ''}{name}: {least:.1f} dB, "
                   f"{report['total_cycles']:,} cycles, compiled in "
                   f"{seconds:.1f} s", flush=True)
+            if options.reference:
+                failures += not compare_bits(name, folder, options)
     return int(failures > 0)
 
 

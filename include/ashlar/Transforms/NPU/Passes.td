@@ -54,6 +54,19 @@ def AssignAxis : Pass<"ashlar-npu-assign-axis", "::mlir::ModuleOp"> {
   }];
 }
 
+def DecodeOperands : Pass<"ashlar-npu-decode-operands", "::mlir::ModuleOp"> {
+  let summary = "decode block operands that are read across another axis";
+  let description = [{
+    Blocks lie along the axis across partitions. An operation of the vector unit
+    that works across another axis cannot read them there; its operand is
+    decoded to f32 by an `npu.vec.map "copy"` across the axis of its blocks,
+    once for all such readers, and re-laid from there when it is staged.
+  }];
+  let statistics = [
+    Statistic<"numDecoded", "decoded", "tensors that got a decoded copy">
+  ];
+}
+
 def ChooseStationary : Pass<"ashlar-npu-choose-stationary", "::mlir::ModuleOp"> {
   let summary = "choose the stationary operand of every product by cycles";
   let description = [{

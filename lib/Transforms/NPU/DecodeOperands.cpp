@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decodes block operands that are read across another axis than that of their
+// blocks. Input: npu operations with `npu.axis`. Output: the same, where every
+// encoded operand that has to be re-laid is an f32 tensor first.
+
+#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace ashlar::npu {
+#define GEN_PASS_DEF_DECODEOPERANDS
+#include "ashlar/Transforms/NPU/Passes.h.inc"
+
+using namespace mlir;
+using analysis::storageOf;
+
+namespace {
+
+struct DecodeOperandsPass : impl::DecodeOperandsBase<DecodeOperandsPass> {
+  void runOnOperation() override {
+    auto machine = machineOf(getOperation());
+    if (failed(machine))
+      return signalPassFailure();
+    llvm::SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<VecMapOp, VecPoolOp, VecReduceOp, VecSoftmaxOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      analysis::TilingModel model = analysis::buildTilingModel(op, *machine);
+      for (auto [i, operand] : llvm::enumerate(model.operands)) {
+        analysis::StorageType type = storageOf(op->getOperand(i));
+        if (!operand.streamed && !operand.direct && type.encoded &&
+            operand.axis != type.blockAxis)
+          op->setOperand(i, decoded(op->getOperand(i), op));
+      }
+    }
+  }
+
+private:
+  /// `value` in f32, across the axis of its blocks: one decode serves all
+  /// readers. The vector unit decodes exactly, so no bit changes.
+  Value decoded(Value value, Operation *reader) {
+    Value &copy = copies[value];
+    if (copy)
+      return copy;
+    OpBuilder builder(reader);
+    builder.setInsertionPointAfterValue(value);
+    auto type = cast<RankedTensorType>(value.getType());
+    auto decode = VecMapOp::create(
+        builder, reader->getLoc(), type.clone(builder.getF32Type()), value,
+        "copy", llvm::APFloat(0.0f), llvm::APFloat(0.0f));
+    decode->setAttr(analysis::kAxisAttr,
+                    builder.getI64IntegerAttr(storageOf(value).blockAxis));
+    ++numDecoded;
+    return copy = decode.getY();
+  }
+
+  llvm::DenseMap<Value, Value> copies;
+};
+
+} // namespace
+} // namespace ashlar::npu
