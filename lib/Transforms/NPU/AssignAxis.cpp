@@ -5,7 +5,6 @@
 
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/TilingModel.h"
-#include "ashlar/Conversion/NNToNPU/NNToNPU.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
@@ -188,31 +187,6 @@ int64_t chooseAxis(Operation *op, const machine::Description &machine) {
   return defaultAxis(shapeOf(result));
 }
 
-/// Exponents are shared by groups of partitions, so an encoded operand lies
-/// across its block axis and nowhere else. An operation that works across
-/// another axis reads a decoded copy, which may be laid anew.
-void decodeForeignBlocks(Operation *op, const machine::Description &machine) {
-  // Movement looks after the exponents of what it moves.
-  if (isa<DmaMoveOp, PeTransposeOp>(op))
-    return;
-  analysis::TilingModel model = analysis::buildTilingModel(op, machine);
-  for (auto [i, operand] : llvm::enumerate(model.operands)) {
-    Value value = op->getOperand(i);
-    analysis::StorageType type = storageOf(value);
-    if (operand.streamed || !type.encoded || operand.axis == type.blockAxis)
-      continue;
-    OpBuilder builder(op);
-    auto tensor = cast<RankedTensorType>(value.getType());
-    auto decode = VecMapOp::create(
-        builder, value.getLoc(), TypeRange(tensor.clone(builder.getF32Type())),
-        ValueRange(value), "copy", APFloat(0.0f), APFloat(0.0f));
-    decode->setAttr(kSourceOpAttr, builder.getStringAttr("decode"));
-    decode->setAttr(analysis::kAxisAttr,
-                    builder.getI64IntegerAttr(type.blockAxis));
-    op->setOperand(i, decode.getY());
-  }
-}
-
 struct AssignAxisPass : impl::AssignAxisBase<AssignAxisPass> {
   void runOnOperation() override {
     Builder builder(&getContext());
@@ -229,13 +203,6 @@ struct AssignAxisPass : impl::AssignAxisBase<AssignAxisPass> {
       if (work != stored)
         op->setAttr(analysis::kWorkAxisAttr, builder.getI64IntegerAttr(work));
     });
-    SmallVector<Operation *> computing;
-    getOperation().walk([&](Operation *op) {
-      if (isa_and_nonnull<NPUDialect>(op->getDialect()))
-        computing.push_back(op);
-    });
-    for (Operation *op : computing)
-      decodeForeignBlocks(op, *machine);
   }
 };
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decodes block operands that are read across another axis than that of their
-// blocks. Input: npu operations with `npu.axis`. Output: the same, where every
-// encoded operand that has to be re-laid is an f32 tensor first.
+// blocks: exponents are shared by groups of partitions. Input: npu operations
+// with `npu.axis`. Output: the same, where every encoded operand that has to be
+// re-laid is an f32 tensor first.
 
 #include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Conversion/NNToNPU/NNToNPU.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
@@ -53,6 +55,7 @@ private:
     auto decode = VecMapOp::create(
         builder, reader->getLoc(), type.clone(builder.getF32Type()), value,
         "copy", llvm::APFloat(0.0f), llvm::APFloat(0.0f));
+    decode->setAttr(kSourceOpAttr, builder.getStringAttr("decode"));
     decode->setAttr(analysis::kAxisAttr,
                     builder.getI64IntegerAttr(storageOf(value).blockAxis));
     ++numDecoded;
