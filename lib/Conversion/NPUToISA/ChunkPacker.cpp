@@ -300,12 +300,22 @@ void emitChunkLoad(ProgramBuilder &builder, const StreamedProduct &product,
       emitCells(builder, run, cells, column.cols,
                 run.part / group * pitch + target, pitches);
   }
-  int64_t tiles = product.streamsTiles ? column.tiles.size() : 0;
+}
+
+void emitRecordLoad(ProgramBuilder &builder, const StreamedProduct &product,
+                    size_t index, const PackedChunk &chunk, int64_t offset,
+                    int64_t part) {
+  const ColumnTile &column = product.columns[index];
+  int64_t pitch = builder.machine.sb.bytesPerPartition;
   isa::DmaCopy records = weightCopy(builder, isa::Memory::Sb);
   records.srcBase = chunk.parameters;
-  records.dstBase = offset + tiles * tilePitch;
-  // One record per lane, or all of them in the first partition.
-  records.n3 = product.shape.weightsMove ? 1 : column.cols;
+  records.dstBase = part * pitch + offset;
+  if (part < 0) {
+    int64_t tiles = product.streamsTiles ? column.tiles.size() : 0;
+    records.dstBase =
+        offset + tiles * llvm::alignTo(column.cols * product.elementBytes, 8);
+  }
+  records.n3 = part < 0 ? column.cols : 1;
   records.n4 = column.parameterBytes;
   records.srcStride3 = analysis::kParameterBytes, records.srcStride4 = 1;
   records.dstStride3 = pitch, records.dstStride4 = 1;

@@ -49,9 +49,16 @@ struct PackedChunk {
 PackedChunk packChunk(ProgramBuilder &builder, const StreamedProduct &product,
                       size_t column, const EncodedWeights *weights);
 
-/// Copies a chunk to byte `offset` of every partition.
+/// Copies the stationary tiles of a chunk to byte `offset` of every partition.
 void emitChunkLoad(ProgramBuilder &builder, const StreamedProduct &product,
                    size_t column, const PackedChunk &chunk, int64_t offset);
+
+/// Copies its ACT records: one per lane, behind the tiles of a chunk at byte
+/// `offset`, or all to byte `offset` of one partition if `part` is not
+/// negative.
+void emitRecordLoad(ProgramBuilder &builder, const StreamedProduct &product,
+                    size_t column, const PackedChunk &chunk, int64_t offset,
+                    int64_t part);
 
 } // namespace ashlar::codegen
 

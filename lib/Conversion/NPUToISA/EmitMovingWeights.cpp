@@ -230,7 +230,7 @@ void MovingWeightsEmitter::emitDrain(const ColumnTile &chunk, int64_t first,
   drain.xrS = generator.scaleRegister(tile.op->getOperand(0));
   drain.shift = -(tile.operands[0].type.format.range + weights.format.range);
   drain.paramAlongSteps = true;
-  drain.paramPart = 0;
+  drain.paramPart = place.parameterPart;
   drain.paramOffset = place.parameters;
   drain.hasExp = true;
   drain.hasScale = bool(epilogue.scale);

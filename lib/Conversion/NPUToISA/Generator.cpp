@@ -172,6 +172,11 @@ llvm::Error Generator::run() {
                                  "fixed or table");
   if (llvm::Error error = scales.assign(nodes))
     return error;
+  if (llvm::any_of(nodes, [](Operation *op) {
+        return op->hasAttr(analysis::kStationaryAttr);
+      }))
+    weights.reserveRecords(analysis::movingOutputs(machine) *
+                           analysis::kParameterBytes);
   if (llvm::Error error = emitAll())
     return error;
   // Only the order of weight requests is kept from the first run.

@@ -32,10 +32,14 @@ void WeightStream::replay() {
   nextUse = 0;
 }
 
-static int64_t bytesOf(const StreamedProduct &product, size_t column) {
+/// Bytes of the ring per partition.
+static int64_t bytesOf(const StreamedProduct &product, size_t index) {
   if (!product.streamsTiles)
     return llvm::alignTo(analysis::kParameterBytes, 64);
-  return analysis::chunkBytes(product.columns[column], product.elementBytes);
+  analysis::ColumnTile column = product.columns[index];
+  if (product.shape.weightsMove)
+    column.parameterBytes = 0;
+  return analysis::chunkBytes(column, product.elementBytes);
 }
 
 /// Small products stay in the ring for all tiles of their results; larger ones
@@ -81,6 +85,10 @@ llvm::Expected<ChunkPlace> WeightStream::acquire(size_t product,
     if (chunk.request == request) {
       place.tiles = chunk.offset;
       place.parameters += place.tiles;
+      if (chunk.recordPart >= 0) {
+        place.parameters = ringEnd;
+        place.parameterPart = chunk.recordPart;
+      }
     }
   return place;
 }
@@ -138,6 +146,14 @@ std::optional<int64_t> WeightStream::reserve(int64_t bytes) {
   return start;
 }
 
+/// True if a partition is free for the records of another chunk; the oldest
+/// chunk has the oldest.
+bool WeightStream::hasRecordPart() const {
+  return llvm::count_if(live, [](const Live &chunk) {
+           return chunk.recordPart >= 0;
+         }) < static_cast<int64_t>(builder.machine.sb.partitions);
+}
+
 bool WeightStream::loadNext() {
   if (nextToLoad >= order.size() ||
       order[nextToLoad].product >= products.size())
@@ -145,10 +161,15 @@ bool WeightStream::loadNext() {
   const Request &request = order[nextToLoad];
   int64_t bytes = bytesOf(*products[request.product], request.column);
   std::optional<int64_t> offset = reserve(bytes);
-  if (!offset)
+  bool moves = products[request.product]->shape.weightsMove;
+  if (!offset || (moves && !hasRecordPart()))
     return false;
-  live.push_back({nextToLoad, *offset, bytes});
-  load(request, *offset);
+  Live place{nextToLoad, *offset, bytes};
+  if (moves)
+    place.recordPart =
+        recordChunks++ % static_cast<int64_t>(builder.machine.sb.partitions);
+  live.push_back(place);
+  load(request, place);
   ++nextToLoad;
   return true;
 }
@@ -158,7 +179,7 @@ void WeightStream::pump() {
     ;
 }
 
-void WeightStream::load(const Request &request, int64_t offset) {
+void WeightStream::load(const Request &request, const Live &place) {
   const StreamedProduct &product = *products[request.product];
   auto &chunk = packed[{request.product, request.column}];
   uint32_t savedNode = builder.node;
@@ -173,7 +194,10 @@ void WeightStream::load(const Request &request, int64_t offset) {
     chunk = std::make_shared<Packed>();
     chunk->chunk = packChunk(builder, product, request.column, encoded.get());
   }
-  emitChunkLoad(builder, product, request.column, chunk->chunk, offset);
+  emitChunkLoad(builder, product, request.column, chunk->chunk, place.offset);
+  emitRecordLoad(builder, product, request.column, chunk->chunk,
+                 place.recordPart >= 0 ? ringEnd : place.offset,
+                 place.recordPart);
   builder.node = savedNode;
 }
 

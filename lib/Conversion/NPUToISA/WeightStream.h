@@ -15,6 +15,7 @@
 #include "ProgramBuilder.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/MathExtras.h"
 #include <deque>
 #include <memory>
 
@@ -40,6 +41,8 @@ struct ChunkPlace {
   int64_t tiles = 0; ///< byte offset of the first stationary tile
   int64_t tilePitch = 0;
   int64_t parameters = 0; ///< byte offset of the parameter records
+  /// Partition of the records where all of them lie in one.
+  int64_t parameterPart = 0;
 };
 
 class WeightStream {
@@ -56,6 +59,13 @@ public:
   /// The ring begins at byte `base` of every partition from now on; it only
   /// ever grows.
   void setBase(int64_t base) { ringBase = base; }
+  /// Sets `bytes` at the end of every partition aside for records of moving
+  /// weights: those of one chunk all lie in one partition, the next chunk's in
+  /// the next, so that they take no room in the ring. Before any product.
+  void reserveRecords(int64_t bytes) {
+    recordBytes = llvm::alignTo(bytes, 64);
+    ringEnd -= recordBytes;
+  }
   /// Begins the real run: chunks will be used in the order recorded so far.
   void replay();
 
@@ -77,6 +87,7 @@ private:
     size_t request;
     int64_t offset;
     int64_t bytes;
+    int64_t recordPart = -1; ///< partition of records of moving weights
     bool released = false;
   };
 
@@ -84,10 +95,12 @@ private:
   bool loadNext();
   void pump();
   std::optional<int64_t> reserve(int64_t bytes);
-  void load(const Request &request, int64_t offset);
+  bool hasRecordPart() const;
+  void load(const Request &request, const Live &place);
 
   ProgramBuilder &builder;
   int64_t ringBase = 0, ringEnd;
+  int64_t recordBytes = 0, recordChunks = 0;
   bool recording = true;
   std::vector<std::unique_ptr<StreamedProduct>> products;
   std::vector<Request> order;

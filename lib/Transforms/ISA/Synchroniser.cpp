@@ -9,8 +9,11 @@
 #include "ashlar/Isa/Footprint.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
 #include <array>
+#include <limits>
 
 namespace ashlar::isadialect {
 namespace {
@@ -20,10 +23,15 @@ constexpr int queueCount = 10;
 constexpr int swapClock = queueCount;
 constexpr int clockCount = queueCount + 1;
 
-/// Records kept per memory; beyond that the oldest half is merged into
+/// Records kept per bucket; beyond that the oldest half is merged into
 /// bounding boxes. Their instructions have mostly been waited for already, so
 /// a box costs few waits, and the work per instruction stays bounded.
 constexpr size_t maxRecords = 1500;
+
+/// The units of a memory are cut into so many buckets of equal size, and boxes
+/// never leave their bucket: thousands of prefetched weights in one place must
+/// not blur what the drains of a layer write in another.
+constexpr int64_t bucketCount = 64;
 
 using Clock = std::array<int64_t, clockCount>;
 
@@ -56,8 +64,8 @@ bool boxesMeet(const isa::Access &a, const isa::Access &b) {
 }
 
 /// Replaces the oldest half of `records` by one box per kind of access and
-/// clock component.
-void mergeOldest(std::vector<Record> &records) {
+/// clock component, cut to the units [begin, end) of the bucket.
+void mergeOldest(std::vector<Record> &records, int64_t begin, int64_t end) {
   size_t half = records.size() / 2;
   std::vector<Record> merged;
   for (size_t i = 0; i < half; ++i) {
@@ -75,10 +83,15 @@ void mergeOldest(std::vector<Record> &records) {
     box.partEnd = std::max(box.partEnd, old.access.partEnd);
     box.begin = std::min(box.begin, old.access.begin);
     box.end = std::max(box.end, old.access.end);
+    same->index = std::max(same->index, old.index);
+  }
+  for (Record &record : merged) {
+    isa::Access &box = record.access;
+    box.begin = std::max(box.begin, begin);
+    box.end = std::min(box.end, end);
     box.base = box.begin;
     box.runLength = box.end - box.begin;
     box.numDims = 0;
-    same->index = std::max(same->index, old.index);
   }
   records.erase(records.begin(), records.begin() + half);
   records.insert(records.begin(), merged.begin(), merged.end());
@@ -94,12 +107,37 @@ public:
     plan.signals.resize(instructions.size());
     for (Clock &clock : known)
       clock.fill(-1);
+    auto space = [&](isa::Space which) -> Memory & {
+      return memories[static_cast<int>(which)];
+    };
+    int64_t bytes = static_cast<int64_t>(machine.sb.bytesPerPartition);
+    space(isa::Space::Sb).bucketUnits = space(isa::Space::Xm).bucketUnits =
+        std::max<int64_t>(llvm::divideCeil(bytes, bucketCount), 1);
   }
 
   SemaphorePlan run();
 
 private:
+  /// Accesses to one memory that later instructions may conflict with.
+  struct Memory {
+    /// Units of a bucket; 0: one bucket holds all.
+    int64_t bucketUnits = 0;
+    std::array<std::vector<Record>, bucketCount> buckets;
+
+    /// First and last bucket of an access.
+    std::pair<int64_t, int64_t> range(const isa::Access &access) const {
+      if (bucketUnits == 0)
+        return {0, 0};
+      auto bucketOf = [&](int64_t unit) {
+        return std::clamp<int64_t>(unit / bucketUnits, 0, bucketCount - 1);
+      };
+      return {bucketOf(access.begin), bucketOf(access.end - 1)};
+    }
+  };
+
   void visit(int64_t index);
+  void collect(const isa::Access &access, int queue, int clock,
+               Clock &latest) const;
   void require(int queue, llvm::SmallVectorImpl<Edge> &edges, int64_t index);
   void remember(int clock, int64_t index, llvm::ArrayRef<isa::Access> accesses);
 
@@ -107,7 +145,7 @@ private:
   const machine::Description &machine;
   std::array<Clock, queueCount> known;
   std::vector<Clock> clocks; ///< knowledge of the queue when it was issued
-  std::array<std::vector<Record>, 16> records;
+  std::array<Memory, 16> memories;
   llvm::DenseMap<std::pair<int, int>, uint32_t> semaphores;
   SemaphorePlan plan;
 };
@@ -122,16 +160,7 @@ void Synchroniser::visit(int64_t index) {
   Clock latest;
   latest.fill(-1);
   for (const isa::Access &access : accesses)
-    for (const Record &record : records[static_cast<int>(access.space)])
-      if (record.clock != clock && record.index > latest[record.clock] &&
-          record.index > known[queue][record.clock] &&
-          !(clock == swapClock &&
-            record.clock == static_cast<int>(isa::Queue::Pe)) &&
-          !(record.clock == swapClock &&
-            queue == static_cast<int>(isa::Queue::Pe)) &&
-          boxesMeet(access, record.access) &&
-          isa::conflict(access, record.access))
-        latest[record.clock] = record.index;
+    collect(access, queue, clock, latest);
   llvm::SmallVector<Edge, 8> edges;
   for (int c = 0; c < clockCount; ++c)
     if (latest[c] >= 0)
@@ -139,6 +168,24 @@ void Synchroniser::visit(int64_t index) {
   require(queue, edges, index);
   clocks[index] = known[queue];
   remember(clock, index, accesses);
+}
+
+/// Raises `latest` to the last conflicting access of every clock component that
+/// `queue` does not know of.
+void Synchroniser::collect(const isa::Access &access, int queue, int clock,
+                           Clock &latest) const {
+  const int pe = static_cast<int>(isa::Queue::Pe);
+  const Memory &memory = memories[static_cast<int>(access.space)];
+  auto [first, last] = memory.range(access);
+  for (int64_t bucket = first; bucket <= last; ++bucket)
+    for (const Record &record : memory.buckets[bucket])
+      if (record.clock != clock && record.index > latest[record.clock] &&
+          record.index > known[queue][record.clock] &&
+          !(clock == swapClock && record.clock == pe) &&
+          !(record.clock == swapClock && queue == pe) &&
+          boxesMeet(access, record.access) &&
+          isa::conflict(access, record.access))
+        latest[record.clock] = record.index;
 }
 
 /// Adds waits for `edges`, latest producer first: what it knew need not be
@@ -169,18 +216,27 @@ void Synchroniser::require(int queue, llvm::SmallVectorImpl<Edge> &edges,
 void Synchroniser::remember(int clock, int64_t index,
                             llvm::ArrayRef<isa::Access> accesses) {
   for (const isa::Access &access : accesses) {
-    auto &list = records[static_cast<int>(access.space)];
-    // Later accesses stand for earlier ones that they cover: a write is
-    // ordered after everything it covers, and a read after reads of its queue.
-    llvm::erase_if(list, [&](const Record &old) {
-      if (!covers(access, old.access) || access.merge)
-        return old.access.merge && access.merge && old.clock == clock &&
-               covers(access, old.access);
-      return access.write || (!old.access.write && old.clock == clock);
-    });
-    list.push_back({access, index, clock});
-    if (list.size() > maxRecords)
-      mergeOldest(list);
+    Memory &memory = memories[static_cast<int>(access.space)];
+    auto [first, last] = memory.range(access);
+    for (int64_t bucket = first; bucket <= last; ++bucket) {
+      std::vector<Record> &list = memory.buckets[bucket];
+      // Later accesses stand for earlier ones that they cover: a write is
+      // ordered after everything it covers, and a read after reads of its
+      // queue.
+      llvm::erase_if(list, [&](const Record &old) {
+        if (!covers(access, old.access) || access.merge)
+          return old.access.merge && access.merge && old.clock == clock &&
+                 covers(access, old.access);
+        return access.write || (!old.access.write && old.clock == clock);
+      });
+      list.push_back({access, index, clock});
+      if (list.size() > maxRecords)
+        mergeOldest(list,
+                    memory.bucketUnits ? bucket * memory.bucketUnits
+                                       : std::numeric_limits<int64_t>::min(),
+                    memory.bucketUnits ? (bucket + 1) * memory.bucketUnits
+                                       : std::numeric_limits<int64_t>::max());
+    }
   }
 }
 
