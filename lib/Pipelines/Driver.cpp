@@ -19,6 +19,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <fmt/format.h>
+#include <map>
 
 namespace ashlar::pipelines {
 namespace {
@@ -96,6 +97,34 @@ std::string reportText(const CompilerArguments &arguments,
   return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report))).str();
 }
 
+/// One line per alternative: its cycles, what they are made of, how much of the
+/// array is useful by cause, and the bytes it copies.
+void printAlternatives(const llvm::json::Object &entry,
+                       const llvm::json::Object &details) {
+  const llvm::json::Object *totals = entry.getObject("alternatives");
+  std::map<std::string, const llvm::json::Object *> sorted;
+  for (const auto &[name, value] : details)
+    if (const llvm::json::Object *terms = value.getAsObject())
+      sorted[llvm::StringRef(name).str()] = terms;
+  for (const auto &[name, terms] : sorted) {
+    auto count = [&](llvm::StringRef key) {
+      return terms->getInteger(key).value_or(0);
+    };
+    auto share = [&](llvm::StringRef key) {
+      return terms->getNumber(key).value_or(1.0);
+    };
+    int64_t total = totals ? totals->getInteger(name).value_or(0) : 0;
+    print("  {:<22} {:>9} cycles: array {}, drain {}, read {}, copy {}, encode "
+          "{}; {} lanes; useful: tap {:.2f}, lane {:.2f}, width {:.2f}, "
+          "channel {:.2f}; copies {} bytes\n",
+          name, total, count("array_cycles"), count("drain_cycles"),
+          count("read_cycles"), count("copy_cycles"), count("encode_cycles"),
+          count("lanes"), share("useful_taps"), share("useful_rows"),
+          share("useful_width"), share("useful_columns"),
+          count("copied_bytes"));
+  }
+}
+
 void printDecisions(const CompileResult &result) {
   auto decisions = llvm::json::parse(result.decisionsJson);
   if (!decisions) {
@@ -106,11 +135,14 @@ void printDecisions(const CompileResult &result) {
     const llvm::json::Object &entry = *value.getAsObject();
     std::string line;
     for (const auto &[key, item] : entry)
-      if (key != "node" && key != "choice" && key != "reason")
+      if (key != "node" && key != "choice" && key != "reason" &&
+          key != "details")
         line += llvm::formatv(" {0}={1}", key, item).str();
     print("{:<32} {:<16} {}{}\n", entry.getString("node").value_or("").str(),
           entry.getString("choice").value_or("").str(),
           entry.getString("reason").value_or("").str(), line);
+    if (const llvm::json::Object *details = entry.getObject("details"))
+      printAlternatives(entry, *details);
   }
 }
 

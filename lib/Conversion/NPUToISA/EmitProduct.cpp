@@ -54,6 +54,8 @@ void setOperand(Instruction &instruction, const analysis::StorageType &type) {
   instruction.range = type.format.range;
 }
 
+using Piece = ProductGeometry::Piece;
+
 class ProductEmitter {
 public:
   ProductEmitter(Generator &generator, TileContext &tile,
@@ -64,7 +66,7 @@ public:
   llvm::Error run();
 
 private:
-  void emitColumn(const ColumnTile &column, const ChunkPlace &place);
+  void emitColumn(const ColumnTile &column, const ChunkPlace &place, bool last);
   void emitLoad(const ColumnTile &column, size_t index,
                 const ChunkPlace &place);
   void emitMatmul(const ColumnTile &column, size_t index, const Window &window,
@@ -94,7 +96,9 @@ llvm::Error ProductEmitter::run() {
       return place.takeError();
     for (const ProductGeometry &batch : whole.batches()) {
       geometry = &batch;
-      emitColumn(streamed.columns[i], *place);
+      emitColumn(streamed.columns[i], *place,
+                 i + 1 == streamed.columns.size() &&
+                     &batch == &whole.batches().back());
     }
     generator.weights.release(product, i);
   }
@@ -102,8 +106,11 @@ llvm::Error ProductEmitter::run() {
   return llvm::Error::success();
 }
 
+/// `last`: nothing of this product follows. The last sums of all are drained in
+/// pieces while the rest still streams, since the next operation waits for
+/// them.
 void ProductEmitter::emitColumn(const ColumnTile &column,
-                                const ChunkPlace &place) {
+                                const ChunkPlace &place, bool last) {
   int64_t bankEntries = machine.psum.entriesPerBank;
   int64_t banks = machine.psum.banks;
   int64_t perGroup = std::max<int64_t>(banks / 2, 1);
@@ -111,16 +118,28 @@ void ProductEmitter::emitColumn(const ColumnTile &column,
   for (size_t first = 0; first < windows.size(); first += perGroup) {
     size_t count = std::min<size_t>(perGroup, windows.size() - first);
     int64_t bank = banks >= 2 ? group++ % 2 * perGroup : 0;
-    for (size_t t = 0; t < column.tiles.size(); ++t) {
+    std::vector<Piece> whole, pieces;
+    for (size_t w = 0; w < count; ++w)
+      whole.push_back(
+          {windows[first + w], (bank + static_cast<int64_t>(w)) * bankEntries});
+    if (last && first + count == windows.size())
+      for (const Piece &window : whole)
+        geometry->cut(window, pieces);
+    else
+      pieces = whole;
+    for (size_t t = 0; t + 1 < column.tiles.size(); ++t) {
       emitLoad(column, t, place);
       generator.builder.emit(isa::PeSwap{});
-      for (size_t w = 0; w < count; ++w)
-        emitMatmul(column, t, windows[first + w],
-                   (bank + static_cast<int64_t>(w)) * bankEntries);
+      for (const Piece &piece : whole)
+        emitMatmul(column, t, piece.window, piece.psum);
     }
-    for (size_t w = 0; w < count; ++w)
-      emitDrain(column, windows[first + w],
-                (bank + static_cast<int64_t>(w)) * bankEntries, place);
+    size_t end = column.tiles.size() - 1;
+    emitLoad(column, end, place);
+    generator.builder.emit(isa::PeSwap{});
+    for (const Piece &piece : pieces)
+      emitMatmul(column, end, piece.window, piece.psum);
+    for (const Piece &piece : pieces)
+      emitDrain(column, piece.window, piece.psum, place);
   }
 }
 

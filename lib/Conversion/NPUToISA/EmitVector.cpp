@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Vector-unit operations: element-wise, pooling, reductions, softmax.
+// Vector-unit operations: element-wise, reductions, softmax (pooling:
+// EmitPool.cpp).
 
 #include "Generator.h"
 #include "VectorLoops.h"
@@ -47,102 +48,6 @@ llvm::Error emitMapOp(Generator &generator, TileContext &tile) {
   emitMap(generator, tile.operands[0],
           tile.operands.size() > 1 ? &tile.operands[1] : nullptr, tile.result,
           parameters);
-  return llvm::Error::success();
-}
-
-/// One windowed axis of a pooling tile, relative to the staged region.
-struct PoolAxis {
-  int64_t in = 1, out = 1, kernel = 1, step = 1, dilation = 1, pad = 0;
-  int64_t countLow = 0, countHigh = 1;
-  int64_t sourceStride = 0, resultStride = 0;
-};
-
-PoolAxis poolAxis(npu::VecPoolOp pool, const TileContext &tile, int64_t axis,
-                  int64_t spatial) {
-  int64_t rank = tile.out.size.size(), first = rank - spatial;
-  int64_t s = axis - first;
-  const Region &held = tile.operandRegions[0];
-  int64_t padBegin = pool.getPads()[s], padEnd = pool.getPads()[spatial + s];
-  int64_t extent = analysis::shapeOf(pool.getX())[axis];
-  PoolAxis result;
-  result.in = held.size[axis];
-  result.out = tile.out.size[axis];
-  result.kernel = pool.getKernel()[s];
-  result.step = pool.getStrides()[s];
-  result.dilation = pool.getDilations()[s];
-  result.pad =
-      held.start[axis] - (tile.out.start[axis] * result.step - padBegin);
-  bool include = pool.getCountIncludePad();
-  result.countLow = (include ? -padBegin : 0) - held.start[axis];
-  result.countHigh = extent + (include ? padEnd : 0) - held.start[axis];
-  result.sourceStride = tile.operands[0].strides[axis];
-  result.resultStride = tile.result.strides[axis];
-  return result;
-}
-
-void setPoolAxes(isa::VecPool &inst, const PoolAxis &d, const PoolAxis &h,
-                 const PoolAxis &w) {
-  inst.inD = d.in, inst.inH = h.in, inst.inW = w.in;
-  inst.outD = d.out, inst.outH = h.out, inst.outW = w.out;
-  inst.kD = d.kernel, inst.kH = h.kernel, inst.kW = w.kernel;
-  inst.sD = d.step, inst.sH = h.step, inst.sW = w.step;
-  inst.dD = d.dilation, inst.dH = h.dilation, inst.dW = w.dilation;
-  inst.pD = d.pad, inst.pH = h.pad, inst.pW = w.pad;
-  inst.cloD = d.countLow, inst.chiD = d.countHigh;
-  inst.cloH = h.countLow, inst.chiH = h.countHigh;
-  inst.cloW = w.countLow, inst.chiW = w.countHigh;
-  inst.srcStrideD = d.sourceStride, inst.srcStrideH = h.sourceStride;
-  inst.srcStrideW = w.sourceStride;
-  inst.dstStrideD = d.resultStride, inst.dstStrideH = h.resultStride;
-  inst.dstStrideW = w.resultStride;
-}
-
-/// Calls `body` with source and result byte offsets for every index of the
-/// given axes.
-void forEachIndex(const View &source, const View &result,
-                  llvm::ArrayRef<int64_t> axes,
-                  llvm::function_ref<void(int64_t, int64_t)> body,
-                  int64_t sourceOffset = 0, int64_t resultOffset = 0) {
-  if (axes.empty())
-    return body(sourceOffset, resultOffset);
-  int64_t axis = axes.front();
-  for (int64_t i = 0; i < result.shape[axis]; ++i)
-    forEachIndex(source, result, axes.drop_front(), body,
-                 sourceOffset + i * source.strides[axis],
-                 resultOffset + i * result.strides[axis]);
-}
-
-llvm::Error emitPool(Generator &generator, TileContext &tile) {
-  auto pool = cast<npu::VecPoolOp>(tile.op);
-  const View &source = tile.operands[0], &result = tile.result;
-  int64_t rank = result.rank(), spatial = pool.getKernel().size();
-  isa::VecPool inst{};
-  inst.kind = pool.getKind() == "max" ? isa::PoolKind::Max : isa::PoolKind::Avg;
-  inst.channels = result.channels();
-  inst.srcType = typeField(source), inst.srcMantissa = mantissaField(source);
-  inst.dstType = typeField(result), inst.dstMantissa = mantissaField(result);
-  inst.dstBlock = result.type.encoded ? result.type.format.block : 0;
-  inst.srcPart = source.part, inst.srcTileStride = source.tileStride;
-  inst.dstPart = result.part, inst.dstTileStride = result.tileStride;
-  PoolAxis axes[3];
-  for (int64_t axis = rank - spatial; axis < rank; ++axis)
-    if (axis != result.axis)
-      axes[3 - (rank - axis)] = poolAxis(pool, tile, axis, spatial);
-  setPoolAxes(inst, axes[0], axes[1], axes[2]);
-  bool clear = false;
-  if (result.type.encoded)
-    inst.dstXr = generator.resultScale(tile.op, clear);
-  llvm::SmallVector<int64_t, 4> leading;
-  for (int64_t axis = 0; axis < rank - spatial; ++axis)
-    if (axis != result.axis)
-      leading.push_back(axis);
-  forEachIndex(source, result, leading, [&](int64_t from, int64_t to) {
-    inst.srcOffset = source.base + from;
-    inst.dstOffset = result.base + to;
-    inst.dstXrClear = clear;
-    clear = false;
-    generator.builder.emit(inst);
-  });
   return llvm::Error::success();
 }
 

@@ -115,6 +115,8 @@ void encodeScratch(Generator &generator, TileContext &tile);
 /// Products whose activations are the stationary operand.
 llvm::Error emitMovingWeights(Generator &generator, TileContext &tile);
 llvm::Error emitVector(Generator &generator, TileContext &tile);
+/// Window reductions (vec).
+llvm::Error emitPool(Generator &generator, TileContext &tile);
 llvm::Error emitMove(Generator &generator, TileContext &tile);
 /// Identity multiplications.
 llvm::Error emitTranspose(Generator &generator, TileContext &tile);

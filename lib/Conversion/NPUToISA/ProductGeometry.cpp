@@ -182,6 +182,30 @@ std::vector<Window> ProductGeometry::windows(int64_t entries) const {
   return windows;
 }
 
+void ProductGeometry::cut(const Piece &whole,
+                          std::vector<Piece> &pieces) const {
+  // More pieces would not be faster: a drain takes longer than its stream only
+  // by the latencies. Lanes of a folded row are not cut apart.
+  constexpr int64_t count = 8, least = 32;
+  const DimStrides &size = whole.window.size;
+  bool folded = xLanes.folded() || yLanes.folded() || residualLanes.folded();
+  int dim = whole.window.leading() > 1 ? whole.window.leadingDim() : 2;
+  if (dim == 2 && size[2] == 1 && !folded)
+    dim = 3;
+  int64_t inner = 1;
+  for (int d = std::max(dim, 1) + 1; d < 4; ++d)
+    inner *= size[d];
+  int64_t step = std::max<int64_t>({llvm::divideCeilSigned(size[dim], count),
+                                    llvm::divideCeilSigned(least, inner), 1});
+  for (int64_t at = 0; at < size[dim]; at += step) {
+    Piece piece = whole;
+    piece.window.start[dim] += at;
+    piece.window.size[dim] = std::min(step, size[dim] - at);
+    piece.psum += at * inner;
+    pieces.push_back(piece);
+  }
+}
+
 MovingPattern ProductGeometry::moving(const Window &window, int64_t tap) const {
   std::array<int64_t, 3> at{tap / (kernel[1] * kernel[2]),
                             tap / kernel[2] % kernel[1], tap % kernel[2]};

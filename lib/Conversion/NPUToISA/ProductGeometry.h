@@ -61,6 +61,13 @@ struct ProductGeometry {
   llvm::ArrayRef<ProductGeometry> batches() const;
   /// Boxes of at most `entries` positions that cover the tile.
   std::vector<Window> windows(int64_t entries) const;
+  /// A window, or a part of one, with the PSUM entry of its first position.
+  struct Piece {
+    Window window;
+    int64_t psum = 0;
+  };
+  /// Appends a window cut into a few pieces of equal size, in PSUM order.
+  void cut(const Piece &whole, std::vector<Piece> &pieces) const;
   MovingPattern moving(const Window &window, int64_t tap) const;
 
 private:

@@ -12,6 +12,8 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 namespace ashlar::nn {
 
@@ -36,7 +38,12 @@ llvm::StringRef name(const FoldAlternative &alternative) {
   case FoldKind::Plain:
     return "plain";
   case FoldKind::Width:
-    return alternative.fold.stride > 1 ? "stride-fold" : "lane-fold";
+    if (alternative.fold.stride == 1)
+      return "lane-fold";
+    if (alternative.fold.phases == 1)
+      return "strided-slice";
+    return alternative.fold.phases == alternative.fold.stride ? "stride-fold"
+                                                              : "phase-fold";
   case FoldKind::HeightWidth:
     return "rows-and-stride-fold";
   case FoldKind::PackTaps:
@@ -45,35 +52,68 @@ llvm::StringRef name(const FoldAlternative &alternative) {
   return "plain";
 }
 
-/// Columns that the kernel spans.
-static int64_t kernelSpan(const FoldConv &conv) {
-  return (conv.kernel.back() - 1) * conv.dilations.back() + 1;
-}
-
 static int64_t padBegin(const FoldConv &conv) {
   return conv.pads[conv.kernel.size() - 1];
 }
 
-StrideFold trailingFold(const FoldConv &conv) {
+/// Which columns become channels, and the kernel on them; `leading` zero taps
+/// stand in front of it.
+static StrideFold foldedKernel(const FoldConv &conv, int64_t leading,
+                               Phases phases) {
+  int64_t taps = conv.kernel.back(), dilation = conv.dilations.back();
   StrideFold fold;
   fold.stride = conv.strides.back();
-  fold.kernel = ceilDiv(kernelSpan(conv), fold.stride);
-  fold.width = conv.output.back() + fold.kernel - 1;
-  fold.padLow = padBegin(conv);
-  fold.padHigh = fold.width * fold.stride - fold.padLow - conv.width();
+  bool select = phases == Phases::Selected;
+  int64_t step = 1;
+  if (select)
+    step = taps == 1 ? fold.stride : std::gcd(fold.stride, dilation);
+  fold.phaseStep = step;
+  fold.phases = fold.stride / step;
+  fold.leadingTaps = leading / step;
+  if (fold.phases == 1) {
+    fold.phaseStep = 1;
+    fold.kernel = taps;
+    fold.dilation = taps == 1 ? 1 : dilation / fold.stride;
+    return fold;
+  }
+  int64_t span = fold.leadingTaps + (taps - 1) * (dilation / step) + 1;
+  fold.kernel = ceilDiv(span, fold.phases);
+  fold.interiorTaps = dilation / step - 1;
+  if (select && leading == 0 && fold.kernel == 1) {
+    // All taps lie in one step: columns between them are left out.
+    fold.phases = taps;
+    fold.phaseStep = dilation;
+    fold.interiorTaps = 0;
+  }
   return fold;
 }
 
-StrideFold leadingFold(const FoldConv &conv, bool &valid) {
-  StrideFold fold;
-  fold.stride = conv.strides.back();
-  fold.foldedLow = ceilDiv(padBegin(conv), fold.stride);
-  fold.leadingTaps = fold.foldedLow * fold.stride - padBegin(conv);
-  fold.kernel = ceilDiv(fold.leadingTaps + kernelSpan(conv), fold.stride);
-  fold.width = ceilDiv(conv.width(), fold.stride);
-  fold.foldedHigh =
-      conv.output.back() + fold.kernel - 1 - fold.foldedLow - fold.width;
-  valid = conv.width() % fold.stride == 0 && fold.foldedHigh >= 0;
+StrideFold trailingFold(const FoldConv &conv, Phases phases) {
+  StrideFold fold = foldedKernel(conv, 0, phases);
+  fold.width = conv.output.back() + (fold.kernel - 1) * fold.dilation;
+  fold.padLow = padBegin(conv);
+  fold.padHigh = (fold.width - 1) * fold.stride +
+                 (fold.phases - 1) * fold.phaseStep + 1 - fold.padLow -
+                 conv.width();
+  return fold;
+}
+
+StrideFold leadingFold(const FoldConv &conv, bool &valid, Phases phases) {
+  int64_t stride = conv.strides.back();
+  int64_t low = ceilDiv(padBegin(conv), stride);
+  int64_t leading = low * stride - padBegin(conv);
+  StrideFold fold = foldedKernel(conv, leading, phases);
+  fold.foldedLow = low;
+  fold.width = ceilDiv(conv.width(), stride);
+  fold.foldedHigh = conv.output.back() + (fold.kernel - 1) * fold.dilation -
+                    fold.foldedLow - fold.width;
+  // Leading zeros must keep the taps in the columns that are folded; a slice
+  // has none.
+  bool aligned = fold.phases == 1
+                     ? leading == 0
+                     : fold.leadingTaps * fold.phaseStep == leading;
+  valid = aligned && fold.foldedHigh >= 0 &&
+          (fold.phases == 1 || conv.width() % stride == 0);
   return fold;
 }
 
@@ -90,22 +130,24 @@ int64_t lanesFor(int64_t channels, int64_t width, const FoldMachine &machine) {
   return best;
 }
 
-/// The form of the stride fold to use. With W stride 1 there is nothing to
-/// fold: the input is viewed as it is, and dilated taps stay apart.
-static StrideFold chooseForm(const FoldConv &conv) {
+/// The forms of the stride fold. With W stride 1 there is nothing to fold: the
+/// input is viewed as it is, and dilated taps stay apart.
+static llvm::SmallVector<StrideFold, 2> forms(const FoldConv &conv,
+                                              Phases phases) {
   if (conv.strides.back() == 1) {
     StrideFold fold;
     fold.kernel = conv.kernel.back();
+    fold.dilation = conv.dilations.back();
     fold.width = conv.width();
     fold.foldedLow = padBegin(conv);
     fold.foldedHigh = conv.pads.back();
-    return fold;
+    return {fold};
   }
   bool valid = false;
-  StrideFold leading = leadingFold(conv, valid);
-  StrideFold trailing = trailingFold(conv);
-  // Form B views the input as it lies; it loses where its kernel is longer.
-  return valid && leading.kernel == trailing.kernel ? leading : trailing;
+  StrideFold leading = leadingFold(conv, valid, phases);
+  if (valid)
+    return {leading, trailingFold(conv, phases)};
+  return {trailingFold(conv, phases)};
 }
 
 /// Cycles of the array for an alternative's channels, taps and lanes.
@@ -132,14 +174,27 @@ static FoldAlternative packedPlan(const FoldConv &conv) {
   return plan;
 }
 
+/// Folded taps that hold one of the kernel's; the others are inserted zeros and
+/// are never issued.
+static int64_t liveTaps(const FoldConv &conv, const StrideFold &fold) {
+  int64_t live = 0, last = -1;
+  for (int64_t tap = 0; tap < conv.kernel.back(); ++tap) {
+    int64_t folded =
+        (fold.leadingTaps + tap * (fold.interiorTaps + 1)) / fold.phases;
+    live += folded != last;
+    last = folded;
+  }
+  return live;
+}
+
 static FoldAlternative widthPlan(const FoldConv &conv, const StrideFold &fold,
                                  bool rows) {
   FoldAlternative plan;
   plan.kind = rows ? FoldKind::HeightWidth : FoldKind::Width;
   plan.fold = fold;
   int64_t kernelRows = productOf(llvm::ArrayRef(conv.kernel).drop_back());
-  plan.channels = conv.channels * fold.stride * (rows ? kernelRows : 1);
-  plan.taps = fold.kernel * (rows ? 1 : kernelRows);
+  plan.channels = conv.channels * fold.phases * (rows ? kernelRows : 1);
+  plan.taps = liveTaps(conv, fold) * (rows ? 1 : kernelRows);
   return plan;
 }
 
@@ -161,6 +216,22 @@ static std::pair<int64_t, int64_t> encodedMap(const FoldConv &conv,
   return {0, 0};
 }
 
+/// Cycles of DRAM: all of the input once; where only some columns of a step are
+/// read, their runs are whole bursts.
+static int64_t readCycles(const FoldConv &conv, const FoldAlternative &plan,
+                          int64_t rows, const FoldMachine &machine) {
+  int64_t bytes =
+      conv.batch * conv.channels * productOf(conv.input) * kFloatBytes;
+  if (plan.kind == FoldKind::Width && plan.fold.phases < plan.fold.stride) {
+    bool adjacent = plan.fold.phaseStep == 1;
+    int64_t run = kFloatBytes * (adjacent ? plan.fold.phases : 1);
+    int64_t runs = conv.batch * conv.channels * rows * plan.fold.width *
+                   (adjacent ? 1 : plan.fold.phases);
+    bytes = runs * ceilDiv(run, machine.burstBytes) * machine.burstBytes;
+  }
+  return bytes / machine.dramBytes;
+}
+
 static void addCosts(const FoldConv &conv, const FoldMachine &machine,
                      bool lanes, FoldAlternative &plan) {
   auto [rows, columns] = encodedMap(conv, plan);
@@ -176,14 +247,14 @@ static void addCosts(const FoldConv &conv, const FoldMachine &machine,
   if (converts)
     plan.encode = conv.batch * rows * ceilDiv(columns, plan.lanes) * tiles *
                   kEncodeCycles;
-  int64_t inputBytes =
-      conv.batch * conv.channels * productOf(conv.input) * kFloatBytes;
-  if (converts)
-    plan.read = inputBytes / machine.dramBytes;
-  // Windows that overlap, and borders, are gathered inside the chip.
+  if (converts && conv.inputInDram)
+    plan.read = readCycles(conv, plan, rows, machine);
+  // Windows that overlap, borders, and what is in the chip already are gathered
+  // inside the chip; a load from DRAM folds by itself.
   bool direct = plan.kind == FoldKind::Plain ||
-                (plan.kind == FoldKind::Width && plan.fold.padLow == 0 &&
-                 plan.fold.padHigh == 0);
+                (conv.inputInDram && plan.kind == FoldKind::Width &&
+                 plan.fold.padLow == 0 && plan.fold.padHigh <= 0 &&
+                 plan.fold.padHigh > -plan.fold.stride);
   if (!direct) {
     plan.copiedBytes =
         conv.batch * plan.channels * rows * columns * kFloatBytes;
@@ -194,17 +265,34 @@ static void addCosts(const FoldConv &conv, const FoldMachine &machine,
 llvm::SmallVector<FoldAlternative, 4>
 foldAlternatives(const FoldConv &conv, const FoldMachine &machine, bool lanes) {
   lanes &= machine.laneUnit > 0;
-  llvm::SmallVector<FoldAlternative, 4> plans{plainPlan(conv)};
-  StrideFold fold = chooseForm(conv);
+  llvm::SmallVector<FoldAlternative, 4> plans;
+  // Of both forms the cheaper; form B, the first, of equal ones.
+  auto addCheapest = [&](llvm::ArrayRef<FoldAlternative> candidates) {
+    std::optional<FoldAlternative> best;
+    for (FoldAlternative plan : candidates) {
+      addCosts(conv, machine, lanes, plan);
+      if (!best || plan.total() < best->total())
+        best = plan;
+    }
+    plans.push_back(*best);
+  };
+  auto addFolds = [&](bool rows, Phases phases) {
+    llvm::SmallVector<FoldAlternative, 2> candidates;
+    for (const StrideFold &fold : forms(conv, phases))
+      candidates.push_back(widthPlan(conv, fold, rows));
+    addCheapest(candidates);
+  };
+  addCheapest(plainPlan(conv));
   bool oneRow = productOf(llvm::ArrayRef(conv.kernel).drop_back()) == 1;
-  if (conv.strides.back() > 1 || lanes)
-    plans.push_back(widthPlan(conv, fold, /*rows=*/false));
-  if (!oneRow && conv.strides.back() > 1)
-    plans.push_back(widthPlan(conv, fold, /*rows=*/true));
+  int64_t stride = conv.strides.back();
+  if (stride > 1 || lanes)
+    addFolds(/*rows=*/false, Phases::All);
+  if (stride > 1 && trailingFold(conv, Phases::Selected).phases < stride)
+    addFolds(/*rows=*/false, Phases::Selected);
+  if (!oneRow && stride > 1)
+    addFolds(/*rows=*/true, Phases::All);
   if (productOf(conv.kernel) > 1)
-    plans.push_back(packedPlan(conv));
-  for (FoldAlternative &plan : plans)
-    addCosts(conv, machine, lanes, plan);
+    addCheapest(packedPlan(conv));
   return plans;
 }
 

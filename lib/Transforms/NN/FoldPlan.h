@@ -26,6 +26,8 @@ struct FoldMachine {
   int64_t partitions = 128;
   /// Bytes per cycle of a copy in the chip and from DRAM.
   int64_t copyBytes = 128, dramBytes = 64;
+  /// DRAM is read in units of this.
+  int64_t burstBytes = 64;
   /// Queues that copy at the same time.
   int64_t copyQueues = 3;
 };
@@ -37,32 +39,53 @@ struct FoldConv {
   llvm::SmallVector<int64_t, 6> pads; ///< all begins, then all ends
   /// The input is encoded by a pass of its own in every case.
   bool inputIsFloat = true;
+  /// The input lies in DRAM, else in the chip.
+  bool inputInDram = true;
 
   int64_t width() const { return input.back(); }
 };
 
-/// The stride fold of W (docs/decisions, width folds): Sw adjacent columns
-/// become channels, W stride 1. Exact: the folded map has Wo + Kf - 1 columns.
+/// The stride fold of W (docs/decisions, width folds): the columns that a step
+/// of the window passes become channels, W stride 1. Exact: the folded map has
+/// Wo + (Kf - 1) * Df columns.
+///
+/// Selected phases: with g = gcd(Sw, Dw) taps meet only every g-th column, so
+/// that Sw / g columns are folded and the dilation is Dw / g. One column is
+/// left if the dilation is a multiple of the stride (or there is one tap): a
+/// strided slice, whose taps keep their distance Df = Dw / Sw. A kernel that
+/// spans no more than the stride becomes one folded tap of its Kw columns.
 struct StrideFold {
   int64_t stride = 1;
+  int64_t phases = 1;    ///< columns of a step that become channels,
+  int64_t phaseStep = 1; ///< every so many
   /// Columns of zeros in front of the input, and behind it; negative: cropped.
   int64_t padLow = 0, padHigh = 0;
-  /// Zero taps in front of the kernel (form B), and its folded extent.
-  int64_t leadingTaps = 0, kernel = 1;
+  /// Zero taps in front of the kernel (form B), those between two of its taps,
+  /// and its folded extent and dilation.
+  int64_t leadingTaps = 0, interiorTaps = 0, kernel = 1, dilation = 1;
   /// Padding of the folded convolution, in folded columns.
   int64_t foldedLow = 0, foldedHigh = 0;
   /// Columns of the folded map.
   int64_t width = 0;
-  bool leading() const { return leadingTaps > 0 || foldedLow > 0; }
+  /// Zero taps behind the kernel, of `taps` taps.
+  int64_t trailingTaps(int64_t taps) const {
+    return phases == 1 ? 0
+                       : kernel * phases - leadingTaps -
+                             ((taps - 1) * (interiorTaps + 1) + 1);
+  }
 };
+
+/// The columns of a step that are folded.
+enum class Phases { All, Selected };
 
 /// Form A: trailing zero taps, the input is padded or cropped to the exact
 /// width while it is folded.
-StrideFold trailingFold(const FoldConv &conv);
+StrideFold trailingFold(const FoldConv &conv, Phases phases = Phases::All);
 
 /// Form B: leading zero taps, the input is only viewed as folded columns; needs
 /// a width that is a multiple of the stride and no crop (`valid` says so).
-StrideFold leadingFold(const FoldConv &conv, bool &valid);
+StrideFold leadingFold(const FoldConv &conv, bool &valid,
+                       Phases phases = Phases::All);
 
 /// What of the kernel becomes array rows.
 enum class FoldKind {
@@ -90,7 +113,8 @@ struct FoldAlternative {
   }
 };
 
-/// "plain", "stride-fold", "lane-fold" (a stride of 1 has nothing to fold), ...
+/// "plain", "stride-fold", "phase-fold" (of selected phases), "strided-slice"
+/// (one phase is left), "lane-fold" (a stride of 1 has nothing to fold), ...
 llvm::StringRef name(const FoldAlternative &alternative);
 
 /// The most lanes of at least `channels` rows.

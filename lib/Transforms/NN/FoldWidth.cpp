@@ -39,6 +39,7 @@ FoldConv shapeOfConv(ConvOp op) {
   conv.dilations = llvm::to_vector<3>(op.getDilations());
   conv.pads = llvm::to_vector<6>(op.getPads());
   conv.inputIsFloat = !op.getX().getDefiningOp<ConvOp>();
+  conv.inputInDram = isa<BlockArgument>(op.getX());
   return conv;
 }
 
@@ -94,13 +95,15 @@ Value FoldRewriter::foldInput() {
       pads[i] = pads[i + spatial] = 0;
     }
   if (!whole) {
-    kernel.back() = strides.back() = plan.fold.stride;
-    dilations.back() = 1;
+    kernel.back() = plan.fold.phases;
+    strides.back() = plan.fold.stride;
+    dilations.back() = plan.fold.phaseStep;
     pads[spatial - 1] = plan.fold.padLow;
     pads.back() = plan.fold.padHigh;
     if (plan.fold.padHigh < 0) {
-      int64_t axis = static_cast<int64_t>(spatial) + 1;
-      x = pad(x, axis, 0, plan.fold.padHigh, 0);
+      // Less than a step behind the last column stays unread by itself.
+      if (plan.fold.padHigh <= -plan.fold.stride)
+        x = pad(x, static_cast<int64_t>(spatial) + 1, 0, plan.fold.padHigh, 0);
       pads.back() = 0;
     }
   }
@@ -129,18 +132,15 @@ Value FoldRewriter::foldKernel() {
     llvm::append_range(flat, ones);
     return makeReshape(builder, loc, w, flat);
   }
-  int64_t stride = plan.fold.stride, taps = plan.fold.kernel;
+  int64_t phases = plan.fold.phases, taps = plan.fold.kernel;
   int64_t axis = static_cast<int64_t>(spatial) + 1;
-  int64_t span = (conv.kernel.back() - 1) * conv.dilations.back() + 1;
-  if (stride > 1)
-    w = pad(w, axis, plan.fold.leadingTaps,
-            taps * stride - plan.fold.leadingTaps - span,
-            conv.dilations.back() - 1);
-  // [O, C, kernel rows, Kf, S], the phase moved before the kernel rows or
+  w = pad(w, axis, plan.fold.leadingTaps,
+          plan.fold.trailingTaps(conv.kernel.back()), plan.fold.interiorTaps);
+  // [O, C, kernel rows, Kf, phases], the phase moved before the kernel rows or
   // behind them.
   int64_t rows = productOf(ArrayRef(conv.kernel).drop_back());
   w = makeReshape(builder, loc, w,
-                  {conv.outputs, conv.channels, rows, taps, stride});
+                  {conv.outputs, conv.channels, rows, taps, phases});
   SmallVector<int64_t> perm = packsRows() ? SmallVector<int64_t>{0, 1, 2, 4, 3}
                                           : SmallVector<int64_t>{0, 1, 4, 2, 3};
   SmallVector<int64_t> moved;
@@ -164,12 +164,12 @@ ConvOp FoldRewriter::run() {
       pads(ArrayRef<int64_t>(conv.pads));
   if (packsRows()) {
     strides.assign(spatial, 1);
-    dilations.assign(spatial, 1);
+    dilations.assign(spatial, 1); // of a packed kernel, one tap
     pads.assign(2 * spatial, 0);
   }
   strides.back() = 1;
-  if (plan.fold.stride > 1)
-    dilations.back() = 1;
+  if (plan.kind != FoldKind::PackTaps)
+    dilations.back() = plan.fold.dilation;
   pads[spatial - 1] = plan.fold.foldedLow;
   pads.back() = plan.fold.foldedHigh;
   auto folded = ConvOp::create(
@@ -202,17 +202,52 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     getOperation().walk([&](ConvOp op) {
       if (isCandidate(op))
         convs.push_back(op);
+      else
+        explainRefusal(op);
     });
     for (ConvOp op : convs)
       decide(op);
   }
 
-  // Few channels, several taps: the case in which array rows idle.
+  // Few channels, and several taps or columns that are passed over: the case
+  // in which array rows idle.
   static bool isCandidate(ConvOp op) {
     int64_t channels = shapeOf(op.getX())[1];
     bool few = channels < 8 || (channels < 16 && channels % 8 != 0);
     return few && op.getGroup() == 1 && isConstant(op.getW()) &&
-           productOf(shapeOf(op.getW()).drop_front(2)) > 1;
+           (productOf(shapeOf(op.getW()).drop_front(2)) > 1 ||
+            op.getStrides().back() > 1);
+  }
+
+  /// A decision on convolutions that a fold might be expected for.
+  static void explainRefusal(ConvOp op) {
+    int64_t channels = shapeOf(op.getX())[1], groups = op.getGroup();
+    int64_t stride = op.getStrides().back();
+    StringRef choice = "plain";
+    std::string reason;
+    if (groups > 1 && channels == groups) {
+      choice = "depthwise";
+      reason = "depthwise: a fold would multiply every channel by the zero "
+               "weights of its neighbours";
+    } else if (groups > 1) {
+      choice = "grouped";
+      reason = fmt::format("{} groups: the columns of a step would tear the "
+                           "channels of a group apart",
+                           groups);
+    } else if (stride > 1 && isConstant(op.getW())) {
+      reason = fmt::format(
+          "{} channels fill their blocks: the array reads one of {} columns in "
+          "place, without the taps of zeros that a fold adds",
+          channels, stride);
+    } else {
+      return;
+    }
+    OpBuilder builder(op);
+    op->setAttr(
+        "ashlar.decision",
+        builder.getDictionaryAttr(
+            {builder.getNamedAttr("choice", builder.getStringAttr(choice)),
+             builder.getNamedAttr("reason", builder.getStringAttr(reason))}));
   }
 
   FoldMachine machine() const {
@@ -248,7 +283,8 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     bool forced =
         (mode == "stride" || mode == "both") && conv.strides.back() > 1;
     for (const FoldAlternative &plan : plans) {
-      bool wanted = !forced || plan.kind == FoldKind::Width;
+      bool wanted = !forced || (plan.kind == FoldKind::Width &&
+                                plan.fold.phases == plan.fold.stride);
       if (admits(plan) && wanted &&
           (plan.total() < best->total() ||
            (forced && best->kind == FoldKind::Plain)))

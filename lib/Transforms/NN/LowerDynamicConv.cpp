@@ -78,11 +78,21 @@ private:
     const int64_t positions = productOf(output.drop_front(2));
     x = makeReshape(builder, loc, x, {output[0], terms, positions});
     w = makeReshape(builder, loc, w, {shapeOf(w)[0], terms});
-    return MatMulOp::create(
+    auto result = MatMulOp::create(
         builder, loc,
         RankedTensorType::get({output[0], shapeOf(w)[0], positions},
                               elementType()),
         w, x);
+    result->setAttr(
+        "ashlar.decision",
+        builder.getDictionaryAttr(
+            {builder.getNamedAttr("choice", builder.getStringAttr("pack-taps")),
+             builder.getNamedAttr(
+                 "reason",
+                 builder.getStringAttr(
+                     "the weights are computed: the machine lays the taps of "
+                     "both operands into array rows"))}));
+    return result;
   }
 
   Value addBias(Value y) {

@@ -160,17 +160,57 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
     return best;
   }
 
+  /// The terms of one alternative: taps are never inserted and nothing is
+  /// copied, since producers write the folded layout themselves.
+  static NamedAttribute detailsOf(StringRef name, PeConvOp conv,
+                                  const Lanes &lanes,
+                                  const machine::Description &machine) {
+    Builder builder(conv.getContext());
+    auto share = [](int64_t useful, int64_t all) {
+      return static_cast<double>(useful) / static_cast<double>(all);
+    };
+    int64_t channels = shapeOf(conv.getX())[1];
+    int64_t outputs = shapeOf(conv.getY())[1];
+    int64_t width = shapeOf(conv.getY()).back();
+    auto rows = static_cast<int64_t>(machine.pe.rows);
+    auto columns = static_cast<int64_t>(machine.pe.columns);
+    int64_t rowTiles = llvm::divideCeil(channels, rows);
+    auto count = [&](StringRef key, int64_t value) {
+      return builder.getNamedAttr(key, builder.getI64IntegerAttr(value));
+    };
+    auto part = [&](StringRef key, double value) {
+      return builder.getNamedAttr(key, builder.getF64FloatAttr(value));
+    };
+    return builder.getNamedAttr(
+        name, builder.getDictionaryAttr(
+                  {count("array_cycles", arrayCycles(conv, lanes, machine)),
+                   count("copied_bytes", 0), count("lanes", lanes.count),
+                   part("useful_columns",
+                        share(outputs,
+                              columns * static_cast<int64_t>(llvm::divideCeil(
+                                            outputs, columns)))),
+                   part("useful_rows",
+                        share(channels * lanes.count, rowTiles * rows)),
+                   part("useful_taps", 1.0),
+                   part("useful_width",
+                        share(width, lanes.count *
+                                         static_cast<int64_t>(llvm::divideCeil(
+                                             width, lanes.count))))}));
+  }
+
   void explain(PeConvOp conv, const Lanes &best, llvm::ArrayRef<Lanes> folds,
                const machine::Description &machine) const {
     Builder builder(conv.getContext());
     int64_t own = arrayCycles(conv, best, machine);
-    llvm::SmallVector<NamedAttribute> alternatives{builder.getNamedAttr(
-        "plain",
-        builder.getI64IntegerAttr(arrayCycles(conv, Lanes(), machine)))};
-    for (const Lanes &fold : folds)
+    llvm::SmallVector<NamedAttribute> alternatives, details;
+    auto add = [&](const std::string &name, const Lanes &lanes) {
       alternatives.push_back(builder.getNamedAttr(
-          fmt::format("pci{}", fold.pitch),
-          builder.getI64IntegerAttr(arrayCycles(conv, fold, machine))));
+          name, builder.getI64IntegerAttr(arrayCycles(conv, lanes, machine))));
+      details.push_back(detailsOf(name, conv, lanes, machine));
+    };
+    add("plain", Lanes());
+    for (const Lanes &fold : folds)
+      add(fmt::format("pci{}", fold.pitch), fold);
     int64_t channels = shapeOf(conv.getX())[1];
     std::string reason =
         best.folded()
@@ -188,7 +228,9 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
                                    : "no-lane-fold")),
              builder.getNamedAttr("reason", builder.getStringAttr(reason)),
              builder.getNamedAttr("alternatives",
-                                  builder.getDictionaryAttr(alternatives))}));
+                                  builder.getDictionaryAttr(alternatives)),
+             builder.getNamedAttr("details",
+                                  builder.getDictionaryAttr(details))}));
   }
 };
 

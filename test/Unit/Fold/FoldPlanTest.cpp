@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <numeric>
 
 using namespace ashlar::nn;
 
@@ -59,20 +60,26 @@ std::vector<int64_t> direct(const FoldConv &conv, const std::vector<int64_t> &x,
 std::vector<int64_t> folded(const FoldConv &conv, const StrideFold &fold,
                             const std::vector<int64_t> &x,
                             const std::vector<int64_t> &w) {
-  std::vector<int64_t> taps(fold.kernel * fold.stride, 0);
+  int64_t distance = fold.interiorTaps + 1;
+  std::vector<int64_t> taps(fold.kernel * fold.phases, 0);
   for (size_t k = 0; k < w.size(); ++k)
-    taps[fold.leadingTaps + k * conv.dilations[0]] = w[k];
-  int64_t results =
-      fold.width + fold.foldedLow + fold.foldedHigh - fold.kernel + 1;
+    taps.at(fold.leadingTaps + k * distance) = w[k];
+  EXPECT_EQ(fold.trailingTaps(w.size()),
+            static_cast<int64_t>(taps.size() - 1 - fold.leadingTaps -
+                                 (w.size() - 1) * distance));
+  int64_t results = fold.width + fold.foldedLow + fold.foldedHigh -
+                    (fold.kernel - 1) * fold.dilation;
   std::vector<int64_t> y(std::max<int64_t>(results, 0), 0);
   for (size_t o = 0; o < y.size(); ++o)
     for (int64_t q = 0; q < fold.kernel; ++q) {
-      int64_t column = static_cast<int64_t>(o) + q - fold.foldedLow;
+      int64_t column =
+          static_cast<int64_t>(o) + q * fold.dilation - fold.foldedLow;
       if (column < 0 || column >= fold.width)
         continue;
-      for (int64_t p = 0; p < fold.stride; ++p)
-        y[o] += taps[q * fold.stride + p] *
-                pixel(x, column * fold.stride + p - fold.padLow);
+      for (int64_t p = 0; p < fold.phases; ++p)
+        y[o] +=
+            taps[q * fold.phases + p] *
+            pixel(x, column * fold.stride + p * fold.phaseStep - fold.padLow);
     }
   return y;
 }
@@ -100,26 +107,53 @@ TEST(StrideFold, TrailingFormEqualsTheDefinition) {
   int64_t shapes = 0;
   sweep([&](const FoldConv &conv) {
     auto x = values(conv.input[0], 5), w = values(conv.kernel[0], 2);
-    StrideFold fold = trailingFold(conv);
-    ASSERT_EQ(folded(conv, fold, x, w), direct(conv, x, w)) << describe(conv);
+    for (Phases phases : {Phases::All, Phases::Selected}) {
+      StrideFold fold = trailingFold(conv, phases);
+      ASSERT_EQ(folded(conv, fold, x, w), direct(conv, x, w)) << describe(conv);
+    }
     ++shapes;
   });
   EXPECT_GT(shapes, 20000);
 }
 
+/// Only columns that a tap meets are folded, min(Kw, Sw / gcd(Dw, Sw)) of each
+/// step: one column, a strided slice, if the dilation is a multiple of the
+/// stride.
+TEST(StrideFold, SelectedPhasesAreThoseThatTapsMeet) {
+  int64_t slices = 0;
+  sweep([&](const FoldConv &conv) {
+    int64_t stride = conv.strides[0], dilation = conv.dilations[0];
+    int64_t kernel = conv.kernel[0];
+    StrideFold fold = trailingFold(conv, Phases::Selected);
+    int64_t live = std::min(kernel, stride / std::gcd(stride, dilation));
+    if (kernel == 1 || dilation % stride == 0) {
+      ASSERT_EQ(fold.phases, 1) << describe(conv);
+      ASSERT_EQ(fold.kernel, kernel) << "no tap of zeros " << describe(conv);
+      ++slices;
+    } else if (fold.kernel == 1) {
+      ASSERT_EQ(fold.phases, live) << describe(conv);
+    }
+    ASSERT_GE(fold.phases, live) << describe(conv);
+    ASSERT_LE(fold.phases, trailingFold(conv).phases) << describe(conv);
+  });
+  EXPECT_GT(slices, 1000);
+}
+
 TEST(StrideFold, LeadingFormEqualsTheDefinition) {
   int64_t shapes = 0, longer = 0;
   sweep([&](const FoldConv &conv) {
-    bool valid = false;
-    StrideFold fold = leadingFold(conv, valid);
-    if (!valid)
-      return;
     auto x = values(conv.input[0], 4), w = values(conv.kernel[0], 9);
-    ASSERT_EQ(fold.padLow, 0);
-    ASSERT_EQ(fold.padHigh, 0) << "the input is only viewed";
-    ASSERT_EQ(folded(conv, fold, x, w), direct(conv, x, w)) << describe(conv);
-    ++shapes;
-    longer += fold.kernel > trailingFold(conv).kernel;
+    for (Phases phases : {Phases::All, Phases::Selected}) {
+      bool valid = false;
+      StrideFold fold = leadingFold(conv, valid, phases);
+      if (!valid)
+        continue;
+      ASSERT_EQ(fold.padLow, 0);
+      ASSERT_EQ(fold.padHigh, 0) << "the input is only viewed";
+      ASSERT_EQ(folded(conv, fold, x, w), direct(conv, x, w)) << describe(conv);
+      ++shapes;
+      longer += fold.kernel > trailingFold(conv, phases).kernel;
+    }
   });
   EXPECT_GT(shapes, 4000);
   EXPECT_GT(longer, 0) << "form B can have a longer kernel";

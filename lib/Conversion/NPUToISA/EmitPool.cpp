@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Window reductions on the vector unit. A map of few channels leaves lanes
+// idle: parts of its rows are then copied to the partitions behind it, where
+// its own bytes are free, one instruction reduces all parts at once, and their
+// results are copied back. Windows that reach into the padding are reduced
+// where they lie. No bit depends on it.
+
+#include "Generator.h"
+
+#include "ashlar/Analysis/MoveView.h"
+#include "ashlar/Machine/Cycles.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace ashlar::codegen {
+namespace {
+
+/// One windowed axis of a pooling tile, relative to the staged region.
+struct PoolAxis {
+  int64_t in = 1, out = 1, kernel = 1, step = 1, dilation = 1, pad = 0;
+  int64_t countLow = 0, countHigh = 1;
+  int64_t sourceStride = 0, resultStride = 0;
+
+  /// The results [first, first + count) of this axis. `start` becomes the
+  /// index of the first input they hold.
+  PoolAxis part(int64_t first, int64_t count, int64_t &start) const {
+    PoolAxis result = *this;
+    int64_t begin = first * step - pad;
+    int64_t end = begin + (count - 1) * step + (kernel - 1) * dilation + 1;
+    start = std::clamp<int64_t>(begin, 0, in - 1);
+    result.in = std::clamp<int64_t>(end, start + 1, in) - start;
+    result.out = count;
+    result.pad = start - begin;
+    result.countLow -= start;
+    result.countHigh -= start;
+    return result;
+  }
+  /// Results whose windows lie in the input, [first, last).
+  std::pair<int64_t, int64_t> interior() const {
+    int64_t first = llvm::divideCeil(pad, step);
+    int64_t reach = in + pad - (kernel - 1) * dilation - 1;
+    int64_t last = reach < 0 ? 0 : std::min(reach / step + 1, out);
+    return {std::min(first, last), last};
+  }
+};
+
+PoolAxis poolAxis(npu::VecPoolOp pool, const TileContext &tile, int64_t axis,
+                  int64_t spatial) {
+  int64_t rank = tile.out.size.size(), first = rank - spatial;
+  int64_t s = axis - first;
+  const Region &held = tile.operandRegions[0];
+  int64_t padBegin = pool.getPads()[s], padEnd = pool.getPads()[spatial + s];
+  int64_t extent = analysis::shapeOf(pool.getX())[axis];
+  PoolAxis result;
+  result.in = held.size[axis];
+  result.out = tile.out.size[axis];
+  result.kernel = pool.getKernel()[s];
+  result.step = pool.getStrides()[s];
+  result.dilation = pool.getDilations()[s];
+  result.pad =
+      held.start[axis] - (tile.out.start[axis] * result.step - padBegin);
+  bool include = pool.getCountIncludePad();
+  result.countLow = (include ? -padBegin : 0) - held.start[axis];
+  result.countHigh = extent + (include ? padEnd : 0) - held.start[axis];
+  result.sourceStride = tile.operands[0].strides[axis];
+  result.resultStride = tile.result.strides[axis];
+  return result;
+}
+
+void setPoolAxes(isa::VecPool &inst, const PoolAxis &d, const PoolAxis &h,
+                 const PoolAxis &w) {
+  inst.inD = d.in, inst.inH = h.in, inst.inW = w.in;
+  inst.outD = d.out, inst.outH = h.out, inst.outW = w.out;
+  inst.kD = d.kernel, inst.kH = h.kernel, inst.kW = w.kernel;
+  inst.sD = d.step, inst.sH = h.step, inst.sW = w.step;
+  inst.dD = d.dilation, inst.dH = h.dilation, inst.dW = w.dilation;
+  inst.pD = d.pad, inst.pH = h.pad, inst.pW = w.pad;
+  inst.cloD = d.countLow, inst.chiD = d.countHigh;
+  inst.cloH = h.countLow, inst.chiH = h.countHigh;
+  inst.cloW = w.countLow, inst.chiW = w.countHigh;
+  inst.srcStrideD = d.sourceStride, inst.srcStrideH = h.sourceStride;
+  inst.srcStrideW = w.sourceStride;
+  inst.dstStrideD = d.resultStride, inst.dstStrideH = h.resultStride;
+  inst.dstStrideW = w.resultStride;
+}
+
+/// Calls `body` with source and result byte offsets for every index of the
+/// given axes.
+void forEachIndex(const View &source, const View &result,
+                  llvm::ArrayRef<int64_t> axes,
+                  llvm::function_ref<void(int64_t, int64_t)> body,
+                  int64_t sourceOffset = 0, int64_t resultOffset = 0) {
+  if (axes.empty())
+    return body(sourceOffset, resultOffset);
+  int64_t axis = axes.front();
+  for (int64_t i = 0; i < result.shape[axis]; ++i)
+    forEachIndex(source, result, axes.drop_front(), body,
+                 sourceOffset + i * source.strides[axis],
+                 resultOffset + i * result.strides[axis]);
+}
+
+class PoolEmitter {
+public:
+  PoolEmitter(Generator &generator, TileContext &tile);
+  void run();
+
+private:
+  int64_t partCount() const;
+  bool ownsPartitions() const;
+  uint64_t cycles(const PoolAxis &rows, int64_t channels) const;
+  uint64_t copyCycles(const View &view, int64_t rows, int64_t parts) const;
+  void emitRows(int64_t first, int64_t count, int64_t parts);
+  View rowsOf(const View &view, int64_t first, int64_t count,
+              int64_t part) const;
+
+  Generator &generator;
+  const machine::Description &machine;
+  TileContext &tile;
+  npu::VecPoolOp pool;
+  const View &source, &result;
+  int64_t rank, spatial, rowAxis;
+  PoolAxis axes[3];
+  int rowSlot; ///< of the axis that is cut, in `axes`
+  isa::VecPool inst{};
+  bool clear = false;
+};
+
+PoolEmitter::PoolEmitter(Generator &generator, TileContext &tile)
+    : generator(generator), machine(generator.machine), tile(tile),
+      pool(cast<npu::VecPoolOp>(tile.op)), source(tile.operands[0]),
+      result(tile.result), rank(tile.result.rank()),
+      spatial(pool.getKernel().size()), rowAxis(rank - spatial),
+      rowSlot(static_cast<int>(3 - spatial)) {
+  inst.kind = pool.getKind() == "max" ? isa::PoolKind::Max : isa::PoolKind::Avg;
+  inst.srcType = static_cast<isa::ElemType>(source.type.isaType());
+  inst.srcMantissa = source.type.encoded ? source.type.format.mantissa : 0;
+  inst.dstType = static_cast<isa::ElemType>(result.type.isaType());
+  inst.dstMantissa = result.type.encoded ? result.type.format.mantissa : 0;
+  inst.dstBlock = result.type.encoded ? result.type.format.block : 0;
+  inst.srcPart = source.part, inst.srcTileStride = source.tileStride;
+  inst.dstPart = result.part, inst.dstTileStride = result.tileStride;
+  for (int64_t axis = rowAxis; axis < rank; ++axis)
+    if (axis != result.axis)
+      axes[3 - (rank - axis)] = poolAxis(pool, tile, axis, spatial);
+  if (result.type.encoded)
+    inst.dstXr = generator.resultScale(tile.op, clear);
+}
+
+/// True if the bytes of source and result in the partitions behind their
+/// channels belong to nobody else: a view of a larger map does not own them.
+bool PoolEmitter::ownsPartitions() const {
+  Operation *def = tile.op->getOperand(0).getDefiningOp();
+  return source.part == 0 && result.part == 0 &&
+         !(def && def->hasAttr(analysis::kAliasAttr)) &&
+         !tile.op->hasAttr(analysis::kAliasAttr);
+}
+
+/// Cycles of one instruction over `rows` of the cut axis.
+uint64_t PoolEmitter::cycles(const PoolAxis &rows, int64_t channels) const {
+  machine::PoolShape shape;
+  for (int i = 0; i < 3; ++i) {
+    const PoolAxis &axis = i == rowSlot ? rows : axes[i];
+    shape.in[i] = axis.in, shape.out[i] = axis.out;
+    shape.kernel[i] = axis.kernel;
+  }
+  machine::VecStore store =
+      result.type.encoded ? machine::VecStore::Encode : machine::VecStore::Same;
+  return machine::vecPool(machine,
+                          inst.kind == isa::PoolKind::Max
+                              ? machine::PoolKind::Max
+                              : machine::PoolKind::Average,
+                          store, channels, shape)
+      .issue;
+}
+
+/// Cycles of copying `rows` rows of every part but the first, shared by the
+/// queues beside that of the weights.
+uint64_t PoolEmitter::copyCycles(const View &view, int64_t rows,
+                                 int64_t parts) const {
+  int64_t bytes = (parts - 1) * rows * view.type.bytes();
+  for (int64_t axis = 0; axis < rank; ++axis)
+    if (axis != rowAxis)
+      bytes *= view.shape[axis];
+  return static_cast<uint64_t>(bytes) /
+         (machine.dma.onchipBytesPerCycle *
+          (std::max<uint64_t>(machine.dma.queues, 2) - 1));
+}
+
+/// Parts that are reduced side by side; 1: as the map lies.
+int64_t PoolEmitter::partCount() const {
+  int64_t channels = result.channels();
+  auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  int64_t block = inst.dstBlock;
+  if (source.axis != result.axis || result.axis >= rowAxis || result.axis < 0 ||
+      2 * channels > partitions || !ownsPartitions() ||
+      channels % static_cast<int64_t>(machine.xmGroup) != 0 ||
+      (result.type.encoded && (block == 0 || channels % block != 0)))
+    return 1;
+  const PoolAxis &rows = axes[rowSlot];
+  auto [first, last] = rows.interior();
+  int64_t parts = std::min(partitions / channels, last - first);
+  if (parts < 2)
+    return 1;
+  int64_t ignored = 0, count = (last - first) / parts;
+  const PoolAxis part = rows.part(first, count, ignored);
+  uint64_t cut = cycles(part, channels * parts) +
+                 copyCycles(source, part.in, parts) +
+                 copyCycles(result, part.out, parts);
+  // What is left at the borders is not cut.
+  if (int64_t rest = rows.out - parts * count)
+    cut += cycles(rows.part(0, rest, ignored), channels);
+  return cut < cycles(rows, channels) ? parts : 1;
+}
+
+/// Rows [first, first + count) of a view, from partition `part` on.
+View PoolEmitter::rowsOf(const View &view, int64_t first, int64_t count,
+                         int64_t part) const {
+  View rows = view;
+  rows.shape[rowAxis] = count;
+  rows.base += first * view.strides[rowAxis];
+  rows.part = part;
+  return rows;
+}
+
+/// Results [first, first + count) of each of `parts` consecutive ranges.
+void PoolEmitter::emitRows(int64_t first, int64_t count, int64_t parts) {
+  int64_t channels = result.channels(), start = 0;
+  if (count == 0)
+    return;
+  PoolAxis rows = axes[rowSlot].part(first, count, start);
+  for (int64_t part = 1; part < parts; ++part) {
+    int64_t from = (first + part * count) * rows.step - axes[rowSlot].pad;
+    emitCopy(generator.builder, rowsOf(source, from, rows.in, 0),
+             rowsOf(source, start, rows.in, part * channels));
+  }
+  PoolAxis all[3] = {axes[0], axes[1], axes[2]};
+  all[rowSlot] = rows;
+  setPoolAxes(inst, all[0], all[1], all[2]);
+  inst.channels = channels * parts;
+  llvm::SmallVector<int64_t, 4> leading;
+  for (int64_t axis = 0; axis < rowAxis; ++axis)
+    if (axis != result.axis)
+      leading.push_back(axis);
+  forEachIndex(source, result, leading, [&](int64_t from, int64_t to) {
+    inst.srcOffset = source.base + start * source.strides[rowAxis] + from;
+    inst.dstOffset = result.base + first * result.strides[rowAxis] + to;
+    inst.dstXrClear = clear;
+    clear = false;
+    generator.builder.emit(inst);
+  });
+  for (int64_t part = 1; part < parts; ++part)
+    emitCopy(generator.builder, rowsOf(result, first, count, part * channels),
+             rowsOf(result, first + part * count, count, 0));
+}
+
+void PoolEmitter::run() {
+  int64_t parts = partCount(), out = axes[rowSlot].out;
+  if (parts == 1)
+    return emitRows(0, out, 1);
+  auto [first, last] = axes[rowSlot].interior();
+  int64_t count = (last - first) / parts;
+  emitRows(0, first, 1);
+  emitRows(first, count, parts);
+  emitRows(first + parts * count, out - first - parts * count, 1);
+}
+
+} // namespace
+
+llvm::Error emitPool(Generator &generator, TileContext &tile) {
+  PoolEmitter(generator, tile).run();
+  return llvm::Error::success();
+}
+
+} // namespace ashlar::codegen
