@@ -223,14 +223,11 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
   static void explainRefusal(ConvOp op) {
     int64_t channels = shapeOf(op.getX())[1], groups = op.getGroup();
     int64_t stride = op.getStrides().back();
-    StringRef choice = "plain";
     std::string reason;
     if (groups > 1 && channels == groups) {
-      choice = "depthwise";
       reason = "depthwise: a fold would multiply every channel by the zero "
                "weights of its neighbours";
     } else if (groups > 1) {
-      choice = "grouped";
       reason = fmt::format("{} groups: the columns of a step would tear the "
                            "channels of a group apart",
                            groups);
@@ -246,7 +243,7 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     op->setAttr(
         "ashlar.decision",
         builder.getDictionaryAttr(
-            {builder.getNamedAttr("choice", builder.getStringAttr(choice)),
+            {builder.getNamedAttr("choice", builder.getStringAttr("plain")),
              builder.getNamedAttr("reason", builder.getStringAttr(reason))}));
   }
 

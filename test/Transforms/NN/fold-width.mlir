@@ -57,8 +57,8 @@ func.func @audio(%arg0: tensor<1x1x16000xf32>) -> tensor<1x64x3199xf32> {
 
 // -----
 
-// Groups, eight channels, one tap and computed weights are not considered; on
-// an array of two rows without row groups nothing is gained.
+// Groups are declined; eight channels, one tap and computed weights are not
+// considered; on an array of two rows without row groups nothing is gained.
 // CHECK-LABEL: func.func @candidates
 // CHECK: nn.im2col
 // CHECK-NOT: nn.im2col
@@ -67,6 +67,7 @@ func.func @audio(%arg0: tensor<1x1x16000xf32>) -> tensor<1x64x3199xf32> {
 // TINY-NOT: nn.im2col
 // TINY: nn.conv %arg0
 // TINY-SAME: choice = "plain"
+// TINY: group = 2
 // TINY-NOT: ashlar.decision
 func.func @candidates(%arg0: tensor<1x2x4xf32>, %arg1: tensor<1x8x4xf32>, %arg2: tensor<2x2x2xf32>) -> (tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x4xf32>, tensor<1x2x3xf32>) {
   %w = nn.constant dense<1.0> : tensor<2x2x2xf32>
@@ -79,4 +80,41 @@ func.func @candidates(%arg0: tensor<1x2x4xf32>, %arg1: tensor<1x8x4xf32>, %arg2:
   %3 = nn.conv %arg0, %o {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x2x4xf32>, tensor<2x2x1xf32>) -> tensor<1x2x4xf32>
   %4 = nn.conv %arg0, %arg2 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x2x4xf32>, tensor<2x2x2xf32>) -> tensor<1x2x3xf32>
   return %0, %1, %2, %3, %4 : tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x4xf32>, tensor<1x2x3xf32>
+}
+
+// -----
+
+// Grouped and depthwise convolutions, and strided ones of many channels, are
+// declined with a reason.
+// CHECK-LABEL: func.func @declined
+// CHECK-NOT: nn.im2col
+// CHECK: nn.conv {{.*}}choice = "plain", reason = "2 groups: the columns of a step would tear
+// CHECK: nn.conv {{.*}}choice = "plain", reason = "depthwise: a fold would multiply
+// CHECK: nn.conv {{.*}}choice = "plain", reason = "64 channels fill their blocks: the array reads one of 2 columns
+func.func @declined(%arg0: tensor<1x4x8xf32>, %arg1: tensor<1x64x8xf32>) -> (tensor<1x2x4xf32>, tensor<1x4x4xf32>, tensor<1x2x4xf32>) {
+  %g = nn.constant dense<1.0> : tensor<2x2x2xf32>
+  %0 = nn.conv %arg0, %g {strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 2 : i64} : (tensor<1x4x8xf32>, tensor<2x2x2xf32>) -> tensor<1x2x4xf32>
+  %d = nn.constant dense<1.0> : tensor<4x1x2xf32>
+  %1 = nn.conv %arg0, %d {strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 4 : i64} : (tensor<1x4x8xf32>, tensor<4x1x2xf32>) -> tensor<1x4x4xf32>
+  %m = nn.constant dense<1.0> : tensor<2x64x1xf32>
+  %2 = nn.conv %arg1, %m {strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x64x8xf32>, tensor<2x64x1xf32>) -> tensor<1x2x4xf32>
+  return %0, %1, %2 : tensor<1x2x4xf32>, tensor<1x4x4xf32>, tensor<1x2x4xf32>
+}
+
+// -----
+
+// A dilation that is a multiple of the stride: the taps meet one of two
+// columns. In the chip, where nothing is read in bursts, only that is taken;
+// the taps keep their distance of 4 / 2.
+// CHECK-LABEL: func.func @phase
+// CHECK: %[[S:.*]] = nn.im2col %{{.*}}kernel = array<i64: 1, 1>, {{.*}}strides = array<i64: 1, 2>
+// CHECK-SAME: -> tensor<1x7x64x32xf32>
+// CHECK: nn.conv %[[S]]
+// CHECK-SAME: choice = "strided-slice"
+// CHECK-SAME: dilations = array<i64: 1, 2>, pads = array<i64: 1, 2, 1, 2>, strides = array<i64: 2, 1>
+func.func @phase(%arg0: tensor<1x7x64x64xf32>) -> tensor<1x64x32x32xf32> {
+  %x = nn.unary relu %arg0 : (tensor<1x7x64x64xf32>) -> tensor<1x7x64x64xf32>
+  %w = nn.constant dense<1.0> : tensor<64x7x3x3xf32>
+  %0 = nn.conv %x, %w {strides = array<i64: 2, 2>, pads = array<i64: 1, 4, 1, 4>, dilations = array<i64: 1, 4>} : (tensor<1x7x64x64xf32>, tensor<64x7x3x3xf32>) -> tensor<1x64x32x32xf32>
+  return %0 : tensor<1x64x32x32xf32>
 }

@@ -202,7 +202,7 @@ TEST_F(ChunkPackerTest, StoresWBitsAndOneByteForEachBlock) {
   EXPECT_EQ(builder->storage.mantissaBytes, 2 * 128);
   EXPECT_EQ(builder->storage.exponentBytes, 2 * 64);
   EXPECT_EQ(builder->storage.parameterBytes, 2 * 64);
-  EXPECT_EQ(builder->entries.size(), 3u) << "mantissas, cells, records";
+  EXPECT_EQ(builder->entries.size(), 2u) << "mantissas, cells";
   // A cell of the block fills two rows of XM and is one byte in DRAM.
   auto &cells = std::get<isa::DmaCopy>(builder->entries[1].instruction);
   EXPECT_EQ(cells.n1 * cells.n2 * cells.n3, 16u);

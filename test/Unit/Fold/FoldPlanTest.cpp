@@ -57,7 +57,7 @@ std::vector<int64_t> direct(const FoldConv &conv, const std::vector<int64_t> &x,
 
 /// The folded convolution: phases are channels, W stride 1. Its result has
 /// exactly as many columns as its shape says, whatever was wanted.
-std::vector<int64_t> folded(const FoldConv &conv, const StrideFold &fold,
+std::vector<int64_t> folded(const StrideFold &fold,
                             const std::vector<int64_t> &x,
                             const std::vector<int64_t> &w) {
   int64_t distance = fold.interiorTaps + 1;
@@ -109,7 +109,7 @@ TEST(StrideFold, TrailingFormEqualsTheDefinition) {
     auto x = values(conv.input[0], 5), w = values(conv.kernel[0], 2);
     for (Phases phases : {Phases::All, Phases::Selected}) {
       StrideFold fold = trailingFold(conv, phases);
-      ASSERT_EQ(folded(conv, fold, x, w), direct(conv, x, w)) << describe(conv);
+      ASSERT_EQ(folded(fold, x, w), direct(conv, x, w)) << describe(conv);
     }
     ++shapes;
   });
@@ -150,7 +150,7 @@ TEST(StrideFold, LeadingFormEqualsTheDefinition) {
         continue;
       ASSERT_EQ(fold.padLow, 0);
       ASSERT_EQ(fold.padHigh, 0) << "the input is only viewed";
-      ASSERT_EQ(folded(conv, fold, x, w), direct(conv, x, w)) << describe(conv);
+      ASSERT_EQ(folded(fold, x, w), direct(conv, x, w)) << describe(conv);
       ++shapes;
       longer += fold.kernel > trailingFold(conv, phases).kernel;
     }
