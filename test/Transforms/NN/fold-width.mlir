@@ -87,6 +87,7 @@ func.func @candidates(%arg0: tensor<1x2x4xf32>, %arg1: tensor<1x8x4xf32>, %arg2:
 // Grouped and depthwise convolutions, and strided ones of many channels, are
 // declined with a reason.
 // CHECK-LABEL: func.func @declined
+// TINY-LABEL: func.func @declined
 // CHECK-NOT: nn.im2col
 // CHECK: nn.conv {{.*}}choice = "plain", reason = "2 groups: the columns of a step would tear
 // CHECK: nn.conv {{.*}}choice = "plain", reason = "depthwise: a fold would multiply
