@@ -367,7 +367,8 @@ TilingModel softmaxModel(npu::VecSoftmaxOp op,
 }
 
 /// True if neighbouring windows of a piece along source axis `axis` share
-/// elements: a step of the window is shorter than its span.
+/// elements: a step of the window is shorter than its span. One window has no
+/// neighbour.
 bool overlaps(const npu::Piece &piece, int64_t axis) {
   int64_t span = 1, step = 0;
   for (const npu::PieceDim &dim : piece.dims) {
@@ -378,7 +379,7 @@ bool overlaps(const npu::Piece &piece, int64_t axis) {
     else
       span += (dim.extent - 1) * std::abs(dim.sourceStep);
   }
-  return step < span;
+  return step > 0 && step < span;
 }
 
 /// True if a piece reads outside its operand or reads elements several times

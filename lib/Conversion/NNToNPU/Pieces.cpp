@@ -268,7 +268,9 @@ Movement broadcastPieces(nn::BroadcastOp op) {
   return {{piece}, {}};
 }
 
-Movement im2colPieces(nn::Im2ColOp op) {
+/// The channels and positions of an im2col as loops; padding lies outside the
+/// operand.
+Piece im2colLoops(nn::Im2ColOp op) {
   Shape source = shapeOf(op.getX()), result = shapeOf(op.getY());
   size_t spatial = op.getKernel().size();
   Piece piece = emptyPiece(source.size(), result.size());
@@ -289,7 +291,71 @@ Movement im2colPieces(nn::Im2ColOp op) {
     int64_t axis = 2 + static_cast<int64_t>(s);
     piece.dims.push_back({result[axis], axis, op.getStrides()[s], axis, 1});
   }
-  return {{piece}, {}};
+  return piece;
+}
+
+/// True if the windows take columns of rows that stay, none of them twice.
+bool foldsColumns(nn::Im2ColOp op) {
+  size_t spatial = op.getKernel().size();
+  for (size_t s = 0; s + 1 < spatial; ++s)
+    if (op.getKernel()[s] != 1 || op.getStrides()[s] != 1 ||
+        op.getPads()[s] != 0 || op.getPads()[spatial + s] != 0)
+      return false;
+  int64_t reach = (op.getKernel().back() - 1) * op.getDilations().back() + 1;
+  return reach <= op.getStrides().back() && op.getPads()[spatial - 1] >= 0;
+}
+
+/// A fold of columns reads its operand where it lies, wherever that is: windows
+/// inside the row are one piece, each that reaches over an end is one of its
+/// own, without the columns outside. Those are zeros.
+Movement foldPieces(nn::Im2ColOp op) {
+  Piece whole = im2colLoops(op);
+  size_t last = op.getKernel().size() - 1;
+  int64_t axis = 2 + static_cast<int64_t>(last);
+  int64_t taps = op.getKernel()[last], dilation = op.getDilations()[last];
+  int64_t stride = op.getStrides()[last], low = op.getPads()[last];
+  int64_t width = shapeOf(op.getX())[axis];
+  size_t column = whole.dims.size() - 1;
+  size_t tap = 2 + last;
+  Movement movement;
+  // Windows [first, last) with taps [begin, end).
+  auto add = [&](int64_t first, int64_t count, int64_t begin, int64_t end) {
+    if (begin >= end) {
+      movement.fill = 0.0;
+      return;
+    }
+    if (end - begin < taps)
+      movement.fill = 0.0;
+    Piece piece = whole;
+    piece.sourceStart[axis] = first * stride + begin * dilation - low;
+    piece.resultStart[axis] = first;
+    piece.resultStart[1] = begin * whole.dims[tap].resultStep;
+    piece.dims[tap].extent = end - begin;
+    piece.dims[column].extent = count;
+    movement.pieces.push_back(std::move(piece));
+  };
+  int64_t inside = 0, firstInside = 0;
+  for (int64_t w = 0; w < shapeOf(op.getY())[axis]; ++w) {
+    int64_t origin = w * stride - low;
+    int64_t begin = origin >= 0 ? 0 : (-origin + dilation - 1) / dilation;
+    int64_t end = origin >= width ? 0 : (width - origin - 1) / dilation + 1;
+    end = std::min(end, taps);
+    if (begin == 0 && end == taps) {
+      firstInside = inside == 0 ? w : firstInside;
+      ++inside;
+    } else {
+      add(w, 1, begin, end);
+    }
+  }
+  if (inside > 0)
+    add(firstInside, inside, 0, taps);
+  return movement;
+}
+
+Movement im2colPieces(nn::Im2ColOp op) {
+  if (foldsColumns(op))
+    return foldPieces(op);
+  return {{im2colLoops(op)}, {}};
 }
 
 } // namespace

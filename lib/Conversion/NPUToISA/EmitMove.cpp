@@ -154,6 +154,56 @@ void fillGaps(Generator &generator, const View &target,
     fill(target.rank() - 1, width / lanes.count, 1);
 }
 
+/// Columns, of `width`, of a tile that `pieces` do not cover whole, as ranges.
+/// Pieces never overlap, so that counting elements is enough.
+llvm::SmallVector<std::pair<int64_t, int64_t>, 2>
+uncoveredColumns(llvm::ArrayRef<npu::Piece> pieces, const Region &out) {
+  const int64_t axis = static_cast<int64_t>(out.size.size()) - 1;
+  const int64_t width = out.size[axis];
+  std::vector<int64_t> missing(width, out.elements() / width);
+  for (const npu::Piece &piece : pieces) {
+    int64_t perColumn = 1;
+    llvm::SmallVector<int64_t> columns{piece.resultStart[axis]};
+    for (const npu::PieceDim &dim : piece.dims) {
+      if (dim.resultAxis != axis) {
+        perColumn *= dim.extent;
+        continue;
+      }
+      llvm::SmallVector<int64_t> starts = std::move(columns);
+      columns.clear();
+      for (int64_t i = 0; i < dim.extent; ++i)
+        for (int64_t start : starts)
+          columns.push_back(start + i * dim.resultStep);
+    }
+    for (int64_t column : columns)
+      missing[column] -= perColumn;
+  }
+  llvm::SmallVector<std::pair<int64_t, int64_t>, 2> ranges;
+  for (int64_t column = 0; column < width; ++column) {
+    if (missing[column] == 0)
+      continue;
+    if (!ranges.empty() && ranges.back().second == column)
+      ++ranges.back().second;
+    else
+      ranges.push_back({column, column + 1});
+  }
+  return ranges;
+}
+
+/// Writes the fill value to the columns that pieces leave open; pixels of a
+/// folded map are filled whole.
+void fillColumns(Generator &generator, const View &target,
+                 const analysis::Lanes &lanes,
+                 llvm::ArrayRef<npu::Piece> pieces, const Region &out,
+                 uint64_t bits) {
+  for (auto [begin, end] : uncoveredColumns(pieces, out)) {
+    Region region = Region::whole(target.shape);
+    region.start.back() = begin / lanes.count;
+    region.size.back() = (end - 1) / lanes.count + 1 - region.start.back();
+    emitFill(generator.builder, target.slice(region, generator.machine), bits);
+  }
+}
+
 /// Converts folded scratch to the folded result. Both are plain maps in memory;
 /// a block of the plain map must not reach into the next lane.
 void emitFoldedConversion(Generator &generator, const TileContext &tile,
@@ -224,22 +274,25 @@ llvm::Error emitMove(Generator &generator, TileContext &tile) {
                     ? tile.result.slice(out, generator.machine)
                     : tile.result;
   const analysis::Lanes &lanes = tile.model->lanes;
-  // What lies between the channels of two lanes is encoded along with them.
+  llvm::SmallVector<npu::Piece, 4> pieces;
+  for (Attribute attr : move.getPieces()) {
+    npu::Piece piece =
+        *npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
+    if (clipPiece(piece, out))
+      pieces.push_back(std::move(piece));
+  }
   if (move.getFill())
-    emitFill(generator.builder, target,
-             fillBits(target.type.plain, move.getFill()->convertToDouble()));
-  else if (lanes.folded())
+    fillColumns(generator, target, lanes, pieces, out,
+                fillBits(target.type.plain, move.getFill()->convertToDouble()));
+  // What lies between the channels of two lanes is encoded along with them.
+  if (lanes.folded())
     fillGaps(generator, target, lanes, out.size[1], out.size.back());
   if (move->hasAttr(analysis::kThroughDramAttr) &&
       tile.operands[0].inStateBuffer())
     tile.operands[0] = throughDram(generator, tile.operands[0]);
   if (move.getPieces().empty())
     emitLinear(generator, tile);
-  for (Attribute attr : move.getPieces()) {
-    npu::Piece piece =
-        *npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
-    if (!clipPiece(piece, out))
-      continue;
+  for (npu::Piece &piece : pieces) {
     const Region &held = tile.operandRegions[piece.operand];
     for (size_t i = 0; i < held.start.size(); ++i)
       piece.sourceStart[i] -= held.start[i];
