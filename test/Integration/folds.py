@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Width folds on the machine: bits, copies, and rows of zeros.
+
+usage: folds.py random [--count=N] [--seed=S]
+       folds.py copies
+       folds.py elision
+
+`random` draws convolutions (one and two dimensions, strides, dilations, pads,
+widths that are no multiple of anything, batches, few channels, a second layer
+behind some) and compares every planned tensor with the numpy reference under a
+random --fold-w; the emulator refuses reads of memory that nobody wrote.
+`copies` counts the bytes that are copied inside the chip for stems whose fold
+is a view, and between a layer and the one that reads it in lanes: none.
+`elision` shows by the array's counter that folded taps of zeros are not issued.
+"""
+
+import argparse
+import json
+import math
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+import common
+
+REFERENCE = os.path.join(common.ROOT, "test", "reference", "reference.py")
+MODES = ["auto", "off", "stride", "lane", "both"]
+
+
+def save_model(path, shape, layers, front=False):
+    """A chain of convolutions: (outputs, kernel, strides, pads, dilations)."""
+    rng = np.random.default_rng(7)
+    nodes, weights, value, channels = [], [], "x", shape[1]
+    if front:
+        nodes.append(helper.make_node("Relu", ["x"], ["r"], name="front"))
+        value = "r"
+    for i, (outputs, kernel, strides, pads, dilations) in enumerate(layers):
+        array = rng.standard_normal((outputs, channels) + tuple(kernel))
+        weights.append(numpy_helper.from_array(array.astype(np.float32),
+                                               f"w{i}"))
+        nodes.append(helper.make_node(
+            "Conv", [value, f"w{i}"], [f"y{i}"], name=f"conv{i}",
+            kernel_shape=kernel, strides=strides, pads=pads,
+            dilations=dilations))
+        value, channels = f"y{i}", outputs
+    graph = helper.make_graph(
+        nodes, "fold",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info(value, TensorProto.FLOAT, None)],
+        weights)
+    model = helper.make_model(graph,
+                              opset_imports=[helper.make_opsetid("", 13)])
+    model.ir_version = 8
+    onnx.save(onnx.shape_inference.infer_shapes(model), path)
+
+
+def draw_layer(source, sizes):
+    """A layer that fits maps of `sizes`, and the sizes of its result."""
+    kernel, strides, dilations, low, high, out = [], [], [], [], [], []
+    for size in sizes:
+        stride, dilation = source.randint(1, 5), source.choice([1, 1, 1, 2, 4])
+        before, after = source.randint(0, 3), source.randint(0, 3)
+        longest = (size + before + after - 1) // dilation + 1
+        taps = source.randint(1, min(7, longest))
+        kernel.append(taps)
+        strides.append(stride)
+        dilations.append(dilation)
+        low.append(before)
+        high.append(after)
+        out.append((size + before + after - (taps - 1) * dilation - 1) // stride
+                   + 1)
+    return (source.choice([1, 5, 8, 16, 33]), kernel, strides, low + high,
+            dilations), out
+
+
+def check_random(seed, folder):
+    source = random.Random(seed)
+    sizes = [source.randint(1, 40) for _ in range(source.choice([1, 2, 2]))]
+    shape = [source.choice([1, 1, 2]), source.randint(1, 12)] + sizes
+    layers = []
+    for _ in range(source.choice([1, 1, 2])):
+        layer, sizes = draw_layer(source, sizes)
+        layers.append(layer)
+    model, binary, inputs, plan, dump = (
+        os.path.join(folder, name) for name in
+        ("model.onnx", "model.ash", "in.npz", f"plan{seed}", f"dump{seed}"))
+    save_model(model, shape, layers, front=source.random() < 0.3)
+    sample = np.random.default_rng(seed).standard_normal(shape)
+    np.savez(inputs, x=sample.astype(np.float32))
+    mode = source.choice(MODES)
+    machine = source.choice(["a1", "a1", "a1-tiny"])
+    common.run_tool("ashlarc", model, "-o", binary, f"--fold-w={mode}",
+                    f"--machine={machine}", f"--dump-plan={plan}")
+    common.run_tool("ashlar-run", binary, f"--inputs={inputs}",
+                    f"--dump-tensors={dump}", "--quiet",
+                    f"--outputs={os.path.join(folder, 'out.npz')}")
+    done = subprocess.run([sys.executable, REFERENCE, plan, inputs, dump],
+                          text=True, capture_output=True)
+    if done.returncode:
+        print(f"seed {seed}: {shape} {layers} --fold-w={mode} on {machine}\n"
+              f"{done.stdout}{done.stderr}")
+    return done.returncode != 0
+
+
+def instructions(binary):
+    """Lines of the disassembly, one per instruction."""
+    done = common.run_tool("ashlar-dis", binary, "-o", "-")
+    return [line for line in done.stdout.splitlines()
+            if re.match(r"[a-z]+\.[a-z_]+", line)]
+
+
+def fields(line):
+    return dict(item.split("=", 1) for item in line.split()[1:] if "=" in item)
+
+
+def copied_bytes(lines):
+    """Bytes that DMA moves inside the chip; DRAM is the default memory."""
+    total = 0
+    for line in lines:
+        values = fields(line)
+        if (not line.startswith("dma.copy") or
+                values.get("srcMem", "dram") == "dram" or
+                values.get("dstMem", "dram") == "dram"):
+            continue
+        total += math.prod(int(values.get(f"n{d}", 1)) for d in range(5)) * \
+            int(values.get("elemBytes", 1))
+    return total
+
+
+def first(lines, name):
+    return next(i for i, line in enumerate(lines) if line.startswith(name))
+
+
+# name, --fold-w, input shape, layers: the fold is a view of the input
+VIEWS = [
+    ("resnet", "auto", (1, 3, 224, 224),
+     [(64, (7, 7), (2, 2), (3, 3, 3, 3), (1, 1))]),
+    ("mobilenet", "auto", (1, 3, 224, 224),
+     [(32, (3, 3), (2, 2), (1, 1, 1, 1), (1, 1))]),
+    ("tf-same", "auto", (1, 3, 224, 224),
+     [(32, (3, 3), (2, 2), (0, 0, 1, 1), (1, 1))]),
+    ("yolo", "stride", (1, 3, 320, 320),
+     [(16, (6, 6), (2, 2), (2, 2, 2, 2), (1, 1))]),
+    ("vit", "both", (1, 3, 224, 224),
+     [(64, (16, 16), (16, 16), (0, 0, 0, 0), (1, 1))]),
+    ("alexnet-227", "auto", (1, 3, 227, 227),
+     [(96, (11, 11), (4, 4), (0, 0, 0, 0), (1, 1))]),
+    ("inception-299", "auto", (1, 3, 299, 299),
+     [(32, (3, 3), (2, 2), (0, 0, 0, 0), (1, 1))]),
+    ("audio", "auto", (1, 1, 16000), [(512, (10,), (5,), (0, 0), (1,))]),
+]
+
+
+def check_copies(folder):
+    failed = False
+    model, binary = (os.path.join(folder, n) for n in ("m.onnx", "m.ash"))
+    for name, mode, shape, layers in VIEWS:
+        save_model(model, shape, layers)
+        common.run_tool("ashlarc", model, "-o", binary, f"--fold-w={mode}")
+        lines = instructions(binary)
+        moved = copied_bytes(lines[:first(lines, "pe.matmul")])
+        failed |= moved != 0
+        print(f"{name}: {moved} bytes copied in the chip before the array "
+              f"starts{'  WRONG' if moved else ''}")
+    # A producer that writes lanes for its reader.
+    layer = (16, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1))
+    save_model(model, (1, 3, 32, 32), [layer, layer, layer])
+    common.run_tool("ashlarc", model, "-o", binary)
+    lines = instructions(binary)
+    moved = copied_bytes(lines)
+    folded = sum("groups=" in line for line in lines)
+    failed |= moved != 0 or folded == 0
+    print(f"chain: {moved} bytes copied in the chip, {folded} streams in lanes")
+    return failed
+
+
+def check_elision(folder):
+    """Stride 2, dilation 4: the folded kernel has 5 columns, 2 of zeros."""
+    model, binary, report = (
+        os.path.join(folder, n) for n in ("m.onnx", "m.ash", "r.json"))
+    layer = (64, (3, 3), (2, 2), (1, 4, 1, 4), (1, 4))
+    save_model(model, (1, 7, 64, 64), [layer])
+    common.run_tool("ashlarc", model, "-o", binary, "--fold-w=both")
+    common.run_tool("ashlar-run", binary, "--random-inputs=1",
+                    f"--report={report}", "--quiet")
+    with open(report, encoding="utf-8") as stream:
+        data = json.load(stream)
+    decision = next(d for d in data["decisions"] if "details" in d)
+    lanes = decision["details"]["stride-fold"]["lanes"]
+    live = 32 * math.ceil(32 / lanes) * 3 * 3
+    busy = data["engines"]["pe"]["busy"]
+    print(f"{decision['choice']}: {busy} cycles, {live} without taps of zeros, "
+          f"{live * 5 // 3} with them")
+    return busy != live
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["random", "copies", "elision"])
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        if options.what == "copies":
+            failed = check_copies(folder)
+        elif options.what == "elision":
+            failed = check_elision(folder)
+        else:
+            for seed in range(options.seed, options.seed + options.count):
+                failed += check_random(seed, folder)
+            print(f"{options.count} networks, {failed} differ")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
