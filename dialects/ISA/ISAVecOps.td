@@ -207,6 +207,52 @@ def ISA_VecReduceChannelsOp
   let isaReserved = [Reserved<1, 61, 3>, Reserved<2, 57, 7>, Reserved<5, 54, 10>, Reserved<6, 56, 8>];
 }
 
+def ISA_VecGatherOp : ISA_Op<"VecGather", "vec.gather", 0x44, ["vec"]> {
+  let summary = "Elements chosen by a tensor of indices.";
+  let description = [{
+    For every channel and (i0, i1, i2), with k the index there:
+    `dst[i0, i1, i2] = src[i0, i1, i2]` displaced by `k * axisStride` bytes.
+    Moves bits; no encoded types. A negative index counts from `size`. An index
+    outside [-size, size) is a fault of the run, the only one that depends on
+    data.
+
+    Example: `isa.vec.gather(channels = 8, n2 = 3, type = f32, size = 16, axisStride = 4, indexType = i64, indexBroadcastPart = 1, indexOffset = 64, indexStride2 = 8, dstOffset = 128, dstStride2 = 4)`
+  }];
+  let isaSince = 1;
+  let isaWords = 12;
+  let isaFields = [
+    Count<"channels", 20, 1, 0, "channels", "channels computed">,
+    Count<"n0", 20, 1, 20, "elements", "count of the outermost dimension">,
+    Count<"n1", 20, 1, 40, "elements", "count of dimension 1">,
+    Count<"n2", 20, 2, 0, "elements", "count of the innermost dimension">,
+    Flag<"srcBroadcastPart", 1, 60, "every channel reads channel 0 of the source">,
+    Flag<"indexBroadcastPart", 1, 61, "every channel reads channel 0 of the indices">,
+    Count<"size", 20, 2, 20, "elements", "extent of the axis that indices count along">,
+    E<"type", 5, ISA_ElemType, 2, 52, "stored type of source and result">,
+    E<"indexType", 5, ISA_ElemType, 2, 57, "stored type of the indices, i32 or i64">,
+    U<"srcPart", 12, 2, 40, "partition", "partition of channel 0 of the source">,
+    U<"srcOffset", 24, 3, 0, "bytes", "offset of the source">,
+    S<"srcTileStride", 32, 3, 24, "bytes", "distance of two channel tiles of the source">,
+    S<"srcStride0", 32, 4, 0, "bytes", "source stride of dimension 0">,
+    S<"srcStride1", 32, 4, 32, "bytes", "source stride of dimension 1">,
+    S<"srcStride2", 32, 5, 0, "bytes", "source stride of dimension 2">,
+    S<"axisStride", 32, 5, 32, "bytes", "source stride of one index">,
+    U<"indexPart", 12, 8, 32, "partition", "partition of channel 0 of the indices">,
+    U<"indexOffset", 24, 6, 0, "bytes", "offset of the indices">,
+    S<"indexTileStride", 32, 6, 24, "bytes", "distance of two channel tiles of the indices">,
+    S<"indexStride0", 32, 7, 0, "bytes", "index stride of dimension 0">,
+    S<"indexStride1", 32, 7, 32, "bytes", "index stride of dimension 1">,
+    S<"indexStride2", 32, 8, 0, "bytes", "index stride of dimension 2">,
+    U<"dstPart", 12, 8, 44, "partition", "partition of channel 0 of the result">,
+    U<"dstOffset", 24, 9, 0, "bytes", "offset of the result">,
+    S<"dstTileStride", 32, 9, 24, "bytes", "distance of two channel tiles of the result">,
+    S<"dstStride0", 32, 10, 0, "bytes", "result stride of dimension 0">,
+    S<"dstStride1", 32, 10, 32, "bytes", "result stride of dimension 1">,
+    S<"dstStride2", 32, 11, 0, "bytes", "result stride of dimension 2">
+  ];
+  let isaReserved = [Reserved<1, 62, 2>, Reserved<2, 62, 2>, Reserved<3, 56, 8>, Reserved<6, 56, 8>, Reserved<8, 56, 8>, Reserved<9, 56, 8>, Reserved<11, 32, 32>];
+}
+
 def ISA_VecStatOp : ISA_Op<"VecStat", "vec.stat", 0x45, ["vec"]> {
   let summary = "Sample the magnitudes of an encoded tensor.";
   let description = [{

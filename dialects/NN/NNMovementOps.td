@@ -153,4 +153,30 @@ def NN_GatherOp : NN_MoveOp<"gather",
   }];
 }
 
+def NN_TakeOp : NN_Op<"take"> {
+  let summary = "elements at run-time indices";
+  let description = [{
+    `y[..., i, ...] = x[..., indices[..., i, ...], ...]` along `axis`. The
+    indices broadcast along the other dimensions. A negative index counts from
+    the end; an index outside [-dim(x, axis), dim(x, axis)) ends the run with a
+    fault.
+
+    Constraints:
+    - take_c1: x and indices have one rank, 0 <= axis < rank.
+    - take_c2: other dimensions of the indices are 1 or those of x; y has the
+      shape of x with dim(indices, axis) in place of dim(x, axis).
+    - take_c3: the axis of x is not empty unless y is.
+
+    Example:
+    ```mlir
+    %0 = nn.take %x, %indices {axis = 0 : i64} : (tensor<9x4xf32>, tensor<3x1xi64>) -> tensor<3x4xf32>
+    ```
+  }];
+  let arguments = (ins NN_Tensor:$x, NN_Tensor:$indices, I64Attr:$axis);
+  let results = (outs NN_Tensor:$y);
+  let assemblyFormat =
+    "$x `,` $indices attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 #endif // ASHLAR_DIALECTS_NN_NNMOVEMENTOPS_TD

@@ -336,6 +336,25 @@ ShapeOr ashlar::nn::inferGather(ShapeRef x, int64_t axis, ShapeRef indices) {
   return result;
 }
 
+ShapeOr ashlar::nn::inferTake(ShapeRef x, ShapeRef indices, int64_t axis) {
+  if (x.size() != indices.size())
+    return fail("indices have {0} dimensions, expected {1}", indices.size(),
+                x.size());
+  if (axis < 0 || axis >= static_cast<int64_t>(x.size()))
+    return fail("axis {0} is out of range for rank {1}", axis, x.size());
+  Shape result(x);
+  result[axis] = indices[axis];
+  for (size_t i = 0; i < x.size(); ++i)
+    if (static_cast<int64_t>(i) != axis && indices[i] != 1 &&
+        indices[i] != x[i])
+      return fail("dimension {0} of the indices is {1}, expected 1 or {2}", i,
+                  indices[i], x[i]);
+  if (x[axis] == 0 && elementCount(result) != 0)
+    return fail("dimension {0} is empty, {1} indices cannot choose from it",
+                axis, indices[axis]);
+  return result;
+}
+
 Error ashlar::nn::checkSlice(ShapeRef x, ShapeRef starts, ShapeRef steps,
                              ShapeRef sizes) {
   if (starts.size() != x.size() || steps.size() != x.size() ||

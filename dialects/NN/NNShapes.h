@@ -61,6 +61,8 @@ ShapeOr inferConcat(llvm::ArrayRef<Shape> inputs, int64_t axis);
 ShapeOr inferPad(ShapeRef x, ShapeRef low, ShapeRef high, ShapeRef interior);
 ShapeOr inferTranspose(ShapeRef x, ShapeRef perm);
 ShapeOr inferGather(ShapeRef x, int64_t axis, ShapeRef indices);
+/// take: `indices` broadcasts to x but for the axis.
+ShapeOr inferTake(ShapeRef x, ShapeRef indices, int64_t axis);
 /// Checks starts and steps of a slice with result sizes `sizes`.
 llvm::Error checkSlice(ShapeRef x, ShapeRef starts, ShapeRef steps,
                        ShapeRef sizes);

@@ -223,3 +223,8 @@ LogicalResult GatherOp::verify() { // gather_c1, gather_c2
   return checkResult(*this,
                      inferGather(shapeOf(getX()), getAxis(), getIndices()));
 }
+
+LogicalResult TakeOp::verify() { // take_c1..c3
+  return checkResult(
+      *this, inferTake(shapeOf(getX()), shapeOf(getIndices()), getAxis()));
+}

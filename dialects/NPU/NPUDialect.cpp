@@ -93,6 +93,17 @@ LogicalResult PeTransposeOp::verify() {
   return success();
 }
 
+LogicalResult VecGatherOp::verify() { // npu_vec_gather_c1
+  auto type = cast<RankedTensorType>(getX().getType());
+  if (isa<bfp::BlockType>(type.getElementType()))
+    return emitOpError() << "gathers from an encoded operand";
+  if (type.getRank() < 2 || getAxis() >= static_cast<uint64_t>(type.getRank()))
+    return emitOpError() << "has axis " << getAxis()
+                         << " of an operand of rank " << type.getRank()
+                         << ", expected another axis beside it";
+  return success();
+}
+
 LogicalResult DmaMoveOp::verify() {
   int64_t resultRank = cast<RankedTensorType>(getY().getType()).getRank();
   for (Attribute attr : getPieces()) {

@@ -159,6 +159,25 @@ def NPU_VecSoftmaxOp : NPU_Op<"vec.softmax", [Pure]> {
     "`(` $x `)` attr-dict `:` functional-type(operands, results)";
 }
 
+def NPU_VecGatherOp : NPU_Op<"vec.gather", [Pure]> {
+  let summary = "elements at run-time indices on the vector unit";
+  let description = [{
+    `nn.take`: the operand is whole along `axis` in SB, the axis across
+    partitions is another one. Operand and result have one plain type.
+
+    Constraints:
+    - npu_vec_gather_c1: the operand is not encoded and has more than one axis.
+
+    Example: `%y = npu.vec.gather(%x, %indices) {axis = 0, ...} : (...) -> ...`
+  }];
+  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$indices,
+    I64Attr:$axis);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat =
+    "`(` $x `,` $indices `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 def NPU_DmaMoveOp : NPU_Op<"dma.move", [Pure]> {
   let summary = "movement of tensor elements by strided copies";
   let description = [{

@@ -209,6 +209,11 @@ static bool describeMovement(Operation *op, PlanOp &plan) {
         plan.attrs["indices"] = toJson(gather.getIndices());
         return true;
       })
+      .Case([&](nn::TakeOp take) {
+        plan.roles = {"x", "indices"};
+        plan.attrs["axis"] = static_cast<int64_t>(take.getAxis());
+        return true;
+      })
       .Case([&](nn::Im2ColOp im2col) {
         plan.attrs["kernel"] = toJson(im2col.getKernel());
         addWindow(plan, im2col);

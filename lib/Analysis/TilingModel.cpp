@@ -366,6 +366,30 @@ TilingModel softmaxModel(npu::VecSoftmaxOp op,
   return model;
 }
 
+TilingModel gatherModel(npu::VecGatherOp op,
+                        const machine::Description &machine) {
+  TilingModel model = baseModel(op);
+  int64_t rank = model.resultShape.size(), axis = op.getAxis();
+  model.tileAxes = axesExcept(rank, model.resultAxis);
+  addChannelCut(model, machine);
+  int64_t extent = shapeOf(op.getX())[axis];
+  OperandModel x;
+  x.axis = model.workAxis;
+  x.region = [=](const Region &out) {
+    Region region = out;
+    region.start[axis] = 0;
+    region.size[axis] = extent;
+    return region;
+  };
+  model.operands.push_back(x);
+  OperandModel indices =
+      broadcastOperand(op.getIndices(), rank, model.resultAxis);
+  if (shapeOf(op.getIndices())[model.resultAxis] == 1)
+    indices.axis = -1;
+  model.operands.push_back(indices);
+  return model;
+}
+
 /// True if neighbouring windows of a piece along source axis `axis` share
 /// elements: a step of the window is shorter than its span. One window has no
 /// neighbour.
@@ -530,6 +554,7 @@ TilingModel buildTilingModel(Operation *op,
       .Case([&](npu::VecPoolOp pool) { return poolModel(pool, machine); })
       .Case([&](npu::VecReduceOp red) { return reduceModel(red, machine); })
       .Case([&](npu::VecSoftmaxOp s) { return softmaxModel(s, machine); })
+      .Case([&](npu::VecGatherOp g) { return gatherModel(g, machine); })
       .Case([&](npu::DmaMoveOp move) { return moveModel(move, machine); })
       .Case([&](npu::PeTransposeOp t) { return transposeModel(t, machine); })
       .Default([](Operation *) { return TilingModel(); });

@@ -79,6 +79,21 @@ static Result checkEncoded(ElemType type, unsigned mantissa, uint64_t block,
   return std::nullopt;
 }
 
+/// No element of a result of several channel tiles is written twice.
+static Result checkDistinct(llvm::ArrayRef<uint64_t> counts,
+                            llvm::ArrayRef<int64_t> strides, uint64_t channels,
+                            int64_t tileStride, unsigned bytes,
+                            const Description &machine) {
+  llvm::SmallVector<uint64_t, 4> allCounts(counts);
+  llvm::SmallVector<int64_t, 4> allStrides(strides);
+  allCounts.push_back((channels + machine.sb.partitions - 1) /
+                      machine.sb.partitions);
+  allStrides.push_back(tileStride);
+  if (!isInjective(allCounts, allStrides, bytes))
+    return bad("the strides of the result let its elements overlap");
+  return std::nullopt;
+}
+
 /// The common part of all results of VEC.
 template <typename Op>
 static Result checkResult(const Op &op, uint64_t channels, int64_t tileStride,
@@ -91,15 +106,8 @@ static Result checkResult(const Op &op, uint64_t channels, int64_t tileStride,
   if (Result finding = checkEncoded(op.dstType, op.dstMantissa, op.dstBlock,
                                     op.dstPart, machine))
     return finding;
-  llvm::SmallVector<uint64_t, 4> allCounts(counts);
-  llvm::SmallVector<int64_t, 4> allStrides(strides);
-  allCounts.push_back((channels + machine.sb.partitions - 1) /
-                      machine.sb.partitions);
-  allStrides.push_back(tileStride);
-  if (!isInjective(allCounts, allStrides,
-                   storedBytes(op.dstType, op.dstMantissa)))
-    return bad("the strides of the result let its elements overlap");
-  return std::nullopt;
+  return checkDistinct(counts, strides, channels, tileStride,
+                       storedBytes(op.dstType, op.dstMantissa), machine);
 }
 
 //===- Instructions
@@ -488,6 +496,26 @@ template <typename Op>
 static auto check(const Op &op, const Description &machine)
     -> decltype(checkCluster(op, machine)) {
   return checkCluster(op, machine);
+}
+
+static Result check(const isa::VecGather &op, const Description &machine) {
+  if (op.type == ElemType::Bfp)
+    return bad("gather of encoded elements");
+  if (op.indexType != ElemType::I32 && op.indexType != ElemType::I64)
+    return bad("indices of type {}, expected i32 or i64",
+               typeName(op.indexType));
+  if (Result finding = checkChannels("the source", op.srcPart, op.channels,
+                                     op.srcBroadcastPart, machine))
+    return finding;
+  if (Result finding = checkChannels("the indices", op.indexPart, op.channels,
+                                     op.indexBroadcastPart, machine))
+    return finding;
+  if (Result finding =
+          checkChannels("the result", op.dstPart, op.channels, false, machine))
+    return finding;
+  return checkDistinct(
+      {op.n0, op.n1, op.n2}, {op.dstStride0, op.dstStride1, op.dstStride2},
+      op.channels, op.dstTileStride, storedBytes(op.type, 0), machine);
 }
 
 Result emulator::checkFields(const isa::Instruction &inst,

@@ -191,3 +191,9 @@ Cost CostModel::of(const isa::VecMeasure &op) {
       machine::vecScan(machine, op.channels, uint64_t(op.n0) * op.n1 * op.n2),
       0, 0, 0};
 }
+
+Cost CostModel::of(const isa::VecGather &op) {
+  return {
+      machine::vecGather(machine, op.channels, uint64_t(op.n0) * op.n1 * op.n2),
+      0, 0, 0};
+}

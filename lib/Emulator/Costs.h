@@ -44,6 +44,7 @@ private:
   Cost of(const isa::VecReduceChannels &op);
   Cost of(const isa::VecStat &op);
   Cost of(const isa::VecMeasure &op);
+  Cost of(const isa::VecGather &op);
   // Tiles and coefficients decide what these take; SparseChecker knows.
   Cost of(const isa::TccTile &) { return {}; }
   Cost of(const isa::DmaTile &) { return {}; }

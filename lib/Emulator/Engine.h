@@ -12,6 +12,7 @@
 #include "Memory.h"
 #include "OperandReuse.h"
 #include "Tiles.h"
+#include "ashlar/Emulator/Fault.h"
 #include "ashlar/Emulator/SparseObserver.h"
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Numerics/Kernels.h"
@@ -22,6 +23,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +66,14 @@ private:
   std::vector<uint64_t> buffers[NumSlots];
 };
 
+/// What the contents of memory made impossible: a fault without its
+/// instruction.
+struct RunFinding {
+  FaultKind kind;
+  std::string message;
+  std::optional<uint64_t> address = std::nullopt; ///< Linear, in SB.
+};
+
 /// Everything that executing one instruction may touch.
 struct Engine {
   Memory memory;
@@ -86,10 +96,15 @@ struct Engine {
   uint32_t current = 0;
   /// Counters of the current instruction.
   numerics::EncodeCounters counters;
+  /// Set by the current instruction if the contents of memory make it
+  /// impossible, or break a promise of its fields: the run ends there.
+  std::optional<RunFinding> finding;
+  /// A promise that operands break, as a finding; none if \p text is empty.
+  void reject(std::string text) {
+    if (!text.empty())
+      finding = RunFinding{FaultKind::BadField, std::move(text)};
+  }
   std::mutex mutex;
-  /// What the current instruction found its operands to break, if anything:
-  /// contents of memory that fields make a promise about.
-  std::string violation;
 
   /// Runs \p fn over [0, n), in parallel if \p work (elements touched) pays
   /// for a fork. \p fn must give the same result for any partition.
@@ -120,6 +135,7 @@ struct Engine {
   void execute(const isa::VecReduceChannels &op);
   void execute(const isa::VecStat &op);
   void execute(const isa::VecMeasure &op);
+  void execute(const isa::VecGather &op);
   void execute(const isa::TccTile &op);
   void execute(const isa::DmaTile &op);
   void execute(const isa::TccInit &op);

@@ -264,7 +264,7 @@ void Engine::execute(const isa::PeMatmul &instruction) {
   Fetch fetch = fetchOf(op, memory);
   if (holdsWords(op.mode)) {
     batch.flush(*this);
-    violation = multiplyWords(*this, op);
+    reject(multiplyWords(*this, op));
     return;
   }
   Pattern target = Pattern{

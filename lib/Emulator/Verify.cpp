@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The static pass over a decoded program: one walk in program order through
-// all checks. Every access of the machine is data independent, so what passes
-// here cannot fault while it runs.
+// all checks. Which elements vec.gather reads depends on data, and nothing else
+// does, so what passes here can only fault at an index while it runs.
 
 #include "Checks.h"
 #include "Defined.h"

@@ -282,6 +282,25 @@ void visit(const VecReduceChannels &x, Collector &c) {
   c.encodeXr(x.dstType, x.dstXr, x.dstXrClear);
 }
 
+void visit(const VecGather &x, Collector &c) {
+  // Whatever the indices are: every element along the axis.
+  c.sbTensor(false,
+             {x.type, 0, x.srcPart, x.srcOffset,
+              x.srcBroadcastPart ? 1 : x.channels, x.srcTileStride},
+             {{x.n0, x.srcStride0},
+              {x.n1, x.srcStride1},
+              {x.n2, x.srcStride2},
+              {x.size, x.axisStride}});
+  c.sbTensor(
+      false,
+      {x.indexType, 0, x.indexPart, x.indexOffset,
+       x.indexBroadcastPart ? 1 : x.channels, x.indexTileStride},
+      {{x.n0, x.indexStride0}, {x.n1, x.indexStride1}, {x.n2, x.indexStride2}});
+  c.sbTensor(
+      true, {x.type, 0, x.dstPart, x.dstOffset, x.channels, x.dstTileStride},
+      {{x.n0, x.dstStride0}, {x.n1, x.dstStride1}, {x.n2, x.dstStride2}});
+}
+
 /// The source of vec.stat and vec.measure.
 template <typename Op>
 void readSource(const Op &x, unsigned mantissa, Collector &c) {

@@ -328,6 +328,11 @@ Timing ashlar::machine::vecScan(const Description &machine, uint64_t channels,
   return vecMap(machine, VecCost::Cheap, VecStore::Same, channels, positions);
 }
 
+Timing ashlar::machine::vecGather(const Description &machine, uint64_t channels,
+                                  uint64_t positions) {
+  return vecMap(machine, VecCost::Medium, VecStore::Same, channels, positions);
+}
+
 Timing ashlar::machine::vecRegister() { return {1, 1, 0}; }
 
 Timing ashlar::machine::vecSelect(const Description &machine, uint64_t window) {

@@ -220,6 +220,35 @@ Window convWindowOf(OpTy op) {
                         op.getDilations());
 }
 
+/// Every index is checked: what is outside the axis is an error of the data.
+llvm::Expected<Tensor> evalTake(nn::TakeOp op, Operands operands) {
+  const Tensor &x = *operands[0], &indices = *operands[1];
+  Tensor result(x.type, shapeOf(op.getY()));
+  int64_t axis = op.getAxis(), extent = x.shape[axis];
+  auto strides = rowMajorStrides(x.shape);
+  auto own = rowMajorStrides(indices.shape),
+       out = rowMajorStrides(result.shape);
+  for (int64_t i = 0, e = result.size(); i < e; ++i) {
+    int64_t from = 0, which = 0;
+    for (size_t d = 0; d < result.shape.size(); ++d) {
+      int64_t at = i / out[d] % result.shape[d];
+      which += indices.shape[d] == 1 ? 0 : at * own[d];
+      from += static_cast<int64_t>(d) == axis ? 0 : at * strides[d];
+    }
+    int64_t index = indices.ints[which];
+    if (index < -extent || index >= extent)
+      return support::makeError(
+          ErrorClass::Malformed, "index {} of {}, expected {} to {}", index,
+          op->getName().getStringRef().str(), -extent, extent - 1);
+    from += (index < 0 ? index + extent : index) * strides[axis];
+    if (result.isFloat())
+      result.floats[i] = x.floats[from];
+    else
+      result.ints[i] = x.ints[from];
+  }
+  return result;
+}
+
 // Movement: exact whatever the type.
 std::optional<Tensor> evalMovement(Operation *op, Operands operands) {
   const Tensor &x = *operands[0];
@@ -322,7 +351,7 @@ std::optional<Tensor> evalElementwise(Operation *op, Operands operands) {
 // Ops whose operands all have one kind of storage must get just that: the
 // verifiers do not compare element types.
 llvm::Error checkKinds(Operation *op, Operands operands) {
-  if (operands.empty() || isa<nn::PowOp>(op))
+  if (operands.empty() || isa<nn::PowOp, nn::TakeOp>(op))
     return llvm::Error::success();
   Operands sameKind = isa<nn::WhereOp>(op) ? operands.drop_front() : operands;
   bool softmax = isa<nn::SoftmaxOp, nn::LogSoftmaxOp, nn::BatchNormOp>(op);
@@ -358,6 +387,12 @@ llvm::Expected<Tensor> reference::evaluateOp(Operation *op, Operands operands,
     if (!host)
       return host.takeError();
     return fromHost(*host);
+  }
+  if (auto take = dyn_cast<nn::TakeOp>(op)) {
+    if (operands[1]->isFloat())
+      return support::makeError(ErrorClass::Unsupported,
+                                "nn.take with float indices");
+    return evalTake(take, operands);
   }
   if (llvm::Error error = checkKinds(op, operands))
     return error;

@@ -173,6 +173,17 @@ def im2col(attrs, values, result):
     return win.im2col(x, shape, outputs).reshape(result["shape"])
 
 
+# Run-time indices.
+
+@evaluator("take")
+def take(attrs, values, result):
+    x, indices = values["x"], values["indices"].integers()
+    x = x.data
+    axis, shape = attrs["axis"], list(result["shape"])
+    indices = np.where(indices < 0, indices + x.shape[axis], indices)
+    return np.take_along_axis(x, np.broadcast_to(indices, shape), axis)
+
+
 # Elementwise.
 
 @evaluator("unary")

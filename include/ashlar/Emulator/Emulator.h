@@ -78,7 +78,9 @@ llvm::Expected<LoadedProgram> load(container::Program program,
 
 /// Executes \p program once. \p inputs are in the order of Program::inputs and
 /// must have exactly their types and shapes (else a Malformed error; Usage is
-/// the caller's business). The memories start in the same state every time.
+/// the caller's business), and indices among them the values that vec.gather
+/// allows (else Malformed, naming instruction and node). The memories start in
+/// the same state every time.
 llvm::Expected<RunResult> run(LoadedProgram &program,
                               llvm::ArrayRef<support::HostTensor> inputs,
                               const Options &options);

@@ -228,6 +228,11 @@ Timing vecReduceChannels(const Description &machine, VecCost cost,
 Timing vecScan(const Description &machine, uint64_t channels,
                uint64_t positions);
 
+/// vec.gather of channels x \p positions elements: a fetch of the index, then
+/// one of the element.
+Timing vecGather(const Description &machine, uint64_t channels,
+                 uint64_t positions);
+
 /// xr.set, xr.merge and xr.pick: one cycle of the vector queue.
 Timing vecRegister();
 

@@ -66,6 +66,11 @@ public:
                         r.getKind() == nn::ArgKind::Max ? "argmax" : "argmin",
                         {static_cast<int64_t>(r.getAxis())}, r.getSelectLast());
         })
+        .Case([&](nn::TakeOp t) -> Operation * {
+          return npu::VecGatherOp::create(builder, t.getLoc(),
+                                          t.getY().getType(), t.getX(),
+                                          t.getIndices(), t.getAxis());
+        })
         .Case([&](nn::SoftmaxOp s) { return softmax(s, false); })
         .Case([&](nn::LogSoftmaxOp s) { return softmax(s, true); })
         .Default([](Operation *) { return nullptr; });

@@ -246,6 +246,8 @@ static llvm::Error emitByKind(Generator &generator, TileContext &tile) {
     return emitReduceOp(generator, tile);
   if (mlir::isa<npu::VecSoftmaxOp>(tile.op))
     return emitSoftmax(generator, tile);
+  if (mlir::isa<npu::VecGatherOp>(tile.op))
+    return emitGather(generator, tile);
   return generator.unsupported(tile.op, "no emitter for this operation");
 }
 

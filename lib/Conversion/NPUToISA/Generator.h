@@ -117,6 +117,8 @@ llvm::Error emitMovingWeights(Generator &generator, TileContext &tile);
 llvm::Error emitVector(Generator &generator, TileContext &tile);
 /// Window reductions (vec).
 llvm::Error emitPool(Generator &generator, TileContext &tile);
+/// Elements at run-time indices; part of emitVector.
+llvm::Error emitGather(Generator &generator, TileContext &tile);
 llvm::Error emitMove(Generator &generator, TileContext &tile);
 /// Identity multiplications.
 llvm::Error emitTranspose(Generator &generator, TileContext &tile);

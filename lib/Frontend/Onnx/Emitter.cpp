@@ -212,6 +212,17 @@ Value Emitter::gather(Value x, int64_t axis, ArrayRef<int64_t> indices) {
       GatherOp::create(b, loc, type(*shape, elementOf(x)), x, axis, indices));
 }
 
+Value Emitter::takeAt(Value x, Value indices, int64_t axis) {
+  if (failed() || !x || !indices)
+    return nullptr;
+  std::optional<Shape> shape =
+      accept(inferTake(shapeOf(x), shapeOf(indices), axis));
+  if (!shape)
+    return nullptr;
+  return finish(
+      TakeOp::create(b, loc, type(*shape, elementOf(x)), x, indices, axis));
+}
+
 Value Emitter::unary(UnaryFunction function, Value x, double alpha,
                      double beta) {
   if (failed() || !x)

@@ -98,6 +98,8 @@ public:
   Value pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
             nn::PadMode mode, double value);
   Value gather(Value x, int64_t axis, ArrayRef<int64_t> indices);
+  /// Elements at indices that are known at run time (nn.take).
+  Value takeAt(Value x, Value indices, int64_t axis);
 
   // Element-wise.
   Value unary(nn::UnaryFunction function, Value x, double alpha = 0,

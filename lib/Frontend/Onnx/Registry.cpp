@@ -17,7 +17,7 @@ const std::vector<OperatorRow> &ashlar::frontend::operatorTable() {
     for (auto family :
          {elementwiseRows, unaryRows, convRows, gemmRows, einsumRows, poolRows,
           quantizeRows, reduceRows, normalizationRows, movementRows,
-          slicingRows, resizeRows, shapeRows})
+          slicingRows, indexingRows, resizeRows, shapeRows})
       for (OperatorRow &row : family())
         rows.push_back(std::move(row));
     llvm::sort(rows, [](const OperatorRow &a, const OperatorRow &b) {

@@ -35,6 +35,7 @@ std::vector<OperatorRow> reduceRows();
 std::vector<OperatorRow> normalizationRows();
 std::vector<OperatorRow> movementRows();
 std::vector<OperatorRow> slicingRows();
+std::vector<OperatorRow> indexingRows();
 std::vector<OperatorRow> resizeRows();
 std::vector<OperatorRow> shapeRows();
 

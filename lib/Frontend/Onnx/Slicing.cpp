@@ -237,85 +237,6 @@ void padInputs(Node &n) {
   padAxes(n, x, *pads, axes, *mode, value);
 }
 
-/// Shape of a gather: that of the indices replaces the axis.
-Shape gatherShape(Value x, int64_t axis, Value indices) {
-  Shape shape(shapeOf(x).take_front(axis));
-  ShapeRef inner = shapeOf(indices), rest = shapeOf(x).drop_front(axis + 1);
-  shape.append(inner.begin(), inner.end());
-  shape.append(rest.begin(), rest.end());
-  return shape;
-}
-
-/// Indices known at run time: every row is multiplied with 1 where its number
-/// is the index and with 0 elsewhere, and the products are summed. Exact for
-/// finite rows; indices out of range give zeros.
-void gatherByComparison(Node &n, Value x, int64_t axis, Value indices) {
-  constexpr int64_t mostProducts = int64_t(1) << 26;
-  if (!isFloatElement(x)) {
-    n.unsupported("input 1 ('indices') is not a constant and the elements of "
-                  "{} are not floats",
-                  typeText(x));
-    return;
-  }
-  int64_t size = shapeOf(x)[axis];
-  Shape spread = {elementCount(shapeOf(x).take_front(axis)),
-                  elementCount(shapeOf(indices)), size,
-                  elementCount(shapeOf(x).drop_front(axis + 1))};
-  int64_t products = elementCount(spread);
-  if (products < 0 || products > mostProducts) {
-    n.unsupported("input 1 ('indices') is not a constant and {} rows are too "
-                  "many to compare with",
-                  size);
-    return;
-  }
-  SmallVector<int64_t> numbers, fromEnd;
-  for (int64_t i = 0; i < size; ++i) {
-    numbers.push_back(i);
-    fromEnd.push_back(i - size);
-  }
-  Value wanted = n.reshape(indices, {1, spread[1], 1, 1});
-  auto matches = [&](ArrayRef<int64_t> rows) {
-    Value row = n.integers(rows, {1, 1, size, 1}, elementOf(indices));
-    return n.cast(n.compare(CompareKind::Equal, wanted, row), elementOf(x));
-  };
-  Value chosen = n.binary<AddOp>(matches(numbers), matches(fromEnd));
-  Value rows = n.reshape(x, {spread[0], 1, size, spread[3]});
-  Value y = n.reduce(ReduceKind::Sum, n.binary<MulOp>(rows, chosen), 2, false);
-  n.setOutput(0, n.reshape(y, gatherShape(x, axis, indices)));
-}
-
-void gather(Node &n) {
-  Value x = n.input(0), where = n.input(1);
-  int64_t axis = n.getInt("axis", 0);
-  if (!x || !where)
-    return;
-  axis = n.normalAxis(axis, rankOf(x));
-  if (n.failed())
-    return;
-  if (!constantOf(where) && !isFloatElement(where)) {
-    gatherByComparison(n, x, axis, where);
-    return;
-  }
-  auto indices = n.constantIntegers(1, "indices");
-  if (!indices)
-    return;
-  int64_t size = shapeOf(x)[axis];
-  for (int64_t &index : *indices) {
-    if (index < -size || index >= size) {
-      n.malformed("index {} is out of range for dimension {} of {}", index,
-                  axis, typeText(x));
-      return;
-    }
-    index += index < 0 ? size : 0;
-  }
-  Value y;
-  if (indices->size() == 1)
-    y = n.sliceAxis(x, axis, indices->front(), 1);
-  else
-    y = n.gather(x, axis, *indices);
-  n.setOutput(0, n.reshape(y, gatherShape(x, axis, where)));
-}
-
 } // namespace
 
 std::vector<OperatorRow> ashlar::frontend::slicingRows() {
@@ -334,10 +255,5 @@ std::vector<OperatorRow> ashlar::frontend::slicingRows() {
        padInputs,
        "one operation: constant, reflect, edge, wrap; pads and axes must be "
        "constant"},
-      {"Gather",
-       {1, 11, 13},
-       gather,
-       "one operation and a reshape; indices that are not constant choose rows "
-       "of floats by comparison"},
   };
 }

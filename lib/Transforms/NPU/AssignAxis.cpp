@@ -164,6 +164,16 @@ int64_t moveAxis(DmaMoveOp op) {
   return longest < 0 ? axis : longest;
 }
 
+int64_t gatherAxis(VecGatherOp op) {
+  auto allowed = [&](int64_t axis) {
+    return axis != static_cast<int64_t>(op.getAxis());
+  };
+  auto produced = producedAxis(op.getX());
+  if (produced && *produced >= 0 && allowed(*produced))
+    return *produced;
+  return longestAxis(shapeOf(op.getY()), allowed);
+}
+
 /// Axis that `op` works across.
 int64_t chooseAxis(Operation *op, const machine::Description &machine) {
   Value result = op->getResult(0);
@@ -184,6 +194,8 @@ int64_t chooseAxis(Operation *op, const machine::Description &machine) {
     return softmaxAxis(softmax, static_cast<int64_t>(machine.sb.partitions));
   if (auto move = dyn_cast<DmaMoveOp>(op))
     return moveAxis(move);
+  if (auto gather = dyn_cast<VecGatherOp>(op))
+    return gatherAxis(gather);
   return defaultAxis(shapeOf(result));
 }
 

@@ -88,3 +88,12 @@ func.func @main(%x: !x) -> tensor<1x16x4x4xf32> {
   %y = bfp.conv %x, %w {ashlar.decision = {choice = "plain"}, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (!x, !w) -> tensor<1x16x4x4xf32>
   return %y : tensor<1x16x4x4xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @main(
+// CHECK: npu.vec.gather(%arg0, %arg1) {axis = 0 : i64, npu.plan_name = "{{.+}}", npu.source = "take"}
+func.func @main(%x: tensor<9x4xf32>, %i: tensor<3x1xi64>) -> tensor<3x4xf32> {
+  %0 = nn.take %x, %i {axis = 0 : i64} : (tensor<9x4xf32>, tensor<3x1xi64>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}

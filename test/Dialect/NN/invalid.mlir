@@ -153,3 +153,27 @@ func.func @gather_c1(%x: tensor<2xf32>) {
   %0 = nn.gather %x {axis = 0 : i64, indices = array<i64: 2>} : (tensor<2xf32>) -> tensor<1xf32>
   return
 }
+
+// -----
+
+func.func @take_c1(%x: tensor<9x4xf32>, %i: tensor<3xi64>) {
+  // expected-error @below {{indices have 1 dimensions, expected 2}}
+  %0 = nn.take %x, %i {axis = 0 : i64} : (tensor<9x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @take_c2(%x: tensor<9x4xf32>, %i: tensor<3x2xi64>) {
+  // expected-error @below {{dimension 1 of the indices is 2, expected 1 or 4}}
+  %0 = nn.take %x, %i {axis = 0 : i64} : (tensor<9x4xf32>, tensor<3x2xi64>) -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @take_c3(%x: tensor<0x4xf32>, %i: tensor<3x1xi64>) {
+  // expected-error @below {{dimension 0 is empty, 3 indices cannot choose from it}}
+  %0 = nn.take %x, %i {axis = 0 : i64} : (tensor<0x4xf32>, tensor<3x1xi64>) -> tensor<3x4xf32>
+  return
+}

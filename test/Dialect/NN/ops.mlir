@@ -151,6 +151,13 @@ func.func @gather(%x: tensor<2x6xf32>) -> tensor<2x3xf32> {
   return %0 : tensor<2x3xf32>
 }
 
+// CHECK-LABEL: func.func @take(
+// CHECK: nn.take %{{.*}}, %{{.*}} {axis = 0 : i64} : (tensor<9x4xf32>, tensor<3x1xi64>) -> tensor<3x4xf32>
+func.func @take(%x: tensor<9x4xf32>, %i: tensor<3x1xi64>) -> tensor<3x4xf32> {
+  %0 = nn.take %x, %i {axis = 0 : i64} : (tensor<9x4xf32>, tensor<3x1xi64>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+
 // CHECK-LABEL: func.func @add(
 // CHECK: nn.add %{{.*}}, %{{.*}} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
 func.func @add(%a: tensor<2x3xf32>, %b: tensor<3xf32>) -> tensor<2x3xf32> {

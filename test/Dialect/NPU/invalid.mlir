@@ -109,8 +109,24 @@ func.func @pe_transpose_c1(%x: tensor<4x8xf32>) {
 
 // -----
 
+func.func @vec_gather_c1(%x: tensor<2xf32>, %i: tensor<3xi64>) {
+  // expected-error@+1 {{has axis 0 of an operand of rank 1, expected another axis beside it}}
+  %0 = npu.vec.gather(%x, %i) {axis = 0 : i64} : (tensor<2xf32>, tensor<3xi64>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
 func.func @pe_transpose_c2(%x: tensor<4x8xf32>) {
   // expected-error@+1 {{has a malformed copy piece array<i64: 0, 9>}}
   %0 = npu.pe.transpose(%x) {source_axis = 0 : i64, piece = array<i64: 0, 9>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @vec_gather_encoded(%x: tensor<2x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, %i: tensor<3x1xi64>) {
+  // expected-error@+1 {{gathers from an encoded operand}}
+  %0 = npu.vec.gather(%x, %i) {axis = 0 : i64} : (tensor<2x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<3x1xi64>) -> tensor<3x16xf32>
   return
 }

@@ -59,6 +59,7 @@ private:
   void run(const isa::VecReduceChannels &op);
   void run(const isa::VecStat &op);
   void run(const isa::VecMeasure &op);
+  void run(const isa::VecGather &op);
   void run(const isa::TccTile &op);
   void run(const isa::DmaTile &op);
   void run(const isa::TccInit &op);

@@ -317,3 +317,40 @@ void NaiveMachine::run(const isa::VecReduceChannels &op) {
   if (!reducesIntegers(op))
     finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
 }
+
+void NaiveMachine::run(const isa::VecGather &op) {
+  const Tensor indices{op.indexType,
+                       0,
+                       op.indexPart,
+                       op.indexOffset,
+                       op.indexTileStride,
+                       {op.indexStride0, op.indexStride1, op.indexStride2},
+                       op.indexBroadcastPart != 0};
+  const Tensor result{op.type,
+                      0,
+                      op.dstPart,
+                      op.dstOffset,
+                      op.dstTileStride,
+                      {op.dstStride0, op.dstStride1, op.dstStride2},
+                      false};
+  Tensor source{op.type,
+                0,
+                op.srcPart,
+                op.srcOffset,
+                op.srcTileStride,
+                {op.srcStride0, op.srcStride1, op.srcStride2},
+                op.srcBroadcastPart != 0};
+  const unsigned bytes = op.type == ElemType::F32 ? 4 : 1;
+  for (uint64_t channel = 0; channel < op.channels; ++channel)
+    for (int64_t i = 0; i < op.n0; ++i)
+      for (int64_t j = 0; j < op.n1; ++j)
+        for (int64_t k = 0; k < op.n2; ++k) {
+          const int64_t at[3] = {i, j, k};
+          int64_t index = loadInteger(indices, channel, at);
+          index += index < 0 ? int64_t(op.size) : 0;
+          const Place from = placeOf(source, channel, at);
+          const uint64_t bits = rawElement(
+              from.partition, from.offset + index * op.axisStride, bytes);
+          storeRaw(result, channel, at, static_cast<int64_t>(bits));
+        }
+}

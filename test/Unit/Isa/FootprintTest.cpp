@@ -93,6 +93,24 @@ TEST(Footprint, StatisticsAndSelectors) {
   EXPECT_EQ(texts(measure).back(), "merges into xr[0..1)[9..10)");
 }
 
+TEST(Footprint, GatherReadsTheWholeAxis) {
+  VecGather gather;
+  gather.channels = 2;
+  gather.n2 = 3;
+  gather.type = ElemType::F32;
+  gather.size = 16;
+  gather.axisStride = 4;
+  gather.indexType = ElemType::I64;
+  gather.indexBroadcastPart = 1;
+  gather.indexOffset = 64;
+  gather.indexStride2 = 8;
+  gather.dstOffset = 128;
+  gather.dstStride2 = 4;
+  EXPECT_EQ(texts(gather),
+            Texts({"reads sb[0..2)[0..64)", "reads sb[0..1)[64..88)",
+                   "writes sb[0..2)[128..140)"}));
+}
+
 TEST(Footprint, GivenExponentsAreRead) {
   VecMap map;
   map.dstType = ElemType::Bfp;

@@ -96,6 +96,7 @@ TEST(Golden, Headers) {
   EXPECT_EQ(header(VecPool()), 0x0e00000000000741u);
   EXPECT_EQ(header(VecReduce()), 0x0900000000000742u);
   EXPECT_EQ(header(VecReduceChannels()), 0x0800000000000743u);
+  EXPECT_EQ(header(VecGather()), 0x0c00000000000744u);
   EXPECT_EQ(header(VecStat()), 0x0600000000000745u);
   EXPECT_EQ(header(VecMeasure()), 0x0600000000000746u);
   EXPECT_EQ(header(XrSelect()), 0x0200000000000705u);
