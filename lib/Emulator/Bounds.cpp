@@ -20,6 +20,8 @@ uint64_t emulator::linearAddress(Space space, uint64_t partition, uint64_t unit,
     return partition * machine.sb.bytesPerPartition + unit;
   case Space::Psum:
     return partition * machine.psum.entries() + unit;
+  case Space::Fmu:
+    return partition * machine.sparse.fmuBytes + unit;
   default:
     return unit;
   }
@@ -42,6 +44,14 @@ extentOf(Space space, const Description &machine, uint64_t dramBytes) {
     return {1, machine.sr.registers};
   case Space::Dram:
     return {1, dramBytes};
+  case Space::Fmu:
+    return {machine.sparse.fmuSets, machine.sparse.fmuBytes};
+  case Space::Wm:
+    return {1, machine.sparse.wmBytes};
+  case Space::Acc:
+    return {1, machine.sparse.accumulatorEntries};
+  case Space::Tiles:
+    return {1, machine.sparse.tileTables};
   default:
     return {1, 1};
   }
@@ -86,9 +96,8 @@ Result emulator::checkOverlap(const isa::Instruction &inst,
       if (!read.write && read.space == write.space &&
           isa::conflict(read, write) &&
           !(elementwise && sameElements(read, write)))
-        return Finding{FaultKind::BadField,
-                       fmt::format("source and destination overlap: {}, {}",
-                                   isa::describe(read), isa::describe(write))};
+        return bad("source and destination overlap: {}, {}",
+                   isa::describe(read), isa::describe(write));
   }
   return std::nullopt;
 }
