@@ -3,6 +3,7 @@
 // Checks of footprints: inside the memories, sources apart from destinations.
 
 #include "Checks.h"
+#include "FieldRules.h"
 #include <fmt/format.h>
 
 using namespace ashlar;
@@ -10,7 +11,6 @@ using namespace ashlar::emulator;
 using isa::Access;
 using isa::Space;
 using machine::Description;
-using Result = std::optional<Finding>;
 
 uint64_t emulator::linearAddress(Space space, uint64_t partition, uint64_t unit,
                                  const Description &machine) {

@@ -10,6 +10,8 @@ Within a model the line `#input NAME LOW HIGH` draws integers, or floats evenly,
 from [LOW, HIGH]; other floats are drawn from the normal distribution. Every
 model is compiled with bfp16 and run. Results pass within 1e-3 |ref| + 2^-12
 max |ref|; integers, booleans and models with a line `#exact` must be equal.
+The line `#as OTHER` takes the results of model OTHER as the reference, for
+forms that ONNX Runtime no longer reads.
 With --reference every planned tensor is compared with the numpy reference as
 well, with --no-ort only with it.
 """
@@ -38,6 +40,7 @@ class Case:
     def __init__(self, name):
         self.name, self.lines = name, []
         self.ranges, self.exact = {}, False
+        self.same_as = None
 
     def add(self, line):
         words = line[1:].split()
@@ -45,6 +48,8 @@ class Case:
             self.ranges[words[1]] = (float(words[2]), float(words[3]))
         elif words == ["exact"]:
             self.exact = True
+        elif line.startswith("#as "):
+            self.same_as = words[1]
         elif not line.startswith("#"):
             self.lines.append(line)
 
@@ -76,7 +81,7 @@ def read_cases(path):
     return cases
 
 
-def against_runtime(case, path, inputs, folder, machine):
+def against_runtime(case, path, reference, inputs, folder, machine):
     binary = os.path.join(folder, "case.ash")
     outputs = os.path.join(folder, "out.npz")
     common.run_tool("ashlarc", path, "-o", binary, "--format=bfp16",
@@ -87,10 +92,10 @@ def against_runtime(case, path, inputs, folder, machine):
         np.save(file, array)
         arguments.append(f"--input={name}={file}")
     common.run_tool("ashlar-run", binary, f"--outputs={outputs}", *arguments)
-    wanted = common.ort.run(path, [inputs])[0][0]
+    wanted = common.ort.run(reference, [inputs])[0][0]
     with np.load(outputs) as found:
-        for name, reference in wanted.items():
-            check(name, found[name], reference, case.exact)
+        for name, right in wanted.items():
+            check(name, found[name], right, case.exact)
 
 
 def against_reference(path, inputs, folder, machine):
@@ -103,15 +108,24 @@ def against_reference(path, inputs, folder, machine):
         raise Outcome("numpy reference: " + done.stdout + done.stderr, True)
 
 
-def run_case(case, options):
+def write_model(case, path):
     model = onnx.parser.parse_model("".join(case.lines))
-    inputs = {info.name: case.draw(info) for info in model.graph.input}
+    with open(path, "wb") as file:
+        file.write(model.SerializeToString())
+    return model
+
+
+def run_case(case, options, cases):
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "case.onnx")
-        with open(path, "wb") as file:
-            file.write(model.SerializeToString())
+        path = reference = os.path.join(folder, "case.onnx")
+        model = write_model(case, path)
+        inputs = {info.name: case.draw(info) for info in model.graph.input}
+        if case.same_as:
+            reference = os.path.join(folder, "reference.onnx")
+            write_model(cases[case.same_as], reference)
         if not options.no_ort:
-            against_runtime(case, path, inputs, folder, options.machine)
+            against_runtime(case, path, reference, inputs, folder,
+                            options.machine)
         if options.reference or options.no_ort:
             against_reference(path, inputs, folder, options.machine)
 
@@ -124,12 +138,12 @@ def main():
     parser.add_argument("--reference", action="store_true")
     parser.add_argument("--no-ort", action="store_true")
     options = parser.parse_args()
-    cases = [c for c in read_cases(options.file)
-             if re.search(options.only, c.name)]
+    known = {c.name: c for c in read_cases(options.file)}
+    cases = [c for c in known.values() if re.search(options.only, c.name)]
     failed = 0
     for case in cases:
         try:
-            run_case(case, options)
+            run_case(case, options, known)
             print(f"pass {case.name}")
         except (Outcome, SystemExit, subprocess.CalledProcessError) as error:
             failed += 1

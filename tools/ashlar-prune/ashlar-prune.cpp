@@ -5,12 +5,6 @@
 
 #include "ashlar/Frontend/Onnx/Prune.h"
 
-#include <csignal>
-
 int main(int argc, char **argv) {
-  // A closed pipe or a file-size limit is a failed write, not a signal.
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
-  return ashlar::frontend::pruneMain(
-      std::vector<std::string>(argv + (argc > 0), argv + argc));
+  return ashlar::frontend::pruneMain(argc, argv);
 }

@@ -112,6 +112,12 @@ mlir::Location Importer::nameLoc(StringRef name) {
   return mlir::NameLoc::get(builder.getStringAttr(printable(name)));
 }
 
+void Importer::define(StringRef name, Value value) {
+  values[name] = value;
+  if (onValue)
+    onValue(name, value);
+}
+
 Error Importer::checkOpsets() const {
   for (const FlatNode &node : model.nodes)
     if (node.live && node.domain.empty() &&
@@ -189,7 +195,7 @@ Error Importer::addInputs() {
   for (auto [i, input] : llvm::enumerate(inputs)) {
     function.setArgAttr(i, nn::nameAttr, builder.getStringAttr(input->name()));
     body->getArgument(i).setLoc(nameLoc(input->name()));
-    values[input->name()] = body->getArgument(i);
+    define(input->name(), body->getArgument(i));
   }
   builder.setInsertionPointToEnd(body);
   return Error::success();
@@ -221,13 +227,17 @@ llvm::BitVector Importer::usedOutputs(const FlatNode &node) const {
 }
 
 void Importer::addPlaceholders(const FlatNode &node) {
+  Value first = node.inputs.empty() ? Value() : values.lookup(node.inputs[0]);
   for (const std::string &output : node.outputs) {
-    auto type = declared.find(output);
-    if (output.empty() || type == declared.end())
+    if (output.empty())
       continue;
+    mlir::Type tensor = guessTypes && first ? first.getType() : mlir::Type();
+    if (auto type = declared.find(output); type != declared.end())
+      if (auto known = staticType(*type->second, options, builder.getContext()))
+        tensor = known;
     // The module is discarded: an extra block argument never gets out.
-    if (auto tensor = staticType(*type->second, options, builder.getContext()))
-      values[output] = function.front().addArgument(tensor, nameLoc(output));
+    if (tensor)
+      define(output, function.front().addArgument(tensor, nameLoc(output)));
   }
 }
 
@@ -264,7 +274,7 @@ Error Importer::runHandler(const FlatNode &node, SmallVector<Value> inputs,
                      qualifiedOp(node), view.errorMessage());
   for (auto [i, output] : llvm::enumerate(node.outputs))
     if (!output.empty() && view.outputs()[i])
-      values[output] = view.outputs()[i];
+      define(output, view.outputs()[i]);
   status.state = stateOf(view);
   status.detail = operationNames(view.made());
   return Error::success();

@@ -11,6 +11,8 @@
 #include "ashlar/Frontend/Onnx/Import.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <functional>
+
 namespace ashlar::frontend {
 
 class Importer {
@@ -28,6 +30,14 @@ public:
 
   std::vector<NodeStatus> takeStatuses() { return std::move(statuses); }
 
+  /// Results of unsupported nodes without a declared type are taken to be of
+  /// the first operand's type, as most are. Only for searches that can bear a
+  /// wrong guess.
+  bool guessTypes = false;
+
+  /// If set, told of every graph input and every result of a node.
+  std::function<void(StringRef name, Value value)> onValue;
+
 private:
   llvm::Error checkOpsets() const;
   llvm::Error checkOptions() const;
@@ -43,6 +53,7 @@ private:
   /// The value called `name`; null if it hangs on an unsupported node.
   llvm::Expected<Value> lookup(StringRef name);
   mlir::Location nameLoc(StringRef name);
+  void define(StringRef name, Value value);
   llvm::Error addResults();
 
   Model &model;

@@ -20,7 +20,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <tuple>
 
@@ -198,31 +197,6 @@ std::vector<Weight> weightsOf(onnx::GraphProto &graph) {
   return weights;
 }
 
-/// Bytes of a tensor, which become its raw data.
-Expected<std::vector<char>> takeBytes(onnx::TensorProto &proto,
-                                      StringRef folder,
-                                      mlir::MLIRContext &context) {
-  std::string what = "initialiser '" + printable(proto.name()) + "'";
-  auto elements =
-      convertTensor(proto, folder, what, ImportOptions().maxElements, &context);
-  if (!elements)
-    return elements.takeError();
-  std::vector<char> storage;
-  auto bytes = nn::rawElements(*elements, storage);
-  if (!bytes)
-    return makeError(ErrorClass::Internal, "{} has no bytes", what);
-  return std::vector<char>(bytes->begin(), bytes->end());
-}
-
-void storeBytes(onnx::TensorProto &proto, llvm::ArrayRef<char> bytes) {
-  proto.clear_float_data();
-  proto.clear_double_data();
-  proto.clear_int32_data();
-  proto.clear_external_data();
-  proto.clear_data_location();
-  proto.set_raw_data(bytes.data(), bytes.size());
-}
-
 std::string recipeOf(const PruneOptions &options,
                      llvm::ArrayRef<PrunedTensor> tensors) {
   int64_t weights = 0, kept = 0;
@@ -290,7 +264,7 @@ Error Pruner::collect() {
       return type.takeError();
     if (!isFloat(*type))
       continue;
-    auto raw = takeBytes(*weight.proto, model.folder, context);
+    auto raw = makeRaw(*weight.proto, model.folder, &context);
     if (!raw)
       return raw.takeError();
     PruneTensor tensor;
@@ -329,7 +303,7 @@ std::vector<PrunedTensor> Pruner::apply() {
       if (!tensor.keep[e])
         std::memset(&bytes[i][e * width], 0, width);
     }
-    storeBytes(*weights[i].proto, bytes[i]);
+    storeRaw(*weights[i].proto, bytes[i]);
     result.push_back(std::move(pruned));
   }
   return result;
@@ -399,13 +373,10 @@ ashlar::frontend::prune(StringRef path, StringRef output,
     return withContext(std::move(error), model.path);
   std::vector<PrunedTensor> result = pruner.apply();
   addRecipe(model.proto, recipeOf(options, result));
-  std::string bytes;
-  if (model.proto.ByteSizeLong() >
-          static_cast<size_t>(std::numeric_limits<int>::max()) ||
-      !model.proto.SerializeToString(&bytes))
-    return makeError(ErrorClass::Capacity, "{}: {}", model.path,
-                     "the pruned model is larger than a protobuf file can be");
-  if (Error error = support::writeFileAtomically(output, StringRef(bytes)))
+  auto bytes = serialise(model.proto, "the pruned model");
+  if (!bytes)
+    return withContext(bytes.takeError(), model.path);
+  if (Error error = support::writeFileAtomically(output, StringRef(*bytes)))
     return error;
   return result;
 }

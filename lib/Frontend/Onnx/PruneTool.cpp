@@ -3,28 +3,18 @@
 // The command line of ashlar-prune.
 
 #include "ashlar/Frontend/Onnx/Prune.h"
-#include "ashlar/Support/CommandLine.h"
-#include "ashlar/Support/Console.h"
-#include "ashlar/Support/Version.h"
+#include "ashlar/Support/ToolMain.h"
 
 #include <optional>
 
 namespace ashlar::frontend {
 namespace {
 
-struct PruneArguments {
+struct PruneArguments : support::ToolOptions {
   PruneOptions options;
   std::optional<double> density;
   std::string model, output;
-  bool help = false, version = false;
 };
-
-using Flag = support::Flag<PruneArguments>;
-
-std::string setOutput(PruneArguments &arguments, llvm::StringRef text) {
-  arguments.output = text.str();
-  return text.empty() ? "expected a file" : "";
-}
 
 std::string setDensity(PruneArguments &arguments, llvm::StringRef text) {
   double value = 0;
@@ -54,31 +44,15 @@ std::string setBlock(PruneArguments &arguments, llvm::StringRef text) {
   return "";
 }
 
-std::string setModel(PruneArguments &arguments, llvm::StringRef text) {
-  if (!arguments.model.empty())
-    return "second model after '" + arguments.model + "', expected one";
-  arguments.model = text.str();
-  return "";
-}
-
-constexpr Flag flags[] = {
-    {"o", "FILE.onnx", "the pruned model", setOutput},
+const std::vector<support::Flag<PruneArguments>> flags = {
+    {"o", "FILE.onnx", "the pruned model",
+     support::setText<PruneArguments, &PruneArguments::output>},
     {"density", "D", "share of weights that stay, 0 to 1", setDensity},
     {"pattern", "PATTERN",
      "unstructured (default), N:M (as 2:4), block or channel", setPattern},
     {"scope", "SCOPE",
      "layer (default): D of each tensor; global: D of all together", setScope},
     {"block", "N", "input channels of a block (8)", setBlock},
-    {"help", nullptr, "print this text",
-     [](PruneArguments &a, llvm::StringRef) {
-       a.help = true;
-       return std::string();
-     }},
-    {"version", nullptr, "print the version",
-     [](PruneArguments &a, llvm::StringRef) {
-       a.version = true;
-       return std::string();
-     }},
 };
 
 llvm::Error checkArguments(const PruneArguments &arguments) {
@@ -123,22 +97,15 @@ llvm::Error run(const PruneArguments &arguments) {
 
 } // namespace
 
-int pruneMain(llvm::ArrayRef<std::string> args) {
-  PruneArguments arguments;
-  llvm::Error error = support::parseCommandLine(args, llvm::ArrayRef(flags),
-                                                setModel, arguments);
-  if (!error && arguments.help)
-    support::printOut(
-        "usage: ashlar-prune MODEL.onnx -o OUT.onnx --density=D [options]\n\n"
-        "Sets the smallest weights of a model to zero.\n\noptions:\n" +
-        support::describeFlags(llvm::ArrayRef(flags)));
-  else if (!error && arguments.version)
-    support::printOut(support::versionLine("ashlar-prune") + "\n");
-  else if (!error)
-    error = run(arguments);
-  if (!error)
-    error = support::finishOut();
-  return reportAndExitCode("ashlar-prune", std::move(error));
+int pruneMain(int argc, char **argv) {
+  support::Tool<PruneArguments> tool{
+      "ashlar-prune",
+      "MODEL.onnx -o OUT.onnx --density=D [options]",
+      "Sets the smallest weights of a model to zero.",
+      flags,
+      support::setOnly<PruneArguments, &PruneArguments::model>,
+      run};
+  return support::toolMain(tool, argc, argv);
 }
 
 } // namespace ashlar::frontend

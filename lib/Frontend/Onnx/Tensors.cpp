@@ -6,6 +6,7 @@
 #include "Tensors.h"
 #include "Model.h"
 
+#include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Support/CheckedMath.h"
 #include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNShapes.h"
@@ -15,6 +16,7 @@
 #include "llvm/Support/Path.h"
 
 #include <cstring>
+#include <limits>
 
 using namespace ashlar;
 using namespace ashlar::frontend;
@@ -295,4 +297,76 @@ ashlar::frontend::convertTensor(onnx::TensorProto &tensor, StringRef folder,
   return nn::makeElements(tensorType, std::move(*bytes),
                           tensor.name().empty() ? StringRef("constant")
                                                 : StringRef(tensor.name()));
+}
+
+int32_t ashlar::frontend::onnxTypeOf(ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+    return onnx::TensorProto::FLOAT;
+  case ElementType::F16:
+    return onnx::TensorProto::FLOAT16;
+  case ElementType::BF16:
+    return onnx::TensorProto::BFLOAT16;
+  case ElementType::F64:
+    return onnx::TensorProto::DOUBLE;
+  case ElementType::I8:
+    return onnx::TensorProto::INT8;
+  case ElementType::U8:
+    return onnx::TensorProto::UINT8;
+  case ElementType::I16:
+    return onnx::TensorProto::INT16;
+  case ElementType::U16:
+    return onnx::TensorProto::UINT16;
+  case ElementType::I32:
+    return onnx::TensorProto::INT32;
+  case ElementType::U32:
+    return onnx::TensorProto::UINT32;
+  case ElementType::I64:
+    return onnx::TensorProto::INT64;
+  case ElementType::U64:
+    return onnx::TensorProto::UINT64;
+  case ElementType::Bool:
+    return onnx::TensorProto::BOOL;
+  }
+  return onnx::TensorProto::UNDEFINED;
+}
+
+void ashlar::frontend::storeRaw(onnx::TensorProto &tensor,
+                                llvm::ArrayRef<char> bytes) {
+  tensor.clear_float_data();
+  tensor.clear_double_data();
+  tensor.clear_int32_data();
+  tensor.clear_int64_data();
+  tensor.clear_uint64_data();
+  tensor.clear_external_data();
+  tensor.clear_data_location();
+  tensor.set_raw_data(bytes.data(), bytes.size());
+}
+
+Expected<std::vector<char>>
+ashlar::frontend::makeRaw(onnx::TensorProto &tensor, StringRef folder,
+                          mlir::MLIRContext *context) {
+  std::string what = "initialiser '" + printable(tensor.name()) + "'";
+  auto elements =
+      convertTensor(tensor, folder, what, ImportOptions().maxElements, context);
+  if (!elements)
+    return elements.takeError();
+  std::vector<char> storage;
+  auto bytes = nn::rawElements(*elements, storage);
+  if (!bytes)
+    return makeError(ErrorClass::Internal, "{} has no bytes", what);
+  std::vector<char> result(bytes->begin(), bytes->end());
+  storeRaw(tensor, result);
+  return result;
+}
+
+Expected<std::string> ashlar::frontend::serialise(const onnx::ModelProto &model,
+                                                  StringRef what) {
+  std::string bytes;
+  if (model.ByteSizeLong() >
+          static_cast<size_t>(std::numeric_limits<int>::max()) ||
+      !model.SerializeToString(&bytes))
+    return makeError(ErrorClass::Capacity,
+                     "{} is larger than a protobuf file can be", what.str());
+  return bytes;
 }

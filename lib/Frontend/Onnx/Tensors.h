@@ -11,6 +11,9 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
+#include <string>
+#include <vector>
+
 namespace ashlar::frontend {
 
 /// The element type of an ONNX data type number; `what` names the owner in the
@@ -30,6 +33,23 @@ llvm::Expected<mlir::ElementsAttr> convertTensor(onnx::TensorProto &tensor,
                                                  llvm::StringRef what,
                                                  int64_t maxElements,
                                                  mlir::MLIRContext *context);
+
+/// The ONNX data type number of an element type.
+int32_t onnxTypeOf(support::ElementType type);
+
+/// Puts the elements of a tensor into its raw data, whatever form they have in
+/// the file, and returns them. The errors of convertTensor.
+llvm::Expected<std::vector<char>> makeRaw(onnx::TensorProto &tensor,
+                                          llvm::StringRef folder,
+                                          mlir::MLIRContext *context);
+
+/// Replaces the elements of a tensor by raw data.
+void storeRaw(onnx::TensorProto &tensor, llvm::ArrayRef<char> bytes);
+
+/// The serialised model; `what` names it where it is larger than protobuf can
+/// write (Capacity).
+llvm::Expected<std::string> serialise(const onnx::ModelProto &model,
+                                      llvm::StringRef what);
 
 } // namespace ashlar::frontend
 

@@ -6,7 +6,8 @@ import re
 import subprocess
 
 TOOLS = ("ashlarc", "ashlar-run", "ashlar-as", "ashlar-dis",
-         "ashlar-translate", "ashlar-reference", "ashlar-tiles")
+         "ashlar-translate", "ashlar-reference", "ashlar-tiles", "ashlar-prune",
+         "ashlar-reduce")
 
 
 def ask(*command):

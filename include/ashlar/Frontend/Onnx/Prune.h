@@ -8,7 +8,6 @@
 #define ASHLAR_FRONTEND_ONNX_PRUNE_H
 
 #include "ashlar/Support/Error.h"
-#include "llvm/ADT/ArrayRef.h"
 
 #include <cstdint>
 #include <string>
@@ -66,7 +65,7 @@ llvm::Expected<std::vector<PrunedTensor>> prune(llvm::StringRef path,
                                                 const PruneOptions &options);
 
 /// The whole of ashlar-prune; returns the exit code.
-int pruneMain(llvm::ArrayRef<std::string> args);
+int pruneMain(int argc, char **argv);
 
 } // namespace ashlar::frontend
 

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ashlar-reduce: finds the smallest part of an ONNX model on which a command
+// still fails as it does on the whole. The search is in lib/Frontend/Onnx; here
+// are the command line and the trials.
+
+#include "Trial.h"
+#include "ashlar/Support/ToolMain.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <cmath>
+
+using namespace ashlar;
+using llvm::Error;
+using llvm::StringRef;
+
+namespace {
+
+struct Options : support::ToolOptions {
+  std::string model, output;
+  reduce::TrialOptions trial;
+  frontend::ShrinkOptions shrink;
+};
+
+std::string setNumber(double &number, StringRef text, bool zero) {
+  double value = 0;
+  if (text.getAsDouble(value) || !std::isfinite(value) || value < 0 ||
+      (!zero && value == 0))
+    return zero ? "expected a number, 0 or more" : "expected a number above 0";
+  number = value;
+  return "";
+}
+
+std::string setCount(uint64_t &count, StringRef text) {
+  return text.getAsInteger(10, count) ? "expected a whole number, 0 or more"
+                                      : "";
+}
+
+std::string setExit(Options &options, StringRef text) {
+  int code = 0;
+  if (text.getAsInteger(10, code) || code < 0 || code > 255)
+    return "expected 0 to 255";
+  options.trial.exit = code;
+  return "";
+}
+
+std::string setShape(Options &options, StringRef text) {
+  Error error = frontend::addInputShape(options.shrink.import, text);
+  return error ? llvm::toString(std::move(error)) : "";
+}
+
+template <std::string reduce::TrialOptions::*member>
+std::string setTrialText(Options &options, StringRef text) {
+  options.trial.*member = text.str();
+  return text.empty() ? "expected a text" : "";
+}
+
+template <double reduce::TrialOptions::*member, bool zero>
+std::string setTrialNumber(Options &options, StringRef text) {
+  return setNumber(options.trial.*member, text, zero);
+}
+
+const std::vector<support::Flag<Options>> flags = {
+    {"o", "FILE.onnx", "the smallest model that shows the failure",
+     support::setText<Options, &Options::output>},
+    {"test", "COMMAND",
+     "shell command that fails; {model}, {inputs}, {outputs}, {dir} name files",
+     setTrialText<&reduce::TrialOptions::test>},
+    {"reference", "COMMAND",
+     "the failure is that {outputs} of the two commands differ",
+     setTrialText<&reduce::TrialOptions::reference>},
+    {"exit", "N", "exit code that counts, 128+n for signal n (as MODEL's)",
+     setExit},
+    {"message", "TEXT", "text that standard error must hold",
+     setTrialText<&reduce::TrialOptions::message>},
+    {"atol", "A", "tolerance of the comparison, absolute (0)",
+     setTrialNumber<&reduce::TrialOptions::atol, true>},
+    {"rtol", "R", "tolerance of the comparison, relative (0)",
+     setTrialNumber<&reduce::TrialOptions::rtol, true>},
+    {"seed", "N", "seed of the arrays in {inputs} (1)",
+     [](Options &o, StringRef text) { return setCount(o.trial.seed, text); }},
+    {"timeout", "SECONDS", "a command that takes longer is killed (60)",
+     setTrialNumber<&reduce::TrialOptions::timeout, false>},
+    {"max-trials", "N", "stop after N trials (no limit)",
+     [](Options &o, StringRef text) {
+       return setCount(o.shrink.maxTrials, text);
+     }},
+    {"input-shape", "NAME=1x3x8x8", "fixes the shape of a graph input",
+     setShape},
+};
+
+Error check(const Options &options) {
+  if (options.model.empty() || options.output.empty() ||
+      options.trial.test.empty())
+    return makeError(ErrorClass::Usage, "{}",
+                     "expected ashlar-reduce MODEL.onnx -o SMALL.onnx "
+                     "--test=COMMAND; see --help");
+  if (!StringRef(options.trial.test).contains("{model}"))
+    return makeError(ErrorClass::Usage,
+                     "option --test is '{}', expected a command with {{model}}",
+                     options.trial.test);
+  if (options.trial.reference.empty())
+    return Error::success();
+  for (const std::string &command :
+       {options.trial.test, options.trial.reference})
+    if (!StringRef(command).contains("{outputs}"))
+      return makeError(ErrorClass::Usage,
+                       "'{}' writes no {{outputs}} to compare", command);
+  if (options.trial.exit || !options.trial.message.empty())
+    return makeError(ErrorClass::Usage, "{}",
+                     "with --reference the failure is a difference, expected "
+                     "neither --exit nor --message");
+  return Error::success();
+}
+
+std::string sizeText(const frontend::ShrinkSize &size) {
+  return fmt::format("{} nodes, {} inputs, {} outputs, {} constant elements",
+                     size.nodes, size.inputs, size.outputs, size.constants);
+}
+
+/// Everything between the scratch folder's making and its removal.
+Error search(const Options &options, const std::string &folder) {
+  reduce::Trial trial(options.trial, folder);
+  frontend::ShrinkOptions shrink = options.shrink;
+  shrink.scratch = folder;
+  shrink.onStep = [](StringRef step, const frontend::ShrinkSize &size) {
+    support::printOut(fmt::format("{:<12} {}\n", step.str(), sizeText(size)));
+  };
+  auto inputs = frontend::shrinkInputs(options.model, options.shrink.import);
+  if (!inputs)
+    return inputs.takeError();
+  if (Error error = trial.establish(options.model, *inputs))
+    return error;
+  support::printOut(fmt::format("{}: {}\n", options.model, trial.failure()));
+  auto result =
+      frontend::shrink(options.model, options.output, shrink,
+                       [&](const frontend::ShrinkCandidate &candidate) {
+                         return trial.shows(candidate);
+                       });
+  if (!result)
+    return result.takeError();
+  support::printOut(fmt::format(
+      "{}: {}; {} trials{}\n", options.output, sizeText(result->after),
+      result->trials,
+      result->complete ? "" : ", ended by --max-trials: it may get smaller"));
+  return Error::success();
+}
+
+Error run(const Options &options) {
+  if (Error error = check(options))
+    return error;
+  llvm::SmallString<128> folder;
+  if (llvm::sys::fs::createUniqueDirectory("ashlar-reduce", folder))
+    return makeError(ErrorClass::Usage, "{}",
+                     "cannot make a scratch folder, see TMPDIR");
+  Error error = search(options, folder.str().str());
+  llvm::sys::fs::remove_directories(folder);
+  return error;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  support::Tool<Options> tool{
+      "ashlar-reduce",
+      "MODEL.onnx -o SMALL.onnx --test=COMMAND [options]",
+      "Finds the smallest part of a model on which a command fails as it does "
+      "on the whole.",
+      flags,
+      support::setOnly<Options, &Options::model>,
+      run};
+  return support::toolMain(tool, argc, argv);
+}
