@@ -12,7 +12,9 @@ def ISA_PeLoadOp : ISA_Op<"PeLoad", "pe.load", 0x20, ["peload"]> {
   let description = [{
     `S[i][c] = SB[part + i][offset + c*colStride]` for i < rows, c < cols;
     encoded operands are aligned to XR[xr] (docs/Numerics.md 3). Cells outside
-    are zero. The set becomes active with the next `pe.swap`. In mode select a
+    are zero. With `terms` > 0 only the first `terms` cells of a column that are
+    not zero count, in row order; the others read as zero (modes bfp and int).
+    The set becomes active with the next `pe.swap`. In mode select a
     cell holds the stored word; that of an encoded element is its mantissa and,
     from bit 16 on, its exponent cell. Mode float takes f16, bf16 and f32.
 
@@ -30,9 +32,10 @@ def ISA_PeLoadOp : ISA_Op<"PeLoad", "pe.load", 0x20, ["peload"]> {
     OneOf<"range", 5, [0, 1, 3, 7, 15], 2, 42, "octaves", "range D of a bfp operand">,
     U<"xr", 10, 2, 47, "register", "scale exponent of the operand">,
     E<"orientation", 1, ISA_Orientation, 1, 60, "direction of the blocks">,
-    E<"mode", 2, ISA_OperandMode, 1, 61, "what a cell reads">
+    E<"mode", 2, ISA_OperandMode, 1, 61, "what a cell reads">,
+    U<"terms", 7, 2, 57, "cells", "cells of a column other than zero, 0: all rows">
   ];
-  let isaReserved = [Reserved<1, 63, 1>, Reserved<2, 57, 7>];
+  let isaReserved = [Reserved<1, 63, 1>];
 }
 
 def ISA_PeSwapOp : ISA_Op<"PeSwap", "pe.swap", 0x21, ["pe"]> {

@@ -78,6 +78,25 @@ std::vector<ColumnTile> planStationary(const ProductShape &product,
   return columns;
 }
 
+int64_t tileTerms(const ProductShape &product, const ColumnTile &column,
+                  const StationaryTile &tile) {
+  int64_t inPerGroup = product.channels / product.groups;
+  int64_t outPerGroup = product.outputs / product.groups;
+  int64_t most = 0;
+  for (int64_t lane = 0; lane < column.cols; ++lane) {
+    int64_t first = (column.firstOutput + lane) / outPerGroup * inPerGroup;
+    int64_t terms = 0;
+    for (int64_t row = 0; row < tile.rows; ++row) {
+      int64_t channel = tile.channel + row - first;
+      bool own = channel >= 0 && channel < inPerGroup;
+      terms += own && (tile.layer < 0 ||
+                       channel / product.weightFormat.block % 2 == tile.layer);
+    }
+    most = std::max(most, terms);
+  }
+  return most;
+}
+
 /// True if no weight of the tile is other than zero.
 static bool isZeroTile(const ColumnTile &column, const StationaryTile &tile,
                        const ProductShape &product,

@@ -257,6 +257,9 @@ static Result checkOperand(const Op &op, const Description &machine) {
 static Result check(const isa::PeLoad &op, const Description &machine) {
   if (Result finding = checkOperand(op, machine))
     return finding;
+  if (op.terms && op.mode != isa::OperandMode::Bfp &&
+      op.mode != isa::OperandMode::Int)
+    return bad("{} terms in mode {}", op.terms, isa::name(op.mode).str());
   return op.type == ElemType::Bfp ? checkFormat("operand", op.type, op.mantissa)
                                   : std::nullopt;
 }

@@ -125,6 +125,10 @@ TensorDump emulator::copyOut(LoadedProgram::Impl &impl, uint32_t index) {
   do
     dump.exponents.push_back(cells.exponent());
   while (cells.next(axis, step));
+  // One block for the tensor: cells of zeros alone do not show its exponent.
+  if (placement.block < 0)
+    dump.exponents.assign(
+        1, *std::max_element(dump.exponents.begin(), dump.exponents.end()));
   dump.scaleExponent = numerics::scaleOrDefault(
       memory.xr(placement.xr), static_cast<int>(placement.mantissa));
   return dump;

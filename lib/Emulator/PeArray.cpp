@@ -25,6 +25,23 @@ static void gatherFreeAxis(const Memory &memory, const isa::PeLoad &op,
         *cellOf(memory, op.orientation, bytes, partition, at));
 }
 
+/// Leaves the first `terms` non-zero cells of every column of rows x cols
+/// elements, in row order.
+static void limitTerms(uint8_t *values, uint64_t elementBytes, uint64_t rows,
+                       uint64_t cols, uint64_t terms) {
+  for (uint64_t c = 0; c < cols; ++c) {
+    uint64_t left = terms;
+    for (uint64_t i = 0; i < rows; ++i) {
+      uint8_t *cell = values + (i * cols + c) * elementBytes;
+      const bool used = std::any_of(cell, cell + elementBytes,
+                                    [](uint8_t byte) { return byte != 0; });
+      if (used && left == 0)
+        std::fill(cell, cell + elementBytes, uint8_t(0));
+      left -= used && left > 0;
+    }
+  }
+}
+
 /// Aligns and packs one part of the columns of a set.
 static void loadPart(Engine &engine, const isa::PeLoad &op, const Fetch &fetch,
                      StationarySet &set, size_t part, uint64_t &saturated) {
@@ -65,6 +82,8 @@ static void loadPart(Engine &engine, const isa::PeLoad &op, const Fetch &fetch,
               reinterpret_cast<const int8_t *>(exponents), cols,
               values + i * cols * elementBytes, cols, saturated);
   }
+  if (op.terms)
+    limitTerms(values, elementBytes, op.rows, cols, op.terms);
   engine.kernels->packStationary({fetch.width(), values, cols}, op.rows, cols,
                                  set.parts[part].packed);
   for (uint64_t i = 0; !set.values.empty() && i < op.rows; ++i)

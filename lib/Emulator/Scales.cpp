@@ -110,7 +110,10 @@ void Engine::execute(const isa::VecMeasure &op) {
       numerics::measureExponent(largest, mantissa,
                                 static_cast<numerics::Lead>(op.lead)),
       mantissa);
-  memory.xr(op.xr) = numerics::mergeScale(
-      memory.xr(op.xr),
-      static_cast<int16_t>(numerics::stepExponent(cell, mantissa)));
+  const auto step =
+      static_cast<int16_t>(numerics::stepExponent(cell, mantissa));
+  numerics::EncodeCounters ignored;
+  if (numerics::encodeFixed(numerics::wideValue(largest), {mantissa, step},
+                            ignored) != 0)
+    memory.xr(op.xr) = numerics::mergeScale(memory.xr(op.xr), step);
 }

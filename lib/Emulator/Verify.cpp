@@ -26,6 +26,7 @@ namespace {
 struct LoadedSet {
   bool present = false;
   uint64_t rows = 0, cols = 0;
+  uint64_t terms = 0; ///< Cells of a column that may be other than zero.
   isa::OperandMode mode = isa::OperandMode::Bfp;
   double bound = 0;
 };
@@ -262,7 +263,11 @@ std::optional<Fault> Verifier::array(uint32_t index) {
   const isa::Instruction &inst = impl.code[index];
   if (const auto *load = std::get_if<isa::PeLoad>(&inst)) {
     shadow = {
-        true, load->rows, load->cols, load->mode,
+        true,
+        load->rows,
+        load->cols,
+        load->terms ? std::min<uint64_t>(load->terms, load->rows) : load->rows,
+        load->mode,
         operandBound(load->mode, load->type, load->mantissa, load->range)};
     wordEntries.load(*load, accesses);
   } else if (std::holds_alternative<isa::PeSwap>(inst)) {
@@ -310,7 +315,7 @@ std::optional<Fault> Verifier::matmul(uint32_t index, const isa::PeMatmul &op) {
   if (finding)
     return fault(index, std::move(*finding));
   const double bound = operandBound(op.mode, op.type, op.mantissa, op.range) *
-                       active.bound * op.rows;
+                       active.bound * static_cast<double>(active.terms);
   for (const Access &access : accesses) {
     if (access.space != Space::Psum || !access.write)
       continue;

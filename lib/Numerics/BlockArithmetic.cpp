@@ -152,6 +152,11 @@ static int16_t wrapped(uint64_t m, bool negative, int mantissa) {
 static int16_t encodeStep(const WideValue &value, int step,
                           const FixedRule &rule, EncodeCounters &counters) {
   uint64_t limit = (uint64_t(1) << (rule.mantissa - 1)) - 1;
+  // No finite element has set the exponent: a block of zeros.
+  if (rule.scale == kClearedScale) {
+    counters.underflow += !value.unbounded && !value.zero();
+    return 0;
+  }
   if (value.unbounded) {
     ++counters.saturated;
     return signedMantissa(limit, value.negative);

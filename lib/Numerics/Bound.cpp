@@ -54,8 +54,6 @@ double spread(Enclosure v, Function function, double alpha, double beta) {
     return 1.5 * v.bound;
   case Function::Gelu: // slope at most 1.129, at x = sqrt 2
     return 1.13 * v.bound;
-  case Function::Swish: // slope at most 1.0998 for every alpha
-    return 1.1 * v.bound;
   case Function::Not:
     return std::abs(v.value) <= v.bound ? 1 : 0;
   case Function::LeakyRelu:

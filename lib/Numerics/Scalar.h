@@ -222,8 +222,6 @@ ASHLAR_INLINE double wideUnary(Function function, double x, double alpha,
     return erfWide(x);
   case Function::Gelu:
     return geluWide(x);
-  case Function::Swish:
-    return swishWide(x, alpha);
   default:
     return x;
   }
@@ -241,7 +239,6 @@ ASHLAR_INLINE constexpr bool isWide(Function function) {
   case Function::Softsign:
   case Function::Erf:
   case Function::Gelu:
-  case Function::Swish:
     return true;
   default:
     return false;

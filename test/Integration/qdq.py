@@ -8,7 +8,8 @@ Conv (per tensor and per channel, groups, padding, strides), Gemm and MatMul
 between DequantizeLinear and QuantizeLinear, with integer bias, with relu, with
 any zero points, under operator sets 10 to 21. Every quantised tensor must have
 equal bits to integer products computed with numpy and rounded once
-(docs/Numerics.md 12); sums of dequantised tensors to the formulas in binary32.
+(docs/Numerics.md 12); sums, concats, pools and clips of dequantised tensors to
+the formulas in binary32.
 With --ort the number of elements that differ from ONNX Runtime is printed and
 must be 0. The program must hold no product of floats.
 """
@@ -114,7 +115,7 @@ class Builder(Network):
         kernel = self.random.choice([1, 3])
         stride = self.random.choice([1, 2]) if source.shape[2] > 4 else 1
         pads = [self.random.randint(0, kernel // 2) for _ in range(4)]
-        if source.shape[2] + pads[0] + pads[2] < kernel:
+        if min(source.shape[2] + pads[0] + pads[2], source.shape[3] + pads[1] + pads[3]) < kernel:
             kernel, pads = 1, [0] * 4
         w, centred, w_scale = self.weights((outs, channels // group, kernel, kernel), 0)
         bias, b = self.bias(outs, scale, w_scale)
@@ -142,14 +143,53 @@ class Builder(Network):
             y = self.node("MatMul", [a, w], None)
         return self.finish(y, acc, scale, w_scale, 1)
 
-    def add_sum(self, left, right):
-        """QuantizeLinear of the sum of two dequantised tensors: formulas."""
-        a, b = self.dequantise(*left), self.dequantise(*right)
-        value = self.values[a] + self.values[b]
-        y = self.node("Add", [a, b], value)
+    def requantise(self, y, value):
+        """QuantizeLinear of floats between products: its formula."""
         zero = np.array(self.zero(self.type()))
         scale = np.float32(max(np.abs(value).max() / 120, 1e-4))
         return self.quantise(y, scale, zero, saturate(np.rint(value / scale), zero)), scale, zero
+
+    def add_sum(self, left, right):
+        a, b = self.dequantise(*left), self.dequantise(*right)
+        value = self.values[a] + self.values[b]
+        return self.requantise(self.node("Add", [a, b], value), value)
+
+    def add_concat(self, left, right):
+        a, b = self.dequantise(*left), self.dequantise(*right)
+        value = np.concatenate([self.values[a], self.values[b]], axis=1)
+        return self.requantise(self.node("Concat", [a, b], value, axis=1), value)
+
+    def add_clip(self, at):
+        a = self.dequantise(*at)
+        value = np.clip(self.values[a], np.float32(0), np.float32(1.5))
+        if self.opset < 11:
+            return self.requantise(self.node("Clip", [a], value, min=0.0, max=1.5), value)
+        bounds = [self.scalar(np.float32(bound), "bound") for bound in (0, 1.5)]
+        return self.requantise(self.node("Clip", [a, *bounds], value), value)
+
+    def add_pool(self, at, op):
+        """2 x 2, sums in index order."""
+        a = self.dequantise(*at)
+        x = self.values[a]
+        h, w = x.shape[2] // 2 * 2, x.shape[3] // 2 * 2
+        taps = [x[:, :, i:h:2, j:w:2] for i in range(2) for j in range(2)]
+        if op == "MaxPool":
+            value = np.maximum.reduce(taps)
+        else:
+            value = (((taps[0] + taps[1]) + taps[2]) + taps[3]) / np.float32(4)
+        return self.requantise(
+            self.node(op, [a], value, kernel_shape=[2, 2], strides=[2, 2]), value)
+
+    def add_between(self, at):
+        """Something between products that is no product."""
+        kind = self.random.choice(["sum", "concat", "clip", "MaxPool", "AveragePool"])
+        if kind == "sum":
+            return self.add_sum(at, at)
+        if kind == "concat":
+            return self.add_concat(at, at)
+        if kind == "clip" or min(self.values[at[0]].shape[2:]) < 2:
+            return self.add_clip(at)
+        return self.add_pool(at, kind)
 
 
 def build(seed, all_types=True):
@@ -161,9 +201,9 @@ def build(seed, all_types=True):
     at = net.quantise("x", scale, zero, saturate(np.rint(x / scale), zero)), scale, zero
     for _ in range(net.random.randint(1, 3)):
         at = net.add_conv(*at)
-    # ONNX Runtime adds in fixed point, which is not the definition.
-    if all_types and net.random.random() < 0.5:
-        at = net.add_sum(at, at)
+        # ONNX Runtime adds and pools in fixed point, which is not the definition.
+        if all_types and net.random.random() < 0.5:
+            at = net.add_between(at)
     flat = net.values[at[0]].reshape(1, -1)
     at = net.node("Flatten", [at[0]], flat, axis=1), at[1], at[2]
     at = net.add_dense(*at)

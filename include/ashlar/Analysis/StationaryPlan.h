@@ -58,6 +58,11 @@ struct ProductShape {
 std::vector<ColumnTile> planStationary(const ProductShape &product,
                                        const machine::Description &);
 
+/// Cells of a column of the tile that can be other than zero: the rows of the
+/// column's own group and layer.
+int64_t tileTerms(const ProductShape &product, const ColumnTile &column,
+                  const StationaryTile &tile);
+
 class EncodedWeights;
 
 /// Removes the tiles of a convolution or matrix product whose weights are all

@@ -87,6 +87,7 @@ int16_t encodeFixed(const WideValue &value, const FixedRule &rule,
 
 /// Encodes one block under a fixed exponent and returns its cell, kZeroBlock
 /// if all mantissas are zero. NaN becomes 0, infinities saturate (counted).
+/// Under kClearedScale, which nothing has been merged into, all become zero.
 int8_t encodeBlockFixed(llvm::ArrayRef<float> values, const FixedRule &rule,
                         llvm::MutableArrayRef<int16_t> mantissas,
                         EncodeCounters &counters);

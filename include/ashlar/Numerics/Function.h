@@ -42,9 +42,8 @@ enum class Function : uint8_t {
   Round,
   Sign,
   Not,
-  Swish,
 };
-inline constexpr unsigned kFunctionCount = 26;
+inline constexpr unsigned kFunctionCount = 25;
 
 /// Binary functions, in encoding order.
 enum class BinaryFunction : uint8_t {

@@ -29,13 +29,39 @@ isa::VecMap baseMap(const View &first, const View *second, const View &result,
   map.dstType = static_cast<isa::ElemType>(result.type.isaType());
   if (result.type.encoded) {
     map.dstMantissa = result.type.format.mantissa;
-    map.dstBlock = result.type.format.block;
+    // One exponent for the axis or the tensor: all channels share a cell.
+    map.dstBlock = std::max(result.type.format.block, 0);
     map.dstXr = parameters.xr;
+    map.cellFromXr = parameters.given;
   }
   return map;
 }
 
 } // namespace
+
+void emitMeasure(Generator &generator, const View &source, int mantissa,
+                 unsigned xr, bool clear) {
+  isa::VecMeasure base{};
+  base.type = static_cast<isa::ElemType>(source.type.isaType());
+  base.mantissa = mantissa;
+  base.xr = xr;
+  forEachVectorLoop({{&source}}, source, generator.machine, /*maxDims=*/3,
+                    [&](const VectorLoop &loop) {
+                      isa::VecMeasure measure = base;
+                      const VectorAddress &a = loop.addresses[0];
+                      measure.channels = loop.channels;
+                      measure.n0 = loop.count[0], measure.n1 = loop.count[1],
+                      measure.n2 = loop.count[2];
+                      measure.part = a.part, measure.offset = a.offset;
+                      measure.tileStride = a.tileStride;
+                      measure.stride0 = a.stride[0],
+                      measure.stride1 = a.stride[1],
+                      measure.stride2 = a.stride[2];
+                      measure.clear = clear;
+                      clear = false;
+                      generator.builder.emit(measure);
+                    });
+}
 
 void emitMap(Generator &generator, const View &first, const View *second,
              const View &result, MapParameters parameters) {

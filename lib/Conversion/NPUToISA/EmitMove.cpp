@@ -269,10 +269,12 @@ llvm::Error emitMove(Generator &generator, TileContext &tile) {
   auto move = cast<npu::DmaMoveOp>(tile.op);
   bool converts = !tile.scratch.empty();
   const Region &out = tile.out;
-  View target = converts ? tile.scratch[0]
-                : tile.model->directResult
-                    ? tile.result.slice(out, generator.machine)
-                    : tile.result;
+  View target =
+      converts ? tile.scratch[0]
+      : tile.model->directResult
+          ? tile.result.slice(analysis::storedRegion(out, tile.model->lanes),
+                              generator.machine)
+          : tile.result;
   const analysis::Lanes &lanes = tile.model->lanes;
   llvm::SmallVector<npu::Piece, 4> pieces;
   for (Attribute attr : move.getPieces()) {

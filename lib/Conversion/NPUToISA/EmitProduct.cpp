@@ -67,6 +67,7 @@ public:
 
 private:
   void emitColumn(const ColumnTile &column, const ChunkPlace &place, bool last);
+  bool needsTerms(const ColumnTile &column) const;
   void emitLoad(const ColumnTile &column, size_t index,
                 const ChunkPlace &place);
   void emitMatmul(const ColumnTile &column, size_t index, const Window &window,
@@ -84,7 +85,8 @@ private:
   TileContext &tile;
   const ProductGeometry &whole;
   const ProductGeometry *geometry; ///< of the batch being emitted
-  size_t group = 0; ///< counts PSUM groups, for the choice of banks
+  bool statesTerms = false; ///< loads of this column say how many cells count
+  size_t group = 0;         ///< counts PSUM groups, for the choice of banks
 };
 
 llvm::Error ProductEmitter::run() {
@@ -106,6 +108,22 @@ llvm::Error ProductEmitter::run() {
   return llvm::Error::success();
 }
 
+/// The plan proves sums of the products of a group; tiles hold rows of zeros
+/// for other groups besides. Where those would void the proof for an array that
+/// knows widths only, loads say how many cells of a column count.
+bool ProductEmitter::needsTerms(const ColumnTile &column) const {
+  analysis::StorageType x = storageOf(tile.op->getOperand(0));
+  analysis::StorageType w = storageOf(tile.op->getOperand(1));
+  if (!x.encoded || !w.encoded || geometry->stationary)
+    return false;
+  uint64_t rows = 0;
+  for (const StationaryTile &stationary : column.tiles)
+    rows += static_cast<uint64_t>(stationary.rows);
+  return numerics::accumulatorBits(x.format.mantissa, x.format.range,
+                                   w.format.mantissa, w.format.range,
+                                   rows) > 63;
+}
+
 /// `last`: nothing of this product follows. The last sums of all are drained in
 /// pieces while the rest still streams, since the next operation waits for
 /// them.
@@ -115,6 +133,7 @@ void ProductEmitter::emitColumn(const ColumnTile &column,
   int64_t banks = machine.psum.banks;
   int64_t perGroup = std::max<int64_t>(banks / 2, 1);
   std::vector<Window> windows = geometry->windows(bankEntries);
+  statesTerms = needsTerms(column);
   for (size_t first = 0; first < windows.size(); first += perGroup) {
     size_t count = std::min<size_t>(perGroup, windows.size() - first);
     int64_t bank = banks >= 2 ? group++ % 2 * perGroup : 0;
@@ -151,6 +170,12 @@ void ProductEmitter::emitLoad(const ColumnTile &column, size_t index,
   load.rows = stationary.rows;
   load.cols = column.cols;
   setOperand(load, type);
+  constexpr int64_t maxTerms = 127;
+  if (statesTerms)
+    if (int64_t terms = analysis::tileTerms(analysis::productShape(tile.op),
+                                            column, stationary);
+        terms > 0 && terms < stationary.rows && terms <= maxTerms)
+      load.terms = static_cast<uint32_t>(terms);
   if (geometry->stationary) {
     // A run-time operand: rows along its partition axis, columns along the
     // other one.

@@ -45,6 +45,12 @@ llvm::Error emitMapOp(Generator &generator, TileContext &tile) {
   parameters.beta = map.getBeta().convertToFloat();
   if (tile.result.type.encoded)
     parameters.xr = generator.resultScale(tile.op, parameters.clear);
+  if (tile.measures) {
+    emitMeasure(generator, tile.operands[0], tile.result.type.format.mantissa,
+                parameters.xr, parameters.clear);
+    return llvm::Error::success();
+  }
+  parameters.given = encodesWholeTensor(tile.op);
   emitMap(generator, tile.operands[0],
           tile.operands.size() > 1 ? &tile.operands[1] : nullptr, tile.result,
           parameters);

@@ -321,12 +321,15 @@ llvm::Error Generator::emitTile(TileContext &tile) {
   return emitVector(*this, tile);
 }
 
-llvm::Error Generator::emitOperation(Operation *op) {
-  streams.pump();
-  if (op->hasAttr(analysis::kAliasAttr)) {
-    mergeConcatScales(op);
-    return llvm::Error::success();
-  }
+/// Blocks of a whole tensor are made by one operation alone, the encode of a
+/// float; movement keeps them.
+bool encodesWholeTensor(Operation *op) {
+  auto type = storageOf(op->getResult(0));
+  return type.encoded && type.format.block == numerics::BlockFormat::kTensor &&
+         mlir::isa<npu::VecMapOp>(op) && !storageOf(op->getOperand(0)).encoded;
+}
+
+llvm::Error Generator::emitTiles(Operation *op, bool measures) {
   TilingModel model = analysis::buildTilingModel(op, machine);
   auto extents =
       op->getAttrOfType<DenseI64ArrayAttr>(npu::kTileAttr).asArrayRef();
@@ -342,9 +345,10 @@ llvm::Error Generator::emitOperation(Operation *op) {
       out.size[i] = std::min(extents[i], model.resultShape[i] - out.start[i]);
     int64_t base = scratch[0] + count++ % scratch[2] * scratch[1];
     TileContext tile = stage(op, model, out, base);
+    tile.measures = measures;
     if (llvm::Error error = emitTile(tile))
       return error;
-    if (!model.directResult && !home.inStateBuffer())
+    if (!measures && !model.directResult && !home.inStateBuffer())
       emitCopy(builder, tile.result, home.slice(out, machine));
     int64_t axis = static_cast<int64_t>(extents.size()) - 1;
     for (; axis >= 0; --axis) {
@@ -354,8 +358,21 @@ llvm::Error Generator::emitOperation(Operation *op) {
       out.start[axis] = 0;
     }
     if (axis < 0)
-      break;
+      return llvm::Error::success();
   }
+}
+
+llvm::Error Generator::emitOperation(Operation *op) {
+  streams.pump();
+  if (op->hasAttr(analysis::kAliasAttr)) {
+    mergeConcatScales(op);
+    return llvm::Error::success();
+  }
+  if (encodesWholeTensor(op))
+    if (llvm::Error error = emitTiles(op, /*measures=*/true))
+      return error;
+  if (llvm::Error error = emitTiles(op, /*measures=*/false))
+    return error;
   mergeConcatScales(op);
   if (productIndex.count(op))
     weights.finish(productIndex[op]);

@@ -29,6 +29,8 @@ struct TileContext {
   /// Where the tile of the result goes; whole for direct results.
   View result;
   llvm::SmallVector<View, 4> scratch;
+  /// First walk over what gets one exponent for the tensor: measures.
+  bool measures = false;
 };
 
 /// Completion of a planned tensor, for tensor dumps.
@@ -88,6 +90,7 @@ private:
   void placeResults();
   llvm::Error emitAll();
   llvm::Error emitOperation(mlir::Operation *op);
+  llvm::Error emitTiles(mlir::Operation *op, bool measures);
   llvm::Error emitTile(TileContext &tile);
   TileContext stage(mlir::Operation *op, const analysis::TilingModel &model,
                     const Region &out, int64_t base);
@@ -136,7 +139,16 @@ struct MapParameters {
   bool immediate = false; ///< beta is the second operand
   unsigned xr = 0;
   bool clear = false;
+  /// The exponent of the blocks is that of the register.
+  bool given = false;
 };
+/// True for an operation that makes blocks of a whole tensor: it is walked
+/// twice, to measure the exponent and to encode under it.
+bool encodesWholeTensor(mlir::Operation *op);
+/// Merges the largest magnitude of floats into the register: E of blocks of
+/// `mantissa` bits that hold all of them.
+void emitMeasure(Generator &generator, const View &source, int mantissa,
+                 unsigned xr, bool clear);
 void emitMap(Generator &generator, const View &first, const View *second,
              const View &result, MapParameters parameters);
 

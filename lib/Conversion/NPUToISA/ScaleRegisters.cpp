@@ -64,6 +64,14 @@ llvm::Error ScaleRegisters::assign(llvm::ArrayRef<Operation *> nodes) {
     if (policy.exponent) {
       readers[result] = (policy.kind == ScaleKind::Table ? table : fixed)
                             .at(*policy.exponent);
+      if (analysis::storageOf(result).format.block ==
+          numerics::BlockFormat::kTensor) {
+        if (free.empty())
+          return tooFew();
+        measured[result] = free.front();
+        free.pop_front();
+        freedAfter[i].push_back(measured[result]);
+      }
     } else if (analysis::storageOf(result).encoded) {
       if (free.empty())
         return tooFew();
@@ -83,6 +91,10 @@ llvm::Error ScaleRegisters::assign(llvm::ArrayRef<Operation *> nodes) {
 
 unsigned ScaleRegisters::resultOf(Operation *op, bool &clear) {
   Value result = op->getResult(0);
+  if (auto own = measured.find(result); own != measured.end()) {
+    clear = cleared.insert(result).second;
+    return own->second;
+  }
   if (bfp::getScalePolicy(op).exponent) {
     clear = false;
     return *unread;

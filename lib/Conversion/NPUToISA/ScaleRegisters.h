@@ -37,7 +37,8 @@ public:
   /// The register that the readers of a value read.
   unsigned of(mlir::Value value) const { return readers.lookup(value); }
   /// The register that encoding the result of `op` merges into; `clear` is
-  /// true the first time.
+  /// true the first time. Blocks of a whole tensor take their exponent from it,
+  /// whatever the scale.
   unsigned resultOf(mlir::Operation *op, bool &clear);
   /// Sets all registers that are constants.
   void emitConstants(ProgramBuilder &builder);
@@ -52,6 +53,8 @@ private:
   const machine::Description &machine;
   std::deque<unsigned> free;
   llvm::DenseMap<mlir::Value, unsigned> readers;
+  /// Whole-tensor blocks under constant scales.
+  llvm::DenseMap<mlir::Value, unsigned> measured;
   llvm::DenseSet<mlir::Value> cleared;
   /// By exponent. The registers of the table are consecutive.
   std::map<int, unsigned> fixed, table;

@@ -29,14 +29,17 @@ namespace {
 
 constexpr int64_t largestResult = 4096;
 constexpr int64_t largestOperand = 1 << 16;
+/// For what asks for the numbers of a constant and not for a fold.
+constexpr int64_t anySize = std::numeric_limits<int64_t>::max();
 
 RankedTensorType tensorOf(Value value) {
   return mlir::cast<RankedTensorType>(value.getType());
 }
 
-std::optional<ArrayRef<char>> bytesOf(Value value, std::vector<char> &storage) {
+std::optional<ArrayRef<char>> bytesOf(Value value, std::vector<char> &storage,
+                                      int64_t largest = largestOperand) {
   ElementsAttr elements = constantOf(value);
-  if (!elements || tensorOf(value).getNumElements() > largestOperand)
+  if (!elements || tensorOf(value).getNumElements() > largest)
     return std::nullopt;
   return rawElements(elements, storage);
 }
@@ -202,9 +205,10 @@ int64_t loadWhole(const char *data, size_t i, ElementType type) {
   }
 }
 
-std::optional<Numbers> numbersIn(Value value) {
+std::optional<Numbers> numbersIn(Value value,
+                                 int64_t largest = largestOperand) {
   std::vector<char> storage;
-  std::optional<ArrayRef<char>> data = bytesOf(value, storage);
+  std::optional<ArrayRef<char>> data = bytesOf(value, storage, largest);
   if (!data)
     return std::nullopt;
   ElementType type = *toElementType(elementOf(value));
@@ -488,14 +492,14 @@ ElementsAttr foldWhere(WhereOp op) {
 } // namespace
 
 std::optional<SmallVector<int64_t>> ashlar::frontend::integersOf(Value value) {
-  std::optional<Numbers> numbers = numbersIn(value);
+  std::optional<Numbers> numbers = numbersIn(value, anySize);
   if (!numbers || numbers->isFloat)
     return std::nullopt;
   return SmallVector<int64_t>(numbers->wholes.begin(), numbers->wholes.end());
 }
 
 std::optional<SmallVector<double>> ashlar::frontend::numbersOf(Value value) {
-  std::optional<Numbers> numbers = numbersIn(value);
+  std::optional<Numbers> numbers = numbersIn(value, anySize);
   if (!numbers)
     return std::nullopt;
   if (numbers->isFloat)

@@ -214,13 +214,6 @@ static FailureOr<AskedFormats> takeFormats(ModuleOp module) {
     auto weights = readFormat(op, kWeightsAttr);
     if (failed(activations) || failed(weights))
       return WalkResult::interrupt();
-    if (activations->block == numerics::BlockFormat::kTensor) {
-      op->emitError("format of activations is '")
-          << numerics::toString(*activations)
-          << "', but no engine finds the maximum of a whole tensor before "
-             "encoding it; use block=axis or a block length";
-      return WalkResult::interrupt();
-    }
     op->removeAttr(kActivationsAttr);
     op->removeAttr(kWeightsAttr);
     asked[op] = {*activations, *weights};

@@ -31,6 +31,8 @@ struct FuseEncodesPass : impl::FuseEncodesBase<FuseEncodesPass> {
       Operation *producer = encode.getInput().getDefiningOp();
       if (encode.getWeights() || !producer || !mayStoreEncoded(producer) ||
           !encode.getInput().hasOneUse() ||
+          // Measured before it is encoded, so it has to exist.
+          getBlockType(encode.getOutput().getType()).isWholeTensor() ||
           isEncoded(producer->getOperand(0).getType()))
         return;
       Value result = producer->getResult(0);

@@ -207,6 +207,10 @@ std::optional<int64_t> StoragePlan::getRequiredAxis(OpOperand &use) const {
 
 bool StoragePlan::canStoreEncoded(Operation *op, int64_t axis,
                                   const numerics::BlockFormat &format) const {
+  // The exponent of a whole tensor is known when its last element is: a float
+  // is stored, measured and encoded for those who read blocks.
+  if (format.block == numerics::BlockFormat::kTensor)
+    return false;
   BlockType type = BlockType::get(context, format.mantissa, format.block,
                                   format.range, axis);
   if (isElementwise(op))

@@ -21,8 +21,6 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
   manager.addPass(createComposeMovement());
   manager.addPass(createCanonicaliseTransposes());
   manager.addPass(createFoldConstants());
-  // Before factors of the formulas merge with what is in front of them.
-  manager.addPass(createRecogniseActivations());
   // A bias between a convolution and its batch_norm hides one from the other.
   manager.addPass(createMergeBias());
   manager.addPass(createFoldBatchNorm());

@@ -28,7 +28,8 @@ struct DecodeOperandsPass : impl::DecodeOperandsBase<DecodeOperandsPass> {
       return signalPassFailure();
     llvm::SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<VecMapOp, VecPoolOp, VecReduceOp, VecSoftmaxOp>(op))
+      if (isa<VecMapOp, VecPoolOp, VecReduceOp, VecSoftmaxOp, PeConvOp,
+              PeMatmulOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {

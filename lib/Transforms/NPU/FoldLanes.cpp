@@ -36,13 +36,20 @@ bool addsFolded(Operation *user, Value x) {
          shapeOf(x) == shapeOf(conv.getY());
 }
 
+/// Integers of 8 bits, which the array reads as they are.
+bool isByte(const analysis::StorageType &type) {
+  using E = support::ElementType;
+  return !type.encoded && (type.plain == E::I8 || type.plain == E::U8);
+}
+
 /// True if row groups can run the convolution.
 bool readsFolded(Operation *user, Value x) {
   auto conv = dyn_cast<PeConvOp>(user);
   return conv && conv.getX() == x && conv.getResidual() != x &&
          !conv->hasAttr(analysis::kStationaryAttr) && conv.getGroup() == 1 &&
-         conv.getStrides().back() == 1 && storageOf(x).encoded &&
-         storageOf(x).blockAxis == 1;
+         conv.getStrides().back() == 1 &&
+         (isByte(storageOf(x)) ||
+          (storageOf(x).encoded && storageOf(x).blockAxis == 1));
 }
 
 /// True if the operation can write its result folded.
@@ -52,12 +59,16 @@ bool writesFolded(Operation *op, const machine::Description &machine) {
     return false;
   if (isa<PeConvOp>(op))
     return !op->hasAttr(analysis::kStationaryAttr) &&
-           analysis::drainEncodes(model.resultType, machine);
+           (isByte(model.resultType) ||
+            analysis::drainEncodes(model.resultType, machine));
   auto move = dyn_cast<DmaMoveOp>(op);
   if (!move || move.getPieces().empty())
     return false;
-  return llvm::all_of(move.getInputs(),
-                      [](Value input) { return !storageOf(input).encoded; });
+  // Bytes are moved as they are, floats converted behind the movement.
+  return llvm::all_of(move.getInputs(), [&](Value input) {
+    return isByte(model.resultType) ? storageOf(input) == model.resultType
+                                    : !storageOf(input).encoded;
+  });
 }
 
 /// Blocks that the vector unit can encode.
@@ -77,7 +88,7 @@ llvm::SmallVector<Lanes, 6> candidates(Operation *op,
   for (const Lanes &fold :
        analysis::laneFolds(shape[1], shape.back(), machine)) {
     bool fits = !residual.folded() || fold == residual;
-    if (isa<DmaMoveOp>(op))
+    if (isa<DmaMoveOp>(op) && !isByte(storageOf(op->getResult(0))))
       fits &= encodesBlock(
           analysis::foldedBlock(storageOf(op->getResult(0)).format, fold));
     if (fits)

@@ -42,9 +42,14 @@ func.func @tied(%x: tensor<1x16x4x4xf32>, %w: tensor<8x32x1x1xf32>, %v: tensor<8
 
 // -----
 
+// A whole tensor is measured before it is encoded: what makes it stores floats.
 func.func @whole_tensor(%x: tensor<1x8xf32>, %w: tensor<8x4xf32>) -> tensor<1x4xf32> {
-  // expected-error@+1 {{format of activations is 'w=8,block=tensor,range=7', but no engine finds the maximum of a whole tensor before encoding it; use block=axis or a block length}}
-  %0 = bfp.matmul %x, %w {bfp.activations = "bfp8,block=tensor"} : (tensor<1x8xf32>, tensor<8x4xf32>) -> tensor<1x4xf32>
+  // CHECK-LABEL: @whole_tensor
+  // CHECK: %[[Y:.*]] = nn.unary exp {{.*}} -> tensor<1x8xf32>
+  // CHECK: %[[E:.*]] = bfp.encode %[[Y]] : tensor<1x8xf32> -> tensor<1x8x!bfp.block<mantissa = 8, block = tensor, range = 7, axis = 1>>
+  // CHECK: bfp.matmul %[[E]]
+  %y = nn.unary exp %x : (tensor<1x8xf32>) -> tensor<1x8xf32>
+  %0 = bfp.matmul %y, %w {bfp.activations = "bfp8,block=tensor"} : (tensor<1x8xf32>, tensor<8x4xf32>) -> tensor<1x4xf32>
   return %0 : tensor<1x4xf32>
 }
 

@@ -207,9 +207,9 @@ TEST(Fault, PsumOverwrite) {
               10, "entry 0 holds sums that were not drained");
 }
 
-TEST(Fault, AccumulatorBound) {
-  // 16-bit mantissas with 15 octaves on both sides: 2^60 per product.
-  std::string text = R"(.semaphores count=4
+/// 16-bit mantissas with 15 octaves on both sides: 2^60 per product.
+static std::string widestSums(unsigned terms) {
+  return fmt::format(R"(.semaphores count=4
 dma.fill dstMem=sb n3=8 n4=64 dstStride3=65536 dstStride4=1
 dma.fill dstMem=xm n3=2 n4=64 dstStride3=65536 dstStride4=1
 sem.signal queue=dma0 sem=0
@@ -219,15 +219,28 @@ sem.signal queue=vec sem=2
 sem.wait queue=peload sem=0
 sem.wait queue=peload sem=2
 sem.wait queue=pe sem=1
-pe.load rows=8 type=bfp mantissa=16 range=15
+pe.load rows=8 type=bfp mantissa=16 range=15 terms={}
 sem.signal queue=peload sem=3
 sem.wait queue=pe sem=3
 pe.swap
 pe.matmul rows=8 type=bfp mantissa=16 range=15 hi0=1 hi1=1 hi2=1
-)";
-  expectFault(text, FaultKind::AccumulatorBound, 13,
-              "sums of entry 0 may leave 63 bits by the widths of their "
-              "operands");
+)",
+                     terms);
+}
+
+TEST(Fault, AccumulatorBound) {
+  for (unsigned terms : {0, 5, 8, 9})
+    expectFault(widestSums(terms), FaultKind::AccumulatorBound, 13,
+                "sums of entry 0 may leave 63 bits by the widths of their "
+                "operands");
+}
+
+TEST(Fault, AccumulatorBoundCountsTerms) {
+  container::Program program = assembleText(
+      ".machine name=a1-tiny\n.memory dram=4096\n" + widestSums(4), false);
+  EXPECT_TRUE(bool(llvm::expectedToOptional(emulator::load(program, {}))));
+  expectFault("pe.load terms=1 type=f32 mode=select", FaultKind::BadField, 0,
+              "1 terms in mode select");
 }
 
 TEST(Fault, ConstantsAreReadOnly) {

@@ -206,6 +206,13 @@ void NaiveMachine::run(const isa::PeLoad &op) {
       shadow.values[i * op.cols + c] = aligned(
           op.mode, op.type, op.mantissa, op.range, op.xr, op.orientation,
           op.part + i, int64_t(op.offset) + int64_t(c) * op.colStride);
+  for (uint64_t c = 0; op.terms && c < op.cols; ++c) {
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < op.rows; ++i)
+      if (auto &cell = shadow.values[i * op.cols + c];
+          cell != 0 && ++kept > op.terms)
+        cell = 0;
+  }
 }
 
 void NaiveMachine::run(const isa::PeSwap &) { active = shadow; }

@@ -59,8 +59,9 @@ void NaiveMachine::run(const isa::VecMeasure &op) {
   int lead = std::ilogb(most);
   if (op.lead == isa::Lead::Ceil && most > std::ldexp(1.0, lead))
     ++lead;
-  xr[op.xr] =
-      std::max(xr[op.xr], std::clamp(lead, -127, 127) - (int(op.mantissa) - 2));
+  const int step = std::clamp(lead, -127, 127) - (int(op.mantissa) - 2);
+  if (std::nearbyint(std::ldexp(most, -step)) != 0)
+    xr[op.xr] = std::max(xr[op.xr], step);
 }
 
 /// lead(log2(mean + k/16 * deviation)) of magnitudes that are not all zero.
@@ -173,7 +174,9 @@ void NaiveMachine::finishExact(
           most = std::max(most, std::fabs(values[c][k]));
       int cell = most == 0 ? -128 : std::clamp(std::ilogb(most), -127, 127);
       if (x.given)
-        cell = std::clamp(xr[x.xr] + int(width) - 2, -127, 127);
+        cell = xr[x.xr] == cleared
+                   ? -128
+                   : std::clamp(xr[x.xr] + int(width) - 2, -127, 127);
       std::vector<int64_t> mantissas;
       bool any = false;
       for (uint64_t c = first; c < end; ++c) {

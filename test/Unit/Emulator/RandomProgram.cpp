@@ -340,6 +340,8 @@ std::vector<Instruction> Generator::array() {
   load.rows = static_cast<uint32_t>(between(1, 8));
   load.part = static_cast<uint32_t>(between(0, 8 - load.rows));
   load.cols = static_cast<uint32_t>(between(1, 4));
+  if (load.mode != isa::OperandMode::Select && chance(30))
+    load.terms = static_cast<uint32_t>(between(1, 9));
   load.offset = offset();
   load.colStride = static_cast<int32_t>(bytes(load.type, load.mantissa)) +
                    (chance(30) ? static_cast<int32_t>(between(0, 4)) : 0);

@@ -106,8 +106,7 @@ constexpr Function functions[] = {
     Function::Gelu,     Function::HardSwish,   Function::Elu,
     Function::Selu,     Function::HardSigmoid, Function::Softplus,
     Function::Softsign, Function::Erf,         Function::Abs,
-    Function::Neg,      Function::Exp,         Function::Sqrt,
-    Function::Swish};
+    Function::Neg,      Function::Exp,         Function::Sqrt};
 
 /// One output of a layer: what the machine holds in binary32, and the bound.
 struct Output {

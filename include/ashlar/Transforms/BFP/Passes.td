@@ -81,9 +81,9 @@ def ChooseFormats : Pass<"ashlar-bfp-choose-formats", "::mlir::ModuleOp"> {
     1, 0 until it is, the larger first, of equal ones that of the weights. The
     module says why; with `strict-range`, or if no range proves, it is an
     error.
-    A NaN or an infinity in a constant that is to be encoded is an error, as is
-    `block=tensor` for activations: no engine finds the maximum of a whole
-    tensor before it encodes.
+    A NaN or an infinity in a constant that is to be encoded is an error.
+    Activations with `block=tensor` stay floats with an explicit encode: the
+    maximum of a whole tensor is known when its last element is.
 
     The module attribute `bfp.range_reason` holds the reason for smaller ranges.
   }];

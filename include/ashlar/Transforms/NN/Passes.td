@@ -71,22 +71,6 @@ def MergeBias : NNPass<"ashlar-nn-merge-bias"> {
   ];
 }
 
-def RecogniseActivations : NNPass<"ashlar-nn-recognise-activations"> {
-  let summary = "find functions that exporters write as several operations";
-  let description = [{
-    A product of x, a gate and numbers, in any order, becomes one nn.unary that
-    the drain of the producer can apply:
-    - `x * sigmoid(alpha * x)`: swish;
-    - `x * (1 + erf(x / sqrt 2)) / 2`: gelu;
-    - `x * hardSigmoid(x)` with 1/6 and 1/2, `x * clip(x + 3, 0, 6) / 6`:
-      hardSwish.
-    Inner products that other operations read stay whole factors.
-  }];
-  let statistics = [
-    Statistic<"recognised", "recognised", "products that became one function">
-  ];
-}
-
 def FoldPad : NNPass<"ashlar-nn-fold-pad"> {
   let summary = "absorb spatial padding into convolutions and pools";
   let description = [{
