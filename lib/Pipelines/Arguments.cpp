@@ -59,6 +59,13 @@ std::string setFoldWidth(CompilerArguments &arguments, llvm::StringRef text) {
   return "";
 }
 
+std::string setPciPolicy(CompilerArguments &arguments, llvm::StringRef text) {
+  if (text != "cycles" && text != "source")
+    return "expected cycles or source";
+  arguments.compile.pciPolicy = text.str();
+  return "";
+}
+
 std::string setSparse(CompilerArguments &arguments, llvm::StringRef text) {
   constexpr llvm::StringLiteral modes[] = {"auto", "off", "tile"};
   if (!llvm::is_contained(modes, text))
@@ -172,6 +179,9 @@ constexpr Flag flags[] = {
      setText<&CompilerArguments::dumpFormats>},
     {"fold-w", "MODE", "W folding: auto (default), off, stride, lane or both",
      setFoldWidth},
+    {"pci-policy", "POLICY",
+     "rows of a lane: cycles (default: fewest), or source (its alignment rule)",
+     setPciPolicy},
     {"sparse", "MODE",
      "sparse cluster: auto (default: fewest cycles), off or tile", setSparse},
     {"transpose", "MODE",
@@ -288,7 +298,7 @@ constexpr Decided decided[] = {
     {"scale", Phase::Quantise},        {"residual", Phase::Quantise},
     {"dump-formats", Phase::Quantise}, {"dump-plan", Phase::Quantise},
     {"machine", Phase::Assign},        {"fold-w", Phase::Assign},
-    {"transpose", Phase::Assign}};
+    {"transpose", Phase::Assign},      {"pci-policy", Phase::Assign}};
 
 /// With --compile-from: nothing that was decided before, no phase that is over.
 llvm::Error checkStart(const CompilerArguments &arguments,

@@ -213,6 +213,13 @@ llvm::Error Compilation::runPhase(Phase phase) {
       fold.dramBytes = static_cast<int64_t>(machine.dram.bytesPerCycle);
       // One queue is kept for weights.
       fold.copyQueues = std::max<int64_t>(machine.dma.queues - 1, 1);
+      fold.burstBytes = static_cast<int64_t>(machine.dram.burstBytes);
+      fold.latency = static_cast<int64_t>(
+          machine.dram.latency + machine.vec.latency + machine.act.latency +
+          machine.pe.rows + machine.pe.columns);
+      fold.bankEntries = static_cast<int64_t>(machine.psum.entriesPerBank);
+      fold.psumEntries =
+          fold.bankEntries * std::max<int64_t>(machine.psum.banks / 2, 1);
       nn::buildFoldPipeline(manager, fold);
     });
   case Phase::Quantise:
@@ -231,8 +238,11 @@ llvm::Error Compilation::runPhase(Phase phase) {
       manager.addPass(npu::createAssignAxis());
       manager.addPass(npu::createDecodeOperands());
       manager.addPass(npu::createClassifyTransposes({options.transpose}));
-      if (options.foldWidth != "off" && options.foldWidth != "stride")
-        manager.addPass(npu::createFoldLanes());
+      if (options.foldWidth != "off" && options.foldWidth != "stride") {
+        npu::FoldLanesOptions lanes;
+        lanes.policy = options.pciPolicy;
+        manager.addPass(npu::createFoldLanes(lanes));
+      }
     });
   case Phase::Plan:
     return runPasses(phase, [](OpPassManager &manager) {

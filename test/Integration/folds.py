@@ -5,6 +5,7 @@
 usage: folds.py random [--count=N] [--seed=S]
        folds.py copies
        folds.py elision
+       folds.py pools
 
 `random` draws convolutions (one and two dimensions, strides, dilations, pads,
 widths that are no multiple of anything, batches, few channels, a second layer
@@ -13,6 +14,7 @@ random --fold-w; the emulator refuses reads of memory that nobody wrote.
 `copies` counts the bytes that are copied inside the chip for stems whose fold
 is a view, and between a layer and the one that reads it in lanes: none.
 `elision` shows by the array's counter that folded taps of zeros are not issued.
+`pools` shows that the pool behind a stem uses all partitions and runs beside it.
 """
 
 import argparse
@@ -202,9 +204,37 @@ def check_elision(folder):
     return busy != live
 
 
+def check_pools(folder):
+    model, binary, trace = (
+        os.path.join(folder, n) for n in ("m.onnx", "m.ash", "t.json"))
+    save_model(model, (1, 3, 224, 224),
+               [(64, (7, 7), (2, 2), (3, 3, 3, 3), (1, 1))])
+    network = onnx.load(model)
+    network.graph.node.append(helper.make_node(
+        "MaxPool", ["y0"], ["p"], name="pool", kernel_shape=[3, 3],
+        strides=[2, 2], pads=[1, 1, 1, 1]))
+    network.graph.output[0].name = "p"
+    network.graph.output[0].type.tensor_type.ClearField("shape")
+    onnx.save(network, model)
+    common.run_tool("ashlarc", model, "-o", binary)
+    common.run_tool("ashlar-run", binary, "--random-inputs=1", "--quiet",
+                    f"--trace={trace}")
+    with open(trace, encoding="utf-8") as stream:
+        events = json.load(stream)["traceEvents"]
+    starts = [e["ts"] for e in events if e["name"].startswith("vec.pool")]
+    drained = max(e["args"]["complete"] for e in events
+                  if e["name"].startswith("act.drain"))
+    channels = [int(fields(line)["channels"]) for line in instructions(binary)
+                if line.startswith("vec.pool")]
+    before = sum(start < drained for start in starts)
+    print(f"{len(starts)} pool instructions, {before} begin before the stem's "
+          f"last result, up to {max(channels)} channels")
+    return max(channels) != 128 or 2 * before < len(starts)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["random", "copies", "elision"])
+    parser.add_argument("what", choices=["random", "copies", "elision", "pools"])
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -214,6 +244,8 @@ def main():
             failed = check_copies(folder)
         elif options.what == "elision":
             failed = check_elision(folder)
+        elif options.what == "pools":
+            failed = check_pools(folder)
         else:
             for seed in range(options.seed, options.seed + options.count):
                 failed += check_random(seed, folder)

@@ -27,7 +27,7 @@ BUILD = os.environ.get("ASHLAR_BUILD", os.path.join(ROOT, "build"))
 MODELS = os.environ.get("ASHLAR_MODELS",
                         os.path.join(ROOT, "..", "shared", "models"))
 LIMITS = {"compile seconds": 10, "peak memory / model size": 6,
-          "total cycles": 1_000_000, "emulation / ONNX Runtime": 3}
+          "total cycles": 700_000, "emulation / ONNX Runtime": 3}
 REPEAT = 7
 
 

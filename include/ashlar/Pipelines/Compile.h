@@ -41,6 +41,8 @@ struct CompileOptions {
   std::string scaleExponents;
   /// Folding of W: auto, off, stride, lane or both.
   std::string foldWidth = "auto";
+  /// How the rows of a lane are chosen: cycles or source.
+  std::string pciPolicy = "cycles";
   /// Use of the sparse cluster: auto, off or tile.
   std::string sparse = "auto";
   /// How transposes are done: auto, pe, dma or copy.

@@ -172,11 +172,12 @@ llvm::Error Generator::run() {
                                  "fixed or table");
   if (llvm::Error error = scales.assign(nodes))
     return error;
-  if (llvm::any_of(nodes, [](Operation *op) {
-        return op->hasAttr(analysis::kStationaryAttr);
-      }))
-    weights.reserveRecords(analysis::movingOutputs(machine) *
-                           analysis::kParameterBytes);
+  int64_t records = 0;
+  for (Operation *op : nodes)
+    if (op->hasAttr(analysis::kStationaryAttr))
+      records = std::max(records, std::min(analysis::movingOutputs(machine),
+                                           analysis::productShape(op).outputs));
+  weights.reserveRecords(records * analysis::kParameterBytes);
   if (llvm::Error error = emitAll())
     return error;
   // Only the order of weight requests is kept from the first run.

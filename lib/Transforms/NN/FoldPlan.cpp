@@ -216,20 +216,73 @@ static std::pair<int64_t, int64_t> encodedMap(const FoldConv &conv,
   return {0, 0};
 }
 
-/// Cycles of DRAM: all of the input once; where only some columns of a step are
-/// read, their runs are whole bursts.
+/// Cycles of DRAM. A map that is read whole is one run. Where a fold leaves
+/// columns of a row out, or reads those at its ends by themselves, every run is
+/// a number of bursts of its own.
 static int64_t readCycles(const FoldConv &conv, const FoldAlternative &plan,
                           int64_t rows, const FoldMachine &machine) {
+  int64_t lines = conv.batch * conv.channels * rows;
   int64_t bytes =
       conv.batch * conv.channels * productOf(conv.input) * kFloatBytes;
-  if (plan.kind == FoldKind::Width && plan.fold.phases < plan.fold.stride) {
-    bool adjacent = plan.fold.phaseStep == 1;
-    int64_t run = kFloatBytes * (adjacent ? plan.fold.phases : 1);
-    int64_t runs = conv.batch * conv.channels * rows * plan.fold.width *
-                   (adjacent ? 1 : plan.fold.phases);
-    bytes = runs * ceilDiv(run, machine.burstBytes) * machine.burstBytes;
+  // A run begins anywhere in a burst.
+  auto bursts = [&](int64_t elements) {
+    int64_t run = elements * kFloatBytes;
+    return (ceilDiv(run, machine.burstBytes) +
+            (run % machine.burstBytes != 0 && run > machine.burstBytes)) *
+           machine.burstBytes;
+  };
+  const StrideFold &fold = plan.fold;
+  if (plan.kind == FoldKind::Width && fold.phases < fold.stride) {
+    bool adjacent = fold.phaseStep == 1;
+    bytes = lines * fold.width * (adjacent ? 1 : fold.phases) *
+            bursts(adjacent ? fold.phases : 1);
+  } else if (plan.kind == FoldKind::Width) {
+    int64_t before = fold.padLow % fold.stride;
+    int64_t begin = before ? fold.stride - before : 0;
+    int64_t end = fold.padHigh > 0 ? conv.width() + fold.padLow -
+                                         (conv.width() + fold.padLow) /
+                                             fold.stride * fold.stride
+                                   : 0;
+    int64_t unread = std::max<int64_t>(-fold.padHigh, 0);
+    if (begin || end || unread)
+      bytes = lines * (bursts(conv.width() - begin - end - unread) +
+                       (begin ? bursts(begin) : 0) + (end ? bursts(end) : 0));
   }
   return bytes / machine.dramBytes;
+}
+
+/// Positions of one window of results: whole rows that fill a bank, in equal
+/// shares.
+static int64_t windowPositions(const FoldConv &conv,
+                               const FoldMachine &machine) {
+  auto share = [](int64_t extent, int64_t limit) {
+    return ceilDiv(extent, ceilDiv(extent, std::max<int64_t>(limit, 1)));
+  };
+  int64_t width = share(conv.output.back(), machine.bankEntries);
+  if (width < conv.output.back() || conv.output.size() < 2)
+    return width;
+  return width * share(conv.output[conv.output.size() - 2],
+                       machine.bankEntries / width);
+}
+
+/// What does not overlap at the ends of the phases.
+static void addEnds(const FoldConv &conv, const FoldMachine &machine,
+                    FoldAlternative &plan) {
+  int64_t positions = conv.batch * productOf(conv.output);
+  int64_t columnTiles = ceilDiv(conv.outputs, machine.columns);
+  int64_t window = windowPositions(conv, machine);
+  int64_t group = std::min(
+      positions,
+      window * std::max<int64_t>(machine.psumEntries / machine.bankEntries, 1));
+  // Gathering in the chip is a second way, after the first.
+  plan.latency = machine.latency * (plan.copiedBytes > 0 ? 2 : 1);
+  // The weights of one column tile: mantissas of a byte, cells, records.
+  plan.weights = (plan.channels * plan.taps + 16) *
+                 std::min(conv.outputs, machine.columns) / machine.dramBytes;
+  plan.first = plan.array / columnTiles * group / positions;
+  // The last results leave one by one, lanes came together.
+  int64_t left = positions % group ? positions % group : group;
+  plan.last = left * (plan.lanes - 1) / plan.lanes + std::min(left, window) / 8;
 }
 
 static void addCosts(const FoldConv &conv, const FoldMachine &machine,
@@ -247,19 +300,22 @@ static void addCosts(const FoldConv &conv, const FoldMachine &machine,
   if (converts)
     plan.encode = conv.batch * rows * ceilDiv(columns, plan.lanes) * tiles *
                   kEncodeCycles;
+  // Mantissas of a byte; the floats of a tile are at least as many again.
+  plan.serial = 2 * conv.batch * rows * ceilDiv(columns, plan.lanes) * tiles >
+                machine.partitionBytes;
   if (converts && conv.inputInDram)
     plan.read = readCycles(conv, plan, rows, machine);
-  // Windows that overlap, borders, and what is in the chip already are gathered
-  // inside the chip; a load from DRAM folds by itself.
+  // Windows that overlap, and what is in the chip already, are gathered inside
+  // the chip; a load from DRAM folds by itself, borders included.
   bool direct = plan.kind == FoldKind::Plain ||
                 (conv.inputInDram && plan.kind == FoldKind::Width &&
-                 plan.fold.padLow == 0 && plan.fold.padHigh <= 0 &&
                  plan.fold.padHigh > -plan.fold.stride);
   if (!direct) {
     plan.copiedBytes =
         conv.batch * plan.channels * rows * columns * kFloatBytes;
     plan.copy = plan.copiedBytes / (machine.copyBytes * machine.copyQueues);
   }
+  addEnds(conv, machine, plan);
 }
 
 llvm::SmallVector<FoldAlternative, 4>

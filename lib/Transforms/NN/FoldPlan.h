@@ -22,14 +22,18 @@ struct FoldMachine {
   int64_t rows = 128, columns = 64;
   /// Row groups are multiples of this; 0: the array has none.
   int64_t laneUnit = 8;
-  /// Partitions that the vector unit encodes at once.
-  int64_t partitions = 128;
+  /// Partitions that the vector unit encodes at once, and the bytes of each.
+  int64_t partitions = 128, partitionBytes = 65536;
   /// Bytes per cycle of a copy in the chip and from DRAM.
   int64_t copyBytes = 128, dramBytes = 64;
   /// DRAM is read in units of this.
   int64_t burstBytes = 64;
   /// Queues that copy at the same time.
   int64_t copyQueues = 3;
+  /// Cycles that nothing hides: of DRAM, the encode, the array's skew, a drain.
+  int64_t latency = 456;
+  /// Results that one half of PSUM's banks holds, and one bank.
+  int64_t psumEntries = 1024, bankEntries = 512;
 };
 
 /// A convolution of one group. Shapes without batch and channels.
@@ -108,8 +112,22 @@ struct FoldAlternative {
   int64_t copy = 0;   ///< of copies in the chip,
   int64_t read = 0;   ///< of DRAM
   int64_t copiedBytes = 0;
+  int64_t weights = 0; ///< cycles of DRAM before the array can start
+  int64_t latency = 0; ///< cycles that nothing hides
+  int64_t first = 0;   ///< array cycles before the drain can start
+  int64_t last = 0;    ///< drain cycles behind the array
+  /// The encoded map leaves no room to load beside the encode.
+  bool serial = false;
+
+  /// Input and result phases follow each other: the scale exponent of the
+  /// input is known only after its last encode. Within a phase the longest
+  /// counts; the first tile is only read and the last only encoded.
   int64_t total() const {
-    return std::max({encode, copy, read}) + std::max(array, drain);
+    constexpr int64_t tiles = 4;
+    int64_t input =
+        std::max({encode, copy, read}) +
+        std::min(encode, std::max(copy, read)) / (serial ? 1 : tiles);
+    return latency + weights + input + std::max(array + last, drain + first);
   }
 };
 

@@ -253,9 +253,14 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     machine.columns = columns;
     machine.laneUnit = laneUnit;
     machine.partitions = partitions;
+    machine.partitionBytes = partitionBytes;
     machine.copyBytes = copyBytes;
     machine.dramBytes = dramBytes;
     machine.copyQueues = copyQueues;
+    machine.burstBytes = burstBytes;
+    machine.latency = latency;
+    machine.bankEntries = bankEntries;
+    machine.psumEntries = psumEntries;
     return machine;
   }
 
@@ -308,10 +313,12 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
                                   const FoldMachine &machine) {
     const FoldUtilisation use = utilisation(conv, plan, machine);
     const std::pair<StringRef, int64_t> counts[] = {
-        {"array_cycles", plan.array},      {"drain_cycles", plan.drain},
-        {"encode_cycles", plan.encode},    {"copy_cycles", plan.copy},
-        {"read_cycles", plan.read},        {"lanes", plan.lanes},
-        {"copied_bytes", plan.copiedBytes}};
+        {"array_cycles", plan.array},       {"drain_cycles", plan.drain},
+        {"encode_cycles", plan.encode},     {"copy_cycles", plan.copy},
+        {"read_cycles", plan.read},         {"lanes", plan.lanes},
+        {"copied_bytes", plan.copiedBytes}, {"weight_cycles", plan.weights},
+        {"latency", plan.latency},          {"first_cycles", plan.first},
+        {"last_cycles", plan.last}};
     const std::pair<StringRef, double> shares[] = {
         {"useful_taps", use.tap},
         {"useful_rows", use.lane},

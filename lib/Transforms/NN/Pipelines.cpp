@@ -59,9 +59,14 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   width.columns = options.arrayColumns;
   width.laneUnit = options.laneUnit;
   width.partitions = options.partitions;
+  width.partitionBytes = options.partitionBytes;
   width.copyBytes = options.copyBytes;
   width.dramBytes = options.dramBytes;
   width.copyQueues = options.copyQueues;
+  width.burstBytes = options.burstBytes;
+  width.latency = options.latency;
+  width.bankEntries = options.bankEntries;
+  width.psumEntries = options.psumEntries;
   manager.addPass(createFoldWidth(width));
   // Folds leave movement of constants behind.
   manager.addPass(createComposeMovement());

@@ -36,6 +36,12 @@ struct FoldOptions {
   int64_t copyBytes = 128, dramBytes = 64;
   /// Queues that copy at the same time.
   int64_t copyQueues = 3;
+  /// Bytes of a DRAM burst.
+  int64_t burstBytes = 64;
+  /// Cycles that nothing hides: DRAM, encode, skew of the array, drain.
+  int64_t latency = 456;
+  /// PSUM entries of a column: of a bank, and of the banks that fill together.
+  int64_t bankEntries = 512, psumEntries = 1024;
 };
 
 /// The simplify phase: on exit everything computable at compile time is a

@@ -192,22 +192,30 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
   let summary = "lay the taps of few-channel convolutions into array rows";
   let description = [{
     A convolution of few input channels leaves most rows of the multiplier array
-    idle. Alternatives, compared by one cost function (the longer of array
-    and drain, behind the longest of reading, copying and encoding the input):
+    idle. Alternatives, compared by one cost function: first the longest of
+    reading, copying and encoding the input, then the longer of array and drain,
+    with what does not overlap at the ends:
 
-    * `plain`: one tap at a time;
+    * `plain`: one tap at a time; a W stride skips columns in place;
     * `stride-fold`: the Sw columns that a step of the window passes become
       channels of one pixel, W stride 1, so that row groups of the array may
       give several results a step (the stride fold of WFold convolution). The
-      folded map has exactly Wo + Kf - 1 columns. Form B (zero taps in front of
-      the kernel, the input only viewed) where its kernel is not longer, else
-      form A (zero taps behind it, borders added while folding);
+      folded map has exactly Wo + Kf - 1 columns. Of form B (zero taps in front
+      of the kernel, the input only viewed) and form A (zero taps behind it,
+      borders added while folding) the cheaper;
+    * `phase-fold`: the same with only those of the Sw columns that a tap meets;
+    * `strided-slice`: one such column, because the dilation is a multiple of
+      the stride or there is one tap: the taps keep their distance;
+    * `lane-fold`: W stride 1, nothing to fold but row groups to use;
     * `rows-and-stride-fold`: the kernel's rows become channels as well;
     * `pack-taps`: the whole kernel becomes channels.
 
-    All but the first are an nn.im2col and a smaller convolution. Considered are
-    convolutions of group 1 with constant weights, more than one tap, and fewer
-    than 8 channels, or fewer than 16 and no multiple of 8.
+    All but the first are an nn.im2col and a smaller convolution. Folded taps
+    of zeros are never issued and count nothing. Considered are convolutions of
+    group 1 with constant weights, more than one tap or a W stride, and fewer
+    than 8 channels, or fewer than 16 and no multiple of 8. Grouped and
+    depthwise convolutions, and strided ones of more channels, stay as they are
+    and get a decision that says why.
 
     The attribute `ashlar.decision` on the convolution records the choice, the
     reason with the useful share of the array by cause, and the cycles of all
@@ -223,12 +231,22 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
            "row groups are multiples of this; 0: there are none">,
     Option<"partitions", "partitions", "int64_t", "128",
            "partitions of the state buffer">,
+    Option<"partitionBytes", "partition-bytes", "int64_t", "65536",
+           "bytes of one partition">,
     Option<"copyBytes", "copy-bytes", "int64_t", "128",
            "bytes per cycle of a copy inside the chip">,
     Option<"dramBytes", "dram-bytes", "int64_t", "64",
            "bytes per cycle of DRAM">,
     Option<"copyQueues", "copy-queues", "int64_t", "3",
-           "queues that copy at the same time">
+           "queues that copy at the same time">,
+    Option<"burstBytes", "burst-bytes", "int64_t", "64",
+           "bytes of a DRAM burst">,
+    Option<"latency", "latency", "int64_t", "456",
+           "cycles of latencies between DRAM and the result">,
+    Option<"bankEntries", "bank-entries", "int64_t", "512",
+           "PSUM entries of a column and bank">,
+    Option<"psumEntries", "psum-entries", "int64_t", "1024",
+           "PSUM entries of a column that fill together">
   ];
   let statistics = [
     Statistic<"numFolded", "folded", "convolutions folded">
