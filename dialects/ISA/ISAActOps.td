@@ -55,6 +55,9 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     a value of type resType (resMantissa bits if encoded) instead: decoded to
     binary32, then function, then stored as in mode f32.
 
+    In mode f32 dstOrientation f encodes along the free axis: dstBlock
+    consecutive steps of a lane are a block (n0 = n1 = 1, dense steps).
+
     With `order` row or partition the drain follows the stream of the matmul
     whose signal the wait directly before it takes, and reads exactly the entries
     that this matmul addresses: entry t of all columns once its row is complete,

@@ -145,6 +145,7 @@ def ISA_Function : ISA_Enum<"Function", 8, "Elementwise functions (docs/Numerics
   ISA_EnumCase<"round", 22, "round to nearest, ties to even">,
   ISA_EnumCase<"sign", 23, "-1, 0 or 1">,
   ISA_EnumCase<"not", 24, "logical negation">,
+  ISA_EnumCase<"geluTanh", 25, "x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))">,
   ISA_EnumCase<"add", 64, "a + b">,
   ISA_EnumCase<"sub", 65, "a - b">,
   ISA_EnumCase<"mul", 66, "a * b">,

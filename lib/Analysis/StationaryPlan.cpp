@@ -139,6 +139,23 @@ int64_t movingOutputs(const machine::Description &machine) {
   return std::clamp<int64_t>(load, 1, machine.psum.entriesPerBank);
 }
 
+bool mayTurnBlocks(Operation *op, const machine::Description &machine) {
+  auto conv = dyn_cast<npu::PeConvOp>(op);
+  auto matmul = dyn_cast<npu::PeMatmulOp>(op);
+  if ((!conv && !matmul) || (conv ? conv.getResidual() : matmul.getResidual()))
+    return false;
+  Value result = op->getResult(0);
+  StorageType type = storageOf(result);
+  auto rank = static_cast<int64_t>(shapeOf(result).size());
+  int64_t block = type.encoded ? type.format.block : 0;
+  auto cell = static_cast<int64_t>(machine.xmGroup);
+  return block > 0 && block % cell == 0 &&
+         movingOutputs(machine) % block == 0 &&
+         machine.pe.columns % block == 0 &&
+         machine.sb.partitions % block == 0 && rank <= 4 &&
+         type.blockAxis == (conv ? 1 : rank - 1);
+}
+
 /// Integers have no blocks: their format gives the bytes of an element.
 static numerics::BlockFormat weightFormatOf(Value weights) {
   StorageType type = storageOf(weights);

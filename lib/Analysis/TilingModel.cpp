@@ -152,9 +152,9 @@ void addDrainScratch(TilingModel &model, const machine::Description &machine) {
 }
 
 /// Activations stationary: the whole result is one tile that leaves the array
-/// with positions across partitions and is turned in f32 scratch. The first
-/// buffer holds the activations of every tap where windows do not read the
-/// operand as it lies.
+/// with positions across partitions and is turned, in f32 scratch or as whole
+/// blocks. The last buffer holds the activations of every tap where windows do
+/// not read the operand as it lies.
 void addTurnScratch(TilingModel &model, Operation *op) {
   model.tileAxes.clear();
   int64_t axis = model.resultAxis;
@@ -163,11 +163,14 @@ void addTurnScratch(TilingModel &model, Operation *op) {
       shapeOf(op->getOperand(0))[isa<npu::PeConvOp>(op) ? 1 : x.blockAxis];
   int64_t taps = productShape(op).taps;
   bool gathers = gathersActivations(op);
+  bool blocks = op->hasAttr(kTurnBlocksAttr);
+  StorageType result = model.resultType;
   model.scratch = [=](const Region &out) {
     int64_t outputs = out.size[axis], positions = out.elements() / outputs;
     llvm::SmallVector<ScratchBuffer, 4> buffers{
-        {f32Storage(), {positions, outputs}, 0},
-        {f32Storage(), out.size, axis}};
+        {blocks ? result : f32Storage(), {positions, outputs}, 0}};
+    if (!blocks)
+      buffers.push_back({f32Storage(), out.size, axis});
     if (gathers)
       buffers.push_back({x, {taps, channels, positions}, 1});
     return buffers;

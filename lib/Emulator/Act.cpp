@@ -134,10 +134,9 @@ struct Drain {
     }
   }
 
-  /// Steps [k0, k1), at most tileSteps, of all lanes where the records follow
-  /// the steps: with the lanes of a step side by side, the epilogue takes them
-  /// as one row.
-  void stepTile(uint64_t k0, uint64_t k1) const {
+  /// Steps [k0, k1) of all lanes where the records follow the steps: with the
+  /// lanes of a step side by side, the epilogue takes them as one row.
+  const float *stepRows(uint64_t k0, uint64_t k1) const {
     Scratch &scratch = Scratch::ofThisThread();
     const uint64_t lanes = op.cols, steps = k1 - k0;
     auto *acc = scratch.get<int64_t>(Scratch::Column, lanes * steps);
@@ -159,6 +158,13 @@ struct Drain {
       row.residual = op.resMode ? addend + k * lanes : nullptr;
       engine.kernels->epilogue(acc + k * lanes, lanes, row, out + k * lanes);
     }
+    return out;
+  }
+
+  /// Stores at most tileSteps of them.
+  void stepTile(uint64_t k0, uint64_t k1) const {
+    const uint64_t lanes = op.cols, steps = k1 - k0;
+    const float *out = stepRows(k0, k1);
     float values[tileSteps];
     for (uint64_t lane = 0; lane < lanes; ++lane) {
       float *direct = directRow(engine, result, lane, k0);
@@ -168,6 +174,73 @@ struct Drain {
       if (!direct)
         storeFloats(engine, result, lane, k0, k1, to);
     }
+  }
+
+  /// The same values where the records belong to the lanes.
+  const float *laneRows(uint64_t k0, uint64_t k1) const {
+    Scratch &scratch = Scratch::ofThisThread();
+    const uint64_t steps = k1 - k0;
+    auto *out = scratch.get<float>(Scratch::Block, op.cols * steps);
+    auto *row = scratch.get<float>(Scratch::Column, steps);
+    for (uint64_t lane = 0; lane < op.cols; ++lane) {
+      floatRow(lane, k0, k1, row);
+      for (uint64_t k = 0; k < steps; ++k)
+        out[k * op.cols + lane] = row[k];
+    }
+    return out;
+  }
+
+  /// Encodes steps [k0, k1) of every lane as one block.
+  template <typename T>
+  void blockAlong(uint64_t k0, uint64_t k1,
+                  numerics::EncodeStats &stats) const {
+    const float *values =
+        op.paramAlongSteps ? stepRows(k0, k1) : laneRows(k0, k1);
+    Scratch &scratch = Scratch::ofThisThread();
+    const uint64_t lanes = op.cols, steps = k1 - k0;
+    auto **rows = scratch.get<const float *>(Scratch::Pointers2, steps);
+    auto **mantissas = scratch.get<T *>(Scratch::Pointers, steps);
+    auto *words = scratch.get<T>(Scratch::Mantissa, steps * lanes);
+    auto *cells = scratch.get<int8_t>(Scratch::Cells, lanes);
+    for (uint64_t k = 0; k < steps; ++k) {
+      rows[k] = values + k * lanes;
+      mantissas[k] = words + k * lanes;
+    }
+    const int width = static_cast<int>(op.dstMantissa);
+    if constexpr (sizeof(T) == 1)
+      engine.kernels->encode8(rows, steps, lanes, width, mantissas, cells,
+                              &stats);
+    else
+      engine.kernels->encode16(rows, steps, lanes, width, mantissas, cells,
+                               &stats);
+    for (uint64_t lane = 0; lane < lanes; ++lane)
+      for (uint64_t k = 0; k < steps; ++k) {
+        const uint64_t offset = op.dstOffset + (k0 + k) * sizeof(T);
+        std::memcpy(engine.memory.sb(op.dstPart + lane, offset),
+                    &mantissas[k][lane], sizeof(T));
+        *cellOf(engine.memory, isa::Orientation::F, sizeof(T),
+                op.dstPart + lane, static_cast<int64_t>(offset)) = cells[lane];
+      }
+  }
+
+  /// Blocks along the free axis: consecutive steps of a lane.
+  void encodeAlong() const {
+    if (op.dstXrClear)
+      engine.clearScale(op.dstXr);
+    const uint64_t size = entries.size(), block = op.dstBlock;
+    engine.split(llvm::divideCeil(size, block), size * op.cols * 4,
+                 [&](uint64_t begin, uint64_t end) {
+                   numerics::EncodeStats stats;
+                   for (uint64_t k = begin * block;
+                        k < std::min(size, end * block); k += block) {
+                     const uint64_t stop = std::min(size, k + block);
+                     if (op.dstMantissa <= 8)
+                       blockAlong<int8_t>(k, stop, stats);
+                     else
+                       blockAlong<int16_t>(k, stop, stats);
+                   }
+                   engine.finishEncode(stats, op.dstXr);
+                 });
   }
 
   /// Exact values for a drain of mode block.
@@ -270,6 +343,8 @@ static void drainOnce(Engine &engine, const isa::ActDrain &op, uint64_t unit) {
   drain.residual.offset = op.resOffset;
   drain.residual.pattern =
       patternOf(op, op.resStride0, op.resStride1, op.resStride2);
+  if (op.dstOrientation == isa::Orientation::F)
+    return drain.encodeAlong();
   if (op.paramAlongSteps && op.dstType != ElemType::Bfp) {
     const uint64_t steps = drain.entries.size(), tile = Drain::tileSteps;
     engine.split(llvm::divideCeil(steps, tile), steps * op.cols * 4,

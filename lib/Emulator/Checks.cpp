@@ -341,11 +341,8 @@ static Result check(const isa::ActDrain &op, const Description &machine) {
     return finding;
   if (op.typed && op.mode != isa::DrainMode::Raw64)
     return bad("typed words in drain mode {}", isa::name(op.mode).str());
-  if (op.dstOrientation == isa::Orientation::F &&
-      (op.mode != isa::DrainMode::Raw64 || op.typed ||
-       op.dstType != ElemType::Bfp))
-    return bad("blocks along the free axis in a drain that does not move "
-               "encoded words");
+  if (Result finding = checkBlocksAlong(op, machine))
+    return finding;
   if (op.biasAligned && (!op.hasBias || op.mode == isa::DrainMode::Int))
     return bad("an aligned bias needs a bias and mode f32 or block");
   const uint64_t counts[] = {op.n0, op.n1, op.n2};

@@ -136,6 +136,28 @@ static Result checkMovedBlocks(const isa::ActDrain &op,
   return std::nullopt;
 }
 
+Result emulator::checkBlocksAlong(const isa::ActDrain &op,
+                                  const Description &machine) {
+  if (op.dstOrientation != Orientation::F)
+    return std::nullopt;
+  if (op.dstType != ElemType::Bfp || op.typed || op.fromTcu || op.cellFromXr ||
+      (op.mode != isa::DrainMode::Raw64 && op.mode != isa::DrainMode::F32))
+    return bad("blocks along the free axis in a drain that neither moves "
+               "encoded words nor encodes sums of the array");
+  if (op.mode == isa::DrainMode::Raw64)
+    return std::nullopt; // checkMovedBlocks
+  const int64_t tile = tileBytes(op.dstMantissa, machine);
+  const int64_t bytes = storedBytes(ElemType::Bfp, op.dstMantissa);
+  if (op.n0 != 1 || op.n1 != 1 || op.dstStride2 != bytes ||
+      op.dstOffset % tile != 0 || op.dstBlock == 0 ||
+      op.dstBlock % machine.xmGroup != 0)
+    return bad("a result with blocks along the free axis: expected one run of "
+               "steps at a multiple of {}, stride2 of {} and blocks in "
+               "multiples of {}",
+               tile, bytes, machine.xmGroup);
+  return std::nullopt;
+}
+
 Result emulator::checkWordDrain(const isa::ActDrain &op,
                                 const Description &machine) {
   if (op.hasScale || op.hasBias || op.hasExp || op.alphaFromParam || op.resMode)

@@ -21,6 +21,10 @@ std::optional<Finding> checkOrientation(const isa::PeLoad &op,
 std::optional<Finding> checkOrientation(const isa::PeMatmul &op,
                                         const machine::Description &machine);
 /// An identity window is square and reads memory at every step.
+/// Results with blocks along the free axis: encoded words that move, or the
+/// consecutive entries of a lane in mode f32.
+std::optional<Finding> checkBlocksAlong(const isa::ActDrain &op,
+                                        const machine::Description &machine);
 std::optional<Finding> checkWindow(const isa::PeMatmul &op);
 /// act.drain of mode raw64.
 std::optional<Finding> checkWordDrain(const isa::ActDrain &op,

@@ -52,7 +52,8 @@ double spread(Enclosure v, Function function, double alpha, double beta) {
     return monotoneSpread(v, function, alpha, beta);
   case Function::HardSwish: // slope at most 1.5, at x = 3
     return 1.5 * v.bound;
-  case Function::Gelu: // slope at most 1.129, at x = sqrt 2
+  case Function::Gelu:     // slope at most 1.129, at x = sqrt 2
+  case Function::GeluTanh: // slope at most 1.129 as well
     return 1.13 * v.bound;
   case Function::Not:
     return std::abs(v.value) <= v.bound ? 1 : 0;

@@ -41,6 +41,9 @@ inline constexpr double kLog2E = 0x1.71547652b82fep+0;
 inline constexpr double kLn2High = 0x1.62e42fee00000p-1;
 inline constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
 inline constexpr double kRoot2Inverse = 0x1.6a09e667f3bcdp-1;
+/// 2 sqrt(2 / pi), and 0.044715 times that.
+inline constexpr double kGeluLinear = 0x1.9884533d43651p+0;
+inline constexpr double kGeluCubic = 0x1.2444f2a4d8b4bp-4;
 inline constexpr double kThird = 0x1.5555555555555p-2;
 inline constexpr double kSixth = 0x1.5555555555555p-3;
 inline constexpr double k24th = 0x1.5555555555555p-5;
@@ -187,6 +190,13 @@ ASHLAR_INLINE double geluWide(double x) {
   double outer = h * (x > 0.0 ? 2.0 - tail : tail);
   double inner = h * (1.0 + erfCentre(u));
   double result = a < 1.0 ? inner : outer;
+  return x < -16.0 ? -0.0 : result;
+}
+
+/// x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+ASHLAR_INLINE double geluTanhWide(double x) {
+  double u = x * (kGeluLinear + kGeluCubic * (x * x));
+  double result = x / (1.0 + expWide(-u));
   return x < -16.0 ? -0.0 : result;
 }
 

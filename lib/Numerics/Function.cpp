@@ -23,11 +23,11 @@ using namespace elementary;
 //===----------------------------------------------------------------------===//
 
 static constexpr StringLiteral kFunctionNames[] = {
-    "copy",    "neg",        "abs",         "sqrt",      "exp",
-    "log",     "reciprocal", "relu",        "leakyRelu", "clip",
-    "sigmoid", "tanh",       "hardSigmoid", "hardSwish", "elu",
-    "selu",    "softplus",   "softsign",    "erf",       "gelu",
-    "floor",   "ceil",       "round",       "sign",      "not"};
+    "copy",        "neg",       "abs",       "sqrt", "exp",      "log",
+    "reciprocal",  "relu",      "leakyRelu", "clip", "sigmoid",  "tanh",
+    "hardSigmoid", "hardSwish", "elu",       "selu", "softplus", "softsign",
+    "erf",         "gelu",      "floor",     "ceil", "round",    "sign",
+    "not",         "geluTanh"};
 static_assert(std::size(kFunctionNames) == kFunctionCount);
 
 static constexpr StringLiteral kBinaryNames[] = {"add",

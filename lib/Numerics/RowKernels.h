@@ -314,7 +314,8 @@ constexpr UnaryLoop kUnaryLoops[] = {ASHLAR_FOUR(unaryLoop, Function, 0),
                                      ASHLAR_FOUR(unaryLoop, Function, 12),
                                      ASHLAR_FOUR(unaryLoop, Function, 16),
                                      ASHLAR_FOUR(unaryLoop, Function, 20),
-                                     unaryLoop<Function::Not>};
+                                     unaryLoop<Function::Not>,
+                                     unaryLoop<Function::GeluTanh>};
 static_assert(sizeof(kUnaryLoops) / sizeof(kUnaryLoops[0]) == kFunctionCount);
 
 constexpr BinaryLoop kBinaryLoops[] = {

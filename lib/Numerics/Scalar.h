@@ -222,6 +222,8 @@ ASHLAR_INLINE double wideUnary(Function function, double x, double alpha,
     return erfWide(x);
   case Function::Gelu:
     return geluWide(x);
+  case Function::GeluTanh:
+    return geluTanhWide(x);
   default:
     return x;
   }
@@ -239,6 +241,7 @@ ASHLAR_INLINE constexpr bool isWide(Function function) {
   case Function::Softsign:
   case Function::Erf:
   case Function::Gelu:
+  case Function::GeluTanh:
     return true;
   default:
     return false;

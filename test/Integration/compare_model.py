@@ -26,6 +26,7 @@ THRESHOLDS = {
         "resnet20_cifar10": (0.98, None), "resnet8_cifar10": (0.98, None),
         "mnist_cnn": (0.98, None), "kws_dscnn": (0.98, None),
         "shufflenet_v2_1.0": (0.95, None), "squeezenet1_1": (0.92, None),
+        "kwt1_ln17": (0.97, None),
         "mobilenet_v2_1.0_224": (0.90, 11.0),
         "mobilenet_v1_0.25_128": (0.75, 15.0),
     },

@@ -3,16 +3,22 @@
 """Transposes through compiler and emulator.
 
 usage: transposes.py exact [--sample=N] [--types=...] [--mode=pe] [--machine=a1]
-       transposes.py measure [--machine=a1] [--shapes=128x64,...]
+       transposes.py measure [--machine=a1] [--shapes=128x64,...] [--on-load]
        transposes.py isolation [--machine=a1]
+       transposes.py blocks [--machine=a1]
 
 exact: permutations of rank 2 to 6 (all 872, or N of them) of random shapes and
 random bit patterns, every element type, bit for bit against numpy on raw words.
 measure: cycles of a transpose between two poolings, which need its two axes
 across partitions, for every --transpose; fails if `auto` is more than 2 % above
-the best, if `pe` moves a byte of DRAM for it, or if a result differs.
+the best, if `pe` moves a byte of DRAM for it or issues a descriptor, or if a
+result differs. With --on-load the matrix is a graph input that the first pooling
+does not read: `copy` then is a transposing load.
 isolation: an identity multiplication inside a convolution network whose weights
 are mostly zero, with the sparse cluster on and off: equal outputs.
+blocks: dense layers whose activations are stationary. Their results leave the
+array with blocks along the free axis and are turned as whole blocks; the same
+layers on a machine whose copies cost nothing turn floats: equal outputs.
 """
 
 import argparse
@@ -100,7 +106,8 @@ def run(options, folder, model, arrays, mode, *more):
     common.run_tool("ashlar-run", binary, "--quiet",
                     f"--inputs={os.path.join(folder, 'in.npz')}",
                     f"--outputs={os.path.join(folder, 'out.npz')}",
-                    f"--report={report}")
+                    f"--report={report}",
+                    f"--trace={os.path.join(folder, 'trace.json')}")
     with np.load(os.path.join(folder, "out.npz")) as outputs:
         result = dict(outputs)
     with open(report, encoding="utf-8") as file:
@@ -144,9 +151,20 @@ def exact(options, folder):
     return int(failed > 0)
 
 
-def between_pools(kind, rows, columns):
+def between_pools(kind, rows, columns, on_load):
     """Pooling needs the rows, then the columns across partitions."""
     number = getattr(TensorProto, kind)
+    tensor = helper.make_tensor_value_info
+    if on_load:
+        nodes = [
+            helper.make_node("Transpose", ["x"], ["b"], name="transpose",
+                             perm=[0, 2, 1]),
+            helper.make_node("MaxPool", ["b"], ["y"], name="second",
+                             kernel_shape=[2]),
+        ]
+        return save_ready(helper.make_graph(
+            nodes, "on_load", [tensor("x", number, [1, rows, columns])],
+            [tensor("y", number, [1, columns, rows - 1])]))
     nodes = [
         helper.make_node("MaxPool", ["x"], ["a"], name="first",
                          kernel_shape=[2]),
@@ -157,19 +175,31 @@ def between_pools(kind, rows, columns):
     ]
     return save_ready(helper.make_graph(
         nodes, "between_pools",
-        [helper.make_tensor_value_info("x", number, [1, rows, columns + 1])],
-        [helper.make_tensor_value_info("y", number, [1, columns, rows - 1])]))
+        [tensor("x", number, [1, rows, columns + 1])],
+        [tensor("y", number, [1, columns, rows - 1])]))
+
+
+def descriptors(folder, node):
+    """DMA instructions of a node in the trace of the last run."""
+    with open(os.path.join(folder, "trace.json"), encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    queues = {e["tid"]: e["args"]["name"] for e in events
+              if e.get("name") == "thread_name"}
+    return sum(e.get("ph") == "X" and e["args"].get("node") == node and
+               queues[e["tid"]].startswith("dma") for e in events)
 
 
 def measure_one(options, folder, kind, rows, columns):
     source = random.Random(options.seed)
+    width = columns + (not options.on_load)
     x = np.array([source.randint(-100, 100) for _ in range(
-        rows * (columns + 1))]).reshape(1, rows, columns + 1)
+        rows * width)]).reshape(1, rows, width)
     arrays = {"x": x.astype(TYPES[kind][0])}
     totals, first, chosen, problems = {}, None, "", []
     for mode in ("pe", "copy", "dma", "auto"):
         outputs, ran, compiled = run(
-            options, folder, between_pools(kind, rows, columns), arrays, mode)
+            options, folder, between_pools(kind, rows, columns, options.on_load),
+            arrays, mode)
         node = next(n for n in ran["nodes"] if n["name"] == "transpose")
         totals[mode] = (ran["total_cycles"], node["cycles"])
         first = outputs["y"] if first is None else first
@@ -177,9 +207,12 @@ def measure_one(options, folder, kind, rows, columns):
             problems.append(f"{mode} gives other values")
         stays = all(d["choice"] != "dram" for d in compiled["decisions"]
                     if d["node"] in ("first", "transpose"))
-        if stays and mode in ("pe", "copy") and (node["dram_read"] +
-                                                 node["dram_write"]):
-            problems.append(f"{mode} moves bytes of DRAM")
+        if not options.on_load and stays:
+            if mode in ("pe", "copy") and (node["dram_read"] +
+                                           node["dram_write"]):
+                problems.append(f"{mode} moves bytes of DRAM")
+            if mode == "pe" and descriptors(folder, "transpose"):
+                problems.append("pe issues descriptors")
         if mode == "auto":
             chosen = "/".join(choices(compiled))
     best = min(total for mode, (total, _) in totals.items() if mode != "auto")
@@ -248,9 +281,74 @@ def isolation(options, folder):
     return int(failed > 0)
 
 
+def dense_layers(source):
+    """Layers of few positions, the last one with a residual."""
+    def weights(rows, columns, name):
+        values = np.array([source.gauss(0, rows ** -0.5) for _ in range(
+            rows * columns)], np.float32)
+        return numpy_helper.from_array(values.reshape(rows, columns), name)
+    bias = np.array([source.gauss(0, 1) for _ in range(640)], np.float32)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w0"], ["a"], name="first"),
+        helper.make_node("Add", ["a", "b0"], ["b"], name="bias"),
+        helper.make_node("Relu", ["b"], ["c"], name="relu"),
+        helper.make_node("MatMul", ["c", "w1"], ["d"], name="second"),
+        helper.make_node("Tanh", ["d"], ["e"], name="tanh"),
+        helper.make_node("MatMul", ["e", "w2"], ["f"], name="third"),
+        helper.make_node("Add", ["f", "c"], ["g"], name="sum"),
+        helper.make_node("MatMul", ["g", "w3"], ["y"], name="fourth"),
+    ]
+    tensor = helper.make_tensor_value_info
+    return save_ready(helper.make_graph(
+        nodes, "dense", [tensor("x", TensorProto.FLOAT, [5, 256])],
+        [tensor("y", TensorProto.FLOAT, [5, 100])],
+        [weights(256, 640, "w0"), numpy_helper.from_array(bias, "b0"),
+         weights(640, 336, "w1"), weights(336, 640, "w2"),
+         weights(640, 100, "w3")]))
+
+
+FAST_COPIES = """name: fast-copies
+dma: {onchip_bytes_per_cycle: 1048576}
+vec: {lanes: 4095, latency: 0}
+"""
+
+
+def blocks(options, folder):
+    source = random.Random(options.seed)
+    model = dense_layers(source)
+    arrays = {"x": np.array([source.gauss(0, 1) for _ in range(5 * 256)],
+                            np.float32).reshape(5, 256)}
+    other = os.path.join(folder, "fast.yaml")
+    with open(other, "w", encoding="utf-8") as file:
+        file.write(FAST_COPIES)
+    failed = 0
+    for form in ("bfp8", "bfp16", "w=6,block=32,range=7"):
+        results = {}
+        for machine in (options.machine, other):
+            options.machine, kept = machine, options.machine
+            outputs, ran, _ = run(options, folder, model, arrays, "auto",
+                                  f"--format={form}")
+            options.machine = kept
+            text = common.run_tool("ashlar-dis", os.path.join(
+                folder, "model.ash")).stdout
+            results[machine] = (outputs["y"].view(np.uint32),
+                                text.count("dstOrientation=f"),
+                                ran["total_cycles"])
+        (here, turned, cycles), (there, floats, _) = results.values()
+        equal = np.array_equal(here, there)
+        # Words of two bytes take twice as long to load as to copy.
+        failed += (not equal or floats != 0 or
+                   (turned == 0 and form != "bfp16"))
+        print(f"{form}: {turned} drains encode along the free axis "
+              f"({floats} where copies cost nothing), {cycles:,} cycles, "
+              f"{'equal' if equal else 'other'} bits")
+    return int(failed > 0)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["exact", "measure", "isolation"])
+    parser.add_argument("what", choices=["exact", "measure", "isolation",
+                                         "blocks"])
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=0,
                         help="types per permutation (all)")
@@ -258,10 +356,12 @@ def main():
     parser.add_argument("--mode", default="pe")
     parser.add_argument("--machine", default="a1")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--on-load", action="store_true")
     parser.add_argument("--shapes", default="128x64,256x256,512x512,1024x1024")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        what = {"exact": exact, "measure": measure, "isolation": isolation}
+        what = {"exact": exact, "measure": measure, "isolation": isolation,
+                "blocks": blocks}
         return what[options.what](options, folder)
 
 

@@ -20,6 +20,8 @@ L2E = float.fromhex("0x1.71547652b82fep+0")
 LN2H = float.fromhex("0x1.62e42fee00000p-1")
 LN2L = float.fromhex("0x1.a39ef35793c76p-33")
 CR2 = float.fromhex("0x1.6a09e667f3bcdp-1")
+CG1 = float.fromhex("0x1.9884533d43651p+0")
+CG3 = float.fromhex("0x1.2444f2a4d8b4bp-4")
 C12, C13, C14 = 0.5, float.fromhex("0x1.5555555555555p-2"), 0.25
 C16 = float.fromhex("0x1.5555555555555p-3")
 C124 = float.fromhex("0x1.5555555555555p-5")
@@ -150,6 +152,11 @@ def _gelu(x, *_):
     return np.where(x < -16, -0.0, np.where(np.isnan(x), np.nan, out))
 
 
+def _gelu_tanh(x, *_):
+    u = x * (CG1 + CG3 * (x * x))
+    return np.where(x < -16, -0.0, x / (1.0 + EXP(-u)))
+
+
 def _relu(x, *_):
     return np.where(np.isnan(x), x, np.where(x > 0, x, F32(0)))
 
@@ -200,6 +207,7 @@ UNARY = {
     "softsign": _wide(lambda x, *_: x / (1.0 + np.abs(x))),
     "erf": _wide(_erf),
     "gelu": _wide(_gelu),
+    "geluTanh": _wide(_gelu_tanh),
     "floor": lambda x, *_: np.floor(x),
     "ceil": lambda x, *_: np.ceil(x),
     "round": lambda x, *_: np.rint(x),

@@ -77,6 +77,14 @@ inline constexpr llvm::StringLiteral kZeroPointAttr = "npu.zero_point";
 /// Attribute of pe operations whose activations are the stationary operand.
 inline constexpr llvm::StringLiteral kStationaryAttr =
     "npu.activations_stationary";
+/// Attribute of those whose result leaves the array encoded, with blocks along
+/// the free axis, and is turned as whole blocks by an identity multiplication.
+inline constexpr llvm::StringLiteral kTurnBlocksAttr = "npu.turn_blocks";
+
+/// True if a product with stationary activations may be turned like that: its
+/// encoded result has blocks along the output channels that no chunk of moving
+/// weights cuts, and no residual, which lies the other way.
+bool mayTurnBlocks(mlir::Operation *op, const machine::Description &machine);
 
 /// Outputs that one chunk of moving weights covers.
 int64_t movingOutputs(const machine::Description &machine);

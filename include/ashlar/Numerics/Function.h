@@ -42,8 +42,9 @@ enum class Function : uint8_t {
   Round,
   Sign,
   Not,
+  GeluTanh,
 };
-inline constexpr unsigned kFunctionCount = 25;
+inline constexpr unsigned kFunctionCount = 26;
 
 /// Binary functions, in encoding order.
 enum class BinaryFunction : uint8_t {

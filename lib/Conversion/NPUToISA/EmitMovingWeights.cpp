@@ -2,10 +2,11 @@
 //
 // Products with few result positions: the activations are loaded into the
 // array and the weights stream past them (docs/Machine.md, PE array). PSUM
-// then has positions in columns and outputs in entries, so the drain writes
-// f32 with positions across partitions; a copy turns that back and the vector
-// unit finishes the epilogue. Each step rounds as the fused drain does, so the
-// bits are the same (docs/Numerics.md 6).
+// then has positions in columns and outputs in entries. Either the drain
+// encodes along the free axis and an identity multiplication turns whole
+// blocks; or it writes f32 with positions across partitions, a copy turns that
+// back and the vector unit finishes the epilogue. Each step rounds as the fused
+// drain does, so the bits are the same (docs/Numerics.md 6).
 
 #include "Generator.h"
 
@@ -52,7 +53,8 @@ class MovingWeightsEmitter {
 public:
   MovingWeightsEmitter(Generator &generator, TileContext &tile)
       : generator(generator), machine(generator.machine), tile(tile),
-        turned(tile.scratch[0]), straight(tile.scratch[1]),
+        turned(tile.scratch[0]),
+        turnsBlocks(tile.op->hasAttr(analysis::kTurnBlocksAttr)),
         epilogue(epilogueOf(tile.op)), positions(turned.shape[0]) {}
 
   llvm::Error run();
@@ -66,14 +68,17 @@ private:
                   int64_t psum, const ChunkPlace &place);
   void emitDrain(const ColumnTile &chunk, int64_t first, int64_t count,
                  int64_t psum, const ChunkPlace &place);
-  void turnBack();
-  void finish();
+  void setResult(isa::ActDrain &drain, const ColumnTile &chunk, int64_t first);
+  void turnBlocks();
+  void turnBack(const View &straight);
+  void finish(const View &straight);
+  int64_t nextBank();
 
   Generator &generator;
   const machine::Description &machine;
   TileContext &tile;
-  const View &turned;   ///< f32 [positions, outputs], positions on partitions
-  const View &straight; ///< f32 result, outputs on partitions
+  const View &turned; ///< [positions, outputs], positions on partitions
+  bool turnsBlocks;   ///< `turned` is encoded, else f32
   Epilogue epilogue;
   int64_t positions;
   size_t bankTurn = 0;
@@ -84,7 +89,7 @@ private:
 
 llvm::Error MovingWeightsEmitter::run() {
   source = tile.operands[0];
-  if (tile.scratch.size() > 2)
+  if (tile.scratch.size() > (turnsBlocks ? 1 : 2))
     gatherWindows();
   size_t product = generator.streamedProduct(tile.op);
   const StreamedProduct &streamed = generator.weights.product(product);
@@ -95,8 +100,12 @@ llvm::Error MovingWeightsEmitter::run() {
     emitChunk(streamed.columns[i], *place);
     generator.weights.release(product, i);
   }
-  turnBack();
-  finish();
+  if (turnsBlocks) {
+    turnBlocks();
+  } else {
+    turnBack(tile.scratch[1]);
+    finish(tile.scratch[1]);
+  }
   return llvm::Error::success();
 }
 
@@ -104,7 +113,7 @@ llvm::Error MovingWeightsEmitter::run() {
 /// with their exponents; positions in the padding become zero.
 void MovingWeightsEmitter::gatherWindows() {
   auto conv = cast<npu::PeConvOp>(tile.op);
-  source = tile.scratch[2];
+  source = tile.scratch.back();
   tapStride = source.strides[0];
   for (int64_t tap = 0; tap < source.shape[0]; ++tap)
     gatherTap(conv, tap);
@@ -159,11 +168,9 @@ void MovingWeightsEmitter::gatherTap(npu::PeConvOp conv, int64_t tap) {
 void MovingWeightsEmitter::emitChunk(const ColumnTile &chunk,
                                      const ChunkPlace &place) {
   int64_t columns = machine.pe.columns;
-  int64_t banks = machine.psum.banks;
   for (int64_t first = 0; first < positions; first += columns) {
     int64_t count = std::min(columns, positions - first);
-    int64_t psum = static_cast<int64_t>(bankTurn++ % banks) *
-                   static_cast<int64_t>(machine.psum.entriesPerBank);
+    int64_t psum = nextBank();
     for (size_t t = 0; t < chunk.tiles.size(); ++t) {
       emitLoad(chunk.tiles[t], first, count);
       generator.builder.emit(isa::PeSwap{});
@@ -171,6 +178,11 @@ void MovingWeightsEmitter::emitChunk(const ColumnTile &chunk,
     }
     emitDrain(chunk, first, count, psum, place);
   }
+}
+
+int64_t MovingWeightsEmitter::nextBank() {
+  return static_cast<int64_t>(bankTurn++ % machine.psum.banks) *
+         static_cast<int64_t>(machine.psum.entriesPerBank);
 }
 
 void MovingWeightsEmitter::emitLoad(const StationaryTile &stationary,
@@ -235,16 +247,84 @@ void MovingWeightsEmitter::emitDrain(const ColumnTile &chunk, int64_t first,
   drain.hasExp = true;
   drain.hasScale = bool(epilogue.scale);
   drain.hasBias = bool(epilogue.bias);
-  drain.dstType = isa::ElemType::F32;
+  setResult(drain, chunk, first);
+  generator.builder.emit(drain);
+}
+
+/// Encoded along the free axis, or f32 before residual and function.
+void MovingWeightsEmitter::setResult(isa::ActDrain &drain,
+                                     const ColumnTile &chunk, int64_t first) {
+  drain.dstType = static_cast<isa::ElemType>(turned.type.isaType());
+  if (turnsBlocks) {
+    drain.function = epilogue.function.function;
+    drain.alpha = epilogue.function.alpha;
+    drain.beta = epilogue.function.beta;
+    drain.dstOrientation = isa::Orientation::F;
+    drain.dstMantissa = turned.type.format.mantissa;
+    drain.dstBlock = turned.type.format.block;
+    bool clear = false;
+    drain.dstXr = generator.resultScale(tile.op, clear);
+    drain.dstXrClear = clear;
+  }
   drain.dstPart = turned.part + first;
   drain.dstOffset = turned.base + chunk.firstOutput * turned.strides[1];
   drain.dstStride2 = static_cast<int32_t>(turned.strides[1]);
-  generator.builder.emit(drain);
+}
+
+/// Whole blocks from positions across partitions to outputs across partitions:
+/// tiles of all positions x as many outputs as the array has columns. Cells go
+/// along; the register of the scale exponent stays.
+void MovingWeightsEmitter::turnBlocks() {
+  const View &y = tile.result;
+  int64_t outputs = turned.shape[1];
+  auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  // Positions in result order: the last free dimensions, the innermost last.
+  int64_t count[3] = {1, 1, 1}, stride[3] = {};
+  for (int64_t i = y.rank() - 1, at = 2; i >= 0; --i)
+    if (i != y.axis) {
+      count[at] = y.shape[i];
+      stride[at--] = y.strides[i];
+    }
+  int64_t size = 0;
+  for (int64_t first = 0; first < outputs; first += size) {
+    int64_t position = y.part + first;
+    size = std::min({static_cast<int64_t>(machine.pe.columns), outputs - first,
+                     partitions - position % partitions});
+    isa::PeLoad load{};
+    load.part = turned.part;
+    load.rows = positions;
+    load.offset = turned.base + first * turned.strides[1];
+    load.cols = size;
+    load.colStride = static_cast<int32_t>(turned.strides[1]);
+    load.type = isa::ElemType::Bfp;
+    load.mantissa = turned.type.format.mantissa;
+    load.mode = isa::OperandMode::Select;
+    load.orientation = isa::Orientation::F;
+    generator.builder.emit(load);
+    generator.builder.emit(isa::PeSwap{});
+    isa::ActDrain drain{};
+    drain.psum = nextBank();
+    emitIdentityWindow(generator, turned.part, positions, size, drain.psum);
+    drain.cols = size;
+    drain.n0 = count[0], drain.n1 = count[1], drain.n2 = count[2];
+    drain.psumStride2 = 1;
+    drain.psumStride1 = static_cast<int32_t>(count[2]);
+    drain.psumStride0 = static_cast<int32_t>(count[1] * count[2]);
+    drain.mode = isa::DrainMode::Raw64;
+    drain.dstType = isa::ElemType::Bfp;
+    drain.dstMantissa = turned.type.format.mantissa;
+    drain.dstPart = position % partitions;
+    drain.dstOffset = y.base + position / partitions * y.tileStride;
+    drain.dstStride0 = static_cast<int32_t>(stride[0]);
+    drain.dstStride1 = static_cast<int32_t>(stride[1]);
+    drain.dstStride2 = static_cast<int32_t>(stride[2]);
+    generator.builder.emit(drain);
+  }
 }
 
 /// [positions, outputs] with positions on partitions to the same with outputs
 /// on partitions; in `straight` positions are contiguous in result order.
-void MovingWeightsEmitter::turnBack() {
+void MovingWeightsEmitter::turnBack(const View &straight) {
   View flat = straight;
   flat.shape = turned.shape;
   flat.axis = 1;
@@ -252,7 +332,7 @@ void MovingWeightsEmitter::turnBack() {
   emitCopy(generator.builder, turned, flat);
 }
 
-void MovingWeightsEmitter::finish() {
+void MovingWeightsEmitter::finish(const View &straight) {
   if (epilogue.residual) {
     MapParameters add;
     add.function = isa::Function::Add;

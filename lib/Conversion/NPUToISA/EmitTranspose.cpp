@@ -107,23 +107,8 @@ void TransposeEmitter::emitTile(const Segment &row, const Segment &column,
   generator.builder.emit(isa::PeSwap{});
   int64_t psum = static_cast<int64_t>(turn++ % machine.psum.banks *
                                       machine.psum.entriesPerBank);
-  isa::PeMatmul matmul{};
-  matmul.part = position % partitions;
-  matmul.rows = row.size;
-  matmul.cols = column.size;
-  // The window whose diagonal begins in the tile's first partition.
-  matmul.offset =
-      static_cast<int32_t>(generator.identityOffset() + position % partitions);
-  matmul.type = isa::ElemType::U8;
-  matmul.mode = isa::OperandMode::Select;
-  matmul.window = isa::Window::Identity;
-  matmul.psum = psum;
-  matmul.n2 = row.size;
-  matmul.stride2 = 1;
-  matmul.psumStride2 = 1;
-  matmul.hi0 = 1, matmul.hi1 = 1;
-  matmul.hi2 = static_cast<int32_t>(row.size);
-  generator.builder.emit(matmul);
+  emitIdentityWindow(generator, position % partitions, row.size, column.size,
+                     psum);
   emitDrain(row, column, psum, to);
 }
 
@@ -173,6 +158,26 @@ void TransposeEmitter::emitDrain(const Segment &row, const Segment &column,
 }
 
 } // namespace
+
+void emitIdentityWindow(Generator &generator, int64_t part, int64_t rows,
+                        int64_t cols, int64_t psum) {
+  isa::PeMatmul matmul{};
+  matmul.part = part;
+  matmul.rows = rows;
+  matmul.cols = cols;
+  // The window whose diagonal begins in the tile's first partition.
+  matmul.offset = static_cast<int32_t>(generator.identityOffset() + part);
+  matmul.type = isa::ElemType::U8;
+  matmul.mode = isa::OperandMode::Select;
+  matmul.window = isa::Window::Identity;
+  matmul.psum = psum;
+  matmul.n2 = rows;
+  matmul.stride2 = 1;
+  matmul.psumStride2 = 1;
+  matmul.hi0 = 1, matmul.hi1 = 1;
+  matmul.hi2 = static_cast<int32_t>(rows);
+  generator.builder.emit(matmul);
+}
 
 llvm::Error emitTranspose(Generator &generator, TileContext &tile) {
   auto op = cast<npu::PeTransposeOp>(tile.op);

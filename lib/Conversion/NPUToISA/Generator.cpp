@@ -7,6 +7,7 @@
 
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Analysis/ResidentConstants.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Transforms/NPU/Passes.h"
@@ -218,11 +219,28 @@ void Generator::storeIdentity() {
   builder.emit(fill);
 }
 
+/// Small constants that stay, loaded before anything waits for them.
+void Generator::loadConstants() {
+  auto area =
+      module->getAttrOfType<DenseI64ArrayAttr>(analysis::kConstantsAttr);
+  if (!area)
+    return;
+  for (const analysis::ResidentConstant &constant :
+       analysis::residentConstants(module, machine, area[0], area[1])) {
+    emitCopy(builder, homeOf(constant.value), constant.view);
+    constants[{constant.value, constant.axis}] = constant.view;
+  }
+}
+
 llvm::Error Generator::emitAll() {
   builder.node = 0;
   scales.emitConstants(builder);
-  if (llvm::any_of(nodes, llvm::IsaPred<npu::PeTransposeOp>))
+  if (llvm::any_of(nodes, [](Operation *op) {
+        return mlir::isa<npu::PeTransposeOp>(op) ||
+               op->hasAttr(analysis::kTurnBlocksAttr);
+      }))
     storeIdentity();
+  loadConstants();
   for (auto [i, op] : llvm::enumerate(nodes)) {
     builder.node = i;
     weights.setBase(op->getAttrOfType<IntegerAttr>(npu::kRingAttr).getInt());
@@ -279,7 +297,20 @@ TileContext Generator::stage(Operation *op, const TilingModel &model,
       tile.operandRegions.emplace_back();
       continue;
     }
+    auto bits = operand.direct || operand.padded ? std::nullopt
+                                                 : analysis::uniformBits(value);
+    if (bits) {
+      Region region = operand.region(out);
+      View staged = allocate(storageOf(value), region.size, operand.axis);
+      emitFill(builder, staged, *bits);
+      tile.operands.push_back(staged);
+      tile.operandRegions.push_back(region);
+      continue;
+    }
     View home = homeOf(value);
+    if (auto found = constants.find({value, operand.axis});
+        found != constants.end() && !operand.direct && !operand.padded)
+      home = found->second;
     if (operand.direct) {
       tile.operands.push_back(home);
       tile.operandRegions.push_back(Region::whole(home.shape));

@@ -97,9 +97,12 @@ private:
   View homeOf(mlir::Value value);
   void mergeConcatScales(mlir::Operation *op);
   void storeIdentity();
+  void loadConstants();
 
   mlir::ModuleOp module;
   ScaleRegisters scales;
+  /// Constants in the state buffer, by the axis across partitions.
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, View> constants;
   llvm::DenseMap<mlir::Operation *, size_t> productIndex;
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<TileProgram>> tilePrograms;
   /// Stationary tiles without those of zeros, the same in both runs.
@@ -123,6 +126,10 @@ llvm::Error emitPool(Generator &generator, TileContext &tile);
 /// Elements at run-time indices; part of emitVector.
 llvm::Error emitGather(Generator &generator, TileContext &tile);
 llvm::Error emitMove(Generator &generator, TileContext &tile);
+/// Streams the identity past `rows` x `cols` words that have been loaded from
+/// `part` on, into PSUM from `psum` on.
+void emitIdentityWindow(Generator &generator, int64_t part, int64_t rows,
+                        int64_t cols, int64_t psum);
 /// Identity multiplications.
 llvm::Error emitTranspose(Generator &generator, TileContext &tile);
 

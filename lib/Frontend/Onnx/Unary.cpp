@@ -107,26 +107,15 @@ void clipInputs(Node &n) {
   n.setOutput(0, clipTo(n, x, lowest, highest));
 }
 
-/// 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) for `approximate`.
 void gelu(Node &n) {
   std::string approximate = n.getString("approximate", "none");
   Value x = n.input(0);
-  if (approximate == "none") {
-    n.setOutput(0, n.unary(UnaryFunction::Gelu, x));
-    return;
-  }
-  if (approximate != "tanh")
+  if (approximate != "none" && approximate != "tanh")
     n.malformed("approximate is '{}', expected 'none' or 'tanh'",
                 printable(approximate));
-  if (!x)
-    return;
-  auto number = [&](double value) { return n.splat(value, elementOf(x)); };
-  Value cube = n.binary<MulOp>(n.binary<MulOp>(x, x), x);
-  Value inner = n.binary<AddOp>(x, n.binary<MulOp>(cube, number(0.044715)));
-  Value t = n.unary(UnaryFunction::Tanh,
-                    n.binary<MulOp>(inner, number(0.79788456080286535588)));
-  Value half = n.binary<MulOp>(x, number(0.5));
-  n.setOutput(0, n.binary<MulOp>(half, n.binary<AddOp>(t, number(1))));
+  n.setOutput(0, n.unary(approximate == "tanh" ? UnaryFunction::GeluTanh
+                                               : UnaryFunction::Gelu,
+                         x));
 }
 
 void mish(Node &n) {
@@ -270,7 +259,7 @@ std::vector<OperatorRow> ashlar::frontend::unaryRows() {
        {11, 12, 13},
        clipInputs,
        "one operation; bounds that are not constant become max and min"},
-      {"Gelu", {20}, gelu, "one operation; `tanh` form as its formula"},
+      {"Gelu", {20}, gelu, "one operation"},
       {"Mish", {18, 22}, mish, "its formula"},
       {"Swish", {24}, swish, "x * sigmoid(alpha * x)"},
       {"Celu", {12}, celu, "alpha * elu(x / alpha)"},

@@ -15,12 +15,16 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
   // Transposes of constants cancel here before anything computes them; then
   // everything known becomes a constant, which all later matches ask for.
   manager.addPass(createComposeMovement());
+  // While the axes that exporters split off still have their names.
+  manager.addPass(createSplitProducts());
   manager.addPass(createCanonicaliseTransposes());
   // Transposes that sink meet others, and constants that take them over.
   manager.addPass(createSinkTransposes());
   manager.addPass(createComposeMovement());
   manager.addPass(createCanonicaliseTransposes());
   manager.addPass(createFoldConstants());
+  // Needs constants; leaves factors that products absorb.
+  manager.addPass(createRecogniseFunctions());
   // A bias between a convolution and its batch_norm hides one from the other.
   manager.addPass(createMergeBias());
   manager.addPass(createFoldBatchNorm());

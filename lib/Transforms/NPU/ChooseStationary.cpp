@@ -7,12 +7,13 @@
 // With few result positions a weight tile is loaded for fewer steps than the
 // load takes; then the activations had better wait in the array while the
 // weights stream. The result leaves with positions across partitions and has
-// to be turned, which costs a copy and a vector pass.
+// to be turned: by a copy and a vector pass, or encoded, whole blocks by an
+// identity multiplication.
 
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Analysis/TilingModel.h"
-#include "ashlar/Machine/Cycles.h"
+#include "ashlar/Machine/Transposes.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
@@ -31,7 +32,13 @@ namespace {
 /// Predicted cycles of one product, both ways.
 struct Prediction {
   int64_t weights = 0;
-  int64_t activations = 0;
+  int64_t activations = 0; ///< turned by a copy and a vector pass
+  /// Turned as whole blocks on the array, where that is possible.
+  std::optional<int64_t> blocks;
+
+  int64_t moving() const {
+    return std::min(activations, blocks.value_or(activations));
+  }
 };
 
 int64_t bytesPerDigit(int mantissa) { return mantissa <= 8 ? 1 : 2; }
@@ -46,6 +53,7 @@ public:
       positions *= extent;
     positions /= product.outputs;
     gathers = analysis::gathersActivations(op);
+    blocks = analysis::mayTurnBlocks(op, machine);
   }
 
   int64_t positions;
@@ -61,7 +69,7 @@ public:
     ProductShape moved = product;
     moved.weightsMove = true;
     int64_t columns = llvm::divideCeil(positions, machine.pe.columns);
-    prediction.activations = turnCycles();
+    prediction.activations = gatherCycles();
     for (const auto &chunk : analysis::planStationary(moved, machine))
       for (const auto &tile : chunk.tiles)
         prediction.activations +=
@@ -69,6 +77,9 @@ public:
             std::max<int64_t>(
                 loadCycles(tile.rows, bytesPerDigit(x.format.mantissa)),
                 chunk.cols * passes);
+    if (blocks)
+      prediction.blocks = prediction.activations + blockCycles();
+    prediction.activations += turnCycles();
     return prediction;
   }
 
@@ -89,17 +100,31 @@ private:
     return cycles;
   }
 
-  /// Gathering windows, turning the result and finishing it on the vector
-  /// unit.
+  /// Gathering windows.
+  int64_t gatherCycles() const {
+    int64_t rate = machine.dma.onchipBytesPerCycle;
+    return gathers
+               ? product.channels * product.taps * positions * x.bytes() / rate
+               : 0;
+  }
+
+  /// Turning the encoded result on the array.
+  int64_t blockCycles() const {
+    int64_t columns = machine.pe.columns;
+    int64_t tiles = llvm::divideCeil(product.outputs, columns);
+    machine::TransposeTerms one = machine::transposeTile(
+        machine, positions, std::min(columns, product.outputs), x.bytes());
+    return (tiles - 1) * std::max<int64_t>(one.load, positions) +
+           static_cast<int64_t>(one.total());
+  }
+
+  /// Turning the result by a copy and finishing it on the vector unit.
   int64_t turnCycles() const {
     int64_t rate = machine.dma.onchipBytesPerCycle;
-    int64_t gather =
-        gathers ? product.channels * product.taps * positions * x.bytes() / rate
-                : 0;
     int64_t turn = product.outputs * positions * 4 / rate;
     int64_t tiles = llvm::divideCeil(product.outputs, machine.sb.partitions);
     int64_t finish = 4 * tiles * positions;
-    return gather + turn + finish +
+    return turn + finish +
            2 * static_cast<int64_t>(machine.act.latency + machine.vec.latency);
   }
 
@@ -107,6 +132,7 @@ private:
   ProductShape product;
   analysis::StorageType x, w;
   bool gathers = false;
+  bool blocks = false;
 };
 
 /// Activations can be stationary if the result can be turned within one pass
@@ -136,13 +162,20 @@ struct ChooseStationaryPass : impl::ChooseStationaryBase<ChooseStationaryPass> {
     Predictor predictor(op, machine);
     Prediction cycles = predictor.predict();
     bool allowed = mayTurn(op, predictor.positions, machine);
-    bool turns = allowed && cycles.activations < cycles.weights;
+    bool turns = allowed && cycles.moving() < cycles.weights;
+    bool blocks = turns && cycles.moving() < cycles.activations;
     if (turns) {
       op->setAttr(analysis::kStationaryAttr, builder.getUnitAttr());
       ++numActivations;
     }
+    if (blocks) {
+      op->setAttr(analysis::kTurnBlocksAttr, builder.getUnitAttr());
+      ++numBlocks;
+    }
     llvm::StringRef reason =
-        turns     ? "fewer cycles: the stream of weights is longer than a load"
+        blocks  ? "fewer cycles: the stream of weights is longer than a load, "
+                  "and the array turns whole blocks"
+        : turns ? "fewer cycles: the stream of weights is longer than a load"
         : allowed ? "fewer cycles: the stream of positions covers the loads"
                   : "the result cannot be turned in one pass";
     llvm::SmallVector<NamedAttribute> alternatives{builder.getNamedAttr(
@@ -151,6 +184,10 @@ struct ChooseStationaryPass : impl::ChooseStationaryBase<ChooseStationaryPass> {
       alternatives.push_back(
           builder.getNamedAttr("activations-stationary",
                                builder.getI64IntegerAttr(cycles.activations)));
+    if (allowed && cycles.blocks)
+      alternatives.push_back(
+          builder.getNamedAttr("activations-stationary-turned-blocks",
+                               builder.getI64IntegerAttr(*cycles.blocks)));
     op->setAttr(
         kStationaryDecisionAttr,
         builder.getDictionaryAttr(

@@ -10,6 +10,7 @@
 // with all tensors in DRAM only the smallest tiles can still fail.
 
 #include "ashlar/Analysis/MoveView.h"
+#include "ashlar/Analysis/ResidentConstants.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Transforms/NPU/Passes.h"
@@ -94,7 +95,7 @@ public:
   }
 
   LogicalResult run();
-  void annotate(MLIRContext *context);
+  void annotate(ModuleOp module);
 
   std::vector<OpPlan> plans;
 
@@ -117,11 +118,14 @@ private:
   std::optional<TileChoice> chooseTile(const OpPlan &plan,
                                        int64_t available) const;
   int64_t liveEnd(size_t index) const;
+  /// The most that resident constants may take of a partition.
+  int64_t constantBytes() const { return machine.sb.bytesPerPartition / 16; }
 
   const machine::Description &machine;
   llvm::DenseMap<Operation *, size_t> indexOf;
-  /// First bytes of every partition, of the identity that transposes share.
-  int64_t reserved = 0;
+  /// First bytes of every partition: the identity that transposes share, then
+  /// small constants.
+  int64_t identity = 0, reserved = 0;
   std::vector<int64_t> lastReaders; ///< by operation, of its own result
   int64_t ring = 0;                 ///< bytes wished for prefetching weights
   int64_t tileLimit = 0;            ///< largest acceptable tile count, 0: any
@@ -177,9 +181,13 @@ void Planner::collect(ModuleOp module) {
   }
   for (const OpPlan &plan : plans) {
     lastReaders.push_back(plan.lastUse);
-    if (isa<PeTransposeOp>(plan.op))
-      reserved = llvm::alignTo(machine.sb.partitions, 64);
+    if (isa<PeTransposeOp>(plan.op) ||
+        plan.op->hasAttr(analysis::kTurnBlocksAttr))
+      identity = llvm::alignTo(machine.sb.partitions, 64);
   }
+  reserved = analysis::endOf(
+      analysis::residentConstants(module, machine, identity, constantBytes()),
+      identity, machine);
 }
 
 const OpPlan *Planner::producer(Value value) const {
@@ -375,6 +383,7 @@ bool Planner::keepWeightsStationary(size_t index) {
   OpPlan &plan = plans[index];
   if (!plan.op->removeAttr(analysis::kStationaryAttr))
     return false;
+  plan.op->removeAttr(analysis::kTurnBlocksAttr);
   setModel(plan);
   Builder builder(plan.op->getContext());
   plan.op->setAttr(
@@ -449,6 +458,8 @@ LogicalResult Planner::run() {
         return success();
   }
   tileLimit = 0;
+  // What is left of the memory goes to tensors.
+  reserved = identity;
   for (int64_t wished : {capacity / 8, int64_t(0)}) {
     auto saved = plans;
     if (attempt(wished, /*mayEvict=*/true))
@@ -473,8 +484,11 @@ LogicalResult Planner::run() {
          << machine.name << " has " << capacity << ")";
 }
 
-void Planner::annotate(MLIRContext *context) {
-  Builder builder(context);
+void Planner::annotate(ModuleOp module) {
+  Builder builder(module.getContext());
+  if (reserved > identity)
+    module->setAttr(analysis::kConstantsAttr,
+                    builder.getDenseI64ArrayAttr({identity, constantBytes()}));
   for (OpPlan &plan : plans) {
     plan.op->setAttr(kPlacementAttr, builder.getI64IntegerAttr(
                                          plan.resident ? plan.offset : -1));
@@ -507,7 +521,7 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
       return signalPassFailure();
     for (const OpPlan &plan : planner.plans)
       ++(plan.resident ? numResident : numSpilled);
-    planner.annotate(&getContext());
+    planner.annotate(getOperation());
   }
 };
 

@@ -34,3 +34,37 @@ func.func @large_map(%x: !x) -> tensor<1x64x56x56xf32> {
   return %y : tensor<1x64x56x56xf32>
 }
 }
+
+// -----
+
+!x = tensor<1x512x7x7x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<512x512x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+// An encoded result leaves the array with blocks along the free axis, and the
+// array turns them whole: fewer cycles than a copy and an encode.
+module attributes {npu.machine = "name: a1"} {
+// CHECK-LABEL: func.func @turned_blocks(
+// CHECK: npu.pe.conv({{.*}}"activations-stationary-turned-blocks" = {{[0-9]+}} : i64{{.*}}and the array turns whole blocks"{{.*}}npu.activations_stationary, npu.turn_blocks
+func.func @turned_blocks(%x: !x) -> !x {
+  %k = nn.constant dense<1.0> : tensor<512x512x1x1xf32>
+  %w = bfp.encode %k weights : tensor<512x512x1x1xf32> -> !w
+  %y = npu.pe.conv(%x, %w) {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "relu", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
+  return %y : !x
+}
+}
+
+// -----
+
+!x = tensor<1x512x7x7x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<512x512x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+// A residual lies the other way: the result is turned as floats.
+module attributes {npu.machine = "name: a1"} {
+// CHECK-LABEL: func.func @with_residual(
+// CHECK-NOT: turned-blocks
+// CHECK-NOT: npu.turn_blocks
+func.func @with_residual(%x: !x) -> !x {
+  %k = nn.constant dense<1.0> : tensor<512x512x1x1xf32>
+  %w = bfp.encode %k weights : tensor<512x512x1x1xf32> -> !w
+  %y = npu.pe.conv(%x, %w residual %x) {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "relu", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w, !x) -> !x
+  return %y : !x
+}
+}

@@ -53,7 +53,7 @@ int forAllPermutations(Fn visit) {
   return count;
 }
 
-TEST(Permutation, All872KeepTheOrderOfElements) {
+TEST(Permutation, T9_All872KeepTheOrderOfElements) {
   std::mt19937 random(1);
   const int64_t extents[] = {1, 1, 2, 3, 4, 5, 7};
   EXPECT_EQ(872, forAllPermutations([&](const Axes &perm) {
@@ -69,7 +69,7 @@ TEST(Permutation, All872KeepTheOrderOfElements) {
             }));
 }
 
-TEST(Permutation, All872CancelWithTheirInverse) {
+TEST(Permutation, T12_All872CancelWithTheirInverse) {
   forAllPermutations([](const Axes &perm) {
     Axes shape{2, 3, 5, 7, 11, 13};
     shape.truncate(perm.size());

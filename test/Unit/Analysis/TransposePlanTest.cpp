@@ -36,7 +36,7 @@ std::vector<int64_t> sizes(llvm::ArrayRef<Segment> segments) {
   return list;
 }
 
-TEST(TransposePlan, BlocksAndSubBlocksOfTheSpecification) {
+TEST(TransposePlan, T5_BlocksAndSubBlocksOfTheSpecification) {
   // Blocks of 128 x 128 in the state buffer, sub-blocks of 128 x 64.
   const struct {
     int64_t m, n, blocks, tiles;
@@ -55,7 +55,7 @@ TEST(TransposePlan, BlocksAndSubBlocksOfTheSpecification) {
   }
 }
 
-TEST(TransposePlan, RaggedSizesAreCovered) {
+TEST(TransposePlan, T6_RaggedSizesAreCovered) {
   for (int64_t extent : {1, 2, 63, 64, 65, 127, 128, 129, 200, 300}) {
     TransposePlan plan = matrix(extent, extent);
     for (int64_t size : sizes(plan.rowSegments(128, 128, 0)))

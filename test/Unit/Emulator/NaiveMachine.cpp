@@ -380,6 +380,8 @@ void NaiveMachine::drainPart(const isa::ActDrain &op) {
                  op.cellFromXr,
                  wraps},
                 exact);
+  else if (op.dstOrientation == isa::Orientation::F)
+    finishAlong(op, dst, result);
   else if (op.mode == isa::DrainMode::F32)
     finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
 }
@@ -553,4 +555,31 @@ void NaiveMachine::finish(const Tensor &x, const uint64_t count[3],
             std::max(xr[scaleRegister], cell - (int(x.mantissa) - 2));
     }
   }
+}
+
+void NaiveMachine::finishAlong(const isa::ActDrain &op, const Tensor &x,
+                               const std::vector<std::vector<float>> &values) {
+  if (op.dstXrClear)
+    xr[op.dstXr] = cleared;
+  const int64_t bytes = bytesOf(x.type, x.mantissa);
+  const int64_t tile = machine.xmGroup * bytes;
+  for (uint64_t lane = 0; lane < values.size(); ++lane)
+    for (uint64_t k = 0; k < values[lane].size(); k += op.dstBlock) {
+      const uint64_t end =
+          std::min<uint64_t>(values[lane].size(), k + op.dstBlock);
+      std::vector<float> elements(values[lane].begin() + k,
+                                  values[lane].begin() + end);
+      std::vector<int64_t> mantissas;
+      const int cell = encode(elements, x.mantissa, mantissas);
+      for (uint64_t i = k; i < end; ++i) {
+        const int64_t index[3] = {0, 0, static_cast<int64_t>(i)};
+        storeRaw(x, lane, index, mantissas[i - k]);
+        const Place at = placeOf(x, lane, index);
+        xm[at.partition / machine.xmGroup * machine.sb.bytesPerPartition +
+           at.offset / tile * tile + at.partition % machine.xmGroup * bytes] =
+            static_cast<int8_t>(cell);
+      }
+      if (cell != -128)
+        xr[op.dstXr] = std::max(xr[op.dstXr], cell - (int(x.mantissa) - 2));
+    }
 }

@@ -95,6 +95,10 @@ private:
               const std::vector<std::vector<float>> &values, uint64_t block,
               unsigned xr, bool clear);
 
+  /// Stores a drained result whose blocks run along the free axis.
+  void finishAlong(const isa::ActDrain &op, const Tensor &x,
+                   const std::vector<std::vector<float>> &values);
+
   /// An encoded result whose elements are exact numbers.
   struct Exact {
     Tensor tensor;

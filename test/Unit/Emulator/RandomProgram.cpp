@@ -446,7 +446,7 @@ std::vector<Instruction> Generator::array() {
   drain.dstStride1 = stride[1];
   drain.dstStride2 = stride[2];
   if (drain.mode == isa::DrainMode::F32) {
-    drain.function = static_cast<isa::Function>(between(0, 24));
+    drain.function = static_cast<isa::Function>(between(0, 25));
     drain.alpha = number();
     drain.beta = number();
     drain.hasScale = chance(50);
@@ -460,6 +460,13 @@ std::vector<Instruction> Generator::array() {
     drain.resStride0 = stride[0];
     drain.resStride1 = stride[1];
     drain.resStride2 = stride[2];
+    if (drain.n0 == 1 && drain.n1 == 1 && drain.dstType == ElemType::Bfp &&
+        !drain.cellFromXr && chance(50)) {
+      const unsigned size = bytes(drain.dstType, drain.dstMantissa);
+      drain.dstOrientation = isa::Orientation::F;
+      drain.dstStride2 = static_cast<int32_t>(size);
+      drain.dstOffset = drain.dstOffset / (8 * size) * (8 * size);
+    }
   }
   std::vector<Instruction> code = {load, isa::PeSwap(), op};
   if (chance(40)) {

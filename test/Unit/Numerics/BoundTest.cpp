@@ -106,7 +106,8 @@ constexpr Function functions[] = {
     Function::Gelu,     Function::HardSwish,   Function::Elu,
     Function::Selu,     Function::HardSigmoid, Function::Softplus,
     Function::Softsign, Function::Erf,         Function::Abs,
-    Function::Neg,      Function::Exp,         Function::Sqrt};
+    Function::Neg,      Function::Exp,         Function::Sqrt,
+    Function::GeluTanh};
 
 /// One output of a layer: what the machine holds in binary32, and the bound.
 struct Output {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <limits>
+#include <numbers>
 #include <random>
 
 using namespace ashlar::numerics;
@@ -86,6 +87,14 @@ TEST(Function, elementaryFunctionsStayWithinTheirBound) {
   checkUnary(
       Function::Gelu,
       [](long double x) { return 0.5L * x * std::erfc(-x / std::sqrt(2.0L)); },
+      -15, 15);
+  checkUnary(
+      Function::GeluTanh,
+      [](long double x) {
+        long double u = 2 * std::sqrt(2 / std::numbers::pi_v<long double>) *
+                        (x + 0.044715L * x * x * x);
+        return x / (1 + std::exp(-u));
+      },
       -15, 15);
   checkUnary(
       Function::Sqrt, [](long double x) { return std::sqrt(x); }, 0, 3e38f, 0,
@@ -200,6 +209,9 @@ TEST(Function, specialValues) {
   EXPECT_EQ(bits(Function::Erf, -kInf), floatBits(-1));
   EXPECT_EQ(bits(Function::Gelu, -kInf), 0x80000000u);
   EXPECT_EQ(bits(Function::Gelu, kInf), floatBits(kInf));
+  EXPECT_EQ(bits(Function::GeluTanh, -kInf), 0x80000000u);
+  EXPECT_EQ(bits(Function::GeluTanh, kInf), floatBits(kInf));
+  EXPECT_EQ(bits(Function::GeluTanh, -0.0f), 0x80000000u);
   EXPECT_EQ(bits(Function::Elu, -kInf, 2), floatBits(-2));
   EXPECT_EQ(bits(Function::HardSwish, -4), 0x80000000u);
   EXPECT_EQ(bits(Function::HardSwish, 4), floatBits(4));

@@ -157,6 +157,28 @@ uint64_t byCopies(const std::string &machine, const Size &size, Way way,
   return cyclesOf(bench, transposed(matrix, size.m, size.n, size.bytes));
 }
 
+/// The cost of one tile, term by term, beside what the emulator measures.
+void printTerms(const std::string &name, const machine::Description &m) {
+  fmt::print(
+      "| tile | bytes | load | waves | skew of the rows | drain | ACT "
+      "latency | sum | measured |\n|---|---|---|---|---|---|---|---|---|\n");
+  for (auto [rows, cols] :
+       {std::pair<uint64_t, uint64_t>(m.pe.rows, m.pe.columns),
+        {m.pe.rows, 1},
+        {1, m.pe.columns}})
+    for (unsigned bytes : {1U, 2U, 4U, 8U}) {
+      const machine::TransposeTerms terms =
+          machine::transposeTile(m, rows, cols, bytes);
+      const uint64_t waves = machine::transposeWaves(rows, cols);
+      fmt::print(
+          "| {} x {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", rows, cols,
+          bytes, terms.load, waves, terms.cells - waves, terms.drain,
+          terms.latency, terms.total(),
+          onArray(name, {rows, cols, bytes}, isa::DrainOrder::Block, false));
+    }
+  fmt::print("\n");
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -167,6 +189,7 @@ int main(int argc, char **argv) {
              machine, m.pe.rows, m.pe.columns, m.pe.loadRowsPerCycle,
              m.dram.bytesPerCycle, m.dram.latency, m.dram.burstBytes,
              m.dma.onchipBytesPerCycle);
+  printTerms(machine, m);
   fmt::print(
       "| matrix | bytes | array | array, row order | byte planes | round "
       "trip | on load | on-chip copy, 1 queue | 4 queues | round trip / "

@@ -214,6 +214,36 @@ TEST(Verifier, BlocksMustChangeTheirOrientation) {
   EXPECT_EQ(flipped.fault().message, "");
 }
 
+TEST(Verifier, EncodingAlongTheFreeAxisNeedsOneDenseRun) {
+  Tile tile;
+  tile.load.mode = tile.matmul.mode = isa::OperandMode::Int;
+  tile.matmul.window = isa::Window::Free;
+  tile.drain.mode = isa::DrainMode::F32;
+  tile.drain.dstType = isa::ElemType::Bfp;
+  tile.drain.dstMantissa = 8;
+  tile.drain.dstBlock = 8;
+  tile.drain.dstOrientation = isa::Orientation::F;
+  auto message = [](const Tile &tile) {
+    Bench bench = loaded(trueIdentity);
+    isa::XrSet none;
+    bench.add(none);
+    bench.order(Queue::Vec, Queue::Act);
+    bench.tile(tile.load, tile.matmul, tile.drain);
+    return bench.fault().message;
+  };
+  EXPECT_EQ(message(tile), "");
+  const std::string expected = "blocks along the free axis";
+  Tile strided = tile, shifted = tile, whole = tile, given = tile;
+  strided.drain.dstStride2 = 2;
+  EXPECT_NE(message(strided).find(expected), std::string::npos);
+  shifted.drain.dstOffset += 1;
+  EXPECT_NE(message(shifted).find(expected), std::string::npos);
+  whole.drain.dstBlock = 0;
+  EXPECT_NE(message(whole).find(expected), std::string::npos);
+  given.drain.cellFromXr = true;
+  EXPECT_NE(message(given).find(expected), std::string::npos);
+}
+
 TEST(Verifier, ADrainFollowsItsOwnStreamOnly) {
   Tile tile;
   tile.drain.order = isa::DrainOrder::Row;

@@ -177,6 +177,35 @@ def CanonicaliseTransposes : NNPass<"ashlar-nn-canonicalise-transposes"> {
   }];
 }
 
+def SplitProducts : NNPass<"ashlar-nn-split-products"> {
+  let summary = "one product for each slice of a product's columns";
+  let description = [{
+    A matmul with constant weights whose result, behind a sum with a constant
+    per column, a reshape that splits the last axis and a transpose, is only
+    read in disjoint slices of the columns becomes one matmul for each slice:
+    queries, keys and values of one fused projection. The multiplications are
+    the same; each result gets the storage that its reader asks for. Slices of
+    fewer than 32 columns stay.
+  }];
+  let statistics = [
+    Statistic<"numSplit", "split", "products that were split">
+  ];
+}
+
+def RecogniseFunctions : NNPass<"ashlar-nn-recognise-functions"> {
+  let summary = "find functions that exporters write out";
+  let description = [{
+    * `x * 0.5 * (1 + erf(x / sqrt 2))` and the approximation by tanh, in any
+      order of factors, with the cube as a power or as products, become
+      nn.unary gelu and geluTanh: one pass, or none where a drain applies it.
+      Constants may be rounded to the element type.
+    * Powers of 2 and 3 become products.
+    * A division by one constant becomes a product with its reciprocal where
+      that is exact, or where a matmul in front takes it into its epilogue (the
+      scaling of attention); then the reciprocal is rounded once.
+  }];
+}
+
 def SinkTransposes : NNPass<"ashlar-nn-sink-transposes"> {
   let summary = "move transposes behind operations that commute with them";
   let description = [{

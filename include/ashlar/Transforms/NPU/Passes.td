@@ -71,16 +71,19 @@ def ChooseStationary : Pass<"ashlar-npu-choose-stationary", "::mlir::ModuleOp"> 
   let summary = "choose the stationary operand of every product by cycles";
   let description = [{
     Predicts the array cycles of every `npu.pe` operation with its weights and
-    with its activations as the stationary operand, the latter with the copy and
-    the vector pass that turn the result back, and marks those that are cheaper
-    with `npu.activations_stationary`. Only products with constant weights, one
+    with its activations as the stationary operand, the latter with what
+    turns the result back: a copy and a vector pass, or, where the drain can
+    encode, an identity multiplication that moves whole blocks and flips their
+    orientation. Marks those that are cheaper with
+    `npu.activations_stationary`, and the last kind with `npu.turn_blocks`. Only products with constant weights, one
     group and at most as many result positions as partitions can be turned. The
     cycles of both alternatives are recorded as a decision.
 
     The machine is read from the module attribute `npu.machine` (YAML text).
   }];
   let statistics = [
-    Statistic<"numActivations", "activations", "products whose weights move">
+    Statistic<"numActivations", "activations", "products whose weights move">,
+    Statistic<"numBlocks", "blocks", "of these, turned on the array">
   ];
 }
 

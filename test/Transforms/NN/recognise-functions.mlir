@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions that exporters write out become one operation.
+// RUN: ashlar-opt %s -ashlar-nn-recognise-functions -ashlar-nn-remove-dead -split-input-file | FileCheck %s
+
+// x * (1 + erf(x / sqrt 2)) * 0.5
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: %[[G:.*]] = nn.unary gelu %arg0
+// CHECK-NEXT: return %[[G]]
+func.func @main(%arg0: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %root = nn.constant dense<1.41421354> : tensor<f32>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %half = nn.constant dense<0.5> : tensor<f32>
+  %0 = nn.div %arg0, %root : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  %1 = nn.unary erf %0 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %2 = nn.add %1, %one : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  %3 = nn.mul %arg0, %2 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %4 = nn.mul %3, %half : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  return %4 : tensor<2x3xf32>
+}
+
+// -----
+
+// (0.5 + 0.5 * erf(x * 0.7071)) * x
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: nn.unary gelu %arg0
+// CHECK-NEXT: return
+func.func @main(%arg0: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %root = nn.constant dense<0.707106769> : tensor<1xf32>
+  %half = nn.constant dense<0.5> : tensor<1xf32>
+  %0 = nn.mul %arg0, %root : (tensor<2x3xf32>, tensor<1xf32>) -> tensor<2x3xf32>
+  %1 = nn.unary erf %0 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %2 = nn.mul %1, %half : (tensor<2x3xf32>, tensor<1xf32>) -> tensor<2x3xf32>
+  %3 = nn.add %half, %2 : (tensor<1xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %4 = nn.mul %3, %arg0 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %4 : tensor<2x3xf32>
+}
+
+// -----
+
+// The approximation, with the cube as a power.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: nn.unary geluTanh %arg0
+// CHECK-NEXT: return
+func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+  %three = nn.constant dense<3.0> : tensor<f32>
+  %cubic = nn.constant dense<4.471500e-02> : tensor<f32>
+  %slope = nn.constant dense<0.797884583> : tensor<f32>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %half = nn.constant dense<0.5> : tensor<f32>
+  %0 = nn.pow %arg0, %three : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = nn.mul %0, %cubic : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = nn.add %arg0, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %3 = nn.mul %2, %slope : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %4 = nn.unary tanh %3 : (tensor<4xf32>) -> tensor<4xf32>
+  %5 = nn.add %4, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %6 = nn.mul %arg0, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %7 = nn.mul %6, %5 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %7 : tensor<4xf32>
+}
+
+// -----
+
+// x * (1 + 0.044715 x^2) inside.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: nn.unary geluTanh %arg0
+// CHECK-NEXT: return
+func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+  %cubic = nn.constant dense<4.471500e-02> : tensor<f32>
+  %slope = nn.constant dense<0.797884583> : tensor<f32>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %half = nn.constant dense<0.5> : tensor<f32>
+  %0 = nn.mul %arg0, %arg0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = nn.mul %0, %cubic : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = nn.add %1, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %3 = nn.mul %arg0, %slope : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %4 = nn.mul %3, %2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %5 = nn.unary tanh %4 : (tensor<4xf32>) -> tensor<4xf32>
+  %6 = nn.add %one, %5 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %7 = nn.mul %arg0, %6 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %8 = nn.mul %half, %7 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  return %8 : tensor<4xf32>
+}
+
+// -----
+
+// Another slope, another offset, another operand, another reader: no GELU.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: gelu
+// CHECK: return
+func.func @main(%x: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %root = nn.constant dense<1.5> : tensor<f32>
+  %two = nn.constant dense<1.41421354> : tensor<f32>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %half = nn.constant dense<0.5> : tensor<f32>
+  %0 = nn.div %x, %root : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = nn.unary erf %0 : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = nn.add %1, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %3 = nn.mul %x, %2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %4 = nn.mul %3, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %5 = nn.div %x, %two : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %6 = nn.unary erf %5 : (tensor<4xf32>) -> tensor<4xf32>
+  %7 = nn.add %6, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %8 = nn.mul %z, %7 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %9 = nn.mul %8, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %4, %9, %7 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Powers of 2 and 3, exact reciprocals, and one that the product takes.
+// CHECK-LABEL: func.func @main
+// CHECK-DAG: %[[E:.*]] = nn.constant dense<1.250000e-01>
+// CHECK-DAG: %[[R:.*]] = nn.constant dense<0.333333343>
+// CHECK: %[[S:.*]] = nn.mul %arg0, %arg0
+// CHECK-NEXT: nn.mul %arg0, %[[E]]
+// CHECK-NEXT: nn.div %arg0
+// CHECK-NEXT: %[[M:.*]] = nn.matmul
+// CHECK-NEXT: nn.mul %[[M]], %[[R]]
+func.func @main(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
+  %two = nn.constant dense<2.0> : tensor<f32>
+  %eight = nn.constant dense<8.0> : tensor<f32>
+  %three = nn.constant dense<3.0> : tensor<f32>
+  %0 = nn.pow %x, %two : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+  %1 = nn.div %x, %eight : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+  %2 = nn.div %x, %three : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+  %3 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %4 = nn.div %3, %three : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+  return %0, %1, %2, %4 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+}
