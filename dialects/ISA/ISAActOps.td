@@ -63,9 +63,18 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     that this matmul addresses: entry t of all columns once its row is complete,
     or column c once its column is. Otherwise everything is complete first.
 
+    With `counted` the counter `counts + sum i*countStride` of each step (with
+    `fromTcu` of each pixel of the whole output) grows by the number of lanes
+    whose stored mantissa or integer is not zero; with `countClear` the counters
+    that the drain addresses start from zero.
+
+    Where the units of a group hold tiles of the operand (tcc.operand, tcc.part
+    with disjoint), a result is the sum of all their entries for it, before
+    anything else.
+
     Example: `isa.act.drain(cols = 4, n2 = 9, psumStride2 = 1, shift = -14, dstType = f32, dstStride2 = 4)`
   }];
-  let isaWords = 11;
+  let isaWords = 12;
   let isaFields = [
     U<"psum", 20, 1, 0, "entries", "first PSUM entry">,
     S<"psumStride0", 20, 1, 20, "entries", "PSUM stride of dimension 0">,
@@ -116,7 +125,13 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     LaterU<"group", 6, 10, 58, "group", "units drained, with fromTcu">,
     ESince<1, "order", 2, ISA_DrainOrder, 4, 62, "when the entries of the stream are taken">,
     FlagSince<1, "typed", 6, 61, "mode raw64: the word is a value of type resType">,
-    ESince<1, "dstOrientation", 1, ISA_Orientation, 6, 62, "direction of the blocks of a bfp result">
+    ESince<1, "dstOrientation", 1, ISA_Orientation, 6, 62, "direction of the blocks of a bfp result">,
+    LaterFlag<"counted", 11, 0, "non-zero results are counted">,
+    LaterFlag<"countClear", 11, 1, "the counters start from zero">,
+    LaterU<"counts", 20, 11, 2, "counters", "counter of step 0">,
+    LaterU<"countStride0", 14, 11, 22, "counters", "counter stride of dimension 0">,
+    LaterU<"countStride1", 14, 11, 36, "counters", "counter stride of dimension 1">,
+    LaterU<"countStride2", 14, 11, 50, "counters", "counter stride of dimension 2">
   ];
   let isaReserved = [Reserved<6, 63, 1>];
 }

@@ -78,6 +78,20 @@ def ISA_DrainOrder : ISA_Enum<"DrainOrder", 2, "When ACT takes the entries of a 
   ISA_EnumCase<"partition", 2, "a column as soon as it is complete">
 ]>;
 
+def ISA_Cut : ISA_Enum<"Cut", 2, "How a layer is cut into tiles (docs/SparseTiles.md 1).", [
+  ISA_EnumCase<"uniform", 0, "near-equal grid">,
+  ISA_EnumCase<"p1", 1, "rows and columns handed to neighbours">,
+  ISA_EnumCase<"p2", 2, "row cuts, then column cuts of each band">,
+  ISA_EnumCase<"rows", 3, "bands of full width">
+]>;
+
+def ISA_CutMetric : ISA_Enum<"CutMetric", 2, "What tiles are to have equal.", [
+  ISA_EnumCase<"nnz", 0, "non-zeros over the map's values per tile">,
+  ISA_EnumCase<"density", 1, "non-zeros over the tile's own values">,
+  ISA_EnumCase<"zeros", 2, "zeros over the map's values per tile">,
+  ISA_EnumCase<"cycles", 3, "cycles of the multipliers over their mean">
+]>;
+
 def ISA_Overflow : ISA_Enum<"Overflow", 1, "What becomes of values beyond the limits of a type.", [
   ISA_EnumCase<"saturate", 0, "the nearest limit">,
   ISA_EnumCase<"wrap", 1, "modulo 2^width">

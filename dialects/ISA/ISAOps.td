@@ -12,6 +12,7 @@ include "dialects/ISA/ISAPeOps.td"
 include "dialects/ISA/ISAActOps.td"
 include "dialects/ISA/ISAVecOps.td"
 include "dialects/ISA/ISATccOps.td"
+include "dialects/ISA/ISACutOps.td"
 include "dialects/ISA/ISAProgramOps.td"
 
 #endif // ASHLAR_ISA_OPS

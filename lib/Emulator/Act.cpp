@@ -3,6 +3,7 @@
 // ACT: PSUM -> SB, a lane per column, with the epilogue of docs/Numerics.md 6.
 
 #include "Engine.h"
+#include "RunTimeCuts.h"
 #include "Tensor.h"
 #include "WordArray.h"
 #include "llvm/Support/MathExtras.h"
@@ -35,6 +36,8 @@ struct Drain {
   TensorView residual, result;
   int exponent = 0;  ///< Without EW.
   uint64_t unit = 0; ///< Of the sparse cluster, with op.fromTcu.
+  /// Sums of all units of a group, lanes op.regionStride apart, instead.
+  const int64_t *planes = nullptr;
 
   /// Steps whose accumulators and results are transposed at a time.
   static constexpr uint64_t tileSteps = 16;
@@ -91,8 +94,9 @@ struct Drain {
   /// The entries themselves.
   const int64_t *entryRow(uint64_t lane, uint64_t k0, uint64_t k1) const {
     const int64_t *column =
-        op.fromTcu ? engine.memory.acc(unit, op.psum + lane * op.regionStride)
-                   : engine.memory.psum(lane, op.psum);
+        planes       ? planes + lane * op.regionStride
+        : op.fromTcu ? engine.memory.acc(unit, op.psum + lane * op.regionStride)
+                     : engine.memory.psum(lane, op.psum);
     if (entries.count[0] == 1 && entries.count[1] == 1 &&
         entries.stride[2] == 1)
       return column + k0;
@@ -310,10 +314,12 @@ static int scaleOf(Memory &memory, unsigned xr) {
   return scale == clearedScale ? 0 : scale;
 }
 
-static void drainOnce(Engine &engine, const isa::ActDrain &op, uint64_t unit) {
+static void drainOnce(Engine &engine, const isa::ActDrain &op, uint64_t unit,
+                      const int64_t *planes = nullptr) {
   Memory &memory = engine.memory;
   Drain drain{engine, op, {}, {}, {}};
   drain.unit = unit;
+  drain.planes = planes;
   drain.entries = patternOf(op, op.psumStride0, op.psumStride1, op.psumStride2);
   drain.result.type = op.dstType;
   drain.result.mantissa = op.dstMantissa;
@@ -361,20 +367,91 @@ static void drainOnce(Engine &engine, const isa::ActDrain &op, uint64_t unit) {
                 });
 }
 
-void Engine::execute(const isa::ActDrain &op) {
-  batch.flush(*this);
-  if (!op.fromTcu)
-    return op.mode == DrainMode::Raw64 ? drainWords(*this, op)
-                                       : drainOnce(*this, op, 0);
+/// Units that hold parts of the operand: their sums for a result are added
+/// before the epilogue. A result that none of them reaches is zero.
+static void drainPartial(Engine &engine, const isa::ActDrain &op,
+                         const TileTable &table) {
+  isa::ActDrain whole = partialDrain(op, table);
+  if (whole.n0 == 0)
+    return;
+  const uint64_t plane = uint64_t(whole.n1) * whole.n2;
+  const uint64_t lane = plane * whole.n0;
+  const uint32_t first = firstImage(op, table);
+  std::vector<int64_t> planes(lane * op.cols);
+  for (uint64_t unit = 0; unit < table.size(); ++unit) {
+    const TileEntry &entry = table[unit];
+    if (entry.idle() || entry.group != op.group)
+      continue;
+    for (uint64_t c = 0; c < op.cols; ++c)
+      for (uint64_t n = 0; n < entry.images; ++n)
+        for (uint64_t y = 0; y < entry.rows; ++y) {
+          const int64_t *from = engine.memory.acc(
+              unit, static_cast<uint64_t>(int64_t(op.psum) +
+                                          int64_t(c) * op.regionStride +
+                                          int64_t(n) * op.psumStride0 +
+                                          int64_t(y) * op.psumStride1));
+          int64_t *to = &planes[c * lane + (entry.n - first + n) * plane +
+                                (entry.y + y) * whole.n2 + entry.x];
+          for (uint64_t x = 0; x < entry.cols; ++x)
+            to[x] += from[static_cast<int64_t>(x) * op.psumStride2];
+        }
+  }
+  whole.psum = 0;
+  whole.regionStride = static_cast<uint32_t>(lane);
+  whole.psumStride0 = static_cast<int32_t>(plane);
+  whole.psumStride1 = static_cast<int32_t>(whole.n2);
+  whole.psumStride2 = 1;
+  whole.dstXrClear = false;
+  drainOnce(engine, whole, 0, planes.data());
+}
+
+/// Clears the counters that a drain addresses.
+static void clearCounters(Engine &engine, const isa::ActDrain &op) {
+  Count count;
+  const uint64_t steps[] = {op.n0, op.n1, op.n2};
+  const uint64_t strides[] = {op.countStride0, op.countStride1,
+                              op.countStride2};
+  std::copy_n(steps, 3, count.count);
+  std::copy_n(strides, 3, count.counter);
+  count.clear(engine.nonZeros.data() + op.counts);
+}
+
+/// A drain of the sparse cluster.
+static void drainUnits(Engine &engine, const isa::ActDrain &op) {
   // The register collects the exponents of all units.
   if (op.dstXrClear && op.dstType == ElemType::Bfp)
-    clearScale(op.dstXr);
-  const TileTable &table = tables[op.table];
+    engine.clearScale(op.dstXr);
+  const TileTable &table = engine.tables[op.table];
+  if (engine.cutTables[op.table])
+    engine.measured[engine.current] = Cost{
+        machine::actDrain(*engine.machine, op.cols, drainedResults(op, table)),
+        0, 0, 0};
+  if (std::any_of(table.begin(), table.end(), [](const TileEntry &entry) {
+        return entry.operand.partial;
+      })) {
+    drainPartial(engine, op, table);
+    return;
+  }
   for (uint64_t unit = 0; unit < table.size(); ++unit) {
     if (table[unit].idle() || table[unit].group != op.group)
       continue;
     isa::ActDrain part = unitDrain(op, table[unit]);
     part.dstXrClear = false;
-    drainOnce(*this, part, unit);
+    drainOnce(engine, part, unit);
   }
+}
+
+void Engine::execute(const isa::ActDrain &op) {
+  batch.flush(*this);
+  if (op.fromTcu)
+    drainUnits(*this, op);
+  else if (op.mode == DrainMode::Raw64)
+    drainWords(*this, op);
+  else
+    drainOnce(*this, op, 0);
+  if (!op.counted)
+    return;
+  if (op.countClear)
+    clearCounters(*this, op);
+  countDrained(op);
 }

@@ -52,6 +52,8 @@ extentOf(Space space, const Description &machine, uint64_t dramBytes) {
     return {1, machine.sparse.accumulatorEntries};
   case Space::Tiles:
     return {1, machine.sparse.tileTables};
+  case Space::Counts:
+    return {1, machine.sparse.countEntries};
   default:
     return {1, 1};
   }

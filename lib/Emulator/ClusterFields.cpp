@@ -22,6 +22,12 @@ Result emulator::checkCluster(const isa::TccTile &op,
   return std::nullopt;
 }
 
+/// Integers that a map may have.
+static bool countable(ElemType type) {
+  return type == ElemType::I8 || type == ElemType::U8 ||
+         type == ElemType::I16 || type == ElemType::U16;
+}
+
 /// Type, format and cells of a map.
 template <typename Op>
 static Result checkMap(const Op &op, const Description &machine) {
@@ -32,9 +38,7 @@ static Result checkMap(const Op &op, const Description &machine) {
                  op.block, machine.xmGroup);
     return checkFormat("map", op.type, op.mantissa);
   }
-  const bool small = op.type == ElemType::I8 || op.type == ElemType::U8 ||
-                     op.type == ElemType::I16 || op.type == ElemType::U16;
-  if (!small)
+  if (!countable(op.type))
     return bad("a map of type {}, expected bfp or integers of 8 or 16 bits",
                isa::name(op.type).str());
   if (op.block != 0 || op.mantissa != 0)
@@ -101,8 +105,71 @@ Result emulator::checkCluster(const isa::TccRun &op,
                       isa::geometryOf(op).results());
 }
 
+Result emulator::checkCluster(const isa::TccNnz &op,
+                              const Description &machine) {
+  if (op.type == ElemType::Bfp) {
+    if (Result finding = checkFormat("map", op.type, op.mantissa))
+      return finding;
+  } else if (!countable(op.type)) {
+    return bad("non-zeros of type {}, expected bfp or integers of 8 or 16 bits",
+               isa::name(op.type).str());
+  } else if (op.mantissa != 0) {
+    return bad("mantissa {} of a map of integers", op.mantissa);
+  }
+  if (op.inH > 1 && op.pitch < op.inW)
+    return bad("rows of {} counters every {} counters overlap", op.inW,
+               op.pitch);
+  return checkChannels("the map", op.part, op.channels, false, machine);
+}
+
+Result emulator::checkCluster(const isa::TccPart &op,
+                              const Description &machine) {
+  const uint64_t units = uint64_t(op.copies) * op.gridN * op.units;
+  if (op.unit + units > machine.sparse.tcus)
+    return outside("{} units from {} on, the machine has {}", units, op.unit,
+                   machine.sparse.tcus);
+  if (op.y0 >= op.endH || op.x0 >= op.endW)
+    return bad("an empty region: rows [{}..{}), columns [{}..{})", op.y0,
+               op.endH, op.x0, op.endW);
+  if (op.disjoint && (op.y0 != 0 || op.x0 != 0))
+    return bad("tiles of the operand for results from ({}, {}) on, expected "
+               "all of them",
+               op.y0, op.x0);
+  if (op.inH > 1 && op.pitch < op.inW)
+    return bad("rows of {} counters every {} counters overlap", op.inW,
+               op.pitch);
+  return std::nullopt;
+}
+
+Result emulator::checkCluster(const isa::TccOperand &op,
+                              const Description &machine) {
+  const uint64_t units = uint64_t(op.copies) * op.gridN * op.gridH * op.gridW;
+  if (op.unit + units > machine.sparse.tcus)
+    return outside("{} units from {} on, the machine has {}", units, op.unit,
+                   machine.sparse.tcus);
+  return std::nullopt;
+}
+
+/// Counting of non-zero results.
+static Result checkCounted(const isa::ActDrain &op) {
+  if (!op.counted) {
+    if (op.countClear || op.counts != 0 || op.countStride0 != 0 ||
+        op.countStride1 != 0 || op.countStride2 != 0)
+      return bad("counters of a drain that does not count");
+    return std::nullopt;
+  }
+  if (op.dstType != ElemType::Bfp && !countable(op.dstType))
+    return bad("non-zeros of type {}, expected bfp or integers of 8 or 16 bits",
+               isa::name(op.dstType).str());
+  if (op.dstOrientation != isa::Orientation::P)
+    return bad("non-zeros of blocks along the free axis");
+  return std::nullopt;
+}
+
 Result emulator::checkCluster(const isa::ActDrain &op,
                               const Description &machine) {
+  if (Result finding = checkCounted(op))
+    return finding;
   if (!op.fromTcu) {
     if (op.table != 0 || op.regionStride != 0 || op.group != 0)
       return bad("table {}, region stride {} and group {} of a drain of PSUM",

@@ -50,6 +50,9 @@ private:
   Cost of(const isa::DmaTile &) { return {}; }
   Cost of(const isa::TccInit &) { return {}; }
   Cost of(const isa::TccRun &) { return {}; }
+  Cost of(const isa::TccNnz &) { return {}; }
+  Cost of(const isa::TccPart &) { return {}; }
+  Cost of(const isa::TccOperand &) { return {}; }
 
   const machine::Description &machine;
   uint64_t shadowBits = 8, activeBits = 8;

@@ -62,8 +62,11 @@ bool emulator::usesSparse(llvm::ArrayRef<isa::Instruction> code) {
            std::holds_alternative<isa::DmaTile>(inst) ||
            std::holds_alternative<isa::TccInit>(inst) ||
            std::holds_alternative<isa::TccRun>(inst) ||
+           std::holds_alternative<isa::TccNnz>(inst) ||
+           std::holds_alternative<isa::TccPart>(inst) ||
+           std::holds_alternative<isa::TccOperand>(inst) ||
            (copy && copy->dstMem == isa::Memory::Wm) ||
-           (drain && drain->fromTcu);
+           (drain && (drain->fromTcu || drain->counted));
   });
 }
 
@@ -163,7 +166,10 @@ static void resetMemories(LoadedProgram::Impl &impl,
   memory.clearScales();
   impl.engine.tables.assign(impl.program.machine.sparse.tileTables,
                             TileTable(impl.program.machine.sparse.tcus));
+  impl.engine.cutTables.assign(impl.program.machine.sparse.tileTables, false);
+  impl.engine.nonZeros.assign(impl.program.machine.sparse.countEntries, 0);
   impl.engine.measured.clear();
+  impl.engine.cuts.clear();
   impl.engine.statistics.assign(impl.program.machine.sr.registers, {});
   for (auto [binding, input] : llvm::zip(impl.program.inputs, inputs))
     llvm::copy(input.data, memory.dram(binding.dramOffset));
@@ -222,6 +228,7 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
   // Sums that nobody drained are computed all the same: nothing of a run may
   // be left for the next.
   engine.batch.flush(engine);
+  result.cuts = engine.cuts;
   for (const container::TensorBinding &binding : impl.program.outputs) {
     support::HostTensor output;
     output.type = binding.type;

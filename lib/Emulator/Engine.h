@@ -13,6 +13,7 @@
 #include "OperandReuse.h"
 #include "Tiles.h"
 #include "ashlar/Emulator/Fault.h"
+#include "ashlar/Emulator/Result.h"
 #include "ashlar/Emulator/SparseObserver.h"
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Numerics/Kernels.h"
@@ -79,10 +80,14 @@ struct Engine {
   Memory memory;
   /// The statistics registers.
   std::vector<numerics::Statistics> statistics;
-  std::vector<TileTable> tables; ///< Of the sparse cluster.
+  std::vector<TileTable> tables;  ///< Of the sparse cluster.
+  std::vector<bool> cutTables;    ///< Those that this run has cut.
+  std::vector<uint32_t> nonZeros; ///< Counters.
   SparseObserver *observer = nullptr;
-  /// What scattering instructions took with the data of this run.
+  /// What instructions took whose time the data of this run decides.
   llvm::DenseMap<uint32_t, Cost> measured;
+  /// Cuts that this run has chosen, in program order.
+  std::vector<CutResult> cuts;
   const machine::Description *machine = nullptr;
   const numerics::KernelTable *kernels = nullptr;
   support::ThreadPool *pool = nullptr;
@@ -140,6 +145,13 @@ struct Engine {
   void execute(const isa::DmaTile &op);
   void execute(const isa::TccInit &op);
   void execute(const isa::TccRun &op);
+  void execute(const isa::TccNnz &op);
+  void execute(const isa::TccPart &op);
+  void execute(const isa::TccOperand &op);
+  /// Counts the non-zeros that a drain has stored.
+  void countDrained(const isa::ActDrain &op);
+  /// Time of a tcc.run on tiles that this run has cut.
+  void measureTiles(const isa::TccRun &op);
   /// Measures a scattering tcc.run on the resident tiles.
   void measureScatter(const isa::TccRun &op);
 };

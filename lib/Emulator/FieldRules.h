@@ -45,6 +45,11 @@ Result checkCluster(const isa::DmaTile &op,
 Result checkCluster(const isa::TccInit &op,
                     const machine::Description &machine);
 Result checkCluster(const isa::TccRun &op, const machine::Description &machine);
+Result checkCluster(const isa::TccNnz &op, const machine::Description &machine);
+Result checkCluster(const isa::TccPart &op,
+                    const machine::Description &machine);
+Result checkCluster(const isa::TccOperand &op,
+                    const machine::Description &machine);
 /// What concerns the sparse cluster in a drain.
 Result checkCluster(const isa::ActDrain &op,
                     const machine::Description &machine);

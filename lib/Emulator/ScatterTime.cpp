@@ -6,6 +6,7 @@
 
 #include "ScatterTime.h"
 #include "Engine.h"
+#include "RunTimeCuts.h"
 #include "Tensor.h"
 #include "ashlar/Isa/Tiles.h"
 #include "ashlar/Machine/Cycles.h"
@@ -173,9 +174,7 @@ Cost emulator::scatterBound(
 void Engine::measureScatter(const isa::TccRun &op) {
   const unsigned bytes = storedBytes(op.type, op.mantissa);
   const uint64_t slotBytes = isa::geometryOf(op).slotElements() * bytes;
-  // Only the low W bits of a stored mantissa count.
-  const unsigned bits = op.type == isa::ElemType::Bfp ? op.mantissa : 8 * bytes;
-  const uint32_t mask = (uint32_t(1) << bits) - 1;
+  const uint32_t mask = valueBits(op.type, op.mantissa);
   measured[current] = scatterCost(
       *machine, op, tables[op.table],
       [&](uint32_t group) {

@@ -21,7 +21,8 @@ SparseChecker::SparseChecker(const machine::Description &machine,
     : machine(machine), memory(memory), weights(machine.sparse.wmBytes),
       isKnown(machine.sparse.wmBytes), tables(machine.sparse.tileTables),
       contents(machine.sparse.tileTables), sets(machine.sparse.fmuSets),
-      sums(machine.sparse.accumulatorEntries) {
+      sums(machine.sparse.accumulatorEntries),
+      counted(machine.sparse.countEntries) {
   for (const container::Segment &segment : segments)
     constants.push_back(
         {segment.dramOffset, segment.dramOffset + segment.bytes.size()});
@@ -119,38 +120,6 @@ SparseChecker::Result SparseChecker::knownValue(uint64_t address,
   return std::nullopt;
 }
 
-//===- Tables
-//---------------------------------------------------------------===//
-
-SparseChecker::Result SparseChecker::visit(const isa::TccTile &op, Accesses &,
-                                           std::optional<Cost> &cost) {
-  TileTable &table = tables[op.table];
-  if (contents[op.table] == 0 && !op.clear)
-    return Finding{FaultKind::UndefinedRead,
-                   fmt::format("table {} keeps entries that nothing has "
-                               "written, expected clear = 1",
-                               op.table),
-                   "tiles", op.table};
-  table.resize(machine.sparse.tcus);
-  writeTiles(op, table);
-  auto known = llvm::find(distinct, table);
-  contents[op.table] = static_cast<uint32_t>(known - distinct.begin()) + 1;
-  if (known == distinct.end())
-    distinct.push_back(table);
-  cost = Cost{machine::tileTable(), 0, 0, 0};
-  return std::nullopt;
-}
-
-SparseChecker::Result SparseChecker::readTable(unsigned index,
-                                               const TileTable *&table) const {
-  if (contents[index] == 0)
-    return Finding{FaultKind::UndefinedRead,
-                   fmt::format("tile table {} has not been written", index),
-                   "tiles", index};
-  table = &tables[index];
-  return std::nullopt;
-}
-
 //===- Loads
 //----------------------------------------------------------------===//
 
@@ -174,6 +143,12 @@ static bool narrowSource(isa::DmaTile &op, const TileEntry &entry) {
       neededInput(entry.y, entry.rows, op.kH, op.sH, op.dH, op.pH, op.inH);
   auto [x0, x1] =
       neededInput(entry.x, entry.cols, op.kW, op.sW, op.dW, op.pW, op.inW);
+  if (const TileEntry::Operand &own = entry.operand; own.partial) {
+    y0 = std::max(y0, own.y);
+    y1 = std::min(y1, own.y + own.rows);
+    x0 = std::max(x0, own.x);
+    x1 = std::min(x1, own.x + own.cols);
+  }
   const int64_t images =
       std::min<int64_t>(entry.n + entry.images, op.inN) - entry.n;
   if (y0 >= y1 || x0 >= x1 || images <= 0)
@@ -190,12 +165,12 @@ static bool narrowSource(isa::DmaTile &op, const TileEntry &entry) {
 SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
                                            Accesses &accesses,
                                            std::optional<Cost> &cost) {
-  const TileTable *table = nullptr;
+  const Table *table = nullptr;
   if (Result finding = readTable(op.table, table))
     return finding;
-  if (Result finding = checkTiles(op, *table))
+  if (Result finding = checkTiles(op, table->units))
     return finding;
-  for (const TileEntry &entry : *table)
+  for (const TileEntry &entry : table->units)
     if (entry.n + entry.images > op.inN)
       return Finding{FaultKind::OutOfRange,
                      fmt::format("a tile of images [{}..{}), the source has {}",
@@ -204,9 +179,10 @@ SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
   llvm::erase_if(accesses, [](const Access &access) {
     return access.space == Space::Sb || access.space == Space::Xm;
   });
-  for (size_t unit = 0; unit < table->size(); ++unit) {
-    const TileEntry &entry = (*table)[unit];
-    auto before = llvm::ArrayRef(*table).take_front(unit);
+  const TileTable &places = table->places;
+  for (size_t unit = 0; unit < places.size(); ++unit) {
+    const TileEntry &entry = places[unit];
+    auto before = llvm::ArrayRef(places).take_front(unit);
     if (entry.idle() || llvm::any_of(before, [&](const TileEntry &other) {
           return sameData(op, other, entry);
         }))
@@ -236,7 +212,8 @@ SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
     });
   });
   sets[op.set].push_back(load);
-  cost = Cost{machine::tileLoad(machine, loadedBytes(op, *table)), 0, 0, 0};
+  cost =
+      Cost{machine::tileLoad(machine, loadedBytes(op, table->units)), 0, 0, 0};
   return std::nullopt;
 }
 
@@ -251,6 +228,13 @@ SparseChecker::Result SparseChecker::checkDrained(const isa::ActDrain &op,
         fmt::format("accumulator {}, a unit has {}", at, sums.size()), "acc",
         0};
   Sum &sum = sums[static_cast<size_t>(at)];
+  if (tables[op.table].partial &&
+      sum.bound * static_cast<double>(machine.sparse.tcus) > accumulatorLimit)
+    return Finding{FaultKind::AccumulatorBound,
+                   fmt::format("partial sums of accumulator {} may leave 63 "
+                               "bits together",
+                               at),
+                   "acc", static_cast<uint64_t>(at)};
   sum.pending &= ~(uint64_t(1) << op.group);
   if (sum.defined && (sum.table == 0 || sum.table == contents[op.table]))
     return std::nullopt;
@@ -264,9 +248,9 @@ SparseChecker::Result SparseChecker::checkDrained(const isa::ActDrain &op,
 }
 
 SparseChecker::Result SparseChecker::drainSums(const isa::ActDrain &op,
-                                               const TileTable &table) {
+                                               const Table &table) {
   uint64_t images = 0, rows = 0, cols = 0;
-  for (const TileEntry &entry : table) {
+  for (const TileEntry &entry : table.places) {
     if (entry.idle() || entry.group != op.group)
       continue;
     if (entry.n + entry.images > op.n0 || entry.y + entry.rows > op.n1 ||
@@ -277,6 +261,10 @@ SparseChecker::Result SparseChecker::drainSums(const isa::ActDrain &op,
                       entry.n + entry.images, entry.y + entry.rows,
                       entry.x + entry.cols, op.n0, op.n1, op.n2),
           "tiles", op.table};
+  }
+  for (const TileEntry &entry : table.units) {
+    if (entry.idle() || entry.group != op.group)
+      continue;
     images = std::max<uint64_t>(images, entry.images);
     rows = std::max<uint64_t>(rows, entry.rows);
     cols = std::max<uint64_t>(cols, entry.cols);
@@ -300,14 +288,19 @@ SparseChecker::Result SparseChecker::drainSums(const isa::ActDrain &op,
   return std::nullopt;
 }
 
-void SparseChecker::drainAccesses(const isa::ActDrain &op,
-                                  const TileTable &table,
+void SparseChecker::drainAccesses(const isa::ActDrain &op, const Table &table,
                                   Accesses &accesses) const {
   // What stays: table, accumulators, registers, parameters.
   llvm::erase_if(accesses, [&](const Access &access) {
     return access.space == Space::Sb || access.space == Space::Xm;
   });
-  for (const TileEntry &entry : table) {
+  if (table.partial) {
+    const isa::ActDrain whole = partialDrain(op, table.units);
+    if (whole.n0 > 0)
+      isa::drainMemory(whole, machine, accesses);
+    return;
+  }
+  for (const TileEntry &entry : table.places) {
     if (entry.idle() || entry.group != op.group)
       continue;
     isa::drainMemory(unitDrain(op, entry), machine, accesses);
@@ -317,18 +310,22 @@ void SparseChecker::drainAccesses(const isa::ActDrain &op,
 SparseChecker::Result SparseChecker::visit(const isa::ActDrain &op,
                                            Accesses &accesses,
                                            std::optional<Cost> &cost) {
+  if (Result finding = followCounters(accesses))
+    return finding;
   if (!op.fromTcu)
     return std::nullopt;
-  const TileTable *table = nullptr;
+  const Table *table = nullptr;
   if (Result finding = readTable(op.table, table))
     return finding;
   if (Result finding = drainSums(op, *table))
     return finding;
   drainAccesses(op, *table, accesses);
-  uint64_t results = 0;
-  for (const TileEntry &entry : *table)
-    if (!entry.idle() && entry.group == op.group)
-      results += entry.results();
-  cost = Cost{machine::actDrain(machine, op.cols, results), 0, 0, 0};
+  // Tiles that a cut will choose cover their region once; parts of the operand
+  // have partial sums, each of which is read.
+  cost = Cost{
+      machine::actDrain(
+          machine, op.cols,
+          drainedResults(op, table->partial ? table->units : table->places)),
+      0, 0, 0};
   return std::nullopt;
 }

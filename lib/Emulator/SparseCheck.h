@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The sparse cluster in the static pass. Tile tables and weight memory have
-// known contents in every legal program, so that each tile, coefficient and
-// cycle is known before a run: this follows them in program order, proves
-// bounds, order of loads and sums, and the width of every accumulator, and
-// gives the exact accesses and costs of the instructions.
+// The sparse cluster in the static pass. Weight memory has known contents in
+// every legal program, and so have tile tables that the program does not cut as
+// it runs: each tile, coefficient and cycle is known before a run. This follows
+// them in program order, proves bounds, order of loads and sums, and the width
+// of every accumulator, and gives the exact accesses and costs of the
+// instructions. Of cuts chosen at run time it knows the largest tile and the
+// region that all tiles cover: enough for all proofs, and a bound of the
+// cycles.
 
 #ifndef ASHLAR_LIB_EMULATOR_SPARSECHECK_H
 #define ASHLAR_LIB_EMULATOR_SPARSECHECK_H
@@ -41,6 +44,17 @@ public:
 private:
   using Result = std::optional<Finding>;
 
+  /// What is known of a tile table.
+  struct Table {
+    /// The tiles; of a cut that the program chooses, the largest possible ones.
+    TileTable units;
+    /// Where the tiles are: one by one, or as whole regions where only a cut
+    /// will tell.
+    TileTable places;
+    bool cut = false;     ///< By the program as it runs.
+    bool partial = false; ///< Tiles are of the operand.
+  };
+
   /// What one dma.tile left in a set.
   struct Load {
     isa::DmaTile op;
@@ -66,6 +80,12 @@ private:
   Result visit(const isa::TccTile &op, Accesses &, std::optional<Cost> &cost);
   Result visit(const isa::DmaTile &op, Accesses &accesses,
                std::optional<Cost> &cost);
+  Result visit(const isa::TccOperand &op, Accesses &,
+               std::optional<Cost> &cost);
+  Result visit(const isa::TccPart &op, Accesses &accesses,
+               std::optional<Cost> &cost);
+  Result visit(const isa::TccNnz &op, Accesses &accesses,
+               std::optional<Cost> &cost);
   Result visit(const isa::TccInit &op, Accesses &, std::optional<Cost> &cost);
   Result visit(const isa::TccRun &op, Accesses &, std::optional<Cost> &cost);
   Result visit(const isa::ActDrain &op, Accesses &accesses,
@@ -74,7 +94,14 @@ private:
   Result copyConstants(const isa::DmaCopy &op);
   bool isConstant(uint64_t begin, uint64_t end) const;
   /// The table, or a finding if it was never written.
-  Result readTable(unsigned index, const TileTable *&table) const;
+  Result readTable(unsigned index, const Table *&table) const;
+  /// A finding if entries of another kind would stay next to new ones.
+  Result checkKept(unsigned index, bool clear, bool partial) const;
+  /// Gives the tiles of a table a number, the same for the same tiles.
+  void numberTiles(unsigned index);
+  /// Counters that an instruction reads or adds to are defined, those that it
+  /// clears become so.
+  Result followCounters(const Accesses &accesses);
   /// Tiles within the largest tile and the groups that an instruction states.
   template <typename Op>
   Result checkTiles(const Op &op, const TileTable &table) const;
@@ -91,8 +118,8 @@ private:
   Result knownValue(uint64_t address, int64_t &value) const;
   /// One accumulator entry of a drain.
   Result checkDrained(const isa::ActDrain &op, int64_t at);
-  Result drainSums(const isa::ActDrain &op, const TileTable &table);
-  void drainAccesses(const isa::ActDrain &op, const TileTable &table,
+  Result drainSums(const isa::ActDrain &op, const Table &table);
+  void drainAccesses(const isa::ActDrain &op, const Table &table,
                      Accesses &accesses) const;
   llvm::ArrayRef<uint8_t> knownWeights(uint64_t begin, uint64_t bytes) const;
 
@@ -101,11 +128,12 @@ private:
   std::vector<std::pair<uint64_t, uint64_t>> constants; ///< DRAM, ascending.
   std::vector<uint8_t> weights; ///< Contents of weight memory.
   std::vector<uint8_t> isKnown; ///< Per byte.
-  std::vector<TileTable> tables;
+  std::vector<Table> tables;
   std::vector<uint32_t> contents;  ///< Number of the contents; 0: unwritten.
   std::vector<TileTable> distinct; ///< Contents by number - 1.
   std::vector<std::vector<Load>> sets;
   std::vector<Sum> sums;
+  std::vector<bool> counted; ///< Counters that were started.
 };
 
 template <typename Op>

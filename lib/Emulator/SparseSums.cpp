@@ -5,6 +5,7 @@
 
 #include "ScatterTime.h"
 #include "SparseCheck.h"
+#include "StreamWalk.h"
 #include "Tensor.h"
 #include "ashlar/Isa/Tiles.h"
 #include "llvm/ADT/STLExtras.h"
@@ -21,7 +22,7 @@ using isa::Space;
 
 SparseChecker::Result SparseChecker::visit(const isa::TccInit &op, Accesses &,
                                            std::optional<Cost> &cost) {
-  const TileTable *table = nullptr;
+  const Table *table = nullptr;
   if (op.fromMemory)
     if (Result finding = readTable(op.table, table))
       return finding;
@@ -46,7 +47,7 @@ SparseChecker::Result SparseChecker::visit(const isa::TccInit &op, Accesses &,
     }
   }
   if (table)
-    for (const TileEntry &entry : *table)
+    for (const TileEntry &entry : table->units)
       if (!entry.idle() && entry.group >= op.groups)
         return Finding{FaultKind::OutOfRange,
                        fmt::format("a unit of group {}, the instruction has {} "
@@ -137,70 +138,6 @@ SparseChecker::checkBanks(const isa::TccRun &op,
   return std::nullopt;
 }
 
-namespace {
-/// Follows one stream: bounds, cycles and counts.
-class StreamWalk : public isa::StreamVisitor {
-public:
-  StreamWalk(const isa::TccRun &op, std::vector<machine::TileIssue> &units)
-      : op(op), units(units), bounds(op.regions) {}
-
-  void coefficient(uint32_t, const isa::Coefficient &entry) override {
-    if (entry.z >= op.regions) {
-      outside = std::max(outside, entry.z);
-      return;
-    }
-    bounds[entry.z] += std::fabs(static_cast<double>(entry.value()));
-    ++entries;
-    if (entry.mantissa == 0 && !op.issueZeros)
-      return;
-    ++issued;
-    for (machine::TileIssue &unit : units)
-      unit.issue(entry.z);
-  }
-  void endChannel(uint32_t) override {
-    for (machine::TileIssue &unit : units)
-      unit.endChannel();
-  }
-
-  const isa::TccRun &op;
-  std::vector<machine::TileIssue> &units; ///< One per shape of tiles.
-  std::vector<double> bounds;
-  uint64_t entries = 0; ///< Decoded, zeros of dense streams included.
-  uint64_t issued = 0;
-  uint32_t outside = 0; ///< A region beyond the instruction's, or 0.
-};
-} // namespace
-
-/// Passes of the digit multipliers.
-static uint64_t passesOf(const machine::Description &machine,
-                         const isa::TccRun &op, uint64_t weightBits) {
-  const uint64_t bits = op.mode == isa::OperandMode::Bfp
-                            ? op.mantissa
-                            : 8 * storedBytes(op.type, op.mantissa);
-  return machine::pePasses(machine, bits, weightBits);
-}
-
-/// An issue model for each different time that units of a group can take.
-static std::vector<machine::TileIssue>
-issueOf(const machine::Description &machine, const isa::TccRun &op,
-        const TileTable &table, uint32_t group, uint64_t passes) {
-  llvm::SmallVector<std::pair<uint64_t, uint64_t>> shapes;
-  for (const TileEntry &entry : table) {
-    if (entry.idle() || entry.group != group)
-      continue;
-    const uint64_t lines = uint64_t(entry.images) * entry.rows;
-    const std::pair shape(
-        machine::tileSteps(machine, lines, entry.cols, op.tileW),
-        machine::tileCoefficients(machine, lines, op.tileW));
-    if (!llvm::is_contained(shapes, shape))
-      shapes.push_back(shape);
-  }
-  std::vector<machine::TileIssue> units;
-  for (auto [steps, coefficients] : shapes)
-    units.emplace_back(machine, steps, coefficients, passes, op.regions);
-  return units;
-}
-
 SparseChecker::Result SparseChecker::runStreams(const isa::TccRun &op,
                                                 const TileTable &table,
                                                 llvm::ArrayRef<uint32_t> groups,
@@ -225,25 +162,18 @@ SparseChecker::Result SparseChecker::runStreams(const isa::TccRun &op,
                              "{} of {}x{}",
                              header->shape.channels, header->shape.kH,
                              header->shape.kW, op.channels, op.kH, op.kW));
-    std::vector<machine::TileIssue> units =
-        issueOf(machine, op, table, group,
-                passesOf(machine, op, header->shape.mantissaBits));
-    StreamWalk walk(op, units);
+    StreamWalk walk(machine, op, table, group, header->shape.mantissaBits);
     llvm::Expected<uint64_t> taken = isa::decodeStream(bytes, walk);
     if (!taken)
       return bad(llvm::toString(taken.takeError()));
-    if (walk.outside)
+    if (walk.outside())
       return bad(fmt::format("a coefficient of region {}, the instruction has "
                              "{}",
-                             walk.outside, op.regions));
+                             walk.outside(), op.regions));
     for (size_t z = 0; z < bounds.size(); ++z)
-      bounds[z] = std::max(bounds[z], walk.bounds[z]);
-    for (const machine::TileIssue &unit : units)
-      cycles = std::max(cycles, unit.cycles());
-    cycles = std::max(cycles, machine::tileDecode(machine, walk.entries));
-    for (const TileEntry &entry : table)
-      if (!entry.idle() && entry.group == group)
-        cost.macs += walk.issued * entry.results();
+      bounds[z] = std::max(bounds[z], walk.bounds()[z]);
+    cycles = std::max(cycles, walk.cycles());
+    cost.macs += walk.macs();
   }
   cost.timing = {cycles, cycles, 0};
   return std::nullopt;
@@ -287,16 +217,17 @@ SparseChecker::Result SparseChecker::addBounds(const isa::TccRun &op,
 
 SparseChecker::Result SparseChecker::visit(const isa::TccRun &op, Accesses &,
                                            std::optional<Cost> &cost) {
-  const TileTable *table = nullptr;
-  if (Result finding = readTable(op.table, table))
+  const Table *state = nullptr;
+  if (Result finding = readTable(op.table, state))
     return finding;
-  if (Result finding = checkTiles(op, *table))
+  const TileTable &table = state->units;
+  if (Result finding = checkTiles(op, table))
     return finding;
   if (Result finding = checkSlots(op))
     return finding;
   llvm::SmallVector<uint32_t> groups;
   uint64_t mask = 0;
-  for (const TileEntry &entry : *table)
+  for (const TileEntry &entry : table)
     if (!entry.idle() && !llvm::is_contained(groups, entry.group)) {
       groups.push_back(entry.group);
       mask |= uint64_t(1) << entry.group;
@@ -305,10 +236,10 @@ SparseChecker::Result SparseChecker::visit(const isa::TccRun &op, Accesses &,
     return finding;
   std::vector<double> bounds(op.regions);
   cost = Cost{};
-  if (Result finding = runStreams(op, *table, groups, bounds, *cost))
+  if (Result finding = runStreams(op, table, groups, bounds, *cost))
     return finding;
   if (op.scatter)
-    cost = scatterBound(machine, op, *table, [&](uint32_t group) {
+    cost = scatterBound(machine, op, table, [&](uint32_t group) {
       return knownWeights(op.wm + uint64_t(group) * op.wmStep, op.bytes);
     });
   return addBounds(op, mask, bounds);

@@ -16,6 +16,7 @@ using numerics::OperandWidth;
 
 void Engine::execute(const isa::TccTile &op) {
   writeTiles(op, tables[op.table]);
+  cutTables[op.table] = false;
 }
 
 void Engine::execute(const isa::TccInit &op) {
@@ -237,4 +238,6 @@ void Engine::execute(const isa::TccRun &op) {
   });
   if (op.scatter)
     measureScatter(op);
+  else if (cutTables[op.table])
+    measureTiles(op);
 }

@@ -25,7 +25,14 @@ class UnitLoad {
 public:
   UnitLoad(const isa::DmaTile &op, const TileEntry &entry)
       : op(op), entry(entry), geometry(isa::geometryOf(op)),
-        width(geometry.width()) {}
+        width(geometry.width()), y1(op.inH), x1(op.inW) {
+    if (!entry.operand.partial)
+      return;
+    y0 = entry.operand.y;
+    x0 = entry.operand.x;
+    y1 = std::min(y1, y0 + entry.operand.rows);
+    x1 = std::min(x1, x0 + entry.operand.cols);
+  }
 
   void run(const Source &source) const;
 
@@ -43,6 +50,8 @@ private:
   const TileEntry &entry;
   const machine::TileGeometry geometry;
   const uint64_t width;
+  /// What the unit may hold: the map, or its part of it.
+  int64_t y0 = 0, x0 = 0, y1, x1;
 };
 
 } // namespace
@@ -67,7 +76,7 @@ void UnitLoad::row(const Source &source, const uint8_t *from,
     const uint64_t count = entry.cols + geometry.w.phases[p].halo;
     uint8_t *out = to + geometry.w.base(p, op.tileW) * source.bytes;
     const int64_t start = geometry.w.source(p, 0, entry.x, op.pW);
-    auto [first, last] = insideOf(start, op.sW, op.inW, count);
+    auto [first, last] = insideOf(start - x0, op.sW, x1 - x0, count);
     if (!from)
       first = last = count;
     std::memset(out, source.fill, first * source.bytes);
@@ -99,7 +108,7 @@ void UnitLoad::run(const Source &source) const {
     for (size_t p = 0; p < geometry.h.phases.size(); ++p)
       for (uint64_t r = 0; r < entry.rows + geometry.h.phases[p].halo; ++r) {
         const int64_t y = geometry.h.source(p, r, entry.y, op.pH);
-        const bool inside = y >= 0 && y < static_cast<int64_t>(op.inH);
+        const bool inside = y >= y0 && y < y1;
         const uint64_t R = n * height + geometry.h.base(p, op.tileH) + r;
         row(source,
             inside ? source.pixels +
@@ -148,6 +157,9 @@ static void loadUnit(Engine &engine, const isa::DmaTile &op, uint64_t unit,
 void Engine::execute(const isa::DmaTile &op) {
   batch.flush(*this);
   const TileTable &table = tables[op.table];
+  if (cutTables[op.table])
+    measured[current] =
+        Cost{machine::tileLoad(*machine, loadedBytes(op, table)), 0, 0, 0};
   const uint64_t work =
       table.size() * op.channels * isa::geometryOf(op).slotElements();
   split(table.size(), observer ? 0 : work, [&](uint64_t begin, uint64_t end) {

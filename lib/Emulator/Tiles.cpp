@@ -51,6 +51,37 @@ isa::ActDrain emulator::unitDrain(const isa::ActDrain &op,
   return part;
 }
 
+uint64_t emulator::drainedResults(const isa::ActDrain &op,
+                                  const TileTable &table) {
+  uint64_t results = 0;
+  for (const TileEntry &entry : table)
+    if (!entry.idle() && entry.group == op.group)
+      results += entry.results();
+  return results;
+}
+
+uint32_t emulator::firstImage(const isa::ActDrain &op, const TileTable &table) {
+  uint32_t first = UINT32_MAX;
+  for (const TileEntry &entry : table)
+    if (!entry.idle() && entry.group == op.group)
+      first = std::min(first, entry.n);
+  return first == UINT32_MAX ? 0 : first;
+}
+
+isa::ActDrain emulator::partialDrain(const isa::ActDrain &op,
+                                     const TileTable &table) {
+  TileEntry all;
+  uint32_t end = 0;
+  for (const TileEntry &entry : table)
+    if (!entry.idle() && entry.group == op.group)
+      end = std::max(end, entry.n + entry.images);
+  all.n = firstImage(op, table);
+  all.images = end - all.n;
+  all.rows = op.n1;
+  all.cols = op.n2;
+  return unitDrain(op, all);
+}
+
 uint64_t emulator::loadedPlanes(const isa::DmaTile &op) {
   if (op.type != isa::ElemType::Bfp)
     return 0;
@@ -68,9 +99,15 @@ uint64_t emulator::loadedBytes(const isa::DmaTile &op, const TileTable &table) {
     const bool heard = std::any_of(
         table.begin(), table.begin() + static_cast<ptrdiff_t>(i),
         [&](const TileEntry &other) { return sameData(op, other, entry); });
-    if (!entry.idle() && !heard)
-      bytes += geometry.loadedElements(entry.images, entry.rows, entry.cols) *
-               bytesPerElement;
+    if (entry.idle() || heard)
+      continue;
+    uint64_t elements =
+        geometry.loadedElements(entry.images, entry.rows, entry.cols);
+    if (entry.operand.partial)
+      elements = std::min(
+          elements, entry.images * static_cast<uint64_t>(entry.operand.rows *
+                                                         entry.operand.cols));
+    bytes += elements * bytesPerElement;
   }
   return bytes;
 }

@@ -18,6 +18,14 @@ struct TileEntry {
   uint32_t n = 0, y = 0, x = 0;
   uint32_t images = 0, rows = 0, cols = 0;
   uint32_t group = 0;
+  /// The part of the operand that the unit holds, if not all that its results
+  /// need: then others have further sums for the same results.
+  struct Operand {
+    bool partial = false;
+    int64_t y = 0, x = 0, rows = 0, cols = 0;
+    bool operator==(const Operand &) const = default;
+  };
+  Operand operand;
 
   bool idle() const { return images == 0; }
   uint64_t results() const { return uint64_t(images) * rows * cols; }
@@ -39,18 +47,28 @@ void writeTiles(const isa::TccTile &op, TileTable &table);
 inline bool sameData(const isa::DmaTile &op, const TileEntry &a,
                      const TileEntry &b) {
   return a.n == b.n && a.y == b.y && a.x == b.x && a.images == b.images &&
-         a.rows == b.rows && a.cols == b.cols &&
+         a.rows == b.rows && a.cols == b.cols && a.operand == b.operand &&
          (op.groupStep == 0 || a.group == b.group);
 }
 
 /// Bytes that a dma.tile moves to the units of \p table; data that several
-/// units take counts once.
+/// units take counts once. Around a part of the operand nothing is written.
 uint64_t loadedBytes(const isa::DmaTile &op, const TileTable &table);
 
 /// The part of a drain of the sparse cluster that belongs to one unit: the
 /// steps are the tile's, the places of result and residual those of its first
 /// pixel.
 isa::ActDrain unitDrain(const isa::ActDrain &op, const TileEntry &entry);
+
+/// The results of a group's units, as often as units have sums for them.
+uint64_t drainedResults(const isa::ActDrain &op, const TileTable &table);
+
+/// The first image of a group's tiles; 0 if it has none.
+uint32_t firstImage(const isa::ActDrain &op, const TileTable &table);
+
+/// A drain of units that hold parts of the operand: one step for each result
+/// of the output's rows and columns and of the images that the group has.
+isa::ActDrain partialDrain(const isa::ActDrain &op, const TileTable &table);
 
 /// Planes of exponent cells that a dma.tile loads; 0 if the map has none.
 uint64_t loadedPlanes(const isa::DmaTile &op);

@@ -73,10 +73,12 @@ public:
     out.push_back(access);
   }
 
-  /// A tensor whose channels run over partitions and then over tiles.
-  void sbTensor(bool write, const SbOperand &x, const Dims &dims) {
+  /// A tensor whose channels run over partitions and then over tiles; of an
+  /// encoded one also the cells, unless only mantissas matter.
+  void sbTensor(bool write, const SbOperand &x, const Dims &dims,
+                bool cells = true) {
     unsigned bytes = elementBytes(x.type, x.mantissa);
-    bool encoded = x.type == ElemType::Bfp;
+    bool encoded = cells && x.type == ElemType::Bfp;
     uint64_t partitions = machine.sb.partitions;
     uint64_t end = x.part + x.channels;
     auto rows = [&](uint64_t begin, uint64_t rowsEnd, uint64_t tile,
@@ -173,6 +175,12 @@ public:
     out.push_back(access);
   }
 
+  /// Counters of non-zeros.
+  void counters(bool write, bool merge, uint64_t base, const Dims &dims) {
+    cluster(Space::Counts, write, base, 1, dims);
+    out.back().merge = merge;
+  }
+
 private:
   void linearRows(Access access, uint64_t base, unsigned bytes,
                   const Dims &dims);
@@ -188,6 +196,11 @@ void visit(const TccTile &x, Collector &c);
 void visit(const DmaTile &x, Collector &c);
 void visit(const TccInit &x, Collector &c);
 void visit(const TccRun &x, Collector &c);
+void visit(const TccNnz &x, Collector &c);
+void visit(const TccPart &x, Collector &c);
+void visit(const TccOperand &x, Collector &c);
+/// Counters that act.drain adds to.
+void visitCounters(const ActDrain &x, Collector &c);
 /// What act.drain reads of the sparse cluster.
 void visitAccumulators(const ActDrain &x, Collector &c);
 

@@ -123,8 +123,8 @@ bool conflict(const Access &a, const Access &b) {
 
 llvm::StringRef spaceName(Space space) {
   static constexpr llvm::StringLiteral names[] = {
-      "dram", "sb", "xm",  "psum",  "xr",     "sr",
-      "fmu",  "wm", "acc", "tiles", "shadow", "active"};
+      "dram", "sb",  "xm",    "psum",   "xr",     "sr",    "fmu",
+      "wm",   "acc", "tiles", "counts", "shadow", "active"};
   return names[static_cast<unsigned>(space)];
 }
 

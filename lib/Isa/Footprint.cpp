@@ -195,6 +195,7 @@ void visit(const ActDrain &x, Collector &c) {
     c.xr(false, false, x.xrS);
   }
   drainTensors(x, c);
+  visitCounters(x, c);
   // Words that only move keep the register of their tensor.
   if (x.mode != DrainMode::Raw64 || x.typed)
     c.encodeXr(x.dstType, x.dstXr, x.dstXrClear, x.cellFromXr);

@@ -94,4 +94,30 @@ void visit(const TccRun &x, Collector &c) {
     c.cluster(Space::Acc, write, x.acc, results, {{x.regions, x.regionStride}});
 }
 
+void visit(const TccNnz &x, Collector &c) {
+  c.sbTensor(
+      false,
+      {x.type, x.mantissa, x.part, x.offset, x.channels, x.srcTileStride},
+      {{x.inN, x.srcStrideN}, {x.inH, x.srcStrideH}, {x.inW, x.srcStrideW}},
+      false);
+  c.counters(true, !x.clear, x.counts, {{x.inH, x.pitch}, {x.inW, 1}});
+}
+
+void visit(const TccPart &x, Collector &c) {
+  c.counters(false, false, x.counts, {{x.inH, x.pitch}, {x.inW, 1}});
+  c.cluster(Space::Tiles, true, x.table, 1);
+}
+
+void visit(const TccOperand &x, Collector &c) {
+  c.cluster(Space::Tiles, true, x.table, 1);
+}
+
+void visitCounters(const ActDrain &x, Collector &c) {
+  if (x.counted)
+    c.counters(true, !x.countClear, x.counts,
+               {{x.n0, x.countStride0},
+                {x.n1, x.countStride1},
+                {x.n2, x.countStride2}});
+}
+
 } // namespace ashlar::isa

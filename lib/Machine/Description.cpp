@@ -43,7 +43,10 @@ Description makeTiny() {
               .wmBytes = 8192,
               .wmBanks = 2,
               .wmBroadcast = 2,
-              .accumulatorEntries = 256};
+              .accumulatorEntries = 256,
+              .countEntries = 1024,
+              .countsPerCycle = 4,
+              .partCycles = 8};
   d.xr.registers = 64;
   return d;
 }

@@ -77,3 +77,15 @@ Timing machine::tileInit(const Description &machine, uint64_t regions,
 }
 
 Timing machine::tileTable() { return {1, 1, 0}; }
+
+Timing machine::countPass(const Description &machine, uint64_t bytes) {
+  return tileLoad(machine, bytes);
+}
+
+Timing machine::cutTiles(const Description &machine, uint64_t counters,
+                         uint64_t probes) {
+  const uint64_t pass = ceilDiv(counters, machine.sparse.countsPerCycle);
+  const uint64_t cycles = limited(support::checkedAdd(
+      pass + machine.sparse.partCycles, std::min(probes, maxCycles)));
+  return {cycles, cycles, 0};
+}

@@ -101,6 +101,19 @@ llvm::Error collectTimeline(const container::Program &program,
   return llvm::Error::success();
 }
 
+void collectCuts(const container::Program &program,
+                 const emulator::RunResult &result, RunStatistics &s) {
+  for (const emulator::CutResult &cut : result.cuts) {
+    const uint32_t node = cut.instruction < program.nodeOfInstruction.size()
+                              ? program.nodeOfInstruction[cut.instruction]
+                              : container::Program::noNode;
+    s.cuts.push_back(
+        {cut.instruction,
+         node < program.nodes.size() ? program.nodes[node].name : std::string(),
+         cut.met, cut.spread, cut.imbalance, cut.probes});
+  }
+}
+
 } // namespace
 
 llvm::Expected<RunStatistics>
@@ -121,6 +134,7 @@ report::collectStatistics(const emulator::LoadedProgram &loaded,
   s.decisionsJson = program.decisionsJson;
   collectEngines(result, s);
   collectNodes(program, result, s);
+  collectCuts(program, result, s);
   if (!result.times.empty())
     if (llvm::Error error = collectTimeline(program, result, s))
       return error;

@@ -138,6 +138,17 @@ llvm::Expected<std::string> report::toJson(const RunStatistics &statistics) {
       for (const NodeStatistics &node : statistics.nodes)
         writeNode(json, node, statistics.machine);
     });
+    json.attributeArray("cuts", [&] {
+      for (const CutStatistics &cut : statistics.cuts)
+        json.object([&] {
+          json.attribute("instruction", cut.instruction);
+          json.attribute("node", jsonText(cut.node));
+          json.attribute("met", cut.met);
+          json.attribute("spread", cut.spread);
+          json.attribute("imbalance", cut.imbalance);
+          json.attribute("probes", cut.probes);
+        });
+    });
     json.attribute("decisions", *decisions);
   });
   text += '\n';

@@ -91,6 +91,15 @@ struct ArrayEvent {
   uint64_t wave = 0;
 };
 
+/// What one tcc.part has chosen.
+struct CutResult {
+  uint32_t instruction = 0;
+  bool met = false;     ///< The spread is at most the threshold.
+  double spread = 0;    ///< Largest difference of two tiles' metric.
+  double imbalance = 1; ///< Largest work of a tile over the mean.
+  uint64_t probes = 0;  ///< Boxes whose non-zeros were looked up.
+};
+
 /// A planned tensor copied out while the program ran.
 struct TensorDump {
   uint32_t placement = 0; ///< Index into Program::dumps.
@@ -107,6 +116,7 @@ struct TensorDump {
 struct RunResult {
   std::vector<support::HostTensor> outputs; ///< In order of Program::outputs.
   std::vector<TensorDump> dumps;
+  std::vector<CutResult> cuts; ///< Chosen as the program ran, in its order.
   bool timed = false; ///< Whether the fields below up to `times` are filled.
   uint64_t totalCycles = 0;
   uint64_t idleCycles = 0; ///< Cycles of the critical path without a node.

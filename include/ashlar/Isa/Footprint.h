@@ -28,6 +28,7 @@ enum class Space : uint8_t {
   Wm,
   Acc,
   Tiles,
+  Counts,
   Shadow,
   Active
 };
@@ -55,14 +56,15 @@ struct AccessDim {
 /// | Fmu | buffer set, of all units | byte of the set |
 /// | Acc | 0, all units | accumulator entry |
 /// | Tiles | 0 | tile table |
+/// | Counts | 0 | counter of non-zeros |
 /// | Shadow, Active | 0 | the whole set, [0, 1) |
 struct Access {
   static constexpr unsigned maxDims = 5;
 
   Space space = Space::Sb;
   bool write = false;
-  /// Merges, in any order (XR and SR only): does not conflict with another
-  /// merge.
+  /// Merges, in any order (XR, SR and Counts only): does not conflict with
+  /// another merge.
   bool merge = false;
   uint32_t partBegin = 0, partEnd = 1;
   int64_t base = 0;
@@ -78,6 +80,7 @@ struct Access {
 /// instructions have none.
 ///
 /// - SB accesses to encoded data are accompanied by accesses to their XM cells.
+/// - Counting that clears gives a write of the counters, else a merge.
 /// - An operation that both reads and writes an XR register (xr.merge without
 ///   clear, xr.predict) gives both accesses; an encode, vec.stat or vec.measure
 ///   that clears gives a write, else a merge; an encode under a given exponent

@@ -164,6 +164,13 @@ Timing tileInit(const Description &machine, uint64_t regions, uint64_t count,
 /// tcc.tile: one cycle.
 Timing tileTable();
 
+/// tcc.nnz: \p bytes of a map read at the rate of an on-chip transfer.
+Timing countPass(const Description &machine, uint64_t bytes);
+
+/// tcc.part: one pass over \p counters counters, a cycle for each of \p probes
+/// boxes whose non-zeros are looked up, and partCycles.
+Timing cutTiles(const Description &machine, uint64_t counters, uint64_t probes);
+
 //===- VEC ---------------------------------------------------------------===//
 
 /// Cost classes of vector operations; the cycles are in the description.

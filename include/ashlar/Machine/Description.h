@@ -93,6 +93,9 @@ struct Sparse {
   uint64_t accumulatorEntries = 8192; ///< 64-bit entries per TCU.
   uint64_t accumulateLatency = 1;     ///< Cycles until a sum can grow again.
   uint64_t tileTables = 16;           ///< Tables of an entry per TCU.
+  uint64_t countEntries = 65536;      ///< 32-bit counters of non-zeros.
+  uint64_t countsPerCycle = 16;       ///< Counters that a cut sums up.
+  uint64_t partCycles = 32;           ///< Of a cut besides sums and look-ups.
   bool operator==(const Sparse &) const = default;
 };
 

@@ -53,6 +53,16 @@ struct TimedInstruction {
   static constexpr uint32_t noNode = ~uint32_t(0);
 };
 
+/// Tiles that the program has cut by the zeros of its data (tcc.part).
+struct CutStatistics {
+  uint64_t instruction = 0;
+  std::string node;
+  bool met = false;     ///< The threshold holds.
+  double spread = 0;    ///< Largest difference of two tiles' metric.
+  double imbalance = 1; ///< Largest work of a tile over the mean.
+  uint64_t probes = 0;  ///< Boxes whose non-zeros were looked up.
+};
+
 /// A whole run.
 struct RunStatistics {
   std::string model;
@@ -67,6 +77,7 @@ struct RunStatistics {
   uint64_t saturated = 0, underflow = 0, nonFinite = 0; ///< All samples.
   std::vector<EngineStatistics> engines;
   std::vector<NodeStatistics> nodes;
+  std::vector<CutStatistics> cuts;        ///< Program order, first sample.
   std::vector<TimedInstruction> timeline; ///< Program order; may be empty.
   std::string decisionsJson;              ///< From the container.
 };

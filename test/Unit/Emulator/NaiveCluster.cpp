@@ -82,6 +82,9 @@ void NaiveMachine::run(const isa::DmaTile &op) {
             const int64_t offset =
                 op.offset + channel / partitions * op.srcTileStride +
                 n * op.srcStrideN + y * op.srcStrideH + x * op.srcStrideW;
+            if (tile.partial && (y < tile.own[0] || y >= tile.ownEnd[0] ||
+                                 x < tile.own[1] || x >= tile.ownEnd[1]))
+              continue;
             if (offset < 0 ||
                 offset + bytes >
                     static_cast<int64_t>(machine.sb.bytesPerPartition))
@@ -171,6 +174,9 @@ void NaiveMachine::run(const isa::TccRun &op) {
 
 void NaiveMachine::drainTiles(const isa::ActDrain &op) {
   const std::vector<Tile> &table = tables[op.table];
+  if (std::any_of(table.begin(), table.end(),
+                  [](const Tile &tile) { return tile.partial; }))
+    return drainPartial(op);
   bool clear = op.dstXrClear;
   for (uint64_t unit = 0; unit < table.size(); ++unit) {
     const Tile &tile = table[unit];

@@ -29,8 +29,8 @@ NaiveMachine::NaiveMachine(const machine::Description &machine,
       tables(machine.sparse.tileTables),
       sums(machine.sparse.tcus,
            std::vector<int64_t>(machine.sparse.accumulatorEntries)),
-      wm(machine.sparse.wmBytes), xr(machine.xr.registers, cleared),
-      samples(machine.sr.registers) {}
+      wm(machine.sparse.wmBytes), nonZeros(machine.sparse.countEntries),
+      xr(machine.xr.registers, cleared), samples(machine.sr.registers) {}
 
 void NaiveMachine::execute(const isa::Instruction &inst) {
   std::visit([&](const auto &op) { run(op); }, inst);
@@ -250,6 +250,8 @@ void NaiveMachine::run(const isa::PeMatmul &op) {
 
 void NaiveMachine::run(const isa::ActDrain &op) {
   op.fromTcu ? drainTiles(op) : drainPart(op);
+  if (op.counted)
+    countDrained(op);
 }
 
 void NaiveMachine::drainPart(const isa::ActDrain &op) {

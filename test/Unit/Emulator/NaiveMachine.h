@@ -39,6 +39,14 @@ private:
     int64_t offset;
   };
 
+  /// A unit's tile: images, rows, columns; count[0] = 0: idle.
+  struct Tile {
+    int64_t group = 0, first[3] = {}, count[3] = {};
+    /// Operand rows and columns that it may hold.
+    bool partial = false;
+    int64_t own[2] = {}, ownEnd[2] = {};
+  };
+
   void run(const isa::SemWait &) {}
   void run(const isa::SemSignal &) {}
   void run(const isa::XrSet &op);
@@ -64,6 +72,16 @@ private:
   void run(const isa::DmaTile &op);
   void run(const isa::TccInit &op);
   void run(const isa::TccRun &op);
+  void run(const isa::TccNnz &op);
+  void run(const isa::TccPart &op);
+  void run(const isa::TccOperand &op);
+  /// Counts the non-zero results of a drain.
+  void countDrained(const isa::ActDrain &op);
+  template <typename Op>
+  Tile operandTile(const Op &op, int64_t g, int64_t a, int64_t y, int64_t yEnd,
+                   int64_t x, int64_t xEnd, int64_t outH, int64_t outW);
+  /// A drain of units that hold parts of the operand.
+  void drainPartial(const isa::ActDrain &op);
   /// A drain of the sparse cluster, unit by unit.
   void drainTiles(const isa::ActDrain &op);
   /// A drain of PSUM, or of `drained`.
@@ -115,10 +133,6 @@ private:
   machine::Description machine;
   std::vector<__int128> psum;
 
-  /// A unit's tile: images, rows, columns; count[0] = 0: idle.
-  struct Tile {
-    int64_t group = 0, first[3] = {}, count[3] = {};
-  };
   /// A channel of a tile by (image, row, column) of the source.
   struct Slot {
     std::map<std::array<int64_t, 3>, std::pair<uint64_t, int>> pixels;
@@ -129,6 +143,7 @@ private:
   std::map<std::tuple<uint64_t, uint64_t, uint64_t>, Slot> slots;
   std::vector<std::vector<int64_t>> sums; ///< Accumulators by unit.
   std::vector<uint8_t> wm;
+  std::vector<uint64_t> nonZeros;
   const std::vector<int64_t> *drained = nullptr;
   std::vector<int> xr;
   /// Every sample of a statistics register, as a value: W = 16 mantissas and

@@ -198,3 +198,54 @@ TilePlan test::randomPlan(std::mt19937_64 &random, const Convolution &conv,
   plan.shuffle = between(random, 0, 1);
   return plan;
 }
+
+void test::makeSparse(Convolution &conv, std::mt19937_64 &random,
+                      double density) {
+  for (size_t i = 0; i < conv.stored.size(); ++i) {
+    const auto x = static_cast<double>(i % static_cast<size_t>(conv.width));
+    const double kept =
+        2 * density * (x + 0.5) / static_cast<double>(conv.width);
+    if (std::uniform_real_distribution<>()(random) < kept)
+      continue;
+    conv.stored[i] = 0;
+    conv.values[i] = 0;
+  }
+}
+
+llvm::Expected<partition::Partition> test::cutOf(const Convolution &conv,
+                                                 const TilePlan &plan) {
+  partition::CountMap map = partition::CountMap::zeros(
+      conv.height, conv.width,
+      static_cast<uint64_t>(conv.images * conv.channels));
+  const auto plane = static_cast<size_t>(conv.height * conv.width);
+  for (size_t i = 0; i < conv.stored.size(); ++i)
+    map.counts[i % plane] += conv.stored[i] != 0;
+  partition::Geometry geometry;
+  geometry.y = {conv.height, conv.outHeight(), conv.kH,
+                conv.sH,     conv.dH,          conv.padTop};
+  geometry.x = {conv.width, conv.outWidth(), conv.kW,
+                conv.sW,    conv.dW,         conv.padLeft};
+  partition::Options options;
+  options.units = plan.cut->units;
+  options.algorithm = static_cast<partition::Algorithm>(plan.cut->algorithm);
+  options.metric = static_cast<partition::Metric>(plan.cut->metric);
+  options.threshold = 0.03;
+  options.maxIterations = 64;
+  options.refine = false;
+  const partition::PrefixSums sums(map);
+  options.cycles = [&](const partition::Box &box) {
+    return (sums.sum(box) + 15) / 16;
+  };
+  if (!plan.cut->disjoint) {
+    options.alignRows = options.alignCols = plan.cut->align;
+    options.maxRows = plan.tileH;
+    options.maxCols = plan.tileW;
+    return partition::partition(map, geometry, options);
+  }
+  options.halo = partition::Halo::None;
+  if (plan.tileH < conv.outHeight())
+    options.maxRows = plan.tileH * conv.sH - (conv.kH - 1) * conv.dH;
+  if (plan.tileW < conv.outWidth())
+    options.maxCols = plan.tileW * conv.sW - (conv.kW - 1) * conv.dW;
+  return partition::partition(map, geometry, options);
+}

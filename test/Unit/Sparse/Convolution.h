@@ -10,7 +10,9 @@
 #include "ashlar/Isa/CoefficientStream.h"
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Machine/Description.h"
+#include "ashlar/Partition/Partition.h"
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -64,6 +66,16 @@ struct Convolution {
   uint64_t nonZeros() const;
 };
 
+/// Tiles that follow the zeros of the map.
+struct TileCut {
+  uint32_t units = 1; ///< Tiles of each chunk of images.
+  isa::Cut algorithm = isa::Cut::P2;
+  isa::CutMetric metric = isa::CutMetric::Nnz;
+  uint32_t align = 1;
+  bool disjoint = false; ///< Tiles of the operand.
+  bool runTime = false;  ///< Counted and cut by the program.
+};
+
 /// How a convolution is laid over the units.
 struct TilePlan {
   int64_t tileImages = 1, tileH = 1, tileW = 1;
@@ -76,6 +88,8 @@ struct TilePlan {
   /// Groups of units take groups of the convolution, all at once; else each
   /// group of the convolution has its turn, its results split over the units.
   bool splitGroups = false;
+  /// Tiles of at most tileH x tileW, all at once.
+  std::optional<TileCut> cut;
 };
 
 /// A tcc.run and the cycles that the closed form gives it.
@@ -89,7 +103,13 @@ struct TileProgram {
   std::vector<uint64_t> loads;   ///< Cycles of each dma.tile.
   uint64_t inputBytes = 0;       ///< Of all loads.
   uint64_t waves = 0;            ///< Tables of tiles.
+  partition::Partition cut;      ///< With TilePlan::cut.
 };
+
+/// The cut that a plan asks for, by the partition algorithms; an error if none
+/// keeps to its largest tile.
+llvm::Expected<partition::Partition> cutOf(const Convolution &conv,
+                                           const TilePlan &plan);
 
 /// A program for the sparse cluster whose only output holds the sums as i64 in
 /// the order of Convolution::direct(). Instructions are serialised.
@@ -117,6 +137,9 @@ Convolution randomConvolution(std::mt19937_64 &random,
                               const machine::Description &machine);
 TilePlan randomPlan(std::mt19937_64 &random, const Convolution &conv,
                     const machine::Description &machine);
+
+/// Clears data until about \p density of it is left, more of it at one end.
+void makeSparse(Convolution &conv, std::mt19937_64 &random, double density);
 
 } // namespace ashlar::test
 

@@ -13,9 +13,10 @@ using namespace ashlar::test;
 static uint64_t divideUp(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
 namespace {
-/// One tile of the output.
+/// One tile of the output, or of the operand with the results that it reaches.
 struct Tile {
   int64_t n, y, x, images, rows, cols;
+  partition::Box operand;
 };
 
 /// The program for the sparse cluster.
@@ -36,6 +37,11 @@ private:
     int64_t groupChannels, groupResults; ///< Groups within the pass.
   };
   std::vector<Tile> tiles() const;
+  std::vector<Tile> cutTiles();
+  isa::TccTile tileOf(const Tile &tile) const;
+  isa::TccOperand operandOf(const Tile &tile) const;
+  void cutAtRunTime();
+  void writeTable(const std::vector<Tile> &part);
   void wave(const std::vector<Tile> &part);
   void pass(const Pass &pass, const std::vector<Tile> &part);
   void block(const Pass &pass, int64_t channel, int64_t channels,
@@ -81,10 +87,132 @@ std::vector<Tile> TileBuilder::tiles() const {
   for (int64_t n = 0; n < conv.images; n += plan.tileImages)
     for (int64_t y = 0; y < conv.outHeight(); y += plan.tileH)
       for (int64_t x = 0; x < conv.outWidth(); x += plan.tileW)
-        all.push_back({n, y, x, std::min(plan.tileImages, conv.images - n),
+        all.push_back({n,
+                       y,
+                       x,
+                       std::min(plan.tileImages, conv.images - n),
                        std::min(plan.tileH, conv.outHeight() - y),
-                       std::min(plan.tileW, conv.outWidth() - x)});
+                       std::min(plan.tileW, conv.outWidth() - x),
+                       {}});
   return all;
+}
+
+std::vector<Tile> TileBuilder::cutTiles() {
+  result.cut = llvm::cantFail(cutOf(conv, plan));
+  std::vector<Tile> all;
+  for (int64_t n = 0; n < conv.images; n += plan.tileImages)
+    for (const partition::Tile &tile : result.cut.tiles)
+      if (!tile.output.empty())
+        all.push_back({n, tile.output.y0, tile.output.x0,
+                       std::min(plan.tileImages, conv.images - n),
+                       tile.output.rows, tile.output.cols, tile.core});
+  return all;
+}
+
+isa::TccTile TileBuilder::tileOf(const Tile &tile) const {
+  isa::TccTile op;
+  op.copies = static_cast<uint32_t>(plan.copies);
+  op.images = static_cast<uint32_t>(plan.tileImages);
+  op.n0 = static_cast<uint32_t>(tile.n);
+  op.y0 = static_cast<uint32_t>(tile.y);
+  op.x0 = static_cast<uint32_t>(tile.x);
+  op.tileH = static_cast<uint32_t>(tile.rows);
+  op.tileW = static_cast<uint32_t>(tile.cols);
+  op.endN = static_cast<uint32_t>(conv.images);
+  op.endH = static_cast<uint32_t>(conv.outHeight());
+  op.endW = static_cast<uint32_t>(conv.outWidth());
+  return op;
+}
+
+/// Kernel and operand of an instruction that cuts.
+template <typename Op>
+static void setLayer(Op &op, const Convolution &conv) {
+  op.kH = static_cast<uint32_t>(conv.kH);
+  op.kW = static_cast<uint32_t>(conv.kW);
+  op.sH = static_cast<uint32_t>(conv.sH);
+  op.sW = static_cast<uint32_t>(conv.sW);
+  op.dH = static_cast<uint32_t>(conv.dH);
+  op.dW = static_cast<uint32_t>(conv.dW);
+  op.pH = static_cast<int32_t>(conv.padTop);
+  op.pW = static_cast<int32_t>(conv.padLeft);
+  op.inH = static_cast<uint32_t>(conv.height);
+  op.inW = static_cast<uint32_t>(conv.width);
+}
+
+isa::TccOperand TileBuilder::operandOf(const Tile &tile) const {
+  isa::TccOperand op;
+  setLayer(op, conv);
+  op.copies = static_cast<uint32_t>(plan.copies);
+  op.images = static_cast<uint32_t>(plan.tileImages);
+  op.n0 = static_cast<uint32_t>(tile.n);
+  op.y0 = static_cast<uint32_t>(tile.operand.y0);
+  op.x0 = static_cast<uint32_t>(tile.operand.x0);
+  op.tileH = static_cast<uint32_t>(tile.operand.rows);
+  op.tileW = static_cast<uint32_t>(tile.operand.cols);
+  op.endN = static_cast<uint32_t>(conv.images);
+  op.outH = static_cast<uint32_t>(conv.outHeight());
+  op.outW = static_cast<uint32_t>(conv.outWidth());
+  return op;
+}
+
+void TileBuilder::cutAtRunTime() {
+  isa::TccNnz count;
+  count.channels = static_cast<uint32_t>(conv.channels);
+  count.type = conv.mantissa ? isa::ElemType::Bfp : isa::ElemType::I8;
+  count.mantissa = conv.mantissa;
+  count.inN = static_cast<uint32_t>(conv.images);
+  count.inH = static_cast<uint32_t>(conv.height);
+  count.inW = static_cast<uint32_t>(conv.width);
+  const auto element = static_cast<int64_t>(conv.elementBytes());
+  count.srcStrideN = static_cast<int32_t>(conv.height * conv.width * element);
+  count.srcStrideH = static_cast<int32_t>(conv.width * element);
+  count.srcStrideW = static_cast<int32_t>(element);
+  count.counts = 3;
+  count.pitch = count.inW + 2;
+  count.clear = true;
+  code.push_back(count);
+  isa::TccPart part;
+  setLayer(part, conv);
+  part.table = table;
+  part.copies = static_cast<uint32_t>(plan.copies);
+  part.units = plan.cut->units;
+  part.gridN = static_cast<uint32_t>((conv.images + plan.tileImages - 1) /
+                                     plan.tileImages);
+  part.images = static_cast<uint32_t>(plan.tileImages);
+  part.endN = static_cast<uint32_t>(conv.images);
+  part.endH = static_cast<uint32_t>(conv.outHeight());
+  part.endW = static_cast<uint32_t>(conv.outWidth());
+  part.tileH = static_cast<uint32_t>(plan.tileH);
+  part.tileW = static_cast<uint32_t>(plan.tileW);
+  part.alignH = part.alignW = plan.cut->align;
+  part.algorithm = plan.cut->algorithm;
+  part.metric = plan.cut->metric;
+  part.threshold = 300;
+  part.rounds = 64;
+  part.moveBands = true;
+  part.multipliers = 16;
+  part.disjoint = plan.cut->disjoint;
+  part.counts = count.counts;
+  part.pitch = count.pitch;
+  part.capacity = static_cast<uint32_t>(conv.images * conv.channels);
+  code.push_back(part);
+}
+
+void TileBuilder::writeTable(const std::vector<Tile> &part) {
+  if (plan.cut && plan.cut->runTime)
+    return cutAtRunTime();
+  for (size_t i = 0; i < part.size(); ++i) {
+    auto put = [&](auto op) {
+      op.table = table;
+      op.clear = i == 0;
+      op.unit = static_cast<uint32_t>(i * static_cast<size_t>(plan.copies));
+      code.push_back(op);
+    };
+    if (plan.cut && plan.cut->disjoint)
+      put(operandOf(part[i]));
+    else
+      put(tileOf(part[i]));
+  }
 }
 
 template <typename Op>
@@ -231,11 +359,15 @@ void TileBuilder::block(const Pass &pass, int64_t channel, int64_t channels,
   const uint64_t planes =
       conv.mantissa ? divideUp(load.part % 8 + load.channels, 8) : 0;
   uint64_t bytes = 0;
-  for (const Tile &tile : part)
-    bytes += geometry.loadedElements(static_cast<uint64_t>(tile.images),
-                                     static_cast<uint64_t>(tile.rows),
-                                     static_cast<uint64_t>(tile.cols)) *
-             (load.channels * conv.elementBytes() + planes);
+  for (const Tile &tile : part) {
+    uint64_t elements = geometry.loadedElements(
+        static_cast<uint64_t>(tile.images), static_cast<uint64_t>(tile.rows),
+        static_cast<uint64_t>(tile.cols));
+    if (plan.cut && plan.cut->disjoint)
+      elements = std::min(
+          elements, static_cast<uint64_t>(tile.images * tile.operand.area()));
+    bytes += elements * (load.channels * conv.elementBytes() + planes);
+  }
   // Groups of units with channels of their own do not share a transfer.
   bytes *= pass.channelStep ? static_cast<uint64_t>(plan.copies) : 1;
   result.inputBytes += bytes;
@@ -305,23 +437,7 @@ void TileBuilder::pass(const Pass &pass, const std::vector<Tile> &part) {
 
 void TileBuilder::wave(const std::vector<Tile> &part) {
   table = static_cast<unsigned>(result.waves++ % machine.sparse.tileTables);
-  for (size_t i = 0; i < part.size(); ++i) {
-    isa::TccTile op;
-    op.table = table;
-    op.clear = i == 0;
-    op.unit = static_cast<uint32_t>(i * static_cast<size_t>(plan.copies));
-    op.copies = static_cast<uint32_t>(plan.copies);
-    op.images = static_cast<uint32_t>(plan.tileImages);
-    op.n0 = static_cast<uint32_t>(part[i].n);
-    op.y0 = static_cast<uint32_t>(part[i].y);
-    op.x0 = static_cast<uint32_t>(part[i].x);
-    op.tileH = static_cast<uint32_t>(plan.tileH);
-    op.tileW = static_cast<uint32_t>(plan.tileW);
-    op.endN = static_cast<uint32_t>(conv.images);
-    op.endH = static_cast<uint32_t>(conv.outHeight());
-    op.endW = static_cast<uint32_t>(conv.outWidth());
-    code.push_back(op);
-  }
+  writeTable(part);
   if (plan.splitGroups) {
     const int64_t channels = conv.channels / plan.copies;
     const int64_t results = conv.results / plan.copies;
@@ -344,6 +460,11 @@ void TileBuilder::wave(const std::vector<Tile> &part) {
 TileProgram TileBuilder::build() {
   loadInput();
   loadParameters();
+  if (plan.cut) {
+    wave(cutTiles());
+    result.program = finish();
+    return std::move(result);
+  }
   const std::vector<Tile> all = tiles();
   const size_t units = machine.sparse.tcus / static_cast<size_t>(plan.copies);
   for (size_t i = 0; i < all.size(); i += units)

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From instruction fields to the partition algorithms and back to tables.
+
+#include "RunTimeCuts.h"
+#include "Tensor.h"
+#include "llvm/Support/MathExtras.h"
+#include <memory>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using partition::Axis;
+using partition::Geometry;
+
+/// Axes with the operand that both instructions describe alike; results from
+/// (y0, x0) on.
+template <typename Op>
+static Geometry geometryFrom(const Op &op, int64_t y0, int64_t x0, int64_t endH,
+                             int64_t endW) {
+  Geometry geometry;
+  geometry.y = {op.inH, endH - y0, op.kH, op.sH, op.dH, op.pH - y0 * op.sH};
+  geometry.x = {op.inW, endW - x0, op.kW, op.sW, op.dW, op.pW - x0 * op.sW};
+  return geometry;
+}
+
+Geometry emulator::cutGeometry(const isa::TccPart &op) {
+  return geometryFrom(op, op.y0, op.x0, op.endH, op.endW);
+}
+
+Geometry emulator::cutGeometry(const isa::TccOperand &op) {
+  return geometryFrom(op, 0, 0, op.outH, op.outW);
+}
+
+/// Most operand lines of which at most \p results results need any.
+static int64_t operandLimit(const Axis &axis, int64_t results) {
+  if (results >= axis.out)
+    return INT64_MAX;
+  return results * axis.stride - (axis.kernel - 1) * axis.dilation;
+}
+
+static partition::Options optionsOf(const isa::TccPart &op,
+                                    const Geometry &geometry) {
+  partition::Options options;
+  options.units = op.units;
+  options.algorithm = static_cast<partition::Algorithm>(op.algorithm);
+  options.metric = static_cast<partition::Metric>(op.metric);
+  options.halo = op.disjoint ? partition::Halo::None : partition::Halo::Overlap;
+  options.threshold = op.threshold / 10000.0;
+  options.maxIterations = op.rounds;
+  options.alignRows = op.alignH;
+  options.alignCols = op.alignW;
+  options.maxRows =
+      op.disjoint ? operandLimit(geometry.y, op.tileH) : int64_t(op.tileH);
+  options.maxCols =
+      op.disjoint ? operandLimit(geometry.x, op.tileW) : int64_t(op.tileW);
+  options.moveBands = op.moveBands;
+  options.refine = op.refine;
+  return options;
+}
+
+llvm::Expected<partition::Partition>
+emulator::cutMap(const isa::TccPart &op, std::vector<uint32_t> counts) {
+  partition::CountMap map;
+  map.rows = op.inH;
+  map.cols = op.inW;
+  map.capacity = op.capacity;
+  map.counts = std::move(counts);
+  const Geometry geometry = cutGeometry(op);
+  partition::Options options = optionsOf(op, geometry);
+  if (options.metric == partition::Metric::Cycles)
+    options.cycles = [sums = std::make_shared<partition::PrefixSums>(map),
+                      lanes = op.multipliers](const partition::Box &box) {
+      return llvm::divideCeil(sums->sum(box), uint64_t(lanes));
+    };
+  return partition::partition(map, geometry, options);
+}
+
+/// Images of chunk \p a of the units.
+template <typename Op>
+static TileEntry chunkOf(const Op &op, uint32_t group, uint32_t a) {
+  TileEntry entry;
+  entry.group = group;
+  entry.n = op.n0 + a * op.images;
+  entry.images =
+      entry.n >= op.endN ? 0 : std::min(op.images, op.endN - entry.n);
+  return entry;
+}
+
+/// A tile of the operand and the results that it takes part in.
+static TileEntry operandTile(TileEntry entry, const Geometry &geometry,
+                             const partition::Box &operand) {
+  const partition::Box results = geometry.outputOf(operand);
+  if (results.empty())
+    return {};
+  entry.y = static_cast<uint32_t>(results.y0);
+  entry.x = static_cast<uint32_t>(results.x0);
+  entry.rows = static_cast<uint32_t>(results.rows);
+  entry.cols = static_cast<uint32_t>(results.cols);
+  entry.operand = {true, operand.y0, operand.x0, operand.rows, operand.cols};
+  return entry;
+}
+
+void emulator::writeTiles(const isa::TccPart &op,
+                          const partition::Partition &cut, TileTable &table) {
+  std::fill(table.begin(), table.end(), TileEntry());
+  const Geometry geometry = cutGeometry(op);
+  uint64_t unit = op.unit;
+  for (uint32_t g = 0; g < op.copies; ++g)
+    for (uint32_t a = 0; a < op.gridN; ++a)
+      for (const partition::Tile &tile : cut.tiles) {
+        TileEntry entry = chunkOf(op, g, a);
+        TileEntry &place = table[unit++];
+        if (entry.images == 0 || tile.core.empty())
+          continue;
+        if (op.disjoint) {
+          place = operandTile(entry, geometry, tile.core);
+          continue;
+        }
+        entry.y = op.y0 + static_cast<uint32_t>(tile.core.y0);
+        entry.x = op.x0 + static_cast<uint32_t>(tile.core.x0);
+        entry.rows = static_cast<uint32_t>(tile.core.rows);
+        entry.cols = static_cast<uint32_t>(tile.core.cols);
+        place = entry;
+      }
+}
+
+void emulator::writeTiles(const isa::TccOperand &op, TileTable &table) {
+  if (op.clear)
+    std::fill(table.begin(), table.end(), TileEntry());
+  const Geometry geometry = cutGeometry(op);
+  uint64_t unit = op.unit;
+  for (uint32_t g = 0; g < op.copies; ++g)
+    for (uint32_t a = 0; a < op.gridN; ++a)
+      for (uint32_t i = 0; i < op.gridH; ++i)
+        for (uint32_t j = 0; j < op.gridW; ++j) {
+          const int64_t y = op.y0 + int64_t(i) * op.tileH;
+          const int64_t x = op.x0 + int64_t(j) * op.tileW;
+          const partition::Box operand =
+              partition::Box::of({y, std::min<int64_t>(y + op.tileH, op.inH)},
+                                 {x, std::min<int64_t>(x + op.tileW, op.inW)});
+          const TileEntry entry = chunkOf(op, g, a);
+          table[unit++] = entry.images == 0 || operand.empty()
+                              ? TileEntry()
+                              : operandTile(entry, geometry, operand);
+        }
+}
+
+void emulator::writeLargestTiles(const isa::TccPart &op, TileTable &table) {
+  std::fill(table.begin(), table.end(), TileEntry());
+  const Geometry geometry = cutGeometry(op);
+  uint64_t unit = op.unit;
+  for (uint32_t g = 0; g < op.copies; ++g)
+    for (uint32_t a = 0; a < op.gridN; ++a)
+      for (uint32_t t = 0; t < op.units; ++t) {
+        TileEntry entry = chunkOf(op, g, a);
+        TileEntry &place = table[unit++];
+        if (entry.images == 0)
+          continue;
+        entry.y = t;
+        entry.rows = std::min(op.tileH, static_cast<uint32_t>(geometry.y.out));
+        entry.cols = std::min(op.tileW, static_cast<uint32_t>(geometry.x.out));
+        place = entry;
+      }
+}
+
+TileTable emulator::wholeRegions(const isa::TccPart &op) {
+  TileTable regions;
+  for (uint32_t g = 0; g < op.copies; ++g)
+    for (uint32_t a = 0; a < op.gridN; ++a) {
+      TileEntry entry = chunkOf(op, g, a);
+      if (entry.images == 0)
+        continue;
+      entry.y = op.y0;
+      entry.x = op.x0;
+      entry.rows = op.endH - op.y0;
+      entry.cols = op.endW - op.x0;
+      regions.push_back(entry);
+    }
+  return regions;
+}
+
+uint64_t emulator::probeBound(const isa::TccPart &op) {
+  const Geometry geometry = cutGeometry(op);
+  const uint64_t size = static_cast<uint64_t>(
+      std::max({geometry.y.out, geometry.x.out, geometry.y.in, geometry.x.in}));
+  // Look-ups of one bisection, and lines that are cut at most.
+  const uint64_t steps = llvm::Log2_64_Ceil(size + 1) + 3;
+  const uint64_t lines = 2 * uint64_t(op.units) + 1;
+  switch (op.algorithm) {
+  case isa::Cut::Uniform:
+    return 0;
+  case isa::Cut::P1:
+    return (op.rounds + uint64_t(1)) * lines * (4 + 2 * op.units * steps);
+  case isa::Cut::P2:
+    // Every number of bands, a bisection of the largest work, and in each step
+    // one of rows over one of columns.
+    if (op.refine)
+      return uint64_t(op.units) * 64 * lines * steps * steps * op.units;
+    break;
+  case isa::Cut::Rows:
+    break;
+  }
+  return lines * steps;
+}
+
+//===- Counters
+//-------------------------------------------------------------===//
+
+uint32_t emulator::valueBits(isa::ElemType type, unsigned mantissa) {
+  const unsigned bits =
+      type == isa::ElemType::Bfp ? mantissa : 8 * storedBytes(type, mantissa);
+  return static_cast<uint32_t>((uint64_t(1) << bits) - 1);
+}
+
+void emulator::Count::add(const uint8_t *elements, uint32_t *counters) const {
+  for (uint64_t i = 0; i < count[0]; ++i)
+    for (uint64_t j = 0; j < count[1]; ++j) {
+      const uint8_t *from = elements + static_cast<int64_t>(i) * source[0] +
+                            static_cast<int64_t>(j) * source[1];
+      uint32_t *to = counters + i * counter[0] + j * counter[1];
+      for (uint64_t k = 0; k < count[2]; ++k) {
+        const uint8_t *at = from + static_cast<int64_t>(k) * source[2];
+        const uint32_t word = at[0] | (bytes > 1 ? at[1] << 8 : 0);
+        uint32_t &sum = to[k * counter[2]];
+        // Saturates.
+        sum += (word & mask) != 0 && sum != UINT32_MAX;
+      }
+    }
+}
+
+void emulator::Count::clear(uint32_t *counters) const {
+  for (uint64_t i = 0; i < count[0]; ++i)
+    for (uint64_t j = 0; j < count[1]; ++j)
+      for (uint64_t k = 0; k < count[2]; ++k)
+        counters[i * counter[0] + j * counter[1] + k * counter[2]] = 0;
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles that follow the zeros of a map: counted and cut by the program, against
+// the same cuts written by the program's author and against the direct sum;
+// tiles of the operand whose partial sums are added; proofs of the loader.
+
+#include "../Emulator/TestSupport.h"
+#include "Convolution.h"
+#include "ashlar/Machine/Cycles.h"
+#include <algorithm>
+
+using namespace ashlar;
+using namespace ashlar::test;
+using emulator::FaultKind;
+
+static machine::Description machineOf(const char *name) {
+  return llvm::cantFail(machine::load(name));
+}
+
+static emulator::Options timed() {
+  emulator::Options options;
+  options.recordTimes = true;
+  return options;
+}
+
+/// Issue times of the instructions of one kind, in program order.
+template <typename Op>
+static std::vector<uint64_t> cyclesOf(const container::Program &program,
+                                      const emulator::RunResult &result) {
+  const std::vector<isa::Instruction> code =
+      llvm::cantFail(isa::decodeAll(program.code));
+  std::vector<uint64_t> cycles;
+  for (size_t i = 0; i < code.size(); ++i)
+    if (std::holds_alternative<Op>(code[i]))
+      cycles.push_back(result.times[i].issueEnd - result.times[i].start);
+  return cycles;
+}
+
+static std::vector<uint64_t> closedForm(const TileProgram &program) {
+  std::vector<uint64_t> cycles;
+  for (const ExpectedRun &run : program.runs)
+    cycles.push_back(run.cycles);
+  return cycles;
+}
+
+/// A random cut of a random plan, or nothing if the units are too few or their
+/// memories too small for all tiles at once.
+static std::optional<TilePlan> randomCut(std::mt19937_64 &random,
+                                         const Convolution &conv,
+                                         const machine::Description &machine) {
+  TilePlan plan = randomPlan(random, conv, machine);
+  const auto chunks = static_cast<uint64_t>(
+      (conv.images + plan.tileImages - 1) / plan.tileImages);
+  const uint64_t room =
+      machine.sparse.tcus / (chunks * static_cast<uint64_t>(plan.copies));
+  if (room == 0)
+    return std::nullopt;
+  TileCut cut;
+  cut.units = static_cast<uint32_t>(1 + random() % room);
+  cut.algorithm = static_cast<isa::Cut>(random() % 4);
+  cut.metric = static_cast<isa::CutMetric>(random() % 4);
+  cut.disjoint = random() % 3 == 0;
+  cut.align = cut.disjoint ? 1 : 1 + random() % 2;
+  plan.cut = cut;
+  llvm::Expected<partition::Partition> found = cutOf(conv, plan);
+  if (!found) {
+    llvm::consumeError(found.takeError());
+    return std::nullopt;
+  }
+  return plan;
+}
+
+/// One convolution cut by its author and by the program.
+static void compareCuts(const Convolution &conv, TilePlan plan,
+                        const machine::Description &machine,
+                        std::mt19937_64 &random, int i) {
+  const std::vector<int64_t> direct = conv.direct();
+  const TileProgram fixed = buildTiles(conv, plan, machine, random);
+  plan.cut->runTime = true;
+  plan.shuffle = false;
+  const TileProgram program = buildTiles(conv, plan, machine, random);
+  emulator::RunResult before, after;
+  ASSERT_TRUE(sumsOf(fixed.program, timed(), &before) == direct)
+      << i << (plan.cut->disjoint ? " operand" : "");
+  ASSERT_TRUE(sumsOf(program.program, timed(), &after) == direct) << i;
+  // The same tiles, so the same time for everything but the cut itself.
+  EXPECT_EQ(cyclesOf<isa::TccRun>(fixed.program, before), closedForm(fixed));
+  EXPECT_EQ(cyclesOf<isa::TccRun>(program.program, after), closedForm(program));
+  EXPECT_EQ(cyclesOf<isa::DmaTile>(program.program, after), program.loads);
+  EXPECT_EQ(cyclesOf<isa::ActDrain>(program.program, after),
+            cyclesOf<isa::ActDrain>(fixed.program, before));
+  ASSERT_EQ(after.cuts.size(), 1u);
+  EXPECT_EQ(after.cuts[0].met, program.cut.met);
+  EXPECT_EQ(after.cuts[0].spread, program.cut.spread);
+  EXPECT_EQ(after.cuts[0].probes, program.cut.probes);
+  const auto positions = static_cast<uint64_t>(conv.height * conv.width);
+  EXPECT_EQ(cyclesOf<isa::TccPart>(program.program, after)[0],
+            machine::cutTiles(machine, positions, program.cut.probes).issue);
+  EXPECT_EQ(cyclesOf<isa::TccNnz>(program.program, after)[0],
+            machine::countPass(
+                machine, static_cast<uint64_t>(conv.images * conv.channels) *
+                             positions * conv.elementBytes())
+                .issue);
+  // Without execution the largest tiles bound the time.
+  emulator::Options bound = timed();
+  bound.functional = false;
+  emulator::LoadedProgram loaded =
+      llvm::cantFail(emulator::load(program.program, bound));
+  const emulator::RunResult worst =
+      llvm::cantFail(emulator::run(loaded, {}, bound));
+  EXPECT_GE(worst.totalCycles, after.totalCycles) << i;
+}
+
+static void compareRandom(const char *name, uint64_t seed, int count) {
+  const machine::Description machine = machineOf(name);
+  std::mt19937_64 random(seed);
+  int compared = 0;
+  for (int i = 0; compared < count && i < 50 * count; ++i) {
+    Convolution conv = randomConvolution(random, machine);
+    conv.fill(random, 0.3, machine);
+    makeSparse(conv, random, 0.1 * static_cast<double>(random() % 11));
+    if (std::optional<TilePlan> plan = randomCut(random, conv, machine)) {
+      compareCuts(conv, *plan, machine, random, i);
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, count);
+}
+
+TEST(RunTimeCut, SameBitsAndSameCyclesAsTheSameCutsWrittenDown) {
+  compareRandom("a1", 31, 80);
+}
+
+TEST(RunTimeCut, SameOnASmallMachine) { compareRandom("a1-tiny", 32, 40); }
+
+/// Test 10.6(3) of the specification on the machine: every algorithm, both halo
+/// modes, 1, 2, 5 and 16 units, both places where the cut is chosen.
+TEST(RunTimeCut, EveryAlgorithmHaloModeAndNumberOfUnits) {
+  const machine::Description machine = machineOf("a1");
+  std::mt19937_64 random(33);
+  Convolution conv;
+  conv.channels = 9;
+  conv.results = 5;
+  conv.height = 19;
+  conv.width = 17;
+  conv.kH = conv.kW = 3;
+  conv.padTop = conv.padLeft = conv.padBottom = conv.padRight = 1;
+  conv.fill(random, 0.4, machine);
+  makeSparse(conv, random, 0.4);
+  TilePlan plan;
+  plan.tileH = 19;
+  plan.tileW = 17;
+  plan.regions = 5;
+  plan.channelsPerLoad = 9;
+  for (uint32_t units : {1u, 2u, 5u, 16u})
+    for (uint32_t algorithm = 0; algorithm < 4; ++algorithm)
+      for (bool disjoint : {false, true}) {
+        plan.cut = TileCut{units, static_cast<isa::Cut>(algorithm)};
+        plan.cut->disjoint = disjoint;
+        compareCuts(conv, plan, machine, random,
+                    static_cast<int>(units * 8 + algorithm * 2 + disjoint));
+      }
+}
+
+/// Data that changes moves the cuts, and with them only the time.
+TEST(RunTimeCut, FollowsTheData) {
+  const machine::Description machine = machineOf("a1");
+  std::mt19937_64 random(34);
+  Convolution conv;
+  conv.channels = 4;
+  conv.height = conv.width = 32;
+  conv.results = 4;
+  conv.fill(random, 1, machine);
+  // Only the left quarter is not zero.
+  for (size_t i = 0; i < conv.stored.size(); ++i)
+    if (i % 32 >= 8)
+      conv.stored[i] = 0, conv.values[i] = 0;
+  TilePlan plan;
+  plan.tileH = 32;
+  plan.tileW = 32;
+  plan.regions = 4;
+  plan.channelsPerLoad = 4;
+  plan.cut = TileCut{16};
+  plan.cut->runTime = true;
+  const TileProgram program = buildTiles(conv, plan, machine, random);
+  emulator::RunResult result;
+  EXPECT_TRUE(sumsOf(program.program, timed(), &result) == conv.direct());
+  ASSERT_EQ(result.cuts.size(), 1u);
+  EXPECT_LT(result.cuts[0].imbalance, 1.3);
+  plan.cut->algorithm = isa::Cut::Uniform;
+  const TileProgram even = buildTiles(conv, plan, machine, random);
+  EXPECT_TRUE(sumsOf(even.program, timed(), &result) == conv.direct());
+  EXPECT_GT(result.cuts[0].imbalance, 3.5);
+  EXPECT_FALSE(result.cuts[0].met);
+}
+
+namespace {
+/// A program with one instruction changed, and what the loader says to it.
+class Broken {
+public:
+  explicit Broken(container::Program program) : program(std::move(program)) {}
+
+  template <typename Op, typename Fn>
+  std::string after(Fn change) const {
+    container::Program copy = program;
+    std::vector<isa::Instruction> code =
+        llvm::cantFail(isa::decodeAll(program.code));
+    for (isa::Instruction &inst : code)
+      if (auto *op = std::get_if<Op>(&inst)) {
+        change(*op);
+        break;
+      }
+    llvm::SmallVector<uint64_t, 0> words;
+    for (const isa::Instruction &inst : code)
+      llvm::cantFail(isa::encode(inst, words));
+    copy.code.assign(words.begin(), words.end());
+    emulator::Fault fault;
+    auto loaded = emulator::load(std::move(copy), {}, &fault);
+    if (loaded)
+      return "";
+    llvm::consumeError(loaded.takeError());
+    return fault.message;
+  }
+
+private:
+  container::Program program;
+};
+} // namespace
+
+#define EXPECT_SAYS(message, part)                                             \
+  EXPECT_TRUE(llvm::StringRef(message).contains(part)) << (message)
+
+TEST(RunTimeCut, TheLoaderProvesTheLargestTile) {
+  const machine::Description machine = machineOf("a1");
+  std::mt19937_64 random(35);
+  Convolution conv;
+  conv.channels = 8;
+  conv.height = conv.width = 12;
+  conv.results = 2;
+  conv.kH = conv.kW = 3;
+  conv.padTop = conv.padLeft = conv.padBottom = conv.padRight = 1;
+  conv.fill(random, 1, machine);
+  TilePlan plan;
+  plan.tileH = 6;
+  plan.tileW = 6;
+  plan.regions = 2;
+  plan.channelsPerLoad = 8;
+  plan.cut = TileCut{9};
+  plan.cut->runTime = true;
+  const Broken broken(buildTiles(conv, plan, machine, random).program);
+  EXPECT_EQ(broken.after<isa::TccPart>([](auto &) {}), "");
+  // Two bands need twelve tiles of two columns.
+  EXPECT_SAYS(broken.after<isa::TccPart>([](auto &op) { op.tileW = 2; }),
+              "no way to cut");
+  EXPECT_SAYS(broken.after<isa::TccPart>([](auto &op) { op.tileH = 7; }),
+              "the instruction allows 1x6x6");
+  EXPECT_SAYS(broken.after<isa::TccPart>(
+                  [](auto &op) { op.algorithm = isa::Cut::Rows; }),
+              "no way to cut");
+  EXPECT_SAYS(broken.after<isa::TccPart>([](auto &op) { op.units = 17; }),
+              "the machine has 16");
+  EXPECT_SAYS(broken.after<isa::TccPart>([](auto &op) { op.y0 = 12; }),
+              "an empty region");
+  EXPECT_SAYS(broken.after<isa::TccPart>([](auto &op) {
+    op.disjoint = true;
+    op.y0 = 1;
+  }),
+              "tiles of the operand");
+  EXPECT_SAYS(broken.after<isa::TccPart>([](auto &op) { op.pitch = 4; }),
+              "overlap");
+  EXPECT_SAYS(broken.after<isa::TccPart>([](auto &op) { op.counts = 65535; }),
+              "counts ends at");
+  EXPECT_SAYS(broken.after<isa::TccPart>([](auto &op) { op.counts = 4; }),
+              "was not started");
+  EXPECT_SAYS(broken.after<isa::TccPart>([](auto &op) { op.endW = 13; }), "13");
+  EXPECT_SAYS(broken.after<isa::TccNnz>([](auto &op) { op.clear = false; }),
+              "was not started");
+  EXPECT_SAYS(
+      broken.after<isa::TccNnz>([](auto &op) { op.type = isa::ElemType::F32; }),
+      "non-zeros of type f32");
+  EXPECT_SAYS(broken.after<isa::TccNnz>([](auto &op) { op.pitch = 1; }),
+              "overlap");
+}
+
+TEST(RunTimeCut, EntriesOfAnotherKindAreNotKept) {
+  const machine::Description machine = machineOf("a1");
+  std::mt19937_64 random(36);
+  Convolution conv;
+  conv.height = conv.width = 8;
+  conv.fill(random, 1, machine);
+  TilePlan plan;
+  plan.tileH = plan.tileW = 8;
+  plan.cut = TileCut{4};
+  plan.cut->runTime = true;
+  container::Program program = buildTiles(conv, plan, machine, random).program;
+  std::vector<isa::Instruction> code =
+      llvm::cantFail(isa::decodeAll(program.code));
+  isa::TccTile tile;
+  tile.endN = 1;
+  code.push_back(tile);
+  program.code = serialise(code);
+  const Broken broken(program);
+  EXPECT_SAYS(broken.after<isa::TccTile>([](auto &) {}),
+              "were cut as the program ran");
+  EXPECT_EQ(broken.after<isa::TccTile>([](auto &op) { op.clear = true; }), "");
+}
+
+/// Counters of a drain: those of tcc.nnz over what it has stored.
+TEST(RunTimeCut, DrainsCountWhatTheyStore) {
+  const machine::Description machine = machineOf("a1");
+  std::mt19937_64 random(37);
+  Convolution conv;
+  conv.images = 2;
+  conv.channels = 8;
+  conv.results = 8;
+  conv.height = 10;
+  conv.width = 9;
+  conv.kH = conv.kW = 3;
+  conv.mantissa = 8;
+  conv.range = 7;
+  conv.epilogue = Epilogue::Encoded;
+  conv.fill(random, 0.3, machine);
+  makeSparse(conv, random, 0.3);
+  TilePlan plan;
+  plan.tileImages = 1;
+  plan.tileH = 4;
+  plan.tileW = 7;
+  plan.regions = 8;
+  plan.channelsPerLoad = 8;
+  for (bool disjoint : {false, true}) {
+    if (disjoint) {
+      plan.tileH = 8;
+      plan.cut = TileCut{2};
+      plan.cut->disjoint = true;
+    }
+    container::Program program =
+        buildTiles(conv, plan, machine, random).program;
+    std::vector<isa::Instruction> code;
+    isa::ActDrain last;
+    bool first = true;
+    for (isa::Instruction inst : llvm::cantFail(isa::decodeAll(program.code))) {
+      if (std::holds_alternative<isa::SemWait>(inst) ||
+          std::holds_alternative<isa::SemSignal>(inst))
+        continue;
+      if (auto *op = std::get_if<isa::ActDrain>(&inst)) {
+        op->counted = true;
+        op->countClear = std::exchange(first, false);
+        op->counts = 5;
+        op->countStride1 = 7;
+        op->countStride2 = 1;
+        last = *op;
+      }
+      code.push_back(inst);
+    }
+    // Uniform cuts of the counters tell their sums by the metric: the same
+    // instruction on both counts must choose and report the same.
+    isa::TccNnz count;
+    count.channels = 8;
+    count.type = isa::ElemType::Bfp;
+    count.mantissa = 8;
+    count.offset = last.dstOffset;
+    count.inN = 2;
+    count.inH = 8;
+    count.inW = 7;
+    count.srcStrideN = last.dstStride0;
+    count.srcStrideH = last.dstStride1;
+    count.srcStrideW = last.dstStride2;
+    count.counts = 500;
+    count.pitch = 7;
+    count.clear = true;
+    code.push_back(count);
+    for (uint32_t place : {5u, 500u}) {
+      isa::TccPart part;
+      part.table = 9;
+      part.units = 16;
+      part.inH = part.endH = part.tileH = 8;
+      part.inW = part.endW = part.tileW = 7;
+      part.counts = place;
+      part.pitch = 7;
+      part.capacity = 16;
+      part.algorithm = isa::Cut::P2;
+      code.push_back(part);
+    }
+    program.code = serialise(code);
+    emulator::RunResult result;
+    bytesOf(program, timed(), &result);
+    ASSERT_EQ(result.cuts.size(), 2u);
+    EXPECT_GT(result.cuts[0].spread, 0);
+    EXPECT_EQ(result.cuts[0].spread, result.cuts[1].spread);
+    EXPECT_EQ(result.cuts[0].imbalance, result.cuts[1].imbalance);
+  }
+}
