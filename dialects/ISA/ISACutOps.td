@@ -153,4 +153,26 @@ def ISA_TccOperandOp : ISA_Op<"TccOperand", "tcc.operand", 0x5a, ["tcc"]> {
   let isaReserved = [Reserved<1, 53, 11>, Reserved<3, 60, 4>, Reserved<4, 36, 28>, Reserved<5, 60, 4>, Reserved<6, 20, 44>];
 }
 
+def ISA_TccBindOp : ISA_Op<"TccBind", "tcc.bind", 0x5b, ["tcc"]> {
+  let summary = "Give the compute units of a tile table other memory units.";
+  let description = [{
+    Compute unit `unit + i` takes its tiles from memory unit `memory + i`, for
+    i < count: dma.tile with this table writes there, tcc.run reads there. The
+    machine's `sparse.binding` must have a route, and two units with tiles
+    cannot share a memory unit. A unit whose entry is written anew has its own
+    memory again.
+
+    Example: `isa.tcc.bind(table = 1, unit = 1, memory = 0)`
+  }];
+  let isaSince = 1;
+  let isaWords = 2;
+  let isaFields = [
+    U<"table", 4, 1, 0, "table", "table changed">,
+    U<"unit", 8, 1, 4, "unit", "first compute unit">,
+    U<"memory", 8, 1, 12, "unit", "its memory unit">,
+    Count<"count", 9, 1, 20, "units", "compute units">
+  ];
+  let isaReserved = [Reserved<1, 29, 35>];
+}
+
 #endif // ASHLAR_ISA_CUT_OPS

@@ -7,6 +7,7 @@
 #include "Tensor.h"
 #include "Tiles.h"
 #include "ashlar/Isa/Tiles.h"
+#include "ashlar/Partition/Binding.h"
 
 using namespace ashlar;
 using namespace ashlar::emulator;
@@ -95,6 +96,15 @@ Result emulator::checkCluster(const isa::TccRun &op,
                isa::name(op.type).str());
   if (op.scatter && op.issueZeros)
     return bad("zeros cannot be issued in scatter mode");
+  // Of products that meet, one goes on in every cycle.
+  const bool queues =
+      op.scatter &&
+      (op.variant == 2 ||
+       (op.variant == 3 && machine.sparse.coefficientsPerStep > 2));
+  if (queues && machine.sparse.queueDepth != 0 &&
+      machine.sparse.queueDepth < machine.sparse.lanes)
+    return bad("up to {} products may wait, the queues hold {}",
+               machine.sparse.lanes, machine.sparse.queueDepth);
   if (!op.scatter && (op.variant != 0 || op.blockH != 0 || op.blockW != 0))
     return bad("variant {} and blocks of {}x{} without scatter", op.variant,
                op.blockH, op.blockW);
@@ -147,6 +157,23 @@ Result emulator::checkCluster(const isa::TccOperand &op,
   if (op.unit + units > machine.sparse.tcus)
     return outside("{} units from {} on, the machine has {}", units, op.unit,
                    machine.sparse.tcus);
+  return std::nullopt;
+}
+
+Result emulator::checkCluster(const isa::TccBind &op,
+                              const Description &machine) {
+  const uint64_t units = machine.sparse.tcus;
+  if (op.unit + op.count > units || op.memory + op.count > units)
+    return outside("compute units [{}..{}) and memory units [{}..{}), the "
+                   "machine has {}",
+                   op.unit, op.unit + op.count, op.memory, op.memory + op.count,
+                   units);
+  const auto binding = static_cast<partition::Binding>(machine.sparse.binding);
+  for (uint64_t i = 0; i < op.count; ++i)
+    if (!partition::hops(binding, units, op.memory + i, op.unit + i))
+      return bad("no route from memory unit {} to compute unit {} in binding "
+                 "'{}'",
+                 op.memory + i, op.unit + i, partition::name(binding).str());
   return std::nullopt;
 }
 

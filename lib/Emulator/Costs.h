@@ -53,6 +53,7 @@ private:
   Cost of(const isa::TccNnz &) { return {}; }
   Cost of(const isa::TccPart &) { return {}; }
   Cost of(const isa::TccOperand &) { return {}; }
+  Cost of(const isa::TccBind &) { return {}; }
 
   const machine::Description &machine;
   uint64_t shadowBits = 8, activeBits = 8;

@@ -65,6 +65,7 @@ bool emulator::usesSparse(llvm::ArrayRef<isa::Instruction> code) {
            std::holds_alternative<isa::TccNnz>(inst) ||
            std::holds_alternative<isa::TccPart>(inst) ||
            std::holds_alternative<isa::TccOperand>(inst) ||
+           std::holds_alternative<isa::TccBind>(inst) ||
            (copy && copy->dstMem == isa::Memory::Wm) ||
            (drain && (drain->fromTcu || drain->counted));
   });

@@ -148,6 +148,7 @@ struct Engine {
   void execute(const isa::TccNnz &op);
   void execute(const isa::TccPart &op);
   void execute(const isa::TccOperand &op);
+  void execute(const isa::TccBind &op);
   /// Counts the non-zeros that a drain has stored.
   void countDrained(const isa::ActDrain &op);
   /// Time of a tcc.run on tiles that this run has cut.

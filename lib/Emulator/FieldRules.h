@@ -50,6 +50,8 @@ Result checkCluster(const isa::TccPart &op,
                     const machine::Description &machine);
 Result checkCluster(const isa::TccOperand &op,
                     const machine::Description &machine);
+Result checkCluster(const isa::TccBind &op,
+                    const machine::Description &machine);
 /// What concerns the sparse cluster in a drain.
 Result checkCluster(const isa::ActDrain &op,
                     const machine::Description &machine);

@@ -154,6 +154,7 @@ Cost emulator::scatterCost(
                        machine::tileDecode(machine, channels.entries)});
     cost.macs += time.counters().issues;
   }
+  cycles += routeCycles(machine, table);
   cost.timing = {cycles, cycles, 0};
   return cost;
 }
@@ -182,8 +183,9 @@ void Engine::measureScatter(const isa::TccRun &op) {
             memory.wm(op.wm + uint64_t(group) * op.wmStep), op.bytes);
       },
       [&](uint64_t unit, uint64_t channel, uint64_t element) {
-        const uint8_t *at = memory.fmu(
-            unit, op.set, op.mantissas + channel * slotBytes + element * bytes);
+        const uint8_t *at =
+            memory.fmu(tables[op.table][unit].memoryOf(unit), op.set,
+                       op.mantissas + channel * slotBytes + element * bytes);
         return ((at[0] | (bytes > 1 ? at[1] << 8 : 0)) & mask) == 0;
       });
 }

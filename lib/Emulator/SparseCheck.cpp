@@ -170,6 +170,8 @@ SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
     return finding;
   if (Result finding = checkTiles(op, table->units))
     return finding;
+  if (Result finding = checkMemories(op.table))
+    return finding;
   for (const TileEntry &entry : table->units)
     if (entry.n + entry.images > op.inN)
       return Finding{FaultKind::OutOfRange,

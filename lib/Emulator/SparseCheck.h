@@ -84,6 +84,7 @@ private:
                std::optional<Cost> &cost);
   Result visit(const isa::TccPart &op, Accesses &accesses,
                std::optional<Cost> &cost);
+  Result visit(const isa::TccBind &op, Accesses &, std::optional<Cost> &cost);
   Result visit(const isa::TccNnz &op, Accesses &accesses,
                std::optional<Cost> &cost);
   Result visit(const isa::TccInit &op, Accesses &, std::optional<Cost> &cost);
@@ -102,6 +103,8 @@ private:
   /// Counters that an instruction reads or adds to are defined, those that it
   /// clears become so.
   Result followCounters(const Accesses &accesses);
+  /// No two units with tiles take them from one memory unit.
+  Result checkMemories(unsigned index) const;
   /// Tiles within the largest tile and the groups that an instruction states.
   template <typename Op>
   Result checkTiles(const Op &op, const TileTable &table) const;

@@ -175,6 +175,7 @@ SparseChecker::Result SparseChecker::runStreams(const isa::TccRun &op,
     cycles = std::max(cycles, walk.cycles());
     cost.macs += walk.macs();
   }
+  cycles += routeCycles(machine, table);
   cost.timing = {cycles, cycles, 0};
   return std::nullopt;
 }
@@ -222,6 +223,8 @@ SparseChecker::Result SparseChecker::visit(const isa::TccRun &op, Accesses &,
     return finding;
   const TileTable &table = state->units;
   if (Result finding = checkTiles(op, table))
+    return finding;
+  if (Result finding = checkMemories(op.table))
     return finding;
   if (Result finding = checkSlots(op))
     return finding;

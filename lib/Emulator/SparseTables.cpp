@@ -105,6 +105,41 @@ SparseChecker::Result SparseChecker::visit(const isa::TccPart &op,
   return std::nullopt;
 }
 
+SparseChecker::Result SparseChecker::visit(const isa::TccBind &op, Accesses &,
+                                           std::optional<Cost> &cost) {
+  const Table *known = nullptr;
+  if (Result finding = readTable(op.table, known))
+    return finding;
+  Table &table = tables[op.table];
+  bindTiles(op, table.units);
+  if (table.cut) {
+    distinct.emplace_back();
+    contents[op.table] = static_cast<uint32_t>(distinct.size());
+  } else {
+    numberTiles(op.table);
+  }
+  cost = Cost{machine::tileTable(), 0, 0, 0};
+  return std::nullopt;
+}
+
+SparseChecker::Result SparseChecker::checkMemories(unsigned index) const {
+  const TileTable &units = tables[index].units;
+  std::vector<uint64_t> owner(units.size(), units.size());
+  for (uint64_t unit = 0; unit < units.size(); ++unit) {
+    if (units[unit].idle())
+      continue;
+    uint64_t &other = owner[units[unit].memoryOf(unit)];
+    if (other < units.size())
+      return Finding{FaultKind::BadField,
+                     fmt::format("units {} and {} both take their tiles from "
+                                 "memory unit {}",
+                                 other, unit, units[unit].memoryOf(unit)),
+                     "tiles", index};
+    other = unit;
+  }
+  return std::nullopt;
+}
+
 SparseChecker::Result SparseChecker::readTable(unsigned index,
                                                const Table *&table) const {
   if (contents[index] == 0)

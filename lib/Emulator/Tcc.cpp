@@ -80,8 +80,8 @@ public:
           const machine::TileGeometry &geometry, uint64_t unit,
           const TileEntry &entry)
       : engine(engine), op(op), geometry(geometry), unit(unit), entry(entry),
-        width(geometry.width()), image(geometry.height() * width),
-        fetch(fetchOf(op, engine.memory)) {}
+        source(entry.memoryOf(unit)), width(geometry.width()),
+        image(geometry.height() * width), fetch(fetchOf(op, engine.memory)) {}
 
   void run(const Taps &taps);
   uint64_t saturated = 0;
@@ -102,6 +102,7 @@ private:
   const machine::TileGeometry &geometry;
   const uint64_t unit;
   const TileEntry &entry;
+  const uint64_t source; ///< Memory unit.
   const uint64_t width, image;
   const Fetch fetch;
 };
@@ -112,11 +113,11 @@ private:
 uint8_t *UnitRun::align(uint64_t channel) {
   const uint64_t elements = geometry.slotElements();
   const uint8_t *raw = engine.memory.fmu(
-      unit, op.set, op.mantissas + channel * elements * fetch.bytes());
+      source, op.set, op.mantissas + channel * elements * fetch.bytes());
   const int8_t *cells = nullptr;
   if (op.block != 0)
     cells = reinterpret_cast<const int8_t *>(engine.memory.fmu(
-        unit, op.set,
+        source, op.set,
         op.exponents + (op.phase + channel) / op.block * elements));
   auto *out = Scratch::ofThisThread().get<uint8_t>(
       Scratch::Moving, elements * widthBytes(fetch.width()));

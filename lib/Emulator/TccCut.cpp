@@ -103,6 +103,10 @@ void Engine::execute(const isa::TccOperand &op) {
   cutTables[op.table] = false;
 }
 
+void Engine::execute(const isa::TccBind &op) {
+  bindTiles(op, tables[op.table]);
+}
+
 void Engine::measureTiles(const isa::TccRun &op) {
   const TileTable &table = tables[op.table];
   Cost cost;
@@ -122,6 +126,7 @@ void Engine::measureTiles(const isa::TccRun &op) {
     cycles = std::max(cycles, walk.cycles());
     cost.macs += walk.macs();
   }
+  cycles += routeCycles(*machine, table);
   cost.timing = {cycles, cycles, 0};
   measured[current] = cost;
 }

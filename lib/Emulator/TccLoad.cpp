@@ -123,6 +123,7 @@ void UnitLoad::run(const Source &source) const {
 static void loadUnit(Engine &engine, const isa::DmaTile &op, uint64_t unit,
                      const TileEntry &entry) {
   const Memory &memory = engine.memory;
+  const uint64_t target = entry.memoryOf(unit);
   const UnitLoad load(op, entry);
   const machine::TileGeometry geometry = isa::geometryOf(op);
   const uint64_t elements = geometry.slotElements();
@@ -137,10 +138,10 @@ static void loadUnit(Engine &engine, const isa::DmaTile &op, uint64_t unit,
     const uint64_t channel = first + i;
     const uint64_t place = op.mantissas + i * elements * bytes;
     load.run({memory.sb(channel % partitions, offsetOf(channel)),
-              memory.fmu(unit, op.set, place), bytes, 0});
+              memory.fmu(target, op.set, place), bytes, 0});
     if (engine.observer)
       engine.observer->tileWrite(
-          {engine.current, static_cast<uint32_t>(unit), op.set, place,
+          {engine.current, static_cast<uint32_t>(target), op.set, place,
            place + elements * bytes, channel,
            geometry.loadedElements(entry.images, entry.rows, entry.cols)});
   }
@@ -150,7 +151,8 @@ static void loadUnit(Engine &engine, const isa::DmaTile &op, uint64_t unit,
     const uint64_t channel = first + (k == 0 ? 0 : k * op.block - before);
     const int8_t *cells = memory.cell(channel % partitions, offsetOf(channel));
     load.run({reinterpret_cast<const uint8_t *>(cells),
-              memory.fmu(unit, op.set, op.exponents + k * elements), 1, 0x80});
+              memory.fmu(target, op.set, op.exponents + k * elements), 1,
+              0x80});
   }
 }
 

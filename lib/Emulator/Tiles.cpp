@@ -5,6 +5,7 @@
 #include "Tiles.h"
 #include "Tensor.h"
 #include "ashlar/Isa/Tiles.h"
+#include "ashlar/Partition/Binding.h"
 
 using namespace ashlar;
 using namespace ashlar::emulator;
@@ -32,6 +33,24 @@ void emulator::writeTiles(const isa::TccTile &op, TileTable &table) {
           entry.cols = left(entry.x, op.tileW, op.endW);
           table[unit++] = entry.results() == 0 ? TileEntry() : entry;
         }
+}
+
+void emulator::bindTiles(const isa::TccBind &op, TileTable &table) {
+  for (uint32_t i = 0; i < op.count; ++i)
+    table[op.unit + i].memory = op.memory + i;
+}
+
+uint64_t emulator::routeCycles(const machine::Description &machine,
+                               const TileTable &table) {
+  uint64_t most = 0;
+  for (uint64_t unit = 0; unit < table.size(); ++unit)
+    if (!table[unit].idle())
+      most = std::max(
+          most, partition::hops(
+                    static_cast<partition::Binding>(machine.sparse.binding),
+                    table.size(), table[unit].memoryOf(unit), unit)
+                    .value_or(0));
+  return most;
 }
 
 isa::ActDrain emulator::unitDrain(const isa::ActDrain &op,

@@ -6,6 +6,7 @@
 #define ASHLAR_LIB_EMULATOR_TILES_H
 
 #include "ashlar/Isa/Instruction.h"
+#include "ashlar/Machine/Description.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <algorithm>
 #include <cstdint>
@@ -26,7 +27,13 @@ struct TileEntry {
     bool operator==(const Operand &) const = default;
   };
   Operand operand;
+  /// The memory unit that holds the tile; `own` is that of the compute unit.
+  static constexpr uint32_t own = UINT32_MAX;
+  uint32_t memory = own;
 
+  uint64_t memoryOf(uint64_t unit) const {
+    return memory == own ? unit : memory;
+  }
   bool idle() const { return images == 0; }
   uint64_t results() const { return uint64_t(images) * rows * cols; }
   bool operator==(const TileEntry &) const = default;
@@ -39,6 +46,13 @@ using TileTable = std::vector<TileEntry>;
 inline uint64_t unitsOf(const isa::TccTile &op) {
   return uint64_t(op.copies) * op.gridN * op.gridH * op.gridW;
 }
+
+/// Executes tcc.bind.
+void bindTiles(const isa::TccBind &op, TileTable &table);
+
+/// Cycles until the first data of the farthest memory unit arrive.
+uint64_t routeCycles(const machine::Description &machine,
+                     const TileTable &table);
 
 /// Executes tcc.tile on a table that has all the units it names.
 void writeTiles(const isa::TccTile &op, TileTable &table);

@@ -48,6 +48,7 @@ public:
 
   uint64_t partitions() const { return machine.sb.partitions; }
   uint64_t accumulators() const { return machine.sparse.accumulatorEntries; }
+  uint64_t bufferBytes() const { return machine.sparse.fmuBytes; }
   int64_t arrayRows() const { return static_cast<int64_t>(machine.pe.rows); }
 
   /// The same pattern in partitions [begin, end) of SB, and of XM if encoded.
@@ -199,6 +200,7 @@ void visit(const TccRun &x, Collector &c);
 void visit(const TccNnz &x, Collector &c);
 void visit(const TccPart &x, Collector &c);
 void visit(const TccOperand &x, Collector &c);
+void visit(const TccBind &x, Collector &c);
 /// Counters that act.drain adds to.
 void visitCounters(const ActDrain &x, Collector &c);
 /// What act.drain reads of the sparse cluster.

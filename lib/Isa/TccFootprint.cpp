@@ -86,6 +86,9 @@ void visit(const TccRun &x, Collector &c) {
   const uint64_t results = geometryOf(x).results();
   c.cluster(Space::Tiles, false, x.table, 1);
   featureMaps(x, false, x.phase, c);
+  // Buffers have a single port: while a set is read nothing may be written to
+  // it, wherever that is.
+  c.cluster(Space::Fmu, false, 0, c.bufferBytes(), {}, x.set);
   c.cluster(Space::Wm, false, x.wm, std::max(1u, x.bytes),
             {{x.groups, x.wmStep}});
   if (x.type == ElemType::Bfp && x.mode == OperandMode::Bfp)
@@ -109,6 +112,11 @@ void visit(const TccPart &x, Collector &c) {
 }
 
 void visit(const TccOperand &x, Collector &c) {
+  c.cluster(Space::Tiles, true, x.table, 1);
+}
+
+void visit(const TccBind &x, Collector &c) {
+  c.cluster(Space::Tiles, false, x.table, 1);
   c.cluster(Space::Tiles, true, x.table, 1);
 }
 

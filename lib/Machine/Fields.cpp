@@ -14,6 +14,8 @@ constexpr uint64_t anyRate = 1 << 20;
 constexpr uint64_t anyLatency = 1 << 20;
 constexpr uint64_t anyLanes = 4095;
 
+constexpr llvm::StringLiteral bindings[] = {"static", "2x2", "mesh", "benes"};
+
 constexpr Field table[] = {
     {"", "clock_hz", "Hz, only for reports", ASHLAR_AT(clockHz), 1,
      1000000000000, false},
@@ -84,6 +86,10 @@ constexpr Field table[] = {
      ASHLAR_AT(sparse.countsPerCycle), 1, 4095, false},
     {"sparse", "part_cycles", "cycles", ASHLAR_AT(sparse.partCycles), 0,
      uint64_t(1) << 20, false},
+    {"sparse", "queue_depth", "products per unit, 0: as many as multipliers",
+     ASHLAR_AT(sparse.queueDepth), 0, anyLanes, false},
+    {"sparse", "binding", "of compute units to memory units",
+     ASHLAR_AT(sparse.binding), 0, 3, false, bindings},
     {"xr", "registers", "scale-exponent registers", ASHLAR_AT(xr.registers), 1,
      1024, false},
     {"sr", "registers", "statistics registers", ASHLAR_AT(sr.registers), 1, 64,

@@ -24,6 +24,8 @@ struct Field {
   uint64_t minimum;
   uint64_t maximum;
   bool isSize; ///< Above the maximum is a Capacity error.
+  /// Of values that have names: the name of the minimum and those after it.
+  llvm::ArrayRef<llvm::StringLiteral> names = {};
 };
 
 /// Every numeric parameter, grouped by section.

@@ -6,7 +6,9 @@
 #include "Fields.h"
 #include "ashlar/Support/Error.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/YAMLParser.h"
@@ -130,6 +132,15 @@ llvm::Error Parser::parseField(llvm::yaml::Node *key, llvm::yaml::Node *value,
     result.pe.shadowSet = *found == "true";
     return llvm::Error::success();
   }
+  if (!entry->names.empty()) {
+    const auto *chosen = llvm::find(entry->names, *found);
+    if (chosen == entry->names.end())
+      return error(value, "{} is '{}', expected one of {}", path, *found,
+                   llvm::join(entry->names, ", "));
+    *entry->access(result) =
+        entry->minimum + static_cast<uint64_t>(chosen - entry->names.begin());
+    return llvm::Error::success();
+  }
   uint64_t number = 0;
   if (llvm::StringRef(*found).getAsInteger(10, number))
     return error(value, "{} is '{}', expected a whole number {} to {} ({})",
@@ -231,7 +242,12 @@ std::string machine::toYaml(const Description &description) {
       section = field.section;
       yaml += section.str() + ":\n";
     }
-    line(fmt::format("{}: {}", field.key, *field.access(copy)), field.unit);
+    const uint64_t value = *field.access(copy);
+    line(fmt::format("{}: {}", field.key,
+                     value - field.minimum < field.names.size()
+                         ? field.names[value - field.minimum].str()
+                         : std::to_string(value)),
+         field.unit);
     if (field.access(copy) == &copy.pe.loadRowsPerCycle)
       line(fmt::format("shadow_set: {}", copy.pe.shadowSet),
            "a second stationary set to load into");

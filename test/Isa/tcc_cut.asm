@@ -50,3 +50,8 @@ act.drain cols=8 n1=14 n2=13 counted=1 countClear=1 counts=1000 countStride0=182
 ; WORDS-NEXT: {{^}} 0000000000000000{{$}}
 ; WORDS-NEXT: {{^}} 000400d02d800fa3{{$}}
 ; TEXT: act.drain n1=14 n2=13 cols=8 counted=1 countClear=1 counts=1000 countStride0=182 countStride1=13 countStride2=1
+
+tcc.bind table=3 unit=5 memory=4 count=6
+; WORDS-NEXT: {{^}} 020000000000085b{{$}}
+; WORDS-NEXT: {{^}} 0000000000604053{{$}}
+; TEXT: tcc.bind table=3 unit=5 memory=4 count=6

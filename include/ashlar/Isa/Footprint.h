@@ -88,6 +88,7 @@ struct Access {
 /// - pe.load writes Shadow; pe.swap reads Shadow and writes both sets;
 /// pe.matmul
 ///   reads Active.
+/// - tcc.run reads all of its buffer set: buffers have a single port.
 /// - Instructions that take tiles from a table cover all that their fields
 ///   allow; units work in step, so one access stands for all of them.
 /// - DMA that addresses SB or XM linearly is split by partition where its

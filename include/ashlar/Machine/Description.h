@@ -96,6 +96,11 @@ struct Sparse {
   uint64_t countEntries = 65536;      ///< 32-bit counters of non-zeros.
   uint64_t countsPerCycle = 16;       ///< Counters that a cut sums up.
   uint64_t partCycles = 32;           ///< Of a cut besides sums and look-ups.
+  uint64_t queueDepth = 0; ///< Products that may wait when scattering; 0: P.
+  /// How compute units reach memory units: 0 each its own, 1 also the one
+  /// before (2x2 switches), 2 any through a mesh, 3 any through a Benes
+  /// network.
+  uint64_t binding = 0;
   bool operator==(const Sparse &) const = default;
 };
 

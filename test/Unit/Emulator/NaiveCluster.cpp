@@ -99,7 +99,8 @@ void NaiveMachine::run(const isa::DmaTile &op) {
       slot.padW = op.pW;
       const auto place =
           static_cast<uint64_t>(op.mantissas + i * slotElements(op) * bytes);
-      slots[{unit, op.set, place}] = slot;
+      slots[{tile.memory < 0 ? unit : static_cast<uint64_t>(tile.memory),
+             op.set, place}] = slot;
     }
   }
 }
@@ -147,10 +148,10 @@ void NaiveMachine::run(const isa::TccRun &op) {
                               at, std::min<uint64_t>(op.bytes, wm.size() - at)),
                           stream));
     for (const auto &[channel, c] : stream.all) {
-      const Slot &slot =
-          slots[{unit, op.set,
-                 static_cast<uint64_t>(op.mantissas +
-                                       channel * slotElements(op) * bytes)}];
+      const Slot &slot = slots[{
+          tile.memory < 0 ? unit : static_cast<uint64_t>(tile.memory), op.set,
+          static_cast<uint64_t>(op.mantissas +
+                                channel * slotElements(op) * bytes)}];
       for (int64_t n = 0; n < tile.count[0]; ++n)
         for (int64_t y = 0; y < tile.count[1]; ++y)
           for (int64_t x = 0; x < tile.count[2]; ++x) {

@@ -121,6 +121,11 @@ void NaiveMachine::run(const isa::TccOperand &op) {
                           op.outH, op.outW);
 }
 
+void NaiveMachine::run(const isa::TccBind &op) {
+  for (int64_t i = 0; i < op.count; ++i)
+    tables[op.table][static_cast<uint64_t>(op.unit + i)].memory = op.memory + i;
+}
+
 template <typename Op>
 NaiveMachine::Tile NaiveMachine::operandTile(const Op &op, int64_t g, int64_t a,
                                              int64_t y, int64_t yEnd, int64_t x,

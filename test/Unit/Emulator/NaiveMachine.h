@@ -45,6 +45,7 @@ private:
     /// Operand rows and columns that it may hold.
     bool partial = false;
     int64_t own[2] = {}, ownEnd[2] = {};
+    int64_t memory = -1; ///< Memory unit; -1: its own.
   };
 
   void run(const isa::SemWait &) {}
@@ -75,6 +76,7 @@ private:
   void run(const isa::TccNnz &op);
   void run(const isa::TccPart &op);
   void run(const isa::TccOperand &op);
+  void run(const isa::TccBind &op);
   /// Counts the non-zero results of a drain.
   void countDrained(const isa::ActDrain &op);
   template <typename Op>

@@ -62,6 +62,18 @@ TEST(Description, PartialYamlKeepsDefaults) {
   EXPECT_EQ(machine->dram.latency, 200u);
 }
 
+TEST(Description, BindingsHaveNames) {
+  auto machine = parseYaml("name: m\nsparse: {binding: mesh}\n", "m");
+  ASSERT_TRUE(static_cast<bool>(machine));
+  EXPECT_EQ(machine->sparse.binding, 2u);
+  EXPECT_NE(toYaml(*machine).find("binding: mesh"), std::string::npos);
+  EXPECT_NE(messageOf(parseYaml("sparse: {binding: ring}\n", "m"),
+                      ErrorClass::Malformed)
+                .find("m:1: sparse.binding is 'ring', expected one of static, "
+                      "2x2, mesh, benes"),
+            std::string::npos);
+}
+
 TEST(Description, ErrorsNameFieldFoundAndExpected) {
   const ErrorClass bad = ErrorClass::Malformed;
   EXPECT_NE(messageOf(parseYaml("name: m\npe:\n  rowz: 3\n", "m"), bad)

@@ -213,7 +213,9 @@ void test::makeSparse(Convolution &conv, std::mt19937_64 &random,
 }
 
 llvm::Expected<partition::Partition> test::cutOf(const Convolution &conv,
-                                                 const TilePlan &plan) {
+                                                 const TilePlan &plan,
+                                                 int64_t firstRow,
+                                                 int64_t endRow) {
   partition::CountMap map = partition::CountMap::zeros(
       conv.height, conv.width,
       static_cast<uint64_t>(conv.images * conv.channels));
@@ -221,8 +223,9 @@ llvm::Expected<partition::Partition> test::cutOf(const Convolution &conv,
   for (size_t i = 0; i < conv.stored.size(); ++i)
     map.counts[i % plane] += conv.stored[i] != 0;
   partition::Geometry geometry;
-  geometry.y = {conv.height, conv.outHeight(), conv.kH,
-                conv.sH,     conv.dH,          conv.padTop};
+  geometry.y = {conv.height, endRow - firstRow,
+                conv.kH,     conv.sH,
+                conv.dH,     conv.padTop - firstRow * conv.sH};
   geometry.x = {conv.width, conv.outWidth(), conv.kW,
                 conv.sW,    conv.dW,         conv.padLeft};
   partition::Options options;

@@ -74,6 +74,7 @@ struct TileCut {
   uint32_t align = 1;
   bool disjoint = false; ///< Tiles of the operand.
   bool runTime = false;  ///< Counted and cut by the program.
+  int64_t foldRows = 0;  ///< Result rows at a time; 0: all.
 };
 
 /// How a convolution is laid over the units.
@@ -90,6 +91,8 @@ struct TilePlan {
   bool splitGroups = false;
   /// Tiles of at most tileH x tileW, all at once.
   std::optional<TileCut> cut;
+  uint64_t firstUnit = 0;         ///< Of all tiles.
+  std::vector<uint32_t> memories; ///< Memory unit of each unit; empty: its own.
 };
 
 /// A tcc.run and the cycles that the closed form gives it.
@@ -106,10 +109,16 @@ struct TileProgram {
   partition::Partition cut;      ///< With TilePlan::cut.
 };
 
-/// The cut that a plan asks for, by the partition algorithms; an error if none
+/// The cut that a plan asks for of result rows [firstRow, endRow), counted from
+/// firstRow, by the partition algorithms; an error if none
 /// keeps to its largest tile.
 llvm::Expected<partition::Partition> cutOf(const Convolution &conv,
-                                           const TilePlan &plan);
+                                           const TilePlan &plan,
+                                           int64_t firstRow, int64_t endRow);
+inline llvm::Expected<partition::Partition> cutOf(const Convolution &conv,
+                                                  const TilePlan &plan) {
+  return cutOf(conv, plan, 0, conv.outHeight());
+}
 
 /// A program for the sparse cluster whose only output holds the sums as i64 in
 /// the order of Convolution::direct(). Instructions are serialised.

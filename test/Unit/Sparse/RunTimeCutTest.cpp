@@ -7,6 +7,7 @@
 #include "../Emulator/TestSupport.h"
 #include "Convolution.h"
 #include "ashlar/Machine/Cycles.h"
+#include "ashlar/Partition/Binding.h"
 #include <algorithm>
 
 using namespace ashlar;
@@ -89,12 +90,13 @@ static void compareCuts(const Convolution &conv, TilePlan plan,
   EXPECT_EQ(cyclesOf<isa::DmaTile>(program.program, after), program.loads);
   EXPECT_EQ(cyclesOf<isa::ActDrain>(program.program, after),
             cyclesOf<isa::ActDrain>(fixed.program, before));
-  ASSERT_EQ(after.cuts.size(), 1u);
-  EXPECT_EQ(after.cuts[0].met, program.cut.met);
-  EXPECT_EQ(after.cuts[0].spread, program.cut.spread);
-  EXPECT_EQ(after.cuts[0].probes, program.cut.probes);
+  ASSERT_EQ(after.cuts.size(), program.waves);
+  const emulator::CutResult &last = after.cuts.back();
+  EXPECT_EQ(last.met, program.cut.met);
+  EXPECT_EQ(last.spread, program.cut.spread);
+  EXPECT_EQ(last.probes, program.cut.probes);
   const auto positions = static_cast<uint64_t>(conv.height * conv.width);
-  EXPECT_EQ(cyclesOf<isa::TccPart>(program.program, after)[0],
+  EXPECT_EQ(cyclesOf<isa::TccPart>(program.program, after).back(),
             machine::cutTiles(machine, positions, program.cut.probes).issue);
   EXPECT_EQ(cyclesOf<isa::TccNnz>(program.program, after)[0],
             machine::countPass(
@@ -127,17 +129,16 @@ static void compareRandom(const char *name, uint64_t seed, int count) {
   EXPECT_EQ(compared, count);
 }
 
-TEST(RunTimeCut, SameBitsAndSameCyclesAsTheSameCutsWrittenDown) {
+/// Test 10.6(8).
+TEST(RunTimeCut, T8_SameBitsAndSameCyclesAsTheSameCutsWrittenDown) {
   compareRandom("a1", 31, 80);
 }
 
 TEST(RunTimeCut, SameOnASmallMachine) { compareRandom("a1-tiny", 32, 40); }
 
-/// Test 10.6(3) of the specification on the machine: every algorithm, both halo
-/// modes, 1, 2, 5 and 16 units, both places where the cut is chosen.
-TEST(RunTimeCut, EveryAlgorithmHaloModeAndNumberOfUnits) {
-  const machine::Description machine = machineOf("a1");
-  std::mt19937_64 random(33);
+/// A small layer and a plan with room for all of it in one unit.
+static std::pair<Convolution, TilePlan>
+smallLayer(std::mt19937_64 &random, const machine::Description &machine) {
   Convolution conv;
   conv.channels = 9;
   conv.results = 5;
@@ -152,14 +153,61 @@ TEST(RunTimeCut, EveryAlgorithmHaloModeAndNumberOfUnits) {
   plan.tileW = 17;
   plan.regions = 5;
   plan.channelsPerLoad = 9;
-  for (uint32_t units : {1u, 2u, 5u, 16u})
-    for (uint32_t algorithm = 0; algorithm < 4; ++algorithm)
-      for (bool disjoint : {false, true}) {
-        plan.cut = TileCut{units, static_cast<isa::Cut>(algorithm)};
-        plan.cut->disjoint = disjoint;
-        compareCuts(conv, plan, machine, random,
-                    static_cast<int>(units * 8 + algorithm * 2 + disjoint));
-      }
+  return {conv, plan};
+}
+
+/// Memory units that a binding can reach from units 1..: the one before, or any
+/// in random order.
+static std::vector<uint32_t> memoriesFor(partition::Binding binding,
+                                         uint64_t units,
+                                         std::mt19937_64 &random) {
+  std::vector<uint32_t> memories(units);
+  for (uint32_t u = 0; u < units; ++u)
+    memories[u] = binding == partition::Binding::Switch && u > 0 ? u - 1 : u;
+  if (binding >= partition::Binding::Mesh)
+    std::shuffle(memories.begin(), memories.end(), random);
+  return memories;
+}
+
+/// Test 10.6(3) of the specification on the machine: every algorithm, both halo
+/// modes, every binding, 1, 2, 5 and 16 units, both places where the cut is
+/// chosen, always the bits of the direct sum.
+TEST(RunTimeCut, T3_EveryAlgorithmHaloModeBindingAndNumberOfUnits) {
+  machine::Description machine = machineOf("a1");
+  std::mt19937_64 random(33);
+  auto [conv, plan] = smallLayer(random, machine);
+  int i = 0;
+  for (partition::Binding binding :
+       {partition::Binding::Static, partition::Binding::Switch,
+        partition::Binding::Mesh, partition::Binding::Benes}) {
+    machine.sparse.binding = static_cast<uint64_t>(binding);
+    for (uint32_t units : {1u, 2u, 5u, 16u})
+      for (uint32_t algorithm = 0; algorithm < 4; ++algorithm)
+        for (bool disjoint : {false, true}) {
+          plan.cut = TileCut{units, static_cast<isa::Cut>(algorithm)};
+          plan.cut->disjoint = disjoint;
+          plan.firstUnit = binding == partition::Binding::Switch && units < 16;
+          plan.memories.clear();
+          if (binding != partition::Binding::Switch || plan.firstUnit)
+            plan.memories = memoriesFor(binding, machine.sparse.tcus, random);
+          compareCuts(conv, plan, machine, random, i++);
+        }
+  }
+}
+
+/// More rows than a unit's memories have room for: folds of the result, each
+/// cut by itself and one after the other.
+TEST(RunTimeCut, T10_FoldsOfTheResultAreCutOneByOne) {
+  const machine::Description machine = machineOf("a1");
+  std::mt19937_64 random(38);
+  auto [conv, plan] = smallLayer(random, machine);
+  const std::vector<int64_t> direct = conv.direct();
+  plan.cut = TileCut{4};
+  plan.cut->foldRows = 5;
+  plan.tileH = 5;
+  plan.tileW = 9;
+  compareCuts(conv, plan, machine, random, 0);
+  EXPECT_EQ(buildTiles(conv, plan, machine, random).waves, 4u);
 }
 
 /// Data that changes moves the cuts, and with them only the time.
@@ -280,6 +328,33 @@ TEST(RunTimeCut, TheLoaderProvesTheLargestTile) {
       "non-zeros of type f32");
   EXPECT_SAYS(broken.after<isa::TccNnz>([](auto &op) { op.pitch = 1; }),
               "overlap");
+}
+
+TEST(RunTimeCut, T12_RoutesAndMemoriesAreProven) {
+  machine::Description machine = machineOf("a1");
+  std::mt19937_64 random(39);
+  auto [conv, plan] = smallLayer(random, machine);
+  plan.cut = TileCut{4};
+  plan.memories = {0, 1, 2, 3};
+  const auto programFor = [&](uint64_t binding) {
+    machine.sparse.binding = binding;
+    return Broken(buildTiles(conv, plan, machine, random).program);
+  };
+  EXPECT_EQ(programFor(0).after<isa::TccBind>([](auto &) {}), "");
+  EXPECT_SAYS(
+      programFor(0).after<isa::TccBind>([](auto &op) { op.memory = 7; }),
+      "no route from memory unit 7 to compute unit 0");
+  EXPECT_SAYS(
+      programFor(1).after<isa::TccBind>([](auto &op) { op.memory = 1; }),
+      "in binding '2x2'");
+  EXPECT_EQ(programFor(2).after<isa::TccBind>([](auto &op) { op.memory = 7; }),
+            "");
+  EXPECT_SAYS(
+      programFor(3).after<isa::TccBind>([](auto &op) { op.memory = 2; }),
+      "units 0 and 2 both take their tiles from memory unit 2");
+  EXPECT_SAYS(
+      programFor(3).after<isa::TccBind>([](auto &op) { op.count = 17; }),
+      "the machine has 16");
 }
 
 TEST(RunTimeCut, EntriesOfAnotherKindAreNotKept) {

@@ -107,6 +107,36 @@ TEST(ScatterMode, ZerosInTheDataSaveCyclesAndProducts) {
   }
 }
 
+/// Variants whose products may wait need queues for as many as can.
+TEST(ScatterMode, T12_QueuesAreDeepEnoughOrTheProgramIsRefused) {
+  machine::Description machine = llvm::cantFail(machine::load("a1-tiny"));
+  std::mt19937_64 random(8);
+  Convolution conv;
+  conv.height = conv.width = 6;
+  conv.kH = conv.kW = 3;
+  conv.fill(random, 1.0, machine);
+  TilePlan plan;
+  plan.tileH = plan.tileW = 4;
+  auto accepted = [&](uint32_t variant, uint64_t depth, uint64_t weights) {
+    machine.sparse.queueDepth = depth;
+    machine.sparse.coefficientsPerStep = weights;
+    llvm::Expected<emulator::LoadedProgram> loaded = emulator::load(
+        scattered(buildTiles(conv, plan, machine, random).program, variant, 0),
+        {});
+    if (loaded)
+      return true;
+    EXPECT_NE(llvm::toString(loaded.takeError()).find("products may wait"),
+              std::string::npos);
+    return false;
+  };
+  for (uint32_t variant = 0; variant < 4; ++variant) {
+    EXPECT_TRUE(accepted(variant, 0, 4));
+    EXPECT_TRUE(accepted(variant, 16, 4));
+    EXPECT_EQ(accepted(variant, 15, 4), variant < 2);
+    EXPECT_EQ(accepted(variant, 15, 2), variant != 2);
+  }
+}
+
 TEST(ScatterMode, FieldsWithoutScatterAreRefused) {
   const machine::Description machine = llvm::cantFail(machine::load("a1-tiny"));
   std::mt19937_64 random(7);

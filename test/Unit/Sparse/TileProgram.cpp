@@ -5,6 +5,7 @@
 
 #include "ProgramBuilder.h"
 #include "ashlar/Isa/Tiles.h"
+#include "ashlar/Partition/Binding.h"
 #include <algorithm>
 
 using namespace ashlar;
@@ -41,6 +42,7 @@ private:
   isa::TccTile tileOf(const Tile &tile) const;
   isa::TccOperand operandOf(const Tile &tile) const;
   void cutAtRunTime();
+  void bindUnits(size_t units);
   void writeTable(const std::vector<Tile> &part);
   void wave(const std::vector<Tile> &part);
   void pass(const Pass &pass, const std::vector<Tile> &part);
@@ -76,6 +78,8 @@ private:
   std::mt19937_64 &random;
   TileProgram result;
   unsigned set = 0, table = 0;
+  int64_t firstRow = 0, endRow = 0; ///< Of the fold.
+  uint64_t route = 0;               ///< Cycles to the farthest memory unit.
 };
 } // namespace
 
@@ -98,12 +102,12 @@ std::vector<Tile> TileBuilder::tiles() const {
 }
 
 std::vector<Tile> TileBuilder::cutTiles() {
-  result.cut = llvm::cantFail(cutOf(conv, plan));
+  result.cut = llvm::cantFail(cutOf(conv, plan, firstRow, endRow));
   std::vector<Tile> all;
   for (int64_t n = 0; n < conv.images; n += plan.tileImages)
     for (const partition::Tile &tile : result.cut.tiles)
       if (!tile.output.empty())
-        all.push_back({n, tile.output.y0, tile.output.x0,
+        all.push_back({n, firstRow + tile.output.y0, tile.output.x0,
                        std::min(plan.tileImages, conv.images - n),
                        tile.output.rows, tile.output.cols, tile.core});
   return all;
@@ -174,13 +178,15 @@ void TileBuilder::cutAtRunTime() {
   isa::TccPart part;
   setLayer(part, conv);
   part.table = table;
+  part.unit = static_cast<uint32_t>(plan.firstUnit);
+  part.y0 = static_cast<uint32_t>(firstRow);
   part.copies = static_cast<uint32_t>(plan.copies);
   part.units = plan.cut->units;
   part.gridN = static_cast<uint32_t>((conv.images + plan.tileImages - 1) /
                                      plan.tileImages);
   part.images = static_cast<uint32_t>(plan.tileImages);
   part.endN = static_cast<uint32_t>(conv.images);
-  part.endH = static_cast<uint32_t>(conv.outHeight());
+  part.endH = static_cast<uint32_t>(endRow);
   part.endW = static_cast<uint32_t>(conv.outWidth());
   part.tileH = static_cast<uint32_t>(plan.tileH);
   part.tileW = static_cast<uint32_t>(plan.tileW);
@@ -205,7 +211,8 @@ void TileBuilder::writeTable(const std::vector<Tile> &part) {
     auto put = [&](auto op) {
       op.table = table;
       op.clear = i == 0;
-      op.unit = static_cast<uint32_t>(i * static_cast<size_t>(plan.copies));
+      op.unit = static_cast<uint32_t>(plan.firstUnit +
+                                      i * static_cast<size_t>(plan.copies));
       code.push_back(op);
     };
     if (plan.cut && plan.cut->disjoint)
@@ -400,6 +407,7 @@ void TileBuilder::block(const Pass &pass, int64_t channel, int64_t channels,
   }
   code.push_back(run);
   result.runs.push_back(expect(lists, shape.kernels, part));
+  result.runs.back().cycles += route;
   set = 1 - set;
 }
 
@@ -435,9 +443,26 @@ void TileBuilder::pass(const Pass &pass, const std::vector<Tile> &part) {
   }
 }
 
+void TileBuilder::bindUnits(size_t units) {
+  route = 0;
+  for (uint64_t u = plan.firstUnit;
+       u < plan.firstUnit + units && u < plan.memories.size(); ++u) {
+    isa::TccBind bind;
+    bind.table = table;
+    bind.unit = static_cast<uint32_t>(u);
+    bind.memory = plan.memories[u];
+    code.push_back(bind);
+    route =
+        std::max(route, *partition::hops(static_cast<partition::Binding>(
+                                             machine.sparse.binding),
+                                         machine.sparse.tcus, bind.memory, u));
+  }
+}
+
 void TileBuilder::wave(const std::vector<Tile> &part) {
   table = static_cast<unsigned>(result.waves++ % machine.sparse.tileTables);
   writeTable(part);
+  bindUnits(part.size() * static_cast<size_t>(plan.copies));
   if (plan.splitGroups) {
     const int64_t channels = conv.channels / plan.copies;
     const int64_t results = conv.results / plan.copies;
@@ -461,7 +486,12 @@ TileProgram TileBuilder::build() {
   loadInput();
   loadParameters();
   if (plan.cut) {
-    wave(cutTiles());
+    const int64_t rows =
+        plan.cut->foldRows ? plan.cut->foldRows : conv.outHeight();
+    for (; endRow < conv.outHeight(); firstRow = endRow) {
+      endRow = std::min(conv.outHeight(), firstRow + rows);
+      wave(cutTiles());
+    }
     result.program = finish();
     return std::move(result);
   }
