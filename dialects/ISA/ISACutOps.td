@@ -56,7 +56,7 @@ def ISA_TccPartOp : ISA_Op<"TccPart", "tcc.part", 0x59, ["tcc"]> {
 
     No tile exceeds tileH x tileW results, whatever the counts are. Cuts lie at
     multiples of alignH and alignW from y0 and x0. Without `refine` the cuts of
-    p2 are those of its running sums alone.
+    p2 are those of its running sums and then at most `rounds` rounds of p1.
 
     With `disjoint` the operand is cut instead: a unit holds its own part of the
     operand and makes partial sums of all results that need any of it, at most
@@ -95,7 +95,7 @@ def ISA_TccPartOp : ISA_Op<"TccPart", "tcc.part", 0x59, ["tcc"]> {
     Count<"dH", 6, 4, 24, "rows", "dilation">,
     Count<"dW", 6, 4, 30, "columns", "dilation">,
     Limited<"threshold", 14, 10000, 4, 36, "1/10000", "largest difference of two tiles' metric that is met">,
-    U<"rounds", 14, 4, 50, "rounds", "most rounds of p1">,
+    U<"rounds", 14, 4, 50, "rounds", "most rounds in which lines move">,
     S<"pH", 20, 5, 0, "rows", "padding before; negative starts inside">,
     Count<"inH", 20, 5, 20, "rows", "rows of the operand">,
     Count<"inW", 20, 5, 40, "columns", "columns of the operand">,

@@ -4,6 +4,7 @@
 
 #include "RunTimeCuts.h"
 #include "Tensor.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MathExtras.h"
 #include <memory>
 
@@ -46,7 +47,7 @@ static partition::Options optionsOf(const isa::TccPart &op,
   options.metric = static_cast<partition::Metric>(op.metric);
   options.halo = op.disjoint ? partition::Halo::None : partition::Halo::Overlap;
   options.threshold = op.threshold / 10000.0;
-  options.maxIterations = op.rounds;
+  options.maxIterations = options.moveRounds = op.rounds;
   options.alignRows = op.alignH;
   options.alignCols = op.alignW;
   options.maxRows =
@@ -186,21 +187,22 @@ uint64_t emulator::probeBound(const isa::TccPart &op) {
   // Look-ups of one bisection, and lines that are cut at most.
   const uint64_t steps = llvm::Log2_64_Ceil(size + 1) + 3;
   const uint64_t lines = 2 * uint64_t(op.units) + 1;
+  const uint64_t sums = lines * steps;
+  const uint64_t moves =
+      (op.rounds + uint64_t(1)) * lines * (4 + 2 * op.units * steps);
   switch (op.algorithm) {
   case isa::Cut::Uniform:
     return 0;
   case isa::Cut::P1:
-    return (op.rounds + uint64_t(1)) * lines * (4 + 2 * op.units * steps);
+    return moves;
   case isa::Cut::P2:
     // Every number of bands, a bisection of the largest work, and in each step
     // one of rows over one of columns.
-    if (op.refine)
-      return uint64_t(op.units) * 64 * lines * steps * steps * op.units;
-    break;
+    return op.refine ? 64 * op.units * sums * steps * op.units : sums + moves;
   case isa::Cut::Rows:
-    break;
+    return sums;
   }
-  return lines * steps;
+  llvm_unreachable("unknown way to cut");
 }
 
 //===- Counters

@@ -191,8 +191,13 @@ static Cuts cut(const WorkModel &model, const Options &options,
     return cuts;
   }
   Cuts cuts = guillotineCuts(model, shapes.front());
-  if (!options.refine)
+  if (!options.refine) {
+    Options moves = options;
+    moves.maxIterations = options.moveRounds;
+    if (options.moveRounds > 0)
+      iterations = transferLines(model, moves, cuts);
     return cuts;
+  }
   uint64_t least = largest(model, cuts);
   for (const std::vector<int64_t> &shape : shapes) {
     Cuts refined = leastMaximumCuts(model, shape, guillotineCuts(model, shape));

@@ -50,6 +50,9 @@ struct Options {
   int64_t maxRows = INT64_MAX; ///< Largest core that memories are sized for.
   int64_t maxCols = INT64_MAX;
   bool moveBands = true; ///< P1 may move whole bands, not only columns.
+  /// P2 without refine: most rounds of P1 behind the cuts by running sums. They
+  /// make up for the halo and for lines that are too coarse for the shares.
+  unsigned moveRounds = 0;
   bool refine =
       true; ///< P2: of its cuts and those of least maximum the better.
   /// Work of an operand box for Metric::Cycles; never less for a larger box.

@@ -173,7 +173,7 @@ void NaiveMachine::run(const isa::TccPart &op) {
   options.metric = static_cast<partition::Metric>(op.metric);
   options.halo = op.disjoint ? partition::Halo::None : partition::Halo::Overlap;
   options.threshold = op.threshold / 10000.0;
-  options.maxIterations = op.rounds;
+  options.maxIterations = options.moveRounds = op.rounds;
   options.alignRows = op.alignH;
   options.alignCols = op.alignW;
   if (!op.disjoint) {

@@ -8,6 +8,8 @@
 
 #include "ashlar/Partition/Partition.h"
 
+#include <cmath>
+#include <cstdio>
 #include <gtest/gtest.h>
 
 using namespace ashlar;
@@ -150,6 +152,69 @@ TEST(Partition, SimulationTable) {
     EXPECT_LE(p2, p1);
     EXPECT_LE(p1, uniform);
     EXPECT_LE(columns, uniform);
+  }
+}
+
+/// Even, rising and clustered non-zeros of 64 channels.
+static CountMap runTimeMap(int kind, int64_t n) {
+  std::mt19937 random(7);
+  CountMap map = CountMap::zeros(n, n, 64);
+  for (int64_t y = 0; y < n; ++y)
+    for (int64_t x = 0; x < n; ++x) {
+      const double dx = double(x) / double(n) - 0.4;
+      const double dy = double(y) / double(n) - 0.6;
+      const double density = kind == 0 ? 0.5
+                             : kind == 1
+                                 ? 0.9 * double(x + 1) / double(n)
+                                 : 0.9 * std::exp(-(dx * dx + dy * dy) / 0.08);
+      for (int c = 0; c < 64; ++c)
+        map.at(y, x) += random() % 1000 < 1000 * density;
+    }
+  return map;
+}
+
+/// What a cut at run time gets for the boxes that it looks up.
+TEST(Partition, RunTimeCuts) {
+  struct Way {
+    const char *name;
+    Algorithm algorithm;
+    bool refine;
+    unsigned rounds;
+  };
+  const Way ways[] = {{"uniform", Algorithm::Uniform, false, 0},
+                      {"rows", Algorithm::Rows, false, 0},
+                      {"p1", Algorithm::P1, false, 0},
+                      {"p2, running sums", Algorithm::P2, false, 0},
+                      {"p2, 8 rounds", Algorithm::P2, false, 8},
+                      {"p2, least maximum", Algorithm::P2, true, 0}};
+  for (int64_t n : {14, 28, 56, 112}) {
+    double imbalance[std::size(ways)] = {};
+    uint64_t probes[std::size(ways)] = {};
+    for (int kind = 0; kind < 3; ++kind) {
+      const CountMap map = runTimeMap(kind, n);
+      Geometry geometry = Geometry::identity(n, n);
+      geometry.y.kernel = geometry.x.kernel = 3;
+      geometry.y.padBefore = geometry.x.padBefore = 1;
+      for (size_t i = 0; i < std::size(ways); ++i) {
+        Options options;
+        options.units = 16;
+        options.algorithm = ways[i].algorithm;
+        options.refine = ways[i].refine;
+        options.moveRounds = ways[i].rounds;
+        const auto cut =
+            llvm::cantFail(partition::partition(map, geometry, options));
+        imbalance[i] += cut.imbalance() / 3;
+        probes[i] += cut.probes / 3;
+      }
+    }
+    for (size_t i = 0; i < std::size(ways); ++i)
+      std::printf("%lld x %lld, %s: %.3f, %llu boxes\n", (long long)n,
+                  (long long)n, ways[i].name, imbalance[i],
+                  (unsigned long long)probes[i]);
+    // Rounds of P1 help running sums for few hundred boxes.
+    EXPECT_LT(imbalance[4], imbalance[3]);
+    EXPECT_LT(probes[4], 700u);
+    EXPECT_LT(imbalance[4], imbalance[0]);
   }
 }
 

@@ -233,7 +233,7 @@ llvm::Expected<partition::Partition> test::cutOf(const Convolution &conv,
   options.algorithm = static_cast<partition::Algorithm>(plan.cut->algorithm);
   options.metric = static_cast<partition::Metric>(plan.cut->metric);
   options.threshold = 0.03;
-  options.maxIterations = 64;
+  options.maxIterations = options.moveRounds = 64;
   options.refine = false;
   const partition::PrefixSums sums(map);
   options.cycles = [&](const partition::Box &box) {
