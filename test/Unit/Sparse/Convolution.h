@@ -135,6 +135,9 @@ std::vector<uint8_t> bytesOf(const container::Program &program,
                              const emulator::Options &options = {},
                              emulator::RunResult *result = nullptr);
 
+/// The same by the naive machine.
+std::vector<uint8_t> naiveBytesOf(const container::Program &program);
+
 /// Runs a program; a failure of the test gives no sums.
 std::vector<int64_t> sumsOf(const container::Program &program,
                             const emulator::Options &options = {},

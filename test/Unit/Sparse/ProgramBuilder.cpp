@@ -3,6 +3,7 @@
 // Input and output of both programs, and the program for the dense cluster.
 
 #include "ProgramBuilder.h"
+#include "../Emulator/NaiveMachine.h"
 #include "../Emulator/TestSupport.h"
 #include <algorithm>
 #include <cstring>
@@ -275,6 +276,23 @@ std::vector<uint8_t> test::bytesOf(const container::Program &program,
     bytes.insert(bytes.end(), output.data.begin(), output.data.end());
   if (result)
     *result = std::move(*ran);
+  return bytes;
+}
+
+std::vector<uint8_t> test::naiveBytesOf(const container::Program &program) {
+  NaiveMachine naive(program.machine, program.dramBytes);
+  for (const container::Segment &segment : program.constants)
+    std::copy(segment.bytes.begin(), segment.bytes.end(),
+              naive.dram.begin() + static_cast<ptrdiff_t>(segment.dramOffset));
+  for (const isa::Instruction &inst :
+       llvm::cantFail(isa::decodeAll(program.code)))
+    naive.execute(inst);
+  std::vector<uint8_t> bytes;
+  for (const container::TensorBinding &output : program.outputs) {
+    const auto begin =
+        naive.dram.begin() + static_cast<ptrdiff_t>(output.dramOffset);
+    bytes.insert(bytes.end(), begin, begin + output.shape[0]);
+  }
   return bytes;
 }
 

@@ -210,6 +210,29 @@ TEST(RunTimeCut, T10_FoldsOfTheResultAreCutOneByOne) {
   EXPECT_EQ(buildTiles(conv, plan, machine, random).waves, 4u);
 }
 
+/// The machine that keeps pixels by coordinate gives the same bytes, whatever
+/// the epilogue is.
+TEST(RunTimeCut, NaiveMachineAgrees) {
+  const machine::Description machine = machineOf("a1-tiny");
+  std::mt19937_64 random(40);
+  int compared = 0;
+  for (int i = 0; compared < 24 && i < 2000; ++i) {
+    Convolution conv = randomConvolution(random, machine);
+    conv.epilogue = i % 2 ? Epilogue::Float : Epilogue::Raw;
+    conv.fill(random, 0.4, machine);
+    makeSparse(conv, random, 0.5);
+    std::optional<TilePlan> plan = randomCut(random, conv, machine);
+    if (!plan)
+      continue;
+    plan->cut->runTime = i % 4 < 2;
+    const container::Program program =
+        buildTiles(conv, *plan, machine, random).program;
+    EXPECT_TRUE(bytesOf(program) == naiveBytesOf(program)) << i;
+    ++compared;
+  }
+  EXPECT_EQ(compared, 24);
+}
+
 /// Data that changes moves the cuts, and with them only the time.
 TEST(RunTimeCut, FollowsTheData) {
   const machine::Description machine = machineOf("a1");
