@@ -488,3 +488,46 @@ TEST(RunTimeCut, DrainsCountWhatTheyStore) {
     EXPECT_EQ(result.cuts[0].imbalance, result.cuts[1].imbalance);
   }
 }
+
+/// Bits flipped in any instruction: a fault, or a program that runs to its end.
+TEST(RunTimeCut, FlippedBitsAreFaultsOrRun) {
+  machine::Description machine = machineOf("a1-tiny");
+  machine.sparse.binding = 3;
+  std::mt19937_64 random(41);
+  Convolution conv;
+  conv.channels = 4;
+  conv.results = 2;
+  conv.height = conv.width = 6;
+  conv.kH = conv.kW = 3;
+  conv.padTop = conv.padLeft = conv.padBottom = conv.padRight = 1;
+  conv.fill(random, 0.5, machine);
+  makeSparse(conv, random, 0.5);
+  TilePlan plan;
+  plan.tileH = plan.tileW = 6;
+  plan.regions = 2;
+  plan.channelsPerLoad = 4;
+  plan.memories = {1, 0};
+  int ran = 0;
+  for (int i = 0; i < 600; ++i) {
+    plan.cut = TileCut{2, static_cast<isa::Cut>(i % 4)};
+    plan.cut->disjoint = i % 3 == 0;
+    plan.cut->runTime = i % 2;
+    container::Program program =
+        buildTiles(conv, plan, machine, random).program;
+    for (int flips = 1 + i % 2; flips > 0; --flips)
+      program.code[random() % program.code.size()] ^= uint64_t(1)
+                                                      << random() % 64;
+    llvm::Expected<emulator::LoadedProgram> loaded =
+        emulator::load(std::move(program), {});
+    if (!loaded) {
+      llvm::consumeError(loaded.takeError());
+      continue;
+    }
+    llvm::Expected<emulator::RunResult> result = emulator::run(*loaded, {}, {});
+    if (!result)
+      llvm::consumeError(result.takeError());
+    else
+      ++ran;
+  }
+  EXPECT_GT(ran, 10);
+}
