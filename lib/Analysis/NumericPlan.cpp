@@ -290,23 +290,24 @@ llvm::Error dumpPlan(ModuleOp module, StringRef directory) {
   func::FuncOp function = findMain(module);
   if (!function)
     return makeError(ErrorClass::Internal, "module has no function 'main'");
-  if (llvm::Error error = support::createDirectories(directory))
-    return error;
-  auto pathOf = [&](const llvm::Twine &file) {
-    SmallString<128> path(directory);
-    llvm::sys::path::append(path, file);
-    return path;
-  };
+  auto folder = support::FolderWriter::create(directory);
+  if (!folder)
+    return folder.takeError();
   PlanNames names(function);
   for (Operation &op : function.getBody().front())
     for (Value result : op.getResults())
       if (isPlanConstant(result))
         if (llvm::Error error = writeConstant(
-                result, pathOf(names.getFileStem(result) + ".npy")))
+                result,
+                folder->add((names.getFileStem(result) + ".npy").str())))
           return error;
   // Last, so that a plan that is there is whole.
-  return support::writeFileAtomically(
-      pathOf("plan.json"), StringRef(PlanWriter(module, function).write()));
+  if (llvm::Error error = support::writeFileAtomically(
+          folder->add("plan.json"),
+          StringRef(PlanWriter(module, function).write())))
+    return error;
+  folder->keep();
+  return llvm::Error::success();
 }
 
 } // namespace ashlar::analysis

@@ -15,6 +15,15 @@
 
 namespace ashlar::isa {
 
+/// A word of a file as messages show it: not longer than a line, printable.
+static std::string shown(llvm::StringRef word) {
+  constexpr size_t longest = 40;
+  std::string text;
+  for (char c : word.take_front(longest))
+    text += llvm::isPrint(c) ? c : '?';
+  return word.size() > longest ? text + "..." : text;
+}
+
 std::string printValue(const FieldInfo &field, int64_t value) {
   switch (field.kind) {
   case FieldKind::Enum:
@@ -75,7 +84,7 @@ static llvm::Expected<int64_t> parseFloat(const FieldInfo &field,
   }
   return illegal(fmt::format("field '{}' is '{}', expected a binary32 number "
                              "or its bits as 0x...",
-                             field.name.str(), text.str()));
+                             field.name.str(), shown(text)));
 }
 
 /// The number in \p text for an integer-like field, without range check.
@@ -95,7 +104,7 @@ static llvm::Expected<int64_t> parseInteger(const FieldInfo &field,
       !digits.getAsInteger(radix, value))
     return value;
   return illegal(fmt::format("field '{}' is '{}', expected an integer",
-                             field.name.str(), text.str()));
+                             field.name.str(), shown(text)));
 }
 
 llvm::Expected<int64_t> parseValue(const InstructionInfo &inst,
@@ -107,7 +116,7 @@ llvm::Expected<int64_t> parseValue(const InstructionInfo &inst,
     const EnumCaseInfo *found = field.enumInfo->find(text);
     if (!found)
       return illegal(fmt::format("field '{}' is '{}', which is no {}",
-                                 field.name.str(), text.str(),
+                                 field.name.str(), shown(text),
                                  field.enumInfo->name.str()));
     std::string wrong = field.word == 0
                             ? describeIllegalQueue(inst, found->value)
@@ -163,16 +172,16 @@ static llvm::Error parseAssignment(const InstructionInfo &inst,
   auto [fieldName, text] = token.split('=');
   if (fieldName.size() == token.size())
     return scanner.error(
-        0, fmt::format("'{}' found, expected field=value", token.str()));
+        0, fmt::format("'{}' found, expected field=value", shown(token)));
   const FieldInfo *field = llvm::find_if(
       inst.fields, [&](const FieldInfo &f) { return f.name == fieldName; });
   if (field == inst.fields.end())
     return scanner.error(0, fmt::format("{} has no field '{}'",
-                                        inst.mnemonic.str(), fieldName.str()));
+                                        inst.mnemonic.str(), shown(fieldName)));
   size_t index = field - inst.fields.begin();
   if (seen[index])
     return scanner.error(
-        0, fmt::format("field '{}' is given twice", fieldName.str()));
+        0, fmt::format("field '{}' is given twice", shown(fieldName)));
   seen[index] = true;
   llvm::Expected<int64_t> value = parseValue(inst, *field, text);
   if (!value)
@@ -190,7 +199,7 @@ llvm::Expected<Instruction> parse(llvm::StringRef line, llvm::StringRef where) {
   const InstructionInfo *inst = findMnemonic(mnemonic);
   if (!inst)
     return scanner.error(
-        0, fmt::format("unknown instruction '{}'", mnemonic.str()));
+        0, fmt::format("unknown instruction '{}'", shown(mnemonic)));
   llvm::SmallVector<int64_t, 64> values;
   for (const FieldInfo &field : inst->fields)
     values.push_back(field.defaultValue);

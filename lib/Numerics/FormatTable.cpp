@@ -4,6 +4,7 @@
 // wrong types are errors that name them.
 
 #include "ashlar/Numerics/FormatTable.h"
+#include "ashlar/Support/Json.h"
 
 #include "ashlar/Support/Error.h"
 
@@ -129,10 +130,9 @@ ScalePolicy FormatTable::scaleOf(StringRef name) const {
 }
 
 Expected<FormatTable> parseFormatTable(StringRef text, StringRef source) {
-  Expected<json::Value> value = json::parse(text);
+  Expected<json::Value> value = support::parseJson(text);
   if (!value)
-    return makeError(ErrorClass::Malformed, "{}: {}", source.str(),
-                     llvm::toString(value.takeError()));
+    return withContext(value.takeError(), source.str());
   const json::Object *object = value->getAsObject();
   if (!object)
     return makeError(ErrorClass::Malformed,

@@ -5,6 +5,7 @@
 #include "PhaseFile.h"
 
 #include "ashlar/Support/FileIO.h"
+#include "ashlar/Support/Json.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/BFP/BFPTypes.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -134,6 +135,10 @@ readPhaseFile(llvm::StringRef path, Phase phase, MLIRContext &context) {
   auto buffer = support::readFile(path);
   if (!buffer)
     return buffer.takeError();
+  if (support::nestsDeeper((*buffer)->getBuffer()))
+    return makeError(ErrorClass::Malformed,
+                     "{}: brackets nest deeper than {} levels", path.str(),
+                     support::deepestNesting);
   FirstError error(context);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());

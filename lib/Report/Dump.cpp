@@ -25,7 +25,7 @@ namespace {
 
 class Dumper {
 public:
-  Dumper(llvm::StringRef folder, llvm::json::OStream &index)
+  Dumper(support::FolderWriter &folder, llvm::json::OStream &index)
       : folder(folder), index(index) {}
 
   llvm::Error dump(const TensorPlacement &placement,
@@ -40,7 +40,7 @@ private:
                           const emulator::TensorDump &data,
                           const std::string &base);
 
-  llvm::StringRef folder;
+  support::FolderWriter &folder;
   llvm::json::OStream &index;
   llvm::StringSet<> used;
 };
@@ -87,7 +87,7 @@ llvm::Error Dumper::write(const std::string &file, ElementType type,
   if (!count || *count * support::byteSize(tensor.type) != bytes.size())
     return makeError(ErrorClass::Internal, "dump of {} has {} bytes for {}",
                      file, bytes.size(), support::describe(tensor));
-  return support::writeNpy((folder + "/" + file).str(), tensor);
+  return support::writeNpy(folder.add(file), tensor);
 }
 
 llvm::Error Dumper::dumpEncoded(const TensorPlacement &placement,
@@ -136,8 +136,9 @@ llvm::Error Dumper::dump(const TensorPlacement &placement,
 llvm::Error report::dumpTensors(const container::Program &program,
                                 const emulator::RunResult &result,
                                 llvm::StringRef folder) {
-  if (llvm::Error error = support::createDirectories(folder))
-    return error;
+  auto files = support::FolderWriter::create(folder);
+  if (!files)
+    return files.takeError();
   std::string text;
   llvm::raw_string_ostream stream(text);
   llvm::json::OStream index(stream, /*IndentSize=*/1);
@@ -145,7 +146,7 @@ llvm::Error report::dumpTensors(const container::Program &program,
   index.objectBegin();
   index.attributeBegin("tensors");
   index.objectBegin();
-  Dumper dumper(folder, index);
+  Dumper dumper(*files, index);
   llvm::StringSet<> seen;
   for (const emulator::TensorDump &data : result.dumps) {
     if (error || data.placement >= program.dumps.size())
@@ -163,9 +164,12 @@ llvm::Error report::dumpTensors(const container::Program &program,
     return error;
   text += '\n';
   if (llvm::Error failure = support::writeFileAtomically(
-          (folder + "/plan.json").str(), program.numericPlanJson))
+          files->add("plan.json"), program.numericPlanJson))
     return failure;
   // Last: an index says that everything it names is there.
-  return support::writeFileAtomically((folder + "/index.json").str(),
-                                      llvm::StringRef(text));
+  if (llvm::Error failure = support::writeFileAtomically(
+          files->add("index.json"), llvm::StringRef(text)))
+    return failure;
+  files->keep();
+  return llvm::Error::success();
 }

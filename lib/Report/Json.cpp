@@ -2,6 +2,7 @@
 //
 // The JSON report. Keys and their order are fixed by docs/ReportSchema.md.
 
+#include "ashlar/Support/Json.h"
 #include "JsonText.h"
 #include "ashlar/Report/Report.h"
 #include "ashlar/Support/Error.h"
@@ -80,34 +81,14 @@ void writeTotals(OStream &json, const RunStatistics &statistics) {
   });
 }
 
-/// Brackets nest no deeper than the parser's recursion can bear. Brackets in
-/// strings count too, in pairs or not: a bound need not be exact.
-bool nestsTooDeep(llvm::StringRef text) {
-  constexpr unsigned limit = 256;
-  unsigned depth = 0;
-  for (char c : text) {
-    if (c == '[' || c == '{') {
-      if (++depth > limit)
-        return true;
-    } else if ((c == ']' || c == '}') && depth > 0) {
-      --depth;
-    }
-  }
-  return false;
-}
-
 /// The decisions that the container carries; it comes from a file.
 llvm::Expected<llvm::json::Value> parseDecisions(llvm::StringRef text) {
   if (text.empty())
     return llvm::json::Array();
-  if (nestsTooDeep(text))
-    return makeError(ErrorClass::Malformed,
-                     "the binary's decisions nest too deeply");
-  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(jsonText(text));
+  llvm::Expected<llvm::json::Value> parsed = support::parseJson(jsonText(text));
   if (!parsed)
-    return makeError(ErrorClass::Malformed,
-                     "the binary's decisions are not JSON: {}",
-                     llvm::toString(parsed.takeError()));
+    return withContext(parsed.takeError(),
+                       "the binary's decisions are not JSON");
   return parsed;
 }
 

@@ -7,8 +7,8 @@
 #include "ashlar/Support/FileIO.h"
 #include "ashlar/Support/Npy.h"
 
+#include "ashlar/Support/Json.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 
 #include <fmt/format.h>
@@ -42,7 +42,8 @@ private:
     auto file = support::readFile(path);
     if (!file)
       return file.takeError();
-    llvm::Expected<json::Value> value = json::parse((*file)->getBuffer());
+    llvm::Expected<json::Value> value =
+        support::parseJson((*file)->getBuffer());
     if (!value) {
       llvm::consumeError(value.takeError());
       return makeError(ErrorClass::Malformed, "{}: not JSON", path);

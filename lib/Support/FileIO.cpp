@@ -25,6 +25,12 @@ support::readFile(llvm::StringRef path) {
     return makeError(ErrorClass::Malformed,
                      "cannot read '{}': it is a directory, expected a file",
                      path.str());
+  // Some devices have no end.
+  if (status.type() == llvm::sys::fs::file_type::character_file ||
+      status.type() == llvm::sys::fs::file_type::block_file)
+    return makeError(ErrorClass::Malformed,
+                     "cannot read '{}': it is a device, expected a file",
+                     path.str());
   // Copied rather than mapped: a file that another process truncates while we
   // read it must not become a bus error.
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
@@ -128,9 +134,34 @@ llvm::Error support::writeFileAtomically(llvm::StringRef path,
   return writeError(path, code);
 }
 
-llvm::Error support::createDirectories(llvm::StringRef path) {
-  if (std::error_code code = llvm::sys::fs::create_directories(path))
+llvm::Expected<FolderWriter> FolderWriter::create(llvm::StringRef path) {
+  FolderWriter writer(path.str());
+  writer.created = !llvm::sys::fs::exists(path);
+  if (std::error_code code = llvm::sys::fs::create_directories(path)) {
+    writer.created = false;
     return makeError(ErrorClass::Usage, "cannot create folder '{}': {}",
                      path.str(), code.message());
-  return llvm::Error::success();
+  }
+  return writer;
+}
+
+FolderWriter::FolderWriter(FolderWriter &&other) noexcept
+    : folder(std::move(other.folder)), created(other.created),
+      files(std::move(other.files)) {
+  other.keep();
+}
+
+FolderWriter::~FolderWriter() {
+  for (const std::string &file : files)
+    ::unlink(file.c_str());
+  // Empty by now; whatever somebody else put there stays.
+  if (created)
+    ::rmdir(folder.c_str());
+}
+
+std::string FolderWriter::add(llvm::StringRef file) {
+  llvm::SmallString<256> path(folder);
+  llvm::sys::path::append(path, file);
+  files.push_back(path.str().str());
+  return files.back();
 }

@@ -5,6 +5,8 @@
 #include "Driver.h"
 #include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Reference/Interpreter.h"
+#include "ashlar/Support/FileIO.h"
+#include "ashlar/Support/Json.h"
 #include "ashlar/Support/Npz.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "dialects/NN/NNElements.h"
@@ -26,7 +28,13 @@ using Tensors = std::vector<HostTensor>;
 llvm::Expected<Module> load(StringRef path, MLIRContext &context) {
   if (path.ends_with(".onnx"))
     return frontend::importOnnx(path, {}, &context);
-  Module module = parseSourceFile<ModuleOp>(path, &context);
+  auto buffer = support::readFile(path);
+  if (!buffer)
+    return buffer.takeError();
+  Module module;
+  if (!support::nestsDeeper((*buffer)->getBuffer()))
+    module = parseSourceString<ModuleOp>((*buffer)->getBuffer(), &context,
+                                         /*sourceName=*/path);
   if (!module)
     return support::makeError(ErrorClass::Malformed, "{} does not parse",
                               path.str());

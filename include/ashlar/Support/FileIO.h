@@ -12,6 +12,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace ashlar::support {
 
@@ -44,8 +46,29 @@ inline llvm::Error writeFileAtomically(llvm::StringRef path,
                            text.size()));
 }
 
-/// Creates \p path and its parents if they do not exist.
-llvm::Error createDirectories(llvm::StringRef path);
+/// A folder that is filled file by file. If filling fails, what is new goes
+/// again: the folder itself, or in a folder that was there before the files.
+class FolderWriter {
+public:
+  /// Creates \p path and its parents if they do not exist.
+  static llvm::Expected<FolderWriter> create(llvm::StringRef path);
+  FolderWriter(FolderWriter &&other) noexcept;
+  FolderWriter(const FolderWriter &) = delete;
+  FolderWriter &operator=(const FolderWriter &) = delete;
+  ~FolderWriter();
+
+  /// Path of a file in the folder that is about to be written.
+  std::string add(llvm::StringRef file);
+  /// Everything has been written.
+  void keep() { files.clear(), created = false; }
+
+private:
+  explicit FolderWriter(std::string folder) : folder(std::move(folder)) {}
+
+  std::string folder;
+  bool created = false;
+  std::vector<std::string> files;
+};
 
 } // namespace ashlar::support
 

@@ -12,7 +12,7 @@
 #include "dialects/BFP/EncodeEvents.h"
 #include "dialects/NN/NNOps.h"
 
-#include "llvm/Support/JSON.h"
+#include "ashlar/Support/Json.h"
 
 #include <cmath>
 
@@ -100,7 +100,7 @@ protected:
 } // namespace
 
 LogicalResult ScaleChooser::readProfile(StringRef text) {
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  llvm::Expected<llvm::json::Value> value = support::parseJson(text);
   if (!value)
     return function.emitError("expected exponents as JSON: ")
            << llvm::toString(value.takeError());

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Text that nests, from files nobody vouches for. Parsers follow brackets by
+// recursion; what nests deeper than the stack bears must not reach them.
+
+#ifndef ASHLAR_SUPPORT_JSON_H
+#define ASHLAR_SUPPORT_JSON_H
+
+#include "ashlar/Support/Error.h"
+#include "llvm/Support/JSON.h"
+
+namespace ashlar::support {
+
+/// Levels of brackets that every parser here bears.
+inline constexpr unsigned deepestNesting = 256;
+
+/// Whether the brackets ([{< outside of strings nest deeper than \p limit. A
+/// string ends with its line at the latest; "->" is no bracket.
+bool nestsDeeper(llvm::StringRef text, unsigned limit = deepestNesting);
+
+/// The value that \p text holds; Malformed, with the place, if it is not JSON
+/// or nests too deeply.
+llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text);
+
+} // namespace ashlar::support
+
+#endif // ASHLAR_SUPPORT_JSON_H
