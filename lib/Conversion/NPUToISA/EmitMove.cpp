@@ -292,7 +292,7 @@ llvm::Error emitMove(Generator &generator, TileContext &tile) {
   if (move->hasAttr(analysis::kThroughDramAttr) &&
       tile.operands[0].inStateBuffer())
     tile.operands[0] = throughDram(generator, tile.operands[0]);
-  if (move.getPieces().empty())
+  if (move.getPieces().empty() && !move.getFill())
     emitLinear(generator, tile);
   for (npu::Piece &piece : pieces) {
     const Region &held = tile.operandRegions[piece.operand];

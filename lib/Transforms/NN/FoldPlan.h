@@ -121,12 +121,13 @@ struct FoldAlternative {
 
   /// Input and result phases follow each other: the scale exponent of the
   /// input is known only after its last encode. Within a phase the longest
-  /// counts; the first tile is only read and the last only encoded.
+  /// counts; the first tile is only read and the last only encoded. What is
+  /// gathered in the chip is copied after it is read, tile by tile.
   int64_t total() const {
     constexpr int64_t tiles = 4;
-    int64_t input =
-        std::max({encode, copy, read}) +
-        std::min(encode, std::max(copy, read)) / (serial ? 1 : tiles);
+    int64_t source = read + copy;
+    int64_t input = std::max(encode, source) +
+                    std::min(encode, source) / (serial ? 1 : tiles);
     return latency + weights + input + std::max(array + last, drain + first);
   }
 };

@@ -202,6 +202,41 @@ TEST_F(WeightStreamTest, LoadsRunAhead) {
   EXPECT_EQ(counts[4], afterFirst);
 }
 
+TEST_F(WeightStreamTest, RecordsOfMovingWeightsLieBehindTheRing) {
+  parse({{30, 16, 1}, {30, 16, 1}});
+  for (mlir::Operation *op : ops)
+    op->setAttr(analysis::kStationaryAttr, mlir::UnitAttr::get(&context));
+  ProgramBuilder builder(machine);
+  WeightStream stream(builder);
+  stream.setBase(0);
+  int64_t bytes = llvm::alignTo(
+      analysis::movingOutputs(machine) * analysis::kParameterBytes, 64);
+  stream.reserveRecords(bytes);
+  addProducts(stream);
+  use(stream, 1, [](size_t, size_t, ChunkPlace) {}, [] {});
+  stream.replay();
+  addProducts(stream);
+  NaiveMachine naive(machine, 1 << 20);
+  int64_t chunks = 0;
+  use(
+      stream, 1,
+      [&](size_t p, size_t c, ChunkPlace place) {
+        catchUp(naive, builder);
+        EXPECT_EQ(place.parameters, partitionBytes - bytes);
+        EXPECT_EQ(place.parameterPart,
+                  chunks++ % static_cast<int64_t>(machine.sb.partitions));
+        const analysis::ColumnTile &column = stream.product(p).columns[c];
+        for (int64_t lane = 0; lane < column.cols; ++lane) {
+          size_t at = place.parameterPart * partitionBytes + place.parameters +
+                      lane * analysis::kParameterBytes;
+          EXPECT_EQ(naive.sb[at + 3], 0x3f) << "a scale of one";
+          EXPECT_EQ(naive.sb[at + 2], 0x80);
+        }
+      },
+      [&] { catchUp(naive, builder); });
+  EXPECT_GT(chunks, 2);
+}
+
 TEST_F(WeightStreamTest, TooSmallARingIsACapacityError) {
   parse({{4, 64, 3}});
   ProgramBuilder builder(machine);
