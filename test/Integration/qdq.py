@@ -126,11 +126,14 @@ class Builder(Network):
                       kernel_shape=[kernel] * 2)
         return self.finish(y, acc, scale, w_scale, 1)
 
-    def add_dense(self, x, scale, zero):
+    def add_dense(self, x, scale, zero, large=False):
+        """`large`: transposed weights of more elements than the importer folds."""
         source = self.values[x].astype(np.int64) - int(zero)
         outs = self.random.choice([7, 10, 16])
         gemm = self.random.random() < 0.6
         turned = gemm and self.random.random() < 0.5
+        if large:
+            outs, gemm, turned = 65536 // source.shape[1] + 1, True, True
         shape = (outs, source.shape[1]) if turned else (source.shape[1], outs)
         w, centred, w_scale = self.weights(shape, 0 if turned else 1)
         acc = source @ (centred.T if turned else centred)
@@ -206,7 +209,7 @@ def build(seed, all_types=True):
             at = net.add_between(at)
     flat = net.values[at[0]].reshape(1, -1)
     at = net.node("Flatten", [at[0]], flat, axis=1), at[1], at[2]
-    at = net.add_dense(*at)
+    at = net.add_dense(*at, large=seed % 12 == 11)
     net.outputs.append(net.dequantise(*at))
     return net, x
 
