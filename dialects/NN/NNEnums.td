@@ -39,7 +39,8 @@ def NN_UnaryFunctionAttr : NN_Enum<"UnaryFunction", "element-wise function of on
   I32EnumAttrCase<"Round", 22, "round">,
   I32EnumAttrCase<"Sign", 23, "sign">,
   I32EnumAttrCase<"Not", 24, "not">,
-  I32EnumAttrCase<"GeluTanh", 25, "geluTanh">
+  I32EnumAttrCase<"Swish", 25, "swish">,
+  I32EnumAttrCase<"GeluTanh", 26, "geluTanh">
 ]>;
 
 def NN_CompareKindAttr : NN_Enum<"CompareKind", "comparison", [

@@ -108,9 +108,9 @@ def NN_UnaryOp : NN_Op<"unary", [SameOperandsAndResultShape]> { // unary_c1
     `y = function(x)`. `alpha` and `beta` parameterise: leakyRelu (slope alpha),
     clip (to [alpha, beta]), hardSigmoid (alpha * x + beta clipped to [0, 1]),
     hardSwish (x * clip(x/6 + 1/2, 0, 1)), elu (alpha * (exp(x) - 1) below 0), selu
-    (beta * elu with alpha). round is to nearest even; gelu is the exact form
-    x/2 * (1 + erf(x / sqrt 2)), geluTanh its approximation by tanh; relu is
-    max(x, 0).
+    (beta * elu with alpha), swish (x / (1 + exp(-alpha * x))). round is to
+    nearest even; gelu is the exact form x/2 * (1 + erf(x / sqrt 2)), geluTanh
+    its approximation by tanh; relu is max(x, 0).
 
     Constraints:
     - unary_c1: the result has the shape of x.

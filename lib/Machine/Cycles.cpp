@@ -220,7 +220,7 @@ std::optional<VecCost> ashlar::machine::vecCostOf(llvm::StringRef operation) {
               "prelu", "hardSigmoid", "hardSwish", "softsign"},
              Result(VecCost::Expensive))
       .Cases({"exp", "log", "sigmoid", "tanh", "elu", "selu", "softplus", "erf",
-              "gelu", "geluTanh", "pow"},
+              "gelu", "geluTanh", "swish", "pow"},
              Result(VecCost::VeryExpensive))
       .Default(std::nullopt);
 }

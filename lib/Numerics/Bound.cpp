@@ -55,6 +55,8 @@ double spread(Enclosure v, Function function, double alpha, double beta) {
   case Function::Gelu:     // slope at most 1.129, at x = sqrt 2
   case Function::GeluTanh: // slope at most 1.129 as well
     return 1.13 * v.bound;
+  case Function::Swish: // slope at most 1.0998 for every alpha
+    return 1.1 * v.bound;
   case Function::Not:
     return std::abs(v.value) <= v.bound ? 1 : 0;
   case Function::LeakyRelu:

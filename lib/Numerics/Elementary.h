@@ -152,6 +152,11 @@ ASHLAR_INLINE double erfcTail(double a) {
 
 ASHLAR_INLINE double sigmoidWide(double x) { return 1.0 / (1.0 + expWide(-x)); }
 
+/// x * sigmoid(alpha * x).
+ASHLAR_INLINE double swishWide(double x, double alpha) {
+  return x / (1.0 + expWide(-(alpha * x)));
+}
+
 ASHLAR_INLINE double tanhWide(double x) {
   double a = magnitude(x);
   double small = x * (1.0 - (x * x) * kThird);

@@ -27,7 +27,7 @@ static constexpr StringLiteral kFunctionNames[] = {
     "reciprocal",  "relu",      "leakyRelu", "clip", "sigmoid",  "tanh",
     "hardSigmoid", "hardSwish", "elu",       "selu", "softplus", "softsign",
     "erf",         "gelu",      "floor",     "ceil", "round",    "sign",
-    "not",         "geluTanh"};
+    "not",         "swish",     "geluTanh"};
 static_assert(std::size(kFunctionNames) == kFunctionCount);
 
 static constexpr StringLiteral kBinaryNames[] = {"add",

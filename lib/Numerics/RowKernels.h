@@ -315,6 +315,7 @@ constexpr UnaryLoop kUnaryLoops[] = {ASHLAR_FOUR(unaryLoop, Function, 0),
                                      ASHLAR_FOUR(unaryLoop, Function, 16),
                                      ASHLAR_FOUR(unaryLoop, Function, 20),
                                      unaryLoop<Function::Not>,
+                                     unaryLoop<Function::Swish>,
                                      unaryLoop<Function::GeluTanh>};
 static_assert(sizeof(kUnaryLoops) / sizeof(kUnaryLoops[0]) == kFunctionCount);
 

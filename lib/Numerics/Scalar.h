@@ -224,6 +224,8 @@ ASHLAR_INLINE double wideUnary(Function function, double x, double alpha,
     return geluWide(x);
   case Function::GeluTanh:
     return geluTanhWide(x);
+  case Function::Swish:
+    return swishWide(x, alpha);
   default:
     return x;
   }
@@ -242,6 +244,7 @@ ASHLAR_INLINE constexpr bool isWide(Function function) {
   case Function::Erf:
   case Function::Gelu:
   case Function::GeluTanh:
+  case Function::Swish:
     return true;
   default:
     return false;

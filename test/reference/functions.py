@@ -212,6 +212,7 @@ UNARY = {
     "ceil": lambda x, *_: np.ceil(x),
     "round": lambda x, *_: np.rint(x),
     "sign": _sign,
+    "swish": _wide(lambda x, alpha, _: x / (1.0 + EXP(-(alpha * x)))),
     "not": lambda x, *_: (x == 0).astype(F32),
 }
 

@@ -42,9 +42,10 @@ enum class Function : uint8_t {
   Round,
   Sign,
   Not,
+  Swish,
   GeluTanh,
 };
-inline constexpr unsigned kFunctionCount = 26;
+inline constexpr unsigned kFunctionCount = 27;
 
 /// Binary functions, in encoding order.
 enum class BinaryFunction : uint8_t {

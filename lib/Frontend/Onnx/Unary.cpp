@@ -126,11 +126,7 @@ void mish(Node &n) {
 
 void swish(Node &n) {
   Value x = n.input(0);
-  double alpha = n.getFloat("alpha", 1.0f);
-  Value scaled = x;
-  if (x && alpha != 1.0)
-    scaled = n.binary<MulOp>(x, n.splat(alpha, elementOf(x)));
-  n.setOutput(0, n.binary<MulOp>(x, n.unary(UnaryFunction::Sigmoid, scaled)));
+  n.setOutput(0, n.unary(UnaryFunction::Swish, x, n.getFloat("alpha", 1.0f)));
 }
 
 /// max(0, x) + min(0, alpha (exp(x / alpha) - 1)) = alpha elu(x / alpha).

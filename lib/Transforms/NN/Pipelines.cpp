@@ -24,7 +24,9 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
   manager.addPass(createCanonicaliseTransposes());
   manager.addPass(createFoldConstants());
   // Needs constants; leaves factors that products absorb.
-  manager.addPass(createRecogniseFunctions());
+  manager.addPass(createSimplifyArithmetic());
+  // Before factors of the formulas merge with what is in front of them.
+  manager.addPass(createRecogniseActivations());
   // A bias between a convolution and its batch_norm hides one from the other.
   manager.addPass(createMergeBias());
   manager.addPass(createFoldBatchNorm());

@@ -446,7 +446,7 @@ std::vector<Instruction> Generator::array() {
   drain.dstStride1 = stride[1];
   drain.dstStride2 = stride[2];
   if (drain.mode == isa::DrainMode::F32) {
-    drain.function = static_cast<isa::Function>(between(0, 25));
+    drain.function = static_cast<isa::Function>(between(0, 26));
     drain.alpha = number();
     drain.beta = number();
     drain.hasScale = chance(50);

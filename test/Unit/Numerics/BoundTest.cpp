@@ -107,7 +107,7 @@ constexpr Function functions[] = {
     Function::Selu,     Function::HardSigmoid, Function::Softplus,
     Function::Softsign, Function::Erf,         Function::Abs,
     Function::Neg,      Function::Exp,         Function::Sqrt,
-    Function::GeluTanh};
+    Function::GeluTanh, Function::Swish};
 
 /// One output of a layer: what the machine holds in binary32, and the bound.
 struct Output {

@@ -88,6 +88,11 @@ TEST(Function, elementaryFunctionsStayWithinTheirBound) {
       Function::Gelu,
       [](long double x) { return 0.5L * x * std::erfc(-x / std::sqrt(2.0L)); },
       -15, 15);
+  for (float alpha : {1.0f, 1.702f, -0.5f})
+    checkUnary(
+        Function::Swish,
+        [=](long double x) { return x / (1 + std::exp(-alpha * x)); }, -80, 80,
+        alpha);
   checkUnary(
       Function::GeluTanh,
       [](long double x) {
@@ -212,6 +217,9 @@ TEST(Function, specialValues) {
   EXPECT_EQ(bits(Function::GeluTanh, -kInf), 0x80000000u);
   EXPECT_EQ(bits(Function::GeluTanh, kInf), floatBits(kInf));
   EXPECT_EQ(bits(Function::GeluTanh, -0.0f), 0x80000000u);
+  EXPECT_EQ(bits(Function::Swish, kInf, 1), floatBits(kInf));
+  EXPECT_EQ(bits(Function::Swish, -1e6f, 1), 0x80000000u);
+  EXPECT_EQ(bits(Function::Swish, 3, 0), floatBits(1.5f));
   EXPECT_EQ(bits(Function::Elu, -kInf, 2), floatBits(-2));
   EXPECT_EQ(bits(Function::HardSwish, -4), 0x80000000u);
   EXPECT_EQ(bits(Function::HardSwish, 4), floatBits(4));

@@ -128,6 +128,7 @@ void registerAll() {
     add("decode8", [=](auto &s) { decode8(s, table); });
     add("relu", [=](auto &s) { unary(s, table, Function::Relu); });
     add("exp", [=](auto &s) { unary(s, table, Function::Exp); });
+    add("swish", [=](auto &s) { unary(s, table, Function::Swish); });
     add("gelu", [=](auto &s) { unary(s, table, Function::Gelu); });
   }
 }

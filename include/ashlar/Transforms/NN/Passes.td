@@ -71,6 +71,23 @@ def MergeBias : NNPass<"ashlar-nn-merge-bias"> {
   ];
 }
 
+def RecogniseActivations : NNPass<"ashlar-nn-recognise-activations"> {
+  let summary = "find functions that exporters write as several operations";
+  let description = [{
+    A product of x, a gate and numbers, in any order, becomes one nn.unary that
+    the drain of the producer can apply:
+    - `x * sigmoid(alpha * x)`: swish;
+    - `x * (1 + erf(x / sqrt 2)) / 2`: gelu; with tanh of
+      `sqrt(2 / pi) * (x + 0.044715 * x^3)`, the cube as products: geluTanh;
+    - `x * hardSigmoid(x)` with 1/6 and 1/2, `x * clip(x + 3, 0, 6) / 6`:
+      hardSwish.
+    Inner products that other operations read stay whole factors.
+  }];
+  let statistics = [
+    Statistic<"recognised", "recognised", "products that became one function">
+  ];
+}
+
 def FoldPad : NNPass<"ashlar-nn-fold-pad"> {
   let summary = "absorb spatial padding into convolutions and pools";
   let description = [{
@@ -192,13 +209,9 @@ def SplitProducts : NNPass<"ashlar-nn-split-products"> {
   ];
 }
 
-def RecogniseFunctions : NNPass<"ashlar-nn-recognise-functions"> {
-  let summary = "find functions that exporters write out";
+def SimplifyArithmetic : NNPass<"ashlar-nn-simplify-arithmetic"> {
+  let summary = "squares, cubes and divisions by a constant as products";
   let description = [{
-    * `x * 0.5 * (1 + erf(x / sqrt 2))` and the approximation by tanh, in any
-      order of factors, with the cube as a power or as products, become
-      nn.unary gelu and geluTanh: one pass, or none where a drain applies it.
-      Constants may be rounded to the element type.
     * Powers of 2 and 3 become products.
     * A division by one constant becomes a product with its reciprocal where
       that is exact, or where a matmul in front takes it into its epilogue (the

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes squares, cubes and divisions by a constant as products. Input and
+// output: any `nn` function with constants folded.
+
+#include "Rewrite.h"
+#include "ashlar/Transforms/NN/Passes.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include <cmath>
+
+namespace ashlar::nn {
+#define GEN_PASS_DEF_SIMPLIFYARITHMETIC
+#include "lib/Transforms/NN/Passes.h.inc"
+} // namespace ashlar::nn
+
+using namespace mlir;
+using namespace ashlar;
+using namespace ashlar::nn;
+
+namespace {
+
+bool isFloat(Value value) {
+  return isa<FloatType>(typeOf(value).getElementType());
+}
+
+/// The value of a constant of one element.
+std::optional<double> scalarOf(Value value) {
+  if (typeOf(value).getNumElements() != 1)
+    return std::nullopt;
+  auto tensor = floatConstant(value);
+  return tensor ? std::optional<double>(tensor->floats[0]) : std::nullopt;
+}
+
+// x^2 -> x * x, x^3 -> x * x * x.
+struct PowerToProduct : OpRewritePattern<PowOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(PowOp op,
+                                PatternRewriter &rewriter) const override {
+    Value x = op.getA();
+    auto exponent = isFloat(op) ? scalarOf(op.getB()) : std::nullopt;
+    if (!exponent || (*exponent != 2 && *exponent != 3) ||
+        x.getType() != op.getType())
+      return failure();
+    Location loc = op.getLoc();
+    Value square = MulOp::create(rewriter, loc, op.getType(), x, x);
+    rewriter.replaceOp(
+        op, *exponent == 2
+                ? square
+                : MulOp::create(rewriter, loc, op.getType(), square, x).getY());
+    return success();
+  }
+};
+
+// x / c -> x * (1 / c) where that is exact, or where a product in front takes
+// the factor into its epilogue.
+struct DivisionToProduct : OpRewritePattern<DivOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(DivOp op,
+                                PatternRewriter &rewriter) const override {
+    Value x = op.getA();
+    auto divisor = isFloat(op) ? scalarOf(op.getB()) : std::nullopt;
+    if (!divisor || x.getType() != op.getType() || !std::isfinite(*divisor))
+      return failure();
+    int exponent = 0;
+    double fraction = std::frexp(std::abs(*divisor), &exponent);
+    // Divisor and reciprocal are normal in every type that is computed in.
+    if (fraction == 0 || exponent < -12 || exponent > 14)
+      return failure();
+    bool absorbed = x.hasOneUse() && x.getDefiningOp<MatMulOp>();
+    if (fraction != 0.5 && !absorbed)
+      return failure();
+    Value factor =
+        makeConstant(rewriter, op.getB().getLoc(), vectorTensor({1 / *divisor}),
+                     typeOf(x).getElementType());
+    rewriter.replaceOpWithNewOp<MulOp>(op, op.getType(), x, factor);
+    return success();
+  }
+};
+
+struct SimplifyArithmeticPass
+    : ashlar::nn::impl::SimplifyArithmeticBase<SimplifyArithmeticPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<PowerToProduct, DivisionToProduct>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
