@@ -8,6 +8,7 @@
 
 #include "ashlar/Analysis/EncodedWeights.h"
 #include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Analysis/TilePlan.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
@@ -223,7 +224,7 @@ int64_t largestChunk(Operation *op, const machine::Description &machine) {
     return 0;
   int64_t largest = 0;
   ProductShape product = productShape(op);
-  for (ColumnTile &column : planStationary(product, machine)) {
+  for (ColumnTile &column : resultColumns(op, product, machine)) {
     if (!hasStreamedWeights(op))
       column.tiles.clear(); // only parameter records are streamed
     // The records of all columns may be in use at once.

@@ -9,11 +9,13 @@
 #include "ashlar/Machine/Cycles.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <map>
+
 namespace ashlar::analysis {
 namespace {
 
-/// Coefficients of channel ranges in constant time, for one number of
-/// coefficients a step.
+/// Coefficients of channel ranges in constant time, and the steps that they
+/// take by the number of coefficients a step.
 class EntrySums {
 public:
   EntrySums(const TileProblem &problem, bool skip) {
@@ -36,39 +38,68 @@ public:
     }
   }
 
-  /// Steps and coefficients of a chunk of one column.
-  std::pair<int64_t, int64_t> of(size_t column, const Chunk &chunk,
-                                 int64_t perStep) const {
-    int64_t steps = 0, entries = 0;
-    for (int64_t c = chunk.first; c < chunk.first + chunk.count; ++c) {
-      steps += llvm::divideCeilSigned(columns[column][c], perStep);
-      entries += columns[column][c];
-    }
-    return {steps, entries};
+  int64_t entries(size_t column, const Chunk &chunk) {
+    return steps(column, chunk, 1);
+  }
+  /// Groups of `perStep` coefficients of a chunk of one column.
+  int64_t steps(size_t column, const Chunk &chunk, int64_t perStep) {
+    const std::vector<int64_t> &sums = prefix(perStep)[column];
+    return sums[chunk.first + chunk.count] - sums[chunk.first];
+  }
+  /// The same of the whole column.
+  int64_t steps(size_t column, int64_t perStep) {
+    return prefix(perStep)[column].back();
   }
 
 private:
+  const std::vector<std::vector<int64_t>> &prefix(int64_t perStep) {
+    std::vector<std::vector<int64_t>> &sums = prefixes[perStep];
+    if (sums.empty())
+      for (const std::vector<int64_t> &counts : columns) {
+        std::vector<int64_t> own{0};
+        for (int64_t count : counts)
+          own.push_back(own.back() + llvm::divideCeilSigned(count, perStep));
+        sums.push_back(std::move(own));
+      }
+    return sums;
+  }
+
   std::vector<std::vector<int64_t>> columns;
+  std::map<int64_t, std::vector<std::vector<int64_t>>> prefixes;
+};
+
+/// What a number of groups of units makes of a problem, the same for all tiles.
+struct Grouping {
+  std::vector<ColumnWave> waves;
+  /// By wave: channels of its inputs with a coefficient; last: of all columns.
+  std::vector<std::vector<bool>> live;
+  std::vector<bool> liveAnywhere;
 };
 
 /// A chunk of a wave with its costs.
 struct ChunkCost {
   int64_t run = 0, load = 0, stream = 0;
+  int64_t bytes = 0; ///< of the longest stream
 };
 
 /// A wave with its costs, the same for every round of tiles.
 struct WaveCost {
   std::vector<ChunkCost> chunks;
-  int64_t drain = 0, stream = 0;
+  int64_t drain = 0, stream = 0, bytes = 0;
 };
 
 /// Cycles between two steps that are neither run nor load.
 constexpr int64_t kStepCycles = 4;
 
+/// Streams that stay while tiles pass take at most this share of weight memory:
+/// so there is room for them wherever other streams lie.
+constexpr int64_t kKeptShare = 4;
+
 class PlanCost {
 public:
   PlanCost(const TileProblem &problem, const TilePlan &plan,
-           const EntrySums &sums, const machine::Description &machine);
+           const Grouping &grouping, EntrySums &sums,
+           const machine::Description &machine);
 
   /// Follows the pipeline; false if the plan does not fit the memories.
   bool simulate();
@@ -82,9 +113,11 @@ public:
   int64_t cycles() const { return end; }
 
 private:
-  void addWave(const ColumnWave &wave, const EntrySums &sums);
-  int64_t blockOf(int64_t bytes, int64_t groups) const;
+  void addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
+               EntrySums &sums);
+  bool mayKeepTiles() const;
   int64_t loadCycles(const ColumnWave &wave, const Chunk &chunk) const;
+  int64_t fetch(int64_t cycles, int64_t bytes);
   void runWave(const WaveCost &wave, bool loads, bool streams, int64_t share);
 
   const TileProblem &problem;
@@ -92,10 +125,9 @@ private:
   const machine::Description &machine;
   machine::TileGeometry geometry;
   int64_t period, perStep, units, rounds, queues;
+  int64_t room; ///< of a group's streams in weight memory
   bool resident = true, fits = true;
   std::vector<WaveCost> waves;
-  int64_t blockBytes = 0; ///< weight memory of the largest wave
-  int64_t allBytes = 0;
   // Pipeline state.
   int64_t loadFree = 0, runFree = 0, drainFree = 0, streamFree = 0, end = 0;
   int64_t loadBusy = 0, runBusy = 0, drainBusy = 0, streamBusy = 0;
@@ -104,7 +136,8 @@ private:
 };
 
 PlanCost::PlanCost(const TileProblem &problem, const TilePlan &plan,
-                   const EntrySums &sums, const machine::Description &machine)
+                   const Grouping &grouping, EntrySums &sums,
+                   const machine::Description &machine)
     : problem(problem), plan(plan), machine(machine),
       geometry(plan.geometry(problem)) {
   int64_t lines = plan.images * plan.rows;
@@ -115,10 +148,17 @@ PlanCost::PlanCost(const TileProblem &problem, const TilePlan &plan,
   units = machine.sparse.tcus / plan.groups;
   rounds = llvm::divideCeilSigned(plan.tiles(problem), units);
   queues = std::max<int64_t>(machine.dma.queues - 1, 1);
-  for (const ColumnWave &wave : columnWaves(problem, plan.groups, machine))
-    addWave(wave, sums);
-  int64_t wm = machine.sparse.wmBytes;
-  resident = blockBytes <= wm;
+  room = groupRoom(plan.groups, machine);
+  for (auto [wave, live] : llvm::zip(grouping.waves, grouping.live))
+    addWave(wave,
+            chunksOf(problem, plan.inputs(problem, wave),
+                     plan.tilesOutside ? grouping.liveAnywhere : live,
+                     plan.slots),
+            sums);
+  // Streams that pass once are fetched chunk by chunk.
+  resident = rounds > 1;
+  for (const WaveCost &wave : waves)
+    resident &= wave.bytes <= room;
 }
 
 int64_t PlanCost::loadCycles(const ColumnWave &wave, const Chunk &chunk) const {
@@ -134,56 +174,51 @@ int64_t PlanCost::loadCycles(const ColumnWave &wave, const Chunk &chunk) const {
                                 wave.crosses ? 1 : queues);
 }
 
-/// Streams of different groups of units lie in different banks.
-int64_t PlanCost::blockOf(int64_t bytes, int64_t groups) const {
-  int64_t bank = machine.sparse.wmBytes / machine.sparse.wmBanks;
-  return groups > 1 ? static_cast<int64_t>(llvm::alignTo(bytes, bank)) * groups
-                    : bytes;
-}
-
-void PlanCost::addWave(const ColumnWave &wave, const EntrySums &sums) {
+void PlanCost::addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
+                       EntrySums &sums) {
   WaveCost cost;
-  int64_t groupBytes = 0;
   int64_t regions = problem.columns[wave.first].cols;
-  for (const Chunk &chunk :
-       chunksOf(problem, plan.inputs(problem, wave), plan.slots)) {
+  for (const Chunk &chunk : chunks) {
     ChunkCost own;
-    int64_t bytes = 0;
     for (int64_t g = 0; g < wave.count; ++g) {
-      auto [steps, entries] = sums.of(wave.first + g, chunk, perStep);
+      int64_t entries = sums.entries(wave.first + g, chunk);
       own.run = std::max<int64_t>(
-          {own.run, steps * period,
+          {own.run, sums.steps(wave.first + g, chunk, perStep) * period,
            static_cast<int64_t>(machine::tileDecode(machine, entries))});
-      bytes =
-          std::max(bytes, streamBytes(problem, chunk.count, regions, entries));
+      own.bytes = std::max(own.bytes,
+                           streamBytes(problem, chunk.count, regions, entries));
     }
     own.load = loadCycles(wave, chunk);
     own.stream = llvm::divideCeilSigned(
-        bytes * wave.count, static_cast<int64_t>(machine.dram.bytesPerCycle));
+        own.bytes * wave.count,
+        static_cast<int64_t>(machine.dram.bytesPerCycle));
     cost.stream += own.stream;
-    groupBytes += bytes;
-    fits &= blockOf(bytes, wave.count) <=
-            static_cast<int64_t>(machine.sparse.wmBytes);
+    cost.bytes += own.bytes;
+    fits &= own.bytes <= room;
     cost.chunks.push_back(own);
   }
   for (int64_t g = 0; g < wave.count; ++g)
     cost.drain +=
         llvm::divideCeilSigned(problem.columns[wave.first + g].cols,
                                static_cast<int64_t>(machine.act.lanes));
-  int64_t bytes = blockOf(groupBytes, wave.count);
-  blockBytes = std::max(blockBytes, bytes);
-  allBytes += bytes;
   waves.push_back(std::move(cost));
+}
+
+/// Fetches a block of streams; returns when it is there. Two blocks that do not
+/// fit into weight memory together follow each other's runs.
+int64_t PlanCost::fetch(int64_t cycles, int64_t bytes) {
+  if (2 * bytes > room)
+    streamFree = std::max(streamFree, runFree);
+  streamFree += cycles;
+  streamBusy += cycles;
+  return streamFree;
 }
 
 void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
                        int64_t share) {
   int64_t ready = 0;
-  if (streams) {
-    streamFree += wave.stream;
-    streamBusy += wave.stream;
-    ready = streamFree;
-  }
+  if (streams && resident)
+    ready = fetch(wave.stream, wave.bytes);
   // Starting the sums and writing the table of tiles.
   runFree = std::max(runFree, sumsFree[sums]) + kStepCycles;
   for (const ChunkCost &chunk : wave.chunks) {
@@ -193,6 +228,8 @@ void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
       loadBusy += chunk.load;
       loadFree = loaded;
     }
+    if (streams && !resident)
+      ready = fetch(chunk.stream, chunk.bytes);
     runFree = std::max({runFree, loaded, ready}) + chunk.run;
     runBusy += chunk.run;
     setFree[set] = runFree;
@@ -208,18 +245,29 @@ void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
     sums = 1 - sums;
 }
 
+/// True if all columns can run on tiles that stay: their streams take half of
+/// weight memory at most, and the channels one set.
+bool PlanCost::mayKeepTiles() const {
+  int64_t bytes = 0;
+  for (const WaveCost &wave : waves) {
+    bytes += wave.bytes;
+    if (wave.chunks.size() > 1)
+      return false;
+  }
+  return bytes <= room / kKeptShare && problem.groups == 1;
+}
+
 bool PlanCost::simulate() {
-  if (!fits)
-    return false;
-  bool oneChunk = llvm::all_of(
-      waves, [](const WaveCost &w) { return w.chunks.size() <= 1; });
-  if (plan.tilesOutside &&
-      (allBytes > static_cast<int64_t>(machine.sparse.wmBytes) / 2 ||
-       !oneChunk || problem.groups != 1))
+  if (!fits || (plan.tilesOutside && !mayKeepTiles()))
     return false;
   // The first streams were fetched while the operation before ran.
-  if (!waves.empty())
-    streamFree = -waves.front().stream;
+  int64_t bytes = 0;
+  for (const WaveCost &wave : waves)
+    for (const ChunkCost &chunk : wave.chunks) {
+      bytes += chunk.bytes;
+      if (bytes <= std::max(room / 2, chunk.bytes))
+        streamFree -= chunk.stream;
+    }
   int64_t share = llvm::divideCeilSigned(problem.positions(), rounds);
   if (plan.tilesOutside) {
     for (int64_t round = 0; round < rounds; ++round)
@@ -247,9 +295,9 @@ std::vector<int64_t> shares(int64_t extent, int64_t limit) {
 /// Looks for the best plan.
 class Search {
 public:
-  Search(const TileProblem &problem, const machine::Description &machine)
-      : problem(problem), machine(machine), skipped(problem, true),
-        dense(problem, false) {
+  Search(const TileProblem &problem, bool skip,
+         const machine::Description &machine)
+      : problem(problem), machine(machine), sums(problem, skip) {
     for (const ColumnTile &column : problem.columns)
       regions = std::max(regions, column.cols);
   }
@@ -259,7 +307,8 @@ public:
     int64_t limit =
         std::min<int64_t>(entries / std::max<int64_t>(regions, 1), 16383);
     int64_t most = std::min<int64_t>(machine.sparse.tcus, 64);
-    for (int64_t groups = 1; groups <= most; groups *= 2)
+    for (int64_t groups = 1; groups <= most; groups *= 2) {
+      groupBy(groups);
       for (int64_t cols : shares(problem.extent[2], limit))
         for (int64_t rows : shares(problem.extent[1], limit / cols)) {
           bool whole = cols == problem.extent[2] && rows == problem.extent[1];
@@ -270,15 +319,29 @@ public:
           if (!whole || problem.extent[0] > 1)
             consider(groups, 1, rows, cols);
         }
-    if (best)
-      best->unskipped = cyclesOf(*best, dense);
+    }
     return best;
   }
 
+  /// Cycles of a plan that another search found; nothing if it does not fit.
+  std::optional<int64_t> cyclesOf(const TilePlan &plan) {
+    groupBy(plan.groups);
+    PlanCost cost(problem, plan, grouping, sums, machine);
+    if (!cost.simulate())
+      return std::nullopt;
+    return cost.cycles();
+  }
+
 private:
-  int64_t cyclesOf(const TilePlan &plan, const EntrySums &sums) const {
-    PlanCost cost(problem, plan, sums, machine);
-    return cost.simulate() ? cost.cycles() : 0;
+  void groupBy(int64_t groups) {
+    grouping = {columnWaves(problem, groups, machine), {}, {}};
+    for (const ColumnWave &wave : grouping.waves)
+      grouping.live.push_back(liveChannels(problem, wave));
+    TilePlan outside;
+    outside.tilesOutside = true;
+    if (problem.groups == 1)
+      grouping.liveAnywhere =
+          liveChannels(problem, outside.inputs(problem, ColumnWave()));
   }
 
   /// Channels that a set holds; whole blocks where that is possible.
@@ -295,33 +358,79 @@ private:
     return (capacity - 2 * planes) / bytes;
   }
 
+  /// Sums and drains alone, without what they wait for.
+  int64_t leastCycles(const TilePlan &plan) {
+    int64_t lines = plan.images * plan.rows;
+    int64_t period =
+        machine::tileSteps(machine, lines, plan.cols, plan.cols) *
+        machine::pePasses(machine, problem.activationBits, problem.weightBits);
+    int64_t perStep = machine::tileCoefficients(machine, lines, plan.cols);
+    int64_t rounds = llvm::divideCeilSigned(
+        plan.tiles(problem),
+        static_cast<int64_t>(machine.sparse.tcus) / plan.groups);
+    int64_t steps = 0, drain = 0;
+    for (const ColumnWave &wave : grouping.waves) {
+      int64_t longest = 0;
+      for (int64_t g = 0; g < wave.count; ++g)
+        longest = std::max(longest, sums.steps(wave.first + g, perStep));
+      steps += longest;
+    }
+    for (const ColumnTile &column : problem.columns)
+      drain += llvm::divideCeilSigned(column.cols,
+                                      static_cast<int64_t>(machine.act.lanes));
+    return std::max(rounds * steps * period, drain * problem.positions());
+  }
+
   void consider(int64_t groups, int64_t images, int64_t rows, int64_t cols) {
     TilePlan plan;
     plan.groups = groups;
     plan.images = images;
     plan.rows = rows;
     plan.cols = cols;
-    plan.slots = slotsOf(plan);
-    if (plan.slots < 1)
+    int64_t slots = slotsOf(plan);
+    if (slots < 1 || (best && leastCycles(plan) >= best->cycles))
       return;
     plan.twoSums = 2 * regions * images * rows * cols <=
                    static_cast<int64_t>(machine.sparse.accumulatorEntries);
-    for (const ColumnWave &wave : columnWaves(problem, groups, machine))
+    int64_t channels = 1;
+    for (const ColumnWave &wave : grouping.waves) {
+      int64_t count = channelsOf(problem, wave.first).count;
+      if (wave.crosses && count > slots)
+        return;
+      channels = std::max(channels, count);
+    }
+    // Smaller chunks start earlier and need less weight memory at a time.
+    int64_t block = std::max<int64_t>(problem.cellBlock, 1);
+    slots =
+        std::min(slots, static_cast<int64_t>(llvm::alignTo(channels, block)));
+    for (int64_t parts : {1, 2, 4, 8}) {
+      plan.slots = parts == 1 ? slots : slots / parts / block * block;
+      if (plan.slots < 1)
+        break;
+      for (bool outside : {false, true}) {
+        plan.tilesOutside = outside;
+        tryPlan(plan);
+      }
+    }
+  }
+
+  void tryPlan(const TilePlan &plan) {
+    if (plan.tilesOutside && problem.groups != 1)
+      return;
+    for (const ColumnWave &wave : grouping.waves)
       if (wave.crosses && channelsOf(problem, wave.first).count > plan.slots)
         return;
-    for (bool outside : {false, true}) {
-      plan.tilesOutside = outside;
-      PlanCost cost(problem, plan, skipped, machine);
-      if (!cost.simulate() || (best && cost.cycles() >= best->cycles))
-        continue;
-      cost.store(plan);
-      best = plan;
-    }
+    PlanCost cost(problem, plan, grouping, sums, machine);
+    if (!cost.simulate() || (best && cost.cycles() >= best->cycles))
+      return;
+    best = plan;
+    cost.store(*best);
   }
 
   const TileProblem &problem;
   const machine::Description &machine;
-  EntrySums skipped, dense;
+  EntrySums sums;
+  Grouping grouping;
   int64_t regions = 1;
   std::optional<TilePlan> best;
 };
@@ -330,7 +439,16 @@ private:
 
 std::optional<TilePlan> planTiles(const TileProblem &problem,
                                   const machine::Description &machine) {
-  return Search(problem, machine).run();
+  return Search(problem, true, machine).run();
+}
+
+int64_t unskippedCycles(const TileProblem &problem, const TilePlan &plan,
+                        const machine::Description &machine) {
+  Search dense(problem, false, machine);
+  if (std::optional<int64_t> cycles = dense.cyclesOf(plan))
+    return *cycles;
+  std::optional<TilePlan> other = dense.run();
+  return other ? other->cycles : 0;
 }
 
 } // namespace ashlar::analysis

@@ -14,6 +14,29 @@ using namespace mlir;
 
 namespace ashlar::analysis {
 
+/// Cuts columns into such of at most `width` results.
+static std::vector<ColumnTile>
+narrowColumns(const std::vector<ColumnTile> &columns, int64_t width) {
+  std::vector<ColumnTile> narrow;
+  for (const ColumnTile &column : columns)
+    for (int64_t at = 0; at < column.cols; at += width) {
+      ColumnTile part = column;
+      part.firstOutput += at;
+      part.cols = std::min(width, column.cols - at);
+      narrow.push_back(std::move(part));
+    }
+  return narrow;
+}
+
+std::vector<ColumnTile> resultColumns(Operation *op,
+                                      const ProductShape &product,
+                                      const machine::Description &machine) {
+  std::vector<ColumnTile> columns = planStationary(product, machine);
+  auto width = op->getAttrOfType<IntegerAttr>(kColumnWidthAttr);
+  return width && product.recordsOnly ? narrowColumns(columns, width.getInt())
+                                      : columns;
+}
+
 ChannelRange channelsOf(const TileProblem &problem, size_t column) {
   const ColumnTile &tile = problem.columns[column];
   int64_t inPerGroup = problem.channels / problem.groups;
@@ -58,7 +81,8 @@ static void setWindows(TileProblem &problem, Op op) {
 
 TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
                         llvm::ArrayRef<int64_t> extent,
-                        const machine::Description &machine) {
+                        const machine::Description &machine,
+                        int64_t columnWidth) {
   TileProblem problem;
   if (auto conv = dyn_cast<npu::PeConvOp>(op))
     setWindows(problem, conv);
@@ -69,6 +93,7 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
     problem.extent[3 - extent.size() + i] = extent[i];
   ProductShape product = productShape(op);
   product.recordsOnly = true;
+  product.weightsMove = false; // that is a choice for the array
   StorageType x = storageOf(op->getOperand(0));
   problem.channels = product.channels;
   problem.outputs = product.outputs;
@@ -79,7 +104,10 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
   // Blocks as long as the axis replicate one exponent: any plane will do.
   problem.cellBlock = std::min<int64_t>(
       x.format.block > 0 ? x.format.block : 64, machine.sb.partitions);
-  problem.columns = planStationary(product, machine);
+  problem.columns =
+      columnWidth > 0
+          ? narrowColumns(planStationary(product, machine), columnWidth)
+          : resultColumns(op, product, machine);
   countEntries(problem, weights);
   return problem;
 }
@@ -148,28 +176,28 @@ std::vector<ColumnWave> columnWaves(const TileProblem &problem, int64_t groups,
   return waves;
 }
 
-bool isLive(const TileProblem &problem, const ColumnWave &wave,
-            int64_t channel) {
+std::vector<bool> liveChannels(const TileProblem &problem,
+                               const ColumnWave &wave) {
+  std::vector<bool> live(channelsOf(problem, wave.first).count);
   for (int64_t g = 0; g < wave.count; ++g)
-    if (problem.entries[wave.first + g][channel] > 0)
-      return true;
-  return false;
+    for (auto [c, entries] : llvm::enumerate(problem.entries[wave.first + g]))
+      if (entries > 0)
+        live[c] = true;
+  return live;
 }
 
 std::vector<Chunk> chunksOf(const TileProblem &problem, const ColumnWave &wave,
-                            int64_t slots) {
-  int64_t end = channelsOf(problem, wave.first).count, first = 0;
+                            const std::vector<bool> &live, int64_t slots) {
+  auto end = static_cast<int64_t>(live.size());
+  int64_t first = 0;
   std::vector<Chunk> chunks;
   if (wave.crosses) {
-    bool live = false;
-    for (int64_t c = 0; c < end; ++c)
-      live |= isLive(problem, wave, c);
-    if (live)
+    if (llvm::is_contained(live, true))
       chunks.push_back({0, end});
     return chunks;
   }
   while (first < end) {
-    if (!isLive(problem, wave, first)) {
+    if (!live[first]) {
       ++first;
       continue;
     }
@@ -178,7 +206,7 @@ std::vector<Chunk> chunksOf(const TileProblem &problem, const ColumnWave &wave,
     int64_t next = std::min((first / slots + 1) * slots, end);
     int64_t last = first + 1, gap = std::max<int64_t>(problem.cellBlock, 1);
     for (int64_t c = last; c < next && c - last < gap; ++c)
-      if (isLive(problem, wave, c))
+      if (live[c])
         last = c + 1;
     if (next - last >= gap)
       next = last;
@@ -186,6 +214,12 @@ std::vector<Chunk> chunksOf(const TileProblem &problem, const ColumnWave &wave,
     first = next;
   }
   return chunks;
+}
+
+int64_t groupRoom(int64_t groups, const machine::Description &machine) {
+  auto bytes = static_cast<int64_t>(machine.sparse.wmBytes);
+  auto banks = static_cast<int64_t>(machine.sparse.wmBanks);
+  return groups > 1 ? banks / groups * (bytes / banks) : bytes;
 }
 
 int64_t streamBytes(const TileProblem &problem, int64_t channels,

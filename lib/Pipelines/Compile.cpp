@@ -4,6 +4,7 @@
 
 #include "ashlar/Pipelines/Compile.h"
 
+#include "MeasureClusters.h"
 #include "PhaseFile.h"
 
 #include "ashlar/Analysis/NodeNames.h"
@@ -108,7 +109,18 @@ public:
     first = static_cast<int>(done) + 1;
   }
 
+  /// Compiles with the clusters as `mode` says; `reason` is given where that is
+  /// off.
+  void chooseClusters(std::string mode, std::string reason) {
+    clusters = std::move(mode);
+    denseReason = std::move(reason);
+    trial = true;
+  }
+
 private:
+  llvm::Expected<CompileResult> tryClusters(llvm::StringRef mode,
+                                            std::string reason);
+  llvm::Expected<bool> measureClusters();
   llvm::Error runPhase(Phase phase);
   llvm::Error runPasses(Phase phase,
                         llvm::function_ref<void(OpPassManager &)> build);
@@ -122,7 +134,10 @@ private:
   MLIRContext &context;
   machine::Description machine;
   CompileResult result;
-  int first = 0; ///< Number of the phase to start with.
+  int first = 0;      ///< Number of the phase to start with.
+  bool trial = false; ///< one of the compilations that measureClusters compares
+  std::string clusters = options.sparse; ///< mode of choose-cluster
+  std::string denseReason;
 };
 
 llvm::Error
@@ -233,7 +248,11 @@ llvm::Error Compilation::runPhase(Phase phase) {
       manager.addPass(npu::createChooseStationary());
       manager.addPass(npu::createAnalyseZeros());
       npu::ChooseClusterOptions cluster;
-      cluster.mode = options.sparse;
+      cluster.mode = clusters;
+      if (!denseReason.empty())
+        (*result.module)
+            ->setAttr("npu.dense_reason",
+                      StringAttr::get(&context, denseReason));
       manager.addPass(npu::createChooseCluster(cluster));
       manager.addPass(npu::createAssignAxis());
       manager.addPass(npu::createDecodeOperands());
@@ -255,6 +274,58 @@ llvm::Error Compilation::runPhase(Phase phase) {
   return llvm::Error::success();
 }
 
+/// The phases from assign on, of a copy of the module, without hooks.
+llvm::Expected<CompileResult> Compilation::tryClusters(llvm::StringRef mode,
+                                                       std::string reason) {
+  CompileOptions now = options;
+  now.afterPass = nullptr;
+  now.stopAfter = Phase::Emit;
+  Compilation other(now, context);
+  other.chooseClusters(mode.str(), std::move(reason));
+  other.result.module = result.module->clone();
+  other.result.numericPlanJson = result.numericPlanJson;
+  other.first = static_cast<int>(Phase::Assign);
+  return other.run();
+}
+
+/// Decides between the predicted choice of clusters and none at all by the
+/// cycles of the whole network. True if `result` is the finished program.
+llvm::Expected<bool> Compilation::measureClusters() {
+  auto best = tryClusters("auto", "");
+  if (!best)
+    return best.takeError();
+  auto sparse = usesSparseCluster(*best->program);
+  if (!sparse)
+    return sparse.takeError();
+  if (*sparse) {
+    auto cycles = cyclesOf(*best->program);
+    if (!cycles)
+      return cycles.takeError();
+    auto dense = tryClusters("off", "");
+    if (!dense)
+      return dense.takeError();
+    auto without = cyclesOf(*dense->program);
+    if (!without)
+      return without.takeError();
+    if (*without < *cycles) {
+      clusters = "off";
+      denseReason = llvm::formatv("the whole network takes {0} cycles with the "
+                                  "sparse cluster, {1} without",
+                                  *cycles, *without);
+      best = tryClusters(clusters, denseReason);
+      if (!best)
+        return best.takeError();
+    }
+  }
+  if (options.afterPass || options.stopAfter != Phase::Emit)
+    return false;
+  for (PhaseTime &time : best->times)
+    result.times.push_back(time);
+  best->times = std::move(result.times);
+  result = std::move(*best);
+  return true;
+}
+
 llvm::Expected<CompileResult> Compilation::run() {
   auto description = machine::load(options.machine);
   if (!description)
@@ -265,6 +336,13 @@ llvm::Expected<CompileResult> Compilation::run() {
       return error;
   for (int i = first; i <= static_cast<int>(options.stopAfter); ++i) {
     auto phase = static_cast<Phase>(i);
+    if (phase == Phase::Assign && !trial && options.sparse == "auto") {
+      auto finished = measureClusters();
+      if (!finished)
+        return finished.takeError();
+      if (*finished)
+        return std::move(result);
+    }
     auto start = std::chrono::steady_clock::now();
     if (llvm::Error error = runPhase(phase))
       return error;

@@ -3,6 +3,8 @@
 """Pruned networks on the dense array and on the sparse cluster.
 
 usage: bench_sparse.py [MODEL|resnet50]... [--density=1,0.5,...] [--check]
+       bench_sparse.py MODEL... --depthwise [--check]
+       bench_sparse.py MODEL... --never-above
 
 Prunes each shared model (squeezenet1_1 without arguments; resnet50 is the light
 ResNet-50 with seeded weights) to each density, compiles it with --sparse=off
@@ -10,7 +12,15 @@ and --sparse=auto, runs both and prints the cycles of the network, the layers
 on the sparse cluster, and for the whole network on it (--sparse=tile) the
 cycles relative to density 1, which is the speed-up that skipping realises.
 --check fails if auto takes more cycles than off, if their outputs differ in a
-bit, or if auto gains less than LIMIT at 10 %.
+bit, or if auto gains less than LIMITS says at 10 %.
+
+For the realised skip a layer counts as bound by compute if the sums of the
+cluster take most of its predicted cycles; with --check the skip of these layers
+together has to be SHARE of the weights per coefficient that is left.
+
+--depthwise prints the cycles of each depthwise layer on both clusters and their
+share of the network (--check: at least DEPTHWISE times fewer), --never-above
+compares the cycles and bits of models as they are.
 """
 
 import argparse
@@ -29,7 +39,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
 BUILD = os.environ.get("ASHLAR_BUILD", os.path.join(ROOT, "build"))
 MODELS = os.environ.get("ASHLAR_MODELS",
                         os.path.join(ROOT, "..", "shared", "models"))
-LIMIT = 1.6
+# How many times fewer cycles the whole network has to take at 10 %.
+LIMITS = {"squeezenet1_1": 1.6, "resnet50": 1.6}
+SHARE = 0.9
+DEPTHWISE = 5
 
 
 def run(tool, *arguments):
@@ -40,7 +53,7 @@ def run(tool, *arguments):
 
 
 def measure(model, mode, machine, folder):
-    """(cycles, engine of each node, outputs) of a compiled network."""
+    """(cycles, report, outputs) of a compiled network."""
     binary, report, outputs = (os.path.join(folder, name) for name in
                                ("m.ash", "report.json", "out.npz"))
     run("ashlarc", model, "-o", binary, f"--sparse={mode}",
@@ -51,8 +64,31 @@ def measure(model, mode, machine, folder):
         data = json.load(stream)
     with np.load(outputs) as arrays:
         results = {name: arrays[name].tobytes() for name in arrays}
-    engines = [node.get("engine") for node in data["nodes"]]
-    return data["total_cycles"], engines, results
+    return data["total_cycles"], data, results
+
+
+def sparse_layers(report):
+    return sum(node.get("engine") == "tcu" for node in report["nodes"])
+
+
+def compute_bound(report):
+    """(weights, coefficients, cycles without skipping, cycles) of the layers on
+    the cluster whose sums take most of their cycles."""
+    totals = [0, 0, 0, 0]
+    for decision in report["decisions"]:
+        if decision.get("choice") != "sparse-tile" or "engines" not in decision:
+            continue
+        cycles = decision["alternatives"]
+        if decision["engines"]["run"] < 0.9 * cycles["sparse-tile"]:
+            continue
+        zeros = decision["zeros"]
+        left = zeros["weights"] - sum(
+            zeros[kind] for kind in ("exact", "encoded", "structural"))
+        for i, value in enumerate((zeros["weights"], left,
+                                   cycles["sparse-tile-unskipped"],
+                                   cycles["sparse-tile"])):
+            totals[i] += value
+    return totals
 
 
 def source_of(name, folder):
@@ -72,13 +108,19 @@ def ladder(name, densities, machine, tile, folder):
         model = os.path.join(folder, "pruned.onnx")
         run("ashlar-prune", source, "-o", model, f"--density={density}")
         off, _, expected = measure(model, "off", machine, folder)
-        auto, engines, found = measure(model, "auto", machine, folder)
+        auto, report, found = measure(model, "auto", machine, folder)
         line = (f"{name} density {density:<5} off {off:>9} auto {auto:>9} "
-                f"gain {off / auto:5.2f} sparse layers {engines.count('tcu')}")
+                f"gain {off / auto:5.2f} sparse layers {sparse_layers(report)}")
         if tile:
-            cycles, _, tiled = measure(model, "tile", machine, folder)
+            cycles, report, tiled = measure(model, "tile", machine, folder)
             full = full or cycles
-            line += f" tile {cycles:>9} realised skip {full / cycles:5.2f}"
+            weights, left, dense, kept = compute_bound(report)
+            line += f" tile {cycles:>9} fewer than dense {full / cycles:5.2f}"
+            if left and kept:
+                line += (f" bound by compute: weights/left {weights / left:5.2f}"
+                         f" realised skip {dense / kept:5.2f}")
+                if dense / kept < SHARE * weights / left:
+                    yield f"{name} at {density}: realised skip too small"
             if tiled != expected:
                 yield f"{name} at {density}: --sparse=tile changes a bit"
         print(line, flush=True)
@@ -86,8 +128,51 @@ def ladder(name, densities, machine, tile, folder):
             yield f"{name} at {density}: auto takes {auto} cycles, off {off}"
         if found != expected:
             yield f"{name} at {density}: --sparse=auto changes a bit"
-        if density == 0.1 and off < LIMIT * auto:
-            yield f"{name} at 0.1: gain {off / auto:.2f}, expected {LIMIT}"
+        limit = LIMITS.get(name, 1)
+        if density == 0.1 and off < limit * auto:
+            yield f"{name} at 0.1: gain {off / auto:.2f}, expected {limit}"
+
+
+def depthwise(name, machine, folder):
+    """Prints the depthwise layers of a model on both clusters."""
+    import onnx
+    source = source_of(name, folder)
+    graph = onnx.load(source).graph
+    shapes = {t.name: t.dims for t in graph.initializer}
+    groups = {}
+    for index, node in enumerate(graph.node):
+        group = next((a.i for a in node.attribute if a.name == "group"), 1)
+        if node.op_type == "Conv" and group > 1 and \
+                shapes[node.input[1]][1] == 1:
+            groups[node.name or f"{node.op_type}_{index}"] = group
+    off, plain, _ = measure(source, "off", machine, folder)
+    auto, report, _ = measure(source, "auto", machine, folder)
+    dense = sparse = 0
+    for before, after in zip(plain["nodes"], report["nodes"]):
+        if before["name"] not in groups:
+            continue
+        dense += before["cycles"]
+        sparse += after["cycles"]
+        print(f"  {before['name']:<40} channels {groups[before['name']]:>5} "
+              f"array {before['cycles']:>7} sparse cluster "
+              f"{after['cycles']:>7} {before['cycles'] / max(after['cycles'], 1):6.2f}")
+    print(f"{name} depthwise layers: array {dense} ({dense / off:.0%} of the "
+          f"network), sparse cluster {sparse} ({sparse / auto:.0%}), "
+          f"{dense / max(sparse, 1):.2f} times fewer; network {off} -> {auto}")
+    if dense < DEPTHWISE * sparse:
+        yield f"{name}: depthwise layers {dense / max(sparse, 1):.2f} times fewer"
+
+
+def never_above(name, machine, folder):
+    source = source_of(name, folder)
+    off, _, expected = measure(source, "off", machine, folder)
+    auto, report, found = measure(source, "auto", machine, folder)
+    print(f"{name} off {off} auto {auto} sparse layers {sparse_layers(report)}",
+          flush=True)
+    if auto > off:
+        yield f"{name}: auto takes {auto} cycles, off {off}"
+    if found != expected:
+        yield f"{name}: --sparse=auto changes a bit"
 
 
 def main():
@@ -97,17 +182,25 @@ def main():
     parser.add_argument("--machine", default="a1")
     parser.add_argument("--no-tile", action="store_true",
                         help="leave out the whole network on the cluster")
+    parser.add_argument("--depthwise", action="store_true")
+    parser.add_argument("--never-above", action="store_true")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     densities = [float(d) for d in options.density.split(",")]
     failures = []
     for name in options.models:
         with tempfile.TemporaryDirectory() as folder:
-            failures += ladder(name, densities, options.machine,
-                               not options.no_tile, folder)
+            if options.depthwise:
+                failures += depthwise(name, options.machine, folder)
+            elif options.never_above:
+                failures += never_above(name, options.machine, folder)
+            else:
+                failures += ladder(name, densities, options.machine,
+                                   not options.no_tile, folder)
     for failure in failures:
         print(failure)
-    return 1 if options.check and failures else 0
+    strict = options.check or options.never_above
+    return 1 if strict and failures else 0
 
 
 if __name__ == "__main__":

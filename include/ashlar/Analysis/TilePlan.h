@@ -20,6 +20,15 @@ namespace ashlar::analysis {
 /// Attribute of npu.tcu.conv with the plan for the whole map, for reports.
 inline constexpr llvm::StringLiteral kTcuAttr = "npu.tcu";
 
+/// Attribute of npu.tcu.conv: results of a column where that is fewer than the
+/// array has columns.
+inline constexpr llvm::StringLiteral kColumnWidthAttr = "npu.column_width";
+
+/// The columns of a product, those of npu.tcu.conv as narrow as it says.
+std::vector<ColumnTile> resultColumns(mlir::Operation *op,
+                                      const ProductShape &product,
+                                      const machine::Description &machine);
+
 /// Input channels [first, first + count).
 struct ChannelRange {
   int64_t first = 0;
@@ -45,10 +54,12 @@ struct TileProblem {
 ChannelRange channelsOf(const TileProblem &problem, size_t column);
 
 /// The problem of a convolution, `npu.pe.conv` or `npu.tcu.conv`, for results
-/// of `extent` (batch, spatial dimensions).
+/// of `extent` (batch, spatial dimensions), in columns of at most `columnWidth`
+/// results (0: as the operation says).
 TileProblem tileProblem(mlir::Operation *op, const EncodedWeights &weights,
                         llvm::ArrayRef<int64_t> extent,
-                        const machine::Description &machine);
+                        const machine::Description &machine,
+                        int64_t columnWidth = 0);
 
 /// Columns that run at the same time, one for each group of units.
 struct ColumnWave {
@@ -72,8 +83,6 @@ struct TilePlan {
   bool tilesOutside = false; ///< all columns run on a tile before the next
   // Predicted cycles: of the whole, and of each engine alone.
   int64_t cycles = 0, run = 0, load = 0, drain = 0, stream = 0;
-  /// The same machine without skipping of zeros.
-  int64_t unskipped = 0;
 
   machine::TileGeometry geometry(const TileProblem &problem) const;
   /// Tiles of the results along images, rows, columns.
@@ -87,13 +96,18 @@ struct TilePlan {
 std::vector<ColumnWave> columnWaves(const TileProblem &problem, int64_t groups,
                                     const machine::Description &machine);
 
-/// The chunks of a wave: from the first to the last channel with a coefficient.
-std::vector<Chunk> chunksOf(const TileProblem &problem, const ColumnWave &wave,
-                            int64_t slots);
+/// Which channels of a wave's ranges have a coefficient.
+std::vector<bool> liveChannels(const TileProblem &problem,
+                               const ColumnWave &wave);
 
-/// True if channel `channel` of a wave's ranges has a coefficient.
-bool isLive(const TileProblem &problem, const ColumnWave &wave,
-            int64_t channel);
+/// The chunks of a wave: from the first to the last channel with a coefficient.
+/// `live` is what liveChannels() says.
+std::vector<Chunk> chunksOf(const TileProblem &problem, const ColumnWave &wave,
+                            const std::vector<bool> &live, int64_t slots);
+
+/// Weight memory that each of `groups` streams side by side can have, in bytes:
+/// streams of different groups lie in different banks.
+int64_t groupRoom(int64_t groups, const machine::Description &machine);
 
 /// Upper bound of the bytes of a stream of `entries` coefficients for
 /// `channels` channels and `regions` results.
@@ -103,6 +117,11 @@ int64_t streamBytes(const TileProblem &problem, int64_t channels,
 /// The plan with the fewest predicted cycles; nothing if no tile fits.
 std::optional<TilePlan> planTiles(const TileProblem &problem,
                                   const machine::Description &machine);
+
+/// Predicted cycles of the same cluster without skipping: of this plan if its
+/// weight memory holds the dense streams, else of the best one; 0 if none does.
+int64_t unskippedCycles(const TileProblem &problem, const TilePlan &plan,
+                        const machine::Description &machine);
 
 } // namespace ashlar::analysis
 

@@ -111,7 +111,7 @@ size_t Generator::streamedProduct(Operation *op) {
   product.shape = analysis::productShape(op);
   product.columns = stationaryPlans[op];
   if (product.columns.empty()) {
-    product.columns = analysis::planStationary(product.shape, machine);
+    product.columns = analysis::resultColumns(op, product.shape, machine);
     // Tiles of zeros need neither load nor stream.
     if (analysis::hasStreamedWeights(op) && !product.shape.weightsMove &&
         !product.shape.recordsOnly)

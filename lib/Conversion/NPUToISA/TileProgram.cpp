@@ -141,8 +141,10 @@ llvm::Expected<WaveStreams> StreamPacker::pack(const ColumnWave &wave) const {
   WaveStreams result;
   result.wave = wave;
   result.inputs = plan.inputs(problem, wave);
+  std::vector<bool> live = liveChannels(problem, result.inputs);
   std::vector<std::vector<std::vector<uint8_t>>> bytes;
-  for (const Chunk &chunk : chunksOf(problem, result.inputs, plan.slots)) {
+  for (const Chunk &chunk :
+       chunksOf(problem, result.inputs, live, plan.slots)) {
     ChunkStreams streams;
     streams.chunk = chunk;
     streams.offset = result.bytes;
@@ -167,15 +169,6 @@ llvm::Expected<WaveStreams> StreamPacker::pack(const ColumnWave &wave) const {
   return result;
 }
 
-/// Room of `bytes` for each of `groups` streams: those of different groups are
-/// in different banks.
-int64_t blockBytes(int64_t bytes, int64_t groups,
-                   const machine::Description &machine) {
-  int64_t bank = machine.sparse.wmBytes / machine.sparse.wmBanks;
-  return groups > 1 ? static_cast<int64_t>(llvm::alignTo(bytes, bank)) * groups
-                    : static_cast<int64_t>(llvm::alignTo(bytes, 64));
-}
-
 } // namespace
 
 llvm::Expected<std::unique_ptr<TileProgram>>
@@ -194,27 +187,23 @@ buildTileProgram(Operation *op, llvm::ArrayRef<int64_t> extent,
   program->plan = *plan;
   int range = analysis::productShape(op).weightFormat.range;
   StreamPacker packer(program->problem, *plan, weights, range, machine);
-  int64_t capacity = machine.sparse.wmBytes, largest = 0, all = 0;
+  auto units = static_cast<int64_t>(machine.sparse.tcus) / plan->groups;
+  program->resident = plan->tiles(program->problem) > units;
   for (const ColumnWave &wave :
        columnWaves(program->problem, plan->groups, machine)) {
     auto streams = packer.pack(wave);
     if (!streams)
       return streams.takeError();
-    int64_t bytes = blockBytes(streams->bytes, wave.count, machine);
-    program->resident &= bytes <= capacity;
-    all += bytes;
+    int64_t room = analysis::groupRoom(wave.count, machine);
+    program->resident &= streams->bytes <= room;
     for (const ChunkStreams &chunk : streams->chunks)
-      largest = std::max(largest, blockBytes(chunk.bytes, wave.count, machine));
+      if (chunk.bytes > room)
+        return makeError(ErrorClass::Capacity,
+                         "a coefficient stream takes {} bytes of weight "
+                         "memory, machine {} has {} for each of {} groups",
+                         chunk.bytes, machine.name, room, wave.count);
     program->waves.push_back(std::move(*streams));
   }
-  if (largest > capacity)
-    return makeError(ErrorClass::Capacity,
-                     "a coefficient stream takes {} bytes of weight memory, "
-                     "machine {} has {}",
-                     largest, machine.name, capacity);
-  // The ring finds room for half of itself wherever it stands.
-  if (all > capacity / 2)
-    program->plan.tilesOutside = false;
   return program;
 }
 
@@ -222,42 +211,69 @@ buildTileProgram(Operation *op, llvm::ArrayRef<int64_t> extent,
 // StreamLoader
 //===----------------------------------------------------------------------===//
 
+/// Cells of weight memory at most: what a search looks at.
+static constexpr int64_t kMostCells = 8192;
+
+StreamLoader::StreamLoader(ProgramBuilder &builder)
+    : builder(builder),
+      cell(std::max<int64_t>(
+          64, llvm::divideCeilSigned(
+                  static_cast<int64_t>(builder.machine.sparse.wmBytes),
+                  kMostCells))),
+      used(builder.machine.sparse.wmBytes / cell) {}
+
 void StreamLoader::replay() {
   recording = false;
   nextUse = nextToLoad = 0;
   live.clear();
+  used.assign(used.size(), false);
   head = 0;
 }
 
 StreamLoader::Extent StreamLoader::extentOf(const StreamBlock &block) const {
   const WaveStreams &wave = block.program->waves[block.wave];
-  int64_t bytes = 0;
+  Extent extent;
   for (size_t c = 0; c < block.chunks; ++c)
-    bytes += llvm::alignTo(wave.chunks[block.firstChunk + c].bytes, 64);
-  int64_t total = blockBytes(bytes, wave.wave.count, builder.machine);
-  int64_t bank =
-      builder.machine.sparse.wmBytes / builder.machine.sparse.wmBanks;
-  return {total, total / wave.wave.count, wave.wave.count > 1 ? bank : 64};
+    extent.bytes += llvm::alignTo(wave.chunks[block.firstChunk + c].bytes, 64);
+  extent.groups = wave.wave.count;
+  extent.step = analysis::groupRoom(extent.groups, builder.machine);
+  return extent;
 }
 
-/// First in, first out: a place for a block, or nothing while older ones are
-/// in the way.
-std::optional<int64_t> StreamLoader::reserve(const Extent &extent) {
-  while (!live.empty() && live.front().released)
-    live.pop_front();
-  int64_t end = builder.machine.sparse.wmBytes;
-  if (live.empty())
-    return 0;
-  int64_t tail = live.front().base;
-  auto start = static_cast<int64_t>(llvm::alignTo(head, extent.alignment));
-  if (head > tail) {
-    if (start + extent.bytes <= end)
-      return start;
-    start = 0;
+/// Marks the cells that a block touches.
+void StreamLoader::mark(int64_t base, const Extent &extent, bool taken) {
+  for (int64_t g = 0; g < extent.groups; ++g) {
+    int64_t begin = base + g * extent.step, end = begin + extent.bytes;
+    for (int64_t at = begin / cell; at * cell < end; ++at)
+      used[at] = taken;
   }
-  if (start + extent.bytes > tail)
-    return std::nullopt;
-  return start;
+}
+
+/// A free place for a block, the first one behind the last block.
+std::optional<int64_t> StreamLoader::reserve(const Extent &extent) const {
+  int64_t last = extent.step - extent.bytes;
+  auto cells = static_cast<int64_t>(used.size());
+  // Cells behind the start of a block that are all free in every group.
+  auto blockedAt = [&](int64_t base) -> int64_t {
+    for (int64_t g = 0; g < extent.groups; ++g) {
+      int64_t begin = base + g * extent.step, end = begin + extent.bytes;
+      for (int64_t at = llvm::divideCeilSigned(end, cell) - 1;
+           at * cell + cell > begin && at >= 0; --at)
+        if (at >= cells || used[at])
+          return at * cell + cell - g * extent.step;
+    }
+    return base;
+  };
+  int64_t start = head <= last ? llvm::alignTo(head, cell) : 0;
+  for (auto [from, to] : {std::pair(start, last), std::pair(int64_t(0), start)})
+    for (int64_t base = from; base <= std::min(to, last);) {
+      int64_t next = blockedAt(base);
+      if (next == base)
+        return base;
+      base = std::max<int64_t>(llvm::alignTo(std::max<int64_t>(next, 0), cell),
+                               base + cell);
+    }
+  return std::nullopt;
 }
 
 bool StreamLoader::loadNext() {
@@ -268,7 +284,8 @@ bool StreamLoader::loadNext() {
   std::optional<int64_t> base = reserve(extent);
   if (!base)
     return false;
-  live.push_back({nextToLoad, *base, extent.bytes});
+  live.push_back({nextToLoad, *base, extent});
+  mark(*base, extent, true);
   head = *base + extent.bytes;
   load(block, *base, extent);
   ++nextToLoad;
@@ -330,9 +347,12 @@ StreamLoader::acquire(const StreamBlock &block) {
 }
 
 void StreamLoader::release(size_t number) {
-  for (Live &block : live)
-    if (block.number == number)
-      block.released = true;
+  auto block = llvm::find_if(
+      live, [=](const Live &other) { return other.number == number; });
+  if (block != live.end()) {
+    mark(block->base, block->extent, false);
+    live.erase(block);
+  }
   pump();
 }
 

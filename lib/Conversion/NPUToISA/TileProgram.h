@@ -45,7 +45,7 @@ struct TileProgram {
   analysis::TilePlan plan;
   std::vector<WaveStreams> waves;
   /// Whole waves stay in weight memory while tiles pass; otherwise each chunk
-  /// is loaded again for every round of tiles.
+  /// is fetched for every round of tiles.
   bool resident = true;
 };
 
@@ -71,9 +71,13 @@ struct StreamPlace {
 /// Loads stream blocks in the order of their first use, as early in the program
 /// as weight memory has room. Like the weight stream of the array, it learns
 /// the order in a first run of the generator.
+///
+/// The streams of a block lie at equal distances, in different banks; blocks of
+/// any number of groups share the memory. Room is counted in cells of at least
+/// 64 bytes, and taken where it has been free longest.
 class StreamLoader {
 public:
-  explicit StreamLoader(ProgramBuilder &builder) : builder(builder) {}
+  explicit StreamLoader(ProgramBuilder &builder);
 
   /// Begins the real run.
   void replay();
@@ -86,16 +90,18 @@ public:
   void pump();
 
 private:
+  /// Room of a block: `bytes` of each group, groups `step` apart.
+  struct Extent {
+    int64_t bytes = 0, step = 0, groups = 1;
+  };
   struct Live {
     size_t number;
-    int64_t base, bytes;
-    bool released = false;
-  };
-  struct Extent {
-    int64_t bytes, step, alignment;
+    int64_t base;
+    Extent extent;
   };
   Extent extentOf(const StreamBlock &block) const;
-  std::optional<int64_t> reserve(const Extent &extent);
+  void mark(int64_t base, const Extent &extent, bool used);
+  std::optional<int64_t> reserve(const Extent &extent) const;
   bool loadNext();
   void load(const StreamBlock &block, int64_t base, const Extent &extent);
 
@@ -105,7 +111,9 @@ private:
   std::map<size_t, StreamPlace> places;
   size_t nextToLoad = 0, nextUse = 0;
   std::deque<Live> live;
-  int64_t head = 0;
+  int64_t cell;           ///< bytes of a cell
+  std::vector<bool> used; ///< by cell
+  int64_t head = 0;       ///< behind the last block
 };
 
 } // namespace ashlar::codegen

@@ -14,6 +14,7 @@ struct PruneArguments : support::ToolOptions {
   PruneOptions options;
   std::optional<double> density;
   std::string model, output;
+  bool block = false; ///< A length of blocks was given.
 };
 
 std::string setDensity(PruneArguments &arguments, llvm::StringRef text) {
@@ -41,6 +42,7 @@ std::string setBlock(PruneArguments &arguments, llvm::StringRef text) {
   if (text.getAsInteger(10, block) || block < 1 || block > 4096)
     return "expected 1 to 4096";
   arguments.options.block = block;
+  arguments.block = true;
   return "";
 }
 
@@ -70,6 +72,9 @@ llvm::Error checkArguments(const PruneArguments &arguments) {
   if (counted && arguments.options.global)
     return makeError(ErrorClass::Usage, "{}",
                      "the pattern N:M has no ranking, expected --scope=layer");
+  if (arguments.block && arguments.options.pattern != PrunePattern::Block)
+    return makeError(ErrorClass::Usage, "{}",
+                     "option --block belongs to --pattern=block");
   return llvm::Error::success();
 }
 

@@ -7,6 +7,7 @@
 #include "ashlar/Analysis/DenseCycles.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Analysis/TilePlan.h"
+#include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Analysis/ZeroAnalysis.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Transforms/NPU/Passes.h"
@@ -50,6 +51,12 @@ std::string obstacle(PeConvOp conv, const machine::Description &machine) {
   return "";
 }
 
+/// Attribute of the module: why mode off was chosen, if it was not asked for.
+constexpr llvm::StringLiteral kDenseReasonAttr = "npu.dense_reason";
+
+/// Narrower columns than this are not tried: the drain works on few lanes.
+constexpr int64_t kFewestResults = 8;
+
 /// A convolution with the predicted cycles of its alternatives.
 struct Candidate {
   PeConvOp conv;
@@ -57,7 +64,9 @@ struct Candidate {
   int64_t plain = 0;    ///< dense array, input as it is
   int64_t folded = 0;   ///< dense array, input in the best lane fold
   std::optional<analysis::TilePlan> plan;
-  int64_t loss = 0; ///< of its readers if the result cannot be folded
+  int64_t unskipped = 0;   ///< the same cluster without skipping
+  int64_t columnWidth = 0; ///< results of a column, if not the array's
+  int64_t loss = 0;        ///< of its readers if the result cannot be folded
   bool sparse = false;
   int64_t tiles = 0, zeroTiles = 0; ///< stationary tiles of the array
 
@@ -117,6 +126,9 @@ public:
 
 private:
   int64_t otherCycles(PeConvOp conv) const;
+  int64_t weightCycles(PeConvOp conv) const;
+  void planTiles(Candidate &candidate,
+                 const analysis::EncodedWeights &weights) const;
   void decideGroup(llvm::ArrayRef<size_t> group);
 
   const machine::Description &machine;
@@ -137,6 +149,47 @@ int64_t Chooser::otherCycles(PeConvOp conv) const {
   return drain;
 }
 
+/// The best plan over the numbers of results that a column may have: narrow
+/// columns occupy more units where maps are small.
+void Chooser::planTiles(Candidate &candidate,
+                        const analysis::EncodedWeights &weights) const {
+  PeConvOp conv = candidate.conv;
+  auto out = shapeOf(conv.getY());
+  llvm::SmallVector<int64_t, 4> extent{out[0]};
+  extent.append(out.begin() + 2, out.end());
+  auto columns = static_cast<int64_t>(machine.pe.columns);
+  analysis::StorageType result = storageOf(conv.getY());
+  int64_t block = analysis::drainEncodes(result, machine)
+                      ? int64_t(result.format.block)
+                      : 1;
+  for (int64_t width = columns; width > 0; width /= 2) {
+    if (width < columns && (width < kFewestResults || width % block != 0))
+      break;
+    analysis::TileProblem problem =
+        analysis::tileProblem(conv, weights, extent, machine, width);
+    auto plan = analysis::planTiles(problem, machine);
+    if (!plan || (candidate.plan && plan->cycles >= candidate.plan->cycles))
+      continue;
+    candidate.plan = plan;
+    candidate.columnWidth = width < columns ? width : 0;
+    candidate.unskipped = analysis::unskippedCycles(problem, *plan, machine);
+  }
+  if (!candidate.plan)
+    candidate.obstacle = "no tile fits its units";
+}
+
+/// Cycles in which DRAM delivers the weights of the array.
+int64_t Chooser::weightCycles(PeConvOp conv) const {
+  int64_t elements = 1;
+  for (int64_t extent : shapeOf(conv.getW()))
+    elements *= extent;
+  analysis::StorageType type = storageOf(conv.getW());
+  auto cell = static_cast<int64_t>(machine.xmGroup);
+  int64_t block = std::max<int64_t>(type.format.block, cell);
+  int64_t bytes = elements * type.format.mantissa / 8 + elements / block;
+  return bytes / static_cast<int64_t>(machine.dram.bytesPerCycle);
+}
+
 void Chooser::predict(PeConvOp conv) {
   Candidate candidate;
   candidate.conv = conv;
@@ -146,6 +199,7 @@ void Chooser::predict(PeConvOp conv) {
   int64_t drain = otherCycles(conv);
   int64_t cycles = analysis::arrayCycles(conv, analysis::Lanes(), machine);
   int64_t folded = cycles;
+  int64_t fetch = 0;
   auto shape = shapeOf(conv.getX());
   if (conv.getGroup() == 1 && conv.getStrides().back() == 1)
     for (const analysis::Lanes &fold :
@@ -168,18 +222,12 @@ void Chooser::predict(PeConvOp conv) {
     int64_t kept = candidate.tiles - candidate.zeroTiles;
     cycles = cycles * kept / std::max<int64_t>(candidate.tiles, 1);
     folded = folded * kept / std::max<int64_t>(candidate.tiles, 1);
-    if (candidate.obstacle.empty() && mode != "off") {
-      auto out = shapeOf(conv.getY());
-      llvm::SmallVector<int64_t, 4> extent{out[0]};
-      extent.append(out.begin() + 2, out.end());
-      candidate.plan = analysis::planTiles(
-          analysis::tileProblem(conv, weights, extent, machine), machine);
-      if (!candidate.plan)
-        candidate.obstacle = "no tile fits its units";
-    }
+    fetch = weightCycles(conv) * kept / std::max<int64_t>(candidate.tiles, 1);
+    if (candidate.obstacle.empty() && mode != "off")
+      planTiles(candidate, weights);
   }
-  candidate.plain = std::max(cycles, drain) + fill;
-  candidate.folded = std::max(folded, drain) + fill;
+  candidate.plain = std::max({cycles, drain, fetch}) + fill;
+  candidate.folded = std::max({folded, drain, fetch}) + fill;
   candidates.push_back(std::move(candidate));
 }
 
@@ -228,6 +276,9 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
           << "mode '" << mode << "', expected auto, off or tile";
       return signalPassFailure();
     }
+    auto reason = getOperation()->getAttrOfType<StringAttr>(kDenseReasonAttr);
+    offReason =
+        reason ? reason.getValue().str() : "the sparse cluster is switched off";
     Chooser chooser(*machine, mode);
     getOperation().walk([&](PeConvOp conv) { chooser.predict(conv); });
     chooser.decide();
@@ -235,9 +286,11 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
       finish(candidate);
   }
 
+  std::string offReason; ///< what mode off gives as its reason
+
   std::string reasonOf(const Candidate &candidate) const {
     if (mode == "off")
-      return "the sparse cluster is switched off";
+      return offReason;
     if (!candidate.plan)
       return candidate.obstacle;
     if (candidate.sparse)
@@ -267,19 +320,25 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     text("reason", reasonOf(candidate));
     number("dense_tiles", candidate.tiles);
     number("dense_tiles_skipped", candidate.zeroTiles);
+    int64_t kept = candidate.tiles - candidate.zeroTiles;
+    text("dense_realised_skip",
+         fmt::format("{:.2f}", kept > 0 ? static_cast<double>(candidate.tiles) /
+                                              static_cast<double>(kept)
+                                        : 1.0));
     if (candidate.plan)
-      addPlan(builder, *candidate.plan,
+      addPlan(builder, candidate,
               mayFold(conv.getX()) ? candidate.folded : candidate.plain,
               decision);
-    addZeros(builder, conv, candidate.plan, decision);
+    addZeros(builder, candidate, decision);
     conv->setAttr(kSparseDecisionAttr, builder.getDictionaryAttr(decision));
     if (candidate.sparse)
-      convert(conv);
+      convert(candidate);
   }
 
-  static void addPlan(Builder &builder, const analysis::TilePlan &plan,
+  static void addPlan(Builder &builder, const Candidate &candidate,
                       int64_t dense,
                       llvm::SmallVectorImpl<NamedAttribute> &decision) {
+    const analysis::TilePlan &plan = *candidate.plan;
     auto number = [&](llvm::StringRef name, int64_t value) {
       return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
     };
@@ -287,15 +346,18 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
         "alternatives",
         builder.getDictionaryAttr(
             {number("dense", dense), number("sparse-tile", plan.cycles),
-             number("sparse-tile-unskipped", plan.unskipped)})));
+             number("sparse-tile-unskipped", candidate.unskipped)})));
     decision.push_back(number("cycles_saved", dense - plan.cycles));
     decision.push_back(builder.getNamedAttr(
         "plan",
         builder.getStringAttr(fmt::format(
             "tile {}x{}x{}, {} groups of units, {} channels a set, {} sums, {} "
-            "outside",
+            "outside{}",
             plan.images, plan.rows, plan.cols, plan.groups, plan.slots,
-            plan.twoSums ? 2 : 1, plan.tilesOutside ? "tiles" : "outputs"))));
+            plan.twoSums ? 2 : 1, plan.tilesOutside ? "tiles" : "outputs",
+            candidate.columnWidth > 0
+                ? fmt::format(", columns of {}", candidate.columnWidth)
+                : ""))));
     decision.push_back(builder.getNamedAttr(
         "engines",
         builder.getDictionaryAttr(
@@ -305,10 +367,10 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
 
   /// Theoretical skip: weights per coefficient that is left. Realised skip: the
   /// cluster's cycles without skipping over those with it.
-  static void addZeros(Builder &builder, PeConvOp conv,
-                       const std::optional<analysis::TilePlan> &plan,
+  static void addZeros(Builder &builder, Candidate &candidate,
                        llvm::SmallVectorImpl<NamedAttribute> &decision) {
-    auto zeros = conv->getAttrOfType<DictionaryAttr>(analysis::kZerosAttr);
+    auto zeros =
+        candidate.conv->getAttrOfType<DictionaryAttr>(analysis::kZerosAttr);
     if (!zeros)
       return;
     decision.push_back(builder.getNamedAttr("zeros", zeros));
@@ -326,11 +388,12 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
               b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0.0))));
     };
     ratio("theoretical_skip", count("weights"), left);
-    if (plan)
-      ratio("realised_skip", plan->unskipped, plan->cycles);
+    if (candidate.plan)
+      ratio("realised_skip", candidate.unskipped, candidate.plan->cycles);
   }
 
-  void convert(PeConvOp conv) {
+  void convert(const Candidate &candidate) {
+    PeConvOp conv = candidate.conv;
     OpBuilder builder(conv);
     auto tcu = TcuConvOp::create(
         builder, conv.getLoc(), conv.getY().getType(), conv.getX(), conv.getW(),
@@ -342,6 +405,9 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
       if (attr.getName() != analysis::kStationaryAttr &&
           attr.getName() != kStationaryDecisionAttr)
         tcu->setAttr(attr.getName(), attr.getValue());
+    if (candidate.columnWidth > 0)
+      tcu->setAttr(analysis::kColumnWidthAttr,
+                   builder.getI64IntegerAttr(candidate.columnWidth));
     conv.getY().replaceAllUsesWith(tcu.getY());
     conv.erase();
     ++numSparse;
