@@ -30,6 +30,10 @@ constexpr double leastProbability = 1e-30;
 constexpr double allowedShare = 0.7;
 /// Percent of changes that even a target of 100 allows: estimates are never 0.
 constexpr double leastAllowed = 0.02;
+/// What a mean ratio must have in hand: standard errors, and decibels. The best
+/// of many measured candidates is one that was lucky with its samples, and
+/// samples may resemble each other more than the inputs to come.
+constexpr double ratioErrors = 1, ratioReserve = 1.5;
 /// Share of inputs whose margins follow the exponential distribution whatever
 /// the samples show: eight samples never show the least margins.
 constexpr double exponentialShare = 0.1;
@@ -66,12 +70,27 @@ int shapeInHalves(llvm::ArrayRef<double> margins, double average) {
   return static_cast<int>(std::clamp(std::floor(2 * shape), 2.0, 4.0));
 }
 
-/// Margin of the best class, deviation of the differences to its competitors,
-/// and whether it stays the best.
+/// Margin of the best class, deviation of its distance to another one, and
+/// whether it stays the best.
 struct Row {
   double margin = 0, noise = 0;
   bool same = false;
 };
+
+/// Variance of the difference of two logits whose errors are like those of all
+/// classes. The few that matter say too little by themselves: of many
+/// candidates one is sure to have small errors just there.
+double differenceNoise(llvm::ArrayRef<double> exact,
+                       llvm::ArrayRef<double> found) {
+  double sum = 0, squares = 0;
+  for (auto [right, value] : llvm::zip(exact, found)) {
+    double error = value - right;
+    sum += error;
+    squares += error * error;
+  }
+  auto count = static_cast<double>(exact.size());
+  return 2 * std::max(squares - sum * sum / count, 0.0) / (count - 1);
+}
 
 Row judgeRow(llvm::ArrayRef<double> exact, llvm::ArrayRef<double> found) {
   std::vector<size_t> order(exact.size());
@@ -91,7 +110,8 @@ Row judgeRow(llvm::ArrayRef<double> exact, llvm::ArrayRef<double> found) {
         (found[order[i]] - exact[order[i]]) - (found[best] - exact[best]);
     squares += change * change;
   }
-  row.noise = std::sqrt(squares / static_cast<double>(kept - 1));
+  double competing = squares / static_cast<double>(kept - 1);
+  row.noise = std::sqrt(0.5 * (competing + differenceNoise(exact, found)));
   row.same = true;
   for (size_t i = 0; i < found.size() && row.same; ++i)
     row.same = i == best ||
@@ -253,7 +273,9 @@ Quality QualityJudge::judge(llvm::ArrayRef<Sample> outputs) const {
 }
 
 bool QualityJudge::reaches(const Quality &quality) const {
-  if (target.minSnr && !(quality.snr - quality.snrError >= *target.minSnr))
+  if (target.minSnr &&
+      !(quality.snr - ratioErrors * quality.snrError - ratioReserve >=
+        *target.minSnr))
     return false;
   if (!target.minAgreement)
     return true;

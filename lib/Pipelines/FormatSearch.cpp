@@ -32,6 +32,8 @@ constexpr int wideActivations = 16, wideWeights = 16;
 /// Mantissa at which the noise of weights is measured: well above the
 /// background, well below the signal.
 constexpr int probedWeights = 6;
+/// Formats whose noise differs by less are taken for equally good.
+constexpr double littleNoise = 2;
 /// All bytes of weights cost as much as this share of all cycles.
 constexpr double bytesToCycles = 0.1;
 
@@ -79,6 +81,10 @@ private:
   llvm::Error bisectBudget();
   llvm::Error refine();
 
+  void setUniform(size_t index) {
+    result.uniform = result.chosen = index;
+    haveUniform = true;
+  }
   llvm::Error nothingReaches() const;
   llvm::Expected<double> noiseOf(const FormatTable &formats);
   std::vector<FormatChoice> choicesOf(const FormatGroup &group,
@@ -112,7 +118,7 @@ private:
   std::map<std::string, size_t> known; ///< Candidate by text of its table.
   bool haveUniform = false;
   double failingNoise = 0; ///< Least noise of a uniform format that fails.
-  /// One-byte formats that add least noise.
+  /// One-byte formats that cost least among those that add little noise.
   BlockFormat narrow = makeFormat(8), narrowWeights = makeFormat(8);
   FormatModel model;
 };
@@ -173,10 +179,12 @@ llvm::Error Search::sweepUniform() {
     if (!index)
       return index.takeError();
     const Candidate &candidate = result.candidates[*index];
-    if (candidate.reaches)
-      result.uniform = result.chosen = *index;
-    else
+    if (!candidate.reaches)
       failingNoise = candidate.quality.noise;
+    else if (!haveUniform ||
+             std::pair(candidate.cycles, candidate.weightBytes) <
+                 std::pair(uniform().cycles, uniform().weightBytes))
+      setUniform(*index);
     return candidate.reaches;
   };
   llvm::Expected<bool> reached = tryWidth(8, 16);
@@ -198,7 +206,6 @@ llvm::Error Search::sweepUniform() {
     if (!*reached)
       return nothingReaches();
   }
-  haveUniform = true;
   model.perCycle =
       1 / static_cast<double>(std::max<uint64_t>(uniform().cycles, 1));
   model.perByte =
@@ -229,11 +236,12 @@ llvm::Error Search::nothingReaches() const {
       least->quality.agreement);
 }
 
-/// Shorter blocks and other ranges of activations cost no cycles and no bytes;
-/// those that add least noise serve from here on.
+/// Shorter blocks and other ranges of activations cost no bytes, and seldom
+/// cycles. Of those that add little more than the least noise, the one with the
+/// fewest cycles serves from here on.
 llvm::Error Search::chooseBlocks() {
+  llvm::SmallVector<size_t> tried;
   double least = HUGE_VAL;
-  uint64_t cycles = 0;
   for (BlockFormat format : {makeFormat(8, 16, 7), makeFormat(8, 8, 7),
                              makeFormat(8, 8, 3), makeFormat(8, 16, 3)}) {
     auto index = measure(operandsText(format, narrowWeights),
@@ -243,13 +251,20 @@ llvm::Error Search::chooseBlocks() {
     const Candidate &candidate = result.candidates[*index];
     if (!candidate.failure.empty())
       continue;
-    if (cycles == 0)
-      cycles = candidate.cycles;
-    if (candidate.quality.noise < least && candidate.cycles <= cycles) {
-      least = candidate.quality.noise;
-      narrow = format;
-    }
+    tried.push_back(*index);
+    least = std::min(least, candidate.quality.noise);
   }
+  const Candidate *found = nullptr;
+  for (size_t index : tried) {
+    const Candidate &candidate = result.candidates[index];
+    if (candidate.quality.noise > littleNoise * least)
+      continue;
+    if (!found || std::pair(candidate.cycles, candidate.quality.noise) <
+                      std::pair(found->cycles, found->quality.noise))
+      found = &candidate;
+  }
+  if (found)
+    narrow = found->formats.activations;
   return llvm::Error::success();
 }
 
