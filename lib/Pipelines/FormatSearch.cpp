@@ -35,7 +35,7 @@ constexpr int probedWeights = 6;
 /// Formats whose noise differs by less are taken for equally good.
 constexpr double littleNoise = 2;
 /// All bytes of weights cost as much as this share of all cycles.
-constexpr double bytesToCycles = 0.1;
+constexpr double bytesToCycles = 0.25;
 
 BlockFormat makeFormat(int mantissa, int block = 16, int range = 7) {
   BlockFormat format;
