@@ -163,9 +163,7 @@ constexpr Flag flags[] = {
      "storage of what residual adds read: bfp (default), bf16 or f32",
      setResidual},
     {"scale", "POLICY",
-     "scale exponents: runmax (default), fixed, table, stats(k=4,n=8192), "
-     "predict(k=3,depth=8)",
-     setScale},
+     "scale exponents: runmax (default), fixed, fixed(e=-7), table", setScale},
     {"min-snr", "DB", "what --format=auto keeps: mean SNR of the outputs",
      setMinSnr},
     {"min-agreement", "PCT",
