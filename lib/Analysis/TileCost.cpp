@@ -4,7 +4,7 @@
 // search for the best plan. The pipeline of a plan is followed chunk by chunk:
 // loads, runs, drains and streams overlap as far as their buffers allow.
 
-#include "ashlar/Analysis/TilePlan.h"
+#include "ScatterPlan.h"
 
 #include "ashlar/Machine/Cycles.h"
 #include "llvm/Support/MathExtras.h"
@@ -99,7 +99,7 @@ class PlanCost {
 public:
   PlanCost(const TileProblem &problem, const TilePlan &plan,
            const Grouping &grouping, EntrySums &sums,
-           const machine::Description &machine);
+           const ScatterSums &scatter, const machine::Description &machine);
 
   /// Follows the pipeline; false if the plan does not fit the memories.
   bool simulate();
@@ -116,15 +116,18 @@ private:
   void addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
                EntrySums &sums);
   bool mayKeepTiles() const;
+  int64_t loadedElements() const;
   int64_t loadCycles(const ColumnWave &wave, const Chunk &chunk) const;
   int64_t fetch(int64_t cycles, int64_t bytes);
   void runWave(const WaveCost &wave, bool loads, bool streams, int64_t share);
 
   const TileProblem &problem;
   const TilePlan &plan;
+  /// Cycles in scatter mode; empty in tile mode.
+  const ScatterSums &scatter;
   const machine::Description &machine;
   machine::TileGeometry geometry;
-  int64_t period, perStep, units, rounds, queues;
+  int64_t passes, period, perStep, units, rounds, queues;
   int64_t room; ///< of a group's streams in weight memory
   bool resident = true, fits = true;
   std::vector<WaveCost> waves;
@@ -137,16 +140,17 @@ private:
 
 PlanCost::PlanCost(const TileProblem &problem, const TilePlan &plan,
                    const Grouping &grouping, EntrySums &sums,
+                   const ScatterSums &scatter,
                    const machine::Description &machine)
-    : problem(problem), plan(plan), machine(machine),
+    : problem(problem), plan(plan), scatter(scatter), machine(machine),
       geometry(plan.geometry(problem)) {
   int64_t lines = plan.images * plan.rows;
-  period =
-      machine::tileSteps(machine, lines, plan.cols, plan.cols) *
+  passes =
       machine::pePasses(machine, problem.activationBits, problem.weightBits);
+  period = machine::tileSteps(machine, lines, plan.cols, plan.cols) * passes;
   perStep = machine::tileCoefficients(machine, lines, plan.cols);
   units = machine.sparse.tcus / plan.groups;
-  rounds = llvm::divideCeilSigned(plan.tiles(problem), units);
+  rounds = plan.rounds(problem, units);
   queues = std::max<int64_t>(machine.dma.queues - 1, 1);
   room = groupRoom(plan.groups, machine);
   for (auto [wave, live] : llvm::zip(grouping.waves, grouping.live))
@@ -161,15 +165,27 @@ PlanCost::PlanCost(const TileProblem &problem, const TilePlan &plan,
     resident &= wave.bytes <= room;
 }
 
+/// Elements of a channel that a round loads, mean over the rounds.
+int64_t PlanCost::loadedElements() const {
+  int64_t slot = static_cast<int64_t>(geometry.slotElements());
+  if (plan.folds.empty())
+    return slot * std::min(units, plan.tiles(problem));
+  int64_t elements = 0;
+  for (const TileFold &fold : plan.folds)
+    for (const partition::Box &tile : fold.cuts)
+      if (!tile.empty())
+        elements += static_cast<int64_t>(
+            geometry.loadedElements(plan.images, tile.rows, tile.cols));
+  return elements / static_cast<int64_t>(plan.folds.size());
+}
+
 int64_t PlanCost::loadCycles(const ColumnWave &wave, const Chunk &chunk) const {
   int64_t planes = problem.cellBlock > 0
                        ? machine::cellPlanes(0, chunk.count, problem.cellBlock)
                        : 0;
   int64_t streams = wave.groupStep > 0 ? wave.count : 1;
-  int64_t tiles = std::min(units, plan.tiles(problem));
-  int64_t bytes = static_cast<int64_t>(geometry.slotElements()) *
-                  (chunk.count * problem.elementBytes + planes) * tiles *
-                  streams;
+  int64_t bytes = loadedElements() *
+                  (chunk.count * problem.elementBytes + planes) * streams;
   return llvm::divideCeilSigned(machine::tileLoad(machine, bytes).issue,
                                 wave.crosses ? 1 : queues);
 }
@@ -181,9 +197,15 @@ void PlanCost::addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
   for (const Chunk &chunk : chunks) {
     ChunkCost own;
     for (int64_t g = 0; g < wave.count; ++g) {
-      int64_t entries = sums.entries(wave.first + g, chunk);
+      size_t column = wave.first + static_cast<size_t>(g);
+      int64_t entries = sums.entries(column, chunk);
+      int64_t cycles = scatter.empty()
+                           ? sums.steps(column, chunk, perStep) * period
+                           : (scatter[column][chunk.first + chunk.count] -
+                              scatter[column][chunk.first]) *
+                                 passes;
       own.run = std::max<int64_t>(
-          {own.run, sums.steps(wave.first + g, chunk, perStep) * period,
+          {own.run, cycles,
            static_cast<int64_t>(machine::tileDecode(machine, entries))});
       own.bytes = std::max(own.bytes,
                            streamBytes(problem, chunk.count, regions, entries));
@@ -297,7 +319,9 @@ class Search {
 public:
   Search(const TileProblem &problem, bool skip,
          const machine::Description &machine)
-      : problem(problem), machine(machine), sums(problem, skip) {
+      : problem(problem), machine(machine), sums(problem, skip),
+        scatters(skip && problem.scatter), times(machine, problem.scatter ? problem.scatter->cut.variant
+                                      : machine::ScatterVariant::D) {
     for (const ColumnTile &column : problem.columns)
       regions = std::max(regions, column.cols);
   }
@@ -320,19 +344,52 @@ public:
             consider(groups, 1, rows, cols);
         }
     }
+    if (best && scatters)
+      cut();
     return best;
   }
 
   /// Cycles of a plan that another search found; nothing if it does not fit.
   std::optional<int64_t> cyclesOf(const TilePlan &plan) {
     groupBy(plan.groups);
-    PlanCost cost(problem, plan, grouping, sums, machine);
+    PlanCost cost(problem, plan, grouping, sums, scatter, machine);
     if (!cost.simulate())
       return std::nullopt;
     return cost.cycles();
   }
 
 private:
+  int64_t unitsOf(const TilePlan &plan) const {
+    return static_cast<int64_t>(machine.sparse.tcus) / plan.groups;
+  }
+
+  /// Scatter mode: unequal tiles, in as many groups of units as the best grid
+  /// has or half or twice as many.
+  void cut() {
+    const TilePlan grid = *best;
+    double even = balanceOf(problem, grid, unitsOf(grid));
+    int64_t entries = machine.sparse.accumulatorEntries;
+    bool uniform =
+        problem.scatter->cut.algorithm == partition::Algorithm::Uniform;
+    for (int64_t groups : {grid.groups / 2, grid.groups, grid.groups * 2}) {
+      if (groups < 1 || groups > static_cast<int64_t>(machine.sparse.tcus) ||
+          uniform)
+        continue;
+      groupBy(groups);
+      TilePlan plan = grid;
+      plan.groups = groups;
+      for (int64_t copies : {1, 2}) {
+        int64_t limit =
+            std::max<int64_t>(entries / (regions * copies * plan.images), 1);
+        for (const TilePlan &own :
+             cutPlans(problem, plan, unitsOf(plan), limit))
+          consider(own);
+      }
+    }
+    best->balance = balanceOf(problem, *best, unitsOf(*best));
+    best->gridBalance = even;
+  }
+
   void groupBy(int64_t groups) {
     grouping = {columnWaves(problem, groups, machine), {}, {}};
     for (const ColumnWave &wave : grouping.waves)
@@ -365,9 +422,7 @@ private:
         machine::tileSteps(machine, lines, plan.cols, plan.cols) *
         machine::pePasses(machine, problem.activationBits, problem.weightBits);
     int64_t perStep = machine::tileCoefficients(machine, lines, plan.cols);
-    int64_t rounds = llvm::divideCeilSigned(
-        plan.tiles(problem),
-        static_cast<int64_t>(machine.sparse.tcus) / plan.groups);
+    int64_t rounds = plan.rounds(problem, unitsOf(plan));
     int64_t steps = 0, drain = 0;
     for (const ColumnWave &wave : grouping.waves) {
       int64_t longest = 0;
@@ -378,7 +433,9 @@ private:
     for (const ColumnTile &column : problem.columns)
       drain += llvm::divideCeilSigned(column.cols,
                                       static_cast<int64_t>(machine.act.lanes));
-    return std::max(rounds * steps * period, drain * problem.positions());
+    return scatters
+               ? drain * problem.positions()
+               : std::max(rounds * steps * period, drain * problem.positions());
   }
 
   void consider(int64_t groups, int64_t images, int64_t rows, int64_t cols) {
@@ -387,10 +444,17 @@ private:
     plan.images = images;
     plan.rows = rows;
     plan.cols = cols;
+    consider(std::move(plan));
+  }
+
+  void consider(TilePlan plan) {
     int64_t slots = slotsOf(plan);
     if (slots < 1 || (best && leastCycles(plan) >= best->cycles))
       return;
-    plan.twoSums = 2 * regions * images * rows * cols <=
+    plan.scatter = scatters;
+    if (scatters)
+      scatter = scatterSums(problem, plan, unitsOf(plan), times, machine);
+    plan.twoSums = 2 * regions * plan.images * plan.rows * plan.cols <=
                    static_cast<int64_t>(machine.sparse.accumulatorEntries);
     int64_t channels = 1;
     for (const ColumnWave &wave : grouping.waves) {
@@ -420,7 +484,7 @@ private:
     for (const ColumnWave &wave : grouping.waves)
       if (wave.crosses && channelsOf(problem, wave.first).count > plan.slots)
         return;
-    PlanCost cost(problem, plan, grouping, sums, machine);
+    PlanCost cost(problem, plan, grouping, sums, scatter, machine);
     if (!cost.simulate() || (best && cost.cycles() >= best->cycles))
       return;
     best = plan;
@@ -430,6 +494,9 @@ private:
   const TileProblem &problem;
   const machine::Description &machine;
   EntrySums sums;
+  const bool scatters;
+  ScatterTimes times;
+  ScatterSums scatter; ///< of the plan under consideration
   Grouping grouping;
   int64_t regions = 1;
   std::optional<TilePlan> best;

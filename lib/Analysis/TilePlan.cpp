@@ -109,6 +109,7 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
           ? narrowColumns(planStationary(product, machine), columnWidth)
           : resultColumns(op, product, machine);
   countEntries(problem, weights);
+  addScatterOf(problem, op, weights);
   return problem;
 }
 
@@ -133,6 +134,12 @@ std::array<int64_t, 3> TilePlan::grid(const TileProblem &problem) const {
 int64_t TilePlan::tiles(const TileProblem &problem) const {
   auto [n, h, w] = grid(problem);
   return n * h * w;
+}
+
+int64_t TilePlan::rounds(const TileProblem &problem, int64_t units) const {
+  if (folds.empty())
+    return llvm::divideCeilSigned(tiles(problem), units);
+  return grid(problem)[0] * static_cast<int64_t>(folds.size());
 }
 
 ColumnWave TilePlan::inputs(const TileProblem &problem,

@@ -2,7 +2,7 @@
 //
 // Phase planes of a slot are cut into blocks; each kernel slice meets each
 // block of its phase. Closed forms where positions do not matter, the block
-// model otherwise.
+// model otherwise. Kernels of one tap meet a block all together.
 
 #include "ScatterTime.h"
 #include "Engine.h"
@@ -10,6 +10,7 @@
 #include "Tensor.h"
 #include "ashlar/Isa/Tiles.h"
 #include "ashlar/Machine/Cycles.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <map>
 #include <tuple>
@@ -17,90 +18,21 @@
 using namespace ashlar;
 using namespace ashlar::emulator;
 
-ScatterTime::ScatterTime(const machine::Description &machine,
-                         const isa::TccRun &op, const TileEntry &entry)
-    : op(op), entry(entry), geometry(isa::geometryOf(op)),
-      unit{static_cast<ScatterVariant>(op.variant),
-           static_cast<uint32_t>(machine.sparse.lanes),
-           static_cast<uint32_t>(machine.sparse.coefficientsPerStep), 0} {}
-
-void ScatterTime::collectPhase(llvm::function_ref<bool(uint64_t)> isZero,
-                               uint64_t image, uint32_t rowPhase,
-                               uint32_t colPhase) {
-  const uint64_t rows = entry.rows + geometry.h.phases[rowPhase].halo;
-  const uint64_t cols = entry.cols + geometry.w.phases[colPhase].halo;
-  const uint64_t height = op.blockH ? op.blockH : rows;
-  const uint64_t width = op.blockW ? op.blockW : cols;
-  const uint64_t across = (cols + width - 1) / width;
-  const size_t first = blocks.size();
-  blocks.resize(first + (rows + height - 1) / height * across,
-                Block{rowPhase, colPhase, {}});
-  const uint64_t origin =
-      (image * geometry.height() + geometry.h.base(rowPhase, geometry.rows)) *
-          geometry.width() +
-      geometry.w.base(colPhase, geometry.cols);
-  for (uint64_t y = 0; y < rows; ++y)
-    for (uint64_t x = 0; x < cols; ++x)
-      if (!isZero(origin + y * geometry.width() + x))
-        blocks[first + y / height * across + x / width].data.push_back(
-            {static_cast<int32_t>(y), static_cast<int32_t>(x), 1});
+/// True if the cycles of a block follow from its counts alone.
+static bool isClosed(const ScatterUnit &unit) {
+  return unit.variant <= ScatterVariant::B ||
+         (unit.variant == ScatterVariant::D && unit.weightsPerStep <= 2);
 }
 
-void ScatterTime::collect(llvm::function_ref<bool(uint64_t)> isZero) {
-  blocks.clear();
-  for (uint64_t image = 0; image < entry.images; ++image)
-    for (uint32_t r = 0; r < geometry.h.phases.size(); ++r)
-      for (uint32_t c = 0; c < geometry.w.phases.size(); ++c)
-        collectPhase(isZero, image, r, c);
+static ScatterUnit unitOf(const machine::Description &machine,
+                          const isa::TccRun &op) {
+  return {static_cast<ScatterVariant>(op.variant),
+          static_cast<uint32_t>(machine.sparse.lanes),
+          static_cast<uint32_t>(machine.sparse.coefficientsPerStep), 0};
 }
 
-llvm::Error ScatterTime::slice(uint32_t rowPhase, uint32_t colPhase,
-                               llvm::ArrayRef<ScatterItem> weights) {
-  const bool closed =
-      unit.variant <= ScatterVariant::B ||
-      (unit.variant == ScatterVariant::D && unit.weightsPerStep <= 2);
-  const ScatterKernel kernel{
-      static_cast<int32_t>(geometry.h.phases[rowPhase].halo + 1),
-      static_cast<int32_t>(geometry.w.phases[colPhase].halo + 1)};
-  for (const Block &block : blocks) {
-    if (block.rowPhase != rowPhase || block.colPhase != colPhase)
-      continue;
-    if (closed) {
-      total.issues += block.data.size() * weights.size();
-      total.cycles += machine::scatterCycles(unit.variant, unit.multipliers,
-                                             unit.weightsPerStep,
-                                             block.data.size(), weights.size());
-      continue;
-    }
-    if (llvm::Error error = scatterBlock(
-            unit, block.data, weights, kernel, [](int32_t, int32_t, int64_t) {},
-            total))
-      return error;
-  }
-  return llvm::Error::success();
-}
-
-llvm::Error
-ScatterTime::channel(llvm::function_ref<bool(uint64_t)> isZero,
-                     llvm::ArrayRef<isa::Coefficient> coefficients) {
-  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<ScatterItem>>
-      slices;
-  for (const isa::Coefficient &c : coefficients) {
-    if (c.mantissa == 0)
-      continue;
-    const machine::AxisPhases::Tap &row = geometry.h.taps[c.ky];
-    const machine::AxisPhases::Tap &col = geometry.w.taps[c.kx];
-    slices[{c.z, row.phase, col.phase}].push_back(
-        {static_cast<int32_t>(row.shift), static_cast<int32_t>(col.shift), 1});
-  }
-  if (slices.empty())
-    return llvm::Error::success();
-  collect(isZero);
-  for (const auto &[key, weights] : slices)
-    if (llvm::Error error = slice(std::get<1>(key), std::get<2>(key), weights))
-      return error;
-  return llvm::Error::success();
-}
+//===- Streams
+//--------------------------------------------------------------===//
 
 namespace {
 
@@ -123,6 +55,135 @@ public:
 
 } // namespace
 
+ScatterStream::ScatterStream(const machine::Description &machine,
+                             const isa::TccRun &op,
+                             llvm::ArrayRef<uint8_t> stream) {
+  // The loader has decoded the same bytes without an error.
+  weightBits = llvm::cantFail(isa::readStreamHeader(stream)).shape.mantissaBits;
+  Channels all;
+  llvm::cantFail(isa::decodeStream(stream, all));
+  entries = all.entries;
+  const machine::TileGeometry geometry = isa::geometryOf(op);
+  const bool closed = isClosed(unitOf(machine, op));
+  for (llvm::ArrayRef<isa::Coefficient> list : all.lists)
+    channels.push_back(slicesOf(geometry, list, closed));
+}
+
+std::vector<ScatterStream::Slice>
+ScatterStream::slicesOf(const machine::TileGeometry &geometry,
+                        llvm::ArrayRef<isa::Coefficient> coefficients,
+                        bool closed) {
+  const bool oneTap = geometry.h.taps.size() * geometry.w.taps.size() == 1;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<ScatterItem>>
+      kernels;
+  for (const isa::Coefficient &c : coefficients) {
+    if (c.mantissa == 0)
+      continue;
+    const machine::AxisPhases::Tap &row = geometry.h.taps[c.ky];
+    const machine::AxisPhases::Tap &col = geometry.w.taps[c.kx];
+    kernels[{oneTap ? 0 : c.z, row.phase, col.phase}].push_back(
+        {static_cast<int32_t>(row.shift), static_cast<int32_t>(col.shift), 1});
+  }
+  std::vector<Slice> slices;
+  for (auto &[key, weights] : kernels) {
+    Slice slice{std::get<1>(key), std::get<2>(key), weights.size(), 1, {}};
+    auto same = llvm::find_if(slices, [&](const Slice &other) {
+      return other.rowPhase == slice.rowPhase &&
+             other.colPhase == slice.colPhase && other.weights == slice.weights;
+    });
+    if (closed && same != slices.end()) {
+      ++same->times;
+      continue;
+    }
+    if (!closed)
+      slice.items = std::move(weights);
+    slices.push_back(std::move(slice));
+  }
+  return slices;
+}
+
+//===- Units
+//----------------------------------------------------------------===//
+
+ScatterTime::ScatterTime(const machine::Description &machine,
+                         const isa::TccRun &op, const TileEntry &entry)
+    : op(op), entry(entry), geometry(isa::geometryOf(op)),
+      unit(unitOf(machine, op)),
+      oneTap(geometry.h.taps.size() * geometry.w.taps.size() == 1) {}
+
+void ScatterTime::collectPhase(llvm::function_ref<bool(uint64_t)> isZero,
+                               uint64_t image, uint32_t rowPhase,
+                               uint32_t colPhase) {
+  const uint64_t rows = entry.rows + geometry.h.phases[rowPhase].halo;
+  const uint64_t cols = entry.cols + geometry.w.phases[colPhase].halo;
+  const uint64_t height = op.blockH ? op.blockH : rows;
+  const uint64_t width = op.blockW ? op.blockW : cols;
+  const uint64_t across = (cols + width - 1) / width;
+  const size_t first = blocks.size();
+  blocks.resize(first + (rows + height - 1) / height * across,
+                Block{rowPhase, colPhase, 0, {}});
+  const uint64_t origin =
+      (image * geometry.height() + geometry.h.base(rowPhase, geometry.rows)) *
+          geometry.width() +
+      geometry.w.base(colPhase, geometry.cols);
+  const bool places = !isClosed(unit) && !oneTap;
+  for (uint64_t y = 0; y < rows; ++y)
+    for (uint64_t x = 0; x < cols; ++x) {
+      if (isZero(origin + y * geometry.width() + x))
+        continue;
+      Block &block = blocks[first + y / height * across + x / width];
+      ++block.data;
+      if (places)
+        block.items.push_back(
+            {static_cast<int32_t>(y), static_cast<int32_t>(x), 1});
+    }
+}
+
+void ScatterTime::collect(llvm::function_ref<bool(uint64_t)> isZero) {
+  blocks.clear();
+  for (uint64_t image = 0; image < entry.images; ++image)
+    for (uint32_t r = 0; r < geometry.h.phases.size(); ++r)
+      for (uint32_t c = 0; c < geometry.w.phases.size(); ++c)
+        collectPhase(isZero, image, r, c);
+}
+
+llvm::Error ScatterTime::slice(const ScatterStream::Slice &slice) {
+  const ScatterKernel kernel{
+      static_cast<int32_t>(geometry.h.phases[slice.rowPhase].halo + 1),
+      static_cast<int32_t>(geometry.w.phases[slice.colPhase].halo + 1)};
+  for (const Block &block : blocks) {
+    if (block.rowPhase != slice.rowPhase || block.colPhase != slice.colPhase)
+      continue;
+    if (oneTap || slice.items.empty()) {
+      total.issues += block.data * slice.weights * slice.times;
+      total.cycles +=
+          slice.times *
+          (oneTap ? machine::scatterPointCycles(unit.multipliers, block.data,
+                                                slice.weights)
+                  : machine::scatterCycles(unit.variant, unit.multipliers,
+                                           unit.weightsPerStep, block.data,
+                                           slice.weights));
+      continue;
+    }
+    if (llvm::Error error = scatterBlock(
+            unit, block.items, slice.items, kernel,
+            [](int32_t, int32_t, int64_t) {}, total))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error ScatterTime::channel(llvm::function_ref<bool(uint64_t)> isZero,
+                                 llvm::ArrayRef<ScatterStream::Slice> slices) {
+  if (slices.empty())
+    return llvm::Error::success();
+  collect(isZero);
+  for (const ScatterStream::Slice &own : slices)
+    if (llvm::Error error = slice(own))
+      return error;
+  return llvm::Error::success();
+}
+
 Cost emulator::scatterCost(
     const machine::Description &machine, const isa::TccRun &op,
     const TileTable &table,
@@ -133,25 +194,26 @@ Cost emulator::scatterCost(
                             : 8 * storedBytes(op.type, op.mantissa);
   Cost cost;
   uint64_t cycles = 0;
+  std::map<uint32_t, ScatterStream> streams;
   for (uint64_t unit = 0; unit < table.size(); ++unit) {
     const TileEntry &entry = table[unit];
     if (entry.idle())
       continue;
-    // The loader has decoded the same bytes without an error.
-    llvm::ArrayRef<uint8_t> stream = streamOf(entry.group);
-    const uint64_t passes = machine::pePasses(
-        machine, bits,
-        llvm::cantFail(isa::readStreamHeader(stream)).shape.mantissaBits);
-    Channels channels;
-    llvm::cantFail(isa::decodeStream(stream, channels));
+    auto stream = streams.find(entry.group);
+    if (stream == streams.end())
+      stream =
+          streams.try_emplace(entry.group, machine, op, streamOf(entry.group))
+              .first;
     ScatterTime time(machine, op, entry);
-    for (uint64_t i = 0; i < channels.lists.size(); ++i)
+    for (uint64_t i = 0; i < stream->second.channels.size(); ++i)
       // Queues hold P products, as many as can ever wait.
       llvm::cantFail(time.channel(
           [&](uint64_t element) { return isZero(unit, i, element); },
-          channels.lists[i]));
+          stream->second.channels[i]));
+    const uint64_t passes =
+        machine::pePasses(machine, bits, stream->second.weightBits);
     cycles = std::max({cycles, time.counters().cycles * passes,
-                       machine::tileDecode(machine, channels.entries)});
+                       machine::tileDecode(machine, stream->second.entries)});
     cost.macs += time.counters().issues;
   }
   cycles += routeCycles(machine, table);

@@ -15,35 +15,60 @@
 
 namespace ashlar::emulator {
 
+/// The stream of a group as kernel slices.
+struct ScatterStream {
+  /// Weights that meet the blocks of one phase: those of one kernel, or with a
+  /// single tap those of all kernels.
+  struct Slice {
+    uint32_t rowPhase = 0, colPhase = 0;
+    uint64_t weights = 0;
+    uint64_t times = 1; ///< Kernels alike, where only counts matter.
+    std::vector<ScatterItem> items; ///< Where positions matter.
+  };
+
+  /// Decodes a checked stream.
+  ScatterStream(const machine::Description &machine, const isa::TccRun &op,
+                llvm::ArrayRef<uint8_t> stream);
+
+  std::vector<std::vector<Slice>> channels;
+  uint64_t entries = 0;    ///< Coefficients, zeros of dense streams included.
+  uint64_t weightBits = 0; ///< Of a mantissa.
+
+private:
+  static std::vector<Slice>
+  slicesOf(const machine::TileGeometry &geometry,
+           llvm::ArrayRef<isa::Coefficient> coefficients, bool closed);
+};
+
 class ScatterTime {
 public:
   ScatterTime(const machine::Description &machine, const isa::TccRun &op,
               const TileEntry &entry);
 
-  /// Adds a channel: `isZero(element)` asks for an element of its slot, the
-  /// coefficients are those of its kernels in the order of the stream.
+  /// Adds a channel: `isZero(element)` asks for an element of its slot.
   /// Capacity error if products wait that the queues cannot hold.
   llvm::Error channel(llvm::function_ref<bool(uint64_t)> isZero,
-                      llvm::ArrayRef<isa::Coefficient> coefficients);
+                      llvm::ArrayRef<ScatterStream::Slice> slices);
 
   const ScatterCounters &counters() const { return total; }
 
 private:
   struct Block {
     uint32_t rowPhase = 0, colPhase = 0;
-    std::vector<ScatterItem> data;
+    uint64_t data = 0;
+    std::vector<ScatterItem> items; ///< Where positions matter.
   };
 
   void collect(llvm::function_ref<bool(uint64_t)> isZero);
   void collectPhase(llvm::function_ref<bool(uint64_t)> isZero, uint64_t image,
                     uint32_t rowPhase, uint32_t colPhase);
-  llvm::Error slice(uint32_t rowPhase, uint32_t colPhase,
-                    llvm::ArrayRef<ScatterItem> weights);
+  llvm::Error slice(const ScatterStream::Slice &slice);
 
   const isa::TccRun &op;
   const TileEntry &entry;
   const machine::TileGeometry geometry;
   const ScatterUnit unit;
+  const bool oneTap;
   std::vector<Block> blocks;
   ScatterCounters total;
 };

@@ -24,3 +24,8 @@ uint64_t ashlar::machine::scatterCycles(ScatterVariant variant,
     next = std::min({next + p, (next / data + weightsPerStep) * data, total});
   return cycles;
 }
+
+uint64_t ashlar::machine::scatterPointCycles(uint64_t multipliers,
+                                             uint64_t data, uint64_t weights) {
+  return (data * weights + multipliers - 1) / multipliers;
+}

@@ -57,4 +57,16 @@ llvm::StringRef name(Route route) {
   llvm_unreachable("unknown route");
 }
 
+llvm::Expected<Rule> parseRule(llvm::StringRef text) {
+  if (text == "majority")
+    return Rule::Majority;
+  if (text == "threshold")
+    return Rule::Threshold;
+  if (text == "cost")
+    return Rule::Cost;
+  return makeError(ErrorClass::Usage,
+                   "rule '{}', expected cost, majority or threshold",
+                   text.str());
+}
+
 } // namespace ashlar::partition

@@ -4,8 +4,12 @@
 
 #include "Arguments.h"
 
+#include "ashlar/Partition/Classify.h"
+#include "ashlar/Partition/Partition.h"
 #include "ashlar/Support/CommandLine.h"
 #include "ashlar/Support/FileIO.h"
+
+#include <cmath>
 
 namespace ashlar::pipelines {
 namespace {
@@ -67,10 +71,45 @@ std::string setPciPolicy(CompilerArguments &arguments, llvm::StringRef text) {
 }
 
 std::string setSparse(CompilerArguments &arguments, llvm::StringRef text) {
-  constexpr llvm::StringLiteral modes[] = {"auto", "off", "tile"};
+  constexpr llvm::StringLiteral modes[] = {"auto", "off", "tile", "scatter"};
   if (!llvm::is_contained(modes, text))
-    return "expected auto, off or tile";
-  arguments.compile.sparse = text.str();
+    return "expected auto, off, tile or scatter";
+  arguments.compile.sparse.mode = text.str();
+  return "";
+}
+
+std::string setRule(CompilerArguments &arguments, llvm::StringRef text) {
+  arguments.compile.sparse.rule = text.str();
+  return textOf(partition::parseRule(text).takeError());
+}
+
+std::string setScatterUnit(CompilerArguments &arguments, llvm::StringRef text) {
+  if (text.size() != 1 || text[0] < 'A' || text[0] > 'D')
+    return "expected A, B, C or D";
+  arguments.compile.sparse.variant = text.str();
+  return "";
+}
+
+std::string setPartition(CompilerArguments &arguments, llvm::StringRef text) {
+  arguments.compile.sparse.algorithm = text.str();
+  return textOf(partition::parseAlgorithm(text).takeError());
+}
+
+std::string setPartitionMetric(CompilerArguments &arguments,
+                               llvm::StringRef text) {
+  if (text == "cycles")
+    return "expected nnz, density or zeros";
+  arguments.compile.sparse.metric = text.str();
+  return textOf(partition::parseMetric(text).takeError());
+}
+
+/// A share in steps of 1/10000.
+std::string setPartitionThreshold(CompilerArguments &arguments,
+                                  llvm::StringRef text) {
+  double number = 0;
+  if (text.getAsDouble(number) || !(number >= 0) || !(number <= 1))
+    return "expected a number from 0 to 1";
+  arguments.compile.sparse.threshold = std::lround(number * 10000);
   return "";
 }
 
@@ -170,7 +209,7 @@ constexpr Flag flags[] = {
      "what --format=auto keeps: equal best classes on unseen inputs",
      setMinAgreement},
     {"calibrate", "FILE.npz",
-     "samples for --format=auto and --scale, by input name",
+     "samples for --format=auto, --scale and scatter mode, by input name",
      [](CompilerArguments &a, llvm::StringRef text) {
        a.search.calibration = text.str();
        return std::string(text.empty() ? "expected a file" : "");
@@ -183,7 +222,19 @@ constexpr Flag flags[] = {
      "rows of a lane: cycles (default: fewest), or source (its alignment rule)",
      setPciPolicy},
     {"sparse", "MODE",
-     "sparse cluster: auto (default: fewest cycles), off or tile", setSparse},
+     "sparse cluster: auto (default: fewest cycles), off, tile or scatter",
+     setSparse},
+    {"classify", "RULE",
+     "sparse or dense: by cost (default), majority or threshold of zeros",
+     setRule},
+    {"scatter-unit", "A|B|C|D", "unit that scatters (D)", setScatterUnit},
+    {"partition", "ALGORITHM",
+     "cuts of scatter mode: p2 (default), p1, rows or uniform", setPartition},
+    {"partition-metric", "METRIC",
+     "what tiles have equal: nnz (default), density or zeros",
+     setPartitionMetric},
+    {"partition-threshold", "X", "largest difference of two tiles (0.03)",
+     setPartitionThreshold},
     {"transpose", "MODE",
      "transposes: auto (default), pe (the array), dma (through DRAM) or copy",
      setTranspose},
@@ -288,17 +339,32 @@ struct Decided {
 };
 
 /// Options that read the model itself are decided with its import.
-constexpr Decided decided[] = {
-    {"input-shape", Phase::Import},    {"constant", Phase::Import},
-    {"check", Phase::Import},          {"calibrate", Phase::Import},
-    {"min-snr", Phase::Import},        {"min-agreement", Phase::Import},
-    {"verify", Phase::Import},         {"inputs", Phase::Import},
-    {"format", Phase::Quantise},       {"activations", Phase::Quantise},
-    {"weights", Phase::Quantise},      {"formats", Phase::Quantise},
-    {"scale", Phase::Quantise},        {"residual", Phase::Quantise},
-    {"dump-formats", Phase::Quantise}, {"dump-plan", Phase::Quantise},
-    {"machine", Phase::Assign},        {"fold-w", Phase::Assign},
-    {"transpose", Phase::Assign},      {"pci-policy", Phase::Assign}};
+constexpr Decided decided[] = {{"input-shape", Phase::Import},
+                               {"constant", Phase::Import},
+                               {"check", Phase::Import},
+                               {"calibrate", Phase::Import},
+                               {"min-snr", Phase::Import},
+                               {"min-agreement", Phase::Import},
+                               {"verify", Phase::Import},
+                               {"inputs", Phase::Import},
+                               {"format", Phase::Quantise},
+                               {"activations", Phase::Quantise},
+                               {"weights", Phase::Quantise},
+                               {"formats", Phase::Quantise},
+                               {"scale", Phase::Quantise},
+                               {"residual", Phase::Quantise},
+                               {"dump-formats", Phase::Quantise},
+                               {"dump-plan", Phase::Quantise},
+                               {"machine", Phase::Assign},
+                               {"fold-w", Phase::Assign},
+                               {"transpose", Phase::Assign},
+                               {"pci-policy", Phase::Assign},
+                               {"sparse", Phase::Assign},
+                               {"classify", Phase::Assign},
+                               {"scatter-unit", Phase::Assign},
+                               {"partition", Phase::Assign},
+                               {"partition-metric", Phase::Assign},
+                               {"partition-threshold", Phase::Assign}};
 
 /// With --compile-from: nothing that was decided before, no phase that is over.
 llvm::Error checkStart(const CompilerArguments &arguments,

@@ -91,6 +91,13 @@ ErrorClass failureClass(Phase phase) {
   return phase == Phase::Plan ? ErrorClass::Capacity : ErrorClass::Unsupported;
 }
 
+/// What choose-cluster is told.
+struct ClusterChoice {
+  std::string mode;
+  bool scatter = true; ///< auto may use scatter mode
+  std::string reason;  ///< that mode off gives
+};
+
 class Compilation {
 public:
   Compilation(const CompileOptions &options, MLIRContext &context)
@@ -109,17 +116,14 @@ public:
     first = static_cast<int>(done) + 1;
   }
 
-  /// Compiles with the clusters as `mode` says; `reason` is given where that is
-  /// off.
-  void chooseClusters(std::string mode, std::string reason) {
-    clusters = std::move(mode);
-    denseReason = std::move(reason);
-    trial = true;
+  void choose(const ClusterChoice &choice) {
+    clusters = choice.mode;
+    scatter = choice.scatter;
+    denseReason = choice.reason;
   }
 
 private:
-  llvm::Expected<CompileResult> tryClusters(llvm::StringRef mode,
-                                            std::string reason);
+  llvm::Expected<CompileResult> tryClusters(const ClusterChoice &choice);
   llvm::Expected<bool> measureClusters();
   llvm::Error runPhase(Phase phase);
   llvm::Error runPasses(Phase phase,
@@ -136,7 +140,8 @@ private:
   CompileResult result;
   int first = 0;      ///< Number of the phase to start with.
   bool trial = false; ///< one of the compilations that measureClusters compares
-  std::string clusters = options.sparse; ///< mode of choose-cluster
+  std::string clusters = options.sparse.mode; ///< of choose-cluster
+  bool scatter = true;                        ///< auto may use scatter mode
   std::string denseReason;
 };
 
@@ -243,6 +248,10 @@ llvm::Error Compilation::runPhase(Phase phase) {
     (*result.module)
         ->setAttr(npu::kMachineAttr,
                   StringAttr::get(&context, machine::toYaml(machine)));
+    if (!options.sparse.profile.empty())
+      (*result.module)
+          ->setAttr(npu::kProfileAttr,
+                    StringAttr::get(&context, options.sparse.profile));
     return runPasses(phase, [&](OpPassManager &manager) {
       manager.addPass(createConvertNNToNPUPass());
       manager.addPass(npu::createChooseStationary());
@@ -253,6 +262,12 @@ llvm::Error Compilation::runPhase(Phase phase) {
         (*result.module)
             ->setAttr("npu.dense_reason",
                       StringAttr::get(&context, denseReason));
+      cluster.useScatter = scatter;
+      cluster.rule = options.sparse.rule;
+      cluster.variant = options.sparse.variant;
+      cluster.algorithm = options.sparse.algorithm;
+      cluster.metric = options.sparse.metric;
+      cluster.threshold = options.sparse.threshold;
       manager.addPass(npu::createChooseCluster(cluster));
       manager.addPass(npu::createAssignAxis());
       manager.addPass(npu::createDecodeOperands());
@@ -275,47 +290,57 @@ llvm::Error Compilation::runPhase(Phase phase) {
 }
 
 /// The phases from assign on, of a copy of the module, without hooks.
-llvm::Expected<CompileResult> Compilation::tryClusters(llvm::StringRef mode,
-                                                       std::string reason) {
+llvm::Expected<CompileResult>
+Compilation::tryClusters(const ClusterChoice &choice) {
   CompileOptions now = options;
   now.afterPass = nullptr;
   now.stopAfter = Phase::Emit;
   Compilation other(now, context);
-  other.chooseClusters(mode.str(), std::move(reason));
+  other.trial = true;
+  other.choose(choice);
   other.result.module = result.module->clone();
   other.result.numericPlanJson = result.numericPlanJson;
   other.first = static_cast<int>(Phase::Assign);
   return other.run();
 }
 
-/// Decides between the predicted choice of clusters and none at all by the
-/// cycles of the whole network. True if `result` is the finished program.
+/// Decides between the predicted choice of clusters, the same without scatter
+/// mode, and none at all by the cycles of the whole network. True if `result`
+/// is the finished program.
 llvm::Expected<bool> Compilation::measureClusters() {
-  auto best = tryClusters("auto", "");
-  if (!best)
-    return best.takeError();
-  auto sparse = usesSparseCluster(*best->program);
-  if (!sparse)
-    return sparse.takeError();
-  if (*sparse) {
-    auto cycles = cyclesOf(*best->program);
-    if (!cycles)
-      return cycles.takeError();
-    auto dense = tryClusters("off", "");
-    if (!dense)
-      return dense.takeError();
-    auto without = cyclesOf(*dense->program);
-    if (!without)
-      return without.takeError();
-    if (*without < *cycles) {
-      clusters = "off";
-      denseReason = llvm::formatv("the whole network takes {0} cycles with the "
-                                  "sparse cluster, {1} without",
-                                  *cycles, *without);
-      best = tryClusters(clusters, denseReason);
-      if (!best)
-        return best.takeError();
+  std::vector<ClusterChoice> choices{{"auto", true, ""}};
+  std::optional<CompileResult> best;
+  uint64_t least = 0;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    ClusterChoice choice = choices[i];
+    auto tried = tryClusters(choice);
+    if (!tried)
+      return tried.takeError();
+    auto use = clusterUseOf(*tried->program);
+    if (!use)
+      return use.takeError();
+    if (i == 0 && use->scatters)
+      choices.push_back({"auto", false, ""});
+    if (i == 0 && use->runs)
+      choices.push_back({"off", false, ""});
+    if (choices.size() > 1) {
+      auto cycles = cyclesOf(*tried->program, options.sparse.sample);
+      if (!cycles)
+        return cycles.takeError();
+      if (best && *cycles >= least)
+        continue;
+      if (choice.mode == "off") {
+        choice.reason = llvm::formatv("the whole network takes {0} cycles with "
+                                      "the sparse cluster, {1} without",
+                                      least, *cycles);
+        tried = tryClusters(choice);
+        if (!tried)
+          return tried.takeError();
+      }
+      least = *cycles;
     }
+    choose(choice);
+    best = std::move(*tried);
   }
   if (options.afterPass || options.stopAfter != Phase::Emit)
     return false;
@@ -336,7 +361,7 @@ llvm::Expected<CompileResult> Compilation::run() {
       return error;
   for (int i = first; i <= static_cast<int>(options.stopAfter); ++i) {
     auto phase = static_cast<Phase>(i);
-    if (phase == Phase::Assign && !trial && options.sparse == "auto") {
+    if (phase == Phase::Assign && !trial && options.sparse.mode == "auto") {
       auto finished = measureClusters();
       if (!finished)
         return finished.takeError();

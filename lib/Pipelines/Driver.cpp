@@ -3,6 +3,7 @@
 // ashlarc: what the flags ask for, in order.
 
 #include "Arguments.h"
+#include "MeasureDensity.h"
 #include "MeasureScales.h"
 #include "PhaseFile.h"
 #include "Verify.h"
@@ -186,6 +187,13 @@ llvm::Error chooseFormats(CompilerArguments &arguments,
     if (!measured)
       return measured.takeError();
     arguments.compile.scaleExponents = std::move(*measured);
+  }
+  const std::string &mode = arguments.compile.sparse.mode;
+  if ((mode == "auto" || mode == "scatter") &&
+      !arguments.search.calibration.empty() && !arguments.startAfter) {
+    if (llvm::Error error = measureDensity(
+            arguments.compile, arguments.search.calibration, context))
+      return error;
   }
   if (arguments.dumpFormats.empty())
     return llvm::Error::success();

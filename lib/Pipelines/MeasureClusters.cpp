@@ -8,27 +8,34 @@
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Isa/Instruction.h"
 
-#include "llvm/ADT/STLExtras.h"
-
 namespace ashlar::pipelines {
 
-llvm::Expected<bool> usesSparseCluster(const container::Program &program) {
+llvm::Expected<ClusterUse> clusterUseOf(const container::Program &program) {
   auto code = isa::decodeAll(program.code);
   if (!code)
     return code.takeError();
-  return llvm::any_of(*code, [](const isa::Instruction &instruction) {
-    return std::holds_alternative<isa::TccRun>(instruction);
-  });
+  ClusterUse use;
+  for (const isa::Instruction &instruction : *code)
+    if (const auto *run = std::get_if<isa::TccRun>(&instruction)) {
+      use.runs = true;
+      use.scatters |= run->scatter != 0;
+    }
+  return use;
 }
 
-llvm::Expected<uint64_t> cyclesOf(const container::Program &program) {
+llvm::Expected<uint64_t> cyclesOf(const container::Program &program,
+                                  llvm::ArrayRef<HostTensor> sample) {
+  auto use = clusterUseOf(program);
+  if (!use)
+    return use.takeError();
   emulator::Options how;
   how.checkRaces = how.checkUndefined = false;
   auto loaded = emulator::load(program, how);
   if (!loaded)
     return loaded.takeError();
-  how.functional = false;
-  auto timed = emulator::run(*loaded, {}, how);
+  how.functional = use->scatters && !sample.empty();
+  auto timed = emulator::run(
+      *loaded, how.functional ? sample : llvm::ArrayRef<HostTensor>(), how);
   if (!timed)
     return timed.takeError();
   return timed->totalCycles;

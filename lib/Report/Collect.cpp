@@ -47,6 +47,7 @@ void collectNodes(const container::Program &program,
       // What the model asked for; zeros that block-diagonal tiles feed to the
       // array are no work. Programs without this count report the array's.
       node.macs = info.macs ? info.macs : stats.macs;
+      node.issued = stats.macs;
       node.peBusy = stats.peBusy;
       node.dramRead = stats.dramRead;
       node.dramWrite = stats.dramWrite;

@@ -50,6 +50,7 @@ void writeNode(OStream &json, const NodeStatistics &node,
     });
     json.attribute("cycles", node.cycles);
     json.attribute("macs", node.macs);
+    json.attribute("issued", node.issued);
     json.attribute("utilisation", utilisation(machine, node.macs, node.peBusy));
     json.attribute("pe_busy", node.peBusy);
     json.attribute("dram_read", node.dramRead);

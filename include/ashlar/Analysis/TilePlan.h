@@ -9,11 +9,16 @@
 #ifndef ASHLAR_ANALYSIS_TILEPLAN_H
 #define ASHLAR_ANALYSIS_TILEPLAN_H
 
+#include "ashlar/Analysis/DataProfile.h"
 #include "ashlar/Analysis/EncodedWeights.h"
 #include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Machine/ScatterCycles.h"
 #include "ashlar/Machine/TileGeometry.h"
+#include "ashlar/Partition/Partition.h"
 
 #include <array>
+#include <memory>
+#include <optional>
 
 namespace ashlar::analysis {
 
@@ -35,6 +40,36 @@ struct ChannelRange {
   int64_t count = 0;
 };
 
+/// Attribute of npu.tcu.conv: scatter mode, and what its plan needs to know.
+inline constexpr llvm::StringLiteral kScatterAttr = "npu.scatter";
+
+/// Kernels of a column and channel that have `taps` coefficients in one phase
+/// of the strides; with a single tap all kernels of the channel together.
+struct SliceCount {
+  uint32_t rowPhase = 0, colPhase = 0;
+  uint32_t taps = 0;
+  uint32_t kernels = 0;
+};
+
+/// How tiles of equal work are cut, and what scatters in them.
+struct CutOptions {
+  machine::ScatterVariant variant = machine::ScatterVariant::D;
+  partition::Algorithm algorithm = partition::Algorithm::P2;
+  partition::Metric metric = partition::Metric::Nnz;
+  int64_t threshold = 300; ///< largest difference of two tiles, 1/10000
+};
+
+/// What scatter mode adds to a convolution.
+struct ScatterProblem {
+  DataProfile data;
+  CutOptions cut;
+  partition::Geometry geometry;                ///< of the whole map
+  bool whole = true;                           ///< the problem is the whole map
+  std::shared_ptr<partition::PrefixSums> sums; ///< of the places, if known
+  /// By column and channel of its range.
+  std::vector<std::vector<std::vector<SliceCount>>> slices;
+};
+
 /// A convolution as the sparse cluster sees it.
 struct TileProblem {
   std::array<int64_t, 3> extent{1, 1, 1}; ///< images, rows, columns of results
@@ -47,6 +82,8 @@ struct TileProblem {
   std::vector<ColumnTile> columns; ///< outputs that are drained together
   /// Coefficients that are not zero: by column and channel of its range.
   std::vector<std::vector<uint32_t>> entries;
+  /// Zeros of the data are left out too.
+  std::optional<ScatterProblem> scatter;
   int64_t positions() const { return extent[0] * extent[1] * extent[2]; }
 };
 
@@ -60,6 +97,19 @@ TileProblem tileProblem(mlir::Operation *op, const EncodedWeights &weights,
                         llvm::ArrayRef<int64_t> extent,
                         const machine::Description &machine,
                         int64_t columnWidth = 0);
+
+/// Makes a problem one of scatter mode.
+void addScatter(TileProblem &problem, mlir::Operation *op,
+                const EncodedWeights &weights, DataProfile data,
+                const CutOptions &cut);
+
+/// The attribute kScatterAttr.
+mlir::DictionaryAttr scatterAttr(const DataProfile &data, const CutOptions &cut,
+                                 mlir::MLIRContext *context);
+
+/// addScatter() as the attribute kScatterAttr of `op` says, if it has one.
+void addScatterOf(TileProblem &problem, mlir::Operation *op,
+                  const EncodedWeights &weights);
 
 /// Columns that run at the same time, one for each group of units.
 struct ColumnWave {
@@ -75,6 +125,14 @@ struct ColumnWave {
 /// channel of each column's range.
 using Chunk = ChannelRange;
 
+/// What the units do at a time when tiles have equal work instead of equal
+/// size.
+struct TileFold {
+  partition::Box region; ///< of the results
+  /// A tile for each unit, idle ones empty.
+  std::vector<partition::Box> cuts;
+};
+
 struct TilePlan {
   int64_t images = 1, rows = 1, cols = 1; ///< of the largest tile
   int64_t groups = 1;                     ///< of units
@@ -83,7 +141,17 @@ struct TilePlan {
   bool tilesOutside = false; ///< all columns run on a tile before the next
   // Predicted cycles: of the whole, and of each engine alone.
   int64_t cycles = 0, run = 0, load = 0, drain = 0, stream = 0;
+  bool scatter = false; ///< non-zero data only
+  /// Unequal tiles; empty: the grid of equal ones.
+  std::vector<TileFold> folds;
+  double spread = 0; ///< of the cuts: largest difference of two tiles
+  bool met = true;   ///< within the threshold
+  /// Largest over mean non-zeros of the units, as predicted; of a grid of as
+  /// many equal tiles.
+  double balance = 1, gridBalance = 1;
 
+  /// Rounds that the tiles of all images take on `units` units.
+  int64_t rounds(const TileProblem &problem, int64_t units) const;
   machine::TileGeometry geometry(const TileProblem &problem) const;
   /// Tiles of the results along images, rows, columns.
   std::array<int64_t, 3> grid(const TileProblem &problem) const;

@@ -28,6 +28,13 @@ uint64_t scatterCycles(ScatterVariant variant, uint64_t multipliers,
                        uint64_t weightsPerStep, uint64_t data,
                        uint64_t weights);
 
+/// Cycles of a block of \p data non-zero data under the \p weights non-zero
+/// coefficients that all kernels of one tap have for its channel: no two
+/// products share a result, so every multiplier takes the next product with a
+/// weight of its own, ceil(data * weights / P) in all variants.
+uint64_t scatterPointCycles(uint64_t multipliers, uint64_t data,
+                            uint64_t weights);
+
 } // namespace ashlar::machine
 
 #endif // ASHLAR_MACHINE_SCATTERCYCLES_H

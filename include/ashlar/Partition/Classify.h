@@ -41,6 +41,9 @@ llvm::Expected<Route> classify(const Evidence &evidence, Rule rule,
 
 llvm::StringRef name(Route route);
 
+/// Parses "majority", "threshold", "cost"; Usage error otherwise.
+llvm::Expected<Rule> parseRule(llvm::StringRef text);
+
 } // namespace ashlar::partition
 
 #endif // ASHLAR_PARTITION_CLASSIFY_H

@@ -9,6 +9,7 @@
 #include "ashlar/Conversion/NPUToISA/NPUToISA.h"
 #include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Numerics/FormatTable.h"
+#include "ashlar/Support/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -29,6 +30,21 @@ std::optional<Phase> parsePhase(llvm::StringRef name);
 /// All phase names separated by ", ".
 std::string phaseNames();
 
+/// Use of the sparse cluster: options of choose-cluster (docs/Passes.md).
+struct SparseOptions {
+  std::string mode = "auto"; ///< auto, off, tile or scatter
+  std::string rule = "cost"; ///< cost, majority or threshold
+  std::string variant = "D"; ///< unit that scatters: A, B, C or D
+  std::string algorithm = "p2";
+  std::string metric = "nnz";
+  int64_t threshold = 300; ///< 1/10000
+  /// Measured densities of maps, JSON text of analysis::DataProfiles; empty if
+  /// there are none.
+  std::string profile;
+  /// Inputs that programs in scatter mode are timed on; empty: none.
+  std::vector<HostTensor> sample;
+};
+
 /// Everything that decides what is compiled.
 struct CompileOptions {
   std::string model;
@@ -43,8 +59,7 @@ struct CompileOptions {
   std::string foldWidth = "auto";
   /// How the rows of a lane are chosen: cycles or source.
   std::string pciPolicy = "cycles";
-  /// Use of the sparse cluster: auto, off or tile.
-  std::string sparse = "auto";
+  SparseOptions sparse;
   /// How transposes are done: auto, pe, dma or copy.
   std::string transpose = "auto";
   frontend::ImportOptions import;

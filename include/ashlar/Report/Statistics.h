@@ -32,6 +32,7 @@ struct NodeStatistics {
   std::vector<std::string> absorbed; ///< Nodes fused into it.
   uint64_t cycles = 0; ///< Share of the run; nodes + idle sum to the total.
   uint64_t macs = 0;   ///< Of the model: structural zeros do not count.
+  uint64_t issued = 0; ///< By the array or the units of the sparse cluster.
   uint64_t peBusy = 0; ///< Cycles of the array's stream.
   uint64_t dramRead = 0, dramWrite = 0; ///< Bytes, whole bursts.
   uint64_t saturated = 0, underflow = 0;

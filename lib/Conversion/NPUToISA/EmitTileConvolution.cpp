@@ -42,7 +42,9 @@ public:
           llvm::divideCeilSigned(geometry.extent[d + 2], tileExtent(d + 1));
     grid[0] = llvm::divideCeilSigned(geometry.extent[0], tileExtent(0));
     units = static_cast<int64_t>(machine.sparse.tcus) / plan.groups;
-    rounds = llvm::divideCeilSigned(grid[0] * grid[1] * grid[2], units);
+    rounds = plan.folds.empty()
+                 ? llvm::divideCeilSigned(grid[0] * grid[1] * grid[2], units)
+                 : grid[0] * static_cast<int64_t>(plan.folds.size());
   }
 
   llvm::Error run();
@@ -56,6 +58,8 @@ private:
   llvm::Error emitStep(const Step &step, unsigned table);
   unsigned tableOf(const Step &step);
   void emitTable(unsigned table, int64_t round, int64_t copies);
+  void emitCuts(unsigned table, int64_t round, int64_t copies);
+  void emitTiles(isa::TccTile op);
   llvm::Error acquireWave(size_t wave);
   void releaseWave(size_t wave);
   template <typename Op>
@@ -154,7 +158,10 @@ unsigned TileConvolutionEmitter::tableOf(const Step &step) {
   if (!inserted && tables.size() * 2 <= available)
     return entry->second;
   entry->second = generator.tiles.table++ % available;
-  emitTable(entry->second, step.round, copies);
+  if (plan.folds.empty())
+    emitTable(entry->second, step.round, copies);
+  else
+    emitCuts(entry->second, step.round, copies);
   return entry->second;
 }
 
@@ -181,12 +188,39 @@ void TileConvolutionEmitter::emitTable(unsigned table, int64_t round,
     op.y0 = row * plan.rows;
     op.x0 = column * plan.cols;
     op.tileH = plan.rows, op.tileW = plan.cols;
-    op.endN = geometry.extent[0];
-    op.endH = geometry.extent[2];
-    op.endW = geometry.extent[3];
-    generator.builder.emit(op);
+    emitTiles(op);
     unit += copies * high * wide;
     at += high * wide;
+  }
+}
+
+void TileConvolutionEmitter::emitTiles(isa::TccTile op) {
+  op.endN = geometry.extent[0];
+  op.endH = geometry.extent[2];
+  op.endW = geometry.extent[3];
+  generator.builder.emit(op);
+}
+
+/// Unequal tiles, entry by entry.
+void TileConvolutionEmitter::emitCuts(unsigned table, int64_t round,
+                                      int64_t copies) {
+  auto folds = static_cast<int64_t>(plan.folds.size());
+  int64_t unit = 0;
+  for (const partition::Box &tile : plan.folds[round % folds].cuts) {
+    if (tile.empty())
+      continue;
+    isa::TccTile op{};
+    op.table = table;
+    op.clear = unit == 0;
+    op.unit = unit;
+    op.copies = copies;
+    op.gridN = op.gridH = op.gridW = 1;
+    op.images = plan.images;
+    op.n0 = round / folds * plan.images;
+    op.y0 = tile.y0, op.x0 = tile.x0;
+    op.tileH = tile.rows, op.tileW = tile.cols;
+    emitTiles(op);
+    unit += copies;
   }
 }
 
@@ -270,6 +304,11 @@ void TileConvolutionEmitter::emitRun(const WaveStreams &wave,
   run.channels = streams.chunk.count;
   run.mode = isa::OperandMode::Bfp;
   run.range = x.format.range;
+  if (plan.scatter) {
+    run.scatter = true;
+    run.variant =
+        static_cast<uint32_t>(program.problem.scatter->cut.variant);
+  }
   run.xr = generator.scaleRegister(tile.op->getOperand(0));
   run.phase = phaseOf(firstChannel(wave) + streams.chunk.first);
   run.groups = wave.wave.count;

@@ -10,6 +10,7 @@
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Analysis/ZeroAnalysis.h"
 #include "ashlar/Machine/Cycles.h"
+#include "ashlar/Partition/Classify.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
@@ -57,23 +58,37 @@ constexpr llvm::StringLiteral kDenseReasonAttr = "npu.dense_reason";
 /// Narrower columns than this are not tried: the drain works on few lanes.
 constexpr int64_t kFewestResults = 8;
 
+/// What a mode of the sparse cluster makes of a convolution.
+struct Alternative {
+  std::optional<analysis::TilePlan> plan;
+  int64_t unskipped = 0;   ///< the same cluster without skipping
+  int64_t columnWidth = 0; ///< results of a column, if not the array's
+};
+
 /// A convolution with the predicted cycles of its alternatives.
 struct Candidate {
   PeConvOp conv;
   std::string obstacle; ///< why the sparse cluster cannot run it
   int64_t plain = 0;    ///< dense array, input as it is
   int64_t folded = 0;   ///< dense array, input in the best lane fold
-  std::optional<analysis::TilePlan> plan;
-  int64_t unskipped = 0;   ///< the same cluster without skipping
-  int64_t columnWidth = 0; ///< results of a column, if not the array's
-  int64_t loss = 0;        ///< of its readers if the result cannot be folded
+  Alternative tile, scatter;
+  analysis::DataProfile data; ///< of its input
+  int64_t loss = 0;           ///< of its readers if the result cannot be folded
   bool sparse = false;
   int64_t tiles = 0, zeroTiles = 0; ///< stationary tiles of the array
 
-  int64_t sparseCycles() const { return plan->cycles + loss; }
+  /// Scatter mode has to be clearly better: its cycles depend on the data.
+  bool scatters() const {
+    return scatter.plan &&
+           (!tile.plan || scatter.plan->cycles + scatter.plan->cycles / 16 <
+                              tile.plan->cycles);
+  }
+  const Alternative &best() const { return scatters() ? scatter : tile; }
+  const std::optional<analysis::TilePlan> &plan() const { return best().plan; }
+  int64_t sparseCycles() const { return plan()->cycles + loss; }
   /// The sparse cluster has to be clearly better: predictions are not exact.
   bool gains() const {
-    return plan && sparseCycles() + sparseCycles() / 16 < plain;
+    return plan() && sparseCycles() + sparseCycles() / 16 < plain;
   }
 };
 
@@ -115,10 +130,22 @@ int64_t encodeLoss(Value x, const machine::Description &machine) {
   return plain - best;
 }
 
+/// What the options of the pass say.
+struct Policy {
+  llvm::StringRef mode;
+  bool useScatter = true; ///< mode auto may
+  partition::Rule rule = partition::Rule::Cost;
+  analysis::CutOptions cut;
+  analysis::DataProfiles profiles;
+
+  /// Every convolution that can goes to the sparse cluster.
+  bool forced() const { return mode == "tile" || mode == "scatter"; }
+};
+
 class Chooser {
 public:
-  Chooser(const machine::Description &machine, llvm::StringRef mode)
-      : machine(machine), mode(mode) {}
+  Chooser(const machine::Description &machine, const Policy &policy)
+      : machine(machine), policy(policy) {}
 
   void predict(PeConvOp conv);
   void decide();
@@ -127,12 +154,15 @@ public:
 private:
   int64_t otherCycles(PeConvOp conv) const;
   int64_t weightCycles(PeConvOp conv) const;
-  void planTiles(Candidate &candidate,
-                 const analysis::EncodedWeights &weights) const;
+  void planSparse(Candidate &candidate,
+                  const analysis::EncodedWeights &weights) const;
+  void planWidth(Candidate &candidate, const analysis::EncodedWeights &weights,
+                 int64_t width) const;
+  bool goesSparse(const Candidate &candidate) const;
   void decideGroup(llvm::ArrayRef<size_t> group);
 
   const machine::Description &machine;
-  llvm::StringRef mode;
+  const Policy &policy;
 };
 
 /// What the array takes besides its streams: the drain of all results bounds
@@ -149,32 +179,52 @@ int64_t Chooser::otherCycles(PeConvOp conv) const {
   return drain;
 }
 
-/// The best plan over the numbers of results that a column may have: narrow
-/// columns occupy more units where maps are small.
-void Chooser::planTiles(Candidate &candidate,
-                        const analysis::EncodedWeights &weights) const {
+/// Plans of both modes for columns of `width` results, where they are better
+/// than those so far.
+void Chooser::planWidth(Candidate &candidate,
+                        const analysis::EncodedWeights &weights,
+                        int64_t width) const {
   PeConvOp conv = candidate.conv;
   auto out = shapeOf(conv.getY());
   llvm::SmallVector<int64_t, 4> extent{out[0]};
   extent.append(out.begin() + 2, out.end());
+  analysis::TileProblem problem =
+      analysis::tileProblem(conv, weights, extent, machine, width);
+  auto improve = [&](Alternative &best) {
+    auto plan = analysis::planTiles(problem, machine);
+    if (!plan || (best.plan && plan->cycles >= best.plan->cycles))
+      return;
+    best.plan = plan;
+    best.columnWidth =
+        width < static_cast<int64_t>(machine.pe.columns) ? width : 0;
+    best.unskipped = analysis::unskippedCycles(problem, *plan, machine);
+  };
+  if (policy.mode != "scatter")
+    improve(candidate.tile);
+  // Cycles of scatter mode follow from the data: not by an estimate alone.
+  if (policy.mode == "scatter" ||
+      (policy.mode == "auto" && policy.useScatter &&
+       candidate.data.source == analysis::ProfileSource::Measured)) {
+    analysis::addScatter(problem, conv, weights, candidate.data, policy.cut);
+    improve(candidate.scatter);
+  }
+}
+
+/// The best plans over the numbers of results that a column may have: narrow
+/// columns occupy more units where maps are small.
+void Chooser::planSparse(Candidate &candidate,
+                         const analysis::EncodedWeights &weights) const {
   auto columns = static_cast<int64_t>(machine.pe.columns);
-  analysis::StorageType result = storageOf(conv.getY());
+  analysis::StorageType result = storageOf(candidate.conv.getY());
   int64_t block = analysis::drainEncodes(result, machine)
                       ? int64_t(result.format.block)
                       : 1;
   for (int64_t width = columns; width > 0; width /= 2) {
     if (width < columns && (width < kFewestResults || width % block != 0))
       break;
-    analysis::TileProblem problem =
-        analysis::tileProblem(conv, weights, extent, machine, width);
-    auto plan = analysis::planTiles(problem, machine);
-    if (!plan || (candidate.plan && plan->cycles >= candidate.plan->cycles))
-      continue;
-    candidate.plan = plan;
-    candidate.columnWidth = width < columns ? width : 0;
-    candidate.unskipped = analysis::unskippedCycles(problem, *plan, machine);
+    planWidth(candidate, weights, width);
   }
-  if (!candidate.plan)
+  if (!candidate.plan())
     candidate.obstacle = "no tile fits its units";
 }
 
@@ -194,6 +244,7 @@ void Chooser::predict(PeConvOp conv) {
   Candidate candidate;
   candidate.conv = conv;
   candidate.obstacle = obstacle(conv, machine);
+  candidate.data = analysis::profileOf(conv.getX(), policy.profiles);
   int64_t fill = static_cast<int64_t>(machine.pe.rows + machine.pe.columns +
                                       machine.act.latency);
   int64_t drain = otherCycles(conv);
@@ -223,12 +274,28 @@ void Chooser::predict(PeConvOp conv) {
     cycles = cycles * kept / std::max<int64_t>(candidate.tiles, 1);
     folded = folded * kept / std::max<int64_t>(candidate.tiles, 1);
     fetch = weightCycles(conv) * kept / std::max<int64_t>(candidate.tiles, 1);
-    if (candidate.obstacle.empty() && mode != "off")
-      planTiles(candidate, weights);
+    if (candidate.obstacle.empty() && policy.mode != "off")
+      planSparse(candidate, weights);
   }
   candidate.plain = std::max({cycles, drain, fetch}) + fill;
   candidate.folded = std::max({folded, drain, fetch}) + fill;
   candidates.push_back(std::move(candidate));
+}
+
+/// The choice for a convolution by itself.
+bool Chooser::goesSparse(const Candidate &candidate) const {
+  if (!candidate.plan() || policy.forced())
+    return candidate.plan().has_value();
+  if (policy.rule == partition::Rule::Cost)
+    return candidate.gains();
+  partition::Evidence evidence;
+  evidence.nonZeros = static_cast<uint64_t>(candidate.data.mean());
+  evidence.zeros = 1000 - evidence.nonZeros;
+  evidence.vectorRuns = false;
+  evidence.denseCycles = static_cast<uint64_t>(candidate.plain);
+  evidence.sparseCycles = static_cast<uint64_t>(candidate.sparseCycles());
+  return llvm::cantFail(partition::classify(evidence, policy.rule)) ==
+         partition::Route::Sparse;
 }
 
 /// Readers of one map, together: if one of them is on the sparse cluster, the
@@ -237,12 +304,12 @@ void Chooser::decideGroup(llvm::ArrayRef<size_t> group) {
   int64_t plain = 0, folded = 0;
   for (size_t i : group) {
     Candidate &candidate = candidates[i];
-    candidate.sparse = candidate.plan && (mode == "tile" || candidate.gains());
+    candidate.sparse = goesSparse(candidate);
     plain += candidate.sparse ? candidate.sparseCycles() : candidate.plain;
     folded += candidate.folded;
   }
   Value x = candidates[group.front()].conv.getX();
-  if (mode == "tile" || !mayFold(x))
+  if (policy.forced() || policy.rule != partition::Rule::Cost || !mayFold(x))
     return;
   plain += encodeLoss(x, machine);
   if (folded > plain)
@@ -269,21 +336,51 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
 
   void runOnOperation() override {
     auto machine = machineOf(getOperation());
-    if (failed(machine))
+    Policy policy;
+    if (failed(machine) || failed(readOptions(policy)))
       return signalPassFailure();
-    if (mode != "auto" && mode != "off" && mode != "tile") {
-      getOperation().emitError()
-          << "mode '" << mode << "', expected auto, off or tile";
-      return signalPassFailure();
-    }
     auto reason = getOperation()->getAttrOfType<StringAttr>(kDenseReasonAttr);
     offReason =
         reason ? reason.getValue().str() : "the sparse cluster is switched off";
-    Chooser chooser(*machine, mode);
+    cut = policy.cut;
+    Chooser chooser(*machine, policy);
     getOperation().walk([&](PeConvOp conv) { chooser.predict(conv); });
     chooser.decide();
     for (Candidate &candidate : chooser.candidates)
       finish(candidate);
+    getOperation()->removeAttr(kProfileAttr);
+  }
+
+  template <typename T>
+  LogicalResult take(T &target, llvm::Expected<T> value) {
+    if (value) {
+      target = std::move(*value);
+      return success();
+    }
+    return getOperation().emitError() << llvm::toString(value.takeError());
+  }
+
+  LogicalResult readOptions(Policy &policy) {
+    constexpr llvm::StringLiteral modes[] = {"auto", "off", "tile", "scatter"};
+    if (!llvm::is_contained(modes, mode))
+      return getOperation().emitError()
+             << "mode '" << mode << "', expected auto, off, tile or scatter";
+    policy.mode = mode;
+    policy.useScatter = useScatter;
+    policy.cut.threshold = threshold;
+    if (variant.size() != 1 || variant[0] < 'A' || variant[0] > 'D')
+      return getOperation().emitError()
+             << "variant '" << variant << "', expected A, B, C or D";
+    policy.cut.variant = static_cast<machine::ScatterVariant>(variant[0] - 'A');
+    if (failed(take(policy.rule, partition::parseRule(rule))) ||
+        failed(
+            take(policy.cut.algorithm, partition::parseAlgorithm(algorithm))) ||
+        failed(take(policy.cut.metric, partition::parseMetric(metric))))
+      return failure();
+    auto text = getOperation()->getAttrOfType<StringAttr>(kProfileAttr);
+    return text
+               ? take(policy.profiles, analysis::parseProfiles(text.getValue()))
+               : success();
   }
 
   std::string offReason; ///< what mode off gives as its reason
@@ -291,12 +388,14 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
   std::string reasonOf(const Candidate &candidate) const {
     if (mode == "off")
       return offReason;
-    if (!candidate.plan)
+    if (!candidate.plan())
       return candidate.obstacle;
+    if (rule != "cost" && mode == "auto")
+      return fmt::format("{} of 1000 data are not zero", candidate.data.mean());
     if (candidate.sparse)
       return candidate.gains() ? "fewer cycles than the dense array"
                                : "asked for";
-    return candidate.gains() || candidate.plan->cycles < candidate.plain
+    return candidate.gains() || candidate.plan()->cycles < candidate.plain
                ? "a lane fold of the input, or of the result for its readers, "
                  "gains more"
                : "the dense array takes fewer cycles";
@@ -316,7 +415,10 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
           builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
     };
     text("eligible", candidate.obstacle.empty() ? "yes" : "no");
-    text("choice", candidate.sparse ? "sparse-tile" : "dense");
+    text("class", candidate.sparse ? "sparse" : "dense");
+    text("choice", !candidate.sparse      ? "dense"
+                   : candidate.scatters() ? "sparse-scatter"
+                                          : "sparse-tile");
     text("reason", reasonOf(candidate));
     number("dense_tiles", candidate.tiles);
     number("dense_tiles_skipped", candidate.zeroTiles);
@@ -325,12 +427,18 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
          fmt::format("{:.2f}", kept > 0 ? static_cast<double>(candidate.tiles) /
                                               static_cast<double>(kept)
                                         : 1.0));
-    if (candidate.plan)
+    number("data_density", candidate.data.mean());
+    if (candidate.plan())
       addPlan(builder, candidate,
               mayFold(conv.getX()) ? candidate.folded : candidate.plain,
               decision);
+    if (candidate.scatter.plan)
+      addCuts(builder, candidate, decision);
     addZeros(builder, candidate, decision);
     conv->setAttr(kSparseDecisionAttr, builder.getDictionaryAttr(decision));
+    if (candidate.sparse && candidate.scatters())
+      conv->setAttr(analysis::kScatterAttr,
+                    analysis::scatterAttr(candidate.data, cut, &getContext()));
     if (candidate.sparse)
       convert(candidate);
   }
@@ -338,15 +446,22 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
   static void addPlan(Builder &builder, const Candidate &candidate,
                       int64_t dense,
                       llvm::SmallVectorImpl<NamedAttribute> &decision) {
-    const analysis::TilePlan &plan = *candidate.plan;
+    const analysis::TilePlan &plan = *candidate.plan();
     auto number = [&](llvm::StringRef name, int64_t value) {
       return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
     };
+    llvm::SmallVector<NamedAttribute> alternatives{number("dense", dense)};
+    if (candidate.tile.plan) {
+      alternatives.push_back(
+          number("sparse-tile", candidate.tile.plan->cycles));
+      alternatives.push_back(
+          number("sparse-tile-unskipped", candidate.tile.unskipped));
+    }
+    if (candidate.scatter.plan)
+      alternatives.push_back(
+          number("sparse-scatter", candidate.scatter.plan->cycles));
     decision.push_back(builder.getNamedAttr(
-        "alternatives",
-        builder.getDictionaryAttr(
-            {number("dense", dense), number("sparse-tile", plan.cycles),
-             number("sparse-tile-unskipped", candidate.unskipped)})));
+        "alternatives", builder.getDictionaryAttr(alternatives)));
     decision.push_back(number("cycles_saved", dense - plan.cycles));
     decision.push_back(builder.getNamedAttr(
         "plan",
@@ -355,14 +470,54 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
             "outside{}",
             plan.images, plan.rows, plan.cols, plan.groups, plan.slots,
             plan.twoSums ? 2 : 1, plan.tilesOutside ? "tiles" : "outputs",
-            candidate.columnWidth > 0
-                ? fmt::format(", columns of {}", candidate.columnWidth)
+            candidate.best().columnWidth > 0
+                ? fmt::format(", columns of {}", candidate.best().columnWidth)
                 : ""))));
     decision.push_back(builder.getNamedAttr(
         "engines",
         builder.getDictionaryAttr(
             {number("run", plan.run), number("load", plan.load),
              number("drain", plan.drain), number("stream", plan.stream)})));
+  }
+
+  /// Result tiles "y,x,rows,columns" of the units, rounds separated by "|"; of
+  /// a grid its tile "rows,columns".
+  static std::string tilesOf(const Candidate &candidate) {
+    const analysis::TilePlan &plan = *candidate.scatter.plan;
+    if (plan.folds.empty())
+      return fmt::format("{},{}", plan.rows, plan.cols);
+    std::string text;
+    for (const analysis::TileFold &fold : plan.folds) {
+      text += text.empty() ? "" : " |";
+      for (const partition::Box &tile : fold.cuts)
+        if (!tile.empty())
+          text += fmt::format("{}{},{},{},{}", text.empty() ? "" : " ", tile.y0,
+                              tile.x0, tile.rows, tile.cols);
+    }
+    return text;
+  }
+
+  /// The cuts of scatter mode: how they were found and how even they are.
+  void addCuts(Builder &builder, const Candidate &candidate,
+               llvm::SmallVectorImpl<NamedAttribute> &decision) const {
+    llvm::SmallVector<NamedAttribute> cuts;
+    auto text = [&](llvm::StringRef name, const llvm::Twine &value) {
+      cuts.push_back(builder.getNamedAttr(name, builder.getStringAttr(value)));
+    };
+    text("data", analysis::name(candidate.data.source));
+    const auto &plan = candidate.scatter.plan;
+    bool unequal = !plan->folds.empty();
+    text("algorithm",
+         unequal ? partition::name(cut.algorithm) : llvm::StringRef("uniform"));
+    text("balance", fmt::format("{:.3f}", plan->balance));
+    text("balance_uniform", fmt::format("{:.3f}", plan->gridBalance));
+    if (unequal) {
+      text("flag", plan->met ? "MET" : "BEST_EFFORT");
+      text("spread", fmt::format("{:.4f}", plan->spread));
+    }
+    text("tiles", tilesOf(candidate));
+    decision.push_back(
+        builder.getNamedAttr("cuts", builder.getDictionaryAttr(cuts)));
   }
 
   /// Theoretical skip: weights per coefficient that is left. Realised skip: the
@@ -388,8 +543,9 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
               b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0.0))));
     };
     ratio("theoretical_skip", count("weights"), left);
-    if (candidate.plan)
-      ratio("realised_skip", candidate.unskipped, candidate.plan->cycles);
+    if (candidate.plan())
+      ratio("realised_skip", candidate.best().unskipped,
+            candidate.plan()->cycles);
   }
 
   void convert(const Candidate &candidate) {
@@ -405,13 +561,15 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
       if (attr.getName() != analysis::kStationaryAttr &&
           attr.getName() != kStationaryDecisionAttr)
         tcu->setAttr(attr.getName(), attr.getValue());
-    if (candidate.columnWidth > 0)
+    if (candidate.best().columnWidth > 0)
       tcu->setAttr(analysis::kColumnWidthAttr,
-                   builder.getI64IntegerAttr(candidate.columnWidth));
+                   builder.getI64IntegerAttr(candidate.best().columnWidth));
     conv.getY().replaceAllUsesWith(tcu.getY());
     conv.erase();
     ++numSparse;
   }
+
+  analysis::CutOptions cut;
 };
 
 } // namespace

@@ -8,7 +8,11 @@
 // RUN: ashlar-opt --ashlar-npu-analyse-zeros --ashlar-npu-choose-cluster=mode=tile --split-input-file %s | FileCheck %s --check-prefixes=BOTH,TILE
 // RUN: not ashlar-opt --ashlar-npu-choose-cluster=mode=all --split-input-file %s 2>&1 | FileCheck %s --check-prefix=MODE
 
-// MODE: mode 'all', expected auto, off or tile
+// RUN: ashlar-opt --ashlar-npu-analyse-zeros --ashlar-npu-choose-cluster=mode=scatter --split-input-file %s | FileCheck %s --check-prefix=SCATTER
+// RUN: not ashlar-opt --ashlar-npu-choose-cluster=rule=best --split-input-file %s 2>&1 | FileCheck %s --check-prefix=RULE
+
+// MODE: mode 'all', expected auto, off, tile or scatter
+// RULE: rule 'best', expected cost, majority or threshold
 
 !x = tensor<1x64x56x56x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !w = tensor<64x1x3x3x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
@@ -57,5 +61,41 @@ func.func @zeros(%x: !x) -> tensor<1x1x8x8xf32> {
   %w = bfp.encode %k weights : tensor<1x4x1x1xf32> -> !w
   %y = npu.pe.conv(%x, %w) {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x1x8x8xf32>
   return %y : tensor<1x1x8x8xf32>
+}
+}
+
+// -----
+
+!x = tensor<1x64x16x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<64x64x3x3x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+// Half of the data is zero behind a relu; the first convolution knows nothing.
+module attributes {npu.machine = "name: a1"} {
+// SCATTER-LABEL: func.func @relu(
+// SCATTER: npu.tcu.conv({{.*}}choice = "sparse-scatter"{{.*}}cuts = {{{.*}}data = "unknown"{{.*}}data_density = 1000 : i64{{.*}}npu.scatter = {algorithm = "p2"
+// SCATTER: npu.tcu.conv({{.*}}"sparse-scatter"{{.*}}cuts = {{{.*}}data = "producer"{{.*}}data_density = 500 : i64
+func.func @relu(%x: !x) -> tensor<1x64x16x16xf32> {
+  %k = nn.constant dense<1.0> : tensor<64x64x3x3xf32>
+  %w = bfp.encode %k weights : tensor<64x64x3x3xf32> -> !w
+  %h = npu.pe.conv(%x, %w) {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "relu", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
+  %y = npu.pe.conv(%h, %w) {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x64x16x16xf32>
+  return %y : tensor<1x64x16x16xf32>
+}
+}
+
+// -----
+
+!x = tensor<1x8x16x16x!bfp.block<mantissa = 8, block = 8, range = 7, axis = 1>>
+!w = tensor<16x8x3x3x!bfp.block<mantissa = 8, block = 8, range = 7, axis = 1>>
+// Measured places: the upper half of the map is full, the lower half empty.
+module attributes {npu.machine = "name: small\nsparse: {tcus: 4}", npu.profile = "{\"map\":{\"rows\":4,\"columns\":4,\"values\":8,\"density\":[250],\"places\":[8,8,8,8,0,0,0,0,0,0,0,0,0,0,0,0]}}"} {
+// SCATTER-LABEL: func.func @measured(
+// SCATTER: npu.tcu.conv({{.*}}cuts = {{{.*}}data = "measured"{{.*}}data_density = 250 : i64
+// SCATTER-NOT: npu.profile
+func.func @measured(%x: !x) -> tensor<1x16x16x16xf32> {
+  %k = nn.constant dense<1.0> : tensor<16x8x3x3xf32>
+  %w = bfp.encode %k weights : tensor<16x8x3x3xf32> -> !w
+  %m = npu.dma.move copy(%x) {pieces = [], npu.plan_name = "map"} : (!x) -> !x
+  %y = npu.pe.conv(%m, %w) {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x16x16x16xf32>
+  return %y : tensor<1x16x16x16xf32>
 }
 }

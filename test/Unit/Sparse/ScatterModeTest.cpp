@@ -137,6 +137,32 @@ TEST(ScatterMode, T12_QueuesAreDeepEnoughOrTheProgramIsRefused) {
   }
 }
 
+TEST(ScatterMode, KernelsOfOneTapShareTheMultipliers) {
+  // q data of one channel times the weights of six kernels, one each.
+  machine::Description machine = llvm::cantFail(machine::load("a1-tiny"));
+  machine.sparse.wmBroadcast = 64;
+  std::mt19937_64 random(8);
+  Convolution conv;
+  conv.height = conv.width = 6;
+  conv.kH = conv.kW = 1;
+  conv.results = 6;
+  conv.fill(random, 1.0, machine);
+  TilePlan plan;
+  plan.tileH = plan.tileW = 6;
+  for (uint64_t q : {0, 1, 5, 24, 36}) {
+    for (uint64_t i = 0; i < 36; ++i)
+      conv.values[i] = conv.stored[i] = i < q ? 1 + int(i % 7) : 0;
+    for (uint32_t variant = 0; variant < 4; ++variant) {
+      const container::Program program = scattered(
+          buildTiles(conv, plan, machine, random).program, variant, 0);
+      emulator::RunResult result;
+      EXPECT_TRUE(sumsOf(program, timed(), &result) == conv.direct());
+      EXPECT_EQ(cyclesOfRuns(program, result),
+                std::max<uint64_t>((q * 6 + 15) / 16, 1));
+    }
+  }
+}
+
 TEST(ScatterMode, FieldsWithoutScatterAreRefused) {
   const machine::Description machine = llvm::cantFail(machine::load("a1-tiny"));
   std::mt19937_64 random(7);

@@ -18,6 +18,9 @@ namespace ashlar::npu {
 
 /// Module attribute with the machine description as YAML.
 inline constexpr llvm::StringLiteral kMachineAttr = "npu.machine";
+/// Module attribute with the measured densities of maps as JSON text
+/// (analysis::DataProfiles).
+inline constexpr llvm::StringLiteral kProfileAttr = "npu.profile";
 /// First byte of every partition that weights loaded during an operation may
 /// use: the ring reaches from there to the end of the partition.
 inline constexpr llvm::StringLiteral kRingAttr = "npu.ring";

@@ -24,7 +24,8 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
   let summary = "choose the cluster of every convolution by cycles";
   let description = [{
     Turns `npu.pe.conv` into `npu.tcu.conv` where the sparse cluster takes fewer
-    predicted cycles than the dense array, or wherever it can with `mode` tile.
+    predicted cycles than the dense array, or wherever it can with `mode` tile or
+    scatter.
     Eligible are convolutions of one or two spatial dimensions with constant
     encoded weights. The prediction for the array takes the better stationary
     operand and the best lane fold; that for the sparse cluster follows loads,
@@ -34,11 +35,30 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
     alternatives (also of the sparse cluster without skipping), the zeros of
     analyse-zeros, theoretical and realised skip, cycles saved, and the plan.
 
+    Scatter mode leaves zeros of the data out as well (docs/SparseTiles.md 6).
+    Its cycles follow from the density of the input: measured on samples, in the
+    module attribute `npu.profile` (JSON text), or followed from the producers.
+    Where places are measured, tiles are cut to equal work by `algorithm`.
+    Rules majority and threshold go by the
+    density of the input instead of cycles.
+
     The machine is read from the module attribute `npu.machine` (YAML text).
   }];
   let options = [
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
-           "auto, off or tile (every eligible convolution)">];
+           "auto, off, or every eligible convolution: tile, scatter">,
+    Option<"useScatter", "use-scatter", "bool", /*default=*/"true",
+           "mode auto may choose scatter mode, where data are measured">,
+    Option<"rule", "rule", "std::string", /*default=*/"\"cost\"",
+           "what decides: cost, majority or threshold">,
+    Option<"variant", "variant", "std::string", /*default=*/"\"D\"",
+           "unit that scatters: A, B, C or D">,
+    Option<"algorithm", "algorithm", "std::string", /*default=*/"\"p2\"",
+           "how tiles are cut: uniform, p1, p2 or rows">,
+    Option<"metric", "metric", "std::string", /*default=*/"\"nnz\"",
+           "what is to be equal: nnz, density or zeros">,
+    Option<"threshold", "threshold", "int64_t", /*default=*/"300",
+           "largest difference of two tiles, 1/10000">];
   let statistics = [
     Statistic<"numSparse", "sparse", "convolutions on the sparse cluster">];
 }

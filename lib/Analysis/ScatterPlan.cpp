@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Scatter mode in tile plans: kernel slices, expected cycles, cuts of equal
+// work.
+
+#include "ScatterPlan.h"
+
+#include "ashlar/Analysis/StorageType.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <map>
+
+using namespace mlir;
+
+namespace ashlar::analysis {
+
+using partition::Box;
+
+//===----------------------------------------------------------------------===//
+// The problem
+//===----------------------------------------------------------------------===//
+
+/// Slices of one channel of a column.
+static std::vector<SliceCount> slicesOf(const TileProblem &problem,
+                                        const machine::TileGeometry &geometry,
+                                        const EncodedWeights &weights,
+                                        size_t column, int64_t channel) {
+  const ColumnTile &tile = problem.columns[column];
+  int64_t inPerGroup = problem.channels / problem.groups;
+  int64_t outPerGroup = problem.outputs / problem.groups;
+  int64_t group = channel / inPerGroup;
+  int64_t begin = std::max(group * outPerGroup, tile.firstOutput);
+  int64_t end =
+      std::min((group + 1) * outPerGroup, tile.firstOutput + tile.cols);
+  int64_t taps = problem.kernel[0] * problem.kernel[1];
+  // Kernels by (row phase, column phase, coefficients).
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> counted;
+  uint32_t points = 0;
+  for (int64_t output = begin; output < end; ++output) {
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> own;
+    for (int64_t tap = 0; tap < taps; ++tap)
+      if (weights.mantissa(output, tap, channel % inPerGroup) != 0) {
+        ++own[{geometry.h.taps[tap / problem.kernel[1]].phase,
+               geometry.w.taps[tap % problem.kernel[1]].phase}];
+        ++points;
+      }
+    if (taps > 1)
+      for (auto [phase, count] : own)
+        ++counted[{phase.first, phase.second, count}];
+  }
+  if (taps == 1)
+    return points > 0 ? std::vector<SliceCount>{{0, 0, points, 1}}
+                      : std::vector<SliceCount>();
+  std::vector<SliceCount> slices;
+  for (auto [key, kernels] : counted)
+    slices.push_back(
+        {std::get<0>(key), std::get<1>(key), std::get<2>(key), kernels});
+  return slices;
+}
+
+/// Both axes of the whole map of a convolution.
+template <typename Op>
+static partition::Geometry geometryOf(Op conv) {
+  partition::Geometry geometry;
+  auto x = shapeOf(conv.getX()), y = shapeOf(conv.getY()),
+       w = shapeOf(conv.getW());
+  int64_t spatial = static_cast<int64_t>(conv.getStrides().size());
+  for (int64_t i = 0; i < spatial; ++i) {
+    partition::Axis axis;
+    axis.in = x[2 + i], axis.out = y[2 + i], axis.kernel = w[2 + i];
+    axis.stride = conv.getStrides()[i];
+    axis.dilation = conv.getDilations()[i];
+    axis.padBefore = conv.getPads()[i];
+    (i + 1 == spatial ? geometry.x : geometry.y) = axis;
+  }
+  return geometry;
+}
+
+void addScatter(TileProblem &problem, Operation *op,
+                const EncodedWeights &weights, DataProfile data,
+                const CutOptions &cut) {
+  ScatterProblem scatter;
+  scatter.data = std::move(data);
+  scatter.cut = cut;
+  scatter.geometry = isa<npu::PeConvOp>(op)
+                         ? geometryOf(cast<npu::PeConvOp>(op))
+                         : geometryOf(cast<npu::TcuConvOp>(op));
+  if (static_cast<int64_t>(scatter.data.density.size()) != problem.channels)
+    scatter.data.density = {scatter.data.mean()};
+  // Places are those of the whole map, and of two-dimensional ones.
+  bool whole = scatter.geometry.y.out == problem.extent[1] &&
+               scatter.geometry.x.out == problem.extent[2];
+  scatter.whole = whole;
+  const partition::CountMap &counts = scatter.data.counts;
+  if (!whole || counts.rows != scatter.geometry.y.in ||
+      counts.cols != scatter.geometry.x.in)
+    scatter.data.counts = partition::CountMap();
+  if (scatter.data.hasPlaces())
+    scatter.sums = std::make_shared<partition::PrefixSums>(scatter.data.counts);
+  machine::TileGeometry geometry = TilePlan().geometry(problem);
+  for (size_t i = 0; i < problem.columns.size(); ++i) {
+    ChannelRange range = channelsOf(problem, i);
+    std::vector<std::vector<SliceCount>> own;
+    for (int64_t c = 0; c < range.count; ++c)
+      own.push_back(slicesOf(problem, geometry, weights, i, range.first + c));
+    scatter.slices.push_back(std::move(own));
+  }
+  problem.scatter = std::move(scatter);
+}
+
+DictionaryAttr scatterAttr(const DataProfile &data, const CutOptions &cut,
+                           MLIRContext *context) {
+  Builder builder(context);
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr("data", data.toAttr(context)),
+       builder.getNamedAttr(
+           "algorithm", builder.getStringAttr(partition::name(cut.algorithm))),
+       builder.getNamedAttr("metric",
+                            builder.getStringAttr(partition::name(cut.metric))),
+       builder.getNamedAttr("variant", builder.getI64IntegerAttr(
+                                           static_cast<int64_t>(cut.variant))),
+       builder.getNamedAttr("threshold",
+                            builder.getI64IntegerAttr(cut.threshold))});
+}
+
+void addScatterOf(TileProblem &problem, Operation *op,
+                  const EncodedWeights &weights) {
+  auto attr = op->getAttrOfType<DictionaryAttr>(kScatterAttr);
+  if (!attr)
+    return;
+  // A module from a file may hold anything: what cannot be read has defaults.
+  CutOptions cut;
+  auto read = [&](llvm::StringRef key, auto &target, auto parse) {
+    auto text = attr.getAs<StringAttr>(key);
+    auto value = parse(text ? text.getValue() : llvm::StringRef());
+    if (value)
+      target = *value;
+    else
+      llvm::consumeError(value.takeError());
+  };
+  read("algorithm", cut.algorithm, partition::parseAlgorithm);
+  read("metric", cut.metric, partition::parseMetric);
+  if (cut.metric == partition::Metric::Cycles)
+    cut.metric = partition::Metric::Nnz;
+  if (auto variant = attr.getAs<IntegerAttr>("variant"))
+    cut.variant = static_cast<machine::ScatterVariant>(variant.getInt() & 3);
+  if (auto threshold = attr.getAs<IntegerAttr>("threshold"))
+    cut.threshold = threshold.getInt();
+  auto data = attr.getAs<DictionaryAttr>("data");
+  addScatter(problem, op, weights,
+             data ? DataProfile::fromAttr(data) : DataProfile(), cut);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles and their data
+//===----------------------------------------------------------------------===//
+
+/// Result tiles of the rounds on one image.
+static std::vector<std::vector<Box>>
+roundsOf(const TileProblem &problem, const TilePlan &plan, int64_t units) {
+  std::vector<std::vector<Box>> rounds;
+  if (!plan.folds.empty()) {
+    for (const TileFold &fold : plan.folds)
+      rounds.push_back(fold.cuts);
+    return rounds;
+  }
+  int64_t count = 0;
+  for (int64_t y = 0; y < problem.extent[1]; y += plan.rows)
+    for (int64_t x = 0; x < problem.extent[2]; x += plan.cols) {
+      if (count++ % units == 0)
+        rounds.emplace_back();
+      rounds.back().push_back({y, x, std::min(plan.rows, problem.extent[1] - y),
+                               std::min(plan.cols, problem.extent[2] - x)});
+    }
+  return rounds;
+}
+
+/// Largest and mean work of the units, summed over rounds.
+static std::pair<double, double> workOf(const TileProblem &problem,
+                                        const TilePlan &plan, int64_t units) {
+  double most = 0, mean = 0;
+  for (const std::vector<Box> &tiles : roundsOf(problem, plan, units)) {
+    uint64_t largest = 0, sum = 0;
+    for (const Box &tile : tiles) {
+      if (tile.empty())
+        continue;
+      uint64_t work =
+          problem.scatter->sums->sum(problem.scatter->geometry.inputOf(tile));
+      largest = std::max(largest, work);
+      sum += work;
+    }
+    most += static_cast<double>(largest);
+    mean += static_cast<double>(sum) / static_cast<double>(units);
+  }
+  return {most, mean};
+}
+
+double balanceOf(const TileProblem &problem, const TilePlan &plan,
+                 int64_t units) {
+  if (!problem.scatter || !problem.scatter->sums)
+    return 1;
+  auto [most, mean] = workOf(problem, plan, units);
+  return mean > 0 ? most / mean : 1;
+}
+
+/// Positions that a full tile reads along an axis.
+static int64_t reach(const partition::Axis &axis, int64_t results) {
+  return (results - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
+}
+
+/// Data of the fullest tile over those of a tile of full size and mean density.
+static double fullness(const TileProblem &problem, const TilePlan &plan,
+                       int64_t units) {
+  const ScatterProblem &scatter = *problem.scatter;
+  if (!scatter.sums || scatter.sums->total() == 0)
+    return 1;
+  double most = workOf(problem, plan, units).first /
+                static_cast<double>(roundsOf(problem, plan, units).size());
+  double perPosition =
+      static_cast<double>(scatter.sums->total()) /
+      static_cast<double>(scatter.data.counts.rows * scatter.data.counts.cols);
+  return most / (perPosition *
+                 static_cast<double>(reach(scatter.geometry.y, plan.rows) *
+                                     reach(scatter.geometry.x, plan.cols)));
+}
+
+int64_t ScatterTimes::of(uint32_t taps, uint64_t data) {
+  if (known.size() <= taps)
+    known.resize(taps + 1);
+  std::vector<int64_t> &row = known[taps];
+  if (row.size() <= data)
+    row.resize(data + 1, -1);
+  if (row[data] < 0)
+    row[data] = static_cast<int64_t>(machine::scatterCycles(
+        variant,
+        machine.sparse.lanes, machine.sparse.coefficientsPerStep, data, taps));
+  return row[data];
+}
+
+ScatterSums scatterSums(const TileProblem &problem, const TilePlan &plan,
+                        int64_t units, ScatterTimes &times,
+                        const machine::Description &machine) {
+  const ScatterProblem &scatter = *problem.scatter;
+  const machine::TileGeometry geometry = plan.geometry(problem);
+  const bool point = problem.kernel[0] * problem.kernel[1] == 1;
+  const double full = fullness(problem, plan, units);
+  auto data = [&](const SliceCount &slice, int64_t channel) {
+    auto positions = static_cast<double>(
+        (plan.rows + geometry.h.phases[slice.rowPhase].halo) *
+        (plan.cols + geometry.w.phases[slice.colPhase].halo));
+    double expected = positions * full * scatter.data.of(channel) / 1000.0;
+    return static_cast<uint64_t>(std::min(expected, positions) + 0.5);
+  };
+  std::vector<std::vector<int64_t>> sums;
+  for (size_t i = 0; i < scatter.slices.size(); ++i) {
+    int64_t first = channelsOf(problem, i).first;
+    std::vector<int64_t> own{0};
+    for (size_t c = 0; c < scatter.slices[i].size(); ++c) {
+      int64_t cycles = 0;
+      for (const SliceCount &slice : scatter.slices[i][c]) {
+        uint64_t q = data(slice, first + static_cast<int64_t>(c));
+        cycles += point ? static_cast<int64_t>(machine::scatterPointCycles(
+                              machine.sparse.lanes, q, slice.taps))
+                        : slice.kernels * times.of(slice.taps, q);
+      }
+      own.push_back(own.back() + cycles * plan.images);
+    }
+    sums.push_back(std::move(own));
+  }
+  return sums;
+}
+
+//===----------------------------------------------------------------------===//
+// Cuts
+//===----------------------------------------------------------------------===//
+
+/// Cuts the region of one round into `units` tiles of at most rows x cols;
+/// false if that cannot be.
+static bool cutFold(const ScatterProblem &scatter, TileFold &fold,
+                    int64_t units, int64_t rows, int64_t cols, TilePlan &plan) {
+  partition::Geometry geometry = scatter.geometry;
+  auto narrow = [](partition::Axis &axis, int64_t begin, int64_t size) {
+    axis.padBefore -= begin * axis.stride;
+    axis.out = size;
+  };
+  narrow(geometry.y, fold.region.y0, fold.region.rows);
+  narrow(geometry.x, fold.region.x0, fold.region.cols);
+  partition::Options options;
+  options.units = units;
+  options.algorithm = scatter.cut.algorithm;
+  options.metric = scatter.cut.metric;
+  options.threshold = static_cast<double>(scatter.cut.threshold) / 10000;
+  options.maxRows = rows;
+  options.maxCols = cols;
+  auto cut = partition::partition(scatter.data.counts, geometry, options);
+  if (!cut) {
+    llvm::consumeError(cut.takeError());
+    return false;
+  }
+  for (const partition::Tile &tile : cut->tiles) {
+    Box box = tile.core;
+    box.y0 += fold.region.y0, box.x0 += fold.region.x0;
+    fold.cuts.push_back(box);
+    plan.rows = std::max(plan.rows, box.rows);
+    plan.cols = std::max(plan.cols, box.cols);
+  }
+  plan.spread = std::max(plan.spread, cut->spread);
+  plan.met &= cut->met;
+  return true;
+}
+
+std::vector<TilePlan> cutPlans(const TileProblem &problem, const TilePlan &plan,
+                               int64_t units, int64_t tileLimit) {
+  const ScatterProblem &scatter = *problem.scatter;
+  std::vector<TilePlan> plans;
+  int64_t height = problem.extent[1], width = problem.extent[2];
+  if (!scatter.whole || !scatter.sums)
+    return plans;
+  int64_t least = std::max<int64_t>(
+      llvm::divideCeilSigned(height * width, units * tileLimit), 1);
+  for (int64_t count = least; count <= std::min(least + 1, height); ++count) {
+    std::vector<Box> regions = partition::timeFolds(
+        height, width, llvm::divideCeilSigned(height, count), width);
+    int64_t high = regions.front().rows, before = 0;
+    for (int64_t k = 1; k <= std::min(high, units); ++k) {
+      // A quarter more rows than equal bands would have.
+      int64_t rows = llvm::divideCeilSigned(high, k);
+      rows = std::min(high, rows + llvm::divideCeilSigned(rows, 4));
+      int64_t cols = std::min(width, tileLimit / rows);
+      if (rows == before || cols < 1 || rows * cols * units < high * width)
+        continue;
+      before = rows;
+      TilePlan own = plan;
+      own.rows = own.cols = 1;
+      own.folds.clear();
+      own.spread = 0, own.met = true;
+      bool fits = true;
+      for (const Box &region : regions) {
+        own.folds.push_back({region, {}});
+        fits &= cutFold(scatter, own.folds.back(), units, rows, cols, own);
+      }
+      if (fits)
+        plans.push_back(std::move(own));
+    }
+  }
+  return plans;
+}
+
+} // namespace ashlar::analysis

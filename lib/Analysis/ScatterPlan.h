@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What scatter mode changes in the cost of a tile plan: cycles of coefficients
+// follow from how many data of a tile are not zero, and tiles may be cut
+// unequal.
+
+#ifndef ASHLAR_LIB_ANALYSIS_SCATTERPLAN_H
+#define ASHLAR_LIB_ANALYSIS_SCATTERPLAN_H
+
+#include "ashlar/Analysis/TilePlan.h"
+#include "ashlar/Machine/Description.h"
+
+namespace ashlar::analysis {
+
+/// Cycles of the units in scatter mode, remembered by their arguments.
+class ScatterTimes {
+public:
+  ScatterTimes(const machine::Description &machine,
+               machine::ScatterVariant variant)
+      : machine(machine), variant(variant) {}
+
+  /// Of one block of `data` under `taps` coefficients of a kernel.
+  int64_t of(uint32_t taps, uint64_t data);
+
+private:
+  const machine::Description &machine;
+  const machine::ScatterVariant variant;
+  std::vector<std::vector<int64_t>> known; ///< by taps and data; -1: not yet
+};
+
+/// By column: sums of cycles over its first channels.
+using ScatterSums = std::vector<std::vector<int64_t>>;
+
+/// Expected cycles of the coefficients of each channel on the unit that has
+/// most to do, summed up: entry c of a column has those of its channels
+/// [0, c).
+ScatterSums scatterSums(const TileProblem &problem, const TilePlan &plan,
+                        int64_t units, ScatterTimes &times,
+                        const machine::Description &machine);
+
+/// Plans like `plan` with tiles of equal work instead of equal size, at most
+/// `tileLimit` results each, `regions` of them at a time.
+std::vector<TilePlan> cutPlans(const TileProblem &problem, const TilePlan &plan,
+                               int64_t units, int64_t tileLimit);
+
+/// Largest over mean non-zeros of the units, mean over the rounds; 1 if places
+/// are not known.
+double balanceOf(const TileProblem &problem, const TilePlan &plan,
+                 int64_t units);
+
+} // namespace ashlar::analysis
+
+#endif // ASHLAR_LIB_ANALYSIS_SCATTERPLAN_H

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs a model on the dense array and counts. Assumption: the cluster changes
+// no bit, so every program has the same tensors.
+
+#include "MeasureDensity.h"
+
+#include "Evaluate.h"
+
+#include "ashlar/Analysis/DataProfile.h"
+#include "ashlar/Emulator/Emulator.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <numeric>
+
+namespace ashlar::pipelines {
+namespace {
+
+/// Counts of one map while samples are added.
+struct Counts {
+  std::vector<uint64_t> channels; ///< non-zeros by channel
+  uint64_t perChannel = 0;        ///< values that were counted
+  partition::CountMap places;     ///< of maps of rank 4
+};
+
+/// Adds one sample's map, batch, channel, then spatial dimensions.
+void add(const container::TensorPlacement &placement,
+         const emulator::TensorDump &dump, Counts &counts) {
+  llvm::ArrayRef<int64_t> shape = placement.shape;
+  const int64_t positions = std::accumulate(
+      shape.begin() + 2, shape.end(), int64_t(1), std::multiplies<int64_t>());
+  const size_t bytes = placement.mantissa > 8 ? 2 : 1;
+  counts.channels.resize(shape[1]);
+  counts.perChannel += shape[0] * positions;
+  const bool plane = shape.size() == 4;
+  if (plane && counts.places.rows == 0)
+    counts.places = partition::CountMap::zeros(shape[2], shape[3], 0);
+  counts.places.capacity += shape[0] * shape[1];
+  size_t at = 0;
+  for (int64_t n = 0; n < shape[0]; ++n)
+    for (int64_t c = 0; c < shape[1]; ++c)
+      for (int64_t i = 0; i < positions; ++i, at += bytes) {
+        const uint8_t *value = dump.data.data() + at;
+        if (value[0] == 0 && (bytes == 1 || value[1] == 0))
+          continue;
+        ++counts.channels[c];
+        if (plane)
+          ++counts.places.counts[i];
+      }
+}
+
+} // namespace
+
+llvm::Error measureDensity(CompileOptions &options, llvm::StringRef path,
+                           mlir::MLIRContext &context) {
+  auto evaluator = Evaluator::create(options, context);
+  if (!evaluator)
+    return evaluator.takeError();
+  auto samples = readSamples(evaluator->folded(), path);
+  if (!samples)
+    return samples.takeError();
+  CompileOptions plain = options;
+  plain.dumpPlan.clear();
+  plain.stopAfter = Phase::Emit;
+  plain.sparse = SparseOptions();
+  plain.sparse.mode = "off";
+  auto compiled = compileFrom(evaluator->folded(), Phase::Fold, plain, context);
+  if (!compiled)
+    return compiled.takeError();
+  emulator::Options how;
+  how.threads = std::max(1u, options.threads);
+  how.timing = false;
+  how.dumpTensors = true;
+  auto program = emulator::load(std::move(*compiled->program), how);
+  if (!program)
+    return program.takeError();
+  llvm::StringMap<Counts> all;
+  for (const Sample &sample : *samples) {
+    auto result = emulator::run(*program, sample, how);
+    if (!result)
+      return result.takeError();
+    for (const emulator::TensorDump &dump : result->dumps) {
+      const auto &placement = program->program().dumps[dump.placement];
+      if (placement.encoded && placement.shape.size() >= 3)
+        add(placement, dump, all[placement.name]);
+    }
+  }
+  analysis::DataProfiles profiles;
+  for (auto &entry : all) {
+    analysis::DataProfile profile;
+    profile.source = analysis::ProfileSource::Measured;
+    profile.density.clear();
+    for (uint64_t count : entry.second.channels)
+      profile.density.push_back(
+          static_cast<int32_t>((count * 1000 + entry.second.perChannel / 2) /
+                               std::max<uint64_t>(entry.second.perChannel, 1)));
+    profile.counts = std::move(entry.second.places);
+    profiles[entry.first()] = std::move(profile);
+  }
+  options.sparse.profile = analysis::toJson(profiles);
+  if (!samples->empty())
+    options.sparse.sample = std::move(samples->front());
+  return llvm::Error::success();
+}
+
+} // namespace ashlar::pipelines

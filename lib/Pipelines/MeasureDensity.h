@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Non-zero data of maps on samples, for scatter mode of the sparse cluster
+// (docs/SparseTiles.md 6).
+
+#ifndef ASHLAR_LIB_PIPELINES_MEASUREDENSITY_H
+#define ASHLAR_LIB_PIPELINES_MEASUREDENSITY_H
+
+#include "ashlar/Pipelines/Compile.h"
+
+namespace ashlar::pipelines {
+
+/// Compiles the model of \p options for the dense array, runs it on the samples
+/// of the archive \p path, and counts the mantissas that are not zero in every
+/// encoded map. Sets `profile` and `sample` of \p options.sparse.
+llvm::Error measureDensity(CompileOptions &options, llvm::StringRef path,
+                           mlir::MLIRContext &context);
+
+} // namespace ashlar::pipelines
+
+#endif // ASHLAR_LIB_PIPELINES_MEASUREDENSITY_H

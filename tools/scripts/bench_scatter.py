@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modes of the sparse cluster on real activations.
+
+usage: bench_scatter.py [MODEL|resnet50]... [--density=0.1] [--layers] [--check]
+
+Prunes each shared model (squeezenet1_1 without arguments; resnet50 is the light
+ResNet-50 with seeded weights) to --density, compiles it with --sparse=off, tile,
+scatter and auto, the last two with cuts from a profile of one input
+(--calibrate), and runs all of them on another one. Prints the cycles of each,
+the balance (largest over mean non-zeros of the units) of equal tiles and of the
+chosen cuts, mean over the layers in scatter mode, and whether the
+multiplications issued are those that zeros leave (issued_products.py counts them from
+the tensors). --layers prints both modes per layer. --check fails if a bit
+differs, if auto takes more than 1.03 times the best of the others or more than
+off, or if a count is wrong.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+
+import numpy as np
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "test", "Integration"))
+
+import bench_sparse  # noqa: E402
+import common  # noqa: E402
+import issued_products  # noqa: E402
+
+
+class Network:
+    """A pruned model with an input to run and one to calibrate with."""
+
+    def __init__(self, name, density, machine, folder):
+        self.name, self.machine, self.folder = name, machine, folder
+        source = bench_sparse.source_of(name, folder)
+        self.model = os.path.join(folder, "pruned.onnx")
+        bench_sparse.run("ashlar-prune", source, "-o", self.model,
+                         f"--density={density}")
+        self.input, self.calibration = self.samples()
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def samples(self):
+        key = common.graph_inputs(self.model)[0]
+        image = "squeezenet1_1" if self.name == "resnet50" else self.name
+        arrays, _ = common.dev_inputs(image, 2)
+        paths = []
+        for i, label in enumerate(["in", "calibration"]):
+            paths.append(self.path(label + ".npz"))
+            np.savez(paths[-1], **{key: arrays[i % len(arrays)][None]})
+        return paths
+
+    def measure(self, mode, *options, dump=False):
+        """Report of a run, decisions by node, outputs."""
+        binary, report, outputs = (self.path(n) for n in
+                                   ("m.ash", "report.json", "out.npz"))
+        plan = [f"--dump-plan={self.path('plan')}"] if dump else []
+        bench_sparse.run("ashlarc", self.model, "-o", binary,
+                         f"--sparse={mode}", f"--machine={self.machine}",
+                         *options, *plan)
+        dumps = [f"--dump-tensors={self.path('dump')}"] if dump else []
+        bench_sparse.run("ashlar-run", binary, f"--inputs={self.input}",
+                         f"--report={report}", f"--outputs={outputs}", *dumps)
+        with open(report, encoding="utf-8") as stream:
+            data = json.load(stream)
+        with np.load(outputs) as arrays:
+            results = {n: arrays[n].tobytes() for n in arrays}
+        decisions = {d["node"]: d for d in data["decisions"]
+                     if "data_density" in d}
+        return data, decisions, results
+
+
+def balances(decisions):
+    """(equal tiles, chosen cuts) of the layers in scatter mode."""
+    layers = [d["cuts"] for d in decisions.values()
+              if d["choice"] == "sparse-scatter"]
+    return [(float(c["balance_uniform"]), float(c["balance"])) for c in layers]
+
+
+def print_layers(tile, scatter, decisions):
+    cycles = {n["name"]: n["cycles"] for n in tile["nodes"]}
+    for node in scatter["nodes"]:
+        decision = decisions.get(node["name"])
+        if decision is None or decision["choice"] != "sparse-scatter":
+            continue
+        cuts = decision["cuts"]
+        print(f"  {node['name'][-28:]:<28} zeros "
+              f"{100 - decision['data_density'] / 10:5.1f} % tile "
+              f"{cycles.get(node['name'], 0):>8} scatter {node['cycles']:>8} "
+              f"{cuts['algorithm']:<8} {cuts.get('flag', '-'):<11} uniform "
+              f"{cuts['balance_uniform']} cut {cuts['balance']}")
+
+
+def bench(network, options):
+    """Prints the lines of a network; yields complaints."""
+    name = network.name
+    calibrate = f"--calibrate={network.calibration}"
+    extra = [calibrate, f"--partition={options.partition}"]
+    off, _, expected = network.measure("off")
+    tile, _, tiled = network.measure("tile")
+    scatter, decisions, scattered = network.measure("scatter", *extra,
+                                                    dump=True)
+    issued = issued_products.compare(network.path("plan"),
+                                     network.path("dump"), scatter, decisions)
+    auto, _, chosen = network.measure("auto", *extra)
+    cycles = {k: v["total_cycles"] for k, v in
+              (("off", off), ("tile", tile), ("scatter", scatter),
+               ("auto", auto))}
+    print(f"{name} density {options.density}: " + " ".join(
+        f"{k} {v}" for k, v in cycles.items()), flush=True)
+    pairs = balances(decisions)
+    if pairs:
+        even, cut = (sum(p[i] for p in pairs) / len(pairs) for i in (0, 1))
+        print(f"  {len(pairs)} layers in scatter mode: balance {even:.3f} "
+              f"uniform, {cut:.3f} {options.partition}; issued products "
+              f"counted in {issued.layers} layers, {issued.products} of "
+              f"{issued.dense} dense ones")
+    if options.layers:
+        print_layers(tile, scatter, decisions)
+    for label, found in (("tile", tiled), ("scatter", scattered),
+                         ("auto", chosen)):
+        if found != expected:
+            yield f"{name}: --sparse={label} changes a bit"
+    yield from (f"{name}: {w}" for w in issued.wrong)
+    if cycles["auto"] > cycles["off"]:
+        yield f"{name}: auto takes more cycles than off"
+    best = min(cycles["off"], cycles["tile"], cycles["scatter"])
+    if cycles["auto"] > 1.03 * best:
+        yield f"{name}: auto takes {cycles['auto'] / best:.3f} of the best mode"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="*", default=["squeezenet1_1"])
+    parser.add_argument("--density", default="0.1")
+    parser.add_argument("--machine", default="a1")
+    parser.add_argument("--partition", default="p2")
+    parser.add_argument("--layers", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    failures = []
+    for name in options.models or ["squeezenet1_1"]:
+        with tempfile.TemporaryDirectory() as folder:
+            network = Network(name, options.density, options.machine, folder)
+            failures += bench(network, options)
+    for failure in failures:
+        print(failure)
+    return 1 if options.check and failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
