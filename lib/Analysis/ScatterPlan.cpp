@@ -233,9 +233,9 @@ int64_t ScatterTimes::of(uint32_t taps, uint64_t data) {
   if (row.size() <= data)
     row.resize(data + 1, -1);
   if (row[data] < 0)
-    row[data] = static_cast<int64_t>(machine::scatterCycles(
-        variant,
-        machine.sparse.lanes, machine.sparse.coefficientsPerStep, data, taps));
+    row[data] = static_cast<int64_t>(
+        machine::scatterCycles(variant, machine.sparse.lanes,
+                               machine.sparse.coefficientsPerStep, data, taps));
   return row[data];
 }
 

@@ -320,8 +320,9 @@ public:
   Search(const TileProblem &problem, bool skip,
          const machine::Description &machine)
       : problem(problem), machine(machine), sums(problem, skip),
-        scatters(skip && problem.scatter), times(machine, problem.scatter ? problem.scatter->cut.variant
-                                      : machine::ScatterVariant::D) {
+        scatters(skip && problem.scatter),
+        times(machine, problem.scatter ? problem.scatter->cut.variant
+                                       : machine::ScatterVariant::D) {
     for (const ColumnTile &column : problem.columns)
       regions = std::max(regions, column.cols);
   }

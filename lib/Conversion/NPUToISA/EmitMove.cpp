@@ -137,21 +137,30 @@ llvm::SmallVector<npu::Piece, 4> foldPiece(const npu::Piece &piece,
   return pieces;
 }
 
-/// Fills what no element of a folded map of `channels` x .. x `width` reaches:
-/// the partitions between two lanes, and the last pixel where it is not full.
-void fillGaps(Generator &generator, const View &target,
-              const analysis::Lanes &lanes, int64_t channels, int64_t width) {
-  auto fill = [&](int64_t axis, int64_t start, int64_t size) {
-    Region region = Region::whole(target.shape);
-    region.start[axis] = start;
-    region.size[axis] = size;
-    emitFill(generator.builder, target.slice(region, generator.machine), 0);
-  };
+/// Clears `size` indices of a folded map from `start` along `axis`.
+void clear(Generator &generator, const View &target, int64_t axis,
+           int64_t start, int64_t size) {
+  Region region = Region::whole(target.shape);
+  region.start[axis] = start;
+  region.size[axis] = size;
+  emitFill(generator.builder, target.slice(region, generator.machine), 0);
+}
+
+/// Clears the last pixel of rows of `width` columns if they leave it open.
+void clearOpenPixel(Generator &generator, const View &target,
+                    const analysis::Lanes &lanes, int64_t width) {
+  if (width % lanes.count != 0)
+    clear(generator, target, target.rank() - 1, width / lanes.count, 1);
+}
+
+/// Clears the partitions between the `channels` of two lanes, which are encoded
+/// along with them.
+void clearBetweenLanes(Generator &generator, const View &target,
+                       const analysis::Lanes &lanes, int64_t channels) {
   if (channels < lanes.pitch)
     for (int64_t lane = 0; lane < lanes.count; ++lane)
-      fill(1, lane * lanes.pitch + channels, lanes.pitch - channels);
-  if (width % lanes.count != 0)
-    fill(target.rank() - 1, width / lanes.count, 1);
+      clear(generator, target, 1, lane * lanes.pitch + channels,
+            lanes.pitch - channels);
 }
 
 /// Columns, of `width`, of a tile that `pieces` do not cover whole, as ranges.
@@ -283,12 +292,14 @@ llvm::Error emitMove(Generator &generator, TileContext &tile) {
     if (clipPiece(piece, out))
       pieces.push_back(std::move(piece));
   }
+  // An open pixel may hold columns of the fill; these may spread between lanes.
+  if (lanes.folded())
+    clearOpenPixel(generator, target, lanes, out.size.back());
   if (move.getFill())
     fillColumns(generator, target, lanes, pieces, out,
                 fillBits(target.type.plain, move.getFill()->convertToDouble()));
-  // What lies between the channels of two lanes is encoded along with them.
   if (lanes.folded())
-    fillGaps(generator, target, lanes, out.size[1], out.size.back());
+    clearBetweenLanes(generator, target, lanes, out.size[1]);
   if (move->hasAttr(analysis::kThroughDramAttr) &&
       tile.operands[0].inStateBuffer())
     tile.operands[0] = throughDram(generator, tile.operands[0]);

@@ -306,8 +306,7 @@ void TileConvolutionEmitter::emitRun(const WaveStreams &wave,
   run.range = x.format.range;
   if (plan.scatter) {
     run.scatter = true;
-    run.variant =
-        static_cast<uint32_t>(program.problem.scatter->cut.variant);
+    run.variant = static_cast<uint32_t>(program.problem.scatter->cut.variant);
   }
   run.xr = generator.scaleRegister(tile.op->getOperand(0));
   run.phase = phaseOf(firstChannel(wave) + streams.chunk.first);

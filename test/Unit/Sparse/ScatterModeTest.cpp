@@ -149,6 +149,7 @@ TEST(ScatterMode, KernelsOfOneTapShareTheMultipliers) {
   conv.fill(random, 1.0, machine);
   TilePlan plan;
   plan.tileH = plan.tileW = 6;
+  plan.regions = 6;
   for (uint64_t q : {0, 1, 5, 24, 36}) {
     for (uint64_t i = 0; i < 36; ++i)
       conv.values[i] = conv.stored[i] = i < q ? 1 + int(i % 7) : 0;
