@@ -26,16 +26,6 @@ bool isNear(double value, double expected) {
   return std::abs(value - expected) <= 2e-6 * std::abs(expected);
 }
 
-/// The number that all elements of a float constant are.
-std::optional<double> splatNumber(Value value) {
-  std::optional<reference::Tensor> tensor = floatConstant(value);
-  if (!tensor || tensor->floats.empty() ||
-      llvm::any_of(tensor->floats,
-                   [&](double x) { return x != tensor->floats.front(); }))
-    return std::nullopt;
-  return tensor->floats.front();
-}
-
 /// A product as its computed factors and one number. Inner products count if
 /// nothing else reads them.
 struct Product {

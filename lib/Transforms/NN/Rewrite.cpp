@@ -43,6 +43,13 @@ std::optional<Tensor> nn::floatConstant(Value value) {
   return constantTensor(value);
 }
 
+std::optional<double> nn::splatNumber(Value value) {
+  std::optional<Tensor> tensor = floatConstant(value);
+  if (!tensor || tensor->floats.empty() || !llvm::all_equal(tensor->floats))
+    return std::nullopt;
+  return tensor->floats.front();
+}
+
 Value nn::makeConstant(OpBuilder &builder, Location loc, const Tensor &tensor,
                        Type elementType) {
   auto type = RankedTensorType::get(tensor.shape, elementType);

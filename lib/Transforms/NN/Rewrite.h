@@ -30,6 +30,9 @@ std::optional<reference::Tensor> constantTensor(mlir::Value value);
 /// binary64.
 std::optional<reference::Tensor> floatConstant(mlir::Value value);
 
+/// The number that all elements of a float constant are; nothing for others.
+std::optional<double> splatNumber(mlir::Value value);
+
 /// A constant of `elementType` with the values of `tensor`, rounded once.
 mlir::Value makeConstant(mlir::OpBuilder &builder, mlir::Location loc,
                          const reference::Tensor &tensor,

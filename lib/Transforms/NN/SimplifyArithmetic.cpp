@@ -23,14 +23,6 @@ bool isFloat(Value value) {
   return isa<FloatType>(typeOf(value).getElementType());
 }
 
-/// The value of a constant of one element.
-std::optional<double> scalarOf(Value value) {
-  if (typeOf(value).getNumElements() != 1)
-    return std::nullopt;
-  auto tensor = floatConstant(value);
-  return tensor ? std::optional<double>(tensor->floats[0]) : std::nullopt;
-}
-
 // x^2 -> x * x, x^3 -> x * x * x.
 struct PowerToProduct : OpRewritePattern<PowOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -38,7 +30,7 @@ struct PowerToProduct : OpRewritePattern<PowOp> {
   LogicalResult matchAndRewrite(PowOp op,
                                 PatternRewriter &rewriter) const override {
     Value x = op.getA();
-    auto exponent = isFloat(op) ? scalarOf(op.getB()) : std::nullopt;
+    auto exponent = isFloat(op) ? splatNumber(op.getB()) : std::nullopt;
     if (!exponent || (*exponent != 2 && *exponent != 3) ||
         x.getType() != op.getType())
       return failure();
@@ -60,7 +52,7 @@ struct DivisionToProduct : OpRewritePattern<DivOp> {
   LogicalResult matchAndRewrite(DivOp op,
                                 PatternRewriter &rewriter) const override {
     Value x = op.getA();
-    auto divisor = isFloat(op) ? scalarOf(op.getB()) : std::nullopt;
+    auto divisor = isFloat(op) ? splatNumber(op.getB()) : std::nullopt;
     if (!divisor || x.getType() != op.getType() || !std::isfinite(*divisor))
       return failure();
     int exponent = 0;
