@@ -105,6 +105,9 @@ private:
   Result followCounters(const Accesses &accesses);
   /// No two units with tiles take them from one memory unit.
   Result checkMemories(unsigned index) const;
+  /// The group of a unit within the groups that an instruction states.
+  template <typename Op>
+  Result checkGroup(const Op &op, const TileEntry &entry) const;
   /// Tiles within the largest tile and the groups that an instruction states.
   template <typename Op>
   Result checkTiles(const Op &op, const TileTable &table) const;
@@ -140,6 +143,18 @@ private:
 };
 
 template <typename Op>
+std::optional<Finding> SparseChecker::checkGroup(const Op &op,
+                                                 const TileEntry &entry) const {
+  if (entry.idle() || entry.group < op.groups)
+    return std::nullopt;
+  return Finding{FaultKind::OutOfRange,
+                 fmt::format("a unit of group {}, the instruction has {} "
+                             "groups",
+                             entry.group, op.groups),
+                 "tiles", op.table};
+}
+
+template <typename Op>
 std::optional<Finding> SparseChecker::checkTiles(const Op &op,
                                                  const TileTable &table) const {
   for (const TileEntry &entry : table) {
@@ -151,12 +166,8 @@ std::optional<Finding> SparseChecker::checkTiles(const Op &op,
                                  entry.images, entry.rows, entry.cols,
                                  op.images, op.tileH, op.tileW),
                      "tiles", op.table};
-    if (!entry.idle() && entry.group >= op.groups)
-      return Finding{FaultKind::OutOfRange,
-                     fmt::format("a unit of group {}, the instruction has {} "
-                                 "groups",
-                                 entry.group, op.groups),
-                     "tiles", op.table};
+    if (auto finding = checkGroup(op, entry))
+      return finding;
   }
   return std::nullopt;
 }

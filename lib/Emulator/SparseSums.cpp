@@ -48,12 +48,8 @@ SparseChecker::Result SparseChecker::visit(const isa::TccInit &op, Accesses &,
   }
   if (table)
     for (const TileEntry &entry : table->units)
-      if (!entry.idle() && entry.group >= op.groups)
-        return Finding{FaultKind::OutOfRange,
-                       fmt::format("a unit of group {}, the instruction has {} "
-                                   "groups",
-                                   entry.group, op.groups),
-                       "tiles", op.table};
+      if (Result finding = checkGroup(op, entry))
+        return finding;
   cost = Cost{machine::tileInit(machine, op.regions, op.count, op.fromMemory),
               0, 0, 0};
   return std::nullopt;
