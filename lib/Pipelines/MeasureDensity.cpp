@@ -5,10 +5,9 @@
 
 #include "MeasureDensity.h"
 
-#include "Evaluate.h"
+#include "RunSamples.h"
 
 #include "ashlar/Analysis/DataProfile.h"
-#include "ashlar/Emulator/Emulator.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <numeric>
@@ -60,31 +59,20 @@ llvm::Error measureDensity(CompileOptions &options, llvm::StringRef path,
   if (!samples)
     return samples.takeError();
   CompileOptions plain = options;
-  plain.dumpPlan.clear();
-  plain.stopAfter = Phase::Emit;
   plain.sparse = SparseOptions();
   plain.sparse.mode = "off";
-  auto compiled = compileFrom(evaluator->folded(), Phase::Fold, plain, context);
-  if (!compiled)
-    return compiled.takeError();
-  emulator::Options how;
-  how.threads = std::max(1u, options.threads);
-  how.timing = false;
-  how.dumpTensors = true;
-  auto program = emulator::load(std::move(*compiled->program), how);
-  if (!program)
-    return program.takeError();
   llvm::StringMap<Counts> all;
-  for (const Sample &sample : *samples) {
-    auto result = emulator::run(*program, sample, how);
-    if (!result)
-      return result.takeError();
-    for (const emulator::TensorDump &dump : result->dumps) {
-      const auto &placement = program->program().dumps[dump.placement];
+  auto count = [&](const container::Program &program,
+                   const emulator::RunResult &result) {
+    for (const emulator::TensorDump &dump : result.dumps) {
+      const auto &placement = program.dumps[dump.placement];
       if (placement.encoded && placement.shape.size() >= 3)
         add(placement, dump, all[placement.name]);
     }
-  }
+  };
+  if (llvm::Error error = runSamples(evaluator->folded(), std::move(plain),
+                                     *samples, context, count))
+    return error;
   analysis::DataProfiles profiles;
   for (auto &entry : all) {
     analysis::DataProfile profile;

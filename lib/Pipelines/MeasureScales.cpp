@@ -5,9 +5,8 @@
 
 #include "MeasureScales.h"
 
-#include "Evaluate.h"
+#include "RunSamples.h"
 
-#include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -57,28 +56,17 @@ llvm::Expected<std::string> measureScales(const CompileOptions &options,
   if (!samples)
     return samples.takeError();
   CompileOptions plain = options;
-  plain.dumpPlan.clear();
-  plain.stopAfter = Phase::Emit;
   plain.formats.scale = ScalePolicy();
   for (auto &[name, node] : plain.formats.nodes)
     node.scale.reset();
-  auto compiled = compileFrom(evaluator->folded(), Phase::Fold, plain, context);
-  if (!compiled)
-    return compiled.takeError();
-  emulator::Options how;
-  how.threads = std::max(1u, options.threads);
-  how.timing = false;
-  how.dumpTensors = true;
-  auto program = emulator::load(std::move(*compiled->program), how);
-  if (!program)
-    return program.takeError();
   std::map<std::string, int> largest;
-  for (const Sample &sample : *samples) {
-    auto result = emulator::run(*program, sample, how);
-    if (!result)
-      return result.takeError();
-    collect(program->program(), *result, largest);
-  }
+  auto keep = [&](const container::Program &program,
+                  const emulator::RunResult &result) {
+    collect(program, result, largest);
+  };
+  if (llvm::Error error = runSamples(evaluator->folded(), std::move(plain),
+                                     *samples, context, keep))
+    return std::move(error);
   llvm::json::Object object;
   for (const auto &[name, exponent] : largest)
     object[llvm::json::fixUTF8(name)] = exponent;
