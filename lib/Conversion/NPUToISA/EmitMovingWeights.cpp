@@ -254,17 +254,12 @@ void MovingWeightsEmitter::emitDrain(const ColumnTile &chunk, int64_t first,
 /// Encoded along the free axis, or f32 before residual and function.
 void MovingWeightsEmitter::setResult(isa::ActDrain &drain,
                                      const ColumnTile &chunk, int64_t first) {
-  drain.dstType = static_cast<isa::ElemType>(turned.type.isaType());
+  setResultType(generator, tile.op, turned.type, drain);
   if (turnsBlocks) {
     drain.function = epilogue.function.function;
     drain.alpha = epilogue.function.alpha;
     drain.beta = epilogue.function.beta;
     drain.dstOrientation = isa::Orientation::F;
-    drain.dstMantissa = turned.type.format.mantissa;
-    drain.dstBlock = turned.type.format.block;
-    bool clear = false;
-    drain.dstXr = generator.resultScale(tile.op, clear);
-    drain.dstXrClear = clear;
   }
   drain.dstPart = turned.part + first;
   drain.dstOffset = turned.base + chunk.firstOutput * turned.strides[1];

@@ -270,9 +270,7 @@ void ProductEmitter::setDrainTargets(isa::ActDrain &drain,
   };
   if (drain.resMode) {
     const View &residual = geometry->residual;
-    drain.resType = static_cast<isa::ElemType>(residual.type.isaType());
-    drain.resMantissa =
-        residual.type.encoded ? residual.type.format.mantissa : 0;
+    setResidualType(residual.type, drain);
     drain.resStride2 =
         address(residual, geometry->residualStrides, geometry->residualLanes,
                 drain.resPart, drain.resOffset);
@@ -284,14 +282,7 @@ void ProductEmitter::setDrainTargets(isa::ActDrain &drain,
                              drain.dstPart, drain.dstOffset);
   drain.dstStride0 = geometry->yStrides[window.leadingDim()];
   drain.dstStride1 = geometry->yStrides[2];
-  drain.dstType = static_cast<isa::ElemType>(target.type.isaType());
-  if (target.type.encoded) {
-    drain.dstMantissa = target.type.format.mantissa;
-    drain.dstBlock = target.type.format.block;
-    bool clear = false;
-    drain.dstXr = generator.resultScale(tile.op, clear);
-    drain.dstXrClear = clear;
-  }
+  setResultType(generator, tile.op, target.type, drain);
 }
 
 void ProductEmitter::emitDrainLane(const ColumnTile &column,
@@ -345,6 +336,23 @@ void setEpilogue(Operation *op, isa::ActDrain &drain) {
     read(conv);
   else
     read(cast<npu::PeMatmulOp>(op));
+}
+
+void setResultType(Generator &generator, Operation *op,
+                   const analysis::StorageType &type, isa::ActDrain &drain) {
+  drain.dstType = static_cast<isa::ElemType>(type.isaType());
+  if (!type.encoded)
+    return;
+  drain.dstMantissa = type.format.mantissa;
+  drain.dstBlock = type.format.block;
+  bool clear = false;
+  drain.dstXr = generator.resultScale(op, clear);
+  drain.dstXrClear = clear;
+}
+
+void setResidualType(const analysis::StorageType &type, isa::ActDrain &drain) {
+  drain.resType = static_cast<isa::ElemType>(type.isaType());
+  drain.resMantissa = type.encoded ? type.format.mantissa : 0;
 }
 
 void encodeScratch(Generator &generator, TileContext &tile) {

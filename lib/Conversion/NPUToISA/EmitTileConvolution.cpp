@@ -353,9 +353,7 @@ void TileConvolutionEmitter::emitDrain(size_t column, int64_t group,
   };
   if (drain.resMode) {
     const View &residual = geometry.residual;
-    drain.resType = static_cast<isa::ElemType>(residual.type.isaType());
-    drain.resMantissa =
-        residual.type.encoded ? residual.type.format.mantissa : 0;
+    setResidualType(residual.type, drain);
     place(residual, drain.resPart, drain.resOffset);
     drain.resStride0 = geometry.residualStrides[0];
     drain.resStride1 = geometry.residualStrides[2];
@@ -366,14 +364,7 @@ void TileConvolutionEmitter::emitDrain(size_t column, int64_t group,
   drain.dstStride0 = geometry.yStrides[0];
   drain.dstStride1 = geometry.yStrides[2];
   drain.dstStride2 = geometry.yStrides[3];
-  drain.dstType = static_cast<isa::ElemType>(target.type.isaType());
-  if (target.type.encoded) {
-    drain.dstMantissa = target.type.format.mantissa;
-    drain.dstBlock = target.type.format.block;
-    bool clear = false;
-    drain.dstXr = generator.resultScale(tile.op, clear);
-    drain.dstXrClear = clear;
-  }
+  setResultType(generator, tile.op, target.type, drain);
   generator.builder.emit(drain);
 }
 

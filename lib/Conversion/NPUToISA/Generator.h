@@ -116,6 +116,12 @@ llvm::Error emitProduct(Generator &generator, TileContext &tile);
 llvm::Error emitTileConvolution(Generator &generator, TileContext &tile);
 /// Sets the epilogue of a product: scale, bias, residual, function.
 void setEpilogue(mlir::Operation *op, isa::ActDrain &drain);
+/// Sets the element type that a drain of `op` stores, with the block and the
+/// register of the scale exponent of encoded results.
+void setResultType(Generator &generator, mlir::Operation *op,
+                   const analysis::StorageType &type, isa::ActDrain &drain);
+/// Sets the element type of the residual that a drain adds.
+void setResidualType(const analysis::StorageType &type, isa::ActDrain &drain);
 /// Encodes the result of a product that was drained to f32 scratch, if it was.
 void encodeScratch(Generator &generator, TileContext &tile);
 /// Products whose activations are the stationary operand.
