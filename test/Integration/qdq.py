@@ -14,7 +14,6 @@ With --ort the number of elements that differ from ONNX Runtime is printed and
 must be 0. The program must hold no product of floats.
 """
 
-import argparse
 import json
 import os
 import sys
@@ -25,7 +24,7 @@ import onnx
 from onnx import TensorProto, helper
 
 import common
-from quantized import Network, conv, random_weights, saturate
+from quantized import Network, compare, conv, main, random_weights, saturate
 
 OPSETS = [10, 11, 13, 17, 19, 21]
 
@@ -252,35 +251,8 @@ def check(seed, with_ort, machine):
         with np.load(outputs) as file:
             found = dict(file)
         results = common.ort.run(path, [{"x": x}])[0][0] if with_ort else {}
-    for name in net.outputs:
-        want = net.values[name]
-        differing = int((want != found[name].reshape(want.shape)).sum())
-        if differing or found[name].dtype != want.dtype:
-            failures.append(f"seed {seed}: {name}: {differing} of {want.size} "
-                            "elements differ from the definition")
-        if with_ort:
-            other = int((results[name].reshape(want.shape) != found[name]).sum())
-            print(f"seed {seed} opset {net.opset} {name}: {other} of {want.size} "
-                  "differ from ONNX Runtime")
-            if other:
-                failures.append(f"seed {seed}: {name}: {other} of {want.size} "
-                                "elements differ from ONNX Runtime")
-    return failures
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", default="0:8")
-    parser.add_argument("--machine", default="a1")
-    parser.add_argument("--ort", action="store_true")
-    options = parser.parse_args()
-    first, last = map(int, options.seeds.split(":"))
-    failures = [f for seed in range(first, last) for f in check(seed, options.ort, options.machine)]
-    for failure in failures:
-        print("FAIL", failure)
-    print(f"{last - first} networks, {len(failures)} failures")
-    return int(bool(failures))
+    return failures + compare(f"seed {seed} opset {net.opset}", net, found, results)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__.splitlines()[0], check))

@@ -183,6 +183,26 @@ def save(net, path, x):
                                 ir_version=8), path)
 
 
+def compare(label, net, found, results):
+    """What differs between the emulator's outputs `found` and the definition,
+    and, if `results` holds any, the outputs of ONNX Runtime."""
+    failures = []
+    for name in net.outputs:
+        want = net.values[name]
+        differing = int((want != found[name].reshape(want.shape)).sum())
+        if differing or found[name].dtype != want.dtype:
+            failures.append(f"{label}: {name}: {differing} of {want.size} "
+                            "elements differ from the definition")
+        if not results:
+            continue
+        other = int((results[name].reshape(want.shape) != found[name].reshape(want.shape)).sum())
+        print(f"{label} {name}: {other} of {want.size} differ from ONNX Runtime")
+        if other:
+            failures.append(f"{label}: {name}: {other} of {want.size} "
+                            "elements differ from ONNX Runtime")
+    return failures
+
+
 def check(seed, with_ort, machine):
     net, x = build(seed, not with_ort)
     failures = []
@@ -203,29 +223,20 @@ def check(seed, with_ort, machine):
         with np.load(outputs) as file:
             found = dict(file)
         results = common.ort.run(path, [{"x": x}])[0][0] if with_ort else {}
-    for name in net.outputs:
-        want = net.values[name]
-        differing = int((want != found[name].reshape(want.shape)).sum())
-        if differing or found[name].dtype != want.dtype:
-            failures.append(f"seed {seed}: {name}: {differing} of {want.size} "
-                            "elements differ from the definition")
-        if with_ort:
-            other = int((results[name].reshape(want.shape) != want).sum())
-            print(f"seed {seed} {name}: {other} of {want.size} differ from ONNX Runtime")
-            if other:
-                failures.append(f"seed {seed}: {name}: {other} of {want.size} "
-                                "elements differ from ONNX Runtime")
-    return failures
+    return failures + compare(f"seed {seed}", net, found, results)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(description, check_seed):
+    """Command line of a script that checks one network per seed:
+    `check_seed(seed, with_ort, machine)` gives what failed."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--seeds", default="0:8")
     parser.add_argument("--machine", default="a1")
     parser.add_argument("--ort", action="store_true")
     options = parser.parse_args()
     first, last = map(int, options.seeds.split(":"))
-    failures = [f for seed in range(first, last) for f in check(seed, options.ort, options.machine)]
+    failures = [f for seed in range(first, last)
+                for f in check_seed(seed, options.ort, options.machine)]
     for failure in failures:
         print("FAIL", failure)
     print(f"{last - first} networks, {len(failures)} failures")
@@ -233,4 +244,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__.splitlines()[0], check))
