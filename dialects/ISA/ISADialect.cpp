@@ -128,8 +128,8 @@ static isa::Instruction instructionOf(Operation *op, ArrayRef<int64_t> fields) {
 
 bool isInstruction(Operation *op) {
   return llvm::isa_and_present<ISADialect>(op->getDialect()) &&
-         !llvm::isa<ProgramOp, BindingOp, DataOp, NodeOp, ProofOp, PlannedOp>(
-             op);
+         !llvm::isa<ProgramOp, BindingOp, DataOp, StateOp, NodeOp, ProofOp,
+                    PlannedOp>(op);
 }
 
 LogicalResult ProgramOp::verifyRegions() {

@@ -58,6 +58,16 @@ def ISA_DataOp : ISA_TableOp<"data"> {
   let hasVerifier = 1;
 }
 
+def ISA_StateOp : ISA_TableOp<"state"> {
+  let summary = "What a run leaves for the next.";
+  let description = [{
+    Numbers of 16 bits in DRAM that the program reads when it starts and writes
+    before it ends; `initial` are those before the first run.
+  }];
+  let arguments = (ins I64Attr:$address, DenseI16ArrayAttr:$initial);
+  let assemblyFormat = "`at` $address `=` $initial attr-dict";
+}
+
 def ISA_NodeOp : ISA_TableOp<"node"> {
   let summary = "An ONNX node that instructions work for.";
   let description = [{

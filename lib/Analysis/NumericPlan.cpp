@@ -9,6 +9,7 @@
 #include "PlanOps.h"
 
 #include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Numerics/Statistics.h"
 #include "ashlar/Support/FileIO.h"
 #include "ashlar/Support/Npy.h"
 #include "dialects/BFP/BFPOps.h"
@@ -143,6 +144,7 @@ std::vector<json::Value> PlanWriter::describeTensors() {
 
 std::vector<json::Value> PlanWriter::describeEvents() {
   std::vector<json::Value> result;
+  int64_t state = 0;
   for (auto [id, event] : llvm::enumerate(events.getEvents())) {
     json::Object object{{"id", static_cast<int64_t>(id)},
                         {"tensor", nameOf(event.root)}};
@@ -158,6 +160,13 @@ std::vector<json::Value> PlanWriter::describeEvents() {
       object["policy"] = describePolicy(policy);
     if (policy.exponent)
       object["exponent"] = *policy.exponent;
+    if (policy.isStateful()) {
+      // E, and for predict the history behind it.
+      object["state"] = state;
+      state += policy.kind == numerics::ScaleKind::Predict
+                   ? 1 + numerics::historyRegisters(policy.depth)
+                   : 1;
+    }
     result.push_back(std::move(object));
   }
   return result;

@@ -36,6 +36,7 @@ public:
 private:
   void addBinding(isadialect::BindingOp op);
   llvm::Error addData(isadialect::DataOp op);
+  void addState(isadialect::StateOp op);
   void addNode(isadialect::NodeOp op);
   void addProof(isadialect::ProofOp op);
   void addPlanned(isadialect::PlannedOp op);
@@ -67,6 +68,11 @@ llvm::Error Assembler::addData(isadialect::DataOp op) {
                      op.getAddress());
   program.addConstant(op.getAddress(), {bytes->begin(), bytes->end()});
   return llvm::Error::success();
+}
+
+void Assembler::addState(isadialect::StateOp op) {
+  program.state.dramOffset = op.getAddress();
+  llvm::append_range(program.state.initial, op.getInitial());
 }
 
 void Assembler::addNode(isadialect::NodeOp op) {
@@ -147,6 +153,7 @@ llvm::Error Assembler::add(Operation *op) {
     return addData(data);
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](isadialect::BindingOp binding) { addBinding(binding); })
+      .Case([&](isadialect::StateOp state) { addState(state); })
       .Case([&](isadialect::NodeOp node) { addNode(node); })
       .Case([&](isadialect::ProofOp proof) { addProof(proof); })
       .Case([&](isadialect::PlannedOp planned) { addPlanned(planned); });

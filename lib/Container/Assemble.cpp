@@ -33,6 +33,7 @@ private:
   llvm::Error addFor(Directive &d);
   llvm::Error addDump(Directive &d);
   llvm::Error addProof(Directive &d);
+  llvm::Error addState(Directive &d);
   llvm::Error addSimple(Directive &d);
 
   static support::ElementType elementType(Directive &d);
@@ -197,6 +198,20 @@ llvm::Error Assembler::addProof(Directive &d) {
   return d.finish();
 }
 
+llvm::Error Assembler::addState(Directive &d) {
+  std::vector<int64_t> initial;
+  d.getNumber("at", program.state.dramOffset);
+  d.getNumbers("initial", initial);
+  for (int64_t value : initial) {
+    if (value < INT16_MIN || value > INT16_MAX)
+      d.fail("initial", fmt::format("'initial' has {}, expected numbers of 16 "
+                                    "bits",
+                                    value));
+    program.state.initial.push_back(static_cast<int16_t>(value));
+  }
+  return d.finish();
+}
+
 /// Directives that set single members.
 llvm::Error Assembler::addSimple(Directive &d) {
   if (d.name() == ".model") {
@@ -231,6 +246,7 @@ llvm::Error Assembler::addDirective(llvm::StringRef line,
           .Case(".for", &Assembler::addFor)
           .Case(".dump", &Assembler::addDump)
           .Case(".proof", &Assembler::addProof)
+          .Case(".state", &Assembler::addState)
           .Cases({".model", ".memory", ".semaphores", ".plan", ".decisions"},
                  &Assembler::addSimple)
           .Default(nullptr);
@@ -272,6 +288,7 @@ void Assembler::finish() {
   };
   for (const Segment &segment : program.constants)
     grow(segment.dramOffset, segment.bytes.size());
+  grow(program.state.dramOffset, 2 * program.state.initial.size());
   for (const auto *list : {&program.inputs, &program.outputs})
     for (const TensorBinding &binding : *list) {
       uint64_t bytes = byteSize(binding.type);

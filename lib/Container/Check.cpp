@@ -61,7 +61,8 @@ llvm::Error checkBindings(const Program &program) {
                                         binding.dramOffset, *bytes, program))
         return error;
     }
-  return llvm::Error::success();
+  return checkDram("state", program.state.dramOffset,
+                   2 * program.state.initial.size(), program);
 }
 
 llvm::Error checkConstants(const Program &program) {

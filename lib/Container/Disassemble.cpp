@@ -81,6 +81,10 @@ void Disassembler::putTensors() {
            bindings == &program.inputs ? ".input" : ".output",
            quoted(binding.name), support::name(binding.type).str(),
            list(binding.shape), binding.dramOffset);
+  if (!program.state.initial.empty())
+    line(".state at={} initial={}", program.state.dramOffset,
+         list(std::vector<int64_t>(program.state.initial.begin(),
+                                   program.state.initial.end())));
 }
 
 void Disassembler::putConstants() {

@@ -232,6 +232,11 @@ llvm::Error MetadataReader::read() {
   program.producer = text(metadata.producer());
   program.dramBytes = metadata.dram_bytes();
   program.semaphores = metadata.semaphores();
+  if (const fb::State *state = metadata.state()) {
+    program.state.dramOffset = state->dram_offset();
+    if (const auto *initial = state->initial())
+      program.state.initial.assign(initial->begin(), initial->end());
+  }
   if (llvm::Error error = readBindings(metadata.inputs(), program.inputs))
     return error;
   if (llvm::Error error = readBindings(metadata.outputs(), program.outputs))

@@ -85,6 +85,15 @@ TableVector<fb::Proof> writeProofs(FlatBufferBuilder &builder,
   return builder.CreateVector(offsets);
 }
 
+/// Programs without state have no table.
+Offset<fb::State> writeState(FlatBufferBuilder &builder,
+                             const StateBinding &state) {
+  if (state.initial.empty())
+    return 0;
+  auto initial = builder.CreateVector(state.initial);
+  return fb::CreateState(builder, state.dramOffset, initial);
+}
+
 void writeMetadata(FlatBufferBuilder &builder, const Program &program) {
   auto yaml = builder.CreateString(machine::toYaml(program.machine));
   auto modelName = builder.CreateString(program.modelName);
@@ -94,10 +103,11 @@ void writeMetadata(FlatBufferBuilder &builder, const Program &program) {
   auto nodes = writeNodes(builder, program.nodes);
   auto dumps = writePlacements(builder, program.dumps);
   auto proofs = writeProofs(builder, program.proofs);
+  auto state = writeState(builder, program.state);
   fb::FinishMetadataBuffer(
       builder, fb::CreateMetadata(builder, yaml, modelName, producer, inputs,
                                   outputs, program.dramBytes, nodes, dumps,
-                                  program.semaphores, proofs));
+                                  program.semaphores, proofs, state));
 }
 
 /// Upper bound of the metadata's size. FlatBuffers asserts at 2 GiB, so the
@@ -108,6 +118,7 @@ uint64_t estimateMetadata(const Program &program) {
   auto addText = [&](llvm::StringRef text) { bytes += text.size() + 16; };
   addText(program.modelName);
   addText(program.producer);
+  bytes += 2 * program.state.initial.size();
   for (const auto *list : {&program.inputs, &program.outputs})
     for (const TensorBinding &binding : *list) {
       addText(binding.name);

@@ -7,6 +7,7 @@
 #include "ashlar/Isa/Text.h"
 #include "llvm/ADT/STLExtras.h"
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 using namespace ashlar;
@@ -135,6 +136,15 @@ static llvm::Error checkInputs(const container::Program &program,
   return llvm::Error::success();
 }
 
+static llvm::Error checkState(const container::Program &program,
+                              llvm::ArrayRef<int16_t> state) {
+  if (state.empty() || state.size() == program.state.initial.size())
+    return llvm::Error::success();
+  return makeError(ErrorClass::Malformed,
+                   "state of {} numbers, the program has {}", state.size(),
+                   program.state.initial.size());
+}
+
 static llvm::Error selectKernels(LoadedProgram::Impl &impl,
                                  const Options &options) {
   Engine &engine = impl.engine;
@@ -160,7 +170,8 @@ static llvm::Error selectKernels(LoadedProgram::Impl &impl,
 
 /// The state of the memories before cycle 0.
 static void resetMemories(LoadedProgram::Impl &impl,
-                          llvm::ArrayRef<support::HostTensor> inputs) {
+                          llvm::ArrayRef<support::HostTensor> inputs,
+                          llvm::ArrayRef<int16_t> state) {
   Memory &memory = impl.engine.memory;
   if (impl.zeroMemory)
     memory.clearOnChip();
@@ -174,6 +185,12 @@ static void resetMemories(LoadedProgram::Impl &impl,
   impl.engine.statistics.assign(impl.program.machine.sr.registers, {});
   for (auto [binding, input] : llvm::zip(impl.program.inputs, inputs))
     llvm::copy(input.data, memory.dram(binding.dramOffset));
+  const container::StateBinding &binding = impl.program.state;
+  if (state.empty())
+    state = binding.initial;
+  if (!state.empty())
+    std::memcpy(memory.dram(binding.dramOffset), state.data(),
+                state.size() * sizeof(int16_t));
 }
 
 /// The finding of instruction \p index as a fault; sums that nobody drained
@@ -239,6 +256,11 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
                                         support::byteSize(binding.type));
     result.outputs.push_back(std::move(output));
   }
+  const container::StateBinding &state = impl.program.state;
+  result.state.resize(state.initial.size());
+  if (!result.state.empty())
+    std::memcpy(result.state.data(), engine.memory.dram(state.dramOffset),
+                result.state.size() * sizeof(int16_t));
   return std::nullopt;
 }
 
@@ -254,12 +276,14 @@ emulator::run(LoadedProgram &program,
   if (options.functional) {
     if (llvm::Error error = checkInputs(impl.program, inputs))
       return error;
+    if (llvm::Error error = checkState(impl.program, options.state))
+      return error;
     if (llvm::Error error = selectKernels(impl, options))
       return error;
   }
   const auto begin = std::chrono::steady_clock::now();
   if (options.functional) {
-    resetMemories(impl, inputs);
+    resetMemories(impl, inputs, options.state);
     if (std::optional<Fault> fault = execute(impl, options, result))
       return toError(*fault);
   }

@@ -101,6 +101,9 @@ std::optional<Fault> Verifier::run() {
     defined.defineDram(input.dramOffset,
                        input.dramOffset + *support::countElements(input.shape) *
                                               support::byteSize(input.type));
+  const container::StateBinding &state = impl.program.state;
+  defined.defineDram(state.dramOffset,
+                     state.dramOffset + 2 * state.initial.size());
   for (const container::Segment &segment : impl.program.constants)
     defined.defineDram(segment.dramOffset,
                        segment.dramOffset + segment.bytes.size());

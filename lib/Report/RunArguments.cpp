@@ -89,6 +89,10 @@ constexpr Flag flags[] = {
      [](RunOptions &o, llvm::StringRef text) {
        return setTolerance(o.rtol, text);
      }},
+    {"state-in", "FILE.npy", "state of an earlier run (as at load)",
+     setText<&RunOptions::stateIn>},
+    {"state-out", "FILE.npy", "write the state after the last sample",
+     setText<&RunOptions::stateOut>},
     {"report", "FILE.json", "write the report (docs/ReportSchema.md)",
      setText<&RunOptions::report>},
     {"trace", "FILE.json", "write a time line for Perfetto",

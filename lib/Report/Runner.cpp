@@ -16,6 +16,7 @@
 #include "ashlar/Support/Version.h"
 
 #include <chrono>
+#include <cstring>
 #include <fmt/format.h>
 #include <thread>
 
@@ -38,6 +39,7 @@ public:
 private:
   llvm::Error load();
   llvm::Expected<InputSet> readInputs();
+  llvm::Error readState();
   llvm::Error readExpected();
   llvm::Error execute(const InputSet &inputs);
   llvm::Error writeFiles();
@@ -52,6 +54,7 @@ private:
   double loadSeconds = 0;
   uint64_t samples = 1;
   std::vector<NamedTensor> outputs;
+  std::vector<int16_t> state; ///< Carried from sample to sample.
   std::vector<NamedTensor> expected;
   RunStatistics statistics;
   emulator::RunResult first; ///< Of the first sample; its dumps are written.
@@ -119,6 +122,28 @@ llvm::Expected<InputSet> Session::readInputs() {
   return bindInputs(program().inputs, std::move(arrays));
 }
 
+llvm::Error Session::readState() {
+  state = program().state.initial;
+  const bool asked = !options.stateIn.empty() || !options.stateOut.empty();
+  if (asked && state.empty())
+    return makeError(ErrorClass::Usage,
+                     "{}: the program has no state; --state-in and "
+                     "--state-out need a scale policy stats or predict",
+                     options.program);
+  if (options.stateIn.empty())
+    return llvm::Error::success();
+  auto tensor = support::readNpy(options.stateIn);
+  if (!tensor)
+    return tensor.takeError();
+  const std::vector<int64_t> shape = {static_cast<int64_t>(state.size())};
+  if (tensor->type != ElementType::I16 || !llvm::equal(tensor->shape, shape))
+    return makeError(ErrorClass::Malformed, "{}: state is {}, expected {}",
+                     options.stateIn, support::describe(*tensor),
+                     support::describe(ElementType::I16, shape));
+  std::memcpy(state.data(), tensor->data.data(), tensor->data.size());
+  return llvm::Error::success();
+}
+
 llvm::Error Session::readExpected() {
   if (options.expect.empty())
     return llvm::Error::success();
@@ -153,10 +178,12 @@ llvm::Error Session::execute(const InputSet &inputs) {
     std::vector<HostTensor> sample;
     for (const HostTensor &array : inputs.tensors)
       sample.push_back(sampleOf(array, samples, i));
+    how.state = state;
     llvm::Expected<emulator::RunResult> result =
         emulator::run(*loaded, sample, how);
     if (!result)
       return withContext(result.takeError(), options.program);
+    state = result->state;
     for (size_t o = 0; o < outputs.size(); ++o)
       appendSample(outputs[o].tensor, result->outputs[o], samples);
     if (i == 0) {
@@ -184,6 +211,15 @@ llvm::Error Session::writeFiles() {
   if (!options.outputs.empty())
     if (llvm::Error error = support::writeNpz(options.outputs, outputs))
       return error;
+  if (!options.stateOut.empty()) {
+    HostTensor tensor;
+    tensor.type = ElementType::I16;
+    tensor.shape = {static_cast<int64_t>(state.size())};
+    tensor.data.resize(2 * state.size());
+    std::memcpy(tensor.data.data(), state.data(), tensor.data.size());
+    if (llvm::Error error = support::writeNpy(options.stateOut, tensor))
+      return error;
+  }
   if (!options.report.empty()) {
     llvm::Expected<std::string> json = toJson(statistics);
     if (!json)
@@ -244,6 +280,8 @@ llvm::Error Session::run() {
     return makeError(ErrorClass::Usage,
                      "--dump-tensors takes one sample, found {}",
                      inputs->samples);
+  if (llvm::Error error = readState())
+    return error;
   if (llvm::Error error = readExpected())
     return error;
   if (llvm::Error error = execute(*inputs))

@@ -4,10 +4,12 @@
 
 usage: numerics_model.py MODEL.onnx INPUT.npz|dev [--format=bfp8]
                          [--mixed=SEED] [--machine=a1] [--threads=2]
-                         [--ashlarc=OPTION]...
+                         [--ashlarc=OPTION]... [--runs=N]
 
 `dev` takes the first dev input of a shared model, MODEL then being its name.
 `--mixed` gives every product formats of its own, drawn from all that there are.
+`--runs` repeats that with inputs of other sizes, each run given the state that
+the last one left, and compares that as well.
 Fails if one bit differs (test/reference/reference.py does the comparison).
 """
 
@@ -69,6 +71,7 @@ def main():
     parser.add_argument("--ashlarc", action="append", default=[])
     parser.add_argument("--machine", default="a1")
     parser.add_argument("--threads", default="2")
+    parser.add_argument("--runs", type=int, default=1)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         model, inputs = inputs_of(options, folder)
@@ -81,12 +84,59 @@ def main():
         common.run_tool("ashlarc", model, "-o", binary, formats,
                         f"--machine={options.machine}", f"--dump-plan={plan}",
                         *options.ashlarc)
-        common.run_tool("ashlar-run", binary, f"--inputs={inputs}",
+        return run_all(options, folder, inputs)
+
+
+def scaled_inputs(inputs, run, folder):
+    """The inputs of a run: from the second on, factors from 1/16 to 64."""
+    if run == 0:
+        return inputs
+    factor = [1, 0.25, 8, 0.0625, 64, 2, 0][run % 7]
+    path = os.path.join(folder, f"in{run}.npz")
+    with np.load(inputs) as arrays:
+        np.savez(path, **{name: (array * factor).astype(array.dtype)
+                          for name, array in arrays.items()})
+    return path
+
+
+def run_all(options, folder, inputs):
+    """The number of runs that differ."""
+    binary, plan, dump = (os.path.join(folder, name)
+                          for name in ("model.ash", "plan", "dump"))
+    machine, reference = [], []
+    failed = 0
+    for run in range(options.runs):
+        sample = scaled_inputs(inputs, run, folder)
+        state = os.path.join(folder, f"state{run}")
+        if options.runs > 1:
+            machine.append(f"--state-out={state}.npy")
+            reference.append(f"--state-out={state}.json")
+        common.run_tool("ashlar-run", binary, f"--inputs={sample}",
                         f"--dump-tensors={dump}",
                         f"--threads={options.threads}",
-                        f"--outputs={os.path.join(folder, 'out.npz')}")
-        return subprocess.run(
-            [sys.executable, REFERENCE, plan, inputs, dump]).returncode
+                        f"--outputs={os.path.join(folder, 'out.npz')}",
+                        *machine)
+        failed += subprocess.run([sys.executable, REFERENCE, plan, sample,
+                                  dump, *reference]).returncode != 0
+        if options.runs > 1:
+            failed += states_differ(plan, state)
+        machine = [f"--state-in={state}.npy"]
+        reference = [f"--state-in={state}.json"]
+    return failed
+
+
+def states_differ(plan, state):
+    """Whether an exponent of the next run is not the reference's."""
+    found = np.load(state + ".npy")
+    with open(state + ".json", encoding="utf-8") as stream:
+        expected = json.load(stream)
+    with open(os.path.join(plan, "plan.json"), encoding="utf-8") as stream:
+        events = [e for e in json.load(stream)["events"] if "state" in e]
+    wrong = [e["tensor"] for e in events if int(found[e["state"]]) !=
+             expected[str(e["id"])]["exponent"]]
+    for name in wrong:
+        print(f"{name}: another exponent for the next run")
+    return bool(wrong)
 
 
 if __name__ == "__main__":

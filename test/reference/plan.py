@@ -8,6 +8,7 @@ import re
 import numpy as np
 
 import blocks
+import scales
 from storage import Value, store
 
 
@@ -47,6 +48,9 @@ class Plan:
         # ONNX output name -> plan tensor; two outputs may be one tensor.
         self.outputs = {o["name"]: o["tensor"] for o in data["outputs"]}
         self.scale_exponents = {}
+        # Event -> scales.State, for the policies that depend on earlier runs.
+        self.states = {k: scales.State() for k, e in self.events.items()
+                       if "state" in e}
 
     def settle(self, tensor, value):
         """Gives an encoded value its scale exponents: E of its event, or the
@@ -73,9 +77,24 @@ class Plan:
         policy = event.get("policy", {"kind": "runmax"})["kind"]
         if policy in ("fixed", "table"):
             return int(event["exponent"])
+        if policy in ("stats", "predict"):
+            state = self.states[event["id"]]
+            used = state.used(value.data.scale_exponent())
+            state.advance(event["policy"], value.data)
+            return used
         if policy != "runmax":
             raise SystemExit(f"{tensor['name']}: unknown policy {policy}")
         return value.data.scale_exponent()
+
+    def load_states(self, path):
+        """States that an earlier run has left."""
+        with open(path, encoding="utf-8") as stream:
+            for key, entry in json.load(stream).items():
+                self.states[int(key)] = scales.State(**entry)
+
+    def save_states(self, path):
+        with open(path, "w", encoding="utf-8") as stream:
+            json.dump({k: s.to_json() for k, s in self.states.items()}, stream)
 
     def constants(self):
         """Constant values, encoded here from the floats that the plan holds."""

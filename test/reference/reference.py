@@ -3,13 +3,15 @@
 """Recomputes a numeric plan in numpy and compares every tensor bit for bit.
 
 usage: reference.py PLAN_DIR INPUTS.npz [DUMP_DIR] [--outputs=FILE.npz]
-                    [--keep-going=N]
+                    [--keep-going=N] [--state-in=FILE] [--state-out=FILE]
 
 PLAN_DIR is what `ashlarc --dump-plan` wrote, DUMP_DIR what `ashlar-run
 --dump-tensors` wrote. Prints the first differing elements of up to N tensors
 (default 3) and the number of tensors compared; exits with 1 on a difference
 or if the dump misses a planned tensor. Each operation takes the reference's
 own operands, so the first tensor that differs is where an error starts.
+--state-out keeps what scale policies carry to the next run, which is given it
+as --state-in (JSON).
 
 Written from docs/Numerics.md and docs/NumericPlan.md; shares no code with the
 compiler or the emulator.
@@ -142,8 +144,12 @@ def main():
     parser.add_argument("dump", nargs="?")
     parser.add_argument("--outputs")
     parser.add_argument("--keep-going", type=int, default=3)
+    parser.add_argument("--state-in")
+    parser.add_argument("--state-out")
     options = parser.parse_args()
     plan = plans.Plan(options.plan)
+    if options.state_in:
+        plan.load_states(options.state_in)
     dump = plans.Dump(options.dump) if options.dump else None
     with np.load(options.inputs) as stored:
         inputs = dict(stored)
@@ -164,6 +170,8 @@ def main():
             failed += 1
             if failed <= options.keep_going:
                 print(text)
+    if options.state_out:
+        plan.save_states(options.state_out)
     if options.outputs:
         np.savez(options.outputs, **outputs)
     if not dump:

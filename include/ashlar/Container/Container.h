@@ -39,6 +39,13 @@ struct Segment {
   llvm::ArrayRef<uint8_t> bytes;
 };
 
+/// Scale exponents and histories that a program reads when it starts and leaves
+/// for its next run: 16-bit integers at a DRAM address (docs/Numerics.md 5).
+struct StateBinding {
+  uint64_t dramOffset = 0;
+  std::vector<int16_t> initial; ///< Before the first run; empty: no state.
+};
+
 /// What a node of the source model became.
 struct NodeInfo {
   std::string name, opType;
@@ -104,6 +111,7 @@ struct Program {
   std::string modelName;
   std::string producer; ///< Name and version of the compiler.
   std::vector<TensorBinding> inputs, outputs;
+  StateBinding state;
   uint64_t dramBytes = 0; ///< DRAM that the program uses, from address 0.
   std::vector<uint64_t> code;
   std::vector<Segment> constants; ///< Ascending, without overlap.

@@ -42,6 +42,8 @@ struct Options {
   bool checkRaces = true; ///< Race freedom by happens-before.
   /// Reads of memory that nothing wrote, sums replaced before their drain.
   bool checkUndefined = true;
+  /// State of the program before the run; empty: as before the first run.
+  llvm::ArrayRef<int16_t> state;
 };
 
 /// A verified program with its memories. Movable, not copyable. One run at a

@@ -115,6 +115,8 @@ struct TensorDump {
 /// Everything a run produced.
 struct RunResult {
   std::vector<support::HostTensor> outputs; ///< In order of Program::outputs.
+  /// What the run leaves for the next (Program::state).
+  std::vector<int16_t> state;
   std::vector<TensorDump> dumps;
   std::vector<CutResult> cuts; ///< Chosen as the program ran, in its order.
   bool timed = false; ///< Whether the fields below up to `times` are filled.

@@ -33,6 +33,7 @@ struct RunOptions {
   std::string program;
   std::vector<std::pair<std::string, std::string>> inputFiles; ///< NAME, FILE
   std::string inputs, outputs, expect, report, trace, dumpFolder;
+  std::string stateIn, stateOut; ///< State before and after all samples.
   double atol = 0, rtol = 0;
   std::optional<uint64_t> randomSeed;
   uint64_t maxMemory = 0; ///< Bytes; 0 = no limit.

@@ -28,8 +28,8 @@ using analysis::storageOf;
 using analysis::TilingModel;
 
 Generator::Generator(ModuleOp module, const machine::Description &machine)
-    : builder(machine), machine(machine), weights(builder), streams(builder),
-      module(module), scales(machine) {}
+    : builder(machine), machine(machine), weights(builder), scales(machine),
+      streams(builder), module(module) {}
 
 llvm::Error Generator::unsupported(Operation *op,
                                    const std::string &what) const {
@@ -165,12 +165,6 @@ llvm::Error Generator::run() {
   });
   placeConstantsAndArguments();
   placeResults();
-  for (Operation *op : nodes)
-    if (numerics::ScalePolicy policy = bfp::getScalePolicy(op);
-        policy.isStateful())
-      return unsupported(op, "scale policy '" + numerics::toString(policy) +
-                                 "' has no instructions, expected runmax, "
-                                 "fixed or table");
   if (llvm::Error error = scales.assign(nodes))
     return error;
   int64_t records = 0;
@@ -250,6 +244,7 @@ llvm::Error Generator::emitAll() {
     completions.push_back(
         {result, homes[result], scales.of(result), builder.entries.size() - 1});
   }
+  scales.storeState(builder);
   return llvm::Error::success();
 }
 
@@ -380,8 +375,12 @@ llvm::Error Generator::emitTiles(Operation *op, bool measures) {
     tile.measures = measures;
     if (llvm::Error error = emitTile(tile))
       return error;
-    if (!measures && !model.directResult && !home.inStateBuffer())
-      emitCopy(builder, tile.result, home.slice(out, machine));
+    if (!measures) {
+      if (llvm::Error error = emitSamples(*this, tile))
+        return error;
+      if (!model.directResult && !home.inStateBuffer())
+        emitCopy(builder, tile.result, home.slice(out, machine));
+    }
     int64_t axis = static_cast<int64_t>(extents.size()) - 1;
     for (; axis >= 0; --axis) {
       out.start[axis] += extents[axis];
@@ -406,6 +405,7 @@ llvm::Error Generator::emitOperation(Operation *op) {
   if (llvm::Error error = emitTiles(op, /*measures=*/false))
     return error;
   mergeConcatScales(op);
+  scales.finish(builder, op);
   if (productIndex.count(op))
     weights.finish(productIndex[op]);
   return llvm::Error::success();

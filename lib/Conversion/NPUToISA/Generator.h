@@ -66,6 +66,7 @@ public:
 
   const machine::Description &machine;
   WeightStream weights;
+  ScaleRegisters scales;
   /// Coefficients of the sparse cluster, and what its convolutions share.
   StreamLoader streams;
   TileState tiles;
@@ -100,7 +101,6 @@ private:
   void loadConstants();
 
   mlir::ModuleOp module;
-  ScaleRegisters scales;
   /// Constants in the state buffer, by the axis across partitions.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, View> constants;
   llvm::DenseMap<mlir::Operation *, size_t> productIndex;
@@ -136,6 +136,8 @@ llvm::Error emitMove(Generator &generator, TileContext &tile);
 /// `part` on, into PSUM from `psum` on.
 void emitIdentityWindow(Generator &generator, int64_t part, int64_t rows,
                         int64_t cols, int64_t psum);
+/// What a stateful scale policy samples of a tile that has been emitted.
+llvm::Error emitSamples(Generator &generator, const TileContext &tile);
 /// Identity multiplications.
 llvm::Error emitTranspose(Generator &generator, TileContext &tile);
 

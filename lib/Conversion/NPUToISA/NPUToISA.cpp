@@ -245,6 +245,10 @@ void ProgramWriter::write() {
   builder.setInsertionPointToStart(&program.getBody().emplaceBlock());
   writeBindings();
   writeData();
+  if (std::vector<int16_t> state = generator.scales.initialState();
+      !state.empty())
+    isadialect::StateOp::create(builder, module.getLoc(),
+                                generator.scales.stateAddress(), state);
   writeNodes();
   writeProofs();
   writeInstructions();

@@ -5,6 +5,7 @@
 #include "ScaleRegisters.h"
 
 #include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Numerics/Statistics.h"
 #include "ashlar/Support/Error.h"
 #include "dialects/BFP/EncodeEvents.h"
 #include "llvm/ADT/STLExtras.h"
@@ -30,11 +31,23 @@ ScaleRegisters::reserveConstants(llvm::ArrayRef<Operation *> nodes) {
     if (policy.exponent)
       (policy.kind == ScaleKind::Table ? table : fixed)[*policy.exponent] = 0;
   }
+  reserveState(nodes);
   size_t count = fixed.size() + table.size();
+  if (free.size() <= count + stateSize + stateful.size())
+    return tooFew();
+  auto take = [&] {
+    unsigned last = free.back();
+    free.pop_back();
+    return last;
+  };
+  for (unsigned i = 0; i < stateSize; ++i)
+    stateBegin = take();
+  for (auto &[op, scale] : stateful) {
+    scale.observed = take();
+    scale.state += stateBegin;
+  }
   if (count == 0)
     return llvm::Error::success();
-  if (free.size() <= count)
-    return tooFew();
   unread = free.back();
   free.pop_back();
   for (auto &entry : fixed) {
@@ -47,6 +60,90 @@ ScaleRegisters::reserveConstants(llvm::ArrayRef<Operation *> nodes) {
     free.pop_back();
   }
   return llvm::Error::success();
+}
+
+/// Words of an event: E, then for predict fill count, write index and pairs.
+static unsigned stateWords(const ScalePolicy &policy) {
+  return policy.kind == ScaleKind::Predict
+             ? 1 + numerics::historyRegisters(policy.depth)
+             : 1;
+}
+
+void ScaleRegisters::reserveState(llvm::ArrayRef<Operation *> nodes) {
+  for (Operation *op : nodes) {
+    ScalePolicy policy = bfp::getScalePolicy(op);
+    if (!policy.isStateful())
+      continue;
+    StatefulScale scale;
+    scale.policy = policy;
+    scale.format = analysis::storageOf(op->getResult(0)).format;
+    scale.state = stateSize; // from the first register of the state
+    stateful.insert({op, scale});
+    stateSize += stateWords(policy);
+  }
+}
+
+const StatefulScale *ScaleRegisters::stateOf(Operation *op) const {
+  auto found = stateful.find(op);
+  return found == stateful.end() ? nullptr : &found->second;
+}
+
+std::vector<int16_t> ScaleRegisters::initialState() const {
+  std::vector<int16_t> words(stateSize, 0);
+  for (const auto &[op, scale] : stateful)
+    words[scale.state - stateBegin] = numerics::kClearedScale;
+  return words;
+}
+
+void ScaleRegisters::copyState(ProgramBuilder &builder, bool load) {
+  if (stateSize == 0)
+    return;
+  if (!address)
+    address = builder.allocateDram(2 * stateSize);
+  isa::DmaCopy copy{};
+  copy.queue = builder.nextMovementQueue();
+  copy.elemBytes = 2;
+  copy.srcMem = load ? isa::Memory::Dram : isa::Memory::Xr;
+  copy.dstMem = load ? isa::Memory::Xr : isa::Memory::Dram;
+  copy.srcBase = load ? *address : 2 * stateBegin;
+  copy.dstBase = load ? 2 * stateBegin : *address;
+  copy.n4 = stateSize;
+  copy.srcStride4 = copy.dstStride4 = 2;
+  builder.emit(copy);
+}
+
+void ScaleRegisters::storeState(ProgramBuilder &builder) {
+  copyState(builder, /*load=*/false);
+}
+
+void ScaleRegisters::finish(ProgramBuilder &builder, Operation *op) {
+  const StatefulScale *scale = stateOf(op);
+  if (!scale)
+    return;
+  isa::XrPick pick{};
+  pick.dst = readers.lookup(op->getResult(0));
+  pick.preferred = scale->state;
+  pick.fallback = scale->observed;
+  builder.emit(pick);
+  if (scale->policy.kind == ScaleKind::Stats) {
+    isa::XrSelect select{};
+    select.dst = scale->state;
+    select.sr = sampleRegister;
+    select.k = scale->policy.sixteenths;
+    select.mantissa = scale->format.mantissa;
+    builder.emit(select);
+    return;
+  }
+  isa::XrPredict predict{};
+  predict.dst = scale->state;
+  predict.history = scale->state + 1;
+  predict.observed = scale->observed;
+  predict.sr = sampleRegister;
+  predict.k = scale->policy.sixteenths;
+  predict.mantissa = scale->format.mantissa;
+  predict.range = scale->format.range;
+  predict.depth = scale->policy.depth;
+  builder.emit(predict);
 }
 
 llvm::Error ScaleRegisters::assign(llvm::ArrayRef<Operation *> nodes) {
@@ -100,6 +197,8 @@ unsigned ScaleRegisters::resultOf(Operation *op, bool &clear) {
     return *unread;
   }
   clear = cleared.insert(result).second;
+  if (const StatefulScale *scale = stateOf(op))
+    return scale->observed;
   return readers.lookup(result);
 }
 
@@ -136,6 +235,7 @@ void ScaleRegisters::emitConstants(ProgramBuilder &builder) {
   }
   if (!table.empty())
     emitTable(builder);
+  copyState(builder, /*load=*/true);
   if (!unread)
     return;
   isa::XrSet set{};

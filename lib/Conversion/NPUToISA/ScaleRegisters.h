@@ -6,17 +6,29 @@
 #define ASHLAR_LIB_CONVERSION_NPUTOISA_SCALEREGISTERS_H
 
 #include "ProgramBuilder.h"
+#include "ashlar/Numerics/Format.h"
+#include "ashlar/Numerics/ScalePolicy.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/Error.h"
 
 #include <deque>
 #include <map>
 #include <optional>
-#include <set>
 
 namespace ashlar::codegen {
+
+/// An event whose exponent depends on earlier runs (stats, predict). Its
+/// registers of the state hold what the program loads when it starts and stores
+/// when it ends.
+struct StatefulScale {
+  numerics::ScalePolicy policy;
+  numerics::BlockFormat format;
+  unsigned observed = 0; ///< what its producers merge into
+  unsigned state = 0;    ///< E, and for predict the history behind it
+};
 
 /// Register 0 holds 0, the scale of pre-aligned weights; encoded values get
 /// the others, reused after the last reader: the longest unused one first, so
@@ -24,7 +36,9 @@ namespace ashlar::codegen {
 /// Constant scales have registers of their own at the end, one for each
 /// exponent, set at the start of the program: those of the policy `fixed` by an
 /// instruction each, those of `table` by one copy from DRAM. What their
-/// producers merge goes to one register that nothing reads.
+/// producers merge goes to one register that nothing reads. Stateful events
+/// have a register for what is observed and, next to each other, those of the
+/// state.
 class ScaleRegisters {
 public:
   explicit ScaleRegisters(const machine::Description &machine)
@@ -42,13 +56,33 @@ public:
   unsigned resultOf(mlir::Operation *op, bool &clear);
   /// Sets all registers that are constants.
   void emitConstants(ProgramBuilder &builder);
+  /// The state of the event that `op` makes, or null.
+  const StatefulScale *stateOf(mlir::Operation *op) const;
+  /// True the first time: the samples of `op` begin.
+  bool beginsSamples(mlir::Operation *op) { return sampled.insert(op).second; }
+  /// The result of `op` is complete and sampled: chooses the exponent that its
+  /// readers take, and the one of the next run.
+  void finish(ProgramBuilder &builder, mlir::Operation *op);
+  /// Stores the state; nothing without one.
+  void storeState(ProgramBuilder &builder);
+  /// The state before the first run, and where it lies in DRAM.
+  std::vector<int16_t> initialState() const;
+  int64_t stateAddress() const { return address.value_or(0); }
+
   /// Code generation begins anew: nothing has been cleared.
-  void restart() { cleared.clear(); }
+  void restart() {
+    cleared.clear();
+    sampled.clear();
+  }
+  /// The register of all samples: they are taken and used in one queue.
+  static constexpr unsigned sampleRegister = 0;
 
 private:
   llvm::Error reserveConstants(llvm::ArrayRef<mlir::Operation *> nodes);
   llvm::Error tooFew() const;
+  void reserveState(llvm::ArrayRef<mlir::Operation *> nodes);
   void emitTable(ProgramBuilder &builder);
+  void copyState(ProgramBuilder &builder, bool load);
 
   const machine::Description &machine;
   std::deque<unsigned> free;
@@ -60,6 +94,10 @@ private:
   std::map<int, unsigned> fixed, table;
   std::optional<unsigned> unread;
   std::optional<int64_t> tableAddress; ///< in DRAM
+  llvm::MapVector<mlir::Operation *, StatefulScale> stateful;
+  llvm::DenseSet<mlir::Operation *> sampled;
+  unsigned stateBegin = 0, stateSize = 0; ///< registers
+  std::optional<int64_t> address;         ///< of the state in DRAM
 };
 
 } // namespace ashlar::codegen

@@ -21,6 +21,7 @@ TEST(Assembly, RoundTripIsExact) {
   // Bytes that need escapes, a machine that is not built in.
   sample.modelName = "a\"b\\c\n\x01\xff";
   sample.machine.name = "own";
+  sample.state = {0, {-32768, 7, 32767}};
   std::string text = llvm::cantFail(disassemble(sample));
   llvm::Expected<Program> back = assemble(text, "t");
   ASSERT_TRUE(bool(back)) << llvm::toString(back.takeError());
@@ -56,6 +57,8 @@ TEST(Assembly, Messages) {
             "f:1:28: expected ',' or ']'");
   EXPECT_EQ(message(".input name=\"x\" type=f8 shape=[] at=0"),
             "f:1:17: 'type' is 'f8', which is no element type");
+  EXPECT_EQ(message(".state at=0 initial=[1, 32768]"),
+            "f:1:13: 'initial' has 32768, expected numbers of 16 bits");
   EXPECT_EQ(message(".input name=\"x\" type=f32 shape=4 at=0"),
             "f:1:26: 'shape' must be a list");
   EXPECT_EQ(message(".data at=0 hex=\"012\""),

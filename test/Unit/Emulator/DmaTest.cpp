@@ -100,3 +100,32 @@ dma.copy elemBytes=2 srcMem=xr srcBase=10 dstMem=dram dstBase=64 n4=3 srcStride4
 )");
   EXPECT_EQ(values(result), (std::vector<double>{-7, -32768, 5}));
 }
+
+TEST(Dma, StateGoesFromRunToRun) {
+  // Every run swaps the two numbers.
+  container::Program program = assembleText(R"(
+.machine name=a1-tiny
+.state at=0 initial=[3, -4]
+.output name=y type=i16 shape=[2] at=64
+dma.copy elemBytes=2 srcMem=dram dstMem=xr n4=2 srcStride4=2 dstStride4=2
+dma.copy elemBytes=2 srcMem=xr srcBase=2 dstMem=dram n4=2 srcStride4=-2 dstStride4=2
+dma.copy elemBytes=2 srcMem=xr dstMem=dram dstBase=64 n4=2 srcStride4=2 dstStride4=2
+)",
+                                            /*inOrder=*/true);
+  emulator::Options options;
+  auto loaded = llvm::cantFail(emulator::load(std::move(program), options));
+  auto first = llvm::cantFail(emulator::run(loaded, {}, options));
+  EXPECT_EQ(first.state, (std::vector<int16_t>{-4, 3}));
+  // A run without a given state begins as the first one did.
+  EXPECT_EQ(llvm::cantFail(emulator::run(loaded, {}, options)).state,
+            first.state);
+  options.state = first.state;
+  EXPECT_EQ(llvm::cantFail(emulator::run(loaded, {}, options)).state,
+            (std::vector<int16_t>{3, -4}));
+  const std::vector<int16_t> wrong(3);
+  options.state = wrong;
+  auto refused = emulator::run(loaded, {}, options);
+  ASSERT_FALSE(bool(refused));
+  EXPECT_EQ(llvm::toString(refused.takeError()),
+            "state of 3 numbers, the program has 2");
+}
