@@ -89,9 +89,9 @@ constexpr Flag flags[] = {
      [](RunOptions &o, llvm::StringRef text) {
        return setTolerance(o.rtol, text);
      }},
-    {"state-in", "FILE.npy", "state of an earlier run (as at load)",
+    {"state-in", "FILE.npz", "state of an earlier run (as at load)",
      setText<&RunOptions::stateIn>},
-    {"state-out", "FILE.npy", "write the state after the last sample",
+    {"state-out", "FILE.npz", "write the state after the last sample",
      setText<&RunOptions::stateOut>},
     {"report", "FILE.json", "write the report (docs/ReportSchema.md)",
      setText<&RunOptions::report>},

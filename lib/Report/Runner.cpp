@@ -16,7 +16,6 @@
 #include "ashlar/Support/Version.h"
 
 #include <chrono>
-#include <cstring>
 #include <fmt/format.h>
 #include <thread>
 
@@ -132,15 +131,10 @@ llvm::Error Session::readState() {
                      options.program);
   if (options.stateIn.empty())
     return llvm::Error::success();
-  auto tensor = support::readNpy(options.stateIn);
-  if (!tensor)
-    return tensor.takeError();
-  const std::vector<int64_t> shape = {static_cast<int64_t>(state.size())};
-  if (tensor->type != ElementType::I16 || !llvm::equal(tensor->shape, shape))
-    return makeError(ErrorClass::Malformed, "{}: state is {}, expected {}",
-                     options.stateIn, support::describe(*tensor),
-                     support::describe(ElementType::I16, shape));
-  std::memcpy(state.data(), tensor->data.data(), tensor->data.size());
+  auto given = report::readState(program(), options.stateIn);
+  if (!given)
+    return given.takeError();
+  state = std::move(*given);
   return llvm::Error::success();
 }
 
@@ -211,15 +205,9 @@ llvm::Error Session::writeFiles() {
   if (!options.outputs.empty())
     if (llvm::Error error = support::writeNpz(options.outputs, outputs))
       return error;
-  if (!options.stateOut.empty()) {
-    HostTensor tensor;
-    tensor.type = ElementType::I16;
-    tensor.shape = {static_cast<int64_t>(state.size())};
-    tensor.data.resize(2 * state.size());
-    std::memcpy(tensor.data.data(), state.data(), tensor.data.size());
-    if (llvm::Error error = support::writeNpy(options.stateOut, tensor))
+  if (!options.stateOut.empty())
+    if (llvm::Error error = writeState(program(), state, options.stateOut))
       return error;
-  }
   if (!options.report.empty()) {
     llvm::Expected<std::string> json = toJson(statistics);
     if (!json)

@@ -99,44 +99,49 @@ def scaled_inputs(inputs, run, folder):
     return path
 
 
+def commands(folder, sample, run, runs, threads):
+    """Command lines of one run on the emulator and of the reference; of `runs`
+    runs each but the first is given the state that the last one left."""
+    binary, plan, dump, outputs = (
+        os.path.join(folder, name)
+        for name in ("model.ash", "plan", "dump", "out.npz"))
+    machine = [common.tool("ashlar-run"), binary, f"--inputs={sample}",
+               f"--dump-tensors={dump}", f"--threads={threads}",
+               f"--outputs={outputs}"]
+    reference = [sys.executable, REFERENCE, plan, sample, dump]
+    for command, ending in ((machine, "npz"), (reference, "json")):
+        if runs > 1:
+            command.append(f"--state-out={folder}/state{run}.{ending}")
+        if run > 0:
+            command.append(f"--state-in={folder}/state{run - 1}.{ending}")
+    return machine, reference
+
+
 def run_all(options, folder, inputs):
     """The number of runs that differ."""
-    binary, plan, dump = (os.path.join(folder, name)
-                          for name in ("model.ash", "plan", "dump"))
-    machine, reference = [], []
     failed = 0
     for run in range(options.runs):
         sample = scaled_inputs(inputs, run, folder)
-        state = os.path.join(folder, f"state{run}")
-        if options.runs > 1:
-            machine.append(f"--state-out={state}.npy")
-            reference.append(f"--state-out={state}.json")
-        common.run_tool("ashlar-run", binary, f"--inputs={sample}",
-                        f"--dump-tensors={dump}",
-                        f"--threads={options.threads}",
-                        f"--outputs={os.path.join(folder, 'out.npz')}",
-                        *machine)
-        failed += subprocess.run([sys.executable, REFERENCE, plan, sample,
-                                  dump, *reference]).returncode != 0
-        if options.runs > 1:
-            failed += states_differ(plan, state)
-        machine = [f"--state-in={state}.npy"]
-        reference = [f"--state-in={state}.json"]
+        machine, reference = commands(folder, sample, run, options.runs,
+                                      options.threads)
+        common.run_tool("ashlar-run", *machine[1:])
+        failed += subprocess.run(reference).returncode != 0
+        for name in states_differ(folder, run) if options.runs > 1 else []:
+            print(f"{name}: another exponent for the next run")
+            failed += 1
     return failed
 
 
-def states_differ(plan, state):
-    """Whether an exponent of the next run is not the reference's."""
-    found = np.load(state + ".npy")
-    with open(state + ".json", encoding="utf-8") as stream:
+def states_differ(folder, run):
+    """Tensors whose exponent of the next run is not the reference's."""
+    with np.load(f"{folder}/state{run}.npz") as arrays:
+        found = arrays["state"]
+    with open(f"{folder}/state{run}.json", encoding="utf-8") as stream:
         expected = json.load(stream)
-    with open(os.path.join(plan, "plan.json"), encoding="utf-8") as stream:
+    with open(os.path.join(folder, "plan", "plan.json"), encoding="utf-8") as stream:
         events = [e for e in json.load(stream)["events"] if "state" in e]
-    wrong = [e["tensor"] for e in events if int(found[e["state"]]) !=
-             expected[str(e["id"])]["exponent"]]
-    for name in wrong:
-        print(f"{name}: another exponent for the next run")
-    return bool(wrong)
+    return [e["tensor"] for e in events if int(found[e["state"]]) !=
+            expected[str(e["id"])]["exponent"]]
 
 
 if __name__ == "__main__":

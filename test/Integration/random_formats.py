@@ -8,7 +8,8 @@ usage: random_formats.py [--seeds=0:20] [--seconds=N] [--keep=DIR]
 A seed decides a network (random_network.py), the formats of all its products
 (W 3 to 16, B 8 to 64, axis or tensor, D 0 to 15, each operand its own), the
 scale-exponent policy, the machine (built in, or sizes drawn) and the options that
-must not change a bit. Fails if one bit differs, a tool fails in any other way
+must not change a bit. Under policies with state there are four runs with inputs
+of other sizes, each given what the last one left, compared as well. Fails if one bit differs, a tool fails in any other way
 than by saying that something does not fit (exit codes 3 and 5, counted), or
 nothing was compared. With --seconds seeds are taken until the time is over;
 --keep keeps the files of failures.
@@ -31,7 +32,6 @@ import common
 import numerics_model
 import random_network
 
-REFERENCE = os.path.join(common.ROOT, "test", "reference", "reference.py")
 BLOCKS = [8, 16, 32, 64, "axis", "tensor"]
 UNSUPPORTED, CAPACITY = 3, 5
 
@@ -80,6 +80,18 @@ def formats(draw, model, folder):
     return ["--format=" + numerics_model.any_format(draw, BLOCKS)]
 
 
+def stateful_policy(seed):
+    """Exponents from earlier runs, or None; drawn apart from all else, so that a
+    seed keeps its network and formats."""
+    draw = random.Random(f"state {seed}")
+    if draw.random() < 0.6:
+        return None
+    k = draw.choice([0, 1, 2.5, 3, 4, 6])
+    if draw.random() < 0.5:
+        return f"stats(k={k},n={draw.choice([0, 1, 37, 512, 8192])})"
+    return f"predict(k={k},depth={draw.choice([1, 2, 8])})"
+
+
 def options(draw, model, calibration, folder):
     chosen = formats(draw, model, folder) + ["--machine=" + machine(draw, folder)]
     policy = draw.choice(["runmax"] * 4 + ["fixed", "table", f"fixed(e={draw.randint(-25, 5)})"])
@@ -109,24 +121,38 @@ def check(seed, folder):
     inputs = os.path.join(folder, "in.npz")
     np.savez(inputs, **values)
     chosen = options(draw, model, os.path.join(folder, "calibrate.npz"), folder)
+    policy = stateful_policy(seed)
+    runs = 1
+    if policy and not any(option.startswith("--scale=") for option in chosen):
+        chosen.append(f"--scale={policy}")
+        runs = 4
     with open(os.path.join(folder, "options"), "w", encoding="utf-8") as file:
         file.write("\n".join(chosen) + "\n")
-    binary, plan, dump = (os.path.join(folder, n) for n in ("m.ash", "plan", "dump"))
     text = " ".join(o.replace(folder, "") for o in chosen)
-    done = tool("ashlarc", model, "-o", binary, f"--dump-plan={plan}", *chosen)
+    done = tool("ashlarc", model, "-o", os.path.join(folder, "model.ash"),
+                f"--dump-plan={folder}/plan", *chosen)
     if done.returncode in (UNSUPPORTED, CAPACITY):
         return "refused", f"{text}: {done.stderr.strip().replace(folder, '')}"
     if done.returncode:
         return "FAIL", f"{text}: ashlarc {done.returncode}: {done.stderr.strip()}"
-    done = tool("ashlar-run", binary, f"--inputs={inputs}", f"--dump-tensors={dump}",
-                f"--threads={draw.choice([1, 2])}",
-                f"--outputs={os.path.join(folder, 'out.npz')}")
-    if done.returncode:
-        return "FAIL", f"{text}: ashlar-run {done.returncode}: {done.stderr.strip()}"
-    done = subprocess.run([sys.executable, REFERENCE, plan, inputs, dump], text=True,
-                          capture_output=True)
-    outcome = "FAIL" if done.returncode else "equal"
-    return outcome, f"{text}: {(done.stdout + done.stderr).strip()}"
+    outcome, said = compare(folder, inputs, runs, draw.choice([1, 2]))
+    return outcome, f"{text}: {said}"
+
+
+def compare(folder, inputs, runs, threads):
+    """(outcome, text) of the compiled network against the reference."""
+    for run_index in range(runs):
+        sample = numerics_model.scaled_inputs(inputs, run_index, folder)
+        machine, reference = numerics_model.commands(folder, sample, run_index, runs, threads)
+        for command in (machine, reference):
+            done = subprocess.run(command, text=True, capture_output=True, timeout=600)
+            said = f"run {run_index}: {(done.stdout + done.stderr).strip()}"
+            if done.returncode:
+                return "FAIL", f"exit code {done.returncode}, {said}"
+        wrong = numerics_model.states_differ(folder, run_index) if runs > 1 else []
+        if wrong:
+            return "FAIL", f"run {run_index}: another exponent for the next run: {wrong}"
+    return "equal", said
 
 
 def run(seed, keep):

@@ -80,6 +80,15 @@ support::HostTensor sampleOf(const support::HostTensor &array, uint64_t samples,
 void appendSample(support::HostTensor &stacked,
                   const support::HostTensor &sample, uint64_t samples);
 
+/// The state that a run of a program with the numeric plan of \p program left
+/// at \p path. Malformed: other arrays, sizes or types, another plan.
+llvm::Expected<std::vector<int16_t>>
+readState(const container::Program &program, llvm::StringRef path);
+
+/// Writes \p state for readState().
+llvm::Error writeState(const container::Program &program,
+                       llvm::ArrayRef<int16_t> state, llvm::StringRef path);
+
 /// Names for the numbers of a run.
 llvm::Expected<RunStatistics>
 collectStatistics(const emulator::LoadedProgram &program,
