@@ -26,8 +26,14 @@ constexpr size_t competitors = 5;
 /// Probabilities below are no candidates; keeps logarithms finite.
 constexpr double leastProbability = 1e-30;
 /// Of the disagreement that a target allows, the share that the estimate may
-/// use up: it comes from few samples.
-constexpr double allowedShare = 0.7;
+/// use up while a reserve is kept.
+constexpr double shareWithReserve = 0.7;
+/// Inputs that change because they are unlike all samples in margin and noise
+/// at once, per power of noise over power of logits.
+constexpr double unlikeShare = 0.25;
+/// Margins that vary by less than this share of their mean are those of easy
+/// samples and say nothing about small ones.
+constexpr double leastSpread = 0.1;
 /// Percent of changes that even a target of 100 allows: estimates are never 0.
 constexpr double leastAllowed = 0.02;
 /// What a mean ratio must have in hand: standard errors, and decibels. The best
@@ -63,8 +69,8 @@ int shapeInHalves(llvm::ArrayRef<double> margins, double average) {
   for (double margin : margins)
     squares += (margin - average) * (margin - average);
   double variance = squares / static_cast<double>(margins.size() - 1);
-  if (!(variance > 0))
-    return 4;
+  if (variance < leastSpread * leastSpread * average * average)
+    return 2;
   // Half way between the fitted shape and 1, at most 2.
   double shape = 1 + 0.5 * (average * average / variance - 1);
   return static_cast<int>(std::clamp(std::floor(2 * shape), 2.0, 4.0));
@@ -74,6 +80,9 @@ int shapeInHalves(llvm::ArrayRef<double> margins, double average) {
 /// whether it stays the best.
 struct Row {
   double margin = 0, noise = 0;
+  /// Power of the errors of all classes over that of the logits, both without
+  /// their means.
+  double power = 0;
   bool same = false;
 };
 
@@ -111,7 +120,10 @@ Row judgeRow(llvm::ArrayRef<double> exact, llvm::ArrayRef<double> found) {
     squares += change * change;
   }
   double competing = squares / static_cast<double>(kept - 1);
-  row.noise = std::sqrt(0.5 * (competing + differenceNoise(exact, found)));
+  const double all = differenceNoise(exact, found);
+  row.noise = std::sqrt(0.5 * (competing + all));
+  const std::vector<double> origin(exact.size(), 0);
+  row.power = all / std::max(differenceNoise(origin, exact), 1e-30);
   row.same = true;
   for (size_t i = 0; i < found.size() && row.same; ++i)
     row.same = i == best ||
@@ -183,9 +195,11 @@ double expectedChanges(llvm::ArrayRef<double> margins,
 
 llvm::Expected<QualityJudge> QualityJudge::create(ModuleOp module,
                                                   QualityTarget target,
-                                                  std::vector<Sample> exact) {
+                                                  std::vector<Sample> exact,
+                                                  size_t samples) {
   QualityJudge judge;
   judge.target = target;
+  judge.samples = samples;
   judge.exact = std::move(exact);
   auto main = module.lookupSymbol<func::FuncOp>("main");
   auto results = main.getBody().front().getTerminator()->getOperands();
@@ -212,7 +226,8 @@ void QualityJudge::judgeRatio(llvm::ArrayRef<Sample> outputs, size_t index,
                               Quality &quality) const {
   std::vector<double> ratios;
   double power = 0;
-  for (auto [found, right] : llvm::zip(outputs, exact)) {
+  for (auto [found, right] :
+       llvm::zip(outputs, llvm::ArrayRef(exact).take_front(samples))) {
     double signal = 0, noise = 0;
     for (uint64_t i = 0, n = right[index].numElements(); i < n; ++i) {
       double value = right[index].asDouble(i);
@@ -242,24 +257,29 @@ void QualityJudge::judgeClasses(llvm::ArrayRef<Sample> outputs, size_t index,
                                 Quality &quality) const {
   const Output &kind = kinds[index];
   std::vector<double> margins, noise;
-  double same = 0, power = 0;
-  for (auto [found, right] : llvm::zip(outputs, exact))
+  double same = 0, power = 0, unlike = 0;
+  for (auto [i, found, right] : llvm::enumerate(outputs, exact))
     for (int64_t r = 0; r < kind.rows; ++r) {
       Row row = judgeRow(rowOf(right[index], kind.rows, r, kind.logarithm),
                          rowOf(found[index], kind.rows, r, kind.logarithm));
-      margins.push_back(row.margin);
       noise.push_back(row.noise >= 0 ? row.noise : HUGE_VAL);
-      same += row.same;
       power += noise.back() * noise.back();
+      if (i >= samples)
+        continue;
+      margins.push_back(row.margin);
+      same += row.same;
+      unlike += row.power >= 0 ? unlikeShare * row.power : 1;
     }
-  double count = static_cast<double>(margins.size());
+  const double count = static_cast<double>(margins.size());
   quality.counted = std::min(quality.counted, 100 * same / count);
+  const double changes = expectedChanges(margins, noise) + unlike / count;
   quality.agreement =
-      std::min(quality.agreement, 100 * (1 - expectedChanges(margins, noise)));
+      std::min(quality.agreement, 100 * (1 - std::min(changes, 1.0)));
   double average = mean(margins);
   if (target.minAgreement)
-    quality.noise = std::max(
-        quality.noise, power / count / std::max(average * average, 1e-30));
+    quality.noise =
+        std::max(quality.noise, power / static_cast<double>(noise.size()) /
+                                    std::max(average * average, 1e-30));
 }
 
 Quality QualityJudge::judge(llvm::ArrayRef<Sample> outputs) const {
@@ -272,15 +292,16 @@ Quality QualityJudge::judge(llvm::ArrayRef<Sample> outputs) const {
   return quality;
 }
 
-bool QualityJudge::reaches(const Quality &quality) const {
+bool QualityJudge::reaches(const Quality &quality, Reserve reserve) const {
   if (target.minSnr &&
       !(quality.snr - ratioErrors * quality.snrError - ratioReserve >=
         *target.minSnr))
     return false;
   if (!target.minAgreement)
     return true;
-  double allowed =
-      std::max(allowedShare * (100 - *target.minAgreement), leastAllowed);
+  const double share = reserve == Reserve::Kept ? shareWithReserve : 1;
+  const double allowed =
+      std::max(share * (100 - *target.minAgreement), leastAllowed);
   return 100 - quality.agreement <= allowed;
 }
 

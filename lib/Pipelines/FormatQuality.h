@@ -48,21 +48,29 @@ double decibels(double signal, double noise);
 double expectedChanges(llvm::ArrayRef<double> margins,
                        llvm::ArrayRef<double> noise);
 
+/// Whether something of the disagreement that a target allows stays in hand.
+/// Samples are few, and of many measured candidates the best is one that was
+/// lucky with them.
+enum class Reserve { Kept, Used };
+
 /// Judges outputs against exact ones.
 class QualityJudge {
 public:
   /// \p module says which outputs are probabilities: their classes are judged
-  /// as logits. Unsupported if \p target wants agreement and no output has
-  /// classes.
+  /// as logits. Of \p exact the first \p samples are outputs of samples, the
+  /// rest those of blends (BlendSamples.h), which only show what noise inputs
+  /// between classes meet. Unsupported if \p target wants agreement and no
+  /// output has classes.
   static llvm::Expected<QualityJudge> create(mlir::ModuleOp module,
                                              QualityTarget target,
-                                             std::vector<Sample> exact);
+                                             std::vector<Sample> exact,
+                                             size_t samples);
 
+  /// \p outputs are in the order of the exact ones.
   Quality judge(llvm::ArrayRef<Sample> outputs) const;
 
-  /// True if \p quality keeps the target on unseen inputs, with a margin for
-  /// the few samples it was measured on.
-  bool reaches(const Quality &quality) const;
+  /// True if \p quality is expected to keep the target on unseen inputs.
+  bool reaches(const Quality &quality, Reserve reserve) const;
 
 private:
   /// One graph output.
@@ -78,6 +86,7 @@ private:
 
   QualityTarget target;
   std::vector<Sample> exact;
+  size_t samples = 0;
   std::vector<Output> kinds;
 };
 

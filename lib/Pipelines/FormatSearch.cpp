@@ -7,6 +7,7 @@
 
 #include "FormatSearch.h"
 
+#include "BlendSamples.h"
 #include "FormatModel.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/Progress.h"
@@ -34,6 +35,13 @@ constexpr int wideActivations = 16, wideWeights = 16;
 constexpr int probedWeights = 6;
 /// Formats whose noise differs by less are taken for equally good.
 constexpr double littleNoise = 2;
+/// A candidate without a reserve must have at most this share of the cycles of
+/// the best one with a reserve: risks are taken for cycles only.
+constexpr double worthTheReserve = 0.95;
+/// How many bits weights of one node may be narrower than those of the uniform
+/// format if classes must agree. The errors of far narrower ones have few
+/// directions; some inputs to come meet them, eight samples seldom do.
+constexpr int oddBits = 1;
 /// All bytes of weights cost as much as this share of all cycles.
 constexpr double bytesToCycles = 0.25;
 
@@ -73,14 +81,23 @@ public:
 
 private:
   llvm::Expected<size_t> measure(std::string label, FormatTable formats);
+  void compare(size_t index);
   llvm::Error sweepUniform();
   llvm::Error chooseBlocks();
   llvm::Error tryClasses();
   llvm::Expected<bool> measureNodes();
   llvm::Error measureGroups();
   llvm::Error bisectBudget();
+  llvm::Error useReserve();
   llvm::Error refine();
 
+  /// Widths of weights are not tried below.
+  int narrowestWeights() const {
+    if (!result.target.minAgreement)
+      return 3;
+    const int width = uniform().formats.weights.mantissa - oddBits;
+    return std::clamp(width, 3, 8);
+  }
   void setUniform(size_t index) {
     result.uniform = result.chosen = index;
     haveUniform = true;
@@ -118,6 +135,10 @@ private:
   std::map<std::string, size_t> known; ///< Candidate by text of its table.
   bool haveUniform = false;
   double failingNoise = 0; ///< Least noise of a uniform format that fails.
+  /// Whether candidates must keep a reserve, and the cycles of the best that
+  /// does.
+  Reserve reserve = Reserve::Kept;
+  double cyclesWithReserve = HUGE_VAL;
   /// One-byte formats that cost least among those that add little noise.
   BlockFormat narrow = makeFormat(8), narrowWeights = makeFormat(8);
   FormatModel model;
@@ -142,7 +163,7 @@ llvm::Expected<size_t> Search::measure(std::string label, FormatTable formats) {
     candidate.cycles = evaluation->cycles;
     candidate.weightBytes = evaluation->weightBytes;
     candidate.quality = judge.judge(evaluation->outputs);
-    candidate.reaches = judge.reaches(candidate.quality);
+    candidate.reaches = judge.reaches(candidate.quality, Reserve::Used);
   } else {
     llvm::Error error = evaluation.takeError();
     if (!isRefusal(error))
@@ -152,11 +173,20 @@ llvm::Expected<size_t> Search::measure(std::string label, FormatTable formats) {
   }
   size_t index = result.candidates.size();
   result.candidates.push_back(std::move(candidate));
-  const Candidate &now = result.candidates.back();
-  if (haveUniform && now.reaches && now.cycles <= uniform().cycles &&
-      now.weightBytes <= uniform().weightBytes && isBetter(now, best()))
-    result.chosen = index;
+  compare(index);
   return index;
+}
+
+/// Takes a candidate as the choice if it is the best so far.
+void Search::compare(size_t index) {
+  const Candidate &now = result.candidates[index];
+  if (!haveUniform || !judge.reaches(now.quality, reserve) ||
+      now.cycles > uniform().cycles ||
+      now.weightBytes > uniform().weightBytes || !isBetter(now, best()))
+    return;
+  const double limit = reserve == Reserve::Used ? worthTheReserve : 1;
+  if (static_cast<double>(now.cycles) <= limit * cyclesWithReserve)
+    result.chosen = index;
 }
 
 /// Cheaper, or as cheap with less noise.
@@ -280,7 +310,7 @@ llvm::Error Search::tryClasses() {
     return result.candidates[*index].reaches;
   };
   const int width = uniform().formats.weights.mantissa;
-  for (int w = std::min(width, 8); w >= 3; --w) {
+  for (int w = std::min(width, 8); w >= narrowestWeights(); --w) {
     auto reached = attempt(narrow, makeFormat(w));
     if (!reached)
       return reached.takeError();
@@ -347,7 +377,7 @@ std::vector<FormatChoice> Search::choicesOf(const FormatGroup &group,
         {format, noise * share * std::ldexp(1, 2 * (8 - format.mantissa)),
          static_cast<double>(group.weights) * storedBits(format) / 8});
   };
-  for (int width = 3; width <= 8; ++width)
+  for (int width = narrowestWeights(); width <= 8; ++width)
     add(makeFormat(width), 1);
   // Half the block: the largest of fewer values, about 2 dB.
   add(makeFormat(8, 8), 0.6);
@@ -408,7 +438,8 @@ llvm::Error Search::bisectBudget() {
         makeTable(makeUniform(narrow, makeFormat(8)), model.groups, formats));
     if (!index)
       return index.takeError();
-    (result.candidates[*index].reaches ? low : high) = budget;
+    (judge.reaches(result.candidates[*index].quality, reserve) ? low : high) =
+        budget;
     advance(65 + 15 * (i + 1) / bisections);
   }
   return llvm::Error::success();
@@ -469,8 +500,9 @@ std::vector<Search::Step> Search::narrowings() const {
   return steps;
 }
 
+/// Steps add noise: none can keep a reserve where the best so far has none.
 llvm::Error Search::refine() {
-  int left = refinements;
+  int left = judge.reaches(best().quality, Reserve::Kept) ? refinements : 0;
   for (bool improved = true; improved && left > 0;) {
     improved = false;
     for (const Step &step : narrowings()) {
@@ -492,6 +524,15 @@ llvm::Error Search::refine() {
   return llvm::Error::success();
 }
 
+/// Candidates that use up all that the target allows.
+llvm::Error Search::useReserve() {
+  if (!result.target.minAgreement)
+    return llvm::Error::success();
+  reserve = Reserve::Used;
+  cyclesWithReserve = static_cast<double>(best().cycles);
+  return bisectBudget();
+}
+
 llvm::Error Search::run() {
   if (llvm::Error error = sweepUniform())
     return error;
@@ -510,7 +551,9 @@ llvm::Error Search::run() {
     return error;
   if (llvm::Error error = bisectBudget())
     return error;
-  return refine();
+  if (llvm::Error error = refine())
+    return error;
+  return useReserve();
 }
 
 } // namespace
@@ -524,16 +567,21 @@ llvm::Expected<SearchResult> searchFormats(const CompileOptions &compile,
   auto samples = readSamples(evaluator->folded(), options.calibration);
   if (!samples)
     return samples.takeError();
+  const size_t given = samples->size();
+  // Blends only matter for margins between classes.
+  if (options.target.minAgreement)
+    for (Sample &blend : blendSamples(*samples))
+      samples->push_back(std::move(blend));
   auto exact = evaluator->reference(*samples);
   if (!exact)
     return exact.takeError();
   auto judge = QualityJudge::create(evaluator->folded(), options.target,
-                                    std::move(*exact));
+                                    std::move(*exact), given);
   if (!judge)
     return judge.takeError();
   SearchResult result;
   result.target = options.target;
-  result.samples = samples->size();
+  result.samples = given;
   Search search(*evaluator, *judge, std::move(*samples), result);
   if (llvm::Error error = search.run())
     return std::move(error);

@@ -34,6 +34,9 @@ TEST(FormatQuality, ChangesGrowWithNoiseAndShrinkWithMargins) {
   EXPECT_LT(large, 0.5);
   EXPECT_EQ(expectedChanges(margins, {HUGE_VAL}), 1);
   EXPECT_EQ(expectedChanges({0.0, 0.0}, {0.1}), 1);
+  // Margins that are all alike say nothing about small ones.
+  EXPECT_GT(expectedChanges({2.5, 2.5}, {0.1}),
+            2 * expectedChanges({2.5, 1.5}, {0.1}));
   // The same in another unit.
   EXPECT_NEAR(expectedChanges({8, 16, 24, 32}, {0.8, 1.6}), large, 1e-12);
 }
