@@ -47,7 +47,10 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     `acc[psum + c*regionStride + sum i*psumStride]`, and the result (and the
     residual) lies at the pixel's own place: i0, i1, i2 of its strides count
     images, rows and columns of the whole output. n0, n1, n2 are the extents of
-    the output that all tiles of the table lie in.
+    the output that all tiles of the table lie in. With `groupLanes` L > 0 the
+    lanes are those of several groups side by side: lane c reads region c mod L
+    of the unit that has the same tile in group `group` + c div L. These groups
+    have equal tiles, in the same order of units.
 
     Mode raw64 stores the low bytes of the entry; of an encoded word (pe.load in
     mode select) mantissa and exponent cell, the cell at the place that
@@ -74,7 +77,7 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
 
     Example: `isa.act.drain(cols = 4, n2 = 9, psumStride2 = 1, shift = -14, dstType = f32, dstStride2 = 4)`
   }];
-  let isaWords = 12;
+  let isaWords = 13;
   let isaFields = [
     U<"psum", 20, 1, 0, "entries", "first PSUM entry">,
     S<"psumStride0", 20, 1, 20, "entries", "PSUM stride of dimension 0">,
@@ -131,9 +134,10 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     LaterU<"counts", 20, 11, 2, "counters", "counter of step 0">,
     LaterU<"countStride0", 14, 11, 22, "counters", "counter stride of dimension 0">,
     LaterU<"countStride1", 14, 11, 36, "counters", "counter stride of dimension 1">,
-    LaterU<"countStride2", 14, 11, 50, "counters", "counter stride of dimension 2">
+    LaterU<"countStride2", 14, 11, 50, "counters", "counter stride of dimension 2">,
+    LaterU<"groupLanes", 12, 12, 0, "lanes", "lanes of one group, with fromTcu; 0: all lanes are of group `group`">
   ];
-  let isaReserved = [Reserved<6, 63, 1>];
+  let isaReserved = [Reserved<6, 63, 1>, Reserved<12, 12, 52>];
 }
 
 #endif // ASHLAR_ISA_ACT_OPS

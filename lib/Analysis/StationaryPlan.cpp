@@ -224,7 +224,7 @@ int64_t largestChunk(Operation *op, const machine::Description &machine) {
     return 0;
   int64_t largest = 0;
   ProductShape product = productShape(op);
-  for (ColumnTile &column : resultColumns(op, product, machine)) {
+  for (ColumnTile &column : planStationary(product, machine)) {
     if (!hasStreamedWeights(op))
       column.tiles.clear(); // only parameter records are streamed
     // The records of all columns may be in use at once.

@@ -219,9 +219,9 @@ void PlanCost::addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
     fits &= own.bytes <= room;
     cost.chunks.push_back(own);
   }
-  for (int64_t g = 0; g < wave.count; ++g)
+  for (int64_t d = 0; d < wave.drains; ++d)
     cost.drain +=
-        llvm::divideCeilSigned(problem.columns[wave.first + g].cols,
+        llvm::divideCeilSigned(problem.drains[wave.firstDrain + d].cols,
                                static_cast<int64_t>(machine.act.lanes));
   waves.push_back(std::move(cost));
 }
@@ -318,9 +318,9 @@ std::vector<int64_t> shares(int64_t extent, int64_t limit) {
 class Search {
 public:
   Search(const TileProblem &problem, bool skip,
-         const machine::Description &machine)
+         const machine::Description &machine, int64_t limit)
       : problem(problem), machine(machine), sums(problem, skip),
-        scatters(skip && problem.scatter),
+        scatters(skip && problem.scatter), limit(limit),
         times(machine, problem.scatter ? problem.scatter->cut.variant
                                        : machine::ScatterVariant::D) {
     for (const ColumnTile &column : problem.columns)
@@ -332,7 +332,7 @@ public:
     int64_t limit =
         std::min<int64_t>(entries / std::max<int64_t>(regions, 1), 16383);
     int64_t most = std::min<int64_t>(machine.sparse.tcus, 64);
-    for (int64_t groups = 1; groups <= most; groups *= 2) {
+    for (int64_t groups = mostParts(problem); groups <= most; groups *= 2) {
       groupBy(groups);
       for (int64_t cols : shares(problem.extent[2], limit))
         for (int64_t rows : shares(problem.extent[1], limit / cols)) {
@@ -373,8 +373,8 @@ private:
     bool uniform =
         problem.scatter->cut.algorithm == partition::Algorithm::Uniform;
     for (int64_t groups : {grid.groups / 2, grid.groups, grid.groups * 2}) {
-      if (groups < 1 || groups > static_cast<int64_t>(machine.sparse.tcus) ||
-          uniform)
+      if (groups < mostParts(problem) ||
+          groups > static_cast<int64_t>(machine.sparse.tcus) || uniform)
         continue;
       groupBy(groups);
       TilePlan plan = grid;
@@ -431,7 +431,7 @@ private:
         longest = std::max(longest, sums.steps(wave.first + g, perStep));
       steps += longest;
     }
-    for (const ColumnTile &column : problem.columns)
+    for (const DrainColumn &column : problem.drains)
       drain += llvm::divideCeilSigned(column.cols,
                                       static_cast<int64_t>(machine.act.lanes));
     return scatters
@@ -450,7 +450,7 @@ private:
 
   void consider(TilePlan plan) {
     int64_t slots = slotsOf(plan);
-    if (slots < 1 || (best && leastCycles(plan) >= best->cycles))
+    if (slots < 1 || leastCycles(plan) >= limit)
       return;
     plan.scatter = scatters;
     if (scatters)
@@ -486,16 +486,18 @@ private:
       if (wave.crosses && channelsOf(problem, wave.first).count > plan.slots)
         return;
     PlanCost cost(problem, plan, grouping, sums, scatter, machine);
-    if (!cost.simulate() || (best && cost.cycles() >= best->cycles))
+    if (!cost.simulate() || cost.cycles() >= limit)
       return;
     best = plan;
     cost.store(*best);
+    limit = best->cycles;
   }
 
   const TileProblem &problem;
   const machine::Description &machine;
   EntrySums sums;
   const bool scatters;
+  int64_t limit; ///< plans have to take fewer cycles
   ScatterTimes times;
   ScatterSums scatter; ///< of the plan under consideration
   Grouping grouping;
@@ -506,13 +508,14 @@ private:
 } // namespace
 
 std::optional<TilePlan> planTiles(const TileProblem &problem,
-                                  const machine::Description &machine) {
-  return Search(problem, true, machine).run();
+                                  const machine::Description &machine,
+                                  int64_t limit) {
+  return Search(problem, true, machine, limit).run();
 }
 
 int64_t unskippedCycles(const TileProblem &problem, const TilePlan &plan,
                         const machine::Description &machine) {
-  Search dense(problem, false, machine);
+  Search dense(problem, false, machine, INT64_MAX);
   if (std::optional<int64_t> cycles = dense.cyclesOf(plan))
     return *cycles;
   std::optional<TilePlan> other = dense.run();

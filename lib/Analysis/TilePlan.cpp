@@ -14,29 +14,6 @@ using namespace mlir;
 
 namespace ashlar::analysis {
 
-/// Cuts columns into such of at most `width` results.
-static std::vector<ColumnTile>
-narrowColumns(const std::vector<ColumnTile> &columns, int64_t width) {
-  std::vector<ColumnTile> narrow;
-  for (const ColumnTile &column : columns)
-    for (int64_t at = 0; at < column.cols; at += width) {
-      ColumnTile part = column;
-      part.firstOutput += at;
-      part.cols = std::min(width, column.cols - at);
-      narrow.push_back(std::move(part));
-    }
-  return narrow;
-}
-
-std::vector<ColumnTile> resultColumns(Operation *op,
-                                      const ProductShape &product,
-                                      const machine::Description &machine) {
-  std::vector<ColumnTile> columns = planStationary(product, machine);
-  auto width = op->getAttrOfType<IntegerAttr>(kColumnWidthAttr);
-  return width && product.recordsOnly ? narrowColumns(columns, width.getInt())
-                                      : columns;
-}
-
 ChannelRange channelsOf(const TileProblem &problem, size_t column) {
   const ColumnTile &tile = problem.columns[column];
   int64_t inPerGroup = problem.channels / problem.groups;
@@ -45,6 +22,48 @@ ChannelRange channelsOf(const TileProblem &problem, size_t column) {
   int64_t last =
       ((tile.firstOutput + tile.cols - 1) / outPerGroup + 1) * inPerGroup;
   return {first, last - first};
+}
+
+/// Whether groups of units can take columns of `width` results side by side
+/// from `column` on: their channels begin at blocks and lie in one channel
+/// tile.
+static bool mayPart(const TileProblem &problem, const ColumnTile &column,
+                    int64_t width, const machine::Description &machine) {
+  if (column.cols % width != 0)
+    return false;
+  int64_t inPerGroup = problem.channels / problem.groups;
+  int64_t outPerGroup = problem.outputs / problem.groups;
+  int64_t first = column.firstOutput, last = first + column.cols - 1;
+  if (first / outPerGroup == last / outPerGroup)
+    return true;
+  int64_t begin = (problem.part + first / outPerGroup * inPerGroup) %
+                  static_cast<int64_t>(machine.sb.partitions);
+  int64_t end = begin + column.cols / outPerGroup * inPerGroup;
+  return first % outPerGroup == 0 && width % outPerGroup == 0 &&
+         width / outPerGroup * inPerGroup %
+                 std::max<int64_t>(problem.cellBlock, 1) ==
+             0 &&
+         end <= static_cast<int64_t>(machine.sb.partitions);
+}
+
+/// Splits the results of each drain into `parts` columns, or as many as can be.
+static void splitColumns(TileProblem &problem,
+                         const std::vector<ColumnTile> &drained, int64_t parts,
+                         const machine::Description &machine) {
+  for (const ColumnTile &column : drained) {
+    int64_t count = std::max<int64_t>(parts, 1);
+    while (count > 1 &&
+           (column.cols % count != 0 ||
+            !mayPart(problem, column, column.cols / count, machine)))
+      count /= 2;
+    problem.drains.push_back({problem.columns.size(), count, column.cols});
+    for (int64_t i = 0; i < count; ++i) {
+      ColumnTile part = column;
+      part.cols = column.cols / count;
+      part.firstOutput += i * part.cols;
+      problem.columns.push_back(std::move(part));
+    }
+  }
 }
 
 /// Coefficients of each column and channel of its range.
@@ -81,8 +100,7 @@ static void setWindows(TileProblem &problem, Op op) {
 
 TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
                         llvm::ArrayRef<int64_t> extent,
-                        const machine::Description &machine,
-                        int64_t columnWidth) {
+                        const machine::Description &machine, int64_t parts) {
   TileProblem problem;
   if (auto conv = dyn_cast<npu::PeConvOp>(op))
     setWindows(problem, conv);
@@ -104,10 +122,10 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
   // Blocks as long as the axis replicate one exponent: any plane will do.
   problem.cellBlock = std::min<int64_t>(
       x.format.block > 0 ? x.format.block : 64, machine.sb.partitions);
-  problem.columns =
-      columnWidth > 0
-          ? narrowColumns(planStationary(product, machine), columnWidth)
-          : resultColumns(op, product, machine);
+  if (auto attr = op->getAttrOfType<IntegerAttr>(kColumnPartsAttr);
+      attr && parts == 0)
+    parts = std::clamp<int64_t>(attr.getInt(), 1, machine.sparse.tcus);
+  splitColumns(problem, planStationary(product, machine), parts, machine);
   countEntries(problem, weights);
   addScatterOf(problem, op, weights);
   return problem;
@@ -148,36 +166,64 @@ ColumnWave TilePlan::inputs(const TileProblem &problem,
     return wave;
   ColumnWave all;
   all.count = static_cast<int64_t>(problem.columns.size());
+  all.drains = static_cast<int64_t>(problem.drains.size());
   return all;
+}
+
+int64_t mostParts(const TileProblem &problem) {
+  int64_t most = 1;
+  for (const DrainColumn &drain : problem.drains)
+    most = std::max(most, drain.columns);
+  return most;
+}
+
+/// Adds the next column to a wave if it can run beside the others.
+static bool addColumn(const TileProblem &problem, ColumnWave &wave,
+                      const machine::Description &machine) {
+  if (wave.count == 0) {
+    wave.count = 1;
+    return true;
+  }
+  int64_t partitions = machine.sb.partitions;
+  size_t next = wave.first + static_cast<size_t>(wave.count);
+  ChannelRange range = channelsOf(problem, wave.first);
+  ChannelRange other = channelsOf(problem, next);
+  int64_t start = (problem.part + range.first) % partitions;
+  int64_t step = other.first - channelsOf(problem, next - 1).first;
+  bool crosses =
+      step > 0 && start + other.first + other.count - range.first > partitions;
+  if (problem.columns[next].cols != problem.columns[wave.first].cols ||
+      other.count != range.count ||
+      (wave.count > 1 && step != wave.groupStep) ||
+      (crosses && (start != 0 || problem.part != 0)) ||
+      (problem.cellBlock > 0 && step % problem.cellBlock != 0))
+    return false;
+  wave.groupStep = step;
+  wave.crosses |= crosses;
+  ++wave.count;
+  return true;
 }
 
 std::vector<ColumnWave> columnWaves(const TileProblem &problem, int64_t groups,
                                     const machine::Description &machine) {
-  int64_t partitions = machine.sb.partitions;
   std::vector<ColumnWave> waves;
-  for (size_t at = 0; at < problem.columns.size();) {
+  for (size_t at = 0; at < problem.drains.size();) {
     ColumnWave wave;
-    wave.first = at;
-    ChannelRange range = channelsOf(problem, at);
-    int64_t start = (problem.part + range.first) % partitions;
-    for (size_t next = at + 1;
-         next < problem.columns.size() && wave.count < groups; ++next) {
-      ChannelRange other = channelsOf(problem, next);
-      int64_t step = other.first - channelsOf(problem, next - 1).first;
-      bool crosses =
-          step > 0 &&
-          start + other.first + other.count - range.first > partitions;
-      if (problem.columns[next].cols != problem.columns[at].cols ||
-          other.count != range.count ||
-          (wave.count > 1 && step != wave.groupStep) ||
-          (crosses && (start != 0 || problem.part != 0)) ||
-          (problem.cellBlock > 0 && step % problem.cellBlock != 0))
+    wave.first = problem.drains[at].first;
+    wave.firstDrain = at;
+    wave.count = 0;
+    while (at < problem.drains.size()) {
+      ColumnWave grown = wave;
+      bool fits = true;
+      for (int64_t i = 0; i < problem.drains[at].columns && fits; ++i)
+        fits = addColumn(problem, grown, machine);
+      // The columns of one drain always run side by side.
+      if (wave.drains > 0 && (!fits || grown.count > groups))
         break;
-      wave.groupStep = step;
-      wave.crosses |= crosses;
-      ++wave.count;
+      wave = grown;
+      ++wave.drains;
+      ++at;
     }
-    at += wave.count;
     waves.push_back(wave);
   }
   return waves;

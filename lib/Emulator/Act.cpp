@@ -34,8 +34,9 @@ struct Drain {
   const isa::ActDrain &op;
   Pattern entries; ///< PSUM entries.
   TensorView residual, result;
-  int exponent = 0;  ///< Without EW.
-  uint64_t unit = 0; ///< Of the sparse cluster, with op.fromTcu.
+  int exponent = 0; ///< Without EW.
+  /// Of the sparse cluster, with op.fromTcu: the unit of each group.
+  llvm::ArrayRef<uint64_t> units;
   /// Sums of all units of a group, lanes op.regionStride apart, instead.
   const int64_t *planes = nullptr;
 
@@ -93,9 +94,11 @@ struct Drain {
 
   /// The entries themselves.
   const int64_t *entryRow(uint64_t lane, uint64_t k0, uint64_t k1) const {
+    const uint64_t own = op.fromTcu ? lanesOfGroup(op) : op.cols;
     const int64_t *column =
         planes       ? planes + lane * op.regionStride
-        : op.fromTcu ? engine.memory.acc(unit, op.psum + lane * op.regionStride)
+        : op.fromTcu ? engine.memory.acc(units[lane / own],
+                                         op.psum + lane % own * op.regionStride)
                      : engine.memory.psum(lane, op.psum);
     if (entries.count[0] == 1 && entries.count[1] == 1 &&
         entries.stride[2] == 1)
@@ -314,11 +317,12 @@ static int scaleOf(Memory &memory, unsigned xr) {
   return scale == clearedScale ? 0 : scale;
 }
 
-static void drainOnce(Engine &engine, const isa::ActDrain &op, uint64_t unit,
+static void drainOnce(Engine &engine, const isa::ActDrain &op,
+                      llvm::ArrayRef<uint64_t> units = {},
                       const int64_t *planes = nullptr) {
   Memory &memory = engine.memory;
   Drain drain{engine, op, {}, {}, {}};
-  drain.unit = unit;
+  drain.units = units;
   drain.planes = planes;
   drain.entries = patternOf(op, op.psumStride0, op.psumStride1, op.psumStride2);
   drain.result.type = op.dstType;
@@ -378,31 +382,34 @@ static void drainPartial(Engine &engine, const isa::ActDrain &op,
   const uint64_t lane = plane * whole.n0;
   const uint32_t first = firstImage(op, table);
   std::vector<int64_t> planes(lane * op.cols);
-  for (uint64_t unit = 0; unit < table.size(); ++unit) {
+  auto addUnit = [&](uint64_t unit, uint64_t c, uint64_t region) {
     const TileEntry &entry = table[unit];
-    if (entry.idle() || entry.group != op.group)
-      continue;
-    for (uint64_t c = 0; c < op.cols; ++c)
-      for (uint64_t n = 0; n < entry.images; ++n)
-        for (uint64_t y = 0; y < entry.rows; ++y) {
-          const int64_t *from = engine.memory.acc(
-              unit, static_cast<uint64_t>(int64_t(op.psum) +
-                                          int64_t(c) * op.regionStride +
-                                          int64_t(n) * op.psumStride0 +
-                                          int64_t(y) * op.psumStride1));
-          int64_t *to = &planes[c * lane + (entry.n - first + n) * plane +
-                                (entry.y + y) * whole.n2 + entry.x];
-          for (uint64_t x = 0; x < entry.cols; ++x)
-            to[x] += from[static_cast<int64_t>(x) * op.psumStride2];
-        }
-  }
+    for (uint64_t n = 0; n < entry.images; ++n)
+      for (uint64_t y = 0; y < entry.rows; ++y) {
+        const int64_t *from = engine.memory.acc(
+            unit, static_cast<uint64_t>(int64_t(op.psum) +
+                                        int64_t(region) * op.regionStride +
+                                        int64_t(n) * op.psumStride0 +
+                                        int64_t(y) * op.psumStride1));
+        int64_t *to = &planes[c * lane + (entry.n - first + n) * plane +
+                              (entry.y + y) * whole.n2 + entry.x];
+        for (uint64_t x = 0; x < entry.cols; ++x)
+          to[x] += from[static_cast<int64_t>(x) * op.psumStride2];
+      }
+  };
+  const uint64_t own = lanesOfGroup(op);
+  for (auto [group, units] : llvm::enumerate(drainedUnits(op, table)))
+    for (uint64_t unit : units)
+      for (uint64_t region = 0; region < own && group * own + region < op.cols;
+           ++region)
+        addUnit(unit, group * own + region, region);
   whole.psum = 0;
   whole.regionStride = static_cast<uint32_t>(lane);
   whole.psumStride0 = static_cast<int32_t>(plane);
   whole.psumStride1 = static_cast<int32_t>(whole.n2);
   whole.psumStride2 = 1;
   whole.dstXrClear = false;
-  drainOnce(engine, whole, 0, planes.data());
+  drainOnce(engine, whole, {}, planes.data());
 }
 
 /// Clears the counters that a drain addresses.
@@ -432,12 +439,15 @@ static void drainUnits(Engine &engine, const isa::ActDrain &op) {
     drainPartial(engine, op, table);
     return;
   }
-  for (uint64_t unit = 0; unit < table.size(); ++unit) {
-    if (table[unit].idle() || table[unit].group != op.group)
-      continue;
-    isa::ActDrain part = unitDrain(op, table[unit]);
+  // The loader has seen that the groups have equal tiles.
+  const std::vector<std::vector<uint64_t>> units = drainedUnits(op, table);
+  std::vector<uint64_t> sources(units.size());
+  for (size_t i = 0; i < units.front().size(); ++i) {
+    for (auto [source, group] : llvm::zip(sources, units))
+      source = group[i];
+    isa::ActDrain part = unitDrain(op, table[sources.front()]);
     part.dstXrClear = false;
-    drainOnce(engine, part, unit);
+    drainOnce(engine, part, sources);
   }
 }
 
@@ -448,7 +458,7 @@ void Engine::execute(const isa::ActDrain &op) {
   else if (op.mode == DrainMode::Raw64)
     drainWords(*this, op);
   else
-    drainOnce(*this, op, 0);
+    drainOnce(*this, op);
   if (!op.counted)
     return;
   if (op.countClear)

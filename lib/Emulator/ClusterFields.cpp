@@ -198,9 +198,11 @@ Result emulator::checkCluster(const isa::ActDrain &op,
   if (Result finding = checkCounted(op))
     return finding;
   if (!op.fromTcu) {
-    if (op.table != 0 || op.regionStride != 0 || op.group != 0)
-      return bad("table {}, region stride {} and group {} of a drain of PSUM",
-                 op.table, op.regionStride, op.group);
+    if (op.table != 0 || op.regionStride != 0 || op.group != 0 ||
+        op.groupLanes != 0)
+      return bad("table {}, region stride {}, group {} and {} lanes of a group "
+                 "in a drain of PSUM",
+                 op.table, op.regionStride, op.group, op.groupLanes);
     return std::nullopt;
   }
   if (op.order != isa::DrainOrder::Block)
@@ -211,8 +213,11 @@ Result emulator::checkCluster(const isa::ActDrain &op,
                isa::name(op.dstType).str());
   if (op.paramAlongSteps)
     return bad("parameters along the steps of tiles");
-  if (op.cols > 1 && op.regionStride == 0)
+  if (lanesOfGroup(op) > 1 && op.cols > 1 && op.regionStride == 0)
     return bad("{} lanes drain one region", op.cols);
+  if (op.group + drainedGroups(op) > 64)
+    return bad("{} groups from group {} on, the last group is 63",
+               drainedGroups(op), op.group);
   if (op.cols > machine.sb.partitions)
     return outside("{} lanes, the machine has {} partitions", op.cols,
                    machine.sb.partitions);

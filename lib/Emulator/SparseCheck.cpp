@@ -223,7 +223,7 @@ SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
 //----------------------------------------------------------------===//
 
 SparseChecker::Result SparseChecker::checkDrained(const isa::ActDrain &op,
-                                                  int64_t at) {
+                                                  uint64_t group, int64_t at) {
   if (at < 0 || at >= static_cast<int64_t>(sums.size()))
     return Finding{
         FaultKind::OutOfRange,
@@ -237,7 +237,7 @@ SparseChecker::Result SparseChecker::checkDrained(const isa::ActDrain &op,
                                "bits together",
                                at),
                    "acc", static_cast<uint64_t>(at)};
-  sum.pending &= ~(uint64_t(1) << op.group);
+  sum.pending &= ~(uint64_t(1) << group);
   if (sum.defined && (sum.table == 0 || sum.table == contents[op.table]))
     return std::nullopt;
   return Finding{FaultKind::UndefinedRead,
@@ -249,8 +249,34 @@ SparseChecker::Result SparseChecker::checkDrained(const isa::ActDrain &op,
                  "acc", static_cast<uint64_t>(at)};
 }
 
+/// Groups whose lanes lie side by side work on the same tiles.
+SparseChecker::Result SparseChecker::checkGroups(const isa::ActDrain &op,
+                                                 const Table &table) {
+  auto tile = [](const TileEntry &entry) {
+    return std::tuple(entry.n, entry.y, entry.x, entry.images, entry.rows,
+                      entry.cols);
+  };
+  for (const TileTable *entries : {&table.units, &table.places}) {
+    const auto units = drainedUnits(op, *entries);
+    for (size_t g = 1; g < units.size(); ++g)
+      if (!std::equal(units[0].begin(), units[0].end(), units[g].begin(),
+                      units[g].end(), [&](uint64_t a, uint64_t b) {
+                        return tile((*entries)[a]) == tile((*entries)[b]) &&
+                               (*entries)[a].operand == (*entries)[b].operand;
+                      }))
+        return Finding{FaultKind::BadField,
+                       fmt::format("groups {} and {} of table {} are drained "
+                                   "side by side and have different tiles",
+                                   op.group, op.group + g, op.table),
+                       "tiles", op.table};
+  }
+  return std::nullopt;
+}
+
 SparseChecker::Result SparseChecker::drainSums(const isa::ActDrain &op,
                                                const Table &table) {
+  if (Result finding = checkGroups(op, table))
+    return finding;
   uint64_t images = 0, rows = 0, cols = 0;
   for (const TileEntry &entry : table.places) {
     if (entry.idle() || entry.group != op.group)
@@ -271,21 +297,24 @@ SparseChecker::Result SparseChecker::drainSums(const isa::ActDrain &op,
     rows = std::max<uint64_t>(rows, entry.rows);
     cols = std::max<uint64_t>(cols, entry.cols);
   }
+  const uint64_t own = lanesOfGroup(op);
   for (uint64_t lane = 0; lane < op.cols; ++lane) {
-    const uint64_t base = op.psum + lane * op.regionStride;
+    const uint64_t base = op.psum + lane % own * op.regionStride;
+    const uint64_t group = op.group + lane / own;
     for (uint64_t i = 0; i < images; ++i)
       for (uint64_t y = 0; y < rows; ++y)
         for (uint64_t x = 0; x < cols; ++x)
-          if (Result finding = checkDrained(
-                  op, static_cast<int64_t>(base) + int64_t(i) * op.psumStride0 +
-                          int64_t(y) * op.psumStride1 +
-                          int64_t(x) * op.psumStride2))
+          if (Result finding = checkDrained(op, group,
+                                            static_cast<int64_t>(base) +
+                                                int64_t(i) * op.psumStride0 +
+                                                int64_t(y) * op.psumStride1 +
+                                                int64_t(x) * op.psumStride2))
             return finding;
     // The tiles of this wave may be smaller than the region.
     const uint64_t end = std::min<uint64_t>(
         base + std::max<uint64_t>(op.regionStride, 1), sums.size());
     for (uint64_t entry = base; images > 0 && entry < end; ++entry)
-      sums[entry].pending &= ~(uint64_t(1) << op.group);
+      sums[entry].pending &= ~(uint64_t(1) << group);
   }
   return std::nullopt;
 }

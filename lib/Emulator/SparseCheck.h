@@ -123,7 +123,8 @@ private:
                    llvm::ArrayRef<double> bounds);
   Result knownValue(uint64_t address, int64_t &value) const;
   /// One accumulator entry of a drain.
-  Result checkDrained(const isa::ActDrain &op, int64_t at);
+  Result checkDrained(const isa::ActDrain &op, uint64_t group, int64_t at);
+  static Result checkGroups(const isa::ActDrain &op, const Table &table);
   Result drainSums(const isa::ActDrain &op, const Table &table);
   void drainAccesses(const isa::ActDrain &op, const Table &table,
                      Accesses &accesses) const;

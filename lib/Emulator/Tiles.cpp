@@ -70,6 +70,18 @@ isa::ActDrain emulator::unitDrain(const isa::ActDrain &op,
   return part;
 }
 
+std::vector<std::vector<uint64_t>>
+emulator::drainedUnits(const isa::ActDrain &op, const TileTable &table) {
+  std::vector<std::vector<uint64_t>> units(drainedGroups(op));
+  for (uint64_t unit = 0; unit < table.size(); ++unit) {
+    const uint64_t group = table[unit].group;
+    if (!table[unit].idle() && group >= op.group &&
+        group - op.group < units.size())
+      units[group - op.group].push_back(unit);
+  }
+  return units;
+}
+
 uint64_t emulator::drainedResults(const isa::ActDrain &op,
                                   const TileTable &table) {
   uint64_t results = 0;

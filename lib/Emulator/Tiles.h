@@ -74,6 +74,20 @@ uint64_t loadedBytes(const isa::DmaTile &op, const TileTable &table);
 /// pixel.
 isa::ActDrain unitDrain(const isa::ActDrain &op, const TileEntry &entry);
 
+/// Groups whose units a drain of the sparse cluster reads.
+inline uint64_t drainedGroups(const isa::ActDrain &op) {
+  return op.groupLanes == 0 ? 1 : (op.cols + op.groupLanes - 1) / op.groupLanes;
+}
+
+/// Lanes of each group that a drain reads; the last one may have fewer.
+inline uint64_t lanesOfGroup(const isa::ActDrain &op) {
+  return op.groupLanes == 0 ? op.cols : op.groupLanes;
+}
+
+/// The units with a tile, in order, of each group that a drain reads.
+std::vector<std::vector<uint64_t>> drainedUnits(const isa::ActDrain &op,
+                                                const TileTable &table);
+
 /// The results of a group's units, as often as units have sums for them.
 uint64_t drainedResults(const isa::ActDrain &op, const TileTable &table);
 

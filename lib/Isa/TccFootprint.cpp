@@ -13,9 +13,10 @@ namespace ashlar::isa {
 /// knows, so up to where the next would begin.
 void visitAccumulators(const ActDrain &x, Collector &c) {
   c.cluster(Space::Tiles, false, x.table, 1);
-  const uint64_t end =
-      std::min(x.psum + std::max<uint64_t>(x.regionStride, 1) * x.cols,
-               std::max<uint64_t>(c.accumulators(), x.psum + 1));
+  const uint64_t end = std::min(
+      x.psum + std::max<uint64_t>(x.regionStride, 1) *
+                   (x.groupLanes ? std::min(x.groupLanes, x.cols) : x.cols),
+      std::max<uint64_t>(c.accumulators(), x.psum + 1));
   c.cluster(Space::Acc, false, x.psum, end - x.psum);
 }
 

@@ -25,14 +25,9 @@ namespace ashlar::analysis {
 /// Attribute of npu.tcu.conv with the plan for the whole map, for reports.
 inline constexpr llvm::StringLiteral kTcuAttr = "npu.tcu";
 
-/// Attribute of npu.tcu.conv: results of a column where that is fewer than the
-/// array has columns.
-inline constexpr llvm::StringLiteral kColumnWidthAttr = "npu.column_width";
-
-/// The columns of a product, those of npu.tcu.conv as narrow as it says.
-std::vector<ColumnTile> resultColumns(mlir::Operation *op,
-                                      const ProductShape &product,
-                                      const machine::Description &machine);
+/// Attribute of npu.tcu.conv: groups of units that share the results of a
+/// drain, if more than one.
+inline constexpr llvm::StringLiteral kColumnPartsAttr = "npu.column_parts";
 
 /// Input channels [first, first + count).
 struct ChannelRange {
@@ -70,6 +65,14 @@ struct ScatterProblem {
   std::vector<std::vector<std::vector<SliceCount>>> slices;
 };
 
+/// Results that leave in one drain: those of adjacent columns, which different
+/// groups of units compute.
+struct DrainColumn {
+  size_t first = 0;    ///< column
+  int64_t columns = 1; ///< all of them with as many results
+  int64_t cols = 0;    ///< results
+};
+
 /// A convolution as the sparse cluster sees it.
 struct TileProblem {
   std::array<int64_t, 3> extent{1, 1, 1}; ///< images, rows, columns of results
@@ -79,7 +82,8 @@ struct TileProblem {
   int64_t elementBytes = 1; ///< of a stored mantissa
   int activationBits = 8, weightBits = 8;
   int64_t cellBlock = 0;           ///< channels that share a plane of cells
-  std::vector<ColumnTile> columns; ///< outputs that are drained together
+  std::vector<ColumnTile> columns; ///< results of one group of units at a time
+  std::vector<DrainColumn> drains; ///< all columns, in order
   /// Coefficients that are not zero: by column and channel of its range.
   std::vector<std::vector<uint32_t>> entries;
   /// Zeros of the data are left out too.
@@ -91,12 +95,12 @@ struct TileProblem {
 ChannelRange channelsOf(const TileProblem &problem, size_t column);
 
 /// The problem of a convolution, `npu.pe.conv` or `npu.tcu.conv`, for results
-/// of `extent` (batch, spatial dimensions), in columns of at most `columnWidth`
-/// results (0: as the operation says).
+/// of `extent` (batch, spatial dimensions). The results of a drain are split
+/// over `parts` groups of units, or as many as divide them (0: as the operation
+/// says).
 TileProblem tileProblem(mlir::Operation *op, const EncodedWeights &weights,
                         llvm::ArrayRef<int64_t> extent,
-                        const machine::Description &machine,
-                        int64_t columnWidth = 0);
+                        const machine::Description &machine, int64_t parts = 0);
 
 /// Makes a problem one of scatter mode.
 void addScatter(TileProblem &problem, mlir::Operation *op,
@@ -115,6 +119,8 @@ void addScatterOf(TileProblem &problem, mlir::Operation *op,
 struct ColumnWave {
   size_t first = 0;
   int64_t count = 1;
+  size_t firstDrain = 0;
+  int64_t drains = 0;    ///< that take these columns, all of each
   int64_t groupStep = 0; ///< channels between the inputs of two groups
   /// The channels of all groups cross into another channel tile: they have to
   /// be loaded at once.
@@ -160,7 +166,11 @@ struct TilePlan {
   ColumnWave inputs(const TileProblem &problem, const ColumnWave &wave) const;
 };
 
-/// The waves of a plan, in the order of the outputs.
+/// Groups of units that the columns of any one drain take.
+int64_t mostParts(const TileProblem &problem);
+
+/// The waves of a plan, in the order of the outputs. `groups` is mostParts() at
+/// least.
 std::vector<ColumnWave> columnWaves(const TileProblem &problem, int64_t groups,
                                     const machine::Description &machine);
 
@@ -182,9 +192,11 @@ int64_t groupRoom(int64_t groups, const machine::Description &machine);
 int64_t streamBytes(const TileProblem &problem, int64_t channels,
                     int64_t regions, int64_t entries);
 
-/// The plan with the fewest predicted cycles; nothing if no tile fits.
+/// The plan with the fewest predicted cycles, fewer than `limit`; nothing if no
+/// tile fits.
 std::optional<TilePlan> planTiles(const TileProblem &problem,
-                                  const machine::Description &machine);
+                                  const machine::Description &machine,
+                                  int64_t limit = INT64_MAX);
 
 /// Predicted cycles of the same cluster without skipping: of this plan if its
 /// weight memory holds the dense streams, else of the best one; 0 if none does.

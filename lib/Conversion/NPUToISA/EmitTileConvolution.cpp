@@ -19,6 +19,8 @@ namespace ashlar::codegen {
 
 using analysis::Chunk;
 using analysis::ColumnTile;
+using analysis::ColumnWave;
+using analysis::DrainColumn;
 using analysis::storageOf;
 
 namespace {
@@ -71,7 +73,8 @@ private:
   void emitRun(const WaveStreams &wave, const ChunkStreams &streams,
                const StreamPlace &place, unsigned table, unsigned set,
                int64_t sums);
-  void emitDrain(size_t column, int64_t group, unsigned table, int64_t sums);
+  void emitDrain(const ColumnWave &wave, size_t index, unsigned table,
+                 int64_t sums);
   int64_t firstChannel(const WaveStreams &wave) const {
     return channelsOf(program.problem, wave.wave.first).first;
   }
@@ -102,7 +105,7 @@ private:
   int64_t grid[3], units = 1, rounds = 1;
   unsigned loadedSet = 0;             ///< of tiles that stay for several waves
   std::map<int64_t, unsigned> tables; ///< by (round, copies)
-  std::map<size_t, ChunkPlace> records;                    ///< by column
+  std::map<size_t, ChunkPlace> records;                    ///< by drain
   std::map<size_t, std::pair<size_t, StreamPlace>> places; ///< by wave
 };
 
@@ -124,11 +127,11 @@ std::vector<Step> TileConvolutionEmitter::steps() const {
 llvm::Error TileConvolutionEmitter::acquireWave(size_t index) {
   const WaveStreams &wave = program.waves[index];
   size_t product = generator.streamedProduct(tile.op);
-  for (int64_t g = 0; g < wave.wave.count; ++g) {
-    auto place = generator.weights.acquire(product, wave.wave.first + g);
+  for (int64_t d = 0; d < wave.wave.drains; ++d) {
+    auto place = generator.weights.acquire(product, wave.wave.firstDrain + d);
     if (!place)
       return place.takeError();
-    records[wave.wave.first + g] = *place;
+    records[wave.wave.firstDrain + d] = *place;
   }
   if (!program.resident || wave.chunks.empty())
     return llvm::Error::success();
@@ -143,8 +146,8 @@ llvm::Error TileConvolutionEmitter::acquireWave(size_t index) {
 void TileConvolutionEmitter::releaseWave(size_t index) {
   const WaveStreams &wave = program.waves[index];
   size_t product = generator.streamedProduct(tile.op);
-  for (int64_t g = 0; g < wave.wave.count; ++g)
-    generator.weights.release(product, wave.wave.first + g);
+  for (int64_t d = 0; d < wave.wave.drains; ++d)
+    generator.weights.release(product, wave.wave.firstDrain + d);
   if (auto place = places.find(index); place != places.end())
     generator.streams.release(place->second.first);
 }
@@ -322,17 +325,19 @@ void TileConvolutionEmitter::emitRun(const WaveStreams &wave,
   generator.builder.emit(run);
 }
 
-void TileConvolutionEmitter::emitDrain(size_t column, int64_t group,
+void TileConvolutionEmitter::emitDrain(const ColumnWave &wave, size_t index,
                                        unsigned table, int64_t sums) {
-  const ColumnTile &outputs = program.problem.columns[column];
+  const DrainColumn &column = program.problem.drains[index];
+  const ColumnTile &outputs = program.problem.columns[column.first];
   isa::ActDrain drain{};
   setEpilogue(tile.op, drain);
   drain.fromTcu = true;
   drain.table = table;
-  drain.group = group;
+  drain.group = column.first - wave.first;
+  drain.groupLanes = column.columns > 1 ? outputs.cols : 0;
   drain.psum = sums;
   drain.regionStride = results();
-  drain.cols = outputs.cols;
+  drain.cols = column.cols;
   drain.n0 = geometry.extent[0], drain.n1 = geometry.extent[2],
   drain.n2 = geometry.extent[3];
   drain.psumStride0 = static_cast<int32_t>(plan.rows * plan.cols);
@@ -344,7 +349,7 @@ void TileConvolutionEmitter::emitDrain(size_t column, int64_t group,
   drain.shift =
       -(x.format.range + storageOf(tile.op->getOperand(1)).format.range);
   drain.paramPart = 0;
-  drain.paramOffset = records[column].parameters;
+  drain.paramOffset = records[index].parameters;
   auto place = [&](const View &view, uint32_t &part, uint32_t &offset) {
     int64_t position = view.part + outputs.firstOutput;
     auto partitions = static_cast<int64_t>(machine.sb.partitions);
@@ -399,8 +404,8 @@ llvm::Error TileConvolutionEmitter::emitStep(const Step &step, unsigned table) {
     if (!program.resident)
       generator.streams.release(place.first);
   }
-  for (int64_t g = 0; g < wave.wave.count; ++g)
-    emitDrain(wave.wave.first + g, g, table, sums);
+  for (int64_t d = 0; d < wave.wave.drains; ++d)
+    emitDrain(wave.wave, wave.wave.firstDrain + d, table, sums);
   return llvm::Error::success();
 }
 

@@ -111,7 +111,7 @@ size_t Generator::streamedProduct(Operation *op) {
   product.shape = analysis::productShape(op);
   product.columns = stationaryPlans[op];
   if (product.columns.empty()) {
-    product.columns = analysis::resultColumns(op, product.shape, machine);
+    product.columns = analysis::planStationary(product.shape, machine);
     // Tiles of zeros need neither load nor stream.
     if (analysis::hasStreamedWeights(op) && !product.shape.weightsMove &&
         !product.shape.recordsOnly)
@@ -182,6 +182,7 @@ llvm::Error Generator::run() {
   scales.restart();
   weights.replay();
   streams.replay();
+  startedProduct = false;
   tiles = TileState();
   // All products are known before the first load, so that prefetching may
   // cross operations.
@@ -394,7 +395,11 @@ llvm::Error Generator::emitTiles(Operation *op, bool measures) {
 }
 
 llvm::Error Generator::emitOperation(Operation *op) {
-  streams.pump();
+  // DRAM serves in program order: what the first product waits for, inputs and
+  // weights of the array, goes before streams of later layers.
+  if (startedProduct)
+    streams.pump();
+  startedProduct |= analysis::isProduct(op);
   if (op->hasAttr(analysis::kAliasAttr)) {
     mergeConcatScales(op);
     return llvm::Error::success();

@@ -69,6 +69,7 @@ public:
   ScaleRegisters scales;
   /// Coefficients of the sparse cluster, and what its convolutions share.
   StreamLoader streams;
+  bool startedProduct = false; ///< in this run
   TileState tiles;
 
   /// Register with the scale exponent of an encoded value.

@@ -55,14 +55,11 @@ std::string obstacle(PeConvOp conv, const machine::Description &machine) {
 /// Attribute of the module: why mode off was chosen, if it was not asked for.
 constexpr llvm::StringLiteral kDenseReasonAttr = "npu.dense_reason";
 
-/// Narrower columns than this are not tried: the drain works on few lanes.
-constexpr int64_t kFewestResults = 8;
-
 /// What a mode of the sparse cluster makes of a convolution.
 struct Alternative {
   std::optional<analysis::TilePlan> plan;
-  int64_t unskipped = 0;   ///< the same cluster without skipping
-  int64_t columnWidth = 0; ///< results of a column, if not the array's
+  int64_t unskipped = 0; ///< the same cluster without skipping
+  int64_t parts = 1;     ///< groups of units that share a drain
 };
 
 /// A convolution with the predicted cycles of its alternatives.
@@ -156,8 +153,8 @@ private:
   int64_t weightCycles(PeConvOp conv) const;
   void planSparse(Candidate &candidate,
                   const analysis::EncodedWeights &weights) const;
-  void planWidth(Candidate &candidate, const analysis::EncodedWeights &weights,
-                 int64_t width) const;
+  void planParts(Candidate &candidate, const analysis::EncodedWeights &weights,
+                 int64_t parts) const;
   bool goesSparse(const Candidate &candidate) const;
   void decideGroup(llvm::ArrayRef<size_t> group);
 
@@ -179,24 +176,27 @@ int64_t Chooser::otherCycles(PeConvOp conv) const {
   return drain;
 }
 
-/// Plans of both modes for columns of `width` results, where they are better
-/// than those so far.
-void Chooser::planWidth(Candidate &candidate,
+/// Plans of both modes where `parts` groups of units share the results of a
+/// drain, where they are better than those so far;
+/// nothing if they cannot be split into so many.
+void Chooser::planParts(Candidate &candidate,
                         const analysis::EncodedWeights &weights,
-                        int64_t width) const {
+                        int64_t parts) const {
   PeConvOp conv = candidate.conv;
   auto out = shapeOf(conv.getY());
   llvm::SmallVector<int64_t, 4> extent{out[0]};
   extent.append(out.begin() + 2, out.end());
   analysis::TileProblem problem =
-      analysis::tileProblem(conv, weights, extent, machine, width);
+      analysis::tileProblem(conv, weights, extent, machine, parts);
+  if (analysis::mostParts(problem) != parts)
+    return;
   auto improve = [&](Alternative &best) {
-    auto plan = analysis::planTiles(problem, machine);
-    if (!plan || (best.plan && plan->cycles >= best.plan->cycles))
+    auto plan = analysis::planTiles(problem, machine,
+                                    best.plan ? best.plan->cycles : INT64_MAX);
+    if (!plan)
       return;
     best.plan = plan;
-    best.columnWidth =
-        width < static_cast<int64_t>(machine.pe.columns) ? width : 0;
+    best.parts = parts;
     best.unskipped = analysis::unskippedCycles(problem, *plan, machine);
   };
   if (policy.mode != "scatter")
@@ -210,20 +210,13 @@ void Chooser::planWidth(Candidate &candidate,
   }
 }
 
-/// The best plans over the numbers of results that a column may have: narrow
-/// columns occupy more units where maps are small.
+/// The best plans over the numbers of groups of units that the results of a
+/// drain are split over: more groups occupy more units where maps are small.
 void Chooser::planSparse(Candidate &candidate,
                          const analysis::EncodedWeights &weights) const {
-  auto columns = static_cast<int64_t>(machine.pe.columns);
-  analysis::StorageType result = storageOf(candidate.conv.getY());
-  int64_t block = analysis::drainEncodes(result, machine)
-                      ? int64_t(result.format.block)
-                      : 1;
-  for (int64_t width = columns; width > 0; width /= 2) {
-    if (width < columns && (width < kFewestResults || width % block != 0))
-      break;
-    planWidth(candidate, weights, width);
-  }
+  auto units = static_cast<int64_t>(machine.sparse.tcus);
+  for (int64_t parts = 1; parts <= units; parts *= 2)
+    planParts(candidate, weights, parts);
   if (!candidate.plan())
     candidate.obstacle = "no tile fits its units";
 }
@@ -470,8 +463,8 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
             "outside{}",
             plan.images, plan.rows, plan.cols, plan.groups, plan.slots,
             plan.twoSums ? 2 : 1, plan.tilesOutside ? "tiles" : "outputs",
-            candidate.best().columnWidth > 0
-                ? fmt::format(", columns of {}", candidate.best().columnWidth)
+            candidate.best().parts > 1
+                ? fmt::format(", drains of {} groups", candidate.best().parts)
                 : ""))));
     decision.push_back(builder.getNamedAttr(
         "engines",
@@ -561,9 +554,9 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
       if (attr.getName() != analysis::kStationaryAttr &&
           attr.getName() != kStationaryDecisionAttr)
         tcu->setAttr(attr.getName(), attr.getValue());
-    if (candidate.best().columnWidth > 0)
-      tcu->setAttr(analysis::kColumnWidthAttr,
-                   builder.getI64IntegerAttr(candidate.best().columnWidth));
+    if (candidate.best().parts > 1)
+      tcu->setAttr(analysis::kColumnPartsAttr,
+                   builder.getI64IntegerAttr(candidate.best().parts));
     conv.getY().replaceAllUsesWith(tcu.getY());
     conv.erase();
     ++numSparse;

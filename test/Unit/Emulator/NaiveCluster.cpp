@@ -195,7 +195,36 @@ void NaiveMachine::drainTiles(const isa::ActDrain &op) {
     part.resOffset += static_cast<uint32_t>(tile.first[0] * op.resStride0 +
                                             tile.first[1] * op.resStride1 +
                                             tile.first[2] * op.resStride2);
-    drained = &sums[unit];
+    if (op.groupLanes == 0) {
+      drained = &sums[unit];
+      drainPart(part);
+      drained = nullptr;
+      continue;
+    }
+    // The regions of all groups' units with this tile, one behind another.
+    std::vector<int64_t> all;
+    const int64_t reach = int64_t(tile.count[0]) * op.psumStride0 +
+                          tile.count[1] * op.psumStride1 +
+                          tile.count[2] * op.psumStride2;
+    for (uint64_t lane = 0; lane < op.cols; ++lane) {
+      auto other =
+          std::find_if(table.begin(), table.end(), [&](const Tile &candidate) {
+            return candidate.group ==
+                       int64_t(op.group + lane / op.groupLanes) &&
+                   std::equal(candidate.first, candidate.first + 3,
+                              tile.first) &&
+                   std::equal(candidate.count, candidate.count + 3, tile.count);
+          });
+      const auto &own = sums[static_cast<size_t>(other - table.begin())];
+      for (int64_t entry = 0; entry < reach; ++entry) {
+        const uint64_t at = op.psum + lane % op.groupLanes * op.regionStride +
+                            static_cast<uint64_t>(entry);
+        all.push_back(at < own.size() ? own[at] : 0);
+      }
+    }
+    part.psum = 0;
+    part.regionStride = static_cast<uint32_t>(reach);
+    drained = &all;
     drainPart(part);
     drained = nullptr;
   }

@@ -240,20 +240,21 @@ void NaiveMachine::drainPartial(const isa::ActDrain &op) {
   std::vector<int64_t> all(uint64_t(op.cols) * whole.regionStride);
   for (uint64_t unit = 0; unit < table.size(); ++unit) {
     const Tile &tile = table[unit];
-    if (tile.count[0] == 0 || tile.group != op.group)
-      continue;
+    const int64_t own = op.groupLanes ? op.groupLanes : op.cols;
     for (int64_t lane = 0; lane < op.cols; ++lane)
       for (int64_t n = 0; n < tile.count[0]; ++n)
         for (int64_t y = 0; y < tile.count[1]; ++y)
-          for (int64_t x = 0; x < tile.count[2]; ++x)
+          for (int64_t x = 0;
+               x < tile.count[2] && tile.group == op.group + lane / own; ++x)
             all[static_cast<uint64_t>(
                 lane * whole.regionStride +
                 ((tile.first[0] - first + n) * op.n1 + tile.first[1] + y) *
                     op.n2 +
                 tile.first[2] + x)] +=
                 sums[unit][static_cast<uint64_t>(
-                    op.psum + lane * op.regionStride + n * op.psumStride0 +
-                    y * op.psumStride1 + x * op.psumStride2)];
+                    op.psum + lane % own * op.regionStride +
+                    n * op.psumStride0 + y * op.psumStride1 +
+                    x * op.psumStride2)];
   }
   drained = &all;
   drainPart(whole);

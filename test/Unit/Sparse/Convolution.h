@@ -88,6 +88,8 @@ struct TilePlan {
   bool shuffle = false; ///< Coefficients of a channel in random order.
   /// Groups of units take groups of the convolution, all at once; else each
   /// group of the convolution has its turn, its results split over the units.
+  /// One drain takes the results of all copies where they are adjacent.
+  bool drainTogether = false;
   bool splitGroups = false;
   /// Tiles of at most tileH x tileW, all at once.
   std::optional<TileCut> cut;

@@ -427,12 +427,16 @@ void TileBuilder::pass(const Pass &pass, const std::vector<Tile> &part) {
       block(pass, c, end - c, part);
     c = std::max(end, c + 1);
   }
-  for (int64_t copy = 0; copy < plan.copies; ++copy) {
+  // Copies with adjacent results can be drained side by side.
+  const int64_t together =
+      plan.drainTogether && pass.resultStep == pass.results ? plan.copies : 1;
+  for (int64_t copy = 0; copy < plan.copies; copy += together) {
     isa::ActDrain op = drain();
     op.fromTcu = true;
     op.table = table;
     op.group = static_cast<uint32_t>(copy);
-    op.cols = init.regions;
+    op.cols = init.regions * static_cast<uint32_t>(together);
+    op.groupLanes = together > 1 ? init.regions : 0;
     op.regionStride = init.regionStride;
     op.psumStride0 = static_cast<int32_t>(plan.tileH * plan.tileW);
     op.psumStride1 = static_cast<int32_t>(plan.tileW);
