@@ -155,13 +155,17 @@ class Layer:
             self.columns[place] = sum(c for _, c in self.columns.values()), \
                 get(fields, "cols")
         first, count = self.columns[place]
-        for index, run, tiles, channels in self.pending:
-            for kept, dense in ((self.runs, False), (self.dense_runs, True)):
-                own = self.run_cycles(dict(run, dense=dense), tiles, channels,
-                                      get(fields, "group"),
-                                      range(first, first + count))
-                kept[index] = max(kept[index] or 0, own)
-        if get(fields, "group") + 1 >= self.last_groups():
+        lanes = get(fields, "groupLanes") or count
+        group = get(fields, "group")
+        for own in range(first, first + count, lanes):
+            outputs = range(own, min(own + lanes, first + count))
+            for index, run, tiles, channels in self.pending:
+                for kept, dense in ((self.runs, False), (self.dense_runs, True)):
+                    cycles = self.run_cycles(dict(run, dense=dense), tiles,
+                                             channels, group, outputs)
+                    kept[index] = max(kept[index] or 0, cycles)
+            group += 1
+        if group >= self.last_groups():
             self.pending = []
 
     def last_groups(self):

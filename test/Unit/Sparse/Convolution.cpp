@@ -190,7 +190,7 @@ TilePlan test::randomPlan(std::mt19937_64 &random, const Convolution &conv,
         plan.copies = copies;
         plan.regions =
             between(random, 1, std::min(most, conv.results / copies));
-        plan.drainTogether = between(random, 0, 1);
+        plan.drainTogether = plan.regions % 2 == 0;
         if (plan.drainTogether && conv.results / copies <= most)
           plan.regions = conv.results / copies;
         break;
