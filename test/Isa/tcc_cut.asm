@@ -37,7 +37,7 @@ tcc.operand table=3 clear=1 unit=4 copies=2 gridN=2 gridH=3 gridW=4 images=3 n0=
 ; TEXT: tcc.operand table=3 clear=1 unit=4 copies=2 gridN=2 gridH=3 gridW=4 images=3 n0=1 y0=6 x0=7 endN=8 tileH=9 tileW=10 outH=11 outW=12 kH=3 kW=5 sH=2 dH=4 dW=6 pH=-1 inH=40 inW=41 pW=-2
 
 act.drain cols=8 n1=14 n2=13 counted=1 countClear=1 counts=1000 countStride0=182 countStride1=13 countStride2=1
-; WORDS-NEXT: {{^}} 0c00000000000630{{$}}
+; WORDS-NEXT: {{^}} 0d00000000000630{{$}}
 ; WORDS-NEXT: {{^}} 0000000000000000{{$}}
 ; WORDS-NEXT: {{^}} 00000e0000100000{{$}}
 ; WORDS-NEXT: {{^}} 000000000080000d{{$}}
@@ -49,6 +49,7 @@ act.drain cols=8 n1=14 n2=13 counted=1 countClear=1 counts=1000 countStride0=182
 ; WORDS-NEXT: {{^}} 0000000000000000{{$}}
 ; WORDS-NEXT: {{^}} 0000000000000000{{$}}
 ; WORDS-NEXT: {{^}} 000400d02d800fa3{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
 ; TEXT: act.drain n1=14 n2=13 cols=8 counted=1 countClear=1 counts=1000 countStride0=182 countStride1=13 countStride2=1
 
 tcc.bind table=3 unit=5 memory=4 count=6
