@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DMA queues: strided copies, fills and unpacking between linear memories.
+// DMA queues: strided copies, fills, unpacking and gathering between linear
+// memories.
 
 #ifndef ASHLAR_ISA_DMA_OPS
 #define ASHLAR_ISA_DMA_OPS
@@ -112,6 +113,56 @@ def ISA_DmaUnpackOp
     S<"dstStride4", 40, 8, 0, "bytes", "destination stride of dimension 4">
   ];
   let isaReserved = [Reserved<1, 49, 15>, Reserved<2, 60, 4>, Reserved<3, 60, 4>, Reserved<4, 60, 4>, Reserved<5, 40, 24>, Reserved<6, 40, 24>, Reserved<7, 40, 24>, Reserved<8, 40, 24>];
+}
+
+def ISA_DmaGatherOp
+    : ISA_Op<"DmaGather", "dma.gather", 0x13, ISA_DmaQueues.names> {
+  let summary = "Copy rows of DRAM that indices in SB choose.";
+  let description = [{
+    For every (i0, .., i4), i4 fastest, with k the index at
+    `indexBase + sum i*indexStride` in SB:
+    `sb[dstBase + sum i*dstStride .. +elemBytes] =
+    dram[srcBase + k*axisStride + sum i*srcStride .. +elemBytes]`.
+    Dimensions inside the innermost one that an index stride moves share one
+    index: they are the row. A negative index counts from `size`. An index
+    outside [-size, size) is a fault of the run, as of vec.gather; nothing is
+    written then.
+
+    Example: `isa.dma.gather(queue = dma1, elemBytes = 4, indexType = i64, size = 30000, axisStride = 1024, srcBase = 64, indexBase = 128, n3 = 16, n4 = 256, srcStride4 = 4, indexStride3 = 8, dstBase = 4096, dstStride3 = 4, dstStride4 = 65536)`
+  }];
+  let isaSince = 1;
+  let isaWords = 21;
+  let isaFields = [
+    E<"queue", 4, ISA_Queue, 0, 8, "DMA queue">,
+    OneOf<"elemBytes", 4, [1, 2, 4, 8], 1, 0, "bytes", "element size">,
+    E<"indexType", 5, ISA_ElemType, 1, 4, "stored type of the indices, i32 or i64">,
+    Count<"size", 24, 1, 9, "elements", "extent of the axis that indices count along">,
+    U<"srcBase", 40, 2, 0, "bytes", "DRAM address of index 0">,
+    Count<"n0", 20, 2, 40, "elements", "count of the outermost dimension">,
+    U<"indexBase", 40, 3, 0, "bytes", "SB address of the first index">,
+    Count<"n1", 20, 3, 40, "elements", "count of dimension 1">,
+    U<"dstBase", 40, 4, 0, "bytes", "SB address of the result">,
+    Count<"n2", 20, 4, 40, "elements", "count of dimension 2">,
+    S<"axisStride", 36, 5, 0, "bytes", "source stride of one index">,
+    Count<"n3", 20, 5, 36, "elements", "count of dimension 3">,
+    S<"srcStride0", 40, 6, 0, "bytes", "source stride of dimension 0">,
+    Count<"n4", 20, 6, 40, "elements", "count of the innermost dimension">,
+    S<"srcStride1", 40, 7, 0, "bytes", "source stride of dimension 1">,
+    S<"srcStride2", 40, 8, 0, "bytes", "source stride of dimension 2">,
+    S<"srcStride3", 40, 9, 0, "bytes", "source stride of dimension 3">,
+    S<"srcStride4", 40, 10, 0, "bytes", "source stride of dimension 4">,
+    S<"indexStride0", 40, 11, 0, "bytes", "index stride of dimension 0">,
+    S<"indexStride1", 40, 12, 0, "bytes", "index stride of dimension 1">,
+    S<"indexStride2", 40, 13, 0, "bytes", "index stride of dimension 2">,
+    S<"indexStride3", 40, 14, 0, "bytes", "index stride of dimension 3">,
+    S<"indexStride4", 40, 15, 0, "bytes", "index stride of dimension 4">,
+    S<"dstStride0", 40, 16, 0, "bytes", "destination stride of dimension 0">,
+    S<"dstStride1", 40, 17, 0, "bytes", "destination stride of dimension 1">,
+    S<"dstStride2", 40, 18, 0, "bytes", "destination stride of dimension 2">,
+    S<"dstStride3", 40, 19, 0, "bytes", "destination stride of dimension 3">,
+    S<"dstStride4", 40, 20, 0, "bytes", "destination stride of dimension 4">
+  ];
+  let isaReserved = [Reserved<1, 33, 31>, Reserved<2, 60, 4>, Reserved<3, 60, 4>, Reserved<4, 60, 4>, Reserved<5, 56, 8>, Reserved<6, 60, 4>, Reserved<7, 40, 24>, Reserved<8, 40, 24>, Reserved<9, 40, 24>, Reserved<10, 40, 24>, Reserved<11, 40, 24>, Reserved<12, 40, 24>, Reserved<13, 40, 24>, Reserved<14, 40, 24>, Reserved<15, 40, 24>, Reserved<16, 40, 24>, Reserved<17, 40, 24>, Reserved<18, 40, 24>, Reserved<19, 40, 24>, Reserved<20, 40, 24>];
 }
 
 #endif // ASHLAR_ISA_DMA_OPS

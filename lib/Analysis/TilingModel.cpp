@@ -377,6 +377,7 @@ TilingModel gatherModel(npu::VecGatherOp op,
   addChannelCut(model, machine);
   int64_t extent = shapeOf(op.getX())[axis];
   OperandModel x;
+  x.direct = x.fromDram = gathersFromDram(op, machine);
   x.axis = model.workAxis;
   x.region = [=](const Region &out) {
     Region region = out;

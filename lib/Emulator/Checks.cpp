@@ -225,6 +225,18 @@ static Result check(const isa::DmaUnpack &op, const Description &machine) {
   return checkDma(op, isa::Memory::Sb, machine);
 }
 
+static Result checkIndexType(ElemType type) {
+  if (type != ElemType::I32 && type != ElemType::I64)
+    return bad("indices of type {}, expected i32 or i64", typeName(type));
+  return std::nullopt;
+}
+
+static Result check(const isa::DmaGather &op, const Description &machine) {
+  if (Result finding = checkIndexType(op.indexType))
+    return finding;
+  return checkDma(op, isa::Memory::Sb, machine);
+}
+
 /// The operand of the array as its fields describe it.
 template <typename Op>
 static Result checkOperand(const Op &op, const Description &machine) {
@@ -499,9 +511,8 @@ static auto check(const Op &op, const Description &machine)
 static Result check(const isa::VecGather &op, const Description &machine) {
   if (op.type == ElemType::Bfp)
     return bad("gather of encoded elements");
-  if (op.indexType != ElemType::I32 && op.indexType != ElemType::I64)
-    return bad("indices of type {}, expected i32 or i64",
-               typeName(op.indexType));
+  if (Result finding = checkIndexType(op.indexType))
+    return finding;
   if (Result finding = checkChannels("the source", op.srcPart, op.channels,
                                      op.srcBroadcastPart, machine))
     return finding;

@@ -79,6 +79,20 @@ Cost CostModel::of(const isa::DmaUnpack &op) {
           0};
 }
 
+Cost CostModel::of(const isa::DmaGather &op) {
+  const std::array<uint64_t, 5> counts = {op.n0, op.n1, op.n2, op.n3, op.n4};
+  const std::array<int64_t, 5> src = {op.srcStride0, op.srcStride1,
+                                      op.srcStride2, op.srcStride3,
+                                      op.srcStride4};
+  const std::array<int64_t, 5> index = {op.indexStride0, op.indexStride1,
+                                        op.indexStride2, op.indexStride3,
+                                        op.indexStride4};
+  machine::DmaSide source{true, counts, src, op.elemBytes};
+  machine::GatherIndices indices{index, storedBytes(op.indexType, 0)};
+  return {machine::dmaGather(machine, source, indices),
+          machine::gatherTraffic(machine, source, indices).burstBytes, 0, 0};
+}
+
 //===- PE array
 //-------------------------------------------------------------===//
 

@@ -33,6 +33,7 @@ private:
   Cost of(const isa::XrPredict &op);
   Cost of(const isa::DmaCopy &op);
   Cost of(const isa::DmaUnpack &op);
+  Cost of(const isa::DmaGather &op);
   Cost of(const isa::DmaFill &op);
   Cost of(const isa::PeLoad &op);
   Cost of(const isa::PeSwap &op);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DMA: strided copies, fills and unpacking. Neighbouring dimensions that are
-// contiguous on both sides become one memcpy, or one call that unpacks.
+// DMA: strided copies, fills, unpacking and gathering. Neighbouring dimensions
+// that are contiguous on both sides become one memcpy, or one call that
+// unpacks.
 
-#include "Engine.h"
+#include "Indices.h"
 #include "ashlar/Numerics/PackedCodes.h"
 #include <array>
-#include <cstring>
 #include <optional>
 
 using namespace ashlar;
@@ -341,5 +341,99 @@ void Engine::execute(const isa::DmaUnpack &op) {
           static_cast<uint64_t>(first), d.source.stride[4], width, run,
           d.count[4]);
     });
+  });
+}
+
+namespace {
+
+/// The rows that the indices of a dma.gather choose.
+struct ChosenRows {
+  uint64_t dims = 0; ///< Outer dimensions that indices move.
+  uint64_t rows = 1;
+  std::vector<int64_t> displacement; ///< In DRAM, by row.
+  std::optional<RunFinding> finding;
+};
+
+} // namespace
+
+/// Reads and checks all indices, in the order of the rows.
+static ChosenRows chooseRows(emulator::Memory &memory,
+                             const isa::DmaGather &op) {
+  const std::array<uint64_t, 5> count = countsOf(op);
+  const std::array<int64_t, 5> stride = {op.indexStride0, op.indexStride1,
+                                         op.indexStride2, op.indexStride3,
+                                         op.indexStride4};
+  ChosenRows chosen;
+  for (unsigned i = 0; i < 5; ++i)
+    if (count[i] > 1 && stride[i] != 0)
+      chosen.dims = i + 1;
+  for (unsigned i = 0; i < chosen.dims; ++i)
+    chosen.rows *= count[i];
+  const uint64_t element = totalBytes(count, 1) / chosen.rows;
+  const unsigned bytes = op.indexType == isa::ElemType::I32 ? 4 : 8;
+  chosen.displacement.reserve(chosen.rows);
+  for (uint64_t row = 0; row < chosen.rows; ++row) {
+    uint64_t rest = row, at = op.indexBase;
+    for (uint64_t i = chosen.dims; i-- > 0;) {
+      at += rest % count[i] * static_cast<uint64_t>(stride[i]);
+      rest /= count[i];
+    }
+    // An index may straddle a row of SB.
+    uint8_t stored[8];
+    for (unsigned b = 0; b < bytes; ++b)
+      stored[b] = *translate(memory, Space::Sb, at + b);
+    const int64_t index = readIndex(op.indexType, stored);
+    chosen.finding = indexOutside(index, op.size, row * element, at);
+    if (chosen.finding)
+      return chosen;
+    chosen.displacement.push_back((index < 0 ? index + op.size : index) *
+                                  op.axisStride);
+  }
+  return chosen;
+}
+
+void Engine::execute(const isa::DmaGather &op) {
+  const ChosenRows chosen = chooseRows(memory, op);
+  finding = chosen.finding;
+  if (finding)
+    return;
+  Descriptor d;
+  d.count = countsOf(op);
+  d.runBytes = op.elemBytes;
+  d.source.stride = {op.srcStride0, op.srcStride1, op.srcStride2, op.srcStride3,
+                     op.srcStride4};
+  const uint64_t elements = totalBytes(d.count, 1);
+  std::optional<Side> destination = affineSide(
+      memory, Space::Sb, op.dstBase, targetStrides(op), d.count, op.elemBytes);
+  if (!destination)
+    return transferSlow(memory, op, Space::Sb, op.srcBase, d.source.stride,
+                        [&](uint64_t k, uint64_t src, uint64_t byte) {
+                          const uint64_t row = k / (elements / chosen.rows);
+                          return *memory.dram(src + byte +
+                                              chosen.displacement[row]);
+                        });
+  d.source.base = memory.dram(0) + op.srcBase;
+  d.destination = *destination;
+  Descriptor inner = d;
+  std::fill_n(inner.count.begin(), chosen.dims, 1);
+  contiguousInside(inner);
+  mergeRun(inner, true);
+  rotateOuter(inner);
+  split(chosen.rows, elements * op.elemBytes, [&](uint64_t from, uint64_t to) {
+    for (uint64_t row = from; row < to; ++row) {
+      uint64_t rest = row;
+      int64_t dst = 0, src = chosen.displacement[row];
+      for (uint64_t i = chosen.dims; i-- > 0;) {
+        const auto index = static_cast<int64_t>(rest % d.count[i]);
+        dst += index * d.destination.stride[i];
+        src += index * d.source.stride[i];
+        rest /= d.count[i];
+      }
+      forOuter(inner, 0, inner.count[0], [&](int64_t dst1, int64_t src1) {
+        copyInner(inner.destination.base + dst + dst1,
+                  inner.destination.stride[4], inner.source.base + src + src1,
+                  inner.source.stride[4], inner.count[4], inner.runBytes);
+      });
+    }
   });
 }

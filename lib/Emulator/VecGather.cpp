@@ -4,14 +4,11 @@
 // before anything is written, in program order of the elements, so that the
 // fault of a run does not depend on threads.
 
-#include "Engine.h"
+#include "Indices.h"
 #include "Tensor.h"
-#include <cstring>
-#include <fmt/format.h>
 
 using namespace ashlar;
 using namespace ashlar::emulator;
-using isa::ElemType;
 
 namespace {
 
@@ -42,40 +39,24 @@ struct Gather {
       for (uint64_t i = 0; i < n && more; ++i) {
         const uint8_t *from =
             base + at + static_cast<int64_t>(i) * index.pattern.stride[2];
-        more = fn(k + i, read(from));
+        more = fn(k + i, readIndex(op.indexType, from));
       }
     });
   }
 
-  int64_t read(const uint8_t *from) const {
-    if (op.indexType == ElemType::I32) {
-      int32_t narrow;
-      std::memcpy(&narrow, from, sizeof(narrow));
-      return narrow;
-    }
-    int64_t wide;
-    std::memcpy(&wide, from, sizeof(wide));
-    return wide;
-  }
-
   /// The first index outside the axis, or nothing.
   std::optional<RunFinding> outside() const {
-    const int64_t size = op.size;
     std::optional<RunFinding> found;
     // Channels that share their indices need one look.
     const uint64_t distinct = index.broadcast ? 1 : channels();
     for (uint64_t c = 0; c < distinct && !found; ++c)
       forIndices(c, 0, index.pattern.size(), [&](uint64_t k, int64_t value) {
-        if (value >= -size && value < size)
-          return true;
         TensorView::Place place = index.place(c, engine.machine->sb.partitions);
-        found =
-            RunFinding{FaultKind::OutOfRange,
-                       fmt::format("index {} at position {}, expected {} to {}",
-                                   value, k, -size, size - 1),
-                       place.partition * engine.machine->sb.bytesPerPartition +
-                           place.offset};
-        return false;
+        found = indexOutside(value, op.size, k,
+                             place.partition *
+                                     engine.machine->sb.bytesPerPartition +
+                                 place.offset);
+        return !found;
       });
     return found;
   }

@@ -2,7 +2,7 @@
 //
 // Collects the accesses of one instruction. Arithmetic is on 64-bit fields
 // whose widths keep every sum of products below 2^63: counts of at most 20 bits
-// times strides of at most 40, five of them.
+// times strides of at most 40, five of them, and one count of 24 times 36.
 
 #ifndef ASHLAR_LIB_ISA_COLLECTOR_H
 #define ASHLAR_LIB_ISA_COLLECTOR_H

@@ -77,6 +77,29 @@ void visit(const DmaUnpack &x, Collector &c) {
             {x.n4, x.dstStride4}});
 }
 
+void visit(const DmaGather &x, Collector &c) {
+  // Whatever the indices are: every element along the axis.
+  c.linear(false, Memory::Dram, x.srcBase, x.elemBytes,
+           {{x.n0, x.srcStride0},
+            {x.n1, x.srcStride1},
+            {x.n2, x.srcStride2},
+            {x.n3, x.srcStride3},
+            {x.n4, x.srcStride4},
+            {x.size, x.axisStride}});
+  c.linear(false, Memory::Sb, x.indexBase, elementBytes(x.indexType, 0),
+           {{x.n0, x.indexStride0},
+            {x.n1, x.indexStride1},
+            {x.n2, x.indexStride2},
+            {x.n3, x.indexStride3},
+            {x.n4, x.indexStride4}});
+  c.linear(true, Memory::Sb, x.dstBase, x.elemBytes,
+           {{x.n0, x.dstStride0},
+            {x.n1, x.dstStride1},
+            {x.n2, x.dstStride2},
+            {x.n3, x.dstStride3},
+            {x.n4, x.dstStride4}});
+}
+
 void visit(const PeLoad &x, Collector &c) {
   bool encoded = x.type == ElemType::Bfp;
   c.sbRows(false, encoded, x.part, x.part + x.rows, x.offset,

@@ -130,6 +130,39 @@ Timing ashlar::machine::dmaUnpack(const Description &machine, uint64_t bits,
                    streamTraffic(machine, bits, destination.counts));
 }
 
+/// Dimensions, outermost first, that indices move: the rest is the row.
+static size_t indexedDims(const DmaSide &source, const GatherIndices &indices) {
+  size_t dims = std::min(source.counts.size(), indices.strides.size());
+  while (dims > 0 &&
+         (source.counts[dims - 1] == 1 || indices.strides[dims - 1] == 0))
+    --dims;
+  return dims;
+}
+
+DramTraffic ashlar::machine::gatherTraffic(const Description &machine,
+                                           const DmaSide &source,
+                                           const GatherIndices &indices) {
+  const size_t dims = indexedDims(source, indices);
+  const uint64_t rows = product(source.counts.take_front(dims));
+  DramTraffic traffic = dramTraffic(
+      machine, {true, source.counts.drop_front(dims),
+                source.strides.drop_front(dims), source.elementBytes});
+  traffic.runs = mul(traffic.runs, rows);
+  traffic.usefulBytes = mul(traffic.usefulBytes, rows);
+  traffic.burstBytes = mul(traffic.burstBytes, rows);
+  return traffic;
+}
+
+Timing ashlar::machine::dmaGather(const Description &machine,
+                                  const DmaSide &source,
+                                  const GatherIndices &indices) {
+  const uint64_t rows =
+      product(source.counts.take_front(indexedDims(source, indices)));
+  return dmaTiming(machine,
+                   add(bytesOf(source), mul(rows, indices.elementBytes)),
+                   gatherTraffic(machine, source, indices));
+}
+
 Timing ashlar::machine::dmaContiguous(const Description &machine,
                                       uint64_t bytes) {
   const uint64_t counts[] = {bytes};

@@ -278,15 +278,15 @@ def mixer():
     return g.model(logits=(g.linear(x, 48, 10), 2))
 
 
-def decoder(length=12, width=48, heads=4):
+def decoder(length=12, width=48, heads=4, layers=2, vocabulary=100):
     """A causal language model: embeddings by Gather, tied output weights."""
     g = Graph("decoder", [("tokens", TensorProto.INT64, [1, length])])
-    table = g.normal(100, width, scale=0.5)
+    table = g.normal(vocabulary, width, scale=0.5)
     x = g.op("Add", g.op("Gather", table, "tokens", axis=0),
              g.normal(length, width, scale=0.1))
     mask = g.constant(np.tril(np.ones((1, 1, length, length))), np.bool_)
     size = width // heads
-    for _ in range(2):
+    for _ in range(layers):
         y = g.linear(g.layer_norm(x, width), width, 3 * width)
         parts = g.op("Split", y, g.ints(width, width, width), outputs=3, axis=2)
         q, k, v = (g.op("Transpose", g.op("Reshape", p, g.ints(
@@ -302,6 +302,11 @@ def decoder(length=12, width=48, heads=4):
         x = g.op("Add", x, g.linear(y, 4 * width, width))
     tied = g.op("Transpose", table, perm=[1, 0])
     return g.model(logits=(g.op("MatMul", g.layer_norm(x, width), tied), 3))
+
+
+def large_vocabulary():
+    """Embeddings of 30 MB, far more than the chip holds."""
+    return decoder(16, 256, 4, 1, 30000)
 
 
 def wavenet():
@@ -426,8 +431,8 @@ def super_resolution():
 
 
 BUILDERS = [unet, efficientnet, mobilenet_v3, yolo, convnext, mixer, decoder,
-            wavenet, dcgan, style_transfer, c3d, deeplab, pointnet,
-            super_resolution]
+            large_vocabulary, wavenet, dcgan, style_transfer, c3d, deeplab,
+            pointnet, super_resolution]
 NAMES = [builder.__name__ for builder in BUILDERS]
 
 

@@ -31,14 +31,19 @@ LEAST_SNR = {"bfp16": 45.0}
 
 
 def draw(model, seed):
-    """One array per graph input: integers below 100, floats normal."""
+    """One array per graph input: integers below the rows of the table that they
+    choose from, floats normal."""
     random = np.random.default_rng(seed)
+    rows = {array.name: array.dims[0] for array in model.graph.initializer
+            if array.dims}
+    limits = {node.input[1]: rows[node.input[0]] for node in model.graph.node
+              if node.op_type == "Gather" and node.input[0] in rows}
     arrays = {}
     for info in model.graph.input:
         tensor = info.type.tensor_type
         shape = [d.dim_value for d in tensor.shape.dim]
         if tensor.elem_type == onnx.TensorProto.INT64:
-            arrays[info.name] = random.integers(0, 100, shape)
+            arrays[info.name] = random.integers(0, limits[info.name], shape)
         else:
             arrays[info.name] = random.standard_normal(shape).astype(np.float32)
     return arrays

@@ -12,6 +12,10 @@
 #include "mlir/IR/Operation.h"
 #include <functional>
 
+namespace ashlar::npu {
+class VecGatherOp;
+} // namespace ashlar::npu
+
 namespace ashlar::analysis {
 
 /// Name of the attribute that holds the partition axis of an op's result.
@@ -33,6 +37,8 @@ struct OperandModel {
   bool streamed = false;
   /// Read by DMA from wherever it lies: no staging.
   bool direct = false;
+  /// Read directly, and from DRAM alone: it is no resident.
+  bool fromDram = false;
   /// The staged region may reach beyond the operand; outside reads as zero.
   bool padded = false;
   /// Partition axis while it is read; -1: one partition holds all of it.
@@ -74,6 +80,11 @@ bool drainEncodes(const StorageType &type, const machine::Description &machine);
 /// True if the windows of an activations-stationary product have to be gathered
 /// tap by tap: its operand is not read as it lies.
 bool gathersActivations(mlir::Operation *op);
+
+/// True if the rows that run-time indices choose are fetched from DRAM one by
+/// one (dma.gather): the operand is too large to lie in SB, or it is in DRAM
+/// anyway and the rows are less to fetch than all of it.
+bool gathersFromDram(npu::VecGatherOp op, const machine::Description &machine);
 
 /// Input range [start, start + size) along one axis that window outputs
 /// [start, start + size) read, not clipped to the input.

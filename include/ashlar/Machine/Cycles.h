@@ -76,6 +76,23 @@ Timing dmaFill(const Description &machine, const DmaSide &destination);
 Timing dmaUnpack(const Description &machine, uint64_t bits,
                  const DmaSide &destination);
 
+/// dma.gather: which dimensions an index moves, and the bytes of one index.
+struct GatherIndices {
+  llvm::ArrayRef<int64_t> strides; ///< As the source's; 0: the index stays.
+  uint64_t elementBytes = 8;
+};
+
+/// DRAM traffic of rows that indices choose: wherever a row lies, its runs are
+/// rounded up to bursts as if nothing before it were a neighbour.
+DramTraffic gatherTraffic(const Description &machine, const DmaSide &source,
+                          const GatherIndices &indices);
+
+/// dma.gather from \p source in DRAM to the chip: the queue moves each index
+/// once per row beside the elements; DRAM gives whole rows. No cycle depends on
+/// the indices.
+Timing dmaGather(const Description &machine, const DmaSide &source,
+                 const GatherIndices &indices);
+
 /// A contiguous transfer of \p bytes between DRAM and on-chip memory; what the
 /// planner uses before addresses exist.
 Timing dmaContiguous(const Description &machine, uint64_t bytes);

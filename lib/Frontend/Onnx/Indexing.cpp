@@ -42,14 +42,22 @@ Value machineIndices(Node &n, Value indices) {
   return nullptr;
 }
 
-/// Run-time indices: the operand as [before, axis, after], so that there is an
-/// axis beside the gathered one.
+/// Run-time indices: the operand as [before, axis, after], of which `before` or
+/// `after` is left out if it is 1, so that a table is read as it lies; there is
+/// always an axis beside the gathered one.
 Value takeRows(Node &n, Value x, int64_t axis, Value indices) {
-  Shape rows = {elementCount(shapeOf(x).take_front(axis)), shapeOf(x)[axis],
-                elementCount(shapeOf(x).drop_front(axis + 1))};
-  indices = n.reshape(machineIndices(n, indices),
-                      {1, elementCount(shapeOf(indices)), 1});
-  return n.takeAt(n.reshape(x, rows), indices, 1);
+  const int64_t before = elementCount(shapeOf(x).take_front(axis));
+  const int64_t after = elementCount(shapeOf(x).drop_front(axis + 1));
+  Shape rows, places;
+  if (before != 1)
+    rows.push_back(before), places.push_back(1);
+  const auto at = static_cast<int64_t>(rows.size());
+  rows.push_back(shapeOf(x)[axis]);
+  places.push_back(elementCount(shapeOf(indices)));
+  if (after != 1 || before == 1)
+    rows.push_back(after), places.push_back(1);
+  indices = n.reshape(machineIndices(n, indices), places);
+  return n.takeAt(n.reshape(x, rows), indices, at);
 }
 
 void gather(Node &n) {
@@ -146,7 +154,7 @@ void gatherND(Node &n) {
   }
   int64_t count = elementCount(shapeOf(indices).drop_back());
   int64_t rows = elementCount(shapeOf(x).take_front(depth));
-  if (rows > (int64_t(1) << 20)) {
+  if (rows >= int64_t(1) << 24) {
     n.unsupported("{} rows to choose from", rows);
     return;
   }

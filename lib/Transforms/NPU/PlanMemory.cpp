@@ -112,6 +112,7 @@ private:
   const OpPlan *producer(Value value) const;
   void shareMemory();
   bool share(OpPlan &plan);
+  bool isReadInDram(OpOperand &use) const;
   bool isStaged(const OpPlan &plan, unsigned operand) const;
   bool stagesResult(const OpPlan &plan) const;
   int64_t slotBytes(const OpPlan &plan, const Shape &tile) const;
@@ -175,8 +176,8 @@ void Planner::collect(ModuleOp module) {
       if (Operation *def = operand.getDefiningOp())
         if (auto found = indexOf.find(def); found != indexOf.end())
           plans[found->second].lastUse = i;
-    for (Operation *user : plan.op->getUsers())
-      if (isa<func::ReturnOp>(user))
+    for (OpOperand &use : plan.op->getUses())
+      if (isa<func::ReturnOp>(use.getOwner()) || isReadInDram(use))
         plan.canReside = false;
   }
   for (const OpPlan &plan : plans) {
@@ -193,6 +194,16 @@ void Planner::collect(ModuleOp module) {
 const OpPlan *Planner::producer(Value value) const {
   auto found = indexOf.find(value.getDefiningOp());
   return found == indexOf.end() ? nullptr : &plans[found->second];
+}
+
+/// True if the reader takes this operand from DRAM alone.
+bool Planner::isReadInDram(OpOperand &use) const {
+  auto found = indexOf.find(use.getOwner());
+  if (found == indexOf.end())
+    return false;
+  llvm::ArrayRef<OperandModel> operands = plans[found->second].model.operands;
+  return use.getOperandNumber() < operands.size() &&
+         operands[use.getOperandNumber()].fromDram;
 }
 
 /// Lets the result of a movement be a view of its resident operand.

@@ -132,6 +132,32 @@ void NaiveMachine::run(const isa::DmaUnpack &op) {
           }
 }
 
+void NaiveMachine::run(const isa::DmaGather &op) {
+  for (uint64_t a = 0; a < op.n0; ++a)
+    for (uint64_t b = 0; b < op.n1; ++b)
+      for (uint64_t c = 0; c < op.n2; ++c)
+        for (uint64_t d = 0; d < op.n3; ++d)
+          for (uint64_t e = 0; e < op.n4; ++e) {
+            const uint64_t at = op.indexBase + a * op.indexStride0 +
+                                b * op.indexStride1 + c * op.indexStride2 +
+                                d * op.indexStride3 + e * op.indexStride4;
+            int64_t index = 0;
+            if (op.indexType == ElemType::I32)
+              index = int32_t(sb[at] | sb[at + 1] << 8 | sb[at + 2] << 16 |
+                              uint32_t(sb[at + 3]) << 24);
+            else
+              std::memcpy(&index, &sb[at], 8);
+            index += index < 0 ? int64_t(op.size) : 0;
+            for (uint64_t i = 0; i < op.elemBytes; ++i)
+              sb[op.dstBase + a * op.dstStride0 + b * op.dstStride1 +
+                 c * op.dstStride2 + d * op.dstStride3 + e * op.dstStride4 +
+                 i] =
+                  dram[op.srcBase + index * op.axisStride + a * op.srcStride0 +
+                       b * op.srcStride1 + c * op.srcStride2 +
+                       d * op.srcStride3 + e * op.srcStride4 + i];
+          }
+}
+
 //===- Array
 //----------------------------------------------------------------===//
 

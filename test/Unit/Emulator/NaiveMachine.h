@@ -57,6 +57,7 @@ private:
   void run(const isa::XrPredict &op);
   void run(const isa::DmaCopy &op);
   void run(const isa::DmaUnpack &op);
+  void run(const isa::DmaGather &op);
   void run(const isa::DmaFill &op);
   void run(const isa::PeLoad &op);
   void run(const isa::PeSwap &op);

@@ -111,6 +111,34 @@ TEST(Footprint, GatherReadsTheWholeAxis) {
                    "writes sb[0..2)[128..140)"}));
 }
 
+TEST(Footprint, GatherFromDramReadsTheWholeTable) {
+  DmaGather gather;
+  gather.elemBytes = 4;
+  gather.srcBase = 1000;
+  gather.size = 30000;
+  gather.axisStride = 1024;
+  gather.indexType = ElemType::I64;
+  gather.indexBase = 64;
+  gather.dstBase = 128;
+  gather.n3 = 5, gather.indexStride3 = 8, gather.dstStride3 = 4;
+  gather.n4 = 2, gather.srcStride4 = 4, gather.dstStride4 = 65536;
+  EXPECT_EQ(texts(gather),
+            Texts({"reads dram[0..1)[1000..30719984)",
+                   "reads sb[0..1)[64..104)", "writes sb[0..2)[128..148)"}));
+  // Rows without gaps are the table; a negative stride lies below its base.
+  gather.axisStride = -8;
+  EXPECT_EQ(texts(gather)[0], "reads dram[0..1)[-238992..1008)");
+  // The widest fields do not wrap.
+  gather.size = 0xffffff, gather.axisStride = int64_t(1) << 35;
+  gather.axisStride -= 1;
+  gather.n0 = gather.n1 = gather.n2 = gather.n3 = gather.n4 = 0xfffff;
+  gather.srcStride0 = gather.srcStride1 = gather.srcStride2 =
+      gather.srcStride3 = gather.srcStride4 = (int64_t(1) << 39) - 1;
+  llvm::SmallVector<Access> accesses;
+  footprints(gather, tiny(), accesses);
+  EXPECT_GT(accesses[0].end, int64_t(1) << 61);
+}
+
 TEST(Footprint, GivenExponentsAreRead) {
   VecMap map;
   map.dstType = ElemType::Bfp;

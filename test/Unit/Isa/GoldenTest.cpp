@@ -91,6 +91,7 @@ TEST(Golden, PeMatmulFirstWords) {
 TEST(Golden, Headers) {
   auto header = [](const Instruction &inst) { return encoded(inst)[0]; };
   EXPECT_EQ(header(DmaCopy()), 0x0e00000000000010u);
+  EXPECT_EQ(header(DmaGather()), 0x1500000000000013u);
   EXPECT_EQ(header(ActDrain()), 0x0d00000000000630u);
   EXPECT_EQ(header(VecMap()), 0x0d00000000000740u);
   EXPECT_EQ(header(VecPool()), 0x0e00000000000741u);

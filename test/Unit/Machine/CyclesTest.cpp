@@ -59,6 +59,34 @@ TEST(Cycles, DmaExamples) {
   EXPECT_EQ(dmaFill(m, near), (Timing{32, 32, 0}));
 }
 
+TEST(Cycles, GatherCountsWholeRowsAndTheIndices) {
+  const Description m = a1();
+  // 16 rows of 1,024 bytes: 256 bursts; 16,384 bytes and 16 indices on chip.
+  const uint64_t counts[] = {16, 256};
+  const int64_t strides[] = {0, 4}, moves[] = {8, 0};
+  const DmaSide rows = dram(counts, strides, 4);
+  EXPECT_EQ(dmaGather(m, rows, {moves, 8}), (Timing{256, 456, 256}));
+  EXPECT_EQ(gatherTraffic(m, rows, {moves, 8}).usefulBytes, 16384u);
+  // Rows that follow each other in memory are fetched one by one all the same.
+  const int64_t follow[] = {40, 4};
+  const uint64_t narrow[] = {16, 10};
+  EXPECT_EQ(gatherTraffic(m, dram(narrow, follow, 4), {moves, 8}).burstBytes,
+            16u * 64);
+  // An index of its own for each element: 64 elements, a burst each; an index
+  // that nothing moves: one row.
+  const int64_t both[] = {32, 4}, none[] = {0, 0};
+  const uint64_t few[] = {8, 8};
+  EXPECT_EQ(dmaGather(m, dram(few, both, 4), {both, 4}), (Timing{64, 264, 64}));
+  EXPECT_EQ(dmaGather(m, dram(few, both, 4), {none, 4}), (Timing{4, 204, 4}));
+  // Indices can be the longer part: 4,096 of 8 bytes for one byte each.
+  const uint64_t many[] = {4096};
+  const int64_t step[] = {8};
+  Description fast = a1();
+  fast.dram.bytesPerCycle = 1 << 20;
+  EXPECT_EQ(dmaGather(fast, dram(many, strides, 1), {step, 8}).issue,
+            4096u * 9 / 128);
+}
+
 TEST(Cycles, UnpackCountsPackedBytesInDram) {
   const Description m = a1();
   const uint64_t counts[] = {4096};
