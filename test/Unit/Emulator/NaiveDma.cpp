@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// DMA of the naive machine, byte by byte.
+
+#include "NaiveMachine.h"
+#include <cstring>
+
+using namespace ashlar;
+using namespace ashlar::test;
+using isa::ElemType;
+
+void NaiveMachine::run(const isa::DmaCopy &op) {
+  for (uint64_t a = 0; a < op.n0; ++a)
+    for (uint64_t b = 0; b < op.n1; ++b)
+      for (uint64_t c = 0; c < op.n2; ++c)
+        for (uint64_t d = 0; d < op.n3; ++d)
+          for (uint64_t e = 0; e < op.n4; ++e)
+            for (uint64_t i = 0; i < op.elemBytes; ++i)
+              setByte(op.dstMem,
+                      op.dstBase + a * op.dstStride0 + b * op.dstStride1 +
+                          c * op.dstStride2 + d * op.dstStride3 +
+                          e * op.dstStride4 + i,
+                      byteOf(op.srcMem,
+                             op.srcBase + a * op.srcStride0 +
+                                 b * op.srcStride1 + c * op.srcStride2 +
+                                 d * op.srcStride3 + e * op.srcStride4 + i));
+}
+
+void NaiveMachine::run(const isa::DmaFill &op) {
+  for (uint64_t a = 0; a < op.n0; ++a)
+    for (uint64_t b = 0; b < op.n1; ++b)
+      for (uint64_t c = 0; c < op.n2; ++c)
+        for (uint64_t d = 0; d < op.n3; ++d)
+          for (uint64_t e = 0; e < op.n4; ++e)
+            for (uint64_t i = 0; i < op.elemBytes; ++i)
+              setByte(op.dstMem,
+                      op.dstBase + a * op.dstStride0 + b * op.dstStride1 +
+                          c * op.dstStride2 + d * op.dstStride3 +
+                          e * op.dstStride4 + i,
+                      static_cast<uint8_t>(op.value >> (8 * i)));
+}
+
+void NaiveMachine::run(const isa::DmaUnpack &op) {
+  uint64_t bit = 8 * op.srcBase;
+  for (uint64_t a = 0; a < op.n0; ++a)
+    for (uint64_t b = 0; b < op.n1; ++b)
+      for (uint64_t c = 0; c < op.n2; ++c)
+        for (uint64_t d = 0; d < op.n3; ++d)
+          for (uint64_t e = 0; e < op.n4; ++e) {
+            uint64_t code = 0;
+            for (uint64_t i = 0; i < op.mantissa; ++i, ++bit)
+              code |= uint64_t(dram[bit / 8] >> bit % 8 & 1) << i;
+            if (code >> (op.mantissa - 1) & 1)
+              code |= ~uint64_t(0) << op.mantissa;
+            for (uint64_t i = 0; i < op.elemBytes; ++i)
+              sb[op.dstBase + a * op.dstStride0 + b * op.dstStride1 +
+                 c * op.dstStride2 + d * op.dstStride3 + e * op.dstStride4 +
+                 i] = static_cast<uint8_t>(code >> (8 * i));
+          }
+}
+
+void NaiveMachine::run(const isa::DmaGather &op) {
+  for (uint64_t a = 0; a < op.n0; ++a)
+    for (uint64_t b = 0; b < op.n1; ++b)
+      for (uint64_t c = 0; c < op.n2; ++c)
+        for (uint64_t d = 0; d < op.n3; ++d)
+          for (uint64_t e = 0; e < op.n4; ++e) {
+            const uint64_t at = op.indexBase + a * op.indexStride0 +
+                                b * op.indexStride1 + c * op.indexStride2 +
+                                d * op.indexStride3 + e * op.indexStride4;
+            int64_t index = 0;
+            if (op.indexType == ElemType::I32)
+              index = int32_t(sb[at] | sb[at + 1] << 8 | sb[at + 2] << 16 |
+                              uint32_t(sb[at + 3]) << 24);
+            else
+              std::memcpy(&index, &sb[at], 8);
+            index += index < 0 ? int64_t(op.size) : 0;
+            for (uint64_t i = 0; i < op.elemBytes; ++i)
+              sb[op.dstBase + a * op.dstStride0 + b * op.dstStride1 +
+                 c * op.dstStride2 + d * op.dstStride3 + e * op.dstStride4 +
+                 i] =
+                  dram[op.srcBase + index * op.axisStride + a * op.srcStride0 +
+                       b * op.srcStride1 + c * op.srcStride2 +
+                       d * op.srcStride3 + e * op.srcStride4 + i];
+          }
+}
