@@ -137,6 +137,46 @@ def BFP_RequantiseConvOp : BFP_Op<"requantise_conv"> {
   let hasVerifier = 1;
 }
 
+def BFP_RequantiseOp : BFP_Op<"requantise"> {
+  let summary = "Function of quantised tensors in one pass";
+  let description = [{
+    Operands are dequantised, `(x - zero) * scale`; then comes a unary function,
+    or a binary one with numpy broadcasting whose result `limited` limits to
+    [alpha, beta]. A result of integers is quantised: `saturate(rne(v / step) +
+    zero_point)`. Each step is binary32: docs/Numerics.md 12 in one operation.
+    Operands of floats have zero 0 and scale 1, which changes none of them.
+
+    * requantise_c1: operands are integers of 8 bits or f32, the result integers
+      of 8 bits or f32, not all of them f32;
+    * requantise_c2: the operands' shapes broadcast to the result's;
+    * requantise_c3: function is a unary function of the contract, or add, sub,
+      mul, max or min of two operands;
+    * requantise_c4: zero points are values of their operand's type, scales and
+      step finite and above 0;
+    * requantise_c5: only a function of two operands is limited.
+
+    ```mlir
+    %r = bfp.requantise "add"(%a, %b) {a_scale = 0.5 : f32, a_zero = 3 : i64, b_scale = 0.25 : f32, b_zero = 0 : i64, limited, beta = 6.0 : f32, step = 0.05 : f32, zero_point = -7 : i64}
+      : (tensor<1x16x4x4xui8>, tensor<1x16x4x4xui8>) -> tensor<1x16x4x4xi8>
+    ```
+  }];
+  let arguments = (ins
+      Variadic<StaticShapeTensorOf<[AnyInteger, F32]>>:$inputs,
+      StrAttr:$function,
+      DefaultValuedAttr<F32Attr, "0.0f">:$alpha,
+      DefaultValuedAttr<F32Attr, "0.0f">:$beta, UnitAttr:$limited,
+      DefaultValuedAttr<F32Attr, "1.0f">:$a_scale,
+      DefaultValuedAttr<I64Attr, "0">:$a_zero,
+      DefaultValuedAttr<F32Attr, "1.0f">:$b_scale,
+      DefaultValuedAttr<I64Attr, "0">:$b_zero,
+      DefaultValuedAttr<F32Attr, "1.0f">:$step,
+      DefaultValuedAttr<I64Attr, "0">:$zero_point);
+  let results = (outs StaticShapeTensorOf<[AnyInteger, F32]>:$output);
+  let assemblyFormat =
+      "$function `(` $inputs `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 def BFP_MatmulOp : BFP_Op<"matmul", [AttrSizedOperandSegments]> {
   let summary = "Matrix product with exact accumulation and a fixed epilogue";
   let description = [{

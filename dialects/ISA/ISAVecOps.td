@@ -19,9 +19,16 @@ def ISA_VecMapOp : ISA_Op<"VecMap", "vec.map", 0x40, ["vec"]> {
     and not merged. blockAdd, blockSub, blockMul and blockDiv take encoded A, B
     and result: the exact result of each element is rounded once.
 
+    With `affine` the operands are converted to binary32 and dequantised first:
+    `(A - aZero) * aScale`, likewise a tensor B. With `limited` the result of a
+    function of two operands is limited to [alpha, beta] as clip does. With
+    `rounded` it is quantised before it is stored: `/ step`, to the nearest
+    integer (ties to even), + zero. Each step rounds to binary32; binary64 and
+    the functions of blocks have none of this.
+
     Example: `isa.vec.map(op = add, channels = 8, n2 = 16, aType = f32, aStride2 = 4, bMode = tensor, bType = f32, bOffset = 64, bStride2 = 4, dstType = f32, dstOffset = 128, dstStride2 = 4)`
   }];
-  let isaWords = 13;
+  let isaWords = 15;
   let isaFields = [
     E<"op", 8, ISA_Function, 1, 0, "function">,
     Count<"channels", 20, 1, 8, "channels", "channels computed">,
@@ -61,9 +68,18 @@ def ISA_VecMapOp : ISA_Op<"VecMap", "vec.map", 0x40, ["vec"]> {
     U<"dstXr", 10, 9, 44, "register", "scale exponent that a bfp result merges into">,
     Flag<"dstXrClear", 1, 62, "clear that register first">,
     Flag<"cellFromXr", 2, 62, "a bfp result takes its exponent from dstXr">,
-    E<"overflow", 1, ISA_Overflow, 2, 63, "mantissas beyond a given exponent">
+    E<"overflow", 1, ISA_Overflow, 2, 63, "mantissas beyond a given exponent">,
+    Flag<"affine", 6, 56, "operands are dequantised first">,
+    Flag<"limited", 6, 57, "a binary function's result is limited to [alpha, beta]">,
+    Flag<"rounded", 6, 58, "the result is quantised">,
+    F32<"aScale", 12, 32, "scale of A">,
+    F32<"bScale", 13, 0, "scale of B">,
+    F32<"step", 13, 32, "scale of a quantised result">,
+    S<"aZero", 16, 14, 0, "integer", "zero point of A">,
+    S<"bZero", 16, 14, 16, "integer", "zero point of B">,
+    S<"zero", 16, 14, 32, "integer", "zero point of the result">
   ];
-  let isaReserved = [Reserved<1, 63, 1>, Reserved<3, 61, 3>, Reserved<5, 57, 7>, Reserved<6, 56, 8>, Reserved<9, 54, 10>, Reserved<10, 56, 8>, Reserved<12, 32, 32>];
+  let isaReserved = [Reserved<1, 63, 1>, Reserved<3, 61, 3>, Reserved<5, 57, 7>, Reserved<6, 59, 5>, Reserved<9, 54, 10>, Reserved<10, 56, 8>, Reserved<14, 48, 16>];
 }
 
 def ISA_VecPoolOp : ISA_Op<"VecPool", "vec.pool", 0x41, ["vec"]> {

@@ -4,6 +4,7 @@
 
 #include "ashlar/Analysis/DataProfile.h"
 
+#include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
 #include "ashlar/Support/Error.h"
@@ -183,6 +184,9 @@ static int32_t densityOf(Value map, unsigned depth) {
                ? kAfterRelu
                : 1000;
   if (auto function = dyn_cast<npu::VecMapOp>(producer)) {
+    // Zeros are those of the zero point.
+    if (function->hasAttr(kRequantiseAttr))
+      return 1000;
     if (cutsNegatives(function.getOp(), function.getAlpha().convertToDouble()))
       return kAfterRelu;
     return function.getOp() == "copy" && function.getInputs().size() == 1

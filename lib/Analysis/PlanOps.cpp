@@ -98,6 +98,22 @@ static bool describeProduct(Operation *op, PlanOp &plan) {
       .Default([](Operation *) { return false; });
 }
 
+static void describeRequantise(bfp::RequantiseOp op, PlanOp &plan) {
+  plan.roles = {"a"};
+  plan.attrs["a_scale"] = numberToJson(op.getAScale().convertToDouble());
+  plan.attrs["a_zero"] = static_cast<int64_t>(op.getAZero());
+  if (op.getInputs().size() > 1) {
+    plan.roles.push_back("b");
+    plan.attrs["b_scale"] = numberToJson(op.getBScale().convertToDouble());
+    plan.attrs["b_zero"] = static_cast<int64_t>(op.getBZero());
+    plan.attrs["limited"] = op.getLimited();
+  }
+  plan.attrs["step"] = numberToJson(op.getStep().convertToDouble());
+  plan.attrs["zero_point"] = static_cast<int64_t>(op.getZeroPoint());
+  plan.function =
+      describeFunction(op.getFunction(), op.getAlpha(), op.getBeta());
+}
+
 static bool describeMath(Operation *op, PlanOp &plan) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<nn::AddOp, nn::SubOp, nn::MulOp, nn::DivOp, nn::MaxOp, nn::MinOp,
@@ -137,6 +153,10 @@ static bool describeMath(Operation *op, PlanOp &plan) {
         return true;
       })
       .Case([&](nn::CastOp) { return true; })
+      .Case([&](bfp::RequantiseOp requantise) {
+        describeRequantise(requantise, plan);
+        return true;
+      })
       .Default([](Operation *) { return false; });
 }
 

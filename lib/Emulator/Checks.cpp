@@ -393,7 +393,25 @@ static bool isBlockFunction(isa::Function function) {
          function <= isa::Function::BlockDiv;
 }
 
+/// The steps before and behind the function of a map.
+static Result checkQuantised(const isa::VecMap &op) {
+  if (op.limited && op.bMode != isa::BMode::Tensor)
+    return bad("limits of a function of one operand");
+  if (op.rounded && !isInteger(op.dstType))
+    return bad("rounded results of type {}", typeName(op.dstType));
+  const bool wide =
+      op.aType == ElemType::F64 || op.dstType == ElemType::F64 ||
+      (op.bMode == isa::BMode::Tensor && op.bType == ElemType::F64);
+  if ((op.affine || op.limited || op.rounded) &&
+      (wide || isBlockFunction(op.op)))
+    return bad("steps of quantisation around {}",
+               wide ? "binary64" : isa::name(op.op).str());
+  return std::nullopt;
+}
+
 static Result check(const isa::VecMap &op, const Description &machine) {
+  if (Result finding = checkQuantised(op))
+    return finding;
   if (Result finding = checkGivenExponent(op, false))
     return finding;
   if (isBlockFunction(op.op) &&

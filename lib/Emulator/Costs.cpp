@@ -154,9 +154,13 @@ static VecCost costOf(llvm::StringRef name) {
 }
 
 Cost CostModel::of(const isa::VecMap &op) {
-  return {machine::vecMap(machine, costOf(isa::name(op.op)),
-                          storeOf(op.aType, op.dstType), op.channels,
-                          uint64_t(op.n0) * op.n1 * op.n2),
+  VecCost cost = costOf(isa::name(op.op));
+  // Scales are stages of the pipeline, each as fast as a multiplication; a
+  // constant divisor is one too (docs/Machine.md).
+  if (op.affine || op.limited || op.rounded)
+    cost = std::max(cost, VecCost::Medium);
+  return {machine::vecMap(machine, cost, storeOf(op.aType, op.dstType),
+                          op.channels, uint64_t(op.n0) * op.n1 * op.n2),
           0, 0, 0};
 }
 

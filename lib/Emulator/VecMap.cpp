@@ -31,10 +31,13 @@ struct Map {
                                                  firstBinary);
   }
 
+  /// Has steps before or behind the function, all in binary32.
+  bool isQuantised() const { return op.affine || op.limited || op.rounded; }
+
   /// A copy between equal plain types moves bits: NaN payloads survive.
   bool isMovement() const {
-    return op.op == isa::Function::Copy && op.aType == op.dstType &&
-           op.dstType != ElemType::Bfp;
+    return !isQuantised() && op.op == isa::Function::Copy &&
+           op.aType == op.dstType && op.dstType != ElemType::Bfp;
   }
 
   bool hasTensorB() const { return isBinary() && op.bMode == BMode::Tensor; }
@@ -45,7 +48,7 @@ struct Map {
     auto integral = [](ElemType type) {
       return isInteger(type) || type == ElemType::Bool;
     };
-    return integral(op.aType) && integral(op.dstType) &&
+    return !isQuantised() && integral(op.aType) && integral(op.dstType) &&
            (!hasTensorB() || integral(op.bType)) &&
            (isInteger(op.aType) || (hasTensorB() && isInteger(op.bType)));
   }
@@ -62,16 +65,46 @@ struct Map {
   void floatRow(uint64_t channel, uint64_t k0, uint64_t k1, float *out) const {
     Scratch &scratch = Scratch::ofThisThread();
     const uint64_t n = k1 - k0;
-    const float *x = loadFloats(engine, a, channel, k0, k1,
-                                scratch.get<float>(Scratch::RowA, n));
+    const float *x = loadOperand(a, channel, k0, k1, op.aZero, op.aScale,
+                                 scratch.get<float>(Scratch::RowA, n));
     const numerics::KernelTable &kernels = *engine.kernels;
     if (!isBinary())
-      return kernels.unary(unary(), x, n, op.alpha, op.beta, out);
-    if (op.bMode == BMode::Immediate)
-      return kernels.binaryImmediate(binary(), x, op.beta, n, out);
-    const float *y = loadFloats(engine, b, channel, k0, k1,
-                                scratch.get<float>(Scratch::RowB, n));
-    kernels.binary(binary(), x, y, n, out);
+      kernels.unary(unary(), x, n, op.alpha, op.beta, out);
+    else if (op.bMode == BMode::Immediate)
+      kernels.binaryImmediate(binary(), x, op.beta, n, out);
+    else
+      kernels.binary(binary(), x,
+                     loadOperand(b, channel, k0, k1, op.bZero, op.bScale,
+                                 scratch.get<float>(Scratch::RowB, n)),
+                     n, out);
+    if (op.limited)
+      kernels.unary(numerics::Function::Clip, out, n, op.alpha, op.beta, out);
+    if (op.rounded)
+      quantise(out, n);
+  }
+
+  /// Floats of an operand, with `affine` (x - zero) * scale; they may lie in
+  /// \p buffer.
+  const float *loadOperand(const TensorView &view, uint64_t channel,
+                           uint64_t k0, uint64_t k1, int64_t zero, float scale,
+                           float *buffer) const {
+    const float *x = loadFloats(engine, view, channel, k0, k1, buffer);
+    if (!op.affine)
+      return x;
+    const auto shift = static_cast<float>(zero);
+    for (uint64_t i = 0; i < k1 - k0; ++i)
+      buffer[i] = (x[i] - shift) * scale;
+    return buffer;
+  }
+
+  /// Behind the function of `rounded`; storing converts the whole numbers.
+  void quantise(float *values, uint64_t n) const {
+    const auto zero = static_cast<float>(op.zero);
+    for (uint64_t i = 0; i < n; ++i)
+      values[i] /= op.step;
+    engine.kernels->unary(numerics::Function::Round, values, n, 0, 0, values);
+    for (uint64_t i = 0; i < n; ++i)
+      values[i] += zero;
   }
 
   /// The exact functions of encoded operands (docs/Numerics.md 2).

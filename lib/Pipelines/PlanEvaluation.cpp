@@ -122,6 +122,76 @@ llvm::Expected<Tensor> requantise(Operation *op,
   return std::move(*sums);
 }
 
+/// Integers or floats as `(x - zero) * scale` in binary32.
+Tensor dequantised(const Tensor &x, const APFloat &scale, uint64_t zero) {
+  Tensor result = x;
+  result.type = support::ElementType::F32;
+  result.ints.clear();
+  result.floats.resize(static_cast<size_t>(x.size()));
+  const auto shift = static_cast<float>(static_cast<int64_t>(zero));
+  for (int64_t i = 0, e = x.size(); i < e; ++i) {
+    float v = x.isFloat() ? static_cast<float>(x.floats[i])
+                          : static_cast<float>(x.ints[i]);
+    result.floats[i] = (v - shift) * scale.convertToFloat();
+  }
+  return result;
+}
+
+/// The function of bfp.requantise, not limited. Sums and products of two
+/// binary32 numbers in binary64 round to binary32 as if computed in it.
+llvm::Expected<Tensor> functionOf(bfp::RequantiseOp op, const Tensor &a,
+                                  const Tensor *b) {
+  if (b) {
+    OpBuilder builder(op.getContext());
+    OperationState state(op.getLoc(), ("nn." + op.getFunction()).str(),
+                         op.getInputs(), TypeRange(plainType(op.getOutput())));
+    return Detached(builder.create(state)).evaluate({&a, b});
+  }
+  Tensor result = a;
+  auto function = *numerics::parseFunction(op.getFunction());
+  for (double &v : result.floats)
+    v = numerics::apply(function, static_cast<float>(v),
+                        op.getAlpha().convertToFloat(),
+                        op.getBeta().convertToFloat());
+  return result;
+}
+
+/// Steps of binary32 whatever the precision, as in requantise().
+llvm::Expected<Tensor> requantiseMap(bfp::RequantiseOp op,
+                                     ArrayRef<const Tensor *> operands) {
+  Tensor a = dequantised(*operands[0], op.getAScale(), op.getAZero()), b;
+  if (operands.size() > 1)
+    b = dequantised(*operands[1], op.getBScale(), op.getBZero());
+  auto result = functionOf(op, a, operands.size() > 1 ? &b : nullptr);
+  if (!result)
+    return result;
+  Type element =
+      cast<RankedTensorType>(op.getOutput().getType()).getElementType();
+  auto integer = dyn_cast<IntegerType>(element);
+  for (double &value : result->floats) {
+    auto v = static_cast<float>(value);
+    if (op.getLimited())
+      v = numerics::apply(numerics::Function::Clip, v,
+                          op.getAlpha().convertToFloat(),
+                          op.getBeta().convertToFloat());
+    if (!integer) {
+      value = v;
+      continue;
+    }
+    v = numerics::apply(numerics::Function::Round,
+                        v / op.getStep().convertToFloat());
+    v += static_cast<float>(static_cast<int64_t>(op.getZeroPoint()));
+    result->ints.push_back(
+        integer.isUnsigned() ? static_cast<int64_t>(numerics::toUnsigned(v, 8))
+                             : numerics::toSigned(v, 8));
+  }
+  if (integer) {
+    result->floats.clear();
+    result->type = *nn::toElementType(element);
+  }
+  return result;
+}
+
 } // namespace
 
 bool isBlockProduct(Operation *op) {
@@ -159,6 +229,8 @@ llvm::Expected<Tensor> evaluateWide(Operation *op,
     return evaluateProduct(op, operands);
   if (isa<bfp::RequantiseConvOp>(op))
     return requantise(op, operands);
+  if (auto map = dyn_cast<bfp::RequantiseOp>(op))
+    return requantiseMap(map, operands);
   if (op->getNumResults() == 1 && bfp::isEncoded(op->getResult(0).getType())) {
     Operation *copy = op->clone();
     copy->getResult(0).setType(plainType(op->getResult(0)));

@@ -140,7 +140,8 @@ llvm::Expected<Bounds> boundFloats(Operation *op, Operands operands,
 
 llvm::Expected<std::vector<double>> roundingOf(Operation *op, Operands operands,
                                                const Tensor &exact) {
-  if (!exact.isFloat() || isSelection(op))
+  // Requantisation is computed in the machine's own steps.
+  if (!exact.isFloat() || isSelection(op) || isa<bfp::RequantiseOp>(op))
     return Bounds(exact.size(), 0.0);
   if (isa<nn::CastOp>(op))
     return roundedOnce(exact);

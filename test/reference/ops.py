@@ -212,6 +212,31 @@ for _name in list(functions.BINARY) + ["compare", "logical"]:
     EVALUATORS[_name] = binary(_name)
 
 
+def dequantised(x, scale, zero):
+    return (x.numbers().astype(np.float32) - np.float32(zero)) * np.float32(scale)
+
+
+@evaluator("requantise")
+def requantise(attrs, values, result, function=None):
+    """docs/Numerics.md 12: dequantised, a function, quantised; the caller limits
+    integers to their type."""
+    number = {key: float(value) for key, value in attrs.items()}
+    alpha, beta = (float(function[key]) for key in ("alpha", "beta"))
+    name = function["name"]
+    v = dequantised(values["a"], number["a_scale"], number["a_zero"])
+    if "b" in values:
+        v = functions.binary(
+            name, v, dequantised(values["b"], number["b_scale"], number["b_zero"]))
+        if attrs["limited"]:
+            v = functions.unary("clip", v, alpha, beta)
+    else:
+        v = functions.unary(name, v, alpha, beta)
+    if result["type"] == "f32":
+        return v
+    v = np.rint(v / np.float32(number["step"])).astype(np.float32)
+    return v + np.float32(number["zero_point"])
+
+
 @evaluator("where")
 def where(attrs, values, result):
     condition = values["condition"]

@@ -74,6 +74,8 @@ int64_t dropZeroTiles(std::vector<ColumnTile> &columns, mlir::Operation *op,
 /// Attribute of products of integers that requantise: what the drain adds to
 /// rounded results.
 inline constexpr llvm::StringLiteral kZeroPointAttr = "npu.zero_point";
+/// On npu.vec.map: the attributes of the bfp.requantise that it is.
+inline constexpr llvm::StringLiteral kRequantiseAttr = "npu.requantise";
 /// Attribute of pe operations whose activations are the stationary operand.
 inline constexpr llvm::StringLiteral kStationaryAttr =
     "npu.activations_stationary";

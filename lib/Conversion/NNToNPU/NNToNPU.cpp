@@ -37,6 +37,13 @@ public:
         .Case([&](nn::MatMulOp matmul) { return integerProduct(matmul); })
         .Case<bfp::EncodeOp, bfp::DecodeOp, nn::CastOp>(
             [&](Operation *o) { return map(o, "copy"); })
+        .Case([&](bfp::RequantiseOp op) {
+          Operation *result =
+              map(op, op.getFunction(), op.getAlpha(), op.getBeta());
+          result->setAttr(analysis::kRequantiseAttr,
+                          op->getPropertiesAsAttribute());
+          return result;
+        })
         .Case([&](nn::UnaryOp unary) {
           return map(unary, nn::stringifyUnaryFunction(unary.getFunction()),
                      unary.getAlpha(), unary.getBeta());

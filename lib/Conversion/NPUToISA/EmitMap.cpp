@@ -11,6 +11,25 @@ namespace ashlar::codegen {
 
 namespace {
 
+/// The steps of docs/Numerics.md 12 around the function.
+void setQuantised(isa::VecMap &map, mlir::DictionaryAttr steps) {
+  auto number = [&](llvm::StringRef name, float otherwise) {
+    auto attr = steps.getAs<mlir::FloatAttr>(name);
+    return attr ? attr.getValue().convertToFloat() : otherwise;
+  };
+  auto integer = [&](llvm::StringRef name) -> int64_t {
+    auto attr = steps.getAs<mlir::IntegerAttr>(name);
+    return attr ? attr.getInt() : 0;
+  };
+  map.affine = true;
+  map.aScale = number("a_scale", 1), map.aZero = integer("a_zero");
+  map.bScale = number("b_scale", 1), map.bZero = integer("b_zero");
+  map.limited = steps.contains("limited");
+  map.rounded = map.dstType != isa::ElemType::F32;
+  if (map.rounded)
+    map.step = number("step", 1), map.zero = integer("zero_point");
+}
+
 isa::VecMap baseMap(const View &first, const View *second, const View &result,
                     const MapParameters &parameters) {
   isa::VecMap map{};
@@ -34,6 +53,8 @@ isa::VecMap baseMap(const View &first, const View *second, const View &result,
     map.dstXr = parameters.xr;
     map.cellFromXr = parameters.given;
   }
+  if (parameters.quantised)
+    setQuantised(map, parameters.quantised);
   return map;
 }
 

@@ -6,6 +6,7 @@
 #include "Generator.h"
 #include "VectorLoops.h"
 
+#include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Numerics/Function.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"
@@ -51,6 +52,8 @@ llvm::Error emitMapOp(Generator &generator, TileContext &tile) {
     return llvm::Error::success();
   }
   parameters.given = encodesWholeTensor(tile.op);
+  parameters.quantised =
+      map->getAttrOfType<DictionaryAttr>(analysis::kRequantiseAttr);
   emitMap(generator, tile.operands[0],
           tile.operands.size() > 1 ? &tile.operands[1] : nullptr, tile.result,
           parameters);

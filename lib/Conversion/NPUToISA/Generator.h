@@ -157,6 +157,8 @@ struct MapParameters {
   bool clear = false;
   /// The exponent of the blocks is that of the register.
   bool given = false;
+  /// Steps of quantisation before and behind the function, or null.
+  mlir::DictionaryAttr quantised = {};
 };
 /// True for an operation that makes blocks of a whole tensor: it is walked
 /// twice, to measure the exponent and to encode under it.

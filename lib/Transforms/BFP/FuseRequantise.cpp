@@ -5,6 +5,8 @@
 // bfp.requantise_conv. Each link of the chain has one reader, so that no value
 // between is lost.
 
+#include "ScalarConstant.h"
+
 #include "ashlar/Transforms/BFP/Passes.h"
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNElements.h"
@@ -120,11 +122,10 @@ private:
 
 /// -zero points are scalars of binary32 that hold integers.
 std::optional<int64_t> readZero(Value value) {
-  auto zeros =
-      readChannels<float>(value, Float32Type::get(value.getContext()), {1, 1});
-  if (!zeros || (*zeros)[0] != std::nearbyint((*zeros)[0]))
+  std::optional<float> zero = scalarConstant(value);
+  if (!zero || *zero != std::nearbyint(*zero))
     return std::nullopt;
-  return static_cast<int64_t>((*zeros)[0]);
+  return static_cast<int64_t>(*zero);
 }
 
 /// True if neither the sums nor the biased sums leave 32 bits.

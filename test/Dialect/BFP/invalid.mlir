@@ -270,3 +270,67 @@ func.func @requantise_conv_c5(%x: tensor<1x4x3x3xui8>, %w: tensor<2x4x1x1xi8>, %
   %0 = bfp.requantise_conv %x, %w, %s {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, zero_point = 200 : i64} : (tensor<1x4x3x3xui8>, tensor<2x4x1x1xi8>, tensor<2xf32>) -> tensor<1x2x3x3xi8>
   return
 }
+
+// -----
+
+func.func @requantise_c1(%x: tensor<2xi16>) {
+  // expected-error@+1 {{expected a of 8 bits or f32, found 'tensor<2xi16>'}}
+  %0 = bfp.requantise "copy"(%x) : (tensor<2xi16>) -> tensor<2xi8>
+  return
+}
+
+// -----
+
+func.func @requantise_c1_floats(%x: tensor<2xf32>) {
+  // expected-error@+1 {{expected a tensor of integers}}
+  %0 = bfp.requantise "copy"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @requantise_c2(%x: tensor<3xui8>) {
+  // expected-error@+1 {{expected operands that broadcast to the result}}
+  %0 = bfp.requantise "copy"(%x) : (tensor<3xui8>) -> tensor<2xui8>
+  return
+}
+
+// -----
+
+func.func @requantise_c3(%x: tensor<2xui8>) {
+  // expected-error@+1 {{expected a function of 2 operands, found 'pow'}}
+  %0 = bfp.requantise "pow"(%x, %x) : (tensor<2xui8>, tensor<2xui8>) -> tensor<2xui8>
+  return
+}
+
+// -----
+
+func.func @requantise_c3_count() {
+  // expected-error@+1 {{expected one or two operands, found 0}}
+  %0 = bfp.requantise "copy"() : () -> tensor<2xui8>
+  return
+}
+
+// -----
+
+func.func @requantise_c4(%x: tensor<2xui8>) {
+  // expected-error@+1 {{expected a zero point of the type of a, found -1}}
+  %0 = bfp.requantise "copy"(%x) {a_zero = -1 : i64} : (tensor<2xui8>) -> tensor<2xui8>
+  return
+}
+
+// -----
+
+func.func @requantise_c4_step(%x: tensor<2xui8>) {
+  // expected-error@+1 {{expected a finite scale above 0 of the result}}
+  %0 = bfp.requantise "copy"(%x) {step = 0.0 : f32} : (tensor<2xui8>) -> tensor<2xui8>
+  return
+}
+
+// -----
+
+func.func @requantise_c5(%x: tensor<2xui8>) {
+  // expected-error@+1 {{expected no limits of a function of one operand}}
+  %0 = bfp.requantise "copy"(%x) {limited} : (tensor<2xui8>) -> tensor<2xui8>
+  return
+}

@@ -8,6 +8,7 @@
 #include "ashlar/Support/Half.h"
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 using namespace ashlar;
 using namespace ashlar::test;
@@ -66,8 +67,9 @@ void NaiveMachine::run(const isa::VecMap &op) {
   if (op.op >= isa::Function::BlockAdd)
     return blockFunction(op, a, b, exact);
   const bool binary = code >= 64, tensorB = op.bMode == isa::BMode::Tensor;
+  const bool quantised = op.affine || op.limited || op.rounded;
   const bool integers =
-      integral(op.aType) && integral(op.dstType) &&
+      !quantised && integral(op.aType) && integral(op.dstType) &&
       (!tensorB || integral(op.bType)) &&
       (op.aType != ElemType::Bool || (tensorB && op.bType != ElemType::Bool));
   auto any = [&](ElemType type) {
@@ -75,8 +77,8 @@ void NaiveMachine::run(const isa::VecMap &op) {
            (tensorB && op.bType == type);
   };
   const bool doubles = any(ElemType::F64) && !any(ElemType::Bfp);
-  const bool moves = op.op == isa::Function::Copy && op.aType == op.dstType &&
-                     op.dstType != ElemType::Bfp;
+  const bool moves = !quantised && op.op == isa::Function::Copy &&
+                     op.aType == op.dstType && op.dstType != ElemType::Bfp;
   std::vector<std::vector<float>> result(op.channels);
   std::vector<std::vector<int64_t>> words(op.channels);
   auto forAll = [&](auto fn) {
@@ -112,10 +114,20 @@ void NaiveMachine::run(const isa::VecMap &op) {
     } else {
       float x = load(a, channel, index);
       float y = tensorB ? load(b, channel, index) : op.beta;
-      result[channel].push_back(
-          binary ? numerics::apply(numerics::BinaryFunction(code - 64), x, y)
-                 : numerics::apply(numerics::Function(code), x, op.alpha,
-                                   op.beta));
+      if (op.affine) {
+        x = (x - static_cast<float>(op.aZero)) * op.aScale;
+        if (tensorB)
+          y = (y - static_cast<float>(op.bZero)) * op.bScale;
+      }
+      float z =
+          binary
+              ? numerics::apply(numerics::BinaryFunction(code - 64), x, y)
+              : numerics::apply(numerics::Function(code), x, op.alpha, op.beta);
+      if (op.limited)
+        z = numerics::apply(numerics::Function::Clip, z, op.alpha, op.beta);
+      if (op.rounded)
+        z = std::nearbyint(z / op.step) + static_cast<float>(op.zero);
+      result[channel].push_back(z);
     }
   });
   if (op.cellFromXr) {

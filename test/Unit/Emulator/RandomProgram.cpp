@@ -197,7 +197,25 @@ Instruction Generator::map() {
   op.dstStride1 = stride[1];
   op.dstStride2 = stride[2];
   op.dstTileStride = stride[0] * static_cast<int32_t>(s.n[0]);
+  quantise(op);
   return op;
+}
+
+/// Sometimes the steps of quantisation around the function, where legal.
+void Generator::quantise(isa::VecMap &op) {
+  const bool tensorB = op.bMode == isa::BMode::Tensor;
+  auto wide = [](ElemType type) { return type == ElemType::F64; };
+  if (static_cast<unsigned>(op.op) >= 81 || wide(op.aType) ||
+      wide(op.dstType) || (tensorB && wide(op.bType)) || !chance(50))
+    return;
+  op.affine = chance(70);
+  op.limited = tensorB && chance(50);
+  op.rounded =
+      op.dstType >= ElemType::I8 && op.dstType < ElemType::Bool && chance(70);
+  op.aScale = number(), op.bScale = number(), op.step = number();
+  op.aZero = static_cast<int32_t>(between(-128, 255));
+  op.bZero = static_cast<int32_t>(between(-32768, 32767));
+  op.zero = static_cast<int32_t>(between(-128, 255));
 }
 
 Instruction Generator::pool() {

@@ -76,6 +76,7 @@ private:
   Instruction registers();
   Instruction scale();
   Instruction map();
+  void quantise(isa::VecMap &op);
   Instruction pool();
   Instruction reduce();
   Instruction reduceChannels();

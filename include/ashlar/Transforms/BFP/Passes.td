@@ -126,6 +126,25 @@ def FuseRequantise : Pass<"ashlar-bfp-fuse-requantise", "::mlir::ModuleOp"> {
   let dependentDialects = ["::ashlar::bfp::BFPDialect"];
 }
 
+def FuseQuantisedMaps
+    : Pass<"ashlar-bfp-fuse-quantised-maps", "::mlir::ModuleOp"> {
+  let summary = "One pass per function between products of integers";
+  let description = [{
+    Dequantisations of 8-bit integers by constants of the whole tensor, a unary
+    function or one of two operands, maybe with limits behind it, and a
+    quantisation to 8 bits become one `bfp.requantise`; so do dequantisations and
+    quantisations by themselves. Maxima, reshapes and transposes of dequantised
+    integers are those of the integers, and parts of a concat are quantised
+    before they are put together: values move as bytes. Equal bits: the formulas
+    are the same, maxima and quantisation do not fall.
+  }];
+  let statistics = [
+    Statistic<"numFused", "fused", "passes that take the place of formulas">,
+    Statistic<"numMoved", "moved", "maxima and moves before dequantisation">
+  ];
+  let dependentDialects = ["::ashlar::bfp::BFPDialect"];
+}
+
 def ChooseScales : Pass<"ashlar-bfp-choose-scales", "::mlir::ModuleOp"> {
   let summary = "Decide who chooses each scale exponent";
   let description = [{
