@@ -167,10 +167,24 @@ void printSummary(const CompilerArguments &arguments,
         program.machine.name, formatText(arguments));
 }
 
+/// Densities of the calibration samples, for the choice of engines.
+llvm::Error profileData(CompilerArguments &arguments,
+                        mlir::MLIRContext &context) {
+  const std::string &mode = arguments.compile.sparse.mode;
+  if ((mode != "auto" && mode != "scatter") || arguments.startAfter ||
+      arguments.search.calibration.empty())
+    return llvm::Error::success();
+  return measureDensity(arguments.compile, arguments.search.calibration,
+                        context);
+}
+
 /// Replaces --format=auto by what the search found, and writes the formats.
 llvm::Error chooseFormats(CompilerArguments &arguments,
                           mlir::MLIRContext &context,
                           std::optional<SearchResult> &search) {
+  // Before the search, which counts the cycles of the engines that are chosen.
+  if (llvm::Error error = profileData(arguments, context))
+    return error;
   if (arguments.autoFormats) {
     auto found = searchFormats(arguments.compile, arguments.search, context);
     if (!found)
@@ -187,13 +201,6 @@ llvm::Error chooseFormats(CompilerArguments &arguments,
     if (!measured)
       return measured.takeError();
     arguments.compile.scaleExponents = std::move(*measured);
-  }
-  const std::string &mode = arguments.compile.sparse.mode;
-  if ((mode == "auto" || mode == "scatter") &&
-      !arguments.search.calibration.empty() && !arguments.startAfter) {
-    if (llvm::Error error = measureDensity(
-            arguments.compile, arguments.search.calibration, context))
-      return error;
   }
   if (arguments.dumpFormats.empty())
     return llvm::Error::success();

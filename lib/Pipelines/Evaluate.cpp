@@ -77,18 +77,19 @@ Evaluator::reference(llvm::ArrayRef<Sample> samples) const {
 llvm::Expected<Evaluation>
 Evaluator::evaluate(const numerics::FormatTable &formats,
                     llvm::ArrayRef<Sample> samples) const {
-  return evaluate(formats, samples, options.threads);
+  return evaluate(formats, samples, options.threads, /*count=*/true);
 }
 
 std::vector<llvm::Expected<Evaluation>>
-Evaluator::evaluateAll(llvm::ArrayRef<numerics::FormatTable> tables,
-                       llvm::ArrayRef<Sample> samples,
-                       llvm::function_ref<void(size_t)> done) const {
+Evaluator::outputsOfAll(llvm::ArrayRef<numerics::FormatTable> tables,
+                        llvm::ArrayRef<Sample> samples,
+                        llvm::function_ref<void(size_t)> done) const {
   std::vector<std::optional<llvm::Expected<Evaluation>>> found(tables.size());
   std::atomic<size_t> finished = 0;
   support::ThreadPool pool(options.threads);
   pool.parallelFor(tables.size(), [&](uint64_t i) {
-    found[i].emplace(evaluate(tables[i], samples, /*threads=*/1));
+    found[i].emplace(
+        evaluate(tables[i], samples, /*threads=*/1, /*count=*/false));
     done(++finished);
   });
   std::vector<llvm::Expected<Evaluation>> results;
@@ -99,7 +100,8 @@ Evaluator::evaluateAll(llvm::ArrayRef<numerics::FormatTable> tables,
 
 llvm::Expected<Evaluation>
 Evaluator::evaluate(const numerics::FormatTable &formats,
-                    llvm::ArrayRef<Sample> samples, unsigned threads) const {
+                    llvm::ArrayRef<Sample> samples, unsigned threads,
+                    bool count) const {
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext own(registry, MLIRContext::Threading::DISABLED);
@@ -108,6 +110,9 @@ Evaluator::evaluate(const numerics::FormatTable &formats,
   CompileOptions now = options;
   now.formats = formats;
   now.stopAfter = Phase::Emit;
+  // No engine changes a bit, and choosing them takes time.
+  if (!count)
+    now.sparse.mode = "off";
   auto compiled = compile(now, own);
   if (!compiled)
     return compiled.takeError();
@@ -120,13 +125,15 @@ Evaluator::evaluate(const numerics::FormatTable &formats,
   auto program = emulator::load(std::move(*compiled->program), how);
   if (!program)
     return program.takeError();
-  how.functional = false;
-  auto timed = emulator::run(*program, {}, how);
-  if (!timed)
-    return timed.takeError();
-  result.cycles = timed->totalCycles;
-  for (auto [index, stats] : llvm::enumerate(timed->nodes))
-    result.nodeCycles[program->program().nodes[index].name] += stats.cycles;
+  if (count) {
+    how.functional = !now.sparse.sample.empty();
+    auto timed = emulator::run(*program, now.sparse.sample, how);
+    if (!timed)
+      return timed.takeError();
+    result.cycles = timed->totalCycles;
+    for (auto [index, stats] : llvm::enumerate(timed->nodes))
+      result.nodeCycles[program->program().nodes[index].name] += stats.cycles;
+  }
   how.functional = true;
   how.timing = false;
   for (const Sample &sample : samples) {

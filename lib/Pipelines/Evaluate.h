@@ -22,7 +22,8 @@ using Sample = std::vector<HostTensor>;
 /// What one set of formats gives.
 struct Evaluation {
   std::vector<Sample> outputs; ///< Per sample; empty if only timed.
-  uint64_t cycles = 0;         ///< Of one run; independent of data.
+  /// Of one run, on the sample of SparseOptions if there is one.
+  uint64_t cycles = 0;
   /// Bytes of constants in the program: packed weights, exponents, parameters.
   uint64_t weightBytes = 0;
   /// Cycles by ONNX node name.
@@ -54,12 +55,12 @@ public:
   llvm::Expected<Evaluation> evaluate(const numerics::FormatTable &formats,
                                       llvm::ArrayRef<Sample> samples) const;
 
-  /// The same for several tables, some at a time; `done` is told how many are
-  /// finished, from any thread.
+  /// Outputs alone, of several tables, some at a time; `done` is told how many
+  /// are finished, from any thread.
   std::vector<llvm::Expected<Evaluation>>
-  evaluateAll(llvm::ArrayRef<numerics::FormatTable> tables,
-              llvm::ArrayRef<Sample> samples,
-              llvm::function_ref<void(size_t)> done) const;
+  outputsOfAll(llvm::ArrayRef<numerics::FormatTable> tables,
+               llvm::ArrayRef<Sample> samples,
+               llvm::function_ref<void(size_t)> done) const;
 
 private:
   Evaluator(const CompileOptions &options, mlir::MLIRContext &context)
@@ -67,7 +68,7 @@ private:
 
   llvm::Expected<Evaluation> evaluate(const numerics::FormatTable &formats,
                                       llvm::ArrayRef<Sample> samples,
-                                      unsigned threads) const;
+                                      unsigned threads, bool count) const;
 
   CompileOptions options;
   mlir::MLIRContext *context;

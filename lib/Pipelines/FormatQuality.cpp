@@ -30,7 +30,7 @@ constexpr double leastProbability = 1e-30;
 constexpr double shareWithReserve = 0.7;
 /// Inputs that change because they are unlike all samples in margin and noise
 /// at once, per power of noise over power of logits.
-constexpr double unlikeShare = 0.25;
+constexpr double unlikeShare = 0.5;
 /// Margins that vary by less than this share of their mean are those of easy
 /// samples and say nothing about small ones.
 constexpr double leastSpread = 0.1;

@@ -103,7 +103,6 @@ private:
     haveUniform = true;
   }
   llvm::Error nothingReaches() const;
-  llvm::Expected<double> noiseOf(const FormatTable &formats);
   std::vector<FormatChoice> choicesOf(const FormatGroup &group,
                                       double noise) const;
   double costOf(const Candidate &candidate) const;
@@ -354,13 +353,6 @@ llvm::Expected<bool> Search::measureNodes() {
   return true;
 }
 
-llvm::Expected<double> Search::noiseOf(const FormatTable &formats) {
-  auto evaluation = evaluator.evaluate(formats, samples);
-  if (!evaluation)
-    return evaluation.takeError();
-  return judge.judge(evaluation->outputs).noise;
-}
-
 /// Bits of one weight in the program.
 static double storedBits(const BlockFormat &format) {
   return format.mantissa + 8.0 / format.block;
@@ -394,29 +386,31 @@ llvm::Error Search::measureGroups() {
   model.groups = std::move(*groups);
   const FormatTable background = makeUniform(
       makeFormat(wideActivations, narrow.block), makeFormat(wideWeights));
-  auto floor = noiseOf(background);
-  if (!floor)
-    return floor.takeError();
-  std::vector<FormatTable> tables;
+  std::vector<FormatTable> tables = {background};
   for (const FormatGroup &group : model.groups)
     tables.push_back(makeTable(
         background, group, group.weights ? makeFormat(probedWeights) : narrow));
-  auto evaluations = evaluator.evaluateAll(tables, samples, [&](size_t done) {
+  auto evaluations = evaluator.outputsOfAll(tables, samples, [&](size_t done) {
     advance(20 + 45 * done / tables.size());
   });
+  std::vector<double> noises;
   llvm::Error errors = llvm::Error::success();
-  for (auto [group, evaluation] : llvm::zip(model.groups, evaluations)) {
-    if (!evaluation) {
+  for (auto &evaluation : evaluations)
+    if (evaluation)
+      noises.push_back(judge.judge(evaluation->outputs).noise);
+    else
       errors = llvm::joinErrors(std::move(errors), evaluation.takeError());
-      continue;
-    }
-    double noise = judge.judge(evaluation->outputs).noise;
-    double added = std::max(noise - *floor, 1e-3 * *floor);
+  if (errors)
+    return errors;
+  const double floor = noises.front();
+  for (auto [group, noise] :
+       llvm::zip(model.groups, llvm::ArrayRef(noises).drop_front())) {
+    double added = std::max(noise - floor, 1e-3 * floor);
     if (group.weights)
       added = std::ldexp(added, -2 * (8 - probedWeights));
     model.choices.push_back(choicesOf(group, added));
   }
-  return errors;
+  return llvm::Error::success();
 }
 
 /// Proposals for noise budgets between what certainly passes and what certainly
