@@ -59,6 +59,9 @@ llvm::Error measureDensity(CompileOptions &options, llvm::StringRef path,
   if (!samples)
     return samples.takeError();
   CompileOptions plain = options;
+  // One profile whatever formats are chosen, by the user or by a search: a
+  // program is the same from the formats that a search wrote.
+  plain.formats = numerics::FormatTable();
   plain.sparse = SparseOptions();
   plain.sparse.mode = "off";
   llvm::StringMap<Counts> all;

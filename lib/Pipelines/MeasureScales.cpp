@@ -55,17 +55,13 @@ llvm::Expected<std::string> measureScales(const CompileOptions &options,
   auto samples = readSamples(evaluator->folded(), path);
   if (!samples)
     return samples.takeError();
-  CompileOptions plain = options;
-  plain.formats.scale = ScalePolicy();
-  for (auto &[name, node] : plain.formats.nodes)
-    node.scale.reset();
   std::map<std::string, int> largest;
   auto keep = [&](const container::Program &program,
                   const emulator::RunResult &result) {
     collect(program, result, largest);
   };
-  if (llvm::Error error = runSamples(evaluator->folded(), std::move(plain),
-                                     *samples, context, keep))
+  if (llvm::Error error =
+          runSamples(evaluator->folded(), options, *samples, context, keep))
     return std::move(error);
   llvm::json::Object object;
   for (const auto &[name, exponent] : largest)

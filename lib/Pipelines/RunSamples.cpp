@@ -14,6 +14,9 @@ llvm::Error runSamples(mlir::ModuleOp folded, CompileOptions options,
                            visit) {
   options.dumpPlan.clear();
   options.stopAfter = Phase::Emit;
+  options.formats.scale = numerics::ScalePolicy();
+  for (auto &[name, node] : options.formats.nodes)
+    node.scale.reset();
   auto compiled = compileFrom(folded, Phase::Fold, options, context);
   if (!compiled)
     return compiled.takeError();

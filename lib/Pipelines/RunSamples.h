@@ -12,10 +12,10 @@
 namespace ashlar::pipelines {
 
 /// Compiles the module \p folded (after phase Fold) to a binary under
-/// \p options, whose own outputs (a plan, an earlier phase) are left out,
-/// executes it on every sample without timing and shows \p visit each result
-/// with the values of all planned tensors. Errors are those of compilation and
-/// execution.
+/// \p options with `runmax` for all scales and without other outputs (a plan,
+/// an earlier phase), executes it on every sample without timing and shows \p
+/// visit each result with the values of all planned tensors. Errors are those
+/// of compilation and execution.
 llvm::Error runSamples(mlir::ModuleOp folded, CompileOptions options,
                        llvm::ArrayRef<Sample> samples,
                        mlir::MLIRContext &context,
