@@ -26,6 +26,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import common
+import numerics_model
 
 
 class Network:
@@ -203,25 +204,27 @@ def compare(label, net, found, results):
     return failures
 
 
+def execute(label, path, x, machine, folder):
+    """(outputs, failures) of the model at `path`: every planned tensor of the
+    emulator must be the numpy reference's. The plan stays in `folder`."""
+    inputs, outputs = os.path.join(folder, "in.npz"), os.path.join(folder, "out.npz")
+    np.savez(inputs, x=x)
+    binary = os.path.join(folder, "model.ash")
+    common.run_tool("ashlarc", path, "-o", binary, f"--machine={machine}",
+                    f"--dump-plan={folder}/plan")
+    run, reference = numerics_model.commands(folder, inputs, 0, 1, threads=2)
+    common.run_tool("ashlar-run", *run[1:])
+    done = subprocess.run(reference, capture_output=True, text=True)
+    with np.load(outputs) as file:
+        return dict(file), [f"{label}: {done.stdout}{done.stderr}"] if done.returncode else []
+
+
 def check(seed, with_ort, machine):
     net, x = build(seed, not with_ort)
-    failures = []
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "q.onnx")
         save(net, path, x)
-        inputs, outputs = os.path.join(folder, "in.npz"), os.path.join(folder, "out.npz")
-        np.savez(inputs, x=x)
-        binary = os.path.join(folder, "q.ash")
-        common.run_tool("ashlarc", path, "-o", binary, f"--machine={machine}")
-        common.run_tool("ashlar-run", binary, f"--inputs={inputs}",
-                        f"--outputs={outputs}", "--functional")
-        reference = subprocess.run(
-            [sys.executable, os.path.join(os.path.dirname(__file__), "numerics_model.py"),
-             path, inputs, f"--machine={machine}"], capture_output=True, text=True)
-        if reference.returncode:
-            failures.append(f"seed {seed}: {reference.stdout}{reference.stderr}")
-        with np.load(outputs) as file:
-            found = dict(file)
+        found, failures = execute(f"seed {seed}", path, x, machine, folder)
         results = common.ort.run(path, [{"x": x}])[0][0] if with_ort else {}
     return failures + compare(f"seed {seed}", net, found, results)
 
