@@ -321,9 +321,7 @@ static void drainOnce(Engine &engine, const isa::ActDrain &op,
                       llvm::ArrayRef<uint64_t> units = {},
                       const int64_t *planes = nullptr) {
   Memory &memory = engine.memory;
-  Drain drain{engine, op, {}, {}, {}};
-  drain.units = units;
-  drain.planes = planes;
+  Drain drain{engine, op, {}, {}, {}, 0, units, planes};
   drain.entries = patternOf(op, op.psumStride0, op.psumStride1, op.psumStride2);
   drain.result.type = op.dstType;
   drain.result.mantissa = op.dstMantissa;

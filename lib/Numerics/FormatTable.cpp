@@ -148,7 +148,7 @@ Expected<FormatTable> parseFormatTable(StringRef text, StringRef source) {
                        : unknownKey(name,
                                     "activations, weights, scale or nodes");
           }))
-    return std::move(error);
+    return error;
   return table;
 }
 

@@ -156,7 +156,7 @@ private:
 llvm::Expected<std::vector<uint64_t>> assign(Binding binding, uint64_t units,
                                              llvm::ArrayRef<Waiting> tiles) {
   if (llvm::Error error = checkUnits(units, tiles))
-    return std::move(error);
+    return error;
   if (tiles.size() > units)
     return makeError(ErrorClass::Usage, "{} tiles for {} units", tiles.size(),
                      units);
@@ -171,7 +171,7 @@ llvm::Expected<std::vector<uint64_t>> assign(Binding binding, uint64_t units,
   std::vector<uint64_t> owner =
       Matching(tiles.size(), units, cost).columnsOfRows();
   if (llvm::Error error = checkRoutes(binding, units, tiles, owner))
-    return std::move(error);
+    return error;
   return owner;
 }
 
@@ -186,7 +186,7 @@ uint64_t busiest(uint64_t units, llvm::ArrayRef<Waiting> tiles,
 llvm::Expected<std::vector<uint64_t>> redirect(Binding binding, uint64_t units,
                                                llvm::ArrayRef<Waiting> tiles) {
   if (llvm::Error error = checkUnits(units, tiles))
-    return std::move(error);
+    return error;
   std::vector<size_t> order(tiles.size());
   std::iota(order.begin(), order.end(), size_t(0));
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {

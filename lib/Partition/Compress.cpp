@@ -242,7 +242,7 @@ llvm::Expected<std::vector<uint8_t>> compress(const Plane &plane, Format format,
   if (format != Format::Spt1)
     levels = 0;
   if (llvm::Error error = check(plane, levels))
-    return std::move(error);
+    return error;
   CountMap marks = CountMap::zeros(plane.rows, plane.cols);
   for (size_t i = 0; i < plane.values.size(); ++i)
     marks.counts[i] = plane.values[i] != plane.zero;
@@ -273,12 +273,12 @@ llvm::Expected<std::vector<uint8_t>> compressSmallest(const Plane &plane) {
   };
   for (Format format : {Format::Dense, Format::Bitmap, Format::Coo})
     if (llvm::Error error = consider(format, 0))
-      return std::move(error);
+      return error;
   // Deeper trees than leaves of one position only add bits.
   unsigned deepest = indexBits(std::max(plane.rows, plane.cols));
   for (unsigned levels = 1; levels <= std::min(deepest, kMaxLevels); ++levels)
     if (llvm::Error error = consider(Format::Spt1, levels))
-      return std::move(error);
+      return error;
   return std::move(*best);
 }
 
@@ -446,7 +446,7 @@ llvm::Expected<Plane> decompress(llvm::ArrayRef<uint8_t> bytes,
                                     [&](int64_t y, int64_t x, int32_t v) {
                                       plane.values[y * head->cols + x] = v;
                                     }))
-    return std::move(error);
+    return error;
   return plane;
 }
 
@@ -460,7 +460,7 @@ llvm::Expected<CountMap> countsOf(llvm::ArrayRef<uint8_t> bytes,
           Body(*head, bytes.drop_front(kHeaderBytes))
               .read([&](int64_t y, int64_t x) { map.at(y, x) = 1; },
                     [](int64_t, int64_t, int32_t) {}))
-    return std::move(error);
+    return error;
   return map;
 }
 

@@ -225,7 +225,7 @@ llvm::Expected<Partition> partition(const CountMap &map,
                                     const Geometry &geometry,
                                     const Options &options) {
   if (llvm::Error error = check(map, geometry, options))
-    return std::move(error);
+    return error;
   WorkModel model(map, geometry, options);
   int64_t cells = model.rowUnits() *
                   (options.algorithm == Algorithm::Rows ? 1 : model.colUnits());

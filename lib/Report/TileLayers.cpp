@@ -200,7 +200,7 @@ llvm::Expected<std::vector<MapLayer>> Reader::read() {
     const json::Object *op = value.getAsObject();
     if (op && op->getString("op") == llvm::StringRef("conv"))
       if (llvm::Error error = layer(*op))
-        return std::move(error);
+        return error;
   }
   return std::move(layers);
 }

@@ -13,7 +13,8 @@ bool support::nestsDeeper(llvm::StringRef text, unsigned limit) {
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (quoted) {
-      if (c == '\\')
+      // No string goes beyond its line, not even behind a backslash.
+      if (c == '\\' && i + 1 < text.size() && text[i + 1] != '\n')
         ++i;
       else if (c == '"' || c == '\n')
         quoted = false;

@@ -66,7 +66,14 @@ def hostile_files(checker):
     files = {"noise": noise, "nothing": b"", "words": b"no such thing\n" * 99,
              "zeros": bytes(5000), "json": b"[[[[" * 2000,
              "braces": b'{"a":' * 50000,
-             "mlir": b"module attributes {a = " + b"[" * 200000, "array": npy(ARRAY_TEXT),
+             "mlir": b"module attributes {a = " + b"[" * 200000,
+             # Recursion without a bracket, and with brackets in aliases.
+             "minus": b"module attributes {a = affine_map<() -> (" +
+                      b"- " * 200000 + b"1)>} {}\n",
+             "aliases": b"#a0 = 1 : i32\n" + b"".join(
+                 b"#a%d = [#a%d]\n" % (i + 1, i) for i in range(100000)) +
+                 b"module attributes {a = #a100000} {}\n",
+             "array": npy(ARRAY_TEXT),
              "archive": b"PK\x05\x06" + b"\xff" * 18}
     for name, data in files.items():
         yield name, checker.write("hostile_" + name, data)
@@ -121,6 +128,9 @@ def readers(good, checker):
         ("ashlar-reference", ["ashlar-reference", "{}"]),
         ("ashlar-reference --inputs", ["ashlar-reference", DEMO,
                                        "--inputs={}"]),
+        ("ashlar-opt", ["ashlar-opt", "{}", "-o", out]),
+        ("ashlar-opt pass", ["ashlar-opt", "{}", "-ashlar-npu-plan-memory", "-o",
+                             out]),
         ("ashlar-tiles", ["ashlar-tiles", "{}"]),
         ("ashlar-tiles --constants", ["ashlar-tiles", good["dump"],
                                       "--constants={}"]),
@@ -147,6 +157,7 @@ def writers(good, checker):
         ("ashlar-run --report", [*run, "--report={}"]),
         ("ashlar-run --trace", [*run, "--trace={}"]),
         ("ashlar-run --dump-tensors", [*run, "--dump-tensors={}"]),
+        ("ashlar-opt -o", ["ashlar-opt", good["plan.mlir"], "-o", "{}"]),
         ("ashlar-dis -o", ["ashlar-dis", good["demo.ash"], "-o", "{}"]),
         ("ashlar-as -o", ["ashlar-as", good["demo.asm"], "-o", "{}"]),
         ("ashlar-tiles --picture", ["ashlar-tiles", good["dump"],
@@ -165,8 +176,8 @@ def fill(command, file):
 def check_files(checker, good):
     for tool, command in readers(good, checker):
         for label, path in hostile_files(checker):
-            if (tool, label) == ("ashlar-as", "nothing"):
-                continue  # The empty program.
+            if label == "nothing" and tool in ("ashlar-as", "ashlar-opt"):
+                continue  # The empty program and the empty module.
             checker.refuses(f"{tool}: {label}", REFUSED, fill(command, path))
     others = {"a binary": good["demo.ash"], "an archive": good["in.npz"],
               "a model": DEMO, "text": good["plan.mlir"]}
@@ -178,8 +189,9 @@ def check_files(checker, good):
                 continue
             if label == "a binary" and tool in ("ashlar-run", "ashlar-dis"):
                 continue
-            if label == "text" and tool in ("ashlarc --compile-from",
-                                            "ashlar-reference"):
+            if label == "text" and tool in (
+                    "ashlarc --compile-from", "ashlar-reference", "ashlar-opt",
+                    "ashlar-opt pass"):
                 continue
             if label == "an archive" and "inputs" in tool or \
                     label == "an archive" and tool in ("ashlarc --calibrate",
@@ -214,6 +226,7 @@ def check_standard_output(checker, good):
         "ashlar-run": ["ashlar-run", good["demo.ash"], "--random-inputs=1"],
         "ashlar-dis": ["ashlar-dis", good["demo.ash"]],
         "ashlar-translate": ["ashlar-translate", "--import-onnx", DEMO],
+        "ashlar-opt": ["ashlar-opt", good["plan.mlir"]],
         "ashlar-tiles": ["ashlar-tiles", good["dump"]],
         "ashlar-prune": ["ashlar-prune", DEMO, "--density=0.5", "-o",
                          "/dev/null"],

@@ -4,16 +4,13 @@
 // is in lib/Report; nothing here or below knows MLIR.
 
 #include "ashlar/Report/Runner.h"
+#include "ashlar/Support/ProcessGuard.h"
 
-#include <csignal>
 #include <string>
 #include <vector>
 
 int main(int argc, char **argv) {
-  // A closed pipe or a file-size limit is a failed write with an exit code of
-  // its own, not a signal.
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
+  ashlar::support::guardProcess("ashlar-run");
   return ashlar::report::runTool(
       std::vector<std::string>(argv + (argc > 0), argv + argc));
 }

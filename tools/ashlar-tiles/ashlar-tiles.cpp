@@ -4,15 +4,13 @@
 // work is in lib/Report.
 
 #include "ashlar/Report/Tiles.h"
+#include "ashlar/Support/ProcessGuard.h"
 
-#include <csignal>
 #include <string>
 #include <vector>
 
 int main(int argc, char **argv) {
-  // A closed pipe or a file-size limit is a failed write, not a signal.
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
+  ashlar::support::guardProcess("ashlar-tiles");
   return ashlar::report::runTilesTool(
       std::vector<std::string>(argv + (argc > 0), argv + argc));
 }

@@ -3,14 +3,10 @@
 // ashlarc: compiles an ONNX model. The work is in lib/Pipelines.
 
 #include "ashlar/Pipelines/Compile.h"
-
-#include <csignal>
+#include "ashlar/Support/ProcessGuard.h"
 
 int main(int argc, char **argv) {
-  // A closed pipe or a file-size limit is a failed write with an exit code of
-  // its own, not a signal.
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
+  ashlar::support::guardProcess("ashlarc");
   return ashlar::pipelines::compilerMain(
       std::vector<std::string>(argv + (argc > 0), argv + argc));
 }

@@ -8,9 +8,9 @@
 
 #include "ashlar/Support/CommandLine.h"
 #include "ashlar/Support/Console.h"
+#include "ashlar/Support/ProcessGuard.h"
 #include "ashlar/Support/Version.h"
 
-#include <csignal>
 #include <vector>
 
 namespace ashlar::support {
@@ -58,10 +58,7 @@ std::string setOnly(Options &options, llvm::StringRef text) {
 /// standard output is an error as well.
 template <typename Options>
 int toolMain(Tool<Options> tool, int argc, char **argv) {
-  // A closed pipe or a file-size limit is a failed write with an exit code of
-  // its own, not a signal.
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
+  guardProcess(tool.name);
   tool.flags.push_back(
       {"help", nullptr, "print this", [](Options &o, llvm::StringRef) {
          o.help = true;

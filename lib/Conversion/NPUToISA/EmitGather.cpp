@@ -9,6 +9,9 @@
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cstdlib>
+#include <tuple>
+
 using namespace mlir;
 
 namespace ashlar::codegen {
@@ -35,9 +38,13 @@ llvm::SmallVector<GatherLoop, 5> gatherLoops(const VectorLoop &loop,
       {tiles, a.tileStride, i.broadcast ? 0 : i.tileStride, d.tileStride});
   loops.push_back({channels / tiles, a.tileStride / partitions,
                    i.broadcast ? 0 : partitionBytes, partitionBytes});
-  llvm::stable_sort(loops, [](const GatherLoop &x, const GatherLoop &y) {
-    return std::tuple(x.index == 0, -std::abs(x.source)) <
-           std::tuple(y.index == 0, -std::abs(y.source));
+  // Equal keys are equal loops.
+  auto key = [](const GatherLoop &loop) {
+    return std::tuple(loop.index == 0, -std::abs(loop.source), loop.index,
+                      loop.result, loop.count, loop.source);
+  };
+  llvm::sort(loops, [&](const GatherLoop &x, const GatherLoop &y) {
+    return key(x) < key(y);
   });
   return loops;
 }

@@ -30,6 +30,7 @@ TEST(JsonTest, StringsAndArrowsDoNotCount) {
   EXPECT_TRUE(nestsDeeper("<<->" + repeated("<", 2), 3));
   // A string ends with its line: nothing hides behind an open quote.
   EXPECT_TRUE(nestsDeeper("// \"\n" + repeated("[", 5), 4));
+  EXPECT_TRUE(nestsDeeper("// \"\\\n" + repeated("[", 5), 4));
 }
 
 TEST(JsonTest, DeepTextIsRefused) {

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// No signal ends a tool: failed writes are errors, and there is a net below
+// recursion over input: parsers that are not ours, affine expressions and
+// attributes that aliases build without a bracket.
+
+#ifndef ASHLAR_SUPPORT_PROCESSGUARD_H
+#define ASHLAR_SUPPORT_PROCESSGUARD_H
+
+namespace ashlar::support {
+
+/// From now on a closed pipe or a file-size limit is a failed write, and an
+/// overflow of the calling thread's stack ends the process with one line on
+/// standard error and the exit code of malformed input. Call it once, first in
+/// main; \p tool must live as long as the process. Other faults go to whoever
+/// handled them before.
+void guardProcess(const char *tool);
+
+} // namespace ashlar::support
+
+#endif // ASHLAR_SUPPORT_PROCESSGUARD_H
