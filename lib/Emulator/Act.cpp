@@ -36,7 +36,7 @@ struct Drain {
   TensorView residual, result;
   int exponent = 0; ///< Without EW.
   /// Of the sparse cluster, with op.fromTcu: the unit of each group.
-  llvm::ArrayRef<uint64_t> units;
+  llvm::ArrayRef<uint64_t> units = {};
   /// Sums of all units of a group, lanes op.regionStride apart, instead.
   const int64_t *planes = nullptr;
 

@@ -93,7 +93,7 @@ llvm::Error ProductEmitter::run() {
   size_t product = generator.streamedProduct(tile.op);
   const StreamedProduct &streamed = generator.weights.product(product);
   for (size_t i = 0; i < streamed.columns.size(); ++i) {
-    auto place = generator.weights.acquire(product, i);
+    auto place = generator.acquireWeights(product, i);
     if (!place)
       return place.takeError();
     for (const ProductGeometry &batch : whole.batches()) {

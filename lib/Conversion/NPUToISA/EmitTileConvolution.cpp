@@ -128,7 +128,7 @@ llvm::Error TileConvolutionEmitter::acquireWave(size_t index) {
   const WaveStreams &wave = program.waves[index];
   size_t product = generator.streamedProduct(tile.op);
   for (int64_t d = 0; d < wave.wave.drains; ++d) {
-    auto place = generator.weights.acquire(product, wave.wave.firstDrain + d);
+    auto place = generator.acquireWeights(product, wave.wave.firstDrain + d);
     if (!place)
       return place.takeError();
     records[wave.wave.firstDrain + d] = *place;

@@ -182,7 +182,6 @@ llvm::Error Generator::run() {
   scales.restart();
   weights.replay();
   streams.replay();
-  startedProduct = false;
   tiles = TileState();
   // All products are known before the first load, so that prefetching may
   // cross operations.
@@ -394,12 +393,18 @@ llvm::Error Generator::emitTiles(Operation *op, bool measures) {
   }
 }
 
+llvm::Expected<ChunkPlace> Generator::acquireWeights(size_t product,
+                                                     size_t column) {
+  auto place = weights.acquire(product, column);
+  // DRAM serves in program order, and so does the queue of weights: what the
+  // first product waits for, inputs and weights of the array, goes before the
+  // streams of all later layers, and these before weights that have to wait for
+  // their room.
+  streams.pump();
+  return place;
+}
+
 llvm::Error Generator::emitOperation(Operation *op) {
-  // DRAM serves in program order: what the first product waits for, inputs and
-  // weights of the array, goes before streams of later layers.
-  if (startedProduct)
-    streams.pump();
-  startedProduct |= analysis::isProduct(op);
   if (op->hasAttr(analysis::kAliasAttr)) {
     mergeConcatScales(op);
     return llvm::Error::success();

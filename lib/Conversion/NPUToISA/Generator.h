@@ -69,8 +69,10 @@ public:
   ScaleRegisters scales;
   /// Coefficients of the sparse cluster, and what its convolutions share.
   StreamLoader streams;
-  bool startedProduct = false; ///< in this run
   TileState tiles;
+
+  /// The place of a chunk of weights, as WeightStream::acquire() says.
+  llvm::Expected<ChunkPlace> acquireWeights(size_t product, size_t column);
 
   /// Register with the scale exponent of an encoded value.
   unsigned scaleRegister(mlir::Value value) const;
