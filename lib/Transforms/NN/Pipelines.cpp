@@ -59,6 +59,11 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   LowerCompositesOptions composites;
   composites.partitionBytes = options.partitionBytes;
   manager.addPass(createLowerComposites(composites));
+  // Before folds, which tie channels to columns.
+  OrderChannelsOptions order;
+  order.rows = options.arrayRows;
+  order.columns = options.arrayColumns;
+  manager.addPass(createOrderChannels(order));
   FoldWidthOptions width;
   width.mode = options.foldWidth;
   width.rows = options.arrayRows;

@@ -488,6 +488,42 @@ static FaultKind faultAfter(container::Program program, Fn change) {
   return fault.kind;
 }
 
+/// Lanes of several groups side by side: these groups have equal tiles.
+TEST(TileBehaviour, DrainsOfSeveralGroupsAreChecked) {
+  const machine::Description machine = a1();
+  std::mt19937_64 random(26);
+  Convolution conv = plain(8, 8, 8);
+  conv.fill(random, 0.5, machine);
+  TilePlan plan;
+  plan.tileH = 4;
+  plan.tileW = 8;
+  plan.copies = 2;
+  plan.regions = 4;
+  plan.channelsPerLoad = 8;
+  const TileProgram apart = buildTiles(conv, plan, machine, random);
+  plan.drainTogether = true;
+  const TileProgram together = buildTiles(conv, plan, machine, random);
+  EXPECT_TRUE(sumsOf(together.program) == conv.direct());
+  emulator::Options timed;
+  emulator::RunResult two, one;
+  EXPECT_TRUE(sumsOf(apart.program, timed, &two) ==
+              sumsOf(together.program, timed, &one));
+  // 8 of 64 lanes instead of 4, so half as many entries.
+  EXPECT_LT(one.totalCycles, two.totalCycles);
+  auto fault = [&](auto change) {
+    return faultAfter<isa::ActDrain>(together.program, [&](isa::ActDrain &op) {
+      change(op);
+      return true;
+    });
+  };
+  EXPECT_EQ(fault([](auto &op) { op.groupLanes = 3; }), FaultKind::BadField);
+  EXPECT_EQ(fault([](auto &op) { op.groupLanes = 1; }), FaultKind::BadField);
+  EXPECT_EQ(fault([](auto &op) { op.group = 1; }), FaultKind::BadField);
+  EXPECT_EQ(fault([](auto &op) { op.group = 63; }), FaultKind::BadField);
+  EXPECT_EQ(fault([](auto &op) { op.regionStride = 0; }), FaultKind::BadField);
+  EXPECT_EQ(fault([](auto &op) { op.fromTcu = false; }), FaultKind::BadField);
+}
+
 TEST(TileBehaviour, FaultsNameWhatIsWrong) {
   const machine::Description machine = a1();
   std::mt19937_64 random(25);

@@ -295,6 +295,36 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
   ];
 }
 
+def OrderChannels : NNPass<"ashlar-nn-order-channels"> {
+  let summary = "order channels so that zero weights fill whole tiles";
+  let description = [{
+    The channels of a map that only convolutions with constant weights read,
+    directly or through functions and windows that work on each channel alone,
+    may have any order: the outputs of the producer and the inputs of all
+    readers are permuted together. Channels that no reader needs come last,
+    before them those whose weights are all zero, and outputs that lack the same
+    parts of their weights stand together. An order is taken if it makes more
+    tiles of `rows` inputs and `columns` outputs all zero than there were; the
+    array leaves these out, and the sparse cluster whole blocks of channels.
+
+    A channel without weights and bias stays zero through relu and pooling: the
+    readers' weights for it become zero too.
+
+    No group, graph output, sum or concatenation may see the map: their
+    channels have an order of their own.
+  }];
+  let options = [
+    Option<"rows", "rows", "int64_t", "128",
+           "rows of the multiplier array">,
+    Option<"columns", "columns", "int64_t", "64",
+           "columns of the multiplier array">
+  ];
+  let statistics = [
+    Statistic<"numOrdered", "ordered", "maps with another order of channels">,
+    Statistic<"numCleared", "cleared", "input channels without effect">
+  ];
+}
+
 def RemoveDead : NNPass<"ashlar-nn-remove-dead"> {
   let summary = "remove operations whose result nobody uses";
   let description = [{
