@@ -25,13 +25,14 @@ pe.matmul rows=8 cols=4 type=f16 mode=float window=identity n2=8
 ; TEXT: pe.matmul rows=8 cols=4 type=f16 mode=float n2=8 window=identity
 
 act.drain mode=raw64 order=partition typed=1 dstOrientation=f resType=f16 dstType=bfp
-; WORDS-NEXT: {{^}} 0c00000000000630{{$}}
+; WORDS-NEXT: {{^}} 0d00000000000630{{$}}
 ; WORDS-NEXT: {{^}} 2000000000000000{{$}}
 ; WORDS-NEXT: {{^}} 0000010000100000{{$}}
 ; WORDS-NEXT: {{^}} 0000000000100001{{$}}
 ; WORDS-NEXT: {{^}} 8d00400000000000{{$}}
 ; WORDS-NEXT: {{^}} 0000000000000000{{$}}
 ; WORDS-NEXT: {{^}} 6000000000000000{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
 ; WORDS-NEXT: {{^}} 0000000000000000{{$}}
 ; WORDS-NEXT: {{^}} 0000000000000000{{$}}
 ; WORDS-NEXT: {{^}} 0000000000000000{{$}}
