@@ -11,9 +11,9 @@
 namespace ashlar::pipelines {
 
 /// Compiles the model of \p options in the default format for the dense array,
-/// runs it on the samples
-/// of the archive \p path, and counts the mantissas that are not zero in every
-/// encoded map. Sets `profile` and `sample` of \p options.sparse.
+/// runs it on the samples of the archive \p path, and counts the mantissas that
+/// are not zero in every encoded map. Sets `profile` and `sample` of
+/// \p options.sparse.
 llvm::Error measureDensity(CompileOptions &options, llvm::StringRef path,
                            mlir::MLIRContext &context);
 
