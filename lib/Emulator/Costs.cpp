@@ -40,6 +40,13 @@ Cost CostModel::of(const isa::XrPredict &op) {
 //===- DMA
 //------------------------------------------------------------------===//
 
+static uint64_t productOf(llvm::ArrayRef<uint64_t> counts) {
+  uint64_t product = 1;
+  for (uint64_t count : counts)
+    product *= count;
+  return product;
+}
+
 Cost CostModel::of(const isa::DmaCopy &op) {
   const std::array<uint64_t, 5> counts = {op.n0, op.n1, op.n2, op.n3, op.n4};
   const std::array<int64_t, 5> src = {op.srcStride0, op.srcStride1,
@@ -52,9 +59,12 @@ Cost CostModel::of(const isa::DmaCopy &op) {
                           op.elemBytes};
   machine::DmaSide destination{op.dstMem == isa::Memory::Dram, counts, dst,
                                op.elemBytes};
+  const bool inside =
+      op.srcMem != isa::Memory::Dram && op.dstMem != isa::Memory::Dram;
   return {machine::dmaCopy(machine, source, destination),
           machine::dramTraffic(machine, source).burstBytes,
-          machine::dramTraffic(machine, destination).burstBytes, 0};
+          machine::dramTraffic(machine, destination).burstBytes, 0,
+          inside ? productOf(counts) * op.elemBytes : 0};
 }
 
 Cost CostModel::of(const isa::DmaFill &op) {
@@ -157,11 +167,17 @@ Cost CostModel::of(const isa::VecMap &op) {
   VecCost cost = costOf(isa::name(op.op));
   // Scales are stages of the pipeline, each as fast as a multiplication; a
   // constant divisor is one too (docs/Machine.md).
-  if (op.affine || op.limited || op.rounded)
+  const bool changes = op.affine || op.limited || op.rounded;
+  if (changes)
     cost = std::max(cost, VecCost::Medium);
-  return {machine::vecMap(machine, cost, storeOf(op.aType, op.dstType),
-                          op.channels, uint64_t(op.n0) * op.n1 * op.n2),
-          0, 0, 0};
+  const VecStore store = storeOf(op.aType, op.dstType);
+  const uint64_t positions = uint64_t(op.n0) * op.n1 * op.n2;
+  const bool copies =
+      op.op == isa::Function::Copy && store == VecStore::Same && !changes;
+  return {
+      machine::vecMap(machine, cost, store, op.channels, positions), 0, 0, 0,
+      copies ? positions * op.channels * storedBytes(op.dstType, op.dstMantissa)
+             : 0};
 }
 
 Cost CostModel::of(const isa::VecPool &op) {

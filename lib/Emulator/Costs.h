@@ -15,6 +15,8 @@ struct Cost {
   machine::Timing timing;
   uint64_t dramRead = 0, dramWrite = 0; ///< Bytes, whole bursts.
   uint64_t macs = 0;
+  /// Bytes moved inside the chip as they are (docs/ReportSchema.md, `copied`).
+  uint64_t copied = 0;
 };
 
 /// Walks a program in order: matmuls depend on the stationary set before them.

@@ -146,6 +146,7 @@ void Account::operation(uint32_t index, unsigned queue) {
   QueueStats &stats = result.queues[queue];
   ++stats.instructions;
   stats.busy += cost.timing.issue;
+  stats.copied += cost.copied;
   const uint32_t node = impl.nodeOf(index);
   if (node < result.nodes.size()) {
     NodeStats &account = result.nodes[node];
@@ -156,9 +157,10 @@ void Account::operation(uint32_t index, unsigned queue) {
         cost.macs && known == impl.clusterCosts.end() ? cost.timing.issue : 0;
     account.dramRead += cost.dramRead;
     account.dramWrite += cost.dramWrite;
+    account.copied += cost.copied;
   }
   if (options.recordTimes)
-    result.times[index] = {start, issueEnd, complete};
+    result.times[index] = {start, issueEnd, complete, cost.copied};
 }
 
 /// Walks the critical path back: from the last completion to the start of its

@@ -237,6 +237,7 @@ llvm::Error Compilation::runPhase(Phase phase) {
       fold.latency = static_cast<int64_t>(
           machine.dram.latency + machine.vec.latency + machine.act.latency +
           machine.pe.rows + machine.pe.columns);
+      fold.dramLatency = static_cast<int64_t>(machine.dram.latency);
       fold.bankEntries = static_cast<int64_t>(machine.psum.entriesPerBank);
       fold.psumEntries =
           fold.bankEntries * std::max<int64_t>(machine.psum.banks / 2, 1);

@@ -22,6 +22,7 @@ void collectEngines(const emulator::RunResult &result, RunStatistics &s) {
     engine.name = emulator::queueName(q).str();
     engine.instructions = queue.instructions;
     engine.busy = queue.busy;
+    engine.copied = queue.copied;
     for (unsigned c = 0; c < emulator::numStallCauses; ++c)
       if (queue.stall[c] != 0)
         engine.stalls.push_back(
@@ -51,6 +52,7 @@ void collectNodes(const container::Program &program,
       node.peBusy = stats.peBusy;
       node.dramRead = stats.dramRead;
       node.dramWrite = stats.dramWrite;
+      node.copied = stats.copied;
       node.saturated = stats.saturated;
       node.underflow = stats.underflow;
     }
@@ -89,6 +91,7 @@ llvm::Error collectTimeline(const container::Program &program,
     timed.start = result.times[i].start;
     timed.issueEnd = result.times[i].issueEnd;
     timed.complete = result.times[i].complete;
+    timed.copied = result.times[i].copied;
     timed.index = static_cast<uint32_t>(i);
     timed.engine = static_cast<uint32_t>(isa::queueOf(instruction));
     if (i < program.nodeOfInstruction.size())

@@ -30,6 +30,7 @@ void writeEngines(OStream &json, const RunStatistics &statistics) {
       json.attributeObject(jsonText(engine.name), [&] {
         json.attribute("instructions", engine.instructions);
         json.attribute("busy", engine.busy);
+        json.attribute("copied", engine.copied);
         json.attributeObject("stall", [&] {
           for (const auto &[cause, cycles] : engine.stalls)
             json.attribute(jsonText(cause), cycles);
@@ -55,19 +56,22 @@ void writeNode(OStream &json, const NodeStatistics &node,
     json.attribute("pe_busy", node.peBusy);
     json.attribute("dram_read", node.dramRead);
     json.attribute("dram_write", node.dramWrite);
+    json.attribute("copied", node.copied);
     json.attribute("sat", node.saturated);
     json.attribute("unf", node.underflow);
   });
 }
 
 void writeTotals(OStream &json, const RunStatistics &statistics) {
-  uint64_t macs = 0, peBusy = 0, read = 0, written = 0;
+  uint64_t macs = 0, peBusy = 0, read = 0, written = 0, copied = 0;
   for (const NodeStatistics &node : statistics.nodes) {
     macs += node.macs;
     peBusy += node.peBusy;
     read += node.dramRead;
     written += node.dramWrite;
   }
+  for (const EngineStatistics &engine : statistics.engines)
+    copied += engine.copied;
   json.attributeObject("totals", [&] {
     json.attribute("macs", macs);
     json.attribute("pe_busy", peBusy);
@@ -75,6 +79,7 @@ void writeTotals(OStream &json, const RunStatistics &statistics) {
                    utilisation(statistics.machine, macs, peBusy));
     json.attribute("dram_read", read);
     json.attribute("dram_write", written);
+    json.attribute("copied", copied);
     json.attribute("dram_busy", statistics.dramBusy);
     json.attribute("sat", statistics.saturated);
     json.attribute("unf", statistics.underflow);

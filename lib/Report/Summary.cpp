@@ -72,18 +72,22 @@ std::string headline(const RunStatistics &s) {
 }
 
 std::string totals(const RunStatistics &s) {
-  uint64_t macs = 0, peBusy = 0, read = 0, written = 0;
+  uint64_t macs = 0, peBusy = 0, read = 0, written = 0, copied = 0;
   for (const NodeStatistics &node : s.nodes) {
     macs += node.macs;
     peBusy += node.peBusy;
     read += node.dramRead;
     written += node.dramWrite;
   }
-  return fmt::format("{} MACs, PE utilisation {:.1f} %; {} saturated, {} "
-                     "underflowed\nDRAM: {} read, {} written, busy {:.0f} %\n",
-                     grouped(macs), 100 * utilisation(s.machine, macs, peBusy),
-                     grouped(s.saturated), grouped(s.underflow), bytes(read),
-                     bytes(written), percent(s.dramBusy, s.totalCycles));
+  for (const EngineStatistics &engine : s.engines)
+    copied += engine.copied;
+  return fmt::format(
+      "{} MACs, PE utilisation {:.1f} %; {} saturated, {} "
+      "underflowed\nDRAM: {} read, {} written, busy {:.0f} %; copied "
+      "inside the chip: {}\n",
+      grouped(macs), 100 * utilisation(s.machine, macs, peBusy),
+      grouped(s.saturated), grouped(s.underflow), bytes(read), bytes(written),
+      percent(s.dramBusy, s.totalCycles), bytes(copied));
 }
 
 std::string engineTable(const RunStatistics &s) {

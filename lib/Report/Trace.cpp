@@ -90,6 +90,8 @@ void TraceWriter::instruction(const TimedInstruction &timed) {
         std::max(timed.issueEnd, timed.start), [&] {
           json.attribute("instruction", timed.index);
           json.attribute("complete", timed.complete);
+          if (timed.copied)
+            json.attribute("copied", timed.copied);
           if (known)
             json.attribute("node", jsonText(statistics.nodes[timed.node].name));
         });

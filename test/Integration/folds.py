@@ -11,8 +11,10 @@ usage: folds.py random [--count=N] [--seed=S]
 widths that are no multiple of anything, batches, few channels, a second layer
 behind some) and compares every planned tensor with the numpy reference under a
 random --fold-w; the emulator refuses reads of memory that nobody wrote.
-`copies` counts the bytes that are copied inside the chip for stems whose fold
-is a view, and between a layer and the one that reads it in lanes: none.
+`copies` reads the emulator's counters of bytes copied inside the chip (report
+and trace, `copied`) for stems whose fold is a view, and between the last
+instruction of a layer and the first of the one that reads it in lanes: none. A
+count from the program's text, which shares no code with it, must agree.
 `elision` shows by the array's counter that folded taps of zeros are not issued.
 `pools` shows that the pool behind a stem uses all partitions and runs beside it.
 """
@@ -161,6 +163,31 @@ VIEWS = [
 ]
 
 
+def counted(binary, folder):
+    """(report, instructions on the time line by index) of a run."""
+    report, trace = (os.path.join(folder, n) for n in ("r.json", "t.json"))
+    common.run_tool("ashlar-run", binary, "--random-inputs=1", "--quiet",
+                    f"--report={report}", f"--trace={trace}")
+    with open(report, encoding="utf-8") as stream:
+        data = json.load(stream)
+    with open(trace, encoding="utf-8") as stream:
+        events = {e["args"]["instruction"]: e
+                  for e in json.load(stream)["traceEvents"]
+                  if e.get("cat") == "instruction"}
+    return data, events
+
+
+def copied_between(events, producer, consumer):
+    """Bytes copied from the end of `producer` to the array's start on
+    `consumer`, in program order."""
+    last = max(i for i, e in events.items()
+               if e["name"] == f"act.drain {producer}")
+    start = min(i for i, e in events.items()
+                if e["name"] == f"pe.matmul {consumer}")
+    return sum(e["args"].get("copied", 0) for i, e in events.items()
+               if last < i < start)
+
+
 def check_copies(folder):
     failed = False
     model, binary = (os.path.join(folder, n) for n in ("m.onnx", "m.ash"))
@@ -169,18 +196,35 @@ def check_copies(folder):
         common.run_tool("ashlarc", model, "-o", binary, f"--fold-w={mode}")
         lines = instructions(binary)
         moved = copied_bytes(lines[:first(lines, "pe.matmul")])
-        failed |= moved != 0
-        print(f"{name}: {moved} bytes copied in the chip before the array "
-              f"starts{'  WRONG' if moved else ''}")
+        data, _ = counted(binary, folder)
+        total = data["totals"]["copied"]
+        wrong = moved != 0 or total != 0 or copied_bytes(lines) != 0
+        failed |= wrong
+        print(f"{name}: {total} bytes copied in the chip, {moved} before the "
+              f"array starts{'  WRONG' if wrong else ''}")
     # A producer that writes lanes for its reader.
     layer = (16, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1))
     save_model(model, (1, 3, 32, 32), [layer, layer, layer])
     common.run_tool("ashlarc", model, "-o", binary)
     lines = instructions(binary)
-    moved = copied_bytes(lines)
+    data, events = counted(binary, folder)
+    moved = [copied_between(events, "conv0", "conv1"),
+             copied_between(events, "conv1", "conv2")]
     folded = sum("groups=" in line for line in lines)
-    failed |= moved != 0 or folded == 0
-    print(f"chain: {moved} bytes copied in the chip, {folded} streams in lanes")
+    failed |= any(moved) or data["totals"]["copied"] != 0 or folded == 0
+    print(f"chain: {moved} bytes copied in the chip between layers, {folded} "
+          "streams in lanes")
+    # The counter counts: windows that overlap are gathered inside the chip.
+    save_model(model, *VIEWS[1][2:])
+    common.run_tool("ashlarc", model, "-o", binary, "--fold-w=off")
+    data, events = counted(binary, folder)
+    total, expected = data["totals"]["copied"], copied_bytes(
+        instructions(binary))
+    parts = (sum(n["copied"] for n in data["nodes"]),
+             sum(e["copied"] for e in data["engines"].values()),
+             sum(e["args"].get("copied", 0) for e in events.values()))
+    failed |= total == 0 or any(p != total for p in parts + (expected,))
+    print(f"gathered: {total} bytes copied, {expected} by the program's text")
     return failed
 
 

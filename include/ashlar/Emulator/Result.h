@@ -47,6 +47,7 @@ struct QueueStats {
   uint64_t instructions = 0; ///< Without semaphore instructions.
   uint64_t busy = 0;
   std::array<uint64_t, numStallCauses> stall = {};
+  uint64_t copied = 0; ///< Bytes moved inside the chip as they are.
 };
 
 /// The account of one node of Program::nodes.
@@ -58,6 +59,7 @@ struct NodeStats {
   std::array<uint64_t, numQueues> busy = {};
   uint64_t dramRead = 0;  ///< Bytes, whole bursts.
   uint64_t dramWrite = 0; ///< Bytes, whole bursts.
+  uint64_t copied = 0;    ///< Bytes moved inside the chip as they are.
   uint64_t saturated = 0; ///< Encodes and aligns that saturated.
   uint64_t underflow = 0; ///< Non-zero values that encoded to zero.
   uint64_t instructions = 0;
@@ -68,6 +70,7 @@ struct InstructionTime {
   uint64_t start = 0;    ///< First cycle of issue.
   uint64_t issueEnd = 0; ///< First cycle in which the queue is free again.
   uint64_t complete = 0; ///< First cycle in which the results can be read.
+  uint64_t copied = 0;   ///< Bytes moved inside the chip as they are.
 };
 
 /// What a trace event of the array tells.

@@ -22,6 +22,7 @@ struct EngineStatistics {
   uint64_t busy = 0;
   /// Cycles by cause, causes without cycles left out.
   std::vector<std::pair<std::string, uint64_t>> stalls;
+  uint64_t copied = 0; ///< Bytes moved inside the chip as they are.
 };
 
 /// The account of one source node.
@@ -35,6 +36,7 @@ struct NodeStatistics {
   uint64_t issued = 0; ///< By the array or the units of the sparse cluster.
   uint64_t peBusy = 0; ///< Cycles of the array's stream.
   uint64_t dramRead = 0, dramWrite = 0; ///< Bytes, whole bursts.
+  uint64_t copied = 0; ///< Bytes moved inside the chip as they are.
   uint64_t saturated = 0, underflow = 0;
 };
 
@@ -51,6 +53,7 @@ struct TimedInstruction {
   /// with it ("wait-pe"); a signal says nothing about time.
   std::string waitCause;
   bool isSignal = false;
+  uint64_t copied = 0; ///< Bytes moved inside the chip as they are.
   static constexpr uint32_t noNode = ~uint32_t(0);
 };
 

@@ -162,6 +162,10 @@ static int64_t share(int64_t extent, int64_t limit) {
 std::vector<Window> ProductGeometry::windows(int64_t entries) const {
   DimStrides size{1, 1, 1, 1};
   size[3] = share(extent[3], entries);
+  // A part of a folded row that ends inside a pixel would cost a step.
+  if (size[3] < extent[3] && xLanes.folded() && xLanes.count <= entries)
+    size[3] = std::min<int64_t>(llvm::alignTo(size[3], xLanes.count),
+                                llvm::alignDown(entries, xLanes.count));
   size[2] = size[3] < extent[3] ? 1 : share(extent[2], entries / size[3]);
   // Whole maps may be joined along depth, or along the batch if depth is 1.
   if (size[3] == extent[3] && size[2] == extent[2]) {

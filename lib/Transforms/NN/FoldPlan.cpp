@@ -274,8 +274,12 @@ static void addEnds(const FoldConv &conv, const FoldMachine &machine,
   int64_t group = std::min(
       positions,
       window * std::max<int64_t>(machine.psumEntries / machine.bankEntries, 1));
-  // Gathering in the chip is a second way, after the first.
-  plan.latency = machine.latency * (plan.copiedBytes > 0 ? 2 : 1);
+  plan.latency = machine.latency;
+  // Every tile that is gathered waits for DRAM.
+  if (plan.tiles > 0 && conv.inputInDram) {
+    plan.readLatency = machine.dramLatency;
+    plan.latency -= machine.dramLatency;
+  }
   // The weights of one column tile: mantissas of a byte, cells, records.
   plan.weights = (plan.channels * plan.taps + 16) *
                  std::min(conv.outputs, machine.columns) / machine.dramBytes;
@@ -287,6 +291,7 @@ static void addEnds(const FoldConv &conv, const FoldMachine &machine,
 
 static void addCosts(const FoldConv &conv, const FoldMachine &machine,
                      bool lanes, FoldAlternative &plan) {
+  const FoldAlternative bare = plan;
   auto [rows, columns] = encodedMap(conv, plan);
   // Row groups read what a move has laid into lanes.
   if (lanes && plan.kind != FoldKind::Plain)
@@ -310,10 +315,15 @@ static void addCosts(const FoldConv &conv, const FoldMachine &machine,
   bool direct = plan.kind == FoldKind::Plain ||
                 (conv.inputInDram && plan.kind == FoldKind::Width &&
                  plan.fold.padHigh > -plan.fold.stride);
-  if (!direct) {
+  if (!direct && addGatherCosts(conv, machine, plan)) {
     plan.copiedBytes =
         conv.batch * plan.channels * rows * columns * kFloatBytes;
-    plan.copy = plan.copiedBytes / (machine.copyBytes * machine.copyQueues);
+    plan.copy += plan.copiedBytes / (machine.copyBytes * machine.copyQueues);
+  }
+  if (plan.spilled && plan.lanes > 1) {
+    // Only maps in the chip lie in lanes.
+    plan = bare;
+    return addCosts(conv, machine, /*lanes=*/false, plan);
   }
   addEnds(conv, machine, plan);
 }

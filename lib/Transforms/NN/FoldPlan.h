@@ -32,6 +32,8 @@ struct FoldMachine {
   int64_t copyQueues = 3;
   /// Cycles that nothing hides: of DRAM, the encode, the array's skew, a drain.
   int64_t latency = 456;
+  /// Of these, those from a request to DRAM to its first byte.
+  int64_t dramLatency = 200;
   /// Results that one half of PSUM's banks holds, and one bank.
   int64_t psumEntries = 1024, bankEntries = 512;
 };
@@ -116,20 +118,51 @@ struct FoldAlternative {
   int64_t latency = 0; ///< cycles that nothing hides
   int64_t first = 0;   ///< array cycles before the drain can start
   int64_t last = 0;    ///< drain cycles behind the array
+  // Of a map that is gathered inside the chip (0 tiles: it is not):
+  int64_t tiles = 0; ///< it comes in so many tiles,
+  int64_t slots = 1; ///< so many of them in memory at a time;
+  int64_t fill = 0;  ///< cycles of zeros around windows, of all tiles
+  /// The map does not fit beside the tiles and passes through DRAM, with
+  /// cycles to write it, and those to write the results.
+  bool spilled = false;
+  int64_t store = 0, resultStore = 0;
   /// The encoded map leaves no room to load beside the encode.
   bool serial = false;
 
   /// Input and result phases follow each other: the scale exponent of the
-  /// input is known only after its last encode. Within a phase the longest
-  /// counts; the first tile is only read and the last only encoded. What is
-  /// gathered in the chip is copied after it is read, tile by tile.
+  /// input is known only after its last encode.
   int64_t total() const {
-    constexpr int64_t tiles = 4;
-    int64_t source = read + copy;
-    int64_t input = std::max(encode, source) +
-                    std::min(encode, source) / (serial ? 1 : tiles);
-    return latency + weights + input + std::max(array + last, drain + first);
+    int64_t work = std::max(array + last, drain + first);
+    if (spilled)
+      work += store + resultStore;
+    return latency + weights + (tiles ? gathered() : loaded()) + work;
   }
+
+private:
+  /// Input phase of a load that folds: the longest counts; the first tile is
+  /// only read and the last only encoded.
+  int64_t loaded() const {
+    constexpr int64_t pieces = 4;
+    int64_t source = read + copy;
+    return std::max(encode, source) +
+           std::min(encode, source) / (serial ? 1 : pieces);
+  }
+  /// Of a gather: a tile is filled, read and copied, one after the other, and
+  /// encoded beside the next if there is room for two.
+  int64_t gathered() const {
+    // DRAM serves in program order: the next read waits for the write.
+    if (spilled)
+      return read + copy + encode + store + tiles * readLatency;
+    int64_t source = (fill + read + copy) / tiles + readLatency;
+    int64_t own = encode / tiles;
+    if (slots < 2)
+      return tiles * (source + own);
+    return source + (tiles - 1) * std::max(source, own) + own;
+  }
+
+public:
+  /// Cycles from the request of a tile to its first byte.
+  int64_t readLatency = 0;
 };
 
 /// "plain", "stride-fold", "phase-fold" (of selected phases), "strided-slice"
@@ -138,6 +171,11 @@ llvm::StringRef name(const FoldAlternative &alternative);
 
 /// The most lanes of at least `channels` rows.
 int64_t lanesFor(int64_t channels, int64_t width, const FoldMachine &machine);
+
+/// The terms of a map that is gathered inside the chip: tiles, fill, read and
+/// copy. False, and nothing added, if a load from DRAM can gather it.
+bool addGatherCosts(const FoldConv &conv, const FoldMachine &machine,
+                    FoldAlternative &plan);
 
 /// All alternatives for a convolution; Plain comes first. `lanes` false: none
 /// uses row groups.

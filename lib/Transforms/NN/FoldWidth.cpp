@@ -259,6 +259,7 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     machine.copyQueues = copyQueues;
     machine.burstBytes = burstBytes;
     machine.latency = latency;
+    machine.dramLatency = dramLatency;
     machine.bankEntries = bankEntries;
     machine.psumEntries = psumEntries;
     return machine;
@@ -284,6 +285,9 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     // Asked for by name, the stride fold is taken where it is possible.
     bool forced =
         (mode == "stride" || mode == "both") && conv.strides.back() > 1;
+    for (const FoldAlternative &plan : plans)
+      if (name(plan) == only)
+        return take(op, conv, plans, plan);
     for (const FoldAlternative &plan : plans) {
       bool wanted = !forced || (plan.kind == FoldKind::Width &&
                                 plan.fold.phases == plan.fold.stride);
@@ -292,15 +296,20 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
            (forced && best->kind == FoldKind::Plain)))
         best = &plan;
     }
-    auto decision = describe(op, conv, plans, *best, target);
-    if (best->kind == FoldKind::Plain) {
+    take(op, conv, plans, *best);
+  }
+
+  void take(ConvOp op, const FoldConv &conv, ArrayRef<FoldAlternative> plans,
+            const FoldAlternative &best) {
+    auto decision = describe(op, conv, plans, best, machine());
+    if (best.kind == FoldKind::Plain) {
       op->setAttr("ashlar.decision", decision);
       return;
     }
     // Zero taps of a fold are no work of the network.
     int64_t macs =
         productOf(shapeOf(op.getY())) * conv.channels * productOf(conv.kernel);
-    ConvOp folded = FoldRewriter(op, *best).run();
+    ConvOp folded = FoldRewriter(op, best).run();
     folded->setAttr("ashlar.decision", decision);
     folded->setAttr(macsAttr, OpBuilder(folded).getI64IntegerAttr(macs));
     ++numFolded;
@@ -313,12 +322,19 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
                                   const FoldMachine &machine) {
     const FoldUtilisation use = utilisation(conv, plan, machine);
     const std::pair<StringRef, int64_t> counts[] = {
-        {"array_cycles", plan.array},       {"drain_cycles", plan.drain},
-        {"encode_cycles", plan.encode},     {"copy_cycles", plan.copy},
-        {"read_cycles", plan.read},         {"lanes", plan.lanes},
-        {"copied_bytes", plan.copiedBytes}, {"weight_cycles", plan.weights},
-        {"latency", plan.latency},          {"first_cycles", plan.first},
-        {"last_cycles", plan.last}};
+        {"array_cycles", plan.array},
+        {"drain_cycles", plan.drain},
+        {"encode_cycles", plan.encode},
+        {"copy_cycles", plan.copy},
+        {"read_cycles", plan.read},
+        {"lanes", plan.lanes},
+        {"copied_bytes", plan.copiedBytes},
+        {"weight_cycles", plan.weights},
+        {"latency", plan.latency},
+        {"first_cycles", plan.first},
+        {"last_cycles", plan.last},
+        {"fill_cycles", plan.fill},
+        {"tiles", plan.tiles}};
     const std::pair<StringRef, double> shares[] = {
         {"useful_taps", use.tap},
         {"useful_rows", use.lane},

@@ -66,6 +66,7 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   manager.addPass(createOrderChannels(order));
   FoldWidthOptions width;
   width.mode = options.foldWidth;
+  width.only = options.foldOnly;
   width.rows = options.arrayRows;
   width.columns = options.arrayColumns;
   width.laneUnit = options.laneUnit;
@@ -76,6 +77,7 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   width.copyQueues = options.copyQueues;
   width.burstBytes = options.burstBytes;
   width.latency = options.latency;
+  width.dramLatency = options.dramLatency;
   width.bankEntries = options.bankEntries;
   width.psumEntries = options.psumEntries;
   manager.addPass(createFoldWidth(width));
@@ -99,6 +101,9 @@ struct FoldPipelineOptions : PassPipelineOptions<FoldPipelineOptions> {
       *this, "partition-bytes",
       llvm::cl::desc("bytes of one partition of the state buffer"),
       llvm::cl::init(65536)};
+  Option<std::string> only{
+      *this, "only",
+      llvm::cl::desc("width fold to take wherever it is an alternative")};
 };
 
 } // namespace
@@ -113,6 +118,7 @@ void nn::registerNNPipelines() {
         fold.arrayRows = options.rows;
         fold.arrayColumns = options.columns;
         fold.partitionBytes = options.partitionBytes;
+        fold.foldOnly = options.only;
         buildFoldPipeline(manager, fold);
       });
 }

@@ -25,7 +25,7 @@ RunStatistics sample() {
   s.wallSeconds = 0.5;
   s.loadSeconds = 0.25;
   s.saturated = 3;
-  s.engines = {{"dma0", 2, 1000000, {{"dram-busy", 234567}}},
+  s.engines = {{"dma0", 2, 1000000, {{"dram-busy", 234567}}, 96},
                {"pe", 1, 1200000, {{"wait-dma0", 30000}, {"drained", 4567}}},
                {"host", 0, 0, {{"drained", 1234567}}}};
   NodeStatistics conv;
@@ -72,7 +72,9 @@ TEST(JsonReport, FixedKeys) {
   EXPECT_EQ(node.getString("engine"), llvm::StringRef("pe"));
   EXPECT_EQ(node.getInteger("cycles"), 1234000);
   EXPECT_EQ(node.getNumber("utilisation"), 0.5);
-  for (const char *key : {"macs", "dram_read", "dram_write", "sat", "unf"})
+  EXPECT_EQ(report.getObject("totals")->getInteger("copied"), 96);
+  for (const char *key :
+       {"macs", "dram_read", "dram_write", "copied", "sat", "unf"})
     EXPECT_TRUE(node.getInteger(key).has_value()) << key;
   EXPECT_EQ((*node.getArray("absorbed"))[0], Value("relu1"));
   EXPECT_EQ(

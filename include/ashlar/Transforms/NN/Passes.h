@@ -28,6 +28,8 @@ struct FoldOptions {
   int64_t partitionBytes = 65536;
   /// auto, off, stride, lane or both.
   std::string foldWidth = "auto";
+  /// The alternative to take wherever it exists; empty: by cost.
+  std::string foldOnly;
   /// Row groups of the array are multiples of this; 0: there are none.
   int64_t laneUnit = 8;
   /// Partitions of the state buffer.
@@ -40,6 +42,8 @@ struct FoldOptions {
   int64_t burstBytes = 64;
   /// Cycles that nothing hides: DRAM, encode, skew of the array, drain.
   int64_t latency = 456;
+  /// Of these, those from a request to DRAM to its first byte.
+  int64_t dramLatency = 200;
   /// PSUM entries of a column: of a bank, and of the banks that fill together.
   int64_t bankEntries = 512, psumEntries = 1024;
 };

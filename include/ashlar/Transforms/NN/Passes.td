@@ -266,6 +266,8 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
   let options = [
     Option<"mode", "mode", "std::string", "\"auto\"",
            "auto, off (no stride fold and no lanes), stride, lane or both">,
+    Option<"only", "only", "std::string", "\"\"",
+           "name of the alternative to take wherever it exists">,
     Option<"rows", "rows", "int64_t", "128", "rows of the multiplier array">,
     Option<"columns", "columns", "int64_t", "64",
            "columns of the multiplier array">,
@@ -285,6 +287,8 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
            "bytes of a DRAM burst">,
     Option<"latency", "latency", "int64_t", "456",
            "cycles of latencies between DRAM and the result">,
+    Option<"dramLatency", "dram-latency", "int64_t", "200",
+           "of these, cycles from a request to DRAM to its first byte">,
     Option<"bankEntries", "bank-entries", "int64_t", "512",
            "PSUM entries of a column and bank">,
     Option<"psumEntries", "psum-entries", "int64_t", "1024",
