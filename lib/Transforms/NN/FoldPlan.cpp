@@ -279,6 +279,9 @@ static void addEnds(const FoldConv &conv, const FoldMachine &machine,
   if (plan.tiles > 0 && conv.inputInDram) {
     plan.readLatency = machine.dramLatency;
     plan.latency -= machine.dramLatency;
+  } else if (plan.tiles > 0) {
+    // A second way through copy and encode, after that of the producer.
+    plan.latency *= 2;
   }
   // The weights of one column tile: mantissas of a byte, cells, records.
   plan.weights = (plan.channels * plan.taps + 16) *
