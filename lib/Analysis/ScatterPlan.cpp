@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scatter mode in tile plans: kernel slices, expected cycles, cuts of equal
-// work.
+// Scatter mode in tile plans: kernel slices and expected cycles.
 
 #include "ScatterPlan.h"
 
@@ -80,10 +79,11 @@ static partition::Geometry geometryOf(Op conv) {
 
 void addScatter(TileProblem &problem, Operation *op,
                 const EncodedWeights &weights, DataProfile data,
-                const CutOptions &cut) {
+                const CutOptions &cut, const machine::Description &machine) {
   ScatterProblem scatter;
   scatter.data = std::move(data);
   scatter.cut = cut;
+  scatter.drained = drainCounts(op->getOperand(0), machine);
   scatter.geometry = isa<npu::PeConvOp>(op)
                          ? geometryOf(cast<npu::PeConvOp>(op))
                          : geometryOf(cast<npu::TcuConvOp>(op));
@@ -119,6 +119,8 @@ DictionaryAttr scatterAttr(const DataProfile &data, const CutOptions &cut,
            "algorithm", builder.getStringAttr(partition::name(cut.algorithm))),
        builder.getNamedAttr("metric",
                             builder.getStringAttr(partition::name(cut.metric))),
+       builder.getNamedAttr("time",
+                            builder.getStringAttr(partition::name(cut.time))),
        builder.getNamedAttr("variant", builder.getI64IntegerAttr(
                                            static_cast<int64_t>(cut.variant))),
        builder.getNamedAttr("threshold",
@@ -126,7 +128,8 @@ DictionaryAttr scatterAttr(const DataProfile &data, const CutOptions &cut,
 }
 
 void addScatterOf(TileProblem &problem, Operation *op,
-                  const EncodedWeights &weights) {
+                  const EncodedWeights &weights,
+                  const machine::Description &machine) {
   auto attr = op->getAttrOfType<DictionaryAttr>(kScatterAttr);
   if (!attr)
     return;
@@ -142,6 +145,7 @@ void addScatterOf(TileProblem &problem, Operation *op,
   };
   read("algorithm", cut.algorithm, partition::parseAlgorithm);
   read("metric", cut.metric, partition::parseMetric);
+  read("time", cut.time, partition::parseCutTime);
   if (cut.metric == partition::Metric::Cycles)
     cut.metric = partition::Metric::Nnz;
   if (auto variant = attr.getAs<IntegerAttr>("variant"))
@@ -150,7 +154,7 @@ void addScatterOf(TileProblem &problem, Operation *op,
     cut.threshold = threshold.getInt();
   auto data = attr.getAs<DictionaryAttr>("data");
   addScatter(problem, op, weights,
-             data ? DataProfile::fromAttr(data) : DataProfile(), cut);
+             data ? DataProfile::fromAttr(data) : DataProfile(), cut, machine);
 }
 
 //===----------------------------------------------------------------------===//
@@ -177,7 +181,8 @@ roundsOf(const TileProblem &problem, const TilePlan &plan, int64_t units) {
   return rounds;
 }
 
-/// Largest and mean work of the units, summed over rounds.
+/// Largest and mean work of the units, summed over rounds: non-zeros, or
+/// positions if places are not known.
 static std::pair<double, double> workOf(const TileProblem &problem,
                                         const TilePlan &plan, int64_t units) {
   double most = 0, mean = 0;
@@ -186,8 +191,10 @@ static std::pair<double, double> workOf(const TileProblem &problem,
     for (const Box &tile : tiles) {
       if (tile.empty())
         continue;
-      uint64_t work =
-          problem.scatter->sums->sum(problem.scatter->geometry.inputOf(tile));
+      Box input = problem.scatter->geometry.inputOf(tile);
+      uint64_t work = problem.scatter->sums
+                          ? problem.scatter->sums->sum(input)
+                          : static_cast<uint64_t>(input.area());
       largest = std::max(largest, work);
       sum += work;
     }
@@ -210,17 +217,27 @@ static int64_t reach(const partition::Axis &axis, int64_t results) {
   return (results - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
 }
 
+/// How uneven real maps behind a relu are where nothing was measured: each
+/// further unit adds this to the largest over the mean load of equal tiles, and
+/// cuts by counts leave half of it (docs/SparseTiles.md 5, 7).
+constexpr double kUnevenness = 1.0 / 45;
+
 /// Data of the fullest tile over those of a tile of full size and mean density.
 static double fullness(const TileProblem &problem, const TilePlan &plan,
                        int64_t units) {
   const ScatterProblem &scatter = *problem.scatter;
-  if (!scatter.sums || scatter.sums->total() == 0)
+  if (scatter.sums ? scatter.sums->total() == 0 : !scatter.whole)
     return 1;
   double most = workOf(problem, plan, units).first /
                 static_cast<double>(roundsOf(problem, plan, units).size());
-  double perPosition =
-      static_cast<double>(scatter.sums->total()) /
-      static_cast<double>(scatter.data.counts.rows * scatter.data.counts.cols);
+  double perPosition = 1;
+  if (scatter.sums)
+    perPosition = static_cast<double>(scatter.sums->total()) /
+                  static_cast<double>(scatter.data.counts.rows *
+                                      scatter.data.counts.cols);
+  else
+    most *= 1 + kUnevenness / (plan.cutAtRunTime ? 2 : 1) *
+                    static_cast<double>(units - 1);
   return most / (perPosition *
                  static_cast<double>(reach(scatter.geometry.y, plan.rows) *
                                      reach(scatter.geometry.x, plan.cols)));
@@ -270,82 +287,6 @@ ScatterSums scatterSums(const TileProblem &problem, const TilePlan &plan,
     sums.push_back(std::move(own));
   }
   return sums;
-}
-
-//===----------------------------------------------------------------------===//
-// Cuts
-//===----------------------------------------------------------------------===//
-
-/// Cuts the region of one round into `units` tiles of at most rows x cols;
-/// false if that cannot be.
-static bool cutFold(const ScatterProblem &scatter, TileFold &fold,
-                    int64_t units, int64_t rows, int64_t cols, TilePlan &plan) {
-  partition::Geometry geometry = scatter.geometry;
-  auto narrow = [](partition::Axis &axis, int64_t begin, int64_t size) {
-    axis.padBefore -= begin * axis.stride;
-    axis.out = size;
-  };
-  narrow(geometry.y, fold.region.y0, fold.region.rows);
-  narrow(geometry.x, fold.region.x0, fold.region.cols);
-  partition::Options options;
-  options.units = units;
-  options.algorithm = scatter.cut.algorithm;
-  options.metric = scatter.cut.metric;
-  options.threshold = static_cast<double>(scatter.cut.threshold) / 10000;
-  options.maxRows = rows;
-  options.maxCols = cols;
-  auto cut = partition::partition(scatter.data.counts, geometry, options);
-  if (!cut) {
-    llvm::consumeError(cut.takeError());
-    return false;
-  }
-  for (const partition::Tile &tile : cut->tiles) {
-    Box box = tile.core;
-    box.y0 += fold.region.y0, box.x0 += fold.region.x0;
-    fold.cuts.push_back(box);
-    plan.rows = std::max(plan.rows, box.rows);
-    plan.cols = std::max(plan.cols, box.cols);
-  }
-  plan.spread = std::max(plan.spread, cut->spread);
-  plan.met &= cut->met;
-  return true;
-}
-
-std::vector<TilePlan> cutPlans(const TileProblem &problem, const TilePlan &plan,
-                               int64_t units, int64_t tileLimit) {
-  const ScatterProblem &scatter = *problem.scatter;
-  std::vector<TilePlan> plans;
-  int64_t height = problem.extent[1], width = problem.extent[2];
-  if (!scatter.whole || !scatter.sums)
-    return plans;
-  int64_t least = std::max<int64_t>(
-      llvm::divideCeilSigned(height * width, units * tileLimit), 1);
-  for (int64_t count = least; count <= std::min(least + 1, height); ++count) {
-    std::vector<Box> regions = partition::timeFolds(
-        height, width, llvm::divideCeilSigned(height, count), width);
-    int64_t high = regions.front().rows, before = 0;
-    for (int64_t k = 1; k <= std::min(high, units); ++k) {
-      // A quarter more rows than equal bands would have.
-      int64_t rows = llvm::divideCeilSigned(high, k);
-      rows = std::min(high, rows + llvm::divideCeilSigned(rows, 4));
-      int64_t cols = std::min(width, tileLimit / rows);
-      if (rows == before || cols < 1 || rows * cols * units < high * width)
-        continue;
-      before = rows;
-      TilePlan own = plan;
-      own.rows = own.cols = 1;
-      own.folds.clear();
-      own.spread = 0, own.met = true;
-      bool fits = true;
-      for (const Box &region : regions) {
-        own.folds.push_back({region, {}});
-        fits &= cutFold(scatter, own.folds.back(), units, rows, cols, own);
-      }
-      if (fits)
-        plans.push_back(std::move(own));
-    }
-  }
-  return plans;
 }
 
 } // namespace ashlar::analysis

@@ -39,9 +39,19 @@ ScatterSums scatterSums(const TileProblem &problem, const TilePlan &plan,
                         const machine::Description &machine);
 
 /// Plans like `plan` with tiles of equal work instead of equal size, at most
-/// `tileLimit` results each, `regions` of them at a time.
+/// `tileLimit` results each; cut by the compiler where places are known, or by
+/// the machine, as CutOptions::time says.
 std::vector<TilePlan> cutPlans(const TileProblem &problem, const TilePlan &plan,
-                               int64_t units, int64_t tileLimit);
+                               int64_t units, int64_t tileLimit,
+                               const machine::Description &machine);
+
+/// Cycles before the first tcc.part of a plan that counts by itself, and of
+/// each of its tcc.part; 0 for other plans.
+struct CutCycles {
+  int64_t count = 0, cut = 0;
+};
+CutCycles cutCycles(const TileProblem &problem, const TilePlan &plan,
+                    const machine::Description &machine);
 
 /// Largest over mean non-zeros of the units, mean over the rounds; 1 if places
 /// are not known.

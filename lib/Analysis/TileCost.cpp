@@ -10,6 +10,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <map>
+#include <set>
 
 namespace ashlar::analysis {
 namespace {
@@ -84,6 +85,7 @@ struct ChunkCost {
 
 /// A wave with its costs, the same for every round of tiles.
 struct WaveCost {
+  ColumnWave wave;
   std::vector<ChunkCost> chunks;
   int64_t drain = 0, stream = 0, bytes = 0;
 };
@@ -120,6 +122,7 @@ private:
   int64_t loadCycles(const ColumnWave &wave, const Chunk &chunk) const;
   int64_t fetch(int64_t cycles, int64_t bytes);
   void runWave(const WaveCost &wave, bool loads, bool streams, int64_t share);
+  void cutRound(const ColumnWave &wave, int64_t round);
 
   const TileProblem &problem;
   const TilePlan &plan;
@@ -136,6 +139,9 @@ private:
   int64_t loadBusy = 0, runBusy = 0, drainBusy = 0, streamBusy = 0;
   std::array<int64_t, 2> setFree{0, 0}, sumsFree{0, 0};
   int64_t set = 0, sums = 0;
+  CutCycles cut;
+  /// Tables that the machine has cut, by round and groups.
+  std::set<std::pair<int64_t, int64_t>> tables;
 };
 
 PlanCost::PlanCost(const TileProblem &problem, const TilePlan &plan,
@@ -193,6 +199,7 @@ int64_t PlanCost::loadCycles(const ColumnWave &wave, const Chunk &chunk) const {
 void PlanCost::addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
                        EntrySums &sums) {
   WaveCost cost;
+  cost.wave = wave;
   int64_t regions = problem.columns[wave.first].cols;
   for (const Chunk &chunk : chunks) {
     ChunkCost own;
@@ -279,9 +286,24 @@ bool PlanCost::mayKeepTiles() const {
   return bytes <= room / kKeptShare && problem.groups == 1;
 }
 
+/// The machine cuts the tiles of a round where it has no table of them: before
+/// anything is loaded, then while units run. Many tables take places in turn.
+void PlanCost::cutRound(const ColumnWave &wave, int64_t round) {
+  if (!plan.cutAtRunTime)
+    return;
+  bool known = !tables.insert({round, wave.count}).second;
+  if (known && 2 * tables.size() <= machine.sparse.tileTables)
+    return;
+  runFree += cut.cut;
+  if (tables.size() == 1)
+    loadFree = runFree;
+}
+
 bool PlanCost::simulate() {
   if (!fits || (plan.tilesOutside && !mayKeepTiles()))
     return false;
+  cut = cutCycles(problem, plan, machine);
+  runFree = cut.count;
   // The first streams were fetched while the operation before ran.
   int64_t bytes = 0;
   for (const WaveCost &wave : waves)
@@ -293,13 +315,17 @@ bool PlanCost::simulate() {
   int64_t share = llvm::divideCeilSigned(problem.positions(), rounds);
   if (plan.tilesOutside) {
     for (int64_t round = 0; round < rounds; ++round)
-      for (size_t w = 0; w < waves.size(); ++w)
+      for (size_t w = 0; w < waves.size(); ++w) {
+        cutRound(waves[w].wave, round);
         runWave(waves[w], w == 0, round == 0, share);
+      }
     return true;
   }
   for (const WaveCost &wave : waves)
-    for (int64_t round = 0; round < rounds; ++round)
+    for (int64_t round = 0; round < rounds; ++round) {
+      cutRound(wave.wave, round);
       runWave(wave, true, round == 0 || !resident, share);
+    }
   return true;
 }
 
@@ -370,11 +396,13 @@ private:
     const TilePlan grid = *best;
     double even = balanceOf(problem, grid, unitsOf(grid));
     int64_t entries = machine.sparse.accumulatorEntries;
-    bool uniform =
-        problem.scatter->cut.algorithm == partition::Algorithm::Uniform;
+    if (problem.scatter->cut.time == partition::CutTime::Always) {
+      best.reset();
+      limit = INT64_MAX;
+    }
     for (int64_t groups : {grid.groups / 2, grid.groups, grid.groups * 2}) {
       if (groups < mostParts(problem) ||
-          groups > static_cast<int64_t>(machine.sparse.tcus) || uniform)
+          groups > static_cast<int64_t>(machine.sparse.tcus))
         continue;
       groupBy(groups);
       TilePlan plan = grid;
@@ -383,10 +411,12 @@ private:
         int64_t limit =
             std::max<int64_t>(entries / (regions * copies * plan.images), 1);
         for (const TilePlan &own :
-             cutPlans(problem, plan, unitsOf(plan), limit))
+             cutPlans(problem, plan, unitsOf(plan), limit, machine))
           consider(own);
       }
     }
+    if (!best)
+      best = grid;
     best->balance = balanceOf(problem, *best, unitsOf(*best));
     best->gridBalance = even;
   }

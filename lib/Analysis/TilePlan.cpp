@@ -127,7 +127,7 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
     parts = std::clamp<int64_t>(attr.getInt(), 1, machine.sparse.tcus);
   splitColumns(problem, planStationary(product, machine), parts, machine);
   countEntries(problem, weights);
-  addScatterOf(problem, op, weights);
+  addScatterOf(problem, op, weights, machine);
   return problem;
 }
 

@@ -263,6 +263,11 @@ static constexpr llvm::StringLiteral kAlgorithms[] = {"uniform", "p1", "p2",
 static constexpr llvm::StringLiteral kMetrics[] = {"nnz", "density", "zeros",
                                                    "cycles"};
 
+static constexpr llvm::StringLiteral kTimes[] = {"auto", "profile", "runtime",
+                                                 "always"};
+
+llvm::StringRef name(CutTime time) { return kTimes[unsigned(time)]; }
+
 llvm::StringRef name(Algorithm algorithm) {
   return kAlgorithms[unsigned(algorithm)];
 }
@@ -284,6 +289,16 @@ llvm::Expected<Metric> parseMetric(llvm::StringRef text) {
   return makeError(ErrorClass::Usage,
                    "unknown metric '{}', expected nnz, density, zeros or "
                    "cycles",
+                   text.str());
+}
+
+llvm::Expected<CutTime> parseCutTime(llvm::StringRef text) {
+  for (unsigned i = 0; i < std::size(kTimes); ++i)
+    if (text == kTimes[i])
+      return CutTime(i);
+  return makeError(ErrorClass::Usage,
+                   "unknown time of cuts '{}', expected auto, profile, runtime "
+                   "or always",
                    text.str());
 }
 

@@ -113,6 +113,12 @@ std::string setPartitionThreshold(CompilerArguments &arguments,
   return "";
 }
 
+std::string setPartitionCuts(CompilerArguments &arguments,
+                             llvm::StringRef text) {
+  arguments.compile.sparse.cutTime = text.str();
+  return textOf(partition::parseCutTime(text).takeError());
+}
+
 std::string setTranspose(CompilerArguments &arguments, llvm::StringRef text) {
   constexpr llvm::StringLiteral modes[] = {"auto", "pe", "dma", "copy"};
   if (!llvm::is_contained(modes, text))
@@ -235,6 +241,10 @@ constexpr Flag flags[] = {
      setPartitionMetric},
     {"partition-threshold", "X", "largest difference of two tiles (0.03)",
      setPartitionThreshold},
+    {"partition-cuts", "TIME",
+     "cuts by profile or by counts at run time: auto (default), profile, "
+     "runtime or always",
+     setPartitionCuts},
     {"transpose", "MODE",
      "transposes: auto (default), pe (the array), dma (through DRAM) or copy",
      setTranspose},
@@ -364,7 +374,8 @@ constexpr Decided decided[] = {{"input-shape", Phase::Import},
                                {"scatter-unit", Phase::Assign},
                                {"partition", Phase::Assign},
                                {"partition-metric", Phase::Assign},
-                               {"partition-threshold", Phase::Assign}};
+                               {"partition-threshold", Phase::Assign},
+                               {"partition-cuts", Phase::Assign}};
 
 /// With --compile-from: nothing that was decided before, no phase that is over.
 llvm::Error checkStart(const CompilerArguments &arguments,

@@ -269,6 +269,7 @@ llvm::Error Compilation::runPhase(Phase phase) {
       cluster.algorithm = options.sparse.algorithm;
       cluster.metric = options.sparse.metric;
       cluster.threshold = options.sparse.threshold;
+      cluster.cutTime = options.sparse.cutTime;
       manager.addPass(npu::createChooseCluster(cluster));
       manager.addPass(npu::createAssignAxis());
       manager.addPass(npu::createDecodeOperands());

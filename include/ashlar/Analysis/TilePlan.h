@@ -52,14 +52,16 @@ struct CutOptions {
   partition::Algorithm algorithm = partition::Algorithm::P2;
   partition::Metric metric = partition::Metric::Nnz;
   int64_t threshold = 300; ///< largest difference of two tiles, 1/10000
+  partition::CutTime time = partition::CutTime::Auto;
 };
 
 /// What scatter mode adds to a convolution.
 struct ScatterProblem {
   DataProfile data;
   CutOptions cut;
-  partition::Geometry geometry;                ///< of the whole map
-  bool whole = true;                           ///< the problem is the whole map
+  partition::Geometry geometry; ///< of the whole map
+  bool whole = true;            ///< the problem is the whole map
+  bool drained = false;         ///< the drains that make the map can count it
   std::shared_ptr<partition::PrefixSums> sums; ///< of the places, if known
   /// By column and channel of its range.
   std::vector<std::vector<std::vector<SliceCount>>> slices;
@@ -105,7 +107,11 @@ TileProblem tileProblem(mlir::Operation *op, const EncodedWeights &weights,
 /// Makes a problem one of scatter mode.
 void addScatter(TileProblem &problem, mlir::Operation *op,
                 const EncodedWeights &weights, DataProfile data,
-                const CutOptions &cut);
+                const CutOptions &cut, const machine::Description &machine);
+
+/// True if the drains that store `map` can count its non-zeros: those of a
+/// convolution that encodes its results as it drains them.
+bool drainCounts(mlir::Value map, const machine::Description &machine);
 
 /// The attribute kScatterAttr.
 mlir::DictionaryAttr scatterAttr(const DataProfile &data, const CutOptions &cut,
@@ -113,7 +119,8 @@ mlir::DictionaryAttr scatterAttr(const DataProfile &data, const CutOptions &cut,
 
 /// addScatter() as the attribute kScatterAttr of `op` says, if it has one.
 void addScatterOf(TileProblem &problem, mlir::Operation *op,
-                  const EncodedWeights &weights);
+                  const EncodedWeights &weights,
+                  const machine::Description &machine);
 
 /// Columns that run at the same time, one for each group of units.
 struct ColumnWave {
@@ -150,8 +157,13 @@ struct TilePlan {
   bool scatter = false; ///< non-zero data only
   /// Unequal tiles; empty: the grid of equal ones.
   std::vector<TileFold> folds;
-  double spread = 0; ///< of the cuts: largest difference of two tiles
-  bool met = true;   ///< within the threshold
+  /// The machine cuts the regions of `folds`, into tiles of at most rows x
+  /// cols; their cuts are those expected.
+  bool cutAtRunTime = false;
+  int64_t moveRounds = 0; ///< of p1, in each tcc.part
+  int64_t probes = 0;     ///< boxes that a tcc.part is expected to look up
+  double spread = 0;      ///< of the cuts: largest difference of two tiles
+  bool met = true;        ///< within the threshold
   /// Largest over mean non-zeros of the units, as predicted; of a grid of as
   /// many equal tiles.
   double balance = 1, gridBalance = 1;
@@ -197,6 +209,12 @@ int64_t streamBytes(const TileProblem &problem, int64_t channels,
 std::optional<TilePlan> planTiles(const TileProblem &problem,
                                   const machine::Description &machine,
                                   int64_t limit = INT64_MAX);
+
+/// The cuts of a plan in scatter mode for reports: how they were found, how
+/// even they are, and the tiles.
+mlir::DictionaryAttr cutsAttr(const TilePlan &plan, const DataProfile &data,
+                              const CutOptions &cut, bool drained,
+                              mlir::MLIRContext *context);
 
 /// Predicted cycles of the same cluster without skipping: of this plan if its
 /// weight memory holds the dense streams, else of the best one; 0 if none does.

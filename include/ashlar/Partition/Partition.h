@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -36,6 +37,14 @@ enum class Metric : uint8_t {
 enum class Halo : uint8_t {
   Overlap, ///< tiles of the result; each repeats the operand it needs
   None,    ///< disjoint tiles of the operand; results of neighbours are added
+};
+
+/// When tiles of equal work are cut.
+enum class CutTime : uint8_t {
+  Auto,    ///< as Profile where places are known, else as RunTime
+  Profile, ///< by the compiler, from the places of a profile
+  RunTime, ///< by the machine, where that is predicted to pay
+  Always,  ///< by the machine, wherever it can
 };
 
 struct Options {
@@ -100,8 +109,11 @@ double spreadOf(llvm::ArrayRef<Tile> tiles, const CountMap &map,
 llvm::Expected<Algorithm> parseAlgorithm(llvm::StringRef text);
 /// Parses "nnz", "density", "zeros", "cycles"; Usage error otherwise.
 llvm::Expected<Metric> parseMetric(llvm::StringRef text);
+/// Parses "auto", "profile", "runtime", "always"; Usage error otherwise.
+llvm::Expected<CutTime> parseCutTime(llvm::StringRef text);
 llvm::StringRef name(Algorithm algorithm);
 llvm::StringRef name(Metric metric);
+llvm::StringRef name(CutTime time);
 
 } // namespace ashlar::partition
 

@@ -61,9 +61,15 @@ private:
   unsigned tableOf(const Step &step);
   void emitTable(unsigned table, int64_t round, int64_t copies);
   void emitCuts(unsigned table, int64_t round, int64_t copies);
+  void emitCount();
+  void emitPart(unsigned table, int64_t round, int64_t copies);
   void emitTiles(isa::TccTile op);
   llvm::Error acquireWave(size_t wave);
   void releaseWave(size_t wave);
+  template <typename Op>
+  void setWindows(Op &op) const;
+  template <typename Op>
+  void setSource(Op &op, int64_t channel) const;
   template <typename Op>
   void setGeometry(Op &op) const;
   void emitLoads(const WaveStreams &wave, const Chunk &chunk, unsigned table,
@@ -104,6 +110,8 @@ private:
   analysis::StorageType x;
   int64_t grid[3], units = 1, rounds = 1;
   unsigned loadedSet = 0;             ///< of tiles that stay for several waves
+  bool counted = false;               ///< the input, for cuts at run time
+  bool drained = false;               ///< some of the results
   std::map<int64_t, unsigned> tables; ///< by (round, copies)
   std::map<size_t, ChunkPlace> records;                    ///< by drain
   std::map<size_t, std::pair<size_t, StreamPlace>> places; ///< by wave
@@ -163,6 +171,8 @@ unsigned TileConvolutionEmitter::tableOf(const Step &step) {
   entry->second = generator.tiles.table++ % available;
   if (plan.folds.empty())
     emitTable(entry->second, step.round, copies);
+  else if (plan.cutAtRunTime)
+    emitPart(entry->second, step.round, copies);
   else
     emitCuts(entry->second, step.round, copies);
   return entry->second;
@@ -227,15 +237,99 @@ void TileConvolutionEmitter::emitCuts(unsigned table, int64_t round,
   }
 }
 
+/// Counts the input, if its producer did not.
+void TileConvolutionEmitter::emitCount() {
+  counted = true;
+  CountedMap::Counters counters = generator.counters.of(tile.op);
+  if (counters.drained)
+    return;
+  isa::TccNnz count{};
+  setSource(count, 0);
+  count.type = isa::ElemType::Bfp;
+  count.mantissa = x.format.mantissa;
+  count.channels = program.problem.channels;
+  count.clear = true;
+  count.counts = counters.first;
+  count.pitch = count.inW;
+  generator.builder.emit(count);
+}
+
+/// Tiles that the machine cuts to equal work.
+void TileConvolutionEmitter::emitPart(unsigned table, int64_t round,
+                                      int64_t copies) {
+  if (!counted)
+    emitCount();
+  CountedMap::Counters counters = generator.counters.of(tile.op);
+  const analysis::ScatterProblem &scatter = *program.problem.scatter;
+  auto folds = static_cast<int64_t>(plan.folds.size());
+  const partition::Box &region = plan.folds[round % folds].region;
+  isa::TccPart part{};
+  part.table = table;
+  part.copies = copies;
+  part.units = units;
+  part.gridN = 1;
+  part.images = plan.images;
+  part.n0 = round / folds * plan.images;
+  part.endN = geometry.extent[0];
+  part.y0 = region.y0, part.x0 = region.x0;
+  part.endH = region.y0 + region.rows, part.endW = region.x0 + region.cols;
+  part.tileH = plan.rows, part.tileW = plan.cols;
+  setWindows(part);
+  // What the producer counted is the whole map, else what is loaded.
+  auto in = [&](int axis, int64_t held) {
+    return counters.drained ? geometry.input[axis] : held;
+  };
+  isa::DmaTile source{};
+  setSource(source, 0);
+  part.inH = in(1, source.inH), part.inW = in(2, source.inW);
+  part.pH = counters.drained ? -geometry.origin[1] : source.pH;
+  part.pW = counters.drained ? -geometry.origin[2] : source.pW;
+  part.counts = counters.first;
+  part.pitch = part.inW;
+  part.capacity = program.problem.channels *
+                  analysis::shapeOf(tile.op->getOperand(0)).front();
+  part.algorithm = static_cast<isa::Cut>(scatter.cut.algorithm);
+  part.metric = static_cast<isa::CutMetric>(scatter.cut.metric);
+  part.threshold = scatter.cut.threshold;
+  part.rounds = plan.moveRounds;
+  part.moveBands = true;
+  part.alignH = part.alignW = 1;
+  part.multipliers = 1;
+  generator.builder.emit(part);
+}
+
+template <typename Op>
+void TileConvolutionEmitter::setWindows(Op &op) const {
+  const analysis::TileProblem &problem = program.problem;
+  op.kH = problem.kernel[0], op.kW = problem.kernel[1];
+  op.sH = problem.stride[0], op.sW = problem.stride[1];
+  op.dH = problem.dilation[0], op.dW = problem.dilation[1];
+}
+
+/// The map that is loaded or counted, from `channel` on.
+template <typename Op>
+void TileConvolutionEmitter::setSource(Op &op, int64_t channel) const {
+  const View &view = geometry.x;
+  int64_t position = view.part + channel, rank = view.rank();
+  auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  op.part = position % partitions;
+  op.offset = view.base + position / partitions * view.tileStride;
+  op.inN = geometry.extent[0];
+  op.inH = rank > 3 ? view.shape[rank - 2] : 1;
+  op.inW = view.shape[rank - 1];
+  op.srcStrideN = static_cast<int32_t>(geometry.xStrides[0]);
+  op.srcStrideH = static_cast<int32_t>(geometry.xStrides[2]);
+  op.srcStrideW = static_cast<int32_t>(geometry.xStrides[3]);
+  op.srcTileStride = static_cast<int32_t>(view.tileStride);
+}
+
 template <typename Op>
 void TileConvolutionEmitter::setGeometry(Op &op) const {
   const analysis::TileProblem &problem = program.problem;
   op.type = isa::ElemType::Bfp;
   op.mantissa = x.format.mantissa;
   op.block = problem.cellBlock;
-  op.kH = problem.kernel[0], op.kW = problem.kernel[1];
-  op.sH = problem.stride[0], op.sW = problem.stride[1];
-  op.dH = problem.dilation[0], op.dW = problem.dilation[1];
+  setWindows(op);
   op.images = plan.images;
   op.tileH = plan.rows, op.tileW = plan.cols;
 }
@@ -263,10 +357,7 @@ void TileConvolutionEmitter::emitLoads(const WaveStreams &wave,
 void TileConvolutionEmitter::emitLoad(const WaveStreams &wave,
                                       const Chunk &chunk, const Chunk &piece,
                                       unsigned table, unsigned set) {
-  const View &view = geometry.x;
   int64_t base = firstChannel(wave);
-  int64_t position = view.part + base + piece.first;
-  auto partitions = static_cast<int64_t>(machine.sb.partitions);
   int64_t elements = plan.geometry(program.problem).slotElements();
   isa::DmaTile load{};
   setGeometry(load);
@@ -274,20 +365,11 @@ void TileConvolutionEmitter::emitLoad(const WaveStreams &wave,
   load.table = table;
   load.set = set;
   load.channels = piece.count;
-  load.part = position % partitions;
-  load.offset = view.base + position / partitions * view.tileStride;
+  setSource(load, base + piece.first);
   load.groups = wave.wave.count;
   load.groupStep = wave.wave.groupStep;
-  load.inN = geometry.extent[0];
-  int64_t rank = view.rank();
-  load.inH = rank > 3 ? view.shape[rank - 2] : 1;
-  load.inW = view.shape[rank - 1];
   load.pH = static_cast<int32_t>(geometry.held[1] - geometry.origin[1]);
   load.pW = static_cast<int32_t>(geometry.held[2] - geometry.origin[2]);
-  load.srcStrideN = static_cast<int32_t>(geometry.xStrides[0]);
-  load.srcStrideH = static_cast<int32_t>(geometry.xStrides[2]);
-  load.srcStrideW = static_cast<int32_t>(geometry.xStrides[3]);
-  load.srcTileStride = static_cast<int32_t>(view.tileStride);
   int64_t slot = piece.first - chunk.first;
   int64_t block = program.problem.cellBlock;
   int64_t plane = (phaseOf(base + chunk.first) + slot) / block;
@@ -370,6 +452,8 @@ void TileConvolutionEmitter::emitDrain(const ColumnWave &wave, size_t index,
   drain.dstStride1 = geometry.yStrides[2];
   drain.dstStride2 = geometry.yStrides[3];
   setResultType(generator, tile.op, target.type, drain);
+  generator.counters.count(tile, CountedSteps(), !drained, drain);
+  drained = true;
   generator.builder.emit(drain);
 }
 

@@ -173,6 +173,8 @@ llvm::Error Generator::run() {
       records = std::max(records, std::min(analysis::movingOutputs(machine),
                                            analysis::productShape(op).outputs));
   weights.reserveRecords(records * analysis::kParameterBytes);
+  if (llvm::Error error = planCounters())
+    return error;
   if (llvm::Error error = emitAll())
     return error;
   // Only the order of weight requests is kept from the first run.
@@ -191,6 +193,30 @@ llvm::Error Generator::run() {
       streamedProduct(op);
     }
   return emitAll();
+}
+
+/// Counters for the maps whose cuts are chosen at run time.
+llvm::Error Generator::planCounters() {
+  std::vector<CountedMap> maps;
+  for (auto [i, op] : llvm::enumerate(nodes)) {
+    if (!op->hasAttr(analysis::kScatterAttr))
+      continue;
+    builder.node = i;
+    auto program = tileProgram(op);
+    if (!program)
+      return program.takeError();
+    if (!(*program)->plan.cutAtRunTime)
+      continue;
+    Value x = op->getOperand(0);
+    CountedMap map{op, i, std::nullopt};
+    if ((*program)->problem.scatter->drained)
+      map.producer =
+          std::distance(nodes.begin(), llvm::find(nodes, x.getDefiningOp()));
+    maps.push_back(map);
+  }
+  counters =
+      CounterPlan(maps, static_cast<int64_t>(machine.sparse.countEntries));
+  return llvm::Error::success();
 }
 
 /// The identity that all transposes share, made once without DRAM. It is no

@@ -6,6 +6,7 @@
 #define ASHLAR_LIB_CONVERSION_NPUTOISA_GENERATOR_H
 
 #include "Copy.h"
+#include "CounterPlan.h"
 #include "ProgramBuilder.h"
 #include "ScaleRegisters.h"
 #include "TileProgram.h"
@@ -70,6 +71,8 @@ public:
   /// Coefficients of the sparse cluster, and what its convolutions share.
   StreamLoader streams;
   TileState tiles;
+  /// Maps that are counted for cuts at run time.
+  CounterPlan counters;
 
   /// The place of a chunk of weights, as WeightStream::acquire() says.
   llvm::Expected<ChunkPlace> acquireWeights(size_t product, size_t column);
@@ -92,6 +95,7 @@ public:
 private:
   void placeConstantsAndArguments();
   void placeResults();
+  llvm::Error planCounters();
   llvm::Error emitAll();
   llvm::Error emitOperation(mlir::Operation *op);
   llvm::Error emitTiles(mlir::Operation *op, bool measures);

@@ -70,6 +70,7 @@ struct Candidate {
   int64_t folded = 0;   ///< dense array, input in the best lane fold
   Alternative tile, scatter;
   analysis::DataProfile data; ///< of its input
+  bool drained = false;       ///< its input can be counted as it is drained
   int64_t loss = 0;           ///< of its readers if the result cannot be folded
   bool sparse = false;
   int64_t tiles = 0, zeroTiles = 0; ///< stationary tiles of the array
@@ -205,7 +206,8 @@ void Chooser::planParts(Candidate &candidate,
   if (policy.mode == "scatter" ||
       (policy.mode == "auto" && policy.useScatter &&
        candidate.data.source == analysis::ProfileSource::Measured)) {
-    analysis::addScatter(problem, conv, weights, candidate.data, policy.cut);
+    analysis::addScatter(problem, conv, weights, candidate.data, policy.cut,
+                         machine);
     improve(candidate.scatter);
   }
 }
@@ -238,6 +240,7 @@ void Chooser::predict(PeConvOp conv) {
   candidate.conv = conv;
   candidate.obstacle = obstacle(conv, machine);
   candidate.data = analysis::profileOf(conv.getX(), policy.profiles);
+  candidate.drained = analysis::drainCounts(conv.getX(), machine);
   int64_t fill = static_cast<int64_t>(machine.pe.rows + machine.pe.columns +
                                       machine.act.latency);
   int64_t drain = otherCycles(conv);
@@ -368,7 +371,8 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     if (failed(take(policy.rule, partition::parseRule(rule))) ||
         failed(
             take(policy.cut.algorithm, partition::parseAlgorithm(algorithm))) ||
-        failed(take(policy.cut.metric, partition::parseMetric(metric))))
+        failed(take(policy.cut.metric, partition::parseMetric(metric))) ||
+        failed(take(policy.cut.time, partition::parseCutTime(cutTime))))
       return failure();
     auto text = getOperation()->getAttrOfType<StringAttr>(kProfileAttr);
     return text
@@ -426,7 +430,9 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
               mayFold(conv.getX()) ? candidate.folded : candidate.plain,
               decision);
     if (candidate.scatter.plan)
-      addCuts(builder, candidate, decision);
+      decision.push_back(builder.getNamedAttr(
+          "cuts", analysis::cutsAttr(*candidate.scatter.plan, candidate.data,
+                                     cut, candidate.drained, &getContext())));
     addZeros(builder, candidate, decision);
     conv->setAttr(kSparseDecisionAttr, builder.getDictionaryAttr(decision));
     if (candidate.sparse && candidate.scatters())
@@ -471,46 +477,6 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
         builder.getDictionaryAttr(
             {number("run", plan.run), number("load", plan.load),
              number("drain", plan.drain), number("stream", plan.stream)})));
-  }
-
-  /// Result tiles "y,x,rows,columns" of the units, rounds separated by "|"; of
-  /// a grid its tile "rows,columns".
-  static std::string tilesOf(const Candidate &candidate) {
-    const analysis::TilePlan &plan = *candidate.scatter.plan;
-    if (plan.folds.empty())
-      return fmt::format("{},{}", plan.rows, plan.cols);
-    std::string text;
-    for (const analysis::TileFold &fold : plan.folds) {
-      text += text.empty() ? "" : " |";
-      for (const partition::Box &tile : fold.cuts)
-        if (!tile.empty())
-          text += fmt::format("{}{},{},{},{}", text.empty() ? "" : " ", tile.y0,
-                              tile.x0, tile.rows, tile.cols);
-    }
-    return text;
-  }
-
-  /// The cuts of scatter mode: how they were found and how even they are.
-  void addCuts(Builder &builder, const Candidate &candidate,
-               llvm::SmallVectorImpl<NamedAttribute> &decision) const {
-    llvm::SmallVector<NamedAttribute> cuts;
-    auto text = [&](llvm::StringRef name, const llvm::Twine &value) {
-      cuts.push_back(builder.getNamedAttr(name, builder.getStringAttr(value)));
-    };
-    text("data", analysis::name(candidate.data.source));
-    const auto &plan = candidate.scatter.plan;
-    bool unequal = !plan->folds.empty();
-    text("algorithm",
-         unequal ? partition::name(cut.algorithm) : llvm::StringRef("uniform"));
-    text("balance", fmt::format("{:.3f}", plan->balance));
-    text("balance_uniform", fmt::format("{:.3f}", plan->gridBalance));
-    if (unequal) {
-      text("flag", plan->met ? "MET" : "BEST_EFFORT");
-      text("spread", fmt::format("{:.4f}", plan->spread));
-    }
-    text("tiles", tilesOf(candidate));
-    decision.push_back(
-        builder.getNamedAttr("cuts", builder.getDictionaryAttr(cuts)));
   }
 
   /// Theoretical skip: weights per coefficient that is left. Realised skip: the

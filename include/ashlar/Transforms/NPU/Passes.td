@@ -38,7 +38,8 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
     Scatter mode leaves zeros of the data out as well (docs/SparseTiles.md 6).
     Its cycles follow from the density of the input: measured on samples, in the
     module attribute `npu.profile` (JSON text), or followed from the producers.
-    Where places are measured, tiles are cut to equal work by `algorithm`.
+    Where places are measured, tiles are cut to equal work by `algorithm`; with
+    `cut-time` runtime the machine cuts them, from counts of its own.
     Rules majority and threshold go by the
     density of the input instead of cycles.
 
@@ -58,7 +59,11 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
     Option<"metric", "metric", "std::string", /*default=*/"\"nnz\"",
            "what is to be equal: nnz, density or zeros">,
     Option<"threshold", "threshold", "int64_t", /*default=*/"300",
-           "largest difference of two tiles, 1/10000">];
+           "largest difference of two tiles, 1/10000">,
+    Option<"cutTime", "cut-time", "std::string", /*default=*/"\"auto\"",
+           "when tiles are cut: profile (by the compiler), runtime (by the "
+           "machine where that pays), always (wherever it can), or auto: "
+           "profile where places are measured">];
   let statistics = [
     Statistic<"numSparse", "sparse", "convolutions on the sparse cluster">];
 }

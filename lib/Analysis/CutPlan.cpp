@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles of equal work in tile plans (docs/SparseTiles.md 6): cut by the
+// compiler from the places of a profile, or by the machine (tcc.part) from
+// counts. The largest tile of a cut of the machine is proven here: the same
+// code cuts the same regions with the same limits, and whether it can depends
+// on sizes alone.
+
+#include "ScatterPlan.h"
+
+#include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Machine/Cycles.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <fmt/format.h>
+
+using namespace mlir;
+
+namespace ashlar::analysis {
+
+using partition::Algorithm;
+using partition::Box;
+using partition::CutTime;
+
+bool drainCounts(Value map, const machine::Description &machine) {
+  Operation *producer = map.getDefiningOp();
+  if (!isa_and_nonnull<npu::PeConvOp, npu::TcuConvOp>(producer) ||
+      producer->hasAttr(kStationaryAttr))
+    return false;
+  return drainEncodes(storageOf(map), machine);
+}
+
+//===----------------------------------------------------------------------===//
+// What the machine can cut
+//===----------------------------------------------------------------------===//
+
+/// Fields of the instructions that count and cut.
+static constexpr int64_t kMostChannels = 4095, kMostPitch = 16383;
+
+/// True if counters and fields have room for a map.
+static bool machineCuts(const TileProblem &problem,
+                        const machine::Description &machine) {
+  const partition::Geometry &geometry = problem.scatter->geometry;
+  return problem.scatter->whole && problem.channels <= kMostChannels &&
+         geometry.x.in <= kMostPitch &&
+         geometry.y.in * geometry.x.in <=
+             static_cast<int64_t>(machine.sparse.countEntries);
+}
+
+/// A way to cut: by the compiler, or by the machine in so many rounds of p1.
+struct CutWay {
+  bool runTime = false;
+  int64_t rounds = 0;
+};
+
+/// Rounds of p1 behind running sums that make up for most of the halo, and of
+/// p1 by itself (docs/SparseTiles.md 1.4).
+static constexpr int64_t kRoundsBehindSums = 8, kRoundsAlone = 64;
+
+/// The ways that a problem's options leave open.
+static std::vector<CutWay> waysOf(const TileProblem &problem,
+                                  const machine::Description &machine) {
+  const ScatterProblem &scatter = *problem.scatter;
+  CutTime time = scatter.cut.time;
+  if (time == CutTime::Auto)
+    time = scatter.sums ? CutTime::Profile : CutTime::RunTime;
+  if (!scatter.whole || scatter.cut.algorithm == Algorithm::Uniform)
+    return {};
+  if (time == CutTime::Profile)
+    return scatter.sums ? std::vector<CutWay>{{}} : std::vector<CutWay>();
+  if (!machineCuts(problem, machine))
+    return {};
+  switch (scatter.cut.algorithm) {
+  case Algorithm::P1:
+    return {{true, kRoundsAlone}};
+  case Algorithm::P2:
+    return {{true, 0}, {true, kRoundsBehindSums}};
+  default:
+    return {{true, 0}};
+  }
+}
+
+/// Boxes that a cut of `units` tiles looks up where places are not known: what
+/// the maps of docs/SparseTiles.md 1.4 took.
+static int64_t expectedProbes(Algorithm algorithm, int64_t units,
+                              int64_t rounds) {
+  if (algorithm == Algorithm::P1)
+    return 35 * units;
+  return (rounds > 0 ? 30 : 8) * units;
+}
+
+CutCycles cutCycles(const TileProblem &problem, const TilePlan &plan,
+                    const machine::Description &machine) {
+  CutCycles cycles;
+  if (!plan.cutAtRunTime)
+    return cycles;
+  const partition::Geometry &geometry = problem.scatter->geometry;
+  int64_t positions = geometry.y.in * geometry.x.in;
+  if (!problem.scatter->drained)
+    cycles.count = static_cast<int64_t>(
+        machine::countPass(machine, problem.extent[0] * problem.channels *
+                                        positions * problem.elementBytes)
+            .issue);
+  cycles.cut = static_cast<int64_t>(
+      machine::cutTiles(machine, positions, plan.probes).issue);
+  return cycles;
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+/// Cuts the region of one round into `units` tiles of at most rows x cols;
+/// false if that cannot be.
+static bool cutFold(const ScatterProblem &scatter, const CutWay &way,
+                    TileFold &fold, int64_t units, int64_t rows, int64_t cols,
+                    TilePlan &plan) {
+  partition::Geometry geometry = scatter.geometry;
+  auto narrow = [](partition::Axis &axis, int64_t begin, int64_t size) {
+    axis.padBefore -= begin * axis.stride;
+    axis.out = size;
+  };
+  narrow(geometry.y, fold.region.y0, fold.region.rows);
+  narrow(geometry.x, fold.region.x0, fold.region.cols);
+  partition::Options options;
+  options.units = units;
+  options.algorithm = scatter.cut.algorithm;
+  options.metric = scatter.cut.metric;
+  options.threshold = static_cast<double>(scatter.cut.threshold) / 10000;
+  options.maxRows = rows;
+  options.maxCols = cols;
+  if (way.runTime) {
+    options.refine = false;
+    options.moveRounds = static_cast<unsigned>(way.rounds);
+    if (way.rounds > 0)
+      options.maxIterations = options.moveRounds;
+  }
+  auto cut = partition::partition(
+      scatter.sums ? scatter.data.counts
+                   : partition::CountMap::zeros(geometry.y.in, geometry.x.in),
+      geometry, options);
+  if (!cut) {
+    llvm::consumeError(cut.takeError());
+    return false;
+  }
+  for (const partition::Tile &tile : cut->tiles) {
+    Box box = tile.core;
+    box.y0 += fold.region.y0, box.x0 += fold.region.x0;
+    fold.cuts.push_back(box);
+    plan.rows = std::max(plan.rows, box.rows);
+    plan.cols = std::max(plan.cols, box.cols);
+  }
+  plan.spread = std::max(plan.spread, cut->spread);
+  plan.met &= cut->met;
+  plan.probes =
+      std::max(plan.probes, scatter.sums ? static_cast<int64_t>(cut->probes)
+                                         : expectedProbes(options.algorithm,
+                                                          units, way.rounds));
+  return true;
+}
+
+/// `plan` with its regions cut; nothing if they cannot be.
+static std::optional<TilePlan> cutRegions(const ScatterProblem &scatter,
+                                          const CutWay &way, TilePlan plan,
+                                          llvm::ArrayRef<Box> regions,
+                                          int64_t units, int64_t rows,
+                                          int64_t cols) {
+  // The machine's tiles may be as large as the limits.
+  plan.rows = way.runTime ? rows : 1;
+  plan.cols = way.runTime ? cols : 1;
+  plan.cutAtRunTime = way.runTime;
+  plan.moveRounds = way.rounds;
+  plan.folds.clear();
+  plan.spread = 0, plan.met = true, plan.probes = 0;
+  for (const Box &region : regions) {
+    plan.folds.push_back({region, {}});
+    if (!cutFold(scatter, way, plan.folds.back(), units, rows, cols, plan))
+      return std::nullopt;
+  }
+  return plan;
+}
+
+std::vector<TilePlan> cutPlans(const TileProblem &problem, const TilePlan &plan,
+                               int64_t units, int64_t tileLimit,
+                               const machine::Description &machine) {
+  std::vector<TilePlan> plans;
+  std::vector<CutWay> ways = waysOf(problem, machine);
+  if (ways.empty())
+    return plans;
+  int64_t height = problem.extent[1], width = problem.extent[2];
+  int64_t least = std::max<int64_t>(
+      llvm::divideCeilSigned(height * width, units * tileLimit), 1);
+  for (int64_t count = least; count <= std::min(least + 1, height); ++count) {
+    std::vector<Box> regions = partition::timeFolds(
+        height, width, llvm::divideCeilSigned(height, count), width);
+    int64_t high = regions.front().rows, before = 0;
+    for (int64_t k = 1; k <= std::min(high, units); ++k) {
+      // A quarter more rows than equal bands would have.
+      int64_t rows = llvm::divideCeilSigned(high, k);
+      rows = std::min(high, rows + llvm::divideCeilSigned(rows, 4));
+      int64_t cols = std::min(width, tileLimit / rows);
+      if (rows == before || cols < 1 || rows * cols * units < high * width)
+        continue;
+      before = rows;
+      for (const CutWay &way : ways)
+        if (auto own = cutRegions(*problem.scatter, way, plan, regions, units,
+                                  rows, cols))
+          plans.push_back(std::move(*own));
+    }
+  }
+  return plans;
+}
+
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+/// Result tiles "y,x,rows,columns" of the units, rounds separated by "|"; of a
+/// grid and of cuts at run time the largest, "rows,columns".
+static std::string tilesOf(const TilePlan &plan) {
+  if (plan.folds.empty() || plan.cutAtRunTime)
+    return fmt::format("{},{}", plan.rows, plan.cols);
+  std::string text;
+  for (const TileFold &fold : plan.folds) {
+    text += text.empty() ? "" : " |";
+    for (const Box &tile : fold.cuts)
+      if (!tile.empty())
+        text += fmt::format("{}{},{},{},{}", text.empty() ? "" : " ", tile.y0,
+                            tile.x0, tile.rows, tile.cols);
+  }
+  return text;
+}
+
+DictionaryAttr cutsAttr(const TilePlan &plan, const DataProfile &data,
+                        const CutOptions &cut, bool drained,
+                        MLIRContext *context) {
+  Builder builder(context);
+  llvm::SmallVector<NamedAttribute> cuts;
+  auto text = [&](llvm::StringRef name, const llvm::Twine &value) {
+    cuts.push_back(builder.getNamedAttr(name, builder.getStringAttr(value)));
+  };
+  text("data", name(data.source));
+  bool unequal = !plan.folds.empty();
+  text("algorithm",
+       partition::name(unequal ? cut.algorithm : Algorithm::Uniform));
+  text("time", plan.cutAtRunTime ? "run" : "compilation");
+  if (plan.cutAtRunTime) {
+    text("counts", drained ? "drain" : "pass");
+    cuts.push_back(
+        builder.getNamedAttr("probes", builder.getI64IntegerAttr(plan.probes)));
+  }
+  text("balance", fmt::format("{:.3f}", plan.balance));
+  text("balance_uniform", fmt::format("{:.3f}", plan.gridBalance));
+  // Without places nothing is known about cuts to come.
+  if (unequal && data.hasPlaces()) {
+    text("flag", plan.met ? "MET" : "BEST_EFFORT");
+    text("spread", fmt::format("{:.4f}", plan.spread));
+  }
+  text("tiles", tilesOf(plan));
+  return builder.getDictionaryAttr(cuts);
+}
+
+} // namespace ashlar::analysis
