@@ -224,13 +224,8 @@ static std::string tilesOf(const TilePlan &plan) {
   if (plan.folds.empty() || plan.cutAtRunTime)
     return fmt::format("{},{}", plan.rows, plan.cols);
   std::string text;
-  for (const TileFold &fold : plan.folds) {
-    text += text.empty() ? "" : " |";
-    for (const Box &tile : fold.cuts)
-      if (!tile.empty())
-        text += fmt::format("{}{},{},{},{}", text.empty() ? "" : " ", tile.y0,
-                            tile.x0, tile.rows, tile.cols);
-  }
+  for (const TileFold &fold : plan.folds)
+    text += (text.empty() ? "" : " | ") + partition::toText(fold.cuts);
   return text;
 }
 

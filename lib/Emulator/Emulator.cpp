@@ -182,6 +182,9 @@ static void resetMemories(LoadedProgram::Impl &impl,
   impl.engine.nonZeros.assign(impl.program.machine.sparse.countEntries, 0);
   impl.engine.measured.clear();
   impl.engine.cuts.clear();
+  impl.engine.units.clear();
+  impl.engine.unitIndex.clear();
+  impl.engine.nodes = impl.program.nodeOfInstruction;
   impl.engine.statistics.assign(impl.program.machine.sr.registers, {});
   for (auto [binding, input] : llvm::zip(impl.program.inputs, inputs))
     llvm::copy(input.data, memory.dram(binding.dramOffset));
@@ -247,6 +250,7 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
   // be left for the next.
   engine.batch.flush(engine);
   result.cuts = engine.cuts;
+  result.units = engine.units;
   for (const container::TensorBinding &binding : impl.program.outputs) {
     support::HostTensor output;
     output.type = binding.type;

@@ -22,7 +22,9 @@
 #include "ashlar/Support/ThreadPool.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include <array>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -88,6 +90,12 @@ struct Engine {
   llvm::DenseMap<uint32_t, Cost> measured;
   /// Cuts that this run has chosen, in program order.
   std::vector<CutResult> cuts;
+  /// What units have done in scatter mode, and where they are found by node,
+  /// unit, group, image and tile.
+  std::vector<UnitWork> units;
+  std::map<std::array<int64_t, 8>, size_t> unitIndex;
+  /// Nodes of the instructions, for the above.
+  llvm::ArrayRef<uint32_t> nodes;
   const machine::Description *machine = nullptr;
   const numerics::KernelTable *kernels = nullptr;
   support::ThreadPool *pool = nullptr;
@@ -156,6 +164,8 @@ struct Engine {
   void measureTiles(const isa::TccRun &op);
   /// Measures a scattering tcc.run on the resident tiles.
   void measureScatter(const isa::TccRun &op);
+  void addWork(const isa::TccRun &op, uint64_t unit, uint64_t cycles,
+               uint64_t products);
 };
 
 } // namespace ashlar::emulator

@@ -188,7 +188,8 @@ Cost emulator::scatterCost(
     const machine::Description &machine, const isa::TccRun &op,
     const TileTable &table,
     llvm::function_ref<llvm::ArrayRef<uint8_t>(uint32_t)> streamOf,
-    llvm::function_ref<bool(uint64_t, uint64_t, uint64_t)> isZero) {
+    llvm::function_ref<bool(uint64_t, uint64_t, uint64_t)> isZero,
+    llvm::function_ref<void(uint64_t, uint64_t, uint64_t)> each) {
   const uint64_t bits = op.type == isa::ElemType::Bfp
                             ? op.mantissa
                             : 8 * storedBytes(op.type, op.mantissa);
@@ -212,9 +213,11 @@ Cost emulator::scatterCost(
           stream->second.channels[i]));
     const uint64_t passes =
         machine::pePasses(machine, bits, stream->second.weightBits);
-    cycles = std::max({cycles, time.counters().cycles * passes,
-                       machine::tileDecode(machine, stream->second.entries)});
+    const uint64_t busy = time.counters().cycles * passes;
+    cycles = std::max(
+        {cycles, busy, machine::tileDecode(machine, stream->second.entries)});
     cost.macs += time.counters().issues;
+    each(unit, busy, time.counters().issues);
   }
   cycles += routeCycles(machine, table);
   cost.timing = {cycles, cycles, 0};
@@ -230,8 +233,30 @@ Cost emulator::scatterBound(
   if (op.variant == uint32_t(ScatterVariant::C) ||
       machine.sparse.coefficientsPerStep > 2)
     bound.variant = uint32_t(ScatterVariant::B);
-  return scatterCost(machine, bound, table, streamOf,
-                     [](uint64_t, uint64_t, uint64_t) { return false; });
+  return scatterCost(
+      machine, bound, table, streamOf,
+      [](uint64_t, uint64_t, uint64_t) { return false; },
+      [](uint64_t, uint64_t, uint64_t) {});
+}
+
+void Engine::addWork(const isa::TccRun &op, uint64_t unit, uint64_t cycles,
+                     uint64_t products) {
+  const TileEntry &entry = tables[op.table][unit];
+  const int64_t node = current < nodes.size() ? int64_t(nodes[current]) : -1;
+  const auto [found, added] =
+      unitIndex.try_emplace({node, int64_t(unit), entry.group, entry.n, entry.y,
+                             entry.x, entry.rows, entry.cols},
+                            units.size());
+  if (added)
+    units.push_back({current,
+                     static_cast<uint32_t>(unit),
+                     entry.group,
+                     entry.n,
+                     {entry.y, entry.x, entry.rows, entry.cols},
+                     0,
+                     0});
+  units[found->second].cycles += cycles;
+  units[found->second].products += products;
 }
 
 void Engine::measureScatter(const isa::TccRun &op) {
@@ -249,5 +274,8 @@ void Engine::measureScatter(const isa::TccRun &op) {
             memory.fmu(tables[op.table][unit].memoryOf(unit), op.set,
                        op.mantissas + channel * slotBytes + element * bytes);
         return ((at[0] | (bytes > 1 ? at[1] << 8 : 0)) & mask) == 0;
+      },
+      [&](uint64_t unit, uint64_t cycles, uint64_t products) {
+        addWork(op, unit, cycles, products);
       });
 }

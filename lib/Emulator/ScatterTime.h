@@ -75,11 +75,13 @@ private:
 
 /// Cycles and products of a scattering tcc.run: the slowest unit, at least the
 /// decoding of its stream. `streamOf(group)` gives checked streams;
-/// `isZero(unit, channel, element)` asks the tiles.
+/// `isZero(unit, channel, element)` asks the tiles; `each(unit, cycles,
+/// products)` hears what every unit does.
 Cost scatterCost(const machine::Description &machine, const isa::TccRun &op,
                  const TileTable &table,
                  llvm::function_ref<llvm::ArrayRef<uint8_t>(uint32_t)> streamOf,
-                 llvm::function_ref<bool(uint64_t, uint64_t, uint64_t)> isZero);
+                 llvm::function_ref<bool(uint64_t, uint64_t, uint64_t)> isZero,
+                 llvm::function_ref<void(uint64_t, uint64_t, uint64_t)> each);
 
 /// An upper bound for all data, which the loader knows before a run.
 Cost scatterBound(

@@ -95,7 +95,14 @@ void Engine::execute(const isa::TccPart &op) {
   measured[current] =
       Cost{machine::cutTiles(*machine, uint64_t(op.inH) * op.inW, cut.probes),
            0, 0, 0};
-  cuts.push_back({current, cut.met, cut.spread, cut.imbalance(), cut.probes});
+  cuts.push_back(
+      {current, cut.met, cut.spread, cut.imbalance(), cut.probes, {}});
+  for (const partition::Tile &tile : cut.tiles) {
+    partition::Box box = tile.core;
+    if (!op.disjoint)
+      box.y0 += op.y0, box.x0 += op.x0;
+    cuts.back().tiles.push_back(box);
+  }
 }
 
 void Engine::execute(const isa::TccOperand &op) {

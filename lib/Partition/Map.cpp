@@ -7,8 +7,18 @@
 
 #include <algorithm>
 #include <cassert>
+#include <fmt/format.h>
 
 namespace ashlar::partition {
+
+std::string toText(llvm::ArrayRef<Box> boxes) {
+  std::string text;
+  for (const Box &box : boxes)
+    if (!box.empty())
+      text += fmt::format("{}{},{},{},{}", text.empty() ? "" : " ", box.y0,
+                          box.x0, box.rows, box.cols);
+  return text;
+}
 
 CountMap CountMap::zeros(int64_t rows, int64_t cols, uint64_t capacity) {
   CountMap map{rows, cols, capacity, {}};

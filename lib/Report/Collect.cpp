@@ -105,16 +105,31 @@ llvm::Error collectTimeline(const container::Program &program,
   return llvm::Error::success();
 }
 
+/// The node of an instruction, or nodes.size().
+size_t nodeOf(const container::Program &program, uint32_t instruction) {
+  const uint32_t node = instruction < program.nodeOfInstruction.size()
+                            ? program.nodeOfInstruction[instruction]
+                            : container::Program::noNode;
+  return std::min<size_t>(node, program.nodes.size());
+}
+
+void collectUnits(const container::Program &program,
+                  const emulator::RunResult &result, RunStatistics &s) {
+  for (const emulator::UnitWork &work : result.units)
+    if (const size_t node = nodeOf(program, work.first); node < s.nodes.size())
+      s.nodes[node].units.push_back({work.first, work.unit, work.group,
+                                     work.image, work.tile, work.cycles,
+                                     work.products});
+}
+
 void collectCuts(const container::Program &program,
                  const emulator::RunResult &result, RunStatistics &s) {
   for (const emulator::CutResult &cut : result.cuts) {
-    const uint32_t node = cut.instruction < program.nodeOfInstruction.size()
-                              ? program.nodeOfInstruction[cut.instruction]
-                              : container::Program::noNode;
+    const size_t node = nodeOf(program, cut.instruction);
     s.cuts.push_back(
         {cut.instruction,
          node < program.nodes.size() ? program.nodes[node].name : std::string(),
-         cut.met, cut.spread, cut.imbalance, cut.probes});
+         cut.met, cut.spread, cut.imbalance, cut.probes, cut.tiles});
   }
 }
 
@@ -139,6 +154,7 @@ report::collectStatistics(const emulator::LoadedProgram &loaded,
   collectEngines(result, s);
   collectNodes(program, result, s);
   collectCuts(program, result, s);
+  collectUnits(program, result, s);
   if (!result.times.empty())
     if (llvm::Error error = collectTimeline(program, result, s))
       return error;

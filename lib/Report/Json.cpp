@@ -59,6 +59,20 @@ void writeNode(OStream &json, const NodeStatistics &node,
     json.attribute("copied", node.copied);
     json.attribute("sat", node.saturated);
     json.attribute("unf", node.underflow);
+    if (node.units.empty())
+      return;
+    json.attributeArray("units", [&] {
+      for (const UnitStatistics &unit : node.units)
+        json.object([&] {
+          json.attribute("unit", unit.unit);
+          json.attribute("group", unit.group);
+          json.attribute("image", unit.image);
+          json.attribute("tile", partition::toText(unit.tile));
+          json.attribute("cycles", unit.cycles);
+          json.attribute("products", unit.products);
+          json.attribute("first", unit.first);
+        });
+    });
   });
 }
 
@@ -134,6 +148,8 @@ llvm::Expected<std::string> report::toJson(const RunStatistics &statistics) {
           json.attribute("spread", cut.spread);
           json.attribute("imbalance", cut.imbalance);
           json.attribute("probes", cut.probes);
+          json.attribute("units", cut.tiles.size());
+          json.attribute("tiles", partition::toText(cut.tiles));
         });
     });
     json.attribute("decisions", *decisions);

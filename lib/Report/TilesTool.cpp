@@ -22,7 +22,7 @@ namespace {
 
 struct TilesOptions {
   bool help = false, version = false;
-  std::string folder, constants, machine = "a1", picture, node;
+  std::string folder, constants, machine = "a1", picture, node, report;
   Options cut;
   uint64_t units = 0;  ///< 0 = the machine's.
   uint64_t groups = 1; ///< 0 = the number of least cycles.
@@ -129,6 +129,9 @@ const Flag flags[] = {
      setText<&TilesOptions::machine>},
     {"constants", "DIR", "folder of ashlarc --dump-plan: counts zero weights",
      setText<&TilesOptions::constants>},
+    {"report", "FILE.json",
+     "report of the dumped run: tiles and units as they were, no study",
+     setText<&TilesOptions::report>},
     {"picture", "FILE.svg", "draw one layer: non-zeros, tiles, busy units",
      setText<&TilesOptions::picture>},
     {"node", "NAME", "the layer to draw (the one with the most non-zeros)",
@@ -183,8 +186,11 @@ public:
       : options(options), machine(machine) {}
 
   llvm::Error run(llvm::ArrayRef<MapLayer> layers);
+  /// Of what happened in place of what could.
+  llvm::Error runMeasured(llvm::ArrayRef<MapLayer> layers);
 
 private:
+  llvm::Error chooseDrawn(llvm::ArrayRef<MapLayer> layers);
   llvm::Expected<Cut> cut(const MapLayer &layer, Algorithm algorithm,
                           uint64_t groups) const;
   llvm::Expected<Cut> bestCut(const MapLayer &layer) const;
@@ -279,25 +285,85 @@ llvm::Error Study::row(const MapLayer &layer) {
   return &layer == drawn ? draw(layer, *chosen) : llvm::Error::success();
 }
 
-llvm::Error Study::run(llvm::ArrayRef<MapLayer> layers) {
+/// The layer to draw, if one is.
+llvm::Error Study::chooseDrawn(llvm::ArrayRef<MapLayer> layers) {
   if (layers.empty())
     return makeError(ErrorClass::Usage,
                      "{}: no convolution of a two-dimensional encoded map",
                      options.folder);
-  if (!options.picture.empty()) {
-    uint64_t most = 0;
-    for (const MapLayer &layer : layers) {
-      uint64_t nonZeros = partition::PrefixSums(layer.counts()).total();
-      if (options.node.empty() ? !drawn || nonZeros > most
-                               : layer.name == options.node) {
-        most = nonZeros;
-        drawn = &layer;
-      }
+  if (options.picture.empty())
+    return llvm::Error::success();
+  uint64_t most = 0;
+  for (const MapLayer &layer : layers) {
+    uint64_t nonZeros = partition::PrefixSums(layer.counts()).total();
+    if (options.node.empty() ? !drawn || nonZeros > most
+                             : layer.name == options.node) {
+      most = nonZeros;
+      drawn = &layer;
     }
-    if (!drawn)
-      return makeError(ErrorClass::Usage, "{}: no convolution '{}'",
-                       options.folder, options.node);
   }
+  return drawn ? llvm::Error::success()
+               : makeError(ErrorClass::Usage, "{}: no convolution '{}'",
+                           options.folder, options.node);
+}
+
+llvm::Error Study::runMeasured(llvm::ArrayRef<MapLayer> all) {
+  llvm::Expected<llvm::StringMap<UnitRun>> runs = readUnitRuns(options.report);
+  if (!runs)
+    return runs.takeError();
+  std::vector<MapLayer> layers;
+  for (const MapLayer &layer : all)
+    if (runs->count(layer.name))
+      layers.push_back(layer);
+  if (layers.empty())
+    return makeError(ErrorClass::Usage,
+                     "{}: no convolution of '{}' ran in scatter mode",
+                     options.report, options.folder);
+  if (llvm::Error error = chooseDrawn(layers))
+    return error;
+  text = fmt::format("{:<20} {:>13} {:>7} {:>6} {:>9} {:>9} {:>9}\n", "layer",
+                     "map", "zeros", "tiles", "max/mean", "busiest", "cycles");
+  for (const MapLayer &layer : layers) {
+    const UnitRun &run = runs->find(layer.name)->second;
+    const partition::CountMap counts = layer.counts();
+    const double values =
+        double(counts.rows * counts.cols) * double(counts.capacity);
+    const std::vector<uint64_t> busy = run.busy();
+    const double imbalance = run.imbalance(options.units);
+    text += fmt::format(
+        "{:<20} {:>13} {:>5.1f} % {:>6} {:>9.3f} {:>9} {:>9}\n",
+        llvm::StringRef(layer.name).take_back(20).str(),
+        fmt::format("{}x{}x{}", layer.channels, counts.rows, counts.cols),
+        100 - 100 * double(partition::PrefixSums(counts).total()) / values,
+        run.tiles().size(), imbalance,
+        *std::max_element(busy.begin(), busy.end()), run.cycles);
+    cutSum += imbalance;
+    if (&layer != drawn)
+      continue;
+    TilePicture picture;
+    picture.title =
+        fmt::format("{}: {} x {} x {}, {} tiles, max / mean {:.3f}, {} cycles",
+                    layer.name, layer.channels, counts.rows, counts.cols,
+                    run.tiles().size(), imbalance, run.cycles);
+    picture.counts = counts;
+    for (const partition::Box &tile : run.tiles())
+      picture.tiles.push_back(layer.geometry.inputOf(tile));
+    picture.busy = busy;
+    if (llvm::Error error = support::writeFileAtomically(
+            options.picture, llvm::StringRef(drawTiles(picture))))
+      return error;
+  }
+  text +=
+      fmt::format("{} layers in scatter mode: mean max / mean of {} units "
+                  "{:.3f}\n",
+                  layers.size(), options.units, cutSum / double(layers.size()));
+  support::printOut(text);
+  return support::finishOut();
+}
+
+llvm::Error Study::run(llvm::ArrayRef<MapLayer> layers) {
+  if (llvm::Error error = chooseDrawn(layers))
+    return error;
   text = fmt::format("{:<20} {:>13} {:>7} {:>7} {:>8} {:>8} {:>8} {:<11} "
                      "{:>9} {:>9} {:>7}\n",
                      "layer", "map", "zeros", "tiles", "uniform",
@@ -332,7 +398,9 @@ static llvm::Error runTiles(TilesOptions &options) {
       readMapLayers(options.folder, options.constants);
   if (!layers)
     return layers.takeError();
-  return Study(options, *machine).run(*layers);
+  Study study(options, *machine);
+  return options.report.empty() ? study.run(*layers)
+                                : study.runMeasured(*layers);
 }
 
 int report::runTilesTool(llvm::ArrayRef<std::string> args) {

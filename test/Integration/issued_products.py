@@ -38,6 +38,15 @@ def tiles_of(text, height, width):
             for t in text.replace("|", " ").split()]
 
 
+def run_time_tiles(report, node):
+    """Tiles that the machine cut; a region that was cut again is the same."""
+    own = {}
+    for cut in report["cuts"]:
+        if cut["node"] == node:
+            own.setdefault(cut["tiles"], None)
+    return " ".join(own)
+
+
 def positions(first, count, stride, pad, residue, extent, halo):
     """Positions of one phase along an axis that a tile reads."""
     begin = first * stride + residue - pad
@@ -98,6 +107,8 @@ def compare(plan_folder, dump_folder, report, decisions):
         cuts = decision and decision.get("cuts", {}).get("tiles")
         if not cuts or decision["choice"] != "sparse-scatter":
             continue
+        if decision["cuts"]["time"] == "run":
+            cuts = run_time_tiles(report, op["name"])
         shape = tensors[op["output"]]["shape"]
         weights = tensors[op["inputs"]["w"]]
         entry = index.get(op["inputs"]["x"])

@@ -3,7 +3,7 @@
 """Random convolutions on the sparse cluster, from ONNX to cycles.
 
 usage: sparse_random.py [--count=60] [--seed=1] [--only=N] [--numpy=K]
-                        [--verbose]
+                        [--modes=tile,scatter] [--verbose]
 
 Kernels 1 to 7, strides and dilations 1 to 3, any pads, groups, depthwise,
 densities 0 to 1, dead channels and results, on `a1`, `a1-tiny` and machines
@@ -12,6 +12,10 @@ compiled with --sparse=off and --sparse=tile: the outputs have to be the same
 bits, and every tcc.run and every dma.tile has to take the cycles of the closed
 form (tile_cycles.py). Every K-th network is also compared with the numpy
 reference, tensor by tensor.
+
+With a second convolution behind it each is compiled with --sparse=scatter too, for
+a random unit, algorithm, metric and source of cuts: the bits of the dense array,
+and behind each cut at run time the counts of the map (run_time_cuts.py).
 """
 
 import argparse
@@ -28,6 +32,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import common
+import run_time_cuts
 import tile_cycles
 
 sys.path.insert(0, os.path.join(common.ROOT, "test", "reference"))
@@ -77,6 +82,7 @@ class Case:
             self.format = "bfp8"
         self.relu = source.random() < 0.5
         self.bias = source.random() < 0.7
+        self.draw_scatter(random.Random(-1 - seed))
 
     def draw_machine(self):
         source = self.source
@@ -94,6 +100,27 @@ class Case:
                 "accumulator_entries": source.choice([64, 100, 512, 8192]),
                 "tile_tables": source.choice([1, 2, 16])}
         return base, changes
+
+    def draw_scatter(self, source):
+        """Options of scatter mode, and the convolution that follows."""
+        self.scatter = [
+            f"--scatter-unit={source.choice('ABCD')}",
+            f"--partition={source.choice(['p2', 'p2', 'p1', 'rows'])}",
+            f"--partition-metric={source.choice(['nnz', 'density', 'zeros'])}",
+            "--partition-cuts=" + source.choice(
+                ["auto", "profile", "runtime", "always", "always"])]
+        self.calibrate = source.random() < 0.5
+        self.cuts = 0  # chosen while the network ran
+        kernel = [source.choice([1, 2, 3])] * len(self.kernel)
+        self.second = {"kernel_shape": kernel,
+                       "strides": [source.choice([1, 1, 2])] * len(kernel),
+                       "pads": [k // 2 for k in kernel * 2]}
+        shape = [source.choice([1, 3, 8, 24]), self.outputs, *kernel]
+        numbers = np.random.default_rng(source.randrange(1 << 30))
+        weights = numbers.normal(size=shape).astype(np.float32)
+        self.more_weights = weights * (numbers.random(shape) < 0.4)
+        if self.changes:
+            self.changes["count_entries"] = source.choice([16, 200, 65536])
 
     def draw_weights(self, outputs, inner):
         shape = [outputs, inner, *self.kernel]
@@ -117,7 +144,7 @@ class Case:
                 f"{self.groups} density {self.density}")
 
     def write(self, folder):
-        """Writes model, inputs and machine; returns the compiler's options."""
+        """Writes models, inputs and machine; returns the compiler's options."""
         inits = [numpy_helper.from_array(self.weights, "w")]
         if self.bias:
             inits.append(numpy_helper.from_array(
@@ -129,16 +156,14 @@ class Case:
         nodes = [node] + ([helper.make_node("Relu", ["c"], ["y"])]
                           if self.relu else [])
         shape = [self.images, self.channels, *self.extent]
-        graph = helper.make_graph(
-            nodes, "case",
-            [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-            [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-            inits)
-        onnx.save(helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8),
-            os.path.join(folder, "m.onnx"))
-        np.savez(os.path.join(folder, "in.npz"),
-                 x=self.numbers.normal(size=shape).astype(np.float32))
+        save(os.path.join(folder, "m.onnx"), nodes, inits, shape, "y")
+        behind = helper.make_node("Conv", ["y", "v"], ["z"], **self.second)
+        inits.append(numpy_helper.from_array(self.more_weights, "v"))
+        save(os.path.join(folder, "deep.onnx"), nodes + [behind], inits, shape,
+             "z")
+        for name in ("in", "calibration"):
+            np.savez(os.path.join(folder, name + ".npz"),
+                     x=self.numbers.normal(size=shape).astype(np.float32))
         machine = self.machine
         if self.changes:
             machine = os.path.join(folder, "m.yaml")
@@ -149,6 +174,16 @@ class Case:
             with open(machine, "w", encoding="utf-8") as file:
                 file.write(head + "sparse:" + sparse)
         return [f"--machine={machine}", f"--format={self.format}"]
+
+
+def save(path, nodes, inits, shape, output):
+    graph = helper.make_graph(
+        nodes, "case",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)],
+        inits)
+    onnx.save(helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
 
 
 def outputs_of(folder, options, mode):
@@ -226,8 +261,26 @@ def closed_form(case, folder, mode):
     return None
 
 
-def check(case, folder, against_numpy):
-    options = case.write(folder)
+def check_scatter(case, folder, options):
+    """Two convolutions in scatter mode; None or a complaint."""
+    scatter = ["--sparse=scatter", *case.scatter]
+    if case.calibrate:
+        scatter.append(
+            f"--calibrate={os.path.join(folder, 'calibration.npz')}")
+    model, inputs = (os.path.join(folder, n) for n in ("deep.onnx", "in.npz"))
+    expected, _ = run_time_cuts.run(model, inputs, folder, "--sparse=off",
+                                    *options)
+    found, report = run_time_cuts.run(model, inputs, folder, *options, *scatter)
+    case.cuts = len(report["cuts"])
+    if found != expected:
+        return f"{scatter}: bits differ from the dense array"
+    zeros = "--partition-metric=zeros" in scatter
+    wrong = list(run_time_cuts.check_dump(os.path.join(folder, "dump"), report,
+                                          zeros))
+    return f"{scatter}: {wrong}" if wrong else None
+
+
+def check_tile(case, folder, options, against_numpy):
     expected = outputs_of(folder, options, "off")
     found = outputs_of(folder, options, "tile")
     if found.tobytes() != expected.tobytes():
@@ -242,28 +295,43 @@ def check(case, folder, against_numpy):
     return done.stdout + done.stderr if done.returncode else None
 
 
+def check(case, folder, modes, against_numpy):
+    options = case.write(folder)
+    if "scatter" in modes:
+        complaint = check_scatter(case, folder, options)
+        if complaint:
+            return complaint
+    if "tile" in modes:
+        return check_tile(case, folder, options, against_numpy)
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int)
     parser.add_argument("--numpy", type=int, default=10)
+    parser.add_argument("--modes", default="tile,scatter")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
-    failures = 0
+    failures = cuts = 0
     chosen = range(options.count) if options.only is None else [options.only]
     for index in chosen:
         case = Case(1000 * options.seed + index)
         with tempfile.TemporaryDirectory() as folder:
             try:
-                complaint = check(case, folder, index % options.numpy == 0)
+                complaint = check(case, folder, options.modes.split(","),
+                                  index % options.numpy == 0)
             except SystemExit as error:
                 complaint = str(error)
         if options.verbose or complaint:
             print(f"{index}: {case}{': ' + complaint if complaint else ''}",
                   flush=True)
         failures += complaint is not None
-    print(f"{len(chosen)} convolutions, {failures} failures")
+        cuts += case.cuts
+    print(f"{len(chosen)} convolutions, {failures} failures, {cuts} cuts at "
+          "run time")
     return 1 if failures else 0
 
 

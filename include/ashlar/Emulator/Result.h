@@ -6,6 +6,7 @@
 #ifndef ASHLAR_EMULATOR_RESULT_H
 #define ASHLAR_EMULATOR_RESULT_H
 
+#include "ashlar/Partition/Map.h"
 #include "ashlar/Support/Tensor.h"
 #include "llvm/ADT/StringRef.h"
 #include <array>
@@ -101,6 +102,21 @@ struct CutResult {
   double spread = 0;    ///< Largest difference of two tiles' metric.
   double imbalance = 1; ///< Largest work of a tile over the mean.
   uint64_t probes = 0;  ///< Boxes whose non-zeros were looked up.
+  /// Of each unit of the first group; of the result, or with `disjoint` of the
+  /// operand. Idle units have empty ones.
+  std::vector<partition::Box> tiles;
+};
+
+/// What a unit of the sparse cluster did in scatter mode for one instruction's
+/// node on one tile.
+struct UnitWork {
+  uint32_t first = 0; ///< Its first tcc.run: units with the same ran together.
+  uint32_t unit = 0;
+  uint32_t group = 0;
+  uint32_t image = 0;    ///< First image.
+  partition::Box tile;   ///< Of the result.
+  uint64_t cycles = 0;   ///< Of all its runs on this tile.
+  uint64_t products = 0; ///< Non-zero data times non-zero coefficients.
 };
 
 /// A planned tensor copied out while the program ran.
@@ -122,6 +138,7 @@ struct RunResult {
   std::vector<int16_t> state;
   std::vector<TensorDump> dumps;
   std::vector<CutResult> cuts; ///< Chosen as the program ran, in its order.
+  std::vector<UnitWork> units; ///< In the order of their first runs.
   bool timed = false; ///< Whether the fields below up to `times` are filled.
   uint64_t totalCycles = 0;
   uint64_t idleCycles = 0; ///< Cycles of the critical path without a node.

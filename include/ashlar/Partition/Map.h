@@ -9,6 +9,7 @@
 #include "llvm/ADT/ArrayRef.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace ashlar::partition {
@@ -38,6 +39,10 @@ struct Box {
   bool empty() const { return rows <= 0 || cols <= 0; }
   bool operator==(const Box &) const = default;
 };
+
+/// Boxes that are not empty as "y,x,rows,columns y,x,rows,columns ...", as
+/// reports have them.
+std::string toText(llvm::ArrayRef<Box> boxes);
 
 /// Non-zero values per position. Channels that are summed inside one unit
 /// share their cuts, so a position counts the non-zeros of all of them.

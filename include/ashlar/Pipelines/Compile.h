@@ -37,7 +37,7 @@ struct SparseOptions {
   std::string variant = "D"; ///< unit that scatters: A, B, C or D
   std::string algorithm = "p2";
   std::string metric = "nnz";
-  int64_t threshold = 300; ///< 1/10000
+  int64_t threshold = 300;      ///< 1/10000
   std::string cutTime = "auto"; ///< auto, profile, runtime or always
   /// Measured densities of maps, JSON text of analysis::DataProfiles; empty if
   /// there are none.

@@ -8,6 +8,7 @@
 #define ASHLAR_REPORT_STATISTICS_H
 
 #include "ashlar/Machine/Description.h"
+#include "ashlar/Partition/Map.h"
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -25,6 +26,14 @@ struct EngineStatistics {
   uint64_t copied = 0; ///< Bytes moved inside the chip as they are.
 };
 
+/// What a unit of the sparse cluster did for a node on one of its tiles.
+struct UnitStatistics {
+  uint64_t first = 0; ///< Instruction; units with the same ran together.
+  uint32_t unit = 0, group = 0, image = 0;
+  partition::Box tile; ///< Of the result.
+  uint64_t cycles = 0, products = 0;
+};
+
 /// The account of one source node.
 struct NodeStatistics {
   std::string name;                  ///< ONNX name, or "Op_<index>".
@@ -38,6 +47,7 @@ struct NodeStatistics {
   uint64_t dramRead = 0, dramWrite = 0; ///< Bytes, whole bursts.
   uint64_t copied = 0; ///< Bytes moved inside the chip as they are.
   uint64_t saturated = 0, underflow = 0;
+  std::vector<UnitStatistics> units; ///< In scatter mode.
 };
 
 /// One instruction on the time line.
@@ -65,6 +75,7 @@ struct CutStatistics {
   double spread = 0;    ///< Largest difference of two tiles' metric.
   double imbalance = 1; ///< Largest work of a tile over the mean.
   uint64_t probes = 0;  ///< Boxes whose non-zeros were looked up.
+  std::vector<partition::Box> tiles;
 };
 
 /// A whole run.

@@ -10,6 +10,8 @@
 #include "ashlar/Machine/Description.h"
 #include "ashlar/Machine/ScatterCycles.h"
 #include "ashlar/Partition/Partition.h"
+#include "ashlar/Report/Statistics.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <string>
 
@@ -53,6 +55,24 @@ struct TileTimes {
 TileTimes timeTiles(const machine::Description &machine,
                     machine::ScatterVariant variant, const MapLayer &layer,
                     const partition::Partition &tiles, uint64_t groups = 1);
+
+/// What the units did for a node in a run.
+struct UnitRun {
+  uint64_t cycles = 0; ///< Of the node.
+  std::vector<UnitStatistics> work;
+
+  /// Largest over mean busy cycles of `units` units, of those that ran together
+  /// and then summed up; 1.0 without any.
+  double imbalance(uint64_t units) const;
+  /// Cycles by unit.
+  std::vector<uint64_t> busy() const;
+  /// Result tiles of the first image and group.
+  std::vector<partition::Box> tiles() const;
+};
+
+/// The nodes in scatter mode of a report (ashlar-run --report). Malformed
+/// errors name the file.
+llvm::Expected<llvm::StringMap<UnitRun>> readUnitRuns(llvm::StringRef path);
 
 /// A map, its cuts and its units.
 struct TilePicture {

@@ -70,6 +70,11 @@ private:
   void setWindows(Op &op) const;
   template <typename Op>
   void setSource(Op &op, int64_t channel) const;
+  /// Padding before what is loaded.
+  void setPads(isa::DmaTile &op) const {
+    op.pH = static_cast<int32_t>(geometry.held[1] - geometry.origin[1]);
+    op.pW = static_cast<int32_t>(geometry.held[2] - geometry.origin[2]);
+  }
   template <typename Op>
   void setGeometry(Op &op) const;
   void emitLoads(const WaveStreams &wave, const Chunk &chunk, unsigned table,
@@ -275,15 +280,15 @@ void TileConvolutionEmitter::emitPart(unsigned table, int64_t round,
   part.endH = region.y0 + region.rows, part.endW = region.x0 + region.cols;
   part.tileH = plan.rows, part.tileW = plan.cols;
   setWindows(part);
-  // What the producer counted is the whole map, else what is loaded.
-  auto in = [&](int axis, int64_t held) {
-    return counters.drained ? geometry.input[axis] : held;
-  };
+  // The producer counted the whole map, a pass what is loaded.
   isa::DmaTile source{};
   setSource(source, 0);
-  part.inH = in(1, source.inH), part.inW = in(2, source.inW);
-  part.pH = counters.drained ? -geometry.origin[1] : source.pH;
-  part.pW = counters.drained ? -geometry.origin[2] : source.pW;
+  setPads(source);
+  bool whole = counters.drained;
+  part.inH = whole ? geometry.input[1] : int64_t(source.inH);
+  part.inW = whole ? geometry.input[2] : int64_t(source.inW);
+  part.pH = whole ? -geometry.origin[1] : int64_t(source.pH);
+  part.pW = whole ? -geometry.origin[2] : int64_t(source.pW);
   part.counts = counters.first;
   part.pitch = part.inW;
   part.capacity = program.problem.channels *
@@ -368,8 +373,7 @@ void TileConvolutionEmitter::emitLoad(const WaveStreams &wave,
   setSource(load, base + piece.first);
   load.groups = wave.wave.count;
   load.groupStep = wave.wave.groupStep;
-  load.pH = static_cast<int32_t>(geometry.held[1] - geometry.origin[1]);
-  load.pW = static_cast<int32_t>(geometry.held[2] - geometry.origin[2]);
+  setPads(load);
   int64_t slot = piece.first - chunk.first;
   int64_t block = program.problem.cellBlock;
   int64_t plane = (phaseOf(base + chunk.first) + slot) / block;
