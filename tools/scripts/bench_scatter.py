@@ -3,17 +3,25 @@
 """Modes of the sparse cluster on real activations.
 
 usage: bench_scatter.py [MODEL|resnet50]... [--density=0.1] [--layers] [--check]
+                        [--cuts]
 
 Prunes each shared model (squeezenet1_1 without arguments; resnet50 is the light
-ResNet-50 with seeded weights) to --density, compiles it with --sparse=off, tile,
-scatter and auto, the last two with cuts from a profile of one input
-(--calibrate), and runs all of them on another one. Prints the cycles of each,
-the balance (largest over mean non-zeros of the units) of equal tiles and of the
-chosen cuts, mean over the layers in scatter mode, and whether the
-multiplications issued are those that zeros leave (issued_products.py counts them from
-the tensors). --layers prints both modes per layer. --check fails if a bit
-differs, if auto takes more than 1.03 times the best of the others or more than
-off, or if a count is wrong.
+ResNet-50 with seeded weights) to --density (1: not at all), compiles it with
+--sparse=off, tile, scatter and auto, the last two with cuts from a profile of one
+input (--calibrate), and runs all of them on another one. Prints the cycles of
+each, and whether the multiplications issued are those that zeros leave
+(issued_products.py counts them from the tensors). --layers prints both modes per
+layer.
+
+--cuts compares cuts: equal tiles, the profile's, the machine's where they are
+predicted to pay and wherever it can make them (run_time_cuts.py counts their
+tiles' non-zeros again). Printed are cycles, also as a share of the profile's, and
+the load as the units measured it: busiest over mean of all units, mean over the
+layers; of those in it that were cut too.
+
+--check fails if a bit differs, if auto takes more than 1.03 times the best of the
+others or more than off, if cuts at run time take more than 1.05 times the
+profile's, or if a count is wrong.
 """
 
 import argparse
@@ -31,6 +39,7 @@ sys.path.insert(0, os.path.join(ROOT, "test", "Integration"))
 import bench_sparse  # noqa: E402
 import common  # noqa: E402
 import issued_products  # noqa: E402
+import run_time_cuts  # noqa: E402
 
 
 class Network:
@@ -39,9 +48,11 @@ class Network:
     def __init__(self, name, density, machine, folder):
         self.name, self.machine, self.folder = name, machine, folder
         source = bench_sparse.source_of(name, folder)
-        self.model = os.path.join(folder, "pruned.onnx")
-        bench_sparse.run("ashlar-prune", source, "-o", self.model,
-                         f"--density={density}")
+        self.model = source
+        if float(density) < 1:
+            self.model = os.path.join(folder, "pruned.onnx")
+            bench_sparse.run("ashlar-prune", source, "-o", self.model,
+                             f"--density={density}")
         self.input, self.calibration = self.samples()
 
     def path(self, name):
@@ -98,6 +109,55 @@ def print_layers(tile, scatter, decisions):
               f"{cuts['balance_uniform']} cut {cuts['balance']}")
 
 
+def loads(report, units):
+    """By layer in scatter mode: busiest over mean of all units, from the cycles
+    that each was busy; units that ran together wait for the slowest."""
+    found = {}
+    for node in report["nodes"]:
+        rounds = {}
+        for work in node.get("units", []):
+            rounds.setdefault(work["first"], []).append(work["cycles"])
+        total = sum(map(sum, rounds.values()))
+        if total:
+            found[node["name"]] = units * sum(map(max, rounds.values())) / total
+    return found
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values) if values else 1.0
+
+
+def compare_cuts(network, options, extra, expected):
+    """Prints equal tiles, cuts of the profile and of the machine; yields
+    complaints."""
+    profiled = None
+    for label, cuts in (("profile", ["--partition-cuts=profile"]),
+                        ("equal tiles", ["--partition=uniform"]),
+                        ("at run time", ["--partition-cuts=runtime"]),
+                        ("always", ["--partition-cuts=always"])):
+        report, decisions, results = network.measure(
+            "scatter", *extra, *cuts, dump=True)
+        cycles = report["total_cycles"]
+        profiled = profiled or cycles
+        units = report["machine"]["sparse"]["tcus"]
+        found = loads(report, units)
+        cut = [n for n, d in decisions.items()
+               if d.get("cuts", {}).get("algorithm") != "uniform"]
+        print(f"  {label:<11} {cycles:>9} cycles ({cycles / profiled:.3f}), load "
+              f"{mean(found.values()):.3f} in {len(found)} layers, "
+              f"{mean(found[n] for n in cut if n in found):.3f} in the "
+              f"{len(cut)} cut ones, {len(report['cuts'])} cuts at run time",
+              flush=True)
+        if results != expected:
+            yield f"{network.name}: {label} changes a bit"
+        yield from (f"{network.name}: {w}" for w in run_time_cuts.check_dump(
+            network.path("dump"), report, zeros=False))
+        if label == "at run time" and cycles > 1.05 * profiled:
+            yield (f"{network.name}: cuts at run time take "
+                   f"{cycles / profiled:.3f} of the profile's cycles")
+
+
 def bench(network, options):
     """Prints the lines of a network; yields complaints."""
     name = network.name
@@ -124,6 +184,8 @@ def bench(network, options):
               f"{issued.dense} dense ones")
     if options.layers:
         print_layers(tile, scatter, decisions)
+    if options.cuts:
+        yield from compare_cuts(network, options, extra, expected)
     for label, found in (("tile", tiled), ("scatter", scattered),
                          ("auto", chosen)):
         if found != expected:
@@ -143,6 +205,7 @@ def main():
     parser.add_argument("--machine", default="a1")
     parser.add_argument("--partition", default="p2")
     parser.add_argument("--layers", action="store_true")
+    parser.add_argument("--cuts", action="store_true")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     failures = []

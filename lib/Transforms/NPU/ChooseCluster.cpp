@@ -344,7 +344,34 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     chooser.decide();
     for (Candidate &candidate : chooser.candidates)
       finish(candidate);
+    getOperation().walk([&](Operation *op) { classify(op, policy.rule); });
     getOperation()->removeAttr(kProfileAttr);
+  }
+
+  /// Operations that one engine alone has: the class is all there is to say.
+  void classify(Operation *op, partition::Rule rule) {
+    auto map = dyn_cast<VecMapOp>(op);
+    bool product = isa<PeMatmulOp>(op);
+    // Copies encode, decode or lay out again: movement.
+    if (!product && !(map && map.getOp() != "copy") &&
+        !isa<VecPoolOp, VecReduceOp, VecSoftmaxOp, VecGatherOp>(op))
+      return;
+    partition::Evidence evidence;
+    evidence.denseRuns = product;
+    evidence.sparseRuns = false;
+    partition::Route route =
+        llvm::cantFail(partition::classify(evidence, rule));
+    Builder builder(op->getContext());
+    auto text = [&](llvm::StringRef name, llvm::StringRef value) {
+      return builder.getNamedAttr(name, builder.getStringAttr(value));
+    };
+    op->setAttr(
+        kSparseDecisionAttr,
+        builder.getDictionaryAttr(
+            {text("class", partition::name(route)),
+             text("choice", partition::name(route)),
+             text("reason", product ? "the sparse cluster has convolutions"
+                                    : "neither cluster has the operation")}));
   }
 
   template <typename T>
@@ -412,7 +439,8 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
           builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
     };
     text("eligible", candidate.obstacle.empty() ? "yes" : "no");
-    text("class", candidate.sparse ? "sparse" : "dense");
+    text("class", partition::name(candidate.sparse ? partition::Route::Sparse
+                                                   : partition::Route::Dense));
     text("choice", !candidate.sparse      ? "dense"
                    : candidate.scatters() ? "sparse-scatter"
                                           : "sparse-tile");

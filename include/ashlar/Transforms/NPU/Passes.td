@@ -34,6 +34,8 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
     Every convolution gets a decision: eligible, choice, reason, cycles of the
     alternatives (also of the sparse cluster without skipping), the zeros of
     analyse-zeros, theoretical and realised skip, cycles saved, and the plan.
+    Matrix products are of class dense, operations that neither cluster has of
+    class vector.
 
     Scatter mode leaves zeros of the data out as well (docs/SparseTiles.md 6).
     Its cycles follow from the density of the input: measured on samples, in the
