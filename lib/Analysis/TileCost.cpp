@@ -282,6 +282,13 @@ bool PlanCost::mayKeepTiles() const {
     bytes += wave.bytes;
     if (wave.chunks.size() > 1)
       return false;
+    // What stays was loaded for one table, and a table has the tiles of all
+    // groups; tiles that the machine cuts are known by the cut alone.
+    if (wave.wave.count != waves.front().wave.count)
+      return false;
+    if (plan.cutAtRunTime &&
+        2 * rounds > static_cast<int64_t>(machine.sparse.tileTables))
+      return false;
   }
   return bytes <= room / kKeptShare && problem.groups == 1;
 }
