@@ -27,6 +27,7 @@ profile's, or if a count is wrong.
 import argparse
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -132,6 +133,8 @@ def compare_cuts(network, options, extra, expected):
     """Prints equal tiles, cuts of the profile and of the machine; yields
     complaints."""
     profiled = None
+    machine = common.run_tool("ashlarc", f"--dump-machine={network.machine}")
+    units = int(re.search(r"\btcus: (\d+)", machine.stdout).group(1))
     for label, cuts in (("profile", ["--partition-cuts=profile"]),
                         ("equal tiles", ["--partition=uniform"]),
                         ("at run time", ["--partition-cuts=runtime"]),
@@ -140,7 +143,6 @@ def compare_cuts(network, options, extra, expected):
             "scatter", *extra, *cuts, dump=True)
         cycles = report["total_cycles"]
         profiled = profiled or cycles
-        units = report["machine"]["sparse"]["tcus"]
         found = loads(report, units)
         cut = [n for n, d in decisions.items()
                if d.get("cuts", {}).get("algorithm") != "uniform"]

@@ -191,24 +191,30 @@ void Chooser::planParts(Candidate &candidate,
       analysis::tileProblem(conv, weights, extent, machine, parts);
   if (analysis::mostParts(problem) != parts)
     return;
-  auto improve = [&](Alternative &best) {
-    auto plan = analysis::planTiles(problem, machine,
-                                    best.plan ? best.plan->cycles : INT64_MAX);
+  // Asked for, cuts at run time may take more cycles than equal tiles.
+  auto improve = [&](Alternative &best, bool always) {
+    int64_t limit = best.plan && !always ? best.plan->cycles : INT64_MAX;
+    auto plan = analysis::planTiles(problem, machine, limit);
     if (!plan)
       return;
+    if (best.plan && always) {
+      bool alike = best.plan->cutAtRunTime == plan->cutAtRunTime;
+      if (alike ? plan->cycles >= best.plan->cycles : best.plan->cutAtRunTime)
+        return;
+    }
     best.plan = plan;
     best.parts = parts;
     best.unskipped = analysis::unskippedCycles(problem, *plan, machine);
   };
   if (policy.mode != "scatter")
-    improve(candidate.tile);
+    improve(candidate.tile, false);
   // Cycles of scatter mode follow from the data: not by an estimate alone.
   if (policy.mode == "scatter" ||
       (policy.mode == "auto" && policy.useScatter &&
        candidate.data.source == analysis::ProfileSource::Measured)) {
     analysis::addScatter(problem, conv, weights, candidate.data, policy.cut,
                          machine);
-    improve(candidate.scatter);
+    improve(candidate.scatter, policy.cut.time == partition::CutTime::Always);
   }
 }
 
