@@ -188,8 +188,8 @@ std::vector<TilePlan> cutPlans(const TileProblem &problem, const TilePlan &plan,
                                const machine::Description &machine) {
   std::vector<TilePlan> plans;
   std::vector<CutWay> ways = waysOf(problem, machine);
-  if (ways.empty())
-    return plans;
+  if (ways.empty() || units < 2)
+    return plans; // one unit has all the work however it is cut
   int64_t height = problem.extent[1], width = problem.extent[2];
   int64_t least = std::max<int64_t>(
       llvm::divideCeilSigned(height * width, units * tileLimit), 1);
