@@ -47,14 +47,31 @@ static uint64_t productOf(llvm::ArrayRef<uint64_t> counts) {
   return product;
 }
 
+using Counts = std::array<uint64_t, 5>;
+using Strides = std::array<int64_t, 5>;
+
+/// Loop counts and byte strides of a DMA instruction, outermost first.
+template <typename Op>
+static Counts countsOf(const Op &op) {
+  return {op.n0, op.n1, op.n2, op.n3, op.n4};
+}
+
+template <typename Op>
+static Strides sourceStrides(const Op &op) {
+  return {op.srcStride0, op.srcStride1, op.srcStride2, op.srcStride3,
+          op.srcStride4};
+}
+
+template <typename Op>
+static Strides destinationStrides(const Op &op) {
+  return {op.dstStride0, op.dstStride1, op.dstStride2, op.dstStride3,
+          op.dstStride4};
+}
+
 Cost CostModel::of(const isa::DmaCopy &op) {
-  const std::array<uint64_t, 5> counts = {op.n0, op.n1, op.n2, op.n3, op.n4};
-  const std::array<int64_t, 5> src = {op.srcStride0, op.srcStride1,
-                                      op.srcStride2, op.srcStride3,
-                                      op.srcStride4};
-  const std::array<int64_t, 5> dst = {op.dstStride0, op.dstStride1,
-                                      op.dstStride2, op.dstStride3,
-                                      op.dstStride4};
+  const Counts counts = countsOf(op);
+  const Strides src = sourceStrides(op);
+  const Strides dst = destinationStrides(op);
   machine::DmaSide source{op.srcMem == isa::Memory::Dram, counts, src,
                           op.elemBytes};
   machine::DmaSide destination{op.dstMem == isa::Memory::Dram, counts, dst,
@@ -68,10 +85,8 @@ Cost CostModel::of(const isa::DmaCopy &op) {
 }
 
 Cost CostModel::of(const isa::DmaFill &op) {
-  const std::array<uint64_t, 5> counts = {op.n0, op.n1, op.n2, op.n3, op.n4};
-  const std::array<int64_t, 5> dst = {op.dstStride0, op.dstStride1,
-                                      op.dstStride2, op.dstStride3,
-                                      op.dstStride4};
+  const Counts counts = countsOf(op);
+  const Strides dst = destinationStrides(op);
   machine::DmaSide destination{op.dstMem == isa::Memory::Dram, counts, dst,
                                op.elemBytes};
   return {machine::dmaFill(machine, destination), 0,
@@ -79,10 +94,8 @@ Cost CostModel::of(const isa::DmaFill &op) {
 }
 
 Cost CostModel::of(const isa::DmaUnpack &op) {
-  const std::array<uint64_t, 5> counts = {op.n0, op.n1, op.n2, op.n3, op.n4};
-  const std::array<int64_t, 5> dst = {op.dstStride0, op.dstStride1,
-                                      op.dstStride2, op.dstStride3,
-                                      op.dstStride4};
+  const Counts counts = countsOf(op);
+  const Strides dst = destinationStrides(op);
   machine::DmaSide destination{false, counts, dst, op.elemBytes};
   return {machine::dmaUnpack(machine, op.mantissa, destination),
           machine::streamTraffic(machine, op.mantissa, counts).burstBytes, 0,
@@ -90,13 +103,10 @@ Cost CostModel::of(const isa::DmaUnpack &op) {
 }
 
 Cost CostModel::of(const isa::DmaGather &op) {
-  const std::array<uint64_t, 5> counts = {op.n0, op.n1, op.n2, op.n3, op.n4};
-  const std::array<int64_t, 5> src = {op.srcStride0, op.srcStride1,
-                                      op.srcStride2, op.srcStride3,
-                                      op.srcStride4};
-  const std::array<int64_t, 5> index = {op.indexStride0, op.indexStride1,
-                                        op.indexStride2, op.indexStride3,
-                                        op.indexStride4};
+  const Counts counts = countsOf(op);
+  const Strides src = sourceStrides(op);
+  const Strides index = {op.indexStride0, op.indexStride1, op.indexStride2,
+                         op.indexStride3, op.indexStride4};
   machine::DmaSide source{true, counts, src, op.elemBytes};
   machine::GatherIndices indices{index, storedBytes(op.indexType, 0)};
   return {machine::dmaGather(machine, source, indices),
