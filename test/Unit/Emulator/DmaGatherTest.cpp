@@ -187,23 +187,11 @@ TEST(DmaGather, NegativeIndicesCountFromTheEnd) {
             (std::vector<double>{119, 101, 101, 0xee}));
 }
 
-/// What a run says, or "" if it succeeds.
+/// What a run of three indices into ten rows says.
 std::string runError(const std::vector<int32_t> &indices, unsigned threads) {
-  emulator::Options options;
-  options.threads = threads;
-  options.checkRaces = false;
-  std::string text =
-      program(threeRows(), 0, countingTable(), indexBytes(indices));
-  text.insert(text.find("dma.fill"),
-              ".node name=Gather_7 op=Gather\n.for node=0\n");
-  auto loaded =
-      llvm::cantFail(emulator::load(assembleText(text, false), options));
-  auto result = emulator::run(loaded, {}, options);
-  if (result)
-    return "";
-  llvm::Error error = result.takeError();
-  EXPECT_EQ(support::classify(error), ErrorClass::Malformed);
-  return llvm::toString(std::move(error));
+  return gatherError(
+      program(threeRows(), 0, countingTable(), indexBytes(indices)), "dma.fill",
+      threads);
 }
 
 TEST(DmaGather, IndexOutsideTheAxisIsAFaultOfTheRun) {

@@ -180,24 +180,11 @@ TEST(Gather, NegativeIndicesCountFromTheEnd) {
   EXPECT_EQ(values(result)[2], 100);
 }
 
-/// What a run says, or "" if it succeeds. Instructions of a named node have no
-/// semaphores of their own in the text, so races are not looked for.
+/// What a run of three indices into ten elements says.
 std::string runError(const std::vector<int32_t> &indices, unsigned threads) {
-  emulator::Options options;
-  options.threads = threads;
-  options.checkRaces = false;
   std::vector<uint8_t> source(8 * Layout().bytes);
-  std::string text = program(threeOf(10), source, indexBytes(indices));
-  const size_t first = text.find("dma.copy");
-  text.insert(first, ".node name=Gather_7 op=Gather\n.for node=0\n");
-  auto loaded =
-      llvm::cantFail(emulator::load(assembleText(text, false), options));
-  auto result = emulator::run(loaded, {}, options);
-  if (result)
-    return "";
-  llvm::Error error = result.takeError();
-  EXPECT_EQ(support::classify(error), ErrorClass::Malformed);
-  return llvm::toString(std::move(error));
+  return gatherError(program(threeOf(10), source, indexBytes(indices)),
+                     "dma.copy", threads);
 }
 
 TEST(Gather, IndexOutsideTheAxisIsAFaultOfTheRun) {

@@ -71,6 +71,22 @@ std::vector<double> test::values(const emulator::RunResult &result,
   return numbers;
 }
 
+std::string test::gatherError(std::string text, const std::string &first,
+                              unsigned threads) {
+  emulator::Options options;
+  options.threads = threads;
+  options.checkRaces = false;
+  text.insert(text.find(first), ".node name=Gather_7 op=Gather\n.for node=0\n");
+  auto loaded =
+      llvm::cantFail(emulator::load(assembleText(text, false), options));
+  auto result = emulator::run(loaded, {}, options);
+  if (result)
+    return "";
+  llvm::Error error = result.takeError();
+  EXPECT_EQ(support::classify(error), ErrorClass::Malformed);
+  return llvm::toString(std::move(error));
+}
+
 emulator::Fault test::faultOf(const std::string &text) {
   emulator::Fault fault;
   llvm::Expected<emulator::LoadedProgram> loaded =

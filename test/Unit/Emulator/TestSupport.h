@@ -31,6 +31,13 @@ emulator::RunResult runText(const std::string &text,
 std::vector<double> values(const emulator::RunResult &result,
                            size_t output = 0);
 
+/// What a run of a text says, or "" if it succeeds: an error of class
+/// Malformed. From the first instruction \p first on, the code belongs to the
+/// ONNX node Gather_7. Instructions of a named node have no semaphores of their
+/// own in the text, so races are not looked for.
+std::string gatherError(std::string text, const std::string &first,
+                        unsigned threads);
+
 /// The fault that loading a text gives; the instructions stay as they are.
 emulator::Fault faultOf(const std::string &text);
 
