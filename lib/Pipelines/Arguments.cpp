@@ -208,7 +208,9 @@ constexpr Flag flags[] = {
      "storage of what residual adds read: bfp (default), bf16 or f32",
      setResidual},
     {"scale", "POLICY",
-     "scale exponents: runmax (default), fixed, fixed(e=-7), table", setScale},
+     "scale exponents: runmax (default), fixed, fixed(e=-7), table, stats or "
+     "predict",
+     setScale},
     {"min-snr", "DB", "what --format=auto keeps: mean SNR of the outputs",
      setMinSnr},
     {"min-agreement", "PCT",
