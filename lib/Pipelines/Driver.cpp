@@ -3,6 +3,7 @@
 // ashlarc: what the flags ask for, in order.
 
 #include "Arguments.h"
+#include "Explain.h"
 #include "MeasureDensity.h"
 #include "MeasureScales.h"
 #include "PhaseFile.h"
@@ -20,7 +21,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <fmt/format.h>
-#include <map>
 
 namespace ashlar::pipelines {
 namespace {
@@ -58,6 +58,17 @@ std::string formatText(const CompilerArguments &arguments) {
   return numerics::toString(arguments.compile.formats);
 }
 
+/// The decisions of all passes; none if a phase file carries something else.
+llvm::json::Array decisionsOf(const CompileResult &result) {
+  auto decisions = llvm::json::parse(result.decisionsJson);
+  if (!decisions) {
+    llvm::consumeError(decisions.takeError());
+    return {};
+  }
+  llvm::json::Array *entries = decisions->getAsArray();
+  return entries ? std::move(*entries) : llvm::json::Array();
+}
+
 std::string reportText(const CompilerArguments &arguments,
                        const CompileResult &result,
                        const std::optional<SearchResult> &search,
@@ -75,11 +86,7 @@ std::string reportText(const CompilerArguments &arguments,
     report["format_search"] = toJson(*search);
   if (verification)
     report["verification"] = toJson(*verification);
-  auto decisions = llvm::json::parse(result.decisionsJson);
-  if (decisions)
-    report["decisions"] = std::move(*decisions);
-  else
-    llvm::consumeError(decisions.takeError());
+  report["decisions"] = decisionsOf(result);
   if (result.program) {
     uint64_t bytes = 0;
     for (const container::Segment &segment : result.program->constants)
@@ -96,55 +103,6 @@ std::string reportText(const CompilerArguments &arguments,
     report["parameter_bytes"] = result.weights.parameterBytes;
   }
   return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report))).str();
-}
-
-/// One line per alternative: its cycles, what they are made of, how much of the
-/// array is useful by cause, and the bytes it copies.
-void printAlternatives(const llvm::json::Object &entry,
-                       const llvm::json::Object &details) {
-  const llvm::json::Object *totals = entry.getObject("alternatives");
-  std::map<std::string, const llvm::json::Object *> sorted;
-  for (const auto &[name, value] : details)
-    if (const llvm::json::Object *terms = value.getAsObject())
-      sorted[llvm::StringRef(name).str()] = terms;
-  for (const auto &[name, terms] : sorted) {
-    auto count = [&](llvm::StringRef key) {
-      return terms->getInteger(key).value_or(0);
-    };
-    auto share = [&](llvm::StringRef key) {
-      return terms->getNumber(key).value_or(1.0);
-    };
-    int64_t total = totals ? totals->getInteger(name).value_or(0) : 0;
-    print("  {:<22} {:>9} cycles: array {}, drain {}, read {}, copy {}, encode "
-          "{}; {} lanes; useful: tap {:.2f}, lane {:.2f}, width {:.2f}, "
-          "channel {:.2f}; copies {} bytes\n",
-          name, total, count("array_cycles"), count("drain_cycles"),
-          count("read_cycles"), count("copy_cycles"), count("encode_cycles"),
-          count("lanes"), share("useful_taps"), share("useful_rows"),
-          share("useful_width"), share("useful_columns"),
-          count("copied_bytes"));
-  }
-}
-
-void printDecisions(const CompileResult &result) {
-  auto decisions = llvm::json::parse(result.decisionsJson);
-  if (!decisions) {
-    llvm::consumeError(decisions.takeError());
-    return;
-  }
-  for (const llvm::json::Value &value : *decisions->getAsArray()) {
-    const llvm::json::Object &entry = *value.getAsObject();
-    std::string line;
-    for (const auto &[key, item] : entry)
-      if (key != "node" && key != "choice" && key != "reason" &&
-          key != "details")
-        line += llvm::formatv(" {0}={1}", key, item).str();
-    print("{:<32} {:<16} {}{}\n", entry.getString("node").value_or("").str(),
-          entry.getString("choice").value_or("").str(),
-          entry.getString("reason").value_or("").str(), line);
-    if (const llvm::json::Object *details = entry.getObject("details"))
-      printAlternatives(entry, *details);
-  }
 }
 
 void printSummary(const CompilerArguments &arguments,
@@ -273,7 +231,7 @@ llvm::Error runCompiler(CompilerArguments arguments) {
   if (arguments.explain && search)
     support::printOut(describe(*search));
   if (arguments.explain)
-    printDecisions(*result);
+    support::printOut(explain(decisionsOf(*result)));
   if (!arguments.report.empty())
     if (llvm::Error error = support::writeText(
             arguments.report,
