@@ -297,57 +297,64 @@ static void stageRegion(Generator &generator, const View &home,
            target.slice(at, generator.machine));
 }
 
+/// Scratch memory of one tile, handed out from a first byte on.
+class Generator::Scratch {
+public:
+  Scratch(int64_t first, const machine::Description &machine)
+      : next(first), machine(machine) {}
+
+  View allocate(const analysis::StorageType &type, const Shape &shape,
+                int64_t axis) {
+    View view = analysis::denseBufferView(type, shape, axis, next, machine);
+    next +=
+        llvm::alignTo(analysis::bufferBytes(type, shape, axis, machine), 64);
+    return view;
+  }
+
+private:
+  int64_t next;
+  const machine::Description &machine;
+};
+
+/// Where a tile reads an operand: where it lies, or a copy in scratch memory.
+std::pair<View, Region>
+Generator::stageOperand(Value value, const analysis::OperandModel &model,
+                        const Region &out, Scratch &scratch) {
+  if (model.direct) {
+    View home = homeOf(value);
+    return {home, Region::whole(home.shape)};
+  }
+  Region region = model.region(out);
+  auto bits = model.padded ? std::nullopt : analysis::uniformBits(value);
+  if (bits) {
+    View staged = scratch.allocate(storageOf(value), region.size, model.axis);
+    emitFill(builder, staged, *bits);
+    return {staged, region};
+  }
+  View home = homeOf(value);
+  auto found = constants.find({value, model.axis});
+  if (found != constants.end() && !model.padded)
+    home = found->second;
+  if (!model.padded && home.inStateBuffer() && home.axis == model.axis)
+    return {home.slice(analysis::storedRegion(region, model.lanes), machine),
+            region};
+  View staged = scratch.allocate(home.type, region.size, model.axis);
+  stageRegion(*this, home, region, staged);
+  return {staged, region};
+}
+
 TileContext Generator::stage(Operation *op, const TilingModel &model,
                              const Region &out, int64_t base) {
   TileContext tile;
   tile.op = op;
   tile.model = &model;
   tile.out = out;
-  int64_t next = base;
-  auto allocate = [&](const analysis::StorageType &type, const Shape &shape,
-                      int64_t axis) {
-    View view = analysis::denseBufferView(type, shape, axis, next, machine);
-    next +=
-        llvm::alignTo(analysis::bufferBytes(type, shape, axis, machine), 64);
-    return view;
-  };
-  for (auto [i, operand] : llvm::enumerate(model.operands)) {
-    Value value = op->getOperand(i);
-    if (operand.streamed) {
-      tile.operands.emplace_back();
-      tile.operandRegions.emplace_back();
-      continue;
-    }
-    auto bits = operand.direct || operand.padded ? std::nullopt
-                                                 : analysis::uniformBits(value);
-    if (bits) {
-      Region region = operand.region(out);
-      View staged = allocate(storageOf(value), region.size, operand.axis);
-      emitFill(builder, staged, *bits);
-      tile.operands.push_back(staged);
-      tile.operandRegions.push_back(region);
-      continue;
-    }
-    View home = homeOf(value);
-    if (auto found = constants.find({value, operand.axis});
-        found != constants.end() && !operand.direct && !operand.padded)
-      home = found->second;
-    if (operand.direct) {
-      tile.operands.push_back(home);
-      tile.operandRegions.push_back(Region::whole(home.shape));
-      continue;
-    }
-    Region region = operand.region(out);
-    bool inPlace =
-        !operand.padded && home.inStateBuffer() && home.axis == operand.axis;
-    if (inPlace) {
-      tile.operands.push_back(
-          home.slice(analysis::storedRegion(region, operand.lanes), machine));
-    } else {
-      View staged = allocate(home.type, region.size, operand.axis);
-      stageRegion(*this, home, region, staged);
-      tile.operands.push_back(staged);
-    }
+  Scratch scratch(base, machine);
+  for (auto [value, operand] : llvm::zip(op->getOperands(), model.operands)) {
+    auto [view, region] = operand.streamed
+                              ? std::pair<View, Region>()
+                              : stageOperand(value, operand, out, scratch);
+    tile.operands.push_back(view);
     tile.operandRegions.push_back(region);
   }
   const View &home = homes[op->getResult(0)];
@@ -356,9 +363,11 @@ TileContext Generator::stage(Operation *op, const TilingModel &model,
   else if (home.inStateBuffer())
     tile.result = home.slice(analysis::storedRegion(out, model.lanes), machine);
   else
-    tile.result = allocate(model.resultType, out.size, model.resultAxis);
+    tile.result =
+        scratch.allocate(model.resultType, out.size, model.resultAxis);
   for (const analysis::ScratchBuffer &buffer : model.scratch(out))
-    tile.scratch.push_back(allocate(buffer.type, buffer.shape, buffer.axis));
+    tile.scratch.push_back(
+        scratch.allocate(buffer.type, buffer.shape, buffer.axis));
   return tile;
 }
 

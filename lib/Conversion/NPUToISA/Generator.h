@@ -102,6 +102,10 @@ private:
   llvm::Error emitTile(TileContext &tile);
   TileContext stage(mlir::Operation *op, const analysis::TilingModel &model,
                     const Region &out, int64_t base);
+  class Scratch;
+  std::pair<View, analysis::Region>
+  stageOperand(mlir::Value value, const analysis::OperandModel &model,
+               const analysis::Region &out, Scratch &scratch);
   View homeOf(mlir::Value value);
   void mergeConcatScales(mlir::Operation *op);
   void storeIdentity();
