@@ -210,41 +210,44 @@ int16_t encodeFixed(const WideValue &value, const FixedRule &rule,
   return encodeStep(value, step, rule, counters);
 }
 
+/// Mantissas `encode(i, step)` of a block under a given scale, and its cell.
+template <typename Encode>
+static int8_t encodeEach(const FixedRule &rule,
+                         MutableArrayRef<int16_t> mantissas, Encode encode) {
+  int8_t cell = fixedCell(rule.scale, rule.mantissa);
+  int step = stepExponent(cell, rule.mantissa);
+  bool any = false;
+  for (size_t i = 0; i < mantissas.size(); ++i) {
+    mantissas[i] = encode(i, step);
+    any |= mantissas[i] != 0;
+  }
+  return any ? cell : kZeroBlock;
+}
+
 int8_t encodeBlockFixed(ArrayRef<float> values, const FixedRule &rule,
                         MutableArrayRef<int16_t> mantissas,
                         EncodeCounters &counters) {
   assert(values.size() == mantissas.size() && "one mantissa per value");
-  int8_t cell = fixedCell(rule.scale, rule.mantissa);
-  int step = stepExponent(cell, rule.mantissa);
-  bool any = false;
-  for (size_t i = 0; i < values.size(); ++i) {
+  return encodeEach(rule, mantissas, [&](size_t i, int step) {
     WideValue value = wideValue(values[i]);
     if (value.unbounded) {
       // Infinities have their own counter (docs/Numerics.md 2).
       ++counters.infinite;
       EncodeCounters ignored;
-      mantissas[i] = encodeStep(value, step, rule, ignored);
-    } else {
-      counters.nan += (floatBits(values[i]) & 0x7fffffff) > 0x7f800000 ? 1 : 0;
-      mantissas[i] = encodeStep(value, step, rule, counters);
+      return encodeStep(value, step, rule, ignored);
     }
-    any |= mantissas[i] != 0;
-  }
-  return any ? cell : kZeroBlock;
+    counters.nan += (floatBits(values[i]) & 0x7fffffff) > 0x7f800000 ? 1 : 0;
+    return encodeStep(value, step, rule, counters);
+  });
 }
 
 int8_t encodeBlockFixed(ArrayRef<WideValue> values, const FixedRule &rule,
                         MutableArrayRef<int16_t> mantissas,
                         EncodeCounters &counters) {
   assert(values.size() == mantissas.size() && "one mantissa per value");
-  int8_t cell = fixedCell(rule.scale, rule.mantissa);
-  int step = stepExponent(cell, rule.mantissa);
-  bool any = false;
-  for (size_t i = 0; i < values.size(); ++i) {
-    mantissas[i] = encodeStep(values[i], step, rule, counters);
-    any |= mantissas[i] != 0;
-  }
-  return any ? cell : kZeroBlock;
+  return encodeEach(rule, mantissas, [&](size_t i, int step) {
+    return encodeStep(values[i], step, rule, counters);
+  });
 }
 
 int8_t encodeAccumulators(ArrayRef<int64_t> accumulators, int exponent,

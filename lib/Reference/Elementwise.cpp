@@ -72,23 +72,38 @@ Tensor reference::evalUnary(const Tensor &x,
   return result;
 }
 
+/// `set(i, value)` for every element i of the result: onFloat or onInt of the
+/// broadcast operands, as their type is.
+template <typename OnFloat, typename OnInt, typename Set>
+static void forBroadcast(const Tensor &a, const Tensor &b,
+                         ArrayRef<int64_t> outShape, OnFloat onFloat,
+                         OnInt onInt, Set set) {
+  size_t count = elementCount(outShape);
+  if (a.isFloat()) {
+    Broadcast<double> left(a.floats, a.shape, outShape);
+    Broadcast<double> right(b.floats, b.shape, outShape);
+    for (size_t i = 0; i < count; ++i)
+      set(i, onFloat(left[i], right[i]));
+    return;
+  }
+  Broadcast<int64_t> left(a.ints, a.shape, outShape);
+  Broadcast<int64_t> right(b.ints, b.shape, outShape);
+  for (size_t i = 0; i < count; ++i)
+    set(i, onInt(left[i], right[i]));
+}
+
 Tensor
 reference::evalBinary(const Tensor &a, const Tensor &b, ElementType type,
                       ArrayRef<int64_t> outShape,
                       llvm::function_ref<double(double, double)> onFloat,
                       llvm::function_ref<int64_t(int64_t, int64_t)> onInt) {
   Tensor result(type, outShape);
-  if (a.isFloat()) {
-    Broadcast<double> left(a.floats, a.shape, outShape);
-    Broadcast<double> right(b.floats, b.shape, outShape);
-    for (size_t i = 0; i < result.floats.size(); ++i)
-      result.floats[i] = onFloat(left[i], right[i]);
-    return result;
-  }
-  Broadcast<int64_t> left(a.ints, a.shape, outShape);
-  Broadcast<int64_t> right(b.ints, b.shape, outShape);
-  for (size_t i = 0; i < result.ints.size(); ++i)
-    result.ints[i] = onInt(left[i], right[i]);
+  forBroadcast(a, b, outShape, onFloat, onInt, [&](size_t i, auto value) {
+    if (a.isFloat())
+      result.floats[i] = value;
+    else
+      result.ints[i] = value;
+  });
   return result;
 }
 
@@ -98,17 +113,8 @@ reference::evalCompare(const Tensor &a, const Tensor &b,
                        llvm::function_ref<bool(double, double)> onFloat,
                        llvm::function_ref<bool(int64_t, int64_t)> onInt) {
   Tensor result(ElementType::Bool, outShape);
-  if (a.isFloat()) {
-    Broadcast<double> left(a.floats, a.shape, outShape);
-    Broadcast<double> right(b.floats, b.shape, outShape);
-    for (size_t i = 0; i < result.ints.size(); ++i)
-      result.ints[i] = onFloat(left[i], right[i]);
-    return result;
-  }
-  Broadcast<int64_t> left(a.ints, a.shape, outShape);
-  Broadcast<int64_t> right(b.ints, b.shape, outShape);
-  for (size_t i = 0; i < result.ints.size(); ++i)
-    result.ints[i] = onInt(left[i], right[i]);
+  forBroadcast(a, b, outShape, onFloat, onInt,
+               [&](size_t i, bool value) { result.ints[i] = value; });
   return result;
 }
 

@@ -122,6 +122,9 @@ public:
              Type result = {});
   Value convTranspose(Value x, Value w, Value bias,
                       const ConvAttributes &attributes);
+  /// True if there is no bias or it has one value per channel; else records
+  /// an error.
+  bool acceptBias(Value bias, int64_t channels);
   Value matmul(Value a, Value b2, Type result = {});
   struct PoolAttributes {
     Shape kernel, strides, pads, dilations;

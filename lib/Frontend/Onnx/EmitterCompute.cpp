@@ -8,6 +8,14 @@ using namespace ashlar;
 using namespace ashlar::frontend;
 using namespace ashlar::nn;
 
+bool Emitter::acceptBias(Value bias, int64_t channels) {
+  if (!bias || shapeOf(bias) == ShapeRef(channels))
+    return true;
+  malformed("the bias has the shape {}, expected {}",
+            shapeToString(shapeOf(bias)), channels);
+  return false;
+}
+
 Value Emitter::conv(Value x, Value w, Value bias, const ConvAttributes &a,
                     Type result) {
   if (failed() || !x || !w)
@@ -16,9 +24,8 @@ Value Emitter::conv(Value x, Value w, Value bias, const ConvAttributes &a,
       shapeOf(x), shapeOf(w), a.strides, a.pads, a.dilations, a.group));
   if (!shape)
     return nullptr;
-  if (bias && shapeOf(bias) != ShapeRef((*shape)[1]))
-    return malformed("the bias has the shape {}, expected {}",
-                     shapeToString(shapeOf(bias)), (*shape)[1]);
+  if (!acceptBias(bias, (*shape)[1]))
+    return nullptr;
   return finish(
       ConvOp::create(b, loc, type(*shape, result ? result : elementOf(x)), x, w,
                      bias, a.strides, a.pads, a.dilations, a.group));
@@ -32,9 +39,8 @@ Value Emitter::convTranspose(Value x, Value w, Value bias,
       shapeOf(x), shapeOf(w), a.strides, a.pads, a.dilations, a.group));
   if (!shape)
     return nullptr;
-  if (bias && shapeOf(bias) != ShapeRef((*shape)[1]))
-    return malformed("the bias has the shape {}, expected {}",
-                     shapeToString(shapeOf(bias)), (*shape)[1]);
+  if (!acceptBias(bias, (*shape)[1]))
+    return nullptr;
   return finish(ConvTransposeOp::create(b, loc, type(*shape, elementOf(x)), x,
                                         w, bias, a.strides, a.pads, a.dilations,
                                         a.group));

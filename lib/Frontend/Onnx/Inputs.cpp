@@ -67,8 +67,14 @@ Error checkFlagShape(const onnx::TypeProto_Tensor &tensor, StringRef name,
                    declaredShape(tensor));
 }
 
-Expected<onnx::TypeProto_Tensor>
-tensorDeclaration(const onnx::ValueInfoProto &input) {
+/// What the model says of an input: `what` names it in messages.
+struct Declaration {
+  onnx::TypeProto_Tensor tensor;
+  support::ElementType element;
+  std::string what;
+};
+
+Expected<Declaration> declarationOf(const onnx::ValueInfoProto &input) {
   if (!input.has_type())
     return makeError(ErrorClass::Malformed, "graph input '{}' has no type",
                      printable(input.name()));
@@ -76,7 +82,13 @@ tensorDeclaration(const onnx::ValueInfoProto &input) {
     return makeError(ErrorClass::Unsupported,
                      "graph input '{}' is not a tensor",
                      printable(input.name()));
-  return input.type().tensor_type();
+  std::string what = "graph input '" + printable(input.name()) + "'";
+  const onnx::TypeProto_Tensor &tensor = input.type().tensor_type();
+  Expected<support::ElementType> element =
+      elementTypeOf(tensor.elem_type(), what);
+  if (!element)
+    return element.takeError();
+  return Declaration{tensor, *element, std::move(what)};
 }
 
 } // namespace
@@ -120,35 +132,31 @@ Error ashlar::frontend::addConstant(ImportOptions &options, StringRef flag) {
 Expected<RankedTensorType> ashlar::frontend::inputType(
     const onnx::ValueInfoProto &input, const ImportOptions &options,
     mlir::MLIRContext *context, std::vector<std::string> &open) {
-  Expected<onnx::TypeProto_Tensor> tensor = tensorDeclaration(input);
-  if (!tensor)
-    return tensor.takeError();
-  std::string what = "graph input '" + printable(input.name()) + "'";
-  Expected<support::ElementType> element =
-      elementTypeOf(tensor->elem_type(), what);
-  if (!element)
-    return element.takeError();
+  Expected<Declaration> declared = declarationOf(input);
+  if (!declared)
+    return declared.takeError();
+  const auto &[tensor, element, what] = *declared;
   SmallVector<int64_t> shape;
   auto flag = options.inputShapes.find(input.name());
   if (flag != options.inputShapes.end()) {
     shape = flag->second;
-    if (Error error = checkFlagShape(*tensor, input.name(), shape))
+    if (Error error = checkFlagShape(tensor, input.name(), shape))
       return error;
   } else {
-    bool isOpen = !tensor->has_shape();
-    for (const onnx::TensorShapeProto_Dimension &dim : tensor->shape().dim()) {
+    bool isOpen = !tensor.has_shape();
+    for (const onnx::TensorShapeProto_Dimension &dim : tensor.shape().dim()) {
       isOpen |= !dim.has_dim_value();
       shape.push_back(dim.dim_value());
     }
     if (isOpen) {
       open.push_back(fmt::format("'{}' ({})", printable(input.name()),
-                                 declaredShape(*tensor)));
+                                 declaredShape(tensor)));
       return RankedTensorType();
     }
   }
   if (Error error = checkSize(shape, options.maxElements, what))
     return error;
-  return RankedTensorType::get(shape, nn::toMlirType(context, *element));
+  return RankedTensorType::get(shape, nn::toMlirType(context, element));
 }
 
 RankedTensorType ashlar::frontend::staticType(const onnx::TypeProto &type,
@@ -177,37 +185,33 @@ RankedTensorType ashlar::frontend::staticType(const onnx::TypeProto &type,
 Expected<mlir::ElementsAttr>
 ashlar::frontend::readConstantFile(const onnx::ValueInfoProto &input,
                                    StringRef file, mlir::MLIRContext *context) {
-  Expected<onnx::TypeProto_Tensor> tensor = tensorDeclaration(input);
-  if (!tensor)
-    return tensor.takeError();
-  std::string what = "graph input '" + printable(input.name()) + "'";
-  Expected<support::ElementType> element =
-      elementTypeOf(tensor->elem_type(), what);
-  if (!element)
-    return element.takeError();
+  Expected<Declaration> declared = declarationOf(input);
+  if (!declared)
+    return declared.takeError();
+  const auto &[tensor, element, what] = *declared;
   Expected<HostTensor> array = support::readNpy(file);
   if (!array)
     return array.takeError();
-  if (array->type != *element)
+  if (array->type != element)
     return makeError(ErrorClass::Malformed,
                      "{} has elements of type {}, {} is declared with {}",
                      file.str(), support::name(array->type).str(), what,
-                     support::name(*element).str());
+                     support::name(element).str());
   bool fits = true;
-  if (tensor->has_shape()) {
-    int rank = tensor->shape().dim_size();
+  if (tensor.has_shape()) {
+    int rank = tensor.shape().dim_size();
     fits = static_cast<size_t>(rank) == array->shape.size();
     for (int i = 0; fits && i < rank; ++i)
-      fits = !tensor->shape().dim(i).has_dim_value() ||
-             tensor->shape().dim(i).dim_value() == array->shape[i];
+      fits = !tensor.shape().dim(i).has_dim_value() ||
+             tensor.shape().dim(i).dim_value() == array->shape[i];
   }
   if (!fits)
     return makeError(ErrorClass::Malformed,
                      "{} has the shape {}, {} is declared as {}", file.str(),
                      nn::shapeToString(array->shape), what,
-                     declaredShape(*tensor));
+                     declaredShape(tensor));
   auto type =
-      RankedTensorType::get(array->shape, nn::toMlirType(context, *element));
+      RankedTensorType::get(array->shape, nn::toMlirType(context, element));
   return nn::makeElements(
       type, std::string(array->data.begin(), array->data.end()), input.name());
 }

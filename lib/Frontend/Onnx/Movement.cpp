@@ -78,12 +78,10 @@ void reshapeAttribute(Node &n) {
 }
 
 void flattenToMatrix(Node &n) {
-  int64_t axis = n.getInt("axis", 1);
   Value x = n.input(0);
   if (!x)
     return;
-  if (axis != rankOf(x))
-    axis = n.normalAxis(axis, rankOf(x));
+  int64_t axis = n.flattenAxis(rankOf(x));
   if (n.failed())
     return;
   ShapeRef shape = shapeOf(x);

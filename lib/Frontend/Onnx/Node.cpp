@@ -141,6 +141,11 @@ int64_t Node::normalAxis(int64_t axis, int64_t rank) {
   return 0;
 }
 
+int64_t Node::flattenAxis(int64_t rank) {
+  int64_t axis = getInt("axis", 1);
+  return axis == rank ? rank : normalAxis(axis, rank);
+}
+
 SmallVector<int64_t> Node::normalAxes(ArrayRef<int64_t> axes, int64_t rank) {
   SmallVector<int64_t> result;
   for (int64_t axis : axes) {

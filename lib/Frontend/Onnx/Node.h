@@ -61,6 +61,9 @@ public:
   /// `axis` counted from the end if negative; records an error and gives 0 if
   /// out of range for `rank`.
   int64_t normalAxis(int64_t axis, int64_t rank);
+  /// The attribute `axis` (default 1) at which a tensor of `rank` becomes a
+  /// matrix, like normalAxis; the rank itself leaves rows of one element.
+  int64_t flattenAxis(int64_t rank);
   SmallVector<int64_t> normalAxes(ArrayRef<int64_t> axes, int64_t rank);
 
   size_t numOutputs() const { return node.outputs.size(); }

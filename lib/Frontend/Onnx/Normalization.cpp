@@ -189,13 +189,10 @@ void lpNorm(Node &n) {
 /// Before version 13 the operand is flattened to a matrix at `axis`.
 template <bool logarithm>
 void flatSoftmax(Node &n) {
-  int64_t axis = n.getInt("axis", 1);
   Value x = n.input(0);
   if (!x)
     return;
-  // An axis equal to the rank leaves rows of one element.
-  if (axis != rankOf(x))
-    axis = n.normalAxis(axis, rankOf(x));
+  int64_t axis = n.flattenAxis(rankOf(x));
   if (n.failed())
     return;
   Shape shape(shapeOf(x));

@@ -52,6 +52,10 @@ private:
   Expected<bool> constants();
   Expected<bool> dropAttributes();
   Expected<bool> dropOptionalInputs();
+  /// Tries smaller values of one extent, the smallest first, until one fails
+  /// as the whole does.
+  Expected<bool> shrinkExtent(int64_t extent, StringRef step,
+                              llvm::function_ref<ModelCopy(int64_t)> replace);
   Expected<bool> shrinkInputs();
   Expected<bool> shrinkExtents();
   Expected<bool> zeroConstants();
@@ -271,6 +275,17 @@ Expected<bool> Shrinker::dropOptionalInputs() {
   return any;
 }
 
+Expected<bool>
+Shrinker::shrinkExtent(int64_t extent, StringRef step,
+                       llvm::function_ref<ModelCopy(int64_t)> replace) {
+  for (int64_t to : smallerThan(extent)) {
+    auto kept = attempt(replace(to), step);
+    if (!kept || *kept)
+      return kept;
+  }
+  return false;
+}
+
 Expected<bool> Shrinker::shrinkInputs() {
   bool any = false;
   for (int input = 0; input < model.graph().input_size(); ++input) {
@@ -284,14 +299,12 @@ Expected<bool> Shrinker::shrinkInputs() {
                                  .shape()
                                  .dim(axis)
                                  .dim_value();
-      for (int64_t to : smallerThan(extent)) {
-        auto kept = attempt(replaceInputExtent(model, input, axis, to), "size");
-        if (!kept)
-          return kept;
-        any |= *kept;
-        if (*kept)
-          break;
-      }
+      auto kept = shrinkExtent(extent, "size", [&](int64_t to) {
+        return replaceInputExtent(model, input, axis, to);
+      });
+      if (!kept)
+        return kept;
+      any |= *kept;
     }
   }
   if (any)
@@ -302,15 +315,14 @@ Expected<bool> Shrinker::shrinkInputs() {
 
 Expected<bool> Shrinker::shrinkExtents() {
   bool any = false;
-  for (int64_t extent : extentsOf(model))
-    for (int64_t to : smallerThan(extent)) {
-      auto kept = attempt(replaceExtent(model, extent, to), "extent");
-      if (!kept)
-        return kept;
-      any |= *kept;
-      if (*kept)
-        break;
-    }
+  for (int64_t extent : extentsOf(model)) {
+    auto kept = shrinkExtent(extent, "extent", [&](int64_t to) {
+      return replaceExtent(model, extent, to);
+    });
+    if (!kept)
+      return kept;
+    any |= *kept;
+  }
   if (any)
     if (Error error = infer())
       return error;

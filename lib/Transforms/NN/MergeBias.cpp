@@ -29,6 +29,15 @@ std::pair<Value, Value> splitConstant(Value a, Value b, bool commutes) {
   return {};
 }
 
+// The convolution with other weights or another bias.
+template <typename ConvLike>
+ConvLike recreate(PatternRewriter &rewriter, Location loc, Type type,
+                  ConvLike conv, Value w, Value bias) {
+  return ConvLike::create(rewriter, loc, type, conv.getX(), w, bias,
+                          conv.getStridesAttr(), conv.getPadsAttr(),
+                          conv.getDilationsAttr(), conv.getGroupAttr());
+}
+
 // conv + constant, conv - constant.
 template <typename SumOp, typename ConvLike>
 struct MergeSum : OpRewritePattern<SumOp> {
@@ -54,11 +63,8 @@ struct MergeSum : OpRewritePattern<SumOp> {
     Location loc = fuseLocations(conv, {op});
     Value merged = makeConstant(rewriter, loc, vectorTensor(*values),
                                 typeOf(x).getElementType());
-    auto fused =
-        ConvLike::create(rewriter, loc, op.getType(), conv.getX(), conv.getW(),
-                         merged, conv.getStridesAttr(), conv.getPadsAttr(),
-                         conv.getDilationsAttr(), conv.getGroupAttr());
-    rewriter.replaceOp(op, fused);
+    rewriter.replaceOp(
+        op, recreate(rewriter, loc, op.getType(), conv, conv.getW(), merged));
     ++count;
     return success();
   }
@@ -132,11 +138,8 @@ struct MergeFactor : OpRewritePattern<FactorOp> {
       merged = makeConstant(rewriter, loc, *bias, element);
     }
     Value w = makeConstant(rewriter, loc, *weights, element);
-    auto fused =
-        ConvLike::create(rewriter, loc, op.getType(), conv.getX(), w, merged,
-                         conv.getStridesAttr(), conv.getPadsAttr(),
-                         conv.getDilationsAttr(), conv.getGroupAttr());
-    rewriter.replaceOp(op, fused);
+    rewriter.replaceOp(op,
+                       recreate(rewriter, loc, op.getType(), conv, w, merged));
     ++count;
     return success();
   }
