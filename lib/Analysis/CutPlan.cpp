@@ -11,6 +11,7 @@
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Machine/Cycles.h"
+#include "ashlar/Support/Memo.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
@@ -113,6 +114,40 @@ CutCycles cutCycles(const TileProblem &problem, const TilePlan &plan,
 // Plans
 //===----------------------------------------------------------------------===//
 
+/// What a plan keeps of a cut.
+struct FoldCut {
+  std::vector<Box> cores;
+  double spread = 0;
+  bool met = false;
+  uint64_t probes = 0;
+};
+
+/// Cuts a map; nothing if it cannot be cut so. Remembered: the same maps are
+/// cut for every number of groups, every choice of clusters and all formats of
+/// a search.
+static std::optional<FoldCut> cutMap(const partition::CountMap &map,
+                                     const partition::Geometry &geometry,
+                                     const partition::Options &options) {
+  static support::Memo<std::optional<FoldCut>> memo(8192);
+  support::ArgumentDigest arguments;
+  arguments.add(map.rows).add(map.cols).add(map.capacity).add(map.counts);
+  arguments.add(geometry).add(options.units).add(options.algorithm);
+  arguments.add(options.metric).add(options.threshold);
+  arguments.add(options.maxIterations).add(options.maxRows);
+  arguments.add(options.maxCols).add(options.moveRounds).add(options.refine);
+  return memo.get(arguments.take(), [&]() -> std::optional<FoldCut> {
+    auto cut = partition::partition(map, geometry, options);
+    if (!cut) {
+      llvm::consumeError(cut.takeError());
+      return std::nullopt;
+    }
+    FoldCut found{{}, cut->spread, cut->met, cut->probes};
+    for (const partition::Tile &tile : cut->tiles)
+      found.cores.push_back(tile.core);
+    return found;
+  });
+}
+
 /// Cuts the region of one round into `units` tiles of at most rows x cols;
 /// false if that cannot be.
 static bool cutFold(const ScatterProblem &scatter, const CutWay &way,
@@ -138,16 +173,13 @@ static bool cutFold(const ScatterProblem &scatter, const CutWay &way,
     if (way.rounds > 0)
       options.maxIterations = options.moveRounds;
   }
-  auto cut = partition::partition(
+  auto cut = cutMap(
       scatter.sums ? scatter.data.counts
                    : partition::CountMap::zeros(geometry.y.in, geometry.x.in),
       geometry, options);
-  if (!cut) {
-    llvm::consumeError(cut.takeError());
+  if (!cut)
     return false;
-  }
-  for (const partition::Tile &tile : cut->tiles) {
-    Box box = tile.core;
+  for (Box box : cut->cores) {
     box.y0 += fold.region.y0, box.x0 += fold.region.x0;
     fold.cuts.push_back(box);
     plan.rows = std::max(plan.rows, box.rows);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What scatter mode changes in the cost of a tile plan: cycles of coefficients
-// follow from how many data of a tile are not zero, and tiles may be cut
-// unequal.
+// Inside of tile plans: the searches behind the public functions, and what
+// scatter mode changes in their costs: cycles of coefficients follow from how
+// many data of a tile are not zero, and tiles may be cut unequal.
 
 #ifndef ASHLAR_LIB_ANALYSIS_SCATTERPLAN_H
 #define ASHLAR_LIB_ANALYSIS_SCATTERPLAN_H
@@ -57,6 +57,15 @@ CutCycles cutCycles(const TileProblem &problem, const TilePlan &plan,
 /// are not known.
 double balanceOf(const TileProblem &problem, const TilePlan &plan,
                  int64_t units);
+
+/// planTiles() without a memory of earlier ones.
+std::optional<TilePlan> searchTiles(const TileProblem &problem,
+                                    const machine::Description &machine,
+                                    int64_t limit);
+
+/// unskippedCycles() without a memory of earlier ones.
+int64_t searchUnskipped(const TileProblem &problem, const TilePlan &plan,
+                        const machine::Description &machine);
 
 } // namespace ashlar::analysis
 

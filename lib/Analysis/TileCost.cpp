@@ -544,13 +544,13 @@ private:
 
 } // namespace
 
-std::optional<TilePlan> planTiles(const TileProblem &problem,
-                                  const machine::Description &machine,
-                                  int64_t limit) {
+std::optional<TilePlan> searchTiles(const TileProblem &problem,
+                                    const machine::Description &machine,
+                                    int64_t limit) {
   return Search(problem, true, machine, limit).run();
 }
 
-int64_t unskippedCycles(const TileProblem &problem, const TilePlan &plan,
+int64_t searchUnskipped(const TileProblem &problem, const TilePlan &plan,
                         const machine::Description &machine) {
   Search dense(problem, false, machine, INT64_MAX);
   if (std::optional<int64_t> cycles = dense.cyclesOf(plan))

@@ -33,6 +33,9 @@ constexpr int wideActivations = 16, wideWeights = 16;
 /// Mantissa at which the noise of weights is measured: well above the
 /// background, well below the signal.
 constexpr int probedWeights = 6;
+/// Samples on which single groups are measured: what they show only proposes
+/// candidates, in relation to each other.
+constexpr size_t groupSamples = 4;
 /// Formats whose noise differs by less are taken for equally good.
 constexpr double littleNoise = 2;
 /// A candidate without a reserve must have at most this share of the cycles of
@@ -132,6 +135,8 @@ private:
   support::Progress progress;
   std::mutex progressLock;
   std::map<std::string, size_t> known; ///< Candidate by text of its table.
+  /// Cycles by node of what was measured, by text of its table.
+  std::map<std::string, llvm::StringMap<uint64_t>> nodeCycles;
   bool haveUniform = false;
   double failingNoise = 0; ///< Least noise of a uniform format that fails.
   /// Whether candidates must keep a reserve, and the cycles of the best that
@@ -161,6 +166,7 @@ llvm::Expected<size_t> Search::measure(std::string label, FormatTable formats) {
   if (evaluation) {
     candidate.cycles = evaluation->cycles;
     candidate.weightBytes = evaluation->weightBytes;
+    nodeCycles[entry->first] = std::move(evaluation->nodeCycles);
     candidate.quality = judge.judge(evaluation->outputs);
     candidate.reaches = judge.reaches(candidate.quality, Reserve::Used);
   } else {
@@ -334,19 +340,22 @@ llvm::Error Search::tryClasses() {
 llvm::Expected<bool> Search::measureNodes() {
   for (bool wideA : {false, true})
     for (bool wideW : {false, true}) {
-      auto evaluation = evaluator.evaluate(
-          makeUniform(wideA ? makeFormat(wideActivations, narrow.block)
-                            : narrow,
-                      makeFormat(wideW ? wideWeights : 8)),
-          {});
-      if (!evaluation) {
-        llvm::Error error = evaluation.takeError();
-        if (!isRefusal(error))
-          return std::move(error);
-        llvm::consumeError(std::move(error));
-        return false;
+      FormatTable table = makeUniform(
+          wideA ? makeFormat(wideActivations, narrow.block) : narrow,
+          makeFormat(wideW ? wideWeights : 8));
+      auto [cycles, isNew] = nodeCycles.try_emplace(keyOf(table));
+      if (isNew) {
+        auto evaluation = evaluator.evaluate(table, {});
+        if (!evaluation) {
+          llvm::Error error = evaluation.takeError();
+          if (!isRefusal(error))
+            return std::move(error);
+          llvm::consumeError(std::move(error));
+          return false;
+        }
+        cycles->second = std::move(evaluation->nodeCycles);
       }
-      for (const auto &node : evaluation->nodeCycles)
+      for (const auto &node : cycles->second)
         model.nodes[node.first().str()][wideA][wideW] =
             static_cast<double>(node.second);
     }
@@ -390,7 +399,8 @@ llvm::Error Search::measureGroups() {
   for (const FormatGroup &group : model.groups)
     tables.push_back(makeTable(
         background, group, group.weights ? makeFormat(probedWeights) : narrow));
-  auto evaluations = evaluator.outputsOfAll(tables, samples, [&](size_t done) {
+  const auto few = llvm::ArrayRef(samples).take_front(groupSamples);
+  auto evaluations = evaluator.outputsOfAll(tables, few, [&](size_t done) {
     advance(20 + 45 * done / tables.size());
   });
   std::vector<double> noises;

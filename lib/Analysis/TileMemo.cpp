@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Plans that were found before. Both searches of TileCost.cpp are functions of
+// a problem and a machine alone; the same problems come back for every choice
+// of clusters, at code generation, and in a search over formats.
+
+#include "ScatterPlan.h"
+
+#include "ashlar/Support/Memo.h"
+
+namespace ashlar::analysis {
+namespace {
+
+/// Everything that a prediction depends on.
+class PlanArguments {
+public:
+  PlanArguments(const TileProblem &problem,
+                const machine::Description &machine) {
+    digest.add(machine::toYaml(machine));
+    digest.add(problem.extent).add(problem.kernel);
+    digest.add(problem.stride).add(problem.dilation);
+    digest.add(problem.channels).add(problem.outputs).add(problem.groups);
+    digest.add(problem.part).add(problem.elementBytes).add(problem.cellBlock);
+    digest.add(problem.activationBits).add(problem.weightBits);
+    digest.add(uint64_t(problem.columns.size()));
+    for (const ColumnTile &column : problem.columns)
+      digest.add(column.firstOutput).add(column.cols);
+    digest.add(uint64_t(problem.drains.size()));
+    for (const DrainColumn &drain : problem.drains)
+      digest.add(uint64_t(drain.first)).add(drain.columns).add(drain.cols);
+    for (const std::vector<uint32_t> &counts : problem.entries)
+      digest.add(counts);
+    digest.add(problem.scatter.has_value());
+    if (problem.scatter)
+      add(*problem.scatter);
+  }
+
+  PlanArguments &add(const TilePlan &plan) {
+    digest.add(plan.images).add(plan.rows).add(plan.cols).add(plan.groups);
+    digest.add(plan.slots).add(plan.twoSums).add(plan.tilesOutside);
+    digest.add(plan.cutAtRunTime).add(plan.moveRounds).add(plan.probes);
+    digest.add(uint64_t(plan.folds.size()));
+    for (const TileFold &fold : plan.folds)
+      digest.add(fold.region).add(fold.cuts);
+    return *this;
+  }
+  PlanArguments &add(int64_t value) {
+    digest.add(value);
+    return *this;
+  }
+  support::ArgumentDigest::Number take() { return digest.take(); }
+
+private:
+  void add(const ScatterProblem &scatter) {
+    const partition::CountMap &counts = scatter.data.counts;
+    digest.add(scatter.data.source).add(scatter.data.density);
+    digest.add(counts.rows).add(counts.cols).add(counts.capacity);
+    digest.add(counts.counts);
+    digest.add(scatter.cut.variant).add(scatter.cut.algorithm);
+    digest.add(scatter.cut.metric).add(scatter.cut.threshold);
+    digest.add(scatter.cut.time).add(scatter.geometry);
+    digest.add(scatter.whole).add(scatter.drained);
+    for (const auto &column : scatter.slices)
+      for (const std::vector<SliceCount> &channel : column)
+        digest.add(channel);
+  }
+
+  support::ArgumentDigest digest;
+};
+
+/// Plans that are remembered; a network has some ten of them for each
+/// convolution.
+constexpr size_t kRememberedPlans = 8192;
+
+} // namespace
+
+std::optional<TilePlan> planTiles(const TileProblem &problem,
+                                  const machine::Description &machine,
+                                  int64_t limit) {
+  static support::Memo<std::optional<TilePlan>> memo(kRememberedPlans);
+  return memo.get(PlanArguments(problem, machine).add(limit).take(),
+                  [&] { return searchTiles(problem, machine, limit); });
+}
+
+int64_t unskippedCycles(const TileProblem &problem, const TilePlan &plan,
+                        const machine::Description &machine) {
+  static support::Memo<int64_t> memo(kRememberedPlans);
+  return memo.get(PlanArguments(problem, machine).add(plan).take(),
+                  [&] { return searchUnskipped(problem, plan, machine); });
+}
+
+} // namespace ashlar::analysis
