@@ -8,12 +8,14 @@
 
 #include "ScatterPlan.h"
 
+#include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Support/Memo.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <fmt/format.h>
@@ -26,12 +28,32 @@ using partition::Algorithm;
 using partition::Box;
 using partition::CutTime;
 
-bool drainCounts(Value map, const machine::Description &machine) {
+/// True if a convolution drains `map` encoded.
+static bool isDrained(Value map, const machine::Description &machine) {
   Operation *producer = map.getDefiningOp();
-  if (!isa_and_nonnull<npu::PeConvOp, npu::TcuConvOp>(producer) ||
-      producer->hasAttr(kStationaryAttr))
-    return false;
-  return drainEncodes(storageOf(map), machine);
+  return isa_and_nonnull<npu::PeConvOp, npu::TcuConvOp>(producer) &&
+         !producer->hasAttr(kStationaryAttr) &&
+         drainEncodes(storageOf(map), machine);
+}
+
+llvm::SmallVector<Value> countedResults(Value map,
+                                        const machine::Description &machine) {
+  llvm::SmallVector<Value> results, open{map};
+  llvm::DenseSet<Value> seen;
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    // What is in the map twice would have to be counted twice.
+    if (!seen.insert(value).second)
+      return {};
+    auto move = value.getDefiningOp<npu::DmaMoveOp>();
+    if (move && joinsChannels(move))
+      llvm::append_range(open, move.getInputs());
+    else if (isDrained(value, machine))
+      results.push_back(value);
+    else
+      return {};
+  }
+  return results;
 }
 
 //===----------------------------------------------------------------------===//
@@ -70,7 +92,7 @@ static std::vector<CutWay> waysOf(const TileProblem &problem,
     time = scatter.sums ? CutTime::Profile : CutTime::RunTime;
   if (!scatter.whole || scatter.cut.algorithm == Algorithm::Uniform)
     return {};
-  if (time == CutTime::Profile)
+  if (time == CutTime::Profile || time == CutTime::AlwaysProfile)
     return scatter.sums ? std::vector<CutWay>{{}} : std::vector<CutWay>();
   if (!machineCuts(problem, machine))
     return {};
@@ -99,14 +121,23 @@ CutCycles cutCycles(const TileProblem &problem, const TilePlan &plan,
   if (!plan.cutAtRunTime)
     return cycles;
   const partition::Geometry &geometry = problem.scatter->geometry;
-  int64_t positions = geometry.y.in * geometry.x.in;
   if (!problem.scatter->drained)
     cycles.count = static_cast<int64_t>(
         machine::countPass(machine, problem.extent[0] * problem.channels *
-                                        positions * problem.elementBytes)
+                                        geometry.y.in * geometry.x.in *
+                                        problem.elementBytes)
             .issue);
+  // Each cut passes over the counters that its region reads.
+  int64_t rows = 0;
+  for (const TileFold &fold : plan.folds)
+    rows += std::max<int64_t>(geometry.inputOf(fold.region).rows, 1);
   cycles.cut = static_cast<int64_t>(
-      machine::cutTiles(machine, positions, plan.probes).issue);
+      machine::cutTiles(machine,
+                        llvm::divideCeilSigned(
+                            rows, static_cast<int64_t>(plan.folds.size())) *
+                            geometry.x.in,
+                        plan.probes)
+          .issue);
   return cycles;
 }
 

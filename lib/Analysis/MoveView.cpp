@@ -12,14 +12,56 @@ using namespace mlir;
 
 namespace ashlar::analysis {
 
+/// True if the elements of `source` are stored otherwise in `result`.
+static bool converts(Value source, Value result) {
+  StorageType from = storageOf(source), to = storageOf(result);
+  return from.encoded != to.encoded ||
+         (from.encoded ? from.format != to.format : from.plain != to.plain);
+}
+
+bool joinsChannels(npu::DmaMoveOp op) {
+  auto result = shapeOf(op.getY());
+  if (op.getFill() || result.size() < 2 ||
+      op.getPieces().size() != op.getInputs().size())
+    return false;
+  StorageType type = storageOf(op.getY());
+  // What shares an exponent stays together too.
+  int64_t block = type.encoded ? type.format.block : 1;
+  int64_t channels = 0;
+  for (auto [i, attr] : llvm::enumerate(op.getPieces())) {
+    auto piece =
+        *npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
+    Value input = op.getInputs()[i];
+    auto shape = shapeOf(input);
+    llvm::SmallVector<int64_t, 6> start(result.size(), 0);
+    start[1] = channels;
+    if (block < 1 || channels % block != 0 ||
+        piece.operand != static_cast<int64_t>(i) ||
+        converts(input, op.getY()) || shape.size() != result.size() ||
+        piece.resultStart != start ||
+        llvm::any_of(piece.sourceStart, [](int64_t at) { return at != 0; }))
+      return false;
+    llvm::SmallVector<int64_t, 6> moved(result.size(), 1);
+    for (const npu::PieceDim &dim : piece.dims) {
+      if (dim.extent == 1)
+        continue;
+      if (dim.sourceAxis != dim.resultAxis || dim.sourceStep != 1 ||
+          dim.resultStep != 1 || moved[dim.resultAxis] != 1)
+        return false;
+      moved[dim.resultAxis] = dim.extent;
+    }
+    for (size_t axis = 0; axis < moved.size(); ++axis)
+      if (moved[axis] != shape[axis] ||
+          (axis != 1 && shape[axis] != result[axis]))
+        return false;
+    channels += shape[1];
+  }
+  return channels == result[1];
+}
+
 std::optional<npu::Piece> solePiece(npu::DmaMoveOp op) {
-  if (op.getInputs().size() != 1 || op.getPieces().size() != 1 || op.getFill())
-    return std::nullopt;
-  StorageType from = storageOf(op.getInputs()[0]), to = storageOf(op.getY());
-  bool converts =
-      from.encoded != to.encoded ||
-      (from.encoded ? from.format != to.format : from.plain != to.plain);
-  if (converts)
+  if (op.getInputs().size() != 1 || op.getPieces().size() != 1 ||
+      op.getFill() || converts(op.getInputs()[0], op.getY()))
     return std::nullopt;
   return *npu::Piece::fromArray(
       cast<DenseI64ArrayAttr>(op.getPieces()[0]).asArrayRef());

@@ -83,7 +83,7 @@ void addScatter(TileProblem &problem, Operation *op,
   ScatterProblem scatter;
   scatter.data = std::move(data);
   scatter.cut = cut;
-  scatter.drained = drainCounts(op->getOperand(0), machine);
+  scatter.drained = !countedResults(op->getOperand(0), machine).empty();
   scatter.geometry = isa<npu::PeConvOp>(op)
                          ? geometryOf(cast<npu::PeConvOp>(op))
                          : geometryOf(cast<npu::TcuConvOp>(op));

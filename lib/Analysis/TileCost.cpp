@@ -403,7 +403,7 @@ private:
     const TilePlan grid = *best;
     double even = balanceOf(problem, grid, unitsOf(grid));
     int64_t entries = machine.sparse.accumulatorEntries;
-    if (problem.scatter->cut.time == partition::CutTime::Always) {
+    if (partition::isForced(problem.scatter->cut.time)) {
       best.reset();
       limit = INT64_MAX;
     }

@@ -264,7 +264,7 @@ static constexpr llvm::StringLiteral kMetrics[] = {"nnz", "density", "zeros",
                                                    "cycles"};
 
 static constexpr llvm::StringLiteral kTimes[] = {"auto", "profile", "runtime",
-                                                 "always"};
+                                                 "always", "always-profile"};
 
 llvm::StringRef name(CutTime time) { return kTimes[unsigned(time)]; }
 
@@ -296,10 +296,11 @@ llvm::Expected<CutTime> parseCutTime(llvm::StringRef text) {
   for (unsigned i = 0; i < std::size(kTimes); ++i)
     if (text == kTimes[i])
       return CutTime(i);
-  return makeError(ErrorClass::Usage,
-                   "unknown time of cuts '{}', expected auto, profile, runtime "
-                   "or always",
-                   text.str());
+  return makeError(
+      ErrorClass::Usage,
+      "unknown time of cuts '{}', expected auto, profile, runtime, "
+      "always or always-profile",
+      text.str());
 }
 
 } // namespace ashlar::partition

@@ -245,7 +245,7 @@ constexpr Flag flags[] = {
      setPartitionThreshold},
     {"partition-cuts", "TIME",
      "cuts by profile or by counts at run time: auto (default), profile, "
-     "runtime or always",
+     "runtime, always or always-profile",
      setPartitionCuts},
     {"transpose", "MODE",
      "transposes: auto (default), pe (the array), dma (through DRAM) or copy",

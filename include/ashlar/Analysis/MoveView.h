@@ -22,6 +22,10 @@ inline constexpr llvm::StringLiteral kThroughDramAttr = "npu.through_dram";
 /// The only piece of a movement that neither fills nor converts, or nothing.
 std::optional<npu::Piece> solePiece(npu::DmaMoveOp op);
 
+/// True if a movement puts its operands behind each other along channels and
+/// converts nothing: the values of a position stay together.
+bool joinsChannels(npu::DmaMoveOp op);
+
 /// The result of `op` as a view of its operand in SB: same partitions, other
 /// strides. Nothing if elements would have to move: the partition axis is split
 /// or merged with another, an axis of the result has no single stride, or the

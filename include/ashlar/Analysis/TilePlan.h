@@ -109,9 +109,12 @@ void addScatter(TileProblem &problem, mlir::Operation *op,
                 const EncodedWeights &weights, DataProfile data,
                 const CutOptions &cut, const machine::Description &machine);
 
-/// True if the drains that store `map` can count its non-zeros: those of a
-/// convolution that encodes its results as it drains them.
-bool drainCounts(mlir::Value map, const machine::Description &machine);
+/// The results whose drains can together count the non-zeros of `map` by
+/// position: those of a convolution that encodes its results as it drains them,
+/// or of several that are only put behind each other along channels. Nothing if
+/// other values take part.
+llvm::SmallVector<mlir::Value>
+countedResults(mlir::Value map, const machine::Description &machine);
 
 /// The attribute kScatterAttr.
 mlir::DictionaryAttr scatterAttr(const DataProfile &data, const CutOptions &cut,
@@ -168,6 +171,8 @@ struct TilePlan {
   /// many equal tiles.
   double balance = 1, gridBalance = 1;
 
+  /// True if tiles have equal work instead of equal size.
+  bool isCut() const { return !folds.empty(); }
   /// Rounds that the tiles of all images take on `units` units.
   int64_t rounds(const TileProblem &problem, int64_t units) const;
   machine::TileGeometry geometry(const TileProblem &problem) const;

@@ -41,11 +41,15 @@ enum class Halo : uint8_t {
 
 /// When tiles of equal work are cut.
 enum class CutTime : uint8_t {
-  Auto,    ///< as Profile where places are known, else as RunTime
-  Profile, ///< by the compiler, from the places of a profile
-  RunTime, ///< by the machine, where that is predicted to pay
-  Always,  ///< by the machine, wherever it can
+  Auto,          ///< as Profile where places are known, else as RunTime
+  Profile,       ///< by the compiler, from the places of a profile
+  RunTime,       ///< by the machine, where that is predicted to pay
+  Always,        ///< by the machine, wherever it can
+  AlwaysProfile, ///< by the compiler, wherever it can
 };
+
+/// True if tiles of equal size are the last resort, whatever they cost.
+inline bool isForced(CutTime time) { return time >= CutTime::Always; }
 
 struct Options {
   int64_t units = 1; ///< M: tiles to make, one per compute unit.

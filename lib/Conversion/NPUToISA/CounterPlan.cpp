@@ -34,7 +34,11 @@ CounterPlan::CounterPlan(llvm::ArrayRef<CountedMap> maps, int64_t entries) {
     spans.push_back({0, positionsOf(value), map.at, map.at});
   }
   for (auto &[value, own] : byMap) {
-    if (!own.front().producer)
+    const auto &producers = own.front().producers;
+    // A drain counts for one map.
+    if (producers.empty() || llvm::any_of(producers, [&](const auto &producer) {
+          return results.count(producer.second);
+        }))
       continue;
     auto mine = [&](const Span &span) {
       return llvm::any_of(
@@ -43,14 +47,15 @@ CounterPlan::CounterPlan(llvm::ArrayRef<CountedMap> maps, int64_t entries) {
     std::vector<Span> others;
     llvm::copy_if(spans, std::back_inserter(others),
                   [&](const Span &span) { return !mine(span); });
-    Span span{0, positionsOf(value), *own.front().producer, own.back().at};
+    Span span{0, positionsOf(value), producers.front().first, own.back().at};
     std::optional<int64_t> room = findRoom(others, span, entries);
     if (!room)
       continue;
     span.first = *room;
     spans = std::move(others);
     spans.push_back(span);
-    results[value] = span.first;
+    for (const auto &producer : producers)
+      results[producer.second] = {span.first, producer == producers.front()};
     for (const CountedMap &map : own)
       readers[map.reader] = {span.first, true};
   }
@@ -85,8 +90,9 @@ void CounterPlan::count(const TileContext &tile, const CountedSteps &steps,
   int64_t row = steps.row + (rank > 3 ? start[rank - 2] : 0);
   drain.counted = true;
   // Images and channels of one position add up.
-  drain.countClear = first && start[0] == 0 && start[1] == 0;
-  drain.counts = found->second + row * width + steps.col + start[rank - 1];
+  const Target &target = found->second;
+  drain.countClear = target.clears && first && start[0] == 0 && start[1] == 0;
+  drain.counts = target.first + row * width + steps.col + start[rank - 1];
   drain.countStride1 = width;
   drain.countStride2 = steps.colStep;
 }

@@ -30,8 +30,8 @@ struct CountedMap {
 
   mlir::Operation *reader = nullptr;
   size_t at = 0; ///< node of the convolution
-  /// Node whose drains can count.
-  std::optional<size_t> producer;
+  /// Nodes whose drains can count, in order, and their results.
+  llvm::SmallVector<std::pair<size_t, mlir::Value>, 1> producers;
 };
 
 /// Positions of a drain's steps in the tile of its operation.
@@ -66,8 +66,12 @@ private:
                                   int64_t entries) const;
 
   llvm::DenseMap<mlir::Operation *, CountedMap::Counters> readers;
-  /// Counters of results that drains count.
-  llvm::DenseMap<mlir::Value, int64_t> results;
+  /// Where the drains of a result count.
+  struct Target {
+    int64_t first = 0;
+    bool clears = true; ///< no producer of the map comes before
+  };
+  llvm::DenseMap<mlir::Value, Target> results;
 };
 
 } // namespace ashlar::codegen

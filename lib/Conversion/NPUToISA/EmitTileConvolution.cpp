@@ -291,6 +291,14 @@ void TileConvolutionEmitter::emitPart(unsigned table, int64_t round,
   part.pW = whole ? -geometry.origin[2] : int64_t(source.pW);
   part.counts = counters.first;
   part.pitch = part.inW;
+  // Only what the region reads is passed over.
+  partition::Axis axis{
+      part.inH, region.y0 + region.rows, part.kH, part.sH, part.dH, part.pH};
+  partition::Range rows = axis.inputOf({region.y0, axis.out});
+  int64_t first = std::min<int64_t>(rows.begin, part.inH - 1);
+  part.inH = std::max<int64_t>(rows.end - first, 1);
+  part.counts += first * part.pitch;
+  part.pH += first;
   part.capacity = program.problem.channels *
                   analysis::shapeOf(tile.op->getOperand(0)).front();
   part.algorithm = static_cast<isa::Cut>(scatter.cut.algorithm);
@@ -507,8 +515,10 @@ llvm::Error TileConvolutionEmitter::run() {
       if (llvm::Error error = acquireWave(wave))
         return error;
   // Tables are written ahead of the runs before them, so that loads need not
-  // wait for those; a machine with one table has no choice.
-  bool ahead = machine.sparse.tileTables > 1;
+  // wait for those; a machine with one table has no choice. Cutting takes time
+  // of the runs' own queue: where drains bind, it is hidden behind them.
+  bool ahead = machine.sparse.tileTables > 1 &&
+               !(plan.cutAtRunTime && plan.drain >= plan.run);
   unsigned next = ahead && !work.empty() ? tableOf(work.front()) : 0;
   for (size_t i = 0; i < work.size(); ++i) {
     const Step &step = work[i];

@@ -207,11 +207,13 @@ llvm::Error Generator::planCounters() {
       return program.takeError();
     if (!(*program)->plan.cutAtRunTime)
       continue;
-    Value x = op->getOperand(0);
-    CountedMap map{op, i, std::nullopt};
-    if ((*program)->problem.scatter->drained)
-      map.producer =
-          std::distance(nodes.begin(), llvm::find(nodes, x.getDefiningOp()));
+    CountedMap map{op, i, {}};
+    for (Value result : analysis::countedResults(op->getOperand(0), machine))
+      map.producers.push_back(
+          {std::distance(nodes.begin(),
+                         llvm::find(nodes, result.getDefiningOp())),
+           result});
+    llvm::sort(map.producers, llvm::less_first());
     maps.push_back(map);
   }
   counters =

@@ -72,6 +72,7 @@ struct Candidate {
   analysis::DataProfile data; ///< of its input
   bool drained = false;       ///< its input can be counted as it is drained
   int64_t loss = 0;           ///< of its readers if the result cannot be folded
+  int64_t encode = 0;         ///< of its input as it is, on the vector unit
   bool sparse = false;
   int64_t tiles = 0, zeroTiles = 0; ///< stationary tiles of the array
 
@@ -105,12 +106,20 @@ bool mayFold(Value x) {
   });
 }
 
-/// Cycles of the vector unit that a lane fold of `x` saves where a move encodes
-/// it: folded, its few channels fill more lanes.
-int64_t encodeLoss(Value x, const machine::Description &machine) {
+/// Cycles in which the vector unit encodes a map.
+struct EncodeCycles {
+  int64_t plain = 0;  ///< as it is
+  int64_t folded = 0; ///< in the best lane fold: few channels fill more lanes
+};
+
+/// Of `x` where a move encodes it; else none.
+EncodeCycles encodeCycles(Value x, const machine::Description &machine) {
   auto shape = shapeOf(x);
-  if (!isa<DmaMoveOp>(x.getDefiningOp()) || !storageOf(x).encoded)
-    return 0;
+  auto move = x.getDefiningOp<DmaMoveOp>();
+  if (!move || !storageOf(x).encoded ||
+      llvm::any_of(move.getInputs(),
+                   [](Value input) { return storageOf(input).encoded; }))
+    return {};
   int64_t positions = shape[0];
   for (int64_t extent : shape.drop_front(2))
     positions *= extent;
@@ -120,12 +129,13 @@ int64_t encodeLoss(Value x, const machine::Description &machine) {
                         machine::VecStore::Encode, channels, steps)
             .issue);
   };
-  int64_t plain = encode(shape[1], positions), best = plain;
+  EncodeCycles cycles;
+  cycles.plain = cycles.folded = encode(shape[1], positions);
   for (const analysis::Lanes &fold :
        analysis::laneFolds(shape[1], shape.back(), machine))
-    best =
-        std::min(best, encode(fold.pitch * fold.count, positions / fold.count));
-  return plain - best;
+    cycles.folded = std::min(
+        cycles.folded, encode(fold.pitch * fold.count, positions / fold.count));
+  return cycles;
 }
 
 /// What the options of the pass say.
@@ -191,15 +201,15 @@ void Chooser::planParts(Candidate &candidate,
       analysis::tileProblem(conv, weights, extent, machine, parts);
   if (analysis::mostParts(problem) != parts)
     return;
-  // Asked for, cuts at run time may take more cycles than equal tiles.
-  auto improve = [&](Alternative &best, bool always) {
-    int64_t limit = best.plan && !always ? best.plan->cycles : INT64_MAX;
+  // Asked for, cuts may take more cycles than equal tiles.
+  auto improve = [&](Alternative &best, bool forced) {
+    int64_t limit = best.plan && !forced ? best.plan->cycles : INT64_MAX;
     auto plan = analysis::planTiles(problem, machine, limit);
     if (!plan)
       return;
-    if (best.plan && always) {
-      bool alike = best.plan->cutAtRunTime == plan->cutAtRunTime;
-      if (alike ? plan->cycles >= best.plan->cycles : best.plan->cutAtRunTime)
+    if (best.plan && forced) {
+      bool alike = best.plan->isCut() == plan->isCut();
+      if (alike ? plan->cycles >= best.plan->cycles : best.plan->isCut())
         return;
     }
     best.plan = plan;
@@ -214,7 +224,7 @@ void Chooser::planParts(Candidate &candidate,
        candidate.data.source == analysis::ProfileSource::Measured)) {
     analysis::addScatter(problem, conv, weights, candidate.data, policy.cut,
                          machine);
-    improve(candidate.scatter, policy.cut.time == partition::CutTime::Always);
+    improve(candidate.scatter, partition::isForced(policy.cut.time));
   }
 }
 
@@ -246,7 +256,8 @@ void Chooser::predict(PeConvOp conv) {
   candidate.conv = conv;
   candidate.obstacle = obstacle(conv, machine);
   candidate.data = analysis::profileOf(conv.getX(), policy.profiles);
-  candidate.drained = analysis::drainCounts(conv.getX(), machine);
+  candidate.encode = encodeCycles(conv.getX(), machine).plain;
+  candidate.drained = !analysis::countedResults(conv.getX(), machine).empty();
   int64_t fill = static_cast<int64_t>(machine.pe.rows + machine.pe.columns +
                                       machine.act.latency);
   int64_t drain = otherCycles(conv);
@@ -313,7 +324,8 @@ void Chooser::decideGroup(llvm::ArrayRef<size_t> group) {
   Value x = candidates[group.front()].conv.getX();
   if (policy.forced() || policy.rule != partition::Rule::Cost || !mayFold(x))
     return;
-  plain += encodeLoss(x, machine);
+  EncodeCycles encode = encodeCycles(x, machine);
+  plain += encode.plain - encode.folded;
   if (folded > plain)
     return;
   for (size_t i : group)
@@ -459,6 +471,8 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
                                               static_cast<double>(kept)
                                         : 1.0));
     number("data_density", candidate.data.mean());
+    if (candidate.encode > 0)
+      number("input_encode", candidate.encode);
     if (candidate.plan())
       addPlan(builder, candidate,
               mayFold(conv.getX()) ? candidate.folded : candidate.plain,
