@@ -515,10 +515,8 @@ llvm::Error TileConvolutionEmitter::run() {
       if (llvm::Error error = acquireWave(wave))
         return error;
   // Tables are written ahead of the runs before them, so that loads need not
-  // wait for those; a machine with one table has no choice. Cutting takes time
-  // of the runs' own queue: where drains bind, it is hidden behind them.
-  bool ahead = machine.sparse.tileTables > 1 &&
-               !(plan.cutAtRunTime && plan.drain >= plan.run);
+  // wait for those; a machine with one table has no choice.
+  bool ahead = machine.sparse.tileTables > 1;
   unsigned next = ahead && !work.empty() ? tableOf(work.front()) : 0;
   for (size_t i = 0; i < work.size(); ++i) {
     const Step &step = work[i];
