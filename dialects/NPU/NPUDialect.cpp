@@ -120,6 +120,12 @@ LogicalResult DmaMoveOp::verify() {
         static_cast<int64_t>(piece->resultStart.size()) != resultRank)
       return emitOpError() << "piece start lists must have ranks " << sourceRank
                            << " and " << resultRank;
+    for (const PieceDim &dim : piece->dims)
+      if (dim.sourceAxis < -1 || dim.sourceAxis >= sourceRank ||
+          dim.resultAxis < 0 || dim.resultAxis >= resultRank)
+        return emitOpError() << "piece moves axis " << dim.sourceAxis << " to "
+                             << dim.resultAxis << ", the ranks are "
+                             << sourceRank << " and " << resultRank;
   }
   return success();
 }

@@ -13,15 +13,17 @@ each, and whether the multiplications issued are those that zeros leave
 (issued_products.py counts them from the tensors). --layers prints both modes per
 layer.
 
---cuts compares cuts: equal tiles, the profile's, the machine's where they are
-predicted to pay and wherever it can make them (run_time_cuts.py counts their
-tiles' non-zeros again). Printed are cycles, also as a share of the profile's, and
-the load as the units measured it: busiest over mean of all units, mean over the
-layers; of those in it that were cut too.
+--cuts compares cuts: equal tiles, the profile's and the machine's where they are
+predicted to pay, and both wherever they can be made (run_time_cuts.py counts the
+machine's tiles' non-zeros again). Printed are cycles, also as a share of those of
+the profile's cuts of the same kind, and the load as the units measured it: busiest
+over mean of all units, mean over the layers; of those in it that were cut too. Last
+the balance of the same maps on all units without splitting results (ashlar-tiles).
 
 --check fails if a bit differs, if auto takes more than 1.03 times the best of the
 others or more than off, if cuts at run time take more than 1.05 times the
-profile's, or if a count is wrong.
+profile's of their kind, if the load of an unpruned network is above 1.10, or if a
+count is wrong.
 """
 
 import argparse
@@ -132,21 +134,25 @@ def mean(values):
 def compare_cuts(network, options, extra, expected):
     """Prints equal tiles, cuts of the profile and of the machine; yields
     complaints."""
-    profiled = None
+    cycles_of = {}
     machine = common.run_tool("ashlarc", f"--dump-machine={network.machine}")
     units = int(re.search(r"\btcus: (\d+)", machine.stdout).group(1))
-    for label, cuts in (("profile", ["--partition-cuts=profile"]),
-                        ("equal tiles", ["--partition=uniform"]),
-                        ("at run time", ["--partition-cuts=runtime"]),
-                        ("always", ["--partition-cuts=always"])):
+    for label, base, cuts in (
+            ("profile", "profile", "--partition-cuts=profile"),
+            ("equal tiles", "profile", "--partition=uniform"),
+            ("at run time", "profile", "--partition-cuts=runtime"),
+            ("always, profile", "always, profile",
+             "--partition-cuts=always-profile"),
+            ("always, run time", "always, profile",
+             "--partition-cuts=always")):
         report, decisions, results = network.measure(
-            "scatter", *extra, *cuts, dump=True)
-        cycles = report["total_cycles"]
-        profiled = profiled or cycles
+            "scatter", *extra, cuts, dump=True)
+        cycles = cycles_of[label] = report["total_cycles"]
+        share = cycles / cycles_of[base]
         found = loads(report, units)
         cut = [n for n, d in decisions.items()
                if d.get("cuts", {}).get("algorithm") != "uniform"]
-        print(f"  {label:<11} {cycles:>9} cycles ({cycles / profiled:.3f}), load "
+        print(f"  {label:<16} {cycles:>9} cycles ({share:.3f}), load "
               f"{mean(found.values()):.3f} in {len(found)} layers, "
               f"{mean(found[n] for n in cut if n in found):.3f} in the "
               f"{len(cut)} cut ones, {len(report['cuts'])} cuts at run time",
@@ -155,9 +161,16 @@ def compare_cuts(network, options, extra, expected):
             yield f"{network.name}: {label} changes a bit"
         yield from (f"{network.name}: {w}" for w in run_time_cuts.check_dump(
             network.path("dump"), report, zeros=False))
-        if label == "at run time" and cycles > 1.05 * profiled:
-            yield (f"{network.name}: cuts at run time take "
-                   f"{cycles / profiled:.3f} of the profile's cycles")
+        if label.endswith("run time") and share > 1.05:
+            yield (f"{network.name}: {label} takes {share:.3f} of the cycles of "
+                   f"the profile's cuts")
+        if (label == "profile" and float(options.density) == 1 and
+                mean(found.values()) > 1.10):
+            yield f"{network.name}: load {mean(found.values()):.3f}"
+    study = common.run_tool("ashlar-tiles", network.path("dump"),
+                            f"--constants={network.path('plan')}", "--groups=1")
+    print("  one group of units:",
+          study.stdout.splitlines()[-1].split(";")[0], flush=True)
 
 
 def bench(network, options):

@@ -101,6 +101,22 @@ func.func @dma_move_ranks(%x: tensor<2xf32>) {
 
 // -----
 
+func.func @dma_move_source_axis(%x: tensor<2xf32>) {
+  // expected-error@+1 {{piece moves axis 1 to 0, the ranks are 1 and 1}}
+  %0 = npu.dma.move "slice"(%x) {pieces = [array<i64: 0, 1, 1, 2, 1, 1, 0, 1, 0, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @dma_move_result_axis(%x: tensor<2xf32>) {
+  // expected-error@+1 {{piece moves axis 0 to 9, the ranks are 1 and 1}}
+  %0 = npu.dma.move "slice"(%x) {pieces = [array<i64: 0, 1, 1, 2, 0, 1, 9, 1, 0, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
 func.func @pe_transpose_c1(%x: tensor<4x8xf32>) {
   // expected-error@+1 {{expects one plain element type, found 'f32' and 'f16'}}
   %0 = npu.pe.transpose(%x) {source_axis = 0 : i64, piece = array<i64: 0, 0, 2, 0, 0, 0, 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<8x4xf16>
