@@ -77,6 +77,8 @@ private:
   int64_t count(const Tile &tile) const;
   std::optional<Choice> cut(int64_t available, bool spilled) const;
   Choice choose(bool &spilled) const;
+  int64_t evictingLimit() const;
+  bool mapOutlastsResults() const;
   /// Cycles of DRAM for the mantissas of a map and their exponent cells.
   int64_t storeCycles(int64_t elements) const {
     return (elements + elements / 8) / machine.dramBytes;
@@ -176,8 +178,20 @@ std::optional<Gather::Choice> Gather::cut(int64_t available,
   return std::nullopt;
 }
 
-/// Weights are given half of the memory, or less if maps or tiles need it; an
-/// eighth where the map goes to DRAM.
+/// An eighth of the memory is for weights where something goes to DRAM: of map
+/// and results, if both do not fit together, the larger one.
+int64_t Gather::evictingLimit() const {
+  return machine.partitionBytes - machine.partitionBytes / 8;
+}
+
+bool Gather::mapOutlastsResults() const {
+  const int64_t limit = evictingLimit();
+  return resultBytes > limit || mapBytes + resultBytes <= limit ||
+         resultBytes > mapBytes;
+}
+
+/// Weights are given half of the memory, or less if maps or tiles need it. What
+/// stays in the chip may be cut into any number of tiles.
 Gather::Choice Gather::choose(bool &spilled) const {
   spilled = false;
   for (bool comfortable : {true, false})
@@ -190,8 +204,11 @@ Gather::Choice Gather::choose(bool &spilled) const {
       if (choice && (!comfortable || count(choice->tile) <= kComfortableTiles))
         return *choice;
     }
+  const int64_t limit = evictingLimit();
+  if (mapBytes <= limit && mapOutlastsResults())
+    if (auto choice = cut(limit - mapBytes, spilled))
+      return *choice;
   spilled = true;
-  const int64_t limit = machine.partitionBytes - machine.partitionBytes / 8;
   if (auto choice = cut(limit, spilled))
     return *choice;
   // Memory planning will refuse even this.
@@ -221,7 +238,7 @@ void Gather::addCosts(FoldAlternative &plan) const {
     for (int64_t extent : conv.output)
       results *= extent;
     plan.store = storeCycles(elements);
-    if (resultBytes > machine.partitionBytes - machine.partitionBytes / 8)
+    if (resultBytes > evictingLimit())
       plan.resultStore = storeCycles(results);
   }
   if (axes.back().padded())

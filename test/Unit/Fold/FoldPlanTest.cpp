@@ -251,6 +251,31 @@ TEST(FoldCosts, StemOfResNet) {
               1e-3);
 }
 
+/// A stem of 640 x 640: results too large to stay leave the whole memory to
+/// the folded map, which then lies in lanes, however small its tiles become;
+/// packed windows are larger still and pass through DRAM.
+TEST(FoldCosts, MapStaysWhereOnlyResultsMustLeave) {
+  FoldConv conv;
+  conv.channels = 3;
+  conv.outputs = 16;
+  conv.input = {640, 640};
+  conv.kernel = {6, 6};
+  conv.strides = {2, 2};
+  conv.dilations = {1, 1};
+  conv.pads = {2, 2, 2, 2};
+  conv.output = {320, 320};
+  auto plans = foldAlternatives(conv, FoldMachine(), /*lanes=*/true);
+  ASSERT_EQ(plans.size(), 4u);
+  const FoldAlternative &rows = plans[2];
+  EXPECT_EQ(name(rows), "rows-and-stride-fold");
+  EXPECT_FALSE(rows.spilled);
+  EXPECT_EQ(rows.lanes, 2);
+  EXPECT_EQ(rows.array, 153600);
+  EXPECT_EQ(rows.tiles, 1920);
+  EXPECT_EQ(name(plans[3]), "pack-taps");
+  EXPECT_TRUE(plans[3].spilled);
+}
+
 /// With W stride 1 there is nothing to fold: dilated taps are not spread.
 TEST(FoldCosts, StrideOneKeepsTheKernel) {
   FoldConv conv = row(64, 3, 1, 4, 4, 4);
