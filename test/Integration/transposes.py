@@ -12,7 +12,7 @@ random bit patterns, every element type, bit for bit against numpy on raw words.
 measure: cycles of a transpose between two poolings, which need its two axes
 across partitions, for every --transpose; fails if `auto` is more than 2 % above
 the best, if `pe` moves a byte of DRAM for it or issues a descriptor, or if a
-result differs. With --on-load the matrix is a graph input that the first pooling
+result differs from numpy's. A third extent in front is a batch. With --on-load the matrix is a graph input that the first pooling
 does not read: `copy` then is a transposing load.
 isolation: an identity multiplication inside a convolution network whose weights
 are mostly zero, with the sparse cluster on and off: equal outputs.
@@ -46,7 +46,7 @@ TYPES = {
     "BOOL": (np.bool_, np.uint8),
 }
 EXTENTS = [1, 1, 2, 3, 5, 7, 11, 13]
-PER_MODEL = 60
+PER_MODEL = 240  # starting a process costs more than a few transposes
 MOST_ELEMENTS = 2500
 
 
@@ -92,7 +92,7 @@ def save_ready(graph):
         opset_imports=[helper.make_opsetid("", 17)])
 
 
-def run(options, folder, model, arrays, mode, *more):
+def run(options, folder, model, arrays, mode, *more, traced=True):
     """(outputs, report of the run, report of the compiler)."""
     path = os.path.join(folder, "model.onnx")
     onnx.save(model, path)
@@ -107,7 +107,8 @@ def run(options, folder, model, arrays, mode, *more):
                     f"--inputs={os.path.join(folder, 'in.npz')}",
                     f"--outputs={os.path.join(folder, 'out.npz')}",
                     f"--report={report}",
-                    f"--trace={os.path.join(folder, 'trace.json')}")
+                    *([f"--trace={os.path.join(folder, 'trace.json')}"]
+                      if traced else []))
     with np.load(os.path.join(folder, "out.npz")) as outputs:
         result = dict(outputs)
     with open(report, encoding="utf-8") as file:
@@ -137,7 +138,7 @@ def exact(options, folder):
         arrays = {f"x{i}": any_words(source, kind, shape)
                   for i, (kind, shape, _) in enumerate(part)}
         outputs, _, compiled = run(options, folder, model_of(part), arrays,
-                                   options.mode)
+                                   options.mode, traced=False)
         for way, count in choices(compiled).items():
             ways[way] = ways.get(way, 0) + count
         for i, (kind, shape, perm) in enumerate(part):
@@ -151,7 +152,7 @@ def exact(options, folder):
     return int(failed > 0)
 
 
-def between_pools(kind, rows, columns, on_load):
+def between_pools(kind, batch, rows, columns, on_load):
     """Pooling needs the rows, then the columns across partitions."""
     number = getattr(TensorProto, kind)
     tensor = helper.make_tensor_value_info
@@ -163,8 +164,8 @@ def between_pools(kind, rows, columns, on_load):
                              kernel_shape=[2]),
         ]
         return save_ready(helper.make_graph(
-            nodes, "on_load", [tensor("x", number, [1, rows, columns])],
-            [tensor("y", number, [1, columns, rows - 1])]))
+            nodes, "on_load", [tensor("x", number, [batch, rows, columns])],
+            [tensor("y", number, [batch, columns, rows - 1])]))
     nodes = [
         helper.make_node("MaxPool", ["x"], ["a"], name="first",
                          kernel_shape=[2]),
@@ -175,8 +176,13 @@ def between_pools(kind, rows, columns, on_load):
     ]
     return save_ready(helper.make_graph(
         nodes, "between_pools",
-        [tensor("x", number, [1, rows, columns + 1])],
-        [tensor("y", number, [1, columns, rows - 1])]))
+        [tensor("x", number, [batch, rows, columns + 1])],
+        [tensor("y", number, [batch, columns, rows - 1])]))
+
+
+def pooled(x):
+    """Maximum of neighbours along the last axis."""
+    return np.maximum(x[..., :-1], x[..., 1:])
 
 
 def descriptors(folder, node):
@@ -189,21 +195,26 @@ def descriptors(folder, node):
                queues[e["tid"]].startswith("dma") for e in events)
 
 
-def measure_one(options, folder, kind, rows, columns):
-    source = random.Random(options.seed)
+# Integers up to this are exact in the type.
+LARGEST = {"INT8": 127, "FLOAT16": 2048, "FLOAT": 1 << 24}
+
+
+def measure_one(options, folder, kind, batch, rows, columns):
+    source = np.random.default_rng(options.seed)
     width = columns + (not options.on_load)
-    x = np.array([source.randint(-100, 100) for _ in range(
-        rows * width)]).reshape(1, rows, width)
-    arrays = {"x": x.astype(TYPES[kind][0])}
-    totals, first, chosen, problems = {}, None, "", []
+    x = source.integers(-LARGEST[kind], LARGEST[kind], (batch, rows, width))
+    x = x.astype(TYPES[kind][0])
+    arrays = {"x": x}
+    expected = pooled((x if options.on_load else pooled(x)).transpose(0, 2, 1))
+    totals, chosen, problems = {}, "", []
     for mode in ("pe", "copy", "dma", "auto"):
         outputs, ran, compiled = run(
-            options, folder, between_pools(kind, rows, columns, options.on_load),
+            options, folder,
+            between_pools(kind, batch, rows, columns, options.on_load),
             arrays, mode)
         node = next(n for n in ran["nodes"] if n["name"] == "transpose")
         totals[mode] = (ran["total_cycles"], node["cycles"])
-        first = outputs["y"] if first is None else first
-        if not np.array_equal(first, outputs["y"]):
+        if not np.array_equal(expected, outputs["y"]):
             problems.append(f"{mode} gives other values")
         stays = all(d["choice"] != "dram" for d in compiled["decisions"]
                     if d["node"] in ("first", "transpose"))
@@ -215,6 +226,8 @@ def measure_one(options, folder, kind, rows, columns):
                 problems.append("pe issues descriptors")
         if mode == "auto":
             chosen = "/".join(choices(compiled))
+            swaps = [d for d in compiled["decisions"]
+                     if d["node"] == "transpose" and d["choice"] == "in-place"]
     best = min(total for mode, (total, _) in totals.items() if mode != "auto")
     if totals["auto"][0] > 1.02 * best:
         problems.append(f"auto takes {totals['auto'][0]} cycles, best {best}")
@@ -222,7 +235,8 @@ def measure_one(options, folder, kind, rows, columns):
     cells = " ".join(f"{mode} {total:>8,} ({own:>7,})"
                      for mode, (total, own) in totals.items())
     print(f"{rows:>5} x {columns:<5} {size} B: {cells}  dma/pe "
-          f"{totals['dma'][1] / max(totals['pe'][1], 1):.2f}  auto {chosen}")
+          f"{totals['dma'][1] / max(totals['pe'][1], 1):.2f}  auto {chosen}"
+          f"{' in place' if swaps else ''}")
     for problem in problems:
         print(f"  {problem}")
     return bool(problems)
@@ -232,9 +246,10 @@ def measure(options, folder):
     print("cycles of the run (of the transpose)")
     failed = 0
     for text in options.shapes.split(","):
-        rows, columns = map(int, text.split("x"))
-        for kind in ("INT8", "FLOAT16", "FLOAT"):
-            failed += measure_one(options, folder, kind, rows, columns)
+        *batch, rows, columns = map(int, text.split("x"))
+        for kind in options.types.split(",") if options.types else LARGEST:
+            failed += measure_one(options, folder, kind,
+                                  batch[0] if batch else 1, rows, columns)
     return int(failed > 0)
 
 
