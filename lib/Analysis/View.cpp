@@ -20,6 +20,33 @@ int64_t Region::elements() const {
   return product;
 }
 
+/// Tiles at the end of an axis are clipped.
+static void setTileSize(Region &tile, llvm::ArrayRef<int64_t> shape,
+                        llvm::ArrayRef<int64_t> extents) {
+  for (size_t i = 0; i < extents.size(); ++i)
+    tile.size[i] = std::min(extents[i], shape[i] - tile.start[i]);
+}
+
+Region firstTile(llvm::ArrayRef<int64_t> shape,
+                 llvm::ArrayRef<int64_t> extents) {
+  Region tile{Shape(extents.size(), 0), Shape(extents.size(), 0)};
+  setTileSize(tile, shape, extents);
+  return tile;
+}
+
+bool nextTile(Region &tile, llvm::ArrayRef<int64_t> shape,
+              llvm::ArrayRef<int64_t> extents) {
+  int64_t axis = static_cast<int64_t>(extents.size()) - 1;
+  for (; axis >= 0; --axis) {
+    tile.start[axis] += extents[axis];
+    if (tile.start[axis] < shape[axis])
+      break;
+    tile.start[axis] = 0;
+  }
+  setTileSize(tile, shape, extents);
+  return axis >= 0;
+}
+
 /// Shape of the exponent cells: the block axis counts exponent groups.
 static Shape cellShape(const StorageType &type, llvm::ArrayRef<int64_t> shape,
                        int64_t group) {

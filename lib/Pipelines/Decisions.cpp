@@ -44,13 +44,13 @@ void addPlacement(Operation *op, llvm::json::Array &decisions) {
   for (int64_t extent : tile.asArrayRef())
     extents += (extents.empty() ? "" : "x") + std::to_string(extent);
   bool resident = placement.getInt() >= 0;
+  auto inDram = op->getAttrOfType<StringAttr>(npu::kInDramAttr);
   decisions.push_back(llvm::json::Object{
       {"node", analysis::getNodeName(op->getLoc())},
       {"choice", resident ? "resident" : "dram"},
-      {"reason", resident ? "fits the state buffer from producer to last "
-                            "consumer"
-                          : "graph output, or evicted as the largest live "
-                            "tensor"},
+      {"reason", resident || !inDram
+                     ? "fits the state buffer from producer to last consumer"
+                     : inDram.getValue()},
       {"tile", extents}});
 }
 

@@ -6,6 +6,7 @@ usage: folds.py random [--count=N] [--seed=S]
        folds.py copies
        folds.py elision
        folds.py pools
+       folds.py inplace
 
 `random` draws convolutions (one and two dimensions, strides, dilations, pads,
 widths that are no multiple of anything, batches, few channels, a second layer
@@ -16,6 +17,9 @@ and trace, `copied`) for stems whose fold is a view, and between the last
 instruction of a layer and the first of the one that reads it in lanes: none. A
 count from the program's text, which shares no code with it, must agree.
 `elision` shows by the array's counter that folded taps of zeros are not issued.
+`inplace` shows that a fold inside the chip is made over its operand where no
+tile reaches what later ones read, that its bits are those of the reference, and
+that it takes an area of its own where the rule does not hold.
 `pools` shows that the pool behind a stem uses all partitions and runs beside it.
 """
 
@@ -93,25 +97,33 @@ def check_random(seed, folder):
     for _ in range(source.choice([1, 1, 2])):
         layer, sizes = draw_layer(source, sizes)
         layers.append(layer)
-    model, binary, inputs, plan, dump = (
-        os.path.join(folder, name) for name in
-        ("model.onnx", "model.ash", "in.npz", f"plan{seed}", f"dump{seed}"))
+    model = os.path.join(folder, "model.onnx")
     save_model(model, shape, layers, front=source.random() < 0.3)
-    sample = np.random.default_rng(seed).standard_normal(shape)
-    np.savez(inputs, x=sample.astype(np.float32))
     mode = source.choice(MODES)
     machine = source.choice(["a1", "a1", "a1-tiny"])
-    common.run_tool("ashlarc", model, "-o", binary, f"--fold-w={mode}",
-                    f"--machine={machine}", f"--dump-plan={plan}")
-    common.run_tool("ashlar-run", binary, f"--inputs={inputs}",
-                    f"--dump-tensors={dump}", "--quiet",
-                    f"--outputs={os.path.join(folder, 'out.npz')}")
-    done = subprocess.run([sys.executable, REFERENCE, plan, inputs, dump],
-                          text=True, capture_output=True)
+    done = compare_bits(model, shape, seed, folder, f"--fold-w={mode}",
+                        f"--machine={machine}")
     if done.returncode:
         print(f"seed {seed}: {shape} {layers} --fold-w={mode} on {machine}\n"
               f"{done.stdout}{done.stderr}")
     return done.returncode != 0
+
+
+def compare_bits(model, shape, seed, folder, *options):
+    """The numpy reference against all planned tensors of a run."""
+    binary, inputs, plan, dump = (
+        os.path.join(folder, name) for name in
+        ("model.ash", "in.npz", f"plan{seed}", f"dump{seed}"))
+    sample = np.random.default_rng(seed).standard_normal(shape)
+    np.savez(inputs, x=sample.astype(np.float32))
+    common.run_tool("ashlarc", model, "-o", binary, f"--dump-plan={plan}",
+                    f"--report={os.path.join(folder, 'compiled.json')}",
+                    *options)
+    common.run_tool("ashlar-run", binary, f"--inputs={inputs}",
+                    f"--dump-tensors={dump}", "--quiet",
+                    f"--outputs={os.path.join(folder, 'out.npz')}")
+    return subprocess.run([sys.executable, REFERENCE, plan, inputs, dump],
+                          text=True, capture_output=True)
 
 
 def instructions(binary):
@@ -248,6 +260,47 @@ def check_elision(folder):
     return busy != live
 
 
+# --fold-w, machine, input shape, layers behind a Relu: where the folded map goes
+IN_PLACE = [
+    ("stride", "a1", (1, 3, 96, 96),
+     [(16, (3, 3), (2, 2), (1, 1, 1, 1), (1, 1))], "in-place"),
+    ("stride", "a1", (2, 1, 40, 61),
+     [(8, (5, 7), (1, 3), (2, 3, 2, 3), (1, 1))], "in-place"),
+    ("both", "a1", (1, 1, 1, 4000), [(8, (1, 10), (1, 5), (0, 2, 0, 2), (1, 1))],
+     "in-place"),
+    # The packed windows take two channel tiles. Those of the first rows lie
+    # where the second tile still reads, unless the stride makes them few.
+    ("off", "a1", (1, 3, 64, 64),
+     [(16, (7, 7), (2, 2), (3, 3, 3, 3), (1, 1))], "in-place"),
+    ("off", "a1", (1, 3, 40, 40),
+     [(16, (7, 7), (1, 1), (3, 3, 3, 3), (1, 1))], "own-area"),
+]
+
+
+def check_in_place(folder):
+    failed = False
+    model = os.path.join(folder, "model.onnx")
+    for seed, (mode, machine, shape, layers, expected) in enumerate(IN_PLACE):
+        save_model(model, shape, layers, front=True)
+        done = compare_bits(model, shape, seed, folder, f"--fold-w={mode}",
+                            f"--machine={machine}")
+        with open(os.path.join(folder, "compiled.json"),
+                  encoding="utf-8") as stream:
+            decisions = json.load(stream)["decisions"]
+        found = [d for d in decisions
+                 if d["choice"] in ("in-place", "own-area")]
+        wrong = (done.returncode != 0 or
+                 [d["choice"] for d in found] != [expected])
+        failed |= wrong
+        print(f"--fold-w={mode} {shape}: "
+              f"{[(d['choice'], d['reason']) for d in found]}, "
+              f"{'other bits' if done.returncode else 'bits equal'}"
+              f"{'  WRONG' if wrong else ''}")
+        if done.returncode:
+            print(done.stdout + done.stderr)
+    return failed
+
+
 def check_pools(folder):
     model, binary, trace = (
         os.path.join(folder, n) for n in ("m.onnx", "m.ash", "t.json"))
@@ -278,7 +331,8 @@ def check_pools(folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["random", "copies", "elision", "pools"])
+    parser.add_argument("what", choices=["random", "copies", "elision", "pools",
+                                         "inplace"])
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -290,6 +344,8 @@ def main():
             failed = check_elision(folder)
         elif options.what == "pools":
             failed = check_pools(folder)
+        elif options.what == "inplace":
+            failed = check_in_place(folder)
         else:
             for seed in range(options.seed, options.seed + options.count):
                 failed += check_random(seed, folder)

@@ -36,6 +36,11 @@ std::optional<View> viewThrough(npu::DmaMoveOp op, const View &source);
 /// `sourceAxis`; nothing if there is no such view.
 std::optional<int64_t> viewAxis(npu::DmaMoveOp op, int64_t sourceAxis);
 
+/// Restricts `piece` to the part of it inside `out` and makes its result
+/// indices relative to `out`. False if nothing is left. Only axes that one
+/// loop addresses are ever cut (see TilingModel).
+bool clipPiece(npu::Piece &piece, const Region &out);
+
 } // namespace ashlar::analysis
 
 #endif // ASHLAR_ANALYSIS_MOVEVIEW_H

@@ -25,6 +25,14 @@ struct Region {
   bool operator==(const Region &other) const = default;
 };
 
+/// The tiles of `extents` of a tensor of `shape`, in the order in which they
+/// are made: the last axis fastest.
+Region firstTile(llvm::ArrayRef<int64_t> shape,
+                 llvm::ArrayRef<int64_t> extents);
+/// Goes on to the next; false behind the last.
+bool nextTile(Region &tile, llvm::ArrayRef<int64_t> shape,
+              llvm::ArrayRef<int64_t> extents);
+
 /// Elements of a tensor region in DRAM or in the state buffer (SB).
 ///
 /// In SB the elements of `axis` lie across partitions: index i of that axis is

@@ -18,35 +18,6 @@ using namespace mlir;
 
 namespace ashlar::codegen {
 
-bool clipPiece(npu::Piece &piece, const Region &out) {
-  for (size_t axis = 0; axis < out.start.size(); ++axis) {
-    int64_t &start = piece.resultStart[axis];
-    auto onAxis = [&](const npu::PieceDim &dim) {
-      return dim.resultAxis == static_cast<int64_t>(axis) && dim.extent > 1;
-    };
-    int64_t loops = llvm::count_if(piece.dims, onAxis);
-    int64_t begin = out.start[axis], end = begin + out.size[axis];
-    if (loops == 0 && (start < begin || start >= end))
-      return false;
-    if (loops == 1) {
-      npu::PieceDim &dim = *llvm::find_if(piece.dims, onAxis);
-      int64_t step = dim.resultStep;
-      int64_t first =
-          start >= begin ? 0 : llvm::divideCeil(begin - start, step);
-      int64_t last = start >= end ? 0 : llvm::divideCeil(end - start, step);
-      last = std::min(last, dim.extent);
-      if (first >= last)
-        return false;
-      dim.extent = last - first;
-      start += first * step;
-      if (dim.sourceAxis >= 0)
-        piece.sourceStart[dim.sourceAxis] += first * dim.sourceStep;
-    }
-    start -= begin;
-  }
-  return true;
-}
-
 namespace {
 
 /// A run of neighbours along W of a lane-folded result becomes loops over

@@ -6,6 +6,7 @@
 
 #include "Generator.h"
 
+#include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/TransposePlan.h"
 #include "ashlar/Numerics/Function.h"
 #include "dialects/NPU/NPUDialect.h"

@@ -5,6 +5,7 @@
 
 #include "Generator.h"
 
+#include "ashlar/Analysis/InPlace.h"
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Analysis/ResidentConstants.h"
@@ -378,6 +379,8 @@ llvm::Error Generator::emitTile(TileContext &tile) {
     return emitTileConvolution(*this, tile);
   if (analysis::isProduct(tile.op))
     return emitProduct(*this, tile);
+  if (tile.op->hasAttr(analysis::kSwapAttr))
+    return emitSwap(*this, tile);
   if (mlir::isa<npu::DmaMoveOp>(tile.op))
     return emitMove(*this, tile);
   if (mlir::isa<npu::PeTransposeOp>(tile.op))
@@ -401,12 +404,8 @@ llvm::Error Generator::emitTiles(Operation *op, bool measures) {
       op->getAttrOfType<DenseI64ArrayAttr>(npu::kScratchAttr).asArrayRef();
   const View home = homes[op->getResult(0)];
   int64_t count = 0;
-  Region out;
-  out.start.assign(extents.size(), 0);
-  out.size.assign(extents.size(), 0);
-  while (true) {
-    for (size_t i = 0; i < extents.size(); ++i)
-      out.size[i] = std::min(extents[i], model.resultShape[i] - out.start[i]);
+  Region out = analysis::firstTile(model.resultShape, extents);
+  do {
     int64_t base = scratch[0] + count++ % scratch[2] * scratch[1];
     TileContext tile = stage(op, model, out, base);
     tile.measures = measures;
@@ -418,16 +417,8 @@ llvm::Error Generator::emitTiles(Operation *op, bool measures) {
       if (!model.directResult && !home.inStateBuffer())
         emitCopy(builder, tile.result, home.slice(out, machine));
     }
-    int64_t axis = static_cast<int64_t>(extents.size()) - 1;
-    for (; axis >= 0; --axis) {
-      out.start[axis] += extents[axis];
-      if (out.start[axis] < model.resultShape[axis])
-        break;
-      out.start[axis] = 0;
-    }
-    if (axis < 0)
-      return llvm::Error::success();
-  }
+  } while (analysis::nextTile(out, model.resultShape, extents));
+  return llvm::Error::success();
 }
 
 llvm::Expected<ChunkPlace> Generator::acquireWeights(size_t product,

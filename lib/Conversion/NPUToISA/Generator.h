@@ -143,6 +143,8 @@ llvm::Error emitPool(Generator &generator, TileContext &tile);
 /// Elements at run-time indices; part of emitVector.
 llvm::Error emitGather(Generator &generator, TileContext &tile);
 llvm::Error emitMove(Generator &generator, TileContext &tile);
+/// A movement in the memory of its operand.
+llvm::Error emitSwap(Generator &generator, TileContext &tile);
 /// Streams the identity past `rows` x `cols` words that have been loaded from
 /// `part` on, into PSUM from `psum` on.
 void emitIdentityWindow(Generator &generator, int64_t part, int64_t rows,
@@ -151,11 +153,6 @@ void emitIdentityWindow(Generator &generator, int64_t part, int64_t rows,
 llvm::Error emitSamples(Generator &generator, const TileContext &tile);
 /// Identity multiplications.
 llvm::Error emitTranspose(Generator &generator, TileContext &tile);
-
-/// Restricts `piece` to the part of it inside `out` and makes its result
-/// indices relative to `out`. False if nothing is left. Only axes that one
-/// loop addresses are ever cut (see TilingModel).
-bool clipPiece(npu::Piece &piece, const Region &out);
 
 /// One vec.map over equally shaped views (operands may broadcast). `second`
 /// may be null; `immediate` replaces it when given.

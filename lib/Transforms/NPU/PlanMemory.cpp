@@ -9,15 +9,19 @@
 // satisfied evicts the largest live tensor to DRAM and planning starts over;
 // with all tensors in DRAM only the smallest tiles can still fail.
 
+#include "MemoryPlanner.h"
+
 #include "ashlar/Analysis/MoveView.h"
+#include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Analysis/ResidentConstants.h"
 #include "ashlar/Analysis/StationaryPlan.h"
-#include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <fmt/format.h>
 
 namespace ashlar::npu {
 #define GEN_PASS_DEF_PLANMEMORY
@@ -27,34 +31,8 @@ using namespace mlir;
 using analysis::OperandModel;
 using analysis::Region;
 using analysis::ScratchBuffer;
-using analysis::Shape;
-using analysis::TilingModel;
 
 namespace {
-
-/// Tiles of one operation and the scratch memory of one slot.
-struct TileChoice {
-  Shape tile;
-  int64_t slotBytes = 0;
-  int64_t slots = 1;
-};
-
-/// What is known about one operation while planning.
-struct OpPlan {
-  Operation *op = nullptr;
-  TilingModel model;
-  int64_t bytes = 0;   ///< of the result, per partition
-  int64_t chunks = 0;  ///< ring that this and earlier operations need
-  int64_t lastUse = 0; ///< index of the last operation that reads it
-  bool canReside = true;
-  bool resident = false;
-  /// Index of the operation whose resident result this one shares, or -1.
-  int64_t shares = -1;
-  analysis::View view; ///< strides of a resident result
-  int64_t offset = -1;
-  int64_t scratchBase = 0;
-  TileChoice choice;
-};
 
 /// Staged bytes beyond which an operation is cut into several tiles, so that
 /// its loads overlap its work.
@@ -87,52 +65,7 @@ bool isLongVectorWork(const OpPlan &plan) {
   return work > kOverlapBytes;
 }
 
-class Planner {
-public:
-  Planner(const machine::Description &machine, ModuleOp module)
-      : machine(machine) {
-    collect(module);
-  }
-
-  LogicalResult run();
-  void annotate(ModuleOp module);
-
-  std::vector<OpPlan> plans;
-
-private:
-  void collect(ModuleOp module);
-  void setModel(OpPlan &plan) const;
-  bool unfoldSpilled();
-  bool attempt(int64_t ring, bool mayEvict);
-  bool place(size_t index);
-  bool chooseScratch(size_t index);
-  int64_t limitAt(size_t index) const;
-  bool evictAt(size_t index);
-  bool keepWeightsStationary(size_t index);
-  const OpPlan *producer(Value value) const;
-  void shareMemory();
-  bool share(OpPlan &plan);
-  bool isReadInDram(OpOperand &use) const;
-  bool isStaged(const OpPlan &plan, unsigned operand) const;
-  bool stagesResult(const OpPlan &plan) const;
-  int64_t slotBytes(const OpPlan &plan, const Shape &tile) const;
-  std::optional<TileChoice> chooseTile(const OpPlan &plan,
-                                       int64_t available) const;
-  int64_t liveEnd(size_t index) const;
-  /// The most that resident constants may take of a partition.
-  int64_t constantBytes() const { return machine.sb.bytesPerPartition / 16; }
-
-  const machine::Description &machine;
-  llvm::DenseMap<Operation *, size_t> indexOf;
-  /// First bytes of every partition: the identity that transposes share, then
-  /// small constants.
-  int64_t identity = 0, reserved = 0;
-  std::vector<int64_t> lastReaders; ///< by operation, of its own result
-  int64_t ring = 0;                 ///< bytes wished for prefetching weights
-  int64_t tileLimit = 0;            ///< largest acceptable tile count, 0: any
-  size_t failedAt = 0;
-  int64_t failedAvailable = 0;
-};
+} // namespace
 
 void Planner::setModel(OpPlan &plan) const {
   plan.model = analysis::buildTilingModel(plan.op, machine);
@@ -177,8 +110,11 @@ void Planner::collect(ModuleOp module) {
         if (auto found = indexOf.find(def); found != indexOf.end())
           plans[found->second].lastUse = i;
     for (OpOperand &use : plan.op->getUses())
-      if (isa<func::ReturnOp>(use.getOwner()) || isReadInDram(use))
+      if (isa<func::ReturnOp>(use.getOwner()) || isReadInDram(use)) {
         plan.canReside = false;
+        if (isReadInDram(use))
+          plan.dramReason = "its reader fetches rows from DRAM";
+      }
   }
   for (const OpPlan &plan : plans) {
     lastReaders.push_back(plan.lastUse);
@@ -238,6 +174,10 @@ void Planner::shareMemory() {
   }
   for (OpPlan &plan : plans) {
     plan.resident = plan.canReside && plan.bytes <= limitAt(plan.lastUse);
+    if (plan.canReside && !plan.resident)
+      plan.dramReason = fmt::format(
+          "its {} bytes of a partition are more than the {} that weights leave",
+          plan.bytes, limitAt(plan.lastUse));
     if (share(plan))
       plan.resident = true;
   }
@@ -344,27 +284,39 @@ int64_t Planner::limitAt(size_t index) const {
          std::max(ring, plans[index].chunks);
 }
 
-/// First fit among the resident tensors whose live ranges overlap.
+/// The first place among the resident tensors whose live ranges overlap, the
+/// result of operation `ignored` left out.
+int64_t Planner::firstFit(size_t index, int64_t ignored) const {
+  llvm::SmallVector<std::pair<int64_t, int64_t>> busy;
+  for (size_t i = 0; i < index; ++i)
+    if (plans[i].resident && plans[i].shares < 0 &&
+        plans[i].lastUse >= static_cast<int64_t>(index) &&
+        static_cast<int64_t>(i) != ignored)
+      busy.push_back({plans[i].offset, plans[i].offset + plans[i].bytes});
+  llvm::sort(busy);
+  int64_t offset = reserved;
+  for (auto [begin, end] : busy) {
+    if (begin - offset >= plans[index].bytes)
+      break;
+    offset = std::max(offset, end);
+  }
+  return offset;
+}
+
+/// Gives a result the memory of its operand, of what it is a view of, or of its
+/// own. False if there is too little.
 bool Planner::place(size_t index) {
   OpPlan &plan = plans[index];
   if (plan.shares >= 0) {
     plan.offset = plans[plan.shares].offset;
     return true;
   }
-  llvm::SmallVector<std::pair<int64_t, int64_t>> busy;
-  for (size_t i = 0; i < index; ++i)
-    if (plans[i].resident && plans[i].shares < 0 &&
-        plans[i].lastUse >= static_cast<int64_t>(index))
-      busy.push_back({plans[i].offset, plans[i].offset + plans[i].bytes});
-  llvm::sort(busy);
-  int64_t offset = reserved;
-  for (auto [begin, end] : busy) {
-    if (begin - offset >= plan.bytes)
-      break;
-    offset = std::max(offset, end);
-  }
-  plan.offset = offset;
-  return offset + plan.bytes <= limitAt(plan.lastUse);
+  if (placeInPlace(index))
+    return true;
+  plan.swaps = false;
+  plan.offset = firstFit(index, /*ignored=*/-1);
+  return plan.offset + plan.bytes <= limitAt(plan.lastUse) ||
+         placeSwapped(index);
 }
 
 bool Planner::chooseScratch(size_t index) {
@@ -375,7 +327,8 @@ bool Planner::chooseScratch(size_t index) {
     plan.choice = {plan.model.resultShape};
     return true;
   }
-  auto choice = chooseTile(plan, limit - plan.scratchBase);
+  auto choice = plan.swaps ? swapScratch(plan, limit - plan.scratchBase)
+                           : chooseTile(plan, limit - plan.scratchBase);
   if (choice && tileLimit > 0 &&
       tileCount(plan.model.resultShape, choice->tile) > tileLimit)
     return false;
@@ -420,6 +373,11 @@ bool Planner::evictAt(size_t index) {
   if (!largest)
     return false;
   largest->canReside = false;
+  largest->dramReason = fmt::format(
+      "evicted: its {} bytes of a partition are the most of what is live at "
+      "'{}', where {} are available",
+      largest->bytes, analysis::getNodeName(plans[index].op->getLoc()),
+      limitAt(index) - reserved);
   return true;
 }
 
@@ -500,9 +458,12 @@ void Planner::annotate(ModuleOp module) {
   if (reserved > identity)
     module->setAttr(analysis::kConstantsAttr,
                     builder.getDenseI64ArrayAttr({identity, constantBytes()}));
-  for (OpPlan &plan : plans) {
+  for (auto [i, plan] : llvm::enumerate(plans)) {
+    recordInPlace(i);
     plan.op->setAttr(kPlacementAttr, builder.getI64IntegerAttr(
                                          plan.resident ? plan.offset : -1));
+    if (!plan.resident)
+      plan.op->setAttr(kInDramAttr, builder.getStringAttr(plan.dramReason));
     if (plan.shares >= 0)
       plan.op->setAttr(analysis::kAliasAttr, builder.getUnitAttr());
     plan.op->setAttr(kTileAttr, builder.getDenseI64ArrayAttr(plan.choice.tile));
@@ -521,6 +482,8 @@ void Planner::annotate(ModuleOp module) {
     plan.op->setAttr(kRingAttr, builder.getI64IntegerAttr(base));
   }
 }
+
+namespace {
 
 struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
   void runOnOperation() override {

@@ -26,6 +26,8 @@ inline constexpr llvm::StringLiteral kProfileAttr = "npu.profile";
 inline constexpr llvm::StringLiteral kRingAttr = "npu.ring";
 /// Byte offset of a resident result in every partition; -1: DRAM.
 inline constexpr llvm::StringLiteral kPlacementAttr = "npu.placement";
+/// Why a result that is not resident lies in DRAM, as text.
+inline constexpr llvm::StringLiteral kInDramAttr = "npu.in_dram";
 /// Extents of one tile of the result.
 inline constexpr llvm::StringLiteral kTileAttr = "npu.tile";
 /// [base, bytes of one slot, slots]: scratch memory of the operation.
@@ -42,6 +44,11 @@ inline constexpr llvm::StringLiteral kTransposeDecisionAttr =
 /// Decision of fold-lanes on a convolution.
 inline constexpr llvm::StringLiteral kLanesDecisionAttr =
     "ashlar.decision.lanes";
+
+/// Decision of plan-memory on a movement that converts: made in the memory of
+/// its operand, or not.
+inline constexpr llvm::StringLiteral kInPlaceDecisionAttr =
+    "ashlar.decision.in_place";
 
 /// Decision of choose-cluster on a convolution.
 inline constexpr llvm::StringLiteral kSparseDecisionAttr =

@@ -176,7 +176,12 @@ def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
     fit, the largest ones that do not fit go to DRAM; allocates by liveness,
     gives each operation the largest tile that its scratch memory allows, and
     leaves the rest to the ring that weights are prefetched into. Sets
-    `npu.placement`, `npu.tile`, `npu.scratch` and `npu.ring`.
+    `npu.placement`, `npu.tile`, `npu.scratch` and `npu.ring`, and `npu.in_dram`
+    with the reason where a result is not resident.
+    A movement that converts is made in the memory of its operand if no tile is
+    written over what a later one reads (`ashlar.decision.in_place`), and a
+    transpose of squares that does not fit beside its operand exchanges blocks
+    with it (`npu.swaps_blocks`).
     Fails with required and available bytes when an operation does not fit even
     in its smallest tile.
 

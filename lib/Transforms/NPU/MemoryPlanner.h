@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The planner of memory: residency, addresses and tiles of all operations of a
+// module (PlanMemory.cpp), and results made in the memory of their operand
+// (PlanInPlace.cpp).
+
+#ifndef ASHLAR_LIB_TRANSFORMS_NPU_MEMORYPLANNER_H
+#define ASHLAR_LIB_TRANSFORMS_NPU_MEMORYPLANNER_H
+
+#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Machine/Description.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ashlar::npu {
+
+using analysis::Shape;
+using analysis::TilingModel;
+
+/// Tiles of one operation and the scratch memory of one slot.
+struct TileChoice {
+  Shape tile;
+  int64_t slotBytes = 0;
+  int64_t slots = 1;
+};
+
+/// What is known about one operation while planning.
+struct OpPlan {
+  mlir::Operation *op = nullptr;
+  TilingModel model;
+  int64_t bytes = 0;   ///< of the result, per partition
+  int64_t chunks = 0;  ///< ring that this and earlier operations need
+  int64_t lastUse = 0; ///< index of the last operation that reads it
+  bool canReside = true;
+  bool resident = false;
+  /// Index of the operation whose resident result this one shares, or -1.
+  int64_t shares = -1;
+  analysis::View view; ///< strides of a resident result
+  int64_t offset = -1;
+  int64_t scratchBase = 0;
+  TileChoice choice;
+  /// Index of the operation in whose memory this result is made (the owner of
+  /// the operand's), or -1, and why.
+  int64_t over = -1;
+  std::string overReason;
+  bool swaps = false; ///< blocks of both change places
+  /// Why the result is in DRAM.
+  std::string dramReason = "graph output";
+};
+
+class Planner {
+public:
+  Planner(const machine::Description &machine, mlir::ModuleOp module)
+      : machine(machine) {
+    collect(module);
+  }
+
+  llvm::LogicalResult run();
+  void annotate(mlir::ModuleOp module);
+
+  std::vector<OpPlan> plans;
+
+private:
+  void collect(mlir::ModuleOp module);
+  void setModel(OpPlan &plan) const;
+  bool unfoldSpilled();
+  bool attempt(int64_t ring, bool mayEvict);
+  bool place(size_t index);
+  int64_t firstFit(size_t index, int64_t ignored) const;
+  int64_t ownerOf(int64_t index) const;
+  bool isConvertingMove(size_t index) const;
+  llvm::StringRef refusalInPlace(size_t index) const;
+  bool placeInPlace(size_t index);
+  bool placeSwapped(size_t index);
+  std::optional<TileChoice> swapScratch(const OpPlan &plan,
+                                        int64_t available) const;
+  void recordInPlace(size_t index);
+  bool chooseScratch(size_t index);
+  int64_t limitAt(size_t index) const;
+  bool evictAt(size_t index);
+  bool keepWeightsStationary(size_t index);
+  const OpPlan *producer(mlir::Value value) const;
+  void shareMemory();
+  bool share(OpPlan &plan);
+  bool isReadInDram(mlir::OpOperand &use) const;
+  bool isStaged(const OpPlan &plan, unsigned operand) const;
+  bool stagesResult(const OpPlan &plan) const;
+  int64_t slotBytes(const OpPlan &plan, const Shape &tile) const;
+  std::optional<TileChoice> chooseTile(const OpPlan &plan,
+                                       int64_t available) const;
+  int64_t liveEnd(size_t index) const;
+  /// The most that resident constants may take of a partition.
+  int64_t constantBytes() const { return machine.sb.bytesPerPartition / 16; }
+
+  const machine::Description &machine;
+  llvm::DenseMap<mlir::Operation *, size_t> indexOf;
+  /// First bytes of every partition: the identity that transposes share, then
+  /// small constants.
+  int64_t identity = 0, reserved = 0;
+  std::vector<int64_t> lastReaders; ///< by operation, of its own result
+  int64_t ring = 0;                 ///< bytes wished for prefetching weights
+  int64_t tileLimit = 0;            ///< largest acceptable tile count, 0: any
+  size_t failedAt = 0;
+  int64_t failedAvailable = 0;
+};
+
+} // namespace ashlar::npu
+
+#endif // ASHLAR_LIB_TRANSFORMS_NPU_MEMORYPLANNER_H
