@@ -7,6 +7,7 @@ usage: folds.py random [--count=N] [--seed=S]
        folds.py elision
        folds.py pools
        folds.py inplace
+       folds.py integers [--count=N] [--seed=S]
 
 `random` draws convolutions (one and two dimensions, strides, dilations, pads,
 widths that are no multiple of anything, batches, few channels, a second layer
@@ -20,6 +21,9 @@ count from the program's text, which shares no code with it, must agree.
 `inplace` shows that a fold inside the chip is made over its operand where no
 tile reaches what later ones read, that its bits are those of the reference, and
 that it takes an area of its own where the rule does not hold.
+`integers` compares every layer of random networks of small integers, whose sums
+are exact in float32, before and after the fold phase in the interpreter, under
+every --fold-w: equal bits.
 `pools` shows that the pool behind a stem uses all partitions and runs beside it.
 """
 
@@ -43,15 +47,18 @@ REFERENCE = os.path.join(common.ROOT, "test", "reference", "reference.py")
 MODES = ["auto", "off", "stride", "lane", "both"]
 
 
-def save_model(path, shape, layers, front=False):
-    """A chain of convolutions: (outputs, kernel, strides, pads, dilations)."""
+def save_model(path, shape, layers, front=False, integers=False):
+    """A chain of convolutions: (outputs, kernel, strides, pads, dilations).
+    With `integers` weights are small ones, and every layer is an output."""
     rng = np.random.default_rng(7)
     nodes, weights, value, channels = [], [], "x", shape[1]
     if front:
         nodes.append(helper.make_node("Relu", ["x"], ["r"], name="front"))
         value = "r"
     for i, (outputs, kernel, strides, pads, dilations) in enumerate(layers):
-        array = rng.standard_normal((outputs, channels) + tuple(kernel))
+        extents = (outputs, channels) + tuple(kernel)
+        array = (rng.integers(-3, 4, extents) if integers else
+                 rng.standard_normal(extents))
         weights.append(numpy_helper.from_array(array.astype(np.float32),
                                                f"w{i}"))
         nodes.append(helper.make_node(
@@ -62,7 +69,9 @@ def save_model(path, shape, layers, front=False):
     graph = helper.make_graph(
         nodes, "fold",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info(value, TensorProto.FLOAT, None)],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+         for name in ([f"y{i}" for i in range(len(layers))] if integers
+                      else [value])],
         weights)
     model = helper.make_model(graph,
                               opset_imports=[helper.make_opsetid("", 13)])
@@ -89,14 +98,20 @@ def draw_layer(source, sizes):
             dilations), out
 
 
-def check_random(seed, folder):
-    source = random.Random(seed)
+def draw_network(source):
+    """Shape of the input, and one or two layers."""
     sizes = [source.randint(1, 40) for _ in range(source.choice([1, 2, 2]))]
     shape = [source.choice([1, 1, 2]), source.randint(1, 12)] + sizes
     layers = []
     for _ in range(source.choice([1, 1, 2])):
         layer, sizes = draw_layer(source, sizes)
         layers.append(layer)
+    return shape, layers
+
+
+def check_random(seed, folder):
+    source = random.Random(seed)
+    shape, layers = draw_network(source)
     model = os.path.join(folder, "model.onnx")
     save_model(model, shape, layers, front=source.random() < 0.3)
     mode = source.choice(MODES)
@@ -124,6 +139,38 @@ def compare_bits(model, shape, seed, folder, *options):
                     f"--outputs={os.path.join(folder, 'out.npz')}")
     return subprocess.run([sys.executable, REFERENCE, plan, inputs, dump],
                           text=True, capture_output=True)
+
+
+def check_integers(seed, folder):
+    """(folds that changed the program, whether a bit differs)."""
+    source = random.Random(seed)
+    shape, layers = draw_network(source)
+    model, inputs, folded = (os.path.join(folder, name) for name in
+                             ("model.onnx", "in.npz", "fold.mlir"))
+    save_model(model, shape, layers, integers=True)
+    sample = np.random.default_rng(seed).integers(-4, 5, shape)
+    np.savez(inputs, x=sample.astype(np.float32))
+
+    def evaluate(program):
+        out = os.path.join(folder, "out.npz")
+        common.run_tool("ashlar-reference", program, f"--inputs={inputs}",
+                        f"--outputs={out}")
+        with np.load(out) as arrays:
+            return {name: array.view(np.uint32)
+                    for name, array in arrays.items()}
+
+    before, folds, differs = evaluate(model), 0, False
+    for mode in MODES:
+        common.run_tool("ashlarc", model, "--compile-to=fold", "-o", folded,
+                        f"--fold-w={mode}")
+        with open(folded, encoding="utf-8") as stream:
+            folds += "nn.im2col" in stream.read()
+        after = evaluate(folded)
+        if any(not np.array_equal(before[name], after[name])
+               for name in before):
+            differs = True
+            print(f"seed {seed}: {shape} {layers} --fold-w={mode}: other bits")
+    return folds, differs
 
 
 def instructions(binary):
@@ -332,7 +379,7 @@ def check_pools(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=["random", "copies", "elision", "pools",
-                                         "inplace"])
+                                         "inplace", "integers"])
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -346,6 +393,14 @@ def main():
             failed = check_pools(folder)
         elif options.what == "inplace":
             failed = check_in_place(folder)
+        elif options.what == "integers":
+            results = [check_integers(seed, folder) for seed in range(
+                options.seed, options.seed + options.count)]
+            failed = sum(differs for _, differs in results)
+            folds = sum(count for count, _ in results)
+            failed += folds == 0
+            print(f"{options.count} networks, {folds} folded programs, "
+                  f"{failed} differ")
         else:
             for seed in range(options.seed, options.seed + options.count):
                 failed += check_random(seed, folder)

@@ -85,11 +85,13 @@ def check(name, options, folder):
     vector = vector_cycles(files["trace.json"], [n["name"] for n in nodes])
     moved = sum(max(n["cycles"] - vector[n["name"]], 0) for n in nodes)
     share = moved / report["total_cycles"]
+    encodes = sum(vector.values()) / report["total_cycles"]
     read, written = attention_traffic(report)
     print(f"{name} {options.format} {options.machine}: "
           + ", ".join(f"{k} {r:.1f} dB" for k, r in ratios.items())
-          + f"; {report['total_cycles']:,} cycles, movement {share:.2%}; "
-          f"attention reads {read:,} B and writes {written:,} B of DRAM")
+          + f"; {report['total_cycles']:,} cycles, movement {share:.2%}, "
+          f"its encodes {encodes:.2%}; attention reads {read:,} B and writes "
+          f"{written:,} B of DRAM")
     failed = min(ratios.values()) < LEAST_SNR[options.format]
     if options.machine == "a1":
         failed |= (share > MOST_MOVEMENT or written > 0 or
