@@ -48,6 +48,8 @@ llvm::StringRef Planner::refusalInPlace(size_t index) const {
     return "its result lies in DRAM";
   if (!source->resident)
     return "its operand lies in DRAM";
+  if (source->model.lanes.folded())
+    return "its operand lies in lanes";
   if (plans[ownerOf(indexOf.lookup(source->op))].lastUse >
       static_cast<int64_t>(index))
     return "its operand is read again later";
