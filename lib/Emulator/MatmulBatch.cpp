@@ -138,16 +138,29 @@ MatmulBatch::unitsFor(unsigned threads) const {
 }
 
 void MatmulBatch::compute(Engine &engine, const Unit &unit) const {
-  for (const Matmul &matmul : unit.target->matmuls) {
-    const auto &parts = matmul.set->parts;
+  const Target &target = *unit.target;
+  llvm::SmallVector<numerics::PackedProduct, 64> chain;
+  // Matmuls that add to the same columns are one sum.
+  for (size_t first = 0, last; first < target.matmuls.size(); first = last) {
+    const StationarySet &set = *target.matmuls[first].set;
+    for (last = first + 1; last < target.matmuls.size() &&
+                           target.matmuls[last].accumulate &&
+                           target.matmuls[last].set->hasColumnsOf(set);)
+      ++last;
     const bool all = unit.part == Unit::allParts;
-    for (size_t i = all ? 0 : unit.part;
-         i < (all ? parts.size() : std::min(parts.size(), unit.part + 1)); ++i)
+    for (size_t part = all ? 0 : unit.part;
+         part <
+         (all ? set.parts.size() : std::min(set.parts.size(), unit.part + 1));
+         ++part) {
+      chain.clear();
+      for (size_t i = first; i < last; ++i)
+        chain.push_back({&target.matmuls[i].set->parts[part].packed,
+                         &target.matmuls[i].operand->packed});
       engine.kernels->gemmPacked(
-          parts[i].packed, matmul.operand->packed, unit.begin,
-          unit.end - unit.begin,
-          engine.memory.psum(parts[i].first, unit.target->entry + unit.begin),
-          engine.memory.columnPitch(), matmul.accumulate);
+          chain.data(), chain.size(), unit.begin, unit.end - unit.begin,
+          engine.memory.psum(set.parts[part].first, target.entry + unit.begin),
+          engine.memory.columnPitch(), target.matmuls[first].accumulate);
+    }
   }
 }
 

@@ -52,6 +52,10 @@ struct StationarySet {
     return (part + 1 < parts.size() ? parts[part + 1].first : cols) -
            parts[part].first;
   }
+  /// Whether the sets have the same columns in the same parts.
+  bool hasColumnsOf(const StationarySet &other) const {
+    return cols == other.cols && parts.size() == other.parts.size();
+  }
 };
 
 /// Stationary sets that may still be needed. Storage is kept for reuse.

@@ -51,6 +51,57 @@ public:
         end(end), pitch((end - begin + 31) / 32 * 32),
         elementBytes(widthBytes(fetch.width())), bytes(fetch.bytes()) {}
 
+  /// Packs the rows; steps without memory are zero.
+  void pack(uint64_t row, numerics::PackedMoving &packed, uint64_t &saturated) {
+    if (!packsStored()) {
+      engine.kernels->packMoving(build(saturated),
+                                 {row, op.rows, begin, end - begin}, packed);
+      return;
+    }
+    const uint32_t *valid = validSteps();
+    const uint64_t most =
+        std::min<uint64_t>(op.rows, engine.memory.partitionsPerCell());
+    const uint64_t n = end - begin;
+    Scratch &scratch = Scratch::ofThisThread();
+    auto *raw = scratch.get<uint8_t>(Scratch::GatherA, most * n);
+    auto *cells = scratch.get<uint8_t>(Scratch::GatherB, n);
+    const int64_t start = op.offset + static_cast<int64_t>(begin);
+    for (uint64_t i = 0, count; i < op.rows; i += count) {
+      const uint64_t p = op.part + i;
+      count = groupRows(engine.memory, p, op.rows - i);
+      numerics::StoredRows rows;
+      if (window.dense) {
+        rows.mant =
+            reinterpret_cast<const int8_t *>(engine.memory.sb(p, start));
+        rows.pitch = static_cast<ptrdiff_t>(engine.memory.pitch());
+        rows.cells = engine.memory.cell(p, start);
+      } else {
+        gatherGroup(p, count, raw, cells);
+        rows.mant = reinterpret_cast<const int8_t *>(raw);
+        rows.pitch = static_cast<ptrdiff_t>(n);
+        rows.cells = reinterpret_cast<const int8_t *>(cells);
+      }
+      rows.valid = valid;
+      rows.scale = fetch.scale;
+      rows.mantissa = fetch.mantissa;
+      rows.range = fetch.range;
+      engine.kernels->packStored(rows, {row + i, count, begin, n}, packed,
+                                 &saturated);
+    }
+  }
+
+  /// Whether groups of rows can go from memory into the packed operand at
+  /// once: no group of cells starts at a row where no range may start.
+  bool packsStored() const {
+    if (!usesCells() || bytes != 1 || elementBytes != 2 || alongFreeAxis() ||
+        (!window.dense && !sharesCells()))
+      return false;
+    const uint64_t first = groupRows(engine.memory, op.part, op.rows);
+    return first == op.rows ||
+           (first % numerics::kMovingRowUnit == 0 &&
+            engine.memory.partitionsPerCell() % numerics::kMovingRowUnit == 0);
+  }
+
   /// Rows x pitch aligned integers; steps without memory are zero.
   numerics::IntegerMatrix build(uint64_t &saturated) {
     Scratch &scratch = Scratch::ofThisThread();
@@ -72,6 +123,27 @@ private:
   /// Every partition has exponent cells of its own.
   bool alongFreeAxis() const {
     return usesCells() && op.orientation == isa::Orientation::F;
+  }
+
+  /// The groups of partitions that row groups read divide into cells alike.
+  bool sharesCells() const {
+    return lanePitch() % engine.memory.partitionsPerCell() == 0;
+  }
+
+  /// A bit for every step that reads memory.
+  const uint32_t *validSteps() const {
+    const uint64_t words = (end - begin + 31) / 32;
+    auto *valid = Scratch::ofThisThread().get<uint32_t>(Scratch::Zeroed, words);
+    std::fill_n(valid, words, 0);
+    forValidRuns(op, [&](uint64_t step, int64_t, uint64_t n) {
+      const uint64_t to = std::min(step + n, end);
+      for (uint64_t k = std::max(step, begin); k < to;) {
+        const uint64_t at = (k - begin) % 32, count = std::min(32 - at, to - k);
+        valid[(k - begin) / 32] |= (~uint32_t(0) >> (32 - count)) << at;
+        k += count;
+      }
+    });
+    return valid;
   }
 
   /// Aligns [first, last) of every row straight from SB and zeroes the rest.
@@ -170,28 +242,32 @@ private:
     for (uint64_t i = 0, count; i < op.rows; i += count) {
       const uint64_t p = op.part + i;
       count = groupRows(engine.memory, p, op.rows - i);
-      if (lanePitch() % engine.memory.partitionsPerCell() != 0 ||
-          alongFreeAxis())
+      if (!sharesCells() || alongFreeAxis())
         count = 1; // the groups of partitions divide differently into cells
-      for (uint64_t k = 0; k < count; ++k)
-        gatherRow(
-            [&](uint64_t lane) {
-              return engine.memory.sb(p + k + lane * lanePitch(), 0);
-            },
-            bytes, raw + k * n * bytes);
-      if (alongFreeAxis())
-        gatherCells(p, cells);
-      else if (usesCells())
-        gatherRow(
-            [&](uint64_t lane) {
-              return reinterpret_cast<const uint8_t *>(
-                  engine.memory.cell(p + lane * lanePitch(), 0));
-            },
-            1, cells);
+      gatherGroup(p, count, raw, cells);
       fetchRows(*engine.kernels, fetch, raw, n * bytes, count,
                 reinterpret_cast<const int8_t *>(cells), n,
                 rows + i * pitch * elementBytes, pitch, saturated);
     }
+  }
+
+  /// Gathers the elements of partitions from `p` on and their common cells.
+  void gatherGroup(uint64_t p, uint64_t count, uint8_t *raw, uint8_t *cells) {
+    for (uint64_t k = 0; k < count; ++k)
+      gatherRow(
+          [&](uint64_t lane) {
+            return engine.memory.sb(p + k + lane * lanePitch(), 0);
+          },
+          bytes, raw + k * (end - begin) * bytes);
+    if (alongFreeAxis())
+      gatherCells(p, cells);
+    else if (usesCells())
+      gatherRow(
+          [&](uint64_t lane) {
+            return reinterpret_cast<const uint8_t *>(
+                engine.memory.cell(p + lane * lanePitch(), 0));
+          },
+          1, cells);
   }
 
   /// The cells of one partition whose blocks run along the free axis.
@@ -232,6 +308,12 @@ private:
                       static_cast<int64_t>(pixel / op.groups) * op.stride2;
       const uint64_t whole = (to - from) / op.groups;
       const uint64_t longer = (to - from) % op.groups;
+      if (op.groups == 2 && size == 1 && op.stride2 == 1) {
+        const uint8_t *other =
+            lane == 0 ? baseOf(1) + start : baseOf(0) + start + 1;
+        interleave(baseOf(lane) + start, other, to - from, out + from - begin);
+        return;
+      }
       for (uint64_t i = 0; i < std::min<uint64_t>(op.groups, to - from); ++i) {
         const uint8_t *source = baseOf(lane) + start;
         const uint64_t count = whole + (i < longer ? 1 : 0);
@@ -246,6 +328,18 @@ private:
         }
       }
     });
+  }
+
+  /// Elements of two lanes in turn.
+  static void interleave(const uint8_t *__restrict even,
+                         const uint8_t *__restrict odd, uint64_t n,
+                         uint8_t *__restrict target) {
+    for (uint64_t k = 0; k < n / 2; ++k) {
+      target[2 * k] = even[k];
+      target[2 * k + 1] = odd[k];
+    }
+    if (n % 2 != 0)
+      target[n - 1] = even[n / 2];
   }
 
   /// Elements of one lane, stride2 bytes apart, to every groups-th place.
@@ -286,4 +380,25 @@ emulator::buildMoving(Engine &engine, const isa::PeMatmul &op,
                       const Fetch &fetch, const Window &window, uint64_t begin,
                       uint64_t end, uint64_t &saturated) {
   return MovingRows(engine, op, fetch, window, begin, end).build(saturated);
+}
+
+/// Steps that are gathered or aligned at a time: they stay in the first cache
+/// level of the host in between. Operands of few rows take more steps for the
+/// same memory: their rows are gathered in longer runs.
+static uint64_t packStepsFor(uint64_t rows, bool stored) {
+  if (stored)
+    return 1024;
+  return 64 * std::max<uint64_t>(1, std::min<uint64_t>(8, 64 / rows));
+}
+
+void emulator::packMoving(Engine &engine, const isa::PeMatmul &op,
+                          const Fetch &fetch, const Window &window,
+                          uint64_t begin, uint64_t end, uint64_t row,
+                          numerics::PackedMoving &packed, uint64_t &saturated) {
+  const bool stored =
+      MovingRows(engine, op, fetch, window, begin, end).packsStored();
+  const uint64_t chunk = packStepsFor(op.rows, stored);
+  for (uint64_t k = begin; k < end; k += chunk)
+    MovingRows(engine, op, fetch, window, k, std::min(end, k + chunk))
+        .pack(row, packed, saturated);
 }

@@ -73,6 +73,12 @@ numerics::IntegerMatrix buildMoving(Engine &engine, const isa::PeMatmul &op,
                                     uint64_t begin, uint64_t end,
                                     uint64_t &saturated);
 
+/// Packs the same rows from row `row` of `packed` on.
+void packMoving(Engine &engine, const isa::PeMatmul &op, const Fetch &fetch,
+                const Window &window, uint64_t begin, uint64_t end,
+                uint64_t row, numerics::PackedMoving &packed,
+                uint64_t &saturated);
+
 } // namespace ashlar::emulator
 
 #endif // ASHLAR_LIB_EMULATOR_MOVINGOPERAND_H

@@ -122,15 +122,8 @@ void Engine::execute(const isa::PeSwap &) {
 //===- Matmul
 //--------------------------------------------------------------===//
 
-/// Steps that are fetched and packed at a time: they stay in the first cache
-/// level of the host in between.
+/// Units of steps that threads take.
 static constexpr uint64_t packSteps = 64;
-
-/// Operands of few rows take more steps for the same memory: their rows are
-/// gathered in longer runs.
-static uint64_t packStepsFor(const isa::PeMatmul &op) {
-  return packSteps * std::max<uint64_t>(1, std::min<uint64_t>(8, 64 / op.rows));
-}
 
 /// Fetches a range of a matmul's operand and packs it from row `row` of
 /// `packed` on.
@@ -141,15 +134,8 @@ static void packRange(Engine &engine, const isa::PeMatmul &op,
   isa::PeMatmul rows = op;
   rows.part = op.part + range.row;
   rows.rows = range.rows;
-  const Window window = windowOf(rows, fetch.bytes());
-  const uint64_t end = range.first + range.steps;
-  const uint64_t chunk = packStepsFor(rows);
-  for (uint64_t k = range.first; k < end; k += chunk) {
-    const uint64_t last = std::min(end, k + chunk);
-    engine.kernels->packMoving(
-        buildMoving(engine, rows, fetch, window, k, last, saturated),
-        {row + range.row, range.rows, k, last - k}, packed);
-  }
+  packMoving(engine, rows, fetch, windowOf(rows, fetch.bytes()), range.first,
+             range.first + range.steps, row + range.row, packed, saturated);
 }
 
 /// Fetches and packs the operand of a matmul: every thread the steps, or the
@@ -173,6 +159,8 @@ static uint64_t packOperand(Engine &engine, const isa::PeMatmul &op,
                      bySteps ? numerics::MovingRange{0, op.rows, begin, count}
                              : numerics::MovingRange{begin, count, 0, steps};
                  packRange(engine, op, fetch, range, row, packed, saturated);
+                 if (saturated == 0)
+                   return;
                  std::lock_guard<std::mutex> lock(engine.mutex);
                  total += saturated;
                });

@@ -50,6 +50,18 @@ static inline bool anyAbove(const int8_t *cells, size_t n, int offset) {
   return above != 0;
 }
 
+ASHLAR_INLINE AlignConstants constantsOf(int scale, int mantissa, int range) {
+  AlignConstants k;
+  k.drop = _mm_cvtsi32_si128(16 - mantissa);
+  k.least = _mm512_set1_epi16(
+      static_cast<int16_t>(1 - (int32_t(1) << (mantissa - 1))));
+  // Past 2000 octaves nothing is left; the limit keeps 16-bit lanes exact.
+  k.offset = _mm512_set1_epi16(
+      static_cast<int16_t>(least(scale + mantissa - 2, 2000)));
+  k.range = _mm512_set1_epi16(static_cast<int16_t>(range));
+  return k;
+}
+
 ASHLAR_INLINE AlignShifts shiftsOf(__m512i cells, const AlignConstants &k) {
   const __m512i zero = _mm512_setzero_si512(), one = _mm512_set1_epi16(1);
   __m512i distance =
@@ -110,13 +122,7 @@ static inline void alignGroup8To16Lanes(const int8_t *mant, ptrdiff_t mantPitch,
                outPitch, saturated);
     return;
   }
-  AlignConstants k;
-  k.drop = _mm_cvtsi32_si128(16 - mantissa);
-  k.least = _mm512_set1_epi16(
-      static_cast<int16_t>(1 - (int32_t(1) << (mantissa - 1))));
-  // Past 2000 octaves nothing is left; the limit keeps 16-bit lanes exact.
-  k.offset = _mm512_set1_epi16(static_cast<int16_t>(least(offset, 2000)));
-  k.range = _mm512_set1_epi16(static_cast<int16_t>(range));
+  const AlignConstants k = constantsOf(scale, mantissa, range);
   for (size_t t = 0; t < n; t += 32) {
     __mmask32 mask = lanes32(n - t);
     __m512i c = _mm512_cvtepi8_epi16(_mm256_maskz_loadu_epi8(mask, cells + t));
@@ -163,6 +169,7 @@ makeTable512(llvm::StringRef name, decltype(KernelTable::packStationary) pack) {
   table.align8To16 = align8To16Lanes;
   table.alignGroup8To16 = alignGroup8To16Lanes;
   table.gather8 = gather8Lanes;
+  table.packStored = packStoredPlain<alignGroup8To16Lanes>;
   return table;
 }
 

@@ -29,12 +29,41 @@ void packMovingPlain(const IntegerMatrix &values, const MovingRange &range,
 /// Columns of such an operand from `first` on.
 IntegerMatrix plainSteps(const PackedMoving &moving, size_t first);
 
+/// Aligns the valid steps of `count` rows and zeroes the others; row i goes to
+/// out + i * outPitch elements.
+template <decltype(KernelTable::alignGroup8To16) Align>
+static void alignValid(const StoredRows &rows, size_t count, size_t steps,
+                       int16_t *out, size_t outPitch, uint64_t *saturated) {
+  for (size_t t = 0, end; t < steps; t = end) {
+    const bool valid = rows.isValid(t);
+    for (end = t + 1; end < steps && rows.isValid(end) == valid;)
+      ++end;
+    if (valid)
+      Align(rows.mant + t, rows.pitch, count, rows.cells + t, end - t,
+            rows.scale, rows.mantissa, rows.range, out + t,
+            static_cast<ptrdiff_t>(outPitch), saturated);
+    for (size_t i = 0; !valid && i < count; ++i)
+      __builtin_memset(out + i * outPitch + t, 0, (end - t) * sizeof(int16_t));
+  }
+}
+
+/// The packStored of such a table.
+template <decltype(KernelTable::alignGroup8To16) Align>
+static void packStoredPlain(const StoredRows &rows, const MovingRange &range,
+                            PackedMoving &out, uint64_t *saturated) {
+  auto *to = reinterpret_cast<int16_t *>(out.bytes) + range.row * out.steps +
+             range.first;
+  alignValid<Align>(rows, range.rows, range.steps, to, out.steps, saturated);
+}
+
 /// The gemmPacked of such a table.
 template <decltype(KernelTable::gemm) Gemm>
-static void gemmPlain(const PackedStationary &stationary,
-                      const PackedMoving &moving, size_t first, size_t steps,
-                      int64_t *acc, size_t accPitch, bool accumulate) {
-  Gemm(stationary, plainSteps(moving, first), steps, acc, accPitch, accumulate);
+static void gemmPlain(const PackedProduct *products, size_t count, size_t first,
+                      size_t steps, int64_t *acc, size_t accPitch,
+                      bool accumulate) {
+  for (size_t i = 0; i < count; ++i)
+    Gemm(*products[i].stationary, plainSteps(*products[i].moving, first), steps,
+         acc, accPitch, accumulate || i > 0);
 }
 
 extern const KernelTable scalarTable;

@@ -5,8 +5,8 @@
 //
 // Both operands are cut into 16-bit halves of two byte planes each; only the
 // top plane of the top half is signed. Four tile products give the four plane
-// pairs of two halves: every int32 sum over kBlockRows rows is below
-// 2^16 * kBlockRows, hence exact (docs/Numerics.md 11).
+// pairs of two halves, the two mixed ones in one sum: every int32 sum is below
+// 2^17 per row, hence exact over kExactBlocks K blocks (docs/Numerics.md 11).
 
 #include "AlignAvx512.h"
 #include "GemmKernel.h"
@@ -19,8 +19,9 @@ constexpr size_t kTile = 16; ///< rows of a tile; columns of 32 bits
 constexpr size_t kTileBytes = 1024;
 constexpr size_t kTileK = 64;    ///< products per tile row
 constexpr size_t kStepTile = 64; ///< moving columns packed at a time
-/// Rows per exact sum: the fast merge keeps 256 * |hh| + |hl + lh| in 31 bits.
-constexpr size_t kBlockRows = 128;
+/// K blocks per exact sum: twice 2^16 per row stay below 31 bits.
+constexpr size_t kExactBlocks = (1u << 14) / kTileK;
+constexpr size_t kChain = 64; ///< Products whose sums stay in tiles.
 
 namespace {
 struct alignas(64) TileConfig {
@@ -146,7 +147,9 @@ static void packColumns(const T *data, size_t pitch, size_t rows, size_t cols,
 
 static inline void packTiles(const IntegerMatrix &values, size_t rows,
                              size_t cols, PackedStationary &out) {
-  size_t halves = halvesFor(magnitudeBits(values, 0, rows, cols));
+  size_t halves = values.width == OperandWidth::Int16
+                      ? 1
+                      : halvesFor(magnitudeBits(values, 0, rows, cols));
   size_t halfBytes =
       blocksOf(cols, kTile) * blocksOf(rows, kTileK) * 2 * kTileBytes;
   out.rows = rows;
@@ -206,15 +209,11 @@ static inline size_t packMovingTiles(const IntegerMatrix &moving, size_t rows,
   return halves;
 }
 
-/// Tiles 0..3 = low*low, low*high, high*low, high*high of stationary tiles 4, 5
-/// and moving tiles 6, 7; then stored one after the other.
+/// Adds to tiles 0 = low*low, 1 = low*high + high*low, 2 = high*high the
+/// products of stationary tiles 4, 5 and moving tiles 6, 7.
 template <bool SignedS, bool SignedM>
-ASHLAR_INLINE void tileProducts(const uint8_t *s, const uint8_t *m,
-                                size_t kBlocks, int32_t *part) {
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
+ASHLAR_INLINE void addProducts(const uint8_t *s, const uint8_t *m,
+                               size_t kBlocks) {
   for (size_t k = 0; k < kBlocks;
        ++k, s += 2 * kTileBytes, m += 2 * kTileBytes) {
     _tile_loadd(4, s, 64);
@@ -226,118 +225,148 @@ ASHLAR_INLINE void tileProducts(const uint8_t *s, const uint8_t *m,
     else
       _tile_dpbuud(1, 4, 7);
     _tile_loadd(5, s + kTileBytes, 64);
-    if constexpr (SignedS)
-      _tile_dpbsud(2, 5, 6);
-    else
-      _tile_dpbuud(2, 5, 6);
     if constexpr (SignedS && SignedM)
-      _tile_dpbssd(3, 5, 7);
+      _tile_dpbssd(2, 5, 7);
     else if constexpr (SignedS)
-      _tile_dpbsud(3, 5, 7);
+      _tile_dpbsud(2, 5, 7);
     else if constexpr (SignedM)
-      _tile_dpbusd(3, 5, 7);
+      _tile_dpbusd(2, 5, 7);
     else
-      _tile_dpbuud(3, 5, 7);
+      _tile_dpbuud(2, 5, 7);
+    if constexpr (SignedS)
+      _tile_dpbsud(1, 5, 6);
+    else
+      _tile_dpbuud(1, 5, 6);
   }
-  _tile_stored(0, part, 64);
-  _tile_stored(1, part + 256, 64);
-  _tile_stored(2, part + 512, 64);
-  _tile_stored(3, part + 768, 64);
 }
 
-/// Merges one row of the four products: both halves signed, so that the upper
-/// three fit 32 bits together.
-ASHLAR_INLINE void mergeRow(const int32_t *part, bool add, __mmask8 lowMask,
-                            __mmask8 highMask, int64_t *acc) {
-  __m512i ll = _mm512_load_si512(part);
-  __m512i middle = _mm512_add_epi32(_mm512_load_si512(part + 256),
-                                    _mm512_load_si512(part + 512));
-  __m512i upper = _mm512_add_epi32(
-      _mm512_slli_epi32(_mm512_load_si512(part + 768), 8), middle);
-  auto widen = [](__m512i v, int half) {
-    return half ? _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(v, 1))
-                : _mm512_cvtepi32_epi64(_mm512_castsi512_si256(v));
-  };
-  auto put = [&](int half, __mmask8 mask, int64_t *to) {
-    __m512i v = _mm512_add_epi64(_mm512_slli_epi64(widen(upper, half), 8),
-                                 widen(ll, half));
-    if (add)
-      v = _mm512_add_epi64(v, _mm512_maskz_loadu_epi64(mask, to));
-    _mm512_mask_storeu_epi64(to, mask, v);
-  };
-  put(0, lowMask, acc);
-  put(1, highMask, acc + 8);
+ASHLAR_INLINE void zeroProducts() {
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
 }
 
-/// The general merge, for halves below the top.
-static inline void mergeRowWide(const int32_t *part, int shift, size_t steps,
-                                bool add, int64_t *acc) {
-  for (size_t t = 0; t < steps; ++t) {
-    int64_t value = part[t] + shiftLeft(part[256 + t], 8) +
-                    shiftLeft(part[512 + t], 8) + shiftLeft(part[768 + t], 16);
-    acc[t] = addWrapping(add ? acc[t] : 0, shiftLeft(value, shift));
-  }
+/// Eight sums of three products in 64 bits, shifted left.
+ASHLAR_INLINE void mergeLanes(const int32_t *part, int shift, bool add,
+                              __mmask8 mask, int64_t *acc) {
+  auto widen = [](const int32_t *from) {
+    return _mm512_cvtepi32_epi64(
+        _mm256_load_si256(reinterpret_cast<const __m256i *>(from)));
+  };
+  __m512i v = _mm512_add_epi64(
+      widen(part), _mm512_slli_epi64(
+                       _mm512_add_epi64(_mm512_slli_epi64(widen(part + 512), 8),
+                                        widen(part + 256)),
+                       8));
+  v = _mm512_sll_epi64(v, _mm_cvtsi32_si128(shift));
+  if (add)
+    v = _mm512_add_epi64(v, _mm512_maskz_loadu_epi64(mask, acc));
+  _mm512_mask_storeu_epi64(acc, mask, v);
 }
 
 namespace {
-struct TileJob {
-  const uint8_t *s;
-  const uint8_t *m;
-  size_t kBlocks;
-  bool signedS, signedM;
-  int shift;
+/// Where the sums of a tile go.
+struct TileTarget {
   size_t cols, steps;
-  bool add;
   int64_t *acc;
   size_t accPitch;
 };
 } // namespace
 
-static inline void runTile(const TileJob &job) {
-  alignas(64) int32_t part[4 * 256];
-  if (job.signedS && job.signedM)
-    tileProducts<true, true>(job.s, job.m, job.kBlocks, part);
-  else if (job.signedS)
-    tileProducts<true, false>(job.s, job.m, job.kBlocks, part);
-  else if (job.signedM)
-    tileProducts<false, true>(job.s, job.m, job.kBlocks, part);
-  else
-    tileProducts<false, false>(job.s, job.m, job.kBlocks, part);
-  if (!job.signedS || !job.signedM || job.shift) {
-    for (size_t c = 0; c < job.cols; ++c)
-      mergeRowWide(part + c * kTile, job.shift, job.steps, job.add,
-                   job.acc + c * job.accPitch);
-    return;
+/// Moves tiles 0..2 into the accumulators and clears them.
+static inline void mergeProducts(const TileTarget &to, int shift, bool add) {
+  alignas(64) int32_t part[3 * 256];
+  _tile_stored(0, part, 64);
+  _tile_stored(1, part + 256, 64);
+  _tile_stored(2, part + 512, 64);
+  zeroProducts();
+  const uint32_t mask = (1u << to.steps) - 1;
+  for (size_t c = 0; c < to.cols; ++c) {
+    int64_t *acc = to.acc + c * to.accPitch;
+    mergeLanes(part + c * kTile, shift, add, static_cast<__mmask8>(mask), acc);
+    mergeLanes(part + c * kTile + 8, shift, add,
+               static_cast<__mmask8>(mask >> 8), acc + 8);
   }
-  uint32_t mask = (1u << job.steps) - 1;
-  for (size_t c = 0; c < job.cols; ++c)
-    mergeRow(part + c * kTile, job.add, static_cast<__mmask8>(mask),
-             static_cast<__mmask8>(mask >> 8), job.acc + c * job.accPitch);
 }
 
-/// All column groups and K ranges of one packed step range.
-static inline void runSteps(const PackedStationary &s, const uint8_t *packed,
-                            size_t halvesM, size_t halfBytes, size_t steps,
-                            int64_t *acc, size_t accPitch, bool accumulate) {
-  size_t kBlocks = blocksOf(s.rows, kTileK), groups = blocksOf(s.cols, kTile);
-  size_t halvesS = s.planes / 2;
-  constexpr size_t kRange = kBlockRows / kTileK;
-  for (size_t t = 0; t < steps; t += kTile)
-    for (size_t g = 0; g < groups; ++g) {
-      bool add = accumulate;
-      for (size_t pair = 0; pair < halvesS * halvesM; ++pair)
-        for (size_t k = 0; k < kBlocks; k += kRange) {
-          size_t hs = pair / halvesM, hm = pair % halvesM;
-          runTile({s.bytes + ((hs * groups + g) * kBlocks + k) * 2 * kTileBytes,
-                   packed + hm * halfBytes +
-                       (t / kTile * kBlocks + k) * 2 * kTileBytes,
-                   least(kRange, kBlocks - k), hs + 1 == halvesS,
-                   hm + 1 == halvesM, static_cast<int>(16 * (hs + hm)),
-                   least(kTile, s.cols - g * kTile), least(kTile, steps - t),
-                   add, acc + g * kTile * accPitch + t, accPitch});
-          add = true;
+namespace {
+/// A product of a chain: its stationary operand, the tiles of its moving one
+/// and the bytes between halves and between tiles of steps.
+struct ChainLink {
+  const PackedStationary *s;
+  const uint8_t *moving;
+  size_t halves, halfBytes, stepBytes;
+};
+} // namespace
+
+/// Adds the products of one half of each operand, tile of steps `t` and column
+/// group `g`, for the K blocks from `k` on.
+static inline void addHalves(const ChainLink &link, size_t hs, size_t hm,
+                             size_t t, size_t g, size_t k, size_t count) {
+  const size_t kBlocks = blocksOf(link.s->rows, kTileK);
+  const size_t groups = blocksOf(link.s->cols, kTile);
+  const uint8_t *s =
+      link.s->bytes + ((hs * groups + g) * kBlocks + k) * 2 * kTileBytes;
+  const uint8_t *m = link.moving + hm * link.halfBytes + t * link.stepBytes +
+                     k * 2 * kTileBytes;
+  const bool signedS = hs + 1 == link.s->planes / 2;
+  const bool signedM = hm + 1 == link.halves;
+  if (signedS && signedM)
+    addProducts<true, true>(s, m, count);
+  else if (signedS)
+    addProducts<true, false>(s, m, count);
+  else if (signedM)
+    addProducts<false, true>(s, m, count);
+  else
+    addProducts<false, false>(s, m, count);
+}
+
+/// The whole chain for one tile of sums: every pair of halves stays in the
+/// tiles for as many rows as are exact.
+static inline void runTile(const ChainLink *links, size_t count, size_t t,
+                           size_t g, const TileTarget &to, bool add) {
+  zeroProducts();
+  for (size_t hs = 0; hs < 2; ++hs)
+    for (size_t hm = 0; hm < 2; ++hm) {
+      size_t blocks = 0;
+      const int shift = static_cast<int>(16 * (hs + hm));
+      for (const ChainLink *link = links; link != links + count; ++link) {
+        if (hs >= link->s->planes / 2 || hm >= link->halves)
+          continue;
+        const size_t kBlocks = blocksOf(link->s->rows, kTileK);
+        for (size_t k = 0, n; k < kBlocks; k += n, blocks += n) {
+          if (blocks == kExactBlocks) {
+            mergeProducts(to, shift, add);
+            add = true;
+            blocks = 0;
+          }
+          n = least(kExactBlocks - blocks, kBlocks - k);
+          addHalves(*link, hs, hm, t, g, k, n);
         }
+      }
+      if (blocks == 0)
+        continue;
+      mergeProducts(to, shift, add);
+      add = true;
     }
+}
+
+/// All column groups of steps that start at the first tile of every link. The
+/// links have rows and equally many columns.
+static inline void runSteps(const ChainLink *links, size_t count, size_t steps,
+                            int64_t *acc, size_t accPitch, bool accumulate) {
+  const size_t cols = links->s->cols;
+  for (size_t t = 0; t < steps; t += kTile)
+    for (size_t c = 0; c < cols; c += kTile)
+      runTile(links, count, t / kTile, c / kTile,
+              {least(kTile, cols - c), least(kTile, steps - t),
+               acc + c * accPitch + t, accPitch},
+              accumulate);
+}
+
+/// Bytes of one tile of steps.
+static inline size_t stepTileBytes(size_t rows) {
+  return blocksOf(rows, kTileK) * 2 * kTileBytes;
 }
 
 static inline void gemmTiles(const PackedStationary &stationary,
@@ -350,15 +379,15 @@ static inline void gemmTiles(const PackedStationary &stationary,
   }
   static const TileConfig config;
   _tile_loadconfig(&config);
-  size_t halfBytes =
-      kStepTile / kTile * blocksOf(stationary.rows, kTileK) * 2 * kTileBytes;
+  size_t halfBytes = kStepTile / kTile * stepTileBytes(stationary.rows);
   uint8_t *packed = gemmScratch(2 * halfBytes);
   for (size_t t = 0; t < steps; t += kStepTile) {
     size_t width = least(kStepTile, steps - t);
     size_t halves =
         packMovingTiles(moving, stationary.rows, t, width, halfBytes, packed);
-    runSteps(stationary, packed, halves, halfBytes, width, acc + t, accPitch,
-             accumulate);
+    const ChainLink link = {&stationary, packed, halves, halfBytes,
+                            stepTileBytes(stationary.rows)};
+    runSteps(&link, 1, width, acc + t, accPitch, accumulate);
   }
   _tile_release();
 }
@@ -369,10 +398,7 @@ static inline size_t movingHalves(OperandWidth width) {
   return width == OperandWidth::Int16 ? 1 : 2;
 }
 
-/// Bytes of one tile of steps, and of one half of the operand.
-static inline size_t stepTileBytes(size_t rows) {
-  return blocksOf(rows, kTileK) * 2 * kTileBytes;
-}
+/// Bytes of one half of a packed moving operand.
 static inline size_t movingHalfBytes(const PackedMoving &moving) {
   return blocksOf(moving.steps, kTile) * stepTileBytes(moving.rows);
 }
@@ -400,28 +426,158 @@ static inline void packMovingRange(const IntegerMatrix &values,
               to + h * movingHalfBytes(out));
 }
 
-static inline void gemmPackedTiles(const PackedStationary &stationary,
-                                   const PackedMoving &moving, size_t first,
-                                   size_t steps, int64_t *acc, size_t accPitch,
-                                   bool accumulate) {
-  if (stationary.rows == 0) {
-    if (!accumulate)
-      clearSums(stationary.cols, steps, acc, accPitch);
+namespace {
+/// Byte planes of four rows of 32 steps: `first` holds steps 0 to 15.
+struct QuadPair {
+  __m512i first, second;
+};
+} // namespace
+
+/// Lanes of 16 bits that hold rows 0 and 1, and rows 2 and 3, of every step
+/// become lanes of 32 bits that hold all four.
+ASHLAR_INLINE QuadPair joinRows(__m512i rows01, __m512i rows23) {
+  const __m512i a = _mm512_unpacklo_epi16(rows01, rows23);
+  const __m512i b = _mm512_unpackhi_epi16(rows01, rows23);
+  const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+  const __m512i high = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+  return {_mm512_permutex2var_epi64(a, low, b),
+          _mm512_permutex2var_epi64(a, high, b)};
+}
+
+/// Stores both planes of four rows of 32 aligned steps; the second half of the
+/// steps only if there is a tile for it.
+ASHLAR_INLINE void storeQuads(const __m512i *v, uint8_t *tile, size_t stepBytes,
+                              bool both) {
+  const __m512i bytes = _mm512_set1_epi16(0xff);
+  // Ternary 0xea is (a & b) | c, 0xba is (a & ~b) | c.
+  auto low = [&](__m512i a, __m512i b) {
+    return _mm512_ternarylogic_epi64(a, bytes, _mm512_slli_epi16(b, 8), 0xea);
+  };
+  auto high = [&](__m512i a, __m512i b) {
+    return _mm512_ternarylogic_epi64(b, bytes, _mm512_srli_epi16(a, 8), 0xba);
+  };
+  const QuadPair lows = joinRows(low(v[0], v[1]), low(v[2], v[3]));
+  const QuadPair highs = joinRows(high(v[0], v[1]), high(v[2], v[3]));
+  _mm512_store_si512(tile, lows.first);
+  _mm512_store_si512(tile + kTileBytes, highs.first);
+  if (!both)
     return;
+  _mm512_store_si512(tile + stepBytes, lows.second);
+  _mm512_store_si512(tile + stepBytes + kTileBytes, highs.second);
+}
+
+/// 32 steps of all rows, from stored mantissas to tiles.
+template <bool Narrow, bool Rounds>
+ASHLAR_INLINE void packColumn(const int8_t *mant, ptrdiff_t pitch,
+                              const MovingRange &range, size_t last,
+                              __mmask32 mask, const AlignConstants &k,
+                              const AlignShifts &shifts, uint8_t *tile,
+                              size_t stepBytes, bool both) {
+  const size_t end = range.row + range.rows;
+  for (size_t i = range.row; i < last; i += 4) {
+    __m512i v[4];
+#pragma GCC unroll 4
+    for (size_t r = 0; r < 4; ++r) {
+      v[r] = _mm512_setzero_si512();
+      if (i + r >= end)
+        continue;
+      const auto row = static_cast<ptrdiff_t>(i + r - range.row);
+      __m512i m = fetchLanes<Narrow>(mant + row * pitch, mask, k);
+      if constexpr (Rounds)
+        m = roundLanes(m, shifts);
+      v[r] = _mm512_sllv_epi16(m, shifts.left);
+    }
+    storeQuads(v, tile + i / kTileK * 2 * kTileBytes + i % kTileK / 4 * 64,
+               stepBytes, both);
   }
+}
+
+/// True if any valid step lies above the scale: something may saturate.
+static inline bool anyValidAbove(const StoredRows &rows, size_t steps) {
+  const int offset = rows.scale + rows.mantissa - 2;
+  for (size_t t = 0; t < steps; t += 32) {
+    const uint32_t valid = rows.valid[t / 32] & lanes32(steps - t);
+    const __m256i cells = _mm256_maskz_loadu_epi8(valid, rows.cells + t);
+    const __m256i limit =
+        _mm256_set1_epi8(static_cast<char>(least(greatest(offset, -128), 127)));
+    // A cell of -128 is above an offset below it.
+    if (offset < -128 ? valid != 0
+                      : _mm256_mask_cmpgt_epi8_mask(valid, cells, limit) != 0)
+      return true;
+  }
+  return false;
+}
+
+template <bool Narrow>
+static void packStoredLanes(const StoredRows &rows, const MovingRange &range,
+                            PackedMoving &out) {
+  const AlignConstants k = constantsOf(rows.scale, rows.mantissa, rows.range);
+  const size_t stepBytes = stepTileBytes(out.rows);
+  const size_t end = range.row + range.rows;
+  const size_t last =
+      end == out.rows ? blocksOf(out.rows, kTileK) * kTileK : end;
+  uint8_t *tile = out.bytes + range.first / kTile * stepBytes;
+  for (size_t t = 0; t < range.steps; t += 32, tile += 2 * stepBytes) {
+    const __mmask32 mask = rows.valid[t / 32] & lanes32(range.steps - t);
+    const AlignShifts shifts = shiftsOf(
+        _mm512_cvtepi8_epi16(_mm256_maskz_loadu_epi8(mask, rows.cells + t)), k);
+    const bool both = t + kTile < range.steps;
+    // Most ranges drop no bit: then a shift is all.
+    if (_mm512_mask_test_epi16_mask(mask, shifts.over, shifts.over))
+      packColumn<Narrow, true>(rows.mant + t, rows.pitch, range, last, mask, k,
+                               shifts, tile, stepBytes, both);
+    else
+      packColumn<Narrow, false>(rows.mant + t, rows.pitch, range, last, mask, k,
+                                shifts, tile, stepBytes, both);
+  }
+}
+
+static inline void packStoredTiles(const StoredRows &rows,
+                                   const MovingRange &range, PackedMoving &out,
+                                   uint64_t *saturated) {
+  if (anyValidAbove(rows, range.steps)) {
+    auto *aligned = reinterpret_cast<int16_t *>(
+        gemmScratch(range.rows * range.steps * sizeof(int16_t)));
+    alignValid<alignGroup8To16Lanes>(rows, range.rows, range.steps, aligned,
+                                     range.steps, saturated);
+    packMovingRange({OperandWidth::Int16, aligned, range.steps}, range, out);
+  } else if (rows.mantissa == 8) {
+    packStoredLanes<false>(rows, range, out);
+  } else {
+    packStoredLanes<true>(rows, range, out);
+  }
+}
+
+static inline void gemmPackedTiles(const PackedProduct *products, size_t count,
+                                   size_t first, size_t steps, int64_t *acc,
+                                   size_t accPitch, bool accumulate) {
   static const TileConfig config;
   _tile_loadconfig(&config);
-  runSteps(stationary,
-           moving.bytes + first / kTile * stepTileBytes(moving.rows),
-           movingHalves(moving.width), movingHalfBytes(moving), steps, acc,
-           accPitch, accumulate);
+  ChainLink links[kChain];
+  size_t used = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const PackedMoving &m = *products[i].moving;
+    if (products[i].stationary->rows != 0)
+      links[used++] = {products[i].stationary,
+                       m.bytes + first / kTile * stepTileBytes(m.rows),
+                       movingHalves(m.width), movingHalfBytes(m),
+                       stepTileBytes(m.rows)};
+    if (used == 0 || (used < kChain && i + 1 < count))
+      continue;
+    runSteps(links, used, steps, acc, accPitch, accumulate);
+    accumulate = true;
+    used = 0;
+  }
   _tile_release();
+  if (!accumulate && count != 0)
+    clearSums(products->stationary->cols, steps, acc, accPitch);
 }
 
 static constexpr KernelTable makeAmxTable() {
   KernelTable table = makeTable512<gemmTiles>("amx", packTiles);
   table.startMoving = startMovingTiles;
   table.packMoving = packMovingRange;
+  table.packStored = packStoredTiles;
   table.gemmPacked = gemmPackedTiles;
   return table;
 }

@@ -414,6 +414,7 @@ makeTable(llvm::StringRef name, decltype(KernelTable::packStationary) pack) {
           Gemm,
           startMovingPlain,
           packMovingPlain,
+          packStoredPlain<alignGroup>,
           gemmPlain<Gemm>,
           accRow,
           epilogueRow,

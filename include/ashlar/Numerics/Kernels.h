@@ -69,10 +69,29 @@ struct PackedMoving : PackedBuffer {
   OperandWidth width = OperandWidth::Int16;
 };
 
+/// One product of a sum. All products of a sum have equally many columns and
+/// steps.
+struct PackedProduct {
+  const PackedStationary *stationary = nullptr;
+  const PackedMoving *moving = nullptr;
+};
+
 /// Rows [row, row + rows) of steps [first, first + steps).
 struct MovingRange {
   size_t row = 0, rows = 0;
   size_t first = 0, steps = 0;
+};
+
+/// Stored one-byte mantissas as rows that share their exponent cells. Row i is
+/// mant + i * pitch. Step t is read only if bit t % 32 of valid[t / 32] is set.
+struct StoredRows {
+  const int8_t *mant = nullptr;
+  ptrdiff_t pitch = 0;
+  const int8_t *cells = nullptr;
+  const uint32_t *valid = nullptr;
+  int scale = 0, mantissa = 8, range = 0;
+
+  bool isValid(size_t t) const { return valid[t / 32] >> (t % 32) & 1; }
 };
 
 /// Epilogue of one accumulator row (docs/Numerics.md 6), in this order:
@@ -141,11 +160,16 @@ struct KernelTable {
   /// unless the range is the last.
   void (*packMoving)(const IntegerMatrix &values, const MovingRange &range,
                      PackedMoving &out);
-  /// gemm with steps [first, first + steps) of a packed operand; acc belongs
-  /// to step `first`, a multiple of kMovingUnit.
-  void (*gemmPacked)(const PackedStationary &stationary,
-                     const PackedMoving &moving, size_t first, size_t steps,
-                     int64_t *acc, size_t accPitch, bool accumulate);
+  /// packMoving of what alignGroup8To16 makes of the rows; steps that are not
+  /// valid are zero. For operands of 16 bits.
+  void (*packStored)(const StoredRows &rows, const MovingRange &range,
+                     PackedMoving &out, uint64_t *saturated);
+  /// The sum of the gemms of `count` > 0 products with steps
+  /// [first, first + steps) of their packed operands; acc belongs to step
+  /// `first`, a multiple of kMovingUnit.
+  void (*gemmPacked)(const PackedProduct *products, size_t count, size_t first,
+                     size_t steps, int64_t *acc, size_t accPitch,
+                     bool accumulate);
 
   /// out[t] = accToFloat(acc[t], exponent).
   void (*accToFloatRow)(const int64_t *acc, size_t n, int exponent, float *out);

@@ -19,6 +19,12 @@ namespace {
 const size_t kLengths[] = {0,  1,  2,  3,  7,   15,  16,
                            17, 31, 33, 64, 100, 257, 600};
 
+/// Rows of a product, and whether its operands have 32 bits.
+struct ChainShape {
+  size_t rows;
+  bool wideStationary, wideMoving;
+};
+
 struct Kernels : testing::TestWithParam<const KernelTable *> {
   const KernelTable &tested() const { return *GetParam(); }
   const KernelTable &reference = scalarKernels();
@@ -101,6 +107,10 @@ struct Kernels : testing::TestWithParam<const KernelTable *> {
   template <typename S, typename M>
   void checkGemm(size_t rows, size_t cols, size_t steps, int64_t limitS,
                  int64_t limitM, bool extreme);
+
+  void checkStored(size_t rows, size_t steps, int mantissa, bool saturates);
+  void checkChain(const std::vector<ChainShape> &shapes, size_t cols,
+                  size_t steps, bool extreme);
   template <typename Mant, typename Kernel>
   void checkEncode(Kernel kernel, int leastW, int mostW);
 };
@@ -206,13 +216,127 @@ void Kernels::checkGemm(size_t rows, size_t cols, size_t steps, int64_t limitS,
       tested().packMoving(part, {row, height, first, count}, packed);
     }
   }
+  const PackedProduct product = {&packedA, &packed};
   for (bool accumulate : {false, true}) {
     for (auto [first, count] : ranges)
-      tested().gemmPacked(packedA, packed, first, count, a.data() + first,
-                          pitchAcc, accumulate);
+      tested().gemmPacked(&product, 1, first, count, a.data() + first, pitchAcc,
+                          accumulate);
     reference.gemm(packedB, moving, steps, b.data(), pitchAcc, accumulate);
     ASSERT_EQ(a, b) << "packed " << rows << "x" << cols << "x" << steps;
   }
+}
+
+/// Stored rows below `first` others; an identity shows what was packed.
+void Kernels::checkStored(size_t rows, size_t steps, int mantissa,
+                          bool saturates) {
+  const size_t pitch = steps + 7, first = 4 * (random() % 3), begin = 16;
+  const auto mant = integers<int8_t>(rows * pitch);
+  std::vector<int8_t> cells(steps);
+  const int scale = static_cast<int>(random() % 5) - 2;
+  for (int8_t &cell : cells)
+    cell = static_cast<int8_t>(scale + mantissa - 2 -
+                               static_cast<int>(random() % 12) +
+                               (saturates && random() % 9 == 0 ? 9 : 0));
+  std::vector<uint32_t> valid(steps / 32 + 1);
+  for (uint32_t &word : valid)
+    word = random() % 3 ? random() | random() : ~0u;
+  const StoredRows stored = {mant.data(),
+                             static_cast<ptrdiff_t>(pitch),
+                             cells.data(),
+                             valid.data(),
+                             scale,
+                             mantissa,
+                             7};
+  const size_t all = first + rows, width = begin + steps;
+  std::vector<int16_t> identity(all * all), zeros(all * width);
+  for (size_t i = 0; i < all; ++i)
+    identity[i * all + i] = 1;
+  PackedStationary left;
+  tested().packStationary({OperandWidth::Int16, identity.data(), all}, all, all,
+                          left);
+  PackedMoving packed;
+  tested().startMoving(all, width, OperandWidth::Int16, packed);
+  const IntegerMatrix none = {OperandWidth::Int16, zeros.data(), width};
+  tested().packMoving(none, {0, first, 0, width}, packed);
+  tested().packMoving(none, {first, rows, 0, begin}, packed);
+  uint64_t counted = 0, expectedCount = 0;
+  tested().packStored(stored, {first, rows, begin, steps}, packed, &counted);
+  std::vector<int64_t> sums(all * width), expected(all * width);
+  const PackedProduct product = {&left, &packed};
+  tested().gemmPacked(&product, 1, 0, width, sums.data(), width, false);
+  for (size_t i = 0; i < rows; ++i)
+    for (size_t t = 0; t < steps; ++t)
+      if (stored.isValid(t))
+        expected[(first + i) * width + begin + t] =
+            align(fetchMantissa(mant[i * pitch + t], mantissa), cells[t], scale,
+                  mantissa, 7, expectedCount);
+  ASSERT_EQ(sums, expected) << rows << "x" << steps;
+  ASSERT_EQ(counted, expectedCount);
+}
+
+/// Sums of products of several operands, and their sum by the reference.
+void Kernels::checkChain(const std::vector<ChainShape> &shapes, size_t cols,
+                         size_t steps, bool extreme) {
+  const size_t pitch = steps + 3;
+  auto a = integers<int64_t>(cols * pitch), b = a;
+  std::vector<PackedStationary> stationary(shapes.size());
+  std::vector<PackedMoving> moving(shapes.size());
+  std::vector<PackedProduct> products;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const auto [rows, wideS, wideM] = shapes[i];
+    auto draw = [&](size_t n, bool wide) {
+      const int32_t limit = wide ? (1 << 30) - 1 : 32767;
+      std::vector<int32_t> values(n, extreme ? -limit : 0);
+      for (int32_t &v : values)
+        v = extreme ? v : static_cast<int32_t>(random()) % limit;
+      return values;
+    };
+    const auto s = draw(rows * cols, wideS), m = draw(rows * steps, wideM);
+    const std::vector<int16_t> s16(s.begin(), s.end()), m16(m.begin(), m.end());
+    auto matrix = [](bool wide, const auto &v32, const auto &v16, size_t n) {
+      return wide ? IntegerMatrix{OperandWidth::Int32, v32.data(), n}
+                  : IntegerMatrix{OperandWidth::Int16, v16.data(), n};
+    };
+    const IntegerMatrix right = matrix(wideM, m, m16, steps);
+    PackedStationary packed;
+    reference.packStationary(matrix(wideS, s, s16, cols), rows, cols, packed);
+    reference.gemm(packed, right, steps, b.data(), pitch, i > 0);
+    tested().packStationary(matrix(wideS, s, s16, cols), rows, cols,
+                            stationary[i]);
+    tested().startMoving(rows, steps, right.width, moving[i]);
+    tested().packMoving(right, {0, rows, 0, steps}, moving[i]);
+    products.push_back({&stationary[i], &moving[i]});
+  }
+  tested().gemmPacked(products.data(), products.size(), 0, steps, a.data(),
+                      pitch, false);
+  ASSERT_EQ(a, b);
+}
+
+TEST_P(Kernels, gemmOfSeveralProducts) {
+  checkChain({{0, false, false}}, 5, 17, false);
+  checkChain({{0, false, false}, {3, false, false}}, 17, 33, false);
+  checkChain({{64, false, false}, {128, false, false}, {70, false, false}}, 64,
+             49, false);
+  checkChain({{64, true, false},
+              {30, false, true},
+              {9, true, true},
+              {128, false, false}},
+             20, 40, false);
+}
+
+TEST_P(Kernels, gemmOfMoreProductsThanOneExactSum) {
+  // 2^14 rows of the largest planes and more fill the 32 bits of a partial sum.
+  checkChain(std::vector<ChainShape>(140, {128, false, false}), 3, 5, true);
+  checkChain(std::vector<ChainShape>(3, {6000, false, false}), 3, 5, true);
+  checkChain(std::vector<ChainShape>(70, {300, true, true}), 2, 3, true);
+}
+
+TEST_P(Kernels, packStored) {
+  for (size_t rows : {1, 3, 4, 7, 16})
+    for (size_t steps : {1, 15, 16, 17, 33, 49, 130})
+      for (int repeat = 0; repeat < 12; ++repeat)
+        checkStored(rows, steps, repeat % 2 ? 8 : 3 + repeat / 2,
+                    repeat % 3 == 0);
 }
 
 TEST_P(Kernels, gemmShapes) {
