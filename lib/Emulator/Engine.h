@@ -22,6 +22,7 @@
 #include "ashlar/Support/ThreadPool.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Alignment.h"
 #include <array>
 #include <cstdint>
 #include <map>
@@ -57,11 +58,13 @@ public:
   template <typename T>
   T *get(Slot slot, uint64_t count) {
     std::vector<uint64_t> &buffer = buffers[slot];
-    // One cache line beyond, because kernels may read whole vectors.
-    uint64_t words = (count * sizeof(T) + 63) / 8 + 8;
+    // One cache line beyond, because kernels may read whole vectors, and one to
+    // start at a line.
+    uint64_t words = (count * sizeof(T) + 63) / 8 + 16;
     if (buffer.size() < words)
       buffer.resize(words + words / 2);
-    return reinterpret_cast<T *>(buffer.data());
+    return reinterpret_cast<T *>(
+        llvm::alignAddr(buffer.data(), llvm::Align(64)));
   }
   static Scratch &ofThisThread();
 

@@ -5,6 +5,7 @@
 #include "Memory.h"
 #include "ashlar/Support/CheckedMath.h"
 #include "ashlar/Support/Error.h"
+#include "llvm/Support/Alignment.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cstdlib>
@@ -23,22 +24,31 @@ static constexpr uint64_t lineBytes = 64;
 static constexpr uint64_t slackBytes = 4096;
 
 HostBlock::HostBlock(HostBlock &&other) noexcept
-    : pointer(std::exchange(other.pointer, nullptr)),
+    : storage(std::exchange(other.storage, nullptr)),
+      pointer(std::exchange(other.pointer, nullptr)),
       length(std::exchange(other.length, 0)) {}
 
 HostBlock &HostBlock::operator=(HostBlock &&other) noexcept {
+  std::swap(storage, other.storage);
   std::swap(pointer, other.pointer);
   std::swap(length, other.length);
   return *this;
 }
 
-HostBlock::~HostBlock() { std::free(pointer); }
+HostBlock::~HostBlock() { std::free(storage); }
 
 bool HostBlock::allocate(uint64_t bytes) {
-  std::free(pointer);
+  std::free(storage);
   length = bytes;
   // calloc of a large block maps zero pages, which cost nothing until touched.
-  pointer = static_cast<uint8_t *>(std::calloc(bytes + slackBytes, 1));
+  // It starts them behind a header of its own: without alignment every vector
+  // of a row would lie in two lines.
+  storage =
+      static_cast<uint8_t *>(std::calloc(bytes + slackBytes + lineBytes, 1));
+  pointer = storage ? storage + llvm::offsetToAlignment(
+                                    reinterpret_cast<uintptr_t>(storage),
+                                    llvm::Align(lineBytes))
+                    : nullptr;
 #if defined(__linux__)
   // Walking over partitions touches many small pages at once; large ones cost
   // fewer faults and fewer misses of the translation buffer. The system may

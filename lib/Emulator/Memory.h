@@ -21,7 +21,8 @@ namespace ashlar::emulator {
 /// XR content that means "cleared: no block has been merged yet".
 inline constexpr int16_t clearedScale = -32768;
 
-/// A zero-filled block of host memory that is only touched when used.
+/// A zero-filled block of host memory that is only touched when used and starts
+/// at a cache line of the host.
 class HostBlock {
 public:
   HostBlock() = default;
@@ -35,6 +36,7 @@ public:
   uint64_t size() const { return length; }
 
 private:
+  uint8_t *storage = nullptr; ///< What the block was allocated as.
   uint8_t *pointer = nullptr;
   uint64_t length = 0;
 };
