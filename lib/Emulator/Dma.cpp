@@ -7,6 +7,7 @@
 #include "Indices.h"
 #include "ashlar/Numerics/PackedCodes.h"
 #include <array>
+#include <cstdlib>
 #include <optional>
 
 using namespace ashlar;
@@ -155,12 +156,21 @@ static void contiguousInside(Descriptor &d) {
       return swapDimensions(d, i, 4);
 }
 
-/// Moves dimensions of more than one element to the inner loop and to the
-/// front, where the threads split. The order of copies does not matter: the
-/// verifier has refused overlapping destinations.
+/// Orders dimensions of more than one element by their steps in the
+/// destination, the largest first, where the threads split, and the smallest in
+/// the inner loop: a thread fills its partitions of SB one after the other,
+/// instead of all of them again for every run of bytes. The order of copies
+/// does not matter: the verifier has refused overlapping destinations.
 static void rotateOuter(Descriptor &d) {
-  for (unsigned i = 4; i-- > 1 && d.count[4] == 1;)
-    swapDimensions(d, 4, i);
+  auto comesLater = [&](unsigned a, unsigned b) {
+    return d.count[a] > 1 &&
+           (d.count[b] == 1 || std::abs(d.destination.stride[a]) <
+                                   std::abs(d.destination.stride[b]));
+  };
+  for (unsigned last = 4; last > 0; --last)
+    for (unsigned i = 0; i < last; ++i)
+      if (comesLater(i, last))
+        swapDimensions(d, i, last);
   for (unsigned i = 1; i < 4 && d.count[0] == 1; ++i)
     swapDimensions(d, 0, i);
 }

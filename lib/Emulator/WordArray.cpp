@@ -16,11 +16,26 @@ using namespace ashlar::emulator;
 using isa::ElemType;
 using isa::OperandMode;
 
-/// The stored word at `at`, zero extended.
-static uint64_t wordAt(const uint8_t *at, unsigned bytes) {
-  uint64_t word = 0;
-  std::memcpy(&word, at, bytes);
+template <typename T>
+static uint64_t readWord(const uint8_t *at) {
+  T word;
+  std::memcpy(&word, at, sizeof(T));
   return word;
+}
+
+/// The stored word of 1, 2, 4 or 8 bytes at `at`, zero extended: a copy of
+/// constant length is a load, any other one is a call.
+static uint64_t wordAt(const uint8_t *at, unsigned bytes) {
+  switch (bytes) {
+  case 1:
+    return readWord<uint8_t>(at);
+  case 2:
+    return readWord<uint16_t>(at);
+  case 4:
+    return readWord<uint32_t>(at);
+  default:
+    return readWord<uint64_t>(at);
+  }
 }
 
 /// The binary32 value of a stored f16, bf16 or f32, exact.

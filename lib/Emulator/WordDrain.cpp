@@ -43,7 +43,12 @@ struct WordDrain {
           int64_t offset = static_cast<int64_t>(op.dstOffset) + at;
           for (uint64_t i = 0; i < n; ++i, offset += result.pattern.stride[2]) {
             const int64_t word = *words++;
-            std::memcpy(engine.memory.sb(partition, offset), &word, bytes);
+            uint8_t *to = engine.memory.sb(partition, offset);
+            // Copies of constant length are stores, any other one is a call.
+            if (bytes == 1)
+              *to = static_cast<uint8_t>(word);
+            else
+              std::memcpy(to, &word, sizeof(int16_t));
             *cellOf(engine.memory, op.dstOrientation, bytes, partition,
                     offset) = static_cast<int8_t>(word >> cellShift);
           }
