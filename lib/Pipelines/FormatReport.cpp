@@ -5,6 +5,8 @@
 
 #include "FormatSearch.h"
 
+#include "ashlar/Support/Error.h"
+
 #include <fmt/format.h>
 
 namespace ashlar::pipelines {
@@ -58,6 +60,28 @@ llvm::json::Value toJson(const SearchResult &result) {
                             {"uniform", static_cast<int64_t>(result.uniform)},
                             {"chosen", static_cast<int64_t>(result.chosen)},
                             {"candidates", std::move(candidates)}};
+}
+
+llvm::Error nothingReaches(const SearchResult &result) {
+  const Candidate *least = nullptr;
+  for (const Candidate &candidate : result.candidates)
+    if (candidate.failure.empty() &&
+        (!least || candidate.quality.noise < least->quality.noise))
+      least = &candidate;
+  if (!least)
+    return makeError(ErrorClass::Unsupported, "{}",
+                     result.candidates.front().failure);
+  std::string wanted;
+  if (result.target.minSnr)
+    wanted += fmt::format(" --min-snr={}", *result.target.minSnr);
+  if (result.target.minAgreement)
+    wanted += fmt::format(" --min-agreement={}", *result.target.minAgreement);
+  return makeError(
+      ErrorClass::Unsupported,
+      "no format reaches{} on the calibration samples; the best found is {} "
+      "with {:.1f} dB (standard error {:.1f}) and {:.2f} % expected agreement",
+      wanted, least->label, least->quality.snr, least->quality.snrError,
+      least->quality.agreement);
 }
 
 std::string describe(const SearchResult &result) {

@@ -91,6 +91,7 @@ private:
   llvm::Expected<bool> measureNodes();
   llvm::Error measureGroups();
   llvm::Error bisectBudget();
+  llvm::Error saveBytes();
   llvm::Error useReserve();
   llvm::Error refine();
 
@@ -98,14 +99,18 @@ private:
   int narrowestWeights() const {
     if (!result.target.minAgreement)
       return 3;
-    const int width = uniform().formats.weights.mantissa - oddBits;
+    const int width = lean().formats.weights.mantissa - oddBits;
     return std::clamp(width, 3, 8);
   }
   void setUniform(size_t index) {
     result.uniform = result.chosen = index;
     haveUniform = true;
   }
-  llvm::Error nothingReaches() const;
+  /// The uniform format with the fewest bytes that keeps the target.
+  const Candidate &lean() const { return result.candidates[leanUniform]; }
+  bool isLean(const Candidate &candidate) const {
+    return candidate.weightBytes <= lean().weightBytes;
+  }
   std::vector<FormatChoice> choicesOf(const FormatGroup &group,
                                       double noise) const;
   double costOf(const Candidate &candidate) const;
@@ -138,6 +143,7 @@ private:
   /// Cycles by node of what was measured, by text of its table.
   std::map<std::string, llvm::StringMap<uint64_t>> nodeCycles;
   bool haveUniform = false;
+  size_t leanUniform = 0;
   double failingNoise = 0; ///< Least noise of a uniform format that fails.
   /// Whether candidates must keep a reserve, and the cycles of the best that
   /// does.
@@ -187,7 +193,8 @@ void Search::compare(size_t index) {
   const Candidate &now = result.candidates[index];
   if (!haveUniform || !judge.reaches(now.quality, reserve) ||
       now.cycles > uniform().cycles ||
-      now.weightBytes > uniform().weightBytes || !isBetter(now, best()))
+      now.weightBytes > uniform().weightBytes ||
+      (isLean(now) == isLean(best()) ? !isBetter(now, best()) : !isLean(now)))
     return;
   const double limit = reserve == Reserve::Used ? worthTheReserve : 1;
   if (static_cast<double>(now.cycles) <= limit * cyclesWithReserve)
@@ -214,13 +221,16 @@ llvm::Error Search::sweepUniform() {
     if (!index)
       return index.takeError();
     const Candidate &candidate = result.candidates[*index];
-    if (!candidate.reaches)
+    if (!candidate.reaches) {
       failingNoise = candidate.quality.noise;
-    else if (!haveUniform ||
-             std::pair(candidate.cycles, candidate.weightBytes) <
-                 std::pair(uniform().cycles, uniform().weightBytes))
+      return false;
+    }
+    if (!haveUniform || candidate.weightBytes < lean().weightBytes)
+      leanUniform = *index;
+    if (!haveUniform || std::pair(candidate.cycles, candidate.weightBytes) <
+                            std::pair(uniform().cycles, uniform().weightBytes))
       setUniform(*index);
-    return candidate.reaches;
+    return true;
   };
   llvm::Expected<bool> reached = tryWidth(8, 16);
   const bool narrowing = reached && *reached;
@@ -239,7 +249,7 @@ llvm::Error Search::sweepUniform() {
     if (!reached)
       return reached.takeError();
     if (!*reached)
-      return nothingReaches();
+      return nothingReaches(result);
   }
   model.perCycle =
       1 / static_cast<double>(std::max<uint64_t>(uniform().cycles, 1));
@@ -247,28 +257,6 @@ llvm::Error Search::sweepUniform() {
       bytesToCycles /
       static_cast<double>(std::max<uint64_t>(uniform().weightBytes, 1));
   return llvm::Error::success();
-}
-
-llvm::Error Search::nothingReaches() const {
-  const Candidate *least = nullptr;
-  for (const Candidate &candidate : result.candidates)
-    if (candidate.failure.empty() &&
-        (!least || candidate.quality.noise < least->quality.noise))
-      least = &candidate;
-  if (!least)
-    return makeError(ErrorClass::Unsupported, "{}",
-                     result.candidates.front().failure);
-  std::string wanted;
-  if (result.target.minSnr)
-    wanted += fmt::format(" --min-snr={}", *result.target.minSnr);
-  if (result.target.minAgreement)
-    wanted += fmt::format(" --min-agreement={}", *result.target.minAgreement);
-  return makeError(
-      ErrorClass::Unsupported,
-      "no format reaches{} on the calibration samples; the best found is {} "
-      "with {:.1f} dB (standard error {:.1f}) and {:.2f} % expected agreement",
-      wanted, least->label, least->quality.snr, least->quality.snrError,
-      least->quality.agreement);
 }
 
 /// Shorter blocks and other ranges of activations cost no bytes, and seldom
@@ -528,6 +516,21 @@ llvm::Error Search::refine() {
   return llvm::Error::success();
 }
 
+/// Where the choice has more bytes than some uniform format needs: candidates
+/// with weights as narrow as those of that format at most.
+llvm::Error Search::saveBytes() {
+  if (isLean(best()))
+    return llvm::Error::success();
+  const double bits = storedBits(lean().formats.weights);
+  for (auto [group, choices] : llvm::zip(model.groups, model.choices)) {
+    const double bytes = static_cast<double>(group.weights) * bits / 8;
+    auto wide = [&](const FormatChoice &c) { return c.bytes > bytes; };
+    if (!llvm::all_of(choices, wide))
+      llvm::erase_if(choices, wide);
+  }
+  return bisectBudget();
+}
+
 /// Candidates that use up all that the target allows.
 llvm::Error Search::useReserve() {
   if (!result.target.minAgreement)
@@ -556,6 +559,8 @@ llvm::Error Search::run() {
   if (llvm::Error error = bisectBudget())
     return error;
   if (llvm::Error error = refine())
+    return error;
+  if (llvm::Error error = saveBytes())
     return error;
   return useReserve();
 }

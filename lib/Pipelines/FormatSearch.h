@@ -3,8 +3,10 @@
 // --format=auto: the cheapest formats, chosen per layer, that keep an accuracy
 // the user names. Every candidate is compiled, run on the calibration samples
 // and counted as a whole; estimates only say what to try. The result takes
-// never more cycles nor bytes than the cheapest uniform format that keeps the
-// accuracy. The same inputs give the same choice for any number of threads.
+// never more cycles nor bytes than the uniform format with the fewest cycles
+// that keeps the accuracy, nor more bytes than the one with the fewest bytes
+// where such a choice was found. The same inputs give the same choice for any
+// number of threads.
 
 #ifndef ASHLAR_LIB_PIPELINES_FORMATSEARCH_H
 #define ASHLAR_LIB_PIPELINES_FORMATSEARCH_H
@@ -52,6 +54,9 @@ struct SearchResult {
 llvm::Expected<SearchResult> searchFormats(const CompileOptions &compile,
                                            const SearchOptions &options,
                                            mlir::MLIRContext &context);
+
+/// The error of a target that no candidate reaches: names the best one found.
+llvm::Error nothingReaches(const SearchResult &result);
 
 /// The search as it stands in the compile report (docs/ReportSchema.md).
 llvm::json::Value toJson(const SearchResult &result);

@@ -18,10 +18,17 @@ using numerics::ScaleKind;
 using numerics::ScalePolicy;
 
 llvm::Error ScaleRegisters::tooFew() const {
+  std::string state;
+  if (stateSize > 0)
+    state = fmt::format(
+        " ({} of them all the time, for what {} tensors under the policies "
+        "stats and predict carry from run to run)",
+        stateSize + stateful.size(), stateful.size());
   return makeError(ErrorClass::Capacity,
                    "more than {} scale-exponent registers are needed at "
-                   "once; raise xr.registers of the machine",
-                   machine.xr.registers);
+                   "once{}; {}raise xr.registers of the machine",
+                   machine.xr.registers, state,
+                   state.empty() ? "" : "lower the depth of predict or ");
 }
 
 llvm::Error
