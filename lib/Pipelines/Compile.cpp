@@ -188,6 +188,9 @@ llvm::Error Compilation::emit() {
   result.decisionsJson = collectDecisions(*result.module);
   if (llvm::Error error = convertNPUToISA(*result.module, &result.weights))
     return error;
+  if (options.afterPass)
+    options.afterPass(createConvertNPUToISAPass()->getArgument(),
+                      *result.module);
   if (llvm::Error error = runPasses(Phase::Emit, [](OpPassManager &manager) {
         manager.addPass(isadialect::createInsertSemaphores());
       }))

@@ -6,6 +6,8 @@
 #include "ModuleComparison.h"
 
 #include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Analysis/NumericPlan.h"
+#include "ashlar/Conversion/NNToNPU/NNToNPU.h"
 #include "dialects/NN/NNOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseSet.h"
@@ -74,6 +76,16 @@ double relativeDifference(const Tensor &right, const Tensor &found) {
   return difference == 0 ? 0 : difference / top;
 }
 
+/// Takes the difference of one layer into the check of a phase.
+void addLayer(PhaseCheck &check, StringRef name, double difference) {
+  if (difference <= check.worst && !check.layer.empty())
+    return;
+  // The first layer beyond the tolerance stays named.
+  if (check.worst <= kFoldTolerance)
+    check.layer = name.str();
+  check.worst = std::max(check.worst, difference);
+}
+
 /// A value of the later module that is one of some values of the first.
 struct Match {
   std::string name;
@@ -109,12 +121,7 @@ void compareModules(ModuleOp first, const ValueMap &right, ModuleOp later,
     if (!any)
       return;
     ++layers;
-    if (least > check.worst || check.layer.empty()) {
-      // The first layer beyond the tolerance stays named.
-      if (check.worst <= kFoldTolerance)
-        check.layer = name.str();
-      check.worst = std::max(check.worst, least);
-    }
+    addLayer(check, name, least);
   };
   for (Operation &op : bodyOf(later).without_terminator()) {
     if (isa<nn::ConstantOp>(op))
@@ -133,6 +140,32 @@ void compareModules(ModuleOp first, const ValueMap &right, ModuleOp later,
   for (auto [value, wanted] :
        llvm::zip(bodyOf(later).getTerminator()->getOperands(),
                  bodyOf(first).getTerminator()->getOperands()))
+    compare(value, "the graph output", wanted);
+  check.layers = layers;
+}
+
+void comparePlanned(ModuleOp plan, const ValueMap &right, ModuleOp later,
+                    const ValueMap &found, PhaseCheck &check) {
+  analysis::PlanNames names(plan.lookupSymbol<func::FuncOp>("main"));
+  llvm::StringMap<Value> planned;
+  for (Operation &op : bodyOf(plan).without_terminator())
+    if (StringRef name = names.getName(op.getResult(0)); !name.empty())
+      planned[name] = op.getResult(0);
+  uint64_t layers = 0;
+  auto compare = [&](Value value, StringRef name, Value wanted) {
+    const Tensor &a = right.find(wanted)->second;
+    const Tensor &b = found.find(value)->second;
+    ++layers;
+    addLayer(check, name,
+             a.size() == b.size() ? relativeDifference(a, b) : HUGE_VAL);
+  };
+  for (Operation &op : bodyOf(later).without_terminator())
+    if (auto name = op.getAttrOfType<StringAttr>(kPlanNameAttr))
+      if (Value wanted = planned.lookup(name.getValue()))
+        compare(op.getResult(0), name.getValue(), wanted);
+  for (auto [value, wanted] :
+       llvm::zip(bodyOf(later).getTerminator()->getOperands(),
+                 bodyOf(plan).getTerminator()->getOperands()))
     compare(value, "the graph output", wanted);
   check.layers = layers;
 }

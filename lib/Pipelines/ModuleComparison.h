@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values of two modules of one network, matched by the nodes that they carry
-// the names of.
+// Values of two modules of one network, matched by the nodes or planned tensors
+// that they carry the names of.
 
 #ifndef ASHLAR_LIB_PIPELINES_MODULECOMPARISON_H
 #define ASHLAR_LIB_PIPELINES_MODULECOMPARISON_H
@@ -27,6 +27,12 @@ double differenceOf(double right, double found);
 /// behind a rounding to integers are not compared: a difference in the last
 /// place moves them by a whole step.
 void compareModules(mlir::ModuleOp first, const ValueMap &right,
+                    mlir::ModuleOp later, const ValueMap &found,
+                    PhaseCheck &check);
+
+/// The same behind quantise, by name of the planned tensor: each value of an
+/// engine in \p later against that of \p plan, the module after quantise.
+void comparePlanned(mlir::ModuleOp plan, const ValueMap &right,
                     mlir::ModuleOp later, const ValueMap &found,
                     PhaseCheck &check);
 

@@ -11,6 +11,7 @@
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNOps.h"
+#include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 
@@ -223,6 +224,8 @@ llvm::Expected<Tensor> evaluateSums(Operation *op, const Tensor &x,
 
 llvm::Expected<Tensor> evaluateWide(Operation *op,
                                     ArrayRef<const Tensor *> operands) {
+  if (isa<npu::NPUDialect>(op->getDialect()))
+    return evaluateEngine(op, operands);
   if (isa<bfp::EncodeOp, bfp::DecodeOp>(op))
     return *operands[0];
   if (isBlockProduct(op))

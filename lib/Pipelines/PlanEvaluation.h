@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Modules of any phase up to quantise in binary64, formats ignored: what the
-// network means, whatever storage its tensors have.
+// Modules of any phase up to plan in binary64, formats ignored: what the
+// network means, whatever storage its tensors have and whichever engine makes
+// them.
 
 #ifndef ASHLAR_LIB_PIPELINES_PLANEVALUATION_H
 #define ASHLAR_LIB_PIPELINES_PLANEVALUATION_H
@@ -21,10 +22,15 @@ using ValueMap = llvm::DenseMap<mlir::Value, Tensor>;
 /// True for a product with an epilogue: bfp.conv, bfp.matmul.
 bool isBlockProduct(mlir::Operation *op);
 
-/// Exact result of one operation of a module at any phase up to quantise.
-/// Encodes and decodes pass their operand on, products apply their epilogue.
+/// Exact result of one operation of a module at any phase up to plan. Encodes
+/// and decodes pass their operand on, products apply their epilogue.
 llvm::Expected<Tensor> evaluateWide(mlir::Operation *op,
                                     llvm::ArrayRef<const Tensor *> operands);
+
+/// The same of one operation of the `npu` dialect: the operation that the
+/// engine was chosen for. Internal errors: one that no reference knows.
+llvm::Expected<Tensor> evaluateEngine(mlir::Operation *op,
+                                      llvm::ArrayRef<const Tensor *> operands);
 
 /// The sums of a block product alone, of any two tensors of the factors'
 /// shapes.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Two kinds of comparison. Phases up to quantise rewrite the network: their
-// modules are computed in binary64 without formats and must give the layers of
-// the import, up to the one rounding of folded constants. What the machine
-// stores is then compared layer by layer, each for the operands that it really
-// had, with the guaranteed bound of its format.
+// Two kinds of comparison. Phases up to plan rewrite the network: their modules
+// are computed in binary64 without formats and must give the layers of the
+// import, up to the one rounding of folded constants. What the machine stores
+// is then compared layer by layer, each for the operands that it really had,
+// with the guaranteed bound of its format. Where only the machine is wrong, the
+// program is executed as each pass behind the plan left it.
 
 #include "Verify.h"
 
@@ -13,6 +14,7 @@
 #include "ModuleComparison.h"
 
 #include "ashlar/Analysis/NumericPlan.h"
+#include "ashlar/Codegen/Assemble.h"
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Support/Error.h"
 #include "dialects/NN/NNOps.h"
@@ -28,7 +30,10 @@ namespace ashlar::pipelines {
 namespace {
 
 /// Phases that leave a module which binary64 can compute.
-constexpr Phase widePhases[] = {Phase::Simplify, Phase::Fold, Phase::Quantise};
+constexpr Phase widePhases[] = {Phase::Simplify, Phase::Fold, Phase::Quantise,
+                                Phase::Assign, Phase::Plan};
+/// Of the phase whose module is the numeric plan.
+constexpr size_t kQuantised = 2;
 
 /// Counts of one layer and one sample.
 void judgeElements(const LayerExpectation &expected, const Tensor &found,
@@ -72,9 +77,25 @@ private:
   llvm::Error bindOperands(const Sample &sample);
   llvm::Error findPass(size_t phase, const Sample &sample,
                        const ValueMap &right);
+  /// Against the import, or behind quantise against the module after it, whose
+  /// values \p right then are.
+  void compare(size_t phase, const ValueMap &right, ModuleOp module,
+               const ValueMap &values, PhaseCheck &check) {
+    if (phase > kQuantised)
+      comparePlanned(*modules[kQuantised], right, module, values, check);
+    else
+      compareModules(*imported, right, module, values, check);
+  }
+  llvm::Error findEmitPass(const Sample &sample, const ValueMap &wide);
+  llvm::Expected<bool> leavesBound(ModuleOp code, const Sample &sample,
+                                   const ValueMap &wide);
+  bool anyBeyondBound() const {
+    return llvm::any_of(
+        result.layers, [](const LayerCheck &layer) { return layer.ratio > 1; });
+  }
   void judge();
   func::FuncOp plan() {
-    return modules.back()->lookupSymbol<func::FuncOp>("main");
+    return modules[kQuantised]->lookupSymbol<func::FuncOp>("main");
   }
 
   CompileOptions options;
@@ -89,6 +110,8 @@ private:
   /// What the machine stored, by tensor of the plan.
   std::map<std::string, size_t> dumpOf;
   emulator::RunResult found;
+  /// The pass behind the plan with which the machine leaves a bound.
+  std::string emitPass;
   Verification result;
 };
 
@@ -225,7 +248,7 @@ llvm::Error Verifier::findPass(size_t phase, const Sample &sample,
       return;
     }
     PhaseCheck check;
-    compareModules(*imported, right, module, *values, check);
+    compare(phase, right, module, *values, check);
     if (check.worst > kFoldTolerance)
       pass = name.str();
   };
@@ -240,30 +263,79 @@ llvm::Error Verifier::findPass(size_t phase, const Sample &sample,
   return llvm::Error::success();
 }
 
+/// Executes a program of the `isa` dialect as it is.
+llvm::Expected<bool> Verifier::leavesBound(ModuleOp code, const Sample &sample,
+                                           const ValueMap &wide) {
+  auto assembled = codegen::assemble(code);
+  if (!assembled)
+    return assembled.takeError();
+  // Without its semaphores a program races, but runs in order here.
+  emulator::Options plain = how;
+  plain.checkRaces = plain.checkUndefined = false;
+  auto loaded = emulator::load(std::move(*assembled), plain);
+  if (!loaded)
+    return loaded.takeError();
+  program.emplace(std::move(*loaded));
+  result.layers.clear();
+  operands.clear();
+  if (llvm::Error error = checkMachine(sample, wide))
+    return std::move(error);
+  return anyBeyondBound();
+}
+
+llvm::Error Verifier::findEmitPass(const Sample &sample, const ValueMap &wide) {
+  std::vector<LayerCheck> layers = result.layers;
+  CompileOptions now = options;
+  now.stopAfter = Phase::Emit;
+  now.afterPass = [&](llvm::StringRef name, ModuleOp module) {
+    if (options.afterPass)
+      options.afterPass(name, module);
+    // A function main is still the plan.
+    if (!emitPass.empty() || module.lookupSymbol("main"))
+      return;
+    auto wrong = leavesBound(module, sample, wide);
+    // What cannot run yet is judged after a later pass.
+    if (!wrong)
+      llvm::consumeError(wrong.takeError());
+    else if (*wrong)
+      emitPass = name.str();
+  };
+  auto again = compileFrom(*modules.back(), Phase::Plan, now, context);
+  if (!again)
+    return again.takeError();
+  result.layers = std::move(layers);
+  return llvm::Error::success();
+}
+
 llvm::Error Verifier::checkSample(const Sample &sample) {
   auto right = evaluateModule(*imported, sample);
   if (!right)
     return right.takeError();
+  ValueMap quantised;
   for (size_t i = 0; i < std::size(widePhases); ++i) {
     auto values = evaluateModule(*modules[i], sample);
     if (!values)
       return values.takeError();
     PhaseCheck &check = result.phases[i];
-    compareModules(*imported, *right, *modules[i], *values, check);
+    const ValueMap &wanted = i > kQuantised ? quantised : *right;
+    compare(i, wanted, *modules[i], *values, check);
     if (check.worst > kFoldTolerance && !result.violation) {
       result.violation = Violation{
           check.layer, check.phase, "",
           fmt::format("differs by {:.3g} of its largest element, expected at "
                       "most {:.3g}",
                       check.worst, kFoldTolerance)};
-      if (llvm::Error error = findPass(i, sample, *right))
+      if (llvm::Error error = findPass(i, sample, wanted))
         return error;
     }
-    if (i + 1 == std::size(widePhases))
-      if (llvm::Error error = checkMachine(sample, *values))
-        return error;
+    if (i == kQuantised)
+      quantised = std::move(*values);
   }
-  return llvm::Error::success();
+  if (llvm::Error error = checkMachine(sample, quantised))
+    return error;
+  if (result.violation || !emitPass.empty() || !anyBeyondBound())
+    return llvm::Error::success();
+  return findEmitPass(sample, quantised);
 }
 
 /// The first layer beyond its bound; the phases come first.
@@ -281,9 +353,9 @@ void Verifier::judge() {
       text += fmt::format(", {} operand elements are above their scale "
                           "exponent",
                           layer.fetchSaturated);
-    result.violation =
-        Violation{layer.name, scales ? Phase::Quantise : Phase::Emit,
-                  scales ? "ashlar-bfp-choose-scales" : "", std::move(text)};
+    result.violation = Violation{
+        layer.name, scales ? Phase::Quantise : Phase::Emit,
+        scales ? "ashlar-bfp-choose-scales" : emitPass, std::move(text)};
     return;
   }
 }

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operations of the `npu` dialect by way of those that they were made from:
+// an engine changes how something is computed, never what.
+
+#include "PlanEvaluation.h"
+
+#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Numerics/Function.h"
+#include "ashlar/Support/Error.h"
+#include "dialects/BFP/BFPDialect.h"
+#include "dialects/BFP/BFPOps.h"
+#include "dialects/NN/NNOps.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "dialects/NPU/Piece.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace ashlar::pipelines {
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Movement
+//===----------------------------------------------------------------------===//
+
+/// Copies one piece; what lies outside of the operand is zero.
+template <typename T>
+void copyPiece(const npu::Piece &piece, ArrayRef<int64_t> from,
+               const std::vector<T> &source, ArrayRef<int64_t> to,
+               std::vector<T> &result) {
+  auto fromStrides = reference::rowMajorStrides(from);
+  auto toStrides = reference::rowMajorStrides(to);
+  SmallVector<int64_t> index(piece.dims.size(), 0);
+  int64_t count = 1;
+  for (const npu::PieceDim &dim : piece.dims)
+    count *= dim.extent;
+  for (int64_t step = 0; step < count; ++step) {
+    SmallVector<int64_t> here(piece.sourceStart), there(piece.resultStart);
+    for (auto [dim, i] : llvm::zip(piece.dims, index)) {
+      if (dim.sourceAxis >= 0)
+        here[dim.sourceAxis] += i * dim.sourceStep;
+      there[dim.resultAxis] += i * dim.resultStep;
+    }
+    int64_t at = 0, target = 0;
+    bool inside = true;
+    for (size_t axis = 0; axis < from.size(); ++axis) {
+      inside &= here[axis] >= 0 && here[axis] < from[axis];
+      at += here[axis] * fromStrides[axis];
+    }
+    for (size_t axis = 0; axis < to.size(); ++axis)
+      target += there[axis] * toStrides[axis];
+    result[target] = inside ? source[at] : T(0);
+    for (size_t d = piece.dims.size(); d-- > 0;) {
+      if (++index[d] < piece.dims[d].extent)
+        break;
+      index[d] = 0;
+    }
+  }
+}
+
+ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+llvm::Expected<Tensor> movePieces(Operation *op, ArrayRef<Attribute> pieces,
+                                  double fill,
+                                  ArrayRef<const Tensor *> operands) {
+  ArrayRef<int64_t> to = shapeOf(op->getResult(0));
+  Tensor result = pieces.empty() ? *operands[0] : Tensor(operands[0]->type, to);
+  result.shape.assign(to.begin(), to.end());
+  if (pieces.empty())
+    return std::move(result);
+  llvm::fill(result.floats, fill);
+  llvm::fill(result.ints, static_cast<int64_t>(fill));
+  for (Attribute attr : pieces) {
+    auto piece =
+        npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
+    if (failed(piece))
+      return makeError(ErrorClass::Malformed, "a piece of '{}' is malformed",
+                       op->getName().getStringRef().str());
+    const Tensor &source = *operands[piece->operand];
+    ArrayRef<int64_t> from = shapeOf(op->getOperand(piece->operand));
+    if (result.isFloat())
+      copyPiece(*piece, from, source.floats, to, result.floats);
+    else
+      copyPiece(*piece, from, source.ints, to, result.ints);
+  }
+  return std::move(result);
+}
+
+llvm::Expected<Tensor> evaluateMove(npu::DmaMoveOp op,
+                                    ArrayRef<const Tensor *> operands) {
+  double fill = op.getFill() ? op.getFill()->convertToDouble() : 0;
+  return movePieces(op, op.getPieces().getValue(), fill, operands);
+}
+
+llvm::Expected<Tensor> evaluateTranspose(npu::PeTransposeOp op,
+                                         ArrayRef<const Tensor *> operands) {
+  auto result = movePieces(op, Attribute(op.getPieceAttr()), 0, operands);
+  if (!result)
+    return result;
+  auto function = *numerics::parseFunction(op.getFunction());
+  for (double &v : result->floats)
+    v = numerics::applyWide(function, v, op.getAlpha().convertToDouble(),
+                            op.getBeta().convertToDouble());
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Computation
+//===----------------------------------------------------------------------===//
+
+/// Makes the operation of `nn` or `bfp` that an engine does; null for what is
+/// none.
+class Unbinder {
+public:
+  explicit Unbinder(Operation *op)
+      : builder(op->getContext()), loc(op->getLoc()),
+        type(op->getResult(0).getType()) {}
+
+  Operation *unbind(Operation *op) {
+    return llvm::TypeSwitch<Operation *, Operation *>(op)
+        .Case<npu::PeConvOp, npu::TcuConvOp>(
+            [&](auto conv) { return convolution(conv); })
+        .Case([&](npu::PeMatmulOp matmul) { return product(matmul); })
+        .Case([&](npu::VecMapOp map) { return function(map); })
+        .Case([&](npu::VecPoolOp pool) { return window(pool); })
+        .Case([&](npu::VecReduceOp reduce) { return reduction(reduce); })
+        .Case([&](npu::VecSoftmaxOp s) -> Operation * {
+          if (s.getLog())
+            return nn::LogSoftmaxOp::create(builder, loc, type, s.getX(),
+                                            s.getAxis());
+          return nn::SoftmaxOp::create(builder, loc, type, s.getX(),
+                                       s.getAxis());
+        })
+        .Case([&](npu::VecGatherOp gather) {
+          return nn::TakeOp::create(builder, loc, type, gather.getX(),
+                                    gather.getIndices(), gather.getAxis());
+        })
+        .Default([](Operation *) { return nullptr; });
+  }
+
+private:
+  template <typename Op>
+  Operation *convolution(Op op) {
+    if (auto zero =
+            op->template getAttrOfType<IntegerAttr>(analysis::kZeroPointAttr))
+      return bfp::RequantiseConvOp::create(
+          builder, loc, type, op.getX(), op.getW(), op.getScale(), op.getBias(),
+          op.getStridesAttr(), op.getPadsAttr(), op.getDilationsAttr(),
+          op.getGroupAttr(), op.getFunctionAttr(), zero);
+    if (!bfp::isEncoded(op.getX().getType()))
+      return nn::ConvOp::create(builder, loc, type, op.getX(), op.getW(),
+                                Value(), op.getStrides(), op.getPads(),
+                                op.getDilations(), op.getGroup());
+    return bfp::ConvOp::create(
+        builder, loc, type, op.getX(), op.getW(), op.getBias(), op.getScale(),
+        op.getResidual(), op.getStridesAttr(), op.getPadsAttr(),
+        op.getDilationsAttr(), op.getGroupAttr(), op.getFunctionAttr(),
+        op.getAlphaAttr(), op.getBetaAttr());
+  }
+
+  Operation *product(npu::PeMatmulOp op) {
+    if (!bfp::isEncoded(op.getX().getType()))
+      return nn::MatMulOp::create(builder, loc, type, op.getX(), op.getW());
+    return bfp::MatmulOp::create(builder, loc, type, op.getX(), op.getW(),
+                                 op.getBias(), op.getScale(), op.getResidual(),
+                                 op.getFunctionAttr(), op.getAlphaAttr(),
+                                 op.getBetaAttr());
+  }
+
+  Operation *function(npu::VecMapOp op) {
+    auto inputs = op.getInputs();
+    if (Attribute properties = op->getAttr(analysis::kRequantiseAttr)) {
+      OperationState state(loc, bfp::RequantiseOp::getOperationName(), inputs,
+                           TypeRange(type));
+      state.propertiesAttr = properties;
+      return builder.create(state);
+    }
+    StringRef name = op.getOp();
+    if (name == "copy")
+      return nn::CastOp::create(builder, loc, type, inputs[0]);
+    if (inputs.size() == 1) {
+      auto unary = nn::symbolizeUnaryFunction(name);
+      return unary ? nn::UnaryOp::create(builder, loc, type, *unary, inputs[0],
+                                         op.getAlpha(), op.getBeta())
+                         .getOperation()
+                   : nullptr;
+    }
+    if (auto kind = nn::symbolizeCompareKind(name))
+      return nn::CompareOp::create(builder, loc, type, *kind, inputs[0],
+                                   inputs[1]);
+    if (auto kind = nn::symbolizeLogicalKind(name))
+      return nn::LogicalOp::create(builder, loc, type, *kind, inputs[0],
+                                   inputs[1]);
+    OperationState state(loc, ("nn." + name).str(), inputs, TypeRange(type));
+    return builder.create(state);
+  }
+
+  Operation *window(npu::VecPoolOp op) {
+    if (op.getKind() == "max")
+      return nn::MaxPoolOp::create(builder, loc, type, op.getX(),
+                                   op.getKernel(), op.getStrides(),
+                                   op.getPads(), op.getDilations());
+    return nn::AvgPoolOp::create(builder, loc, type, op.getX(), op.getKernel(),
+                                 op.getStrides(), op.getPads(),
+                                 op.getDilations(), op.getCountIncludePad());
+  }
+
+  Operation *reduction(npu::VecReduceOp op) {
+    bool keeps = shapeOf(op.getX()).size() == shapeOf(op.getY()).size();
+    if (auto kind = nn::symbolizeReduceKind(op.getKind()))
+      return nn::ReduceOp::create(builder, loc, type, *kind, op.getX(),
+                                  op.getAxes(), keeps);
+    auto kind = op.getKind() == "argmax" ? nn::ArgKind::Max : nn::ArgKind::Min;
+    return nn::ArgReduceOp::create(builder, loc, type, kind, op.getX(),
+                                   op.getAxes()[0], keeps, op.getSelectLast());
+  }
+
+  OpBuilder builder;
+  Location loc;
+  Type type;
+};
+
+/// A copy that only changes the storage of real numbers.
+bool keepsValues(npu::VecMapOp op) {
+  auto real = [](Value value) {
+    Type element = getElementTypeOrSelf(value);
+    return isa<FloatType, bfp::BlockType>(element);
+  };
+  return op.getOp() == "copy" && real(op.getInputs()[0]) && real(op.getY());
+}
+
+} // namespace
+
+llvm::Expected<Tensor> evaluateEngine(Operation *op,
+                                      ArrayRef<const Tensor *> operands) {
+  if (auto move = dyn_cast<npu::DmaMoveOp>(op))
+    return evaluateMove(move, operands);
+  if (auto transpose = dyn_cast<npu::PeTransposeOp>(op))
+    return evaluateTranspose(transpose, operands);
+  if (auto map = dyn_cast<npu::VecMapOp>(op); map && keepsValues(map))
+    return *operands[0];
+  Operation *plain = Unbinder(op).unbind(op);
+  if (!plain)
+    return makeError(ErrorClass::Internal, "no reference for '{}'",
+                     op->getName().getStringRef().str());
+  // Operands may be in another order.
+  SmallVector<const Tensor *> given;
+  for (Value operand : plain->getOperands())
+    given.push_back(
+        operands[llvm::find(op->getOperands(), operand).getIndex()]);
+  auto result = evaluateWide(plain, given);
+  plain->destroy();
+  return result;
+}
+
+} // namespace ashlar::pipelines
