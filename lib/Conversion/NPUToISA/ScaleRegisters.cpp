@@ -91,7 +91,7 @@ void ScaleRegisters::reserveState(llvm::ArrayRef<Operation *> nodes) {
 }
 
 const StatefulScale *ScaleRegisters::stateOf(Operation *op) const {
-  auto found = stateful.find(op);
+  const auto *found = stateful.find(op);
   return found == stateful.end() ? nullptr : &found->second;
 }
 
