@@ -50,7 +50,9 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     the output that all tiles of the table lie in. With `groupLanes` L > 0 the
     lanes are those of several groups side by side: lane c reads region c mod L
     of the unit that has the same tile in group `group` + c div L. These groups
-    have equal tiles, in the same order of units.
+    have equal tiles, in the same order of units. With `mapped` lane c takes the
+    accumulators of the lane whose number, below `cols`, is in its record in
+    place of alpha; its record, residual and result stay its own.
 
     Mode raw64 stores the low bytes of the entry; of an encoded word (pe.load in
     mode select) mantissa and exponent cell, the cell at the place that
@@ -135,9 +137,10 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     LaterU<"countStride0", 14, 11, 22, "counters", "counter stride of dimension 0">,
     LaterU<"countStride1", 14, 11, 36, "counters", "counter stride of dimension 1">,
     LaterU<"countStride2", 14, 11, 50, "counters", "counter stride of dimension 2">,
-    LaterU<"groupLanes", 12, 12, 0, "lanes", "lanes of one group, with fromTcu; 0: all lanes are of group `group`">
+    LaterU<"groupLanes", 12, 12, 0, "lanes", "lanes of one group, with fromTcu; 0: all lanes are of group `group`">,
+    LaterFlag<"mapped", 12, 12, "with fromTcu: the records say whose accumulators a lane takes">
   ];
-  let isaReserved = [Reserved<6, 63, 1>, Reserved<12, 12, 52>];
+  let isaReserved = [Reserved<6, 63, 1>, Reserved<12, 13, 51>];
 }
 
 #endif // ASHLAR_ISA_ACT_OPS

@@ -37,7 +37,8 @@ static std::vector<SliceCount> slicesOf(const TileProblem &problem,
   // Kernels by (row phase, column phase, coefficients).
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> counted;
   uint32_t points = 0;
-  for (int64_t output = begin; output < end; ++output) {
+  for (int64_t place = begin; place < end; ++place) {
+    int64_t output = problem.outputAt(place);
     std::map<std::pair<uint32_t, uint32_t>, uint32_t> own;
     for (int64_t tap = 0; tap < taps; ++tap)
       if (weights.mantissa(output, tap, channel % inPerGroup) != 0) {

@@ -10,6 +10,8 @@
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace ashlar::analysis {
@@ -66,6 +68,62 @@ static void splitColumns(TileProblem &problem,
   }
 }
 
+/// Shares the results of each drain out among its columns so that none has
+/// many more coefficients than the others, which would wait for it: those with
+/// the most first, each to the column with the fewest so far.
+static void balanceColumns(TileProblem &problem,
+                           const EncodedWeights &weights) {
+  if (problem.groups != 1 || mostParts(problem) == 1)
+    return;
+  int64_t taps = problem.kernel[0] * problem.kernel[1];
+  std::vector<int64_t> counts(problem.outputs);
+  for (int64_t output = 0; output < problem.outputs; ++output)
+    for (int64_t c = 0; c < problem.channels; ++c)
+      for (int64_t tap = 0; tap < taps; ++tap)
+        counts[output] += weights.mantissa(output, tap, c) != 0;
+  problem.order.resize(problem.outputs);
+  std::iota(problem.order.begin(), problem.order.end(), 0);
+  for (const DrainColumn &drain : problem.drains) {
+    int64_t first = problem.columns[drain.first].firstOutput;
+    int64_t width = drain.cols / drain.columns;
+    std::vector<int64_t> heaviest(problem.order.begin() + first,
+                                  problem.order.begin() + first + drain.cols);
+    llvm::stable_sort(
+        heaviest, [&](int64_t a, int64_t b) { return counts[a] > counts[b]; });
+    std::vector<std::vector<int64_t>> shares(drain.columns);
+    std::vector<int64_t> loads(drain.columns);
+    for (int64_t output : heaviest) {
+      int64_t least = -1;
+      for (int64_t i = 0; i < drain.columns; ++i)
+        if (static_cast<int64_t>(shares[i].size()) < width &&
+            (least < 0 || loads[i] < loads[least]))
+          least = i;
+      shares[least].push_back(output);
+      loads[least] += counts[output];
+    }
+    int64_t place = first;
+    for (std::vector<int64_t> &share : shares) {
+      llvm::sort(share);
+      for (int64_t output : share)
+        problem.order[place++] = output;
+    }
+  }
+  if (llvm::is_sorted(problem.order))
+    problem.order.clear();
+}
+
+std::vector<int64_t> sourceLanes(const TileProblem &problem) {
+  std::vector<int64_t> sources(problem.order.size());
+  if (problem.order.empty())
+    return sources;
+  for (const DrainColumn &drain : problem.drains) {
+    int64_t first = problem.columns[drain.first].firstOutput;
+    for (int64_t lane = 0; lane < drain.cols; ++lane)
+      sources[problem.order[first + lane]] = lane;
+  }
+  return sources;
+}
+
 /// Coefficients of each column and channel of its range.
 static void countEntries(TileProblem &problem, const EncodedWeights &weights) {
   int64_t inPerGroup = problem.channels / problem.groups;
@@ -76,7 +134,7 @@ static void countEntries(TileProblem &problem, const EncodedWeights &weights) {
     ChannelRange range = channelsOf(problem, i);
     std::vector<uint32_t> counts(range.count);
     for (int64_t lane = 0; lane < column.cols; ++lane) {
-      int64_t output = column.firstOutput + lane;
+      int64_t output = problem.outputAt(column.firstOutput + lane);
       int64_t first = output / outPerGroup * inPerGroup;
       for (int64_t c = 0; c < inPerGroup; ++c)
         for (int64_t tap = 0; tap < taps; ++tap)
@@ -126,6 +184,7 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
       attr && parts == 0)
     parts = std::clamp<int64_t>(attr.getInt(), 1, machine.sparse.tcus);
   splitColumns(problem, planStationary(product, machine), parts, machine);
+  balanceColumns(problem, weights);
   countEntries(problem, weights);
   addScatterOf(problem, op, weights, machine);
   return problem;

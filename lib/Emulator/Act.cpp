@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <fmt/format.h>
 #include <optional>
 
 using namespace ashlar;
@@ -46,7 +47,8 @@ struct Drain {
   /// The record of a lane, or of step `k` when records follow the steps.
   LaneRecord record(uint64_t lane, uint64_t k) const {
     LaneRecord record;
-    if (op.hasScale || op.hasBias || op.hasExp || op.alphaFromParam)
+    if (op.hasScale || op.hasBias || op.hasExp || op.alphaFromParam ||
+        op.mapped)
       std::memcpy(&record,
                   op.paramAlongSteps
                       ? engine.memory.sb(op.paramPart, op.paramOffset + 16 * k)
@@ -92,8 +94,14 @@ struct Drain {
                       limit);
   }
 
+  /// The lane whose accumulators a lane takes: drainUnits() has checked it.
+  uint64_t sourceOf(uint64_t lane) const {
+    return op.mapped ? std::bit_cast<uint32_t>(record(lane, 0).alpha) : lane;
+  }
+
   /// The entries themselves.
   const int64_t *entryRow(uint64_t lane, uint64_t k0, uint64_t k1) const {
+    lane = sourceOf(lane);
     const uint64_t own = op.fromTcu ? lanesOfGroup(op) : op.cols;
     const int64_t *column =
         planes       ? planes + lane * op.regionStride
@@ -421,8 +429,22 @@ static void clearCounters(Engine &engine, const isa::ActDrain &op) {
   count.clear(engine.nonZeros.data() + op.counts);
 }
 
+/// What is wrong with the lanes that the records of a mapped drain name.
+static std::string checkMap(Engine &engine, const isa::ActDrain &op) {
+  const Drain drain{engine, op, {}, {}, {}};
+  for (uint64_t lane = 0; op.mapped && lane < op.cols; ++lane)
+    if (uint64_t source = drain.sourceOf(lane); source >= op.cols)
+      return fmt::format("lane {} takes the accumulators of lane {}, the drain "
+                         "has {} lanes",
+                         lane, source, op.cols);
+  return "";
+}
+
 /// A drain of the sparse cluster.
 static void drainUnits(Engine &engine, const isa::ActDrain &op) {
+  engine.reject(checkMap(engine, op));
+  if (engine.finding)
+    return;
   // The register collects the exponents of all units.
   if (op.dstXrClear && op.dstType == ElemType::Bfp)
     engine.clearScale(op.dstXr);

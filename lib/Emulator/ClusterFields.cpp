@@ -199,10 +199,10 @@ Result emulator::checkCluster(const isa::ActDrain &op,
     return finding;
   if (!op.fromTcu) {
     if (op.table != 0 || op.regionStride != 0 || op.group != 0 ||
-        op.groupLanes != 0)
-      return bad("table {}, region stride {}, group {} and {} lanes of a group "
-                 "in a drain of PSUM",
-                 op.table, op.regionStride, op.group, op.groupLanes);
+        op.groupLanes != 0 || op.mapped)
+      return bad("table {}, region stride {}, group {}, {} lanes of a group "
+                 "and mapped {} in a drain of PSUM",
+                 op.table, op.regionStride, op.group, op.groupLanes, op.mapped);
     return std::nullopt;
   }
   if (op.order != isa::DrainOrder::Block)
@@ -213,6 +213,8 @@ Result emulator::checkCluster(const isa::ActDrain &op,
                isa::name(op.dstType).str());
   if (op.paramAlongSteps)
     return bad("parameters along the steps of tiles");
+  if (op.mapped && op.alphaFromParam)
+    return bad("records with both alpha and the lane to take");
   if (lanesOfGroup(op) > 1 && op.cols > 1 && op.regionStride == 0)
     return bad("{} lanes drain one region", op.cols);
   if (op.group + drainedGroups(op) > 64)

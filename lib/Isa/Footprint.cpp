@@ -186,7 +186,7 @@ void visit(const PeMatmul &x, Collector &c) {
 
 /// Parameters, residual and result of a drain.
 void drainTensors(const ActDrain &x, Collector &c) {
-  if (x.hasScale || x.hasBias || x.hasExp || x.alphaFromParam)
+  if (x.hasScale || x.hasBias || x.hasExp || x.alphaFromParam || x.mapped)
     c.sbRows(false, false, x.paramPart,
              x.paramPart + (x.paramAlongSteps ? 1 : x.cols), x.paramOffset, 16,
              {{x.paramAlongSteps ? x.n0 * x.n1 * x.n2 : 1, 16}});

@@ -157,8 +157,11 @@ class Layer:
         first, count = self.columns[place]
         lanes = get(fields, "groupLanes") or count
         group = get(fields, "group")
-        for own in range(first, first + count, lanes):
-            outputs = range(own, min(own + lanes, first + count))
+        shares = [range(own, min(own + lanes, first + count))
+                  for own in range(first, first + count, lanes)]
+        if get(fields, "mapped"):
+            shares = self.share_out(range(first, first + count), lanes)
+        for outputs in shares:
             for index, run, tiles, channels in self.pending:
                 for kept, dense in ((self.runs, False), (self.dense_runs, True)):
                     cycles = self.run_cycles(dict(run, dense=dense), tiles,
@@ -167,6 +170,17 @@ class Layer:
             group += 1
         if group >= self.last_groups():
             self.pending = []
+
+    def share_out(self, outputs, lanes):
+        """Outputs of each group: those with the most coefficients first, each
+        to the group that has the fewest and room for it."""
+        weight = {o: int(self.mask[o].sum()) for o in outputs}
+        groups = [[] for _ in range(len(outputs) // lanes)]
+        for output in sorted(outputs, key=lambda o: -weight[o]):
+            open_groups = [group for group in groups if len(group) < lanes]
+            min(open_groups, key=lambda group: sum(weight[o] for o in group)
+                ).append(output)
+        return groups
 
     def last_groups(self):
         return max((get(run, "groups") for _, run, _, _ in self.pending),

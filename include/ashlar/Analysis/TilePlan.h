@@ -86,12 +86,23 @@ struct TileProblem {
   int64_t cellBlock = 0;           ///< channels that share a plane of cells
   std::vector<ColumnTile> columns; ///< results of one group of units at a time
   std::vector<DrainColumn> drains; ///< all columns, in order
+  /// Result at each place of the columns, where groups of units share them out
+  /// by their coefficients; within a drain. Empty: as they come.
+  std::vector<int64_t> order;
   /// Coefficients that are not zero: by column and channel of its range.
   std::vector<std::vector<uint32_t>> entries;
   /// Zeros of the data are left out too.
   std::optional<ScatterProblem> scatter;
+  /// The result at a place of a column.
+  int64_t outputAt(int64_t place) const {
+    return order.empty() ? place : order[place];
+  }
   int64_t positions() const { return extent[0] * extent[1] * extent[2]; }
 };
+
+/// By output: the lane of its drain that has its sums, where the results are
+/// shared out; empty: its own.
+std::vector<int64_t> sourceLanes(const TileProblem &problem);
 
 /// Input channels that a column of outputs reads.
 ChannelRange channelsOf(const TileProblem &problem, size_t column);

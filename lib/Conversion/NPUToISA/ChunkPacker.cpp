@@ -200,7 +200,9 @@ std::vector<uint8_t> packParameters(const StreamedProduct &product,
     append32(bytes, std::bit_cast<uint32_t>(laneScale));
     append32(bytes, laneBias);
     append32(bytes, static_cast<uint32_t>(exponent));
-    append32(bytes, 0);
+    append32(bytes, product.sources.empty()
+                        ? 0
+                        : static_cast<uint32_t>(product.sources[output]));
   }
   return bytes;
 }

@@ -429,6 +429,7 @@ void TileConvolutionEmitter::emitDrain(const ColumnWave &wave, size_t index,
   drain.table = table;
   drain.group = column.first - wave.first;
   drain.groupLanes = column.columns > 1 ? outputs.cols : 0;
+  drain.mapped = !program.problem.order.empty();
   drain.psum = sums;
   drain.regionStride = results();
   drain.cols = column.cols;

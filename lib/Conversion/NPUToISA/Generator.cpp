@@ -122,6 +122,8 @@ size_t Generator::streamedProduct(Operation *op) {
   }
   product.elementBytes = product.shape.weightFormat.mantissaBytes();
   product.streamsTiles = analysis::hasStreamedWeights(op);
+  if (auto program = tilePrograms.find(op); program != tilePrograms.end())
+    product.sources = analysis::sourceLanes(program->second->problem);
   product.reused =
       op->getAttrOfType<DenseI64ArrayAttr>(npu::kTileAttr).asArrayRef() !=
       shapeOf(op->getResult(0));

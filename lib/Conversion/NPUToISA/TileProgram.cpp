@@ -92,14 +92,14 @@ StreamPacker::kernelsOf(size_t column, int64_t channel,
       std::min((group + 1) * outPerGroup, tile.firstOutput + tile.cols);
   int64_t taps = problem.kernel[0] * problem.kernel[1];
   std::vector<isa::Coefficient> list;
-  for (int64_t output = begin; output < end; ++output)
+  for (int64_t place = begin; place < end; ++place)
     for (int64_t tap = 0; tap < taps; ++tap) {
-      int64_t c = channel % inPerGroup;
+      int64_t c = channel % inPerGroup, output = problem.outputAt(place);
       int16_t mantissa = weights.mantissa(output, tap, c);
       if (mantissa == 0)
         continue;
       isa::Coefficient entry;
-      entry.z = output - tile.firstOutput - firstRegion;
+      entry.z = place - tile.firstOutput - firstRegion;
       entry.ky = tap / problem.kernel[1], entry.kx = tap % problem.kernel[1];
       entry.mantissa = mantissa;
       // The cell is relative to the scale of the output: W - 2 - s.

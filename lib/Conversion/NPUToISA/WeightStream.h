@@ -31,6 +31,8 @@ struct StreamedProduct {
   uint32_t node = 0;
   analysis::ProductShape shape;
   std::vector<analysis::ColumnTile> columns;
+  /// By output: the lane of its drain that has its sums; empty: its own.
+  std::vector<int64_t> sources;
   int64_t elementBytes = 1;
   bool streamsTiles = true; ///< false: only parameter records
   bool reused = false;      ///< the result has several tiles

@@ -227,7 +227,11 @@ void NaiveMachine::drainPart(const isa::ActDrain &op) {
           const auto entry =
               static_cast<uint64_t>(int64_t(op.psum) + a * op.psumStride0 +
                                     b * op.psumStride1 + c * op.psumStride2);
-          auto acc = drained ? (*drained)[entry + lane * op.regionStride]
+          const uint64_t source =
+              op.mapped ? static_cast<uint32_t>(rawElement(
+                              op.paramPart + lane, op.paramOffset + 12, 4))
+                        : lane;
+          auto acc = drained ? (*drained)[entry + source * op.regionStride]
                              : static_cast<int64_t>(
                                    psum[lane * machine.psum.entries() + entry]);
           if (op.mode == isa::DrainMode::Int ||

@@ -7,6 +7,7 @@
 #define ASHLAR_TEST_SPARSE_CONVOLUTION_H
 
 #include "ashlar/Emulator/Emulator.h"
+#include "ashlar/Emulator/Fault.h"
 #include "ashlar/Isa/CoefficientStream.h"
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Machine/Description.h"
@@ -90,6 +91,9 @@ struct TilePlan {
   /// group of the convolution has its turn, its results split over the units.
   /// One drain takes the results of all copies where they are adjacent.
   bool drainTogether = false;
+  /// Such a drain restores the order of results that the copies share out: the
+  /// next result is where one would be.
+  bool mapped = false;
   bool splitGroups = false;
   /// Tiles of at most tileH x tileW, all at once.
   std::optional<TileCut> cut;
@@ -151,6 +155,34 @@ Convolution randomConvolution(std::mt19937_64 &random,
                               const machine::Description &machine);
 TilePlan randomPlan(std::mt19937_64 &random, const Convolution &conv,
                     const machine::Description &machine);
+
+/// A program with one instruction changed.
+template <typename Op, typename Fn>
+container::Program changed(container::Program program, Fn change) {
+  std::vector<isa::Instruction> code =
+      llvm::cantFail(isa::decodeAll(program.code));
+  for (isa::Instruction &inst : code)
+    if (auto *op = std::get_if<Op>(&inst)) {
+      if (!change(*op))
+        continue;
+      break;
+    }
+  llvm::SmallVector<uint64_t, 0> words;
+  for (const isa::Instruction &inst : code)
+    llvm::cantFail(isa::encode(inst, words));
+  program.code.assign(words.begin(), words.end());
+  return program;
+}
+
+/// The kind of fault that loading a program with one instruction changed gives.
+template <typename Op, typename Fn>
+emulator::FaultKind faultAfter(container::Program program, Fn change) {
+  emulator::Fault fault;
+  auto loaded =
+      emulator::load(changed<Op>(std::move(program), change), {}, &fault);
+  llvm::consumeError(loaded.takeError());
+  return fault.kind;
+}
 
 /// Clears data until about \p density of it is left, more of it at one end.
 void makeSparse(Convolution &conv, std::mt19937_64 &random, double density);

@@ -53,13 +53,30 @@ private:
                                                           int64_t copy,
                                                           int64_t channel,
                                                           int64_t channels);
+  /// Copies whose results one drain takes.
+  int64_t together(const Pass &pass) const {
+    return plan.drainTogether && pass.resultStep == pass.results ? plan.copies
+                                                                 : 1;
+  }
+  bool mapped(const Pass &pass) const {
+    return plan.mapped && together(pass) > 1;
+  }
+  /// The result at a place of a pass.
+  int64_t resultAt(const Pass &pass, int64_t place) const {
+    const int64_t cols = pass.results * together(pass);
+    return mapped(pass)
+               ? pass.firstResult + (place - pass.firstResult + 1) % cols
+               : place;
+  }
+  void loadLanes(const Pass &pass);
   /// The weight of channel c and kernel k of its group.
   const isa::Coefficient &weight(const Pass &pass, int64_t copy, int64_t c,
                                  int64_t k, int64_t tap) const {
-    return conv.weight(pass.firstResult + copy * pass.resultStep +
-                           c / pass.groupChannels * pass.groupResults + k,
-                       (pass.firstChannel + c) % conv.groupChannels(),
-                       tap / conv.kW, tap % conv.kW);
+    return conv.weight(
+        resultAt(pass, pass.firstResult + copy * pass.resultStep +
+                           c / pass.groupChannels * pass.groupResults + k),
+        (pass.firstChannel + c) % conv.groupChannels(), tap / conv.kW,
+        tap % conv.kW);
   }
   uint64_t regionStride() const {
     return static_cast<uint64_t>(plan.tileImages * plan.tileH * plan.tileW);
@@ -411,6 +428,31 @@ void TileBuilder::block(const Pass &pass, int64_t channel, int64_t channels,
   set = 1 - set;
 }
 
+/// Puts the lane to take into each record; there are no others if the drain
+/// stores sums.
+void TileBuilder::loadLanes(const Pass &pass) {
+  const int64_t cols = pass.results * together(pass);
+  const size_t words = conv.epilogue == Epilogue::Raw ? 4 : 1;
+  std::vector<uint8_t> bytes(static_cast<size_t>(cols) * words * 4);
+  for (int64_t c = 0; c < cols; ++c)
+    bytes[(static_cast<size_t>(c) * words + words - 1) * 4] =
+        static_cast<uint8_t>((c + cols - 1) % cols);
+  isa::DmaCopy copy;
+  copy.srcMem = isa::Memory::Dram;
+  copy.dstMem = isa::Memory::Sb;
+  copy.elemBytes = 4;
+  copy.srcBase = constant(bytes);
+  copy.dstBase =
+      static_cast<uint64_t>(pass.firstResult) * machine.sb.bytesPerPartition +
+      static_cast<uint64_t>(parameters()) + 16 - words * 4;
+  copy.n3 = static_cast<uint32_t>(cols);
+  copy.n4 = static_cast<uint32_t>(words);
+  copy.srcStride3 = static_cast<int64_t>(words) * 4;
+  copy.dstStride3 = static_cast<int64_t>(machine.sb.bytesPerPartition);
+  copy.srcStride4 = copy.dstStride4 = 4;
+  code.push_back(copy);
+}
+
 void TileBuilder::pass(const Pass &pass, const std::vector<Tile> &part) {
   isa::TccInit init;
   init.regions = static_cast<uint32_t>(pass.results);
@@ -428,8 +470,9 @@ void TileBuilder::pass(const Pass &pass, const std::vector<Tile> &part) {
     c = std::max(end, c + 1);
   }
   // Copies with adjacent results can be drained side by side.
-  const int64_t together =
-      plan.drainTogether && pass.resultStep == pass.results ? plan.copies : 1;
+  const int64_t together = this->together(pass);
+  if (mapped(pass))
+    loadLanes(pass);
   for (int64_t copy = 0; copy < plan.copies; copy += together) {
     isa::ActDrain op = drain();
     op.fromTcu = true;
@@ -437,6 +480,9 @@ void TileBuilder::pass(const Pass &pass, const std::vector<Tile> &part) {
     op.group = static_cast<uint32_t>(copy);
     op.cols = init.regions * static_cast<uint32_t>(together);
     op.groupLanes = together > 1 ? init.regions : 0;
+    op.mapped = mapped(pass);
+    if (op.mapped)
+      op.paramOffset = static_cast<uint32_t>(parameters());
     op.regionStride = init.regionStride;
     op.psumStride0 = static_cast<int32_t>(plan.tileH * plan.tileW);
     op.psumStride1 = static_cast<int32_t>(plan.tileW);

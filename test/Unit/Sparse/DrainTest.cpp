@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Drains that take the lanes of several groups of units.
+
+#include "../Emulator/TestSupport.h"
+#include "Convolution.h"
+
+using namespace ashlar;
+using namespace ashlar::test;
+using emulator::FaultKind;
+
+/// Lanes of several groups side by side: these groups have equal tiles.
+TEST(TileDrains, DrainsOfSeveralGroupsAreChecked) {
+  const machine::Description machine = llvm::cantFail(machine::load("a1"));
+  std::mt19937_64 random(26);
+  Convolution conv;
+  conv.channels = conv.results = conv.height = conv.width = 8;
+  conv.fill(random, 0.5, machine);
+  TilePlan plan;
+  plan.tileH = 4;
+  plan.tileW = plan.channelsPerLoad = 8;
+  plan.copies = 2;
+  plan.regions = 4;
+  const TileProgram apart = buildTiles(conv, plan, machine, random);
+  plan.drainTogether = true;
+  const TileProgram together = buildTiles(conv, plan, machine, random);
+  emulator::RunResult two, one;
+  EXPECT_TRUE(sumsOf(apart.program, {}, &two) == conv.direct());
+  EXPECT_TRUE(sumsOf(together.program, {}, &one) == conv.direct());
+  // 8 of 64 lanes instead of 4, so half as many entries.
+  EXPECT_LT(one.totalCycles, two.totalCycles);
+  auto fault = [&](auto change) {
+    return faultAfter<isa::ActDrain>(together.program, [&](isa::ActDrain &op) {
+      change(op);
+      return true;
+    });
+  };
+  EXPECT_EQ(fault([](auto &op) { op.groupLanes = 3; }), FaultKind::BadField);
+  EXPECT_EQ(fault([](auto &op) { op.group = 63; }), FaultKind::BadField);
+  EXPECT_EQ(fault([](auto &op) { op.regionStride = 0; }), FaultKind::BadField);
+  EXPECT_EQ(fault([](auto &op) { op.fromTcu = false; }), FaultKind::BadField);
+  // Records name one of the lanes, and hold nothing else in its place.
+  EXPECT_EQ(fault([](auto &op) { op.mapped = op.alphaFromParam = true; }),
+            FaultKind::BadField);
+  plan.mapped = true;
+  container::Program mapped = buildTiles(conv, plan, machine, random).program;
+  EXPECT_TRUE(sumsOf(mapped) == conv.direct());
+  mapped = changed<isa::ActDrain>(std::move(mapped), [](isa::ActDrain &op) {
+    op.cols = 7; // the first lane takes the last of 8
+    return true;
+  });
+  auto loaded = llvm::cantFail(emulator::load(mapped, {}));
+  auto run = emulator::run(loaded, {}, {});
+  ASSERT_FALSE(!!run);
+  EXPECT_NE(llvm::toString(run.takeError())
+                .find("lane 0 takes the accumulators of lane 7"),
+            std::string::npos);
+}
