@@ -168,6 +168,12 @@ private:
                  int64_t parts) const;
   bool goesSparse(const Candidate &candidate) const;
   void decideGroup(llvm::ArrayRef<size_t> group);
+  bool isSparse(Value map) const {
+    return llvm::any_of(candidates, [&](const Candidate &candidate) {
+      PeConvOp conv = candidate.conv;
+      return candidate.sparse && conv.getY() == map;
+    });
+  }
 
   const machine::Description &machine;
   const Policy &policy;
@@ -336,13 +342,18 @@ void Chooser::decideGroup(llvm::ArrayRef<size_t> group) {
 }
 
 /// Later readers first: what they lose without a fold is a cost of their
-/// producer.
+/// producer. If that goes to the sparse cluster all the same, there is no fold,
+/// and they decide without it.
 void Chooser::decide() {
   llvm::MapVector<Value, llvm::SmallVector<size_t, 2>> readers;
   for (auto [i, candidate] : llvm::enumerate(candidates))
     readers[candidate.conv.getX()].push_back(i);
   for (auto &entry : llvm::reverse(readers))
     decideGroup(entry.second);
+  for (auto &[map, group] : readers)
+    if (isSparse(map))
+      for (size_t i : group)
+        candidates[i].sparse = goesSparse(candidates[i]);
 }
 
 struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
