@@ -68,9 +68,41 @@ static void splitColumns(TileProblem &problem,
   }
 }
 
-/// Shares the results of each drain out among its columns so that none has
-/// many more coefficients than the others, which would wait for it: those with
-/// the most first, each to the column with the fewest so far.
+/// The results [first, first + columns * width) of a drain, column by column,
+/// so that none has many more coefficients than the others, which would wait
+/// for it: those with the most first, each to the column with the fewest so
+/// far. As they come where that is no better.
+static std::vector<int64_t> sharedOut(llvm::ArrayRef<int64_t> counts,
+                                      int64_t first, int64_t columns,
+                                      int64_t width) {
+  std::vector<int64_t> plain(columns * width);
+  std::iota(plain.begin(), plain.end(), first);
+  std::vector<int64_t> heaviest = plain, plainLoads(columns), loads(columns);
+  llvm::sort(heaviest, [&](int64_t a, int64_t b) {
+    return std::pair(-counts[a], a) < std::pair(-counts[b], b);
+  });
+  std::vector<std::vector<int64_t>> shares(columns);
+  for (int64_t output : heaviest) {
+    plainLoads[(output - first) / width] += counts[output];
+    int64_t least = -1;
+    for (int64_t i = 0; i < columns; ++i)
+      if (static_cast<int64_t>(shares[i].size()) < width &&
+          (least < 0 || loads[i] < loads[least]))
+        least = i;
+    shares[least].push_back(output);
+    loads[least] += counts[output];
+  }
+  if (*llvm::max_element(loads) >= *llvm::max_element(plainLoads))
+    return plain;
+  std::vector<int64_t> order;
+  for (std::vector<int64_t> &share : shares) {
+    llvm::sort(share);
+    llvm::append_range(order, share);
+  }
+  return order;
+}
+
+/// Chooses the order of the results of all drains.
 static void balanceColumns(TileProblem &problem,
                            const EncodedWeights &weights) {
   if (problem.groups != 1 || mostParts(problem) == 1)
@@ -81,33 +113,11 @@ static void balanceColumns(TileProblem &problem,
     for (int64_t c = 0; c < problem.channels; ++c)
       for (int64_t tap = 0; tap < taps; ++tap)
         counts[output] += weights.mantissa(output, tap, c) != 0;
-  problem.order.resize(problem.outputs);
-  std::iota(problem.order.begin(), problem.order.end(), 0);
-  for (const DrainColumn &drain : problem.drains) {
-    int64_t first = problem.columns[drain.first].firstOutput;
-    int64_t width = drain.cols / drain.columns;
-    std::vector<int64_t> heaviest(problem.order.begin() + first,
-                                  problem.order.begin() + first + drain.cols);
-    llvm::stable_sort(
-        heaviest, [&](int64_t a, int64_t b) { return counts[a] > counts[b]; });
-    std::vector<std::vector<int64_t>> shares(drain.columns);
-    std::vector<int64_t> loads(drain.columns);
-    for (int64_t output : heaviest) {
-      int64_t least = -1;
-      for (int64_t i = 0; i < drain.columns; ++i)
-        if (static_cast<int64_t>(shares[i].size()) < width &&
-            (least < 0 || loads[i] < loads[least]))
-          least = i;
-      shares[least].push_back(output);
-      loads[least] += counts[output];
-    }
-    int64_t place = first;
-    for (std::vector<int64_t> &share : shares) {
-      llvm::sort(share);
-      for (int64_t output : share)
-        problem.order[place++] = output;
-    }
-  }
+  for (const DrainColumn &drain : problem.drains)
+    llvm::append_range(problem.order,
+                       sharedOut(counts,
+                                 problem.columns[drain.first].firstOutput,
+                                 drain.columns, drain.cols / drain.columns));
   if (llvm::is_sorted(problem.order))
     problem.order.clear();
 }

@@ -173,14 +173,19 @@ class Layer:
 
     def share_out(self, outputs, lanes):
         """Outputs of each group: those with the most coefficients first, each
-        to the group that has the fewest and room for it."""
+        to the group that has the fewest and room for it; in their order
+        where that is no better."""
         weight = {o: int(self.mask[o].sum()) for o in outputs}
         groups = [[] for _ in range(len(outputs) // lanes)]
         for output in sorted(outputs, key=lambda o: -weight[o]):
             open_groups = [group for group in groups if len(group) < lanes]
             min(open_groups, key=lambda group: sum(weight[o] for o in group)
                 ).append(output)
-        return groups
+        plain = [list(outputs[i:i + lanes])
+                 for i in range(0, len(outputs), lanes)]
+        most = lambda shares: max(sum(weight[o] for o in share)
+                                  for share in shares)
+        return groups if most(groups) < most(plain) else plain
 
     def last_groups(self):
         return max((get(run, "groups") for _, run, _, _ in self.pending),

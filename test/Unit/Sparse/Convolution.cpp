@@ -193,7 +193,7 @@ TilePlan test::randomPlan(std::mt19937_64 &random, const Convolution &conv,
         plan.drainTogether = plan.regions % 2 == 0;
         if (plan.drainTogether && conv.results / copies <= most)
           plan.regions = conv.results / copies;
-        plan.mapped = between(random, 0, 1);
+        plan.mapped = plan.regions % 2 == 0;
         break;
       }
   plan.encoding = static_cast<isa::StreamEncoding>(between(random, 0, 2));
