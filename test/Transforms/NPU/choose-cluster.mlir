@@ -99,3 +99,22 @@ func.func @measured(%x: !x) -> tensor<1x16x16x16xf32> {
   return %y : tensor<1x16x16x16xf32>
 }
 }
+
+// -----
+
+!x = tensor<1x16x30x40x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<16x16x3x3x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+// The first cannot read a lane fold and goes to the sparse cluster: so it
+// writes none, and without one the second does not stay on the array.
+module attributes {npu.machine = "name: a1"} {
+// BOTH-LABEL: func.func @unfolded(
+// AUTO-COUNT-2: npu.tcu.conv(
+// OFF-COUNT-2: npu.pe.conv(
+func.func @unfolded(%x: !x) -> tensor<1x16x30x40xf32> {
+  %k = nn.constant dense<1.0> : tensor<16x16x3x3xf32>
+  %w = bfp.encode %k weights : tensor<16x16x3x3xf32> -> !w
+  %m = npu.pe.conv(%x, %w) {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
+  %y = npu.pe.conv(%m, %w) {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x16x30x40xf32>
+  return %y : tensor<1x16x30x40xf32>
+}
+}

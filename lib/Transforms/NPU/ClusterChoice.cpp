@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Predictions of every alternative and the choice among them.
+
+#include "ClusterChoice.h"
+
+#include "ashlar/Analysis/DenseCycles.h"
+#include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Machine/Cycles.h"
+#include "ashlar/Transforms/NPU/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace ashlar::npu {
+
+using namespace mlir;
+using analysis::shapeOf;
+using analysis::storageOf;
+
+/// Why the sparse cluster cannot run a convolution; empty if it can.
+static std::string obstacle(PeConvOp conv,
+                            const machine::Description &machine) {
+  auto w = shapeOf(conv.getW()), x = shapeOf(conv.getX());
+  auto above = [](llvm::ArrayRef<int64_t> values, int64_t limit) {
+    return llvm::any_of(values, [=](int64_t v) { return v > limit; });
+  };
+  if (conv.getStrides().size() > 2)
+    return "three spatial dimensions";
+  if (!storageOf(conv.getX()).encoded || storageOf(conv.getX()).blockAxis != 1)
+    return "its input is not encoded along channels";
+  if (!analysis::hasStreamedWeights(conv))
+    return "its weights are not constant";
+  int64_t block = storageOf(conv.getX()).format.block;
+  auto plane = std::min<int64_t>(block > 0 ? block : 64, machine.sb.partitions);
+  if (plane < 8 || plane < static_cast<int64_t>(machine.xmGroup) ||
+      static_cast<int64_t>(machine.sb.partitions) % plane != 0)
+    return "no plane of exponent cells has its blocks";
+  if (above(w.drop_front(2), 255) || above(conv.getStrides(), 15) ||
+      above(conv.getDilations(), 63) || above(x.drop_front(2), 65535) ||
+      above(shapeOf(conv.getY()), 65535) || x[0] > 65535)
+    return "larger than the fields of an instruction";
+  return "";
+}
+
+bool mayFold(Value x) {
+  Operation *producer = x.getDefiningOp();
+  if (!producer || !isa<PeConvOp, DmaMoveOp>(producer))
+    return false;
+  return llvm::all_of(x.getUsers(), [&](Operation *user) {
+    auto conv = dyn_cast<PeConvOp>(user);
+    if (!conv || conv->hasAttr(analysis::kStationaryAttr))
+      return false;
+    return conv.getX() != x ||
+           (conv.getGroup() == 1 && conv.getStrides().back() == 1);
+  });
+}
+
+/// Cycles in which the vector unit encodes a map.
+namespace {
+struct EncodeCycles {
+  int64_t plain = 0;  ///< as it is
+  int64_t folded = 0; ///< in the best lane fold: few channels fill more lanes
+};
+} // namespace
+
+/// Of `x` where a move encodes it; else none.
+static EncodeCycles encodeCycles(Value x, const machine::Description &machine) {
+  auto shape = shapeOf(x);
+  auto move = x.getDefiningOp<DmaMoveOp>();
+  if (!move || !storageOf(x).encoded ||
+      llvm::any_of(move.getInputs(),
+                   [](Value input) { return storageOf(input).encoded; }))
+    return {};
+  int64_t positions = shape[0];
+  for (int64_t extent : shape.drop_front(2))
+    positions *= extent;
+  auto encode = [&](int64_t channels, int64_t steps) {
+    return static_cast<int64_t>(
+        machine::vecMap(machine, machine::VecCost::Cheap,
+                        machine::VecStore::Encode, channels, steps)
+            .issue);
+  };
+  EncodeCycles cycles;
+  cycles.plain = cycles.folded = encode(shape[1], positions);
+  for (const analysis::Lanes &fold :
+       analysis::laneFolds(shape[1], shape.back(), machine))
+    cycles.folded = std::min(
+        cycles.folded, encode(fold.pitch * fold.count, positions / fold.count));
+  return cycles;
+}
+
+/// What the array takes besides its streams: the drain of all results bounds
+/// it, and the last ones have to pass.
+int64_t Chooser::otherCycles(PeConvOp conv) const {
+  int64_t drain = 0, positions = 1;
+  for (int64_t extent : shapeOf(conv.getY()))
+    positions *= extent;
+  positions /= shapeOf(conv.getY())[1];
+  for (const auto &column :
+       analysis::planStationary(analysis::productShape(conv), machine))
+    drain += static_cast<int64_t>(
+        machine::actDrain(machine, column.cols, positions).issue);
+  return drain;
+}
+
+/// Plans of both modes where `parts` groups of units share the results of a
+/// drain, where they are better than those so far;
+/// nothing if they cannot be split into so many.
+void Chooser::planParts(Candidate &candidate,
+                        const analysis::EncodedWeights &weights,
+                        int64_t parts) const {
+  PeConvOp conv = candidate.conv;
+  auto out = shapeOf(conv.getY());
+  llvm::SmallVector<int64_t, 4> extent{out[0]};
+  extent.append(out.begin() + 2, out.end());
+  analysis::TileProblem problem =
+      analysis::tileProblem(conv, weights, extent, machine, parts);
+  if (analysis::mostParts(problem) != parts)
+    return;
+  // Asked for, cuts may take more cycles than equal tiles.
+  auto improve = [&](Alternative &best, bool forced) {
+    int64_t limit = best.plan && !forced ? best.plan->cycles : INT64_MAX;
+    auto plan = analysis::planTiles(problem, machine, limit);
+    if (!plan)
+      return;
+    if (best.plan && forced) {
+      bool alike = best.plan->isCut() == plan->isCut();
+      if (alike ? plan->cycles >= best.plan->cycles : best.plan->isCut())
+        return;
+    }
+    best.plan = plan;
+    best.parts = parts;
+    best.unskipped = analysis::unskippedCycles(problem, *plan, machine);
+  };
+  if (policy.mode != "scatter")
+    improve(candidate.tile, false);
+  // Cycles of scatter mode follow from the data: not by an estimate alone.
+  if (policy.mode == "scatter" ||
+      (policy.mode == "auto" && policy.useScatter &&
+       candidate.data.source == analysis::ProfileSource::Measured)) {
+    analysis::addScatter(problem, conv, weights, candidate.data, policy.cut,
+                         machine);
+    improve(candidate.scatter, partition::isForced(policy.cut.time));
+  }
+}
+
+/// The best plans over the numbers of groups of units that the results of a
+/// drain are split over: more groups occupy more units where maps are small.
+void Chooser::planSparse(Candidate &candidate,
+                         const analysis::EncodedWeights &weights) const {
+  auto units = static_cast<int64_t>(machine.sparse.tcus);
+  for (int64_t parts = 1; parts <= units; parts *= 2)
+    planParts(candidate, weights, parts);
+  if (!candidate.plan())
+    candidate.obstacle = "no tile fits its units";
+}
+
+/// Cycles in which DRAM delivers the weights of the array.
+int64_t Chooser::weightCycles(PeConvOp conv) const {
+  int64_t elements = 1;
+  for (int64_t extent : shapeOf(conv.getW()))
+    elements *= extent;
+  analysis::StorageType type = storageOf(conv.getW());
+  auto cell = static_cast<int64_t>(machine.xmGroup);
+  int64_t block = std::max<int64_t>(type.format.block, cell);
+  int64_t bytes = elements * type.format.mantissa / 8 + elements / block;
+  return bytes / static_cast<int64_t>(machine.dram.bytesPerCycle);
+}
+
+void Chooser::predict(PeConvOp conv) {
+  Candidate candidate;
+  candidate.conv = conv;
+  candidate.obstacle = obstacle(conv, machine);
+  candidate.data = analysis::profileOf(conv.getX(), policy.profiles);
+  candidate.encode = encodeCycles(conv.getX(), machine).plain;
+  candidate.drained = !analysis::countedResults(conv.getX(), machine).empty();
+  int64_t fill = static_cast<int64_t>(machine.pe.rows + machine.pe.columns +
+                                      machine.act.latency);
+  int64_t drain = candidate.drain = otherCycles(conv);
+  int64_t cycles = analysis::arrayCycles(conv, analysis::Lanes(), machine);
+  int64_t folded = cycles;
+  int64_t fetch = 0;
+  auto shape = shapeOf(conv.getX());
+  if (conv.getGroup() == 1 && conv.getStrides().back() == 1)
+    for (const analysis::Lanes &fold :
+         analysis::laneFolds(shape[1], shape.back(), machine))
+      folded = std::min(folded, analysis::arrayCycles(conv, fold, machine));
+  if (auto decision =
+          conv->getAttrOfType<DictionaryAttr>(kStationaryDecisionAttr))
+    if (auto all = decision.getAs<DictionaryAttr>("alternatives"))
+      for (NamedAttribute alternative : all)
+        cycles = std::min(cycles,
+                          cast<IntegerAttr>(alternative.getValue()).getInt());
+  if (analysis::hasStreamedWeights(conv)) {
+    analysis::EncodedWeights weights(conv);
+    // Tiles of zeros are left out of the array's work too.
+    auto columns =
+        analysis::planStationary(analysis::productShape(conv), machine);
+    for (const auto &column : columns)
+      candidate.tiles += static_cast<int64_t>(column.tiles.size());
+    candidate.zeroTiles = analysis::dropZeroTiles(columns, conv, weights);
+    int64_t kept = candidate.tiles - candidate.zeroTiles;
+    cycles = cycles * kept / std::max<int64_t>(candidate.tiles, 1);
+    folded = folded * kept / std::max<int64_t>(candidate.tiles, 1);
+    fetch = weightCycles(conv) * kept / std::max<int64_t>(candidate.tiles, 1);
+    if (candidate.obstacle.empty() && policy.mode != "off")
+      planSparse(candidate, weights);
+  }
+  candidate.plain = std::max({cycles, drain, fetch}) + fill;
+  candidate.folded = std::max({folded, drain, fetch}) + fill;
+  candidates.push_back(std::move(candidate));
+}
+
+/// The choice for a convolution by itself.
+bool Chooser::goesSparse(const Candidate &candidate) const {
+  if (!candidate.plan() || policy.forced())
+    return candidate.plan().has_value();
+  if (policy.rule == partition::Rule::Cost)
+    return candidate.gains();
+  partition::Evidence evidence;
+  evidence.nonZeros = static_cast<uint64_t>(candidate.data.mean());
+  evidence.zeros = 1000 - evidence.nonZeros;
+  evidence.vectorRuns = false;
+  evidence.denseCycles = static_cast<uint64_t>(candidate.plain);
+  evidence.sparseCycles = static_cast<uint64_t>(candidate.sparseCycles());
+  return llvm::cantFail(partition::classify(evidence, policy.rule)) ==
+         partition::Route::Sparse;
+}
+
+/// Cycles of readers of one map that each go to the sparse cluster. Where that
+/// is faster, one of them runs on the array meanwhile; the drain serves both.
+int64_t Chooser::shareClusters(llvm::ArrayRef<size_t> sparse) {
+  int64_t total = 0, drain = 0;
+  for (size_t i : sparse) {
+    total += candidates[i].sparseCycles();
+    drain += candidates[i].drain;
+  }
+  int64_t best = total;
+  Candidate *moved = nullptr;
+  for (size_t i : sparse) {
+    Candidate &candidate = candidates[i];
+    int64_t cycles =
+        std::max({candidate.plain, total - candidate.sparseCycles(), drain});
+    if (cycles + cycles / 16 < best) {
+      best = cycles + cycles / 16;
+      moved = &candidate;
+    }
+  }
+  if (moved && sparse.size() > 1 && policy.mode == "auto" &&
+      policy.rule == partition::Rule::Cost) {
+    moved->sparse = false;
+    moved->beside = true;
+    return best;
+  }
+  return total;
+}
+
+/// The choices for the readers of one map that is not folded; their cycles.
+int64_t Chooser::decideUnfolded(llvm::ArrayRef<size_t> group) {
+  llvm::SmallVector<size_t, 2> sparse;
+  int64_t cycles = 0;
+  for (size_t i : group) {
+    Candidate &candidate = candidates[i];
+    candidate.sparse = goesSparse(candidate);
+    candidate.beside = false;
+    if (candidate.sparse)
+      sparse.push_back(i);
+    else
+      cycles += candidate.plain;
+  }
+  return cycles + shareClusters(sparse);
+}
+
+/// Readers of one map, together: if one of them is on the sparse cluster, the
+/// others cannot have the map folded.
+void Chooser::decideGroup(llvm::ArrayRef<size_t> group) {
+  int64_t plain = decideUnfolded(group), folded = 0;
+  for (size_t i : group)
+    folded += candidates[i].folded;
+  Value x = candidates[group.front()].conv.getX();
+  if (policy.forced() || policy.rule != partition::Rule::Cost || !mayFold(x))
+    return;
+  EncodeCycles encode = encodeCycles(x, machine);
+  plain += encode.plain - encode.folded;
+  if (folded > plain)
+    return;
+  for (size_t i : group)
+    candidates[i].sparse = candidates[i].beside = false;
+  for (Candidate &candidate : candidates)
+    if (candidate.conv.getY() == x)
+      candidate.loss = plain - folded;
+}
+
+/// Later readers first: what they lose without a fold is a cost of their
+/// producer. If that goes to the sparse cluster all the same, there is no fold,
+/// and they decide without it.
+void Chooser::decide() {
+  llvm::MapVector<Value, llvm::SmallVector<size_t, 2>> readers;
+  for (auto [i, candidate] : llvm::enumerate(candidates))
+    readers[candidate.conv.getX()].push_back(i);
+  for (auto &entry : llvm::reverse(readers))
+    decideGroup(entry.second);
+  for (auto &[map, group] : readers)
+    if (isSparse(map))
+      decideUnfolded(group);
+}
+
+} // namespace ashlar::npu

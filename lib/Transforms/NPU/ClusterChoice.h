@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The dense array or the sparse cluster: what a convolution takes on each, and
+// which one the readers of each map go to. Private to the passes of `npu`.
+
+#ifndef ASHLAR_LIB_TRANSFORMS_NPU_CLUSTERCHOICE_H
+#define ASHLAR_LIB_TRANSFORMS_NPU_CLUSTERCHOICE_H
+
+#include "ashlar/Analysis/TilePlan.h"
+#include "ashlar/Partition/Classify.h"
+#include "dialects/NPU/NPUDialect.h"
+
+namespace ashlar::npu {
+
+/// What a mode of the sparse cluster makes of a convolution.
+struct Alternative {
+  std::optional<analysis::TilePlan> plan;
+  int64_t unskipped = 0; ///< the same cluster without skipping
+  int64_t parts = 1;     ///< groups of units that share a drain
+};
+
+/// A convolution with the predicted cycles of its alternatives.
+struct Candidate {
+  PeConvOp conv;
+  std::string obstacle; ///< why the sparse cluster cannot run it
+  int64_t plain = 0;    ///< dense array, input as it is
+  int64_t folded = 0;   ///< dense array, input in the best lane fold
+  Alternative tile, scatter;
+  analysis::DataProfile data; ///< of its input
+  bool drained = false;       ///< its input can be counted as it is drained
+  int64_t loss = 0;           ///< of its readers if the result cannot be folded
+  int64_t encode = 0;         ///< of its input as it is, on the vector unit
+  int64_t drain = 0;          ///< of all results, on either cluster
+  bool sparse = false;
+  bool beside = false; ///< on the array, beside readers on the cluster
+  int64_t tiles = 0, zeroTiles = 0; ///< stationary tiles of the array
+
+  /// Scatter mode has to be clearly better: its cycles depend on the data.
+  bool scatters() const {
+    return scatter.plan &&
+           (!tile.plan || scatter.plan->cycles + scatter.plan->cycles / 16 <
+                              tile.plan->cycles);
+  }
+  const Alternative &best() const { return scatters() ? scatter : tile; }
+  const std::optional<analysis::TilePlan> &plan() const { return best().plan; }
+  int64_t sparseCycles() const { return plan()->cycles + loss; }
+  /// The sparse cluster has to be clearly better: predictions are not exact.
+  bool gains() const {
+    return plan() && sparseCycles() + sparseCycles() / 16 < plain;
+  }
+};
+
+/// True if the array can read `x` folded, and something can write it so: the
+/// conditions of fold-lanes, seen from here.
+bool mayFold(mlir::Value x);
+
+/// What the options of the pass say.
+struct Policy {
+  llvm::StringRef mode;
+  bool useScatter = true; ///< mode auto may
+  partition::Rule rule = partition::Rule::Cost;
+  analysis::CutOptions cut;
+  analysis::DataProfiles profiles;
+
+  /// Every convolution that can goes to the sparse cluster.
+  bool forced() const { return mode == "tile" || mode == "scatter"; }
+};
+
+class Chooser {
+public:
+  Chooser(const machine::Description &machine, const Policy &policy)
+      : machine(machine), policy(policy) {}
+
+  void predict(PeConvOp conv);
+  void decide();
+  std::vector<Candidate> candidates;
+
+private:
+  int64_t otherCycles(PeConvOp conv) const;
+  int64_t weightCycles(PeConvOp conv) const;
+  void planSparse(Candidate &candidate,
+                  const analysis::EncodedWeights &weights) const;
+  void planParts(Candidate &candidate, const analysis::EncodedWeights &weights,
+                 int64_t parts) const;
+  bool goesSparse(const Candidate &candidate) const;
+  void decideGroup(llvm::ArrayRef<size_t> group);
+  int64_t decideUnfolded(llvm::ArrayRef<size_t> group);
+  int64_t shareClusters(llvm::ArrayRef<size_t> sparse);
+  bool isSparse(mlir::Value map) const {
+    return llvm::any_of(candidates, [&](const Candidate &candidate) {
+      PeConvOp conv = candidate.conv;
+      return candidate.sparse && conv.getY() == map;
+    });
+  }
+
+  const machine::Description &machine;
+  const Policy &policy;
+};
+
+} // namespace ashlar::npu
+
+#endif // ASHLAR_LIB_TRANSFORMS_NPU_CLUSTERCHOICE_H
