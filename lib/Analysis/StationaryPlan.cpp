@@ -7,6 +7,7 @@
 #include "ashlar/Analysis/StationaryPlan.h"
 
 #include "ashlar/Analysis/EncodedWeights.h"
+#include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Analysis/TilePlan.h"
 #include "dialects/NN/NNOps.h"
@@ -197,7 +198,20 @@ ProductShape productShape(Operation *op) {
     product.channels = w[w.size() - 2];
     product.weightFormat = weightFormatOf(matmul.getW());
   }
+  if (auto part = op->getAttrOfType<IntegerAttr>(kConcatPartAttr))
+    product.resultParts.push_back(part.getInt());
   return product;
+}
+
+bool drainsAsPart(Operation *product, int64_t start,
+                  const machine::Description &machine) {
+  ProductShape shape = productShape(product);
+  std::vector<ColumnTile> own = planStationary(shape, machine);
+  shape.resultParts.push_back(start);
+  return llvm::equal(own, planStationary(shape, machine),
+                     [](const ColumnTile &a, const ColumnTile &b) {
+                       return a.cols == b.cols;
+                     });
 }
 
 bool hasStreamedWeights(Operation *op) {

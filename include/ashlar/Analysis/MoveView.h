@@ -19,6 +19,14 @@ inline constexpr llvm::StringLiteral kAliasAttr = "npu.alias";
 /// On a movement that goes through DRAM and back.
 inline constexpr llvm::StringLiteral kThroughDramAttr = "npu.through_dram";
 
+/// On a product whose result lies in the memory of the concatenation that alone
+/// reads it: its first channel there.
+inline constexpr llvm::StringLiteral kConcatPartAttr = "npu.concat_part";
+
+/// The first index of each operand in the result if `op` puts whole operands of
+/// the result's type side by side along `axis`, and nothing else; else empty.
+llvm::SmallVector<int64_t, 4> concatStarts(npu::DmaMoveOp op, int64_t axis);
+
 /// The only piece of a movement that neither fills nor converts, or nothing.
 std::optional<npu::Piece> solePiece(npu::DmaMoveOp op);
 

@@ -58,6 +58,11 @@ struct ProductShape {
 std::vector<ColumnTile> planStationary(const ProductShape &product,
                                        const machine::Description &);
 
+/// True if the product is cut into the same columns when its result begins
+/// `start` channels behind partition 0.
+bool drainsAsPart(mlir::Operation *product, int64_t start,
+                  const machine::Description &machine);
+
 /// Cells of a column of the tile that can be other than zero: the rows of the
 /// column's own group and layer.
 int64_t tileTerms(const ProductShape &product, const ColumnTile &column,

@@ -4,7 +4,8 @@
 // idle: parts of its rows are then copied to the partitions behind it, where
 // its own bytes are free, one instruction reduces all parts at once, and their
 // results are copied back. Windows that reach into the padding are reduced
-// where they lie. No bit depends on it.
+// where they lie. Rows go band by band, so that the first follow the producer
+// while it makes the others. No bit depends on it.
 
 #include "Generator.h"
 
@@ -18,6 +19,9 @@ using namespace mlir;
 
 namespace ashlar::codegen {
 namespace {
+
+/// Bands of a pool at most, and latencies of the vector unit that one is worth.
+constexpr int64_t kMostBands = 14, kBandLatencies = 4;
 
 /// One windowed axis of a pooling tile, relative to the staged region.
 struct PoolAxis {
@@ -113,7 +117,18 @@ private:
   bool ownsPartitions() const;
   uint64_t cycles(const PoolAxis &rows, int64_t channels) const;
   uint64_t copyCycles(const View &view, int64_t rows, int64_t parts) const;
-  void emitRows(int64_t first, int64_t count, int64_t parts);
+  /// Results [first, first + count) of each of `parts` consecutive ranges.
+  struct Band {
+    int64_t first, count, parts;
+  };
+  llvm::SmallVector<Band, 16> bandsOf(int64_t parts) const;
+  /// The rows of a band; `start` becomes the first one that it reads.
+  PoolAxis rowsOf(const Band &band, int64_t &start) const {
+    return axes[rowSlot].part(band.first, band.count, start);
+  }
+  void gather(const Band &band);
+  void reduce(const Band &band);
+  void spread(const Band &band);
   View rowsOf(const View &view, int64_t first, int64_t count,
               int64_t part) const;
 
@@ -155,8 +170,8 @@ PoolEmitter::PoolEmitter(Generator &generator, TileContext &tile)
 bool PoolEmitter::ownsPartitions() const {
   Operation *def = tile.op->getOperand(0).getDefiningOp();
   return source.part == 0 && result.part == 0 &&
-         !(def && def->hasAttr(analysis::kAliasAttr)) &&
-         !tile.op->hasAttr(analysis::kAliasAttr);
+         !(def && def->hasAttr(analysis::kAliasAttr) &&
+           def->getNumOperands() == 1);
 }
 
 /// Cycles of one instruction over `rows` of the cut axis.
@@ -226,46 +241,82 @@ View PoolEmitter::rowsOf(const View &view, int64_t first, int64_t count,
   return rows;
 }
 
-/// Results [first, first + count) of each of `parts` consecutive ranges.
-void PoolEmitter::emitRows(int64_t first, int64_t count, int64_t parts) {
-  int64_t channels = result.channels(), start = 0;
-  if (count == 0)
-    return;
-  PoolAxis rows = axes[rowSlot].part(first, count, start);
-  for (int64_t part = 1; part < parts; ++part) {
-    int64_t from = (first + part * count) * rows.step - axes[rowSlot].pad;
+/// Copies the inputs of all parts but the first.
+void PoolEmitter::gather(const Band &band) {
+  int64_t start = 0, channels = result.channels();
+  PoolAxis rows = rowsOf(band, start);
+  for (int64_t part = 1; part < band.parts; ++part) {
+    int64_t from =
+        (band.first + part * band.count) * rows.step - axes[rowSlot].pad;
     emitCopy(generator.builder, rowsOf(source, from, rows.in, 0),
              rowsOf(source, start, rows.in, part * channels));
   }
+}
+
+void PoolEmitter::reduce(const Band &band) {
+  int64_t start = 0;
   PoolAxis all[3] = {axes[0], axes[1], axes[2]};
-  all[rowSlot] = rows;
+  all[rowSlot] = rowsOf(band, start);
   setPoolAxes(inst, all[0], all[1], all[2]);
-  inst.channels = channels * parts;
+  inst.channels = result.channels() * band.parts;
   llvm::SmallVector<int64_t, 4> leading;
   for (int64_t axis = 0; axis < rowAxis; ++axis)
     if (axis != result.axis)
       leading.push_back(axis);
   forEachIndex(source, result, leading, [&](int64_t from, int64_t to) {
     inst.srcOffset = source.base + start * source.strides[rowAxis] + from;
-    inst.dstOffset = result.base + first * result.strides[rowAxis] + to;
+    inst.dstOffset = result.base + band.first * result.strides[rowAxis] + to;
     inst.dstXrClear = clear;
     clear = false;
     generator.builder.emit(inst);
   });
-  for (int64_t part = 1; part < parts; ++part)
-    emitCopy(generator.builder, rowsOf(result, first, count, part * channels),
-             rowsOf(result, first + part * count, count, 0));
 }
 
+/// Copies the results of all parts but the first to their places.
+void PoolEmitter::spread(const Band &band) {
+  int64_t channels = result.channels();
+  for (int64_t part = 1; part < band.parts; ++part)
+    emitCopy(generator.builder,
+             rowsOf(result, band.first, band.count, part * channels),
+             rowsOf(result, band.first + part * band.count, band.count, 0));
+}
+
+/// Bands of rows, each worth some latencies of the vector unit; with parts, the
+/// rows at the borders that cannot be cut come before and behind.
+llvm::SmallVector<PoolEmitter::Band, 16>
+PoolEmitter::bandsOf(int64_t parts) const {
+  int64_t out = axes[rowSlot].out;
+  auto [first, last] =
+      parts > 1 ? axes[rowSlot].interior() : std::pair(int64_t(0), out);
+  auto work = static_cast<int64_t>(cycles(axes[rowSlot], result.channels()));
+  int64_t most =
+      work / (kBandLatencies * std::max<int64_t>(machine.vec.latency, 1));
+  int64_t rows = llvm::divideCeilSigned(
+      last - first, std::clamp<int64_t>(most, 1, kMostBands) * parts);
+  llvm::SmallVector<Band, 16> bands;
+  if (first > 0)
+    bands.push_back({0, first, 1});
+  while (first < last && last - first >= parts) {
+    int64_t count = std::min(rows, (last - first) / parts);
+    bands.push_back({first, count, parts});
+    first += count * parts;
+  }
+  if (first < out)
+    bands.push_back({first, out - first, 1});
+  return bands;
+}
+
+/// Inputs of a band are copied before the results of the one before it, which
+/// wait for the vector unit.
 void PoolEmitter::run() {
-  int64_t parts = partCount(), out = axes[rowSlot].out;
-  if (parts == 1)
-    return emitRows(0, out, 1);
-  auto [first, last] = axes[rowSlot].interior();
-  int64_t count = (last - first) / parts;
-  emitRows(0, first, 1);
-  emitRows(first, count, parts);
-  emitRows(first + parts * count, out - first - parts * count, 1);
+  llvm::SmallVector<Band, 16> bands = bandsOf(partCount());
+  gather(bands.front());
+  for (size_t i = 0; i < bands.size(); ++i) {
+    if (i + 1 < bands.size())
+      gather(bands[i + 1]);
+    reduce(bands[i]);
+    spread(bands[i]);
+  }
 }
 
 } // namespace

@@ -74,9 +74,15 @@ View Generator::homeOf(Value value) {
 }
 
 void Generator::placeResults() {
+  auto inBuffer = [&](Value value, int64_t axis, int64_t offset) {
+    return analysis::denseBufferView(
+        storageOf(value),
+        analysis::storedShape(shapeOf(value), analysis::lanesOf(value)), axis,
+        offset, machine);
+  };
   for (Operation *op : nodes) {
     Value result = op->getResult(0);
-    if (op->hasAttr(analysis::kAliasAttr)) {
+    if (op->hasAttr(analysis::kAliasAttr) && op->getNumOperands() == 1) {
       homes[result] = *analysis::viewThrough(cast<npu::DmaMoveOp>(op),
                                              homes[op->getOperand(0)]);
       continue;
@@ -84,13 +90,15 @@ void Generator::placeResults() {
     int64_t offset =
         op->getAttrOfType<IntegerAttr>(npu::kPlacementAttr).getInt();
     int64_t axis = op->getAttrOfType<IntegerAttr>(analysis::kAxisAttr).getInt();
-    homes[result] = offset < 0
-                        ? dramHome(builder, result)
-                        : analysis::denseBufferView(
-                              storageOf(result),
-                              analysis::storedShape(shapeOf(result),
-                                                    analysis::lanesOf(result)),
-                              axis, offset, machine);
+    if (auto part = op->getAttrOfType<IntegerAttr>(analysis::kConcatPartAttr)) {
+      Value whole = (*result.getUsers().begin())->getResult(0);
+      Region region = Region::whole(shapeOf(result));
+      region.start[axis] = part.getInt();
+      homes[result] = inBuffer(whole, axis, offset).slice(region, machine);
+      continue;
+    }
+    homes[result] =
+        offset < 0 ? dramHome(builder, result) : inBuffer(result, axis, offset);
   }
 }
 

@@ -54,8 +54,8 @@ bool mayFold(Value x) {
   });
 }
 
-/// Cycles in which the vector unit encodes a map.
 namespace {
+/// Cycles in which the vector unit encodes a map.
 struct EncodeCycles {
   int64_t plain = 0;  ///< as it is
   int64_t folded = 0; ///< in the best lane fold: few channels fill more lanes

@@ -38,7 +38,9 @@ struct OpPlan {
   bool resident = false;
   /// Index of the operation whose resident result this one shares, or -1.
   int64_t shares = -1;
-  analysis::View view; ///< strides of a resident result
+  int64_t room = 0;            ///< bytes of the memory that it owns
+  std::optional<int64_t> part; ///< first channel in a concatenation's memory
+  analysis::View view;         ///< strides of a resident result
   int64_t offset = -1;
   int64_t scratchBase = 0;
   TileChoice choice;
@@ -85,6 +87,8 @@ private:
   const OpPlan *producer(mlir::Value value) const;
   void shareMemory();
   bool share(OpPlan &plan);
+  void shareConcat(size_t index);
+  bool canBePart(const OpPlan &plan, mlir::Value value, int64_t start) const;
   bool isReadInDram(mlir::OpOperand &use) const;
   bool isStaged(const OpPlan &plan, unsigned operand) const;
   bool stagesResult(const OpPlan &plan) const;

@@ -16,6 +16,7 @@
 #include "ashlar/Analysis/ResidentConstants.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/BFP/EncodeEvents.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -165,11 +166,54 @@ bool Planner::share(OpPlan &plan) {
   return true;
 }
 
+/// True if the product that makes `value` can write it into the concatenation
+/// `plan`, its only reader, from channel `start` on.
+bool Planner::canBePart(const OpPlan &plan, Value value, int64_t start) const {
+  const OpPlan *source = producer(value);
+  if (!source || !isa<PeConvOp, TcuConvOp>(source->op) ||
+      source->op->hasAttr(analysis::kStationaryAttr) || !value.hasOneUse() ||
+      !source->resident || source->model.lanes.folded() ||
+      source->model.resultAxis != plan.model.resultAxis ||
+      bfp::getScalePolicy(source->op).isStateful() ||
+      start % source->model.resultType.format.block != 0)
+    return false;
+  return analysis::drainsAsPart(source->op, start, machine);
+}
+
+/// Lets products write into a concatenation; the first owns the memory.
+void Planner::shareConcat(size_t index) {
+  OpPlan &plan = plans[index];
+  auto concat = dyn_cast<DmaMoveOp>(plan.op);
+  if (!concat || !plan.resident || plan.model.lanes.folded() ||
+      !analysis::drainEncodes(plan.model.resultType, machine) ||
+      plan.model.resultAxis != plan.model.resultType.blockAxis ||
+      bfp::getScalePolicy(plan.op).isStateful())
+    return;
+  auto starts = analysis::concatStarts(concat, plan.model.resultAxis);
+  if (starts.empty() ||
+      !llvm::all_of(llvm::zip(concat.getInputs(), starts), [&](auto part) {
+        return canBePart(plan, std::get<0>(part), std::get<1>(part));
+      }))
+    return;
+  size_t owner = index;
+  for (Value input : concat.getInputs())
+    owner = std::min(owner, indexOf[input.getDefiningOp()]);
+  for (auto [input, start] : llvm::zip(concat.getInputs(), starts)) {
+    size_t source = indexOf[input.getDefiningOp()];
+    plans[source].part = start;
+    plans[source].shares = source == owner ? -1 : static_cast<int64_t>(owner);
+  }
+  plan.shares = static_cast<int64_t>(owner);
+  plans[owner].room = plan.bytes;
+}
+
 /// Decides residency, and which results share memory: the owner then lives as
 /// long as the last of its views.
 void Planner::shareMemory() {
   for (auto [i, plan] : llvm::enumerate(plans)) {
     plan.shares = -1;
+    plan.room = plan.bytes;
+    plan.part.reset();
     plan.lastUse = lastReaders[i];
   }
   for (OpPlan &plan : plans) {
@@ -181,6 +225,8 @@ void Planner::shareMemory() {
     if (share(plan))
       plan.resident = true;
   }
+  for (size_t i = 0; i < plans.size(); ++i)
+    shareConcat(i);
   for (size_t i = plans.size(); i-- > 0;)
     if (plans[i].shares >= 0) {
       OpPlan &owner = plans[plans[i].shares];
@@ -238,7 +284,10 @@ std::optional<TileChoice> Planner::chooseTile(const OpPlan &plan,
   TileChoice choice;
   choice.tile = plan.model.resultShape;
   choice.slotBytes = slotBytes(plan, choice.tile);
-  bool overlap = choice.slotBytes > kOverlapBytes || isLongVectorWork(plan);
+  // Pools of resident maps are cut where they are emitted.
+  bool banded = isa<VecPoolOp>(plan.op) && choice.slotBytes == 0;
+  bool overlap =
+      choice.slotBytes > kOverlapBytes || (isLongVectorWork(plan) && !banded);
   if (choice.slotBytes <= available && !overlap)
     return choice;
   int64_t tiles = 1;
@@ -272,7 +321,7 @@ int64_t Planner::liveEnd(size_t index) const {
   int64_t end = reserved, now = index;
   for (int64_t i = 0; i <= now; ++i)
     if (plans[i].resident && plans[i].shares < 0 && plans[i].lastUse >= now)
-      end = std::max(end, plans[i].offset + plans[i].bytes);
+      end = std::max(end, plans[i].offset + plans[i].room);
   return end;
 }
 
@@ -292,11 +341,11 @@ int64_t Planner::firstFit(size_t index, int64_t ignored) const {
     if (plans[i].resident && plans[i].shares < 0 &&
         plans[i].lastUse >= static_cast<int64_t>(index) &&
         static_cast<int64_t>(i) != ignored)
-      busy.push_back({plans[i].offset, plans[i].offset + plans[i].bytes});
+      busy.push_back({plans[i].offset, plans[i].offset + plans[i].room});
   llvm::sort(busy);
   int64_t offset = reserved;
   for (auto [begin, end] : busy) {
-    if (begin - offset >= plans[index].bytes)
+    if (begin - offset >= plans[index].room)
       break;
     offset = std::max(offset, end);
   }
@@ -315,7 +364,7 @@ bool Planner::place(size_t index) {
     return true;
   plan.swaps = false;
   plan.offset = firstFit(index, /*ignored=*/-1);
-  return plan.offset + plan.bytes <= limitAt(plan.lastUse) ||
+  return plan.offset + plan.room <= limitAt(plan.lastUse) ||
          placeSwapped(index);
 }
 
@@ -323,7 +372,7 @@ bool Planner::chooseScratch(size_t index) {
   OpPlan &plan = plans[index];
   int64_t limit = limitAt(index);
   plan.scratchBase = liveEnd(index);
-  if (plan.shares >= 0) {
+  if (plan.shares >= 0 && !plan.part) {
     plan.choice = {plan.model.resultShape};
     return true;
   }
@@ -368,7 +417,7 @@ bool Planner::evictAt(size_t index) {
   int64_t now = index;
   for (int64_t i = 0; i <= now; ++i)
     if (plans[i].resident && plans[i].shares < 0 && plans[i].lastUse >= now &&
-        (!largest || plans[i].bytes > largest->bytes))
+        (!largest || plans[i].room > largest->room))
       largest = &plans[i];
   if (!largest)
     return false;
@@ -376,7 +425,7 @@ bool Planner::evictAt(size_t index) {
   largest->dramReason = fmt::format(
       "evicted: its {} bytes of a partition are the most of what is live at "
       "'{}', where {} are available",
-      largest->bytes, analysis::getNodeName(plans[index].op->getLoc()),
+      largest->room, analysis::getNodeName(plans[index].op->getLoc()),
       limitAt(index) - reserved);
   return true;
 }
@@ -464,7 +513,10 @@ void Planner::annotate(ModuleOp module) {
                                          plan.resident ? plan.offset : -1));
     if (!plan.resident)
       plan.op->setAttr(kInDramAttr, builder.getStringAttr(plan.dramReason));
-    if (plan.shares >= 0)
+    if (plan.part)
+      plan.op->setAttr(analysis::kConcatPartAttr,
+                       builder.getI64IntegerAttr(*plan.part));
+    else if (plan.shares >= 0)
       plan.op->setAttr(analysis::kAliasAttr, builder.getUnitAttr());
     plan.op->setAttr(kTileAttr, builder.getDenseI64ArrayAttr(plan.choice.tile));
     plan.op->setAttr(kScratchAttr, builder.getDenseI64ArrayAttr(

@@ -73,3 +73,52 @@ func.func @main(%arg0: tensor<8x8x8xf32>) -> tensor<8x8x8xf32> {
   return %3 : tensor<8x8x8xf32>
 }
 }
+
+// -----
+
+// Products write straight into the concatenation that alone reads them; the
+// first owns its memory. A part that something else reads too is copied, and
+// with it all others.
+!x = tensor<1x16x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!y = tensor<1x32x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<16x16x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+// CHECK-LABEL: func.func @parts(
+// CHECK: npu.pe.conv({{.*}}npu.concat_part = 0 : i64, npu.placement = [[AT:[0-9]+]] : i64
+// CHECK: npu.pe.conv({{.*}}npu.concat_part = 16 : i64, npu.placement = [[AT]] : i64
+// CHECK: npu.dma.move "concat"({{.*}}npu.alias, npu.axis = 1 : i64, npu.placement = [[AT]] : i64
+// CHECK-LABEL: func.func @read(
+// CHECK-NOT: npu.concat_part
+// CHECK: npu.dma.move "concat"(
+// CHECK-NOT: npu.alias
+// CHECK: return
+module attributes {npu.machine = "name: a1"} {
+func.func @parts(%x: !x) -> tensor<1x32x8x8xf32> {
+  %k = nn.constant dense<1.0> : tensor<16x16x1x1xf32>
+  %w = bfp.encode %k weights : tensor<16x16x1x1xf32> -> !w
+  %m = npu.vec.map "copy"(%x) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (!x) -> !x
+  %a = npu.pe.conv(%m, %w) {npu.axis = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
+  %b = npu.pe.conv(%m, %w) {npu.axis = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
+  %y = npu.dma.move "concat"(%a, %b) {npu.axis = 1 : i64, pieces = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>, array<i64: 1, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 16, 0, 0>]} : (!x, !x) -> !y
+  %z = npu.vec.map "relu"(%y) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (!y) -> tensor<1x32x8x8xf32>
+  return %z : tensor<1x32x8x8xf32>
+}
+}
+
+// -----
+
+!x = tensor<1x16x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!y = tensor<1x32x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<16x16x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+module attributes {npu.machine = "name: a1"} {
+func.func @read(%x: !x) -> (tensor<1x32x8x8xf32>, tensor<1x16x8x8xf32>) {
+  %k = nn.constant dense<1.0> : tensor<16x16x1x1xf32>
+  %w = bfp.encode %k weights : tensor<16x16x1x1xf32> -> !w
+  %m = npu.vec.map "copy"(%x) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (!x) -> !x
+  %a = npu.pe.conv(%m, %w) {npu.axis = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
+  %b = npu.pe.conv(%m, %w) {npu.axis = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
+  %y = npu.dma.move "concat"(%a, %b) {npu.axis = 1 : i64, pieces = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>, array<i64: 1, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 16, 0, 0>]} : (!x, !x) -> !y
+  %z = npu.vec.map "relu"(%y) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (!y) -> tensor<1x32x8x8xf32>
+  %v = npu.vec.map "relu"(%b) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (!x) -> tensor<1x16x8x8xf32>
+  return %z, %v : tensor<1x32x8x8xf32>, tensor<1x16x8x8xf32>
+}
+}

@@ -30,6 +30,9 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
     encoded weights. The prediction for the array takes the better stationary
     operand and the best lane fold; that for the sparse cluster follows loads,
     runs, drains and streams of the best tile plan through their buffers.
+    Readers of one map are decided together: a fold needs all of them on the
+    array, and where several go to the sparse cluster, one of them stays on the
+    array if both clusters side by side take fewer cycles.
 
     Every convolution gets a decision: eligible, choice, reason, cycles of the
     alternatives (also of the sparse cluster without skipping), the zeros of
@@ -173,7 +176,8 @@ def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
   let summary = "decide residency, addresses and tile sizes";
   let description = [{
     Keeps tensors in the state buffer from producer to last consumer where they
-    fit, the largest ones that do not fit go to DRAM; allocates by liveness,
+    fit, the largest ones that do not fit go to DRAM; lets convolutions write
+    straight into the concatenation that alone reads them; allocates by liveness,
     gives each operation the largest tile that its scratch memory allows, and
     leaves the rest to the ring that weights are prefetched into. Sets
     `npu.placement`, `npu.tile`, `npu.scratch` and `npu.ring`, and `npu.in_dram`
