@@ -5,6 +5,7 @@
 usage: bench_sparse.py [MODEL|resnet50]... [--density=1,0.5,...] [--check]
        bench_sparse.py MODEL... --depthwise [--check]
        bench_sparse.py MODEL... --never-above
+       bench_sparse.py MODEL... --bound
 
 Prunes each shared model (squeezenet1_1 without arguments; resnet50 is the light
 ResNet-50 with seeded weights) to each density, compiles it with --sparse=off
@@ -20,7 +21,10 @@ together has to be SHARE of the weights per coefficient that is left.
 
 --depthwise prints the cycles of each depthwise layer on both clusters and their
 share of the network (--check: at least DEPTHWISE times fewer), --never-above
-compares the cycles and bits of models as they are.
+compares the cycles and bits of models as they are. --bound prints, at 10 %, the
+cycles that no overlap can save (on a1): a layer of products begins when the one
+before has ended, because the exponents of a map are known when it is complete,
+and takes as long as the engine with the most to do in it.
 """
 
 import argparse
@@ -42,6 +46,7 @@ MODELS = os.environ.get("ASHLAR_MODELS",
 # How many times fewer cycles the whole network has to take at 10 %.
 LIMITS = {"squeezenet1_1": 1.6, "resnet50": 1.6}
 SHARE = 0.9
+DRAM_BYTES = 64  # of a1 in a cycle
 DEPTHWISE = 5
 
 
@@ -175,6 +180,53 @@ def never_above(name, machine, folder):
         yield f"{name}: --sparse=auto changes a bit"
 
 
+def levels(model):
+    """Level of each node: products on the longest way from an input."""
+    import onnx
+    graph = onnx.load(model).graph
+    made, found = {}, {}
+    for index, node in enumerate(graph.node):
+        level = max((made.get(name, 0) for name in node.input), default=0)
+        level += node.op_type in ("Conv", "Gemm", "MatMul")
+        made.update((name, level) for name in node.output)
+        found[node.name or f"{node.op_type}_{index}"] = level
+    constants = {t.name for t in graph.initializer}
+    elements = sum(int(np.prod([d.dim_value for d in value.type.tensor_type.
+                                shape.dim]))
+                   for value in graph.input if value.name not in constants)
+    return found, elements * 4 // DRAM_BYTES
+
+
+def bound(name, machine, folder):
+    """Prints the cycles that are left if engines never wait within a level."""
+    model = os.path.join(folder, "pruned.onnx")
+    run("ashlar-prune", source_of(name, folder), "-o", model, "--density=0.1")
+    level_of, loading = levels(model)
+    line = f"{name} density 0.1 input {loading}"
+    for mode in ("off", "auto"):
+        cycles, _, _ = measure(model, mode, machine, folder)
+        trace = os.path.join(folder, "trace.json")
+        run("ashlar-run", os.path.join(folder, "m.ash"), "--random-inputs=1",
+            f"--trace={trace}")
+        with open(trace, encoding="utf-8") as stream:
+            events = json.load(stream)["traceEvents"]
+        queues = {e["tid"]: e["args"]["name"] for e in events
+                  if e["name"] == "thread_name"}
+        busy = {}
+        for event in events:
+            node = event.get("args", {}).get("node")
+            queue = queues.get(event.get("tid"))
+            if node is None or queue not in ("pe", "act", "vec", "tcc"):
+                continue
+            engines = busy.setdefault(level_of.get(node, 0), {})
+            engines[queue] = engines.get(queue, 0) + event["dur"]
+        least = loading + sum(max(engines.values())
+                              for engines in busy.values())
+        line += f" {mode} {cycles} at least {least}"
+    print(line, flush=True)
+    return []
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*", default=["squeezenet1_1"])
@@ -184,6 +236,7 @@ def main():
                         help="leave out the whole network on the cluster")
     parser.add_argument("--depthwise", action="store_true")
     parser.add_argument("--never-above", action="store_true")
+    parser.add_argument("--bound", action="store_true")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     densities = [float(d) for d in options.density.split(",")]
@@ -192,6 +245,8 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             if options.depthwise:
                 failures += depthwise(name, options.machine, folder)
+            elif options.bound:
+                failures += bound(name, options.machine, folder)
             elif options.never_above:
                 failures += never_above(name, options.machine, folder)
             else:
