@@ -68,39 +68,6 @@ std::optional<npu::Piece> solePiece(npu::DmaMoveOp op) {
       cast<DenseI64ArrayAttr>(op.getPieces()[0]).asArrayRef());
 }
 
-llvm::SmallVector<int64_t, 4> concatStarts(npu::DmaMoveOp op, int64_t axis) {
-  size_t parts = op.getInputs().size();
-  if (parts < 2 || op.getPieces().size() != parts || op.getFill())
-    return {};
-  StorageType type = storageOf(op.getY());
-  llvm::SmallVector<int64_t, 4> starts(parts, -1);
-  for (Attribute attr : op.getPieces()) {
-    auto piece =
-        npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
-    Value input = op.getInputs()[piece->operand];
-    StorageType from = storageOf(input);
-    if (from.encoded != type.encoded || from.format != type.format ||
-        from.plain != type.plain || starts[piece->operand] >= 0)
-      return {};
-    int64_t moved = 1, elements = 1;
-    for (const npu::PieceDim &dim : piece->dims) {
-      if (dim.extent > 1 && (dim.sourceAxis != dim.resultAxis ||
-                             dim.sourceStep != 1 || dim.resultStep != 1))
-        return {};
-      moved *= dim.extent;
-    }
-    for (int64_t extent : shapeOf(input))
-      elements *= extent;
-    for (auto [i, start] : llvm::enumerate(piece->resultStart))
-      if (start != 0 && static_cast<int64_t>(i) != axis)
-        return {};
-    if (moved != elements)
-      return {};
-    starts[piece->operand] = piece->resultStart[axis];
-  }
-  return starts;
-}
-
 namespace {
 
 /// True if the loops along the source's partition axis are those along

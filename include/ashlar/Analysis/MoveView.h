@@ -23,10 +23,6 @@ inline constexpr llvm::StringLiteral kThroughDramAttr = "npu.through_dram";
 /// reads it: its first channel there.
 inline constexpr llvm::StringLiteral kConcatPartAttr = "npu.concat_part";
 
-/// The first index of each operand in the result if `op` puts whole operands of
-/// the result's type side by side along `axis`, and nothing else; else empty.
-llvm::SmallVector<int64_t, 4> concatStarts(npu::DmaMoveOp op, int64_t axis);
-
 /// The only piece of a movement that neither fills nor converts, or nothing.
 std::optional<npu::Piece> solePiece(npu::DmaMoveOp op);
 

@@ -265,6 +265,18 @@ void Generator::loadConstants() {
   }
 }
 
+llvm::Error Generator::emitNode(size_t index) {
+  Operation *op = nodes[index];
+  builder.node = index;
+  weights.setBase(op->getAttrOfType<IntegerAttr>(npu::kRingAttr).getInt());
+  if (llvm::Error error = emitOperation(op))
+    return error;
+  Value result = op->getResult(0);
+  completions.push_back(
+      {result, homes[result], scales.of(result), builder.entries.size() - 1});
+  return llvm::Error::success();
+}
+
 llvm::Error Generator::emitAll() {
   builder.node = 0;
   scales.emitConstants(builder);
@@ -274,14 +286,19 @@ llvm::Error Generator::emitAll() {
       }))
     storeIdentity();
   loadConstants();
-  for (auto [i, op] : llvm::enumerate(nodes)) {
-    builder.node = i;
-    weights.setBase(op->getAttrOfType<IntegerAttr>(npu::kRingAttr).getInt());
-    if (llvm::Error error = emitOperation(op))
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    // A pool needs no scale exponent of what it reads: it follows the producers
+    // of a concatenation while those of the parts are not all known yet.
+    bool waits = i + 1 < nodes.size() &&
+                 mlir::isa<npu::VecPoolOp>(nodes[i + 1]) &&
+                 nodes[i]->hasAttr(analysis::kAliasAttr) &&
+                 nodes[i + 1]->getOperand(0) == nodes[i]->getResult(0);
+    if (waits)
+      if (llvm::Error error = emitNode(i + 1))
+        return error;
+    if (llvm::Error error = emitNode(i))
       return error;
-    Value result = op->getResult(0);
-    completions.push_back(
-        {result, homes[result], scales.of(result), builder.entries.size() - 1});
+    i += waits;
   }
   scales.storeState(builder);
   return llvm::Error::success();

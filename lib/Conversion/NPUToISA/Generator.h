@@ -97,6 +97,8 @@ private:
   void placeResults();
   llvm::Error planCounters();
   llvm::Error emitAll();
+  /// Code of an operation; its result is complete behind it.
+  llvm::Error emitNode(size_t index);
   llvm::Error emitOperation(mlir::Operation *op);
   llvm::Error emitTiles(mlir::Operation *op, bool measures);
   llvm::Error emitTile(TileContext &tile);

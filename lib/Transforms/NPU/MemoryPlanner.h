@@ -105,6 +105,7 @@ private:
   /// small constants.
   int64_t identity = 0, reserved = 0;
   std::vector<int64_t> lastReaders; ///< by operation, of its own result
+  bool joins = true;                ///< products may write into concatenations
   int64_t ring = 0;                 ///< bytes wished for prefetching weights
   int64_t tileLimit = 0;            ///< largest acceptable tile count, 0: any
   size_t failedAt = 0;

@@ -174,8 +174,7 @@ bool Planner::canBePart(const OpPlan &plan, Value value, int64_t start) const {
       source->op->hasAttr(analysis::kStationaryAttr) || !value.hasOneUse() ||
       !source->resident || source->model.lanes.folded() ||
       source->model.resultAxis != plan.model.resultAxis ||
-      bfp::getScalePolicy(source->op).isStateful() ||
-      start % source->model.resultType.format.block != 0)
+      bfp::getScalePolicy(source->op).isStateful())
     return false;
   return analysis::drainsAsPart(source->op, start, machine);
 }
@@ -184,23 +183,24 @@ bool Planner::canBePart(const OpPlan &plan, Value value, int64_t start) const {
 void Planner::shareConcat(size_t index) {
   OpPlan &plan = plans[index];
   auto concat = dyn_cast<DmaMoveOp>(plan.op);
-  if (!concat || !plan.resident || plan.model.lanes.folded() ||
+  if (!joins || !concat || concat.getInputs().size() < 2 || !plan.resident ||
+      plan.model.lanes.folded() || plan.model.resultAxis != 1 ||
       !analysis::drainEncodes(plan.model.resultType, machine) ||
-      plan.model.resultAxis != plan.model.resultType.blockAxis ||
-      bfp::getScalePolicy(plan.op).isStateful())
+      bfp::getScalePolicy(plan.op).isStateful() ||
+      !analysis::joinsChannels(concat))
     return;
-  auto starts = analysis::concatStarts(concat, plan.model.resultAxis);
-  if (starts.empty() ||
-      !llvm::all_of(llvm::zip(concat.getInputs(), starts), [&](auto part) {
-        return canBePart(plan, std::get<0>(part), std::get<1>(part));
-      }))
-    return;
+  llvm::SmallVector<int64_t, 4> starts{0};
+  for (Value input : concat.getInputs()) {
+    if (!canBePart(plan, input, starts.back()))
+      return;
+    starts.push_back(starts.back() + analysis::shapeOf(input)[1]);
+  }
   size_t owner = index;
   for (Value input : concat.getInputs())
     owner = std::min(owner, indexOf[input.getDefiningOp()]);
-  for (auto [input, start] : llvm::zip(concat.getInputs(), starts)) {
+  for (auto [i, input] : llvm::enumerate(concat.getInputs())) {
     size_t source = indexOf[input.getDefiningOp()];
-    plans[source].part = start;
+    plans[source].part = starts[i];
     plans[source].shares = source == owner ? -1 : static_cast<int64_t>(owner);
   }
   plan.shares = static_cast<int64_t>(owner);
@@ -469,13 +469,18 @@ bool Planner::attempt(int64_t wishedRing, bool mayEvict) {
 LogicalResult Planner::run() {
   int64_t capacity = machine.sb.bytesPerPartition;
   // The ring only matters at the fullest point: it grows as tensors shrink.
-  for (int64_t limit : {kComfortableTiles, int64_t(0)}) {
-    tileLimit = limit;
-    for (int64_t eighths : {4, 3, 2, 1})
-      if (attempt(capacity * eighths / 8, /*mayEvict=*/false))
-        return success();
-  }
+  // Joined maps take their memory from their first part on: where little is
+  // left beside them, parts had better be copied.
+  for (int64_t limit : {kComfortableTiles, int64_t(0)})
+    for (bool join : {true, false}) {
+      tileLimit = limit;
+      joins = join;
+      for (int64_t eighths : {4, 3, 2, 1})
+        if (attempt(capacity * eighths / 8, /*mayEvict=*/false))
+          return success();
+    }
   tileLimit = 0;
+  joins = true;
   // What is left of the memory goes to tensors.
   reserved = identity;
   for (int64_t wished : {capacity / 8, int64_t(0)}) {
