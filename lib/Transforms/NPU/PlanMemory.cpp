@@ -469,8 +469,8 @@ bool Planner::attempt(int64_t wishedRing, bool mayEvict) {
 LogicalResult Planner::run() {
   int64_t capacity = machine.sb.bytesPerPartition;
   // The ring only matters at the fullest point: it grows as tensors shrink.
-  // Joined maps take their memory from their first part on: where little is
-  // left beside them, parts had better be copied.
+  // Joined maps take their memory from their first part on: where that leaves
+  // too little, also for what has to be evicted, parts are copied.
   for (int64_t limit : {kComfortableTiles, int64_t(0)})
     for (bool join : {true, false}) {
       tileLimit = limit;
@@ -480,7 +480,6 @@ LogicalResult Planner::run() {
           return success();
     }
   tileLimit = 0;
-  joins = true;
   // What is left of the memory goes to tensors.
   reserved = identity;
   for (int64_t wished : {capacity / 8, int64_t(0)}) {
