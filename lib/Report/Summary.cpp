@@ -124,11 +124,16 @@ std::string nodeTable(const RunStatistics &s) {
                                  "node", "op", "engine", "cycles", "", "util");
   for (size_t i = 0; i < std::min(nodes.size(), maxNodes); ++i) {
     const NodeStatistics &node = *nodes[i];
-    text += fmt::format("{:<34} {:<14} {:<7} {:>12} {:>4.0f} % {:>5.1f} %\n",
+    // The array's share says nothing of work that other engines do.
+    std::string util =
+        node.peBusy == 0
+            ? "-"
+            : fmt::format("{:.1f} %",
+                          100 * utilisation(s.machine, node.macs, node.peBusy));
+    text += fmt::format("{:<34} {:<14} {:<7} {:>12} {:>4.0f} % {:>7}\n",
                         cell(node.name, 34), cell(node.opType, 14),
                         cell(node.engine, 7), grouped(node.cycles),
-                        percent(node.cycles, s.totalCycles),
-                        100 * utilisation(s.machine, node.macs, node.peBusy));
+                        percent(node.cycles, s.totalCycles), util);
   }
   if (nodes.size() > maxNodes) {
     uint64_t rest = 0;
