@@ -20,8 +20,7 @@ using machine::Description;
 
 static std::string typeName(ElemType type) { return isa::name(type).str(); }
 
-//===- Shared rules
-//---------------------------------------------------------===//
+//===- Shared rules -------------------------------------------------------===//
 
 bool emulator::isInjective(llvm::ArrayRef<uint64_t> counts,
                            llvm::ArrayRef<int64_t> strides, uint64_t bytes) {
@@ -108,8 +107,7 @@ static Result checkResult(const Op &op, uint64_t channels, int64_t tileStride,
                        storedBytes(op.dstType, op.dstMantissa), machine);
 }
 
-//===- Instructions
-//---------------------------------------------------------===//
+//===- Instructions -------------------------------------------------------===//
 
 static Result check(const isa::SemWait &, const Description &) {
   return std::nullopt;

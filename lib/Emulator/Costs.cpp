@@ -37,8 +37,7 @@ Cost CostModel::of(const isa::XrPredict &op) {
   return {machine::vecSelect(machine, op.depth), 0, 0, 0};
 }
 
-//===- DMA
-//------------------------------------------------------------------===//
+//===- DMA ----------------------------------------------------------------===//
 
 static uint64_t productOf(llvm::ArrayRef<uint64_t> counts) {
   uint64_t product = 1;
@@ -113,8 +112,7 @@ Cost CostModel::of(const isa::DmaGather &op) {
           machine::gatherTraffic(machine, source, indices).burstBytes, 0, 0};
 }
 
-//===- PE array
-//-------------------------------------------------------------===//
+//===- PE array -----------------------------------------------------------===//
 
 /// Bits that an operand passes through the digit multipliers: of floating-point
 /// elements the significand; in select mode the cells pass whole words, one
@@ -149,8 +147,7 @@ Cost CostModel::of(const isa::PeMatmul &op) {
           steps * op.groups * op.rows * op.cols};
 }
 
-//===- ACT and VEC
-//----------------------------------------------------------===//
+//===- ACT and VEC --------------------------------------------------------===//
 
 Cost CostModel::of(const isa::ActDrain &op) {
   if (op.order == isa::DrainOrder::Partition)

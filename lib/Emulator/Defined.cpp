@@ -11,8 +11,7 @@ using namespace ashlar::emulator;
 using isa::Access;
 using isa::Space;
 
-//===- Bit planes
-//-----------------------------------------------------------===//
+//===- Bit planes ---------------------------------------------------------===//
 
 /// Lanes [begin, end) as a mask of word `word`.
 static uint64_t laneMask(uint32_t begin, uint32_t end, uint64_t word) {
@@ -102,8 +101,7 @@ std::optional<uint64_t> BitLine::firstUnset(uint64_t begin,
   return std::nullopt;
 }
 
-//===- Accesses
-//-------------------------------------------------------------===//
+//===- Accesses -----------------------------------------------------------===//
 
 /// Calls fn(begin, end) for the runs of an access; stops when it gives true.
 template <typename Fn>

@@ -33,8 +33,7 @@ unsigned LoadedProgram::queueOf(uint64_t index) const {
   return pimpl->queues[index];
 }
 
-//===- Loading
-//--------------------------------------------------------------===//
+//===- Loading ------------------------------------------------------------===//
 
 /// Decodes all words; a fault names the instruction that is none.
 static std::optional<Fault> decodeProgram(LoadedProgram::Impl &impl) {
@@ -114,8 +113,7 @@ llvm::Expected<LoadedProgram> emulator::load(container::Program program,
   return LoadedProgram(std::move(impl));
 }
 
-//===- Running
-//--------------------------------------------------------------===//
+//===- Running ------------------------------------------------------------===//
 
 static llvm::Error checkInputs(const container::Program &program,
                                llvm::ArrayRef<support::HostTensor> inputs) {

@@ -12,8 +12,7 @@ using namespace ashlar;
 using namespace ashlar::emulator;
 using isa::OperandMode;
 
-//===- Stationary operand
-//--------------------------------------------------===//
+//===- Stationary operand -------------------------------------------------===//
 
 /// The cells of `cols` elements of one partition whose blocks run along it.
 static void gatherFreeAxis(const Memory &memory, const isa::PeLoad &op,
@@ -119,8 +118,7 @@ void Engine::execute(const isa::PeSwap &) {
     sets.recycle();
 }
 
-//===- Matmul
-//--------------------------------------------------------------===//
+//===- Matmul -------------------------------------------------------------===//
 
 /// Units of steps that threads take.
 static constexpr uint64_t packSteps = 64;

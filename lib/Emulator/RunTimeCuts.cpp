@@ -205,8 +205,7 @@ uint64_t emulator::probeBound(const isa::TccPart &op) {
   llvm_unreachable("unknown way to cut");
 }
 
-//===- Counters
-//-------------------------------------------------------------===//
+//===- Counters -----------------------------------------------------------===//
 
 uint32_t emulator::valueBits(isa::ElemType type, unsigned mantissa) {
   const unsigned bits =

@@ -31,8 +31,7 @@ static ScatterUnit unitOf(const machine::Description &machine,
           static_cast<uint32_t>(machine.sparse.coefficientsPerStep), 0};
 }
 
-//===- Streams
-//--------------------------------------------------------------===//
+//===- Streams ------------------------------------------------------------===//
 
 namespace {
 
@@ -102,8 +101,7 @@ ScatterStream::slicesOf(const machine::TileGeometry &geometry,
   return slices;
 }
 
-//===- Units
-//----------------------------------------------------------------===//
+//===- Units --------------------------------------------------------------===//
 
 ScatterTime::ScatterTime(const machine::Description &machine,
                          const isa::TccRun &op, const TileEntry &entry)

@@ -36,8 +36,7 @@ std::optional<Finding> SparseChecker::step(const isa::Instruction &inst,
                     inst);
 }
 
-//===- Weight memory
-//--------------------------------------------------------===//
+//===- Weight memory ------------------------------------------------------===//
 
 bool SparseChecker::isConstant(uint64_t begin, uint64_t end) const {
   auto after = llvm::upper_bound(constants, std::pair(begin, ~uint64_t(0)));
@@ -120,8 +119,7 @@ SparseChecker::Result SparseChecker::knownValue(uint64_t address,
   return std::nullopt;
 }
 
-//===- Loads
-//----------------------------------------------------------------===//
+//===- Loads --------------------------------------------------------------===//
 
 /// Input coordinates [first, second) along an axis that results need.
 static std::pair<int64_t, int64_t> neededInput(uint64_t first, uint64_t results,
@@ -219,8 +217,7 @@ SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
   return std::nullopt;
 }
 
-//===- Drain
-//----------------------------------------------------------------===//
+//===- Drain --------------------------------------------------------------===//
 
 SparseChecker::Result SparseChecker::checkDrained(const isa::ActDrain &op,
                                                   uint64_t group, int64_t at) {

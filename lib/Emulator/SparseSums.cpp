@@ -15,10 +15,8 @@
 
 using namespace ashlar;
 using namespace ashlar::emulator;
-using isa::Space;
 
-//===- Start of sums
-//--------------------------------------------------------===//
+//===- Start of sums ------------------------------------------------------===//
 
 SparseChecker::Result SparseChecker::visit(const isa::TccInit &op, Accesses &,
                                            std::optional<Cost> &cost) {
@@ -55,8 +53,7 @@ SparseChecker::Result SparseChecker::visit(const isa::TccInit &op, Accesses &,
   return std::nullopt;
 }
 
-//===- Slots
-//----------------------------------------------------------------===//
+//===- Slots --------------------------------------------------------------===//
 
 const SparseChecker::Load *SparseChecker::loadOf(const isa::TccRun &op,
                                                  uint64_t address) const {
@@ -111,8 +108,7 @@ SparseChecker::Result SparseChecker::checkSlots(const isa::TccRun &op) const {
   return std::nullopt;
 }
 
-//===- Streams
-//--------------------------------------------------------------===//
+//===- Streams ------------------------------------------------------------===//
 
 SparseChecker::Result
 SparseChecker::checkBanks(const isa::TccRun &op,
@@ -176,8 +172,7 @@ SparseChecker::Result SparseChecker::runStreams(const isa::TccRun &op,
   return std::nullopt;
 }
 
-//===- Sums
-//-----------------------------------------------------------------===//
+//===- Sums ---------------------------------------------------------------===//
 
 SparseChecker::Result SparseChecker::addBounds(const isa::TccRun &op,
                                                uint64_t groupMask,

@@ -14,8 +14,7 @@ using namespace ashlar::emulator;
 using isa::Access;
 using isa::Space;
 
-//===- Tables
-//---------------------------------------------------------------===//
+//===- Tables -------------------------------------------------------------===//
 
 SparseChecker::Result SparseChecker::checkKept(unsigned index, bool clear,
                                                bool partial) const {
@@ -150,8 +149,7 @@ SparseChecker::Result SparseChecker::readTable(unsigned index,
   return std::nullopt;
 }
 
-//===- Counters
-//-------------------------------------------------------------===//
+//===- Counters -----------------------------------------------------------===//
 
 SparseChecker::Result SparseChecker::visit(const isa::TccNnz &op,
                                            Accesses &accesses,

@@ -11,7 +11,6 @@
 using namespace ashlar;
 using namespace ashlar::emulator;
 using isa::Access;
-using isa::Space;
 
 static constexpr auto actQueue = static_cast<unsigned>(isa::Queue::Act);
 

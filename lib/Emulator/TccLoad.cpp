@@ -109,13 +109,13 @@ void UnitLoad::run(const Source &source) const {
       for (uint64_t r = 0; r < entry.rows + geometry.h.phases[p].halo; ++r) {
         const int64_t y = geometry.h.source(p, r, entry.y, op.pH);
         const bool inside = y >= y0 && y < y1;
-        const uint64_t R = n * height + geometry.h.base(p, op.tileH) + r;
+        const uint64_t line = n * height + geometry.h.base(p, op.tileH) + r;
         row(source,
             inside ? source.pixels +
                          static_cast<int64_t>(entry.n + n) * op.srcStrideN +
                          y * op.srcStrideH
                    : nullptr,
-            source.slot + R * width * source.bytes);
+            source.slot + line * width * source.bytes);
       }
 }
 

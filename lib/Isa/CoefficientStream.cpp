@@ -17,8 +17,7 @@ llvm::StringRef isa::streamEncodingName(StreamEncoding encoding) {
   return names[static_cast<unsigned>(encoding)];
 }
 
-//===- Widths
-//---------------------------------------------------------------===//
+//===- Widths -------------------------------------------------------------===//
 
 /// Bits that hold the indices 0 .. count - 1.
 static unsigned indexBits(uint64_t count) {
@@ -91,8 +90,7 @@ static llvm::Error checkShape(const StreamShape &shape) {
   return llvm::Error::success();
 }
 
-//===- Encoding
-//-------------------------------------------------------------===//
+//===- Encoding -----------------------------------------------------------===//
 
 namespace {
 class BitWriter {
@@ -251,8 +249,7 @@ isa::encodeStream(const StreamShape &shape,
   return out;
 }
 
-//===- Decoding
-//-------------------------------------------------------------===//
+//===- Decoding -----------------------------------------------------------===//
 
 llvm::Expected<StreamHeader>
 isa::readStreamHeader(llvm::ArrayRef<uint8_t> bytes) {

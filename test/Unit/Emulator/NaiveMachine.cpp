@@ -42,8 +42,7 @@ void NaiveMachine::run(const isa::XrMerge &op) {
   xr[op.dst] = std::max(op.clear ? cleared : xr[op.dst], xr[op.src]);
 }
 
-//===- DMA
-//------------------------------------------------------------------===//
+//===- DMA ----------------------------------------------------------------===//
 
 uint8_t NaiveMachine::byteOf(isa::Memory memory, uint64_t address) const {
   switch (memory) {
@@ -82,8 +81,7 @@ void NaiveMachine::setByte(isa::Memory memory, uint64_t address,
   }
 }
 
-//===- Array
-//----------------------------------------------------------------===//
+//===- Array --------------------------------------------------------------===//
 
 uint64_t NaiveMachine::rawElement(uint64_t partition, int64_t offset,
                                   unsigned bytes) const {
@@ -342,8 +340,7 @@ void NaiveMachine::drainPart(const isa::ActDrain &op) {
     finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
 }
 
-//===- Tensors
-//--------------------------------------------------------------===//
+//===- Tensors ------------------------------------------------------------===//
 
 NaiveMachine::Place NaiveMachine::placeOf(const Tensor &x, uint64_t channel,
                                           const int64_t index[3]) const {

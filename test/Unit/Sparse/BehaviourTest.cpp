@@ -154,8 +154,7 @@ TEST(TileBehaviour, InputTrafficIsHaloAlone) {
   EXPECT_EQ(bytes[1], bytes[0]);
 }
 
-//===- Double buffering
-//-----------------------------------------------------===//
+//===- Double buffering ---------------------------------------------------===//
 
 namespace {
 /// Channels one at a time into alternating sets: load k on dma1 while the units
@@ -382,8 +381,7 @@ TEST(TileBehaviour, KneeIsWhereTheFormulaPutsIt) {
   EXPECT_LE(knee, formula + 1);
 }
 
-//===- Sums
-//-----------------------------------------------------------------===//
+//===- Sums ---------------------------------------------------------------===//
 
 /// A region takes its next sum accumulate_latency cycles after the last;
 /// interleaved kernels hide that, and the bits are the same.

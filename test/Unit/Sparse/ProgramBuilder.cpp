@@ -12,8 +12,7 @@
 using namespace ashlar;
 using namespace ashlar::test;
 
-//===- Input and output
-//------------------------------------------------------===//
+//===- Input and output ---------------------------------------------------===//
 
 void Builder::loadInput() {
   const auto bytes = conv.elementBytes();
@@ -168,8 +167,7 @@ container::Program Builder::finish() {
   return std::move(program);
 }
 
-//===- Dense cluster
-//---------------------------------------------------------===//
+//===- Dense cluster ------------------------------------------------------===//
 
 namespace {
 class DenseBuilder : public Builder {

@@ -100,8 +100,7 @@ private:
 };
 } // namespace
 
-//===- Sparse cluster
-//--------------------------------------------------------===//
+//===- Sparse cluster -----------------------------------------------------===//
 
 std::vector<Tile> TileBuilder::tiles() const {
   std::vector<Tile> all;
