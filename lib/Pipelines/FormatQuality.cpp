@@ -258,8 +258,7 @@ void QualityJudge::judgeClasses(llvm::ArrayRef<Sample> outputs, size_t index,
   const Output &kind = kinds[index];
   std::vector<double> margins, noise;
   double same = 0, power = 0, unlike = 0;
-  for (auto [i, found, right] : llvm::enumerate(
-           outputs, llvm::ArrayRef(exact).take_front(outputs.size())))
+  for (auto [i, found, right] : llvm::enumerate(outputs, exact))
     for (int64_t r = 0; r < kind.rows; ++r) {
       Row row = judgeRow(rowOf(right[index], kind.rows, r, kind.logarithm),
                          rowOf(found[index], kind.rows, r, kind.logarithm));

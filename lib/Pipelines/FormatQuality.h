@@ -66,7 +66,7 @@ public:
                                              std::vector<Sample> exact,
                                              size_t samples);
 
-  /// \p outputs are in the order of the exact ones; the last may be left out.
+  /// \p outputs are in the order of the exact ones.
   Quality judge(llvm::ArrayRef<Sample> outputs) const;
 
   /// True if \p quality is expected to keep the target on unseen inputs.

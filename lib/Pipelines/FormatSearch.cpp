@@ -33,9 +33,6 @@ constexpr int wideActivations = 16, wideWeights = 16;
 /// Mantissa at which the noise of weights is measured: well above the
 /// background, well below the signal.
 constexpr int probedWeights = 6;
-/// Samples on which single groups are measured: what they show only proposes
-/// candidates, in relation to each other.
-constexpr size_t groupSamples = 4;
 /// Formats whose noise differs by less are taken for equally good.
 constexpr double littleNoise = 2;
 /// A candidate without a reserve must have at most this share of the cycles of
@@ -387,8 +384,7 @@ llvm::Error Search::measureGroups() {
   for (const FormatGroup &group : model.groups)
     tables.push_back(makeTable(
         background, group, group.weights ? makeFormat(probedWeights) : narrow));
-  const auto few = llvm::ArrayRef(samples).take_front(groupSamples);
-  auto evaluations = evaluator.outputsOfAll(tables, few, [&](size_t done) {
+  auto evaluations = evaluator.outputsOfAll(tables, samples, [&](size_t done) {
     advance(20 + 45 * done / tables.size());
   });
   std::vector<double> noises;
