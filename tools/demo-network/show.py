@@ -71,10 +71,12 @@ def cycles(report):
     print("  node                 op                 engine      cycles"
           "   share  utilisation")
     for node in report["nodes"]:
+        # The array's share says nothing of work that other engines do.
+        used = f"{node['utilisation']:.1%}" if node["engine"] == "pe" else "-"
         share = node["cycles"] / total if total else 0
         print(f"  {node['name'][:20]:20} {node['op'][:18]:18} "
               f"{str(node.get('engine', ''))[:8]:8} {node['cycles']:9,}"
-              f"  {share:6.1%}  {node.get('utilisation', 0):11.1%}")
+              f"  {share:6.1%}  {used:>11}")
     print("\n  engine    busy cycles   share   stalls")
     for name, engine in report["engines"].items():
         stalls = engine.get("stall") or {}
