@@ -213,6 +213,44 @@ uint64_t fillBits(support::ElementType type, double fill) {
   }
 }
 
+/// Emits a piece that exchanges the axis across partitions inside the chip in
+/// squares of one channel tile each way, the result's outermost: the first
+/// follow a producer that still makes what the others read.
+void emitSquares(Generator &generator, const View &source, const View &target,
+                 const npu::Piece &piece) {
+  auto loopOf = [&](auto isLoop) {
+    const auto *loop = llvm::find_if(piece.dims, isLoop);
+    return loop != piece.dims.end() && llvm::count_if(piece.dims, isLoop) == 1
+               ? loop
+               : nullptr;
+  };
+  const npu::PieceDim *row = loopOf([&](const npu::PieceDim &dim) {
+    return dim.resultAxis == target.axis && dim.extent > 1;
+  });
+  const npu::PieceDim *column = loopOf([&](const npu::PieceDim &dim) {
+    return dim.sourceAxis == source.axis && dim.extent > 1;
+  });
+  const bool inside = source.inStateBuffer() && target.inStateBuffer() &&
+                      source.axis >= 0 && target.axis >= 0;
+  if (!inside || source.type.encoded || !row || !column || row == column ||
+      column->resultAxis == target.axis ||
+      !loopOf([&](const npu::PieceDim &dim) {
+        return dim.resultAxis == column->resultAxis && dim.extent > 1;
+      }))
+    return emitPiece(generator.builder, source, target, piece);
+  const auto partitions = static_cast<int64_t>(generator.machine.sb.partitions);
+  analysis::Shape extents = target.shape;
+  extents[target.axis] = partitions * row->resultStep;
+  extents[column->resultAxis] = partitions * column->resultStep;
+  Region square = analysis::firstTile(target.shape, extents);
+  do {
+    npu::Piece part = piece;
+    if (clipPiece(part, square))
+      emitPiece(generator.builder, source,
+                target.slice(square, generator.machine), part);
+  } while (analysis::nextTile(square, target.shape, extents));
+}
+
 /// A reshape without common refinement: the elements pass through DRAM in
 /// row-major order.
 void emitLinear(Generator &generator, TileContext &tile) {
@@ -281,7 +319,7 @@ llvm::Error emitMove(Generator &generator, TileContext &tile) {
     for (size_t i = 0; i < held.start.size(); ++i)
       piece.sourceStart[i] -= held.start[i];
     for (const npu::Piece &part : foldPiece(piece, lanes))
-      emitPiece(generator.builder, tile.operands[piece.operand], target, part);
+      emitSquares(generator, tile.operands[piece.operand], target, part);
   }
   if (converts) {
     MapParameters convert;
