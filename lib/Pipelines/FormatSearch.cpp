@@ -175,7 +175,7 @@ llvm::Expected<size_t> Search::measure(std::string label, FormatTable formats) {
   } else {
     llvm::Error error = evaluation.takeError();
     if (!isRefusal(error))
-      return std::move(error);
+      return error;
     candidate.failure = llvm::toString(std::move(error));
     candidate.quality.noise = HUGE_VAL;
   }
@@ -334,7 +334,7 @@ llvm::Expected<bool> Search::measureNodes() {
         if (!evaluation) {
           llvm::Error error = evaluation.takeError();
           if (!isRefusal(error))
-            return std::move(error);
+            return error;
           llvm::consumeError(std::move(error));
           return false;
         }
@@ -589,8 +589,8 @@ llvm::Expected<SearchResult> searchFormats(const CompileOptions &compile,
   result.samples = given;
   Search search(*evaluator, *judge, std::move(*samples), result);
   if (llvm::Error error = search.run())
-    return std::move(error);
-  return std::move(result);
+    return error;
+  return result;
 }
 
 } // namespace ashlar::pipelines

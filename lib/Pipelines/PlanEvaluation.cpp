@@ -261,7 +261,7 @@ llvm::Expected<ValueMap> evaluateModule(ModuleOp module,
       return result.takeError();
     values[op.getResult(0)] = std::move(*result);
   }
-  return std::move(values);
+  return values;
 }
 
 } // namespace ashlar::pipelines

@@ -279,7 +279,7 @@ llvm::Expected<bool> Verifier::leavesBound(ModuleOp code, const Sample &sample,
   result.layers.clear();
   operands.clear();
   if (llvm::Error error = checkMachine(sample, wide))
-    return std::move(error);
+    return error;
   return anyBeyondBound();
 }
 
@@ -362,7 +362,7 @@ void Verifier::judge() {
 
 llvm::Expected<Verification> Verifier::run(llvm::StringRef inputs) {
   if (llvm::Error error = compilePhases())
-    return std::move(error);
+    return error;
   auto samples = readSamples(*imported, inputs);
   if (!samples)
     return samples.takeError();
@@ -372,7 +372,7 @@ llvm::Expected<Verification> Verifier::run(llvm::StringRef inputs) {
   }
   for (const Sample &sample : *samples)
     if (llvm::Error error = checkSample(sample))
-      return std::move(error);
+      return error;
   result.samples = samples->size();
   for (LayerCheck &layer : result.layers)
     layer.saturated += layer.fetchSaturated;
