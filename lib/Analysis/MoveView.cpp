@@ -20,6 +20,10 @@ static bool converts(Value source, Value result) {
          (from.encoded ? from.format != to.format : from.plain != to.plain);
 }
 
+bool isView(Operation *op) {
+  return op->hasAttr(kAliasAttr) && op->getNumOperands() == 1;
+}
+
 bool joinsChannels(npu::DmaMoveOp op) {
   auto result = shapeOf(op.getY());
   if (op.getFill() || result.size() < 2 ||

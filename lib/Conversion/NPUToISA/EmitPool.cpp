@@ -170,8 +170,7 @@ PoolEmitter::PoolEmitter(Generator &generator, TileContext &tile)
 bool PoolEmitter::ownsPartitions() const {
   Operation *def = tile.op->getOperand(0).getDefiningOp();
   return source.part == 0 && result.part == 0 &&
-         !(def && def->hasAttr(analysis::kAliasAttr) &&
-           def->getNumOperands() == 1);
+         !(def && analysis::isView(def));
 }
 
 /// Cycles of one instruction over `rows` of the cut axis.

@@ -82,7 +82,7 @@ void Generator::placeResults() {
   };
   for (Operation *op : nodes) {
     Value result = op->getResult(0);
-    if (op->hasAttr(analysis::kAliasAttr) && op->getNumOperands() == 1) {
+    if (analysis::isView(op)) {
       homes[result] = *analysis::viewThrough(cast<npu::DmaMoveOp>(op),
                                              homes[op->getOperand(0)]);
       continue;
@@ -288,7 +288,8 @@ llvm::Error Generator::emitAll() {
   loadConstants();
   for (size_t i = 0; i < nodes.size(); ++i) {
     // A pool needs no scale exponent of what it reads: it follows the producers
-    // of a concatenation while those of the parts are not all known yet.
+    // of a concatenation while those of the parts are not all known yet
+    // (SqueezeNet: 104,592 instead of 108,056 cycles).
     bool waits = i + 1 < nodes.size() &&
                  mlir::isa<npu::VecPoolOp>(nodes[i + 1]) &&
                  nodes[i]->hasAttr(analysis::kAliasAttr) &&

@@ -4,7 +4,7 @@
 // small shapes; the worked table of both padding forms; the lanes of row
 // groups.
 
-#include "lib/Transforms/NN/FoldPlan.h"
+#include "Stem.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -229,15 +229,7 @@ TEST(LaneFold, MostLanesThatHoldTheChannels) {
 
 /// ResNet's stem: <= 23,500 array cycles, >= 60 % of the multipliers useful.
 TEST(FoldCosts, StemOfResNet) {
-  FoldConv conv;
-  conv.channels = 3;
-  conv.outputs = 64;
-  conv.input = {224, 224};
-  conv.kernel = {7, 7};
-  conv.strides = {2, 2};
-  conv.dilations = {1, 1};
-  conv.pads = {3, 3, 3, 3};
-  conv.output = {112, 112};
+  const FoldConv conv = ashlar::test::stem(224, 7, 3, 64);
   auto plans = foldAlternatives(conv, FoldMachine(), /*lanes=*/true);
   ASSERT_EQ(plans.size(), 4u);
   EXPECT_EQ(plans[0].array, 614656) << "unfolded";
@@ -255,15 +247,7 @@ TEST(FoldCosts, StemOfResNet) {
 /// the folded map, which then lies in lanes, however small its tiles become;
 /// packed windows are larger still and pass through DRAM.
 TEST(FoldCosts, MapStaysWhereOnlyResultsMustLeave) {
-  FoldConv conv;
-  conv.channels = 3;
-  conv.outputs = 16;
-  conv.input = {640, 640};
-  conv.kernel = {6, 6};
-  conv.strides = {2, 2};
-  conv.dilations = {1, 1};
-  conv.pads = {2, 2, 2, 2};
-  conv.output = {320, 320};
+  const FoldConv conv = ashlar::test::stem(640, 6, 2, 16);
   auto plans = foldAlternatives(conv, FoldMachine(), /*lanes=*/true);
   ASSERT_EQ(plans.size(), 4u);
   const FoldAlternative &rows = plans[2];

@@ -4,8 +4,8 @@
 // test named after it, and the source's worked examples. Claims about programs
 // are in test/Claims/WidthFold.
 
+#include "Stem.h"
 #include "ashlar/Analysis/Lanes.h"
-#include "lib/Transforms/NN/FoldPlan.h"
 
 #include <gtest/gtest.h>
 
@@ -72,15 +72,7 @@ TEST(WidthFoldClaim, 03_TheSourcesFormAddsZerosAtTheEnd) {
 
 TEST(WidthFoldClaim, 07_ChannelsTimesStrideAreAlignedToARowGroup) {
   // 3 channels of stride 2: 6 rows in groups of 8, 16 results a step.
-  FoldConv conv;
-  conv.channels = 3;
-  conv.outputs = 64;
-  conv.input = {224, 224};
-  conv.kernel = {7, 7};
-  conv.strides = {2, 2};
-  conv.dilations = {1, 1};
-  conv.pads = {3, 3, 3, 3};
-  conv.output = {112, 112};
+  const FoldConv conv = test::stem(224, 7, 3, 64);
   const FoldMachine machine;
   for (const FoldAlternative &plan : foldAlternatives(conv, machine, true))
     if (plan.kind == FoldKind::Width) {
