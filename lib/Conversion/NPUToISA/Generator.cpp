@@ -269,6 +269,10 @@ llvm::Error Generator::emitNode(size_t index) {
   Operation *op = nodes[index];
   builder.node = index;
   weights.setBase(op->getAttrOfType<IntegerAttr>(npu::kRingAttr).getInt());
+  // A product begins with the first rows of an operand whose scale exponent is
+  // known; otherwise the last ones have a longer way than weights.
+  if (bfp::getScalePolicy(op).isConstant())
+    weights.begin();
   if (llvm::Error error = emitOperation(op))
     return error;
   Value result = op->getResult(0);

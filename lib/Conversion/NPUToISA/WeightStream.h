@@ -71,6 +71,11 @@ public:
   /// Begins the real run: chunks will be used in the order recorded so far.
   void replay();
 
+  /// Loads the chunk that is used first, if it is not loaded and there is room.
+  void begin() {
+    if (!recording && nextToLoad == 0)
+      loadNext();
+  }
   /// The place of a chunk; it is loaded at this point of the program at the
   /// latest. Fails only if the chunk is larger than the ring.
   llvm::Expected<ChunkPlace> acquire(size_t product, size_t column);

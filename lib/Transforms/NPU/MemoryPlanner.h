@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The planner of memory: residency, addresses and tiles of all operations of a
-// module (PlanMemory.cpp), and results made in the memory of their operand
-// (PlanInPlace.cpp).
+// module (PlanMemory.cpp, PlanTiles.cpp), and results made in the memory of
+// their operand (PlanInPlace.cpp).
 
 #ifndef ASHLAR_LIB_TRANSFORMS_NPU_MEMORYPLANNER_H
 #define ASHLAR_LIB_TRANSFORMS_NPU_MEMORYPLANNER_H
@@ -53,6 +53,9 @@ struct OpPlan {
   std::string dramReason = "graph output";
 };
 
+/// Tiles of extents `tile` that a result of `shape` takes.
+int64_t tileCount(const Shape &shape, const Shape &tile);
+
 class Planner {
 public:
   Planner(const machine::Description &machine, mlir::ModuleOp module)
@@ -93,6 +96,9 @@ private:
   bool isStaged(const OpPlan &plan, unsigned operand) const;
   bool stagesResult(const OpPlan &plan) const;
   int64_t slotBytes(const OpPlan &plan, const Shape &tile) const;
+  bool readsDramOnce(const OpPlan &plan, const Shape &tile) const;
+  TileChoice inBands(const OpPlan &plan, const TileChoice &whole,
+                     int64_t axis) const;
   std::optional<TileChoice> chooseTile(const OpPlan &plan,
                                        int64_t available) const;
   int64_t liveEnd(size_t index) const;

@@ -31,40 +31,12 @@ namespace ashlar::npu {
 using namespace mlir;
 using analysis::OperandModel;
 using analysis::Region;
-using analysis::ScratchBuffer;
 
 namespace {
 
-/// Staged bytes beyond which an operation is cut into several tiles, so that
-/// its loads overlap its work.
-constexpr int64_t kOverlapBytes = 4096;
-constexpr int64_t kOverlapTiles = 4;
-/// Bytes of a moved and converted result, per partition, that are worth it.
-constexpr int64_t kLongMoveBytes = 128;
 /// More tiles than this mean that scratch is short: tensors had better share
 /// the memory with a smaller weight ring.
 constexpr int64_t kComfortableTiles = 32;
-
-int64_t tileCount(const Shape &shape, const Shape &tile) {
-  int64_t count = 1;
-  for (auto [extent, size] : llvm::zip(shape, tile))
-    count *= size ? llvm::divideCeil(extent, size) : 1; // 0 of 0: empty
-  return count;
-}
-
-/// Pooling over large resident maps follows its producer band by band, and so
-/// does the vector unit what it converts behind a movement.
-bool isLongVectorWork(const OpPlan &plan) {
-  if (isa<DmaMoveOp>(plan.op))
-    return !plan.model.directResult && plan.bytes > kLongMoveBytes;
-  auto pool = dyn_cast<VecPoolOp>(plan.op);
-  if (!pool)
-    return false;
-  int64_t work = plan.bytes;
-  for (int64_t extent : pool.getKernel())
-    work *= extent;
-  return work > kOverlapBytes;
-}
 
 } // namespace
 
@@ -232,88 +204,6 @@ void Planner::shareMemory() {
       OpPlan &owner = plans[plans[i].shares];
       owner.lastUse = std::max(owner.lastUse, plans[i].lastUse);
     }
-}
-
-/// An operand is copied to scratch unless DMA reads it directly or it already
-/// lies as the operation wants it.
-bool Planner::isStaged(const OpPlan &plan, unsigned operand) const {
-  const OperandModel &model = plan.model.operands[operand];
-  if (model.streamed || model.direct)
-    return false;
-  if (model.padded)
-    return true;
-  const OpPlan *source = producer(plan.op->getOperand(operand));
-  return !source || !source->resident || source->model.resultAxis != model.axis;
-}
-
-bool Planner::stagesResult(const OpPlan &plan) const {
-  return !plan.resident && !plan.model.directResult;
-}
-
-int64_t Planner::slotBytes(const OpPlan &plan, const Shape &tile) const {
-  Region out{Shape(tile.size(), 0), tile};
-  int64_t bytes = 0;
-  auto add = [&](const analysis::StorageType &type, const Shape &shape,
-                 int64_t axis) {
-    bytes +=
-        llvm::alignTo(analysis::bufferBytes(type, shape, axis, machine), 64);
-  };
-  for (unsigned i = 0; i < plan.model.operands.size(); ++i)
-    if (isStaged(plan, i)) {
-      // An inner tile reads the most: border tiles are clipped.
-      Region inner = out;
-      for (auto [axis, extent] : llvm::enumerate(plan.model.resultShape))
-        inner.start[axis] = std::min(tile[axis], extent - tile[axis]);
-      Region first = plan.model.operands[i].region(out);
-      Region second = plan.model.operands[i].region(inner);
-      Shape largest = first.size;
-      for (size_t a = 0; a < largest.size(); ++a)
-        largest[a] = std::max(largest[a], second.size[a]);
-      add(analysis::storageOf(plan.op->getOperand(i)), largest,
-          plan.model.operands[i].axis);
-    }
-  if (stagesResult(plan))
-    add(plan.model.resultType, tile, plan.model.resultAxis);
-  for (const ScratchBuffer &buffer : plan.model.scratch(out))
-    add(buffer.type, buffer.shape, buffer.axis);
-  return bytes;
-}
-
-std::optional<TileChoice> Planner::chooseTile(const OpPlan &plan,
-                                              int64_t available) const {
-  TileChoice choice;
-  choice.tile = plan.model.resultShape;
-  choice.slotBytes = slotBytes(plan, choice.tile);
-  // Pools of resident maps are cut where they are emitted.
-  bool banded = isa<VecPoolOp>(plan.op) && choice.slotBytes == 0;
-  bool overlap =
-      choice.slotBytes > kOverlapBytes || (isLongVectorWork(plan) && !banded);
-  if (choice.slotBytes <= available && !overlap)
-    return choice;
-  int64_t tiles = 1;
-  for (int64_t axis : plan.model.tileAxes) {
-    int64_t unit = plan.model.granularity[axis];
-    int64_t extent = plan.model.resultShape[axis];
-    int64_t steps = llvm::divideCeil(extent, unit);
-    // The fewest cuts of this axis that fit; all of it before the next axis.
-    for (int64_t cuts = 1; cuts <= steps; ++cuts) {
-      int64_t size = llvm::divideCeil(steps, cuts) * unit;
-      choice.tile[axis] = std::min(size, extent);
-      choice.slotBytes = slotBytes(plan, choice.tile);
-      int64_t count = tiles * llvm::divideCeil(extent, choice.tile[axis]);
-      bool enough = !overlap || count >= kOverlapTiles ||
-                    (cuts == steps && axis == plan.model.tileAxes.back());
-      if (2 * choice.slotBytes <= available && enough) {
-        choice.slots = count > 1 ? 2 : 1;
-        return choice;
-      }
-    }
-    tiles *= llvm::divideCeil(extent, choice.tile[axis]);
-  }
-  choice.slots = 1;
-  if (choice.slotBytes <= available)
-    return choice;
-  return std::nullopt;
 }
 
 /// End of the memory in use while operation `index` runs.

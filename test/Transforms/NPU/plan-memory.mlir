@@ -122,3 +122,18 @@ func.func @read(%x: !x) -> (tensor<1x32x8x8xf32>, tensor<1x16x8x8xf32>) {
   return %z, %v : tensor<1x32x8x8xf32>, tensor<1x16x8x8xf32>
 }
 }
+
+// -----
+
+// What DRAM brings and the vector unit encodes goes in many small bands, of
+// which as many are under way as fit where two of the plain ones did.
+// CHECK-LABEL: func.func @bands(
+// CHECK: npu.vec.map "copy"({{.*}}npu.scratch = array<i64: {{[0-9]+}}, 2240, 7>, npu.tile = array<i64: 1, 128, 5, 112>
+!e = tensor<1x128x112x112x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+module attributes {npu.machine = "name: a1"} {
+func.func @bands(%x: tensor<1x128x112x112xf32>) -> tensor<1x128x1x1xf32> {
+  %e = npu.vec.map "copy"(%x) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x128x112x112xf32>) -> !e
+  %m = npu.vec.reduce "mean"(%e) {npu.axis = 1 : i64, axes = array<i64: 2, 3>, select_last = false} : (!e) -> tensor<1x128x1x1xf32>
+  return %m : tensor<1x128x1x1xf32>
+}
+}

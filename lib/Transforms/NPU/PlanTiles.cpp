@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles of an operation: as large as scratch memory allows, and small where
+// one engine follows another through it. What DMA brings and the vector unit
+// converts goes in bands, so that the conversion ends soon behind the last
+// byte.
+
+#include "MemoryPlanner.h"
+
+#include "ashlar/Analysis/MoveView.h"
+#include "ashlar/Machine/Cycles.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace ashlar::npu {
+
+using namespace mlir;
+using analysis::OperandModel;
+using analysis::Region;
+using analysis::ScratchBuffer;
+
+int64_t tileCount(const Shape &shape, const Shape &tile) {
+  int64_t count = 1;
+  for (auto [extent, size] : llvm::zip(shape, tile))
+    count *= size ? llvm::divideCeil(extent, size) : 1; // 0 of 0: empty
+  return count;
+}
+
+namespace {
+
+/// Staged bytes beyond which an operation is cut into several tiles, so that
+/// its loads overlap its work.
+constexpr int64_t kOverlapBytes = 4096;
+constexpr int64_t kOverlapTiles = 4;
+/// Bytes of a moved and converted result, per partition, that are worth it.
+constexpr int64_t kLongMoveBytes = 128;
+/// Bands of what DMA brings at most, and latencies of the vector unit that one
+/// is worth.
+constexpr int64_t kMostBands = 24, kBandLatencies = 4;
+
+/// Pooling over large resident maps follows its producer band by band, and so
+/// does the vector unit what it converts behind a movement.
+bool isLongVectorWork(const OpPlan &plan) {
+  if (isa<DmaMoveOp>(plan.op))
+    return !plan.model.directResult && plan.bytes > kLongMoveBytes;
+  auto pool = dyn_cast<VecPoolOp>(plan.op);
+  if (!pool)
+    return false;
+  int64_t work = plan.bytes;
+  for (int64_t extent : pool.getKernel())
+    work *= extent;
+  return work > kOverlapBytes;
+}
+
+} // namespace
+
+/// An operand is copied to scratch unless DMA reads it directly or it already
+/// lies as the operation wants it.
+bool Planner::isStaged(const OpPlan &plan, unsigned operand) const {
+  const OperandModel &model = plan.model.operands[operand];
+  if (model.streamed || model.direct)
+    return false;
+  if (model.padded)
+    return true;
+  const OpPlan *source = producer(plan.op->getOperand(operand));
+  return !source || !source->resident || source->model.resultAxis != model.axis;
+}
+
+bool Planner::stagesResult(const OpPlan &plan) const {
+  return !plan.resident && !plan.model.directResult;
+}
+
+int64_t Planner::slotBytes(const OpPlan &plan, const Shape &tile) const {
+  Region out{Shape(tile.size(), 0), tile};
+  int64_t bytes = 0;
+  auto add = [&](const analysis::StorageType &type, const Shape &shape,
+                 int64_t axis) {
+    bytes +=
+        llvm::alignTo(analysis::bufferBytes(type, shape, axis, machine), 64);
+  };
+  for (unsigned i = 0; i < plan.model.operands.size(); ++i)
+    if (isStaged(plan, i)) {
+      // An inner tile reads the most: border tiles are clipped.
+      Region inner = out;
+      for (auto [axis, extent] : llvm::enumerate(plan.model.resultShape))
+        inner.start[axis] = std::min(tile[axis], extent - tile[axis]);
+      Region first = plan.model.operands[i].region(out);
+      Region second = plan.model.operands[i].region(inner);
+      Shape largest = first.size;
+      for (size_t a = 0; a < largest.size(); ++a)
+        largest[a] = std::max(largest[a], second.size[a]);
+      add(analysis::storageOf(plan.op->getOperand(i)), largest,
+          plan.model.operands[i].axis);
+    }
+  if (stagesResult(plan))
+    add(plan.model.resultType, tile, plan.model.resultAxis);
+  for (const ScratchBuffer &buffer : plan.model.scratch(out))
+    add(buffer.type, buffer.shape, buffer.axis);
+  return bytes;
+}
+
+/// True if tiles of `plan` wait for DRAM, and no two of them for the same
+/// element: more tiles cost nothing then.
+bool Planner::readsDramOnce(const OpPlan &plan, const Shape &tile) const {
+  auto move = dyn_cast<DmaMoveOp>(plan.op);
+  // Without pieces every tile copies all of the operand.
+  if (move ? plan.model.directResult || move.getPieces().empty()
+           : !isa<VecMapOp>(plan.op))
+    return false;
+  const Region out{Shape(tile.size(), 0), tile};
+  bool reads = false;
+  for (auto [i, operand] : llvm::enumerate(plan.model.operands)) {
+    if (isStaged(plan, i) &&
+        (operand.padded || operand.region(out).elements() != out.elements()))
+      return false;
+    const OpPlan *source = producer(plan.op->getOperand(i));
+    reads |= !source || !source->resident;
+  }
+  return reads;
+}
+
+/// Cuts tiles finer along `axis` where the vector unit follows DMA: it begins
+/// with the first band and ends soon behind the last. The memory is that of the
+/// two slots before, so that as much is under way.
+TileChoice Planner::inBands(const OpPlan &plan, const TileChoice &whole,
+                            int64_t axis) const {
+  // DRAM serves in program order: the next band would wait for the results of
+  // the one before.
+  if (whole.slots < 2 || stagesResult(plan) || !readsDramOnce(plan, whole.tile))
+    return whole;
+  const Shape &shape = plan.model.resultShape;
+  const Shape stored = analysis::storedShape(shape, plan.model.lanes);
+  const Region all = Region::whole(stored);
+  const int64_t channels =
+      plan.model.resultAxis < 0
+          ? 1
+          : std::max<int64_t>(stored[plan.model.resultAxis], 1);
+  const auto cycles =
+      static_cast<int64_t>(machine::vecMap(machine, machine::VecCost::Cheap,
+                                           plan.model.resultType.encoded
+                                               ? machine::VecStore::Encode
+                                               : machine::VecStore::Convert,
+                                           channels, all.elements() / channels)
+                               .issue);
+  const int64_t worth =
+      kBandLatencies * std::max<int64_t>(machine.vec.latency, 1);
+  const int64_t tiles = tileCount(shape, whole.tile);
+  const int64_t parts = std::min(cycles / worth, kMostBands) / tiles;
+  const int64_t unit = plan.model.granularity[axis];
+  TileChoice bands = whole;
+  bands.tile[axis] = llvm::alignTo(
+      llvm::divideCeil(whole.tile[axis], std::max<int64_t>(parts, 1)), unit);
+  if (bands.tile[axis] >= whole.tile[axis])
+    return whole;
+  bands.slotBytes = slotBytes(plan, bands.tile);
+  bands.slots = std::clamp<int64_t>(whole.slots * whole.slotBytes /
+                                        std::max<int64_t>(bands.slotBytes, 1),
+                                    whole.slots, tileCount(shape, bands.tile));
+  return bands.slots * bands.slotBytes <= whole.slots * whole.slotBytes ? bands
+                                                                        : whole;
+}
+
+std::optional<TileChoice> Planner::chooseTile(const OpPlan &plan,
+                                              int64_t available) const {
+  TileChoice choice;
+  choice.tile = plan.model.resultShape;
+  choice.slotBytes = slotBytes(plan, choice.tile);
+  // Pools of resident maps are cut where they are emitted.
+  bool banded = isa<VecPoolOp>(plan.op) && choice.slotBytes == 0;
+  bool overlap =
+      choice.slotBytes > kOverlapBytes || (isLongVectorWork(plan) && !banded);
+  if (choice.slotBytes <= available && !overlap)
+    return choice;
+  int64_t tiles = 1;
+  for (int64_t axis : plan.model.tileAxes) {
+    int64_t unit = plan.model.granularity[axis];
+    int64_t extent = plan.model.resultShape[axis];
+    int64_t steps = llvm::divideCeil(extent, unit);
+    // The fewest cuts of this axis that fit; all of it before the next axis.
+    for (int64_t cuts = 1; cuts <= steps; ++cuts) {
+      int64_t size = llvm::divideCeil(steps, cuts) * unit;
+      choice.tile[axis] = std::min(size, extent);
+      choice.slotBytes = slotBytes(plan, choice.tile);
+      int64_t count = tiles * llvm::divideCeil(extent, choice.tile[axis]);
+      bool enough = !overlap || count >= kOverlapTiles ||
+                    (cuts == steps && axis == plan.model.tileAxes.back());
+      if (2 * choice.slotBytes <= available && enough) {
+        choice.slots = count > 1 ? 2 : 1;
+        return inBands(plan, choice, axis);
+      }
+    }
+    tiles *= llvm::divideCeil(extent, choice.tile[axis]);
+  }
+  choice.slots = 1;
+  if (choice.slotBytes <= available)
+    return choice;
+  return std::nullopt;
+}
+
+} // namespace ashlar::npu
