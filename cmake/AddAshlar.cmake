@@ -48,6 +48,12 @@ function(ashlar_add_mlir_library name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
   ashlar_add_library(${name} ${ARG_UNPARSED_ARGUMENTS}
     LINK ${ARG_LINK} MLIR DEPENDS ${ARG_DEPENDS})
+  # Wherever NDEBUG is not defined.
+  set(released $<CONFIG:Release,RelWithDebInfo,MinSizeRel>)
+  set(asserts $<OR:$<BOOL:${ASHLAR_ENABLE_ASSERTIONS}>,$<NOT:${released}>>)
+  set(statistics ${PROJECT_SOURCE_DIR}/cmake/DylibStatistics.h)
+  target_compile_options(${name} PRIVATE
+    "$<${asserts}:SHELL:-include ${statistics}>")
 endfunction()
 
 # ashlar_add_tool(NAME SOURCES... LINK libs...)

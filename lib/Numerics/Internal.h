@@ -11,6 +11,23 @@
 
 namespace ashlar::numerics {
 
+/// Element i behind `from`, whose address is a byte of a memory: descriptors
+/// may place mantissas of two bytes anywhere.
+template <typename T>
+static inline T loadAt(const T *from, size_t i) {
+  T value;
+  __builtin_memcpy(&value, reinterpret_cast<const char *>(from) + i * sizeof(T),
+                   sizeof(T));
+  return value;
+}
+
+/// Writes element i behind `to`, at any address as well.
+template <typename T>
+static inline void storeAt(T *to, size_t i, T value) {
+  __builtin_memcpy(reinterpret_cast<char *>(to) + i * sizeof(T), &value,
+                   sizeof(T));
+}
+
 /// Reference encode of the columns base..base+n-1, mantissas of 1 or 2 bytes.
 void scalarEncode(const float *const *rows, size_t count, size_t base, size_t n,
                   int mantissa, size_t mantissaBytes, void *const *mant,

@@ -10,8 +10,9 @@ template <typename In, typename Out>
 static void alignRow(const In *mant, const int8_t *cells, size_t n, int scale,
                      int mantissa, int range, Out *out, uint64_t *saturated) {
   for (size_t t = 0; t < n; ++t)
-    out[t] = static_cast<Out>(align(fetchMantissa(mant[t], mantissa), cells[t],
-                                    scale, mantissa, range, *saturated));
+    out[t] =
+        static_cast<Out>(align(fetchMantissa(loadAt(mant, t), mantissa),
+                               cells[t], scale, mantissa, range, *saturated));
 }
 
 static void alignGroup(const int8_t *mant, ptrdiff_t mantPitch, size_t rows,
@@ -88,7 +89,8 @@ template <typename In>
 static void decodeRow(const In *mant, const int8_t *cells, size_t n,
                       int mantissa, float *out) {
   for (size_t t = 0; t < n; ++t)
-    out[t] = decode(fetchMantissa(mant[t], mantissa), cells[t], mantissa);
+    out[t] =
+        decode(fetchMantissa(loadAt(mant, t), mantissa), cells[t], mantissa);
 }
 
 /// One column of up to any number of rows, gathered into contiguous buffers.
@@ -106,7 +108,7 @@ static void encodeColumn(const float *const *rows, size_t count, size_t column,
       static_cast<int8_t *>(mant[i])[column] =
           static_cast<int8_t>(mantissas[i]);
     else
-      static_cast<int16_t *>(mant[i])[column] = mantissas[i];
+      storeAt(static_cast<int16_t *>(mant[i]), column, mantissas[i]);
   if (*cell != kZeroBlock)
     stats->maxExponent =
         mergeScale(stats->maxExponent,

@@ -67,7 +67,7 @@ static void alignBelow(const In *mant, const int8_t *cells, size_t n,
                        Out *out) {
   ASHLAR_VECTOR_LOOP
   for (size_t t = 0; t < n; ++t) {
-    int32_t m = fetch(mant[t], drop, limit);
+    int32_t m = fetch(loadAt(mant, t), drop, limit);
     int32_t s = offset - cells[t];
     // Past 20 places every mantissa has rounded to zero.
     int32_t over = least(greatest(s - range, 0), 20);
@@ -89,8 +89,9 @@ static void alignRow(const In *mant, const int8_t *cells, size_t n, int scale,
     return;
   }
   for (size_t t = 0; t < n; ++t)
-    out[t] = static_cast<Out>(align(fetchMantissa(mant[t], mantissa), cells[t],
-                                    scale, mantissa, range, *saturated));
+    out[t] =
+        static_cast<Out>(align(fetchMantissa(loadAt(mant, t), mantissa),
+                               cells[t], scale, mantissa, range, *saturated));
 }
 
 static inline void alignGroup(const int8_t *mant, ptrdiff_t mantPitch,
@@ -154,7 +155,7 @@ static void decodeRow(const In *mant, const int8_t *cells, size_t n,
   for (size_t t = 0; t < n; ++t) {
     int32_t e = cells[t] - (mantissa - 2);
     int32_t high = greatest(e, -126);
-    float m = static_cast<float>(fetch(mant[t], drop, limit));
+    float m = static_cast<float>(fetch(loadAt(mant, t), drop, limit));
     out[t] = (m * powerOfTwo(high)) * powerOfTwo(e - high);
   }
 }
@@ -222,7 +223,7 @@ static RowCounts encodeRow(const float *row, size_t n, int32_t limit,
     int32_t limited = greatest(least(m, limit), -limit);
     saturated += m != limited;
     underflow += (m == 0) & ((bitsOf(row[t]) & 0x7fffffffu) != 0);
-    out[t] = static_cast<Out>(limited);
+    storeAt(out, t, static_cast<Out>(limited));
   }
   return {saturated, underflow};
 }

@@ -69,7 +69,8 @@ int shapeInHalves(llvm::ArrayRef<double> margins, double average) {
   for (double margin : margins)
     squares += (margin - average) * (margin - average);
   double variance = squares / static_cast<double>(margins.size() - 1);
-  if (variance < leastSpread * leastSpread * average * average)
+  // Margins that are all zero, or not finite, have no shape.
+  if (!(variance > leastSpread * leastSpread * average * average))
     return 2;
   // Half way between the fitted shape and 1, at most 2.
   double shape = 1 + 0.5 * (average * average / variance - 1);

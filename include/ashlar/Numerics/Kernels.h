@@ -108,10 +108,10 @@ struct EpilogueRow {
   float beta = 0;
 };
 
-/// All row kernels of one instruction set. n may be 0 and of any size, pointers
-/// of any alignment; outputs may be an input itself where element types agree,
-/// but must not overlap partly. No kernel allocates except gemm's thread-local
-/// scratch.
+/// All row kernels of one instruction set. n may be 0 and of any size,
+/// mantissas lie at any byte address, all else is aligned to its type; outputs
+/// may be an input itself where element types agree, but must not overlap
+/// partly. No kernel allocates except gemm's thread-local scratch.
 struct KernelTable {
   llvm::StringRef name;
 
