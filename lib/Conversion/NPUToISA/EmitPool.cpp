@@ -3,9 +3,10 @@
 // Window reductions on the vector unit. A map of few channels leaves lanes
 // idle: parts of its rows are then copied to the partitions behind it, where
 // its own bytes are free, one instruction reduces all parts at once, and their
-// results are copied back. Windows that reach into the padding are reduced
-// where they lie. Rows go band by band, so that the first follow the producer
-// while it makes the others. No bit depends on it.
+// results are copied back. Each part begins with a block of the result; zeros
+// fill what its channels leave of the last one. Windows that reach into the
+// padding are reduced where they lie. Rows go band by band, so that the first
+// follow the producer while it makes the others. No bit depends on it.
 
 #include "Generator.h"
 
@@ -14,6 +15,8 @@
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <numeric>
 
 using namespace mlir;
 
@@ -121,12 +124,17 @@ private:
   struct Band {
     int64_t first, count, parts;
   };
+  /// Channels of an instruction over so many parts.
+  int64_t channelsOf(int64_t parts) const {
+    return (parts - 1) * pitch + result.channels();
+  }
   llvm::SmallVector<Band, 16> bandsOf(int64_t parts) const;
   /// The rows of a band; `start` becomes the first one that it reads.
   PoolAxis rowsOf(const Band &band, int64_t &start) const {
     return axes[rowSlot].part(band.first, band.count, start);
   }
   void gather(const Band &band);
+  void clearBetween(const Band &band);
   void reduce(const Band &band);
   void spread(const Band &band);
   View rowsOf(const View &view, int64_t first, int64_t count,
@@ -139,7 +147,8 @@ private:
   const View &source, &result;
   int64_t rank, spatial, rowAxis;
   PoolAxis axes[3];
-  int rowSlot; ///< of the axis that is cut, in `axes`
+  int rowSlot;   ///< of the axis that is cut, in `axes`
+  int64_t pitch; ///< partitions from one part to the next
   isa::VecPool inst{};
   bool clear = false;
 };
@@ -163,6 +172,9 @@ PoolEmitter::PoolEmitter(Generator &generator, TileContext &tile)
       axes[3 - (rank - axis)] = poolAxis(pool, tile, axis, spatial);
   if (result.type.encoded)
     inst.dstXr = generator.resultScale(tile.op, clear);
+  pitch = llvm::alignTo(
+      result.channels(),
+      std::lcm<int64_t>(machine.xmGroup, std::max<int64_t>(inst.dstBlock, 1)));
 }
 
 /// True if the bytes of source and result in the partitions behind their
@@ -208,24 +220,27 @@ uint64_t PoolEmitter::copyCycles(const View &view, int64_t rows,
 int64_t PoolEmitter::partCount() const {
   int64_t channels = result.channels();
   auto partitions = static_cast<int64_t>(machine.sb.partitions);
-  int64_t block = inst.dstBlock;
   if (source.axis != result.axis || result.axis >= rowAxis || result.axis < 0 ||
-      2 * channels > partitions || !ownsPartitions() ||
+      pitch + channels > partitions || !ownsPartitions() ||
       channels % static_cast<int64_t>(machine.xmGroup) != 0 ||
-      (result.type.encoded && (block == 0 || channels % block != 0)))
+      (result.type.encoded && inst.dstBlock == 0))
     return 1;
   const PoolAxis &rows = axes[rowSlot];
   auto [first, last] = rows.interior();
-  int64_t parts = std::min(partitions / channels, last - first);
+  int64_t parts = std::min((partitions - channels) / pitch + 1, last - first);
   if (parts < 2)
     return 1;
   int64_t ignored = 0, count = (last - first) / parts;
   const PoolAxis part = rows.part(first, count, ignored);
-  uint64_t cut = cycles(part, channels * parts) +
-                 copyCycles(source, part.in, parts) +
-                 copyCycles(result, part.out, parts);
+  View between = source;
+  between.shape[source.axis] = pitch - channels;
+  uint64_t cut =
+      cycles(part, channelsOf(parts)) + copyCycles(source, part.in, parts) +
+      copyCycles(between, part.in, parts) + copyCycles(result, part.out, parts);
+  if ((last - first) % parts > 0)
+    cut += cycles(rows.part(0, 1, ignored), channels);
   // What is left at the borders is not cut.
-  if (int64_t rest = rows.out - parts * count)
+  if (int64_t rest = rows.out - (last - first))
     cut += cycles(rows.part(0, rest, ignored), channels);
   return cut < cycles(rows, channels) ? parts : 1;
 }
@@ -242,13 +257,26 @@ View PoolEmitter::rowsOf(const View &view, int64_t first, int64_t count,
 
 /// Copies the inputs of all parts but the first.
 void PoolEmitter::gather(const Band &band) {
-  int64_t start = 0, channels = result.channels();
+  int64_t start = 0;
   PoolAxis rows = rowsOf(band, start);
   for (int64_t part = 1; part < band.parts; ++part) {
     int64_t from =
         (band.first + part * band.count) * rows.step - axes[rowSlot].pad;
     emitCopy(generator.builder, rowsOf(source, from, rows.in, 0),
-             rowsOf(source, start, rows.in, part * channels));
+             rowsOf(source, start, rows.in, part * pitch));
+  }
+}
+
+/// Clears the inputs between the channels of two parts.
+void PoolEmitter::clearBetween(const Band &band) {
+  const int64_t channels = result.channels();
+  int64_t start = 0;
+  PoolAxis rows = rowsOf(band, start);
+  for (int64_t part = 1; part < band.parts && channels < pitch; ++part) {
+    View between =
+        rowsOf(source, start, rows.in, (part - 1) * pitch + channels);
+    between.shape[source.axis] = pitch - channels;
+    emitFill(generator.builder, between, 0);
   }
 }
 
@@ -257,7 +285,7 @@ void PoolEmitter::reduce(const Band &band) {
   PoolAxis all[3] = {axes[0], axes[1], axes[2]};
   all[rowSlot] = rowsOf(band, start);
   setPoolAxes(inst, all[0], all[1], all[2]);
-  inst.channels = result.channels() * band.parts;
+  inst.channels = channelsOf(band.parts);
   llvm::SmallVector<int64_t, 4> leading;
   for (int64_t axis = 0; axis < rowAxis; ++axis)
     if (axis != result.axis)
@@ -273,10 +301,9 @@ void PoolEmitter::reduce(const Band &band) {
 
 /// Copies the results of all parts but the first to their places.
 void PoolEmitter::spread(const Band &band) {
-  int64_t channels = result.channels();
   for (int64_t part = 1; part < band.parts; ++part)
     emitCopy(generator.builder,
-             rowsOf(result, band.first, band.count, part * channels),
+             rowsOf(result, band.first, band.count, part * pitch),
              rowsOf(result, band.first + part * band.count, band.count, 0));
 }
 
@@ -300,6 +327,10 @@ PoolEmitter::bandsOf(int64_t parts) const {
     bands.push_back({first, count, parts});
     first += count * parts;
   }
+  if (last - first > 1) {
+    bands.push_back({first, 1, last - first});
+    first = last;
+  }
   if (first < out)
     bands.push_back({first, out - first, 1});
   return bands;
@@ -309,6 +340,9 @@ PoolEmitter::bandsOf(int64_t parts) const {
 /// wait for the vector unit.
 void PoolEmitter::run() {
   llvm::SmallVector<Band, 16> bands = bandsOf(partCount());
+  // Zeros wait for nobody: they go first.
+  for (const Band &band : bands)
+    clearBetween(band);
   gather(bands.front());
   for (size_t i = 0; i < bands.size(); ++i) {
     if (i + 1 < bands.size())
