@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DMA queues: strided copies, fills, unpacking and gathering between linear
-// memories.
+// DMA queues: strided copies, fills, unpacking, gathering and compression
+// between linear memories.
 
 #ifndef ASHLAR_ISA_DMA_OPS
 #define ASHLAR_ISA_DMA_OPS
@@ -163,6 +163,88 @@ def ISA_DmaGatherOp
     S<"dstStride4", 40, 20, 0, "bytes", "destination stride of dimension 4">
   ];
   let isaReserved = [Reserved<1, 33, 31>, Reserved<2, 60, 4>, Reserved<3, 60, 4>, Reserved<4, 60, 4>, Reserved<5, 56, 8>, Reserved<6, 60, 4>, Reserved<7, 40, 24>, Reserved<8, 40, 24>, Reserved<9, 40, 24>, Reserved<10, 40, 24>, Reserved<11, 40, 24>, Reserved<12, 40, 24>, Reserved<13, 40, 24>, Reserved<14, 40, 24>, Reserved<15, 40, 24>, Reserved<16, 40, 24>, Reserved<17, 40, 24>, Reserved<18, 40, 24>, Reserved<19, 40, 24>, Reserved<20, 40, 24>];
+}
+
+def ISA_DmaCompressOp
+    : ISA_Op<"DmaCompress", "dma.compress", 0x14, ISA_DmaQueues.names> {
+  let summary = "Store parts of a map of SB in DRAM, compressed.";
+  let description = [{
+    For every (i0, i1) one *cell*, the plane of n2*n3 rows and n4 columns whose
+    element (i2*n3 + i3, i4) is `sb[srcBase + sum i*srcStride .. +elemBytes]`,
+    goes to `dram[dstBase + i0*dstStride0 + i1*dstStride1 ..]` in the form of
+    docs/SparseTiles.md 4: a header with the numbers of non-zeros and of bytes,
+    then what `form` says; `levels` is the depth of the quad-tree. Only an
+    element with all bits zero counts as zero. A cell is given `cellBytes`
+    bytes, at least what it takes without any zero, and has at most 2^24
+    elements; the bytes that it does not take become zero and cost nothing. How
+    many it takes decides the time; without execution `typicalBytes` does (0:
+    cellBytes).
+
+    Example: `isa.dma.compress(queue = dma1, form = bitmap, dstBase = 4096, n1 = 14, n3 = 64, n4 = 14, srcStride1 = 14, srcStride3 = 65536, srcStride4 = 1, dstStride1 = 1088, cellBytes = 1032)`
+  }];
+  let isaSince = 1;
+  let isaWords = 12;
+  let isaFields = [
+    E<"queue", 4, ISA_Queue, 0, 8, "DMA queue">,
+    OneOf<"elemBytes", 4, [1, 2, 4], 1, 0, "bytes", "element size">,
+    E<"form", 2, ISA_MapForm, 1, 4, "form of the cells">,
+    U<"levels", 4, 1, 6, "levels", "depth of a quad-tree, 0 of other forms">,
+    U<"srcBase", 40, 1, 10, "bytes", "SB address of index 0">,
+    U<"dstBase", 40, 2, 0, "bytes", "DRAM address of the first cell">,
+    Count<"n0", 20, 2, 40, "cells", "count of the outer dimension of cells">,
+    Count<"n1", 20, 3, 0, "cells", "count of the inner dimension of cells">,
+    Count<"n2", 20, 3, 20, "rows", "count of the outer rows of a cell">,
+    Count<"n3", 20, 3, 40, "rows", "count of the inner rows of a cell">,
+    Count<"n4", 20, 4, 0, "elements", "columns of a cell">,
+    S<"srcStride0", 40, 4, 20, "bytes", "source stride of dimension 0">,
+    S<"srcStride1", 40, 5, 0, "bytes", "source stride of dimension 1">,
+    S<"srcStride2", 40, 6, 0, "bytes", "source stride of dimension 2">,
+    S<"srcStride3", 40, 7, 0, "bytes", "source stride of dimension 3">,
+    S<"srcStride4", 40, 8, 0, "bytes", "source stride of dimension 4">,
+    S<"dstStride0", 40, 9, 0, "bytes", "step of cells of dimension 0">,
+    S<"dstStride1", 40, 10, 0, "bytes", "step of cells of dimension 1">,
+    Count<"cellBytes", 32, 11, 0, "bytes", "room of a cell in DRAM">,
+    U<"typicalBytes", 32, 11, 32, "bytes", "what a cell is expected to take">
+  ];
+  let isaReserved = [Reserved<1, 50, 14>, Reserved<2, 60, 4>, Reserved<3, 60, 4>, Reserved<4, 60, 4>, Reserved<5, 40, 24>, Reserved<6, 40, 24>, Reserved<7, 40, 24>, Reserved<8, 40, 24>, Reserved<9, 40, 24>, Reserved<10, 40, 24>];
+}
+
+def ISA_DmaExpandOp
+    : ISA_Op<"DmaExpand", "dma.expand", 0x15, ISA_DmaQueues.names> {
+  let summary = "Expand compressed parts of a map from DRAM into SB.";
+  let description = [{
+    The inverse of dma.compress: the plane of cell (i0, i1) at
+    `dram[srcBase + i0*srcStride0 + i1*srcStride1 ..]` gives every byte of
+    `sb[dstBase + sum i*dstStride .. +elemBytes]`. Each cell says itself which
+    form it has. Bytes that dma.compress never writes, or a plane of another
+    size, of other elements or of more than `cellBytes` bytes, are a fault of
+    the run. Time as of dma.compress.
+
+    Example: `isa.dma.expand(queue = dma1, srcBase = 4096, n1 = 14, n3 = 64, n4 = 14, srcStride1 = 1088, dstStride1 = 14, dstStride3 = 65536, dstStride4 = 1, cellBytes = 1032)`
+  }];
+  let isaSince = 1;
+  let isaWords = 12;
+  let isaFields = [
+    E<"queue", 4, ISA_Queue, 0, 8, "DMA queue">,
+    OneOf<"elemBytes", 4, [1, 2, 4], 1, 0, "bytes", "element size">,
+    U<"dstBase", 40, 1, 4, "bytes", "SB address of index 0">,
+    U<"srcBase", 40, 2, 0, "bytes", "DRAM address of the first cell">,
+    Count<"n0", 20, 2, 40, "cells", "count of the outer dimension of cells">,
+    Count<"n1", 20, 3, 0, "cells", "count of the inner dimension of cells">,
+    Count<"n2", 20, 3, 20, "rows", "count of the outer rows of a cell">,
+    Count<"n3", 20, 3, 40, "rows", "count of the inner rows of a cell">,
+    Count<"n4", 20, 4, 0, "elements", "columns of a cell">,
+    S<"dstStride0", 40, 4, 20, "bytes", "destination stride of dimension 0">,
+    S<"dstStride1", 40, 5, 0, "bytes", "destination stride of dimension 1">,
+    S<"dstStride2", 40, 6, 0, "bytes", "destination stride of dimension 2">,
+    S<"dstStride3", 40, 7, 0, "bytes", "destination stride of dimension 3">,
+    S<"dstStride4", 40, 8, 0, "bytes", "destination stride of dimension 4">,
+    S<"srcStride0", 40, 9, 0, "bytes", "step of cells of dimension 0">,
+    S<"srcStride1", 40, 10, 0, "bytes", "step of cells of dimension 1">,
+    Count<"cellBytes", 32, 11, 0, "bytes", "room of a cell in DRAM">,
+    U<"typicalBytes", 32, 11, 32, "bytes", "what a cell is expected to take">
+  ];
+  let isaReserved = [Reserved<1, 44, 20>, Reserved<2, 60, 4>, Reserved<3, 60, 4>, Reserved<4, 60, 4>, Reserved<5, 40, 24>, Reserved<6, 40, 24>, Reserved<7, 40, 24>, Reserved<8, 40, 24>, Reserved<9, 40, 24>, Reserved<10, 40, 24>];
 }
 
 #endif // ASHLAR_ISA_DMA_OPS

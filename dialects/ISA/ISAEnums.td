@@ -48,6 +48,13 @@ def ISA_Memory : ISA_Enum<"Memory", 3, "Memories with a linear address.", [
   ISA_EnumCase<"xr", 5, "scale-exponent registers: 2 * register">
 ]>;
 
+def ISA_MapForm : ISA_Enum<"MapForm", 2, "Form of a compressed plane (docs/SparseTiles.md 4).", [
+  ISA_EnumCase<"dense", 0, "all values">,
+  ISA_EnumCase<"bitmap", 1, "a bit per position, then the values">,
+  ISA_EnumCase<"coo", 2, "row, column and value of each non-zero">,
+  ISA_EnumCase<"quadtree", 3, "bits of cells level by level, bits of the leaves, values">
+]>;
+
 def ISA_Orientation : ISA_Enum<"Orientation", 1, "Direction of a block.", [
   ISA_EnumCase<"p", 0, "blocks run across partitions">,
   ISA_EnumCase<"f", 1, "blocks run along the free axis">

@@ -7,6 +7,7 @@
 #include "Tensor.h"
 #include "WordArray.h"
 #include "WordChecks.h"
+#include "ashlar/Partition/Compress.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cstdlib>
@@ -173,11 +174,18 @@ static Result checkRegisters(const char *what, isa::Memory memory,
 }
 
 template <typename Op>
-static Result checkDma(const Op &op, isa::Memory target,
-                       const Description &machine) {
+static Result checkQueue(const Op &op, const Description &machine) {
   if (static_cast<uint64_t>(op.queue) >= machine.dma.queues)
     return outside("{} does not exist: the machine has {} DMA queues",
                    isa::name(op.queue).str(), machine.dma.queues);
+  return std::nullopt;
+}
+
+template <typename Op>
+static Result checkDma(const Op &op, isa::Memory target,
+                       const Description &machine) {
+  if (Result finding = checkQueue(op, machine))
+    return finding;
   const uint64_t counts[] = {op.n0, op.n1, op.n2, op.n3, op.n4};
   const int64_t strides[] = {op.dstStride0, op.dstStride1, op.dstStride2,
                              op.dstStride3, op.dstStride4};
@@ -231,6 +239,49 @@ static Result checkIndexType(ElemType type) {
 
 static Result check(const isa::DmaGather &op, const Description &machine) {
   if (Result finding = checkIndexType(op.indexType))
+    return finding;
+  return checkDma(op, isa::Memory::Sb, machine);
+}
+
+/// Cells of dma.compress and dma.expand: in DRAM one behind the other or apart.
+template <typename Op>
+static Result checkCells(const Op &op, int64_t stride0, int64_t stride1) {
+  constexpr uint64_t limit = uint64_t(1) << 24;
+  const uint64_t rows = uint64_t(op.n2) * op.n3;
+  if (rows > limit || rows * op.n4 > limit)
+    return bad("cells of {} x {} elements, at most {} together", rows, op.n4,
+               limit);
+  if (op.typicalBytes > op.cellBytes)
+    return bad("cells of typically {} bytes have room for {}", op.typicalBytes,
+               op.cellBytes);
+  const uint64_t counts[] = {op.n0, op.n1};
+  const int64_t strides[] = {stride0, stride1};
+  if (!isInjective(counts, strides, op.cellBytes))
+    return bad("the strides of the cells let them overlap");
+  return std::nullopt;
+}
+
+static Result check(const isa::DmaCompress &op, const Description &machine) {
+  if (Result finding = checkQueue(op, machine))
+    return finding;
+  if (op.levels && op.form != isa::MapForm::Quadtree)
+    return bad("{} levels of form {}", op.levels, isa::name(op.form).str());
+  if (Result finding = checkCells(op, op.dstStride0, op.dstStride1))
+    return finding;
+  const uint64_t largest = partition::largestBytes(
+      static_cast<partition::Format>(op.form), op.levels,
+      int64_t(op.n2) * op.n3, op.n4, op.elemBytes);
+  if (op.cellBytes < largest)
+    return bad("cells of up to {} bytes have room for {}", largest,
+               op.cellBytes);
+  return std::nullopt;
+}
+
+static Result check(const isa::DmaExpand &op, const Description &machine) {
+  if (op.cellBytes < partition::kHeaderBytes)
+    return bad("cells of {} bytes, their header has {}", op.cellBytes,
+               partition::kHeaderBytes);
+  if (Result finding = checkCells(op, op.srcStride0, op.srcStride1))
     return finding;
   return checkDma(op, isa::Memory::Sb, machine);
 }

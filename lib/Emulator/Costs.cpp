@@ -112,6 +112,39 @@ Cost CostModel::of(const isa::DmaGather &op) {
           machine::gatherTraffic(machine, source, indices).burstBytes, 0, 0};
 }
 
+Cost emulator::compressedCost(const machine::Description &machine,
+                              const isa::DmaCompress &op, uint64_t bursts) {
+  // The values of a tree start behind its bits, whose number a first pass
+  // finds; elsewhere all places are known before.
+  const uint64_t passes = op.levels ? 2 : 1;
+  return {machine::dmaCompress(machine, bursts,
+                               productOf(countsOf(op)) * op.elemBytes, passes),
+          0, bursts, 0};
+}
+
+Cost emulator::compressedCost(const machine::Description &machine,
+                              const isa::DmaExpand &op, uint64_t bursts) {
+  return {machine::dmaExpand(machine, bursts,
+                             productOf(countsOf(op)) * op.elemBytes),
+          bursts, 0, 0};
+}
+
+/// Whole bursts of all cells if each takes what is typical.
+template <typename Op>
+static uint64_t typicalBursts(const machine::Description &machine,
+                              const Op &op) {
+  const uint64_t bytes = op.typicalBytes ? op.typicalBytes : op.cellBytes;
+  return machine::wholeBursts(machine, bytes) * op.n0 * op.n1;
+}
+
+Cost CostModel::of(const isa::DmaCompress &op) {
+  return compressedCost(machine, op, typicalBursts(machine, op));
+}
+
+Cost CostModel::of(const isa::DmaExpand &op) {
+  return compressedCost(machine, op, typicalBursts(machine, op));
+}
+
 //===- PE array -----------------------------------------------------------===//
 
 /// Bits that an operand passes through the digit multipliers: of floating-point

@@ -19,6 +19,13 @@ struct Cost {
   uint64_t copied = 0;
 };
 
+/// Costs of a compressed transfer whose cells take \p bursts bytes of whole
+/// bursts altogether.
+Cost compressedCost(const machine::Description &machine,
+                    const isa::DmaCompress &op, uint64_t bursts);
+Cost compressedCost(const machine::Description &machine,
+                    const isa::DmaExpand &op, uint64_t bursts);
+
 /// Walks a program in order: matmuls depend on the stationary set before them.
 class CostModel {
 public:
@@ -36,6 +43,8 @@ private:
   Cost of(const isa::DmaCopy &op);
   Cost of(const isa::DmaUnpack &op);
   Cost of(const isa::DmaGather &op);
+  Cost of(const isa::DmaCompress &op);
+  Cost of(const isa::DmaExpand &op);
   Cost of(const isa::DmaFill &op);
   Cost of(const isa::PeLoad &op);
   Cost of(const isa::PeSwap &op);

@@ -5,6 +5,7 @@
 // unpacks.
 
 #include "Indices.h"
+#include "LinearAddress.h"
 #include "ashlar/Numerics/PackedCodes.h"
 #include <array>
 #include <cstdlib>
@@ -30,22 +31,6 @@ struct Descriptor {
 };
 
 } // namespace
-
-/// The host pointer of a linear address.
-static uint8_t *translate(emulator::Memory &memory, Space space,
-                          uint64_t address) {
-  if (space == Space::Dram)
-    return memory.dram(address);
-  if (space == Space::Xr)
-    return memory.scaleBytes(address);
-  if (space == Space::Wm)
-    return memory.wm(address);
-  uint64_t row = address / memory.bytesPerPartition();
-  uint64_t offset = address % memory.bytesPerPartition();
-  if (space == Space::Sb)
-    return memory.sb(row, offset);
-  return reinterpret_cast<uint8_t *>(memory.xmRow(row, offset));
-}
 
 /// A side whose addresses are base + sum i*stride on the host as well: in DRAM
 /// XR and weight memory always, in SB and XM if no index step carries from one

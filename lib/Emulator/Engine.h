@@ -142,6 +142,8 @@ struct Engine {
   void execute(const isa::DmaFill &op);
   void execute(const isa::DmaUnpack &op);
   void execute(const isa::DmaGather &op);
+  void execute(const isa::DmaCompress &op);
+  void execute(const isa::DmaExpand &op);
   void execute(const isa::PeLoad &op);
   void execute(const isa::PeSwap &op);
   void execute(const isa::PeMatmul &op);

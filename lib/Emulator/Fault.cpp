@@ -34,6 +34,8 @@ llvm::StringRef emulator::faultKindName(FaultKind kind) {
     return "accumulator bound";
   case FaultKind::BadPlacement:
     return "bad placement";
+  case FaultKind::BadData:
+    return "bad data";
   }
   return "fault";
 }

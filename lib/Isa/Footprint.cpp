@@ -100,6 +100,29 @@ void visit(const DmaGather &x, Collector &c) {
             {x.n4, x.dstStride4}});
 }
 
+// Of a cell in DRAM all its room: how much of it is used depends on data.
+void visit(const DmaCompress &x, Collector &c) {
+  c.linear(false, Memory::Sb, x.srcBase, x.elemBytes,
+           {{x.n0, x.srcStride0},
+            {x.n1, x.srcStride1},
+            {x.n2, x.srcStride2},
+            {x.n3, x.srcStride3},
+            {x.n4, x.srcStride4}});
+  c.linear(true, Memory::Dram, x.dstBase, x.cellBytes,
+           {{x.n0, x.dstStride0}, {x.n1, x.dstStride1}});
+}
+
+void visit(const DmaExpand &x, Collector &c) {
+  c.linear(false, Memory::Dram, x.srcBase, x.cellBytes,
+           {{x.n0, x.srcStride0}, {x.n1, x.srcStride1}});
+  c.linear(true, Memory::Sb, x.dstBase, x.elemBytes,
+           {{x.n0, x.dstStride0},
+            {x.n1, x.dstStride1},
+            {x.n2, x.dstStride2},
+            {x.n3, x.dstStride3},
+            {x.n4, x.dstStride4}});
+}
+
 void visit(const PeLoad &x, Collector &c) {
   bool encoded = x.type == ElemType::Bfp;
   c.sbRows(false, encoded, x.part, x.part + x.rows, x.offset,

@@ -97,8 +97,7 @@ DramTraffic ashlar::machine::dramTraffic(const Description &machine,
   traffic.runs = product(side.counts.take_front(dim));
   traffic.runBytes = run;
   traffic.usefulBytes = mul(traffic.runs, run);
-  const uint64_t burst = std::max<uint64_t>(machine.dram.burstBytes, 1);
-  traffic.burstBytes = mul(traffic.runs, mul(ceilDiv(run, burst), burst));
+  traffic.burstBytes = mul(traffic.runs, wholeBursts(machine, run));
   return traffic;
 }
 
@@ -161,6 +160,28 @@ Timing ashlar::machine::dmaGather(const Description &machine,
   return dmaTiming(machine,
                    add(bytesOf(source), mul(rows, indices.elementBytes)),
                    gatherTraffic(machine, source, indices));
+}
+
+uint64_t ashlar::machine::wholeBursts(const Description &machine,
+                                      uint64_t bytes) {
+  const uint64_t burst = std::max<uint64_t>(machine.dram.burstBytes, 1);
+  return mul(ceilDiv(bytes, burst), burst);
+}
+
+Timing ashlar::machine::dmaCompress(const Description &machine,
+                                    uint64_t burstBytes, uint64_t mapBytes,
+                                    uint64_t passes) {
+  DramTraffic traffic;
+  traffic.burstBytes = burstBytes;
+  traffic.runs = 1;
+  return dmaTiming(machine, mul(mapBytes, passes), traffic);
+}
+
+Timing ashlar::machine::dmaExpand(const Description &machine,
+                                  uint64_t burstBytes, uint64_t mapBytes) {
+  Timing timing = dmaCompress(machine, burstBytes, mapBytes, 1);
+  timing.complete = add(timing.complete, machine.dram.latency);
+  return timing;
 }
 
 Timing ashlar::machine::dmaContiguous(const Description &machine,

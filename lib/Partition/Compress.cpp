@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Header (little endian): format, element bytes, levels, 0, rows u32, cols
-// u32, zero value i32, non-zeros u32. Then bits, least significant first,
-// padded with zeros to a byte; then the values of bitmap and tree, elementBytes
-// each. A reader accepts only what the writer writes: padding zero, counts
-// equal, no set cell without a non-zero, no stored value that is the zero.
+// u32, zero value i32, non-zeros u32, bytes u32. Then bits, least significant
+// first, padded with zeros to a byte; then the values of bitmap and tree,
+// elementBytes each. A reader accepts only what the writer writes: padding
+// zero, counts equal, no set cell without a non-zero, no stored value that is
+// the zero.
 
 #include "ashlar/Partition/Compress.h"
+
+#include "Positions.h"
 
 #include "ashlar/Support/Error.h"
 
@@ -18,19 +21,12 @@ namespace ashlar::partition {
 namespace {
 
 constexpr int64_t kMaxSide = int64_t(1) << 24;
-constexpr unsigned kMaxLevels = 15;
-
-/// Bits needed for a position in [0, size).
-unsigned indexBits(int64_t size) {
-  unsigned bits = 0;
-  while ((int64_t(1) << bits) < size)
-    ++bits;
-  return bits;
-}
 
 class BitWriter {
 public:
   void put(uint64_t value, unsigned count) {
+    for (; used % 8 == 0 && count >= 8; count -= 8, used += 8, value >>= 8)
+      bytes.push_back(uint8_t(value));
     for (unsigned i = 0; i < count; ++i) {
       if (used % 8 == 0)
         bytes.push_back(0);
@@ -52,7 +48,11 @@ public:
 
   uint64_t get(unsigned count) {
     uint64_t value = 0;
-    for (unsigned i = 0; i < count; ++i, ++used) {
+    unsigned i = 0;
+    for (; used % 8 == 0 && count - i >= 8 && used / 8 < bytes.size();
+         i += 8, used += 8)
+      value |= uint64_t(bytes[used / 8]) << i;
+    for (; i < count; ++i, ++used) {
       if (used / 8 >= bytes.size()) {
         good = false;
         return 0;
@@ -78,22 +78,6 @@ private:
   bool good = true;
 };
 
-struct Header {
-  Format format = Format::Dense;
-  unsigned elementBytes = 1;
-  unsigned levels = 0;
-  int64_t rows = 0;
-  int64_t cols = 0;
-  int32_t zero = 0;
-  uint64_t nonZeros = 0;
-
-  /// Edge of a leaf cell: 2^levels of them span the longer side.
-  int64_t leaf() const {
-    int64_t side = std::max(rows, cols), cells = int64_t(1) << levels;
-    return (side + cells - 1) / cells;
-  }
-};
-
 void put32(std::vector<uint8_t> &bytes, uint32_t value) {
   for (unsigned i = 0; i < 4; ++i)
     bytes.push_back(uint8_t(value >> 8 * i));
@@ -113,7 +97,8 @@ int32_t signExtend(uint64_t value, unsigned bytes) {
 
 /// Cells of a level that may hold something: their boxes, row-major inside
 /// their parent. Boxes outside the map are empty.
-std::vector<Box> childrenOf(const Box &cell, int64_t half, const Header &head) {
+std::vector<Box> childrenOf(const Box &cell, int64_t half,
+                            const PlaneHeader &head) {
   std::vector<Box> children;
   for (int64_t i = 0; i < 4; ++i) {
     int64_t y = cell.y0 + i / 2 * half, x = cell.x0 + i % 2 * half;
@@ -126,7 +111,7 @@ std::vector<Box> childrenOf(const Box &cell, int64_t half, const Header &head) {
 /// Walks the tree level by level. `isSet(cell)` says or reads a cell's bit;
 /// returns the boxes of the set leaves, or nothing if `isSet` gave up.
 std::optional<std::vector<Box>>
-walkTree(const Header &head,
+walkTree(const PlaneHeader &head,
          llvm::function_ref<std::optional<bool>(const Box &)> isSet) {
   std::vector<Box> cells{{0, 0, head.rows, head.cols}};
   for (unsigned level = 0; level < head.levels; ++level) {
@@ -185,7 +170,7 @@ namespace {
 /// The body of a plane in one format.
 class BodyWriter {
 public:
-  BodyWriter(const Header &head, const Plane &plane, const CountMap &marks)
+  BodyWriter(const PlaneHeader &head, const Plane &plane, const CountMap &marks)
       : head(head), plane(plane), marks(marks) {}
 
   std::vector<uint8_t> write(const PrefixSums &sums) {
@@ -229,7 +214,7 @@ private:
       });
   }
 
-  const Header &head;
+  const PlaneHeader &head;
   const Plane &plane;
   const CountMap &marks;
   BitWriter bits, values;
@@ -247,8 +232,8 @@ llvm::Expected<std::vector<uint8_t>> compress(const Plane &plane, Format format,
   for (size_t i = 0; i < plane.values.size(); ++i)
     marks.counts[i] = plane.values[i] != plane.zero;
   PrefixSums sums(marks);
-  Header head{format,     plane.elementBytes, levels,      plane.rows,
-              plane.cols, plane.zero,         sums.total()};
+  PlaneHeader head{format,     plane.elementBytes, levels,       plane.rows,
+                   plane.cols, plane.zero,         sums.total(), 0};
   std::vector<uint8_t> bytes{uint8_t(format), uint8_t(plane.elementBytes),
                              uint8_t(levels), 0};
   put32(bytes, uint32_t(plane.rows));
@@ -256,6 +241,10 @@ llvm::Expected<std::vector<uint8_t>> compress(const Plane &plane, Format format,
   put32(bytes, uint32_t(plane.zero));
   put32(bytes, uint32_t(sums.total()));
   std::vector<uint8_t> body = BodyWriter(head, plane, marks).write(sums);
+  if (body.size() > UINT32_MAX - kHeaderBytes)
+    return makeError(ErrorClass::Capacity,
+                     "compressed plane of more than 2^32 - 1 bytes");
+  put32(bytes, uint32_t(kHeaderBytes + body.size()));
   bytes.insert(bytes.end(), body.begin(), body.end());
   return bytes;
 }
@@ -282,11 +271,11 @@ llvm::Expected<std::vector<uint8_t>> compressSmallest(const Plane &plane) {
   return std::move(*best);
 }
 
-static llvm::Expected<Header> readHeader(llvm::ArrayRef<uint8_t> bytes,
-                                         uint64_t maxElements) {
+llvm::Expected<PlaneHeader> readHeader(llvm::ArrayRef<uint8_t> bytes,
+                                       uint64_t maxElements) {
   if (bytes.size() < kHeaderBytes)
     return malformed("shorter than its header");
-  Header head;
+  PlaneHeader head;
   if (bytes[0] > uint8_t(Format::Spt1))
     return malformed("unknown format");
   head.format = Format(bytes[0]);
@@ -295,7 +284,8 @@ static llvm::Expected<Header> readHeader(llvm::ArrayRef<uint8_t> bytes,
   head.rows = get32(bytes, 4);
   head.cols = get32(bytes, 8);
   head.zero = int32_t(get32(bytes, 12));
-  head.nonZeros = get32(bytes, 16);
+  head.nonZeros = get32(bytes, PlaneHeader::kNonZerosAt);
+  head.bytes = get32(bytes, PlaneHeader::kBytesAt);
   if (head.elementBytes != 1 && head.elementBytes != 2 &&
       head.elementBytes != 4)
     return malformed("element size is not 1, 2 or 4 bytes");
@@ -314,6 +304,17 @@ static llvm::Expected<Header> readHeader(llvm::ArrayRef<uint8_t> bytes,
                      elements, maxElements);
   if (head.nonZeros > elements)
     return malformed("more non-zeros than elements");
+  if (head.bytes < kHeaderBytes)
+    return malformed("length does not match its contents");
+  return head;
+}
+
+/// The header of a plane that fills `bytes`.
+static llvm::Expected<PlaneHeader> wholePlane(llvm::ArrayRef<uint8_t> bytes,
+                                              uint64_t maxElements) {
+  llvm::Expected<PlaneHeader> head = readHeader(bytes, maxElements);
+  if (head && head->bytes != bytes.size())
+    return malformed("length does not match its contents");
   return head;
 }
 
@@ -323,7 +324,7 @@ namespace {
 /// order of storage.
 class Body {
 public:
-  Body(const Header &head, llvm::ArrayRef<uint8_t> bytes)
+  Body(const PlaneHeader &head, llvm::ArrayRef<uint8_t> bytes)
       : head(head), bits(bytes) {}
 
   llvm::Error read(llvm::function_ref<void(int64_t, int64_t)> mark,
@@ -428,7 +429,7 @@ private:
     return finish();
   }
 
-  const Header &head;
+  const PlaneHeader &head;
   BitReader bits;
 };
 
@@ -436,7 +437,7 @@ private:
 
 llvm::Expected<Plane> decompress(llvm::ArrayRef<uint8_t> bytes,
                                  uint64_t maxElements) {
-  llvm::Expected<Header> head = readHeader(bytes, maxElements);
+  llvm::Expected<PlaneHeader> head = wholePlane(bytes, maxElements);
   if (!head)
     return head.takeError();
   Plane plane{head->rows, head->cols, head->elementBytes, head->zero, {}};
@@ -452,7 +453,7 @@ llvm::Expected<Plane> decompress(llvm::ArrayRef<uint8_t> bytes,
 
 llvm::Expected<CountMap> countsOf(llvm::ArrayRef<uint8_t> bytes,
                                   uint64_t maxElements) {
-  llvm::Expected<Header> head = readHeader(bytes, maxElements);
+  llvm::Expected<PlaneHeader> head = wholePlane(bytes, maxElements);
   if (!head)
     return head.takeError();
   CountMap map = CountMap::zeros(head->rows, head->cols);
@@ -465,7 +466,7 @@ llvm::Expected<CountMap> countsOf(llvm::ArrayRef<uint8_t> bytes,
 }
 
 llvm::Expected<Format> formatOf(llvm::ArrayRef<uint8_t> bytes) {
-  llvm::Expected<Header> head = readHeader(bytes, UINT64_MAX);
+  llvm::Expected<PlaneHeader> head = readHeader(bytes, UINT64_MAX);
   if (!head)
     return head.takeError();
   return head->format;

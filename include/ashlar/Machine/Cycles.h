@@ -93,6 +93,19 @@ DramTraffic gatherTraffic(const Description &machine, const DmaSide &source,
 Timing dmaGather(const Description &machine, const DmaSide &source,
                  const GatherIndices &indices);
 
+/// \p bytes in whole bursts.
+uint64_t wholeBursts(const Description &machine, uint64_t bytes);
+
+/// dma.compress of a map of \p mapBytes bytes into cells of \p burstBytes bytes
+/// of whole bursts altogether; the map is read \p passes times.
+Timing dmaCompress(const Description &machine, uint64_t burstBytes,
+                   uint64_t mapBytes, uint64_t passes);
+
+/// dma.expand: the first burst of each cell says how many follow, so DRAM's
+/// latency passes twice.
+Timing dmaExpand(const Description &machine, uint64_t burstBytes,
+                 uint64_t mapBytes);
+
 /// A contiguous transfer of \p bytes between DRAM and on-chip memory; what the
 /// planner uses before addresses exist.
 Timing dmaContiguous(const Description &machine, uint64_t bytes);

@@ -32,9 +32,30 @@ struct Plane {
 };
 
 /// Bytes of the header that every compressed plane starts with.
-inline constexpr size_t kHeaderBytes = 20;
+inline constexpr size_t kHeaderBytes = 24;
+/// Deepest tree of Format::Spt1.
+inline constexpr unsigned kMaxLevels = 15;
 /// Elements a reader accepts unless told otherwise.
 inline constexpr uint64_t kMaxElements = uint64_t(1) << 28;
+
+/// What the first kHeaderBytes of a compressed plane say.
+struct PlaneHeader {
+  /// Bytes of the header at which the number of non-zeros and the bytes of the
+  /// whole plane stand, each 32 bits, little endian.
+  static constexpr size_t kNonZerosAt = 16, kBytesAt = 20;
+
+  Format format = Format::Dense;
+  unsigned elementBytes = 1;
+  unsigned levels = 0;
+  int64_t rows = 0;
+  int64_t cols = 0;
+  int32_t zero = 0;
+  uint64_t nonZeros = 0;
+  uint64_t bytes = 0; ///< Of the compressed plane, this header included.
+
+  /// Edge of a leaf cell: 2^levels of them span the longer side.
+  int64_t leaf() const;
+};
 
 /// Compresses; the same plane gives the same bytes. `levels` (0..15) is the
 /// depth of the tree of Format::Spt1 and ignored otherwise; 0 is the plain
@@ -58,8 +79,24 @@ llvm::Expected<Plane> decompress(llvm::ArrayRef<uint8_t> bytes,
 llvm::Expected<CountMap> countsOf(llvm::ArrayRef<uint8_t> bytes,
                                   uint64_t maxElements = kMaxElements);
 
+/// The header alone; `bytes` may go on behind the plane, or end with the
+/// header. Errors as decompress().
+llvm::Expected<PlaneHeader> readHeader(llvm::ArrayRef<uint8_t> bytes,
+                                       uint64_t maxElements = kMaxElements);
+
 /// The format of a compressed plane, from its header.
 llvm::Expected<Format> formatOf(llvm::ArrayRef<uint8_t> bytes);
+
+/// The most bytes that a plane of rows x cols elements takes, header included.
+/// More zeros never give more bytes, so this is a plane without zeros.
+uint64_t largestBytes(Format format, unsigned levels, int64_t rows,
+                      int64_t cols, unsigned elementBytes);
+
+/// Bytes to expect if a value of row y is other than zero with probability
+/// `density[y]` (0 to 1), wherever it lies, independent of all others.
+uint64_t expectedBytes(Format format, unsigned levels,
+                       llvm::ArrayRef<double> density, int64_t cols,
+                       unsigned elementBytes);
 
 llvm::StringRef name(Format format);
 

@@ -111,6 +111,24 @@ TEST(Footprint, GatherReadsTheWholeAxis) {
                    "writes sb[0..2)[128..140)"}));
 }
 
+TEST(Footprint, CompressedCellsTakeAllTheirRoom) {
+  DmaCompress store;
+  store.srcBase = 64, store.dstBase = 1000;
+  store.n1 = 3, store.srcStride1 = 10, store.dstStride1 = 128;
+  store.n3 = 2, store.srcStride3 = 65536;
+  store.n4 = 10, store.srcStride4 = 1;
+  store.cellBytes = 47;
+  EXPECT_EQ(texts(store),
+            Texts({"reads sb[0..2)[64..94)", "writes dram[0..1)[1000..1303)"}));
+  DmaExpand load;
+  load.srcBase = 1000, load.dstBase = 64;
+  load.n1 = 2, load.srcStride1 = 47, load.dstStride1 = 10;
+  load.n4 = 10, load.dstStride4 = 1;
+  load.cellBytes = 47;
+  EXPECT_EQ(texts(load),
+            Texts({"reads dram[0..1)[1000..1094)", "writes sb[0..1)[64..84)"}));
+}
+
 TEST(Footprint, GatherFromDramReadsTheWholeTable) {
   DmaGather gather;
   gather.elemBytes = 4;

@@ -92,6 +92,8 @@ TEST(Golden, Headers) {
   auto header = [](const Instruction &inst) { return encoded(inst)[0]; };
   EXPECT_EQ(header(DmaCopy()), 0x0e00000000000010u);
   EXPECT_EQ(header(DmaGather()), 0x1500000000000013u);
+  EXPECT_EQ(header(DmaCompress()), 0x0c00000000000014u);
+  EXPECT_EQ(header(DmaExpand()), 0x0c00000000000015u);
   EXPECT_EQ(header(ActDrain()), 0x0d00000000000630u);
   EXPECT_EQ(header(VecMap()), 0x0f00000000000740u);
   EXPECT_EQ(header(VecPool()), 0x0e00000000000741u);

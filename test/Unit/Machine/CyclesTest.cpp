@@ -104,6 +104,17 @@ TEST(Cycles, UnpackCountsPackedBytesInDram) {
   EXPECT_EQ(streamTraffic(m, 3, rows).burstBytes, 128u);
 }
 
+TEST(Cycles, CompressedMapsTakeTheirBursts) {
+  const Description m = a1();
+  EXPECT_EQ(wholeBursts(m, 0), 0u);
+  EXPECT_EQ(wholeBursts(m, 65), 128u);
+  // 6,400 bytes of bursts for a map of 10,000: DRAM takes 100 cycles, the
+  // queue 79, or 157 in two passes; headers are read before what follows them.
+  EXPECT_EQ(dmaCompress(m, 6400, 10000, 1), (Timing{100, 300, 100}));
+  EXPECT_EQ(dmaCompress(m, 6400, 10000, 2), (Timing{157, 357, 100}));
+  EXPECT_EQ(dmaExpand(m, 6400, 10000), (Timing{100, 500, 100}));
+}
+
 TEST(Cycles, PeExamples) {
   const Description m = a1();
   EXPECT_EQ(pePasses(m, 8, 8), 1u);

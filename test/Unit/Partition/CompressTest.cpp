@@ -146,6 +146,62 @@ TEST(Compress, HostileBytesAreErrorsNeverCrashes) {
   }
 }
 
+TEST(Compress, TheHeaderSaysCountAndBytes) {
+  for (unsigned format = 0; format < 4; ++format) {
+    auto bytes = llvm::cantFail(compress(withNonZeros(300), Format(format), 3));
+    // What stands behind the plane does not matter to the header.
+    bytes.resize(bytes.size() + 7);
+    PlaneHeader head = llvm::cantFail(readHeader(bytes));
+    EXPECT_EQ(head.nonZeros, 300u);
+    EXPECT_EQ(head.bytes + 7, bytes.size());
+    EXPECT_EQ(bytes[PlaneHeader::kNonZerosAt], 300 % 256);
+    EXPECT_TRUE(fails(decompress(bytes)));
+    bytes[PlaneHeader::kBytesAt] = 23;
+    bytes[PlaneHeader::kBytesAt + 1] = 0;
+    EXPECT_TRUE(fails(readHeader(bytes)));
+  }
+}
+
+TEST(Compress, LargestIsAPlaneWithoutZeros) {
+  for (auto [rows, cols] : {std::pair<int64_t, int64_t>{1, 1},
+                            {1, 17},
+                            {100, 3},
+                            {31, 7},
+                            {64, 64}})
+    for (unsigned bytes : {1u, 2u, 4u})
+      for (unsigned format = 0; format < 4; ++format)
+        for (unsigned levels : {0u, 1u, 2u, 5u, 9u}) {
+          Plane full = planeOf(evenMap(rows, cols, 1, 1), bytes, 0, 7);
+          auto stored = llvm::cantFail(compress(full, Format(format), levels));
+          EXPECT_EQ(largestBytes(Format(format), levels, rows, cols, bytes),
+                    stored.size());
+        }
+}
+
+TEST(Compress, ExpectedBytesAreTheMean) {
+  std::mt19937 random(9);
+  std::vector<double> density(40);
+  for (size_t y = 0; y < density.size(); ++y)
+    density[y] = y < 16 ? 0 : double(y) / 100;
+  for (unsigned format = 0; format < 4; ++format)
+    for (unsigned levels : {0u, 2u, 4u}) {
+      double sum = 0;
+      constexpr int planes = 200;
+      for (int i = 0; i < planes; ++i) {
+        Plane plane{40, 50, 1, 0, {}};
+        for (double share : density) {
+          std::bernoulli_distribution set(share);
+          for (int x = 0; x < 50; ++x)
+            plane.values.push_back(set(random));
+        }
+        sum += double(
+            llvm::cantFail(compress(plane, Format(format), levels)).size());
+      }
+      EXPECT_NEAR(double(expectedBytes(Format(format), levels, density, 50, 1)),
+                  sum / planes, 0.01 * sum / planes + 2);
+    }
+}
+
 TEST(Compress, HugeClaimsAreCapacityErrors) {
   Plane plane{1, 1, 1, 0, {0}};
   std::vector<uint8_t> bytes = llvm::cantFail(compress(plane, Format::Coo));
