@@ -17,6 +17,7 @@ struct LayoutEntry {
 };
 constexpr LayoutEntry layout[] = {
 #include "Layout.inc"
+#include "LayoutDma.inc"
 };
 
 std::string textOf(llvm::Error error) {
