@@ -7,6 +7,7 @@
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -47,17 +48,14 @@ std::optional<int64_t> producedAxis(Value value) {
   return attr ? std::optional<int64_t>(attr.getInt()) : std::nullopt;
 }
 
-int64_t mapAxis(VecMapOp op) {
-  auto shape = shapeOf(op.getY());
-  int64_t rank = shape.size();
-  for (Value input : op.getInputs()) {
-    auto inputShape = shapeOf(input);
-    auto axis = producedAxis(input);
-    int64_t offset = rank - static_cast<int64_t>(inputShape.size());
-    if (axis && *axis >= 0 && inputShape[*axis] == shape[*axis + offset])
-      return *axis + offset;
-  }
-  return defaultAxis(shape);
+/// Elements per partition of a tensor that lies across `axis`.
+int64_t depthAcross(llvm::ArrayRef<int64_t> shape, int64_t axis,
+                    int64_t partitions) {
+  int64_t depth = llvm::divideCeil(shape[axis], partitions);
+  for (auto [i, extent] : llvm::enumerate(shape))
+    if (static_cast<int64_t>(i) != axis)
+      depth *= extent;
+  return depth;
 }
 
 /// True if `op` can work with `axis` of its first operand across partitions.
@@ -107,16 +105,6 @@ int64_t reduceAxis(VecReduceOp op) {
   return axis < 0 ? axis : resultAxis(axis);
 }
 
-/// Elements per partition of a tensor that lies across `axis`.
-int64_t depthAcross(llvm::ArrayRef<int64_t> shape, int64_t axis,
-                    int64_t partitions) {
-  int64_t depth = llvm::divideCeil(shape[axis], partitions);
-  for (auto [i, extent] : llvm::enumerate(shape))
-    if (static_cast<int64_t>(i) != axis)
-      depth *= extent;
-  return depth;
-}
-
 /// Rows of a softmax may lie within partitions or across them: both take the
 /// same passes over the elements of a partition. Laying the input or the result
 /// anew costs a move as well, so the axis that needs none wins a tie.
@@ -148,16 +136,72 @@ bool suitsReaders(Value value, int64_t axis, int64_t depth = 3) {
   });
 }
 
+/// A float tensor is laid across another axis than the default one where that
+/// leaves so many times fewer elements in a partition.
+constexpr int64_t kWorthAnotherAxis = 4;
+
+/// True if no reader of `value`, behind element-wise operations and views as
+/// well, asks for an axis of its own: all can work across `axis`.
+bool isFree(Value value, int64_t axis, int64_t depth = 8) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (isa<func::ReturnOp>(user))
+      return true;
+    if (user->getNumResults() != 1 || depth == 0)
+      return false;
+    Value result = user->getResult(0);
+    if (auto move = dyn_cast<DmaMoveOp>(user)) {
+      auto through = move.getInputs().size() == 1
+                         ? analysis::viewAxis(move, axis)
+                         : std::nullopt;
+      return !through || isFree(result, *through, depth - 1);
+    }
+    if (isa<VecMapOp>(user))
+      return !storageOf(result).encoded && shapeOf(result) == shapeOf(value) &&
+             isFree(result, axis, depth - 1);
+    return isa<VecSoftmaxOp, VecReduceOp, VecPoolOp>(user) &&
+           worksAcross(user, axis);
+  });
+}
+
+/// Axis of a result that its operands do not dictate: the default one, or the
+/// one across which partitions hold much less, if readers let it.
+int64_t freeAxis(Value result, int64_t partitions) {
+  llvm::ArrayRef<int64_t> shape = shapeOf(result);
+  const int64_t axis = defaultAxis(shape);
+  int64_t best = axis;
+  for (int64_t other = 0; other < static_cast<int64_t>(shape.size()); ++other)
+    if (depthAcross(shape, other, partitions) <
+        depthAcross(shape, best, partitions))
+      best = other;
+  const bool worth = best != axis &&
+                     kWorthAnotherAxis * depthAcross(shape, best, partitions) <=
+                         depthAcross(shape, axis, partitions);
+  return worth && isFree(result, best) ? best : axis;
+}
+
+int64_t mapAxis(VecMapOp op, int64_t partitions) {
+  auto shape = shapeOf(op.getY());
+  int64_t rank = shape.size();
+  for (Value input : op.getInputs()) {
+    auto inputShape = shapeOf(input);
+    auto axis = producedAxis(input);
+    int64_t offset = rank - static_cast<int64_t>(inputShape.size());
+    if (axis && *axis >= 0 && inputShape[*axis] == shape[*axis + offset])
+      return *axis + offset;
+  }
+  return freeAxis(op.getY(), partitions);
+}
+
 /// A result that can be a view of its operand keeps that one's partitions,
 /// unless a reader needs others.
-int64_t moveAxis(DmaMoveOp op) {
+int64_t moveAxis(DmaMoveOp op, int64_t partitions) {
   auto shape = shapeOf(op.getY());
   auto suits = [&](int64_t axis) { return suitsReaders(op.getY(), axis); };
   if (op.getInputs().size() == 1)
     if (auto produced = producedAxis(op.getInputs()[0]))
       if (auto axis = analysis::viewAxis(op, *produced); axis && suits(*axis))
         return *axis;
-  int64_t axis = defaultAxis(shape);
+  int64_t axis = freeAxis(op.getY(), partitions);
   if (axis < 0 || suits(axis))
     return axis;
   int64_t longest = longestAxis(shape, suits);
@@ -184,16 +228,17 @@ int64_t chooseAxis(Operation *op, const machine::Description &machine) {
     return 1;
   if (isa<PeMatmulOp>(op))
     return static_cast<int64_t>(shapeOf(result).size()) - 1;
+  const auto partitions = static_cast<int64_t>(machine.sb.partitions);
   if (auto map = dyn_cast<VecMapOp>(op))
-    return mapAxis(map);
+    return mapAxis(map, partitions);
   if (auto pool = dyn_cast<VecPoolOp>(op))
     return poolAxis(pool);
   if (auto reduce = dyn_cast<VecReduceOp>(op))
     return reduceAxis(reduce);
   if (auto softmax = dyn_cast<VecSoftmaxOp>(op))
-    return softmaxAxis(softmax, static_cast<int64_t>(machine.sb.partitions));
+    return softmaxAxis(softmax, partitions);
   if (auto move = dyn_cast<DmaMoveOp>(op))
-    return moveAxis(move);
+    return moveAxis(move, partitions);
   if (auto gather = dyn_cast<VecGatherOp>(op))
     return gatherAxis(gather);
   return defaultAxis(shapeOf(result));

@@ -78,8 +78,10 @@ def AssignAxis : Pass<"ashlar-npu-assign-axis", "::mlir::ModuleOp"> {
   let description = [{
     Encoded tensors lie with their block axis across partitions; other results
     take the axis that their operation produces or, where it is free, the axis
-    of its operands or the longest one it may use. Sets `npu.axis` (-1: the
-    tensor lies in one partition). An operation that reads a tensor across
+    of its operands or the longest one it may use. What nothing dictates lies
+    across the channels of a map, else the last axis; across another one where
+    partitions then hold at most a quarter and no reader asks for an axis of its
+    own. Sets `npu.axis` (-1: the tensor lies in one partition). An operation that reads a tensor across
     another axis gets a re-laid copy when it is staged.
   }];
 }
