@@ -149,6 +149,9 @@ bool isFree(Value value, int64_t axis, int64_t depth = 8) {
     if (user->getNumResults() != 1 || depth == 0)
       return false;
     Value result = user->getResult(0);
+    // Blocks lie across their axis, and so should what becomes them.
+    if (storageOf(result).encoded)
+      return false;
     if (auto move = dyn_cast<DmaMoveOp>(user)) {
       auto through = move.getInputs().size() == 1
                          ? analysis::viewAxis(move, axis)
