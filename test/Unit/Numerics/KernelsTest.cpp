@@ -506,10 +506,10 @@ TEST_P(Kernels, mantissasAtOddAddresses) {
   for (size_t n : kLengths) {
     auto mant = integers<int16_t>(n + 1);
     auto cells = integers<int8_t>(n);
-    auto *odd =
-        reinterpret_cast<int16_t *>(reinterpret_cast<char *>(mant.data()) + 1);
+    char *bytes = reinterpret_cast<char *>(mant.data()) + 1;
+    auto *odd = reinterpret_cast<int16_t *>(bytes);
     std::vector<int16_t> even(n + 1);
-    std::memcpy(even.data(), odd, n * sizeof(int16_t));
+    std::memcpy(even.data(), bytes, n * sizeof(int16_t));
     std::vector<float> a(n), b(n);
     k.decode16(odd, cells.data(), n, 12, a.data());
     k.decode16(even.data(), cells.data(), n, 12, b.data());
@@ -531,7 +531,7 @@ TEST_P(Kernels, mantissasAtOddAddresses) {
     EncodeStats stats;
     k.encode16(&row, 1, n, 12, &odd, cells.data(), &stats);
     k.encode16(&row, 1, n, 12, &target, cells.data(), &stats);
-    ASSERT_EQ(std::memcmp(odd, even.data(), n * sizeof(int16_t)), 0);
+    ASSERT_EQ(std::memcmp(bytes, even.data(), n * sizeof(int16_t)), 0);
   }
 }
 
