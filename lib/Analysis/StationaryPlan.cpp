@@ -10,6 +10,7 @@
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Analysis/TilePlan.h"
+#include "ashlar/Machine/Transposes.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
@@ -31,6 +32,22 @@ bool needsLayers(const ProductShape &product, int64_t cell) {
   return product.groups > 1 && perGroup % cell != 0;
 }
 
+/// Rows of a tile that begins at partition `row`, of `left` channels. A tile
+/// begins or stays inside an exponent cell, where the array's rows are no
+/// multiple of it.
+int64_t rowsOfTile(int64_t row, int64_t left,
+                   const machine::Description &machine) {
+  int64_t partitions = machine.sb.partitions;
+  int64_t cell = machine.xmGroup;
+  int64_t limit = std::min<int64_t>(machine.pe.rows, partitions);
+  int64_t rows = std::min({left, limit, partitions - row});
+  if (limit % cell == 0)
+    return rows;
+  if (row % cell != 0)
+    return std::min(rows, cell - row % cell);
+  return rows < left && rows > cell ? rows - rows % cell : rows;
+}
+
 /// Outputs until the next channel tile of the result begins.
 int64_t columnsToBoundary(const ProductShape &product, int64_t output,
                           int64_t partitions) {
@@ -45,7 +62,6 @@ int64_t columnsToBoundary(const ProductShape &product, int64_t output,
 std::vector<ColumnTile> planStationary(const ProductShape &product,
                                        const machine::Description &machine) {
   int64_t partitions = machine.sb.partitions;
-  int64_t rowLimit = std::min<int64_t>(machine.pe.rows, partitions);
   int64_t cell = machine.xmGroup;
   int64_t inPerGroup = product.channels / product.groups;
   int64_t outPerGroup = product.outputs / product.groups;
@@ -69,7 +85,7 @@ std::vector<ColumnTile> planStationary(const ProductShape &product,
     for (int64_t tap = 0; tap < taps; ++tap)
       for (int64_t channel = first; channel < last;) {
         int64_t row = (product.part + channel) % partitions;
-        int64_t rows = std::min({last - channel, rowLimit, partitions - row});
+        int64_t rows = rowsOfTile(row, last - channel, machine);
         for (int layer = layers ? 0 : -1; layer < (layers ? 2 : 0); ++layer)
           column.tiles.push_back({tap, channel, rows, layer});
         channel += rows;
@@ -151,7 +167,13 @@ bool mayTurnBlocks(Operation *op, const machine::Description &machine) {
   auto rank = static_cast<int64_t>(shapeOf(result).size());
   int64_t block = type.encoded ? type.format.block : 0;
   auto cell = static_cast<int64_t>(machine.xmGroup);
+  // One identity multiplication turns all positions.
+  int64_t positions = 1;
+  for (int64_t extent : shapeOf(result))
+    positions *= extent;
+  positions /= productShape(op).outputs;
   return block > 0 && block % cell == 0 &&
+         positions <= static_cast<int64_t>(machine::transposeRows(machine)) &&
          movingOutputs(machine) % block == 0 &&
          machine.pe.columns % block == 0 &&
          machine.sb.partitions % block == 0 && rank <= 4 &&

@@ -166,6 +166,16 @@ static void setWindows(TileProblem &problem, Op op) {
   }
 }
 
+int64_t cellPlane(const numerics::BlockFormat &format,
+                  const machine::Description &machine) {
+  for (int64_t plane : {64, 32, 16, 8})
+    if ((format.block <= 0 || format.block % plane == 0) &&
+        plane % static_cast<int64_t>(machine.xmGroup) == 0 &&
+        static_cast<int64_t>(machine.sb.partitions) % plane == 0)
+      return plane;
+  return 0;
+}
+
 TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
                         llvm::ArrayRef<int64_t> extent,
                         const machine::Description &machine, int64_t parts) {
@@ -187,9 +197,7 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
   problem.elementBytes = x.bytes();
   problem.activationBits = x.format.mantissa;
   problem.weightBits = product.weightFormat.mantissa;
-  // Blocks as long as the axis replicate one exponent: any plane will do.
-  problem.cellBlock = std::min<int64_t>(
-      x.format.block > 0 ? x.format.block : 64, machine.sb.partitions);
+  problem.cellBlock = cellPlane(x.format, machine);
   if (auto attr = op->getAttrOfType<IntegerAttr>(kColumnPartsAttr);
       attr && parts == 0)
     parts = std::clamp<int64_t>(attr.getInt(), 1, machine.sparse.tcus);

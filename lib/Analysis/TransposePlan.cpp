@@ -118,7 +118,8 @@ TransposeCycles predictTranspose(const TransposePlan &plan,
   TransposeCycles cycles;
   auto partitions = static_cast<int64_t>(machine.sb.partitions);
   int64_t elements = plan.rowCount() * plan.columnCount() * plan.planes();
-  auto rows = plan.rowSegments(machine.pe.rows, partitions, 0);
+  auto rows = plan.rowSegments(
+      static_cast<int64_t>(machine::transposeRows(machine)), partitions, 0);
   auto columns = plan.columnSegments(machine.pe.columns, partitions, 0);
   int64_t first = 0;
   for (const Segment &row : rows)

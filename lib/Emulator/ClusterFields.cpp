@@ -7,6 +7,7 @@
 #include "Tensor.h"
 #include "Tiles.h"
 #include "ashlar/Isa/Tiles.h"
+#include "ashlar/Machine/ScatterCycles.h"
 #include "ashlar/Partition/Binding.h"
 
 using namespace ashlar;
@@ -96,13 +97,9 @@ Result emulator::checkCluster(const isa::TccRun &op,
                isa::name(op.type).str());
   if (op.scatter && op.issueZeros)
     return bad("zeros cannot be issued in scatter mode");
-  // Of products that meet, one goes on in every cycle.
-  const bool queues =
-      op.scatter &&
-      (op.variant == 2 ||
-       (op.variant == 3 && machine.sparse.coefficientsPerStep > 2));
-  if (queues && machine.sparse.queueDepth != 0 &&
-      machine.sparse.queueDepth < machine.sparse.lanes)
+  if (op.scatter &&
+      !machine::queuesHold(machine,
+                           static_cast<machine::ScatterVariant>(op.variant)))
     return bad("up to {} products may wait, the queues hold {}",
                machine.sparse.lanes, machine.sparse.queueDepth);
   if (!op.scatter && (op.variant != 0 || op.blockH != 0 || op.blockW != 0))

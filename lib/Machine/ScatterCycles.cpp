@@ -6,6 +6,15 @@
 
 #include <algorithm>
 
+bool ashlar::machine::queuesHold(const Description &machine,
+                                 ScatterVariant variant) {
+  const bool waits =
+      variant == ScatterVariant::C ||
+      (variant == ScatterVariant::D && machine.sparse.coefficientsPerStep > 2);
+  return !waits || machine.sparse.queueDepth == 0 ||
+         machine.sparse.queueDepth >= machine.sparse.lanes;
+}
+
 uint64_t ashlar::machine::scatterCycles(ScatterVariant variant,
                                         uint64_t multipliers,
                                         uint64_t weightsPerStep, uint64_t data,

@@ -44,6 +44,11 @@ uint64_t ashlar::machine::transposeCells(const Description &machine,
   return peMatmul(machine, rows, 1, cols).complete;
 }
 
+uint64_t ashlar::machine::transposeRows(const Description &machine) {
+  return std::max<uint64_t>(
+      std::min(machine.pe.rows, machine.psum.entriesPerBank), 1);
+}
+
 uint64_t ashlar::machine::blockCount(uint64_t m, uint64_t n, uint64_t p,
                                      uint64_t q) {
   return times(divideUp(m, p), divideUp(n, q));
@@ -127,7 +132,7 @@ private:
 uint64_t ashlar::machine::transposeMatrix(const Description &machine,
                                           uint64_t m, uint64_t n,
                                           uint64_t elementBytes) {
-  const uint64_t rows = std::max<uint64_t>(machine.pe.rows, 1);
+  const uint64_t rows = transposeRows(machine);
   const uint64_t cols = std::max<uint64_t>(machine.pe.columns, 1);
   // More tiles than this no state buffer holds.
   if (blockCount(m, n, rows, cols) > uint64_t(1) << 20)

@@ -258,6 +258,7 @@ llvm::Error Compilation::runPhase(Phase phase) {
                     StringAttr::get(&context, options.sparse.profile));
     return runPasses(phase, [&](OpPassManager &manager) {
       manager.addPass(createConvertNNToNPUPass());
+      manager.addPass(npu::createVerifyFormats());
       manager.addPass(npu::createChooseStationary());
       manager.addPass(npu::createAnalyseZeros());
       npu::ChooseClusterOptions cluster;

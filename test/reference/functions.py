@@ -54,7 +54,7 @@ def horner(coefficients, v):
 
 def canonical(values):
     """Every NaN to 0x7fc00000."""
-    values = np.ascontiguousarray(values, F32)
+    values = np.asarray(values, F32, order="C")
     bits = values.view(np.uint32)
     return np.where(np.isnan(values), np.uint32(0x7FC00000), bits).astype(
         np.uint32).view(F32)

@@ -29,7 +29,7 @@ def stored_array(value):
     if value.type == "bfp":
         return value.numbers()
     if value.type == "bf16":
-        words = np.ascontiguousarray(value.data).view(np.uint32) >> 16
+        words = np.asarray(value.data, order="C").view(np.uint32) >> 16
         return words.astype(np.uint16)
     return value.data
 

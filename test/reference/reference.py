@@ -98,7 +98,7 @@ def run(plan, inputs):
 
 def bits(array):
     """The stored bits, so that NaN payloads and -0 count."""
-    array = np.ascontiguousarray(array)
+    array = np.asarray(array, order="C")
     return array.view(f"u{array.dtype.itemsize}") if array.dtype.kind == "f" \
         else array
 

@@ -107,6 +107,13 @@ std::vector<int64_t> sourceLanes(const TileProblem &problem);
 /// Input channels that a column of outputs reads.
 ChannelRange channelsOf(const TileProblem &problem, size_t column);
 
+/// Channels that share a plane of exponent cells in the sparse cluster: the
+/// longest plane that `dma.tile` knows, whose blocks divide those of the map
+/// and its partitions; 0 if there is none. An exponent is repeated in every
+/// plane of its block.
+int64_t cellPlane(const numerics::BlockFormat &format,
+                  const machine::Description &machine);
+
 /// The problem of a convolution, `npu.pe.conv` or `npu.tcu.conv`, for results
 /// of `extent` (batch, spatial dimensions). The results of a drain are split
 /// over `parts` groups of units, or as many as divide them (0: as the operation

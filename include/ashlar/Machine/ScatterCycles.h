@@ -7,6 +7,8 @@
 #ifndef ASHLAR_MACHINE_SCATTERCYCLES_H
 #define ASHLAR_MACHINE_SCATTERCYCLES_H
 
+#include "ashlar/Machine/Description.h"
+
 #include <cstdint>
 
 namespace ashlar::machine {
@@ -18,6 +20,11 @@ enum class ScatterVariant : uint8_t {
   C, ///< U weights per step, an arbiter with queues for equal indices
   D, ///< U weights per step, products of equal index added to their neighbour
 };
+
+/// True if the queues of a unit hold all products that may wait in it. Of
+/// products that meet, C sends one on per cycle, and so does D where more than
+/// two weights meet; then as many may wait as there are multipliers.
+bool queuesHold(const Description &machine, ScatterVariant variant);
 
 /// Cycles of a block of \p data non-zero data under \p weights non-zero
 /// weights on \p multipliers multipliers. A, B: weights * ceil(data / P). C, D:

@@ -26,6 +26,10 @@ uint64_t columnWave(uint64_t rows, uint64_t col);
 uint64_t transposeCells(const Description &machine, uint64_t rows,
                         uint64_t cols);
 
+/// Rows of the largest tile: those of the array, as far as a bank of PSUM holds
+/// an entry for each.
+uint64_t transposeRows(const Description &machine);
+
 /// Number of blocks of \p p partitions x \p q elements that a matrix of
 /// \p m x \p n splits into: ceil(m / p) * ceil(n / q).
 uint64_t blockCount(uint64_t m, uint64_t n, uint64_t p, uint64_t q);

@@ -8,6 +8,7 @@
 
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/TransposePlan.h"
+#include "ashlar/Machine/Transposes.h"
 #include "ashlar/Numerics/Function.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
@@ -40,7 +41,9 @@ public:
 
   void run() {
     auto partitions = static_cast<int64_t>(machine.sb.partitions);
-    rows = plan.rowSegments(machine.pe.rows, partitions, firstRow);
+    rows =
+        plan.rowSegments(static_cast<int64_t>(machine::transposeRows(machine)),
+                         partitions, firstRow);
     columns = plan.columnSegments(machine.pe.columns, partitions, firstColumn);
     emitPlanes(plan.others, source, result);
   }

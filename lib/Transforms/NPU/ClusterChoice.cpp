@@ -29,10 +29,7 @@ static std::string obstacle(PeConvOp conv,
     return "its input is not encoded along channels";
   if (!analysis::hasStreamedWeights(conv))
     return "its weights are not constant";
-  int64_t block = storageOf(conv.getX()).format.block;
-  auto plane = std::min<int64_t>(block > 0 ? block : 64, machine.sb.partitions);
-  if (plane < 8 || plane < static_cast<int64_t>(machine.xmGroup) ||
-      static_cast<int64_t>(machine.sb.partitions) % plane != 0)
+  if (analysis::cellPlane(storageOf(conv.getX()).format, machine) == 0)
     return "no plane of exponent cells has its blocks";
   if (above(w.drop_front(2), 255) || above(conv.getStrides(), 15) ||
       above(conv.getDilations(), 63) || above(x.drop_front(2), 65535) ||
@@ -136,6 +133,7 @@ void Chooser::planParts(Candidate &candidate,
   // Cycles of scatter mode follow from the data: not by an estimate alone.
   if (policy.mode == "scatter" ||
       (policy.mode == "auto" && policy.useScatter &&
+       machine::queuesHold(machine, policy.cut.variant) &&
        candidate.data.source == analysis::ProfileSource::Measured)) {
     analysis::addScatter(problem, conv, weights, candidate.data, policy.cut,
                          machine);
@@ -170,6 +168,9 @@ void Chooser::predict(PeConvOp conv) {
   Candidate candidate;
   candidate.conv = conv;
   candidate.obstacle = obstacle(conv, machine);
+  const bool holds = machine::queuesHold(machine, policy.cut.variant);
+  if (policy.mode == "scatter" && !holds && candidate.obstacle.empty())
+    candidate.obstacle = "more products may wait than its queues hold";
   candidate.data = analysis::profileOf(conv.getX(), policy.profiles);
   candidate.encode = encodeCycles(conv.getX(), machine).plain;
   candidate.drained = !analysis::countedResults(conv.getX(), machine).empty();

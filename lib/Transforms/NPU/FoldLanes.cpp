@@ -76,6 +76,19 @@ bool encodesBlock(int64_t block) {
   return block == 8 || block == 16 || block == 32 || block == 64;
 }
 
+/// True if the lanes of an encoded result start where encoded tensors may, and
+/// if a movement, which encodes all lanes at once, meets no block of two lanes.
+bool encodesLanes(Operation *op, const Lanes &fold,
+                  const machine::Description &machine) {
+  if (fold.pitch % std::max<int64_t>(8, machine.xmGroup) != 0)
+    return false;
+  if (!isa<DmaMoveOp>(op))
+    return true;
+  int64_t block =
+      analysis::foldedBlock(storageOf(op->getResult(0)).format, fold);
+  return encodesBlock(block) && fold.pitch % block == 0;
+}
+
 /// The folds that memory, array and formats allow for the result of `op`.
 llvm::SmallVector<Lanes, 6> candidates(Operation *op,
                                        const machine::Description &machine) {
@@ -87,11 +100,9 @@ llvm::SmallVector<Lanes, 6> candidates(Operation *op,
     residual = analysis::lanesOf(conv.getResidual());
   for (const Lanes &fold :
        analysis::laneFolds(shape[1], shape.back(), machine)) {
-    bool fits = !residual.folded() || fold == residual;
-    if (isa<DmaMoveOp>(op) && !isByte(storageOf(op->getResult(0))))
-      fits &= encodesBlock(
-          analysis::foldedBlock(storageOf(op->getResult(0)).format, fold));
-    if (fits)
+    bool encodes =
+        isByte(storageOf(op->getResult(0))) || encodesLanes(op, fold, machine);
+    if (encodes && (!residual.folded() || fold == residual))
       lanes.push_back(fold);
   }
   return lanes;

@@ -118,3 +118,50 @@ func.func @unfolded(%x: !x) -> tensor<1x16x30x40xf32> {
   return %y : tensor<1x16x30x40xf32>
 }
 }
+
+// -----
+
+!x = tensor<1x64x56x56x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<64x1x3x3x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+// Queues shorter than the products that may wait: no scattering.
+module attributes {npu.machine = "{name: short, sparse: {queue_depth: 16, coefficients_per_step: 4}}"} {
+// SCATTER-LABEL: func.func @short_queues(
+// SCATTER: npu.pe.conv({{.*}}eligible = "no"{{.*}}reason = "more products may wait than its queues hold"
+func.func @short_queues(%x: !x) -> tensor<1x64x56x56xf32> {
+  %k = nn.constant dense<1.0> : tensor<64x1x3x3xf32>
+  %w = bfp.encode %k weights : tensor<64x1x3x3xf32> -> !w
+  %y = npu.pe.conv(%x, %w) {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 64 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x64x56x56xf32>
+  return %y : tensor<1x64x56x56xf32>
+}
+}
+
+// -----
+
+!x = tensor<1x64x56x56x!bfp.block<mantissa = 8, block = 32, range = 7, axis = 1>>
+!w = tensor<64x1x3x3x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+// 48 partitions hold planes of 16 channels, which repeat the exponents of 32.
+module attributes {npu.machine = "{name: narrow, sb: {partitions: 48}, pe: {rows: 48, columns: 48}}"} {
+// TILE-LABEL: func.func @planes_of_cells(
+// TILE: npu.tcu.conv({{.*}}eligible = "yes"
+func.func @planes_of_cells(%x: !x) -> tensor<1x64x56x56xf32> {
+  %k = nn.constant dense<1.0> : tensor<64x1x3x3xf32>
+  %w = bfp.encode %k weights : tensor<64x1x3x3xf32> -> !w
+  %y = npu.pe.conv(%x, %w) {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 64 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x64x56x56xf32>
+  return %y : tensor<1x64x56x56xf32>
+}
+}
+
+// -----
+
+!x = tensor<1x64x56x56x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<64x1x3x3x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+module attributes {npu.machine = "{name: uneven, xm_group: 4, sb: {partitions: 100}, pe: {rows: 96, columns: 48}}"} {
+// TILE-LABEL: func.func @no_plane(
+// TILE: npu.pe.conv({{.*}}eligible = "no"{{.*}}reason = "no plane of exponent cells has its blocks"
+func.func @no_plane(%x: !x) -> tensor<1x64x56x56xf32> {
+  %k = nn.constant dense<1.0> : tensor<64x1x3x3xf32>
+  %w = bfp.encode %k weights : tensor<64x1x3x3xf32> -> !w
+  %y = npu.pe.conv(%x, %w) {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 64 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x64x56x56xf32>
+  return %y : tensor<1x64x56x56xf32>
+}
+}

@@ -36,6 +36,20 @@ std::vector<int64_t> sizes(llvm::ArrayRef<Segment> segments) {
   return list;
 }
 
+TEST(TransposePlan, TilesFitABankOfAccumulators) {
+  machine::Description machine;
+  machine.psum.entriesPerBank = 32;
+  EXPECT_EQ(machine::transposeRows(machine), 32U);
+  // Four tiles of 32 rows take the time of as many matrices of 32 rows.
+  const TransposeCycles whole = predictTranspose(matrix(128, 64), 1, machine);
+  machine.pe.rows = 32;
+  EXPECT_GE(whole.identity,
+            predictTranspose(matrix(128, 64), 1, machine).identity);
+  EXPECT_EQ(machine::transposeRows(machine), 32U);
+  machine.psum.entriesPerBank = 512;
+  EXPECT_EQ(machine::transposeRows(machine), 32U);
+}
+
 TEST(TransposePlan, T5_BlocksAndSubBlocksOfTheSpecification) {
   // Blocks of 128 x 128 in the state buffer, sub-blocks of 128 x 64.
   const struct {

@@ -109,6 +109,23 @@ TEST_F(StationaryPlanTest, RandomProducts) {
   }
 }
 
+TEST_F(StationaryPlanTest, TilesBeginOrStayInsideExponentCells) {
+  // Cells of 8 partitions under arrays of 3, 6 and 12 rows.
+  machine.xmGroup = 8;
+  machine.sb.partitions = 48;
+  for (uint64_t rows : {3, 6, 12}) {
+    machine.pe.rows = rows;
+    ProductShape p = product(4, 40, 1, 2);
+    check(p);
+    for (const ColumnTile &column : planStationary(p, machine))
+      for (const StationaryTile &tile : column.tiles) {
+        int64_t within = tile.channel % 8;
+        EXPECT_TRUE(within == 0 || within + tile.rows <= 8)
+            << tile.rows << " rows from channel " << tile.channel;
+      }
+  }
+}
+
 TEST_F(StationaryPlanTest, DepthwiseTilesAreOneCellGroupWide) {
   ProductShape p = product(32, 32, 32, 9);
   check(p);

@@ -199,6 +199,16 @@ def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
   ];
 }
 
+def VerifyFormats : Pass<"ashlar-npu-verify-formats", "::mlir::ModuleOp"> {
+  let summary = "check that the machine can hold the block formats";
+  let description = [{
+    The partitions of an exponent cell share an exponent, so block lengths are
+    multiples of `xm_group`; blocks that span an axis or a tensor always fit.
+
+    The machine is read from the module attribute `npu.machine` (YAML text).
+  }];
+}
+
 def VerifyPlan : Pass<"ashlar-npu-verify-plan", "::mlir::ModuleOp"> {
   let summary = "check the exit invariants of the plan phase";
   let description = [{
