@@ -39,7 +39,6 @@ import numpy as np
 import onnx
 
 import common
-import numerics_model
 import random_formats
 import random_network
 
