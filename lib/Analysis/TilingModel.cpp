@@ -480,13 +480,37 @@ Region pieceSource(const npu::Piece &piece, const Region &out) {
   return region;
 }
 
-TilingModel moveModel(npu::DmaMoveOp op, const machine::Description &) {
+/// True if operands of `op` lie side by side in the result in runs so short
+/// that most of every burst would be lost in DRAM.
+bool makesShortRuns(npu::DmaMoveOp op, const machine::Description &machine) {
+  const Shape shape(shapeOf(op.getY()));
+  const StorageType type = storageOf(op.getY());
+  if (op.getInputs().size() < 2 || type.encoded)
+    return false;
+  return llvm::any_of(op.getPieces(), [&](Attribute attr) {
+    npu::Piece piece =
+        *npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
+    int64_t run = type.bytes();
+    for (auto axis = static_cast<int64_t>(shape.size()); axis-- > 0;) {
+      int64_t extent = 1;
+      for (const npu::PieceDim &dim : piece.dims)
+        extent *= dim.resultAxis == axis ? dim.extent : 1;
+      run *= extent;
+      if (extent != shape[axis])
+        break;
+    }
+    return 2 * run <= static_cast<int64_t>(machine.dram.burstBytes);
+  });
+}
+
+TilingModel moveModel(npu::DmaMoveOp op, const machine::Description &machine) {
   TilingModel model = baseModel(op);
   int64_t rank = model.resultShape.size();
   StorageType source = storageOf(op.getInputs()[0]);
   bool converts = source.encoded != model.resultType.encoded ||
                   source.plain != model.resultType.plain;
-  model.directResult = !converts;
+  const bool gathers = makesShortRuns(op, machine);
+  model.directResult = !converts && !gathers;
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {
     OperandModel operand;
     operand.direct = true;
@@ -507,7 +531,7 @@ TilingModel moveModel(npu::DmaMoveOp op, const machine::Description &) {
   }
   bool padded = llvm::any_of(model.operands,
                              [](const OperandModel &o) { return o.padded; });
-  if (!converts && !padded)
+  if (!converts && !padded && !gathers)
     return model;
   int64_t blockAxis =
       model.resultType.encoded ? model.resultType.blockAxis : -1;

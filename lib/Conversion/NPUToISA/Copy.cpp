@@ -15,6 +15,8 @@ namespace {
 
 /// Smaller copies are over before a second queue would help.
 constexpr int64_t kSpreadBytes = 4096;
+/// Cycles that a part of a copy should take, and parts of a store at most.
+constexpr int64_t kPartCycles = 256, kStoreParts = 12;
 
 /// Addressing of one side, for elements or for exponent cells.
 struct Side {
@@ -238,8 +240,9 @@ void CopyEmitter::finish(const Nest &nest) {
 }
 
 /// Every queue moves bytes inside the chip at its own rate, so a large copy
-/// becomes one part per queue, cut along its outermost loop that has enough
-/// iterations. DRAM is one server: parts would only wait for each other.
+/// becomes parts for all queues, cut along its outermost loop that has enough
+/// iterations. DRAM is one server, but parts of what goes there need not wait
+/// for what is made last.
 void CopyEmitter::spread(llvm::ArrayRef<int64_t> extents,
                          llvm::ArrayRef<int64_t> sourceStrides,
                          llvm::ArrayRef<int64_t> resultStrides,
@@ -248,11 +251,17 @@ void CopyEmitter::spread(llvm::ArrayRef<int64_t> extents,
   int64_t bytes = elementBytes;
   for (int64_t extent : extents)
     bytes *= extent;
-  bool inside = sides[0].memory != isa::Memory::Dram &&
-                sides[1].memory != isa::Memory::Dram;
+  bool fromDram = sides[0].memory == isa::Memory::Dram;
+  bool inside = !fromDram && sides[1].memory != isa::Memory::Dram;
+  const auto rate =
+      static_cast<int64_t>(inside ? builder.machine.dma.onchipBytesPerCycle
+                                  : builder.machine.dram.bytesPerCycle);
+  const int64_t worth = bytes / (rate * kPartCycles);
+  parts = inside ? std::max(parts, std::min(worth, 4 * parts) / parts * parts)
+                 : std::clamp<int64_t>(worth, 1, kStoreParts);
   const auto *cut = llvm::find_if(
       extents, [&](int64_t extent) { return extent >= 4 * parts; });
-  if (!inside || parts == 1 || bytes < kSpreadBytes || cut == extents.end())
+  if (fromDram || parts == 1 || bytes < kSpreadBytes || cut == extents.end())
     return emitLoops(extents, sourceStrides, resultStrides, sourceBase,
                      resultBase);
   size_t loop = cut - extents.begin();

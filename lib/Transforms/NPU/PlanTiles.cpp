@@ -39,11 +39,19 @@ constexpr int64_t kLongMoveBytes = 128;
 /// is worth.
 constexpr int64_t kMostBands = 24, kBandLatencies = 4;
 
+/// True if the vector unit follows the movement.
+bool converts(const OpPlan &plan) {
+  return !plan.model
+              .scratch({Shape(plan.model.resultShape.size(), 0),
+                        plan.model.resultShape})
+              .empty();
+}
+
 /// Pooling over large resident maps follows its producer band by band, and so
 /// does the vector unit what it converts behind a movement.
 bool isLongVectorWork(const OpPlan &plan) {
   if (isa<DmaMoveOp>(plan.op))
-    return !plan.model.directResult && plan.bytes > kLongMoveBytes;
+    return converts(plan) && plan.bytes > kLongMoveBytes;
   auto pool = dyn_cast<VecPoolOp>(plan.op);
   if (!pool)
     return false;
@@ -105,7 +113,7 @@ int64_t Planner::slotBytes(const OpPlan &plan, const Shape &tile) const {
 bool Planner::readsDramOnce(const OpPlan &plan, const Shape &tile) const {
   auto move = dyn_cast<DmaMoveOp>(plan.op);
   // Without pieces every tile copies all of the operand.
-  if (move ? plan.model.directResult || move.getPieces().empty()
+  if (move ? !converts(plan) || move.getPieces().empty()
            : !isa<VecMapOp>(plan.op))
     return false;
   const Region out{Shape(tile.size(), 0), tile};
