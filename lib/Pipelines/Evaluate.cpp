@@ -75,33 +75,48 @@ Evaluator::reference(llvm::ArrayRef<Sample> samples) const {
 }
 
 llvm::Expected<Evaluation>
-Evaluator::evaluate(const numerics::FormatTable &formats,
-                    llvm::ArrayRef<Sample> samples) const {
-  return evaluate(formats, samples, options.threads, /*count=*/true);
+Evaluator::execute(const numerics::FormatTable &formats,
+                   llvm::ArrayRef<Sample> samples) const {
+  return measure(formats, samples, options.threads, Engines::Array);
 }
 
-std::vector<llvm::Expected<Evaluation>>
-Evaluator::outputsOfAll(llvm::ArrayRef<numerics::FormatTable> tables,
-                        llvm::ArrayRef<Sample> samples,
-                        llvm::function_ref<void(size_t)> done) const {
-  std::vector<std::optional<llvm::Expected<Evaluation>>> found(tables.size());
-  std::atomic<size_t> finished = 0;
-  support::ThreadPool pool(options.threads);
-  pool.parallelFor(tables.size(), [&](uint64_t i) {
-    found[i].emplace(
-        evaluate(tables[i], samples, /*threads=*/1, /*count=*/false));
-    done(++finished);
-  });
+/// Calls `one` for the numbers of [0, count), some at a time.
+static std::vector<llvm::Expected<Evaluation>>
+measureAll(size_t count, unsigned threads,
+           llvm::function_ref<llvm::Expected<Evaluation>(size_t)> one) {
+  std::vector<std::optional<llvm::Expected<Evaluation>>> found(count);
+  support::ThreadPool pool(threads);
+  pool.parallelFor(count, [&](uint64_t i) { found[i].emplace(one(i)); });
   std::vector<llvm::Expected<Evaluation>> results;
   for (auto &evaluation : found)
     results.push_back(std::move(*evaluation));
   return results;
 }
 
+std::vector<llvm::Expected<Evaluation>>
+Evaluator::executeAll(llvm::ArrayRef<numerics::FormatTable> tables,
+                      llvm::ArrayRef<Sample> samples,
+                      llvm::function_ref<void(size_t)> done) const {
+  std::atomic<size_t> finished = 0;
+  return measureAll(tables.size(), options.threads, [&](size_t i) {
+    auto evaluation =
+        measure(tables[i], samples, /*threads=*/1, Engines::Array);
+    done(++finished);
+    return evaluation;
+  });
+}
+
+std::vector<llvm::Expected<Evaluation>>
+Evaluator::countAll(llvm::ArrayRef<numerics::FormatTable> tables) const {
+  return measureAll(tables.size(), options.threads, [&](size_t i) {
+    return measure(tables[i], {}, /*threads=*/1, Engines::All);
+  });
+}
+
 llvm::Expected<Evaluation>
-Evaluator::evaluate(const numerics::FormatTable &formats,
-                    llvm::ArrayRef<Sample> samples, unsigned threads,
-                    bool count) const {
+Evaluator::measure(const numerics::FormatTable &formats,
+                   llvm::ArrayRef<Sample> samples, unsigned threads,
+                   Engines engines) const {
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext own(registry, MLIRContext::Threading::DISABLED);
@@ -110,8 +125,7 @@ Evaluator::evaluate(const numerics::FormatTable &formats,
   CompileOptions now = options;
   now.formats = formats;
   now.stopAfter = Phase::Emit;
-  // No engine changes a bit, and choosing them takes time.
-  if (!count)
+  if (engines == Engines::Array)
     now.sparse.mode = "off";
   auto compiled = compile(now, own);
   if (!compiled)
@@ -125,15 +139,13 @@ Evaluator::evaluate(const numerics::FormatTable &formats,
   auto program = emulator::load(std::move(*compiled->program), how);
   if (!program)
     return program.takeError();
-  if (count) {
-    how.functional = !now.sparse.sample.empty();
-    auto timed = emulator::run(*program, now.sparse.sample, how);
-    if (!timed)
-      return timed.takeError();
-    result.cycles = timed->totalCycles;
-    for (auto [index, stats] : llvm::enumerate(timed->nodes))
-      result.nodeCycles[program->program().nodes[index].name] += stats.cycles;
-  }
+  how.functional = engines == Engines::All && !now.sparse.sample.empty();
+  auto timed = emulator::run(*program, now.sparse.sample, how);
+  if (!timed)
+    return timed.takeError();
+  result.cycles = timed->totalCycles;
+  for (auto [index, stats] : llvm::enumerate(timed->nodes))
+    result.nodeCycles[program->program().nodes[index].name] += stats.cycles;
   how.functional = true;
   how.timing = false;
   for (const Sample &sample : samples) {

@@ -51,24 +51,31 @@ public:
   llvm::Expected<std::vector<Sample>>
   reference(llvm::ArrayRef<Sample> samples) const;
 
-  /// Runs `samples` (none: counts cycles only) on the emulator.
-  llvm::Expected<Evaluation> evaluate(const numerics::FormatTable &formats,
-                                      llvm::ArrayRef<Sample> samples) const;
+  /// Outputs, and cycles and bytes of the program for the array alone: no
+  /// other engine changes a bit, and choosing and emulating them takes most of
+  /// the time.
+  llvm::Expected<Evaluation> execute(const numerics::FormatTable &formats,
+                                     llvm::ArrayRef<Sample> samples) const;
 
-  /// Outputs alone, of several tables, some at a time; `done` is told how many
-  /// are finished, from any thread.
+  /// The same of several tables, some at a time; `done` is told how many are
+  /// finished, from any thread.
   std::vector<llvm::Expected<Evaluation>>
-  outputsOfAll(llvm::ArrayRef<numerics::FormatTable> tables,
-               llvm::ArrayRef<Sample> samples,
-               llvm::function_ref<void(size_t)> done) const;
+  executeAll(llvm::ArrayRef<numerics::FormatTable> tables,
+             llvm::ArrayRef<Sample> samples,
+             llvm::function_ref<void(size_t)> done) const;
+
+  /// Cycles and bytes with all engines of several tables, some at a time.
+  std::vector<llvm::Expected<Evaluation>>
+  countAll(llvm::ArrayRef<numerics::FormatTable> tables) const;
 
 private:
   Evaluator(const CompileOptions &options, mlir::MLIRContext &context)
       : options(options), context(&context) {}
 
-  llvm::Expected<Evaluation> evaluate(const numerics::FormatTable &formats,
-                                      llvm::ArrayRef<Sample> samples,
-                                      unsigned threads, bool count) const;
+  enum class Engines { Array, All };
+  llvm::Expected<Evaluation> measure(const numerics::FormatTable &formats,
+                                     llvm::ArrayRef<Sample> samples,
+                                     unsigned threads, Engines engines) const;
 
   CompileOptions options;
   mlir::MLIRContext *context;

@@ -124,4 +124,50 @@ std::vector<size_t> chooseFormats(const FormatModel &model, double budget) {
   return picker.take();
 }
 
+void sortByWorth(std::vector<FormatStep> &steps) {
+  llvm::sort(steps, [](const FormatStep &a, const FormatStep &b) {
+    return a.worth != b.worth ? a.worth > b.worth : a.group < b.group;
+  });
+}
+
+/// Cycles of all nodes.
+static double cyclesOf(const FormatModel &model,
+                       llvm::ArrayRef<numerics::BlockFormat> formats) {
+  std::map<std::string, std::array<bool, 2>> wide;
+  for (auto [group, format] : llvm::zip(model.groups, formats))
+    for (const Slot &slot : group.slots)
+      wide[slot.node][slot.weights] = format.mantissaBytes() == 2;
+  double sum = 0;
+  for (const auto &[node, widths] : wide)
+    if (auto found = model.nodes.find(node); found != model.nodes.end())
+      sum += found->second[widths[0]][widths[1]];
+  return sum;
+}
+
+std::vector<FormatStep>
+fewerPasses(const FormatModel &model,
+            llvm::ArrayRef<numerics::BlockFormat> formats, double least) {
+  std::vector<FormatStep> steps;
+  const double now = cyclesOf(model, formats);
+  for (auto [group, choices] : llvm::enumerate(model.choices)) {
+    if (formats[group].mantissaBytes() == 1)
+      continue;
+    const FormatChoice *next = nullptr;
+    for (const FormatChoice &choice : choices)
+      if (choice.format.mantissaBytes() == 1 &&
+          (!next || choice.noise < next->noise))
+        next = &choice;
+    if (!next)
+      continue;
+    std::vector<numerics::BlockFormat> changed(formats);
+    changed[group] = next->format;
+    const double saved = now - cyclesOf(model, changed);
+    if (saved * model.perCycle >= least)
+      steps.push_back(
+          {group, next->format, saved / std::max(next->noise, 1e-30)});
+  }
+  sortByWorth(steps);
+  return steps;
+}
+
 } // namespace ashlar::pipelines

@@ -40,6 +40,23 @@ struct FormatModel {
 /// budget that no choice meets, the least noise.
 std::vector<size_t> chooseFormats(const FormatModel &model, double budget);
 
+/// One group in another format.
+struct FormatStep {
+  size_t group;
+  numerics::BlockFormat format;
+  double worth; ///< What it saves over the noise that it is expected to add.
+};
+
+/// Those of most worth first.
+void sortByWorth(std::vector<FormatStep> &steps);
+
+/// Steps of single groups of \p formats from two bytes to one, to the least
+/// noise, by worth; those that save less than \p least of the cost are left
+/// out.
+std::vector<FormatStep>
+fewerPasses(const FormatModel &model,
+            llvm::ArrayRef<numerics::BlockFormat> formats, double least);
+
 } // namespace ashlar::pipelines
 
 #endif // ASHLAR_LIB_PIPELINES_FORMATMODEL_H

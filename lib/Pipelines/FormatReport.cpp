@@ -20,7 +20,8 @@ llvm::json::Value toJson(const Candidate &candidate) {
   }
   const Quality &quality = candidate.quality;
   object["formats"] = numerics::toJson(candidate.formats);
-  object["cycles"] = static_cast<int64_t>(candidate.cycles);
+  object[candidate.counted ? "cycles" : "array_cycles"] =
+      static_cast<int64_t>(candidate.cycles);
   object["weight_bytes"] = static_cast<int64_t>(candidate.weightBytes);
   object["snr_db"] = quality.snr;
   object["snr_standard_error_db"] = quality.snrError;
@@ -102,7 +103,9 @@ std::string describe(const SearchResult &result) {
     }
     text += fmt::format(
         "{:>3} {:<8} {:>10} {:>10} {:>7.2f} dB {:>7.3f} % {:>6.1f} %  {}\n", i,
-        mark, candidate.cycles, candidate.weightBytes, candidate.quality.snr,
+        mark,
+        fmt::format("{}{}", candidate.counted ? "" : "~", candidate.cycles),
+        candidate.weightBytes, candidate.quality.snr,
         candidate.quality.agreement, candidate.quality.counted,
         candidate.label);
   }

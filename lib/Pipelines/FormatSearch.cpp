@@ -8,6 +8,7 @@
 #include "FormatSearch.h"
 
 #include "BlendSamples.h"
+#include "FormatMeasure.h"
 #include "FormatModel.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/Progress.h"
@@ -26,6 +27,8 @@ using numerics::FormatTable;
 
 constexpr int bisections = 8;
 constexpr int refinements = 64;
+/// A change that costs no cycles must leave at most this share of the noise.
+constexpr double worthAChange = 0.99;
 /// Single steps that are expected to save less of the cost are not tried.
 constexpr double leastSaving = 5e-4;
 /// Mantissas of the background against which single groups are measured.
@@ -45,14 +48,6 @@ constexpr int oddBits = 1;
 /// All bytes of weights cost as much as this share of all cycles.
 constexpr double bytesToCycles = 0.25;
 
-BlockFormat makeFormat(int mantissa, int block = 16, int range = 7) {
-  BlockFormat format;
-  format.mantissa = mantissa;
-  format.block = block;
-  format.range = range;
-  return format;
-}
-
 FormatTable makeUniform(BlockFormat activations, BlockFormat weights) {
   FormatTable table;
   table.activations = activations;
@@ -65,17 +60,14 @@ std::string operandsText(BlockFormat activations, BlockFormat weights) {
          numerics::toString(weights);
 }
 
-std::string keyOf(const FormatTable &formats) {
-  return llvm::formatv("{0}", numerics::toJson(formats)).str();
-}
-
 /// One search over one model.
 class Search {
 public:
   Search(const Evaluator &evaluator, const QualityJudge &judge,
          std::vector<Sample> samples, SearchResult &result)
-      : evaluator(evaluator), judge(judge), samples(std::move(samples)),
-        result(result), progress("choosing formats", 100) {}
+      : evaluator(evaluator), judge(judge),
+        measurer(evaluator, judge, std::move(samples)), result(result),
+        progress("choosing formats", 100) {}
 
   llvm::Error run();
 
@@ -87,9 +79,11 @@ private:
   llvm::Error tryClasses();
   llvm::Expected<bool> measureNodes();
   llvm::Error measureGroups();
+  FormatTable propose(const FormatTable &base, double budget) const;
   llvm::Error bisectBudget();
   llvm::Error saveBytes();
   llvm::Error useReserve();
+  llvm::Error walk();
   llvm::Error refine();
 
   /// Widths of weights are not tried below.
@@ -113,15 +107,10 @@ private:
   double costOf(const Candidate &candidate) const;
   bool isBetter(const Candidate &a, const Candidate &b) const;
   std::vector<BlockFormat> formatsOf(const FormatTable &table) const;
-  struct Step {
-    size_t group;
-    BlockFormat format;
-    double worth;
-  };
   /// What a group saves, in the unit of its model, from one choice to another.
   double savingOf(size_t group, const FormatChoice &now,
                   const FormatChoice &next) const;
-  std::vector<Step> narrowings() const;
+  std::vector<FormatStep> narrowings() const;
   void advance(uint64_t percent) {
     std::lock_guard<std::mutex> lock(progressLock);
     progress.update(percent);
@@ -132,13 +121,11 @@ private:
 
   const Evaluator &evaluator;
   const QualityJudge &judge;
-  std::vector<Sample> samples;
+  FormatMeasurer measurer;
   SearchResult &result;
   support::Progress progress;
   std::mutex progressLock;
   std::map<std::string, size_t> known; ///< Candidate by text of its table.
-  /// Cycles by node of what was measured, by text of its table.
-  std::map<std::string, llvm::StringMap<uint64_t>> nodeCycles;
   bool haveUniform = false;
   size_t leanUniform = 0;
   double failingNoise = 0; ///< Least noise of a uniform format that fails.
@@ -151,36 +138,16 @@ private:
   FormatModel model;
 };
 
-/// A format that does not compile for this network is a candidate that fails.
-bool isRefusal(const llvm::Error &error) {
-  ErrorClass kind = support::classify(error);
-  return kind == ErrorClass::Unsupported || kind == ErrorClass::Capacity;
-}
-
 llvm::Expected<size_t> Search::measure(std::string label, FormatTable formats) {
   auto [entry, isNew] =
       known.try_emplace(keyOf(formats), result.candidates.size());
   if (!isNew)
     return entry->second;
-  Candidate candidate;
-  candidate.label = std::move(label);
-  auto evaluation = evaluator.evaluate(formats, samples);
-  candidate.formats = std::move(formats);
-  if (evaluation) {
-    candidate.cycles = evaluation->cycles;
-    candidate.weightBytes = evaluation->weightBytes;
-    nodeCycles[entry->first] = std::move(evaluation->nodeCycles);
-    candidate.quality = judge.judge(evaluation->outputs);
-    candidate.reaches = judge.reaches(candidate.quality, Reserve::Used);
-  } else {
-    llvm::Error error = evaluation.takeError();
-    if (!isRefusal(error))
-      return error;
-    candidate.failure = llvm::toString(std::move(error));
-    candidate.quality.noise = HUGE_VAL;
-  }
+  auto candidate = measurer.measure(std::move(label), std::move(formats));
+  if (!candidate)
+    return candidate.takeError();
   size_t index = result.candidates.size();
-  result.candidates.push_back(std::move(candidate));
+  result.candidates.push_back(std::move(*candidate));
   compare(index);
   return index;
 }
@@ -262,10 +229,14 @@ llvm::Error Search::sweepUniform() {
 llvm::Error Search::chooseBlocks() {
   llvm::SmallVector<size_t> tried;
   double least = HUGE_VAL;
+  std::vector<FormatTable> tables;
   for (BlockFormat format : {makeFormat(8, 16, 7), makeFormat(8, 8, 7),
-                             makeFormat(8, 8, 3), makeFormat(8, 16, 3)}) {
-    auto index = measure(operandsText(format, narrowWeights),
-                         makeUniform(format, narrowWeights));
+                             makeFormat(8, 8, 3), makeFormat(8, 16, 3)})
+    tables.push_back(makeUniform(format, narrowWeights));
+  if (llvm::Error error = measurer.countAhead(tables))
+    return error;
+  for (const FormatTable &table : tables) {
+    auto index = measure(operandsText(table.activations, table.weights), table);
     if (!index)
       return index.takeError();
     const Candidate &candidate = result.candidates[*index];
@@ -323,33 +294,23 @@ llvm::Error Search::tryClasses() {
 /// Cycles of every node for one and two bytes of both operands. False if some
 /// width does not compile: then there is nothing to model.
 llvm::Expected<bool> Search::measureNodes() {
+  std::vector<FormatTable> tables;
   for (bool wideA : {false, true})
-    for (bool wideW : {false, true}) {
-      FormatTable table = makeUniform(
+    for (bool wideW : {false, true})
+      tables.push_back(makeUniform(
           wideA ? makeFormat(wideActivations, narrow.block) : narrow,
-          makeFormat(wideW ? wideWeights : 8));
-      auto [cycles, isNew] = nodeCycles.try_emplace(keyOf(table));
-      if (isNew) {
-        auto evaluation = evaluator.evaluate(table, {});
-        if (!evaluation) {
-          llvm::Error error = evaluation.takeError();
-          if (!isRefusal(error))
-            return error;
-          llvm::consumeError(std::move(error));
-          return false;
-        }
-        cycles->second = std::move(evaluation->nodeCycles);
-      }
-      for (const auto &node : cycles->second)
-        model.nodes[node.first().str()][wideA][wideW] =
-            static_cast<double>(node.second);
-    }
+          makeFormat(wideW ? wideWeights : 8)));
+  if (llvm::Error error = measurer.countAhead(tables))
+    return std::move(error);
+  for (auto [i, table] : llvm::enumerate(tables)) {
+    const llvm::StringMap<uint64_t> *cycles = measurer.nodeCycles(table);
+    if (!cycles)
+      return false;
+    for (const auto &node : *cycles)
+      model.nodes[node.first().str()][i / 2][i % 2] =
+          static_cast<double>(node.second);
+  }
   return true;
-}
-
-/// Bits of one weight in the program.
-static double storedBits(const BlockFormat &format) {
-  return format.mantissa + 8.0 / format.block;
 }
 
 std::vector<FormatChoice> Search::choicesOf(const FormatGroup &group,
@@ -384,18 +345,11 @@ llvm::Error Search::measureGroups() {
   for (const FormatGroup &group : model.groups)
     tables.push_back(makeTable(
         background, group, group.weights ? makeFormat(probedWeights) : narrow));
-  auto evaluations = evaluator.outputsOfAll(tables, samples, [&](size_t done) {
-    advance(20 + 45 * done / tables.size());
-  });
-  std::vector<double> noises;
-  llvm::Error errors = llvm::Error::success();
-  for (auto &evaluation : evaluations)
-    if (evaluation)
-      noises.push_back(judge.judge(evaluation->outputs).noise);
-    else
-      errors = llvm::joinErrors(std::move(errors), evaluation.takeError());
-  if (errors)
-    return errors;
+  auto measured = measurer.noises(
+      tables, [&](size_t done) { advance(20 + 45 * done / tables.size()); });
+  if (!measured)
+    return measured.takeError();
+  const std::vector<double> &noises = *measured;
   const double floor = noises.front();
   for (auto [group, noise] :
        llvm::zip(model.groups, llvm::ArrayRef(noises).drop_front())) {
@@ -405,6 +359,15 @@ llvm::Error Search::measureGroups() {
     model.choices.push_back(choicesOf(group, added));
   }
   return llvm::Error::success();
+}
+
+/// The cheapest choices whose noises sum to at most `budget`, on top of `base`.
+FormatTable Search::propose(const FormatTable &base, double budget) const {
+  std::vector<BlockFormat> formats;
+  for (auto [choices, choice] :
+       llvm::zip(model.choices, chooseFormats(model, budget)))
+    formats.push_back(choices[choice].format);
+  return makeTable(base, model.groups, formats);
 }
 
 /// Proposals for noise budgets between what certainly passes and what certainly
@@ -417,13 +380,8 @@ llvm::Error Search::bisectBudget() {
     high = 64 * passing;
   for (int i = 0; i < bisections; ++i) {
     double budget = std::sqrt(low) * std::sqrt(high);
-    std::vector<size_t> picked = chooseFormats(model, budget);
-    std::vector<BlockFormat> formats;
-    for (auto [choices, choice] : llvm::zip(model.choices, picked))
-      formats.push_back(choices[choice].format);
-    auto index = measure(
-        fmt::format("noise budget {:.2e}", budget),
-        makeTable(makeUniform(narrow, makeFormat(8)), model.groups, formats));
+    auto index = measure(fmt::format("noise budget {:.2e}", budget),
+                         propose(makeUniform(narrow, makeFormat(8)), budget));
     if (!index)
       return index.takeError();
     (judge.reaches(result.candidates[*index].quality, reserve) ? low : high) =
@@ -461,8 +419,8 @@ double Search::savingOf(size_t group, const FormatChoice &now,
 
 /// Steps of every group to the widest narrower format that is worth a
 /// measurement, those that save most per noise first.
-std::vector<Search::Step> Search::narrowings() const {
-  std::vector<Step> steps;
+std::vector<FormatStep> Search::narrowings() const {
+  std::vector<FormatStep> steps;
   std::vector<BlockFormat> formats = formatsOf(best().formats);
   for (size_t group = 0; group < model.groups.size(); ++group) {
     const auto &choices = model.choices[group];
@@ -482,9 +440,7 @@ std::vector<Search::Step> Search::narrowings() const {
       break;
     }
   }
-  llvm::sort(steps, [](const Step &a, const Step &b) {
-    return a.worth != b.worth ? a.worth > b.worth : a.group < b.group;
-  });
+  sortByWorth(steps);
   return steps;
 }
 
@@ -493,7 +449,7 @@ llvm::Error Search::refine() {
   int left = judge.reaches(best().quality, Reserve::Kept) ? refinements : 0;
   for (bool improved = true; improved && left > 0;) {
     improved = false;
-    for (const Step &step : narrowings()) {
+    for (const FormatStep &step : narrowings()) {
       if (left == 0)
         break;
       std::vector<BlockFormat> formats = formatsOf(best().formats);
@@ -533,7 +489,50 @@ llvm::Error Search::useReserve() {
     return llvm::Error::success();
   reserve = Reserve::Used;
   cyclesWithReserve = static_cast<double>(best().cycles);
-  return bisectBudget();
+  if (llvm::Error error = bisectBudget())
+    return error;
+  if (judge.reaches(best().quality, Reserve::Kept))
+    return llvm::Error::success();
+  return walk();
+}
+
+/// A walk from the best choice, each step of which is measured: first other
+/// block lengths, which cost no cycles, where they leave less noise; then fewer
+/// passes as long as the target is kept. Errors of groups cancel in part, so
+/// that noises of single groups only say what to try first.
+llvm::Error Search::walk() {
+  const size_t from = result.chosen;
+  const FormatTable base = best().formats;
+  std::vector<BlockFormat> formats = formatsOf(base);
+  double noise = best().quality.noise;
+  auto attempt = [&](size_t group, BlockFormat format,
+                     bool freely) -> llvm::Error {
+    std::vector<BlockFormat> changed = formats;
+    changed[group] = format;
+    auto quality = measurer.qualityOf(makeTable(base, model.groups, changed));
+    if (!quality)
+      return quality.takeError();
+    if (freely ? quality->noise <= worthAChange * noise
+               : judge.reaches(*quality, reserve)) {
+      formats = std::move(changed);
+      noise = quality->noise;
+    }
+    return llvm::Error::success();
+  };
+  for (size_t group = 0; group < formats.size(); ++group) {
+    BlockFormat other = formats[group];
+    if (other.mantissaBytes() == 2)
+      continue;
+    other.block = other.block == 8 ? 16 : 8;
+    if (llvm::Error error = attempt(group, other, /*freely=*/true))
+      return error;
+  }
+  for (const FormatStep &step : fewerPasses(model, formats, leastSaving))
+    if (llvm::Error error = attempt(step.group, step.format, /*freely=*/false))
+      return error;
+  auto index = measure(fmt::format("walk from candidate {}", from),
+                       makeTable(base, model.groups, formats));
+  return index ? llvm::Error::success() : index.takeError();
 }
 
 llvm::Error Search::run() {

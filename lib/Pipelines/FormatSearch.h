@@ -28,7 +28,10 @@ struct SearchOptions {
 struct Candidate {
   std::string label; ///< How the search came to it: "uniform w=8,...", ...
   numerics::FormatTable formats;
+  /// Of the program with all engines if `counted`, else of the one for the
+  /// array alone; so are the bytes.
   uint64_t cycles = 0;
+  bool counted = false;
   uint64_t weightBytes = 0;
   Quality quality;
   bool reaches = false; ///< Keeps the target.

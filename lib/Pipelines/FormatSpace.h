@@ -12,6 +12,20 @@
 
 namespace ashlar::pipelines {
 
+inline numerics::BlockFormat makeFormat(int mantissa, int block = 16,
+                                        int range = 7) {
+  numerics::BlockFormat format;
+  format.mantissa = mantissa;
+  format.block = block;
+  format.range = range;
+  return format;
+}
+
+/// Bits of one weight in the program.
+inline double storedBits(const numerics::BlockFormat &format) {
+  return format.mantissa + 8.0 / format.block;
+}
+
 /// One operand of one product.
 struct Slot {
   std::string node; ///< ONNX node name of the product.
