@@ -69,4 +69,29 @@ TEST(FormatModel, GivesBackWhatWasTooMuch) {
   EXPECT_EQ(picked, (std::vector<size_t>{0, 0, 1}));
 }
 
+TEST(FormatModel, FewerPassesByCyclesSavedPerNoise) {
+  // Both operands of the first node and the weights of the second have two
+  // bytes. Saved are 200 of 400 for either operand, 50 of 100; noises of the
+  // widest formats of one byte are 16, 1 and 4.
+  const FormatModel model = makeModel();
+  const std::vector<numerics::BlockFormat> wide(3, width(16));
+  std::vector<FormatStep> steps = fewerPasses(model, wide, 0);
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_EQ(steps[0].group, 1u);
+  EXPECT_EQ(steps[0].format, width(8));
+  EXPECT_EQ(steps[0].worth, 200);
+  EXPECT_EQ(steps[1].group, 0u);
+  EXPECT_EQ(steps[1].worth, 12.5);
+  EXPECT_EQ(steps[2].group, 2u);
+  EXPECT_EQ(steps[2].worth, 12.5);
+  // What saves less than 60 is left out, and so are operands of one byte.
+  EXPECT_EQ(fewerPasses(model, wide, 60).size(), 2u);
+  const std::vector<numerics::BlockFormat> one = {width(8), width(16),
+                                                  width(8)};
+  steps = fewerPasses(model, one, 0);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].group, 1u);
+  EXPECT_EQ(steps[0].worth, 100);
+}
+
 } // namespace
