@@ -2,9 +2,9 @@
 //
 // The static pass over a decoded program: one walk in program order through
 // all checks. Data decides which elements vec.gather and dma.gather read, how
-// many bytes the cells of dma.compress and dma.expand take, and nothing else but
-// tiles that tcc.part cuts: all that is possible is checked. What passes here
-// can only fault at an index, or at a compressed cell, while it runs.
+// many bytes the cells of dma.compress and dma.expand take, and nothing else
+// but tiles that tcc.part cuts: all that is possible is checked. What passes
+// here can only fault at an index, or at a compressed cell, while it runs.
 
 #include "Checks.h"
 #include "Defined.h"
