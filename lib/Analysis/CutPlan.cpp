@@ -8,14 +8,9 @@
 
 #include "ScatterPlan.h"
 
-#include "ashlar/Analysis/MoveView.h"
-#include "ashlar/Analysis/StorageType.h"
-#include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Support/Memo.h"
-#include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <fmt/format.h>
@@ -27,34 +22,6 @@ namespace ashlar::analysis {
 using partition::Algorithm;
 using partition::Box;
 using partition::CutTime;
-
-/// True if a convolution drains `map` encoded.
-static bool isDrained(Value map, const machine::Description &machine) {
-  Operation *producer = map.getDefiningOp();
-  return isa_and_nonnull<npu::PeConvOp, npu::TcuConvOp>(producer) &&
-         !producer->hasAttr(kStationaryAttr) &&
-         drainEncodes(storageOf(map), machine);
-}
-
-llvm::SmallVector<Value> countedResults(Value map,
-                                        const machine::Description &machine) {
-  llvm::SmallVector<Value> results, open{map};
-  llvm::DenseSet<Value> seen;
-  while (!open.empty()) {
-    Value value = open.pop_back_val();
-    // What is in the map twice would have to be counted twice.
-    if (!seen.insert(value).second)
-      return {};
-    auto move = value.getDefiningOp<npu::DmaMoveOp>();
-    if (move && joinsChannels(move))
-      llvm::append_range(open, move.getInputs());
-    else if (isDrained(value, machine))
-      results.push_back(value);
-    else
-      return {};
-  }
-  return results;
-}
 
 //===----------------------------------------------------------------------===//
 // What the machine can cut
@@ -77,6 +44,7 @@ static bool machineCuts(const TileProblem &problem,
 struct CutWay {
   bool runTime = false;
   int64_t rounds = 0;
+  bool equal = false; ///< in size, without looking at counts
 };
 
 /// Rounds of p1 behind running sums that make up for most of the halo, and of
@@ -115,18 +83,30 @@ static int64_t expectedProbes(Algorithm algorithm, int64_t units,
   return (rounds > 0 ? 30 : 8) * units;
 }
 
+/// Cycles that a pass over some rows takes at least: instructions are not free
+/// in a program either.
+static constexpr int64_t kPassCycles = 64;
+
+int64_t countedRows(int64_t rowBytes, const machine::Description &machine) {
+  auto row = static_cast<int64_t>(
+      machine::countPass(machine, static_cast<uint64_t>(rowBytes)).issue);
+  return llvm::divideCeilSigned(kPassCycles, std::max<int64_t>(row, 1));
+}
+
 CutCycles cutCycles(const TileProblem &problem, const TilePlan &plan,
                     const machine::Description &machine) {
   CutCycles cycles;
   if (!plan.cutAtRunTime)
     return cycles;
   const partition::Geometry &geometry = problem.scatter->geometry;
-  if (!problem.scatter->drained)
+  if (!problem.scatter->drained) {
+    // All passes but the last follow what stores the map.
+    int64_t rowBytes = problem.extent[0] * problem.channels * geometry.x.in *
+                       problem.elementBytes;
+    int64_t rows = std::min(countedRows(rowBytes, machine), geometry.y.in);
     cycles.count = static_cast<int64_t>(
-        machine::countPass(machine, problem.extent[0] * problem.channels *
-                                        geometry.y.in * geometry.x.in *
-                                        problem.elementBytes)
-            .issue);
+        machine::countPass(machine, rows * rowBytes).issue);
+  }
   // Each cut passes over the counters that its region reads.
   int64_t rows = 0;
   for (const TileFold &fold : plan.folds)
@@ -166,6 +146,7 @@ static std::optional<FoldCut> cutMap(const partition::CountMap &map,
   arguments.add(options.metric).add(options.threshold);
   arguments.add(options.maxIterations).add(options.maxRows);
   arguments.add(options.maxCols).add(options.moveRounds).add(options.refine);
+  arguments.add(options.halo);
   return memo.get(arguments.take(), [&]() -> std::optional<FoldCut> {
     auto cut = partition::partition(map, geometry, options);
     if (!cut) {
@@ -179,8 +160,33 @@ static std::optional<FoldCut> cutMap(const partition::CountMap &map,
   });
 }
 
-/// Cuts the region of one round into `units` tiles of at most rows x cols;
-/// false if that cannot be.
+/// How the tiles of a plan of at most rows x cols results are cut.
+static partition::Options optionsOf(const ScatterProblem &scatter,
+                                    const CutWay &way, const TilePlan &plan,
+                                    const partition::Geometry &geometry,
+                                    int64_t rows, int64_t cols) {
+  partition::Options options;
+  options.algorithm = way.equal ? Algorithm::Uniform : scatter.cut.algorithm;
+  options.metric = scatter.cut.metric;
+  options.threshold = static_cast<double>(scatter.cut.threshold) / 10000;
+  options.maxRows = rows;
+  options.maxCols = cols;
+  if (plan.disjoint) {
+    options.halo = partition::Halo::None;
+    options.maxRows = partition::operandLimit(geometry.y, rows);
+    options.maxCols = partition::operandLimit(geometry.x, cols);
+  }
+  if (way.runTime) {
+    options.refine = false;
+    options.moveRounds = static_cast<unsigned>(way.rounds);
+    if (way.rounds > 0)
+      options.maxIterations = options.moveRounds;
+  }
+  return options;
+}
+
+/// Cuts the region of one round into `units` tiles of at most rows x cols
+/// results; false if that cannot be.
 static bool cutFold(const ScatterProblem &scatter, const CutWay &way,
                     TileFold &fold, int64_t units, int64_t rows, int64_t cols,
                     TilePlan &plan) {
@@ -191,19 +197,9 @@ static bool cutFold(const ScatterProblem &scatter, const CutWay &way,
   };
   narrow(geometry.y, fold.region.y0, fold.region.rows);
   narrow(geometry.x, fold.region.x0, fold.region.cols);
-  partition::Options options;
+  partition::Options options =
+      optionsOf(scatter, way, plan, geometry, rows, cols);
   options.units = units;
-  options.algorithm = scatter.cut.algorithm;
-  options.metric = scatter.cut.metric;
-  options.threshold = static_cast<double>(scatter.cut.threshold) / 10000;
-  options.maxRows = rows;
-  options.maxCols = cols;
-  if (way.runTime) {
-    options.refine = false;
-    options.moveRounds = static_cast<unsigned>(way.rounds);
-    if (way.rounds > 0)
-      options.maxIterations = options.moveRounds;
-  }
   auto cut = cutMap(
       scatter.sums ? scatter.data.counts
                    : partition::CountMap::zeros(geometry.y.in, geometry.x.in),
@@ -211,10 +207,15 @@ static bool cutFold(const ScatterProblem &scatter, const CutWay &way,
   if (!cut)
     return false;
   for (Box box : cut->cores) {
-    box.y0 += fold.region.y0, box.x0 += fold.region.x0;
+    Box results = plan.disjoint ? geometry.outputOf(box) : box;
+    // A part of the operand that no result reads leaves its unit idle.
+    if (results.empty())
+      box = Box();
+    if (!plan.disjoint)
+      box.y0 += fold.region.y0, box.x0 += fold.region.x0;
     fold.cuts.push_back(box);
-    plan.rows = std::max(plan.rows, box.rows);
-    plan.cols = std::max(plan.cols, box.cols);
+    plan.rows = std::max(plan.rows, results.rows);
+    plan.cols = std::max(plan.cols, results.cols);
   }
   plan.spread = std::max(plan.spread, cut->spread);
   plan.met &= cut->met;
@@ -236,6 +237,7 @@ static std::optional<TilePlan> cutRegions(const ScatterProblem &scatter,
   plan.cols = way.runTime ? cols : 1;
   plan.cutAtRunTime = way.runTime;
   plan.moveRounds = way.rounds;
+  plan.equal = way.equal;
   plan.folds.clear();
   plan.spread = 0, plan.met = true, plan.probes = 0;
   for (const Box &region : regions) {
@@ -251,8 +253,8 @@ std::vector<TilePlan> cutPlans(const TileProblem &problem, const TilePlan &plan,
                                const machine::Description &machine) {
   std::vector<TilePlan> plans;
   std::vector<CutWay> ways = waysOf(problem, machine);
-  if (ways.empty() || units < 2)
-    return plans; // one unit has all the work however it is cut
+  if (ways.empty() || units < 2 || problem.extent[1] * problem.extent[2] < 2)
+    return plans; // nothing to cut, or one unit has all of it
   int64_t height = problem.extent[1], width = problem.extent[2];
   int64_t least = std::max<int64_t>(
       llvm::divideCeilSigned(height * width, units * tileLimit), 1);
@@ -277,12 +279,60 @@ std::vector<TilePlan> cutPlans(const TileProblem &problem, const TilePlan &plan,
   return plans;
 }
 
+std::vector<TilePlan> disjointPlans(const TileProblem &problem,
+                                    const TilePlan &plan, int64_t units,
+                                    int64_t tileLimit,
+                                    const machine::Description &machine) {
+  std::vector<TilePlan> plans;
+  const ScatterProblem &scatter = *problem.scatter;
+  const partition::Geometry &geometry = scatter.geometry;
+  if (units < 2 || geometry.y.in * geometry.x.in < 2 || !scatter.whole ||
+      !problem.unitsAdd)
+    return plans;
+  std::vector<CutWay> ways = waysOf(problem, machine);
+  if (ways.empty() || !partition::isForced(scatter.cut.time))
+    ways.push_back({false, 0, true});
+  TilePlan disjoint = plan;
+  disjoint.disjoint = true;
+  // A drain adds what the units have at a time: all of the map.
+  int64_t height = problem.extent[1], width = problem.extent[2];
+  const Box whole{0, 0, height, width};
+  const partition::Axis &axis = geometry.y;
+  int64_t before = 0;
+  for (int64_t k = 1; k <= std::min(axis.in, units); ++k) {
+    // A quarter more lines than equal bands would have.
+    int64_t lines = llvm::divideCeilSigned(axis.in, k);
+    lines = std::min(axis.in, lines + llvm::divideCeilSigned(lines, 4));
+    int64_t reached = lines + (axis.kernel - 1) * axis.dilation;
+    int64_t rows =
+        std::min(height, llvm::divideCeilSigned(reached, axis.stride));
+    int64_t cols = std::min(width, tileLimit / rows);
+    if (rows == before || cols < 1)
+      continue;
+    before = rows;
+    for (const CutWay &way : ways)
+      if (auto own =
+              cutRegions(scatter, way, disjoint, whole, units, rows, cols))
+        plans.push_back(std::move(*own));
+  }
+  return plans;
+}
+
+int64_t partialSums(const TileProblem &problem, const TilePlan &plan) {
+  int64_t results = 0;
+  for (const TileFold &fold : plan.folds)
+    for (const Box &tile : fold.cuts)
+      results += problem.scatter->geometry.outputOf(tile).area();
+  return plan.images * results;
+}
+
 //===----------------------------------------------------------------------===//
 // Reports
 //===----------------------------------------------------------------------===//
 
-/// Result tiles "y,x,rows,columns" of the units, rounds separated by "|"; of a
-/// grid and of cuts at run time the largest, "rows,columns".
+/// Tiles "y,x,rows,columns" of the units, of the results or the operand, rounds
+/// separated by "|"; of a grid and of cuts at run time the largest,
+/// "rows,columns".
 static std::string tilesOf(const TilePlan &plan) {
   if (plan.folds.empty() || plan.cutAtRunTime)
     return fmt::format("{},{}", plan.rows, plan.cols);
@@ -303,7 +353,10 @@ DictionaryAttr cutsAttr(const TilePlan &plan, const DataProfile &data,
   text("data", name(data.source));
   bool unequal = !plan.folds.empty();
   text("algorithm",
-       partition::name(unequal ? cut.algorithm : Algorithm::Uniform));
+       partition::name(unequal && !plan.equal ? cut.algorithm
+                                              : Algorithm::Uniform));
+  text("halo", partition::name(plan.disjoint ? partition::HaloMode::Disjoint
+                                             : partition::HaloMode::Overlap));
   text("time", plan.cutAtRunTime ? "run" : "compilation");
   if (plan.cutAtRunTime) {
     text("counts", drained ? "drain" : "pass");

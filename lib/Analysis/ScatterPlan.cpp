@@ -4,6 +4,7 @@
 
 #include "ScatterPlan.h"
 
+#include "ashlar/Analysis/CounterRooms.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
@@ -122,6 +123,8 @@ DictionaryAttr scatterAttr(const DataProfile &data, const CutOptions &cut,
                             builder.getStringAttr(partition::name(cut.metric))),
        builder.getNamedAttr("time",
                             builder.getStringAttr(partition::name(cut.time))),
+       builder.getNamedAttr("halo",
+                            builder.getStringAttr(partition::name(cut.halo))),
        builder.getNamedAttr("variant", builder.getI64IntegerAttr(
                                            static_cast<int64_t>(cut.variant))),
        builder.getNamedAttr("threshold",
@@ -147,6 +150,7 @@ void addScatterOf(TileProblem &problem, Operation *op,
   read("algorithm", cut.algorithm, partition::parseAlgorithm);
   read("metric", cut.metric, partition::parseMetric);
   read("time", cut.time, partition::parseCutTime);
+  read("halo", cut.halo, partition::parseHaloMode);
   if (cut.metric == partition::Metric::Cycles)
     cut.metric = partition::Metric::Nnz;
   if (auto variant = attr.getAs<IntegerAttr>("variant"))
@@ -192,7 +196,8 @@ static std::pair<double, double> workOf(const TileProblem &problem,
     for (const Box &tile : tiles) {
       if (tile.empty())
         continue;
-      Box input = problem.scatter->geometry.inputOf(tile);
+      Box input =
+          plan.disjoint ? tile : problem.scatter->geometry.inputOf(tile);
       uint64_t work = problem.scatter->sums
                           ? problem.scatter->sums->sum(input)
                           : static_cast<uint64_t>(input.area());

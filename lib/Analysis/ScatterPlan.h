@@ -45,6 +45,17 @@ std::vector<TilePlan> cutPlans(const TileProblem &problem, const TilePlan &plan,
                                int64_t units, int64_t tileLimit,
                                const machine::Description &machine);
 
+/// The same with tiles of the operand, all of them at a time; equal ones too.
+/// `tileLimit` counts the results that take part of a tile.
+std::vector<TilePlan> disjointPlans(const TileProblem &problem,
+                                    const TilePlan &plan, int64_t units,
+                                    int64_t tileLimit,
+                                    const machine::Description &machine);
+
+/// Sums that a round of a disjoint plan drains: several for a result that
+/// several units have a part of.
+int64_t partialSums(const TileProblem &problem, const TilePlan &plan);
+
 /// Cycles before the first tcc.part of a plan that counts by itself, and of
 /// each of its tcc.part; 0 for other plans.
 struct CutCycles {

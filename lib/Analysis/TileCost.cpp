@@ -180,8 +180,10 @@ int64_t PlanCost::loadedElements() const {
   for (const TileFold &fold : plan.folds)
     for (const partition::Box &tile : fold.cuts)
       if (!tile.empty())
-        elements += static_cast<int64_t>(
-            geometry.loadedElements(plan.images, tile.rows, tile.cols));
+        elements += plan.disjoint
+                        ? plan.images * tile.area()
+                        : static_cast<int64_t>(geometry.loadedElements(
+                              plan.images, tile.rows, tile.cols));
   return elements / static_cast<int64_t>(plan.folds.size());
 }
 
@@ -319,7 +321,9 @@ bool PlanCost::simulate() {
       if (bytes <= std::max(room / 2, chunk.bytes))
         streamFree -= chunk.stream;
     }
-  int64_t share = llvm::divideCeilSigned(problem.positions(), rounds);
+  int64_t share = plan.disjoint
+                      ? partialSums(problem, plan)
+                      : llvm::divideCeilSigned(problem.positions(), rounds);
   if (plan.tilesOutside) {
     for (int64_t round = 0; round < rounds; ++round)
       for (size_t w = 0; w < waves.size(); ++w) {
@@ -397,35 +401,60 @@ private:
     return static_cast<int64_t>(machine.sparse.tcus) / plan.groups;
   }
 
-  /// Scatter mode: unequal tiles, in as many groups of units as the best grid
-  /// has or half or twice as many.
+  /// Scatter mode: unequal tiles, and tiles of the operand.
   void cut() {
+    using partition::HaloMode;
     const TilePlan grid = *best;
+    const CutOptions &options = problem.scatter->cut;
     double even = balanceOf(problem, grid, unitsOf(grid));
-    int64_t entries = machine.sparse.accumulatorEntries;
-    if (partition::isForced(problem.scatter->cut.time)) {
-      best.reset();
-      limit = INT64_MAX;
-    }
-    for (int64_t groups : {grid.groups / 2, grid.groups, grid.groups * 2}) {
-      if (groups < mostParts(problem) ||
-          groups > static_cast<int64_t>(machine.sparse.tcus))
-        continue;
-      groupBy(groups);
-      TilePlan plan = grid;
-      plan.groups = groups;
-      for (int64_t copies : {1, 2}) {
-        int64_t limit =
-            std::max<int64_t>(entries / (regions * copies * plan.images), 1);
-        for (const TilePlan &own :
-             cutPlans(problem, plan, unitsOf(plan), limit, machine))
-          consider(own);
-      }
+    auto forget = [&](bool forced) {
+      if (forced)
+        best.reset(), limit = INT64_MAX;
+    };
+    bool forced = partition::isForced(options.time);
+    forget(forced || options.halo == HaloMode::Disjoint);
+    if (options.halo != HaloMode::Overlap)
+      cutOperand(grid);
+    if (options.halo != HaloMode::Disjoint || !best) {
+      if (!best && !forced)
+        best = grid, limit = grid.cycles;
+      cutResults(grid);
     }
     if (!best)
       best = grid;
     best->balance = balanceOf(problem, *best, unitsOf(*best));
     best->gridBalance = even;
+  }
+
+  /// Unequal tiles of the results, in as many groups of units as the best grid
+  /// has or half or twice as many.
+  void cutResults(const TilePlan &grid) {
+    for (int64_t groups : {grid.groups / 2, grid.groups, grid.groups * 2})
+      if (groups >= mostParts(problem))
+        cutInto(grid, groups, cutPlans);
+  }
+
+  /// Tiles of the operand, in any number of groups.
+  void cutOperand(const TilePlan &grid) {
+    for (int64_t groups = mostParts(problem);
+         groups <= static_cast<int64_t>(machine.sparse.tcus); groups *= 2)
+      cutInto(grid, groups, disjointPlans);
+  }
+
+  /// Considers the plans of `cut` for `groups` groups of units.
+  void cutInto(const TilePlan &grid, int64_t groups, decltype(cutPlans) *cut) {
+    if (groups > static_cast<int64_t>(machine.sparse.tcus))
+      return;
+    groupBy(groups);
+    TilePlan plan = grid;
+    plan.groups = groups;
+    for (int64_t copies : {1, 2}) {
+      int64_t most = static_cast<int64_t>(machine.sparse.accumulatorEntries) /
+                     (regions * copies * plan.images);
+      for (const TilePlan &own : cut(problem, plan, unitsOf(plan),
+                                     std::max<int64_t>(most, 1), machine))
+        consider(own);
+    }
   }
 
   void groupBy(int64_t groups) {

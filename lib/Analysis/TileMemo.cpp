@@ -22,6 +22,7 @@ public:
     digest.add(problem.channels).add(problem.outputs).add(problem.groups);
     digest.add(problem.part).add(problem.elementBytes).add(problem.cellBlock);
     digest.add(problem.activationBits).add(problem.weightBits);
+    digest.add(problem.unitsAdd);
     digest.add(uint64_t(problem.columns.size()));
     for (const ColumnTile &column : problem.columns)
       digest.add(column.firstOutput).add(column.cols);
@@ -38,6 +39,7 @@ public:
   PlanArguments &add(const TilePlan &plan) {
     digest.add(plan.images).add(plan.rows).add(plan.cols).add(plan.groups);
     digest.add(plan.slots).add(plan.twoSums).add(plan.tilesOutside);
+    digest.add(plan.disjoint).add(plan.equal);
     digest.add(plan.cutAtRunTime).add(plan.moveRounds).add(plan.probes);
     digest.add(uint64_t(plan.folds.size()));
     for (const TileFold &fold : plan.folds)
@@ -58,7 +60,7 @@ private:
     digest.add(counts.counts);
     digest.add(scatter.cut.variant).add(scatter.cut.algorithm);
     digest.add(scatter.cut.metric).add(scatter.cut.threshold);
-    digest.add(scatter.cut.time).add(scatter.geometry);
+    digest.add(scatter.cut.time).add(scatter.cut.halo).add(scatter.geometry);
     digest.add(scatter.whole).add(scatter.drained);
     for (const auto &column : scatter.slices)
       for (const std::vector<SliceCount> &channel : column)

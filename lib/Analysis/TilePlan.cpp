@@ -198,6 +198,11 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
   problem.activationBits = x.format.mantissa;
   problem.weightBits = product.weightFormat.mantissa;
   problem.cellBlock = cellPlane(x.format, machine);
+  problem.unitsAdd = numerics::provesAccumulator(
+      x.format.mantissa, x.format.range, product.weightFormat.mantissa,
+      product.weightFormat.range,
+      machine.sparse.tcus * static_cast<uint64_t>(problem.channels) *
+          static_cast<uint64_t>(problem.kernel[0] * problem.kernel[1]));
   if (auto attr = op->getAttrOfType<IntegerAttr>(kColumnPartsAttr);
       attr && parts == 0)
     parts = std::clamp<int64_t>(attr.getInt(), 1, machine.sparse.tcus);

@@ -10,7 +10,6 @@
 
 using namespace ashlar;
 using namespace ashlar::emulator;
-using partition::Axis;
 using partition::Geometry;
 
 /// Axes with the operand that both instructions describe alike; results from
@@ -30,13 +29,6 @@ Geometry emulator::cutGeometry(const isa::TccPart &op) {
 
 Geometry emulator::cutGeometry(const isa::TccOperand &op) {
   return geometryFrom(op, 0, 0, op.outH, op.outW);
-}
-
-/// Most operand lines of which at most \p results results need any.
-static int64_t operandLimit(const Axis &axis, int64_t results) {
-  if (results >= axis.out)
-    return INT64_MAX;
-  return results * axis.stride - (axis.kernel - 1) * axis.dilation;
 }
 
 static partition::Options optionsOf(const isa::TccPart &op,

@@ -145,6 +145,12 @@ double spreadOf(llvm::ArrayRef<Tile> tiles, const CountMap &map,
                                           : spread;
 }
 
+int64_t operandLimit(const Axis &axis, int64_t results) {
+  if (results >= axis.out)
+    return INT64_MAX;
+  return results * axis.stride - (axis.kernel - 1) * axis.dilation;
+}
+
 static llvm::Error check(const CountMap &map, const Geometry &geometry,
                          const Options &options) {
   if (options.units < 1 || options.alignRows < 1 || options.alignCols < 1 ||
@@ -266,6 +272,10 @@ static constexpr llvm::StringLiteral kMetrics[] = {"nnz", "density", "zeros",
 static constexpr llvm::StringLiteral kTimes[] = {"auto", "profile", "runtime",
                                                  "always", "always-profile"};
 
+static constexpr llvm::StringLiteral kHaloModes[] = {"overlap", "disjoint",
+                                                     "auto"};
+
+llvm::StringRef name(HaloMode mode) { return kHaloModes[unsigned(mode)]; }
 llvm::StringRef name(CutTime time) { return kTimes[unsigned(time)]; }
 
 llvm::StringRef name(Algorithm algorithm) {
@@ -301,6 +311,15 @@ llvm::Expected<CutTime> parseCutTime(llvm::StringRef text) {
       "unknown time of cuts '{}', expected auto, profile, runtime, "
       "always or always-profile",
       text.str());
+}
+
+llvm::Expected<HaloMode> parseHaloMode(llvm::StringRef text) {
+  for (unsigned i = 0; i < std::size(kHaloModes); ++i)
+    if (text == kHaloModes[i])
+      return HaloMode(i);
+  return makeError(ErrorClass::Usage,
+                   "unknown halo '{}', expected overlap, disjoint or auto",
+                   text.str());
 }
 
 } // namespace ashlar::partition

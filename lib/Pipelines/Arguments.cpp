@@ -119,6 +119,12 @@ std::string setPartitionCuts(CompilerArguments &arguments,
   return textOf(partition::parseCutTime(text).takeError());
 }
 
+std::string setPartitionHalo(CompilerArguments &arguments,
+                             llvm::StringRef text) {
+  arguments.compile.sparse.halo = text.str();
+  return textOf(partition::parseHaloMode(text).takeError());
+}
+
 std::string setTranspose(CompilerArguments &arguments, llvm::StringRef text) {
   constexpr llvm::StringLiteral modes[] = {"auto", "pe", "dma", "copy"};
   if (!llvm::is_contained(modes, text))
@@ -247,6 +253,10 @@ constexpr Flag flags[] = {
      "cuts by profile or by counts at run time: auto (default), profile, "
      "runtime, always or always-profile",
      setPartitionCuts},
+    {"partition-halo", "MODE",
+     "tiles of the results (overlap, default), of the operand (disjoint), or "
+     "auto: fewer cycles",
+     setPartitionHalo},
     {"transpose", "MODE",
      "transposes: auto (default), pe (the array), dma (through DRAM) or copy",
      setTranspose},
@@ -377,7 +387,8 @@ constexpr Decided decided[] = {{"input-shape", Phase::Import},
                                {"partition", Phase::Assign},
                                {"partition-metric", Phase::Assign},
                                {"partition-threshold", Phase::Assign},
-                               {"partition-cuts", Phase::Assign}};
+                               {"partition-cuts", Phase::Assign},
+                               {"partition-halo", Phase::Assign}};
 
 /// With --compile-from: nothing that was decided before, no phase that is over.
 llvm::Error checkStart(const CompilerArguments &arguments,

@@ -274,6 +274,7 @@ llvm::Error Compilation::runPhase(Phase phase) {
       cluster.metric = options.sparse.metric;
       cluster.threshold = options.sparse.threshold;
       cluster.cutTime = options.sparse.cutTime;
+      cluster.halo = options.sparse.halo;
       manager.addPass(npu::createChooseCluster(cluster));
       manager.addPass(npu::createAssignAxis());
       manager.addPass(npu::createDecodeOperands());

@@ -108,7 +108,9 @@ class Case:
             f"--partition={source.choice(['p2', 'p2', 'p1', 'rows'])}",
             f"--partition-metric={source.choice(['nnz', 'density', 'zeros'])}",
             "--partition-cuts=" + source.choice(
-                ["auto", "profile", "runtime", "always", "always"])]
+                ["auto", "profile", "runtime", "always", "always"]),
+            "--partition-halo=" + source.choice(
+                ["overlap", "disjoint", "auto"])]
         self.calibrate = source.random() < 0.5
         self.cuts = 0  # chosen while the network ran
         kernel = [source.choice([1, 2, 3])] * len(self.kernel)

@@ -14,8 +14,8 @@ each, and whether the multiplications issued are those that zeros leave
 layer.
 
 --cuts compares cuts: equal tiles, the profile's and the machine's where they are
-predicted to pay, and both wherever they can be made (run_time_cuts.py counts the
-machine's tiles' non-zeros again). Printed are cycles, also as a share of those of
+predicted to pay, tiles of the operand, and both wherever they can be made
+(run_time_cuts.py counts the machine's tiles' non-zeros again). Printed are cycles, also as a share of those of
 the profile's cuts of the same kind, and the load as the units measured it: busiest
 over mean of all units, mean over the layers; of those in it that were cut too. Last
 the balance of the same maps on all units without splitting results (ashlar-tiles).
@@ -141,6 +141,8 @@ def compare_cuts(network, options, extra, expected):
             ("profile", "profile", "--partition-cuts=profile"),
             ("equal tiles", "profile", "--partition=uniform"),
             ("at run time", "profile", "--partition-cuts=runtime"),
+            ("disjoint", "profile", "--partition-halo=disjoint"),
+            ("either halo", "profile", "--partition-halo=auto"),
             ("always, profile", "always, profile",
              "--partition-cuts=always-profile"),
             ("always, run time", "always, profile",

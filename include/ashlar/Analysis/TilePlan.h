@@ -53,6 +53,7 @@ struct CutOptions {
   partition::Metric metric = partition::Metric::Nnz;
   int64_t threshold = 300; ///< largest difference of two tiles, 1/10000
   partition::CutTime time = partition::CutTime::Auto;
+  partition::HaloMode halo = partition::HaloMode::Overlap;
 };
 
 /// What scatter mode adds to a convolution.
@@ -83,7 +84,9 @@ struct TileProblem {
   int64_t part = 0;         ///< partition of input channel 0
   int64_t elementBytes = 1; ///< of a stored mantissa
   int activationBits = 8, weightBits = 8;
-  int64_t cellBlock = 0;           ///< channels that share a plane of cells
+  int64_t cellBlock = 0; ///< channels that share a plane of cells
+  /// The sums of all units for a result provably fit together.
+  bool unitsAdd = false;
   std::vector<ColumnTile> columns; ///< results of one group of units at a time
   std::vector<DrainColumn> drains; ///< all columns, in order
   /// Result at each place of the columns, where groups of units share them out
@@ -127,12 +130,9 @@ void addScatter(TileProblem &problem, mlir::Operation *op,
                 const EncodedWeights &weights, DataProfile data,
                 const CutOptions &cut, const machine::Description &machine);
 
-/// The results whose drains can together count the non-zeros of `map` by
-/// position: those of a convolution that encodes its results as it drains them,
-/// or of several that are only put behind each other along channels. Nothing if
-/// other values take part.
-llvm::SmallVector<mlir::Value>
-countedResults(mlir::Value map, const machine::Description &machine);
+/// Rows of `rowBytes` bytes each that one tcc.nnz counts: the passes over a map
+/// follow what stores it, and the last one is waited for.
+int64_t countedRows(int64_t rowBytes, const machine::Description &machine);
 
 /// The attribute kScatterAttr.
 mlir::DictionaryAttr scatterAttr(const DataProfile &data, const CutOptions &cut,
@@ -163,7 +163,7 @@ using Chunk = ChannelRange;
 /// size.
 struct TileFold {
   partition::Box region; ///< of the results
-  /// A tile for each unit, idle ones empty.
+  /// A tile for each unit, idle ones empty; of the results, or of the operand.
   std::vector<partition::Box> cuts;
 };
 
@@ -181,6 +181,10 @@ struct TilePlan {
   /// The machine cuts the regions of `folds`, into tiles of at most rows x
   /// cols; their cuts are those expected.
   bool cutAtRunTime = false;
+  /// Tiles of the operand: `cuts` are of the operand, and drains add what the
+  /// units have for a result. rows x cols are the results of the largest tile.
+  bool disjoint = false;
+  bool equal = false;     ///< disjoint tiles are as equal in size as can be
   int64_t moveRounds = 0; ///< of p1, in each tcc.part
   int64_t probes = 0;     ///< boxes that a tcc.part is expected to look up
   double spread = 0;      ///< of the cuts: largest difference of two tiles
@@ -189,7 +193,7 @@ struct TilePlan {
   /// many equal tiles.
   double balance = 1, gridBalance = 1;
 
-  /// True if tiles have equal work instead of equal size.
+  /// True if tiles are not those of a grid of results.
   bool isCut() const { return !folds.empty(); }
   /// Rounds that the tiles of all images take on `units` units.
   int64_t rounds(const TileProblem &problem, int64_t units) const;

@@ -94,7 +94,7 @@ struct Sparse {
   uint64_t accumulateLatency = 1;     ///< Cycles until a sum can grow again.
   uint64_t tileTables = 16;           ///< Tables of an entry per TCU.
   uint64_t countEntries = 65536;      ///< 32-bit counters of non-zeros.
-  uint64_t countsPerCycle = 16;       ///< Counters that a cut sums up.
+  uint64_t countsPerCycle = 32;       ///< Counters that a cut sums up.
   uint64_t partCycles = 32;           ///< Of a cut besides sums and look-ups.
   uint64_t queueDepth = 0; ///< Products that may wait when scattering; 0: P.
   /// How compute units reach memory units: 0 each its own, 1 also the one

@@ -48,6 +48,13 @@ enum class CutTime : uint8_t {
   AlwaysProfile, ///< by the compiler, wherever it can
 };
 
+/// What tiles are of, as an option.
+enum class HaloMode : uint8_t {
+  Overlap,  ///< Halo::Overlap
+  Disjoint, ///< Halo::None, wherever that can be done
+  Auto,     ///< whichever is predicted to take fewer cycles
+};
+
 /// True if tiles of equal size are the last resort, whatever they cost.
 inline bool isForced(CutTime time) { return time >= CutTime::Always; }
 
@@ -105,6 +112,10 @@ llvm::Expected<Partition> partition(const CountMap &map,
 llvm::Expected<Partition> partition(const CountMap &map,
                                     const Options &options);
 
+/// Most operand positions in a row of which at most `results` results need
+/// any, for tiles of Halo::None; below one if a single position is too many.
+int64_t operandLimit(const Axis &axis, int64_t results);
+
 /// The metric's spread of given tiles: how the flag is checked.
 double spreadOf(llvm::ArrayRef<Tile> tiles, const CountMap &map,
                 const Geometry &geometry, const Options &options);
@@ -115,9 +126,12 @@ llvm::Expected<Algorithm> parseAlgorithm(llvm::StringRef text);
 llvm::Expected<Metric> parseMetric(llvm::StringRef text);
 /// Parses "auto", "profile", "runtime", "always"; Usage error otherwise.
 llvm::Expected<CutTime> parseCutTime(llvm::StringRef text);
+/// Parses "overlap", "disjoint", "auto"; Usage error otherwise.
+llvm::Expected<HaloMode> parseHaloMode(llvm::StringRef text);
 llvm::StringRef name(Algorithm algorithm);
 llvm::StringRef name(Metric metric);
 llvm::StringRef name(CutTime time);
+llvm::StringRef name(HaloMode mode);
 
 } // namespace ashlar::partition
 

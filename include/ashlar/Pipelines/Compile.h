@@ -39,6 +39,7 @@ struct SparseOptions {
   std::string metric = "nnz";
   int64_t threshold = 300;      ///< 1/10000
   std::string cutTime = "auto"; ///< auto, profile, runtime or always
+  std::string halo = "overlap"; ///< overlap, disjoint or auto
   /// Measured densities of maps, JSON text of analysis::DataProfiles; empty if
   /// there are none.
   std::string profile;

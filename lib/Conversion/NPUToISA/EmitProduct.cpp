@@ -314,9 +314,9 @@ void ProductEmitter::emitDrainLane(const ColumnTile &column,
   drain.paramPart = 0;
   drain.paramOffset = place.parameters;
   setDrainTargets(drain, column, window, lane);
-  generator.counters.count(
-      tile, {window.start[2], window.start[3] + lane.first, lane.step},
-      column.firstOutput == 0 && window.start[0] == 0, drain);
+  countDrained(generator.counters, tile,
+               {window.start[2], window.start[3] + lane.first, lane.step},
+               column.firstOutput == 0 && window.start[0] == 0, drain);
   generator.builder.emit(drain);
 }
 

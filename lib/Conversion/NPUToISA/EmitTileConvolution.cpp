@@ -60,21 +60,22 @@ private:
   llvm::Error emitStep(const Step &step, unsigned table);
   unsigned tableOf(const Step &step);
   void emitTable(unsigned table, int64_t round, int64_t copies);
+  template <typename Op>
   void emitCuts(unsigned table, int64_t round, int64_t copies);
   void emitCount();
   void emitPart(unsigned table, int64_t round, int64_t copies);
   void emitTiles(isa::TccTile op);
+  void emitTiles(isa::TccOperand op);
   llvm::Error acquireWave(size_t wave);
   void releaseWave(size_t wave);
   template <typename Op>
   void setWindows(Op &op) const;
   template <typename Op>
   void setSource(Op &op, int64_t channel) const;
-  /// Padding before what is loaded.
-  void setPads(isa::DmaTile &op) const {
-    op.pH = static_cast<int32_t>(geometry.held[1] - geometry.origin[1]);
-    op.pW = static_cast<int32_t>(geometry.held[2] - geometry.origin[2]);
-  }
+  template <typename Op>
+  void setExtents(Op &op) const;
+  template <typename Op>
+  void setOperand(Op &op) const;
   template <typename Op>
   void setGeometry(Op &op) const;
   void emitLoads(const WaveStreams &wave, const Chunk &chunk, unsigned table,
@@ -178,8 +179,10 @@ unsigned TileConvolutionEmitter::tableOf(const Step &step) {
     emitTable(entry->second, step.round, copies);
   else if (plan.cutAtRunTime)
     emitPart(entry->second, step.round, copies);
+  else if (plan.disjoint)
+    emitCuts<isa::TccOperand>(entry->second, step.round, copies);
   else
-    emitCuts(entry->second, step.round, copies);
+    emitCuts<isa::TccTile>(entry->second, step.round, copies);
   return entry->second;
 }
 
@@ -219,7 +222,22 @@ void TileConvolutionEmitter::emitTiles(isa::TccTile op) {
   generator.builder.emit(op);
 }
 
-/// Unequal tiles, entry by entry.
+/// A tile of the whole operand, as far as it is loaded.
+void TileConvolutionEmitter::emitTiles(isa::TccOperand op) {
+  setOperand(op);
+  int64_t y0 = std::max<int64_t>(op.y0 - geometry.held[1], 0);
+  int64_t x0 = std::max<int64_t>(op.x0 - geometry.held[2], 0);
+  op.tileH = op.y0 + op.tileH - geometry.held[1] - y0;
+  op.tileW = op.x0 + op.tileW - geometry.held[2] - x0;
+  op.y0 = y0, op.x0 = x0;
+  op.endN = geometry.extent[0];
+  op.outH = geometry.extent[2];
+  op.outW = geometry.extent[3];
+  generator.builder.emit(op);
+}
+
+/// Unequal tiles, entry by entry: `Op` is tcc.tile or tcc.operand.
+template <typename Op>
 void TileConvolutionEmitter::emitCuts(unsigned table, int64_t round,
                                       int64_t copies) {
   auto folds = static_cast<int64_t>(plan.folds.size());
@@ -227,7 +245,7 @@ void TileConvolutionEmitter::emitCuts(unsigned table, int64_t round,
   for (const partition::Box &tile : plan.folds[round % folds].cuts) {
     if (tile.empty())
       continue;
-    isa::TccTile op{};
+    Op op{};
     op.table = table;
     op.clear = unit == 0;
     op.unit = unit;
@@ -245,7 +263,7 @@ void TileConvolutionEmitter::emitCuts(unsigned table, int64_t round,
 /// Counts the input, if its producer did not.
 void TileConvolutionEmitter::emitCount() {
   counted = true;
-  CountedMap::Counters counters = generator.counters.of(tile.op);
+  analysis::CountedMap::Counters counters = generator.counters.of(tile.op);
   if (counters.drained)
     return;
   isa::TccNnz count{};
@@ -256,7 +274,17 @@ void TileConvolutionEmitter::emitCount() {
   count.clear = true;
   count.counts = counters.first;
   count.pitch = count.inW;
-  generator.builder.emit(count);
+  // Band by band, so that the first are counted while the last are made.
+  int64_t rows = count.inH;
+  int64_t rowBytes =
+      int64_t(count.inN) * count.inW * count.channels * x.bytes();
+  int64_t step = analysis::countedRows(rowBytes, machine);
+  for (int64_t row = 0; row < rows; row += step) {
+    count.inH = std::min(step, rows - row);
+    generator.builder.emit(count);
+    count.offset += step * count.srcStrideH;
+    count.counts += step * count.pitch;
+  }
 }
 
 /// Tiles that the machine cuts to equal work.
@@ -264,7 +292,7 @@ void TileConvolutionEmitter::emitPart(unsigned table, int64_t round,
                                       int64_t copies) {
   if (!counted)
     emitCount();
-  CountedMap::Counters counters = generator.counters.of(tile.op);
+  analysis::CountedMap::Counters counters = generator.counters.of(tile.op);
   const analysis::ScatterProblem &scatter = *program.problem.scatter;
   auto folds = static_cast<int64_t>(plan.folds.size());
   const partition::Box &region = plan.folds[round % folds].region;
@@ -279,26 +307,24 @@ void TileConvolutionEmitter::emitPart(unsigned table, int64_t round,
   part.y0 = region.y0, part.x0 = region.x0;
   part.endH = region.y0 + region.rows, part.endW = region.x0 + region.cols;
   part.tileH = plan.rows, part.tileW = plan.cols;
-  setWindows(part);
+  setOperand(part);
+  part.disjoint = plan.disjoint;
   // The producer counted the whole map, a pass what is loaded.
-  isa::DmaTile source{};
-  setSource(source, 0);
-  setPads(source);
-  bool whole = counters.drained;
-  part.inH = whole ? geometry.input[1] : int64_t(source.inH);
-  part.inW = whole ? geometry.input[2] : int64_t(source.inW);
-  part.pH = whole ? -geometry.origin[1] : int64_t(source.pH);
-  part.pW = whole ? -geometry.origin[2] : int64_t(source.pW);
   part.counts = counters.first;
-  part.pitch = part.inW;
-  // Only what the region reads is passed over.
+  part.pitch = counters.drained ? geometry.input[2] : int64_t(part.inW);
+  if (counters.drained)
+    part.counts += geometry.held[1] * part.pitch + geometry.held[2];
+  // Only what the region reads is passed over; tiles of the operand are of what
+  // is loaded.
   partition::Axis axis{
       part.inH, region.y0 + region.rows, part.kH, part.sH, part.dH, part.pH};
   partition::Range rows = axis.inputOf({region.y0, axis.out});
-  int64_t first = std::min<int64_t>(rows.begin, part.inH - 1);
-  part.inH = std::max<int64_t>(rows.end - first, 1);
-  part.counts += first * part.pitch;
-  part.pH += first;
+  if (!plan.disjoint) {
+    int64_t first = std::min<int64_t>(rows.begin, part.inH - 1);
+    part.inH = std::max<int64_t>(rows.end - first, 1);
+    part.counts += first * part.pitch;
+    part.pH += first;
+  }
   part.capacity = program.problem.channels *
                   analysis::shapeOf(tile.op->getOperand(0)).front();
   part.algorithm = static_cast<isa::Cut>(scatter.cut.algorithm);
@@ -319,17 +345,33 @@ void TileConvolutionEmitter::setWindows(Op &op) const {
   op.dH = problem.dilation[0], op.dW = problem.dilation[1];
 }
 
+/// Rows and columns that are loaded or counted.
+template <typename Op>
+void TileConvolutionEmitter::setExtents(Op &op) const {
+  int64_t rank = geometry.x.rank();
+  op.inH = rank > 3 ? geometry.x.shape[rank - 2] : 1;
+  op.inW = geometry.x.shape[rank - 1];
+}
+
+/// Where taps meet what is loaded.
+template <typename Op>
+void TileConvolutionEmitter::setOperand(Op &op) const {
+  setWindows(op);
+  setExtents(op);
+  op.pH = static_cast<int32_t>(geometry.held[1] - geometry.origin[1]);
+  op.pW = static_cast<int32_t>(geometry.held[2] - geometry.origin[2]);
+}
+
 /// The map that is loaded or counted, from `channel` on.
 template <typename Op>
 void TileConvolutionEmitter::setSource(Op &op, int64_t channel) const {
   const View &view = geometry.x;
-  int64_t position = view.part + channel, rank = view.rank();
+  int64_t position = view.part + channel;
   auto partitions = static_cast<int64_t>(machine.sb.partitions);
   op.part = position % partitions;
   op.offset = view.base + position / partitions * view.tileStride;
   op.inN = geometry.extent[0];
-  op.inH = rank > 3 ? view.shape[rank - 2] : 1;
-  op.inW = view.shape[rank - 1];
+  setExtents(op);
   op.srcStrideN = static_cast<int32_t>(geometry.xStrides[0]);
   op.srcStrideH = static_cast<int32_t>(geometry.xStrides[2]);
   op.srcStrideW = static_cast<int32_t>(geometry.xStrides[3]);
@@ -374,6 +416,7 @@ void TileConvolutionEmitter::emitLoad(const WaveStreams &wave,
   int64_t elements = plan.geometry(program.problem).slotElements();
   isa::DmaTile load{};
   setGeometry(load);
+  setOperand(load);
   load.queue = generator.builder.nextMovementQueue();
   load.table = table;
   load.set = set;
@@ -381,7 +424,6 @@ void TileConvolutionEmitter::emitLoad(const WaveStreams &wave,
   setSource(load, base + piece.first);
   load.groups = wave.wave.count;
   load.groupStep = wave.wave.groupStep;
-  setPads(load);
   int64_t slot = piece.first - chunk.first;
   int64_t block = program.problem.cellBlock;
   int64_t plane = (phaseOf(base + chunk.first) + slot) / block;
@@ -465,7 +507,7 @@ void TileConvolutionEmitter::emitDrain(const ColumnWave &wave, size_t index,
   drain.dstStride1 = geometry.yStrides[2];
   drain.dstStride2 = geometry.yStrides[3];
   setResultType(generator, tile.op, target.type, drain);
-  generator.counters.count(tile, CountedSteps(), !drained, drain);
+  countDrained(generator.counters, tile, CountedSteps(), !drained, drain);
   drained = true;
   generator.builder.emit(drain);
 }

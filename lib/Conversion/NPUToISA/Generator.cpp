@@ -208,7 +208,7 @@ llvm::Error Generator::run() {
 
 /// Counters for the maps whose cuts are chosen at run time.
 llvm::Error Generator::planCounters() {
-  std::vector<CountedMap> maps;
+  std::vector<analysis::CountedMap> maps;
   for (auto [i, op] : llvm::enumerate(nodes)) {
     if (!op->hasAttr(analysis::kScatterAttr))
       continue;
@@ -218,17 +218,15 @@ llvm::Error Generator::planCounters() {
       return program.takeError();
     if (!(*program)->plan.cutAtRunTime)
       continue;
-    CountedMap map{op, i, {}};
-    for (Value result : analysis::countedResults(op->getOperand(0), machine))
-      map.producers.push_back(
-          {std::distance(nodes.begin(),
-                         llvm::find(nodes, result.getDefiningOp())),
-           result});
-    llvm::sort(map.producers, llvm::less_first());
-    maps.push_back(map);
+    maps.push_back(analysis::CountedMap::of(
+        op,
+        [&](Operation *node) -> size_t {
+          return std::distance(nodes.begin(), llvm::find(nodes, node));
+        },
+        machine));
   }
-  counters =
-      CounterPlan(maps, static_cast<int64_t>(machine.sparse.countEntries));
+  counters = analysis::CounterRooms(
+      maps, static_cast<int64_t>(machine.sparse.countEntries));
   return llvm::Error::success();
 }
 

@@ -72,7 +72,7 @@ public:
   StreamLoader streams;
   TileState tiles;
   /// Maps that are counted for cuts at run time.
-  CounterPlan counters;
+  analysis::CounterRooms counters;
 
   /// The place of a chunk of weights, as WeightStream::acquire() says.
   llvm::Expected<ChunkPlace> acquireWeights(size_t product, size_t column);

@@ -6,6 +6,7 @@
 
 #include "ClusterChoice.h"
 
+#include "ashlar/Analysis/CounterRooms.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Analysis/ZeroAnalysis.h"
@@ -45,8 +46,43 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     chooser.decide();
     for (Candidate &candidate : chooser.candidates)
       finish(candidate);
+    nameCounters(*machine);
     getOperation().walk([&](Operation *op) { classify(op, policy.rule); });
     getOperation()->removeAttr(kProfileAttr);
+  }
+
+  /// Cuts at run time of maps that no drain counts after all: it counts for one
+  /// map, as far as there are counters.
+  void nameCounters(const machine::Description &machine) {
+    llvm::DenseMap<Operation *, size_t> numbers;
+    std::vector<analysis::CountedMap> maps;
+    auto cutsOf = [](Operation *op) {
+      auto decision = op->getAttrOfType<DictionaryAttr>(kSparseDecisionAttr);
+      return decision ? decision.getAs<DictionaryAttr>("cuts")
+                      : DictionaryAttr();
+    };
+    getOperation().walk([&](Operation *op) {
+      numbers.insert({op, numbers.size()});
+      DictionaryAttr cuts =
+          op->hasAttr(analysis::kScatterAttr) ? cutsOf(op) : DictionaryAttr();
+      if (cuts && cuts.getAs<StringAttr>("counts"))
+        maps.push_back(analysis::CountedMap::of(
+            op, [&](Operation *other) { return numbers.lookup(other); },
+            machine));
+    });
+    analysis::CounterRooms rooms(
+        maps, static_cast<int64_t>(machine.sparse.countEntries));
+    for (const analysis::CountedMap &map : maps) {
+      if (rooms.of(map.reader).drained)
+        continue;
+      NamedAttrList cuts(cutsOf(map.reader));
+      cuts.set("counts", StringAttr::get(&getContext(), "pass"));
+      NamedAttrList decision(
+          map.reader->getAttrOfType<DictionaryAttr>(kSparseDecisionAttr));
+      decision.set("cuts", cuts.getDictionary(&getContext()));
+      map.reader->setAttr(kSparseDecisionAttr,
+                          decision.getDictionary(&getContext()));
+    }
   }
 
   /// Operations that one engine alone has: the class is all there is to say.
@@ -100,7 +136,8 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
         failed(
             take(policy.cut.algorithm, partition::parseAlgorithm(algorithm))) ||
         failed(take(policy.cut.metric, partition::parseMetric(metric))) ||
-        failed(take(policy.cut.time, partition::parseCutTime(cutTime))))
+        failed(take(policy.cut.time, partition::parseCutTime(cutTime))) ||
+        failed(take(policy.cut.halo, partition::parseHaloMode(halo))))
       return failure();
     auto text = getOperation()->getAttrOfType<StringAttr>(kProfileAttr);
     return text

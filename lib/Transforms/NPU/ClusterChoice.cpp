@@ -4,6 +4,7 @@
 
 #include "ClusterChoice.h"
 
+#include "ashlar/Analysis/CounterRooms.h"
 #include "ashlar/Analysis/DenseCycles.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Machine/Cycles.h"
@@ -137,7 +138,9 @@ void Chooser::planParts(Candidate &candidate,
        candidate.data.source == analysis::ProfileSource::Measured)) {
     analysis::addScatter(problem, conv, weights, candidate.data, policy.cut,
                          machine);
-    improve(candidate.scatter, partition::isForced(policy.cut.time));
+    improve(candidate.scatter,
+            partition::isForced(policy.cut.time) ||
+                policy.cut.halo == partition::HaloMode::Disjoint);
   }
 }
 

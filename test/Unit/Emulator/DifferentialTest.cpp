@@ -53,7 +53,7 @@ static container::Program makeProgram(const machine::Description &machine,
   code.push_back(copy(Memory::Sb, 0, Memory::Dram, sb + xm, sb / row));
   code.push_back(copy(Memory::Xm, 0, Memory::Dram, 2 * sb + xm, xm / row));
   program.code = serialise(code);
-  program.semaphores = 100;
+  program.semaphores = serialSemaphores;
   return program;
 }
 

@@ -21,7 +21,8 @@ std::vector<uint64_t> test::serialise(llvm::ArrayRef<isa::Instruction> code) {
       signal.queue = before;
       wait.queue = queue;
       signal.sem = wait.sem =
-          static_cast<uint32_t>(before) * 10 + static_cast<uint32_t>(queue);
+          static_cast<uint32_t>(before) * emulator::numQueues +
+          static_cast<uint32_t>(queue);
       put(signal);
       put(wait);
     }
@@ -39,7 +40,7 @@ container::Program test::assembleText(const std::string &text, bool inOrder) {
   }
   if (inOrder) {
     program->code = serialise(llvm::cantFail(isa::decodeAll(program->code)));
-    program->semaphores = 100;
+    program->semaphores = serialSemaphores;
   }
   return std::move(*program);
 }
@@ -88,14 +89,30 @@ std::string test::gatherError(std::string text, const std::string &first,
 }
 
 emulator::Fault test::faultOf(const std::string &text) {
+  emulator::Fault fault = faultOf(assembleText(text, false));
+  EXPECT_FALSE(fault.message.empty()) << "the program loads";
+  return fault;
+}
+
+emulator::Fault test::faultOf(container::Program program) {
   emulator::Fault fault;
   llvm::Expected<emulator::LoadedProgram> loaded =
-      emulator::load(assembleText(text, false), {}, &fault);
-  if (loaded) {
-    ADD_FAILURE() << "the program loads";
-    return fault;
-  }
+      emulator::load(std::move(program), {}, &fault);
+  if (loaded)
+    return {};
   // The error says what the value says.
   EXPECT_EQ(llvm::toString(loaded.takeError()), emulator::describe(fault));
   return fault;
+}
+
+container::Program
+test::withCode(container::Program program,
+               llvm::function_ref<void(isa::Instruction &)> change) {
+  llvm::SmallVector<uint64_t, 0> words;
+  for (isa::Instruction inst : llvm::cantFail(isa::decodeAll(program.code))) {
+    change(inst);
+    llvm::cantFail(isa::encode(inst, words));
+  }
+  program.code.assign(words.begin(), words.end());
+  return program;
 }

@@ -9,11 +9,16 @@
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Isa/Instruction.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
 
 namespace ashlar::test {
+
+/// Semaphores of a serialised program: one for each pair of queues.
+inline constexpr uint32_t serialSemaphores =
+    emulator::numQueues * emulator::numQueues;
 
 /// Encodes instructions with a semaphore wherever the queue changes, so that
 /// every instruction waits for the one before.
@@ -40,6 +45,24 @@ std::string gatherError(std::string text, const std::string &first,
 
 /// The fault that loading a text gives; the instructions stay as they are.
 emulator::Fault faultOf(const std::string &text);
+/// The fault that loading a program gives; without a message if it loads.
+emulator::Fault faultOf(container::Program program);
+
+/// The program with each instruction as \p change leaves it.
+container::Program
+withCode(container::Program program,
+         llvm::function_ref<void(isa::Instruction &)> change);
+
+/// The program with one instruction changed: the first Op for which \p change
+/// returns true.
+template <typename Op, typename Fn>
+container::Program withOne(container::Program program, Fn change) {
+  bool done = false;
+  return withCode(std::move(program), [&](isa::Instruction &inst) {
+    auto *op = std::get_if<Op>(&inst);
+    done = done || (op && change(*op));
+  });
+}
 
 } // namespace ashlar::test
 

@@ -337,26 +337,20 @@ TEST(TileBehaviour, ASetBeingReadIsNotLoaded) {
 TEST(TileBehaviour, T12_ASetIsNotWrittenAnywhereWhileItIsRead) {
   container::Program program = Pipeline({9, 9}, true).program;
   const auto places = [&](uint32_t set) {
-    llvm::SmallVector<uint64_t, 0> words;
     uint32_t loads = 0, runs = 0;
-    for (isa::Instruction inst : llvm::cantFail(isa::decodeAll(program.code))) {
-      if (auto *op = std::get_if<isa::DmaTile>(&inst)) {
-        op->mantissas = 1024 * loads++;
-        op->set = set ? set - 1 : op->set;
-      } else if (auto *op = std::get_if<isa::TccRun>(&inst)) {
-        op->mantissas = 1024 * runs++;
-        op->set = set ? set - 1 : op->set;
-      }
-      llvm::cantFail(isa::encode(inst, words));
-    }
-    container::Program moved = program;
-    moved.code.assign(words.begin(), words.end());
-    emulator::Fault fault;
-    auto loaded = emulator::load(std::move(moved), {}, &fault);
-    if (loaded)
-      return std::string();
-    llvm::consumeError(loaded.takeError());
-    return fault.message;
+    return faultOf(withCode(program,
+                            [&](isa::Instruction &inst) {
+                              if (auto *load =
+                                      std::get_if<isa::DmaTile>(&inst)) {
+                                load->mantissas = 1024 * loads++;
+                                load->set = set ? set - 1 : load->set;
+                              } else if (auto *run =
+                                             std::get_if<isa::TccRun>(&inst)) {
+                                run->mantissas = 1024 * runs++;
+                                run->set = set ? set - 1 : run->set;
+                              }
+                            }))
+        .message;
   };
   EXPECT_EQ(places(0), "");
   EXPECT_NE(places(1).find("writes fmu[0..1)[1024..1280)"), std::string::npos)

@@ -6,6 +6,7 @@
 #ifndef ASHLAR_TEST_SPARSE_CONVOLUTION_H
 #define ASHLAR_TEST_SPARSE_CONVOLUTION_H
 
+#include "../Emulator/TestSupport.h"
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Emulator/Fault.h"
 #include "ashlar/Isa/CoefficientStream.h"
@@ -160,22 +161,9 @@ TilePlan randomPlan(std::mt19937_64 &random, const Convolution &conv,
 /// The kind of fault that loading a program with one instruction changed gives.
 template <typename Op, typename Fn>
 emulator::FaultKind faultAfter(container::Program program, Fn change) {
-  std::vector<isa::Instruction> code =
-      llvm::cantFail(isa::decodeAll(program.code));
-  for (isa::Instruction &inst : code)
-    if (auto *op = std::get_if<Op>(&inst)) {
-      if (!change(*op))
-        continue;
-      break;
-    }
-  llvm::SmallVector<uint64_t, 0> words;
-  for (const isa::Instruction &inst : code)
-    llvm::cantFail(isa::encode(inst, words));
-  program.code.assign(words.begin(), words.end());
-  emulator::Fault fault;
-  auto loaded = emulator::load(std::move(program), {}, &fault);
-  EXPECT_FALSE(!!loaded);
-  llvm::consumeError(loaded.takeError());
+  const emulator::Fault fault =
+      faultOf(withOne<Op>(std::move(program), change));
+  EXPECT_FALSE(fault.message.empty()) << "the program loads";
   return fault.kind;
 }
 

@@ -163,7 +163,7 @@ container::Program Builder::finish() {
   storeOutput();
   program.dramBytes = dramEnd;
   program.code = serialise(code);
-  program.semaphores = 100;
+  program.semaphores = serialSemaphores;
   return std::move(program);
 }
 

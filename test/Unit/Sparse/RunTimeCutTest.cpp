@@ -273,24 +273,12 @@ public:
 
   template <typename Op, typename Fn>
   std::string after(Fn change) const {
-    container::Program copy = program;
-    std::vector<isa::Instruction> code =
-        llvm::cantFail(isa::decodeAll(program.code));
-    for (isa::Instruction &inst : code)
-      if (auto *op = std::get_if<Op>(&inst)) {
-        change(*op);
-        break;
-      }
-    llvm::SmallVector<uint64_t, 0> words;
-    for (const isa::Instruction &inst : code)
-      llvm::cantFail(isa::encode(inst, words));
-    copy.code.assign(words.begin(), words.end());
-    emulator::Fault fault;
-    auto loaded = emulator::load(std::move(copy), {}, &fault);
-    if (loaded)
-      return "";
-    llvm::consumeError(loaded.takeError());
-    return fault.message;
+    return faultOf(withOne<Op>(program,
+                               [&](Op &op) {
+                                 change(op);
+                                 return true;
+                               }))
+        .message;
   }
 
 private:

@@ -14,19 +14,15 @@ namespace {
 /// The program with all its tcc.run in scatter mode.
 container::Program scattered(const container::Program &program,
                              uint32_t variant, uint32_t block) {
-  container::Program result = program;
-  llvm::SmallVector<uint64_t> words;
-  for (isa::Instruction inst : llvm::cantFail(isa::decodeAll(program.code))) {
-    if (auto *run = std::get_if<isa::TccRun>(&inst)) {
-      run->scatter = 1;
-      run->issueZeros = 0;
-      run->variant = variant;
-      run->blockH = run->blockW = block;
-    }
-    llvm::cantFail(isa::encode(inst, words));
-  }
-  result.code.assign(words.begin(), words.end());
-  return result;
+  return withCode(program, [&](isa::Instruction &inst) {
+    auto *run = std::get_if<isa::TccRun>(&inst);
+    if (!run)
+      return;
+    run->scatter = 1;
+    run->issueZeros = 0;
+    run->variant = variant;
+    run->blockH = run->blockW = block;
+  });
 }
 
 /// Cycles of all tcc.run.
@@ -169,17 +165,11 @@ TEST(ScatterMode, FieldsWithoutScatterAreRefused) {
   std::mt19937_64 random(7);
   Convolution conv;
   conv.fill(random, 1.0, machine);
-  container::Program program =
-      buildTiles(conv, TilePlan(), machine, random).program;
-  llvm::SmallVector<uint64_t> words;
-  for (isa::Instruction inst : llvm::cantFail(isa::decodeAll(program.code))) {
-    if (auto *run = std::get_if<isa::TccRun>(&inst))
-      run->blockH = 4;
-    llvm::cantFail(isa::encode(inst, words));
-  }
-  program.code.assign(words.begin(), words.end());
-  llvm::Expected<emulator::LoadedProgram> loaded =
-      emulator::load(std::move(program), {});
-  EXPECT_FALSE(bool(loaded));
-  llvm::consumeError(loaded.takeError());
+  EXPECT_EQ(faultAfter<isa::TccRun>(
+                buildTiles(conv, TilePlan(), machine, random).program,
+                [](isa::TccRun &run) {
+                  run.blockH = 4;
+                  return true;
+                }),
+            emulator::FaultKind::BadField);
 }

@@ -68,7 +68,10 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
     Option<"cutTime", "cut-time", "std::string", /*default=*/"\"auto\"",
            "when tiles are cut: profile (by the compiler), runtime (by the "
            "machine where that pays), always (wherever it can), or auto: "
-           "profile where places are measured">];
+           "profile where places are measured">,
+    Option<"halo", "halo", "std::string", /*default=*/"\"overlap\"",
+           "tiles of the results that overlap on the operand (overlap), of the "
+           "operand (disjoint), or whichever takes fewer cycles (auto)">];
   let statistics = [
     Statistic<"numSparse", "sparse", "convolutions on the sparse cluster">];
 }
