@@ -438,6 +438,28 @@ TEST(Partition, UserErrors) {
   EXPECT_TRUE(fails(parseAlgorithm("p3")));
   EXPECT_EQ(llvm::cantFail(parseAlgorithm("rows")), (Algorithm::Rows));
   EXPECT_EQ(llvm::cantFail(parseMetric("zeros")), (Metric::Zeros));
+  EXPECT_TRUE(fails(parseHaloMode("none")));
+  for (HaloMode mode : {HaloMode::Overlap, HaloMode::Disjoint, HaloMode::Auto})
+    EXPECT_EQ(llvm::cantFail(parseHaloMode(name(mode))), mode);
+}
+
+TEST(Partition, OperandLimitIsTheLongestPartThatNeedsNoMoreResults) {
+  for (int64_t kernel = 1; kernel <= 5; ++kernel)
+    for (int64_t stride = 1; stride <= 3; ++stride)
+      for (int64_t results = 1; results < 20; ++results) {
+        const Axis axis{200, 66, kernel, stride, 2, 1};
+        const int64_t limit = operandLimit(axis, results);
+        int64_t most = 0, mostBeyond = 0;
+        for (int64_t at = 40; at < 40 + stride; ++at) {
+          most = std::max(most, axis.outputOf({at, at + limit}).size());
+          mostBeyond = std::max(
+              mostBeyond,
+              axis.outputOf({at, at + std::max<int64_t>(limit, 0) + 1}).size());
+        }
+        EXPECT_LE(most, results);
+        EXPECT_GT(mostBeyond, results);
+      }
+  EXPECT_EQ(operandLimit({200, 66, 3, 3, 1, 0}, 66), INT64_MAX);
 }
 
 TEST(Partition, TimeFoldsByCapacity) {
