@@ -301,6 +301,12 @@ llvm::Error emitMove(Generator &generator, TileContext &tile) {
     if (clipPiece(piece, out))
       pieces.push_back(std::move(piece));
   }
+  // Behind copies from DRAM a queue answers late: fills that hand over to each
+  // other on several queues would wait for the band before on each of them.
+  if (converts && llvm::none_of(tile.operands, [](const View &operand) {
+        return operand.inStateBuffer();
+      }))
+    generator.builder.holdQueue();
   // An open pixel may hold columns of the fill; these may spread between lanes.
   if (lanes.folded())
     clearOpenPixel(generator, target, lanes, out.size.back());
@@ -314,6 +320,7 @@ llvm::Error emitMove(Generator &generator, TileContext &tile) {
     tile.operands[0] = throughDram(generator, tile.operands[0]);
   if (move.getPieces().empty() && !move.getFill())
     emitLinear(generator, tile);
+  generator.builder.rotate();
   for (npu::Piece &piece : pieces) {
     const Region &held = tile.operandRegions[piece.operand];
     for (size_t i = 0; i < held.start.size(); ++i)

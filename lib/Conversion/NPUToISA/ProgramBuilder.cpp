@@ -29,8 +29,14 @@ int64_t ProgramBuilder::movementQueues() const {
 isa::Queue ProgramBuilder::nextMovementQueue() {
   if (machine.dma.queues == 1)
     return isa::Queue::Dma0;
-  rotation = rotation % static_cast<unsigned>(movementQueues()) + 1;
+  if (!held)
+    rotation = rotation % static_cast<unsigned>(movementQueues()) + 1;
   return static_cast<isa::Queue>(rotation);
+}
+
+void ProgramBuilder::holdQueue() {
+  nextMovementQueue();
+  held = machine.dma.queues > 1;
 }
 
 } // namespace ashlar::codegen

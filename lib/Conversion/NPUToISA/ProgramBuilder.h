@@ -54,12 +54,16 @@ public:
   /// Queue of weight streams; all other DMA rotates over the rest.
   isa::Queue weightQueue() const { return isa::Queue::Dma0; }
   isa::Queue nextMovementQueue();
+  /// Movement goes to the next queue and stays there until `rotate`.
+  void holdQueue();
+  void rotate() { held = false; }
   /// How many queues that is.
   int64_t movementQueues() const;
 
 private:
   int64_t dramNext = 0;
   unsigned rotation = 0;
+  bool held = false;
 };
 
 } // namespace ashlar::codegen
