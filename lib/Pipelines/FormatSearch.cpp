@@ -3,7 +3,8 @@
 // The search: the cheapest uniform format that keeps the target; block lengths
 // and ranges that cost nothing; formats by class of operand; then formats per
 // group, proposed by a model of measured noises and costs (FormatModel.h) under
-// a noise budget that bisection finds; at last single steps from the best.
+// a noise budget that bisection finds; at last single steps from the best, or a
+// walk to fewer passes where no reserve is left.
 
 #include "FormatSearch.h"
 
