@@ -15,7 +15,7 @@ namespace {
 
 /// Smaller copies are over before a second queue would help.
 constexpr int64_t kSpreadBytes = 4096;
-/// Cycles that a part of a copy should take, and parts of a store at most.
+/// Cycles that a part of a store should take, and its parts at most.
 constexpr int64_t kPartCycles = 256, kStoreParts = 12;
 
 /// Addressing of one side, for elements or for exponent cells.
@@ -77,6 +77,8 @@ private:
   ProgramBuilder &builder;
   Side sides[2];
   int64_t elementBytes;
+  /// Of all parts of a store; else they take turns.
+  std::optional<isa::Queue> queue;
 };
 
 /// Loops of `nest` that move along the partition axis inside a tile.
@@ -240,7 +242,7 @@ void CopyEmitter::finish(const Nest &nest) {
 }
 
 /// Every queue moves bytes inside the chip at its own rate, so a large copy
-/// becomes parts for all queues, cut along its outermost loop that has enough
+/// becomes one part per queue, cut along its outermost loop that has enough
 /// iterations. DRAM is one server, but parts of what goes there need not wait
 /// for what is made last.
 void CopyEmitter::spread(llvm::ArrayRef<int64_t> extents,
@@ -253,12 +255,11 @@ void CopyEmitter::spread(llvm::ArrayRef<int64_t> extents,
     bytes *= extent;
   bool fromDram = sides[0].memory == isa::Memory::Dram;
   bool inside = !fromDram && sides[1].memory != isa::Memory::Dram;
-  const auto rate =
-      static_cast<int64_t>(inside ? builder.machine.dma.onchipBytesPerCycle
-                                  : builder.machine.dram.bytesPerCycle);
-  const int64_t worth = bytes / (rate * kPartCycles);
-  parts = inside ? std::max(parts, std::min(worth, 4 * parts) / parts * parts)
-                 : std::clamp<int64_t>(worth, 1, kStoreParts);
+  if (!inside)
+    parts = std::clamp<int64_t>(
+        bytes / (static_cast<int64_t>(builder.machine.dram.bytesPerCycle) *
+                 kPartCycles),
+        1, kStoreParts);
   const auto *cut = llvm::find_if(
       extents, [&](int64_t extent) { return extent >= 4 * parts; });
   if (fromDram || parts == 1 || bytes < kSpreadBytes || cut == extents.end())
@@ -266,6 +267,9 @@ void CopyEmitter::spread(llvm::ArrayRef<int64_t> extents,
                      resultBase);
   size_t loop = cut - extents.begin();
   int64_t size = llvm::divideCeil(extents[loop], parts);
+  // The other queues stay free for what is read meanwhile.
+  if (!inside)
+    queue = builder.nextMovementQueue();
   for (int64_t i = 0; i < extents[loop]; i += size) {
     llvm::SmallVector<int64_t, 8> part(extents);
     part[loop] = std::min(size, extents[loop] - i);
@@ -273,6 +277,7 @@ void CopyEmitter::spread(llvm::ArrayRef<int64_t> extents,
               sourceBase + i * sourceStrides[loop],
               resultBase + i * resultStrides[loop]);
   }
+  queue.reset();
 }
 
 void CopyEmitter::emitLoops(llvm::ArrayRef<int64_t> extents,
@@ -301,7 +306,7 @@ void CopyEmitter::emitLoops(llvm::ArrayRef<int64_t> extents,
     to[5 - rank + i] = resultStrides[i];
   }
   isa::DmaCopy copy{};
-  copy.queue = builder.nextMovementQueue();
+  copy.queue = queue ? *queue : builder.nextMovementQueue();
   copy.elemBytes = elementBytes;
   copy.srcMem = sides[0].memory;
   copy.dstMem = sides[1].memory;
