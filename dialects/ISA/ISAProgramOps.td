@@ -96,7 +96,8 @@ def ISA_PlannedOp : ISA_TableOp<"planned"> {
     Stands behind the instruction after which the tensor is complete and still
     unchanged: there `ashlar-run --dump-tensors` copies it out. The attributes
     are those of container::TensorPlacement; the element type of `type` is the
-    tensor's storage.
+    tensor's storage. `cells` of a compressed tensor are cellChannels, cellBytes
+    and cellPitch.
   }];
   let arguments = (ins StrAttr:$name, ISA_TensorTypeAttr:$type,
                        UnitAttr:$in_dram, I64Attr:$base, I64Attr:$partition,
@@ -105,7 +106,8 @@ def ISA_PlannedOp : ISA_TableOp<"planned"> {
                        DefaultValuedAttr<I64Attr, "1">:$lanes,
                        DefaultValuedAttr<I64Attr, "0">:$lane_pitch,
                        I64Attr:$exponent_base,
-                       DenseI64ArrayAttr:$exponent_strides, I64Attr:$xr);
+                       DenseI64ArrayAttr:$exponent_strides, I64Attr:$xr,
+                       OptionalAttr<DenseI64ArrayAttr>:$cells);
   let assemblyFormat = "$name `:` $type attr-dict";
 }
 

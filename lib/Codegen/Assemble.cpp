@@ -122,6 +122,11 @@ void Assembler::addPlanned(isadialect::PlannedOp op) {
   placement.lanePitch = static_cast<uint32_t>(op.getLanePitch());
   placement.exponentBase = op.getExponentBase();
   llvm::append_range(placement.exponentStrides, op.getExponentStrides());
+  if (auto cells = op.getCells(); cells && cells->size() == 3) {
+    placement.cellChannels = static_cast<uint32_t>((*cells)[0]);
+    placement.cellBytes = static_cast<uint64_t>((*cells)[1]);
+    placement.cellPitch = static_cast<uint64_t>((*cells)[2]);
+  }
   placement.afterInstruction =
       static_cast<uint32_t>(program.nodeOfInstruction.size()) - 1;
   program.dumps.push_back(std::move(placement));

@@ -182,6 +182,9 @@ llvm::Error Assembler::addDump(Directive &d) {
   d.getOptional("lanes", p.lanes);
   d.getOptional("lanePitch", p.lanePitch);
   d.getOptional("exponentsAt", p.exponentBase);
+  d.getOptional("cellPitch", p.cellPitch);
+  d.getOptional("cellBytes", p.cellBytes);
+  d.getOptional("cellChannels", p.cellChannels);
   if (d.has("exponentStrides"))
     d.getNumbers("exponentStrides", p.exponentStrides);
   d.getNumber("after", p.afterInstruction);

@@ -194,11 +194,33 @@ llvm::Error checkPlacementSb(const TensorPlacement &p, unsigned bytes,
   return checkReach(p, low, high, sb.bytesPerPartition);
 }
 
+/// Cells lie one behind the other.
+llvm::Error checkCells(const TensorPlacement &p, unsigned bytes,
+                       const Program &program) {
+  const size_t rank = p.shape.size();
+  if ((rank != 3 && rank != 4) || bytes > 4 || p.cellChannels == 0 ||
+      p.cellBytes == 0 || p.cellBytes > p.cellPitch ||
+      p.cellPitch > program.dramBytes)
+    return malformed("tensor '{}' of rank {} with elements of {} bytes lies in "
+                     "cells of {} channels and {} bytes, {} bytes apart",
+                     p.name, rank, bytes, p.cellChannels, p.cellBytes,
+                     p.cellPitch);
+  const __int128 groups =
+      llvm::divideCeil(p.shape[1], static_cast<int64_t>(p.cellChannels));
+  const __int128 cells =
+      groups * p.shape[0] * (rank == 4 ? p.shape[2] : int64_t(1));
+  const __int128 low = p.baseOffset;
+  return checkReach(p, low, low + (cells - 1) * p.cellPitch + p.cellBytes - 1,
+                    program.dramBytes);
+}
+
 llvm::Error checkPlacementDram(const TensorPlacement &p, unsigned bytes,
                                const Program &program) {
   __int128 low = p.baseOffset, high = low + bytes - 1;
   extremes(p.shape, p.strides, -1, low, high);
-  if (llvm::Error error = checkReach(p, low, high, program.dramBytes))
+  if (llvm::Error error = p.cellPitch
+                              ? checkCells(p, bytes, program)
+                              : checkReach(p, low, high, program.dramBytes))
     return error;
   if (!p.encoded)
     return llvm::Error::success();
@@ -226,6 +248,8 @@ llvm::Error checkPlacement(const TensorPlacement &p, uint64_t count,
     return error;
   if (llvm::Error error = checkStrides(p, p.strides))
     return error;
+  if (p.cellPitch && p.memory != PlacementMemory::Dram)
+    return malformed("tensor '{}' lies in cells outside of DRAM", p.name);
   if (*dense == 0)
     return llvm::Error::success();
   return p.memory == PlacementMemory::Sb

@@ -125,12 +125,16 @@ void Disassembler::putDumps() {
     std::string lanes;
     if (p.lanes > 1)
       lanes = fmt::format(" lanes={} lanePitch={}", p.lanes, p.lanePitch);
+    std::string cells;
+    if (p.cellPitch)
+      cells = fmt::format(" cellPitch={} cellBytes={} cellChannels={}",
+                          p.cellPitch, p.cellBytes, p.cellChannels);
     line(".dump name={} {} shape={} memory={} at={} part={} channelAxis={} "
-         "tileStride={} strides={}{}{} after={}",
+         "tileStride={} strides={}{}{}{} after={}",
          quoted(p.name), format, list(p.shape),
          p.memory == PlacementMemory::Sb ? "sb" : "dram", p.baseOffset,
          p.basePartition, p.channelAxis, p.tileStride, list(p.strides), lanes,
-         exponents, p.afterInstruction);
+         exponents, cells, p.afterInstruction);
   }
 }
 

@@ -218,6 +218,9 @@ llvm::Error MetadataReader::readPlacement(const fb::Placement &entry) {
   p.afterInstruction = entry.after_instruction();
   p.lanes = entry.lanes();
   p.lanePitch = entry.lane_pitch();
+  p.cellPitch = entry.cell_pitch();
+  p.cellBytes = entry.cell_bytes();
+  p.cellChannels = entry.cell_channels();
   program.dumps.push_back(std::move(p));
   return llvm::Error::success();
 }

@@ -69,7 +69,8 @@ writePlacements(FlatBufferBuilder &builder,
         p.block, p.range, p.blockAxis, p.xr, shape,
         static_cast<uint8_t>(p.memory), p.baseOffset, p.basePartition,
         p.channelAxis, p.tileStride, strides, p.exponentBase, exponentStrides,
-        p.afterInstruction, p.lanes, p.lanePitch));
+        p.afterInstruction, p.lanes, p.lanePitch, p.cellPitch, p.cellBytes,
+        p.cellChannels));
   }
   return builder.CreateVector(offsets);
 }

@@ -93,7 +93,7 @@ llvm::Expected<StoredCell> emulator::readCell(llvm::ArrayRef<uint8_t> room,
 void Engine::execute(const isa::DmaCompress &op) {
   const uint64_t cells = uint64_t(op.n0) * op.n1;
   const uint64_t elements = uint64_t(op.n2) * op.n3 * op.n4;
-  std::vector<uint64_t> bursts(cells);
+  std::vector<partition::PlaneHeader> stored(cells);
   split(cells, cells * elements, [&](uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; ++i) {
       const uint64_t i0 = i / op.n1, i1 = i % op.n1;
@@ -113,12 +113,20 @@ void Engine::execute(const isa::DmaCompress &op) {
                       i1 * static_cast<uint64_t>(op.dstStride1));
       std::memcpy(room, bytes.data(), bytes.size());
       std::memset(room + bytes.size(), 0, op.cellBytes - bytes.size());
-      bursts[i] = machine::wholeBursts(*machine, bytes.size());
+      stored[i] = llvm::cantFail(partition::readHeader(bytes));
     }
   });
   uint64_t total = 0;
-  for (uint64_t count : bursts)
-    total += count;
+  const uint32_t node = current < nodes.size() ? nodes[current] : ~uint32_t(0);
+  StoredMaps &map = maps[node];
+  map.node = node;
+  map.cells += cells;
+  map.denseBytes += cells * elements * op.elemBytes;
+  for (const partition::PlaneHeader &head : stored) {
+    total += machine::wholeBursts(*machine, head.bytes);
+    map.bytes += head.bytes;
+    map.nonZeros += head.nonZeros;
+  }
   measured[current] = compressedCost(*machine, op, total);
 }
 

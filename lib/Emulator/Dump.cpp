@@ -3,6 +3,7 @@
 // Copies planned tensors out of the memories in logical order.
 // container::check() has verified that placements lie inside them.
 
+#include "Compressed.h"
 #include "Impl.h"
 #include <cstring>
 
@@ -98,6 +99,38 @@ private:
 
 } // namespace
 
+/// Copies the elements of a compressed tensor; a finding of the run if a cell
+/// is none.
+static void copyCells(LoadedProgram::Impl &impl, const TensorPlacement &p,
+                      unsigned bytes, uint8_t *out) {
+  const auto images = static_cast<uint64_t>(p.shape[0]);
+  const auto channels = static_cast<uint64_t>(p.shape[1]);
+  const uint64_t rows = p.shape.size() == 4 ? p.shape[2] : 1;
+  const auto cols = static_cast<uint64_t>(p.shape.back());
+  const uint8_t *cell = impl.engine.memory.dram(p.baseOffset);
+  for (uint64_t n = 0; n < images; ++n)
+    for (uint64_t first = 0; first < channels; first += p.cellChannels)
+      for (uint64_t h = 0; h < rows; ++h, cell += p.cellPitch) {
+        const uint64_t planes =
+            std::min<uint64_t>(p.cellChannels, channels - first);
+        auto stored = readCell({cell, p.cellBytes}, planes, cols, bytes);
+        if (!stored) {
+          impl.engine.finding = RunFinding{
+              FaultKind::BadData,
+              "tensor '" + p.name + "': " + toString(stored.takeError())};
+          return;
+        }
+        for (uint64_t c = 0; c < planes; ++c)
+          for (uint64_t w = 0; w < cols; ++w) {
+            const int32_t value = stored->plane.values[c * cols + w];
+            const uint64_t at =
+                ((n * channels + first + c) * rows + h) * cols + w;
+            for (unsigned b = 0; b < bytes; ++b)
+              out[at * bytes + b] = static_cast<uint8_t>(value >> 8 * b);
+          }
+      }
+}
+
 TensorDump emulator::copyOut(LoadedProgram::Impl &impl, uint32_t index) {
   const TensorPlacement &placement = impl.program.dumps[index];
   Memory &memory = impl.engine.memory;
@@ -112,10 +145,13 @@ TensorDump emulator::copyOut(LoadedProgram::Impl &impl, uint32_t index) {
   dump.data.resize(count * bytes);
   PlacementReader reader(memory, placement, partitions);
   uint8_t *out = dump.data.data();
-  do {
-    std::memcpy(out, reader.element(), bytes);
-    out += bytes;
-  } while (reader.next());
+  if (placement.cellPitch)
+    copyCells(impl, placement, bytes, out);
+  else
+    do {
+      std::memcpy(out, reader.element(), bytes);
+      out += bytes;
+    } while (reader.next());
   if (!placement.encoded)
     return dump;
   const int axis = placement.blockAxis;

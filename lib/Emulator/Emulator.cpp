@@ -180,6 +180,7 @@ static void resetMemories(LoadedProgram::Impl &impl,
   impl.engine.nonZeros.assign(impl.program.machine.sparse.countEntries, 0);
   impl.engine.measured.clear();
   impl.engine.cuts.clear();
+  impl.engine.maps.clear();
   impl.engine.units.clear();
   impl.engine.unitIndex.clear();
   impl.engine.nodes = impl.program.nodeOfInstruction;
@@ -242,6 +243,8 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
       if (impl.program.dumps[dump].afterInstruction != i)
         break;
       result.dumps.push_back(copyOut(impl, dump));
+      if (engine.finding)
+        return runFault(impl, i);
     }
   }
   // Sums that nobody drained are computed all the same: nothing of a run may
@@ -249,6 +252,8 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
   engine.batch.flush(engine);
   result.cuts = engine.cuts;
   result.units = engine.units;
+  for (const auto &entry : engine.maps)
+    result.maps.push_back(entry.second);
   for (const container::TensorBinding &binding : impl.program.outputs) {
     support::HostTensor output;
     output.type = binding.type;

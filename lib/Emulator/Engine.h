@@ -91,6 +91,8 @@ struct Engine {
   SparseObserver *observer = nullptr;
   /// What instructions took whose time the data of this run decides.
   llvm::DenseMap<uint32_t, Cost> measured;
+  /// What dma.compress has stored for each node.
+  std::map<uint32_t, StoredMaps> maps;
   /// Cuts that this run has chosen, in program order.
   std::vector<CutResult> cuts;
   /// What units have done in scatter mode, and where they are found by node,

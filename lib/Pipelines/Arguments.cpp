@@ -125,6 +125,16 @@ std::string setPartitionHalo(CompilerArguments &arguments,
   return textOf(partition::parseHaloMode(text).takeError());
 }
 
+std::string setMapCompression(CompilerArguments &arguments,
+                              llvm::StringRef text) {
+  constexpr llvm::StringLiteral modes[] = {"auto", "off", "bitmap", "coo",
+                                           "quadtree"};
+  if (!llvm::is_contained(modes, text))
+    return "expected auto, off, bitmap, coo or quadtree";
+  arguments.compile.mapCompression = text.str();
+  return "";
+}
+
 std::string setTranspose(CompilerArguments &arguments, llvm::StringRef text) {
   constexpr llvm::StringLiteral modes[] = {"auto", "pe", "dma", "copy"};
   if (!llvm::is_contained(modes, text))
@@ -257,6 +267,12 @@ constexpr Flag flags[] = {
      "tiles of the results (overlap, default), of the operand (disjoint), or "
      "auto: fewer cycles",
      setPartitionHalo},
+}
+
+    {"map-compression", "FORM",
+     "maps in DRAM: auto (default: fewest cycles), off, bitmap, coo or "
+     "quadtree",
+     setMapCompression},
     {"transpose", "MODE",
      "transposes: auto (default), pe (the array), dma (through DRAM) or copy",
      setTranspose},
@@ -389,6 +405,9 @@ constexpr Decided decided[] = {{"input-shape", Phase::Import},
                                {"partition-threshold", Phase::Assign},
                                {"partition-cuts", Phase::Assign},
                                {"partition-halo", Phase::Assign}};
+}
+
+                               {"map-compression", Phase::Plan}};
 
 /// With --compile-from: nothing that was decided before, no phase that is over.
 llvm::Error checkStart(const CompilerArguments &arguments,

@@ -7,6 +7,7 @@
 #include "MeasureClusters.h"
 #include "PhaseFile.h"
 
+#include "ashlar/Analysis/MapForm.h"
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Analysis/NumericPlan.h"
 #include "ashlar/Codegen/Assemble.h"
@@ -131,6 +132,9 @@ private:
   llvm::Error import();
   llvm::Error quantise();
   llvm::Error emit();
+  llvm::Error generate();
+  llvm::Error measureMaps();
+  void setProfile();
   llvm::Error assemble();
   llvm::Error checkPlan();
 
@@ -184,6 +188,61 @@ llvm::Error Compilation::quantise() {
 }
 
 llvm::Error Compilation::emit() {
+  bool compresses = false;
+  result.module->walk([&](Operation *op) {
+    compresses |= op->hasAttr(analysis::kMapFormAttr);
+  });
+  if (options.mapCompression == "auto" && compresses && !options.afterPass)
+    return measureMaps();
+  return generate();
+}
+
+/// Emits the program with compressed maps and without, and keeps the one of
+/// fewer cycles.
+llvm::Error Compilation::measureMaps() {
+  OwningOpRef<ModuleOp> dense = result.module->clone();
+  if (llvm::Error error = generate())
+    return error;
+  auto compressed = cyclesOf(*result.program, options.sparse.sample);
+  if (!compressed)
+    return compressed.takeError();
+  CompileResult kept = std::move(result);
+  result = CompileResult();
+  result.numericPlanJson = kept.numericPlanJson;
+  result.module = std::move(dense);
+  result.module->walk(
+      [](Operation *op) { op->removeAttr(analysis::kMapFormAttr); });
+  OwningOpRef<ModuleOp> again = result.module->clone();
+  if (llvm::Error error = generate())
+    return error;
+  auto plain = cyclesOf(*result.program, options.sparse.sample);
+  if (!plain)
+    return plain.takeError();
+  if (*compressed < *plain) {
+    result = std::move(kept);
+    return llvm::Error::success();
+  }
+  // The reason has to be in the decisions of the program that stays.
+  const std::string reason =
+      llvm::formatv("the whole network takes {0} cycles with compressed maps, "
+                    "{1} without",
+                    *compressed, *plain);
+  again->walk([&](Operation *op) {
+    auto decision = op->getAttrOfType<DictionaryAttr>(npu::kMapDecisionAttr);
+    if (!decision || !decision.get("alternatives"))
+      return;
+    NamedAttrList entries(decision);
+    entries.set("choice", StringAttr::get(&context, "map-dense"));
+    entries.set("reason", StringAttr::get(&context, reason));
+    op->setAttr(npu::kMapDecisionAttr, entries.getDictionary(&context));
+  });
+  result.times = std::move(kept.times);
+  result.decisionsJson = collectDecisions(*again);
+  result.program->decisionsJson = result.decisionsJson;
+  return llvm::Error::success();
+}
+
+llvm::Error Compilation::generate() {
   // The operations that carry the decisions leave with the conversion.
   result.decisionsJson = collectDecisions(*result.module);
   if (llvm::Error error = convertNPUToISA(*result.module, &result.weights))
@@ -213,6 +272,14 @@ llvm::Error Compilation::checkPlan() {
   return runPasses(Phase::Plan, [](OpPassManager &manager) {
     manager.addPass(npu::createVerifyPlan());
   });
+}
+
+/// Measured densities for the passes of a phase, if there are any.
+void Compilation::setProfile() {
+  if (!options.sparse.profile.empty())
+    (*result.module)
+        ->setAttr(npu::kProfileAttr,
+                  StringAttr::get(&context, options.sparse.profile));
 }
 
 llvm::Error Compilation::runPhase(Phase phase) {
@@ -252,10 +319,8 @@ llvm::Error Compilation::runPhase(Phase phase) {
     (*result.module)
         ->setAttr(npu::kMachineAttr,
                   StringAttr::get(&context, machine::toYaml(machine)));
-    if (!options.sparse.profile.empty())
-      (*result.module)
-          ->setAttr(npu::kProfileAttr,
-                    StringAttr::get(&context, options.sparse.profile));
+    if (options.sparse.mode == "auto" || options.sparse.mode == "scatter")
+      setProfile();
     return runPasses(phase, [&](OpPassManager &manager) {
       manager.addPass(createConvertNNToNPUPass());
       manager.addPass(npu::createVerifyFormats());
@@ -286,8 +351,10 @@ llvm::Error Compilation::runPhase(Phase phase) {
       }
     });
   case Phase::Plan:
-    return runPasses(phase, [](OpPassManager &manager) {
+    setProfile();
+    return runPasses(phase, [&](OpPassManager &manager) {
       manager.addPass(npu::createPlanMemory());
+      manager.addPass(npu::createChooseMapForm({options.mapCompression}));
       manager.addPass(npu::createVerifyPlan());
     });
   case Phase::Emit:

@@ -129,8 +129,9 @@ void printSummary(const CompilerArguments &arguments,
 llvm::Error profileData(CompilerArguments &arguments,
                         mlir::MLIRContext &context) {
   const std::string &mode = arguments.compile.sparse.mode;
-  if ((mode != "auto" && mode != "scatter") || arguments.startAfter ||
-      arguments.search.calibration.empty())
+  const bool wanted = mode == "auto" || mode == "scatter" ||
+                      arguments.compile.mapCompression != "off";
+  if (!wanted || arguments.startAfter || arguments.search.calibration.empty())
     return llvm::Error::success();
   return measureDensity(arguments.compile, arguments.search.calibration,
                         context);

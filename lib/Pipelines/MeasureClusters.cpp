@@ -19,6 +19,8 @@ llvm::Expected<ClusterUse> clusterUseOf(const container::Program &program) {
     if (const auto *run = std::get_if<isa::TccRun>(&instruction)) {
       use.runs = true;
       use.scatters |= run->scatter != 0;
+    } else {
+      use.compresses |= std::holds_alternative<isa::DmaCompress>(instruction);
     }
   return use;
 }
@@ -33,7 +35,7 @@ llvm::Expected<uint64_t> cyclesOf(const container::Program &program,
   auto loaded = emulator::load(program, how);
   if (!loaded)
     return loaded.takeError();
-  how.functional = use->scatters && !sample.empty();
+  how.functional = (use->scatters || use->compresses) && !sample.empty();
   auto timed = emulator::run(
       *loaded, how.functional ? sample : llvm::ArrayRef<HostTensor>(), how);
   if (!timed)

@@ -64,6 +64,7 @@ llvm::Error measureDensity(CompileOptions &options, llvm::StringRef path,
   plain.formats = numerics::FormatTable();
   plain.sparse = SparseOptions();
   plain.sparse.mode = "off";
+  plain.mapCompression = "off";
   llvm::StringMap<Counts> all;
   auto count = [&](const container::Program &program,
                    const emulator::RunResult &result) {

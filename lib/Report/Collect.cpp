@@ -133,6 +133,15 @@ void collectCuts(const container::Program &program,
   }
 }
 
+void collectMaps(const container::Program &program,
+                 const emulator::RunResult &result, RunStatistics &s) {
+  for (const emulator::StoredMaps &map : result.maps)
+    s.maps.push_back({map.node < program.nodes.size()
+                          ? program.nodes[map.node].name
+                          : std::string(),
+                      map.cells, map.bytes, map.denseBytes, map.nonZeros});
+}
+
 } // namespace
 
 llvm::Expected<RunStatistics>
@@ -155,6 +164,7 @@ report::collectStatistics(const emulator::LoadedProgram &loaded,
   collectNodes(program, result, s);
   collectCuts(program, result, s);
   collectUnits(program, result, s);
+  collectMaps(program, result, s);
   if (!result.times.empty())
     if (llvm::Error error = collectTimeline(program, result, s))
       return error;

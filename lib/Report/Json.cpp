@@ -152,6 +152,16 @@ llvm::Expected<std::string> report::toJson(const RunStatistics &statistics) {
           json.attribute("tiles", partition::toText(cut.tiles));
         });
     });
+    json.attributeArray("maps", [&] {
+      for (const MapStatistics &map : statistics.maps)
+        json.object([&] {
+          json.attribute("node", jsonText(map.node));
+          json.attribute("cells", map.cells);
+          json.attribute("bytes", map.bytes);
+          json.attribute("dense_bytes", map.denseBytes);
+          json.attribute("non_zeros", map.nonZeros);
+        });
+    });
     json.attribute("decisions", *decisions);
   });
   text += '\n';

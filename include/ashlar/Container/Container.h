@@ -69,6 +69,11 @@ enum class PlacementMemory : uint8_t { Dram = 0, Sb = 1 };
 /// encoded tensor in DRAM has its cells at exponentBase + sum i[d] *
 /// exponentStrides[d], the index of the block axis divided by the machine's
 /// partitions per exponent cell.
+///
+/// A tensor of rank 3 or 4 in DRAM with a cellPitch is compressed
+/// (docs/SparseTiles.md 4): a cell for every image, every cellChannels channels
+/// and every row, in this order from baseOffset on, cellPitch bytes apart, its
+/// plane a channel to a row. `strides` say nothing then.
 struct TensorPlacement {
   std::string name; ///< Name in the numeric plan.
   bool encoded = false;
@@ -92,6 +97,9 @@ struct TensorPlacement {
   uint32_t lanePitch = 0;
   uint64_t exponentBase = 0;            ///< DRAM and encoded only.
   std::vector<int64_t> exponentStrides; ///< DRAM and encoded only.
+  uint64_t cellPitch = 0;               ///< Compressed only; 0: dense.
+  uint64_t cellBytes = 0;               ///< Compressed: room of a cell.
+  uint32_t cellChannels = 0;            ///< Compressed: channels of a cell.
   /// Index of the instruction after which the tensor is complete and still
   /// unchanged.
   uint32_t afterInstruction = 0;

@@ -107,6 +107,15 @@ struct CutResult {
   std::vector<partition::Box> tiles;
 };
 
+/// What dma.compress stored for one node.
+struct StoredMaps {
+  uint32_t node = 0;
+  uint64_t cells = 0;
+  uint64_t bytes = 0;      ///< Of the cells, headers included, no bursts.
+  uint64_t denseBytes = 0; ///< Of the same elements as they lie in SB.
+  uint64_t nonZeros = 0;   ///< By the headers.
+};
+
 /// What a unit of the sparse cluster did in scatter mode for one instruction's
 /// node on one tile.
 struct UnitWork {
@@ -137,8 +146,9 @@ struct RunResult {
   /// What the run leaves for the next (Program::state).
   std::vector<int16_t> state;
   std::vector<TensorDump> dumps;
-  std::vector<CutResult> cuts; ///< Chosen as the program ran, in its order.
-  std::vector<UnitWork> units; ///< In the order of their first runs.
+  std::vector<CutResult> cuts;  ///< Chosen as the program ran, in its order.
+  std::vector<UnitWork> units;  ///< In the order of their first runs.
+  std::vector<StoredMaps> maps; ///< Compressed ones, by node.
   bool timed = false; ///< Whether the fields below up to `times` are filled.
   uint64_t totalCycles = 0;
   uint64_t idleCycles = 0; ///< Cycles of the critical path without a node.

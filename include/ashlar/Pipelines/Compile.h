@@ -43,7 +43,8 @@ struct SparseOptions {
   /// Measured densities of maps, JSON text of analysis::DataProfiles; empty if
   /// there are none.
   std::string profile;
-  /// Inputs that programs in scatter mode are timed on; empty: none.
+  /// Inputs on which programs are timed whose time depends on data; empty:
+  /// none.
   std::vector<HostTensor> sample;
 };
 
@@ -62,6 +63,8 @@ struct CompileOptions {
   /// How the rows of a lane are chosen: cycles or source.
   std::string pciPolicy = "cycles";
   SparseOptions sparse;
+  /// Maps in DRAM: auto, off, bitmap, coo or quadtree (docs/SparseTiles.md 4).
+  std::string mapCompression = "auto";
   /// How transposes are done: auto, pe, dma or copy.
   std::string transpose = "auto";
   frontend::ImportOptions import;

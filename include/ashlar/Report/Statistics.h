@@ -78,6 +78,12 @@ struct CutStatistics {
   std::vector<partition::Box> tiles;
 };
 
+/// Maps that a node has stored compressed (dma.compress).
+struct MapStatistics {
+  std::string node;
+  uint64_t cells = 0, bytes = 0, denseBytes = 0, nonZeros = 0;
+};
+
 /// A whole run.
 struct RunStatistics {
   std::string model;
@@ -92,7 +98,8 @@ struct RunStatistics {
   uint64_t saturated = 0, underflow = 0, nonFinite = 0; ///< All samples.
   std::vector<EngineStatistics> engines;
   std::vector<NodeStatistics> nodes;
-  std::vector<CutStatistics> cuts;        ///< Program order, first sample.
+  std::vector<CutStatistics> cuts; ///< Program order, first sample.
+  std::vector<MapStatistics> maps;
   std::vector<TimedInstruction> timeline; ///< Program order; may be empty.
   std::string decisionsJson;              ///< From the container.
 };

@@ -381,6 +381,17 @@ Nest cellNest(Nest nest, int64_t blockAxis[2], int64_t group) {
 
 } // namespace
 
+/// Copies the exponent cells of a piece's elements.
+static void emitCells(ProgramBuilder &builder, const View &source,
+                      const View &result, const Nest &nest) {
+  const machine::Description &machine = builder.machine;
+  if (!source.type.encoded)
+    return;
+  int64_t blockAxis[2] = {source.type.blockAxis, result.type.blockAxis};
+  CopyEmitter(builder, cellSide(source, machine), cellSide(result, machine), 1)
+      .run(cellNest(nest, blockAxis, machine.xmGroup));
+}
+
 void emitPiece(ProgramBuilder &builder, const View &source, const View &result,
                const npu::Piece &piece) {
   const machine::Description &machine = builder.machine;
@@ -388,11 +399,12 @@ void emitPiece(ProgramBuilder &builder, const View &source, const View &result,
   CopyEmitter(builder, elementSide(source, machine),
               elementSide(result, machine), source.type.bytes())
       .run(nest);
-  if (!source.type.encoded)
-    return;
-  int64_t blockAxis[2] = {source.type.blockAxis, result.type.blockAxis};
-  CopyEmitter(builder, cellSide(source, machine), cellSide(result, machine), 1)
-      .run(cellNest(nest, blockAxis, machine.xmGroup));
+  emitCells(builder, source, result, nest);
+}
+
+void emitExponents(ProgramBuilder &builder, const View &source,
+                   const View &result) {
+  emitCells(builder, source, result, nestOf(identityPiece(result.shape)));
 }
 
 npu::Piece identityPiece(llvm::ArrayRef<int64_t> shape) {

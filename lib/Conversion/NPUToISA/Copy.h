@@ -22,6 +22,11 @@ using analysis::View;
 void emitPiece(ProgramBuilder &builder, const View &source, const View &result,
                const npu::Piece &piece);
 
+/// Copies the exponent cells of encoded elements of `source` to those of
+/// `result`, index by index; plain elements have none.
+void emitExponents(ProgramBuilder &builder, const View &source,
+                   const View &result);
+
 /// Copies all elements of `source` to `result`, index by index.
 void emitCopy(ProgramBuilder &builder, const View &source, const View &result);
 

@@ -39,10 +39,12 @@ llvm::Error Generator::unsupported(Operation *op,
                    analysis::getNodeName(op->getLoc()), what);
 }
 
-static View dramHome(ProgramBuilder &builder, Value value) {
+static View dramHome(ProgramBuilder &builder, Value value,
+                     const analysis::MapForm *form = nullptr) {
   analysis::StorageType type = storageOf(value);
   auto shape = shapeOf(value);
-  int64_t base = builder.allocateDram(analysis::dramBytes(type, shape));
+  int64_t base = builder.allocateDram(form ? form->bytes(shape)
+                                           : analysis::dramBytes(type, shape));
   int64_t cells = builder.allocateDram(
       analysis::dramCellBytes(type, shape, builder.machine));
   return analysis::denseDramView(type, shape, base, cells, builder.machine);
@@ -97,8 +99,10 @@ void Generator::placeResults() {
       homes[result] = inBuffer(whole, axis, offset).slice(region, machine);
       continue;
     }
-    homes[result] =
-        offset < 0 ? dramHome(builder, result) : inBuffer(result, axis, offset);
+    if (auto form = analysis::MapForm::of(op); form && offset < 0)
+      forms[result] = *form;
+    homes[result] = offset < 0 ? dramHome(builder, result, formOf(result))
+                               : inBuffer(result, axis, offset);
   }
 }
 
@@ -309,7 +313,8 @@ llvm::Error Generator::emitAll() {
 
 /// Reads a tensor region into scratch. Out-of-range parts become zero.
 static void stageRegion(Generator &generator, const View &home,
-                        const Region &region, const View &target) {
+                        const analysis::MapForm *form, const Region &region,
+                        const View &target) {
   ProgramBuilder &builder = generator.builder;
   Region inside = region;
   bool padded = false;
@@ -326,8 +331,7 @@ static void stageRegion(Generator &generator, const View &home,
   Region at = inside;
   for (size_t i = 0; i < at.start.size(); ++i)
     at.start[i] -= region.start[i];
-  emitCopy(builder, home.slice(inside, generator.machine),
-           target.slice(at, generator.machine));
+  emitLoad(generator, form, home, inside, target.slice(at, generator.machine));
 }
 
 /// Scratch memory of one tile, handed out from a first byte on.
@@ -372,7 +376,8 @@ Generator::stageOperand(Value value, const analysis::OperandModel &model,
     return {home.slice(analysis::storedRegion(region, model.lanes), machine),
             region};
   View staged = scratch.allocate(home.type, region.size, model.axis);
-  stageRegion(*this, home, region, staged);
+  stageRegion(*this, home, home.inStateBuffer() ? nullptr : formOf(value),
+              region, staged);
   return {staged, region};
 }
 
@@ -445,7 +450,7 @@ llvm::Error Generator::emitTiles(Operation *op, bool measures) {
       if (llvm::Error error = emitSamples(*this, tile))
         return error;
       if (!model.directResult && !home.inStateBuffer())
-        emitCopy(builder, tile.result, home.slice(out, machine));
+        emitStore(*this, formOf(op->getResult(0)), tile.result, home, out);
     }
   } while (analysis::nextTile(out, model.resultShape, extents));
   return llvm::Error::success();

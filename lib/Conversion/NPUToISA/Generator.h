@@ -11,6 +11,7 @@
 #include "ScaleRegisters.h"
 #include "TileProgram.h"
 #include "WeightStream.h"
+#include "ashlar/Analysis/MapForm.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -61,6 +62,14 @@ public:
   /// Operations in node order.
   std::vector<mlir::Operation *> nodes;
   llvm::DenseMap<mlir::Value, View> homes;
+  /// Forms of the maps that lie in DRAM compressed, from the address of their
+  /// home on.
+  llvm::DenseMap<mlir::Value, analysis::MapForm> forms;
+  /// The form of a value, or null for dense ones.
+  const analysis::MapForm *formOf(mlir::Value value) const {
+    auto found = forms.find(value);
+    return found == forms.end() ? nullptr : &found->second;
+  }
 
   //===-- services for the emitters
   //----------------------------------------===//
@@ -123,6 +132,13 @@ private:
       stationaryPlans;
 };
 
+/// Copies `view`, a region of a map in the state buffer, to its home in DRAM,
+/// in the form that it has there (null: dense), and back. Exponent cells go
+/// along.
+void emitStore(Generator &generator, const analysis::MapForm *form,
+               const View &view, const View &home, const Region &region);
+void emitLoad(Generator &generator, const analysis::MapForm *form,
+              const View &home, const Region &region, const View &view);
 /// Product emitters (pe), vector emitters (vec) and movement (dma).
 llvm::Error emitProduct(Generator &generator, TileContext &tile);
 /// Convolutions on the sparse cluster.

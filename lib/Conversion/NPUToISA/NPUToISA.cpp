@@ -209,6 +209,10 @@ void ProgramWriter::writePlanned(const Completion &completion) {
   bool inDram = !view.inStateBuffer();
   bool cells = view.type.encoded && inDram;
   analysis::Lanes lanes = analysis::lanesOf(op);
+  DenseI64ArrayAttr compressed;
+  if (const analysis::MapForm *form = generator.formOf(completion.value))
+    compressed = builder.getDenseI64ArrayAttr(
+        {form->cellChannels, form->cellBytes, form->pitch});
   isadialect::PlannedOp::create(
       builder, op->getLoc(), textAttr(op, kPlanNameAttr),
       TypeAttr::get(completion.value.getType()), inDram, view.base, view.part,
@@ -216,7 +220,7 @@ void ProgramWriter::writePlanned(const Completion &completion) {
       cells ? view.cellBase : 0,
       cells ? llvm::ArrayRef<int64_t>(view.cellStrides)
             : llvm::ArrayRef<int64_t>(),
-      completion.scaleRegister);
+      completion.scaleRegister, compressed);
 }
 
 void ProgramWriter::writeInstructions() {

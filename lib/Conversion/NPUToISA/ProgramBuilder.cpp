@@ -4,6 +4,8 @@
 
 #include "ProgramBuilder.h"
 
+#include "ashlar/Analysis/MapForm.h"
+
 #include <algorithm>
 
 #include "llvm/Support/MathExtras.h"
@@ -23,7 +25,7 @@ int64_t ProgramBuilder::addConstant(std::vector<uint8_t> bytes) {
 }
 
 int64_t ProgramBuilder::movementQueues() const {
-  return std::max<int64_t>(machine.dma.queues, 2) - 1;
+  return analysis::movementQueues(machine);
 }
 
 isa::Queue ProgramBuilder::nextMovementQueue() {

@@ -64,6 +64,9 @@ TEST(Container, RoundTrip) {
   EXPECT_EQ(back->nodeOfInstruction, sample.nodeOfInstruction);
   EXPECT_EQ(back->constants[1].bytes.size(), 100u);
   EXPECT_EQ(back->dumps[0].tileStride, 64);
+  EXPECT_EQ(back->dumps[2].cellChannels, 8u);
+  EXPECT_EQ(back->dumps[2].cellBytes, 96u);
+  EXPECT_EQ(back->dumps[2].cellPitch, 128u);
 }
 
 TEST(Container, EmptyProgram) {
@@ -258,5 +261,31 @@ TEST(Check, Placements) {
               p.strides[2] = std::numeric_limits<int64_t>::min();
             }),
             "tensor 't1' has a stride of -9223372036854775808");
+}
+
+TEST(Check, CompressedPlacements) {
+  auto with = [](auto change) {
+    Program p = sampleProgram();
+    change(p.dumps[2]);
+    return refusal(p);
+  };
+  EXPECT_EQ(with([](TensorPlacement &p) { p.baseOffset = 4096 - 736; }), "");
+  EXPECT_EQ(with([](TensorPlacement &p) { p.baseOffset = 4096 - 735; }),
+            "tensor 't3' reaches outside its memory of 4096 bytes");
+  EXPECT_EQ(with([](TensorPlacement &p) { p.memory = PlacementMemory::Sb; }),
+            "tensor 't3' lies in cells outside of DRAM");
+  const std::string cells = "tensor 't3' of rank 4 with elements of 1 bytes "
+                            "lies in cells of ";
+  EXPECT_EQ(with([](TensorPlacement &p) { p.cellChannels = 0; }),
+            cells + "0 channels and 96 bytes, 128 bytes apart");
+  EXPECT_EQ(with([](TensorPlacement &p) { p.cellBytes = 129; }),
+            cells + "8 channels and 129 bytes, 128 bytes apart");
+  EXPECT_EQ(with([](TensorPlacement &p) { p.cellPitch = ~uint64_t(0); }),
+            cells + "8 channels and 96 bytes, 18446744073709551615 bytes "
+                    "apart");
+  EXPECT_EQ(with([](TensorPlacement &p) {
+              p.shape = {96, 3}, p.strides = {3, 1};
+            }).find("tensor 't3' of rank 2 with elements of 1 bytes"),
+            0u);
 }
 } // namespace

@@ -48,7 +48,15 @@ inline Program sampleProgram() {
   dram.shape = {2, 8};
   dram.strides = {32, 4};
   dram.baseOffset = 1024;
-  program.dumps = {sb, dram};
+  // Two groups of channels, three rows: six cells.
+  TensorPlacement cells = dram;
+  cells.name = "t3";
+  cells.type = support::ElementType::I8;
+  cells.shape = {1, 12, 3, 8};
+  cells.strides = {288, 24, 8, 1};
+  cells.baseOffset = 2048;
+  cells.cellChannels = 8, cells.cellBytes = 96, cells.cellPitch = 128;
+  program.dumps = {sb, dram, cells};
   program.semaphores = 1;
   program.proofs = {{"Conv_0", 27, 40}};
   return program;

@@ -223,6 +223,32 @@ TEST(DmaCompress, CountsAreReadFromTheHeaders) {
   }
 }
 
+TEST(DmaCompress, PlannedTensorsAreExpanded) {
+  const Case c = rowsOf(8, 6, 16, 1, MapForm::Coo, 0, 0.3, 6);
+  std::string text = program(c);
+  text += fmt::format(
+      ".dump name=t type=i8 shape=[1,8,6,16] strides=[768,96,16,1] memory=dram "
+      "at={} cellPitch={} cellBytes={} cellChannels=8 after=3\n",
+      cellsAt, c.store.dstStride1, c.store.cellBytes);
+  emulator::Options options;
+  options.dumpTensors = true;
+  const auto result = runText(text, options);
+  ASSERT_EQ(result.dumps.size(), 1u);
+  for (uint32_t channel = 0; channel < 8; ++channel)
+    for (uint32_t i = 0; i < 96; ++i)
+      ASSERT_EQ(result.dumps[0].data[channel * 96 + i],
+                c.data[channel * dataBytes + i]);
+  // What was stored is told, too.
+  ASSERT_EQ(result.maps.size(), 1u);
+  EXPECT_EQ(result.maps[0].cells, 6u);
+  EXPECT_EQ(result.maps[0].denseBytes, 768u);
+  uint64_t nonZeros = 0;
+  for (uint8_t value : result.dumps[0].data)
+    nonZeros += value != 0;
+  EXPECT_EQ(result.maps[0].nonZeros, nonZeros);
+  EXPECT_LT(result.maps[0].bytes, 768u);
+}
+
 uint64_t cyclesOf(const Case &c) { return runText(program(c)).totalCycles; }
 
 TEST(DmaCompress, MoreZerosNeverTakeMoreCycles) {

@@ -50,6 +50,9 @@ inline constexpr llvm::StringLiteral kLanesDecisionAttr =
 inline constexpr llvm::StringLiteral kInPlaceDecisionAttr =
     "ashlar.decision.in_place";
 
+/// Decision of choose-map-form on a result in DRAM.
+inline constexpr llvm::StringLiteral kMapDecisionAttr = "ashlar.decision.map";
+
 /// Decision of choose-cluster on a convolution.
 inline constexpr llvm::StringLiteral kSparseDecisionAttr =
     "ashlar.decision.sparse";

@@ -212,6 +212,27 @@ def VerifyFormats : Pass<"ashlar-npu-verify-formats", "::mlir::ModuleOp"> {
   }];
 }
 
+def ChooseMapForm : Pass<"ashlar-npu-choose-map-form", "::mlir::ModuleOp"> {
+  let summary = "decide which maps in DRAM are compressed";
+  let description = [{
+    A result in DRAM that is written and read in whole rows with channels across
+    partitions may lie there in cells of a row each, compressed
+    (docs/SparseTiles.md 4). The densities of `npu.profile` (removed), or what
+    producers say, give the bytes to expect of bitmap, COO and quad-tree; the
+    form with the fewest DRAM cycles is taken if no transfer time is lost by
+    it. Sets `npu.map_form` and `ashlar.decision.map` with the reason, bytes and
+    cycles of the alternatives.
+  }];
+  let options = [
+    Option<"mode", "mode", "std::string", "\"auto\"",
+           "auto, off, or the form of every map that can be compressed: bitmap, "
+           "coo, quadtree">
+  ];
+  let statistics = [
+    Statistic<"numCompressed", "compressed", "maps compressed in DRAM">
+  ];
+}
+
 def VerifyPlan : Pass<"ashlar-npu-verify-plan", "::mlir::ModuleOp"> {
   let summary = "check the exit invariants of the plan phase";
   let description = [{

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Places and times of compressed maps.
+
+#include "ashlar/Analysis/MapForm.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace ashlar::analysis {
+
+int64_t rowsOf(llvm::ArrayRef<int64_t> shape) {
+  return shape.size() < 4 ? 1 : shape[2];
+}
+
+int64_t movementQueues(const machine::Description &machine) {
+  return std::max<int64_t>(static_cast<int64_t>(machine.dma.queues) - 1, 1);
+}
+
+int64_t MapForm::groups(llvm::ArrayRef<int64_t> shape) const {
+  return llvm::divideCeil(shape[1], cellChannels);
+}
+
+int64_t MapForm::bytes(llvm::ArrayRef<int64_t> shape) const {
+  return shape[0] * groups(shape) * rowsOf(shape) * pitch;
+}
+
+Attribute MapForm::toAttr(MLIRContext *context) const {
+  return DenseI64ArrayAttr::get(
+      context, {form, levels, cellChannels, cellBytes, pitch, typical});
+}
+
+std::optional<MapForm> MapForm::of(Operation *op) {
+  auto attr = op ? op->getAttrOfType<DenseI64ArrayAttr>(kMapFormAttr) : nullptr;
+  if (!attr || attr.size() != 6)
+    return std::nullopt;
+  return MapForm{attr[0], attr[1], attr[2], attr[3], attr[4], attr[5]};
+}
+
+CompressedTransfer compressedTransfer(const MapForm &form, const Region &region,
+                                      int64_t elementBytes, bool store,
+                                      const machine::Description &machine) {
+  const int64_t rows = rowsOf(region.size);
+  const int64_t cells =
+      region.size[0] * llvm::divideCeil(region.size[1], form.cellChannels);
+  const uint64_t bytes =
+      static_cast<uint64_t>(region.elements() * elementBytes);
+  const uint64_t bursts =
+      machine::wholeBursts(machine, static_cast<uint64_t>(form.typical)) *
+      static_cast<uint64_t>(cells * rows);
+  const uint64_t passes = form.levels ? 2 : 1;
+  auto timeOf = [&](int64_t parts) {
+    const uint64_t share = llvm::divideCeil(bytes, uint64_t(parts));
+    return store ? machine::dmaCompress(machine, bursts, share, passes)
+                 : machine::dmaExpand(machine, bursts, share);
+  };
+  // DRAM is one server, but queues move what is inside the chip side by side.
+  CompressedTransfer transfer;
+  const int64_t most = std::min(movementQueues(machine), rows);
+  machine::Timing time = timeOf(1);
+  while (transfer.parts < most && time.issue > time.dram)
+    time = timeOf(++transfer.parts);
+  transfer.dram = time.dram;
+  transfer.total = time.complete;
+  return transfer;
+}
+
+} // namespace ashlar::analysis
