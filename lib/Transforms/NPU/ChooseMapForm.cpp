@@ -49,6 +49,10 @@ struct Candidate {
   uint64_t cycles = 0; ///< of all transfers one after the other
 };
 
+bool isPlanned(Operation *op) {
+  return isa_and_nonnull<NPUDialect>(op->getDialect());
+}
+
 /// The part of `region` inside a map.
 Region clipped(const Region &region, llvm::ArrayRef<int64_t> shape) {
   Region inside = region;
@@ -73,10 +77,6 @@ void forTiles(Operation *op, const TilingModel &model,
 void addReads(OpOperand &use, llvm::ArrayRef<int64_t> shape,
               const machine::Description &machine, Transfers &transfers) {
   Operation *reader = use.getOwner();
-  if (!isa_and_nonnull<NPUDialect>(reader->getDialect())) {
-    transfers.obstacle = "it is a graph output";
-    return;
-  }
   const TilingModel model = analysis::buildTilingModel(reader, machine);
   if (use.getOperandNumber() >= model.operands.size())
     return;
@@ -201,8 +201,9 @@ public:
     machine = std::move(*found);
     getOperation().walk([&](Operation *op) {
       auto placement = op->getAttrOfType<IntegerAttr>(kPlacementAttr);
-      if (isa_and_nonnull<NPUDialect>(op->getDialect()) && placement &&
-          placement.getInt() < 0)
+      // Graph outputs are dense.
+      if (isPlanned(op) && placement && placement.getInt() < 0 &&
+          llvm::all_of(op->getUsers(), isPlanned))
         choose(op);
     });
   }
