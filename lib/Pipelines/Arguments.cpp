@@ -267,8 +267,6 @@ constexpr Flag flags[] = {
      "tiles of the results (overlap, default), of the operand (disjoint), or "
      "auto: fewer cycles",
      setPartitionHalo},
-}
-
     {"map-compression", "FORM",
      "maps in DRAM: auto (default: fewest cycles), off, bitmap, coo or "
      "quadtree",
@@ -404,9 +402,7 @@ constexpr Decided decided[] = {{"input-shape", Phase::Import},
                                {"partition-metric", Phase::Assign},
                                {"partition-threshold", Phase::Assign},
                                {"partition-cuts", Phase::Assign},
-                               {"partition-halo", Phase::Assign}};
-}
-
+                               {"partition-halo", Phase::Assign},
                                {"map-compression", Phase::Plan}};
 
 /// With --compile-from: nothing that was decided before, no phase that is over.
