@@ -115,7 +115,7 @@ config.substitutions.append(("%clang_format", config.clang_format or "clang-form
 # rather than failing them.
 for tool in ("ashlarc", "ashlar-run", "ashlar-opt", "ashlar-as", "ashlar-dis",
              "ashlar-translate", "ashlar-tblgen", "ashlar-reduce",
-             "ashlar-lsp-server"):
+             "ashlar-prune", "ashlar-tiles", "ashlar-lsp-server"):
     present = os.access(os.path.join(config.ashlar_tools_dir, tool), os.X_OK)
     feature(tool, present, "this build has no " + tool)
 
