@@ -132,6 +132,7 @@ private:
   llvm::Error import();
   llvm::Error quantise();
   llvm::Error emit();
+  llvm::Error assign();
   llvm::Error generate();
   llvm::Error measureMaps();
   void setProfile();
@@ -282,6 +283,70 @@ void Compilation::setProfile() {
                   StringAttr::get(&context, options.sparse.profile));
 }
 
+/// What folds are told of the machine; `foldWidth` is the option.
+nn::FoldOptions foldOptions(const machine::Description &machine,
+                            const std::string &foldWidth) {
+  nn::FoldOptions fold;
+  fold.arrayRows = machine.pe.rows;
+  fold.arrayColumns = machine.pe.columns;
+  fold.partitionBytes = static_cast<int64_t>(machine.sb.bytesPerPartition);
+  fold.foldWidth = foldWidth;
+  fold.laneUnit = static_cast<int64_t>(
+      std::lcm(std::max<uint64_t>(machine.pe.rowGroupGranularity, 1),
+               std::max<uint64_t>(machine.xmGroup, 1)));
+  fold.partitions = static_cast<int64_t>(machine.sb.partitions);
+  fold.copyBytes = static_cast<int64_t>(machine.dma.onchipBytesPerCycle);
+  fold.dramBytes = static_cast<int64_t>(machine.dram.bytesPerCycle);
+  // One queue is kept for weights.
+  fold.copyQueues = std::max<int64_t>(machine.dma.queues - 1, 1);
+  fold.burstBytes = static_cast<int64_t>(machine.dram.burstBytes);
+  fold.latency = static_cast<int64_t>(
+      machine.dram.latency + machine.vec.latency + machine.act.latency +
+      machine.pe.rows + machine.pe.columns);
+  fold.dramLatency = static_cast<int64_t>(machine.dram.latency);
+  fold.bankEntries = static_cast<int64_t>(machine.psum.entriesPerBank);
+  fold.psumEntries =
+      fold.bankEntries * std::max<int64_t>(machine.psum.banks / 2, 1);
+  return fold;
+}
+
+/// Engines, axes and lanes of every operation.
+llvm::Error Compilation::assign() {
+  (*result.module)
+      ->setAttr(npu::kMachineAttr,
+                StringAttr::get(&context, machine::toYaml(machine)));
+  if (options.sparse.mode == "auto" || options.sparse.mode == "scatter")
+    setProfile();
+  return runPasses(Phase::Assign, [&](OpPassManager &manager) {
+    manager.addPass(createConvertNNToNPUPass());
+    manager.addPass(npu::createVerifyFormats());
+    manager.addPass(npu::createChooseStationary());
+    manager.addPass(npu::createAnalyseZeros());
+    npu::ChooseClusterOptions cluster;
+    cluster.mode = clusters;
+    if (!denseReason.empty())
+      (*result.module)
+          ->setAttr("npu.dense_reason", StringAttr::get(&context, denseReason));
+    cluster.useScatter = scatter;
+    cluster.rule = options.sparse.rule;
+    cluster.variant = options.sparse.variant;
+    cluster.algorithm = options.sparse.algorithm;
+    cluster.metric = options.sparse.metric;
+    cluster.threshold = options.sparse.threshold;
+    cluster.cutTime = options.sparse.cutTime;
+    cluster.halo = options.sparse.halo;
+    manager.addPass(npu::createChooseCluster(cluster));
+    manager.addPass(npu::createAssignAxis());
+    manager.addPass(npu::createDecodeOperands());
+    manager.addPass(npu::createClassifyTransposes({options.transpose}));
+    if (options.foldWidth != "off" && options.foldWidth != "stride") {
+      npu::FoldLanesOptions lanes;
+      lanes.policy = options.pciPolicy;
+      manager.addPass(npu::createFoldLanes(lanes));
+    }
+  });
+}
+
 llvm::Error Compilation::runPhase(Phase phase) {
   switch (phase) {
   case Phase::Import:
@@ -290,66 +355,12 @@ llvm::Error Compilation::runPhase(Phase phase) {
     return runPasses(phase, nn::buildSimplifyPipeline);
   case Phase::Fold:
     return runPasses(phase, [&](OpPassManager &manager) {
-      nn::FoldOptions fold;
-      fold.arrayRows = machine.pe.rows;
-      fold.arrayColumns = machine.pe.columns;
-      fold.partitionBytes = static_cast<int64_t>(machine.sb.bytesPerPartition);
-      fold.foldWidth = options.foldWidth;
-      fold.laneUnit = static_cast<int64_t>(
-          std::lcm(std::max<uint64_t>(machine.pe.rowGroupGranularity, 1),
-                   std::max<uint64_t>(machine.xmGroup, 1)));
-      fold.partitions = static_cast<int64_t>(machine.sb.partitions);
-      fold.copyBytes = static_cast<int64_t>(machine.dma.onchipBytesPerCycle);
-      fold.dramBytes = static_cast<int64_t>(machine.dram.bytesPerCycle);
-      // One queue is kept for weights.
-      fold.copyQueues = std::max<int64_t>(machine.dma.queues - 1, 1);
-      fold.burstBytes = static_cast<int64_t>(machine.dram.burstBytes);
-      fold.latency = static_cast<int64_t>(
-          machine.dram.latency + machine.vec.latency + machine.act.latency +
-          machine.pe.rows + machine.pe.columns);
-      fold.dramLatency = static_cast<int64_t>(machine.dram.latency);
-      fold.bankEntries = static_cast<int64_t>(machine.psum.entriesPerBank);
-      fold.psumEntries =
-          fold.bankEntries * std::max<int64_t>(machine.psum.banks / 2, 1);
-      nn::buildFoldPipeline(manager, fold);
+      nn::buildFoldPipeline(manager, foldOptions(machine, options.foldWidth));
     });
   case Phase::Quantise:
     return quantise();
   case Phase::Assign:
-    (*result.module)
-        ->setAttr(npu::kMachineAttr,
-                  StringAttr::get(&context, machine::toYaml(machine)));
-    if (options.sparse.mode == "auto" || options.sparse.mode == "scatter")
-      setProfile();
-    return runPasses(phase, [&](OpPassManager &manager) {
-      manager.addPass(createConvertNNToNPUPass());
-      manager.addPass(npu::createVerifyFormats());
-      manager.addPass(npu::createChooseStationary());
-      manager.addPass(npu::createAnalyseZeros());
-      npu::ChooseClusterOptions cluster;
-      cluster.mode = clusters;
-      if (!denseReason.empty())
-        (*result.module)
-            ->setAttr("npu.dense_reason",
-                      StringAttr::get(&context, denseReason));
-      cluster.useScatter = scatter;
-      cluster.rule = options.sparse.rule;
-      cluster.variant = options.sparse.variant;
-      cluster.algorithm = options.sparse.algorithm;
-      cluster.metric = options.sparse.metric;
-      cluster.threshold = options.sparse.threshold;
-      cluster.cutTime = options.sparse.cutTime;
-      cluster.halo = options.sparse.halo;
-      manager.addPass(npu::createChooseCluster(cluster));
-      manager.addPass(npu::createAssignAxis());
-      manager.addPass(npu::createDecodeOperands());
-      manager.addPass(npu::createClassifyTransposes({options.transpose}));
-      if (options.foldWidth != "off" && options.foldWidth != "stride") {
-        npu::FoldLanesOptions lanes;
-        lanes.policy = options.pciPolicy;
-        manager.addPass(npu::createFoldLanes(lanes));
-      }
-    });
+    return assign();
   case Phase::Plan:
     setProfile();
     return runPasses(phase, [&](OpPassManager &manager) {

@@ -21,8 +21,6 @@ namespace ashlar::npu {
 #include "ashlar/Transforms/NPU/Passes.h.inc"
 
 using namespace mlir;
-using analysis::shapeOf;
-using analysis::storageOf;
 
 namespace {
 

@@ -30,7 +30,6 @@ namespace ashlar::npu {
 
 using namespace mlir;
 using analysis::OperandModel;
-using analysis::Region;
 
 namespace {
 
