@@ -10,6 +10,27 @@
 namespace ashlar::isa {
 
 namespace {
+
+/// The loops of a transfer with the strides of its source.
+template <typename Op>
+Dims sourceLoops(const Op &x) {
+  return {{x.n0, x.srcStride0},
+          {x.n1, x.srcStride1},
+          {x.n2, x.srcStride2},
+          {x.n3, x.srcStride3},
+          {x.n4, x.srcStride4}};
+}
+
+/// The same with the strides of its result.
+template <typename Op>
+Dims resultLoops(const Op &x) {
+  return {{x.n0, x.dstStride0},
+          {x.n1, x.dstStride1},
+          {x.n2, x.dstStride2},
+          {x.n3, x.dstStride3},
+          {x.n4, x.dstStride4}};
+}
+
 // One function per instruction, in the order of dialects/ISA.
 
 void visit(const SemWait &, Collector &) {}
@@ -44,70 +65,36 @@ void visit(const XrPredict &x, Collector &c) {
 }
 
 void visit(const DmaCopy &x, Collector &c) {
-  c.linear(false, x.srcMem, x.srcBase, x.elemBytes,
-           {{x.n0, x.srcStride0},
-            {x.n1, x.srcStride1},
-            {x.n2, x.srcStride2},
-            {x.n3, x.srcStride3},
-            {x.n4, x.srcStride4}});
-  c.linear(true, x.dstMem, x.dstBase, x.elemBytes,
-           {{x.n0, x.dstStride0},
-            {x.n1, x.dstStride1},
-            {x.n2, x.dstStride2},
-            {x.n3, x.dstStride3},
-            {x.n4, x.dstStride4}});
+  c.linear(false, x.srcMem, x.srcBase, x.elemBytes, sourceLoops(x));
+  c.linear(true, x.dstMem, x.dstBase, x.elemBytes, resultLoops(x));
 }
 
 void visit(const DmaFill &x, Collector &c) {
-  c.linear(true, x.dstMem, x.dstBase, x.elemBytes,
-           {{x.n0, x.dstStride0},
-            {x.n1, x.dstStride1},
-            {x.n2, x.dstStride2},
-            {x.n3, x.dstStride3},
-            {x.n4, x.dstStride4}});
+  c.linear(true, x.dstMem, x.dstBase, x.elemBytes, resultLoops(x));
 }
 
 void visit(const DmaUnpack &x, Collector &c) {
   c.stream(x.srcBase, {x.n0, x.n1, x.n2, x.n3, x.n4}, x.mantissa);
-  c.linear(true, Memory::Sb, x.dstBase, x.elemBytes,
-           {{x.n0, x.dstStride0},
-            {x.n1, x.dstStride1},
-            {x.n2, x.dstStride2},
-            {x.n3, x.dstStride3},
-            {x.n4, x.dstStride4}});
+  c.linear(true, Memory::Sb, x.dstBase, x.elemBytes, resultLoops(x));
 }
 
 void visit(const DmaGather &x, Collector &c) {
   // Whatever the indices are: every element along the axis.
-  c.linear(false, Memory::Dram, x.srcBase, x.elemBytes,
-           {{x.n0, x.srcStride0},
-            {x.n1, x.srcStride1},
-            {x.n2, x.srcStride2},
-            {x.n3, x.srcStride3},
-            {x.n4, x.srcStride4},
-            {x.size, x.axisStride}});
+  Dims source = sourceLoops(x);
+  source.push_back({x.size, x.axisStride});
+  c.linear(false, Memory::Dram, x.srcBase, x.elemBytes, source);
   c.linear(false, Memory::Sb, x.indexBase, elementBytes(x.indexType, 0),
            {{x.n0, x.indexStride0},
             {x.n1, x.indexStride1},
             {x.n2, x.indexStride2},
             {x.n3, x.indexStride3},
             {x.n4, x.indexStride4}});
-  c.linear(true, Memory::Sb, x.dstBase, x.elemBytes,
-           {{x.n0, x.dstStride0},
-            {x.n1, x.dstStride1},
-            {x.n2, x.dstStride2},
-            {x.n3, x.dstStride3},
-            {x.n4, x.dstStride4}});
+  c.linear(true, Memory::Sb, x.dstBase, x.elemBytes, resultLoops(x));
 }
 
 // Of a cell in DRAM all its room: how much of it is used depends on data.
 void visit(const DmaCompress &x, Collector &c) {
-  c.linear(false, Memory::Sb, x.srcBase, x.elemBytes,
-           {{x.n0, x.srcStride0},
-            {x.n1, x.srcStride1},
-            {x.n2, x.srcStride2},
-            {x.n3, x.srcStride3},
-            {x.n4, x.srcStride4}});
+  c.linear(false, Memory::Sb, x.srcBase, x.elemBytes, sourceLoops(x));
   c.linear(true, Memory::Dram, x.dstBase, x.cellBytes,
            {{x.n0, x.dstStride0}, {x.n1, x.dstStride1}});
 }
@@ -115,12 +102,7 @@ void visit(const DmaCompress &x, Collector &c) {
 void visit(const DmaExpand &x, Collector &c) {
   c.linear(false, Memory::Dram, x.srcBase, x.cellBytes,
            {{x.n0, x.srcStride0}, {x.n1, x.srcStride1}});
-  c.linear(true, Memory::Sb, x.dstBase, x.elemBytes,
-           {{x.n0, x.dstStride0},
-            {x.n1, x.dstStride1},
-            {x.n2, x.dstStride2},
-            {x.n3, x.dstStride3},
-            {x.n4, x.dstStride4}});
+  c.linear(true, Memory::Sb, x.dstBase, x.elemBytes, resultLoops(x));
 }
 
 void visit(const PeLoad &x, Collector &c) {
