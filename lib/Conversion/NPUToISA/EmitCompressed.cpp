@@ -96,27 +96,30 @@ private:
             form.pitch;
     const int64_t channel = run.group * form.cellChannels - region.start[1];
     const int64_t inside = addressOf(run.image, channel, run.row);
-    const int64_t strides[] = {
-        addressOf(run.image, channel + run.channels, run.row) - inside,
-        rowStride(), view.tileStride,
-        static_cast<int64_t>(machine.sb.bytesPerPartition),
-        view.strides.back()};
+    // Strides of loops that run once are not addresses of anything.
+    const int64_t nextGroup =
+        run.groups > 1
+            ? addressOf(run.image, channel + run.channels, run.row) - inside
+            : 0;
+    const auto partitions = static_cast<int64_t>(machine.sb.partitions);
+    const int64_t nextTile = run.channels > partitions ? view.tileStride : 0;
+    const auto nextChannel = static_cast<int64_t>(machine.sb.bytesPerPartition);
     if (store) {
       auto op = common<isa::DmaCompress>(run);
       op.form = static_cast<isa::MapForm>(form.form);
       op.levels = form.levels;
       op.srcBase = inside, op.dstBase = cell;
-      op.srcStride0 = run.groups > 1 ? strides[0] : 0;
-      op.srcStride1 = strides[1], op.srcStride2 = op.n2 > 1 ? strides[2] : 0;
-      op.srcStride3 = strides[3], op.srcStride4 = strides[4];
+      op.srcStride0 = nextGroup, op.srcStride1 = rowStride();
+      op.srcStride2 = nextTile, op.srcStride3 = nextChannel;
+      op.srcStride4 = view.strides.back();
       op.dstStride0 = height * form.pitch, op.dstStride1 = form.pitch;
       return builder.emit(op);
     }
     auto op = common<isa::DmaExpand>(run);
     op.srcBase = cell, op.dstBase = inside;
-    op.dstStride0 = run.groups > 1 ? strides[0] : 0;
-    op.dstStride1 = strides[1], op.dstStride2 = op.n2 > 1 ? strides[2] : 0;
-    op.dstStride3 = strides[3], op.dstStride4 = strides[4];
+    op.dstStride0 = nextGroup, op.dstStride1 = rowStride();
+    op.dstStride2 = nextTile, op.dstStride3 = nextChannel;
+    op.dstStride4 = view.strides.back();
     op.srcStride0 = height * form.pitch, op.srcStride1 = form.pitch;
     builder.emit(op);
   }
