@@ -4,6 +4,7 @@
 
 #include "ashlar/Analysis/MapForm.h"
 
+#include "ashlar/Analysis/MovementQueues.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -13,10 +14,6 @@ namespace ashlar::analysis {
 
 int64_t rowsOf(llvm::ArrayRef<int64_t> shape) {
   return shape.size() < 4 ? 1 : shape[2];
-}
-
-int64_t movementQueues(const machine::Description &machine) {
-  return std::max<int64_t>(static_cast<int64_t>(machine.dma.queues) - 1, 1);
 }
 
 int64_t MapForm::groups(llvm::ArrayRef<int64_t> shape) const {

@@ -6,6 +6,7 @@
 
 #include "ScatterPlan.h"
 
+#include "ashlar/Analysis/MovementQueues.h"
 #include "ashlar/Machine/Cycles.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -157,7 +158,7 @@ PlanCost::PlanCost(const TileProblem &problem, const TilePlan &plan,
   perStep = machine::tileCoefficients(machine, lines, plan.cols);
   units = machine.sparse.tcus / plan.groups;
   rounds = plan.rounds(problem, units);
-  queues = std::max<int64_t>(machine.dma.queues - 1, 1);
+  queues = movementQueues(machine);
   room = groupRoom(plan.groups, machine);
   for (auto [wave, live] : llvm::zip(grouping.waves, grouping.live))
     addWave(wave,

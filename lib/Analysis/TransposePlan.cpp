@@ -4,6 +4,7 @@
 
 #include "ashlar/Analysis/TransposePlan.h"
 
+#include "ashlar/Analysis/MovementQueues.h"
 #include "ashlar/Machine/Transposes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -132,7 +133,7 @@ TransposeCycles predictTranspose(const TransposePlan &plan,
     }
   cycles.identity = cycles.identity * plan.planes() + first;
   int64_t bytes = elements * elementBytes;
-  int64_t queues = std::max<int64_t>(machine.dma.queues, 2) - 1;
+  int64_t queues = movementQueues(machine);
   auto rate = static_cast<int64_t>(machine.dma.onchipBytesPerCycle);
   cycles.copy = llvm::divideCeil(bytes, rate * (bytes < 4096 ? 1 : queues));
   cycles.dma = machine::transposeRoundTrip(

@@ -8,6 +8,7 @@
 #include "PhaseFile.h"
 
 #include "ashlar/Analysis/MapForm.h"
+#include "ashlar/Analysis/MovementQueues.h"
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Analysis/NumericPlan.h"
 #include "ashlar/Codegen/Assemble.h"
@@ -297,8 +298,7 @@ nn::FoldOptions foldOptions(const machine::Description &machine,
   fold.partitions = static_cast<int64_t>(machine.sb.partitions);
   fold.copyBytes = static_cast<int64_t>(machine.dma.onchipBytesPerCycle);
   fold.dramBytes = static_cast<int64_t>(machine.dram.bytesPerCycle);
-  // One queue is kept for weights.
-  fold.copyQueues = std::max<int64_t>(machine.dma.queues - 1, 1);
+  fold.copyQueues = analysis::movementQueues(machine);
   fold.burstBytes = static_cast<int64_t>(machine.dram.burstBytes);
   fold.latency = static_cast<int64_t>(
       machine.dram.latency + machine.vec.latency + machine.act.latency +
@@ -326,7 +326,8 @@ llvm::Error Compilation::assign() {
     cluster.mode = clusters;
     if (!denseReason.empty())
       (*result.module)
-          ->setAttr("npu.dense_reason", StringAttr::get(&context, denseReason));
+          ->setAttr(npu::kDenseReasonAttr,
+                    StringAttr::get(&context, denseReason));
     cluster.useScatter = scatter;
     cluster.rule = options.sparse.rule;
     cluster.variant = options.sparse.variant;

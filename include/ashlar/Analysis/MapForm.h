@@ -41,9 +41,6 @@ struct MapForm {
 /// Rows of a map; 1 of one of rank 3.
 int64_t rowsOf(llvm::ArrayRef<int64_t> shape);
 
-/// Queues that other transfers than those of weights rotate over.
-int64_t movementQueues(const machine::Description &machine);
-
 /// One compressed transfer of `region`, either way: how many queues share its
 /// rows, and the time that it takes with cells of typical size.
 struct CompressedTransfer {

@@ -77,8 +77,6 @@ private:
   ProgramBuilder &builder;
   Side sides[2];
   int64_t elementBytes;
-  /// Of all parts of a store; else they take turns.
-  std::optional<isa::Queue> queue;
 };
 
 /// Loops of `nest` that move along the partition axis inside a tile.
@@ -268,8 +266,7 @@ void CopyEmitter::spread(llvm::ArrayRef<int64_t> extents,
   size_t loop = cut - extents.begin();
   int64_t size = llvm::divideCeil(extents[loop], parts);
   // The other queues stay free for what is read meanwhile.
-  if (!inside)
-    queue = builder.nextMovementQueue();
+  const ProgramBuilder::OneQueue store(builder, !inside);
   for (int64_t i = 0; i < extents[loop]; i += size) {
     llvm::SmallVector<int64_t, 8> part(extents);
     part[loop] = std::min(size, extents[loop] - i);
@@ -277,7 +274,6 @@ void CopyEmitter::spread(llvm::ArrayRef<int64_t> extents,
               sourceBase + i * sourceStrides[loop],
               resultBase + i * resultStrides[loop]);
   }
-  queue.reset();
 }
 
 void CopyEmitter::emitLoops(llvm::ArrayRef<int64_t> extents,
@@ -306,7 +302,7 @@ void CopyEmitter::emitLoops(llvm::ArrayRef<int64_t> extents,
     to[5 - rank + i] = resultStrides[i];
   }
   isa::DmaCopy copy{};
-  copy.queue = queue ? *queue : builder.nextMovementQueue();
+  copy.queue = builder.nextMovementQueue();
   copy.elemBytes = elementBytes;
   copy.srcMem = sides[0].memory;
   copy.dstMem = sides[1].memory;

@@ -283,6 +283,28 @@ static View throughDram(Generator &generator, const View &source) {
   return dram;
 }
 
+/// Fills what the pieces of a tile leave open.
+static void fillOpen(Generator &generator, const TileContext &tile,
+                     const View &target, llvm::ArrayRef<npu::Piece> pieces) {
+  auto move = cast<npu::DmaMoveOp>(tile.op);
+  const analysis::Lanes &lanes = tile.model->lanes;
+  // Behind copies from DRAM a queue answers late: fills that hand over to each
+  // other on several queues would wait for the band before on each of them.
+  const ProgramBuilder::OneQueue fills(
+      generator.builder,
+      !tile.scratch.empty() && llvm::none_of(tile.operands, [](const View &x) {
+        return x.inStateBuffer();
+      }));
+  // An open pixel may hold columns of the fill; these may spread between lanes.
+  if (lanes.folded())
+    clearOpenPixel(generator, target, lanes, tile.out.size.back());
+  if (move.getFill())
+    fillColumns(generator, target, lanes, pieces, tile.out,
+                fillBits(target.type.plain, move.getFill()->convertToDouble()));
+  if (lanes.folded())
+    clearBetweenLanes(generator, target, lanes, tile.out.size[1]);
+}
+
 llvm::Error emitMove(Generator &generator, TileContext &tile) {
   auto move = cast<npu::DmaMoveOp>(tile.op);
   bool converts = !tile.scratch.empty();
@@ -301,26 +323,12 @@ llvm::Error emitMove(Generator &generator, TileContext &tile) {
     if (clipPiece(piece, out))
       pieces.push_back(std::move(piece));
   }
-  // Behind copies from DRAM a queue answers late: fills that hand over to each
-  // other on several queues would wait for the band before on each of them.
-  if (converts && llvm::none_of(tile.operands, [](const View &operand) {
-        return operand.inStateBuffer();
-      }))
-    generator.builder.holdQueue();
-  // An open pixel may hold columns of the fill; these may spread between lanes.
-  if (lanes.folded())
-    clearOpenPixel(generator, target, lanes, out.size.back());
-  if (move.getFill())
-    fillColumns(generator, target, lanes, pieces, out,
-                fillBits(target.type.plain, move.getFill()->convertToDouble()));
-  if (lanes.folded())
-    clearBetweenLanes(generator, target, lanes, out.size[1]);
+  fillOpen(generator, tile, target, pieces);
   if (move->hasAttr(analysis::kThroughDramAttr) &&
       tile.operands[0].inStateBuffer())
     tile.operands[0] = throughDram(generator, tile.operands[0]);
   if (move.getPieces().empty() && !move.getFill())
     emitLinear(generator, tile);
-  generator.builder.rotate();
   for (npu::Piece &piece : pieces) {
     const Region &held = tile.operandRegions[piece.operand];
     for (size_t i = 0; i < held.start.size(); ++i)

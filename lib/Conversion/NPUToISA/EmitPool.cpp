@@ -11,6 +11,7 @@
 #include "Generator.h"
 
 #include "ashlar/Analysis/MoveView.h"
+#include "ashlar/Analysis/MovementQueues.h"
 #include "ashlar/Machine/Cycles.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"
@@ -213,7 +214,7 @@ uint64_t PoolEmitter::copyCycles(const View &view, int64_t rows,
       bytes *= view.shape[axis];
   return static_cast<uint64_t>(bytes) /
          (machine.dma.onchipBytesPerCycle *
-          (std::max<uint64_t>(machine.dma.queues, 2) - 1));
+          static_cast<uint64_t>(analysis::movementQueues(machine)));
 }
 
 /// Parts that are reduced side by side; 1: as the map lies.

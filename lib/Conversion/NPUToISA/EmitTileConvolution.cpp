@@ -9,6 +9,7 @@
 #include "Generator.h"
 #include "ProductGeometry.h"
 
+#include "ashlar/Analysis/MovementQueues.h"
 #include "ashlar/Isa/Tiles.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
@@ -397,7 +398,7 @@ void TileConvolutionEmitter::emitLoads(const WaveStreams &wave,
     return emitLoad(wave, chunk, chunk, table, set);
   auto partitions = static_cast<int64_t>(machine.sb.partitions);
   int64_t block = program.problem.cellBlock;
-  int64_t queues = std::max<int64_t>(machine.dma.queues - 1, 1);
+  int64_t queues = analysis::movementQueues(machine);
   int64_t share =
       llvm::alignTo(llvm::divideCeilSigned(chunk.count, queues), block);
   int64_t end = chunk.first + chunk.count, base = firstChannel(wave);

@@ -4,7 +4,7 @@
 
 #include "ProgramBuilder.h"
 
-#include "ashlar/Analysis/MapForm.h"
+#include "ashlar/Analysis/MovementQueues.h"
 
 #include <algorithm>
 
@@ -36,9 +36,12 @@ isa::Queue ProgramBuilder::nextMovementQueue() {
   return static_cast<isa::Queue>(rotation);
 }
 
-void ProgramBuilder::holdQueue() {
-  nextMovementQueue();
-  held = machine.dma.queues > 1;
+ProgramBuilder::OneQueue::OneQueue(ProgramBuilder &builder, bool wanted)
+    : builder(builder), before(builder.held) {
+  if (!wanted)
+    return;
+  builder.nextMovementQueue();
+  builder.held = true;
 }
 
 } // namespace ashlar::codegen

@@ -54,16 +54,26 @@ public:
   /// Queue of weight streams; all other DMA rotates over the rest.
   isa::Queue weightQueue() const { return isa::Queue::Dma0; }
   isa::Queue nextMovementQueue();
-  /// Movement goes to the next queue and stays there until `rotate`.
-  void holdQueue();
-  void rotate() { held = false; }
   /// How many queues that is.
   int64_t movementQueues() const;
+  /// Movement goes to the next queue and stays there while the object lives,
+  /// if `wanted`.
+  class OneQueue {
+  public:
+    OneQueue(ProgramBuilder &builder, bool wanted);
+    ~OneQueue() { builder.held = before; }
+    OneQueue(const OneQueue &) = delete;
+    OneQueue &operator=(const OneQueue &) = delete;
+
+  private:
+    ProgramBuilder &builder;
+    bool before;
+  };
 
 private:
   int64_t dramNext = 0;
   unsigned rotation = 0;
-  bool held = false;
+  bool held = false; ///< by a OneQueue
 };
 
 } // namespace ashlar::codegen

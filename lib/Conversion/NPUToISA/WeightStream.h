@@ -72,7 +72,7 @@ public:
   void replay();
 
   /// Loads the chunk that is used first, if it is not loaded and there is room.
-  void begin() {
+  void loadFirst() {
     if (!recording && nextToLoad == 0)
       loadNext();
   }

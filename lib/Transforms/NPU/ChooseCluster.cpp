@@ -24,9 +24,6 @@ using namespace mlir;
 
 namespace {
 
-/// Attribute of the module: why mode off was chosen, if it was not asked for.
-constexpr llvm::StringLiteral kDenseReasonAttr = "npu.dense_reason";
-
 struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
   using ChooseClusterBase::ChooseClusterBase;
 

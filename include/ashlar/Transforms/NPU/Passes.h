@@ -18,6 +18,9 @@ namespace ashlar::npu {
 
 /// Module attribute with the machine description as YAML.
 inline constexpr llvm::StringLiteral kMachineAttr = "npu.machine";
+/// Module attribute: why the sparse cluster stays off, where that was not asked
+/// for.
+inline constexpr llvm::StringLiteral kDenseReasonAttr = "npu.dense_reason";
 /// Module attribute with the measured densities of maps as JSON text
 /// (analysis::DataProfiles).
 inline constexpr llvm::StringLiteral kProfileAttr = "npu.profile";
