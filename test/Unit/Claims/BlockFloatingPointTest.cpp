@@ -7,10 +7,10 @@
 #include "ashlar/Numerics/BlockArithmetic.h"
 #include "ashlar/Numerics/Format.h"
 #include "ashlar/Numerics/Statistics.h"
+#include "gtest/gtest.h"
 
 #include <algorithm>
 #include <cmath>
-#include <gtest/gtest.h>
 #include <random>
 #include <vector>
 

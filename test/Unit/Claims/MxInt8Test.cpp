@@ -7,10 +7,10 @@
 // even and limited to +-127.
 
 #include "ashlar/Numerics/Encode.h"
+#include "gtest/gtest.h"
 
 #include <bit>
 #include <cmath>
-#include <gtest/gtest.h>
 #include <random>
 
 using namespace ashlar::numerics;

@@ -9,9 +9,9 @@
 #include "ashlar/Partition/Binding.h"
 #include "ashlar/Partition/Compress.h"
 #include "lib/Emulator/ScatterLayer.h"
+#include "gtest/gtest.h"
 
 #include <algorithm>
-#include <gtest/gtest.h>
 #include <random>
 
 using namespace ashlar;

@@ -8,8 +8,8 @@
 #include "ashlar/Machine/Description.h"
 #include "ashlar/Numerics/BlockArithmetic.h"
 #include "ashlar/Numerics/Kernels.h"
+#include "gtest/gtest.h"
 
-#include <gtest/gtest.h>
 #include <set>
 #include <string>
 #include <vector>

@@ -14,9 +14,9 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include "gtest/gtest.h"
 #include <cstring>
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 using namespace ashlar;
 using namespace ashlar::codegen;

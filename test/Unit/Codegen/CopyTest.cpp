@@ -6,7 +6,7 @@
 #include "lib/Conversion/NPUToISA/Copy.h"
 #include "../Emulator/NaiveMachine.h"
 #include "TestSupport.h"
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 #include <map>
 
 using namespace ashlar;

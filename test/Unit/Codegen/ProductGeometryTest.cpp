@@ -5,7 +5,7 @@
 
 #include "lib/Conversion/NPUToISA/ProductGeometry.h"
 #include "TestSupport.h"
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 #include <set>
 
 using namespace ashlar;

@@ -5,7 +5,7 @@
 
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "TestSupport.h"
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 #include <map>
 #include <set>
 

@@ -7,7 +7,7 @@
 #include "TestSupport.h"
 #include "ashlar/Emulator/Emulator.h"
 #include "lib/Conversion/NPUToISA/ProgramBuilder.h"
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 
 using namespace ashlar;
 using namespace ashlar::codegen;

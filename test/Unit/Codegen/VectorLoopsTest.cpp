@@ -5,7 +5,7 @@
 
 #include "lib/Conversion/NPUToISA/VectorLoops.h"
 #include "TestSupport.h"
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 #include <map>
 
 using namespace ashlar;

@@ -12,8 +12,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 #include <map>
 
 using namespace ashlar;

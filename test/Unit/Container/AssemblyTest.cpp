@@ -4,7 +4,7 @@
 
 #include "ashlar/Container/Assembly.h"
 #include "SampleProgram.h"
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 #include <random>
 
 using namespace ashlar;

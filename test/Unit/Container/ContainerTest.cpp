@@ -6,8 +6,8 @@
 #include "ashlar/Container/Assembly.h"
 #include "ashlar/Support/Error.h"
 #include "llvm/Support/xxhash.h"
+#include "gtest/gtest.h"
 #include <cstring>
-#include <gtest/gtest.h>
 
 using namespace ashlar;
 using namespace ashlar::container;

@@ -153,20 +153,16 @@ NaiveMachine::Tile NaiveMachine::operandTile(const Op &op, int64_t g, int64_t a,
   return tile;
 }
 
-/// The cut itself has tests of its own; here only what becomes of it.
-void NaiveMachine::run(const isa::TccPart &op) {
-  partition::CountMap map =
-      partition::CountMap::zeros(op.inH, op.inW, op.capacity);
-  for (int64_t y = 0; y < op.inH; ++y)
-    for (int64_t x = 0; x < op.inW; ++x)
-      map.at(y, x) = static_cast<uint32_t>(std::min<uint64_t>(
-          nonZeros[static_cast<uint64_t>(op.counts + y * op.pitch + x)],
-          op.capacity));
+static partition::Geometry geometryOf(const isa::TccPart &op) {
   partition::Geometry geometry;
   geometry.y = {op.inH, op.endH - op.y0, op.kH,
                 op.sH,  op.dH,           op.pH - int64_t(op.y0) * op.sH};
   geometry.x = {op.inW, op.endW - op.x0, op.kW,
                 op.sW,  op.dW,           op.pW - int64_t(op.x0) * op.sW};
+  return geometry;
+}
+
+static partition::Options optionsOf(const isa::TccPart &op) {
   partition::Options options;
   options.units = op.units;
   options.algorithm = static_cast<partition::Algorithm>(op.algorithm);
@@ -187,12 +183,25 @@ void NaiveMachine::run(const isa::TccPart &op) {
   }
   options.moveBands = op.moveBands;
   options.refine = op.refine;
+  return options;
+}
+
+/// The cut itself has tests of its own; here only what becomes of it.
+void NaiveMachine::run(const isa::TccPart &op) {
+  partition::CountMap map =
+      partition::CountMap::zeros(op.inH, op.inW, op.capacity);
+  for (int64_t y = 0; y < op.inH; ++y)
+    for (int64_t x = 0; x < op.inW; ++x)
+      map.at(y, x) = static_cast<uint32_t>(std::min<uint64_t>(
+          nonZeros[static_cast<uint64_t>(op.counts + y * op.pitch + x)],
+          op.capacity));
+  partition::Options options = optionsOf(op);
   const partition::PrefixSums sums(map);
   options.cycles = [&](const partition::Box &box) {
     return (sums.sum(box) + op.multipliers - 1) / op.multipliers;
   };
   const partition::Partition cut =
-      llvm::cantFail(partition::partition(map, geometry, options));
+      llvm::cantFail(partition::partition(map, geometryOf(op), options));
   std::vector<Tile> &table = tables[op.table];
   table.assign(machine.sparse.tcus, {});
   uint64_t unit = op.unit;

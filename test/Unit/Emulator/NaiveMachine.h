@@ -27,6 +27,9 @@ public:
   std::vector<int8_t> xm;
 
 private:
+  /// Value of a scale-exponent register that nothing wrote.
+  static constexpr int cleared = -32768;
+
   struct Tensor {
     isa::ElemType type;
     unsigned mantissa;
@@ -91,6 +94,19 @@ private:
   void drainTiles(const isa::ActDrain &op);
   /// A drain of PSUM, or of `drained`.
   void drainPart(const isa::ActDrain &op);
+  /// An element of a map whose lanes do not compute in binary32.
+  int64_t mappedWord(const isa::VecMap &op, const Tensor &a, const Tensor &b,
+                     uint64_t channel, const int64_t index[3]) const;
+  uint32_t parameter(const isa::ActDrain &op, uint64_t lane, int64_t step,
+                     int64_t k) const;
+  int64_t sumOf(const isa::ActDrain &op, uint64_t lane,
+                const int64_t index[3]) const;
+  int64_t drainInteger(const isa::ActDrain &op, uint64_t lane, int64_t step,
+                       int64_t acc) const;
+  int64_t withAlignedBias(const isa::ActDrain &op, uint64_t lane, int64_t step,
+                          int64_t acc, int exponent) const;
+  float epilogue(const isa::ActDrain &op, const Tensor &res, uint64_t lane,
+                 const int64_t index[3], int64_t step, long double sum) const;
 
   uint8_t byteOf(isa::Memory memory, uint64_t address) const;
   void setByte(isa::Memory memory, uint64_t address, uint8_t value);

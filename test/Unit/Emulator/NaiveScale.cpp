@@ -11,9 +11,6 @@
 
 using namespace ashlar;
 using namespace ashlar::test;
-using isa::ElemType;
-
-static constexpr int cleared = -32768;
 
 /// Calls fn(channel, index) for every element of a source.
 template <typename Op, typename Fn>

@@ -39,6 +39,86 @@ static bool integral(ElemType type) {
   return type >= ElemType::I8 && type <= ElemType::Bool;
 }
 
+/// How the lanes of a map compute, from the types of its operands.
+enum class Arithmetic { Floats, Doubles, Integers, Moves };
+
+static Arithmetic arithmeticOf(const isa::VecMap &op) {
+  const bool quantised = op.affine || op.limited || op.rounded;
+  const bool tensorB = op.bMode == isa::BMode::Tensor;
+  auto any = [&](ElemType type) {
+    return op.aType == type || op.dstType == type ||
+           (tensorB && op.bType == type);
+  };
+  if (!quantised && op.op == isa::Function::Copy && op.aType == op.dstType &&
+      op.dstType != ElemType::Bfp)
+    return Arithmetic::Moves;
+  if (!quantised && integral(op.aType) && integral(op.dstType) &&
+      (!tensorB || integral(op.bType)) &&
+      (op.aType != ElemType::Bool || (tensorB && op.bType != ElemType::Bool)))
+    return Arithmetic::Integers;
+  return any(ElemType::F64) && !any(ElemType::Bfp) ? Arithmetic::Doubles
+                                                   : Arithmetic::Floats;
+}
+
+/// Function codes of two operands follow those of one.
+static constexpr unsigned firstBinary = 64;
+
+static int64_t mapped(const isa::VecMap &op, int64_t x, int64_t y) {
+  const auto code = static_cast<unsigned>(op.op);
+  const int64_t z =
+      code >= firstBinary
+          ? numerics::apply(numerics::BinaryFunction(code - firstBinary), x, y)
+          : numerics::apply(numerics::Function(code), x,
+                            numerics::toSigned(op.alpha, 64),
+                            numerics::toSigned(op.beta, 64));
+  return op.dstType == ElemType::Bool ? z != 0 : z;
+}
+
+static double mapped(const isa::VecMap &op, double x, double y) {
+  const auto code = static_cast<unsigned>(op.op);
+  return code >= firstBinary
+             ? numerics::applyWide(numerics::BinaryFunction(code - firstBinary),
+                                   x, y)
+             : numerics::applyWide(numerics::Function(code), x, op.alpha,
+                                   op.beta);
+}
+
+static float mapped(const isa::VecMap &op, float x, float y) {
+  const auto code = static_cast<unsigned>(op.op);
+  if (op.affine) {
+    x = (x - static_cast<float>(op.aZero)) * op.aScale;
+    if (op.bMode == isa::BMode::Tensor)
+      y = (y - static_cast<float>(op.bZero)) * op.bScale;
+  }
+  float z =
+      code >= firstBinary
+          ? numerics::apply(numerics::BinaryFunction(code - firstBinary), x, y)
+          : numerics::apply(numerics::Function(code), x, op.alpha, op.beta);
+  if (op.limited)
+    z = numerics::apply(numerics::Function::Clip, z, op.alpha, op.beta);
+  if (op.rounded)
+    z = std::nearbyint(z / op.step) + static_cast<float>(op.zero);
+  return z;
+}
+
+int64_t NaiveMachine::mappedWord(const isa::VecMap &op, const Tensor &a,
+                                 const Tensor &b, uint64_t channel,
+                                 const int64_t index[3]) const {
+  const bool tensorB = op.bMode == isa::BMode::Tensor;
+  switch (arithmeticOf(op)) {
+  case Arithmetic::Moves:
+    return loadInteger(a, channel, index);
+  case Arithmetic::Integers:
+    return mapped(op, loadInteger(a, channel, index),
+                  tensorB ? loadInteger(b, channel, index)
+                          : numerics::toSigned(op.beta, 64));
+  default:
+    return wordOf(op.dstType, mapped(op, loadDouble(a, channel, index),
+                                     tensorB ? loadDouble(b, channel, index)
+                                             : double(op.beta)));
+  }
+}
+
 void NaiveMachine::run(const isa::VecMap &op) {
   Tensor a{op.aType,         op.aMantissa,
            op.aPart,         op.aOffset,
@@ -56,7 +136,6 @@ void NaiveMachine::run(const isa::VecMap &op) {
              {op.dstStride0, op.dstStride1, op.dstStride2},
              false};
   const uint64_t count[3] = {op.n0, op.n1, op.n2};
-  const auto code = static_cast<unsigned>(op.op);
   const Exact exact{dst,
                     {op.n0, op.n1, op.n2},
                     op.dstBlock,
@@ -66,19 +145,7 @@ void NaiveMachine::run(const isa::VecMap &op) {
                     op.overflow == isa::Overflow::Wrap};
   if (op.op >= isa::Function::BlockAdd)
     return blockFunction(op, a, b, exact);
-  const bool binary = code >= 64, tensorB = op.bMode == isa::BMode::Tensor;
-  const bool quantised = op.affine || op.limited || op.rounded;
-  const bool integers =
-      !quantised && integral(op.aType) && integral(op.dstType) &&
-      (!tensorB || integral(op.bType)) &&
-      (op.aType != ElemType::Bool || (tensorB && op.bType != ElemType::Bool));
-  auto any = [&](ElemType type) {
-    return op.aType == type || op.dstType == type ||
-           (tensorB && op.bType == type);
-  };
-  const bool doubles = any(ElemType::F64) && !any(ElemType::Bfp);
-  const bool moves = !quantised && op.op == isa::Function::Copy &&
-                     op.aType == op.dstType && op.dstType != ElemType::Bfp;
+  const bool floats = arithmeticOf(op) == Arithmetic::Floats;
   std::vector<std::vector<float>> result(op.channels);
   std::vector<std::vector<int64_t>> words(op.channels);
   auto forAll = [&](auto fn) {
@@ -91,44 +158,12 @@ void NaiveMachine::run(const isa::VecMap &op) {
           }
   };
   forAll([&](uint64_t channel, const int64_t *index) {
-    if (moves) {
-      words[channel].push_back(loadInteger(a, channel, index));
-    } else if (integers) {
-      int64_t x = loadInteger(a, channel, index);
-      int64_t y = tensorB ? loadInteger(b, channel, index)
-                          : numerics::toSigned(op.beta, 64);
-      int64_t z =
-          binary ? numerics::apply(numerics::BinaryFunction(code - 64), x, y)
-                 : numerics::apply(numerics::Function(code), x,
-                                   numerics::toSigned(op.alpha, 64),
-                                   numerics::toSigned(op.beta, 64));
-      words[channel].push_back(op.dstType == ElemType::Bool ? z != 0 : z);
-    } else if (doubles) {
-      double x = loadDouble(a, channel, index);
-      double y = tensorB ? loadDouble(b, channel, index) : op.beta;
-      words[channel].push_back(wordOf(
-          op.dstType, binary ? numerics::applyWide(
-                                   numerics::BinaryFunction(code - 64), x, y)
-                             : numerics::applyWide(numerics::Function(code), x,
-                                                   op.alpha, op.beta)));
-    } else {
-      float x = load(a, channel, index);
-      float y = tensorB ? load(b, channel, index) : op.beta;
-      if (op.affine) {
-        x = (x - static_cast<float>(op.aZero)) * op.aScale;
-        if (tensorB)
-          y = (y - static_cast<float>(op.bZero)) * op.bScale;
-      }
-      float z =
-          binary
-              ? numerics::apply(numerics::BinaryFunction(code - 64), x, y)
-              : numerics::apply(numerics::Function(code), x, op.alpha, op.beta);
-      if (op.limited)
-        z = numerics::apply(numerics::Function::Clip, z, op.alpha, op.beta);
-      if (op.rounded)
-        z = std::nearbyint(z / op.step) + static_cast<float>(op.zero);
-      result[channel].push_back(z);
-    }
+    if (!floats)
+      words[channel].push_back(mappedWord(op, a, b, channel, index));
+    else
+      result[channel].push_back(mapped(
+          op, load(a, channel, index),
+          op.bMode == isa::BMode::Tensor ? load(b, channel, index) : op.beta));
   });
   if (op.cellFromXr) {
     std::vector<std::vector<long double>> values;
@@ -136,7 +171,7 @@ void NaiveMachine::run(const isa::VecMap &op) {
       values.emplace_back(row.begin(), row.end());
     return finishExact(exact, values);
   }
-  if (!moves && !integers && !doubles)
+  if (floats)
     return finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
   std::vector<size_t> next(op.channels, 0);
   forAll([&](uint64_t channel, const int64_t *index) {

@@ -336,21 +336,22 @@ Instruction Generator::reduceChannels() {
   return op;
 }
 
-std::vector<Instruction> Generator::array() {
-  static constexpr uint32_t ranges[] = {0, 1, 3, 7, 15};
+static constexpr uint32_t ranges[] = {0, 1, 3, 7, 15};
+
+ElemType Generator::operandType(isa::OperandMode mode) {
   static constexpr ElemType small[] = {
       ElemType::I8, ElemType::U8, ElemType::I16, ElemType::U16, ElemType::Bool};
+  if (mode == isa::OperandMode::Bfp)
+    return ElemType::Bfp;
+  return mode == isa::OperandMode::Int ? small[between(0, 4)]
+                                       : static_cast<ElemType>(between(0, 12));
+}
+
+isa::PeLoad Generator::arrayLoad() {
   isa::PeLoad load;
   load.mode = chance(70)   ? isa::OperandMode::Bfp
               : chance(70) ? isa::OperandMode::Int
                            : isa::OperandMode::Select;
-  auto operandType = [&](isa::OperandMode mode) {
-    if (mode == isa::OperandMode::Bfp)
-      return ElemType::Bfp;
-    return mode == isa::OperandMode::Int
-               ? small[between(0, 4)]
-               : static_cast<ElemType>(between(0, 12));
-  };
   load.type = operandType(load.mode);
   load.mantissa = mantissa();
   load.range = ranges[between(0, 4)];
@@ -363,6 +364,10 @@ std::vector<Instruction> Generator::array() {
   load.offset = offset();
   load.colStride = static_cast<int32_t>(bytes(load.type, load.mantissa)) +
                    (chance(30) ? static_cast<int32_t>(between(0, 4)) : 0);
+  return load;
+}
+
+isa::PeMatmul Generator::arrayMatmul(const isa::PeLoad &load) {
   isa::PeMatmul op;
   op.mode = load.mode == isa::OperandMode::Select ? load.mode
             : chance(80)                          ? load.mode
@@ -405,19 +410,12 @@ std::vector<Instruction> Generator::array() {
     op.shift = static_cast<int32_t>(between(-3, 3));
     op.lo2 = std::max(op.lo2, 0);
   }
-  // Blocks along the free axis, at places of whole elements.
-  if (load.mode == isa::OperandMode::Bfp && chance(25)) {
-    load.orientation = isa::Orientation::F;
-    load.offset &= ~1u;
-    load.colStride *= 2;
-  }
-  if (op.mode == isa::OperandMode::Bfp && op.groups == 1 && chance(25)) {
-    op.orientation = isa::Orientation::F;
-    op.offset &= ~1;
-    op.stride0 &= ~1;
-    op.stride1 &= ~1;
-    op.stride2 &= ~1;
-  }
+  return op;
+}
+
+isa::ActDrain Generator::arrayDrain(const isa::PeLoad &load,
+                                    const isa::PeMatmul &op) {
+  int32_t stride[3];
   isa::ActDrain drain;
   drain.mode = op.mode == isa::OperandMode::Select ? isa::DrainMode::Raw64
                : chance(80) ? isa::DrainMode::F32
@@ -463,29 +461,53 @@ std::vector<Instruction> Generator::array() {
   drain.dstStride0 = stride[0];
   drain.dstStride1 = stride[1];
   drain.dstStride2 = stride[2];
-  if (drain.mode == isa::DrainMode::F32) {
-    drain.function = static_cast<isa::Function>(between(0, 26));
-    drain.alpha = number();
-    drain.beta = number();
-    drain.hasScale = chance(50);
-    drain.alphaFromParam = chance(20);
-    drain.resMode = chance(40);
-    drain.resType = type();
-    drain.resMantissa = mantissa();
-    drain.resOffset = offset();
-    strides({{op.n0, op.n1, op.n2}}, bytes(drain.resType, drain.resMantissa),
-            stride);
-    drain.resStride0 = stride[0];
-    drain.resStride1 = stride[1];
-    drain.resStride2 = stride[2];
-    if (drain.n0 == 1 && drain.n1 == 1 && drain.dstType == ElemType::Bfp &&
-        !drain.cellFromXr && chance(50)) {
-      const unsigned size = bytes(drain.dstType, drain.dstMantissa);
-      drain.dstOrientation = isa::Orientation::F;
-      drain.dstStride2 = static_cast<int32_t>(size);
-      drain.dstOffset = drain.dstOffset / (8 * size) * (8 * size);
-    }
+  if (drain.mode == isa::DrainMode::F32)
+    arrayEpilogue(drain, op);
+  return drain;
+}
+
+void Generator::arrayEpilogue(isa::ActDrain &drain, const isa::PeMatmul &op) {
+  int32_t stride[3];
+  drain.function = static_cast<isa::Function>(between(0, 26));
+  drain.alpha = number();
+  drain.beta = number();
+  drain.hasScale = chance(50);
+  drain.alphaFromParam = chance(20);
+  drain.resMode = chance(40);
+  drain.resType = type();
+  drain.resMantissa = mantissa();
+  drain.resOffset = offset();
+  strides({{op.n0, op.n1, op.n2}}, bytes(drain.resType, drain.resMantissa),
+          stride);
+  drain.resStride0 = stride[0];
+  drain.resStride1 = stride[1];
+  drain.resStride2 = stride[2];
+  if (drain.n0 == 1 && drain.n1 == 1 && drain.dstType == ElemType::Bfp &&
+      !drain.cellFromXr && chance(50)) {
+    const unsigned size = bytes(drain.dstType, drain.dstMantissa);
+    drain.dstOrientation = isa::Orientation::F;
+    drain.dstStride2 = static_cast<int32_t>(size);
+    drain.dstOffset = drain.dstOffset / (8 * size) * (8 * size);
   }
+}
+
+std::vector<Instruction> Generator::array() {
+  isa::PeLoad load = arrayLoad();
+  isa::PeMatmul op = arrayMatmul(load);
+  // Blocks along the free axis, at places of whole elements.
+  if (load.mode == isa::OperandMode::Bfp && chance(25)) {
+    load.orientation = isa::Orientation::F;
+    load.offset &= ~1u;
+    load.colStride *= 2;
+  }
+  if (op.mode == isa::OperandMode::Bfp && op.groups == 1 && chance(25)) {
+    op.orientation = isa::Orientation::F;
+    op.offset &= ~1;
+    op.stride0 &= ~1;
+    op.stride1 &= ~1;
+    op.stride2 &= ~1;
+  }
+  const isa::ActDrain drain = arrayDrain(load, op);
   std::vector<Instruction> code = {load, isa::PeSwap(), op};
   if (chance(40)) {
     op.accumulate = true;

@@ -81,6 +81,12 @@ private:
   Instruction reduce();
   Instruction reduceChannels();
   std::vector<Instruction> array();
+  /// The parts of `array`: a stationary load, a stream over it, its drain.
+  isa::PeLoad arrayLoad();
+  isa::PeMatmul arrayMatmul(const isa::PeLoad &load);
+  isa::ActDrain arrayDrain(const isa::PeLoad &load, const isa::PeMatmul &op);
+  void arrayEpilogue(isa::ActDrain &drain, const isa::PeMatmul &op);
+  isa::ElemType operandType(isa::OperandMode mode);
 
   std::mt19937_64 random;
 };

@@ -4,9 +4,9 @@
 // cycle counts of all variants, zeros, queues, ports and register windows.
 
 #include "lib/Emulator/Scatter.h"
+#include "gtest/gtest.h"
 
 #include <algorithm>
-#include <gtest/gtest.h>
 #include <random>
 
 using namespace ashlar;

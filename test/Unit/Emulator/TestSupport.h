@@ -10,7 +10,7 @@
 #include "ashlar/Isa/Instruction.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 #include <string>
 #include <vector>
 

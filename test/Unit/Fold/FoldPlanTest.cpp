@@ -5,9 +5,9 @@
 // groups.
 
 #include "Stem.h"
+#include "gtest/gtest.h"
 
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 #include <numeric>
 
 using namespace ashlar::nn;

@@ -6,8 +6,7 @@
 
 #include "Stem.h"
 #include "ashlar/Analysis/Lanes.h"
-
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 
 using namespace ashlar;
 using namespace ashlar::nn;

@@ -5,8 +5,8 @@
 
 #include "ashlar/Isa/CoefficientStream.h"
 #include "llvm/ADT/STLExtras.h"
+#include "gtest/gtest.h"
 #include <cmath>
-#include <gtest/gtest.h>
 #include <random>
 #include <tuple>
 

@@ -6,7 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/bit.h"
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 
 using namespace ashlar::isa;
 
@@ -128,8 +128,10 @@ TEST(Encoding, RandomWordsAreRefusedOrExact) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 20000; ++i) {
     std::vector<uint64_t> code(1 + random() % 16);
-    for (uint64_t &word : code)
-      word = random() & random() & random();
+    for (uint64_t &word : code) {
+      const uint64_t a = random(), b = random(), c = random();
+      word = a & b & c; // few bits
+    }
     const auto &table = instructions();
     const InstructionInfo &inst = table[random() % table.size()];
     code[0] =

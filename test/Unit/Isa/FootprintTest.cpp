@@ -4,7 +4,7 @@
 // every unit.
 
 #include "ashlar/Isa/Footprint.h"
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 #include <random>
 #include <set>
 

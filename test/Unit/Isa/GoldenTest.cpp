@@ -4,7 +4,7 @@
 // an oracle that shares no code and no table with the encoder.
 
 #include "ashlar/Isa/Instruction.h"
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 
 using namespace ashlar::isa;
 

@@ -4,7 +4,7 @@
 
 #include "ashlar/Isa/Text.h"
 #include "RandomInstruction.h"
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 
 using namespace ashlar::isa;
 

@@ -4,9 +4,9 @@
 // results against binary64 where that is exact, corner cases.
 
 #include "ashlar/Numerics/BlockArithmetic.h"
+#include "gtest/gtest.h"
 
 #include <cmath>
-#include <gtest/gtest.h>
 #include <random>
 #include <vector>
 

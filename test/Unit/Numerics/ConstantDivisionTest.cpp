@@ -3,8 +3,9 @@
 // The division by a constant that vec.map is charged as multiplications
 // (docs/Machine.md): whether it gives the integers of a true division.
 
+#include "gtest/gtest.h"
+
 #include <cmath>
-#include <gtest/gtest.h>
 #include <random>
 
 namespace {

@@ -4,9 +4,9 @@
 // arithmetic written down a second time (long double holds every case).
 
 #include "ashlar/Numerics/Encode.h"
+#include "gtest/gtest.h"
 
 #include <cmath>
-#include <gtest/gtest.h>
 #include <limits>
 #include <random>
 #include <vector>

@@ -5,8 +5,7 @@
 #include "ashlar/Numerics/FormatTable.h"
 
 #include "llvm/Support/FormatVariadic.h"
-
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 
 using namespace ashlar::numerics;
 

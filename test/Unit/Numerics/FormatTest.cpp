@@ -3,8 +3,7 @@
 // Text form, validation and the accumulator proof of block formats.
 
 #include "ashlar/Numerics/Format.h"
-
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 
 using namespace ashlar::numerics;
 

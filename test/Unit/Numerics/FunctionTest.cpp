@@ -5,11 +5,11 @@
 
 #include "ashlar/Numerics/Function.h"
 #include "ashlar/Numerics/Encode.h"
+#include "gtest/gtest.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <gtest/gtest.h>
 #include <limits>
 #include <numbers>
 #include <random>

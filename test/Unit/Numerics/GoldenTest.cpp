@@ -3,9 +3,9 @@
 // Worked examples of the source design and the signal-to-noise table.
 
 #include "ashlar/Numerics/Encode.h"
+#include "gtest/gtest.h"
 
 #include <cmath>
-#include <gtest/gtest.h>
 #include <random>
 #include <vector>
 

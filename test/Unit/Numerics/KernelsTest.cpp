@@ -4,11 +4,11 @@
 // random and edge data, odd lengths included.
 
 #include "ashlar/Numerics/Kernels.h"
+#include "gtest/gtest.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <gtest/gtest.h>
 #include <random>
 #include <vector>
 

@@ -5,8 +5,8 @@
 
 #include "ashlar/Numerics/BlockArithmetic.h"
 #include "ashlar/Numerics/Statistics.h"
+#include "gtest/gtest.h"
 
-#include <gtest/gtest.h>
 #include <vector>
 
 using namespace ashlar::numerics;

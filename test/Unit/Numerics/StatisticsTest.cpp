@@ -4,10 +4,10 @@
 // these decide clearly, and against exact corner cases where they do not.
 
 #include "ashlar/Numerics/Statistics.h"
+#include "gtest/gtest.h"
 
 #include <algorithm>
 #include <cmath>
-#include <gtest/gtest.h>
 #include <random>
 #include <vector>
 

@@ -18,8 +18,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 
 #include <cmath>
 

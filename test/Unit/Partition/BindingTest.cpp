@@ -6,9 +6,9 @@
 
 #include "ashlar/Partition/Binding.h"
 #include "ashlar/Partition/Classify.h"
+#include "gtest/gtest.h"
 
 #include <algorithm>
-#include <gtest/gtest.h>
 #include <numeric>
 #include <random>
 

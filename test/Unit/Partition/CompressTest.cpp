@@ -7,8 +7,7 @@
 #include "Results.h"
 
 #include "ashlar/Partition/Compress.h"
-
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 
 using namespace ashlar::partition;
 

@@ -7,10 +7,10 @@
 #include "Results.h"
 
 #include "ashlar/Partition/Partition.h"
+#include "gtest/gtest.h"
 
 #include <cmath>
 #include <cstdio>
-#include <gtest/gtest.h>
 
 using namespace ashlar;
 using namespace ashlar::partition;

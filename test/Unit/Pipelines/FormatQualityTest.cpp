@@ -64,8 +64,8 @@ TEST(FormatQuality, PredictsFromEightSamples) {
         predicted += expectedChanges(margins, {deviation}) / trials;
       }
       for (int i = 0; i < many; ++i) {
-        double noise = exponential() - exponential();
-        changed += noise * deviation / std::sqrt(2.0) > margin();
+        const double up = exponential(), down = exponential();
+        changed += (up - down) * deviation / std::sqrt(2.0) > margin();
       }
       changed /= many;
       EXPECT_GT(predicted, 0.7 * changed) << shape << " " << deviation;

@@ -13,8 +13,8 @@
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Machine/Description.h"
 #include "ashlar/Partition/Partition.h"
+#include "gtest/gtest.h"
 #include <cstdint>
-#include <gtest/gtest.h>
 #include <optional>
 #include <random>
 #include <vector>

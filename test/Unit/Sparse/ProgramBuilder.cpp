@@ -174,18 +174,22 @@ class DenseBuilder : public Builder {
 public:
   using Builder::Builder;
   container::Program build();
+
+private:
+  int64_t taps() const { return conv.kH * conv.kW; }
+  /// Byte offset of the weights in a partition.
+  int64_t base() const { return parameters() + 64; }
+  void loadWeights();
+  isa::PeLoad load(int64_t tap) const;
+  isa::PeMatmul matmul(int64_t tap) const;
 };
 } // namespace
 
-container::Program DenseBuilder::build() {
-  loadInput();
-  loadParameters();
-  const int64_t taps = conv.kH * conv.kW;
-  const int64_t base = parameters() + 64;
-  // Weights by (channel, tap, result), channels over partitions.
+void DenseBuilder::loadWeights() {
+  // By (channel, tap, result), channels over partitions.
   std::vector<uint8_t> bytes;
   for (int64_t c = 0; c < conv.channels; ++c)
-    for (int64_t k = 0; k < taps; ++k)
+    for (int64_t k = 0; k < taps(); ++k)
       for (int64_t o = 0; o < conv.results; ++o)
         bytes.push_back(static_cast<uint8_t>(
             conv.weight(o, c, k / conv.kW, k % conv.kW).mantissa));
@@ -193,53 +197,70 @@ container::Program DenseBuilder::build() {
   copy.srcMem = isa::Memory::Dram;
   copy.dstMem = isa::Memory::Sb;
   copy.srcBase = constant(bytes);
-  copy.dstBase = static_cast<uint64_t>(base);
+  copy.dstBase = static_cast<uint64_t>(base());
   copy.n3 = static_cast<uint32_t>(conv.channels);
-  copy.n4 = static_cast<uint32_t>(taps * conv.results);
-  copy.srcStride3 = taps * conv.results;
+  copy.n4 = static_cast<uint32_t>(taps() * conv.results);
+  copy.srcStride3 = taps() * conv.results;
   copy.srcStride4 = copy.dstStride4 = 1;
   copy.dstStride3 = static_cast<int64_t>(machine.sb.bytesPerPartition);
   code.push_back(copy);
-  auto range = [](int64_t start, int64_t stride, int64_t extent) {
-    const int64_t low = start >= 0 ? 0 : (-start + stride - 1) / stride;
-    const int64_t high =
-        extent <= start ? 0 : (extent - start + stride - 1) / stride;
-    return std::pair(static_cast<int32_t>(low),
-                     static_cast<int32_t>(std::max(low, high)));
-  };
-  for (int64_t k = 0; k < taps; ++k) {
-    isa::PeLoad load;
-    load.rows = static_cast<uint32_t>(conv.channels);
-    load.cols = static_cast<uint32_t>(conv.results);
-    load.offset = static_cast<uint32_t>(base + k * conv.results);
-    load.colStride = 1;
-    load.type = isa::ElemType::I8;
-    load.mode = isa::OperandMode::Int;
-    code.push_back(load);
+}
+
+/// The steps from `start` on that lie inside an extent.
+static std::pair<int32_t, int32_t> inside(int64_t start, int64_t stride,
+                                          int64_t extent) {
+  const int64_t low = start >= 0 ? 0 : (-start + stride - 1) / stride;
+  const int64_t high =
+      extent <= start ? 0 : (extent - start + stride - 1) / stride;
+  return std::pair(static_cast<int32_t>(low),
+                   static_cast<int32_t>(std::max(low, high)));
+}
+
+isa::PeLoad DenseBuilder::load(int64_t tap) const {
+  isa::PeLoad op;
+  op.rows = static_cast<uint32_t>(conv.channels);
+  op.cols = static_cast<uint32_t>(conv.results);
+  op.offset = static_cast<uint32_t>(base() + tap * conv.results);
+  op.colStride = 1;
+  op.type = isa::ElemType::I8;
+  op.mode = isa::OperandMode::Int;
+  return op;
+}
+
+isa::PeMatmul DenseBuilder::matmul(int64_t tap) const {
+  const int64_t y = tap / conv.kW * conv.dH - conv.padTop;
+  const int64_t x = tap % conv.kW * conv.dW - conv.padLeft;
+  isa::PeMatmul op;
+  op.rows = static_cast<uint32_t>(conv.channels);
+  op.cols = static_cast<uint32_t>(conv.results);
+  op.type = isa::ElemType::I8;
+  op.mode = isa::OperandMode::Int;
+  op.accumulate = tap > 0;
+  op.offset = static_cast<int32_t>(y * conv.width + x);
+  op.n0 = static_cast<uint32_t>(conv.images);
+  op.n1 = static_cast<uint32_t>(conv.outHeight());
+  op.n2 = static_cast<uint32_t>(conv.outWidth());
+  op.stride0 = static_cast<int32_t>(conv.height * conv.width);
+  op.stride1 = static_cast<int32_t>(conv.sH * conv.width);
+  op.stride2 = static_cast<int32_t>(conv.sW);
+  op.psumStride0 = static_cast<int32_t>(outPixels());
+  op.psumStride1 = static_cast<int32_t>(conv.outWidth());
+  op.psumStride2 = 1;
+  op.lo0 = 0;
+  op.hi0 = static_cast<int32_t>(conv.images);
+  std::tie(op.lo1, op.hi1) = inside(y, conv.sH, conv.height);
+  std::tie(op.lo2, op.hi2) = inside(x, conv.sW, conv.width);
+  return op;
+}
+
+container::Program DenseBuilder::build() {
+  loadInput();
+  loadParameters();
+  loadWeights();
+  for (int64_t tap = 0; tap < taps(); ++tap) {
+    code.push_back(load(tap));
     code.push_back(isa::PeSwap());
-    const int64_t y = k / conv.kW * conv.dH - conv.padTop;
-    const int64_t x = k % conv.kW * conv.dW - conv.padLeft;
-    isa::PeMatmul op;
-    op.rows = load.rows;
-    op.cols = load.cols;
-    op.type = load.type;
-    op.mode = load.mode;
-    op.accumulate = k > 0;
-    op.offset = static_cast<int32_t>(y * conv.width + x);
-    op.n0 = static_cast<uint32_t>(conv.images);
-    op.n1 = static_cast<uint32_t>(conv.outHeight());
-    op.n2 = static_cast<uint32_t>(conv.outWidth());
-    op.stride0 = static_cast<int32_t>(conv.height * conv.width);
-    op.stride1 = static_cast<int32_t>(conv.sH * conv.width);
-    op.stride2 = static_cast<int32_t>(conv.sW);
-    op.psumStride0 = static_cast<int32_t>(outPixels());
-    op.psumStride1 = static_cast<int32_t>(conv.outWidth());
-    op.psumStride2 = 1;
-    op.lo0 = 0;
-    op.hi0 = static_cast<int32_t>(conv.images);
-    std::tie(op.lo1, op.hi1) = range(y, conv.sH, conv.height);
-    std::tie(op.lo2, op.hi2) = range(x, conv.sW, conv.width);
-    code.push_back(op);
+    code.push_back(matmul(tap));
   }
   isa::ActDrain op = drain();
   op.cols = static_cast<uint32_t>(conv.results);

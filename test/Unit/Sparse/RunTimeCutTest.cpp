@@ -12,7 +12,6 @@
 
 using namespace ashlar;
 using namespace ashlar::test;
-using emulator::FaultKind;
 
 static machine::Description machineOf(const char *name) {
   return llvm::cantFail(machine::load(name));

@@ -4,7 +4,7 @@
 // blocks across partitions to blocks along the free axis and back.
 
 #include "Bench.h"
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 
 using namespace ashlar;
 using namespace ashlar::test;

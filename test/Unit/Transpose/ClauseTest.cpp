@@ -8,7 +8,7 @@
 #include "Bench.h"
 #include "ashlar/Machine/Transposes.h"
 #include "llvm/ADT/STLExtras.h"
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 #include <map>
 #include <set>
 

@@ -5,8 +5,8 @@
 
 #include "Bench.h"
 #include "ashlar/Machine/Transposes.h"
+#include "gtest/gtest.h"
 #include <algorithm>
-#include <gtest/gtest.h>
 
 using namespace ashlar;
 using namespace ashlar::test;

@@ -6,8 +6,8 @@
 
 #include "Bench.h"
 #include "ashlar/Machine/Transposes.h"
+#include "gtest/gtest.h"
 #include <algorithm>
-#include <gtest/gtest.h>
 #include <map>
 
 using namespace ashlar;
@@ -192,7 +192,7 @@ TEST(Figure, DrainTables) {
   // t right after wave t + C, partition order column c right after wave R + c,
   // block order everything after the last wave).
   Bytes matrix = randomBytes(16, 1);
-  const uint64_t R = 4, C = 4;
+  const uint64_t rows = 4, columns = 4;
   for (DrainOrder order :
        {DrainOrder::Block, DrainOrder::Row, DrainOrder::Partition}) {
     const Traced traced = trace("fig3-4x4", matrix, 4, 4, order);
@@ -200,17 +200,17 @@ TEST(Figure, DrainTables) {
     for (const ArrayEvent &event : traced.drains) {
       // Wave w ends with cycle w - 1 + (R - 1); what it wrote can be taken in
       // the next cycle, counted as wave w + 1.
-      const uint64_t wave = event.cycle - traced.streamStart - (R - 1) + 1;
+      const uint64_t wave = event.cycle - traced.streamStart - (rows - 1) + 1;
       const uint64_t t = event.step, c = event.column;
       switch (order) {
       case DrainOrder::Block:
-        EXPECT_EQ(wave, R + C - 1 + 1 + t);
+        EXPECT_EQ(wave, rows + columns - 1 + 1 + t);
         break;
       case DrainOrder::Row:
-        EXPECT_EQ(wave, machine::rowWave(t, C) + 1);
+        EXPECT_EQ(wave, machine::rowWave(t, columns) + 1);
         break;
       case DrainOrder::Partition:
-        EXPECT_EQ(wave, machine::columnWave(R, c) + 1 + t);
+        EXPECT_EQ(wave, machine::columnWave(rows, c) + 1 + t);
         break;
       }
     }

@@ -5,10 +5,10 @@
 
 #include "Bench.h"
 #include "ashlar/Machine/Transposes.h"
+#include "gtest/gtest.h"
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <gtest/gtest.h>
 #include <limits>
 
 using namespace ashlar;

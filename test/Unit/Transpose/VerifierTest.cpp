@@ -6,7 +6,7 @@
 #include "Bench.h"
 #include "ashlar/Container/Assembly.h"
 #include "ashlar/Isa/Text.h"
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 
 using namespace ashlar;
 using namespace ashlar::test;

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The drain, one sum at a time: what a lane adds, multiplies and rounds.
+
+#include "NaiveMachine.h"
+#include "ashlar/Numerics/Function.h"
+#include "ashlar/Support/ElementType.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace ashlar;
+using namespace ashlar::test;
+using isa::ElemType;
+using numerics::BinaryFunction;
+
+void NaiveMachine::run(const isa::ActDrain &op) {
+  op.fromTcu ? drainTiles(op) : drainPart(op);
+  if (op.counted)
+    countDrained(op);
+}
+
+/// Word k of the parameters of a lane, or of a step.
+uint32_t NaiveMachine::parameter(const isa::ActDrain &op, uint64_t lane,
+                                 int64_t step, int64_t k) const {
+  const int64_t at = op.paramOffset + (op.paramAlongSteps ? 16 * step : 0);
+  return static_cast<uint32_t>(rawElement(
+      op.paramPart + (op.paramAlongSteps ? 0 : lane), at + 4 * k, 4));
+}
+
+/// The sum that a lane takes for the result at `index`.
+int64_t NaiveMachine::sumOf(const isa::ActDrain &op, uint64_t lane,
+                            const int64_t index[3]) const {
+  const auto entry = static_cast<uint64_t>(
+      int64_t(op.psum) + index[0] * op.psumStride0 + index[1] * op.psumStride1 +
+      index[2] * op.psumStride2);
+  if (!drained)
+    return static_cast<int64_t>(psum[lane * machine.psum.entries() + entry]);
+  const uint64_t source =
+      op.mapped ? static_cast<uint32_t>(
+                      rawElement(op.paramPart + lane, op.paramOffset + 12, 4))
+                : lane;
+  return (*drained)[entry + source * op.regionStride];
+}
+
+/// A number of steps of quantisation as an integer of the type; NaN is 0.
+static int64_t saturated(double y, ElemType type) {
+  const int bits =
+      static_cast<int>(8 * support::byteSize(static_cast<ElementType>(type)));
+  const bool isSigned = support::isSignedInteger(ElementType(type));
+  const double low = isSigned ? -std::ldexp(1.0, bits - 1) : 0;
+  const double top = std::ldexp(1.0, bits - int(isSigned));
+  if (y != y)
+    return 0;
+  // 2^63 and 2^64 are no values of their types.
+  if (y >= top && bits == 64)
+    return isSigned ? INT64_MAX : -1;
+  if (y >= top)
+    return int64_t(top) - 1;
+  if (y <= low)
+    return isSigned && bits == 64 ? INT64_MIN : int64_t(low);
+  return isSigned ? int64_t(y) : int64_t(uint64_t(y));
+}
+
+/// A drain of integers, maybe requantised.
+int64_t NaiveMachine::drainInteger(const isa::ActDrain &op, uint64_t lane,
+                                   int64_t step, int64_t acc) const {
+  if (op.hasBias)
+    acc += static_cast<int32_t>(parameter(op, lane, step, 1));
+  if (op.mode != isa::DrainMode::Int)
+    return acc;
+  if (op.hasScale) {
+    float v =
+        numerics::apply(BinaryFunction::Mul, static_cast<float>(acc),
+                        std::bit_cast<float>(parameter(op, lane, step, 0)));
+    if (op.function == isa::Function::Relu)
+      v = v > 0 ? v : v != v ? v : 0.0f;
+    return saturated(std::nearbyint(double(v)) + op.shift, op.dstType);
+  }
+  const auto type = static_cast<ElementType>(op.dstType);
+  if (op.overflow == isa::Overflow::Wrap)
+    return acc;
+  return numerics::saturateTo(acc, int(8 * support::byteSize(type)),
+                              support::isSignedInteger(type));
+}
+
+/// The sum with an aligned bias, in steps of `exponent`.
+int64_t NaiveMachine::withAlignedBias(const isa::ActDrain &op, uint64_t lane,
+                                      int64_t step, int64_t acc,
+                                      int exponent) const {
+  if (!op.biasAligned)
+    return acc;
+  const uint32_t word = parameter(op, lane, step, 1);
+  const int shift = (static_cast<int32_t>(word) >> 16) - exponent;
+  const double limit = 0x1p62;
+  return acc + static_cast<int64_t>(
+                   std::clamp(std::nearbyint(std::ldexp(
+                                  double(static_cast<int16_t>(word)), shift)),
+                              -limit, limit));
+}
+
+/// The epilogue in binary32: 64 bits of mantissa hold the sum, which is rounded
+/// once; the steps behind it are one operation each, NaN made canonical.
+float NaiveMachine::epilogue(const isa::ActDrain &op, const Tensor &res,
+                             uint64_t lane, const int64_t index[3],
+                             int64_t step, long double sum) const {
+  auto number = [&](int64_t k) {
+    return std::bit_cast<float>(parameter(op, lane, step, k));
+  };
+  auto v = static_cast<float>(sum);
+  if (op.hasScale)
+    v = numerics::apply(BinaryFunction::Mul, v, number(0));
+  if (op.hasBias && !op.biasAligned)
+    v = numerics::apply(BinaryFunction::Add, v, number(1));
+  if (op.resMode)
+    v = numerics::apply(BinaryFunction::Add, v, load(res, lane, index));
+  return numerics::apply(static_cast<numerics::Function>(op.function), v,
+                         op.alphaFromParam ? number(3) : op.alpha, op.beta);
+}
+
+void NaiveMachine::drainPart(const isa::ActDrain &op) {
+  Tensor dst{op.dstType, op.dstMantissa,
+             op.dstPart, op.dstOffset,
+             0,          {op.dstStride0, op.dstStride1, op.dstStride2},
+             false};
+  Tensor res{op.resType, op.resMantissa,
+             op.resPart, op.resOffset,
+             0,          {op.resStride0, op.resStride1, op.resStride2},
+             false};
+  const uint64_t count[3] = {op.n0, op.n1, op.n2};
+  std::vector<std::vector<float>> result(op.cols);
+  std::vector<std::vector<long double>> exact(op.cols);
+  const bool block = op.mode == isa::DrainMode::Block;
+  const bool words =
+      op.mode == isa::DrainMode::Int || op.mode == isa::DrainMode::Raw64;
+  auto scale = [&](unsigned r) { return xr[r] == cleared ? 0 : xr[r]; };
+  const int given = scale(op.xrA) + scale(op.xrS) + op.shift;
+  const int64_t steps = int64_t(op.n0) * op.n1 * op.n2;
+  for (uint64_t lane = 0; lane < op.cols; ++lane)
+    for (int64_t step = 0; step < steps; ++step) {
+      const int64_t index[3] = {step / op.n2 / op.n1, step / op.n2 % op.n1,
+                                step % op.n2};
+      int64_t acc = sumOf(op, lane, index);
+      if (words) {
+        storeRaw(dst, lane, index, drainInteger(op, lane, step, acc));
+        continue;
+      }
+      const int exponent =
+          given +
+          (op.hasExp ? static_cast<int>(parameter(op, lane, step, 2)) : 0);
+      acc = withAlignedBias(op, lane, step, acc, exponent);
+      if (block && op.function == isa::Function::Relu)
+        acc = std::max<int64_t>(acc, 0);
+      const long double sum =
+          std::ldexp(static_cast<long double>(acc), exponent);
+      if (block)
+        exact[lane].push_back(sum);
+      else
+        result[lane].push_back(epilogue(op, res, lane, index, step, sum));
+    }
+  if (op.cellFromXr && !block)
+    for (uint64_t lane = 0; lane < op.cols; ++lane)
+      exact[lane].assign(result[lane].begin(), result[lane].end());
+  if (block || op.cellFromXr)
+    finishExact({dst,
+                 {op.n0, op.n1, op.n2},
+                 op.dstBlock,
+                 static_cast<unsigned>(op.dstXr),
+                 op.dstXrClear,
+                 op.cellFromXr,
+                 op.overflow == isa::Overflow::Wrap},
+                exact);
+  else if (op.dstOrientation == isa::Orientation::F)
+    finishAlong(op, dst, result);
+  else if (op.mode == isa::DrainMode::F32)
+    finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
+}
