@@ -15,15 +15,10 @@ nothing was compared. With --seconds seeds are taken until the time is over;
 --keep keeps the files of failures.
 """
 
-import argparse
-import collections
 import os
 import random
-import shutil
 import subprocess
 import sys
-import tempfile
-import time
 
 import numpy as np
 import onnx
@@ -31,6 +26,7 @@ import onnx
 import common
 import numerics_model
 import random_network
+import seed_sweep
 
 BLOCKS = [8, 16, 32, 64, "axis", "tensor"]
 UNSUPPORTED, CAPACITY = 3, 5
@@ -155,42 +151,5 @@ def compare(folder, inputs, runs, threads):
     return "equal", said
 
 
-def run(seed, keep):
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            outcome, text = check(seed, folder)
-        except subprocess.TimeoutExpired as error:
-            outcome, text = "FAIL", f"no end after {error.timeout} s"
-        if outcome == "FAIL" and keep:
-            shutil.copytree(folder, os.path.join(keep, str(seed)), dirs_exist_ok=True)
-    return outcome, text
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", default="0:20")
-    parser.add_argument("--seconds", type=float)
-    parser.add_argument("--keep")
-    parser.add_argument("--verbose", action="store_true")
-    chosen = parser.parse_args()
-    first, last = map(int, chosen.seeds.split(":"))
-    end = time.monotonic() + chosen.seconds if chosen.seconds else None
-    outcomes, reasons = collections.Counter(), []
-    seed = first
-    while seed < last if end is None else time.monotonic() < end:
-        outcome, text = run(seed, chosen.keep)
-        outcomes[outcome] += 1
-        if chosen.verbose or outcome == "FAIL":
-            print(outcome, seed, text, flush=True)
-        elif outcome == "refused":
-            reasons.append(f"refused {seed} {text}")
-        seed += 1
-    for reason in reasons:
-        print(reason)
-    print(f"{seed - first} networks: {outcomes['equal']} equal in every bit, "
-          f"{outcomes['refused']} refused, {outcomes['FAIL']} failures")
-    return int(bool(outcomes["FAIL"]) or not outcomes["equal"])
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(seed_sweep.main(__doc__, "networks", check))

@@ -22,8 +22,6 @@ With --seconds seeds are taken until the time is over; --keep keeps the files of
 failures.
 """
 
-import argparse
-import collections
 import json
 import os
 import random
@@ -32,8 +30,6 @@ import resource
 import shutil
 import subprocess
 import sys
-import tempfile
-import time
 
 import numpy as np
 import onnx
@@ -41,6 +37,7 @@ import onnx
 import common
 import random_formats
 import random_network
+import seed_sweep
 
 USAGE, UNSUPPORTED, CAPACITY = 2, 3, 5
 LIMIT, LONGEST = 60, 900  # seconds of one tool: processor time, in all
@@ -203,10 +200,6 @@ def draw_options(draw, model, folder):
     return chosen
 
 
-class Complaint(Exception):
-    """What is wrong."""
-
-
 class Refusal(Exception):
     """What does not fit."""
 
@@ -222,8 +215,8 @@ def tool(name, *arguments, may_refuse=False):
     if may_refuse and done.returncode in (USAGE, UNSUPPORTED, CAPACITY) and said:
         raise Refusal(f"exit code {done.returncode}: {said[:300]}")
     if done.returncode:
-        raise Complaint(f"{name} {' '.join(map(str, arguments))}: exit code "
-                        f"{done.returncode}: {said[:600]}")
+        raise seed_sweep.Complaint(f"{name} {' '.join(map(str, arguments))}: exit code "
+                                  f"{done.returncode}: {said[:600]}")
     return done.stdout
 
 
@@ -282,9 +275,9 @@ def check_honesty(draw, machine, folder, inputs, found):
         after, _, others = cycles(program, inputs, folder)
         what = f"the same instructions on a machine with {other.difference(machine)}"
         if others != data:
-            raise Complaint(f"{what} give other results")
+            raise seed_sweep.Complaint(f"{what} give other results")
         if after > before:
-            raise Complaint(f"{what} take {after} cycles, before {before}")
+            raise seed_sweep.Complaint(f"{what} take {after} cycles, before {before}")
 
 
 def check_bigger(draw, machine, folder, inputs, chosen, found):
@@ -306,7 +299,7 @@ def check_bigger(draw, machine, folder, inputs, chosen, found):
     size = lambda m: m.number("pe.rows") + m.number("pe.columns")
     fills = found[1] * (size(other) - size(machine))
     if after > LARGEST_LOSS * found[0] + fills:
-        raise Complaint(f"compiled for a machine with {other.difference(machine)}: {after} "
+        raise seed_sweep.Complaint(f"compiled for a machine with {other.difference(machine)}: {after} "
                         f"cycles, for the smaller one {found[0]}")
     return f"cycles {found[0]}, bigger machine {after}"
 
@@ -329,7 +322,7 @@ def check(seed, folder):
     inputs = os.path.join(folder, "in.npz")
     outcome, said = random_formats.compare(folder, inputs, 1, draw.choice([1, 2]))
     if outcome == "FAIL":
-        raise Complaint(said)
+        raise seed_sweep.Complaint(said)
     program = os.path.join(folder, "model.ash")
     found = cycles(program, inputs, folder)
     if os.path.getsize(program) > LARGE_PROGRAM:
@@ -338,43 +331,5 @@ def check(seed, folder):
     return "equal", f"{what}: " + check_bigger(draw, machine, folder, inputs, chosen, found)
 
 
-def run(seed, keep):
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            outcome, text = check(seed, folder)
-        except subprocess.TimeoutExpired as error:
-            outcome, text = "FAIL", f"no end after {error.timeout} s: {error.cmd}"
-        except (Complaint, SystemExit) as error:
-            outcome, text = "FAIL", str(error)
-        if outcome == "FAIL" and keep:
-            shutil.copytree(folder, os.path.join(keep, str(seed)), dirs_exist_ok=True)
-        if outcome == "FAIL" and os.path.exists(f"{folder}/options"):
-            with open(f"{folder}/options", encoding="utf-8") as file:
-                text += "\n  options " + file.read().strip()
-    return outcome, text
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", default="0:20")
-    parser.add_argument("--seconds", type=float)
-    parser.add_argument("--keep")
-    parser.add_argument("--verbose", action="store_true")
-    chosen = parser.parse_args()
-    first, last = map(int, chosen.seeds.split(":"))
-    end = time.monotonic() + chosen.seconds if chosen.seconds else None
-    outcomes = collections.Counter()
-    seed = first
-    while seed < last if end is None else time.monotonic() < end:
-        outcome, text = run(seed, chosen.keep)
-        outcomes[outcome] += 1
-        if chosen.verbose or outcome != "equal":
-            print(outcome, seed, text, flush=True)
-        seed += 1
-    print(f"{seed - first} machines: {outcomes['equal']} equal in every bit, "
-          f"{outcomes['refused']} refused, {outcomes['FAIL']} failures")
-    return int(bool(outcomes["FAIL"]) or not outcomes["equal"])
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(seed_sweep.main(__doc__, "machines", check))
