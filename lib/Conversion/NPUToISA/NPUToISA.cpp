@@ -20,6 +20,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringMap.h"
+#include <fmt/format.h>
 
 using namespace mlir;
 
@@ -144,7 +145,8 @@ void ProgramWriter::writeBindings() {
         /*output=*/true);
 }
 
-/// The bytes move into a resource of the context without a copy.
+/// The bytes move into resources of the context without a copy. The context
+/// numbers resources of the same name by trying all numbers: each has its own.
 void ProgramWriter::writeData() {
   auto &constants = generator.builder.constants;
   llvm::sort(constants, [](const ConstantBytes &a, const ConstantBytes &b) {
@@ -167,7 +169,8 @@ void ProgramWriter::writeData() {
         /*dataIsMutable=*/false);
     isadialect::DataOp::create(
         builder, module.getLoc(), constant.address,
-        DenseResourceElementsAttr::get(type, "data", std::move(blob)));
+        DenseResourceElementsAttr::get(
+            type, fmt::format("data_{}", constant.address), std::move(blob)));
   }
 }
 
