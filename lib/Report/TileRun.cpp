@@ -115,5 +115,5 @@ report::readUnitRuns(llvm::StringRef path) {
         return bad("units of node '" + name->str() + "'");
     }
   }
-  return std::move(runs);
+  return runs;
 }

@@ -15,9 +15,9 @@ namespace ashlar::tblgen {
 static std::string kindText(const InstructionSet &set, const Field &field) {
   switch (field.kind) {
   case FieldKind::Unsigned:
-    return "u" + std::to_string(field.width);
+    return formatv("u{0}", field.width).str();
   case FieldKind::Signed:
-    return "s" + std::to_string(field.width);
+    return formatv("s{0}", field.width).str();
   case FieldKind::Bits:
     return "64 bits";
   case FieldKind::Float:

@@ -49,11 +49,12 @@ public:
     const int64_t inputs = shapeOf(op.getX())[1] / groups;
     const int64_t outputs = output[1] / groups;
     SmallVector<Value> parts;
-    for (int64_t g = 0; g < groups; ++g)
-      parts.push_back(
-          product(sliceAxis(builder, loc, op.getX(), 1, g * inputs, inputs),
-                  sliceAxis(builder, loc, op.getW(), 0, g * outputs, outputs)));
-    Value y = parts.front();
+    Value y;
+    for (int64_t g = 0; g < groups; ++g) {
+      y = product(sliceAxis(builder, loc, op.getX(), 1, g * inputs, inputs),
+                  sliceAxis(builder, loc, op.getW(), 0, g * outputs, outputs));
+      parts.push_back(y);
+    }
     if (groups > 1) {
       SmallVector<int64_t> shape(shapeOf(y));
       shape[1] = output[1];
