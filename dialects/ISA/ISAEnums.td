@@ -7,7 +7,7 @@
 
 include "dialects/ISA/ISAEncoding.td"
 
-def ISA_Version : ISA_VersionBase<1, 1>;
+def ISA_Version : ISA_VersionBase<2, 1>;
 
 def ISA_ElemType : ISA_Enum<"ElemType", 5, "Element type of stored data.", [
   ISA_EnumCase<"f32", 0, "IEEE binary32">,

@@ -17,10 +17,13 @@ def ISA_PeLoadOp : ISA_Op<"PeLoad", "pe.load", 0x20, ["peload"]> {
     The set becomes active with the next `pe.swap`. In mode select a
     cell holds the stored word; that of an encoded element is its mantissa and,
     from bit 16 on, its exponent cell. Mode float takes f16, bf16 and f32.
+    Mode int: the loader subtracts `zero` from every element on its way into
+    the cells, whose digits of 9 bits hold the difference of two bytes: elements
+    of i8 and u8 only, of which `zero` is one. Cells outside stay zero.
 
     Example: `isa.pe.load(rows = 16, cols = 4, colStride = 1, type = bfp, mantissa = 8, range = 7)`
   }];
-  let isaWords = 3;
+  let isaWords = 4;
   let isaFields = [
     U<"part", 12, 1, 0, "partition", "first partition">,
     Count<"rows", 12, 1, 12, "partitions", "rows loaded">,
@@ -33,9 +36,10 @@ def ISA_PeLoadOp : ISA_Op<"PeLoad", "pe.load", 0x20, ["peload"]> {
     U<"xr", 10, 2, 47, "register", "scale exponent of the operand">,
     E<"orientation", 1, ISA_Orientation, 1, 60, "direction of the blocks">,
     E<"mode", 2, ISA_OperandMode, 1, 61, "what a cell reads">,
-    U<"terms", 7, 2, 57, "cells", "cells of a column other than zero, 0: all rows">
+    U<"terms", 7, 2, 57, "cells", "cells of a column other than zero, 0: all rows">,
+    S<"zero", 9, 3, 0, "element", "mode int: zero point of i8 or u8 elements">
   ];
-  let isaReserved = [Reserved<1, 63, 1>];
+  let isaReserved = [Reserved<1, 63, 1>, Reserved<3, 9, 55>];
 }
 
 def ISA_PeSwapOp : ISA_Op<"PeSwap", "pe.swap", 0x21, ["pe"]> {
@@ -71,7 +75,9 @@ def ISA_PeMatmulOp : ISA_Op<"PeMatmul", "pe.matmul", 0x22, ["pe"]> {
     whose moving element has a bit set: with an identity window, the word of row
     t. `window` = identity promises such a window and is checked. In mode float
     products and sums are binary32, from row 0 on, starting at +0 or, to
-    accumulate, at the low half of the entry; NaN is canonical.
+    accumulate, at the low half of the entry; NaN is canonical. Mode int:
+    `zero` is subtracted from every element that is read, as in `pe.load`; what
+    is not read is zero.
 
     Example: `isa.pe.matmul(rows = 16, cols = 4, type = bfp, mantissa = 8, range = 7, n2 = 9, stride2 = 1, psumStride2 = 1, hi0 = 1, hi1 = 1, hi2 = 9)`
   }];
@@ -107,9 +113,10 @@ def ISA_PeMatmulOp : ISA_Op<"PeMatmul", "pe.matmul", 0x22, ["pe"]> {
     S<"hi2", 20, 8, 20, "index", "first index of dimension 2 beyond those that do">,
     S<"shift", 12, 5, 52, "pixels", "row groups: pixel of result 0">,
     U<"validW", 20, 8, 40, "results", "row groups: results of a row">,
-    ESince<1, "window", 1, ISA_Window, 2, 53, "what the moving operand promises to be">
+    ESince<1, "window", 1, ISA_Window, 2, 53, "what the moving operand promises to be">,
+    S<"zero", 9, 2, 54, "element", "mode int: zero point of i8 or u8 elements">
   ];
-  let isaReserved = [Reserved<2, 54, 10>, Reserved<3, 60, 4>, Reserved<6, 60, 4>, Reserved<7, 60, 4>, Reserved<8, 60, 4>];
+  let isaReserved = [Reserved<2, 63, 1>, Reserved<3, 60, 4>, Reserved<6, 60, 4>, Reserved<7, 60, 4>, Reserved<8, 60, 4>];
 }
 
 #endif // ASHLAR_ISA_PE_OPS

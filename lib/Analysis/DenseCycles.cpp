@@ -13,9 +13,8 @@ namespace ashlar::analysis {
 int64_t arrayCycles(npu::PeConvOp conv, const Lanes &lanes,
                     const machine::Description &machine) {
   auto out = shapeOf(conv.getY());
-  StorageType x = storageOf(conv.getX()), w = storageOf(conv.getW());
-  int64_t passes =
-      machine::pePasses(machine, x.format.mantissa, w.format.mantissa);
+  StorageType x = storageOf(conv.getX()), w = weightStorage(conv);
+  int64_t passes = machine::pePasses(machine, x.digitBits(), w.digitBits());
   int64_t positions = out[0];
   for (int64_t extent : out.drop_front(2))
     positions *= extent;
@@ -33,7 +32,7 @@ int64_t arrayCycles(npu::PeConvOp conv, const Lanes &lanes,
                         llvm::divideCeil(std::min(part, width), lanes.count);
         int64_t load =
             llvm::divideCeil(tile.rows, machine.pe.loadRowsPerCycle) *
-            w.format.mantissaBytes();
+            w.bytes();
         cycles += std::max(load, steps * passes);
       }
   return cycles;

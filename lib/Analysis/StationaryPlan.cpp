@@ -15,6 +15,7 @@
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
 #include <numeric>
 
 using namespace mlir;
@@ -181,14 +182,45 @@ bool mayTurnBlocks(Operation *op, const machine::Description &machine) {
 }
 
 /// Integers have no blocks: their format gives the bytes of an element.
-static numerics::BlockFormat weightFormatOf(Value weights) {
-  StorageType type = storageOf(weights);
+static numerics::BlockFormat weightFormatOf(Operation *op) {
+  StorageType type = weightStorage(op);
   if (!type.encoded) {
-    type.format.mantissa = static_cast<int>(8 * type.bytes());
+    type.format.mantissa = type.digitBits();
     type.format.block = numerics::BlockFormat::kAxis;
     type.format.range = 0;
   }
   return type.format;
+}
+
+StorageType activationStorage(Operation *op) {
+  StorageType type = storageOf(op->getOperand(0));
+  if (auto zero = op->getAttrOfType<IntegerAttr>(kOperandZeroAttr))
+    type.zero = static_cast<int>(zero.getInt());
+  return type;
+}
+
+StorageType weightStorage(Operation *op) {
+  StorageType type = storageOf(op->getOperand(1));
+  if (auto zero = op->getAttrOfType<IntegerAttr>(kWeightZeroAttr)) {
+    type.zero = static_cast<int>(zero.getInt());
+    if (type.plain == support::ElementType::I16)
+      type.plain = support::ElementType::U8;
+  }
+  return type;
+}
+
+std::optional<int64_t> weightZeroOf(Value weights) {
+  StorageType type = storageOf(weights);
+  if (type.encoded || type.plain != support::ElementType::I16)
+    return std::nullopt;
+  std::vector<float> values = constantFloats(weights);
+  if (values.empty())
+    return std::nullopt;
+  auto [low, high] = std::minmax_element(values.begin(), values.end());
+  float least = std::min(*low, 0.0f), most = std::max(*high, 0.0f);
+  if (most - least > 255)
+    return std::nullopt;
+  return static_cast<int64_t>(-least);
 }
 
 bool isProduct(Operation *op) {
@@ -203,7 +235,7 @@ static void setConvShape(ProductShape &product, Op conv) {
   product.groups = conv.getGroup();
   product.taps =
       std::accumulate(w.begin() + 2, w.end(), int64_t(1), std::multiplies<>());
-  product.weightFormat = weightFormatOf(conv.getW());
+  product.weightFormat = weightFormatOf(conv);
 }
 
 ProductShape productShape(Operation *op) {
@@ -218,7 +250,7 @@ ProductShape productShape(Operation *op) {
     auto w = shapeOf(matmul.getW());
     product.outputs = w.back();
     product.channels = w[w.size() - 2];
-    product.weightFormat = weightFormatOf(matmul.getW());
+    product.weightFormat = weightFormatOf(matmul);
   }
   if (auto part = op->getAttrOfType<IntegerAttr>(kConcatPartAttr))
     product.resultParts.push_back(part.getInt());

@@ -41,7 +41,11 @@ std::optional<StorageType> storageOf(Type elementType) {
     storage.blockAxis = block.getAxis();
     return storage;
   }
-  auto plain = [](E type) { return StorageType{type, false, {}, -1}; };
+  auto plain = [](E type) {
+    StorageType storage;
+    storage.plain = type;
+    return storage;
+  };
   if (elementType.isF32())
     return plain(E::F32);
   if (elementType.isF16())

@@ -300,7 +300,8 @@ static Result checkOperand(const Op &op, const Description &machine) {
       return bad("mode bfp with elements of type {}", typeName(op.type));
     if (!llvm::is_contained({0u, 1u, 3u, 7u, 15u}, op.range))
       return bad("range is {}, expected 0, 1, 3, 7 or 15 octaves", op.range);
-    return checkFormat("operand", op.type, op.mantissa);
+    if (Result finding = checkFormat("operand", op.type, op.mantissa))
+      return finding;
   }
   if (op.mode == OperandMode::Int) {
     const bool small = op.type == ElemType::I8 || op.type == ElemType::U8 ||
@@ -310,9 +311,8 @@ static Result checkOperand(const Op &op, const Description &machine) {
       return bad("mode int with elements of type {}, expected integers of 8 or "
                  "16 bits",
                  typeName(op.type));
-    return std::nullopt;
   }
-  return std::nullopt;
+  return checkZero(op.mode, op.type, op.zero);
 }
 
 static Result check(const isa::PeLoad &op, const Description &machine) {

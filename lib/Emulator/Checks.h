@@ -46,9 +46,14 @@ std::optional<Finding> checkOverlap(const isa::Instruction &inst,
 uint64_t linearAddress(isa::Space space, uint64_t partition, uint64_t unit,
                        const machine::Description &machine);
 
-/// Largest magnitude of an operand of the array; 0 in modes of words.
+/// Largest magnitude of an operand of the array, less its zero point; 0 in
+/// modes of words.
 double operandBound(isa::OperandMode mode, isa::ElemType type,
-                    unsigned mantissa, unsigned range);
+                    unsigned mantissa, unsigned range, int zero = 0);
+
+/// A zero point is an element of the bytes that it is subtracted from.
+std::optional<Finding> checkZero(isa::OperandMode mode, isa::ElemType type,
+                                 int zero);
 
 } // namespace ashlar::emulator
 

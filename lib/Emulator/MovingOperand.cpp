@@ -237,7 +237,8 @@ private:
         std::min<uint64_t>(op.rows, engine.memory.partitionsPerCell());
     auto *raw = scratch.get<uint8_t>(Scratch::GatherA, most * n * bytes);
     auto *cells = scratch.get<uint8_t>(Scratch::GatherB, n);
-    std::memset(raw, 0, most * n * bytes);
+    // What is not read becomes zero: a zero point is one byte.
+    std::memset(raw, fetch.zero & 0xff, most * n * bytes);
     std::memset(cells, 0x80, n); // cell of a zero block: no saturation counted
     for (uint64_t i = 0, count; i < op.rows; i += count) {
       const uint64_t p = op.part + i;

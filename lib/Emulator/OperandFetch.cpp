@@ -13,23 +13,25 @@ using isa::OperandMode;
 using numerics::OperandWidth;
 
 template <typename From, typename To>
-static void extend(const uint8_t *raw, uint64_t n, To *out) {
+static void extend(const uint8_t *raw, uint64_t n, To *out, To zero = 0) {
   for (uint64_t i = 0; i < n; ++i) {
     From value;
     std::memcpy(&value, raw + i * sizeof(From), sizeof(From));
-    out[i] = value;
+    out[i] = static_cast<To>(value - zero);
   }
 }
 
-/// Integer mode: elements as stored. The verifier admits 8 and 16 bits only.
+/// Integer mode: elements as stored, less the zero point of bytes. The verifier
+/// admits 8 and 16 bits only.
 static void fetchIntegers(const Fetch &fetch, const uint8_t *raw, uint64_t n,
                           void *out) {
+  const auto zero = static_cast<int16_t>(fetch.zero);
   switch (fetch.type) {
   case ElemType::I8:
-    return extend<int8_t>(raw, n, static_cast<int16_t *>(out));
+    return extend<int8_t>(raw, n, static_cast<int16_t *>(out), zero);
   case ElemType::U8:
   case ElemType::Bool:
-    return extend<uint8_t>(raw, n, static_cast<int16_t *>(out));
+    return extend<uint8_t>(raw, n, static_cast<int16_t *>(out), zero);
   case ElemType::I16:
     return extend<int16_t>(raw, n, static_cast<int32_t *>(out));
   default:

@@ -16,6 +16,7 @@ struct Fetch {
   isa::ElemType type = isa::ElemType::Bfp;
   isa::OperandMode mode = isa::OperandMode::Bfp;
   int mantissa = 8, range = 0, scale = 0;
+  int zero = 0; ///< Mode int: subtracted from every element.
 
   unsigned bytes() const {
     return storedBytes(type, static_cast<unsigned>(mantissa));
@@ -38,6 +39,8 @@ Fetch fetchOf(const Op &op, Memory &memory) {
   fetch.mode = op.mode;
   fetch.mantissa = static_cast<int>(op.mantissa);
   fetch.range = static_cast<int>(op.range);
+  if constexpr (requires { op.zero; })
+    fetch.zero = static_cast<int>(op.zero);
   if (fetch.mode == isa::OperandMode::Bfp)
     fetch.scale = numerics::scaleOrDefault(memory.xr(op.xr), fetch.mantissa);
   return fetch;

@@ -267,13 +267,14 @@ std::optional<Fault> Verifier::definedReads(uint32_t index) {
 std::optional<Fault> Verifier::array(uint32_t index) {
   const isa::Instruction &inst = impl.code[index];
   if (const auto *load = std::get_if<isa::PeLoad>(&inst)) {
-    shadow = {
-        true,
-        load->rows,
-        load->cols,
-        load->terms ? std::min<uint64_t>(load->terms, load->rows) : load->rows,
-        load->mode,
-        operandBound(load->mode, load->type, load->mantissa, load->range)};
+    shadow = {true,
+              load->rows,
+              load->cols,
+              load->terms ? std::min<uint64_t>(load->terms, load->rows)
+                          : load->rows,
+              load->mode,
+              operandBound(load->mode, load->type, load->mantissa, load->range,
+                           load->zero)};
     wordEntries.load(*load, accesses);
   } else if (std::holds_alternative<isa::PeSwap>(inst)) {
     if (!shadow.present)
@@ -319,8 +320,9 @@ std::optional<Fault> Verifier::matmul(uint32_t index, const isa::PeMatmul &op) {
     finding = wordEntries.matmul(op, accesses);
   if (finding)
     return fault(index, std::move(*finding));
-  const double bound = operandBound(op.mode, op.type, op.mantissa, op.range) *
-                       active.bound * static_cast<double>(active.terms);
+  const double bound =
+      operandBound(op.mode, op.type, op.mantissa, op.range, op.zero) *
+      active.bound * static_cast<double>(active.terms);
   for (const Access &access : accesses) {
     if (access.space != Space::Psum || !access.write)
       continue;

@@ -25,7 +25,7 @@ import onnx
 from onnx import TensorProto, helper
 
 import common
-from quantized import Network, compare, conv, execute, main, random_weights, saturate
+from quantized import Network, centred, compare, conv, execute, main, random_filter, saturate
 
 OPSETS = [10, 11, 13, 17, 19, 21]
 
@@ -62,22 +62,19 @@ class Builder(Network):
     def weights(self, shape, axis):
         """Name of the dequantised weights, integers, scale."""
         dtype = np.int8 if not self.all_types else self.weight_type()
-        w = random_weights(self, shape, dtype)
         outs = shape[axis]
-        if self.opset >= 13 and self.random.random() < 0.6:
+        per_channel = self.opset >= 13 and self.random.random() < 0.6
+        # ONNX Runtime has no kernel for signed weights that are not symmetric.
+        kinds = ("none",)
+        if self.all_types:
+            kinds = ("none", "near", "far") if per_channel else ("none", "any", "off")
+        w, zero = random_filter(self, shape, dtype, kinds, axis)
+        scale = np.array(self.np.uniform(0.001, 0.02), np.float32)
+        if per_channel:
             scale = self.np.uniform(0.001, 0.02, outs).astype(np.float32)
-            zero = np.zeros(outs, dtype)
-        else:
-            scale = np.array(self.np.uniform(0.001, 0.02), np.float32)
-            # ONNX Runtime has no kernel for signed weights that are not
-            # symmetric.
-            zero = self.zero(dtype) if self.all_types else dtype(0)
-            zero = np.array(zero)
-        along = [1] * len(shape)
-        along[axis] = -1
-        centred = w.astype(np.int64) - (zero.reshape(along) if zero.ndim else zero).astype(np.int64)
+            zero = np.broadcast_to(zero, outs).copy()
         name = self.dequantise(self.constant(w, "w"), scale, zero, axis)
-        return name, centred, scale
+        return name, centred(w, zero, axis), scale
 
     def bias(self, outs, x_scale, w_scale):
         if self.random.random() < 0.3:
@@ -117,9 +114,9 @@ class Builder(Network):
         pads = [self.random.randint(0, kernel // 2) for _ in range(4)]
         if min(source.shape[2] + pads[0] + pads[2], source.shape[3] + pads[1] + pads[3]) < kernel:
             kernel, pads = 1, [0] * 4
-        w, centred, w_scale = self.weights((outs, channels // group, kernel, kernel), 0)
+        w, whole, w_scale = self.weights((outs, channels // group, kernel, kernel), 0)
         bias, b = self.bias(outs, scale, w_scale)
-        acc = conv(source, centred, stride, pads, group)
+        acc = conv(source, whole, stride, pads, group)
         acc += np.asarray(b).reshape(1, -1, 1, 1)
         inputs = [self.dequantise(x, scale, zero), w] + ([bias] if bias else [])
         y = self.node("Conv", inputs, None, strides=[stride] * 2, pads=pads, group=group,
@@ -135,8 +132,8 @@ class Builder(Network):
         if large:
             outs, gemm, turned = 65536 // source.shape[1] + 1, True, True
         shape = (outs, source.shape[1]) if turned else (source.shape[1], outs)
-        w, centred, w_scale = self.weights(shape, 0 if turned else 1)
-        acc = source @ (centred.T if turned else centred)
+        w, whole, w_scale = self.weights(shape, 0 if turned else 1)
+        acc = source @ (whole.T if turned else whole)
         a = self.dequantise(x, scale, zero)
         if gemm:
             bias, b = self.bias(outs, scale, w_scale)

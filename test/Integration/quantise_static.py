@@ -3,14 +3,15 @@
 """Post-training static quantisation of a shared model, against ONNX Runtime.
 
 usage: quantise_static.py MODEL [--calibrate=16] [--samples=64] [--keep=FILE.onnx]
-           [--min-equal=PCT] [--min-agreement=PCT]
+           [--weights=signed|unsigned] [--min-equal=PCT] [--min-agreement=PCT]
 
 Batch norms and additions of constants are folded into the products before them.
 Activations become unsigned 8-bit integers between the extremes that ONNX
-Runtime shows on the first dev inputs, weights signed ones per output channel,
-biases 32-bit integers, all in QDQ form. The quantised model then runs on the
-emulator and in ONNX Runtime on other dev inputs. Printed, and checked against
-the options: elements of the quantised logits that are equal, and equal best
+Runtime shows on the first dev inputs, weights signed ones per output channel
+(`--weights=unsigned`: unsigned ones between the extremes of the tensor, with a
+zero point), biases 32-bit integers, all in QDQ form. The quantised model then runs on the
+emulator and in ONNX Runtime on other dev inputs. Printed: the cycles of one
+inference, and, checked against the options, elements of the quantised logits that are equal, and equal best
 classes: emulator and ONNX Runtime, and either with the float model.
 """
 
@@ -126,8 +127,9 @@ def ranges(graph, names, samples):
 class Quantiser:
     """Writes the QDQ form of a graph."""
 
-    def __init__(self, graph, found):
+    def __init__(self, graph, found, unsigned):
         self.graph, self.nodes, self.constants = graph, [], {}
+        self.unsigned = unsigned
         self.scales, self.renamed = {}, {}
         for name in activations(graph):
             low, high = found[name]
@@ -150,21 +152,31 @@ class Quantiser:
         self.nodes.append(helper.make_node(
             "DequantizeLinear", [q, *parameters], [self.renamed[name]], name=name + ".dq"))
 
-    def weights(self, node):
-        """Inputs of a product with integer weights and bias."""
-        w = self.graph.constants[node.input[1]]
-        axis = 0 if node.op_type == "Conv" or attributes(node).get("transB") else 1
+    def integers(self, w, axis):
+        """(integers, scale, zero point) of weights."""
+        if self.unsigned:
+            low, high = min(w.min(), 0), max(w.max(), 0)
+            scale = np.float32(max(high - low, 1e-8) / 255)
+            zero = np.uint8(np.clip(np.rint(-low / scale), 0, 255))
+            return np.clip(np.rint(w / scale) + zero, 0, 255).astype(np.uint8), scale, zero
         rest = tuple(d for d in range(w.ndim) if d != axis)
         along = [1] * w.ndim
         along[axis] = -1
         scale = np.maximum(np.abs(w).max(rest) / 127, 1e-8).astype(np.float32)
         integers = np.clip(np.rint(w / scale.reshape(along)), -127, 127).astype(np.int8)
+        return integers, scale, np.zeros(scale.shape, np.int8)
+
+    def weights(self, node):
+        """Inputs of a product with integer weights and bias."""
+        w = self.graph.constants[node.input[1]]
+        axis = 0 if node.op_type == "Conv" or attributes(node).get("transB") else 1
+        integers, scale, zero = self.integers(w, axis)
         base = node.output[0]
         self.constants[base + ".w"] = integers
         names = [base + ".w.dq"]
         self.nodes.append(helper.make_node(
             "DequantizeLinear",
-            [base + ".w", *self.parameters(base + ".w", scale, np.zeros(scale.shape, np.int8))],
+            [base + ".w", *self.parameters(base + ".w", scale, zero)],
             names, name=names[0], axis=axis))
         if len(node.input) < 3:
             return names
@@ -204,6 +216,13 @@ def float_products(folder):
             and types[op["inputs"]["x"]] not in ("i8", "u8")]
 
 
+def cycles_of(binary, folder):
+    report = os.path.join(folder, "run.json")
+    common.run_tool("ashlar-run", binary, "--random-inputs=1", f"--report={report}", "--quiet")
+    with open(report, encoding="utf-8") as stream:
+        return json.load(stream)["total_cycles"]
+
+
 def percent(same):
     return 100 * float(np.mean(same))
 
@@ -218,6 +237,7 @@ def main():
     parser.add_argument("--calibrate", type=int, default=16)
     parser.add_argument("--samples", type=int, default=64)
     parser.add_argument("--keep")
+    parser.add_argument("--weights", choices=["signed", "unsigned"], default="signed")
     parser.add_argument("--min-equal", type=float, default=0)
     parser.add_argument("--min-agreement", type=float, default=0)
     options = parser.parse_args()
@@ -225,7 +245,7 @@ def main():
     stacked, _ = common.dev_inputs(options.model, options.calibrate + options.samples)
     graph = Graph(path)
     found = ranges(graph, activations(graph), stacked[:options.calibrate])
-    quantiser = Quantiser(graph, found)
+    quantiser = Quantiser(graph, found, options.weights == "unsigned")
     judged = stacked[options.calibrate:]
     with tempfile.TemporaryDirectory() as folder:
         model = options.keep or os.path.join(folder, "model.onnx")
@@ -236,6 +256,7 @@ def main():
         common.run_tool("ashlarc", model, "-o", binary, f"--dump-plan={folder}")
         common.run_tool("ashlar-run", binary, f"--inputs={inputs}", f"--outputs={outputs}",
                         "--functional")
+        cycles = cycles_of(binary, folder)
         with np.load(outputs) as file:
             ours = file[graph.output.name].reshape(len(judged), -1)
         theirs = common.fp32_outputs(model, judged)[graph.output.name].reshape(ours.shape)
@@ -244,7 +265,7 @@ def main():
     # A softmax may differ in the last places, a quantised output by steps.
     equal = percent(np.isclose(ours, theirs, rtol=1e-5, atol=1e-7))
     agreement = percent(best(ours) == best(theirs))
-    print(f"{options.model}: {len(judged)} inputs, {len(floats)} products of floats, "
+    print(f"{options.model}: {len(judged)} inputs, {cycles} cycles, {len(floats)} products of floats, "
           f"{equal:.2f} % of the outputs equal to ONNX Runtime, same class {agreement:.1f} %; "
           f"same class as the float model: emulator {percent(best(ours) == best(exact)):.1f} %, "
           f"ONNX Runtime {percent(best(theirs) == best(exact)):.1f} %")

@@ -7,7 +7,8 @@ usage: quantized.py [--seeds=0:8] [--ort] [--machine=a1]
 
 A network is QuantizeLinear, QLinearConv (random zero points, per tensor and per
 channel, padding, strides, groups), QLinearMatMul, ConvInteger,
-MatMulInteger and DequantizeLinear. Accumulators and results must have equal
+MatMulInteger and DequantizeLinear; besides, ConvInteger and MatMulInteger with
+the zero points of DynamicQuantizeLinear, and of two activations. Accumulators and results must have equal
 bits to a computation with numpy integers written from docs/Numerics.md. With
 --ort the number of elements that differ from ONNX Runtime is printed and must be
 0; the networks then have the operand types that it knows. Every planned tensor
@@ -57,6 +58,10 @@ class Network:
         return dtype(self.random.choice([0, info.min, info.max,
                                          self.random.randint(info.min, info.max)]))
 
+    def zeros(self):
+        """Kinds of zero points of weights."""
+        return ALL_ZEROS if self.all_types else ONE_ZERO
+
     def type(self):
         """Of an activation."""
         return self.random.choice([np.uint8, np.int8]) if self.all_types else np.uint8
@@ -100,7 +105,35 @@ def random_weights(net, shape, dtype):
     return net.np.integers(info.min, info.max + 1, shape).astype(dtype)
 
 
-def add_conv(net, x, x_scale, x_zero, integer):
+ALL_ZEROS = ("none", "any", "off", "off", "near", "far")
+# ONNX Runtime has kernels for one zero point only.
+ONE_ZERO = ALL_ZEROS[:4]
+
+
+def random_filter(net, shape, dtype, kinds, axis=0):
+    """Weights and their zero point, a scalar or one per output (`axis`)."""
+    info = np.iinfo(dtype)
+    kind = net.random.choice(kinds)
+    if kind == "near":  # all differences lie within 255 of each other
+        middle = int(info.min) + 128
+        w = net.np.integers(middle - 50, middle + 50, shape).astype(dtype)
+        return w, net.np.integers(middle - 60, middle + 60, shape[axis]).astype(dtype)
+    w = random_weights(net, shape, dtype)
+    if kind == "far":
+        return w, net.np.integers(info.min, info.max + 1, shape[axis]).astype(dtype)
+    zero = {"none": dtype(0), "any": net.zero(dtype)}.get(
+        kind, dtype(info.min + net.random.choice([3, 120, 255])))
+    return w, np.array(zero)
+
+
+def centred(w, zero, axis=0):
+    """w - zero in int64; the zero point is a scalar or one per output."""
+    along = [1] * w.ndim
+    along[axis] = -1
+    return w.astype(np.int64) - (zero.reshape(along) if zero.ndim else zero).astype(np.int64)
+
+
+def add_conv(net, x, x_scale, x_zero, integer, x_zero_name=None):
     source = net.values[x]
     channels = source.shape[1]
     group = net.random.choice([1, 1, channels])
@@ -109,22 +142,20 @@ def add_conv(net, x, x_scale, x_zero, integer):
     stride = net.random.choice([1, 2])
     pads = [net.random.randint(0, kernel // 2) for _ in range(4)]
     w_type = net.weight_type(integer)
-    w = random_weights(net, (outs, channels // group, kernel, kernel), w_type)
-    w_zero = np.array(net.random.choice([w_type(0), net.zero(w_type)]))
-    acc = conv(source.astype(np.int64) - int(x_zero), w.astype(np.int64) - int(w_zero),
-               stride, pads, group)
+    w, w_zero = random_filter(net, (outs, channels // group, kernel, kernel), w_type, net.zeros())
+    acc = conv(source.astype(np.int64) - int(x_zero), centred(w, w_zero), stride, pads, group)
     attrs = {"strides": [stride] * 2, "pads": pads, "group": group,
              "kernel_shape": [kernel] * 2}
     names = [net.constant(w, "w"), net.constant(w_zero, "wz")]
-    xz = net.constant(x_zero, "xz")
+    xz = x_zero_name or net.constant(x_zero, "xz")
     if integer:
         name = net.node("ConvInteger", [x, names[0], xz, names[1]],
                         acc.astype(np.int32), **attrs)
         net.outputs.append(name)
         return name, None, None
-    per_channel = net.random.random() < 0.5
+    per_channel = w_zero.ndim > 0 or net.random.random() < 0.5
     w_scale = (net.np.uniform(0.001, 0.02, outs if per_channel else ())).astype(np.float32)
-    zeros = np.full(outs if per_channel else (), w_zero, w_type)
+    zeros = np.broadcast_to(w_zero, outs).copy() if per_channel else w_zero
     bias = net.np.integers(-2000, 2000, outs).astype(np.int32)
     acc = acc + bias.reshape(1, -1, 1, 1)
     spread = w_scale.reshape(1, -1, 1, 1) if per_channel else w_scale
@@ -139,6 +170,39 @@ def add_conv(net, x, x_scale, x_zero, integer):
     return name, y_scale, y_zero
 
 
+def add_matmul(net, a, b, a_zero, b_zero, names):
+    """MatMulInteger of the values `a` and `b`; `names` of their zero points."""
+    acc = (net.values[a].astype(np.int64) - int(a_zero)) @ centred(net.values[b], b_zero, 1)
+    net.outputs.append(net.node("MatMulInteger", [a, b, *names], acc.astype(np.int32)))
+
+
+def add_dynamic(net, x):
+    """Products of activations whose zero point is computed."""
+    high, low = np.maximum(x.max(), np.float32(0)), np.minimum(x.min(), np.float32(0))
+    scale = np.float32(np.float32(high - low) / np.float32(255))
+    zero = np.array(np.rint(np.clip((np.float32(0) - low) / scale, 0, 255)).astype(np.uint8))
+    names = [f"dynamic{i}" for i in range(3)]
+    net.nodes.append(helper.make_node("DynamicQuantizeLinear", ["x"], names, name="dynamic"))
+    net.values[names[0]] = saturate(np.rint(x / scale), zero)
+    net.values[names[2]] = zero
+    add_conv(net, names[0], scale, zero, True, names[2])
+    flat = net.node("Flatten", [names[0]], net.values[names[0]].reshape(1, -1), axis=1)
+    w, w_zero = random_filter(net, (x.size, 10), net.weight_type(True), net.zeros(), 1)
+    add_matmul(net, flat, net.constant(w, "w"), zero, w_zero,
+               [names[2], net.constant(w_zero, "wz")])
+
+
+def add_factors(net, q, zero):
+    """The product of an activation and itself, turned."""
+    value = net.values[q]
+    rows = value.reshape(value.shape[1], -1)
+    shape = net.constant(np.array(rows.shape, np.int64), "shape")
+    left = net.node("Reshape", [q, shape], rows)
+    right = net.node("Transpose", [left], rows.T, perm=[1, 0])
+    z = net.constant(zero, "z")
+    add_matmul(net, left, right, zero, zero, [z, z])
+
+
 def build(seed, all_types=True):
     net = Network(seed, all_types)
     shape = (1, net.random.choice([3, 8]), 12, 12)
@@ -148,6 +212,8 @@ def build(seed, all_types=True):
     quantised = net.node("QuantizeLinear", [
         "x", net.constant(scale, "s"), net.constant(zero, "z")],
         saturate(np.rint(x / scale), zero))
+    add_dynamic(net, x)
+    add_factors(net, quantised, zero)
     at = quantised
     for _ in range(net.random.randint(1, 3)):
         at, scale, zero = add_conv(net, at, scale, zero, False)

@@ -7,13 +7,22 @@
 ; RUN: ashlar-dis --raw %t | FileCheck --check-prefix=TEXT --match-full-lines %s
 
 pe.load part=8 rows=16 offset=11259375 cols=4 colStride=-2 type=bfp mantissa=8 range=7 xr=1023 orientation=f mode=select
-; WORDS: {{^}} 0300000000000420{{$}}
+; WORDS: {{^}} 0400000000000420{{$}}
 ; WORDS-NEXT: {{^}} 5004abcdef010008{{$}}
 ; WORDS-NEXT: {{^}} 01ff9d0dfffffffe{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
 ; TEXT: pe.load part=8 rows=16 offset=11259375 cols=4 colStride=-2 type=bfp mantissa=8 range=7 xr=1023 orientation=f mode=select
 
 pe.load
-; WORDS-NEXT: {{^}} 0300000000000420{{$}}
+; WORDS-NEXT: {{^}} 0400000000000420{{$}}
 ; WORDS-NEXT: {{^}} 0001000000001000{{$}}
 ; WORDS-NEXT: {{^}} 0000000000000000{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
 ; TEXT: pe.load
+
+pe.load rows=2 cols=3 colStride=1 type=u8 mode=int zero=120
+; WORDS-NEXT: {{^}} 0400000000000420{{$}}
+; WORDS-NEXT: {{^}} 2003000000002000{{$}}
+; WORDS-NEXT: {{^}} 0000000400000001{{$}}
+; WORDS-NEXT: {{^}} 0000000000000078{{$}}
+; TEXT: pe.load rows=2 cols=3 colStride=1 type=u8 mode=int zero=120

@@ -7,9 +7,10 @@
 ; RUN: ashlar-dis --raw %t | FileCheck --check-prefix=TEXT --match-full-lines %s
 
 pe.load rows=8 cols=4 colStride=1 type=bfp mantissa=8 orientation=f mode=select
-; WORDS: {{^}} 0300000000000420{{$}}
+; WORDS: {{^}} 0400000000000420{{$}}
 ; WORDS-NEXT: {{^}} 5004000000008000{{$}}
 ; WORDS-NEXT: {{^}} 0000010d00000001{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
 ; TEXT: pe.load rows=8 cols=4 colStride=1 type=bfp mantissa=8 orientation=f mode=select
 
 pe.matmul rows=8 cols=4 type=f16 mode=float window=identity n2=8

@@ -6,6 +6,7 @@
 #ifndef ASHLAR_ANALYSIS_STATIONARYPLAN_H
 #define ASHLAR_ANALYSIS_STATIONARYPLAN_H
 
+#include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Machine/Description.h"
 #include "ashlar/Numerics/Format.h"
 #include "mlir/IR/Operation.h"
@@ -79,6 +80,12 @@ int64_t dropZeroTiles(std::vector<ColumnTile> &columns, mlir::Operation *op,
 /// Attribute of products of integers that requantise: what the drain adds to
 /// rounded results.
 inline constexpr llvm::StringLiteral kZeroPointAttr = "npu.zero_point";
+/// Attribute of products of integers: what the array subtracts from the bytes
+/// of the right factor. Constants of i16 are stored as such bytes, value +
+/// this, if they lie within 255 of each other.
+inline constexpr llvm::StringLiteral kWeightZeroAttr = "npu.weight_zero";
+/// The same for the left factor.
+inline constexpr llvm::StringLiteral kOperandZeroAttr = "npu.operand_zero";
 /// On npu.vec.map: the attributes of the bfp.requantise that it is.
 inline constexpr llvm::StringLiteral kRequantiseAttr = "npu.requantise";
 /// Attribute of pe operations whose activations are the stationary operand.
@@ -101,6 +108,14 @@ bool isProduct(mlir::Operation *op);
 
 /// The product of such an operation.
 ProductShape productShape(mlir::Operation *op);
+
+/// How memory holds the left and the right factor of such an operation.
+StorageType activationStorage(mlir::Operation *op);
+StorageType weightStorage(mlir::Operation *op);
+
+/// The value of kWeightZeroAttr for weights of integers, if they are constants
+/// that have one: structural zeros must be a byte too.
+std::optional<int64_t> weightZeroOf(mlir::Value weights);
 
 /// True if the right operand is a constant that the program streams.
 bool hasStreamedWeights(mlir::Operation *op);

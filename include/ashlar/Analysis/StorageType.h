@@ -19,10 +19,18 @@ struct StorageType {
   bool encoded = false;
   numerics::BlockFormat format; ///< if encoded
   int64_t blockAxis = -1;       ///< if encoded
+  /// Operands of the array, bytes of integers: what the array subtracts from
+  /// an element (docs/Numerics.md 12).
+  int zero = 0;
 
   /// Bytes of one element (mantissa) in memory.
   int64_t bytes() const {
     return encoded ? format.mantissaBytes() : support::byteSize(plain);
+  }
+  /// Bits of an element that pass through the array's multipliers, if encoded
+  /// or an integer.
+  int digitBits() const {
+    return encoded ? format.mantissa : static_cast<int>(8 * bytes());
   }
   /// Instruction field value (isa::ElemType).
   unsigned isaType() const {

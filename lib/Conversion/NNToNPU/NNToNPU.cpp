@@ -136,24 +136,35 @@ private:
         builder.getI64IntegerAttr(op.getGroup()),
         builder.getStringAttr(op.getFunction()), none, none);
     conv->setAttr(analysis::kZeroPointAttr, op.getZeroPointAttr());
-    return conv;
+    return withWeightZero(conv);
+  }
+
+  /// Streamed weights of integers are bytes with a zero point where they can
+  /// be: one pass of the array instead of two.
+  Operation *withWeightZero(Operation *product) {
+    if (!analysis::hasStreamedWeights(product))
+      return product;
+    if (auto zero = analysis::weightZeroOf(product->getOperand(1)))
+      product->setAttr(analysis::kWeightZeroAttr,
+                       builder.getI64IntegerAttr(*zero));
+    return product;
   }
 
   /// What is left of nn's products multiplies integers (plan_c2).
   Operation *integerProduct(nn::ConvOp op) {
     FloatAttr zero = builder.getF32FloatAttr(0.0f);
-    return npu::PeConvOp::create(
+    return withWeightZero(npu::PeConvOp::create(
         builder, op.getLoc(), op.getY().getType(), op.getX(), op.getW(),
         Value(), Value(), Value(), op.getStridesAttr(), op.getPadsAttr(),
         op.getDilationsAttr(), builder.getI64IntegerAttr(op.getGroup()),
-        builder.getStringAttr("copy"), zero, zero);
+        builder.getStringAttr("copy"), zero, zero));
   }
 
   Operation *integerProduct(nn::MatMulOp op) {
     FloatAttr zero = builder.getF32FloatAttr(0.0f);
-    return npu::PeMatmulOp::create(
+    return withWeightZero(npu::PeMatmulOp::create(
         builder, op.getLoc(), op.getY().getType(), op.getA(), op.getB(),
-        Value(), Value(), Value(), builder.getStringAttr("copy"), zero, zero);
+        Value(), Value(), Value(), builder.getStringAttr("copy"), zero, zero));
   }
 
   template <typename Op>

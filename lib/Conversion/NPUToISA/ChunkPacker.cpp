@@ -146,10 +146,14 @@ void packRun(ProgramBuilder &builder, const StreamedProduct &product,
       llvm::ArrayRef(column.tiles).slice(run.firstTile, run.count);
   std::vector<int16_t> codes;
   codes.reserve(run.count * run.rows * column.cols);
+  // Rows of other groups read as zero too.
+  const auto zero =
+      static_cast<int16_t>(analysis::weightStorage(product.op).zero);
   for (const StationaryTile &tile : tiles)
     for (int64_t row = 0; row < run.rows; ++row)
       for (int64_t col = 0; col < column.cols; ++col)
-        codes.push_back(reader.mantissa(tile, row, col));
+        codes.push_back(
+            static_cast<int16_t>(reader.mantissa(tile, row, col) + zero));
   run.mantissas =
       addStored(builder, numerics::packCodes(codes, codeBits(product)),
                 builder.storage.mantissaBytes);

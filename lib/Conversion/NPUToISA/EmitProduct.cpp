@@ -42,12 +42,13 @@ llvm::SmallVector<DrainLane, 4> drainLanes(const Window &window,
   return parts;
 }
 
-/// How the array reads elements of `type`: integers as they are.
+/// How the array reads elements of `type`: integers less their zero point.
 template <typename Instruction>
 void setOperand(Instruction &instruction, const analysis::StorageType &type) {
   instruction.type = static_cast<isa::ElemType>(type.isaType());
   instruction.mode =
       type.encoded ? isa::OperandMode::Bfp : isa::OperandMode::Int;
+  instruction.zero = type.zero;
   if (!type.encoded)
     return;
   instruction.mantissa = type.format.mantissa;
@@ -165,7 +166,7 @@ void ProductEmitter::emitColumn(const ColumnTile &column,
 void ProductEmitter::emitLoad(const ColumnTile &column, size_t index,
                               const ChunkPlace &place) {
   const StationaryTile &stationary = column.tiles[index];
-  analysis::StorageType type = storageOf(tile.op->getOperand(1));
+  analysis::StorageType type = analysis::weightStorage(tile.op);
   isa::PeLoad load{};
   load.rows = stationary.rows;
   load.cols = column.cols;
@@ -210,7 +211,7 @@ void ProductEmitter::emitMatmul(const ColumnTile &column, size_t index,
   matmul.cols = column.cols;
   matmul.offset = static_cast<int32_t>(moving.offset +
                                        position / partitions * x.tileStride);
-  setOperand(matmul, x.type);
+  setOperand(matmul, analysis::activationStorage(tile.op));
   matmul.xr = generator.scaleRegister(tile.op->getOperand(0));
   matmul.accumulate = index > 0;
   matmul.psum = psum;

@@ -2,8 +2,8 @@
 //
 // Quantised operators: conversions as their formulas, products as integer
 // products with exact corrections (docs/Numerics.md 12). An operand with a zero
-// point stays in its 8 bits where the other operand is constant; otherwise the
-// difference is stored in 16 bits.
+// point stays in its 8 bits where the other operand is constant, whether the
+// zero point is or not; otherwise the difference is stored in 16 bits.
 
 #include "Registry.h"
 #include "Tensors.h"
@@ -182,20 +182,27 @@ Value centred(Node &n, Value x, Value zero) {
   return n.binary<SubOp>(n.cast(x, i16Of(n)), n.cast(zero, i16Of(n)));
 }
 
+/// The elements of a constant less its zero point, which is per tensor or along
+/// one axis; nothing if one of them is no constant. Large constants, too, which
+/// the emitter does not fold.
+std::optional<SmallVector<int64_t>> differences(Value w, Value zero) {
+  auto values = integersOf(w), zeros = integersOf(zero);
+  if (!values || !zeros)
+    return std::nullopt;
+  // Elements behind the axis, which all have one zero point.
+  int64_t inner = 1;
+  for (int64_t i = rankOf(zero) - 1; i >= 0 && shapeOf(zero)[i] == 1; --i)
+    inner *= shapeOf(w)[i];
+  for (auto [i, value] : llvm::enumerate(*values))
+    value -= (*zeros)[i / inner % zeros->size()];
+  return values;
+}
+
 /// As `centred`, but constants keep 8 bits where their values allow.
 Value centredWeights(Node &n, Value w, Value zero) {
-  Value wide = centred(n, w, zero);
-  auto values = wide && wide != w ? integersOf(wide) : std::nullopt;
-  // Large constants are not folded here: take the difference of the numbers.
-  auto raw = w ? numbersOf(w) : std::nullopt;
-  auto scalar = zero ? numbersOf(zero) : std::nullopt;
-  if (!values && wide != w && raw && scalar && scalar->size() == 1) {
-    values.emplace();
-    for (double v : *raw)
-      values->push_back(static_cast<int64_t>(v - scalar->front()));
-  }
+  auto values = w && !isZero(zero) ? differences(w, zero) : std::nullopt;
   if (!values || values->empty() || n.failed())
-    return wide;
+    return centred(n, w, zero);
   auto [low, high] = std::minmax_element(values->begin(), values->end());
   Shape shape(shapeOf(w));
   if (*low >= -128 && *high <= 127)
@@ -205,21 +212,44 @@ Value centredWeights(Node &n, Value w, Value zero) {
   return n.integers(*values, shape, i16Of(n));
 }
 
-/// One term per output for a constant zero point of x: -zero * sum of the
-/// output's weights. `rows`: weights are [O, ...], else [K, N].
-Value correction(Node &n, Value w, int64_t zero, bool rows) {
-  auto values = integersOf(w);
+/// One term per output for the zero point of x, or one per row of x and output:
+/// -zero * sum of the output's weights, modulo 2^32. `rows`: weights are
+/// [O, ...], else [K, N].
+Value correction(Node &n, Value w, Value zero, bool rows) {
+  auto values = integersOf(w), zeros = integersOf(zero);
   if (!values)
     return nullptr;
+  const bool scalar = zeros && zeros->size() == 1;
   int64_t outputs = rows ? shapeOf(w)[0] : shapeOf(w).back();
   int64_t depth = outputs ? static_cast<int64_t>(values->size()) / outputs : 0;
   SmallVector<int64_t> sums(outputs, 0);
   for (int64_t o = 0; o < outputs; ++o) {
     for (int64_t k = 0; k < depth; ++k)
       sums[o] += (*values)[rows ? o * depth + k : k * outputs + o];
-    sums[o] *= -zero;
+    sums[o] *= scalar ? -zeros->front() : -1;
   }
-  return n.integers(sums, {outputs}, i32Of(n));
+  Value terms = n.integers(sums, {outputs}, i32Of(n));
+  return scalar ? terms : n.binary<MulOp>(n.cast(zero, i32Of(n)), terms);
+}
+
+/// x with padding around its spatial dimensions that holds the zero point, a
+/// scalar: zero in value. One known at run time is added where padding is.
+Value padded(Node &n, Value x, Value zero, ArrayRef<int64_t> pads) {
+  size_t rank = rankOf(x), spatial = rank - 2;
+  Shape low(rank, 0), high(rank, 0), inner(shapeOf(x));
+  for (size_t i = 0; i < spatial; ++i) {
+    low[2 + i] = pads[i];
+    high[2 + i] = pads[i + spatial];
+  }
+  if (auto constant = numbersOf(zero))
+    return n.pad(x, low, high, PadMode::Constant, constant->front());
+  Value y = n.pad(x, low, high, PadMode::Constant, 0);
+  if (!y || shapeOf(y) == shapeOf(x))
+    return y;
+  inner[0] = inner[1] = 1;
+  Value border =
+      n.pad(n.splat(0, elementOf(x), inner), low, high, PadMode::Constant, 1);
+  return n.binary<AddOp>(y, n.binary<MulOp>(border, zero));
 }
 
 /// Operands of a product with their zero points, null if absent.
@@ -249,23 +279,16 @@ bool checkFactors(Node &n, const Factors &f) {
 Value convAccumulators(Node &n, Factors f, const Emitter::ConvAttributes &given,
                        Value bias) {
   Emitter::ConvAttributes a = given;
-  size_t rank = rankOf(f.x);
   f.xZero = f.xZero ? spread(n, f.xZero, 1, shapeOf(f.x), "the zero point of x")
                     : Value();
   f.wZero = f.wZero ? spread(n, f.wZero, 0, shapeOf(f.w), "the zero point of w")
                     : Value();
   Value w = centredWeights(n, f.w, f.wZero), x = f.x, extra;
-  auto zero = f.xZero ? numbersOf(f.xZero) : std::nullopt;
-  if (!isZero(f.xZero) && zero && zero->size() == 1 && w && constantOf(w)) {
-    // Padding is zero in value, the zero point in storage.
-    Shape low(rank, 0), high(rank, 0);
-    for (size_t i = 2; i < rank; ++i) {
-      low[i] = a.pads[i - 2];
-      high[i] = a.pads[i - 2 + (rank - 2)];
-    }
-    x = n.pad(x, low, high, PadMode::Constant, zero->front());
+  if (!isZero(f.xZero) && elementCount(shapeOf(f.xZero)) == 1 && w &&
+      constantOf(w)) {
+    x = padded(n, x, f.xZero, a.pads);
     a.pads.assign(a.pads.size(), 0);
-    extra = correction(n, w, static_cast<int64_t>(zero->front()), true);
+    extra = correction(n, w, f.xZero, true);
   } else {
     x = centred(n, x, f.xZero);
   }
@@ -274,7 +297,7 @@ Value convAccumulators(Node &n, Factors f, const Emitter::ConvAttributes &given,
   Value acc = n.conv(x, w, Value(), a, i32Of(n));
   if (!acc || !extra)
     return acc;
-  Shape along(rank, 1);
+  Shape along(rankOf(acc), 1);
   along[1] = shapeOf(extra)[0];
   return n.binary<AddOp>(acc, n.reshape(extra, along));
 }
@@ -291,13 +314,11 @@ Value matmulAccumulators(Node &n, Factors f) {
                 ? spread(n, f.wZero, -1, shapeOf(f.w), "the zero point of B")
                 : Value();
   Value w = centredWeights(n, f.w, f.wZero);
-  auto zero = f.xZero ? numbersOf(f.xZero) : std::nullopt;
   bool constant = w && constantOf(w) && rankOf(w) == 2;
-  if (isZero(f.xZero) || !constant || !zero || zero->size() != 1)
+  if (isZero(f.xZero) || !constant)
     return n.matmul(centred(n, f.x, f.xZero), w, i32Of(n));
   Value acc = n.matmul(f.x, w, i32Of(n));
-  return n.binary<AddOp>(
-      acc, correction(n, w, static_cast<int64_t>(zero->front()), false));
+  return n.binary<AddOp>(acc, correction(n, w, f.xZero, false));
 }
 
 /// Attributes of a convolution of x and w.

@@ -65,6 +65,45 @@ int64_t largestOf(Value value) {
                                           : type.getWidth() - 1);
 }
 
+/// The elements of `raw` as integers of T.
+template <typename T>
+void readIntegers(ArrayRef<char> raw, std::vector<int64_t> &values) {
+  for (size_t at = 0; at + sizeof(T) <= raw.size(); at += sizeof(T)) {
+    T value;
+    std::memcpy(&value, raw.data() + at, sizeof(T));
+    values.push_back(value);
+  }
+}
+
+/// Largest sum of magnitudes of the weights of one output; nothing for weights
+/// that are no constants of 8 or 16 bits.
+std::optional<int64_t> largestSum(Value weights) {
+  auto constant = weights.getDefiningOp<nn::ConstantOp>();
+  auto type = cast<IntegerType>(getElementTypeOrSelf(weights.getType()));
+  std::vector<char> storage;
+  auto raw = constant ? nn::rawElements(constant.getValue(), storage)
+                      : std::optional<ArrayRef<char>>();
+  std::vector<int64_t> values;
+  if (raw && type.getWidth() == 8 && type.isUnsigned())
+    readIntegers<uint8_t>(*raw, values);
+  else if (raw && type.getWidth() == 8)
+    readIntegers<int8_t>(*raw, values);
+  else if (raw && type.getWidth() == 16 && !type.isUnsigned())
+    readIntegers<int16_t>(*raw, values);
+  int64_t outputs = shapeOf(weights).front();
+  if (values.empty() || values.size() % outputs != 0)
+    return std::nullopt;
+  int64_t most = 0;
+  for (size_t first = 0, terms = values.size() / outputs; first < values.size();
+       first += terms) {
+    int64_t sum = 0;
+    for (int64_t value : ArrayRef(values).slice(first, terms))
+      sum += std::abs(value);
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
 /// The formula behind one convolution.
 struct Chain {
   nn::ConvOp conv;
@@ -131,15 +170,13 @@ std::optional<int64_t> readZero(Value value) {
 /// True if neither the sums nor the biased sums leave 32 bits.
 bool staysIn32(const Chain &chain) {
   nn::ConvOp conv = chain.conv;
-  int64_t terms = 1;
-  for (int64_t extent : shapeOf(conv.getW()).drop_front())
-    terms *= extent;
+  std::optional<int64_t> weights = largestSum(conv.getW());
   int64_t most = 0;
   for (int32_t b : chain.bias)
     most = std::max(most, std::abs(int64_t(b)));
   constexpr int64_t limit = int64_t(1) << 31;
-  return terms < (int64_t(1) << 24) &&
-         terms * largestOf(conv.getX()) * largestOf(conv.getW()) + most < limit;
+  return weights && *weights < limit &&
+         *weights * largestOf(conv.getX()) + most < limit;
 }
 
 /// Bias and factor per output channel.

@@ -47,7 +47,7 @@ class Predictor {
 public:
   Predictor(Operation *op, const machine::Description &machine)
       : machine(machine), product(analysis::productShape(op)),
-        x(storageOf(op->getOperand(0))), w(storageOf(op->getOperand(1))) {
+        x(storageOf(op->getOperand(0))), w(analysis::weightStorage(op)) {
     positions = 1;
     for (int64_t extent : analysis::shapeOf(op->getResult(0)))
       positions *= extent;
@@ -60,12 +60,12 @@ public:
 
   Prediction predict() const {
     int64_t passes =
-        bytesPerDigit(x.format.mantissa) * bytesPerDigit(w.format.mantissa);
+        bytesPerDigit(x.digitBits()) * bytesPerDigit(w.digitBits());
     Prediction prediction;
     int64_t group = std::max<int64_t>(machine.psum.banks / 2, 1) *
                     static_cast<int64_t>(machine.psum.entriesPerBank);
-    prediction.weights = stream(product, group, positions, passes,
-                                bytesPerDigit(w.format.mantissa));
+    prediction.weights =
+        stream(product, group, positions, passes, bytesPerDigit(w.digitBits()));
     ProductShape moved = product;
     moved.weightsMove = true;
     int64_t columns = llvm::divideCeil(positions, machine.pe.columns);
@@ -73,10 +73,9 @@ public:
     for (const auto &chunk : analysis::planStationary(moved, machine))
       for (const auto &tile : chunk.tiles)
         prediction.activations +=
-            columns *
-            std::max<int64_t>(
-                loadCycles(tile.rows, bytesPerDigit(x.format.mantissa)),
-                chunk.cols * passes);
+            columns * std::max<int64_t>(
+                          loadCycles(tile.rows, bytesPerDigit(x.digitBits())),
+                          chunk.cols * passes);
     if (blocks)
       prediction.blocks = prediction.activations + blockCycles();
     prediction.activations += turnCycles();

@@ -160,10 +160,10 @@ int64_t Chooser::weightCycles(PeConvOp conv) const {
   int64_t elements = 1;
   for (int64_t extent : shapeOf(conv.getW()))
     elements *= extent;
-  analysis::StorageType type = storageOf(conv.getW());
+  analysis::StorageType type = analysis::weightStorage(conv);
   auto cell = static_cast<int64_t>(machine.xmGroup);
   int64_t block = std::max<int64_t>(type.format.block, cell);
-  int64_t bytes = elements * type.format.mantissa / 8 + elements / block;
+  int64_t bytes = elements * type.digitBits() / 8 + elements / block;
   return bytes / static_cast<int64_t>(machine.dram.bytesPerCycle);
 }
 

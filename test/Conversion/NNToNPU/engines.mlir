@@ -97,3 +97,20 @@ func.func @main(%x: tensor<9x4xf32>, %i: tensor<3x1xi64>) -> tensor<3x4xf32> {
   %0 = nn.take %x, %i {axis = 0 : i64} : (tensor<9x4xf32>, tensor<3x1xi64>) -> tensor<3x4xf32>
   return %0 : tensor<3x4xf32>
 }
+
+// -----
+
+// Constants of 16 bits that lie within 255 of each other, zero included, become
+// bytes of memory; others do not.
+// CHECK-LABEL: func.func @main(
+// CHECK: npu.pe.conv({{.*}}npu.weight_zero = 200 : i64
+// CHECK: npu.pe.matmul(
+// CHECK-NOT: npu.weight_zero
+// CHECK: return
+func.func @main(%x: tensor<1x2x3x3xui8>, %m: tensor<4x2xi8>) -> (tensor<1x2x3x3xi32>, tensor<4x2xi32>) {
+  %v = nn.constant dense<[[[[-200]], [[55]]], [[[1]], [[2]]]]> : tensor<2x2x1x1xi16>
+  %0 = nn.conv %x, %v {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x2x3x3xui8>, tensor<2x2x1x1xi16>) -> tensor<1x2x3x3xi32>
+  %w = nn.constant dense<[[256, 1], [2, 3]]> : tensor<2x2xi16>
+  %1 = nn.matmul %m, %w : (tensor<4x2xi8>, tensor<2x2xi16>) -> tensor<4x2xi32>
+  return %0, %1 : tensor<1x2x3x3xi32>, tensor<4x2xi32>
+}

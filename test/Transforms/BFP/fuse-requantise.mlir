@@ -61,3 +61,22 @@ func.func @main(%x: tensor<1x4x3x3xui8>) -> (tensor<1x2x3x3xi32>, tensor<1x2x3x3
   %6 = nn.cast %5 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xui8>
   return %0, %6 : tensor<1x2x3x3xi32>, tensor<1x2x3x3xui8>
 }
+
+// -----
+
+// The weights decide how large a sum can be, not their type: 16 bits that a
+// zero point has made necessary are no obstacle.
+// CHECK-LABEL: func.func @main
+// CHECK: bfp.requantise_conv
+// CHECK-NOT: nn.unary
+func.func @main(%x: tensor<1x512x3x3xui8>) -> tensor<1x2x3x3xui8> {
+  %w = nn.constant dense<-255> : tensor<2x512x1x1xi16>
+  %s = nn.constant dense<0.5> : tensor<f32>
+  %0 = nn.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x512x3x3xui8>, tensor<2x512x1x1xi16>) -> tensor<1x2x3x3xi32>
+  %2 = nn.cast %0 : (tensor<1x2x3x3xi32>) -> tensor<1x2x3x3xf32>
+  %3 = nn.mul %2, %s : (tensor<1x2x3x3xf32>, tensor<f32>) -> tensor<1x2x3x3xf32>
+  %4 = nn.unary round %3 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %5 = nn.unary clip %4 {alpha = 0.0 : f32, beta = 255.0 : f32} : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %6 = nn.cast %5 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xui8>
+  return %6 : tensor<1x2x3x3xui8>
+}

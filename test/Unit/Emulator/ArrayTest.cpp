@@ -214,6 +214,33 @@ dma.copy elemBytes=4 srcMem=sb srcBase=128 dstMem=dram dstBase=128 n3=4 n4=4 src
                                  bits(8), bits(12), 0x00050000}));
 }
 
+// Bytes less a zero point, both operands; a step of padding is zero, not the
+// zero point. The second product reads the moving bytes as they are:
+//   moving - 3:  2 0 | 252 -3          weights - 120:  -120 135 | 0 1
+TEST(Array, ZeroPointsOfIntegers) {
+  const std::string text = R"(
+.machine name=a1-tiny
+.data at=0 hex=0503ff00
+.data at=16 hex=00ff7879
+dma.copy srcMem=dram dstMem=sb n3=2 n4=2 srcStride3=2 srcStride4=1 dstStride3=65536 dstStride4=1
+dma.copy srcMem=dram srcBase=16 dstMem=sb dstBase=8 n3=2 n4=2 srcStride3=2 srcStride4=1 dstStride3=65536 dstStride4=1
+pe.load rows=2 cols=2 offset=8 colStride=1 type=u8 mode=int zero=120
+pe.swap
+pe.matmul rows=2 cols=2 offset=-1 type=u8 mode=int zero=3 n2=3 stride2=1 psumStride2=1 hi0=1 hi1=1 lo2=1 hi2=3
+pe.matmul rows=2 cols=2 offset=-1 type=u8 mode=int n2=3 stride2=1 psumStride2=1 hi0=1 hi1=1 lo2=1 hi2=3 accumulate=1
+act.drain cols=2 n2=3 psumStride2=1 mode=int dstType=i32 dstOffset=256 dstStride2=4
+dma.copy elemBytes=4 srcMem=sb srcBase=256 dstMem=dram dstBase=256 n3=2 n4=3 srcStride3=65536 srcStride4=4 dstStride3=12 dstStride4=4
+.output name=y type=i32 shape=[6] at=256
+)";
+  for (const numerics::KernelTable *table : numerics::availableKernels()) {
+    emulator::Options options;
+    options.kernels = table->name.str();
+    EXPECT_EQ(
+        values(runText(text, options)),
+        (std::vector<double>{0, -240 - 600, 0 - 360, 0, 522 + 930, -3 + 405}));
+  }
+}
+
 TEST(Array, DumpsPlannedTensors) {
   // The encoded result above in logical order [step, column], with its cells
   // and its scale exponent, copied out right behind the drain.

@@ -85,6 +85,16 @@ TEST(Fault, BadField) {
   expectFault("pe.load type=i32 mode=int", FaultKind::BadField, 0,
               "mode int with elements of type i32, expected integers of 8 or "
               "16 bits");
+  expectFault("pe.load type=i16 mode=int zero=3", FaultKind::BadField, 0,
+              "zero point 3 of elements of type i16 in mode int, expected i8 "
+              "or u8 in mode int");
+  expectFault("pe.load type=u8 mode=int zero=-1", FaultKind::BadField, 0,
+              "zero point -1 of elements of type u8, expected 0 to 255");
+  expectFault("pe.matmul type=i8 mode=int zero=128", FaultKind::BadField, 0,
+              "zero point 128 of elements of type i8, expected -128 to 127");
+  expectFault("pe.load type=bfp mantissa=8 zero=1", FaultKind::BadField, 0,
+              "zero point 1 of elements of type bfp in mode bfp, expected i8 "
+              "or u8 in mode int");
   expectFault("vec.map op=add", FaultKind::BadField, 0,
               "function add needs a second operand");
   expectFault("dma.fill n4=4 dstStride4=0 dstMem=sb", FaultKind::BadField, 0,

@@ -149,9 +149,11 @@ void NaiveMachine::run(const isa::PeLoad &op) {
   shadow.values.assign(op.rows * op.cols, 0);
   for (uint64_t i = 0; i < op.rows; ++i)
     for (uint64_t c = 0; c < op.cols; ++c)
-      shadow.values[i * op.cols + c] = aligned(
-          op.mode, op.type, op.mantissa, op.range, op.xr, op.orientation,
-          op.part + i, int64_t(op.offset) + int64_t(c) * op.colStride);
+      shadow.values[i * op.cols + c] =
+          aligned(op.mode, op.type, op.mantissa, op.range, op.xr,
+                  op.orientation, op.part + i,
+                  int64_t(op.offset) + int64_t(c) * op.colStride) -
+          op.zero;
   for (uint64_t c = 0; op.terms && c < op.cols; ++c) {
     uint64_t kept = 0;
     for (uint64_t i = 0; i < op.rows; ++i)
@@ -186,7 +188,8 @@ void NaiveMachine::run(const isa::PeMatmul &op) {
           const int64_t part = op.part + pixel % groups * pitch;
           for (uint64_t i = 0; i < op.rows; ++i) {
             int64_t m = aligned(op.mode, op.type, op.mantissa, op.range, op.xr,
-                                op.orientation, part + i, offset);
+                                op.orientation, part + i, offset) -
+                        op.zero;
             if (op.mode == isa::OperandMode::Select)
               m = m != 0;
             sum += __int128(m) * active.values[i * active.cols + col];

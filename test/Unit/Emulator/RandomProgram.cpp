@@ -336,6 +336,17 @@ Instruction Generator::reduceChannels() {
   return op;
 }
 
+/// A zero point of the elements where there may be one.
+template <typename Op>
+void Generator::zeroPoint(Op &op) {
+  if (op.mode != isa::OperandMode::Int || chance(40))
+    return;
+  if (op.type == ElemType::I8)
+    op.zero = static_cast<int32_t>(between(-128, 127));
+  if (op.type == ElemType::U8)
+    op.zero = static_cast<int32_t>(between(0, 255));
+}
+
 static constexpr uint32_t ranges[] = {0, 1, 3, 7, 15};
 
 ElemType Generator::operandType(isa::OperandMode mode) {
@@ -353,6 +364,7 @@ isa::PeLoad Generator::arrayLoad() {
               : chance(70) ? isa::OperandMode::Int
                            : isa::OperandMode::Select;
   load.type = operandType(load.mode);
+  zeroPoint(load);
   load.mantissa = mantissa();
   load.range = ranges[between(0, 4)];
   load.xr = xr();
@@ -374,6 +386,7 @@ isa::PeMatmul Generator::arrayMatmul(const isa::PeLoad &load) {
             : load.mode == isa::OperandMode::Bfp  ? isa::OperandMode::Int
                                                   : isa::OperandMode::Bfp;
   op.type = operandType(op.mode);
+  zeroPoint(op);
   op.mantissa = mantissa();
   op.range = ranges[between(0, 4)];
   op.xr = xr();

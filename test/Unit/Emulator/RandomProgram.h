@@ -80,6 +80,8 @@ private:
   Instruction pool();
   Instruction reduce();
   Instruction reduceChannels();
+  template <typename Op>
+  void zeroPoint(Op &op);
   std::vector<Instruction> array();
   /// The parts of `array`: a stationary load, a stream over it, its drain.
   isa::PeLoad arrayLoad();

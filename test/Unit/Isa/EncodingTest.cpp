@@ -187,8 +187,8 @@ TEST(Encoding, DecoderMessages) {
   EXPECT_EQ(message({0x01000000000000ff}), "word 0: unknown opcode 0xff");
   EXPECT_EQ(message({0x0200000000000521}),
             "word 0: pe.swap: length is 2 words, expected 1");
-  EXPECT_EQ(message({0x0300000000000420, 0}),
-            "word 0: pe.load: needs 3 words, the code ends after 2");
+  EXPECT_EQ(message({0x0400000000000420, 0}),
+            "word 0: pe.load: needs 4 words, the code ends after 2");
   EXPECT_EQ(message({0x0100000000000421}),
             "word 0: pe.swap: queue is 4, must be one of pe");
   EXPECT_EQ(message({0x0100000000001521}),
@@ -196,11 +196,11 @@ TEST(Encoding, DecoderMessages) {
   EXPECT_EQ(message({0x0200000000000703, uint64_t(1) << 26}),
             "word 1: xr.set: reserved bits 0x4000000 are set, must be zero");
   // rows = 0, cols = 1
-  EXPECT_EQ(message({0x0300000000000420, uint64_t(1) << 48, 0}),
+  EXPECT_EQ(message({0x0400000000000420, uint64_t(1) << 48, 0, 0}),
             "word 0: pe.load: field 'rows' is 0, must be in [1, 4095]");
   // type = 31
-  EXPECT_EQ(message({0x0300000000000420, uint64_t(1) << 48 | 1 << 12,
-                     uint64_t(31) << 32}),
+  EXPECT_EQ(message({0x0400000000000420, uint64_t(1) << 48 | 1 << 12,
+                     uint64_t(31) << 32, 0}),
             "word 0: pe.load: field 'type' is 31, which is no ElemType");
 }
 

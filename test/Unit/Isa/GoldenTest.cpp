@@ -66,8 +66,27 @@ TEST(Golden, PeLoad) {
   load.mantissa = 8;                 // bits 37-41
   load.range = 7;                    // bits 42-46
   load.xr = 1023;                    // bits 47-56
-  EXPECT_EQ(encoded(load), Words({0x0300000000000420, 0x5004abcdef010008,
-                                  0x01ff9d0dfffffffe}));
+  EXPECT_EQ(encoded(load), Words({0x0400000000000420, 0x5004abcdef010008,
+                                  0x01ff9d0dfffffffe, 0}));
+}
+
+TEST(Golden, ZeroPointsOfOperands) {
+  PeLoad load;
+  load.rows = 2;                // word 1, bits 12-23
+  load.cols = 3;                // bits 48-59
+  load.mode = OperandMode::Int; // bits 61-62: 1
+  load.colStride = 1;           // word 2, bits 0-31
+  load.type = ElemType::U8;     // bits 32-36: 4
+  load.zero = 255;              // word 3, bits 0-8
+  EXPECT_EQ(encoded(load), Words({0x0400000000000420, 0x2003000000002000,
+                                  0x0000000400000001, 0xff}));
+  load.zero = -128; // 0x180
+  EXPECT_EQ(encoded(load)[3], 0x180u);
+  PeMatmul matmul;
+  matmul.zero = 120; // word 2, bits 54-62; groups = 1 at bit 25
+  EXPECT_EQ(encoded(matmul)[2], uint64_t(120) << 54 | 1u << 25);
+  matmul.zero = -1; // 0x1ff
+  EXPECT_EQ(encoded(matmul)[2], uint64_t(0x1ff) << 54 | 1u << 25);
 }
 
 TEST(Golden, PeSwap) {
