@@ -121,43 +121,18 @@ SparseChecker::Result SparseChecker::knownValue(uint64_t address,
 
 //===- Loads --------------------------------------------------------------===//
 
-/// Input coordinates [first, second) along an axis that results need.
-static std::pair<int64_t, int64_t> neededInput(uint64_t first, uint64_t results,
-                                               uint64_t kernel, uint64_t stride,
-                                               uint64_t dilation, int64_t pad,
-                                               uint64_t extent) {
-  const int64_t low = static_cast<int64_t>(first * stride) - pad;
-  const int64_t high = static_cast<int64_t>((first + results - 1) * stride +
-                                            (kernel - 1) * dilation + 1) -
-                       pad;
-  return {std::max<int64_t>(low, 0),
-          std::min<int64_t>(high, static_cast<int64_t>(extent))};
-}
-
-/// A load as the unit with tile \p entry sees it: a copy of the instruction for
-/// which all of the source is just that tile's input; false if that is empty.
-static bool narrowSource(isa::DmaTile &op, const TileEntry &entry) {
-  auto [y0, y1] =
-      neededInput(entry.y, entry.rows, op.kH, op.sH, op.dH, op.pH, op.inH);
-  auto [x0, x1] =
-      neededInput(entry.x, entry.cols, op.kW, op.sW, op.dW, op.pW, op.inW);
+/// The part of the source of a load that the unit with tile \p entry gets.
+static isa::MapBox loadedInput(const isa::DmaTile &op, const TileEntry &entry) {
+  isa::MapBox input = isa::inputOf(op, entry.box());
   if (const TileEntry::Operand &own = entry.operand; own.partial) {
-    y0 = std::max(y0, own.y);
-    y1 = std::min(y1, own.y + own.rows);
-    x0 = std::max(x0, own.x);
-    x1 = std::min(x1, own.x + own.cols);
+    const int64_t y1 = std::min(input.y + input.rows, own.y + own.rows);
+    const int64_t x1 = std::min(input.x + input.cols, own.x + own.cols);
+    input.y = std::max(input.y, own.y);
+    input.x = std::max(input.x, own.x);
+    input.rows = y1 - input.y;
+    input.cols = x1 - input.x;
   }
-  const int64_t images =
-      std::min<int64_t>(entry.n + entry.images, op.inN) - entry.n;
-  if (y0 >= y1 || x0 >= x1 || images <= 0)
-    return false;
-  op.offset += static_cast<uint32_t>(int64_t(entry.n) * op.srcStrideN +
-                                     y0 * op.srcStrideH + x0 * op.srcStrideW);
-  op.inN = static_cast<uint32_t>(images);
-  op.inH = static_cast<uint32_t>(y1 - y0);
-  op.inW = static_cast<uint32_t>(x1 - x0);
-  op.groups = 1;
-  return true;
+  return input;
 }
 
 SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
@@ -187,10 +162,12 @@ SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
           return sameData(op, other, entry);
         }))
       continue;
-    isa::DmaTile narrow = op;
-    if (!narrowSource(narrow, entry))
+    const isa::MapBox input = loadedInput(op, entry);
+    if (input.empty())
       continue;
-    isa::loadSource(narrow, entry.group * op.groupStep, machine, accesses);
+    isa::DmaTile own = isa::narrow(op, input);
+    own.groups = 1;
+    isa::loadSource(own, entry.group * op.groupStep, machine, accesses);
   }
   const machine::TileGeometry geometry = isa::geometryOf(op);
   Load load{op, contents[op.table],

@@ -55,19 +55,7 @@ uint64_t emulator::routeCycles(const machine::Description &machine,
 
 isa::ActDrain emulator::unitDrain(const isa::ActDrain &op,
                                   const TileEntry &entry) {
-  auto moved = [&](uint64_t offset, int64_t s0, int64_t s1, int64_t s2) {
-    return static_cast<uint32_t>(static_cast<int64_t>(offset) + entry.n * s0 +
-                                 entry.y * s1 + entry.x * s2);
-  };
-  isa::ActDrain part = op;
-  part.n0 = entry.images;
-  part.n1 = entry.rows;
-  part.n2 = entry.cols;
-  part.dstOffset =
-      moved(op.dstOffset, op.dstStride0, op.dstStride1, op.dstStride2);
-  part.resOffset =
-      moved(op.resOffset, op.resStride0, op.resStride1, op.resStride2);
-  return part;
+  return isa::narrow(op, entry.box());
 }
 
 std::vector<std::vector<uint64_t>>

@@ -6,6 +6,7 @@
 #define ASHLAR_LIB_EMULATOR_TILES_H
 
 #include "ashlar/Isa/Instruction.h"
+#include "ashlar/Isa/Tiles.h"
 #include "ashlar/Machine/Description.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <algorithm>
@@ -36,6 +37,7 @@ struct TileEntry {
   }
   bool idle() const { return images == 0; }
   uint64_t results() const { return uint64_t(images) * rows * cols; }
+  isa::MapBox box() const { return {n, y, x, images, rows, cols}; }
   bool operator==(const TileEntry &) const = default;
 };
 

@@ -4,6 +4,7 @@
 // only views, so resident, staged and spilled tensors need no separate code.
 
 #include "Generator.h"
+#include "EmissionOrder.h"
 
 #include "ashlar/Analysis/InPlace.h"
 #include "ashlar/Analysis/MoveView.h"
@@ -180,7 +181,9 @@ llvm::Error Generator::run() {
   });
   placeConstantsAndArguments();
   placeResults();
-  if (llvm::Error error = scales.assign(nodes))
+  order = emissionOrder(nodes);
+  if (llvm::Error error = scales.assign(llvm::map_to_vector(
+          order, [&](size_t index) { return nodes[index]; })))
     return error;
   int64_t records = 0;
   for (Operation *op : nodes)
@@ -292,21 +295,9 @@ llvm::Error Generator::emitAll() {
       }))
     storeIdentity();
   loadConstants();
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    // A pool needs no scale exponent of what it reads: it follows the producers
-    // of a concatenation while those of the parts are not all known yet
-    // (3 % of SqueezeNet's cycles).
-    bool waits = i + 1 < nodes.size() &&
-                 mlir::isa<npu::VecPoolOp>(nodes[i + 1]) &&
-                 nodes[i]->hasAttr(analysis::kAliasAttr) &&
-                 nodes[i + 1]->getOperand(0) == nodes[i]->getResult(0);
-    if (waits)
-      if (llvm::Error error = emitNode(i + 1))
-        return error;
-    if (llvm::Error error = emitNode(i))
+  for (size_t index : order)
+    if (llvm::Error error = emitNode(index))
       return error;
-    i += waits;
-  }
   scales.storeState(builder);
   return llvm::Error::success();
 }

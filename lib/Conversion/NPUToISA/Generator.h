@@ -61,6 +61,8 @@ public:
   std::vector<Completion> completions;
   /// Operations in node order.
   std::vector<mlir::Operation *> nodes;
+  /// Their indices in the order of their code.
+  std::vector<size_t> order;
   llvm::DenseMap<mlir::Value, View> homes;
   /// Forms of the maps that lie in DRAM compressed, from the address of their
   /// home on.

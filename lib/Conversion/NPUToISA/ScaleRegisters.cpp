@@ -4,7 +4,6 @@
 
 #include "ScaleRegisters.h"
 
-#include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Numerics/Statistics.h"
 #include "ashlar/Support/Error.h"
@@ -184,12 +183,8 @@ llvm::Error ScaleRegisters::assign(llvm::ArrayRef<Operation *> nodes) {
       free.pop_front();
       size_t last = i;
       for (Operation *user : result.getUsers())
-        // What shares memory merges after its reader at the latest.
         if (auto found = index.find(user); found != index.end())
-          last =
-              std::max(last, std::min(found->second +
-                                          user->hasAttr(analysis::kAliasAttr),
-                                      nodes.size() - 1));
+          last = std::max(last, found->second);
       freedAfter[last].push_back(readers[result]);
     }
     for (unsigned reg : freedAfter[i])

@@ -44,8 +44,8 @@ public:
   explicit ScaleRegisters(const machine::Description &machine)
       : machine(machine) {}
 
-  /// Assigns registers to the results of `nodes`, which are in program order.
-  /// Errors: Capacity if the machine has too few.
+  /// Assigns registers to the results of `nodes`, which are in the order of
+  /// their code. Errors: Capacity if the machine has too few.
   llvm::Error assign(llvm::ArrayRef<mlir::Operation *> nodes);
 
   /// The register that the readers of a value read.
