@@ -7,9 +7,13 @@
 #include "VectorLoops.h"
 
 #include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Machine/Cycles.h"
 #include "ashlar/Numerics/Function.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
 
 using namespace mlir;
 
@@ -196,6 +200,39 @@ View withUnitAxes(const View &result, const View &source,
   return kept;
 }
 
+/// Channels [first, first + count) of a view across partitions.
+View channelsOf(const View &view, int64_t first, int64_t count,
+                const machine::Description &machine) {
+  if (view.axis < 0)
+    return view;
+  Region region = Region::whole(view.shape);
+  region.start[view.axis] = first;
+  region.size[view.axis] = count;
+  return view.slice(region, machine);
+}
+
+/// Channels of one instruction of a reduction: whole tiles of them, so that the
+/// first follow the producer while it makes the last, as many as are worth the
+/// latency of the vector unit.
+int64_t reducedChannels(const machine::Description &machine, const View &source,
+                        const View &result) {
+  auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  const int64_t block =
+      result.type.encoded ? int64_t(result.type.format.block) : 1;
+  if (source.axis < 0 || source.axis != result.axis || source.part != 0 ||
+      result.part != 0 || block < 1)
+    return source.channels();
+  int64_t elements = static_cast<int64_t>(
+      machine::vecLaneSteps(machine, static_cast<uint64_t>(partitions)));
+  for (int64_t axis = 0; axis < source.rank(); ++axis)
+    elements *= axis == source.axis ? 1 : source.shape[axis];
+  const int64_t tiles =
+      llvm::divideCeilSigned(static_cast<int64_t>(machine.vec.latency),
+                             std::max<int64_t>(elements, 1));
+  return llvm::alignTo(std::max<int64_t>(tiles, 1) * partitions,
+                       std::lcm(partitions, block));
+}
+
 llvm::Error emitReduceOp(Generator &generator, TileContext &tile) {
   auto reduce = cast<npu::VecReduceOp>(tile.op);
   auto kind = numerics::parseReduction(reduce.getKind());
@@ -207,9 +244,68 @@ llvm::Error emitReduceOp(Generator &generator, TileContext &tile) {
       reduce.getSelectLast()};
   if (tile.result.type.encoded)
     parameters.xr = generator.resultScale(tile.op, parameters.clear);
-  View result = withUnitAxes(tile.result, tile.operands[0], reduce.getAxes());
-  return emitReduce(generator, tile.op, tile.operands[0], result,
-                    reduce.getAxes(), parameters);
+  const View &source = tile.operands[0];
+  View result = withUnitAxes(tile.result, source, reduce.getAxes());
+  const int64_t step = reducedChannels(generator.machine, source, result);
+  for (int64_t first = 0; first < source.channels(); first += step) {
+    int64_t count = std::min(step, source.channels() - first);
+    if (llvm::Error error =
+            emitReduce(generator, tile.op,
+                       channelsOf(source, first, count, generator.machine),
+                       channelsOf(result, first, count, generator.machine),
+                       reduce.getAxes(), parameters))
+      return error;
+    parameters.clear = false;
+  }
+  return llvm::Error::success();
+}
+
+/// The maximum along a partition axis of several tiles. Order does not matter
+/// to it, unlike to a sum: the tiles first, position by position, and then the
+/// shorter chain through the partitions, if that takes fewer cycles. `partial`
+/// is memory for a float per element of the source.
+llvm::Error emitMaximumAcross(Generator &generator, Operation *op,
+                              const View &source, const View &partial,
+                              const View &result) {
+  const machine::Description &machine = generator.machine;
+  auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  const int64_t channels = source.channels(), tiles = channels / partitions,
+                rest = channels % partitions;
+  auto cycles = [&](const machine::Timing &timing) { return timing.complete; };
+  using machine::VecCost, machine::VecStore;
+  int64_t positions = 1;
+  for (int64_t axis = 0; axis < source.rank(); ++axis)
+    positions *= axis == source.axis ? 1 : source.shape[axis];
+  uint64_t together =
+      cycles(machine::vecReduce(machine, VecCost::Cheap, VecStore::Convert,
+                                partitions, positions, tiles, false)) +
+      cycles(machine::vecReduceChannels(machine, VecCost::Cheap, VecStore::Same,
+                                        partitions, positions, false));
+  if (rest > 0)
+    together += cycles(machine::vecMap(machine, VecCost::Cheap, VecStore::Same,
+                                       rest, positions));
+  if (source.part != 0 || partial.part != 0 || tiles == 0 ||
+      together >= cycles(machine::vecReduceChannels(machine, VecCost::Cheap,
+                                                    VecStore::Convert, channels,
+                                                    positions, false))) {
+    emitReduceAcross(generator, source, result, isa::ReduceKind::Max);
+    return llvm::Error::success();
+  }
+  View first = channelsOf(source, 0, partitions, machine);
+  View maxima = channelsOf(partial, 0, partitions, machine);
+  View folded = maxima;
+  first.shape.push_back(tiles), first.strides.push_back(source.tileStride);
+  folded.shape.push_back(1), folded.strides.push_back(0);
+  if (llvm::Error error = emitReduce(generator, op, first, folded,
+                                     {source.rank()}, {isa::ReduceKind::Max}))
+    return error;
+  if (rest > 0) {
+    View begin = channelsOf(maxima, 0, rest, machine);
+    View last = channelsOf(source, tiles * partitions, rest, machine);
+    emitMap(generator, begin, &last, begin, {isa::Function::Max});
+  }
+  emitReduceAcross(generator, maxima, result, isa::ReduceKind::Max);
+  return llvm::Error::success();
 }
 
 llvm::Error emitSoftmax(Generator &generator, TileContext &tile) {
@@ -224,7 +320,12 @@ llvm::Error emitSoftmax(Generator &generator, TileContext &tile) {
     emitReduceAcross(generator, source, row, kind);
     return llvm::Error::success();
   };
-  if (llvm::Error error = reduce(x, isa::ReduceKind::Max))
+  // The sign of a maximum of zeros, which depends on the order, is lost in the
+  // exponentials, but not in a logarithm.
+  const bool anyOrder = x.axis == axis && !softmax.getLog();
+  if (llvm::Error error =
+          anyOrder ? emitMaximumAcross(generator, tile.op, x, shifted, row)
+                   : reduce(x, isa::ReduceKind::Max))
     return error;
   emitMap(generator, x, &row, shifted, {isa::Function::Sub});
   emitMap(generator, shifted, nullptr, exponentials, {isa::Function::Exp});
