@@ -314,10 +314,11 @@ void Engine::execute(const isa::DmaUnpack &op) {
   std::optional<Side> destination = affineSide(
       memory, Space::Sb, op.dstBase, targetStrides(op), d.count, op.elemBytes);
   // Elements at odd addresses of the host take the slow way as well.
-  if (destination && op.elemBytes == 2)
-    for (unsigned i = 0; i < 5; ++i)
-      if (destination->stride[i] % 2 != 0 || op.dstBase % 2 != 0)
-        destination.reset();
+  if (destination && op.elemBytes == 2 &&
+      (op.dstBase % 2 != 0 ||
+       llvm::any_of(destination->stride,
+                    [](int64_t stride) { return stride % 2 != 0; })))
+    destination.reset();
   if (!destination)
     return transferSlow(memory, op, Space::Sb, 0, {},
                         [&](uint64_t k, uint64_t, uint64_t byte) {

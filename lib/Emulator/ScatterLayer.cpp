@@ -186,7 +186,7 @@ llvm::Expected<ScatterResult> runScatter(const ScatterLayer &layer,
       continue;
     if (llvm::Error error =
             TileRun(layer, plan, tile, result.units[unit], result).run())
-      return std::move(error);
+      return error;
   }
   for (const ScatterCounters &unit : result.units)
     result.total.add(unit);

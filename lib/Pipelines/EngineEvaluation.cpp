@@ -72,7 +72,7 @@ llvm::Expected<Tensor> movePieces(Operation *op, ArrayRef<Attribute> pieces,
   Tensor result = pieces.empty() ? *operands[0] : Tensor(operands[0]->type, to);
   result.shape.assign(to.begin(), to.end());
   if (pieces.empty())
-    return std::move(result);
+    return result;
   llvm::fill(result.floats, fill);
   llvm::fill(result.ints, static_cast<int64_t>(fill));
   for (Attribute attr : pieces) {
@@ -88,7 +88,7 @@ llvm::Expected<Tensor> movePieces(Operation *op, ArrayRef<Attribute> pieces,
     else
       copyPiece(*piece, from, source.ints, to, result.ints);
   }
-  return std::move(result);
+  return result;
 }
 
 llvm::Expected<Tensor> evaluateMove(npu::DmaMoveOp op,

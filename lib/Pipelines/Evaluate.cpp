@@ -38,7 +38,7 @@ llvm::Expected<Evaluator> Evaluator::create(const CompileOptions &options,
   if (!result)
     return result.takeError();
   evaluator.module = std::move(result->module);
-  return std::move(evaluator);
+  return evaluator;
 }
 
 llvm::Expected<OwningOpRef<ModuleOp>>
@@ -70,7 +70,7 @@ Evaluator::reference(llvm::ArrayRef<Sample> samples) const {
       errors = llvm::joinErrors(std::move(errors), result->takeError());
   }
   if (errors)
-    return std::move(errors);
+    return errors;
   return outputs;
 }
 
@@ -154,7 +154,7 @@ Evaluator::measure(const numerics::FormatTable &formats,
       return run.takeError();
     result.outputs.push_back(std::move(run->outputs));
   }
-  return std::move(result);
+  return result;
 }
 
 namespace {

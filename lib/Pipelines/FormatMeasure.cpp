@@ -115,7 +115,7 @@ FormatMeasurer::noises(llvm::ArrayRef<numerics::FormatTable> tables,
     else
       errors = llvm::joinErrors(std::move(errors), evaluation.takeError());
   if (errors)
-    return std::move(errors);
+    return errors;
   return noises;
 }
 

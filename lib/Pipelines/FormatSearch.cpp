@@ -302,7 +302,7 @@ llvm::Expected<bool> Search::measureNodes() {
           wideA ? makeFormat(wideActivations, narrow.block) : narrow,
           makeFormat(wideW ? wideWeights : 8)));
   if (llvm::Error error = measurer.countAhead(tables))
-    return std::move(error);
+    return error;
   for (auto [i, table] : llvm::enumerate(tables)) {
     const llvm::StringMap<uint64_t> *cycles = measurer.nodeCycles(table);
     if (!cycles)

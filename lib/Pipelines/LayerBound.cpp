@@ -171,11 +171,11 @@ llvm::Expected<std::vector<double>> boundSums(Operation *op,
     return llvm::Error::success();
   };
   if (llvm::Error error = add(errorX, sizeW))
-    return std::move(error);
+    return error;
   for (size_t i = 0; i < sizeX.floats.size(); ++i)
     sizeX.floats[i] += errorX.floats[i];
   if (llvm::Error error = add(sizeX, errorW))
-    return std::move(error);
+    return error;
   for (size_t i = 0; i < errors.size(); ++i)
     errors[i] = numerics::productBound(errors[i], magnitude->floats[i], terms);
   return errors;

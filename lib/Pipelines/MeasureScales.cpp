@@ -62,7 +62,7 @@ llvm::Expected<std::string> measureScales(const CompileOptions &options,
   };
   if (llvm::Error error =
           runSamples(evaluator->folded(), options, *samples, context, keep))
-    return std::move(error);
+    return error;
   llvm::json::Object object;
   for (const auto &[name, exponent] : largest)
     object[llvm::json::fixUTF8(name)] = exponent;

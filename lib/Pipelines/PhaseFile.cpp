@@ -160,7 +160,7 @@ readPhaseFile(llvm::StringRef path, Phase phase, MLIRContext &context) {
   std::string complaint = findForeign(*module, phase);
   if (!complaint.empty())
     return makeError(ErrorClass::Malformed, "{}: {}", path.str(), complaint);
-  return std::move(module);
+  return module;
 }
 
 } // namespace ashlar::pipelines
