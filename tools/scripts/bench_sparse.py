@@ -6,6 +6,7 @@ usage: bench_sparse.py [MODEL|resnet50]... [--density=1,0.5,...] [--check]
        bench_sparse.py MODEL... --depthwise [--check]
        bench_sparse.py MODEL... --never-above
        bench_sparse.py MODEL... --bound
+       bench_sparse.py MODEL... --large-cluster [--bound|...]
 
 Prunes each shared model (squeezenet1_1 without arguments; resnet50 is the light
 ResNet-50 with seeded weights) to each density, compiles it with --sparse=off
@@ -24,7 +25,9 @@ share of the network (--check: at least DEPTHWISE times fewer), --never-above
 compares the cycles and bits of models as they are. --bound prints, at 10 %, the
 cycles that no overlap can save (on a1): a layer of products begins when the one
 before has ended, because the exponents of a map are known when it is complete,
-and takes as long as the engine with the most to do in it.
+and takes as long as the engine with the most to do in it. --large-cluster takes
+a1 with a sparse cluster that no layer waits for (CLUSTER): what is left of the
+difference to 1 are cycles that both clusters share. --machine takes any other.
 """
 
 import argparse
@@ -48,6 +51,12 @@ LIMITS = {"squeezenet1_1": 1.6, "resnet50": 1.6}
 SHARE = 0.9
 DRAM_BYTES = 64  # of a1 in a cycle
 DEPTHWISE = 5
+# What differs from a1: 16 times as many multipliers, 8 times as many coefficients
+# a step, 16 times the bandwidth on the chip.
+CLUSTER = """name: large-cluster
+sparse: {tcus: 64, lanes: 512, coefficients_per_step: 16, wm_broadcast: 16}
+dma: {onchip_bytes_per_cycle: 2048}
+"""
 
 
 def run(tool, *arguments):
@@ -237,12 +246,18 @@ def main():
     parser.add_argument("--depthwise", action="store_true")
     parser.add_argument("--never-above", action="store_true")
     parser.add_argument("--bound", action="store_true")
+    parser.add_argument("--large-cluster", action="store_true",
+                        help="a1 with a sparse cluster that nothing waits for")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     densities = [float(d) for d in options.density.split(",")]
     failures = []
     for name in options.models:
         with tempfile.TemporaryDirectory() as folder:
+            if options.large_cluster:
+                options.machine = os.path.join(folder, "machine.yaml")
+                with open(options.machine, "w", encoding="utf-8") as stream:
+                    stream.write(CLUSTER)
             if options.depthwise:
                 failures += depthwise(name, options.machine, folder)
             elif options.bound:

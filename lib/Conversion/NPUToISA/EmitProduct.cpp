@@ -8,6 +8,7 @@
 #include "Generator.h"
 #include "ProductGeometry.h"
 
+#include "ashlar/Machine/Cycles.h"
 #include "ashlar/Numerics/Function.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
@@ -69,6 +70,7 @@ public:
 private:
   void emitColumn(const ColumnTile &column, const ChunkPlace &place, bool last);
   bool needsTerms(const ColumnTile &column) const;
+  bool keepsPace(const ColumnTile &column) const;
   void emitLoad(const ColumnTile &column, size_t index,
                 const ChunkPlace &place);
   void emitMatmul(const ColumnTile &column, size_t index, const Window &window,
@@ -86,6 +88,7 @@ private:
   TileContext &tile;
   const ProductGeometry &whole;
   const ProductGeometry *geometry; ///< of the batch being emitted
+  bool drains = false;             ///< some sums have been drained
   bool statesTerms = false; ///< loads of this column say how many cells count
   size_t group = 0;         ///< counts PSUM groups, for the choice of banks
 };
@@ -125,9 +128,18 @@ bool ProductEmitter::needsTerms(const ColumnTile &column) const {
                                    rows) > 63;
 }
 
+/// One pass over the positions makes the sums as fast as ACT takes them.
+bool ProductEmitter::keepsPace(const ColumnTile &column) const {
+  analysis::StorageType x = analysis::activationStorage(tile.op);
+  analysis::StorageType w = analysis::weightStorage(tile.op);
+  return column.tiles.size() == 1 &&
+         machine::pePasses(machine, x.digitBits(), w.digitBits()) == 1;
+}
+
 /// `last`: nothing of this product follows. The last sums of all are drained in
 /// pieces while the rest still streams, since the next operation waits for
-/// them.
+/// them; the first ones too, since ACT waits for them. Where ACT keeps pace, it
+/// stays behind the array by its largest drain: all are small.
 void ProductEmitter::emitColumn(const ColumnTile &column,
                                 const ChunkPlace &place, bool last) {
   int64_t bankEntries = machine.psum.entriesPerBank;
@@ -135,6 +147,7 @@ void ProductEmitter::emitColumn(const ColumnTile &column,
   int64_t perGroup = std::max<int64_t>(banks / 2, 1);
   std::vector<Window> windows = geometry->windows(bankEntries);
   statesTerms = needsTerms(column);
+  const bool small = keepsPace(column);
   for (size_t first = 0; first < windows.size(); first += perGroup) {
     size_t count = std::min<size_t>(perGroup, windows.size() - first);
     int64_t bank = banks >= 2 ? group++ % 2 * perGroup : 0;
@@ -142,11 +155,11 @@ void ProductEmitter::emitColumn(const ColumnTile &column,
     for (size_t w = 0; w < count; ++w)
       whole.push_back(
           {windows[first + w], (bank + static_cast<int64_t>(w)) * bankEntries});
-    if (last && first + count == windows.size())
-      for (const Piece &window : whole)
-        geometry->cut(window, pieces);
-    else
-      pieces = whole;
+    for (const Piece &window : whole)
+      if ((last && first + count == windows.size()) || !drains || small)
+        geometry->cut(window, pieces), drains = true;
+      else
+        pieces.push_back(window);
     for (size_t t = 0; t + 1 < column.tiles.size(); ++t) {
       emitLoad(column, t, place);
       generator.builder.emit(isa::PeSwap{});
