@@ -137,6 +137,30 @@ def BFP_RequantiseConvOp : BFP_Op<"requantise_conv"> {
   let hasVerifier = 1;
 }
 
+def BFP_IntegerMatmulOp : BFP_Op<"integer_matmul"> {
+  let summary = "Matrix product of bytes less their zero points";
+  let description = [{
+    `y[.., m, n] = sum_k (a[.., m, k] - a_zero) * (b[.., k, n] - b_zero)`, exact;
+    leading dimensions broadcast as in `bfp.matmul` (docs/Numerics.md 12).
+
+    * integer_matmul_c1: factors are integers of 8 bits, the result is i32;
+    * integer_matmul_c2: the result's shape is that of a matrix product;
+    * integer_matmul_c3: zero points are values of the types of their factors.
+
+    ```mlir
+    %y = bfp.integer_matmul %a, %b {a_zero = 120 : i64, b_zero = -3 : i64}
+      : (tensor<4x6xui8>, tensor<6x5xi8>) -> tensor<4x5xi32>
+    ```
+  }];
+  let arguments = (ins BFP_IntegerTensor:$a, BFP_IntegerTensor:$b,
+      I64Attr:$a_zero, I64Attr:$b_zero);
+  let results = (outs StaticShapeTensorOf<[I32]>:$output);
+  let assemblyFormat = [{
+    $a `,` $b attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 def BFP_RequantiseOp : BFP_Op<"requantise"> {
   let summary = "Function of quantised tensors in one pass";
   let description = [{

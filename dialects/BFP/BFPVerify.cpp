@@ -7,6 +7,7 @@
 #include "dialects/NN/NNOps.h"
 #include "dialects/NN/NNShapes.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -274,26 +275,53 @@ broadcastLeading(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
   return result;
 }
 
-LogicalResult MatmulOp::verify() {
-  ArrayRef<int64_t> a = shapeOf(getA()), b = shapeOf(getB());
+/// Shapes of a matrix product; leading dimensions broadcast.
+template <typename Op>
+static LogicalResult verifyMatrices(Op op) {
+  ArrayRef<int64_t> a = shapeOf(op.getA()), b = shapeOf(op.getB());
   if (a.size() < 2 || b.size() < 2) // matmul_c1
-    return emitOpError("expected factors of rank 2 or more, found ")
+    return op.emitOpError("expected factors of rank 2 or more, found ")
            << a.size() << " and " << b.size();
   if (a.back() != b[b.size() - 2]) // matmul_c2
-    return emitOpError("expected equal contraction extents, found ")
+    return op.emitOpError("expected equal contraction extents, found ")
            << a.back() << " and " << b[b.size() - 2];
   std::optional<SmallVector<int64_t>> expected =
       broadcastLeading(a.drop_back(2), b.drop_back(2));
   if (!expected) // matmul_c3
-    return emitOpError("expected leading dimensions that broadcast, found ")
-           << getA().getType() << " and " << getB().getType();
+    return op.emitOpError("expected leading dimensions that broadcast, found ")
+           << op.getA().getType() << " and " << op.getB().getType();
   expected->append({a[a.size() - 2], b.back()});
-  if (shapeOf(getOutput()) != ArrayRef(*expected)) // matmul_c3
-    return emitOpError("expected a result of shape [")
-           << llvm::ArrayRef(*expected) << "], found " << getOutput().getType();
+  if (shapeOf(op.getOutput()) != ArrayRef(*expected)) // matmul_c3
+    return op.emitOpError("expected a result of shape [")
+           << llvm::ArrayRef(*expected) << "], found "
+           << op.getOutput().getType();
+  return success();
+}
+
+LogicalResult MatmulOp::verify() {
+  if (failed(verifyMatrices(*this)))
+    return failure();
+  ArrayRef<int64_t> a = shapeOf(getA()), b = shapeOf(getB());
   if (failed(verifyFactors(*this, getA(), a.size() - 1, getB(), b.size() - 2)))
     return failure();
   return verifyEpilogue(*this, b.back());
+}
+
+LogicalResult IntegerMatmulOp::verify() {
+  const std::pair<Value, uint64_t> factors[] = {{getA(), getAZero()},
+                                                {getB(), getBZero()}};
+  for (auto [factor, point] : factors) {
+    auto type = cast<IntegerType>(getElementTypeOrSelf(factor));
+    if (type.getWidth() != 8) // integer_matmul_c1
+      return emitOpError("expected integers of 8 bits, found ")
+             << factor.getType();
+    int64_t low = type.isUnsigned() ? 0 : -128;
+    auto zero = static_cast<int64_t>(point);
+    if (zero < low || zero > low + 255) // integer_matmul_c3
+      return emitOpError("expected a zero point in [")
+             << low << ", " << low + 255 << "], found " << zero;
+  }
+  return verifyMatrices(*this); // integer_matmul_c2
 }
 
 int64_t ConvOp::getAccumulationLength() {

@@ -84,6 +84,13 @@ static bool describeProduct(Operation *op, PlanOp &plan) {
             describeFunction(conv.getFunction(), APFloat(0.0f), APFloat(0.0f));
         return true;
       })
+      .Case([&](bfp::IntegerMatmulOp matmul) {
+        plan.kind = "matmul";
+        plan.roles = {"x", "w"};
+        plan.attrs["x_zero"] = static_cast<int64_t>(matmul.getAZero());
+        plan.attrs["w_zero"] = static_cast<int64_t>(matmul.getBZero());
+        return true;
+      })
       .Case([&](nn::ConvOp conv) {
         plan.roles = {"x", "w"};
         addWindow(plan, conv);

@@ -164,6 +164,11 @@ private:
   }
 
   Operation *product(npu::PeMatmulOp op) {
+    // Both factors are known at run time.
+    if (auto zero = op->getAttrOfType<IntegerAttr>(analysis::kOperandZeroAttr))
+      return bfp::IntegerMatmulOp::create(
+          builder, loc, type, op.getX(), op.getW(), zero,
+          op->getAttrOfType<IntegerAttr>(analysis::kWeightZeroAttr));
     if (!bfp::isEncoded(op.getX().getType()))
       return nn::MatMulOp::create(builder, loc, type, op.getX(), op.getW());
     return bfp::MatmulOp::create(builder, loc, type, op.getX(), op.getW(),

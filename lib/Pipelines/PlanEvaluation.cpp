@@ -123,6 +123,21 @@ llvm::Expected<Tensor> requantise(Operation *op,
   return std::move(*sums);
 }
 
+/// The product of integers less their zero points.
+llvm::Expected<Tensor> integerProduct(bfp::IntegerMatmulOp op,
+                                      ArrayRef<const Tensor *> operands) {
+  Tensor a = *operands[0], b = *operands[1];
+  for (int64_t &v : a.ints)
+    v -= static_cast<int64_t>(op.getAZero());
+  for (int64_t &v : b.ints)
+    v -= static_cast<int64_t>(op.getBZero());
+  OpBuilder builder(op.getContext());
+  return Detached(nn::MatMulOp::create(builder, op.getLoc(),
+                                       op.getOutput().getType(), op.getA(),
+                                       op.getB()))
+      .evaluate({&a, &b});
+}
+
 /// Integers or floats as `(x - zero) * scale` in binary32.
 Tensor dequantised(const Tensor &x, const APFloat &scale, uint64_t zero) {
   Tensor result = x;
@@ -234,6 +249,8 @@ llvm::Expected<Tensor> evaluateWide(Operation *op,
     return requantise(op, operands);
   if (auto map = dyn_cast<bfp::RequantiseOp>(op))
     return requantiseMap(map, operands);
+  if (auto matmul = dyn_cast<bfp::IntegerMatmulOp>(op))
+    return integerProduct(matmul, operands);
   if (op->getNumResults() == 1 && bfp::isEncoded(op->getResult(0).getType())) {
     Operation *copy = op->clone();
     copy->getResult(0).setType(plainType(op->getResult(0)));

@@ -104,10 +104,11 @@ def conv(x, w, attrs, operands, function):
     return epilogue(acc, exponent, 1, operands, function)
 
 
-def matmul(x, w, operands, function):
+def matmul(x, w, attrs, operands, function):
     """x [.., M, K] @ w [.., K, N]."""
     if x.type != "bfp":
-        return exact.matmul(x.integers(), w.integers())
+        return exact.matmul(x.integers() - attrs.get("x_zero", 0),
+                            w.integers() - attrs.get("w_zero", 0))
     scale_x, left = aligned(x)
     scale_w, right = aligned(w)
     acc = exact.matmul(left, right)

@@ -64,7 +64,7 @@ def evaluate(op, values, tensor):
         result = products.conv(operands["x"], operands["w"], attrs, operands,
                                op.get("function"))
     elif kind == "matmul":
-        result = products.matmul(operands["x"], operands["w"], operands,
+        result = products.matmul(operands["x"], operands["w"], attrs, operands,
                                  op.get("function"))
     else:
         result = scalar_result(op, attrs, operands, tensor)

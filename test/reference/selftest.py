@@ -203,10 +203,10 @@ def check_conv(rng):
 def check_matmul(rng):
     x = encoded_value(random_values(rng, 3 * 20).reshape(3, 20), 8, 8, 7, 1)
     w = encoded_value(rng.normal(0, 1, (20, 5)), 8, 8, 7, 0, 1)
-    got = products.matmul(x, w, {}, None)
+    got = products.matmul(x, w, {}, {}, None)
     # A second factor computed at run time has one E for the whole tensor.
     moving = encoded_value(w.numbers(), 8, 8, 7, 0)
-    ratio = products.matmul(x, moving, {}, None) - got
+    ratio = products.matmul(x, moving, {}, {}, None) - got
     assert np.abs(ratio).max() < 0.05 * np.abs(got).max()
     scales = products.channel_exponents(w.data, 1)
     for i in range(3):

@@ -84,7 +84,8 @@ inline constexpr llvm::StringLiteral kZeroPointAttr = "npu.zero_point";
 /// of the right factor. Constants of i16 are stored as such bytes, value +
 /// this, if they lie within 255 of each other.
 inline constexpr llvm::StringLiteral kWeightZeroAttr = "npu.weight_zero";
-/// The same for the left factor.
+/// The same for the left factor, of matrix products whose factors are both
+/// known at run time.
 inline constexpr llvm::StringLiteral kOperandZeroAttr = "npu.operand_zero";
 /// On npu.vec.map: the attributes of the bfp.requantise that it is.
 inline constexpr llvm::StringLiteral kRequantiseAttr = "npu.requantise";

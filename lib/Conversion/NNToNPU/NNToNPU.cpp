@@ -33,6 +33,7 @@ public:
         .Case([&](bfp::ConvOp conv) { return product(conv); })
         .Case([&](bfp::MatmulOp matmul) { return product(matmul); })
         .Case([&](bfp::RequantiseConvOp conv) { return product(conv); })
+        .Case([&](bfp::IntegerMatmulOp matmul) { return product(matmul); })
         .Case([&](nn::ConvOp conv) { return integerProduct(conv); })
         .Case([&](nn::MatMulOp matmul) { return integerProduct(matmul); })
         .Case<bfp::EncodeOp, bfp::DecodeOp, nn::CastOp>(
@@ -137,6 +138,16 @@ private:
         builder.getStringAttr(op.getFunction()), none, none);
     conv->setAttr(analysis::kZeroPointAttr, op.getZeroPointAttr());
     return withWeightZero(conv);
+  }
+
+  Operation *product(bfp::IntegerMatmulOp op) {
+    FloatAttr none = builder.getF32FloatAttr(0.0f);
+    auto matmul = npu::PeMatmulOp::create(
+        builder, op.getLoc(), op.getOutput().getType(), op.getA(), op.getB(),
+        Value(), Value(), Value(), builder.getStringAttr("copy"), none, none);
+    matmul->setAttr(analysis::kOperandZeroAttr, op.getAZeroAttr());
+    matmul->setAttr(analysis::kWeightZeroAttr, op.getBZeroAttr());
+    return matmul;
   }
 
   /// Streamed weights of integers are bytes with a zero point where they can

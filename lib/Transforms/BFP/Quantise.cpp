@@ -17,6 +17,7 @@ void buildQuantisePipeline(OpPassManager &manager,
   // Before formats: an absorbed op has no result to store.
   manager.addPass(createFuseEpilogues());
   manager.addPass(createFuseRequantise());
+  manager.addPass(createFuseZeroPoints());
   manager.addPass(createFuseQuantisedMaps());
   AssignFormatsOptions asked;
   asked.format = options.format;

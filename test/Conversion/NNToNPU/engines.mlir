@@ -114,3 +114,13 @@ func.func @main(%x: tensor<1x2x3x3xui8>, %m: tensor<4x2xi8>) -> (tensor<1x2x3x3x
   %1 = nn.matmul %m, %w : (tensor<4x2xi8>, tensor<2x2xi16>) -> tensor<4x2xi32>
   return %0, %1 : tensor<1x2x3x3xi32>, tensor<4x2xi32>
 }
+
+// -----
+
+// Two run-time factors of bytes keep their zero points for the array.
+// CHECK-LABEL: func.func @main(
+// CHECK: npu.pe.matmul(%arg0, %arg1) {{.*}}npu.operand_zero = 120 : i64{{.*}}npu.weight_zero = -3 : i64
+func.func @main(%a: tensor<4x6xui8>, %b: tensor<6x5xi8>) -> tensor<4x5xi32> {
+  %y = bfp.integer_matmul %a, %b {a_zero = 120 : i64, b_zero = -3 : i64} : (tensor<4x6xui8>, tensor<6x5xi8>) -> tensor<4x5xi32>
+  return %y : tensor<4x5xi32>
+}

@@ -334,3 +334,27 @@ func.func @requantise_c5(%x: tensor<2xui8>) {
   %0 = bfp.requantise "copy"(%x) {limited} : (tensor<2xui8>) -> tensor<2xui8>
   return
 }
+
+// -----
+
+func.func @integer_matmul_c1(%a: tensor<4x6xi16>, %b: tensor<6x5xi8>) {
+  // expected-error@+1 {{expected integers of 8 bits, found 'tensor<4x6xi16>'}}
+  %0 = bfp.integer_matmul %a, %b {a_zero = 0 : i64, b_zero = 0 : i64} : (tensor<4x6xi16>, tensor<6x5xi8>) -> tensor<4x5xi32>
+  return
+}
+
+// -----
+
+func.func @integer_matmul_c2(%a: tensor<4x6xui8>, %b: tensor<7x5xi8>) {
+  // expected-error@+1 {{expected equal contraction extents, found 6 and 7}}
+  %0 = bfp.integer_matmul %a, %b {a_zero = 0 : i64, b_zero = 0 : i64} : (tensor<4x6xui8>, tensor<7x5xi8>) -> tensor<4x5xi32>
+  return
+}
+
+// -----
+
+func.func @integer_matmul_c3(%a: tensor<4x6xui8>, %b: tensor<6x5xi8>) {
+  // expected-error@+1 {{expected a zero point in [-128, 127], found 128}}
+  %0 = bfp.integer_matmul %a, %b {a_zero = 255 : i64, b_zero = 128 : i64} : (tensor<4x6xui8>, tensor<6x5xi8>) -> tensor<4x5xi32>
+  return
+}

@@ -43,3 +43,10 @@ func.func @matmul(%a: tensor<2x5x64xf32>, %b: tensor<64x10xf32>) -> tensor<2x5x1
   %0 = bfp.matmul %a, %b : (tensor<2x5x64xf32>, tensor<64x10xf32>) -> tensor<2x5x10xf32>
   return %0 : tensor<2x5x10xf32>
 }
+
+// CHECK-LABEL: func @integer_matmul
+func.func @integer_matmul(%a: tensor<2x4x6xui8>, %b: tensor<6x5xi8>) -> tensor<2x4x5xi32> {
+  // CHECK: bfp.integer_matmul %{{.*}}, %{{.*}} {a_zero = 120 : i64, b_zero = -3 : i64} : (tensor<2x4x6xui8>, tensor<6x5xi8>) -> tensor<2x4x5xi32>
+  %0 = bfp.integer_matmul %a, %b {a_zero = 120 : i64, b_zero = -3 : i64} : (tensor<2x4x6xui8>, tensor<6x5xi8>) -> tensor<2x4x5xi32>
+  return %0 : tensor<2x4x5xi32>
+}

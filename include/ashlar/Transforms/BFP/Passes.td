@@ -126,6 +126,19 @@ def FuseRequantise : Pass<"ashlar-bfp-fuse-requantise", "::mlir::ModuleOp"> {
   let dependentDialects = ["::ashlar::bfp::BFPDialect"];
 }
 
+def FuseZeroPoints : Pass<"ashlar-bfp-fuse-zero-points", "::mlir::ModuleOp"> {
+  let summary = "Products of two run-time factors read their bytes";
+  let description = [{
+    A matrix product of integers whose factors are bytes, at least one of them
+    less a constant zero point of the whole tensor (nn.sub of nn.cast to i16),
+    becomes one `bfp.integer_matmul` of the bytes. The array subtracts the zero
+    points: one pass instead of up to four. A constant factor takes no part; its
+    zero points and those of the other factor are corrections.
+  }];
+  let statistics = [Statistic<"numFused", "fused", "products of bytes">];
+  let dependentDialects = ["::ashlar::bfp::BFPDialect"];
+}
+
 def FuseQuantisedMaps
     : Pass<"ashlar-bfp-fuse-quantised-maps", "::mlir::ModuleOp"> {
   let summary = "One pass per function between products of integers";
