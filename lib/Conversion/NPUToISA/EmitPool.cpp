@@ -5,8 +5,9 @@
 // its own bytes are free, one instruction reduces all parts at once, and their
 // results are copied back. Each part begins with a block of the result; zeros
 // fill what its channels leave of the last one. Windows that reach into the
-// padding are reduced where they lie. Rows go band by band, so that the first
-// follow the producer while it makes the others. No bit depends on it.
+// padding are reduced where they lie. Rows go band by band, and tiles of
+// channels one after the other where the map is made so: the first follow the
+// producer while it makes the others. No bit depends on it.
 
 #include "Generator.h"
 
@@ -353,10 +354,29 @@ void PoolEmitter::run() {
   }
 }
 
+/// True if a map is made channels by channels: by a product with stationary
+/// weights, column after column, or by the parts of a concatenation. Others are
+/// made rows by rows.
+bool comesByChannels(Operation *op) {
+  return op && !op->hasAttr(analysis::kStationaryAttr) &&
+         (mlir::isa<npu::PeConvOp>(op) ||
+          (op->hasAttr(analysis::kAliasAttr) && op->getNumOperands() > 1));
+}
+
 } // namespace
 
 llvm::Error emitPool(Generator &generator, TileContext &tile) {
-  PoolEmitter(generator, tile).run();
+  const View &source = tile.operands[0];
+  int64_t step = source.channels();
+  if (comesByChannels(tile.op->getOperand(0).getDefiningOp()))
+    step = channelStep(generator.machine, source, tile.result);
+  for (int64_t first = 0; first < source.channels(); first += step) {
+    int64_t count = std::min(step, source.channels() - first);
+    TileContext part = tile;
+    part.operands[0] = channelsOf(source, first, count, generator.machine);
+    part.result = channelsOf(tile.result, first, count, generator.machine);
+    PoolEmitter(generator, part).run();
+  }
   return llvm::Error::success();
 }
 

@@ -18,6 +18,36 @@
 using namespace mlir;
 
 namespace ashlar::codegen {
+
+View channelsOf(const View &view, int64_t first, int64_t count,
+                const machine::Description &machine) {
+  if (view.axis < 0)
+    return view;
+  Region region = Region::whole(view.shape);
+  region.start[view.axis] = first;
+  region.size[view.axis] = count;
+  return view.slice(region, machine);
+}
+
+int64_t channelStep(const machine::Description &machine, const View &source,
+                    const View &result) {
+  auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  const int64_t block =
+      result.type.encoded ? int64_t(result.type.format.block) : 1;
+  if (source.axis < 0 || source.axis != result.axis || source.part != 0 ||
+      result.part != 0 || block < 1)
+    return source.channels();
+  int64_t elements = static_cast<int64_t>(
+      machine::vecLaneSteps(machine, static_cast<uint64_t>(partitions)));
+  for (int64_t axis = 0; axis < source.rank(); ++axis)
+    elements *= axis == source.axis ? 1 : source.shape[axis];
+  const int64_t tiles =
+      llvm::divideCeilSigned(static_cast<int64_t>(machine.vec.latency),
+                             std::max<int64_t>(elements, 1));
+  return llvm::alignTo(std::max<int64_t>(tiles, 1) * partitions,
+                       std::lcm(partitions, block));
+}
+
 namespace {
 
 isa::ElemType typeField(const View &view) {
@@ -200,39 +230,6 @@ View withUnitAxes(const View &result, const View &source,
   return kept;
 }
 
-/// Channels [first, first + count) of a view across partitions.
-View channelsOf(const View &view, int64_t first, int64_t count,
-                const machine::Description &machine) {
-  if (view.axis < 0)
-    return view;
-  Region region = Region::whole(view.shape);
-  region.start[view.axis] = first;
-  region.size[view.axis] = count;
-  return view.slice(region, machine);
-}
-
-/// Channels of one instruction of a reduction: whole tiles of them, so that the
-/// first follow the producer while it makes the last, as many as are worth the
-/// latency of the vector unit.
-int64_t reducedChannels(const machine::Description &machine, const View &source,
-                        const View &result) {
-  auto partitions = static_cast<int64_t>(machine.sb.partitions);
-  const int64_t block =
-      result.type.encoded ? int64_t(result.type.format.block) : 1;
-  if (source.axis < 0 || source.axis != result.axis || source.part != 0 ||
-      result.part != 0 || block < 1)
-    return source.channels();
-  int64_t elements = static_cast<int64_t>(
-      machine::vecLaneSteps(machine, static_cast<uint64_t>(partitions)));
-  for (int64_t axis = 0; axis < source.rank(); ++axis)
-    elements *= axis == source.axis ? 1 : source.shape[axis];
-  const int64_t tiles =
-      llvm::divideCeilSigned(static_cast<int64_t>(machine.vec.latency),
-                             std::max<int64_t>(elements, 1));
-  return llvm::alignTo(std::max<int64_t>(tiles, 1) * partitions,
-                       std::lcm(partitions, block));
-}
-
 llvm::Error emitReduceOp(Generator &generator, TileContext &tile) {
   auto reduce = cast<npu::VecReduceOp>(tile.op);
   auto kind = numerics::parseReduction(reduce.getKind());
@@ -246,7 +243,7 @@ llvm::Error emitReduceOp(Generator &generator, TileContext &tile) {
     parameters.xr = generator.resultScale(tile.op, parameters.clear);
   const View &source = tile.operands[0];
   View result = withUnitAxes(tile.result, source, reduce.getAxes());
-  const int64_t step = reducedChannels(generator.machine, source, result);
+  const int64_t step = channelStep(generator.machine, source, result);
   for (int64_t first = 0; first < source.channels(); first += step) {
     int64_t count = std::min(step, source.channels() - first);
     if (llvm::Error error =

@@ -187,6 +187,14 @@ struct MapParameters {
   /// Steps of quantisation before and behind the function, or null.
   mlir::DictionaryAttr quantised = {};
 };
+/// Channels [first, first + count) of a view across partitions.
+View channelsOf(const View &view, int64_t first, int64_t count,
+                const machine::Description &machine);
+/// Channels of one instruction that reduces `source` to `result`, or all of
+/// them: whole tiles, so that the first follow the producer while it makes the
+/// last, as many as are worth the latency of the vector unit.
+int64_t channelStep(const machine::Description &machine, const View &source,
+                    const View &result);
 /// True for an operation that makes blocks of a whole tensor: it is walked
 /// twice, to measure the exponent and to encode under it.
 bool encodesWholeTensor(mlir::Operation *op);
