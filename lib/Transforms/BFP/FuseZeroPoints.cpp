@@ -30,6 +30,8 @@ struct Centred {
   Value bytes;
   int64_t zero = 0;
   SmallVector<Location, 2> locations; ///< of the operations it replaces
+  /// What moves the differences before the product, the last one first.
+  SmallVector<Operation *, 2> moves;
 };
 
 bool isByte(Value value) {
@@ -54,7 +56,14 @@ std::optional<int64_t> scalarOf(Value value) {
 /// `factor` as bytes that are known at run time only, if it is of that form.
 std::optional<Centred> centredBytes(Value factor) {
   if (isByte(factor) && !factor.getDefiningOp<nn::ConstantOp>())
-    return Centred{factor, 0, {}};
+    return Centred{factor, 0, {}, {}};
+  SmallVector<Operation *, 2> moves;
+  while (Operation *move = factor.getDefiningOp()) {
+    if (!isa<nn::TransposeOp, nn::ReshapeOp>(move) || !factor.hasOneUse())
+      break;
+    moves.push_back(move);
+    factor = move->getOperand(0);
+  }
   auto sub = factor.getDefiningOp<nn::SubOp>();
   auto cast = sub ? sub->getOperand(0).getDefiningOp<nn::CastOp>() : nullptr;
   if (!cast || cast.getY().getType() != factor.getType() ||
@@ -66,13 +75,28 @@ std::optional<Centred> centredBytes(Value factor) {
   int64_t low = type.isUnsigned() ? 0 : -128;
   if (!zero || *zero < low || *zero > low + 255)
     return std::nullopt;
-  return Centred{cast.getX(), *zero, {sub.getLoc(), cast.getLoc()}};
+  return Centred{
+      cast.getX(), *zero, {sub.getLoc(), cast.getLoc()}, std::move(moves)};
 }
 
-/// Erases what nothing reads any more: a difference and its cast.
+/// The bytes, moved as their differences were.
+Value movedBytes(OpBuilder &builder, const Centred &centred) {
+  Value bytes = centred.bytes;
+  for (Operation *move : llvm::reverse(centred.moves)) {
+    Operation *copy = builder.clone(*move);
+    copy->setOperand(0, bytes);
+    auto type = mlir::cast<RankedTensorType>(move->getResult(0).getType());
+    copy->getResult(0).setType(type.clone(getElementTypeOrSelf(bytes)));
+    bytes = copy->getResult(0);
+  }
+  return bytes;
+}
+
+/// Erases what nothing reads any more: a difference, its cast and its moves.
 void eraseUnread(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!op->use_empty() || !isa<nn::SubOp, nn::CastOp>(op))
+    if (!op->use_empty() ||
+        !isa<nn::SubOp, nn::CastOp, nn::TransposeOp, nn::ReshapeOp>(op))
       return;
     value = op->getOperand(0);
     op->erase();
@@ -89,10 +113,11 @@ bool rewrite(nn::MatMulOp matmul) {
   SmallVector<Location> parts{matmul.getLoc()};
   parts.append(a->locations);
   parts.append(b->locations);
+  Value x = movedBytes(builder, *a), w = movedBytes(builder, *b);
   auto product = IntegerMatmulOp::create(
       builder, FusedLoc::get(matmul.getContext(), parts),
-      matmul.getY().getType(), a->bytes, b->bytes,
-      builder.getI64IntegerAttr(a->zero), builder.getI64IntegerAttr(b->zero));
+      matmul.getY().getType(), x, w, builder.getI64IntegerAttr(a->zero),
+      builder.getI64IntegerAttr(b->zero));
   for (NamedAttribute attr : matmul->getDiscardableAttrs())
     if (attr.getName().getValue().starts_with("ashlar."))
       product->setAttr(attr.getName(), attr.getValue());

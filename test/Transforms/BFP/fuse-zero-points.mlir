@@ -61,3 +61,22 @@ func.func @none(%a: tensor<4x6xui8>, %b: tensor<6x5xui8>) -> (tensor<4x5xi32>, t
   %z = nn.matmul %4, %w : (tensor<4x6xi16>, tensor<6x1xi8>) -> tensor<4x1xi32>
   return %x, %y, %z : tensor<4x5xi32>, tensor<4x5xi32>, tensor<4x1xi32>
 }
+
+// -----
+
+// The bytes take the way of the difference; not if it goes elsewhere too.
+// CHECK-LABEL: func.func @moved(
+// CHECK-SAME: %[[A:.*]]: tensor<4x6xui8>
+// CHECK: %[[T:.*]] = nn.transpose %[[A]] {perm = array<i64: 1, 0>} : (tensor<4x6xui8>) -> tensor<6x4xui8>
+// CHECK-NEXT: bfp.integer_matmul %[[A]], %[[T]] {a_zero = 0 : i64, b_zero = 9 : i64}
+// CHECK: nn.matmul
+func.func @moved(%a: tensor<4x6xui8>) -> (tensor<4x4xi32>, tensor<4x4xi32>, tensor<6x4xi16>) {
+  %z = nn.constant dense<9> : tensor<i16>
+  %0 = nn.cast %a : (tensor<4x6xui8>) -> tensor<4x6xi16>
+  %1 = nn.sub %0, %z : (tensor<4x6xi16>, tensor<i16>) -> tensor<4x6xi16>
+  %2 = nn.transpose %1 {perm = array<i64: 1, 0>} : (tensor<4x6xi16>) -> tensor<6x4xi16>
+  %y = nn.matmul %a, %2 : (tensor<4x6xui8>, tensor<6x4xi16>) -> tensor<4x4xi32>
+  %3 = nn.transpose %1 {perm = array<i64: 1, 0>} : (tensor<4x6xi16>) -> tensor<6x4xi16>
+  %w = nn.matmul %a, %3 : (tensor<4x6xui8>, tensor<6x4xi16>) -> tensor<4x4xi32>
+  return %y, %w, %3 : tensor<4x4xi32>, tensor<4x4xi32>, tensor<6x4xi16>
+}

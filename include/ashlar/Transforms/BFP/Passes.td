@@ -131,7 +131,8 @@ def FuseZeroPoints : Pass<"ashlar-bfp-fuse-zero-points", "::mlir::ModuleOp"> {
   let description = [{
     A matrix product of integers whose factors are bytes, at least one of them
     less a constant zero point of the whole tensor (nn.sub of nn.cast to i16),
-    becomes one `bfp.integer_matmul` of the bytes. The array subtracts the zero
+    becomes one `bfp.integer_matmul` of the bytes; transposes and reshapes of the
+    difference alone move the bytes. The array subtracts the zero
     points: one pass instead of up to four. A constant factor takes no part; its
     zero points and those of the other factor are corrections.
   }];
