@@ -74,7 +74,8 @@ private:
   bool unfoldSpilled();
   bool attempt(int64_t ring, bool mayEvict);
   bool place(size_t index);
-  int64_t firstFit(size_t index, int64_t ignored) const;
+  int64_t firstFit(size_t index, int64_t ignored, size_t since) const;
+  size_t firstRunning(size_t index) const;
   int64_t ownerOf(int64_t index) const;
   bool isConvertingMove(size_t index) const;
   llvm::StringRef refusalInPlace(size_t index) const;

@@ -79,7 +79,7 @@ bool Planner::placeInPlace(size_t index) {
     }
     const int64_t lead = analysis::inPlaceLead(move, plan.model, source.view,
                                                choice->tile, machine);
-    const int64_t place = firstFit(index, owner);
+    const int64_t place = firstFit(index, owner, index);
     if (place > begin + lead) {
       plan.overReason = fmt::format(
           "a tile would overwrite what later ones read: the result would have "

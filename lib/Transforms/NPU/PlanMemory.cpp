@@ -36,6 +36,10 @@ namespace {
 /// More tiles than this mean that scratch is short: tensors had better share
 /// the memory with a smaller weight ring.
 constexpr int64_t kComfortableTiles = 32;
+/// The part of a partition whose use leaves plenty for weights: a quarter.
+constexpr int64_t kPlenty = 4;
+/// Operations before a vector operation that may still run beside it.
+constexpr size_t kBehind = 8;
 
 } // namespace
 
@@ -222,13 +226,29 @@ int64_t Planner::limitAt(size_t index) const {
          std::max(ring, plans[index].chunks);
 }
 
-/// The first place among the resident tensors whose live ranges overlap, the
-/// result of operation `ignored` left out.
-int64_t Planner::firstFit(size_t index, int64_t ignored) const {
+/// The first operation that may still run when operation `index` begins: vector
+/// operations need no scale exponents and begin while other engines still make
+/// the rest of their operands, or of other maps. Others begin behind them.
+size_t Planner::firstRunning(size_t index) const {
+  auto isVector = [&](size_t i) {
+    return isa<VecPoolOp, VecMapOp, VecReduceOp, VecSoftmaxOp, VecGatherOp>(
+        plans[i].op);
+  };
+  if (!isVector(index))
+    return index;
+  for (size_t i = index - std::min(index, kBehind); i < index; ++i)
+    if (!isVector(i))
+      return i;
+  return index;
+}
+
+/// The first place among the resident tensors that are live at operation
+/// `since` or later, the result of operation `ignored` left out.
+int64_t Planner::firstFit(size_t index, int64_t ignored, size_t since) const {
   llvm::SmallVector<std::pair<int64_t, int64_t>> busy;
   for (size_t i = 0; i < index; ++i)
     if (plans[i].resident && plans[i].shares < 0 &&
-        plans[i].lastUse >= static_cast<int64_t>(index) &&
+        plans[i].lastUse >= static_cast<int64_t>(since) &&
         static_cast<int64_t>(i) != ignored)
       busy.push_back({plans[i].offset, plans[i].offset + plans[i].room});
   llvm::sort(busy);
@@ -252,7 +272,12 @@ bool Planner::place(size_t index) {
   if (placeInPlace(index))
     return true;
   plan.swaps = false;
-  plan.offset = firstFit(index, /*ignored=*/-1);
+  // Where there is plenty of memory, what the operations before still read is
+  // not written.
+  plan.offset = firstFit(index, /*ignored=*/-1, firstRunning(index));
+  if (plan.offset + plan.room >
+      static_cast<int64_t>(machine.sb.bytesPerPartition) / kPlenty)
+    plan.offset = firstFit(index, /*ignored=*/-1, index);
   return plan.offset + plan.room <= limitAt(plan.lastUse) ||
          placeSwapped(index);
 }
