@@ -3,6 +3,7 @@
 // Conversion between constants and bytes.
 
 #include "dialects/NN/NNElements.h"
+#include "ashlar/Support/Tensor.h"
 #include "dialects/NN/NNDialect.h"
 
 #include "mlir/IR/AsmState.h"
@@ -10,6 +11,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cassert>
+#include <cstring>
 #include <memory>
 
 using namespace mlir;
@@ -139,4 +141,22 @@ ashlar::nn::rawElements(ElementsAttr elements, std::vector<char> &storage) {
   for (size_t i = 0; i < storage.size(); ++i)
     storage[i] = raw[i % width];
   return ArrayRef<char>(storage);
+}
+
+std::vector<float> ashlar::nn::floatElements(ElementsAttr elements) {
+  std::vector<float> floats;
+  std::vector<char> storage;
+  auto bytes = rawElements(elements, storage);
+  if (!bytes)
+    return floats;
+  ElementType type = *toElementType(elements.getElementType());
+  if (type == ElementType::F32) {
+    floats.resize(bytes->size() / sizeof(float));
+    std::memcpy(floats.data(), bytes->data(), bytes->size());
+    return floats;
+  }
+  ashlar::support::HostTensor tensor{type, {}, {bytes->begin(), bytes->end()}};
+  for (uint64_t i = 0; i < tensor.numElements(); ++i)
+    floats.push_back(static_cast<float>(tensor.asDouble(i)));
+  return floats;
 }

@@ -36,6 +36,10 @@ mlir::ElementsAttr makeElements(mlir::RankedTensorType type, std::string bytes,
 std::optional<llvm::ArrayRef<char>> rawElements(mlir::ElementsAttr elements,
                                                 std::vector<char> &storage);
 
+/// The elements as binary32, rounded where their type is wider; empty where
+/// rawElements has nothing.
+std::vector<float> floatElements(mlir::ElementsAttr elements);
+
 } // namespace ashlar::nn
 
 #endif // ASHLAR_DIALECTS_NN_NNELEMENTS_H

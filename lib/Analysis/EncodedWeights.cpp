@@ -7,7 +7,6 @@
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Numerics/Encode.h"
-#include "ashlar/Support/Tensor.h"
 #include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -22,25 +21,9 @@ using namespace mlir;
 namespace ashlar::analysis {
 
 std::vector<float> constantFloats(Value value) {
-  std::vector<float> floats;
   auto constant = value.getDefiningOp<nn::ConstantOp>();
-  if (!constant)
-    return floats;
-  std::vector<char> storage;
-  auto bytes = nn::rawElements(constant.getValue(), storage);
-  auto type = nn::toElementType(
-      cast<RankedTensorType>(value.getType()).getElementType());
-  if (!bytes || !type)
-    return floats;
-  if (*type == support::ElementType::F32) {
-    floats.resize(bytes->size() / sizeof(float));
-    std::memcpy(floats.data(), bytes->data(), bytes->size());
-    return floats;
-  }
-  support::HostTensor tensor{*type, {}, {bytes->begin(), bytes->end()}};
-  for (uint64_t i = 0; i < tensor.numElements(); ++i)
-    floats.push_back(static_cast<float>(tensor.asDouble(i)));
-  return floats;
+  return constant ? nn::floatElements(constant.getValue())
+                  : std::vector<float>();
 }
 
 std::vector<uint32_t> constantWords(Value value) {

@@ -54,6 +54,14 @@ std::string setResidual(CompilerArguments &arguments, llvm::StringRef text) {
   return "";
 }
 
+std::string setWeightScaling(CompilerArguments &arguments,
+                             llvm::StringRef text) {
+  if (text != "auto" && text != "off")
+    return "expected auto or off";
+  arguments.compile.weightScaling = text == "auto";
+  return "";
+}
+
 std::string setFoldWidth(CompilerArguments &arguments, llvm::StringRef text) {
   constexpr llvm::StringLiteral modes[] = {"auto", "off", "stride", "lane",
                                            "both"};
@@ -223,6 +231,10 @@ constexpr Flag flags[] = {
     {"residual", "TYPE",
      "storage of what residual adds read: bfp (default), bf16 or f32",
      setResidual},
+    {"weight-scaling", "MODE",
+     "factors of output channels that make weights round better: auto "
+     "(default) or off",
+     setWeightScaling},
     {"scale", "POLICY",
      "scale exponents: runmax (default), fixed, fixed(e=-7), table, stats or "
      "predict",
@@ -389,6 +401,7 @@ constexpr Decided decided[] = {{"input-shape", Phase::Import},
                                {"formats", Phase::Quantise},
                                {"scale", Phase::Quantise},
                                {"residual", Phase::Quantise},
+                               {"weight-scaling", Phase::Quantise},
                                {"dump-formats", Phase::Quantise},
                                {"dump-plan", Phase::Quantise},
                                {"machine", Phase::Assign},

@@ -178,6 +178,7 @@ llvm::Error Compilation::quantise() {
       llvm::formatv("{0}", numerics::toJson(options.formats)).str();
   quantise.residual = options.residual;
   quantise.exponents = options.scaleExponents;
+  quantise.weightScaling = options.weightScaling;
   llvm::Error error = runPasses(Phase::Quantise, [&](OpPassManager &manager) {
     bfp::buildQuantisePipeline(manager, quantise);
   });

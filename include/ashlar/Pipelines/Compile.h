@@ -55,6 +55,8 @@ struct CompileOptions {
   numerics::FormatTable formats;
   /// Storage of residual operands: bfp, bf16 or f32.
   std::string residual = "bfp";
+  /// Factors of output channels where weights round better with them.
+  bool weightScaling = true;
   /// Measured scale exponents as JSON, {"TENSOR": E} by planned tensor, for
   /// the policies `fixed` and `table`; or empty.
   std::string scaleExponents;

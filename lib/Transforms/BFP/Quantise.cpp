@@ -27,6 +27,8 @@ void buildQuantisePipeline(OpPassManager &manager,
   formats.residual = options.residual;
   manager.addPass(createChooseFormats(formats));
   manager.addPass(createFuseEncodes());
+  if (options.weightScaling)
+    manager.addPass(createScaleChannels());
   // Last, when every event is there.
   ChooseScalesOptions scales;
   scales.format = llvm::StringRef(options.format).starts_with("{")
@@ -53,6 +55,10 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
       *this, "exponents",
       llvm::cl::desc("Measured scale exponents by tensor as JSON"),
       llvm::cl::init("")};
+  Option<bool> weightScaling{
+      *this, "weight-scaling",
+      llvm::cl::desc("Factors of output channels where weights round better"),
+      llvm::cl::init(true)};
 };
 } // namespace
 
@@ -61,7 +67,8 @@ void registerQuantisePipeline() {
       "ashlar-quantise", "The quantise phase: canonical nn to numeric plan",
       [](OpPassManager &manager, const PipelineOptions &options) {
         buildQuantisePipeline(manager, {options.format, options.strictRange,
-                                        options.residual, options.exponents});
+                                        options.residual, options.exponents,
+                                        options.weightScaling});
       });
 }
 

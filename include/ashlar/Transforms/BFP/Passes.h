@@ -31,6 +31,9 @@ struct QuantiseOptions {
   std::string residual = "bfp";
   /// Measured scale exponents by planned tensor as JSON, or empty.
   std::string exponents;
+  /// Multiply weights of output channels by factors that make them round
+  /// better.
+  bool weightScaling = true;
 };
 
 /// Attributes of a product, between assign-formats and choose-formats:

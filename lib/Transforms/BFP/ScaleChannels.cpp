@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Multiplies the weights of output channels by factors and what products
+// multiply their sums by with the inverse. Input and output: the plan with
+// weights encoded from constants.
+
+#include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Numerics/ChannelFactor.h"
+#include "ashlar/Transforms/BFP/Passes.h"
+#include "dialects/BFP/BFPOps.h"
+#include "dialects/NN/NNElements.h"
+#include "dialects/NN/NNOps.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace ashlar::bfp {
+
+#define GEN_PASS_DEF_SCALECHANNELS
+#include "ashlar/Transforms/BFP/Passes.h.inc"
+
+namespace {
+/// Matrix products [K, N] are read for this many outputs at a time: whole
+/// cache lines.
+constexpr int64_t kGroup = 16;
+
+/// The constant of one encode, seen as channels of rows of one block axis.
+class ChannelView {
+public:
+  ChannelView(RankedTensorType type, bool isConv) : isConv(isConv) {
+    channels = type.getDimSize(isConv ? 0 : 1);
+    rowLength = type.getDimSize(isConv ? 1 : 0);
+    rows = type.getNumElements() / (channels * rowLength);
+  }
+
+  int64_t getRowLength() const { return rowLength; }
+  int64_t size() const { return channels; }
+
+  /// Elements of the channels from `first` on, one after the other, rows of
+  /// the block axis whole.
+  std::vector<float> gather(ArrayRef<float> values, int64_t first,
+                            int64_t count) const {
+    std::vector<float> result(count * rows * rowLength);
+    int64_t step = rows * rowLength;
+    for (int64_t i = 0; i < rowLength; ++i)
+      for (int64_t channel = 0; channel < count; ++channel)
+        for (int64_t row = 0; row < rows; ++row)
+          result[channel * step + row * rowLength + i] =
+              values[isConv ? (first + channel) * step + i * rows + row
+                            : i * channels + first + channel];
+    return result;
+  }
+
+  /// Multiplies every element by the factor of its channel.
+  void scale(MutableArrayRef<float> values, ArrayRef<float> factors) const {
+    int64_t inner = isConv ? rows * rowLength : 1;
+    auto channel = factors.begin();
+    for (; !values.empty(); values = values.drop_front(inner)) {
+      for (float &value : values.take_front(inner))
+        value *= *channel;
+      if (++channel == factors.end())
+        channel = factors.begin();
+    }
+  }
+
+private:
+  bool isConv;
+  int64_t channels, rows, rowLength;
+};
+
+struct ScaleChannels : impl::ScaleChannelsBase<ScaleChannels> {
+protected:
+  void runOnOperation() override {
+    SmallVector<EncodeOp> all;
+    getOperation().walk([&](EncodeOp op) {
+      if (op.getWeights())
+        all.push_back(op);
+    });
+    for (EncodeOp op : all)
+      scaleWeights(op);
+  }
+
+private:
+  void scaleWeights(EncodeOp op);
+};
+} // namespace
+
+static Value scaleOf(Operation *product) {
+  if (auto conv = dyn_cast<ConvOp>(product))
+    return conv.getScale();
+  return cast<MatmulOp>(product).getScale();
+}
+
+static void setScale(Operation *product, Value scale) {
+  if (auto conv = dyn_cast<ConvOp>(product))
+    conv.getScaleMutable().assign(scale);
+  else
+    cast<MatmulOp>(product).getScaleMutable().assign(scale);
+}
+
+/// The elements of a constant of binary32 or narrower floats; empty for others.
+static std::vector<float> readConstant(Value value) {
+  auto constant = value.getDefiningOp<nn::ConstantOp>();
+  auto element = dyn_cast<FloatType>(getElementTypeOrSelf(value.getType()));
+  if (!constant || !element || element.getWidth() > 32)
+    return {};
+  return nn::floatElements(constant.getValue());
+}
+
+/// A new constant next to `like`, named like it.
+static Value makeConstant(Operation *before, Location loc,
+                          ArrayRef<int64_t> shape, ArrayRef<float> values) {
+  OpBuilder builder(before);
+  auto type = RankedTensorType::get(shape, builder.getF32Type());
+  std::string bytes(reinterpret_cast<const char *>(values.data()),
+                    values.size() * sizeof(float));
+  return nn::ConstantOp::create(
+      builder, loc, type,
+      nn::makeElements(type, std::move(bytes), analysis::getNodeName(loc)));
+}
+
+static void eraseIfUnused(Value value) {
+  if (value && value.use_empty())
+    value.getDefiningOp()->erase();
+}
+
+/// A factor per channel, 1 where weights are exact or scaling costs range.
+static std::vector<float>
+chooseFactors(const ChannelView &view, ArrayRef<float> values, BlockType type) {
+  numerics::BlockFormat format;
+  format.mantissa = static_cast<int>(type.getMantissa());
+  format.block = static_cast<int>(type.getBlock());
+  format.range = static_cast<int>(type.getRange());
+  std::vector<float> factors;
+  for (int64_t first = 0; first < view.size(); first += kGroup) {
+    int64_t count = std::min(kGroup, view.size() - first);
+    std::vector<float> group = view.gather(values, first, count);
+    size_t length = group.size() / count;
+    for (int64_t i = 0; i < count; ++i)
+      factors.push_back(
+          numerics::ChannelRounding(ArrayRef(group).slice(i * length, length),
+                                    view.getRowLength(), format)
+              .chooseFactor());
+  }
+  return factors;
+}
+
+/// Channels whose scale leaves no room keep their weights.
+static void keepRange(std::vector<float> &factors, ArrayRef<float> scale) {
+  for (auto [factor, value] : llvm::zip(factors, scale))
+    if (float size = std::fabs(value);
+        size != 0 && !(size >= 0x1p-64f && size <= 0x1p64f))
+      factor = 1;
+}
+
+void ScaleChannels::scaleWeights(EncodeOp op) {
+  BlockType type = getBlockType(op.getOutput().getType());
+  std::vector<float> values = readConstant(op.getInput());
+  SmallVector<Operation *> products(op->getUsers());
+  if (values.empty() || type.isWholeTensor() || products.empty())
+    return;
+  auto shaped = cast<RankedTensorType>(op.getInput().getType());
+  ChannelView view(shaped, isa<ConvOp>(products.front()));
+  std::vector<float> factors = chooseFactors(view, values, type);
+  for (Operation *product : products)
+    if (Value scale = scaleOf(product)) {
+      std::vector<float> old = readConstant(scale);
+      if (old.empty())
+        return;
+      keepRange(factors, old);
+    }
+  int64_t scaled = llvm::count_if(factors, [](float f) { return f != 1; });
+  if (scaled == 0)
+    return;
+  numScaled += scaled;
+  for (Operation *product : products) {
+    Value old = scaleOf(product);
+    std::vector<float> scale =
+        old ? readConstant(old) : std::vector<float>(factors.size(), 1);
+    for (auto [value, factor] : llvm::zip(scale, factors))
+      value /= factor;
+    Location loc = NameLoc::get(StringAttr::get(
+        &getContext(), analysis::getNodeName(product->getLoc()) + ".scale"));
+    setScale(product, makeConstant(product, loc, view.size(), scale));
+    eraseIfUnused(old);
+  }
+  view.scale(values, factors);
+  Value old = op.getInput();
+  op.getInputMutable().assign(
+      makeConstant(op, old.getLoc(), shaped.getShape(), values));
+  eraseIfUnused(old);
+}
+
+} // namespace ashlar::bfp
