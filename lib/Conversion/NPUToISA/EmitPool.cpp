@@ -26,7 +26,7 @@ namespace ashlar::codegen {
 namespace {
 
 /// Bands of a pool at most, and latencies of the vector unit that one is worth.
-constexpr int64_t kMostBands = 14, kBandLatencies = 4;
+constexpr int64_t kMostBands = 28, kBandLatencies = 4;
 
 /// One windowed axis of a pooling tile, relative to the staged region.
 struct PoolAxis {
