@@ -8,6 +8,7 @@
 #include "ashlar/Partition/Partition.h"
 #include "ashlar/Support/CommandLine.h"
 #include "ashlar/Support/FileIO.h"
+#include "ashlar/Support/Json.h"
 
 #include <cmath>
 
@@ -344,8 +345,19 @@ llvm::Error readFormats(CompilerArguments &arguments) {
   auto bytes = support::readFile(arguments.formatsFile);
   if (!bytes)
     return bytes.takeError();
-  auto table =
-      numerics::parseFormatTable((*bytes)->getBuffer(), arguments.formatsFile);
+  std::string text = (*bytes)->getBuffer().str();
+  // What --dump-formats adds to a table of numerics.
+  if (auto json = support::parseJson(text)) {
+    llvm::json::Object *object = json->getAsObject();
+    if (object && object->getString("weight_scaling") == "off") {
+      arguments.compile.weightScaling = false;
+      object->erase("weight_scaling");
+      text = llvm::formatv("{0}", *json).str();
+    }
+  } else {
+    llvm::consumeError(json.takeError()); // Reported by parseFormatTable.
+  }
+  auto table = numerics::parseFormatTable(text, arguments.formatsFile);
   if (!table)
     return table.takeError();
   formats = std::move(*table);

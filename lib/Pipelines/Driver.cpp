@@ -141,6 +141,10 @@ llvm::Error profileData(CompilerArguments &arguments,
 llvm::Error chooseFormats(CompilerArguments &arguments,
                           mlir::MLIRContext &context,
                           std::optional<SearchResult> &search) {
+  // The reserves of the search were set for weights that round as they are
+  // (docs/decisions/2026-11-21-channel-scaling.md).
+  if (arguments.autoFormats)
+    arguments.compile.weightScaling = false;
   // Before the search, which counts the cycles of the engines that are chosen.
   if (llvm::Error error = profileData(arguments, context))
     return error;
@@ -163,10 +167,12 @@ llvm::Error chooseFormats(CompilerArguments &arguments,
   }
   if (arguments.dumpFormats.empty())
     return llvm::Error::success();
-  return support::writeFileAtomically(
-      arguments.dumpFormats,
-      llvm::formatv("{0:2}\n", numerics::toJson(arguments.compile.formats))
-          .str());
+  llvm::json::Value table = numerics::toJson(arguments.compile.formats);
+  // The file has to give this program again.
+  if (!arguments.compile.weightScaling)
+    (*table.getAsObject())["weight_scaling"] = "off";
+  return support::writeFileAtomically(arguments.dumpFormats,
+                                      llvm::formatv("{0:2}\n", table).str());
 }
 
 /// Compiles the model, or what an earlier compilation left of it.
