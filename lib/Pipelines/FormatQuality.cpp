@@ -27,7 +27,7 @@ constexpr size_t competitors = 5;
 constexpr double leastProbability = 1e-30;
 /// Of the disagreement that a target allows, the share that the estimate may
 /// use up while a reserve is kept.
-constexpr double shareWithReserve = 0.7;
+constexpr double shareWithReserve = 0.5;
 /// Inputs that change because they are unlike all samples in margin and noise
 /// at once, per power of noise over power of logits.
 constexpr double unlikeShare = 0.5;
