@@ -59,7 +59,7 @@ public:
   /// Multiplies every element by the factor of its channel.
   void scale(MutableArrayRef<float> values, ArrayRef<float> factors) const {
     int64_t inner = isConv ? rows * rowLength : 1;
-    auto channel = factors.begin();
+    const float *channel = factors.begin();
     for (; !values.empty(); values = values.drop_front(inner)) {
       for (float &value : values.take_front(inner))
         value *= *channel;
