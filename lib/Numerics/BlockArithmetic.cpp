@@ -115,14 +115,15 @@ WideValue blockApply(BlockFunction function, int32_t mA, int eA, int32_t mB,
 /// `wrap`, where the low 16 bits are.
 static uint64_t shifted(Wide magnitude, int64_t shift, Rounding rounding,
                         bool wrap) {
+  if (magnitude == 0)
+    return 0;
   if (shift <= 0) {
     int64_t left = -shift;
     if (wrap)
       return left >= 64 ? 0 : static_cast<uint64_t>(magnitude) << left;
     bool large =
         left > 40 || (magnitude >> 40) != 0 || (magnitude << left) >> 40 != 0;
-    return large && magnitude != 0 ? uint64_t(1) << 40
-                                   : static_cast<uint64_t>(magnitude << left);
+    return large ? uint64_t(1) << 40 : static_cast<uint64_t>(magnitude << left);
   }
   if (shift > 128)
     return 0;

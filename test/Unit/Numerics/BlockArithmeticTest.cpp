@@ -73,6 +73,15 @@ TEST(Fixed, wrapIsModuloPowerOfTwo) {
   EXPECT_EQ(counters.saturated, 5u);
 }
 
+TEST(Fixed, zeroIsZeroFarFromTheStep) {
+  EncodeCounters counters;
+  // Two blocks whose difference is zero under an exponent of their own.
+  for (int exponent : {200, 30, -200})
+    EXPECT_EQ(encodeFixed(wideValue(int64_t(0), exponent), {8, 0}, counters),
+              0);
+  EXPECT_EQ(counters.saturated + counters.underflow, 0u);
+}
+
 TEST(Fixed, cellsAreLimitedAndZeroBlocksMarked) {
   EXPECT_EQ(fixedCell(-7, 8), -1);
   EXPECT_EQ(fixedCell(300, 8), 127);
