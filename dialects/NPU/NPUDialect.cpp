@@ -11,6 +11,7 @@
 #include "mlir/IR/OpImplementation.h"
 
 #include "dialects/NPU/NPUDialect.cpp.inc"
+#include "dialects/NPU/NPUInterfaces.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/NPU/NPUOps.cpp.inc"
 

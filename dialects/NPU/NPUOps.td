@@ -6,11 +6,14 @@
 #define ASHLAR_DIALECTS_NPU_NPUOPS_TD
 
 include "dialects/NPU/NPUDialect.td"
+include "dialects/NPU/NPUInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 /// Convolutions on either cluster: the same sums and the same epilogue.
-class NPU_ConvOp<string mnemonic>
-    : NPU_Op<mnemonic, [Pure, AttrSizedOperandSegments]> {
+class NPU_ConvOp<string mnemonic, list<string> layoutMethods>
+    : NPU_Op<mnemonic,
+             [Pure, AttrSizedOperandSegments,
+              DeclareOpInterfaceMethods<NPU_LayoutInterface, layoutMethods>]> {
   let arguments = (ins
     AnyRankedTensor:$x, AnyRankedTensor:$w, Optional<AnyRankedTensor>:$bias,
     Optional<AnyRankedTensor>:$scale, Optional<AnyRankedTensor>:$residual,
@@ -25,7 +28,7 @@ class NPU_ConvOp<string mnemonic>
   let hasVerifier = 1;
 }
 
-def NPU_PeConvOp : NPU_ConvOp<"pe.conv"> {
+def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"]> {
   let summary = "convolution on the dense array with its drain epilogue";
   let description = [{
     `acc = conv(x, w)` exactly (docs/Numerics.md, accumulate), then per output
@@ -45,9 +48,14 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv"> {
       function = "relu", alpha = 0.0, beta = 0.0} : (...) -> ...
     ```
   }];
+  let extraClassDeclaration = [{
+    /// True if the windows of stationary activations are gathered tap by tap:
+    /// the operand is not read as it lies.
+    bool gathersTaps();
+  }];
 }
 
-def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv"> {
+def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"]> {
   let summary = "convolution on the sparse cluster, non-zero coefficients only";
   let description = [{
     The values of `npu.pe.conv`, bit for bit: output tiles lie in the units, the
@@ -68,7 +76,11 @@ def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv"> {
   }];
 }
 
-def NPU_PeMatmulOp : NPU_Op<"pe.matmul", [Pure, AttrSizedOperandSegments]> {
+def NPU_PeMatmulOp
+    : NPU_Op<"pe.matmul",
+             [Pure, AttrSizedOperandSegments,
+              DeclareOpInterfaceMethods<NPU_LayoutInterface,
+                                        ["refuseOperand", "refuseResult"]>]> {
   let summary = "matrix product on the dense array with its drain epilogue";
   let description = [{
     `y[.., m, n] = sum_k a[.., m, k] * b[.., k, n]`, accumulated exactly, then
@@ -93,7 +105,7 @@ def NPU_PeMatmulOp : NPU_Op<"pe.matmul", [Pure, AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
-def NPU_VecMapOp : NPU_Op<"vec.map", [Pure]> {
+def NPU_VecMapOp : NPU_Op<"vec.map", [Pure, NPU_LayoutInterface]> {
   let summary = "element-wise function, conversion or encode on the vector unit";
   let description = [{
     Applies `op` (a name of the unary or binary function list of
@@ -110,7 +122,7 @@ def NPU_VecMapOp : NPU_Op<"vec.map", [Pure]> {
   let hasVerifier = 1;
 }
 
-def NPU_VecPoolOp : NPU_Op<"vec.pool", [Pure]> {
+def NPU_VecPoolOp : NPU_Op<"vec.pool", [Pure, NPU_LayoutInterface]> {
   let summary = "windowed maximum or average on the vector unit";
   let description = [{
     Window reduction over the last 1 to 3 axes; `kind` is `max` or `avg`.
@@ -128,7 +140,10 @@ def NPU_VecPoolOp : NPU_Op<"vec.pool", [Pure]> {
     "$kind `(` $x `)` attr-dict `:` functional-type(operands, results)";
 }
 
-def NPU_VecReduceOp : NPU_Op<"vec.reduce", [Pure]> {
+def NPU_VecReduceOp
+    : NPU_Op<"vec.reduce",
+             [Pure, DeclareOpInterfaceMethods<NPU_LayoutInterface,
+                                              ["refuseOperand"]>]> {
   let summary = "reduction over axes on the vector unit";
   let description = [{
     Reduces `axes` in index order. `kind` is a reduction name of
@@ -144,7 +159,7 @@ def NPU_VecReduceOp : NPU_Op<"vec.reduce", [Pure]> {
     "$kind `(` $x `)` attr-dict `:` functional-type(operands, results)";
 }
 
-def NPU_VecSoftmaxOp : NPU_Op<"vec.softmax", [Pure]> {
+def NPU_VecSoftmaxOp : NPU_Op<"vec.softmax", [Pure, NPU_LayoutInterface]> {
   let summary = "softmax or log-softmax along one axis on the vector unit";
   let description = [{
     `e = exp(x - max(x))`, `y = e / sum(e)`; with `log`,
@@ -159,7 +174,7 @@ def NPU_VecSoftmaxOp : NPU_Op<"vec.softmax", [Pure]> {
     "`(` $x `)` attr-dict `:` functional-type(operands, results)";
 }
 
-def NPU_VecGatherOp : NPU_Op<"vec.gather", [Pure]> {
+def NPU_VecGatherOp : NPU_Op<"vec.gather", [Pure, NPU_LayoutInterface]> {
   let summary = "elements at run-time indices on the vector unit";
   let description = [{
     `nn.take`: the operand is whole along `axis` in SB, the axis across
@@ -178,7 +193,10 @@ def NPU_VecGatherOp : NPU_Op<"vec.gather", [Pure]> {
   let hasVerifier = 1;
 }
 
-def NPU_DmaMoveOp : NPU_Op<"dma.move", [Pure]> {
+def NPU_DmaMoveOp
+    : NPU_Op<"dma.move",
+             [Pure, DeclareOpInterfaceMethods<NPU_LayoutInterface,
+                                              ["refuseOperand", "refuseResult"]>]> {
   let summary = "movement of tensor elements by strided copies";
   let description = [{
     Fills the result with `fill` when it is present, then executes `pieces`.
@@ -203,7 +221,10 @@ def NPU_DmaMoveOp : NPU_Op<"dma.move", [Pure]> {
   let hasVerifier = 1;
 }
 
-def NPU_PeTransposeOp : NPU_Op<"pe.transpose", [Pure]> {
+def NPU_PeTransposeOp
+    : NPU_Op<"pe.transpose",
+             [Pure, DeclareOpInterfaceMethods<NPU_LayoutInterface,
+                                              ["refuseOperand"]>]> {
   let summary = "movement by an identity multiplication on the dense array";
   let description = [{
     Does the copy `piece` (see npu.dma.move), which exchanges the axis across

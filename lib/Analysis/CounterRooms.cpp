@@ -22,7 +22,7 @@ static bool isDrained(Value map, const machine::Description &machine) {
   Operation *producer = map.getDefiningOp();
   return isa_and_nonnull<npu::PeConvOp, npu::TcuConvOp>(producer) &&
          !producer->hasAttr(kStationaryAttr) &&
-         drainEncodes(storageOf(map), machine);
+         drainEncodes(storageOf(map), shapeOf(map)[1], machine);
 }
 
 llvm::SmallVector<Value> countedResults(Value map,

@@ -93,8 +93,11 @@ bool keepsPartitions(const npu::Piece &piece, int64_t sourceAxis,
 std::optional<int64_t> partitionAxis(const npu::Piece &piece,
                                      const View &source,
                                      llvm::ArrayRef<int64_t> shape) {
+  // An axis of -1 is none: of a view, all lies in one partition; of a loop, it
+  // repeats an element.
   for (const npu::PieceDim &dim : piece.dims)
-    if (dim.extent > 1 && dim.sourceAxis == source.axis) {
+    if (dim.extent > 1 && dim.sourceAxis >= 0 &&
+        dim.sourceAxis == source.axis) {
       if (!keepsPartitions(piece, source.axis, dim.resultAxis))
         return std::nullopt;
       return dim.resultAxis;

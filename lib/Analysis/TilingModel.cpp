@@ -17,23 +17,19 @@ using namespace mlir;
 
 namespace ashlar::analysis {
 
-bool drainEncodes(const StorageType &type,
+bool drainEncodes(const StorageType &type, int64_t channels,
                   const machine::Description &machine) {
   int64_t block = type.format.block;
   int64_t columns = machine.pe.columns;
-  return type.encoded && block > 0 && block <= columns && columns % block == 0;
+  auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  return type.encoded && block > 0 && block <= columns &&
+         columns % block == 0 &&
+         (channels <= partitions || partitions % block == 0);
 }
 
 bool gathersActivations(Operation *op) {
   auto conv = dyn_cast<npu::PeConvOp>(op);
-  if (!conv)
-    return false;
-  auto isNot = [](int64_t value) {
-    return [value](int64_t x) { return x != value; };
-  };
-  return productShape(op).taps > 1 ||
-         llvm::any_of(conv.getStrides(), isNot(1)) ||
-         llvm::any_of(conv.getPads(), isNot(0));
+  return conv && conv.gathersTaps();
 }
 
 WindowRange windowInput(int64_t start, int64_t size, int64_t stride,
@@ -141,9 +137,12 @@ OperandModel streamedOperand() {
   return operand;
 }
 
-/// Scratch for results that the drain cannot encode: they pass through f32.
-void addDrainScratch(TilingModel &model, const machine::Description &machine) {
-  if (!model.resultType.encoded || drainEncodes(model.resultType, machine))
+/// Scratch for results of so many channels that the drain cannot encode: they
+/// pass through f32.
+void addDrainScratch(TilingModel &model, int64_t channels,
+                     const machine::Description &machine) {
+  if (!model.resultType.encoded ||
+      drainEncodes(model.resultType, channels, machine))
     return;
   int64_t axis = model.resultAxis;
   model.scratch = [axis](const Region &out) {
@@ -215,7 +214,7 @@ TilingModel convModel(Op op, const machine::Description &machine) {
   if (op->hasAttr(kStationaryAttr))
     addTurnScratch(model, op);
   else
-    addDrainScratch(model, machine);
+    addDrainScratch(model, model.resultShape[1], machine);
   return model;
 }
 
@@ -255,7 +254,7 @@ TilingModel matmulModel(npu::PeMatmulOp op,
   if (op->hasAttr(kStationaryAttr))
     addTurnScratch(model, op);
   else
-    addDrainScratch(model, machine);
+    addDrainScratch(model, model.resultShape.back(), machine);
   return model;
 }
 

@@ -129,6 +129,10 @@ private:
   llvm::Expected<bool> measureClusters();
   llvm::Error runPhase(Phase phase);
   llvm::Error runPasses(Phase phase,
+                        llvm::function_ref<void(OpPassManager &)> build) {
+    return runPasses(failureClass(phase), build);
+  }
+  llvm::Error runPasses(ErrorClass failure,
                         llvm::function_ref<void(OpPassManager &)> build);
   llvm::Error import();
   llvm::Error quantise();
@@ -139,6 +143,7 @@ private:
   void setProfile();
   llvm::Error assemble();
   llvm::Error checkPlan();
+  llvm::Error verifyLayouts();
 
   const CompileOptions &options;
   MLIRContext &context;
@@ -152,7 +157,7 @@ private:
 };
 
 llvm::Error
-Compilation::runPasses(Phase phase,
+Compilation::runPasses(ErrorClass failure,
                        llvm::function_ref<void(OpPassManager &)> build) {
   DiagnosticText diagnostics(context);
   PassManager manager(&context);
@@ -161,7 +166,7 @@ Compilation::runPasses(Phase phase,
     manager.addInstrumentation(std::make_unique<PassHook>(options));
   if (succeeded(manager.run(*result.module)))
     return llvm::Error::success();
-  return makeError(failureClass(phase), "{}", diagnostics.take());
+  return makeError(failure, "{}", diagnostics.take());
 }
 
 llvm::Error Compilation::import() {
@@ -274,6 +279,15 @@ llvm::Error Compilation::assemble() {
 llvm::Error Compilation::checkPlan() {
   return runPasses(Phase::Plan, [](OpPassManager &manager) {
     manager.addPass(npu::createVerifyPlan());
+    manager.addPass(npu::createVerifyLayouts());
+  });
+}
+
+/// An operation that meets a layout which its code does not handle would give
+/// wrong results: that is an error of ours, found before there is any code.
+llvm::Error Compilation::verifyLayouts() {
+  return runPasses(ErrorClass::Internal, [](OpPassManager &manager) {
+    manager.addPass(npu::createVerifyLayouts());
   });
 }
 
@@ -458,6 +472,9 @@ llvm::Expected<CompileResult> Compilation::run() {
     auto start = std::chrono::steady_clock::now();
     if (llvm::Error error = runPhase(phase))
       return error;
+    if (phase == Phase::Assign || phase == Phase::Plan)
+      if (llvm::Error error = verifyLayouts())
+        return error;
     std::chrono::duration<double> elapsed =
         std::chrono::steady_clock::now() - start;
     result.times.push_back({phase, elapsed.count()});

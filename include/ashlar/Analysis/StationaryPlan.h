@@ -9,6 +9,7 @@
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Machine/Description.h"
 #include "ashlar/Numerics/Format.h"
+#include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
 #include <vector>
@@ -91,7 +92,7 @@ inline constexpr llvm::StringLiteral kOperandZeroAttr = "npu.operand_zero";
 inline constexpr llvm::StringLiteral kRequantiseAttr = "npu.requantise";
 /// Attribute of pe operations whose activations are the stationary operand.
 inline constexpr llvm::StringLiteral kStationaryAttr =
-    "npu.activations_stationary";
+    npu::kActivationsStationaryAttr;
 /// Attribute of those whose result leaves the array encoded, with blocks along
 /// the free axis, and is turned as whole blocks by an identity multiplication.
 inline constexpr llvm::StringLiteral kTurnBlocksAttr = "npu.turn_blocks";

@@ -47,6 +47,13 @@ struct OperandModel {
   Lanes lanes;
   /// Region that a region of the result needs.
   std::function<Region(const Region &)> region;
+
+  /// True if the operand is read where it lies in `home`, not as a copy in
+  /// scratch memory.
+  bool readsInPlace(const View &home) const {
+    return !streamed && !direct && !padded && home.inStateBuffer() &&
+           home.axis == axis;
+  }
 };
 
 /// Tiling of one operation.
@@ -73,9 +80,11 @@ struct TilingModel {
 TilingModel buildTilingModel(mlir::Operation *op,
                              const machine::Description &machine);
 
-/// True if the drain can encode results of this storage: whole blocks within
-/// one group of array columns (docs/Machine.md, ACT).
-bool drainEncodes(const StorageType &type, const machine::Description &machine);
+/// True if the drain can encode results of this storage and so many channels:
+/// whole blocks within one group of array columns and one channel tile
+/// (docs/Machine.md, ACT).
+bool drainEncodes(const StorageType &type, int64_t channels,
+                  const machine::Description &machine);
 
 /// True if the windows of an activations-stationary product have to be gathered
 /// tap by tap: its operand is not read as it lies.

@@ -251,37 +251,40 @@ void emitSquares(Generator &generator, const View &source, const View &target,
   } while (analysis::nextTile(square, target.shape, extents));
 }
 
-/// A reshape without common refinement: the elements pass through DRAM in
-/// row-major order.
-void emitLinear(Generator &generator, TileContext &tile) {
+/// The operand in DRAM, dense in its own order: where it lies, or a copy with
+/// its exponent cells.
+View inDram(Generator &generator, const View &source) {
+  if (!source.inStateBuffer())
+    return source;
   ProgramBuilder &builder = generator.builder;
-  const View &source = tile.operands[0];
-  int64_t bytes = analysis::dramBytes(source.type, source.shape);
-  View from = source;
-  if (source.inStateBuffer()) {
-    from = analysis::denseDramView(source.type, source.shape,
-                                   builder.allocateDram(bytes), 0,
-                                   generator.machine);
-    emitCopy(builder, source, from);
-  }
-  View reshaped = analysis::denseDramView(source.type, tile.result.shape,
-                                          from.base, 0, generator.machine);
-  emitCopy(builder, reshaped, tile.result);
-}
-
-} // namespace
-
-/// The measured alternative: the operand is written to DRAM in its own order
-/// and read from there in the new one.
-static View throughDram(Generator &generator, const View &source) {
-  ProgramBuilder &builder = generator.builder;
-  View dram = analysis::denseDramView(
-      source.type, source.shape,
-      builder.allocateDram(analysis::dramBytes(source.type, source.shape)), 0,
-      generator.machine);
+  const machine::Description &machine = generator.machine;
+  int64_t base =
+      builder.allocateDram(analysis::dramBytes(source.type, source.shape));
+  int64_t cells = builder.allocateDram(
+      analysis::dramCellBytes(source.type, source.shape, machine));
+  View dram =
+      analysis::denseDramView(source.type, source.shape, base, cells, machine);
   emitCopy(builder, source, dram);
   return dram;
 }
+
+/// A reshape without common refinement: the elements pass through DRAM in
+/// row-major order, and so do their exponent cells, since a reshape of encoded
+/// elements keeps the block axis, and the products of the axes before and after
+/// it. `target` takes the tile `out` of the result, whose type `result` has.
+void emitLinear(Generator &generator, const View &source,
+                const analysis::StorageType &result, const Region &out,
+                llvm::ArrayRef<int64_t> shape, const View &target) {
+  const View image = inDram(generator, source);
+  analysis::StorageType type = source.type;
+  if (type.encoded)
+    type.blockAxis = result.blockAxis;
+  const View reshaped = analysis::denseDramView(
+      type, shape, image.base, image.cellBase, generator.machine);
+  emitCopy(generator.builder, reshaped.slice(out, generator.machine), target);
+}
+
+} // namespace
 
 /// Fills what the pieces of a tile leave open.
 static void fillOpen(Generator &generator, const TileContext &tile,
@@ -324,11 +327,13 @@ llvm::Error emitMove(Generator &generator, TileContext &tile) {
       pieces.push_back(std::move(piece));
   }
   fillOpen(generator, tile, target, pieces);
-  if (move->hasAttr(analysis::kThroughDramAttr) &&
-      tile.operands[0].inStateBuffer())
-    tile.operands[0] = throughDram(generator, tile.operands[0]);
+  // The measured alternative: the operand is written to DRAM in its own order
+  // and read from there in the new one.
+  if (move->hasAttr(analysis::kThroughDramAttr))
+    tile.operands[0] = inDram(generator, tile.operands[0]);
   if (move.getPieces().empty() && !move.getFill())
-    emitLinear(generator, tile);
+    emitLinear(generator, tile.operands[0], tile.result.type, out,
+               tile.model->resultShape, target);
   for (npu::Piece &piece : pieces) {
     const Region &held = tile.operandRegions[piece.operand];
     for (size_t i = 0; i < held.start.size(); ++i)

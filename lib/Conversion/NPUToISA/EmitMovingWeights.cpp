@@ -10,7 +10,10 @@
 
 #include "Generator.h"
 
+#include "ashlar/Analysis/BufferViews.h"
+#include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Numerics/Function.h"
+#include "ashlar/Support/Error.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -60,6 +63,7 @@ public:
   llvm::Error run();
 
 private:
+  llvm::Error findPositions();
   void gatherWindows();
   void gatherTap(npu::PeConvOp conv, int64_t tap);
   void emitChunk(const ColumnTile &chunk, const ChunkPlace &place);
@@ -82,15 +86,18 @@ private:
   Epilogue epilogue;
   int64_t positions;
   size_t bankTurn = 0;
-  // The stationary operand: channels on partitions, positions contiguous.
+  // The stationary operand: channels on partitions, positions at one distance.
   View source;
   int64_t tapStride = 0;
+  int64_t positionStride = 0;
 };
 
 llvm::Error MovingWeightsEmitter::run() {
   source = tile.operands[0];
   if (tile.scratch.size() > (turnsBlocks ? 1 : 2))
     gatherWindows();
+  else if (llvm::Error error = findPositions())
+    return error;
   size_t product = generator.streamedProduct(tile.op);
   const StreamedProduct &streamed = generator.weights.product(product);
   for (size_t i = 0; i < streamed.columns.size(); ++i) {
@@ -109,12 +116,27 @@ llvm::Error MovingWeightsEmitter::run() {
   return llvm::Error::success();
 }
 
+/// The distance of two positions of an operand that is read as it lies: the
+/// layouts that the operation accepts have one.
+llvm::Error MovingWeightsEmitter::findPositions() {
+  npu::Layout layout = analysis::layoutOf(source, {}, machine);
+  auto runs = layout.runs(layout.freeAxes());
+  if (runs.size() > 1)
+    return makeError(support::ErrorClass::Internal,
+                     "node '{}': positions of a stationary operand lie in {} "
+                     "runs, expected one",
+                     analysis::getNodeName(tile.op->getLoc()), runs.size());
+  positionStride = runs.empty() ? source.type.bytes() : runs[0].stride;
+  return llvm::Error::success();
+}
+
 /// Copies the activations of every tap to consecutive positions, whole blocks
 /// with their exponents; positions in the padding become zero.
 void MovingWeightsEmitter::gatherWindows() {
   auto conv = cast<npu::PeConvOp>(tile.op);
   source = tile.scratch.back();
   tapStride = source.strides[0];
+  positionStride = source.strides[2];
   for (int64_t tap = 0; tap < source.shape[0]; ++tap)
     gatherTap(conv, tap);
 }
@@ -194,9 +216,9 @@ void MovingWeightsEmitter::emitLoad(const StationaryTile &stationary,
   load.part = position % partitions;
   load.rows = stationary.rows;
   load.offset = source.base + position / partitions * source.tileStride +
-                stationary.tap * tapStride + first * type.bytes();
+                stationary.tap * tapStride + first * positionStride;
   load.cols = count;
-  load.colStride = static_cast<int32_t>(type.bytes());
+  load.colStride = static_cast<int32_t>(positionStride);
   load.type = isa::ElemType::Bfp;
   load.mantissa = type.format.mantissa;
   load.range = type.format.range;

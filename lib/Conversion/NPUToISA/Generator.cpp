@@ -6,6 +6,7 @@
 #include "Generator.h"
 #include "EmissionOrder.h"
 
+#include "ashlar/Analysis/BufferViews.h"
 #include "ashlar/Analysis/InPlace.h"
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/NodeNames.h"
@@ -76,35 +77,27 @@ View Generator::homeOf(Value value) {
   return view;
 }
 
-void Generator::placeResults() {
-  auto inBuffer = [&](Value value, int64_t axis, int64_t offset) {
-    return analysis::denseBufferView(
-        storageOf(value),
-        analysis::storedShape(shapeOf(value), analysis::lanesOf(value)), axis,
-        offset, machine);
-  };
+llvm::Error Generator::placeResults() {
   for (Operation *op : nodes) {
     Value result = op->getResult(0);
-    if (analysis::isView(op)) {
-      homes[result] = *analysis::viewThrough(cast<npu::DmaMoveOp>(op),
-                                             homes[op->getOperand(0)]);
-      continue;
-    }
     int64_t offset =
         op->getAttrOfType<IntegerAttr>(npu::kPlacementAttr).getInt();
-    int64_t axis = op->getAttrOfType<IntegerAttr>(analysis::kAxisAttr).getInt();
-    if (auto part = op->getAttrOfType<IntegerAttr>(analysis::kConcatPartAttr)) {
-      Value whole = (*result.getUsers().begin())->getResult(0);
-      Region region = Region::whole(shapeOf(result));
-      region.start[axis] = part.getInt();
-      homes[result] = inBuffer(whole, axis, offset).slice(region, machine);
+    if (offset < 0 && !analysis::isView(op)) {
+      if (auto form = analysis::MapForm::of(op))
+        forms[result] = *form;
+      homes[result] = dramHome(builder, result, formOf(result));
       continue;
     }
-    if (auto form = analysis::MapForm::of(op); form && offset < 0)
-      forms[result] = *form;
-    homes[result] = offset < 0 ? dramHome(builder, result, formOf(result))
-                               : inBuffer(result, axis, offset);
+    auto source =
+        op->getNumOperands() > 0 ? homes.find(op->getOperand(0)) : homes.end();
+    auto view = analysis::resultView(
+        op, offset, source == homes.end() ? nullptr : &source->second, machine);
+    if (!view)
+      return withContext(view.takeError(),
+                         "node '" + analysis::getNodeName(op->getLoc()) + "'");
+    homes[result] = *view;
   }
+  return llvm::Error::success();
 }
 
 unsigned Generator::scaleRegister(Value value) const {
@@ -180,7 +173,8 @@ llvm::Error Generator::run() {
       nodes.push_back(op);
   });
   placeConstantsAndArguments();
-  placeResults();
+  if (llvm::Error error = placeResults())
+    return error;
   order = emissionOrder(nodes);
   if (llvm::Error error = scales.assign(llvm::map_to_vector(
           order, [&](size_t index) { return nodes[index]; })))
@@ -363,7 +357,7 @@ Generator::stageOperand(Value value, const analysis::OperandModel &model,
   auto found = constants.find({value, model.axis});
   if (found != constants.end() && !model.padded)
     home = found->second;
-  if (!model.padded && home.inStateBuffer() && home.axis == model.axis)
+  if (model.readsInPlace(home))
     return {home.slice(analysis::storedRegion(region, model.lanes), machine),
             region};
   View staged = scratch.allocate(home.type, region.size, model.axis);

@@ -105,7 +105,7 @@ public:
 
 private:
   void placeConstantsAndArguments();
-  void placeResults();
+  llvm::Error placeResults();
   llvm::Error planCounters();
   llvm::Error emitAll();
   /// Code of an operation; its result is complete behind it.

@@ -60,7 +60,8 @@ bool writesFolded(Operation *op, const machine::Description &machine) {
   if (isa<PeConvOp>(op))
     return !op->hasAttr(analysis::kStationaryAttr) &&
            (isByte(model.resultType) ||
-            analysis::drainEncodes(model.resultType, machine));
+            analysis::drainEncodes(model.resultType, model.resultShape[1],
+                                   machine));
   auto move = dyn_cast<DmaMoveOp>(op);
   if (!move || move.getPieces().empty())
     return false;

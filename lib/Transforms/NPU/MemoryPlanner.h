@@ -49,6 +49,8 @@ struct OpPlan {
   int64_t over = -1;
   std::string overReason;
   bool swaps = false; ///< blocks of both change places
+  /// Why a movement that moves nothing is a copy nevertheless.
+  std::string viewReason;
   /// Why the result is in DRAM.
   std::string dramReason = "graph output";
 };
@@ -91,6 +93,8 @@ private:
   const OpPlan *producer(mlir::Value value) const;
   void shareMemory();
   bool share(OpPlan &plan);
+  std::string refusalOfView(const OpPlan &plan,
+                            const analysis::View &view) const;
   void shareConcat(size_t index);
   bool canBePart(const OpPlan &plan, mlir::Value value, int64_t start) const;
   bool isReadInDram(mlir::OpOperand &use) const;

@@ -11,6 +11,7 @@
 
 #include "MemoryPlanner.h"
 
+#include "ashlar/Analysis/BufferViews.h"
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Analysis/ResidentConstants.h"
@@ -118,11 +119,30 @@ bool Planner::isReadInDram(OpOperand &use) const {
          operands[use.getOperandNumber()].fromDram;
 }
 
+/// Why a reader of the result cannot read it in place as the view leaves it;
+/// empty if all can. Other movements read whatever there is.
+std::string Planner::refusalOfView(const OpPlan &plan,
+                                   const analysis::View &view) const {
+  for (OpOperand &use : plan.op->getUses()) {
+    auto reader = indexOf.find(use.getOwner());
+    if (reader == indexOf.end())
+      continue;
+    std::string why =
+        analysis::refuseInPlace(use.getOwner(), use.getOperandNumber(),
+                                plans[reader->second].model, view, machine);
+    if (!why.empty())
+      return fmt::format("as a view of its operand '{}' could not read it: {}",
+                         analysis::getNodeName(use.getOwner()->getLoc()), why);
+  }
+  return "";
+}
+
 /// Lets the result of a movement be a view of its resident operand.
 bool Planner::share(OpPlan &plan) {
   plan.view = analysis::denseBufferView(
       plan.model.resultType, plan.model.resultShape, plan.model.resultAxis,
       /*offset=*/0, machine);
+  plan.viewReason.clear();
   auto move = dyn_cast<DmaMoveOp>(plan.op);
   if (!move || !plan.canReside || move.getInputs().size() != 1 ||
       plan.model.lanes.folded())
@@ -135,6 +155,9 @@ bool Planner::share(OpPlan &plan) {
     return false;
   auto view = analysis::viewThrough(move, source.view);
   if (!view || view->axis != plan.model.resultAxis)
+    return false;
+  plan.viewReason = refusalOfView(plan, *view);
+  if (!plan.viewReason.empty())
     return false;
   plan.view = *view;
   plan.shares = static_cast<int64_t>(found->second);
@@ -160,7 +183,8 @@ void Planner::shareConcat(size_t index) {
   auto concat = dyn_cast<DmaMoveOp>(plan.op);
   if (!joins || !concat || concat.getInputs().size() < 2 || !plan.resident ||
       plan.model.lanes.folded() || plan.model.resultAxis != 1 ||
-      !analysis::drainEncodes(plan.model.resultType, machine) ||
+      !analysis::drainEncodes(plan.model.resultType, plan.model.resultShape[1],
+                              machine) ||
       bfp::getScalePolicy(plan.op).isStateful() ||
       !analysis::joinsChannels(concat))
     return;
@@ -427,6 +451,13 @@ void Planner::annotate(ModuleOp module) {
                     builder.getDenseI64ArrayAttr({identity, constantBytes()}));
   for (auto [i, plan] : llvm::enumerate(plans)) {
     recordInPlace(i);
+    if (!plan.viewReason.empty())
+      plan.op->setAttr(
+          kViewDecisionAttr,
+          builder.getDictionaryAttr(
+              {builder.getNamedAttr("choice", builder.getStringAttr("copy")),
+               builder.getNamedAttr("reason",
+                                    builder.getStringAttr(plan.viewReason))}));
     plan.op->setAttr(kPlacementAttr, builder.getI64IntegerAttr(
                                          plan.resident ? plan.offset : -1));
     if (!plan.resident)

@@ -72,7 +72,7 @@ bool Planner::isStaged(const OpPlan &plan, unsigned operand) const {
   if (model.padded)
     return true;
   const OpPlan *source = producer(plan.op->getOperand(operand));
-  return !source || !source->resident || source->model.resultAxis != model.axis;
+  return !source || !source->resident || !model.readsInPlace(source->view);
 }
 
 bool Planner::stagesResult(const OpPlan &plan) const {

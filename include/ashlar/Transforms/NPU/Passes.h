@@ -53,6 +53,10 @@ inline constexpr llvm::StringLiteral kLanesDecisionAttr =
 inline constexpr llvm::StringLiteral kInPlaceDecisionAttr =
     "ashlar.decision.in_place";
 
+/// Decision of plan-memory on a movement that could be a view of its operand,
+/// but is a copy for the sake of a reader.
+inline constexpr llvm::StringLiteral kViewDecisionAttr = "ashlar.decision.view";
+
 /// Decision of choose-map-form on a result in DRAM.
 inline constexpr llvm::StringLiteral kMapDecisionAttr = "ashlar.decision.map";
 

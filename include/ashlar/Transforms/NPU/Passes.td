@@ -233,6 +233,22 @@ def ChooseMapForm : Pass<"ashlar-npu-choose-map-form", "::mlir::ModuleOp"> {
   ];
 }
 
+def VerifyLayouts : Pass<"ashlar-npu-verify-layouts", "::mlir::ModuleOp"> {
+  let summary = "check that operations accept the layouts that they meet";
+  let description = [{
+    Every operation says by its layout interface which operands it can read and
+    which results it can write where they lie in the state buffer. This pass
+    follows the views that planning made (`npu.placement`, `npu.alias`,
+    `npu.concat_part`, `npu.lanes`) and refuses a module in which an operation
+    meets another layout. Without placements every result counts as dense in
+    the state buffer, across `npu.axis`.
+
+    Example: a slice of every other token is a view without a copy. A product
+    that loads its positions as the columns of a stationary operand reads them
+    at one distance; a transposed view of them has two, and planning copies it.
+  }];
+}
+
 def VerifyPlan : Pass<"ashlar-npu-verify-plan", "::mlir::ModuleOp"> {
   let summary = "check the exit invariants of the plan phase";
   let description = [{

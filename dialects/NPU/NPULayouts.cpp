@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The layouts that npu operations accept. Each rule names the limit of the
+// instruction that reads or writes the memory.
+
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace ashlar::npu {
+
+llvm::SmallVector<int64_t, 6> Layout::freeAxes() const {
+  llvm::SmallVector<int64_t, 6> axes;
+  for (int64_t axis = 0; axis < rank(); ++axis)
+    if (axis != partitionAxis)
+      axes.push_back(axis);
+  return axes;
+}
+
+llvm::SmallVector<Run, 4> Layout::runs(llvm::ArrayRef<int64_t> axes) const {
+  llvm::SmallVector<Run, 4> runs;
+  for (int64_t axis : axes) {
+    Run run{shape[axis], strides[axis]};
+    if (run.extent == 1)
+      continue;
+    if (!runs.empty() && runs.back().stride == run.stride * run.extent) {
+      run.extent *= runs.back().extent;
+      runs.pop_back();
+    }
+    runs.push_back(run);
+  }
+  return runs;
+}
+
+bool Layout::cutsBlocks() const {
+  if (blockAxis < 0 || blockAxis != partitionAxis ||
+      firstPartition + shape[partitionAxis] <= partitions)
+    return false;
+  return block <= 0 || partitions % block != 0 || firstPartition % block != 0;
+}
+
+bool hasStationaryActivations(Operation *op) {
+  return op->hasAttr(kActivationsStationaryAttr);
+}
+
+bool PeConvOp::gathersTaps() {
+  auto isNot = [](int64_t value) {
+    return [value](int64_t x) { return x != value; };
+  };
+  llvm::ArrayRef<int64_t> weights =
+      cast<RankedTensorType>(getW().getType()).getShape();
+  return llvm::any_of(weights.drop_front(2), isNot(1)) ||
+         llvm::any_of(getStrides(), isNot(1)) ||
+         llvm::any_of(getPads(), isNot(0));
+}
+
+namespace {
+
+/// Blocks are read through the cells of the partitions that hold them.
+std::string refuseBlocks(const Layout &layout) {
+  return layout.blockAxis >= 0 && layout.blockAxis != layout.partitionAxis
+             ? "its blocks do not lie across partitions"
+             : "";
+}
+
+/// Encoding drains see one channel tile at a time.
+std::string refuseDrain(const Layout &layout) {
+  return layout.cutsBlocks()
+             ? "a block of its result would cross the end of a channel tile, "
+               "and a drain encodes whole blocks only"
+             : "";
+}
+
+/// Results of the array and of the sparse cluster may lie in lanes, and in a
+/// part of a larger map.
+std::string refuseProductResult(const Layout &layout) {
+  std::string why = refuseBlocks(layout);
+  return why.empty() ? refuseDrain(layout) : why;
+}
+
+/// One `pe.load` takes columns at one distance: all positions have to lie so.
+std::string refuseStationary(const Layout &layout) {
+  std::string why = refusePlain(layout);
+  if (why.empty() && layout.runs(layout.freeAxes()).size() > 1)
+    why = "its positions do not lie at one distance, as the columns of a "
+          "stationary operand have to";
+  return why;
+}
+
+} // namespace
+
+std::string refusePlain(const Layout &layout) {
+  if (layout.lanes > 1)
+    return "it lies in lanes";
+  if (layout.firstPartition != 0)
+    return "it is a part of a larger map and does not begin in partition 0";
+  return refuseBlocks(layout);
+}
+
+std::string PeConvOp::refuseOperand(unsigned index, const Layout &layout) {
+  Value operand = getOperand(index);
+  if (operand != getX() && operand != getResidual())
+    return refusePlain(layout);
+  if (hasStationaryActivations(*this))
+    return operand == getX() && !gathersTaps() ? refuseStationary(layout)
+                                               : refusePlain(layout);
+  return refuseBlocks(layout);
+}
+
+std::string PeConvOp::refuseResult(const Layout &layout) {
+  return hasStationaryActivations(*this) ? refusePlain(layout)
+                                         : refuseProductResult(layout);
+}
+
+std::string TcuConvOp::refuseResult(const Layout &layout) {
+  return refuseProductResult(layout);
+}
+
+std::string PeMatmulOp::refuseOperand(unsigned index, const Layout &layout) {
+  return index == 0 && hasStationaryActivations(*this)
+             ? refuseStationary(layout)
+             : refusePlain(layout);
+}
+
+std::string PeMatmulOp::refuseResult(const Layout &layout) {
+  return hasStationaryActivations(*this) ? refusePlain(layout)
+                                         : refuseProductResult(layout);
+}
+
+std::string VecReduceOp::refuseOperand(unsigned index, const Layout &layout) {
+  (void)index;
+  std::string why = refusePlain(layout);
+  llvm::SmallVector<int64_t> reduced = llvm::to_vector(llvm::make_filter_range(
+      getAxes(), [&](int64_t axis) { return axis != layout.partitionAxis; }));
+  if (why.empty() && layout.runs(reduced).size() > 2)
+    why = "the elements that it reduces lie in more than two nested runs";
+  return why;
+}
+
+std::string DmaMoveOp::refuseOperand(unsigned index, const Layout &layout) {
+  (void)index;
+  return refuseBlocks(layout);
+}
+
+std::string DmaMoveOp::refuseResult(const Layout &layout) {
+  return refuseBlocks(layout);
+}
+
+std::string PeTransposeOp::refuseOperand(unsigned index, const Layout &layout) {
+  (void)index;
+  return layout.blockAxis >= 0 ? "its elements are encoded"
+                               : refusePlain(layout);
+}
+
+} // namespace ashlar::npu

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Views of results in the state buffer and their layouts.
+
+#include "ashlar/Analysis/BufferViews.h"
+
+#include "ashlar/Analysis/MoveView.h"
+#include "ashlar/Support/Error.h"
+#include "dialects/NPU/NPUDialect.h"
+
+using namespace mlir;
+
+namespace ashlar::analysis {
+
+llvm::Expected<View> resultView(Operation *op, int64_t offset,
+                                const View *source,
+                                const machine::Description &machine) {
+  Value result = op->getResult(0);
+  int64_t axis = op->getAttrOfType<IntegerAttr>(kAxisAttr).getInt();
+  if (isView(op)) {
+    auto move = dyn_cast<npu::DmaMoveOp>(op);
+    std::optional<View> view =
+        move && source ? viewThrough(move, *source) : std::nullopt;
+    if (!view || view->axis != axis)
+      return makeError(support::ErrorClass::Internal,
+                       "is marked as a view of its operand, whose elements lie "
+                       "otherwise");
+    return *view;
+  }
+  auto dense = [&](Value value) {
+    return denseBufferView(storageOf(value),
+                           storedShape(shapeOf(value), lanesOf(value)), axis,
+                           offset, machine);
+  };
+  auto part = op->getAttrOfType<IntegerAttr>(kConcatPartAttr);
+  if (!part)
+    return dense(result);
+  if (!result.hasOneUse() || axis < 0)
+    return makeError(support::ErrorClass::Internal,
+                     "is marked as a part of a concatenation, but not read by "
+                     "one alone");
+  Region region = Region::whole(shapeOf(result));
+  region.start[axis] = part.getInt();
+  return dense((*result.getUsers().begin())->getResult(0))
+      .slice(region, machine);
+}
+
+npu::Layout layoutOf(const View &view, const Lanes &lanes,
+                     const machine::Description &machine) {
+  npu::Layout layout;
+  layout.shape = view.shape;
+  layout.strides = view.strides;
+  layout.partitionAxis = view.axis;
+  layout.firstPartition = view.part;
+  layout.partitions = static_cast<int64_t>(machine.sb.partitions);
+  layout.lanes = lanes.count;
+  if (view.type.encoded) {
+    layout.blockAxis = view.type.blockAxis;
+    layout.block = view.type.format.block;
+  }
+  return layout;
+}
+
+std::string refuseInPlace(Operation *op, unsigned index,
+                          const TilingModel &model, const View &view,
+                          const machine::Description &machine) {
+  auto judge = dyn_cast<npu::LayoutInterface>(op);
+  if (!judge || index >= model.operands.size())
+    return "";
+  const OperandModel &operand = model.operands[index];
+  if (operand.streamed || (!operand.direct && !operand.readsInPlace(view)))
+    return "";
+  return judge.refuseOperand(
+      index, layoutOf(view, lanesOf(op->getOperand(index)), machine));
+}
+
+} // namespace ashlar::analysis

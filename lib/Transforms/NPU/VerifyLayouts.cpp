@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks that no operation meets a layout that its code does not handle. Input:
+// npu operations with axes, with or without placements. Output: the same.
+
+#include "ashlar/Analysis/BufferViews.h"
+#include "ashlar/Analysis/MoveView.h"
+#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace ashlar::npu {
+#define GEN_PASS_DEF_VERIFYLAYOUTS
+#include "ashlar/Transforms/NPU/Passes.h.inc"
+
+using namespace mlir;
+using analysis::View;
+
+namespace {
+
+class Verifier {
+public:
+  explicit Verifier(const machine::Description &machine) : machine(machine) {}
+
+  LogicalResult verify(Operation *op) {
+    auto axis = op->getAttrOfType<IntegerAttr>(analysis::kAxisAttr);
+    auto rank =
+        static_cast<int64_t>(analysis::shapeOf(op->getResult(0)).size());
+    if (!axis || axis.getInt() < -1 || axis.getInt() >= rank)
+      return op->emitOpError()
+             << "has no axis across partitions (npu.axis) of its " << rank;
+    analysis::TilingModel model = analysis::buildTilingModel(op, machine);
+    if (failed(verifyOperands(op, model)))
+      return failure();
+    std::optional<View> view;
+    if (failed(place(op, view)))
+      return failure();
+    return verifyResult(op, model, view);
+  }
+
+private:
+  LogicalResult verifyOperands(Operation *op,
+                               const analysis::TilingModel &model) {
+    for (auto [index, value] : llvm::enumerate(op->getOperands())) {
+      auto view = views.find(value);
+      if (view == views.end())
+        continue;
+      std::string why =
+          analysis::refuseInPlace(op, index, model, view->second, machine);
+      if (!why.empty())
+        return op->emitOpError()
+               << "reads operand " << index << " in place, but " << why;
+    }
+    return success();
+  }
+
+  /// The view of a result that lies in the state buffer. Before planning every
+  /// result is taken to lie there, dense.
+  LogicalResult place(Operation *op, std::optional<View> &view) {
+    auto placement = op->getAttrOfType<IntegerAttr>(kPlacementAttr);
+    if (placement && placement.getInt() < 0)
+      return success();
+    const View *source = nullptr;
+    if (op->getNumOperands() == 1)
+      if (auto found = views.find(op->getOperand(0)); found != views.end())
+        source = &found->second;
+    auto placed = analysis::resultView(op, placement ? placement.getInt() : 0,
+                                       source, machine);
+    if (!placed)
+      return op->emitOpError() << llvm::toString(placed.takeError());
+    view = *placed;
+    views[op->getResult(0)] = *placed;
+    return success();
+  }
+
+  /// A result in DRAM is made dense in scratch memory first. Where products
+  /// leave theirs in scratch memory of another form, a map follows.
+  LogicalResult verifyResult(Operation *op, const analysis::TilingModel &model,
+                             std::optional<View> view) {
+    if (op->hasAttr(analysis::kAliasAttr) ||
+        (analysis::isProduct(op) &&
+         !model.scratch(analysis::Region::whole(model.resultShape)).empty()))
+      return success();
+    if (!view)
+      view = analysis::denseBufferView(model.resultType, model.resultShape,
+                                       model.resultAxis, 0, machine);
+    std::string why = cast<LayoutInterface>(op).refuseResult(
+        analysis::layoutOf(*view, model.lanes, machine));
+    if (!why.empty())
+      return op->emitOpError() << "writes its result in place, but " << why;
+    return success();
+  }
+
+  const machine::Description &machine;
+  llvm::DenseMap<Value, View> views;
+};
+
+struct VerifyLayoutsPass : impl::VerifyLayoutsBase<VerifyLayoutsPass> {
+  void runOnOperation() override {
+    auto machine = machineOf(getOperation());
+    if (failed(machine))
+      return signalPassFailure();
+    Verifier verifier(*machine);
+    WalkResult result = getOperation().walk([&](Operation *op) {
+      return isa<LayoutInterface>(op) && failed(verifier.verify(op))
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace
+} // namespace ashlar::npu

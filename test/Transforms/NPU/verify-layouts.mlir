@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operations refuse layouts that their code does not handle. The machine has 8
+// partitions in groups of 4 that share an exponent.
+//
+// RUN: ashlar-opt --ashlar-npu-verify-layouts --split-input-file --verify-diagnostics %s
+
+// A transposed view has positions at two distances; pe.load has one.
+!x = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
+!w = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 0>
+module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 8}\0Aact: {lanes: 8}\0A"} {
+func.func @main(%arg0: tensor<2x3x8xf32>) -> tensor<3x2x16xf32> {
+  %c = nn.constant dense<0.5> : tensor<8x16xf32>
+  %w = bfp.encode %c weights : tensor<8x16xf32> -> tensor<8x16x!w>
+  %0 = npu.vec.map "copy"(%arg0) {npu.axis = 2 : i64, npu.placement = 0 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x3x8xf32>) -> tensor<2x3x8x!x>
+  %1 = npu.dma.move "transpose"(%0) {npu.alias, npu.axis = 2 : i64, npu.placement = 0 : i64, pieces = [array<i64: 0, 3, 3, 3, 1, 1, 0, 1, 2, 0, 1, 1, 1, 8, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<2x3x8x!x>) -> tensor<3x2x8x!x>
+  // expected-error@+1 {{reads operand 0 in place, but its positions do not lie at one distance, as the columns of a stationary operand have to}}
+  %2 = npu.pe.matmul(%1, %w) {npu.activations_stationary, npu.axis = 2 : i64, npu.placement = -1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<3x2x8x!x>, tensor<8x16x!w>) -> tensor<3x2x16xf32>
+  return %2 : tensor<3x2x16xf32>
+}
+}
+
+// -----
+
+// The same view is fine where weights are stationary.
+!x = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
+!w = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 0>
+module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 8}\0Aact: {lanes: 8}\0A"} {
+func.func @main(%arg0: tensor<2x3x8xf32>) -> tensor<3x2x16xf32> {
+  %c = nn.constant dense<0.5> : tensor<8x16xf32>
+  %w = bfp.encode %c weights : tensor<8x16xf32> -> tensor<8x16x!w>
+  %0 = npu.vec.map "copy"(%arg0) {npu.axis = 2 : i64, npu.placement = 0 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x3x8xf32>) -> tensor<2x3x8x!x>
+  %1 = npu.dma.move "transpose"(%0) {npu.alias, npu.axis = 2 : i64, npu.placement = 0 : i64, pieces = [array<i64: 0, 3, 3, 3, 1, 1, 0, 1, 2, 0, 1, 1, 1, 8, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<2x3x8x!x>) -> tensor<3x2x8x!x>
+  %2 = npu.pe.matmul(%1, %w) {npu.axis = 2 : i64, npu.placement = -1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<3x2x8x!x>, tensor<8x16x!w>) -> tensor<3x2x16xf32>
+  return %2 : tensor<3x2x16xf32>
+}
+}
+
+// -----
+
+// Elements that move are no view.
+module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 8}\0Aact: {lanes: 8}\0A"} {
+func.func @main(%arg0: tensor<4x8xf32>) -> tensor<8x4xf32> {
+  %0 = npu.vec.map "copy"(%arg0) {npu.axis = 1 : i64, npu.placement = 0 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-error@+1 {{is marked as a view of its operand, whose elements lie otherwise}}
+  %1 = npu.dma.move "transpose"(%0) {npu.alias, npu.axis = 1 : i64, npu.placement = 0 : i64, pieces = [array<i64: 0, 2, 2, 8, 1, 1, 0, 1, 4, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  return %1 : tensor<8x4xf32>
+}
+}
+
+// -----
+
+// One partition holds a scalar: repeating it across partitions is no view.
+module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 8}\0Aact: {lanes: 8}\0A"} {
+func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = npu.vec.reduce "sum"(%arg0) {npu.axis = -1 : i64, npu.placement = 0 : i64, axes = array<i64: 0, 1>, select_last = false} : (tensor<4x8xf32>) -> tensor<1x1xf32>
+  // expected-error@+1 {{is marked as a view of its operand, whose elements lie otherwise}}
+  %1 = npu.dma.move "expand"(%0) {npu.alias, npu.axis = 1 : i64, npu.placement = 0 : i64, pieces = [array<i64: 0, 2, 2, 4, -1, 0, 0, 1, 8, -1, 0, 1, 1, 0, 0, 0, 0>]} : (tensor<1x1xf32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+}
+
+// -----
+
+// Reduced elements lie in three nested runs: the vector unit has two.
+module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 8}\0Aact: {lanes: 8}\0A"} {
+func.func @main(%arg0: tensor<4x3x5x8xf32>) -> tensor<8xf32> {
+  %0 = npu.vec.map "copy"(%arg0) {npu.axis = 3 : i64, npu.placement = 0 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x3x5x8xf32>) -> tensor<4x3x5x8xf32>
+  %1 = npu.dma.move "transpose"(%0) {npu.alias, npu.axis = 3 : i64, npu.placement = 0 : i64, pieces = [array<i64: 0, 4, 4, 5, 2, 1, 0, 1, 3, 1, 1, 1, 1, 4, 0, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<4x3x5x8xf32>) -> tensor<5x3x4x8xf32>
+  // expected-error@+1 {{reads operand 0 in place, but the elements that it reduces lie in more than two nested runs}}
+  %2 = npu.vec.reduce "sum"(%1) {npu.axis = 0 : i64, npu.placement = -1 : i64, axes = array<i64: 0, 1, 2>, select_last = false} : (tensor<5x3x4x8xf32>) -> tensor<8xf32>
+  return %2 : tensor<8xf32>
+}
+}
+
+// -----
+
+// A part of a concatenation begins in partition 4 of a channel tile.
+module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 8}\0Aact: {lanes: 8}\0A"} {
+func.func @main(%arg0: tensor<1x4x2x2xf32>) -> tensor<1x8x2x2xf32> {
+  // expected-error@+1 {{writes its result in place, but it is a part of a larger map and does not begin in partition 0}}
+  %0 = npu.vec.map "relu"(%arg0) {npu.axis = 1 : i64, npu.placement = 0 : i64, npu.concat_part = 4 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32>
+  %1 = npu.dma.move "concat"(%arg0, %0) {npu.axis = 1 : i64, npu.placement = 0 : i64, pieces = []} : (tensor<1x4x2x2xf32>, tensor<1x4x2x2xf32>) -> tensor<1x8x2x2xf32>
+  return %1 : tensor<1x8x2x2xf32>
+}
+}
+
+// -----
+
+module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 8}\0Aact: {lanes: 8}\0A"} {
+func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // expected-error@+1 {{has no axis across partitions (npu.axis) of its 2}}
+  %0 = npu.vec.map "relu"(%arg0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+}
+
+// -----
+
+// The end of a channel tile of 24 partitions divides the second block of 16: the
+// drain leaves floats, and the vector unit encodes.
+!x = !bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>
+!w = !bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>
+module attributes {npu.machine = "name: 'small'\0Axm_group: 8\0Asb: {partitions: 24, bytes_per_partition: 4096}\0Ape: {rows: 24, columns: 16}\0Aact: {lanes: 16}\0A"} {
+func.func @main(%arg0: tensor<2x16xf32>) -> tensor<2x48xf32> {
+  %c = nn.constant dense<0.5> : tensor<16x48xf32>
+  %w = bfp.encode %c weights : tensor<16x48xf32> -> tensor<16x48x!w>
+  %0 = npu.vec.map "copy"(%arg0) {npu.axis = 1 : i64, npu.placement = 0 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x16xf32>) -> tensor<2x16x!x>
+  %1 = npu.pe.matmul(%0, %w) {npu.axis = 1 : i64, npu.placement = 64 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x16x!x>, tensor<16x48x!w>) -> tensor<2x48x!x>
+  %2 = npu.vec.map "copy"(%1) {npu.axis = 1 : i64, npu.placement = -1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x48x!x>) -> tensor<2x48xf32>
+  return %2 : tensor<2x48xf32>
+}
+}
