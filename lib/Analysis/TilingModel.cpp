@@ -3,6 +3,7 @@
 // Tiling models of the npu operations, one builder per operation.
 
 #include "ashlar/Analysis/TilingModel.h"
+#include "TileCuts.h"
 
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -10,8 +11,6 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
-
-#include <numeric>
 
 using namespace mlir;
 
@@ -100,19 +99,6 @@ TilingModel baseModel(Operation *op) {
     return llvm::SmallVector<ScratchBuffer, 4>();
   };
   return model;
-}
-
-/// Lets the partition axis be cut where channel tiles and blocks both end.
-void addChannelCut(TilingModel &model, const machine::Description &machine) {
-  int64_t axis = model.resultAxis;
-  int64_t unit = machine.sb.partitions;
-  if (axis < 0 || model.workAxis != axis ||
-      (model.resultType.encoded && model.resultType.format.block <= 0))
-    return;
-  if (model.resultType.encoded)
-    unit = std::lcm(unit, int64_t(model.resultType.format.block));
-  model.tileAxes.push_back(axis);
-  model.granularity[axis] = unit;
 }
 
 /// An operation that cannot work across the axis that its result is stored
@@ -571,8 +557,7 @@ TilingModel transposeModel(npu::PeTransposeOp op,
 
 } // namespace
 
-TilingModel buildTilingModel(Operation *op,
-                             const machine::Description &machine) {
+static TilingModel modelOf(Operation *op, const machine::Description &machine) {
   return llvm::TypeSwitch<Operation *, TilingModel>(op)
       .Case([&](npu::PeConvOp conv) { return convModel(conv, machine); })
       .Case([&](npu::TcuConvOp conv) { return convModel(conv, machine); })
@@ -585,6 +570,13 @@ TilingModel buildTilingModel(Operation *op,
       .Case([&](npu::DmaMoveOp move) { return moveModel(move, machine); })
       .Case([&](npu::PeTransposeOp t) { return transposeModel(t, machine); })
       .Default([](Operation *) { return TilingModel(); });
+}
+
+TilingModel buildTilingModel(Operation *op,
+                             const machine::Description &machine) {
+  TilingModel model = modelOf(op, machine);
+  keepBlocksWhole(model, machine);
+  return model;
 }
 
 } // namespace ashlar::analysis

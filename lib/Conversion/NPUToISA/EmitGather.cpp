@@ -88,7 +88,7 @@ void emitRows(Generator &generator, isa::DmaGather inst,
 }
 
 /// The rows that indices choose, from an operand that lies whole in DRAM.
-llvm::Error emitFromDram(Generator &generator, TileContext &tile,
+llvm::Error emitFromDram(Generator &generator, const TileContext &tile,
                          int64_t axis) {
   const View &x = tile.operands[0], &indices = tile.operands[1];
   constexpr int64_t maxExtent = (1 << 24) - 1;
@@ -119,7 +119,7 @@ llvm::Error emitFromDram(Generator &generator, TileContext &tile,
 
 } // namespace
 
-llvm::Error emitGather(Generator &generator, TileContext &tile) {
+llvm::Error emitGather(Generator &generator, const TileContext &tile) {
   auto gather = cast<npu::VecGatherOp>(tile.op);
   const int64_t axis = gather.getAxis();
   if (tile.model->operands[0].fromDram)

@@ -308,7 +308,7 @@ static void fillOpen(Generator &generator, const TileContext &tile,
     clearBetweenLanes(generator, target, lanes, tile.out.size[1]);
 }
 
-llvm::Error emitMove(Generator &generator, TileContext &tile) {
+llvm::Error emitMove(Generator &generator, const TileContext &tile) {
   auto move = cast<npu::DmaMoveOp>(tile.op);
   bool converts = !tile.scratch.empty();
   const Region &out = tile.out;
@@ -329,17 +329,18 @@ llvm::Error emitMove(Generator &generator, TileContext &tile) {
   fillOpen(generator, tile, target, pieces);
   // The measured alternative: the operand is written to DRAM in its own order
   // and read from there in the new one.
+  auto operands = tile.operands;
   if (move->hasAttr(analysis::kThroughDramAttr))
-    tile.operands[0] = inDram(generator, tile.operands[0]);
+    operands[0] = inDram(generator, operands[0]);
   if (move.getPieces().empty() && !move.getFill())
-    emitLinear(generator, tile.operands[0], tile.result.type, out,
+    emitLinear(generator, operands[0], tile.result.type, out,
                tile.model->resultShape, target);
   for (npu::Piece &piece : pieces) {
     const Region &held = tile.operandRegions[piece.operand];
     for (size_t i = 0; i < held.start.size(); ++i)
       piece.sourceStart[i] -= held.start[i];
     for (const npu::Piece &part : foldPiece(piece, lanes))
-      emitSquares(generator, tile.operands[piece.operand], target, part);
+      emitSquares(generator, operands[piece.operand], target, part);
   }
   if (converts) {
     MapParameters convert;

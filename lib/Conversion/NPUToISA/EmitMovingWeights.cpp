@@ -54,7 +54,7 @@ Epilogue epilogueOf(Operation *op) {
 
 class MovingWeightsEmitter {
 public:
-  MovingWeightsEmitter(Generator &generator, TileContext &tile)
+  MovingWeightsEmitter(Generator &generator, const TileContext &tile)
       : generator(generator), machine(generator.machine), tile(tile),
         turned(tile.scratch[0]),
         turnsBlocks(tile.op->hasAttr(analysis::kTurnBlocksAttr)),
@@ -80,7 +80,7 @@ private:
 
   Generator &generator;
   const machine::Description &machine;
-  TileContext &tile;
+  const TileContext &tile;
   const View &turned; ///< [positions, outputs], positions on partitions
   bool turnsBlocks;   ///< `turned` is encoded, else f32
   Epilogue epilogue;
@@ -363,7 +363,7 @@ void MovingWeightsEmitter::finish(const View &straight) {
 
 } // namespace
 
-llvm::Error emitMovingWeights(Generator &generator, TileContext &tile) {
+llvm::Error emitMovingWeights(Generator &generator, const TileContext &tile) {
   return MovingWeightsEmitter(generator, tile).run();
 }
 

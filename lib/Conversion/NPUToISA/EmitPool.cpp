@@ -114,7 +114,7 @@ void forEachIndex(const View &source, const View &result,
 
 class PoolEmitter {
 public:
-  PoolEmitter(Generator &generator, TileContext &tile);
+  PoolEmitter(Generator &generator, const TileContext &tile);
   void run();
 
 private:
@@ -144,7 +144,7 @@ private:
 
   Generator &generator;
   const machine::Description &machine;
-  TileContext &tile;
+  const TileContext &tile;
   npu::VecPoolOp pool;
   const View &source, &result;
   int64_t rank, spatial, rowAxis;
@@ -155,7 +155,7 @@ private:
   bool clear = false;
 };
 
-PoolEmitter::PoolEmitter(Generator &generator, TileContext &tile)
+PoolEmitter::PoolEmitter(Generator &generator, const TileContext &tile)
     : generator(generator), machine(generator.machine), tile(tile),
       pool(cast<npu::VecPoolOp>(tile.op)), source(tile.operands[0]),
       result(tile.result), rank(tile.result.rank()),
@@ -365,7 +365,7 @@ bool comesByChannels(Operation *op) {
 
 } // namespace
 
-llvm::Error emitPool(Generator &generator, TileContext &tile) {
+llvm::Error emitPool(Generator &generator, const TileContext &tile) {
   const View &source = tile.operands[0];
   int64_t step = source.channels();
   if (comesByChannels(tile.op->getOperand(0).getDefiningOp()))

@@ -60,7 +60,7 @@ using Piece = ProductGeometry::Piece;
 
 class ProductEmitter {
 public:
-  ProductEmitter(Generator &generator, TileContext &tile,
+  ProductEmitter(Generator &generator, const TileContext &tile,
                  const ProductGeometry &geometry)
       : generator(generator), machine(generator.machine), tile(tile),
         whole(geometry), geometry(&geometry) {}
@@ -85,7 +85,7 @@ private:
 
   Generator &generator;
   const machine::Description &machine;
-  TileContext &tile;
+  const TileContext &tile;
   const ProductGeometry &whole;
   const ProductGeometry *geometry; ///< of the batch being emitted
   bool drains = false;             ///< some sums have been drained
@@ -372,7 +372,7 @@ void setResidualType(const analysis::StorageType &type, isa::ActDrain &drain) {
   drain.resMantissa = type.encoded ? type.format.mantissa : 0;
 }
 
-void encodeScratch(Generator &generator, TileContext &tile) {
+void encodeScratch(Generator &generator, const TileContext &tile) {
   if (tile.scratch.empty())
     return;
   MapParameters encode;
@@ -380,7 +380,7 @@ void encodeScratch(Generator &generator, TileContext &tile) {
   emitMap(generator, tile.scratch[0], nullptr, tile.result, encode);
 }
 
-llvm::Error emitProduct(Generator &generator, TileContext &tile) {
+llvm::Error emitProduct(Generator &generator, const TileContext &tile) {
   if (tile.op->hasAttr(analysis::kStationaryAttr))
     return emitMovingWeights(generator, tile);
   auto geometry = ProductGeometry::of(generator, tile);

@@ -75,7 +75,7 @@ private:
 
 } // namespace
 
-llvm::Error emitSwap(Generator &generator, TileContext &tile) {
+llvm::Error emitSwap(Generator &generator, const TileContext &tile) {
   auto move = cast<npu::DmaMoveOp>(tile.op);
   const View &source = tile.operands[0];
   auto swap =

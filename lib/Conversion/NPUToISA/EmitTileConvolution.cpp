@@ -35,7 +35,7 @@ struct Step {
 
 class TileConvolutionEmitter {
 public:
-  TileConvolutionEmitter(Generator &generator, TileContext &tile,
+  TileConvolutionEmitter(Generator &generator, const TileContext &tile,
                          const ProductGeometry &geometry, TileProgram &program)
       : generator(generator), machine(generator.machine), tile(tile),
         geometry(geometry), program(program), plan(program.plan),
@@ -110,7 +110,7 @@ private:
 
   Generator &generator;
   const machine::Description &machine;
-  TileContext &tile;
+  const TileContext &tile;
   const ProductGeometry &geometry;
   TileProgram &program;
   const analysis::TilePlan &plan;
@@ -584,7 +584,7 @@ llvm::Error TileConvolutionEmitter::run() {
 
 } // namespace
 
-llvm::Error emitTileConvolution(Generator &generator, TileContext &tile) {
+llvm::Error emitTileConvolution(Generator &generator, const TileContext &tile) {
   auto program = generator.tileProgram(tile.op);
   if (!program)
     return program.takeError();

@@ -24,7 +24,7 @@ namespace {
 
 class TransposeEmitter {
 public:
-  TransposeEmitter(Generator &generator, TileContext &tile,
+  TransposeEmitter(Generator &generator, const TileContext &tile,
                    const npu::Piece &piece, const analysis::TransposePlan &plan)
       : generator(generator), machine(generator.machine), plan(plan),
         op(cast<npu::PeTransposeOp>(tile.op)), x(tile.operands[0]),
@@ -183,7 +183,7 @@ void emitIdentityWindow(Generator &generator, int64_t part, int64_t rows,
   generator.builder.emit(matmul);
 }
 
-llvm::Error emitTranspose(Generator &generator, TileContext &tile) {
+llvm::Error emitTranspose(Generator &generator, const TileContext &tile) {
   auto op = cast<npu::PeTransposeOp>(tile.op);
   npu::Piece piece = *npu::Piece::fromArray(op.getPiece());
   if (!clipPiece(piece, tile.out))

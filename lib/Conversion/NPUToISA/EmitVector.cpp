@@ -68,7 +68,7 @@ std::optional<isa::Function> functionField(llvm::StringRef name) {
   return std::nullopt;
 }
 
-llvm::Error emitMapOp(Generator &generator, TileContext &tile) {
+llvm::Error emitMapOp(Generator &generator, const TileContext &tile) {
   auto map = cast<npu::VecMapOp>(tile.op);
   MapParameters parameters;
   auto function = functionField(map.getOp());
@@ -230,7 +230,7 @@ View withUnitAxes(const View &result, const View &source,
   return kept;
 }
 
-llvm::Error emitReduceOp(Generator &generator, TileContext &tile) {
+llvm::Error emitReduceOp(Generator &generator, const TileContext &tile) {
   auto reduce = cast<npu::VecReduceOp>(tile.op);
   auto kind = numerics::parseReduction(reduce.getKind());
   if (!kind)
@@ -305,12 +305,12 @@ llvm::Error emitMaximumAcross(Generator &generator, Operation *op,
   return llvm::Error::success();
 }
 
-llvm::Error emitSoftmax(Generator &generator, TileContext &tile) {
+llvm::Error emitSoftmax(Generator &generator, const TileContext &tile) {
   auto softmax = cast<npu::VecSoftmaxOp>(tile.op);
   int64_t axis = softmax.getAxis();
   const View &x = tile.operands[0];
-  View &row = tile.scratch[0], &shifted = tile.scratch[1];
-  View &exponentials = softmax.getLog() ? tile.scratch[2] : shifted;
+  const View &row = tile.scratch[0], &shifted = tile.scratch[1];
+  const View &exponentials = softmax.getLog() ? tile.scratch[2] : shifted;
   auto reduce = [&](const View &source, isa::ReduceKind kind) -> llvm::Error {
     if (source.axis != axis)
       return emitReduce(generator, tile.op, source, row, {axis}, {kind});
@@ -344,7 +344,7 @@ llvm::Error emitSoftmax(Generator &generator, TileContext &tile) {
 
 } // namespace
 
-static llvm::Error emitByKind(Generator &generator, TileContext &tile) {
+static llvm::Error emitByKind(Generator &generator, const TileContext &tile) {
   if (mlir::isa<npu::VecMapOp>(tile.op))
     return emitMapOp(generator, tile);
   if (mlir::isa<npu::VecPoolOp>(tile.op))
@@ -358,19 +358,19 @@ static llvm::Error emitByKind(Generator &generator, TileContext &tile) {
   return generator.unsupported(tile.op, "no emitter for this operation");
 }
 
-llvm::Error emitVector(Generator &generator, TileContext &tile) {
+llvm::Error emitVector(Generator &generator, const TileContext &tile) {
   if (tile.model->workAxis == tile.model->resultAxis)
     return emitByKind(generator, tile);
-  View result = tile.result;
   size_t last = tile.scratch.size() - 1;
-  tile.result = tile.scratch[last - 1];
-  if (llvm::Error error = emitByKind(generator, tile))
+  TileContext across = tile;
+  across.result = tile.scratch[last - 1];
+  if (llvm::Error error = emitByKind(generator, across))
     return error;
   emitCopy(generator.builder, tile.scratch[last - 1], tile.scratch[last]);
   MapParameters convert;
-  if (result.type.encoded)
+  if (tile.result.type.encoded)
     convert.xr = generator.resultScale(tile.op, convert.clear);
-  emitMap(generator, tile.scratch[last], nullptr, result, convert);
+  emitMap(generator, tile.scratch[last], nullptr, tile.result, convert);
   return llvm::Error::success();
 }
 

@@ -394,7 +394,7 @@ TileContext Generator::stage(Operation *op, const TilingModel &model,
   return tile;
 }
 
-llvm::Error Generator::emitTile(TileContext &tile) {
+llvm::Error Generator::emitTile(const TileContext &tile) {
   if (mlir::isa<npu::TcuConvOp>(tile.op))
     return emitTileConvolution(*this, tile);
   if (analysis::isProduct(tile.op))

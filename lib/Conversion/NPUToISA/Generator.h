@@ -112,7 +112,7 @@ private:
   llvm::Error emitNode(size_t index);
   llvm::Error emitOperation(mlir::Operation *op);
   llvm::Error emitTiles(mlir::Operation *op, bool measures);
-  llvm::Error emitTile(TileContext &tile);
+  llvm::Error emitTile(const TileContext &tile);
   TileContext stage(mlir::Operation *op, const analysis::TilingModel &model,
                     const Region &out, int64_t base);
   class Scratch;
@@ -142,9 +142,9 @@ void emitStore(Generator &generator, const analysis::MapForm *form,
 void emitLoad(Generator &generator, const analysis::MapForm *form,
               const View &home, const Region &region, const View &view);
 /// Product emitters (pe), vector emitters (vec) and movement (dma).
-llvm::Error emitProduct(Generator &generator, TileContext &tile);
+llvm::Error emitProduct(Generator &generator, const TileContext &tile);
 /// Convolutions on the sparse cluster.
-llvm::Error emitTileConvolution(Generator &generator, TileContext &tile);
+llvm::Error emitTileConvolution(Generator &generator, const TileContext &tile);
 /// Sets the epilogue of a product: scale, bias, residual, function.
 void setEpilogue(mlir::Operation *op, isa::ActDrain &drain);
 /// Sets the element type that a drain of `op` stores, with the block and the
@@ -154,17 +154,17 @@ void setResultType(Generator &generator, mlir::Operation *op,
 /// Sets the element type of the residual that a drain adds.
 void setResidualType(const analysis::StorageType &type, isa::ActDrain &drain);
 /// Encodes the result of a product that was drained to f32 scratch, if it was.
-void encodeScratch(Generator &generator, TileContext &tile);
+void encodeScratch(Generator &generator, const TileContext &tile);
 /// Products whose activations are the stationary operand.
-llvm::Error emitMovingWeights(Generator &generator, TileContext &tile);
-llvm::Error emitVector(Generator &generator, TileContext &tile);
+llvm::Error emitMovingWeights(Generator &generator, const TileContext &tile);
+llvm::Error emitVector(Generator &generator, const TileContext &tile);
 /// Window reductions (vec).
-llvm::Error emitPool(Generator &generator, TileContext &tile);
+llvm::Error emitPool(Generator &generator, const TileContext &tile);
 /// Elements at run-time indices; part of emitVector.
-llvm::Error emitGather(Generator &generator, TileContext &tile);
-llvm::Error emitMove(Generator &generator, TileContext &tile);
+llvm::Error emitGather(Generator &generator, const TileContext &tile);
+llvm::Error emitMove(Generator &generator, const TileContext &tile);
 /// A movement in the memory of its operand.
-llvm::Error emitSwap(Generator &generator, TileContext &tile);
+llvm::Error emitSwap(Generator &generator, const TileContext &tile);
 /// Streams the identity past `rows` x `cols` words that have been loaded from
 /// `part` on, into PSUM from `psum` on.
 void emitIdentityWindow(Generator &generator, int64_t part, int64_t rows,
@@ -172,7 +172,7 @@ void emitIdentityWindow(Generator &generator, int64_t part, int64_t rows,
 /// What a stateful scale policy samples of a tile that has been emitted.
 llvm::Error emitSamples(Generator &generator, const TileContext &tile);
 /// Identity multiplications.
-llvm::Error emitTranspose(Generator &generator, TileContext &tile);
+llvm::Error emitTranspose(Generator &generator, const TileContext &tile);
 
 /// One vec.map over equally shaped views (operands may broadcast). `second`
 /// may be null; `immediate` replaces it when given.

@@ -34,7 +34,7 @@ static llvm::SmallVector<int64_t, 4> mapAxes(int64_t rank) {
 }
 
 template <typename Op>
-ProductGeometry ProductGeometry::ofConv(Op conv, TileContext &tile) {
+ProductGeometry ProductGeometry::ofConv(Op conv, const TileContext &tile) {
   int64_t rank = tile.out.size.size(), spatial = rank - 2;
   ProductGeometry geometry;
   geometry.x = tile.operands[0];
@@ -104,8 +104,8 @@ void ProductGeometry::addBatches(const TileContext &tile,
   }
 }
 
-llvm::Expected<ProductGeometry> ProductGeometry::ofMatmul(Generator &generator,
-                                                          TileContext &tile) {
+llvm::Expected<ProductGeometry>
+ProductGeometry::ofMatmul(Generator &generator, const TileContext &tile) {
   auto matmul = cast<npu::PeMatmulOp>(tile.op);
   int64_t rank = tile.out.size.size();
   ProductGeometry geometry;
@@ -139,7 +139,7 @@ llvm::Expected<ProductGeometry> ProductGeometry::ofMatmul(Generator &generator,
 }
 
 llvm::Expected<ProductGeometry> ProductGeometry::of(Generator &generator,
-                                                    TileContext &tile) {
+                                                    const TileContext &tile) {
   if (auto conv = dyn_cast<npu::PeConvOp>(tile.op))
     return ofConv(conv, tile);
   if (auto conv = dyn_cast<npu::TcuConvOp>(tile.op))

@@ -55,7 +55,7 @@ struct ProductGeometry {
   std::vector<ProductGeometry> perBatch;
 
   static llvm::Expected<ProductGeometry> of(Generator &generator,
-                                            TileContext &tile);
+                                            const TileContext &tile);
 
   /// The geometries to run, this one if weights are shared.
   llvm::ArrayRef<ProductGeometry> batches() const;
@@ -73,9 +73,9 @@ struct ProductGeometry {
 private:
   void addBatches(const TileContext &tile, const machine::Description &machine);
   template <typename Op>
-  static ProductGeometry ofConv(Op conv, TileContext &tile);
+  static ProductGeometry ofConv(Op conv, const TileContext &tile);
   static llvm::Expected<ProductGeometry> ofMatmul(Generator &generator,
-                                                  TileContext &tile);
+                                                  const TileContext &tile);
 };
 
 } // namespace ashlar::codegen

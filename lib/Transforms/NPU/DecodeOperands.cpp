@@ -3,7 +3,8 @@
 // Decodes block operands that are read across another axis than that of their
 // blocks: exponents are shared by groups of partitions. Input: npu operations
 // with `npu.axis`. Output: the same, where every encoded operand that has to be
-// re-laid is an f32 tensor first.
+// re-laid is an f32 tensor first. No operation is left out: its tiling model
+// says how it reads.
 
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
@@ -28,8 +29,7 @@ struct DecodeOperandsPass : impl::DecodeOperandsBase<DecodeOperandsPass> {
       return signalPassFailure();
     llvm::SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<VecMapOp, VecPoolOp, VecReduceOp, VecSoftmaxOp, PeConvOp,
-              PeMatmulOp>(op))
+      if (isa_and_nonnull<NPUDialect>(op->getDialect()))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
