@@ -113,6 +113,22 @@ llvm::Expected<LoadedProgram> emulator::load(container::Program program,
   return LoadedProgram(std::move(impl));
 }
 
+llvm::Error emulator::prove(const container::Program &program, Fault *fault) {
+  if (llvm::Error error = container::check(program))
+    return error;
+  // Tables and code are copied, the bytes of constants are shared.
+  auto impl = std::make_unique<LoadedProgram::Impl>();
+  impl->program = program;
+  std::optional<Fault> found = decodeProgram(*impl);
+  if (!found)
+    found = verify(*impl, Options());
+  if (!found)
+    return llvm::Error::success();
+  if (fault)
+    *fault = *found;
+  return toError(*found);
+}
+
 //===- Running ------------------------------------------------------------===//
 
 static llvm::Error checkInputs(const container::Program &program,

@@ -16,18 +16,12 @@ using isa::Access;
 using isa::Space;
 
 SparseChecker::SparseChecker(const machine::Description &machine,
-                             const Memory &memory,
                              llvm::ArrayRef<container::Segment> segments)
-    : machine(machine), memory(memory), weights(machine.sparse.wmBytes),
+    : machine(machine), constants(segments), weights(machine.sparse.wmBytes),
       isKnown(machine.sparse.wmBytes), tables(machine.sparse.tileTables),
       contents(machine.sparse.tileTables), sets(machine.sparse.fmuSets),
       sums(machine.sparse.accumulatorEntries),
-      counted(machine.sparse.countEntries) {
-  for (const container::Segment &segment : segments)
-    constants.push_back(
-        {segment.dramOffset, segment.dramOffset + segment.bytes.size()});
-  llvm::sort(constants);
-}
+      counted(machine.sparse.countEntries) {}
 
 std::optional<Finding> SparseChecker::step(const isa::Instruction &inst,
                                            Accesses &accesses,
@@ -38,9 +32,20 @@ std::optional<Finding> SparseChecker::step(const isa::Instruction &inst,
 
 //===- Weight memory ------------------------------------------------------===//
 
-bool SparseChecker::isConstant(uint64_t begin, uint64_t end) const {
-  auto after = llvm::upper_bound(constants, std::pair(begin, ~uint64_t(0)));
-  return after != constants.begin() && std::prev(after)->second >= end;
+const uint8_t *SparseChecker::constantBytes(uint64_t begin,
+                                            uint64_t count) const {
+  const auto *after = llvm::upper_bound(
+      constants, begin, [](uint64_t at, const container::Segment &segment) {
+        return at < segment.dramOffset;
+      });
+  if (after == constants.begin())
+    return nullptr;
+  const container::Segment &segment = *std::prev(after);
+  const uint64_t offset = begin - segment.dramOffset;
+  return offset <= segment.bytes.size() &&
+                 count <= segment.bytes.size() - offset
+             ? segment.bytes.data() + offset
+             : nullptr;
 }
 
 /// Calls fn(destination, source) for each innermost row of a descriptor.
@@ -74,7 +79,8 @@ SparseChecker::Result SparseChecker::copyConstants(const isa::DmaCopy &op) {
     for (uint64_t i = 0; i < runs && !finding; ++i) {
       const uint64_t from = src + i * static_cast<uint64_t>(op.srcStride4);
       const uint64_t to = dst + i * static_cast<uint64_t>(op.dstStride4);
-      if (!isConstant(from, from + run)) {
+      const uint8_t *bytes = constantBytes(from, run);
+      if (!bytes) {
         finding = Finding{
             FaultKind::BadField,
             fmt::format("weight memory is filled from [{}..{}) of DRAM, which "
@@ -83,7 +89,7 @@ SparseChecker::Result SparseChecker::copyConstants(const isa::DmaCopy &op) {
             "dram", from};
         continue;
       }
-      std::memcpy(&weights[to], memory.dram(from), run);
+      std::memcpy(&weights[to], bytes, run);
       std::memset(&isKnown[to], 1, run);
     }
   });

@@ -14,7 +14,6 @@
 
 #include "Checks.h"
 #include "Costs.h"
-#include "Memory.h"
 #include "Tiles.h"
 #include "ashlar/Container/Container.h"
 #include "ashlar/Isa/CoefficientStream.h"
@@ -31,8 +30,8 @@ class SparseChecker {
 public:
   using Accesses = llvm::SmallVectorImpl<isa::Access>;
 
-  /// \p memory holds the constants of \p segments in DRAM.
-  SparseChecker(const machine::Description &machine, const Memory &memory,
+  /// \p segments are the constants of the program, ascending.
+  SparseChecker(const machine::Description &machine,
                 llvm::ArrayRef<container::Segment> segments);
 
   /// Checks the next instruction, which has passed checkFields() and
@@ -93,7 +92,8 @@ private:
                std::optional<Cost> &cost);
 
   Result copyConstants(const isa::DmaCopy &op);
-  bool isConstant(uint64_t begin, uint64_t end) const;
+  /// The bytes [begin, begin + count) of DRAM, null if they are not constant.
+  const uint8_t *constantBytes(uint64_t begin, uint64_t count) const;
   /// The table, or a finding if it was never written.
   Result readTable(unsigned index, const Table *&table) const;
   /// A finding if entries of another kind would stay next to new ones.
@@ -131,10 +131,9 @@ private:
   llvm::ArrayRef<uint8_t> knownWeights(uint64_t begin, uint64_t bytes) const;
 
   const machine::Description &machine;
-  const Memory &memory;
-  std::vector<std::pair<uint64_t, uint64_t>> constants; ///< DRAM, ascending.
-  std::vector<uint8_t> weights; ///< Contents of weight memory.
-  std::vector<uint8_t> isKnown; ///< Per byte.
+  llvm::ArrayRef<container::Segment> constants; ///< DRAM, ascending.
+  std::vector<uint8_t> weights;                 ///< Contents of weight memory.
+  std::vector<uint8_t> isKnown;                 ///< Per byte.
   std::vector<Table> tables;
   std::vector<uint32_t> contents;  ///< Number of the contents; 0: unwritten.
   std::vector<TileTable> distinct; ///< Contents by number - 1.

@@ -45,7 +45,7 @@ public:
       : impl(impl), machine(impl.program.machine), options(options),
         races(options.checkRaces) {
     if (usesSparse(impl.code))
-      sparse.emplace(machine, impl.engine.memory, impl.program.constants);
+      sparse.emplace(machine, impl.program.constants);
   }
 
   std::optional<Fault> run();

@@ -7,6 +7,7 @@
 #include "MeasureDensity.h"
 #include "MeasureScales.h"
 #include "PhaseFile.h"
+#include "ProveProgram.h"
 #include "Verify.h"
 #include "ashlar/Pipelines/Registration.h"
 
@@ -232,6 +233,12 @@ llvm::Error runCompiler(CompilerArguments arguments) {
   auto result = compileInput(arguments, context);
   if (!result)
     return result.takeError();
+  // First of all: nothing else that could be said of a wrong program is true.
+  if (result->program && !arguments.stopRequested)
+    if (llvm::Error error = proveProgram(
+            *result->program,
+            arguments.startAfter ? ProgramSource::File : ProgramSource::Model))
+      return error;
   std::optional<Verification> verification;
   if (llvm::Error error = runVerification(arguments, context, verification))
     return error;

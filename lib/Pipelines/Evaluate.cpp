@@ -5,6 +5,7 @@
 // run them, and the tool that executes the result does.
 
 #include "Evaluate.h"
+#include "ProveProgram.h"
 
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Pipelines/Registration.h"
@@ -136,7 +137,7 @@ Evaluator::measure(const numerics::FormatTable &formats,
   emulator::Options how;
   how.threads = threads;
   how.checkRaces = how.checkUndefined = false;
-  auto program = emulator::load(std::move(*compiled->program), how);
+  auto program = loadCompiled(std::move(*compiled->program), how);
   if (!program)
     return program.takeError();
   how.functional = engines == Engines::All && !now.sparse.sample.empty();

@@ -4,6 +4,7 @@
 // neighbours overlap; the emulator's clock does not.
 
 #include "MeasureClusters.h"
+#include "ProveProgram.h"
 
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Isa/Instruction.h"
@@ -32,7 +33,7 @@ llvm::Expected<uint64_t> cyclesOf(const container::Program &program,
     return use.takeError();
   emulator::Options how;
   how.checkRaces = how.checkUndefined = false;
-  auto loaded = emulator::load(program, how);
+  auto loaded = loadCompiled(program, how);
   if (!loaded)
     return loaded.takeError();
   how.functional = (use->scatters || use->compresses) && !sample.empty();

@@ -3,6 +3,7 @@
 // One compilation for all samples; the emulator dumps every planned tensor.
 
 #include "RunSamples.h"
+#include "ProveProgram.h"
 
 namespace ashlar::pipelines {
 
@@ -24,7 +25,7 @@ llvm::Error runSamples(mlir::ModuleOp folded, CompileOptions options,
   how.threads = std::max(1u, options.threads);
   how.timing = false;
   how.dumpTensors = true;
-  auto program = emulator::load(std::move(*compiled->program), how);
+  auto program = loadCompiled(std::move(*compiled->program), how);
   if (!program)
     return program.takeError();
   for (const Sample &sample : samples) {

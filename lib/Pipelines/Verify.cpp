@@ -8,6 +8,7 @@
 // program is executed as each pass behind the plan left it.
 
 #include "Verify.h"
+#include "ProveProgram.h"
 
 #include "Evaluate.h"
 #include "LayerBound.h"
@@ -139,7 +140,7 @@ llvm::Error Verifier::compilePhases() {
   how.threads = options.threads;
   how.timing = false;
   how.dumpTensors = true;
-  auto loaded = emulator::load(std::move(*last->program), how);
+  auto loaded = loadCompiled(std::move(*last->program), how);
   if (!loaded)
     return loaded.takeError();
   program.emplace(std::move(*loaded));
@@ -272,7 +273,7 @@ llvm::Expected<bool> Verifier::leavesBound(ModuleOp code, const Sample &sample,
   // Without its semaphores a program races, but runs in order here.
   emulator::Options plain = how;
   plain.checkRaces = plain.checkUndefined = false;
-  auto loaded = emulator::load(std::move(*assembled), plain);
+  auto loaded = loadCompiled(std::move(*assembled), plain);
   if (!loaded)
     return loaded.takeError();
   program.emplace(std::move(*loaded));

@@ -78,6 +78,10 @@ llvm::Expected<LoadedProgram> load(container::Program program,
                                    const Options &options,
                                    Fault *fault = nullptr);
 
+/// What load() proves of a program, without memory for its data or a copy of
+/// its constants. Errors and \p fault are those of load().
+llvm::Error prove(const container::Program &program, Fault *fault = nullptr);
+
 /// Executes \p program once. \p inputs are in the order of Program::inputs and
 /// must have exactly their types and shapes (else a Malformed error; Usage is
 /// the caller's business), and indices among them the values that vec.gather
