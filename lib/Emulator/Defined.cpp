@@ -183,6 +183,9 @@ std::optional<uint64_t> DefinedState::undefined(const Access &access) const {
 }
 
 void DefinedState::define(const Access &access) {
+  // Of a superset nobody knows which units were written.
+  if (!access.exact)
+    return;
   anyRun(access, [&](uint64_t begin, uint64_t end) {
     const uint32_t p0 = access.partBegin, p1 = access.partEnd;
     switch (access.space) {

@@ -38,7 +38,7 @@ unsigned elementBytes(ElemType type, unsigned mantissa) {
 
 /// Gives an access its pattern and bounding box. Dimensions of one step or
 /// without stride vanish; a dimension that continues the run joins it; what
-/// does not fit maxDims becomes part of the run (a superset).
+/// does not fit maxDims becomes part of the run, and the access is not exact.
 void setPattern(Access &access, int64_t base, uint64_t runLength, Dims dims) {
   llvm::erase_if(dims, [](const AccessDim &dim) {
     return dim.count <= 1 || dim.stride == 0;
@@ -55,6 +55,7 @@ void setPattern(Access &access, int64_t base, uint64_t runLength, Dims dims) {
   while (used < dims.size() &&
          (static_cast<uint64_t>(dims[used].stride) <= runLength ||
           dims.size() - used > Access::maxDims)) {
+    access.exact &= static_cast<uint64_t>(dims[used].stride) <= runLength;
     runLength += (dims[used].count - 1) * dims[used].stride;
     ++used;
   }
@@ -78,9 +79,10 @@ static uint32_t clampPartition(int64_t partition) {
       std::clamp<int64_t>(partition, 0, std::numeric_limits<int32_t>::max()));
 }
 
-/// Runs of partitions that are told apart; what consists of more covers all
-/// between the first and the last.
-static constexpr uint64_t maxPartitionRuns = 64;
+/// Runs of partitions that are told apart: enough for every second partition of
+/// the machines that are built in. What consists of more covers all between the
+/// first and the last.
+static constexpr uint64_t maxPartitionRuns = 256;
 
 /// One access for each run of partitions that the pattern `rows` consists of.
 void Collector::partitionRuns(Access within, const Access &rows) {
@@ -102,9 +104,9 @@ void Collector::partitionRuns(Access within, const Access &rows) {
 
 /// SB and XM by linear address: strides that are multiples of a partition are
 /// steps over partitions, if the rest stays inside one.
-void Collector::linearRows(Access access, uint64_t base, unsigned bytes,
-                           const Dims &dims) {
-  int64_t row = static_cast<int64_t>(machine.sb.bytesPerPartition);
+bool Collector::alignedRows(Access access, uint64_t base, unsigned bytes,
+                            const Dims &dims) {
+  const auto row = static_cast<int64_t>(machine.sb.bytesPerPartition);
   Dims inner, outer;
   for (const AccessDim &dim : dims) {
     if (dim.count <= 1 || dim.stride == 0)
@@ -116,25 +118,139 @@ void Collector::linearRows(Access access, uint64_t base, unsigned bytes,
   Access rows = access, within = access;
   setPattern(rows, static_cast<int64_t>(base) / row, 1, outer);
   setPattern(within, static_cast<int64_t>(base) % row, bytes, inner);
-  bool inside = within.begin >= 0 && within.end <= row && rows.begin >= 0;
+  if (within.begin < 0 || within.end > row || rows.begin < 0)
+    return false;
+  within.exact &= rows.exact;
   uint64_t runs = 1;
   for (unsigned i = 0; i < rows.numDims; ++i)
     runs *= rows.dims[i].count;
-  if (inside && runs <= maxPartitionRuns)
-    return partitionRuns(within, rows);
-  // A superset: everything between the first and the last byte, by partition.
-  setPattern(access, static_cast<int64_t>(base), bytes, dims);
-  int64_t first = access.begin < 0 ? 0 : access.begin / row;
-  int64_t last = access.end <= 0 ? 0 : (access.end - 1) / row;
-  bool single = first == last;
-  int64_t begin = single ? access.begin - first * row : 0;
-  int64_t end = single ? access.end - first * row : row;
-  // Addresses below zero stay visible as a negative range.
-  if (access.begin < 0)
-    begin = access.begin;
+  if (runs <= maxPartitionRuns) {
+    partitionRuns(within, rows);
+    return true;
+  }
+  within.exact = false;
+  within.partBegin = clampPartition(rows.begin);
+  within.partEnd = clampPartition(rows.end - 1) + 1;
+  out.push_back(within);
+  return true;
+}
+
+/// The same where a step changes partition and place in it: one access for each
+/// index of the long strides, as long as every one stays inside a partition.
+bool Collector::skewedRows(const Access &access, uint64_t base, unsigned bytes,
+                           Dims dims) {
+  const auto row = static_cast<int64_t>(machine.sb.bytesPerPartition);
+  auto first = static_cast<int64_t>(base);
+  for (AccessDim &dim : dims)
+    if (dim.stride < 0) {
+      first += static_cast<int64_t>(dim.count - 1) * dim.stride;
+      dim.stride = -dim.stride;
+    }
+  llvm::sort(dims, [](const AccessDim &a, const AccessDim &b) {
+    return a.stride < b.stride;
+  });
+  Dims inner, outer;
+  int64_t span = bytes;
+  uint64_t runs = 1;
+  for (const AccessDim &dim : dims) {
+    const int64_t reach = static_cast<int64_t>(dim.count - 1) * dim.stride;
+    if (outer.empty() && first >= 0 && first % row + span + reach <= row) {
+      inner.push_back(dim);
+      span += reach;
+    } else {
+      outer.push_back(dim);
+      runs = dim.count > maxPartitionRuns ? maxPartitionRuns + 1
+                                          : runs * dim.count;
+      if (runs > maxPartitionRuns)
+        return false;
+    }
+  }
+  llvm::SmallVector<int64_t, 8> starts{first};
+  for (const AccessDim &dim : outer) {
+    llvm::SmallVector<int64_t, 8> sofar = std::move(starts);
+    starts.clear();
+    for (uint64_t i = 0; i < dim.count; ++i)
+      for (int64_t start : sofar)
+        starts.push_back(start + static_cast<int64_t>(i) * dim.stride);
+  }
+  // The pattern from place 0 on.
+  Access run = access;
+  setPattern(run, 0, bytes, inner);
+  if (llvm::any_of(starts, [&](int64_t start) {
+        return start < 0 || (start % row + span > row && run.numDims > 0);
+      }))
+    return false;
+  for (int64_t start : starts)
+    placeRun(run, start);
+  return true;
+}
+
+/// `run`, a pattern from place 0 on, at linear address `start`. One run of
+/// bytes is divided where a partition ends; other patterns stay inside one.
+void Collector::placeRun(Access run, int64_t start) {
+  const auto row = static_cast<int64_t>(machine.sb.bytesPerPartition);
+  for (auto left = static_cast<int64_t>(run.runLength); left > 0;) {
+    const int64_t place = start % row;
+    const int64_t here =
+        run.numDims > 0 ? left : std::min<int64_t>(left, row - place);
+    Access one = run;
+    one.runLength = static_cast<uint64_t>(here);
+    one.base = one.begin = place;
+    one.end = place + (run.numDims > 0 ? run.end : here);
+    one.partBegin = clampPartition(start / row);
+    one.partEnd = one.partBegin + 1;
+    out.push_back(one);
+    start += here;
+    left -= here;
+  }
+}
+
+/// One run of bytes over several partitions: the end of the first, whole ones,
+/// the begin of the last.
+void Collector::longRun(const Access &access) {
+  const auto row = static_cast<int64_t>(machine.sb.bytesPerPartition);
+  const int64_t first = access.begin / row, last = (access.end - 1) / row;
+  auto add = [&](int64_t part, int64_t partEnd, int64_t begin, int64_t end) {
+    if (part >= partEnd || begin >= end)
+      return;
+    Access one = access;
+    one.partBegin = clampPartition(part);
+    one.partEnd = clampPartition(partEnd);
+    setPattern(one, begin, static_cast<uint64_t>(end - begin), {});
+    out.push_back(one);
+  };
+  const int64_t begin = access.begin - first * row;
+  if (first == last)
+    return add(first, first + 1, begin, access.end - first * row);
+  add(first, first + 1, begin, row);
+  add(first + 1, last, 0, row);
+  add(last, last + 1, 0, access.end - last * row);
+}
+
+void Collector::linearRows(Access access, uint64_t base, unsigned bytes,
+                           const Dims &dims) {
+  if (alignedRows(access, base, bytes, dims))
+    return;
+  Access bytesOnly = access;
+  setPattern(bytesOnly, static_cast<int64_t>(base), bytes, dims);
+  if (bytesOnly.exact && bytesOnly.numDims == 0 && bytesOnly.begin >= 0)
+    return longRun(bytesOnly);
+  if (skewedRows(access, base, bytes, dims))
+    return;
+  // Everything between the first and the last byte, by partition.
+  const auto row = static_cast<int64_t>(machine.sb.bytesPerPartition);
+  access.exact = false;
+  const int64_t begin = bytesOnly.begin, end = bytesOnly.end;
+  const int64_t first = begin < 0 ? 0 : begin / row;
+  const int64_t last = end <= 0 ? 0 : (end - 1) / row;
   access.partBegin = clampPartition(first);
   access.partEnd = clampPartition(last) + 1;
-  setPattern(access, begin, end - begin, {});
+  // Addresses below zero stay visible as a negative range.
+  const int64_t from = begin < 0       ? begin
+                       : first == last ? begin - first * row
+                                       : 0;
+  const int64_t to = first == last ? end - first * row : row;
+  setPattern(access, from, static_cast<uint64_t>(to - from), {});
   out.push_back(access);
 }
 

@@ -19,13 +19,13 @@ unsigned elementBytes(ElemType type, unsigned mantissa);
 
 /// Gives an access its pattern and bounding box. Dimensions of one step or
 /// without stride vanish; a dimension that continues the run joins it; what
-/// does not fit maxDims becomes part of the run (a superset).
+/// does not fit maxDims becomes part of the run, and the access is not exact.
 void setPattern(Access &access, int64_t base, uint64_t runLength, Dims dims);
 
 /// Appends the accesses to the exponent cells of \p elements, an access to SB
 /// whose blocks run along the free axis: the tile of `group` partitions x
 /// `group` elements of `bytes` bytes has the cell of its partition r at element
-/// r. Exact where strides inside a tile leave no tile out, else a superset.
+/// r. Exact where the elements are and strides inside a tile leave no tile out.
 void freeAxisCells(const Access &elements, unsigned bytes, uint64_t group,
                    llvm::SmallVectorImpl<Access> &out);
 
@@ -183,6 +183,12 @@ public:
   }
 
 private:
+  bool alignedRows(Access access, uint64_t base, unsigned bytes,
+                   const Dims &dims);
+  bool skewedRows(const Access &access, uint64_t base, unsigned bytes,
+                  Dims dims);
+  void placeRun(Access run, int64_t start);
+  void longRun(const Access &access);
   void linearRows(Access access, uint64_t base, unsigned bytes,
                   const Dims &dims);
   void registers(Access access, uint64_t base, const Dims &dims);

@@ -14,20 +14,24 @@ static int64_t divideDown(int64_t a, int64_t b) {
 void freeAxisCells(const Access &elements, unsigned bytes, uint64_t group,
                    llvm::SmallVectorImpl<Access> &out) {
   const auto tile = static_cast<int64_t>(group * bytes);
-  // Steps over whole tiles repeat the cells; the rest stays in a range of them.
+  // Steps over whole tiles repeat the cells; the rest stays in a range of them,
+  // which has all of them as long as no gap holds a tile.
   Dims dims;
+  Access cells;
+  cells.exact = elements.exact;
   int64_t reach = static_cast<int64_t>(elements.runLength);
   for (unsigned d = 0; d < elements.numDims; ++d) {
     const AccessDim &dim = elements.dims[d];
-    if (dim.stride % tile == 0)
+    if (dim.stride % tile == 0) {
       dims.push_back(dim);
-    else
-      reach += static_cast<int64_t>(dim.count - 1) * dim.stride;
+      continue;
+    }
+    cells.exact &= dim.stride - reach < tile;
+    reach += static_cast<int64_t>(dim.count - 1) * dim.stride;
   }
   const int64_t first = divideDown(elements.base, tile);
   const int64_t last = divideDown(elements.base + reach - 1, tile);
   dims.push_back({static_cast<uint64_t>(last - first + 1), tile});
-  Access cells;
   cells.space = Space::Xm;
   cells.write = elements.write;
   for (uint64_t r = 0; r < group; ++r) {

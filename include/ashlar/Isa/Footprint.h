@@ -66,6 +66,9 @@ struct Access {
   /// Merges, in any order (XR, SR and Counts only): does not conflict with
   /// another merge.
   bool merge = false;
+  /// Every unit of the pattern is touched. False where the pattern is a
+  /// superset: such a write is ordered like any other, but it defines nothing.
+  bool exact = true;
   uint32_t partBegin = 0, partEnd = 1;
   int64_t base = 0;
   uint64_t runLength = 1;
@@ -92,7 +95,7 @@ struct Access {
 /// - Instructions that take tiles from a table cover all that their fields
 ///   allow; units work in step, so one access stands for all of them.
 /// - DMA that addresses SB or XM linearly is split by partition where its
-///   strides allow, else it covers whole partitions.
+///   strides allow, else it covers whole partitions and is not exact.
 void footprints(const Instruction &inst, const machine::Description &machine,
                 llvm::SmallVectorImpl<Access> &out);
 

@@ -264,10 +264,62 @@ TEST(Footprint, DmaByPartition) {
   copy.srcStride4 = -4, copy.dstStride4 = 4;
   EXPECT_EQ(texts(copy),
             Texts({"reads dram[0..1)[984..1804)", "writes sb[2..5)[16..36)"}));
-  // Runs over the end of a partition: whole partitions.
+  // Steps that change the place in the partition as well.
   copy.dstStride3 = 65536 - 8;
-  copy.dstBase = 0;
-  EXPECT_EQ(texts(copy)[1], "writes sb[0..3)[0..65536)");
+  copy.dstBase = 16;
+  EXPECT_EQ(texts(copy),
+            Texts({"reads dram[0..1)[984..1804)", "writes sb[0..1)[16..36)",
+                   "writes sb[1..2)[8..28)", "writes sb[2..3)[0..20)"}));
+  // Runs that cross the end of a partition, two bytes apart: whole partitions.
+  copy.dstBase = 65536 - 6;
+  copy.n4 = 300, copy.dstStride4 = 6;
+  EXPECT_EQ(texts(copy)[1], "writes sb[0..4)[0..65536)");
+  // One run of bytes over several partitions.
+  copy.n3 = 1, copy.n4 = 40000, copy.dstStride4 = 4;
+  EXPECT_EQ(
+      texts(copy),
+      Texts({"reads dram[0..1)[-158996..1004)", "writes sb[0..1)[65530..65536)",
+             "writes sb[1..3)[0..65536)", "writes sb[3..4)[0..28922)"}));
+}
+
+TEST(Footprint, SupersetsAreNotExact) {
+  const machine::Description a1 = llvm::cantFail(machine::load("a1"));
+  auto exact = [&](const Instruction &inst) {
+    llvm::SmallVector<Access> accesses;
+    footprints(inst, a1, accesses);
+    return llvm::all_of(accesses, [](const Access &a) { return a.exact; });
+  };
+  // Every third partition: one access for each.
+  DmaFill fill;
+  fill.elemBytes = 4;
+  fill.dstMem = Memory::Sb;
+  fill.n4 = 42;
+  fill.dstStride4 = 3 * 65536;
+  EXPECT_TRUE(exact(fill));
+  // More runs of partitions than are told apart.
+  fill.n4 = 2, fill.dstStride4 = 2 * 65536;
+  fill.n3 = 300, fill.dstStride3 = 4 * 65536;
+  EXPECT_FALSE(exact(fill));
+  // Steps that change partition and place: one access for each.
+  fill.n3 = 1;
+  fill.n4 = 3, fill.dstStride4 = 65536 - 8, fill.dstBase = 16;
+  EXPECT_TRUE(exact(fill));
+  // An element that crosses the end of a partition is divided there.
+  fill.dstBase = 14;
+  EXPECT_TRUE(exact(fill));
+  // Patterns that do are not.
+  fill.n2 = 3, fill.dstStride2 = 6;
+  EXPECT_FALSE(exact(fill));
+  // Cells of tiles of 8 x 8 along the free axis: none is left out by steps of
+  // 6 bytes, some are by steps of 12.
+  ActDrain drain;
+  drain.cols = 8;
+  drain.dstType = ElemType::Bfp, drain.dstMantissa = 8, drain.dstBlock = 8;
+  drain.dstOrientation = Orientation::F;
+  drain.n2 = 4, drain.dstStride2 = 6;
+  EXPECT_TRUE(exact(drain));
+  drain.dstStride2 = 12;
+  EXPECT_FALSE(exact(drain));
 }
 
 TEST(Footprint, PoolWindow) {
