@@ -4,13 +4,14 @@
 
 #include "ashlar/Analysis/TilingModel.h"
 #include "TileCuts.h"
+#include "TilingModels.h"
 
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "dialects/NPU/NPUDialect.h"
-#include "dialects/NPU/Piece.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -37,12 +38,37 @@ WindowRange windowInput(int64_t start, int64_t size, int64_t stride,
           (size - 1) * stride + (kernel - 1) * dilation + 1};
 }
 
-namespace {
-
-int64_t axisOf(Operation *op, llvm::StringRef name, int64_t otherwise) {
+static int64_t axisOf(Operation *op, llvm::StringRef name, int64_t otherwise) {
   auto attr = op->getAttrOfType<IntegerAttr>(name);
   return attr ? attr.getInt() : otherwise;
 }
+
+llvm::SmallVector<int64_t, 6> axesExcept(int64_t rank, int64_t skip) {
+  llvm::SmallVector<int64_t, 6> axes;
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != skip)
+      axes.push_back(i);
+  return axes;
+}
+
+TilingModel baseModel(Operation *op) {
+  TilingModel model;
+  Value result = op->getResult(0);
+  model.resultShape = Shape(shapeOf(result));
+  model.resultType = storageOf(result);
+  model.resultAxis = axisOf(op, kAxisAttr, -1);
+  model.workAxis = axisOf(op, kWorkAxisAttr, model.resultAxis);
+  model.granularity.assign(model.resultShape.size(), 1);
+  model.lanes = lanesOf(op);
+  if (model.lanes.folded())
+    model.granularity.back() = model.lanes.count;
+  model.scratch = [](const Region &) {
+    return llvm::SmallVector<ScratchBuffer, 4>();
+  };
+  return model;
+}
+
+namespace {
 
 /// Clips [start, start + size) to [0, extent); at least one element stays.
 void clip(int64_t &start, int64_t &size, int64_t extent) {
@@ -51,13 +77,14 @@ void clip(int64_t &start, int64_t &size, int64_t extent) {
   size = std::max<int64_t>(end - start, 1);
 }
 
-/// Axes of `shape` except `skip`, outermost first.
-llvm::SmallVector<int64_t, 6> axesExcept(int64_t rank, int64_t skip) {
-  llvm::SmallVector<int64_t, 6> axes;
-  for (int64_t i = 0; i < rank; ++i)
-    if (i != skip)
-      axes.push_back(i);
-  return axes;
+/// Results along one axis from which on windows no longer begin in the padding,
+/// and from which on they end in it.
+llvm::SmallVector<int64_t, 2> windowEdges(int64_t input, int64_t stride,
+                                          int64_t padBegin, int64_t kernel,
+                                          int64_t dilation) {
+  const int64_t reach = input + padBegin - (kernel - 1) * dilation - 1;
+  return {llvm::divideCeilSigned(padBegin, stride),
+          llvm::divideFloorSigned(reach, stride) + 1};
 }
 
 /// Region of a numpy-broadcast operand of `shape` under a result region.
@@ -82,23 +109,6 @@ OperandModel broadcastOperand(Value value, int64_t resultRank,
     return broadcastRegion(out, shape);
   };
   return operand;
-}
-
-TilingModel baseModel(Operation *op) {
-  TilingModel model;
-  Value result = op->getResult(0);
-  model.resultShape = Shape(shapeOf(result));
-  model.resultType = storageOf(result);
-  model.resultAxis = axisOf(op, kAxisAttr, -1);
-  model.workAxis = axisOf(op, kWorkAxisAttr, model.resultAxis);
-  model.granularity.assign(model.resultShape.size(), 1);
-  model.lanes = lanesOf(op);
-  if (model.lanes.folded())
-    model.granularity.back() = model.lanes.count;
-  model.scratch = [](const Region &) {
-    return llvm::SmallVector<ScratchBuffer, 4>();
-  };
-  return model;
 }
 
 /// An operation that cannot work across the axis that its result is stored
@@ -189,6 +199,10 @@ TilingModel convModel(Op op, const machine::Description &machine) {
     }
     return region;
   };
+  x.edges.resize(rank);
+  for (int64_t i = 2; i < cut; ++i)
+    x.edges[i] = windowEdges(input[i], strides[i - 2], pads[i - 2], kernel[i],
+                             dil[i - 2]);
   model.operands.push_back(x);
   model.operands.append(op->getNumOperands() - 1, streamedOperand());
   if (op.getResidual()) {
@@ -276,6 +290,10 @@ TilingModel poolModel(npu::VecPoolOp op, const machine::Description &machine) {
     }
     return region;
   };
+  x.edges.resize(rank);
+  for (int64_t i = first; i < rank; ++i)
+    x.edges[i] = windowEdges(input[i], strides[i - first], pads[i - first],
+                             kernel[i - first], dil[i - first]);
   model.operands.push_back(x);
   addRelayout(model);
   return model;
@@ -376,182 +394,6 @@ TilingModel gatherModel(npu::VecGatherOp op,
   if (shapeOf(op.getIndices())[model.resultAxis] == 1)
     indices.axis = -1;
   model.operands.push_back(indices);
-  return model;
-}
-
-/// True if neighbouring windows of a piece along source axis `axis` share
-/// elements: a step of the window is shorter than its span. One window has no
-/// neighbour.
-bool overlaps(const npu::Piece &piece, int64_t axis) {
-  int64_t span = 1, step = 0;
-  for (const npu::PieceDim &dim : piece.dims) {
-    if (dim.sourceAxis != axis || dim.extent == 1)
-      continue;
-    if (dim.resultAxis == axis)
-      step = std::abs(dim.sourceStep);
-    else
-      span += (dim.extent - 1) * std::abs(dim.sourceStep);
-  }
-  return step > 0 && step < span;
-}
-
-/// True if a piece reads outside its operand or reads elements several times
-/// (im2col): its source region is staged, with zeros around it, and read there.
-bool needsStaging(const npu::Piece &piece, llvm::ArrayRef<int64_t> shape) {
-  Shape low(piece.sourceStart), high(piece.sourceStart), loops(shape.size(), 0);
-  for (const npu::PieceDim &dim : piece.dims)
-    if (dim.sourceAxis >= 0) {
-      (dim.sourceStep < 0 ? low : high)[dim.sourceAxis] +=
-          (dim.extent - 1) * dim.sourceStep;
-      bool moves = dim.extent > 1 && dim.resultAxis != dim.sourceAxis;
-      loops[dim.sourceAxis] += moves;
-    }
-  bool windowed = false;
-  for (size_t i = 0; i < shape.size(); ++i) {
-    if (low[i] < 0 || high[i] >= shape[i])
-      return true;
-    bool stays = llvm::any_of(piece.dims, [&](const npu::PieceDim &dim) {
-      return dim.sourceAxis == static_cast<int64_t>(i) &&
-             dim.resultAxis == dim.sourceAxis;
-    });
-    windowed |= stays && loops[i] > 0 && overlaps(piece, i);
-  }
-  return windowed;
-}
-
-/// Result axes that exactly one loop of every piece addresses: those that may
-/// be cut without looking inside a loop nest.
-llvm::SmallVector<int64_t, 6> cuttableAxes(npu::DmaMoveOp op, int64_t rank) {
-  llvm::SmallVector<int64_t, 6> count(rank, 0), axes;
-  for (Attribute attr : op.getPieces()) {
-    npu::Piece piece =
-        *npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
-    llvm::SmallVector<int64_t, 6> own(rank, 0);
-    for (const npu::PieceDim &dim : piece.dims)
-      ++own[dim.resultAxis];
-    for (int64_t i = 0; i < rank; ++i)
-      count[i] = std::max(count[i], own[i]);
-  }
-  for (int64_t i = 0; i < rank; ++i)
-    if (count[i] <= 1)
-      axes.push_back(i);
-  return axes;
-}
-
-/// Source region that the part of a piece inside a result region reads.
-Region pieceSource(const npu::Piece &piece, const Region &out) {
-  Shape low(piece.sourceStart), high(piece.sourceStart);
-  for (const npu::PieceDim &dim : piece.dims) {
-    if (dim.sourceAxis < 0)
-      continue;
-    int64_t first = 0, last = dim.extent - 1;
-    bool sole = llvm::count_if(piece.dims, [&](const npu::PieceDim &other) {
-                  return other.resultAxis == dim.resultAxis;
-                }) == 1;
-    if (sole && dim.resultStep == 1) {
-      int64_t origin = piece.resultStart[dim.resultAxis];
-      first = std::max<int64_t>(0, out.start[dim.resultAxis] - origin);
-      last = std::min(last, out.start[dim.resultAxis] +
-                                out.size[dim.resultAxis] - 1 - origin);
-    }
-    low[dim.sourceAxis] +=
-        std::min(first * dim.sourceStep, last * dim.sourceStep);
-    high[dim.sourceAxis] +=
-        std::max(first * dim.sourceStep, last * dim.sourceStep);
-  }
-  Region region{low, low};
-  for (size_t i = 0; i < low.size(); ++i)
-    region.size[i] = high[i] - low[i] + 1;
-  return region;
-}
-
-/// True if operands of `op` lie side by side in the result in runs so short
-/// that most of every burst would be lost in DRAM.
-bool makesShortRuns(npu::DmaMoveOp op, const machine::Description &machine) {
-  const Shape shape(shapeOf(op.getY()));
-  const StorageType type = storageOf(op.getY());
-  if (op.getInputs().size() < 2 || type.encoded)
-    return false;
-  return llvm::any_of(op.getPieces(), [&](Attribute attr) {
-    npu::Piece piece =
-        *npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
-    int64_t run = type.bytes();
-    for (auto axis = static_cast<int64_t>(shape.size()); axis-- > 0;) {
-      int64_t extent = 1;
-      for (const npu::PieceDim &dim : piece.dims)
-        extent *= dim.resultAxis == axis ? dim.extent : 1;
-      run *= extent;
-      if (extent != shape[axis])
-        break;
-    }
-    return 2 * run <= static_cast<int64_t>(machine.dram.burstBytes);
-  });
-}
-
-TilingModel moveModel(npu::DmaMoveOp op, const machine::Description &machine) {
-  TilingModel model = baseModel(op);
-  int64_t rank = model.resultShape.size();
-  StorageType source = storageOf(op.getInputs()[0]);
-  bool converts = source.encoded != model.resultType.encoded ||
-                  source.plain != model.resultType.plain;
-  const bool gathers = makesShortRuns(op, machine);
-  model.directResult = !converts && !gathers;
-  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
-    OperandModel operand;
-    operand.direct = true;
-    for (Attribute attr : op.getPieces()) {
-      npu::Piece piece =
-          *npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
-      if (piece.operand != static_cast<int64_t>(i) ||
-          !needsStaging(piece, shapeOf(input)))
-        continue;
-      operand.direct = false;
-      operand.padded = true;
-      operand.axis = shapeOf(input).size() > 1 ? 1 : -1;
-      operand.region = [piece](const Region &out) {
-        return pieceSource(piece, out);
-      };
-    }
-    model.operands.push_back(operand);
-  }
-  bool padded = llvm::any_of(model.operands,
-                             [](const OperandModel &o) { return o.padded; });
-  if (!converts && !padded && !gathers)
-    return model;
-  int64_t blockAxis =
-      model.resultType.encoded ? model.resultType.blockAxis : -1;
-  for (int64_t axis : cuttableAxes(op, rank))
-    if (axis != blockAxis)
-      model.tileAxes.push_back(axis);
-  if (!converts)
-    return model;
-  int64_t axis = model.resultAxis;
-  Lanes lanes = model.lanes;
-  model.scratch = [=](const Region &out) {
-    return llvm::SmallVector<ScratchBuffer, 4>{
-        {source, storedShape(out.size, lanes), axis}};
-  };
-  return model;
-}
-
-/// Both axes across partitions may be cut where channel tiles end, the others
-/// anywhere.
-TilingModel transposeModel(npu::PeTransposeOp op,
-                           const machine::Description &machine) {
-  TilingModel model = baseModel(op);
-  npu::Piece piece = *npu::Piece::fromArray(op.getPiece());
-  llvm::SmallVector<int64_t, 6> loops(model.resultShape.size(), 0);
-  for (const npu::PieceDim &dim : piece.dims)
-    loops[dim.resultAxis] += dim.extent > 1;
-  for (int64_t axis : axesExcept(model.resultShape.size(), model.resultAxis))
-    if (loops[axis] == 1)
-      model.tileAxes.push_back(axis);
-  if (loops[model.resultAxis] == 1)
-    addChannelCut(model, machine);
-  OperandModel x;
-  x.axis = op.getSourceAxis();
-  x.region = [piece](const Region &out) { return pieceSource(piece, out); };
-  model.operands.push_back(x);
   return model;
 }
 

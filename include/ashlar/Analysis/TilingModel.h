@@ -47,6 +47,10 @@ struct OperandModel {
   Lanes lanes;
   /// Region that a region of the result needs.
   std::function<Region(const Region &)> region;
+  /// By axis of the result: indices from which on the operand ends to be
+  /// clipped at its begin, or begins to be clipped at its end. Tiles between
+  /// them need regions of one size; the largest is next to one of them.
+  llvm::SmallVector<llvm::SmallVector<int64_t, 2>, 6> edges;
 
   /// True if the operand is read where it lies in `home`, not as a copy in
   /// scratch memory.

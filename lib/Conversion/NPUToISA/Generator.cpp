@@ -32,7 +32,7 @@ using analysis::TilingModel;
 
 Generator::Generator(ModuleOp module, const machine::Description &machine)
     : builder(machine), machine(machine), weights(builder), scales(machine),
-      streams(builder), module(module) {}
+      streams(builder), module(module), residents(module, machine) {}
 
 llvm::Error Generator::unsupported(Operation *op,
                                    const std::string &what) const {
@@ -309,6 +309,9 @@ static void stageRegion(Generator &generator, const View &home,
     inside.size[i] = std::max<int64_t>(end - inside.start[i], 0);
     padded |= inside.size[i] != region.size[i];
   }
+  // Nothing of the operand is in this tile.
+  if (region.elements() == 0)
+    return;
   if (padded)
     emitFill(builder, target, 0);
   if (inside.elements() == 0)
@@ -319,78 +322,67 @@ static void stageRegion(Generator &generator, const View &home,
   emitLoad(generator, form, home, inside, target.slice(at, generator.machine));
 }
 
-/// Scratch memory of one tile, handed out from a first byte on.
-class Generator::Scratch {
-public:
-  Scratch(int64_t first, const machine::Description &machine)
-      : next(first), machine(machine) {}
-
-  View allocate(const analysis::StorageType &type, const Shape &shape,
-                int64_t axis) {
-    View view = analysis::denseBufferView(type, shape, axis, next, machine);
-    next +=
-        llvm::alignTo(analysis::bufferBytes(type, shape, axis, machine), 64);
-    return view;
-  }
-
-private:
-  int64_t next;
-  const machine::Description &machine;
-};
-
-/// Where a tile reads an operand: where it lies, or a copy in scratch memory.
+/// Where a tile reads an operand: where it lies, or in the buffer of its copy.
 std::pair<View, Region>
 Generator::stageOperand(Value value, const analysis::OperandModel &model,
-                        const Region &out, Scratch &scratch) {
+                        const Region &out, const analysis::TileBuffer *buffer) {
+  View home;
   if (model.direct) {
-    View home = homeOf(value);
+    home = homeOf(value);
     return {home, Region::whole(home.shape)};
   }
-  Region region = model.region(out);
-  auto bits = model.padded ? std::nullopt : analysis::uniformBits(value);
-  if (bits) {
-    View staged = scratch.allocate(storageOf(value), region.size, model.axis);
-    emitFill(builder, staged, *bits);
-    return {staged, region};
-  }
-  View home = homeOf(value);
+  if (buffer && !model.padded)
+    if (auto bits = analysis::uniformBits(value)) {
+      emitFill(builder, buffer->view, *bits);
+      return {buffer->view, buffer->region};
+    }
+  home = homeOf(value);
   auto found = constants.find({value, model.axis});
   if (found != constants.end() && !model.padded)
     home = found->second;
-  if (model.readsInPlace(home))
+  if (!buffer) {
+    Region region = model.region(out);
     return {home.slice(analysis::storedRegion(region, model.lanes), machine),
             region};
-  View staged = scratch.allocate(home.type, region.size, model.axis);
+  }
   stageRegion(*this, home, home.inStateBuffer() ? nullptr : formOf(value),
-              region, staged);
-  return {staged, region};
+              buffer->region, buffer->view);
+  return {buffer->view, buffer->region};
 }
 
 TileContext Generator::stage(Operation *op, const TilingModel &model,
-                             const Region &out, int64_t base) {
+                             const Region &out,
+                             llvm::ArrayRef<analysis::TileBuffer> buffers) {
+  using Role = analysis::TileBuffer::Role;
   TileContext tile;
   tile.op = op;
   tile.model = &model;
   tile.out = out;
-  Scratch scratch(base, machine);
-  for (auto [value, operand] : llvm::zip(op->getOperands(), model.operands)) {
+  auto bufferOf = [&](Role role, unsigned index) {
+    const auto *found =
+        llvm::find_if(buffers, [&](const analysis::TileBuffer &buffer) {
+          return buffer.role == role && buffer.index == index;
+        });
+    return found == buffers.end() ? nullptr : found;
+  };
+  for (auto [i, operand] : llvm::enumerate(model.operands)) {
     auto [view, region] = operand.streamed
                               ? std::pair<View, Region>()
-                              : stageOperand(value, operand, out, scratch);
+                              : stageOperand(op->getOperand(i), operand, out,
+                                             bufferOf(Role::Operand, i));
     tile.operands.push_back(view);
     tile.operandRegions.push_back(region);
   }
   const View &home = homes[op->getResult(0)];
-  if (model.directResult)
+  if (const analysis::TileBuffer *buffer = bufferOf(Role::Result, 0))
+    tile.result = buffer->view;
+  else if (model.directResult)
     tile.result = home;
-  else if (home.inStateBuffer())
-    tile.result = home.slice(analysis::storedRegion(out, model.lanes), machine);
   else
-    tile.result =
-        scratch.allocate(model.resultType, out.size, model.resultAxis);
-  for (const analysis::ScratchBuffer &buffer : model.scratch(out))
-    tile.scratch.push_back(
-        scratch.allocate(buffer.type, buffer.shape, buffer.axis));
+    tile.result = home.slice(analysis::storedRegion(out, model.lanes), machine);
+  for (const analysis::TileBuffer &buffer : buffers)
+    if (buffer.role == Role::Scratch)
+      tile.scratch.push_back(buffer.view);
   return tile;
 }
 
@@ -423,11 +415,14 @@ llvm::Error Generator::emitTiles(Operation *op, bool measures) {
   auto scratch =
       op->getAttrOfType<DenseI64ArrayAttr>(npu::kScratchAttr).asArrayRef();
   const View home = homes[op->getResult(0)];
+  const analysis::Staging staging = residents.stagingOf(op, model);
   int64_t count = 0;
   Region out = analysis::firstTile(model.resultShape, extents);
   do {
     int64_t base = scratch[0] + count++ % scratch[2] * scratch[1];
-    TileContext tile = stage(op, model, out, base);
+    TileContext tile =
+        stage(op, model, out,
+              analysis::tileBuffers(op, model, staging, out, base, machine));
     tile.measures = measures;
     if (llvm::Error error = emitTile(tile))
       return error;

@@ -12,6 +12,7 @@
 #include "TileProgram.h"
 #include "WeightStream.h"
 #include "ashlar/Analysis/MapForm.h"
+#include "ashlar/Analysis/TileBuffers.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -114,17 +115,19 @@ private:
   llvm::Error emitTiles(mlir::Operation *op, bool measures);
   llvm::Error emitTile(const TileContext &tile);
   TileContext stage(mlir::Operation *op, const analysis::TilingModel &model,
-                    const Region &out, int64_t base);
-  class Scratch;
+                    const Region &out,
+                    llvm::ArrayRef<analysis::TileBuffer> buffers);
   std::pair<View, analysis::Region>
   stageOperand(mlir::Value value, const analysis::OperandModel &model,
-               const analysis::Region &out, Scratch &scratch);
+               const analysis::Region &out, const analysis::TileBuffer *buffer);
   View homeOf(mlir::Value value);
   void mergeConcatScales(mlir::Operation *op);
   void storeIdentity();
   void loadConstants();
 
   mlir::ModuleOp module;
+  /// What the plan keeps in the state buffer.
+  analysis::Residents residents;
   /// Constants in the state buffer, by the axis across partitions.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, View> constants;
   llvm::DenseMap<mlir::Operation *, size_t> productIndex;

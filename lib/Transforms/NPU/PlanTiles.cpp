@@ -8,6 +8,7 @@
 #include "MemoryPlanner.h"
 
 #include "ashlar/Analysis/MoveView.h"
+#include "ashlar/Analysis/TileBuffers.h"
 #include "ashlar/Machine/Cycles.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"
@@ -18,7 +19,6 @@ namespace ashlar::npu {
 using namespace mlir;
 using analysis::OperandModel;
 using analysis::Region;
-using analysis::ScratchBuffer;
 
 int64_t tileCount(const Shape &shape, const Shape &tile) {
   int64_t count = 1;
@@ -80,32 +80,11 @@ bool Planner::stagesResult(const OpPlan &plan) const {
 }
 
 int64_t Planner::slotBytes(const OpPlan &plan, const Shape &tile) const {
-  Region out{Shape(tile.size(), 0), tile};
-  int64_t bytes = 0;
-  auto add = [&](const analysis::StorageType &type, const Shape &shape,
-                 int64_t axis) {
-    bytes +=
-        llvm::alignTo(analysis::bufferBytes(type, shape, axis, machine), 64);
-  };
+  analysis::Staging staging;
   for (unsigned i = 0; i < plan.model.operands.size(); ++i)
-    if (isStaged(plan, i)) {
-      // An inner tile reads the most: border tiles are clipped.
-      Region inner = out;
-      for (auto [axis, extent] : llvm::enumerate(plan.model.resultShape))
-        inner.start[axis] = std::min(tile[axis], extent - tile[axis]);
-      Region first = plan.model.operands[i].region(out);
-      Region second = plan.model.operands[i].region(inner);
-      Shape largest = first.size;
-      for (size_t a = 0; a < largest.size(); ++a)
-        largest[a] = std::max(largest[a], second.size[a]);
-      add(analysis::storageOf(plan.op->getOperand(i)), largest,
-          plan.model.operands[i].axis);
-    }
-  if (stagesResult(plan))
-    add(plan.model.resultType, tile, plan.model.resultAxis);
-  for (const ScratchBuffer &buffer : plan.model.scratch(out))
-    add(buffer.type, buffer.shape, buffer.axis);
-  return bytes;
+    staging.operands.push_back(isStaged(plan, i));
+  staging.result = stagesResult(plan);
+  return analysis::slotBytes(plan.op, plan.model, staging, tile, machine);
 }
 
 /// True if tiles of `plan` wait for DRAM, and no two of them for the same

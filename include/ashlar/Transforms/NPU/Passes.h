@@ -5,6 +5,7 @@
 #ifndef ASHLAR_TRANSFORMS_NPU_PASSES_H
 #define ASHLAR_TRANSFORMS_NPU_PASSES_H
 
+#include "ashlar/Analysis/PlanAttributes.h"
 #include "ashlar/Machine/Description.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -24,17 +25,6 @@ inline constexpr llvm::StringLiteral kDenseReasonAttr = "npu.dense_reason";
 /// Module attribute with the measured densities of maps as JSON text
 /// (analysis::DataProfiles).
 inline constexpr llvm::StringLiteral kProfileAttr = "npu.profile";
-/// First byte of every partition that weights loaded during an operation may
-/// use: the ring reaches from there to the end of the partition.
-inline constexpr llvm::StringLiteral kRingAttr = "npu.ring";
-/// Byte offset of a resident result in every partition; -1: DRAM.
-inline constexpr llvm::StringLiteral kPlacementAttr = "npu.placement";
-/// Why a result that is not resident lies in DRAM, as text.
-inline constexpr llvm::StringLiteral kInDramAttr = "npu.in_dram";
-/// Extents of one tile of the result.
-inline constexpr llvm::StringLiteral kTileAttr = "npu.tile";
-/// [base, bytes of one slot, slots]: scratch memory of the operation.
-inline constexpr llvm::StringLiteral kScratchAttr = "npu.scratch";
 
 /// Decision of choose-stationary: choice, reason, alternatives with cycles.
 inline constexpr llvm::StringLiteral kStationaryDecisionAttr =
