@@ -33,14 +33,14 @@ bool needsLayers(const ProductShape &product, int64_t cell) {
   return product.groups > 1 && perGroup % cell != 0;
 }
 
-/// Rows of a tile that begins at partition `row`, of `left` channels. A tile
+/// Rows of a tile that begins at partition `row`, of `left` channels and the
+/// `limit` rows that the array has. A tile
 /// begins or stays inside an exponent cell, where the array's rows are no
 /// multiple of it.
-int64_t rowsOfTile(int64_t row, int64_t left,
+int64_t rowsOfTile(int64_t row, int64_t left, int64_t limit,
                    const machine::Description &machine) {
   int64_t partitions = machine.sb.partitions;
   int64_t cell = machine.xmGroup;
-  int64_t limit = std::min<int64_t>(machine.pe.rows, partitions);
   int64_t rows = std::min({left, limit, partitions - row});
   if (limit % cell == 0)
     return rows;
@@ -60,13 +60,51 @@ int64_t columnsToBoundary(const ProductShape &product, int64_t output,
 
 } // namespace
 
-std::vector<ColumnTile> planStationary(const ProductShape &product,
-                                       const machine::Description &machine) {
+/// The tiles of a column, of at most `limit` rows.
+static void addTiles(ColumnTile &column, const ProductShape &product,
+                     const machine::Description &machine, int64_t limit) {
   int64_t partitions = machine.sb.partitions;
   int64_t cell = machine.xmGroup;
   int64_t inPerGroup = product.channels / product.groups;
   int64_t outPerGroup = product.outputs / product.groups;
   bool layers = needsLayers(product, cell);
+  int64_t lastOutput = column.firstOutput + column.cols - 1;
+  int64_t first = column.firstOutput / outPerGroup * inPerGroup;
+  int64_t last = (lastOutput / outPerGroup + 1) * inPerGroup;
+  first = first / cell * cell;
+  int64_t taps = product.recordsOnly ? 0 : product.taps;
+  for (int64_t tap = 0; tap < taps; ++tap)
+    for (int64_t channel = first; channel < last;) {
+      int64_t row = (product.part + channel) % partitions;
+      int64_t rows = rowsOfTile(row, last - channel, limit, machine);
+      for (int layer = layers ? 0 : -1; layer < (layers ? 2 : 0); ++layer)
+        column.tiles.push_back({tap, channel, rows, layer});
+      channel += rows;
+    }
+}
+
+/// True if the array, which knows of a tile what its load says, proves that the
+/// sums of a column fit.
+static bool provesSums(const ProductShape &product, const ColumnTile &column) {
+  int64_t rows = 0, terms = 0;
+  for (const StationaryTile &tile : column.tiles)
+    rows += tile.rows;
+  if (product.mostTerms == 0 || rows <= product.mostTerms)
+    return true;
+  if (product.weightsMove)
+    return false;
+  for (const StationaryTile &tile : column.tiles) {
+    const int64_t stated = statedTerms(product, column, tile);
+    terms += stated > 0 ? stated : tile.rows;
+  }
+  return terms <= product.mostTerms;
+}
+
+std::vector<ColumnTile> planStationary(const ProductShape &product,
+                                       const machine::Description &machine) {
+  int64_t partitions = machine.sb.partitions;
+  int64_t outPerGroup = product.outputs / product.groups;
+  const auto allRows = std::min<int64_t>(machine.pe.rows, partitions);
   std::vector<ColumnTile> columns;
   for (int64_t output = 0; output < product.outputs;) {
     ColumnTile column;
@@ -79,22 +117,31 @@ std::vector<ColumnTile> planStationary(const ProductShape &product,
           {static_cast<int64_t>(machine.pe.columns), product.outputs - output,
            columnsToBoundary(product, output, partitions)});
     }
-    int64_t first = output / outPerGroup * inPerGroup;
-    int64_t last = ((output + column.cols - 1) / outPerGroup + 1) * inPerGroup;
-    first = first / cell * cell;
-    int64_t taps = product.recordsOnly ? 0 : product.taps;
-    for (int64_t tap = 0; tap < taps; ++tap)
-      for (int64_t channel = first; channel < last;) {
-        int64_t row = (product.part + channel) % partitions;
-        int64_t rows = rowsOfTile(row, last - channel, machine);
-        for (int layer = layers ? 0 : -1; layer < (layers ? 2 : 0); ++layer)
-          column.tiles.push_back({tap, channel, rows, layer});
-        channel += rows;
-      }
+    addTiles(column, product, machine, allRows);
+    // Groups that share tiles are bounded together. One alone sums what the
+    // plan proves, if its loads can say so.
+    int64_t groups =
+        (output + column.cols - 1) / outPerGroup - output / outPerGroup + 1;
+    while (!provesSums(product, column) && groups > 1) {
+      --groups;
+      column.cols = (output / outPerGroup + groups) * outPerGroup - output;
+      column.tiles.clear();
+      addTiles(column, product, machine, allRows);
+    }
+    if (!provesSums(product, column)) {
+      column.tiles.clear();
+      addTiles(column, product, machine, std::min(allRows, kMostTerms));
+    }
     output += column.cols;
     columns.push_back(std::move(column));
   }
   return columns;
+}
+
+int64_t statedTerms(const ProductShape &product, const ColumnTile &column,
+                    const StationaryTile &tile) {
+  const int64_t terms = tileTerms(product, column, tile);
+  return terms < tile.rows && terms <= kMostTerms ? terms : 0;
 }
 
 int64_t tileTerms(const ProductShape &product, const ColumnTile &column,
@@ -238,6 +285,19 @@ static void setConvShape(ProductShape &product, Op conv) {
   product.weightFormat = weightFormatOf(conv);
 }
 
+/// Products of `op` that the widths of its factors prove to fit; integers are
+/// far from the limit.
+static int64_t mostTermsOf(Operation *op, const ProductShape &product) {
+  if (!isProduct(op) || !storageOf(op->getOperand(0)).encoded ||
+      !storageOf(op->getOperand(1)).encoded)
+    return 0;
+  const numerics::BlockFormat x = storageOf(op->getOperand(0)).format;
+  const numerics::BlockFormat &w = product.weightFormat;
+  const int spare = 63 - numerics::accumulatorBits(x.mantissa, x.range,
+                                                   w.mantissa, w.range, 1);
+  return int64_t(1) << std::clamp(spare, 0, 62);
+}
+
 ProductShape productShape(Operation *op) {
   ProductShape product;
   product.weightsMove = op->hasAttr(kStationaryAttr);
@@ -254,6 +314,7 @@ ProductShape productShape(Operation *op) {
   }
   if (auto part = op->getAttrOfType<IntegerAttr>(kConcatPartAttr))
     product.resultParts.push_back(part.getInt());
+  product.mostTerms = mostTermsOf(op, product);
   return product;
 }
 

@@ -50,6 +50,8 @@ struct ProductShape {
   /// The weights do not go through the array: column tiles have no stationary
   /// tiles, only parameter records.
   bool recordsOnly = false;
+  /// Products that provably fit one accumulator; 0: any number.
+  int64_t mostTerms = 0;
   /// Partition of input channel 0.
   int64_t part = 0;
   /// Partitions where a column tile of results has to end (partition of
@@ -69,6 +71,14 @@ bool drainsAsPart(mlir::Operation *product, int64_t start,
 /// column's own group and layer.
 int64_t tileTerms(const ProductShape &product, const ColumnTile &column,
                   const StationaryTile &tile);
+
+/// Cells that a load can say count (field `terms` of pe.load).
+inline constexpr int64_t kMostTerms = 127;
+
+/// What the load of a tile says of its cells where rows of zeros for other
+/// groups would void the proof of the sums: tileTerms(); 0: all rows count.
+int64_t statedTerms(const ProductShape &product, const ColumnTile &column,
+                    const StationaryTile &tile);
 
 class EncodedWeights;
 

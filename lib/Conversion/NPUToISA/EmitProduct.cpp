@@ -184,12 +184,9 @@ void ProductEmitter::emitLoad(const ColumnTile &column, size_t index,
   load.rows = stationary.rows;
   load.cols = column.cols;
   setOperand(load, type);
-  constexpr int64_t maxTerms = 127;
   if (statesTerms)
-    if (int64_t terms = analysis::tileTerms(analysis::productShape(tile.op),
-                                            column, stationary);
-        terms > 0 && terms < stationary.rows && terms <= maxTerms)
-      load.terms = static_cast<uint32_t>(terms);
+    load.terms = static_cast<uint32_t>(analysis::statedTerms(
+        analysis::productShape(tile.op), column, stationary));
   if (geometry->stationary) {
     // A run-time operand: rows along its partition axis, columns along the
     // other one.
