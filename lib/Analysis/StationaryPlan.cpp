@@ -348,21 +348,40 @@ int64_t chunkBytes(const ColumnTile &column, int64_t elementBytes) {
                        64);
 }
 
+int64_t ringBytes(const ProductShape &product, ColumnTile column,
+                  bool streamsTiles, int64_t elementBytes) {
+  if (!streamsTiles)
+    column.tiles.clear();
+  // The records of moving weights have a place of their own.
+  if (product.weightsMove)
+    column.parameterBytes = 0;
+  return chunkBytes(column, elementBytes);
+}
+
 int64_t largestChunk(Operation *op, const machine::Description &machine) {
   if (!isProduct(op))
     return 0;
-  int64_t largest = 0;
-  ProductShape product = productShape(op);
-  for (ColumnTile &column : planStationary(product, machine)) {
-    if (!hasStreamedWeights(op))
-      column.tiles.clear(); // only parameter records are streamed
-    // The records of all columns may be in use at once.
-    if (product.recordsOnly)
-      largest += chunkBytes(column, 0);
-    largest = std::max(
-        largest, chunkBytes(column, product.weightFormat.mantissaBytes()));
+  int64_t largest = 0, all = 0;
+  const ProductShape product = productShape(op);
+  const bool streams = hasStreamedWeights(op);
+  for (const ColumnTile &column : planStationary(product, machine)) {
+    const int64_t bytes = ringBytes(product, column, streams,
+                                    product.weightFormat.mantissaBytes());
+    largest = std::max(largest, bytes);
+    all += bytes;
   }
-  return largest;
+  // The records of all columns may be in use at once.
+  return product.recordsOnly ? all : largest;
+}
+
+int64_t movingRecordBytes(llvm::ArrayRef<Operation *> ops,
+                          const machine::Description &machine) {
+  int64_t outputs = 0;
+  for (Operation *op : ops)
+    if (op->hasAttr(kStationaryAttr))
+      outputs = std::max(
+          outputs, std::min(movingOutputs(machine), productShape(op).outputs));
+  return llvm::alignTo(outputs * kParameterBytes, 64);
 }
 
 } // namespace ashlar::analysis

@@ -132,12 +132,21 @@ std::optional<int64_t> weightZeroOf(mlir::Value weights);
 /// True if the right operand is a constant that the program streams.
 bool hasStreamedWeights(mlir::Operation *op);
 
-/// Bytes per partition of the largest weight chunk (one column tile with its
-/// parameter records); 0 for operations that stream no weights.
+/// Bytes per partition that `op` needs of the weight ring at a time: those of
+/// its largest chunk; 0 for operations that stream no weights.
 int64_t largestChunk(mlir::Operation *op, const machine::Description &machine);
 
-/// Bytes per partition of one chunk.
+/// Bytes per partition of one chunk: a column tile with its parameter records.
 int64_t chunkBytes(const ColumnTile &column, int64_t elementBytes);
+
+/// Bytes per partition that a chunk takes of the weight ring.
+int64_t ringBytes(const ProductShape &product, ColumnTile column,
+                  bool streamsTiles, int64_t elementBytes);
+
+/// Bytes at the end of every partition, not of the ring, for the parameter
+/// records of those of `ops` whose weights move.
+int64_t movingRecordBytes(llvm::ArrayRef<mlir::Operation *> ops,
+                          const machine::Description &machine);
 
 /// Bytes of one ACT parameter record.
 inline constexpr int64_t kParameterBytes = 16;

@@ -179,12 +179,7 @@ llvm::Error Generator::run() {
   if (llvm::Error error = scales.assign(llvm::map_to_vector(
           order, [&](size_t index) { return nodes[index]; })))
     return error;
-  int64_t records = 0;
-  for (Operation *op : nodes)
-    if (op->hasAttr(analysis::kStationaryAttr))
-      records = std::max(records, std::min(analysis::movingOutputs(machine),
-                                           analysis::productShape(op).outputs));
-  weights.reserveRecords(records * analysis::kParameterBytes);
+  weights.reserveRecords(analysis::movingRecordBytes(nodes, machine));
   if (llvm::Error error = planCounters())
     return error;
   if (llvm::Error error = emitAll())

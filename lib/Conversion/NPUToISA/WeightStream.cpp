@@ -5,6 +5,7 @@
 #include "WeightStream.h"
 
 #include "ChunkPacker.h"
+#include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Support/Error.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -34,12 +35,8 @@ void WeightStream::replay() {
 
 /// Bytes of the ring per partition.
 static int64_t bytesOf(const StreamedProduct &product, size_t index) {
-  if (!product.streamsTiles)
-    return llvm::alignTo(analysis::kParameterBytes, 64);
-  analysis::ColumnTile column = product.columns[index];
-  if (product.shape.weightsMove)
-    column.parameterBytes = 0;
-  return analysis::chunkBytes(column, product.elementBytes);
+  return analysis::ringBytes(product.shape, product.columns[index],
+                             product.streamsTiles, product.elementBytes);
 }
 
 /// Small products stay in the ring for all tiles of their results; larger ones
@@ -54,6 +51,20 @@ bool WeightStream::staysLoaded(size_t index) {
     entry->second = product.reused && total <= (ringEnd - ringBase) / 2;
   }
   return entry->second;
+}
+
+llvm::Error WeightStream::noRoom(const StreamedProduct &product,
+                                 size_t column) const {
+  int64_t used = 0;
+  for (const Live &chunk : live)
+    used += chunk.bytes;
+  return makeError(
+      ErrorClass::Internal,
+      "node '{}': {} bytes of weights per partition find no room "
+      "in the {} bytes of the weight ring, of which {} are in use, "
+      "although memory planning set aside enough",
+      analysis::getNodeName(product.op->getLoc()), bytesOf(product, column),
+      ringEnd - ringBase, used);
 }
 
 llvm::Expected<ChunkPlace> WeightStream::acquire(size_t product,
@@ -76,11 +87,8 @@ llvm::Expected<ChunkPlace> WeightStream::acquire(size_t product,
     return place;
   size_t request = found->second;
   while (nextToLoad <= request)
-    if (!loadNext())
-      return makeError(ErrorClass::Capacity,
-                       "weights of {} bytes per partition do not fit into the "
-                       "weight ring of {} bytes",
-                       bytesOf(owner, column), ringEnd - ringBase);
+    if (!loadNext(/*needed=*/true))
+      return noRoom(owner, column);
   for (const Live &chunk : live)
     if (chunk.request == request) {
       place.tiles = chunk.offset;
@@ -122,52 +130,76 @@ void WeightStream::finish(size_t product) {
     pump();
 }
 
-/// First-in first-out ring: returns the offset of `bytes` contiguous bytes, or
-/// nothing while older chunks are in the way.
-std::optional<int64_t> WeightStream::reserve(int64_t bytes) {
-  while (!live.empty() && live.front().released)
-    live.pop_front();
-  if (bytes > ringEnd - ringBase)
-    return std::nullopt;
-  if (live.empty()) {
-    head = ringBase + bytes;
-    return ringBase;
-  }
-  int64_t tail = live.front().offset;
-  bool wrapped = head <= tail;
-  if (!wrapped && head + bytes <= ringEnd) {
-    head += bytes;
-    return head - bytes;
-  }
-  int64_t start = wrapped ? head : ringBase;
-  if (start + bytes > tail)
-    return std::nullopt;
-  head = start + bytes;
-  return start;
+bool WeightStream::isFree(int64_t begin, int64_t bytes) const {
+  return begin >= ringBase && begin + bytes <= ringEnd &&
+         llvm::none_of(live, [&](const Live &chunk) {
+           return begin < chunk.offset + chunk.bytes &&
+                  chunk.offset < begin + bytes;
+         });
 }
 
-/// True if a partition is free for the records of another chunk; the oldest
-/// chunk has the oldest.
-bool WeightStream::hasRecordPart() const {
-  return llvm::count_if(live, [](const Live &chunk) {
-           return chunk.recordPart >= 0;
-         }) < static_cast<int64_t>(builder.machine.sb.partitions);
+/// A place for `bytes` contiguous bytes behind the newest chunk or at the begin
+/// of the ring; nothing while older chunks are in the way.
+std::optional<int64_t> WeightStream::reserve(int64_t bytes) const {
+  if (live.empty())
+    return bytes <= ringEnd - ringBase ? std::optional(ringBase) : std::nullopt;
+  for (int64_t begin : {head, ringBase})
+    if (isFree(begin, bytes))
+      return begin;
+  return std::nullopt;
 }
 
-bool WeightStream::loadNext() {
+/// The first gap between chunks that are still needed: the ring has grown, or
+/// chunks that stay loaded have split it.
+std::optional<int64_t> WeightStream::findGap(int64_t bytes) {
+  llvm::erase_if(live, [](const Live &chunk) { return chunk.released; });
+  int64_t place = ringEnd;
+  auto consider = [&](int64_t begin) {
+    if (begin < place && isFree(begin, bytes))
+      place = begin;
+  };
+  consider(ringBase);
+  for (const Live &chunk : live)
+    consider(chunk.offset + chunk.bytes);
+  return place < ringEnd ? std::optional(place) : std::nullopt;
+}
+
+/// The partition that takes the records of the next chunk of moving weights;
+/// nothing while an older chunk has it.
+std::optional<int64_t> WeightStream::nextRecordPart() const {
+  const int64_t part =
+      recordChunks % static_cast<int64_t>(builder.machine.sb.partitions);
+  if (llvm::any_of(live,
+                   [&](const Live &chunk) { return chunk.recordPart == part; }))
+    return std::nullopt;
+  return part;
+}
+
+/// Loads the next chunk in the order of use, if it finds room. `needed`: it is
+/// used now, and takes what room there is.
+bool WeightStream::loadNext(bool needed) {
   if (nextToLoad >= order.size() ||
       order[nextToLoad].product >= products.size())
     return false;
+  while (!live.empty() && live.front().released)
+    live.pop_front();
   const Request &request = order[nextToLoad];
   int64_t bytes = bytesOf(*products[request.product], request.column);
-  std::optional<int64_t> offset = reserve(bytes);
-  bool moves = products[request.product]->shape.weightsMove;
-  if (!offset || (moves && !hasRecordPart()))
+  const bool moves = products[request.product]->shape.weightsMove;
+  std::optional<int64_t> part = moves ? nextRecordPart() : std::nullopt;
+  if (moves && !part)
     return false;
+  std::optional<int64_t> offset = reserve(bytes);
+  if (!offset && needed)
+    offset = findGap(bytes);
+  if (!offset)
+    return false;
+  head = *offset + bytes;
   Live place{nextToLoad, *offset, bytes};
-  if (moves)
-    place.recordPart =
-        recordChunks++ % static_cast<int64_t>(builder.machine.sb.partitions);
+  if (moves) {
+    place.recordPart = *part;
+    ++recordChunks;
+  }
   live.push_back(place);
   load(request, place);
   ++nextToLoad;

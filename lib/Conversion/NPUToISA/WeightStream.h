@@ -64,10 +64,7 @@ public:
   /// Sets `bytes` at the end of every partition aside for records of moving
   /// weights: those of one chunk all lie in one partition, the next chunk's in
   /// the next, so that they take no room in the ring. Before any product.
-  void reserveRecords(int64_t bytes) {
-    recordBytes = llvm::alignTo(bytes, 64);
-    ringEnd -= recordBytes;
-  }
+  void reserveRecords(int64_t bytes) { ringEnd -= bytes; }
   /// Begins the real run: chunks will be used in the order recorded so far.
   void replay();
 
@@ -99,15 +96,18 @@ private:
   };
 
   bool staysLoaded(size_t product);
-  bool loadNext();
+  bool loadNext(bool needed = false);
   void pump();
-  std::optional<int64_t> reserve(int64_t bytes);
-  bool hasRecordPart() const;
+  bool isFree(int64_t begin, int64_t bytes) const;
+  std::optional<int64_t> reserve(int64_t bytes) const;
+  std::optional<int64_t> findGap(int64_t bytes);
+  llvm::Error noRoom(const StreamedProduct &product, size_t column) const;
+  std::optional<int64_t> nextRecordPart() const;
   void load(const Request &request, const Live &place);
 
   ProgramBuilder &builder;
   int64_t ringBase = 0, ringEnd;
-  int64_t recordBytes = 0, recordChunks = 0;
+  int64_t recordChunks = 0;
   bool recording = true;
   std::vector<std::unique_ptr<StreamedProduct>> products;
   std::vector<Request> order;

@@ -118,6 +118,7 @@ private:
   std::vector<int64_t> lastReaders; ///< by operation, of its own result
   bool joins = true;                ///< products may write into concatenations
   int64_t ring = 0;                 ///< bytes wished for prefetching weights
+  int64_t records = 0;              ///< of moving weights, in bytes
   int64_t tileLimit = 0;            ///< largest acceptable tile count, 0: any
   size_t failedAt = 0;
   int64_t failedAvailable = 0;

@@ -244,10 +244,11 @@ int64_t Planner::liveEnd(size_t index) const {
 
 /// End of the memory for tensors and scratch while operation `index` runs. The
 /// ring never shrinks while weights of earlier operations may be in it, so what
-/// they need counts here as well.
+/// they need counts here as well. Records of moving weights lie behind it
+/// throughout the program.
 int64_t Planner::limitAt(size_t index) const {
   return static_cast<int64_t>(machine.sb.bytesPerPartition) -
-         std::max(ring, plans[index].chunks);
+         std::max(ring, plans[index].chunks + records);
 }
 
 /// The first operation that may still run when operation `index` begins: vector
@@ -379,6 +380,9 @@ bool Planner::attempt(int64_t wishedRing, bool mayEvict) {
   }
   for (bool again = true; again;) {
     again = false;
+    records = analysis::movingRecordBytes(
+        llvm::map_to_vector(plans, [](const OpPlan &plan) { return plan.op; }),
+        machine);
     shareMemory();
     if (mayEvict && unfoldSpilled()) {
       again = true;
@@ -439,7 +443,7 @@ LogicalResult Planner::run() {
          << "does not fit into the state buffer: its smallest tile needs "
          << slotBytes(plan, smallest) << " bytes per partition, "
          << std::max<int64_t>(failedAvailable, 0) << " are available beside "
-         << plan.chunks
+         << plan.chunks + records
          << " bytes for weights; use a machine with more bytes per partition ("
          << machine.name << " has " << capacity << ")";
 }
