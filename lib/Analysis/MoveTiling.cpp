@@ -17,44 +17,43 @@ namespace ashlar::analysis {
 
 namespace {
 
-/// True if neighbouring windows of a piece along source axis `axis` share
-/// elements: a step of the window is shorter than its span. One window has no
-/// neighbour.
-bool overlaps(const npu::Piece &piece, int64_t axis) {
-  int64_t span = 1, step = 0;
-  for (const npu::PieceDim &dim : piece.dims) {
-    if (dim.sourceAxis != axis || dim.extent == 1)
-      continue;
-    if (dim.resultAxis == axis)
-      step = std::abs(dim.sourceStep);
-    else
-      span += (dim.extent - 1) * std::abs(dim.sourceStep);
+/// True if two iterations of the loops over source axis `axis` read one
+/// element: from the shortest step on, a loop steps less far than the loops
+/// below it reach.
+bool readsTwice(const npu::Piece &piece, int64_t axis) {
+  llvm::SmallVector<std::pair<int64_t, int64_t>, 4> loops; // step, extent
+  for (const npu::PieceDim &dim : piece.dims)
+    if (dim.sourceAxis == axis && dim.extent > 1)
+      loops.push_back({std::abs(dim.sourceStep), dim.extent});
+  llvm::sort(loops);
+  int64_t span = 1;
+  for (auto [step, extent] : loops) {
+    if (step < span)
+      return true;
+    span += (extent - 1) * step;
   }
-  return step > 0 && step < span;
+  return false;
 }
 
 /// True if a piece reads outside its operand or reads elements several times
 /// (im2col): its source region is staged, with zeros around it, and read there.
+/// What reads an element twice without a loop that keeps its axis repeats whole
+/// axes and is read as it lies.
 bool needsStaging(const npu::Piece &piece, llvm::ArrayRef<int64_t> shape) {
-  Shape low(piece.sourceStart), high(piece.sourceStart), loops(shape.size(), 0);
+  Shape low(piece.sourceStart), high(piece.sourceStart);
   for (const npu::PieceDim &dim : piece.dims)
-    if (dim.sourceAxis >= 0) {
+    if (dim.sourceAxis >= 0)
       (dim.sourceStep < 0 ? low : high)[dim.sourceAxis] +=
           (dim.extent - 1) * dim.sourceStep;
-      bool moves = dim.extent > 1 && dim.resultAxis != dim.sourceAxis;
-      loops[dim.sourceAxis] += moves;
-    }
-  bool windowed = false;
-  for (size_t i = 0; i < shape.size(); ++i) {
-    if (low[i] < 0 || high[i] >= shape[i])
-      return true;
+  for (int64_t axis = 0; axis < static_cast<int64_t>(shape.size()); ++axis) {
     bool stays = llvm::any_of(piece.dims, [&](const npu::PieceDim &dim) {
-      return dim.sourceAxis == static_cast<int64_t>(i) &&
-             dim.resultAxis == dim.sourceAxis;
+      return dim.sourceAxis == axis && dim.resultAxis == axis;
     });
-    windowed |= stays && loops[i] > 0 && overlaps(piece, i);
+    if (low[axis] < 0 || high[axis] >= shape[axis] ||
+        (stays && readsTwice(piece, axis)))
+      return true;
   }
-  return windowed;
+  return false;
 }
 
 /// Result axes that exactly one loop of every piece addresses: those that may
@@ -159,7 +158,9 @@ OperandModel moveOperand(Value input, llvm::SmallVector<npu::Piece, 2> pieces,
   operand.direct = !operand.padded;
   if (operand.direct)
     return operand;
-  operand.axis = shape.size() > 1 ? 1 : -1;
+  // Blocks stay across partitions; they are moved, never made anew.
+  const StorageType type = storageOf(input);
+  operand.axis = type.encoded ? type.blockAxis : shape.size() > 1 ? 1 : -1;
   operand.edges = pieceEdges(pieces, rank);
   operand.region = [pieces = std::move(pieces)](const Region &out) {
     return sourceOf(pieces, out);
