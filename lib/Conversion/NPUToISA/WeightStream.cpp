@@ -138,15 +138,19 @@ bool WeightStream::isFree(int64_t begin, int64_t bytes) const {
          });
 }
 
-/// A place for `bytes` contiguous bytes behind the newest chunk or at the begin
-/// of the ring; nothing while older chunks are in the way.
+/// A place for `bytes` contiguous bytes after the newest chunk, or at the begin
+/// of the ring if the newest is not there already; nothing while older chunks
+/// are in the way. Room that the ring gained below the oldest chunk is not taken
+/// ahead of time: what lay there is still read, and later loads of the queue
+/// would wait with this one.
 std::optional<int64_t> WeightStream::reserve(int64_t bytes) const {
   if (live.empty())
     return bytes <= ringEnd - ringBase ? std::optional(ringBase) : std::nullopt;
-  for (int64_t begin : {head, ringBase})
-    if (isFree(begin, bytes))
-      return begin;
-  return std::nullopt;
+  if (isFree(head, bytes))
+    return head;
+  const bool wrapped = head <= live.front().offset;
+  return !wrapped && isFree(ringBase, bytes) ? std::optional(ringBase)
+                                             : std::nullopt;
 }
 
 /// The first gap between chunks that are still needed: the ring has grown, or
