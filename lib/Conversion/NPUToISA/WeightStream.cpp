@@ -140,9 +140,9 @@ bool WeightStream::isFree(int64_t begin, int64_t bytes) const {
 
 /// A place for `bytes` contiguous bytes after the newest chunk, or at the begin
 /// of the ring if the newest is not there already; nothing while older chunks
-/// are in the way. Room that the ring gained below the oldest chunk is not taken
-/// ahead of time: what lay there is still read, and later loads of the queue
-/// would wait with this one.
+/// are in the way. Room that the ring gained below the oldest chunk is not
+/// taken ahead of time: what lay there is still read, and later loads of the
+/// queue would wait with this one.
 std::optional<int64_t> WeightStream::reserve(int64_t bytes) const {
   if (live.empty())
     return bytes <= ringEnd - ringBase ? std::optional(ringBase) : std::nullopt;

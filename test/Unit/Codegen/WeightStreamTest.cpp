@@ -237,7 +237,7 @@ TEST_F(WeightStreamTest, RecordsOfMovingWeightsLieBehindTheRing) {
   EXPECT_GT(chunks, 2);
 }
 
-TEST_F(WeightStreamTest, TooSmallARingIsACapacityError) {
+TEST_F(WeightStreamTest, TooSmallARingIsAnErrorOfThePlan) {
   parse({{4, 64, 3}});
   ProgramBuilder builder(machine);
   WeightStream stream(builder);
@@ -248,7 +248,9 @@ TEST_F(WeightStreamTest, TooSmallARingIsACapacityError) {
   addProducts(stream);
   auto place = stream.acquire(0, 0);
   ASSERT_FALSE(!!place);
-  EXPECT_EQ(llvm::toString(place.takeError()),
-            "weights of 640 bytes per partition do not fit into the weight "
-            "ring of 64 bytes");
+  EXPECT_EQ(
+      llvm::toString(place.takeError()),
+      "node '': 640 bytes of weights per partition find no room in the 64 "
+      "bytes of the weight ring, of which 0 are in use, although memory "
+      "planning set aside enough");
 }
