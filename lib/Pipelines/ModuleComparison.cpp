@@ -34,6 +34,16 @@ llvm::StringMap<Value> lastValues(ModuleOp module) {
   return last;
 }
 
+/// All values of each node name: a node may be imported as several operations.
+llvm::StringMap<SmallVector<Value>> stepValues(ModuleOp module) {
+  llvm::StringMap<SmallVector<Value>> steps;
+  for (Operation &op : bodyOf(module).without_terminator())
+    if (!isa<nn::ConstantOp>(op))
+      for (const std::string &name : analysis::getNodeNames(op.getLoc()))
+        steps[name].push_back(op.getResult(0));
+  return steps;
+}
+
 bool jumps(Operation *op) {
   if (auto unary = dyn_cast<nn::UnaryOp>(op))
     switch (unary.getFunction()) {
@@ -86,12 +96,6 @@ void addLayer(PhaseCheck &check, StringRef name, double difference) {
   check.worst = std::max(check.worst, difference);
 }
 
-/// A value of the later module that is one of some values of the first.
-struct Match {
-  std::string name;
-  SmallVector<Value> candidates;
-};
-
 } // namespace
 
 double differenceOf(double right, double found) {
@@ -101,47 +105,91 @@ double differenceOf(double right, double found) {
   return difference >= 0 ? difference : HUGE_VAL;
 }
 
-void compareModules(ModuleOp first, const ValueMap &right, ModuleOp later,
-                    const ValueMap &found, PhaseCheck &check) {
-  llvm::StringMap<Value> before = lastValues(first), after = lastValues(later);
-  llvm::DenseSet<Value> jumping = findJumps(first);
-  uint64_t layers = 0;
-  auto compare = [&](Value value, StringRef name, ArrayRef<Value> candidates) {
+namespace {
+
+/// Compares values of a module with those of the module it was made from.
+class Comparison {
+public:
+  Comparison(ModuleOp first, const ValueMap &right, const ValueMap &found,
+             PhaseCheck &check)
+      : right(right), found(found), check(check), jumping(findJumps(first)) {}
+
+  /// The least difference of `value` to one of `candidates`; nothing if none
+  /// can be compared with it.
+  std::optional<double> least(Value value, ArrayRef<Value> candidates) const {
     const Tensor &is = found.find(value)->second;
-    double least = HUGE_VAL;
-    bool any = false;
+    std::optional<double> least;
     for (Value candidate : candidates) {
       const Tensor &wanted = right.find(candidate)->second;
       if (wanted.size() != is.size() || jumping.contains(candidate) ||
           wanted.isFloat() != is.isFloat())
         continue;
-      any = true;
-      least = std::min(least, relativeDifference(wanted, is));
+      const double difference = relativeDifference(wanted, is);
+      least = least ? std::min(*least, difference) : difference;
     }
-    if (!any)
+    return least;
+  }
+
+  /// True if `value` may be one of `candidates` that rounding moves by whole
+  /// steps.
+  bool mayJump(Value value, ArrayRef<Value> candidates) const {
+    const int64_t size = found.find(value)->second.size();
+    return llvm::any_of(candidates, [&](Value candidate) {
+      return jumping.contains(candidate) &&
+             right.find(candidate)->second.size() == size;
+    });
+  }
+
+  void add(StringRef name, std::optional<double> difference) {
+    if (!difference)
       return;
-    ++layers;
-    addLayer(check, name, least);
-  };
+    ++check.layers;
+    addLayer(check, name, *difference);
+  }
+
+private:
+  const ValueMap &right, &found;
+  PhaseCheck &check;
+  llvm::DenseSet<Value> jumping;
+};
+
+} // namespace
+
+void compareModules(ModuleOp first, const ValueMap &right, ModuleOp later,
+                    const ValueMap &found, PhaseCheck &check) {
+  llvm::StringMap<Value> before = lastValues(first), after = lastValues(later);
+  llvm::StringMap<SmallVector<Value>> steps = stepValues(first);
+  check.layers = 0;
+  Comparison comparison(first, right, found, check);
   for (Operation &op : bodyOf(later).without_terminator()) {
     if (isa<nn::ConstantOp>(op))
       continue;
-    SmallVector<Value> candidates;
-    std::string first;
-    for (const std::string &name : analysis::getNodeNames(op.getLoc()))
-      if (after.lookup(name) == op.getResult(0))
-        if (Value candidate = before.lookup(name)) {
+    SmallVector<Value> candidates, inside;
+    std::string name;
+    for (const std::string &own : analysis::getNodeNames(op.getLoc())) {
+      // A pass may have taken in the first steps of a node alone, or moved its
+      // last one to another place.
+      if (auto known = steps.find(own); known != steps.end())
+        llvm::append_range(inside, known->second);
+      if (after.lookup(own) == op.getResult(0))
+        if (Value candidate = before.lookup(own)) {
           candidates.push_back(candidate);
-          if (first.empty())
-            first = name;
+          if (name.empty())
+            name = own;
         }
-    compare(op.getResult(0), first, candidates);
+    }
+    std::optional<double> least = comparison.least(op.getResult(0), candidates);
+    if (least && *least > kFoldTolerance)
+      least = comparison.least(op.getResult(0), inside);
+    if (least && *least > kFoldTolerance &&
+        comparison.mayJump(op.getResult(0), inside))
+      continue;
+    comparison.add(name, least);
   }
   for (auto [value, wanted] :
        llvm::zip(bodyOf(later).getTerminator()->getOperands(),
                  bodyOf(first).getTerminator()->getOperands()))
-    compare(value, "the graph output", wanted);
-  check.layers = layers;
+    comparison.add("the graph output", comparison.least(value, wanted));
 }
 
 void comparePlanned(ModuleOp plan, const ValueMap &right, ModuleOp later,

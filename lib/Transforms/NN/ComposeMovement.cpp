@@ -114,8 +114,10 @@ struct SinkReshape : OpRewritePattern<UnaryOp> {
     Value result =
         UnaryOp::create(rewriter, op.getLoc(), type, op.getFunctionAttr(),
                         reshape.getX(), op.getAlphaAttr(), op.getBetaAttr());
+    // Its result is now that of the function's node.
+    Location loc = fuseLocations(reshape, {op});
     rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), result)
-        ->setLoc(reshape.getLoc());
+        ->setLoc(loc);
     return success();
   }
 };

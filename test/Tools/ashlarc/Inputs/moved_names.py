@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes models in which passes move or divide nodes, and their inputs.
+
+usage: moved_names.py FOLDER
+"""
+
+import os
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+
+def write(name, nodes, shape, output, constants):
+    graph = helper.make_graph(
+        nodes, name, [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", *output)],
+        [numpy_helper.from_array(value, key) for key, value in constants.items()])
+    onnx.save(helper.make_model(
+        graph, ir_version=8, opset_imports=[helper.make_opsetid("", 13)]), f"{name}.onnx")
+    values = np.random.default_rng(1).normal(size=shape)
+    np.savez(f"{name}.npz", x=values.astype(np.float32))
+
+
+def main():
+    os.chdir(sys.argv[1])
+    node = helper.make_node
+    write("exchanged",
+          [node("Reshape", ["x", "s"], ["r"], name="reshape"),
+           node("Relu", ["r"], ["y"], name="relu")],
+          [8, 1, 1, 7], (TensorProto.FLOAT, [4, 2, 7]),
+          {"s": np.array([4, 2, 7])})
+    weights = np.random.default_rng(2).normal(size=(5, 3)).astype(np.float32)
+    write("divided",
+          [node("MatMul", ["x", "w"], ["m"], name="product"),
+           node("QuantizeLinear", ["m", "c"], ["y"], name="quantise")],
+          [2, 5], (TensorProto.UINT8, [2, 3]),
+          {"w": weights, "c": np.array(0.0625, np.float32)})
+    write("sunk",
+          [node("Einsum", ["x"], ["e"], name="exchange", equation="abc->cab"),
+           node("Slice", ["e", "begin", "end"], ["y"], name="slice")],
+          [4, 3, 5], (TensorProto.FLOAT, [2, 4, 3]),
+          {"begin": np.array([1]), "end": np.array([3])})
+
+
+main()
