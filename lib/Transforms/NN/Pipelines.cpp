@@ -32,6 +32,8 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
   manager.addPass(createFoldBatchNorm());
   // Expanded batch_norms, and factors that followed absorbed ones.
   manager.addPass(createMergeBias());
+  // Its reshapes are composed with those around them below.
+  manager.addPass(createMergeBatchAxes());
   // After weights are scaled, since output channels are grouped differently.
   manager.addPass(createLowerConvTranspose());
   // Needs the scaled matmul weights and the per-column constants behind them.

@@ -194,6 +194,19 @@ def CanonicaliseTransposes : NNPass<"ashlar-nn-canonicalise-transposes"> {
   }];
 }
 
+def MergeBatchAxes : NNPass<"ashlar-nn-merge-batch-axes"> {
+  let summary = "one batch axis for several of a matrix product";
+  let description = [{
+    A matmul whose result has more than five axes becomes one on reshaped
+    operands: neighbouring batch axes that both operands have, or that the same
+    operand is repeated along, form one axis. Where operands are repeated in
+    turn more than three times, they are broadcast first.
+  }];
+  let statistics = [
+    Statistic<"numMerged", "merged", "products with merged batch axes">
+  ];
+}
+
 def SplitProducts : NNPass<"ashlar-nn-split-products"> {
   let summary = "one product for each slice of a product's columns";
   let description = [{
