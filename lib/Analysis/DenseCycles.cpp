@@ -33,7 +33,8 @@ int64_t arrayCycles(npu::PeConvOp conv, const Lanes &lanes,
         int64_t load =
             llvm::divideCeil(tile.rows, machine.pe.loadRowsPerCycle) *
             w.bytes();
-        cycles += std::max(load, steps * passes);
+        cycles += static_cast<int64_t>(
+            machine::peTile(machine, steps * passes, load));
       }
   return cycles;
 }

@@ -450,9 +450,8 @@ static void drainUnits(Engine &engine, const isa::ActDrain &op) {
     engine.clearScale(op.dstXr);
   const TileTable &table = engine.tables[op.table];
   if (engine.cutTables[op.table])
-    engine.measured[engine.current] = Cost{
-        machine::actDrain(*engine.machine, op.cols, drainedResults(op, table)),
-        0, 0, 0};
+    engine.measured[engine.current] =
+        drainCost(*engine.machine, op.cols, drainedResults(op, table));
   if (std::any_of(table.begin(), table.end(), [](const TileEntry &entry) {
         return entry.operand.partial;
       })) {

@@ -116,24 +116,25 @@ void Engine::execute(const isa::DmaCompress &op) {
       stored[i] = llvm::cantFail(partition::readHeader(bytes));
     }
   });
-  uint64_t total = 0;
+  uint64_t bytes = 0, bursts = 0;
   const uint32_t node = current < nodes.size() ? nodes[current] : ~uint32_t(0);
   StoredMaps &map = maps[node];
   map.node = node;
   map.cells += cells;
   map.denseBytes += cells * elements * op.elemBytes;
   for (const partition::PlaneHeader &head : stored) {
-    total += machine::wholeBursts(*machine, head.bytes);
-    map.bytes += head.bytes;
+    bursts += machine::wholeBursts(*machine, head.bytes);
+    bytes += head.bytes;
     map.nonZeros += head.nonZeros;
   }
-  measured[current] = compressedCost(*machine, op, total);
+  map.bytes += bytes;
+  measured[current] = compressedCost(*machine, op, bytes, bursts);
 }
 
 void Engine::execute(const isa::DmaExpand &op) {
   const uint64_t cells = uint64_t(op.n0) * op.n1;
   const uint64_t elements = uint64_t(op.n2) * op.n3 * op.n4;
-  std::vector<uint64_t> bursts(cells);
+  std::vector<uint64_t> stored(cells);
   uint64_t firstBad = cells;
   std::string problem;
   split(cells, cells * elements, [&](uint64_t begin, uint64_t end) {
@@ -142,12 +143,12 @@ void Engine::execute(const isa::DmaExpand &op) {
       const uint64_t from = op.srcBase +
                             i0 * static_cast<uint64_t>(op.srcStride0) +
                             i1 * static_cast<uint64_t>(op.srcStride1);
-      auto stored = readCell({memory.dram(from), op.cellBytes},
-                             uint64_t(op.n2) * op.n3, op.n4, op.elemBytes);
-      if (!stored) {
+      auto read = readCell({memory.dram(from), op.cellBytes},
+                           uint64_t(op.n2) * op.n3, op.n4, op.elemBytes);
+      if (!read) {
         // The first cell decides, whatever the number of threads.
         std::string text = fmt::format("cell {} at dram address {}: {}", i,
-                                       from, toString(stored.takeError()));
+                                       from, toString(read.takeError()));
         std::lock_guard<std::mutex> lock(mutex);
         if (i < firstBad) {
           firstBad = i;
@@ -162,16 +163,18 @@ void Engine::execute(const isa::DmaExpand &op) {
                   op.n4,
                   {op.dstStride2, op.dstStride3, op.dstStride4},
                   op.elemBytes},
-                 stored->plane);
-      bursts[i] = machine::wholeBursts(*machine, stored->bytes);
+                 read->plane);
+      stored[i] = read->bytes;
     }
   });
   if (firstBad < cells) {
     finding = RunFinding{FaultKind::BadData, std::move(problem)};
     return;
   }
-  uint64_t total = 0;
-  for (uint64_t count : bursts)
-    total += count;
-  measured[current] = compressedCost(*machine, op, total);
+  uint64_t bytes = 0, bursts = 0;
+  for (uint64_t count : stored) {
+    bytes += count;
+    bursts += machine::wholeBursts(*machine, count);
+  }
+  measured[current] = compressedCost(*machine, op, bytes, bursts);
 }

@@ -5,6 +5,7 @@
 #include "Costs.h"
 #include "Tensor.h"
 #include "ashlar/Machine/Transposes.h"
+#include "llvm/Support/MathExtras.h"
 #include <array>
 
 using namespace ashlar;
@@ -17,24 +18,37 @@ Cost CostModel::operator()(const isa::Instruction &inst) {
   return std::visit([&](const auto &op) { return of(op); }, inst);
 }
 
+static Cost withWork(machine::Timing timing, uint64_t work) {
+  Cost cost;
+  cost.timing = timing;
+  cost.work = work;
+  return cost;
+}
+
+// One lane of the vector unit works on a register.
+
+static Cost registerCost(machine::Timing timing) {
+  return withWork(timing, timing.issue);
+}
+
 Cost CostModel::of(const isa::XrSet &) {
-  return {machine::vecRegister(), 0, 0, 0};
+  return registerCost(machine::vecRegister());
 }
 
 Cost CostModel::of(const isa::XrMerge &) {
-  return {machine::vecRegister(), 0, 0, 0};
+  return registerCost(machine::vecRegister());
 }
 
 Cost CostModel::of(const isa::XrPick &) {
-  return {machine::vecRegister(), 0, 0, 0};
+  return registerCost(machine::vecRegister());
 }
 
 Cost CostModel::of(const isa::XrSelect &) {
-  return {machine::vecSelect(machine, 0), 0, 0, 0};
+  return registerCost(machine::vecSelect(machine, 0));
 }
 
 Cost CostModel::of(const isa::XrPredict &op) {
-  return {machine::vecSelect(machine, op.depth), 0, 0, 0};
+  return registerCost(machine::vecSelect(machine, op.depth));
 }
 
 //===- DMA ----------------------------------------------------------------===//
@@ -77,10 +91,16 @@ Cost CostModel::of(const isa::DmaCopy &op) {
                                op.elemBytes};
   const bool inside =
       op.srcMem != isa::Memory::Dram && op.dstMem != isa::Memory::Dram;
-  return {machine::dmaCopy(machine, source, destination),
-          machine::dramTraffic(machine, source).burstBytes,
-          machine::dramTraffic(machine, destination).burstBytes, 0,
-          inside ? productOf(counts) * op.elemBytes : 0};
+  const machine::DramTraffic read = machine::dramTraffic(machine, source);
+  const machine::DramTraffic written =
+      machine::dramTraffic(machine, destination);
+  const uint64_t bytes = productOf(counts) * op.elemBytes;
+  Cost cost = withWork(machine::dmaCopy(machine, source, destination), bytes);
+  cost.dramRead = read.burstBytes;
+  cost.dramWrite = written.burstBytes;
+  cost.dramUseful = read.usefulBytes + written.usefulBytes;
+  cost.copied = inside ? bytes : 0;
+  return cost;
 }
 
 Cost CostModel::of(const isa::DmaFill &op) {
@@ -88,17 +108,26 @@ Cost CostModel::of(const isa::DmaFill &op) {
   const Strides dst = destinationStrides(op);
   machine::DmaSide destination{op.dstMem == isa::Memory::Dram, counts, dst,
                                op.elemBytes};
-  return {machine::dmaFill(machine, destination), 0,
-          machine::dramTraffic(machine, destination).burstBytes, 0};
+  const machine::DramTraffic written =
+      machine::dramTraffic(machine, destination);
+  Cost cost = withWork(machine::dmaFill(machine, destination),
+                       productOf(counts) * op.elemBytes);
+  cost.dramWrite = written.burstBytes;
+  cost.dramUseful = written.usefulBytes;
+  return cost;
 }
 
 Cost CostModel::of(const isa::DmaUnpack &op) {
   const Counts counts = countsOf(op);
   const Strides dst = destinationStrides(op);
   machine::DmaSide destination{false, counts, dst, op.elemBytes};
-  return {machine::dmaUnpack(machine, op.mantissa, destination),
-          machine::streamTraffic(machine, op.mantissa, counts).burstBytes, 0,
-          0};
+  const machine::DramTraffic read =
+      machine::streamTraffic(machine, op.mantissa, counts);
+  Cost cost = withWork(machine::dmaUnpack(machine, op.mantissa, destination),
+                       productOf(counts) * op.elemBytes);
+  cost.dramRead = read.burstBytes;
+  cost.dramUseful = read.usefulBytes;
+  return cost;
 }
 
 Cost CostModel::of(const isa::DmaGather &op) {
@@ -108,41 +137,59 @@ Cost CostModel::of(const isa::DmaGather &op) {
                          op.indexStride3, op.indexStride4};
   machine::DmaSide source{true, counts, src, op.elemBytes};
   machine::GatherIndices indices{index, storedBytes(op.indexType, 0)};
-  return {machine::dmaGather(machine, source, indices),
-          machine::gatherTraffic(machine, source, indices).burstBytes, 0, 0};
+  const machine::DramTraffic read =
+      machine::gatherTraffic(machine, source, indices);
+  Cost cost = withWork(machine::dmaGather(machine, source, indices),
+                       productOf(counts) * op.elemBytes);
+  cost.dramRead = read.burstBytes;
+  cost.dramUseful = read.usefulBytes;
+  return cost;
 }
 
 Cost emulator::compressedCost(const machine::Description &machine,
-                              const isa::DmaCompress &op, uint64_t bursts) {
+                              const isa::DmaCompress &op, uint64_t bytes,
+                              uint64_t bursts) {
   // The values of a tree start behind its bits, whose number a first pass
   // finds; elsewhere all places are known before.
   const uint64_t passes = op.levels ? 2 : 1;
-  return {machine::dmaCompress(machine, bursts,
-                               productOf(countsOf(op)) * op.elemBytes, passes),
-          0, bursts, 0};
+  const uint64_t map = productOf(countsOf(op)) * op.elemBytes;
+  Cost cost = withWork(machine::dmaCompress(machine, bursts, map, passes),
+                       map * passes);
+  cost.dramWrite = bursts;
+  cost.dramUseful = bytes;
+  return cost;
 }
 
 Cost emulator::compressedCost(const machine::Description &machine,
-                              const isa::DmaExpand &op, uint64_t bursts) {
-  return {machine::dmaExpand(machine, bursts,
-                             productOf(countsOf(op)) * op.elemBytes),
-          bursts, 0, 0};
+                              const isa::DmaExpand &op, uint64_t bytes,
+                              uint64_t bursts) {
+  const uint64_t map = productOf(countsOf(op)) * op.elemBytes;
+  Cost cost = withWork(machine::dmaExpand(machine, bursts, map), map);
+  cost.dramRead = bursts;
+  cost.dramUseful = bytes;
+  return cost;
 }
 
-/// Whole bursts of all cells if each takes what is typical.
+Cost emulator::tileLoadCost(const machine::Description &machine,
+                            uint64_t bytes) {
+  return withWork(machine::tileLoad(machine, bytes), bytes);
+}
+
+/// The cost if each cell takes what is typical.
 template <typename Op>
-static uint64_t typicalBursts(const machine::Description &machine,
-                              const Op &op) {
+static Cost typicalCost(const machine::Description &machine, const Op &op) {
   const uint64_t bytes = op.typicalBytes ? op.typicalBytes : op.cellBytes;
-  return machine::wholeBursts(machine, bytes) * op.n0 * op.n1;
+  const uint64_t cells = uint64_t(op.n0) * op.n1;
+  return compressedCost(machine, op, bytes * cells,
+                        machine::wholeBursts(machine, bytes) * cells);
 }
 
 Cost CostModel::of(const isa::DmaCompress &op) {
-  return compressedCost(machine, op, typicalBursts(machine, op));
+  return typicalCost(machine, op);
 }
 
 Cost CostModel::of(const isa::DmaExpand &op) {
-  return compressedCost(machine, op, typicalBursts(machine, op));
+  return typicalCost(machine, op);
 }
 
 //===- PE array -----------------------------------------------------------===//
@@ -163,8 +210,8 @@ static uint64_t operandBits(const Op &op) {
 
 Cost CostModel::of(const isa::PeLoad &op) {
   shadowBits = operandBits(op);
-  return {machine::peLoad(machine, op.rows, storedBytes(op.type, op.mantissa)),
-          0, 0, 0};
+  const uint64_t bytes = storedBytes(op.type, op.mantissa);
+  return withWork(machine::peLoad(machine, op.rows, bytes), op.rows * bytes);
 }
 
 Cost CostModel::of(const isa::PeSwap &) {
@@ -176,19 +223,33 @@ Cost CostModel::of(const isa::PeMatmul &op) {
   const uint64_t steps = uint64_t(op.n0) * op.n1 * op.n2;
   const uint64_t passes =
       machine::pePasses(machine, operandBits(op), activeBits);
-  return {machine::peMatmul(machine, steps, passes, op.cols), 0, 0,
-          steps * op.groups * op.rows * op.cols};
+  Cost cost;
+  cost.timing = machine::peMatmul(machine, steps, passes, op.cols);
+  // Selecting cells pass words and multiply nothing. Groups past the end of a
+  // row rest.
+  if (op.mode == isa::OperandMode::Select)
+    return cost;
+  const uint64_t results =
+      op.groups > 1 ? uint64_t(op.n0) * op.n1 * op.validW : steps;
+  cost.macs = results * op.rows * op.cols;
+  cost.work = cost.macs * passes;
+  return cost;
 }
 
 //===- ACT and VEC --------------------------------------------------------===//
 
 Cost CostModel::of(const isa::ActDrain &op) {
+  const uint64_t entries = uint64_t(op.n0) * op.n1 * op.n2;
   if (op.order == isa::DrainOrder::Partition)
-    return {machine::actDrainColumns(machine, op.cols,
-                                     uint64_t(op.n0) * op.n1 * op.n2),
-            0, 0, 0};
-  return {machine::actDrain(machine, op.cols, uint64_t(op.n0) * op.n1 * op.n2),
-          0, 0, 0};
+    return withWork(machine::actDrainColumns(machine, op.cols, entries),
+                    op.cols * entries);
+  return drainCost(machine, op.cols, entries);
+}
+
+Cost emulator::drainCost(const machine::Description &machine, uint64_t columns,
+                         uint64_t results) {
+  return withWork(machine::actDrain(machine, columns, results),
+                  columns * results);
 }
 
 static VecStore storeOf(ElemType from, ElemType to) {
@@ -203,6 +264,14 @@ static VecCost costOf(llvm::StringRef name) {
   return machine::vecCostOf(name).value_or(VecCost::VeryExpensive);
 }
 
+/// Lanes times cycles of an instruction that takes as long for every lane step.
+Cost CostModel::vecCost(machine::Timing timing, uint64_t channels) const {
+  const uint64_t steps =
+      std::max<uint64_t>(1, machine::vecLaneSteps(machine, channels));
+  return withWork(timing,
+                  llvm::SaturatingMultiply(timing.issue / steps, channels));
+}
+
 Cost CostModel::of(const isa::VecMap &op) {
   VecCost cost = costOf(isa::name(op.op));
   // Scales are stages of the pipeline, each as fast as a multiplication; a
@@ -214,10 +283,13 @@ Cost CostModel::of(const isa::VecMap &op) {
   const uint64_t positions = uint64_t(op.n0) * op.n1 * op.n2;
   const bool copies =
       op.op == isa::Function::Copy && store == VecStore::Same && !changes;
-  return {
-      machine::vecMap(machine, cost, store, op.channels, positions), 0, 0, 0,
-      copies ? positions * op.channels * storedBytes(op.dstType, op.dstMantissa)
-             : 0};
+  Cost result =
+      vecCost(machine::vecMap(machine, cost, store, op.channels, positions),
+              op.channels);
+  if (copies)
+    result.copied =
+        positions * op.channels * storedBytes(op.dstType, op.dstMantissa);
+  return result;
 }
 
 Cost CostModel::of(const isa::VecPool &op) {
@@ -232,42 +304,49 @@ Cost CostModel::of(const isa::VecPool &op) {
     shape.out[i] = out[i];
     shape.kernel[i] = kernel[i];
   }
-  return {machine::vecPool(machine, static_cast<machine::PoolKind>(op.kind),
-                           storeOf(op.srcType, op.dstType), op.channels, shape),
-          0, 0, 0};
+  return vecCost(
+      machine::vecPool(machine, static_cast<machine::PoolKind>(op.kind),
+                       storeOf(op.srcType, op.dstType), op.channels, shape),
+      op.channels);
 }
 
 Cost CostModel::of(const isa::VecReduce &op) {
-  return {machine::vecReduce(machine, costOf(isa::name(op.kind)),
-                             storeOf(op.srcType, op.dstType), op.channels,
-                             uint64_t(op.o0) * op.o1, uint64_t(op.r0) * op.r1,
-                             op.kind == isa::ReduceKind::Mean),
-          0, 0, 0};
+  return vecCost(machine::vecReduce(machine, costOf(isa::name(op.kind)),
+                                    storeOf(op.srcType, op.dstType),
+                                    op.channels, uint64_t(op.o0) * op.o1,
+                                    uint64_t(op.r0) * op.r1,
+                                    op.kind == isa::ReduceKind::Mean),
+                 op.channels);
 }
 
 Cost CostModel::of(const isa::VecReduceChannels &op) {
-  return {machine::vecReduceChannels(machine, costOf(isa::name(op.kind)),
-                                     storeOf(op.srcType, op.dstType),
-                                     op.channels,
-                                     uint64_t(op.n0) * op.n1 * op.n2,
-                                     op.kind == isa::ReduceKind::Mean),
-          0, 0, 0};
+  const uint64_t positions = uint64_t(op.n0) * op.n1 * op.n2;
+  const VecCost cost = costOf(isa::name(op.kind));
+  const machine::Timing sums = machine::vecReduceChannels(
+      machine, cost, VecStore::Same, op.channels, positions, false);
+  Cost result = vecCost(sums, op.channels);
+  result.timing = machine::vecReduceChannels(
+      machine, cost, storeOf(op.srcType, op.dstType), op.channels, positions,
+      op.kind == isa::ReduceKind::Mean);
+  // One lane divides and stores the sum.
+  result.work += result.timing.issue - sums.issue;
+  return result;
 }
 
 Cost CostModel::of(const isa::VecStat &op) {
-  return {
+  return vecCost(
       machine::vecScan(machine, op.channels, uint64_t(op.n0) * op.n1 * op.n2),
-      0, 0, 0};
+      op.channels);
 }
 
 Cost CostModel::of(const isa::VecMeasure &op) {
-  return {
+  return vecCost(
       machine::vecScan(machine, op.channels, uint64_t(op.n0) * op.n1 * op.n2),
-      0, 0, 0};
+      op.channels);
 }
 
 Cost CostModel::of(const isa::VecGather &op) {
-  return {
+  return vecCost(
       machine::vecGather(machine, op.channels, uint64_t(op.n0) * op.n1 * op.n2),
-      0, 0, 0};
+      op.channels);
 }

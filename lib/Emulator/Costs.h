@@ -14,17 +14,29 @@ namespace ashlar::emulator {
 struct Cost {
   machine::Timing timing;
   uint64_t dramRead = 0, dramWrite = 0; ///< Bytes, whole bursts.
+  /// Multiplications of the array or of the sparse cluster.
   uint64_t macs = 0;
   /// Bytes moved inside the chip as they are (docs/ReportSchema.md, `copied`).
   uint64_t copied = 0;
+  /// What its engine did, in the unit of machine::peakPerCycle(): never more
+  /// than that times the cycles of issue.
+  uint64_t work = 0;
+  uint64_t dramUseful = 0; ///< Bytes that were asked for, without the rest of
+                           ///< their bursts.
 };
 
-/// Costs of a compressed transfer whose cells take \p bursts bytes of whole
-/// bursts altogether.
+/// Costs of a compressed transfer whose cells take \p bytes bytes, in whole
+/// bursts \p bursts, altogether.
 Cost compressedCost(const machine::Description &machine,
-                    const isa::DmaCompress &op, uint64_t bursts);
+                    const isa::DmaCompress &op, uint64_t bytes,
+                    uint64_t bursts);
 Cost compressedCost(const machine::Description &machine,
-                    const isa::DmaExpand &op, uint64_t bursts);
+                    const isa::DmaExpand &op, uint64_t bytes, uint64_t bursts);
+/// Cost of a load of \p bytes bytes into the feature-map units.
+Cost tileLoadCost(const machine::Description &machine, uint64_t bytes);
+/// Cost of a drain of \p results accumulators of each column.
+Cost drainCost(const machine::Description &machine, uint64_t columns,
+               uint64_t results);
 
 /// Walks a program in order: matmuls depend on the stationary set before them.
 class CostModel {
@@ -57,6 +69,7 @@ private:
   Cost of(const isa::VecStat &op);
   Cost of(const isa::VecMeasure &op);
   Cost of(const isa::VecGather &op);
+  Cost vecCost(machine::Timing timing, uint64_t channels) const;
   // Tiles and coefficients decide what these take; SparseChecker knows.
   Cost of(const isa::TccTile &) { return {}; }
   Cost of(const isa::DmaTile &) { return {}; }

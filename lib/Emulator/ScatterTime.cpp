@@ -215,6 +215,7 @@ Cost emulator::scatterCost(
     cycles = std::max(
         {cycles, busy, machine::tileDecode(machine, stream->second.entries)});
     cost.macs += time.counters().issues;
+    cost.work += time.counters().issues * passes;
     each(unit, busy, time.counters().issues);
   }
   cycles += routeCycles(machine, table);

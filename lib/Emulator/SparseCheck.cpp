@@ -195,8 +195,7 @@ SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
     });
   });
   sets[op.set].push_back(load);
-  cost =
-      Cost{machine::tileLoad(machine, loadedBytes(op, table->units)), 0, 0, 0};
+  cost = tileLoadCost(machine, loadedBytes(op, table->units));
   return std::nullopt;
 }
 
@@ -333,10 +332,8 @@ SparseChecker::Result SparseChecker::visit(const isa::ActDrain &op,
   drainAccesses(op, *table, accesses);
   // Tiles that a cut will choose cover their region once; parts of the operand
   // have partial sums, each of which is read.
-  cost = Cost{
-      machine::actDrain(
-          machine, op.cols,
-          drainedResults(op, table->partial ? table->units : table->places)),
-      0, 0, 0};
+  cost = drainCost(
+      machine, op.cols,
+      drainedResults(op, table->partial ? table->units : table->places));
   return std::nullopt;
 }

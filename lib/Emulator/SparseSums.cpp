@@ -166,6 +166,7 @@ SparseChecker::Result SparseChecker::runStreams(const isa::TccRun &op,
       bounds[z] = std::max(bounds[z], walk.bounds()[z]);
     cycles = std::max(cycles, walk.cycles());
     cost.macs += walk.macs();
+    cost.work += walk.macs() * walk.passes();
   }
   cycles += routeCycles(machine, table);
   cost.timing = {cycles, cycles, 0};

@@ -24,8 +24,8 @@ static uint64_t passesOf(const machine::Description &machine,
 StreamWalk::StreamWalk(const machine::Description &machine,
                        const isa::TccRun &op, const TileTable &table,
                        uint32_t group, uint64_t weightBits)
-    : machine(machine), op(op), sums(op.regions) {
-  const uint64_t passes = passesOf(machine, op, weightBits);
+    : machine(machine), op(op), sums(op.regions),
+      digitPasses(passesOf(machine, op, weightBits)) {
   // An issue model for each different time that units of a group can take.
   llvm::SmallVector<std::pair<uint64_t, uint64_t>> shapes;
   for (const TileEntry &entry : table) {
@@ -40,7 +40,7 @@ StreamWalk::StreamWalk(const machine::Description &machine,
       shapes.push_back(shape);
   }
   for (auto [steps, coefficients] : shapes)
-    units.emplace_back(machine, steps, coefficients, passes, op.regions);
+    units.emplace_back(machine, steps, coefficients, digitPasses, op.regions);
 }
 
 void StreamWalk::coefficient(uint32_t, const isa::Coefficient &entry) {

@@ -25,6 +25,8 @@ public:
   uint64_t cycles() const;
   /// Products of all units of the group.
   uint64_t macs() const { return issued * results; }
+  /// Passes of the digit multipliers for one of them.
+  uint64_t passes() const { return digitPasses; }
   /// Sum of the magnitudes of the coefficients, per region.
   const std::vector<double> &bounds() const { return sums; }
   /// A region beyond the instruction's, or 0.
@@ -35,6 +37,7 @@ private:
   const isa::TccRun &op;
   std::vector<machine::TileIssue> units; ///< One per shape of tiles.
   std::vector<double> sums;
+  uint64_t digitPasses;
   uint64_t results = 0; ///< Of all units of the group.
   uint64_t entries = 0; ///< Decoded, zeros of dense streams included.
   uint64_t issued = 0;

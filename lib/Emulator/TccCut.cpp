@@ -132,6 +132,7 @@ void Engine::measureTiles(const isa::TccRun &op) {
     llvm::cantFail(isa::decodeStream(bytes, walk));
     cycles = std::max(cycles, walk.cycles());
     cost.macs += walk.macs();
+    cost.work += walk.macs() * walk.passes();
   }
   cycles += routeCycles(*machine, table);
   cost.timing = {cycles, cycles, 0};

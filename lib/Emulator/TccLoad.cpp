@@ -160,8 +160,7 @@ void Engine::execute(const isa::DmaTile &op) {
   batch.flush(*this);
   const TileTable &table = tables[op.table];
   if (cutTables[op.table])
-    measured[current] =
-        Cost{machine::tileLoad(*machine, loadedBytes(op, table)), 0, 0, 0};
+    measured[current] = tileLoadCost(*machine, loadedBytes(op, table));
   const uint64_t work =
       table.size() * op.channels * isa::geometryOf(op).slotElements();
   split(table.size(), observer ? 0 : work, [&](uint64_t begin, uint64_t end) {

@@ -119,6 +119,11 @@ void Account::operation(uint32_t index, unsigned queue) {
   const uint32_t hazard = impl.hazards[index];
   if (hazard != noInstruction)
     push(queue, {completes[hazard], hazard}, StallCause::Latency);
+  // The only set holds the weights until the last stream has used them.
+  if (!impl.program.machine.pe.shadowSet &&
+      std::holds_alternative<isa::PeLoad>(impl.code[index]))
+    push(queue, queues[static_cast<unsigned>(isa::Queue::Pe)].cursor,
+         StallCause::WaitPe);
   if (cost.timing.dram > 0)
     push(queue, dramFree, StallCause::DramBusy);
   const uint64_t start = state.cursor.cycle;
@@ -147,18 +152,20 @@ void Account::operation(uint32_t index, unsigned queue) {
   ++stats.instructions;
   stats.busy += cost.timing.issue;
   stats.copied += cost.copied;
+  stats.work += cost.work;
+  result.dramUseful += cost.dramUseful;
   const uint32_t node = impl.nodeOf(index);
-  if (node < result.nodes.size()) {
-    NodeStats &account = result.nodes[node];
-    ++account.instructions;
-    account.macs += cost.macs;
-    account.busy[queue] += cost.timing.issue;
-    account.peBusy +=
-        cost.macs && known == impl.clusterCosts.end() ? cost.timing.issue : 0;
-    account.dramRead += cost.dramRead;
-    account.dramWrite += cost.dramWrite;
-    account.copied += cost.copied;
-  }
+  NodeStats &account =
+      node < result.nodes.size() ? result.nodes[node] : result.unassigned;
+  if (account.instructions++ == 0 || start < account.start)
+    account.start = start;
+  account.end = std::max(account.end, complete);
+  account.macs += cost.macs;
+  account.busy[queue] += cost.timing.issue;
+  account.work[queue] += cost.work;
+  account.dramRead += cost.dramRead;
+  account.dramWrite += cost.dramWrite;
+  account.copied += cost.copied;
   if (options.recordTimes)
     result.times[index] = {start, issueEnd, complete, cost.copied};
 }
@@ -172,7 +179,7 @@ void Account::attribute() {
     const uint64_t cycles = end - starts[index];
     const uint32_t node = impl.nodeOf(index);
     (node < result.nodes.size() ? result.nodes[node].cycles
-                                : result.idleCycles) += cycles;
+                                : result.unassigned.cycles) += cycles;
     end = starts[index];
   }
 }
@@ -205,6 +212,7 @@ void Account::run() {
         result.totalCycles -
         std::min(result.totalCycles, queues[q].cursor.cycle);
   attribute();
+  result.idleCycles = result.unassigned.cycles;
   result.timed = true;
 }
 

@@ -303,6 +303,12 @@ std::optional<Fault> Verifier::matmul(uint32_t index, const isa::PeMatmul &op) {
   if (!active.present)
     return fault(index,
                  {FaultKind::UndefinedRead, "no stationary set is active"});
+  if (shadow.present && !machine.pe.shadowSet)
+    return fault(index, {FaultKind::BadField,
+                         fmt::format("a set was loaded that no pe.swap has "
+                                     "taken, and machine {} has no second "
+                                     "one (pe.shadow_set is false)",
+                                     machine.name)});
   if (op.rows != active.rows || op.cols != active.cols)
     return fault(index,
                  {FaultKind::BadField,

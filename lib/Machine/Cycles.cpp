@@ -228,6 +228,12 @@ uint64_t ashlar::machine::peEntryReadable(const Description &machine,
   return add(add(step, column), machine.pe.rows);
 }
 
+uint64_t ashlar::machine::peTile(const Description &machine, uint64_t stream,
+                                 uint64_t nextLoad) {
+  return machine.pe.shadowSet ? std::max(stream, nextLoad)
+                              : add(stream, nextLoad);
+}
+
 uint64_t ashlar::machine::peTileSequence(const Description &machine,
                                          llvm::ArrayRef<uint64_t> loads,
                                          llvm::ArrayRef<uint64_t> streams,
@@ -237,9 +243,7 @@ uint64_t ashlar::machine::peTileSequence(const Description &machine,
     return 0;
   uint64_t cycles = loads[0];
   for (size_t i = 0; i + 1 < tiles; ++i)
-    cycles =
-        add(cycles, machine.pe.shadowSet ? std::max(streams[i], loads[i + 1])
-                                         : add(streams[i], loads[i + 1]));
+    cycles = add(cycles, peTile(machine, streams[i], loads[i + 1]));
   return add(cycles,
              peMatmul(machine, streams[tiles - 1], 1, columns).complete);
 }

@@ -108,8 +108,10 @@ public:
   void add(uint64_t rows, uint64_t cols, uint64_t elementBytes) {
     const TransposeTerms terms =
         transposeTile(machine, rows, cols, elementBytes);
-    // The shadow set is free once the previous tile has been swapped in.
-    loadEnd = limited(std::max(loadEnd, swapped) + terms.load);
+    // The shadow set is free once the previous tile has been swapped in; a set
+    // that streams is not.
+    const uint64_t free = machine.pe.shadowSet ? swapped : streamEnd;
+    loadEnd = limited(std::max(loadEnd, free) + terms.load);
     uint64_t &bank = drained[tiles++ % drained.size()];
     swapped = std::max({streamEnd, loadEnd, bank});
     streamEnd = limited(swapped + rows);

@@ -10,6 +10,8 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/YAMLParser.h"
 #include <string>
@@ -64,7 +66,19 @@ private:
   llvm::SourceMgr sources;
   std::string syntaxError;
   Description result;
+  bool named = false;
 };
+
+/// What a machine without a name is called: its file without folders and
+/// suffix, as text that YAML, JSON and terminals can carry.
+std::string nameOfFile(llvm::StringRef path) {
+  std::string result = llvm::sys::path::stem(path).str();
+  const bool isText = llvm::json::isUTF8(result);
+  for (char &c : result)
+    if (static_cast<unsigned char>(c) < 32 || c == 127 || (c < 0 && !isText))
+      c = '_';
+  return result.empty() ? "unnamed" : result;
+}
 
 bool isSection(llvm::StringRef key) {
   for (const Field &field : fields())
@@ -123,6 +137,7 @@ llvm::Error Parser::parseField(llvm::yaml::Node *key, llvm::yaml::Node *value,
     return found.takeError();
   if (isName) {
     result.name = *found;
+    named = true;
     return llvm::Error::success();
   }
   if (isShadow) {
@@ -208,6 +223,8 @@ llvm::Expected<Description> Parser::parse() {
   if (++document != stream.end())
     return makeError(ErrorClass::Malformed,
                      "{}: several documents, expected one", name.str());
+  if (!named)
+    result.name = nameOfFile(name);
   if (llvm::Error failure = result.validate())
     return support::withContext(std::move(failure), name.str());
   return result;

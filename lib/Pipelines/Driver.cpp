@@ -9,7 +9,9 @@
 #include "PhaseFile.h"
 #include "ProveProgram.h"
 #include "Verify.h"
+#include "ashlar/Machine/Json.h"
 #include "ashlar/Pipelines/Registration.h"
+#include "ashlar/Transforms/NPU/Passes.h"
 
 #include "ashlar/Support/Console.h"
 #include "ashlar/Support/Error.h"
@@ -70,17 +72,59 @@ llvm::json::Array decisionsOf(const CompileResult &result) {
   return entries ? std::move(*entries) : llvm::json::Array();
 }
 
-std::string reportText(const CompilerArguments &arguments,
-                       const CompileResult &result,
-                       const std::optional<SearchResult> &search,
-                       const std::optional<Verification> &verification) {
+/// What constants take, of all nodes and of each.
+void addStorage(llvm::json::Object &report, const WeightStorage &storage) {
+  const NodeStorage total = storage.total();
+  if (total.weights == 0)
+    return;
+  report["weights"] = total.weights;
+  report["weight_bytes"] =
+      total.mantissas + total.exponents + total.coefficients;
+  report["bits_per_weight"] = total.bitsPerWeight();
+  report["parameter_bytes"] = total.parameters;
+  report["tensor_bytes"] = total.tensors;
+  report["padding_bytes"] = total.padding;
+  llvm::json::Array nodes;
+  for (const NodeStorage &node : storage.nodes)
+    nodes.push_back(
+        llvm::json::Object{{"node", llvm::json::fixUTF8(node.node)},
+                           {"weights", node.weights},
+                           {"mantissas", node.mantissas},
+                           {"exponents", node.exponents},
+                           {"coefficients", node.coefficients},
+                           {"parameters", node.parameters},
+                           {"tensors", node.tensors},
+                           {"padding", node.padding},
+                           {"bits_per_weight", node.bitsPerWeight()}});
+  report["storage"] = std::move(nodes);
+}
+
+/// The machine that was compiled for: a phase file carries its own.
+llvm::Expected<machine::Description>
+machineOf(const CompilerArguments &arguments, const CompileResult &result) {
+  if (result.program)
+    return result.program->machine;
+  if (auto text =
+          (*result.module)->getAttrOfType<mlir::StringAttr>(npu::kMachineAttr))
+    return machine::parseYaml(text.getValue(), arguments.compile.machine);
+  return machine::load(arguments.compile.machine);
+}
+
+llvm::Expected<std::string>
+reportText(const CompilerArguments &arguments, const CompileResult &result,
+           const std::optional<SearchResult> &search,
+           const std::optional<Verification> &verification) {
+  auto machine = machineOf(arguments, result);
+  if (!machine)
+    return machine.takeError();
   llvm::json::Object phases;
   for (const PhaseTime &time : result.times)
     phases[phaseName(time.phase)] = time.seconds;
   llvm::json::Object report{{"schema_version", 1},
                             {"kind", "compile"},
                             {"model", arguments.compile.model},
-                            {"machine", arguments.compile.machine},
+                            {"machine", llvm::json::fixUTF8(machine->name)},
+                            {"machine_parameters", machine::toJson(*machine)},
                             {"format", formatText(arguments)},
                             {"phase_seconds", std::move(phases)}};
   if (search)
@@ -97,12 +141,7 @@ std::string reportText(const CompilerArguments &arguments,
     report["constant_bytes"] = static_cast<int64_t>(bytes);
     report["dram_bytes"] = static_cast<int64_t>(result.program->dramBytes);
   }
-  if (result.weights.weights > 0) {
-    report["weights"] = result.weights.weights;
-    report["weight_bytes"] = result.weights.weightBytes();
-    report["bits_per_weight"] = result.weights.bitsPerWeight();
-    report["parameter_bytes"] = result.weights.parameterBytes;
-  }
+  addStorage(report, result.weights);
   return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report))).str();
 }
 
@@ -116,9 +155,8 @@ void printSummary(const CompilerArguments &arguments,
     macs += node.macs;
   // A program that was not generated here says nothing about its weights.
   std::string weights;
-  if (result.weights.weights > 0)
-    weights =
-        fmt::format("{:.2f} bits per weight, ", result.weights.bitsPerWeight());
+  if (const NodeStorage storage = result.weights.total(); storage.weights > 0)
+    weights = fmt::format("{:.2f} bits per weight, ", storage.bitsPerWeight());
   print("{}: {} nodes, {} instructions, {:.2f} M multiply-accumulates, "
         "{:.1f} kB of constants, {}machine {}, format {}\n",
         arguments.output, program.nodes.size(),
@@ -246,11 +284,13 @@ llvm::Error runCompiler(CompilerArguments arguments) {
     support::printOut(describe(*search));
   if (arguments.explain)
     support::printOut(explain(decisionsOf(*result)));
-  if (!arguments.report.empty())
-    if (llvm::Error error = support::writeText(
-            arguments.report,
-            reportText(arguments, *result, search, verification)))
+  if (!arguments.report.empty()) {
+    auto text = reportText(arguments, *result, search, verification);
+    if (!text)
+      return text.takeError();
+    if (llvm::Error error = support::writeText(arguments.report, *text))
       return error;
+  }
   if (llvm::Error error = violationError(verification))
     return error;
   // A file is for --compile-from, a terminal for readers.

@@ -5,6 +5,7 @@
 #include "ashlar/Container/Container.h"
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Isa/Instruction.h"
+#include "ashlar/Machine/Peak.h"
 #include "ashlar/Report/Runner.h"
 #include "ashlar/Support/Error.h"
 
@@ -15,6 +16,25 @@ using namespace ashlar::report;
 
 namespace {
 
+machine::Engine engineOf(unsigned queue) {
+  switch (static_cast<isa::Queue>(queue)) {
+  case isa::Queue::Peload:
+    return machine::Engine::PeLoad;
+  case isa::Queue::Pe:
+    return machine::Engine::Pe;
+  case isa::Queue::Act:
+    return machine::Engine::Act;
+  case isa::Queue::Vec:
+    return machine::Engine::Vec;
+  case isa::Queue::Tcc:
+    return machine::Engine::Tcc;
+  case isa::Queue::Host:
+    return machine::Engine::Host;
+  default:
+    return machine::Engine::Dma;
+  }
+}
+
 void collectEngines(const emulator::RunResult &result, RunStatistics &s) {
   for (unsigned q = 0; q < emulator::numQueues; ++q) {
     const emulator::QueueStats &queue = result.queues[q];
@@ -23,6 +43,10 @@ void collectEngines(const emulator::RunResult &result, RunStatistics &s) {
     engine.instructions = queue.instructions;
     engine.busy = queue.busy;
     engine.copied = queue.copied;
+    engine.work = queue.work;
+    const machine::Engine kind = engineOf(q);
+    engine.peak = machine::peakPerCycle(s.machine, kind);
+    engine.unit = machine::workUnit(kind).str();
     for (unsigned c = 0; c < emulator::numStallCauses; ++c)
       if (queue.stall[c] != 0)
         engine.stalls.push_back(
@@ -30,6 +54,31 @@ void collectEngines(const emulator::RunResult &result, RunStatistics &s) {
                  .str(),
              queue.stall[c]});
     s.engines.push_back(std::move(engine));
+  }
+}
+
+/// The numbers of a node that the emulator counted.
+void collectCounts(const emulator::NodeStats &stats, NodeStatistics &node) {
+  node.cycles = stats.cycles;
+  node.start = stats.start;
+  node.end = stats.end;
+  node.issued = stats.macs;
+  node.busy.assign(stats.busy.begin(), stats.busy.end());
+  node.work.assign(stats.work.begin(), stats.work.end());
+  node.dramRead = stats.dramRead;
+  node.dramWrite = stats.dramWrite;
+  node.copied = stats.copied;
+  node.saturated = stats.saturated;
+  node.underflow = stats.underflow;
+}
+
+/// What engines did for the model: the sum over the nodes.
+void collectUseful(RunStatistics &s) {
+  for (size_t q = 0; q < s.engines.size(); ++q) {
+    EngineStatistics &engine = s.engines[q];
+    engine.useful = s.unassigned.useful(q, engine);
+    for (const NodeStatistics &node : s.nodes)
+      engine.useful += node.useful(q, engine);
   }
 }
 
@@ -43,21 +92,16 @@ void collectNodes(const container::Program &program,
     node.engine = info.engine;
     node.absorbed = info.absorbed;
     if (i < result.nodes.size()) {
-      const emulator::NodeStats &stats = result.nodes[i];
-      node.cycles = stats.cycles;
+      collectCounts(result.nodes[i], node);
       // What the model asked for; zeros that block-diagonal tiles feed to the
       // array are no work. Programs without this count report the array's.
-      node.macs = info.macs ? info.macs : stats.macs;
-      node.issued = stats.macs;
-      node.peBusy = stats.peBusy;
-      node.dramRead = stats.dramRead;
-      node.dramWrite = stats.dramWrite;
-      node.copied = stats.copied;
-      node.saturated = stats.saturated;
-      node.underflow = stats.underflow;
+      node.macs = info.macs ? info.macs : node.issued;
     }
     s.nodes.push_back(std::move(node));
   }
+  collectCounts(result.unassigned, s.unassigned);
+  s.unassigned.macs = s.unassigned.issued;
+  collectUseful(s);
 }
 
 /// Names of the queues that signal each semaphore.
@@ -155,6 +199,7 @@ report::collectStatistics(const emulator::LoadedProgram &loaded,
   s.totalCycles = result.totalCycles;
   s.idleCycles = result.idleCycles;
   s.dramBusy = result.dramBusy;
+  s.dramUseful = result.dramUseful;
   s.wallSeconds = result.wallSeconds;
   s.saturated = result.saturated;
   s.underflow = result.underflow;

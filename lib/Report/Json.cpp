@@ -4,6 +4,7 @@
 
 #include "ashlar/Support/Json.h"
 #include "JsonText.h"
+#include "ashlar/Machine/Json.h"
 #include "ashlar/Report/Report.h"
 #include "ashlar/Support/Error.h"
 
@@ -13,15 +14,6 @@ using namespace ashlar;
 using namespace ashlar::report;
 using llvm::json::OStream;
 
-double report::utilisation(const machine::Description &machine, uint64_t macs,
-                           uint64_t peBusy) {
-  const double cells = static_cast<double>(machine.pe.rows) *
-                       static_cast<double>(machine.pe.columns);
-  if (peBusy == 0)
-    return 0;
-  return static_cast<double>(macs) / (static_cast<double>(peBusy) * cells);
-}
-
 namespace {
 
 void writeEngines(OStream &json, const RunStatistics &statistics) {
@@ -30,6 +22,13 @@ void writeEngines(OStream &json, const RunStatistics &statistics) {
       json.attributeObject(jsonText(engine.name), [&] {
         json.attribute("instructions", engine.instructions);
         json.attribute("busy", engine.busy);
+        json.attribute("unit", jsonText(engine.unit));
+        json.attribute("peak_per_cycle", engine.peak);
+        json.attribute("work", engine.work);
+        json.attribute("useful", engine.useful);
+        json.attribute("occupancy", engine.occupancy());
+        json.attribute("utilisation", engine.utilisation());
+        json.attribute("end_to_end", engine.endToEnd(statistics.totalCycles));
         json.attribute("copied", engine.copied);
         json.attributeObject("stall", [&] {
           for (const auto &[cause, cycles] : engine.stalls)
@@ -39,8 +38,28 @@ void writeEngines(OStream &json, const RunStatistics &statistics) {
   });
 }
 
+/// Cycles by engine, those that did nothing left out.
+void writeBusy(OStream &json, const NodeStatistics &node,
+               const RunStatistics &statistics) {
+  json.attributeObject("busy", [&] {
+    for (size_t q = 0; q < node.busy.size(); ++q)
+      if (node.busy[q] != 0)
+        json.attribute(jsonText(statistics.engines[q].name), node.busy[q]);
+  });
+}
+
+/// Utilisation of an engine for a node; 0 without such an engine.
+double utilisationOf(const NodeStatistics &node, size_t engine,
+                     const RunStatistics &statistics) {
+  return engine < statistics.engines.size()
+             ? node.utilisation(engine, statistics.engines[engine])
+             : 0;
+}
+
 void writeNode(OStream &json, const NodeStatistics &node,
-               const machine::Description &machine) {
+               const RunStatistics &statistics) {
+  const size_t pe = engineIndex(statistics, "pe");
+  const size_t tcc = engineIndex(statistics, "tcc");
   json.object([&] {
     json.attribute("name", jsonText(node.name));
     json.attribute("op", jsonText(node.opType));
@@ -50,10 +69,15 @@ void writeNode(OStream &json, const NodeStatistics &node,
         json.value(jsonText(name));
     });
     json.attribute("cycles", node.cycles);
+    json.attribute("start", node.start);
+    json.attribute("end", node.end);
+    json.attribute("span", node.end - node.start);
+    writeBusy(json, node, statistics);
     json.attribute("macs", node.macs);
     json.attribute("issued", node.issued);
-    json.attribute("utilisation", utilisation(machine, node.macs, node.peBusy));
-    json.attribute("pe_busy", node.peBusy);
+    json.attribute("utilisation", utilisationOf(node, pe, statistics));
+    json.attribute("cluster_utilisation", utilisationOf(node, tcc, statistics));
+    json.attribute("pe_busy", pe < node.busy.size() ? node.busy[pe] : 0);
     json.attribute("dram_read", node.dramRead);
     json.attribute("dram_write", node.dramWrite);
     json.attribute("copied", node.copied);
@@ -77,24 +101,30 @@ void writeNode(OStream &json, const NodeStatistics &node,
 }
 
 void writeTotals(OStream &json, const RunStatistics &statistics) {
-  uint64_t macs = 0, peBusy = 0, read = 0, written = 0, copied = 0;
-  for (const NodeStatistics &node : statistics.nodes) {
-    macs += node.macs;
-    peBusy += node.peBusy;
-    read += node.dramRead;
-    written += node.dramWrite;
-  }
-  for (const EngineStatistics &engine : statistics.engines)
-    copied += engine.copied;
+  const Totals sums = totalsOf(statistics);
+  const size_t pe = engineIndex(statistics, "pe");
+  const EngineStatistics array = pe < statistics.engines.size()
+                                     ? statistics.engines[pe]
+                                     : EngineStatistics();
   json.attributeObject("totals", [&] {
-    json.attribute("macs", macs);
-    json.attribute("pe_busy", peBusy);
-    json.attribute("utilisation",
-                   utilisation(statistics.machine, macs, peBusy));
-    json.attribute("dram_read", read);
-    json.attribute("dram_write", written);
-    json.attribute("copied", copied);
+    json.attribute("macs", sums.macs);
+    json.attribute("issued", sums.issued);
+    json.attribute("macs_per_cycle",
+                   statistics.totalCycles
+                       ? static_cast<double>(sums.macs) /
+                             static_cast<double>(statistics.totalCycles)
+                       : 0.0);
+    json.attribute("pe_busy", array.busy);
+    json.attribute("utilisation", array.utilisation());
+    json.attribute("dram_read", sums.dramRead);
+    json.attribute("dram_write", sums.dramWrite);
+    json.attribute("copied", sums.copied);
     json.attribute("dram_busy", statistics.dramBusy);
+    json.attribute("dram_useful", statistics.dramUseful);
+    json.attribute("dram_utilisation",
+                   dramShare(statistics, statistics.dramBusy));
+    json.attribute("dram_end_to_end",
+                   dramShare(statistics, statistics.totalCycles));
     json.attribute("sat", statistics.saturated);
     json.attribute("unf", statistics.underflow);
     json.attribute("non_finite", statistics.nonFinite);
@@ -126,6 +156,7 @@ llvm::Expected<std::string> report::toJson(const RunStatistics &statistics) {
     json.attribute("schema_version", reportSchemaVersion);
     json.attribute("model", jsonText(statistics.model));
     json.attribute("machine", jsonText(statistics.machine.name));
+    json.attribute("machine_parameters", machine::toJson(statistics.machine));
     json.attribute("clock_hz", statistics.machine.clockHz);
     json.attribute("timed", statistics.timed);
     json.attribute("samples", statistics.samples);
@@ -137,7 +168,11 @@ llvm::Expected<std::string> report::toJson(const RunStatistics &statistics) {
     writeEngines(json, statistics);
     json.attributeArray("nodes", [&] {
       for (const NodeStatistics &node : statistics.nodes)
-        writeNode(json, node, statistics.machine);
+        writeNode(json, node, statistics);
+    });
+    json.attributeObject("unassigned", [&] {
+      json.attribute("cycles", statistics.idleCycles);
+      writeBusy(json, statistics.unassigned, statistics);
     });
     json.attributeArray("cuts", [&] {
       for (const CutStatistics &cut : statistics.cuts)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One screen for a terminal: the run, its engines, its dearest nodes.
+// One screen for a terminal: the run, its engines, the nodes that took most of
+// it.
 
 #include "ashlar/Report/Report.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -29,6 +31,17 @@ std::string grouped(uint64_t value) {
     text += digits[i];
   }
   return text;
+}
+
+/// At most nine characters: all digits as long as they fit.
+std::string counted(uint64_t value) {
+  const std::string text = grouped(value);
+  if (text.size() <= 9)
+    return text;
+  const auto number = static_cast<double>(value);
+  return value < 1000000000      ? fmt::format("{:.1f} M", number / 1e6)
+         : value < 1000000000000 ? fmt::format("{:.1f} G", number / 1e9)
+                                 : fmt::format("{:.2e}", number);
 }
 
 std::string bytes(uint64_t count) {
@@ -68,31 +81,39 @@ std::string headline(const RunStatistics &s) {
   if (s.samples != 1)
     text +=
         fmt::format("; {} samples, cycles and times of the first", s.samples);
-  return text + "\n";
+  text += fmt::format("; {} saturated, {} underflowed\n", grouped(s.saturated),
+                      grouped(s.underflow));
+  return text;
+}
+
+/// What an engine of multipliers did, while it was busy and over the whole run.
+std::string multipliers(const RunStatistics &s, const char *name,
+                        const char *title) {
+  const size_t index = engineIndex(s, name);
+  if (index == s.engines.size() || s.engines[index].work == 0)
+    return "";
+  const EngineStatistics &engine = s.engines[index];
+  return fmt::format("; {} utilisation {:.1f} % busy, {:.1f} % end to end",
+                     title, 100 * engine.utilisation(),
+                     100 * engine.endToEnd(s.totalCycles));
 }
 
 std::string totals(const RunStatistics &s) {
-  uint64_t macs = 0, peBusy = 0, read = 0, written = 0, copied = 0;
-  for (const NodeStatistics &node : s.nodes) {
-    macs += node.macs;
-    peBusy += node.peBusy;
-    read += node.dramRead;
-    written += node.dramWrite;
-  }
-  for (const EngineStatistics &engine : s.engines)
-    copied += engine.copied;
+  const Totals sums = totalsOf(s);
+  const double perCycle = s.totalCycles ? static_cast<double>(sums.macs) /
+                                              static_cast<double>(s.totalCycles)
+                                        : 0;
   return fmt::format(
-      "{} MACs, PE utilisation {:.1f} %; {} saturated, {} "
-      "underflowed\nDRAM: {} read, {} written, busy {:.0f} %; copied "
-      "inside the chip: {}\n",
-      grouped(macs), 100 * utilisation(s.machine, macs, peBusy),
-      grouped(s.saturated), grouped(s.underflow), bytes(read), bytes(written),
-      percent(s.dramBusy, s.totalCycles), bytes(copied));
+      "{} MACs, {:.1f} per cycle{}{}\nDRAM: {} read, {} written, busy {:.0f} "
+      "%; copied inside the chip: {}\n",
+      grouped(sums.macs), perCycle, multipliers(s, "pe", "PE"),
+      multipliers(s, "tcc", "TCC"), bytes(sums.dramRead), bytes(sums.dramWrite),
+      percent(s.dramBusy, s.totalCycles), bytes(sums.copied));
 }
 
 std::string engineTable(const RunStatistics &s) {
-  std::string text =
-      fmt::format("{:<8} {:>12} {:>6}  {}\n", "engine", "busy", "", "stalls");
+  std::string text = fmt::format("{:<8} {:>12} {:>6} {:>7}  {}\n", "engine",
+                                 "busy", "", "util", "stalls");
   size_t shown = 0;
   for (const EngineStatistics &engine : s.engines) {
     if (engine.instructions == 0 || shown++ >= maxEngines)
@@ -105,44 +126,86 @@ std::string engineTable(const RunStatistics &s) {
     for (size_t i = 0; i < std::min<size_t>(stalls.size(), 3); ++i)
       causes += fmt::format("{}{} {:.0f} %", i ? ", " : "", stalls[i].first,
                             percent(stalls[i].second, s.totalCycles));
-    text += fmt::format("{:<8} {:>12} {:>4.0f} %  {}\n", cell(engine.name, 8),
-                        grouped(engine.busy),
-                        percent(engine.busy, s.totalCycles), cell(causes, 66));
+    text += fmt::format("{:<8} {:>12} {:>4.0f} % {:>5.1f} %  {}\n",
+                        cell(engine.name, 8), grouped(engine.busy),
+                        percent(engine.busy, s.totalCycles),
+                        100 * engine.utilisation(), cell(causes, 66));
   }
   return text;
+}
+
+/// The engines of a line of the node table; copy queues count together.
+constexpr const char *columns[] = {"pe", "tcc", "act", "vec", "dma"};
+
+/// Busy cycles of the engines whose names begin with \p name.
+uint64_t busyOf(const RunStatistics &s, const NodeStatistics &node,
+                const std::string &name) {
+  uint64_t sum = 0;
+  for (size_t q = 0; q < node.busy.size(); ++q)
+    if (s.engines[q].name == name ||
+        (name == "dma" && s.engines[q].name.rfind(name, 0) == 0))
+      sum += node.busy[q];
+  return sum;
+}
+
+/// Utilisation of the multipliers that worked longest for a node.
+std::string utilisationOf(const RunStatistics &s, const NodeStatistics &node) {
+  size_t best = s.engines.size();
+  for (const char *name : {"pe", "tcc"}) {
+    const size_t q = engineIndex(s, name);
+    if (q < node.work.size() && node.work[q] != 0 &&
+        (best == s.engines.size() || node.busy[q] > node.busy[best]))
+      best = q;
+  }
+  return best == s.engines.size()
+             ? "-"
+             : fmt::format("{:.1f} %",
+                           100 * node.utilisation(best, s.engines[best]));
+}
+
+std::string nodeLine(const RunStatistics &s, const NodeStatistics &node,
+                     const std::string &span, const std::string &util) {
+  std::string text =
+      fmt::format("{:<24} {:<11} {:>9} {:>3.0f} % {:>9}", cell(node.name, 24),
+                  cell(node.opType, 11), counted(node.cycles),
+                  percent(node.cycles, s.totalCycles), span);
+  for (const char *name : columns)
+    text += fmt::format(" {:>9}", counted(busyOf(s, node, name)));
+  return text + fmt::format(" {:>7}\n", util);
+}
+
+/// The nodes from \p first on, as one.
+NodeStatistics sumOf(llvm::ArrayRef<const NodeStatistics *> nodes) {
+  NodeStatistics rest;
+  rest.name = fmt::format("{} more", nodes.size());
+  for (const NodeStatistics *node : nodes) {
+    rest.cycles += node->cycles;
+    rest.busy.resize(std::max(rest.busy.size(), node->busy.size()));
+    for (size_t q = 0; q < node->busy.size(); ++q)
+      rest.busy[q] += node->busy[q];
+  }
+  return rest;
 }
 
 std::string nodeTable(const RunStatistics &s) {
   std::vector<const NodeStatistics *> nodes;
   for (const NodeStatistics &node : s.nodes)
-    if (node.cycles != 0)
+    if (node.cycles != 0 || node.end != 0)
       nodes.push_back(&node);
   std::sort(nodes.begin(), nodes.end(), [](auto *a, auto *b) {
     return a->cycles != b->cycles ? a->cycles > b->cycles : a < b;
   });
-  std::string text = fmt::format("{:<34} {:<14} {:<7} {:>12} {:>6} {:>7}\n",
-                                 "node", "op", "engine", "cycles", "", "util");
-  for (size_t i = 0; i < std::min(nodes.size(), maxNodes); ++i) {
-    const NodeStatistics &node = *nodes[i];
-    // The array's share says nothing of work that other engines do.
-    std::string util =
-        node.peBusy == 0
-            ? "-"
-            : fmt::format("{:.1f} %",
-                          100 * utilisation(s.machine, node.macs, node.peBusy));
-    text += fmt::format("{:<34} {:<14} {:<7} {:>12} {:>4.0f} % {:>7}\n",
-                        cell(node.name, 34), cell(node.opType, 14),
-                        cell(node.engine, 7), grouped(node.cycles),
-                        percent(node.cycles, s.totalCycles), util);
-  }
-  if (nodes.size() > maxNodes) {
-    uint64_t rest = 0;
-    for (size_t i = maxNodes; i < nodes.size(); ++i)
-      rest += nodes[i]->cycles;
-    text += fmt::format("{:<57} {:>12} {:>4.0f} %\n",
-                        fmt::format("{} more", nodes.size() - maxNodes),
-                        grouped(rest), percent(rest, s.totalCycles));
-  }
+  std::string text = fmt::format("{:<24} {:<11} {:>9} {:>5} {:>9}", "node",
+                                 "op", "share", "", "span");
+  for (const char *name : columns)
+    text += fmt::format(" {:>9}", name);
+  text += fmt::format(" {:>7}\n", "util");
+  const llvm::ArrayRef<const NodeStatistics *> all(nodes);
+  for (const NodeStatistics *node : all.take_front(maxNodes))
+    text += nodeLine(s, *node, counted(node->end - node->start),
+                     utilisationOf(s, *node));
+  if (all.size() > maxNodes)
+    text += nodeLine(s, sumOf(all.drop_front(maxNodes)), "-", "-");
   return text;
 }
 

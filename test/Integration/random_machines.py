@@ -11,6 +11,7 @@ model, pruned or not) and options that must not change a bit. Fails if
 - a planned tensor differs from the numpy reference (reference.py),
 - a tool ends in any other way than by saying what does not fit (exit codes 2, 3
   and 5, counted), or takes more than a minute of processor time,
+- a report's numbers cannot be true (report_rules.py),
 - the same instructions take more cycles after more bandwidth, more lanes, cheaper
   operations or less latency (docs/Machine.md, section 8), or give other results,
 - the network compiled for a machine that is better in all of that, and has a
@@ -37,6 +38,7 @@ import onnx
 import common
 import random_formats
 import random_network
+import report_rules
 import seed_sweep
 
 USAGE, UNSUPPORTED, CAPACITY = 2, 3, 5
@@ -229,6 +231,8 @@ def cycles(program, inputs, folder):
         data = {name: arrays[name].tobytes() for name in arrays}
     with open(report, encoding="utf-8") as file:
         contents = json.load(file)
+    if broken := report_rules.check_run(contents):
+        raise seed_sweep.Complaint("the report: " + "; ".join(broken[:5]))
     return contents["total_cycles"], len(contents["nodes"]), data
 
 

@@ -49,21 +49,25 @@ struct QueueStats {
   uint64_t busy = 0;
   std::array<uint64_t, numStallCauses> stall = {};
   uint64_t copied = 0; ///< Bytes moved inside the chip as they are.
+  /// In the unit of machine::peakPerCycle(), at most that times `busy`.
+  uint64_t work = 0;
 };
 
 /// The account of one node of Program::nodes.
 struct NodeStats {
   /// Cycles of the run in which the critical queue worked for this node.
   uint64_t cycles = 0;
-  uint64_t macs = 0;   ///< Multiply-accumulates done by the array.
-  uint64_t peBusy = 0; ///< Cycles the PE queue streamed for this node.
+  /// From the start of its first operation to the completion of its last.
+  uint64_t start = 0, end = 0;
+  uint64_t macs = 0; ///< Multiplications of the array and the sparse cluster.
   std::array<uint64_t, numQueues> busy = {};
-  uint64_t dramRead = 0;  ///< Bytes, whole bursts.
-  uint64_t dramWrite = 0; ///< Bytes, whole bursts.
-  uint64_t copied = 0;    ///< Bytes moved inside the chip as they are.
-  uint64_t saturated = 0; ///< Encodes and aligns that saturated.
-  uint64_t underflow = 0; ///< Non-zero values that encoded to zero.
-  uint64_t instructions = 0;
+  std::array<uint64_t, numQueues> work = {}; ///< As QueueStats::work.
+  uint64_t dramRead = 0;                     ///< Bytes, whole bursts.
+  uint64_t dramWrite = 0;                    ///< Bytes, whole bursts.
+  uint64_t copied = 0;       ///< Bytes moved inside the chip as they are.
+  uint64_t saturated = 0;    ///< Encodes and aligns that saturated.
+  uint64_t underflow = 0;    ///< Non-zero values that encoded to zero.
+  uint64_t instructions = 0; ///< Without semaphore instructions.
 };
 
 /// When one instruction ran. Semaphore instructions have start == complete.
@@ -156,8 +160,12 @@ struct RunResult {
   std::vector<InstructionTime> times; ///< Filled if Options::recordTimes.
   /// Filled if Options::traceArray, in program order.
   std::vector<ArrayEvent> arrayTrace;
-  uint64_t dramBusy = 0;        ///< Cycles the DRAM server transferred.
+  uint64_t dramBusy = 0; ///< Cycles the DRAM server transferred.
+  /// Bytes that it transferred and somebody asked for: without what fills up
+  /// bursts.
+  uint64_t dramUseful = 0;
   std::vector<NodeStats> nodes; ///< Parallel to Program::nodes.
+  NodeStats unassigned;         ///< Instructions that belong to no node.
   uint64_t saturated = 0;
   uint64_t underflow = 0;
   uint64_t nonFinite = 0; ///< NaN and infinities that an encode met.

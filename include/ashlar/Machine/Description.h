@@ -145,9 +145,9 @@ struct Description {
   bool operator==(const Description &) const = default;
 };
 
-/// Parses and validates a YAML description. Parameters that are left out keep
-/// the values of the built-in `a1`. Unknown fields, wrong types and duplicate
-/// fields are Malformed errors "\p name:LINE: ...".
+/// Parses and validates a YAML description. Parameters left out have the values
+/// of `a1`, a name that is left out is the stem of the path \p name. Unknown or
+/// repeated fields and wrong types: Malformed errors "\p name:LINE: ...".
 llvm::Expected<Description> parseYaml(llvm::StringRef text,
                                       llvm::StringRef name);
 

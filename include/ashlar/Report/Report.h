@@ -19,7 +19,7 @@ inline constexpr int reportSchemaVersion = 1;
 /// decisions are not JSON.
 llvm::Expected<std::string> toJson(const RunStatistics &statistics);
 
-/// At most 24 lines of at most 100 columns.
+/// At most 24 lines of at most 120 columns.
 std::string toSummary(const RunStatistics &statistics);
 
 /// The Chrome trace-event JSON: one track per queue, a slice per instruction

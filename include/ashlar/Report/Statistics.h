@@ -9,6 +9,7 @@
 
 #include "ashlar/Machine/Description.h"
 #include "ashlar/Partition/Map.h"
+#include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -24,6 +25,27 @@ struct EngineStatistics {
   /// Cycles by cause, causes without cycles left out.
   std::vector<std::pair<std::string, uint64_t>> stalls;
   uint64_t copied = 0; ///< Bytes moved inside the chip as they are.
+  /// What it did, in units of which it can do `peak` per cycle: at most `peak`
+  /// times `busy`.
+  uint64_t work = 0;
+  /// Of that, what the model asks for; the rest are zeros that tiles and folds
+  /// add. The same as `work` for engines that do not multiply.
+  uint64_t useful = 0;
+  uint64_t peak = 0;
+  std::string unit; ///< "products", "bytes", ...
+
+  /// Shares of what it could do while busy: of its lanes or cells at work, and
+  /// at work for the model.
+  double occupancy() const { return share(work, busy); }
+  double utilisation() const { return share(useful, busy); }
+  /// Share of what it could do in all \p cycles of a run.
+  double endToEnd(uint64_t cycles) const { return share(useful, cycles); }
+
+private:
+  double share(uint64_t part, uint64_t cycles) const {
+    const double most = static_cast<double>(peak) * static_cast<double>(cycles);
+    return most > 0 ? static_cast<double>(part) / most : 0;
+  }
 };
 
 /// What a unit of the sparse cluster did for a node on one of its tiles.
@@ -41,13 +63,22 @@ struct NodeStatistics {
   std::string engine;                ///< Engine that does its main work.
   std::vector<std::string> absorbed; ///< Nodes fused into it.
   uint64_t cycles = 0; ///< Share of the run; nodes + idle sum to the total.
+  /// From the start of its first instruction to the completion of its last.
+  uint64_t start = 0, end = 0;
   uint64_t macs = 0;   ///< Of the model: structural zeros do not count.
   uint64_t issued = 0; ///< By the array or the units of the sparse cluster.
-  uint64_t peBusy = 0; ///< Cycles of the array's stream.
+  /// By engine, in the order of RunStatistics::engines: cycles of issue, and
+  /// work as in EngineStatistics.
+  std::vector<uint64_t> busy, work;
   uint64_t dramRead = 0, dramWrite = 0; ///< Bytes, whole bursts.
   uint64_t copied = 0; ///< Bytes moved inside the chip as they are.
   uint64_t saturated = 0, underflow = 0;
   std::vector<UnitStatistics> units; ///< In scatter mode.
+
+  /// Work of engine \p index that the model asks for.
+  uint64_t useful(size_t index, const EngineStatistics &engine) const;
+  /// useful() over what the engine could do in its cycles for this node.
+  double utilisation(size_t index, const EngineStatistics &engine) const;
 };
 
 /// One instruction on the time line.
@@ -93,20 +124,31 @@ struct RunStatistics {
   uint64_t totalCycles = 0;
   uint64_t idleCycles = 0; ///< Cycles that belong to no node.
   uint64_t dramBusy = 0;   ///< Cycles in which DRAM transferred.
+  uint64_t dramUseful = 0; ///< Bytes without what fills up bursts.
   double wallSeconds = 0;  ///< Functional and timed execution, first sample.
   double loadSeconds = 0;  ///< Read, verify, prepare.
   uint64_t saturated = 0, underflow = 0, nonFinite = 0; ///< All samples.
   std::vector<EngineStatistics> engines;
   std::vector<NodeStatistics> nodes;
+  NodeStatistics unassigned;       ///< Instructions without a node.
   std::vector<CutStatistics> cuts; ///< Program order, first sample.
   std::vector<MapStatistics> maps;
   std::vector<TimedInstruction> timeline; ///< Program order; may be empty.
   std::string decisionsJson;              ///< From the container.
 };
 
-/// macs / (busy PE cycles x R x C), 0 without PE cycles.
-double utilisation(const machine::Description &machine, uint64_t macs,
-                   uint64_t peBusy);
+/// Index of the engine called \p name, or engines.size().
+size_t engineIndex(const RunStatistics &statistics, llvm::StringRef name);
+
+/// Bytes over what DRAM could transfer in \p cycles; bursts are cut to what was
+/// asked for.
+double dramShare(const RunStatistics &statistics, uint64_t cycles);
+
+/// Sums over the nodes, and what belongs to none.
+struct Totals {
+  uint64_t macs = 0, issued = 0, dramRead = 0, dramWrite = 0, copied = 0;
+};
+Totals totalsOf(const RunStatistics &statistics);
 
 } // namespace ashlar::report
 

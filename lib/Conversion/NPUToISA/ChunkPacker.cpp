@@ -132,14 +132,6 @@ unsigned codeBits(const StreamedProduct &product) {
   return product.shape.weightFormat.mantissa;
 }
 
-/// Gives bytes an address and adds the room they take to `total`.
-int64_t addStored(ProgramBuilder &builder, std::vector<uint8_t> bytes,
-                  int64_t &total) {
-  int64_t address = builder.addConstant(std::move(bytes));
-  total += builder.dramEnd() - address;
-  return address;
-}
-
 void packRun(ProgramBuilder &builder, const StreamedProduct &product,
              const ColumnTile &column, const TileReader &reader, TileRun &run) {
   llvm::ArrayRef<StationaryTile> tiles =
@@ -155,8 +147,8 @@ void packRun(ProgramBuilder &builder, const StreamedProduct &product,
         codes.push_back(
             static_cast<int16_t>(reader.mantissa(tile, row, col) + zero));
   run.mantissas =
-      addStored(builder, numerics::packCodes(codes, codeBits(product)),
-                builder.storage.mantissaBytes);
+      builder.addConstant(numerics::packCodes(codes, codeBits(product)),
+                          &NodeStorage::mantissas, product.node);
   for (CellRun &cells : run.cells) {
     std::vector<uint8_t> bytes;
     bytes.reserve(run.count * cells.blocks * column.cols);
@@ -166,8 +158,8 @@ void packRun(ProgramBuilder &builder, const StreamedProduct &product,
         for (int64_t col = 0; col < column.cols; ++col)
           bytes.push_back(static_cast<uint8_t>(
               reader.cell(tile, cells.firstRow * group + i * rows, rows, col)));
-    cells.address =
-        addStored(builder, std::move(bytes), builder.storage.exponentBytes);
+    cells.address = builder.addConstant(std::move(bytes),
+                                        &NodeStorage::exponents, product.node);
   }
 }
 
@@ -282,12 +274,10 @@ PackedChunk packChunk(ProgramBuilder &builder, const StreamedProduct &product,
     TileReader reader(product, column, *weights);
     for (TileRun &run : chunk.runs)
       packRun(builder, product, column, reader, run);
-    builder.storage.weights += column.cols * product.shape.taps *
-                               (product.shape.channels / product.shape.groups);
   }
   chunk.parameters =
-      addStored(builder, packParameters(product, column, weights),
-                builder.storage.parameterBytes);
+      builder.addConstant(packParameters(product, column, weights),
+                          &NodeStorage::parameters, product.node);
   return chunk;
 }
 

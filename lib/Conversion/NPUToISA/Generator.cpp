@@ -58,6 +58,13 @@ void Generator::placeConstantsAndArguments() {
     homes[argument] = dramHome(builder, argument);
 }
 
+static int64_t elementsOf(llvm::ArrayRef<int64_t> shape) {
+  int64_t elements = 1;
+  for (int64_t extent : shape)
+    elements *= extent;
+  return elements;
+}
+
 /// Constants are placed when an operation first reads them: most weights never
 /// appear as tensors.
 View Generator::homeOf(Value value) {
@@ -70,7 +77,9 @@ View Generator::homeOf(Value value) {
       constant ? nn::rawElements(constant.getValue(), storage) : std::nullopt;
   if (!bytes)
     return {};
-  int64_t address = builder.addConstant({bytes->begin(), bytes->end()});
+  int64_t address = builder.addConstant({bytes->begin(), bytes->end()},
+                                        &NodeStorage::tensors, builder.node);
+  builder.storage[builder.node].weights += elementsOf(shapeOf(value));
   View view = analysis::denseDramView(storageOf(value), shapeOf(value), address,
                                       0, machine);
   homes[value] = view;
@@ -252,8 +261,17 @@ void Generator::loadConstants() {
       module->getAttrOfType<DenseI64ArrayAttr>(analysis::kConstantsAttr);
   if (!area)
     return;
+  llvm::DenseMap<Operation *, uint32_t> indexOf;
+  for (auto [i, op] : llvm::enumerate(nodes))
+    indexOf[op] = static_cast<uint32_t>(i);
   for (const analysis::ResidentConstant &constant :
        analysis::residentConstants(module, machine, area[0], area[1])) {
+    // Its load belongs to the first node that reads it.
+    std::optional<uint32_t> reader;
+    for (Operation *user : constant.value.getUsers())
+      if (auto found = indexOf.find(user); found != indexOf.end())
+        reader = std::min(reader.value_or(found->second), found->second);
+    builder.node = reader.value_or(0);
     emitCopy(builder, homeOf(constant.value), constant.view);
     constants[{constant.value, constant.axis}] = constant.view;
   }

@@ -19,6 +19,7 @@
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
 #include <fmt/format.h>
 
@@ -50,6 +51,14 @@ uint64_t macsOf(Operation *op) {
   return results * (product.channels / product.groups) * product.taps;
 }
 
+/// The source node of an operation and what it has absorbed.
+llvm::SmallVector<std::string> nodeNamesOf(Operation *op) {
+  auto names = analysis::getNodeNames(op->getLoc());
+  if (names.empty())
+    names.push_back("node");
+  return names;
+}
+
 std::string engineOf(Operation *op) {
   return op->getName().stripDialect().split('.').first.str();
 }
@@ -73,9 +82,7 @@ public:
 
 private:
   void add(Operation *op) {
-    auto names = analysis::getNodeNames(op->getLoc());
-    if (names.empty())
-      names.push_back("node");
+    auto names = nodeNamesOf(op);
     std::string name = names.front();
     auto [entry, inserted] = index.insert({name, nodes.size()});
     if (inserted) {
@@ -262,7 +269,63 @@ void ProgramWriter::write() {
 }
 
 } // namespace
+
+/// Weights of a product without the zeros that folds have added: one
+/// multiply-accumulate per weight and position.
+static int64_t weightsOf(Operation *op) {
+  int64_t results = 1;
+  for (int64_t extent : shapeOf(op->getResult(0)))
+    results *= extent;
+  const int64_t outputs = analysis::productShape(op).outputs;
+  const int64_t positions = outputs > 0 ? results / outputs : 0;
+  return positions > 0 ? static_cast<int64_t>(macsOf(op)) / positions : 0;
+}
+
+/// What the constants take by source node. Weights that several products share
+/// are stored for each and count once.
+static WeightStorage accountStorage(const Generator &generator) {
+  std::map<uint32_t, NodeStorage> found = generator.builder.storage;
+  llvm::DenseSet<Value> known;
+  for (auto [i, op] : llvm::enumerate(generator.nodes)) {
+    if (!analysis::hasStreamedWeights(op))
+      continue;
+    Value weights = op->getOperand(1);
+    if (storageOf(weights).encoded)
+      weights = weights.getDefiningOp()->getOperand(0);
+    // Tensors that are stored as they are have been counted.
+    if (!generator.homes.contains(weights) && known.insert(weights).second)
+      found[i].weights += weightsOf(op);
+  }
+  WeightStorage result;
+  llvm::StringMap<size_t> index;
+  for (const auto &[owner, bytes] : found) {
+    const std::string name =
+        owner == kNoNode ? "" : nodeNamesOf(generator.nodes[owner]).front();
+    auto [entry, inserted] = index.insert({name, result.nodes.size()});
+    if (inserted)
+      result.nodes.emplace_back().node = name;
+    result.nodes[entry->second] += bytes;
+  }
+  return result;
+}
+
 } // namespace codegen
+
+NodeStorage &NodeStorage::operator+=(const NodeStorage &other) {
+  for (auto member :
+       {&NodeStorage::weights, &NodeStorage::mantissas, &NodeStorage::exponents,
+        &NodeStorage::coefficients, &NodeStorage::parameters,
+        &NodeStorage::tensors, &NodeStorage::padding})
+    this->*member += other.*member;
+  return *this;
+}
+
+NodeStorage WeightStorage::total() const {
+  NodeStorage sum;
+  for (const NodeStorage &node : nodes)
+    sum += node;
+  return sum;
+}
 
 /// A module that was printed without its constants cannot be encoded.
 static llvm::Error checkConstants(ModuleOp module) {
@@ -291,7 +354,7 @@ llvm::Error convertNPUToISA(ModuleOp module, WeightStorage *storage) {
     return error;
   codegen::ProgramWriter(generator, module).write();
   if (storage)
-    *storage = generator.builder.storage;
+    *storage = codegen::accountStorage(generator);
   module.lookupSymbol("main")->erase();
   return llvm::Error::success();
 }

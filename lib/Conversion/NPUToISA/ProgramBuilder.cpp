@@ -18,8 +18,14 @@ int64_t ProgramBuilder::allocateDram(int64_t bytes) {
   return address;
 }
 
-int64_t ProgramBuilder::addConstant(std::vector<uint8_t> bytes) {
-  int64_t address = allocateDram(bytes.size());
+int64_t ProgramBuilder::addConstant(std::vector<uint8_t> bytes,
+                                    int64_t NodeStorage::*kind,
+                                    uint32_t owner) {
+  auto size = static_cast<int64_t>(bytes.size());
+  int64_t address = allocateDram(size);
+  NodeStorage &account = storage[owner];
+  account.*kind += size;
+  account.padding += dramNext - address - size;
   constants.push_back({address, std::move(bytes)});
   return address;
 }

@@ -10,9 +10,13 @@
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Machine/Description.h"
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace ashlar::codegen {
+
+/// Owner of constants that belong to no node.
+inline constexpr uint32_t kNoNode = ~uint32_t(0);
 
 /// An instruction and the index of the node that it works for.
 struct Entry {
@@ -35,7 +39,8 @@ public:
   const machine::Description &machine;
   std::vector<Entry> entries;
   std::vector<ConstantBytes> constants;
-  WeightStorage storage;
+  /// By the node that constants belong to.
+  std::map<uint32_t, NodeStorage> storage;
 
   /// Node that following instructions belong to.
   uint32_t node = 0;
@@ -47,8 +52,10 @@ public:
 
   /// Reserves DRAM; addresses are multiples of 64.
   int64_t allocateDram(int64_t bytes);
-  /// Reserves DRAM and gives it initial contents.
-  int64_t addConstant(std::vector<uint8_t> bytes);
+  /// Reserves DRAM and gives it initial contents, which count as \p kind of the
+  /// node \p owner.
+  int64_t addConstant(std::vector<uint8_t> bytes, int64_t NodeStorage::*kind,
+                      uint32_t owner);
   int64_t dramEnd() const { return dramNext; }
 
   /// Queue of weight streams; all other DMA rotates over the rest.

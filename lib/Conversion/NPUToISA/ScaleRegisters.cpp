@@ -218,7 +218,8 @@ void ScaleRegisters::emitTable(ProgramBuilder &builder) {
       bytes.push_back(word & 0xff);
       bytes.push_back(word >> 8);
     }
-    tableAddress = builder.addConstant(std::move(bytes));
+    tableAddress = builder.addConstant(std::move(bytes),
+                                       &NodeStorage::parameters, kNoNode);
   }
   isa::DmaCopy copy{};
   copy.queue = builder.nextMovementQueue();

@@ -308,7 +308,8 @@ void StreamLoader::load(const StreamBlock &block, int64_t base,
     int64_t bytes = last.offset + last.bytes - offset;
     place.base = base - offset;
     if (wave.address < 0)
-      wave.address = builder.addConstant(wave.data);
+      wave.address = builder.addConstant(wave.data, &NodeStorage::coefficients,
+                                         block.program->node);
     uint32_t savedNode = builder.node;
     builder.node = block.program->node;
     isa::DmaCopy copy{};

@@ -73,9 +73,8 @@ public:
     for (const auto &chunk : analysis::planStationary(moved, machine))
       for (const auto &tile : chunk.tiles)
         prediction.activations +=
-            columns * std::max<int64_t>(
-                          loadCycles(tile.rows, bytesPerDigit(x.digitBits())),
-                          chunk.cols * passes);
+            columns * tileCycles(chunk.cols * passes, tile.rows,
+                                 bytesPerDigit(x.digitBits()));
     if (blocks)
       prediction.blocks = prediction.activations + blockCycles();
     prediction.activations += turnCycles();
@@ -83,8 +82,11 @@ public:
   }
 
 private:
-  int64_t loadCycles(int64_t rows, int64_t bytes) const {
-    return llvm::divideCeil(rows, machine.pe.loadRowsPerCycle) * bytes;
+  /// A stream and the load of a tile.
+  int64_t tileCycles(int64_t stream, int64_t rows, int64_t bytes) const {
+    return static_cast<int64_t>(machine::peTile(
+        machine, stream,
+        llvm::divideCeil(rows, machine.pe.loadRowsPerCycle) * bytes));
   }
 
   /// Weights stationary: every tile is loaded once per group of positions.
@@ -94,8 +96,8 @@ private:
     for (const auto &column : analysis::planStationary(shape, machine))
       for (const auto &tile : column.tiles)
         for (int64_t at = 0; at < steps; at += group)
-          cycles += std::max(loadCycles(tile.rows, bytes),
-                             std::min(group, steps - at) * passes);
+          cycles += tileCycles(std::min(group, steps - at) * passes, tile.rows,
+                               bytes);
     return cycles;
   }
 
@@ -113,7 +115,8 @@ private:
     int64_t tiles = llvm::divideCeil(product.outputs, columns);
     machine::TransposeTerms one = machine::transposeTile(
         machine, positions, std::min(columns, product.outputs), x.bytes());
-    return (tiles - 1) * std::max<int64_t>(one.load, positions) +
+    return (tiles - 1) * static_cast<int64_t>(
+                             machine::peTile(machine, positions, one.load)) +
            static_cast<int64_t>(one.total());
   }
 

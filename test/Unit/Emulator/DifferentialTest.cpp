@@ -109,6 +109,7 @@ static std::vector<uint8_t> runProgram(const container::Program &program,
     return {};
   }
   auto result = llvm::cantFail(emulator::run(*loaded, inputs, options));
+  expectBalanced(program.machine, result);
   std::vector<uint8_t> bytes = result.outputs[0].data;
   bytes.insert(bytes.end(), result.outputs[1].data.begin(),
                result.outputs[1].data.end());

@@ -3,6 +3,7 @@
 // Helpers of the emulator tests.
 
 #include "TestSupport.h"
+#include "ashlar/Machine/Peak.h"
 
 using namespace ashlar;
 using namespace ashlar::test;
@@ -60,6 +61,47 @@ emulator::RunResult test::runText(const std::string &text,
     return {};
   }
   return std::move(*result);
+}
+
+static machine::Engine engineOf(unsigned queue) {
+  using machine::Engine;
+  static constexpr Engine others[] = {Engine::PeLoad, Engine::Pe,
+                                      Engine::Act,    Engine::Vec,
+                                      Engine::Tcc,    Engine::Host};
+  return queue < 4 ? Engine::Dma : others[queue - 4];
+}
+
+void test::expectBalanced(const machine::Description &machine,
+                          const emulator::RunResult &result) {
+  std::vector<emulator::NodeStats> nodes = result.nodes;
+  nodes.push_back(result.unassigned);
+  for (unsigned q = 0; q < emulator::numQueues; ++q) {
+    const emulator::QueueStats &queue = result.queues[q];
+    const std::string name = emulator::queueName(q).str();
+    uint64_t sum = queue.busy, busy = 0, work = 0;
+    for (uint64_t stall : queue.stall)
+      sum += stall;
+    EXPECT_EQ(sum, result.totalCycles) << name;
+    for (const emulator::NodeStats &node : nodes) {
+      busy += node.busy[q];
+      work += node.work[q];
+      EXPECT_LE(node.busy[q], node.end - node.start) << name;
+    }
+    EXPECT_EQ(busy, queue.busy) << name;
+    EXPECT_EQ(work, queue.work) << name;
+    EXPECT_LE(queue.work,
+              queue.busy * machine::peakPerCycle(machine, engineOf(q)))
+        << name;
+  }
+  uint64_t sum = 0;
+  for (const emulator::NodeStats &node : nodes) {
+    sum += node.cycles;
+    EXPECT_LE(node.cycles, node.end - node.start);
+    EXPECT_LE(node.end, result.totalCycles);
+  }
+  EXPECT_EQ(sum, result.totalCycles);
+  EXPECT_EQ(result.unassigned.cycles, result.idleCycles);
+  EXPECT_LE(result.dramUseful, result.dramBusy * machine.dram.bytesPerCycle);
 }
 
 std::vector<double> test::values(const emulator::RunResult &result,

@@ -32,6 +32,12 @@ container::Program assembleText(const std::string &text, bool inOrder);
 emulator::RunResult runText(const std::string &text,
                             const emulator::Options &options = {});
 
+/// The account of a run on \p machine: every cycle of a queue is busy or has a
+/// cause; cycles and busy cycles are those of the nodes and of what has none;
+/// no engine does more than it can. Failures of the test otherwise.
+void expectBalanced(const machine::Description &machine,
+                    const emulator::RunResult &result);
+
 /// The first output as numbers.
 std::vector<double> values(const emulator::RunResult &result,
                            size_t output = 0);

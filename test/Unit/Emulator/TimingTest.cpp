@@ -28,21 +28,6 @@ static RunResult runAsWritten(const std::string &text) {
   return llvm::cantFail(emulator::run(*loaded, {}, timed()));
 }
 
-/// Every cycle of every queue is busy or has a cause, and every cycle of the
-/// run belongs to a node or to no node.
-static void expectBalanced(const RunResult &result) {
-  for (unsigned q = 0; q < emulator::numQueues; ++q) {
-    uint64_t sum = result.queues[q].busy;
-    for (uint64_t stall : result.queues[q].stall)
-      sum += stall;
-    EXPECT_EQ(sum, result.totalCycles) << emulator::queueName(q).str();
-  }
-  uint64_t sum = result.idleCycles;
-  for (const emulator::NodeStats &node : result.nodes)
-    sum += node.cycles;
-  EXPECT_EQ(sum, result.totalCycles);
-}
-
 static uint64_t stall(const RunResult &result, unsigned queue,
                       StallCause cause) {
   return result.queues[queue].stall[static_cast<unsigned>(cause)];
@@ -76,7 +61,11 @@ dma.copy srcMem=sb srcBase=128 dstMem=dram dstBase=64 n3=4 n4=4 srcStride3=65536
   const emulator::InstructionTime &matmul = result.times[8];
   EXPECT_EQ(matmul.issueEnd - matmul.start, 4u);
   EXPECT_EQ(matmul.complete - matmul.start - (machine.pe.rows - 1), 7u);
-  expectBalanced(result);
+  expectBalanced(machine, result);
+  // All cells multiply in all four steps; the load takes a row per cycle.
+  EXPECT_EQ(result.queues[5].work, 4u * 16);
+  EXPECT_EQ(result.queues[4].work, 4u);
+  EXPECT_EQ(result.queues[6].work, 16u);
 }
 
 TEST(Timing, QueuesOverlapAndDramIsShared) {
@@ -101,7 +90,11 @@ dma.copy queue=dma1 srcMem=dram dstMem=sb dstBase=64 n4=16 srcStride4=1 dstStrid
   EXPECT_EQ(result.nodes[0].cycles, one.dram);
   EXPECT_EQ(result.nodes[1].cycles, one.complete);
   EXPECT_EQ(result.nodes[0].dramRead, 16u);
-  expectBalanced(result);
+  EXPECT_EQ(result.dramUseful, 32u);
+  EXPECT_EQ(result.nodes[1].start, one.dram);
+  EXPECT_EQ(result.nodes[1].end, result.totalCycles);
+  EXPECT_EQ(result.nodes[1].busy[1], one.issue);
+  expectBalanced(machine, result);
 }
 
 /// Only what stays inside the chip and stays as it is counts as copied.
@@ -137,7 +130,8 @@ vec.map op=relu n2=4 aStride2=4 dstOffset=64 dstStride2=4
   EXPECT_EQ(stall(result, 7, StallCause::WaitDma2), result.times[0].complete);
   EXPECT_EQ(result.times[3].start, result.times[0].complete);
   EXPECT_EQ(result.idleCycles, result.totalCycles); // no node is named
-  expectBalanced(result);
+  EXPECT_EQ(result.unassigned.busy[7], result.queues[7].busy);
+  expectBalanced(llvm::cantFail(machine::load("a1-tiny")), result);
 }
 
 TEST(Timing, ResultsInFlightStallTheirOwnQueue) {
@@ -160,8 +154,9 @@ vec.map op=relu n2=4 aStride2=4 aOffset=%u dstOffset=128 dstStride2=4
   EXPECT_EQ(stall(dependent, 7, StallCause::Latency),
             dependent.times[3].complete - dependent.times[3].issueEnd);
   EXPECT_EQ(stall(independent, 7, StallCause::Latency), 0u);
-  expectBalanced(dependent);
-  expectBalanced(independent);
+  const machine::Description tiny = llvm::cantFail(machine::load("a1-tiny"));
+  expectBalanced(tiny, dependent);
+  expectBalanced(tiny, independent);
 }
 
 TEST(Timing, TimingOffChangesNoData) {
@@ -179,4 +174,63 @@ dma.copy elemBytes=4 srcMem=sb srcBase=64 dstMem=dram dstBase=16 n4=4 srcStride4
   EXPECT_EQ(a.outputs, b.outputs);
   EXPECT_TRUE(a.timed);
   EXPECT_FALSE(b.timed);
+}
+
+/// Two tiles: the second load meets the first stream.
+static std::string twoTiles(const char *shadow) {
+  return fmt::format(R"(
+.machine yaml="name: one-set\npe: {{shadow_set: {}}}\n"
+.semaphores count=3
+dma.fill queue=dma0 elemBytes=8 dstMem=sb n3=128 n4=64 dstStride3=65536 dstStride4=8
+sem.signal queue=dma0 sem=0
+sem.wait queue=peload sem=0
+pe.load rows=16 cols=4 colStride=1 type=u8 mode=int
+sem.signal queue=peload sem=1
+sem.wait queue=pe sem=1
+pe.swap
+sem.signal queue=pe sem=2
+pe.matmul rows=16 cols=4 type=u8 mode=int n2=100 stride2=1 psumStride2=1 hi0=1 hi1=1 hi2=100
+sem.wait queue=peload sem=2
+pe.load rows=16 cols=4 colStride=1 offset=4 type=u8 mode=int
+sem.signal queue=peload sem=1
+sem.wait queue=pe sem=1
+pe.swap
+pe.matmul rows=16 cols=4 type=u8 mode=int psum=128 n2=10 stride2=1 psumStride2=1 hi0=1 hi1=1 hi2=10
+)",
+                     shadow);
+}
+
+TEST(Timing, ALoadWithoutShadowSetWaitsForTheStream) {
+  const RunResult two = runAsWritten(twoTiles("true"));
+  const RunResult one = runAsWritten(twoTiles("false"));
+  ASSERT_EQ(one.times.size(), two.times.size());
+  // Beside the stream of 100 steps, or after it.
+  EXPECT_EQ(two.times[10].issueEnd, two.times[3].issueEnd + 16);
+  EXPECT_EQ(one.times[10].start, one.times[8].issueEnd);
+  EXPECT_EQ(stall(one, 4, StallCause::WaitPe), 100u);
+  EXPECT_EQ(one.times[14].start, two.times[14].start + 16);
+  const uint64_t loads[] = {16, 16}, streams[] = {100, 10};
+  machine::Description machine;
+  const uint64_t sequence = machine::peTileSequence(machine, loads, streams, 4);
+  EXPECT_EQ(two.times[14].complete - two.times[3].start, sequence);
+  machine.pe.shadowSet = false;
+  EXPECT_EQ(one.times[14].complete - one.times[3].start,
+            machine::peTileSequence(machine, loads, streams, 4));
+  expectBalanced(machine, one);
+}
+
+TEST(Timing, ASetThatIsOverwrittenBeforeItsUseIsAFault) {
+  const char *const text = R"(
+.machine yaml="name: one-set\npe: {shadow_set: false}\n"
+dma.fill elemBytes=8 dstMem=sb n3=128 n4=64 dstStride3=65536 dstStride4=8
+pe.load rows=16 cols=4 colStride=1 type=u8 mode=int
+pe.swap
+pe.load rows=16 cols=4 colStride=1 offset=4 type=u8 mode=int
+pe.matmul rows=16 cols=4 type=u8 mode=int n2=10 stride2=1 psumStride2=1 hi0=1 hi1=1 hi2=10
+)";
+  container::Program program = assembleText(text, true);
+  EXPECT_NE(faultOf(program).message.find("pe.shadow_set is false"),
+            std::string::npos);
+  program.machine.pe.shadowSet = true;
+  EXPECT_EQ(faultOf(program).message, "");
 }

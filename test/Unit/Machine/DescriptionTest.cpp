@@ -62,6 +62,18 @@ TEST(Description, PartialYamlKeepsDefaults) {
   EXPECT_EQ(machine->dram.latency, 200u);
 }
 
+TEST(Description, AMachineWithoutNameIsCalledByItsFile) {
+  auto name = [](llvm::StringRef path, llvm::StringRef text = "xm_group: 4\n") {
+    return llvm::cantFail(parseYaml(text, path)).name;
+  };
+  EXPECT_EQ(name("some/folder/half.size.yaml"), "half.size");
+  EXPECT_EQ(name("a1"), "a1");
+  EXPECT_EQ(name("x.yaml", "name: own\n"), "own");
+  EXPECT_EQ(name("tw\xc3\xb6.yaml"), "tw\xc3\xb6");
+  EXPECT_EQ(name("no\ntext\xff.yaml"), "no_text_");
+  EXPECT_EQ(name(""), "unnamed");
+}
+
 TEST(Description, BindingsHaveNames) {
   auto machine = parseYaml("name: m\nsparse: {binding: mesh}\n", "m");
   ASSERT_TRUE(static_cast<bool>(machine));

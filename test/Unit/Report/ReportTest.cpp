@@ -25,17 +25,26 @@ RunStatistics sample() {
   s.wallSeconds = 0.5;
   s.loadSeconds = 0.25;
   s.saturated = 3;
-  s.engines = {{"dma0", 2, 1000000, {{"dram-busy", 234567}}, 96},
-               {"pe", 1, 1200000, {{"wait-dma0", 30000}, {"drained", 4567}}},
-               {"host", 0, 0, {{"drained", 1234567}}}};
+  s.engines.resize(3);
+  EngineStatistics &dma = s.engines[0], &pe = s.engines[1];
+  dma = {"dma0", 2, 1000000, {{"dram-busy", 234567}}, 96, 64000000};
+  dma.useful = dma.work, dma.peak = 128, dma.unit = "bytes";
+  pe = {"pe", 1, 1200000, {{"wait-dma0", 30000}, {"drained", 4567}}};
+  pe.peak = 128 * 64, pe.unit = "products";
+  pe.work = pe.busy * pe.peak / 4 * 3;
+  pe.useful = pe.busy * pe.peak / 2;
+  s.engines[2] = {"host", 0, 0, {{"drained", 1234567}}};
   NodeStatistics conv;
   conv.name = "conv1";
   conv.opType = "Conv";
   conv.engine = "pe";
   conv.absorbed = {"relu1"};
   conv.cycles = 1234000;
-  conv.peBusy = 1200000;
-  conv.macs = conv.peBusy * 128 * 64 / 2;
+  conv.start = 1000, conv.end = 1236000;
+  conv.busy = {1000000, 1200000, 0};
+  conv.work = {dma.work, pe.work, 0};
+  conv.issued = pe.work;
+  conv.macs = pe.useful;
   conv.dramRead = 4096;
   s.nodes = {conv};
   s.decisionsJson = R"([{"node":"conv1","choice":"pe"}])";
@@ -66,12 +75,26 @@ TEST(JsonReport, FixedKeys) {
   const Object &pe = *report.getObject("engines")->getObject("pe");
   EXPECT_EQ(pe.getInteger("busy"), 1200000);
   EXPECT_EQ(pe.getObject("stall")->getInteger("wait-dma0"), 30000);
+  EXPECT_EQ(pe.getNumber("occupancy"), 0.75);
+  EXPECT_EQ(pe.getNumber("utilisation"), 0.5);
+  EXPECT_EQ(pe.getNumber("end_to_end"), 0.5 * 1200000 / 1234567);
+  const Object &dma = *report.getObject("engines")->getObject("dma0");
+  EXPECT_EQ(dma.getString("unit"), llvm::StringRef("bytes"));
+  EXPECT_EQ(dma.getNumber("utilisation"), 0.5);
   const Object &node = *(*report.getArray("nodes"))[0].getAsObject();
   EXPECT_EQ(node.getString("name"), llvm::StringRef("conv1"));
   EXPECT_EQ(node.getString("op"), llvm::StringRef("Conv"));
   EXPECT_EQ(node.getString("engine"), llvm::StringRef("pe"));
   EXPECT_EQ(node.getInteger("cycles"), 1234000);
+  EXPECT_EQ(node.getInteger("span"), 1235000);
+  EXPECT_EQ(node.getObject("busy")->getInteger("pe"), 1200000);
+  EXPECT_EQ(node.getObject("busy")->getInteger("host"), std::nullopt);
   EXPECT_EQ(node.getNumber("utilisation"), 0.5);
+  const Object &machine = *report.getObject("machine_parameters");
+  EXPECT_EQ(machine.getObject("pe")->getInteger("rows"), 128);
+  EXPECT_EQ(machine.getObject("pe")->getBoolean("shadow_set"), true);
+  EXPECT_EQ(machine.getObject("sparse")->getString("binding"),
+            llvm::StringRef("static"));
   EXPECT_EQ(report.getObject("totals")->getInteger("copied"), 96);
   for (const char *key :
        {"macs", "dram_read", "dram_write", "copied", "sat", "unf"})
@@ -103,6 +126,24 @@ TEST(JsonReport, HostileNames) {
   }
 }
 
+TEST(Statistics, UsefulWorkIsNeverMoreThanWasDone) {
+  RunStatistics s = sample();
+  NodeStatistics &node = s.nodes[0];
+  const EngineStatistics &pe = s.engines[1];
+  EXPECT_EQ(node.useful(1, pe), node.macs);
+  // Skipped zeros: the model has more products than were issued.
+  node.macs = ~uint64_t(0);
+  EXPECT_EQ(node.useful(1, pe), node.work[1]);
+  EXPECT_EQ(node.utilisation(1, pe), 0.75);
+  // Two passes per product.
+  node.macs = node.issued = node.work[1] / 2;
+  EXPECT_EQ(node.useful(1, pe), node.work[1]);
+  // Engines that do not multiply have no products of the model.
+  EXPECT_EQ(node.useful(0, s.engines[0]), node.work[0]);
+  node.busy.clear(), node.work.clear();
+  EXPECT_EQ(node.utilisation(1, pe), 0);
+}
+
 TEST(Summary, OneScreen) {
   RunStatistics s = sample();
   for (int i = 0; i < 100; ++i) {
@@ -119,8 +160,10 @@ TEST(Summary, OneScreen) {
   llvm::StringRef(text).rtrim().split(lines, '\n');
   EXPECT_LE(lines.size(), 24u);
   for (llvm::StringRef line : lines)
-    EXPECT_LE(line.size(), 100u) << line.str();
+    EXPECT_LE(line.size(), 120u) << line.str();
   EXPECT_NE(text.find("net on a1: 1,234,567 cycles (1.235 ms at 1.00 GHz)"),
+            std::string::npos);
+  EXPECT_NE(text.find("PE utilisation 50.0 % busy, 48.6 % end to end"),
             std::string::npos);
   EXPECT_NE(text.find("93 more"), std::string::npos);
   EXPECT_EQ(text.find("host"), std::string::npos);

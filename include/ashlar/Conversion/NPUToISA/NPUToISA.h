@@ -9,24 +9,40 @@
 #include "mlir/Pass/Pass.h"
 #include "llvm/Support/Error.h"
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace ashlar {
 
-/// What the weights of a program take in DRAM, with the zeros that the tiles of
-/// grouped convolutions add and the padding between chunks.
-struct WeightStorage {
-  int64_t weights = 0; ///< elements of the streamed weight tensors
-  int64_t mantissaBytes = 0;
-  int64_t exponentBytes = 0;
-  int64_t parameterBytes = 0; ///< ACT records: scale, bias, exponent, alpha
+/// What the constants of a node take in DRAM, in bytes by kind.
+struct NodeStorage {
+  std::string node;         ///< empty: belongs to the program
+  int64_t weights = 0;      ///< elements of these constants in the model
+  int64_t mantissas = 0;    ///< with zeros that tiles of groups and folds add
+  int64_t exponents = 0;    ///< of blocks
+  int64_t coefficients = 0; ///< streams of the sparse cluster
+  int64_t parameters = 0;   ///< ACT records: scale, bias, exponent, alpha
+  int64_t tensors = 0;      ///< as they are in the model
+  int64_t padding = 0;      ///< until the next constant may begin
 
-  int64_t weightBytes() const { return mantissaBytes + exponentBytes; }
-  /// 0 without weights.
+  /// Of constant segments; padding lies between them.
+  int64_t segments() const {
+    return mantissas + exponents + coefficients + parameters + tensors;
+  }
+  /// Of everything; 0 without weights.
   double bitsPerWeight() const {
-    return weights > 0 ? 8.0 * static_cast<double>(weightBytes()) /
+    return weights > 0 ? 8.0 * static_cast<double>(segments() + padding) /
                              static_cast<double>(weights)
                        : 0;
   }
+  NodeStorage &operator+=(const NodeStorage &other);
+};
+
+/// What the constants of a program take.
+struct WeightStorage {
+  /// Nodes with constants, in program order.
+  std::vector<NodeStorage> nodes;
+  NodeStorage total() const;
 };
 
 /// Replaces the function `main` of a module that has left the plan phase by an
@@ -34,7 +50,7 @@ struct WeightStorage {
 /// matter of ashlar-isa-insert-semaphores. Errors: Capacity for what the
 /// machine has too little of, Unsupported for what no instruction expresses;
 /// both name the ONNX node.
-/// \p storage, if given, receives what the weights take.
+/// \p storage, if given, receives what the constants take.
 llvm::Error convertNPUToISA(mlir::ModuleOp module,
                             WeightStorage *storage = nullptr);
 
