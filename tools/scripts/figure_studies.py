@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Figures about movement and sparsity, which scripts of their own measure."""
+
+import os
+import re
+import tempfile
+
+import figure_tools as tools
+from figure_tools import Failure, Row, Table, find, grouped
+
+EXTENTS = ("128x64", "256x256", "512x512", "1024x1024")
+MOVED = re.compile(r" *(\d+) x (\d+) +(\d+) B: (.*?)  dma/pe ([\d.]+)")
+SIMULATED = {"even 40 %": "even 40 %", "ramp 20..80 %": "ramp 20 to 80 %",
+             "blob 25 %": "blob, mean 25 %", "blob 4 %": "blob, mean 4 %"}
+ENCODERS = ("bert-norm-op", "bert-wide", "vit-norm-op", "vit-large")
+PART = re.compile(r"(\w+) +([\d,]+) \( *([\d,]+)\)")
+
+
+def transpose(extent, size, on_load):
+    """Cycles of a transpose, by mode: (of the run, of the transpose)."""
+    command = ["test/Integration/transposes.py", "measure", "--shapes=" + ",".join(EXTENTS)]
+    text = tools.script(*command, *(["--on-load"] if on_load else []))
+    for rows, columns, found, parts, ratio in MOVED.findall(text):
+        if f"{rows}x{columns}" == extent and int(found) == size:
+            number = lambda value: int(value.replace(",", ""))
+            return {m: (number(a), number(b)) for m, a, b in PART.findall(parts)}, ratio
+    raise Failure(f"no line for {extent}, {size} bytes")
+
+
+def transpose_cells(extent, size, on_load):
+    def measure():
+        modes, ratio = transpose(extent, size, on_load)
+        best = min(run for mode, (run, _) in modes.items() if mode != "auto")
+        cells = [extent.replace("x", " x "), str(size), grouped(modes["pe"][1]),
+                 grouped(modes["copy"][1])]
+        cells += [] if on_load else [grouped(modes["dma"][1]), ratio]
+        return cells + [grouped(modes["auto"][0]), grouped(best)]
+    return measure
+
+
+def transposes():
+    def rows(on_load):
+        return [Row(f"{e} {s}", transpose_cells(e, s, on_load), True)
+                for e in EXTENTS for s in (1, 2, 4)]
+    return [Table("transposes", ["size", "bytes", "array", "copy inside the chip",
+                                 "DRAM and back", "DRAM / array", "run, `auto`", "run, best"],
+                  rows(False)),
+            Table("transposes-on-load", ["size", "bytes", "array, load included",
+                                         "transposing load", "run, `auto`", "run, best"],
+                  rows(True))]
+
+
+def transpose_terms():
+    """The table that TransposeBenchmark prints."""
+    matrices = [(r, c, b) for r, c in ((128, 64), (128, 128), (256, 256), (512, 512), (1024, 1024))
+                for b in (1, 2, 4) if (r, b) != (1024, 4)]
+    def cells(rows, columns, size):
+        def measure():
+            text = benchmark()
+            line = find(rf"(?m)^(\| {rows} x {columns} \| {size} \|.*)$", text)[0]
+            return [cell.strip() for cell in line.strip("|").split("|")]
+        return measure
+    return Table("transpose-terms",
+                 ["matrix", "bytes", "array", "array, row order", "byte planes", "round trip",
+                  "on load", "on-chip copy, 1 queue", "4 queues", "round trip / array",
+                  "on-chip copy / array"],
+                 [Row(f"{r}x{c} {b}", cells(r, c, b), True, ("unittests/TransposeBenchmark",))
+                  for r, c, b in matrices])
+
+
+def benchmark():
+    return tools.run(os.path.join(tools.BUILD, "unittests", "TransposeBenchmark"))
+
+
+def share(model):
+    def measure():
+        text = tools.script("test/Integration/transpose_share.py", model, "--most=100")
+        total, moved, encodes = find(r": ([\d,]+) cycles, .*?, ([\d.]+) %; their encodes [\d,]+, "
+                                     r"([\d.]+) %", text)
+        return [model, total, f"{moved} %", f"{encodes} %"]
+    return measure
+
+
+def shares():
+    return Table("transpose-share", ["network", "cycles", "movement", "its encodes"],
+                 [Row(m, share(m), True, ("models",))
+                  for m in ("shufflenet_v2_1.0", "ultraface_rfb_320", "kwt1_ln17")])
+
+
+def compressed(model, size):
+    def measure():
+        text = tools.script("test/Integration/compressed_maps.py", model, f"--bytes={size}",
+                            "--table")
+        line = find(rf"(?m)^(\| {re.escape(model)}, {size} .*)$", text)[0]
+        return [cell.strip() for cell in line.strip("|").split("|")]
+    return measure
+
+
+def maps():
+    return Table("compressed-maps", ["network, bytes per partition", "off", "auto", "bitmap",
+                                     "coo", "quadtree"],
+                 [Row("squeezenet1_1", compressed("squeezenet1_1", 8192), True, ("models",))])
+
+
+STUDY = ("squeezenet1_1",)
+
+
+def study(groups):
+    """The last line of ashlar-tiles on a dump of a dev image."""
+    def measure():
+        import sys
+        sys.path.insert(0, os.path.join(tools.ROOT, "test", "Integration"))
+        import common
+        import numpy as np
+        model = tools.shared(STUDY[0])
+        with tempfile.TemporaryDirectory() as folder:
+            inputs, plan, dump = (os.path.join(folder, n) for n in ("in.npz", "plan", "dump"))
+            arrays, _ = common.dev_inputs(STUDY[0], 1)
+            np.savez(inputs, **{common.graph_inputs(model)[0]: arrays})
+            program = os.path.join(folder, "m.ash")
+            tools.tool("ashlarc", model, "-o", program, f"--dump-plan={plan}")
+            tools.tool("ashlar-run", program, f"--inputs={inputs}", f"--dump-tensors={dump}",
+                       "--functional", "--quiet")
+            text = tools.tool("ashlar-tiles", dump, f"--constants={plan}", f"--groups={groups}")
+        numbers = find(r"max / mean of units ([\d.]+) uniform, ([\d.]+) p2; cycles (\d+) scatter, "
+                       r"(\d+) tile mode, (\d+) the better", text.splitlines()[-1])
+        return [str(groups), *numbers[:2], *map(grouped, numbers[2:])]
+    return measure
+
+
+def studies():
+    return Table("tile-studies", ["G", "mean max / mean, uniform", "P2", "cycles, scatter D",
+                                  "tile mode", "better per layer"],
+                 [Row(str(g), study(g), True, ("models",)) for g in (1, 2, 4, 8, "auto")])
+
+
+def clusters(model):
+    """Cycles of a pruned network under every mode of the sparse cluster."""
+    def measure():
+        text = tools.script("tools/scripts/bench_scatter.py", model)
+        return [model, *map(grouped, find(r"off (\d+) tile (\d+) scatter (\d+) auto (\d+)", text))]
+    return measure
+
+
+def pruned():
+    models = ("mnist_cnn", "kws_dscnn", "resnet8_cifar10", "resnet20_cifar10",
+              "mobilenet_v1_0.25_128", "shufflenet_v2_1.0", "squeezenet1_1",
+              "mobilenet_v2_1.0_224")
+    return Table("sparse-modes", ["network", "off", "tile", "scatter", "auto"],
+                 [Row(m, clusters(m), m != "mnist_cnn", ("models",)) for m in models])
+
+
+def cuts(model, density):
+    """Cycles under the cuts that bench_scatter.py --cuts compares."""
+    def measure():
+        text = tools.script("tools/scripts/bench_scatter.py", model, f"--density={density}",
+                            "--cuts")
+        cells, loads = [model, "all" if density == 1 else f"{100 * density:.0f} %"], {}
+        for label in ("profile", "at run time", "always, profile", "always, run time", "disjoint"):
+            cycles, load = find(rf"(?m)^  {label} +(\d+) cycles \([\d.]+\), load ([\d.]+)", text)
+            cells.append(grouped(cycles))
+            loads[label] = load
+        return cells + [loads["profile"]]
+    return measure
+
+
+def run_time_cuts():
+    rows = [("resnet8_cifar10", 0.1), ("resnet20_cifar10", 0.1), ("squeezenet1_1", 0.1),
+            ("squeezenet1_1", 1), ("resnet50", 1)]
+    return Table("cuts", ["network", "weights", "profile", "runtime", "always-profile", "always",
+                          "disjoint", "load of the units, profile"],
+                 [Row(f"{m} {d}", cuts(m, d), True, ("models",)) for m, d in rows])
+
+
+def bound(large):
+    def measure():
+        text = tools.script("tools/scripts/bench_sparse.py", "squeezenet1_1", "--bound",
+                            *(["--large-cluster"] if large else []))
+        off, least, auto, best = map(int, find(
+            r"off (\d+) at least (\d+) auto (\d+) at least (\d+)", text))
+        return ["64 units x 512 lanes, 16 coefficients a step, 2048 bytes a cycle on the chip"
+                if large else "as it is", grouped(off), grouped(least), grouped(auto),
+                grouped(best), f"{off / auto:.2f}"]
+    return measure
+
+
+def bounds():
+    return Table("skipping-bounds", ["cluster", "without it", "at least", "with it", "at least",
+                                     "ratio"],
+                 [Row("a1", bound(False), True, ("models",)),
+                  Row("large", bound(True), True, ("models",))])
+
+
+def unit_test(binary, name):
+    """What a unit test prints."""
+    return tools.run(os.path.join(tools.BUILD, "unittests", binary), f"--gtest_filter={name}")
+
+
+def simulated(label, title):
+    """A line of the table of cuts of random maps."""
+    def measure():
+        line = find(rf"(?m)^({re.escape(label)} .*)$",
+                    unit_test("PartitionTests", "Partition.SimulationTable"))[0]
+        return [title, *re.findall(r" (\d+\.\d+)", line)]
+    return measure
+
+
+def simulations():
+    return Table("cut-simulation", ["map", "uniform", "P1, columns only", "P1",
+                                    "P2, running sums", "P2"],
+                 [Row(label, simulated(label, title), True, ("unittests/PartitionTests",))
+                  for label, title in SIMULATED.items()])
+
+
+def affordable(extent):
+    def measure():
+        text = unit_test("PartitionTests", "Partition.RunTimeCuts")
+        found = re.findall(rf"(?m)^{extent} x {extent}, .*?: ([\d.]+), (\d+) boxes$", text)
+        return [f"{extent} x {extent}", *(f"{ratio} ({grouped(boxes)})" for ratio, boxes in found)]
+    return measure
+
+
+def affordable_cuts():
+    return Table("affordable-cuts", ["map", "uniform", "rows", "p1", "p2, running sums",
+                                     "p2, 8 rounds", "p2, least maximum"],
+                 [Row(str(e), affordable(e), True, ("unittests/PartitionTests",))
+                  for e in (14, 28, 56, 112)])
+
+
+def transformer(name):
+    def measure():
+        text = {form: tools.script("test/Integration/transformer.py", f"--format={form}",
+                                   f"--only={name}") for form in ("bfp16", "bfp8")}
+        wide = find(r": \w+ ([\d.]+) dB", text["bfp16"])[0]
+        narrow, total, moved, encodes, read, written = find(
+            r": \w+ ([\d.]+) dB.*?; ([\d,]+) cycles, movement ([\d.]+)%, its encodes ([\d.]+)%; "
+            r"attention reads ([\d,]+) B and writes ([\d,]+) B", text["bfp8"])
+        return [name, total, f"{moved} %", f"{encodes} %", f"{read} / {written} B",
+                f"{wide} / {narrow} dB"]
+    return measure
+
+
+def transformers():
+    return Table("transformers", ["network", "cycles", "movement", "its encodes",
+                                  "DRAM of attention, read / written", "SNR bfp16 / bfp8"],
+                 [Row(name, transformer(name), True, ("onnxruntime",)) for name in ENCODERS])
+
+
+def all_sets():
+    return [*transposes(), transpose_terms(), shares(), transformers(), simulations(),
+            affordable_cuts(), maps(), studies(), pruned(),
+            run_time_cuts(), bounds()]
