@@ -69,14 +69,15 @@ def cycles(report):
     print(f"\nOne image on machine {report['machine_name']}:"
           f" {total:,} cycles\n")
     print("  node                 op                 engine      cycles"
-          "   share  utilisation")
+          "   share      span  utilisation")
     for node in report["nodes"]:
-        # The array's share says nothing of work that other engines do.
-        used = f"{node['utilisation']:.1%}" if node["engine"] == "pe" else "-"
+        # Of the multipliers that did the node's products, while they were busy.
+        share_of = {"pe": "utilisation", "tcu": "cluster_utilisation"}.get(node["engine"])
+        used = f"{node[share_of]:.1%}" if share_of else "-"
         share = node["cycles"] / total if total else 0
         print(f"  {node['name'][:20]:20} {node['op'][:18]:18} "
               f"{str(node.get('engine', ''))[:8]:8} {node['cycles']:9,}"
-              f"  {share:6.1%}  {used:>11}")
+              f"  {share:6.1%} {node['span']:9,}  {used:>11}")
     print("\n  engine    busy cycles   share   stalls")
     for name, engine in report["engines"].items():
         stalls = engine.get("stall") or {}

@@ -32,6 +32,12 @@ for engine in report["engines"].values():
     assert engine["busy"] + sum(engine["stall"].values()) == total
 assert sum(n["cycles"] for n in report["nodes"]) == total - report["idle_cycles"]
 assert [n["name"] for n in report["nodes"]] == ["enc", "act"]
+for name, engine in report["engines"].items():
+    nodes = report["nodes"] + [report["unassigned"]]
+    assert sum(n["busy"].get(name, 0) for n in nodes) == engine["busy"]
+    assert engine["work"] <= engine["busy"] * engine["peak_per_cycle"]
+assert all(n["cycles"] <= n["span"] == n["end"] - n["start"] for n in report["nodes"])
+assert report["machine_parameters"]["pe"]["rows"] == 8
 assert report["nodes"][1]["absorbed"] == ["drop"]
 assert report["decisions"] == [{"node": "act", "choice": "vec"}]
 
