@@ -198,10 +198,17 @@ TEST_F(ChunkPackerTest, StoresWBitsAndOneByteForEachBlock) {
   c.outputs = c.channels = 8;
   c.kernel = 2;
   ASSERT_NO_FATAL_FAILURE(check(c, 1));
-  EXPECT_EQ(builder->storage.weights, 256);
-  EXPECT_EQ(builder->storage.mantissaBytes, 2 * 128);
-  EXPECT_EQ(builder->storage.exponentBytes, 2 * 64);
-  EXPECT_EQ(builder->storage.parameterBytes, 2 * 64);
+  ASSERT_EQ(builder->storage.size(), 1u);
+  const NodeStorage &stored = builder->storage.begin()->second;
+  EXPECT_EQ(stored.mantissas, 2 * 80);
+  EXPECT_EQ(stored.exponents, 2 * 16);
+  EXPECT_EQ(stored.parameters, 2 * 64);
+  EXPECT_EQ(stored.padding, 2 * (48 + 48));
+  EXPECT_EQ(stored.segments() + stored.padding, builder->dramEnd());
+  int64_t bytes = 0;
+  for (const ConstantBytes &constant : builder->constants)
+    bytes += static_cast<int64_t>(constant.bytes.size());
+  EXPECT_EQ(stored.segments(), bytes);
   EXPECT_EQ(builder->entries.size(), 2u) << "mantissas, cells";
   // A cell of the block fills two rows of XM and is one byte in DRAM.
   auto &cells = std::get<isa::DmaCopy>(builder->entries[1].instruction);
