@@ -61,6 +61,8 @@ private:
   void wait(uint32_t index, unsigned queue, unsigned semaphore);
   void signal(unsigned queue, unsigned semaphore);
   void operation(uint32_t index, unsigned queue);
+  void charge(uint32_t index, unsigned queue, const Cost &cost, uint64_t start,
+              uint64_t complete);
   /// Moves a queue's cursor to `to` if that is later.
   void push(unsigned queue, Moment to, StallCause cause);
   void attribute();
@@ -108,6 +110,29 @@ void Account::signal(unsigned queue, unsigned semaphore) {
   semaphores[semaphore].push_back({fires, queue});
 }
 
+/// Adds an operation to the accounts of its queue and its node.
+void Account::charge(uint32_t index, unsigned queue, const Cost &cost,
+                     uint64_t start, uint64_t complete) {
+  QueueStats &stats = result.queues[queue];
+  ++stats.instructions;
+  stats.busy += cost.timing.issue;
+  stats.copied += cost.copied;
+  stats.work += cost.work;
+  result.dramUseful += cost.dramUseful;
+  const uint32_t node = impl.nodeOf(index);
+  NodeStats &account =
+      node < result.nodes.size() ? result.nodes[node] : result.unassigned;
+  if (account.instructions++ == 0 || start < account.start)
+    account.start = start;
+  account.end = std::max(account.end, complete);
+  account.macs += cost.macs;
+  account.busy[queue] += cost.timing.issue;
+  account.work[queue] += cost.work;
+  account.dramRead += cost.dramRead;
+  account.dramWrite += cost.dramWrite;
+  account.copied += cost.copied;
+}
+
 void Account::operation(uint32_t index, unsigned queue) {
   QueueState &state = queues[queue];
   const auto known = impl.clusterCosts.find(index);
@@ -148,24 +173,7 @@ void Account::operation(uint32_t index, unsigned queue) {
     state.cursor = {issueEnd, index};
   if (last.instruction == noInstruction || complete >= last.cycle)
     last = {complete, index};
-  QueueStats &stats = result.queues[queue];
-  ++stats.instructions;
-  stats.busy += cost.timing.issue;
-  stats.copied += cost.copied;
-  stats.work += cost.work;
-  result.dramUseful += cost.dramUseful;
-  const uint32_t node = impl.nodeOf(index);
-  NodeStats &account =
-      node < result.nodes.size() ? result.nodes[node] : result.unassigned;
-  if (account.instructions++ == 0 || start < account.start)
-    account.start = start;
-  account.end = std::max(account.end, complete);
-  account.macs += cost.macs;
-  account.busy[queue] += cost.timing.issue;
-  account.work[queue] += cost.work;
-  account.dramRead += cost.dramRead;
-  account.dramWrite += cost.dramWrite;
-  account.copied += cost.copied;
+  charge(index, queue, cost, start, complete);
   if (options.recordTimes)
     result.times[index] = {start, issueEnd, complete, cost.copied};
 }

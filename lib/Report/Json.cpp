@@ -131,6 +131,35 @@ void writeTotals(OStream &json, const RunStatistics &statistics) {
   });
 }
 
+void writeCuts(OStream &json, const RunStatistics &statistics) {
+  json.attributeArray("cuts", [&] {
+    for (const CutStatistics &cut : statistics.cuts)
+      json.object([&] {
+        json.attribute("instruction", cut.instruction);
+        json.attribute("node", jsonText(cut.node));
+        json.attribute("met", cut.met);
+        json.attribute("spread", cut.spread);
+        json.attribute("imbalance", cut.imbalance);
+        json.attribute("probes", cut.probes);
+        json.attribute("units", cut.tiles.size());
+        json.attribute("tiles", partition::toText(cut.tiles));
+      });
+  });
+}
+
+void writeMaps(OStream &json, const RunStatistics &statistics) {
+  json.attributeArray("maps", [&] {
+    for (const MapStatistics &map : statistics.maps)
+      json.object([&] {
+        json.attribute("node", jsonText(map.node));
+        json.attribute("cells", map.cells);
+        json.attribute("bytes", map.bytes);
+        json.attribute("dense_bytes", map.denseBytes);
+        json.attribute("non_zeros", map.nonZeros);
+      });
+  });
+}
+
 /// The decisions that the container carries; it comes from a file.
 llvm::Expected<llvm::json::Value> parseDecisions(llvm::StringRef text) {
   if (text.empty())
@@ -174,29 +203,8 @@ llvm::Expected<std::string> report::toJson(const RunStatistics &statistics) {
       json.attribute("cycles", statistics.idleCycles);
       writeBusy(json, statistics.unassigned, statistics);
     });
-    json.attributeArray("cuts", [&] {
-      for (const CutStatistics &cut : statistics.cuts)
-        json.object([&] {
-          json.attribute("instruction", cut.instruction);
-          json.attribute("node", jsonText(cut.node));
-          json.attribute("met", cut.met);
-          json.attribute("spread", cut.spread);
-          json.attribute("imbalance", cut.imbalance);
-          json.attribute("probes", cut.probes);
-          json.attribute("units", cut.tiles.size());
-          json.attribute("tiles", partition::toText(cut.tiles));
-        });
-    });
-    json.attributeArray("maps", [&] {
-      for (const MapStatistics &map : statistics.maps)
-        json.object([&] {
-          json.attribute("node", jsonText(map.node));
-          json.attribute("cells", map.cells);
-          json.attribute("bytes", map.bytes);
-          json.attribute("dense_bytes", map.denseBytes);
-          json.attribute("non_zeros", map.nonZeros);
-        });
-    });
+    writeCuts(json, statistics);
+    writeMaps(json, statistics);
     json.attribute("decisions", *decisions);
   });
   text += '\n';
