@@ -55,10 +55,57 @@ def run(model, samples, threads=2, repeat=0):
             check=True, env=environment)
         with open(os.path.join(directory, "result.json"), encoding="utf-8") as stream:
             result = json.load(stream)
-        outputs = []
-        for sample in result["samples"]:
-            outputs.append({
-                o["name"]: np.fromfile(os.path.join(directory, o["file"]),
-                                       TYPES[o["type"]]).reshape(o["dims"])
-                for o in sample["outputs"]})
-    return outputs, result["repeat"]
+        return _outputs(directory, result), result["repeat"]
+
+
+def _outputs(directory, result):
+    return [{o["name"]: np.fromfile(os.path.join(directory, o["file"]),
+                                    TYPES[o["type"]]).reshape(o["dims"])
+             for o in sample["outputs"]} for sample in result["samples"]]
+
+
+class Refused(Exception):
+    """What ONNX Runtime said about a model that it does not run."""
+
+
+class Server:
+    """One process for many models, their graphs as they are unless asked."""
+
+    def __init__(self, threads=1):
+        self.threads, self.process = threads, None
+
+    def start(self):
+        environment = dict(os.environ,
+                           NODE_PATH=os.path.join(folder(), "node_modules"))
+        self.process = subprocess.Popen(
+            ["node", os.path.join(HERE, "ort_run.js"), "--serve",
+             f"--threads={self.threads}"], text=True, env=environment,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL)
+
+    def run(self, model, samples, optimisation="disabled"):
+        """[{input: array}] -> [{output: array}]"""
+        if not self.process or self.process.poll() is not None:
+            self.start()
+        with tempfile.TemporaryDirectory() as directory:
+            _job(directory, samples)
+            request = {"model": os.path.abspath(model), "folder": directory,
+                       "optimisation": optimisation}
+            try:
+                self.process.stdin.write(json.dumps(request) + "\n")
+                self.process.stdin.flush()
+                answer = self.process.stdout.readline()
+            except BrokenPipeError:
+                answer = ""
+            if not answer:
+                raise Refused("ONNX Runtime ended by itself")
+            result = json.loads(answer)
+            if "error" in result:
+                raise Refused(result["error"])
+            return _outputs(directory, result)
+
+    def close(self):
+        if self.process:
+            self.process.stdin.close()
+            self.process.wait()
+            self.process = None

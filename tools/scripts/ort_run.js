@@ -4,6 +4,7 @@
 // Runs a model in ONNX Runtime, one process for many samples.
 //
 // usage: ort_run.js MODEL.onnx JOB_DIR [--threads=N] [--repeat=N]
+//        ort_run.js --serve [--threads=N]
 //
 // JOB_DIR/job.json lists samples: [{"inputs": {name: {file, type, dims}},
 // "outputs": PREFIX}]. Input files are raw little-endian elements. For each
@@ -11,6 +12,11 @@
 // name, type, dims and file, and the milliseconds of each run. The module is
 // found through NODE_PATH. With --repeat the first sample runs N more times
 // after the others and only the time is kept.
+//
+// With --serve the models come in lines of standard input, {"model", "folder",
+// "optimisation"}, and each is answered by one line: the contents of
+// result.json, or {"error"}. A model per process would spend most of its time
+// on starting.
 
 'use strict';
 const fs = require('fs');
@@ -58,13 +64,11 @@ function writeOutputs(folder, prefix, session, outputs) {
   });
 }
 
-async function main() {
-  const [model, folder] = process.argv.slice(2);
+async function run(model, folder, optimisation) {
   const job = JSON.parse(fs.readFileSync(path.join(folder, 'job.json')));
-  const threads = option('threads', 2);
   const session = await ort.InferenceSession.create(model, {
-    executionProviders: ['cpu'], intraOpNumThreads: threads,
-    interOpNumThreads: 1, graphOptimizationLevel: 'all', logSeverityLevel: 3,
+    executionProviders: ['cpu'], intraOpNumThreads: option('threads', 2),
+    interOpNumThreads: 1, graphOptimizationLevel: optimisation, logSeverityLevel: 3,
   });
   const result = {samples: [], repeat: []};
   for (const sample of job) {
@@ -75,6 +79,29 @@ async function main() {
   const feeds = readInputs(folder, job[0]);
   for (let k = 0; k < option('repeat', 0); ++k)
     result.repeat.push((await timed(session, feeds))[1]);
+  await session.release();
+  return result;
+}
+
+async function serve() {
+  const lines = require('readline').createInterface({input: process.stdin});
+  for await (const line of lines) {
+    const {model, folder, optimisation} = JSON.parse(line);
+    let answer;
+    try {
+      answer = await run(model, folder, optimisation);
+    } catch (error) {
+      answer = {error: error.message};
+    }
+    process.stdout.write(JSON.stringify(answer) + '\n');
+  }
+}
+
+async function main() {
+  if (process.argv.includes('--serve'))
+    return serve();
+  const [model, folder] = process.argv.slice(2);
+  const result = await run(model, folder, 'all');
   fs.writeFileSync(path.join(folder, 'result.json'), JSON.stringify(result));
 }
 
