@@ -142,7 +142,7 @@ private:
   llvm::Error measureMaps();
   void setProfile();
   llvm::Error assemble();
-  llvm::Error checkPlan();
+  llvm::Error checkPlan(ErrorClass failure);
   llvm::Error verifyLayouts();
 
   const CompileOptions &options;
@@ -275,9 +275,10 @@ llvm::Error Compilation::assemble() {
   return llvm::Error::success();
 }
 
-/// Emission trusts the plan; one from a file is checked first.
-llvm::Error Compilation::checkPlan() {
-  return runPasses(Phase::Plan, [](OpPassManager &manager) {
+/// Emission trusts the plan. A wrong one of our own is a bug of ours, one from a
+/// file is the file's.
+llvm::Error Compilation::checkPlan(ErrorClass failure) {
+  return runPasses(failure, [](OpPassManager &manager) {
     manager.addPass(npu::createVerifyPlan());
     manager.addPass(npu::createVerifyLayouts());
   });
@@ -379,11 +380,12 @@ llvm::Error Compilation::runPhase(Phase phase) {
     return assign();
   case Phase::Plan:
     setProfile();
-    return runPasses(phase, [&](OpPassManager &manager) {
-      manager.addPass(npu::createPlanMemory());
-      manager.addPass(npu::createChooseMapForm({options.mapCompression}));
-      manager.addPass(npu::createVerifyPlan());
-    });
+    if (llvm::Error error = runPasses(phase, [&](OpPassManager &manager) {
+          manager.addPass(npu::createPlanMemory());
+          manager.addPass(npu::createChooseMapForm({options.mapCompression}));
+        }))
+      return error;
+    return checkPlan(ErrorClass::Internal);
   case Phase::Emit:
     return emit();
   }
@@ -458,7 +460,7 @@ llvm::Expected<CompileResult> Compilation::run() {
     return description.takeError();
   machine = std::move(*description);
   if (first == static_cast<int>(Phase::Emit))
-    if (llvm::Error error = checkPlan())
+    if (llvm::Error error = checkPlan(ErrorClass::Malformed))
       return error;
   for (int i = first; i <= static_cast<int>(options.stopAfter); ++i) {
     auto phase = static_cast<Phase>(i);

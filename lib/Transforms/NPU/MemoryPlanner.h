@@ -74,7 +74,7 @@ private:
   void collect(mlir::ModuleOp module);
   void setModel(OpPlan &plan) const;
   bool unfoldSpilled();
-  bool attempt(int64_t ring, bool mayEvict);
+  bool attempt(int64_t ring, bool mayEvict, int64_t chunksAhead = 2);
   bool place(size_t index);
   int64_t firstFit(size_t index, int64_t ignored, size_t since) const;
   size_t firstRunning(size_t index) const;

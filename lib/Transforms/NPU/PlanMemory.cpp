@@ -371,11 +371,13 @@ bool Planner::evictAt(size_t index) {
 
 /// Plans with [0, limit) for tensors and scratch. Without `mayEvict` nothing
 /// that could be resident may be sent away.
-bool Planner::attempt(int64_t wishedRing, bool mayEvict) {
+/// The ring holds `chunksAhead` chunks of weights at least.
+bool Planner::attempt(int64_t wishedRing, bool mayEvict, int64_t chunksAhead) {
   ring = wishedRing;
   int64_t chunks = 0;
   for (OpPlan &plan : plans) {
-    chunks = std::max(chunks, 2 * analysis::largestChunk(plan.op, machine));
+    chunks = std::max(chunks,
+                      chunksAhead * analysis::largestChunk(plan.op, machine));
     plan.chunks = chunks;
   }
   for (bool again = true; again;) {
@@ -424,11 +426,14 @@ LogicalResult Planner::run() {
   tileLimit = 0;
   // What is left of the memory goes to tensors.
   reserved = identity;
-  for (int64_t wished : {capacity / 8, int64_t(0)}) {
+  // Without room for two chunks of weights none is loaded ahead.
+  using Wish = std::pair<int64_t, int64_t>;
+  const Wish last{0, 1};
+  for (Wish wish : {Wish{capacity / 8, 2}, Wish{0, 2}, last}) {
     auto saved = plans;
-    if (attempt(wished, /*mayEvict=*/true))
+    if (attempt(wish.first, /*mayEvict=*/true, wish.second))
       return success();
-    if (wished > 0) {
+    if (wish != last) {
       plans = std::move(saved);
       // Folds and stationary operands that were taken back stay so.
       for (OpPlan &plan : plans)

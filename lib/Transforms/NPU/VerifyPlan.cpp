@@ -2,6 +2,8 @@
 //
 // Exit invariants of the plan phase.
 
+#include "CheckBuffers.h"
+
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -45,7 +47,24 @@ struct VerifyPlanPass : impl::VerifyPlanBase<VerifyPlanPass> {
         }
     });
     if (failed)
+      return signalPassFailure();
+    if (!getOperation()->hasAttr(kMachineAttr) && !plansAnything())
+      return;
+    auto machine = machineOf(getOperation());
+    if (mlir::failed(machine) ||
+        mlir::failed(checkBuffers(getOperation(), *machine)))
       signalPassFailure();
+  }
+
+  /// Without operations of the dialect there is nothing that needs a machine.
+  bool plansAnything() {
+    return getOperation()
+        ->walk([](Operation *op) {
+          return isa_and_nonnull<NPUDialect>(op->getDialect())
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 };
 

@@ -255,6 +255,12 @@ def VerifyPlan : Pass<"ashlar-npu-verify-plan", "::mlir::ModuleOp"> {
     Every npu operation has an axis, a placement and a tile; every other
     operation is a constant, an encode of a constant, or part of the function
     frame.
+
+    Resident results, scratch memory and the weight ring lie within a partition
+    and apart from each other while they are in use; the buffers of every tile
+    of every operation lie in its slot, one behind the other. A result may lie
+    over its operand only where no tile overwrites what a later one reads. Code
+    generation takes its addresses from the buffers that are checked here.
   }];
 }
 
