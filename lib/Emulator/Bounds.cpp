@@ -86,7 +86,8 @@ static bool sameElements(const Access &a, const Access &b) {
 }
 
 Result emulator::checkOverlap(const isa::Instruction &inst,
-                              llvm::ArrayRef<Access> accesses) {
+                              llvm::ArrayRef<Access> accesses,
+                              ProofWork &work) {
   const bool elementwise = std::holds_alternative<isa::VecMap>(inst) ||
                            std::holds_alternative<isa::ActDrain>(inst);
   for (const Access &write : accesses) {
@@ -94,12 +95,15 @@ Result emulator::checkOverlap(const isa::Instruction &inst,
                         write.space == Space::Dram;
     if (!write.write || !memory)
       continue;
+    uint64_t steps = accesses.size();
     for (const Access &read : accesses)
       if (!read.write && read.space == write.space &&
-          isa::conflict(read, write) &&
+          isa::conflict(read, write, steps) &&
           !(elementwise && sameElements(read, write)))
         return bad("source and destination overlap: {}, {}",
                    isa::describe(read), isa::describe(write));
+    if (!work.spend(steps))
+      break;
   }
   return std::nullopt;
 }

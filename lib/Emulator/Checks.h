@@ -6,6 +6,7 @@
 #ifndef ASHLAR_LIB_EMULATOR_CHECKS_H
 #define ASHLAR_LIB_EMULATOR_CHECKS_H
 
+#include "ProofWork.h"
 #include "ashlar/Emulator/Fault.h"
 #include "ashlar/Isa/Footprint.h"
 #include "ashlar/Isa/Instruction.h"
@@ -40,7 +41,8 @@ std::optional<Finding> checkBounds(llvm::ArrayRef<isa::Access> accesses,
 /// Sources and destination of one instruction: either apart, or, for
 /// elementwise instructions, exactly the same elements.
 std::optional<Finding> checkOverlap(const isa::Instruction &inst,
-                                    llvm::ArrayRef<isa::Access> accesses);
+                                    llvm::ArrayRef<isa::Access> accesses,
+                                    ProofWork &work);
 
 /// Linear address of a unit of a space, for messages.
 uint64_t linearAddress(isa::Space space, uint64_t partition, uint64_t unit,

@@ -33,12 +33,12 @@ OperandReuse::Key OperandReuse::keyOf(const isa::PeMatmul &op) {
 }
 
 void OperandReuse::step(uint32_t index, const isa::Instruction &inst,
-                        llvm::ArrayRef<Access> accesses) {
+                        llvm::ArrayRef<Access> accesses, ProofWork &work) {
   if (const auto *op = std::get_if<isa::PeMatmul>(&inst))
     use(index, *op, accesses);
   for (const Access &access : accesses)
     if (access.write)
-      written(access);
+      written(access, work);
 }
 
 void OperandReuse::use(uint32_t index, const isa::PeMatmul &op,
@@ -69,18 +69,21 @@ void OperandReuse::use(uint32_t index, const isa::PeMatmul &op,
   uses.push_back(1);
 }
 
-void OperandReuse::written(const Access &access) {
+void OperandReuse::written(const Access &access, ProofWork &work) {
   if (access.space != Space::Sb && access.space != Space::Xm &&
       access.space != Space::Xr)
     return;
+  uint64_t steps = live.size();
   llvm::erase_if(live, [&](const Live &x) {
     return llvm::any_of(x.reads, [&](const Access &read) {
       // The boxes settle most cases without looking at the patterns.
       return read.space == access.space && read.begin < access.end &&
              access.begin < read.end && read.partBegin < access.partEnd &&
-             access.partBegin < read.partEnd && isa::conflict(read, access);
+             access.partBegin < read.partEnd &&
+             isa::conflict(read, access, steps);
     });
   });
+  work.spend(steps);
 }
 
 OperandCache::Slot *OperandCache::find(uint32_t operand) {

@@ -10,6 +10,7 @@
 #ifndef ASHLAR_LIB_EMULATOR_OPERANDREUSE_H
 #define ASHLAR_LIB_EMULATOR_OPERANDREUSE_H
 
+#include "ProofWork.h"
 #include "ashlar/Isa/Footprint.h"
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Numerics/Kernels.h"
@@ -31,7 +32,7 @@ class OperandReuse {
 public:
   /// To be called for every instruction with its accesses, in program order.
   void step(uint32_t index, const isa::Instruction &inst,
-            llvm::ArrayRef<isa::Access> accesses);
+            llvm::ArrayRef<isa::Access> accesses, ProofWork &work);
 
   /// The operand of a matmul, except of select mode.
   uint32_t operandOf(uint32_t index) const { return operands[index]; }
@@ -51,7 +52,7 @@ private:
   static Key keyOf(const isa::PeMatmul &op);
   void use(uint32_t index, const isa::PeMatmul &op,
            llvm::ArrayRef<isa::Access> accesses);
-  void written(const isa::Access &access);
+  void written(const isa::Access &access, ProofWork &work);
 
   std::vector<Live> live;         ///< Operands that nothing has overwritten.
   std::vector<uint32_t> operands; ///< Per instruction, up to the last matmul.

@@ -8,22 +8,22 @@
 #ifndef ASHLAR_LIB_EMULATOR_RACES_H
 #define ASHLAR_LIB_EMULATOR_RACES_H
 
+#include "AccessHistory.h"
 #include "ashlar/Emulator/Result.h"
-#include "ashlar/Isa/Footprint.h"
-#include "llvm/ADT/ArrayRef.h"
-#include <algorithm>
+#include "ashlar/Machine/Description.h"
 #include <array>
-#include <cstdint>
 #include <deque>
-#include <optional>
-#include <vector>
+#include <memory>
 
 namespace ashlar::emulator {
 
 /// Walks a program in order; every call belongs to the next instruction.
 class RaceChecker {
 public:
-  explicit RaceChecker(bool checkRaces) : checkRaces(checkRaces) {}
+  /// What `work` runs out of is not proven: the caller has to ask it.
+  RaceChecker(const machine::Description &machine, bool checkRaces,
+              ProofWork &work)
+      : machine(machine), checkRaces(checkRaces), work(work) {}
 
   /// A conflicting pair that nothing orders.
   struct Finding {
@@ -47,42 +47,19 @@ private:
   static constexpr unsigned issueOfPe = numQueues;
   static constexpr unsigned pe = 5;
   using Clock = std::array<uint32_t, numQueues + 1>;
-
-  /// What is compared first; the exact pattern only if this overlaps.
-  struct Box {
-    int64_t begin, end;
-    uint32_t partBegin, partEnd;
-    uint32_t position;
-    bool write;
-    bool overlaps(const isa::Access &access) const {
-      return begin < access.end && access.begin < end &&
-             partBegin < access.partEnd && access.partBegin < partEnd;
-    }
-  };
-  /// Hull of `chunkSize` consecutive boxes.
-  static constexpr uint32_t chunkSize = 32;
-
-  /// All accesses of one queue to one space, in queue order.
-  struct History {
-    std::vector<Box> boxes;
-    std::vector<Box> hulls;
-    std::vector<isa::Access> accesses;
-    std::vector<uint32_t> instructions;
-    void append(const isa::Access &access, uint32_t position, uint32_t index);
-    /// The latest entry after `known` that conflicts, looking at no more than
-    /// `limit` entries.
-    std::optional<size_t> findAfter(uint32_t known, const isa::Access &access,
-                                    size_t limit) const;
-  };
   static constexpr unsigned numSpaces =
       static_cast<unsigned>(isa::Space::Active) + 1;
 
   std::optional<Finding> checkAgainst(unsigned queue,
-                                      const isa::Access &access) const;
+                                      const isa::Access &access);
   void findHazard(unsigned queue, const isa::Access &access);
+  void append(unsigned queue, const isa::Access &access, uint32_t index);
 
+  const machine::Description &machine;
   bool checkRaces;
-  std::array<std::array<History, numQueues>, numSpaces> histories;
+  ProofWork &work;
+  std::array<std::array<std::unique_ptr<AccessHistory>, numQueues>, numSpaces>
+      histories;
   std::array<Clock, numQueues> clocks = {};
   std::array<uint32_t, numQueues> positions = {};
   std::array<bool, numQueues> afterSwap = {};

@@ -16,11 +16,12 @@ using isa::Access;
 using isa::Space;
 
 SparseChecker::SparseChecker(const machine::Description &machine,
-                             llvm::ArrayRef<container::Segment> segments)
-    : machine(machine), constants(segments), weights(machine.sparse.wmBytes),
-      isKnown(machine.sparse.wmBytes), tables(machine.sparse.tileTables),
-      contents(machine.sparse.tileTables), sets(machine.sparse.fmuSets),
-      sums(machine.sparse.accumulatorEntries),
+                             llvm::ArrayRef<container::Segment> segments,
+                             ProofWork &work)
+    : machine(machine), work(work), constants(segments),
+      weights(machine.sparse.wmBytes), isKnown(machine.sparse.wmBytes),
+      tables(machine.sparse.tileTables), contents(machine.sparse.tileTables),
+      sets(machine.sparse.fmuSets), sums(machine.sparse.accumulatorEntries),
       counted(machine.sparse.countEntries) {}
 
 std::optional<Finding> SparseChecker::step(const isa::Instruction &inst,
@@ -75,6 +76,9 @@ SparseChecker::Result SparseChecker::copyConstants(const isa::DmaCopy &op) {
   const uint64_t run = whole ? uint64_t(op.n4) * op.elemBytes : op.elemBytes;
   const uint64_t runs = whole ? 1 : op.n4;
   Result finding;
+  const uint64_t rows = uint64_t(op.n0) * op.n1 * op.n2 * op.n3;
+  if (!work.spend(rows * (runs * 16 + runs * run / 16)))
+    return finding;
   forRows(op, [&](uint64_t dst, uint64_t src) {
     for (uint64_t i = 0; i < runs && !finding; ++i) {
       const uint64_t from = src + i * static_cast<uint64_t>(op.srcStride4);
@@ -161,6 +165,8 @@ SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
     return access.space == Space::Sb || access.space == Space::Xm;
   });
   const TileTable &places = table->places;
+  if (!work.spend(places.size() * places.size() * 4 + 8 * sets[op.set].size()))
+    return std::nullopt;
   for (size_t unit = 0; unit < places.size(); ++unit) {
     const TileEntry &entry = places[unit];
     auto before = llvm::ArrayRef(places).take_front(unit);
@@ -277,6 +283,8 @@ SparseChecker::Result SparseChecker::drainSums(const isa::ActDrain &op,
     cols = std::max<uint64_t>(cols, entry.cols);
   }
   const uint64_t own = lanesOfGroup(op);
+  if (!work.spend(op.cols * (8 * images * rows * cols + op.regionStride)))
+    return std::nullopt;
   for (uint64_t lane = 0; lane < op.cols; ++lane) {
     const uint64_t base = op.psum + lane % own * op.regionStride;
     const uint64_t group = op.group + lane / own;

@@ -19,6 +19,7 @@
 #include "ashlar/Isa/CoefficientStream.h"
 #include "ashlar/Machine/TileGeometry.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
 #include <cstdint>
 #include <fmt/format.h>
 #include <optional>
@@ -30,9 +31,10 @@ class SparseChecker {
 public:
   using Accesses = llvm::SmallVectorImpl<isa::Access>;
 
-  /// \p segments are the constants of the program, ascending.
+  /// \p segments are the constants of the program, ascending. What `work`
+  /// runs out of is not proven: the caller has to ask it.
   SparseChecker(const machine::Description &machine,
-                llvm::ArrayRef<container::Segment> segments);
+                llvm::ArrayRef<container::Segment> segments, ProofWork &work);
 
   /// Checks the next instruction, which has passed checkFields() and
   /// checkBounds(), and replaces \p accesses by exact ones where a table or a
@@ -131,12 +133,15 @@ private:
   llvm::ArrayRef<uint8_t> knownWeights(uint64_t begin, uint64_t bytes) const;
 
   const machine::Description &machine;
+  ProofWork &work;
   llvm::ArrayRef<container::Segment> constants; ///< DRAM, ascending.
   std::vector<uint8_t> weights;                 ///< Contents of weight memory.
   std::vector<uint8_t> isKnown;                 ///< Per byte.
   std::vector<Table> tables;
-  std::vector<uint32_t> contents;  ///< Number of the contents; 0: unwritten.
-  std::vector<TileTable> distinct; ///< Contents by number - 1.
+  std::vector<uint32_t> contents; ///< Number of the contents; 0: unwritten.
+  /// Numbers of contents by a digest of them, and how many there are.
+  llvm::StringMap<uint32_t> numbers;
+  uint32_t numContents = 0;
   std::vector<std::vector<Load>> sets;
   std::vector<Sum> sums;
   std::vector<bool> counted; ///< Counters that were started.

@@ -24,6 +24,9 @@ SparseChecker::Result SparseChecker::visit(const isa::TccInit &op, Accesses &,
   if (op.fromMemory)
     if (Result finding = readTable(op.table, table))
       return finding;
+  if (!work.spend(op.regions *
+                  (4 * uint64_t(op.count) + (table ? 16 * op.groups : 0))))
+    return std::nullopt;
   for (uint64_t z = 0; z < op.regions; ++z) {
     double bound = 0;
     for (uint64_t g = 0; table && g < op.groups; ++g) {
@@ -75,6 +78,8 @@ static bool sameGeometry(const isa::DmaTile &load, const isa::TccRun &run) {
 SparseChecker::Result SparseChecker::checkSlots(const isa::TccRun &op) const {
   const uint64_t elements = isa::geometryOf(op).slotElements();
   const uint64_t slotBytes = elements * storedBytes(op.type, op.mantissa);
+  if (!work.spend(op.channels * (8 + sets[op.set].size())))
+    return std::nullopt;
   for (uint64_t i = 0; i < op.channels; ++i) {
     const uint64_t address = op.mantissas + i * slotBytes;
     const Load *load = loadOf(op, address);
@@ -180,6 +185,8 @@ SparseChecker::Result SparseChecker::addBounds(const isa::TccRun &op,
                                                llvm::ArrayRef<double> bounds) {
   const uint64_t results = isa::geometryOf(op).results();
   const double factor = operandBound(op.mode, op.type, op.mantissa, op.range);
+  if (!work.spend(4 * results * op.regions))
+    return std::nullopt;
   for (uint64_t z = 0; z < op.regions; ++z)
     for (uint64_t k = 0; k < results; ++k) {
       const uint64_t entry = op.acc + z * op.regionStride + k;
@@ -208,6 +215,9 @@ SparseChecker::Result SparseChecker::addBounds(const isa::TccRun &op,
   return std::nullopt;
 }
 
+/// What decoding and following a byte of a stream takes.
+static constexpr uint64_t stepsPerByte = 16;
+
 SparseChecker::Result SparseChecker::visit(const isa::TccRun &op, Accesses &,
                                            std::optional<Cost> &cost) {
   const Table *state = nullptr;
@@ -229,6 +239,9 @@ SparseChecker::Result SparseChecker::visit(const isa::TccRun &op, Accesses &,
     }
   if (Result finding = checkBanks(op, groups))
     return finding;
+  // Streams are read to prove their sums, and again to know their cycles.
+  if (!work.spend(groups.size() * (op.bytes * stepsPerByte + groups.size())))
+    return std::nullopt;
   std::vector<double> bounds(op.regions);
   cost = Cost{};
   if (Result finding = runStreams(op, table, groups, bounds, *cost))

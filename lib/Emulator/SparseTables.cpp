@@ -6,6 +6,7 @@
 #include "SparseCheck.h"
 #include "Tensor.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/Error.h"
 #include <fmt/format.h>
 
@@ -38,11 +39,25 @@ SparseChecker::Result SparseChecker::checkKept(unsigned index, bool clear,
 }
 
 void SparseChecker::numberTiles(unsigned index) {
+  // A cryptographic digest: no two tables have the same one by design.
+  llvm::BLAKE3 hash;
   const TileTable &tiles = tables[index].units;
-  auto known = llvm::find(distinct, tiles);
-  contents[index] = static_cast<uint32_t>(known - distinct.begin()) + 1;
-  if (known == distinct.end())
-    distinct.push_back(tiles);
+  work.spend(64 * tiles.size());
+  for (const TileEntry &entry : tiles) {
+    const TileEntry::Operand &own = entry.operand;
+    const int64_t fields[] = {
+        entry.n,    entry.y,     entry.x,     entry.images, entry.rows,
+        entry.cols, entry.group, own.partial, own.y,        own.x,
+        own.rows,   own.cols,    entry.memory};
+    hash.update(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(fields),
+                               sizeof(fields)));
+  }
+  const auto digest = hash.final();
+  const llvm::StringRef key(reinterpret_cast<const char *>(digest.data()),
+                            digest.size());
+  auto [number, isNew] = numbers.try_emplace(key, numContents + 1);
+  numContents += isNew;
+  contents[index] = number->second;
 }
 
 SparseChecker::Result SparseChecker::visit(const isa::TccTile &op, Accesses &,
@@ -80,6 +95,8 @@ SparseChecker::Result SparseChecker::visit(const isa::TccPart &op,
                                            std::optional<Cost> &cost) {
   if (Result finding = followCounters(accesses))
     return finding;
+  if (!work.spend(16 * uint64_t(op.inH) * op.inW))
+    return std::nullopt;
   // Sizes alone decide whether there is a cut.
   isa::TccPart plain = op;
   plain.algorithm =
@@ -96,8 +113,7 @@ SparseChecker::Result SparseChecker::visit(const isa::TccPart &op,
   table.cut = true;
   table.partial = op.disjoint;
   // Nothing else has these tiles.
-  distinct.emplace_back();
-  contents[op.table] = static_cast<uint32_t>(distinct.size());
+  contents[op.table] = ++numContents;
   cost = Cost{
       machine::cutTiles(machine, uint64_t(op.inH) * op.inW, probeBound(op)), 0,
       0, 0};
@@ -112,8 +128,7 @@ SparseChecker::Result SparseChecker::visit(const isa::TccBind &op, Accesses &,
   Table &table = tables[op.table];
   bindTiles(op, table.units);
   if (table.cut) {
-    distinct.emplace_back();
-    contents[op.table] = static_cast<uint32_t>(distinct.size());
+    contents[op.table] = ++numContents;
   } else {
     numberTiles(op.table);
   }
@@ -188,6 +203,11 @@ SparseChecker::Result SparseChecker::followCounters(const Accesses &accesses) {
     if (access.space != Space::Counts)
       continue;
     const bool starts = access.write && !access.merge;
+    uint64_t runs = 1;
+    for (unsigned d = 0; d < access.numDims; ++d)
+      runs = std::min(runs * access.dims[d].count, uint64_t(1) << 40);
+    if (!work.spend(4 * runs * access.runLength))
+      return finding;
     forUnits(access, [&](uint64_t unit) {
       if (starts)
         counted[unit] = true;

@@ -46,7 +46,7 @@ static bool sameEntries(const isa::ActDrain &drain,
 std::optional<Finding>
 StreamDrains::drain(const isa::ActDrain &op, llvm::ArrayRef<Access> accesses,
                     llvm::ArrayRef<isa::Instruction> code,
-                    const machine::Description &machine) {
+                    const machine::Description &machine, ProofWork &work) {
   if (op.order == isa::DrainOrder::Block)
     return std::nullopt;
   auto bad = [&](std::string text) {
@@ -73,12 +73,14 @@ StreamDrains::drain(const isa::ActDrain &op, llvm::ArrayRef<Access> accesses,
                "these entries and columns");
   llvm::SmallVector<Access, 8> reads;
   isa::footprints(*matmul, machine, reads);
+  uint64_t overlaps = taken.size();
   for (const Access &write : accesses)
     for (const Access &read : reads)
       if (write.write && !read.write && write.space == read.space &&
-          isa::conflict(write, read))
+          isa::conflict(write, read, overlaps))
         return bad(fmt::format("{} while the stream {}", isa::describe(write),
                                isa::describe(read)));
+  work.spend(overlaps);
   const uint64_t steps = uint64_t(op.n0) * op.n1 * op.n2;
   early.push_back({found->wait, found->instruction,
                    op.order == isa::DrainOrder::Row

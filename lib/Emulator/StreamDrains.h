@@ -35,7 +35,8 @@ public:
   std::optional<Finding> drain(const isa::ActDrain &op,
                                llvm::ArrayRef<isa::Access> accesses,
                                llvm::ArrayRef<isa::Instruction> code,
-                               const machine::Description &machine);
+                               const machine::Description &machine,
+                               ProofWork &work);
 
   /// In the order of their waits.
   std::vector<EarlyWait> take() { return std::move(early); }

@@ -24,6 +24,9 @@ using isa::Space;
 
 namespace {
 
+/// What an access costs to keep and to compare with later ones.
+constexpr uint64_t stepsPerAccess = 256;
+
 /// What the verifier knows of a stationary set.
 struct LoadedSet {
   bool present = false;
@@ -43,14 +46,18 @@ class Verifier {
 public:
   Verifier(LoadedProgram::Impl &impl, const Options &options)
       : impl(impl), machine(impl.program.machine), options(options),
-        races(options.checkRaces) {
+        work(impl.program.code.size()),
+        races(machine, options.checkRaces, work), defined(work),
+        wordEntries(work) {
     if (usesSparse(impl.code))
-      sparse.emplace(machine, impl.program.constants);
+      sparse.emplace(machine, impl.program.constants, work);
   }
 
   std::optional<Fault> run();
 
 private:
+  std::optional<Fault> bind(const std::string &what, uint64_t begin,
+                            uint64_t bytes);
   std::optional<Fault> step(uint32_t index);
   std::optional<Fault> operation(uint32_t index);
   std::optional<Fault> semaphore(uint32_t index, unsigned queue, unsigned sem,
@@ -63,6 +70,12 @@ private:
   std::optional<Fault> outputs();
 
   Fault fault(uint32_t index, Finding finding) const {
+    // Whatever was found is an answer of checks that stopped half way.
+    if (work.exhausted())
+      finding = {FaultKind::Capacity,
+                 fmt::format("the proof of this program needs more than the {} "
+                             "steps that its {} words are allowed",
+                             work.limit(), impl.program.code.size())};
     Fault result =
         makeFault(impl, index, finding.kind, std::move(finding.message));
     result.space = std::move(finding.space);
@@ -78,6 +91,7 @@ private:
   LoadedProgram::Impl &impl;
   const machine::Description &machine;
   const Options &options;
+  ProofWork work;
   RaceChecker races;
   DefinedState defined;
   WindowContents windows;
@@ -99,12 +113,15 @@ std::optional<Fault> Verifier::run() {
     return fault;
   }
   for (const container::TensorBinding &input : impl.program.inputs)
-    defined.defineDram(input.dramOffset,
-                       input.dramOffset + *support::countElements(input.shape) *
-                                              support::byteSize(input.type));
+    if (std::optional<Fault> found =
+            bind("input '" + input.name + "'", input.dramOffset,
+                 *support::countElements(input.shape) *
+                     support::byteSize(input.type)))
+      return found;
   const container::StateBinding &state = impl.program.state;
-  defined.defineDram(state.dramOffset,
-                     state.dramOffset + 2 * state.initial.size());
+  if (std::optional<Fault> found =
+          bind("the state", state.dramOffset, 2 * state.initial.size()))
+    return found;
   for (const container::Segment &segment : impl.program.constants)
     defined.defineDram(segment.dramOffset,
                        segment.dramOffset + segment.bytes.size());
@@ -119,6 +136,29 @@ std::optional<Fault> Verifier::run() {
     return a.wait < b.wait;
   });
   return outputs();
+}
+
+/// What a run puts into DRAM before it begins. Streams of coefficients are
+/// proven by the constants that they lie in, which nothing may change.
+std::optional<Fault> Verifier::bind(const std::string &what, uint64_t begin,
+                                    uint64_t bytes) {
+  defined.defineDram(begin, begin + bytes);
+  auto segment = llvm::partition_point(
+      impl.program.constants, [&](const container::Segment &s) {
+        return s.dramOffset + s.bytes.size() <= begin;
+      });
+  while (segment != impl.program.constants.end() && segment->bytes.empty())
+    ++segment;
+  if (bytes == 0 || segment == impl.program.constants.end() ||
+      segment->dramOffset >= begin + bytes)
+    return std::nullopt;
+  Fault fault;
+  fault.kind = FaultKind::BadPlacement;
+  fault.space = "dram";
+  fault.address = begin;
+  fault.message = fmt::format("{} of {} bytes at {} overwrites constants at {}",
+                              what, bytes, begin, segment->dramOffset);
+  return fault;
 }
 
 std::optional<Fault> Verifier::step(uint32_t index) {
@@ -173,6 +213,8 @@ std::optional<Fault> Verifier::operation(uint32_t index) {
     return fault(index, std::move(*finding));
   accesses.clear();
   isa::footprints(inst, machine, accesses);
+  // Each is kept until the end of the program.
+  work.spend(stepsPerAccess * accesses.size());
   if (std::optional<Finding> finding =
           checkBounds(accesses, machine, impl.program.dramBytes))
     return fault(index, std::move(*finding));
@@ -188,7 +230,7 @@ std::optional<Fault> Verifier::operation(uint32_t index) {
             checkBounds(accesses, machine, impl.program.dramBytes))
       return fault(index, std::move(*finding));
   }
-  if (std::optional<Finding> finding = checkOverlap(inst, accesses))
+  if (std::optional<Finding> finding = checkOverlap(inst, accesses, work))
     return fault(index, std::move(*finding));
   if (std::optional<Fault> found = constantWrites(index))
     return found;
@@ -196,11 +238,13 @@ std::optional<Fault> Verifier::operation(uint32_t index) {
     return found;
   if (std::optional<Fault> found = definedReads(index))
     return found;
-  impl.engine.reuse.step(index, inst, accesses);
-  windows.step(inst, accesses, impl.program);
+  impl.engine.reuse.step(index, inst, accesses, work);
+  windows.step(inst, accesses, impl.program, work);
   if (std::optional<Fault> found = array(index))
     return found;
   streams.operation(index, impl.queues[index]);
+  if (work.exhausted())
+    return fault(index, {FaultKind::Capacity, {}});
   return std::nullopt;
 }
 
@@ -208,19 +252,32 @@ std::optional<Fault> Verifier::constantWrites(uint32_t index) {
   for (const Access &access : accesses) {
     if (access.space != Space::Dram || !access.write)
       continue;
-    for (const container::Segment &segment : impl.program.constants) {
+    // They ascend and do not overlap: the first that ends after the beginning.
+    auto segment = llvm::partition_point(
+        impl.program.constants, [&](const container::Segment &s) {
+          return static_cast<int64_t>(s.dramOffset + s.bytes.size()) <=
+                 access.begin;
+        });
+    for (; segment != impl.program.constants.end(); ++segment) {
       Access constant;
       constant.space = Space::Dram;
-      constant.base = constant.begin = static_cast<int64_t>(segment.dramOffset);
-      constant.runLength = segment.bytes.size();
+      constant.base = constant.begin =
+          static_cast<int64_t>(segment->dramOffset);
+      constant.runLength = segment->bytes.size();
       constant.end = constant.begin + static_cast<int64_t>(constant.runLength);
-      if (constant.begin < access.end && access.begin < constant.end &&
-          isa::conflict(access, constant))
+      if (constant.begin >= access.end)
+        break;
+      uint64_t steps = 0;
+      const bool meets = constant.begin < constant.end &&
+                         isa::conflict(access, constant, steps);
+      if (!work.spend(steps))
+        break;
+      if (meets)
         return fault(
             index, at(FaultKind::OutOfRange, access,
                       static_cast<uint64_t>(access.begin),
                       fmt::format("{} overwrites constants at {}",
-                                  isa::describe(access), segment.dramOffset)));
+                                  isa::describe(access), segment->dramOffset)));
     }
   }
   return std::nullopt;
@@ -289,7 +346,7 @@ std::optional<Fault> Verifier::array(uint32_t index) {
              drain && !drain->fromTcu) {
     std::optional<Finding> finding = wordEntries.drain(*drain, accesses);
     if (!finding)
-      finding = streams.drain(*drain, accesses, impl.code, machine);
+      finding = streams.drain(*drain, accesses, impl.code, machine, work);
     if (finding)
       return fault(index, std::move(*finding));
     for (const Access &access : accesses)
@@ -321,7 +378,10 @@ std::optional<Fault> Verifier::matmul(uint32_t index, const isa::PeMatmul &op) {
                          fmt::format("mode {} with a stationary set of mode {}",
                                      isa::name(op.mode).str(),
                                      isa::name(active.mode).str())});
-  std::optional<Finding> finding = windows.check(op);
+  std::optional<Finding> finding;
+  if (op.window != isa::Window::Identity ||
+      work.spend(uint64_t(op.rows) * op.rows))
+    finding = windows.check(op);
   if (!finding)
     finding = wordEntries.matmul(op, accesses);
   if (finding)
@@ -358,7 +418,7 @@ std::optional<Fault> Verifier::outputs() {
                                            support::byteSize(output.type);
     std::optional<uint64_t> unit =
         defined.undefinedDram(output.dramOffset, end);
-    if (!options.checkUndefined || !unit)
+    if (!options.checkUndefined || !unit || work.exhausted())
       continue;
     Fault fault;
     fault.kind = FaultKind::UndefinedRead;
@@ -368,6 +428,9 @@ std::optional<Fault> Verifier::outputs() {
         "the program ends without having written output '{}'", output.name);
     return fault;
   }
+  if (work.exhausted())
+    return fault(static_cast<uint32_t>(impl.code.size()) - 1,
+                 {FaultKind::Capacity, {}});
   return std::nullopt;
 }
 

@@ -17,6 +17,10 @@ using isa::Space;
 /// write is checked when it is used.
 static constexpr uint64_t maxElements = uint64_t(1) << 20;
 
+/// Windows that are followed, and their bytes: programs share one identity.
+static constexpr size_t maxWindows = 64;
+static constexpr uint64_t maxBytes = uint64_t(1) << 22;
+
 /// The box of bytes that the moving operand lies in.
 WindowContents::Window WindowContents::windowOf(const isa::PeMatmul &op) {
   const Pattern pattern{{op.n0, op.n1, op.n2},
@@ -33,6 +37,7 @@ WindowContents::Window WindowContents::windowOf(const isa::PeMatmul &op) {
 }
 
 void WindowContents::collect(llvm::ArrayRef<isa::Instruction> code) {
+  uint64_t total = 0;
   for (const isa::Instruction &inst : code) {
     const auto *op = std::get_if<isa::PeMatmul>(&inst);
     // Windows that cannot be are refused when their instruction is reached.
@@ -42,9 +47,15 @@ void WindowContents::collect(llvm::ArrayRef<isa::Instruction> code) {
     if (static_cast<int64_t>(window.begin) < 0 || window.end <= window.begin ||
         window.end - window.begin > maxElements)
       continue;
-    window.bytes.assign(window.rows * (window.end - window.begin), -1);
-    if (!llvm::is_contained(windows, window))
-      windows.push_back(std::move(window));
+    // `bytes` are equal if the places are: nothing is known yet.
+    const uint64_t bytes = window.rows * (window.end - window.begin);
+    auto samePlace = [&](const Window &other) { return isAt(other, window); };
+    if (windows.size() == maxWindows || bytes > maxBytes - total ||
+        llvm::any_of(windows, samePlace))
+      continue;
+    total += bytes;
+    window.bytes.assign(bytes, -1);
+    windows.push_back(std::move(window));
   }
 }
 
@@ -126,8 +137,15 @@ void WindowContents::copy(const isa::DmaCopy &op,
              at + op.elemBytes <= s.dramOffset + s.bytes.size();
     };
     if (!segment || !holds(*segment)) {
-      const auto found = llvm::find_if(program.constants, holds);
-      segment = found == program.constants.end() ? nullptr : &*found;
+      // The last one that begins no later.
+      const auto after =
+          llvm::upper_bound(program.constants, at,
+                            [](uint64_t place, const container::Segment &s) {
+                              return place < s.dramOffset;
+                            });
+      segment = after != program.constants.begin() && holds(*std::prev(after))
+                    ? &*std::prev(after)
+                    : nullptr;
     }
     if (segment)
       put(op.dstBase + static_cast<uint64_t>(to),
@@ -151,7 +169,7 @@ void WindowContents::fill(const isa::DmaFill &op) {
 
 void WindowContents::step(const isa::Instruction &inst,
                           llvm::ArrayRef<Access> accesses,
-                          const container::Program &program) {
+                          const container::Program &program, ProofWork &work) {
   pitch = program.machine.sb.bytesPerPartition;
   bool touched = false;
   for (Window &window : windows)
@@ -159,13 +177,14 @@ void WindowContents::step(const isa::Instruction &inst,
       forget(window, accesses);
       touched = true;
     }
+  work.spend(windows.size() * accesses.size());
   if (!touched)
     return;
-  auto small = [](const auto &op) {
+  auto small = [&](const auto &op) {
     uint64_t total = 1;
     for (uint64_t count : {op.n0, op.n1, op.n2, op.n3, op.n4})
       total = std::min<uint64_t>(total * count, maxElements + 1);
-    return total <= maxElements;
+    return total <= maxElements && work.spend(total * (8 + windows.size()));
   };
   if (const auto *op = std::get_if<isa::DmaCopy>(&inst); op && small(*op))
     copy(*op, program);
@@ -177,10 +196,8 @@ std::optional<Finding> WindowContents::check(const isa::PeMatmul &op) const {
   if (op.window != isa::Window::Identity)
     return std::nullopt;
   Window key = windowOf(op);
-  const auto window = llvm::find_if(windows, [&](const Window &w) {
-    return w.part == key.part && w.rows == key.rows && w.begin == key.begin &&
-           w.end == key.end;
-  });
+  const auto window =
+      llvm::find_if(windows, [&](const Window &w) { return isAt(w, key); });
   if (window == windows.end())
     return std::nullopt;
   const unsigned bytes = storedBytes(op.type, op.mantissa);

@@ -193,7 +193,10 @@ void WordEntries::swap() { active = shadow; }
 
 /// Calls fn(entry) for every entry of the pattern until it gives true.
 template <typename Op, typename Fn>
-static void anyEntry(const Op &op, uint64_t n2, Fn fn) {
+static void anyEntry(const Op &op, uint64_t n2, ProofWork &work, Fn fn) {
+  // A shared source is counted for every entry.
+  if (!work.spend(uint64_t(op.n0) * op.n1 * n2 * 8))
+    return;
   Pattern pattern{{op.n0, op.n1, n2},
                   {op.psumStride0, op.psumStride1, op.psumStride2}};
   bool done = false;
@@ -203,12 +206,15 @@ static void anyEntry(const Op &op, uint64_t n2, Fn fn) {
   });
 }
 
+/// Sources told apart; beyond that a box stands for all of them.
+static constexpr size_t mostSources = 512;
+
 /// Words may only be added to words of the same kind.
 Result WordEntries::accumulated(const isa::PeMatmul &op, Flow &flow) {
   const bool words = holdsWords(op.mode);
   const Flow *last = nullptr;
   Result found;
-  anyEntry(op, op.groups > 1 ? op.validW : op.n2, [&](uint64_t e) {
+  anyEntry(op, op.groups > 1 ? op.validW : op.n2, work, [&](uint64_t e) {
     const Flow *old = entries[e].of(op.cols);
     if (words != (old != nullptr) ||
         (old && old->source.mode != flow.source.mode)) {
@@ -217,24 +223,47 @@ Result WordEntries::accumulated(const isa::PeMatmul &op, Flow &flow) {
               e, old ? isa::name(old->source.mode).str() : "sums of integers");
       return true;
     }
-    if (old && old != last)
+    if (old && old != last) {
       flow.source.reads.append(old->source.reads);
+      if (flow.source.reads.size() > 4 * mostSources)
+        joinReads(flow.source.reads);
+      if (!work.spend(64 * old->source.reads.size()))
+        return true;
+    }
     last = old;
     return false;
   });
+  joinReads(flow.source.reads);
+  return found;
+}
+
+void WordEntries::joinReads(llvm::SmallVectorImpl<Access> &reads) {
   // Entries of one stream mostly have one source.
   auto less = [](const Access &a, const Access &b) {
     return std::tie(a.base, a.partBegin) < std::tie(b.base, b.partBegin);
   };
   auto same = [](const Access &a, const Access &b) {
     return a.base == b.base && a.partBegin == b.partBegin &&
-           a.partEnd == b.partEnd && a.end == b.end;
+           a.partEnd == b.partEnd && a.end == b.end &&
+           a.runLength == b.runLength && a.numDims == b.numDims &&
+           std::equal(a.dims.begin(), a.dims.begin() + a.numDims,
+                      b.dims.begin());
   };
-  llvm::sort(flow.source.reads, less);
-  flow.source.reads.erase(
-      std::unique(flow.source.reads.begin(), flow.source.reads.end(), same),
-      flow.source.reads.end());
-  return found;
+  llvm::sort(reads, less);
+  reads.erase(std::unique(reads.begin(), reads.end(), same), reads.end());
+  if (reads.size() <= mostSources)
+    return;
+  Access box = reads.front();
+  for (const Access &read : reads) {
+    box.partBegin = std::min(box.partBegin, read.partBegin);
+    box.partEnd = std::max(box.partEnd, read.partEnd);
+    box.begin = std::min(box.begin, read.begin);
+    box.end = std::max(box.end, read.end);
+  }
+  box.base = box.begin;
+  box.runLength = static_cast<uint64_t>(box.end - box.begin);
+  box.numDims = 0;
+  reads.assign(1, box);
 }
 
 Result WordEntries::matmul(const isa::PeMatmul &op, llvm::ArrayRef<Access>) {
@@ -248,7 +277,7 @@ Result WordEntries::matmul(const isa::PeMatmul &op, llvm::ArrayRef<Access>) {
       return finding;
   const auto shared =
       words ? std::make_shared<const Flow>(std::move(flow)) : nullptr;
-  anyEntry(op, op.groups > 1 ? op.validW : op.n2, [&](uint64_t e) {
+  anyEntry(op, op.groups > 1 ? op.validW : op.n2, work, [&](uint64_t e) {
     // Columns beyond those that are written keep their words.
     Entry &entry = entries[e];
     if (shared)
@@ -283,11 +312,14 @@ Result WordEntries::drained(const isa::ActDrain &op, const Flow *flow,
     return bad("blocks move whole: from encoded words of {} bits through an "
                "identity window to the other orientation",
                op.dstMantissa);
+  uint64_t steps = 0;
   for (const Access &write : accesses)
     for (const Access &read : source.reads)
-      if (write.write && write.space == Space::Sb && isa::conflict(write, read))
+      if (write.write && write.space == Space::Sb &&
+          isa::conflict(write, read, steps))
         return bad("the result overwrites what it is transposed from: {}, {}",
                    isa::describe(write), isa::describe(read));
+  work.spend(steps);
   return std::nullopt;
 }
 
@@ -300,7 +332,7 @@ Result WordEntries::drain(const isa::ActDrain &op,
   Result found;
   bool first = true;
   const Flow *last = nullptr;
-  anyEntry(op, op.n2, [&](uint64_t e) {
+  anyEntry(op, op.n2, work, [&](uint64_t e) {
     const Flow *flow = entries[e].of(op.cols);
     if (first || flow != last)
       found = drained(op, flow, accesses);

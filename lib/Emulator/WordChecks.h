@@ -30,15 +30,15 @@ std::optional<Finding> checkWindow(const isa::PeMatmul &op);
 std::optional<Finding> checkWordDrain(const isa::ActDrain &op,
                                       const machine::Description &machine);
 
-/// Walks the program in order and knows the bytes of every identity window
-/// that constants and fills have written; what computations or inputs write is
-/// checked when it is used.
+/// Walks the program in order and knows the bytes of identity windows that
+/// constants and fills have written; what computations or inputs write, and
+/// windows beyond the first few, are checked when they are used.
 class WindowContents {
 public:
   /// Finds the windows of all instructions.
   void collect(llvm::ArrayRef<isa::Instruction> code);
   void step(const isa::Instruction &inst, llvm::ArrayRef<isa::Access> accesses,
-            const container::Program &program);
+            const container::Program &program, ProofWork &work);
   /// The first element of the window that is known to be wrong.
   std::optional<Finding> check(const isa::PeMatmul &op) const;
 
@@ -46,8 +46,11 @@ private:
   struct Window {
     uint64_t part, rows, begin, end; ///< Bytes [begin, end) per partition.
     std::vector<int16_t> bytes;      ///< rows x (end - begin); -1: unknown.
-    bool operator==(const Window &) const = default;
   };
+  static bool isAt(const Window &a, const Window &b) {
+    return a.part == b.part && a.rows == b.rows && a.begin == b.begin &&
+           a.end == b.end;
+  }
   static Window windowOf(const isa::PeMatmul &op);
   bool touches(const Window &window,
                llvm::ArrayRef<isa::Access> accesses) const;
@@ -63,6 +66,8 @@ private:
 /// Which accumulators hold words, and what was transposed into them.
 class WordEntries {
 public:
+  explicit WordEntries(ProofWork &work) : work(work) {}
+
   void allocate(const machine::Description &machine);
   void load(const isa::PeLoad &op, llvm::ArrayRef<isa::Access> accesses);
   void swap();
@@ -100,7 +105,9 @@ private:
   std::optional<Finding> accumulated(const isa::PeMatmul &op, Flow &flow);
   std::optional<Finding> drained(const isa::ActDrain &op, const Flow *flow,
                                  llvm::ArrayRef<isa::Access> accesses) const;
+  static void joinReads(llvm::SmallVectorImpl<isa::Access> &reads);
 
+  ProofWork &work;
   Source shadow, active;
   std::vector<Entry> entries;
   bool anyWords = false; ///< Nothing to follow before the first word.

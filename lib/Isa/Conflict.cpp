@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
+#include <numeric>
+#include <optional>
 
 namespace ashlar::isa {
 
@@ -52,64 +55,83 @@ uint64_t runCount(const Access &access) {
   return runs;
 }
 
-/// Both patterns repeat with the same largest stride and each fits one period
-/// of it: then only the residues matter. Returns false if that proves that
-/// they are apart.
-bool residuesMeet(const Access &a, const Access &b) {
-  if (a.numDims == 0 || b.numDims == 0)
-    return true;
+/// Whether the patterns can meet as far as places modulo `period` tell.
+/// Everything but multiples of the period is taken as one interval each.
+bool residuesMeet(const Access &a, const Access &b, int64_t period) {
+  auto span = [period](const Access &x) {
+    int64_t width = static_cast<int64_t>(x.runLength);
+    for (unsigned d = 0; d < x.numDims; ++d)
+      if (x.dims[d].stride % period)
+        width += static_cast<int64_t>(x.dims[d].count - 1) * x.dims[d].stride;
+    return width;
+  };
+  int64_t widthA = span(a), widthB = span(b);
+  int64_t distance = (b.base - a.base) % period;
+  if (distance < 0)
+    distance += period;
+  return widthA > distance || widthB > period - distance;
+}
+
+/// The same for every stride that both have.
+bool commonResiduesMeet(const Access &a, const Access &b) {
   for (unsigned i = 0; i < a.numDims; ++i)
-    for (unsigned j = 0; j < b.numDims; ++j) {
-      int64_t period = a.dims[i].stride;
-      if (period != b.dims[j].stride)
-        continue;
-      // Everything but multiples of the period, as one interval each.
-      auto span = [period](const Access &x) {
-        int64_t width = static_cast<int64_t>(x.runLength);
-        for (unsigned d = 0; d < x.numDims; ++d)
-          if (x.dims[d].stride % period)
-            width +=
-                static_cast<int64_t>(x.dims[d].count - 1) * x.dims[d].stride;
-        return width;
-      };
-      int64_t widthA = span(a), widthB = span(b);
-      int64_t distance = (b.base - a.base) % period;
-      if (distance < 0)
-        distance += period;
-      if (widthA <= distance && widthB <= period - distance)
+    for (unsigned j = 0; j < b.numDims; ++j)
+      if (a.dims[i].stride == b.dims[j].stride &&
+          !residuesMeet(a, b, a.dims[i].stride))
         return false;
-    }
   return true;
 }
 
-/// Walks the runs of the smaller pattern against the other one.
-bool runsMeet(const Access &a, const Access &b) {
+/// The same for the common divisors of all strides from some size on.
+bool divisorResiduesMeet(const Access &a, const Access &b) {
+  int64_t strides[2 * Access::maxDims];
+  unsigned count = 0;
+  for (const Access *x : {&a, &b})
+    for (unsigned d = 0; d < x->numDims; ++d)
+      strides[count++] = x->dims[d].stride;
+  std::sort(strides, strides + count, std::greater<>());
+  int64_t divisor = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    divisor = std::gcd(divisor, strides[i]);
+    if (divisor > 1 && !residuesMeet(a, b, divisor))
+      return false;
+  }
+  return true;
+}
+
+/// Walks the runs of the smaller pattern against the other one. Adds the
+/// comparisons that this takes to `steps`.
+bool runsMeet(const Access &a, const Access &b, uint64_t &steps) {
   const Access &few = runCount(a) <= runCount(b) ? a : b;
   const Access &many = &few == &a ? b : a;
   constexpr uint64_t maxRuns = 4096;
-  uint64_t runs = runCount(few);
+  const uint64_t runs = runCount(few);
   if (runs > maxRuns)
     return true;
-  unsigned budget = 1u << 16;
+  constexpr unsigned mostWindows = 1u << 16;
+  unsigned budget = mostWindows;
   std::array<uint64_t, Access::maxDims> index = {};
-  for (uint64_t run = 0; run < runs; ++run) {
+  bool meet = false;
+  uint64_t run = 0;
+  for (; run < runs && !meet; ++run) {
     int64_t base = few.base;
     for (unsigned d = 0; d < few.numDims; ++d)
       base += static_cast<int64_t>(index[d]) * few.dims[d].stride;
-    if (patternMeets(many, many.numDims, many.base, base,
-                     base + static_cast<int64_t>(few.runLength), budget))
-      return true;
+    meet = patternMeets(many, many.numDims, many.base, base,
+                        base + static_cast<int64_t>(few.runLength), budget);
     for (unsigned d = 0; d < few.numDims; ++d) {
       if (++index[d] < few.dims[d].count)
         break;
       index[d] = 0;
     }
   }
-  return false;
+  steps += run + (mostWindows - budget);
+  return meet;
 }
 } // namespace
 
-bool conflict(const Access &a, const Access &b) {
+/// What is settled without looking at patterns.
+static std::optional<bool> boxConflict(const Access &a, const Access &b) {
   if (a.space != b.space || (!a.write && !b.write) || (a.merge && b.merge))
     return false;
   if (a.partBegin >= b.partEnd || b.partBegin >= a.partEnd)
@@ -118,7 +140,28 @@ bool conflict(const Access &a, const Access &b) {
     return false;
   if (a.numDims == 0 && b.numDims == 0)
     return true;
-  return residuesMeet(a, b) && runsMeet(a, b);
+  return std::nullopt;
+}
+
+bool mayConflict(const Access &a, const Access &b) {
+  uint64_t steps = 0;
+  if (std::optional<bool> known = boxConflict(a, b))
+    return *known;
+  return commonResiduesMeet(a, b) && runsMeet(a, b, steps);
+}
+
+bool conflict(const Access &a, const Access &b, uint64_t &steps) {
+  ++steps;
+  if (std::optional<bool> known = boxConflict(a, b))
+    return *known;
+  steps += a.numDims + b.numDims;
+  return commonResiduesMeet(a, b) && divisorResiduesMeet(a, b) &&
+         runsMeet(a, b, steps);
+}
+
+bool conflict(const Access &a, const Access &b) {
+  uint64_t steps = 0;
+  return conflict(a, b, steps);
 }
 
 llvm::StringRef spaceName(Space space) {

@@ -109,9 +109,16 @@ void drainMemory(const ActDrain &op, const machine::Description &machine,
                  llvm::SmallVectorImpl<Access> &out);
 
 /// Whether two accesses may touch the same unit and at least one changes it:
-/// exact for equal-stride and interleaved patterns, by bounding box otherwise.
-/// Never false for accesses that do conflict.
+/// exact for interleaved patterns and for those of few runs, by bounding box
+/// otherwise. Never false for accesses that do conflict.
 bool conflict(const Access &a, const Access &b);
+/// The same; adds the comparisons that it took, each of some nanoseconds, to
+/// \p steps.
+bool conflict(const Access &a, const Access &b, uint64_t &steps);
+
+/// What the compiler asks before it leaves out a semaphore: never false where
+/// conflict() is true, and true where that takes many comparisons to refute.
+bool mayConflict(const Access &a, const Access &b);
 
 /// "writes sb[0..8)[128..256)", for messages.
 std::string describe(const Access &access);

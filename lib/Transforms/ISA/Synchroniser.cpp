@@ -226,7 +226,7 @@ void Synchroniser::collect(const isa::Access &access, int queue, int clock,
           !(clock == swapClock && record.clock == pe) &&
           !(record.clock == swapClock && queue == pe) &&
           boxesMeet(access, record.access) &&
-          isa::conflict(access, record.access))
+          isa::mayConflict(access, record.access))
         latest[record.clock] = record.index;
 }
 
