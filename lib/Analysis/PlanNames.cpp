@@ -27,12 +27,19 @@ bool isPlanConstant(Value value) {
   return encode && encode.getInput().getDefiningOp<nn::ConstantOp>();
 }
 
-/// `wanted`, or `wanted.2`, `wanted.3`, ... whichever is free first.
-static std::string claim(llvm::StringSet<> &used, StringRef wanted) {
-  std::string name = wanted.str();
-  for (unsigned number = 2; !used.insert(name).second; ++number)
-    name = (wanted + "." + llvm::Twine(number)).str();
-  return name;
+/// `wanted`, or `wanted.2`, `wanted.3`, ... whichever is free first. Names are
+/// never given back: the numbers tried for one before need no second try.
+static std::string claim(llvm::StringMap<unsigned> &used, StringRef wanted) {
+  auto [entry, isNew] = used.try_emplace(wanted, 2);
+  if (isNew)
+    return wanted.str();
+  for (unsigned number = entry->second;; ++number) {
+    std::string name = (wanted + "." + llvm::Twine(number)).str();
+    if (!used.try_emplace(name, 2).second)
+      continue;
+    used[wanted] = number + 1;
+    return name;
+  }
 }
 
 static std::string sanitise(StringRef name) {

@@ -11,7 +11,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Error.h"
 
 #include <string>
@@ -39,8 +38,8 @@ private:
 
   llvm::DenseMap<mlir::Value, std::string> names;
   llvm::DenseMap<mlir::Value, std::string> stems;
-  llvm::StringSet<> usedNames;
-  llvm::StringSet<> usedStems;
+  llvm::StringMap<unsigned> usedNames; ///< to the next number to try
+  llvm::StringMap<unsigned> usedStems;
 };
 
 /// True if `value` is a constant of the plan: a constant that some op reads as

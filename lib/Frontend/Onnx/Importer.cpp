@@ -167,6 +167,17 @@ Error Importer::readConstants() {
   return Error::success();
 }
 
+/// Attributes of arguments or results: set all at once, since each change
+/// rewrites the whole list.
+SmallVector<mlir::DictionaryAttr>
+Importer::nameAttrs(ArrayRef<const onnx::ValueInfoProto *> declarations) {
+  SmallVector<mlir::DictionaryAttr> attributes;
+  for (const onnx::ValueInfoProto *declaration : declarations)
+    attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
+        nn::nameAttr, builder.getStringAttr(declaration->name()))));
+  return attributes;
+}
+
 Error Importer::addInputs() {
   std::vector<std::string> open;
   llvm::SmallVector<mlir::Type> types;
@@ -192,8 +203,8 @@ Error Importer::addInputs() {
   function = mlir::func::FuncOp::create(builder, module->getLoc(), "main",
                                         builder.getFunctionType(types, {}));
   mlir::Block *body = function.addEntryBlock();
+  function.setAllArgAttrs(nameAttrs(inputs));
   for (auto [i, input] : llvm::enumerate(inputs)) {
-    function.setArgAttr(i, nn::nameAttr, builder.getStringAttr(input->name()));
     body->getArgument(i).setLoc(nameLoc(input->name()));
     define(input->name(), body->getArgument(i));
   }
@@ -365,9 +376,10 @@ Error Importer::addResults() {
   mlir::func::ReturnOp::create(builder, function.getLoc(), results);
   function.setType(builder.getFunctionType(
       function.getArgumentTypes(), mlir::ValueRange(results).getTypes()));
-  for (auto [i, output] : llvm::enumerate(model.proto.graph().output()))
-    function.setResultAttr(i, nn::nameAttr,
-                           builder.getStringAttr(output.name()));
+  SmallVector<const onnx::ValueInfoProto *> outputs;
+  for (const onnx::ValueInfoProto &output : model.proto.graph().output())
+    outputs.push_back(&output);
+  function.setAllResultAttrs(nameAttrs(outputs));
   return Error::success();
 }
 

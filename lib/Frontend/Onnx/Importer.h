@@ -55,6 +55,8 @@ private:
   mlir::Location nameLoc(StringRef name);
   void define(StringRef name, Value value);
   llvm::Error addResults();
+  SmallVector<mlir::DictionaryAttr>
+  nameAttrs(ArrayRef<const onnx::ValueInfoProto *> declarations);
 
   Model &model;
   const ImportOptions &options;

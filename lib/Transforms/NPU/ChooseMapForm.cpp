@@ -33,6 +33,9 @@ namespace {
 
 constexpr int64_t kLargestCell = int64_t(1) << 24;  ///< elements
 constexpr int64_t kLargestCount = int64_t(1) << 20; ///< of a dimension
+/// Operands of a reader whose reads are compared: every tile of it is looked at
+/// for each of them.
+constexpr unsigned kMostOperands = 256;
 
 /// Regions of one map that its producer writes and its readers read.
 struct Transfers {
@@ -77,6 +80,10 @@ void forTiles(Operation *op, const TilingModel &model,
 void addReads(OpOperand &use, llvm::ArrayRef<int64_t> shape,
               const machine::Description &machine, Transfers &transfers) {
   Operation *reader = use.getOwner();
+  if (reader->getNumOperands() > kMostOperands) {
+    transfers.obstacle = "a reader joins too many maps";
+    return;
+  }
   const TilingModel model = analysis::buildTilingModel(reader, machine);
   if (use.getOperandNumber() >= model.operands.size())
     return;

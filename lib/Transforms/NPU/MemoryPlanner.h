@@ -7,6 +7,8 @@
 #ifndef ASHLAR_LIB_TRANSFORMS_NPU_MEMORYPLANNER_H
 #define ASHLAR_LIB_TRANSFORMS_NPU_MEMORYPLANNER_H
 
+#include "LiveMemory.h"
+
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Machine/Description.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -40,7 +42,9 @@ struct OpPlan {
   int64_t shares = -1;
   int64_t room = 0;            ///< bytes of the memory that it owns
   std::optional<int64_t> part; ///< first channel in a concatenation's memory
+  analysis::View dense;        ///< strides of a result in memory of its own
   analysis::View view;         ///< strides of a resident result
+  bool hasLanes = false;       ///< carries a lane fold
   int64_t offset = -1;
   int64_t scratchBase = 0;
   TileChoice choice;
@@ -72,10 +76,12 @@ public:
 
 private:
   void collect(mlir::ModuleOp module);
-  void setModel(OpPlan &plan) const;
+  void setModel(OpPlan &plan);
   bool unfoldSpilled();
   bool attempt(int64_t ring, bool mayEvict, int64_t chunksAhead = 2);
   bool place(size_t index);
+  bool placeAll(size_t first, bool mayEvict);
+  void enter(size_t index);
   int64_t firstFit(size_t index, int64_t ignored, size_t since) const;
   size_t firstRunning(size_t index) const;
   int64_t ownerOf(int64_t index) const;
@@ -92,6 +98,7 @@ private:
   bool keepWeightsStationary(size_t index);
   const OpPlan *producer(mlir::Value value) const;
   void shareMemory();
+  size_t shareAgain();
   bool share(OpPlan &plan);
   std::string refusalOfView(const OpPlan &plan,
                             const analysis::View &view) const;
@@ -120,6 +127,9 @@ private:
   int64_t ring = 0;                 ///< bytes wished for prefetching weights
   int64_t records = 0;              ///< of moving weights, in bytes
   int64_t tileLimit = 0;            ///< largest acceptable tile count, 0: any
+  LiveMemory live;      ///< areas of operations before the one being placed
+  size_t dirty = 0;     ///< first operation whose model is new
+  size_t evictions = 0; ///< of the current attempt
   size_t failedAt = 0;
   int64_t failedAvailable = 0;
 };

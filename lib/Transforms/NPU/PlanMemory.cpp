@@ -21,6 +21,7 @@
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <fmt/format.h>
@@ -41,10 +42,15 @@ constexpr int64_t kComfortableTiles = 32;
 constexpr int64_t kPlenty = 4;
 /// Operations before a vector operation that may still run beside it.
 constexpr size_t kBehind = 8;
+/// Tensors that leave one by one before they leave in groups: placing starts
+/// over after each, which networks of many thousand tensors cannot afford.
+constexpr size_t kSingleEvictions = 512;
+/// The part of all earlier evictions that such a group is.
+constexpr size_t kEvictionGroup = 8;
 
 } // namespace
 
-void Planner::setModel(OpPlan &plan) const {
+void Planner::setModel(OpPlan &plan) {
   plan.model = analysis::buildTilingModel(plan.op, machine);
   plan.bytes = llvm::alignTo(
       analysis::bufferBytes(
@@ -52,22 +58,30 @@ void Planner::setModel(OpPlan &plan) const {
           analysis::storedShape(plan.model.resultShape, plan.model.lanes),
           plan.model.resultAxis, machine),
       64);
+  plan.dense = analysis::denseBufferView(
+      plan.model.resultType, plan.model.resultShape, plan.model.resultAxis,
+      /*offset=*/0, machine);
+  plan.hasLanes = plan.op->hasAttr(analysis::kLanesAttr);
+  if (auto known = indexOf.find(plan.op); known != indexOf.end())
+    dirty = std::min(dirty, known->second);
 }
 
 /// Only resident maps can be lane-folded: takes the fold back from results that
 /// go to DRAM. True if there were any.
 bool Planner::unfoldSpilled() {
-  bool changed = false;
-  for (OpPlan &plan : plans) {
-    if (plan.resident || !plan.op->removeAttr(analysis::kLanesAttr))
+  llvm::SetVector<size_t> changed;
+  for (auto [i, plan] : llvm::enumerate(plans)) {
+    if (plan.resident || !plan.hasLanes)
       continue;
-    changed = true;
-    setModel(plan);
+    plan.op->removeAttr(analysis::kLanesAttr);
+    changed.insert(i);
     for (Operation *user : plan.op->getUsers())
       if (auto found = indexOf.find(user); found != indexOf.end())
-        setModel(plans[found->second]);
+        changed.insert(found->second);
   }
-  return changed;
+  for (size_t i : changed)
+    setModel(plans[i]);
+  return !changed.empty();
 }
 
 void Planner::collect(ModuleOp module) {
@@ -139,9 +153,7 @@ std::string Planner::refusalOfView(const OpPlan &plan,
 
 /// Lets the result of a movement be a view of its resident operand.
 bool Planner::share(OpPlan &plan) {
-  plan.view = analysis::denseBufferView(
-      plan.model.resultType, plan.model.resultShape, plan.model.resultAxis,
-      /*offset=*/0, machine);
+  plan.view = plan.dense;
   plan.viewReason.clear();
   auto move = dyn_cast<DmaMoveOp>(plan.op);
   if (!move || !plan.canReside || move.getInputs().size() != 1 ||
@@ -233,13 +245,45 @@ void Planner::shareMemory() {
     }
 }
 
+/// Like shareMemory; gives the first operation whose memory is another one
+/// than before.
+size_t Planner::shareAgain() {
+  struct Before {
+    bool resident;
+    int64_t shares, room, lastUse;
+    std::optional<int64_t> part;
+    bool operator==(const Before &) const = default;
+  };
+  auto state = [](const OpPlan &plan) {
+    return Before{plan.resident, plan.shares, plan.room, plan.lastUse,
+                  plan.part};
+  };
+  std::vector<Before> before;
+  before.reserve(plans.size());
+  for (const OpPlan &plan : plans)
+    before.push_back(state(plan));
+  shareMemory();
+  size_t first = 0;
+  while (first < plans.size() && state(plans[first]) == before[first])
+    ++first;
+  return first;
+}
+
 /// End of the memory in use while operation `index` runs.
 int64_t Planner::liveEnd(size_t index) const {
-  int64_t end = reserved, now = index;
-  for (int64_t i = 0; i <= now; ++i)
-    if (plans[i].resident && plans[i].shares < 0 && plans[i].lastUse >= now)
-      end = std::max(end, plans[i].offset + plans[i].room);
+  int64_t end = live.endAt(static_cast<int64_t>(index), reserved);
+  const OpPlan &plan = plans[index];
+  if (plan.resident && plan.shares < 0)
+    end = std::max(end, plan.offset + plan.room);
   return end;
+}
+
+/// The result of operation `index` has its place.
+void Planner::enter(size_t index) {
+  const OpPlan &plan = plans[index];
+  if (plan.resident && plan.shares < 0)
+    live.add({plan.offset, plan.offset + plan.room, static_cast<int64_t>(index),
+              plan.lastUse});
 }
 
 /// End of the memory for tensors and scratch while operation `index` runs. The
@@ -270,20 +314,8 @@ size_t Planner::firstRunning(size_t index) const {
 /// The first place among the resident tensors that are live at operation
 /// `since` or later, the result of operation `ignored` left out.
 int64_t Planner::firstFit(size_t index, int64_t ignored, size_t since) const {
-  llvm::SmallVector<std::pair<int64_t, int64_t>> busy;
-  for (size_t i = 0; i < index; ++i)
-    if (plans[i].resident && plans[i].shares < 0 &&
-        plans[i].lastUse >= static_cast<int64_t>(since) &&
-        static_cast<int64_t>(i) != ignored)
-      busy.push_back({plans[i].offset, plans[i].offset + plans[i].room});
-  llvm::sort(busy);
-  int64_t offset = reserved;
-  for (auto [begin, end] : busy) {
-    if (begin - offset >= plans[index].room)
-      break;
-    offset = std::max(offset, end);
-  }
-  return offset;
+  return live.firstFit(reserved, plans[index].room, static_cast<int64_t>(since),
+                       ignored);
 }
 
 /// Gives a result the memory of its operand, of what it is a view of, or of its
@@ -350,22 +382,51 @@ bool Planner::keepWeightsStationary(size_t index) {
   return true;
 }
 
-/// Sends the largest tensor live at operation `index` to DRAM.
+/// Sends the largest tensor live at operation `index` to DRAM; of very many
+/// tensors several at a time.
 bool Planner::evictAt(size_t index) {
-  OpPlan *largest = nullptr;
-  int64_t now = index;
-  for (int64_t i = 0; i <= now; ++i)
-    if (plans[i].resident && plans[i].shares < 0 && plans[i].lastUse >= now &&
-        (!largest || plans[i].room > largest->room))
-      largest = &plans[i];
-  if (!largest)
+  std::vector<int64_t> owners = live.ownersAt(static_cast<int64_t>(index));
+  if (plans[index].resident && plans[index].shares < 0)
+    owners.push_back(static_cast<int64_t>(index));
+  if (owners.empty())
     return false;
-  largest->canReside = false;
-  largest->dramReason = fmt::format(
-      "evicted: its {} bytes of a partition are the most of what is live at "
-      "'{}', where {} are available",
-      largest->room, analysis::getNodeName(plans[index].op->getLoc()),
-      limitAt(index) - reserved);
+  size_t count = evictions < kSingleEvictions
+                     ? 1
+                     : std::min(owners.size(), evictions / kEvictionGroup);
+  llvm::sort(owners, [&](int64_t a, int64_t b) {
+    return std::pair(-plans[a].room, a) < std::pair(-plans[b].room, b);
+  });
+  evictions += count;
+  for (int64_t owner : llvm::ArrayRef(owners).take_front(count)) {
+    plans[owner].canReside = false;
+    plans[owner].dramReason = fmt::format(
+        "evicted: its {} bytes of a partition are the most of what is live at "
+        "'{}', where {} are available",
+        plans[owner].room, analysis::getNodeName(plans[index].op->getLoc()),
+        limitAt(index) - reserved);
+  }
+  return true;
+}
+
+/// Gives places from operation `first` on. False if one found none; with
+/// `mayEvict` something has then been changed that may help, unless failure is
+/// final: `evictions` and `dirty` stay as they were.
+bool Planner::placeAll(size_t first, bool mayEvict) {
+  live.clear();
+  for (size_t i = 0; i < first; ++i)
+    if (plans[i].lastUse + static_cast<int64_t>(kBehind) >=
+        static_cast<int64_t>(first))
+      enter(i);
+  for (size_t i = first; i < plans.size(); ++i) {
+    live.retire(static_cast<int64_t>(i) - static_cast<int64_t>(kBehind));
+    bool fits = !plans[i].resident || place(i);
+    if (!fits || !chooseScratch(i)) {
+      if (mayEvict && !(fits && keepWeightsStationary(i)))
+        evictAt(i);
+      return false;
+    }
+    enter(i);
+  }
   return true;
 }
 
@@ -380,34 +441,37 @@ bool Planner::attempt(int64_t wishedRing, bool mayEvict, int64_t chunksAhead) {
                       chunksAhead * analysis::largestChunk(plan.op, machine));
     plan.chunks = chunks;
   }
-  for (bool again = true; again;) {
-    again = false;
-    records = analysis::movingRecordBytes(
+  auto countRecords = [&] {
+    return analysis::movingRecordBytes(
         llvm::map_to_vector(plans, [](const OpPlan &plan) { return plan.op; }),
         machine);
-    shareMemory();
+  };
+  evictions = 0;
+  records = countRecords();
+  shareMemory();
+  for (size_t first = 0;;) {
+    dirty = plans.size();
     if (mayEvict && unfoldSpilled()) {
-      again = true;
+      first = std::min({first, dirty, shareAgain()});
       continue;
     }
     if (!mayEvict && llvm::any_of(plans, [](const OpPlan &plan) {
           return plan.canReside && !plan.resident;
         }))
       return false;
-    for (size_t i = 0; i < plans.size() && !again; ++i) {
-      bool fits = !plans[i].resident || place(i);
-      if (fits && chooseScratch(i))
-        continue;
-      if (fits && mayEvict && keepWeightsStationary(i)) {
-        again = true;
-        continue;
-      }
-      if (!mayEvict || !evictAt(i))
-        return false;
-      again = true;
-    }
+    const size_t before = evictions;
+    if (placeAll(first, mayEvict))
+      return true;
+    if (evictions == before && dirty == plans.size())
+      return false;
+    const int64_t recordsBefore = records;
+    if (dirty < plans.size())
+      records = countRecords();
+    // Places of operations before the first change are as they would be again.
+    first = std::min(dirty, shareAgain());
+    if (records != recordsBefore)
+      first = 0;
   }
-  return true;
 }
 
 LogicalResult Planner::run() {
@@ -486,9 +550,9 @@ void Planner::annotate(ModuleOp module) {
   int64_t base = 0;
   for (size_t i = plans.size(); i-- > 0;) {
     const OpPlan &plan = plans[i];
-    base = std::max(
-        {base, liveEnd(i),
-         plan.scratchBase + plan.choice.slotBytes * plan.choice.slots});
+    // Scratch begins where the memory in use ends.
+    base = std::max(base, plan.scratchBase +
+                              plan.choice.slotBytes * plan.choice.slots);
     plan.op->setAttr(kRingAttr, builder.getI64IntegerAttr(base));
   }
 }
