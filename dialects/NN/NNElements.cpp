@@ -7,6 +7,7 @@
 #include "dialects/NN/NNDialect.h"
 
 #include "mlir/IR/AsmState.h"
+#include "mlir/IR/BuiltinDialect.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -82,6 +83,18 @@ std::optional<ElementType> ashlar::nn::toElementType(Type type) {
   }
 }
 
+/// A free name for a resource. The context finds one itself, but tries all
+/// numbers from 1 on: with the number of resources it need not.
+static std::string resourceName(MLIRContext *context, llvm::StringRef hint) {
+  auto &manager = DenseResourceElementsHandle::getManagerInterface(context)
+                      .getBlobManager();
+  if (!manager.lookup(hint))
+    return hint.str();
+  size_t count = 0;
+  manager.getBlobMap([&](const auto &blobs) { count = blobs.size(); });
+  return (hint + "_" + llvm::Twine(count)).str();
+}
+
 ElementsAttr ashlar::nn::makeElements(RankedTensorType type, std::string bytes,
                                       llvm::StringRef hint) {
   assert(toElementType(type.getElementType()) &&
@@ -106,7 +119,8 @@ ElementsAttr ashlar::nn::makeElements(RankedTensorType type, std::string bytes,
         owner.reset();
       },
       /*dataIsMutable=*/false);
-  return DenseResourceElementsAttr::get(type, hint, std::move(blob));
+  return DenseResourceElementsAttr::get(
+      type, resourceName(type.getContext(), hint), std::move(blob));
 }
 
 std::optional<ArrayRef<char>>
@@ -138,8 +152,12 @@ ashlar::nn::rawElements(ElementsAttr elements, std::vector<char> &storage) {
   if (!dense.isSplat())
     return raw;
   storage.resize(count * width);
-  for (size_t i = 0; i < storage.size(); ++i)
-    storage[i] = raw[i % width];
+  if (storage.empty())
+    return ArrayRef<char>(storage);
+  std::memcpy(storage.data(), raw.data(), width);
+  for (size_t filled = width; filled < storage.size(); filled *= 2)
+    std::memcpy(storage.data() + filled, storage.data(),
+                std::min(filled, storage.size() - filled));
   return ArrayRef<char>(storage);
 }
 

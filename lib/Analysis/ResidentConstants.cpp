@@ -28,9 +28,14 @@ static int64_t takenBytes(const View &view,
 
 std::optional<uint64_t> uniformBits(Value value) {
   auto constant = value.getDefiningOp<nn::ConstantOp>();
+  if (!constant || constant.getValue().empty())
+    return std::nullopt;
+  // One number repeated is asked for as one number: tiles ask again and again.
+  ElementsAttr elements = constant.getValue();
+  if (auto splat = dyn_cast<SplatElementsAttr>(elements))
+    elements = splat.resizeSplat(splat.getType().clone({int64_t(1)}));
   std::vector<char> storage;
-  auto raw =
-      constant ? nn::rawElements(constant.getValue(), storage) : std::nullopt;
+  auto raw = nn::rawElements(elements, storage);
   if (!raw || raw->empty())
     return std::nullopt;
   auto bytes = static_cast<size_t>(storageOf(value).bytes());

@@ -12,6 +12,7 @@
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Analysis/ResidentConstants.h"
 #include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Support/Budget.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/BFP/BFPOps.h"
@@ -181,8 +182,16 @@ llvm::Error Generator::run() {
     if (isa_and_nonnull<npu::NPUDialect>(op->getDialect()))
       nodes.push_back(op);
   });
+  uint64_t constantBytes = 0;
+  module.walk([&](nn::ConstantOp constant) {
+    constantBytes += static_cast<uint64_t>(analysis::dramBytes(
+        storageOf(constant.getOutput()), shapeOf(constant.getOutput())));
+  });
+  mostInstructions = support::Budget::instructions(nodes.size(), constantBytes);
   placeConstantsAndArguments();
   if (llvm::Error error = placeResults())
+    return error;
+  if (llvm::Error error = checkDram())
     return error;
   order = emissionOrder(nodes);
   if (llvm::Error error = scales.assign(llvm::map_to_vector(
@@ -209,6 +218,50 @@ llvm::Error Generator::run() {
       streamedProduct(op);
     }
   return emitAll();
+}
+
+/// What lies in DRAM is known before the first instruction.
+llvm::Error Generator::checkDram() {
+  const auto used = static_cast<uint64_t>(builder.dramEnd());
+  if (used <= machine.dram.bytes)
+    return llvm::Error::success();
+  Value largest;
+  int64_t most = -1;
+  auto consider = [&](Value value) {
+    const int64_t bytes =
+        homes.lookup(value).inStateBuffer()
+            ? 0
+            : analysis::dramBytes(storageOf(value), shapeOf(value));
+    if (bytes > most) {
+      most = bytes;
+      largest = value;
+    }
+  };
+  func::FuncOp main = *module.getOps<func::FuncOp>().begin();
+  llvm::for_each(main.getArguments(), consider);
+  for (Operation *node : nodes)
+    consider(node->getResult(0));
+  Operation *op = largest ? largest.getDefiningOp() : nullptr;
+  return makeError(
+      ErrorClass::Capacity,
+      "tensors take {} bytes of DRAM, the machine {} has {}; the largest is {}",
+      used, machine.name, machine.dram.bytes,
+      op ? "the result of node '" + analysis::getNodeName(op->getLoc()) + "'"
+         : std::string("a graph input"));
+}
+
+/// Instructions of a program grow with the extents of a model and not with its
+/// size: a small file may not ask for a large program.
+llvm::Error Generator::checkInstructions(Operation *op) const {
+  if (builder.entries.size() <= mostInstructions)
+    return llvm::Error::success();
+  return makeError(
+      ErrorClass::Capacity,
+      "node '{}': the program has more than the {} instructions that a model "
+      "of "
+      "this size may become; make its extents smaller or use a machine with "
+      "more memory",
+      analysis::getNodeName(op->getLoc()), mostInstructions);
 }
 
 /// Counters for the maps whose cuts are chosen at run time.
@@ -438,6 +491,8 @@ llvm::Error Generator::emitTiles(Operation *op, bool measures) {
               analysis::tileBuffers(op, model, staging, out, base, machine));
     tile.measures = measures;
     if (llvm::Error error = emitTile(tile))
+      return error;
+    if (llvm::Error error = checkInstructions(op))
       return error;
     if (!measures) {
       if (llvm::Error error = emitSamples(*this, tile))

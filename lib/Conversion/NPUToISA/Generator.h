@@ -65,6 +65,7 @@ public:
   /// Their indices in the order of their code.
   std::vector<size_t> order;
   llvm::DenseMap<mlir::Value, View> homes;
+  uint64_t mostInstructions = 0; ///< by the budget of the module
   /// Forms of the maps that lie in DRAM compressed, from the address of their
   /// home on.
   llvm::DenseMap<mlir::Value, analysis::MapForm> forms;
@@ -107,6 +108,8 @@ public:
 private:
   void placeConstantsAndArguments();
   llvm::Error placeResults();
+  llvm::Error checkDram();
+  llvm::Error checkInstructions(mlir::Operation *op) const;
   llvm::Error planCounters();
   llvm::Error emitAll();
   /// Code of an operation; its result is complete behind it.

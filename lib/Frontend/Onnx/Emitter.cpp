@@ -60,15 +60,34 @@ bool Emitter::checkShape(ShapeRef shape) {
   return true;
 }
 
+bool Emitter::reserve(int64_t elements, uint64_t width) {
+  const uint64_t wanted = static_cast<uint64_t>(elements) * width;
+  const uint64_t left = budget.bytesLeft();
+  if (budget.takeBytes(wanted))
+    return true;
+  fail(ErrorClass::Capacity,
+       fmt::format("a constant of {} elements takes {} bytes, of which {} are "
+                   "left for constants that a file of this size may make; "
+                   "store it in the model or make it smaller",
+                   elements, wanted, left));
+  return false;
+}
+
 Value Emitter::finish(Operation *op) {
   Value result = op->getResult(0);
   if (!checkShape(shapeOf(result))) {
     op->erase();
     return nullptr;
   }
-  if (ElementsAttr folded = foldOnHost(op)) {
+  if (ElementsAttr folded = foldOnHost(op, budget)) {
     op->erase();
     return constant(folded);
+  }
+  if (!budget.takeOperations(1)) {
+    op->erase();
+    return fail(ErrorClass::Capacity,
+                "it and the nodes before become more operations than a file "
+                "of this size may make; use fewer operands or parts");
   }
   operations.push_back(op);
   return result;
@@ -111,6 +130,19 @@ Value Emitter::splat(double number, Type element, ShapeRef shape) {
                     true));
   }
   return constant(mlir::DenseElementsAttr::get(tensor, value));
+}
+
+Value Emitter::fill(ElementsAttr value, ShapeRef shape) {
+  auto one = mlir::cast<mlir::RankedTensorType>(value.getType());
+  auto dense = mlir::dyn_cast<mlir::DenseElementsAttr>(value);
+  if (failed() || !dense || !checkShape(shape))
+    return nullptr;
+  const auto element = toElementType(one.getElementType());
+  if (elementCount(shape) <= maxInlineElements ||
+      budget.takeBytes(elementCount(shape) * byteSize(*element)))
+    return constant(dense.resizeSplat(type(shape, one.getElementType())));
+  return broadcast(constant(dense.reshape(type({1}, one.getElementType()))),
+                   shape);
 }
 
 Value Emitter::reshape(Value x, ShapeRef shape) {

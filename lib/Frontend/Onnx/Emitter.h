@@ -9,6 +9,7 @@
 #ifndef ASHLAR_LIB_FRONTEND_ONNX_EMITTER_H
 #define ASHLAR_LIB_FRONTEND_ONNX_EMITTER_H
 
+#include "ashlar/Support/Budget.h"
 #include "ashlar/Support/Error.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/NN/NNShapes.h"
@@ -49,8 +50,9 @@ std::optional<SmallVector<double>> numbersOf(Value value);
 
 class Emitter {
 public:
-  Emitter(mlir::OpBuilder &builder, mlir::Location loc, int64_t maxElements)
-      : b(builder), loc(loc), maxElements(maxElements) {}
+  Emitter(mlir::OpBuilder &builder, mlir::Location loc, int64_t maxElements,
+          support::Budget &budget)
+      : b(builder), loc(loc), maxElements(maxElements), budget(budget) {}
 
   bool failed() const { return !message.empty(); }
   ErrorClass errorClass() const { return kind; }
@@ -77,6 +79,10 @@ public:
   /// Records an error and gives false if a tensor of `shape` is too large.
   bool checkShape(ShapeRef shape);
 
+  /// Takes the bytes of a constant that is made now from the budget; records
+  /// an error and gives false if that is too little.
+  bool reserve(int64_t elements, uint64_t width);
+
   /// Operations made so far, without constants and folded ones.
   ArrayRef<mlir::Operation *> made() const { return operations; }
 
@@ -85,6 +91,9 @@ public:
   Value integers(ArrayRef<int64_t> values, Shape shape, Type element);
   /// One number repeated; floats round once to `element`.
   Value splat(double number, Type element, ShapeRef shape = {});
+  /// The one element of `value` repeated. What the budget has no bytes for
+  /// stays an operation, which the machine runs.
+  Value fill(mlir::ElementsAttr value, ShapeRef shape);
 
   // Movement.
   Value reshape(Value x, ShapeRef shape);
@@ -153,6 +162,7 @@ protected:
   mlir::OpBuilder &b;
   mlir::Location loc;
   int64_t maxElements;
+  support::Budget &budget;
 
 private:
   ErrorClass kind = ErrorClass::Internal;
@@ -175,9 +185,9 @@ Value Emitter::binary(Value a, Value b2) {
 }
 
 /// The value of a constant operation, or null if it does not fold: operands
-/// not constant, too large, of a kind that is left to the simplify phase, or
-/// without a defined result (integer division by zero).
-mlir::ElementsAttr foldOnHost(mlir::Operation *op);
+/// not constant, too large, of a kind that is left to the simplify phase,
+/// without a defined result (integer division by zero), or beyond the budget.
+mlir::ElementsAttr foldOnHost(mlir::Operation *op, support::Budget &budget);
 
 } // namespace ashlar::frontend
 

@@ -20,7 +20,6 @@ using llvm::StringRef;
 namespace {
 
 constexpr unsigned maxDepth = 64;
-constexpr size_t maxNodes = 1 << 20;
 /// FunctionProto.attribute_proto: attributes with defaults, newer than the
 /// protobuf classes of the package, so they arrive as unknown fields.
 constexpr int attributeProtoField = 11;
@@ -141,10 +140,12 @@ Error Flattener::add(const onnx::NodeProto &node, size_t index, Scope &scope) {
   auto function = functions.find(flat.domain + "\n" + flat.op);
   if (function != functions.end())
     return inlineCall(flat, *function->second, scope);
-  if (model.nodes.size() >= maxNodes)
+  if (!model.budget.takeOperations(1))
     return makeError(ErrorClass::Capacity,
-                     "the graph has more than {} nodes after inlining",
-                     maxNodes);
+                     "node '{}': the graph has more than {} nodes after "
+                     "inlining, more than a file of its size may make; call "
+                     "the functions less often",
+                     flat.name, model.nodes.size());
   model.nodes.push_back(std::move(flat));
   return Error::success();
 }

@@ -291,10 +291,11 @@ std::optional<double> realBinary(Operation *op, double a, double b) {
     return a * b;
   if (mlir::isa<DivOp>(op))
     return a / b;
+  const bool isNan = std::isnan(a) || std::isnan(b);
   if (mlir::isa<MaxOp>(op))
-    return a > b ? a : b;
+    return isNan ? std::numeric_limits<double>::quiet_NaN() : a > b ? a : b;
   if (mlir::isa<MinOp>(op))
-    return a < b ? a : b;
+    return isNan ? std::numeric_limits<double>::quiet_NaN() : a < b ? a : b;
   return std::nullopt;
 }
 
@@ -362,7 +363,7 @@ std::optional<double> realUnary(UnaryFunction function, double x) {
   case UnaryFunction::Reciprocal:
     return 1.0 / x;
   case UnaryFunction::Relu:
-    return x > 0 ? x : 0;
+    return std::isnan(x) || x > 0 ? x : 0;
   default:
     return std::nullopt;
   }
@@ -507,20 +508,30 @@ std::optional<SmallVector<double>> ashlar::frontend::numbersOf(Value value) {
   return SmallVector<double>(numbers->wholes.begin(), numbers->wholes.end());
 }
 
-ElementsAttr ashlar::frontend::foldOnHost(Operation *op) {
+ElementsAttr ashlar::frontend::foldOnHost(Operation *op,
+                                          support::Budget &budget) {
   RankedTensorType type = tensorOf(op->getResult(0));
   if (type.getNumElements() > largestResult || op->getNumOperands() == 0)
     return {};
-  for (Value operand : op->getOperands())
+  uint64_t work = type.getNumElements();
+  for (Value operand : op->getOperands()) {
     if (!constantOf(operand))
       return {};
+    work += tensorOf(operand).getNumElements();
+  }
+  if (!budget.takeWork(work))
+    return {};
   if (mlir::isa<ReshapeOp, TransposeOp, SliceOp, GatherOp, BroadcastOp>(op))
     return foldMovement(op);
   if (auto concat = mlir::dyn_cast<ConcatOp>(op))
     return foldConcat(concat);
   if (auto where = mlir::dyn_cast<WhereOp>(op))
     return foldWhere(where);
-  if (!canPack(type.getElementType()))
+  // Numbers of 64 unsigned bits have no place in Numbers.
+  if (!canPack(type.getElementType()) ||
+      llvm::any_of(op->getOperands(), [](Value operand) {
+        return toElementType(elementOf(operand)) == ElementType::U64;
+      }))
     return {};
   return llvm::TypeSwitch<Operation *, ElementsAttr>(op)
       .Case<AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp, ModOp, CompareOp,

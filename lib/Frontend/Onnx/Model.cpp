@@ -216,6 +216,7 @@ Expected<std::unique_ptr<Model>> ashlar::frontend::loadModel(StringRef path) {
   model->folder = llvm::sys::path::parent_path(path).str();
   if (model->folder.empty())
     model->folder = ".";
+  model->budget = support::Budget((*buffer)->getBufferSize());
   Error error = parseModel((*buffer)->getBuffer(), *model);
   buffer->reset();
   if (!error)

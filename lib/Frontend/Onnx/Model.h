@@ -7,6 +7,7 @@
 #define ASHLAR_LIB_FRONTEND_ONNX_MODEL_H
 
 #include "Proto.h"
+#include "ashlar/Support/Budget.h"
 #include "ashlar/Support/Error.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -36,6 +37,7 @@ struct Model {
   std::vector<FlatNode> nodes; ///< Execution order.
   /// Attributes of inlined function bodies.
   std::deque<onnx::AttributeProto> attributes;
+  support::Budget budget; ///< What import may still make.
 };
 
 /// Parses the file, checks its structure, inlines functions, sorts the nodes

@@ -25,6 +25,8 @@ std::optional<SmallVector<int64_t>> Node::constantIntegers(size_t i,
               name.str(), typeText(value));
     return std::nullopt;
   }
+  if (!reserveNumbers(value))
+    return std::nullopt;
   std::optional<SmallVector<int64_t>> numbers = integersOf(value);
   if (!numbers)
     unsupported("input {} ('{}') is not a constant; it must be known at "
@@ -38,6 +40,8 @@ std::optional<SmallVector<double>> Node::constantNumbers(size_t i,
   Value value = input(i);
   if (!value)
     return std::nullopt;
+  if (!reserveNumbers(value))
+    return std::nullopt;
   std::optional<SmallVector<double>> numbers = numbersOf(value);
   if (!numbers)
     unsupported("input {} ('{}') is not a constant; it must be known at "
@@ -46,15 +50,23 @@ std::optional<SmallVector<double>> Node::constantNumbers(size_t i,
   return numbers;
 }
 
+bool Node::reserveNumbers(Value value) {
+  const int64_t count = nn::elementCount(shapeOf(value));
+  return !constantOf(value) || count <= kFewNumbers ||
+         reserve(count, sizeof(int64_t));
+}
+
 std::optional<double> Node::constantNumber(size_t i, StringRef name) {
+  Value value = input(i);
+  if (value && nn::elementCount(shapeOf(value)) != 1) {
+    malformed("input {} ('{}') has {} elements, expected 1", i, name.str(),
+              nn::elementCount(shapeOf(value)));
+    return std::nullopt;
+  }
   std::optional<SmallVector<double>> numbers = constantNumbers(i, name);
   if (!numbers)
     return std::nullopt;
-  if (numbers->size() == 1)
-    return numbers->front();
-  malformed("input {} ('{}') has {} elements, expected 1", i, name.str(),
-            numbers->size());
-  return std::nullopt;
+  return numbers->front();
 }
 
 const onnx::AttributeProto *Node::find(StringRef name) const {

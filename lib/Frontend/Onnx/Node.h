@@ -22,7 +22,7 @@ public:
   Node(const FlatNode &node, SmallVector<Value> inputs,
        llvm::BitVector usedOutputs, Model &model, QuantisedValues &quantised,
        mlir::OpBuilder &builder, mlir::Location loc, int64_t maxElements)
-      : Emitter(builder, loc, maxElements), node(node),
+      : Emitter(builder, loc, maxElements, model.budget), node(node),
         inputs(std::move(inputs)), used(std::move(usedOutputs)), model(model),
         quantisedValues(quantised), results(node.outputs.size()) {}
 
@@ -78,6 +78,10 @@ public:
   QuantisedValues &quantised() { return quantisedValues; }
 
 private:
+  /// Lists of numbers up to here are not worth counting.
+  static constexpr int64_t kFewNumbers = 4096;
+  /// Takes the numbers of a constant operand from the budget.
+  bool reserveNumbers(Value value);
   const onnx::AttributeProto *find(StringRef name) const;
   /// The attribute if present with the expected kind; marks it as read.
   const onnx::AttributeProto *

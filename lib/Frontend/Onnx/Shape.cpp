@@ -81,8 +81,7 @@ void constant(Node &n) {
   }
 }
 
-/// One element repeated. The bytes are written once more than a splat would
-/// need, as weights made this way are ordinary constants to later phases.
+/// One element repeated.
 void constantOfShape(Node &n) {
   auto sizes = n.constantIntegers(0, "shape");
   mlir::ElementsAttr value = n.getTensor("value");
@@ -92,22 +91,11 @@ void constantOfShape(Node &n) {
   if (!value)
     value = floatsAttr(n, 0.0, int64_t(1));
   auto type = mlir::cast<mlir::RankedTensorType>(value.getType());
-  std::vector<char> storage;
-  std::optional<ArrayRef<char>> element = rawElements(value, storage);
-  if (type.getNumElements() != 1 || !element) {
+  if (type.getNumElements() != 1) {
     n.malformed("value has {} elements, expected 1", type.getNumElements());
     return;
   }
-  if (!n.checkShape(*sizes))
-    return;
-  int64_t count = elementCount(*sizes);
-  std::string bytes;
-  bytes.reserve(count * element->size());
-  for (int64_t i = 0; i < count; ++i)
-    bytes.append(element->data(), element->size());
-  n.setOutput(0, n.constant(makeElements(
-                     mlir::RankedTensorType::get(*sizes, type.getElementType()),
-                     std::move(bytes), "filled")));
+  n.setOutput(0, n.fill(value, *sizes));
 }
 
 void range(Node &n) {
@@ -124,6 +112,9 @@ void range(Node &n) {
   }
   auto count = static_cast<int64_t>(std::max(steps, 0.0));
   Type element = elementOf(n.input(0));
+  // The numbers, and the constant of them.
+  if (!n.reserve(count, 2 * sizeof(int64_t)))
+    return;
   if (isFloatElement(n.input(0))) {
     SmallVector<double> values;
     for (int64_t i = 0; i < count; ++i)

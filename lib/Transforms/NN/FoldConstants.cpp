@@ -2,14 +2,19 @@
 //
 // Evaluates operations on constants. Input: any `nn` function; output: the same
 // with constant subgraphs replaced. One walk in program order suffices, since
-// operands come first.
+// operands come first. One number repeated stays that (FoldSplats.cpp); what
+// the budget of the module does not cover stays an operation.
 
+#include "FoldSplats.h"
 #include "Rewrite.h"
 #include "ashlar/Reference/Constants.h"
 #include "ashlar/Reference/Interpreter.h"
 #include "ashlar/Reference/Movement.h"
+#include "ashlar/Support/Budget.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "dialects/NN/NNElements.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace ashlar::nn {
 #define GEN_PASS_DEF_FOLDCONSTANTS
@@ -111,6 +116,26 @@ std::optional<std::string> moveConstants(Operation *op) {
   return result;
 }
 
+// Evaluations that an operation takes.
+uint64_t workOf(Operation *op) {
+  uint64_t most = typeOf(op->getResult(0)).getNumElements();
+  for (Value operand : op->getOperands())
+    most = std::max<uint64_t>(most, typeOf(operand).getNumElements());
+  uint64_t terms = 1;
+  if (auto product = dyn_cast<MatMulOp>(op))
+    terms = shapeOf(product.getA()).back();
+  else if (auto conv = dyn_cast<ConvOp>(op))
+    terms = typeOf(conv.getW()).getNumElements() /
+            std::max<int64_t>(shapeOf(conv.getW())[0], 1);
+  else if (auto conv = dyn_cast<ConvTransposeOp>(op))
+    terms = typeOf(conv.getW()).getNumElements() /
+            std::max<int64_t>(shapeOf(conv.getW())[0], 1);
+  else if (auto kernel = op->getAttrOfType<DenseI64ArrayAttr>("kernel"))
+    for (int64_t extent : kernel.asArrayRef())
+      terms = llvm::SaturatingMultiply<uint64_t>(terms, extent);
+  return llvm::SaturatingMultiply(most, std::max<uint64_t>(terms, 1));
+}
+
 bool isEmpty(Value value) { return typeOf(value).getNumElements() == 0; }
 
 std::optional<ElementsAttr> evaluateConstant(Operation *op) {
@@ -144,8 +169,42 @@ std::optional<ElementsAttr> evaluateConstant(Operation *op) {
 struct FoldConstantsPass
     : ashlar::nn::impl::FoldConstantsBase<FoldConstantsPass> {
   using FoldConstantsBase::FoldConstantsBase;
+  support::Budget budget;
+
+  // What the module holds itself may be moved and converted freely.
+  void startBudget() {
+    uint64_t stored = 0;
+    getOperation().walk(
+        [&](ConstantOp op) { stored += bytesOf(op.getOutput()).value_or(0); });
+    budget = support::Budget::ofContents(stored);
+  }
+
+  // True if the result of `op` may become a constant.
+  bool affords(Operation *op, bool isSplat) {
+    const uint64_t size = *bytesOf(op->getResult(0));
+    uint64_t operands = 0, freed = 0;
+    llvm::SmallDenseSet<Value, 4> seen;
+    for (Value operand : op->getOperands()) {
+      const uint64_t bytes = bytesOf(operand).value_or(0);
+      operands += bytes;
+      const auto uses =
+          static_cast<unsigned>(llvm::count(op->getOperands(), operand));
+      if (seen.insert(operand).second && !operand.hasNUsesOrMore(uses + 1))
+        freed += bytes;
+    }
+    if (size > operands && size > static_cast<uint64_t>(maxBytes))
+      return false;
+    // Later phases write out one number repeated as well.
+    const uint64_t work = isSplat ? 1 : workOf(op);
+    if (work > budget.workLeft() ||
+        !budget.takeBytes(size > freed ? size - freed : 0))
+      return false;
+    budget.takeWork(work);
+    return true;
+  }
 
   void runOnOperation() override {
+    startBudget();
     SmallVector<Operation *> candidates;
     getOperation().walk([&](Operation *op) {
       if (isa_and_present<NNDialect>(op->getDialect()) && !isa<ConstantOp>(op))
@@ -159,17 +218,15 @@ struct FoldConstantsPass
   }
 
   void fold(Operation *op) {
-    std::optional<uint64_t> size = bytesOf(op->getResult(0));
-    uint64_t operandSize = 0;
-    for (Value operand : op->getOperands())
-      operandSize += bytesOf(operand).value_or(0);
-    if (!size)
+    if (!bytesOf(op->getResult(0)))
       return;
-    if (*size > operandSize && *size > static_cast<uint64_t>(maxBytes)) {
+    std::optional<ElementsAttr> value = foldSplat(op);
+    if (!affords(op, value.has_value())) {
       ++kept;
       return;
     }
-    std::optional<ElementsAttr> value = evaluateConstant(op);
+    if (!value)
+      value = evaluateConstant(op);
     if (!value)
       return;
     OpBuilder builder(op);

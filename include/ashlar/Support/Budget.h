@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the compiler may spend on a model before it has a program: bytes of
+// constants that no file holds, elements evaluated at compile time, operations.
+// All of it grows with the size of the file, so that no small file takes much
+// memory or time, and a large one is not refused what it brings itself. The
+// numbers and why: docs/decisions/2026-11-22-compile-budget.md.
+
+#ifndef ASHLAR_SUPPORT_BUDGET_H
+#define ASHLAR_SUPPORT_BUDGET_H
+
+#include <algorithm>
+#include <cstdint>
+
+namespace ashlar::support {
+
+class Budget {
+public:
+  /// Bytes of made constants, whatever the file's size and per byte of it.
+  static constexpr uint64_t kBaseBytes = uint64_t(32) << 20;
+  static constexpr uint64_t kBytesPerByte = 1024;
+  /// Elements evaluated.
+  static constexpr uint64_t kBaseWork = uint64_t(1) << 25;
+  static constexpr uint64_t kWorkPerByte = 64;
+  /// Operations.
+  static constexpr uint64_t kBaseOperations = uint64_t(1) << 14;
+  static constexpr uint64_t kBytesPerOperation = 4;
+
+  /// Instructions.
+  static constexpr uint64_t kBaseInstructions = uint64_t(1) << 17;
+  static constexpr uint64_t kInstructionsPerOperation = 64;
+  static constexpr uint64_t kInstructionsPerByte = 4;
+
+  explicit Budget(uint64_t modelBytes = 0)
+      : bytes(kBaseBytes + capped(modelBytes) * kBytesPerByte),
+        work(kBaseWork + capped(modelBytes) * kWorkPerByte),
+        operations(kBaseOperations + capped(modelBytes) / kBytesPerOperation) {}
+
+  /// Instructions of a program of `operations` that read `constantBytes`.
+  static uint64_t instructions(uint64_t operations, uint64_t constantBytes) {
+    return kBaseInstructions + kInstructionsPerOperation * capped(operations) +
+           kInstructionsPerByte * capped(constantBytes);
+  }
+
+  /// For what is made of constants that are there already.
+  static Budget ofContents(uint64_t storedBytes) {
+    Budget budget;
+    budget.bytes += capped(storedBytes);
+    budget.work += capped(storedBytes) * kWorkPerByte;
+    return budget;
+  }
+
+  /// What is left.
+  uint64_t bytesLeft() const { return bytes; }
+  uint64_t workLeft() const { return work; }
+  uint64_t operationsLeft() const { return operations; }
+
+  /// Takes from the budget; false, and nothing taken, if there is too little.
+  bool takeBytes(uint64_t amount) { return take(bytes, amount); }
+  bool takeWork(uint64_t amount) { return take(work, amount); }
+  bool takeOperations(uint64_t amount) { return take(operations, amount); }
+
+private:
+  /// No product below may overflow.
+  static uint64_t capped(uint64_t size) {
+    return std::min(size, uint64_t(1) << 48);
+  }
+  static bool take(uint64_t &left, uint64_t amount) {
+    if (amount > left)
+      return false;
+    left -= amount;
+    return true;
+  }
+
+  uint64_t bytes, work, operations;
+};
+
+} // namespace ashlar::support
+
+#endif // ASHLAR_SUPPORT_BUDGET_H

@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Small models that ask for much: time, memory and exit code of every tool.
+
+usage: bombs.py FOLDER [--only=REGEX]
+
+No model here has more than 64 kB. Every tool has to end within 10 s (30 s are
+allowed: the host may be busy) and 1 GiB, with a program or with a refusal that
+names what is too large.
+"""
+
+import argparse
+import os
+import re
+import resource
+import subprocess
+import sys
+import time
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+SECONDS = 30
+MEGABYTES = 1024
+EXITS = (0, 3, 4, 5)
+
+
+def value(name, shape, kind=TensorProto.FLOAT):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def ints(name, numbers):
+    return numpy_helper.from_array(np.array(numbers, np.int64), name)
+
+
+def add_to_input(nodes, initializers, last, functions=()):
+    """x + sum of `last`, so that the output is small."""
+    nodes.append(helper.make_node("ReduceMax", [last], ["r"], keepdims=0))
+    nodes.append(helper.make_node("Add", ["x", "r"], ["y"]))
+    return build(nodes, [value("x", [1])], [value("y", [1])], initializers,
+                 functions)
+
+
+def build(nodes, inputs, outputs, initializers=(), functions=()):
+    graph = helper.make_graph(nodes, "g", inputs, outputs, list(initializers))
+    opsets = [helper.make_opsetid("", 13), helper.make_opsetid("f", 1)]
+    model = helper.make_model(graph, opset_imports=opsets,
+                              functions=list(functions))
+    model.ir_version = 8
+    return model
+
+
+def filled(shape, functions=(), number=1.0):
+    tensor = helper.make_tensor("v", TensorProto.FLOAT, [1], [number])
+    return [helper.make_node("ConstantOfShape", ["s"], ["c"], value=tensor)], [
+        ints("s", shape)]
+
+
+def reduced(shape, chain=0):
+    nodes, weights = filled(shape)
+    last = "c"
+    for i in range(chain):
+        nodes.append(helper.make_node("Exp", [last], [f"e{i}"]))
+        last = f"e{i}"
+    return add_to_input(nodes, weights, last)
+
+
+def product(columns):
+    nodes, weights = filled([columns, columns])
+    nodes.append(helper.make_node("MatMul", ["x", "c"], ["y"]))
+    return build(nodes, [value("x", [1, columns])],
+                 [value("y", [1, columns])], weights)
+
+
+def doubling(times, random):
+    """Concatenations of a constant with itself."""
+    start = (np.arange(4096) % 7 if random else np.ones(4096)).astype(np.float32)
+    weights = [numpy_helper.from_array(start, "c")]
+    nodes, last = [], "c"
+    for i in range(times):
+        nodes.append(helper.make_node("Concat", [last, last], [f"c{i}"], axis=0))
+        last = f"c{i}"
+    return add_to_input(nodes, weights, last)
+
+
+def expanded(count):
+    """Many expansions of the same small constant, all different."""
+    weights = [numpy_helper.from_array(np.arange(64, dtype=np.float32), "c")]
+    nodes = []
+    for i in range(count):
+        weights.append(ints(f"s{i}", [15000 + i, 64]))
+        nodes.append(helper.make_node("Expand", ["c", f"s{i}"], [f"e{i}"]))
+        nodes.append(helper.make_node("ReduceMax", [f"e{i}"], [f"m{i}"],
+                                      keepdims=0))
+    nodes.append(helper.make_node("Sum", [f"m{i}" for i in range(count)], ["t"]))
+    return add_to_input(nodes, weights, "t")
+
+
+def ranges(count, length):
+    weights = [ints("zero", 0), ints("one", 1), ints("end", length)]
+    nodes = [helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT64)]
+    for i in range(count):
+        nodes.append(helper.make_node("Range", ["zero", "end", "one"],
+                                      [f"r{i}"]))
+        nodes.append(helper.make_node("Gather", [f"r{i}", "i"], [f"g{i}"]))
+    nodes.append(helper.make_node("Sum", [f"g{i}" for i in range(count)], ["y"]))
+    return build(nodes, [value("x", [1])], [value("y", [1], TensorProto.INT64)],
+                 weights)
+
+
+def calls(depth):
+    """Functions that call each other twice: 2 to the power of `depth` nodes."""
+    functions = []
+    for level in range(depth):
+        if level == 0:
+            body = [helper.make_node("Relu", ["a"], ["t"]),
+                    helper.make_node("Neg", ["t"], ["b"])]
+        else:
+            body = [helper.make_node(f"F{level - 1}", ["a"], ["t"], domain="f"),
+                    helper.make_node(f"F{level - 1}", ["t"], ["b"], domain="f")]
+        functions.append(helper.make_function(
+            "f", f"F{level}", ["a"], ["b"], body,
+            [helper.make_opsetid("", 13), helper.make_opsetid("f", 1)]))
+    nodes = [helper.make_node(f"F{depth - 1}", ["x"], ["y"], domain="f")]
+    return build(nodes, [value("x", [1])], [value("y", [1])], (), functions)
+
+
+def wide(operands):
+    nodes = [helper.make_node("Sum", ["x"] * operands, ["y"])]
+    return build(nodes, [value("x", [4])], [value("y", [4])])
+
+
+def batch(images):
+    nodes = [helper.make_node("Conv", ["x", "w"], ["y"])]
+    weights = [numpy_helper.from_array(np.ones((4, 4, 1, 1), np.float32), "w")]
+    return build(nodes, [value("x", [images, 4, 7, 12])],
+                 [value("y", [images, 4, 7, 12])], weights)
+
+
+def tuples(count):
+    nodes = [helper.make_node("GatherND", ["x", "i"], ["y"])]
+    return build(nodes, [value("x", [2, 2, 2]),
+                         value("i", [count, 1, 2], TensorProto.INT64)],
+                 [value("y", [count, 1, 2])])
+
+
+MODELS = {
+    "fill-2e9": lambda: reduced([2000000000]),
+    "fill-4e8-chain": lambda: reduced([400000000], 2),
+    "fill-8e6-chain": lambda: reduced([8000000], 400),
+    "product-16384": lambda: product(16384),
+    "product-2500": lambda: product(2500),
+    "double-20": lambda: doubling(20, False),
+    "double-20-distinct": lambda: doubling(17, True),
+    "expand-300": lambda: expanded(300),
+    "range-500": lambda: ranges(300, 1 << 20),
+    "calls-24": lambda: calls(24),
+    "sum-15000": lambda: wide(15000),
+    "batch-1M": lambda: batch(1 << 20),
+    "tuples-16M": lambda: tuples(1 << 24),
+}
+
+
+def run(command):
+    """Exit code, seconds, megabytes and the last line of standard error."""
+    start = time.monotonic()
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, text=True)
+    try:
+        text = child.communicate(timeout=4 * SECONDS)[1]
+    except subprocess.TimeoutExpired:
+        child.kill()
+        text = child.communicate()[1]
+    seconds = time.monotonic() - start
+    return child.returncode, seconds, (text.strip().splitlines() or [""])[-1]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    os.makedirs(options.folder, exist_ok=True)
+    # What a tool may have at most: beyond it the tool says that it is out of
+    # memory, with an exit code that is no refusal of the model.
+    limit = MEGABYTES << 20
+    failures = 0
+    for name, make in MODELS.items():
+        if not re.search(options.only, name):
+            continue
+        model = os.path.join(options.folder, name + ".onnx")
+        onnx.save(make(), model)
+        assert os.path.getsize(model) < 65536, (name, os.path.getsize(model))
+        program = os.path.join(options.folder, "program.ash")
+        commands = [["ashlarc", model, "-o", program],
+                    ["ashlarc", model, "--check"]]
+        for command in commands:
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+            code, seconds, text = run(command)
+            peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+            # The peak is that of all children so far.
+            large = peak > before and peak * 1024 > limit
+            good = code in EXITS and seconds < SECONDS and not large
+            failures += not good
+            print(f"{'ok' if good else 'FAILED'} {name} {command[-1][:8]}: "
+                  f"exit {code}, {seconds:.1f} s, {peak // 1024} MB so far"
+                  f"{'' if code == 0 else ': ' + text[:160]}", flush=True)
+    sys.exit(failures > 0)
+
+
+if __name__ == "__main__":
+    main()
