@@ -52,12 +52,18 @@ void legacyBinary(Node &n) {
   n.setOutput(0, n.binary<OpTy>(a, legacyOperand(n, a, n.input(1))));
 }
 
-/// From operator set 12 the exponent may have another type than the base.
+/// From operator set 12 the exponent may have another type than the base: that
+/// of the result. A fraction as the exponent of an integer keeps its value.
 void power(Node &n) {
   Value a = n.input(0), b = n.input(1);
-  if (a && b)
-    b = n.cast(b, elementOf(a));
-  n.setOutput(0, n.binary<PowOp>(a, b));
+  if (!a || !b)
+    return;
+  const Type result = elementOf(a);
+  if (!isFloatElement(a) && isFloatElement(b))
+    a = n.cast(a, elementOf(b));
+  else
+    b = n.cast(b, result);
+  n.setOutput(0, n.cast(n.binary<PowOp>(a, b), result));
 }
 
 /// Chains of a commutative operation; `mean` divides by the count at the end.

@@ -154,7 +154,9 @@ void groupNorm(Node &n) {
   n.setOutput(0, n.binary<AddOp>(n.binary<MulOp>(y, scale), bias));
 }
 
-/// (x - E[x]) / (sqrt(E[x^2] - E[x]^2) + 1e-9), as the operator's definition.
+/// (x - E[x]) / (sqrt(V) + 1e-9). The operator's definition has V = E[x^2] -
+/// E[x]^2, which rounding makes negative where all elements are alike: E[(x -
+/// E[x])^2] is the same number and never below 0.
 void meanVarianceNorm(Node &n) {
   SmallVector<int64_t> axes = n.getInts("axes");
   if (axes.empty())
@@ -164,13 +166,15 @@ void meanVarianceNorm(Node &n) {
     return;
   axes = n.normalAxes(axes, rankOf(x));
   Value mean = n.reduce(ReduceKind::Mean, x, axes, true);
-  Value squares = n.reduce(ReduceKind::Mean, n.binary<MulOp>(x, x), axes, true);
-  Value variance = n.binary<SubOp>(squares, n.binary<MulOp>(mean, mean));
+  Value centred = n.binary<SubOp>(x, mean);
+  Value variance =
+      n.reduce(ReduceKind::Mean, n.binary<MulOp>(centred, centred), axes, true);
   Value deviation = n.binary<AddOp>(n.unary(UnaryFunction::Sqrt, variance),
                                     n.splat(1e-9, elementOf(x)));
-  n.setOutput(0, n.binary<DivOp>(n.binary<SubOp>(x, mean), deviation));
+  n.setOutput(0, n.binary<DivOp>(centred, deviation));
 }
 
+/// A slice whose norm is 0 gives zeros: its divisor is 1.
 void lpNorm(Node &n) {
   int64_t axis = n.getInt("axis", -1), p = n.getInt("p", 2);
   Value x = n.input(0);
@@ -183,7 +187,9 @@ void lpNorm(Node &n) {
       n.reduce(p == 1 ? ReduceKind::L1 : ReduceKind::SumSquare, x, axis, true);
   if (p == 2)
     norm = n.unary(UnaryFunction::Sqrt, norm);
-  n.setOutput(0, n.binary<DivOp>(x, norm));
+  Value isZero = n.compare(CompareKind::Equal, norm, n.splat(0, elementOf(x)));
+  n.setOutput(
+      0, n.binary<DivOp>(x, n.where(isZero, n.splat(1, elementOf(x)), norm)));
 }
 
 /// Before version 13 the operand is flattened to a matrix at `axis`.

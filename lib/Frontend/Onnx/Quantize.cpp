@@ -163,8 +163,11 @@ void dynamicQuantizeLinear(Node &n) {
   Value none = n.splat(0, f32Of(n));
   Value high = n.binary<MaxOp>(n.reduce(ReduceKind::Max, x, axes, false), none);
   Value low = n.binary<MinOp>(n.reduce(ReduceKind::Min, x, axes, false), none);
-  Value scale =
-      n.binary<DivOp>(n.binary<SubOp>(high, low), n.splat(255, f32Of(n)));
+  // All elements 0: the range is taken to be 1, so that nothing divides by 0.
+  Value range = n.binary<SubOp>(high, low);
+  range = n.where(n.compare(CompareKind::Equal, range, none),
+                  n.splat(1, f32Of(n)), range);
+  Value scale = n.binary<DivOp>(range, n.splat(255, f32Of(n)));
   Value at = n.binary<DivOp>(n.binary<SubOp>(none, low), scale);
   at = n.unary(UnaryFunction::Clip, at, 0, 255);
   Value zero = n.cast(n.unary(UnaryFunction::Round, at), u8Of(n));

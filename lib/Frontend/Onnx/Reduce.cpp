@@ -4,6 +4,8 @@
 
 #include "Registry.h"
 
+#include <limits>
+
 using namespace ashlar;
 using namespace ashlar::frontend;
 using namespace ashlar::nn;
@@ -30,10 +32,23 @@ SmallVector<int64_t> allAxes(Value x) {
   return axes;
 }
 
+/// The largest finite number of a type of floats.
+double largestOf(Type element) {
+  return llvm::APFloat::getLargest(
+             mlir::cast<mlir::FloatType>(element).getFloatSemantics())
+      .convertToDouble();
+}
+
 /// log(sum(exp(x))) with the maximum taken out first, as a plain sum of
-/// exponentials overflows.
+/// exponentials overflows. A maximum that is infinite stays in: less itself it
+/// would be no number.
 Value logSumExp(Node &n, Value x, ArrayRef<int64_t> axes, bool keepdims) {
-  Value most = n.reduce(ReduceKind::Max, x, axes, true);
+  if (!x || !isFloatElement(x))
+    return x ? n.unsupported("operands of type {}", typeText(x)) : nullptr;
+  const double limit = std::min<double>(largestOf(elementOf(x)),
+                                        std::numeric_limits<float>::max());
+  Value most = n.unary(UnaryFunction::Clip,
+                       n.reduce(ReduceKind::Max, x, axes, true), -limit, limit);
   Value sum = n.reduce(ReduceKind::Sum,
                        n.unary(UnaryFunction::Exp, n.binary<SubOp>(x, most)),
                        axes, true);

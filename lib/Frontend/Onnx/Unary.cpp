@@ -51,21 +51,14 @@ void hardSigmoid(Node &n) {
   n.setOutput(0, n.unary(UnaryFunction::HardSigmoid, n.input(0), alpha, beta));
 }
 
-/// Clips with constant bounds; without one the type's own limit stands in.
-/// Integers go through min and max, which are exact for every value.
+/// Clips floats with constant bounds; without one the type's own limit stands
+/// in.
 Value clipTo(Node &n, Value x, std::optional<double> low,
              std::optional<double> high) {
   if (!x || n.failed())
     return nullptr;
   if (!low && !high)
     return x;
-  if (!isFloatElement(x)) {
-    if (low)
-      x = n.binary<MaxOp>(x, n.splat(*low, elementOf(x)));
-    if (high)
-      x = n.binary<MinOp>(x, n.splat(*high, elementOf(x)));
-    return x;
-  }
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (low && *low == 0 && (!high || *high >= std::numeric_limits<float>::max()))
     return n.unary(UnaryFunction::Relu, x);
@@ -83,7 +76,15 @@ void clipAttributes(Node &n) {
   n.setOutput(0, clipTo(n, n.input(0), low, high));
 }
 
-/// Bounds that are not constant become max and min.
+/// A bound is one number, whatever shape it has.
+Value scalarBound(Node &n, Value bound) {
+  if (bound && elementCount(shapeOf(bound)) != 1)
+    return n.malformed("a bound is {}, expected one number", typeText(bound));
+  return n.reshape(bound, {});
+}
+
+/// Bounds that are not constant become max and min, and so do those of
+/// integers, since no float holds all of them.
 void clipInputs(Node &n) {
   Value x = n.input(0), low = n.optionalInput(1), high = n.optionalInput(2);
   bool isConstant = (!low || constantOf(low)) && (!high || constantOf(high));
@@ -91,11 +92,11 @@ void clipInputs(Node &n) {
     if (bound && x && elementOf(bound) != elementOf(x))
       n.malformed("a bound has the type {}, expected that of {}",
                   typeText(bound), typeText(x));
-  if (!isConstant || !x) {
+  if (!isConstant || !x || !isFloatElement(x)) {
     if (low)
-      x = n.binary<MaxOp>(x, low);
+      x = n.binary<MaxOp>(x, scalarBound(n, low));
     if (high)
-      x = n.binary<MinOp>(x, high);
+      x = n.binary<MinOp>(x, scalarBound(n, high));
     n.setOutput(0, x);
     return;
   }
@@ -129,7 +130,8 @@ void swish(Node &n) {
   n.setOutput(0, n.unary(UnaryFunction::Swish, x, n.getFloat("alpha", 1.0f)));
 }
 
-/// max(0, x) + min(0, alpha (exp(x / alpha) - 1)) = alpha elu(x / alpha).
+/// max(0, x) + min(0, alpha (exp(x / alpha) - 1)), which is alpha elu(x /
+/// alpha) for a positive alpha.
 void celu(Node &n) {
   Value x = n.input(0);
   double alpha = n.getFloat("alpha", 1.0f);
@@ -138,6 +140,15 @@ void celu(Node &n) {
   if (alpha == 0)
     n.malformed("alpha is 0");
   Value scaled = n.binary<DivOp>(x, n.splat(alpha, elementOf(x)));
+  if (alpha < 0) {
+    Value zero = n.splat(0, elementOf(x));
+    Value power = n.binary<SubOp>(n.unary(UnaryFunction::Exp, scaled),
+                                  n.splat(1, elementOf(x)));
+    Value below = n.binary<MinOp>(
+        zero, n.binary<MulOp>(power, n.splat(alpha, elementOf(x))));
+    n.setOutput(0, n.binary<AddOp>(n.binary<MaxOp>(zero, x), below));
+    return;
+  }
   Value y = n.unary(UnaryFunction::Elu, scaled, 1.0);
   n.setOutput(0, n.binary<MulOp>(y, n.splat(alpha, elementOf(x))));
 }

@@ -63,9 +63,12 @@ struct DivisionToProduct : OpRewritePattern<DivOp> {
     bool absorbed = x.hasOneUse() && x.getDefiningOp<MatMulOp>();
     if (fraction != 0.5 && !absorbed)
       return failure();
-    Value factor =
-        makeConstant(rewriter, op.getB().getLoc(), vectorTensor({1 / *divisor}),
-                     typeOf(x).getElementType());
+    reference::Tensor reciprocal = vectorTensor({1 / *divisor});
+    // A factor of rank 1 would give a scalar a dimension.
+    if (shapeOf(x).empty())
+      reciprocal.shape.clear();
+    Value factor = makeConstant(rewriter, op.getB().getLoc(), reciprocal,
+                                typeOf(x).getElementType());
     rewriter.replaceOpWithNewOp<MulOp>(op, op.getType(), x, factor);
     return success();
   }
