@@ -6,6 +6,7 @@
 
 #include "MeasureClusters.h"
 #include "PhaseFile.h"
+#include "PlainMessage.h"
 
 #include "ashlar/Analysis/MapForm.h"
 #include "ashlar/Analysis/MovementQueues.h"
@@ -506,7 +507,10 @@ std::string phaseNames() { return llvm::join(names, ", "); }
 
 llvm::Expected<CompileResult> compile(const CompileOptions &options,
                                       MLIRContext &context) {
-  return Compilation(options, context).run();
+  auto result = Compilation(options, context).run();
+  if (!result)
+    return inPlainWords(result.takeError());
+  return result;
 }
 
 llvm::Expected<CompileResult> compileFrom(ModuleOp module, Phase done,

@@ -3,6 +3,7 @@
 // ashlarc: what the flags ask for, in order.
 
 #include "Arguments.h"
+#include "CheckModel.h"
 #include "Explain.h"
 #include "MeasureDensity.h"
 #include "MeasureScales.h"
@@ -32,25 +33,6 @@ namespace {
 template <typename... Args>
 void print(fmt::format_string<Args...> format, Args &&...args) {
   support::printOut(fmt::format(format, std::forward<Args>(args)...));
-}
-
-llvm::Error checkModel(const CompilerArguments &arguments) {
-  auto nodes =
-      frontend::checkOnnx(arguments.compile.model, arguments.compile.import);
-  if (!nodes)
-    return nodes.takeError();
-  size_t unsupported = 0;
-  for (const frontend::NodeStatus &node : *nodes) {
-    print("{:<32} {:<24} {:<12} {}\n", node.name, node.op,
-          frontend::nodeStateName(node.state).str(), node.detail);
-    unsupported += node.state == frontend::NodeState::Unsupported;
-  }
-  print("{} nodes, {} unsupported\n", nodes->size(), unsupported);
-  if (unsupported > 0)
-    return makeError(ErrorClass::Unsupported,
-                     "{} of {} nodes are unsupported, listed above",
-                     unsupported, nodes->size());
-  return llvm::Error::success();
 }
 
 /// The formats as an option would say them; a module that is quantised has its
@@ -253,12 +235,39 @@ llvm::Error violationError(const std::optional<Verification> &verification) {
       violation.text);
 }
 
-llvm::Error runCompiler(CompilerArguments arguments) {
+/// A context with all dialects. It runs in one thread until it gets a pool.
+std::unique_ptr<mlir::MLIRContext> makeContext() {
   mlir::DialectRegistry registry;
   registerDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-  context.printOpOnDiagnostic(false);
+  auto context = std::make_unique<mlir::MLIRContext>(
+      registry, mlir::MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  context->printOpOnDiagnostic(false);
+  return context;
+}
+
+llvm::Error runCheck(const CompilerArguments &arguments) {
+  auto context = makeContext();
+  auto nodes = checkModel(arguments.compile, *context);
+  if (!nodes)
+    return nodes.takeError();
+  size_t unsupported = 0;
+  for (const frontend::NodeStatus &node : *nodes) {
+    print("{:<32} {:<24} {:<12} {}\n", node.name, node.op,
+          frontend::nodeStateName(node.state).str(), node.detail);
+    unsupported += node.state == frontend::NodeState::Unsupported;
+  }
+  print("{} nodes, {} unsupported\n", nodes->size(), unsupported);
+  if (unsupported > 0)
+    return makeError(ErrorClass::Unsupported,
+                     "{} of {} nodes are unsupported, listed above",
+                     unsupported, nodes->size());
+  return llvm::Error::success();
+}
+
+llvm::Error runCompiler(CompilerArguments arguments) {
+  auto owner = makeContext();
+  mlir::MLIRContext &context = *owner;
   std::unique_ptr<llvm::DefaultThreadPool> pool;
   if (arguments.compile.threads != 1) {
     pool = std::make_unique<llvm::DefaultThreadPool>(
@@ -345,7 +354,7 @@ int compilerMain(llvm::ArrayRef<std::string> args) {
   if (!arguments->dumpMachine.empty())
     return finish(dumpMachine(arguments->dumpMachine));
   if (arguments->check)
-    return finish(checkModel(*arguments));
+    return finish(runCheck(*arguments));
   return finish(runCompiler(*arguments));
 }
 
