@@ -75,7 +75,8 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
 
     Where the units of a group hold tiles of the operand (tcc.operand, tcc.part
     with disjoint), a result is the sum of all their entries for it, before
-    anything else.
+    anything else. All rows and columns of the images that the group's tiles
+    name are stored; what no tile reaches starts from zero.
 
     Example: `isa.act.drain(cols = 4, n2 = 9, psumStride2 = 1, shift = -14, dstType = f32, dstStride2 = 4)`
   }];

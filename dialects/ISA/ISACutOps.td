@@ -115,8 +115,8 @@ def ISA_TccOperandOp : ISA_Op<"TccOperand", "tcc.operand", 0x5a, ["tcc"]> {
     [y0 + i*tileH, +tileH) and columns [x0 + j*tileW, +tileW) of it, cut at inH,
     inW. The unit loads nothing else, makes partial sums of all results of
     [0, outH) x [0, outW) that a tap of the tile reaches, and a drain adds the
-    partial sums of units of one group. A tile that reaches none makes its unit
-    idle.
+    partial sums of units of one group. The unit of a tile that reaches none
+    does nothing, but the drain of its group stores all results of its images.
 
     Example: `isa.tcc.operand(clear = 1, gridH = 2, tileH = 7, tileW = 14, endN = 1, kH = 3, kW = 3, pH = 1, pW = 1, inH = 14, inW = 14, outH = 14, outW = 14)`
   }];

@@ -319,10 +319,14 @@ std::vector<TilePlan> disjointPlans(const TileProblem &problem,
 }
 
 int64_t partialSums(const TileProblem &problem, const TilePlan &plan) {
-  int64_t results = 0;
+  const partition::Geometry &geometry = problem.scatter->geometry;
+  // A drain starts the results that no part of the operand reaches.
+  int64_t results =
+      problem.extent[1] * problem.extent[2] -
+      geometry.outputOf({0, 0, geometry.y.in, geometry.x.in}).area();
   for (const TileFold &fold : plan.folds)
     for (const Box &tile : fold.cuts)
-      results += problem.scatter->geometry.outputOf(tile).area();
+      results += geometry.outputOf(tile).area();
   return plan.images * results;
 }
 
@@ -363,9 +367,11 @@ DictionaryAttr cutsAttr(const TilePlan &plan, const DataProfile &data,
     cuts.push_back(
         builder.getNamedAttr("probes", builder.getI64IntegerAttr(plan.probes)));
   }
-  text("balance", fmt::format("{:.3f}", plan.balance));
-  text("balance_uniform", fmt::format("{:.3f}", plan.gridBalance));
-  // Without places nothing is known about cuts to come.
+  // Without places nothing is known of balance, or about cuts to come.
+  if (data.hasPlaces()) {
+    text("balance", fmt::format("{:.3f}", plan.balance));
+    text("balance_uniform", fmt::format("{:.3f}", plan.gridBalance));
+  }
   if (unequal && data.hasPlaces()) {
     text("flag", plan.met ? "MET" : "BEST_EFFORT");
     text("spread", fmt::format("{:.4f}", plan.spread));

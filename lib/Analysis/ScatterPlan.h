@@ -53,7 +53,7 @@ std::vector<TilePlan> disjointPlans(const TileProblem &problem,
                                     const machine::Description &machine);
 
 /// Sums that a round of a disjoint plan drains: several for a result that
-/// several units have a part of.
+/// several units have a part of, one for a result that none has.
 int64_t partialSums(const TileProblem &problem, const TilePlan &plan);
 
 /// Cycles before the first tcc.part of a plan that counts by itself, and of

@@ -351,6 +351,27 @@ std::vector<Chunk> chunksOf(const TileProblem &problem, const ColumnWave &wave,
   return chunks;
 }
 
+int64_t chunkBytes(const TileProblem &problem, const ColumnWave &wave,
+                   const Chunk &chunk, int64_t slotElements) {
+  int64_t planes = 0;
+  if (problem.cellBlock > 0)
+    planes = static_cast<int64_t>(machine::cellPlanes(
+        (problem.part + channelsOf(problem, wave.first).first + chunk.first) %
+            problem.cellBlock,
+        chunk.count, problem.cellBlock));
+  return slotElements * (chunk.count * problem.elementBytes + planes);
+}
+
+int64_t accumulatorEntries(const machine::Description &machine) {
+  constexpr int64_t mostNamed = int64_t(1) << 20; // by a drain
+  return std::min(static_cast<int64_t>(machine.sparse.accumulatorEntries),
+                  mostNamed);
+}
+
+int64_t mostGroups(const machine::Description &machine) {
+  return std::min<int64_t>(static_cast<int64_t>(machine.sparse.tcus), 64);
+}
+
 int64_t groupRoom(int64_t groups, const machine::Description &machine) {
   auto bytes = static_cast<int64_t>(machine.sparse.wmBytes);
   auto banks = static_cast<int64_t>(machine.sparse.wmBanks);

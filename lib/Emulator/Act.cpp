@@ -449,12 +449,15 @@ static void drainUnits(Engine &engine, const isa::ActDrain &op) {
   if (op.dstXrClear && op.dstType == ElemType::Bfp)
     engine.clearScale(op.dstXr);
   const TileTable &table = engine.tables[op.table];
+  const bool partial =
+      std::any_of(table.begin(), table.end(),
+                  [](const TileEntry &entry) { return entry.operand.partial; });
   if (engine.cutTables[op.table])
     engine.measured[engine.current] =
-        drainCost(*engine.machine, op.cols, drainedResults(op, table));
-  if (std::any_of(table.begin(), table.end(), [](const TileEntry &entry) {
-        return entry.operand.partial;
-      })) {
+        drainCost(*engine.machine, op.cols,
+                  drainedResults(op, table) +
+                      (partial ? unreachedResults(op, table) : 0));
+  if (partial) {
     drainPartial(engine, op, table);
     return;
   }

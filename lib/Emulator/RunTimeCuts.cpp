@@ -4,8 +4,10 @@
 
 #include "RunTimeCuts.h"
 #include "Tensor.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MathExtras.h"
+#include <fmt/format.h>
 #include <memory>
 
 using namespace ashlar;
@@ -68,6 +70,36 @@ emulator::cutMap(const isa::TccPart &op, std::vector<uint32_t> counts) {
   return partition::partition(map, geometry, options);
 }
 
+std::string emulator::checkCut(const isa::TccPart &op,
+                               const partition::Partition &cut) {
+  const Geometry geometry = cutGeometry(op);
+  const int64_t height = op.disjoint ? geometry.y.in : geometry.y.out;
+  const int64_t width = op.disjoint ? geometry.x.in : geometry.x.out;
+  std::vector<bool> covered(static_cast<uint64_t>(height * width));
+  int64_t area = 0;
+  for (const partition::Tile &tile : cut.tiles) {
+    const partition::Box &core = tile.core;
+    if (core.empty())
+      continue;
+    const partition::Box results = op.disjoint ? geometry.outputOf(core) : core;
+    if (core.y0 < 0 || core.x0 < 0 || core.y0 + core.rows > height ||
+        core.x0 + core.cols > width || results.rows > op.tileH ||
+        results.cols > op.tileW)
+      return fmt::format("a tile of {}x{} results at ({}, {}), the instruction "
+                         "allows {}x{} in {}x{}",
+                         results.rows, results.cols, core.y0, core.x0, op.tileH,
+                         op.tileW, height, width);
+    area += core.area();
+    for (int64_t y = core.y0; y < core.y0 + core.rows; ++y)
+      std::fill_n(covered.begin() + y * width + core.x0, core.cols, true);
+  }
+  if (cut.tiles.size() == op.units && area == height * width &&
+      !llvm::is_contained(covered, false))
+    return "";
+  return fmt::format("{} tiles that do not cover {}x{} once", cut.tiles.size(),
+                     height, width);
+}
+
 /// Images of chunk \p a of the units.
 template <typename Op>
 static TileEntry chunkOf(const Op &op, uint32_t group, uint32_t a) {
@@ -79,12 +111,14 @@ static TileEntry chunkOf(const Op &op, uint32_t group, uint32_t a) {
   return entry;
 }
 
-/// A tile of the operand and the results that it takes part in.
+/// A tile of the operand and the results that it takes part in; of one that
+/// reaches none the images are left, whose results the drain starts.
 static TileEntry operandTile(TileEntry entry, const Geometry &geometry,
                              const partition::Box &operand) {
   const partition::Box results = geometry.outputOf(operand);
+  entry.operand.partial = true;
   if (results.empty())
-    return {};
+    return entry;
   entry.y = static_cast<uint32_t>(results.y0);
   entry.x = static_cast<uint32_t>(results.x0);
   entry.rows = static_cast<uint32_t>(results.rows);
@@ -103,12 +137,14 @@ void emulator::writeTiles(const isa::TccPart &op,
       for (const partition::Tile &tile : cut.tiles) {
         TileEntry entry = chunkOf(op, g, a);
         TileEntry &place = table[unit++];
-        if (entry.images == 0 || tile.core.empty())
+        if (entry.images == 0)
           continue;
         if (op.disjoint) {
           place = operandTile(entry, geometry, tile.core);
           continue;
         }
+        if (tile.core.empty())
+          continue;
         entry.y = op.y0 + static_cast<uint32_t>(tile.core.y0);
         entry.x = op.x0 + static_cast<uint32_t>(tile.core.x0);
         entry.rows = static_cast<uint32_t>(tile.core.rows);
@@ -132,7 +168,7 @@ void emulator::writeTiles(const isa::TccOperand &op, TileTable &table) {
               partition::Box::of({y, std::min<int64_t>(y + op.tileH, op.inH)},
                                  {x, std::min<int64_t>(x + op.tileW, op.inW)});
           const TileEntry entry = chunkOf(op, g, a);
-          table[unit++] = entry.images == 0 || operand.empty()
+          table[unit++] = entry.images == 0
                               ? TileEntry()
                               : operandTile(entry, geometry, operand);
         }

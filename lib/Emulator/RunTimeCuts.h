@@ -10,6 +10,7 @@
 #include "Tiles.h"
 #include "ashlar/Partition/Partition.h"
 #include "llvm/ADT/ArrayRef.h"
+#include <string>
 
 namespace ashlar::emulator {
 
@@ -22,6 +23,11 @@ partition::Geometry cutGeometry(const isa::TccOperand &op);
 /// error says that no cut keeps to tileH x tileW.
 llvm::Expected<partition::Partition> cutMap(const isa::TccPart &op,
                                             std::vector<uint32_t> counts);
+
+/// What the loader has taken for granted of any cut and this one breaks: tiles
+/// within tileH x tileW results that cover the region, or the operand, exactly
+/// once. Empty if nothing.
+std::string checkCut(const isa::TccPart &op, const partition::Partition &cut);
 
 /// The table of a cut; all units that it does not name are idle.
 void writeTiles(const isa::TccPart &op, const partition::Partition &cut,

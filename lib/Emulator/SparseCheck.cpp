@@ -264,7 +264,8 @@ SparseChecker::Result SparseChecker::drainSums(const isa::ActDrain &op,
     return finding;
   uint64_t images = 0, rows = 0, cols = 0;
   for (const TileEntry &entry : table.places) {
-    if (entry.idle() || entry.group != op.group)
+    // A tile of the operand that reaches no result has images all the same.
+    if (entry.images == 0 || entry.group != op.group)
       continue;
     if (entry.n + entry.images > op.n0 || entry.y + entry.rows > op.n1 ||
         entry.x + entry.cols > op.n2)
@@ -325,6 +326,20 @@ void SparseChecker::drainAccesses(const isa::ActDrain &op, const Table &table,
   }
 }
 
+/// Tiles that a cut will choose cover their region once. Parts of the operand
+/// have partial sums, each of which is read, and start the other results.
+uint64_t SparseChecker::drainSteps(const isa::ActDrain &op,
+                                   const Table &table) {
+  if (!table.partial)
+    return drainedResults(op, table.places);
+  const uint64_t sums = drainedResults(op, table.units);
+  if (!table.cut)
+    return sums + unreachedResults(op, table.units);
+  // Parts of any cut reach together what the whole operand does.
+  return sums + partialDrain(op, table.units).n0 *
+                    (uint64_t(op.n1) * op.n2 - table.reached);
+}
+
 SparseChecker::Result SparseChecker::visit(const isa::ActDrain &op,
                                            Accesses &accesses,
                                            std::optional<Cost> &cost) {
@@ -338,10 +353,6 @@ SparseChecker::Result SparseChecker::visit(const isa::ActDrain &op,
   if (Result finding = drainSums(op, *table))
     return finding;
   drainAccesses(op, *table, accesses);
-  // Tiles that a cut will choose cover their region once; parts of the operand
-  // have partial sums, each of which is read.
-  cost = drainCost(
-      machine, op.cols,
-      drainedResults(op, table->partial ? table->units : table->places));
+  cost = drainCost(machine, op.cols, drainSteps(op, *table));
   return std::nullopt;
 }

@@ -54,6 +54,8 @@ private:
     TileTable places;
     bool cut = false;     ///< By the program as it runs.
     bool partial = false; ///< Tiles are of the operand.
+    /// Results of an image that the whole operand of a cut reaches.
+    uint64_t reached = 0;
   };
 
   /// What one dma.tile left in a set.
@@ -128,6 +130,8 @@ private:
   Result checkDrained(const isa::ActDrain &op, uint64_t group, int64_t at);
   static Result checkGroups(const isa::ActDrain &op, const Table &table);
   Result drainSums(const isa::ActDrain &op, const Table &table);
+  /// Entries that a drain reads and results that it starts.
+  static uint64_t drainSteps(const isa::ActDrain &op, const Table &table);
   void drainAccesses(const isa::ActDrain &op, const Table &table,
                      Accesses &accesses) const;
   llvm::ArrayRef<uint8_t> knownWeights(uint64_t begin, uint64_t bytes) const;

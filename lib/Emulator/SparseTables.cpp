@@ -112,6 +112,8 @@ SparseChecker::Result SparseChecker::visit(const isa::TccPart &op,
   table.places = wholeRegions(op);
   table.cut = true;
   table.partial = op.disjoint;
+  table.reached = static_cast<uint64_t>(
+      cutGeometry(op).outputOf(partition::Box{0, 0, op.inH, op.inW}).area());
   // Nothing else has these tiles.
   contents[op.table] = ++numContents;
   cost = Cost{

@@ -87,9 +87,15 @@ void Engine::execute(const isa::TccPart &op) {
     for (uint64_t x = 0; x < op.inW; ++x)
       counts.push_back(
           std::min(nonZeros[op.counts + y * op.pitch + x], op.capacity));
-  // The loader has cut the same map with other counts.
-  const partition::Partition cut =
-      llvm::cantFail(cutMap(op, std::move(counts)));
+  llvm::Expected<partition::Partition> found = cutMap(op, std::move(counts));
+  if (!found)
+    return reject(llvm::toString(found.takeError()));
+  const partition::Partition &cut = *found;
+  // The loader's proofs hold for tiles that cover the region once and exceed no
+  // limit; it has cut the same map with other counts.
+  reject(checkCut(op, cut));
+  if (finding)
+    return;
   writeTiles(op, cut, tables[op.table]);
   cutTables[op.table] = true;
   measured[current] =

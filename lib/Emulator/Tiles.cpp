@@ -82,7 +82,7 @@ uint64_t emulator::drainedResults(const isa::ActDrain &op,
 uint32_t emulator::firstImage(const isa::ActDrain &op, const TileTable &table) {
   uint32_t first = UINT32_MAX;
   for (const TileEntry &entry : table)
-    if (!entry.idle() && entry.group == op.group)
+    if (entry.images > 0 && entry.group == op.group)
       first = std::min(first, entry.n);
   return first == UINT32_MAX ? 0 : first;
 }
@@ -92,13 +92,33 @@ isa::ActDrain emulator::partialDrain(const isa::ActDrain &op,
   TileEntry all;
   uint32_t end = 0;
   for (const TileEntry &entry : table)
-    if (!entry.idle() && entry.group == op.group)
+    if (entry.images > 0 && entry.group == op.group)
       end = std::max(end, entry.n + entry.images);
   all.n = firstImage(op, table);
   all.images = end - all.n;
   all.rows = op.n1;
   all.cols = op.n2;
   return unitDrain(op, all);
+}
+
+uint64_t emulator::unreachedResults(const isa::ActDrain &op,
+                                    const TileTable &table) {
+  const isa::ActDrain whole = partialDrain(op, table);
+  const uint64_t plane = uint64_t(whole.n1) * whole.n2;
+  const uint32_t first = firstImage(op, table);
+  std::vector<bool> reached(plane * whole.n0);
+  for (const TileEntry &entry : table) {
+    if (entry.idle() || entry.group != op.group)
+      continue;
+    for (uint64_t n = 0; n < entry.images; ++n)
+      for (uint64_t y = 0; y < entry.rows; ++y) {
+        const auto row = static_cast<ptrdiff_t>(
+            (entry.n - first + n) * plane + (entry.y + y) * whole.n2 + entry.x);
+        std::fill_n(reached.begin() + row, entry.cols, true);
+      }
+  }
+  return static_cast<uint64_t>(
+      std::count(reached.begin(), reached.end(), false));
 }
 
 uint64_t emulator::loadedPlanes(const isa::DmaTile &op) {

@@ -35,7 +35,9 @@ struct TileEntry {
   uint64_t memoryOf(uint64_t unit) const {
     return memory == own ? unit : memory;
   }
-  bool idle() const { return images == 0; }
+  /// The unit loads and sums nothing. A part of the operand that reaches no
+  /// result still has images: the drain starts all of their results.
+  bool idle() const { return results() == 0; }
   uint64_t results() const { return uint64_t(images) * rows * cols; }
   isa::MapBox box() const { return {n, y, x, images, rows, cols}; }
   bool operator==(const TileEntry &) const = default;
@@ -97,8 +99,12 @@ uint64_t drainedResults(const isa::ActDrain &op, const TileTable &table);
 uint32_t firstImage(const isa::ActDrain &op, const TileTable &table);
 
 /// A drain of units that hold parts of the operand: one step for each result
-/// of the output's rows and columns and of the images that the group has.
+/// of the output's rows and columns and of the images that the group has,
+/// whether or not a unit has a sum for it.
 isa::ActDrain partialDrain(const isa::ActDrain &op, const TileTable &table);
+
+/// Results of partialDrain() that no unit has a sum for.
+uint64_t unreachedResults(const isa::ActDrain &op, const TileTable &table);
 
 /// Planes of exponent cells that a dma.tile loads; 0 if the map has none.
 uint64_t loadedPlanes(const isa::DmaTile &op);

@@ -222,6 +222,17 @@ std::vector<bool> liveChannels(const TileProblem &problem,
 std::vector<Chunk> chunksOf(const TileProblem &problem, const ColumnWave &wave,
                             const std::vector<bool> &live, int64_t slots);
 
+/// Bytes of a buffer set that a chunk of a wave takes in each unit: its slots,
+/// of `slotElements` each, and the planes of cells that its channels touch.
+int64_t chunkBytes(const TileProblem &problem, const ColumnWave &wave,
+                   const Chunk &chunk, int64_t slotElements);
+
+/// Accumulator entries of a unit that instructions can name.
+int64_t accumulatorEntries(const machine::Description &machine);
+
+/// Most groups of units that a tile table can have.
+int64_t mostGroups(const machine::Description &machine);
+
 /// Weight memory that each of `groups` streams side by side can have, in bytes:
 /// streams of different groups lie in different banks.
 int64_t groupRoom(int64_t groups, const machine::Description &machine);

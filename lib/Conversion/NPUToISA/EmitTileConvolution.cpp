@@ -33,6 +33,9 @@ struct Step {
   bool loads = true; ///< false: the tiles are still resident
 };
 
+/// Tiles along an axis that one tcc.tile names at most.
+constexpr int64_t kMostGrid = 255;
+
 class TileConvolutionEmitter {
 public:
   TileConvolutionEmitter(Generator &generator, const TileContext &tile,
@@ -196,9 +199,9 @@ void TileConvolutionEmitter::emitTable(unsigned table, int64_t round,
   for (int64_t at = first; at < end;) {
     int64_t column = at % grid[2], row = at / grid[2] % grid[1];
     int64_t image = at / (grid[1] * grid[2]);
-    int64_t wide = std::min(grid[2] - column, end - at), high = 1;
+    int64_t wide = std::min({grid[2] - column, end - at, kMostGrid}), high = 1;
     if (column == 0 && wide == grid[2])
-      high = std::min(grid[1] - row, (end - at) / wide);
+      high = std::min({grid[1] - row, (end - at) / wide, kMostGrid});
     isa::TccTile op{};
     op.table = table;
     op.clear = unit == 0;
@@ -241,11 +244,8 @@ void TileConvolutionEmitter::emitTiles(isa::TccOperand op) {
 template <typename Op>
 void TileConvolutionEmitter::emitCuts(unsigned table, int64_t round,
                                       int64_t copies) {
-  auto folds = static_cast<int64_t>(plan.folds.size());
-  int64_t unit = 0;
-  for (const partition::Box &tile : plan.folds[round % folds].cuts) {
-    if (tile.empty())
-      continue;
+  int64_t unit = 0, folds = static_cast<int64_t>(plan.folds.size());
+  auto add = [&](const partition::Box &tile) {
     Op op{};
     op.table = table;
     op.clear = unit == 0;
@@ -258,7 +258,12 @@ void TileConvolutionEmitter::emitCuts(unsigned table, int64_t round,
     op.tileH = tile.rows, op.tileW = tile.cols;
     emitTiles(op);
     unit += copies;
-  }
+  };
+  for (const partition::Box &tile : plan.folds[round % folds].cuts)
+    if (!tile.empty())
+      add(tile);
+  if (unit == 0) // no result meets the operand, but all of them are drained
+    add({geometry.held[1], geometry.held[2], 1, 1});
 }
 
 /// Counts the input, if its producer did not.
@@ -519,7 +524,7 @@ llvm::Error TileConvolutionEmitter::emitStep(const Step &step, unsigned table) {
   int64_t sums = 0;
   if (plan.twoSums)
     sums = generator.tiles.sums++ % 2 *
-           static_cast<int64_t>(machine.sparse.accumulatorEntries / 2);
+           (analysis::accumulatorEntries(machine) / 2);
   isa::TccInit init{};
   init.acc = sums;
   init.regions = regions;

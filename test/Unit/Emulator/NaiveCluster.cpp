@@ -70,7 +70,7 @@ void NaiveMachine::run(const isa::DmaTile &op) {
   const std::vector<Tile> &table = tables[op.table];
   for (uint64_t unit = 0; unit < table.size(); ++unit) {
     const Tile &tile = table[unit];
-    if (tile.count[0] == 0)
+    if (tile.count[0] * tile.count[1] * tile.count[2] == 0)
       continue;
     for (int64_t i = 0; i < op.channels; ++i) {
       const int64_t channel = op.part + tile.group * op.groupStep + i;

@@ -136,12 +136,15 @@ NaiveMachine::Tile NaiveMachine::operandTile(const Op &op, int64_t g, int64_t a,
   tile.partial = true;
   tile.first[0] = op.n0 + a * op.images;
   tile.count[0] = std::min<int64_t>(op.images, op.endN - tile.first[0]);
-  if (tile.count[0] <= 0 || y >= yEnd || x >= xEnd)
+  if (tile.count[0] <= 0)
     return {};
+  // A tile that reaches nothing still says which images the drain stores.
+  if (y >= yEnd || x >= xEnd)
+    return tile;
   const auto rows = resultsOf(outH, op.kH, op.sH, op.dH, op.pH, y, yEnd);
   const auto cols = resultsOf(outW, op.kW, op.sW, op.dW, op.pW, x, xEnd);
   if (rows.first >= rows.second || cols.first >= cols.second)
-    return {};
+    return tile;
   tile.first[1] = rows.first;
   tile.count[1] = rows.second - rows.first;
   tile.first[2] = cols.first;
@@ -210,13 +213,13 @@ void NaiveMachine::run(const isa::TccPart &op) {
       for (const partition::Tile &share : cut.tiles) {
         const partition::Box &core = share.core;
         Tile &tile = table[unit++];
-        if (core.empty())
-          continue;
         if (op.disjoint) {
           tile = operandTile(op, g, a, core.y0, core.y0 + core.rows, core.x0,
                              core.x0 + core.cols, op.endH, op.endW);
           continue;
         }
+        if (core.empty())
+          continue;
         const int64_t n = op.n0 + a * op.images;
         const int64_t images = std::min<int64_t>(op.images, op.endN - n);
         if (images > 0)

@@ -8,6 +8,7 @@
 #include "Convolution.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Partition/Binding.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
 using namespace ashlar;
@@ -230,6 +231,45 @@ TEST(RunTimeCut, NaiveMachineAgrees) {
     ++compared;
   }
   EXPECT_EQ(compared, 24);
+}
+
+/// Results that meet nothing but padding are stored as well, whoever cuts: the
+/// bias alone after the function. The loader takes them for written.
+TEST(RunTimeCut, ResultsThatNoPartReachesAreStored) {
+  const machine::Description machine = machineOf("a1-tiny");
+  std::mt19937_64 random(44);
+  // The stride steps over the only row, unless the pad is even.
+  for (int64_t padTop : {1, 2, 3}) {
+    Convolution conv;
+    conv.images = 3;
+    conv.channels = 4;
+    conv.results = 8;
+    conv.height = 1;
+    conv.width = 3;
+    conv.sH = conv.sW = 2;
+    conv.padTop = conv.padBottom = padTop;
+    conv.epilogue = Epilogue::Float;
+    conv.fill(random, 1, machine);
+    TilePlan plan;
+    plan.tileImages = 2;
+    plan.tileH = conv.outHeight();
+    plan.tileW = conv.outWidth();
+    plan.regions = 8;
+    plan.channelsPerLoad = 4;
+    plan.cut = TileCut{1};
+    plan.cut->disjoint = plan.cut->runTime = true;
+    const TileProgram program = buildTiles(conv, plan, machine, random);
+    emulator::RunResult result;
+    const std::vector<uint8_t> bytes =
+        bytesOf(program.program, timed(), &result);
+    EXPECT_TRUE(bytes == naiveBytesOf(program.program));
+    EXPECT_TRUE(llvm::any_of(bytes, [](uint8_t byte) { return byte != 0; }));
+    // Each of them takes a step of the drain.
+    const auto results =
+        static_cast<uint64_t>(conv.images * plan.tileH * plan.tileW);
+    EXPECT_EQ(cyclesOf<isa::ActDrain>(program.program, result).front(),
+              machine::actDrain(machine, 8, results).issue);
+  }
 }
 
 /// Data that changes moves the cuts, and with them only the time.

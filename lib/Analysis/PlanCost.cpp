@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pipeline of a tile plan.
+
+#include "PlanCost.h"
+
+#include "ashlar/Analysis/MovementQueues.h"
+#include "ashlar/Machine/Cycles.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace ashlar::analysis {
+
+EntrySums::EntrySums(const TileProblem &problem, bool skip) {
+  int64_t taps = problem.kernel[0] * problem.kernel[1];
+  int64_t inPerGroup = problem.channels / problem.groups;
+  int64_t outPerGroup = problem.outputs / problem.groups;
+  for (size_t i = 0; i < problem.columns.size(); ++i) {
+    ChannelRange range = channelsOf(problem, i);
+    const ColumnTile &column = problem.columns[i];
+    std::vector<int64_t> counts;
+    for (int64_t c = 0; c < range.count; ++c) {
+      int64_t group = (range.first + c) / inPerGroup;
+      int64_t begin = std::max(group * outPerGroup, column.firstOutput);
+      int64_t end =
+          std::min((group + 1) * outPerGroup, column.firstOutput + column.cols);
+      counts.push_back(skip ? problem.entries[i][c]
+                            : std::max<int64_t>(end - begin, 0) * taps);
+    }
+    columns.push_back(std::move(counts));
+  }
+}
+
+const std::vector<std::vector<int64_t>> &EntrySums::prefix(int64_t perStep) {
+  std::vector<std::vector<int64_t>> &sums = prefixes[perStep];
+  if (sums.empty())
+    for (const std::vector<int64_t> &counts : columns) {
+      std::vector<int64_t> own{0};
+      for (int64_t count : counts)
+        own.push_back(own.back() + llvm::divideCeilSigned(count, perStep));
+      sums.push_back(std::move(own));
+    }
+  return sums;
+}
+
+/// Cycles between two steps that are neither run nor load.
+static constexpr int64_t kStepCycles = 4;
+
+/// Streams that stay while tiles pass take at most this share of weight memory:
+/// so there is room for them wherever other streams lie.
+static constexpr int64_t kKeptShare = 4;
+
+PlanCost::PlanCost(const TileProblem &problem, const TilePlan &plan,
+                   const Grouping &grouping, EntrySums &sums,
+                   const ScatterSums &scatter,
+                   const machine::Description &machine)
+    : problem(problem), plan(plan), scatter(scatter), machine(machine),
+      geometry(plan.geometry(problem)) {
+  int64_t lines = plan.images * plan.rows;
+  passes =
+      machine::pePasses(machine, problem.activationBits, problem.weightBits);
+  period = machine::tileSteps(machine, lines, plan.cols, plan.cols) * passes;
+  perStep = machine::tileCoefficients(machine, lines, plan.cols);
+  units = machine.sparse.tcus / plan.groups;
+  rounds = plan.rounds(problem, units);
+  queues = movementQueues(machine);
+  room = groupRoom(plan.groups, machine);
+  for (auto [wave, live] : llvm::zip(grouping.waves, grouping.live))
+    addWave(wave,
+            chunksOf(problem, plan.inputs(problem, wave),
+                     plan.tilesOutside ? grouping.liveAnywhere : live,
+                     plan.slots),
+            sums);
+  // Streams that pass once are fetched chunk by chunk.
+  resident = rounds > 1;
+  for (const WaveCost &wave : waves)
+    resident &= wave.bytes <= room;
+}
+
+/// Elements of a channel that a round loads, mean over the rounds.
+int64_t PlanCost::loadedElements() const {
+  int64_t slot = static_cast<int64_t>(geometry.slotElements());
+  if (plan.folds.empty())
+    return slot * std::min(units, plan.tiles(problem));
+  int64_t elements = 0;
+  for (const TileFold &fold : plan.folds)
+    for (const partition::Box &tile : fold.cuts)
+      if (!tile.empty())
+        elements += plan.disjoint
+                        ? plan.images * tile.area()
+                        : static_cast<int64_t>(geometry.loadedElements(
+                              plan.images, tile.rows, tile.cols));
+  return elements / static_cast<int64_t>(plan.folds.size());
+}
+
+int64_t PlanCost::loadCycles(const ColumnWave &wave, const Chunk &chunk) const {
+  int64_t planes = problem.cellBlock > 0
+                       ? machine::cellPlanes(0, chunk.count, problem.cellBlock)
+                       : 0;
+  int64_t streams = wave.groupStep > 0 ? wave.count : 1;
+  int64_t bytes = loadedElements() *
+                  (chunk.count * problem.elementBytes + planes) * streams;
+  return llvm::divideCeilSigned(machine::tileLoad(machine, bytes).issue,
+                                wave.crosses ? 1 : queues);
+}
+
+void PlanCost::addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
+                       EntrySums &sums) {
+  WaveCost cost;
+  cost.wave = wave;
+  int64_t regions = problem.columns[wave.first].cols;
+  for (const Chunk &chunk : chunks) {
+    ChunkCost own;
+    for (int64_t g = 0; g < wave.count; ++g) {
+      size_t column = wave.first + static_cast<size_t>(g);
+      int64_t entries = sums.entries(column, chunk);
+      int64_t cycles = scatter.empty()
+                           ? sums.steps(column, chunk, perStep) * period
+                           : (scatter[column][chunk.first + chunk.count] -
+                              scatter[column][chunk.first]) *
+                                 passes;
+      own.run = std::max<int64_t>(
+          {own.run, cycles,
+           static_cast<int64_t>(machine::tileDecode(machine, entries))});
+      own.bytes = std::max(own.bytes,
+                           streamBytes(problem, chunk.count, regions, entries));
+    }
+    own.load = loadCycles(wave, chunk);
+    own.stream = llvm::divideCeilSigned(
+        own.bytes * wave.count,
+        static_cast<int64_t>(machine.dram.bytesPerCycle));
+    cost.stream += own.stream;
+    cost.bytes += own.bytes;
+    fits &= own.bytes <= room &&
+            chunkBytes(problem, plan.inputs(problem, wave), chunk,
+                       static_cast<int64_t>(geometry.slotElements())) <=
+                static_cast<int64_t>(machine.sparse.fmuBytes);
+    cost.chunks.push_back(own);
+  }
+  for (int64_t d = 0; d < wave.drains; ++d)
+    cost.drain +=
+        llvm::divideCeilSigned(problem.drains[wave.firstDrain + d].cols,
+                               static_cast<int64_t>(machine.act.lanes));
+  waves.push_back(std::move(cost));
+}
+
+/// Fetches a block of streams; returns when it is there. Two blocks that do not
+/// fit into weight memory together follow each other's runs.
+int64_t PlanCost::fetch(int64_t cycles, int64_t bytes) {
+  if (2 * bytes > room)
+    streamFree = std::max(streamFree, runFree);
+  streamFree += cycles;
+  streamBusy += cycles;
+  return streamFree;
+}
+
+void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
+                       int64_t share) {
+  int64_t ready = 0;
+  if (streams && resident)
+    ready = fetch(wave.stream, wave.bytes);
+  // Starting the sums and writing the table of tiles.
+  runFree = std::max(runFree, sumsFree[sums]) + kStepCycles;
+  for (const ChunkCost &chunk : wave.chunks) {
+    int64_t loaded = loadFree;
+    if (loads) {
+      loaded = std::max(loadFree, setFree[set]) + chunk.load;
+      loadBusy += chunk.load;
+      loadFree = loaded;
+    }
+    if (streams && !resident)
+      ready = fetch(chunk.stream, chunk.bytes);
+    runFree = std::max({runFree, loaded, ready}) + chunk.run;
+    runBusy += chunk.run;
+    setFree[set] = runFree;
+    set = (set + 1) %
+          static_cast<int64_t>(std::min<uint64_t>(machine.sparse.fmuSets, 2));
+  }
+  int64_t drain = wave.drain * share;
+  drainFree = std::max(drainFree, runFree) + drain;
+  drainBusy += drain;
+  sumsFree[sums] = drainFree + static_cast<int64_t>(machine.act.latency);
+  end = std::max(end, sumsFree[sums]);
+  if (plan.twoSums)
+    sums = 1 - sums;
+}
+
+/// True if all columns can run on tiles that stay: their streams take half of
+/// weight memory at most, and the channels one set.
+bool PlanCost::mayKeepTiles() const {
+  int64_t bytes = 0;
+  for (const WaveCost &wave : waves) {
+    bytes += wave.bytes;
+    if (wave.chunks.size() > 1)
+      return false;
+    // What stays was loaded for one table, and a table has the tiles of all
+    // groups; tiles that the machine cuts are known by the cut alone.
+    if (wave.wave.count != waves.front().wave.count)
+      return false;
+    if (plan.cutAtRunTime &&
+        2 * rounds > static_cast<int64_t>(machine.sparse.tileTables))
+      return false;
+  }
+  return bytes <= room / kKeptShare && problem.groups == 1;
+}
+
+/// The machine cuts the tiles of a round where it has no table of them: before
+/// anything is loaded, then while units run. Many tables take places in turn.
+void PlanCost::cutRound(const ColumnWave &wave, int64_t round) {
+  if (!plan.cutAtRunTime)
+    return;
+  bool known = !tables.insert({round, wave.count}).second;
+  if (known && 2 * tables.size() <= machine.sparse.tileTables)
+    return;
+  runFree += cut.cut;
+  if (tables.size() == 1)
+    loadFree = runFree;
+}
+
+bool PlanCost::simulate() {
+  if (!fits || (plan.tilesOutside && !mayKeepTiles()))
+    return false;
+  cut = cutCycles(problem, plan, machine);
+  runFree = cut.count;
+  // The first streams were fetched while the operation before ran.
+  int64_t bytes = 0;
+  for (const WaveCost &wave : waves)
+    for (const ChunkCost &chunk : wave.chunks) {
+      bytes += chunk.bytes;
+      if (bytes <= std::max(room / 2, chunk.bytes))
+        streamFree -= chunk.stream;
+    }
+  int64_t share = plan.disjoint
+                      ? partialSums(problem, plan)
+                      : llvm::divideCeilSigned(problem.positions(), rounds);
+  if (plan.tilesOutside) {
+    for (int64_t round = 0; round < rounds; ++round)
+      for (size_t w = 0; w < waves.size(); ++w) {
+        cutRound(waves[w].wave, round);
+        runWave(waves[w], w == 0, round == 0, share);
+      }
+    return true;
+  }
+  for (const WaveCost &wave : waves)
+    for (int64_t round = 0; round < rounds; ++round) {
+      cutRound(wave.wave, round);
+      runWave(wave, true, round == 0 || !resident, share);
+    }
+  return true;
+}
+
+} // namespace ashlar::analysis

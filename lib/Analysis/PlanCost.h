@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Predicted cycles of one tile plan, from the formulas of lib/Machine: the
+// pipeline is followed chunk by chunk; loads, runs, drains and streams overlap
+// as far as their buffers allow.
+
+#ifndef ASHLAR_LIB_ANALYSIS_PLANCOST_H
+#define ASHLAR_LIB_ANALYSIS_PLANCOST_H
+
+#include "ScatterPlan.h"
+
+#include <array>
+#include <map>
+#include <set>
+
+namespace ashlar::analysis {
+
+/// Coefficients of channel ranges in constant time, and the steps that they
+/// take by the number of coefficients a step.
+class EntrySums {
+public:
+  EntrySums(const TileProblem &problem, bool skip);
+
+  int64_t entries(size_t column, const Chunk &chunk) {
+    return steps(column, chunk, 1);
+  }
+  /// Groups of `perStep` coefficients of a chunk of one column.
+  int64_t steps(size_t column, const Chunk &chunk, int64_t perStep) {
+    const std::vector<int64_t> &sums = prefix(perStep)[column];
+    return sums[chunk.first + chunk.count] - sums[chunk.first];
+  }
+  /// The same of the whole column.
+  int64_t steps(size_t column, int64_t perStep) {
+    return prefix(perStep)[column].back();
+  }
+
+private:
+  const std::vector<std::vector<int64_t>> &prefix(int64_t perStep);
+
+  std::vector<std::vector<int64_t>> columns;
+  std::map<int64_t, std::vector<std::vector<int64_t>>> prefixes;
+};
+
+/// What a number of groups of units makes of a problem, the same for all tiles.
+struct Grouping {
+  std::vector<ColumnWave> waves;
+  /// By wave: channels of its inputs with a coefficient; last: of all columns.
+  std::vector<std::vector<bool>> live;
+  std::vector<bool> liveAnywhere;
+};
+
+/// A chunk of a wave with its costs.
+struct ChunkCost {
+  int64_t run = 0, load = 0, stream = 0;
+  int64_t bytes = 0; ///< of the longest stream
+};
+
+/// A wave with its costs, the same for every round of tiles.
+struct WaveCost {
+  ColumnWave wave;
+  std::vector<ChunkCost> chunks;
+  int64_t drain = 0, stream = 0, bytes = 0;
+};
+
+/// Follows a plan through the cluster.
+class PlanCost {
+public:
+  PlanCost(const TileProblem &problem, const TilePlan &plan,
+           const Grouping &grouping, EntrySums &sums,
+           const ScatterSums &scatter, const machine::Description &machine);
+
+  /// Follows the pipeline; false if the plan does not fit the memories.
+  bool simulate();
+  void store(TilePlan &plan) const {
+    plan.cycles = end;
+    plan.run = runBusy;
+    plan.load = loadBusy;
+    plan.drain = drainBusy;
+    plan.stream = streamBusy;
+  }
+  int64_t cycles() const { return end; }
+
+private:
+  void addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
+               EntrySums &sums);
+  bool mayKeepTiles() const;
+  int64_t loadedElements() const;
+  int64_t loadCycles(const ColumnWave &wave, const Chunk &chunk) const;
+  int64_t fetch(int64_t cycles, int64_t bytes);
+  void runWave(const WaveCost &wave, bool loads, bool streams, int64_t share);
+  void cutRound(const ColumnWave &wave, int64_t round);
+
+  const TileProblem &problem;
+  const TilePlan &plan;
+  /// Cycles in scatter mode; empty in tile mode.
+  const ScatterSums &scatter;
+  const machine::Description &machine;
+  machine::TileGeometry geometry;
+  int64_t passes, period, perStep, units, rounds, queues;
+  int64_t room; ///< of a group's streams in weight memory
+  bool resident = true, fits = true;
+  std::vector<WaveCost> waves;
+  // Pipeline state.
+  int64_t loadFree = 0, runFree = 0, drainFree = 0, streamFree = 0, end = 0;
+  int64_t loadBusy = 0, runBusy = 0, drainBusy = 0, streamBusy = 0;
+  std::array<int64_t, 2> setFree{0, 0}, sumsFree{0, 0};
+  int64_t set = 0, sums = 0;
+  CutCycles cut;
+  /// Tables that the machine has cut, by round and groups.
+  std::set<std::pair<int64_t, int64_t>> tables;
+};
+
+} // namespace ashlar::analysis
+
+#endif // ASHLAR_LIB_ANALYSIS_PLANCOST_H
