@@ -120,6 +120,7 @@ public:
   }
 
   void choose(const ClusterChoice &choice) {
+    measured.clear();
     clusters = choice.mode;
     scatter = choice.scatter;
     denseReason = choice.reason;
@@ -127,6 +128,7 @@ public:
 
 private:
   llvm::Expected<CompileResult> tryClusters(const ClusterChoice &choice);
+  llvm::Expected<CompileResult> tryPredicted(ClusterChoice &choice);
   llvm::Expected<bool> measureClusters();
   llvm::Error runPhase(Phase phase);
   llvm::Error runPasses(Phase phase,
@@ -155,6 +157,7 @@ private:
   std::string clusters = options.sparse.mode; ///< of choose-cluster
   bool scatter = true;                        ///< auto may use scatter mode
   std::string denseReason;
+  std::string measured; ///< option of choose-cluster
 };
 
 llvm::Error
@@ -227,7 +230,7 @@ llvm::Error Compilation::measureMaps() {
   auto plain = cyclesOf(*result.program, options.sparse.sample);
   if (!plain)
     return plain.takeError();
-  if (*compressed < *plain) {
+  if (compressed->total < plain->total) {
     result = std::move(kept);
     return llvm::Error::success();
   }
@@ -235,7 +238,7 @@ llvm::Error Compilation::measureMaps() {
   const std::string reason =
       llvm::formatv("the whole network takes {0} cycles with compressed maps, "
                     "{1} without",
-                    *compressed, *plain);
+                    compressed->total, plain->total);
   again->walk([&](Operation *op) {
     auto decision = op->getAttrOfType<DictionaryAttr>(npu::kMapDecisionAttr);
     if (!decision || !decision.get("alternatives"))
@@ -346,6 +349,7 @@ llvm::Error Compilation::assign() {
           ->setAttr(npu::kDenseReasonAttr,
                     StringAttr::get(&context, denseReason));
     cluster.useScatter = scatter;
+    cluster.measured = measured;
     cluster.rule = options.sparse.rule;
     cluster.variant = options.sparse.variant;
     cluster.algorithm = options.sparse.algorithm;
@@ -383,6 +387,7 @@ llvm::Error Compilation::runPhase(Phase phase) {
     setProfile();
     if (llvm::Error error = runPasses(phase, [&](OpPassManager &manager) {
           manager.addPass(npu::createPlanMemory());
+          manager.addPass(npu::createDescribeClusters());
           manager.addPass(npu::createChooseMapForm({options.mapCompression}));
         }))
       return error;
@@ -408,22 +413,40 @@ Compilation::tryClusters(const ClusterChoice &choice) {
   return other.run();
 }
 
+/// A compilation with the predicted choice of clusters. What does not fit with
+/// the sparse cluster may fit without, where that is left to the compiler.
+llvm::Expected<CompileResult> Compilation::tryPredicted(ClusterChoice &choice) {
+  auto tried = tryClusters(choice);
+  if (tried || choice.mode != "auto")
+    return tried;
+  llvm::Error refusal = tried.takeError();
+  const ErrorClass kind = support::classify(refusal);
+  if (kind != ErrorClass::Capacity && kind != ErrorClass::Unsupported)
+    return std::move(refusal);
+  choice = {"off", false,
+            "the network does not fit with the sparse cluster: " +
+                llvm::toString(std::move(refusal))};
+  return tryClusters(choice);
+}
+
 /// Decides between the predicted choice of clusters, the same without scatter
-/// mode, and none at all by the cycles of the whole network. True if `result`
-/// is the finished program.
+/// mode, and none at all by the cycles of the whole network; a choice that was
+/// asked for is only compared with none. True if `result` is the finished
+/// program.
 llvm::Expected<bool> Compilation::measureClusters() {
-  std::vector<ClusterChoice> choices{{"auto", true, ""}};
+  std::vector<ClusterChoice> choices{{options.sparse.mode, true, ""}};
+  const bool open = options.sparse.mode == "auto";
   std::optional<CompileResult> best;
-  uint64_t least = 0;
+  std::optional<NetworkCycles> least;
   for (size_t i = 0; i < choices.size(); ++i) {
     ClusterChoice choice = choices[i];
-    auto tried = tryClusters(choice);
+    auto tried = i == 0 ? tryPredicted(choice) : tryClusters(choice);
     if (!tried)
       return tried.takeError();
     auto use = clusterUseOf(*tried->program);
     if (!use)
       return use.takeError();
-    if (i == 0 && use->scatters)
+    if (i == 0 && use->scatters && open)
       choices.push_back({"auto", false, ""});
     if (i == 0 && use->runs)
       choices.push_back({"off", false, ""});
@@ -431,17 +454,20 @@ llvm::Expected<bool> Compilation::measureClusters() {
       auto cycles = cyclesOf(*tried->program, options.sparse.sample);
       if (!cycles)
         return cycles.takeError();
-      if (best && *cycles >= least)
+      if (best && (!open || cycles->total >= least->total)) {
+        if (choice.mode == "off")
+          measured = measuredText(*cycles, *least);
         continue;
+      }
       if (choice.mode == "off") {
         choice.reason = llvm::formatv("the whole network takes {0} cycles with "
                                       "the sparse cluster, {1} without",
-                                      least, *cycles);
+                                      least->total, cycles->total);
         tried = tryClusters(choice);
         if (!tried)
           return tried.takeError();
       }
-      least = *cycles;
+      least = std::move(*cycles);
     }
     choose(choice);
     best = std::move(*tried);
@@ -452,6 +478,10 @@ llvm::Expected<bool> Compilation::measureClusters() {
     result.times.push_back(time);
   best->times = std::move(result.times);
   result = std::move(*best);
+  if (!measured.empty()) {
+    result.decisionsJson = addMeasured(result.decisionsJson, measured);
+    result.program->decisionsJson = result.decisionsJson;
+  }
   return true;
 }
 
@@ -465,7 +495,7 @@ llvm::Expected<CompileResult> Compilation::run() {
       return error;
   for (int i = first; i <= static_cast<int>(options.stopAfter); ++i) {
     auto phase = static_cast<Phase>(i);
-    if (phase == Phase::Assign && !trial && options.sparse.mode == "auto") {
+    if (phase == Phase::Assign && !trial && options.sparse.mode != "off") {
       auto finished = measureClusters();
       if (!finished)
         return finished.takeError();

@@ -8,6 +8,9 @@
 
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Isa/Instruction.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 
 namespace ashlar::pipelines {
 
@@ -26,8 +29,8 @@ llvm::Expected<ClusterUse> clusterUseOf(const container::Program &program) {
   return use;
 }
 
-llvm::Expected<uint64_t> cyclesOf(const container::Program &program,
-                                  llvm::ArrayRef<HostTensor> sample) {
+llvm::Expected<NetworkCycles> cyclesOf(const container::Program &program,
+                                       llvm::ArrayRef<HostTensor> sample) {
   auto use = clusterUseOf(program);
   if (!use)
     return use.takeError();
@@ -41,7 +44,49 @@ llvm::Expected<uint64_t> cyclesOf(const container::Program &program,
       *loaded, how.functional ? sample : llvm::ArrayRef<HostTensor>(), how);
   if (!timed)
     return timed.takeError();
-  return timed->totalCycles;
+  NetworkCycles cycles{timed->totalCycles, {}};
+  for (auto [node, stats] : llvm::zip(program.nodes, timed->nodes))
+    cycles.nodes[node.name] += stats.cycles;
+  return cycles;
+}
+
+std::string measuredText(const NetworkCycles &dense,
+                         const NetworkCycles &written) {
+  auto both = [](uint64_t first, uint64_t second) {
+    return llvm::json::Object{{"dense", first}, {"written", second}};
+  };
+  llvm::json::Object nodes;
+  for (const auto &[name, cycles] : written.nodes)
+    if (auto other = dense.nodes.find(name); other != dense.nodes.end())
+      nodes[name] = both(other->second, cycles);
+  llvm::json::Object all{{"network", both(dense.total, written.total)},
+                         {"nodes", std::move(nodes)}};
+  return llvm::formatv("{0}", llvm::json::Value(std::move(all)));
+}
+
+std::string addMeasured(llvm::StringRef decisions, llvm::StringRef measured) {
+  llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
+  const llvm::json::Value text = llvm::cantFail(llvm::json::parse(measured));
+  const llvm::json::Object &cycles = *text.getAsObject();
+  auto of = [](const llvm::json::Object &both, llvm::StringRef key) {
+    return both.getInteger(key).value_or(0);
+  };
+  for (llvm::json::Value &value : *all.getAsArray()) {
+    llvm::json::Object &entry = *value.getAsObject();
+    const std::string choice = entry.getString("choice").value_or("").str();
+    const llvm::json::Object *node = cycles.getObject("nodes")->getObject(
+        entry.getString("node").value_or(""));
+    if (!node || !entry.get("cycles_saved"))
+      continue;
+    auto named = [&](const llvm::json::Object &both) {
+      return llvm::json::Object{{"dense", of(both, "dense")},
+                                {choice, of(both, "written")}};
+    };
+    entry["measured"] = named(*node);
+    entry["measured_network"] = named(*cycles.getObject("network"));
+    entry["cycles_saved"] = of(*node, "dense") - of(*node, "written");
+  }
+  return llvm::formatv("{0}", all);
 }
 
 } // namespace ashlar::pipelines

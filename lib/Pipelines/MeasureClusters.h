@@ -11,6 +11,9 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 
+#include <map>
+#include <string>
+
 namespace ashlar::pipelines {
 
 /// What instructions of a program do that its data decide the time of.
@@ -21,12 +24,27 @@ struct ClusterUse {
 };
 llvm::Expected<ClusterUse> clusterUseOf(const container::Program &program);
 
+/// Cycles of a run, and the share of each node by its name.
+struct NetworkCycles {
+  uint64_t total = 0;
+  std::map<std::string, uint64_t> nodes;
+};
+
+/// For option `measured` of choose-cluster: what the nodes take in the network
+/// that was chosen and in the same without the sparse cluster.
+std::string measuredText(const NetworkCycles &dense,
+                         const NetworkCycles &written);
+
+/// Decisions as JSON with what measuredText() says, as choose-cluster and
+/// describe-clusters put it there.
+std::string addMeasured(llvm::StringRef decisions, llvm::StringRef measured);
+
 /// Cycles of a run by the emulator's clock. With \p sample a program whose time
 /// depends on data is executed on it; otherwise nothing is executed: scatter
 /// mode takes its bound for data without zeros, compressed maps the bytes that
 /// the compiler expects.
-llvm::Expected<uint64_t> cyclesOf(const container::Program &program,
-                                  llvm::ArrayRef<HostTensor> sample);
+llvm::Expected<NetworkCycles> cyclesOf(const container::Program &program,
+                                       llvm::ArrayRef<HostTensor> sample);
 
 } // namespace ashlar::pipelines
 

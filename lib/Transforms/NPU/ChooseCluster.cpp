@@ -5,14 +5,16 @@
 // of zeros. Output: some of them as npu.tcu.conv, a decision on each.
 
 #include "ClusterChoice.h"
+#include "ClusterDecision.h"
 
-#include "ashlar/Analysis/CounterRooms.h"
+#include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Analysis/ZeroAnalysis.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/Support/JSON.h"
 
 #include <fmt/format.h>
 
@@ -41,43 +43,9 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     chooser.decide();
     for (Candidate &candidate : chooser.candidates)
       finish(candidate);
-    nameCounters(*machine);
+    nameCounters(getOperation(), *machine);
     getOperation().walk([&](Operation *op) { classify(op, policy.rule); });
     getOperation()->removeAttr(kProfileAttr);
-  }
-
-  /// Cuts at run time of maps that no drain counts after all: it counts for one
-  /// map, as far as there are counters.
-  void nameCounters(const machine::Description &machine) {
-    llvm::DenseMap<Operation *, size_t> numbers;
-    std::vector<analysis::CountedMap> maps;
-    auto cutsOf = [](Operation *op) {
-      auto decision = op->getAttrOfType<DictionaryAttr>(kSparseDecisionAttr);
-      return decision ? decision.getAs<DictionaryAttr>("cuts")
-                      : DictionaryAttr();
-    };
-    getOperation().walk([&](Operation *op) {
-      numbers.insert({op, numbers.size()});
-      DictionaryAttr cuts =
-          op->hasAttr(analysis::kScatterAttr) ? cutsOf(op) : DictionaryAttr();
-      if (cuts && cuts.getAs<StringAttr>("counts"))
-        maps.push_back(analysis::CountedMap::of(
-            op, [&](Operation *other) { return numbers.lookup(other); },
-            machine));
-    });
-    analysis::CounterRooms rooms(
-        maps, static_cast<int64_t>(machine.sparse.countEntries));
-    for (const analysis::CountedMap &map : maps) {
-      if (rooms.of(map.reader).drained)
-        continue;
-      NamedAttrList cuts(cutsOf(map.reader));
-      cuts.set("counts", StringAttr::get(&getContext(), "pass"));
-      NamedAttrList decision(
-          map.reader->getAttrOfType<DictionaryAttr>(kSparseDecisionAttr));
-      decision.set("cuts", cuts.getDictionary(&getContext()));
-      map.reader->setAttr(kSparseDecisionAttr,
-                          decision.getDictionary(&getContext()));
-    }
   }
 
   /// Operations that one engine alone has: the class is all there is to say.
@@ -134,6 +102,14 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
         failed(take(policy.cut.time, partition::parseCutTime(cutTime))) ||
         failed(take(policy.cut.halo, partition::parseHaloMode(halo))))
       return failure();
+    if (!measured.empty()) {
+      llvm::json::Value all = llvm::json::Value(nullptr);
+      if (failed(take(all, llvm::json::parse(measured))))
+        return failure();
+      if (!all.getAsObject())
+        return getOperation().emitError() << "option 'measured' is no object";
+      cycles = std::move(*all.getAsObject());
+    }
     auto text = getOperation()->getAttrOfType<StringAttr>(kProfileAttr);
     return text
                ? take(policy.profiles, analysis::parseProfiles(text.getValue()))
@@ -176,9 +152,8 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     text("eligible", candidate.obstacle.empty() ? "yes" : "no");
     text("class", partition::name(candidate.sparse ? partition::Route::Sparse
                                                    : partition::Route::Dense));
-    text("choice", !candidate.sparse      ? "dense"
-                   : candidate.scatters() ? "sparse-scatter"
-                                          : "sparse-tile");
+    text("choice",
+         candidate.sparse ? choiceName(candidate.scatters()) : "dense");
     text("reason", reasonOf(candidate));
     number("dense_tiles", candidate.tiles);
     number("dense_tiles_skipped", candidate.zeroTiles);
@@ -191,15 +166,21 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     if (candidate.encode > 0)
       number("input_encode", candidate.encode);
     if (candidate.plan())
-      addPlan(builder, candidate,
-              mayFold(conv.getX()) ? candidate.folded : candidate.plain,
-              decision);
-    if (candidate.scatter.plan)
-      decision.push_back(builder.getNamedAttr(
-          "cuts", analysis::cutsAttr(*candidate.scatter.plan, candidate.data,
-                                     cut, candidate.drained, &getContext())));
+      addAlternatives(builder, candidate,
+                      candidate.mayFold ? candidate.folded : candidate.plain,
+                      decision);
     addZeros(builder, candidate, decision);
-    conv->setAttr(kSparseDecisionAttr, builder.getDictionaryAttr(decision));
+    NamedAttrList entries(decision);
+    if (candidate.sparse)
+      addMeasured(entries, candidate);
+    if (candidate.sparse)
+      describe(entries, {*candidate.plan(), candidate.best().unskipped,
+                         candidate.best().parts, 1, candidate.scatters()});
+    if (candidate.sparse && candidate.scatters())
+      entries.set("cuts",
+                  analysis::cutsAttr(*candidate.scatter.plan, candidate.data,
+                                     cut, candidate.drained, &getContext()));
+    conv->setAttr(kSparseDecisionAttr, entries.getDictionary(&getContext()));
     if (candidate.sparse && candidate.scatters())
       conv->setAttr(analysis::kScatterAttr,
                     analysis::scatterAttr(candidate.data, cut, &getContext()));
@@ -207,10 +188,32 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
       convert(candidate);
   }
 
-  static void addPlan(Builder &builder, const Candidate &candidate,
-                      int64_t dense,
-                      llvm::SmallVectorImpl<NamedAttribute> &decision) {
-    const analysis::TilePlan &plan = *candidate.plan();
+  /// What the node took in the networks that were timed.
+  void addMeasured(NamedAttrList &decision, Candidate &candidate) {
+    const llvm::json::Object *nodes = cycles.getObject("nodes");
+    const llvm::json::Object *node =
+        nodes ? nodes->getObject(analysis::getNodeName(candidate.conv.getLoc()))
+              : nullptr;
+    const llvm::json::Object *network = cycles.getObject("network");
+    if (!node || !network)
+      return;
+    Builder builder(&getContext());
+    auto pair = [&](const llvm::json::Object &both) {
+      auto number = [&](llvm::StringRef name, llvm::StringRef key) {
+        return builder.getNamedAttr(
+            name, builder.getI64IntegerAttr(both.getInteger(key).value_or(0)));
+      };
+      return builder.getDictionaryAttr(
+          {number("dense", "dense"),
+           number(choiceName(candidate.scatters()), "written")});
+    };
+    decision.set("measured", pair(*node));
+    decision.set("measured_network", pair(*network));
+  }
+
+  static void addAlternatives(Builder &builder, const Candidate &candidate,
+                              int64_t dense,
+                              llvm::SmallVectorImpl<NamedAttribute> &decision) {
     auto number = [&](llvm::StringRef name, int64_t value) {
       return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
     };
@@ -226,26 +229,9 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
           number("sparse-scatter", candidate.scatter.plan->cycles));
     decision.push_back(builder.getNamedAttr(
         "alternatives", builder.getDictionaryAttr(alternatives)));
-    decision.push_back(number("cycles_saved", dense - plan.cycles));
-    decision.push_back(builder.getNamedAttr(
-        "plan",
-        builder.getStringAttr(fmt::format(
-            "tile {}x{}x{}, {} groups of units, {} channels a set, {} sums, {} "
-            "outside{}",
-            plan.images, plan.rows, plan.cols, plan.groups, plan.slots,
-            plan.twoSums ? 2 : 1, plan.tilesOutside ? "tiles" : "outputs",
-            candidate.best().parts > 1
-                ? fmt::format(", drains of {} groups", candidate.best().parts)
-                : ""))));
-    decision.push_back(builder.getNamedAttr(
-        "engines",
-        builder.getDictionaryAttr(
-            {number("run", plan.run), number("load", plan.load),
-             number("drain", plan.drain), number("stream", plan.stream)})));
   }
 
-  /// Theoretical skip: weights per coefficient that is left. Realised skip: the
-  /// cluster's cycles without skipping over those with it.
+  /// Theoretical skip: weights per coefficient that is left.
   static void addZeros(Builder &builder, Candidate &candidate,
                        llvm::SmallVectorImpl<NamedAttribute> &decision) {
     auto zeros =
@@ -259,17 +245,9 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     };
     int64_t left = count("weights") - count("exact") - count("encoded") -
                    count("structural");
-    auto ratio = [&](llvm::StringRef name, int64_t a, int64_t b) {
-      decision.push_back(builder.getNamedAttr(
-          name,
-          builder.getStringAttr(fmt::format(
-              "{:.2f}",
-              b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0.0))));
-    };
-    ratio("theoretical_skip", count("weights"), left);
-    if (candidate.plan())
-      ratio("realised_skip", candidate.best().unskipped,
-            candidate.plan()->cycles);
+    decision.push_back(builder.getNamedAttr(
+        "theoretical_skip",
+        builder.getStringAttr(ratioText(count("weights"), left))));
   }
 
   void convert(const Candidate &candidate) {
@@ -294,6 +272,7 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
   }
 
   analysis::CutOptions cut;
+  llvm::json::Object cycles; ///< option `measured`
 };
 
 } // namespace

@@ -22,7 +22,8 @@ static std::string obstacle(PeConvOp conv,
                             const machine::Description &machine) {
   auto w = shapeOf(conv.getW()), x = shapeOf(conv.getX());
   auto above = [](llvm::ArrayRef<int64_t> values, int64_t limit) {
-    return llvm::any_of(values, [=](int64_t v) { return v > limit; });
+    return llvm::any_of(values,
+                        [=](int64_t v) { return v > limit || v < -limit; });
   };
   if (conv.getStrides().size() > 2)
     return "three spatial dimensions";
@@ -34,7 +35,8 @@ static std::string obstacle(PeConvOp conv,
     return "no plane of exponent cells has its blocks";
   if (above(w.drop_front(2), 255) || above(conv.getStrides(), 15) ||
       above(conv.getDilations(), 63) || above(x.drop_front(2), 65535) ||
-      above(shapeOf(conv.getY()), 65535) || x[0] > 65535)
+      above(conv.getPads(), 65535) || above(shapeOf(conv.getY()), 65535) ||
+      x[0] > 65535)
     return "larger than the fields of an instruction";
   return "";
 }
@@ -171,6 +173,7 @@ void Chooser::predict(PeConvOp conv) {
   Candidate candidate;
   candidate.conv = conv;
   candidate.obstacle = obstacle(conv, machine);
+  candidate.mayFold = mayFold(conv.getX());
   const bool holds = machine::queuesHold(machine, policy.cut.variant);
   if (policy.mode == "scatter" && !holds && candidate.obstacle.empty())
     candidate.obstacle = "more products may wait than its queues hold";

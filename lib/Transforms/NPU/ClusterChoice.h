@@ -25,6 +25,7 @@ struct Candidate {
   std::string obstacle; ///< why the sparse cluster cannot run it
   int64_t plain = 0;    ///< dense array, input as it is
   int64_t folded = 0;   ///< dense array, input in the best lane fold
+  bool mayFold = false; ///< the input, if all stay on the array
   Alternative tile, scatter;
   analysis::DataProfile data; ///< of its input
   bool drained = false;       ///< its input can be counted as it is drained

@@ -57,6 +57,9 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
            "mode auto may choose scatter mode, where data are measured">,
     Option<"rule", "rule", "std::string", /*default=*/"\"cost\"",
            "what decides: cost, majority or threshold">,
+    Option<"measured", "measured", "std::string", /*default=*/"\"\"",
+           "cycles of whole networks and their nodes for decisions, as JSON: "
+           "of the array alone (dense) and of this choice (written)">,
     Option<"variant", "variant", "std::string", /*default=*/"\"D\"",
            "unit that scatters: A, B, C or D">,
     Option<"algorithm", "algorithm", "std::string", /*default=*/"\"p2\"",
@@ -246,6 +249,22 @@ def VerifyLayouts : Pass<"ashlar-npu-verify-layouts", "::mlir::ModuleOp"> {
     Example: a slice of every other token is a view without a copy. A product
     that loads its positions as the columns of a stationary operand reads them
     at one distance; a transposed view of them has two, and planning copies it.
+  }];
+}
+
+def DescribeClusters
+    : Pass<"ashlar-npu-describe-clusters", "::mlir::ModuleOp"> {
+  let summary = "say in decisions what is written of the sparse cluster";
+  let description = [{
+    Plan-memory may cut the result of an `npu.tcu.conv` into tiles of the state
+    buffer. Code generation plans such a tile by itself: other tiles of the
+    units, and no cuts where the places or counts of the whole map would be
+    needed. This pass makes the same plan and renews what the decision of
+    choose-cluster says: `plan`, `engines`, `cuts`, the cycles of the chosen
+    alternative over all tiles, `cycles_saved` and `realised_skip`.
+
+    Input: operations with `npu.tile`. Operations without a decision stay as
+    they are.
   }];
 }
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The decisions on the sparse cluster once more, for the tiles of the state
+// buffer that memory planning has made (see Passes.td).
+
+#include "ClusterDecision.h"
+
+#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Analysis/View.h"
+#include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace ashlar::npu {
+#define GEN_PASS_DEF_DESCRIBECLUSTERS
+#include "ashlar/Transforms/NPU/Passes.h.inc"
+
+using namespace mlir;
+using analysis::shapeOf;
+
+namespace {
+
+struct DescribeClustersPass : impl::DescribeClustersBase<DescribeClustersPass> {
+  void runOnOperation() override {
+    auto machine = machineOf(getOperation());
+    if (failed(machine))
+      return signalPassFailure();
+    getOperation().walk([&](TcuConvOp conv) { renew(conv, *machine); });
+    nameCounters(getOperation(), *machine);
+  }
+
+  /// The plan that code generation makes for a tile, in the decision.
+  void renew(TcuConvOp conv, const machine::Description &machine) {
+    auto decision = conv->getAttrOfType<DictionaryAttr>(kSparseDecisionAttr);
+    auto tile = conv->getAttrOfType<DenseI64ArrayAttr>(kTileAttr);
+    auto shape = shapeOf(conv.getY());
+    if (!decision || !tile ||
+        tile.size() != static_cast<int64_t>(shape.size()) ||
+        llvm::any_of(tile.asArrayRef(), [](int64_t size) { return size < 1; }))
+      return;
+    analysis::EncodedWeights weights(conv);
+    analysis::Shape extent{tile[0]};
+    extent.append(tile.asArrayRef().begin() + 2, tile.asArrayRef().end());
+    analysis::TileProblem problem =
+        analysis::tileProblem(conv, weights, extent, machine);
+    auto plan = analysis::planTiles(problem, machine);
+    if (!plan) // emission says so
+      return;
+    int64_t tiles = 1;
+    for (auto [all, size] : llvm::zip(shape, tile.asArrayRef()))
+      tiles *= llvm::divideCeilSigned(all, size);
+    NamedAttrList entries(decision);
+    describe(entries,
+             {*plan, analysis::unskippedCycles(problem, *plan, machine),
+              analysis::mostParts(problem), tiles, plan->scatter});
+    entries.erase("cuts");
+    if (problem.scatter)
+      entries.set("cuts",
+                  analysis::cutsAttr(*plan, problem.scatter->data,
+                                     problem.scatter->cut,
+                                     problem.scatter->drained, &getContext()));
+    conv->setAttr(kSparseDecisionAttr, entries.getDictionary(&getContext()));
+  }
+};
+
+} // namespace
+} // namespace ashlar::npu
