@@ -41,7 +41,6 @@ class Network:
         self.numbers = np.random.default_rng(draw.randrange(1 << 30))
         self.spatial = draw.choice([1, 2, 2, 2])
         self.nodes, self.inits, self.maps = [], [], {}
-        self.positive = set()  # maps that no negative value is in
         shape = [draw.choice([1, 1, 1, 2, 3]), draw.choice(CHANNELS)]
         self.shape = shape + [draw.choice(EXTENTS) for _ in range(self.spatial)]
         self.maps["x"] = self.shape
@@ -82,7 +81,8 @@ class Network:
             elif style < 0.8:
                 pads = [draw.randrange(kernel + 1), draw.randrange(kernel + 1)]
             else:  # larger than the kernel
-                pads = [draw.randrange(2 * kernel * dilation + 4), draw.randrange(kernel * dilation + 4)]
+                span = kernel * dilation
+                pads = [draw.randrange(2 * span + 4), draw.randrange(span + 4)]
             out = (extent + sum(pads) - (kernel - 1) * dilation - 1) // stride + 1
             if out < 1 or out > 40:
                 return None
@@ -194,7 +194,7 @@ def draw_options(draw, folder):
                            ("residual", ["bfp", "bf16", "f32"])):
         if draw.random() < 0.3:
             common.append(f"--{option}={draw.choice(values)}")
-    sparse = ["--sparse=" + draw.choice(["tile", "scatter", "scatter", "scatter", "scatter", "auto"])]
+    sparse = ["--sparse=" + draw.choice(["tile"] + ["scatter"] * 4 + ["auto"])]
     for option, values, share in (
             ("scatter-unit", "ABCD", 0.6), ("classify", ["majority", "threshold"], 0.2),
             ("partition", ["p2", "p1", "rows", "uniform"], 0.5),

@@ -33,9 +33,6 @@ struct Step {
   bool loads = true; ///< false: the tiles are still resident
 };
 
-/// Tiles along an axis that one tcc.tile names at most.
-constexpr int64_t kMostGrid = 255;
-
 class TileConvolutionEmitter {
 public:
   TileConvolutionEmitter(Generator &generator, const TileContext &tile,
@@ -56,6 +53,7 @@ public:
   llvm::Error run();
 
 private:
+  static constexpr int64_t kMostGrid = 255; ///< tiles of a tcc.tile along axes
   int64_t tileExtent(int axis) const {
     return axis == 0 ? plan.images : axis == 1 ? plan.rows : plan.cols;
   }
@@ -281,10 +279,9 @@ void TileConvolutionEmitter::emitCount() {
   count.counts = counters.first;
   count.pitch = count.inW;
   // Band by band, so that the first are counted while the last are made.
-  int64_t rows = count.inH;
-  int64_t rowBytes =
-      int64_t(count.inN) * count.inW * count.channels * x.bytes();
-  int64_t step = analysis::countedRows(rowBytes, machine);
+  int64_t rows = count.inH, pixels = int64_t(count.inN) * count.inW;
+  int64_t step =
+      analysis::countedRows(pixels * count.channels * x.bytes(), machine);
   for (int64_t row = 0; row < rows; row += step) {
     count.inH = std::min(step, rows - row);
     generator.builder.emit(count);
