@@ -52,7 +52,7 @@ def BFP_DecodeOp : BFP_Op<"decode"> {
     ```
   }];
   let arguments = (ins BFP_BlockTensor:$input);
-  let results = (outs StaticShapeTensorOf<[F32]>:$output);
+  let results = (outs BFP_TensorOf<[F32]>:$output);
   let assemblyFormat =
       "$input attr-dict `:` type($input) `->` type($output)";
   let hasVerifier = 1;
@@ -125,7 +125,7 @@ def BFP_RequantiseConvOp : BFP_Op<"requantise_conv"> {
     ```
   }];
   let arguments = (ins BFP_IntegerTensor:$x, BFP_IntegerTensor:$w,
-      BFP_ChannelTensor:$scale, Optional<StaticShapeTensorOf<[I32]>>:$bias,
+      BFP_ChannelTensor:$scale, Optional<BFP_TensorOf<[I32]>>:$bias,
       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
       DenseI64ArrayAttr:$dilations, DefaultValuedAttr<I64Attr, "1">:$group,
       DefaultValuedStrAttr<StrAttr, "copy">:$function, I64Attr:$zero_point);
@@ -154,7 +154,7 @@ def BFP_IntegerMatmulOp : BFP_Op<"integer_matmul"> {
   }];
   let arguments = (ins BFP_IntegerTensor:$a, BFP_IntegerTensor:$b,
       I64Attr:$a_zero, I64Attr:$b_zero);
-  let results = (outs StaticShapeTensorOf<[I32]>:$output);
+  let results = (outs BFP_TensorOf<[I32]>:$output);
   let assemblyFormat = [{
     $a `,` $b attr-dict `:` functional-type(operands, results)
   }];
@@ -185,7 +185,7 @@ def BFP_RequantiseOp : BFP_Op<"requantise"> {
     ```
   }];
   let arguments = (ins
-      Variadic<StaticShapeTensorOf<[AnyInteger, F32]>>:$inputs,
+      Variadic<BFP_TensorOf<[AnyInteger, F32]>>:$inputs,
       StrAttr:$function,
       DefaultValuedAttr<F32Attr, "0.0f">:$alpha,
       DefaultValuedAttr<F32Attr, "0.0f">:$beta, UnitAttr:$limited,
@@ -195,7 +195,7 @@ def BFP_RequantiseOp : BFP_Op<"requantise"> {
       DefaultValuedAttr<I64Attr, "0">:$b_zero,
       DefaultValuedAttr<F32Attr, "1.0f">:$step,
       DefaultValuedAttr<I64Attr, "0">:$zero_point);
-  let results = (outs StaticShapeTensorOf<[AnyInteger, F32]>:$output);
+  let results = (outs BFP_TensorOf<[AnyInteger, F32]>:$output);
   let assemblyFormat =
       "$function `(` $inputs `)` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;

@@ -34,6 +34,10 @@ BlockType BlockType::withAxis(int64_t axis) const {
   return get(getContext(), getMantissa(), getBlock(), getRange(), axis);
 }
 
+bool BlockType::fitsShape(ArrayRef<int64_t> shape) const {
+  return getAxis() < static_cast<int64_t>(shape.size());
+}
+
 bool BlockType::sameFormat(BlockType other) const {
   return getMantissa() == other.getMantissa() &&
          getBlock() == other.getBlock() && getRange() == other.getRange();

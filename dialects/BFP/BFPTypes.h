@@ -6,6 +6,7 @@
 #ifndef ASHLAR_DIALECTS_BFP_BFPTYPES_H
 #define ASHLAR_DIALECTS_BFP_BFPTYPES_H
 
+#include "dialects/NN/NNTypes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Types.h"

@@ -8,9 +8,12 @@
 #define ASHLAR_DIALECTS_BFP_BFPTYPES_TD
 
 include "dialects/BFP/BFPDialect.td"
+include "dialects/NN/NNDialect.td"
+include "dialects/NN/NNInterfaces.td"
 include "mlir/IR/AttrTypeBase.td"
 
-def BFP_BlockType : TypeDef<BFP_Dialect, "Block"> {
+def BFP_BlockType : TypeDef<BFP_Dialect, "Block",
+    [DeclareTypeInterfaceMethods<NN_StoredElement>]> {
   let mnemonic = "block";
   let summary = "Elements that share an exponent per block";
   let description = [{
@@ -59,15 +62,21 @@ def BFP_BlockType : TypeDef<BFP_Dialect, "Block"> {
   }];
 }
 
+/// A tensor of certain elements within the limits of NNTypes.h.
+class BFP_TensorOf<list<Type> elements>
+    : ConfinedType<StaticShapeTensorOf<elements>, [NN_IsStored],
+                   StaticShapeTensorOf<elements>.summary #
+                   " that a memory can hold">;
+
 /// Any storage a tensor of floats can have.
-def BFP_StorageTensor : StaticShapeTensorOf<[AnyFloat, BFP_BlockType]>;
+def BFP_StorageTensor : BFP_TensorOf<[AnyFloat, BFP_BlockType]>;
 /// An encoded tensor.
-def BFP_BlockTensor : StaticShapeTensorOf<[BFP_BlockType]>;
+def BFP_BlockTensor : BFP_TensorOf<[BFP_BlockType]>;
 /// A tensor of floats that is not encoded.
-def BFP_FloatTensor : StaticShapeTensorOf<[AnyFloat]>;
+def BFP_FloatTensor : BFP_TensorOf<[AnyFloat]>;
 /// A tensor of integers.
-def BFP_IntegerTensor : StaticShapeTensorOf<[AnyInteger]>;
+def BFP_IntegerTensor : BFP_TensorOf<[AnyInteger]>;
 /// What an epilogue adds or multiplies per output channel.
-def BFP_ChannelTensor : StaticShapeTensorOf<[F32]>;
+def BFP_ChannelTensor : BFP_TensorOf<[F32]>;
 
 #endif // ASHLAR_DIALECTS_BFP_BFPTYPES_TD

@@ -21,26 +21,22 @@ static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// encode_c1, encode_c2, decode_c1, decode_c2.
-static LogicalResult verifyConversion(Operation *op, Value input, Value output,
-                                      Value encoded) {
+/// encode_c1 and decode_c1; the block axis is a matter of the types (encode_c2,
+/// decode_c2).
+static LogicalResult verifyConversion(Operation *op, Value input,
+                                      Value output) {
   if (shapeOf(input) != shapeOf(output))
     return op->emitOpError("expected operand and result of one shape, found ")
            << input.getType() << " and " << output.getType();
-  int64_t axis = getBlockType(encoded.getType()).getAxis();
-  int64_t rank = shapeOf(encoded).size();
-  if (axis >= rank)
-    return op->emitOpError("expected a block axis below the rank ")
-           << rank << ", found " << axis;
   return success();
 }
 
 LogicalResult EncodeOp::verify() {
-  return verifyConversion(*this, getInput(), getOutput(), getOutput());
+  return verifyConversion(*this, getInput(), getOutput());
 }
 
 LogicalResult DecodeOp::verify() {
-  return verifyConversion(*this, getInput(), getOutput(), getInput());
+  return verifyConversion(*this, getInput(), getOutput());
 }
 
 /// conv_c5, matmul_c4: both factors encoded along the contraction, or neither.
@@ -64,7 +60,7 @@ static LogicalResult verifyFactors(Operation *op, Value left, int64_t leftAxis,
   return success();
 }
 
-/// conv_c6 to conv_c8, matmul_c5 to matmul_c7, and the result's block axis.
+/// conv_c6 to conv_c8, matmul_c5 to matmul_c7.
 template <typename OpTy>
 static LogicalResult verifyEpilogue(OpTy op, int64_t channels) {
   auto perChannel = [&](Value value, StringRef name) -> LogicalResult {
@@ -83,11 +79,6 @@ static LogicalResult verifyEpilogue(OpTy op, int64_t channels) {
   if (!isEpilogueFunction(op.getFunction()))
     return op.emitOpError("expected a unary function of the contract, found '")
            << op.getFunction() << "'";
-  auto outputType = cast<RankedTensorType>(op.getOutput().getType());
-  BlockType block = getBlockType(outputType);
-  if (block && block.getAxis() >= outputType.getRank())
-    return op.emitOpError("expected a block axis of the result below its rank ")
-           << outputType.getRank() << ", found " << block.getAxis();
   return success();
 }
 
@@ -99,18 +90,20 @@ static LogicalResult verifyConvAttributes(ConvOp op, size_t spatial) {
       return op.emitOpError("expected ")
              << expected << " " << name << ", found " << values.size();
     for (int64_t value : values)
-      if (value < least)
+      if (value < least || value > ashlar::nn::kMostWindow)
         return op.emitOpError("expected ")
-               << name << " of at least " << least << ", found " << value;
+               << name << " of at least " << least
+               << (value < least ? "" : " and below 2^31") << ", found "
+               << value;
     return success();
   };
   if (failed(count(op.getStrides(), spatial, 1, "strides")) ||
       failed(count(op.getDilations(), spatial, 1, "dilations")) ||
       failed(count(op.getPads(), 2 * spatial, 0, "pads")))
     return failure();
-  if (op.getGroup() < 1)
-    return op.emitOpError("expected a group of at least 1, found ")
-           << op.getGroup();
+  auto group = static_cast<int64_t>(op.getGroup());
+  if (group < 1)
+    return op.emitOpError("expected a group of at least 1, found ") << group;
   return success();
 }
 

@@ -22,8 +22,8 @@ def ISA_Dialect : Dialect {
 
 /// One instruction. The op holds its field values in declaration order in one
 /// array (binary32 fields as their bits): one uniqued attribute per op keeps
-/// programs of tens of thousands of instructions cheap. `getInstruction()` is
-/// the struct with named members; `create` takes the struct.
+/// programs of tens of thousands of instructions cheap. `toInstruction` gives the
+/// struct with named members, `createOp` takes it (ISADialect.h).
 class ISA_Op<string structName, string mnemonic, int opcode,
              list<string> queues>
     : Op<ISA_Dialect, mnemonic>, ISA_Encoding<mnemonic, opcode, queues> {
@@ -33,9 +33,6 @@ class ISA_Op<string structName, string mnemonic, int opcode,
   let assemblyFormat = "`` custom<Fields>(\"::ashlar::isa::Opcode::" # structName
                        # "\", $fields) attr-dict";
   let hasVerifier = 1;
-  let extraClassDeclaration =
-    "/// The field values by name; the op must have been verified.\n"
-    # "::ashlar::isa::" # structName # " getInstruction();\n";
 }
 
 #endif // ASHLAR_ISA_BASE

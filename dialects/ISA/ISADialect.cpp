@@ -113,16 +113,9 @@ static LogicalResult verifyFields(Operation *op, ArrayRef<int64_t> fields) {
   return op->emitOpError() << llvm::toString(inst.takeError());
 }
 
-static isa::Instruction instructionOf(Operation *op, ArrayRef<int64_t> fields) {
-  return llvm::cantFail(isa::fromFields(tableOf(op).opcode, fields));
-}
-
 #define ASHLAR_ISA_OP(OpClass, Struct)                                         \
   LogicalResult OpClass::verify() {                                            \
     return verifyFields(getOperation(), getFields());                          \
-  }                                                                            \
-  isa::Struct OpClass::getInstruction() {                                      \
-    return std::get<isa::Struct>(instructionOf(getOperation(), getFields()));  \
   }
 #include "ashlar/Isa/Ops.def"
 
@@ -141,7 +134,72 @@ LogicalResult ProgramOp::verifyRegions() {
   return success();
 }
 
+/// Addresses and counts of the tables, which are signless in the text.
+static LogicalResult checkNumber(Operation *op, llvm::StringRef what,
+                                 uint64_t value, uint64_t most) {
+  if (value <= most)
+    return success();
+  return op->emitOpError() << "has " << what << " "
+                           << static_cast<int64_t>(value)
+                           << ", expected one in [0, " << most << "]";
+}
+
+/// Addresses have 40 bits in instructions.
+static constexpr uint64_t mostAddress = (uint64_t(1) << 40) - 1;
+
+static LogicalResult checkType(Operation *op, RankedTensorType type) {
+  if (type.hasStaticShape())
+    return success();
+  return op->emitOpError() << "expected a static shape, found " << type;
+}
+
+LogicalResult ProgramOp::verify() {
+  if (failed(checkNumber(*this, "bytes of DRAM", getDramBytes(), mostAddress)))
+    return failure();
+  return checkNumber(*this, "semaphores", getSemaphores(), 1 << 16);
+}
+
+LogicalResult BindingOp::verify() { // binding_c1, binding_c2
+  if (failed(checkType(*this, getType())))
+    return failure();
+  if (!getType().getElementType().isIntOrFloat())
+    return emitOpError() << "expected integers or floats, found " << getType();
+  return checkNumber(*this, "address", getAddress(), mostAddress);
+}
+
+LogicalResult StateOp::verify() {
+  return checkNumber(*this, "address", getAddress(), mostAddress);
+}
+
+LogicalResult PlannedOp::verify() { // planned_c1, planned_c2
+  if (failed(checkType(*this, getType())))
+    return failure();
+  int64_t rank = getType().getRank();
+  auto axis = static_cast<int64_t>(getChannelAxis());
+  int64_t strides = getStrides().size(), cells = getExponentStrides().size();
+  if (axis < -1 || axis >= rank || strides != rank ||
+      (cells != 0 && cells != rank) || (getCells() && getCells()->size() != 3))
+    return emitOpError() << "expected an axis, strides and cells of rank "
+                         << rank;
+  constexpr uint64_t most = UINT32_MAX;
+  for (auto [what, value, limit] :
+       {std::tuple("base", getBase(), mostAddress),
+        std::tuple("exponent base", getExponentBase(), mostAddress),
+        std::tuple("partition", getPartition(), most),
+        std::tuple("lanes", getLanes(), most),
+        std::tuple("lane pitch", getLanePitch(), most),
+        std::tuple("register", getXr(), most)})
+    if (failed(checkNumber(*this, what, value, limit)))
+      return failure();
+  for (int64_t cell : getCells().value_or(ArrayRef<int64_t>()))
+    if (failed(checkNumber(*this, "cells of", cell, most)))
+      return failure();
+  return success();
+}
+
 LogicalResult DataOp::verify() {
+  if (failed(checkNumber(*this, "address", getAddress(), mostAddress)))
+    return failure();
   auto type = dyn_cast<RankedTensorType>(getBytes().getType());
   if (!type || type.getRank() != 1 || !type.getElementType().isInteger(8))
     return emitOpError() << "expected bytes as a tensor of i8 of rank 1, found "
@@ -149,10 +207,10 @@ LogicalResult DataOp::verify() {
   return success();
 }
 
-isa::Instruction toInstruction(Operation *op) {
+llvm::Expected<isa::Instruction> toInstruction(Operation *op) {
 #define ASHLAR_ISA_OP(OpClass, Struct)                                         \
   if (auto typed = llvm::dyn_cast<OpClass>(op))                                \
-    return instructionOf(op, typed.getFields());
+    return isa::fromFields(isa::Opcode::Struct, typed.getFields());
 #include "ashlar/Isa/Ops.def"
   llvm_unreachable("the caller asks only for instructions");
 }

@@ -24,9 +24,10 @@ namespace ashlar::isadialect {
 /// tables.
 bool isInstruction(mlir::Operation *op);
 
-/// The instruction that \p op is; the op must be one and must have been
-/// verified.
-isa::Instruction toInstruction(mlir::Operation *op);
+/// The instruction that \p op is; the op must be one. An error of class
+/// Capacity names the field that the instruction set cannot hold: an op may be
+/// asked before its verifier has run.
+llvm::Expected<isa::Instruction> toInstruction(mlir::Operation *op);
 
 /// Creates the op of \p inst. Nothing is checked here: the op verifier and the
 /// encoder both refuse values that do not fit.

@@ -36,6 +36,7 @@ def ISA_ProgramOp : Op<ISA_Dialect, "program", [
   let arguments = (ins StrAttr:$model, I64Attr:$dram_bytes,
                        I64Attr:$semaphores);
   let regions = (region SizedRegion<1>:$body);
+  let hasVerifier = 1;
   let assemblyFormat = [{
     $model `dram` $dram_bytes `semaphores` $semaphores
     attr-dict-with-keyword $body
@@ -45,10 +46,16 @@ def ISA_ProgramOp : Op<ISA_Dialect, "program", [
 
 def ISA_BindingOp : ISA_TableOp<"binding"> {
   let summary = "A graph input or output: row-major in DRAM, in its ONNX type.";
+  let description = [{
+    Constraints:
+    - binding_c1: the type is statically shaped, of integers or floats.
+    - binding_c2: the address is in DRAM: not negative, below 2^40.
+  }];
   let arguments = (ins UnitAttr:$output, StrAttr:$name,
                        ISA_TensorTypeAttr:$type, I64Attr:$address);
   let assemblyFormat =
     "(`output` $output^):(`input`)? $name `:` $type `at` $address attr-dict";
+  let hasVerifier = 1;
 }
 
 def ISA_DataOp : ISA_TableOp<"data"> {
@@ -62,10 +69,12 @@ def ISA_StateOp : ISA_TableOp<"state"> {
   let summary = "What a run leaves for the next.";
   let description = [{
     Numbers of 16 bits in DRAM that the program reads when it starts and writes
-    before it ends; `initial` are those before the first run.
+    before it ends; `initial` are those before the first run. The address is as
+    that of a binding.
   }];
   let arguments = (ins I64Attr:$address, DenseI16ArrayAttr:$initial);
   let assemblyFormat = "`at` $address `=` $initial attr-dict";
+  let hasVerifier = 1;
 }
 
 def ISA_NodeOp : ISA_TableOp<"node"> {
@@ -98,6 +107,12 @@ def ISA_PlannedOp : ISA_TableOp<"planned"> {
     are those of container::TensorPlacement; the element type of `type` is the
     tensor's storage. `cells` of a compressed tensor are cellChannels, cellBytes
     and cellPitch.
+
+    Constraints:
+    - planned_c1: the type is statically shaped; the axis is one of it or -1;
+      there is a stride for each dimension, and one for exponents or none.
+    - planned_c2: addresses, registers and counts are not negative and fit the
+      container's fields.
   }];
   let arguments = (ins StrAttr:$name, ISA_TensorTypeAttr:$type,
                        UnitAttr:$in_dram, I64Attr:$base, I64Attr:$partition,
@@ -109,6 +124,7 @@ def ISA_PlannedOp : ISA_TableOp<"planned"> {
                        DenseI64ArrayAttr:$exponent_strides, I64Attr:$xr,
                        OptionalAttr<DenseI64ArrayAttr>:$cells);
   let assemblyFormat = "$name `:` $type attr-dict";
+  let hasVerifier = 1;
 }
 
 #endif // ASHLAR_ISA_PROGRAM_OPS

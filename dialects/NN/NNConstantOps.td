@@ -17,6 +17,8 @@ def NN_ConstantOp : NN_Op<"constant", [ConstantLike,
 
     Constraints:
     - constant_c1: the result type is the type of `value`.
+    - constant_c2: `value` is `dense` or `dense_resource`; one number for all
+      elements stands for at most 2^24 of them.
 
     Example:
     ```mlir
@@ -27,6 +29,7 @@ def NN_ConstantOp : NN_Op<"constant", [ConstantLike,
   let results = (outs NN_Tensor:$output);
   let assemblyFormat = "$value attr-dict";
   let hasFolder = 1;
+  let hasVerifier = 1;
 }
 
 #endif // ASHLAR_DIALECTS_NN_NNCONSTANTOPS_TD

@@ -5,6 +5,7 @@
 #ifndef ASHLAR_DIALECTS_NN_NNDIALECT_H
 #define ASHLAR_DIALECTS_NN_NNDIALECT_H
 
+#include "dialects/NN/NNTypes.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"

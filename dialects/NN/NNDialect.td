@@ -27,8 +27,12 @@ def NN_Dialect : Dialect {
   let hasConstantMaterializer = 1;
 }
 
-/// Any ranked, statically shaped tensor; element types are free on purpose.
-def NN_Tensor : StaticShapeTensorOf<[AnyType]>;
+/// Any tensor that a memory can hold (NNTypes.h). Which element types an
+/// operation computes with is left open on purpose.
+def NN_IsStored : CPred<"::ashlar::nn::isStoredTensor($_self)">;
+def NN_Tensor : Type<NN_IsStored,
+    "statically shaped tensor of floats, integers or blocks with at most 2^40 "
+    "elements in 64 dimensions", "::mlir::RankedTensorType">;
 
 class NN_Op<string mnemonic, list<Trait> traits = []>
     : Op<NN_Dialect, mnemonic, !listconcat([Pure], traits)>;

@@ -4,6 +4,8 @@
 
 #include "dialects/NN/NNShapes.h"
 
+#include "dialects/NN/NNTypes.h"
+
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -65,6 +67,11 @@ Error checkWindowAttributes(size_t rank, const Window &w, bool negativePads) {
   for (int64_t p : w.pads)
     if (p < 0 && !negativePads)
       return fail("pad {0} is negative", p);
+  for (ShapeRef list : {w.kernel, w.strides, w.dilations, w.pads})
+    for (int64_t value : list)
+      if (value > kMostWindow || value < -kMostWindow)
+        return fail("window of {0} is beyond the limit of {1}", value,
+                    kMostWindow);
   return Error::success();
 }
 
@@ -299,6 +306,10 @@ ShapeOr ashlar::nn::inferPad(ShapeRef x, ShapeRef low, ShapeRef high,
     int64_t inside = interior.empty() ? 0 : interior[i];
     if (inside < 0)
       return fail("interior padding {0} is negative", inside);
+    for (int64_t amount : {low[i], high[i], inside})
+      if (amount > kMostElements || amount < -kMostElements)
+        return fail("padding of {0} is beyond the limit of {1}", amount,
+                    kMostElements);
     std::optional<int64_t> size = mul(std::max<int64_t>(x[i] - 1, 0), inside);
     for (int64_t part : {x[i], low[i], high[i]})
       size = size ? add(*size, part) : size;

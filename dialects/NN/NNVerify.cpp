@@ -6,6 +6,7 @@
 
 #include "dialects/NN/NNOps.h"
 #include "dialects/NN/NNShapes.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 
 using namespace mlir;
 using namespace ashlar::nn;
@@ -82,6 +83,20 @@ LogicalResult checkPool(OpTy op) {
 }
 
 } // namespace
+
+/// Whoever reads a constant makes its elements: a few letters of text must not
+/// stand for more memory than a host has.
+LogicalResult ConstantOp::verify() { // constant_c2
+  constexpr int64_t mostOfSplat = 1 << 24;
+  auto dense = dyn_cast<DenseElementsAttr>(getValue());
+  if (!dense && !isa<DenseResourceElementsAttr>(getValue()))
+    return emitOpError() << "value must be dense or dense_resource";
+  if (dense && dense.isSplat() && dense.getNumElements() > mostOfSplat)
+    return emitOpError() << "repeats one number " << dense.getNumElements()
+                         << " times, at most " << mostOfSplat
+                         << " are possible";
+  return success();
+}
 
 LogicalResult ConvOp::verify() { // conv_c1..c5
   ArrayRef<int64_t> w = shapeOf(getW());

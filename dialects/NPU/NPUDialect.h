@@ -5,6 +5,7 @@
 #ifndef ASHLAR_DIALECTS_NPU_NPUDIALECT_H
 #define ASHLAR_DIALECTS_NPU_NPUDIALECT_H
 
+#include "dialects/NN/NNTypes.h"
 #include "dialects/NPU/Layout.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -22,8 +22,11 @@ def NPU_Dialect : Dialect {
 
     Planning decisions are discardable attributes in the `npu.` namespace:
     `npu.axis` (the axis that lies across partitions), `npu.placement` (memory
-    and addresses) and `npu.tile` (extents of one emitted tile).
+    and addresses) and `npu.tile` (extents of one emitted tile). The dialect
+    verifies the type and range of each of them and knows no others
+    (NPUAttributes.cpp): passes read them without asking again.
   }];
+  let hasOperationAttrVerify = 1;
 }
 
 class NPU_Op<string mnemonic, list<Trait> traits = []>

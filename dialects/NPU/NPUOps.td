@@ -5,9 +5,13 @@
 #ifndef ASHLAR_DIALECTS_NPU_NPUOPS_TD
 #define ASHLAR_DIALECTS_NPU_NPUOPS_TD
 
+include "dialects/NN/NNDialect.td"
 include "dialects/NPU/NPUDialect.td"
 include "dialects/NPU/NPUInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+
+/// What a memory can hold, in whatever storage.
+defvar NPU_Tensor = NN_Tensor;
 
 /// Convolutions on either cluster: the same sums and the same epilogue.
 class NPU_ConvOp<string mnemonic, list<string> layoutMethods>
@@ -15,12 +19,12 @@ class NPU_ConvOp<string mnemonic, list<string> layoutMethods>
              [Pure, AttrSizedOperandSegments,
               DeclareOpInterfaceMethods<NPU_LayoutInterface, layoutMethods>]> {
   let arguments = (ins
-    AnyRankedTensor:$x, AnyRankedTensor:$w, Optional<AnyRankedTensor>:$bias,
-    Optional<AnyRankedTensor>:$scale, Optional<AnyRankedTensor>:$residual,
+    NPU_Tensor:$x, NPU_Tensor:$w, Optional<NPU_Tensor>:$bias,
+    Optional<NPU_Tensor>:$scale, Optional<NPU_Tensor>:$residual,
     DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
     DenseI64ArrayAttr:$dilations, I64Attr:$group, StrAttr:$function,
     F32Attr:$alpha, F32Attr:$beta);
-  let results = (outs AnyRankedTensor:$y);
+  let results = (outs NPU_Tensor:$y);
   let assemblyFormat = [{
     `(` $x `,` $w (`bias` $bias^)? (`scale` $scale^)?
     (`residual` $residual^)? `)` attr-dict `:` functional-type(operands, results)
@@ -37,9 +41,14 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"]> {
     all ends.
 
     Constraints:
-    - npu_pe_conv_c1: `x` and `w` have `!bfp.block` element types, or both
-      integers of 8 or 16 bits.
-    - npu_pe_conv_c2: `w` is produced by `bfp.encode` of a constant.
+    - npu_pe_conv_c1: `x` and `w` have `!bfp.block` element types along axis 1,
+      or both integers of 8 or 16 bits.
+    - npu_pe_conv_c2: `w` is produced by `bfp.encode` of a constant (checked
+      where weights are read: `ashlar-npu-plan-memory`).
+    - npu_pe_conv_c3: the result's shape is that of the convolution.
+    - npu_pe_conv_c4: bias and scale are f32 or i32 of one element per output
+      channel; the residual has the result's shape.
+    - npu_pe_conv_c5: `function` is a unary function of docs/Numerics.md.
 
     Example:
     ```mlir
@@ -65,7 +74,7 @@ def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"]> {
     Constraints:
     - npu_tcu_conv_c1: `x` and `w` have `!bfp.block` element types; spatial rank
       1 or 2.
-    - npu_tcu_conv_c2: `w` is produced by `bfp.encode` of a constant.
+    - npu_tcu_conv_c2: as npu_pe_conv_c2 to npu_pe_conv_c5.
 
     Example:
     ```mlir
@@ -89,15 +98,17 @@ def NPU_PeMatmulOp
 
     Constraints:
     - npu_pe_matmul_c1: both operands have `!bfp.block` element types with the
-      block axis along k.
+      block axis along k, or both are integers of 8 or 16 bits.
+    - npu_pe_matmul_c2: the result's shape is that of the product.
+    - npu_pe_matmul_c3: as npu_pe_conv_c4 and npu_pe_conv_c5.
 
     Example: `%y = npu.pe.matmul(%a, %b) {...} : (...) -> ...`
   }];
   let arguments = (ins
-    AnyRankedTensor:$x, AnyRankedTensor:$w, Optional<AnyRankedTensor>:$bias,
-    Optional<AnyRankedTensor>:$scale, Optional<AnyRankedTensor>:$residual,
+    NPU_Tensor:$x, NPU_Tensor:$w, Optional<NPU_Tensor>:$bias,
+    Optional<NPU_Tensor>:$scale, Optional<NPU_Tensor>:$residual,
     StrAttr:$function, F32Attr:$alpha, F32Attr:$beta);
-  let results = (outs AnyRankedTensor:$y);
+  let results = (outs NPU_Tensor:$y);
   let assemblyFormat = [{
     `(` $x `,` $w (`bias` $bias^)? (`scale` $scale^)?
     (`residual` $residual^)? `)` attr-dict `:` functional-type(operands, results)
@@ -112,11 +123,15 @@ def NPU_VecMapOp : NPU_Op<"vec.map", [Pure, NPU_LayoutInterface]> {
     docs/Numerics.md) element by element with numpy broadcasting and converts
     to the result's storage. `copy` changes the storage only.
 
+    Constraints:
+    - npu_vec_map_c1: `op` is a function of as many operands as there are.
+    - npu_vec_map_c2: the operands' shapes broadcast to the result's.
+
     Example: `%y = npu.vec.map "add"(%a, %b) {...} : (...) -> ...`
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, StrAttr:$op,
+  let arguments = (ins Variadic<NPU_Tensor>:$inputs, StrAttr:$op,
     F32Attr:$alpha, F32Attr:$beta);
-  let results = (outs AnyRankedTensor:$y);
+  let results = (outs NPU_Tensor:$y);
   let assemblyFormat =
     "$op `(` $inputs `)` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -129,15 +144,23 @@ def NPU_VecPoolOp : NPU_Op<"vec.pool", [Pure, NPU_LayoutInterface]> {
     An average divides by the number of window positions inside the input, or
     inside the padded input with `count_include_pad`.
 
+    Constraints:
+    - npu_vec_pool_c1: `kind` is `max` or `avg`.
+    - npu_vec_pool_c2: kernel, strides, pads and dilations are those of a window
+      over the last 1 to 3 axes (max_pool_c1).
+    - npu_vec_pool_c3: the result's shape is that of the windows, rounded down
+      or up; the other axes are those of the operand.
+
     Example: `%y = npu.vec.pool "max"(%x) {...} : (...) -> ...`
   }];
-  let arguments = (ins AnyRankedTensor:$x, StrAttr:$kind,
+  let arguments = (ins NPU_Tensor:$x, StrAttr:$kind,
     DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
     DenseI64ArrayAttr:$pads, DenseI64ArrayAttr:$dilations,
     BoolAttr:$count_include_pad);
-  let results = (outs AnyRankedTensor:$y);
+  let results = (outs NPU_Tensor:$y);
   let assemblyFormat =
     "$kind `(` $x `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 def NPU_VecReduceOp
@@ -150,13 +173,19 @@ def NPU_VecReduceOp
     docs/Numerics.md, or `argmax` / `argmin` over one axis. The result keeps
     reduced axes as 1 or drops them, as its shape says.
 
+    Constraints:
+    - npu_vec_reduce_c1: `kind` is a reduction; argmax and argmin have one axis.
+    - npu_vec_reduce_c2: `axes` increase and are axes of the operand.
+    - npu_vec_reduce_c3: the result has the shape of the reduction.
+
     Example: `%y = npu.vec.reduce "mean"(%x) {axes = array<i64: 2, 3>, ...}`
   }];
-  let arguments = (ins AnyRankedTensor:$x, StrAttr:$kind,
+  let arguments = (ins NPU_Tensor:$x, StrAttr:$kind,
     DenseI64ArrayAttr:$axes, BoolAttr:$select_last);
-  let results = (outs AnyRankedTensor:$y);
+  let results = (outs NPU_Tensor:$y);
   let assemblyFormat =
     "$kind `(` $x `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 def NPU_VecSoftmaxOp : NPU_Op<"vec.softmax", [Pure, NPU_LayoutInterface]> {
@@ -166,12 +195,17 @@ def NPU_VecSoftmaxOp : NPU_Op<"vec.softmax", [Pure, NPU_LayoutInterface]> {
     `y = (x - max(x)) - log(sum(e))`. Each step is rounded to binary32, sums in
     index order (docs/Numerics.md).
 
+    Constraints:
+    - npu_vec_softmax_c1: `axis` is an axis of the operand.
+    - npu_vec_softmax_c2: operand and result have one shape.
+
     Example: `%y = npu.vec.softmax(%x) {axis = 1, log = false} : (...) -> ...`
   }];
-  let arguments = (ins AnyRankedTensor:$x, I64Attr:$axis, BoolAttr:$log);
-  let results = (outs AnyRankedTensor:$y);
+  let arguments = (ins NPU_Tensor:$x, I64Attr:$axis, BoolAttr:$log);
+  let results = (outs NPU_Tensor:$y);
   let assemblyFormat =
     "`(` $x `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 def NPU_VecGatherOp : NPU_Op<"vec.gather", [Pure, NPU_LayoutInterface]> {
@@ -182,12 +216,14 @@ def NPU_VecGatherOp : NPU_Op<"vec.gather", [Pure, NPU_LayoutInterface]> {
 
     Constraints:
     - npu_vec_gather_c1: the operand is not encoded and has more than one axis.
+    - npu_vec_gather_c2: the result's shape follows (take_c1, take_c2) and its
+      type is the operand's; indices are integers of 32 or 64 bits.
 
     Example: `%y = npu.vec.gather(%x, %indices) {axis = 0, ...} : (...) -> ...`
   }];
-  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$indices,
+  let arguments = (ins NPU_Tensor:$x, NPU_Tensor:$indices,
     I64Attr:$axis);
-  let results = (outs AnyRankedTensor:$y);
+  let results = (outs NPU_Tensor:$y);
   let assemblyFormat =
     "`(` $x `,` $indices `)` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -210,12 +246,23 @@ def NPU_DmaMoveOp
     `kind` names the ONNX-level movement for reports. When the result's storage
     differs from the operand's, elements are converted after the movement.
 
+    Constraints:
+    - npu_dma_move_c1: at least one operand, all of one element type.
+    - npu_dma_move_c2: pieces are well formed, name an operand, and their axes
+      are axes of operand and result.
+    - npu_dma_move_c3: every index that a piece writes lies in the result, steps
+      of loops of more than one iteration are at least 1 there; indices that it
+      reads stay below 2^40.
+    - npu_dma_move_c4: without pieces and fill there is one operand, of as many
+      elements as the result.
+    - npu_dma_move_c5: a fill needs plain elements and at least one axis.
+
     Example: `%y = npu.dma.move "transpose"(%x) {pieces = [...]} : ...`
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, StrAttr:$kind,
+  let arguments = (ins Variadic<NPU_Tensor>:$inputs, StrAttr:$kind,
     TypedArrayAttrBase<DenseI64ArrayAttr, "list of copy pieces">:$pieces,
     OptionalAttr<F64Attr>:$fill);
-  let results = (outs AnyRankedTensor:$y);
+  let results = (outs NPU_Tensor:$y);
   let assemblyFormat =
     "$kind `(` $inputs `)` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -235,14 +282,17 @@ def NPU_PeTransposeOp
 
     Constraints:
     - npu_pe_transpose_c1: neither side is encoded, and both have one type.
-    - npu_pe_transpose_c2: `piece` is well formed and has no operand but 0.
+    - npu_pe_transpose_c2: `piece` is well formed (npu_dma_move_c2,
+      npu_dma_move_c3) and has no operand but 0.
+    - npu_pe_transpose_c3: `source_axis` is an axis of the operand; `function` as
+      npu_pe_conv_c5.
 
     Example: `%y = npu.pe.transpose(%x) {source_axis = 1, piece = ...} : ...`
   }];
-  let arguments = (ins AnyRankedTensor:$x, I64Attr:$source_axis,
+  let arguments = (ins NPU_Tensor:$x, I64Attr:$source_axis,
     DenseI64ArrayAttr:$piece, StrAttr:$function, F32Attr:$alpha,
     F32Attr:$beta);
-  let results = (outs AnyRankedTensor:$y);
+  let results = (outs NPU_Tensor:$y);
   let assemblyFormat =
     "`(` $x `)` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;

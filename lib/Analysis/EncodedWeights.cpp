@@ -7,6 +7,7 @@
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Numerics/Encode.h"
+#include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -40,6 +41,17 @@ std::vector<uint32_t> constantWords(Value value) {
   return words;
 }
 
+/// The constant behind the weights of a product; zeros where it has no elements
+/// to read, which the conversion to instructions refuses.
+static std::vector<float> weightFloats(Operation *op, int64_t count) {
+  Value weights = op->getOperand(1);
+  auto encode = weights.getDefiningOp<bfp::EncodeOp>();
+  std::vector<float> values =
+      constantFloats(encode ? encode.getInput() : weights);
+  values.resize(count);
+  return values;
+}
+
 EncodedWeights::EncodedWeights(Operation *op) {
   Value encoded = op->getOperand(1);
   ProductShape product = productShape(op);
@@ -55,7 +67,7 @@ EncodedWeights::EncodedWeights(Operation *op) {
     return;
   }
   std::vector<float> values =
-      constantFloats(encoded.getDefiningOp()->getOperand(0));
+      weightFloats(op, product.outputs * channels * taps);
   mantissas.resize(values.size());
   cells.resize(product.outputs * taps * blocks);
   scales.resize(product.outputs);
@@ -73,7 +85,7 @@ EncodedWeights::EncodedWeights(Operation *op) {
 }
 
 void EncodedWeights::packIntegers(Operation *op, int64_t outputs) {
-  std::vector<float> values = constantFloats(op->getOperand(1));
+  std::vector<float> values = weightFloats(op, outputs * channels * taps);
   mantissas.resize(values.size());
   cells.resize(outputs * taps * blocks);
   scales.resize(outputs);

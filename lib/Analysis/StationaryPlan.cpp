@@ -228,6 +228,18 @@ bool mayTurnBlocks(Operation *op, const machine::Description &machine) {
          type.blockAxis == (conv ? 1 : rank - 1);
 }
 
+bool mayKeepActivations(Operation *op, const machine::Description &machine) {
+  ProductShape product = productShape(op);
+  int64_t positions = 1;
+  for (int64_t extent : shapeOf(op->getResult(0)))
+    positions *= extent;
+  return hasStreamedWeights(op) && storageOf(op->getOperand(0)).encoded &&
+         product.groups == 1 && product.outputs > 0 &&
+         positions / product.outputs <=
+             static_cast<int64_t>(machine.sb.partitions) &&
+         shapeOf(op->getResult(0)).size() <= 4;
+}
+
 /// Integers have no blocks: their format gives the bytes of an element.
 static numerics::BlockFormat weightFormatOf(Operation *op) {
   StorageType type = weightStorage(op);

@@ -6,6 +6,7 @@
 
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/StorageType.h"
+#include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNDialect.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -40,9 +41,8 @@ ZeroCounts countZeros(Operation *op, const EncodedWeights &weights) {
     for (int64_t tap = 0; tap < product.taps; ++tap)
       for (int64_t c = 0; c < channels; ++c)
         nonZero += weights.mantissa(o, tap, c) != 0;
-  Operation *encode = op->getOperand(1).getDefiningOp();
-  Value constant = storageOf(op->getOperand(1)).encoded ? encode->getOperand(0)
-                                                        : op->getOperand(1);
+  auto encode = op->getOperand(1).getDefiningOp<bfp::EncodeOp>();
+  Value constant = encode ? encode.getInput() : op->getOperand(1);
   int64_t exact = 0;
   for (float value : constantFloats(constant))
     exact += value == 0;

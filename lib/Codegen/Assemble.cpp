@@ -140,15 +140,14 @@ llvm::Error Assembler::addInstruction(Operation *op) {
     if (auto found = nodeIndex.find(name); found != nodeIndex.end())
       node = found->second;
   }
-  isa::Instruction instruction = isadialect::toInstruction(op);
   size_t index = program.nodeOfInstruction.size();
   program.nodeOfInstruction.push_back(node);
-  if (llvm::Error error = isa::encode(instruction, words))
-    return withContext(std::move(error),
-                       fmt::format("node '{}', instruction {} ({})", name,
-                                   index,
-                                   isa::info(instruction).mnemonic.str()));
-  return llvm::Error::success();
+  auto instruction = isadialect::toInstruction(op);
+  llvm::Error error =
+      instruction ? isa::encode(*instruction, words) : instruction.takeError();
+  return withContext(std::move(error),
+                     fmt::format("node '{}', instruction {} ({})", name, index,
+                                 op->getName().stripDialect().str()));
 }
 
 llvm::Error Assembler::add(Operation *op) {

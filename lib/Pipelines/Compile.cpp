@@ -145,7 +145,8 @@ private:
   llvm::Error measureMaps();
   void setProfile();
   llvm::Error assemble();
-  llvm::Error checkPlan(ErrorClass failure);
+  llvm::Error checkEntry();
+  llvm::Error checkPlan();
   llvm::Error verifyLayouts();
 
   const CompileOptions &options;
@@ -279,13 +280,32 @@ llvm::Error Compilation::assemble() {
   return llvm::Error::success();
 }
 
-/// Emission trusts the plan. A wrong one of our own is a bug of ours, one from a
-/// file is the file's.
-llvm::Error Compilation::checkPlan(ErrorClass failure) {
-  return runPasses(failure, [](OpPassManager &manager) {
+/// A plan of our own that breaks its invariants is a bug of ours: emission
+/// trusts it.
+llvm::Error Compilation::checkPlan() {
+  return runPasses(ErrorClass::Internal, [](OpPassManager &manager) {
     manager.addPass(npu::createVerifyPlan());
     manager.addPass(npu::createVerifyLayouts());
   });
+}
+
+/// A module from a file is checked as the phases before would have left it.
+llvm::Error Compilation::checkEntry() {
+  DiagnosticText diagnostics(context);
+  PassManager manager(&context);
+  LogicalResult valid = success(first < static_cast<int>(Phase::Plan) ||
+                                succeeded(npu::machineOf(*result.module)));
+  if (first == static_cast<int>(Phase::Assign))
+    manager.addPass(bfp::createVerifyPlan());
+  if (succeeded(valid) && first == static_cast<int>(Phase::Plan))
+    valid = success(succeeded(npu::assignedMachineOf(*result.module)));
+  if (first == static_cast<int>(Phase::Emit)) {
+    manager.addPass(npu::createVerifyPlan());
+    manager.addPass(npu::createVerifyLayouts());
+  }
+  if (succeeded(valid) && succeeded(manager.run(*result.module)))
+    return llvm::Error::success();
+  return makeError(ErrorClass::Malformed, "{}", diagnostics.take());
 }
 
 /// An operation that meets a layout which its code does not handle would give
@@ -391,7 +411,7 @@ llvm::Error Compilation::runPhase(Phase phase) {
           manager.addPass(npu::createChooseMapForm({options.mapCompression}));
         }))
       return error;
-    return checkPlan(ErrorClass::Internal);
+    return checkPlan();
   case Phase::Emit:
     return emit();
   }
@@ -490,8 +510,8 @@ llvm::Expected<CompileResult> Compilation::run() {
   if (!description)
     return description.takeError();
   machine = std::move(*description);
-  if (first == static_cast<int>(Phase::Emit))
-    if (llvm::Error error = checkPlan(ErrorClass::Malformed))
+  if (first > 0 && !trial)
+    if (llvm::Error error = checkEntry())
       return error;
   for (int i = first; i <= static_cast<int>(options.stopAfter); ++i) {
     auto phase = static_cast<Phase>(i);

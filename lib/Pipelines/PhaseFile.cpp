@@ -4,10 +4,12 @@
 
 #include "PhaseFile.h"
 
+#include "ashlar/Analysis/ModuleForm.h"
 #include "ashlar/Support/FileIO.h"
-#include "ashlar/Support/Json.h"
+#include "ashlar/Support/ModuleText.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/BFP/BFPTypes.h"
+#include "dialects/ISA/ISADialect.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -52,7 +54,7 @@ llvm::SmallVector<llvm::StringRef, 3> dialectsOf(Phase phase) {
 
 bool isEncoded(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && isa<bfp::BlockType>(tensor.getElementType());
+  return tensor && mlir::isa<bfp::BlockType>(tensor.getElementType());
 }
 
 /// What the passes after `phase` take for granted of its module; a complaint
@@ -61,14 +63,12 @@ std::string findForeign(ModuleOp module, Phase phase) {
   if (phase >= Phase::Assign &&
       !module->getAttrOfType<StringAttr>(npu::kMachineAttr))
     return "the module names no machine";
-  if (phase != Phase::Emit && !module.lookupSymbol<func::FuncOp>("main"))
-    return "the module has no function 'main'";
   auto allowed = dialectsOf(phase);
   std::string complaint;
   module.walk([&](Operation *op) {
     llvm::StringRef dialect = op->getName().getDialectNamespace();
-    bool frame = isa<ModuleOp>(op) || (phase != Phase::Emit &&
-                                       isa<func::FuncOp, func::ReturnOp>(op));
+    bool frame = mlir::isa<ModuleOp>(op) || (phase != Phase::Emit &&
+                                       mlir::isa<func::FuncOp, func::ReturnOp>(op));
     bool encoded = phase < Phase::Quantise &&
                    llvm::any_of(op->getResultTypes(), isEncoded);
     if (!encoded && (frame || llvm::is_contained(allowed, dialect)))
@@ -78,6 +78,9 @@ std::string findForeign(ModuleOp module, Phase phase) {
                 " is no operation of phase '" + phaseName(phase).str() + "'";
     return WalkResult::interrupt();
   });
+  if (complaint.empty() && phase == Phase::Emit &&
+      !llvm::hasSingleElement(module.getOps<isadialect::ProgramOp>()))
+    return "the module has not one isa.program";
   return complaint;
 }
 
@@ -135,10 +138,8 @@ readPhaseFile(llvm::StringRef path, Phase phase, MLIRContext &context) {
   auto buffer = support::readFile(path);
   if (!buffer)
     return buffer.takeError();
-  if (support::nestsDeeper((*buffer)->getBuffer()))
-    return makeError(ErrorClass::Malformed,
-                     "{}: brackets nest deeper than {} levels", path.str(),
-                     support::deepestNesting);
+  if (llvm::Error error = support::checkModuleText((*buffer)->getBuffer()))
+    return withContext(std::move(error), path.str());
   FirstError error(context);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
@@ -158,6 +159,9 @@ readPhaseFile(llvm::StringRef path, Phase phase, MLIRContext &context) {
         ErrorClass::Usage, "{}: the module is of phase '{}', expected '{}'",
         path.str(), written.getValue().str(), phaseName(phase).str());
   std::string complaint = findForeign(*module, phase);
+  if (complaint.empty() && phase != Phase::Emit &&
+      failed(analysis::verifyForm(*module)))
+    complaint = error.text;
   if (!complaint.empty())
     return makeError(ErrorClass::Malformed, "{}: {}", path.str(), complaint);
   return module;

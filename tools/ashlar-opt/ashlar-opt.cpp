@@ -5,7 +5,7 @@
 #include "ashlar/Pipelines/Registration.h"
 #include "ashlar/Support/Console.h"
 #include "ashlar/Support/FileIO.h"
-#include "ashlar/Support/Json.h"
+#include "ashlar/Support/ModuleText.h"
 #include "ashlar/Support/ProcessGuard.h"
 #include "ashlar/Support/Version.h"
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -44,10 +44,9 @@ static llvm::Expected<std::string> transform(llvm::StringRef path,
   if (isText && input->getBuffer().contains('\0'))
     return makeError(ErrorClass::Malformed, "{}: neither text nor bytecode",
                      path.str());
-  if (isText && support::nestsDeeper(input->getBuffer()))
-    return makeError(ErrorClass::Malformed,
-                     "{}: brackets nest deeper than {} levels", path.str(),
-                     support::deepestNesting);
+  if (isText)
+    if (llvm::Error error = support::checkModuleText(input->getBuffer()))
+      return withContext(std::move(error), path.str());
   std::string text;
   llvm::raw_string_ostream stream(text);
   if (mlir::failed(

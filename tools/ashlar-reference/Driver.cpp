@@ -6,7 +6,7 @@
 #include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Reference/Interpreter.h"
 #include "ashlar/Support/FileIO.h"
-#include "ashlar/Support/Json.h"
+#include "ashlar/Support/ModuleText.h"
 #include "ashlar/Support/Npz.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "dialects/NN/NNElements.h"
@@ -31,10 +31,10 @@ llvm::Expected<Module> load(StringRef path, MLIRContext &context) {
   auto buffer = support::readFile(path);
   if (!buffer)
     return buffer.takeError();
-  Module module;
-  if (!support::nestsDeeper((*buffer)->getBuffer()))
-    module = parseSourceString<ModuleOp>((*buffer)->getBuffer(), &context,
-                                         /*sourceName=*/path);
+  if (llvm::Error error = support::checkModuleText((*buffer)->getBuffer()))
+    return support::withContext(std::move(error), path.str());
+  Module module = parseSourceString<ModuleOp>((*buffer)->getBuffer(), &context,
+                                              /*sourceName=*/path);
   if (!module)
     return support::makeError(ErrorClass::Malformed, "{} does not parse",
                               path.str());

@@ -112,6 +112,11 @@ inline constexpr llvm::StringLiteral kTurnBlocksAttr = "npu.turn_blocks";
 /// weights cuts, and no residual, which lies the other way.
 bool mayTurnBlocks(mlir::Operation *op, const machine::Description &machine);
 
+/// True if the activations of a product may be stationary: its weights are
+/// streamed, and the result can be turned within one pass over the partitions.
+bool mayKeepActivations(mlir::Operation *op,
+                        const machine::Description &machine);
+
 /// Outputs that one chunk of moving weights covers.
 int64_t movingOutputs(const machine::Description &machine);
 

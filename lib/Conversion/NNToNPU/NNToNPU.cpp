@@ -6,6 +6,7 @@
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
 
 #include "Pieces.h"
+#include "ashlar/Analysis/ModuleForm.h"
 #include "ashlar/Analysis/NumericPlan.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/StorageType.h"
@@ -255,14 +256,21 @@ struct ConvertNNToNPUPass
   }
 
   void runOnOperation() override {
-    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    func::FuncOp main = analysis::mainOf(getOperation());
     if (!main)
       return;
     analysis::PlanNames names(main);
     llvm::SmallVector<Operation *> work;
-    for (Operation &op : main.getBody().front())
-      if (!stays(&op))
-        work.push_back(&op);
+    for (Operation &op : main.getBody().front()) {
+      if (stays(&op))
+        continue;
+      bool npu = isa_and_present<npu::NPUDialect>(op.getDialect());
+      if (npu || op.getNumResults() != 1) {
+        op.emitError() << "expected an operation of nn or bfp with one result";
+        return signalPassFailure();
+      }
+      work.push_back(&op);
+    }
     OpBuilder builder(&getContext());
     Converter converter(builder);
     bool failed = false;

@@ -6,6 +6,7 @@
 #include "ashlar/Conversion/NPUToISA/NPUToISA.h"
 
 #include "Generator.h"
+#include "ashlar/Analysis/ModuleForm.h"
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
@@ -115,7 +116,7 @@ public:
       : generator(generator), module(module), table(generator.nodes),
         builder(OpBuilder::atBlockEnd(module.getBody())) {}
 
-  void write();
+  llvm::Error write();
 
 private:
   void writeBindings();
@@ -123,7 +124,8 @@ private:
   void writeNodes();
   void writeProofs();
   void writePlanned(const Completion &completion);
-  void writeInstructions();
+  llvm::Error checkFields(const Entry &entry) const;
+  llvm::Error writeInstructions();
   void writeBinding(Value value, llvm::StringRef name, bool output);
 
   Generator &generator;
@@ -233,7 +235,24 @@ void ProgramWriter::writePlanned(const Completion &completion) {
       completion.scaleRegister, compressed);
 }
 
-void ProgramWriter::writeInstructions() {
+/// Emitters cut what they can into instructions that fit; what is left is
+/// refused here, before the instruction is built.
+llvm::Error ProgramWriter::checkFields(const Entry &entry) const {
+  llvm::Error error = isa::verify(entry.instruction);
+  if (!error || generator.nodes.empty())
+    return error;
+  Operation *op = generator.nodes[entry.node];
+  std::string shape;
+  llvm::raw_string_ostream(shape) << op->getResult(0).getType();
+  return makeError(
+      ErrorClass::Capacity,
+      "node '{}': '{}' with result {}: {}; the instruction set goes no further "
+      "(docs/Isa.md), cut the operation in the model into several smaller ones",
+      analysis::getNodeName(op->getLoc()), op->getName().getStringRef().str(),
+      shape, llvm::toString(std::move(error)));
+}
+
+llvm::Error ProgramWriter::writeInstructions() {
   llvm::SmallVector<Location> locations;
   for (const Node &node : table.nodes)
     locations.push_back(NameLoc::get(builder.getStringAttr(node.name)));
@@ -245,13 +264,16 @@ void ProgramWriter::writeInstructions() {
     Location location = table.nodeOfOperation.empty()
                             ? Location(builder.getUnknownLoc())
                             : locations[table.nodeOfOperation[entry.node]];
+    if (llvm::Error error = checkFields(entry))
+      return error;
     isadialect::createOp(builder, location, entry.instruction);
     for (const Completion *completion : complete.lookup(i))
       writePlanned(*completion);
   }
+  return llvm::Error::success();
 }
 
-void ProgramWriter::write() {
+llvm::Error ProgramWriter::write() {
   auto name = module->getAttrOfType<StringAttr>(nn::modelNameAttr);
   auto program = isadialect::ProgramOp::create(
       builder, module.getLoc(), name ? name.getValue() : "",
@@ -265,7 +287,7 @@ void ProgramWriter::write() {
                                 generator.scales.stateAddress(), state);
   writeNodes();
   writeProofs();
-  writeInstructions();
+  return writeInstructions();
 }
 
 } // namespace
@@ -352,7 +374,8 @@ llvm::Error convertNPUToISA(ModuleOp module, WeightStorage *storage) {
   codegen::Generator generator(module, *machine);
   if (llvm::Error error = generator.run())
     return error;
-  codegen::ProgramWriter(generator, module).write();
+  if (llvm::Error error = codegen::ProgramWriter(generator, module).write())
+    return error;
   if (storage)
     *storage = codegen::accountStorage(generator);
   module.lookupSymbol("main")->erase();
@@ -374,6 +397,9 @@ struct ConvertNPUToISAPass
   void runOnOperation() override {
     if (!getOperation().lookupSymbol<func::FuncOp>("main"))
       return;
+    if (failed(analysis::verifyForm(getOperation())) ||
+        failed(npu::plannedMachineOf(getOperation())))
+      return signalPassFailure();
     if (llvm::Error error = convertNPUToISA(getOperation())) {
       getOperation().emitError() << llvm::toString(std::move(error));
       signalPassFailure();

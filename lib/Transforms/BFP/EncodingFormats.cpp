@@ -78,7 +78,9 @@ FailureOr<std::string> StoragePlan::proveRanges(func::FuncOp function,
                                                 bool strict) {
   std::string reasons;
   for (Operation &op : function.getBody().front()) {
-    if (!isa<ConvOp, MatmulOp>(op))
+    // Factors that are encoded already have no format to choose.
+    if (!isa<ConvOp, MatmulOp>(op) || !read.count(&op.getOpOperand(0)) ||
+        !read.count(&op.getOpOperand(1)))
       continue;
     // Encodings are shared, but ranges only fall: what is proven stays so.
     FailureOr<std::string> reason =

@@ -162,7 +162,12 @@ void ScaleChannels::scaleWeights(EncodeOp op) {
   BlockType type = getBlockType(op.getOutput().getType());
   std::vector<float> values = readConstant(op.getInput());
   SmallVector<Operation *> products(op->getUsers());
-  if (values.empty() || type.isWholeTensor() || products.empty())
+  // Whatever else reads weights (plan_c3) would see them scaled.
+  auto isWeight = [](OpOperand &use) {
+    return isa<ConvOp, MatmulOp>(use.getOwner()) && use.getOperandNumber() == 1;
+  };
+  if (values.empty() || type.isWholeTensor() || products.empty() ||
+      !llvm::all_of(op->getUses(), isWeight))
     return;
   auto shaped = cast<RankedTensorType>(op.getInput().getType());
   ChannelView view(shaped, isa<ConvOp>(products.front()));

@@ -20,18 +20,23 @@ protected:
   void runOnOperation() override;
 
 private:
-  void synchronise(ProgramOp program, const machine::Description &machine);
+  LogicalResult synchronise(ProgramOp program,
+                            const machine::Description &machine);
 };
 } // namespace
 
-void InsertSemaphores::synchronise(ProgramOp program,
-                                   const machine::Description &machine) {
+LogicalResult
+InsertSemaphores::synchronise(ProgramOp program,
+                              const machine::Description &machine) {
   SmallVector<Operation *> ops;
   std::vector<isa::Instruction> instructions;
   for (Operation &op : program.getBody().front())
     if (isInstruction(&op)) {
+      llvm::Expected<isa::Instruction> instruction = toInstruction(&op);
+      if (!instruction)
+        return op.emitOpError() << llvm::toString(instruction.takeError());
       ops.push_back(&op);
-      instructions.push_back(toInstruction(&op));
+      instructions.push_back(std::move(*instruction));
     }
   SemaphorePlan plan = planSemaphores(instructions, machine);
   OpBuilder builder(program.getContext());
@@ -53,6 +58,7 @@ void InsertSemaphores::synchronise(ProgramOp program,
   }
   numSemaphores = plan.semaphores;
   program.setSemaphores(plan.semaphores);
+  return success();
 }
 
 void InsertSemaphores::runOnOperation() {
@@ -60,7 +66,8 @@ void InsertSemaphores::runOnOperation() {
   if (failed(machine))
     return signalPassFailure();
   for (auto program : getOperation().getOps<ProgramOp>())
-    synchronise(program, *machine);
+    if (failed(synchronise(program, *machine)))
+      return signalPassFailure();
 }
 
 } // namespace ashlar::isadialect

@@ -20,9 +20,11 @@ namespace {
 struct AnalyseZerosPass : impl::AnalyseZerosBase<AnalyseZerosPass> {
   void runOnOperation() override {
     Builder builder(&getContext());
-    getOperation().walk([&](Operation *op) {
+    WalkResult done = getOperation().walk([&](Operation *op) {
       if (!analysis::hasStreamedWeights(op))
-        return;
+        return WalkResult::advance();
+      if (failed(verifyWeights(op)))
+        return WalkResult::interrupt();
       analysis::ZeroCounts counts =
           analysis::countZeros(op, analysis::EncodedWeights(op));
       numZeros += counts.weights - counts.nonZero();
@@ -35,7 +37,10 @@ struct AnalyseZerosPass : impl::AnalyseZerosBase<AnalyseZerosPass> {
                                      entry("exact", counts.exact),
                                      entry("encoded", counts.encoded),
                                      entry("structural", counts.structural)}));
+      return WalkResult::advance();
     });
+    if (done.wasInterrupted())
+      signalPassFailure();
   }
 };
 

@@ -250,7 +250,7 @@ int64_t chooseAxis(Operation *op, const machine::Description &machine) {
 struct AssignAxisPass : impl::AssignAxisBase<AssignAxisPass> {
   void runOnOperation() override {
     Builder builder(&getContext());
-    auto machine = machineOf(getOperation());
+    auto machine = boundMachineOf(getOperation());
     if (failed(machine))
       return signalPassFailure();
     getOperation().walk([&](Operation *op) {

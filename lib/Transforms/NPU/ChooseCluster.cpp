@@ -30,7 +30,7 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
   using ChooseClusterBase::ChooseClusterBase;
 
   void runOnOperation() override {
-    auto machine = machineOf(getOperation());
+    auto machine = boundMachineOf(getOperation());
     Policy policy;
     if (failed(machine) || failed(readOptions(policy)))
       return signalPassFailure();

@@ -185,7 +185,7 @@ public:
     constexpr llvm::StringLiteral modes[] = {"auto", "off", "bitmap", "coo",
                                              "quadtree"};
     auto text = getOperation()->getAttrOfType<StringAttr>(kProfileAttr);
-    auto found = machineOf(getOperation());
+    auto found = plannedMachineOf(getOperation());
     if (failed(found))
       return signalPassFailure();
     if (!llvm::is_contained(modes, mode)) {

@@ -137,20 +137,9 @@ private:
   bool blocks = false;
 };
 
-/// Activations can be stationary if the result can be turned within one pass
-/// over the partitions.
-bool mayTurn(Operation *op, int64_t positions,
-             const machine::Description &machine) {
-  return analysis::hasStreamedWeights(op) &&
-         analysis::storageOf(op->getOperand(0)).encoded &&
-         analysis::productShape(op).groups == 1 &&
-         positions <= static_cast<int64_t>(machine.sb.partitions) &&
-         analysis::shapeOf(op->getResult(0)).size() <= 4;
-}
-
 struct ChooseStationaryPass : impl::ChooseStationaryBase<ChooseStationaryPass> {
   void runOnOperation() override {
-    auto machine = machineOf(getOperation());
+    auto machine = boundMachineOf(getOperation());
     if (failed(machine))
       return signalPassFailure();
     getOperation().walk([&](Operation *op) {
@@ -163,7 +152,7 @@ struct ChooseStationaryPass : impl::ChooseStationaryBase<ChooseStationaryPass> {
     Builder builder(op->getContext());
     Predictor predictor(op, machine);
     Prediction cycles = predictor.predict();
-    bool allowed = mayTurn(op, predictor.positions, machine);
+    bool allowed = analysis::mayKeepActivations(op, machine);
     bool turns = allowed && cycles.moving() < cycles.weights;
     bool blocks = turns && cycles.moving() < cycles.activations;
     if (turns) {

@@ -234,7 +234,7 @@ struct ClassifyTransposesPass
   using ClassifyTransposesBase::ClassifyTransposesBase;
 
   void runOnOperation() override {
-    auto machine = machineOf(getOperation());
+    auto machine = assignedMachineOf(getOperation());
     if (failed(machine))
       return signalPassFailure();
     if (!llvm::is_contained({"auto", "pe", "dma", "copy"}, mode)) {

@@ -24,7 +24,7 @@ namespace {
 
 struct DecodeOperandsPass : impl::DecodeOperandsBase<DecodeOperandsPass> {
   void runOnOperation() override {
-    auto machine = machineOf(getOperation());
+    auto machine = assignedMachineOf(getOperation());
     if (failed(machine))
       return signalPassFailure();
     llvm::SmallVector<Operation *> ops;

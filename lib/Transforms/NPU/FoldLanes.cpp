@@ -109,11 +109,25 @@ llvm::SmallVector<Lanes, 6> candidates(Operation *op,
   return lanes;
 }
 
+} // namespace
+
+bool mayFoldLanes(Operation *op, const machine::Description &machine) {
+  Value result = op->getResult(0);
+  auto reads = [&](Operation *user) {
+    return readsFolded(user, result) || addsFolded(user, result);
+  };
+  return isa<PeConvOp, DmaMoveOp>(op) && shapeOf(result).size() >= 3 &&
+         !result.use_empty() && llvm::all_of(result.getUsers(), reads) &&
+         writesFolded(op, machine);
+}
+
+namespace {
+
 struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
   using FoldLanesBase::FoldLanesBase;
 
   void runOnOperation() override {
-    auto machine = machineOf(getOperation());
+    auto machine = assignedMachineOf(getOperation());
     if (failed(machine))
       return signalPassFailure();
     if (policy != "cycles" && policy != "source") {
@@ -129,13 +143,7 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
 
   void decide(Operation *op, const machine::Description &machine) {
     Value result = op->getResult(0);
-    if (shapeOf(result).size() < 3 || result.use_empty() ||
-        !llvm::all_of(result.getUsers(),
-                      [&](Operation *user) {
-                        return readsFolded(user, result) ||
-                               addsFolded(user, result);
-                      }) ||
-        !writesFolded(op, machine))
+    if (!mayFoldLanes(op, machine))
       return;
     auto folds = candidates(op, machine);
     if (folds.empty())

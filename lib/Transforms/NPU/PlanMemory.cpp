@@ -561,7 +561,7 @@ namespace {
 
 struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
   void runOnOperation() override {
-    auto machine = machineOf(getOperation());
+    auto machine = assignedMachineOf(getOperation());
     if (failed(machine))
       return signalPassFailure();
     Planner planner(*machine, getOperation());

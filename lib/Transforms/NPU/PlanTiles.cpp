@@ -165,8 +165,18 @@ std::optional<TileChoice> Planner::chooseTile(const OpPlan &plan,
     int64_t extent = plan.model.resultShape[axis];
     int64_t steps = llvm::divideCeil(extent, unit);
     // The fewest cuts of this axis that fit; all of it before the next axis.
+    // Numbers of cuts that give the same tile are skipped: there are far fewer
+    // sizes than steps.
+    int64_t last = 0;
     for (int64_t cuts = 1; cuts <= steps; ++cuts) {
       int64_t size = llvm::divideCeil(steps, cuts) * unit;
+      if (size == last) {
+        // The next smaller size needs so many.
+        cuts =
+            llvm::divideCeil(steps, std::max<int64_t>(size / unit - 1, 1)) - 1;
+        continue;
+      }
+      last = size;
       choice.tile[axis] = std::min(size, extent);
       choice.slotBytes = slotBytes(plan, choice.tile);
       int64_t count = tiles * llvm::divideCeil(extent, choice.tile[axis]);

@@ -98,7 +98,7 @@ private:
 
 struct VerifyLayoutsPass : impl::VerifyLayoutsBase<VerifyLayoutsPass> {
   void runOnOperation() override {
-    auto machine = machineOf(getOperation());
+    auto machine = assignedMachineOf(getOperation());
     if (failed(machine))
       return signalPassFailure();
     Verifier verifier(*machine);

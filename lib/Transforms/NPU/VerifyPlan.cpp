@@ -46,6 +46,9 @@ struct VerifyPlanPass : impl::VerifyPlanBase<VerifyPlanPass> {
           failed = true;
         }
     });
+    // Values are judged by the machine, which a module of the compiler names.
+    if (!failed && getOperation()->hasAttr(kMachineAttr))
+      failed = mlir::failed(plannedMachineOf(getOperation()));
     if (failed)
       return signalPassFailure();
     if (!getOperation()->hasAttr(kMachineAttr) && !plansAnything())

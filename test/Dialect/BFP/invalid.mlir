@@ -37,7 +37,7 @@ func.func @encode_c1(%x: tensor<4xf32>) {
 // -----
 
 func.func @encode_c2(%x: tensor<4xf32>) {
-  // expected-error@+1 {{expected a block axis below the rank 1, found 1}}
+  // expected-error@+1 {{result #0 must be statically shaped tensor of Elements that share an exponent per block values that a memory can hold}}
   %0 = bfp.encode %x : tensor<4xf32> -> tensor<4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
   return
 }
@@ -53,7 +53,7 @@ func.func @decode_c1(%x: tensor<4x!bfp.block<mantissa = 8, block = 16, range = 7
 // -----
 
 func.func @decode_c2(%x: tensor<4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 3>>) {
-  // expected-error@+1 {{expected a block axis below the rank 1, found 3}}
+  // expected-error@+1 {{operand #0 must be statically shaped tensor of Elements that share an exponent per block values that a memory can hold}}
   %0 = bfp.decode %x : tensor<4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 3>> -> tensor<4xf32>
   return
 }
@@ -161,7 +161,7 @@ func.func @conv_c8(%x: tensor<1x4x8xf32>, %w: tensor<8x4x1xf32>) {
 
 !bad = !bfp.block<mantissa = 8, block = 16, range = 7, axis = 3>
 func.func @conv_result_axis(%x: tensor<1x4x8xf32>, %w: tensor<8x4x1xf32>) {
-  // expected-error@+1 {{expected a block axis of the result below its rank 3, found 3}}
+  // expected-error@+1 {{result #0 must be statically shaped tensor of floating-point or Elements that share an exponent per block values that a memory can hold}}
   %0 = bfp.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x4x8xf32>, tensor<8x4x1xf32>) -> tensor<1x8x8x!bad>
   return
 }

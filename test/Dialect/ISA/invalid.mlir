@@ -60,3 +60,37 @@ isa.program "words" dram 64 semaphores 0 {
   // expected-error @below {{'isa.data' op expected bytes as a tensor of i8 of rank 1, found 'tensor<2xi32>'}}
   isa.data at 0 = dense<[1, 2]> : tensor<2xi32>
 }
+
+// -----
+
+isa.program "p" dram 64 semaphores 0 {
+  // expected-error @below {{expected a static shape, found 'tensor<?xf32>'}}
+  isa.binding input "x" : tensor<?xf32> at 0
+}
+
+// -----
+
+isa.program "p" dram 64 semaphores 0 {
+  // expected-error @below {{has address -1, expected one in [0, 1099511627775]}}
+  isa.binding input "x" : tensor<4xf32> at -1
+}
+
+// -----
+
+// expected-error @below {{has semaphores -1, expected one in [0, 65536]}}
+isa.program "p" dram 64 semaphores -1 {
+}
+
+// -----
+
+isa.program "p" dram 64 semaphores 0 {
+  // expected-error @below {{expected an axis, strides and cells of rank 1}}
+  isa.planned "x" : tensor<4xf32> {base = 0 : i64, partition = 0 : i64, channel_axis = 1 : i64, tile_stride = 0 : i64, strides = array<i64: 4>, exponent_base = 0 : i64, exponent_strides = array<i64>, xr = 0 : i64}
+}
+
+// -----
+
+isa.program "p" dram 64 semaphores 0 {
+  // expected-error @below {{has lanes -1, expected one in [0, 4294967295]}}
+  isa.planned "x" : tensor<4xf32> {lanes = -1 : i64, base = 0 : i64, partition = 0 : i64, channel_axis = 0 : i64, tile_stride = 0 : i64, strides = array<i64: 4>, exponent_base = 0 : i64, exponent_strides = array<i64>, xr = 0 : i64}
+}

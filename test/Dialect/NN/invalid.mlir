@@ -177,3 +177,43 @@ func.func @take_c3(%x: tensor<0x4xf32>, %i: tensor<3x1xi64>) {
   %0 = nn.take %x, %i {axis = 0 : i64} : (tensor<0x4xf32>, tensor<3x1xi64>) -> tensor<3x4xf32>
   return
 }
+
+// -----
+
+func.func @tensor_elements(%x: tensor<1048576x1048577xf32>) {
+  // expected-error@+1 {{operand #0 must be statically shaped tensor of floats, integers or blocks with at most 2^40 elements in 64 dimensions, but got 'tensor<1048576x1048577xf32>'}}
+  %0 = nn.unary relu %x : (tensor<1048576x1048577xf32>) -> tensor<1048576x1048577xf32>
+  return
+}
+
+// -----
+
+func.func @tensor_type(%x: tensor<2xcomplex<f32>>) {
+  // expected-error@+1 {{operand #0 must be statically shaped tensor of floats, integers or blocks with at most 2^40 elements in 64 dimensions, but got 'tensor<2xcomplex<f32>>'}}
+  %0 = nn.unary relu %x : (tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>>
+  return
+}
+
+// -----
+
+func.func @conv_c2_limit(%x: tensor<1x1x4xf32>, %w: tensor<1x1x1xf32>) {
+  // expected-error@+1 {{window of 2147483648 is beyond the limit of 2147483647}}
+  %0 = nn.conv %x, %w {strides = array<i64: 2147483648>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x1x4xf32>, tensor<1x1x1xf32>) -> tensor<1x1x1xf32>
+  return
+}
+
+// -----
+
+func.func @pad_c3_limit(%x: tensor<2xf32>) {
+  // expected-error@+1 {{padding of 4611686018427387904 is beyond the limit of 1099511627776}}
+  %0 = nn.pad %x {low = array<i64: 4611686018427387904>, high = array<i64: -4611686018427387904>} : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @constant_c2() {
+  // expected-error@+1 {{repeats one number 16777217 times, at most 16777216 are possible}}
+  %0 = nn.constant dense<1.0> : tensor<16777217xf32>
+  return
+}

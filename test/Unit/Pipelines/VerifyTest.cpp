@@ -69,7 +69,8 @@ bool exchangeDrains(mlir::ModuleOp module) {
   });
   bool any = false;
   for (mlir::Operation *op : drains) {
-    isa::Instruction instruction = isadialect::toInstruction(op);
+    isa::Instruction instruction =
+        llvm::cantFail(isadialect::toInstruction(op));
     auto &drain = std::get<isa::ActDrain>(instruction);
     if (drain.function != isa::Function::Relu)
       continue;

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Verifiers of the npu operations; comments carry the constraint labels of
+// NPUOps.td. Shapes are checked by the rules of nn: what these verifiers accept
+// planning and code generation can handle.
+
+#include "ashlar/Numerics/Function.h"
+#include "ashlar/Support/CheckedMath.h"
+#include "dialects/BFP/BFPTypes.h"
+#include "dialects/NN/NNShapes.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "dialects/NPU/Piece.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace ashlar::npu {
+namespace {
+
+RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+ArrayRef<int64_t> shapeOf(Value value) { return typeOf(value).getShape(); }
+
+/// The result has the inferred shape.
+LogicalResult checkShape(Operation *op, nn::ShapeOr expected) {
+  if (!expected)
+    return op->emitOpError() << llvm::toString(expected.takeError());
+  ArrayRef<int64_t> found = shapeOf(op->getResult(0));
+  if (found == ArrayRef<int64_t>(*expected))
+    return success();
+  return op->emitOpError() << "result has shape " << nn::shapeToString(found)
+                           << ", expected " << nn::shapeToString(*expected);
+}
+
+/// Both operands of an exact product are encoded along the contraction, or both
+/// are integers of 8 or 16 bits.
+LogicalResult checkFactors(Operation *op, Value x, int64_t xAxis, Value w,
+                           int64_t wAxis) {
+  auto isSmallInteger = [](Value value) {
+    auto type = dyn_cast<IntegerType>(typeOf(value).getElementType());
+    return type && (type.getWidth() == 8 || type.getWidth() == 16);
+  };
+  if (isSmallInteger(x) && isSmallInteger(w))
+    return success();
+  for (auto [name, value, axis] :
+       {std::tuple{"x", x, xAxis}, std::tuple{"w", w, wAxis}}) {
+    Type element = typeOf(value).getElementType();
+    auto block = dyn_cast<bfp::BlockType>(element);
+    if (!block)
+      return op->emitOpError()
+             << "operand '" << name
+             << "' must have a !bfp.block element type, found " << element;
+    if (block.getAxis() != axis)
+      return op->emitOpError()
+             << "operand '" << name << "' must have blocks along axis " << axis
+             << ", found " << block.getAxis();
+  }
+  return success();
+}
+
+LogicalResult checkFunction(Operation *op, StringRef name) {
+  if (numerics::parseFunction(name))
+    return success();
+  return op->emitOpError() << "has the unknown function '" << name << "'";
+}
+
+/// Records per output channel, residual and function of a product.
+template <typename Op>
+LogicalResult checkEpilogue(Op op, int64_t channels) {
+  for (auto [name, value] : {std::pair{"bias", Value(op.getBias())},
+                             std::pair{"scale", Value(op.getScale())}}) {
+    if (!value)
+      continue;
+    Type element = typeOf(value).getElementType();
+    if (shapeOf(value) != ArrayRef<int64_t>(channels) ||
+        (!element.isF32() && !element.isSignlessInteger(32)))
+      return op.emitOpError()
+             << "expects " << name << " as " << channels
+             << " elements of f32 or i32, found " << value.getType();
+  }
+  if (Value residual = op.getResidual();
+      residual && shapeOf(residual) != shapeOf(op.getY()))
+    return op.emitOpError()
+           << "expects a residual of the result's shape, found "
+           << residual.getType();
+  return checkFunction(op, op.getFunction());
+}
+
+/// Engines make no empty tensors and read none: constants and movement do.
+LogicalResult checkFull(Operation *op) {
+  auto isEmpty = [](Value value) {
+    return llvm::is_contained(shapeOf(value), 0);
+  };
+  for (Value operand : op->getOperands())
+    if (isEmpty(operand))
+      return op->emitOpError() << "reads the empty " << operand.getType();
+  if (isEmpty(op->getResult(0)))
+    return op->emitOpError()
+           << "makes the empty " << op->getResult(0).getType();
+  return success();
+}
+
+/// A convolution of 1 to `limit` spatial dimensions.
+template <typename Op>
+LogicalResult checkConv(Op op, int64_t limit) {
+  int64_t spatial = typeOf(op.getX()).getRank() - 2;
+  if (failed(checkFull(op)))
+    return failure();
+  if (spatial < 1 || spatial > limit)
+    return op.emitOpError()
+           << "expects spatial rank 1 to " << limit << ", found " << spatial;
+  if (static_cast<int64_t>(op.getStrides().size()) != spatial ||
+      static_cast<int64_t>(op.getPads().size()) != 2 * spatial ||
+      static_cast<int64_t>(op.getDilations().size()) != spatial)
+    return op.emitOpError()
+           << "expects " << spatial << " strides and dilations and "
+           << 2 * spatial << " pads";
+  ArrayRef<int64_t> w = shapeOf(op.getW());
+  if (failed(checkShape(op, nn::inferConv(shapeOf(op.getX()), w,
+                                          op.getStrides(), op.getPads(),
+                                          op.getDilations(), op.getGroup()))) ||
+      failed(checkFactors(op, op.getX(), 1, op.getW(), 1)))
+    return failure();
+  return checkEpilogue(op, w[0]);
+}
+
+/// Extents and indices of a copy (npu_dma_move_c2, npu_dma_move_c3).
+LogicalResult checkPiece(Operation *op, const Piece &piece,
+                         ArrayRef<int64_t> source, ArrayRef<int64_t> result) {
+  int64_t sourceRank = source.size(), resultRank = result.size();
+  if (static_cast<int64_t>(piece.sourceStart.size()) != sourceRank ||
+      static_cast<int64_t>(piece.resultStart.size()) != resultRank)
+    return op->emitOpError() << "piece start lists must have ranks "
+                             << sourceRank << " and " << resultRank;
+  if (static_cast<int64_t>(piece.dims.size()) > 2 * nn::kMostDims)
+    return op->emitOpError()
+           << "piece has " << piece.dims.size() << " loops, at most "
+           << 2 * nn::kMostDims << " are possible";
+  auto far = [](int64_t value) {
+    return value > nn::kMostElements || value < -nn::kMostElements;
+  };
+  SmallVector<int64_t> last(piece.resultStart);
+  if (llvm::any_of(piece.sourceStart, far) || llvm::any_of(last, far))
+    return op->emitOpError()
+           << "piece starts beyond index " << nn::kMostElements;
+  for (const PieceDim &dim : piece.dims) {
+    if (dim.sourceAxis < -1 || dim.sourceAxis >= sourceRank ||
+        dim.resultAxis < 0 || dim.resultAxis >= resultRank)
+      return op->emitOpError() << "piece moves axis " << dim.sourceAxis
+                               << " to " << dim.resultAxis << ", the ranks are "
+                               << sourceRank << " and " << resultRank;
+    auto reach = support::checkedMul(dim.extent - 1, dim.sourceStep);
+    auto span = support::checkedMul(dim.extent - 1, dim.resultStep);
+    if (dim.extent < 0 || dim.extent > nn::kMostElements || !reach || !span ||
+        far(*reach) || far(*span) || far(dim.sourceStep) ||
+        far(dim.resultStep) || (dim.extent > 1 && dim.resultStep < 1))
+      return op->emitOpError() << "piece has a loop of " << dim.extent
+                               << " iterations with steps " << dim.sourceStep
+                               << " and " << dim.resultStep
+                               << ", expected steps of at least 1 in the "
+                                  "result and indices below "
+                               << nn::kMostElements;
+    last[dim.resultAxis] += dim.extent > 0 ? *span : 0;
+  }
+  bool empty =
+      llvm::any_of(piece.dims, [](const PieceDim &d) { return d.extent == 0; });
+  for (int64_t axis = 0; !empty && axis < resultRank; ++axis)
+    if (piece.resultStart[axis] < 0 || last[axis] >= result[axis])
+      return op->emitOpError()
+             << "piece writes indices " << piece.resultStart[axis] << " to "
+             << last[axis] << " of axis " << axis << ", which has "
+             << result[axis];
+  return success();
+}
+
+} // namespace
+
+LogicalResult PeConvOp::verify() {
+  return checkConv(*this, 3); // npu_pe_conv_c1, c3 to c5
+}
+
+LogicalResult TcuConvOp::verify() { // npu_tcu_conv_c1, c2
+  for (Value factor : {getX(), getW()})
+    if (!bfp::isEncoded(factor.getType()))
+      return emitOpError() << "expects encoded factors, found "
+                           << factor.getType();
+  return checkConv(*this, 2);
+}
+
+LogicalResult PeMatmulOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX()), w = shapeOf(getW());
+  if (failed(checkFull(*this)))
+    return failure();
+  if (failed(checkShape(*this, nn::inferMatMul(x, w)))) // npu_pe_matmul_c2
+    return failure();
+  int64_t xRank = x.size(), wRank = w.size();
+  if (failed(checkFactors(*this, getX(), xRank - 1, getW(), wRank - 2)))
+    return failure();                    // npu_pe_matmul_c1
+  return checkEpilogue(*this, w.back()); // npu_pe_matmul_c3
+}
+
+LogicalResult VecMapOp::verify() {
+  size_t count = getInputs().size();
+  if (count == 0 || count > 2)
+    return emitOpError() << "expects 1 or 2 inputs, found " << count;
+  if (failed(checkFull(*this)))
+    return failure();
+  bool known = count == 1 ? numerics::parseFunction(getOp()).has_value()
+                          : numerics::parseBinaryFunction(getOp()).has_value();
+  if (!known) // npu_vec_map_c1
+    return emitOpError() << "has the unknown function '" << getOp() << "' of "
+                         << count << " operands";
+  for (Value input : getInputs()) // npu_vec_map_c2
+    if (llvm::Error error =
+            nn::checkBroadcastTo(shapeOf(input), shapeOf(getY())))
+      return emitOpError() << llvm::toString(std::move(error));
+  return success();
+}
+
+LogicalResult VecPoolOp::verify() {
+  if (failed(checkFull(*this)))
+    return failure();
+  if (getKind() != "max" && getKind() != "avg") // npu_vec_pool_c1
+    return emitOpError() << "has the unknown kind '" << getKind() << "'";
+  ArrayRef<int64_t> x = shapeOf(getX()), y = shapeOf(getY());
+  size_t spatial = getKernel().size();
+  if (spatial < 1 || spatial > 3 || spatial > x.size() || y.size() != x.size())
+    return emitOpError() << "has a window of " << spatial // npu_vec_pool_c2
+                         << " axes over an operand of rank " << x.size();
+  nn::Window window = {getKernel(), getStrides(), getPads(), getDilations()};
+  nn::ShapeOr least =
+      nn::inferWindows(x.take_back(spatial), window, nn::Rounding::Floor);
+  if (!least)
+    return emitOpError() << llvm::toString(least.takeError());
+  bool fits = x.drop_back(spatial) == y.drop_back(spatial);
+  for (auto [found, floor] : llvm::zip(y.take_back(spatial), *least))
+    fits &= found == floor || found == floor + 1;
+  if (!fits) // npu_vec_pool_c3
+    return emitOpError() << "result has shape " << nn::shapeToString(y)
+                         << ", expected windows of "
+                         << nn::shapeToString(*least);
+  return success();
+}
+
+LogicalResult VecReduceOp::verify() {
+  if (failed(checkFull(*this)))
+    return failure();
+  bool single = getKind() == "argmax" || getKind() == "argmin";
+  if (!numerics::parseReduction(getKind()) && !single) // npu_vec_reduce_c1
+    return emitOpError() << "has the unknown kind '" << getKind() << "'";
+  if (single && getAxes().size() != 1)
+    return emitOpError() << "expects one axis for " << getKind() << ", found "
+                         << getAxes().size();
+  // npu_vec_reduce_c2, npu_vec_reduce_c3
+  bool keeps = shapeOf(getY()).size() == shapeOf(getX()).size();
+  return checkShape(*this, nn::inferReduce(shapeOf(getX()), getAxes(), keeps));
+}
+
+LogicalResult VecSoftmaxOp::verify() {
+  if (failed(checkFull(*this)))
+    return failure();
+  ArrayRef<int64_t> x = shapeOf(getX());
+  if (getAxis() >= x.size()) // npu_vec_softmax_c1
+    return emitOpError() << "has axis " << getAxis()
+                         << " of an operand of rank " << x.size();
+  return checkShape(*this, nn::Shape(x)); // npu_vec_softmax_c2
+}
+
+LogicalResult PeTransposeOp::verify() {
+  if (failed(checkFull(*this)))
+    return failure();
+  Type from = typeOf(getX()).getElementType();
+  Type to = typeOf(getY()).getElementType();
+  if (from != to || isa<bfp::BlockType>(from)) // npu_pe_transpose_c1
+    return emitOpError() << "expects one plain element type, found " << from
+                         << " and " << to;
+  FailureOr<Piece> piece = Piece::fromArray(getPiece()); // npu_pe_transpose_c2
+  if (failed(piece) || piece->operand != 0)
+    return emitOpError() << "has a malformed copy piece " << getPieceAttr();
+  if (failed(checkPiece(*this, *piece, shapeOf(getX()), shapeOf(getY()))))
+    return failure();
+  if (getSourceAxis() >= shapeOf(getX()).size()) // npu_pe_transpose_c3
+    return emitOpError() << "has source axis " << getSourceAxis()
+                         << " of an operand of rank " << shapeOf(getX()).size();
+  return checkFunction(*this, getFunction());
+}
+
+LogicalResult VecGatherOp::verify() { // npu_vec_gather_c1
+  if (failed(checkFull(*this)))
+    return failure();
+  auto type = typeOf(getX());
+  if (isa<bfp::BlockType>(type.getElementType()))
+    return emitOpError() << "gathers from an encoded operand";
+  if (type.getRank() < 2 || getAxis() >= static_cast<uint64_t>(type.getRank()))
+    return emitOpError() << "has axis " << getAxis()
+                         << " of an operand of rank " << type.getRank()
+                         << ", expected another axis beside it";
+  Type index = typeOf(getIndices()).getElementType(); // npu_vec_gather_c2
+  if (!index.isSignlessInteger(32) && !index.isSignlessInteger(64))
+    return emitOpError() << "expects indices of i32 or i64, found " << index;
+  if (typeOf(getY()).getElementType() != type.getElementType())
+    return emitOpError() << "gathers " << type.getElementType() << " as "
+                         << typeOf(getY()).getElementType();
+  return checkShape(
+      *this, nn::inferTake(shapeOf(getX()), shapeOf(getIndices()), getAxis()));
+}
+
+LogicalResult DmaMoveOp::verify() {
+  if (getInputs().empty()) // npu_dma_move_c1
+    return emitOpError() << "expects at least one operand";
+  Type element = typeOf(getInputs()[0]).getElementType();
+  for (Value input : getInputs())
+    if (typeOf(input).getElementType() != element)
+      return emitOpError() << "moves elements of " << element << " and of "
+                           << typeOf(input).getElementType();
+  if (getPieces().empty() && !getFill()) { // npu_dma_move_c4
+    if (getInputs().size() != 1 || nn::elementCount(shapeOf(getInputs()[0])) !=
+                                       nn::elementCount(shapeOf(getY())))
+      return emitOpError() << "without pieces expects one operand of as many "
+                              "elements as the result";
+    return success();
+  }
+  if (getFill() && (isa<bfp::BlockType>(element) || shapeOf(getY()).empty()))
+    return emitOpError() << "fills between elements of " // npu_dma_move_c5
+                         << getY().getType();
+  for (Attribute attr : getPieces()) {
+    FailureOr<Piece> piece =
+        Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
+    if (failed(piece)) // npu_dma_move_c2
+      return emitOpError() << "has a malformed copy piece " << attr;
+    if (piece->operand >= static_cast<int64_t>(getInputs().size()))
+      return emitOpError() << "piece names operand " << piece->operand
+                           << ", only " << getInputs().size() << " exist";
+    if (failed(checkPiece(*this, *piece, shapeOf(getInputs()[piece->operand]),
+                          shapeOf(getY()))))
+      return failure();
+  }
+  return success();
+}
+
+} // namespace ashlar::npu

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Whether the decisions of a module agree with its operations and its machine.
+// Types and ranges are the dialect's matter (dialects/NPU/NPUAttributes.cpp);
+// here is what needs the machine or the tiling model. Passes and code
+// generation ask before they read a decision, so that a module from a file
+// cannot lead them where no pass would.
+
+#include "ashlar/Analysis/MapForm.h"
+#include "ashlar/Analysis/MoveView.h"
+#include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Analysis/TilePlan.h"
+#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/BFP/BFPOps.h"
+#include "dialects/NN/NNElements.h"
+#include "dialects/NN/NNOps.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace ashlar::npu {
+
+using analysis::shapeOf;
+using analysis::storageOf;
+
+LogicalResult verifyWeights(Operation *op) {
+  if (!analysis::isProduct(op))
+    return success();
+  Operation *weights = op->getOperand(1).getDefiningOp();
+  auto encode = dyn_cast_if_present<bfp::EncodeOp>(weights);
+  auto constant = dyn_cast_if_present<nn::ConstantOp>(
+      encode && encode.getWeights() ? encode.getInput().getDefiningOp()
+                                    : weights);
+  if (!constant && (!isa<PeMatmulOp>(op) || (encode && encode.getWeights())))
+    return op->emitOpError() << "expects weights that are a constant or its "
+                                "encoding";
+  std::vector<char> storage;
+  if (constant && !nn::rawElements(constant.getValue(), storage))
+    return op->emitOpError() << "has weights whose elements are not available";
+  for (Value record : op->getOperands().drop_front(2)) {
+    bool residual = shapeOf(record) == shapeOf(op->getResult(0)) &&
+                    record == op->getOperands().back();
+    if (!residual && !record.getDefiningOp<nn::ConstantOp>())
+      return op->emitOpError() << "expects a constant bias and scale";
+  }
+  return success();
+}
+
+namespace {
+
+/// The axis that the operation works across is one that it can.
+LogicalResult checkWorkAxis(Operation *op) {
+  auto axisOf = [&](llvm::StringRef name) {
+    return op->getAttrOfType<IntegerAttr>(name);
+  };
+  IntegerAttr stored = axisOf(analysis::kAxisAttr);
+  if (!stored)
+    return op->emitOpError() << "has no '" << analysis::kAxisAttr << "'";
+  IntegerAttr other = axisOf(analysis::kWorkAxisAttr);
+  int64_t axis = (other ? other : stored).getInt();
+  bool possible = true;
+  if (auto pool = dyn_cast<VecPoolOp>(op)) {
+    int64_t s = axis - (static_cast<int64_t>(shapeOf(pool.getY()).size()) -
+                        static_cast<int64_t>(pool.getKernel().size()));
+    possible =
+        s < 0 || (pool.getKernel()[s] == 1 && pool.getStrides()[s] == 1 &&
+                  pool.getPads()[s] == 0 &&
+                  shapeOf(pool.getX())[axis] == shapeOf(pool.getY())[axis]);
+  } else if (auto reduce = dyn_cast<VecReduceOp>(op)) {
+    bool keeps = shapeOf(reduce.getX()).size() == shapeOf(reduce.getY()).size();
+    possible = !keeps || !llvm::is_contained(reduce.getAxes(), axis);
+  }
+  if (possible)
+    return success();
+  return op->emitOpError() << "cannot work with axis " << axis
+                           << " across partitions";
+}
+
+/// Lanes of a fold fit beside each other, and the map is not encoded in blocks
+/// that reach across them.
+LogicalResult checkLanes(Operation *op, const machine::Description &machine) {
+  analysis::Lanes lanes = analysis::lanesOf(op);
+  if (!lanes.folded())
+    return success();
+  auto axis = op->getAttrOfType<IntegerAttr>(analysis::kAxisAttr);
+  if (axis.getInt() != 1 || !mayFoldLanes(op, machine))
+    return op->emitOpError() << "cannot be lane-folded, or has a reader that "
+                                "cannot read it so";
+  // A drain takes its positions in the lanes of the residual as well.
+  if (auto conv = dyn_cast<PeConvOp>(op); conv && conv.getResidual())
+    if (analysis::Lanes residual = analysis::lanesOf(conv.getResidual());
+        residual.folded() && residual != lanes)
+      return op->emitOpError() << "has other lanes than its residual";
+  if (lanes.count * lanes.pitch > static_cast<int64_t>(machine.sb.partitions))
+    return op->emitOpError()
+           << "has " << lanes.count << " lanes of " << lanes.pitch
+           << " partitions, the machine has " << machine.sb.partitions;
+  return success();
+}
+
+/// Blocks are whole exponent cells.
+LogicalResult checkBlocks(Operation *op, const machine::Description &machine) {
+  auto cell = static_cast<int64_t>(machine.xmGroup);
+  auto check = [&](Value value) -> LogicalResult {
+    analysis::StorageType type = storageOf(value);
+    int64_t block = type.encoded ? std::max(type.format.block, 0) : 0;
+    if (block % cell == 0)
+      return success();
+    return op->emitOpError() << "has blocks of " << block << " elements, "
+                             << cell << " partitions share an exponent";
+  };
+  for (Value value : op->getOperands())
+    if (failed(check(value)))
+      return failure();
+  return check(op->getResult(0));
+}
+
+/// Stationary activations, and results that leave the array as blocks.
+LogicalResult checkStationary(Operation *op,
+                              const machine::Description &machine) {
+  bool stationary = op->hasAttr(analysis::kStationaryAttr);
+  if (stationary && !analysis::mayKeepActivations(op, machine))
+    return op->emitOpError() << "cannot keep its activations in the array";
+  if (op->hasAttr(analysis::kTurnBlocksAttr) &&
+      (!stationary || !analysis::mayTurnBlocks(op, machine)))
+    return op->emitOpError() << "cannot turn its result as blocks";
+  return success();
+}
+
+LogicalResult checkBound(Operation *op, const machine::Description &machine) {
+  return failure(failed(checkBlocks(op, machine)) || failed(verifyWeights(op)));
+}
+
+LogicalResult checkAssigned(Operation *op,
+                            const machine::Description &machine) {
+  if (failed(checkBound(op, machine)) || failed(checkWorkAxis(op)) ||
+      failed(checkStationary(op, machine)) || failed(checkLanes(op, machine)))
+    return failure();
+  return success();
+}
+
+/// Every decision of the plan phase is there.
+LogicalResult checkPresence(Operation *op) {
+  for (llvm::StringRef attr :
+       {llvm::StringRef(kPlacementAttr), llvm::StringRef(kTileAttr),
+        llvm::StringRef(kScratchAttr), llvm::StringRef(kRingAttr)})
+    if (!op->hasAttr(attr))
+      return op->emitOpError()
+             << "left the plan phase without '" << attr << "'";
+  return success();
+}
+
+/// Axes that the model does not cut are whole, others cut where it may.
+LogicalResult checkTile(Operation *op, const analysis::TilingModel &model) {
+  ArrayRef<int64_t> tile = op->getAttrOfType<DenseI64ArrayAttr>(kTileAttr);
+  for (auto [axis, extent] : llvm::enumerate(tile)) {
+    int64_t whole = model.resultShape[axis];
+    bool cut = llvm::is_contained(model.tileAxes, static_cast<int64_t>(axis));
+    if (extent == whole || (cut && extent % model.granularity[axis] == 0))
+      continue;
+    return op->emitOpError()
+           << "has tiles of " << extent << " along axis " << axis << " of "
+           << whole << ", expected "
+           << (cut ? "a multiple of " + Twine(model.granularity[axis])
+                   : Twine("all of it"));
+  }
+  return success();
+}
+
+/// The result and the scratch memory lie inside a partition.
+LogicalResult checkRoom(Operation *op, const analysis::TilingModel &model,
+                        const machine::Description &machine) {
+  auto number = [&](llvm::StringRef name) {
+    return op->getAttrOfType<IntegerAttr>(name).getInt();
+  };
+  auto room = static_cast<int64_t>(machine.sb.bytesPerPartition);
+  int64_t placement = number(kPlacementAttr);
+  int64_t bytes = analysis::bufferBytes(
+      model.resultType, analysis::storedShape(model.resultShape, model.lanes),
+      model.resultAxis, machine);
+  bool part = op->hasAttr(analysis::kAliasAttr) ||
+              op->hasAttr(analysis::kConcatPartAttr);
+  if (placement >= 0 && placement + (part ? 0 : bytes) > room)
+    return op->emitOpError() << "has its " << bytes << " bytes at " << placement
+                             << ", a partition ends at " << room;
+  if (placement < 0 && (part || model.lanes.folded()))
+    return op->emitOpError() << "lies in DRAM although it is folded, or in the "
+                                "memory of another result";
+  ArrayRef<int64_t> scratch =
+      op->getAttrOfType<DenseI64ArrayAttr>(kScratchAttr);
+  if (scratch[2] < 1 || scratch[0] > room ||
+      (scratch[1] > 0 && scratch[2] > (room - scratch[0]) / scratch[1]))
+    return op->emitOpError()
+           << "has " << scratch[2] << " slots of " << scratch[1] << " bytes at "
+           << scratch[0] << ", a partition ends at " << room;
+  if (number(kRingAttr) > room)
+    return op->emitOpError() << "has its ring at " << number(kRingAttr)
+                             << ", a partition ends at " << room;
+  return success();
+}
+
+/// What lies in the memory of another result is a view of it, or a product that
+/// a concatenation alone reads.
+LogicalResult checkShared(Operation *op) {
+  if (analysis::isView(op)) {
+    Operation *source = op->getOperand(0).getDefiningOp();
+    auto placement = source ? source->getAttrOfType<IntegerAttr>(kPlacementAttr)
+                            : IntegerAttr();
+    if (!placement || placement.getInt() < 0)
+      return op->emitOpError()
+             << "is a view of what is not in the state buffer";
+    return success();
+  }
+  if (op->hasAttr(analysis::kAliasAttr)) {
+    auto isPart = [](Value input) {
+      Operation *product = input.getDefiningOp();
+      return product && product->hasAttr(analysis::kConcatPartAttr);
+    };
+    if (llvm::all_of(op->getOperands(), isPart))
+      return success();
+    return op->emitOpError() << "is made of parts that lie elsewhere";
+  }
+  auto part = op->getAttrOfType<IntegerAttr>(analysis::kConcatPartAttr);
+  if (!part)
+    return success();
+  Value result = op->getResult(0);
+  auto whole = result.hasOneUse() ? dyn_cast<DmaMoveOp>(*result.user_begin())
+                                  : DmaMoveOp();
+  if (!analysis::isProduct(op) || !whole ||
+      !whole->hasAttr(analysis::kAliasAttr) ||
+      !analysis::joinsChannels(whole) ||
+      part.getInt() + shapeOf(result)[1] > shapeOf(whole.getY())[1])
+    return op->emitOpError() << "is no part of a concatenation in its memory";
+  return success();
+}
+
+/// Maps in DRAM alone are compressed, in cells that hold their rows.
+LogicalResult checkForm(Operation *op) {
+  auto form = analysis::MapForm::of(op);
+  if (!form)
+    return success();
+  auto placement = op->getAttrOfType<IntegerAttr>(kPlacementAttr);
+  if (placement.getInt() >= 0 || form->form > 15 || form->levels > 1 ||
+      form->cellBytes > form->pitch)
+    return op->emitOpError()
+           << "cannot be compressed as '" << analysis::kMapFormAttr << "' says";
+  return success();
+}
+
+LogicalResult checkPlanned(Operation *op, const machine::Description &machine) {
+  if (failed(checkPresence(op)))
+    return failure();
+  analysis::TilingModel model = analysis::buildTilingModel(op, machine);
+  if (failed(checkTile(op, model)) || failed(checkRoom(op, model, machine)) ||
+      failed(checkShared(op)) || failed(checkForm(op)))
+    return failure();
+  return success();
+}
+
+LogicalResult
+forEachOperation(ModuleOp module,
+                 llvm::function_ref<LogicalResult(Operation *)> check) {
+  WalkResult result = module.walk([&](Operation *op) {
+    bool ours = isa_and_present<NPUDialect>(op->getDialect());
+    return ours && failed(check(op)) ? WalkResult::interrupt()
+                                     : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+} // namespace
+
+LogicalResult verifyAssigned(ModuleOp module,
+                             const machine::Description &machine) {
+  return forEachOperation(
+      module, [&](Operation *op) { return checkAssigned(op, machine); });
+}
+
+LogicalResult verifyPlanned(ModuleOp module,
+                            const machine::Description &machine) {
+  if (failed(verifyAssigned(module, machine)))
+    return failure();
+  return forEachOperation(
+      module, [&](Operation *op) { return checkPlanned(op, machine); });
+}
+
+FailureOr<machine::Description> boundMachineOf(ModuleOp module) {
+  auto machine = machineOf(module);
+  if (failed(machine) || failed(forEachOperation(module, [&](Operation *op) {
+        return checkBound(op, *machine);
+      })))
+    return failure();
+  return machine;
+}
+
+FailureOr<machine::Description> assignedMachineOf(ModuleOp module) {
+  auto machine = machineOf(module);
+  if (failed(machine) || failed(verifyAssigned(module, *machine)))
+    return failure();
+  return machine;
+}
+
+FailureOr<machine::Description> plannedMachineOf(ModuleOp module) {
+  auto machine = machineOf(module);
+  if (failed(machine) || failed(verifyPlanned(module, *machine)))
+    return failure();
+  return machine;
+}
+
+} // namespace ashlar::npu

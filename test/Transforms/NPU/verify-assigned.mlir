@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decisions of the assign phase that do not fit their operation or machine.
+//
+// RUN: ashlar-opt --ashlar-npu-plan-memory --split-input-file --verify-diagnostics %s
+
+module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
+func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // expected-error@+1 {{has no 'npu.axis'}}
+  %0 = npu.vec.map "relu"(%x) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x16xf32>) -> tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}
+}
+
+// -----
+
+module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
+func.func @main(%x: tensor<1x4x2x2xi8>, %w: tensor<4x4x1x1xi8>) -> tensor<1x4x2x2xi32> {
+  // expected-error@+1 {{expects weights that are a constant or its encoding}}
+  %0 = npu.pe.conv(%x, %w) {npu.axis = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xi8>, tensor<4x4x1x1xi8>) -> tensor<1x4x2x2xi32>
+  return %0 : tensor<1x4x2x2xi32>
+}
+}
+
+// -----
+
+module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
+func.func @main(%x: tensor<1x4x2x2xi8>, %b: tensor<4xi32>) -> tensor<1x4x2x2xi32> {
+  %w = nn.constant dense<1> : tensor<4x4x1x1xi8>
+  // expected-error@+1 {{expects a constant bias and scale}}
+  %0 = npu.pe.conv(%x, %w bias %b) {npu.axis = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xi8>, tensor<4x4x1x1xi8>, tensor<4xi32>) -> tensor<1x4x2x2xi32>
+  return %0 : tensor<1x4x2x2xi32>
+}
+}
+
+// -----
+
+module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
+func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x7xf32> {
+  // expected-error@+1 {{cannot work with axis 2 across partitions}}
+  %0 = npu.vec.pool "max"(%x) {npu.axis = 2 : i64, kernel = array<i64: 2>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, count_include_pad = false} : (tensor<1x4x8xf32>) -> tensor<1x4x7xf32>
+  return %0 : tensor<1x4x7xf32>
+}
+}
+
+// -----
+
+module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
+func.func @main(%x: tensor<8x16xf32>) -> tensor<8x1xf32> {
+  // expected-error@+1 {{cannot work with axis 1 across partitions}}
+  %0 = npu.vec.reduce "sum"(%x) {npu.axis = 1 : i64, axes = array<i64: 1>, select_last = false} : (tensor<8x16xf32>) -> tensor<8x1xf32>
+  return %0 : tensor<8x1xf32>
+}
+}
+
+// -----
+
+module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
+func.func @main(%x: tensor<1x4x2x2xi8>) -> tensor<1x4x2x2xi32> {
+  %w = nn.constant dense<1> : tensor<4x4x1x1xi8>
+  // expected-error@+1 {{cannot keep its activations in the array}}
+  %0 = npu.pe.conv(%x, %w) {npu.activations_stationary, npu.axis = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xi8>, tensor<4x4x1x1xi8>) -> tensor<1x4x2x2xi32>
+  return %0 : tensor<1x4x2x2xi32>
+}
+}
+
+// -----
+
+module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
+func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
+  // expected-error@+1 {{cannot be lane-folded, or has a reader that cannot read it so}}
+  %0 = npu.vec.map "relu"(%x) {npu.axis = 1 : i64, npu.lanes = array<i64: 2, 4>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  return %0 : tensor<1x4x8xf32>
+}
+}
+
+// -----
+
+module attributes {npu.machine = "name: 'small'\0Axm_group: 32\0Asb: {partitions: 32, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
+func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // expected-error@+1 {{has blocks of 16 elements, 32 partitions share an exponent}}
+  %0 = npu.vec.map "copy"(%x) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x16xf32>) -> tensor<8x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+  %1 = npu.vec.map "copy"(%0) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) -> tensor<8x16xf32>
+  return %1 : tensor<8x16xf32>
+}
+}
