@@ -69,6 +69,10 @@ private:
                  llvm::ArrayRef<int64_t> sourceStrides,
                  llvm::ArrayRef<int64_t> resultStrides, int64_t sourceBase,
                  int64_t resultBase);
+  void emitParts(size_t cut, int64_t chunk, llvm::ArrayRef<int64_t> extents,
+                 llvm::ArrayRef<int64_t> sourceStrides,
+                 llvm::ArrayRef<int64_t> resultStrides, int64_t sourceBase,
+                 int64_t resultBase);
   void spread(llvm::ArrayRef<int64_t> extents,
               llvm::ArrayRef<int64_t> sourceStrides,
               llvm::ArrayRef<int64_t> resultStrides, int64_t sourceBase,
@@ -150,12 +154,12 @@ void CopyEmitter::cutLoop(const Nest &nest, int which, size_t index) {
     run(std::move(part));
   };
   if (!single || step < 0) {
-    for (int64_t i = 0; i < loop.extent; ++i)
+    for (int64_t i = 0; i < loop.extent && !builder.full(); ++i)
       runPart(i, 1, 1);
     return;
   }
   int64_t done = 0;
-  while (done < loop.extent) {
+  while (done < loop.extent && !builder.full()) {
     int64_t row = (position + done * step) % side.rows;
     int64_t inTile = llvm::divideCeil(side.rows - row, step);
     int64_t left = loop.extent - done;
@@ -225,7 +229,7 @@ void CopyEmitter::finish(const Nest &nest) {
     bool merges = !extents.empty() &&
                   strides[0].back() == stride[0] * loop.extent &&
                   strides[1].back() == stride[1] * loop.extent &&
-                  extents.back() * loop.extent < (1 << 20);
+                  extents.back() * loop.extent <= kMostCount;
     if (merges) {
       extents.back() *= loop.extent;
       strides[0].back() = stride[0];
@@ -276,25 +280,40 @@ void CopyEmitter::spread(llvm::ArrayRef<int64_t> extents,
   }
 }
 
+/// Parts of at most `chunk` iterations of loop `cut`, one after the other.
+void CopyEmitter::emitParts(size_t cut, int64_t chunk,
+                            llvm::ArrayRef<int64_t> extents,
+                            llvm::ArrayRef<int64_t> sourceStrides,
+                            llvm::ArrayRef<int64_t> resultStrides,
+                            int64_t sourceBase, int64_t resultBase) {
+  for (int64_t i = 0; i < extents[cut] && !builder.full(); i += chunk) {
+    llvm::SmallVector<int64_t, 8> part(extents), from(sourceStrides),
+        to(resultStrides);
+    part[cut] = std::min(chunk, extents[cut] - i);
+    if (part[cut] == 1)
+      for (auto *list : {&part, &from, &to})
+        list->erase(list->begin() + static_cast<ptrdiff_t>(cut));
+    emitLoops(part, from, to, sourceBase + i * sourceStrides[cut],
+              resultBase + i * resultStrides[cut]);
+  }
+}
+
+/// Loops that a descriptor cannot hold are taken apart here, for every copy and
+/// fill: those beyond its five, and those of more iterations than a field
+/// counts.
 void CopyEmitter::emitLoops(llvm::ArrayRef<int64_t> extents,
                             llvm::ArrayRef<int64_t> sourceStrides,
                             llvm::ArrayRef<int64_t> resultStrides,
                             int64_t sourceBase, int64_t resultBase) {
-  constexpr int64_t maxCount = (1 << 20) - 1;
   size_t rank = extents.size();
-  if (rank > 5 || (rank > 0 && extents.front() > maxCount)) {
-    int64_t chunk = rank > 5 ? 1 : maxCount;
-    for (int64_t i = 0; i < extents.front(); i += chunk) {
-      llvm::SmallVector<int64_t, 8> part(extents);
-      part.front() = std::min(chunk, extents.front() - i);
-      size_t drop = part.front() == 1 ? 1 : 0;
-      emitLoops(llvm::ArrayRef(part).drop_front(drop),
-                sourceStrides.drop_front(drop), resultStrides.drop_front(drop),
-                sourceBase + i * sourceStrides.front(),
-                resultBase + i * resultStrides.front());
-    }
-    return;
-  }
+  if (const auto *loop = llvm::find_if(
+          extents, [](int64_t extent) { return extent > kMostCount; });
+      loop != extents.end())
+    return emitParts(loop - extents.begin(), kMostCount, extents, sourceStrides,
+                     resultStrides, sourceBase, resultBase);
+  if (rank > 5)
+    return emitParts(0, 1, extents, sourceStrides, resultStrides, sourceBase,
+                     resultBase);
   int64_t n[5] = {1, 1, 1, 1, 1}, from[5] = {}, to[5] = {};
   for (size_t i = 0; i < rank; ++i) {
     n[5 - rank + i] = extents[i];

@@ -140,6 +140,11 @@ llvm::SmallVector<std::pair<int64_t, int64_t>, 2>
 uncoveredColumns(llvm::ArrayRef<npu::Piece> pieces, const Region &out) {
   const int64_t axis = static_cast<int64_t>(out.size.size()) - 1;
   const int64_t width = out.size[axis];
+  // Pieces come after the fill: filling too much costs time alone.
+  if (width > kMostCount)
+    return {{0, width}};
+  if (width == 0)
+    return {};
   std::vector<int64_t> missing(width, out.elements() / width);
   for (const npu::Piece &piece : pieces) {
     int64_t perColumn = 1;

@@ -85,8 +85,13 @@ void setPoolAxes(isa::VecPool &inst, const PoolAxis &d, const PoolAxis &h,
   inst.inD = d.in, inst.inH = h.in, inst.inW = w.in;
   inst.outD = d.out, inst.outH = h.out, inst.outW = w.out;
   inst.kD = d.kernel, inst.kH = h.kernel, inst.kW = w.kernel;
-  inst.sD = d.step, inst.sH = h.step, inst.sW = w.step;
-  inst.dD = d.dilation, inst.dH = h.dilation, inst.dW = w.dilation;
+  // One window has no step, one tap no dilation, however large they are.
+  auto step = [](const PoolAxis &axis) { return axis.out > 1 ? axis.step : 1; };
+  auto dilation = [](const PoolAxis &axis) {
+    return axis.kernel > 1 ? axis.dilation : 1;
+  };
+  inst.sD = step(d), inst.sH = step(h), inst.sW = step(w);
+  inst.dD = dilation(d), inst.dH = dilation(h), inst.dW = dilation(w);
   inst.pD = d.pad, inst.pH = h.pad, inst.pW = w.pad;
   inst.cloD = d.countLow, inst.chiD = d.countHigh;
   inst.cloH = h.countLow, inst.chiH = h.countHigh;

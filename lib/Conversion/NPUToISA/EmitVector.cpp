@@ -44,8 +44,10 @@ int64_t channelStep(const machine::Description &machine, const View &source,
   const int64_t tiles =
       llvm::divideCeilSigned(static_cast<int64_t>(machine.vec.latency),
                              std::max<int64_t>(elements, 1));
-  return llvm::alignTo(std::max<int64_t>(tiles, 1) * partitions,
-                       std::lcm(partitions, block));
+  const int64_t unit = std::lcm(partitions, block);
+  return std::min<int64_t>(
+      llvm::alignTo(std::max<int64_t>(tiles, 1) * partitions, unit),
+      kMostCount / unit * unit);
 }
 
 namespace {

@@ -187,7 +187,9 @@ llvm::Error Generator::run() {
     constantBytes += static_cast<uint64_t>(analysis::dramBytes(
         storageOf(constant.getOutput()), shapeOf(constant.getOutput())));
   });
-  mostInstructions = support::Budget::instructions(nodes.size(), constantBytes);
+  builder.mostEntries = std::min<uint64_t>(
+      kMostInstructions,
+      support::Budget::instructions(nodes.size(), constantBytes));
   placeConstantsAndArguments();
   if (llvm::Error error = placeResults())
     return error;
@@ -253,15 +255,14 @@ llvm::Error Generator::checkDram() {
 /// Instructions of a program grow with the extents of a model and not with its
 /// size: a small file may not ask for a large program.
 llvm::Error Generator::checkInstructions(Operation *op) const {
-  if (builder.entries.size() <= mostInstructions)
+  if (!builder.full())
     return llvm::Error::success();
   return makeError(
       ErrorClass::Capacity,
       "node '{}': the program has more than the {} instructions that a model "
-      "of "
-      "this size may become; make its extents smaller or use a machine with "
+      "of this size may become; make its extents smaller or use a machine with "
       "more memory",
-      analysis::getNodeName(op->getLoc()), mostInstructions);
+      analysis::getNodeName(op->getLoc()), builder.mostEntries);
 }
 
 /// Counters for the maps whose cuts are chosen at run time.

@@ -65,7 +65,6 @@ public:
   /// Their indices in the order of their code.
   std::vector<size_t> order;
   llvm::DenseMap<mlir::Value, View> homes;
-  uint64_t mostInstructions = 0; ///< by the budget of the module
   /// Forms of the maps that lie in DRAM compressed, from the address of their
   /// home on.
   llvm::DenseMap<mlir::Value, analysis::MapForm> forms;

@@ -18,6 +18,13 @@ namespace ashlar::codegen {
 /// Owner of constants that belong to no node.
 inline constexpr uint32_t kNoNode = ~uint32_t(0);
 
+/// The most iterations that one loop of an instruction counts.
+inline constexpr int64_t kMostCount = (1 << 20) - 1;
+
+/// Instructions of a program at most: what keeps the compiler's memory and time
+/// bounded. mobilenet_v2 on a1-tiny, which cuts all into tiles, has two thirds.
+inline constexpr size_t kMostInstructions = 1 << 22;
+
 /// An instruction and the index of the node that it works for.
 struct Entry {
   isa::Instruction instruction;
@@ -42,13 +49,21 @@ public:
   /// By the node that constants belong to.
   std::map<uint32_t, NodeStorage> storage;
 
+  size_t mostEntries = kMostInstructions;
   /// Node that following instructions belong to.
   uint32_t node = 0;
-  /// Appends an instruction.
+  /// Appends an instruction; beyond the most that a program may have it only
+  /// remembers that there was one.
   template <typename T>
   void emit(T instruction) {
-    entries.push_back({isa::Instruction(instruction), node});
+    if (entries.size() < mostEntries)
+      entries.push_back({isa::Instruction(instruction), node});
+    else
+      overflowed = true;
   }
+  /// True if more instructions were wanted than a program may have: emitters
+  /// of long loops may stop, the generator refuses the program.
+  bool full() const { return overflowed; }
 
   /// Reserves DRAM; addresses are multiples of 64.
   int64_t allocateDram(int64_t bytes);
@@ -80,6 +95,7 @@ public:
 private:
   int64_t dramNext = 0;
   unsigned rotation = 0;
+  bool overflowed = false;
   bool held = false; ///< by a OneQueue
 };
 

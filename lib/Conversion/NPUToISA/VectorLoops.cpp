@@ -29,7 +29,6 @@ int64_t strideOf(const View &view, int64_t axis, int64_t rank) {
 
 llvm::SmallVector<FreeDim, 6> freeDims(llvm::ArrayRef<VectorOperand> operands,
                                        const View &result) {
-  constexpr int64_t maxCount = (1 << 20) - 1;
   llvm::SmallVector<FreeDim, 6> dims;
   for (int64_t axis = 0; axis < result.rank(); ++axis) {
     if (axis == result.axis || result.shape[axis] == 1)
@@ -37,7 +36,8 @@ llvm::SmallVector<FreeDim, 6> freeDims(llvm::ArrayRef<VectorOperand> operands,
     FreeDim dim{result.shape[axis], {}};
     for (const VectorOperand &operand : operands)
       dim.strides.push_back(strideOf(*operand.view, axis, result.rank()));
-    bool merges = !dims.empty() && dims.back().extent * dim.extent <= maxCount;
+    bool merges =
+        !dims.empty() && dims.back().extent * dim.extent <= kMostCount;
     for (size_t i = 0; merges && i < operands.size(); ++i)
       merges = dims.back().strides[i] == dim.strides[i] * dim.extent;
     if (merges)
@@ -61,6 +61,9 @@ int64_t channelRun(llvm::ArrayRef<VectorOperand> operands, int64_t channels,
     aligned &= row == 0;
     room = std::min(room, partitions - row);
   }
+  // Whole channel tiles, as many as a field counts.
+  if (aligned && channels - first > kMostCount)
+    return kMostCount / partitions * partitions;
   return aligned ? channels - first : room;
 }
 
@@ -75,18 +78,35 @@ VectorAddress channelAddress(const View &view, int64_t first, int64_t channels,
   return address;
 }
 
-/// Runs the loops beyond `maxDims` and emits the rest.
+void runDims(llvm::ArrayRef<FreeDim> dims, VectorLoop loop, unsigned maxDims,
+             llvm::function_ref<void(const VectorLoop &)> body);
+
+/// Runs dimension `cut` in parts of `chunk` iterations.
+void runParts(llvm::ArrayRef<FreeDim> dims, size_t cut, int64_t chunk,
+              VectorLoop loop, unsigned maxDims,
+              llvm::function_ref<void(const VectorLoop &)> body) {
+  for (int64_t i = 0; i < dims[cut].extent; i += chunk) {
+    llvm::SmallVector<FreeDim, 6> part(dims);
+    part[cut].extent = std::min(chunk, dims[cut].extent - i);
+    if (part[cut].extent == 1)
+      part.erase(part.begin() + static_cast<ptrdiff_t>(cut));
+    runDims(part, loop, maxDims, body);
+    for (auto [address, stride] : llvm::zip(loop.addresses, dims[cut].strides))
+      address.offset += chunk * stride;
+  }
+}
+
+/// Runs what an instruction cannot hold, loops beyond `maxDims` and longer ones
+/// than a field counts, and emits the rest.
 void runDims(llvm::ArrayRef<FreeDim> dims, VectorLoop loop, unsigned maxDims,
              llvm::function_ref<void(const VectorLoop &)> body) {
-  if (dims.size() > maxDims) {
-    for (int64_t i = 0; i < dims.front().extent; ++i) {
-      runDims(dims.drop_front(), loop, maxDims, body);
-      for (auto [address, stride] :
-           llvm::zip(loop.addresses, dims.front().strides))
-        address.offset += stride;
-    }
-    return;
-  }
+  if (const auto *dim = llvm::find_if(
+          dims, [](const FreeDim &dim) { return dim.extent > kMostCount; });
+      dim != dims.end())
+    return runParts(dims, dim - dims.begin(), kMostCount, std::move(loop),
+                    maxDims, body);
+  if (dims.size() > maxDims)
+    return runParts(dims, 0, 1, std::move(loop), maxDims, body);
   size_t missing = maxDims - dims.size();
   loop.count.assign(missing, 1);
   for (auto [i, address] : llvm::enumerate(loop.addresses)) {

@@ -50,6 +50,8 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
   // Weights moved by the rewrites above.
   manager.addPass(createFoldConstants());
   manager.addPass(createMergeBias());
+  // After pads have gone into the pools.
+  manager.addPass(createSplitWindows());
   manager.addPass(createRemoveDead());
 }
 

@@ -189,6 +189,54 @@ int64_t footprint(const Shape &shape, int64_t bytes) {
   return Region::whole(shape).elements() * bytes;
 }
 
+/// Elements that the instructions move, each of which has legal fields.
+int64_t elementsMoved(llvm::ArrayRef<Entry> entries) {
+  int64_t elements = 0;
+  for (const Entry &entry : entries) {
+    EXPECT_EQ(llvm::toString(isa::verify(entry.instruction)), "");
+    const auto &copy = std::get<isa::DmaCopy>(entry.instruction);
+    elements += int64_t(copy.n0) * copy.n1 * copy.n2 * copy.n3 * copy.n4;
+  }
+  return elements;
+}
+
+TEST_F(CopyTest, LoopsLongerThanAFieldAreCut) {
+  const int64_t most = kMostCount;
+  for (const Shape &shape :
+       {Shape{most}, Shape{most + 1}, Shape{3, 2 * most + 7},
+        Shape{2 * most + 7, 3}, Shape{2, 3, 2, 3, 2, most + 5}}) {
+    SCOPED_TRACE(testing::PrintToString(shape));
+    View source = analysis::denseDramView(plainType(4), shape, 0, 0, machine);
+    View result = source;
+    // Rows apart from each other: no two loops are one.
+    for (int64_t &stride : result.strides)
+      stride *= 2;
+    result.base = int64_t(1) << 30;
+    ProgramBuilder builder(machine);
+    emitCopy(builder, source, result);
+    EXPECT_EQ(elementsMoved(builder.entries), Region::whole(shape).elements());
+  }
+}
+
+TEST_F(CopyTest, TheMostIterationsAreThoseOfTheInstructionSet) {
+  for (isa::Opcode opcode :
+       {isa::Opcode::DmaCopy, isa::Opcode::VecMap, isa::Opcode::VecReduce})
+    for (const isa::FieldInfo &field : isa::info(opcode).fields)
+      if (field.unit == "elements" && field.minimum == 1)
+        EXPECT_EQ(field.maximum, kMostCount) << field.name.str();
+}
+
+TEST_F(CopyTest, AProgramHasAnEnd) {
+  ProgramBuilder builder(machine);
+  builder.mostEntries = 100;
+  for (size_t i = 0; i < 100; ++i)
+    builder.emit(isa::XrSet{});
+  EXPECT_FALSE(builder.full());
+  builder.emit(isa::XrSet{});
+  EXPECT_TRUE(builder.full());
+  EXPECT_EQ(builder.entries.size(), 100U);
+}
+
 } // namespace
 
 TEST_F(CopyTest, RandomPiecesOfPlainTensors) {

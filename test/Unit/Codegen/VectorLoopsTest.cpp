@@ -73,6 +73,32 @@ protected:
   machine::Description machine;
 };
 
+TEST_F(VectorLoopsTest, LoopsLongerThanAFieldAreCut) {
+  // A partition as large as offsets allow holds more than a loop counts, and
+  // so do its channel tiles.
+  machine.sb.bytesPerPartition = 1 << 24;
+  const int64_t most = kMostCount, channels = 3 * most;
+  for (const Shape &shape : {Shape{1, 2 * most + 3}, Shape{channels, 1}}) {
+    View view = analysis::denseBufferView(plainType(1), shape, 0, 0, machine);
+    VectorOperand operands[] = {{&view}};
+    int64_t elements = 0, next = 0;
+    forEachVectorLoop(operands, view, machine, 3, [&](const VectorLoop &loop) {
+      EXPECT_LE(loop.channels, most);
+      int64_t own = loop.channels;
+      for (int64_t count : loop.count) {
+        EXPECT_LE(count, most);
+        own *= count;
+      }
+      if (shape[0] == 1) {
+        EXPECT_EQ(loop.addresses[0].offset, next);
+        next += own;
+      }
+      elements += own;
+    });
+    EXPECT_EQ(elements, shape[0] * shape[1]);
+  }
+}
+
 } // namespace
 
 TEST_F(VectorLoopsTest, RandomBroadcasts) {

@@ -207,6 +207,21 @@ def MergeBatchAxes : NNPass<"ashlar-nn-merge-batch-axes"> {
   ];
 }
 
+def SplitWindows : NNPass<"ashlar-nn-split-windows"> {
+  let summary = "pools whose windows an instruction can hold";
+  let description = [{
+    A kernel of more than 4095 taps, or a dilation above 4095, along an axis:
+    the taps are divided into runs, a max_pool becomes the maximum of the runs'
+    pools, an avg_pool the sum of their means, weighted by their taps. A stride
+    above 4095: one pool for each window, joined by a concat. At most 256 pools;
+    what needs more, and integers along a long kernel, stay. The sums of an
+    avg_pool are rounded once per run, and once more for the weights.
+  }];
+  let statistics = [
+    Statistic<"numSplit", "split", "pools that were split">
+  ];
+}
+
 def SplitProducts : NNPass<"ashlar-nn-split-products"> {
   let summary = "one product for each slice of a product's columns";
   let description = [{
