@@ -276,7 +276,8 @@ static HostTensor widen(HostTensor tensor) {
   return wide;
 }
 
-static llvm::Error writeConstant(Value value, StringRef path) {
+static llvm::Error addConstant(Value value, StringRef file,
+                               support::FolderWriter &folder) {
   if (auto encode = value.getDefiningOp<bfp::EncodeOp>())
     value = encode.getInput();
   ElementsAttr elements = value.getDefiningOp<nn::ConstantOp>().getValue();
@@ -286,13 +287,13 @@ static llvm::Error writeConstant(Value value, StringRef path) {
       nn::toElementType(elements.getElementType());
   if (!bytes || !type)
     return makeError(ErrorClass::Internal, "constant for '{}' is not readable",
-                     path.str());
+                     file.str());
   HostTensor tensor;
   tensor.type = *type;
   tensor.shape = SmallVector<int64_t>(
       cast<RankedTensorType>(elements.getType()).getShape());
   tensor.data.assign(bytes->begin(), bytes->end());
-  return support::writeNpy(path, widen(std::move(tensor)));
+  return folder.add(file, support::formatNpy(widen(std::move(tensor))));
 }
 
 llvm::Error dumpPlan(ModuleOp module, StringRef directory) {
@@ -306,17 +307,14 @@ llvm::Error dumpPlan(ModuleOp module, StringRef directory) {
   for (Operation &op : function.getBody().front())
     for (Value result : op.getResults())
       if (isPlanConstant(result))
-        if (llvm::Error error = writeConstant(
-                result,
-                folder->add((names.getFileStem(result) + ".npy").str())))
+        if (llvm::Error error = addConstant(
+                result, (names.getFileStem(result) + ".npy").str(), *folder))
           return error;
   // Last, so that a plan that is there is whole.
-  if (llvm::Error error = support::writeFileAtomically(
-          folder->add("plan.json"),
-          StringRef(PlanWriter(module, function).write())))
+  if (llvm::Error error = folder->add(
+          "plan.json", StringRef(PlanWriter(module, function).write())))
     return error;
-  folder->keep();
-  return llvm::Error::success();
+  return folder->publish();
 }
 
 } // namespace ashlar::analysis

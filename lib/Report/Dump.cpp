@@ -87,7 +87,7 @@ llvm::Error Dumper::write(const std::string &file, ElementType type,
   if (!count || *count * support::byteSize(tensor.type) != bytes.size())
     return makeError(ErrorClass::Internal, "dump of {} has {} bytes for {}",
                      file, bytes.size(), support::describe(tensor));
-  return support::writeNpy(folder.add(file), tensor);
+  return folder.add(file, support::formatNpy(tensor));
 }
 
 llvm::Error Dumper::dumpEncoded(const TensorPlacement &placement,
@@ -163,13 +163,11 @@ llvm::Error report::dumpTensors(const container::Program &program,
   if (error)
     return error;
   text += '\n';
-  if (llvm::Error failure = support::writeFileAtomically(
-          files->add("plan.json"), program.numericPlanJson))
+  if (llvm::Error failure =
+          files->add("plan.json", llvm::StringRef(program.numericPlanJson)))
     return failure;
   // Last: an index says that everything it names is there.
-  if (llvm::Error failure = support::writeFileAtomically(
-          files->add("index.json"), llvm::StringRef(text)))
+  if (llvm::Error failure = files->add("index.json", llvm::StringRef(text)))
     return failure;
-  files->keep();
-  return llvm::Error::success();
+  return files->publish();
 }

@@ -16,12 +16,27 @@ namespace {
 /// errno of the first failed write to standard output.
 int outFailure = 0;
 
+bool outTaken = false;
+
+void appendOut(const void *bytes, size_t size) {
+  if (outFailure == 0 && std::fwrite(bytes, 1, size, stdout) != size)
+    outFailure = errno ? errno : EIO;
+}
+
 } // namespace
 
 void support::printOut(llvm::StringRef text) {
-  if (outFailure == 0 &&
-      std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
-    outFailure = errno ? errno : EIO;
+  if (outTaken)
+    printErr(text);
+  else
+    appendOut(text.data(), text.size());
+}
+
+void support::takeOut() { outTaken = true; }
+
+llvm::Error support::writeOut(llvm::ArrayRef<uint8_t> bytes) {
+  appendOut(bytes.data(), bytes.size());
+  return finishOut();
 }
 
 void support::printErr(llvm::StringRef text) {
@@ -39,7 +54,7 @@ llvm::Error support::finishOut() {
 }
 
 llvm::Error support::writeText(llvm::StringRef path, llvm::StringRef text) {
-  if (!path.empty() && path != "-")
+  if (!path.empty())
     return writeFileAtomically(path, text);
   printOut(text);
   return finishOut();

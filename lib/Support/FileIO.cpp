@@ -3,11 +3,16 @@
 // File reading and atomic writing on POSIX.
 
 #include "ashlar/Support/FileIO.h"
+#include "FileOutput.h"
+#include "Publish.h"
+#include "ashlar/Support/AtSignal.h"
+#include "ashlar/Support/Console.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <cerrno>
+#include <climits>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,20 +41,31 @@ support::readFile(llvm::StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false,
                                             /*IsVolatile=*/true);
+  if (buffer.getError() == std::errc::not_enough_memory)
+    return makeError(ErrorClass::Capacity,
+                     "cannot read '{}': out of memory, its {} bytes could not "
+                     "be allocated",
+                     path.str(), status.getSize());
   if (!buffer)
     return makeError(ErrorClass::Malformed, "cannot read '{}': {}", path.str(),
                      buffer.getError().message());
   return std::move(*buffer);
 }
 
-namespace {
-
-llvm::Error writeError(llvm::StringRef path, int code) {
-  const bool full = code == ENOSPC || code == EDQUOT || code == EFBIG;
+llvm::Error support::writeError(llvm::StringRef path, int code) {
+  const bool full = code == ENOSPC || code == EDQUOT || code == EFBIG ||
+                    code == ENOMEM || code == EMFILE || code == ENFILE;
   return makeError(full ? ErrorClass::Capacity : ErrorClass::Usage,
                    "cannot write '{}': {}", path.str(),
                    std::generic_category().message(code));
 }
+
+llvm::StringRef support::folderOf(llvm::StringRef path) {
+  llvm::StringRef folder = llvm::sys::path::parent_path(path);
+  return folder.empty() ? "." : folder;
+}
+
+namespace {
 
 /// Writes everything or returns the errno.
 int writeAll(int descriptor, llvm::ArrayRef<uint8_t> bytes) {
@@ -68,100 +84,113 @@ int writeAll(int descriptor, llvm::ArrayRef<uint8_t> bytes) {
   return 0;
 }
 
-/// fsync reports errors that delayed allocation hides from write; pipes and
-/// devices cannot be synchronised, which is fine.
-int flushAndClose(int descriptor) {
-  int code = 0;
-  if (::fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS)
-    code = errno;
-  if (::close(descriptor) != 0 && code == 0 && errno != EINTR)
-    code = errno;
-  return code;
+/// The first of two results that is an error.
+int close(int descriptor, int code) {
+  const bool failed = ::close(descriptor) != 0 && errno != EINTR;
+  return code == 0 && failed ? errno : code;
 }
 
 llvm::Error writeInPlace(llvm::StringRef path, llvm::ArrayRef<uint8_t> bytes) {
   const int descriptor = ::open(path.str().c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0)
     return writeError(path, errno);
-  int code = writeAll(descriptor, bytes);
-  const int closing = flushAndClose(descriptor);
-  if (code == 0)
-    code = closing;
+  const int code = close(descriptor, writeDescriptor(descriptor, bytes));
   return code ? writeError(path, code) : llvm::Error::success();
 }
 
-/// The permissions a plain open() would have given.
-mode_t defaultMode() {
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  return 0666 & ~mask;
+void removeFile(void *path) { ::unlink(static_cast<const char *>(path)); }
+
+/// For file systems without nameless files: a hidden name first. The errno.
+int writeNamed(const std::string &target, llvm::ArrayRef<uint8_t> bytes,
+               const struct stat *old) {
+  std::string temporary = hiddenName(folderOf(target));
+  AtSignal cleanup(removeFile, temporary.data());
+  int code = writeNewFile(temporary.c_str(), bytes);
+  if (code == 0 && old && ::chmod(temporary.c_str(), old->st_mode & 0777) != 0)
+    code = errno;
+  if (code == 0 && ::rename(temporary.c_str(), target.c_str()) != 0)
+    code = errno;
+  if (code != 0)
+    ::unlink(temporary.c_str());
+  return code;
+}
+
+/// Writes \p target, which is \p old so far if that is not null. The errno.
+int writeUnlinked(const std::string &target, llvm::ArrayRef<uint8_t> bytes,
+                  const struct stat *old) {
+  const int descriptor = openUnlinked(folderOf(target).str().c_str());
+  if (descriptor < 0)
+    return errno == EMFILE || !needsName(errno)
+               ? errno
+               : writeNamed(target, bytes, old);
+  int code = 0;
+  if (old && ::fchmod(descriptor, old->st_mode & 0777) != 0)
+    code = errno;
+  if (code == 0)
+    code = writeDescriptor(descriptor, bytes);
+  if (code == 0) {
+    Publication publication;
+    publication.link(descriptor, target);
+    code = publication.run();
+  }
+  return close(descriptor, code);
 }
 
 } // namespace
 
+int support::writeDescriptor(int descriptor, llvm::ArrayRef<uint8_t> bytes) {
+  if (int code = writeAll(descriptor, bytes))
+    return code;
+  // fsync reports errors that delayed allocation hides from write; pipes and
+  // devices cannot be synchronised, which is fine.
+  const bool failed = ::fsync(descriptor) != 0;
+  return failed && errno != EINVAL && errno != EROFS ? errno : 0;
+}
+
+int support::writeNewFile(const char *path, llvm::ArrayRef<uint8_t> bytes) {
+  const int descriptor =
+      ::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0)
+    return errno;
+  return close(descriptor, writeDescriptor(descriptor, bytes));
+}
+
+std::string support::resolveDestination(llvm::StringRef path) {
+  llvm::SmallString<256> place(path), real;
+  // A link may lead to a file that does not exist yet, by way of others. The
+  // system gives up after 40.
+  for (unsigned links = 0; links < 40; ++links) {
+    char to[PATH_MAX];
+    const ssize_t length = ::readlink(place.c_str(), to, sizeof to);
+    if (length < 0)
+      break;
+    llvm::StringRef next(to, static_cast<size_t>(length));
+    if (llvm::sys::path::is_relative(next)) {
+      llvm::sys::path::remove_filename(place);
+      llvm::sys::path::append(place, next);
+    } else {
+      place = next;
+    }
+  }
+  if (!llvm::sys::fs::real_path(place, real))
+    return real.str().str();
+  if (llvm::sys::fs::real_path(folderOf(place), real))
+    return place.str().str();
+  llvm::sys::path::append(real, llvm::sys::path::filename(place));
+  return real.str().str();
+}
+
 llvm::Error support::writeFileAtomically(llvm::StringRef path,
                                          llvm::ArrayRef<uint8_t> bytes) {
+  if (path == "-")
+    return writeOut(bytes);
   struct stat status;
   const bool exists = ::stat(path.str().c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode))
     return writeError(path, EISDIR);
   if (exists && !S_ISREG(status.st_mode))
     return writeInPlace(path, bytes);
-
-  // A link keeps pointing where it pointed: write beside its target.
-  llvm::SmallString<256> target(path);
-  if (exists) {
-    llvm::SmallString<256> real;
-    if (!llvm::sys::fs::real_path(path, real))
-      target = real;
-  }
-  std::string temporary = (target + ".XXXXXX").str();
-  const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (descriptor < 0)
-    return writeError(path, errno);
-  int code = writeAll(descriptor, bytes);
-  const mode_t mode = exists ? (status.st_mode & 0777) : defaultMode();
-  if (code == 0 && ::fchmod(descriptor, mode) != 0)
-    code = errno;
-  const int closing = flushAndClose(descriptor);
-  if (code == 0)
-    code = closing;
-  if (code == 0 && ::rename(temporary.c_str(), target.c_str()) != 0)
-    code = errno;
-  if (code == 0)
-    return llvm::Error::success();
-  ::unlink(temporary.c_str());
-  return writeError(path, code);
-}
-
-llvm::Expected<FolderWriter> FolderWriter::create(llvm::StringRef path) {
-  FolderWriter writer(path.str());
-  writer.created = !llvm::sys::fs::exists(path);
-  if (std::error_code code = llvm::sys::fs::create_directories(path)) {
-    writer.created = false;
-    return makeError(ErrorClass::Usage, "cannot create folder '{}': {}",
-                     path.str(), code.message());
-  }
-  return writer;
-}
-
-FolderWriter::FolderWriter(FolderWriter &&other) noexcept
-    : folder(std::move(other.folder)), created(other.created),
-      files(std::move(other.files)) {
-  other.keep();
-}
-
-FolderWriter::~FolderWriter() {
-  for (const std::string &file : files)
-    ::unlink(file.c_str());
-  // Empty by now; whatever somebody else put there stays.
-  if (created)
-    ::rmdir(folder.c_str());
-}
-
-std::string FolderWriter::add(llvm::StringRef file) {
-  llvm::SmallString<256> path(folder);
-  llvm::sys::path::append(path, file);
-  files.push_back(path.str().str());
-  return files.back();
+  const int code = writeUnlinked(resolveDestination(path), bytes,
+                                 exists ? &status : nullptr);
+  return code ? writeError(path, code) : llvm::Error::success();
 }

@@ -6,13 +6,23 @@
 #ifndef ASHLAR_SUPPORT_CONSOLE_H
 #define ASHLAR_SUPPORT_CONSOLE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <cstdint>
 
 namespace ashlar::support {
 
-/// Appends \p text to standard output; after a failure does nothing.
+/// Appends \p text to standard output; after a failure does nothing. Once
+/// takeOut() was called, to standard error.
 void printOut(llvm::StringRef text);
+
+/// Standard output is the place of a file ("-") from now on, which messages
+/// must not mix with.
+void takeOut();
+
+/// Writes the bytes of a file to standard output, whoever has taken it.
+llvm::Error writeOut(llvm::ArrayRef<uint8_t> bytes);
 
 /// Appends \p text to standard error and ignores failures: there is nobody left
 /// to tell.
@@ -22,8 +32,8 @@ void printErr(llvm::StringRef text);
 /// its end (`| head`) has what it wants and is no error.
 llvm::Error finishOut();
 
-/// Writes `text` to the file `path`, whole or not at all; to standard output
-/// if `path` is empty or "-".
+/// Writes `text` to the file `path` as writeFileAtomically does; to standard
+/// output if `path` is empty.
 llvm::Error writeText(llvm::StringRef path, llvm::StringRef text);
 
 } // namespace ashlar::support

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Whole files in, whole files out. A written file appears under its name
-// complete or not at all.
+// complete or not at all, and nothing appears beside it.
 
 #ifndef ASHLAR_SUPPORT_FILEIO_H
 #define ASHLAR_SUPPORT_FILEIO_H
@@ -29,12 +29,19 @@ inline llvm::ArrayRef<uint8_t> contents(const llvm::MemoryBuffer &buffer) {
       buffer.getBufferSize());
 }
 
-/// Writes \p bytes to a temporary file beside \p path, flushes it to the disk,
-/// and renames it to \p path. On any failure nothing is left behind and the
-/// error is Capacity for a full disk or exceeded quota, Usage otherwise (no
-/// such folder, no permission).
+/// Where a file written to \p path lies: symbolic links followed, also one that
+/// leads to no file yet, and the folder's path without links if it exists.
+std::string resolveDestination(llvm::StringRef path);
+
+/// Writes \p bytes to a file without a name, flushes it to the disk, and gives
+/// it the name \p path, in place of an older file at one moment. No failure and
+/// no signal leaves anything else behind; where the file system has no files
+/// without names there is a hidden one beside \p path meanwhile, which SIGKILL
+/// leaves (docs/decisions/2026-11-22-files-without-names.md). Errors are
+/// Capacity for a full disk or exceeded quota, Usage otherwise (no such folder,
+/// no permission).
 /// A \p path that exists and is not a regular file (a pipe, /dev/null) is
-/// written in place.
+/// written in place; "-" is standard output.
 llvm::Error writeFileAtomically(llvm::StringRef path,
                                 llvm::ArrayRef<uint8_t> bytes);
 
@@ -46,28 +53,34 @@ inline llvm::Error writeFileAtomically(llvm::StringRef path,
                            text.size()));
 }
 
-/// A folder that is filled file by file. If filling fails, what is new goes
-/// again: the folder itself, or in a folder that was there before the files.
+/// A folder of files that appears whole. Files have no names until publish():
+/// a new folder gets its name last, in one that is there already files replace
+/// those of the same names, the one added last at the end. Without publish()
+/// nothing stays.
 class FolderWriter {
 public:
-  /// Creates \p path and its parents if they do not exist.
+  /// Chooses the place; parents that do not exist are made by publish().
   static llvm::Expected<FolderWriter> create(llvm::StringRef path);
-  FolderWriter(FolderWriter &&other) noexcept;
+  FolderWriter(FolderWriter &&) noexcept;
   FolderWriter(const FolderWriter &) = delete;
   FolderWriter &operator=(const FolderWriter &) = delete;
   ~FolderWriter();
 
-  /// Path of a file in the folder that is about to be written.
-  std::string add(llvm::StringRef file);
+  /// Writes the file \p name of the folder. Errors as in writeFileAtomically.
+  llvm::Error add(llvm::StringRef name, llvm::ArrayRef<uint8_t> bytes);
+  llvm::Error add(llvm::StringRef name, llvm::StringRef text) {
+    return add(name,
+               llvm::ArrayRef(reinterpret_cast<const uint8_t *>(text.data()),
+                              text.size()));
+  }
   /// Everything has been written.
-  void keep() { files.clear(), created = false; }
+  llvm::Error publish();
 
 private:
-  explicit FolderWriter(std::string folder) : folder(std::move(folder)) {}
+  struct State;
+  explicit FolderWriter(std::unique_ptr<State> state);
 
-  std::string folder;
-  bool created = false;
-  std::vector<std::string> files;
+  std::unique_ptr<State> state;
 };
 
 } // namespace ashlar::support

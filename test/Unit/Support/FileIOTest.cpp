@@ -8,6 +8,8 @@
 #include "gtest/gtest.h"
 #include <csignal>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace ashlar;
 using namespace ashlar::support;
@@ -82,6 +84,85 @@ TEST_F(FileIO, FailedWriteLeavesOldFileAndNothingElse) {
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(classOf(std::move(error)), ErrorClass::Capacity);
   EXPECT_EQ(slurp(at("f")), "old");
+  EXPECT_EQ(countFiles(), 1u);
+}
+
+TEST_F(FileIO, LongestNames) {
+  const std::string name(255, 'n');
+  EXPECT_FALSE(writeFileAtomically(at(name.c_str()), llvm::StringRef("one")));
+  EXPECT_FALSE(writeFileAtomically(at(name.c_str()), llvm::StringRef("two")));
+  EXPECT_EQ(slurp(at(name.c_str())), "two");
+  EXPECT_EQ(classOf(writeFileAtomically(at((name + "n").c_str()),
+                                        llvm::StringRef("x"))),
+            ErrorClass::Usage);
+  EXPECT_EQ(countFiles(), 1u);
+}
+
+TEST_F(FileIO, KeepsModeAndLinks) {
+  ASSERT_FALSE(writeFileAtomically(at("f"), llvm::StringRef("old")));
+  ASSERT_EQ(chmod(at("f").c_str(), 0640), 0);
+  ASSERT_EQ(symlink("f", at("link").c_str()), 0);
+  ASSERT_EQ(symlink("new", at("early").c_str()), 0);
+  EXPECT_FALSE(writeFileAtomically(at("link"), llvm::StringRef("new")));
+  EXPECT_FALSE(writeFileAtomically(at("early"), llvm::StringRef("later")));
+  struct stat status;
+  ASSERT_EQ(lstat(at("f").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0640u);
+  EXPECT_EQ(slurp(at("f")), "new");
+  EXPECT_EQ(slurp(at("new")), "later");
+  EXPECT_EQ(countFiles(), 4u);
+}
+
+TEST_F(FileIO, FolderAppearsWhole) {
+  {
+    auto writer = FolderWriter::create(at("a/b/dump/"));
+    ASSERT_TRUE(!!writer);
+    EXPECT_FALSE(writer->add("one", llvm::StringRef("1")));
+    EXPECT_FALSE(writer->add("two", llvm::StringRef("2")));
+    EXPECT_EQ(countFiles(), 0u);
+    EXPECT_FALSE(writer->publish());
+  }
+  EXPECT_EQ(countFiles(), 1u);
+  EXPECT_EQ(slurp(at("a/b/dump/one")), "1");
+  {
+    auto writer = FolderWriter::create(at("a/b/dump"));
+    ASSERT_TRUE(!!writer);
+    EXPECT_FALSE(writer->add("two", llvm::StringRef("3")));
+    EXPECT_EQ(slurp(at("a/b/dump/two")), "2");
+    EXPECT_FALSE(writer->publish());
+  }
+  EXPECT_EQ(slurp(at("a/b/dump/one")), "1");
+  EXPECT_EQ(slurp(at("a/b/dump/two")), "3");
+}
+
+TEST_F(FileIO, FolderWithoutPublishLeavesNothing) {
+  {
+    auto writer = FolderWriter::create(at("dump"));
+    ASSERT_TRUE(!!writer);
+    EXPECT_FALSE(writer->add("one", llvm::StringRef("1")));
+  }
+  EXPECT_EQ(countFiles(), 0u);
+  EXPECT_EQ(classOf(FolderWriter::create("/dev/null/dump").takeError()),
+            ErrorClass::Usage);
+}
+
+TEST_F(FileIO, FolderOfMoreFilesThanMayBeOpen) {
+  struct rlimit old;
+  getrlimit(RLIMIT_NOFILE, &old);
+  struct rlimit few = {64, 64};
+  // The hard limit comes back only for a process that may raise it.
+  if (setrlimit(RLIMIT_NOFILE, &few) != 0)
+    GTEST_SKIP();
+  {
+    auto writer = FolderWriter::create(at("a/dump"));
+    ASSERT_TRUE(!!writer);
+    for (unsigned i = 0; i < 100; ++i)
+      EXPECT_FALSE(writer->add(std::to_string(i), llvm::StringRef("x")));
+    EXPECT_FALSE(writer->publish());
+  }
+  setrlimit(RLIMIT_NOFILE, &old);
+  EXPECT_EQ(slurp(at("a/dump/0")), "x");
+  EXPECT_EQ(slurp(at("a/dump/99")), "x");
   EXPECT_EQ(countFiles(), 1u);
 }
 

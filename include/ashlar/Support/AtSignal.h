@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What has to go before a signal ends the process: temporary files with names,
+// helpers that wait for this process.
+
+#ifndef ASHLAR_SUPPORT_ATSIGNAL_H
+#define ASHLAR_SUPPORT_ATSIGNAL_H
+
+namespace ashlar::support {
+
+/// While one lives, SIGINT, SIGTERM and SIGHUP first call its function and then
+/// end the process as they always do. The function runs in a signal handler, on
+/// any thread: it may only call what POSIX allows there. A signal that the
+/// process ignored stays ignored.
+class AtSignal {
+public:
+  AtSignal(void (*function)(void *), void *argument);
+  ~AtSignal();
+  AtSignal(const AtSignal &) = delete;
+  AtSignal &operator=(const AtSignal &) = delete;
+
+private:
+  int slot = -1;
+};
+
+/// Calls the functions of all living AtSignals: for an end of the process that
+/// is no signal.
+void runAtSignal();
+
+} // namespace ashlar::support
+
+#endif // ASHLAR_SUPPORT_ATSIGNAL_H
