@@ -63,6 +63,14 @@ bool DefinedState::allocate(const machine::Description &machine,
          dram.allocate(dramBytes);
 }
 
+uint64_t DefinedState::bytesFor(const machine::Description &machine,
+                                uint64_t dramBytes) {
+  const uint64_t sb =
+      uint64_t(machine.sb.bytesPerPartition) * machine.sb.partitions;
+  const uint64_t psum = uint64_t(machine.psum.entries()) * machine.pe.columns;
+  return (sb + sb / machine.xmGroup + 2 * psum + dramBytes) / 8;
+}
+
 void DefinedState::defineDram(uint64_t begin, uint64_t end) {
   uint64_t steps = 0;
   dram.set(begin, end, steps);

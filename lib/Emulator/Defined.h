@@ -25,6 +25,9 @@ public:
 
   /// Capacity error text is up to the caller: false if the host refuses.
   bool allocate(const machine::Description &machine, uint64_t dramBytes);
+  /// What allocate() asks for, roughly: a bit for every byte and every sum.
+  static uint64_t bytesFor(const machine::Description &machine,
+                           uint64_t dramBytes);
 
   void defineDram(uint64_t begin, uint64_t end);
   std::optional<uint64_t> undefinedDram(uint64_t begin, uint64_t end);

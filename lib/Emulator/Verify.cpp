@@ -109,7 +109,10 @@ std::optional<Fault> Verifier::run() {
   if (!defined.allocate(machine, impl.program.dramBytes)) {
     Fault fault;
     fault.kind = FaultKind::Capacity;
-    fault.message = "the host has no memory for the verifier's bit planes";
+    fault.message =
+        fmt::format("the host refuses {} bytes for the verifier's "
+                    "bit planes",
+                    DefinedState::bytesFor(machine, impl.program.dramBytes));
     return fault;
   }
   for (const container::TensorBinding &input : impl.program.inputs)

@@ -5,9 +5,12 @@
 
 #include "ashlar/Support/ProcessGuard.h"
 #include "ashlar/Support/Error.h"
+#include "ashlar/Support/OutOfMemory.h"
 
+#include "llvm/Support/raw_ostream.h"
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <pthread.h>
 #include <unistd.h>
@@ -21,7 +24,8 @@ namespace {
 constexpr uintptr_t reach = 1 << 20;
 
 const char *toolName = "";
-uintptr_t stackEnd = 0; ///< Lowest address.
+uintptr_t stackEnd = 0;   ///< Lowest address that the stack may ever have.
+uintptr_t stackBegin = 0; ///< Where it is called from.
 struct sigaction before;
 alignas(16) char handlerStack[1 << 16];
 
@@ -34,6 +38,11 @@ void say(const char *text) {
 
 void onFault(int, siginfo_t *info, void *) {
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+  // Within the limit, but the system has no page for it.
+  if (address > stackEnd + reach && address < stackBegin &&
+      info->si_code == SEGV_MAPERR)
+    support::outOfMemory(static_cast<size_t>(stackBegin - address),
+                         "for the stack");
   if (address + reach < stackEnd || address > stackEnd + reach) {
     // Runs the faulting instruction again, for the handler before this one.
     sigaction(SIGSEGV, &before, nullptr);
@@ -45,9 +54,30 @@ void onFault(int, siginfo_t *info, void *) {
   _exit(static_cast<int>(ErrorClass::Malformed));
 }
 
+/// Before LLVM's streams are destroyed, which would end the process their way.
+void onExit(int status, void *) {
+  llvm::outs().flush();
+  const std::error_code failure = llvm::outs().error();
+  llvm::outs().clear_error();
+  llvm::errs().clear_error();
+  if (!failure || failure == std::errc::broken_pipe || status != 0)
+    return;
+  say(toolName);
+  say(": error: cannot write to standard output: ");
+  say(failure.message().c_str());
+  say("\n");
+  _exit(static_cast<int>(ErrorClass::Capacity));
+}
+
 } // namespace
 
 void support::guardProcess(const char *tool) {
+  toolName = tool;
+  guardMemory(tool);
+  // Made before the handler is registered, they are destroyed after it.
+  llvm::outs();
+  llvm::errs();
+  on_exit(onExit, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   pthread_attr_t attributes;
@@ -62,8 +92,8 @@ void support::guardProcess(const char *tool) {
   own.ss_size = sizeof(handlerStack);
   if (failed != 0 || sigaltstack(&own, nullptr) != 0)
     return;
-  toolName = tool;
   stackEnd = reinterpret_cast<uintptr_t>(end);
+  stackBegin = stackEnd + bytes;
   struct sigaction action = {};
   action.sa_sigaction = onFault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;

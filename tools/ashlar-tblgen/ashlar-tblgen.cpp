@@ -3,9 +3,9 @@
 // ashlar-tblgen: everything that is derived from the records of dialects/ISA.
 
 #include "Model.h"
+#include "ashlar/Support/ProcessGuard.h"
 
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/InitLLVM.h"
 #include "llvm/TableGen/Main.h"
 
 using namespace ashlar::tblgen;
@@ -48,7 +48,7 @@ static bool emit(llvm::raw_ostream &os, const llvm::RecordKeeper &records) {
 }
 
 int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+  ashlar::support::guardProcess("ashlar-tblgen");
   llvm::cl::ParseCommandLineOptions(argc, argv, "Ashlar ISA generator\n");
   return llvm::TableGenMain(argv[0], &emit);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// No signal ends a tool: failed writes are errors, and there is a net below
-// recursion over input: parsers that are not ours, affine expressions and
-// attributes that aliases build without a bracket.
+// No fault ends a tool by a signal: failed writes and failed allocations are
+// errors, and there is a net below recursion over input: parsers that are not
+// ours, affine expressions and attributes that aliases build without a bracket.
 
 #ifndef ASHLAR_SUPPORT_PROCESSGUARD_H
 #define ASHLAR_SUPPORT_PROCESSGUARD_H
@@ -11,9 +11,12 @@ namespace ashlar::support {
 
 /// From now on a closed pipe or a file-size limit is a failed write, and an
 /// overflow of the calling thread's stack ends the process with one line on
-/// standard error and the exit code of malformed input. Call it once, first in
-/// main; \p tool must live as long as the process. Other faults go to whoever
-/// handled them before.
+/// standard error and the exit code of malformed input. Memory that is not to
+/// be had, for that stack or for anything else, ends it with the code of
+/// capacity (guardMemory). What LLVM's output streams could not write is told
+/// at the end; a reader that left is no error. Call it once, first in main; \p
+/// tool must live as long as the process. Other faults go to whoever handled
+/// them before.
 void guardProcess(const char *tool);
 
 } // namespace ashlar::support
