@@ -215,12 +215,13 @@ std::string setMinAgreement(CompilerArguments &arguments,
 
 constexpr Flag flags[] = {
     {"o", "FILE", "output (a program; text with --compile-to)",
-     setText<&CompilerArguments::output>},
+     setText<&CompilerArguments::output>, support::FileUse::Writes},
     {"machine", "NAME|FILE.yaml", "machine to compile for (a1)",
      [](CompilerArguments &a, llvm::StringRef text) {
        a.compile.machine = text.str();
        return std::string(text.empty() ? "expected a name or a file" : "");
-     }},
+     },
+     support::FileUse::Reads},
     {"format", "FORMAT|auto",
      "bfp8 (default), bfp16, w=8,block=16,range=7, or a search", setFormat},
     {"activations", "FORMAT", "format of activations, if another",
@@ -228,7 +229,7 @@ constexpr Flag flags[] = {
     {"weights", "FORMAT", "format of weights, if another",
      setOne<&CompilerArguments::weights>},
     {"formats", "FILE.json", "formats by node, as --dump-formats writes them",
-     setText<&CompilerArguments::formatsFile>},
+     setText<&CompilerArguments::formatsFile>, support::FileUse::Reads},
     {"residual", "TYPE",
      "storage of what residual adds read: bfp (default), bf16 or f32",
      setResidual},
@@ -250,9 +251,10 @@ constexpr Flag flags[] = {
      [](CompilerArguments &a, llvm::StringRef text) {
        a.search.calibration = text.str();
        return std::string(text.empty() ? "expected a file" : "");
-     }},
+     },
+     support::FileUse::Reads},
     {"dump-formats", "FILE.json", "write the formats that were compiled",
-     setText<&CompilerArguments::dumpFormats>},
+     setText<&CompilerArguments::dumpFormats>, support::FileUse::Writes},
     {"fold-w", "MODE", "W folding: auto (default), off, stride, lane or both",
      setFoldWidth},
     {"pci-policy", "POLICY",
@@ -294,7 +296,8 @@ constexpr Flag flags[] = {
     {"constant", "NAME=FILE.npy", "makes a graph input constant",
      [](CompilerArguments &a, llvm::StringRef text) {
        return textOf(frontend::addConstant(a.compile.import, text));
-     }},
+     },
+     support::FileUse::ReadsNamed},
     {"compile-to", "PHASE", "stop after a phase and print its module",
      setPhase},
     {"compile-from", "PHASE",
@@ -305,17 +308,18 @@ constexpr Flag flags[] = {
     {"explain", nullptr, "print the decisions of all passes",
      setSwitch<&CompilerArguments::explain>},
     {"report", "FILE.json", "write the compile report (docs/ReportSchema.md)",
-     setText<&CompilerArguments::report>},
+     setText<&CompilerArguments::report>, support::FileUse::Writes},
     {"dump-plan", "DIR", "write the numeric plan and its constants",
      [](CompilerArguments &a, llvm::StringRef text) {
        a.compile.dumpPlan = text.str();
        return std::string(text.empty() ? "expected a folder" : "");
-     }},
+     },
+     support::FileUse::WritesDump},
     {"verify", nullptr,
      "compare every layer with the reference and with its error bound",
      setSwitch<&CompilerArguments::verify>},
     {"inputs", "FILE.npz", "samples for --verify, by input name",
-     setText<&CompilerArguments::verifyInputs>},
+     setText<&CompilerArguments::verifyInputs>, support::FileUse::Reads},
     {"threads", "N", "threads (all hardware threads); results never change",
      setThreads},
     {"list-machines", nullptr, "print the built-in machines",

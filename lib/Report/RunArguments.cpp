@@ -70,17 +70,18 @@ std::string setSwitch(RunOptions &options, llvm::StringRef) {
 }
 
 constexpr Flag flags[] = {
-    {"input", "NAME=FILE.npy", "an input array; repeat for several", setInput},
+    {"input", "NAME=FILE.npy", "an input array; repeat for several", setInput,
+     support::FileUse::ReadsNamed},
     {"inputs", "FILE.npz", "input arrays by ONNX name",
-     setText<&RunOptions::inputs>},
+     setText<&RunOptions::inputs>, support::FileUse::Reads},
     {"random-inputs", "SEED", "seeded arrays for the inputs not given",
      [](RunOptions &o, llvm::StringRef text) {
        return setNumber(o.randomSeed.emplace(0), text);
      }},
     {"outputs", "FILE.npz", "write the outputs by ONNX name",
-     setText<&RunOptions::outputs>},
+     setText<&RunOptions::outputs>, support::FileUse::Writes},
     {"expect", "FILE.npz", "compare the outputs; exit code 6 on mismatch",
-     setText<&RunOptions::expect>},
+     setText<&RunOptions::expect>, support::FileUse::Reads},
     {"atol", "A", "absolute tolerance of --expect (0)",
      [](RunOptions &o, llvm::StringRef text) {
        return setTolerance(o.atol, text);
@@ -90,15 +91,15 @@ constexpr Flag flags[] = {
        return setTolerance(o.rtol, text);
      }},
     {"state-in", "FILE.npz", "state of an earlier run (as at load)",
-     setText<&RunOptions::stateIn>},
+     setText<&RunOptions::stateIn>, support::FileUse::Reads},
     {"state-out", "FILE.npz", "write the state after the last sample",
-     setText<&RunOptions::stateOut>},
+     setText<&RunOptions::stateOut>, support::FileUse::Writes},
     {"report", "FILE.json", "write the report (docs/ReportSchema.md)",
-     setText<&RunOptions::report>},
+     setText<&RunOptions::report>, support::FileUse::Writes},
     {"trace", "FILE.json", "write a time line for Perfetto",
-     setText<&RunOptions::trace>},
+     setText<&RunOptions::trace>, support::FileUse::Writes},
     {"dump-tensors", "DIR", "write every planned tensor of one sample",
-     setText<&RunOptions::dumpFolder>},
+     setText<&RunOptions::dumpFolder>, support::FileUse::WritesDump},
     {"max-memory", "BYTES", "refuse programs that need more (K, M, G)",
      setBytes},
     {"threads", "N", "threads (all hardware threads); results never change",
@@ -107,7 +108,7 @@ constexpr Flag flags[] = {
      setSwitch<&RunOptions::functional>},
     {"kernels", "NAME", "kernel set: best, scalar, ...; results never change",
      setText<&RunOptions::kernels>},
-    {"quiet", nullptr, "print errors only", setSwitch<&RunOptions::quiet>},
+    {"quiet", nullptr, "print errors and warnings only", setSwitch<&RunOptions::quiet>},
     {"help", nullptr, "print this", setSwitch<&RunOptions::help>},
     {"version", nullptr, "print the version", setSwitch<&RunOptions::version>},
 };

@@ -126,14 +126,14 @@ const Flag flags[] = {
     {"variant", "V", "scatter unit for the cycles: A, B, C or D (default)",
      setVariant},
     {"machine", "NAME|FILE.yaml", "machine for the cycles (a1)",
-     setText<&TilesOptions::machine>},
+     setText<&TilesOptions::machine>, support::FileUse::Reads},
     {"constants", "DIR", "folder of ashlarc --dump-plan: counts zero weights",
-     setText<&TilesOptions::constants>},
+     setText<&TilesOptions::constants>, support::FileUse::ReadsDump},
     {"report", "FILE.json",
      "report of the dumped run: tiles and units as they were, no study",
-     setText<&TilesOptions::report>},
+     setText<&TilesOptions::report>, support::FileUse::Reads},
     {"picture", "FILE.svg", "draw one layer: non-zeros, tiles, busy units",
-     setText<&TilesOptions::picture>},
+     setText<&TilesOptions::picture>, support::FileUse::Writes},
     {"node", "NAME", "the layer to draw (the one with the most non-zeros)",
      setText<&TilesOptions::node>},
     {"help", nullptr, "print this", setSwitch<&TilesOptions::help>},
@@ -411,8 +411,8 @@ int report::runTilesTool(llvm::ArrayRef<std::string> args) {
     o.folder = text.str();
     return "";
   };
-  llvm::Error error =
-      support::parseCommandLine<TilesOptions>(args, flags, folder, options);
+  llvm::Error error = support::parseCommandLine<TilesOptions>(
+      args, flags, folder, options, support::FileUse::ReadsDump);
   if (!error && options.help) {
     support::printOut(helpText());
     error = support::finishOut();

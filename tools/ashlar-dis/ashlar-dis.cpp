@@ -41,14 +41,15 @@ llvm::Error run(const Options &options) {
 } // namespace
 
 int main(int argc, char **argv) {
-  support::Tool<Options> tool{"ashlar-dis",
-                              "PROGRAM.ash [options]",
-                              "Prints a program as text that ashlar-as reads.",
-                              {{"o", "FILE", "output (standard output)",
-                                support::setText<Options, &Options::output>},
-                               {"raw", nullptr, "the input is code words only",
-                                support::setSwitch<Options, &Options::raw>}},
-                              support::setOnly<Options, &Options::input>,
-                              run};
+  support::Tool<Options> tool{
+      "ashlar-dis",
+      "PROGRAM.ash [options]",
+      "Prints a program as text that ashlar-as reads.",
+      {{"o", "FILE", "output (standard output)",
+        support::setText<Options, &Options::output>, support::FileUse::Writes},
+       {"raw", nullptr, "the input is code words only",
+        support::setSwitch<Options, &Options::raw>}},
+      support::setOnly<Options, &Options::input>,
+      run};
   return support::toolMain(std::move(tool), argc, argv);
 }

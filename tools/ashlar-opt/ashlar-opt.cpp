@@ -5,6 +5,7 @@
 #include "ashlar/Pipelines/Registration.h"
 #include "ashlar/Support/Console.h"
 #include "ashlar/Support/FileIO.h"
+#include "ashlar/Support/FileUse.h"
 #include "ashlar/Support/ModuleText.h"
 #include "ashlar/Support/ProcessGuard.h"
 #include "ashlar/Support/Version.h"
@@ -68,6 +69,13 @@ static llvm::Error run(llvm::StringRef input, llvm::StringRef output,
       return makeError(ErrorClass::Internal, "nothing could be listed");
     return llvm::Error::success();
   }
+  // Standard input is no file that could be written.
+  std::vector<support::UsedFile> files = {
+      {"-o", output.str(), support::FileUse::Writes}};
+  if (input != "-")
+    files.push_back({"the input", input.str(), support::FileUse::Reads});
+  if (llvm::Error error = support::checkFiles(files))
+    return error;
   llvm::Expected<std::string> text = transform(input, registry);
   return text ? support::writeText(output, *text) : text.takeError();
 }

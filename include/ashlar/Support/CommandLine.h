@@ -8,10 +8,12 @@
 #define ASHLAR_SUPPORT_COMMANDLINE_H
 
 #include "ashlar/Support/Error.h"
+#include "ashlar/Support/FileUse.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <fmt/format.h>
 #include <string>
 #include <tuple>
+#include <vector>
 
 namespace ashlar::support {
 
@@ -28,16 +30,32 @@ struct Flag {
   const char *help;
   /// Stores the value; a non-empty result says what was expected instead.
   std::string (*set)(Options &, llvm::StringRef);
+  FileUse use = FileUse::None; ///< What the value is to the file system.
+};
+
+/// The files of the options given so far.
+class UsedFiles {
+public:
+  /// The last value of an option counts, unless it may be repeated.
+  void add(std::string option, llvm::StringRef value, FileUse use);
+  llvm::ArrayRef<UsedFile> get() const { return files; }
+
+private:
+  std::vector<UsedFile> files;
 };
 
 /// Parses `args` (without the tool's name). Accepts `--flag=value`,
 /// `--flag value`, one or two dashes, and -h. Positional arguments go to
-/// `positional`, whose result is a complaint as in Flag::set. All errors are
-/// usage errors that name the argument.
+/// `positional`, whose result is a complaint as in Flag::set; they are files
+/// that are read as \p positionalUse says. All errors are usage errors that
+/// name the argument, files that collide included (checkFiles).
 template <typename Options>
-llvm::Error parseCommandLine(
-    llvm::ArrayRef<std::string> args, llvm::ArrayRef<Flag<Options>> flags,
-    std::string (*positional)(Options &, llvm::StringRef), Options &options) {
+llvm::Error
+parseCommandLine(llvm::ArrayRef<std::string> args,
+                 llvm::ArrayRef<Flag<Options>> flags,
+                 std::string (*positional)(Options &, llvm::StringRef),
+                 Options &options, FileUse positionalUse = FileUse::Reads) {
+  UsedFiles files;
   auto find = [&](llvm::StringRef name) -> const Flag<Options> * {
     for (const Flag<Options> &flag : flags)
       if (name == flag.name)
@@ -51,6 +69,7 @@ llvm::Error parseCommandLine(
       if (!complaint.empty())
         return makeError(ErrorClass::Usage, "argument '{}': {}", argument.str(),
                          complaint);
+      files.add("the input", argument, positionalUse);
       continue;
     }
     llvm::StringRef name = argument.drop_while([](char c) { return c == '-'; });
@@ -77,8 +96,10 @@ llvm::Error parseCommandLine(
       return makeError(ErrorClass::Usage, "option {}{} is '{}', {}",
                        flag->name[1] == 0 ? "-" : "--", flag->name, value.str(),
                        complaint);
+    files.add((flag->name[1] == 0 ? "-" : "--") + std::string(flag->name),
+              value, flag->use);
   }
-  return llvm::Error::success();
+  return checkFiles(files.get());
 }
 
 /// The option lines of --help.

@@ -48,7 +48,8 @@ std::string setBlock(PruneArguments &arguments, llvm::StringRef text) {
 
 const std::vector<support::Flag<PruneArguments>> flags = {
     {"o", "FILE.onnx", "the pruned model",
-     support::setText<PruneArguments, &PruneArguments::output>},
+     support::setText<PruneArguments, &PruneArguments::output>,
+     support::FileUse::Writes},
     {"density", "D", "share of weights that stay, 0 to 1", setDensity},
     {"pattern", "PATTERN",
      "unstructured (default), N:M (as 2:4), block or channel", setPattern},

@@ -96,7 +96,7 @@ int ashlar::frontend::translateMain(int argc, char **argv) {
       "MODEL.onnx --import-onnx|--check [options]",
       "Imports an ONNX model and prints what becomes of it.",
       {{"o", "FILE", "output (standard output)",
-        support::setText<Options, &Options::output>},
+        support::setText<Options, &Options::output>, support::FileUse::Writes},
        {"import-onnx", nullptr, "print the model as MLIR",
         setSwitch<Options, &Options::importOnnx>},
        {"check", nullptr, "list what becomes of every node",
@@ -109,8 +109,8 @@ int ashlar::frontend::translateMain(int argc, char **argv) {
         setSwitch<Options, &Options::locations>},
        {"input-shape", "NAME=1x3x224x224", "static shape of a graph input",
         setShape},
-       {"constant", "NAME=FILE.npy", "make a graph input constant",
-        setConstant}},
+       {"constant", "NAME=FILE.npy", "make a graph input constant", setConstant,
+        support::FileUse::ReadsNamed}},
       support::setOnly<Options, &Options::file>,
       run};
   return support::toolMain(std::move(tool), argc, argv);
