@@ -5,6 +5,7 @@
 
 #include "ashlar/Container/Container.h"
 #include "ashlar/Support/Error.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace ashlar::container {
@@ -50,7 +51,22 @@ llvm::Error checkDram(const std::string &what, uint64_t offset, uint64_t bytes,
   return llvm::Error::success();
 }
 
+/// Arrays are found by these names.
+llvm::Error checkNames(const char *kind,
+                       const std::vector<TensorBinding> &list) {
+  llvm::StringSet<> seen;
+  for (const TensorBinding &binding : list)
+    if (!seen.insert(binding.name).second)
+      return malformed("{} '{}' is declared twice, expected one of each name",
+                       kind, binding.name);
+  return llvm::Error::success();
+}
+
 llvm::Error checkBindings(const Program &program) {
+  if (llvm::Error error = checkNames("input", program.inputs))
+    return error;
+  if (llvm::Error error = checkNames("output", program.outputs))
+    return error;
   for (const auto *list : {&program.inputs, &program.outputs})
     for (const TensorBinding &binding : *list) {
       llvm::Expected<uint64_t> bytes =

@@ -234,6 +234,7 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
   size_t nextDump = 0;
   for (size_t i = 0; i < impl.code.size(); ++i) {
     engine.counters = {};
+    engine.fetched = 0;
     engine.current = static_cast<uint32_t>(i);
     std::visit([&](const auto &op) { engine.execute(op); }, impl.code[i]);
     if (engine.finding)
@@ -241,15 +242,21 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
     if (options.traceArray)
       traceValues(impl, static_cast<uint32_t>(i), result);
     const numerics::EncodeCounters &counters = engine.counters;
+    const uint32_t node = impl.nodeOf(i);
+    if (engine.fetched != 0 && node < result.nodes.size()) {
+      // What fetches encodes nothing.
+      result.nodes[node].fetched += engine.fetched;
+      result.nodes[node].saturatedAtFetch += counters.saturated;
+    }
     if (counters.saturated | counters.underflow | counters.nan |
         counters.infinite) {
       result.saturated += counters.saturated;
       result.underflow += counters.underflow;
       result.nonFinite += counters.nan + counters.infinite;
-      const uint32_t node = impl.nodeOf(i);
       if (node < result.nodes.size()) {
         result.nodes[node].saturated += counters.saturated;
         result.nodes[node].underflow += counters.underflow;
+        result.nodes[node].nonFinite += counters.nan + counters.infinite;
       }
     }
     if (!options.dumpTensors)

@@ -114,6 +114,7 @@ struct Engine {
   uint32_t current = 0;
   /// Counters of the current instruction.
   numerics::EncodeCounters counters;
+  uint64_t fetched = 0; ///< Elements fetched by this instruction.
   /// Set by the current instruction if the contents of memory make it
   /// impossible, or break a promise of its fields: the run ends there.
   std::optional<RunFinding> finding;

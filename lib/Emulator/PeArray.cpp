@@ -97,6 +97,7 @@ void Engine::execute(const isa::PeLoad &op) {
   shadow.values.clear();
   if (holdsWords(op.mode))
     return loadWords(*this, op);
+  fetched += uint64_t(op.rows) * op.cols;
   if (fetch.width() == numerics::OperandWidth::Int16 &&
       op.rows <= mergedRows / 2)
     shadow.values.resize(op.rows * op.cols);
@@ -272,6 +273,7 @@ void Engine::execute(const isa::PeMatmul &instruction) {
     reject(multiplyWords(*this, op));
     return;
   }
+  fetched += uint64_t(op.rows) * op.n0 * op.n1 * op.n2;
   Pattern target = Pattern{
       {op.n0, op.n1, op.n2},
       {op.psumStride0, op.psumStride1,

@@ -84,7 +84,7 @@ public:
         image(geometry.height() * width), fetch(fetchOf(op, engine.memory)) {}
 
   void run(const Taps &taps);
-  uint64_t saturated = 0;
+  uint64_t saturated = 0, fetched = 0;
 
 private:
   /// One coefficient over the tile.
@@ -123,6 +123,7 @@ uint8_t *UnitRun::align(uint64_t channel) {
       Scratch::Moving, elements * widthBytes(fetch.width()));
   fetchRows(*engine.kernels, fetch, raw, elements, 1, cells, elements, out,
             elements, saturated);
+  fetched += elements;
   return out;
 }
 
@@ -225,7 +226,7 @@ void Engine::execute(const isa::TccRun &op) {
     work += groups[entry.group].size() * entry.results();
   }
   split(table.size(), observer ? 0 : work, [&](uint64_t begin, uint64_t end) {
-    uint64_t saturated = 0;
+    uint64_t saturated = 0, read = 0;
     for (uint64_t unit = begin; unit < end; ++unit) {
       const TileEntry &entry = table[unit];
       if (entry.idle())
@@ -233,9 +234,11 @@ void Engine::execute(const isa::TccRun &op) {
       UnitRun run(*this, op, geometry, unit, entry);
       run.run(groups[entry.group]);
       saturated += run.saturated;
+      read += run.fetched;
     }
     std::lock_guard<std::mutex> lock(mutex);
     counters.saturated += saturated;
+    fetched += read;
   });
   if (op.scatter)
     measureScatter(op);

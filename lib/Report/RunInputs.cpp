@@ -6,6 +6,7 @@
 #include "ashlar/Report/Runner.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/Half.h"
+#include "ashlar/Support/Npy.h"
 
 #include <cstring>
 
@@ -36,11 +37,8 @@ llvm::Expected<uint64_t> countSamples(const TensorBinding &binding,
                      binding.shape.empty() ? ""
                                            : " or a multiple of it on axis 0");
   };
-  // numpy has no bfloat16: files hold its 16 bits.
-  bool sameType =
-      array.type == binding.type ||
-      (array.type == ElementType::U16 && binding.type == ElementType::BF16);
-  if (!sameType || array.shape.size() != binding.shape.size())
+  if (!support::isStoredAs(array.type, binding.type) ||
+      array.shape.size() != binding.shape.size())
     return fail();
   if (llvm::ArrayRef<int64_t>(array.shape) ==
       llvm::ArrayRef<int64_t>(binding.shape))

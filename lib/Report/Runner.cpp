@@ -7,7 +7,9 @@
 #include "ashlar/Container/Container.h"
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Report/Comparison.h"
+#include "ashlar/Report/NonFinite.h"
 #include "ashlar/Report/Report.h"
+#include "ashlar/Report/RunWarnings.h"
 #include "ashlar/Support/Console.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/FileIO.h"
@@ -56,6 +58,7 @@ private:
   std::vector<int16_t> state; ///< Carried from sample to sample.
   std::vector<NamedTensor> expected;
   RunStatistics statistics;
+  RunWarnings warnings;
   emulator::RunResult first; ///< Of the first sample; its dumps are written.
 };
 
@@ -118,7 +121,12 @@ llvm::Expected<InputSet> Session::readInputs() {
             {binding.name, randomInput(binding, *options.randomSeed)});
     }
   }
-  return bindInputs(program().inputs, std::move(arrays));
+  llvm::Expected<InputSet> set =
+      bindInputs(program().inputs, std::move(arrays));
+  if (set)
+    for (auto [binding, tensor] : llvm::zip(program().inputs, set->tensors))
+      warnNonFinite(tool, "input", binding.name, tensor);
+  return set;
 }
 
 llvm::Error Session::readState() {
@@ -158,6 +166,8 @@ llvm::Error Session::readExpected() {
           ErrorClass::Usage, "{}: no array for output '{}', expected:{}",
           options.expect, binding.name, listBindings(program().outputs));
     expected.push_back(std::move(*array));
+    if (support::isStoredAs(expected.back().tensor.type, binding.type))
+      expected.back().tensor.type = binding.type;
   }
   return llvm::Error::success();
 }
@@ -178,6 +188,7 @@ llvm::Error Session::execute(const InputSet &inputs) {
     if (!result)
       return withContext(result.takeError(), options.program);
     state = result->state;
+    warnings.add(result->nodes);
     for (size_t o = 0; o < outputs.size(); ++o)
       appendSample(outputs[o].tensor, result->outputs[o], samples);
     if (i == 0) {
@@ -198,6 +209,10 @@ llvm::Error Session::execute(const InputSet &inputs) {
   }
   statistics.samples = samples;
   statistics.loadSeconds = loadSeconds;
+  for (const NamedTensor &output : outputs)
+    warnNonFinite(tool, "output", output.name, output.tensor);
+  for (const std::string &text : warnings.describe(program()))
+    support::printErr(fmt::format("{}: warning: {}\n", tool, text));
   return llvm::Error::success();
 }
 

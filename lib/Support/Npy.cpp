@@ -90,9 +90,14 @@ llvm::Error HeaderParser::parseDescr(Header &header) {
   header.bigEndian = kind.starts_with(">");
   if (!kind.empty() && llvm::StringRef("<>|=").contains(kind.front()))
     kind = kind.drop_front();
+  // How ml_dtypes stores its arrays, and what it calls them.
+  if (kind == "V2" || kind == "bfloat16") {
+    header.type = ElementType::BF16;
+    return llvm::Error::success();
+  }
   for (unsigned i = 0; i < numElementTypes; ++i) {
     const ElementType type = static_cast<ElementType>(i);
-    if (numpyDescr(type).drop_front() != kind)
+    if (type == ElementType::BF16 || numpyDescr(type).drop_front() != kind)
       continue;
     header.type = type;
     return llvm::Error::success();

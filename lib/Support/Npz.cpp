@@ -301,7 +301,9 @@ support::formatNpz(llvm::ArrayRef<NamedTensor> tensors) {
   llvm::StringSet<> seen;
   for (const NamedTensor &entry : tensors) {
     if (!seen.insert(entry.name).second)
-      return makeError(ErrorClass::Internal, "npz key '{}' appears twice",
+      return makeError(ErrorClass::Malformed,
+                       "npz key '{}' appears twice, expected one array of each "
+                       "name",
                        entry.name);
     Member member;
     member.name = entry.name + ".npy";

@@ -5,8 +5,10 @@
 #include "Driver.h"
 #include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Reference/Interpreter.h"
+#include "ashlar/Report/NonFinite.h"
 #include "ashlar/Support/FileIO.h"
 #include "ashlar/Support/ModuleText.h"
+#include "ashlar/Support/Npy.h"
 #include "ashlar/Support/Npz.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "dialects/NN/NNElements.h"
@@ -107,6 +109,12 @@ llvm::Expected<Tensors> readInputs(func::FuncOp main,
       return support::makeError(ErrorClass::Usage, "{} has no array '{}'",
                                 options.inputs, name);
     result.push_back(found->tensor);
+    auto type = dyn_cast<RankedTensorType>(main.getArgumentTypes()[i]);
+    auto element =
+        type ? nn::toElementType(type.getElementType()) : std::nullopt;
+    if (element && support::isStoredAs(found->tensor.type, *element))
+      result.back().type = *element;
+    report::warnNonFinite("ashlar-reference", "input", name, found->tensor);
   }
   return result;
 }
@@ -116,6 +124,9 @@ llvm::Error writeOutputs(func::FuncOp main, const Tensors &results,
   std::vector<support::NamedTensor> archive;
   for (auto [i, tensor] : llvm::enumerate(results))
     archive.push_back({nameOf(main.getResultAttrDict(i), i), tensor});
+  for (const support::NamedTensor &entry : archive)
+    report::warnNonFinite("ashlar-reference", "output", entry.name,
+                          entry.tensor);
   return support::writeNpz(path, archive);
 }
 

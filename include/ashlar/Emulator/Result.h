@@ -64,10 +64,13 @@ struct NodeStats {
   std::array<uint64_t, numQueues> work = {}; ///< As QueueStats::work.
   uint64_t dramRead = 0;                     ///< Bytes, whole bursts.
   uint64_t dramWrite = 0;                    ///< Bytes, whole bursts.
-  uint64_t copied = 0;       ///< Bytes moved inside the chip as they are.
-  uint64_t saturated = 0;    ///< Encodes and aligns that saturated.
-  uint64_t underflow = 0;    ///< Non-zero values that encoded to zero.
-  uint64_t instructions = 0; ///< Without semaphore instructions.
+  uint64_t copied = 0;    ///< Bytes moved inside the chip as they are.
+  uint64_t saturated = 0; ///< Encodes and aligns that saturated.
+  uint64_t underflow = 0; ///< Non-zero values that encoded to zero.
+  uint64_t fetched = 0;   ///< Elements fetched by the array and the cluster.
+  uint64_t saturatedAtFetch = 0; ///< Part of `saturated`: aligns.
+  uint64_t nonFinite = 0;        ///< NaN and infinities that encodes met.
+  uint64_t instructions = 0;     ///< Without semaphore instructions.
 };
 
 /// When one instruction ran. Semaphore instructions have start == complete.

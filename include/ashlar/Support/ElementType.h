@@ -42,8 +42,8 @@ llvm::StringRef name(ElementType type);
 std::optional<ElementType> parseElementType(llvm::StringRef text);
 
 /// The little-endian numpy type string, "<f4", "|i1", "|b1", ... numpy has no
-/// bfloat16: BF16 is written as the raw two-byte type "<V2", which is how
-/// ml_dtypes stores it.
+/// bfloat16, so BF16 has that of its bits, "<u2"; arrays of ml_dtypes, which
+/// call it "<V2", are read as well.
 llvm::StringRef numpyDescr(ElementType type);
 
 /// F32, F16, BF16 or F64.

@@ -13,6 +13,13 @@
 
 namespace ashlar::support {
 
+/// Whether an array of a file holds elements of \p type: its type is the same,
+/// or it is U16 and \p type BF16, which numpy lacks.
+inline bool isStoredAs(ElementType file, ElementType type) {
+  return file == type ||
+         (file == ElementType::U16 && type == ElementType::BF16);
+}
+
 /// Decodes a whole .npy file. Malformed errors start with "\p what: ".
 llvm::Expected<HostTensor> parseNpy(llvm::ArrayRef<uint8_t> bytes,
                                     llvm::StringRef what);

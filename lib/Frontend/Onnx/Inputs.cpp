@@ -192,7 +192,7 @@ ashlar::frontend::readConstantFile(const onnx::ValueInfoProto &input,
   Expected<HostTensor> array = support::readNpy(file);
   if (!array)
     return array.takeError();
-  if (array->type != element)
+  if (!support::isStoredAs(array->type, element))
     return makeError(ErrorClass::Malformed,
                      "{} has elements of type {}, {} is declared with {}",
                      file.str(), support::name(array->type).str(), what,

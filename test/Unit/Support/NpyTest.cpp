@@ -53,7 +53,23 @@ TEST(Npy, RoundTripEveryType) {
     EXPECT_EQ((bytes.size() - tensor.data.size()) % 64, 0u);
     llvm::Expected<HostTensor> back = parseNpy(bytes, "t");
     ASSERT_TRUE(static_cast<bool>(back)) << llvm::toString(back.takeError());
+    EXPECT_TRUE(isStoredAs(back->type, tensor.type));
+    back->type = tensor.type;
     EXPECT_EQ(*back, tensor);
+  }
+}
+
+TEST(Npy, SpellingsOfBfloat16) {
+  const std::vector<uint8_t> data = {0x80, 0x3f, 0, 0xc0}; // 1, -2
+  for (const char *descr : {"<V2", "|V2", "V2", "bfloat16"}) {
+    auto array = parseNpy(file(header(descr, "(2,)"), data), "t");
+    ASSERT_TRUE(!!array) << descr;
+    EXPECT_EQ(array->type, ElementType::BF16);
+    EXPECT_EQ(array->asDouble(1), -2);
+    // numpy reads back what it has a type for.
+    auto again = parseNpy(formatNpy(*array), "t");
+    ASSERT_TRUE(!!again);
+    EXPECT_EQ(again->type, ElementType::U16);
   }
 }
 
