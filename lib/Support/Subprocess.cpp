@@ -91,10 +91,10 @@ std::string support::describe(const ProcessEnd &end) {
   return fmt::format("exit code {}", end.code);
 }
 
-llvm::Expected<ProcessEnd> support::runShell(const std::string &command,
-                                             const std::string &outPath,
-                                             const std::string &errorPath,
-                                             double seconds) {
+llvm::Expected<ProcessEnd>
+support::runShell(const std::string &command, const std::string &outPath,
+                  const std::string &errorPath, double seconds,
+                  llvm::function_ref<void(pid_t)> started) {
   SpawnSettings settings;
   constexpr int write = O_WRONLY | O_CREAT | O_TRUNC;
   settings.redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
@@ -108,5 +108,10 @@ llvm::Expected<ProcessEnd> support::runShell(const std::string &command,
   if (failure != 0)
     return makeError(ErrorClass::Internal, "cannot start a shell: {}",
                      std::strerror(failure));
-  return waitFor(pid, seconds);
+  if (started)
+    started(pid);
+  ProcessEnd end = waitFor(pid, seconds);
+  if (started)
+    started(0);
+  return end;
 }

@@ -8,6 +8,7 @@
 #include "ashlar/Report/Comparison.h"
 #include "ashlar/Report/Runner.h"
 #include "ashlar/Support/FileIO.h"
+#include "ashlar/Support/Npy.h"
 #include "ashlar/Support/Npz.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -49,8 +50,8 @@ std::string textOf(const std::string &path) {
 
 } // namespace
 
-Trial::Trial(const TrialOptions &options, std::string folder)
-    : options(options), folder(std::move(folder)) {}
+Trial::Trial(const TrialOptions &options, Scratch &scratch)
+    : options(options), scratch(scratch), folder(scratch.folder()) {}
 
 Expected<support::ProcessEnd> Trial::runOne(const std::string &command,
                                             const std::string &path,
@@ -65,7 +66,8 @@ Expected<support::ProcessEnd> Trial::runOne(const std::string &command,
   replaceAll(text, "{outputs}", own + "/outputs.npz");
   replaceAll(text, "{dir}", own);
   return support::runShell(text, folder + "/" + part + ".out",
-                           folder + "/" + part + ".err", options.timeout);
+                           folder + "/" + part + ".err", options.timeout,
+                           [&](pid_t group) { scratch.setCommand(group); });
 }
 
 /// How the outputs of the two commands differ; empty if they agree.
@@ -79,13 +81,16 @@ std::string Trial::difference() const {
     llvm::consumeError(right ? Error::success() : right.takeError());
     return "";
   }
-  for (const support::NamedTensor &array : *right) {
+  for (support::NamedTensor &array : *right) {
     auto same =
         std::find_if(found->begin(), found->end(), [&](const auto &other) {
           return other.name == array.name;
         });
     if (same == found->end())
       continue;
+    // One of the two may have stored bfloat16 as numpy does.
+    if (support::isStoredAs(same->tensor.type, array.tensor.type))
+      same->tensor.type = array.tensor.type;
     auto comparison =
         report::compare(same->tensor, array.tensor, options.atol, options.rtol);
     if (!comparison)

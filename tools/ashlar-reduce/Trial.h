@@ -6,6 +6,7 @@
 #ifndef ASHLAR_TOOLS_REDUCE_TRIAL_H
 #define ASHLAR_TOOLS_REDUCE_TRIAL_H
 
+#include "Scratch.h"
 #include "ashlar/Frontend/Onnx/Shrink.h"
 #include "ashlar/Support/Subprocess.h"
 
@@ -28,8 +29,8 @@ struct TrialOptions {
 /// Trials in one scratch folder.
 class Trial {
 public:
-  /// `folder` exists and stays empty of other things.
-  Trial(const TrialOptions &options, std::string folder);
+  /// The folder stays empty of other things.
+  Trial(const TrialOptions &options, Scratch &scratch);
 
   /// Runs the commands on the model as the user gave it and fixes what the
   /// failure is. Usage error if there is none.
@@ -60,7 +61,8 @@ private:
   std::string difference() const;
 
   const TrialOptions &options;
-  std::string folder;
+  Scratch &scratch;
+  const std::string &folder;
   support::ProcessEnd expected;
 };
 

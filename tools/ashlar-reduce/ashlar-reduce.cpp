@@ -4,12 +4,9 @@
 // still fails as it does on the whole. The search is in lib/Frontend/Onnx; here
 // are the command line and the trials.
 
+#include "Scratch.h"
 #include "Trial.h"
 #include "ashlar/Support/ToolMain.h"
-
-#include "llvm/ADT/SmallString.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 
 #include <cmath>
 
@@ -65,7 +62,7 @@ std::string setTrialNumber(Options &options, StringRef text) {
 
 const std::vector<support::Flag<Options>> flags = {
     {"o", "FILE.onnx", "the smallest model that shows the failure",
-     support::setText<Options, &Options::output>},
+     support::setText<Options, &Options::output>, support::FileUse::Writes},
     {"test", "COMMAND",
      "shell command that fails; {model}, {inputs}, {outputs}, {dir} name files",
      setTrialText<&reduce::TrialOptions::test>},
@@ -122,10 +119,10 @@ std::string sizeText(const frontend::ShrinkSize &size) {
 }
 
 /// Everything between the scratch folder's making and its removal.
-Error search(const Options &options, const std::string &folder) {
-  reduce::Trial trial(options.trial, folder);
+Error search(const Options &options, reduce::Scratch &scratch) {
+  reduce::Trial trial(options.trial, scratch);
   frontend::ShrinkOptions shrink = options.shrink;
-  shrink.scratch = folder;
+  shrink.scratch = scratch.folder();
   shrink.onStep = [](StringRef step, const frontend::ShrinkSize &size) {
     support::printOut(fmt::format("{:<12} {}\n", step.str(), sizeText(size)));
   };
@@ -152,13 +149,8 @@ Error search(const Options &options, const std::string &folder) {
 Error run(const Options &options) {
   if (Error error = check(options))
     return error;
-  llvm::SmallString<128> folder;
-  if (llvm::sys::fs::createUniqueDirectory("ashlar-reduce", folder))
-    return makeError(ErrorClass::Usage, "{}",
-                     "cannot make a scratch folder, see TMPDIR");
-  Error error = search(options, folder.str().str());
-  llvm::sys::fs::remove_directories(folder);
-  return error;
+  auto scratch = reduce::Scratch::create();
+  return scratch ? search(options, **scratch) : scratch.takeError();
 }
 
 } // namespace

@@ -6,7 +6,9 @@
 #define ASHLAR_SUPPORT_SUBPROCESS_H
 
 #include "ashlar/Support/Error.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <string>
+#include <sys/types.h>
 
 namespace ashlar::support {
 
@@ -27,11 +29,13 @@ std::string describe(const ProcessEnd &end);
 
 /// Runs `/bin/sh -c COMMAND` with standard input from /dev/null, standard
 /// output and standard error into the files given. After \p seconds the command
-/// and what it started are killed. Fails only if it cannot be started.
-llvm::Expected<ProcessEnd> runShell(const std::string &command,
-                                    const std::string &outPath,
-                                    const std::string &errorPath,
-                                    double seconds);
+/// and what it started are killed. \p started, if given, is told the process
+/// group of the command, and 0 when nothing of it runs any more. Fails only if
+/// the command cannot be started.
+llvm::Expected<ProcessEnd>
+runShell(const std::string &command, const std::string &outPath,
+         const std::string &errorPath, double seconds,
+         llvm::function_ref<void(pid_t)> started = {});
 
 } // namespace ashlar::support
 
