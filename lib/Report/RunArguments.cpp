@@ -108,7 +108,8 @@ constexpr Flag flags[] = {
      setSwitch<&RunOptions::functional>},
     {"kernels", "NAME", "kernel set: best, scalar, ...; results never change",
      setText<&RunOptions::kernels>},
-    {"quiet", nullptr, "print errors and warnings only", setSwitch<&RunOptions::quiet>},
+    {"quiet", nullptr, "print errors and warnings only",
+     setSwitch<&RunOptions::quiet>},
     {"help", nullptr, "print this", setSwitch<&RunOptions::help>},
     {"version", nullptr, "print the version", setSwitch<&RunOptions::version>},
 };
