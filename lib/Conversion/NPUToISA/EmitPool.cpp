@@ -28,6 +28,9 @@ namespace {
 /// Bands of a pool at most, and latencies of the vector unit that one is worth.
 constexpr int64_t kMostBands = 28, kBandLatencies = 4;
 
+/// Largest step and dilation of an instruction.
+constexpr int64_t kMostStep = 4095;
+
 /// One windowed axis of a pooling tile, relative to the staged region.
 struct PoolAxis {
   int64_t in = 1, out = 1, kernel = 1, step = 1, dilation = 1, pad = 0;
@@ -85,10 +88,12 @@ void setPoolAxes(isa::VecPool &inst, const PoolAxis &d, const PoolAxis &h,
   inst.inD = d.in, inst.inH = h.in, inst.inW = w.in;
   inst.outD = d.out, inst.outH = h.out, inst.outW = w.out;
   inst.kD = d.kernel, inst.kH = h.kernel, inst.kW = w.kernel;
-  // One window has no step, one tap no dilation, however large they are.
-  auto step = [](const PoolAxis &axis) { return axis.out > 1 ? axis.step : 1; };
+  // One window has no step, one tap no dilation: what no field holds is 1.
+  auto step = [](const PoolAxis &axis) {
+    return axis.out > 1 || axis.step <= kMostStep ? axis.step : 1;
+  };
   auto dilation = [](const PoolAxis &axis) {
-    return axis.kernel > 1 ? axis.dilation : 1;
+    return axis.kernel > 1 || axis.dilation <= kMostStep ? axis.dilation : 1;
   };
   inst.sD = step(d), inst.sH = step(h), inst.sW = step(w);
   inst.dD = dilation(d), inst.dH = dilation(h), inst.dW = dilation(w);
