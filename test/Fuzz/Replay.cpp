@@ -32,8 +32,10 @@ public:
 
   Bytes next() {
     Bytes bytes = pick(seeds);
+    // What moves bytes is mostly refused at once where a format has offsets.
+    const bool inPlace = below(2) == 0;
     for (uint64_t n = 1 + below(4); n-- > 0;)
-      change(bytes);
+      change(bytes, inPlace);
     return bytes;
   }
 
@@ -42,7 +44,7 @@ private:
   const Bytes &pick(const std::vector<Bytes> &from) {
     return from[below(from.size())];
   }
-  void change(Bytes &bytes);
+  void change(Bytes &bytes, bool inPlace);
   void replaceNumber(Bytes &bytes);
 
   const std::vector<Bytes> &seeds;
@@ -64,7 +66,7 @@ void Mutator::replaceNumber(Bytes &bytes) {
   bytes.insert(at, number.begin(), number.end());
 }
 
-void Mutator::change(Bytes &bytes) {
+void Mutator::change(Bytes &bytes, bool inPlace) {
   static constexpr uint8_t limits[] = {0, 1, 0x7f, 0x80, 0xff};
   if (bytes.empty())
     return bytes.push_back(static_cast<uint8_t>(draw()));
@@ -72,7 +74,7 @@ void Mutator::change(Bytes &bytes) {
   const size_t length = 1 + below(std::min<size_t>(bytes.size() - at, 64));
   const auto begin = bytes.begin() + static_cast<ptrdiff_t>(at);
   const auto end = begin + static_cast<ptrdiff_t>(length);
-  switch (below(8)) {
+  switch (below(inPlace ? 4 : 8)) {
   case 0:
     bytes[at] ^= static_cast<uint8_t>(1u << below(8));
     return;
