@@ -32,7 +32,7 @@ struct EngineStatistics {
   /// add. The same as `work` for engines that do not multiply.
   uint64_t useful = 0;
   uint64_t peak = 0;
-  std::string unit; ///< "products", "bytes", ...
+  std::string unit = {}; ///< "products", "bytes", ...
 
   /// Shares of what it could do while busy: of its lanes or cells at work, and
   /// at work for the model.

@@ -12,7 +12,7 @@ namespace {
 
 bool survives(llvm::StringRef text) {
   llvm::Error error = support::checkModuleText(text);
-  EXPECT_TRUE(!error || classify(error) == ErrorClass::Malformed);
+  EXPECT_TRUE(!error || support::classify(error) == ErrorClass::Malformed);
   bool good = !error;
   llvm::consumeError(std::move(error));
   return good;
