@@ -87,13 +87,12 @@ LogicalResult checkPool(OpTy op) {
 /// Whoever reads a constant makes its elements: a few letters of text must not
 /// stand for more memory than a host has.
 LogicalResult ConstantOp::verify() { // constant_c2
-  constexpr int64_t mostOfSplat = 1 << 24;
   auto dense = dyn_cast<DenseElementsAttr>(getValue());
   if (!dense && !isa<DenseResourceElementsAttr>(getValue()))
     return emitOpError() << "value must be dense or dense_resource";
-  if (dense && dense.isSplat() && dense.getNumElements() > mostOfSplat)
+  if (dense && dense.isSplat() && dense.getNumElements() > kMostOfSplat)
     return emitOpError() << "repeats one number " << dense.getNumElements()
-                         << " times, at most " << mostOfSplat
+                         << " times, at most " << kMostOfSplat
                          << " are possible";
   return success();
 }

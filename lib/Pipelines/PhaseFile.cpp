@@ -67,8 +67,9 @@ std::string findForeign(ModuleOp module, Phase phase) {
   std::string complaint;
   module.walk([&](Operation *op) {
     llvm::StringRef dialect = op->getName().getDialectNamespace();
-    bool frame = mlir::isa<ModuleOp>(op) || (phase != Phase::Emit &&
-                                       mlir::isa<func::FuncOp, func::ReturnOp>(op));
+    bool frame =
+        mlir::isa<ModuleOp>(op) ||
+        (phase != Phase::Emit && mlir::isa<func::FuncOp, func::ReturnOp>(op));
     bool encoded = phase < Phase::Quantise &&
                    llvm::any_of(op->getResultTypes(), isEncoded);
     if (!encoded && (frame || llvm::is_contained(allowed, dialect)))

@@ -37,7 +37,7 @@ size_t quotedOperation(llvm::StringRef text) {
   const bool known = llvm::StringSwitch<bool>(dialect)
                          .Cases({"nn", "bfp", "npu", "isa", "func"}, true)
                          .Default(false);
-  return known && name.contains('.') &&
+  return known && name.contains('.') && !name.ends_with(".") &&
                  rest.drop_front(name.size()).starts_with("'")
              ? name.size() + 2
              : 0;

@@ -103,8 +103,9 @@ def run(folder, case, machine):
     done = subprocess.run([common.tool("ashlarc"), model, "-o", program, "--machine=" + machine],
                           capture_output=True, text=True, timeout=60)
     if refused:
-        missing = [word for word in (node.name, "npu.", "tensor<", "must be in", "cut the")
+        missing = [word for word in (node.name, "must be in", "cut the")
                    if word not in done.stderr]
+        missing += [f"no {word}" for word in ("npu.", "tensor<") if word in done.stderr]
         return "" if done.returncode == CAPACITY and not missing else \
             f"exit code {done.returncode}, lacks {missing}: {done.stderr[:300]}"
     if done.returncode:

@@ -7,6 +7,7 @@
 
 #include "ashlar/Support/Half.h"
 #include "dialects/NN/NNElements.h"
+#include "dialects/NN/NNTypes.h"
 
 #include <cstring>
 
@@ -139,7 +140,8 @@ Value Emitter::fill(ElementsAttr value, ShapeRef shape) {
     return nullptr;
   const auto element = toElementType(one.getElementType());
   if (elementCount(shape) <= maxInlineElements ||
-      budget.takeBytes(elementCount(shape) * byteSize(*element)))
+      (elementCount(shape) <= nn::kMostOfSplat &&
+       budget.takeBytes(elementCount(shape) * byteSize(*element))))
     return constant(dense.resizeSplat(type(shape, one.getElementType())));
   return broadcast(constant(dense.reshape(type({1}, one.getElementType()))),
                    shape);

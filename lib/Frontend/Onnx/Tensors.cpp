@@ -10,6 +10,7 @@
 #include "ashlar/Support/CheckedMath.h"
 #include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNShapes.h"
+#include "dialects/NN/NNTypes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -247,6 +248,10 @@ Expected<ElementType> ashlar::frontend::elementTypeOf(int32_t onnxType,
 
 Error ashlar::frontend::checkSize(llvm::ArrayRef<int64_t> shape,
                                   int64_t maxElements, StringRef what) {
+  if (shape.size() > static_cast<size_t>(nn::kMostDims))
+    return makeError(ErrorClass::Capacity,
+                     "{} has {} dimensions, at most {} are possible",
+                     what.str(), shape.size(), nn::kMostDims);
   for (int64_t d : shape)
     if (d < 0)
       return makeError(ErrorClass::Malformed,

@@ -6,6 +6,7 @@
 #include "Rewrite.h"
 #include "ashlar/Reference/Constants.h"
 #include "ashlar/Reference/Interpreter.h"
+#include "dialects/NN/NNTypes.h"
 
 using namespace mlir;
 using namespace ashlar;
@@ -76,6 +77,8 @@ std::optional<ElementsAttr> ashlar::nn::foldSplat(Operation *op) {
                    [](Value operand) { return !splatOf(operand); }))
     return std::nullopt;
   RankedTensorType type = typeOf(op->getResult(0));
+  if (type.getNumElements() > kMostOfSplat)
+    return std::nullopt;
   if (isElementwise(op))
     return evaluateOnce(op);
   SplatElementsAttr first = splatOf(op->getOperand(0));

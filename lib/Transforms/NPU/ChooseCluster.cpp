@@ -261,6 +261,7 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
         conv.getBetaAttr());
     for (NamedAttribute attr : conv->getDiscardableAttrs())
       if (attr.getName() != analysis::kStationaryAttr &&
+          attr.getName() != analysis::kTurnBlocksAttr &&
           attr.getName() != kStationaryDecisionAttr)
         tcu->setAttr(attr.getName(), attr.getValue());
     if (candidate.best().parts > 1)

@@ -39,7 +39,9 @@ LogicalResult verifyWeights(Operation *op) {
                                 "encoding";
   std::vector<char> storage;
   if (constant && !nn::rawElements(constant.getValue(), storage))
-    return op->emitOpError() << "has weights whose elements are not available";
+    return op->emitOpError()
+           << "has weights whose elements are not available; print "
+              "the module with its resources";
   for (Value record : op->getOperands().drop_front(2)) {
     bool residual = shapeOf(record) == shapeOf(op->getResult(0)) &&
                     record == op->getOperands().back();

@@ -54,7 +54,7 @@ func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
 // Two slots in a partition that holds one and a half.
 module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
 func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
-  // expected-error@+1 {{has scratch memory in bytes 3904 to 4160 of the partitions, only bytes 0 to 4096 are for scratch memory}}
+  // expected-error@+1 {{has 2 slots of 128 bytes at 3904, a partition ends at 4096}}
   %0 = npu.vec.map "relu"(%x) {npu.axis = 0 : i64, npu.placement = -1 : i64, npu.ring = 4160 : i64, npu.tile = array<i64: 8, 8>, npu.scratch = array<i64: 3904, 128, 2>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x16xf32>) -> tensor<8x16xf32>
   return %0 : tensor<8x16xf32>
 }
@@ -114,7 +114,7 @@ func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
 // Tiles of no elements.
 module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
 func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
-  // expected-error@+1 {{has a result of 8 x 16 in tiles of 8 x 0: expected up to 16777216 tiles of at least one element}}
+  // expected-error@+1 {{attribute 'npu.tile' must be the extents of a part of 'tensor<8x16xf32>', found array<i64: 8, 0>}}
   %0 = npu.vec.map "relu"(%x) {npu.axis = 0 : i64, npu.placement = -1 : i64, npu.ring = 128 : i64, npu.tile = array<i64: 8, 0>, npu.scratch = array<i64: 0, 128, 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x16xf32>) -> tensor<8x16xf32>
   return %0 : tensor<8x16xf32>
 }
@@ -125,7 +125,7 @@ func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
 // An axis that the result does not have.
 module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
 func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
-  // expected-error@+1 {{lies across axis 2, its result has 2 axes}}
+  // expected-error@+1 {{attribute 'npu.axis' must be below the rank 2 of the result, found 2}}
   %0 = npu.vec.map "relu"(%x) {npu.axis = 2 : i64, npu.placement = -1 : i64, npu.ring = 128 : i64, npu.tile = array<i64: 8, 16>, npu.scratch = array<i64: 0, 128, 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x16xf32>) -> tensor<8x16xf32>
   return %0 : tensor<8x16xf32>
 }

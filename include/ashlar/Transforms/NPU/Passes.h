@@ -58,13 +58,13 @@ inline constexpr llvm::StringLiteral kSparseDecisionAttr =
 /// attribute is missing or malformed.
 mlir::FailureOr<machine::Description> machineOf(mlir::ModuleOp module);
 
-/// True if the result of `op` may be lane-folded: the operation can write it so,
-/// and every reader can read it.
+/// True if the result of `op` may be lane-folded: the operation can write it
+/// so, and every reader can read it.
 bool mayFoldLanes(mlir::Operation *op, const machine::Description &machine);
 
-/// Emits an error unless the weights of a product are a constant, or the encoding
-/// of one (npu_pe_conv_c2), whose elements are there; matrices may be run-time
-/// operands as well. Bias and scale are constants.
+/// Emits an error unless the weights of a product are a constant, or the
+/// encoding of one (npu_pe_conv_c2), whose elements are there; matrices may be
+/// run-time operands as well. Bias and scale are constants.
 mlir::LogicalResult verifyWeights(mlir::Operation *op);
 
 /// Emits an error unless every npu operation has what the assign phase gives:
@@ -79,11 +79,10 @@ mlir::LogicalResult verifyPlanned(mlir::ModuleOp module,
                                   const machine::Description &machine);
 
 /// The machine of a module that has been bound to engines, or has gone through
-/// one of these phases, verified. Bound: weights are constants, and blocks whole
-/// exponent cells.
+/// one of these phases, verified. Bound: weights are constants, and blocks
+/// whole exponent cells.
 mlir::FailureOr<machine::Description> boundMachineOf(mlir::ModuleOp module);
-mlir::FailureOr<machine::Description>
-assignedMachineOf(mlir::ModuleOp module);
+mlir::FailureOr<machine::Description> assignedMachineOf(mlir::ModuleOp module);
 mlir::FailureOr<machine::Description> plannedMachineOf(mlir::ModuleOp module);
 
 } // namespace ashlar::npu

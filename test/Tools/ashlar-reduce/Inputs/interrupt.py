@@ -33,7 +33,9 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         tool = subprocess.Popen(
             ["ashlar-reduce", sys.argv[1], "-o", os.path.join(work, "o.onnx"),
              f"--test=: {{model}}; echo $$ > {note}; sleep 1000; false"],
-            env={**os.environ, "TMPDIR": scratch}, stderr=subprocess.DEVNULL)
+            env={**os.environ, "TMPDIR": scratch}, stderr=subprocess.DEVNULL,
+            # A test in the background of a shell inherits that ^C is ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         wait_for(lambda: os.path.exists(note) and os.path.getsize(note) > 0)
         with open(note, encoding="utf-8") as stream:
             command = int(stream.read())

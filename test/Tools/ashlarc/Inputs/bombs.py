@@ -205,7 +205,7 @@ def main():
             failures += not good
             print(f"{'ok' if good else 'FAILED'} {name} {command[-1][:8]}: "
                   f"exit {code}, {seconds:.1f} s, {peak // 1024} MB so far"
-                  f"{'' if code == 0 else ': ' + text[:160]}", flush=True)
+                  f"{'' if code == 0 else ': ' + text[:800]}", flush=True)
     sys.exit(failures > 0)
 
 
