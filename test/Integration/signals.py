@@ -57,7 +57,10 @@ class Case:
     def start(self):
         return subprocess.Popen(self.command, cwd=self.folder,
                                 stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL)
+                                stderr=subprocess.DEVNULL,
+                                # In the background of a shell ^C is ignored.
+                                preexec_fn=lambda: signal.signal(
+                                    signal.SIGINT, signal.SIG_DFL))
 
     def learn(self):
         """What the folder holds at the start and at the end, and the time."""
