@@ -36,4 +36,22 @@ std::string getNodeName(Location location) {
   return names.empty() ? std::string() : names.front();
 }
 
+/// Metadata of the fused location that markReordered() makes.
+static constexpr llvm::StringLiteral kReordered = "reordered";
+
+void markReordered(Operation *op) {
+  MLIRContext *context = op->getContext();
+  op->setLoc(FusedLoc::get({op->getLoc()}, StringAttr::get(context, kReordered),
+                           context));
+}
+
+bool isReordered(Location location) {
+  auto fused = dyn_cast<FusedLoc>(location);
+  if (!fused)
+    return false;
+  auto mark = dyn_cast_or_null<StringAttr>(fused.getMetadata());
+  return (mark && mark.getValue() == kReordered) ||
+         llvm::any_of(fused.getLocations(), isReordered);
+}
+
 } // namespace ashlar::analysis

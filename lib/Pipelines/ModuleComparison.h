@@ -24,8 +24,9 @@ double differenceOf(double right, double found);
 /// against \p right, values of \p first. Compared are the graph outputs and,
 /// per node name, the last value that carries it in both modules, if they have
 /// equally many elements; a fused operation may be any of its nodes. Values
-/// behind a rounding to integers are not compared: a difference in the last
-/// place moves them by a whole step.
+/// whose channels a pass has put in another order are left to their readers.
+/// Values behind a rounding to integers are not compared: a difference in the
+/// last place moves them by a whole step.
 void compareModules(mlir::ModuleOp first, const ValueMap &right,
                     mlir::ModuleOp later, const ValueMap &found,
                     PhaseCheck &check);

@@ -8,6 +8,7 @@
 #define ASHLAR_ANALYSIS_NODENAMES_H
 
 #include "mlir/IR/Location.h"
+#include "mlir/IR/Operation.h"
 
 #include <string>
 
@@ -18,6 +19,12 @@ llvm::SmallVector<std::string> getNodeNames(mlir::Location location);
 
 /// The first name in `location`; empty if there is none.
 std::string getNodeName(mlir::Location location);
+
+/// Marks the result of `op`: it has the elements of its node in another order,
+/// which its readers know.
+void markReordered(mlir::Operation *op);
+/// True if a location, or one that it was fused from, is so marked.
+bool isReordered(mlir::Location location);
 
 } // namespace ashlar::analysis
 

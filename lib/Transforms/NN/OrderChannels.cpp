@@ -6,6 +6,7 @@
 // orders of output and input channels.
 
 #include "Rewrite.h"
+#include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -28,6 +29,7 @@ namespace {
 struct Map {
   ConvOp producer;
   llvm::SetVector<Operation *> readers;
+  llvm::SmallVector<Operation *, 4> makers; ///< the producer and what follows
   bool keepsZero = true; ///< a channel of zeros is one for the readers
 };
 
@@ -63,6 +65,8 @@ std::optional<Map> freeMap(ConvOp conv) {
   }
   if (map.readers.empty())
     return std::nullopt;
+  for (Value value : values)
+    map.makers.push_back(value.getDefiningOp());
   return map;
 }
 
@@ -227,6 +231,7 @@ bool OrderChannelsPass::permute(Map &map, Weights &producer,
         makeConstant(builder, old.getDefiningOp()->getLoc(), ordered,
                      typeOf(old).getElementType()));
   }
+  llvm::for_each(map.makers, analysis::markReordered);
   ++numOrdered;
   return true;
 }
