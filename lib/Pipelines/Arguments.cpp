@@ -293,6 +293,12 @@ constexpr Flag flags[] = {
      [](CompilerArguments &a, llvm::StringRef text) {
        return textOf(frontend::addInputShape(a.compile.import, text));
      }},
+    {"large-constants", nullptr,
+     "constants that the model makes may be larger than its file's size allows",
+     [](CompilerArguments &a, llvm::StringRef) {
+       a.compile.import.largeConstants = true;
+       return std::string();
+     }},
     {"constant", "NAME=FILE.npy", "makes a graph input constant",
      [](CompilerArguments &a, llvm::StringRef text) {
        return textOf(frontend::addConstant(a.compile.import, text));
@@ -403,36 +409,23 @@ struct Decided {
 };
 
 /// Options that read the model itself are decided with its import.
-constexpr Decided decided[] = {{"input-shape", Phase::Import},
-                               {"constant", Phase::Import},
-                               {"check", Phase::Import},
-                               {"calibrate", Phase::Import},
-                               {"min-snr", Phase::Import},
-                               {"min-agreement", Phase::Import},
-                               {"verify", Phase::Import},
-                               {"inputs", Phase::Import},
-                               {"format", Phase::Quantise},
-                               {"activations", Phase::Quantise},
-                               {"weights", Phase::Quantise},
-                               {"formats", Phase::Quantise},
-                               {"scale", Phase::Quantise},
-                               {"residual", Phase::Quantise},
-                               {"weight-scaling", Phase::Quantise},
-                               {"dump-formats", Phase::Quantise},
-                               {"dump-plan", Phase::Quantise},
-                               {"machine", Phase::Assign},
-                               {"fold-w", Phase::Assign},
-                               {"transpose", Phase::Assign},
-                               {"pci-policy", Phase::Assign},
-                               {"sparse", Phase::Assign},
-                               {"classify", Phase::Assign},
-                               {"scatter-unit", Phase::Assign},
-                               {"partition", Phase::Assign},
-                               {"partition-metric", Phase::Assign},
-                               {"partition-threshold", Phase::Assign},
-                               {"partition-cuts", Phase::Assign},
-                               {"partition-halo", Phase::Assign},
-                               {"map-compression", Phase::Plan}};
+constexpr Decided decided[] = {
+    {"input-shape", Phase::Import},      {"large-constants", Phase::Import},
+    {"constant", Phase::Import},         {"check", Phase::Import},
+    {"calibrate", Phase::Import},        {"min-snr", Phase::Import},
+    {"min-agreement", Phase::Import},    {"verify", Phase::Import},
+    {"inputs", Phase::Import},           {"format", Phase::Quantise},
+    {"activations", Phase::Quantise},    {"weights", Phase::Quantise},
+    {"formats", Phase::Quantise},        {"scale", Phase::Quantise},
+    {"residual", Phase::Quantise},       {"weight-scaling", Phase::Quantise},
+    {"dump-formats", Phase::Quantise},   {"dump-plan", Phase::Quantise},
+    {"machine", Phase::Assign},          {"fold-w", Phase::Assign},
+    {"transpose", Phase::Assign},        {"pci-policy", Phase::Assign},
+    {"sparse", Phase::Assign},           {"classify", Phase::Assign},
+    {"scatter-unit", Phase::Assign},     {"partition", Phase::Assign},
+    {"partition-metric", Phase::Assign}, {"partition-threshold", Phase::Assign},
+    {"partition-cuts", Phase::Assign},   {"partition-halo", Phase::Assign},
+    {"map-compression", Phase::Plan}};
 
 /// With --compile-from: nothing that was decided before, no phase that is over.
 llvm::Error checkStart(const CompilerArguments &arguments,

@@ -50,6 +50,9 @@ public:
     return budget;
   }
 
+  /// Lifts the limits of constants and of what is evaluated for them.
+  void liftConstants() { bytes = work = uint64_t(1) << 62; }
+
   /// What is left.
   uint64_t bytesLeft() const { return bytes; }
   uint64_t workLeft() const { return work; }

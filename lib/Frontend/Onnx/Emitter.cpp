@@ -138,13 +138,23 @@ Value Emitter::fill(ElementsAttr value, ShapeRef shape) {
   auto dense = mlir::dyn_cast<mlir::DenseElementsAttr>(value);
   if (failed() || !dense || !checkShape(shape))
     return nullptr;
-  const auto element = toElementType(one.getElementType());
-  if (elementCount(shape) <= maxInlineElements ||
-      (elementCount(shape) <= nn::kMostOfSplat &&
-       budget.takeBytes(elementCount(shape) * byteSize(*element))))
+  const int64_t count = elementCount(shape);
+  const uint64_t width = byteSize(*toElementType(one.getElementType()));
+  if (count > maxInlineElements && !budget.takeBytes(count * width))
+    return broadcast(constant(dense.reshape(type({1}, one.getElementType()))),
+                     shape);
+  if (count <= nn::kMostOfSplat)
     return constant(dense.resizeSplat(type(shape, one.getElementType())));
-  return broadcast(constant(dense.reshape(type({1}, one.getElementType()))),
-                   shape);
+  std::vector<char> storage;
+  auto element = nn::rawElements(value, storage);
+  if (!element)
+    return fail(ErrorClass::Unsupported, "its value has no plain form");
+  std::string bytes;
+  bytes.reserve(count * width);
+  for (int64_t i = 0; i < count; ++i)
+    bytes.append(element->data(), width);
+  return constant(makeElements(type(shape, one.getElementType()),
+                               std::move(bytes), "fill"));
 }
 
 Value Emitter::reshape(Value x, ShapeRef shape) {

@@ -408,6 +408,8 @@ ashlar::frontend::importOnnx(StringRef path, const ImportOptions &options,
   Expected<std::unique_ptr<Model>> model = loadModel(path);
   if (!model)
     return model.takeError();
+  if (options.largeConstants)
+    (*model)->budget.liftConstants();
   Importer importer(**model, options, context);
   Error error = importer.run();
   if (!error)
@@ -425,6 +427,8 @@ ashlar::frontend::checkOnnx(StringRef path, const ImportOptions &options) {
   Expected<std::unique_ptr<Model>> model = loadModel(path);
   if (!model)
     return model.takeError();
+  if (options.largeConstants)
+    (*model)->budget.liftConstants();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   Importer importer(**model, options, &context);
   if (Error error = importer.run())

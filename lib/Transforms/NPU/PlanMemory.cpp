@@ -474,6 +474,28 @@ bool Planner::attempt(int64_t wishedRing, bool mayEvict, int64_t chunksAhead) {
   }
 }
 
+/// What helps where an operand is one number repeated that the importer did not
+/// make a constant (docs/decisions/2026-11-22-compile-budget.md).
+static llvm::StringRef repeatedOperand(const OpPlan &plan) {
+  const bool repeated = llvm::any_of(plan.op->getOperands(), [](Value operand) {
+    // Through what moves or encodes it.
+    for (Operation *op = operand.getDefiningOp();
+         op && isa<DmaMoveOp, VecMapOp>(op) && op->getNumOperands() == 1;
+         op = op->getOperand(0).getDefiningOp()) {
+      auto move = dyn_cast<DmaMoveOp>(op);
+      Operation *source = op->getOperand(0).getDefiningOp();
+      if (move && move.getKind() == "broadcast" && source &&
+          !isa<NPUDialect>(source->getDialect()))
+        return true;
+    }
+    return false;
+  });
+  return repeated ? "; an operand is a constant of one number that is larger "
+                    "than the size of the model's file allows: "
+                    "--large-constants stores it"
+                  : "";
+}
+
 LogicalResult Planner::run() {
   int64_t capacity = machine.sb.bytesPerPartition;
   // The ring only matters at the fullest point: it grows as tensors shrink.
@@ -514,7 +536,7 @@ LogicalResult Planner::run() {
          << std::max<int64_t>(failedAvailable, 0) << " are available beside "
          << plan.chunks + records
          << " bytes for weights; use a machine with more bytes per partition ("
-         << machine.name << " has " << capacity << ")";
+         << machine.name << " has " << capacity << ")" << repeatedOperand(plan);
 }
 
 void Planner::annotate(ModuleOp module) {

@@ -31,6 +31,9 @@ struct ImportOptions {
   std::map<std::string, std::string> constants;
   /// Tensors of more elements than this are a capacity error.
   int64_t maxElements = int64_t(1) << 31;
+  /// Constants that the model makes (ConstantOfShape, folds) may be larger than
+  /// what a file of its size is allowed (`--large-constants`).
+  bool largeConstants = false;
 };
 
 /// Adds one `NAME=1x3x224x224` to the options; NAME may contain '='.
