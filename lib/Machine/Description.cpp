@@ -2,96 +2,34 @@
 //
 // Built-in machines and loading by name or path.
 
-#include "ashlar/Machine/Description.h"
+#include "Presets.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/FileIO.h"
 
 #include "llvm/Support/FileSystem.h"
 #include <string>
+#include <vector>
 
 using namespace ashlar;
 using namespace ashlar::machine;
 
-namespace {
-
-constexpr llvm::StringRef names[] = {"a1", "a1-tiny", "fig3-4x4",
-                                     "fig4-128x64"};
-
-/// Small enough that a test can print whole states.
-Description makeTiny() {
-  Description d;
-  d.name = "a1-tiny";
-  d.dram = {.bytesPerCycle = 8,
-            .latency = 20,
-            .burstBytes = 16,
-            .bytes = uint64_t(1) << 30};
-  d.dma = {.queues = 4, .onchipBytesPerCycle = 8};
-  d.sb = {.partitions = 8, .bytesPerPartition = 65536};
-  d.xmGroup = 4;
-  d.pe.rows = 8;
-  d.pe.columns = 4;
-  d.pe.rowGroupGranularity = 2;
-  d.psum = {.banks = 2, .entriesPerBank = 64, .bits = 64};
-  d.act = {.lanes = 4, .latency = 4};
-  d.vec.lanes = 8;
-  d.vec.latency = 4;
-  d.sparse = {.tcus = 2,
-              .lanes = 16,
-              .coefficientsPerStep = 2,
-              .fmuBytes = 4096,
-              .fmuSets = 2,
-              .wmBytes = 8192,
-              .wmBanks = 2,
-              .wmBroadcast = 2,
-              .accumulatorEntries = 256,
-              .countEntries = 1024,
-              .countsPerCycle = 4,
-              .partCycles = 8};
-  d.xr.registers = 64;
-  return d;
+llvm::ArrayRef<llvm::StringRef> machine::builtinNames() {
+  static const std::vector<llvm::StringRef> names = [] {
+    std::vector<llvm::StringRef> list;
+    for (const Preset &preset : presets())
+      list.push_back(preset.name);
+    return list;
+  }();
+  return names;
 }
-
-/// The worked 4 x 4 transpose: everything a1 has around an array of that size.
-Description makeFig3() {
-  Description d;
-  d.name = "fig3-4x4";
-  d.sb.partitions = 4;
-  d.xmGroup = 4;
-  d.pe.rows = 4;
-  d.pe.columns = 4;
-  d.pe.rowGroupGranularity = 4;
-  d.psum.banks = 2;
-  d.act.lanes = 4;
-  d.vec.lanes = 4;
-  return d;
-}
-
-/// The general 128 x 64 transpose: a1 with the figure's accumulators, one
-/// drain per 128 entries.
-Description makeFig4() {
-  Description d;
-  d.name = "fig4-128x64";
-  d.psum.banks = 2;
-  d.psum.entriesPerBank = 128;
-  return d;
-}
-
-} // namespace
-
-llvm::ArrayRef<llvm::StringRef> machine::builtinNames() { return names; }
 
 llvm::Expected<Description> machine::load(llvm::StringRef nameOrPath) {
-  if (nameOrPath == "a1")
-    return Description();
-  if (nameOrPath == "a1-tiny")
-    return makeTiny();
-  if (nameOrPath == "fig3-4x4")
-    return makeFig3();
-  if (nameOrPath == "fig4-128x64")
-    return makeFig4();
+  for (const Preset &preset : presets())
+    if (preset.name == nameOrPath)
+      return preset.make();
   if (!llvm::sys::fs::exists(nameOrPath)) {
     std::string known;
-    for (llvm::StringRef name : names)
+    for (llvm::StringRef name : builtinNames())
       known += (known.empty() ? "" : ", ") + name.str();
     return makeError(ErrorClass::Usage,
                      "unknown machine '{}', expected one of {} or the path of "

@@ -13,6 +13,7 @@
 #define ASHLAR_LIB_MACHINE_FIELDS_H
 
 #include "ashlar/Machine/Description.h"
+#include <iterator>
 
 namespace ashlar::machine {
 
@@ -26,9 +27,18 @@ struct Field {
   bool isSize; ///< Above the maximum is a Capacity error.
   /// Of values that have names: the name of the minimum and those after it.
   llvm::ArrayRef<llvm::StringLiteral> names = {};
+
+  bool isBoolean() const;
 };
 
-/// Every numeric parameter, grouped by section.
+/// Names of a parameter that is either off or on; JSON has it as a boolean.
+inline constexpr llvm::StringLiteral booleanNames[] = {"false", "true"};
+
+inline bool Field::isBoolean() const {
+  return names.data() == std::data(booleanNames);
+}
+
+/// Every parameter but the name, grouped by section.
 llvm::ArrayRef<Field> fields();
 
 } // namespace ashlar::machine

@@ -21,11 +21,12 @@ llvm::json::Object ashlar::machine::toJson(const Description &description) {
       section = entry.getAsObject();
     }
     const uint64_t value = *field.access(copy);
-    if (field.names.empty())
+    if (field.isBoolean())
+      (*section)[field.key] = value != 0;
+    else if (field.names.empty())
       (*section)[field.key] = value;
     else
       (*section)[field.key] = field.names[value - field.minimum];
   }
-  (*result.getObject("pe"))["shadow_set"] = description.pe.shadowSet;
   return result;
 }

@@ -124,13 +124,45 @@ void checkRelations(const Description &m, Findings &findings) {
     findings.malformed("sparse.wm_bytes is {}, expected a multiple of "
                        "sparse.wm_banks {}",
                        m.sparse.wmBytes, m.sparse.wmBanks);
-  const uint64_t costs[] = {m.vec.costCheap, m.vec.costMedium,
-                            m.vec.costExpensive, m.vec.costVeryExpensive};
+}
+
+/// Costs of the classes of functions of one engine.
+template <typename Engine>
+void checkCosts(const char *name, const Engine &engine, Findings &findings) {
+  const uint64_t costs[] = {engine.costCheap, engine.costMedium,
+                            engine.costExpensive, engine.costVeryExpensive};
   for (int i = 0; i < 3; ++i)
     if (costs[i] > costs[i + 1])
-      findings.malformed("vec costs are {}, {}, {}, {}, expected cheap <= "
+      findings.malformed("{} costs are {}, {}, {}, {}, expected cheap <= "
                          "medium <= expensive <= very_expensive",
-                         costs[0], costs[1], costs[2], costs[3]);
+                         name, costs[0], costs[1], costs[2], costs[3]);
+}
+
+void checkDram(const Dram &dram, Findings &findings) {
+  if (dram.kind() != DramModel::Banked)
+    return;
+  if (!std::has_single_bit(dram.rowBytes))
+    findings.malformed("dram.row_bytes is {}, expected a power of two",
+                       dram.rowBytes);
+  if (dram.rowBytes < dram.burstBytes)
+    findings.malformed("dram.row_bytes is {}, expected at least "
+                       "dram.burst_bytes {}",
+                       dram.rowBytes, dram.burstBytes);
+  if (dram.refreshInterval && dram.refreshCycles >= dram.refreshInterval)
+    findings.malformed("dram.refresh_cycles is {}, expected less than "
+                       "dram.refresh_interval {}",
+                       dram.refreshCycles, dram.refreshInterval);
+}
+
+/// Ports that the memories behind them cannot have.
+void checkPorts(const Description &m, Findings &findings) {
+  if (!std::has_single_bit(m.sb.portBytes))
+    findings.malformed("sb.port_bytes is {}, expected a power of two",
+                       m.sb.portBytes);
+  if (m.psum.writePorts > m.psum.entries())
+    findings.malformed("psum.write_ports is {}, expected at most the entries "
+                       "of a column (psum.banks * psum.entries_per_bank) {}",
+                       m.psum.writePorts, m.psum.entries());
 }
 
 } // namespace
@@ -145,6 +177,10 @@ llvm::Error Description::validate() const {
   if (findings.empty()) {
     checkSizes(*this, findings);
     checkRelations(*this, findings);
+    checkDram(dram, findings);
+    checkPorts(*this, findings);
+    checkCosts("act", act, findings);
+    checkCosts("vec", vec, findings);
   }
   return findings.take(name.substr(0, 64));
 }

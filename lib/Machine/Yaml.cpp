@@ -4,6 +4,7 @@
 // parameter table: it throws nothing and knows the line of every node.
 
 #include "Fields.h"
+#include "Presets.h"
 #include "ashlar/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -65,7 +66,7 @@ private:
   llvm::StringRef name;
   llvm::SourceMgr sources;
   std::string syntaxError;
-  Description result;
+  Description result = presets().front().make();
   bool named = false;
 };
 
@@ -108,8 +109,6 @@ std::string Parser::known(llvm::StringRef section) {
     if (seen.insert(key).second)
       list += (list.empty() ? "" : ", ") + key.str();
   }
-  if (section == "pe")
-    list += ", shadow_set";
   return list;
 }
 
@@ -127,9 +126,8 @@ llvm::Error Parser::parseField(llvm::yaml::Node *key, llvm::yaml::Node *value,
   const std::string path =
       section.empty() ? field.str() : (section + "." + field).str();
   const bool isName = section.empty() && field == "name";
-  const bool isShadow = section == "pe" && field == "shadow_set";
   const Field *entry = find(section, field);
-  if (!isName && !isShadow && !entry)
+  if (!isName && !entry)
     return error(key, "unknown field '{}', expected one of {}", path,
                  known(section));
   llvm::Expected<std::string> found = scalar(value, path);
@@ -138,13 +136,6 @@ llvm::Error Parser::parseField(llvm::yaml::Node *key, llvm::yaml::Node *value,
   if (isName) {
     result.name = *found;
     named = true;
-    return llvm::Error::success();
-  }
-  if (isShadow) {
-    if (*found != "true" && *found != "false")
-      return error(value, "pe.shadow_set is '{}', expected true or false",
-                   *found);
-    result.pe.shadowSet = *found == "true";
     return llvm::Error::success();
   }
   if (!entry->names.empty()) {
@@ -265,9 +256,6 @@ std::string machine::toYaml(const Description &description) {
                          ? field.names[value - field.minimum].str()
                          : std::to_string(value)),
          field.unit);
-    if (field.access(copy) == &copy.pe.loadRowsPerCycle)
-      line(fmt::format("shadow_set: {}", copy.pe.shadowSet),
-           "a second stationary set to load into");
   }
   return yaml;
 }

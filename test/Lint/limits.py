@@ -73,7 +73,6 @@ def unread(root, text):
     """Parameters of the machine that `text` does not read."""
     fields = read(os.path.join(root, "lib/Machine/Fields.cpp"))
     entries = re.findall(r'\{"(\w*)",\s*"(\w+)",[^{}]*?ASHLAR_AT\(([\w.]+)\)', fields)
-    entries.append(("pe", "shadow_set", "pe.shadowSet"))
     found = set()
     for section, key, member in entries:
         names = {member}

@@ -18,19 +18,46 @@
 
 namespace ashlar::machine {
 
+/// How the time of a DRAM transfer follows from its bursts.
+enum class DramModel : uint64_t {
+  Ideal,      ///< Bursts at the full rate.
+  Efficiency, ///< Bursts at a share of the full rate.
+  Banked,     ///< Banks with open rows, activation and refresh.
+};
+
 /// Off-chip memory: one server, granted in program order.
 struct Dram {
   uint64_t bytesPerCycle = 64;        ///< Bytes per cycle while transferring.
   uint64_t latency = 200;             ///< Cycles from request to first byte.
   uint64_t burstBytes = 64;           ///< Smallest transfer; a power of two.
   uint64_t bytes = uint64_t(4) << 30; ///< Capacity in bytes.
+  uint64_t model = 0;                 ///< A DramModel.
+  uint64_t efficiency = 100; ///< Percent of the rate; model `efficiency`.
+  /// A run that starts inside a burst takes the bursts that it touches, not
+  /// those of its length.
+  uint64_t countsMisaligned = false;
+  // The rest is for the model `banked`; times in cycles.
+  uint64_t banks = 16;
+  uint64_t rowBytes = 2048;        ///< Bytes of an open row.
+  uint64_t activateCycles = 18;    ///< tRCD.
+  uint64_t prechargeCycles = 18;   ///< tRP.
+  uint64_t columnCycles = 20;      ///< tCAS.
+  uint64_t refreshInterval = 3900; ///< tREFI.
+  uint64_t refreshCycles = 280;    ///< tRFC.
   bool operator==(const Dram &) const = default;
+
+  DramModel kind() const { return static_cast<DramModel>(model); }
 };
 
 /// The copy engines.
 struct Dma {
   uint64_t queues = 4;                ///< DMA0 .. DMA(queues-1).
   uint64_t onchipBytesPerCycle = 128; ///< Bytes per cycle and queue.
+  uint64_t setupCycles = 0;   ///< Per descriptor, before its first byte.
+  uint64_t onchipLatency = 0; ///< Cycles of a transfer inside the chip.
+  /// Contiguous runs that a queue gathers or scatters on chip per cycle; 0: any
+  /// number.
+  uint64_t runsPerCycle = 0;
   bool operator==(const Dma &) const = default;
 };
 
@@ -38,7 +65,19 @@ struct Dma {
 struct StateBuffer {
   uint64_t partitions = 128;
   uint64_t bytesPerPartition = 65536;
+  /// Banks of each partition, ranges of bankBytes() bytes; 0: no two accesses
+  /// ever compete.
+  uint64_t banks = 0;
+  uint64_t ports = 1;      ///< Accesses per bank and cycle.
+  uint64_t portBytes = 16; ///< Bytes of one access; a power of two.
   uint64_t bytes() const { return partitions * bytesPerPartition; }
+  /// Bytes of one bank, whole accesses; the last bank may be smaller.
+  uint64_t bankBytes() const {
+    if (!banks)
+      return bytesPerPartition;
+    const uint64_t share = (bytesPerPartition + banks - 1) / banks;
+    return (share + portBytes - 1) / portBytes * portBytes;
+  }
   bool operator==(const StateBuffer &) const = default;
 };
 
@@ -49,7 +88,7 @@ struct PeArray {
   uint64_t cellDigitBits = 8;       ///< Bits per multiplier digit and pass.
   uint64_t rowGroupGranularity = 8; ///< Row groups are multiples of this.
   uint64_t loadRowsPerCycle = 1;    ///< Stationary rows loaded per cycle.
-  bool shadowSet = true;            ///< A second stationary set to load into.
+  uint64_t shadowSet = true;        ///< A second stationary set to load into.
   bool operator==(const PeArray &) const = default;
 };
 
@@ -58,14 +97,21 @@ struct Psum {
   uint64_t banks = 4;
   uint64_t entriesPerBank = 512; ///< Per column.
   uint64_t bits = 64;
+  /// Entries that a column takes per cycle; 0: those of all row groups.
+  uint64_t writePorts = 0;
+  uint64_t readBytesPerCycle = 0; ///< Of a drain; 0: what its lanes take.
   uint64_t entries() const { return banks * entriesPerBank; }
   bool operator==(const Psum &) const = default;
 };
 
-/// The drain engine.
+/// The drain engine; costs are cycles per result and lane.
 struct Act {
   uint64_t lanes = 64;
   uint64_t latency = 32; ///< Cycles.
+  uint64_t costCheap = 1;
+  uint64_t costMedium = 1;
+  uint64_t costExpensive = 1;
+  uint64_t costVeryExpensive = 1;
   bool operator==(const Act &) const = default;
 };
 
@@ -104,6 +150,13 @@ struct Sparse {
   bool operator==(const Sparse &) const = default;
 };
 
+/// The instruction stream, which reaches the queues in program order.
+struct Fetch {
+  uint64_t bytesPerCycle = 0;  ///< 0: every instruction is there at cycle 0.
+  uint64_t bufferBytes = 4096; ///< Instructions that wait, per queue.
+  bool operator==(const Fetch &) const = default;
+};
+
 /// Scale-exponent registers.
 struct ScaleRegisters {
   uint64_t registers = 1024;
@@ -116,9 +169,10 @@ struct StatisticsRegisters {
   bool operator==(const StatisticsRegisters &) const = default;
 };
 
-/// A whole machine. The defaults are the built-in `a1`.
+/// A whole machine. The defaults are the built-in `a1-ideal`, whose ports,
+/// set-ups, functions and instruction fetch are free.
 struct Description {
-  std::string name = "a1";
+  std::string name = "a1-ideal";
   Dram dram;
   Dma dma;
   StateBuffer sb;
@@ -128,6 +182,7 @@ struct Description {
   Act act;
   Vec vec;
   Sparse sparse;
+  Fetch fetch;
   ScaleRegisters xr;
   StatisticsRegisters sr;
   uint64_t clockHz = 1000000000; ///< Only for reports.

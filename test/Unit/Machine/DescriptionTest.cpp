@@ -105,7 +105,7 @@ TEST(Description, ErrorsNameFieldFoundAndExpected) {
   EXPECT_NE(messageOf(parseYaml("pe: 3\n", "m"), bad).find("not a mapping"),
             std::string::npos);
   EXPECT_NE(messageOf(parseYaml("pe: {shadow_set: 2}\n", "m"), bad)
-                .find("expected true or false"),
+                .find("pe.shadow_set is '2', expected one of false, true"),
             std::string::npos);
   EXPECT_NE(messageOf(parseYaml("pe: {rows: 8}\npe: {rows: 8}\n", "m"), bad)
                 .find("appears twice"),
