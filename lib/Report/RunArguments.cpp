@@ -98,6 +98,10 @@ constexpr Flag flags[] = {
      setText<&RunOptions::report>, support::FileUse::Writes},
     {"trace", "FILE.json", "write a time line for Perfetto",
      setText<&RunOptions::trace>, support::FileUse::Writes},
+    {"html", "FILE.html", "write the report as a page to look at",
+     setText<&RunOptions::html>, support::FileUse::Writes},
+    {"baseline", "FILE.json", "report of another run, which --html compares",
+     setText<&RunOptions::baseline>, support::FileUse::Reads},
     {"dump-tensors", "DIR", "write every planned tensor of one sample",
      setText<&RunOptions::dumpFolder>, support::FileUse::WritesDump},
     {"machine", "NAME|FILE.yaml",
@@ -140,6 +144,12 @@ report::parseRunArguments(llvm::ArrayRef<std::string> args) {
   if (options.functional && !options.trace.empty())
     return makeError(ErrorClass::Usage, "{}",
                      "--trace needs cycles, which --functional leaves out");
+  if (options.functional && !options.html.empty())
+    return makeError(ErrorClass::Usage, "{}",
+                     "--html needs cycles, which --functional leaves out");
+  if (!options.baseline.empty() && options.html.empty())
+    return makeError(ErrorClass::Usage, "{}",
+                     "--baseline needs --html=FILE.html, which compares");
   return options;
 }
 

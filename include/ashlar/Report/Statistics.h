@@ -94,8 +94,11 @@ struct TimedInstruction {
   /// with it ("wait-pe"); a signal says nothing about time.
   std::string waitCause;
   bool isSignal = false;
+  /// Of a wait: the instruction whose completion it waits for.
+  uint32_t source = noInstruction;
   uint64_t copied = 0; ///< Bytes moved inside the chip as they are.
   static constexpr uint32_t noNode = ~uint32_t(0);
+  static constexpr uint32_t noInstruction = ~uint32_t(0);
 };
 
 /// Tiles that the program has cut by the zeros of its data (tcc.part).
@@ -113,6 +116,15 @@ struct CutStatistics {
 struct MapStatistics {
   std::string node;
   uint64_t cells = 0, bytes = 0, denseBytes = 0, nonZeros = 0;
+};
+
+/// Where a planned tensor lies while it lives.
+struct PlacementStatistics {
+  std::string name;    ///< In the numeric plan.
+  std::string node;    ///< That makes it.
+  bool inDram = false; ///< Else in SB.
+  uint64_t offset = 0; ///< DRAM address, or byte of a partition.
+  uint64_t bytes = 0;  ///< From the first to the last; in SB of a partition.
 };
 
 /// A whole run.
@@ -138,6 +150,8 @@ struct RunStatistics {
   std::vector<MapStatistics> maps;
   std::vector<TimedInstruction> timeline; ///< Program order; may be empty.
   std::string decisionsJson;              ///< From the container.
+  std::string planJson;                   ///< From the container.
+  std::vector<PlacementStatistics> placements;
 };
 
 /// Index of the engine called \p name, or engines.size().
