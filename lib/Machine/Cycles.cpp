@@ -4,41 +4,16 @@
 // program: every product and sum saturates.
 
 #include "ashlar/Machine/Cycles.h"
+#include "Saturating.h"
+#include "ashlar/Machine/Dram.h"
 
 #include "llvm/ADT/StringSwitch.h"
 #include <algorithm>
 
 using namespace ashlar::machine;
+using namespace ashlar::machine::saturating;
 
 namespace {
-
-uint64_t mul(uint64_t a, uint64_t b) {
-  uint64_t result;
-  if (__builtin_mul_overflow(a, b, &result))
-    return maxCycles;
-  return std::min(result, maxCycles);
-}
-
-uint64_t add(uint64_t a, uint64_t b) {
-  uint64_t result;
-  if (__builtin_add_overflow(a, b, &result))
-    return maxCycles;
-  return std::min(result, maxCycles);
-}
-
-/// ceil(a / b). A zero divisor cannot pass validate(); treating it as one
-/// keeps unvalidated descriptions from trapping.
-uint64_t ceilDiv(uint64_t a, uint64_t b) {
-  b = std::max<uint64_t>(b, 1);
-  return a / b + (a % b != 0 ? 1 : 0);
-}
-
-uint64_t product(llvm::ArrayRef<uint64_t> counts) {
-  uint64_t result = 1;
-  for (uint64_t count : counts)
-    result = mul(result, count);
-  return result;
-}
 
 uint64_t bytesOf(const DmaSide &side) {
   return mul(product(side.counts), side.elementBytes);
@@ -48,14 +23,15 @@ Timing dmaTiming(const Description &machine, uint64_t bytes,
                  llvm::ArrayRef<DramTraffic> traffic) {
   Timing timing;
   uint64_t latency = 0;
-  uint64_t bursts = 0;
+  uint64_t bursts = 0, rows = 0;
   for (const DramTraffic &side : traffic) {
     if (side.runs == 0)
       continue;
     bursts = add(bursts, side.burstBytes);
+    rows = add(rows, side.rows);
     latency = add(latency, machine.dram.latency);
   }
-  timing.dram = ceilDiv(bursts, machine.dram.bytesPerCycle);
+  timing.dram = dramCycles(machine, bursts, rows);
   timing.issue =
       std::max(timing.dram, ceilDiv(bytes, machine.dma.onchipBytesPerCycle));
   timing.complete = add(timing.issue, latency);
@@ -75,11 +51,7 @@ Timing vecTiming(const Description &machine, uint64_t issue, uint64_t extra) {
 // DMA
 //===----------------------------------------------------------------------===//
 
-DramTraffic ashlar::machine::dramTraffic(const Description &machine,
-                                         const DmaSide &side) {
-  DramTraffic traffic;
-  if (!side.inDram)
-    return traffic;
+DmaRuns ashlar::machine::dmaRuns(const DmaSide &side) {
   const size_t rank = std::min(side.counts.size(), side.strides.size());
   size_t dim = rank;
   // Innermost repetition: the element is fetched or written once.
@@ -94,19 +66,34 @@ DramTraffic ashlar::machine::dramTraffic(const Description &machine,
       break;
     run = mul(run, side.counts[dim - 1]);
   }
-  traffic.runs = product(side.counts.take_front(dim));
-  traffic.runBytes = run;
-  traffic.usefulBytes = mul(traffic.runs, run);
-  traffic.burstBytes = mul(traffic.runs, wholeBursts(machine, run));
+  return {dim, run};
+}
+
+DramTraffic ashlar::machine::dramTraffic(const Description &machine,
+                                         const DmaSide &side) {
+  DramTraffic traffic;
+  if (!side.inDram)
+    return traffic;
+  const DmaRuns runs = dmaRuns(side);
+  const auto counts = side.counts.take_front(runs.dims);
+  const auto strides = side.strides.take_front(runs.dims);
+  traffic.runs = product(counts);
+  traffic.runBytes = runs.bytes;
+  traffic.usefulBytes = mul(traffic.runs, runs.bytes);
+  traffic.burstBytes =
+      mul(runsBursts(machine, side.address, counts, strides, runs.bytes),
+          machine.dram.burstBytes);
+  traffic.rows = rowVisits(machine, counts, strides, runs.bytes);
   return traffic;
 }
 
 DramTraffic ashlar::machine::streamTraffic(const Description &machine,
                                            uint64_t bits,
-                                           llvm::ArrayRef<uint64_t> counts) {
+                                           llvm::ArrayRef<uint64_t> counts,
+                                           uint64_t address) {
   const uint64_t bytes[] = {ceilDiv(mul(product(counts), bits), 8)};
   const int64_t strides[] = {1};
-  return dramTraffic(machine, {true, bytes, strides, 1});
+  return dramTraffic(machine, {true, bytes, strides, 1, address});
 }
 
 Timing ashlar::machine::dmaCopy(const Description &machine,
@@ -124,9 +111,10 @@ Timing ashlar::machine::dmaFill(const Description &machine,
 }
 
 Timing ashlar::machine::dmaUnpack(const Description &machine, uint64_t bits,
-                                  const DmaSide &destination) {
+                                  const DmaSide &destination,
+                                  uint64_t address) {
   return dmaTiming(machine, bytesOf(destination),
-                   streamTraffic(machine, bits, destination.counts));
+                   streamTraffic(machine, bits, destination.counts, address));
 }
 
 /// Dimensions, outermost first, that indices move: the rest is the row.
@@ -149,6 +137,7 @@ DramTraffic ashlar::machine::gatherTraffic(const Description &machine,
   traffic.runs = mul(traffic.runs, rows);
   traffic.usefulBytes = mul(traffic.usefulBytes, rows);
   traffic.burstBytes = mul(traffic.burstBytes, rows);
+  traffic.rows = mul(traffic.rows, rows);
   return traffic;
 }
 
@@ -174,6 +163,7 @@ Timing ashlar::machine::dmaCompress(const Description &machine,
   DramTraffic traffic;
   traffic.burstBytes = burstBytes;
   traffic.runs = 1;
+  traffic.rows = ceilDiv(burstBytes, machine.dram.rowBytes);
   return dmaTiming(machine, mul(mapBytes, passes), traffic);
 }
 

@@ -43,25 +43,39 @@ struct DmaSide {
   llvm::ArrayRef<uint64_t> counts; ///< Elements per dimension, >= 1.
   llvm::ArrayRef<int64_t> strides; ///< Bytes per dimension.
   uint64_t elementBytes = 1;
+  /// Of the first element, in DRAM. Where a predictor has none yet, 0: tensors
+  /// start where a burst does.
+  uint64_t address = 0;
 };
+
+/// The contiguous runs of a side: one for every index of the outer dimensions.
+struct DmaRuns {
+  size_t dims = 0;    ///< Outer dimensions that are not part of a run.
+  uint64_t bytes = 0; ///< Bytes of one run.
+};
+
+/// Merges the innermost dimensions while each continues where the one inside
+/// it ends; innermost dimensions of stride 0 cost nothing (the element stays
+/// in the engine).
+DmaRuns dmaRuns(const DmaSide &side);
 
 /// DRAM traffic of one side.
 struct DramTraffic {
   uint64_t runs = 0;        ///< Maximal contiguous runs in iteration order.
   uint64_t runBytes = 0;    ///< Bytes of one run.
   uint64_t usefulBytes = 0; ///< runs * runBytes.
-  uint64_t burstBytes = 0;  ///< With each run rounded up to bursts.
+  uint64_t burstBytes = 0;  ///< With each run in whole bursts.
+  uint64_t rows = 0;        ///< Rows that the runs visit (rowVisits()).
 };
 
-/// Merges the innermost dimensions while each continues where the one inside
-/// it ends; innermost dimensions of stride 0 cost nothing (the element stays
-/// in the engine). All zeros for a side that is not in DRAM.
+/// The runs of dmaRuns() as bursts. All zeros for a side that is not in DRAM.
 DramTraffic dramTraffic(const Description &machine, const DmaSide &side);
 
 /// DRAM traffic of a dense stream of codes of \p bits bits: one run of
-/// ceil(elements * bits / 8) bytes.
+/// ceil(elements * bits / 8) bytes at \p address.
 DramTraffic streamTraffic(const Description &machine, uint64_t bits,
-                          llvm::ArrayRef<uint64_t> counts);
+                          llvm::ArrayRef<uint64_t> counts,
+                          uint64_t address = 0);
 
 /// dma.copy. Each side in DRAM adds its bursts to the server's time and its
 /// latency to the completion; the queue itself moves `onchipBytesPerCycle`.
@@ -72,9 +86,9 @@ Timing dmaCopy(const Description &machine, const DmaSide &source,
 Timing dmaFill(const Description &machine, const DmaSide &destination);
 
 /// dma.unpack of codes of \p bits bits to \p destination: DRAM gives the packed
-/// stream, the queue moves the unpacked elements.
+/// stream from \p address on, the queue moves the unpacked elements.
 Timing dmaUnpack(const Description &machine, uint64_t bits,
-                 const DmaSide &destination);
+                 const DmaSide &destination, uint64_t address = 0);
 
 /// dma.gather: which dimensions an index moves, and the bytes of one index.
 struct GatherIndices {
@@ -83,7 +97,8 @@ struct GatherIndices {
 };
 
 /// DRAM traffic of rows that indices choose: wherever a row lies, its runs are
-/// rounded up to bursts as if nothing before it were a neighbour.
+/// rounded up to bursts as if nothing before it were a neighbour, and as if it
+/// started where a burst does.
 DramTraffic gatherTraffic(const Description &machine, const DmaSide &source,
                           const GatherIndices &indices);
 

@@ -7,6 +7,7 @@
 
 #include "Copy.h"
 
+#include "ashlar/Machine/Dram.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -259,8 +260,10 @@ void CopyEmitter::spread(llvm::ArrayRef<int64_t> extents,
   bool inside = !fromDram && sides[1].memory != isa::Memory::Dram;
   if (!inside)
     parts = std::clamp<int64_t>(
-        bytes / (static_cast<int64_t>(builder.machine.dram.bytesPerCycle) *
-                 kPartCycles),
+        bytes * 100 /
+            (static_cast<int64_t>(builder.machine.dram.bytesPerCycle *
+                                  machine::dramPercent(builder.machine)) *
+             kPartCycles),
         1, kStoreParts);
   const auto *cut = llvm::find_if(
       extents, [&](int64_t extent) { return extent >= 4 * parts; });
