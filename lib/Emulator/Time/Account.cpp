@@ -8,6 +8,7 @@
 // completion back to cycle 0 is the critical path.
 
 #include "../Costs.h"
+#include "DramServer.h"
 #include "Server.h"
 #include <deque>
 
@@ -31,8 +32,8 @@ class Account {
 public:
   Account(const LoadedProgram::Impl &impl, const Options &options,
           RunResult &result)
-      : impl(impl), options(options), result(result),
-        costs(impl.program.machine) {}
+      : impl(impl), options(options), result(result), costs(impl.costMachine),
+        dram(impl, options, result) {}
 
   void run();
 
@@ -52,6 +53,7 @@ private:
   const Options &options;
   RunResult &result;
   CostModel costs;
+  DramServer dram;
   QueueState queues[numQueues];
   std::deque<Signal> semaphores[256];
   Servers servers;
@@ -113,6 +115,7 @@ void Account::charge(uint32_t index, unsigned queue, const Cost &cost,
   account.work[queue] += cost.work;
   account.dramRead += cost.dramRead;
   account.dramWrite += cost.dramWrite;
+  account.dramActivations += cost.dramActivations;
   account.copied += cost.copied;
 }
 
@@ -126,10 +129,9 @@ void Account::operation(uint32_t index, unsigned queue) {
   QueueState &state = queues[queue];
   const auto known = impl.clusterCosts.find(index);
   const auto measured = impl.engine.measured.find(index);
-  const Cost cost = measured != impl.engine.measured.end() ? measured->second
-                    : known != impl.clusterCosts.end()
-                        ? known->second
-                        : costs(impl.code[index]);
+  Cost cost = measured != impl.engine.measured.end() ? measured->second
+              : known != impl.clusterCosts.end()     ? known->second
+                                                     : costs(impl.code[index]);
   const uint32_t hazard = impl.hazards[index];
   if (hazard != noInstruction)
     push(queue, {completes[hazard], hazard}, StallCause::Latency);
@@ -139,9 +141,14 @@ void Account::operation(uint32_t index, unsigned queue) {
     push(queue, queues[static_cast<unsigned>(isa::Queue::Pe)].cursor,
          StallCause::WaitPe);
   claim(cost);
+  const uint64_t asked = state.cursor.cycle;
   for (const Claim &claim : claims)
     push(queue, servers.earliest(claim), Servers::cause(claim.server));
   const uint64_t start = state.cursor.cycle;
+  if (cost.timing.dram > 0) {
+    dram.serve(index, asked, start, cost);
+    claim(cost);
+  }
   causes[index] = state.cursor.instruction;
   starts[index] = start;
   const uint64_t issueEnd = start + cost.timing.issue;
