@@ -69,6 +69,7 @@ void collectCounts(const emulator::NodeStats &stats, NodeStatistics &node) {
   node.work.assign(stats.work.begin(), stats.work.end());
   node.dramRead = stats.dramRead;
   node.dramWrite = stats.dramWrite;
+  node.dramActivations = stats.dramActivations;
   node.copied = stats.copied;
   node.saturated = stats.saturated;
   node.underflow = stats.underflow;
@@ -173,6 +174,11 @@ llvm::Error collectTimeline(const container::Program &program,
     timed.source = sources[i];
     s.timeline.push_back(std::move(timed));
   }
+  for (const emulator::DramTime &time : result.dramTimes) {
+    const TimedInstruction &timed = s.timeline[time.instruction];
+    s.transfers.push_back({time.asked, time.granted, time.end, time.bursts,
+                           time.instruction, timed.node, timed.opcode});
+  }
   return llvm::Error::success();
 }
 
@@ -261,6 +267,9 @@ report::collectStatistics(const emulator::LoadedProgram &loaded,
   s.idleCycles = result.idleCycles;
   s.dramBusy = result.dramBusy;
   s.dramUseful = result.dramUseful;
+  s.dramActivations = result.dramActivations;
+  s.dramRowHits = result.dramRowHits;
+  s.dramRefresh = result.dramRefresh;
   s.wallSeconds = result.wallSeconds;
   s.saturated = result.saturated;
   s.underflow = result.underflow;

@@ -102,6 +102,8 @@ constexpr Flag flags[] = {
      setText<&RunOptions::html>, support::FileUse::Writes},
     {"baseline", "FILE.json", "report of another run, which --html compares",
      setText<&RunOptions::baseline>, support::FileUse::Reads},
+    {"dram-trace", "FILE", "write the requests to DRAM for Ramulator 2",
+     setText<&RunOptions::dramTrace>, support::FileUse::Writes},
     {"dump-tensors", "DIR", "write every planned tensor of one sample",
      setText<&RunOptions::dumpFolder>, support::FileUse::WritesDump},
     {"machine", "NAME|FILE.yaml",
@@ -150,6 +152,10 @@ report::parseRunArguments(llvm::ArrayRef<std::string> args) {
   if (!options.baseline.empty() && options.html.empty())
     return makeError(ErrorClass::Usage, "{}",
                      "--baseline needs --html=FILE.html, which compares");
+  if (options.functional && !options.dramTrace.empty())
+    return makeError(ErrorClass::Usage, "{}",
+                     "--dram-trace needs the order of service, which "
+                     "--functional leaves out");
   return options;
 }
 
