@@ -35,12 +35,13 @@ enum class StallCause : uint8_t {
   DramBusy = 10, ///< The DRAM server is working for another queue.
   Latency = 11,  ///< Needs a result of its own queue that is in flight.
   Drained = 12,  ///< No instruction left: the queue has finished.
+  Fetch = 13,    ///< Its next instruction has not arrived yet.
 };
-inline constexpr unsigned numStallCauses = 13;
+inline constexpr unsigned numStallCauses = 14;
 
 /// "pe", "dma0", ... as in the instruction set.
 llvm::StringRef queueName(unsigned queue);
-/// "wait-pe", "dram-busy", "latency", "drained".
+/// "wait-pe", "dram-busy", "latency", "drained", "fetch".
 llvm::StringRef stallCauseName(StallCause cause);
 
 /// The account of one queue: busy + sum of stalls == total cycles.

@@ -9,6 +9,7 @@
 
 #include "../Costs.h"
 #include "DramServer.h"
+#include "Fetch.h"
 #include "Server.h"
 #include <deque>
 
@@ -33,11 +34,14 @@ public:
   Account(const LoadedProgram::Impl &impl, const Options &options,
           RunResult &result)
       : impl(impl), options(options), result(result), costs(impl.costMachine),
-        dram(impl, options, result) {}
+        dram(impl, options, result), fetch(impl.program.machine.fetch) {}
 
   void run();
 
 private:
+  void arrive(uint32_t index, unsigned queue);
+  void leave(uint32_t index, unsigned queue, Moment start);
+  void execute(uint32_t index, unsigned queue);
   void wait(uint32_t index, unsigned queue, unsigned semaphore);
   void signal(unsigned queue, unsigned semaphore);
   void operation(uint32_t index, unsigned queue);
@@ -57,6 +61,7 @@ private:
   QueueState queues[numQueues];
   std::deque<Signal> semaphores[256];
   Servers servers;
+  Fetch fetch;
   llvm::SmallVector<Claim, 8> claims; ///< Of the current instruction.
   Moment last;
   size_t nextEarly = 0; ///< Index into LoadedProgram::Impl::earlyWaits.
@@ -73,6 +78,18 @@ void Account::push(unsigned queue, Moment to, StallCause cause) {
   result.queues[queue].stall[static_cast<unsigned>(cause)] +=
       to.cycle - cursor.cycle;
   cursor = to;
+}
+
+/// An instruction cannot start before it is in its queue's buffer.
+void Account::arrive(uint32_t index, unsigned queue) {
+  if (fetch.takesTime())
+    push(queue, fetch.arrive(queue, isa::encodedBytes(impl.code[index])),
+         StallCause::Fetch);
+}
+
+void Account::leave(uint32_t index, unsigned queue, Moment start) {
+  if (fetch.takesTime())
+    fetch.leave(queue, isa::encodedBytes(impl.code[index]), start);
 }
 
 void Account::wait(uint32_t index, unsigned queue, unsigned semaphore) {
@@ -186,6 +203,26 @@ void Account::attribute() {
                                 : result.unassigned.cycles) += cycles;
     end = starts[index];
   }
+  // Before the first instruction had arrived.
+  result.unassigned.cycles += end;
+}
+
+void Account::execute(uint32_t index, unsigned queue) {
+  if (const auto *op = std::get_if<isa::SemWait>(&impl.code[index]))
+    wait(index, queue, op->sem);
+  else if (const auto *op = std::get_if<isa::SemSignal>(&impl.code[index]))
+    signal(queue, op->sem);
+  else {
+    operation(index, queue);
+    leave(index, queue, {starts[index], index});
+    return;
+  }
+  const Moment at = queues[queue].cursor;
+  leave(index, queue, at);
+  if (at.cycle > last.cycle)
+    last = at; // it arrived after everything was done
+  if (options.recordTimes)
+    result.times[index] = {at.cycle, at.cycle, at.cycle};
 }
 
 void Account::run() {
@@ -197,18 +234,8 @@ void Account::run() {
     result.times.assign(count, {});
   for (uint32_t i = 0; i < count; ++i) {
     const unsigned queue = impl.queues[i];
-    if (const auto *op = std::get_if<isa::SemWait>(&impl.code[i]))
-      wait(i, queue, op->sem);
-    else if (const auto *op = std::get_if<isa::SemSignal>(&impl.code[i]))
-      signal(queue, op->sem);
-    else {
-      operation(i, queue);
-      continue;
-    }
-    if (options.recordTimes) {
-      const uint64_t at = queues[queue].cursor.cycle;
-      result.times[i] = {at, at, at};
-    }
+    arrive(i, queue);
+    execute(i, queue);
   }
   result.totalCycles = last.cycle;
   for (unsigned q = 0; q < numQueues; ++q)
