@@ -7,35 +7,14 @@
 // queue is busy or has a cause, and the chain of pushes from the last
 // completion back to cycle 0 is the critical path.
 
-#include "Costs.h"
-#include "Impl.h"
+#include "../Costs.h"
+#include "Server.h"
 #include <deque>
 
 using namespace ashlar;
 using namespace ashlar::emulator;
 
-llvm::StringRef emulator::queueName(unsigned queue) {
-  static constexpr llvm::StringLiteral names[numQueues] = {
-      "dma0", "dma1", "dma2", "dma3", "peload",
-      "pe",   "act",  "vec",  "tcc",  "host"};
-  return queue < numQueues ? llvm::StringRef(names[queue]) : "?";
-}
-
-llvm::StringRef emulator::stallCauseName(StallCause cause) {
-  static constexpr llvm::StringLiteral names[numStallCauses] = {
-      "wait-dma0", "wait-dma1", "wait-dma2", "wait-dma3", "wait-peload",
-      "wait-pe",   "wait-act",  "wait-vec",  "wait-tcc",  "wait-host",
-      "dram-busy", "latency",   "drained"};
-  return names[static_cast<unsigned>(cause)];
-}
-
 namespace {
-
-/// A moment and the instruction that made it so.
-struct Moment {
-  uint64_t cycle = 0;
-  uint32_t instruction = noInstruction;
-};
 
 struct QueueState {
   Moment cursor;
@@ -65,6 +44,8 @@ private:
               uint64_t complete);
   /// Moves a queue's cursor to `to` if that is later.
   void push(unsigned queue, Moment to, StallCause cause);
+  /// What \p cost needs of the servers.
+  void claim(const Cost &cost);
   void attribute();
 
   const LoadedProgram::Impl &impl;
@@ -73,7 +54,9 @@ private:
   CostModel costs;
   QueueState queues[numQueues];
   std::deque<Signal> semaphores[256];
-  Moment dramFree, last;
+  Servers servers;
+  llvm::SmallVector<Claim, 8> claims; ///< Of the current instruction.
+  Moment last;
   size_t nextEarly = 0; ///< Index into LoadedProgram::Impl::earlyWaits.
   std::vector<uint64_t> starts, completes;
   std::vector<uint32_t> causes; ///< What put the cursor at the start.
@@ -133,6 +116,12 @@ void Account::charge(uint32_t index, unsigned queue, const Cost &cost,
   account.copied += cost.copied;
 }
 
+void Account::claim(const Cost &cost) {
+  claims.clear();
+  if (cost.timing.dram > 0)
+    claims.push_back({Servers::dram, 0, cost.timing.dram});
+}
+
 void Account::operation(uint32_t index, unsigned queue) {
   QueueState &state = queues[queue];
   const auto known = impl.clusterCosts.find(index);
@@ -149,17 +138,17 @@ void Account::operation(uint32_t index, unsigned queue) {
       std::holds_alternative<isa::PeLoad>(impl.code[index]))
     push(queue, queues[static_cast<unsigned>(isa::Queue::Pe)].cursor,
          StallCause::WaitPe);
-  if (cost.timing.dram > 0)
-    push(queue, dramFree, StallCause::DramBusy);
+  claim(cost);
+  for (const Claim &claim : claims)
+    push(queue, servers.earliest(claim), Servers::cause(claim.server));
   const uint64_t start = state.cursor.cycle;
   causes[index] = state.cursor.instruction;
   starts[index] = start;
   const uint64_t issueEnd = start + cost.timing.issue;
   uint64_t complete = std::max(issueEnd, start + cost.timing.complete);
-  if (cost.timing.dram > 0) {
-    dramFree = {start + cost.timing.dram, index};
-    result.dramBusy += cost.timing.dram;
-  }
+  for (const Claim &claim : claims)
+    servers.grant(claim, start, index);
+  result.dramBusy += cost.timing.dram;
   if (std::holds_alternative<isa::PeSwap>(impl.code[index])) {
     // The swap happens when the queue reaches it, before earlier results.
     state.lastComplete = {complete, index};

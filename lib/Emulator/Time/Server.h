@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What queues share: a server works for one instruction at a time and is
+// granted in program order, so that the time of every start is a maximum of
+// sums, and a machine that is better in one number is never slower.
+
+#ifndef ASHLAR_LIB_EMULATOR_TIME_SERVER_H
+#define ASHLAR_LIB_EMULATOR_TIME_SERVER_H
+
+#include "../Impl.h"
+
+namespace ashlar::emulator {
+
+/// A moment and the instruction that made it so.
+struct Moment {
+  uint64_t cycle = 0;
+  uint32_t instruction = noInstruction;
+};
+
+/// What one instruction needs of one server.
+struct Claim {
+  unsigned server = 0;
+  uint64_t after = 0;  ///< Cycles from the instruction's start to its turn.
+  uint64_t cycles = 0; ///< For so long the server works for it; 0: no claim.
+};
+
+/// The servers of a machine.
+class Servers {
+public:
+  /// Of off-chip memory.
+  static constexpr unsigned dram = 0;
+
+  Servers() : free(1) {}
+
+  /// The moment before which no instruction with \p claim starts.
+  Moment earliest(const Claim &claim) const {
+    Moment moment = free[claim.server];
+    moment.cycle -= std::min(moment.cycle, claim.after);
+    return moment;
+  }
+
+  /// Instruction \p index starts at \p start, not before earliest().
+  void grant(const Claim &claim, uint64_t start, uint32_t index) {
+    free[claim.server] = {start + claim.after + claim.cycles, index};
+  }
+
+  /// Why an instruction waits for \p server.
+  static StallCause cause(unsigned /*server*/) { return StallCause::DramBusy; }
+
+private:
+  std::vector<Moment> free; ///< Per server, the end of the last grant.
+};
+
+} // namespace ashlar::emulator
+
+#endif // ASHLAR_LIB_EMULATOR_TIME_SERVER_H
