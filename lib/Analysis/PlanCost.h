@@ -84,7 +84,11 @@ private:
   void addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
                EntrySums &sums);
   bool mayKeepTiles() const;
-  int64_t loadedElements() const;
+  /// What a round loads of a channel, mean over the rounds.
+  struct Loaded {
+    int64_t elements = 0, runs = 0;
+  };
+  Loaded loaded() const;
   int64_t loadCycles(const ColumnWave &wave, const Chunk &chunk) const;
   int64_t fetch(int64_t cycles, int64_t bytes);
   void runWave(const WaveCost &wave, bool loads, bool streams, int64_t share);

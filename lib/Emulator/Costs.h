@@ -10,6 +10,8 @@
 
 namespace ashlar::emulator {
 
+struct TileTraffic;
+
 /// Cost and traffic of one instruction.
 struct Cost {
   machine::Timing timing;
@@ -32,8 +34,9 @@ Cost compressedCost(const machine::Description &machine,
                     uint64_t bursts);
 Cost compressedCost(const machine::Description &machine,
                     const isa::DmaExpand &op, uint64_t bytes, uint64_t bursts);
-/// Cost of a load of \p bytes bytes into the feature-map units.
-Cost tileLoadCost(const machine::Description &machine, uint64_t bytes);
+/// Cost of a load of \p traffic into the feature-map units.
+Cost tileLoadCost(const machine::Description &machine,
+                  const TileTraffic &traffic);
 /// Cost of a drain of \p results accumulators of each column.
 Cost drainCost(const machine::Description &machine, uint64_t columns,
                uint64_t results);
@@ -70,6 +73,10 @@ private:
   Cost of(const isa::VecMeasure &op);
   Cost of(const isa::VecGather &op);
   Cost vecCost(machine::Timing timing, uint64_t channels) const;
+  /// One side of a transfer.
+  machine::DmaSide side(isa::Memory memory, llvm::ArrayRef<uint64_t> counts,
+                        llvm::ArrayRef<int64_t> strides,
+                        uint64_t elementBytes) const;
   // Tiles and coefficients decide what these take; SparseChecker knows.
   Cost of(const isa::TccTile &) { return {}; }
   Cost of(const isa::DmaTile &) { return {}; }

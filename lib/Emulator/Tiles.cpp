@@ -127,12 +127,13 @@ uint64_t emulator::loadedPlanes(const isa::DmaTile &op) {
   return machine::cellPlanes(op.part % op.block, op.channels, op.block);
 }
 
-uint64_t emulator::loadedBytes(const isa::DmaTile &op, const TileTable &table) {
+TileTraffic emulator::loadedTiles(const isa::DmaTile &op,
+                                  const TileTable &table) {
   const machine::TileGeometry geometry = isa::geometryOf(op);
-  const uint64_t bytesPerElement =
-      op.channels * uint64_t(storedBytes(op.type, op.mantissa)) +
-      loadedPlanes(op);
-  uint64_t bytes = 0;
+  const uint64_t elementBytes = storedBytes(op.type, op.mantissa);
+  const uint64_t planes = loadedPlanes(op);
+  const bool apart = op.srcStrideW != static_cast<int64_t>(elementBytes);
+  TileTraffic traffic;
   for (size_t i = 0; i < table.size(); ++i) {
     const TileEntry &entry = table[i];
     const bool heard = std::any_of(
@@ -146,7 +147,11 @@ uint64_t emulator::loadedBytes(const isa::DmaTile &op, const TileTable &table) {
       elements = std::min(
           elements, entry.images * static_cast<uint64_t>(entry.operand.rows *
                                                          entry.operand.cols));
-    bytes += elements * bytesPerElement;
+    traffic.bytes += elements * (op.channels * elementBytes + planes);
+    traffic.runs +=
+        std::min(elements, geometry.loadedRuns(entry.images, entry.rows,
+                                               entry.cols, apart)) *
+        (op.channels + planes);
   }
-  return bytes;
+  return traffic;
 }

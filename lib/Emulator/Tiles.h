@@ -69,9 +69,15 @@ inline bool sameData(const isa::DmaTile &op, const TileEntry &a,
          (op.groupStep == 0 || a.group == b.group);
 }
 
-/// Bytes that a dma.tile moves to the units of \p table; data that several
-/// units take counts once. Around a part of the operand nothing is written.
-uint64_t loadedBytes(const isa::DmaTile &op, const TileTable &table);
+/// What a dma.tile moves.
+struct TileTraffic {
+  uint64_t bytes = 0;
+  uint64_t runs = 0; ///< In which they are read.
+};
+
+/// What a dma.tile moves to the units of \p table; data that several units take
+/// counts once. Around a part of the operand nothing is written.
+TileTraffic loadedTiles(const isa::DmaTile &op, const TileTable &table);
 
 /// The part of a drain of the sparse cluster that belongs to one unit: the
 /// steps are the tile's, the places of result and residual those of its first

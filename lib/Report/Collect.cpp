@@ -104,21 +104,6 @@ void collectNodes(const container::Program &program,
   collectUseful(s);
 }
 
-/// Names of the queues that signal each semaphore.
-std::vector<std::string> signallers(llvm::ArrayRef<isa::Instruction> code) {
-  std::vector<std::string> result;
-  for (const isa::Instruction &instruction : code)
-    if (const auto *signal = std::get_if<isa::SemSignal>(&instruction)) {
-      if (signal->sem >= result.size())
-        result.resize(signal->sem + 1, "wait");
-      result[signal->sem] =
-          emulator::stallCauseName(
-              static_cast<emulator::StallCause>(signal->queue))
-              .str();
-    }
-  return result;
-}
-
 llvm::Error collectTimeline(const container::Program &program,
                             const emulator::RunResult &result,
                             RunStatistics &s) {
@@ -126,7 +111,6 @@ llvm::Error collectTimeline(const container::Program &program,
       isa::decodeAll(program.code);
   if (!code)
     return code.takeError();
-  const std::vector<std::string> causes = signallers(*code);
   const size_t count = std::min(code->size(), result.times.size());
   s.timeline.reserve(count);
   for (size_t i = 0; i < count; ++i) {
@@ -141,11 +125,14 @@ llvm::Error collectTimeline(const container::Program &program,
     if (i < program.nodeOfInstruction.size())
       timed.node = program.nodeOfInstruction[i];
     timed.opcode = isa::info(instruction).mnemonic.str();
-    if (const auto *wait = std::get_if<isa::SemWait>(&instruction))
-      timed.waitCause = wait->sem < causes.size() ? causes[wait->sem] : "wait";
-    timed.isSignal = std::holds_alternative<isa::SemSignal>(instruction);
+    timed.isSemaphore = std::holds_alternative<isa::SemWait>(instruction) ||
+                        std::holds_alternative<isa::SemSignal>(instruction);
     s.timeline.push_back(std::move(timed));
   }
+  for (const emulator::Stall &stall : result.stalls)
+    if (stall.instruction < count)
+      s.stalls.push_back({stall.begin, stall.end, stall.instruction,
+                          emulator::stallCauseName(stall.cause).str()});
   return llvm::Error::success();
 }
 

@@ -35,12 +35,13 @@ enum class StallCause : uint8_t {
   DramBusy = 10, ///< The DRAM server is working for another queue.
   Latency = 11,  ///< Needs a result of its own queue that is in flight.
   Drained = 12,  ///< No instruction left: the queue has finished.
+  SbBusy = 13,   ///< A bank of SB works for another instruction.
 };
-inline constexpr unsigned numStallCauses = 13;
+inline constexpr unsigned numStallCauses = 14;
 
 /// "pe", "dma0", ... as in the instruction set.
 llvm::StringRef queueName(unsigned queue);
-/// "wait-pe", "dram-busy", "latency", "drained".
+/// "wait-pe", "dram-busy", "latency", "drained", "sb-busy".
 llvm::StringRef stallCauseName(StallCause cause);
 
 /// The account of one queue: busy + sum of stalls == total cycles.
@@ -79,6 +80,13 @@ struct InstructionTime {
   uint64_t issueEnd = 0; ///< First cycle in which the queue is free again.
   uint64_t complete = 0; ///< First cycle in which the results can be read.
   uint64_t copied = 0;   ///< Bytes moved inside the chip as they are.
+};
+
+/// Cycles that a queue waited before one instruction.
+struct Stall {
+  uint32_t instruction = 0;
+  StallCause cause = StallCause::Drained;
+  uint64_t begin = 0, end = 0;
 };
 
 /// What a trace event of the array tells.
@@ -161,6 +169,8 @@ struct RunResult {
   uint64_t idleCycles = 0; ///< Cycles of the critical path without a node.
   std::array<QueueStats, numQueues> queues = {};
   std::vector<InstructionTime> times; ///< Filled if Options::recordTimes.
+  /// Filled if Options::recordTimes, in program order.
+  std::vector<Stall> stalls;
   /// Filled if Options::traceArray, in program order.
   std::vector<ArrayEvent> arrayTrace;
   uint64_t dramBusy = 0; ///< Cycles the DRAM server transferred.

@@ -89,13 +89,17 @@ struct TimedInstruction {
   uint32_t index = 0;    ///< In program order.
   uint32_t engine = 0;   ///< Index into RunStatistics::engines.
   uint32_t node = noNode;
-  std::string opcode; ///< Mnemonic.
-  /// Semaphore instructions are no slices. A wait names the stall that ends
-  /// with it ("wait-pe"); a signal says nothing about time.
-  std::string waitCause;
-  bool isSignal = false;
-  uint64_t copied = 0; ///< Bytes moved inside the chip as they are.
+  std::string opcode;       ///< Mnemonic.
+  bool isSemaphore = false; ///< Takes no time: no slice of its own.
+  uint64_t copied = 0;      ///< Bytes moved inside the chip as they are.
   static constexpr uint32_t noNode = ~uint32_t(0);
+};
+
+/// Cycles [begin, end) that an engine waited before an instruction.
+struct TimedStall {
+  uint64_t begin = 0, end = 0;
+  uint32_t index = 0; ///< Of the instruction.
+  std::string cause;  ///< "wait-pe", "dram-busy", ...
 };
 
 /// Tiles that the program has cut by the zeros of its data (tcc.part).
@@ -134,6 +138,7 @@ struct RunStatistics {
   std::vector<CutStatistics> cuts; ///< Program order, first sample.
   std::vector<MapStatistics> maps;
   std::vector<TimedInstruction> timeline; ///< Program order; may be empty.
+  std::vector<TimedStall> stalls;         ///< The same.
   std::string decisionsJson;              ///< From the container.
 };
 

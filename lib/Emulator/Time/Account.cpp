@@ -2,13 +2,14 @@
 //
 // The account of cycles: one pass in program order. A queue has a cursor, the
 // cycle from which it could start its next instruction, and remembers which
-// instruction put it there. Waits, results in flight and the DRAM server push
-// the cursor forward; each push is a stall with a cause. So every cycle of a
-// queue is busy or has a cause, and the chain of pushes from the last
-// completion back to cycle 0 is the critical path.
+// instruction put it there. Waits, results in flight, the DRAM server and the
+// banks of SB push the cursor forward; each push is a stall with a cause. So
+// every cycle of a queue is busy or has a cause, and the chain of pushes from
+// the last completion back to cycle 0 is the critical path.
 
 #include "../Costs.h"
 #include "Server.h"
+#include "ashlar/Isa/Ports.h"
 #include <deque>
 
 using namespace ashlar;
@@ -32,7 +33,7 @@ public:
   Account(const LoadedProgram::Impl &impl, const Options &options,
           RunResult &result)
       : impl(impl), options(options), result(result),
-        costs(impl.program.machine) {}
+        costs(impl.program.machine), servers(impl.program.machine) {}
 
   void run();
 
@@ -44,8 +45,9 @@ private:
               uint64_t complete);
   /// Moves a queue's cursor to `to` if that is later.
   void push(unsigned queue, Moment to, StallCause cause);
-  /// What \p cost needs of the servers.
-  void claim(const Cost &cost);
+  /// What an instruction needs of the servers. It takes at least as long as
+  /// the busiest bank of SB works for it.
+  void claim(uint32_t index, Cost &cost);
   void attribute();
 
   const LoadedProgram::Impl &impl;
@@ -57,6 +59,7 @@ private:
   Servers servers;
   llvm::SmallVector<Claim, 8> claims; ///< Of the current instruction.
   Moment last;
+  uint32_t current = 0; ///< The instruction that is accounted for.
   size_t nextEarly = 0; ///< Index into LoadedProgram::Impl::earlyWaits.
   std::vector<uint64_t> starts, completes;
   std::vector<uint32_t> causes; ///< What put the cursor at the start.
@@ -70,6 +73,8 @@ void Account::push(unsigned queue, Moment to, StallCause cause) {
     return;
   result.queues[queue].stall[static_cast<unsigned>(cause)] +=
       to.cycle - cursor.cycle;
+  if (options.recordTimes)
+    result.stalls.push_back({current, cause, cursor.cycle, to.cycle});
   cursor = to;
 }
 
@@ -116,20 +121,26 @@ void Account::charge(uint32_t index, unsigned queue, const Cost &cost,
   account.copied += cost.copied;
 }
 
-void Account::claim(const Cost &cost) {
+void Account::claim(uint32_t index, Cost &cost) {
   claims.clear();
   if (cost.timing.dram > 0)
-    claims.push_back({Servers::dram, 0, cost.timing.dram});
+    claims.push_back({Servers::dram, cost.timing.dramAfter, cost.timing.dram});
+  const isa::BankClaims banks =
+      isa::bankClaims(impl.code[index], impl.program.machine);
+  for (size_t bank = 0; bank < banks.size(); ++bank)
+    if (banks[bank] > 0) {
+      claims.push_back({Servers::bank(bank), 0, banks[bank]});
+      cost.timing = machine::withPorts(cost.timing, banks[bank]);
+    }
 }
 
 void Account::operation(uint32_t index, unsigned queue) {
   QueueState &state = queues[queue];
   const auto known = impl.clusterCosts.find(index);
   const auto measured = impl.engine.measured.find(index);
-  const Cost cost = measured != impl.engine.measured.end() ? measured->second
-                    : known != impl.clusterCosts.end()
-                        ? known->second
-                        : costs(impl.code[index]);
+  Cost cost = measured != impl.engine.measured.end() ? measured->second
+              : known != impl.clusterCosts.end()     ? known->second
+                                                     : costs(impl.code[index]);
   const uint32_t hazard = impl.hazards[index];
   if (hazard != noInstruction)
     push(queue, {completes[hazard], hazard}, StallCause::Latency);
@@ -138,7 +149,7 @@ void Account::operation(uint32_t index, unsigned queue) {
       std::holds_alternative<isa::PeLoad>(impl.code[index]))
     push(queue, queues[static_cast<unsigned>(isa::Queue::Pe)].cursor,
          StallCause::WaitPe);
-  claim(cost);
+  claim(index, cost);
   for (const Claim &claim : claims)
     push(queue, servers.earliest(claim), Servers::cause(claim.server));
   const uint64_t start = state.cursor.cycle;
@@ -189,6 +200,7 @@ void Account::run() {
   if (options.recordTimes)
     result.times.assign(count, {});
   for (uint32_t i = 0; i < count; ++i) {
+    current = i;
     const unsigned queue = impl.queues[i];
     if (const auto *op = std::get_if<isa::SemWait>(&impl.code[i]))
       wait(i, queue, op->sem);

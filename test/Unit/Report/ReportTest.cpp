@@ -49,11 +49,12 @@ RunStatistics sample() {
   s.nodes = {conv};
   s.decisionsJson = R"([{"node":"conv1","choice":"pe"}])";
   TimedInstruction copy, signal, wait, matmul;
-  copy = {0, 10, 30, 0, 0, 0, "dma.copy", "", false};
-  signal = {30, 30, 30, 1, 0, 0, "sem.signal", "", true};
-  wait = {30, 30, 30, 2, 1, 0, "sem.wait", "wait-dma0", false};
-  matmul = {35, 50, 90, 3, 1, 0, "pe.matmul", "", false};
+  copy = {0, 10, 30, 0, 0, 0, "dma.copy"};
+  signal = {30, 30, 30, 1, 0, 0, "sem.signal", true};
+  wait = {30, 30, 30, 2, 1, 0, "sem.wait", true};
+  matmul = {35, 50, 90, 3, 1, 0, "pe.matmul"};
   s.timeline = {copy, signal, wait, matmul};
+  s.stalls = {{0, 30, 2, "wait-dma0"}, {30, 35, 3, "sb-busy"}};
   return s;
 }
 
@@ -184,7 +185,7 @@ TEST(Trace, SlicesDoNotOverlapAndStallsFillGaps) {
     names.push_back(event.getString("name")->str());
   }
   EXPECT_EQ(names, (std::vector<std::string>{"dma.copy conv1", "wait-dma0",
-                                             "latency", "pe.matmul conv1"}));
+                                             "sb-busy", "pe.matmul conv1"}));
   EXPECT_EQ(end[1], 10);
   EXPECT_EQ(end[2], 50);
 }
