@@ -6,6 +6,7 @@
 
 #include "ashlar/Analysis/MovementQueues.h"
 #include "ashlar/Machine/Cycles.h"
+#include "ashlar/Machine/Dram.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace ashlar::analysis {
@@ -136,9 +137,8 @@ void PlanCost::addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
                            streamBytes(problem, chunk.count, regions, entries));
     }
     own.load = loadCycles(wave, chunk);
-    own.stream = llvm::divideCeilSigned(
-        own.bytes * wave.count,
-        static_cast<int64_t>(machine.dram.bytesPerCycle));
+    own.stream = static_cast<int64_t>(machine::dramStreamCycles(
+        machine, static_cast<uint64_t>(own.bytes * wave.count)));
     cost.stream += own.stream;
     cost.bytes += own.bytes;
     fits &= own.bytes <= room &&

@@ -4,41 +4,16 @@
 // program: every product and sum saturates.
 
 #include "ashlar/Machine/Cycles.h"
+#include "Saturating.h"
+#include "ashlar/Machine/Dram.h"
 
 #include "llvm/ADT/StringSwitch.h"
 #include <algorithm>
 
 using namespace ashlar::machine;
+using namespace ashlar::machine::saturating;
 
 namespace {
-
-uint64_t mul(uint64_t a, uint64_t b) {
-  uint64_t result;
-  if (__builtin_mul_overflow(a, b, &result))
-    return maxCycles;
-  return std::min(result, maxCycles);
-}
-
-uint64_t add(uint64_t a, uint64_t b) {
-  uint64_t result;
-  if (__builtin_add_overflow(a, b, &result))
-    return maxCycles;
-  return std::min(result, maxCycles);
-}
-
-/// ceil(a / b). A zero divisor cannot pass validate(); treating it as one
-/// keeps unvalidated descriptions from trapping.
-uint64_t ceilDiv(uint64_t a, uint64_t b) {
-  b = std::max<uint64_t>(b, 1);
-  return a / b + (a % b != 0 ? 1 : 0);
-}
-
-uint64_t product(llvm::ArrayRef<uint64_t> counts) {
-  uint64_t result = 1;
-  for (uint64_t count : counts)
-    result = mul(result, count);
-  return result;
-}
 
 uint64_t bytesOf(const DmaSide &side) {
   return mul(product(side.counts), side.elementBytes);
@@ -49,14 +24,15 @@ Timing dmaTiming(const Description &machine, uint64_t bytes, uint64_t runs,
                  llvm::ArrayRef<DramTraffic> traffic) {
   Timing timing;
   uint64_t latency = 0;
-  uint64_t bursts = 0;
+  uint64_t bursts = 0, rows = 0;
   for (const DramTraffic &side : traffic) {
     if (side.runs == 0)
       continue;
     bursts = add(bursts, side.burstBytes);
+    rows = add(rows, side.rows);
     latency = add(latency, machine.dram.latency);
   }
-  timing.dram = ceilDiv(bursts, machine.dram.bytesPerCycle);
+  timing.dram = dramCycles(machine, bursts, rows);
   if (timing.dram > 0)
     timing.dramAfter = machine.dma.setupCycles;
   else
@@ -115,19 +91,25 @@ DramTraffic ashlar::machine::dramTraffic(const Description &machine,
     return traffic;
   uint64_t run = side.elementBytes;
   const size_t dim = innerRun(side.counts, side.strides, 0, run);
-  traffic.runs = product(side.counts.take_front(dim));
+  const auto counts = side.counts.take_front(dim);
+  const auto strides = side.strides.take_front(dim);
+  traffic.runs = product(counts);
   traffic.runBytes = run;
   traffic.usefulBytes = mul(traffic.runs, run);
-  traffic.burstBytes = mul(traffic.runs, wholeBursts(machine, run));
+  traffic.burstBytes =
+      mul(runsBursts(machine, side.address, counts, strides, run),
+          machine.dram.burstBytes);
+  traffic.rows = rowVisits(machine, counts, strides, run);
   return traffic;
 }
 
 DramTraffic ashlar::machine::streamTraffic(const Description &machine,
                                            uint64_t bits,
-                                           llvm::ArrayRef<uint64_t> counts) {
+                                           llvm::ArrayRef<uint64_t> counts,
+                                           uint64_t address) {
   const uint64_t bytes[] = {ceilDiv(mul(product(counts), bits), 8)};
   const int64_t strides[] = {1};
-  return dramTraffic(machine, {true, bytes, strides, 1});
+  return dramTraffic(machine, {true, bytes, strides, 1, 0, address});
 }
 
 Timing ashlar::machine::dmaCopy(const Description &machine,
@@ -147,9 +129,10 @@ Timing ashlar::machine::dmaFill(const Description &machine,
 }
 
 Timing ashlar::machine::dmaUnpack(const Description &machine, uint64_t bits,
-                                  const DmaSide &destination) {
+                                  const DmaSide &destination,
+                                  uint64_t address) {
   return dmaTiming(machine, bytesOf(destination), onchipRuns(destination),
-                   streamTraffic(machine, bits, destination.counts));
+                   streamTraffic(machine, bits, destination.counts, address));
 }
 
 /// Dimensions, outermost first, that indices move: the rest is the row.
@@ -172,6 +155,7 @@ DramTraffic ashlar::machine::gatherTraffic(const Description &machine,
   traffic.runs = mul(traffic.runs, rows);
   traffic.usefulBytes = mul(traffic.usefulBytes, rows);
   traffic.burstBytes = mul(traffic.burstBytes, rows);
+  traffic.rows = mul(traffic.rows, rows);
   return traffic;
 }
 
@@ -203,6 +187,7 @@ Timing ashlar::machine::dmaCompress(const Description &machine,
   DramTraffic traffic;
   traffic.burstBytes = burstBytes;
   traffic.runs = 1;
+  traffic.rows = ceilDiv(burstBytes, machine.dram.rowBytes);
   return dmaTiming(machine, mul(map.bytes, passes), mul(map.runs, passes),
                    traffic);
 }

@@ -148,10 +148,17 @@ void checkDram(const Dram &dram, Findings &findings) {
     findings.malformed("dram.row_bytes is {}, expected at least "
                        "dram.burst_bytes {}",
                        dram.rowBytes, dram.burstBytes);
-  if (dram.refreshInterval && dram.refreshCycles >= dram.refreshInterval)
-    findings.malformed("dram.refresh_cycles is {}, expected less than "
-                       "dram.refresh_interval {}",
-                       dram.refreshCycles, dram.refreshInterval);
+  // Between two refreshes there is time to open a row and for a burst, else
+  // none would ever end.
+  const uint64_t least =
+      dram.activateCycles + dram.columnCycles +
+      (dram.burstBytes + dram.bytesPerCycle - 1) / dram.bytesPerCycle;
+  if (dram.refreshInterval && dram.refreshInterval < dram.refreshCycles + least)
+    findings.malformed(
+        "dram.refresh_interval is {}, expected 0 or at least {}: "
+        "refresh_cycles, activate_cycles, column_cycles and a "
+        "burst",
+        dram.refreshInterval, dram.refreshCycles + least);
 }
 
 /// Ports that the memories behind them cannot have.

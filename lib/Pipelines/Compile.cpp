@@ -15,6 +15,7 @@
 #include "ashlar/Codegen/Assemble.h"
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
 #include "ashlar/Conversion/NPUToISA/NPUToISA.h"
+#include "ashlar/Machine/Dram.h"
 #include "ashlar/Numerics/Format.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Transforms/BFP/Passes.h"
@@ -338,6 +339,7 @@ nn::FoldOptions foldOptions(const machine::Description &machine,
   fold.partitions = static_cast<int64_t>(machine.sb.partitions);
   fold.copyBytes = static_cast<int64_t>(machine.dma.onchipBytesPerCycle);
   fold.dramBytes = static_cast<int64_t>(machine.dram.bytesPerCycle);
+  fold.dramPercent = static_cast<int64_t>(machine::dramPercent(machine));
   fold.copyQueues = analysis::movementQueues(machine);
   fold.burstBytes = static_cast<int64_t>(machine.dram.burstBytes);
   fold.latency = static_cast<int64_t>(

@@ -48,6 +48,9 @@ struct DmaSide {
   /// Of a memory of partitions, the bytes from one to the next, which are no
   /// neighbours; 0: addresses are all that counts.
   uint64_t rowBytes = 0;
+  /// Of the first element, in DRAM. Where a predictor has none yet, 0: tensors
+  /// start where a burst does.
+  uint64_t address = 0;
 };
 
 /// Merges the innermost dimensions while each continues where the one inside
@@ -68,16 +71,19 @@ struct DramTraffic {
   uint64_t runs = 0;        ///< Maximal contiguous runs in iteration order.
   uint64_t runBytes = 0;    ///< Bytes of one run.
   uint64_t usefulBytes = 0; ///< runs * runBytes.
-  uint64_t burstBytes = 0;  ///< With each run rounded up to bursts.
+  uint64_t burstBytes = 0;  ///< With each run in whole bursts.
+  uint64_t rows = 0;        ///< Rows that the runs visit (rowVisits()).
 };
 
-/// The runs of a side (innerRun). All zeros for a side that is not in DRAM.
+/// The runs of a side (innerRun) as bursts. All zeros for a side that is not in
+/// DRAM.
 DramTraffic dramTraffic(const Description &machine, const DmaSide &side);
 
 /// DRAM traffic of a dense stream of codes of \p bits bits: one run of
-/// ceil(elements * bits / 8) bytes.
+/// ceil(elements * bits / 8) bytes at \p address.
 DramTraffic streamTraffic(const Description &machine, uint64_t bits,
-                          llvm::ArrayRef<uint64_t> counts);
+                          llvm::ArrayRef<uint64_t> counts,
+                          uint64_t address = 0);
 
 /// dma.copy. Each side in DRAM adds its bursts to the server's time and its
 /// latency to the completion; the queue itself moves `onchipBytesPerCycle` and
@@ -90,9 +96,9 @@ Timing dmaCopy(const Description &machine, const DmaSide &source,
 Timing dmaFill(const Description &machine, const DmaSide &destination);
 
 /// dma.unpack of codes of \p bits bits to \p destination: DRAM gives the packed
-/// stream, the queue moves the unpacked elements.
+/// stream from \p address on, the queue moves the unpacked elements.
 Timing dmaUnpack(const Description &machine, uint64_t bits,
-                 const DmaSide &destination);
+                 const DmaSide &destination, uint64_t address = 0);
 
 /// dma.gather: which dimensions an index moves, and the bytes of one index.
 struct GatherIndices {
@@ -101,7 +107,8 @@ struct GatherIndices {
 };
 
 /// DRAM traffic of rows that indices choose: wherever a row lies, its runs are
-/// rounded up to bursts as if nothing before it were a neighbour.
+/// rounded up to bursts as if nothing before it were a neighbour, and as if it
+/// started where a burst does.
 DramTraffic gatherTraffic(const Description &machine, const DmaSide &source,
                           const GatherIndices &indices);
 

@@ -9,6 +9,7 @@
 
 #include "ashlar/Analysis/MovementQueues.h"
 #include "ashlar/Machine/Cycles.h"
+#include "ashlar/Machine/Dram.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -319,8 +320,10 @@ int64_t CopyEmitter::partCount(llvm::ArrayRef<int64_t> extents,
   }
   if (result.inDram)
     return std::clamp<int64_t>(
-        bytes /
-            (static_cast<int64_t>(machine.dram.bytesPerCycle) * kPartCycles),
+        bytes * 100 /
+            (static_cast<int64_t>(machine.dram.bytesPerCycle *
+                                  machine::dramPercent(machine)) *
+             kPartCycles),
         1, kStoreParts);
   return builder.movementQueues();
 }

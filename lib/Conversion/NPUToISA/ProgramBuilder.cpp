@@ -14,7 +14,11 @@ namespace ashlar::codegen {
 
 int64_t ProgramBuilder::allocateDram(int64_t bytes) {
   int64_t address = dramNext;
-  dramNext = llvm::alignTo(dramNext + bytes, 64);
+  // Where runs of other bursts cost one more, tensors start at one.
+  const uint64_t burst =
+      machine.dram.countsMisaligned ? machine.dram.burstBytes : 1;
+  dramNext = static_cast<int64_t>(llvm::alignTo(
+      static_cast<uint64_t>(dramNext + bytes), std::max<uint64_t>(64, burst)));
   return address;
 }
 

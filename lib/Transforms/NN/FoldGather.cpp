@@ -81,7 +81,7 @@ private:
   bool mapOutlastsResults() const;
   /// Cycles of DRAM for the mantissas of a map and their exponent cells.
   int64_t storeCycles(int64_t elements) const {
-    return (elements + elements / 8) / machine.dramBytes;
+    return machine.dramCycles(elements + elements / 8);
   }
 
   const FoldConv &conv;
@@ -227,7 +227,7 @@ void Gather::addCosts(FoldAlternative &plan) const {
   for (auto [axis, extent] : llvm::zip(axes, choice.tile))
     read *= axis.read(extent);
   if (conv.inputInDram)
-    plan.read = read / machine.dramBytes;
+    plan.read = machine.dramCycles(read);
   else
     plan.copy += read / (machine.copyBytes * machine.copyQueues);
   if (spilled) {

@@ -248,7 +248,7 @@ static int64_t readCycles(const FoldConv &conv, const FoldAlternative &plan,
       bytes = lines * (bursts(conv.width() - begin - end - unread) +
                        (begin ? bursts(begin) : 0) + (end ? bursts(end) : 0));
   }
-  return bytes / machine.dramBytes;
+  return machine.dramCycles(bytes);
 }
 
 /// Positions of one window of results: whole rows that fill a bank, in equal
@@ -284,8 +284,8 @@ static void addEnds(const FoldConv &conv, const FoldMachine &machine,
     plan.latency *= 2;
   }
   // The weights of one column tile: mantissas of a byte, cells, records.
-  plan.weights = (plan.channels * plan.taps + 16) *
-                 std::min(conv.outputs, machine.columns) / machine.dramBytes;
+  plan.weights = machine.dramCycles((plan.channels * plan.taps + 16) *
+                                    std::min(conv.outputs, machine.columns));
   plan.first = plan.array / columnTiles * group / positions;
   // The last results leave one by one, lanes came together.
   int64_t left = positions % group ? positions % group : group;

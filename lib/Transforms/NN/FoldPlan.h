@@ -26,6 +26,8 @@ struct FoldMachine {
   int64_t partitions = 128, partitionBytes = 65536;
   /// Bytes per cycle of a copy in the chip and from DRAM.
   int64_t copyBytes = 128, dramBytes = 64;
+  /// Percent of its bytes per cycle that DRAM reaches.
+  int64_t dramPercent = 100;
   /// DRAM is read in units of this.
   int64_t burstBytes = 64;
   /// Queues that copy at the same time.
@@ -36,6 +38,11 @@ struct FoldMachine {
   int64_t dramLatency = 200;
   /// Results that one half of PSUM's banks holds, and one bank.
   int64_t psumEntries = 1024, bankEntries = 512;
+
+  /// Cycles of DRAM, the last part of one left out.
+  int64_t dramCycles(int64_t bytes) const {
+    return bytes * 100 / (dramBytes * dramPercent);
+  }
 };
 
 /// A convolution of one group. Shapes without batch and channels.

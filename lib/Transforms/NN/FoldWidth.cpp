@@ -191,6 +191,18 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
           << columns.getValue() << " columns, expected at least 1 of each";
       return signalPassFailure();
     }
+    const std::pair<const char *, int64_t> rates[] = {
+        {"copy-bytes", copyBytes},
+        {"copy-queues", copyQueues},
+        {"dram-bytes", dramBytes},
+        {"dram-percent", dramPercent},
+        {"burst-bytes", burstBytes}};
+    for (auto [name, rate] : rates)
+      if (rate < 1) {
+        getOperation().emitError()
+            << name << " is " << rate << ", expected at least 1";
+        return signalPassFailure();
+      }
     if (mode != "auto" && mode != "off" && mode != "stride" && mode != "lane" &&
         mode != "both") {
       getOperation().emitError() << "fold mode '" << mode
@@ -256,6 +268,7 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     machine.partitionBytes = partitionBytes;
     machine.copyBytes = copyBytes;
     machine.dramBytes = dramBytes;
+    machine.dramPercent = dramPercent;
     machine.copyQueues = copyQueues;
     machine.burstBytes = burstBytes;
     machine.latency = latency;

@@ -78,6 +78,7 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   width.partitionBytes = options.partitionBytes;
   width.copyBytes = options.copyBytes;
   width.dramBytes = options.dramBytes;
+  width.dramPercent = options.dramPercent;
   width.copyQueues = options.copyQueues;
   width.burstBytes = options.burstBytes;
   width.latency = options.latency;

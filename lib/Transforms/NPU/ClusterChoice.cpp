@@ -8,6 +8,7 @@
 #include "ashlar/Analysis/DenseCycles.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Machine/Cycles.h"
+#include "ashlar/Machine/Dram.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -166,7 +167,9 @@ int64_t Chooser::weightCycles(PeConvOp conv) const {
   auto cell = static_cast<int64_t>(machine.xmGroup);
   int64_t block = std::max<int64_t>(type.format.block, cell);
   int64_t bytes = elements * type.digitBits() / 8 + elements / block;
-  return bytes / static_cast<int64_t>(machine.dram.bytesPerCycle);
+  return bytes * 100 /
+         static_cast<int64_t>(machine.dram.bytesPerCycle *
+                              machine::dramPercent(machine));
 }
 
 void Chooser::predict(PeConvOp conv) {

@@ -36,6 +36,8 @@ struct FoldOptions {
   int64_t partitions = 128;
   /// Bytes per cycle of copies inside the chip, and of DRAM.
   int64_t copyBytes = 128, dramBytes = 64;
+  /// Percent of its bytes per cycle that DRAM reaches.
+  int64_t dramPercent = 100;
   /// Queues that copy at the same time.
   int64_t copyQueues = 3;
   /// Bytes of a DRAM burst.

@@ -309,6 +309,8 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
            "bytes per cycle of a copy inside the chip">,
     Option<"dramBytes", "dram-bytes", "int64_t", "64",
            "bytes per cycle of DRAM">,
+    Option<"dramPercent", "dram-percent", "int64_t", "100",
+           "percent of these that DRAM reaches">,
     Option<"copyQueues", "copy-queues", "int64_t", "3",
            "queues that copy at the same time">,
     Option<"burstBytes", "burst-bytes", "int64_t", "64",
