@@ -6,6 +6,7 @@
 #include "Compressed.h"
 #include "Engine.h"
 #include "LinearAddress.h"
+#include "ashlar/Machine/Dram.h"
 #include "ashlar/Partition/Compress.h"
 #include "ashlar/Support/Error.h"
 #include <cstring>
@@ -94,6 +95,7 @@ void Engine::execute(const isa::DmaCompress &op) {
   const uint64_t cells = uint64_t(op.n0) * op.n1;
   const uint64_t elements = uint64_t(op.n2) * op.n3 * op.n4;
   std::vector<partition::PlaneHeader> stored(cells);
+  std::vector<uint64_t> places(cells);
   split(cells, cells * elements, [&](uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; ++i) {
       const uint64_t i0 = i / op.n1, i1 = i % op.n1;
@@ -108,9 +110,9 @@ void Engine::execute(const isa::DmaCompress &op) {
       const std::vector<uint8_t> bytes = llvm::cantFail(partition::compress(
           readPlane(memory, cell), static_cast<partition::Format>(op.form),
           op.levels));
-      uint8_t *room =
-          memory.dram(op.dstBase + i0 * static_cast<uint64_t>(op.dstStride0) +
-                      i1 * static_cast<uint64_t>(op.dstStride1));
+      places[i] = op.dstBase + i0 * static_cast<uint64_t>(op.dstStride0) +
+                  i1 * static_cast<uint64_t>(op.dstStride1);
+      uint8_t *room = memory.dram(places[i]);
       std::memcpy(room, bytes.data(), bytes.size());
       std::memset(room + bytes.size(), 0, op.cellBytes - bytes.size());
       stored[i] = llvm::cantFail(partition::readHeader(bytes));
@@ -122,19 +124,23 @@ void Engine::execute(const isa::DmaCompress &op) {
   map.node = node;
   map.cells += cells;
   map.denseBytes += cells * elements * op.elemBytes;
-  for (const partition::PlaneHeader &head : stored) {
-    bursts += machine::wholeBursts(*machine, head.bytes);
+  for (auto [head, place] : llvm::zip(stored, places)) {
+    bursts += machine::runBursts(*machine, place, head.bytes);
     bytes += head.bytes;
     map.nonZeros += head.nonZeros;
   }
   map.bytes += bytes;
-  measured[current] = compressedCost(*machine, op, bytes, bursts);
+  measured[current] = compressedCost(*costMachine, op, bytes,
+                                     bursts * machine->dram.burstBytes);
+  if (keepChosen)
+    for (const partition::PlaneHeader &head : stored)
+      chosen[current].push_back(head.bytes);
 }
 
 void Engine::execute(const isa::DmaExpand &op) {
   const uint64_t cells = uint64_t(op.n0) * op.n1;
   const uint64_t elements = uint64_t(op.n2) * op.n3 * op.n4;
-  std::vector<uint64_t> stored(cells);
+  std::vector<uint64_t> stored(cells), places(cells);
   uint64_t firstBad = cells;
   std::string problem;
   split(cells, cells * elements, [&](uint64_t begin, uint64_t end) {
@@ -165,6 +171,7 @@ void Engine::execute(const isa::DmaExpand &op) {
                   op.elemBytes},
                  read->plane);
       stored[i] = read->bytes;
+      places[i] = from;
     }
   });
   if (firstBad < cells) {
@@ -172,9 +179,12 @@ void Engine::execute(const isa::DmaExpand &op) {
     return;
   }
   uint64_t bytes = 0, bursts = 0;
-  for (uint64_t count : stored) {
+  for (auto [count, place] : llvm::zip(stored, places)) {
     bytes += count;
-    bursts += machine::wholeBursts(*machine, count);
+    bursts += machine::runBursts(*machine, place, count);
   }
-  measured[current] = compressedCost(*machine, op, bytes, bursts);
+  measured[current] = compressedCost(*costMachine, op, bytes,
+                                     bursts * machine->dram.burstBytes);
+  if (keepChosen)
+    chosen[current] = std::move(stored);
 }

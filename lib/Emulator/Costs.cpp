@@ -5,6 +5,7 @@
 #include "Costs.h"
 #include "Tensor.h"
 #include "Tiles.h"
+#include "ashlar/Machine/Dram.h"
 #include "ashlar/Machine/Transposes.h"
 #include "llvm/Support/MathExtras.h"
 #include <array>
@@ -82,22 +83,23 @@ static Strides destinationStrides(const Op &op) {
           op.dstStride4};
 }
 
-machine::DmaSide CostModel::side(isa::Memory memory,
+machine::DmaSide CostModel::side(isa::Memory memory, uint64_t address,
                                  llvm::ArrayRef<uint64_t> counts,
                                  llvm::ArrayRef<int64_t> strides,
                                  uint64_t elementBytes) const {
   const bool rows = memory == isa::Memory::Sb || memory == isa::Memory::Xm;
   return {memory == isa::Memory::Dram, counts, strides, elementBytes,
-          rows ? machine.sb.bytesPerPartition : 0};
+          rows ? machine.sb.bytesPerPartition : 0, address};
 }
 
 Cost CostModel::of(const isa::DmaCopy &op) {
   const Counts counts = countsOf(op);
   const Strides src = sourceStrides(op);
   const Strides dst = destinationStrides(op);
-  const machine::DmaSide source = side(op.srcMem, counts, src, op.elemBytes);
+  const machine::DmaSide source =
+      side(op.srcMem, op.srcBase, counts, src, op.elemBytes);
   const machine::DmaSide destination =
-      side(op.dstMem, counts, dst, op.elemBytes);
+      side(op.dstMem, op.dstBase, counts, dst, op.elemBytes);
   const bool inside =
       op.srcMem != isa::Memory::Dram && op.dstMem != isa::Memory::Dram;
   const machine::DramTraffic read = machine::dramTraffic(machine, source);
@@ -116,7 +118,7 @@ Cost CostModel::of(const isa::DmaFill &op) {
   const Counts counts = countsOf(op);
   const Strides dst = destinationStrides(op);
   const machine::DmaSide destination =
-      side(op.dstMem, counts, dst, op.elemBytes);
+      side(op.dstMem, op.dstBase, counts, dst, op.elemBytes);
   const machine::DramTraffic written =
       machine::dramTraffic(machine, destination);
   Cost cost = withWork(machine::dmaFill(machine, destination),
@@ -130,11 +132,12 @@ Cost CostModel::of(const isa::DmaUnpack &op) {
   const Counts counts = countsOf(op);
   const Strides dst = destinationStrides(op);
   const machine::DmaSide destination =
-      side(isa::Memory::Sb, counts, dst, op.elemBytes);
+      side(isa::Memory::Sb, op.dstBase, counts, dst, op.elemBytes);
   const machine::DramTraffic read =
-      machine::streamTraffic(machine, op.mantissa, counts);
-  Cost cost = withWork(machine::dmaUnpack(machine, op.mantissa, destination),
-                       productOf(counts) * op.elemBytes);
+      machine::streamTraffic(machine, op.mantissa, counts, op.srcBase);
+  Cost cost = withWork(
+      machine::dmaUnpack(machine, op.mantissa, destination, op.srcBase),
+      productOf(counts) * op.elemBytes);
   cost.dramRead = read.burstBytes;
   cost.dramUseful = read.usefulBytes;
   return cost;
@@ -152,10 +155,19 @@ Cost CostModel::of(const isa::DmaGather &op) {
   const Strides dst = destinationStrides(op);
   Cost cost = withWork(
       machine::dmaGather(machine, source, indices,
-                         side(isa::Memory::Sb, counts, dst, op.elemBytes)),
+                         side(isa::Memory::Sb, op.dstBase, counts, dst, op.elemBytes)),
       productOf(counts) * op.elemBytes);
   cost.dramRead = read.burstBytes;
   cost.dramUseful = read.usefulBytes;
+  return cost;
+}
+
+Cost emulator::gatherCost(const machine::Description &machine,
+                          const isa::DmaGather &op, uint64_t bursts) {
+  Cost cost = CostModel(machine)(op);
+  const uint64_t expected = std::exchange(cost.dramRead, bursts);
+  if (bursts != expected)
+    cost.setDram(machine::dramCycles(machine, bursts, 0));
   return cost;
 }
 
@@ -201,19 +213,22 @@ Cost emulator::tileLoadCost(const machine::Description &machine,
 
 /// The cost if each cell takes what is typical.
 template <typename Op>
-static Cost typicalCost(const machine::Description &machine, const Op &op) {
+static Cost typicalCost(const machine::Description &machine, const Op &op,
+                        uint64_t address, llvm::ArrayRef<int64_t> strides) {
   const uint64_t bytes = op.typicalBytes ? op.typicalBytes : op.cellBytes;
-  const uint64_t cells = uint64_t(op.n0) * op.n1;
-  return compressedCost(machine, op, bytes * cells,
-                        machine::wholeBursts(machine, bytes) * cells);
+  const uint64_t cells[] = {op.n0, op.n1};
+  const uint64_t bursts =
+      machine::runsBursts(machine, address, cells, strides, bytes);
+  return compressedCost(machine, op, bytes * cells[0] * cells[1],
+                        bursts * machine.dram.burstBytes);
 }
 
 Cost CostModel::of(const isa::DmaCompress &op) {
-  return typicalCost(machine, op);
+  return typicalCost(machine, op, op.dstBase, {op.dstStride0, op.dstStride1});
 }
 
 Cost CostModel::of(const isa::DmaExpand &op) {
-  return typicalCost(machine, op);
+  return typicalCost(machine, op, op.srcBase, {op.srcStride0, op.srcStride1});
 }
 
 //===- PE array -----------------------------------------------------------===//

@@ -7,6 +7,7 @@
 
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Machine/Cycles.h"
+#include <algorithm>
 
 namespace ashlar::emulator {
 
@@ -23,8 +24,17 @@ struct Cost {
   /// What its engine did, in the unit of machine::peakPerCycle(): never more
   /// than that times the cycles of issue.
   uint64_t work = 0;
+  uint64_t dramActivations = 0; ///< Rows opened, where banks are walked.
   uint64_t dramUseful = 0; ///< Bytes that were asked for, without the rest of
                            ///< their bursts.
+
+  /// DRAM works for this transfer for \p cycles cycles, no less than before.
+  void setDram(uint64_t cycles) {
+    const uint64_t after = timing.complete - timing.issue;
+    timing.dram = cycles;
+    timing.issue = std::max(timing.issue, timing.dramAfter + cycles);
+    timing.complete = timing.issue + after;
+  }
 };
 
 /// Costs of a compressed transfer whose cells take \p bytes bytes, in whole
@@ -34,6 +44,9 @@ Cost compressedCost(const machine::Description &machine,
                     uint64_t bursts);
 Cost compressedCost(const machine::Description &machine,
                     const isa::DmaExpand &op, uint64_t bytes, uint64_t bursts);
+/// Cost of a gather whose rows take \p bursts bytes of whole bursts altogether.
+Cost gatherCost(const machine::Description &machine, const isa::DmaGather &op,
+                uint64_t bursts);
 /// Cost of a load of \p traffic into the feature-map units.
 Cost tileLoadCost(const machine::Description &machine,
                   const TileTraffic &traffic);
@@ -74,7 +87,8 @@ private:
   Cost of(const isa::VecGather &op);
   Cost vecCost(machine::Timing timing, uint64_t channels) const;
   /// One side of a transfer.
-  machine::DmaSide side(isa::Memory memory, llvm::ArrayRef<uint64_t> counts,
+  machine::DmaSide side(isa::Memory memory, uint64_t address,
+                        llvm::ArrayRef<uint64_t> counts,
                         llvm::ArrayRef<int64_t> strides,
                         uint64_t elementBytes) const;
   // Tiles and coefficients decide what these take; SparseChecker knows.

@@ -6,6 +6,7 @@
 
 #include "Indices.h"
 #include "LinearAddress.h"
+#include "Time/DramRequests.h"
 #include "ashlar/Numerics/PackedCodes.h"
 #include <array>
 #include <cstdlib>
@@ -388,11 +389,27 @@ static ChosenRows chooseRows(emulator::Memory &memory,
   return chosen;
 }
 
+/// What the places of the rows decide beside the data.
+void Engine::measureRows(const isa::DmaGather &op,
+                         llvm::ArrayRef<int64_t> rows) {
+  if (!keepChosen && !machine->dram.countsMisaligned)
+    return;
+  std::vector<uint64_t> shifts(rows.begin(), rows.end());
+  if (machine->dram.countsMisaligned)
+    measured[current] =
+        gatherCost(*costMachine, op,
+                   requestedBursts(*machine, isa::Instruction(op), shifts) *
+                       machine->dram.burstBytes);
+  if (keepChosen)
+    chosen[current] = std::move(shifts);
+}
+
 void Engine::execute(const isa::DmaGather &op) {
   const ChosenRows chosen = chooseRows(memory, op);
   finding = chosen.finding;
   if (finding)
     return;
+  measureRows(op, chosen.displacement);
   Descriptor d;
   d.count = countsOf(op);
   d.runBytes = op.elemBytes;

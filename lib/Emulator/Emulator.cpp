@@ -4,6 +4,7 @@
 
 #include "ashlar/Emulator/Emulator.h"
 #include "Impl.h"
+#include "Time/DramServer.h"
 #include "ashlar/Isa/Text.h"
 #include "llvm/ADT/STLExtras.h"
 #include <chrono>
@@ -75,6 +76,8 @@ static llvm::Error prepare(LoadedProgram::Impl &impl, const Options &options) {
   const container::Program &program = impl.program;
   Engine &engine = impl.engine;
   engine.machine = &program.machine;
+  impl.costMachine = costMachineOf(program.machine);
+  engine.costMachine = &impl.costMachine;
   if (llvm::Error error =
           engine.memory.allocate(program.machine, program.dramBytes,
                                  options.maxMemory, usesSparse(impl.code)))
@@ -195,6 +198,7 @@ static void resetMemories(LoadedProgram::Impl &impl,
   impl.engine.cutTables.assign(impl.program.machine.sparse.tileTables, false);
   impl.engine.nonZeros.assign(impl.program.machine.sparse.countEntries, 0);
   impl.engine.measured.clear();
+  impl.engine.chosen.clear();
   impl.engine.cuts.clear();
   impl.engine.maps.clear();
   impl.engine.units.clear();
@@ -314,6 +318,7 @@ emulator::run(LoadedProgram &program,
   const auto begin = std::chrono::steady_clock::now();
   if (options.functional) {
     resetMemories(impl, inputs, options.state);
+    impl.engine.keepChosen = needsRequests(impl.program.machine, options);
     if (std::optional<Fault> fault = execute(impl, options, result))
       return toError(*fault);
   }

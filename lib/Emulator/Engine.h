@@ -91,6 +91,11 @@ struct Engine {
   SparseObserver *observer = nullptr;
   /// What instructions took whose time the data of this run decides.
   llvm::DenseMap<uint32_t, Cost> measured;
+  /// Addresses that the data of this run decides, if keepChosen: of dma.gather
+  /// how far each row lies from where index 0 is, of compressed transfers the
+  /// bytes of each cell.
+  llvm::DenseMap<uint32_t, std::vector<uint64_t>> chosen;
+  bool keepChosen = false;
   /// What dma.compress has stored for each node.
   std::map<uint32_t, StoredMaps> maps;
   /// Cuts that this run has chosen, in program order.
@@ -102,6 +107,7 @@ struct Engine {
   /// Nodes of the instructions, for the above.
   llvm::ArrayRef<uint32_t> nodes;
   const machine::Description *machine = nullptr;
+  const machine::Description *costMachine = nullptr; ///< For `measured`.
   const numerics::KernelTable *kernels = nullptr;
   support::ThreadPool *pool = nullptr;
   StationarySets sets;
@@ -168,6 +174,9 @@ struct Engine {
   void execute(const isa::TccBind &op);
   /// Counts the non-zeros that a drain has stored.
   void countDrained(const isa::ActDrain &op);
+  /// Time and addresses of a dma.gather whose rows lie \p rows bytes from where
+  /// index 0 is.
+  void measureRows(const isa::DmaGather &op, llvm::ArrayRef<int64_t> rows);
   /// Time of a tcc.run on tiles that this run has cut.
   void measureTiles(const isa::TccRun &op);
   /// Measures a scattering tcc.run on the resident tiles.

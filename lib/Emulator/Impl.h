@@ -28,6 +28,9 @@ struct LoadedProgram::Impl {
   std::vector<uint32_t> hazards;
   /// Waits of drains that follow a stream, ascending.
   std::vector<EarlyWait> earlyWaits;
+  /// The machine that instructions cost by: where DRAM's banks are walked, one
+  /// whose DRAM takes a cycle for whatever it is asked.
+  machine::Description costMachine;
   /// Costs of the instructions whose tiles and coefficients decide them.
   llvm::DenseMap<uint32_t, Cost> clusterCosts;
   /// Indices of Program::dumps, ordered by afterInstruction.

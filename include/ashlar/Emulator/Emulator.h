@@ -31,6 +31,9 @@ struct Options {
   bool dumpTensors = false; ///< Fill RunResult::dumps.
   /// Fill RunResult::arrayTrace; functional and timed runs only.
   bool traceArray = false;
+  /// Fill RunResult::dramTrace; timed runs only. Addresses that data decides
+  /// need a functional run too.
+  bool traceDram = false;
   /// Upper limit of host memory for the machine's memories, in bytes; 0 means
   /// no limit but the machine description's own.
   uint64_t maxMemory = 0;

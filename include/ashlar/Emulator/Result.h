@@ -65,10 +65,11 @@ struct NodeStats {
   std::array<uint64_t, numQueues> work = {}; ///< As QueueStats::work.
   uint64_t dramRead = 0;                     ///< Bytes, whole bursts.
   uint64_t dramWrite = 0;                    ///< Bytes, whole bursts.
-  uint64_t copied = 0;    ///< Bytes moved inside the chip as they are.
-  uint64_t saturated = 0; ///< Encodes and aligns that saturated.
-  uint64_t underflow = 0; ///< Non-zero values that encoded to zero.
-  uint64_t fetched = 0;   ///< Elements fetched by the array and the cluster.
+  uint64_t dramActivations = 0; ///< Rows opened, where banks are walked.
+  uint64_t copied = 0;          ///< Bytes moved inside the chip as they are.
+  uint64_t saturated = 0;       ///< Encodes and aligns that saturated.
+  uint64_t underflow = 0;       ///< Non-zero values that encoded to zero.
+  uint64_t fetched = 0; ///< Elements fetched by the array and the cluster.
   uint64_t saturatedAtFetch = 0; ///< Part of `saturated`: aligns.
   uint64_t nonFinite = 0;        ///< NaN and infinities that encodes met.
   uint64_t instructions = 0;     ///< Without semaphore instructions.
@@ -87,6 +88,15 @@ struct Stall {
   uint32_t instruction = 0;
   StallCause cause = StallCause::Drained;
   uint64_t begin = 0, end = 0;
+};
+
+/// One transfer of DRAM.
+struct DramTime {
+  uint32_t instruction = 0;
+  uint64_t asked = 0;   ///< Cycle from which the controller knows its requests.
+  uint64_t granted = 0; ///< First cycle in which it owns the server.
+  uint64_t end = 0;     ///< First cycle in which the server is free again.
+  uint64_t bursts = 0;
 };
 
 /// What a trace event of the array tells.
@@ -177,8 +187,15 @@ struct RunResult {
   /// Bytes that it transferred and somebody asked for: without what fills up
   /// bursts.
   uint64_t dramUseful = 0;
-  std::vector<NodeStats> nodes; ///< Parallel to Program::nodes.
-  NodeStats unassigned;         ///< Instructions that belong to no node.
+  /// Where banks are walked (model `banked`), of all bursts: those that opened
+  /// a row and those that found theirs open; and cycles of dramBusy in which
+  /// DRAM was refreshed.
+  uint64_t dramActivations = 0, dramRowHits = 0, dramRefresh = 0;
+  /// A line for every burst in the order of service: "LD 0x40" or "ST 0x40".
+  std::string dramTrace;
+  std::vector<DramTime> dramTimes; ///< Filled if Options::recordTimes.
+  std::vector<NodeStats> nodes;    ///< Parallel to Program::nodes.
+  NodeStats unassigned;            ///< Instructions that belong to no node.
   uint64_t saturated = 0;
   uint64_t underflow = 0;
   uint64_t nonFinite = 0; ///< NaN and infinities that an encode met.

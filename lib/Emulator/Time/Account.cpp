@@ -8,6 +8,7 @@
 // the last completion back to cycle 0 is the critical path.
 
 #include "../Costs.h"
+#include "DramServer.h"
 #include "Server.h"
 #include "ashlar/Isa/Ports.h"
 #include <deque>
@@ -32,8 +33,8 @@ class Account {
 public:
   Account(const LoadedProgram::Impl &impl, const Options &options,
           RunResult &result)
-      : impl(impl), options(options), result(result),
-        costs(impl.program.machine), servers(impl.program.machine) {}
+      : impl(impl), options(options), result(result), costs(impl.costMachine),
+        dram(impl, options, result), servers(impl.program.machine) {}
 
   void run();
 
@@ -54,6 +55,7 @@ private:
   const Options &options;
   RunResult &result;
   CostModel costs;
+  DramServer dram;
   QueueState queues[numQueues];
   std::deque<Signal> semaphores[256];
   Servers servers;
@@ -118,6 +120,7 @@ void Account::charge(uint32_t index, unsigned queue, const Cost &cost,
   account.work[queue] += cost.work;
   account.dramRead += cost.dramRead;
   account.dramWrite += cost.dramWrite;
+  account.dramActivations += cost.dramActivations;
   account.copied += cost.copied;
 }
 
@@ -153,6 +156,9 @@ void Account::operation(uint32_t index, unsigned queue) {
   for (const Claim &claim : claims)
     push(queue, servers.earliest(claim), Servers::cause(claim.server));
   const uint64_t start = state.cursor.cycle;
+  for (Claim &claim : claims)
+    if (claim.server == Servers::dram)
+      claim.cycles = dram.serve(index, start + claim.after, cost);
   causes[index] = state.cursor.instruction;
   starts[index] = start;
   const uint64_t issueEnd = start + cost.timing.issue;

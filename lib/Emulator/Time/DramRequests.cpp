@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From instruction fields to addresses in DRAM.
+
+#include "DramRequests.h"
+
+#include "ashlar/Machine/Cycles.h"
+#include "ashlar/Machine/Dram.h"
+#include "ashlar/Numerics/PackedCodes.h"
+#include <array>
+#include <variant>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+
+namespace {
+
+using Counts = std::array<uint64_t, 5>;
+using Strides = std::array<int64_t, 5>;
+using CellStrides = std::array<int64_t, 2>;
+using Request = llvm::function_ref<void(const DramLine &)>;
+
+template <typename Op>
+Counts countsOf(const Op &op) {
+  return {op.n0, op.n1, op.n2, op.n3, op.n4};
+}
+
+template <typename Op>
+Strides sourceStrides(const Op &op) {
+  return {op.srcStride0, op.srcStride1, op.srcStride2, op.srcStride3,
+          op.srcStride4};
+}
+
+template <typename Op>
+Strides destinationStrides(const Op &op) {
+  return {op.dstStride0, op.dstStride1, op.dstStride2, op.dstStride3,
+          op.dstStride4};
+}
+
+/// Calls fn(address) for every index of the loops \p counts, innermost fastest.
+template <typename Fn>
+void forAddresses(uint64_t address, llvm::ArrayRef<uint64_t> counts,
+                  llvm::ArrayRef<int64_t> strides, Fn fn) {
+  Counts at = {};
+  for (;;) {
+    fn(address);
+    size_t dim = counts.size();
+    for (; dim > 0; --dim) {
+      const auto stride = static_cast<uint64_t>(strides[dim - 1]);
+      address += stride;
+      if (++at[dim - 1] < counts[dim - 1])
+        break;
+      address -= counts[dim - 1] * stride;
+      at[dim - 1] = 0;
+    }
+    if (dim == 0)
+      return;
+  }
+}
+
+/// One side: runs along the innermost loop that is not part of them.
+void sideRequests(llvm::ArrayRef<uint64_t> counts,
+                  llvm::ArrayRef<int64_t> strides, uint64_t elementBytes,
+                  uint64_t base, bool write, Request request) {
+  const machine::DmaRuns runs =
+      machine::dmaRuns({true, counts, strides, elementBytes});
+  DramLine line{base, 1, 0, runs.bytes, write};
+  size_t outer = runs.dims;
+  while (outer > 0 && counts[outer - 1] == 1)
+    --outer;
+  if (outer == 0)
+    return request(line);
+  --outer;
+  line.runs = counts[outer];
+  line.stride = strides[outer];
+  forAddresses(base, counts.take_front(outer), strides.take_front(outer),
+               [&](uint64_t address) {
+                 line.address = address;
+                 request(line);
+               });
+}
+
+/// Cells of a compressed map, with the bytes that each takes.
+template <typename Op>
+void forCells(const Op &op, uint64_t base, const CellStrides &strides,
+              llvm::ArrayRef<uint64_t> chosen,
+              llvm::function_ref<void(uint64_t, uint64_t)> fn) {
+  const uint64_t typical = op.typicalBytes ? op.typicalBytes : op.cellBytes;
+  const uint64_t counts[] = {op.n0, op.n1};
+  size_t cell = 0;
+  forAddresses(base, counts, strides, [&](uint64_t address) {
+    fn(address, cell < chosen.size() ? chosen[cell] : typical);
+    ++cell;
+  });
+}
+
+class Requests {
+public:
+  Requests(const machine::Description &machine, llvm::ArrayRef<uint64_t> chosen,
+           Request request)
+      : machine(machine), chosen(chosen), request(request) {}
+
+  void operator()(const isa::DmaCopy &op) {
+    const Counts counts = countsOf(op);
+    if (op.srcMem == isa::Memory::Dram)
+      sideRequests(counts, sourceStrides(op), op.elemBytes, op.srcBase, false,
+                   request);
+    if (op.dstMem == isa::Memory::Dram)
+      sideRequests(counts, destinationStrides(op), op.elemBytes, op.dstBase,
+                   true, request);
+  }
+
+  void operator()(const isa::DmaFill &op) {
+    if (op.dstMem == isa::Memory::Dram)
+      sideRequests(countsOf(op), destinationStrides(op), op.elemBytes,
+                   op.dstBase, true, request);
+  }
+
+  void operator()(const isa::DmaUnpack &op) {
+    uint64_t codes = 1;
+    for (uint64_t count : countsOf(op))
+      codes *= count;
+    request(
+        {op.srcBase, 1, 0, numerics::packedBytes(codes, op.mantissa), false});
+  }
+
+  void operator()(const isa::DmaGather &op) {
+    const Counts counts = countsOf(op);
+    const Strides strides = sourceStrides(op);
+    const Strides index = {op.indexStride0, op.indexStride1, op.indexStride2,
+                           op.indexStride3, op.indexStride4};
+    size_t dims = 5;
+    while (dims > 0 && (counts[dims - 1] == 1 || index[dims - 1] == 0))
+      --dims;
+    const auto inner = llvm::ArrayRef(counts).drop_front(dims);
+    const auto steps = llvm::ArrayRef(strides).drop_front(dims);
+    const auto rows = llvm::ArrayRef(counts).take_front(dims);
+    const uint64_t extent = std::max<uint64_t>(op.size, 1);
+    uint64_t row = 0;
+    forAddresses(op.srcBase, rows, strides, [&](uint64_t address) {
+      const uint64_t shift =
+          row < chosen.size()
+              ? chosen[row]
+              : row % extent * static_cast<uint64_t>(op.axisStride);
+      sideRequests(inner, steps, op.elemBytes, address + shift, false, request);
+      ++row;
+    });
+  }
+
+  void operator()(const isa::DmaCompress &op) {
+    forCells(op, op.dstBase, {op.dstStride0, op.dstStride1}, chosen,
+             [&](uint64_t address, uint64_t bytes) {
+               request({address, 1, 0, bytes, true});
+             });
+  }
+
+  void operator()(const isa::DmaExpand &op) {
+    const uint64_t burst = machine.dram.burstBytes;
+    const CellStrides strides = {op.srcStride0, op.srcStride1};
+    forCells(op, op.srcBase, strides, chosen, [&](uint64_t address, uint64_t) {
+      request({address, 1, 0, 1, false});
+    });
+    forCells(
+        op, op.srcBase, strides, chosen, [&](uint64_t address, uint64_t bytes) {
+          const uint64_t bursts = machine::runBursts(machine, address, bytes);
+          if (bursts > 1)
+            request({address / burst * burst + burst, 1, 0,
+                     (bursts - 1) * burst, false});
+        });
+  }
+
+  /// Nothing else reaches DRAM.
+  template <typename Op>
+  void operator()(const Op &) {}
+
+private:
+  const machine::Description &machine;
+  llvm::ArrayRef<uint64_t> chosen;
+  Request request;
+};
+
+} // namespace
+
+void emulator::dramRequests(
+    const machine::Description &machine, const isa::Instruction &instruction,
+    llvm::ArrayRef<uint64_t> chosen,
+    llvm::function_ref<void(const DramLine &)> request) {
+  std::visit(Requests(machine, chosen, request), instruction);
+}
+
+uint64_t emulator::requestedBursts(const machine::Description &machine,
+                                   const isa::Instruction &instruction,
+                                   llvm::ArrayRef<uint64_t> chosen) {
+  uint64_t bursts = 0;
+  dramRequests(machine, instruction, chosen, [&](const DramLine &line) {
+    bursts += machine::runsBursts(machine, line.address, line.runs, line.stride,
+                                  line.bytes);
+  });
+  return bursts;
+}
