@@ -67,6 +67,7 @@ void collectCounts(const emulator::NodeStats &stats, NodeStatistics &node) {
   node.work.assign(stats.work.begin(), stats.work.end());
   node.dramRead = stats.dramRead;
   node.dramWrite = stats.dramWrite;
+  node.dramActivations = stats.dramActivations;
   node.copied = stats.copied;
   node.saturated = stats.saturated;
   node.underflow = stats.underflow;
@@ -133,6 +134,11 @@ llvm::Error collectTimeline(const container::Program &program,
     if (stall.instruction < count)
       s.stalls.push_back({stall.begin, stall.end, stall.instruction,
                           emulator::stallCauseName(stall.cause).str()});
+  for (const emulator::DramTime &time : result.dramTimes) {
+    const TimedInstruction &timed = s.timeline[time.instruction];
+    s.transfers.push_back({time.asked, time.granted, time.end, time.bursts,
+                           time.instruction, timed.node, timed.opcode});
+  }
   return llvm::Error::success();
 }
 
@@ -187,6 +193,9 @@ report::collectStatistics(const emulator::LoadedProgram &loaded,
   s.idleCycles = result.idleCycles;
   s.dramBusy = result.dramBusy;
   s.dramUseful = result.dramUseful;
+  s.dramActivations = result.dramActivations;
+  s.dramRowHits = result.dramRowHits;
+  s.dramRefresh = result.dramRefresh;
   s.wallSeconds = result.wallSeconds;
   s.saturated = result.saturated;
   s.underflow = result.underflow;

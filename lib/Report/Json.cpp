@@ -80,6 +80,7 @@ void writeNode(OStream &json, const NodeStatistics &node,
     json.attribute("pe_busy", pe < node.busy.size() ? node.busy[pe] : 0);
     json.attribute("dram_read", node.dramRead);
     json.attribute("dram_write", node.dramWrite);
+    json.attribute("dram_activations", node.dramActivations);
     json.attribute("copied", node.copied);
     json.attribute("sat", node.saturated);
     json.attribute("unf", node.underflow);
@@ -121,6 +122,9 @@ void writeTotals(OStream &json, const RunStatistics &statistics) {
     json.attribute("copied", sums.copied);
     json.attribute("dram_busy", statistics.dramBusy);
     json.attribute("dram_useful", statistics.dramUseful);
+    json.attribute("dram_activations", statistics.dramActivations);
+    json.attribute("dram_row_hits", statistics.dramRowHits);
+    json.attribute("dram_refresh", statistics.dramRefresh);
     json.attribute("dram_utilisation",
                    dramShare(statistics, statistics.dramBusy));
     json.attribute("dram_end_to_end",

@@ -98,6 +98,8 @@ constexpr Flag flags[] = {
      setText<&RunOptions::report>, support::FileUse::Writes},
     {"trace", "FILE.json", "write a time line for Perfetto",
      setText<&RunOptions::trace>, support::FileUse::Writes},
+    {"dram-trace", "FILE", "write the requests to DRAM for Ramulator 2",
+     setText<&RunOptions::dramTrace>, support::FileUse::Writes},
     {"dump-tensors", "DIR", "write every planned tensor of one sample",
      setText<&RunOptions::dumpFolder>, support::FileUse::WritesDump},
     {"max-memory", "BYTES", "refuse programs that need more (K, M, G)",
@@ -137,6 +139,10 @@ report::parseRunArguments(llvm::ArrayRef<std::string> args) {
   if (options.functional && !options.trace.empty())
     return makeError(ErrorClass::Usage, "{}",
                      "--trace needs cycles, which --functional leaves out");
+  if (options.functional && !options.dramTrace.empty())
+    return makeError(ErrorClass::Usage, "{}",
+                     "--dram-trace needs the order of service, which "
+                     "--functional leaves out");
   return options;
 }
 

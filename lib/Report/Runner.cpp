@@ -76,6 +76,7 @@ emulator::Options Session::emulatorOptions() const {
                        : std::max(1u, std::thread::hardware_concurrency());
   result.timing = !options.functional;
   result.recordTimes = !options.trace.empty();
+  result.traceDram = !options.dramTrace.empty();
   result.dumpTensors = !options.dumpFolder.empty();
   result.maxMemory = options.maxMemory;
   result.kernels = options.kernels;
@@ -199,7 +200,7 @@ llvm::Error Session::execute(const InputSet &inputs) {
         return collected.takeError();
       statistics = std::move(*collected);
       // Time does not depend on data: once is enough.
-      how.timing = how.recordTimes = how.dumpTensors = false;
+      how.timing = how.recordTimes = how.dumpTensors = how.traceDram = false;
     } else {
       statistics.saturated += result->saturated;
       statistics.underflow += result->underflow;
@@ -234,6 +235,10 @@ llvm::Error Session::writeFiles() {
   if (!options.trace.empty())
     if (llvm::Error error = support::writeFileAtomically(
             options.trace, llvm::StringRef(toTrace(statistics))))
+      return error;
+  if (!options.dramTrace.empty())
+    if (llvm::Error error = support::writeFileAtomically(
+            options.dramTrace, llvm::StringRef(first.dramTrace)))
       return error;
   if (!options.dumpFolder.empty())
     return dumpTensors(program(), first, options.dumpFolder);

@@ -22,9 +22,11 @@ public:
 
   void tracks();
   void slices();
+  void transfers();
   void counter();
 
 private:
+  void track(size_t index, const std::string &name);
   void slice(const std::string &name, const char *category, uint32_t track,
              uint64_t begin, uint64_t end,
              llvm::function_ref<void()> arguments);
@@ -47,15 +49,35 @@ void TraceWriter::tracks() {
     });
   });
   for (size_t i = 0; i < statistics.engines.size(); ++i)
-    json.object([&] {
-      json.attribute("name", "thread_name");
-      json.attribute("ph", "M");
-      json.attribute("pid", 1);
-      json.attribute("tid", static_cast<int64_t>(i + 1));
-      json.attributeObject("args", [&] {
-        json.attribute("name", jsonText(statistics.engines[i].name));
-      });
-    });
+    track(i, statistics.engines[i].name);
+  if (!statistics.transfers.empty())
+    track(statistics.engines.size(), "dram");
+}
+
+void TraceWriter::track(size_t index, const std::string &name) {
+  json.object([&] {
+    json.attribute("name", "thread_name");
+    json.attribute("ph", "M");
+    json.attribute("pid", 1);
+    json.attribute("tid", static_cast<int64_t>(index + 1));
+    json.attributeObject("args",
+                         [&] { json.attribute("name", jsonText(name)); });
+  });
+}
+
+/// The server of DRAM is a track behind those of the queues.
+void TraceWriter::transfers() {
+  const auto track = static_cast<uint32_t>(statistics.engines.size());
+  for (const TimedTransfer &timed : statistics.transfers) {
+    const bool known = timed.node < statistics.nodes.size();
+    slice(known ? timed.opcode + " " + statistics.nodes[timed.node].name
+                : timed.opcode,
+          "dram", track, timed.start, timed.end, [&] {
+            json.attribute("instruction", timed.index);
+            json.attribute("asked", timed.asked);
+            json.attribute("bursts", timed.bursts);
+          });
+  }
 }
 
 void TraceWriter::slice(const std::string &name, const char *category,
@@ -142,6 +164,7 @@ std::string ashlar::report::toTrace(const RunStatistics &statistics) {
       TraceWriter writer(json, statistics);
       writer.tracks();
       writer.slices();
+      writer.transfers();
       writer.counter();
     });
   });

@@ -70,7 +70,12 @@ def check_totals(rules, report):
     rules.most("cycles of DRAM", totals["dram_busy"], report["total_cycles"])
     rules.most("useful bytes of DRAM", totals["dram_useful"],
                totals["dram_read"] + totals["dram_write"])
-    for key in ("macs", "issued", "dram_read", "dram_write"):
+    bursts = totals["dram_activations"] + totals["dram_row_hits"]
+    if bursts:
+        rules.equal("bursts", bursts * report["machine_parameters"]["dram"]["burst_bytes"],
+                    totals["dram_read"] + totals["dram_write"])
+    rules.most("cycles of refresh", totals["dram_refresh"], totals["dram_busy"])
+    for key in ("macs", "issued", "dram_read", "dram_write", "dram_activations"):
         rules.most(f"{key} of the nodes", sum(n[key] for n in nodes), totals[key])
 
 

@@ -32,7 +32,7 @@ struct RunOptions {
   bool help = false, version = false;
   std::string program;
   std::vector<std::pair<std::string, std::string>> inputFiles; ///< NAME, FILE
-  std::string inputs, outputs, expect, report, trace, dumpFolder;
+  std::string inputs, outputs, expect, report, trace, dramTrace, dumpFolder;
   std::string stateIn, stateOut; ///< State before and after all samples.
   double atol = 0, rtol = 0;
   std::optional<uint64_t> randomSeed;

@@ -71,7 +71,8 @@ struct NodeStatistics {
   /// work as in EngineStatistics.
   std::vector<uint64_t> busy, work;
   uint64_t dramRead = 0, dramWrite = 0; ///< Bytes, whole bursts.
-  uint64_t copied = 0; ///< Bytes moved inside the chip as they are.
+  uint64_t dramActivations = 0; ///< Rows opened, where banks are walked.
+  uint64_t copied = 0;          ///< Bytes moved inside the chip as they are.
   uint64_t saturated = 0, underflow = 0;
   std::vector<UnitStatistics> units; ///< In scatter mode.
 
@@ -102,6 +103,15 @@ struct TimedStall {
   std::string cause;  ///< "wait-pe", "dram-busy", ...
 };
 
+/// One transfer of DRAM on the time line; `asked` is the cycle from which the
+/// controller knows its requests, it owns the server from `start` to `end`.
+struct TimedTransfer {
+  uint64_t asked = 0, start = 0, end = 0, bursts = 0;
+  uint32_t index = 0; ///< Of the instruction, in program order.
+  uint32_t node = TimedInstruction::noNode;
+  std::string opcode; ///< Mnemonic.
+};
+
 /// Tiles that the program has cut by the zeros of its data (tcc.part).
 struct CutStatistics {
   uint64_t instruction = 0;
@@ -129,8 +139,11 @@ struct RunStatistics {
   uint64_t idleCycles = 0; ///< Cycles that belong to no node.
   uint64_t dramBusy = 0;   ///< Cycles in which DRAM transferred.
   uint64_t dramUseful = 0; ///< Bytes without what fills up bursts.
-  double wallSeconds = 0;  ///< Functional and timed execution, first sample.
-  double loadSeconds = 0;  ///< Read, verify, prepare.
+  /// Of all bursts, those that opened a row and those that found theirs open;
+  /// cycles of dramBusy that refresh took. Model `banked` only.
+  uint64_t dramActivations = 0, dramRowHits = 0, dramRefresh = 0;
+  double wallSeconds = 0; ///< Functional and timed execution, first sample.
+  double loadSeconds = 0; ///< Read, verify, prepare.
   uint64_t saturated = 0, underflow = 0, nonFinite = 0; ///< All samples.
   std::vector<EngineStatistics> engines;
   std::vector<NodeStatistics> nodes;
@@ -139,6 +152,7 @@ struct RunStatistics {
   std::vector<MapStatistics> maps;
   std::vector<TimedInstruction> timeline; ///< Program order; may be empty.
   std::vector<TimedStall> stalls;         ///< The same.
+  std::vector<TimedTransfer> transfers;   ///< In the order of service.
   std::string decisionsJson;              ///< From the container.
 };
 
