@@ -88,8 +88,12 @@ machine::DmaSide CostModel::side(isa::Memory memory, uint64_t address,
                                  llvm::ArrayRef<int64_t> strides,
                                  uint64_t elementBytes) const {
   const bool rows = memory == isa::Memory::Sb || memory == isa::Memory::Xm;
-  return {memory == isa::Memory::Dram, counts, strides, elementBytes,
-          rows ? machine.sb.bytesPerPartition : 0, address};
+  return {memory == isa::Memory::Dram,
+          counts,
+          strides,
+          elementBytes,
+          rows ? machine.sb.bytesPerPartition : 0,
+          address};
 }
 
 Cost CostModel::of(const isa::DmaCopy &op) {
@@ -153,10 +157,10 @@ Cost CostModel::of(const isa::DmaGather &op) {
   const machine::DramTraffic read =
       machine::gatherTraffic(machine, source, indices);
   const Strides dst = destinationStrides(op);
-  Cost cost = withWork(
-      machine::dmaGather(machine, source, indices,
-                         side(isa::Memory::Sb, op.dstBase, counts, dst, op.elemBytes)),
-      productOf(counts) * op.elemBytes);
+  Cost cost = withWork(machine::dmaGather(machine, source, indices,
+                                          side(isa::Memory::Sb, op.dstBase,
+                                               counts, dst, op.elemBytes)),
+                       productOf(counts) * op.elemBytes);
   cost.dramRead = read.burstBytes;
   cost.dramUseful = read.usefulBytes;
   return cost;

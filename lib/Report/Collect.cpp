@@ -136,7 +136,7 @@ llvm::Error collectTimeline(const container::Program &program,
                           emulator::stallCauseName(stall.cause).str()});
   for (const emulator::DramTime &time : result.dramTimes) {
     const TimedInstruction &timed = s.timeline[time.instruction];
-    s.transfers.push_back({time.asked, time.granted, time.end, time.bursts,
+    s.transfers.push_back({time.granted, time.end, time.bursts,
                            time.instruction, timed.node, timed.opcode});
   }
   return llvm::Error::success();

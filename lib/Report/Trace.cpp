@@ -74,7 +74,6 @@ void TraceWriter::transfers() {
                 : timed.opcode,
           "dram", track, timed.start, timed.end, [&] {
             json.attribute("instruction", timed.index);
-            json.attribute("asked", timed.asked);
             json.attribute("bursts", timed.bursts);
           });
   }

@@ -93,7 +93,6 @@ struct Stall {
 /// One transfer of DRAM.
 struct DramTime {
   uint32_t instruction = 0;
-  uint64_t asked = 0;   ///< Cycle from which the controller knows its requests.
   uint64_t granted = 0; ///< First cycle in which it owns the server.
   uint64_t end = 0;     ///< First cycle in which the server is free again.
   uint64_t bursts = 0;

@@ -103,10 +103,10 @@ struct TimedStall {
   std::string cause;  ///< "wait-pe", "dram-busy", ...
 };
 
-/// One transfer of DRAM on the time line; `asked` is the cycle from which the
-/// controller knows its requests, it owns the server from `start` to `end`.
+/// One transfer of DRAM on the time line: it owns the server from `start` to
+/// `end`.
 struct TimedTransfer {
-  uint64_t asked = 0, start = 0, end = 0, bursts = 0;
+  uint64_t start = 0, end = 0, bursts = 0;
   uint32_t index = 0; ///< Of the instruction, in program order.
   uint32_t node = TimedInstruction::noNode;
   std::string opcode; ///< Mnemonic.
