@@ -189,6 +189,8 @@ llvm::Expected<std::string> report::toJson(const RunStatistics &statistics) {
     json.attribute("schema_version", reportSchemaVersion);
     json.attribute("model", jsonText(statistics.model));
     json.attribute("machine", jsonText(statistics.machine.name));
+    if (!statistics.compiledFor.empty())
+      json.attribute("compiled_for", jsonText(statistics.compiledFor));
     json.attribute("machine_parameters", machine::toJson(statistics.machine));
     json.attribute("clock_hz", statistics.machine.clockHz);
     json.attribute("timed", statistics.timed);

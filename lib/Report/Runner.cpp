@@ -39,6 +39,7 @@ public:
 
 private:
   llvm::Error load();
+  llvm::Error changeMachine(container::Program &program);
   llvm::Expected<InputSet> readInputs();
   llvm::Error readState();
   llvm::Error readExpected();
@@ -52,6 +53,7 @@ private:
 
   const RunOptions &options;
   std::optional<emulator::LoadedProgram> loaded;
+  std::string compiledFor; ///< Machine of the program, if another one runs it.
   double loadSeconds = 0;
   uint64_t samples = 1;
   std::vector<NamedTensor> outputs;
@@ -88,12 +90,38 @@ llvm::Error Session::load() {
   llvm::Expected<container::Program> program = container::read(options.program);
   if (!program)
     return program.takeError();
+  if (llvm::Error error = changeMachine(*program))
+    return error;
   llvm::Expected<emulator::LoadedProgram> result =
       emulator::load(std::move(*program), emulatorOptions());
   if (!result)
-    return withContext(result.takeError(), options.program);
+    return withContext(result.takeError(),
+                       compiledFor.empty()
+                           ? options.program
+                           : fmt::format("{}: compiled for machine '{}', which "
+                                         "differs from '{}'",
+                                         options.program, compiledFor,
+                                         options.machine));
   loaded.emplace(std::move(*result));
   loadSeconds = secondsSince(start);
+  return llvm::Error::success();
+}
+
+/// Puts the machine that was asked for in the place of the program's. What that
+/// machine cannot execute is the loader's to find.
+llvm::Error Session::changeMachine(container::Program &program) {
+  if (options.machine.empty())
+    return llvm::Error::success();
+  llvm::Expected<machine::Description> other = machine::load(options.machine);
+  if (!other)
+    return other.takeError();
+  if (*other == program.machine)
+    return llvm::Error::success();
+  compiledFor = program.machine.name;
+  program.machine = std::move(*other);
+  support::printErr(
+      fmt::format("{}: warning: {}: compiled for machine '{}', runs on '{}'\n",
+                  tool, options.program, compiledFor, program.machine.name));
   return llvm::Error::success();
 }
 
@@ -210,6 +238,7 @@ llvm::Error Session::execute(const InputSet &inputs) {
   }
   statistics.samples = samples;
   statistics.loadSeconds = loadSeconds;
+  statistics.compiledFor = compiledFor;
   for (const NamedTensor &output : outputs)
     warnNonFinite(tool, "output", output.name, output.tensor);
   for (const std::string &text : warnings.describe(program()))

@@ -69,6 +69,8 @@ std::string cell(std::string text, size_t width) {
 std::string headline(const RunStatistics &s) {
   std::string text =
       fmt::format("{} on {}", cell(s.model, 50), cell(s.machine.name, 20));
+  if (!s.compiledFor.empty())
+    text += fmt::format(", compiled for {}", cell(s.compiledFor, 20));
   if (s.timed) {
     const double seconds = static_cast<double>(s.totalCycles) /
                            static_cast<double>(s.machine.clockHz);

@@ -31,6 +31,7 @@ namespace ashlar::report {
 struct RunOptions {
   bool help = false, version = false;
   std::string program;
+  std::string machine; ///< Name or path; empty: that of the program.
   std::vector<std::pair<std::string, std::string>> inputFiles; ///< NAME, FILE
   std::string inputs, outputs, expect, report, trace, dramTrace, dumpFolder;
   std::string stateIn, stateOut; ///< State before and after all samples.

@@ -133,6 +133,9 @@ struct MapStatistics {
 struct RunStatistics {
   std::string model;
   machine::Description machine;
+  /// Name of the machine that the program was compiled for, if it ran on
+  /// another.
+  std::string compiledFor;
   uint64_t samples = 1; ///< Runs; cycles and times are those of the first.
   bool timed = false;   ///< Cycles were counted.
   uint64_t totalCycles = 0;
