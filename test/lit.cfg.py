@@ -4,6 +4,7 @@
 # test/Unit. docs/TestingGuide.md lists the substitutions and features.
 
 import os
+import shutil
 
 import lit.formats
 
@@ -93,6 +94,11 @@ feature(
     "onnx-testdata",
     os.path.isdir(config.onnx_testdata),
     "the Debian package libonnx-testdata is not installed",
+)
+feature(
+    "chromium",
+    shutil.which("chromium") is not None,
+    "the Debian package chromium is not installed",
 )
 feature(
     "long",

@@ -9,7 +9,9 @@
 #include "ashlar/Report/Runner.h"
 #include "ashlar/Support/Error.h"
 
+#include "llvm/ADT/StringMap.h"
 #include <array>
+#include <deque>
 
 using namespace ashlar;
 using namespace ashlar::report;
@@ -105,6 +107,36 @@ void collectNodes(const container::Program &program,
   collectUseful(s);
 }
 
+/// For each instruction those whose completion it waits for: of each wait since
+/// the one before in its queue, the last one of the signalling queue before the
+/// signal with which the wait is paired.
+std::vector<std::vector<uint32_t>>
+sourcesOf(llvm::ArrayRef<isa::Instruction> code) {
+  constexpr uint32_t none = ~uint32_t(0);
+  std::vector<std::vector<uint32_t>> result(code.size());
+  std::vector<std::vector<uint32_t>> waited(emulator::numQueues);
+  std::vector<uint32_t> last(emulator::numQueues, none);
+  std::vector<std::deque<uint32_t>> signals(256);
+  for (size_t i = 0; i < code.size(); ++i) {
+    const auto queue = static_cast<size_t>(isa::queueOf(code[i]));
+    if (const auto *signal = std::get_if<isa::SemSignal>(&code[i])) {
+      signals[signal->sem].push_back(last[queue]);
+    } else if (const auto *wait = std::get_if<isa::SemWait>(&code[i])) {
+      std::deque<uint32_t> &waiting = signals[wait->sem];
+      if (waiting.empty())
+        continue;
+      if (waiting.front() != none)
+        waited[queue].push_back(waiting.front());
+      waiting.pop_front();
+    } else {
+      last[queue] = static_cast<uint32_t>(i);
+      result[i] = std::move(waited[queue]);
+      waited[queue].clear();
+    }
+  }
+  return result;
+}
+
 llvm::Error collectTimeline(const container::Program &program,
                             const emulator::RunResult &result,
                             RunStatistics &s) {
@@ -112,6 +144,7 @@ llvm::Error collectTimeline(const container::Program &program,
       isa::decodeAll(program.code);
   if (!code)
     return code.takeError();
+  std::vector<std::vector<uint32_t>> sources = sourcesOf(*code);
   const size_t count = std::min(code->size(), result.times.size());
   s.timeline.reserve(count);
   for (size_t i = 0; i < count; ++i) {
@@ -128,6 +161,7 @@ llvm::Error collectTimeline(const container::Program &program,
     timed.opcode = isa::info(instruction).mnemonic.str();
     timed.isSemaphore = std::holds_alternative<isa::SemWait>(instruction) ||
                         std::holds_alternative<isa::SemSignal>(instruction);
+    timed.sources = std::move(sources[i]);
     s.timeline.push_back(std::move(timed));
   }
   for (const emulator::Stall &stall : result.stalls)
@@ -179,6 +213,40 @@ void collectMaps(const container::Program &program,
                       map.cells, map.bytes, map.denseBytes, map.nonZeros});
 }
 
+/// Bytes from the first to the last of a placement; of one in SB those of a
+/// partition.
+uint64_t extentOf(const container::TensorPlacement &place,
+                  uint64_t partitions) {
+  const bool inDram = place.memory == container::PlacementMemory::Dram;
+  int64_t last = 0;
+  for (size_t d = 0; d < place.shape.size() && d < place.strides.size(); ++d) {
+    const int64_t extent = std::max<int64_t>(place.shape[d], 1);
+    if (inDram || static_cast<int32_t>(d) != place.channelAxis)
+      last += (d + 1 == place.shape.size() ? (extent - 1) / place.lanes
+                                           : extent - 1) *
+              std::abs(place.strides[d]);
+    else
+      last += static_cast<int64_t>(
+          (place.basePartition + uint64_t(extent) - 1) / partitions *
+          uint64_t(std::abs(place.tileStride)));
+  }
+  const uint64_t element = place.encoded ? (place.mantissa > 8 ? 2 : 1)
+                                         : support::byteSize(place.type);
+  return static_cast<uint64_t>(last) + element;
+}
+
+void collectPlacements(const container::Program &program, RunStatistics &s) {
+  llvm::StringMap<llvm::StringRef> makers;
+  for (const container::NodeInfo &node : program.nodes)
+    for (const std::string &name : node.plannedTensors)
+      makers[name] = node.name;
+  for (const container::TensorPlacement &place : program.dumps)
+    s.placements.push_back({place.name, makers.lookup(place.name).str(),
+                            place.memory == container::PlacementMemory::Dram,
+                            place.baseOffset,
+                            extentOf(place, program.machine.sb.partitions)});
+}
+
 } // namespace
 
 llvm::Expected<RunStatistics>
@@ -201,11 +269,13 @@ report::collectStatistics(const emulator::LoadedProgram &loaded,
   s.underflow = result.underflow;
   s.nonFinite = result.nonFinite;
   s.decisionsJson = program.decisionsJson;
+  s.planJson = program.numericPlanJson;
   collectEngines(result, s);
   collectNodes(program, result, s);
   collectCuts(program, result, s);
   collectUnits(program, result, s);
   collectMaps(program, result, s);
+  collectPlacements(program, s);
   if (!result.times.empty())
     if (llvm::Error error = collectTimeline(program, result, s))
       return error;

@@ -100,6 +100,10 @@ constexpr Flag flags[] = {
      setText<&RunOptions::trace>, support::FileUse::Writes},
     {"dram-trace", "FILE", "write the requests to DRAM for Ramulator 2",
      setText<&RunOptions::dramTrace>, support::FileUse::Writes},
+    {"html", "FILE.html", "write the report as a page to look at",
+     setText<&RunOptions::html>, support::FileUse::Writes},
+    {"baseline", "FILE.json", "report of another run, which --html compares",
+     setText<&RunOptions::baseline>, support::FileUse::Reads},
     {"dump-tensors", "DIR", "write every planned tensor of one sample",
      setText<&RunOptions::dumpFolder>, support::FileUse::WritesDump},
     {"machine", "NAME|FILE.yaml",
@@ -146,6 +150,12 @@ report::parseRunArguments(llvm::ArrayRef<std::string> args) {
     return makeError(ErrorClass::Usage, "{}",
                      "--dram-trace needs the order of service, which "
                      "--functional leaves out");
+  if (options.functional && !options.html.empty())
+    return makeError(ErrorClass::Usage, "{}",
+                     "--html needs cycles, which --functional leaves out");
+  if (!options.baseline.empty() && options.html.empty())
+    return makeError(ErrorClass::Usage, "{}",
+                     "--baseline needs --html=FILE.html, which compares");
   return options;
 }
 

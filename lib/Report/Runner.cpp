@@ -43,6 +43,7 @@ private:
   llvm::Expected<InputSet> readInputs();
   llvm::Error readState();
   llvm::Error readExpected();
+  llvm::Error readBaseline();
   llvm::Error execute(const InputSet &inputs);
   llvm::Error writeFiles();
   void print() const;
@@ -59,6 +60,7 @@ private:
   std::vector<NamedTensor> outputs;
   std::vector<int16_t> state; ///< Carried from sample to sample.
   std::vector<NamedTensor> expected;
+  std::unique_ptr<llvm::MemoryBuffer> baseline;
   RunStatistics statistics;
   RunWarnings warnings;
   emulator::RunResult first; ///< Of the first sample; its dumps are written.
@@ -77,8 +79,8 @@ emulator::Options Session::emulatorOptions() const {
                        ? options.threads
                        : std::max(1u, std::thread::hardware_concurrency());
   result.timing = !options.functional;
-  result.recordTimes = !options.trace.empty();
   result.traceDram = !options.dramTrace.empty();
+  result.recordTimes = !options.trace.empty() || !options.html.empty();
   result.dumpTensors = !options.dumpFolder.empty();
   result.maxMemory = options.maxMemory;
   result.kernels = options.kernels;
@@ -201,6 +203,16 @@ llvm::Error Session::readExpected() {
   return llvm::Error::success();
 }
 
+llvm::Error Session::readBaseline() {
+  if (options.baseline.empty())
+    return llvm::Error::success();
+  auto file = support::readFile(options.baseline);
+  if (!file)
+    return file.takeError();
+  baseline = std::move(*file);
+  return withContext(checkBaseline(baseline->getBuffer()), options.baseline);
+}
+
 llvm::Error Session::execute(const InputSet &inputs) {
   emulator::Options how = emulatorOptions();
   samples = inputs.samples;
@@ -269,6 +281,15 @@ llvm::Error Session::writeFiles() {
     if (llvm::Error error = support::writeFileAtomically(
             options.dramTrace, llvm::StringRef(first.dramTrace)))
       return error;
+  if (!options.html.empty()) {
+    llvm::Expected<std::string> page =
+        toHtml(statistics, baseline ? baseline->getBuffer() : "");
+    if (!page)
+      return withContext(page.takeError(), options.program);
+    if (llvm::Error error =
+            support::writeFileAtomically(options.html, llvm::StringRef(*page)))
+      return error;
+  }
   if (!options.dumpFolder.empty())
     return dumpTensors(program(), first, options.dumpFolder);
   return llvm::Error::success();
@@ -320,6 +341,8 @@ llvm::Error Session::run() {
   if (llvm::Error error = readState())
     return error;
   if (llvm::Error error = readExpected())
+    return error;
+  if (llvm::Error error = readBaseline())
     return error;
   if (llvm::Error error = execute(*inputs))
     return error;

@@ -27,6 +27,16 @@ std::string toSummary(const RunStatistics &statistics);
 /// one cycle.
 std::string toTrace(const RunStatistics &statistics);
 
+/// The report as one HTML page without references to other files: figures,
+/// time line, layers, memory, graph, decisions. \p baseline is the JSON report
+/// of another run to compare with, or empty. Malformed if decisions or plan are
+/// not JSON.
+llvm::Expected<std::string> toHtml(const RunStatistics &statistics,
+                                   llvm::StringRef baseline);
+
+/// Malformed unless \p text is a JSON report that toHtml() can compare with.
+llvm::Error checkBaseline(llvm::StringRef text);
+
 } // namespace ashlar::report
 
 #endif // ASHLAR_REPORT_REPORT_H

@@ -34,6 +34,7 @@ struct RunOptions {
   std::string machine; ///< Name or path; empty: that of the program.
   std::vector<std::pair<std::string, std::string>> inputFiles; ///< NAME, FILE
   std::string inputs, outputs, expect, report, trace, dramTrace, dumpFolder;
+  std::string html, baseline;    ///< The page, and a report to compare with.
   std::string stateIn, stateOut; ///< State before and after all samples.
   double atol = 0, rtol = 0;
   std::optional<uint64_t> randomSeed;

@@ -93,6 +93,8 @@ struct TimedInstruction {
   std::string opcode;       ///< Mnemonic.
   bool isSemaphore = false; ///< Takes no time: no slice of its own.
   uint64_t copied = 0;      ///< Bytes moved inside the chip as they are.
+  /// Instructions of other queues whose completion it waits for.
+  std::vector<uint32_t> sources = {};
   static constexpr uint32_t noNode = ~uint32_t(0);
 };
 
@@ -129,6 +131,15 @@ struct MapStatistics {
   uint64_t cells = 0, bytes = 0, denseBytes = 0, nonZeros = 0;
 };
 
+/// Where a planned tensor lies while it lives.
+struct PlacementStatistics {
+  std::string name;    ///< In the numeric plan.
+  std::string node;    ///< That makes it.
+  bool inDram = false; ///< Else in SB.
+  uint64_t offset = 0; ///< DRAM address, or byte of a partition.
+  uint64_t bytes = 0;  ///< From the first to the last; in SB of a partition.
+};
+
 /// A whole run.
 struct RunStatistics {
   std::string model;
@@ -157,6 +168,8 @@ struct RunStatistics {
   std::vector<TimedStall> stalls;         ///< The same.
   std::vector<TimedTransfer> transfers;   ///< In the order of service.
   std::string decisionsJson;              ///< From the container.
+  std::string planJson;                   ///< From the container.
+  std::vector<PlacementStatistics> placements;
 };
 
 /// Index of the engine called \p name, or engines.size().

@@ -1,0 +1,116 @@
+// What all sections share: data, numbers as text, elements, colours, selection.
+
+const DATA = JSON.parse(document.getElementById("data").textContent);
+const RUN = DATA.report;
+const ENGINES = Object.keys(RUN.engines).filter(name => RUN.engines[name].instructions > 0);
+const COLOURS = {
+  dma0: "#4e79a7", dma1: "#6b93bd", dma2: "#8aadd0", dma3: "#a9c5e0", peload: "#b07aa1",
+  pe: "#e15759", act: "#f28e2b", vec: "#59a14f", tcc: "#edc948", host: "#9c755f",
+};
+const STALLS = ["#9aa3ad", "#b3bac3", "#7f8a96", "#c8cdd4", "#6b7683", "#d5d9de", "#8d97a2", "#a6aeb8"];
+
+const whole = value => Math.round(value).toLocaleString("en-US");
+const percent = share => `${(100 * share).toFixed(1)} %`;
+
+/// A number with three digits and a unit: 1234567 bytes are 1.23 MB.
+function scaled(value, unit) {
+  const steps = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+  for (const [size, prefix] of steps)
+    if (Math.abs(value) >= size) return `${(value / size).toPrecision(3)} ${prefix}${unit}`;
+  return `${Number(value.toPrecision(3))} ${unit}`;
+}
+
+function seconds(cycles) {
+  const time = cycles / RUN.clock_hz;
+  if (time >= 1) return `${time.toPrecision(4)} s`;
+  return time >= 1e-3 ? `${(time * 1e3).toPrecision(4)} ms` : `${(time * 1e6).toPrecision(4)} µs`;
+}
+
+function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes))
+    key in node && key !== "style" ? (node[key] = value) : node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+function drawing(tag, attributes = {}, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+/// A section with a title, a sentence, and an entry in the navigation.
+function section(id, title, sentence) {
+  const node = element("section", { id }, element("h2", {}, title), element("p", {}, sentence));
+  document.getElementById("main").append(node);
+  document.getElementById("sections").append(element("a", { href: `#${id}` }, title));
+  return node;
+}
+
+function key(entries) {
+  const list = element("div", { className: "key" });
+  for (const [name, colour] of entries)
+    list.append(element("span", {}, element("i", { style: `background:${colour}` }), name));
+  return list;
+}
+
+const tooltip = document.getElementById("tooltip");
+
+function showTooltip(event, text) {
+  tooltip.textContent = text;
+  tooltip.hidden = false;
+  const left = Math.min(event.clientX + 14, window.innerWidth - tooltip.offsetWidth - 8);
+  const top = Math.min(event.clientY + 14, window.innerHeight - tooltip.offsetHeight - 8);
+  tooltip.style.left = `${Math.max(left, 4)}px`;
+  tooltip.style.top = `${Math.max(top, 4)}px`;
+}
+
+function hideTooltip() { tooltip.hidden = true; }
+
+/// One layer may be chosen; every section shows it in its own way.
+const selection = { node: "", listeners: [] };
+
+function choose(node) {
+  selection.node = selection.node === node ? "" : node;
+  for (const listener of selection.listeners) listener(selection.node);
+}
+
+/// A table whose rows are objects. Columns: {title, value(row), text(row)?, cell(row)?, left?}.
+function sortedTable(columns, rows, start, onRow) {
+  const body = element("tbody");
+  let order = { column: start, down: true };
+  let filter = "";
+  const table = element("table", {}, element("thead", {}, element("tr")), body);
+  function cellOf(column, row) {
+    const content = column.cell ? column.cell(row) : (column.text || (r => `${column.value(r)}`))(row);
+    return element("td", { className: column.left ? "text" : "", title: column.left ? `${column.value(row)}` : "" },
+                   content);
+  }
+  function fill() {
+    const value = columns[order.column].value;
+    const compare = (a, b) => {
+      const x = value(a), y = value(b);
+      return typeof x === "string" ? x.localeCompare(y) : x - y;
+    };
+    const shown = rows.filter(row => !filter || columns.some(
+      column => column.left && `${column.value(row)}`.toLowerCase().includes(filter)));
+    shown.sort((a, b) => order.down ? compare(b, a) : compare(a, b));
+    body.replaceChildren(...shown.map(row => {
+      const line = element("tr", {}, ...columns.map(column => cellOf(column, row)));
+      if (onRow) onRow(line, row);
+      return line;
+    }));
+  }
+  columns.forEach((column, index) => table.tHead.rows[0].append(element("th", {
+    className: column.left ? "text" : "",
+    onclick: () => {
+      order = { column: index, down: order.column === index ? !order.down : !column.left };
+      fill();
+    },
+  }, column.title)));
+  const search = element("input", { placeholder: "filter", oninput: () => { filter = search.value.toLowerCase(); fill(); } });
+  fill();
+  return element("div", {}, element("div", { className: "controls" }, search), element("div", { className: "scroll" }, table));
+}

@@ -1,0 +1,62 @@
+// The planned operations as a graph, coloured by the cycles of their layers.
+
+/// Rows by longest path from the inputs, columns in order of appearance.
+function placeOps(ops) {
+  const maker = new Map(ops.map((op, index) => [op.output, index]));
+  const rows = [], place = [];
+  ops.forEach((op, index) => {
+    const sources = Object.values(op.inputs || {}).flat().filter(name => maker.has(name)).map(name => maker.get(name));
+    const row = sources.length ? 1 + Math.max(...sources.map(source => place[source]?.row ?? -1)) : 0;
+    rows[row] ||= [];
+    place[index] = { row, column: rows[row].length, sources };
+    rows[row].push(index);
+  });
+  return { rows, place };
+}
+
+function graph() {
+  const ops = DATA.plan ? DATA.plan.ops : [];
+  if (!ops.length || ops.length > 4000) return;
+  const node = section("graph", "Graph", "Operations of the numeric plan from top to bottom; the darker, the more cycles their layer takes.");
+  const { rows, place } = placeOps(ops);
+  const layers = new Map(RUN.nodes.map(layer => [layer.name, layer]));
+  const most = Math.max(1, ...RUN.nodes.map(layer => layer.cycles));
+  const box = { width: 170, height: 34, gapX: 26, gapY: 26 };
+  const widest = Math.max(...rows.map(row => row.length));
+  const width = widest * (box.width + box.gapX) + box.gapX, height = rows.length * (box.height + box.gapY) + box.gapY;
+  const corner = index => {
+    const { row, column } = place[index];
+    const left = (width - rows[row].length * (box.width + box.gapX) + box.gapX) / 2;
+    return [left + column * (box.width + box.gapX), box.gapY + row * (box.height + box.gapY)];
+  };
+  const svg = drawing("svg", { width, height, viewBox: `0 0 ${width} ${height}`, style: "max-width:none" });
+  ops.forEach((op, index) => {
+    const [x, y] = corner(index);
+    for (const source of place[index].sources) {
+      const [sx, sy] = corner(source);
+      svg.append(drawing("path", {
+        d: `M${sx + box.width / 2} ${sy + box.height} C${sx + box.width / 2} ${y - 10} ${x + box.width / 2} ${sy + box.height + 10} ${x + box.width / 2} ${y}`,
+        fill: "none", stroke: "var(--soft)", "stroke-opacity": 0.6,
+      }));
+    }
+  });
+  ops.forEach((op, index) => {
+    const [x, y] = corner(index);
+    const layer = layers.get(op.name);
+    const share = layer ? layer.cycles / most : 0;
+    const group = drawing("g", { cursor: "pointer" });
+    const frame = drawing("rect", { x, y, width: box.width, height: box.height, rx: 4,
+                                    fill: `color-mix(in srgb, #e15759 ${Math.round(75 * Math.sqrt(share))}%, var(--back))`, stroke: "var(--line)" });
+    const title = drawing("text", { x: x + 6, y: y + 14 });
+    title.textContent = op.name.length > 25 ? `…${op.name.slice(-24)}` : op.name;
+    const second = drawing("text", { x: x + 6, y: y + 28, "fill-opacity": 0.75 });
+    second.textContent = `${op.op}${layer ? `, ${whole(layer.cycles)} cycles` : ""}`;
+    group.append(frame, title, second);
+    group.onmousemove = event => showTooltip(event, `${op.name} (${op.op})\n${layer ? `${whole(layer.cycles)} cycles, span ${whole(layer.span)}` : ""}`);
+    group.onmouseleave = hideTooltip;
+    group.onclick = () => choose(op.name);
+    selection.listeners.push(name => frame.setAttribute("stroke", name === op.name ? "var(--ink)" : "var(--line)"));
+    svg.append(group);
+  });
+  node.append(element("div", { className: "scroll" }, svg));
+}

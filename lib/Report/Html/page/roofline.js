@@ -1,0 +1,51 @@
+// Every layer against the array's peak and the DRAM rate.
+
+const decade = power => power >= 0 ? whole(10 ** power) : (10 ** power).toFixed(-power);
+
+function roofline() {
+  const layers = RUN.nodes.filter(node => node.macs > 0 && node.span > 0);
+  if (!layers.length) return;
+  const node = section("roofline", "Roofline",
+    "MACs per cycle of a layer, from its first start to its last completion, over its MACs per byte of DRAM traffic. Layers overlap, so a span has cycles of its neighbours too.");
+  const machine = RUN.machine_parameters;
+  const peak = machine.pe.rows * machine.pe.columns;
+  const rate = machine.dram.bytes_per_cycle;
+  const points = layers.map(layer => ({
+    layer, x: layer.macs / Math.max(1, layer.dram_read + layer.dram_write), y: layer.macs / layer.span,
+  }));
+  const ridge = peak / rate;
+  const low = Math.min(ridge / 10, ...points.map(p => p.x)), high = Math.max(ridge * 10, ...points.map(p => p.x));
+  const bottom = Math.min(peak / 1e3, ...points.map(p => p.y));
+  const size = { width: 900, height: 380, left: 60, right: 20, top: 16, foot: 40 };
+  const across = x => size.left + (size.width - size.left - size.right) * Math.log(x / low) / Math.log(high / low);
+  const down = y => size.top + (size.height - size.top - size.foot) * Math.log(1.4 * peak / y) / Math.log(1.4 * peak / bottom);
+  const svg = drawing("svg", { width: size.width, height: size.height, viewBox: `0 0 ${size.width} ${size.height}` });
+  const roof = `${across(low)},${down(Math.max(bottom, low * rate))} ${across(ridge)},${down(peak)} ${across(high)},${down(peak)}`;
+  svg.append(drawing("polyline", { points: roof, fill: "none", stroke: "var(--soft)", "stroke-width": 1.5 }));
+  const label = (x, y, words, anchor = "start") => {
+    const text = drawing("text", { x, y, "text-anchor": anchor });
+    text.textContent = words;
+    svg.append(text);
+  };
+  label(across(high) - 4, down(peak) - 5, `array peak ${whole(peak)} MACs per cycle`, "end");
+  for (let power = Math.ceil(Math.log10(low)); power <= Math.log10(high); ++power)
+    label(across(10 ** power), size.height - 22, decade(power), "middle");
+  label(size.width / 2, size.height - 6, "MACs per byte of DRAM traffic", "middle");
+  for (let power = Math.ceil(Math.log10(bottom)); power <= Math.log10(peak); ++power)
+    label(size.left - 6, down(10 ** power) + 4, decade(power), "end");
+  const most = Math.max(...layers.map(layer => layer.cycles), 1);
+  for (const point of points) {
+    const circle = drawing("circle", {
+      cx: across(point.x), cy: down(point.y), r: 3 + 9 * Math.sqrt(point.layer.cycles / most),
+      fill: COLOURS[point.layer.engine === "tcu" ? "tcc" : "pe"], "fill-opacity": 0.55, stroke: "var(--back)",
+    });
+    circle.onmousemove = event => showTooltip(event,
+      `${point.layer.name} (${point.layer.op})\n${point.y.toFixed(0)} MACs per cycle, ${point.x.toFixed(1)} per byte\n` +
+      `${whole(point.layer.cycles)} cycles of the run, span ${whole(point.layer.span)}`);
+    circle.onmouseleave = hideTooltip;
+    circle.onclick = () => choose(point.layer.name);
+    selection.listeners.push(name => circle.setAttribute("stroke", name === point.layer.name ? "var(--ink)" : "var(--back)"));
+    svg.append(circle);
+  }
+  node.append(svg);
+}
