@@ -12,11 +12,12 @@ function formatsOf(layer) {
 
 function busyBar(layer) {
   const bar = element("span", { className: "mini" });
-  const most = Math.max(layer.span, 1);
+  const sum = ENGINES.reduce((total, name) => total + (layer.busy[name] || 0), 0);
+  const most = Math.max(layer.span, sum, 1);
   for (const name of ENGINES) {
     const busy = layer.busy[name];
     if (!busy) continue;
-    bar.append(element("i", { style: `width:${Math.min(100, 100 * busy / most / ENGINES.length)}%;background:${COLOURS[name]}` }));
+    bar.append(element("i", { style: `width:${100 * busy / most}%;background:${COLOURS[name]}` }));
   }
   bar.onmousemove = event => showTooltip(event, ENGINES.filter(n => layer.busy[n])
     .map(n => `${n}: ${whole(layer.busy[n])} cycles`).join("\n"));
