@@ -7,15 +7,13 @@
 #ifndef ASHLAR_LIB_ISA_COLLECTOR_H
 #define ASHLAR_LIB_ISA_COLLECTOR_H
 
+#include "ashlar/Isa/ElementBytes.h"
 #include "ashlar/Isa/Footprint.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace ashlar::isa {
 
 using Dims = llvm::SmallVector<AccessDim, 8>;
-
-/// Bytes of one stored element.
-unsigned elementBytes(ElemType type, unsigned mantissa);
 
 /// Gives an access its pattern and bounding box. Dimensions of one step or
 /// without stride vanish; a dimension that continues the run joins it; what

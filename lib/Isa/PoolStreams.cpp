@@ -87,8 +87,8 @@ void poolSource(const VecPool &op, StreamCollector &c) {
     shape.kernel[i] = static_cast<uint64_t>(axes[i].kernel);
   }
   const bool separated =
-      machine::poolVisits(static_cast<machine::PoolKind>(op.kind), shape)
-          .separated;
+      machine::vecPoolVisits(static_cast<machine::PoolKind>(op.kind), shape)
+          .firstPass >= 0;
   llvm::SmallVector<Places, 4> pieces[3];
   size_t count = 1;
   bool windowed = false; // the first axis with windows has been met

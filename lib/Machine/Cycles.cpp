@@ -6,6 +6,7 @@
 #include "ashlar/Machine/Cycles.h"
 #include "Saturating.h"
 #include "ashlar/Machine/Dram.h"
+#include "ashlar/Machine/PoolVisits.h"
 
 #include "llvm/ADT/StringSwitch.h"
 #include <algorithm>
@@ -356,29 +357,33 @@ static uint64_t storeCycles(const Description &machine, VecStore store,
   return store == VecStore::Same ? 0 : mul(results, machine.vec.costCheap);
 }
 
-PoolVisits ashlar::machine::poolVisits(PoolKind kind, const PoolShape &shape) {
+PoolVisits ashlar::machine::vecPoolVisits(PoolKind kind,
+                                          const PoolShape &shape) {
   const uint64_t outputs = product(shape.out);
   const uint64_t window = product(shape.kernel);
-  const uint64_t direct = mul(outputs, window);
-  if (kind != PoolKind::Max || window == 1)
-    return {direct, false};
+  PoolVisits visits{mul(outputs, window), -1};
+  if (kind != PoolKind::Max || window <= 1)
+    return visits;
   // Width first, then height, then depth; a kernel of one needs no pass.
   const uint64_t extents[3] = {
       outputs, mul(shape.in[0], mul(shape.out[1], shape.out[2])),
       mul(shape.in[0], mul(shape.in[1], shape.out[2]))};
   uint64_t separable = 0;
+  int first = -1;
   for (int axis = 0; axis < 3; ++axis)
-    if (shape.kernel[axis] > 1)
+    if (shape.kernel[axis] > 1) {
       separable = add(separable, mul(extents[axis], shape.kernel[axis]));
-  return {std::min(direct, separable), separable < direct};
+      first = axis;
+    }
+  return separable < visits.elements ? PoolVisits{separable, first} : visits;
 }
 
 Timing ashlar::machine::vecPool(const Description &machine, PoolKind kind,
                                 VecStore store, uint64_t channels,
                                 const PoolShape &shape) {
   const uint64_t outputs = product(shape.out);
-  const uint64_t visits = poolVisits(kind, shape).positions;
-  uint64_t perLane = mul(visits, machine.vec.costCheap);
+  uint64_t perLane =
+      mul(vecPoolVisits(kind, shape).elements, machine.vec.costCheap);
   if (kind == PoolKind::Average)
     perLane = add(perLane, mul(outputs, machine.vec.costExpensive));
   perLane = add(perLane, storeCycles(machine, store, outputs));

@@ -284,13 +284,6 @@ struct PoolShape {
 
 enum class PoolKind : uint8_t { Max, Average, Sum };
 
-/// What a window reduction visits per channel.
-struct PoolVisits {
-  uint64_t positions = 0;
-  bool separated = false; ///< One axis after the other, width first.
-};
-PoolVisits poolVisits(PoolKind kind, const PoolShape &shape);
-
 /// vec.pool. Sums and averages visit every window position (their order is
 /// fixed); a maximum is separable and takes the cheaper of the direct and the
 /// three-pass way. Averages add one division per result.

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The array, its accumulators, and the drain.
+
+#include "Sink.h"
+
+#include <algorithm>
+
+using namespace ashlar;
+using namespace ashlar::energy;
+using isa::ElemType;
+using isa::OperandMode;
+using machine::VecCost;
+
+/// Bits of an operand that pass the digit multipliers (docs/Machine.md 4): of
+/// floating-point elements the significand.
+template <typename Op>
+static uint32_t operandBits(const Op &op) {
+  if (op.mode == OperandMode::Select)
+    return 1;
+  if (op.mode == OperandMode::Bfp)
+    return op.mantissa;
+  if (op.mode == OperandMode::Float)
+    return op.type == ElemType::F32 ? 24 : op.type == ElemType::F16 ? 11 : 8;
+  return 8 * isa::elementBytes(op.type, op.mantissa);
+}
+
+/// Cells of \p count consecutive elements of every partition, whose blocks run
+/// along the free axis: one for `group` elements side by side.
+static uint64_t freeCells(const machine::Description &machine, uint64_t count,
+                          bool dense) {
+  return dense ? (count + machine.xmGroup - 1) / machine.xmGroup : count;
+}
+
+void ActionCounter::of(const isa::PeLoad &op, Sink &sink) {
+  shadowBits = operandBits(op);
+  const uint64_t bytes = isa::elementBytes(op.type, op.mantissa);
+  const uint64_t columns = op.colStride == 0 ? 1 : op.cols;
+  sink.add(Action::SbRead, op.rows * columns * bytes);
+  sink.add(Action::PeLoad, uint64_t(op.rows) * op.cols * bytes);
+  if (op.type != ElemType::Bfp)
+    return;
+  if (op.orientation == isa::Orientation::P)
+    sink.add(Action::XmRead, sink.cellRows(op.part, op.rows) * columns);
+  else
+    sink.add(Action::XmRead,
+             op.rows * freeCells(machine, columns,
+                                 op.colStride == int64_t(bytes)));
+  if (op.mode == OperandMode::Bfp)
+    sink.add(Action::XrRead, 2);
+}
+
+void ActionCounter::of(const isa::PeSwap &, Sink &) { activeBits = shadowBits; }
+
+/// Steps of one dimension that read memory.
+static uint64_t inside(int64_t low, int64_t high, int64_t count) {
+  const int64_t steps =
+      std::min(high, count) - std::max<int64_t>(low, 0);
+  return steps > 0 ? static_cast<uint64_t>(steps) : 0;
+}
+
+/// Elements of each row that a stream reads; padding reads nothing. With row
+/// groups those of all groups together.
+static uint64_t streamedElements(const isa::PeMatmul &op) {
+  const uint64_t outer = inside(op.lo0, op.hi0, op.n0);
+  const uint64_t middle = inside(op.lo1, op.hi1, op.n1);
+  if (op.groups <= 1) {
+    const uint64_t inner = inside(op.lo2, op.hi2, op.n2);
+    if (outer == 0 || middle == 0 || inner == 0)
+      return 0;
+    return streamed({{outer, op.stride0},
+                     {middle, op.stride1},
+                     {inner, op.stride2}});
+  }
+  // Result w reads pixel w + shift.
+  const int64_t pixels =
+      std::min<int64_t>(op.hi2, int64_t(op.shift) + op.validW) -
+      std::max<int64_t>(op.lo2, op.shift);
+  return pixels <= 0 ? 0
+                     : times(times(outer, middle),
+                             static_cast<uint64_t>(pixels));
+}
+
+void ActionCounter::of(const isa::PeMatmul &op, Sink &sink) {
+  const uint64_t elements = streamedElements(op);
+  const uint64_t bytes = isa::elementBytes(op.type, op.mantissa);
+  sink.add(Action::SbRead, times(elements, op.rows * bytes));
+  if (op.type == ElemType::Bfp) {
+    if (op.orientation == isa::Orientation::P || op.groups > 1)
+      sink.add(Action::XmRead,
+               times(elements, sink.cellRows(op.part, op.rows)));
+    else
+      sink.add(Action::XmRead,
+               times(op.rows, freeCells(machine, elements,
+                                        op.stride2 == int64_t(bytes))));
+    if (op.mode == OperandMode::Bfp)
+      sink.add(Action::XrRead, 2);
+  }
+  const uint64_t outer = times(op.n0, op.n1);
+  const uint64_t results = times(outer, op.groups > 1 ? op.validW : op.n2);
+  const uint64_t sums = times(results, op.cols);
+  const uint64_t products = times(sums, op.rows);
+  uint64_t passes = 1; // Through the accumulators.
+  if (op.mode == OperandMode::Select) {
+    sink.add(Action::PeSelect, products);
+  } else {
+    const uint32_t bits = operandBits(op);
+    const uint64_t digits =
+        times(products, machine::pePasses(machine, bits, activeBits));
+    sink.add(Action::PeMultiply, digits);
+    sink.counts.addWidth(Component::Pe, bits, activeBits, products);
+    if (op.mode == OperandMode::Float) {
+      sink.add(Action::PeFloatAccumulate, products);
+    } else {
+      sink.add(Action::PeAccumulate, digits);
+      passes = machine::pePasses(machine, bits, activeBits);
+    }
+  }
+  const uint64_t added = times(sums, passes - (op.accumulate ? 0 : 1));
+  sink.add(Action::PsumWrite, times(8, times(sums, passes)));
+  sink.add(Action::PsumRead, times(8, added));
+  sink.add(Action::PsumAccumulate, added);
+}
+
+//===- Drain --------------------------------------------------------------===//
+
+/// What the epilogue does to \p results results.
+static void addEpilogue(const isa::ActDrain &op, uint64_t results,
+                        ActionCounts &counts) {
+  auto add = [&](VecCost cost) {
+    counts.add(static_cast<Action>(static_cast<unsigned>(Action::ActCheap) +
+                                   static_cast<unsigned>(cost)),
+               results);
+  };
+  add(costOf(op.function));
+  if (op.hasScale)
+    add(VecCost::Medium);
+  if (op.hasBias || op.biasAligned)
+    add(VecCost::Cheap);
+  if (op.resMode)
+    add(VecCost::Cheap);
+  const bool moves = op.mode == isa::DrainMode::Raw64 && !op.typed;
+  if (op.dstType == ElemType::Bfp && !moves)
+    add(VecCost::Cheap);
+}
+
+void ActionCounter::of(const isa::ActDrain &op, Sink &sink) {
+  const uint64_t steps = times(times(op.n0, op.n1), op.n2);
+  uint64_t results = times(steps, op.cols);
+  if (op.fromTcu) {
+    // Partial sums of several units are added before anything else.
+    const uint64_t read = sink.measured.work;
+    results = std::min(results, read);
+    sink.add(Action::AccRead, times(8, read));
+    sink.add(Action::ActCheap, read - results);
+  } else {
+    sink.add(Action::PsumRead, times(8, results));
+  }
+  const uint64_t positions = results / op.cols;
+  addEpilogue(op, results, sink.counts);
+  if (op.hasScale || op.hasBias || op.hasExp || op.alphaFromParam ||
+      op.mapped)
+    sink.add(Action::SbRead,
+             times(16, op.paramAlongSteps ? positions : op.cols));
+  const Step ofUnits[] = {{positions, 1}};
+  const Step ofSteps[] = {{op.n0, op.resStride0},
+                          {op.n1, op.resStride1},
+                          {op.n2, op.resStride2}};
+  if (op.resMode)
+    sink.read({op.resType, op.resMantissa, op.resPart, op.cols,
+               op.fromTcu ? llvm::ArrayRef<Step>(ofUnits) : ofSteps});
+  sink.add(Action::SbWrite,
+           times(results, isa::elementBytes(op.dstType, op.dstMantissa)));
+  if (op.dstType == ElemType::Bfp)
+    sink.add(Action::XmWrite,
+             op.dstOrientation == isa::Orientation::F
+                 ? times(op.cols, freeCells(machine, positions, true))
+                 : times(positions, sink.cellRows(op.dstPart, op.cols)));
+  if (op.mode == isa::DrainMode::F32 || op.mode == isa::DrainMode::Block)
+    sink.add(Action::XrRead, 4);
+  if (op.mode != isa::DrainMode::Raw64 || op.typed)
+    sink.encodeRegister(op.dstType, op.cellFromXr);
+  if (op.counted) {
+    if (!op.countClear)
+      sink.add(Action::CountersRead, times(4, positions));
+    sink.add(Action::CountersWrite, times(4, positions));
+  }
+}
