@@ -4,39 +4,135 @@
 
 #include "ashlar/Analysis/DenseCycles.h"
 
-#include "ashlar/Analysis/StationaryPlan.h"
-#include "ashlar/Machine/Cycles.h"
+#include "ashlar/Analysis/StorageType.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
-namespace ashlar::analysis {
+#include <array>
 
-int64_t arrayCycles(npu::PeConvOp conv, const Lanes &lanes,
-                    const machine::Description &machine) {
-  auto out = shapeOf(conv.getY());
-  StorageType x = storageOf(conv.getX()), w = weightStorage(conv);
-  int64_t passes = machine::pePasses(machine, x.digitBits(), w.digitBits());
-  int64_t positions = out[0];
-  for (int64_t extent : out.drop_front(2))
-    positions *= extent;
-  int64_t width = out.back();
-  int64_t group = std::max<int64_t>(machine.psum.banks / 2, 1) *
-                  static_cast<int64_t>(machine.psum.entriesPerBank);
-  int64_t cycles = 0;
-  ProductShape product = productShape(conv);
-  for (const auto &column : planStationary(product, machine))
-    for (const auto &tile : column.tiles)
-      for (int64_t at = 0; at < positions; at += group) {
-        int64_t part = std::min(group, positions - at);
-        // Rows end with a step of their own.
-        int64_t steps = llvm::divideCeil(part, width) *
-                        llvm::divideCeil(std::min(part, width), lanes.count);
-        int64_t load =
-            llvm::divideCeil(tile.rows, machine.pe.loadRowsPerCycle) *
-            w.bytes();
-        cycles += static_cast<int64_t>(
-            machine::peTile(machine, steps * passes, load));
-      }
-  return cycles;
+namespace ashlar::analysis {
+namespace {
+
+/// Array and drain as the emitted program uses them (EmitProduct.cpp): groups
+/// of positions fill one half of PSUM while the other half drains.
+class DensePipeline {
+public:
+  DensePipeline(npu::PeConvOp conv, const Lanes &lanes,
+                const machine::Description &machine)
+      : machine(machine), lanes(lanes.count), function(drainFunction(conv)) {
+    StorageType x = activationStorage(conv), w = weightStorage(conv);
+    passes = static_cast<int64_t>(
+        machine::pePasses(machine, x.digitBits(), w.digitBits()));
+    weightBytes = w.bytes();
+    auto out = shapeOf(conv.getY());
+    positions = out[0];
+    for (int64_t extent : out.drop_front(2))
+      positions *= extent;
+    width = out.back();
+    group = std::max<int64_t>(machine.psum.banks / 2, 1) *
+            static_cast<int64_t>(machine.psum.entriesPerBank);
+  }
+
+  /// `last`: no column follows.
+  void add(const ColumnTile &column, bool last) {
+    for (int64_t at = 0; at < positions; at += group) {
+      const int64_t part = std::min(group, positions - at);
+      addGroup(column, part, last && at + part == positions);
+    }
+  }
+
+  DenseCycles take() const { return cycles; }
+
+private:
+  /// Pieces that the first and the last sums are drained in.
+  static constexpr int64_t kPieces = 8;
+
+  void addGroup(const ColumnTile &column, int64_t part, bool last) {
+    if (column.tiles.empty())
+      return;
+    // Rows end with a step of their own.
+    const int64_t steps = llvm::divideCeilSigned(part, width) *
+                          llvm::divideCeilSigned(std::min(part, width), lanes);
+    const auto stream =
+        static_cast<int64_t>(machine::peStream(machine, steps, passes, lanes));
+    int64_t busy = 0;
+    for (const StationaryTile &tile : column.tiles)
+      busy += static_cast<int64_t>(machine::peTile(
+          machine, stream,
+          machine::peLoad(machine, tile.rows, weightBytes).issue));
+    const auto drain = static_cast<int64_t>(
+        machine::actDrain(machine, column.cols, part, function).issue);
+    const auto skew = static_cast<int64_t>(machine.pe.rows) + column.cols - 2;
+    int64_t &bank = drained[groups % drained.size()];
+    const int64_t end = std::max(arrayFree, bank) + busy;
+    const bool first = groups++ == 0;
+    // One pass keeps pace with the drain, piece by piece.
+    const bool pieces =
+        first || last || (column.tiles.size() == 1 && passes == 1);
+    const int64_t count = pieces ? kPieces : 1;
+    const int64_t start = end - stream + llvm::divideCeilSigned(stream, count);
+    actFree = std::max(std::max(actFree, start + skew) + drain,
+                       end + skew + llvm::divideCeilSigned(drain, count));
+    arrayFree = end;
+    bank = actFree + static_cast<int64_t>(machine.act.latency);
+    cycles.array += busy;
+    cycles.drain += drain;
+    cycles.total = bank;
+  }
+
+  const machine::Description &machine;
+  int64_t lanes, passes, weightBytes, positions, width, group;
+  machine::VecCost function;
+  std::array<int64_t, 2> drained{0, 0}; ///< half of PSUM is free again
+  size_t groups = 0;
+  int64_t arrayFree = 0, actFree = 0;
+  DenseCycles cycles;
+};
+
+} // namespace
+
+DenseCycles denseCycles(npu::PeConvOp conv, const Lanes &lanes,
+                        llvm::ArrayRef<ColumnTile> columns,
+                        const machine::Description &machine) {
+  DensePipeline pipeline(conv, lanes, machine);
+  for (size_t i = 0; i < columns.size(); ++i)
+    pipeline.add(columns[i], i + 1 == columns.size());
+  return pipeline.take();
+}
+
+DenseCycles denseCycles(npu::PeConvOp conv, const Lanes &lanes,
+                        const machine::Description &machine) {
+  return denseCycles(conv, lanes, planStationary(productShape(conv), machine),
+                     machine);
+}
+
+machine::VecCost drainFunction(mlir::Operation *product) {
+  llvm::StringRef name =
+      llvm::TypeSwitch<mlir::Operation *, llvm::StringRef>(product)
+          .Case<npu::PeConvOp, npu::TcuConvOp, npu::PeMatmulOp>(
+              [](auto op) { return op.getFunction(); })
+          .Default([](mlir::Operation *) { return llvm::StringRef("copy"); });
+  return machine::vecCostOf(name).value_or(machine::VecCost::VeryExpensive);
+}
+
+int64_t encodeCycles(mlir::Value x, const Lanes &lanes,
+                     const machine::Description &machine) {
+  auto shape = shapeOf(x);
+  auto move = x.getDefiningOp<npu::DmaMoveOp>();
+  if (!move || !storageOf(x).encoded ||
+      llvm::any_of(move.getInputs(),
+                   [](mlir::Value input) { return storageOf(input).encoded; }))
+    return 0;
+  int64_t rows = shape[0];
+  for (int64_t extent : shape.drop_front(2).drop_back())
+    rows *= extent;
+  const int64_t channels =
+      lanes.folded() ? lanes.pitch * lanes.count : shape[1];
+  return static_cast<int64_t>(
+      machine::vecMap(machine, machine::VecCost::Cheap,
+                      machine::VecStore::Encode, channels,
+                      rows * llvm::divideCeilSigned(shape.back(), lanes.count))
+          .issue);
 }
 
 llvm::SmallVector<Lanes, 6> laneFolds(int64_t channels, int64_t width,

@@ -43,8 +43,12 @@ const std::vector<std::vector<int64_t>> &EntrySums::prefix(int64_t perStep) {
   return sums;
 }
 
-/// Cycles between two steps that are neither run nor load.
-static constexpr int64_t kStepCycles = 4;
+int64_t drainCycles(const TileProblem &problem, const DrainColumn &column,
+                    int64_t results, const machine::Description &machine) {
+  return static_cast<int64_t>(
+      machine::tileDrain(machine, column.cols, results, problem.function)
+          .issue);
+}
 
 /// Streams that stay while tiles pass take at most this share of weight memory:
 /// so there is room for them wherever other streams lie.
@@ -148,9 +152,8 @@ void PlanCost::addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
     cost.chunks.push_back(own);
   }
   for (int64_t d = 0; d < wave.drains; ++d)
-    cost.drain +=
-        llvm::divideCeilSigned(problem.drains[wave.firstDrain + d].cols,
-                               static_cast<int64_t>(machine.act.lanes));
+    cost.drain += drainCycles(problem, problem.drains[wave.firstDrain + d],
+                              /*results=*/1, machine);
   waves.push_back(std::move(cost));
 }
 
@@ -164,13 +167,26 @@ int64_t PlanCost::fetch(int64_t cycles, int64_t bytes) {
   return streamFree;
 }
 
+/// Cycles of the cluster's queue before the first run of a round: the sums are
+/// set to zero, and the table of tiles is written unless the machine's cut did
+/// that.
+int64_t PlanCost::startCycles(const WaveCost &wave) const {
+  const int64_t regions = problem.columns[wave.wave.first].cols;
+  const auto zeros =
+      machine::tileInit(machine, regions, plan.images * plan.rows * plan.cols,
+                        /*fromMemory=*/false)
+          .issue;
+  const uint64_t table = plan.cutAtRunTime ? 0 : machine::tileTable().issue;
+  return static_cast<int64_t>(zeros + table);
+}
+
 void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
                        int64_t share) {
   int64_t ready = 0;
   if (streams && resident)
     ready = fetch(wave.stream, wave.bytes);
   // Starting the sums and writing the table of tiles.
-  runFree = std::max(runFree, sumsFree[sums]) + kStepCycles;
+  runFree = std::max(runFree, sumsFree[sums]) + startCycles(wave);
   for (const ChunkCost &chunk : wave.chunks) {
     int64_t loaded = loadFree;
     if (loads) {

@@ -62,6 +62,10 @@ struct WaveCost {
   int64_t drain = 0, stream = 0, bytes = 0;
 };
 
+/// Cycles in which ACT takes `results` results of every result of a drain.
+int64_t drainCycles(const TileProblem &problem, const DrainColumn &column,
+                    int64_t results, const machine::Description &machine);
+
 /// Follows a plan through the cluster.
 class PlanCost {
 public:
@@ -91,6 +95,7 @@ private:
   Loaded loaded() const;
   int64_t loadCycles(const ColumnWave &wave, const Chunk &chunk) const;
   int64_t fetch(int64_t cycles, int64_t bytes);
+  int64_t startCycles(const WaveCost &wave) const;
   void runWave(const WaveCost &wave, bool loads, bool streams, int64_t share);
   void cutRound(const ColumnWave &wave, int64_t round);
 

@@ -178,11 +178,8 @@ private:
       steps += longest;
     }
     for (const DrainColumn &column : problem.drains)
-      drain += llvm::divideCeilSigned(column.cols,
-                                      static_cast<int64_t>(machine.act.lanes));
-    return scatters
-               ? drain * problem.positions()
-               : std::max(rounds * steps * period, drain * problem.positions());
+      drain += drainCycles(problem, column, problem.positions(), machine);
+    return scatters ? drain : std::max(rounds * steps * period, drain);
   }
 
   void consider(int64_t groups, int64_t images, int64_t rows, int64_t cols) {

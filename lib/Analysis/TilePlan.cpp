@@ -5,6 +5,7 @@
 
 #include "ashlar/Analysis/TilePlan.h"
 
+#include "ashlar/Analysis/DenseCycles.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Isa/CoefficientStream.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -194,6 +195,7 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
   problem.channels = product.channels;
   problem.outputs = product.outputs;
   problem.groups = product.groups;
+  problem.function = drainFunction(op);
   problem.elementBytes = x.bytes();
   problem.activationBits = x.format.mantissa;
   problem.weightBits = product.weightFormat.mantissa;

@@ -454,9 +454,9 @@ static void drainUnits(Engine &engine, const isa::ActDrain &op) {
                   [](const TileEntry &entry) { return entry.operand.partial; });
   if (engine.cutTables[op.table])
     engine.measured[engine.current] =
-        drainCost(*engine.machine, op.cols,
-                  drainedResults(op, table) +
-                      (partial ? unreachedResults(op, table) : 0));
+        tileDrainCost(*engine.machine, op,
+                      drainedResults(op, table) +
+                          (partial ? unreachedResults(op, table) : 0));
   if (partial) {
     drainPartial(engine, op, table);
     return;

@@ -3,6 +3,7 @@
 // The trace of the array: values as the functional run leaves them, cycles by
 // the formulas of docs/Machine.md 4 and 5 from the start of each instruction.
 
+#include "Costs.h"
 #include "Impl.h"
 #include "MovingOperand.h"
 #include <algorithm>
@@ -55,33 +56,71 @@ void emulator::traceValues(LoadedProgram::Impl &impl, uint32_t index,
              ArrayEventKind::Write, result);
 }
 
+/// A step of a stream and, of row groups, the group that an event belongs to.
+struct Place {
+  uint64_t step = 0, group = 0;
+};
+
+static Place placeOf(const isa::PeMatmul &op, const ArrayEvent &event) {
+  if (op.groups <= 1 || event.kind == ArrayEventKind::Enter)
+    return {event.step, 0};
+  // Results of a row, as many as are valid, fill its steps.
+  const uint64_t row = event.step / op.validW, result = event.step % op.validW;
+  return {row * op.n2 + result / op.groups, result % op.groups};
+}
+
+/// Cycles of an event after the start of its stream, and its wave.
+static void timeStream(const machine::Description &machine,
+                       const isa::PeMatmul &op, const InstructionTime &time,
+                       ArrayEvent &event) {
+  const uint64_t steps = uint64_t(op.n0) * op.n1 * op.n2;
+  const uint64_t ports = machine::psumWriteCycles(machine, op.groups);
+  // Of several passes the last one completes an entry.
+  const uint64_t issue = time.issueEnd - time.start;
+  const uint64_t last = issue > steps * ports ? issue - steps * ports : 0;
+  const Place place = placeOf(op, event);
+  const uint64_t cycle =
+      last + place.step * ports +
+      (machine.psum.writePorts ? place.group / machine.psum.writePorts : 0);
+  event.wave = cycle + event.column + 1;
+  event.cycle = time.start + cycle;
+  if (event.kind == ArrayEventKind::Write)
+    event.cycle += event.column + machine.pe.rows - 1;
+}
+
+/// The cycle in which a drain takes an entry: results of a lane follow each
+/// other after the cycles of the function; where PSUM gives less, all of them
+/// come as much later as the whole drain takes longer.
+static uint64_t drainCycle(const machine::Description &machine,
+                           const isa::ActDrain &op, const InstructionTime &time,
+                           const ArrayEvent &event) {
+  const uint64_t lanes = std::max<uint64_t>(machine.act.lanes, 1);
+  const uint64_t group = event.column / lanes;
+  const uint64_t groups = (op.cols + lanes - 1) / lanes;
+  const uint64_t entries = uint64_t(op.n0) * op.n1 * op.n2;
+  const uint64_t cost =
+      machine::actClassCycles(machine, functionCost(op.function));
+  uint64_t at = (event.step * groups + group) * cost;
+  uint64_t all = entries * groups * cost;
+  if (op.order == isa::DrainOrder::Partition) {
+    const uint64_t period = std::max(entries * cost, lanes);
+    const uint64_t lastColumns = op.cols - (groups - 1) * lanes;
+    at = group * period + event.column % lanes + event.step * cost;
+    all = (groups - 1) * period + entries * cost + lastColumns - 1;
+  }
+  const uint64_t issue = time.issueEnd - time.start;
+  return time.start + (all == 0 || issue <= all ? at : at * issue / all);
+}
+
 void emulator::traceTimes(const LoadedProgram::Impl &impl, RunResult &result) {
   const machine::Description &machine = impl.program.machine;
   for (ArrayEvent &event : result.arrayTrace) {
     const InstructionTime &time = result.times[event.instruction];
     const isa::Instruction &inst = impl.code[event.instruction];
-    if (const auto *op = std::get_if<isa::PeMatmul>(&inst)) {
-      const uint64_t steps = uint64_t(op->n0) * op->n1 * op->n2;
-      // Of several passes the last one completes an entry.
-      const uint64_t issue = time.issueEnd - time.start;
-      const uint64_t last = issue > steps ? issue - steps : 0;
-      const uint64_t step = event.step / op->groups;
-      event.wave = last + step + event.column + 1;
-      event.cycle = time.start + last + step;
-      if (event.kind == ArrayEventKind::Write)
-        event.cycle += event.column + machine.pe.rows - 1;
-      continue;
-    }
-    const auto &op = std::get<isa::ActDrain>(inst);
-    const uint64_t lanes = std::max<uint64_t>(machine.act.lanes, 1);
-    const uint64_t group = event.column / lanes;
-    const uint64_t groups = (op.cols + lanes - 1) / lanes;
-    const uint64_t entries = uint64_t(op.n0) * op.n1 * op.n2;
-    event.cycle = time.start;
-    if (op.order == isa::DrainOrder::Partition)
-      event.cycle +=
-          group * std::max(entries, lanes) + event.column % lanes + event.step;
+    if (const auto *op = std::get_if<isa::PeMatmul>(&inst))
+      timeStream(machine, *op, time, event);
     else
-      event.cycle += event.step * groups + group;
+      event.cycle =
+          drainCycle(machine, std::get<isa::ActDrain>(inst), time, event);
   }
 }

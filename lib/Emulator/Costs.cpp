@@ -267,7 +267,7 @@ Cost CostModel::of(const isa::PeMatmul &op) {
   const uint64_t passes =
       machine::pePasses(machine, operandBits(op), activeBits);
   Cost cost;
-  cost.timing = machine::peMatmul(machine, steps, passes, op.cols);
+  cost.timing = machine::peMatmul(machine, steps, passes, op.cols, op.groups);
   // Selecting cells pass words and multiply nothing. Groups past the end of a
   // row rest.
   if (op.mode == isa::OperandMode::Select)
@@ -281,30 +281,37 @@ Cost CostModel::of(const isa::PeMatmul &op) {
 
 //===- ACT and VEC --------------------------------------------------------===//
 
-Cost CostModel::of(const isa::ActDrain &op) {
-  const uint64_t entries = uint64_t(op.n0) * op.n1 * op.n2;
-  if (op.order == isa::DrainOrder::Partition)
-    return withWork(machine::actDrainColumns(machine, op.cols, entries),
-                    op.cols * entries);
-  return drainCost(machine, op.cols, entries);
+/// Names of the instruction set are the names of the cost table; one that the
+/// table does not know would be the most expensive.
+static VecCost costOf(llvm::StringRef name) {
+  return machine::vecCostOf(name).value_or(VecCost::VeryExpensive);
 }
 
-Cost emulator::drainCost(const machine::Description &machine, uint64_t columns,
-                         uint64_t results) {
-  return withWork(machine::actDrain(machine, columns, results),
-                  columns * results);
+machine::VecCost emulator::functionCost(isa::Function function) {
+  return costOf(isa::name(function));
+}
+
+Cost CostModel::of(const isa::ActDrain &op) {
+  const uint64_t entries = uint64_t(op.n0) * op.n1 * op.n2;
+  const VecCost function = functionCost(op.function);
+  const machine::Timing timing =
+      op.order == isa::DrainOrder::Partition
+          ? machine::actDrainColumns(machine, op.cols, entries, function)
+          : machine::actDrain(machine, op.cols, entries, function);
+  return withWork(timing, op.cols * entries);
+}
+
+Cost emulator::tileDrainCost(const machine::Description &machine,
+                             const isa::ActDrain &op, uint64_t results) {
+  return withWork(
+      machine::tileDrain(machine, op.cols, results, functionCost(op.function)),
+      op.cols * results);
 }
 
 static VecStore storeOf(ElemType from, ElemType to) {
   if (to == ElemType::Bfp)
     return VecStore::Encode;
   return from == to ? VecStore::Same : VecStore::Convert;
-}
-
-/// Names of the instruction set are the names of the cost table; one that the
-/// table does not know would be the most expensive.
-static VecCost costOf(llvm::StringRef name) {
-  return machine::vecCostOf(name).value_or(VecCost::VeryExpensive);
 }
 
 /// Lanes times cycles of an instruction that takes as long for every lane step.
@@ -316,7 +323,7 @@ Cost CostModel::vecCost(machine::Timing timing, uint64_t channels) const {
 }
 
 Cost CostModel::of(const isa::VecMap &op) {
-  VecCost cost = costOf(isa::name(op.op));
+  VecCost cost = functionCost(op.op);
   // Scales are stages of the pipeline, each as fast as a multiplication; a
   // constant divisor is one too (docs/Machine.md).
   const bool changes = op.affine || op.limited || op.rounded;

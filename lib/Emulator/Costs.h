@@ -50,9 +50,13 @@ Cost gatherCost(const machine::Description &machine, const isa::DmaGather &op,
 /// Cost of a load of \p traffic into the feature-map units.
 Cost tileLoadCost(const machine::Description &machine,
                   const TileTraffic &traffic);
-/// Cost of a drain of \p results accumulators of each column.
-Cost drainCost(const machine::Description &machine, uint64_t columns,
-               uint64_t results);
+/// The class of a function; one that the table does not know would be the most
+/// expensive.
+machine::VecCost functionCost(isa::Function function);
+/// Cost of a drain of the sparse cluster that takes \p results accumulators of
+/// each column.
+Cost tileDrainCost(const machine::Description &machine, const isa::ActDrain &op,
+                   uint64_t results);
 
 /// Walks a program in order: matmuls depend on the stationary set before them.
 class CostModel {

@@ -353,6 +353,6 @@ SparseChecker::Result SparseChecker::visit(const isa::ActDrain &op,
   if (Result finding = drainSums(op, *table))
     return finding;
   drainAccesses(op, *table, accesses);
-  cost = drainCost(machine, op.cols, drainSteps(op, *table));
+  cost = tileDrainCost(machine, op, drainSteps(op, *table));
   return std::nullopt;
 }

@@ -6,6 +6,8 @@
 
 #include "SbStreams.h"
 
+#include "ashlar/Machine/PoolVisits.h"
+
 #include <algorithm>
 
 namespace ashlar::isa {

@@ -51,6 +51,22 @@ Timing vecTiming(const Description &machine, uint64_t issue, uint64_t extra) {
   return timing;
 }
 
+/// Cycles of a class of functions on ACT or VEC.
+template <typename Engine>
+uint64_t classCycles(const Engine &engine, VecCost cost) {
+  switch (cost) {
+  case VecCost::Cheap:
+    return engine.costCheap;
+  case VecCost::Medium:
+    return engine.costMedium;
+  case VecCost::Expensive:
+    return engine.costExpensive;
+  case VecCost::VeryExpensive:
+    break;
+  }
+  return engine.costVeryExpensive;
+}
+
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -237,10 +253,23 @@ Timing ashlar::machine::peLoad(const Description &machine, uint64_t rows,
   return {cycles, cycles, 0};
 }
 
+uint64_t ashlar::machine::psumWriteCycles(const Description &machine,
+                                          uint64_t groups) {
+  if (machine.psum.writePorts == 0)
+    return 1;
+  return std::max<uint64_t>(ceilDiv(groups, machine.psum.writePorts), 1);
+}
+
+uint64_t ashlar::machine::peStream(const Description &machine, uint64_t steps,
+                                   uint64_t passes, uint64_t groups) {
+  return mul(mul(steps, passes), psumWriteCycles(machine, groups));
+}
+
 Timing ashlar::machine::peMatmul(const Description &machine, uint64_t steps,
-                                 uint64_t passes, uint64_t columns) {
+                                 uint64_t passes, uint64_t columns,
+                                 uint64_t groups) {
   Timing timing;
-  timing.issue = mul(steps, passes);
+  timing.issue = peStream(machine, steps, passes, groups);
   const uint64_t fill = add(std::max<uint64_t>(columns, 1) - 1,
                             std::max<uint64_t>(machine.pe.rows, 1) - 1);
   timing.complete = add(timing.issue, fill);
@@ -272,10 +301,34 @@ uint64_t ashlar::machine::peTileSequence(const Description &machine,
              peMatmul(machine, streams[tiles - 1], 1, columns).complete);
 }
 
-Timing ashlar::machine::actDrain(const Description &machine, uint64_t columns,
-                                 uint64_t entries) {
+uint64_t ashlar::machine::actClassCycles(const Description &machine,
+                                         VecCost cost) {
+  return classCycles(machine.act, cost);
+}
+
+uint64_t ashlar::machine::psumReadCycles(const Description &machine,
+                                         uint64_t columns, uint64_t entries) {
+  if (machine.psum.readBytesPerCycle == 0)
+    return 0;
+  constexpr uint64_t entryBytes = 8;
+  return ceilDiv(mul(mul(columns, entries), entryBytes),
+                 machine.psum.readBytesPerCycle);
+}
+
+Timing ashlar::machine::tileDrain(const Description &machine, uint64_t columns,
+                                  uint64_t results, VecCost cost) {
   Timing timing;
-  timing.issue = mul(ceilDiv(columns, machine.act.lanes), entries);
+  timing.issue = mul(mul(ceilDiv(columns, machine.act.lanes), results),
+                     actClassCycles(machine, cost));
+  timing.complete = add(timing.issue, machine.act.latency);
+  return timing;
+}
+
+Timing ashlar::machine::actDrain(const Description &machine, uint64_t columns,
+                                 uint64_t entries, VecCost cost) {
+  Timing timing = tileDrain(machine, columns, entries, cost);
+  timing.issue =
+      std::max(timing.issue, psumReadCycles(machine, columns, entries));
   timing.complete = add(timing.issue, machine.act.latency);
   return timing;
 }
@@ -309,17 +362,7 @@ std::optional<VecCost> ashlar::machine::vecCostOf(llvm::StringRef operation) {
 
 uint64_t ashlar::machine::vecClassCycles(const Description &machine,
                                          VecCost cost) {
-  switch (cost) {
-  case VecCost::Cheap:
-    return machine.vec.costCheap;
-  case VecCost::Medium:
-    return machine.vec.costMedium;
-  case VecCost::Expensive:
-    return machine.vec.costExpensive;
-  case VecCost::VeryExpensive:
-    break;
-  }
-  return machine.vec.costVeryExpensive;
+  return classCycles(machine.vec, cost);
 }
 
 uint64_t ashlar::machine::vecElementCycles(const Description &machine,

@@ -63,15 +63,19 @@ uint64_t ashlar::machine::columnLead(uint64_t columns) {
 }
 
 Timing ashlar::machine::actDrainColumns(const Description &machine,
-                                        uint64_t columns, uint64_t entries) {
+                                        uint64_t columns, uint64_t entries,
+                                        VecCost cost) {
   const uint64_t lanes = std::max<uint64_t>(machine.act.lanes, 1);
   const uint64_t groups = divideUp(std::max<uint64_t>(columns, 1), lanes);
   const uint64_t last = std::max<uint64_t>(columns, 1) - (groups - 1) * lanes;
+  const uint64_t column = times(entries, actClassCycles(machine, cost));
   Timing timing;
   // A lane takes its next column when it has moved the last one and the column
   // is complete, one cycle after its neighbour's.
-  timing.issue = limited(times(groups - 1, std::max(limited(entries), lanes)) +
-                         limited(entries) + last - 1);
+  timing.issue =
+      limited(times(groups - 1, std::max(column, lanes)) + column + last - 1);
+  timing.issue =
+      std::max(timing.issue, psumReadCycles(machine, columns, entries));
   timing.complete = limited(timing.issue + machine.act.latency);
   return timing;
 }

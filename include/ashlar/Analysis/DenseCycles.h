@@ -7,14 +7,38 @@
 #define ASHLAR_ANALYSIS_DENSECYCLES_H
 
 #include "ashlar/Analysis/Lanes.h"
+#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Machine/Cycles.h"
 #include "dialects/NPU/NPUDialect.h"
 
 namespace ashlar::analysis {
 
-/// Array cycles of a convolution whose input lies folded by `lanes`: every
-/// stationary tile is loaded once per group of positions that PSUM holds.
-int64_t arrayCycles(npu::PeConvOp conv, const Lanes &lanes,
-                    const machine::Description &machine);
+/// A convolution by itself, from its first stream on.
+struct DenseCycles {
+  int64_t array = 0; ///< cycles of streams and of the loads that exceed them,
+  int64_t drain = 0; ///< of ACT,
+  int64_t total = 0; ///< up to the last result in memory
+};
+
+/// A convolution whose input lies folded by `lanes` and whose stationary tiles
+/// are `columns`. Every tile is loaded once per group of positions that half of
+/// PSUM holds; a group is drained while the next one streams, into the other
+/// half. Weights are there and nothing else uses an engine.
+DenseCycles denseCycles(npu::PeConvOp conv, const Lanes &lanes,
+                        llvm::ArrayRef<ColumnTile> columns,
+                        const machine::Description &machine);
+
+/// The same with all stationary tiles.
+DenseCycles denseCycles(npu::PeConvOp conv, const Lanes &lanes,
+                        const machine::Description &machine);
+
+/// Class of the function that the drain of a product applies.
+machine::VecCost drainFunction(mlir::Operation *product);
+
+/// Cycles in which the vector unit encodes `x` while a move writes it, lying
+/// folded by `lanes`; 0 if nothing encodes it.
+int64_t encodeCycles(mlir::Value x, const Lanes &lanes,
+                     const machine::Description &machine);
 
 /// The lane folds that array and memories allow for a map of `channels`
 /// channels and rows of `width` pixels, in ascending order of lanes.

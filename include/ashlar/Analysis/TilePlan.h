@@ -12,6 +12,7 @@
 #include "ashlar/Analysis/DataProfile.h"
 #include "ashlar/Analysis/EncodedWeights.h"
 #include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/ScatterCycles.h"
 #include "ashlar/Machine/TileGeometry.h"
 #include "ashlar/Partition/Partition.h"
@@ -85,6 +86,7 @@ struct TileProblem {
   int64_t elementBytes = 1; ///< of a stored mantissa
   int activationBits = 8, weightBits = 8;
   int64_t cellBlock = 0; ///< channels that share a plane of cells
+  machine::VecCost function = machine::VecCost::Cheap; ///< of its drains
   /// The sums of all units for a result provably fit together.
   bool unitsAdd = false;
   std::vector<ColumnTile> columns; ///< results of one group of units at a time

@@ -156,11 +156,21 @@ uint64_t pePasses(const Description &machine, uint64_t movingBits,
 /// pe.load: ceil(rows / loadRowsPerCycle) * elementBytes.
 Timing peLoad(const Description &machine, uint64_t rows, uint64_t elementBytes);
 
+/// Cycles in which a column's accumulators take the results of one pass of a
+/// step of \p groups row groups: ceil(groups / psum.writePorts), 1 without
+/// limit.
+uint64_t psumWriteCycles(const Description &machine, uint64_t groups);
+
+/// Cycles of a stream of \p steps moving vectors into \p groups row groups:
+/// steps * passes * psumWriteCycles(groups).
+uint64_t peStream(const Description &machine, uint64_t steps, uint64_t passes,
+                  uint64_t groups = 1);
+
 /// pe.matmul of \p steps moving vectors into \p columns columns: the stream
-/// takes steps * passes; the last entry of the last column is written at the
-/// end of cycle steps * passes - 1 + (columns - 1) + (R - 1).
+/// takes peStream(); the last entry of the last column is written at the end of
+/// cycle peStream() - 1 + (columns - 1) + (R - 1).
 Timing peMatmul(const Description &machine, uint64_t steps, uint64_t passes,
-                uint64_t columns);
+                uint64_t columns, uint64_t groups = 1);
 
 /// The first cycle, after the start of a one-pass stream, in which
 /// PSUM[column][step] may be read: step + column + R.
@@ -178,11 +188,38 @@ uint64_t peTileSequence(const Description &machine,
                         llvm::ArrayRef<uint64_t> loads,
                         llvm::ArrayRef<uint64_t> streams, uint64_t columns);
 
+//===- Classes of functions ----------------------------------------------===//
+
+/// Cost classes of the functions of ACT and VEC; the cycles are in the
+/// description, of each engine by itself.
+enum class VecCost : uint8_t { Cheap, Medium, Expensive, VeryExpensive };
+
+/// The class of an operation by its instruction-set name ("copy", "leakyRelu",
+/// "prelu", "sum", ...), or nothing for a name that no instruction has.
+std::optional<VecCost> vecCostOf(llvm::StringRef operation);
+
 //===- ACT ---------------------------------------------------------------===//
 
-/// act.drain of \p entries entries of \p columns columns:
-/// ceil(columns / lanes) * entries, plus the latency.
-Timing actDrain(const Description &machine, uint64_t columns, uint64_t entries);
+/// Cycles per result and lane of a drain with a function of class \p cost.
+/// Scale, bias, residual and limits are stages of the pipeline, which take
+/// nothing.
+uint64_t actClassCycles(const Description &machine, VecCost cost);
+
+/// Cycles in which PSUM gives \p entries entries of \p columns columns:
+/// ceil(columns * entries * 8 / psum.readBytesPerCycle), 0 without limit.
+uint64_t psumReadCycles(const Description &machine, uint64_t columns,
+                        uint64_t entries);
+
+/// act.drain of \p entries entries of \p columns columns of PSUM:
+/// max(ceil(columns / lanes) * entries * class, psumReadCycles()), plus the
+/// latency.
+Timing actDrain(const Description &machine, uint64_t columns, uint64_t entries,
+                VecCost cost = VecCost::Cheap);
+
+/// act.drain of \p results accumulators of each of \p columns columns of the
+/// sparse cluster: as actDrain(), but they do not lie in PSUM.
+Timing tileDrain(const Description &machine, uint64_t columns, uint64_t results,
+                 VecCost cost = VecCost::Cheap);
 
 //===- Sparse cluster, tile mode -----------------------------------------===//
 
@@ -245,19 +282,12 @@ Timing cutTiles(const Description &machine, uint64_t counters, uint64_t probes);
 
 //===- VEC ---------------------------------------------------------------===//
 
-/// Cost classes of vector operations; the cycles are in the description.
-enum class VecCost : uint8_t { Cheap, Medium, Expensive, VeryExpensive };
-
 /// What storing the result adds.
 enum class VecStore : uint8_t {
   Same,    ///< The operation's own type.
   Convert, ///< Another plain type.
   Encode,  ///< Block floating point: a second pass writes the mantissas.
 };
-
-/// The class of an operation by its instruction-set name ("copy", "leakyRelu",
-/// "prelu", "sum", ...), or nothing for a name that no vector instruction has.
-std::optional<VecCost> vecCostOf(llvm::StringRef operation);
 
 /// Cycles per element of a class.
 uint64_t vecClassCycles(const Description &machine, VecCost cost);

@@ -39,9 +39,10 @@ uint64_t rowLead(uint64_t steps);
 /// The same of the first of \p columns columns.
 uint64_t columnLead(uint64_t columns);
 
-/// act.drain of order partition: lane c starts c cycles after lane 0.
+/// act.drain of order partition: lane c starts c cycles after lane 0, and an
+/// entry takes the cycles of the function's class.
 Timing actDrainColumns(const Description &machine, uint64_t columns,
-                       uint64_t entries);
+                       uint64_t entries, VecCost cost = VecCost::Cheap);
 
 /// The terms of one tile on the array, nothing overlapped.
 struct TransposeTerms {

@@ -41,8 +41,6 @@ struct Prediction {
   }
 };
 
-int64_t bytesPerDigit(int mantissa) { return mantissa <= 8 ? 1 : 2; }
-
 class Predictor {
 public:
   Predictor(Operation *op, const machine::Description &machine)
@@ -62,13 +60,12 @@ public:
   int64_t positions;
 
   Prediction predict() const {
-    int64_t passes =
-        bytesPerDigit(x.digitBits()) * bytesPerDigit(w.digitBits());
+    const auto passes = static_cast<int64_t>(
+        machine::pePasses(machine, x.digitBits(), w.digitBits()));
     Prediction prediction;
     int64_t group = std::max<int64_t>(machine.psum.banks / 2, 1) *
                     static_cast<int64_t>(machine.psum.entriesPerBank);
-    prediction.weights =
-        stream(product, group, positions, passes, bytesPerDigit(w.digitBits()));
+    prediction.weights = stream(product, group, positions, passes, w.bytes());
     ProductShape moved = product;
     moved.weightsMove = true;
     int64_t columns = llvm::divideCeil(positions, machine.pe.columns);
@@ -76,8 +73,7 @@ public:
     for (const auto &chunk : analysis::planStationary(moved, machine))
       for (const auto &tile : chunk.tiles)
         prediction.activations +=
-            columns * tileCycles(chunk.cols * passes, tile.rows,
-                                 bytesPerDigit(x.digitBits()));
+            columns * tileCycles(chunk.cols * passes, tile.rows, x.bytes());
     if (blocks)
       prediction.blocks = prediction.activations + blockCycles();
     prediction.activations += turnCycles();
@@ -88,8 +84,7 @@ private:
   /// A stream and the load of a tile.
   int64_t tileCycles(int64_t stream, int64_t rows, int64_t bytes) const {
     return static_cast<int64_t>(machine::peTile(
-        machine, stream,
-        llvm::divideCeil(rows, machine.pe.loadRowsPerCycle) * bytes));
+        machine, stream, machine::peLoad(machine, rows, bytes).issue));
   }
 
   /// Weights stationary: every tile is loaded once per group of positions.

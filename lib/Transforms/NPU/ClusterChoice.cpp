@@ -66,41 +66,14 @@ struct EncodeCycles {
 /// Of `x` where a move encodes it; else none.
 static EncodeCycles encodeCycles(Value x, const machine::Description &machine) {
   auto shape = shapeOf(x);
-  auto move = x.getDefiningOp<DmaMoveOp>();
-  if (!move || !storageOf(x).encoded ||
-      llvm::any_of(move.getInputs(),
-                   [](Value input) { return storageOf(input).encoded; }))
-    return {};
-  int64_t positions = shape[0];
-  for (int64_t extent : shape.drop_front(2))
-    positions *= extent;
-  auto encode = [&](int64_t channels, int64_t steps) {
-    return static_cast<int64_t>(
-        machine::vecMap(machine, machine::VecCost::Cheap,
-                        machine::VecStore::Encode, channels, steps)
-            .issue);
-  };
   EncodeCycles cycles;
-  cycles.plain = cycles.folded = encode(shape[1], positions);
+  cycles.plain = cycles.folded =
+      analysis::encodeCycles(x, analysis::Lanes(), machine);
   for (const analysis::Lanes &fold :
        analysis::laneFolds(shape[1], shape.back(), machine))
-    cycles.folded = std::min(
-        cycles.folded, encode(fold.pitch * fold.count, positions / fold.count));
+    cycles.folded =
+        std::min(cycles.folded, analysis::encodeCycles(x, fold, machine));
   return cycles;
-}
-
-/// What the array takes besides its streams: the drain of all results bounds
-/// it, and the last ones have to pass.
-int64_t Chooser::otherCycles(PeConvOp conv) const {
-  int64_t drain = 0, positions = 1;
-  for (int64_t extent : shapeOf(conv.getY()))
-    positions *= extent;
-  positions /= shapeOf(conv.getY())[1];
-  for (const auto &column :
-       analysis::planStationary(analysis::productShape(conv), machine))
-    drain += static_cast<int64_t>(
-        machine::actDrain(machine, column.cols, positions).issue);
-  return drain;
 }
 
 /// Plans of both modes where `parts` groups of units share the results of a
@@ -167,9 +140,43 @@ int64_t Chooser::weightCycles(PeConvOp conv) const {
   auto cell = static_cast<int64_t>(machine.xmGroup);
   int64_t block = std::max<int64_t>(type.format.block, cell);
   int64_t bytes = elements * type.digitBits() / 8 + elements / block;
-  return bytes * 100 /
-         static_cast<int64_t>(machine.dram.bytesPerCycle *
-                              machine::dramPercent(machine));
+  return static_cast<int64_t>(machine::dramStreamCycles(machine, bytes));
+}
+
+/// The array, with `columns` of stationary tiles and `fetch` cycles of DRAM for
+/// their weights.
+void Chooser::predictDense(Candidate &candidate,
+                           llvm::ArrayRef<analysis::ColumnTile> columns,
+                           int64_t fetch) const {
+  PeConvOp conv = candidate.conv;
+  const int64_t fill = static_cast<int64_t>(
+      machine.pe.rows + machine.pe.columns + machine.act.latency);
+  const analysis::DenseCycles plain =
+      analysis::denseCycles(conv, analysis::Lanes(), columns, machine);
+  candidate.drain = plain.drain;
+  candidate.plain = std::max(plain.total, fetch + fill);
+  candidate.folded = candidate.plain;
+  auto shape = shapeOf(conv.getX());
+  if (conv.getGroup() == 1 && conv.getStrides().back() == 1)
+    for (const analysis::Lanes &fold :
+         analysis::laneFolds(shape[1], shape.back(), machine))
+      candidate.folded = std::min(
+          candidate.folded,
+          std::max(analysis::denseCycles(conv, fold, columns, machine).total,
+                   fetch + fill));
+  // The other stationary operand streams other vectors, drained as many.
+  auto decision = conv->getAttrOfType<DictionaryAttr>(kStationaryDecisionAttr);
+  auto all = decision ? decision.getAs<DictionaryAttr>("alternatives")
+                      : DictionaryAttr();
+  if (!all)
+    return;
+  for (NamedAttribute alternative : all)
+    if (alternative.getName() != "weights-stationary")
+      candidate.plain =
+          std::min(candidate.plain,
+                   std::max({cast<IntegerAttr>(alternative.getValue()).getInt(),
+                             plain.drain, fetch}) +
+                       fill);
 }
 
 void Chooser::predict(PeConvOp conv) {
@@ -183,40 +190,21 @@ void Chooser::predict(PeConvOp conv) {
   candidate.data = analysis::profileOf(conv.getX(), policy.profiles);
   candidate.encode = encodeCycles(conv.getX(), machine).plain;
   candidate.drained = !analysis::countedResults(conv.getX(), machine).empty();
-  int64_t fill = static_cast<int64_t>(machine.pe.rows + machine.pe.columns +
-                                      machine.act.latency);
-  int64_t drain = candidate.drain = otherCycles(conv);
-  int64_t cycles = analysis::arrayCycles(conv, analysis::Lanes(), machine);
-  int64_t folded = cycles;
+  auto columns =
+      analysis::planStationary(analysis::productShape(conv), machine);
   int64_t fetch = 0;
-  auto shape = shapeOf(conv.getX());
-  if (conv.getGroup() == 1 && conv.getStrides().back() == 1)
-    for (const analysis::Lanes &fold :
-         analysis::laneFolds(shape[1], shape.back(), machine))
-      folded = std::min(folded, analysis::arrayCycles(conv, fold, machine));
-  if (auto decision =
-          conv->getAttrOfType<DictionaryAttr>(kStationaryDecisionAttr))
-    if (auto all = decision.getAs<DictionaryAttr>("alternatives"))
-      for (NamedAttribute alternative : all)
-        cycles = std::min(cycles,
-                          cast<IntegerAttr>(alternative.getValue()).getInt());
   if (analysis::hasStreamedWeights(conv)) {
     analysis::EncodedWeights weights(conv);
-    // Tiles of zeros are left out of the array's work too.
-    auto columns =
-        analysis::planStationary(analysis::productShape(conv), machine);
     for (const auto &column : columns)
       candidate.tiles += static_cast<int64_t>(column.tiles.size());
+    // Tiles of zeros are left out of the array's work too.
     candidate.zeroTiles = analysis::dropZeroTiles(columns, conv, weights);
     int64_t kept = candidate.tiles - candidate.zeroTiles;
-    cycles = cycles * kept / std::max<int64_t>(candidate.tiles, 1);
-    folded = folded * kept / std::max<int64_t>(candidate.tiles, 1);
     fetch = weightCycles(conv) * kept / std::max<int64_t>(candidate.tiles, 1);
     if (candidate.obstacle.empty() && policy.mode != "off")
       planSparse(candidate, weights);
   }
-  candidate.plain = std::max({cycles, drain, fetch}) + fill;
-  candidate.folded = std::max({folded, drain, fetch}) + fill;
+  predictDense(candidate, columns, fetch);
   candidates.push_back(std::move(candidate));
 }
 

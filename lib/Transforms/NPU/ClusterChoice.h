@@ -77,7 +77,9 @@ public:
   std::vector<Candidate> candidates;
 
 private:
-  int64_t otherCycles(PeConvOp conv) const;
+  void predictDense(Candidate &candidate,
+                    llvm::ArrayRef<analysis::ColumnTile> columns,
+                    int64_t fetch) const;
   int64_t weightCycles(PeConvOp conv) const;
   void planSparse(Candidate &candidate,
                   const analysis::EncodedWeights &weights) const;

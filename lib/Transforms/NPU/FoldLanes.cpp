@@ -24,7 +24,7 @@ using analysis::Lanes;
 using analysis::shapeOf;
 using analysis::storageOf;
 
-using analysis::arrayCycles;
+using analysis::denseCycles;
 
 namespace {
 
@@ -172,17 +172,23 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
 
   Lanes chooseByCycles(Value result, llvm::ArrayRef<Lanes> folds,
                        const machine::Description &machine) const {
+    // Where the drain bounds the total, fewer cycles of the array are less
+    // work.
     auto cycles = [&](const Lanes &lanes) {
-      int64_t sum = 0;
+      std::pair<int64_t, int64_t> sum{
+          analysis::encodeCycles(result, lanes, machine), 0};
       for (Operation *user : result.getUsers())
-        if (readsFolded(user, result))
-          sum += arrayCycles(cast<PeConvOp>(user), lanes, machine);
+        if (readsFolded(user, result)) {
+          auto own = denseCycles(cast<PeConvOp>(user), lanes, machine);
+          sum.first += own.total;
+          sum.second += own.array;
+        }
       return sum;
     };
     Lanes best;
-    int64_t least = cycles(best);
+    auto least = cycles(best);
     for (const Lanes &fold : folds)
-      if (int64_t own = cycles(fold);
+      if (auto own = cycles(fold);
           own < least ||
           (own == least && fold.pitch > best.pitch && best.folded())) {
         least = own;
@@ -212,31 +218,34 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
     auto part = [&](StringRef key, double value) {
       return builder.getNamedAttr(key, builder.getF64FloatAttr(value));
     };
+    const analysis::DenseCycles cycles = denseCycles(conv, lanes, machine);
     return builder.getNamedAttr(
-        name, builder.getDictionaryAttr(
-                  {count("array_cycles", arrayCycles(conv, lanes, machine)),
-                   count("copied_bytes", 0), count("lanes", lanes.count),
-                   part("useful_columns",
-                        share(outputs,
-                              columns * static_cast<int64_t>(llvm::divideCeil(
-                                            outputs, columns)))),
-                   part("useful_rows",
-                        share(channels * lanes.count, rowTiles * rows)),
-                   part("useful_taps", 1.0),
-                   part("useful_width",
-                        share(width, lanes.count *
-                                         static_cast<int64_t>(llvm::divideCeil(
-                                             width, lanes.count))))}));
+        name,
+        builder.getDictionaryAttr(
+            {count("array_cycles", cycles.array), count("copied_bytes", 0),
+             count("drain_cycles", cycles.drain), count("lanes", lanes.count),
+             part("useful_columns",
+                  share(outputs,
+                        columns * static_cast<int64_t>(
+                                      llvm::divideCeil(outputs, columns)))),
+             part("useful_rows",
+                  share(channels * lanes.count, rowTiles * rows)),
+             part("useful_taps", 1.0),
+             part("useful_width",
+                  share(width,
+                        lanes.count * static_cast<int64_t>(llvm::divideCeil(
+                                          width, lanes.count))))}));
   }
 
   void explain(PeConvOp conv, const Lanes &best, llvm::ArrayRef<Lanes> folds,
                const machine::Description &machine) const {
     Builder builder(conv.getContext());
-    int64_t own = arrayCycles(conv, best, machine);
+    int64_t own = denseCycles(conv, best, machine).total;
     llvm::SmallVector<NamedAttribute> alternatives, details;
     auto add = [&](const std::string &name, const Lanes &lanes) {
       alternatives.push_back(builder.getNamedAttr(
-          name, builder.getI64IntegerAttr(arrayCycles(conv, lanes, machine))));
+          name,
+          builder.getI64IntegerAttr(denseCycles(conv, lanes, machine).total)));
       details.push_back(detailsOf(name, conv, lanes, machine));
     };
     add("plain", Lanes());
