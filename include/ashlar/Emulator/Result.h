@@ -36,12 +36,13 @@ enum class StallCause : uint8_t {
   Latency = 11,  ///< Needs a result of its own queue that is in flight.
   Drained = 12,  ///< No instruction left: the queue has finished.
   SbBusy = 13,   ///< A bank of SB works for another instruction.
+  Fetch = 14,    ///< Its next instruction has not arrived yet.
 };
-inline constexpr unsigned numStallCauses = 14;
+inline constexpr unsigned numStallCauses = 15;
 
 /// "pe", "dma0", ... as in the instruction set.
 llvm::StringRef queueName(unsigned queue);
-/// "wait-pe", "dram-busy", "latency", "drained", "sb-busy".
+/// "wait-pe", "dram-busy", "latency", "drained", "sb-busy", "fetch".
 llvm::StringRef stallCauseName(StallCause cause);
 
 /// The account of one queue: busy + sum of stalls == total cycles.

@@ -81,6 +81,11 @@ inline const InstructionInfo &info(const Instruction &inst) {
   return info(opcodeOf(inst));
 }
 
+/// Bytes of its words in a program.
+inline uint64_t encodedBytes(const Instruction &inst) {
+  return uint64_t(info(inst).words) * sizeof(uint64_t);
+}
+
 /// Whether \p value is legal for the field; the error names field, value and
 /// limits (class Capacity).
 llvm::Error checkField(const InstructionInfo &inst, const FieldInfo &field,

@@ -9,6 +9,7 @@
 
 #include "../Costs.h"
 #include "DramServer.h"
+#include "Fetch.h"
 #include "Server.h"
 #include "ashlar/Isa/Ports.h"
 #include <deque>
@@ -34,11 +35,15 @@ public:
   Account(const LoadedProgram::Impl &impl, const Options &options,
           RunResult &result)
       : impl(impl), options(options), result(result), costs(impl.costMachine),
-        dram(impl, options, result), servers(impl.program.machine) {}
+        dram(impl, options, result), servers(impl.program.machine),
+        fetch(impl.program.machine.fetch) {}
 
   void run();
 
 private:
+  void arrive(uint32_t index, unsigned queue);
+  void leave(uint32_t index, unsigned queue, Moment start);
+  void execute(uint32_t index, unsigned queue);
   void wait(uint32_t index, unsigned queue, unsigned semaphore);
   void signal(unsigned queue, unsigned semaphore);
   void operation(uint32_t index, unsigned queue);
@@ -59,6 +64,7 @@ private:
   QueueState queues[numQueues];
   std::deque<Signal> semaphores[256];
   Servers servers;
+  Fetch fetch;
   llvm::SmallVector<Claim, 8> claims; ///< Of the current instruction.
   Moment last;
   uint32_t current = 0; ///< The instruction that is accounted for.
@@ -78,6 +84,18 @@ void Account::push(unsigned queue, Moment to, StallCause cause) {
   if (options.recordTimes)
     result.stalls.push_back({current, cause, cursor.cycle, to.cycle});
   cursor = to;
+}
+
+/// An instruction cannot start before it is in its queue's buffer.
+void Account::arrive(uint32_t index, unsigned queue) {
+  if (fetch.takesTime())
+    push(queue, fetch.arrive(queue, isa::encodedBytes(impl.code[index])),
+         StallCause::Fetch);
+}
+
+void Account::leave(uint32_t index, unsigned queue, Moment start) {
+  if (fetch.takesTime())
+    fetch.leave(queue, isa::encodedBytes(impl.code[index]), start);
 }
 
 void Account::wait(uint32_t index, unsigned queue, unsigned semaphore) {
@@ -196,6 +214,26 @@ void Account::attribute() {
                                 : result.unassigned.cycles) += cycles;
     end = starts[index];
   }
+  // Before the first instruction had arrived.
+  result.unassigned.cycles += end;
+}
+
+void Account::execute(uint32_t index, unsigned queue) {
+  if (const auto *op = std::get_if<isa::SemWait>(&impl.code[index]))
+    wait(index, queue, op->sem);
+  else if (const auto *op = std::get_if<isa::SemSignal>(&impl.code[index]))
+    signal(queue, op->sem);
+  else {
+    operation(index, queue);
+    leave(index, queue, {starts[index], index});
+    return;
+  }
+  const Moment at = queues[queue].cursor;
+  leave(index, queue, at);
+  if (at.cycle > last.cycle)
+    last = at; // it arrived after everything was done
+  if (options.recordTimes)
+    result.times[index] = {at.cycle, at.cycle, at.cycle};
 }
 
 void Account::run() {
@@ -208,18 +246,8 @@ void Account::run() {
   for (uint32_t i = 0; i < count; ++i) {
     current = i;
     const unsigned queue = impl.queues[i];
-    if (const auto *op = std::get_if<isa::SemWait>(&impl.code[i]))
-      wait(i, queue, op->sem);
-    else if (const auto *op = std::get_if<isa::SemSignal>(&impl.code[i]))
-      signal(queue, op->sem);
-    else {
-      operation(i, queue);
-      continue;
-    }
-    if (options.recordTimes) {
-      const uint64_t at = queues[queue].cursor.cycle;
-      result.times[i] = {at, at, at};
-    }
+    arrive(i, queue);
+    execute(i, queue);
   }
   result.totalCycles = last.cycle;
   for (unsigned q = 0; q < numQueues; ++q)
