@@ -254,7 +254,10 @@ private:
       if (wave.crosses && channelsOf(problem, wave.first).count > plan.slots)
         return;
     PlanCost cost(problem, plan, grouping, sums, scatter, machine);
-    if (!cost.simulate() || cost.cycles() >= limit)
+    // Plans are tried from whole rows to narrow tiles, and only the first rows
+    // of a map have to be there for the former to start: what is no clear gain
+    // is none.
+    if (!cost.simulate() || cost.cycles() + cost.cycles() / 192 >= limit)
       return;
     best = plan;
     cost.store(*best);

@@ -130,6 +130,8 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
                                : "asked for";
     if (candidate.beside)
       return "the array is idle while other readers run on the cluster";
+    if (candidate.pinned)
+      return "the network takes fewer cycles so";
     return candidate.gains() || candidate.plan()->cycles < candidate.plain
                ? "a lane fold of the input, or of the result for its readers, "
                  "gains more"

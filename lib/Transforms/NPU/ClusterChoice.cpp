@@ -3,6 +3,7 @@
 // Predictions of every alternative and the choice among them.
 
 #include "ClusterChoice.h"
+#include "NetworkTime.h"
 
 #include "ashlar/Analysis/CounterRooms.h"
 #include "ashlar/Analysis/DenseCycles.h"
@@ -210,6 +211,8 @@ void Chooser::predict(PeConvOp conv) {
 
 /// The choice for a convolution by itself.
 bool Chooser::goesSparse(const Candidate &candidate) const {
+  if (candidate.pinned)
+    return false;
   if (!candidate.plan() || policy.forced())
     return candidate.plan().has_value();
   if (policy.rule == partition::Rule::Cost)
@@ -291,7 +294,9 @@ void Chooser::decideGroup(llvm::ArrayRef<size_t> group) {
 /// Later readers first: what they lose without a fold is a cost of their
 /// producer. If that goes to the sparse cluster all the same, there is no fold,
 /// and they decide without it.
-void Chooser::decide() {
+void Chooser::decideAlone() {
+  for (Candidate &candidate : candidates)
+    candidate.sparse = candidate.beside = false, candidate.loss = 0;
   llvm::MapVector<Value, llvm::SmallVector<size_t, 2>> readers;
   for (auto [i, candidate] : llvm::enumerate(candidates))
     readers[candidate.conv.getX()].push_back(i);
@@ -300,6 +305,30 @@ void Chooser::decide() {
   for (auto &[map, group] : readers)
     if (isSparse(map))
       decideUnfolded(group);
+}
+
+/// Each convolution that by itself, with its readers, is faster on the sparse
+/// cluster stays on the array if that makes the network faster: another branch
+/// may end later anyway, and a chain of convolutions keeps its lane folds.
+void Chooser::decide() {
+  decideAlone();
+  if (policy.forced() || policy.rule != partition::Rule::Cost)
+    return;
+  const NetworkTime network(candidates, machine);
+  int64_t least = network.cycles(candidates);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (!candidates[i].sparse)
+      continue;
+    candidates[i].pinned = true;
+    decideAlone();
+    // A schedule this coarse has to be clearly better.
+    const int64_t cycles = network.cycles(candidates);
+    candidates[i].pinned = cycles + cycles / 256 < least;
+    if (candidates[i].pinned)
+      least = cycles;
+    else
+      decideAlone();
+  }
 }
 
 } // namespace ashlar::npu

@@ -33,6 +33,7 @@ struct Candidate {
   int64_t encode = 0;         ///< of its input as it is, on the vector unit
   int64_t drain = 0;          ///< of all results, on either cluster
   bool sparse = false;
+  bool pinned = false; ///< to the array, since the network is faster so
   bool beside = false; ///< on the array, beside readers on the cluster
   int64_t tiles = 0, zeroTiles = 0; ///< stationary tiles of the array
 
@@ -85,6 +86,7 @@ private:
                   const analysis::EncodedWeights &weights) const;
   void planParts(Candidate &candidate, const analysis::EncodedWeights &weights,
                  int64_t parts) const;
+  void decideAlone();
   bool goesSparse(const Candidate &candidate) const;
   void decideGroup(llvm::ArrayRef<size_t> group);
   int64_t decideUnfolded(llvm::ArrayRef<size_t> group);
