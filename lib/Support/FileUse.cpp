@@ -82,7 +82,21 @@ llvm::Error checkPair(const Entry &a, const Entry &b) {
       folder.file.path, folder.file.option);
 }
 
+/// What the last checkFiles() found that the tool will write.
+std::vector<UsedFile> &filesToWrite() {
+  static std::vector<UsedFile> files;
+  return files;
+}
+
 } // namespace
+
+llvm::Error support::checkRead(const UsedFile &file) {
+  const Entry read{file, Place(file.path)};
+  for (const UsedFile &written : filesToWrite())
+    if (llvm::Error error = checkPair({written, Place(written.path)}, read))
+      return error;
+  return llvm::Error::success();
+}
 
 llvm::Error support::checkFiles(llvm::ArrayRef<UsedFile> files) {
   const UsedFile *out = nullptr;
@@ -108,6 +122,10 @@ llvm::Error support::checkFiles(llvm::ArrayRef<UsedFile> files) {
     for (size_t j = 0; j < i; ++j)
       if (llvm::Error error = checkPair(entries[j], entries[i]))
         return error;
+  filesToWrite().clear();
+  for (const Entry &entry : entries)
+    if (isWritten(entry.file.use))
+      filesToWrite().push_back(entry.file);
   if (out)
     takeOut();
   return llvm::Error::success();

@@ -36,6 +36,11 @@ struct UsedFile {
 /// standard error from here on (takeOut).
 llvm::Error checkFiles(llvm::ArrayRef<UsedFile> files);
 
+/// The same for a file that no option names because another file does, as a
+/// model its external data: a usage error if what checkFiles() has seen last
+/// writes \p file. To be called before the file is read.
+llvm::Error checkRead(const UsedFile &file);
+
 } // namespace ashlar::support
 
 #endif // ASHLAR_SUPPORT_FILEUSE_H

@@ -5,6 +5,8 @@
 
 #include "Model.h"
 
+#include "Files/ExternalFiles.h"
+
 #include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Support/FileIO.h"
 #include "llvm/ADT/StringExtras.h"
@@ -185,7 +187,7 @@ Error ashlar::frontend::parseModel(StringRef bytes, Model &model) {
   if (model.proto.graph().sparse_initializer_size() != 0)
     return makeError(ErrorClass::Unsupported,
                      "sparse initialisers are not supported");
-  return Error::success();
+  return checkExternalFiles(model.proto, model.folder);
 }
 
 Error ashlar::frontend::sortNodes(Model &model) {

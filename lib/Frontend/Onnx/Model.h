@@ -44,7 +44,8 @@ struct Model {
 /// and marks the live ones.
 llvm::Expected<std::unique_ptr<Model>> loadModel(llvm::StringRef path);
 
-/// Parses only; `bytes` is the content of `path`.
+/// Parses only; `bytes` is the content of `path`, which lies in `folder`. A
+/// usage error if the command line writes what the model keeps beside it.
 llvm::Error parseModel(llvm::StringRef bytes, Model &model);
 /// Fills `nodes` from the graph, with functions inlined.
 llvm::Error flatten(Model &model);

@@ -105,6 +105,7 @@ Expected<onnx::ModelProto> parseFile(StringRef path) {
   if (!buffer)
     return buffer.takeError();
   Model parsed;
+  parsed.folder = llvm::sys::path::parent_path(path).str();
   if (Error error = parseModel((*buffer)->getBuffer(), parsed))
     return withContext(std::move(error), path.str());
   return std::move(parsed.proto);
