@@ -5,6 +5,7 @@
 // store of a graph output. Input and output: any `nn` function.
 
 #include "Rewrite.h"
+#include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Analysis/Permutation.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -60,7 +61,9 @@ bool isElementwise(Operation *op) {
              PReluOp, ModOp, CompareOp, LogicalOp, WhereOp>(op);
 }
 
-/// `op` on `operands`, with a result of `shape`, and the transpose behind it.
+/// `op` on `operands`, with a result of `shape`, and the transpose after it.
+/// The node's value is the transpose's: it may move on, or meet its inverse and
+/// vanish, and then no operation has it.
 void replaceTransposed(PatternRewriter &rewriter, Operation *op,
                        ValueRange operands, ArrayRef<int64_t> shape,
                        ArrayRef<int64_t> perm,
@@ -73,6 +76,7 @@ void replaceTransposed(PatternRewriter &rewriter, Operation *op,
   for (NamedAttribute attr : changed)
     state.attributes.set(attr.getName(), attr.getValue());
   Operation *moved = rewriter.create(state);
+  analysis::markReordered(moved);
   rewriter.replaceOpWithNewOp<TransposeOp>(op, type, moved->getResult(0), perm);
 }
 

@@ -43,6 +43,11 @@ def main():
            node("Slice", ["e", "begin", "end"], ["y"], name="slice")],
           [4, 3, 5], (TensorProto.FLOAT, [2, 4, 3]),
           {"begin": np.array([1]), "end": np.array([3])})
+    write("turned",
+          [node("Transpose", ["x"], ["t"], name="turn", perm=[1, 0, 2]),
+           node("ReduceSumSquare", ["t"], ["r"], name="squares", axes=[2], keepdims=0),
+           node("Mul", ["r", "c"], ["y"], name="scale")],
+          [4, 4, 5], (TensorProto.FLOAT, [4, 4]), {"c": np.array(3, np.float32)})
 
 
 main()
