@@ -92,10 +92,12 @@ class Network:
 
 
 def balances(decisions):
-    """(equal tiles, chosen cuts) of the layers in scatter mode."""
-    layers = [d["cuts"] for d in decisions.values()
+    """(equal tiles, chosen cuts) of the layers in scatter mode whose balance is
+    known: a decision without cuts, or with cuts of data without places, has none."""
+    layers = [d.get("cuts", {}) for d in decisions.values()
               if d["choice"] == "sparse-scatter"]
-    return [(float(c["balance_uniform"]), float(c["balance"])) for c in layers]
+    return [(float(c["balance_uniform"]), float(c["balance"]))
+            for c in layers if "balance" in c]
 
 
 def print_layers(tile, scatter, decisions):
@@ -104,12 +106,12 @@ def print_layers(tile, scatter, decisions):
         decision = decisions.get(node["name"])
         if decision is None or decision["choice"] != "sparse-scatter":
             continue
-        cuts = decision["cuts"]
+        cuts = decision.get("cuts", {})
         print(f"  {node['name'][-28:]:<28} zeros "
               f"{100 - decision['data_density'] / 10:5.1f} % tile "
               f"{cycles.get(node['name'], 0):>8} scatter {node['cycles']:>8} "
-              f"{cuts['algorithm']:<8} {cuts.get('flag', '-'):<11} uniform "
-              f"{cuts['balance_uniform']} cut {cuts['balance']}")
+              f"{cuts.get('algorithm', '-'):<8} {cuts.get('flag', '-'):<11} uniform "
+              f"{cuts.get('balance_uniform', '-')} cut {cuts.get('balance', '-')}")
 
 
 def loads(report, units):

@@ -68,10 +68,11 @@ static LogicalResult verifyProduct(Operation *op) {
   if (isIntegerProduct(op))
     return success();
   if (isa<nn::ConvOp, nn::ConvTransposeOp, nn::MatMulOp>(op))
-    return op->emitError("unsupported: '")
-           << analysis::getNodeName(op->getLoc()) << "' (" << op->getName()
-           << " of " << op->getOperand(0).getType() << " and "
-           << op->getOperand(1).getType() << ") has no number format";
+    return op->emitError("unsupported: a product of elements ")
+           << getElementTypeOrSelf(op->getOperand(0)) << " and "
+           << getElementTypeOrSelf(op->getOperand(1))
+           << " has no number format; expected floating point, or integers of "
+              "8 or 16 bits and constant weights of an integer convolution";
   if (!isa<ConvOp, MatmulOp>(op))
     return success();
   BlockType first = getBlockType(op->getOperand(0).getType());

@@ -26,7 +26,7 @@ func.func @main(%x: tensor<4x!bfp.block<mantissa = 8, block = 16, range = 7, axi
 // -----
 
 func.func @main(%x: tensor<1x2xi32> {nn.name = "x"}, %w: tensor<2x2xi32> {nn.name = "w"}) -> (tensor<1x2xi32> {nn.name = "y"}) {
-  // expected-error@unknown {{unsupported: 'MatMulInteger_0' (nn.matmul of 'tensor<1x2xi32>' and 'tensor<2x2xi32>') has no number format}}
+  // expected-error@unknown {{unsupported: a product of elements 'i32' and 'i32' has no number format; expected floating point, or integers of 8 or 16 bits and constant weights of an integer convolution}}
   %0 = nn.matmul %x, %w : (tensor<1x2xi32>, tensor<2x2xi32>) -> tensor<1x2xi32> loc("MatMulInteger_0")
   return %0 : tensor<1x2xi32>
 }
