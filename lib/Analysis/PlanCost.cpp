@@ -68,6 +68,7 @@ PlanCost::PlanCost(const TileProblem &problem, const TilePlan &plan,
   units = machine.sparse.tcus / plan.groups;
   rounds = plan.rounds(problem, units);
   queues = movementQueues(machine);
+  queueFree.assign(static_cast<size_t>(queues), 0);
   room = groupRoom(plan.groups, machine);
   for (auto [wave, live] : llvm::zip(grouping.waves, grouping.live))
     addWave(wave,
@@ -106,17 +107,27 @@ PlanCost::Loaded PlanCost::loaded() const {
   return {sum.elements / rounds, sum.runs / rounds};
 }
 
-int64_t PlanCost::loadCycles(const ColumnWave &wave, const Chunk &chunk) const {
+/// Channels of a chunk that one queue loads: whole planes of cells.
+int64_t PlanCost::loadShare(const ColumnWave &wave, const Chunk &chunk) const {
+  if (wave.crosses)
+    return chunk.count;
+  int64_t share = llvm::divideCeilSigned(chunk.count, queues);
+  return std::min<int64_t>(
+      chunk.count,
+      llvm::alignTo(share, std::max<int64_t>(problem.cellBlock, 1)));
+}
+
+/// Cycles of one queue.
+int64_t PlanCost::loadCycles(const ColumnWave &wave, int64_t channels) const {
   int64_t planes = problem.cellBlock > 0
-                       ? machine::cellPlanes(0, chunk.count, problem.cellBlock)
+                       ? machine::cellPlanes(0, channels, problem.cellBlock)
                        : 0;
   int64_t streams = wave.groupStep > 0 ? wave.count : 1;
   const Loaded each = loaded();
   int64_t bytes =
-      each.elements * (chunk.count * problem.elementBytes + planes) * streams;
-  int64_t runs = each.runs * (chunk.count + planes) * streams;
-  return llvm::divideCeilSigned(machine::tileLoad(machine, bytes, runs).issue,
-                                wave.crosses ? 1 : queues);
+      each.elements * (channels * problem.elementBytes + planes) * streams;
+  int64_t runs = each.runs * (channels + planes) * streams;
+  return static_cast<int64_t>(machine::tileLoad(machine, bytes, runs).issue);
 }
 
 void PlanCost::addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
@@ -140,7 +151,9 @@ void PlanCost::addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
       own.bytes = std::max(own.bytes,
                            streamBytes(problem, chunk.count, regions, entries));
     }
-    own.load = loadCycles(wave, chunk);
+    const int64_t share = loadShare(wave, chunk);
+    own.load = loadCycles(wave, share);
+    own.loads = llvm::divideCeilSigned(chunk.count, share);
     own.stream = static_cast<int64_t>(machine::dramStreamCycles(
         machine, static_cast<uint64_t>(own.bytes * wave.count)));
     cost.stream += own.stream;
@@ -180,6 +193,20 @@ int64_t PlanCost::startCycles(const WaveCost &wave) const {
   return static_cast<int64_t>(zeros + table);
 }
 
+/// Loads a chunk into the next set, on the queues by turns; returns when it is
+/// there.
+int64_t PlanCost::load(const ChunkCost &chunk) {
+  int64_t end = 0;
+  for (int64_t i = 0; i < chunk.loads; ++i) {
+    int64_t &free = queueFree[queue];
+    queue = (queue + 1) % queueFree.size();
+    free = std::max({free, setFree[set], loadFrom}) + chunk.load;
+    end = std::max(end, free);
+  }
+  loadBusy += chunk.load * chunk.loads;
+  return end;
+}
+
 void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
                        int64_t share) {
   int64_t ready = 0;
@@ -188,12 +215,8 @@ void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
   // Starting the sums and writing the table of tiles.
   runFree = std::max(runFree, sumsFree[sums]) + startCycles(wave);
   for (const ChunkCost &chunk : wave.chunks) {
-    int64_t loaded = loadFree;
-    if (loads) {
-      loaded = std::max(loadFree, setFree[set]) + chunk.load;
-      loadBusy += chunk.load;
-      loadFree = loaded;
-    }
+    if (loads)
+      loaded = load(chunk);
     if (streams && !resident)
       ready = fetch(chunk.stream, chunk.bytes);
     runFree = std::max({runFree, loaded, ready}) + chunk.run;
@@ -240,7 +263,7 @@ void PlanCost::cutRound(const ColumnWave &wave, int64_t round) {
     return;
   runFree += cut.cut;
   if (tables.size() == 1)
-    loadFree = runFree;
+    loadFrom = runFree;
 }
 
 bool PlanCost::simulate() {

@@ -9,6 +9,8 @@
 
 #include "ScatterPlan.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <array>
 #include <map>
 #include <set>
@@ -51,8 +53,9 @@ struct Grouping {
 
 /// A chunk of a wave with its costs.
 struct ChunkCost {
-  int64_t run = 0, load = 0, stream = 0;
-  int64_t bytes = 0; ///< of the longest stream
+  int64_t run = 0, stream = 0;
+  int64_t load = 0, loads = 0; ///< cycles of each load, one per queue
+  int64_t bytes = 0;           ///< of the longest stream
 };
 
 /// A wave with its costs, the same for every round of tiles.
@@ -78,7 +81,7 @@ public:
   void store(TilePlan &plan) const {
     plan.cycles = end;
     plan.run = runBusy;
-    plan.load = loadBusy;
+    plan.load = llvm::divideCeilSigned(loadBusy, queues);
     plan.drain = drainBusy;
     plan.stream = streamBusy;
   }
@@ -93,7 +96,9 @@ private:
     int64_t elements = 0, runs = 0;
   };
   Loaded loaded() const;
-  int64_t loadCycles(const ColumnWave &wave, const Chunk &chunk) const;
+  int64_t loadShare(const ColumnWave &wave, const Chunk &chunk) const;
+  int64_t loadCycles(const ColumnWave &wave, int64_t channels) const;
+  int64_t load(const ChunkCost &chunk);
   int64_t fetch(int64_t cycles, int64_t bytes);
   int64_t startCycles(const WaveCost &wave) const;
   void runWave(const WaveCost &wave, bool loads, bool streams, int64_t share);
@@ -110,7 +115,11 @@ private:
   bool resident = true, fits = true;
   std::vector<WaveCost> waves;
   // Pipeline state.
-  int64_t loadFree = 0, runFree = 0, drainFree = 0, streamFree = 0, end = 0;
+  int64_t loadFrom = 0; ///< no load before
+  int64_t loaded = 0;   ///< end of the last one
+  std::vector<int64_t> queueFree;
+  size_t queue = 0;
+  int64_t runFree = 0, drainFree = 0, streamFree = 0, end = 0;
   int64_t loadBusy = 0, runBusy = 0, drainBusy = 0, streamBusy = 0;
   std::array<int64_t, 2> setFree{0, 0}, sumsFree{0, 0};
   int64_t set = 0, sums = 0;
