@@ -79,8 +79,8 @@ Normal::Normal(const PortPattern &pattern, uint64_t rowBytes)
     if (stride < 0)
       base += static_cast<int64_t>(count - 1) * stride;
   }
-  llvm::stable_sort(
-      loops, [](const Loop &a, const Loop &b) { return a.stride > b.stride; });
+  llvm::sort(loops,
+             [](const Loop &a, const Loop &b) { return a.stride > b.stride; });
 }
 
 /// Bytes that belong to one bank of one partition.

@@ -266,6 +266,7 @@ llvm::Error Compilation::generate() {
                       *result.module);
   if (llvm::Error error = runPasses(Phase::Emit, [](OpPassManager &manager) {
         manager.addPass(isadialect::createInsertSemaphores());
+        manager.addPass(isadialect::createOrderByStart());
       }))
     return error;
   return assemble();

@@ -62,12 +62,13 @@ struct TileGeometry {
                           uint64_t tileCols) const {
     return tileImages * h.extent(tileRows) * w.extent(tileCols);
   }
-  /// Runs in which one channel of them is read: rows, or elements where they
-  /// are \p apart in memory or a stride divides a row into phases.
+  /// Runs in which one channel of them is moved: a row of each phase, between
+  /// which the memory unit deals elements out in turn; or elements, where they
+  /// lie \p apart.
   uint64_t loadedRuns(uint64_t tileImages, uint64_t tileRows, uint64_t tileCols,
                       bool apart) const {
     return tileImages * h.extent(tileRows) *
-           (apart || w.stride > 1 ? w.extent(tileCols) : 1);
+           (apart ? w.extent(tileCols) : w.phases.size());
   }
   /// The element that tap (ky, kx) of the first result meets; that of result
   /// (n, y, x) is n * height * width + y * width + x further on.

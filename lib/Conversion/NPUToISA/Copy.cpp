@@ -7,6 +7,7 @@
 
 #include "Copy.h"
 
+#include "LoopOrder.h"
 #include "ashlar/Analysis/MovementQueues.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/Dram.h"
@@ -40,13 +41,6 @@ struct Loop {
   int64_t tiles[2] = {0, 0};
 };
 
-/// A loop as bytes of both sides, and its place in the nest.
-struct ByteLoop {
-  int64_t extent;
-  int64_t stride[2];
-  size_t place;
-};
-
 struct Nest {
   llvm::SmallVector<Loop, 8> loops;
   Shape start[2];
@@ -65,11 +59,11 @@ private:
   void cutLoop(const Nest &nest, int side, size_t index);
   void finish(const Nest &nest);
   int64_t byteStride(const Loop &loop, int side) const;
-  void orderForDram(llvm::MutableArrayRef<ByteLoop> loops) const;
+  CopySides copySides() const {
+    return {{sides[0].memory, sides[1].memory},
+            static_cast<uint64_t>(elementBytes)};
+  }
   void order(llvm::SmallVectorImpl<ByteLoop> &loops) const;
-  machine::DmaSide sideOf(int s, llvm::ArrayRef<uint64_t> counts,
-                          llvm::ArrayRef<int64_t> strides) const;
-  uint64_t cycles(llvm::ArrayRef<ByteLoop> loops) const;
   void emitLoops(llvm::ArrayRef<int64_t> extents,
                  llvm::ArrayRef<int64_t> sourceStrides,
                  llvm::ArrayRef<int64_t> resultStrides, int64_t sourceBase,
@@ -199,55 +193,13 @@ int64_t CopyEmitter::byteStride(const Loop &loop, int s) const {
 }
 
 /// Runs that are contiguous in iteration order share bursts of DRAM: the
-/// smallest strides of its side go innermost.
-void CopyEmitter::orderForDram(llvm::MutableArrayRef<ByteLoop> loops) const {
+/// smallest strides of its side go innermost, unless inside the chip so many
+/// runs would take longer.
+void CopyEmitter::order(llvm::SmallVectorImpl<ByteLoop> &loops) const {
   for (int s : {0, 1})
     if (sides[s].memory == isa::Memory::Dram)
-      llvm::sort(loops, [s](const ByteLoop &a, const ByteLoop &b) {
-        int64_t left = std::abs(a.stride[s]), right = std::abs(b.stride[s]);
-        return left != right ? left > right : a.place < b.place;
-      });
-}
-
-machine::DmaSide CopyEmitter::sideOf(int s, llvm::ArrayRef<uint64_t> counts,
-                                     llvm::ArrayRef<int64_t> strides) const {
-  return {sides[s].memory == isa::Memory::Dram, counts, strides,
-          static_cast<uint64_t>(elementBytes),
-          static_cast<uint64_t>(sides[s].rowPitch)};
-}
-
-/// Cycles of the copy in this order of its loops.
-uint64_t CopyEmitter::cycles(llvm::ArrayRef<ByteLoop> loops) const {
-  llvm::SmallVector<uint64_t, 8> counts;
-  llvm::SmallVector<int64_t, 8> strides[2];
-  for (const ByteLoop &loop : loops) {
-    counts.push_back(static_cast<uint64_t>(loop.extent));
-    for (int s : {0, 1})
-      strides[s].push_back(loop.stride[s]);
-  }
-  return machine::dmaCopy(builder.machine, sideOf(0, counts, strides[0]),
-                          sideOf(1, counts, strides[1]))
-      .issue;
-}
-
-/// The order of the loops that takes the fewest cycles: the one that was asked
-/// for, with runs of DRAM innermost, or the runs of one side innermost.
-void CopyEmitter::order(llvm::SmallVectorImpl<ByteLoop> &loops) const {
-  orderForDram(loops);
-  if (builder.machine.dma.runsPerCycle == 0)
-    return;
-  uint64_t best = cycles(loops);
-  for (int s : {0, 1}) {
-    llvm::SmallVector<ByteLoop, 8> other(loops.begin(), loops.end());
-    llvm::sort(other, [s](const ByteLoop &a, const ByteLoop &b) {
-      int64_t left = std::abs(a.stride[s]), right = std::abs(b.stride[s]);
-      return left != right ? left > right : a.place < b.place;
-    });
-    if (uint64_t own = cycles(other); own < best) {
-      best = own;
-      loops = std::move(other);
-    }
-  }
+      sortBySide(loops, s);
+  orderForRuns(builder.machine, copySides(), loops);
 }
 
 void CopyEmitter::finish(const Nest &nest) {
@@ -301,8 +253,9 @@ int64_t CopyEmitter::partCount(llvm::ArrayRef<int64_t> extents,
                                llvm::ArrayRef<int64_t> resultStrides) const {
   const machine::Description &machine = builder.machine;
   llvm::SmallVector<uint64_t, 8> counts(extents.begin(), extents.end());
-  const machine::DmaSide source = sideOf(0, counts, sourceStrides);
-  const machine::DmaSide result = sideOf(1, counts, resultStrides);
+  const CopySides both = copySides();
+  const machine::DmaSide source = both.side(0, counts, sourceStrides, machine);
+  const machine::DmaSide result = both.side(1, counts, resultStrides, machine);
   auto bytes = static_cast<int64_t>(elementBytes);
   for (int64_t extent : extents)
     bytes *= extent;

@@ -51,8 +51,7 @@ private:
               uint64_t complete);
   /// Moves a queue's cursor to `to` if that is later.
   void push(unsigned queue, Moment to, StallCause cause);
-  /// What an instruction needs of the servers. It takes at least as long as
-  /// the busiest bank of SB works for it.
+  /// Finds what an instruction needs of the servers.
   void claim(uint32_t index, Cost &cost);
   void attribute();
 
@@ -144,15 +143,8 @@ void Account::charge(uint32_t index, unsigned queue, const Cost &cost,
 
 void Account::claim(uint32_t index, Cost &cost) {
   claims.clear();
-  if (cost.timing.dram > 0)
-    claims.push_back({Servers::dram, cost.timing.dramAfter, cost.timing.dram});
-  const isa::BankClaims banks =
-      isa::bankClaims(impl.code[index], impl.program.machine);
-  for (size_t bank = 0; bank < banks.size(); ++bank)
-    if (banks[bank] > 0) {
-      claims.push_back({Servers::bank(bank), 0, banks[bank]});
-      cost.timing = machine::withPorts(cost.timing, banks[bank]);
-    }
+  addClaims(cost.timing,
+            isa::bankClaims(impl.code[index], impl.program.machine), claims);
 }
 
 void Account::operation(uint32_t index, unsigned queue) {

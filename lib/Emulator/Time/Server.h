@@ -8,6 +8,7 @@
 #define ASHLAR_LIB_EMULATOR_TIME_SERVER_H
 
 #include "../Impl.h"
+#include "ashlar/Machine/Ports.h"
 
 namespace ashlar::emulator {
 
@@ -54,6 +55,19 @@ public:
 private:
   std::vector<Moment> free; ///< Per server, the end of the last grant.
 };
+
+/// What an instruction needs of the servers. It takes at least as long as the
+/// busiest bank of SB works for it, which \p timing then does too.
+inline void addClaims(machine::Timing &timing, llvm::ArrayRef<uint64_t> banks,
+                      llvm::SmallVectorImpl<Claim> &claims) {
+  if (timing.dram > 0)
+    claims.push_back({Servers::dram, timing.dramAfter, timing.dram});
+  for (size_t bank = 0; bank < banks.size(); ++bank)
+    if (banks[bank] > 0) {
+      claims.push_back({Servers::bank(bank), 0, banks[bank]});
+      timing = machine::withPorts(timing, banks[bank]);
+    }
+}
 
 } // namespace ashlar::emulator
 
