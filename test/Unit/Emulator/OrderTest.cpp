@@ -75,7 +75,7 @@ std::string randomText(std::mt19937 &random) {
     memory[bank] += 2 * count;
     text += fmt::format(
         "dma.fill queue=dma{} dstMem={} dstBase={} n4={} dstStride4=2 "
-        "pattern={}\n",
+        "value={}\n",
         queue, bank < 4 ? "sb" : "dram", at, count, i);
     if (pick(3) == 0 && other != queue) {
       text += fmt::format("sem.signal queue=dma{} sem={}\n", queue,
