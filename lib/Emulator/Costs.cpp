@@ -211,8 +211,10 @@ Cost emulator::compressedCost(const machine::Description &machine,
 
 Cost emulator::tileLoadCost(const machine::Description &machine,
                             const TileTraffic &traffic) {
-  return withWork(machine::tileLoad(machine, traffic.bytes, traffic.runs),
-                  traffic.bytes);
+  Cost cost = withWork(machine::tileLoad(machine, traffic.bytes, traffic.runs),
+                       traffic.bytes);
+  cost.fmuBytes = traffic.written;
+  return cost;
 }
 
 /// The cost if each cell takes what is typical.

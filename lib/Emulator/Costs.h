@@ -5,6 +5,7 @@
 #ifndef ASHLAR_LIB_EMULATOR_COSTS_H
 #define ASHLAR_LIB_EMULATOR_COSTS_H
 
+#include "ashlar/Energy/Counter.h"
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Machine/Cycles.h"
 #include <algorithm>
@@ -34,6 +35,16 @@ struct Cost {
     timing.dram = cycles;
     timing.issue = std::max(timing.issue, timing.dramAfter + cycles);
     timing.complete = timing.issue + after;
+  }
+  /// Bytes that dma.tile writes to or tcc.run reads of feature-map memories.
+  uint64_t fmuBytes = 0;
+  uint64_t streamBytes = 0; ///< Of weight memory that tcc.run reads.
+  uint64_t weightBits = 0;  ///< Of its coefficients.
+
+  /// What counting actions needs besides the instruction.
+  energy::Measured measured() const {
+    return {dramRead, dramWrite, dramActivations, work,      macs,
+            work,     fmuBytes,  streamBytes,     weightBits};
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include "ashlar/Energy/Prices.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -60,8 +61,9 @@ uint64_t energy::memoryBytes(const machine::Description &m,
     return m.sparse.fmuBytes; // A set of a unit.
   case Component::Wm:
     return (m.sparse.wmBytes + m.sparse.wmBanks - 1) / m.sparse.wmBanks;
-  case Component::Acc:
-    return m.sparse.accumulatorEntries * 8; // Of a unit.
+  case Component::Acc: // A lane adds into entries of its own.
+    return std::max<uint64_t>(m.sparse.accumulatorEntries / m.sparse.lanes, 1) *
+           8;
   case Component::Counters:
     return m.sparse.countEntries * 4;
   default:

@@ -73,6 +73,7 @@ void collectCounts(const emulator::NodeStats &stats, NodeStatistics &node) {
   node.copied = stats.copied;
   node.saturated = stats.saturated;
   node.underflow = stats.underflow;
+  node.actions = stats.actions;
 }
 
 /// What engines did for the model: the sum over the nodes.

@@ -109,6 +109,9 @@ constexpr Flag flags[] = {
     {"machine", "NAME|FILE.yaml",
      "run on this machine instead of that of the program",
      setText<&RunOptions::machine>, support::FileUse::Reads},
+    {"energy-table", "NAME|FILE.yaml",
+     "prices of the reports (n7; docs/Energy.md)",
+     setText<&RunOptions::energyTable>, support::FileUse::Reads},
     {"max-memory", "BYTES", "refuse programs that need more (K, M, G)",
      setBytes},
     {"threads", "N", "threads (all hardware threads); results never change",
@@ -156,6 +159,10 @@ report::parseRunArguments(llvm::ArrayRef<std::string> args) {
   if (!options.baseline.empty() && options.html.empty())
     return makeError(ErrorClass::Usage, "{}",
                      "--baseline needs --html=FILE.html, which compares");
+  if (options.functional && !options.energyTable.empty())
+    return makeError(
+        ErrorClass::Usage, "{}",
+        "--energy-table needs counts, which --functional leaves out");
   return options;
 }
 

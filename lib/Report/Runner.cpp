@@ -6,6 +6,7 @@
 #include "ashlar/Report/Runner.h"
 #include "ashlar/Container/Container.h"
 #include "ashlar/Emulator/Emulator.h"
+#include "ashlar/Energy/Table.h"
 #include "ashlar/Report/Comparison.h"
 #include "ashlar/Report/NonFinite.h"
 #include "ashlar/Report/Report.h"
@@ -329,6 +330,11 @@ llvm::Error Session::judge() const {
 }
 
 llvm::Error Session::run() {
+  llvm::Expected<energy::Table> prices = energy::loadTable(
+      options.energyTable.empty() ? llvm::StringRef(energy::defaultTable)
+                                  : llvm::StringRef(options.energyTable));
+  if (!prices)
+    return prices.takeError();
   if (llvm::Error error = load())
     return error;
   llvm::Expected<InputSet> inputs = readInputs();
@@ -346,6 +352,7 @@ llvm::Error Session::run() {
     return error;
   if (llvm::Error error = execute(*inputs))
     return error;
+  statistics.energyTable = std::move(*prices);
   if (llvm::Error error = writeFiles())
     return error;
   print();

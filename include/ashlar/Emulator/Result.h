@@ -6,6 +6,7 @@
 #ifndef ASHLAR_EMULATOR_RESULT_H
 #define ASHLAR_EMULATOR_RESULT_H
 
+#include "ashlar/Energy/Actions.h"
 #include "ashlar/Partition/Map.h"
 #include "ashlar/Support/Tensor.h"
 #include "llvm/ADT/StringRef.h"
@@ -74,6 +75,7 @@ struct NodeStats {
   uint64_t saturatedAtFetch = 0; ///< Part of `saturated`: aligns.
   uint64_t nonFinite = 0;        ///< NaN and infinities that encodes met.
   uint64_t instructions = 0;     ///< Without semaphore instructions.
+  energy::ActionCounts actions;  ///< What costs energy.
 };
 
 /// When one instruction ran. Semaphore instructions have start == complete.

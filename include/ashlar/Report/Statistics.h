@@ -7,10 +7,12 @@
 #ifndef ASHLAR_REPORT_STATISTICS_H
 #define ASHLAR_REPORT_STATISTICS_H
 
+#include "ashlar/Energy/Table.h"
 #include "ashlar/Machine/Description.h"
 #include "ashlar/Partition/Map.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,6 +77,7 @@ struct NodeStatistics {
   uint64_t copied = 0;          ///< Bytes moved inside the chip as they are.
   uint64_t saturated = 0, underflow = 0;
   std::vector<UnitStatistics> units; ///< In scatter mode.
+  energy::ActionCounts actions;      ///< What costs energy.
 
   /// Work of engine \p index that the model asks for.
   uint64_t useful(size_t index, const EngineStatistics &engine) const;
@@ -170,6 +173,8 @@ struct RunStatistics {
   std::string decisionsJson;              ///< From the container.
   std::string planJson;                   ///< From the container.
   std::vector<PlacementStatistics> placements;
+  /// Prices of the actions; reports of a timed run without it have no energy.
+  std::optional<energy::Table> energyTable;
 };
 
 /// Index of the engine called \p name, or engines.size().

@@ -35,8 +35,8 @@ public:
   Account(const LoadedProgram::Impl &impl, const Options &options,
           RunResult &result)
       : impl(impl), options(options), result(result), costs(impl.costMachine),
-        dram(impl, options, result), servers(impl.program.machine),
-        fetch(impl.program.machine.fetch) {}
+        dram(impl, options, result), actions(impl.program.machine),
+        servers(impl.program.machine), fetch(impl.program.machine.fetch) {}
 
   void run();
 
@@ -49,6 +49,11 @@ private:
   void operation(uint32_t index, unsigned queue);
   void charge(uint32_t index, unsigned queue, const Cost &cost, uint64_t start,
               uint64_t complete);
+  /// The account of an instruction's node.
+  NodeStats &accountOf(uint32_t index) {
+    const uint32_t node = impl.nodeOf(index);
+    return node < result.nodes.size() ? result.nodes[node] : result.unassigned;
+  }
   /// Moves a queue's cursor to `to` if that is later.
   void push(unsigned queue, Moment to, StallCause cause);
   /// Finds what an instruction needs of the servers.
@@ -60,6 +65,7 @@ private:
   RunResult &result;
   CostModel costs;
   DramServer dram;
+  energy::ActionCounter actions;
   QueueState queues[numQueues];
   std::deque<Signal> semaphores[256];
   Servers servers;
@@ -126,9 +132,7 @@ void Account::charge(uint32_t index, unsigned queue, const Cost &cost,
   stats.copied += cost.copied;
   stats.work += cost.work;
   result.dramUseful += cost.dramUseful;
-  const uint32_t node = impl.nodeOf(index);
-  NodeStats &account =
-      node < result.nodes.size() ? result.nodes[node] : result.unassigned;
+  NodeStats &account = accountOf(index);
   if (account.instructions++ == 0 || start < account.start)
     account.start = start;
   account.end = std::max(account.end, complete);
@@ -139,6 +143,7 @@ void Account::charge(uint32_t index, unsigned queue, const Cost &cost,
   account.dramWrite += cost.dramWrite;
   account.dramActivations += cost.dramActivations;
   account.copied += cost.copied;
+  actions.count(impl.code[index], cost.measured(), account.actions);
 }
 
 void Account::claim(uint32_t index, Cost &cost) {
@@ -220,6 +225,7 @@ void Account::execute(uint32_t index, unsigned queue) {
     leave(index, queue, {starts[index], index});
     return;
   }
+  actions.count(impl.code[index], {}, accountOf(index).actions);
   const Moment at = queues[queue].cursor;
   leave(index, queue, at);
   if (at.cycle > last.cycle)
