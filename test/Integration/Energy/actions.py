@@ -2,8 +2,8 @@
 """Actions of a program, counted from its disassembly by the rules of docs/Energy.md.
 
 Written apart from lib/Energy. Axes are walked index by index where the text speaks of
-indices. Instructions of the sparse cluster are not followed: programs are compiled
-with --sparse=off.
+indices. Instructions of the sparse cluster are not followed (NotFollowed): what they
+do follows from coefficients and data.
 """
 
 import math
@@ -22,6 +22,10 @@ CLASSES = {
     "very_expensive": "exp log sigmoid tanh elu selu softplus erf gelu geluTanh swish pow"}
 CLASS_OF = {name: cost for cost, names in CLASSES.items() for name in names.split()}
 REGISTER = 2
+
+
+class NotFollowed(Exception):
+    """The program uses the sparse cluster."""
 
 
 def size_of(kind, mantissa):
@@ -54,6 +58,7 @@ class Program:
         self.counts = defaultdict(Counter)
         self.widths = defaultdict(Counter)
         self.shadow = self.active = None
+        self.by_data = set()  # nodes whose data decide their traffic of DRAM
         node = -1
         for line in text.splitlines():
             word = line.split(" ", 1)[0]
@@ -82,7 +87,7 @@ class Program:
         if handler:
             handler(fields)
         elif mnemonic.startswith(("tcc.", "dma.tile")):
-            raise SystemExit(f"{mnemonic}: compile with --sparse=off")
+            raise NotFollowed(mnemonic)
 
     # Tensors in SB.
 
@@ -158,6 +163,20 @@ class Program:
         self.add("dma.move", indices)
         self.add("sb.read", indices)
         self.side(f, "dst", "sb", "write")
+
+    def map_of(self, f):
+        self.by_data.add(self.node)
+        return math.prod(f[f"n{i}"] for i in range(5)) * f["elemBytes"]
+
+    def dma_compress(self, f):
+        read = self.map_of(f) * (2 if f["levels"] else 1)
+        self.add("dma.move", read)
+        self.add("sb.read", read)
+
+    def dma_expand(self, f):
+        written = self.map_of(f)
+        self.add("dma.move", written)
+        self.add("sb.write", written)
 
     # The array.
 
@@ -236,7 +255,7 @@ class Program:
 
     def act_drain(self, f):
         if f["fromTcu"]:
-            raise SystemExit("act.drain: compile with --sparse=off")
+            raise NotFollowed("act.drain")
         steps = f["n0"] * f["n1"] * f["n2"]
         results = steps * f["cols"]
         moves = f["mode"] == "raw64" and not f["typed"]

@@ -6,8 +6,8 @@ usage: energy.py MODEL.onnx... [--machine=NAME] [--table=n7|n45] [--seed=1] [-- 
 
 Compiles every model, runs it, counts the actions of every node from the disassembly,
 multiplies them with the table's lines and compares with the report: counts, energy by
-component, sums over nodes, area. With --sparse in OPTIONs the counts of the report are
-taken, and only prices and sums are compared.
+component, sums over nodes, area. Of programs with the sparse cluster the counts of the
+report are taken, and only prices and sums are compared.
 """
 
 import argparse
@@ -58,6 +58,8 @@ def check_counts(check, report, text):
         name = node.get("name", "unassigned")
         expected = +program.counts[index]
         for action in sorted(set(expected) | set(node["actions"])):
+            if index in program.by_data and action.startswith("dram."):
+                continue
             check.equal(f"{name}: {action}", node["actions"].get(action, 0), expected[action])
         widths = {(w["moving_bits"], w["stationary_bits"]): w["count"]
                   for w in node["multiplications"]}
@@ -104,6 +106,17 @@ def check_run(check, report, prices):
         check.equal(key, abs(float(energy[key]) / value - 1) < 1e-12, True)
 
 
+def check_all(check, report, text, name):
+    """Whether counts could be compared too."""
+    prices = table.Prices(os.path.join(TABLES, name + ".yaml"), report["machine_parameters"])
+    check_run(check, report, prices)
+    try:
+        check_counts(check, report, text)
+    except actions.NotFollowed:
+        return False
+    return True
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("models", nargs="+")
@@ -113,20 +126,16 @@ def main():
     given = sys.argv[1:]
     rest = given[given.index("--") + 1:] if "--" in given else []
     arguments = parser.parse_args(given[:given.index("--")] if "--" in given else given)
-    sparse = any(option.startswith("--sparse") for option in rest)
     failed = False
     for model in arguments.models:
         check = Comparison()
         with tempfile.TemporaryDirectory() as folder:
             report, text = run(model, arguments.machine, arguments.table, arguments.seed,
-                               rest if sparse else [*rest, "--sparse=off"], folder)
-        prices = table.Prices(os.path.join(TABLES, arguments.table + ".yaml"),
-                              report["machine_parameters"])
-        if not sparse:
-            check_counts(check, report, text)
-        check_run(check, report, prices)
+                               rest, folder)
+        followed = check_all(check, report, text, arguments.table)
         name = os.path.splitext(os.path.basename(model))[0]
-        print(f"{name} on {arguments.machine}, {arguments.table}: {check.values} values, "
+        print(f"{name} on {arguments.machine}, {arguments.table}: {check.values} values"
+              f"{'' if followed else ' (counts not followed)'}, "
               f"{len(check.wrong)} differ; {float(report['energy']['dynamic_pj']) * 1e-6:.3f} uJ")
         for line in check.wrong[:10]:
             print(" ", line)
