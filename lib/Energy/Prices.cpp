@@ -118,8 +118,7 @@ static std::optional<Price> priceAt(const Curve &curve, double size) {
   const Entry &entry = curve.nearest(size);
   Price price;
   // Halves go up.
-  price.millionths =
-      static_cast<uint64_t>(std::floor(curve.at(size) + 0.5));
+  price.millionths = static_cast<uint64_t>(std::floor(curve.at(size) + 0.5));
   price.size = curve.scaling == Scaling::None ? 0 : size;
   price.uncertainty = curve.uncertaintyAt(size);
   price.nodeNm = entry.nodeNm;
@@ -191,9 +190,9 @@ Amounts Prices::area() const {
   Amounts result;
   for (unsigned c = 0; c < numComponents; ++c)
     if (areas[c])
-      result.of[c] = static_cast<Millionths>(partsOf(
-                         machine, static_cast<Component>(c))) *
-                     areas[c]->millionths;
+      result.of[c] =
+          static_cast<Millionths>(partsOf(machine, static_cast<Component>(c))) *
+          areas[c]->millionths;
   return result;
 }
 

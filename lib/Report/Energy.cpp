@@ -40,11 +40,10 @@ double RunEnergy::averageWatts() const {
 
 double RunEnergy::percentOf(const NodeStatistics &node) const {
   const double whole = energy::toDouble(dynamic.total());
-  return whole > 0 ? 100 *
-                         energy::toDouble(
-                             prices.energyOf(node.actions).total()) /
-                         whole
-                   : 0;
+  return whole > 0
+             ? 100 * energy::toDouble(prices.energyOf(node.actions).total()) /
+                   whole
+             : 0;
 }
 
 double RunEnergy::topsPerWatt(uint64_t macs) const {
@@ -96,12 +95,11 @@ std::string report::energyLines(const RunStatistics &statistics,
   if (energy.leakageWatts)
     line = fmt::format("leakage {}; with it ",
                        engineering(*energy.leakageWatts * energy.seconds, "J"));
-  line += fmt::format(
-      "{}, EDP {}, {:.3g} TOPS/W; area {:.3g} mm2",
-      engineering(energy.averageWatts(), "W"),
-      engineering(energy.delayProduct(), "J s"),
-      energy.topsPerWatt(totalsOf(statistics).macs),
-      energy::toDouble(energy.area.total()) * 1e-6);
+  line += fmt::format("{}, EDP {}, {:.3g} TOPS/W; area {:.3g} mm2",
+                      engineering(energy.averageWatts(), "W"),
+                      engineering(energy.delayProduct(), "J s"),
+                      energy.topsPerWatt(totalsOf(statistics).macs),
+                      energy::toDouble(energy.area.total()) * 1e-6);
   const std::vector<energy::Action> missing =
       energy.prices.unpriced(energy.counts);
   if (!missing.empty())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Energy and area in the JSON report (docs/ReportSchema.md). Amounts are written
-// with all their digits, so that sums can be checked exactly.
+// Energy and area in the JSON report (docs/ReportSchema.md). Amounts are
+// written with all their digits, so that sums can be checked exactly.
 
 #include "Energy.h"
 #include "JsonText.h"
@@ -91,13 +91,13 @@ void wholeEnergy(OStream &json, const RunStatistics &statistics,
     json.attribute("seconds", energy.seconds);
     if (energy.leakageWatts) {
       json.attribute("leakage_w", *energy.leakageWatts);
-      json.attribute("leakage_pj", *energy.leakageWatts * energy.seconds * 1e12);
+      json.attribute("leakage_pj",
+                     *energy.leakageWatts * energy.seconds * 1e12);
     }
     json.attribute("total_pj", energy.joules() * 1e12);
     json.attribute("average_w", energy.averageWatts());
     json.attribute("edp_js", energy.delayProduct());
-    json.attribute("tops_per_w",
-                   energy.topsPerWatt(totalsOf(statistics).macs));
+    json.attribute("tops_per_w", energy.topsPerWatt(totalsOf(statistics).macs));
     json.attributeArray("unpriced", [&] {
       for (Action action : energy.prices.unpriced(energy.counts))
         json.value(energy::fullName(action));
@@ -113,8 +113,8 @@ void wholeArea(OStream &json, const RunStatistics &statistics,
     components(json, "components", energy.area);
     json.attributeObject("parts", [&] {
       for (unsigned c = 0; c < energy::numComponents; ++c)
-        if (const uint64_t parts = energy::partsOf(
-                statistics.machine, static_cast<Component>(c)))
+        if (const uint64_t parts =
+                energy::partsOf(statistics.machine, static_cast<Component>(c)))
           json.attribute(energy::name(static_cast<Component>(c)), parts);
     });
     json.attributeArray("unpriced", [&] {
@@ -123,8 +123,7 @@ void wholeArea(OStream &json, const RunStatistics &statistics,
     });
     json.attributeObject("prices", [&] {
       for (unsigned c = 0; c < energy::numComponents; ++c)
-        if (const auto &known =
-                energy.prices.areaOf(static_cast<Component>(c)))
+        if (const auto &known = energy.prices.areaOf(static_cast<Component>(c)))
           price(json, energy::name(static_cast<Component>(c)), *known, "um2",
                 energy::partName(static_cast<Component>(c)));
     });

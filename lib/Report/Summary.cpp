@@ -205,8 +205,8 @@ std::string nodeTable(const RunStatistics &s,
   std::sort(nodes.begin(), nodes.end(), [](auto *a, auto *b) {
     return a->cycles != b->cycles ? a->cycles > b->cycles : a < b;
   });
-  std::string text = fmt::format("{:<20} {:<8} {:>9} {:>5} {:>9}", "node",
-                                 "op", "share", "", "span");
+  std::string text = fmt::format("{:<20} {:<8} {:>9} {:>5} {:>9}", "node", "op",
+                                 "share", "", "span");
   for (const char *name : columns)
     text += fmt::format(" {:>9}", name);
   text += fmt::format(" {:>7}{}\n", "util", energy ? " energy" : "");

@@ -9,7 +9,7 @@ import math
 import re
 from fractions import Fraction
 
-PREFIX = {"aJ": 1, "fJ": 1e3, "pJ": 1e6, "nJ": 1e9, "um2": 1e6, "mm2": 1e12, "mW": 1e6, "W": 1e9}
+PREFIX = {"fJ": 1e3, "pJ": 1e6, "nJ": 1e9, "um2": 1e6, "mm2": 1e12, "mW": 1e6, "W": 1e9}
 AMOUNT = {"byte": 1, "bit": 8, "64bit": 0.125, "MiB": 1 / (1 << 20)}
 MEMORIES = ("sb", "xm", "psum", "fmu", "wm", "acc", "counters")
 
