@@ -227,6 +227,8 @@ def draw_program(seed, folder):
     # Counts and strides are those of a1-tiny, whose SB the instructions fill.
     small = "sb:\\n  partitions: 8\\n  bytes_per_partition: 65536\\nxm_group: 4\\n" \
             "pe:\\n  rows: 8\\n  columns: 4\\n  row_group_granularity: 4\\n"
+    if draw.random() < 0.5:
+        small += "dma:\\n  setup_cycles: 8\\n  runs_per_cycle: 4\\n"
     text = machine_text(dram, small)
     lines = [f'.machine yaml="{text}"', f".memory dram={2 * MEMORY}",
              f".input name=x type=u8 shape=[{INPUT}] at=0",

@@ -156,7 +156,17 @@ def draw_machine(draw):
     machine = base.changed(changes)
     if machine.number("sparse.wm_bytes") % machine.number("sparse.wm_banks"):
         machine = machine.changed({"sparse.wm_banks": 1})
-    return machine
+    return machine.changed(draw_dram(random.Random(machine.text())))
+
+
+def draw_dram(draw):
+    """How DRAM's time is counted; banks are dram_banks.py's. The draw is of its own, so
+    that seeds keep the rest of their machines."""
+    changes = {"dram.misaligned_bursts": draw.choice(["true", "false"])}
+    if draw.random() < 0.5:
+        changes["dram.model"] = "efficiency"
+        changes["dram.efficiency"] = draw.choice([1, 33, 60, 90, 99, 100])
+    return changes
 
 
 def draw_network(draw, seed, folder):
@@ -283,6 +293,9 @@ def better(draw, machine, share):
             least = 1 if key == "sparse.accumulate_latency" else 0
             changes[key] = max(least, machine.number(key) // draw.choice([1, 2, 3, 1000]))
     changes.update(better_ports(draw, machine, share))
+    if share == 1:
+        changes["dram.efficiency"] = min(100, machine.number("dram.efficiency") + 7)
+        changes["dram.misaligned_bursts"] = "false"
     if draw.random() < share:
         changes["dram.burst_bytes"] = max(1, machine.number("dram.burst_bytes") // 4)
     if draw.random() < share:
