@@ -82,7 +82,7 @@ PlanCost::PlanCost(const TileProblem &problem, const TilePlan &plan,
     resident &= wave.bytes <= room;
 }
 
-PlanCost::Loaded PlanCost::loaded() const {
+PlanCost::Loaded PlanCost::loadOfRound() const {
   auto runsOf = [&](int64_t rows, int64_t cols) {
     return static_cast<int64_t>(
         geometry.loadedRuns(plan.images, rows, cols, /*apart=*/false));
@@ -123,7 +123,7 @@ int64_t PlanCost::loadCycles(const ColumnWave &wave, int64_t channels) const {
                        ? machine::cellPlanes(0, channels, problem.cellBlock)
                        : 0;
   int64_t streams = wave.groupStep > 0 ? wave.count : 1;
-  const Loaded each = loaded();
+  const Loaded each = loadOfRound();
   int64_t bytes =
       each.elements * (channels * problem.elementBytes + planes) * streams;
   int64_t runs = each.runs * (channels + planes) * streams;

@@ -95,7 +95,7 @@ private:
   struct Loaded {
     int64_t elements = 0, runs = 0;
   };
-  Loaded loaded() const;
+  Loaded loadOfRound() const;
   int64_t loadShare(const ColumnWave &wave, const Chunk &chunk) const;
   int64_t loadCycles(const ColumnWave &wave, int64_t channels) const;
   int64_t load(const ChunkCost &chunk);
