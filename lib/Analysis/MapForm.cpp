@@ -49,7 +49,11 @@ CompressedTransfer compressedTransfer(const MapForm &form, const Region &region,
       static_cast<uint64_t>(cells * rows);
   const uint64_t passes = form.levels ? 2 : 1;
   auto timeOf = [&](int64_t parts) {
-    const uint64_t share = llvm::divideCeil(bytes, uint64_t(parts));
+    // A cell is a row of every channel; rows of one channel do not meet.
+    const machine::MapSide share = {
+        llvm::divideCeil(bytes, uint64_t(parts)),
+        llvm::divideCeil(uint64_t(region.size[0] * region.size[1] * rows),
+                         uint64_t(parts))};
     return store ? machine::dmaCompress(machine, bursts, share, passes)
                  : machine::dmaExpand(machine, bursts, share);
   };
@@ -57,7 +61,7 @@ CompressedTransfer compressedTransfer(const MapForm &form, const Region &region,
   CompressedTransfer transfer;
   const int64_t most = std::min(movementQueues(machine), rows);
   machine::Timing time = timeOf(1);
-  while (transfer.parts < most && time.issue > time.dram)
+  while (transfer.parts < most && time.issue > time.dramAfter + time.dram)
     time = timeOf(++transfer.parts);
   transfer.dram = time.dram;
   transfer.total = time.complete;

@@ -82,20 +82,29 @@ PlanCost::PlanCost(const TileProblem &problem, const TilePlan &plan,
     resident &= wave.bytes <= room;
 }
 
-/// Elements of a channel that a round loads, mean over the rounds.
-int64_t PlanCost::loadedElements() const {
+PlanCost::Loaded PlanCost::loadOfRound() const {
+  auto runsOf = [&](int64_t rows, int64_t cols) {
+    return static_cast<int64_t>(
+        geometry.loadedRuns(plan.images, rows, cols, /*apart=*/false));
+  };
   int64_t slot = static_cast<int64_t>(geometry.slotElements());
-  if (plan.folds.empty())
-    return slot * std::min(units, plan.tiles(problem));
-  int64_t elements = 0;
+  if (plan.folds.empty()) {
+    int64_t tiles = std::min(units, plan.tiles(problem));
+    return {slot * tiles, runsOf(plan.rows, plan.cols) * tiles};
+  }
+  Loaded sum;
   for (const TileFold &fold : plan.folds)
     for (const partition::Box &tile : fold.cuts)
-      if (!tile.empty())
-        elements += plan.disjoint
-                        ? plan.images * tile.area()
-                        : static_cast<int64_t>(geometry.loadedElements(
-                              plan.images, tile.rows, tile.cols));
-  return elements / static_cast<int64_t>(plan.folds.size());
+      if (!tile.empty()) {
+        int64_t elements = plan.disjoint
+                               ? plan.images * tile.area()
+                               : static_cast<int64_t>(geometry.loadedElements(
+                                     plan.images, tile.rows, tile.cols));
+        sum.elements += elements;
+        sum.runs += std::min(elements, runsOf(tile.rows, tile.cols));
+      }
+  auto rounds = static_cast<int64_t>(plan.folds.size());
+  return {sum.elements / rounds, sum.runs / rounds};
 }
 
 /// Channels of a chunk that one queue loads: whole planes of cells.
@@ -114,9 +123,11 @@ int64_t PlanCost::loadCycles(const ColumnWave &wave, int64_t channels) const {
                        ? machine::cellPlanes(0, channels, problem.cellBlock)
                        : 0;
   int64_t streams = wave.groupStep > 0 ? wave.count : 1;
+  const Loaded each = loadOfRound();
   int64_t bytes =
-      loadedElements() * (channels * problem.elementBytes + planes) * streams;
-  return static_cast<int64_t>(machine::tileLoad(machine, bytes).issue);
+      each.elements * (channels * problem.elementBytes + planes) * streams;
+  int64_t runs = each.runs * (channels + planes) * streams;
+  return static_cast<int64_t>(machine::tileLoad(machine, bytes, runs).issue);
 }
 
 void PlanCost::addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,

@@ -91,7 +91,11 @@ private:
   void addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
                EntrySums &sums);
   bool mayKeepTiles() const;
-  int64_t loadedElements() const;
+  /// What a round loads of a channel, mean over the rounds.
+  struct Loaded {
+    int64_t elements = 0, runs = 0;
+  };
+  Loaded loadOfRound() const;
   int64_t loadShare(const ColumnWave &wave, const Chunk &chunk) const;
   int64_t loadCycles(const ColumnWave &wave, int64_t channels) const;
   int64_t load(const ChunkCost &chunk);

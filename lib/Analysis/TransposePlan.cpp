@@ -110,6 +110,16 @@ planTranspose(const npu::Piece &piece, int64_t sourceAxis, int64_t resultAxis) {
   if (!isDense(plan.rows, &PieceDim::sourceStep) ||
       !isDense(plan.columns, &PieceDim::resultStep))
     return std::nullopt;
+  // The axis along which elements of a partition are neighbours.
+  auto inner = [](size_t rank, int64_t across) {
+    auto last = static_cast<int64_t>(rank) - 1;
+    return last == across ? last - 1 : last;
+  };
+  for (const PieceDim &dim : plan.others)
+    if (dim.sourceAxis == inner(piece.sourceStart.size(), sourceAxis) &&
+        dim.resultAxis == inner(piece.resultStart.size(), resultAxis) &&
+        dim.sourceStep == 1 && dim.resultStep == 1)
+      plan.together = dim.extent;
   return plan;
 }
 
@@ -134,10 +144,16 @@ TransposeCycles predictTranspose(const TransposePlan &plan,
   cycles.identity = cycles.identity * plan.planes() + first;
   int64_t bytes = elements * elementBytes;
   int64_t queues = movementQueues(machine);
-  auto rate = static_cast<int64_t>(machine.dma.onchipBytesPerCycle);
-  cycles.copy = llvm::divideCeil(bytes, rate * (bytes < 4096 ? 1 : queues));
+  // Only what neither side moves stays together.
+  int64_t runs = elements / plan.together;
+  int64_t parts = mayShareQueues(machine, bytes, runs) ? queues : 1;
+  cycles.copy = static_cast<int64_t>(
+      machine::dmaInside(machine, llvm::divideCeil(bytes, parts),
+                         llvm::divideCeil(runs, parts)) +
+      machine.dma.onchipLatency);
   cycles.dma = machine::transposeRoundTrip(
-      machine, plan.rowCount(), elements / plan.rowCount(), elementBytes);
+      machine, plan.rowCount(), elements / plan.rowCount() / plan.together,
+      elementBytes * plan.together);
   return cycles;
 }
 

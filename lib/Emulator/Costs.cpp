@@ -4,6 +4,7 @@
 
 #include "Costs.h"
 #include "Tensor.h"
+#include "Tiles.h"
 #include "ashlar/Machine/Dram.h"
 #include "ashlar/Machine/Transposes.h"
 #include "llvm/Support/MathExtras.h"
@@ -82,14 +83,27 @@ static Strides destinationStrides(const Op &op) {
           op.dstStride4};
 }
 
+machine::DmaSide CostModel::side(isa::Memory memory, uint64_t address,
+                                 llvm::ArrayRef<uint64_t> counts,
+                                 llvm::ArrayRef<int64_t> strides,
+                                 uint64_t elementBytes) const {
+  const bool rows = memory == isa::Memory::Sb || memory == isa::Memory::Xm;
+  return {memory == isa::Memory::Dram,
+          counts,
+          strides,
+          elementBytes,
+          rows ? machine.sb.bytesPerPartition : 0,
+          address};
+}
+
 Cost CostModel::of(const isa::DmaCopy &op) {
   const Counts counts = countsOf(op);
   const Strides src = sourceStrides(op);
   const Strides dst = destinationStrides(op);
-  machine::DmaSide source{op.srcMem == isa::Memory::Dram, counts, src,
-                          op.elemBytes, op.srcBase};
-  machine::DmaSide destination{op.dstMem == isa::Memory::Dram, counts, dst,
-                               op.elemBytes, op.dstBase};
+  const machine::DmaSide source =
+      side(op.srcMem, op.srcBase, counts, src, op.elemBytes);
+  const machine::DmaSide destination =
+      side(op.dstMem, op.dstBase, counts, dst, op.elemBytes);
   const bool inside =
       op.srcMem != isa::Memory::Dram && op.dstMem != isa::Memory::Dram;
   const machine::DramTraffic read = machine::dramTraffic(machine, source);
@@ -107,8 +121,8 @@ Cost CostModel::of(const isa::DmaCopy &op) {
 Cost CostModel::of(const isa::DmaFill &op) {
   const Counts counts = countsOf(op);
   const Strides dst = destinationStrides(op);
-  machine::DmaSide destination{op.dstMem == isa::Memory::Dram, counts, dst,
-                               op.elemBytes, op.dstBase};
+  const machine::DmaSide destination =
+      side(op.dstMem, op.dstBase, counts, dst, op.elemBytes);
   const machine::DramTraffic written =
       machine::dramTraffic(machine, destination);
   Cost cost = withWork(machine::dmaFill(machine, destination),
@@ -121,7 +135,8 @@ Cost CostModel::of(const isa::DmaFill &op) {
 Cost CostModel::of(const isa::DmaUnpack &op) {
   const Counts counts = countsOf(op);
   const Strides dst = destinationStrides(op);
-  machine::DmaSide destination{false, counts, dst, op.elemBytes};
+  const machine::DmaSide destination =
+      side(isa::Memory::Sb, op.dstBase, counts, dst, op.elemBytes);
   const machine::DramTraffic read =
       machine::streamTraffic(machine, op.mantissa, counts, op.srcBase);
   Cost cost = withWork(
@@ -141,7 +156,10 @@ Cost CostModel::of(const isa::DmaGather &op) {
   machine::GatherIndices indices{index, storedBytes(op.indexType, 0)};
   const machine::DramTraffic read =
       machine::gatherTraffic(machine, source, indices);
-  Cost cost = withWork(machine::dmaGather(machine, source, indices),
+  const Strides dst = destinationStrides(op);
+  Cost cost = withWork(machine::dmaGather(machine, source, indices,
+                                          side(isa::Memory::Sb, op.dstBase,
+                                               counts, dst, op.elemBytes)),
                        productOf(counts) * op.elemBytes);
   cost.dramRead = read.burstBytes;
   cost.dramUseful = read.usefulBytes;
@@ -157,15 +175,25 @@ Cost emulator::gatherCost(const machine::Description &machine,
   return cost;
 }
 
+/// The map of a compressed transfer.
+template <typename Op>
+static machine::MapSide mapOf(const machine::Description &machine, const Op &op,
+                              const Strides &strides) {
+  const Counts counts = countsOf(op);
+  return {productOf(counts) * op.elemBytes,
+          machine::onchipRuns({false, counts, strides, op.elemBytes,
+                               machine.sb.bytesPerPartition})};
+}
+
 Cost emulator::compressedCost(const machine::Description &machine,
                               const isa::DmaCompress &op, uint64_t bytes,
                               uint64_t bursts) {
   // The values of a tree start behind its bits, whose number a first pass
   // finds; elsewhere all places are known before.
   const uint64_t passes = op.levels ? 2 : 1;
-  const uint64_t map = productOf(countsOf(op)) * op.elemBytes;
+  const machine::MapSide map = mapOf(machine, op, sourceStrides(op));
   Cost cost = withWork(machine::dmaCompress(machine, bursts, map, passes),
-                       map * passes);
+                       map.bytes * passes);
   cost.dramWrite = bursts;
   cost.dramUseful = bytes;
   return cost;
@@ -174,16 +202,19 @@ Cost emulator::compressedCost(const machine::Description &machine,
 Cost emulator::compressedCost(const machine::Description &machine,
                               const isa::DmaExpand &op, uint64_t bytes,
                               uint64_t bursts) {
-  const uint64_t map = productOf(countsOf(op)) * op.elemBytes;
-  Cost cost = withWork(machine::dmaExpand(machine, bursts, map), map);
+  const machine::MapSide map = mapOf(machine, op, destinationStrides(op));
+  Cost cost = withWork(machine::dmaExpand(machine, bursts, map), map.bytes);
   cost.dramRead = bursts;
   cost.dramUseful = bytes;
   return cost;
 }
 
 Cost emulator::tileLoadCost(const machine::Description &machine,
-                            uint64_t bytes) {
-  return withWork(machine::tileLoad(machine, bytes), bytes);
+                            const TileTraffic &traffic) {
+  Cost cost = withWork(machine::tileLoad(machine, traffic.bytes, traffic.runs),
+                       traffic.bytes);
+  cost.fmuBytes = traffic.written;
+  return cost;
 }
 
 /// The cost if each cell takes what is typical.

@@ -5,11 +5,14 @@
 #ifndef ASHLAR_LIB_EMULATOR_COSTS_H
 #define ASHLAR_LIB_EMULATOR_COSTS_H
 
+#include "ashlar/Energy/Counter.h"
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Machine/Cycles.h"
 #include <algorithm>
 
 namespace ashlar::emulator {
+
+struct TileTraffic;
 
 /// Cost and traffic of one instruction.
 struct Cost {
@@ -30,8 +33,18 @@ struct Cost {
   void setDram(uint64_t cycles) {
     const uint64_t after = timing.complete - timing.issue;
     timing.dram = cycles;
-    timing.issue = std::max(timing.issue, cycles);
+    timing.issue = std::max(timing.issue, timing.dramAfter + cycles);
     timing.complete = timing.issue + after;
+  }
+  /// Bytes that dma.tile writes to or tcc.run reads of feature-map memories.
+  uint64_t fmuBytes = 0;
+  uint64_t streamBytes = 0; ///< Of weight memory that tcc.run reads.
+  uint64_t weightBits = 0;  ///< Of its coefficients.
+
+  /// What counting actions needs besides the instruction.
+  energy::Measured measured() const {
+    return {dramRead, dramWrite, dramActivations, work,      macs,
+            work,     fmuBytes,  streamBytes,     weightBits};
   }
 };
 
@@ -45,8 +58,9 @@ Cost compressedCost(const machine::Description &machine,
 /// Cost of a gather whose rows take \p bursts bytes of whole bursts altogether.
 Cost gatherCost(const machine::Description &machine, const isa::DmaGather &op,
                 uint64_t bursts);
-/// Cost of a load of \p bytes bytes into the feature-map units.
-Cost tileLoadCost(const machine::Description &machine, uint64_t bytes);
+/// Cost of a load of \p traffic into the feature-map units.
+Cost tileLoadCost(const machine::Description &machine,
+                  const TileTraffic &traffic);
 /// The class of a function; one that the table does not know would be the most
 /// expensive.
 machine::VecCost functionCost(isa::Function function);
@@ -87,6 +101,11 @@ private:
   Cost of(const isa::VecMeasure &op);
   Cost of(const isa::VecGather &op);
   Cost vecCost(machine::Timing timing, uint64_t channels) const;
+  /// One side of a transfer.
+  machine::DmaSide side(isa::Memory memory, uint64_t address,
+                        llvm::ArrayRef<uint64_t> counts,
+                        llvm::ArrayRef<int64_t> strides,
+                        uint64_t elementBytes) const;
   // Tiles and coefficients decide what these take; SparseChecker knows.
   Cost of(const isa::TccTile &) { return {}; }
   Cost of(const isa::DmaTile &) { return {}; }

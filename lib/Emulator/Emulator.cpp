@@ -37,7 +37,7 @@ unsigned LoadedProgram::queueOf(uint64_t index) const {
 //===- Loading ------------------------------------------------------------===//
 
 /// Decodes all words; a fault names the instruction that is none.
-static std::optional<Fault> decodeProgram(LoadedProgram::Impl &impl) {
+std::optional<Fault> emulator::decodeProgram(LoadedProgram::Impl &impl) {
   llvm::ArrayRef<uint64_t> words = impl.program.code;
   // Most instructions have about eight words.
   impl.code.reserve(words.size() / 8 + 16);

@@ -46,6 +46,9 @@ struct LoadedProgram::Impl {
   }
 };
 
+/// Fills code and queues from the words of the program.
+std::optional<Fault> decodeProgram(LoadedProgram::Impl &impl);
+
 /// Whether a program has instructions of the sparse cluster.
 bool usesSparse(llvm::ArrayRef<isa::Instruction> code);
 

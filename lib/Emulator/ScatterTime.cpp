@@ -60,7 +60,7 @@ ScatterStream::ScatterStream(const machine::Description &machine,
   // The loader has decoded the same bytes without an error.
   weightBits = llvm::cantFail(isa::readStreamHeader(stream)).shape.mantissaBits;
   Channels all;
-  llvm::cantFail(isa::decodeStream(stream, all));
+  bytes = llvm::cantFail(isa::decodeStream(stream, all));
   entries = all.entries;
   const machine::TileGeometry geometry = isa::geometryOf(op);
   const bool closed = isClosed(unitOf(machine, op));
@@ -146,6 +146,9 @@ void ScatterTime::collect(llvm::function_ref<bool(uint64_t)> isZero) {
 }
 
 llvm::Error ScatterTime::slice(const ScatterStream::Slice &slice) {
+  elements += slice.times * entry.images *
+              (entry.rows + geometry.h.phases[slice.rowPhase].halo) *
+              (entry.cols + geometry.w.phases[slice.colPhase].halo);
   const ScatterKernel kernel{
       static_cast<int32_t>(geometry.h.phases[slice.rowPhase].halo + 1),
       static_cast<int32_t>(geometry.w.phases[slice.colPhase].halo + 1)};
@@ -199,10 +202,13 @@ Cost emulator::scatterCost(
     if (entry.idle())
       continue;
     auto stream = streams.find(entry.group);
-    if (stream == streams.end())
+    if (stream == streams.end()) {
       stream =
           streams.try_emplace(entry.group, machine, op, streamOf(entry.group))
               .first;
+      cost.streamBytes += stream->second.bytes;
+      cost.weightBits = stream->second.weightBits;
+    }
     ScatterTime time(machine, op, entry);
     for (uint64_t i = 0; i < stream->second.channels.size(); ++i)
       // Queues hold P products, as many as can ever wait.
@@ -216,6 +222,7 @@ Cost emulator::scatterCost(
         {cycles, busy, machine::tileDecode(machine, stream->second.entries)});
     cost.macs += time.counters().issues;
     cost.work += time.counters().issues * passes;
+    cost.fmuBytes += time.searched() * operandBytes(op);
     each(unit, busy, time.counters().issues);
   }
   cycles += routeCycles(machine, table);

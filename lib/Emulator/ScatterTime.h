@@ -33,6 +33,7 @@ struct ScatterStream {
   std::vector<std::vector<Slice>> channels;
   uint64_t entries = 0;    ///< Coefficients, zeros of dense streams included.
   uint64_t weightBits = 0; ///< Of a mantissa.
+  uint64_t bytes = 0;      ///< Of the stream.
 
 private:
   static std::vector<Slice>
@@ -51,6 +52,9 @@ public:
                       llvm::ArrayRef<ScatterStream::Slice> slices);
 
   const ScatterCounters &counters() const { return total; }
+  /// Elements read to find those that are not zero: a block once for each slice
+  /// of weights that meets it.
+  uint64_t searched() const { return elements; }
 
 private:
   struct Block {
@@ -71,6 +75,7 @@ private:
   const bool oneTap;
   std::vector<Block> blocks;
   ScatterCounters total;
+  uint64_t elements = 0;
 };
 
 /// Cycles and products of a scattering tcc.run: the slowest unit, at least the

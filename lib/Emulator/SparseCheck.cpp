@@ -201,7 +201,7 @@ SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
     });
   });
   sets[op.set].push_back(load);
-  cost = tileLoadCost(machine, loadedBytes(op, table->units));
+  cost = tileLoadCost(machine, loadedTiles(op, table->units));
   return std::nullopt;
 }
 

@@ -172,6 +172,9 @@ SparseChecker::Result SparseChecker::runStreams(const isa::TccRun &op,
     cycles = std::max(cycles, walk.cycles());
     cost.macs += walk.macs();
     cost.work += walk.macs() * walk.passes();
+    cost.fmuBytes += walk.macs() * operandBytes(op);
+    cost.streamBytes += *taken;
+    cost.weightBits = header->shape.mantissaBits;
   }
   cycles += routeCycles(machine, table);
   cost.timing = {cycles, cycles, 0};

@@ -132,13 +132,14 @@ void Engine::measureTiles(const isa::TccRun &op) {
     // The loader has decoded the same bytes without an error.
     llvm::ArrayRef<uint8_t> bytes(
         memory.wm(op.wm + uint64_t(group) * op.wmStep), op.bytes);
-    StreamWalk walk(
-        *machine, op, table, group,
-        llvm::cantFail(isa::readStreamHeader(bytes)).shape.mantissaBits);
-    llvm::cantFail(isa::decodeStream(bytes, walk));
+    cost.weightBits =
+        llvm::cantFail(isa::readStreamHeader(bytes)).shape.mantissaBits;
+    StreamWalk walk(*machine, op, table, group, cost.weightBits);
+    cost.streamBytes += llvm::cantFail(isa::decodeStream(bytes, walk));
     cycles = std::max(cycles, walk.cycles());
     cost.macs += walk.macs();
     cost.work += walk.macs() * walk.passes();
+    cost.fmuBytes += walk.macs() * operandBytes(op);
   }
   cycles += routeCycles(*machine, table);
   cost.timing = {cycles, cycles, 0};

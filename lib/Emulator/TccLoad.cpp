@@ -160,7 +160,7 @@ void Engine::execute(const isa::DmaTile &op) {
   batch.flush(*this);
   const TileTable &table = tables[op.table];
   if (cutTables[op.table])
-    measured[current] = tileLoadCost(*machine, loadedBytes(op, table));
+    measured[current] = tileLoadCost(*machine, loadedTiles(op, table));
   const uint64_t work =
       table.size() * op.channels * isa::geometryOf(op).slotElements();
   split(table.size(), observer ? 0 : work, [&](uint64_t begin, uint64_t end) {

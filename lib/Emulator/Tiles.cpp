@@ -127,26 +127,47 @@ uint64_t emulator::loadedPlanes(const isa::DmaTile &op) {
   return machine::cellPlanes(op.part % op.block, op.channels, op.block);
 }
 
-uint64_t emulator::loadedBytes(const isa::DmaTile &op, const TileTable &table) {
+/// Elements of a channel in an entry's tile.
+static uint64_t tileElements(const TileEntry &entry,
+                             const machine::TileGeometry &geometry) {
+  const uint64_t elements =
+      geometry.loadedElements(entry.images, entry.rows, entry.cols);
+  if (!entry.operand.partial)
+    return elements;
+  return std::min(elements,
+                  entry.images * static_cast<uint64_t>(entry.operand.rows *
+                                                       entry.operand.cols));
+}
+
+TileTraffic emulator::loadedTiles(const isa::DmaTile &op,
+                                  const TileTable &table) {
   const machine::TileGeometry geometry = isa::geometryOf(op);
-  const uint64_t bytesPerElement =
-      op.channels * uint64_t(storedBytes(op.type, op.mantissa)) +
-      loadedPlanes(op);
-  uint64_t bytes = 0;
+  const uint64_t elementBytes = storedBytes(op.type, op.mantissa);
+  const uint64_t planes = loadedPlanes(op);
+  const bool apart = op.srcStrideW != static_cast<int64_t>(elementBytes);
+  TileTraffic traffic;
   for (size_t i = 0; i < table.size(); ++i) {
     const TileEntry &entry = table[i];
     const bool heard = std::any_of(
         table.begin(), table.begin() + static_cast<ptrdiff_t>(i),
         [&](const TileEntry &other) { return sameData(op, other, entry); });
-    if (entry.idle() || heard)
+    if (entry.idle())
       continue;
-    uint64_t elements =
-        geometry.loadedElements(entry.images, entry.rows, entry.cols);
-    if (entry.operand.partial)
-      elements = std::min(
-          elements, entry.images * static_cast<uint64_t>(entry.operand.rows *
-                                                         entry.operand.cols));
-    bytes += elements * bytesPerElement;
+    const uint64_t elements = tileElements(entry, geometry);
+    const uint64_t bytes = elements * (op.channels * elementBytes + planes);
+    traffic.written += bytes;
+    if (heard)
+      continue;
+    traffic.bytes += bytes;
+    traffic.runs +=
+        std::min(elements, geometry.loadedRuns(entry.images, entry.rows,
+                                               entry.cols, apart)) *
+        (op.channels + planes);
   }
-  return bytes;
+  return traffic;
+}
+
+uint64_t emulator::operandBytes(const isa::TccRun &op) {
+  return storedBytes(op.type, op.mantissa) +
+         (op.type == isa::ElemType::Bfp ? 1 : 0);
 }

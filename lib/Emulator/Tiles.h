@@ -69,9 +69,19 @@ inline bool sameData(const isa::DmaTile &op, const TileEntry &a,
          (op.groupStep == 0 || a.group == b.group);
 }
 
-/// Bytes that a dma.tile moves to the units of \p table; data that several
-/// units take counts once. Around a part of the operand nothing is written.
-uint64_t loadedBytes(const isa::DmaTile &op, const TileTable &table);
+/// What a dma.tile moves.
+struct TileTraffic {
+  uint64_t bytes = 0;   ///< Of the transfer.
+  uint64_t runs = 0;    ///< In which they are read.
+  uint64_t written = 0; ///< To the memories of all units together.
+};
+
+/// What a dma.tile moves to the units of \p table; data that several units take
+/// counts once. Around a part of the operand nothing is written.
+TileTraffic loadedTiles(const isa::DmaTile &op, const TileTable &table);
+
+/// Bytes of an element as tcc.run reads it: with its exponent cell.
+uint64_t operandBytes(const isa::TccRun &op);
 
 /// The part of a drain of the sparse cluster that belongs to one unit: the
 /// steps are the tile's, the places of result and residual those of its first

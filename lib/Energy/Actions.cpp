@@ -75,8 +75,7 @@ void ActionCounts::addWidth(Component component, uint32_t moving,
                             uint32_t stationary, uint64_t count) {
   if (count == 0)
     return;
-  std::vector<WidthCount> &list =
-      component == Component::Tcu ? cluster : array;
+  std::vector<WidthCount> &list = component == Component::Tcu ? cluster : array;
   // A node multiplies one or two pairs of widths.
   for (WidthCount &entry : list)
     if (entry.moving == moving && entry.stationary == stationary) {

@@ -44,8 +44,8 @@ void ActionCounter::of(const isa::PeLoad &op, Sink &sink) {
     sink.add(Action::XmRead, sink.cellRows(op.part, op.rows) * columns);
   else
     sink.add(Action::XmRead,
-             op.rows * freeCells(machine, columns,
-                                 op.colStride == int64_t(bytes)));
+             op.rows *
+                 freeCells(machine, columns, op.colStride == int64_t(bytes)));
   if (op.mode == OperandMode::Bfp)
     sink.add(Action::XrRead, 2);
 }
@@ -54,8 +54,7 @@ void ActionCounter::of(const isa::PeSwap &, Sink &) { activeBits = shadowBits; }
 
 /// Steps of one dimension that read memory.
 static uint64_t inside(int64_t low, int64_t high, int64_t count) {
-  const int64_t steps =
-      std::min(high, count) - std::max<int64_t>(low, 0);
+  const int64_t steps = std::min(high, count) - std::max<int64_t>(low, 0);
   return steps > 0 ? static_cast<uint64_t>(steps) : 0;
 }
 
@@ -68,17 +67,16 @@ static uint64_t streamedElements(const isa::PeMatmul &op) {
     const uint64_t inner = inside(op.lo2, op.hi2, op.n2);
     if (outer == 0 || middle == 0 || inner == 0)
       return 0;
-    return streamed({{outer, op.stride0},
-                     {middle, op.stride1},
-                     {inner, op.stride2}});
+    return streamed(
+        {{outer, op.stride0}, {middle, op.stride1}, {inner, op.stride2}});
   }
   // Result w reads pixel w + shift.
   const int64_t pixels =
       std::min<int64_t>(op.hi2, int64_t(op.shift) + op.validW) -
       std::max<int64_t>(op.lo2, op.shift);
-  return pixels <= 0 ? 0
-                     : times(times(outer, middle),
-                             static_cast<uint64_t>(pixels));
+  return pixels <= 0
+             ? 0
+             : times(times(outer, middle), static_cast<uint64_t>(pixels));
 }
 
 void ActionCounter::of(const isa::PeMatmul &op, Sink &sink) {
@@ -158,14 +156,12 @@ void ActionCounter::of(const isa::ActDrain &op, Sink &sink) {
   }
   const uint64_t positions = results / op.cols;
   addEpilogue(op, results, sink.counts);
-  if (op.hasScale || op.hasBias || op.hasExp || op.alphaFromParam ||
-      op.mapped)
+  if (op.hasScale || op.hasBias || op.hasExp || op.alphaFromParam || op.mapped)
     sink.add(Action::SbRead,
              times(16, op.paramAlongSteps ? positions : op.cols));
   const Step ofUnits[] = {{positions, 1}};
-  const Step ofSteps[] = {{op.n0, op.resStride0},
-                          {op.n1, op.resStride1},
-                          {op.n2, op.resStride2}};
+  const Step ofSteps[] = {
+      {op.n0, op.resStride0}, {op.n1, op.resStride1}, {op.n2, op.resStride2}};
   if (op.resMode)
     sink.read({op.resType, op.resMantissa, op.resPart, op.cols,
                op.fromTcu ? llvm::ArrayRef<Step>(ofUnits) : ofSteps});

@@ -76,12 +76,12 @@ static bool storesAnew(ElemType from, ElemType to) {
 }
 
 void ActionCounter::of(const isa::VecMap &op, Sink &sink) {
-  const Step a[] = {{op.n0, op.aStride0}, {op.n1, op.aStride1},
-                    {op.n2, op.aStride2}};
-  const Step b[] = {{op.n0, op.bStride0}, {op.n1, op.bStride1},
-                    {op.n2, op.bStride2}};
-  const Step result[] = {{op.n0, op.dstStride0}, {op.n1, op.dstStride1},
-                         {op.n2, op.dstStride2}};
+  const Step a[] = {
+      {op.n0, op.aStride0}, {op.n1, op.aStride1}, {op.n2, op.aStride2}};
+  const Step b[] = {
+      {op.n0, op.bStride0}, {op.n1, op.bStride1}, {op.n2, op.bStride2}};
+  const Step result[] = {
+      {op.n0, op.dstStride0}, {op.n1, op.dstStride1}, {op.n2, op.dstStride2}};
   const bool two = op.bMode == isa::BMode::Tensor;
   sink.read({op.aType, op.aMantissa, op.aPart,
              op.aBroadcastPart ? 1 : uint64_t(op.channels), a});
@@ -116,8 +116,8 @@ static uint64_t scanned(const Op &op) {
 }
 
 void ActionCounter::of(const isa::VecStat &op, Sink &sink) {
-  const Step steps[] = {{op.n0, op.stride0}, {op.n1, op.stride1},
-                        {op.n2, op.stride2}};
+  const Step steps[] = {
+      {op.n0, op.stride0}, {op.n1, op.stride1}, {op.n2, op.stride2}};
   sink.read(sourceOf(op, steps));
   sink.add(Action::VecCheap, scanned(op));
   // Sums grow in the unit and join the register once.
@@ -127,8 +127,8 @@ void ActionCounter::of(const isa::VecStat &op, Sink &sink) {
 }
 
 void ActionCounter::of(const isa::VecMeasure &op, Sink &sink) {
-  const Step steps[] = {{op.n0, op.stride0}, {op.n1, op.stride1},
-                        {op.n2, op.stride2}};
+  const Step steps[] = {
+      {op.n0, op.stride0}, {op.n1, op.stride1}, {op.n2, op.stride2}};
   sink.read(sourceOf(op, steps));
   sink.add(Action::VecCheap, scanned(op));
   if (!op.clear)
@@ -137,12 +137,13 @@ void ActionCounter::of(const isa::VecMeasure &op, Sink &sink) {
 }
 
 void ActionCounter::of(const isa::VecGather &op, Sink &sink) {
-  const Step source[] = {{op.n0, op.srcStride0}, {op.n1, op.srcStride1},
-                         {op.n2, op.srcStride2}};
-  const Step index[] = {{op.n0, op.indexStride0}, {op.n1, op.indexStride1},
+  const Step source[] = {
+      {op.n0, op.srcStride0}, {op.n1, op.srcStride1}, {op.n2, op.srcStride2}};
+  const Step index[] = {{op.n0, op.indexStride0},
+                        {op.n1, op.indexStride1},
                         {op.n2, op.indexStride2}};
-  const Step result[] = {{op.n0, op.dstStride0}, {op.n1, op.dstStride1},
-                         {op.n2, op.dstStride2}};
+  const Step result[] = {
+      {op.n0, op.dstStride0}, {op.n1, op.dstStride1}, {op.n2, op.dstStride2}};
   const uint64_t positions = times(times(op.n0, op.n1), op.n2);
   // Every position has an index of its own unless indices stay.
   const Step fetched[] = {{positions, 1}};
@@ -166,9 +167,9 @@ static uint64_t validTaps(int64_t in, int64_t out, int64_t kernel,
     // 0 <= o * stride + offset < in.
     const int64_t offset = tap * dilation - pad;
     const int64_t first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
-    const int64_t last =
-        in - 1 - offset < 0 ? -1
-                            : std::min(out - 1, (in - 1 - offset) / stride);
+    const int64_t last = in - 1 - offset < 0
+                             ? -1
+                             : std::min(out - 1, (in - 1 - offset) / stride);
     if (last >= first)
       pairs += static_cast<uint64_t>(last - first + 1);
   }
@@ -185,10 +186,10 @@ static uint64_t pooledElements(const isa::VecPool &op, int firstPass) {
       validTaps(op.inW, op.outW, op.kW, op.sW, op.pW, op.dW)};
   uint64_t elements = 1;
   for (int axis = 0; axis < 3; ++axis)
-    elements = times(elements, firstPass < 0 || axis >= firstPass
-                                   ? taps[axis]
-                                   : static_cast<uint64_t>(
-                                         std::max<int64_t>(in[axis], 0)));
+    elements = times(
+        elements, firstPass < 0 || axis >= firstPass
+                      ? taps[axis]
+                      : static_cast<uint64_t>(std::max<int64_t>(in[axis], 0)));
   return elements;
 }
 
@@ -205,7 +206,8 @@ void ActionCounter::of(const isa::VecPool &op, Sink &sink) {
   const machine::PoolVisits visits =
       machine::vecPoolVisits(static_cast<machine::PoolKind>(op.kind), shape);
   const Step read[] = {{pooledElements(op, visits.firstPass), 1}};
-  const Step written[] = {{op.outD, op.dstStrideD}, {op.outH, op.dstStrideH},
+  const Step written[] = {{op.outD, op.dstStrideD},
+                          {op.outH, op.dstStrideH},
                           {op.outW, op.dstStrideW}};
   sink.read({op.srcType, op.srcMantissa, op.srcPart, op.channels, read});
   sink.write({op.dstType, op.dstMantissa, op.dstPart, op.channels, written});
@@ -220,8 +222,10 @@ void ActionCounter::of(const isa::VecPool &op, Sink &sink) {
 }
 
 void ActionCounter::of(const isa::VecReduce &op, Sink &sink) {
-  const Step read[] = {{op.o0, op.srcStrideO0}, {op.o1, op.srcStrideO1},
-                       {op.r0, op.srcStrideR0}, {op.r1, op.srcStrideR1}};
+  const Step read[] = {{op.o0, op.srcStrideO0},
+                       {op.o1, op.srcStrideO1},
+                       {op.r0, op.srcStrideR0},
+                       {op.r1, op.srcStrideR1}};
   const Step written[] = {{op.o0, op.dstStrideO0}, {op.o1, op.dstStrideO1}};
   sink.read({op.srcType, op.srcMantissa, op.srcPart, op.channels, read});
   sink.write({op.dstType, op.dstMantissa, op.dstPart, op.channels, written});
@@ -236,10 +240,10 @@ void ActionCounter::of(const isa::VecReduce &op, Sink &sink) {
 }
 
 void ActionCounter::of(const isa::VecReduceChannels &op, Sink &sink) {
-  const Step read[] = {{op.n0, op.srcStride0}, {op.n1, op.srcStride1},
-                       {op.n2, op.srcStride2}};
-  const Step written[] = {{op.n0, op.dstStride0}, {op.n1, op.dstStride1},
-                          {op.n2, op.dstStride2}};
+  const Step read[] = {
+      {op.n0, op.srcStride0}, {op.n1, op.srcStride1}, {op.n2, op.srcStride2}};
+  const Step written[] = {
+      {op.n0, op.dstStride0}, {op.n1, op.dstStride1}, {op.n2, op.dstStride2}};
   sink.read({op.srcType, op.srcMantissa, op.srcPart, op.channels, read});
   sink.write({op.dstType, op.dstMantissa, op.dstPart, 1, written});
   const uint64_t results = times(times(op.n0, op.n1), op.n2);

@@ -199,8 +199,7 @@ llvm::Error Parser::field(const LineKind &kind, const std::string &path,
 }
 
 llvm::Expected<Entry> Parser::entry(const LineKind &kind,
-                                    const std::string &path,
-                                    yaml::Node *node) {
+                                    const std::string &path, yaml::Node *node) {
   const unsigned line = lineOf(node);
   RawEntry raw;
   if (llvm::Error failure =
@@ -279,14 +278,14 @@ llvm::Error Parser::curve(const LineKind &kind, yaml::Node *node) {
 }
 
 llvm::Error Parser::section(const std::string &component, yaml::Node *node) {
-  return mapping(
-      node, component,
-      [&](llvm::StringRef key, yaml::Node *at, yaml::Node *value) {
-        if (std::optional<LineKind> kind = findLine(component, key))
-          return curve(*kind, value);
-        return error(lineOf(at), "unknown field '{}.{}', expected one of {}",
-                     component, key.str(), linesOf(component));
-      });
+  return mapping(node, component,
+                 [&](llvm::StringRef key, yaml::Node *at, yaml::Node *value) {
+                   if (std::optional<LineKind> kind = findLine(component, key))
+                     return curve(*kind, value);
+                   return error(lineOf(at),
+                                "unknown field '{}.{}', expected one of {}",
+                                component, key.str(), linesOf(component));
+                 });
 }
 
 //===- The whole ----------------------------------------------------------===//

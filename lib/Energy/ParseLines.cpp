@@ -17,8 +17,7 @@ struct Prefix {
   llvm::StringLiteral text;
   double factor;
 };
-constexpr Prefix energies[] = {
-    {"fJ", 1e3}, {"pJ", 1e6}, {"nJ", 1e9}, {"aJ", 1}};
+constexpr Prefix energies[] = {{"fJ", 1e3}, {"pJ", 1e6}, {"nJ", 1e9}};
 constexpr Prefix areas[] = {{"um2", 1e6}, {"mm2", 1e12}};
 constexpr Prefix powers[] = {{"mW", 1e6}, {"W", 1e9}};
 
@@ -92,8 +91,8 @@ std::vector<LineKind> makeLines() {
   std::vector<LineKind> lines = {
       {sram.str(), "read", LineKind::EnergyOfByte, Scaling::Root, "", findSram,
        0},
-      {sram.str(), "write", LineKind::EnergyOfByte, Scaling::Root, "",
-       findSram, 1},
+      {sram.str(), "write", LineKind::EnergyOfByte, Scaling::Root, "", findSram,
+       1},
       {sram.str(), "area", LineKind::Area, Scaling::None, "byte", findSram, 2}};
   for (unsigned c = 0; c < numComponents; ++c) {
     const auto component = static_cast<Component>(c);
@@ -135,8 +134,6 @@ llvm::StringRef LineKind::size() const {
 std::string LineKind::units() const {
   std::string text;
   for (const Prefix &above : numerators(quantity)) {
-    if (above.text == "aJ")
-      continue;
     auto add = [&](llvm::StringRef below) {
       text += (text.empty() ? "" : ", ") + above.text.str() + "/" + below.str();
     };
@@ -163,9 +160,8 @@ std::optional<double> LineKind::factor(llvm::StringRef unit) const {
 }
 
 bool ashlar::energy::isSection(llvm::StringRef name) {
-  return llvm::any_of(allLines(), [&](const LineKind &line) {
-    return line.section == name;
-  });
+  return llvm::any_of(
+      allLines(), [&](const LineKind &line) { return line.section == name; });
 }
 
 std::string ashlar::energy::sectionNames() {

@@ -30,7 +30,7 @@ struct LineKind {
   std::string section, key;
   Quantity quantity;
   Scaling scaling = Scaling::None;
-  llvm::StringRef part = {};  ///< Of an area.
+  llvm::StringRef part = {}; ///< Of an area.
   Curve *(*find)(Table &, unsigned) = nullptr;
   unsigned index = 0; ///< Of the action or component.
 

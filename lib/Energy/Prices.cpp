@@ -4,6 +4,7 @@
 
 #include "ashlar/Energy/Prices.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -60,8 +61,9 @@ uint64_t energy::memoryBytes(const machine::Description &m,
     return m.sparse.fmuBytes; // A set of a unit.
   case Component::Wm:
     return (m.sparse.wmBytes + m.sparse.wmBanks - 1) / m.sparse.wmBanks;
-  case Component::Acc:
-    return m.sparse.accumulatorEntries * 8; // Of a unit.
+  case Component::Acc: // A lane adds into entries of its own.
+    return std::max<uint64_t>(m.sparse.accumulatorEntries / m.sparse.lanes, 1) *
+           8;
   case Component::Counters:
     return m.sparse.countEntries * 4;
   default:
@@ -116,8 +118,7 @@ static std::optional<Price> priceAt(const Curve &curve, double size) {
   const Entry &entry = curve.nearest(size);
   Price price;
   // Halves go up.
-  price.millionths =
-      static_cast<uint64_t>(std::floor(curve.at(size) + 0.5));
+  price.millionths = static_cast<uint64_t>(std::floor(curve.at(size) + 0.5));
   price.size = curve.scaling == Scaling::None ? 0 : size;
   price.uncertainty = curve.uncertaintyAt(size);
   price.nodeNm = entry.nodeNm;
@@ -189,9 +190,9 @@ Amounts Prices::area() const {
   Amounts result;
   for (unsigned c = 0; c < numComponents; ++c)
     if (areas[c])
-      result.of[c] = static_cast<Millionths>(partsOf(
-                         machine, static_cast<Component>(c))) *
-                     areas[c]->millionths;
+      result.of[c] =
+          static_cast<Millionths>(partsOf(machine, static_cast<Component>(c))) *
+          areas[c]->millionths;
   return result;
 }
 

@@ -50,8 +50,7 @@ struct ActionCounter::Sink {
   /// \p part on. Channel tiles continue in further cells of the same rows.
   uint64_t cellRows(uint64_t part, uint64_t channels) const {
     const uint64_t group = machine.xmGroup;
-    return channels == 0 ? 0
-                         : (part + channels - 1) / group - part / group + 1;
+    return channels == 0 ? 0 : (part + channels - 1) / group - part / group + 1;
   }
 
   void read(const Operand &operand) {
@@ -82,9 +81,8 @@ private:
   /// share.
   void transfer(const Operand &operand, Action bytes, Action cells) {
     const uint64_t positions = streamed(operand.steps);
-    add(bytes,
-        times(times(positions, operand.channels),
-              isa::elementBytes(operand.type, operand.mantissa)));
+    add(bytes, times(times(positions, operand.channels),
+                     isa::elementBytes(operand.type, operand.mantissa)));
     if (operand.type == isa::ElemType::Bfp)
       add(cells, times(positions, cellRows(operand.part, operand.channels)));
   }

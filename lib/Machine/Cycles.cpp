@@ -20,7 +20,8 @@ uint64_t bytesOf(const DmaSide &side) {
   return mul(product(side.counts), side.elementBytes);
 }
 
-Timing dmaTiming(const Description &machine, uint64_t bytes,
+/// A transfer of \p bytes bytes, in \p runs runs on the busier side on chip.
+Timing dmaTiming(const Description &machine, uint64_t bytes, uint64_t runs,
                  llvm::ArrayRef<DramTraffic> traffic) {
   Timing timing;
   uint64_t latency = 0;
@@ -33,8 +34,12 @@ Timing dmaTiming(const Description &machine, uint64_t bytes,
     latency = add(latency, machine.dram.latency);
   }
   timing.dram = dramCycles(machine, bursts, rows);
-  timing.issue =
-      std::max(timing.dram, ceilDiv(bytes, machine.dma.onchipBytesPerCycle));
+  if (timing.dram > 0)
+    timing.dramAfter = machine.dma.setupCycles;
+  else
+    latency = machine.dma.onchipLatency;
+  timing.issue = std::max(add(machine.dma.setupCycles, timing.dram),
+                          ashlar::machine::dmaInside(machine, bytes, runs));
   timing.complete = add(timing.issue, latency);
   return timing;
 }
@@ -68,22 +73,32 @@ uint64_t classCycles(const Engine &engine, VecCost cost) {
 // DMA
 //===----------------------------------------------------------------------===//
 
-DmaRuns ashlar::machine::dmaRuns(const DmaSide &side) {
-  const size_t rank = std::min(side.counts.size(), side.strides.size());
-  size_t dim = rank;
+size_t ashlar::machine::innerRun(llvm::ArrayRef<uint64_t> counts,
+                                 llvm::ArrayRef<int64_t> strides,
+                                 uint64_t rowBytes, uint64_t &run) {
+  size_t dim = std::min(counts.size(), strides.size());
   // Innermost repetition: the element is fetched or written once.
-  while (dim > 0 && (side.counts[dim - 1] == 1 || side.strides[dim - 1] == 0))
+  while (dim > 0 && (counts[dim - 1] == 1 || strides[dim - 1] == 0))
     --dim;
-  uint64_t run = side.elementBytes;
   for (; dim > 0; --dim) {
-    if (side.counts[dim - 1] == 1)
+    const int64_t stride = strides[dim - 1];
+    if (counts[dim - 1] == 1)
       continue;
-    if (side.strides[dim - 1] < 0 ||
-        static_cast<uint64_t>(side.strides[dim - 1]) != run)
+    if (stride < 0 || static_cast<uint64_t>(stride) != run ||
+        (rowBytes > 0 && run % rowBytes == 0))
       break;
-    run = mul(run, side.counts[dim - 1]);
+    run = mul(run, counts[dim - 1]);
   }
-  return {dim, run};
+  return dim;
+}
+
+uint64_t ashlar::machine::onchipRuns(const DmaSide &side) {
+  if (side.inDram)
+    return 0;
+  uint64_t run = side.elementBytes;
+  const size_t dim = innerRun(side.counts, side.strides, side.rowBytes, run);
+  const uint64_t parts = side.rowBytes ? ceilDiv(run, side.rowBytes) : 1;
+  return mul(product(side.counts.take_front(dim)), parts);
 }
 
 DramTraffic ashlar::machine::dramTraffic(const Description &machine,
@@ -91,16 +106,17 @@ DramTraffic ashlar::machine::dramTraffic(const Description &machine,
   DramTraffic traffic;
   if (!side.inDram)
     return traffic;
-  const DmaRuns runs = dmaRuns(side);
-  const auto counts = side.counts.take_front(runs.dims);
-  const auto strides = side.strides.take_front(runs.dims);
+  uint64_t run = side.elementBytes;
+  const size_t dim = innerRun(side.counts, side.strides, 0, run);
+  const auto counts = side.counts.take_front(dim);
+  const auto strides = side.strides.take_front(dim);
   traffic.runs = product(counts);
-  traffic.runBytes = runs.bytes;
-  traffic.usefulBytes = mul(traffic.runs, runs.bytes);
+  traffic.runBytes = run;
+  traffic.usefulBytes = mul(traffic.runs, run);
   traffic.burstBytes =
-      mul(runsBursts(machine, side.address, counts, strides, runs.bytes),
+      mul(runsBursts(machine, side.address, counts, strides, run),
           machine.dram.burstBytes);
-  traffic.rows = rowVisits(machine, counts, strides, runs.bytes);
+  traffic.rows = rowVisits(machine, counts, strides, run);
   return traffic;
 }
 
@@ -110,7 +126,7 @@ DramTraffic ashlar::machine::streamTraffic(const Description &machine,
                                            uint64_t address) {
   const uint64_t bytes[] = {ceilDiv(mul(product(counts), bits), 8)};
   const int64_t strides[] = {1};
-  return dramTraffic(machine, {true, bytes, strides, 1, address});
+  return dramTraffic(machine, {true, bytes, strides, 1, 0, address});
 }
 
 Timing ashlar::machine::dmaCopy(const Description &machine,
@@ -118,19 +134,21 @@ Timing ashlar::machine::dmaCopy(const Description &machine,
                                 const DmaSide &destination) {
   const DramTraffic traffic[] = {dramTraffic(machine, source),
                                  dramTraffic(machine, destination)};
-  return dmaTiming(machine, bytesOf(destination), traffic);
+  return dmaTiming(machine, bytesOf(destination),
+                   std::max(onchipRuns(source), onchipRuns(destination)),
+                   traffic);
 }
 
 Timing ashlar::machine::dmaFill(const Description &machine,
                                 const DmaSide &destination) {
-  return dmaTiming(machine, bytesOf(destination),
+  return dmaTiming(machine, bytesOf(destination), onchipRuns(destination),
                    dramTraffic(machine, destination));
 }
 
 Timing ashlar::machine::dmaUnpack(const Description &machine, uint64_t bits,
                                   const DmaSide &destination,
                                   uint64_t address) {
-  return dmaTiming(machine, bytesOf(destination),
+  return dmaTiming(machine, bytesOf(destination), onchipRuns(destination),
                    streamTraffic(machine, bits, destination.counts, address));
 }
 
@@ -160,11 +178,17 @@ DramTraffic ashlar::machine::gatherTraffic(const Description &machine,
 
 Timing ashlar::machine::dmaGather(const Description &machine,
                                   const DmaSide &source,
-                                  const GatherIndices &indices) {
-  const uint64_t rows =
-      product(source.counts.take_front(indexedDims(source, indices)));
+                                  const GatherIndices &indices,
+                                  const DmaSide &destination) {
+  const size_t dims = indexedDims(source, indices);
+  const uint64_t rows = product(source.counts.take_front(dims));
+  // A partition's end may part indices; they are few beside what they choose.
+  const uint64_t indexRuns =
+      onchipRuns({false, source.counts.take_front(dims),
+                  indices.strides.take_front(dims), indices.elementBytes});
   return dmaTiming(machine,
                    add(bytesOf(source), mul(rows, indices.elementBytes)),
+                   std::max(indexRuns, onchipRuns(destination)),
                    gatherTraffic(machine, source, indices));
 }
 
@@ -175,18 +199,19 @@ uint64_t ashlar::machine::wholeBursts(const Description &machine,
 }
 
 Timing ashlar::machine::dmaCompress(const Description &machine,
-                                    uint64_t burstBytes, uint64_t mapBytes,
+                                    uint64_t burstBytes, const MapSide &map,
                                     uint64_t passes) {
   DramTraffic traffic;
   traffic.burstBytes = burstBytes;
   traffic.runs = 1;
   traffic.rows = ceilDiv(burstBytes, machine.dram.rowBytes);
-  return dmaTiming(machine, mul(mapBytes, passes), traffic);
+  return dmaTiming(machine, mul(map.bytes, passes), mul(map.runs, passes),
+                   traffic);
 }
 
 Timing ashlar::machine::dmaExpand(const Description &machine,
-                                  uint64_t burstBytes, uint64_t mapBytes) {
-  Timing timing = dmaCompress(machine, burstBytes, mapBytes, 1);
+                                  uint64_t burstBytes, const MapSide &map) {
+  Timing timing = dmaCompress(machine, burstBytes, map, 1);
   timing.complete = add(timing.complete, machine.dram.latency);
   return timing;
 }
@@ -199,7 +224,15 @@ Timing ashlar::machine::dmaContiguous(const Description &machine,
   side.inDram = true;
   side.counts = counts;
   side.strides = strides;
-  return dmaTiming(machine, bytes, dramTraffic(machine, side));
+  return dmaTiming(machine, bytes, 1, dramTraffic(machine, side));
+}
+
+uint64_t ashlar::machine::dmaInside(const Description &machine, uint64_t bytes,
+                                    uint64_t runs, uint64_t descriptors) {
+  uint64_t cycles = ceilDiv(bytes, machine.dma.onchipBytesPerCycle);
+  if (machine.dma.runsPerCycle)
+    cycles = std::max(cycles, ceilDiv(runs, machine.dma.runsPerCycle));
+  return add(cycles, mul(descriptors, machine.dma.setupCycles));
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,14 +14,14 @@ using namespace ashlar::machine::saturating;
 /// Model `banked` without addresses. Each visit prepares its row (precharge,
 /// activation, column access) in a bank while others transfer: the bus is busy
 /// for the data, each of the banks for its share of data and preparations.
-/// Nothing hides the first preparation; refresh stretches everything.
+/// Refresh stretches everything.
 static uint64_t bankedCycles(const Dram &dram, uint64_t burstBytes,
                              uint64_t rows) {
   const uint64_t data = ceilDiv(burstBytes, dram.bytesPerCycle);
   const uint64_t prepare =
       add(add(dram.prechargeCycles, dram.activateCycles), dram.columnCycles);
   const uint64_t bank = ceilDiv(add(mul(rows, prepare), data), dram.banks);
-  const uint64_t cycles = add(std::max(data, bank), rows ? prepare : 0);
+  const uint64_t cycles = std::max(data, bank);
   if (dram.refreshInterval <= dram.refreshCycles)
     return cycles;
   return ceilMulDiv(cycles, dram.refreshInterval,

@@ -14,10 +14,10 @@ static uint64_t limited(std::optional<uint64_t> cycles) {
   return std::min(cycles.value_or(maxCycles), maxCycles);
 }
 
-Timing machine::tileLoad(const Description &machine, uint64_t bytes) {
-  const uint64_t cycles =
-      limited(ceilDiv(bytes, machine.dma.onchipBytesPerCycle));
-  return {cycles, cycles, 0};
+Timing machine::tileLoad(const Description &machine, uint64_t bytes,
+                         uint64_t runs) {
+  const uint64_t cycles = dmaInside(machine, bytes, runs);
+  return {cycles, limited(cycles + machine.dma.onchipLatency), 0};
 }
 
 uint64_t machine::tileSteps(const Description &machine, uint64_t lines,
@@ -79,7 +79,9 @@ Timing machine::tileInit(const Description &machine, uint64_t regions,
 Timing machine::tileTable() { return {1, 1, 0}; }
 
 Timing machine::countPass(const Description &machine, uint64_t bytes) {
-  return tileLoad(machine, bytes);
+  const uint64_t cycles =
+      limited(ceilDiv(bytes, machine.dma.onchipBytesPerCycle));
+  return {cycles, cycles, 0};
 }
 
 Timing machine::cutTiles(const Description &machine, uint64_t counters,

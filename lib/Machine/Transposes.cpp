@@ -150,44 +150,57 @@ uint64_t ashlar::machine::transposeMatrix(const Description &machine,
   return pipeline.cycles();
 }
 
-/// The counts and strides of the matrix, row after row: m rows of n elements.
-static DmaSide inDram(const std::array<uint64_t, 2> &counts,
-                      const std::array<int64_t, 2> &strides, uint64_t bytes) {
-  return {true, counts, strides, bytes};
-}
+namespace {
 
-static DmaSide inStateBuffer(const std::array<uint64_t, 2> &counts,
-                             const std::array<int64_t, 2> &strides,
-                             uint64_t bytes) {
-  return {false, counts, strides, bytes};
-}
+/// A matrix of m rows of n elements, one after the other, and its places.
+class Matrix {
+public:
+  Matrix(const Description &machine, uint64_t m, uint64_t n,
+         uint64_t elementBytes)
+      : counts{m, n}, element(elementBytes),
+        partition(machine.sb.bytesPerPartition) {
+    const auto step = static_cast<int64_t>(elementBytes);
+    const auto next = static_cast<int64_t>(partition);
+    dense = {static_cast<int64_t>(times(n, elementBytes)), step};
+    rows = {next, step};
+    columns = {step, next};
+  }
+
+  DmaSide inDram() const { return {true, counts, dense, element}; }
+  /// In SB, row i in partition i.
+  DmaSide asItLies() const { return {false, counts, rows, element, partition}; }
+  /// In SB, column i in partition i.
+  DmaSide turned() const {
+    return {false, counts, columns, element, partition};
+  }
+
+private:
+  std::array<uint64_t, 2> counts;
+  uint64_t element, partition;
+  std::array<int64_t, 2> dense, rows, columns;
+};
+
+} // namespace
 
 uint64_t ashlar::machine::transposeOnLoad(const Description &machine,
                                           uint64_t m, uint64_t n,
                                           uint64_t elementBytes) {
-  const std::array<uint64_t, 2> counts = {m, n};
-  const std::array<int64_t, 2> rows = {
-      static_cast<int64_t>(times(n, elementBytes)),
-      static_cast<int64_t>(elementBytes)};
-  // Only the side in DRAM decides; the state buffer takes any pattern.
-  return dmaCopy(machine, inDram(counts, rows, elementBytes),
-                 inStateBuffer(counts, rows, elementBytes))
-      .complete;
+  const Matrix matrix(machine, m, n, elementBytes);
+  return dmaCopy(machine, matrix.inDram(), matrix.turned()).complete;
 }
 
 uint64_t ashlar::machine::transposeRoundTrip(const Description &machine,
                                              uint64_t m, uint64_t n,
                                              uint64_t elementBytes) {
-  const uint64_t load = transposeOnLoad(machine, m, n, elementBytes);
-  return limited(2 * load); // the write back takes what the read takes
+  const Matrix matrix(machine, m, n, elementBytes);
+  // Written as it lies, turned on the way back.
+  return limited(dmaCopy(machine, matrix.asItLies(), matrix.inDram()).complete +
+                 transposeOnLoad(machine, m, n, elementBytes));
 }
 
 uint64_t ashlar::machine::transposeOnChipCopy(const Description &machine,
                                               uint64_t m, uint64_t n,
                                               uint64_t elementBytes) {
-  const std::array<uint64_t, 2> counts = {m, n};
-  const std::array<int64_t, 2> none = {0, 0};
-  return dmaCopy(machine, inStateBuffer(counts, none, elementBytes),
-                 inStateBuffer(counts, none, elementBytes))
-      .complete;
+  const Matrix matrix(machine, m, n, elementBytes);
+  return dmaCopy(machine, matrix.asItLies(), matrix.turned()).complete;
 }

@@ -148,6 +148,13 @@ void checkDram(const Dram &dram, Findings &findings) {
     findings.malformed("dram.row_bytes is {}, expected at least "
                        "dram.burst_bytes {}",
                        dram.rowBytes, dram.burstBytes);
+  const uint64_t prepare =
+      dram.prechargeCycles + dram.activateCycles + dram.columnCycles;
+  if (dram.latency < prepare)
+    findings.malformed("dram.latency is {}, expected at least the {} of "
+                       "precharge_cycles, activate_cycles and column_cycles, "
+                       "which pass before a first byte",
+                       dram.latency, prepare);
   // Between two refreshes there is time to open a row and for a burst, else
   // none would ever end.
   const uint64_t least =

@@ -264,8 +264,12 @@ llvm::Error Compilation::generate() {
   if (options.afterPass)
     options.afterPass(createConvertNPUToISAPass()->getArgument(),
                       *result.module);
-  if (llvm::Error error = runPasses(Phase::Emit, [](OpPassManager &manager) {
+  // Where queues share nothing but DRAM, the order of emission is as good.
+  const bool shared = machine.sb.banks > 0 || machine.fetch.bytesPerCycle > 0;
+  if (llvm::Error error = runPasses(Phase::Emit, [&](OpPassManager &manager) {
         manager.addPass(isadialect::createInsertSemaphores());
+        if (shared)
+          manager.addPass(isadialect::createOrderByStart());
       }))
     return error;
   return assemble();

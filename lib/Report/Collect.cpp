@@ -73,6 +73,7 @@ void collectCounts(const emulator::NodeStats &stats, NodeStatistics &node) {
   node.copied = stats.copied;
   node.saturated = stats.saturated;
   node.underflow = stats.underflow;
+  node.actions = stats.actions;
 }
 
 /// What engines did for the model: the sum over the nodes.
@@ -107,39 +108,31 @@ void collectNodes(const container::Program &program,
   collectUseful(s);
 }
 
-/// Names of the queues that signal each semaphore.
-std::vector<std::string> signallers(llvm::ArrayRef<isa::Instruction> code) {
-  std::vector<std::string> result;
-  for (const isa::Instruction &instruction : code)
-    if (const auto *signal = std::get_if<isa::SemSignal>(&instruction)) {
-      if (signal->sem >= result.size())
-        result.resize(signal->sem + 1, "wait");
-      result[signal->sem] =
-          emulator::stallCauseName(
-              static_cast<emulator::StallCause>(signal->queue))
-              .str();
-    }
-  return result;
-}
-
-/// For each wait the instruction whose completion it waits for: the last one of
-/// the signalling queue before the signal with which it is paired.
-std::vector<uint32_t> sourcesOfWaits(llvm::ArrayRef<isa::Instruction> code) {
-  std::vector<uint32_t> result(code.size(), TimedInstruction::noInstruction);
-  std::vector<uint32_t> last(emulator::numQueues,
-                             TimedInstruction::noInstruction);
+/// For each instruction those whose completion it waits for: of each wait since
+/// the one before in its queue, the last one of the signalling queue before the
+/// signal with which the wait is paired.
+std::vector<std::vector<uint32_t>>
+sourcesOf(llvm::ArrayRef<isa::Instruction> code) {
+  constexpr uint32_t none = ~uint32_t(0);
+  std::vector<std::vector<uint32_t>> result(code.size());
+  std::vector<std::vector<uint32_t>> waited(emulator::numQueues);
+  std::vector<uint32_t> last(emulator::numQueues, none);
   std::vector<std::deque<uint32_t>> signals(256);
   for (size_t i = 0; i < code.size(); ++i) {
+    const auto queue = static_cast<size_t>(isa::queueOf(code[i]));
     if (const auto *signal = std::get_if<isa::SemSignal>(&code[i])) {
-      signals[signal->sem].push_back(last[unsigned(isa::queueOf(code[i]))]);
+      signals[signal->sem].push_back(last[queue]);
     } else if (const auto *wait = std::get_if<isa::SemWait>(&code[i])) {
       std::deque<uint32_t> &waiting = signals[wait->sem];
       if (waiting.empty())
         continue;
-      result[i] = waiting.front();
+      if (waiting.front() != none)
+        waited[queue].push_back(waiting.front());
       waiting.pop_front();
     } else {
-      last[unsigned(isa::queueOf(code[i]))] = static_cast<uint32_t>(i);
+      last[queue] = static_cast<uint32_t>(i);
+      result[i] = std::move(waited[queue]);
+      waited[queue].clear();
     }
   }
   return result;
@@ -152,8 +145,7 @@ llvm::Error collectTimeline(const container::Program &program,
       isa::decodeAll(program.code);
   if (!code)
     return code.takeError();
-  const std::vector<std::string> causes = signallers(*code);
-  const std::vector<uint32_t> sources = sourcesOfWaits(*code);
+  std::vector<std::vector<uint32_t>> sources = sourcesOf(*code);
   const size_t count = std::min(code->size(), result.times.size());
   s.timeline.reserve(count);
   for (size_t i = 0; i < count; ++i) {
@@ -168,15 +160,18 @@ llvm::Error collectTimeline(const container::Program &program,
     if (i < program.nodeOfInstruction.size())
       timed.node = program.nodeOfInstruction[i];
     timed.opcode = isa::info(instruction).mnemonic.str();
-    if (const auto *wait = std::get_if<isa::SemWait>(&instruction))
-      timed.waitCause = wait->sem < causes.size() ? causes[wait->sem] : "wait";
-    timed.isSignal = std::holds_alternative<isa::SemSignal>(instruction);
-    timed.source = sources[i];
+    timed.isSemaphore = std::holds_alternative<isa::SemWait>(instruction) ||
+                        std::holds_alternative<isa::SemSignal>(instruction);
+    timed.sources = std::move(sources[i]);
     s.timeline.push_back(std::move(timed));
   }
+  for (const emulator::Stall &stall : result.stalls)
+    if (stall.instruction < count)
+      s.stalls.push_back({stall.begin, stall.end, stall.instruction,
+                          emulator::stallCauseName(stall.cause).str()});
   for (const emulator::DramTime &time : result.dramTimes) {
     const TimedInstruction &timed = s.timeline[time.instruction];
-    s.transfers.push_back({time.asked, time.granted, time.end, time.bursts,
+    s.transfers.push_back({time.granted, time.end, time.bursts,
                            time.instruction, timed.node, timed.opcode});
   }
   return llvm::Error::success();

@@ -3,6 +3,7 @@
 // The JSON report. Keys and their order are fixed by docs/ReportSchema.md.
 
 #include "ashlar/Support/Json.h"
+#include "Energy.h"
 #include "JsonText.h"
 #include "ashlar/Machine/Json.h"
 #include "ashlar/Report/Report.h"
@@ -57,7 +58,8 @@ double utilisationOf(const NodeStatistics &node, size_t engine,
 }
 
 void writeNode(OStream &json, const NodeStatistics &node,
-               const RunStatistics &statistics) {
+               const RunStatistics &statistics,
+               const std::optional<RunEnergy> &energy) {
   const size_t pe = engineIndex(statistics, "pe");
   const size_t tcc = engineIndex(statistics, "tcc");
   json.object([&] {
@@ -84,6 +86,8 @@ void writeNode(OStream &json, const NodeStatistics &node,
     json.attribute("copied", node.copied);
     json.attribute("sat", node.saturated);
     json.attribute("unf", node.underflow);
+    if (energy)
+      writeNodeEnergy(json, node, *energy);
     if (node.units.empty())
       return;
     json.attributeArray("units", [&] {
@@ -182,6 +186,9 @@ llvm::Expected<std::string> report::toJson(const RunStatistics &statistics) {
       parseDecisions(statistics.decisionsJson);
   if (!decisions)
     return decisions.takeError();
+  std::optional<RunEnergy> energy;
+  if (statistics.energyTable && statistics.timed)
+    energy.emplace(statistics, *statistics.energyTable);
   std::string text;
   llvm::raw_string_ostream stream(text);
   OStream json(stream, /*IndentSize=*/1);
@@ -203,12 +210,16 @@ llvm::Expected<std::string> report::toJson(const RunStatistics &statistics) {
     writeEngines(json, statistics);
     json.attributeArray("nodes", [&] {
       for (const NodeStatistics &node : statistics.nodes)
-        writeNode(json, node, statistics);
+        writeNode(json, node, statistics, energy);
     });
     json.attributeObject("unassigned", [&] {
       json.attribute("cycles", statistics.idleCycles);
       writeBusy(json, statistics.unassigned, statistics);
+      if (energy)
+        writeNodeEnergy(json, statistics.unassigned, *energy);
     });
+    if (energy)
+      writeEnergy(json, statistics, *energy);
     writeCuts(json, statistics);
     writeMaps(json, statistics);
     json.attribute("decisions", *decisions);

@@ -98,17 +98,20 @@ constexpr Flag flags[] = {
      setText<&RunOptions::report>, support::FileUse::Writes},
     {"trace", "FILE.json", "write a time line for Perfetto",
      setText<&RunOptions::trace>, support::FileUse::Writes},
+    {"dram-trace", "FILE", "write the requests to DRAM for Ramulator 2",
+     setText<&RunOptions::dramTrace>, support::FileUse::Writes},
     {"html", "FILE.html", "write the report as a page to look at",
      setText<&RunOptions::html>, support::FileUse::Writes},
     {"baseline", "FILE.json", "report of another run, which --html compares",
      setText<&RunOptions::baseline>, support::FileUse::Reads},
-    {"dram-trace", "FILE", "write the requests to DRAM for Ramulator 2",
-     setText<&RunOptions::dramTrace>, support::FileUse::Writes},
     {"dump-tensors", "DIR", "write every planned tensor of one sample",
      setText<&RunOptions::dumpFolder>, support::FileUse::WritesDump},
     {"machine", "NAME|FILE.yaml",
      "run on this machine instead of that of the program",
      setText<&RunOptions::machine>, support::FileUse::Reads},
+    {"energy-table", "NAME|FILE.yaml",
+     "prices of the reports (n7; docs/Energy.md)",
+     setText<&RunOptions::energyTable>, support::FileUse::Reads},
     {"max-memory", "BYTES", "refuse programs that need more (K, M, G)",
      setBytes},
     {"threads", "N", "threads (all hardware threads); results never change",
@@ -146,16 +149,20 @@ report::parseRunArguments(llvm::ArrayRef<std::string> args) {
   if (options.functional && !options.trace.empty())
     return makeError(ErrorClass::Usage, "{}",
                      "--trace needs cycles, which --functional leaves out");
+  if (options.functional && !options.dramTrace.empty())
+    return makeError(ErrorClass::Usage, "{}",
+                     "--dram-trace needs the order of service, which "
+                     "--functional leaves out");
   if (options.functional && !options.html.empty())
     return makeError(ErrorClass::Usage, "{}",
                      "--html needs cycles, which --functional leaves out");
   if (!options.baseline.empty() && options.html.empty())
     return makeError(ErrorClass::Usage, "{}",
                      "--baseline needs --html=FILE.html, which compares");
-  if (options.functional && !options.dramTrace.empty())
-    return makeError(ErrorClass::Usage, "{}",
-                     "--dram-trace needs the order of service, which "
-                     "--functional leaves out");
+  if (options.functional && !options.energyTable.empty())
+    return makeError(
+        ErrorClass::Usage, "{}",
+        "--energy-table needs counts, which --functional leaves out");
   return options;
 }
 

@@ -6,6 +6,7 @@
 #include "ashlar/Report/Runner.h"
 #include "ashlar/Container/Container.h"
 #include "ashlar/Emulator/Emulator.h"
+#include "ashlar/Energy/Table.h"
 #include "ashlar/Report/Comparison.h"
 #include "ashlar/Report/NonFinite.h"
 #include "ashlar/Report/Report.h"
@@ -79,8 +80,8 @@ emulator::Options Session::emulatorOptions() const {
                        ? options.threads
                        : std::max(1u, std::thread::hardware_concurrency());
   result.timing = !options.functional;
-  result.recordTimes = !options.trace.empty() || !options.html.empty();
   result.traceDram = !options.dramTrace.empty();
+  result.recordTimes = !options.trace.empty() || !options.html.empty();
   result.dumpTensors = !options.dumpFolder.empty();
   result.maxMemory = options.maxMemory;
   result.kernels = options.kernels;
@@ -277,6 +278,10 @@ llvm::Error Session::writeFiles() {
     if (llvm::Error error = support::writeFileAtomically(
             options.trace, llvm::StringRef(toTrace(statistics))))
       return error;
+  if (!options.dramTrace.empty())
+    if (llvm::Error error = support::writeFileAtomically(
+            options.dramTrace, llvm::StringRef(first.dramTrace)))
+      return error;
   if (!options.html.empty()) {
     llvm::Expected<std::string> page =
         toHtml(statistics, baseline ? baseline->getBuffer() : "");
@@ -286,10 +291,6 @@ llvm::Error Session::writeFiles() {
             support::writeFileAtomically(options.html, llvm::StringRef(*page)))
       return error;
   }
-  if (!options.dramTrace.empty())
-    if (llvm::Error error = support::writeFileAtomically(
-            options.dramTrace, llvm::StringRef(first.dramTrace)))
-      return error;
   if (!options.dumpFolder.empty())
     return dumpTensors(program(), first, options.dumpFolder);
   return llvm::Error::success();
@@ -329,6 +330,11 @@ llvm::Error Session::judge() const {
 }
 
 llvm::Error Session::run() {
+  llvm::Expected<energy::Table> prices = energy::loadTable(
+      options.energyTable.empty() ? llvm::StringRef(energy::defaultTable)
+                                  : llvm::StringRef(options.energyTable));
+  if (!prices)
+    return prices.takeError();
   if (llvm::Error error = load())
     return error;
   llvm::Expected<InputSet> inputs = readInputs();
@@ -346,6 +352,7 @@ llvm::Error Session::run() {
     return error;
   if (llvm::Error error = execute(*inputs))
     return error;
+  statistics.energyTable = std::move(*prices);
   if (llvm::Error error = writeFiles())
     return error;
   print();

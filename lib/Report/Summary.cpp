@@ -5,6 +5,8 @@
 
 #include "ashlar/Report/Report.h"
 
+#include "Energy.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -13,7 +15,7 @@ using namespace ashlar::report;
 
 namespace {
 
-constexpr size_t maxNodes = 8;
+constexpr size_t maxNodes = 6;
 constexpr size_t maxEngines = 9;
 
 double percent(uint64_t part, uint64_t whole) {
@@ -166,14 +168,18 @@ std::string utilisationOf(const RunStatistics &s, const NodeStatistics &node) {
 }
 
 std::string nodeLine(const RunStatistics &s, const NodeStatistics &node,
+                     const std::optional<RunEnergy> &energy,
                      const std::string &span, const std::string &util) {
   std::string text =
-      fmt::format("{:<24} {:<11} {:>9} {:>3.0f} % {:>9}", cell(node.name, 24),
-                  cell(node.opType, 11), counted(node.cycles),
+      fmt::format("{:<20} {:<8} {:>9} {:>3.0f} % {:>9}", cell(node.name, 20),
+                  cell(node.opType, 8), counted(node.cycles),
                   percent(node.cycles, s.totalCycles), span);
   for (const char *name : columns)
     text += fmt::format(" {:>9}", counted(busyOf(s, node, name)));
-  return text + fmt::format(" {:>7}\n", util);
+  text += fmt::format(" {:>7}", util);
+  if (energy)
+    text += fmt::format(" {:>4.0f} %", energy->percentOf(node));
+  return text + "\n";
 }
 
 /// The nodes from \p first on, as one.
@@ -182,6 +188,7 @@ NodeStatistics sumOf(llvm::ArrayRef<const NodeStatistics *> nodes) {
   rest.name = fmt::format("{} more", nodes.size());
   for (const NodeStatistics *node : nodes) {
     rest.cycles += node->cycles;
+    rest.actions += node->actions;
     rest.busy.resize(std::max(rest.busy.size(), node->busy.size()));
     for (size_t q = 0; q < node->busy.size(); ++q)
       rest.busy[q] += node->busy[q];
@@ -189,7 +196,8 @@ NodeStatistics sumOf(llvm::ArrayRef<const NodeStatistics *> nodes) {
   return rest;
 }
 
-std::string nodeTable(const RunStatistics &s) {
+std::string nodeTable(const RunStatistics &s,
+                      const std::optional<RunEnergy> &energy) {
   std::vector<const NodeStatistics *> nodes;
   for (const NodeStatistics &node : s.nodes)
     if (node.cycles != 0 || node.end != 0)
@@ -197,17 +205,17 @@ std::string nodeTable(const RunStatistics &s) {
   std::sort(nodes.begin(), nodes.end(), [](auto *a, auto *b) {
     return a->cycles != b->cycles ? a->cycles > b->cycles : a < b;
   });
-  std::string text = fmt::format("{:<24} {:<11} {:>9} {:>5} {:>9}", "node",
-                                 "op", "share", "", "span");
+  std::string text = fmt::format("{:<20} {:<8} {:>9} {:>5} {:>9}", "node", "op",
+                                 "share", "", "span");
   for (const char *name : columns)
     text += fmt::format(" {:>9}", name);
-  text += fmt::format(" {:>7}\n", "util");
+  text += fmt::format(" {:>7}{}\n", "util", energy ? " energy" : "");
   const llvm::ArrayRef<const NodeStatistics *> all(nodes);
   for (const NodeStatistics *node : all.take_front(maxNodes))
-    text += nodeLine(s, *node, counted(node->end - node->start),
+    text += nodeLine(s, *node, energy, counted(node->end - node->start),
                      utilisationOf(s, *node));
   if (all.size() > maxNodes)
-    text += nodeLine(s, sumOf(all.drop_front(maxNodes)), "-", "-");
+    text += nodeLine(s, sumOf(all.drop_front(maxNodes)), energy, "-", "-");
   return text;
 }
 
@@ -217,6 +225,11 @@ std::string ashlar::report::toSummary(const RunStatistics &statistics) {
   std::string text = headline(statistics);
   if (!statistics.timed)
     return text;
-  return text + totals(statistics) + engineTable(statistics) +
-         nodeTable(statistics);
+  std::optional<RunEnergy> energy;
+  if (statistics.energyTable)
+    energy.emplace(statistics, *statistics.energyTable);
+  text += totals(statistics);
+  if (energy)
+    text += energyLines(statistics, *energy);
+  return text + engineTable(statistics) + nodeTable(statistics, energy);
 }

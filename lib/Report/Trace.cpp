@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The trace-event file. A queue's slices never overlap: an instruction owns its
-// queue from start to issue end, and what lies between two instructions is a
-// stall, split where a semaphore wait ended.
+// queue from start to issue end, and what lies between two instructions is
+// stalls, one slice for each cause in turn.
 
 #include "JsonText.h"
 #include "ashlar/Report/Report.h"
@@ -30,8 +30,6 @@ private:
   void slice(const std::string &name, const char *category, uint32_t track,
              uint64_t begin, uint64_t end,
              llvm::function_ref<void()> arguments);
-  void stall(const std::string &name, uint32_t track, uint64_t begin,
-             uint64_t end);
   void instruction(const TimedInstruction &timed);
 
   OStream &json;
@@ -76,7 +74,6 @@ void TraceWriter::transfers() {
                 : timed.opcode,
           "dram", track, timed.start, timed.end, [&] {
             json.attribute("instruction", timed.index);
-            json.attribute("asked", timed.asked);
             json.attribute("bursts", timed.bursts);
           });
   }
@@ -97,12 +94,6 @@ void TraceWriter::slice(const std::string &name, const char *category,
   });
 }
 
-void TraceWriter::stall(const std::string &name, uint32_t track, uint64_t begin,
-                        uint64_t end) {
-  if (begin < end)
-    slice(name, "stall", track, begin, end, [] {});
-}
-
 void TraceWriter::instruction(const TimedInstruction &timed) {
   std::string name = timed.opcode;
   const bool known = timed.node < statistics.nodes.size();
@@ -120,24 +111,14 @@ void TraceWriter::instruction(const TimedInstruction &timed) {
 }
 
 void TraceWriter::slices() {
-  std::vector<uint64_t> free(statistics.engines.size(), 0);
+  auto stall = statistics.stalls.begin();
   for (const TimedInstruction &timed : statistics.timeline) {
-    if (timed.engine >= free.size() || timed.isSignal)
-      continue;
-    uint64_t &queueFree = free[timed.engine];
-    if (!timed.waitCause.empty()) {
-      stall(timed.waitCause, timed.engine, queueFree, timed.complete);
-      queueFree = std::max(queueFree, timed.complete);
-      continue;
-    }
-    // Past its waits a copy can only wait for DRAM, anything else for a result
-    // of its own queue.
-    const bool copies =
-        statistics.engines[timed.engine].name.compare(0, 3, "dma") == 0;
-    stall(copies ? "dram-busy" : "latency", timed.engine, queueFree,
-          timed.start);
-    instruction(timed);
-    queueFree = std::max(timed.issueEnd, timed.start);
+    for (; stall != statistics.stalls.end() && stall->index <= timed.index;
+         ++stall)
+      slice(stall->cause, "stall", timed.engine, stall->begin, stall->end,
+            [] {});
+    if (!timed.isSemaphore)
+      instruction(timed);
   }
 }
 

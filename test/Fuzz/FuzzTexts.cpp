@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Descriptions in text, machines in YAML and tables of formats in JSON: any
-// text is refused, or means something that can be written again.
+// Descriptions in text, machines and energy tables in YAML and tables of
+// formats in JSON: any text is refused, or means something that can be written
+// again.
 
+#include "ashlar/Energy/Prices.h"
 #include "ashlar/Machine/Description.h"
 #include "ashlar/Numerics/FormatTable.h"
 #include "ashlar/Support/Json.h"
@@ -28,6 +30,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!again ||
         llvm::formatv("{0}", numerics::toJson(*again)).str() != written)
       std::abort();
+  } else {
+    llvm::consumeError(table.takeError());
+  }
+  if (auto table = energy::parseTable(text, "fuzz")) {
+    const energy::Prices prices(*table, machine::Description());
+    (void)energy::decimalText(prices.area().total());
   } else {
     llvm::consumeError(table.takeError());
   }

@@ -37,7 +37,7 @@ def draw_dram(draw):
     burst = draw.choice([1, 4, 16, 32, 64, 64, 64, 256])
     dram = {"model": "banked",
             "bytes_per_cycle": draw.choice([1, 3, 8, 16, 48, 64, 64, 200]),
-            "latency": draw.choice([0, 20, 200]), "burst_bytes": burst,
+            "latency": draw.choice([110, 200, 1000]), "burst_bytes": burst,
             "row_bytes": burst * draw.choice([1, 2, 8, 16, 32]),
             "banks": draw.choice([1, 2, 3, 4, 8, 16, 32]),
             "activate_cycles": draw.choice([0, 1, 5, 18, 40]),
@@ -220,21 +220,25 @@ def machine_text(dram, rest=""):
 
 
 def draw_program(seed, folder):
-    """Writes program.ash and input.npz."""
+    """Writes model.ash and banks.yaml."""
     draw = random.Random(seed)
     dram = draw_dram(draw)
     indices = "".join(f"{draw.randrange(16):02x}000000" for _ in range(INDICES // 4))
     # Counts and strides are those of a1-tiny, whose SB the instructions fill.
     small = "sb:\\n  partitions: 8\\n  bytes_per_partition: 65536\\nxm_group: 4\\n" \
             "pe:\\n  rows: 8\\n  columns: 4\\n  row_group_granularity: 4\\n"
-    lines = [f'.machine yaml="{machine_text(dram, small)}"', f".memory dram={2 * MEMORY}",
+    if draw.random() < 0.5:
+        small += "dma:\\n  setup_cycles: 8\\n  runs_per_cycle: 4\\n"
+    text = machine_text(dram, small)
+    lines = [f'.machine yaml="{text}"', f".memory dram={2 * MEMORY}",
              f".input name=x type=u8 shape=[{INPUT}] at=0",
              f".data at={INPUT} hex={indices}", ".output name=y type=u8 shape=[16] at=0"]
     lines += Program(draw, dram).build(draw.choice([3, 10, 60]))
-    source = os.path.join(folder, "program.s")
-    with open(source, "w", encoding="utf-8") as file:
-        file.write("\n".join(lines) + "\n")
-    binary = os.path.join(folder, "program.ash")
+    source, binary = (os.path.join(folder, n) for n in ("program.s", "model.ash"))
+    for path, content in ((source, "\n".join(lines) + "\n"),
+                          (os.path.join(folder, "banks.yaml"), text.replace("\\n", "\n"))):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(content)
     common.run_tool("ashlar-as", source, "-o", binary)
     return binary, f"{len(lines) - 5} instructions, {dram}"
 
@@ -253,17 +257,20 @@ def draw_network(seed, folder):
     return binary, f"network, {dram}"
 
 
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
 def compare(binary, folder, seed=1):
     """What the run and the model say; a Complaint if they differ."""
     trace, report, requests = (os.path.join(folder, n) for n in ("t.json", "r.json", "requests"))
     common.run_tool("ashlar-run", binary, f"--random-inputs={seed}", "--quiet",
                     f"--trace={trace}", f"--report={report}", f"--dram-trace={requests}")
-    with open(report, encoding="utf-8") as file:
-        ran = json.load(file)
+    ran = read(report)
     if broken := report_rules.check_run(ran):
         raise seed_sweep.Complaint("the report: " + "; ".join(broken[:5]))
-    with open(trace, encoding="utf-8") as file:
-        slices = [e for e in json.load(file)["traceEvents"] if e.get("cat") == "dram"]
+    slices = [e for e in read(trace)["traceEvents"] if e.get("cat") == "dram"]
     dram, totals = ran["machine_parameters"]["dram"], ran["totals"]
     lines = dram_model.requests(requests)
     for write, key in ((False, "dram_read"), (True, "dram_write")):
@@ -272,7 +279,7 @@ def compare(binary, folder, seed=1):
             raise seed_sweep.Complaint(f"{found} bytes in the trace, {key} {totals[key]}")
     if any(address % dram["burst_bytes"] for _, address in lines):
         raise seed_sweep.Complaint("requests that are no whole bursts")
-    transfers = [(e["args"]["asked"], e["ts"], e["args"]["bursts"]) for e in slices]
+    transfers = [(e["ts"], e["args"]["bursts"]) for e in slices]
     cycles, activations, hits, refresh = dram_model.walk(dram, lines, transfers)
     for event, expected in zip(slices, cycles):
         if event["dur"] != expected:

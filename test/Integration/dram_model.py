@@ -44,8 +44,8 @@ class Banks:
         self.refreshed += 1
         self.rows, self.free = {}, {}
 
-    def burst(self, address, asked, bus):
-        """End of a burst, known since `asked`, that finds the bus free at `bus`."""
+    def burst(self, address, bus):
+        """End of a burst that finds the bus free at `bus`."""
         dram = self.dram
         index = address // dram["row_bytes"]
         bank, row = index % dram["banks"], index // dram["banks"]
@@ -56,12 +56,12 @@ class Banks:
             bus = max(bus, self.last_refresh())
             found = self.rows.get(bank)
             begin = bus
-            if found != row:
-                wait = dram["activate_cycles"] + dram["column_cycles"]
-                if found is not None:
-                    wait += dram["precharge_cycles"]
-                ready = max(asked, self.last_refresh(), self.free.get(bank, 0))
-                begin = max(bus, ready + self.units(wait))
+            opening = self.units(dram["activate_cycles"] + dram["column_cycles"])
+            if found is None and self.refreshed:
+                begin = max(bus, self.last_refresh() + opening)
+            elif found is not None and found != row:
+                closing = self.units(dram["precharge_cycles"])
+                begin = max(bus, self.free[bank] + closing + opening)
             if self.next_refresh() is None or begin + size <= self.next_refresh():
                 break
             # It would not end in time, so it starts anew when the refresh is over.
@@ -88,16 +88,16 @@ class Banks:
 
 
 def walk(dram, trace, transfers):
-    """Serves `transfers`, [(asked, granted, bursts)] in cycles, of all of `trace`.
+    """Serves `transfers`, [(cycle granted, bursts)], of all of `trace`.
 
     ([cycles of each], opened rows, bursts that found theirs open, cycles of refresh)
     """
     banks = Banks(dram)
     cycles, refresh, at = [], 0, 0
-    for asked, granted, bursts in transfers:
+    for granted, bursts in transfers:
         bus = banks.units(granted)
         for _, address in trace[at:at + bursts]:
-            bus = banks.burst(address, banks.units(asked), bus)
+            bus = banks.burst(address, bus)
         at += bursts
         end = -(-bus // banks.rate)
         cycles.append(end - granted)

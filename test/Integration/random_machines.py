@@ -53,6 +53,9 @@ SIZES = {
     "dram.bytes_per_cycle": [1, 3, 8, 32, 64, 200, 1024],
     "dram.latency": [0, 1, 20, 200, 5000], "dram.burst_bytes": [1, 16, 64, 512],
     "dma.queues": [1, 2, 3, 4], "dma.onchip_bytes_per_cycle": [1, 8, 48, 128, 1024],
+    "dma.setup_cycles": [0, 8, 100], "dma.onchip_latency": [0, 32, 500],
+    "dma.runs_per_cycle": [0, 1, 4, 16],
+    "sb.banks": [0, 1, 2, 8, 256], "sb.ports": [1, 2, 5], "sb.port_bytes": [1, 2, 16, 256],
     "sb.bytes_per_partition": [1024, 4096, 8192, 16384, 32768, 65536, 131072],
     "pe.cell_digit_bits": [1, 3, 4, 8, 8, 16], "pe.load_rows_per_cycle": [1, 2, 5, 16],
     "pe.shadow_set": ["true", "false"],
@@ -74,11 +77,12 @@ SIZES = {
 
 # Parameters of which more, or less, never costs a cycle of fixed instructions.
 MORE = ["dram.bytes_per_cycle", "dma.onchip_bytes_per_cycle", "pe.load_rows_per_cycle",
-        "act.lanes", "vec.lanes", "sparse.lanes", "sparse.coefficients_per_step",
+        "sb.ports", "act.lanes", "vec.lanes", "sparse.lanes", "sparse.coefficients_per_step",
         "sparse.wm_broadcast", "sparse.counts_per_cycle"]
 MULTIPLIERS = ["sparse.lanes", "sparse.coefficients_per_step"]
 LESS = ["dram.latency", "act.latency", "vec.latency", "sparse.accumulate_latency",
-        "sparse.part_cycles"]
+        "sparse.part_cycles", "dma.setup_cycles", "dma.onchip_latency"]
+SMALL = ["sparse.coefficients_per_step", "sparse.wm_broadcast", "sb.ports"]
 COSTS = ["cheap", "medium", "expensive", "very_expensive"]
 
 
@@ -152,7 +156,17 @@ def draw_machine(draw):
     machine = base.changed(changes)
     if machine.number("sparse.wm_bytes") % machine.number("sparse.wm_banks"):
         machine = machine.changed({"sparse.wm_banks": 1})
-    return machine
+    return machine.changed(draw_dram(random.Random(machine.text())))
+
+
+def draw_dram(draw):
+    """How DRAM's time is counted; banks are dram_banks.py's. The draw is of its own, so
+    that seeds keep the rest of their machines."""
+    changes = {"dram.misaligned_bursts": draw.choice(["true", "false"])}
+    if draw.random() < 0.5:
+        changes["dram.model"] = "efficiency"
+        changes["dram.efficiency"] = draw.choice([1, 33, 60, 90, 99, 100])
+    return changes
 
 
 def draw_network(draw, seed, folder):
@@ -236,6 +250,34 @@ def cycles(program, inputs, folder):
     return contents["total_cycles"], len(contents["nodes"]), data
 
 
+def bank_bytes(machine):
+    share = -(-machine.number("sb.bytes_per_partition") // machine.number("sb.banks"))
+    port = machine.number("sb.port_bytes")
+    return -(-share // port) * port
+
+
+def better_ports(draw, machine, share):
+    """Changes of what 0 makes free. Banks move where their sizes change, so they are
+    cut in half, and ports become wider, only where the others stay as they are."""
+    changes = {}
+    if (runs := machine.number("dma.runs_per_cycle")) and draw.random() < share:
+        changes["dma.runs_per_cycle"] = draw.choice([0, runs + 1, 3 * runs])
+    if not (banks := machine.number("sb.banks")):
+        return changes
+    if draw.random() < share / 4:
+        changes["sb.banks"] = 0
+    elif draw.random() < share and 2 * banks <= 256:
+        halves = machine.changed({"sb.banks": 2 * banks})
+        if 2 * bank_bytes(halves) == bank_bytes(machine):
+            changes["sb.banks"] = 2 * banks
+    now = machine.changed(changes)
+    wider = now.changed({"sb.port_bytes": 2 * now.number("sb.port_bytes")})
+    if draw.random() < share and (not now.number("sb.banks") or
+                                  bank_bytes(wider) == bank_bytes(now)):
+        changes["sb.port_bytes"] = wider.number("sb.port_bytes")
+    return changes
+
+
 def better(draw, machine, share):
     """The machine with more bandwidth, lanes and less latency."""
     changes = {}
@@ -243,13 +285,17 @@ def better(draw, machine, share):
     bound = machine.number("sparse.queue_depth") > 0
     for key in MORE:
         if draw.random() < share and not (bound and key in MULTIPLIERS):
-            limit = 64 if key in ("sparse.coefficients_per_step", "sparse.wm_broadcast") else 4095
+            limit = 64 if key in SMALL else 4095
             more = machine.number(key) * draw.choice([1, 2, 3, 10]) + draw.choice([0, 1])
             changes[key] = min(more, max(limit, machine.number(key)))
     for key in LESS:
         if draw.random() < share:
             least = 1 if key == "sparse.accumulate_latency" else 0
             changes[key] = max(least, machine.number(key) // draw.choice([1, 2, 3, 1000]))
+    changes.update(better_ports(draw, machine, share))
+    if share == 1:
+        changes["dram.efficiency"] = min(100, machine.number("dram.efficiency") + 7)
+        changes["dram.misaligned_bursts"] = "false"
     if draw.random() < share:
         changes["dram.burst_bytes"] = max(1, machine.number("dram.burst_bytes") // 4)
     if draw.random() < share:

@@ -79,6 +79,25 @@ def check_totals(rules, report):
         rules.most(f"{key} of the nodes", sum(n[key] for n in nodes), totals[key])
 
 
+def check_energy(rules, report):
+    nodes = report["nodes"] + [report["unassigned"]]
+    for action, count in report["actions"].items():
+        rules.equal(action, sum(n["actions"].get(action, 0) for n in nodes), count)
+    counts = report["actions"]
+    for direction in ("read", "write"):
+        rules.equal(f"dram.{direction} of the energy", counts.get(f"dram.{direction}", 0),
+                    report["totals"][f"dram_{direction}"])
+    rules.equal("products of the energy", sum(w["count"] for w in report["multiplications"]),
+                report["totals"]["issued"])
+    for engine, component in (("pe", "pe"), ("tcc", "tcu")):
+        rules.equal(f"products of digits of {component}",
+                    counts.get(f"{component}.multiply", 0), report["engines"][engine]["work"])
+    rules.most("energy at best", report["energy"]["low_pj"],
+               float(report["energy"]["dynamic_pj"]) * (1 + 1e-9))
+    rules.most("energy", float(report["energy"]["dynamic_pj"]),
+               report["energy"]["high_pj"] * (1 + 1e-9))
+
+
 def check_run(report):
     """Complaints about a report of ashlar-run."""
     rules = Rules()
@@ -87,6 +106,8 @@ def check_run(report):
     check_engines(rules, report)
     check_nodes(rules, report)
     check_totals(rules, report)
+    if "energy" in report:
+        check_energy(rules, report)
     return rules.broken
 
 

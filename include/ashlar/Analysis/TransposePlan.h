@@ -31,6 +31,7 @@ struct TransposePlan {
   llvm::SmallVector<npu::PieceDim, 4> rows;    ///< outermost first
   llvm::SmallVector<npu::PieceDim, 4> columns; ///< outermost first
   llvm::SmallVector<npu::PieceDim, 4> others;
+  int64_t together = 1; ///< elements that are neighbours on both sides
 
   int64_t rowCount() const { return count(rows); }
   int64_t columnCount() const { return count(columns); }

@@ -6,6 +6,7 @@
 #ifndef ASHLAR_EMULATOR_RESULT_H
 #define ASHLAR_EMULATOR_RESULT_H
 
+#include "ashlar/Energy/Actions.h"
 #include "ashlar/Partition/Map.h"
 #include "ashlar/Support/Tensor.h"
 #include "llvm/ADT/StringRef.h"
@@ -35,13 +36,14 @@ enum class StallCause : uint8_t {
   DramBusy = 10, ///< The DRAM server is working for another queue.
   Latency = 11,  ///< Needs a result of its own queue that is in flight.
   Drained = 12,  ///< No instruction left: the queue has finished.
-  Fetch = 13,    ///< Its next instruction has not arrived yet.
+  SbBusy = 13,   ///< A bank of SB works for another instruction.
+  Fetch = 14,    ///< Its next instruction has not arrived yet.
 };
-inline constexpr unsigned numStallCauses = 14;
+inline constexpr unsigned numStallCauses = 15;
 
 /// "pe", "dma0", ... as in the instruction set.
 llvm::StringRef queueName(unsigned queue);
-/// "wait-pe", "dram-busy", "latency", "drained", "fetch".
+/// "wait-pe", "dram-busy", "latency", "drained", "sb-busy", "fetch".
 llvm::StringRef stallCauseName(StallCause cause);
 
 /// The account of one queue: busy + sum of stalls == total cycles.
@@ -73,6 +75,7 @@ struct NodeStats {
   uint64_t saturatedAtFetch = 0; ///< Part of `saturated`: aligns.
   uint64_t nonFinite = 0;        ///< NaN and infinities that encodes met.
   uint64_t instructions = 0;     ///< Without semaphore instructions.
+  energy::ActionCounts actions;  ///< What costs energy.
 };
 
 /// When one instruction ran. Semaphore instructions have start == complete.
@@ -83,10 +86,16 @@ struct InstructionTime {
   uint64_t copied = 0;   ///< Bytes moved inside the chip as they are.
 };
 
+/// Cycles that a queue waited before one instruction.
+struct Stall {
+  uint32_t instruction = 0;
+  StallCause cause = StallCause::Drained;
+  uint64_t begin = 0, end = 0;
+};
+
 /// One transfer of DRAM.
 struct DramTime {
   uint32_t instruction = 0;
-  uint64_t asked = 0;   ///< Cycle from which the controller knows its requests.
   uint64_t granted = 0; ///< First cycle in which it owns the server.
   uint64_t end = 0;     ///< First cycle in which the server is free again.
   uint64_t bursts = 0;
@@ -172,6 +181,8 @@ struct RunResult {
   uint64_t idleCycles = 0; ///< Cycles of the critical path without a node.
   std::array<QueueStats, numQueues> queues = {};
   std::vector<InstructionTime> times; ///< Filled if Options::recordTimes.
+  /// Filled if Options::recordTimes, in program order.
+  std::vector<Stall> stalls;
   /// Filled if Options::traceArray, in program order.
   std::vector<ArrayEvent> arrayTrace;
   uint64_t dramBusy = 0; ///< Cycles the DRAM server transferred.

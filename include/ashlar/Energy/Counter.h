@@ -22,7 +22,8 @@ struct Measured {
   uint64_t work = 0;
   /// tcc.run: products of operands, and of their digits.
   uint64_t products = 0, digitProducts = 0;
-  /// Bytes that dma.tile writes to or tcc.run reads of all feature-map memories.
+  /// Bytes that dma.tile writes to or tcc.run reads of all feature-map
+  /// memories.
   uint64_t fmuBytes = 0;
   uint64_t streamBytes = 0; ///< Of weight memory that tcc.run reads.
   uint64_t weightBits = 0;  ///< Of its coefficients.

@@ -23,7 +23,7 @@ double toDouble(Millionths amount);
 /// The cost of an action, or the area of a part.
 struct Price {
   uint64_t millionths = 0; ///< Of a pJ, or of a um2.
-  double size = 0; ///< Bytes or bits that it holds for; 0: any.
+  double size = 0;         ///< Bytes or bits that it holds for; 0: any.
   double uncertainty = 1;
   uint64_t nodeNm = 0;
   std::string source, note;

@@ -15,7 +15,7 @@ namespace ashlar::energy {
 
 /// A published number.
 struct Entry {
-  double size = 0;        ///< Bytes of a memory, bits of an operand; 0: any.
+  double size = 0; ///< Bytes of a memory, bits of an operand; 0: any.
   /// Millionths of a pJ per action, of a um2 per part, of a mW per mm2.
   double value = 0;
   double uncertainty = 1; ///< The truth is within this factor up and down.

@@ -30,8 +30,10 @@ struct Timing {
   uint64_t issue = 0;
   /// Results are readable (and signals fire) this many cycles later.
   uint64_t complete = 0;
-  /// The DRAM server is taken for this many cycles from the start.
+  /// The DRAM server is taken for this many cycles.
   uint64_t dram = 0;
+  /// It is taken this many cycles after the start.
+  uint64_t dramAfter = 0;
   bool operator==(const Timing &) const = default;
 };
 
@@ -43,21 +45,26 @@ struct DmaSide {
   llvm::ArrayRef<uint64_t> counts; ///< Elements per dimension, >= 1.
   llvm::ArrayRef<int64_t> strides; ///< Bytes per dimension.
   uint64_t elementBytes = 1;
+  /// Of a memory of partitions, the bytes from one to the next, which are no
+  /// neighbours; 0: addresses are all that counts.
+  uint64_t rowBytes = 0;
   /// Of the first element, in DRAM. Where a predictor has none yet, 0: tensors
   /// start where a burst does.
   uint64_t address = 0;
 };
 
-/// The contiguous runs of a side: one for every index of the outer dimensions.
-struct DmaRuns {
-  size_t dims = 0;    ///< Outer dimensions that are not part of a run.
-  uint64_t bytes = 0; ///< Bytes of one run.
-};
-
 /// Merges the innermost dimensions while each continues where the one inside
-/// it ends; innermost dimensions of stride 0 cost nothing (the element stays
-/// in the engine).
-DmaRuns dmaRuns(const DmaSide &side);
+/// it ends; innermost dimensions of stride 0 cost nothing (the element stays in
+/// the engine), and steps of whole \p rowBytes never continue a run. \p run,
+/// bytes of an element, becomes those of a run; returns how many dimensions are
+/// left outside of it.
+size_t innerRun(llvm::ArrayRef<uint64_t> counts,
+                llvm::ArrayRef<int64_t> strides, uint64_t rowBytes,
+                uint64_t &run);
+
+/// Runs that the byte network of a queue gathers or scatters for \p side, each
+/// within a partition; 0 for a side in DRAM.
+uint64_t onchipRuns(const DmaSide &side);
 
 /// DRAM traffic of one side.
 struct DramTraffic {
@@ -68,7 +75,8 @@ struct DramTraffic {
   uint64_t rows = 0;        ///< Rows that the runs visit (rowVisits()).
 };
 
-/// The runs of dmaRuns() as bursts. All zeros for a side that is not in DRAM.
+/// The runs of a side (innerRun) as bursts. All zeros for a side that is not in
+/// DRAM.
 DramTraffic dramTraffic(const Description &machine, const DmaSide &side);
 
 /// DRAM traffic of a dense stream of codes of \p bits bits: one run of
@@ -78,7 +86,9 @@ DramTraffic streamTraffic(const Description &machine, uint64_t bits,
                           uint64_t address = 0);
 
 /// dma.copy. Each side in DRAM adds its bursts to the server's time and its
-/// latency to the completion; the queue itself moves `onchipBytesPerCycle`.
+/// latency to the completion; the queue itself moves `onchipBytesPerCycle` and
+/// forms `runsPerCycle` runs after `setupCycles`. Without a side in DRAM
+/// `onchipLatency` passes.
 Timing dmaCopy(const Description &machine, const DmaSide &source,
                const DmaSide &destination);
 
@@ -102,28 +112,40 @@ struct GatherIndices {
 DramTraffic gatherTraffic(const Description &machine, const DmaSide &source,
                           const GatherIndices &indices);
 
-/// dma.gather from \p source in DRAM to the chip: the queue moves each index
-/// once per row beside the elements; DRAM gives whole rows. No cycle depends on
-/// the indices.
+/// dma.gather from \p source in DRAM to \p destination on the chip: the queue
+/// moves each index once per row beside the elements; DRAM gives whole rows. No
+/// cycle depends on the indices.
 Timing dmaGather(const Description &machine, const DmaSide &source,
-                 const GatherIndices &indices);
+                 const GatherIndices &indices, const DmaSide &destination);
 
 /// \p bytes in whole bursts.
 uint64_t wholeBursts(const Description &machine, uint64_t bytes);
 
-/// dma.compress of a map of \p mapBytes bytes into cells of \p burstBytes bytes
-/// of whole bursts altogether; the map is read \p passes times.
+/// A map in SB that is compressed or expanded.
+struct MapSide {
+  uint64_t bytes = 0;
+  uint64_t runs = 1; ///< onchipRuns of its loops.
+};
+
+/// dma.compress of \p map into cells of \p burstBytes bytes of whole bursts
+/// altogether; the map is read \p passes times.
 Timing dmaCompress(const Description &machine, uint64_t burstBytes,
-                   uint64_t mapBytes, uint64_t passes);
+                   const MapSide &map, uint64_t passes);
 
 /// dma.expand: the first burst of each cell says how many follow, so DRAM's
 /// latency passes twice.
 Timing dmaExpand(const Description &machine, uint64_t burstBytes,
-                 uint64_t mapBytes);
+                 const MapSide &map);
 
 /// A contiguous transfer of \p bytes between DRAM and on-chip memory; what the
 /// planner uses before addresses exist.
 Timing dmaContiguous(const Description &machine, uint64_t bytes);
+
+/// Cycles of a queue that moves \p bytes inside the chip in \p runs runs on
+/// the side that has more of them, in \p descriptors instructions: what
+/// predictions use before instructions exist.
+uint64_t dmaInside(const Description &machine, uint64_t bytes, uint64_t runs,
+                   uint64_t descriptors = 1);
 
 //===- PE array ----------------------------------------------------------===//
 
@@ -201,9 +223,10 @@ Timing tileDrain(const Description &machine, uint64_t columns, uint64_t results,
 
 //===- Sparse cluster, tile mode -----------------------------------------===//
 
-/// dma.tile: \p bytes written to feature-map units. Units that take the same
-/// data listen to the same transfer, which counts once.
-Timing tileLoad(const Description &machine, uint64_t bytes);
+/// dma.tile: \p bytes written to feature-map units, read from SB in \p runs
+/// runs. Units that take the same data listen to the same transfer, which
+/// counts once.
+Timing tileLoad(const Description &machine, uint64_t bytes, uint64_t runs);
 
 /// Cycles of one coefficient over \p lines rows (of all images of the tile) of
 /// \p cols results, rows \p pitch lanes apart: R = max(1, floor(lanes / pitch))

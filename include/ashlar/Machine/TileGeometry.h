@@ -62,6 +62,14 @@ struct TileGeometry {
                           uint64_t tileCols) const {
     return tileImages * h.extent(tileRows) * w.extent(tileCols);
   }
+  /// Runs in which one channel of them is moved: a row of each phase, between
+  /// which the memory unit deals elements out in turn; or elements, where they
+  /// lie \p apart.
+  uint64_t loadedRuns(uint64_t tileImages, uint64_t tileRows, uint64_t tileCols,
+                      bool apart) const {
+    return tileImages * h.extent(tileRows) *
+           (apart ? w.extent(tileCols) : w.phases.size());
+  }
   /// The element that tap (ky, kx) of the first result meets; that of result
   /// (n, y, x) is n * height * width + y * width + x further on.
   uint64_t tapElement(uint64_t ky, uint64_t kx) const {

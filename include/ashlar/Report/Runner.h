@@ -32,6 +32,7 @@ struct RunOptions {
   bool help = false, version = false;
   std::string program;
   std::string machine; ///< Name or path; empty: that of the program.
+  std::string energyTable; ///< Name or path; empty: energy::defaultTable.
   std::vector<std::pair<std::string, std::string>> inputFiles; ///< NAME, FILE
   std::string inputs, outputs, expect, report, trace, dramTrace, dumpFolder;
   std::string html, baseline;    ///< The page, and a report to compare with.

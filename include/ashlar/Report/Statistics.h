@@ -7,10 +7,12 @@
 #ifndef ASHLAR_REPORT_STATISTICS_H
 #define ASHLAR_REPORT_STATISTICS_H
 
+#include "ashlar/Energy/Table.h"
 #include "ashlar/Machine/Description.h"
 #include "ashlar/Partition/Map.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,6 +77,7 @@ struct NodeStatistics {
   uint64_t copied = 0;          ///< Bytes moved inside the chip as they are.
   uint64_t saturated = 0, underflow = 0;
   std::vector<UnitStatistics> units; ///< In scatter mode.
+  energy::ActionCounts actions;      ///< What costs energy.
 
   /// Work of engine \p index that the model asks for.
   uint64_t useful(size_t index, const EngineStatistics &engine) const;
@@ -90,22 +93,25 @@ struct TimedInstruction {
   uint32_t index = 0;    ///< In program order.
   uint32_t engine = 0;   ///< Index into RunStatistics::engines.
   uint32_t node = noNode;
-  std::string opcode; ///< Mnemonic.
-  /// Semaphore instructions are no slices. A wait names the stall that ends
-  /// with it ("wait-pe"); a signal says nothing about time.
-  std::string waitCause;
-  bool isSignal = false;
-  /// Of a wait: the instruction whose completion it waits for.
-  uint32_t source = noInstruction;
-  uint64_t copied = 0; ///< Bytes moved inside the chip as they are.
+  std::string opcode;       ///< Mnemonic.
+  bool isSemaphore = false; ///< Takes no time: no slice of its own.
+  uint64_t copied = 0;      ///< Bytes moved inside the chip as they are.
+  /// Instructions of other queues whose completion it waits for.
+  std::vector<uint32_t> sources = {};
   static constexpr uint32_t noNode = ~uint32_t(0);
-  static constexpr uint32_t noInstruction = ~uint32_t(0);
 };
 
-/// One transfer of DRAM on the time line; `asked` is the cycle from which the
-/// controller knows its requests, it owns the server from `start` to `end`.
+/// Cycles [begin, end) that an engine waited before an instruction.
+struct TimedStall {
+  uint64_t begin = 0, end = 0;
+  uint32_t index = 0; ///< Of the instruction.
+  std::string cause;  ///< "wait-pe", "dram-busy", ...
+};
+
+/// One transfer of DRAM on the time line: it owns the server from `start` to
+/// `end`.
 struct TimedTransfer {
-  uint64_t asked = 0, start = 0, end = 0, bursts = 0;
+  uint64_t start = 0, end = 0, bursts = 0;
   uint32_t index = 0; ///< Of the instruction, in program order.
   uint32_t node = TimedInstruction::noNode;
   std::string opcode; ///< Mnemonic.
@@ -162,10 +168,13 @@ struct RunStatistics {
   std::vector<CutStatistics> cuts; ///< Program order, first sample.
   std::vector<MapStatistics> maps;
   std::vector<TimedInstruction> timeline; ///< Program order; may be empty.
+  std::vector<TimedStall> stalls;         ///< The same.
   std::vector<TimedTransfer> transfers;   ///< In the order of service.
   std::string decisionsJson;              ///< From the container.
   std::string planJson;                   ///< From the container.
   std::vector<PlacementStatistics> placements;
+  /// Prices of the actions; reports of a timed run without it have no energy.
+  std::optional<energy::Table> energyTable;
 };
 
 /// Index of the engine called \p name, or engines.size().

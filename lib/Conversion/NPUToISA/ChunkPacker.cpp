@@ -7,6 +7,7 @@
 
 #include "ChunkPacker.h"
 
+#include "LoopOrder.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Numerics/PackedCodes.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -245,7 +246,8 @@ void emitMantissas(ProgramBuilder &builder, const TileRun &run, int64_t cols,
   builder.emit(unpack);
 }
 
-/// The repetition of a cell is the innermost dimension: DRAM reads it once.
+/// The repetition of a cell is the innermost dimension: DRAM reads it once,
+/// unless writing cells one by one would take longer than reading them again.
 void emitCells(ProgramBuilder &builder, const TileRun &run,
                const CellRun &cells, int64_t cols, int64_t target,
                const Pitches &pitches) {
@@ -260,6 +262,7 @@ void emitCells(ProgramBuilder &builder, const TileRun &run,
   copy.dstStride2 = cells.repeat * pitches.row;
   copy.dstStride3 = pitches.element;
   copy.dstStride4 = pitches.row;
+  orderForRuns(builder.machine, copy);
   builder.emit(copy);
 }
 

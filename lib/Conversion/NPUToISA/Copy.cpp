@@ -7,6 +7,9 @@
 
 #include "Copy.h"
 
+#include "LoopOrder.h"
+#include "ashlar/Analysis/MovementQueues.h"
+#include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/Dram.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -14,8 +17,6 @@
 namespace ashlar::codegen {
 namespace {
 
-/// Smaller copies are over before a second queue would help.
-constexpr int64_t kSpreadBytes = 4096;
 /// Cycles that a part of a store should take, and its parts at most.
 constexpr int64_t kPartCycles = 256, kStoreParts = 12;
 
@@ -40,13 +41,6 @@ struct Loop {
   int64_t tiles[2] = {0, 0};
 };
 
-/// A loop as bytes of both sides, and its place in the nest.
-struct ByteLoop {
-  int64_t extent;
-  int64_t stride[2];
-  size_t place;
-};
-
 struct Nest {
   llvm::SmallVector<Loop, 8> loops;
   Shape start[2];
@@ -65,7 +59,11 @@ private:
   void cutLoop(const Nest &nest, int side, size_t index);
   void finish(const Nest &nest);
   int64_t byteStride(const Loop &loop, int side) const;
-  void orderForDram(llvm::MutableArrayRef<ByteLoop> loops) const;
+  CopySides copySides() const {
+    return {{sides[0].memory, sides[1].memory},
+            static_cast<uint64_t>(elementBytes)};
+  }
+  void order(llvm::SmallVectorImpl<ByteLoop> &loops) const;
   void emitLoops(llvm::ArrayRef<int64_t> extents,
                  llvm::ArrayRef<int64_t> sourceStrides,
                  llvm::ArrayRef<int64_t> resultStrides, int64_t sourceBase,
@@ -74,6 +72,9 @@ private:
                  llvm::ArrayRef<int64_t> sourceStrides,
                  llvm::ArrayRef<int64_t> resultStrides, int64_t sourceBase,
                  int64_t resultBase);
+  int64_t partCount(llvm::ArrayRef<int64_t> extents,
+                    llvm::ArrayRef<int64_t> sourceStrides,
+                    llvm::ArrayRef<int64_t> resultStrides) const;
   void spread(llvm::ArrayRef<int64_t> extents,
               llvm::ArrayRef<int64_t> sourceStrides,
               llvm::ArrayRef<int64_t> resultStrides, int64_t sourceBase,
@@ -192,14 +193,13 @@ int64_t CopyEmitter::byteStride(const Loop &loop, int s) const {
 }
 
 /// Runs that are contiguous in iteration order share bursts of DRAM: the
-/// smallest strides of its side go innermost.
-void CopyEmitter::orderForDram(llvm::MutableArrayRef<ByteLoop> loops) const {
+/// smallest strides of its side go innermost, unless inside the chip so many
+/// runs would take longer.
+void CopyEmitter::order(llvm::SmallVectorImpl<ByteLoop> &loops) const {
   for (int s : {0, 1})
     if (sides[s].memory == isa::Memory::Dram)
-      llvm::sort(loops, [s](const ByteLoop &a, const ByteLoop &b) {
-        int64_t left = std::abs(a.stride[s]), right = std::abs(b.stride[s]);
-        return left != right ? left > right : a.place < b.place;
-      });
+      sortBySide(loops, s);
+  orderForRuns(builder.machine, copySides(), loops);
 }
 
 void CopyEmitter::finish(const Nest &nest) {
@@ -222,7 +222,7 @@ void CopyEmitter::finish(const Nest &nest) {
       loops.push_back({loop.extent,
                        {byteStride(loop, 0), byteStride(loop, 1)},
                        loops.size()});
-  orderForDram(loops);
+  order(loops);
   llvm::SmallVector<int64_t, 8> extents;
   llvm::SmallVector<int64_t, 8> strides[2];
   for (const ByteLoop &loop : loops) {
@@ -244,36 +244,60 @@ void CopyEmitter::finish(const Nest &nest) {
   spread(extents, strides[0], strides[1], base[0], base[1]);
 }
 
-/// Every queue moves bytes inside the chip at its own rate, so a large copy
-/// becomes one part per queue, cut along its outermost loop that has enough
-/// iterations. DRAM is one server, but parts of what goes there need not wait
-/// for what is made last.
+/// Parts that a copy is worth, at most one for each queue but for stores: every
+/// queue moves bytes inside the chip at its own rate. DRAM is one server, but
+/// parts of what goes there need not wait for what is made last, and what comes
+/// from there in other runs than it lies in may take longer inside the chip.
+int64_t CopyEmitter::partCount(llvm::ArrayRef<int64_t> extents,
+                               llvm::ArrayRef<int64_t> sourceStrides,
+                               llvm::ArrayRef<int64_t> resultStrides) const {
+  const machine::Description &machine = builder.machine;
+  llvm::SmallVector<uint64_t, 8> counts(extents.begin(), extents.end());
+  const CopySides both = copySides();
+  const machine::DmaSide source = both.side(0, counts, sourceStrides, machine);
+  const machine::DmaSide result = both.side(1, counts, resultStrides, machine);
+  auto bytes = static_cast<int64_t>(elementBytes);
+  for (int64_t extent : extents)
+    bytes *= extent;
+  const auto runs = static_cast<int64_t>(
+      std::max(machine::onchipRuns(source), machine::onchipRuns(result)));
+  if (!analysis::mayShareQueues(machine, bytes, runs))
+    return 1;
+  if (source.inDram) {
+    const machine::Timing time = machine::dmaCopy(machine, source, result);
+    if (machine.dma.runsPerCycle == 0 || time.dram == 0)
+      return 1;
+    const uint64_t inside =
+        static_cast<uint64_t>(runs) / machine.dma.runsPerCycle;
+    return std::clamp<int64_t>(inside / time.dram, 1, builder.movementQueues());
+  }
+  if (result.inDram)
+    return std::clamp<int64_t>(
+        bytes * 100 /
+            (static_cast<int64_t>(machine.dram.bytesPerCycle *
+                                  machine::dramPercent(machine)) *
+             kPartCycles),
+        1, kStoreParts);
+  return builder.movementQueues();
+}
+
+/// Cuts a copy into its parts along the outermost loop that has enough
+/// iterations.
 void CopyEmitter::spread(llvm::ArrayRef<int64_t> extents,
                          llvm::ArrayRef<int64_t> sourceStrides,
                          llvm::ArrayRef<int64_t> resultStrides,
                          int64_t sourceBase, int64_t resultBase) {
-  int64_t parts = builder.movementQueues();
-  int64_t bytes = elementBytes;
-  for (int64_t extent : extents)
-    bytes *= extent;
-  bool fromDram = sides[0].memory == isa::Memory::Dram;
-  bool inside = !fromDram && sides[1].memory != isa::Memory::Dram;
-  if (!inside)
-    parts = std::clamp<int64_t>(
-        bytes * 100 /
-            (static_cast<int64_t>(builder.machine.dram.bytesPerCycle *
-                                  machine::dramPercent(builder.machine)) *
-             kPartCycles),
-        1, kStoreParts);
+  const int64_t parts = partCount(extents, sourceStrides, resultStrides);
   const auto *cut = llvm::find_if(
       extents, [&](int64_t extent) { return extent >= 4 * parts; });
-  if (fromDram || parts == 1 || bytes < kSpreadBytes || cut == extents.end())
+  if (parts == 1 || cut == extents.end())
     return emitLoops(extents, sourceStrides, resultStrides, sourceBase,
                      resultBase);
   size_t loop = cut - extents.begin();
   int64_t size = llvm::divideCeil(extents[loop], parts);
   // The other queues stay free for what is read meanwhile.
-  const ProgramBuilder::OneQueue store(builder, !inside);
+  const ProgramBuilder::OneQueue store(builder,
+                                       sides[1].memory == isa::Memory::Dram);
   for (int64_t i = 0; i < extents[loop]; i += size) {
     llvm::SmallVector<int64_t, 8> part(extents);
     part[loop] = std::min(size, extents[loop] - i);

@@ -223,9 +223,13 @@ uint64_t PoolEmitter::copyCycles(const View &view, int64_t rows,
   for (int64_t axis = 0; axis < rank; ++axis)
     if (axis != rowAxis)
       bytes *= view.shape[axis];
-  return static_cast<uint64_t>(bytes) /
-         (machine.dma.onchipBytesPerCycle *
-          static_cast<uint64_t>(analysis::movementQueues(machine)));
+  // The rows of a part follow each other in every partition.
+  int64_t runs = parts - 1;
+  for (int64_t axis = 0; axis < rowAxis; ++axis)
+    runs *= view.shape[axis];
+  int64_t queues = analysis::movementQueues(machine);
+  return machine::dmaInside(machine, bytes / queues, runs / queues,
+                            llvm::divideCeil(parts - 1, queues));
 }
 
 /// Parts that are reduced side by side; 1: as the map lies.

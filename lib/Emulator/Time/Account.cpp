@@ -2,15 +2,16 @@
 //
 // The account of cycles: one pass in program order. A queue has a cursor, the
 // cycle from which it could start its next instruction, and remembers which
-// instruction put it there. Waits, results in flight and the DRAM server push
-// the cursor forward; each push is a stall with a cause. So every cycle of a
-// queue is busy or has a cause, and the chain of pushes from the last
-// completion back to cycle 0 is the critical path.
+// instruction put it there. Waits, results in flight, the DRAM server and the
+// banks of SB push the cursor forward; each push is a stall with a cause. So
+// every cycle of a queue is busy or has a cause, and the chain of pushes from
+// the last completion back to cycle 0 is the critical path.
 
 #include "../Costs.h"
 #include "DramServer.h"
 #include "Fetch.h"
 #include "Server.h"
+#include "ashlar/Isa/Ports.h"
 #include <deque>
 
 using namespace ashlar;
@@ -34,7 +35,8 @@ public:
   Account(const LoadedProgram::Impl &impl, const Options &options,
           RunResult &result)
       : impl(impl), options(options), result(result), costs(impl.costMachine),
-        dram(impl, options, result), fetch(impl.program.machine.fetch) {}
+        dram(impl, options, result), actions(impl.program.machine),
+        servers(impl.program.machine), fetch(impl.program.machine.fetch) {}
 
   void run();
 
@@ -47,10 +49,15 @@ private:
   void operation(uint32_t index, unsigned queue);
   void charge(uint32_t index, unsigned queue, const Cost &cost, uint64_t start,
               uint64_t complete);
+  /// The account of an instruction's node.
+  NodeStats &accountOf(uint32_t index) {
+    const uint32_t node = impl.nodeOf(index);
+    return node < result.nodes.size() ? result.nodes[node] : result.unassigned;
+  }
   /// Moves a queue's cursor to `to` if that is later.
   void push(unsigned queue, Moment to, StallCause cause);
-  /// What \p cost needs of the servers.
-  void claim(const Cost &cost);
+  /// Finds what an instruction needs of the servers.
+  void claim(uint32_t index, Cost &cost);
   void attribute();
 
   const LoadedProgram::Impl &impl;
@@ -58,12 +65,14 @@ private:
   RunResult &result;
   CostModel costs;
   DramServer dram;
+  energy::ActionCounter actions;
   QueueState queues[numQueues];
   std::deque<Signal> semaphores[256];
   Servers servers;
   Fetch fetch;
   llvm::SmallVector<Claim, 8> claims; ///< Of the current instruction.
   Moment last;
+  uint32_t current = 0; ///< The instruction that is accounted for.
   size_t nextEarly = 0; ///< Index into LoadedProgram::Impl::earlyWaits.
   std::vector<uint64_t> starts, completes;
   std::vector<uint32_t> causes; ///< What put the cursor at the start.
@@ -77,6 +86,8 @@ void Account::push(unsigned queue, Moment to, StallCause cause) {
     return;
   result.queues[queue].stall[static_cast<unsigned>(cause)] +=
       to.cycle - cursor.cycle;
+  if (options.recordTimes)
+    result.stalls.push_back({current, cause, cursor.cycle, to.cycle});
   cursor = to;
 }
 
@@ -121,9 +132,7 @@ void Account::charge(uint32_t index, unsigned queue, const Cost &cost,
   stats.copied += cost.copied;
   stats.work += cost.work;
   result.dramUseful += cost.dramUseful;
-  const uint32_t node = impl.nodeOf(index);
-  NodeStats &account =
-      node < result.nodes.size() ? result.nodes[node] : result.unassigned;
+  NodeStats &account = accountOf(index);
   if (account.instructions++ == 0 || start < account.start)
     account.start = start;
   account.end = std::max(account.end, complete);
@@ -134,12 +143,13 @@ void Account::charge(uint32_t index, unsigned queue, const Cost &cost,
   account.dramWrite += cost.dramWrite;
   account.dramActivations += cost.dramActivations;
   account.copied += cost.copied;
+  actions.count(impl.code[index], cost.measured(), account.actions);
 }
 
-void Account::claim(const Cost &cost) {
+void Account::claim(uint32_t index, Cost &cost) {
   claims.clear();
-  if (cost.timing.dram > 0)
-    claims.push_back({Servers::dram, 0, cost.timing.dram});
+  addClaims(cost.timing,
+            isa::bankClaims(impl.code[index], impl.program.machine), claims);
 }
 
 void Account::operation(uint32_t index, unsigned queue) {
@@ -157,15 +167,13 @@ void Account::operation(uint32_t index, unsigned queue) {
       std::holds_alternative<isa::PeLoad>(impl.code[index]))
     push(queue, queues[static_cast<unsigned>(isa::Queue::Pe)].cursor,
          StallCause::WaitPe);
-  claim(cost);
-  const uint64_t asked = state.cursor.cycle;
+  claim(index, cost);
   for (const Claim &claim : claims)
     push(queue, servers.earliest(claim), Servers::cause(claim.server));
   const uint64_t start = state.cursor.cycle;
-  if (cost.timing.dram > 0) {
-    dram.serve(index, asked, start, cost);
-    claim(cost);
-  }
+  for (Claim &claim : claims)
+    if (claim.server == Servers::dram)
+      claim.cycles = dram.serve(index, start + claim.after, cost);
   causes[index] = state.cursor.instruction;
   starts[index] = start;
   const uint64_t issueEnd = start + cost.timing.issue;
@@ -217,6 +225,7 @@ void Account::execute(uint32_t index, unsigned queue) {
     leave(index, queue, {starts[index], index});
     return;
   }
+  actions.count(impl.code[index], {}, accountOf(index).actions);
   const Moment at = queues[queue].cursor;
   leave(index, queue, at);
   if (at.cycle > last.cycle)
@@ -233,6 +242,7 @@ void Account::run() {
   if (options.recordTimes)
     result.times.assign(count, {});
   for (uint32_t i = 0; i < count; ++i) {
+    current = i;
     const unsigned queue = impl.queues[i];
     arrive(i, queue);
     execute(i, queue);

@@ -41,15 +41,14 @@ uint64_t DramBanks::wallCycles(Time end) const {
   return whole + (whole - 1) / active * dram.refreshCycles;
 }
 
-void DramBanks::begin(uint64_t requested, uint64_t grant) {
-  granted = grant;
+void DramBanks::begin(uint64_t cycle) {
+  granted = cycle;
   served = {};
-  asked = Time(activeCycles(requested)) * rate;
-  const uint64_t first = activeCycles(grant);
-  start = bus = Time(first) * rate;
+  const uint64_t now = activeCycles(granted);
+  start = bus = Time(now) * rate;
   if (!active)
     return;
-  period = first / active;
+  period = now / active;
   nextRefresh = Time(period + 1) * active * rate;
 }
 
@@ -65,16 +64,15 @@ void DramBanks::access(uint64_t address, uint64_t bursts) {
   const uint64_t row = index / banks.size();
   const Time burst = dram.burstBytes;
   while (bursts > 0) {
-    // A row is prepared as soon as its bank is free and the request is known.
+    // A row is prepared as soon as its bank is free: from its last data on, or
+    // from the end of the last refresh.
     const bool closed = bank.row == noRow || bank.period != period;
     const bool hit = !closed && bank.row == row;
     Time begin = bus;
-    if (closed) {
-      const Time opened = active ? Time(period) * active * rate : Time(0);
-      begin = std::max(begin, std::max(asked, opened) + opening);
-    } else if (!hit) {
-      begin = std::max(begin, std::max(asked, bank.free) + closing + opening);
-    }
+    if (closed && period > 0)
+      begin = std::max(begin, Time(period) * active * rate + opening);
+    else if (!closed && !hit)
+      begin = std::max(begin, bank.free + closing + opening);
     // A burst that would not end before the refresh comes after it.
     uint64_t fit = bursts;
     if (active && begin + burst * bursts > nextRefresh)

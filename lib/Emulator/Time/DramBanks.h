@@ -26,10 +26,11 @@ public:
     uint64_t refresh = 0;     ///< Of `cycles`, those of refresh.
   };
 
-  /// Starts a transfer whose requests the controller knows from cycle \p asked
-  /// on and which gets the data bus at cycle \p granted, not before the end of
-  /// the one before.
-  void begin(uint64_t asked, uint64_t granted);
+  /// Starts a transfer that gets the server at cycle \p granted, not before the
+  /// end of the one before. Data pass dram.latency later, so that the
+  /// controller has seen the requests early enough to prepare any row whose
+  /// bank is free.
+  void begin(uint64_t granted);
   /// Its requests, in their order.
   void serve(const DramLine &line);
   /// Its end.
@@ -63,7 +64,7 @@ private:
   std::vector<Bank> banks;
 
   uint64_t granted = 0;
-  Time asked = 0, bus = 0, nextRefresh = 0, start = 0;
+  Time bus = 0, nextRefresh = 0, start = 0;
   uint64_t period = 0;
   Served served;
 };

@@ -62,10 +62,9 @@ void forAddresses(uint64_t address, llvm::ArrayRef<uint64_t> counts,
 void sideRequests(llvm::ArrayRef<uint64_t> counts,
                   llvm::ArrayRef<int64_t> strides, uint64_t elementBytes,
                   uint64_t base, bool write, Request request) {
-  const machine::DmaRuns runs =
-      machine::dmaRuns({true, counts, strides, elementBytes});
-  DramLine line{base, 1, 0, runs.bytes, write};
-  size_t outer = runs.dims;
+  uint64_t run = elementBytes;
+  size_t outer = machine::innerRun(counts, strides, 0, run);
+  DramLine line{base, 1, 0, run, write};
   while (outer > 0 && counts[outer - 1] == 1)
     --outer;
   if (outer == 0)

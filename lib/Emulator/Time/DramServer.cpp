@@ -50,8 +50,7 @@ static void appendTrace(const machine::Description &machine,
   }
 }
 
-void DramServer::serve(uint32_t index, uint64_t asked, uint64_t granted,
-                       Cost &cost) {
+uint64_t DramServer::serve(uint32_t index, uint64_t granted, Cost &cost) {
   const machine::Description &machine = impl.program.machine;
   if (banks || options.traceDram) {
     const auto found = impl.engine.chosen.find(index);
@@ -59,7 +58,7 @@ void DramServer::serve(uint32_t index, uint64_t asked, uint64_t granted,
     if (found != impl.engine.chosen.end())
       chosen = found->second;
     if (banks)
-      banks->begin(asked, granted);
+      banks->begin(granted);
     dramRequests(machine, impl.code[index], chosen, [&](const DramLine &line) {
       if (banks)
         banks->serve(line);
@@ -77,6 +76,7 @@ void DramServer::serve(uint32_t index, uint64_t asked, uint64_t granted,
   }
   if (options.recordTimes)
     result.dramTimes.push_back(
-        {index, asked, granted, granted + cost.timing.dram,
+        {index, granted, granted + cost.timing.dram,
          (cost.dramRead + cost.dramWrite) / machine.dram.burstBytes});
+  return cost.timing.dram;
 }

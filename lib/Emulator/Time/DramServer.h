@@ -24,10 +24,10 @@ public:
   DramServer(const LoadedProgram::Impl &impl, const Options &options,
              RunResult &result);
 
-  /// Instruction \p index of cost \p cost, which uses DRAM: its requests are
-  /// known from cycle \p asked on, it is granted the server at \p granted.
-  /// Transfers come in the order of service. Sets the time of \p cost.
-  void serve(uint32_t index, uint64_t asked, uint64_t granted, Cost &cost);
+  /// Instruction \p index of cost \p cost, which uses DRAM, is granted the
+  /// server at cycle \p granted. Transfers come in the order of service. Sets
+  /// the time of \p cost and returns the cycles that it owns the server.
+  uint64_t serve(uint32_t index, uint64_t granted, Cost &cost);
 
 private:
   const LoadedProgram::Impl &impl;

@@ -18,6 +18,6 @@ llvm::StringRef emulator::stallCauseName(StallCause cause) {
   static constexpr llvm::StringLiteral names[numStallCauses] = {
       "wait-dma0", "wait-dma1", "wait-dma2", "wait-dma3", "wait-peload",
       "wait-pe",   "wait-act",  "wait-vec",  "wait-tcc",  "wait-host",
-      "dram-busy", "latency",   "drained",   "fetch"};
+      "dram-busy", "latency",   "drained",   "sb-busy",   "fetch"};
   return names[static_cast<unsigned>(cause)];
 }

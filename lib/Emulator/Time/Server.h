@@ -8,6 +8,7 @@
 #define ASHLAR_LIB_EMULATOR_TIME_SERVER_H
 
 #include "../Impl.h"
+#include "ashlar/Machine/Ports.h"
 
 namespace ashlar::emulator {
 
@@ -21,16 +22,18 @@ struct Moment {
 struct Claim {
   unsigned server = 0;
   uint64_t after = 0;  ///< Cycles from the instruction's start to its turn.
-  uint64_t cycles = 0; ///< For so long the server works for it; 0: no claim.
+  uint64_t cycles = 0; ///< For so long the server works for it.
 };
 
-/// The servers of a machine.
+/// The servers of a machine: off-chip memory, and the banks of the state
+/// buffer.
 class Servers {
 public:
-  /// Of off-chip memory.
   static constexpr unsigned dram = 0;
+  static unsigned bank(size_t bank) { return 1 + static_cast<unsigned>(bank); }
 
-  Servers() : free(1) {}
+  explicit Servers(const machine::Description &machine)
+      : free(1 + machine.sb.banks) {}
 
   /// The moment before which no instruction with \p claim starts.
   Moment earliest(const Claim &claim) const {
@@ -45,11 +48,26 @@ public:
   }
 
   /// Why an instruction waits for \p server.
-  static StallCause cause(unsigned /*server*/) { return StallCause::DramBusy; }
+  static StallCause cause(unsigned server) {
+    return server == dram ? StallCause::DramBusy : StallCause::SbBusy;
+  }
 
 private:
   std::vector<Moment> free; ///< Per server, the end of the last grant.
 };
+
+/// What an instruction needs of the servers. It takes at least as long as the
+/// busiest bank of SB works for it, which \p timing then does too.
+inline void addClaims(machine::Timing &timing, llvm::ArrayRef<uint64_t> banks,
+                      llvm::SmallVectorImpl<Claim> &claims) {
+  if (timing.dram > 0)
+    claims.push_back({Servers::dram, timing.dramAfter, timing.dram});
+  for (size_t bank = 0; bank < banks.size(); ++bank)
+    if (banks[bank] > 0) {
+      claims.push_back({Servers::bank(bank), 0, banks[bank]});
+      timing = machine::withPorts(timing, banks[bank]);
+    }
+}
 
 } // namespace ashlar::emulator
 

@@ -47,9 +47,9 @@ private:
 void writeTimeline(OStream &json, const RunStatistics &statistics) {
   std::vector<const TimedInstruction *> rows;
   for (const TimedInstruction &timed : statistics.timeline)
-    if (!timed.isSignal)
+    if (!timed.isSemaphore)
       rows.push_back(&timed);
-  Names opcodes, causes;
+  Names opcodes;
   auto column = [&](const char *key, auto value) {
     json.attributeArray(key, [&] {
       for (const TimedInstruction *timed : rows)
@@ -74,19 +74,32 @@ void writeTimeline(OStream &json, const RunStatistics &statistics) {
     return t.node == TimedInstruction::noNode ? int64_t(-1) : t.node;
   });
   column("opcode", [&](const auto &t) { return opcodes(t.opcode); });
-  column("wait", [&](const auto &t) {
-    return t.waitCause.empty() ? int64_t(-1)
-                               : static_cast<int64_t>(causes(t.waitCause));
-  });
-  column("source", [](const auto &t) {
-    return t.source == TimedInstruction::noInstruction ? int64_t(-1) : t.source;
-  });
   opcodes.write(json, "opcodes");
-  causes.write(json, "causes");
   json.attributeArray("engines", [&] {
     for (const EngineStatistics &engine : statistics.engines)
       json.value(jsonText(engine.name));
   });
+}
+
+/// What instructions waited for: pairs of an instruction and its source, and
+/// triples of an instruction, a cause and cycles.
+void writeWaits(OStream &json, const RunStatistics &statistics) {
+  json.attributeArray("sources", [&] {
+    for (const TimedInstruction &timed : statistics.timeline)
+      for (uint32_t source : timed.sources) {
+        json.value(timed.index);
+        json.value(source);
+      }
+  });
+  Names causes;
+  json.attributeArray("stalls", [&] {
+    for (const TimedStall &stall : statistics.stalls) {
+      json.value(stall.index);
+      json.value(static_cast<int64_t>(causes(stall.cause)));
+      json.value(stall.end - stall.begin);
+    }
+  });
+  causes.write(json, "causes");
 }
 
 void writePlacements(OStream &json, const RunStatistics &statistics) {
@@ -152,8 +165,10 @@ llvm::Expected<std::string> dataOf(const RunStatistics &statistics,
     }
     writePlacements(json, statistics);
     if (!statistics.timeline.empty())
-      json.attributeObject("timeline",
-                           [&] { writeTimeline(json, statistics); });
+      json.attributeObject("timeline", [&] {
+        writeTimeline(json, statistics);
+        writeWaits(json, statistics);
+      });
   });
   return text;
 }

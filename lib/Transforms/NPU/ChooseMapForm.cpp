@@ -168,8 +168,14 @@ Candidate denseCost(const Transfers &transfers, llvm::ArrayRef<int64_t> shape,
         strides[i] = strides[i + 1] * shape[i + 1];
       machine::DmaSide dram{true, counts, strides,
                             static_cast<uint64_t>(bytes)};
-      machine::DmaSide inside{false, counts, strides,
-                              static_cast<uint64_t>(bytes)};
+      // Inside, channels lie across partitions and rows follow each other.
+      llvm::SmallVector<int64_t> own(shape.size(), bytes);
+      for (size_t i = shape.size() - 1; i-- > 2;)
+        own[i] = own[i + 1] * region.size[i + 1];
+      own[1] = static_cast<int64_t>(machine.sb.bytesPerPartition);
+      own[0] = own[2] * region.size[2];
+      machine::DmaSide inside{false, counts, own, static_cast<uint64_t>(bytes),
+                              machine.sb.bytesPerPartition};
       machine::Timing time = machine::dmaCopy(machine, dram, inside);
       dense.dram += time.dram;
       dense.cycles += time.complete;

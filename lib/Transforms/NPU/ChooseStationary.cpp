@@ -51,6 +51,9 @@ public:
       positions *= extent;
     positions /= product.outputs;
     gathers = analysis::gathersActivations(op);
+    if (auto conv = dyn_cast<PeConvOp>(op))
+      if (llvm::all_of(conv.getStrides(), [](int64_t s) { return s == 1; }))
+        neighbours = analysis::shapeOf(op->getResult(0)).back();
     blocks = analysis::mayTurnBlocks(op, machine);
   }
 
@@ -96,12 +99,17 @@ private:
     return cycles;
   }
 
+  /// A copy inside the chip.
+  int64_t copyCycles(int64_t bytes, int64_t runs) const {
+    return static_cast<int64_t>(machine::dmaInside(machine, bytes, runs));
+  }
+
   /// Gathering windows.
   int64_t gatherCycles() const {
-    int64_t rate = machine.dma.onchipBytesPerCycle;
-    return gathers
-               ? product.channels * product.taps * positions * x.bytes() / rate
-               : 0;
+    if (!gathers)
+      return 0;
+    int64_t elements = product.channels * product.taps * positions;
+    return copyCycles(elements * x.bytes(), elements / neighbours);
   }
 
   /// Turning the encoded result on the array.
@@ -117,8 +125,9 @@ private:
 
   /// Turning the result by a copy and finishing it on the vector unit.
   int64_t turnCycles() const {
-    int64_t rate = machine.dma.onchipBytesPerCycle;
-    int64_t turn = product.outputs * positions * 4 / rate;
+    // Every element has other neighbours afterwards.
+    int64_t turn = copyCycles(product.outputs * positions * 4,
+                              product.outputs * positions);
     int64_t tiles = llvm::divideCeil(product.outputs, machine.sb.partitions);
     int64_t finish = 4 * tiles * positions;
     return turn + finish +
@@ -129,6 +138,7 @@ private:
   ProductShape product;
   analysis::StorageType x, w;
   bool gathers = false;
+  int64_t neighbours = 1; ///< inputs of a tap that lie side by side
   bool blocks = false;
 };
 

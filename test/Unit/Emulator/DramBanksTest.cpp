@@ -20,35 +20,30 @@ machine::Description banked() {
   return m;
 }
 
-DramBanks::Served serve(DramBanks &banks, uint64_t asked, uint64_t granted,
+DramBanks::Served serve(DramBanks &banks, uint64_t granted,
                         const DramLine &line) {
-  banks.begin(asked, granted);
+  banks.begin(granted);
   banks.serve(line);
   return banks.end();
 }
 
 } // namespace
 
+/// The example of docs/Machine.md.
 TEST(DramBanks, WorkedExample) {
   const machine::Description m = banked();
   DramBanks banks(m);
-  // Two rows in two banks: opened while the other transfers.
-  DramBanks::Served s = serve(banks, 0, 0, {0, 1, 0, 4096, false});
-  EXPECT_EQ(s.cycles, 38u + 64);
+  // Rows 0 of banks 0 and 1.
+  DramBanks::Served s = serve(banks, 0, {0, 1, 0, 4096, false});
+  EXPECT_EQ(s.cycles, 64u);
   EXPECT_EQ(s.activations, 2u);
   EXPECT_EQ(s.hits, 62u);
-  // The same again finds both open.
-  s = serve(banks, 102, 102, {0, 1, 0, 4096, false});
-  EXPECT_EQ(s.cycles, 64u);
-  EXPECT_EQ(s.activations, 0u);
-  // Another row of bank 0: closed, opened, read.
-  s = serve(banks, 166, 166, {32768, 1, 0, 64, false});
-  EXPECT_EQ(s.cycles, 18u + 18 + 20 + 1);
-  // Asked for 40 cycles before the bus is free: those are past.
-  s = serve(banks, 300, 340, {65536, 1, 0, 64, true});
-  EXPECT_EQ(s.cycles, 57u - 40);
-  // Refresh comes in the cycles 3620 to 3899 and closes all rows.
-  s = serve(banks, 3610, 3610, {65536, 1, 0, 20 * 64, false});
+  // Row 1 of bank 0, whose last data passed in cycle 31: open at 32 + 56.
+  s = serve(banks, 64, {32768, 1, 0, 64, false});
+  EXPECT_EQ(s.cycles, 24u + 1);
+  EXPECT_EQ(s.activations, 1u);
+  // Refresh in the cycles 3620 to 3899 closes all rows; 38 cycles open one.
+  s = serve(banks, 3610, {32768, 1, 0, 20 * 64, true});
   EXPECT_EQ(s.cycles, 10u + 280 + 38 + 10);
   EXPECT_EQ(s.refresh, 280u);
   EXPECT_EQ(s.activations, 1u);
@@ -59,11 +54,11 @@ TEST(DramBanks, StridedRunsWaitForTheirBank) {
   machine::Description m = banked();
   m.dram.refreshInterval = 0;
   DramBanks spread(m), same(m);
-  // 16 rows in 16 banks are all prepared at once; 16 of one bank wait for each
-  // other.
-  EXPECT_EQ(serve(spread, 0, 0, {0, 16, 2048, 64, false}).cycles, 38u + 16);
-  EXPECT_EQ(serve(same, 0, 0, {0, 16, 32768, 64, false}).cycles,
-            38u + 1 + 15 * 57);
+  // Of 32 rows in 16 banks each bank prepares its second while the others
+  // transfer; 16 of one bank wait for each other.
+  EXPECT_EQ(serve(spread, 0, {0, 32, 2048, 64, false}).cycles,
+            16u + (1 + 56 - 16) + 16);
+  EXPECT_EQ(serve(same, 0, {0, 16, 32768, 64, false}).cycles, 1u + 15 * 57);
 }
 
 TEST(DramBanks, RunsTogetherAreRunsOneByOne) {
@@ -86,8 +81,8 @@ TEST(DramBanks, RunsTogetherAreRunsOneByOne) {
       if (random() % 4 == 0)
         line.stride *= 64;
       const uint64_t granted = at + random() % 50;
-      const DramBanks::Served found = serve(together, at, granted, line);
-      single.begin(at, granted);
+      const DramBanks::Served found = serve(together, granted, line);
+      single.begin(granted);
       for (uint64_t run = 0; run < line.runs; ++run)
         single.serve({line.address + run * static_cast<uint64_t>(line.stride),
                       1, 0, line.bytes, false});

@@ -65,7 +65,9 @@ TEST(Cycles, GatherCountsWholeRowsAndTheIndices) {
   const uint64_t counts[] = {16, 256};
   const int64_t strides[] = {0, 4}, moves[] = {8, 0};
   const DmaSide rows = dram(counts, strides, 4);
-  EXPECT_EQ(dmaGather(m, rows, {moves, 8}), (Timing{256, 456, 256}));
+  const int64_t dense[] = {1024, 4};
+  const DmaSide result = onChip(counts, dense, 4);
+  EXPECT_EQ(dmaGather(m, rows, {moves, 8}, result), (Timing{256, 456, 256}));
   EXPECT_EQ(gatherTraffic(m, rows, {moves, 8}).usefulBytes, 16384u);
   // Rows that follow each other in memory are fetched one by one all the same.
   const int64_t follow[] = {40, 4};
@@ -76,15 +78,79 @@ TEST(Cycles, GatherCountsWholeRowsAndTheIndices) {
   // that nothing moves: one row.
   const int64_t both[] = {32, 4}, none[] = {0, 0};
   const uint64_t few[] = {8, 8};
-  EXPECT_EQ(dmaGather(m, dram(few, both, 4), {both, 4}), (Timing{64, 264, 64}));
-  EXPECT_EQ(dmaGather(m, dram(few, both, 4), {none, 4}), (Timing{4, 204, 4}));
+  const DmaSide square = onChip(few, both, 4);
+  EXPECT_EQ(dmaGather(m, dram(few, both, 4), {both, 4}, square),
+            (Timing{64, 264, 64}));
+  EXPECT_EQ(dmaGather(m, dram(few, both, 4), {none, 4}, square),
+            (Timing{4, 204, 4}));
   // Indices can be the longer part: 4,096 of 8 bytes for one byte each.
   const uint64_t many[] = {4096};
   const int64_t step[] = {8};
   Description fast = a1();
   fast.dram.bytesPerCycle = 1 << 20;
-  EXPECT_EQ(dmaGather(fast, dram(many, strides, 1), {step, 8}).issue,
-            4096u * 9 / 128);
+  const int64_t bytes[] = {1};
+  EXPECT_EQ(
+      dmaGather(fast, dram(many, strides, 1), {step, 8}, onChip(many, bytes, 1))
+          .issue,
+      4096u * 9 / 128);
+}
+
+/// a1 whose copies are no longer free of set-up, latency and byte shuffles.
+static Description priced() {
+  Description m = a1();
+  m.dma.setupCycles = 8;
+  m.dma.onchipLatency = 32;
+  m.dma.runsPerCycle = 4;
+  return m;
+}
+
+/// A side in SB: rows in partitions.
+static DmaSide inSb(llvm::ArrayRef<uint64_t> counts,
+                    llvm::ArrayRef<int64_t> strides, uint64_t bytes) {
+  return {false, counts, strides, bytes, 65536};
+}
+
+TEST(Cycles, RunsOnChipEndWherePartitionsEnd) {
+  const uint64_t counts[] = {3, 4, 10};
+  const int64_t whole[] = {40, 10, 1}, partitions[] = {65536, 10, 1};
+  EXPECT_EQ(onchipRuns(inSb(counts, whole, 1)), 1u);
+  EXPECT_EQ(onchipRuns(inSb(counts, partitions, 1)), 3u);
+  EXPECT_EQ(onchipRuns(dram(counts, whole, 1)), 0u);
+  const int64_t turned[] = {4, 12, 65536};
+  EXPECT_EQ(onchipRuns(inSb(counts, turned, 4)), 120u);
+  const int64_t repeated[] = {40, 10, 0};
+  EXPECT_EQ(onchipRuns(inSb(counts, repeated, 1)), 12u);
+  // Whole partitions follow each other in address, not in memory; a run over
+  // the end of a partition is two.
+  const uint64_t full[] = {2, 65536}, over[] = {65536 + 10};
+  const int64_t next[] = {65536, 1}, one[] = {1};
+  EXPECT_EQ(onchipRuns(inSb(full, next, 1)), 2u);
+  EXPECT_EQ(onchipRuns(inSb(over, one, 1)), 2u);
+  EXPECT_EQ(onchipRuns(onChip(full, next, 1)), 1u);
+}
+
+TEST(Cycles, CopiesPayForSetUpLatencyAndRuns) {
+  const Description m = priced();
+  const uint64_t counts[] = {64, 64};
+  const int64_t lies[] = {65536, 1}, turned[] = {1, 65536}, dense[] = {64, 1};
+  const DmaSide rows = inSb(counts, lies, 1), columns = inSb(counts, turned, 1);
+  const DmaSide far = dram(counts, dense, 1);
+  // 4,096 bytes: 32 cycles, and 64 runs of 64 bytes 16.
+  EXPECT_EQ(dmaCopy(m, rows, rows), (Timing{40, 72, 0}));
+  // Turned every byte is a run: 4,096 / 4.
+  EXPECT_EQ(dmaCopy(m, rows, columns), (Timing{1032, 1064, 0}));
+  // DRAM works 64 cycles from the end of the set-up on; its latency hides
+  // nothing of the chip's.
+  EXPECT_EQ(dmaCopy(m, far, rows), (Timing{72, 272, 64, 8}));
+  EXPECT_EQ(dmaCopy(m, far, columns), (Timing{1032, 1232, 64, 8}));
+  EXPECT_EQ(dmaCopy(m, far, far), (Timing{136, 536, 128, 8}));
+  EXPECT_EQ(dmaFill(m, columns), (Timing{1032, 1064, 0}));
+  EXPECT_EQ(dmaUnpack(m, 5, rows), (Timing{48, 248, 40, 8}));
+  EXPECT_EQ(dmaCompress(m, 6400, {10000, 640}, 1), (Timing{168, 368, 100, 8}));
+  EXPECT_EQ(dmaCompress(m, 6400, {10000, 640}, 2), (Timing{328, 528, 100, 8}));
+  EXPECT_EQ(tileLoad(m, 23328, 2592), (Timing{656, 688, 0}));
+  EXPECT_EQ(dmaInside(m, 4096, 64), 40u);
+  EXPECT_EQ(dmaInside(m, 4096, 64, 3), 56u);
 }
 
 TEST(Cycles, UnpackCountsPackedBytesInDram) {
@@ -110,9 +176,9 @@ TEST(Cycles, CompressedMapsTakeTheirBursts) {
   EXPECT_EQ(wholeBursts(m, 65), 128u);
   // 6,400 bytes of bursts for a map of 10,000: DRAM takes 100 cycles, the
   // queue 79, or 157 in two passes; headers are read before what follows them.
-  EXPECT_EQ(dmaCompress(m, 6400, 10000, 1), (Timing{100, 300, 100}));
-  EXPECT_EQ(dmaCompress(m, 6400, 10000, 2), (Timing{157, 357, 100}));
-  EXPECT_EQ(dmaExpand(m, 6400, 10000), (Timing{100, 500, 100}));
+  EXPECT_EQ(dmaCompress(m, 6400, {10000}, 1), (Timing{100, 300, 100}));
+  EXPECT_EQ(dmaCompress(m, 6400, {10000}, 2), (Timing{157, 357, 100}));
+  EXPECT_EQ(dmaExpand(m, 6400, {10000}), (Timing{100, 500, 100}));
 }
 
 TEST(Cycles, PeExamples) {
@@ -189,15 +255,22 @@ std::vector<uint64_t> sample(const Description &m, uint32_t seed) {
   std::vector<uint64_t> list;
   auto put = [&](const Timing &t) {
     list.insert(list.end(), {t.issue, t.complete, t.dram});
+    // DRAM's turn ends no earlier on a worse machine.
+    list.push_back(t.dramAfter + t.dram);
   };
   const uint64_t counts[] = {pick(5), pick(9), pick(100)};
   const int64_t strides[] = {static_cast<int64_t>(pick(4000)),
                              static_cast<int64_t>(pick(400)),
                              static_cast<int64_t>(pick(4)) - 1};
   const DmaSide far = dram(counts, strides, 1);
-  const DmaSide near = onChip(counts, strides, 1);
+  const DmaSide near =
+      rng() & 1 ? onChip(counts, strides, 1) : inSb(counts, strides, 1);
   put(dmaCopy(m, far, near));
   put(dmaCopy(m, near, far));
+  put(dmaGather(m, far, {strides, 4}, near));
+  put(dmaCompress(m, pick(100000), {pick(100000), pick(1000)}, 1 + rng() % 2));
+  put(dmaExpand(m, pick(100000), {pick(100000), pick(1000)}));
+  put(tileLoad(m, pick(100000), pick(10000)));
   put(dmaCopy(m, near, near));
   put(dmaFill(m, far));
   put(dmaUnpack(m, 2 + pick(14), near));
@@ -232,6 +305,10 @@ const Improvement improvements[] = {
     {"dram latency", [](Description &m) { m.dram.latency -= 3; }},
     {"on-chip bandwidth",
      [](Description &m) { m.dma.onchipBytesPerCycle += 5; }},
+    {"set-up", [](Description &m) { m.dma.setupCycles -= 1; }},
+    {"on-chip latency", [](Description &m) { m.dma.onchipLatency -= 1; }},
+    {"runs", [](Description &m) { m.dma.runsPerCycle += 1; }},
+    {"any runs", [](Description &m) { m.dma.runsPerCycle = 0; }},
     {"load rate", [](Description &m) { m.pe.loadRowsPerCycle += 1; }},
     {"digit bits", [](Description &m) { m.pe.cellDigitBits += 1; }},
     {"act lanes", [](Description &m) { m.act.lanes += 1; }},
@@ -249,7 +326,7 @@ const Improvement improvements[] = {
 
 TEST(Cycles, BetterMachinesAreNeverSlower) {
   for (const Improvement &improvement : improvements) {
-    Description worse = a1();
+    Description worse = priced();
     worse.vec.lanes = 20; // below P, so that lanes matter
     worse.act.lanes = 10;
     for (int step = 0; step < 3; ++step) {
@@ -313,7 +390,7 @@ TEST(Cycles, TileExamples) {
   EXPECT_EQ(tileSteps(m, 3, 300, 300), 9u);
   EXPECT_EQ(tileCoefficients(m, 14, 14), 1u);
   EXPECT_EQ(tileCoefficients(m, 7, 7), 2u);
-  EXPECT_EQ(tileLoad(m, 23328), (Timing{183, 183, 0}));
+  EXPECT_EQ(tileLoad(m, 23328, 2592), (Timing{183, 183, 0}));
   EXPECT_EQ(tileInit(m, 16, 49, false), (Timing{1, 1, 0}));
   EXPECT_EQ(tileInit(m, 16, 196, true), (Timing{32, 32, 0}));
 }

@@ -150,14 +150,14 @@ TEST(Dram, RowsThatRunsVisit) {
 TEST(Dram, EstimateOfBanks) {
   Description m = withModel(DramModel::Banked);
   m.dram.refreshInterval = 0;
-  // One megabyte: 16,384 cycles of data, the first row prepared before.
-  EXPECT_EQ(dramStreamCycles(m, 1 << 20), 16384u + 56);
+  // One megabyte: 16,384 cycles of data, rows are prepared meanwhile.
+  EXPECT_EQ(dramStreamCycles(m, 1 << 20), 16384u);
   // 64 bursts in rows of their own: of 16 banks each prepares four.
-  EXPECT_EQ(dramCycles(m, 64 * 64, 64), (64u * 56 + 64) / 16 + 56);
+  EXPECT_EQ(dramCycles(m, 64 * 64, 64), (64u * 56 + 64) / 16);
   m.dram.banks = 1;
-  EXPECT_EQ(dramCycles(m, 64 * 64, 64), 64u * 56 + 64 + 56);
+  EXPECT_EQ(dramCycles(m, 64 * 64, 64), 64u * 56 + 64);
   m.dram.refreshInterval = 3900;
-  EXPECT_EQ(dramCycles(m, 64 * 64, 64), (3704u * 3900 + 3619) / 3620);
+  EXPECT_EQ(dramCycles(m, 64 * 64, 64), (3648u * 3900 + 3619) / 3620);
   EXPECT_EQ(dramPercent(m), 92u);
 }
 
@@ -191,6 +191,18 @@ TEST(Dram, EveryModelIsMonotone) {
       ASSERT_LE(cycles(fast), cycles(slow)) << i;
     }
   }
+}
+
+TEST(Dram, LatencyIncludesTheRow) {
+  Description m = withModel(DramModel::Banked);
+  m.dram.latency = 56;
+  EXPECT_EQ(llvm::toString(m.validate()), "");
+  m.dram.latency = 55;
+  EXPECT_EQ(
+      llvm::toString(m.validate()),
+      "machine 'a1-ideal': dram.latency is 55, expected at least the 56 "
+      "of precharge_cycles, activate_cycles and column_cycles, which pass "
+      "before a first byte");
 }
 
 TEST(Dram, RefreshLeavesTimeForABurst) {

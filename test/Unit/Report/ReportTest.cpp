@@ -49,11 +49,12 @@ RunStatistics sample() {
   s.nodes = {conv};
   s.decisionsJson = R"([{"node":"conv1","choice":"pe"}])";
   TimedInstruction copy, signal, wait, matmul;
-  copy = {0, 10, 30, 0, 0, 0, "dma.copy", "", false};
-  signal = {30, 30, 30, 1, 0, 0, "sem.signal", "", true};
-  wait = {30, 30, 30, 2, 1, 0, "sem.wait", "wait-dma0", false};
-  matmul = {35, 50, 90, 3, 1, 0, "pe.matmul", "", false};
+  copy = {0, 10, 30, 0, 0, 0, "dma.copy"};
+  signal = {30, 30, 30, 1, 0, 0, "sem.signal", true};
+  wait = {30, 30, 30, 2, 1, 0, "sem.wait", true};
+  matmul = {35, 50, 90, 3, 1, 0, "pe.matmul"};
   s.timeline = {copy, signal, wait, matmul};
+  s.stalls = {{0, 30, 2, "wait-dma0"}, {30, 35, 3, "sb-busy"}};
   return s;
 }
 
@@ -103,6 +104,49 @@ TEST(JsonReport, FixedKeys) {
   EXPECT_EQ(
       (*report.getArray("decisions"))[0].getAsObject()->getString("choice"),
       llvm::StringRef("pe"));
+}
+
+TEST(JsonReport, EnergyOfNodesAddsUp) {
+  RunStatistics s = sample();
+  EXPECT_EQ(llvm::cantFail(toJson(s)).find("energy"), std::string::npos);
+  s.energyTable = llvm::cantFail(energy::parseTable(
+      "node_nm: 7\n"
+      "sources: {a: book}\n"
+      "dram: {read: {value: 0.1, unit: pJ/byte, source: a}}\n"
+      "sb: {read: {value: 0.3, unit: pJ/byte, source: a},\n"
+      "     area: {value: 1, unit: um2/byte, source: a}}\n"
+      "leakage: {value: 1000, unit: mW/mm2, source: a}\n",
+      "own.yaml"));
+  s.machine.name = "a1";
+  s.nodes[0].actions.add(energy::Action::DramRead, 4097);
+  s.nodes[0].actions.add(energy::Action::SrRead, 5);
+  s.nodes[0].actions.addWidth(energy::Component::Pe, 8, 16, 11);
+  s.unassigned.actions.add(energy::Action::SbRead, 7);
+  const std::string text = llvm::cantFail(toJson(s));
+  EXPECT_NE(text.find("\"energy_pj\": 409.7,"), std::string::npos);
+  EXPECT_NE(text.find("\"dynamic_pj\": 411.8,"), std::string::npos);
+  const Value root = parsed(text);
+  const Object &report = *root.getAsObject();
+  EXPECT_EQ(report.getObject("actions")->getInteger("dram.read"), 4097);
+  EXPECT_EQ(report.getObject("unassigned")->getNumber("energy_pj"), 2.1);
+  const Object &node = *(*report.getArray("nodes"))[0].getAsObject();
+  EXPECT_EQ(node.getObject("energy")->getNumber("dram"), 409.7);
+  const Object &pair = *(*node.getArray("multiplications"))[0].getAsObject();
+  EXPECT_EQ(pair.getInteger("stationary_bits"), 16);
+  EXPECT_EQ(pair.getInteger("count"), 11);
+  const Object &energy = *report.getObject("energy");
+  EXPECT_EQ((*energy.getArray("unpriced"))[0], Value("sr.read"));
+  // 8 MiB of 1 um2 leak 1 W per mm2 for 1,234,567 ns.
+  EXPECT_DOUBLE_EQ(*energy.getNumber("leakage_w"), 8.388608);
+  const double joules = 8.388608 * 1234567e-9 + 411.8e-12;
+  EXPECT_NEAR(*energy.getNumber("total_pj") * 1e-12 / joules, 1, 1e-12);
+  EXPECT_NEAR(*energy.getNumber("edp_js") / (joules * 1234567e-9), 1, 1e-12);
+  EXPECT_EQ(
+      energy.getObject("prices")->getObject("sb.read")->getString("source"),
+      llvm::StringRef("book"));
+  EXPECT_EQ(report.getObject("area")->getNumber("total_um2"), 8388608);
+  s.timed = false;
+  EXPECT_EQ(llvm::cantFail(toJson(s)).find("energy"), std::string::npos);
 }
 
 TEST(JsonReport, HostileNames) {
@@ -155,6 +199,9 @@ TEST(Summary, OneScreen) {
   }
   for (int i = 0; i < 10; ++i)
     s.engines.push_back(s.engines[0]);
+  s.energyTable = llvm::cantFail(energy::loadTable("n7"));
+  for (unsigned a = 0; a < energy::numActions; ++a)
+    s.nodes[0].actions.add(static_cast<energy::Action>(a), ~uint64_t(0) / 2);
   llvm::SmallVector<llvm::StringRef> lines;
   const std::string text = toSummary(s);
   llvm::StringRef(text).rtrim().split(lines, '\n');
@@ -165,7 +212,7 @@ TEST(Summary, OneScreen) {
             std::string::npos);
   EXPECT_NE(text.find("PE utilisation 50.0 % busy, 48.6 % end to end"),
             std::string::npos);
-  EXPECT_NE(text.find("93 more"), std::string::npos);
+  EXPECT_NE(text.find("95 more"), std::string::npos);
   EXPECT_EQ(text.find("host"), std::string::npos);
 }
 
@@ -184,7 +231,7 @@ TEST(Trace, SlicesDoNotOverlapAndStallsFillGaps) {
     names.push_back(event.getString("name")->str());
   }
   EXPECT_EQ(names, (std::vector<std::string>{"dma.copy conv1", "wait-dma0",
-                                             "latency", "pe.matmul conv1"}));
+                                             "sb-busy", "pe.matmul conv1"}));
   EXPECT_EQ(end[1], 10);
   EXPECT_EQ(end[2], 50);
 }

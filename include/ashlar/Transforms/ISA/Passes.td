@@ -24,4 +24,24 @@ def InsertSemaphores : Pass<"ashlar-isa-insert-semaphores", "::mlir::ModuleOp"> 
     Statistic<"numSemaphores", "semaphores", "Semaphores in use">];
 }
 
+def OrderByStart : Pass<"ashlar-isa-order", "::mlir::ModuleOp"> {
+  let summary = "Order instructions by the time at which they can start";
+  let description = [{
+    Before: a program with its semaphores. After: the same instructions in an
+    order that takes fewer cycles, or the program as it was. What queues share -
+    DRAM, the banks of the state buffer, the instruction stream - is granted in
+    program order, so that an instruction early in the program and late in time
+    holds up those after it. Queues are followed side by side by the emulator's
+    account of cycles; of their next instructions the one that can start first
+    becomes the next of the program. Each queue keeps its order, each semaphore
+    its signals and waits, and `isa.planned` stands where its tensor is complete
+    and unchanged.
+
+    The machine is read from the module attribute `npu.machine` (YAML text).
+  }];
+  let dependentDialects = ["::ashlar::isadialect::ISADialect"];
+  let statistics = [
+    Statistic<"numMoved", "moved", "Instructions with another place">];
+}
+
 #endif // ASHLAR_TRANSFORMS_ISA_PASSES_TD

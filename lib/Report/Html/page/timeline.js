@@ -140,26 +140,23 @@ function timeline() {
   draw();
 }
 
-/// The columns of the file as a list per engine, waits with the next instruction.
+/// The columns of the file as a list per engine, with what each waited for.
 function decodeTimeline(line) {
   const rows = Object.fromEntries(ENGINES.map(name => [name, []]));
-  const waiting = {};
   line.index = new Map();
   let start = 0;
   line.engine.forEach((engine, i) => {
     const name = line.engines[engine];
     start += line.start[i];
-    if (line.wait[i] >= 0) {
-      (waiting[name] ||= []).push([line.causes[line.wait[i]], line.source[i]]);
-      return;
-    }
     const item = { engine: name, start, busy: line.busy[i], complete: start + line.complete[i], node: line.node[i],
                    opcode: line.opcode[i], instruction: line.instruction[i], waits: [], causes: [] };
-    for (const [cause, source] of waiting[name] || []) { item.waits.push(cause); item.causes.push(source); }
-    waiting[name] = [];
     line.index.set(item.instruction, item);
     if (rows[name]) rows[name].push(item);
   });
+  for (let i = 0; i < line.sources.length; i += 2)
+    line.index.get(line.sources[i])?.causes.push(line.sources[i + 1]);
+  for (let i = 0; i < line.stalls.length; i += 3)
+    line.index.get(line.stalls[i])?.waits.push(`${line.causes[line.stalls[i + 1]]} ${whole(line.stalls[i + 2])}`);
   return rows;
 }
 

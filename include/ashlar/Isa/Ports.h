@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What an instruction takes of the ports of the state buffer. A footprint says
+// which bytes it touches; here is how often they are streamed.
+
+#ifndef ASHLAR_ISA_PORTS_H
+#define ASHLAR_ISA_PORTS_H
+
+#include "ashlar/Isa/Instruction.h"
+#include "ashlar/Machine/Ports.h"
+
+namespace ashlar::isa {
+
+/// One operand in SB.
+struct SbStream {
+  machine::PortPattern pattern;
+  /// The pattern is by address (machine::addLinearAccesses): an engine that
+  /// moves bytes from any partition to any other. Else partitions [partBegin,
+  /// partEnd) work in step, each by the same pattern.
+  bool linear = false;
+  uint32_t partBegin = 0, partEnd = 1;
+};
+
+/// Appends the operands of \p inst, which must be legal (verify()), in SB.
+///
+/// - vec.pool streams every position of every window that lies in the map, or
+///   if that is less, what the first axis of a separable maximum reads.
+/// - vec.gather may find each element anywhere along the axis.
+/// - dma.tile reads each pixel of its source once: halos and copies for other
+///   units come out of the engine. act.drain of tiles stores each result once.
+/// - dma.compress into a tree reads its source twice.
+void sbStreams(const Instruction &inst, const machine::Description &machine,
+               llvm::SmallVectorImpl<SbStream> &out);
+
+/// Cycles for which each bank of SB works for an instruction, the largest over
+/// its partitions; empty if it does not use SB or the machine has no banks.
+using BankClaims = machine::BankAccesses;
+BankClaims bankClaims(const Instruction &inst,
+                      const machine::Description &machine);
+
+} // namespace ashlar::isa
+
+#endif // ASHLAR_ISA_PORTS_H

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The ports of the state buffer: how many accesses a pattern of bytes makes to
+// each bank of a partition (docs/Machine.md, "Ports of the state buffer").
+// Partitions are memories of their own; every one has the same banks.
+
+#ifndef ASHLAR_MACHINE_PORTS_H
+#define ASHLAR_MACHINE_PORTS_H
+
+#include "ashlar/Machine/Cycles.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace ashlar::machine {
+
+/// What one operand of an instruction streams through the ports of a
+/// partition: elements at base + sum i[d] * strides[d], the last dimension
+/// innermost. Every element of the stream counts, also one that was there
+/// before; only innermost dimensions of stride 0 are free.
+struct PortPattern {
+  int64_t base = 0; ///< Byte of the partition.
+  uint64_t elementBytes = 1;
+  llvm::SmallVector<uint64_t, 8> counts;
+  llvm::SmallVector<int64_t, 8> strides; ///< Bytes.
+  /// Each element lies up to so many bytes further on, wherever data says: all
+  /// banks that it may lie in count it.
+  uint64_t reach = 0;
+
+  void add(uint64_t count, int64_t stride) {
+    counts.push_back(count);
+    strides.push_back(stride);
+  }
+};
+
+/// Accesses by bank; one number per bank of a partition.
+using BankAccesses = llvm::SmallVector<uint64_t, 16>;
+
+/// Adds the accesses of \p pattern to \p banks, which has sb.banks numbers. A
+/// run of L contiguous bytes inside a bank takes ceil(L / sb.port_bytes). The
+/// time is linear in dimensions times banks, as long as runs of one dimension
+/// do not overlap those of others more than some thousand times: such a pattern
+/// counts wholly in every bank that it may touch.
+void addAccesses(const Description &machine, const PortPattern &pattern,
+                 llvm::MutableArrayRef<uint64_t> banks);
+
+/// The same of a pattern by address: byte b of partition p is p *
+/// sb.bytes_per_partition + b. Partitions are served independently of each
+/// other, so each bank counts what the busiest partition takes.
+void addLinearAccesses(const Description &machine, const PortPattern &pattern,
+                       llvm::MutableArrayRef<uint64_t> banks);
+
+/// Accesses of \p pattern if all of it lies in one bank: what predictions use
+/// before addresses exist.
+uint64_t portAccesses(const Description &machine, const PortPattern &pattern);
+
+/// Cycles for which a bank works for an instruction with so many accesses.
+uint64_t bankCycles(const Description &machine, uint64_t accesses);
+
+/// \p timing of an instruction whose busiest bank works for \p cycles cycles:
+/// its issue takes at least as long, and its results come as much later.
+Timing withPorts(Timing timing, uint64_t cycles);
+
+} // namespace ashlar::machine
+
+#endif // ASHLAR_MACHINE_PORTS_H

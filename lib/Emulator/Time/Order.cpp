@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Orders a program by start: queues are followed side by side, and of their
+// next instructions the one that can start first is the next of the program.
+
+#include "ashlar/Emulator/Order.h"
+
+#include "../Checks.h"
+#include "../SparseCheck.h"
+#include "PlannedTensors.h"
+#include "Server.h"
+#include "ashlar/Isa/Footprint.h"
+#include "ashlar/Isa/Ports.h"
+#include "llvm/ADT/STLExtras.h"
+#include <deque>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+
+namespace {
+
+using Impl = LoadedProgram::Impl;
+constexpr auto peQueue = static_cast<unsigned>(isa::Queue::Pe);
+constexpr auto loadQueue = static_cast<unsigned>(isa::Queue::Peload);
+
+/// What the order needs to know of an instruction.
+struct Work {
+  uint64_t issue = 0, complete = 0;
+  llvm::SmallVector<Claim, 2> claims;
+};
+
+class Scheduler {
+public:
+  Scheduler(const Impl &impl, PlannedTensors &tensors)
+      : impl(impl), machine(impl.program.machine), tensors(tensors),
+        servers(machine) {}
+
+  /// The new order; nothing if some instruction can never start.
+  std::optional<std::vector<uint32_t>> run();
+
+private:
+  struct Line {
+    std::vector<uint32_t> instructions;
+    size_t next = 0;
+    uint64_t start = 0; ///< Of its next operation.
+  };
+  struct Queue {
+    uint64_t cursor = 0, lastComplete = 0, retired = 0;
+  };
+
+  void measure();
+  bool canStart(Line &line) const;
+  void advance(Line &line);
+  void perform(uint32_t index);
+
+  const Impl &impl;
+  const machine::Description &machine;
+  PlannedTensors &tensors;
+  Servers servers;
+  std::vector<Work> work;
+  Line lines[numQueues];
+  Queue queues[numQueues];
+  std::deque<uint64_t> semaphores[256];
+  std::vector<uint32_t> order;
+};
+
+} // namespace
+
+/// Times and claims, in the old order: a matmul depends on what was loaded
+/// before it.
+void Scheduler::measure() {
+  CostModel costs(machine);
+  work.resize(impl.code.size());
+  for (uint32_t i = 0; i < impl.code.size(); ++i) {
+    const auto known = impl.clusterCosts.find(i);
+    Cost cost = costs(impl.code[i]);
+    if (known != impl.clusterCosts.end())
+      cost = known->second;
+    const isa::BankClaims banks = isa::bankClaims(impl.code[i], machine);
+    addClaims(cost.timing, banks, work[i].claims);
+    work[i].issue = cost.timing.issue;
+    work[i].complete = std::max(cost.timing.issue, cost.timing.complete);
+  }
+}
+
+/// Finds out when the next operation of a line could start; false if it waits
+/// for a signal that is not known yet, or for others to make a planned tensor.
+bool Scheduler::canStart(Line &line) const {
+  llvm::SmallVector<uint32_t, 8> taken; // semaphores, once for each wait
+  uint64_t start = 0;
+  for (size_t i = line.next; i < line.instructions.size(); ++i) {
+    const uint32_t index = line.instructions[i];
+    start = std::max(start, queues[impl.queues[index]].cursor);
+    if (const auto *wait = std::get_if<isa::SemWait>(&impl.code[index])) {
+      const std::deque<uint64_t> &fired = semaphores[wait->sem];
+      const auto before =
+          static_cast<size_t>(llvm::count(taken, uint32_t(wait->sem)));
+      if (before >= fired.size())
+        return false;
+      start = std::max(start, fired[before]);
+      taken.push_back(wait->sem);
+      continue;
+    }
+    if (!tensors.mayRun(index))
+      return false;
+    for (const Claim &claim : work[index].claims)
+      start = std::max(start, servers.earliest(claim).cycle);
+    break;
+  }
+  line.start = start;
+  return true;
+}
+
+void Scheduler::perform(uint32_t index) {
+  Queue &queue = queues[impl.queues[index]];
+  tensors.ran(index, static_cast<uint32_t>(order.size()));
+  order.push_back(index);
+  if (const auto *wait = std::get_if<isa::SemWait>(&impl.code[index])) {
+    queue.cursor = std::max(queue.cursor, semaphores[wait->sem].front());
+    semaphores[wait->sem].pop_front();
+    return;
+  }
+  if (const auto *signal = std::get_if<isa::SemSignal>(&impl.code[index])) {
+    semaphores[signal->sem].push_back(
+        std::max(queue.lastComplete, queue.cursor));
+    return;
+  }
+  const Work &own = work[index];
+  uint64_t start = queue.cursor;
+  for (const Claim &claim : own.claims)
+    start = std::max(start, servers.earliest(claim).cycle);
+  for (const Claim &claim : own.claims)
+    servers.grant(claim, start, index);
+  queue.lastComplete = start + own.complete;
+  if (!std::holds_alternative<isa::PeSwap>(impl.code[index]))
+    queue.lastComplete = queue.retired =
+        std::max(queue.retired, queue.lastComplete);
+  if (own.issue > 0)
+    queue.cursor = start + own.issue;
+}
+
+/// The waits of a line, its next operation and the signals that follow.
+void Scheduler::advance(Line &line) {
+  bool performed = false;
+  for (; line.next < line.instructions.size(); ++line.next) {
+    const uint32_t index = line.instructions[line.next];
+    const bool signals =
+        std::holds_alternative<isa::SemSignal>(impl.code[index]);
+    if (performed && !signals)
+      return;
+    perform(index);
+    performed |=
+        !signals && !std::holds_alternative<isa::SemWait>(impl.code[index]);
+  }
+}
+
+std::optional<std::vector<uint32_t>> Scheduler::run() {
+  measure();
+  for (uint32_t i = 0; i < impl.code.size(); ++i) {
+    // With one stationary set the program's order of loads and streams says
+    // which set a stream uses.
+    const unsigned queue = impl.queues[i];
+    lines[queue == loadQueue && !machine.pe.shadowSet ? peQueue : queue]
+        .instructions.push_back(i);
+  }
+  order.reserve(impl.code.size());
+  while (order.size() < impl.code.size()) {
+    Line *first = nullptr;
+    for (Line &line : lines) {
+      if (line.next == line.instructions.size() || !canStart(line))
+        continue;
+      auto key = [](const Line &line) {
+        return std::pair(line.start, line.instructions[line.next]);
+      };
+      if (!first || key(line) < key(*first))
+        first = &line;
+    }
+    if (!first)
+      return std::nullopt;
+    advance(*first);
+  }
+  return std::move(order);
+}
+
+/// What the sparse cluster's instructions take; false if the program is one
+/// that load() would refuse.
+static bool findCosts(Impl &impl) {
+  const machine::Description &machine = impl.program.machine;
+  ProofWork work(impl.program.code.size());
+  std::optional<SparseChecker> sparse;
+  if (usesSparse(impl.code))
+    sparse.emplace(machine, impl.program.constants, work);
+  llvm::SmallVector<isa::Access, 16> accesses;
+  for (uint32_t i = 0; i < impl.code.size(); ++i) {
+    const auto *wait = std::get_if<isa::SemWait>(&impl.code[i]);
+    const auto *signal = std::get_if<isa::SemSignal>(&impl.code[i]);
+    if (wait || signal) {
+      if ((wait ? wait->sem : signal->sem) >= impl.program.semaphores)
+        return false;
+      continue;
+    }
+    if (checkFields(impl.code[i], machine))
+      return false;
+    accesses.clear();
+    isa::footprints(impl.code[i], machine, accesses);
+    if (checkBounds(accesses, machine, impl.program.dramBytes))
+      return false;
+    std::optional<Cost> cost;
+    if (sparse && sparse->step(impl.code[i], accesses, cost))
+      return false;
+    if (cost)
+      impl.clusterCosts[i] = *cost;
+  }
+  return !work.exhausted();
+}
+
+static uint64_t cyclesOf(const Impl &impl) {
+  RunResult result;
+  result.nodes.resize(impl.program.nodes.size());
+  accountCycles(impl, Options(), result);
+  return result.totalCycles;
+}
+
+std::optional<ProgramOrder>
+emulator::orderByStart(const container::Program &program) {
+  if (llvm::Error error = container::check(program)) {
+    llvm::consumeError(std::move(error));
+    return std::nullopt;
+  }
+  Impl old;
+  old.program = program;
+  if (decodeProgram(old) || !findCosts(old))
+    return std::nullopt;
+  old.hazards.assign(old.code.size(), noInstruction);
+  PlannedTensors tensors(old);
+  std::optional<std::vector<uint32_t>> order = Scheduler(old, tensors).run();
+  if (!order)
+    return std::nullopt;
+  Impl changed;
+  changed.program = program;
+  changed.hazards = old.hazards;
+  for (uint32_t i = 0; i < order->size(); ++i) {
+    const uint32_t index = (*order)[i];
+    changed.code.push_back(old.code[index]);
+    changed.queues.push_back(old.queues[index]);
+    if (auto known = old.clusterCosts.find(index);
+        known != old.clusterCosts.end())
+      changed.clusterCosts[i] = known->second;
+  }
+  ProgramOrder result;
+  result.before = cyclesOf(old);
+  result.after = cyclesOf(changed);
+  if (result.after >= result.before)
+    return std::nullopt;
+  result.instructions = std::move(*order);
+  result.dumps = tensors.take();
+  return result;
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Accesses by bank. A pattern is followed from its longest stride inwards and
+// divided only where a box of it crosses the boundary between two banks.
+
+#include "ashlar/Machine/Ports.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+
+using namespace ashlar::machine;
+
+namespace {
+
+/// Boxes of one dimension that may cross one boundary, over all dimensions; a
+/// pattern with more is not followed.
+constexpr uint64_t mostCrossings = 4096;
+
+uint64_t limited(uint64_t value) { return std::min(value, maxCycles); }
+
+uint64_t times(uint64_t a, uint64_t b) {
+  return limited(llvm::SaturatingMultiply(a, b));
+}
+
+uint64_t divideUp(uint64_t a, uint64_t b) {
+  return llvm::divideCeil(a, std::max<uint64_t>(b, 1));
+}
+
+struct Loop {
+  uint64_t count;
+  uint64_t stride;
+};
+
+/// A pattern with positive strides, longest first, runs merged.
+struct Normal {
+  int64_t base = 0;
+  uint64_t run = 1;     ///< Contiguous bytes.
+  uint64_t repeats = 1; ///< Each run is streamed so often.
+  llvm::SmallVector<Loop, 8> loops;
+
+  explicit Normal(const PortPattern &pattern, uint64_t rowBytes);
+  uint64_t runs() const {
+    uint64_t product = repeats;
+    for (const Loop &loop : loops)
+      product = times(product, loop.count);
+    return product;
+  }
+  /// Bytes from the first to the last of the loops from \p first on.
+  uint64_t extent(size_t first) const {
+    uint64_t bytes = run;
+    for (const Loop &loop : llvm::drop_begin(loops, first))
+      bytes = limited(bytes + times(loop.count - 1, loop.stride));
+    return bytes;
+  }
+  /// How many runs may cross a boundary, at most.
+  uint64_t crossings() const {
+    uint64_t product = 1;
+    for (size_t i = 0; i < loops.size(); ++i)
+      product = times(product, std::min(loops[i].count,
+                                        extent(i + 1) / loops[i].stride + 1));
+    return product;
+  }
+};
+
+Normal::Normal(const PortPattern &pattern, uint64_t rowBytes)
+    : base(pattern.base), run(pattern.elementBytes) {
+  // Where data chooses the place, every element is looked for on its own.
+  const size_t dims =
+      pattern.reach ? pattern.counts.size()
+                    : innerRun(pattern.counts, pattern.strides, rowBytes, run);
+  for (size_t i = 0; i < dims; ++i) {
+    const uint64_t count = pattern.counts[i];
+    const int64_t stride = pattern.strides[i];
+    if (stride == 0)
+      repeats = times(repeats, count);
+    else if (count > 1)
+      loops.push_back(
+          {count, static_cast<uint64_t>(stride < 0 ? -stride : stride)});
+    if (stride < 0)
+      base += static_cast<int64_t>(count - 1) * stride;
+  }
+  llvm::sort(loops,
+             [](const Loop &a, const Loop &b) { return a.stride > b.stride; });
+}
+
+/// Bytes that belong to one bank of one partition.
+struct Cell {
+  uint64_t number; ///< partition * banks + bank
+  uint64_t end;    ///< First address after it.
+};
+
+/// Follows a pattern through the banks of one partition, or of all of them by
+/// address. `add(cell, accesses)` is told what a cell takes.
+template <typename Add>
+class Walk {
+public:
+  Walk(const Description &machine, const Normal &normal, Add add)
+      : row(machine.sb.bytesPerPartition), banks(machine.sb.banks),
+        bankBytes(machine.sb.bankBytes()), port(machine.sb.portBytes),
+        normal(normal), add(std::move(add)) {
+    const size_t loops = normal.loops.size();
+    runs.resize(loops + 1, normal.repeats);
+    extents.resize(loops + 1, normal.run);
+    for (size_t i = loops; i-- > 0;) {
+      runs[i] = times(runs[i + 1], normal.loops[i].count);
+      extents[i] = normal.extent(i);
+    }
+  }
+
+  void run() {
+    const auto base = static_cast<uint64_t>(std::max<int64_t>(normal.base, 0));
+    if (normal.crossings() > mostCrossings)
+      return everywhere(base, extents[0]);
+    box(0, base);
+  }
+
+  /// All accesses in every cell of [base, base + bytes).
+  void everywhere(uint64_t base, uint64_t bytes) {
+    const uint64_t accesses = times(runs[0], divideUp(normal.run, port));
+    for (uint64_t at = base; at < base + bytes;) {
+      const Cell cell = cellOf(at);
+      add(cell.number, accesses);
+      at = cell.end;
+    }
+  }
+
+private:
+  Cell cellOf(uint64_t address) const {
+    const uint64_t partition = address / row, byte = address % row;
+    const uint64_t bank = std::min(byte / bankBytes, banks - 1);
+    const uint64_t end =
+        bank == banks - 1 ? row : std::min(row, (bank + 1) * bankBytes);
+    return {partition * banks + bank, partition * row + end};
+  }
+
+  /// The loops from `dim` on, the first element at `base`.
+  void box(size_t dim, uint64_t base) {
+    Cell cell = cellOf(base);
+    if (base + extents[dim] <= cell.end)
+      return add(cell.number, times(runs[dim], divideUp(normal.run, port)));
+    if (dim == normal.loops.size())
+      return cutRun(base);
+    const Loop &loop = normal.loops[dim];
+    for (uint64_t i = 0; i < loop.count;) {
+      cell = cellOf(base);
+      uint64_t whole = 0; // boxes from here on that lie inside the cell
+      if (base + extents[dim + 1] <= cell.end)
+        whole =
+            std::min(loop.count - i,
+                     (cell.end - base - extents[dim + 1]) / loop.stride + 1);
+      if (whole == 0) {
+        box(dim + 1, base);
+        whole = 1;
+      } else {
+        add(cell.number,
+            times(whole, times(runs[dim + 1], divideUp(normal.run, port))));
+      }
+      i += whole;
+      base += whole * loop.stride;
+    }
+  }
+
+  /// A run that boundaries cut.
+  void cutRun(uint64_t base) {
+    const uint64_t end = base + normal.run;
+    while (base < end) {
+      const Cell cell = cellOf(base);
+      const uint64_t here = std::min(cell.end, end) - base;
+      add(cell.number, times(normal.repeats, divideUp(here, port)));
+      base += here;
+    }
+  }
+
+  const uint64_t row, banks, bankBytes, port;
+  const Normal &normal;
+  Add add;
+  /// From each loop on: runs with repeats, and bytes from first to last.
+  llvm::SmallVector<uint64_t, 9> runs, extents;
+};
+
+/// Takes out the loops over partitions if each of their steps goes to another
+/// partition and the rest stays inside one.
+bool dropPartitionLoops(Normal &normal, uint64_t row) {
+  Normal inner = normal;
+  inner.loops.clear();
+  uint64_t next = row; // the least stride that reaches new partitions
+  for (const Loop &loop : llvm::reverse(normal.loops)) {
+    if (loop.stride % row != 0) {
+      inner.loops.insert(inner.loops.begin(), loop);
+      continue;
+    }
+    if (loop.stride < next)
+      return false;
+    next = times(loop.stride, loop.count);
+  }
+  inner.base %= static_cast<int64_t>(row);
+  if (static_cast<uint64_t>(inner.base) + inner.extent(0) > row)
+    return false;
+  normal = std::move(inner);
+  return true;
+}
+
+} // namespace
+
+void ashlar::machine::addAccesses(const Description &machine,
+                                  const PortPattern &pattern,
+                                  llvm::MutableArrayRef<uint64_t> banks) {
+  const Normal normal(pattern, 0);
+  Walk walk(machine, normal, [&](uint64_t cell, uint64_t accesses) {
+    // Bytes beyond the partition belong to a program that is refused.
+    uint64_t &bank = banks[std::min<uint64_t>(cell, banks.size() - 1)];
+    bank = limited(bank + accesses);
+  });
+  if (pattern.reach == 0)
+    return walk.run();
+  const auto row = static_cast<int64_t>(machine.sb.bytesPerPartition);
+  const int64_t begin = std::clamp<int64_t>(normal.base, 0, row);
+  walk.everywhere(
+      begin, std::min<uint64_t>(row - begin, normal.extent(0) + pattern.reach));
+}
+
+void ashlar::machine::addLinearAccesses(const Description &machine,
+                                        const PortPattern &pattern,
+                                        llvm::MutableArrayRef<uint64_t> banks) {
+  const uint64_t row = machine.sb.bytesPerPartition;
+  Normal normal(pattern, row);
+  const uint64_t count = banks.size();
+  if (dropPartitionLoops(normal, row))
+    return Walk(machine, normal,
+                [&](uint64_t cell, uint64_t accesses) {
+                  uint64_t &bank = banks[std::min(cell, count - 1)];
+                  bank = limited(bank + accesses);
+                })
+        .run();
+  llvm::SmallVector<std::pair<uint64_t, uint64_t>, 64> cells;
+  Walk(machine, normal, [&](uint64_t cell, uint64_t accesses) {
+    cells.push_back({cell, accesses});
+  }).run();
+  llvm::sort(cells);
+  BankAccesses most(count, 0);
+  for (size_t i = 0; i < cells.size();) {
+    uint64_t sum = 0;
+    const uint64_t cell = cells[i].first;
+    for (; i < cells.size() && cells[i].first == cell; ++i)
+      sum = limited(sum + cells[i].second);
+    most[cell % count] = std::max(most[cell % count], sum);
+  }
+  for (uint64_t bank = 0; bank < count; ++bank)
+    banks[bank] = limited(banks[bank] + most[bank]);
+}
+
+uint64_t ashlar::machine::portAccesses(const Description &machine,
+                                       const PortPattern &pattern) {
+  const Normal normal(pattern, 0);
+  return times(normal.runs(), divideUp(normal.run, machine.sb.portBytes));
+}
+
+uint64_t ashlar::machine::bankCycles(const Description &machine,
+                                     uint64_t accesses) {
+  return divideUp(accesses, machine.sb.ports);
+}
+
+Timing ashlar::machine::withPorts(Timing timing, uint64_t cycles) {
+  if (cycles <= timing.issue)
+    return timing;
+  timing.complete = limited(timing.complete + (cycles - timing.issue));
+  timing.issue = limited(cycles);
+  return timing;
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Programs in the order of their starts: a worked case, and random programs
+// whose queues, semaphores, planned tensors and results stay as they were.
+
+#include "ashlar/Emulator/Order.h"
+#include "TestSupport.h"
+#include <fmt/format.h>
+#include <random>
+
+using namespace ashlar;
+using namespace ashlar::test;
+using emulator::ProgramOrder;
+using isa::Instruction;
+
+namespace {
+
+std::vector<Instruction> decoded(const container::Program &program) {
+  return llvm::cantFail(
+      isa::decodeAll({program.code.data(), program.code.size()}));
+}
+
+container::Program reordered(container::Program program,
+                             const ProgramOrder &order) {
+  const std::vector<Instruction> code = decoded(program);
+  llvm::SmallVector<uint64_t, 0> words;
+  std::vector<uint32_t> nodes;
+  for (uint32_t index : order.instructions) {
+    llvm::cantFail(isa::encode(code[index], words));
+    if (index < program.nodeOfInstruction.size())
+      nodes.push_back(program.nodeOfInstruction[index]);
+  }
+  program.code.assign(words.begin(), words.end());
+  program.nodeOfInstruction = std::move(nodes);
+  for (size_t i = 0; i < program.dumps.size(); ++i)
+    program.dumps[i].afterInstruction = order.dumps[i];
+  return program;
+}
+
+emulator::RunResult runProgram(container::Program program) {
+  emulator::Options options;
+  options.dumpTensors = true;
+  llvm::Expected<emulator::LoadedProgram> loaded =
+      emulator::load(std::move(program), options);
+  if (!loaded) {
+    ADD_FAILURE() << llvm::toString(loaded.takeError());
+    return {};
+  }
+  return llvm::cantFail(emulator::run(*loaded, {}, options));
+}
+
+/// Fills on four queues, each with memory of its own in one of the banks or in
+/// DRAM, and semaphores between them: slow ones stand before fast ones.
+std::string randomText(std::mt19937 &random) {
+  auto pick = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+  std::string text = fmt::format(
+      ".machine yaml=\"name: order\\nsb: {{banks: {}, ports: 1, port_bytes: "
+      "1}}\\ndma: {{setup_cycles: {}}}\\n\"\n.semaphores count=16\n"
+      ".memory dram=65536\n",
+      pick(4) ? 4 : 0, pick(10));
+  unsigned pending[16] = {}, memory[5] = {};
+  for (unsigned i = 0; i < 60; ++i) {
+    const unsigned queue = pick(4), other = pick(4);
+    if (unsigned &waits = pending[4 * other + queue];
+        other != queue && waits > 0 && pick(2)) {
+      text += fmt::format("sem.wait queue=dma{} sem={}\n", queue,
+                          4 * other + queue);
+      --waits;
+    }
+    const unsigned count = 1 + (pick(3) ? pick(20) : pick(800));
+    const unsigned bank = pick(5);
+    const unsigned at = (bank < 4 ? bank * 16384 : 0) + memory[bank];
+    if (memory[bank] + 2 * count > 16000)
+      continue;
+    memory[bank] += 2 * count;
+    text += fmt::format(
+        "dma.fill queue=dma{} dstMem={} dstBase={} n4={} dstStride4=2 "
+        "value={}\n",
+        queue, bank < 4 ? "sb" : "dram", at, count, i);
+    if (pick(3) == 0 && other != queue) {
+      text += fmt::format("sem.signal queue=dma{} sem={}\n", queue,
+                          4 * queue + other);
+      ++pending[4 * queue + other];
+    }
+  }
+  return text;
+}
+
+} // namespace
+
+TEST(Order, WhatIsFreeGoesFirst) {
+  // The second transfer of dma0 cannot ask for DRAM before cycle 512; until
+  // then it would hold back that of dma1.
+  const std::string text = R"(
+.machine name=a1-tiny
+.memory dram=8192
+dma.fill queue=dma0 dstMem=sb n3=4 n4=1024 dstStride3=65536 dstStride4=1
+dma.fill queue=dma0 dstMem=dram n4=1024 dstStride4=1
+dma.fill queue=dma1 dstMem=dram dstBase=4096 n4=1024 dstStride4=1
+)";
+  const container::Program program = assembleText(text, false);
+  const std::optional<ProgramOrder> order = emulator::orderByStart(program);
+  ASSERT_TRUE(order.has_value());
+  EXPECT_EQ(order->instructions, (std::vector<uint32_t>{0, 2, 1}));
+  // 512 and 128 cycles, the second transfer's 128, and DRAM's latency.
+  EXPECT_EQ(order->before, 512u + 128 + 128 + 20);
+  EXPECT_EQ(order->after, 512u + 128 + 20);
+  EXPECT_EQ(runProgram(program).totalCycles, order->before);
+  const container::Program better = reordered(program, *order);
+  EXPECT_EQ(runProgram(better).totalCycles, order->after);
+  // There is nothing left to gain.
+  EXPECT_FALSE(emulator::orderByStart(better).has_value());
+}
+
+TEST(Order, RandomProgramsStayTheSame) {
+  std::mt19937 random(11);
+  unsigned gained = 0;
+  for (int i = 0; i < 300; ++i) {
+    container::Program program = assembleText(randomText(random), false);
+    const std::vector<Instruction> code = decoded(program);
+    // Copies of memory in the middle of the program.
+    for (int t = 0; t < 4; ++t) {
+      container::TensorPlacement tensor;
+      tensor.name = fmt::format("t{}", t);
+      tensor.type = support::ElementType::U8;
+      tensor.shape = {1000};
+      tensor.strides = {1};
+      tensor.baseOffset = random() % 15000;
+      tensor.memory = t % 2 ? container::PlacementMemory::Dram
+                            : container::PlacementMemory::Sb;
+      tensor.afterInstruction = static_cast<uint32_t>(random() % code.size());
+      program.dumps.push_back(tensor);
+    }
+    const std::optional<ProgramOrder> order = emulator::orderByStart(program);
+    if (!order)
+      continue;
+    ++gained;
+    ASSERT_EQ(order->instructions.size(), code.size());
+    // Each queue in its order; each semaphore has one queue on either side.
+    std::vector<int64_t> last(emulator::numQueues, -1);
+    for (uint32_t index : order->instructions) {
+      int64_t &before = last[static_cast<unsigned>(isa::queueOf(code[index]))];
+      ASSERT_LT(before, int64_t(index));
+      before = index;
+    }
+    const emulator::RunResult was = runProgram(program);
+    const emulator::RunResult is = runProgram(reordered(program, *order));
+    EXPECT_EQ(was.totalCycles, order->before);
+    EXPECT_EQ(is.totalCycles, order->after);
+    EXPECT_LT(is.totalCycles, was.totalCycles);
+    ASSERT_EQ(was.dumps.size(), is.dumps.size());
+    for (const emulator::TensorDump &dump : was.dumps)
+      for (const emulator::TensorDump &other : is.dumps)
+        if (dump.placement == other.placement)
+          ASSERT_EQ(dump.data, other.data) << i;
+  }
+  EXPECT_GT(gained, 50u);
+}
+
+TEST(Order, ProgramsThatAreRefusedStay) {
+  for (const char *text :
+       {".machine name=a1-tiny\n.semaphores count=1\nsem.wait queue=vec\n",
+        ".machine name=a1-tiny\ndma.fill dstMem=sb dstBase=999999999\n",
+        ".machine name=a1-tiny\n"})
+    EXPECT_FALSE(emulator::orderByStart(assembleText(text, false)).has_value());
+}
