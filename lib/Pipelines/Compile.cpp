@@ -345,6 +345,7 @@ nn::FoldOptions foldOptions(const machine::Description &machine,
   fold.dramBytes = static_cast<int64_t>(machine.dram.bytesPerCycle);
   fold.dramPercent = static_cast<int64_t>(machine::dramPercent(machine));
   fold.copyQueues = analysis::movementQueues(machine);
+  fold.copyRuns = static_cast<int64_t>(machine.dma.runsPerCycle);
   fold.burstBytes = static_cast<int64_t>(machine.dram.burstBytes);
   fold.latency = static_cast<int64_t>(
       machine.dram.latency + machine.vec.latency + machine.act.latency +

@@ -319,9 +319,17 @@ static void addCosts(const FoldConv &conv, const FoldMachine &machine,
                 (conv.inputInDram && plan.kind == FoldKind::Width &&
                  plan.fold.padHigh > -plan.fold.stride);
   if (!direct && addGatherCosts(conv, machine, plan)) {
-    plan.copiedBytes =
-        conv.batch * plan.channels * rows * columns * kFloatBytes;
-    plan.copy += plan.copiedBytes / (machine.copyBytes * machine.copyQueues);
+    int64_t elements = conv.batch * plan.channels * rows * columns;
+    plan.copiedBytes = elements * kFloatBytes;
+    // Rows of a window stay together where neighbours do.
+    bool together = conv.strides.back() == 1 && plan.lanes == 1;
+    plan.copy += machine.copyCycles(plan.copiedBytes,
+                                    together ? elements / columns : elements);
+  } else if (converts && conv.inputInDram && plan.kind != FoldKind::Plain) {
+    // The columns of a step go to partitions of their own.
+    int64_t elements = conv.batch * conv.channels * productOf(conv.input);
+    if (machine.copyRuns > 0)
+      plan.read = std::max(plan.read, machine.copyCycles(0, elements));
   }
   if (plan.spilled && plan.lanes > 1) {
     // Only maps in the chip lie in lanes.

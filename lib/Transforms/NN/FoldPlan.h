@@ -32,6 +32,8 @@ struct FoldMachine {
   int64_t burstBytes = 64;
   /// Queues that copy at the same time.
   int64_t copyQueues = 3;
+  /// Contiguous runs that one of them forms per cycle; 0: any number.
+  int64_t copyRuns = 0;
   /// Cycles that nothing hides: of DRAM, the encode, the array's skew, a drain.
   int64_t latency = 456;
   /// Of these, those from a request to DRAM to its first byte.
@@ -39,6 +41,12 @@ struct FoldMachine {
   /// Results that one half of PSUM's banks holds, and one bank.
   int64_t psumEntries = 1024, bankEntries = 512;
 
+  /// Cycles of copies on all queues, the last part of one left out.
+  int64_t copyCycles(int64_t bytes, int64_t runs) const {
+    int64_t cycles = bytes / (copyBytes * copyQueues);
+    return copyRuns > 0 ? std::max(cycles, runs / (copyRuns * copyQueues))
+                        : cycles;
+  }
   /// Cycles of DRAM, the last part of one left out.
   int64_t dramCycles(int64_t bytes) const {
     return bytes * 100 / (dramBytes * dramPercent);

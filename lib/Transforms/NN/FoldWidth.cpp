@@ -203,6 +203,11 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
             << name << " is " << rate << ", expected at least 1";
         return signalPassFailure();
       }
+    if (copyRuns < 0) {
+      getOperation().emitError()
+          << "copy-runs is " << copyRuns.getValue() << ", expected at least 0";
+      return signalPassFailure();
+    }
     if (mode != "auto" && mode != "off" && mode != "stride" && mode != "lane" &&
         mode != "both") {
       getOperation().emitError() << "fold mode '" << mode
@@ -270,6 +275,7 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     machine.dramBytes = dramBytes;
     machine.dramPercent = dramPercent;
     machine.copyQueues = copyQueues;
+    machine.copyRuns = copyRuns;
     machine.burstBytes = burstBytes;
     machine.latency = latency;
     machine.dramLatency = dramLatency;

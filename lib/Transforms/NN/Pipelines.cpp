@@ -80,6 +80,7 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   width.dramBytes = options.dramBytes;
   width.dramPercent = options.dramPercent;
   width.copyQueues = options.copyQueues;
+  width.copyRuns = options.copyRuns;
   width.burstBytes = options.burstBytes;
   width.latency = options.latency;
   width.dramLatency = options.dramLatency;

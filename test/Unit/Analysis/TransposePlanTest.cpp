@@ -139,5 +139,28 @@ TEST(TransposePlan, ThePredictionFollowsTheMachine) {
   EXPECT_LT(cycles.identity, cycles.copy);
 }
 
+TEST(TransposePlan, ByteShufflesArePaid) {
+  machine::Description machine;
+  // 16,384 bytes on three queues.
+  EXPECT_EQ(predictTranspose(matrix(128, 128), 1, machine).copy, 43);
+  machine.dma.setupCycles = 8;
+  machine.dma.onchipLatency = 32;
+  machine.dma.runsPerCycle = 4;
+  // Every element is a run: 5,462 for each queue.
+  TransposeCycles cycles = predictTranspose(matrix(128, 128), 1, machine);
+  EXPECT_EQ(cycles.copy, 8 + 1366 + 32);
+  EXPECT_LT(cycles.identity, cycles.copy);
+  // To DRAM as it lies, 256 cycles; turned on the way back, 4,096.
+  EXPECT_EQ(cycles.dma, 8 + 256 + 200 + 8 + 4096 + 200);
+  // Four elements that stay together are a run.
+  npu::Piece piece;
+  piece.dims = {{128, 0, 1, 1, 1}, {128, 1, 1, 0, 1}, {4, 2, 1, 2, 1}};
+  piece.sourceStart = {0, 0, 0};
+  piece.resultStart = {0, 0, 0};
+  auto plan = planTranspose(piece, 0, 0);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(predictTranspose(*plan, 1, machine).copy, 8 + 1366 + 32);
+}
+
 } // namespace
 } // namespace ashlar::analysis

@@ -40,6 +40,8 @@ struct FoldOptions {
   int64_t dramPercent = 100;
   /// Queues that copy at the same time.
   int64_t copyQueues = 3;
+  /// Contiguous runs that one of them forms per cycle; 0: any number.
+  int64_t copyRuns = 0;
   /// Bytes of a DRAM burst.
   int64_t burstBytes = 64;
   /// Cycles that nothing hides: DRAM, encode, skew of the array, drain.

@@ -313,6 +313,8 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
            "percent of these that DRAM reaches">,
     Option<"copyQueues", "copy-queues", "int64_t", "3",
            "queues that copy at the same time">,
+    Option<"copyRuns", "copy-runs", "int64_t", "0",
+           "contiguous runs that each forms per cycle, 0: any number">,
     Option<"burstBytes", "burst-bytes", "int64_t", "64",
            "bytes of a DRAM burst">,
     Option<"latency", "latency", "int64_t", "456",
