@@ -8,6 +8,7 @@
 
 #include "ScatterPlan.h"
 
+#include "ashlar/Isa/Instruction.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Support/Memo.h"
 #include "mlir/IR/Builders.h"
@@ -83,14 +84,25 @@ static int64_t expectedProbes(Algorithm algorithm, int64_t units,
   return (rounds > 0 ? 30 : 8) * units;
 }
 
-/// Cycles that a pass over some rows takes at least: instructions are not free
-/// in a program either.
-static constexpr int64_t kPassCycles = 64;
+/// Cycles that a pass over some rows takes at least. Rows are on their way for
+/// the latencies of what drains and of what encodes them: shorter passes would
+/// wait for the next rows. Nor should a pass end before its instructions, with
+/// a wait and a signal, have been fetched.
+static int64_t passCycles(const machine::Description &machine) {
+  uint64_t cycles = machine.act.latency + machine.vec.latency;
+  const uint64_t bytes = isa::encodedBytes(isa::TccNnz{}) +
+                         isa::encodedBytes(isa::SemWait{}) +
+                         isa::encodedBytes(isa::SemSignal{});
+  if (machine.fetch.bytesPerCycle > 0)
+    cycles =
+        std::max(cycles, llvm::divideCeil(bytes, machine.fetch.bytesPerCycle));
+  return static_cast<int64_t>(std::max<uint64_t>(cycles, 1));
+}
 
 int64_t countedRows(int64_t rowBytes, const machine::Description &machine) {
   auto row = static_cast<int64_t>(
       machine::countPass(machine, static_cast<uint64_t>(rowBytes)).issue);
-  return llvm::divideCeilSigned(kPassCycles, std::max<int64_t>(row, 1));
+  return llvm::divideCeilSigned(passCycles(machine), std::max<int64_t>(row, 1));
 }
 
 CutCycles cutCycles(const TileProblem &problem, const TilePlan &plan,

@@ -137,8 +137,8 @@ TransposeCycles predictTranspose(const TransposePlan &plan,
     for (const Segment &column : columns) {
       machine::TransposeTerms terms =
           machine::transposeTile(machine, row.size, column.size, elementBytes);
-      cycles.identity += std::max({static_cast<int64_t>(terms.load), row.size,
-                                   static_cast<int64_t>(terms.drain)});
+      cycles.identity += static_cast<int64_t>(std::max(
+          machine::peTile(machine, row.size, terms.load), terms.drain));
       first = std::max<int64_t>(first, terms.total());
     }
   cycles.identity = cycles.identity * plan.planes() + first;

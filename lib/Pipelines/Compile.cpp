@@ -15,6 +15,7 @@
 #include "ashlar/Codegen/Assemble.h"
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
 #include "ashlar/Conversion/NPUToISA/NPUToISA.h"
+#include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/Dram.h"
 #include "ashlar/Numerics/Format.h"
 #include "ashlar/Support/Error.h"
@@ -351,6 +352,14 @@ nn::FoldOptions foldOptions(const machine::Description &machine,
       machine.dram.latency + machine.vec.latency + machine.act.latency +
       machine.pe.rows + machine.pe.columns);
   fold.dramLatency = static_cast<int64_t>(machine.dram.latency);
+  fold.encodeCycles = static_cast<int64_t>(
+      machine::vecMap(machine, machine::VecCost::Cheap,
+                      machine::VecStore::Encode, machine.sb.partitions, 1)
+          .issue);
+  // The function of the epilogue is not known before quantise: most are cheap.
+  fold.drainCycles = static_cast<int64_t>(
+      machine::actDrain(machine, machine.pe.columns, 1).issue);
+  fold.writePorts = static_cast<int64_t>(machine.psum.writePorts);
   fold.bankEntries = static_cast<int64_t>(machine.psum.entriesPerBank);
   fold.psumEntries =
       fold.bankEntries * std::max<int64_t>(machine.psum.banks / 2, 1);

@@ -60,6 +60,8 @@ SIZES = {
     "pe.cell_digit_bits": [1, 3, 4, 8, 8, 16], "pe.load_rows_per_cycle": [1, 2, 5, 16],
     "pe.shadow_set": ["true", "false"],
     "psum.banks": [1, 2, 3, 4, 8], "psum.entries_per_bank": [1, 7, 32, 64, 100, 512, 2048],
+    "psum.write_ports": [0, 1, 2, 4], "psum.read_bytes_per_cycle": [0, 8, 100, 512],
+    "fetch.bytes_per_cycle": [0, 1, 4, 13, 32], "fetch.buffer_bytes": [1024, 1025, 4096, 65536],
     "act.lanes": [1, 3, 4, 16, 64, 256], "act.latency": [0, 4, 32, 500],
     "vec.lanes": [1, 5, 8, 16, 128, 1000], "vec.latency": [0, 4, 32, 500],
     "sparse.tcus": [1, 2, 3, 4, 7, 16, 32], "sparse.lanes": [1, 7, 16, 64, 128, 300],
@@ -84,6 +86,8 @@ LESS = ["dram.latency", "act.latency", "vec.latency", "sparse.accumulate_latency
         "sparse.part_cycles", "dma.setup_cycles", "dma.onchip_latency"]
 SMALL = ["sparse.coefficients_per_step", "sparse.wm_broadcast", "sb.ports"]
 COSTS = ["cheap", "medium", "expensive", "very_expensive"]
+# The same where 0 means as much as can be used.
+MORE_OR_ALL = ["psum.write_ports", "psum.read_bytes_per_cycle", "fetch.bytes_per_cycle"]
 
 
 class Machine:
@@ -142,6 +146,11 @@ def array(draw, changes, group):
     changes["pe.row_group_granularity"] = draw.choice(divisors)
 
 
+def entries(machine):
+    """Of a column of PSUM: no more can be written in a cycle."""
+    return machine.number("psum.banks") * machine.number("psum.entries_per_bank")
+
+
 def draw_machine(draw):
     """A machine that the compiler accepts: each parameter changed by chance, often
     few of them, so that single ones are seen to matter."""
@@ -149,6 +158,9 @@ def draw_machine(draw):
     share = draw.choice([0.05, 0.15, 0.5])
     changes = {key: draw.choice(values) for key, values in SIZES.items()
                if draw.random() < share}
+    if draw.random() < share:
+        costs = sorted(draw.choice([1, 2, 4, 9]) for _ in COSTS)
+        changes.update({f"act.cost_{cost}": cycles for cost, cycles in zip(COSTS, costs)})
     group = draw.choice([1, 2, 4, 8, 16])
     if draw.random() < 0.6:
         changes["xm_group"] = group
@@ -156,6 +168,8 @@ def draw_machine(draw):
     machine = base.changed(changes)
     if machine.number("sparse.wm_bytes") % machine.number("sparse.wm_banks"):
         machine = machine.changed({"sparse.wm_banks": 1})
+    if machine.number("psum.write_ports") > entries(machine):
+        machine = machine.changed({"psum.write_ports": 1})
     return machine.changed(draw_dram(random.Random(machine.text())))
 
 
@@ -288,6 +302,13 @@ def better(draw, machine, share):
             limit = 64 if key in SMALL else 4095
             more = machine.number(key) * draw.choice([1, 2, 3, 10]) + draw.choice([0, 1])
             changes[key] = min(more, max(limit, machine.number(key)))
+    for key in MORE_OR_ALL:
+        now = machine.number(key)
+        if now and draw.random() < share:
+            more = draw.choice([0, now + 1, now * 3])
+            changes[key] = more if key != "psum.write_ports" or more <= entries(machine) else 0
+    if draw.random() < share:
+        changes["fetch.buffer_bytes"] = machine.number("fetch.buffer_bytes") * draw.choice([1, 2, 9])
     for key in LESS:
         if draw.random() < share:
             least = 1 if key == "sparse.accumulate_latency" else 0
@@ -301,12 +322,12 @@ def better(draw, machine, share):
     if draw.random() < share:
         digits = machine.number("pe.cell_digit_bits")
         changes["pe.cell_digit_bits"] = min(16, digits * draw.choice([1, 2, 3]))
-    if draw.random() < share:
+    for engine in "vec", "act":
         known = 1
-        for cost in COSTS:
-            now = machine.number(f"vec.cost_{cost}")
-            known = changes[f"vec.cost_{cost}"] = max(known, draw.randint(1, now))
-            known = changes[f"vec.cost_{cost}"] = min(known, now)
+        for cost in COSTS if draw.random() < share else []:
+            now = machine.number(f"{engine}.cost_{cost}")
+            known = changes[f"{engine}.cost_{cost}"] = max(known, draw.randint(1, now))
+            known = changes[f"{engine}.cost_{cost}"] = min(known, now)
     return machine.changed(changes)
 
 

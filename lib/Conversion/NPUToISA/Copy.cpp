@@ -17,8 +17,15 @@
 namespace ashlar::codegen {
 namespace {
 
-/// Cycles that a part of a store should take, and its parts at most.
-constexpr int64_t kPartCycles = 256, kStoreParts = 12;
+/// Parts of a store at most.
+constexpr int64_t kStoreParts = 12;
+
+/// Cycles that a part of a store should take: those after which DRAM could have
+/// answered another request. Shorter parts complete no earlier than the next
+/// one could start.
+int64_t partCycles(const machine::Description &machine) {
+  return std::max<int64_t>(static_cast<int64_t>(machine.dram.latency), 1);
+}
 
 /// Addressing of one side, for elements or for exponent cells.
 struct Side {
@@ -276,7 +283,7 @@ int64_t CopyEmitter::partCount(llvm::ArrayRef<int64_t> extents,
         bytes * 100 /
             (static_cast<int64_t>(machine.dram.bytesPerCycle *
                                   machine::dramPercent(machine)) *
-             kPartCycles),
+             partCycles(machine)),
         1, kStoreParts);
   return builder.movementQueues();
 }

@@ -59,6 +59,7 @@ private:
   /// Finds what an instruction needs of the servers.
   void claim(uint32_t index, Cost &cost);
   void attribute();
+  void idle(uint64_t begin, uint64_t end);
 
   const LoadedProgram::Impl &impl;
   const Options &options;
@@ -200,19 +201,33 @@ void Account::operation(uint32_t index, unsigned queue) {
 }
 
 /// Walks the critical path back: from the last completion to the start of its
-/// instruction, on to what put that start there, until cycle 0.
+/// instruction, on to what put that start there, until cycle 0. What follows
+/// an instruction's completion is time in which the next one arrived.
 void Account::attribute() {
   uint64_t end = last.cycle;
   for (uint32_t index = last.instruction; index != noInstruction && end > 0;
        index = causes[index]) {
+    if (end > completes[index]) {
+      idle(completes[index], end);
+      end = completes[index];
+    }
     const uint64_t cycles = end - starts[index];
     const uint32_t node = impl.nodeOf(index);
     (node < result.nodes.size() ? result.nodes[node].cycles
                                 : result.unassigned.cycles) += cycles;
     end = starts[index];
   }
-  // Before the first instruction had arrived.
-  result.unassigned.cycles += end;
+  idle(0, end);
+}
+
+/// Cycles of the critical path in which nothing was done for any node.
+void Account::idle(uint64_t begin, uint64_t end) {
+  if (begin >= end)
+    return;
+  NodeStats &none = result.unassigned;
+  none.cycles += end - begin;
+  none.start = none.instructions == 0 ? 0 : std::min(none.start, begin);
+  none.end = std::max(none.end, end);
 }
 
 void Account::execute(uint32_t index, unsigned queue) {

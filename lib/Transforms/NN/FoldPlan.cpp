@@ -17,10 +17,10 @@
 
 namespace ashlar::nn {
 
+/// Pieces that the first and the last sums are drained in (EmitProduct.cpp).
+static constexpr int64_t kPieces = 8;
 /// Elements of 4 bytes are copied and encoded.
 static constexpr int64_t kFloatBytes = 4;
-/// Cycles per element of an encode (docs/Machine.md, VEC).
-static constexpr int64_t kEncodeCycles = 2;
 
 static int64_t ceilDiv(int64_t a, int64_t b) {
   return llvm::divideCeilSigned(a, b);
@@ -156,6 +156,8 @@ static int64_t arrayCycles(const FoldConv &conv, const FoldAlternative &plan,
   int64_t rows =
       conv.batch * productOf(llvm::ArrayRef(conv.output).drop_back());
   int64_t steps = ceilDiv(conv.output.back(), plan.lanes);
+  if (machine.writePorts > 0)
+    steps *= ceilDiv(plan.lanes, machine.writePorts);
   return rows * steps * plan.taps * ceilDiv(plan.channels, machine.rows) *
          ceilDiv(conv.outputs, machine.columns);
 }
@@ -286,10 +288,16 @@ static void addEnds(const FoldConv &conv, const FoldMachine &machine,
   // The weights of one column tile: mantissas of a byte, cells, records.
   plan.weights = machine.dramCycles((plan.channels * plan.taps + 16) *
                                     std::min(conv.outputs, machine.columns));
+  // The first sums are drained in pieces while the last stationary tile of
+  // their group still streams.
+  int64_t stationaryTiles = plan.taps * ceilDiv(plan.channels, machine.rows);
   plan.first = plan.array / columnTiles * group / positions;
+  plan.first -= plan.first / stationaryTiles * (kPieces - 1) / kPieces;
   // The last results leave one by one, lanes came together.
   int64_t left = positions % group ? positions % group : group;
-  plan.last = left * (plan.lanes - 1) / plan.lanes + std::min(left, window) / 8;
+  plan.last =
+      left * (plan.lanes - 1) / plan.lanes + std::min(left, window) / kPieces;
+  plan.last *= machine.drainCycles;
 }
 
 static void addCosts(const FoldConv &conv, const FoldMachine &machine,
@@ -301,13 +309,13 @@ static void addCosts(const FoldConv &conv, const FoldMachine &machine,
     plan.lanes = lanesFor(plan.channels, conv.output.back(), machine);
   plan.array = arrayCycles(conv, plan, machine);
   plan.drain = conv.batch * productOf(conv.output) *
-               ceilDiv(conv.outputs, machine.columns);
+               ceilDiv(conv.outputs, machine.columns) * machine.drainCycles;
   int64_t tiles =
       plan.lanes > 1 ? 1 : ceilDiv(plan.channels, machine.partitions);
   bool converts = conv.inputIsFloat || plan.kind != FoldKind::Plain;
   if (converts)
     plan.encode = conv.batch * rows * ceilDiv(columns, plan.lanes) * tiles *
-                  kEncodeCycles;
+                  machine.encodeCycles;
   // Mantissas of a byte; the floats of a tile are at least as many again.
   plan.serial = 2 * conv.batch * rows * ceilDiv(columns, plan.lanes) * tiles >
                 machine.partitionBytes;

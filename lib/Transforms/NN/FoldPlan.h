@@ -38,6 +38,12 @@ struct FoldMachine {
   int64_t latency = 456;
   /// Of these, those from a request to DRAM to its first byte.
   int64_t dramLatency = 200;
+  /// Cycles in which the vector unit encodes a position of all partitions.
+  int64_t encodeCycles = 2;
+  /// Cycles in which ACT takes a position of all columns.
+  int64_t drainCycles = 1;
+  /// Row groups that PSUM takes in a cycle; 0: all.
+  int64_t writePorts = 0;
   /// Results that one half of PSUM's banks holds, and one bank.
   int64_t psumEntries = 1024, bankEntries = 512;
 

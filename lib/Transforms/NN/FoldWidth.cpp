@@ -279,6 +279,9 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     machine.burstBytes = burstBytes;
     machine.latency = latency;
     machine.dramLatency = dramLatency;
+    machine.encodeCycles = encodeCycles;
+    machine.drainCycles = drainCycles;
+    machine.writePorts = writePorts;
     machine.bankEntries = bankEntries;
     machine.psumEntries = psumEntries;
     return machine;

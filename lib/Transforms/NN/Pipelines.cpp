@@ -84,6 +84,9 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   width.burstBytes = options.burstBytes;
   width.latency = options.latency;
   width.dramLatency = options.dramLatency;
+  width.encodeCycles = options.encodeCycles;
+  width.drainCycles = options.drainCycles;
+  width.writePorts = options.writePorts;
   width.bankEntries = options.bankEntries;
   width.psumEntries = options.psumEntries;
   manager.addPass(createFoldWidth(width));

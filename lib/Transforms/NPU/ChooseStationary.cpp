@@ -10,6 +10,7 @@
 // to be turned: by a copy and a vector pass, or encoded, whole blocks by an
 // identity multiplication.
 
+#include "ashlar/Analysis/DenseCycles.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Analysis/TilingModel.h"
@@ -45,15 +46,20 @@ class Predictor {
 public:
   Predictor(Operation *op, const machine::Description &machine)
       : machine(machine), product(analysis::productShape(op)),
-        x(storageOf(op->getOperand(0))), w(analysis::weightStorage(op)) {
+        x(storageOf(op->getOperand(0))), w(analysis::weightStorage(op)),
+        function(analysis::drainFunction(op)) {
     positions = 1;
     for (int64_t extent : analysis::shapeOf(op->getResult(0)))
       positions *= extent;
     positions /= product.outputs;
     gathers = analysis::gathersActivations(op);
-    if (auto conv = dyn_cast<PeConvOp>(op))
+    if (auto conv = dyn_cast<PeConvOp>(op)) {
+      adds = static_cast<bool>(conv.getResidual());
       if (llvm::all_of(conv.getStrides(), [](int64_t s) { return s == 1; }))
         neighbours = analysis::shapeOf(op->getResult(0)).back();
+    } else if (auto matmul = dyn_cast<PeMatmulOp>(op)) {
+      adds = static_cast<bool>(matmul.getResidual());
+    }
     blocks = analysis::mayTurnBlocks(op, machine);
   }
 
@@ -128,8 +134,15 @@ private:
     // Every element has other neighbours afterwards.
     int64_t turn = copyCycles(product.outputs * positions * 4,
                               product.outputs * positions);
-    int64_t tiles = llvm::divideCeil(product.outputs, machine.sb.partitions);
-    int64_t finish = 4 * tiles * positions;
+    // Through the function and encoded, after the residual was added.
+    using machine::VecCost, machine::VecStore;
+    auto pass = [&](VecCost cost, VecStore store) {
+      return static_cast<int64_t>(
+          machine::vecMap(machine, cost, store, product.outputs, positions)
+              .issue);
+    };
+    const int64_t finish = (adds ? pass(VecCost::Cheap, VecStore::Same) : 0) +
+                           pass(function, VecStore::Encode);
     return turn + finish +
            2 * static_cast<int64_t>(machine.act.latency + machine.vec.latency);
   }
@@ -137,6 +150,8 @@ private:
   const machine::Description &machine;
   ProductShape product;
   analysis::StorageType x, w;
+  machine::VecCost function;
+  bool adds = false; ///< a residual
   bool gathers = false;
   int64_t neighbours = 1; ///< inputs of a tap that lie side by side
   bool blocks = false;

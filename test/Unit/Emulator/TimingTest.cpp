@@ -234,3 +234,112 @@ pe.matmul rows=16 cols=4 type=u8 mode=int n2=10 stride2=1 psumStride2=1 hi0=1 hi
   program.machine.pe.shadowSet = true;
   EXPECT_EQ(faultOf(program).message, "");
 }
+
+/// `count` instructions of two words and a cycle each, on a machine that
+/// fetches `rate` bytes per cycle into buffers of `buffer` bytes.
+static std::string fetched(unsigned rate, unsigned buffer, unsigned count) {
+  std::string text = fmt::format(".machine yaml=\"name: f\\nfetch: "
+                                 "{{bytes_per_cycle: {}, buffer_bytes: {}}}"
+                                 "\\n\"\n",
+                                 rate, buffer);
+  for (unsigned i = 0; i < count; ++i)
+    text += fmt::format("xr.set xr={} value=1\n", i);
+  return text;
+}
+
+TEST(Timing, InstructionsStartWhenTheyHaveArrived) {
+  // 16, 32 and 48 bytes have arrived after 3.2, 6.4 and 9.6 cycles.
+  const RunResult five = runAsWritten(fetched(5, 1024, 3));
+  ASSERT_EQ(five.times.size(), 3u);
+  EXPECT_EQ(five.times[0].start, 4u);
+  EXPECT_EQ(five.times[1].start, 7u);
+  EXPECT_EQ(five.times[2].start, 10u);
+  EXPECT_EQ(five.totalCycles, 11u);
+  EXPECT_EQ(stall(five, 7, StallCause::Fetch), 4u + 2 + 2);
+  EXPECT_EQ(five.idleCycles, five.totalCycles); // no node is named
+  machine::Description machine;
+  expectBalanced(machine, five);
+  // Four bytes of a fifth instruction of the cycle before are not lost.
+  EXPECT_EQ(runAsWritten(fetched(20, 1024, 4)).times[3].start, 4u);
+  const RunResult free = runAsWritten(fetched(0, 1024, 3));
+  EXPECT_EQ(free.totalCycles, 3u);
+  EXPECT_EQ(stall(free, 7, StallCause::Fetch), 0u);
+}
+
+TEST(Timing, AFullBufferHoldsTheStreamUp) {
+  // A fill of 512 cycles and small ones, of 80 bytes each: 12 fit a buffer of
+  // 1,024 bytes. The 13th small one follows the start of the first small one.
+  auto program = [](unsigned buffer, unsigned fills) {
+    std::string text = fetched(1024, buffer, 0);
+    text += "dma.fill elemBytes=8 dstMem=sb n3=128 n4=64 dstStride3=65536 "
+            "dstStride4=8\n";
+    for (unsigned i = 0; i < fills; ++i)
+      text += fmt::format("dma.fill elemBytes=8 dstMem=sb dstBase={}\n",
+                          1024 + 8 * i);
+    return runAsWritten(text + "xr.set xr=0 value=1\n");
+  };
+  const RunResult full = program(1024, 13);
+  ASSERT_EQ(full.times.size(), 15u);
+  EXPECT_EQ(full.times[0].start, 1u);
+  EXPECT_EQ(full.times[1].start, 513u);
+  // 80 and 16 bytes later.
+  EXPECT_EQ(full.times[14].start, 514u);
+  EXPECT_EQ(stall(full, 7, StallCause::Fetch), 514u);
+  expectBalanced(machine::Description(), full);
+  // One less, or a buffer with room for it: the setting waits for bytes alone.
+  EXPECT_EQ(program(1024, 12).times[13].start, 2u);
+  EXPECT_EQ(program(2048, 13).times[14].start, 2u);
+}
+
+TEST(Timing, TrailingInstructionsEndARunWhenTheyArrive) {
+  const RunResult result = runAsWritten(
+      fetched(2, 1024, 1) + ".semaphores count=1\nsem.signal queue=pe sem=0\n"
+                            "sem.wait queue=act sem=0\n");
+  // 16 bytes each: the wait is there after 24 cycles.
+  EXPECT_EQ(result.times[0].complete, 9u);
+  EXPECT_EQ(result.totalCycles, 24u);
+  EXPECT_EQ(result.idleCycles, 24u);
+  expectBalanced(machine::Description(), result);
+}
+
+/// A stream of 40 steps into 4 row groups, drained through a function.
+static std::string groupsAndFunction(const char *prices, const char *function) {
+  return fmt::format(R"(
+.machine yaml="name: p\n{}"
+.semaphores count=4
+dma.fill queue=dma0 elemBytes=8 dstMem=sb n3=128 n4=64 dstStride3=65536 dstStride4=8
+sem.signal queue=dma0 sem=0
+xr.set xr=0 value=0
+sem.signal queue=vec sem=3
+sem.wait queue=peload sem=0
+pe.load rows=16 cols=4 colStride=1 type=u8 mode=int
+sem.signal queue=peload sem=1
+sem.wait queue=pe sem=1
+pe.swap
+pe.matmul rows=16 cols=4 type=u8 mode=int groups=8 validW=40 n2=5 stride2=1 psumStride2=1 hi0=1 hi1=1 hi2=40
+sem.signal queue=pe sem=2
+sem.wait queue=act sem=2
+sem.wait queue=act sem=3
+act.drain cols=4 n2=40 psumStride2=1 mode=f32 xrA=0 xrS=0 dstType=f32 function={} dstOffset=8192 dstStride2=4
+)",
+                     prices, function);
+}
+
+TEST(Timing, PortsAndFunctionsTakeTheirCycles) {
+  auto issues = [](const char *prices, const char *function) {
+    const RunResult result = runAsWritten(groupsAndFunction(prices, function));
+    return std::pair(result.times[9].issueEnd - result.times[9].start,
+                     result.times[13].issueEnd - result.times[13].start);
+  };
+  EXPECT_EQ(issues("", "exp"), (std::pair<uint64_t, uint64_t>(5, 40)));
+  // 8 groups through 3 ports: 3 cycles a step.
+  EXPECT_EQ(issues("psum: {write_ports: 3}\\n", "relu"),
+            (std::pair<uint64_t, uint64_t>(15, 40)));
+  const char *const costs = "act: {cost_expensive: 4, cost_very_expensive: 8}"
+                            "\\n";
+  EXPECT_EQ(issues(costs, "relu").second, 40u);
+  EXPECT_EQ(issues(costs, "sqrt").second, 160u);
+  EXPECT_EQ(issues(costs, "exp").second, 320u);
+  // 4 columns of 40 entries are 1,280 bytes.
+  EXPECT_EQ(issues("psum: {read_bytes_per_cycle: 10}\\n", "relu").second, 128u);
+}

@@ -3,7 +3,7 @@
 // The examples of docs/Machine.md, and the promise that a better machine never
 // needs more cycles.
 
-#include "ashlar/Machine/Cycles.h"
+#include "ashlar/Machine/Transposes.h"
 #include "gtest/gtest.h"
 #include <functional>
 #include <random>
@@ -276,9 +276,12 @@ std::vector<uint64_t> sample(const Description &m, uint32_t seed) {
   put(dmaUnpack(m, 2 + pick(14), near));
   put(dmaContiguous(m, pick(100000)));
   put(peLoad(m, pick(128), pick(2)));
-  put(peMatmul(m, pick(1000), pePasses(m, pick(16), pick(16)), pick(64)));
-  put(actDrain(m, pick(64), pick(1000)));
+  put(peMatmul(m, pick(1000), pePasses(m, pick(16), pick(16)), pick(64),
+               pick(16)));
   const VecCost cost = static_cast<VecCost>(rng() % 4);
+  put(actDrain(m, pick(64), pick(1000), cost));
+  put(actDrainColumns(m, pick(64), pick(1000), cost));
+  put(tileDrain(m, pick(64), pick(1000), cost));
   const VecStore store = static_cast<VecStore>(rng() % 3);
   put(vecMap(m, cost, store, pick(2000), pick(5000)));
   PoolShape shape;
@@ -313,6 +316,16 @@ const Improvement improvements[] = {
     {"digit bits", [](Description &m) { m.pe.cellDigitBits += 1; }},
     {"act lanes", [](Description &m) { m.act.lanes += 1; }},
     {"act latency", [](Description &m) { m.act.latency -= 1; }},
+    {"act costs",
+     [](Description &m) {
+       m.act.costVeryExpensive -= 1;
+       m.act.costExpensive -= 1;
+     }},
+    {"psum write ports", [](Description &m) { m.psum.writePorts += 1; }},
+    {"any psum write ports", [](Description &m) { m.psum.writePorts = 0; }},
+    {"psum read width", [](Description &m) { m.psum.readBytesPerCycle += 9; }},
+    {"any psum read width",
+     [](Description &m) { m.psum.readBytesPerCycle = 0; }},
     {"vec lanes", [](Description &m) { m.vec.lanes += 3; }},
     {"vec latency", [](Description &m) { m.vec.latency -= 1; }},
     {"very expensive", [](Description &m) { m.vec.costVeryExpensive -= 1; }},
@@ -329,6 +342,10 @@ TEST(Cycles, BetterMachinesAreNeverSlower) {
     Description worse = priced();
     worse.vec.lanes = 20; // below P, so that lanes matter
     worse.act.lanes = 10;
+    worse.act.costExpensive = 5;
+    worse.act.costVeryExpensive = 9;
+    worse.psum.writePorts = 2;
+    worse.psum.readBytesPerCycle = 40;
     for (int step = 0; step < 3; ++step) {
       Description better = worse;
       improvement.apply(better);
@@ -338,6 +355,8 @@ TEST(Cycles, BetterMachinesAreNeverSlower) {
           ASSERT_LE(fast[i], slow[i]) << improvement.what << " value " << i;
       }
       worse = better;
+      if (worse.psum.writePorts == 0 || worse.psum.readBytesPerCycle == 0)
+        break;
       if (improvement.what == std::string("very expensive") && step == 2)
         break;
     }
@@ -393,6 +412,34 @@ TEST(Cycles, TileExamples) {
   EXPECT_EQ(tileLoad(m, 23328, 2592), (Timing{183, 183, 0}));
   EXPECT_EQ(tileInit(m, 16, 49, false), (Timing{1, 1, 0}));
   EXPECT_EQ(tileInit(m, 16, 196, true), (Timing{32, 32, 0}));
+}
+
+TEST(Cycles, PortsOfPsumAndFunctionsOfAct) {
+  Description m = a1();
+  // Free: all groups at once, any function.
+  EXPECT_EQ(peMatmul(m, 7, 1, 64, 16).issue, 7u);
+  EXPECT_EQ(actDrain(m, 64, 512, VecCost::VeryExpensive).issue, 512u);
+  EXPECT_EQ(psumReadCycles(m, 64, 512), 0u);
+  m.psum.writePorts = 4;
+  EXPECT_EQ(peMatmul(m, 7, 1, 64), (Timing{7, 7 + 63 + 127, 0}));
+  EXPECT_EQ(peMatmul(m, 7, 1, 64, 4).issue, 7u);
+  EXPECT_EQ(peMatmul(m, 7, 2, 64, 5).issue, 28u);
+  EXPECT_EQ(peMatmul(m, 7, 1, 64, 16), (Timing{28, 28 + 63 + 127, 0}));
+  m.psum.readBytesPerCycle = 512;
+  EXPECT_EQ(actDrain(m, 64, 512), (Timing{512, 544, 0}));
+  m.psum.readBytesPerCycle = 100;
+  EXPECT_EQ(actDrain(m, 64, 512), (Timing{2622, 2654, 0}));
+  EXPECT_EQ(actDrainColumns(m, 64, 512), (Timing{2622, 2654, 0}));
+  EXPECT_EQ(tileDrain(m, 64, 512), (Timing{512, 544, 0}));
+  m.act.costExpensive = 4;
+  m.act.costVeryExpensive = 8;
+  EXPECT_EQ(actDrain(m, 64, 512, VecCost::Medium).issue, 2622u);
+  EXPECT_EQ(actDrain(m, 64, 512, VecCost::VeryExpensive),
+            (Timing{4096, 4128, 0}));
+  EXPECT_EQ(tileDrain(m, 65, 10, VecCost::Expensive), (Timing{80, 112, 0}));
+  // A lane ends its column before it takes the next: 63 columns start later.
+  EXPECT_EQ(actDrainColumns(m, 64, 512, VecCost::VeryExpensive).issue,
+            4096u + 63);
 }
 
 TEST(Cycles, BiggerArraysNeverStreamLonger) {

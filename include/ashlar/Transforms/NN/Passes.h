@@ -48,6 +48,11 @@ struct FoldOptions {
   int64_t latency = 456;
   /// Of these, those from a request to DRAM to its first byte.
   int64_t dramLatency = 200;
+  /// Cycles of an encode of one position of all partitions, and of a drain of
+  /// one position of all columns.
+  int64_t encodeCycles = 2, drainCycles = 1;
+  /// Row groups that PSUM takes in a cycle; 0: all.
+  int64_t writePorts = 0;
   /// PSUM entries of a column: of a bank, and of the banks that fill together.
   int64_t bankEntries = 512, psumEntries = 1024;
 };

@@ -321,6 +321,13 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
            "cycles of latencies between DRAM and the result">,
     Option<"dramLatency", "dram-latency", "int64_t", "200",
            "of these, cycles from a request to DRAM to its first byte">,
+    Option<"encodeCycles", "encode-cycles", "int64_t", "2",
+           "cycles in which the vector unit encodes a position of all "
+           "partitions">,
+    Option<"drainCycles", "drain-cycles", "int64_t", "1",
+           "cycles in which a position of all columns is drained">,
+    Option<"writePorts", "write-ports", "int64_t", "0",
+           "row groups that PSUM takes in a cycle; 0: all">,
     Option<"bankEntries", "bank-entries", "int64_t", "512",
            "PSUM entries of a column and bank">,
     Option<"psumEntries", "psum-entries", "int64_t", "1024",
