@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/StringSwitch.h"
 #include <algorithm>
+#include <array>
 
 using namespace ashlar::machine;
 using namespace ashlar::machine::saturating;
@@ -51,20 +52,9 @@ Timing vecTiming(const Description &machine, uint64_t issue, uint64_t extra) {
   return timing;
 }
 
-/// Cycles of a class of functions on ACT or VEC.
-template <typename Engine>
-uint64_t classCycles(const Engine &engine, VecCost cost) {
-  switch (cost) {
-  case VecCost::Cheap:
-    return engine.costCheap;
-  case VecCost::Medium:
-    return engine.costMedium;
-  case VecCost::Expensive:
-    return engine.costExpensive;
-  case VecCost::VeryExpensive:
-    break;
-  }
-  return engine.costVeryExpensive;
+/// Of the cycles of all classes, cheapest first, those of \p cost.
+uint64_t classCycles(VecCost cost, std::array<uint64_t, 4> cycles) {
+  return cycles[static_cast<size_t>(cost)];
 }
 
 } // namespace
@@ -303,7 +293,9 @@ uint64_t ashlar::machine::peTileSequence(const Description &machine,
 
 uint64_t ashlar::machine::actClassCycles(const Description &machine,
                                          VecCost cost) {
-  return classCycles(machine.act, cost);
+  return classCycles(cost, {machine.act.costCheap, machine.act.costMedium,
+                            machine.act.costExpensive,
+                            machine.act.costVeryExpensive});
 }
 
 uint64_t ashlar::machine::psumReadCycles(const Description &machine,
@@ -362,7 +354,9 @@ std::optional<VecCost> ashlar::machine::vecCostOf(llvm::StringRef operation) {
 
 uint64_t ashlar::machine::vecClassCycles(const Description &machine,
                                          VecCost cost) {
-  return classCycles(machine.vec, cost);
+  return classCycles(cost, {machine.vec.costCheap, machine.vec.costMedium,
+                            machine.vec.costExpensive,
+                            machine.vec.costVeryExpensive});
 }
 
 uint64_t ashlar::machine::vecElementCycles(const Description &machine,

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Folds and clusters are chosen together.
+
+usage: joint_choice.py MODEL...
+
+No network takes fewer cycles where folds or row groups are forbidden than with
+the compiler's own choice. On the array alone, convolutions in lanes take what
+was predicted for them: the drain of a map that half of PSUM holds follows the
+stream.
+"""
+
+import json
+import os
+import sys
+import tempfile
+
+import common
+
+TOLERANCE = 0.05
+
+
+def run(folder, model, *options):
+    """The report of a run."""
+    binary, report = os.path.join(folder, "a.ash"), os.path.join(folder, "r.json")
+    common.run_tool("ashlarc", common.model_path(model), "-o", binary, *options)
+    common.run_tool("ashlar-run", binary, "--random-inputs=1", "--report=" + report)
+    with open(report, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def check_lanes(report, model):
+    """Predictions of folded convolutions against their cycles."""
+    cycles = {node["name"]: node["cycles"] for node in report["nodes"]}
+    predicted, taken = 0, 0
+    first = report["nodes"][0]["name"]
+    for decision in report["decisions"]:
+        lanes = decision["choice"].rpartition("lane-fold-")[2]
+        pitch = f"pci{report['machine_parameters']['pe']['rows'] // int(lanes)}" \
+            if lanes.isdigit() else ""
+        # The first layer waits for its input, of which this knows nothing.
+        if pitch not in decision.get("alternatives", {}) or decision["node"] == first:
+            continue
+        predicted += decision["alternatives"][pitch]
+        taken += cycles[decision["node"]]
+    print(f"{model}: convolutions in lanes {taken:,} cycles, predicted {predicted:,}")
+    if taken and abs(predicted / taken - 1) > TOLERANCE:
+        raise SystemExit(f"more than {TOLERANCE:.0%} off")
+
+
+def main():
+    if len(sys.argv) < 2:
+        raise SystemExit(__doc__)
+    with tempfile.TemporaryDirectory() as folder:
+        machine = os.path.join(folder, "no-groups.yaml")
+        with open(machine, "w", encoding="utf-8") as file:
+            file.write("pe: {row_group_granularity: 128}\n")
+        for model in sys.argv[1:]:
+            own, plain, groupless = (
+                run(folder, model, *options)["total_cycles"] for options in
+                ([], ["--fold-w=off"], ["--machine=" + machine]))
+            print(f"{model}: {own:,} cycles, {plain:,} without folds, "
+                  f"{groupless:,} without row groups")
+            if own > min(plain, groupless):
+                raise SystemExit("a choice that is forbidden would be faster")
+            check_lanes(run(folder, model, "--sparse=off"), model)
+
+
+if __name__ == "__main__":
+    main()
