@@ -19,7 +19,7 @@ EMITTERS = ("lib/Conversion/NPUToISA", "lib/Transforms/ISA")
 COMPILER = EMITTERS + ("lib/Analysis", "lib/Transforms/NN", "lib/Transforms/BFP", "lib/Transforms/NPU",
                        "lib/Conversion/NNToNPU", "lib/Partition")
 # Formulas that the compiler predicts with.
-FORMULAS = ("Cycles", "TileCycles", "ScatterCycles", "Transposes", "TileGeometry")
+FORMULAS = ("Cycles", "Dram", "TileCycles", "ScatterCycles", "Transposes", "TileGeometry")
 
 
 def sources(root, folders, suffixes=(".cpp", ".h")):
@@ -78,6 +78,7 @@ def unread(root, text):
         names = {member}
         # Sizes are also asked for by functions of their section.
         names |= {"sb": {"sb.bytes()"}, "psum": {"psum.entries()"}}.get(section, set())
+        names |= {"dram.model": {"dram.kind()"}}.get(member, set())
         if not any(re.search(re.escape(name) + (r"\b" if name[-1] != ")" else ""), text)
                    for name in names):
             found.add(f"{section}.{key}" if section else key)

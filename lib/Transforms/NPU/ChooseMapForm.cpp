@@ -168,6 +168,9 @@ Candidate denseCost(const Transfers &transfers, llvm::ArrayRef<int64_t> shape,
         strides[i] = strides[i + 1] * shape[i + 1];
       machine::DmaSide dram{true, counts, strides,
                             static_cast<uint64_t>(bytes)};
+      // The map starts where a burst does.
+      for (size_t i = 0; i < shape.size(); ++i)
+        dram.address += static_cast<uint64_t>(region.start[i] * strides[i]);
       // Inside, channels lie across partitions and rows follow each other.
       llvm::SmallVector<int64_t> own(shape.size(), bytes);
       for (size_t i = shape.size() - 1; i-- > 2;)
