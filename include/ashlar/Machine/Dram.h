@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // DRAM as the formulas see it: bursts of runs, and how long bursts own the
-// server under each model (docs/Machine.md 3). The model `banked` is walked
+// server under each model (docs/Machine.md 3b). The model `banked` is walked
 // burst by burst only by the emulator; here is the estimate that everybody
 // else uses.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The DRAM model `banked` (docs/Machine.md 3.1): banks with open rows, walked
+// The DRAM model `banked` (docs/Machine.md 3b): banks with open rows, walked
 // transfer by transfer in the order of service. What lies in one row goes in
 // one step.
 
