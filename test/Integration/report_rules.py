@@ -84,9 +84,9 @@ def check_energy(rules, report):
     for action, count in report["actions"].items():
         rules.equal(action, sum(n["actions"].get(action, 0) for n in nodes), count)
     counts = report["actions"]
-    for direction in ("read", "write"):
-        rules.equal(f"dram.{direction} of the energy", counts.get(f"dram.{direction}", 0),
-                    report["totals"][f"dram_{direction}"])
+    for action, total in (("read", "read"), ("write", "write"), ("activate", "activations")):
+        rules.equal(f"dram.{action} of the energy", counts.get(f"dram.{action}", 0),
+                    report["totals"][f"dram_{total}"])
     rules.equal("products of the energy", sum(w["count"] for w in report["multiplications"]),
                 report["totals"]["issued"])
     for engine, component in (("pe", "pe"), ("tcc", "tcu")):

@@ -116,7 +116,7 @@ class Program:
     def steps(self, f, side):
         return [(f[f"n{i}"], f[f"{side}Stride{i}"]) for i in range(5)]
 
-    def bursts(self, steps, element):
+    def bursts(self, base, steps, element):
         """Bytes of whole bursts of one side in DRAM."""
         steps = [step for step in steps if step[0] > 1]
         while steps and steps[-1][1] == 0:
@@ -125,12 +125,18 @@ class Program:
         while steps and steps[-1][1] == run:
             run *= steps.pop()[0]
         burst = self.machine["dram"]["burst_bytes"]
+        if self.machine["dram"]["misaligned_bursts"]:
+            # A run takes the bursts that it touches.
+            starts = [base]
+            for count, stride in steps:
+                starts = [at + i * stride for at in starts for i in range(count)]
+            return burst * sum((at + run - 1) // burst - at // burst + 1 for at in starts)
         return math.prod(count for count, _ in steps) * math.ceil(run / burst) * burst
 
     def side(self, f, side, memory, access):
         steps = self.steps(f, side)
         if memory == "dram":
-            self.add(f"dram.{access}", self.bursts(steps, f["elemBytes"]))
+            self.add(f"dram.{access}", self.bursts(f[side + "Base"], steps, f["elemBytes"]))
         else:
             self.add(f"{memory}.{access}", streamed(steps) * f["elemBytes"])
 
@@ -149,7 +155,7 @@ class Program:
     def dma_unpack(self, f):
         self.move(f)
         bits = math.prod(f[f"n{i}"] for i in range(5)) * f["mantissa"]
-        self.add("dram.read", self.bursts([(math.ceil(bits / 8), 1)], 1))
+        self.add("dram.read", self.bursts(f["srcBase"], [(math.ceil(bits / 8), 1)], 1))
         self.side(f, "dst", "sb", "write")
 
     def dma_gather(self, f):
@@ -157,8 +163,10 @@ class Program:
         index = self.steps(f, "index")
         inner = max((i for i, (n, s) in enumerate(index) if n > 1 and s), default=-1)
         rows = math.prod(n for n, _ in index[:inner + 1])
+        if self.machine["dram"]["misaligned_bursts"]:
+            self.by_data.add(self.node)  # indices decide where rows lie
         self.add("dram.read",
-                 rows * self.bursts(self.steps(f, "src")[inner + 1:], f["elemBytes"]))
+                 rows * self.bursts(0, self.steps(f, "src")[inner + 1:], f["elemBytes"]))
         indices = streamed(index) * BYTES[f["indexType"]]
         self.add("dma.move", indices)
         self.add("sb.read", indices)
