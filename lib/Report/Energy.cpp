@@ -54,7 +54,7 @@ double RunEnergy::topsPerWatt(uint64_t macs) const {
 
 /// "3.21 mJ" for 0.00321 and "J".
 static std::string engineering(double value, const char *unit) {
-  static constexpr const char *prefixes[] = {"", "m", "u", "n", "p"};
+  static constexpr const char *prefixes[] = {"", "m", "u", "n", "p", "f", "a"};
   size_t prefix = 0;
   while (value != 0 && value < 0.9995 && prefix + 1 < std::size(prefixes)) {
     value *= 1000;

@@ -31,7 +31,7 @@ namespace ashlar::report {
 struct RunOptions {
   bool help = false, version = false;
   std::string program;
-  std::string machine; ///< Name or path; empty: that of the program.
+  std::string machine;     ///< Name or path; empty: that of the program.
   std::string energyTable; ///< Name or path; empty: energy::defaultTable.
   std::vector<std::pair<std::string, std::string>> inputFiles; ///< NAME, FILE
   std::string inputs, outputs, expect, report, trace, dramTrace, dumpFolder;

@@ -19,6 +19,7 @@ namespace {
 RunStatistics sample() {
   RunStatistics s;
   s.model = "net";
+  s.machine.name = "a1";
   s.timed = true;
   s.totalCycles = 1234567;
   s.idleCycles = 567;
@@ -117,7 +118,6 @@ TEST(JsonReport, EnergyOfNodesAddsUp) {
       "     area: {value: 1, unit: um2/byte, source: a}}\n"
       "leakage: {value: 1000, unit: mW/mm2, source: a}\n",
       "own.yaml"));
-  s.machine.name = "a1";
   s.nodes[0].actions.add(energy::Action::DramRead, 4097);
   s.nodes[0].actions.add(energy::Action::SrRead, 5);
   s.nodes[0].actions.addWidth(energy::Component::Pe, 8, 16, 11);
