@@ -12,6 +12,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 
@@ -402,9 +403,23 @@ Expected<OwningOpRef<ModuleOp>> Importer::finish() {
   return std::move(module);
 }
 
+ValueNames Importer::valueNames(ModuleOp module) const {
+  llvm::DenseSet<Value> present;
+  module.walk([&](mlir::Operation *op) {
+    present.insert(op->result_begin(), op->result_end());
+  });
+  ValueNames names;
+  for (const auto &entry : values)
+    if (entry.second && present.contains(entry.second))
+      names.emplace_back(entry.first().str(), entry.second);
+  llvm::sort(names,
+             [](const auto &a, const auto &b) { return a.first < b.first; });
+  return names;
+}
+
 Expected<OwningOpRef<ModuleOp>>
 ashlar::frontend::importOnnx(StringRef path, const ImportOptions &options,
-                             mlir::MLIRContext *context) {
+                             mlir::MLIRContext *context, ValueNames *names) {
   Expected<std::unique_ptr<Model>> model = loadModel(path);
   if (!model)
     return model.takeError();
@@ -419,6 +434,8 @@ ashlar::frontend::importOnnx(StringRef path, const ImportOptions &options,
   Expected<OwningOpRef<ModuleOp>> module = importer.finish();
   if (!module)
     return withContext(module.takeError(), path.str());
+  if (names)
+    *names = importer.valueNames(**module);
   return module;
 }
 

@@ -25,6 +25,8 @@ public:
   llvm::Error run();
   /// Adds the results, removes what is unused, and verifies.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> finish();
+  /// After finish(): the values that `module` still has, sorted by name.
+  ValueNames valueNames(mlir::ModuleOp module) const;
   /// One error for all unsupported nodes, or success.
   llvm::Error unsupportedNodes() const;
 

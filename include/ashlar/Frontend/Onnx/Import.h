@@ -41,11 +41,15 @@ llvm::Error addInputShape(ImportOptions &options, llvm::StringRef flag);
 /// Adds one `NAME=FILE.npy` to the options.
 llvm::Error addConstant(ImportOptions &options, llvm::StringRef flag);
 
+/// Values of a module by their names in the model; one value may have several.
+using ValueNames = std::vector<std::pair<std::string, mlir::Value>>;
+
 /// Imports the model at `path`. The module holds one `func.func @main` whose
-/// arguments and results carry `nn.name`; it verifies.
+/// arguments and results carry `nn.name`; it verifies. `names`, if given,
+/// becomes what the module still has of the model's values.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importOnnx(llvm::StringRef path, const ImportOptions &options,
-           mlir::MLIRContext *context);
+           mlir::MLIRContext *context, ValueNames *names = nullptr);
 
 /// What became of one ONNX node.
 enum class NodeState {

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operators that choose elements by a tensor of indices.
+
+#include "Registry.h"
+#include "Walk.h"
+
+using namespace ashlar;
+using namespace ashlar::onnxref;
+
+namespace {
+
+/// `index` counted from the end if negative; fails outside of [0, size).
+int64_t wrappedIndex(Call &call, int64_t index, int64_t size) {
+  const int64_t normal = index < 0 ? index + size : index;
+  if (normal >= 0 && normal < size)
+    return normal;
+  call.fail("index {} is out of range for {} elements", index, size);
+  return 0;
+}
+
+/// numpy.take: the shape of the indices replaces the axis.
+void gather(Call &call) {
+  const Tensor &x = call.operand(0), &where = call.operand(1);
+  const int64_t axis = call.normalAxis(call.getInt("axis", 0), rankOf(x));
+  if (call.failed())
+    return;
+  const SmallVector<int64_t> indices = call.integers(1);
+  SmallVector<int64_t> chosen;
+  for (int64_t index : indices)
+    chosen.push_back(wrappedIndex(call, index, x.shape[axis]));
+  if (call.failed())
+    return;
+  const ArrayRef<int64_t> shape = x.shape;
+  const int64_t inner = elementCount(shape.drop_front(axis + 1));
+  const int64_t count = where.size();
+  Shape result(shape.take_front(axis));
+  result.append(where.shape.begin(), where.shape.end());
+  result.append(shape.begin() + axis + 1, shape.end());
+  const Shape parts = {elementCount(shape.take_front(axis)), count, inner};
+  Tensor y = rearranged(x, parts, [&](ArrayRef<int64_t> at) {
+    return (at[0] * shape[axis] + chosen[at[1]]) * inner + at[2];
+  });
+  call.setResult(0, reshaped(y, result));
+}
+
+/// Every result has an index of its own along the axis.
+void gatherElements(Call &call) {
+  const Tensor &x = call.operand(0), &where = call.operand(1);
+  const int64_t axis = call.normalAxis(call.getInt("axis", 0), rankOf(x));
+  if (call.failed() ||
+      !call.require(rankOf(where) == rankOf(x), "indices have another rank"))
+    return;
+  int64_t next = 0;
+  Tensor y = rearranged(x, where.shape, [&](ArrayRef<int64_t> at) {
+    int64_t place = 0;
+    for (int64_t d = 0; d < rankOf(x); ++d) {
+      const int64_t index =
+          d == axis ? wrappedIndex(call, where.ints[next++], x.shape[d])
+                    : at[d];
+      place = place * x.shape[d] + index;
+    }
+    return call.failed() ? -1 : place;
+  });
+  call.setResult(0, std::move(y));
+}
+
+/// The last dimension of the indices holds tuples that choose from the
+/// dimensions behind `batch_dims`.
+void gatherND(Call &call) {
+  const Tensor &x = call.operand(0), &where = call.operand(1);
+  const int64_t batch = call.getInt("batch_dims", 0);
+  if (!call.require(rankOf(where) > 0 && batch < rankOf(where) && batch >= 0,
+                    "indices are no tuples"))
+    return;
+  const ArrayRef<int64_t> shape = x.shape, tuples = where.shape;
+  const int64_t depth = tuples.back();
+  if (!call.require(batch + depth <= rankOf(x), "tuples are too long"))
+    return;
+  const ArrayRef<int64_t> rest = shape.drop_front(batch + depth);
+  const int64_t inner = elementCount(rest);
+  const int64_t batches = elementCount(tuples.take_front(batch));
+  const int64_t count = elementCount(tuples.drop_back());
+  Shape result(tuples.drop_back());
+  result.append(rest.begin(), rest.end());
+  Tensor y = rearranged(x, {count, inner}, [&](ArrayRef<int64_t> at) {
+    int64_t place = at[0] / std::max<int64_t>(count / batches, 1);
+    for (int64_t k = 0; k < depth; ++k) {
+      const int64_t extent = shape[batch + k];
+      place = place * extent +
+              wrappedIndex(call, where.ints[at[0] * depth + k], extent);
+    }
+    return call.failed() ? -1 : place * inner + at[1];
+  });
+  call.setResult(0, reshaped(y, result));
+}
+
+} // namespace
+
+std::vector<EvaluatorRow> onnxref::indexingEvaluators() {
+  return {
+      {"Gather", {1, 11, 13}, 2, gather},
+      {"GatherElements", {11, 13}, 2, gatherElements},
+      {"GatherND", {11, 12, 13}, 2, gatherND},
+  };
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table of evaluators: one row per (operator, versions with one meaning),
+// as the importer's table has its handlers. A test holds the two against each
+// other.
+
+#ifndef ASHLAR_LIB_FRONTEND_ONNXREFERENCE_REGISTRY_H
+#define ASHLAR_LIB_FRONTEND_ONNXREFERENCE_REGISTRY_H
+
+#include "Call.h"
+
+namespace ashlar::onnxref {
+
+using Evaluator = void (*)(Call &);
+
+/// How a result follows the operands.
+enum class Continuity {
+  /// A small change of the operands is a small change of the result.
+  Smooth,
+  /// Results move by steps: rounding, comparison, choice of an index.
+  Steps,
+  /// Steps behind sums and factors of the node's own, whose rounding ONNX
+  /// leaves open: integer products with scales.
+  OpenSteps,
+};
+
+struct EvaluatorRow {
+  const char *op;
+  /// Since-versions with this meaning, ascending.
+  std::vector<int> versions;
+  /// Operands that are always there.
+  size_t leastOperands;
+  Evaluator evaluate;
+  Continuity continuity = Continuity::Smooth;
+};
+
+/// One function per family file.
+std::vector<EvaluatorRow> arithmeticEvaluators();
+std::vector<EvaluatorRow> functionEvaluators();
+std::vector<EvaluatorRow> shapeEvaluators();
+std::vector<EvaluatorRow> movementEvaluators();
+std::vector<EvaluatorRow> indexingEvaluators();
+std::vector<EvaluatorRow> reductionEvaluators();
+std::vector<EvaluatorRow> normalisationEvaluators();
+std::vector<EvaluatorRow> convolutionEvaluators();
+std::vector<EvaluatorRow> poolingEvaluators();
+std::vector<EvaluatorRow> productEvaluators();
+std::vector<EvaluatorRow> resizeEvaluators();
+std::vector<EvaluatorRow> quantisationEvaluators();
+
+const std::vector<EvaluatorRow> &evaluatorTable();
+
+/// The row for the newest version not after `opset`; null if there is none.
+const EvaluatorRow *findEvaluator(StringRef op, int64_t opset);
+
+} // namespace ashlar::onnxref
+
+#endif // ASHLAR_LIB_FRONTEND_ONNXREFERENCE_REGISTRY_H
