@@ -228,6 +228,10 @@ llvm::Error violationError(const std::optional<Verification> &verification) {
   if (!verification || !verification->violation)
     return llvm::Error::success();
   const Violation &violation = *verification->violation;
+  if (violation.phase == Phase::Import)
+    return makeError(ErrorClass::Mismatch,
+                     "node '{}' is not imported as ONNX defines it: {}",
+                     violation.layer, violation.text);
   return makeError(
       ErrorClass::Mismatch, "layer '{}' leaves its bound in phase {}{}: {}",
       violation.layer, phaseName(violation.phase).str(),

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Two kinds of comparison. Phases up to plan rewrite the network: their modules
-// are computed in binary64 without formats and must give the layers of the
-// import, up to the one rounding of folded constants. What the machine stores
-// is then compared layer by layer, each for the operands that it really had,
-// with the guaranteed bound of its format. Where only the machine is wrong, the
-// program is executed as each pass behind the plan left it.
+// Three kinds of comparison. The network as imported must be what ONNX defines,
+// node by node. Phases up to plan rewrite the network: their modules are
+// computed in binary64 without formats and must give the layers of the import,
+// up to the one rounding of folded constants. What the machine stores is then
+// compared layer by layer, each for the operands that it really had, with the
+// guaranteed bound of its format. Where only the machine is wrong, the program
+// is executed as each pass behind the plan left it.
 
 #include "Verify.h"
 #include "ProveProgram.h"
@@ -17,6 +18,7 @@
 #include "ashlar/Analysis/NumericPlan.h"
 #include "ashlar/Codegen/Assemble.h"
 #include "ashlar/Emulator/Emulator.h"
+#include "ashlar/Frontend/OnnxReference/Reference.h"
 #include "ashlar/Support/Error.h"
 #include "dialects/NN/NNOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -71,6 +73,7 @@ public:
 private:
   llvm::Error compilePhases();
   llvm::Error checkSample(const Sample &sample);
+  llvm::Error checkImport(const Sample &sample, const ValueMap &values);
   llvm::Error checkPhases(const Sample &sample, const ValueMap &right);
   llvm::Error checkMachine(const Sample &sample, const ValueMap &wide);
   llvm::Error checkLayer(Operation &op, const ValueMap &wide,
@@ -102,6 +105,9 @@ private:
   CompileOptions options;
   MLIRContext &context;
   OwningOpRef<ModuleOp> imported;
+  /// Values of the import by their names in the model.
+  llvm::StringMap<Value> importedNames;
+  std::optional<onnxref::ModelReference> definition;
   /// After each of widePhases.
   std::vector<OwningOpRef<ModuleOp>> modules;
   std::optional<emulator::LoadedProgram> program;
@@ -117,12 +123,20 @@ private:
 };
 
 llvm::Error Verifier::compilePhases() {
-  CompileOptions now = options;
-  now.stopAfter = Phase::Import;
-  auto first = compile(now, context);
+  frontend::ValueNames names;
+  auto first =
+      frontend::importOnnx(options.model, options.import, &context, &names);
   if (!first)
     return first.takeError();
-  imported = std::move(first->module);
+  imported = std::move(*first);
+  importedNames.insert(names.begin(), names.end());
+  if (options.afterPass)
+    options.afterPass(phaseName(Phase::Import), *imported);
+  auto model = onnxref::ModelReference::load(options.model, options.import);
+  if (!model)
+    return model.takeError();
+  definition.emplace(std::move(*model));
+  CompileOptions now = options;
   Phase done = Phase::Import;
   for (Phase phase : widePhases) {
     now.stopAfter = phase;
@@ -308,16 +322,42 @@ llvm::Error Verifier::findEmitPass(const Sample &sample, const ValueMap &wide) {
   return llvm::Error::success();
 }
 
+llvm::Error Verifier::checkImport(const Sample &sample,
+                                  const ValueMap &values) {
+  auto importedValue = [&](llvm::StringRef name) -> const Tensor * {
+    auto known = importedNames.find(name);
+    if (known == importedNames.end())
+      return nullptr;
+    auto value = values.find(known->second);
+    return value == values.end() ? nullptr : &value->second;
+  };
+  auto found = definition->compare(sample, importedValue, kFoldTolerance);
+  if (!found)
+    return found.takeError();
+  PhaseCheck &check = result.phases.front();
+  check.layers = found->values;
+  if (found->worst > check.worst || check.layer.empty()) {
+    check.worst = found->worst;
+    check.layer = found->worstNode;
+  }
+  if (found->first && !result.violation)
+    result.violation =
+        Violation{found->first->node, Phase::Import, "", found->first->text};
+  return llvm::Error::success();
+}
+
 llvm::Error Verifier::checkSample(const Sample &sample) {
   auto right = evaluateModule(*imported, sample);
   if (!right)
     return right.takeError();
+  if (llvm::Error error = checkImport(sample, *right))
+    return error;
   ValueMap quantised;
   for (size_t i = 0; i < std::size(widePhases); ++i) {
     auto values = evaluateModule(*modules[i], sample);
     if (!values)
       return values.takeError();
-    PhaseCheck &check = result.phases[i];
+    PhaseCheck &check = result.phases[i + 1];
     const ValueMap &wanted = i > kQuantised ? quantised : *right;
     compare(i, wanted, *modules[i], *values, check);
     if (check.worst > kFoldTolerance && !result.violation) {
@@ -367,10 +407,9 @@ llvm::Expected<Verification> Verifier::run(llvm::StringRef inputs) {
   auto samples = readSamples(*imported, inputs);
   if (!samples)
     return samples.takeError();
-  for (Phase phase : widePhases) {
-    result.phases.emplace_back();
-    result.phases.back().phase = phase;
-  }
+  result.phases.resize(1 + std::size(widePhases));
+  for (size_t i = 0; i < std::size(widePhases); ++i)
+    result.phases[i + 1].phase = widePhases[i];
   for (const Sample &sample : *samples)
     if (llvm::Error error = checkSample(sample))
       return error;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// --verify: every layer after every phase and on the emulator against the
-// reference, with the error that its format guarantees (docs/Numerics.md 13).
+// --verify: every node of the import against the definition of ONNX, every
+// layer after every phase against the import, and on the emulator against
+// binary64, with the error that its format guarantees (docs/Numerics.md 13).
 
 #ifndef ASHLAR_LIB_PIPELINES_VERIFY_H
 #define ASHLAR_LIB_PIPELINES_VERIFY_H
@@ -11,11 +12,11 @@
 
 namespace ashlar::pipelines {
 
-/// A phase that rewrites the network, computed in binary64 without formats,
-/// against the network as imported.
+/// A phase computed in binary64 without formats: import against what ONNX
+/// defines for each node, the later ones against the network as imported.
 struct PhaseCheck {
   Phase phase = Phase::Import;
-  uint64_t layers = 0; ///< Layers that both have.
+  uint64_t layers = 0; ///< Layers (of import: values) that both have.
   /// Largest difference relative to the largest element of its layer, and
   /// where it is.
   double worst = 0;
@@ -57,7 +58,8 @@ struct Verification {
 inline constexpr double kFoldTolerance = 0x1p-16;
 
 /// Compiles the model of `options` and checks it on the samples of the archive
-/// `inputs`. A violation is no error here.
+/// `inputs`. A violation is no error here. The hook of the options is told of
+/// the import too, under the name of the phase; it may change attributes there.
 llvm::Expected<Verification> verify(const CompileOptions &options,
                                     llvm::StringRef inputs,
                                     mlir::MLIRContext &context);
