@@ -6,6 +6,7 @@
 #include "PlanEvaluation.h"
 
 #include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Conversion/NNToNPU/NNToNPU.h"
 #include "ashlar/Numerics/Function.h"
 #include "ashlar/Support/Error.h"
 #include "dialects/BFP/BFPDialect.h"
@@ -230,8 +231,12 @@ private:
   Type type;
 };
 
-/// A copy that only changes the storage of real numbers.
+/// A copy that only changes the storage of real numbers. A cast of the network
+/// is more: it rounds to its type in every module.
 bool keepsValues(npu::VecMapOp op) {
+  auto source = op->getAttrOfType<StringAttr>(kSourceOpAttr);
+  if (source && source.getValue() == "cast")
+    return false;
   auto real = [](Value value) {
     Type element = getElementTypeOrSelf(value);
     return isa<FloatType, bfp::BlockType>(element);

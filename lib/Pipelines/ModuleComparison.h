@@ -24,7 +24,8 @@ double differenceOf(double right, double found);
 /// against \p right, values of \p first. Compared are the graph outputs and,
 /// per node name, the last value that carries it in both modules, if they have
 /// equally many elements; a fused operation may be any of its nodes. Values
-/// whose channels a pass has put in another order are left to their readers.
+/// whose channels a pass has put in another order, and those that depend on no
+/// input, are left to their readers.
 /// Values behind a rounding to integers are not compared: a difference in the
 /// last place moves them by a whole step.
 void compareModules(mlir::ModuleOp first, const ValueMap &right,

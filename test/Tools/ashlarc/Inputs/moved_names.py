@@ -48,6 +48,16 @@ def main():
            node("ReduceSumSquare", ["t"], ["r"], name="squares", axes=[2], keepdims=0),
            node("Mul", ["r", "c"], ["y"], name="scale")],
           [4, 4, 5], (TensorProto.FLOAT, [4, 4]), {"c": np.array(3, np.float32)})
+    table = np.random.default_rng(3).normal(size=(96, 64)) * 2.0 ** np.arange(-4, 4).repeat(12)[:, None]
+    write("scaled",
+          [node("Transpose", ["w"], ["t"], name="turned_weights", perm=[1, 0]),
+           node("MatMul", ["x", "t"], ["m"], name="product"),
+           node("MatMul", ["m", "w"], ["y"], name="back")],
+          [4, 64], (TensorProto.FLOAT, [4, 64]), {"w": table.astype(np.float32)})
+    write("narrowed",
+          [node("Cast", ["x"], ["h"], name="narrow", to=TensorProto.BFLOAT16),
+           node("Cast", ["h"], ["y"], name="widen", to=TensorProto.FLOAT)],
+          [3, 4], (TensorProto.FLOAT, [3, 4]), {})
 
 
 main()
