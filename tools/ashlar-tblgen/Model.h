@@ -113,6 +113,7 @@ void emitTables(const InstructionSet &set, llvm::raw_ostream &os);
 void emitDialect(const InstructionSet &set, llvm::raw_ostream &os);
 void emitDocs(const InstructionSet &set, llvm::raw_ostream &os);
 void emitJson(const InstructionSet &set, llvm::raw_ostream &os);
+void emitSystemVerilog(const InstructionSet &set, llvm::raw_ostream &os);
 
 } // namespace ashlar::tblgen
 

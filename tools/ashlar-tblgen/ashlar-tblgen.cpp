@@ -22,7 +22,8 @@ enum Action {
   GenTables,
   GenDialect,
   GenDocs,
-  GenJson
+  GenJson,
+  GenSystemVerilog
 };
 } // namespace
 
@@ -37,12 +38,15 @@ static llvm::cl::opt<Action> action(
                      clEnumValN(GenTables, "gen-tables", "text tables"),
                      clEnumValN(GenDialect, "gen-dialect", "op list"),
                      clEnumValN(GenDocs, "gen-docs", "Markdown page"),
-                     clEnumValN(GenJson, "gen-json", "JSON")));
+                     clEnumValN(GenJson, "gen-json", "JSON"),
+                     clEnumValN(GenSystemVerilog, "gen-sv",
+                                "SystemVerilog package")));
 
 static bool emit(llvm::raw_ostream &os, const llvm::RecordKeeper &records) {
   static constexpr Backend backends[] = {
-      emitEnums,  emitStructs, emitDispatch, emitEncode, emitDecode,
-      emitVerify, emitTables,  emitDialect,  emitDocs,   emitJson};
+      emitEnums,  emitStructs, emitDispatch,     emitEncode,
+      emitDecode, emitVerify,  emitTables,       emitDialect,
+      emitDocs,   emitJson,    emitSystemVerilog};
   backends[action](readInstructionSet(records), os);
   return false;
 }

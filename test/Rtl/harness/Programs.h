@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random programs for one block of the machine, free of races, as queues run
+// them side by side.
+
+#ifndef ASHLAR_TEST_RTL_PROGRAMS_H
+#define ASHLAR_TEST_RTL_PROGRAMS_H
+
+#include "Chip.h"
+#include "ashlar/Isa/Instruction.h"
+#include <random>
+
+namespace ashlar::rtl {
+
+/// A program without semaphores, the machine it is for and what lies in DRAM.
+struct Draft {
+  machine::Description machine;
+  std::vector<uint8_t> image; ///< Of DRAM.
+  std::vector<isa::Instruction> operations;
+};
+
+/// A matmul's operand words, three loops and a window.
+struct Loops {
+  uint32_t n[3];
+  int32_t stride[3];
+};
+
+/// Draws numbers; the same seed gives the same program everywhere.
+class Dice {
+public:
+  explicit Dice(uint64_t seed) : state(seed) {}
+  int64_t between(int64_t low, int64_t high);
+  bool chance(int percent) { return between(1, 100) <= percent; }
+  template <typename T>
+  T of(std::initializer_list<T> values) {
+    return values.begin()[between(0, static_cast<int64_t>(values.size()) - 1)];
+  }
+
+private:
+  std::mt19937_64 state;
+};
+
+/// A machine of the chip's sizes; prices only if \p priced.
+machine::Description drawMachine(Dice &dice, const Sizes &sizes, bool priced);
+
+/// DRAM: SB, then XM, then parameters of the epilogue, as `fillMemories` copies
+/// them.
+std::vector<uint8_t> drawImage(Dice &dice, const machine::Description &machine,
+                               size_t bytes);
+
+/// Copies that fill SB and XM from the image, and registers 0 to 7.
+void fillMemories(Dice &dice, Draft &draft);
+
+// One random operation or group of operations.
+isa::Instruction drawCopy(Dice &dice, const Draft &draft);
+isa::PeLoad drawLoad(Dice &dice, const machine::Description &machine);
+isa::PeMatmul drawMatmul(Dice &dice, const machine::Description &machine,
+                         const isa::PeLoad &load);
+isa::ActDrain drawDrain(Dice &dice, const machine::Description &machine,
+                        const isa::PeLoad &load, const isa::PeMatmul &matmul);
+
+/// Offset of three loops of elements of \p bytes bytes inside \p room bytes;
+/// false if they do not fit.
+bool place(Dice &dice, const Loops &loops, int64_t bytes, int64_t room,
+           int64_t &offset);
+
+/// A random program for `array`, `drain` or `dma`.
+Draft drawProgram(uint64_t seed, llvm::StringRef block, const Sizes &sizes,
+                  bool priced);
+
+/// The operations in their order with the semaphores that keep the queues from
+/// racing, encoded.
+std::vector<isa::Instruction> withSemaphores(const Draft &draft);
+
+/// Semaphores of such a program.
+inline constexpr unsigned semaphoresUsed = 128;
+
+} // namespace ashlar::rtl
+
+#endif // ASHLAR_TEST_RTL_PROGRAMS_H

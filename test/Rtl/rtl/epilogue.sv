@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What ACT makes of the entries of one drain: conversion of sums, scale, bias,
+// residual, function, storage (docs/Numerics.md 2, 6, 10, 12). One step at a
+// time, each rounded as the page says.
+
+module epilogue #(
+    int C = 4,
+    int STEPS = 1024
+) (
+    memories mem
+);
+  import ashlar_isa::*;
+  import numerics::*;
+
+  // The entries.
+  longint signed taken[C][STEPS];
+
+  // Results: stored words, exponent cells, and the scale exponent to merge.
+  longint unsigned word[C][STEPS];
+  byte signed cell_of[C][STEPS];
+  shortint signed scale;
+
+  logic [63:0] x[MAX_WORDS];  // The drain.
+  int instr;
+  int steps;
+  logic [31:0] value[C][STEPS];   // Modes f32 and typed words.
+  longint signed exact[C][STEPS]; // Mode block.
+
+  //--- Operands ---------------------------------------------------------------
+
+  // Word k of the parameter record of a lane and step: scale, bias, EW, alpha.
+  function automatic logic [31:0] record(input int c, input int s, input int k);
+    if (`ACT_DRAIN_paramAlongSteps(x))
+      return 32'(mem.sb_element(int'(`ACT_DRAIN_paramPart(x)),
+                                int'(`ACT_DRAIN_paramOffset(x)) + 16 * s + 4 * k, 4));
+    return 32'(mem.sb_element(int'(`ACT_DRAIN_paramPart(x)) + c,
+                              int'(`ACT_DRAIN_paramOffset(x)) + 4 * k, 4));
+  endfunction
+
+  function automatic int offset_of(input int base, input int s0, input int s1,
+                                   input int s2, input int step);
+    return base + step / int'(`ACT_DRAIN_n2(x)) / int'(`ACT_DRAIN_n1(x)) * s0 +
+        step / int'(`ACT_DRAIN_n2(x)) % int'(`ACT_DRAIN_n1(x)) * s1 + step % int'(`ACT_DRAIN_n2(x)) * s2;
+  endfunction
+
+  // An encoded element decoded: m * 2^(cell - (w - 2)).
+  function automatic logic [31:0] decoded(input longint unsigned raw,
+                                          input int cell_x, input int w);
+    return sum_to_f32(fetch_mantissa(raw, w), cell_x - (w - 2));
+  endfunction
+
+  function automatic logic [31:0] residual(input int c, input int s);
+    int bytes, b, p;
+    longint unsigned raw;
+    bytes = stored_bytes(int'(`ACT_DRAIN_resType(x)), int'(`ACT_DRAIN_resMantissa(x)));
+    b = offset_of(int'(`ACT_DRAIN_resOffset(x)), int'(`ACT_DRAIN_resStride0(x)),
+                  int'(`ACT_DRAIN_resStride1(x)), int'(`ACT_DRAIN_resStride2(x)), s);
+    p = int'(`ACT_DRAIN_resPart(x)) + c;
+    raw = mem.sb_element(p, b, bytes);
+    if (int'(`ACT_DRAIN_resType(x)) == ELEMTYPE_BFP)
+      return decoded(raw, int'(mem.xm[mem.cell_row(p)][b]),
+                     int'(`ACT_DRAIN_resMantissa(x)));
+    return to_f32(raw, int'(`ACT_DRAIN_resType(x)));
+  endfunction
+
+  function automatic logic [31:0] alpha(input int c, input int s);
+    return `ACT_DRAIN_alphaFromParam(x) ? record(c, s, 3) : `ACT_DRAIN_alpha(x);
+  endfunction
+
+  // Exponent of the accumulators of a lane.
+  function automatic int exponent(input int c, input int s);
+    int e;
+    e = int'(mem.xr[`ACT_DRAIN_xrA(x)]) + int'(mem.xr[`ACT_DRAIN_xrS(x)]) + int'(`ACT_DRAIN_shift(x));
+    if (`ACT_DRAIN_hasExp(x)) e = e + int'(record(c, s, 2));
+    return e;
+  endfunction
+
+  // A bias b * 2^eb as an integer at the exponent of the accumulator.
+  function automatic longint signed aligned_bias(input int c, input int s);
+    logic [31:0] r;
+    int shift;
+    longint signed b;
+    r = record(c, s, 1);
+    b = sign_extend(64'(r[15:0]), 16);
+    shift = int'(signed'(r[31:16])) - exponent(c, s);
+    if (shift >= 64) return 0;
+    if (shift >= 0) return b <<< shift;
+    return rne_signed(b, -shift > 64 ? 65 : -shift);
+  endfunction
+
+  function automatic longint signed accumulator(input int c, input int s);
+    return taken[c][s] + (`ACT_DRAIN_biasAligned(x) ? aligned_bias(c, s) : 0);
+  endfunction
+
+  //--- Values -----------------------------------------------------------------
+
+  function automatic logic [31:0] result_f32(input int c, input int s);
+    logic [31:0] v;
+    v = sum_to_f32(accumulator(c, s), exponent(c, s));
+    if (`ACT_DRAIN_hasScale(x)) v = f32_mul(v, record(c, s, 0));
+    if (`ACT_DRAIN_hasBias(x) && !`ACT_DRAIN_biasAligned(x)) v = f32_add(v, record(c, s, 1));
+    if (`ACT_DRAIN_resMode(x)) v = f32_add(v, residual(c, s));
+    return apply(int'(`ACT_DRAIN_function(x)), v, alpha(c, s), `ACT_DRAIN_beta(x));
+  endfunction
+
+  // A word that passed the array as a value of type resType.
+  function automatic logic [31:0] result_typed(input int c, input int s);
+    logic [31:0] v;
+    if (int'(`ACT_DRAIN_resType(x)) == ELEMTYPE_BFP)
+      v = decoded(64'(taken[c][s]), int'(byte'(taken[c][s] >>> 16)),
+                  int'(`ACT_DRAIN_resMantissa(x)));
+    else v = to_f32(64'(taken[c][s]), int'(`ACT_DRAIN_resType(x)));
+    return apply(int'(`ACT_DRAIN_function(x)), v, alpha(c, s), `ACT_DRAIN_beta(x));
+  endfunction
+
+  function automatic longint signed result_int(input int c, input int s);
+    longint signed v;
+    logic [31:0] f;
+    v = taken[c][s];
+    if (`ACT_DRAIN_hasBias(x)) v = v + sign_extend(64'(record(c, s, 1)), 32);
+    if (!`ACT_DRAIN_hasScale(x))
+      return int'(`ACT_DRAIN_overflow(x)) == OVERFLOW_WRAP ? v
+           : saturate(v, int'(`ACT_DRAIN_dstType(x)));
+    f = f32_mul(sum_to_f32(v, 0), record(c, s, 0));
+    f = apply(int'(`ACT_DRAIN_function(x)), f, 0, 0);
+    return saturate(f32_round(f) + longint'(`ACT_DRAIN_shift(x)), int'(`ACT_DRAIN_dstType(x)));
+  endfunction
+
+  //--- Encode -----------------------------------------------------------------
+
+  // Places of a block: lanes of one step, or steps of one lane.
+  function automatic logic along_lanes();
+    return int'(`ACT_DRAIN_dstOrientation(x)) == ORIENTATION_P;
+  endfunction
+
+  // Encodes places [first, first + n) of a line: a step or a lane.
+  function automatic void encode(input int line, input int first, input int n);
+    int top, e, w, c, s, cell_x, k;
+    longint signed m;
+    logic found, any;
+    w = int'(`ACT_DRAIN_dstMantissa(x));
+    found = 0;
+    top = 0;
+    for (int i = first; i < first + n; i++) begin
+      c = along_lanes() ? i : line;
+      s = along_lanes() ? line : i;
+      if (int'(`ACT_DRAIN_mode(x)) == DRAINMODE_BLOCK) begin
+        if (exact[c][s] == 0) continue;
+        k = msb(exact[c][s] < 0 ? -exact[c][s] : exact[c][s]) + exponent(c, s);
+      end else begin
+        if (value[c][s][30:23] == 8'hff || f32_zero(value[c][s])) continue;
+        k = f32_log2(value[c][s]);
+      end
+      if (!found || k > top) top = k;
+      found = 1;
+    end
+    cell_x = top < -127 ? -127 : top > 127 ? 127 : top;
+    e = cell_x - (w - 2);
+    if (`ACT_DRAIN_cellFromXr(x)) e = int'(mem.xr[`ACT_DRAIN_dstXr(x)]);
+    any = 0;
+    for (int i = first; i < first + n; i++) begin
+      c = along_lanes() ? i : line;
+      s = along_lanes() ? line : i;
+      if (!found && !`ACT_DRAIN_cellFromXr(x)) m = 0;
+      else if (int'(`ACT_DRAIN_mode(x)) == DRAINMODE_BLOCK) m = encode_exact(c, s, e, w);
+      else m = encode_f32(value[c][s], e, w);
+      if (m != 0) any = 1;
+      word[c][s] = 64'(m);
+    end
+    if (`ACT_DRAIN_cellFromXr(x)) begin
+      trace::rtl_fail("a given exponent is not modelled", instr, 0);
+      return;
+    end
+    for (int i = first; i < first + n; i++) begin
+      c = along_lanes() ? i : line;
+      s = along_lanes() ? line : i;
+      cell_of[c][s] = any ? 8'(cell_x) : -8'sd128;
+    end
+    if (any && e > int'(scale)) scale = 16'(e);
+  endfunction
+
+  // The exact accumulator under the step exponent e, limited.
+  function automatic longint signed encode_exact(input int c, input int s,
+                                                 input int e, input int w);
+    longint signed m, limit;
+    int shift;
+    limit = mantissa_limit(w);
+    shift = e - exponent(c, s);
+    if (exact[c][s] == 0) return 0;
+    if (shift < -32) m = exact[c][s] < 0 ? -limit : limit;
+    else m = rne_signed(exact[c][s], shift > 64 ? 65 : shift);
+    return m > limit ? limit : m < -limit ? -limit : m;
+  endfunction
+
+  function automatic void encode_all();
+    int block, n;
+    block = int'(`ACT_DRAIN_dstBlock(x));
+    if (along_lanes()) begin
+      for (int s = 0; s < steps; s++)
+        for (int c = 0; c < int'(`ACT_DRAIN_cols(x)); c += block) begin
+          n = int'(`ACT_DRAIN_cols(x)) - c;
+          encode(s, c, n < block ? n : block);
+        end
+    end else
+      for (int c = 0; c < int'(`ACT_DRAIN_cols(x)); c++)
+        for (int s = 0; s < steps; s += block) begin
+          n = steps - s;
+          encode(c, s, n < block ? n : block);
+        end
+  endfunction
+
+  //--- All of it --------------------------------------------------------------
+
+  function automatic void form(input int number);
+    logic encoded;
+    instr = number;
+    steps = int'(`ACT_DRAIN_n0(x)) * int'(`ACT_DRAIN_n1(x)) * int'(`ACT_DRAIN_n2(x));
+    scale = CLEARED;
+    encoded = int'(`ACT_DRAIN_dstType(x)) == ELEMTYPE_BFP;
+    for (int c = 0; c < int'(`ACT_DRAIN_cols(x)); c++)
+      for (int s = 0; s < steps; s++)
+        case (int'(`ACT_DRAIN_mode(x)))
+          DRAINMODE_INT: word[c][s] = result_int(c, s);
+          DRAINMODE_BLOCK: begin
+            exact[c][s] = accumulator(c, s);
+            if (int'(`ACT_DRAIN_function(x)) == FUNCTION_RELU && exact[c][s] < 0)
+              exact[c][s] = 0;
+          end
+          DRAINMODE_RAW64:
+          if (`ACT_DRAIN_typed(x)) value[c][s] = result_typed(c, s);
+          else begin
+            word[c][s] = 64'(taken[c][s]);
+            cell_of[c][s] = 8'(taken[c][s] >>> 16);
+          end
+          default: value[c][s] = result_f32(c, s);
+        endcase
+    if (encoded) begin
+      if (int'(`ACT_DRAIN_mode(x)) != DRAINMODE_RAW64 || `ACT_DRAIN_typed(x)) encode_all();
+    end else if (int'(`ACT_DRAIN_mode(x)) == DRAINMODE_F32 || `ACT_DRAIN_typed(x))
+      for (int c = 0; c < int'(`ACT_DRAIN_cols(x)); c++)
+        for (int s = 0; s < steps; s++)
+          word[c][s] = from_f32(value[c][s], int'(`ACT_DRAIN_dstType(x)));
+  endfunction
+endmodule
