@@ -5,8 +5,8 @@
 #include "PlanCost.h"
 
 #include "ashlar/Analysis/MovementQueues.h"
-#include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/Dram.h"
+#include "ashlar/Machine/Ports.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace ashlar::analysis {
@@ -117,6 +117,21 @@ int64_t PlanCost::loadShare(const ColumnWave &wave, const Chunk &chunk) const {
       llvm::alignTo(share, std::max<int64_t>(problem.cellBlock, 1)));
 }
 
+/// Cycles of the busiest bank of SB while a round of tiles is loaded. Channels
+/// lie in partitions of their own, whose ports work side by side: the price of
+/// loads of few channels.
+uint64_t PlanCost::portCycles(const Loaded &each) const {
+  if (each.runs == 0)
+    return 0;
+  auto bytes = static_cast<uint64_t>(each.elements * problem.elementBytes);
+  auto runs = static_cast<uint64_t>(each.runs);
+  uint64_t accesses = runs * llvm::divideCeil(llvm::divideCeil(bytes, runs),
+                                              machine.sb.portBytes);
+  uint64_t banks =
+      std::max<uint64_t>(llvm::divideCeil(bytes, machine.sb.bankBytes()), 1);
+  return machine::bankCycles(machine, llvm::divideCeil(accesses, banks));
+}
+
 /// Cycles of one queue.
 int64_t PlanCost::loadCycles(const ColumnWave &wave, int64_t channels) const {
   int64_t planes = problem.cellBlock > 0
@@ -127,7 +142,10 @@ int64_t PlanCost::loadCycles(const ColumnWave &wave, int64_t channels) const {
   int64_t bytes =
       each.elements * (channels * problem.elementBytes + planes) * streams;
   int64_t runs = each.runs * (channels + planes) * streams;
-  return static_cast<int64_t>(machine::tileLoad(machine, bytes, runs).issue);
+  machine::Timing time = machine::tileLoad(machine, bytes, runs);
+  if (machine.sb.banks > 0)
+    time = machine::withPorts(time, portCycles(each));
+  return static_cast<int64_t>(time.issue);
 }
 
 void PlanCost::addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,

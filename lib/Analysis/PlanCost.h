@@ -96,6 +96,7 @@ private:
     int64_t elements = 0, runs = 0;
   };
   Loaded loadOfRound() const;
+  uint64_t portCycles(const Loaded &each) const;
   int64_t loadShare(const ColumnWave &wave, const Chunk &chunk) const;
   int64_t loadCycles(const ColumnWave &wave, int64_t channels) const;
   int64_t load(const ChunkCost &chunk);

@@ -16,10 +16,10 @@ isa.program "order" dram 8192 semaphores 1 {
   // The first fill takes long and does not touch DRAM. The store behind it
   // cannot start before; the other store is free from the beginning.
   // CHECK: isa.dma.fill(dstMem = sb
-  // CHECK-NEXT: isa.dma.fill(queue = dma1, dstMem = dram, dstBase = 4096
+  // CHECK-NEXT: isa.dma.fill(queue = dma1, dstBase = 4096
   // CHECK-NEXT: isa.sem.signal(queue = dma1)
   // CHECK-NEXT: isa.planned "later"
-  // CHECK-NEXT: isa.dma.fill(dstMem = dram, n4 = 1024
+  // CHECK-NEXT: isa.dma.fill(n4 = 1024
   // CHECK-NEXT: isa.planned "first"
   // CHECK-NEXT: isa.sem.wait(queue = vec)
   // CHECK-NEXT: isa.vec.map
