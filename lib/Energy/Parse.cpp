@@ -55,10 +55,12 @@ private:
     return makeError(ErrorClass::Malformed, "{}:{}: {}", name.str(), line,
                      fmt::vformat(format, fmt::make_format_args(args...)));
   }
+  /// Nodes behind a syntax error can be missing or lie nowhere; the error then
+  /// says more.
   unsigned lineOf(yaml::Node *node) {
-    // Nodes can be missing after a syntax error, which then says more.
-    return node ? buffers.getLineAndColumn(node->getSourceRange().Start).first
-                : 1;
+    const char *at = node ? node->getSourceRange().Start.getPointer() : nullptr;
+    const bool inside = at && at >= text.begin() && at <= text.end();
+    return inside ? 1 + text.take_front(at - text.begin()).count('\n') : 1;
   }
 
   llvm::Error checkText();

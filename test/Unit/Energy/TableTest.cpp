@@ -140,6 +140,8 @@ TEST(Table, HostileTextsAreRefused) {
         std::string("node_nm: 7.5\n"), std::string("? [a]\n: b\n"),
         std::string("node_nm: 7\n---\nnode_nm: 7\n"),
         std::string("node_nm: 7\nsram: {read: []}\n"),
+        std::string("node_nm: 7\ndma:\n  move: {\x7f"
+                    "alue: 1, unit: pJ/bit}\n"),
         std::string("node_nm: 7\ndram: {read: *x}\n")}) {
     llvm::Expected<Table> bad = parseTable(text, "bad.yaml");
     ASSERT_FALSE(static_cast<bool>(bad)) << text;
