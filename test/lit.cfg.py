@@ -100,6 +100,13 @@ feature(
     shutil.which("chromium") is not None,
     "the Debian package chromium is not installed",
 )
+witness = os.path.join(config.ashlar_obj_root, "rtl", "rtl-witness")
+feature(
+    "rtl",
+    os.access(witness, os.X_OK),
+    "Verilator was not found when the build was configured",
+)
+config.substitutions.append(("%rtl_witness", witness))
 feature(
     "long",
     bool(os.environ.get("ASHLAR_TEST_LONG")),

@@ -21,7 +21,7 @@ static uint64_t drawn(Dice &dice, std::initializer_list<int> values) {
 }
 
 machine::Description rtl::drawMachine(Dice &dice, const Sizes &sizes,
-                                      bool priced) {
+                                      const Prices &prices) {
   machine::Description d;
   d.name = "witness";
   d.sb.partitions = sizes.partitions;
@@ -43,17 +43,19 @@ machine::Description rtl::drawMachine(Dice &dice, const Sizes &sizes,
   d.pe.shadowSet = dice.chance(80);
   d.act.lanes = static_cast<uint64_t>(dice.between(1, sizes.columns + 2));
   d.act.latency = static_cast<uint64_t>(dice.between(0, 40));
-  if (!priced)
-    return d;
-  d.dma.setupCycles = drawn(dice, {0, 1, 8, 30});
-  d.dma.onchipLatency = drawn(dice, {0, 3, 32});
-  d.dma.runsPerCycle = drawn(dice, {0, 1, 4});
-  d.psum.writePorts = drawn(dice, {0, 1, 2, 3, 4});
-  d.psum.readBytesPerCycle = drawn(dice, {0, 8, 24, 64});
-  d.act.costCheap = drawn(dice, {1, 1, 2});
-  d.act.costMedium = d.act.costCheap;
-  d.act.costExpensive = d.act.costMedium * drawn(dice, {1, 4});
-  d.act.costVeryExpensive = d.act.costExpensive * 2;
+  if (prices.copies) {
+    d.dma.setupCycles = drawn(dice, {0, 1, 8, 30});
+    d.dma.onchipLatency = drawn(dice, {0, 3, 32});
+    d.dma.runsPerCycle = drawn(dice, {0, 1, 4});
+  }
+  if (prices.engines) {
+    d.psum.writePorts = drawn(dice, {0, 1, 2, 3, 4});
+    d.psum.readBytesPerCycle = drawn(dice, {0, 8, 24, 64});
+    d.act.costCheap = drawn(dice, {1, 1, 2});
+    d.act.costMedium = d.act.costCheap;
+    d.act.costExpensive = d.act.costMedium * drawn(dice, {1, 4});
+    d.act.costVeryExpensive = d.act.costExpensive * 2;
+  }
   return d;
 }
 

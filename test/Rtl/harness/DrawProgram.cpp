@@ -83,20 +83,23 @@ static Operations drawGroup(Dice &dice, const Draft &draft,
 }
 
 Draft rtl::drawProgram(uint64_t seed, llvm::StringRef block, const Sizes &sizes,
-                       bool priced) {
+                       const Prices &prices) {
   for (uint64_t attempt = 0;; ++attempt) {
     Dice dice(seed * 1000 + attempt);
     Draft draft;
-    draft.machine = drawMachine(dice, sizes, priced);
+    draft.machine = drawMachine(dice, sizes, prices);
     draft.image = drawImage(dice, draft.machine, sizes.dram);
     fillMemories(dice, draft);
     const int64_t length = dice.between(6, block == "dma" ? 30 : 10);
     int refused = 0;
     for (int64_t n = 0; n < length && refused < 200;) {
       Draft longer = draft;
-      for (isa::Instruction &inst : drawGroup(dice, draft, block))
+      bool waits = false;
+      for (isa::Instruction &inst : drawGroup(dice, draft, block)) {
+        waits |= waitsForNothing(longer, inst);
         longer.operations.push_back(std::move(inst));
-      if (!isLegal(longer)) {
+      }
+      if (waits || !isLegal(longer)) {
         ++refused;
         continue;
       }

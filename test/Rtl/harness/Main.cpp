@@ -5,6 +5,7 @@
 
 #include "Compare.h"
 #include "Transposes.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -18,10 +19,20 @@ static cl::opt<uint64_t> count("count", cl::init(100), cl::desc("programs"));
 static cl::opt<uint64_t> seed("seed", cl::init(1), cl::desc("of the first"));
 static cl::opt<std::string> size("size", cl::init("8x4"),
                                  cl::desc("of the array, or all"));
-static cl::opt<bool> priced("priced", cl::init(false),
-                            cl::desc("machines with prices of ports"));
+static cl::list<std::string>
+    priced("prices", cl::CommaSeparated,
+           cl::desc("that machines may have: engines, copies"));
 static cl::opt<bool> keep("no-shrink", cl::desc("print failures as they are"));
 static cl::opt<bool> print("print", cl::desc("print every program"));
+
+static Prices prices() {
+  Prices prices;
+  for (const std::string &name : priced) {
+    prices.engines |= name == "engines";
+    prices.copies |= name == "copies";
+  }
+  return prices;
+}
 
 static void report(Chip &chip, const std::string &name, uint64_t number,
                    Draft draft, std::vector<std::string> differences) {
@@ -31,7 +42,9 @@ static void report(Chip &chip, const std::string &name, uint64_t number,
     differences = compare(chip, draft, ignored);
   }
   fmt::print("FAILED --block={} --size={} --seed={} --count=1{}\n{}", block,
-             name, number, priced ? " --priced" : "", printDraft(draft));
+             name, number,
+             priced.empty() ? "" : " --prices=" + llvm::join(priced, ","),
+             printDraft(draft));
   fmt::print("{}", ashlar::machine::toYaml(draft.machine));
   for (const std::string &text : differences)
     fmt::print("  {}\n", text);
@@ -44,7 +57,7 @@ static uint64_t campaign(const std::string &name, uint64_t first,
   uint64_t failed = 0;
   for (uint64_t number = first; number < first + programs && failed < 3;
        ++number) {
-    const Draft draft = drawProgram(number, block, chip->sizes(), priced);
+    const Draft draft = drawProgram(number, block, chip->sizes(), prices());
     if (print)
       fmt::print("{}", printDraft(draft));
     std::vector<std::string> differences = compare(*chip, draft, tally);

@@ -40,8 +40,15 @@ private:
   std::mt19937_64 state;
 };
 
-/// A machine of the chip's sizes; prices only if \p priced.
-machine::Description drawMachine(Dice &dice, const Sizes &sizes, bool priced);
+/// Which prices a drawn machine may have.
+struct Prices {
+  bool engines = false; ///< PSUM ports, functions of ACT.
+  bool copies = false;  ///< Set-up, latency on chip and runs of copies.
+};
+
+/// A machine of the chip's sizes.
+machine::Description drawMachine(Dice &dice, const Sizes &sizes,
+                                 const Prices &prices);
 
 /// DRAM: SB, then XM, then parameters of the epilogue, as `fillMemories` copies
 /// them.
@@ -66,7 +73,12 @@ bool place(Dice &dice, const Loops &loops, int64_t bytes, int64_t room,
 
 /// A random program for `array`, `drain` or `dma`.
 Draft drawProgram(uint64_t seed, llvm::StringRef block, const Sizes &sizes,
-                  bool priced);
+                  const Prices &prices);
+
+/// Whether the loader's proof takes an operation for a reader of what an older
+/// one of its queue writes though no byte is the same. The emulator then waits
+/// for the older one, the hardware does not; nothing says that it must not.
+bool waitsForNothing(const Draft &draft, const isa::Instruction &next);
 
 /// The operations in their order with the semaphores that keep the queues from
 /// racing, encoded.

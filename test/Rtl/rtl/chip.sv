@@ -86,7 +86,7 @@ module chip #(
   front #(.ROWS(R)) frontend (
       .reset, .load, .load_word, .issue, .moved, .idle, .ctl
   );
-  dma copies (.reset, .commit, .check, .work, .ctl, .mem);
+  dma #(.BYTES(BYTES)) copies (.reset, .commit, .check, .work, .ctl, .mem);
   array #(.R(R), .C(C), .GRANULARITY(GRANULARITY)) cells (
       .reset, .commit, .check, .work, .ctl, .mem
   );

@@ -10,8 +10,9 @@ interface control;
 
   int unsigned cycle;
 
-  // The operation at the head of each queue, shown while it waits.
+  // The instruction at the head of each queue, shown until it starts.
   logic head_valid[QUEUES];
+  logic head_waits[QUEUES];  // It is none for an engine: a semaphore's, a swap.
   logic [63:0] words[QUEUES][MAX_WORDS];
   int index[QUEUES];  // Its number in the program.
 

@@ -4,7 +4,9 @@
 // cost (docs/Machine.md 3). Pure wires would do; a function fills registers, as
 // the words stay the same while a descriptor is looked at.
 
-module descriptor (
+module descriptor #(
+    int BYTES = 1024
+) (
     control ctl
 );
   import ashlar_isa::*;
@@ -104,8 +106,9 @@ module descriptor (
 
   // Runs of one side: innermost dimensions that stay in place cost nothing, then
   // dimensions join while each goes on where the run so far ends. A dimension
-  // of one element is none.
-  function automatic void count_runs(input logic destination);
+  // of one element is none. Whole partitions never go on in the next one, and a
+  // run over their ends counts in each.
+  function automatic void count_runs(input logic destination, input logic rows);
     logic inner, joins;
     longint stride;
     runs = 1;
@@ -116,7 +119,8 @@ module descriptor (
       stride = destination ? dst_stride[d] : src_stride[d];
       if (counts[d] != 1 && !(inner && stride == 0)) begin
         inner = 0;
-        if (joins && stride == longint'(run_bytes))
+        if (joins && stride == longint'(run_bytes) &&
+            !(rows && run_bytes % 64'(BYTES) == 0))
           run_bytes = run_bytes * 64'(counts[d]);
         else begin
           joins = 0;
@@ -128,6 +132,7 @@ module descriptor (
       runs = 1;
       run_bytes = (size * 64'(bits) + 7) / 8;
     end
+    if (rows) runs = runs * ceiling(run_bytes, 64'(BYTES));
   endfunction
 
   // Reads the words `w`.
@@ -151,7 +156,7 @@ module descriptor (
     burst = 64'(ctl.dram_burst_bytes);
     for (int k = has_source ? 0 : 1; k < 2; k++) begin
       memory = k == 0 ? src_mem : dst_mem;
-      count_runs(k == 1);
+      count_runs(k == 1, memory == MEMORY_SB || memory == MEMORY_XM);
       if (memory == MEMORY_DRAM) begin
         bursts = bursts + runs * ceiling(run_bytes, burst) * burst;
         sides++;

@@ -7,6 +7,7 @@
 // of them in each cycle; they are in memory when it is complete.
 
 module dma #(
+    int BYTES = 1024,  // Of a partition.
     int FLIGHT = 256,
     int BUFFER = 65536
 ) (
@@ -22,7 +23,7 @@ module dma #(
   localparam int QUEUES = 4;
   localparam int DIMS = 5;
 
-  descriptor now (.ctl);
+  descriptor #(.BYTES(BYTES)) now (.ctl);
 
   // The descriptor that each queue issues.
   logic [63:0] words[QUEUES][MAX_WORDS];
@@ -90,7 +91,7 @@ module dma #(
 
   always @(posedge check)
     for (int q = 0; q < QUEUES; q++)
-      if (ctl.head_valid[q] && !ctl.start[q]) begin
+      if (ctl.head_valid[q] && !ctl.start[q] && !ctl.head_waits[q]) begin
         now.w = ctl.words[q];
         now.decode();
         look_for_hazard(q);

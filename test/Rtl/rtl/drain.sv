@@ -131,7 +131,7 @@ module drain #(
   endfunction
 
   always @(posedge check)
-    if (ctl.head_valid[Q] && !ctl.start[Q]) begin
+    if (ctl.head_valid[Q] && !ctl.start[Q] && !ctl.head_waits[Q]) begin
       y = ctl.words[Q];
       ctl.blocked[Q] = hazard();
       ctl.issue[Q] = lane_cycles();

@@ -121,6 +121,7 @@ module front #(
   endfunction
 
   always @(posedge load) begin
+    if (have == 0) for (int i = 0; i < MAX_WORDS; i++) partial[i] = 0;
     partial[have] = load_word;
     have++;
     if (have == int'(`ISA_LENGTH(partial))) begin
@@ -296,6 +297,10 @@ module front #(
     if (valid && (!ctl.head_valid[q] || ctl.index[q] != number[q][head[q]]))
       moved = 1;
     ctl.head_valid[q] = valid;
+    ctl.head_waits[q] = valid &&
+        (`ISA_OPCODE(body[q][head[q]]) == OP_SEM_WAIT ||
+         `ISA_OPCODE(body[q][head[q]]) == OP_SEM_SIGNAL ||
+         `ISA_OPCODE(body[q][head[q]]) == OP_PE_SWAP);
     ctl.words[q] = body[q][head[q]];
     ctl.index[q] = number[q][head[q]];
   endfunction

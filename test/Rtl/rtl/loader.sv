@@ -150,7 +150,7 @@ module loader #(
   endfunction
 
   always @(posedge check)
-    if (ctl.head_valid[Q] && !ctl.start[Q]) begin
+    if (ctl.head_valid[Q] && !ctl.start[Q] && !ctl.head_waits[Q]) begin
       ctl.blocked[Q] = 0;
       ctl.issue[Q] = cycles_of(
           int'(`PE_LOAD_rows(ctl.words[Q])),

@@ -39,7 +39,7 @@ module registers #(
   endfunction
 
   always @(posedge check)
-    if (ctl.head_valid[Q] && !ctl.start[Q]) begin
+    if (ctl.head_valid[Q] && !ctl.start[Q] && !ctl.head_waits[Q]) begin
       ctl.blocked[Q] = 0;
       ctl.issue[Q] = 1;
       ctl.checked[Q] = ctl.index[Q];
