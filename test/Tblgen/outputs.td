@@ -12,6 +12,7 @@
 // RUN: ashlar-tblgen -gen-dialect -I %src_root %s | FileCheck --check-prefix=DIALECT %s
 // RUN: ashlar-tblgen -gen-docs -I %src_root %s | FileCheck --check-prefix=DOCS %s
 // RUN: ashlar-tblgen -gen-json -I %src_root %s | FileCheck --check-prefix=JSON %s
+// RUN: ashlar-tblgen -gen-sv -I %src_root %s | FileCheck --check-prefix=SV %s
 
 include "dialects/ISA/ISAEncoding.td"
 
@@ -75,3 +76,13 @@ def T_AddOp : ISA_Encoding<"vec.add_all", 0x12, ["pe", "vec"]> {
 // DOCS: Zero: word 1 bits 53-63.
 
 // JSON: "mnemonic": "vec.add_all",
+
+// SV: package ashlar_isa;
+// SV: localparam int MAX_WORDS = 2;
+// SV: localparam int QUEUE_VEC = 3;
+// SV: localparam logic [7:0] OP_VEC_ADD_ALL = 8'd18;
+// SV: endpackage
+// SV: `define VEC_ADD_ALL_queue(w) w[0][11:8]
+// SV-NEXT: `define VEC_ADD_ALL_n(w) w[1][11:0]
+// SV-NEXT: `define VEC_ADD_ALL_stride(w) $signed(w[1][51:12])
+// SV-NEXT: `define VEC_ADD_ALL_clear(w) w[1][52:52]

@@ -221,7 +221,7 @@ std::vector<std::string> rtl::compare(Chip &chip, const Draft &draft,
 
 Draft rtl::shrink(Chip &chip, Draft draft) {
   Tally ignored;
-  for (size_t i = draft.operations.size(); i-- > 0;) {
+  for (size_t i = draft.operations.size(); i-- > draft.fixed;) {
     Draft smaller = draft;
     smaller.operations.erase(smaller.operations.begin() +
                              static_cast<std::ptrdiff_t>(i));

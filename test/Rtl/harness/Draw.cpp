@@ -116,6 +116,7 @@ void rtl::fillMemories(Dice &dice, Draft &draft) {
     set.value = static_cast<int32_t>(dice.between(-12, 6));
     draft.operations.push_back(set);
   }
+  draft.fixed = draft.operations.size();
 }
 
 //===----------------------------------------------------------------------===//

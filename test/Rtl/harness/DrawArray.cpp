@@ -247,6 +247,9 @@ static void drawEpilogue(Dice &dice, const Description &machine,
   op.resMode = true;
   op.resType = dice.chance(40) ? ElemType::Bfp
                                : static_cast<ElemType>(dice.between(0, 11));
+  // A byte that is neither 0 nor 1 is no bool, and memory holds any.
+  if (op.resType == ElemType::Bool)
+    op.resType = ElemType::U8;
   if (op.resType == ElemType::Bfp)
     op.resMantissa = static_cast<uint32_t>(dice.between(3, 16));
   const uint32_t n[3] = {op.n0, op.n1, op.n2};

@@ -17,6 +17,7 @@ struct Draft {
   machine::Description machine;
   std::vector<uint8_t> image; ///< Of DRAM.
   std::vector<isa::Instruction> operations;
+  size_t fixed = 0; ///< The first ones, which fill the memories.
 };
 
 /// A matmul's operand words, three loops and a window.

@@ -68,25 +68,31 @@ module epilogue #(
     return `ACT_DRAIN_alphaFromParam(x) ? record(c, s, 3) : `ACT_DRAIN_alpha(x);
   endfunction
 
-  // Exponent of the accumulators of a lane.
+  // Exponent of the accumulators of a lane; EW is limited to 2^20.
   function automatic int exponent(input int c, input int s);
-    int e;
-    e = int'(mem.xr[`ACT_DRAIN_xrA(x)]) + int'(mem.xr[`ACT_DRAIN_xrS(x)]) + int'(`ACT_DRAIN_shift(x));
-    if (`ACT_DRAIN_hasExp(x)) e = e + int'(record(c, s, 2));
-    return e;
+    int e, own;
+    e = int'(mem.xr[`ACT_DRAIN_xrA(x)]) + int'(mem.xr[`ACT_DRAIN_xrS(x)]) +
+        int'(`ACT_DRAIN_shift(x));
+    own = int'(record(c, s, 2));
+    if (own > 1048576) own = 1048576;
+    if (own < -1048576) own = -1048576;
+    return `ACT_DRAIN_hasExp(x) ? e + own : e;
   endfunction
 
-  // A bias b * 2^eb as an integer at the exponent of the accumulator.
+  // A bias b * 2^eb as an integer at the exponent of the accumulator, limited
+  // to 2^62.
   function automatic longint signed aligned_bias(input int c, input int s);
     logic [31:0] r;
     int shift;
-    longint signed b;
+    longint signed b, limit;
     r = record(c, s, 1);
     b = sign_extend(64'(r[15:0]), 16);
     shift = int'(signed'(r[31:16])) - exponent(c, s);
-    if (shift >= 64) return 0;
-    if (shift >= 0) return b <<< shift;
-    return rne_signed(b, -shift > 64 ? 65 : -shift);
+    limit = 64'sd1 <<< 62;
+    if (b == 0) return 0;
+    if (shift <= 0) return rne_signed(b, -shift > 64 ? 65 : -shift);
+    if (shift + msb(b < 0 ? -b : b) >= 62) return b < 0 ? -limit : limit;
+    return b <<< shift;
   endfunction
 
   function automatic longint signed accumulator(input int c, input int s);
