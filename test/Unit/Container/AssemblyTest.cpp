@@ -37,7 +37,7 @@ TEST(Assembly, MemoryDefaultsToWhatIsUsed) {
                "t");
   ASSERT_TRUE(bool(program)) << llvm::toString(program.takeError());
   EXPECT_EQ(program->dramBytes, 80u);
-  EXPECT_EQ(program->machine.name, "a1");
+  EXPECT_EQ(program->machine.name, "a1-ideal");
 }
 
 TEST(Assembly, Messages) {

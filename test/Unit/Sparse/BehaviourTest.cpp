@@ -163,7 +163,9 @@ class Pipeline {
 public:
   Pipeline(const std::vector<uint64_t> &entries, bool waitsForSet);
   emulator::RunResult run() const;
-  uint64_t loadCycles() const { return machine::tileLoad(machine, 256, 1).issue; }
+  uint64_t loadCycles() const {
+    return machine::tileLoad(machine, 256, 1).issue;
+  }
   static constexpr uint64_t steps = 2; ///< 14 rows of 14, 9 at a time.
 
   machine::Description machine = a1();

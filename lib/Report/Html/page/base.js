@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // What all sections share: data, numbers as text, elements, colours, selection.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);

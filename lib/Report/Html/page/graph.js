@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The planned operations as a graph, coloured by the cycles of their layers.
 
 /// Rows by longest path from the inputs, columns in order of appearance.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The table of layers, and what differs from another run.
 
 function formatsOf(layer) {

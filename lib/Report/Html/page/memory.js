@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Where tensors lie over time: one box per tensor, time across, address down.
 
 function lifetimes() {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The headline, and what every engine did with its cycles.
 
 function overview() {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Every layer against the array's peak and the DRAM rate.
 
 const decade = power => power >= 0 ? whole(10 ** power) : (10 ** power).toFixed(-power);

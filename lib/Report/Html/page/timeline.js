@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Instructions over time, one row per engine. The wheel zooms, dragging moves,
 // a click chooses the layer, and waits show what they waited for.
 
