@@ -53,15 +53,10 @@ SIZES = {
     "dram.bytes_per_cycle": [1, 3, 8, 32, 64, 200, 1024],
     "dram.latency": [0, 1, 20, 200, 5000], "dram.burst_bytes": [1, 16, 64, 512],
     "dma.queues": [1, 2, 3, 4], "dma.onchip_bytes_per_cycle": [1, 8, 48, 128, 1024],
-    "dma.setup_cycles": [0, 8, 100], "dma.onchip_latency": [0, 32, 500],
-    "dma.runs_per_cycle": [0, 1, 4, 16],
-    "sb.banks": [0, 1, 2, 8, 256], "sb.ports": [1, 2, 5], "sb.port_bytes": [1, 2, 16, 256],
     "sb.bytes_per_partition": [1024, 4096, 8192, 16384, 32768, 65536, 131072],
     "pe.cell_digit_bits": [1, 3, 4, 8, 8, 16], "pe.load_rows_per_cycle": [1, 2, 5, 16],
     "pe.shadow_set": ["true", "false"],
     "psum.banks": [1, 2, 3, 4, 8], "psum.entries_per_bank": [1, 7, 32, 64, 100, 512, 2048],
-    "psum.write_ports": [0, 1, 2, 4], "psum.read_bytes_per_cycle": [0, 8, 100, 512],
-    "fetch.bytes_per_cycle": [0, 1, 4, 13, 32], "fetch.buffer_bytes": [1024, 1025, 4096, 65536],
     "act.lanes": [1, 3, 4, 16, 64, 256], "act.latency": [0, 4, 32, 500],
     "vec.lanes": [1, 5, 8, 16, 128, 1000], "vec.latency": [0, 4, 32, 500],
     "sparse.tcus": [1, 2, 3, 4, 7, 16, 32], "sparse.lanes": [1, 7, 16, 64, 128, 300],
@@ -75,6 +70,15 @@ SIZES = {
     "sparse.queue_depth": [0, 0, 1, 16, 1000],
     "sparse.binding": ["static", "2x2", "mesh", "benes"],
     "xr.registers": [1, 8, 40, 64, 200, 1024], "sr.registers": [1, 2, 16],
+}
+
+PRICES = {
+    "dma.setup_cycles": [0, 8, 100], "dma.onchip_latency": [0, 32, 500],
+    "dma.runs_per_cycle": [0, 1, 4, 16],
+    "sb.banks": [0, 1, 2, 8, 256], "sb.ports": [1, 2, 5], "sb.port_bytes": [1, 2, 16, 256],
+    "psum.write_ports": [0, 1, 2, 4], "psum.read_bytes_per_cycle": [0, 8, 100, 512],
+    "fetch.bytes_per_cycle": [0, 1, 4, 13, 32], "fetch.buffer_bytes": [1024, 1025, 4096, 65536],
+    "dram.misaligned_bursts": ["true", "false"],
 }
 
 # Parameters of which more, or less, never costs a cycle of fixed instructions.
@@ -158,9 +162,6 @@ def draw_machine(draw):
     share = draw.choice([0.05, 0.15, 0.5])
     changes = {key: draw.choice(values) for key, values in SIZES.items()
                if draw.random() < share}
-    if draw.random() < share:
-        costs = sorted(draw.choice([1, 2, 4, 9]) for _ in COSTS)
-        changes.update({f"act.cost_{cost}": cycles for cost, cycles in zip(COSTS, costs)})
     group = draw.choice([1, 2, 4, 8, 16])
     if draw.random() < 0.6:
         changes["xm_group"] = group
@@ -168,19 +169,24 @@ def draw_machine(draw):
     machine = base.changed(changes)
     if machine.number("sparse.wm_bytes") % machine.number("sparse.wm_banks"):
         machine = machine.changed({"sparse.wm_banks": 1})
-    if machine.number("psum.write_ports") > entries(machine):
-        machine = machine.changed({"psum.write_ports": 1})
-    return machine.changed(draw_dram(random.Random(machine.text())))
+    return draw_prices(random.Random(machine.text()), machine, share)
 
 
-def draw_dram(draw):
-    """How DRAM's time is counted; banks are dram_banks.py's. The draw is of its own, so
-    that seeds keep the rest of their machines."""
-    changes = {"dram.misaligned_bursts": draw.choice(["true", "false"])}
-    if draw.random() < 0.5:
+def draw_prices(draw, machine, share):
+    """The machine with prices; DRAM's banks are dram_banks.py's. The draw is of its own,
+    so that seeds keep the rest of their machines."""
+    changes = {key: draw.choice(values) for key, values in PRICES.items()
+               if draw.random() < share}
+    if draw.random() < share:
+        costs = sorted(draw.choice([1, 2, 4, 9]) for _ in COSTS)
+        changes.update({f"act.cost_{cost}": cycles for cost, cycles in zip(COSTS, costs)})
+    if draw.random() < share:
         changes["dram.model"] = "efficiency"
         changes["dram.efficiency"] = draw.choice([1, 33, 60, 90, 99, 100])
-    return changes
+    machine = machine.changed(changes)
+    if machine.number("psum.write_ports") > entries(machine):
+        machine = machine.changed({"psum.write_ports": 1})
+    return machine
 
 
 def draw_network(draw, seed, folder):
