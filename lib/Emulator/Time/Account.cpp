@@ -34,7 +34,8 @@ class Account {
 public:
   Account(const LoadedProgram::Impl &impl, const Options &options,
           RunResult &result)
-      : impl(impl), options(options), result(result), costs(impl.costMachine),
+      : impl(impl), options(options), result(result),
+        costMachine(costMachineOf(impl.program.machine)), costs(costMachine),
         dram(impl, options, result), actions(impl.program.machine),
         servers(impl.program.machine), fetch(impl.program.machine.fetch) {}
 
@@ -64,6 +65,7 @@ private:
   const LoadedProgram::Impl &impl;
   const Options &options;
   RunResult &result;
+  machine::Description costMachine; ///< See LoadedProgram::Impl.
   CostModel costs;
   DramServer dram;
   energy::ActionCounter actions;
