@@ -9,7 +9,7 @@
 #include "Engine.h"
 #include "StreamDrains.h"
 #include "ashlar/Emulator/Emulator.h"
-#include "ashlar/Isa/Instruction.h"
+#include "ashlar/Isa/Ports.h"
 #include "llvm/ADT/DenseMap.h"
 #include <memory>
 #include <optional>
@@ -33,6 +33,8 @@ struct LoadedProgram::Impl {
   machine::Description costMachine;
   /// Costs of the instructions whose tiles and coefficients decide them.
   llvm::DenseMap<uint32_t, Cost> clusterCosts;
+  /// Claims on banks of SB of those whose tiles decide them.
+  llvm::DenseMap<uint32_t, isa::BankClaims> tileClaims;
   /// Indices of Program::dumps, ordered by afterInstruction.
   std::vector<uint32_t> dumpOrder;
   bool zeroMemory = false; ///< Undefined reads were not excluded.
@@ -48,6 +50,14 @@ struct LoadedProgram::Impl {
 
 /// Fills code and queues from the words of the program.
 std::optional<Fault> decodeProgram(LoadedProgram::Impl &impl);
+
+/// What instruction \p index takes of the banks of SB.
+isa::BankClaims claimsOf(const LoadedProgram::Impl &impl, uint32_t index);
+
+/// Keeps the claims of an instruction that goes by tiles; \p accesses are
+/// exact.
+void keepTileClaims(LoadedProgram::Impl &impl, uint32_t index,
+                    llvm::ArrayRef<isa::Access> accesses);
 
 /// Whether a program has instructions of the sparse cluster.
 bool usesSparse(llvm::ArrayRef<isa::Instruction> code);

@@ -227,6 +227,7 @@ std::optional<Fault> Verifier::operation(uint32_t index) {
       return fault(index, std::move(*finding));
     if (cost)
       impl.clusterCosts[index] = *cost;
+    keepTileClaims(impl, index, accesses);
     // Exact places can only be inside what was checked, except accesses of a
     // drain, whose fields do not say how large the tiles are.
     if (std::optional<Finding> finding =

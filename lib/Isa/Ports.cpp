@@ -40,12 +40,8 @@ static void addLockStep(const machine::Description &machine,
     most[bank] += largest[bank];
 }
 
-BankClaims bankClaims(const Instruction &inst,
-                      const machine::Description &machine) {
-  if (machine.sb.banks == 0)
-    return {};
-  llvm::SmallVector<SbStream, 4> streams;
-  sbStreams(inst, machine, streams);
+static BankClaims claimsOf(llvm::ArrayRef<SbStream> streams,
+                           const machine::Description &machine) {
   if (streams.empty())
     return {};
   BankClaims banks(machine.sb.banks, 0);
@@ -56,6 +52,32 @@ BankClaims bankClaims(const Instruction &inst,
   for (uint64_t &bank : banks)
     bank = machine::bankCycles(machine, bank);
   return banks;
+}
+
+BankClaims bankClaims(const Instruction &inst,
+                      const machine::Description &machine) {
+  llvm::SmallVector<SbStream, 4> streams;
+  if (machine.sb.banks > 0)
+    sbStreams(inst, machine, streams);
+  return claimsOf(streams, machine);
+}
+
+BankClaims bankClaims(llvm::ArrayRef<Access> accesses,
+                      const machine::Description &machine) {
+  llvm::SmallVector<SbStream, 4> streams;
+  for (const Access &access : accesses) {
+    if (access.space != Space::Sb || machine.sb.banks == 0)
+      continue;
+    SbStream stream;
+    stream.pattern.base = access.base;
+    stream.pattern.elementBytes = access.runLength;
+    for (unsigned d = 0; d < access.numDims; ++d)
+      stream.pattern.add(access.dims[d].count, access.dims[d].stride);
+    stream.partBegin = access.partBegin;
+    stream.partEnd = access.partEnd;
+    streams.push_back(std::move(stream));
+  }
+  return claimsOf(streams, machine);
 }
 
 } // namespace ashlar::isa

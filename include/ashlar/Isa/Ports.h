@@ -6,7 +6,7 @@
 #ifndef ASHLAR_ISA_PORTS_H
 #define ASHLAR_ISA_PORTS_H
 
-#include "ashlar/Isa/Instruction.h"
+#include "ashlar/Isa/Footprint.h"
 #include "ashlar/Machine/Ports.h"
 
 namespace ashlar::isa {
@@ -26,8 +26,8 @@ struct SbStream {
 /// - vec.pool streams every position of every window that lies in the map, or
 ///   if that is less, what the first axis of a separable maximum reads.
 /// - vec.gather may find each element anywhere along the axis.
-/// - dma.tile reads each pixel of its source once: halos and copies for other
-///   units come out of the engine. act.drain of tiles stores each result once.
+/// - dma.tile and act.drain of tiles take all that their fields allow; what
+///   their table says is less, and known to the loader alone.
 /// - dma.compress into a tree reads its source twice.
 void sbStreams(const Instruction &inst, const machine::Description &machine,
                llvm::SmallVectorImpl<SbStream> &out);
@@ -36,6 +36,11 @@ void sbStreams(const Instruction &inst, const machine::Description &machine,
 /// its partitions; empty if it does not use SB or the machine has no banks.
 using BankClaims = machine::BankAccesses;
 BankClaims bankClaims(const Instruction &inst,
+                      const machine::Description &machine);
+
+/// The same by exact accesses, where a table of tiles says what an instruction
+/// touches: a run of an access is streamed once.
+BankClaims bankClaims(llvm::ArrayRef<Access> accesses,
                       const machine::Description &machine);
 
 } // namespace ashlar::isa

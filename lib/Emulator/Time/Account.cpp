@@ -151,8 +151,7 @@ void Account::charge(uint32_t index, unsigned queue, const Cost &cost,
 
 void Account::claim(uint32_t index, Cost &cost) {
   claims.clear();
-  addClaims(cost.timing,
-            isa::bankClaims(impl.code[index], impl.program.machine), claims);
+  addClaims(cost.timing, claimsOf(impl, index), claims);
 }
 
 void Account::operation(uint32_t index, unsigned queue) {
@@ -278,4 +277,21 @@ void emulator::accountCycles(const LoadedProgram::Impl &impl,
                              const Options &options, RunResult &result) {
   auto account = std::make_unique<Account>(impl, options, result);
   account->run();
+}
+
+isa::BankClaims emulator::claimsOf(const LoadedProgram::Impl &impl,
+                                   uint32_t index) {
+  const auto known = impl.tileClaims.find(index);
+  return known != impl.tileClaims.end()
+             ? known->second
+             : isa::bankClaims(impl.code[index], impl.program.machine);
+}
+
+void emulator::keepTileClaims(LoadedProgram::Impl &impl, uint32_t index,
+                              llvm::ArrayRef<isa::Access> accesses) {
+  const auto *drain = std::get_if<isa::ActDrain>(&impl.code[index]);
+  if (impl.program.machine.sb.banks > 0 &&
+      (std::holds_alternative<isa::DmaTile>(impl.code[index]) ||
+       (drain && drain->fromTcu)))
+    impl.tileClaims[index] = isa::bankClaims(accesses, impl.program.machine);
 }

@@ -76,8 +76,7 @@ void Scheduler::measure() {
     Cost cost = costs(impl.code[i]);
     if (known != impl.clusterCosts.end())
       cost = known->second;
-    const isa::BankClaims banks = isa::bankClaims(impl.code[i], machine);
-    addClaims(cost.timing, banks, work[i].claims);
+    addClaims(cost.timing, claimsOf(impl, i), work[i].claims);
     work[i].issue = cost.timing.issue;
     work[i].complete = std::max(cost.timing.issue, cost.timing.complete);
   }
@@ -210,6 +209,7 @@ static bool findCosts(Impl &impl) {
       return false;
     if (cost)
       impl.clusterCosts[i] = *cost;
+    keepTileClaims(impl, i, accesses);
   }
   return !work.exhausted();
 }
@@ -246,6 +246,8 @@ emulator::orderByStart(const container::Program &program) {
     if (auto known = old.clusterCosts.find(index);
         known != old.clusterCosts.end())
       changed.clusterCosts[i] = known->second;
+    if (auto known = old.tileClaims.find(index); known != old.tileClaims.end())
+      changed.tileClaims[i] = known->second;
   }
   ProgramOrder result;
   result.before = cyclesOf(old);
