@@ -19,10 +19,10 @@ isa.program "order" dram 8192 semaphores 1 {
   // CHECK-NEXT: isa.dma.fill(queue = dma1, dstBase = 4096
   // CHECK-NEXT: isa.sem.signal(queue = dma1)
   // CHECK-NEXT: isa.planned "later"
-  // CHECK-NEXT: isa.dma.fill(n4 = 1024
-  // CHECK-NEXT: isa.planned "first"
   // CHECK-NEXT: isa.sem.wait(queue = vec)
   // CHECK-NEXT: isa.vec.map
+  // CHECK-NEXT: isa.dma.fill(n4 = 1024
+  // CHECK-NEXT: isa.planned "first"
   isa.dma.fill(queue = dma0, dstMem = sb, n3 = 8, n4 = 1024, dstStride3 = 65536, dstStride4 = 1)
   isa.dma.fill(queue = dma0, dstMem = dram, n4 = 1024, dstStride4 = 1)
   isa.planned "first" : tensor<256xf32> {in_dram, base = 0 : i64, partition = 0 : i64, channel_axis = -1 : i64, tile_stride = 0 : i64, strides = array<i64: 4>, exponent_base = 0 : i64, exponent_strides = array<i64>, xr = 0 : i64}
