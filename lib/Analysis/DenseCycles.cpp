@@ -9,6 +9,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <array>
+#include <utility>
 
 namespace ashlar::analysis {
 namespace {
@@ -33,19 +34,57 @@ public:
             static_cast<int64_t>(machine.psum.entriesPerBank);
   }
 
-  /// `last`: no column follows.
+  /// `last`: no column follows. Groups of equal length soon repeat: two of them
+  /// then move every time by as much as the two before did, so that the time of
+  /// very many is known without counting each.
   void add(const ColumnTile &column, bool last) {
-    for (int64_t at = 0; at < positions; at += group) {
+    std::array<State, 2> before{state, state};
+    bool skipped = false;
+    for (int64_t at = 0, index = 0; at < positions; ++index) {
       const int64_t part = std::min(group, positions - at);
       addGroup(column, part, last && at + part == positions);
+      at += part;
+      const State old = std::exchange(before[index % 2], state);
+      if (skipped || index < 3 || !state.repeats(old))
+        continue;
+      // The last group may be shorter.
+      const int64_t pairs =
+          (std::max<int64_t>(positions - at, 1) - 1) / group / 2;
+      state.repeat(old, pairs);
+      at += 2 * pairs * group;
+      skipped = true;
     }
   }
 
-  DenseCycles take() const { return cycles; }
+  DenseCycles take() const { return state.cycles; }
 
 private:
   /// Pieces that the first and the last sums are drained in.
   static constexpr int64_t kPieces = 8;
+
+  /// What two groups ago decides about the next one, and the sums.
+  struct State {
+    std::array<int64_t, 2> drained{0, 0}; ///< half of PSUM is free again
+    int64_t arrayFree = 0, actFree = 0;
+    DenseCycles cycles;
+
+    bool repeats(const State &old) const {
+      const int64_t step = arrayFree - old.arrayFree;
+      return actFree - old.actFree == step &&
+             drained[0] - old.drained[0] == step &&
+             drained[1] - old.drained[1] == step;
+    }
+
+    /// What has happened since `old` happens `times` more.
+    void repeat(const State &old, int64_t times) {
+      const int64_t step = times * (arrayFree - old.arrayFree);
+      for (int64_t *time :
+           {&drained[0], &drained[1], &arrayFree, &actFree, &cycles.total})
+        *time += step;
+      cycles.array += times * (cycles.array - old.cycles.array);
+      cycles.drain += times * (cycles.drain - old.cycles.drain);
+    }
+  };
 
   void addGroup(const ColumnTile &column, int64_t part, bool last) {
     if (column.tiles.empty())
@@ -63,30 +102,28 @@ private:
     const auto drain = static_cast<int64_t>(
         machine::actDrain(machine, column.cols, part, function).issue);
     const auto skew = static_cast<int64_t>(machine.pe.rows) + column.cols - 2;
-    int64_t &bank = drained[groups % drained.size()];
-    const int64_t end = std::max(arrayFree, bank) + busy;
+    int64_t &bank = state.drained[groups % state.drained.size()];
+    const int64_t end = std::max(state.arrayFree, bank) + busy;
     const bool first = groups++ == 0;
     // One pass keeps pace with the drain, piece by piece.
     const bool pieces =
         first || last || (column.tiles.size() == 1 && passes == 1);
     const int64_t count = pieces ? kPieces : 1;
     const int64_t start = end - stream + llvm::divideCeilSigned(stream, count);
-    actFree = std::max(std::max(actFree, start + skew) + drain,
-                       end + skew + llvm::divideCeilSigned(drain, count));
-    arrayFree = end;
-    bank = actFree + static_cast<int64_t>(machine.act.latency);
-    cycles.array += busy;
-    cycles.drain += drain;
-    cycles.total = bank;
+    state.actFree = std::max(std::max(state.actFree, start + skew) + drain,
+                             end + skew + llvm::divideCeilSigned(drain, count));
+    state.arrayFree = end;
+    bank = state.actFree + static_cast<int64_t>(machine.act.latency);
+    state.cycles.array += busy;
+    state.cycles.drain += drain;
+    state.cycles.total = bank;
   }
 
   const machine::Description &machine;
   int64_t lanes, passes, weightBytes, positions, width, group;
   machine::VecCost function;
-  std::array<int64_t, 2> drained{0, 0}; ///< half of PSUM is free again
   size_t groups = 0;
-  int64_t arrayFree = 0, actFree = 0;
-  DenseCycles cycles;
+  State state;
 };
 
 } // namespace

@@ -20,7 +20,9 @@ llvm::json::Value toJson(Attribute attr) {
     return text.getValue();
   if (auto number = dyn_cast<IntegerAttr>(attr))
     return number.getInt();
-  if (auto number = dyn_cast<FloatAttr>(attr))
+  // JSON has no infinity and no NaN.
+  if (auto number = dyn_cast<FloatAttr>(attr);
+      number && number.getValue().isFinite())
     return number.getValueAsDouble();
   if (auto dictionary = dyn_cast<DictionaryAttr>(attr)) {
     llvm::json::Object object;

@@ -34,6 +34,7 @@ struct OpPlan {
   mlir::Operation *op = nullptr;
   TilingModel model;
   int64_t bytes = 0;   ///< of the result, per partition
+  int64_t chunk = 0;   ///< of its weights the largest, in bytes of the ring
   int64_t chunks = 0;  ///< ring that this and earlier operations need
   int64_t lastUse = 0; ///< index of the last operation that reads it
   bool canReside = true;
@@ -94,6 +95,7 @@ private:
   void recordInPlace(size_t index);
   bool chooseScratch(size_t index);
   int64_t limitAt(size_t index) const;
+  bool countWeights(int64_t chunksAhead);
   bool evictAt(size_t index);
   bool keepWeightsStationary(size_t index);
   const OpPlan *producer(mlir::Value value) const;

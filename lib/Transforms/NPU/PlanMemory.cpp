@@ -62,6 +62,7 @@ void Planner::setModel(OpPlan &plan) {
       plan.model.resultType, plan.model.resultShape, plan.model.resultAxis,
       /*offset=*/0, machine);
   plan.hasLanes = plan.op->hasAttr(analysis::kLanesAttr);
+  plan.chunk = analysis::largestChunk(plan.op, machine);
   if (auto known = indexOf.find(plan.op); known != indexOf.end())
     dirty = std::min(dirty, known->second);
 }
@@ -286,15 +287,6 @@ void Planner::enter(size_t index) {
               plan.lastUse});
 }
 
-/// End of the memory for tensors and scratch while operation `index` runs. The
-/// ring never shrinks while weights of earlier operations may be in it, so what
-/// they need counts here as well. Records of moving weights lie behind it
-/// throughout the program.
-int64_t Planner::limitAt(size_t index) const {
-  return static_cast<int64_t>(machine.sb.bytesPerPartition) -
-         std::max(ring, plans[index].chunks + records);
-}
-
 /// The first operation that may still run when operation `index` begins: vector
 /// operations need no scale exponents and begin while other engines still make
 /// the rest of their operands, or of other maps. Others begin behind them.
@@ -435,41 +427,32 @@ bool Planner::placeAll(size_t first, bool mayEvict) {
 /// The ring holds `chunksAhead` chunks of weights at least.
 bool Planner::attempt(int64_t wishedRing, bool mayEvict, int64_t chunksAhead) {
   ring = wishedRing;
-  int64_t chunks = 0;
-  for (OpPlan &plan : plans) {
-    chunks = std::max(chunks,
-                      chunksAhead * analysis::largestChunk(plan.op, machine));
-    plan.chunks = chunks;
-  }
-  auto countRecords = [&] {
-    return analysis::movingRecordBytes(
-        llvm::map_to_vector(plans, [](const OpPlan &plan) { return plan.op; }),
-        machine);
-  };
   evictions = 0;
-  records = countRecords();
+  countWeights(chunksAhead);
   shareMemory();
   for (size_t first = 0;;) {
     dirty = plans.size();
     if (mayEvict && unfoldSpilled()) {
+      // A map without lanes has other chunks of weights.
+      const bool moved = countWeights(chunksAhead);
       first = std::min({first, dirty, shareAgain()});
+      if (moved)
+        first = 0;
       continue;
     }
     if (!mayEvict && llvm::any_of(plans, [](const OpPlan &plan) {
           return plan.canReside && !plan.resident;
         }))
       return false;
-    const size_t before = evictions;
+    const size_t evictedBefore = evictions;
     if (placeAll(first, mayEvict))
       return true;
-    if (evictions == before && dirty == plans.size())
+    if (evictions == evictedBefore && dirty == plans.size())
       return false;
-    const int64_t recordsBefore = records;
-    if (dirty < plans.size())
-      records = countRecords();
+    const bool moved = dirty < plans.size() && countWeights(chunksAhead);
     // Places of operations before the first change are as they would be again.
     first = std::min(dirty, shareAgain());
-    if (records != recordsBefore)
+    if (moved)
       first = 0;
   }
 }
