@@ -230,7 +230,6 @@ emulator::orderByStart(const container::Program &program) {
   }
   Impl old;
   old.program = program;
-  old.costMachine = costMachineOf(program.machine);
   if (decodeProgram(old) || !findCosts(old))
     return std::nullopt;
   old.hazards.assign(old.code.size(), noInstruction);
@@ -240,7 +239,6 @@ emulator::orderByStart(const container::Program &program) {
     return std::nullopt;
   Impl changed;
   changed.program = program;
-  changed.costMachine = old.costMachine;
   changed.hazards = old.hazards;
   for (uint32_t i = 0; i < order->size(); ++i) {
     const uint32_t index = (*order)[i];
