@@ -158,6 +158,7 @@ static std::optional<FoldCut> cutMap(const partition::CountMap &map,
   arguments.add(options.metric).add(options.threshold);
   arguments.add(options.maxIterations).add(options.maxRows);
   arguments.add(options.maxCols).add(options.moveRounds).add(options.refine);
+  arguments.add(options.capacity);
   arguments.add(options.halo);
   return memo.get(arguments.take(), [&]() -> std::optional<FoldCut> {
     auto cut = partition::partition(map, geometry, options);
@@ -197,11 +198,19 @@ static partition::Options optionsOf(const ScatterProblem &scatter,
   return options;
 }
 
+/// Multipliers of the units that tiles go to, if they differ.
+static std::vector<int64_t> capacitiesOf(const TilePlan &plan, int64_t units,
+                                         const machine::Description &machine) {
+  if (machine.sparse.narrowTcus == 0)
+    return {};
+  return tileLanes(machine, units, plan.groups, plan.cutAtRunTime);
+}
+
 /// Cuts the region of one round into `units` tiles of at most rows x cols
 /// results; false if that cannot be.
 static bool cutFold(const ScatterProblem &scatter, const CutWay &way,
                     TileFold &fold, int64_t units, int64_t rows, int64_t cols,
-                    TilePlan &plan) {
+                    TilePlan &plan, const machine::Description &machine) {
   partition::Geometry geometry = scatter.geometry;
   auto narrow = [](partition::Axis &axis, int64_t begin, int64_t size) {
     axis.padBefore -= begin * axis.stride;
@@ -212,6 +221,7 @@ static bool cutFold(const ScatterProblem &scatter, const CutWay &way,
   partition::Options options =
       optionsOf(scatter, way, plan, geometry, rows, cols);
   options.units = units;
+  options.capacity = capacitiesOf(plan, units, machine);
   auto cut = cutMap(
       scatter.sums ? scatter.data.counts
                    : partition::CountMap::zeros(geometry.y.in, geometry.x.in),
@@ -239,11 +249,10 @@ static bool cutFold(const ScatterProblem &scatter, const CutWay &way,
 }
 
 /// `plan` with its regions cut; nothing if they cannot be.
-static std::optional<TilePlan> cutRegions(const ScatterProblem &scatter,
-                                          const CutWay &way, TilePlan plan,
-                                          llvm::ArrayRef<Box> regions,
-                                          int64_t units, int64_t rows,
-                                          int64_t cols) {
+static std::optional<TilePlan>
+cutRegions(const ScatterProblem &scatter, const CutWay &way, TilePlan plan,
+           llvm::ArrayRef<Box> regions, int64_t units, int64_t rows,
+           int64_t cols, const machine::Description &machine) {
   // The machine's tiles may be as large as the limits.
   plan.rows = way.runTime ? rows : 1;
   plan.cols = way.runTime ? cols : 1;
@@ -254,7 +263,8 @@ static std::optional<TilePlan> cutRegions(const ScatterProblem &scatter,
   plan.spread = 0, plan.met = true, plan.probes = 0;
   for (const Box &region : regions) {
     plan.folds.push_back({region, {}});
-    if (!cutFold(scatter, way, plan.folds.back(), units, rows, cols, plan))
+    if (!cutFold(scatter, way, plan.folds.back(), units, rows, cols, plan,
+                 machine))
       return std::nullopt;
   }
   return plan;
@@ -284,7 +294,7 @@ std::vector<TilePlan> cutPlans(const TileProblem &problem, const TilePlan &plan,
       before = rows;
       for (const CutWay &way : ways)
         if (auto own = cutRegions(*problem.scatter, way, plan, regions, units,
-                                  rows, cols))
+                                  rows, cols, machine))
           plans.push_back(std::move(*own));
     }
   }
@@ -323,10 +333,65 @@ std::vector<TilePlan> disjointPlans(const TileProblem &problem,
       continue;
     before = rows;
     for (const CutWay &way : ways)
-      if (auto own =
-              cutRegions(scatter, way, disjoint, whole, units, rows, cols))
+      if (auto own = cutRegions(scatter, way, disjoint, whole, units, rows,
+                                cols, machine))
         plans.push_back(std::move(*own));
   }
+  return plans;
+}
+
+/// The boxes of a region of rows x cols results at (y, 0) in proportion to the
+/// capacities; nothing if it cannot be cut so.
+static std::optional<std::vector<Box>> shareOut(const Box &region,
+                                                Algorithm algorithm,
+                                                llvm::ArrayRef<int64_t> lanes) {
+  partition::Options options;
+  options.algorithm = algorithm;
+  options.units = static_cast<int64_t>(lanes.size());
+  options.capacity = lanes.vec();
+  auto cut =
+      cutMap(partition::CountMap::zeros(region.rows, region.cols),
+             partition::Geometry::identity(region.rows, region.cols), options);
+  if (!cut)
+    return std::nullopt;
+  for (Box &box : cut->cores)
+    if (!box.empty())
+      box.y0 += region.y0, box.x0 += region.x0;
+  return cut->cores;
+}
+
+std::vector<TilePlan> proportionalPlans(const TileProblem &problem,
+                                        const TilePlan &plan, int64_t units,
+                                        int64_t tileLimit,
+                                        const machine::Description &machine) {
+  std::vector<TilePlan> plans;
+  int64_t height = problem.extent[1], width = problem.extent[2];
+  std::vector<int64_t> lanes = tileLanes(machine, units, plan.groups, false);
+  if (units < 2 || height * width < 2 || lanes.front() == lanes.back())
+    return plans;
+  int64_t least = std::max<int64_t>(
+      llvm::divideCeilSigned(height * width, units * tileLimit), 1);
+  for (int64_t count = least; count <= std::min(2 * least, height); ++count)
+    for (Algorithm algorithm : {Algorithm::Uniform, Algorithm::Rows}) {
+      TilePlan own = plan;
+      own.rows = own.cols = 1;
+      bool cut = true;
+      for (const Box &region : partition::timeFolds(
+               height, width, llvm::divideCeilSigned(height, count), width)) {
+        auto tiles = shareOut(region, algorithm, lanes);
+        if (!tiles) {
+          cut = false;
+          break;
+        }
+        for (const Box &tile : *tiles) {
+          own.rows = std::max(own.rows, tile.rows);
+          own.cols = std::max(own.cols, tile.cols);
+        }
+        own.folds.push_back({region, std::move(*tiles)});
+      }
+      if (cut && own.rows * own.cols <= tileLimit)
+        plans.push_back(std::move(own));
+    }
   return plans;
 }
 

@@ -11,36 +11,103 @@
 
 namespace ashlar::analysis {
 
-EntrySums::EntrySums(const TileProblem &problem, bool skip) {
+EntrySums::EntrySums(const TileProblem &problem, bool skip,
+                     const machine::Description &machine)
+    : problem(problem), machine(machine), skip(skip) {
   int64_t taps = problem.kernel[0] * problem.kernel[1];
   int64_t inPerGroup = problem.channels / problem.groups;
   int64_t outPerGroup = problem.outputs / problem.groups;
   for (size_t i = 0; i < problem.columns.size(); ++i) {
     ChannelRange range = channelsOf(problem, i);
     const ColumnTile &column = problem.columns[i];
-    std::vector<int64_t> counts;
+    std::vector<machine::ChannelCrowd> crowds;
     for (int64_t c = 0; c < range.count; ++c) {
       int64_t group = (range.first + c) / inPerGroup;
       int64_t begin = std::max(group * outPerGroup, column.firstOutput);
       int64_t end =
           std::min((group + 1) * outPerGroup, column.firstOutput + column.cols);
-      counts.push_back(skip ? problem.entries[i][c]
-                            : std::max<int64_t>(end - begin, 0) * taps);
+      uint64_t kernels = std::max<int64_t>(end - begin, 0);
+      crowds.push_back(skip ? problem.crowds[i][c]
+                            : machine::ChannelCrowd{kernels * taps, kernels,
+                                                    static_cast<uint64_t>(taps),
+                                                    kernels});
     }
-    columns.push_back(std::move(counts));
+    columns.push_back(std::move(crowds));
   }
 }
 
-const std::vector<std::vector<int64_t>> &EntrySums::prefix(int64_t perStep) {
-  std::vector<std::vector<int64_t>> &sums = prefixes[perStep];
-  if (sums.empty())
-    for (const std::vector<int64_t> &counts : columns) {
-      std::vector<int64_t> own{0};
-      for (int64_t count : counts)
-        own.push_back(own.back() + llvm::divideCeilSigned(count, perStep));
-      sums.push_back(std::move(own));
-    }
+/// Sums of `of` over the first channels of each column.
+template <typename Of>
+static std::vector<std::vector<int64_t>>
+prefixSums(llvm::ArrayRef<std::vector<machine::ChannelCrowd>> columns, Of of) {
+  std::vector<std::vector<int64_t>> sums;
+  for (const std::vector<machine::ChannelCrowd> &crowds : columns) {
+    std::vector<int64_t> own{0};
+    for (const machine::ChannelCrowd &crowd : crowds)
+      own.push_back(own.back() + static_cast<int64_t>(of(crowd)));
+    sums.push_back(std::move(own));
+  }
   return sums;
+}
+
+const EntrySums::Prefixes &EntrySums::prefix(int64_t perStep) {
+  Prefixes &sums = prefixes[perStep];
+  if (sums.empty())
+    sums = prefixSums(columns, [=](const machine::ChannelCrowd &crowd) {
+      return llvm::divideCeil(crowd.entries, static_cast<uint64_t>(perStep));
+    });
+  return sums;
+}
+
+/// Channels of so many gaps or more hide how the channel before ended.
+static constexpr uint64_t kLongChannel = 8;
+
+/// Cycles of streams whose kernels alternate. Short channels wait for sums of
+/// those before, so they are followed; the closed form has the others.
+EntrySums::Prefixes EntrySums::alternating(const machine::TileStep &step,
+                                           uint64_t passes) const {
+  const uint64_t gap = machine::kernelGap(machine, step, passes);
+  const auto period =
+      static_cast<int64_t>(machine::tilePeriod(machine, step, passes));
+  Prefixes sums;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const auto kernels = static_cast<uint64_t>(problem.columns[i].cols);
+    KernelTurns turns(kernels, gap);
+    std::vector<int64_t> own{0};
+    for (size_t c = 0; c < columns[i].size(); ++c) {
+      const machine::ChannelCrowd &crowd = columns[i][c];
+      if (crowd.entries >= kLongChannel * gap) {
+        turns = KernelTurns(kernels, gap);
+        own.push_back(own.back() + static_cast<int64_t>(machine::tileChannel(
+                                       machine, step, passes, crowd)));
+        continue;
+      }
+      auto shares = llvm::to_vector(problem.shares[i][c]);
+      const uint64_t before = turns.turns();
+      turns.take(shares, [](size_t) {});
+      own.push_back(own.back() +
+                    static_cast<int64_t>(turns.turns() - before) * period);
+    }
+    sums.push_back(std::move(own));
+  }
+  return sums;
+}
+
+int64_t EntrySums::cycles(size_t column, const Chunk &chunk,
+                          const machine::TileStep &step, uint64_t passes) {
+  bool alternate = machine::kernelsAlternate(machine, step, passes);
+  bool meet = machine.sparse.accumulatorBanks > 0 && step.coefficients > 1;
+  if (!alternate && !meet)
+    return steps(column, chunk, static_cast<int64_t>(step.coefficients)) *
+           static_cast<int64_t>(machine::tilePeriod(machine, step, passes));
+  Prefixes &sums = priced[{step.steps, step.coefficients, step.window, passes}];
+  if (sums.empty() && alternate && skip)
+    sums = alternating(step, passes);
+  else if (sums.empty())
+    sums = prefixSums(columns, [&](const machine::ChannelCrowd &crowd) {
+      return machine::tileChannel(machine, step, passes, crowd);
+    });
+  return sums[column][chunk.first + chunk.count] - sums[column][chunk.first];
 }
 
 int64_t drainCycles(const TileProblem &problem, const DrainColumn &column,
@@ -60,12 +127,13 @@ PlanCost::PlanCost(const TileProblem &problem, const TilePlan &plan,
                    const machine::Description &machine)
     : problem(problem), plan(plan), scatter(scatter), machine(machine),
       geometry(plan.geometry(problem)) {
-  int64_t lines = plan.images * plan.rows;
   passes =
       machine::pePasses(machine, problem.activationBits, problem.weightBits);
-  period = machine::tileSteps(machine, lines, plan.cols, plan.cols) * passes;
-  perStep = machine::tileCoefficients(machine, lines, plan.cols);
-  units = machine.sparse.tcus / plan.groups;
+  for (const UnitClass &own : unitClasses(plan, machine))
+    steps.push_back(machine::tileStep(
+        machine, own.lanes, plan.images * own.rows, own.cols, plan.cols));
+  units = unitsOf(plan, machine);
+  alternate = kernelsAlternate(problem, plan, machine);
   rounds = plan.rounds(problem, units);
   queues = movementQueues(machine);
   queueFree.assign(static_cast<size_t>(queues), 0);
@@ -90,7 +158,7 @@ PlanCost::Loaded PlanCost::loadOfRound() const {
   int64_t slot = static_cast<int64_t>(geometry.slotElements());
   if (plan.folds.empty()) {
     int64_t tiles = std::min(units, plan.tiles(problem));
-    return {slot * tiles, runsOf(plan.rows, plan.cols) * tiles};
+    return {slot * tiles, runsOf(plan.rows, plan.cols) * tiles, slot};
   }
   Loaded sum;
   for (const TileFold &fold : plan.folds)
@@ -101,10 +169,11 @@ PlanCost::Loaded PlanCost::loadOfRound() const {
                                : static_cast<int64_t>(geometry.loadedElements(
                                      plan.images, tile.rows, tile.cols));
         sum.elements += elements;
+        sum.most = std::max(sum.most, elements);
         sum.runs += std::min(elements, runsOf(tile.rows, tile.cols));
       }
   auto rounds = static_cast<int64_t>(plan.folds.size());
-  return {sum.elements / rounds, sum.runs / rounds};
+  return {sum.elements / rounds, sum.runs / rounds, sum.most};
 }
 
 /// Channels of a chunk that one queue loads: whole planes of cells.
@@ -139,10 +208,13 @@ int64_t PlanCost::loadCycles(const ColumnWave &wave, int64_t channels) const {
                        : 0;
   int64_t streams = wave.groupStep > 0 ? wave.count : 1;
   const Loaded each = loadOfRound();
-  int64_t bytes =
-      each.elements * (channels * problem.elementBytes + planes) * streams;
+  int64_t ofElement = channels * problem.elementBytes + planes;
+  int64_t bytes = each.elements * ofElement * streams;
   int64_t runs = each.runs * (channels + planes) * streams;
-  machine::Timing time = machine::tileLoad(machine, bytes, runs);
+  machine::Timing time = machine::tileLoad(
+      machine, bytes, runs,
+      // Groups with channels of their own take them in different units.
+      each.most * ofElement);
   if (machine.sb.banks > 0)
     time = machine::withPorts(time, portCycles(each));
   return static_cast<int64_t>(time.issue);
@@ -159,15 +231,17 @@ void PlanCost::addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
       size_t column = wave.first + static_cast<size_t>(g);
       int64_t entries = sums.entries(column, chunk);
       int64_t cycles = scatter.empty()
-                           ? sums.steps(column, chunk, perStep) * period
-                           : (scatter[column][chunk.first + chunk.count] -
-                              scatter[column][chunk.first]) *
-                                 passes;
+                           ? 0
+                           : scatter[column][chunk.first + chunk.count] -
+                                 scatter[column][chunk.first];
+      for (const machine::TileStep &step : steps)
+        if (scatter.empty())
+          cycles = std::max(cycles, sums.cycles(column, chunk, step, passes));
       own.run = std::max<int64_t>(
           {own.run, cycles,
            static_cast<int64_t>(machine::tileDecode(machine, entries))});
-      own.bytes = std::max(own.bytes,
-                           streamBytes(problem, chunk.count, regions, entries));
+      own.bytes = std::max(own.bytes, streamBytes(problem, chunk.count, regions,
+                                                  entries, alternate));
     }
     const int64_t share = loadShare(wave, chunk);
     own.load = loadCycles(wave, share);

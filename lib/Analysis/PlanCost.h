@@ -17,11 +17,12 @@
 
 namespace ashlar::analysis {
 
-/// Coefficients of channel ranges in constant time, and the steps that they
-/// take by the number of coefficients a step.
+/// Coefficients of channel ranges in constant time, the steps that they take by
+/// the number of coefficients a step, and the cycles by what a unit does.
 class EntrySums {
 public:
-  EntrySums(const TileProblem &problem, bool skip);
+  EntrySums(const TileProblem &problem, bool skip,
+            const machine::Description &machine);
 
   int64_t entries(size_t column, const Chunk &chunk) {
     return steps(column, chunk, 1);
@@ -31,16 +32,26 @@ public:
     const std::vector<int64_t> &sums = prefix(perStep)[column];
     return sums[chunk.first + chunk.count] - sums[chunk.first];
   }
-  /// The same of the whole column.
+  /// Cycles of a chunk of one column in tile mode.
+  int64_t cycles(size_t column, const Chunk &chunk,
+                 const machine::TileStep &step, uint64_t passes);
+  /// Steps of the whole column.
   int64_t steps(size_t column, int64_t perStep) {
     return prefix(perStep)[column].back();
   }
 
 private:
-  const std::vector<std::vector<int64_t>> &prefix(int64_t perStep);
+  using Prefixes = std::vector<std::vector<int64_t>>;
+  const Prefixes &prefix(int64_t perStep);
+  Prefixes alternating(const machine::TileStep &step, uint64_t passes) const;
 
-  std::vector<std::vector<int64_t>> columns;
-  std::map<int64_t, std::vector<std::vector<int64_t>>> prefixes;
+  const TileProblem &problem;
+  const machine::Description &machine;
+  const bool skip;
+  std::vector<std::vector<machine::ChannelCrowd>> columns;
+  std::map<int64_t, Prefixes> prefixes;
+  /// Cycles, by steps, coefficients and width of a step, and passes.
+  std::map<std::array<uint64_t, 4>, Prefixes> priced;
 };
 
 /// What a number of groups of units makes of a problem, the same for all tiles.
@@ -94,6 +105,7 @@ private:
   /// What a round loads of a channel, mean over the rounds.
   struct Loaded {
     int64_t elements = 0, runs = 0;
+    int64_t most = 0; ///< elements of one unit
   };
   Loaded loadOfRound() const;
   uint64_t portCycles(const Loaded &each) const;
@@ -111,8 +123,11 @@ private:
   const ScatterSums &scatter;
   const machine::Description &machine;
   machine::TileGeometry geometry;
-  int64_t passes, period, perStep, units, rounds, queues;
-  int64_t room; ///< of a group's streams in weight memory
+  /// What the units of each class do for a coefficient.
+  llvm::SmallVector<machine::TileStep, 2> steps;
+  int64_t passes, units, rounds, queues;
+  bool alternate; ///< kernels do in the streams
+  int64_t room;   ///< of a group's streams in weight memory
   bool resident = true, fits = true;
   std::vector<WaveCost> waves;
   // Pipeline state.

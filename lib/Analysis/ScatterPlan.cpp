@@ -249,46 +249,115 @@ static double fullness(const TileProblem &problem, const TilePlan &plan,
                                      reach(scatter.geometry.x, plan.cols)));
 }
 
-int64_t ScatterTimes::of(uint32_t taps, uint64_t data) {
-  if (known.size() <= taps)
-    known.resize(taps + 1);
-  std::vector<int64_t> &row = known[taps];
+int64_t ScatterTimes::of(uint64_t lanes, uint32_t taps, uint64_t data) {
+  std::vector<std::vector<int64_t>> &own = known[lanes];
+  if (own.size() <= taps)
+    own.resize(taps + 1);
+  std::vector<int64_t> &row = own[taps];
   if (row.size() <= data)
     row.resize(data + 1, -1);
   if (row[data] < 0)
-    row[data] = static_cast<int64_t>(
-        machine::scatterCycles(variant, machine.sparse.lanes,
-                               machine.sparse.coefficientsPerStep, data, taps));
+    row[data] = static_cast<int64_t>(machine::scatterCycles(
+        variant, lanes, machine.sparse.coefficientsPerStep, data, taps));
   return row[data];
 }
+
+namespace {
+
+/// The channels of a plan on units of one class.
+class ClassTimes {
+public:
+  ClassTimes(const TileProblem &problem, const TilePlan &plan,
+             const UnitClass &units, double full, ScatterTimes &times,
+             const machine::Description &machine)
+      : problem(problem), units(units), full(full), times(times),
+        machine(machine), geometry(plan.geometry(problem)),
+        stride(plan.images * plan.rows * plan.cols),
+        passes(machine::pePasses(machine, problem.activationBits,
+                                 problem.weightBits)),
+        images(plan.images) {}
+
+  /// Cycles to expect of the channel `channel` under `slices`.
+  int64_t channel(llvm::ArrayRef<SliceCount> slices, int64_t channel) const {
+    if (slices.empty())
+      return 0;
+    uint64_t products = 0, latency = 0;
+    for (const SliceCount &slice : slices)
+      products += of(slice, channel, latency);
+    uint64_t positions =
+        geometry.loadedElements(images, units.rows, units.cols);
+    return static_cast<int64_t>(
+        std::max({products * images * passes, latency,
+                  machine::scanCycles(machine, positions)}));
+  }
+
+private:
+  /// Products of the kernels of a slice over an image.
+  uint64_t of(const SliceCount &slice, int64_t channel,
+              uint64_t &latency) const {
+    using machine::ScatterVariant;
+    uint64_t rows = units.rows + geometry.h.phases[slice.rowPhase].halo;
+    uint64_t cols = units.cols + geometry.w.phases[slice.colPhase].halo;
+    auto positions = static_cast<double>(rows * cols);
+    double expected =
+        positions * full * problem.scatter->data.of(channel) / 1000.0;
+    auto q = static_cast<uint64_t>(std::min(expected, positions) + 0.5);
+    if (q == 0)
+      return 0;
+    ScatterVariant variant = problem.scatter->cut.variant;
+    if (problem.kernel[0] * problem.kernel[1] == 1) {
+      variant = ScatterVariant::B; // all variants add by address
+      latency = std::max(latency, machine::scatterLatency(machine, variant, 1));
+      return machine::scatterSlice(
+          machine, variant,
+          machine::scatterPointCycles(units.lanes, q, slice.taps),
+          machine::expectedPointSums(machine, q, rows * cols, slice.taps,
+                                     stride),
+          0);
+    }
+    latency = std::max(latency,
+                       machine::scatterLatency(machine, variant, slice.taps));
+    // Products outside the results are dropped before they reach a bank.
+    uint64_t results = units.rows * units.cols;
+    return slice.kernels *
+           machine::scatterSlice(
+               machine, variant, times.of(units.lanes, slice.taps, q),
+               machine::expectedBankSums(machine, q * results / (rows * cols),
+                                         results, slice.taps),
+               results);
+  }
+
+  const TileProblem &problem;
+  const UnitClass &units;
+  double full;
+  ScatterTimes &times;
+  const machine::Description &machine;
+  machine::TileGeometry geometry;
+  uint64_t stride, passes, images;
+};
+
+} // namespace
 
 ScatterSums scatterSums(const TileProblem &problem, const TilePlan &plan,
                         int64_t units, ScatterTimes &times,
                         const machine::Description &machine) {
   const ScatterProblem &scatter = *problem.scatter;
-  const machine::TileGeometry geometry = plan.geometry(problem);
-  const bool point = problem.kernel[0] * problem.kernel[1] == 1;
   const double full = fullness(problem, plan, units);
-  auto data = [&](const SliceCount &slice, int64_t channel) {
-    auto positions = static_cast<double>(
-        (plan.rows + geometry.h.phases[slice.rowPhase].halo) *
-        (plan.cols + geometry.w.phases[slice.colPhase].halo));
-    double expected = positions * full * scatter.data.of(channel) / 1000.0;
-    return static_cast<uint64_t>(std::min(expected, positions) + 0.5);
-  };
+  std::vector<UnitClass> classes = unitClasses(plan, machine);
+  std::vector<ClassTimes> byClass;
+  for (const UnitClass &own : classes)
+    byClass.emplace_back(problem, plan, own, full, times, machine);
   std::vector<std::vector<int64_t>> sums;
   for (size_t i = 0; i < scatter.slices.size(); ++i) {
     int64_t first = channelsOf(problem, i).first;
     std::vector<int64_t> own{0};
     for (size_t c = 0; c < scatter.slices[i].size(); ++c) {
       int64_t cycles = 0;
-      for (const SliceCount &slice : scatter.slices[i][c]) {
-        uint64_t q = data(slice, first + static_cast<int64_t>(c));
-        cycles += point ? static_cast<int64_t>(machine::scatterPointCycles(
-                              machine.sparse.lanes, q, slice.taps))
-                        : slice.kernels * times.of(slice.taps, q);
-      }
-      own.push_back(own.back() + cycles * plan.images);
+      for (const ClassTimes &units : byClass)
+        cycles =
+            std::max(cycles, units.channel(scatter.slices[i][c],
+                                           first + static_cast<int64_t>(c)));
+      own.push_back(own.back() + cycles);
     }
     sums.push_back(std::move(own));
   }

@@ -10,6 +10,8 @@
 #include "ashlar/Analysis/TilePlan.h"
 #include "ashlar/Machine/Description.h"
 
+#include <map>
+
 namespace ashlar::analysis {
 
 /// Cycles of the units in scatter mode, remembered by their arguments.
@@ -19,14 +21,23 @@ public:
                machine::ScatterVariant variant)
       : machine(machine), variant(variant) {}
 
-  /// Of one block of `data` under `taps` coefficients of a kernel.
-  int64_t of(uint32_t taps, uint64_t data);
+  /// Of one block of `data` under `taps` coefficients of a kernel on `lanes`
+  /// multipliers, without what the accumulators cost.
+  int64_t of(uint64_t lanes, uint32_t taps, uint64_t data);
 
 private:
   const machine::Description &machine;
   const machine::ScatterVariant variant;
-  std::vector<std::vector<int64_t>> known; ///< by taps and data; -1: not yet
+  /// By multipliers, taps and data; -1: not yet.
+  std::map<uint64_t, std::vector<std::vector<int64_t>>> known;
 };
+
+/// Plans like `plan` with tiles in proportion to the multipliers of the units,
+/// at most `tileLimit` results each.
+std::vector<TilePlan> proportionalPlans(const TileProblem &problem,
+                                        const TilePlan &plan, int64_t units,
+                                        int64_t tileLimit,
+                                        const machine::Description &machine);
 
 /// By column: sums of cycles over its first channels.
 using ScatterSums = std::vector<std::vector<int64_t>>;

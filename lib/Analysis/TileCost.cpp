@@ -29,7 +29,7 @@ class Search {
 public:
   Search(const TileProblem &problem, bool skip,
          const machine::Description &machine, int64_t limit)
-      : problem(problem), machine(machine), sums(problem, skip),
+      : problem(problem), machine(machine), sums(problem, skip, machine),
         scatters(skip && problem.scatter), limit(limit),
         times(machine, problem.scatter ? problem.scatter->cut.variant
                                        : machine::ScatterVariant::D) {
@@ -48,6 +48,7 @@ public:
     int64_t most = mostGroups(machine);
     for (int64_t groups = mostParts(problem); groups <= most; groups *= 2) {
       groupBy(groups);
+      considerUneven(groups);
       for (int64_t cols : shares(problem.extent[2], limit))
         for (int64_t rows : shares(problem.extent[1], limit / cols)) {
           bool whole = cols == problem.extent[2] && rows == problem.extent[1];
@@ -75,7 +76,21 @@ public:
 
 private:
   int64_t unitsOf(const TilePlan &plan) const {
-    return static_cast<int64_t>(machine.sparse.tcus) / plan.groups;
+    return analysis::unitsOf(plan, machine);
+  }
+
+  /// Where some units are narrow: tiles in proportion to what the units can do,
+  /// in as many rounds as the accumulators need or one more.
+  void considerUneven(int64_t groups) {
+    int64_t most = accumulatorEntries(machine) / std::max<int64_t>(regions, 1);
+    if (machine.sparse.narrowTcus == 0 || most < 1)
+      return;
+    TilePlan plan;
+    plan.groups = groups;
+    for (const TilePlan &own :
+         proportionalPlans(problem, plan, unitsOf(plan),
+                           std::min<int64_t>(most, kMostTileResults), machine))
+      consider(own);
   }
 
   /// Scatter mode: unequal tiles, and tiles of the operand.
@@ -164,11 +179,13 @@ private:
 
   /// Sums and drains alone, without what they wait for.
   int64_t leastCycles(const TilePlan &plan) {
-    int64_t lines = plan.images * plan.rows;
+    machine::TileStep step =
+        machine::tileStep(machine, machine.sparse.lanes,
+                          plan.images * plan.rows, plan.cols, plan.cols);
     int64_t period =
-        machine::tileSteps(machine, lines, plan.cols, plan.cols) *
+        static_cast<int64_t>(step.steps) *
         machine::pePasses(machine, problem.activationBits, problem.weightBits);
-    int64_t perStep = machine::tileCoefficients(machine, lines, plan.cols);
+    auto perStep = static_cast<int64_t>(step.coefficients);
     int64_t rounds = plan.rounds(problem, unitsOf(plan));
     int64_t steps = 0, drain = 0;
     for (const ColumnWave &wave : grouping.waves) {
@@ -179,7 +196,9 @@ private:
     }
     for (const DrainColumn &column : problem.drains)
       drain += drainCycles(problem, column, problem.positions(), machine);
-    return scatters ? drain : std::max(rounds * steps * period, drain);
+    // Unequal tiles differ in what they take.
+    return scatters || plan.isCut() ? drain
+                                    : std::max(rounds * steps * period, drain);
   }
 
   void consider(int64_t groups, int64_t images, int64_t rows, int64_t cols) {
@@ -188,7 +207,13 @@ private:
     plan.images = images;
     plan.rows = rows;
     plan.cols = cols;
-    consider(std::move(plan));
+    consider(plan);
+    // Equal tiles wait for the narrow units, if these have any.
+    if (machine.sparse.narrowTcus > 0 &&
+        groups <= static_cast<int64_t>(machine.sparse.wideTcus())) {
+      plan.wideOnly = true;
+      consider(std::move(plan));
+    }
   }
 
   void consider(TilePlan plan) {

@@ -31,6 +31,11 @@ public:
       digest.add(uint64_t(drain.first)).add(drain.columns).add(drain.cols);
     for (const std::vector<uint32_t> &counts : problem.entries)
       digest.add(counts);
+    for (const std::vector<machine::ChannelCrowd> &crowds : problem.crowds)
+      digest.add(crowds);
+    for (const auto &column : problem.shares)
+      for (const std::vector<KernelTurns::Share> &channel : column)
+        digest.add(channel);
     digest.add(problem.scatter.has_value());
     if (problem.scatter)
       add(*problem.scatter);
@@ -39,6 +44,7 @@ public:
   PlanArguments &add(const TilePlan &plan) {
     digest.add(plan.images).add(plan.rows).add(plan.cols).add(plan.groups);
     digest.add(plan.slots).add(plan.twoSums).add(plan.tilesOutside);
+    digest.add(plan.wideOnly);
     digest.add(plan.disjoint).add(plan.equal);
     digest.add(plan.cutAtRunTime).add(plan.moveRounds).add(plan.probes);
     digest.add(uint64_t(plan.folds.size()));

@@ -135,24 +135,49 @@ std::vector<int64_t> sourceLanes(const TileProblem &problem) {
   return sources;
 }
 
+/// A channel with a kernel of `count` coefficients more.
+static void addKernel(machine::ChannelCrowd &crowd, uint64_t count) {
+  if (count == 0)
+    return;
+  crowd.entries += count;
+  ++crowd.kernels;
+  if (count > crowd.most)
+    crowd.most = count, crowd.fullest = 0;
+  crowd.fullest += count == crowd.most;
+}
+
 /// Coefficients of each column and channel of its range.
-static void countEntries(TileProblem &problem, const EncodedWeights &weights) {
+static void countEntries(TileProblem &problem, const EncodedWeights &weights,
+                         const machine::Description &machine) {
+  const bool waits = machine.sparse.accumulateLatency > 1;
   int64_t inPerGroup = problem.channels / problem.groups;
   int64_t outPerGroup = problem.outputs / problem.groups;
   int64_t taps = problem.kernel[0] * problem.kernel[1];
   for (size_t i = 0; i < problem.columns.size(); ++i) {
     const ColumnTile &column = problem.columns[i];
     ChannelRange range = channelsOf(problem, i);
-    std::vector<uint32_t> counts(range.count);
+    std::vector<machine::ChannelCrowd> crowds(range.count);
+    std::vector<std::vector<KernelTurns::Share>> shares(waits ? range.count
+                                                              : 0);
     for (int64_t lane = 0; lane < column.cols; ++lane) {
       int64_t output = problem.outputAt(column.firstOutput + lane);
       int64_t first = output / outPerGroup * inPerGroup;
-      for (int64_t c = 0; c < inPerGroup; ++c)
+      for (int64_t c = 0; c < inPerGroup; ++c) {
+        uint64_t count = 0;
         for (int64_t tap = 0; tap < taps; ++tap)
-          counts[first + c - range.first] +=
-              weights.mantissa(output, tap, c) != 0;
+          count += weights.mantissa(output, tap, c) != 0;
+        addKernel(crowds[first + c - range.first], count);
+        if (waits && count > 0)
+          shares[first + c - range.first].push_back(
+              {static_cast<uint32_t>(lane), static_cast<uint32_t>(count)});
+      }
     }
+    std::vector<uint32_t> counts;
+    for (const machine::ChannelCrowd &crowd : crowds)
+      counts.push_back(static_cast<uint32_t>(crowd.entries));
     problem.entries.push_back(std::move(counts));
+    problem.crowds.push_back(std::move(crowds));
+    problem.shares.push_back(std::move(shares));
   }
 }
 
@@ -207,10 +232,11 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
           static_cast<uint64_t>(problem.kernel[0] * problem.kernel[1]));
   if (auto attr = op->getAttrOfType<IntegerAttr>(kColumnPartsAttr);
       attr && parts == 0)
-    parts = std::clamp<int64_t>(attr.getInt(), 1, machine.sparse.tcus);
+    parts = std::clamp<int64_t>(attr.getInt(), 1,
+                                std::max<int64_t>(machine.sparse.tcus, 1));
   splitColumns(problem, planStationary(product, machine), parts, machine);
   balanceColumns(problem, weights);
-  countEntries(problem, weights);
+  countEntries(problem, weights, machine);
   addScatterOf(problem, op, weights, machine);
   return problem;
 }
@@ -374,6 +400,72 @@ int64_t mostGroups(const machine::Description &machine) {
   return std::min<int64_t>(static_cast<int64_t>(machine.sparse.tcus), 64);
 }
 
+int64_t unitsOf(const TilePlan &plan, const machine::Description &machine) {
+  const machine::Sparse &sparse = machine.sparse;
+  return static_cast<int64_t>(plan.wideOnly ? sparse.wideTcus() : sparse.tcus) /
+         plan.groups;
+}
+
+std::vector<int64_t> tileLanes(const machine::Description &machine,
+                               int64_t tiles, int64_t groups,
+                               bool cutAtRunTime) {
+  std::vector<int64_t> lanes;
+  for (int64_t i = 0; i < tiles; ++i) {
+    // Wide units come first: the last unit of a tile has the fewest.
+    int64_t last =
+        cutAtRunTime ? (groups - 1) * tiles + i : i * groups + groups - 1;
+    lanes.push_back(static_cast<int64_t>(machine.sparse.lanesOf(last)));
+  }
+  return lanes;
+}
+
+/// Makes a class large enough for a tile.
+static void grow(UnitClass &units, int64_t rows, int64_t cols) {
+  units.rows = std::max(units.rows, rows);
+  units.cols = std::max(units.cols, cols);
+}
+
+std::vector<UnitClass> unitClasses(const TilePlan &plan,
+                                   const machine::Description &machine) {
+  const machine::Sparse &sparse = machine.sparse;
+  int64_t used = unitsOf(plan, machine) * plan.groups;
+  std::vector<UnitClass> classes{{sparse.lanes, plan.rows, plan.cols}};
+  if (used <= static_cast<int64_t>(sparse.wideTcus()))
+    return classes;
+  classes.push_back({sparse.narrowLanes, plan.rows, plan.cols});
+  if (sparse.wideTcus() == 0)
+    classes.erase(classes.begin());
+  // Tiles that the compiler cuts are known one by one.
+  if (plan.folds.empty() || plan.cutAtRunTime || plan.disjoint)
+    return classes;
+  for (UnitClass &units : classes)
+    units.rows = units.cols = 0;
+  for (const TileFold &fold : plan.folds)
+    for (auto [lanes, tile] : llvm::zip(
+             tileLanes(machine, unitsOf(plan, machine), plan.groups, false),
+             fold.cuts))
+      grow(lanes == static_cast<int64_t>(classes.front().lanes)
+               ? classes.front()
+               : classes.back(),
+           tile.rows, tile.cols);
+  return classes;
+}
+
+bool kernelsAlternate(const TileProblem &problem, const TilePlan &plan,
+                      const machine::Description &machine) {
+  if (machine.sparse.accumulateLatency <= 1 || plan.scatter)
+    return false;
+  uint64_t passes =
+      machine::pePasses(machine, problem.activationBits, problem.weightBits);
+  return llvm::any_of(unitClasses(plan, machine), [&](const UnitClass &units) {
+    return machine::kernelsAlternate(machine,
+                                     machine::tileStep(machine, units.lanes,
+                                                       plan.images * units.rows,
+                                                       units.cols, plan.cols),
+                                     passes);
+  });
+}
+
 int64_t groupRoom(int64_t groups, const machine::Description &machine) {
   auto bytes = static_cast<int64_t>(machine.sparse.wmBytes);
   auto banks = static_cast<int64_t>(machine.sparse.wmBanks);
@@ -381,7 +473,7 @@ int64_t groupRoom(int64_t groups, const machine::Description &machine) {
 }
 
 int64_t streamBytes(const TileProblem &problem, int64_t channels,
-                    int64_t regions, int64_t entries) {
+                    int64_t regions, int64_t entries, bool alternate) {
   isa::StreamShape shape;
   shape.channels = channels;
   shape.kernels = regions;
@@ -390,11 +482,14 @@ int64_t streamBytes(const TileProblem &problem, int64_t channels,
   shape.mantissaBits = problem.weightBits;
   shape.shiftBits = 4;
   // Each coefficient in a kernel of its own is the most there can be.
-  auto kernels = static_cast<uint64_t>(std::min(entries, channels * regions));
-  return static_cast<int64_t>(llvm::alignTo(
-      isa::streamBytes(shape, isa::smallestEncoding(shape, kernels, entries),
-                       kernels, entries),
-      64));
+  auto kernels = static_cast<uint64_t>(
+      alternate ? entries : std::min(entries, channels * regions));
+  // Only lists name a kernel again.
+  isa::StreamEncoding encoding =
+      alternate ? isa::StreamEncoding::List
+                : isa::smallestEncoding(shape, kernels, entries);
+  return static_cast<int64_t>(
+      llvm::alignTo(isa::streamBytes(shape, encoding, kernels, entries), 64));
 }
 
 } // namespace ashlar::analysis

@@ -16,6 +16,22 @@ using isa::ElemType;
 using isa::OperandMode;
 using machine::Description;
 
+Result emulator::checkClusterExists(const isa::Instruction &inst,
+                                    const Description &machine) {
+  const auto *copy = std::get_if<isa::DmaCopy>(&inst);
+  const auto *drain = std::get_if<isa::ActDrain>(&inst);
+  const bool uses =
+      std::holds_alternative<isa::DmaTile>(inst) ||
+      isa::queueOf(inst) == isa::Queue::Tcc || (drain && drain->fromTcu) ||
+      (copy &&
+       (copy->dstMem == isa::Memory::Wm || copy->srcMem == isa::Memory::Wm));
+  if (machine.sparse.exists() || !uses)
+    return std::nullopt;
+  return bad("the instruction is for the sparse cluster, machine '{}' has none "
+             "(sparse.tcus is 0)",
+             machine.name);
+}
+
 Result emulator::checkCluster(const isa::TccTile &op,
                               const Description &machine) {
   if (op.unit + unitsOf(op) > machine.sparse.tcus)

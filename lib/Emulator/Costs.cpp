@@ -211,8 +211,9 @@ Cost emulator::compressedCost(const machine::Description &machine,
 
 Cost emulator::tileLoadCost(const machine::Description &machine,
                             const TileTraffic &traffic) {
-  Cost cost = withWork(machine::tileLoad(machine, traffic.bytes, traffic.runs),
-                       traffic.bytes);
+  Cost cost = withWork(
+      machine::tileLoad(machine, traffic.bytes, traffic.runs, traffic.most),
+      traffic.bytes);
   cost.fmuBytes = traffic.written;
   return cost;
 }

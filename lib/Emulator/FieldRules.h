@@ -38,6 +38,10 @@ Result checkChannels(const char *what, uint64_t part, uint64_t channels,
                      bool broadcast, const machine::Description &machine);
 
 // Fields of the sparse cluster (ClusterFields.cpp).
+
+/// A finding for what only a sparse cluster can do, on a machine without one.
+Result checkClusterExists(const isa::Instruction &inst,
+                          const machine::Description &machine);
 Result checkCluster(const isa::TccTile &op,
                     const machine::Description &machine);
 Result checkCluster(const isa::DmaTile &op,

@@ -53,8 +53,25 @@ static partition::Options optionsOf(const isa::TccPart &op,
   return options;
 }
 
+/// Multipliers that each tile can count on: the fewest of the units that have
+/// it. Empty if all units have as many.
+static std::vector<int64_t> capacitiesOf(const machine::Description &machine,
+                                         const isa::TccPart &op) {
+  std::vector<int64_t> capacities;
+  if (machine.sparse.narrowTcus == 0)
+    return capacities;
+  // Wide units come first: the last unit of a tile has the fewest.
+  const uint64_t last =
+      op.unit + (uint64_t(op.copies) * op.gridN - 1) * op.units;
+  for (uint64_t i = 0; i < op.units; ++i)
+    capacities.push_back(
+        static_cast<int64_t>(machine.sparse.lanesOf(last + i)));
+  return capacities;
+}
+
 llvm::Expected<partition::Partition>
-emulator::cutMap(const isa::TccPart &op, std::vector<uint32_t> counts) {
+emulator::cutMap(const machine::Description &machine, const isa::TccPart &op,
+                 std::vector<uint32_t> counts) {
   partition::CountMap map;
   map.rows = op.inH;
   map.cols = op.inW;
@@ -62,6 +79,7 @@ emulator::cutMap(const isa::TccPart &op, std::vector<uint32_t> counts) {
   map.counts = std::move(counts);
   const Geometry geometry = cutGeometry(op);
   partition::Options options = optionsOf(op, geometry);
+  options.capacity = capacitiesOf(machine, op);
   if (options.metric == partition::Metric::Cycles)
     options.cycles = [sums = std::make_shared<partition::PrefixSums>(map),
                       lanes = op.multipliers](const partition::Box &box) {

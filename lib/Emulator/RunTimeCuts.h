@@ -21,7 +21,8 @@ partition::Geometry cutGeometry(const isa::TccOperand &op);
 /// The cut of a map with non-zeros \p counts, inH x inW, row-major. Whether
 /// there is one depends on the fields alone, never on the counts: a Capacity
 /// error says that no cut keeps to tileH x tileW.
-llvm::Expected<partition::Partition> cutMap(const isa::TccPart &op,
+llvm::Expected<partition::Partition> cutMap(const machine::Description &machine,
+                                            const isa::TccPart &op,
                                             std::vector<uint32_t> counts);
 
 /// What the loader has taken for granted of any cut and this one breaks: tiles

@@ -176,7 +176,7 @@ SparseChecker::Result SparseChecker::runStreams(const isa::TccRun &op,
     cost.streamBytes += *taken;
     cost.weightBits = header->shape.mantissaBits;
   }
-  cycles += routeCycles(machine, table);
+  cycles = routedCycles(machine, op, table, cycles);
   cost.timing = {cycles, cycles, 0};
   return std::nullopt;
 }

@@ -101,8 +101,8 @@ SparseChecker::Result SparseChecker::visit(const isa::TccPart &op,
   isa::TccPart plain = op;
   plain.algorithm =
       op.algorithm == isa::Cut::Rows ? isa::Cut::Rows : isa::Cut::Uniform;
-  if (llvm::Expected<partition::Partition> cut =
-          cutMap(plain, std::vector<uint32_t>(uint64_t(op.inH) * op.inW));
+  if (llvm::Expected<partition::Partition> cut = cutMap(
+          machine, plain, std::vector<uint32_t>(uint64_t(op.inH) * op.inW));
       !cut)
     return Finding{FaultKind::BadField, llvm::toString(cut.takeError()),
                    "tiles", op.table};

@@ -27,20 +27,21 @@ StreamWalk::StreamWalk(const machine::Description &machine,
     : machine(machine), op(op), sums(op.regions),
       digitPasses(passesOf(machine, op, weightBits)) {
   // An issue model for each different time that units of a group can take.
-  llvm::SmallVector<std::pair<uint64_t, uint64_t>> shapes;
-  for (const TileEntry &entry : table) {
+  llvm::SmallVector<machine::TileStep> shapes;
+  for (uint64_t unit = 0; unit < table.size(); ++unit) {
+    const TileEntry &entry = table[unit];
     if (entry.idle() || entry.group != group)
       continue;
     results += entry.results();
     const uint64_t lines = uint64_t(entry.images) * entry.rows;
-    const std::pair shape(
-        machine::tileSteps(machine, lines, entry.cols, op.tileW),
-        machine::tileCoefficients(machine, lines, op.tileW));
+    const machine::TileStep shape = machine::tileStep(
+        machine, machine.sparse.lanesOf(unit), lines, entry.cols, op.tileW);
     if (!llvm::is_contained(shapes, shape))
       shapes.push_back(shape);
   }
-  for (auto [steps, coefficients] : shapes)
-    units.emplace_back(machine, steps, coefficients, digitPasses, op.regions);
+  for (const machine::TileStep &shape : shapes)
+    units.emplace_back(machine, shape, digitPasses, op.regions,
+                       op.regionStride);
 }
 
 void StreamWalk::coefficient(uint32_t, const isa::Coefficient &entry) {

@@ -87,7 +87,8 @@ void Engine::execute(const isa::TccPart &op) {
     for (uint64_t x = 0; x < op.inW; ++x)
       counts.push_back(
           std::min(nonZeros[op.counts + y * op.pitch + x], op.capacity));
-  llvm::Expected<partition::Partition> found = cutMap(op, std::move(counts));
+  llvm::Expected<partition::Partition> found =
+      cutMap(*machine, op, std::move(counts));
   if (!found)
     return reject(llvm::toString(found.takeError()));
   const partition::Partition &cut = *found;
@@ -141,7 +142,7 @@ void Engine::measureTiles(const isa::TccRun &op) {
     cost.work += walk.macs() * walk.passes();
     cost.fmuBytes += walk.macs() * operandBytes(op);
   }
-  cycles += routeCycles(*machine, table);
+  cycles = routedCycles(*machine, op, table, cycles);
   cost.timing = {cycles, cycles, 0};
   measured[current] = cost;
 }

@@ -5,6 +5,7 @@
 #include "Tiles.h"
 #include "Tensor.h"
 #include "ashlar/Isa/Tiles.h"
+#include "ashlar/Machine/Cycles.h"
 #include "ashlar/Partition/Binding.h"
 
 using namespace ashlar;
@@ -40,17 +41,23 @@ void emulator::bindTiles(const isa::TccBind &op, TileTable &table) {
     table[op.unit + i].memory = op.memory + i;
 }
 
-uint64_t emulator::routeCycles(const machine::Description &machine,
-                               const TileTable &table) {
-  uint64_t most = 0;
-  for (uint64_t unit = 0; unit < table.size(); ++unit)
-    if (!table[unit].idle())
-      most = std::max(
-          most, partition::hops(
-                    static_cast<partition::Binding>(machine.sparse.binding),
-                    table.size(), table[unit].memoryOf(unit), unit)
-                    .value_or(0));
-  return most;
+uint64_t emulator::routedCycles(const machine::Description &machine,
+                                const isa::TccRun &op, const TileTable &table,
+                                uint64_t cycles) {
+  partition::RouteLoad routes(
+      static_cast<partition::Binding>(machine.sparse.binding), table.size());
+  const machine::TileGeometry geometry = isa::geometryOf(op);
+  for (uint64_t unit = 0; unit < table.size(); ++unit) {
+    const TileEntry &entry = table[unit];
+    if (entry.idle())
+      continue;
+    // A unit takes each channel of its tile once.
+    routes.add(entry.memoryOf(unit), unit,
+               geometry.loadedElements(entry.images, entry.rows, entry.cols) *
+                   op.channels * storedBytes(op.type, op.mantissa));
+  }
+  return machine::routedRun(machine, cycles, routes.farthest(),
+                            routes.busiest());
 }
 
 isa::ActDrain emulator::unitDrain(const isa::ActDrain &op,
@@ -156,6 +163,7 @@ TileTraffic emulator::loadedTiles(const isa::DmaTile &op,
     const uint64_t elements = tileElements(entry, geometry);
     const uint64_t bytes = elements * (op.channels * elementBytes + planes);
     traffic.written += bytes;
+    traffic.most = std::max(traffic.most, bytes);
     if (heard)
       continue;
     traffic.bytes += bytes;

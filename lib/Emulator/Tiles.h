@@ -54,9 +54,10 @@ inline uint64_t unitsOf(const isa::TccTile &op) {
 /// Executes tcc.bind.
 void bindTiles(const isa::TccBind &op, TileTable &table);
 
-/// Cycles until the first data of the farthest memory unit arrive.
-uint64_t routeCycles(const machine::Description &machine,
-                     const TileTable &table);
+/// Cycles of a run of \p cycles cycles whose tiles lie where the table says.
+uint64_t routedCycles(const machine::Description &machine,
+                      const isa::TccRun &op, const TileTable &table,
+                      uint64_t cycles);
 
 /// Executes tcc.tile on a table that has all the units it names.
 void writeTiles(const isa::TccTile &op, TileTable &table);
@@ -74,6 +75,7 @@ struct TileTraffic {
   uint64_t bytes = 0;   ///< Of the transfer.
   uint64_t runs = 0;    ///< In which they are read.
   uint64_t written = 0; ///< To the memories of all units together.
+  uint64_t most = 0;    ///< To the memory of one unit.
 };
 
 /// What a dma.tile moves to the units of \p table; data that several units take

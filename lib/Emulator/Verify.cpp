@@ -8,6 +8,7 @@
 
 #include "Checks.h"
 #include "Defined.h"
+#include "FieldRules.h"
 #include "Impl.h"
 #include "Races.h"
 #include "SparseCheck.h"
@@ -212,6 +213,8 @@ std::optional<Fault> Verifier::semaphore(uint32_t index, unsigned queue,
 
 std::optional<Fault> Verifier::operation(uint32_t index) {
   const isa::Instruction &inst = impl.code[index];
+  if (std::optional<Finding> finding = checkClusterExists(inst, machine))
+    return fault(index, std::move(*finding));
   if (std::optional<Finding> finding = checkFields(inst, machine))
     return fault(index, std::move(*finding));
   accesses.clear();

@@ -95,7 +95,7 @@ uint64_t energy::partsOf(const machine::Description &m, Component component) {
   case Component::Wm:
     return m.sparse.tcus ? m.sparse.wmBytes : 0;
   case Component::Tcu:
-    return m.sparse.tcus * m.sparse.lanes;
+    return m.sparse.multipliers();
   case Component::Acc:
     return m.sparse.tcus * m.sparse.accumulatorEntries * 8;
   case Component::Counters:

@@ -23,6 +23,16 @@ llvm::ArrayRef<llvm::StringRef> machine::builtinNames() {
   return names;
 }
 
+llvm::Error machine::requireCluster(const Description &machine,
+                                    llvm::StringRef what) {
+  if (machine.sparse.exists())
+    return llvm::Error::success();
+  return makeError(ErrorClass::Usage,
+                   "{} asks for the sparse cluster, machine '{}' has none "
+                   "(sparse.tcus is 0)",
+                   what.str(), machine.name);
+}
+
 llvm::Expected<Description> machine::load(llvm::StringRef nameOrPath) {
   for (const Preset &preset : presets())
     if (preset.name == nameOrPath)

@@ -20,7 +20,7 @@ uint64_t ashlar::machine::peakPerCycle(const Description &machine,
   case Engine::Vec:
     return machine.vec.lanes;
   case Engine::Tcc:
-    return machine.sparse.tcus * machine.sparse.lanes;
+    return machine.sparse.multipliers();
   case Engine::Host:
     break;
   }

@@ -18,6 +18,66 @@ Description makeA1() {
 /// a1 with free ports, set-ups, functions and instruction fetch.
 Description makeIdeal() { return Description(); }
 
+/// a1 with its sparse cluster traded in: the 16 * 128 multipliers are 16
+/// columns of 128 rows, each with a drain lane; the memories of the units,
+/// 3,932,160 bytes, are the accumulators of these columns (16 * 2048 * 8) and
+/// 25,472 bytes more in every partition, with their exponent cells: 1.125 * 128
+/// * 25,472.
+Description makeIso() {
+  Description d = makeA1();
+  d.name = "a1-iso";
+  const uint64_t columns = d.sparse.multipliers() / d.pe.rows;
+  // What reads the accumulators grows with them.
+  auto wider = [&](uint64_t rate) {
+    return rate * (d.pe.columns + columns) / d.pe.columns;
+  };
+  d.act.lanes = wider(d.act.lanes);
+  d.psum.readBytesPerCycle = wider(d.psum.readBytesPerCycle);
+  d.pe.columns += columns;
+  d.sb.bytesPerPartition += 25472;
+  d.sparse.tcus = 0;
+  return d;
+}
+
+/// An eighth of a1's multipliers for an eighth of its DRAM rate: a quarter of
+/// the rows and half of the columns, and all that feeds or drains them in
+/// proportion (docs/Machine.md 1).
+Description makeEdge() {
+  Description d = makeA1();
+  d.name = "a1-edge";
+  // Rates that cost nothing stay so.
+  auto share = [](uint64_t rate, uint64_t part) { return rate / part; };
+  d.dram.bytesPerCycle = 8;
+  d.dram.latency = 100;
+  d.dram.burstBytes = 32;
+  d.dram.bytes = uint64_t(1) << 30;
+  d.dma.onchipBytesPerCycle = 32;
+  d.sb.partitions = 32;
+  d.sb.bytesPerPartition = 16384;
+  d.pe.rows = d.pe.columns = 32;
+  d.psum.banks = 2;
+  d.psum.entriesPerBank = 128;
+  d.psum.readBytesPerCycle = share(d.psum.readBytesPerCycle, 2);
+  d.act.lanes = d.vec.lanes = 32;
+  d.sparse.tcus = 4;
+  d.sparse.lanes = 64;
+  d.sparse.fmuBytes = 16384;
+  d.sparse.wmBytes = 32768;
+  d.sparse.wmBanks = 4;
+  d.sparse.accumulatorEntries = 2048;
+  d.sparse.accumulatorBanks = share(d.sparse.accumulatorBanks, 2);
+  d.sparse.scanPositions = share(d.sparse.scanPositions, 2);
+  d.sparse.fmuWriteBytes = share(d.sparse.fmuWriteBytes, 2);
+  d.sparse.routeBytes = share(d.sparse.routeBytes, 2);
+  d.sparse.countEntries = 4096;
+  d.sparse.countsPerCycle = 8;
+  d.fetch.bytesPerCycle = share(d.fetch.bytesPerCycle, 4);
+  d.fetch.bufferBytes = 2048;
+  d.xr.registers = 256;
+  d.clockHz = 500000000;
+  return d;
+}
+
 /// Small enough that a test can print whole states.
 Description makeTiny() {
   Description d;
@@ -78,8 +138,13 @@ Description makeFig4() {
 }
 
 constexpr Preset table[] = {
-    {"a1", makeA1},         {"a1-ideal", makeIdeal},   {"a1-tiny", makeTiny},
-    {"fig3-4x4", makeFig3}, {"fig4-128x64", makeFig4},
+    {"a1", makeA1},
+    {"a1-ideal", makeIdeal},
+    {"a1-iso", makeIso},
+    {"a1-edge", makeEdge},
+    {"a1-tiny", makeTiny},
+    {"fig3-4x4", makeFig3},
+    {"fig4-128x64", makeFig4},
 };
 
 } // namespace

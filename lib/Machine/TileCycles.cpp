@@ -4,6 +4,7 @@
 
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Support/CheckedMath.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
 using namespace ashlar;
@@ -15,56 +16,151 @@ static uint64_t limited(std::optional<uint64_t> cycles) {
 }
 
 Timing machine::tileLoad(const Description &machine, uint64_t bytes,
-                         uint64_t runs) {
-  const uint64_t cycles = dmaInside(machine, bytes, runs);
+                         uint64_t runs, uint64_t mostBytes) {
+  uint64_t cycles = dmaInside(machine, bytes, runs);
+  if (machine.sparse.fmuWriteBytes > 0)
+    cycles = std::max(
+        cycles, limited(ceilDiv(mostBytes, machine.sparse.fmuWriteBytes)));
   return {cycles, limited(cycles + machine.dma.onchipLatency), 0};
 }
 
-uint64_t machine::tileSteps(const Description &machine, uint64_t lines,
-                            uint64_t cols, uint64_t pitch) {
-  const uint64_t lanes = machine.sparse.lanes;
+TileStep machine::tileStep(const Description &machine, uint64_t lanes,
+                           uint64_t lines, uint64_t cols, uint64_t pitch) {
+  TileStep step;
   const uint64_t rows =
       std::max<uint64_t>(1, lanes / std::max<uint64_t>(1, pitch));
-  return limited(
-      support::checkedMul(ceilDiv(cols, lanes), ceilDiv(lines, rows)));
+  step.steps =
+      limited(support::checkedMul(ceilDiv(cols, lanes), ceilDiv(lines, rows)));
+  const uint64_t together = std::min(rows, std::max<uint64_t>(1, lines));
+  step.window = (together - 1) * pitch + std::min(cols, lanes);
+  if (lines > 0 && pitch > 0 && lines <= lanes / pitch)
+    step.coefficients =
+        std::min(machine.sparse.coefficientsPerStep, lanes / (lines * pitch));
+  return step;
 }
 
-uint64_t machine::tileCoefficients(const Description &machine, uint64_t lines,
-                                   uint64_t pitch) {
-  const uint64_t lanes = machine.sparse.lanes;
-  if (lines == 0 || pitch == 0 || lines > lanes / pitch)
+uint64_t machine::bankSums(const Description &machine,
+                           llvm::ArrayRef<uint64_t> windows, uint64_t width) {
+  const uint64_t banks = machine.sparse.accumulatorBanks;
+  if (banks == 0)
     return 1;
-  return std::min(machine.sparse.coefficientsPerStep, lanes / (lines * pitch));
+  // Every window covers all banks so many times, and some once more. The bank
+  // with most sums is the first of a window.
+  const uint64_t rest = width % banks;
+  uint64_t most = 0;
+  for (uint64_t first : windows) {
+    uint64_t sums = 0;
+    for (uint64_t other : windows)
+      sums += (first - other) % banks < rest;
+    most = std::max(most, sums);
+  }
+  return std::max<uint64_t>(1, windows.size() * (width / banks) + most);
 }
 
-TileIssue::TileIssue(const Description &machine, uint64_t steps,
-                     uint64_t coefficients, uint64_t passes, uint64_t regions)
-    : period(limited(support::checkedMul(steps, passes))),
-      coefficients(coefficients), latency(machine.sparse.accumulateLatency) {
+uint64_t machine::tilePeriod(const Description &machine, const TileStep &step,
+                             uint64_t passes) {
+  const uint64_t sums = bankSums(machine, {0}, step.window);
+  return limited(support::checkedMul(
+      limited(support::checkedMul(step.steps, passes)), sums));
+}
+
+bool machine::kernelsAlternate(const Description &machine, const TileStep &step,
+                               uint64_t passes) {
+  // Whatever banks there are: then more of them are never slower. A unit
+  // without a tile has nothing to wait for.
+  const uint64_t cycles = limited(support::checkedMul(step.steps, passes));
+  return cycles > 0 && machine.sparse.accumulateLatency > cycles;
+}
+
+uint64_t machine::kernelGap(const Description &machine, const TileStep &step,
+                            uint64_t passes) {
+  return ceilDiv(machine.sparse.accumulateLatency,
+                 std::max<uint64_t>(tilePeriod(machine, step, passes), 1));
+}
+
+TileIssue::TileIssue(const Description &machine, const TileStep &step,
+                     uint64_t passes, uint64_t regions, uint64_t regionStride)
+    : machine(machine), period(tilePeriod(machine, step, passes)),
+      passes(passes), coefficients(step.coefficients), window(step.window),
+      stride(regionStride), latency(machine.sparse.accumulateLatency) {
   // Within a period of its own a region is always ready again. Otherwise
   // coefficients go one by one: then a faster machine is never slower.
-  if (latency <= period)
+  if (!kernelsAlternate(machine, step, passes))
     return;
   this->coefficients = 1;
   ready.assign(regions, 0);
 }
 
 void TileIssue::issue(uint32_t region) {
-  // Products of one region in one group are added before the accumulator.
   if (inGroup == 0 || inGroup == coefficients) {
-    const uint64_t start = ready.empty() ? time : std::max(time, ready[region]);
-    time = std::min(start + period, maxCycles);
+    start = ready.empty() ? time : std::max(time, ready[region]);
     inGroup = 0;
-    if (!ready.empty())
-      ready[region] = start + latency;
+    open.clear();
   }
   ++inGroup;
+  if (!ready.empty())
+    ready[region] = start + latency;
+  // Products of one region in one group are added before the accumulator.
+  uint64_t cycles = period;
+  if (coefficients > 1 && machine.sparse.accumulatorBanks > 0) {
+    const uint64_t first = region * stride;
+    if (!llvm::is_contained(open, first))
+      open.push_back(first);
+    // Where several go side by side, a pass is one step.
+    cycles =
+        limited(support::checkedMul(passes, bankSums(machine, open, window)));
+  }
+  time = std::min(start + cycles, maxCycles);
 }
 
 void TileIssue::endChannel() { inGroup = 0; }
 
+uint64_t machine::tileChannel(const Description &machine, const TileStep &step,
+                              uint64_t passes, const ChannelCrowd &crowd) {
+  const uint64_t period = tilePeriod(machine, step, passes);
+  const uint64_t entries = crowd.entries;
+  auto product = [](uint64_t a, uint64_t b) {
+    return limited(support::checkedMul(a, b));
+  };
+  if (entries == 0)
+    return 0;
+  if (kernelsAlternate(machine, step, passes))
+    return std::max(
+        product(entries, period),
+        std::min(maxCycles,
+                 product(crowd.most - 1, machine.sparse.accumulateLatency) +
+                     product(crowd.fullest, period)));
+  const uint64_t groups = ceilDiv(entries, step.coefficients);
+  const uint64_t banks = machine.sparse.accumulatorBanks;
+  uint64_t cycles = product(groups, period);
+  const uint64_t others = std::min(step.coefficients, entries) - 1;
+  if (banks == 0 || others == 0)
+    return cycles;
+  // Of entries - 1 neighbours in the stream kernels - 1 differ; two windows at
+  // any places share a bank for 2 * window - 1 of its banks' offsets.
+  const uint64_t differ =
+      ceilDiv(product(product(groups, others), crowd.kernels - 1), entries - 1);
+  const uint64_t share = std::min(2 * step.window - 1, banks);
+  cycles += product(ceilDiv(product(differ, share), banks), passes);
+  return std::min(cycles, maxCycles);
+}
+
+uint64_t machine::routedRun(const Description &machine, uint64_t cycles,
+                            uint64_t hops, uint64_t linkBytes) {
+  if (machine.sparse.routeBytes > 0)
+    cycles = std::max(cycles,
+                      limited(ceilDiv(linkBytes, machine.sparse.routeBytes)));
+  return std::min(cycles + hops, maxCycles);
+}
+
 uint64_t machine::tileDecode(const Description &machine, uint64_t entries) {
   return limited(ceilDiv(entries, machine.sparse.wmBroadcast));
+}
+
+/// Multipliers of the unit with the fewest.
+static uint64_t leastLanes(const Description &machine) {
+  return machine.sparse.narrowTcus > 0 ? machine.sparse.narrowLanes
+                                       : machine.sparse.lanes;
 }
 
 Timing machine::tileInit(const Description &machine, uint64_t regions,
@@ -72,7 +168,7 @@ Timing machine::tileInit(const Description &machine, uint64_t regions,
   if (!fromMemory)
     return {1, 1, 0};
   const uint64_t cycles = limited(
-      support::checkedMul(regions, ceilDiv(count, machine.sparse.lanes)));
+      support::checkedMul(regions, ceilDiv(count, leastLanes(machine))));
   return {cycles, cycles, 0};
 }
 

@@ -120,10 +120,26 @@ void checkRelations(const Description &m, Findings &findings) {
     findings.malformed("pe.rows is {}, expected a multiple of "
                        "pe.row_group_granularity {}",
                        m.pe.rows, m.pe.rowGroupGranularity);
-  if (m.sparse.wmBytes % m.sparse.wmBanks != 0)
+}
+
+void checkCluster(const Sparse &sparse, Findings &findings) {
+  if (sparse.wmBytes % sparse.wmBanks != 0)
     findings.malformed("sparse.wm_bytes is {}, expected a multiple of "
                        "sparse.wm_banks {}",
-                       m.sparse.wmBytes, m.sparse.wmBanks);
+                       sparse.wmBytes, sparse.wmBanks);
+  if (sparse.narrowTcus > sparse.tcus)
+    findings.malformed("sparse.narrow_tcus is {}, expected at most sparse.tcus "
+                       "{} (narrow units are some of all units)",
+                       sparse.narrowTcus, sparse.tcus);
+  if (sparse.narrowTcus > 0 && sparse.narrowLanes > sparse.lanes)
+    findings.malformed("sparse.narrow_lanes is {}, expected at most "
+                       "sparse.lanes {}",
+                       sparse.narrowLanes, sparse.lanes);
+  if (sparse.accumulatorBanks > 0 &&
+      !std::has_single_bit(sparse.accumulatorBanks))
+    findings.malformed("sparse.accumulator_banks is {}, expected 0 or a power "
+                       "of two",
+                       sparse.accumulatorBanks);
 }
 
 /// Costs of the classes of functions of one engine.
@@ -191,6 +207,7 @@ llvm::Error Description::validate() const {
   if (findings.empty()) {
     checkSizes(*this, findings);
     checkRelations(*this, findings);
+    checkCluster(sparse, findings);
     checkDram(dram, findings);
     checkPorts(*this, findings);
     checkCosts("act", act, findings);

@@ -58,6 +58,28 @@ std::optional<uint64_t> hops(Binding binding, uint64_t units, uint64_t from,
   llvm_unreachable("unknown binding");
 }
 
+void RouteLoad::carry(uint64_t from, uint64_t to, uint64_t bytes) {
+  fullest = std::max(fullest, links[{from, to}] += bytes);
+}
+
+void RouteLoad::add(uint64_t from, uint64_t to, uint64_t bytes) {
+  const std::optional<uint64_t> way = hops(binding, units, from, to);
+  if (!way || *way == 0)
+    return;
+  most = std::max(most, *way);
+  if (binding != Binding::Mesh)
+    return carry(from, to, bytes);
+  const uint64_t side = meshColumns(units);
+  for (uint64_t at = from; at != to;) {
+    const bool along = at % side != to % side;
+    const bool forwards = along ? at % side < to % side : at < to;
+    const uint64_t step = along ? 1 : side;
+    const uint64_t next = forwards ? at + step : at - step;
+    carry(at, next, bytes);
+    at = next;
+  }
+}
+
 static llvm::Error checkUnits(uint64_t units, llvm::ArrayRef<Waiting> tiles) {
   for (const Waiting &tile : tiles)
     if (tile.unit >= units)

@@ -72,26 +72,34 @@ static std::vector<int64_t> quantileCuts(int64_t size, int64_t limit,
   return cuts;
 }
 
+/// Shares of whole bands.
+static std::vector<int64_t> sums(llvm::ArrayRef<std::vector<int64_t>> shares) {
+  std::vector<int64_t> sums;
+  for (const std::vector<int64_t> &band : shares)
+    sums.push_back(std::accumulate(band.begin(), band.end(), int64_t(0)));
+  return sums;
+}
+
 Cuts uniformCuts(const WorkModel &model, llvm::ArrayRef<int64_t> bands) {
+  const std::vector<std::vector<int64_t>> shares = model.shares(bands);
   Cuts cuts;
-  cuts.rows = evenCuts(model.rowUnits(), model.rowLimit(), bands);
-  for (int64_t cells : bands)
-    cuts.cols.push_back(evenCuts(model.colUnits(), model.colLimit(),
-                                 std::vector<int64_t>(cells, 1)));
+  cuts.rows = evenCuts(model.rowUnits(), model.rowLimit(), sums(shares));
+  for (const std::vector<int64_t> &band : shares)
+    cuts.cols.push_back(evenCuts(model.colUnits(), model.colLimit(), band));
   return cuts;
 }
 
 Cuts guillotineCuts(const WorkModel &model, llvm::ArrayRef<int64_t> bands) {
+  const std::vector<std::vector<int64_t>> shares = model.shares(bands);
   Cuts cuts;
-  cuts.rows =
-      quantileCuts(model.rowUnits(), model.rowLimit(), bands, [&](int64_t cut) {
-        return model.work({0, cut}, {0, model.colUnits()});
-      });
+  cuts.rows = quantileCuts(
+      model.rowUnits(), model.rowLimit(), sums(shares),
+      [&](int64_t cut) { return model.work({0, cut}, {0, model.colUnits()}); });
   for (size_t b = 0; b < bands.size(); ++b) {
     Range band{cuts.rows[b], cuts.rows[b + 1]};
-    cuts.cols.push_back(quantileCuts(
-        model.colUnits(), model.colLimit(), std::vector<int64_t>(bands[b], 1),
-        [&](int64_t cut) { return model.work(band, {0, cut}); }));
+    cuts.cols.push_back(
+        quantileCuts(model.colUnits(), model.colLimit(), shares[b],
+                     [&](int64_t cut) { return model.work(band, {0, cut}); }));
   }
   return cuts;
 }

@@ -40,6 +40,8 @@ public:
   double metric(const Tile &tile) const;
   uint64_t workOfInput(const Box &input) const;
   void setTiles(int64_t count) { tiles = count; }
+  /// What the units of each band's cells can do; all 1 if they do not differ.
+  std::vector<std::vector<int64_t>> shares(llvm::ArrayRef<int64_t> bands) const;
 
   mutable uint64_t probes = 0;
 
@@ -60,9 +62,9 @@ private:
 std::vector<std::vector<int64_t>> possibleBands(const WorkModel &model,
                                                 int64_t units);
 
-/// Near-equal areas.
+/// Near-equal areas, or as the capacities of the units are.
 Cuts uniformCuts(const WorkModel &model, llvm::ArrayRef<int64_t> bands);
-/// P2: equal shares of work, by running sums.
+/// P2: equal shares of work, or as the capacities are, by running sums.
 Cuts guillotineCuts(const WorkModel &model, llvm::ArrayRef<int64_t> bands);
 /// The cuts with the least largest work among all guillotine cuts with these
 /// bands; `start` is an upper bound.

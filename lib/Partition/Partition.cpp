@@ -73,6 +73,19 @@ uint64_t WorkModel::work(Range y, Range x) const {
   return workOfInput(tile(y, x).input);
 }
 
+std::vector<std::vector<int64_t>>
+WorkModel::shares(llvm::ArrayRef<int64_t> bands) const {
+  std::vector<std::vector<int64_t>> shares;
+  size_t next = 0;
+  for (int64_t cells : bands) {
+    shares.emplace_back();
+    for (int64_t i = 0; i < cells; ++i, ++next)
+      shares.back().push_back(
+          options.capacity.empty() ? 1 : options.capacity[next]);
+  }
+  return shares;
+}
+
 double WorkModel::metric(const Tile &tile) const {
   double work = double(workOfInput(tile.input));
   double values = double(map.rows) * double(map.cols) * double(map.capacity);
@@ -124,19 +137,28 @@ std::vector<std::vector<int64_t>> possibleBands(const WorkModel &model,
   return shapes;
 }
 
+static double capacityOf(const Options &options, size_t unit) {
+  return options.capacity.empty() ? 1 : double(options.capacity[unit]);
+}
+
 double spreadOf(llvm::ArrayRef<Tile> tiles, const CountMap &map,
                 const Geometry &geometry, const Options &options) {
   WorkModel model(map, geometry, options);
   std::vector<double> values;
-  for (const Tile &tile : tiles)
-    if (!tile.core.empty())
+  double capacity = 0;
+  for (size_t i = 0; i < tiles.size(); ++i)
+    if (!tiles[i].core.empty()) {
       values.push_back(0);
+      capacity += capacityOf(options, i);
+    }
   model.setTiles(int64_t(values.size()));
   size_t used = 0;
   double sum = 0;
-  for (const Tile &tile : tiles)
-    if (!tile.core.empty())
-      sum += values[used++] = model.metric(tile);
+  for (size_t i = 0; i < tiles.size(); ++i)
+    if (!tiles[i].core.empty())
+      // What a unit has to do, relative to what it can.
+      sum += values[used++] = model.metric(tiles[i]) * capacity /
+                              (double(values.size()) * capacityOf(options, i));
   if (values.empty() || sum == 0)
     return 0;
   auto [least, most] = std::minmax_element(values.begin(), values.end());
@@ -169,6 +191,13 @@ static llvm::Error check(const CountMap &map, const Geometry &geometry,
     return makeError(
         ErrorClass::Usage, "map of {} x {} with {} counts, expected {} x {}",
         map.rows, map.cols, map.counts.size(), geometry.y.in, geometry.x.in);
+  if (!options.capacity.empty() &&
+      (static_cast<int64_t>(options.capacity.size()) != options.units ||
+       *std::min_element(options.capacity.begin(), options.capacity.end()) < 1))
+    return makeError(ErrorClass::Usage,
+                     "{} capacities for {} units, expected one of at least one "
+                     "for each",
+                     options.capacity.size(), options.units);
   if (options.metric == Metric::Cycles && !options.cycles)
     return makeError(ErrorClass::Usage,
                      "the cycles metric needs a function of a tile's cycles");
@@ -188,6 +217,10 @@ static uint64_t largest(const WorkModel &model, const Cuts &cuts) {
 static Cuts cut(const WorkModel &model, const Options &options,
                 llvm::ArrayRef<std::vector<int64_t>> shapes,
                 unsigned &iterations) {
+  if (!options.capacity.empty())
+    return options.algorithm == Algorithm::Uniform
+               ? uniformCuts(model, shapes.front())
+               : guillotineCuts(model, shapes.front());
   if (options.algorithm == Algorithm::Rows)
     return guillotineCuts(model, shapes.front());
   if (options.algorithm != Algorithm::P2) {

@@ -526,12 +526,18 @@ llvm::Expected<CompileResult> Compilation::run() {
   if (!description)
     return description.takeError();
   machine = std::move(*description);
+  if (llvm::Error error = options.sparse.check(machine))
+    return error;
+  if (!machine.sparse.exists()) {
+    clusters = "off";
+    denseReason = "the machine has no sparse cluster";
+  }
   if (first > 0 && !trial)
     if (llvm::Error error = checkEntry())
       return error;
   for (int i = first; i <= static_cast<int>(options.stopAfter); ++i) {
     auto phase = static_cast<Phase>(i);
-    if (phase == Phase::Assign && !trial && options.sparse.mode != "off") {
+    if (phase == Phase::Assign && !trial && clusters != "off") {
       auto finished = measureClusters();
       if (!finished)
         return finished.takeError();

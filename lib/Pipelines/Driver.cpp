@@ -270,6 +270,12 @@ llvm::Error runCheck(const CompilerArguments &arguments) {
 }
 
 llvm::Error runCompiler(CompilerArguments arguments) {
+  // Before anything is measured or searched.
+  auto machine = machine::load(arguments.compile.machine);
+  if (!machine)
+    return machine.takeError();
+  if (llvm::Error error = arguments.compile.sparse.check(*machine))
+    return error;
   auto owner = makeContext();
   mlir::MLIRContext &context = *owner;
   std::unique_ptr<llvm::DefaultThreadPool> pool;

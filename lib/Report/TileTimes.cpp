@@ -78,7 +78,12 @@ private:
   std::vector<ChannelWeights> weightsOf(int64_t channel) const;
   void scatter(const Phases &phases, const Tile &tile,
                const ChannelWeights &weights, size_t unit);
-  uint64_t tileMode(const Tile &tile, uint64_t weights) const;
+  uint64_t tileMode(const Tile &tile, uint64_t weights, size_t unit) const;
+  /// Multipliers of a unit; a study may have more units than the machine.
+  uint64_t lanes(size_t unit) const {
+    return unit < machine.sparse.tcus ? machine.sparse.lanesOf(unit)
+                                      : machine.sparse.lanes;
+  }
 
   const machine::Description &machine;
   machine::ScatterVariant variant;
@@ -126,19 +131,30 @@ void Timing::scatter(const Phases &phases, const Tile &tile,
       for (uint64_t n = 1; q && n <= taps; ++n) {
         const uint64_t part = (n * own + taps - 1) / taps;
         times.issues[unit] += weights.slices[n] * q * part;
+        const auto results = uint64_t(tile.core.area());
+        const auto positions = std::max<uint64_t>(
+            uint64_t(tile.input.area()) / uint64_t(y.stride * x.stride), 1);
         times.scatter[unit] +=
             weights.slices[n] *
-            machine::scatterCycles(variant, machine.sparse.lanes,
-                                   machine.sparse.coefficientsPerStep, q, part);
+            machine::scatterSlice(
+                machine, variant,
+                machine::scatterCycles(variant, lanes(unit),
+                                       machine.sparse.coefficientsPerStep, q,
+                                       part),
+                machine::expectedBankSums(machine, q * results / positions,
+                                          results, part),
+                results);
       }
     }
 }
 
-uint64_t Timing::tileMode(const Tile &tile, uint64_t weights) const {
-  const uint64_t rows = uint64_t(tile.core.rows);
-  const uint64_t together = machine::tileCoefficients(machine, rows, pitch);
-  return (weights + together - 1) / together *
-         machine::tileSteps(machine, rows, uint64_t(tile.core.cols), pitch);
+uint64_t Timing::tileMode(const Tile &tile, uint64_t weights,
+                          size_t unit) const {
+  const machine::TileStep step =
+      machine::tileStep(machine, lanes(unit), uint64_t(tile.core.rows),
+                        uint64_t(tile.core.cols), pitch);
+  return (weights + step.coefficients - 1) / step.coefficients *
+         machine::tilePeriod(machine, step, 1);
 }
 
 TileTimes Timing::run() {
@@ -155,7 +171,8 @@ TileTimes Timing::run() {
         if (tiles[i].core.empty())
           continue;
         scatter(phases, tiles[i], weights[g], i * groups + g);
-        dense[i * groups + g] += tileMode(tiles[i], weights[g].all);
+        dense[i * groups + g] +=
+            tileMode(tiles[i], weights[g].all, i * groups + g);
       }
     }
   }

@@ -390,6 +390,8 @@ static llvm::Error runTiles(TilesOptions &options) {
     return machine.takeError();
   if (options.units == 0)
     options.units = machine->sparse.tcus;
+  if (options.units == 0)
+    return machine::requireCluster(*machine, "a study without --units=N");
   if (options.groups && options.units % options.groups)
     return makeError(ErrorClass::Usage,
                      "{} groups do not divide {} compute units", options.groups,

@@ -59,7 +59,7 @@ SIZES = {
     "psum.banks": [1, 2, 3, 4, 8], "psum.entries_per_bank": [1, 7, 32, 64, 100, 512, 2048],
     "act.lanes": [1, 3, 4, 16, 64, 256], "act.latency": [0, 4, 32, 500],
     "vec.lanes": [1, 5, 8, 16, 128, 1000], "vec.latency": [0, 4, 32, 500],
-    "sparse.tcus": [1, 2, 3, 4, 7, 16, 32], "sparse.lanes": [1, 7, 16, 64, 128, 300],
+    "sparse.tcus": [0, 1, 2, 3, 4, 7, 16, 32], "sparse.lanes": [1, 7, 16, 64, 128, 300],
     "sparse.coefficients_per_step": [1, 2, 3, 8], "sparse.fmu_bytes": [64, 1000, 4096, 65536],
     "sparse.fmu_sets": [1, 2, 3], "sparse.wm_bytes": [512, 8192, 65536, 524288],
     "sparse.wm_banks": [1, 2, 4, 16], "sparse.wm_broadcast": [1, 2, 4],
@@ -69,6 +69,9 @@ SIZES = {
     "sparse.counts_per_cycle": [1, 4, 16], "sparse.part_cycles": [0, 32, 1000],
     "sparse.queue_depth": [0, 0, 1, 16, 1000],
     "sparse.binding": ["static", "2x2", "mesh", "benes"],
+    "sparse.narrow_tcus": [0, 0, 1, 3, 8], "sparse.narrow_lanes": [1, 5, 16, 64, 100],
+    "sparse.accumulator_banks": [0, 1, 8, 64, 256], "sparse.scan_positions": [0, 1, 16, 128],
+    "sparse.fmu_write_bytes": [0, 1, 16, 64], "sparse.route_bytes": [0, 1, 64],
     "xr.registers": [1, 8, 40, 64, 200, 1024], "sr.registers": [1, 2, 16],
 }
 
@@ -89,6 +92,8 @@ MULTIPLIERS = ["sparse.lanes", "sparse.coefficients_per_step"]
 LESS = ["dram.latency", "act.latency", "vec.latency", "sparse.accumulate_latency",
         "sparse.part_cycles", "dma.setup_cycles", "dma.onchip_latency"]
 SMALL = ["sparse.coefficients_per_step", "sparse.wm_broadcast", "sb.ports"]
+CLUSTER_PRICES = ["sparse.accumulator_banks", "sparse.scan_positions", "sparse.fmu_write_bytes",
+                  "sparse.route_bytes"]
 COSTS = ["cheap", "medium", "expensive", "very_expensive"]
 # The same where 0 means as much as can be used.
 MORE_OR_ALL = ["psum.write_ports", "psum.read_bytes_per_cycle", "fetch.bytes_per_cycle"]
@@ -155,6 +160,18 @@ def entries(machine):
     return machine.number("psum.banks") * machine.number("psum.entries_per_bank")
 
 
+def consistent(machine):
+    """The machine with parameters of the sparse cluster that go together."""
+    if machine.number("sparse.wm_bytes") % machine.number("sparse.wm_banks"):
+        machine = machine.changed({"sparse.wm_banks": 1})
+    # Narrow units are some of all units, and narrower than the others.
+    for part, whole in (("narrow_tcus", "tcus"), ("narrow_lanes", "lanes")):
+        limit = machine.number(f"sparse.{whole}")
+        if machine.number(f"sparse.{part}") > limit:
+            machine = machine.changed({f"sparse.{part}": limit})
+    return machine
+
+
 def draw_machine(draw):
     """A machine that the compiler accepts: each parameter changed by chance, often
     few of them, so that single ones are seen to matter."""
@@ -166,9 +183,7 @@ def draw_machine(draw):
     if draw.random() < 0.6:
         changes["xm_group"] = group
         array(draw, changes, group)
-    machine = base.changed(changes)
-    if machine.number("sparse.wm_bytes") % machine.number("sparse.wm_banks"):
-        machine = machine.changed({"sparse.wm_banks": 1})
+    machine = consistent(base.changed(changes))
     return draw_prices(random.Random(machine.text()), machine, share)
 
 
@@ -301,8 +316,11 @@ def better_ports(draw, machine, share):
 def better(draw, machine, share):
     """The machine with more bandwidth, lanes and less latency."""
     changes = {}
-    # Units that scatter into short queues run streams made for their multipliers.
-    bound = machine.number("sparse.queue_depth") > 0
+    # Units that scatter into short queues run streams made for their multipliers,
+    # wider windows meet in accumulator banks, and the machine cuts by the
+    # multipliers of its units where they differ.
+    bound = any(machine.number(f"sparse.{key}") > 0
+                for key in ("queue_depth", "accumulator_banks", "narrow_tcus"))
     for key in MORE:
         if draw.random() < share and not (bound and key in MULTIPLIERS):
             limit = 64 if key in SMALL else 4095
@@ -323,6 +341,10 @@ def better(draw, machine, share):
     if share == 1:
         changes["dram.efficiency"] = min(100, machine.number("dram.efficiency") + 7)
         changes["dram.misaligned_bursts"] = "false"
+    for key in CLUSTER_PRICES:  # 0 is the best
+        now = machine.number(key)
+        if now > 0 and draw.random() < share:
+            changes[key] = draw.choice([0, 2 * now, 4 * now])
     if draw.random() < share:
         changes["dram.burst_bytes"] = max(1, machine.number("dram.burst_bytes") // 4)
     if draw.random() < share:

@@ -179,8 +179,7 @@ def draw_machine(draw, folder):
         machine = machine.changed({
             key: draw.choice(values) for key, values in random_machines.SIZES.items()
             if draw.random() < (share if key.startswith("sparse.") else 0.03)})
-        if machine.number("sparse.wm_bytes") % machine.number("sparse.wm_banks"):
-            machine = machine.changed({"sparse.wm_banks": 1})
+        machine = random_machines.consistent(machine)
     else:
         machine = random_machines.draw_machine(draw)
     return machine.write(os.path.join(folder, "machine.yaml"))

@@ -11,6 +11,7 @@
 
 #include "ashlar/Analysis/DataProfile.h"
 #include "ashlar/Analysis/EncodedWeights.h"
+#include "ashlar/Analysis/KernelTurns.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/ScatterCycles.h"
@@ -96,6 +97,11 @@ struct TileProblem {
   std::vector<int64_t> order;
   /// Coefficients that are not zero: by column and channel of its range.
   std::vector<std::vector<uint32_t>> entries;
+  /// The same, as far as cycles depend on which kernels have them.
+  std::vector<std::vector<machine::ChannelCrowd>> crowds;
+  /// Kernels of each column and channel with their coefficients, where the
+  /// latency of sums asks for it.
+  std::vector<std::vector<std::vector<KernelTurns::Share>>> shares;
   /// Zeros of the data are left out too.
   std::optional<ScatterProblem> scatter;
   /// The result at a place of a column.
@@ -172,6 +178,7 @@ struct TileFold {
 struct TilePlan {
   int64_t images = 1, rows = 1, cols = 1; ///< of the largest tile
   int64_t groups = 1;                     ///< of units
+  bool wideOnly = false;                  ///< narrow units stay idle
   int64_t slots = 1;                      ///< channels that a buffer set holds
   bool twoSums = false;      ///< sums of a wave drain while the next run
   bool tilesOutside = false; ///< all columns run on a tile before the next
@@ -235,14 +242,40 @@ int64_t accumulatorEntries(const machine::Description &machine);
 /// Most groups of units that a tile table can have.
 int64_t mostGroups(const machine::Description &machine);
 
+/// Units that each group of a plan has.
+int64_t unitsOf(const TilePlan &plan, const machine::Description &machine);
+
+/// Units of equal width, and the largest tile that any of them has.
+struct UnitClass {
+  uint64_t lanes = 0;
+  int64_t rows = 0, cols = 0; ///< of results
+};
+
+/// The units of a plan by their multipliers: one entry where all have as many.
+std::vector<UnitClass> unitClasses(const TilePlan &plan,
+                                   const machine::Description &machine);
+
+/// Multipliers that tile i of `tiles` can count on: the fewest of the units
+/// that compute it, one for each of `groups` groups. Units of one tile are
+/// neighbours; of tiles that the machine cuts (`cutAtRunTime`), those of one
+/// group are.
+std::vector<int64_t> tileLanes(const machine::Description &machine,
+                               int64_t tiles, int64_t groups,
+                               bool cutAtRunTime);
+
 /// Weight memory that each of `groups` streams side by side can have, in bytes:
 /// streams of different groups lie in different banks.
 int64_t groupRoom(int64_t groups, const machine::Description &machine);
 
 /// Upper bound of the bytes of a stream of `entries` coefficients for
-/// `channels` channels and `regions` results.
+/// `channels` channels and `regions` results, whose kernels alternate or not.
 int64_t streamBytes(const TileProblem &problem, int64_t channels,
-                    int64_t regions, int64_t entries);
+                    int64_t regions, int64_t entries, bool alternate);
+
+/// True if the streams of a plan have to alternate between kernels
+/// (machine::kernelsAlternate) on any of its units.
+bool kernelsAlternate(const TileProblem &problem, const TilePlan &plan,
+                      const machine::Description &machine);
 
 /// The plan with the fewest predicted cycles, fewer than `limit`; nothing if no
 /// tile fits.

@@ -223,44 +223,99 @@ Timing tileDrain(const Description &machine, uint64_t columns, uint64_t results,
 
 //===- Sparse cluster, tile mode -----------------------------------------===//
 
-/// dma.tile: \p bytes written to feature-map units, read from SB in \p runs
-/// runs. Units that take the same data listen to the same transfer, which
-/// counts once.
-Timing tileLoad(const Description &machine, uint64_t bytes, uint64_t runs);
+/// dma.tile: \p bytes on the way to the feature-map units, \p mostBytes of them
+/// to one unit, read from SB in \p runs runs. Units that take the same data
+/// listen to the same transfer, which counts once; the port of a unit takes
+/// fmuWriteBytes per cycle.
+Timing tileLoad(const Description &machine, uint64_t bytes, uint64_t runs,
+                uint64_t mostBytes);
 
-/// Cycles of one coefficient over \p lines rows (of all images of the tile) of
-/// \p cols results, rows \p pitch lanes apart: R = max(1, floor(lanes / pitch))
-/// rows at a time, ceil(cols / lanes) * ceil(lines / R).
-uint64_t tileSteps(const Description &machine, uint64_t lines, uint64_t cols,
-                   uint64_t pitch);
+/// How a unit takes the coefficients of a run.
+struct TileStep {
+  uint64_t steps = 1;        ///< Cycles of one pass over the tile.
+  uint64_t coefficients = 1; ///< That go side by side.
+  /// Neighbouring accumulators that a step adds to for each coefficient.
+  uint64_t window = 1;
+  bool operator==(const TileStep &) const = default;
+};
 
-/// Coefficients that one step takes: as many whole tiles as fit the lanes side
-/// by side, at most coefficientsPerStep, at least 1.
-uint64_t tileCoefficients(const Description &machine, uint64_t lines,
-                          uint64_t pitch);
+/// One coefficient over \p lines rows (of all images of the tile) of \p cols
+/// results, rows \p pitch lanes apart, on \p lanes multipliers:
+/// R = max(1, floor(lanes / pitch)) rows at a time, steps = ceil(cols / lanes)
+/// * ceil(lines / R). As many whole tiles as fit the lanes go side by side, at
+/// most coefficientsPerStep.
+TileStep tileStep(const Description &machine, uint64_t lanes, uint64_t lines,
+                  uint64_t cols, uint64_t pitch);
+
+/// Most sums that \p windows of \p width neighbouring accumulators, beginning
+/// at the given entries, have in one of the machine's accumulator banks; 1 if
+/// sums never compete.
+uint64_t bankSums(const Description &machine, llvm::ArrayRef<uint64_t> windows,
+                  uint64_t width);
+
+/// Cycles of a coefficient that goes alone: steps * passes, times the sums that
+/// a window has in one bank.
+uint64_t tilePeriod(const Description &machine, const TileStep &step,
+                    uint64_t passes);
 
 /// Sums of one unit, coefficient after coefficient. Coefficients of one channel
-/// go \p coefficients at a time, and each such group takes \p steps * passes
-/// cycles. A region takes its next sum no sooner than accumulateLatency cycles
-/// after the last; if that is longer than a group, coefficients go one by one.
+/// go \p step.coefficients at a time; each such group takes steps * passes
+/// cycles, times the sums that meet in one accumulator bank. A region takes its
+/// next sum no sooner than accumulateLatency cycles after the last; if that is
+/// longer than a period, coefficients go one by one.
 class TileIssue {
 public:
-  TileIssue(const Description &machine, uint64_t steps, uint64_t coefficients,
-            uint64_t passes, uint64_t regions);
+  /// Sums of region z begin at entry z * \p regionStride.
+  TileIssue(const Description &machine, const TileStep &step, uint64_t passes,
+            uint64_t regions, uint64_t regionStride);
 
   void issue(uint32_t region);
   void endChannel();
-  /// Cycles up to the end of what was issued. Without the latency of the sums
-  /// in the way: sum over channels of ceil(entries / coefficients) * steps *
-  /// passes (spec of the cycle model: docs/Machine.md 7).
+  /// Cycles up to the end of what was issued. Without latency or banks in the
+  /// way: sum over channels of ceil(entries / coefficients) * steps * passes
+  /// (docs/Machine.md 7).
   uint64_t cycles() const { return time; }
 
 private:
-  uint64_t period, coefficients, latency;
-  uint64_t time = 0;           ///< Start of the next group.
+  const Description &machine;
+  uint64_t period, passes, coefficients, window, stride, latency;
+  uint64_t time = 0;           ///< End of the open group.
+  uint64_t start = 0;          ///< Its start.
   uint64_t inGroup = 0;        ///< Coefficients of the open group.
+  std::vector<uint64_t> open;  ///< Regions of the open group, as windows.
   std::vector<uint64_t> ready; ///< Per region, when its next sum may start.
 };
+
+/// Coefficients of a channel, as far as time depends on them.
+struct ChannelCrowd {
+  uint64_t entries = 0; ///< All of them.
+  uint64_t kernels = 0; ///< Kernels that have any.
+  uint64_t most = 0;    ///< Of one kernel.
+  uint64_t fullest = 0; ///< Kernels that have so many.
+  bool operator==(const ChannelCrowd &) const = default;
+};
+
+/// Cycles to expect of a channel in tile mode: ceil(entries / coefficients)
+/// periods; where the latency of the sums is longer, what a stream whose
+/// kernels alternate takes, max(entries * period, (most - 1) * latency +
+/// fullest * period); and for every group whose kernels differ the chance that
+/// two windows at any places share a bank.
+uint64_t tileChannel(const Description &machine, const TileStep &step,
+                     uint64_t passes, const ChannelCrowd &crowd);
+
+/// True if the sums of a kernel have to be further apart than steps * passes
+/// cycles: then its coefficients alternate with those of others.
+bool kernelsAlternate(const Description &machine, const TileStep &step,
+                      uint64_t passes);
+
+/// Periods from one sum of a kernel to its next: as many as the latency takes.
+uint64_t kernelGap(const Description &machine, const TileStep &step,
+                   uint64_t passes);
+
+/// Cycles of a run on tiles that lie in other memory units: each of \p routes
+/// gives the bytes that a link carries, the farthest data arrive \p hops later.
+uint64_t routedRun(const Description &machine, uint64_t cycles, uint64_t hops,
+                   uint64_t linkBytes);
 
 /// Cycles that a bank of weight memory needs for \p entries coefficients.
 uint64_t tileDecode(const Description &machine, uint64_t entries);

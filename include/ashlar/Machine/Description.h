@@ -128,8 +128,10 @@ struct Vec {
 
 /// The sparse cluster with its feature-map units (FMU) and weight memory (WM).
 struct Sparse {
-  uint64_t tcus = 16;
+  uint64_t tcus = 16;                 ///< 0: the machine has no sparse cluster.
   uint64_t lanes = 128;               ///< Multipliers per TCU.
+  uint64_t narrowTcus = 0;            ///< The last so many units are narrow:
+  uint64_t narrowLanes = 64;          ///< Multipliers of each of them.
   uint64_t coefficientsPerStep = 2;   ///< U.
   uint64_t fmuBytes = 65536;          ///< Per buffer set and TCU.
   uint64_t fmuSets = 2;               ///< Buffer sets per TCU.
@@ -147,7 +149,30 @@ struct Sparse {
   /// before (2x2 switches), 2 any through a mesh, 3 any through a Benes
   /// network.
   uint64_t binding = 0;
+  /// Banks of a unit's accumulators, entry e in bank e mod banks, one sum per
+  /// bank and cycle; a power of two, or 0: any sums meet in any cycle.
+  uint64_t accumulatorBanks = 0;
+  /// Positions of a map that a unit searches for non-zeros per cycle when
+  /// scattering; 0: any number.
+  uint64_t scanPositions = 0;
+  /// Bytes per cycle that a memory unit takes from a load; 0: all that come.
+  uint64_t fmuWriteBytes = 0;
+  /// Bytes per cycle of a link between memory and compute units that
+  /// `tcc.bind` connects; 0: routes only have length.
+  uint64_t routeBytes = 0;
   bool operator==(const Sparse &) const = default;
+
+  bool exists() const { return tcus > 0; }
+  /// Units with `lanes` multipliers: the first ones.
+  uint64_t wideTcus() const { return tcus - narrowTcus; }
+  /// Multipliers of a unit.
+  uint64_t lanesOf(uint64_t unit) const {
+    return unit < wideTcus() ? lanes : narrowLanes;
+  }
+  /// Multipliers of all units.
+  uint64_t multipliers() const {
+    return wideTcus() * lanes + narrowTcus * narrowLanes;
+  }
 };
 
 /// The instruction stream, which reaches the queues in program order.
@@ -209,6 +234,9 @@ llvm::Expected<Description> parseYaml(llvm::StringRef text,
 /// The description as YAML with units in comments; the same description gives
 /// the same bytes, and parseYaml() of it gives the same description.
 std::string toYaml(const Description &description);
+
+/// A usage error if the machine has no sparse cluster, which \p what asks for.
+llvm::Error requireCluster(const Description &machine, llvm::StringRef what);
 
 /// Names of the built-in machines, in display order.
 llvm::ArrayRef<llvm::StringRef> builtinNames();

@@ -9,7 +9,10 @@
 
 #include "ashlar/Machine/Description.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
 #include <cstdint>
+#include <vector>
 
 namespace ashlar::machine {
 
@@ -41,6 +44,58 @@ uint64_t scatterCycles(ScatterVariant variant, uint64_t multipliers,
 /// weight of its own, ceil(data * weights / P) in all variants.
 uint64_t scatterPointCycles(uint64_t multipliers, uint64_t data,
                             uint64_t weights);
+
+//===- Prices -------------------------------------------------------------===//
+
+/// Cycles in which a unit finds the non-zeros of \p positions positions.
+uint64_t scanCycles(const Description &machine, uint64_t positions);
+
+/// Cycles between the first sum of an entry and the last of \p weights weights
+/// of one kernel, those of a step added before the accumulator, when kernels
+/// take turns as well as can be; 0 if sums are ready in the next cycle.
+uint64_t scatterLatency(const Description &machine, ScatterVariant variant,
+                        uint64_t weights);
+
+/// Cycles of a kernel over a block: the products, which the fullest bank of the
+/// accumulators holds up with \p bankSums sums. Variant A sums in registers
+/// instead, which \p window accumulators are loaded into before and stored from
+/// after.
+uint64_t scatterSlice(const Description &machine, ScatterVariant variant,
+                      uint64_t products, uint64_t bankSums, uint64_t window);
+
+/// Sums by the bank of their accumulator.
+class BankCounts {
+public:
+  explicit BankCounts(const Description &machine)
+      : counts(machine.sparse.accumulatorBanks) {}
+
+  /// A sum of accumulator \p entry.
+  void add(uint64_t entry) { ++counts[entry % counts.size()]; }
+  /// All sums of \p other, \p offset entries further on.
+  void add(const BankCounts &other, uint64_t offset = 0);
+  void clear() { counts.assign(counts.size(), 0); }
+  /// Sums of the fullest bank.
+  uint64_t fullest() const;
+
+private:
+  std::vector<uint32_t> counts;
+};
+
+/// Sums to expect in the fullest bank: sums of \p data of \p positions
+/// neighbouring entries under each of \p weights weights of one kernel, whose
+/// offsets differ by little. The sums lie in u = min(banks, positions) banks;
+/// with l = data * weights / u the largest is about l + sqrt(2 * ln u * l * (1
+/// - data / positions)), u rounded down to a power of two for the logarithm, at
+/// most weights * ceil(positions / banks). 0 without banks.
+uint64_t expectedBankSums(const Description &machine, uint64_t data,
+                          uint64_t positions, uint64_t weights);
+
+/// The same for weights of kernels whose accumulators are \p stride entries
+/// apart: as many offsets differ as the banks have multiples of it, and the
+/// sums lie in min(banks, positions * offsets) banks.
+uint64_t expectedPointSums(const Description &machine, uint64_t data,
+                           uint64_t positions, uint64_t weights,
+                           uint64_t stride);
 
 } // namespace ashlar::machine
 

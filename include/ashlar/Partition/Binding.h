@@ -11,6 +11,7 @@
 #include "llvm/Support/Error.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -27,6 +28,30 @@ enum class Binding : uint8_t {
 /// there is no route. The own unit is always 0 hops away.
 std::optional<uint64_t> hops(Binding binding, uint64_t units, uint64_t from,
                              uint64_t to);
+
+/// What the links of an interconnect carry. Of a mesh, which goes along a row
+/// and then along a column, each step of each direction is a link; of the
+/// others every route has links of its own, since no two units take their data
+/// from one memory unit and a Benes network has room for any such routes side
+/// by side.
+class RouteLoad {
+public:
+  RouteLoad(Binding binding, uint64_t units) : binding(binding), units(units) {}
+
+  /// \p bytes from memory unit \p from to compute unit \p to, which there is a
+  /// route between. The own memory unit needs no link.
+  void add(uint64_t from, uint64_t to, uint64_t bytes);
+
+  uint64_t farthest() const { return most; }   ///< Hops of the longest route.
+  uint64_t busiest() const { return fullest; } ///< Bytes of the fullest link.
+
+private:
+  void carry(uint64_t from, uint64_t to, uint64_t bytes);
+
+  Binding binding;
+  uint64_t units, most = 0, fullest = 0;
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> links; ///< By both ends.
+};
 
 /// Size of a Benes network for `ports` ports: ports rounded up to a power of
 /// two, stages, switches.

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace ashlar::partition {
 
@@ -75,6 +76,10 @@ struct Options {
   unsigned moveRounds = 0;
   bool refine =
       true; ///< P2: of its cuts and those of least maximum the better.
+  /// What each unit can do, relative to the others, if they differ: the shares
+  /// of the running sums, or of the area where nothing is counted. Then P1 and
+  /// the refinement of P2 leave the cuts by running sums as they are.
+  std::vector<int64_t> capacity;
   /// Work of an operand box for Metric::Cycles; never less for a larger box.
   std::function<uint64_t(const Box &)> cycles;
 };

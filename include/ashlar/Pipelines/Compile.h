@@ -8,6 +8,7 @@
 #include "ashlar/Container/Container.h"
 #include "ashlar/Conversion/NPUToISA/NPUToISA.h"
 #include "ashlar/Frontend/Onnx/Import.h"
+#include "ashlar/Machine/Description.h"
 #include "ashlar/Numerics/FormatTable.h"
 #include "ashlar/Support/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -46,6 +47,14 @@ struct SparseOptions {
   /// Inputs on which programs are timed whose time depends on data; empty:
   /// none.
   std::vector<HostTensor> sample;
+
+  /// A usage error if the mode asks for a sparse cluster that the machine does
+  /// not have.
+  llvm::Error check(const machine::Description &machine) const {
+    return mode == "auto" || mode == "off"
+               ? llvm::Error::success()
+               : machine::requireCluster(machine, "--sparse=" + mode);
+  }
 };
 
 /// Everything that decides what is compiled.

@@ -44,7 +44,7 @@ public:
       grid[d + 1] =
           llvm::divideCeilSigned(geometry.extent[d + 2], tileExtent(d + 1));
     grid[0] = llvm::divideCeilSigned(geometry.extent[0], tileExtent(0));
-    units = static_cast<int64_t>(machine.sparse.tcus) / plan.groups;
+    units = analysis::unitsOf(plan, machine);
     rounds = plan.folds.empty()
                  ? llvm::divideCeilSigned(grid[0] * grid[1] * grid[2], units)
                  : grid[0] * static_cast<int64_t>(plan.folds.size());

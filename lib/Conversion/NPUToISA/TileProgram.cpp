@@ -4,6 +4,7 @@
 
 #include "TileProgram.h"
 
+#include "ashlar/Analysis/KernelTurns.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Isa/CoefficientStream.h"
 #include "ashlar/Machine/Cycles.h"
@@ -25,6 +26,25 @@ using analysis::TileProblem;
 
 namespace {
 
+/// Orders the coefficients of a channel, which come kernel by kernel.
+void alternate(std::vector<isa::Coefficient> &list,
+               analysis::KernelTurns &turns) {
+  llvm::SmallVector<analysis::KernelTurns::Share> shares;
+  llvm::SmallVector<size_t> next;
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (i == 0 || list[i].z != list[i - 1].z) {
+      shares.push_back({list[i].z, 0});
+      next.push_back(i);
+    }
+    ++shares.back().left;
+  }
+  std::vector<isa::Coefficient> ordered;
+  ordered.reserve(list.size());
+  turns.take(shares,
+             [&](size_t share) { ordered.push_back(list[next[share]++]); });
+  list = std::move(ordered);
+}
+
 /// Makes the streams of one convolution.
 class StreamPacker {
 public:
@@ -32,14 +52,10 @@ public:
                const EncodedWeights &weights, int range,
                const machine::Description &machine)
       : problem(problem), plan(plan), weights(weights), range(range),
-        inPerGroup(problem.channels / problem.groups),
+        machine(machine), inPerGroup(problem.channels / problem.groups),
         outPerGroup(problem.outputs / problem.groups) {
-    uint64_t period =
-        machine::tileSteps(machine, plan.images * plan.rows, plan.cols,
-                           plan.cols) *
-        machine::pePasses(machine, problem.activationBits, problem.weightBits);
     // Sums of one region follow each other too closely for the adder.
-    interleaves = machine.sparse.accumulateLatency > period;
+    interleaves = kernelsAlternate(problem, plan, machine);
   }
 
   llvm::Expected<WaveStreams> pack(const ColumnWave &wave) const;
@@ -51,11 +67,13 @@ private:
                                               ChunkStreams &streams) const;
   std::vector<isa::Coefficient> kernelsOf(size_t column, int64_t channel,
                                           int64_t firstRegion) const;
+  uint64_t gapOf() const;
 
   const TileProblem &problem;
   const analysis::TilePlan &plan;
   const EncodedWeights &weights;
   int range;
+  const machine::Description &machine;
   int64_t inPerGroup, outPerGroup;
   bool interleaves = false;
 };
@@ -80,8 +98,21 @@ isa::StreamShape StreamPacker::shapeOf(size_t column, const Chunk &chunk,
   return shape;
 }
 
-/// Coefficients of an input channel, result by result, or tap by tap where the
-/// results have to alternate.
+/// Turns between two coefficients of a kernel, on the units that need most.
+uint64_t StreamPacker::gapOf() const {
+  uint64_t gap = 1;
+  for (const analysis::UnitClass &units : unitClasses(plan, machine))
+    gap = std::max(gap, machine::kernelGap(
+                            machine,
+                            machine::tileStep(machine, units.lanes,
+                                              plan.images * units.rows,
+                                              units.cols, plan.cols),
+                            machine::pePasses(machine, problem.activationBits,
+                                              problem.weightBits)));
+  return gap;
+}
+
+/// Coefficients of an input channel, result by result.
 std::vector<isa::Coefficient>
 StreamPacker::kernelsOf(size_t column, int64_t channel,
                         int64_t firstRegion) const {
@@ -107,10 +138,6 @@ StreamPacker::kernelsOf(size_t column, int64_t channel,
           range + weights.cell(output, tap, c) - (problem.weightBits - 2);
       list.push_back(entry);
     }
-  if (interleaves)
-    llvm::sort(list, [](const auto &a, const auto &b) {
-      return std::tuple(a.ky, a.kx, a.z) < std::tuple(b.ky, b.kx, b.z);
-    });
   return list;
 }
 
@@ -118,6 +145,7 @@ llvm::Expected<std::vector<uint8_t>>
 StreamPacker::stream(size_t column, const Chunk &chunk,
                      ChunkStreams &streams) const {
   isa::StreamShape shape = shapeOf(column, chunk, streams.firstRegion);
+  analysis::KernelTurns turns(shape.regions(), interleaves ? gapOf() : 1);
   streams.regions = shape.regions();
   int64_t first = channelsOf(problem, column).first + chunk.first;
   std::vector<std::vector<isa::Coefficient>> channels;
@@ -130,6 +158,8 @@ StreamPacker::stream(size_t column, const Chunk &chunk,
       seen[entry.z] = true;
     }
     entries += channels.back().size();
+    if (interleaves)
+      alternate(channels.back(), turns);
   }
   return isa::encodeStream(
       shape, channels,
@@ -174,6 +204,11 @@ llvm::Expected<WaveStreams> StreamPacker::pack(const ColumnWave &wave) const {
 llvm::Expected<std::unique_ptr<TileProgram>>
 buildTileProgram(Operation *op, llvm::ArrayRef<int64_t> extent,
                  const machine::Description &machine) {
+  if (!machine.sparse.exists())
+    return makeError(ErrorClass::Unsupported,
+                     "the operation is for the sparse cluster, machine {} has "
+                     "none (sparse.tcus is 0)",
+                     machine.name);
   EncodedWeights weights(op);
   auto program = std::make_unique<TileProgram>();
   program->problem = tileProblem(op, weights, extent, machine);
@@ -187,7 +222,7 @@ buildTileProgram(Operation *op, llvm::ArrayRef<int64_t> extent,
   program->plan = *plan;
   int range = analysis::productShape(op).weightFormat.range;
   StreamPacker packer(program->problem, *plan, weights, range, machine);
-  auto units = static_cast<int64_t>(machine.sparse.tcus) / plan->groups;
+  int64_t units = analysis::unitsOf(*plan, machine);
   program->resident = plan->tiles(program->problem) > units;
   for (const ColumnWave &wave :
        columnWaves(program->problem, plan->groups, machine)) {

@@ -27,6 +27,8 @@ static std::string obstacle(PeConvOp conv,
     return llvm::any_of(values,
                         [=](int64_t v) { return v > limit || v < -limit; });
   };
+  if (!machine.sparse.exists())
+    return "the machine has no sparse cluster";
   if (conv.getStrides().size() > 2)
     return "three spatial dimensions";
   if (!storageOf(conv.getX()).encoded || storageOf(conv.getX()).blockAxis != 1)

@@ -148,7 +148,7 @@ TEST(Cycles, CopiesPayForSetUpLatencyAndRuns) {
   EXPECT_EQ(dmaUnpack(m, 5, rows), (Timing{48, 248, 40, 8}));
   EXPECT_EQ(dmaCompress(m, 6400, {10000, 640}, 1), (Timing{168, 368, 100, 8}));
   EXPECT_EQ(dmaCompress(m, 6400, {10000, 640}, 2), (Timing{328, 528, 100, 8}));
-  EXPECT_EQ(tileLoad(m, 23328, 2592), (Timing{656, 688, 0}));
+  EXPECT_EQ(tileLoad(m, 23328, 2592, 0), (Timing{656, 688, 0}));
   EXPECT_EQ(dmaInside(m, 4096, 64), 40u);
   EXPECT_EQ(dmaInside(m, 4096, 64, 3), 56u);
 }
@@ -270,7 +270,7 @@ std::vector<uint64_t> sample(const Description &m, uint32_t seed) {
   put(dmaGather(m, far, {strides, 4}, near));
   put(dmaCompress(m, pick(100000), {pick(100000), pick(1000)}, 1 + rng() % 2));
   put(dmaExpand(m, pick(100000), {pick(100000), pick(1000)}));
-  put(tileLoad(m, pick(100000), pick(10000)));
+  put(tileLoad(m, pick(100000), pick(10000), pick(5000)));
   put(dmaCopy(m, near, near));
   put(dmaFill(m, far));
   put(dmaUnpack(m, 2 + pick(14), near));
@@ -369,8 +369,8 @@ static uint64_t tileCycles(const Description &m, uint32_t seed) {
   const uint64_t cols = 1 + random() % 300, pitch = cols + random() % 4;
   const uint64_t lines = 1 + random() % 20, passes = 1 + random() % 4;
   const uint64_t regions = 1 + random() % 5;
-  TileIssue unit(m, tileSteps(m, lines, cols, pitch),
-                 tileCoefficients(m, lines, pitch), passes, regions);
+  TileIssue unit(m, tileStep(m, m.sparse.lanes, lines, cols, pitch), passes,
+                 regions, lines * pitch);
   uint64_t entries = 0;
   for (uint64_t channel = 0; channel < 4; ++channel) {
     for (uint64_t n = random() % 20; n > 0; --n, ++entries)
@@ -405,11 +405,10 @@ TEST(Cycles, BetterSparseClustersAreNeverSlower) {
 TEST(Cycles, TileExamples) {
   const Description m = a1();
   // 14 rows of 14 in 128 lanes: 9 and 5 at a time; 7 x 7 twice side by side.
-  EXPECT_EQ(tileSteps(m, 14, 14, 14), 2u);
-  EXPECT_EQ(tileSteps(m, 3, 300, 300), 9u);
-  EXPECT_EQ(tileCoefficients(m, 14, 14), 1u);
-  EXPECT_EQ(tileCoefficients(m, 7, 7), 2u);
-  EXPECT_EQ(tileLoad(m, 23328, 2592), (Timing{183, 183, 0}));
+  EXPECT_EQ(tileStep(m, 128, 14, 14, 14), (TileStep{2, 1, 126}));
+  EXPECT_EQ(tileStep(m, 128, 3, 300, 300), (TileStep{9, 1, 128}));
+  EXPECT_EQ(tileStep(m, 128, 7, 7, 7), (TileStep{1, 2, 49}));
+  EXPECT_EQ(tileLoad(m, 23328, 2592, 23328), (Timing{183, 183, 0}));
   EXPECT_EQ(tileInit(m, 16, 49, false), (Timing{1, 1, 0}));
   EXPECT_EQ(tileInit(m, 16, 196, true), (Timing{32, 32, 0}));
 }

@@ -159,3 +159,23 @@ TEST(Classify, UnsupportedOperationsGoToTheVectorUnit) {
   noDense.nonZeros = 100;
   EXPECT_EQ(llvm::cantFail(classify(noDense, Rule::Majority)), (Route::Sparse));
 }
+
+/// Routes of a mesh go along the row, then along the column, and share links.
+TEST(Binding, LinksCarryTheBytesOfTheirRoutes) {
+  RouteLoad mesh(Binding::Mesh, 9);
+  EXPECT_EQ(mesh.busiest(), 0u);
+  mesh.add(4, 4, 1000); // its own memory unit
+  EXPECT_EQ(mesh.farthest(), 0u);
+  mesh.add(0, 8, 100); // 0 1 2 5 8
+  EXPECT_EQ(mesh.farthest(), 4u);
+  EXPECT_EQ(mesh.busiest(), 100u);
+  mesh.add(1, 5, 70); // 1 2 5: both of its links
+  EXPECT_EQ(mesh.busiest(), 170u);
+  mesh.add(5, 1, 160); // 5 4 1: the other directions
+  EXPECT_EQ(mesh.busiest(), 170u);
+  RouteLoad benes(Binding::Benes, 8);
+  for (uint64_t i = 0; i < 8; ++i)
+    benes.add(i, 7 - i, 10 + i);
+  EXPECT_EQ(benes.farthest(), 5u);
+  EXPECT_EQ(benes.busiest(), 17u);
+}

@@ -484,3 +484,48 @@ TEST(Partition, HistogramsAreTheSumsOfTheMap) {
   EXPECT_EQ(rowHistogram(map), (std::vector<uint64_t>{4, 1}));
   EXPECT_EQ(columnHistogram(map), (std::vector<uint64_t>{1, 1, 3}));
 }
+
+/// Units that can do less get less.
+TEST(Partition, SharesFollowTheCapacityOfTheUnits) {
+  Options options;
+  options.units = 4;
+  options.capacity = {2, 2, 1, 1};
+  auto rowsOf = [&](const CountMap &map) {
+    const Partition cut = llvm::cantFail(partition::partition(map, options));
+    std::vector<int64_t> rows;
+    int64_t area = 0;
+    for (const Tile &tile : cut.tiles) {
+      rows.push_back(tile.core.rows);
+      area += tile.core.area();
+    }
+    EXPECT_EQ(area, map.rows * map.cols);
+    return rows;
+  };
+  const std::vector<int64_t> fair{4, 4, 2, 2};
+  options.algorithm = Algorithm::Rows;
+  EXPECT_EQ(rowsOf(CountMap::zeros(12, 5)), fair);
+  // A third of the work is in the last quarter of the rows.
+  CountMap map = CountMap::zeros(16, 4, 4);
+  for (int64_t y = 0; y < 16; ++y)
+    for (int64_t x = 0; x < 4; ++x)
+      map.at(y, x) = y < 12 ? 2 : 3;
+  EXPECT_EQ(rowsOf(map), (std::vector<int64_t>{6, 6, 2, 2}));
+  // The spread is that of the work relative to what a unit can do.
+  EXPECT_EQ(llvm::cantFail(partition::partition(map, options)).spread, 0);
+  for (Algorithm algorithm :
+       {Algorithm::Uniform, Algorithm::P1, Algorithm::P2}) {
+    options.algorithm = algorithm;
+    const Partition cut = llvm::cantFail(partition::partition(map, options));
+    EXPECT_GT(cut.tiles[0].work, cut.tiles[3].work);
+    EXPECT_LT(cut.spread, 0.5);
+  }
+  options.capacity = {1, 1, 1, 1};
+  options.algorithm = Algorithm::Rows;
+  EXPECT_EQ(rowsOf(CountMap::zeros(12, 5)), (std::vector<int64_t>{3, 3, 3, 3}));
+  options.capacity = {1, 1, 0, 1};
+  auto refused = partition::partition(map, options);
+  ASSERT_FALSE(!!refused);
+  EXPECT_NE(
+      llvm::toString(refused.takeError()).find("4 capacities for 4 units"),
+      std::string::npos);
+}

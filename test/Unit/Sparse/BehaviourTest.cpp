@@ -164,7 +164,7 @@ public:
   Pipeline(const std::vector<uint64_t> &entries, bool waitsForSet);
   emulator::RunResult run() const;
   uint64_t loadCycles() const {
-    return machine::tileLoad(machine, 256, 1).issue;
+    return machine::tileLoad(machine, 256, 1, 256).issue;
   }
   static constexpr uint64_t steps = 2; ///< 14 rows of 14, 9 at a time.
 
@@ -391,7 +391,7 @@ TEST(TileBehaviour, InterleavedKernelsHideTheLatencyOfSums) {
     interleaved.push_back({i % 4, i / 4 / 3, i / 4 % 3, 1, 0});
   }
   auto cycles = [&](const std::vector<isa::Coefficient> &list, uint64_t steps) {
-    machine::TileIssue issue(machine, steps, 1, 1, 4);
+    machine::TileIssue issue(machine, machine::TileStep{steps, 1, 1}, 1, 4, 1);
     for (const isa::Coefficient &c : list)
       issue.issue(c.z);
     issue.endChannel();

@@ -25,8 +25,8 @@ static isa::TccPart layer(bool disjoint) {
 TEST(CutTables, EveryCutIsChecked) {
   for (bool disjoint : {false, true}) {
     const isa::TccPart op = layer(disjoint);
-    const partition::Partition cut =
-        llvm::cantFail(emulator::cutMap(op, std::vector<uint32_t>(24, 5)));
+    const partition::Partition cut = llvm::cantFail(emulator::cutMap(
+        machine::Description(), op, std::vector<uint32_t>(24, 5)));
     EXPECT_EQ(emulator::checkCut(op, cut), "");
     partition::Partition less = cut;
     less.tiles.back() = {};
