@@ -46,6 +46,7 @@ LIMIT, LONGEST = 60, 900  # seconds of one tool: processor time, in all
 LARGEST_LOSS = 1.25
 LARGE_PROGRAM = 16 << 20  # bytes: as text, minutes
 SHORT_BANK = 16  # entries: every few steps wait for a drain, which nothing predicts
+SLOW_FETCH = 16  # bytes a cycle: the number of instructions decides, which nothing predicts
 SHARED = ["mnist_cnn"] * 3 + ["resnet8_cifar10", "kws_dscnn"] * 2 + ["kwt1_ln17"]
 
 EXTENTS = [1, 3, 4, 6, 8, 8, 12, 16, 16, 20, 24, 32, 32, 48, 64, 64, 100, 128]
@@ -59,7 +60,7 @@ SIZES = {
     "psum.banks": [1, 2, 3, 4, 8], "psum.entries_per_bank": [1, 7, 32, 64, 100, 512, 2048],
     "act.lanes": [1, 3, 4, 16, 64, 256], "act.latency": [0, 4, 32, 500],
     "vec.lanes": [1, 5, 8, 16, 128, 1000], "vec.latency": [0, 4, 32, 500],
-    "sparse.tcus": [0, 1, 2, 3, 4, 7, 16, 32], "sparse.lanes": [1, 7, 16, 64, 128, 300],
+    "sparse.tcus": [1, 2, 3, 4, 7, 16, 32], "sparse.lanes": [1, 7, 16, 64, 128, 300],
     "sparse.coefficients_per_step": [1, 2, 3, 8], "sparse.fmu_bytes": [64, 1000, 4096, 65536],
     "sparse.fmu_sets": [1, 2, 3], "sparse.wm_bytes": [512, 8192, 65536, 524288],
     "sparse.wm_banks": [1, 2, 4, 16], "sparse.wm_broadcast": [1, 2, 4],
@@ -69,9 +70,6 @@ SIZES = {
     "sparse.counts_per_cycle": [1, 4, 16], "sparse.part_cycles": [0, 32, 1000],
     "sparse.queue_depth": [0, 0, 1, 16, 1000],
     "sparse.binding": ["static", "2x2", "mesh", "benes"],
-    "sparse.narrow_tcus": [0, 0, 1, 3, 8], "sparse.narrow_lanes": [1, 5, 16, 64, 100],
-    "sparse.accumulator_banks": [0, 1, 8, 64, 256], "sparse.scan_positions": [0, 1, 16, 128],
-    "sparse.fmu_write_bytes": [0, 1, 16, 64], "sparse.route_bytes": [0, 1, 64],
     "xr.registers": [1, 8, 40, 64, 200, 1024], "sr.registers": [1, 2, 16],
 }
 
@@ -81,6 +79,9 @@ PRICES = {
     "sb.banks": [0, 1, 2, 8, 256], "sb.ports": [1, 2, 5], "sb.port_bytes": [1, 2, 16, 256],
     "psum.write_ports": [0, 1, 2, 4], "psum.read_bytes_per_cycle": [0, 8, 100, 512],
     "fetch.bytes_per_cycle": [0, 1, 4, 13, 32], "fetch.buffer_bytes": [1024, 1025, 4096, 65536],
+    "sparse.narrow_tcus": [0, 0, 1, 3, 8], "sparse.narrow_lanes": [1, 5, 16, 64, 100],
+    "sparse.accumulator_banks": [0, 1, 8, 64, 256], "sparse.scan_positions": [0, 1, 16, 128],
+    "sparse.fmu_write_bytes": [0, 1, 16, 64], "sparse.route_bytes": [0, 1, 64],
     "dram.misaligned_bursts": ["true", "false"],
 }
 
@@ -183,7 +184,7 @@ def draw_machine(draw):
     if draw.random() < 0.6:
         changes["xm_group"] = group
         array(draw, changes, group)
-    machine = consistent(base.changed(changes))
+    machine = base.changed(changes)
     return draw_prices(random.Random(machine.text()), machine, share)
 
 
@@ -198,7 +199,9 @@ def draw_prices(draw, machine, share):
     if draw.random() < share:
         changes["dram.model"] = "efficiency"
         changes["dram.efficiency"] = draw.choice([1, 33, 60, 90, 99, 100])
-    machine = machine.changed(changes)
+    if draw.random() < 0.1:
+        changes["sparse.tcus"] = 0
+    machine = consistent(machine.changed(changes))
     if machine.number("psum.write_ports") > entries(machine):
         machine = machine.changed({"psum.write_ports": 1})
     return machine
@@ -381,7 +384,8 @@ def check_honesty(draw, machine, folder, inputs, found):
 
 def check_bigger(draw, machine, folder, inputs, chosen, found):
     """The network compiled for a better machine with a bigger array."""
-    if machine.number("psum.entries_per_bank") < SHORT_BANK:
+    if (machine.number("psum.entries_per_bank") < SHORT_BANK or
+            0 < machine.number("fetch.bytes_per_cycle") < SLOW_FETCH):
         return f"cycles {found[0]}"
     other = better(draw, machine, 1)
     names = ["sb.partitions", "pe.rows", "pe.columns"]
