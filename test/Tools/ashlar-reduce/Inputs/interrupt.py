@@ -42,7 +42,9 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         tool.send_signal(number)
         code = tool.wait()
         if number == signal.SIGKILL:  # nobody can wait for the watcher then
-            wait_for(lambda: not os.listdir(scratch) and not alive(command))
+            wait_for(lambda: not os.listdir(scratch))
+        # A process that was told to end is there until the kernel has ended it.
+        wait_for(lambda: not alive(command))
         folder = "a folder" if os.listdir(scratch) else "no folder"
         running = "a command" if alive(command) else "no command"
         print(f"{number.name}: {code} {folder}, {running}")
