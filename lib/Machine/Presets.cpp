@@ -15,6 +15,32 @@ Description makeA1() {
   return d;
 }
 
+/// a1 with a price for everything that a chip pays for.
+Description makePriced() {
+  Description d = makeA1();
+  d.name = "a1-priced";
+  d.dram.model = static_cast<uint64_t>(DramModel::Efficiency);
+  d.dram.efficiency = 90;
+  d.dram.countsMisaligned = true;
+  d.dma.setupCycles = 8;
+  d.dma.onchipLatency = 32;
+  d.dma.runsPerCycle = 4;
+  d.sb.banks = 8;
+  d.sb.ports = 2;
+  d.psum.writePorts = 4;
+  d.psum.readBytesPerCycle = 512;
+  d.act.costExpensive = 4;
+  d.act.costVeryExpensive = 8;
+  d.sparse.accumulatorBanks = 256;
+  d.sparse.accumulateLatency = 2;
+  d.sparse.scanPositions = 128;
+  d.sparse.fmuWriteBytes = 64;
+  d.sparse.routeBytes = 128;
+  d.fetch.bytesPerCycle = 32;
+  d.fetch.bufferBytes = 16384;
+  return d;
+}
+
 /// a1 with free ports, set-ups, functions and instruction fetch.
 Description makeIdeal() { return Description(); }
 
@@ -140,6 +166,7 @@ Description makeFig4() {
 constexpr Preset table[] = {
     {"a1", makeA1},
     {"a1-ideal", makeIdeal},
+    {"a1-priced", makePriced},
     {"a1-iso", makeIso},
     {"a1-edge", makeEdge},
     {"a1-tiny", makeTiny},

@@ -261,10 +261,10 @@ def check_copies(folder):
         failed |= wrong
         print(f"{name}: {total} bytes copied in the chip, {moved} before the "
               f"array starts{'  WRONG' if wrong else ''}")
-    # A producer that writes lanes for its reader.
+    # A producer that writes lanes for its reader, both on the array.
     layer = (16, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1))
     save_model(model, (1, 3, 32, 32), [layer, layer, layer])
-    common.run_tool("ashlarc", model, "-o", binary)
+    common.run_tool("ashlarc", model, "-o", binary, "--sparse=off")
     lines = instructions(binary)
     data, events = counted(binary, folder)
     moved = [copied_between(events, "conv0", "conv1"),

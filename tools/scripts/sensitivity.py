@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How many cycles each price of the machine costs.
 
-usage: sensitivity.py [NETWORK...] [--machine=a1] [--only=PRICE,...] [--json=FILE]
+usage: sensitivity.py [NETWORK...] [--machine=a1-priced] [--only=PRICE,...] [--json=FILE]
        sensitivity.py --table FILE       (the tables of docs/Sensitivity.md)
        sensitivity.py --plot FILE > docs/sensitivity.svg
        sensitivity.py --iso [NETWORK...] [--json=FILE]
@@ -255,7 +255,7 @@ def plot(data):
                    f'fill="{COLOURS[step]}"/>')
     for ratio in (low, 1, high):
         yield text(across(ratio), bottom + 16, f"{ratio:.3f}", "middle")
-    yield text(LEFT, bottom + 32, "cycles relative to a1, geometric mean of the networks")
+    yield text(LEFT, bottom + 32, "cycles relative to a1-priced, geometric mean of the networks")
     yield "</svg>"
 
 
@@ -274,7 +274,7 @@ def keep(path, key, value):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("networks", nargs="*")
-    parser.add_argument("--machine", default="a1")
+    parser.add_argument("--machine", default="a1-priced")
     parser.add_argument("--only")
     parser.add_argument("--json")
     parser.add_argument("--table")

@@ -160,7 +160,8 @@ TEST(Description, HostileYaml) {
 
 TEST(Description, UnknownNameListsBuiltins) {
   EXPECT_NE(messageOf(load("b2"), ErrorClass::Usage)
-                .find("expected one of a1, a1-ideal, a1-iso, a1-edge, a1-tiny, "
+                .find("expected one of a1, a1-ideal, a1-priced, a1-iso, "
+                      "a1-edge, a1-tiny, "
                       "fig3-4x4, fig4-128x64"),
             std::string::npos);
 }
