@@ -39,7 +39,8 @@ STEPS = ("off", "half", "double")
 @dataclasses.dataclass
 class Price:
     """Parameters that make a resource dear, and their values when it is free.
-    Of a rate, more is cheaper; of a share, what is missing to 100 is the price."""
+    Of a rate, more is cheaper; of a share, what is missing to 100 is the price; of the
+    cycles of a class, what is above one."""
     name: str
     free: dict
     kind: str = "cost"
@@ -59,8 +60,8 @@ class Price:
             return max(1, round(value / factor))
         if self.kind == "share":
             return max(1, round(100 - (100 - value) * factor))
-        if self.kind == "cycles":  # of a class: at least one
-            return max(1, round(value * factor))
+        if self.kind == "cycles":  # of a class: one is what a lane takes anyway
+            return round(1 + (value - 1) * factor)
         return round(value * factor)
 
 
