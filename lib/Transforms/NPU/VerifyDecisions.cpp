@@ -12,6 +12,7 @@
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/TilePlan.h"
 #include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Partition/Compress.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNElements.h"
@@ -245,10 +246,14 @@ LogicalResult checkForm(Operation *op) {
   if (!form)
     return success();
   auto placement = op->getAttrOfType<IntegerAttr>(kPlacementAttr);
-  if (placement.getInt() >= 0 || form->form > 15 || form->levels > 1 ||
+  if (placement.getInt() >= 0 || form->form > 15 ||
+      form->levels > static_cast<int64_t>(partition::kMaxLevels) ||
       form->cellBytes > form->pitch)
     return op->emitOpError()
-           << "cannot be compressed as '" << analysis::kMapFormAttr << "' says";
+           << "cannot be compressed as '" << analysis::kMapFormAttr
+           << "' says: placement " << placement.getInt() << ", form "
+           << form->form << ", levels " << form->levels << ", cells of "
+           << form->cellBytes << " bytes in " << form->pitch;
   return success();
 }
 
