@@ -3,6 +3,7 @@
 // Accesses per instruction.
 
 #include "Collector.h"
+#include "TransferLoops.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -10,26 +11,6 @@
 namespace ashlar::isa {
 
 namespace {
-
-/// The loops of a transfer with the strides of its source.
-template <typename Op>
-Dims sourceLoops(const Op &x) {
-  return {{x.n0, x.srcStride0},
-          {x.n1, x.srcStride1},
-          {x.n2, x.srcStride2},
-          {x.n3, x.srcStride3},
-          {x.n4, x.srcStride4}};
-}
-
-/// The same with the strides of its result.
-template <typename Op>
-Dims resultLoops(const Op &x) {
-  return {{x.n0, x.dstStride0},
-          {x.n1, x.dstStride1},
-          {x.n2, x.dstStride2},
-          {x.n3, x.dstStride3},
-          {x.n4, x.dstStride4}};
-}
 
 // One function per instruction, in the order of dialects/ISA.
 

@@ -3,6 +3,7 @@
 // The operands of every instruction as they are streamed.
 
 #include "SbStreams.h"
+#include "TransferLoops.h"
 
 #include <algorithm>
 
@@ -66,25 +67,6 @@ namespace {
 
 template <typename Op>
 void visit(const Op &, StreamCollector &) {}
-
-/// The loops of a transfer in SB.
-template <typename Op>
-Dims sourceLoops(const Op &x) {
-  return {{x.n0, x.srcStride0},
-          {x.n1, x.srcStride1},
-          {x.n2, x.srcStride2},
-          {x.n3, x.srcStride3},
-          {x.n4, x.srcStride4}};
-}
-
-template <typename Op>
-Dims resultLoops(const Op &x) {
-  return {{x.n0, x.dstStride0},
-          {x.n1, x.dstStride1},
-          {x.n2, x.dstStride2},
-          {x.n3, x.dstStride3},
-          {x.n4, x.dstStride4}};
-}
 
 void visit(const DmaCopy &x, StreamCollector &c) {
   if (x.srcMem == Memory::Sb)
