@@ -3,9 +3,9 @@
 // The trace of the array: values as the functional run leaves them, cycles by
 // the formulas of docs/Machine.md 4 and 5 from the start of each instruction.
 
-#include "Costs.h"
+#include "Cost/Costs.h"
+#include "Execute/MovingOperand.h"
 #include "Impl.h"
-#include "MovingOperand.h"
 #include <algorithm>
 
 using namespace ashlar;

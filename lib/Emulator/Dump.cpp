@@ -3,7 +3,7 @@
 // Copies planned tensors out of the memories in logical order.
 // container::check() has verified that placements lie inside them.
 
-#include "Compressed.h"
+#include "Execute/Compressed.h"
 #include "Impl.h"
 #include <cstring>
 

@@ -5,9 +5,9 @@
 #ifndef ASHLAR_LIB_EMULATOR_IMPL_H
 #define ASHLAR_LIB_EMULATOR_IMPL_H
 
-#include "Costs.h"
-#include "Engine.h"
-#include "StreamDrains.h"
+#include "Cost/Costs.h"
+#include "Execute/Engine.h"
+#include "Prove/StreamDrains.h"
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Isa/Ports.h"
 #include "llvm/ADT/DenseMap.h"

@@ -7,7 +7,7 @@
 // every cycle of a queue is busy or has a cause, and the chain of pushes from
 // the last completion back to cycle 0 is the critical path.
 
-#include "../Costs.h"
+#include "../Cost/Costs.h"
 #include "DramServer.h"
 #include "Fetch.h"
 #include "Server.h"

@@ -7,7 +7,7 @@
 #ifndef ASHLAR_LIB_EMULATOR_TIME_DRAMBANKS_H
 #define ASHLAR_LIB_EMULATOR_TIME_DRAMBANKS_H
 
-#include "DramRequests.h"
+#include "../Cost/DramRequests.h"
 #include "ashlar/Machine/Description.h"
 #include <cstdint>
 #include <vector>

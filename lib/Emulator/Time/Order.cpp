@@ -5,8 +5,8 @@
 
 #include "ashlar/Emulator/Order.h"
 
-#include "../Checks.h"
-#include "../SparseCheck.h"
+#include "../Prove/Checks.h"
+#include "../Prove/SparseCheck.h"
 #include "DramServer.h"
 #include "PlannedTensors.h"
 #include "Server.h"

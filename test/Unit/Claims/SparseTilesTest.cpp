@@ -8,7 +8,7 @@
 #include "ashlar/Machine/Description.h"
 #include "ashlar/Partition/Binding.h"
 #include "ashlar/Partition/Compress.h"
-#include "lib/Emulator/ScatterLayer.h"
+#include "lib/Emulator/Cost/ScatterLayer.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // Scatter mode by blocks: the worked examples with their corrected values,
 // cycle counts of all variants, zeros, queues, ports and register windows.
 
-#include "lib/Emulator/Scatter.h"
+#include "lib/Emulator/Cost/Scatter.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // Tables of tiles that a program cuts: what the loader takes for granted of
 // every cut is checked again when the cut is made.
 
-#include "lib/Emulator/RunTimeCuts.h"
+#include "lib/Emulator/State/RunTimeCuts.h"
 #include "gtest/gtest.h"
 
 using namespace ashlar;

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From instruction fields to the arguments of the cycle formulas.
+
+#include "Costs.h"
+#include "../State/TensorView.h"
+#include "../State/Tiles.h"
+#include "ashlar/Machine/Dram.h"
+#include "ashlar/Machine/Transposes.h"
+#include "llvm/Support/MathExtras.h"
+#include <array>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using isa::ElemType;
+using machine::VecCost;
+using machine::VecStore;
+
+Cost CostModel::operator()(const isa::Instruction &inst) {
+  return std::visit([&](const auto &op) { return of(op); }, inst);
+}
+
+static Cost withWork(machine::Timing timing, uint64_t work) {
+  Cost cost;
+  cost.timing = timing;
+  cost.work = work;
+  return cost;
+}
+
+// One lane of the vector unit works on a register.
+
+static Cost registerCost(machine::Timing timing) {
+  return withWork(timing, timing.issue);
+}
+
+Cost CostModel::of(const isa::XrSet &) {
+  return registerCost(machine::vecRegister());
+}
+
+Cost CostModel::of(const isa::XrMerge &) {
+  return registerCost(machine::vecRegister());
+}
+
+Cost CostModel::of(const isa::XrPick &) {
+  return registerCost(machine::vecRegister());
+}
+
+Cost CostModel::of(const isa::XrSelect &) {
+  return registerCost(machine::vecSelect(machine, 0));
+}
+
+Cost CostModel::of(const isa::XrPredict &op) {
+  return registerCost(machine::vecSelect(machine, op.depth));
+}
+
+//===- DMA ----------------------------------------------------------------===//
+
+static uint64_t productOf(llvm::ArrayRef<uint64_t> counts) {
+  uint64_t product = 1;
+  for (uint64_t count : counts)
+    product *= count;
+  return product;
+}
+
+using Counts = std::array<uint64_t, 5>;
+using Strides = std::array<int64_t, 5>;
+
+/// Loop counts and byte strides of a DMA instruction, outermost first.
+template <typename Op>
+static Counts countsOf(const Op &op) {
+  return {op.n0, op.n1, op.n2, op.n3, op.n4};
+}
+
+template <typename Op>
+static Strides sourceStrides(const Op &op) {
+  return {op.srcStride0, op.srcStride1, op.srcStride2, op.srcStride3,
+          op.srcStride4};
+}
+
+template <typename Op>
+static Strides destinationStrides(const Op &op) {
+  return {op.dstStride0, op.dstStride1, op.dstStride2, op.dstStride3,
+          op.dstStride4};
+}
+
+machine::DmaSide CostModel::side(isa::Memory memory, uint64_t address,
+                                 llvm::ArrayRef<uint64_t> counts,
+                                 llvm::ArrayRef<int64_t> strides,
+                                 uint64_t elementBytes) const {
+  const bool rows = memory == isa::Memory::Sb || memory == isa::Memory::Xm;
+  return {memory == isa::Memory::Dram,
+          counts,
+          strides,
+          elementBytes,
+          rows ? machine.sb.bytesPerPartition : 0,
+          address};
+}
+
+Cost CostModel::of(const isa::DmaCopy &op) {
+  const Counts counts = countsOf(op);
+  const Strides src = sourceStrides(op);
+  const Strides dst = destinationStrides(op);
+  const machine::DmaSide source =
+      side(op.srcMem, op.srcBase, counts, src, op.elemBytes);
+  const machine::DmaSide destination =
+      side(op.dstMem, op.dstBase, counts, dst, op.elemBytes);
+  const bool inside =
+      op.srcMem != isa::Memory::Dram && op.dstMem != isa::Memory::Dram;
+  const machine::DramTraffic read = machine::dramTraffic(machine, source);
+  const machine::DramTraffic written =
+      machine::dramTraffic(machine, destination);
+  const uint64_t bytes = productOf(counts) * op.elemBytes;
+  Cost cost = withWork(machine::dmaCopy(machine, source, destination), bytes);
+  cost.dramRead = read.burstBytes;
+  cost.dramWrite = written.burstBytes;
+  cost.dramUseful = read.usefulBytes + written.usefulBytes;
+  cost.copied = inside ? bytes : 0;
+  return cost;
+}
+
+Cost CostModel::of(const isa::DmaFill &op) {
+  const Counts counts = countsOf(op);
+  const Strides dst = destinationStrides(op);
+  const machine::DmaSide destination =
+      side(op.dstMem, op.dstBase, counts, dst, op.elemBytes);
+  const machine::DramTraffic written =
+      machine::dramTraffic(machine, destination);
+  Cost cost = withWork(machine::dmaFill(machine, destination),
+                       productOf(counts) * op.elemBytes);
+  cost.dramWrite = written.burstBytes;
+  cost.dramUseful = written.usefulBytes;
+  return cost;
+}
+
+Cost CostModel::of(const isa::DmaUnpack &op) {
+  const Counts counts = countsOf(op);
+  const Strides dst = destinationStrides(op);
+  const machine::DmaSide destination =
+      side(isa::Memory::Sb, op.dstBase, counts, dst, op.elemBytes);
+  const machine::DramTraffic read =
+      machine::streamTraffic(machine, op.mantissa, counts, op.srcBase);
+  Cost cost = withWork(
+      machine::dmaUnpack(machine, op.mantissa, destination, op.srcBase),
+      productOf(counts) * op.elemBytes);
+  cost.dramRead = read.burstBytes;
+  cost.dramUseful = read.usefulBytes;
+  return cost;
+}
+
+Cost CostModel::of(const isa::DmaGather &op) {
+  const Counts counts = countsOf(op);
+  const Strides src = sourceStrides(op);
+  const Strides index = {op.indexStride0, op.indexStride1, op.indexStride2,
+                         op.indexStride3, op.indexStride4};
+  machine::DmaSide source{true, counts, src, op.elemBytes};
+  machine::GatherIndices indices{index, storedBytes(op.indexType, 0)};
+  const machine::DramTraffic read =
+      machine::gatherTraffic(machine, source, indices);
+  const Strides dst = destinationStrides(op);
+  Cost cost = withWork(machine::dmaGather(machine, source, indices,
+                                          side(isa::Memory::Sb, op.dstBase,
+                                               counts, dst, op.elemBytes)),
+                       productOf(counts) * op.elemBytes);
+  cost.dramRead = read.burstBytes;
+  cost.dramUseful = read.usefulBytes;
+  return cost;
+}
+
+Cost emulator::gatherCost(const machine::Description &machine,
+                          const isa::DmaGather &op, uint64_t bursts) {
+  Cost cost = CostModel(machine)(op);
+  const uint64_t expected = std::exchange(cost.dramRead, bursts);
+  if (bursts != expected)
+    cost.setDram(machine::dramCycles(machine, bursts, 0));
+  return cost;
+}
+
+/// The map of a compressed transfer.
+template <typename Op>
+static machine::MapSide mapOf(const machine::Description &machine, const Op &op,
+                              const Strides &strides) {
+  const Counts counts = countsOf(op);
+  return {productOf(counts) * op.elemBytes,
+          machine::onchipRuns({false, counts, strides, op.elemBytes,
+                               machine.sb.bytesPerPartition})};
+}
+
+Cost emulator::compressedCost(const machine::Description &machine,
+                              const isa::DmaCompress &op, uint64_t bytes,
+                              uint64_t bursts) {
+  // The values of a tree start behind its bits, whose number a first pass
+  // finds; elsewhere all places are known before.
+  const uint64_t passes = op.levels ? 2 : 1;
+  const machine::MapSide map = mapOf(machine, op, sourceStrides(op));
+  Cost cost = withWork(machine::dmaCompress(machine, bursts, map, passes),
+                       map.bytes * passes);
+  cost.dramWrite = bursts;
+  cost.dramUseful = bytes;
+  return cost;
+}
+
+Cost emulator::compressedCost(const machine::Description &machine,
+                              const isa::DmaExpand &op, uint64_t bytes,
+                              uint64_t bursts) {
+  const machine::MapSide map = mapOf(machine, op, destinationStrides(op));
+  Cost cost = withWork(machine::dmaExpand(machine, bursts, map), map.bytes);
+  cost.dramRead = bursts;
+  cost.dramUseful = bytes;
+  return cost;
+}
+
+Cost emulator::tileLoadCost(const machine::Description &machine,
+                            const TileTraffic &traffic) {
+  Cost cost = withWork(
+      machine::tileLoad(machine, traffic.bytes, traffic.runs, traffic.most),
+      traffic.bytes);
+  cost.fmuBytes = traffic.written;
+  return cost;
+}
+
+/// The cost if each cell takes what is typical.
+template <typename Op>
+static Cost typicalCost(const machine::Description &machine, const Op &op,
+                        uint64_t address, llvm::ArrayRef<int64_t> strides) {
+  const uint64_t bytes = op.typicalBytes ? op.typicalBytes : op.cellBytes;
+  const uint64_t cells[] = {op.n0, op.n1};
+  const uint64_t bursts =
+      machine::runsBursts(machine, address, cells, strides, bytes);
+  return compressedCost(machine, op, bytes * cells[0] * cells[1],
+                        bursts * machine.dram.burstBytes);
+}
+
+Cost CostModel::of(const isa::DmaCompress &op) {
+  return typicalCost(machine, op, op.dstBase, {op.dstStride0, op.dstStride1});
+}
+
+Cost CostModel::of(const isa::DmaExpand &op) {
+  return typicalCost(machine, op, op.srcBase, {op.srcStride0, op.srcStride1});
+}
+
+//===- PE array -----------------------------------------------------------===//
+
+/// Bits that an operand passes through the digit multipliers: of floating-point
+/// elements the significand; in select mode the cells pass whole words, one
+/// pass.
+template <typename Op>
+static uint64_t operandBits(const Op &op) {
+  if (op.mode == isa::OperandMode::Select)
+    return 1;
+  if (op.mode == isa::OperandMode::Bfp)
+    return op.mantissa;
+  if (op.mode == isa::OperandMode::Float)
+    return op.type == ElemType::F32 ? 24 : op.type == ElemType::F16 ? 11 : 8;
+  return 8 * storedBytes(op.type, op.mantissa);
+}
+
+Cost CostModel::of(const isa::PeLoad &op) {
+  shadowBits = operandBits(op);
+  const uint64_t bytes = storedBytes(op.type, op.mantissa);
+  return withWork(machine::peLoad(machine, op.rows, bytes), op.rows * bytes);
+}
+
+Cost CostModel::of(const isa::PeSwap &) {
+  activeBits = shadowBits;
+  return {};
+}
+
+Cost CostModel::of(const isa::PeMatmul &op) {
+  const uint64_t steps = uint64_t(op.n0) * op.n1 * op.n2;
+  const uint64_t passes =
+      machine::pePasses(machine, operandBits(op), activeBits);
+  Cost cost;
+  cost.timing = machine::peMatmul(machine, steps, passes, op.cols, op.groups);
+  // Selecting cells pass words and multiply nothing. Groups past the end of a
+  // row rest.
+  if (op.mode == isa::OperandMode::Select)
+    return cost;
+  const uint64_t results =
+      op.groups > 1 ? uint64_t(op.n0) * op.n1 * op.validW : steps;
+  cost.macs = results * op.rows * op.cols;
+  cost.work = cost.macs * passes;
+  return cost;
+}
+
+//===- ACT and VEC --------------------------------------------------------===//
+
+/// Names of the instruction set are the names of the cost table; one that the
+/// table does not know would be the most expensive.
+static VecCost costOf(llvm::StringRef name) {
+  return machine::vecCostOf(name).value_or(VecCost::VeryExpensive);
+}
+
+machine::VecCost emulator::functionCost(isa::Function function) {
+  return costOf(isa::name(function));
+}
+
+Cost CostModel::of(const isa::ActDrain &op) {
+  const uint64_t entries = uint64_t(op.n0) * op.n1 * op.n2;
+  const VecCost function = functionCost(op.function);
+  const machine::Timing timing =
+      op.order == isa::DrainOrder::Partition
+          ? machine::actDrainColumns(machine, op.cols, entries, function)
+          : machine::actDrain(machine, op.cols, entries, function);
+  return withWork(timing, op.cols * entries);
+}
+
+Cost emulator::tileDrainCost(const machine::Description &machine,
+                             const isa::ActDrain &op, uint64_t results) {
+  return withWork(
+      machine::tileDrain(machine, op.cols, results, functionCost(op.function)),
+      op.cols * results);
+}
+
+static VecStore storeOf(ElemType from, ElemType to) {
+  if (to == ElemType::Bfp)
+    return VecStore::Encode;
+  return from == to ? VecStore::Same : VecStore::Convert;
+}
+
+/// Lanes times cycles of an instruction that takes as long for every lane step.
+Cost CostModel::vecCost(machine::Timing timing, uint64_t channels) const {
+  const uint64_t steps =
+      std::max<uint64_t>(1, machine::vecLaneSteps(machine, channels));
+  return withWork(timing,
+                  llvm::SaturatingMultiply(timing.issue / steps, channels));
+}
+
+Cost CostModel::of(const isa::VecMap &op) {
+  VecCost cost = functionCost(op.op);
+  // Scales are stages of the pipeline, each as fast as a multiplication; a
+  // constant divisor is one too (docs/Machine.md).
+  const bool changes = op.affine || op.limited || op.rounded;
+  if (changes)
+    cost = std::max(cost, VecCost::Medium);
+  const VecStore store = storeOf(op.aType, op.dstType);
+  const uint64_t positions = uint64_t(op.n0) * op.n1 * op.n2;
+  const bool copies =
+      op.op == isa::Function::Copy && store == VecStore::Same && !changes;
+  Cost result =
+      vecCost(machine::vecMap(machine, cost, store, op.channels, positions),
+              op.channels);
+  if (copies)
+    result.copied =
+        positions * op.channels * storedBytes(op.dstType, op.dstMantissa);
+  return result;
+}
+
+Cost CostModel::of(const isa::VecPool &op) {
+  machine::PoolShape shape;
+  const uint64_t in[] = {static_cast<uint64_t>(op.inD),
+                         static_cast<uint64_t>(op.inH),
+                         static_cast<uint64_t>(op.inW)};
+  const uint64_t out[] = {op.outD, op.outH, op.outW};
+  const uint64_t kernel[] = {op.kD, op.kH, op.kW};
+  for (unsigned i = 0; i < 3; ++i) {
+    shape.in[i] = in[i];
+    shape.out[i] = out[i];
+    shape.kernel[i] = kernel[i];
+  }
+  return vecCost(
+      machine::vecPool(machine, static_cast<machine::PoolKind>(op.kind),
+                       storeOf(op.srcType, op.dstType), op.channels, shape),
+      op.channels);
+}
+
+Cost CostModel::of(const isa::VecReduce &op) {
+  return vecCost(machine::vecReduce(machine, costOf(isa::name(op.kind)),
+                                    storeOf(op.srcType, op.dstType),
+                                    op.channels, uint64_t(op.o0) * op.o1,
+                                    uint64_t(op.r0) * op.r1,
+                                    op.kind == isa::ReduceKind::Mean),
+                 op.channels);
+}
+
+Cost CostModel::of(const isa::VecReduceChannels &op) {
+  const uint64_t positions = uint64_t(op.n0) * op.n1 * op.n2;
+  const VecCost cost = costOf(isa::name(op.kind));
+  const machine::Timing sums = machine::vecReduceChannels(
+      machine, cost, VecStore::Same, op.channels, positions, false);
+  Cost result = vecCost(sums, op.channels);
+  result.timing = machine::vecReduceChannels(
+      machine, cost, storeOf(op.srcType, op.dstType), op.channels, positions,
+      op.kind == isa::ReduceKind::Mean);
+  // One lane divides and stores the sum.
+  result.work += result.timing.issue - sums.issue;
+  return result;
+}
+
+Cost CostModel::of(const isa::VecStat &op) {
+  return vecCost(
+      machine::vecScan(machine, op.channels, uint64_t(op.n0) * op.n1 * op.n2),
+      op.channels);
+}
+
+Cost CostModel::of(const isa::VecMeasure &op) {
+  return vecCost(
+      machine::vecScan(machine, op.channels, uint64_t(op.n0) * op.n1 * op.n2),
+      op.channels);
+}
+
+Cost CostModel::of(const isa::VecGather &op) {
+  return vecCost(
+      machine::vecGather(machine, op.channels, uint64_t(op.n0) * op.n1 * op.n2),
+      op.channels);
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The cost of one instruction: which formula of Machine/Cycles.h applies.
+
+#ifndef ASHLAR_LIB_EMULATOR_COST_COSTS_H
+#define ASHLAR_LIB_EMULATOR_COST_COSTS_H
+
+#include "ashlar/Energy/Counter.h"
+#include "ashlar/Isa/Instruction.h"
+#include "ashlar/Machine/Cycles.h"
+#include <algorithm>
+
+namespace ashlar::emulator {
+
+struct TileTraffic;
+
+/// Cost and traffic of one instruction.
+struct Cost {
+  machine::Timing timing;
+  uint64_t dramRead = 0, dramWrite = 0; ///< Bytes, whole bursts.
+  /// Multiplications of the array or of the sparse cluster.
+  uint64_t macs = 0;
+  /// Bytes moved inside the chip as they are (docs/ReportSchema.md, `copied`).
+  uint64_t copied = 0;
+  /// What its engine did, in the unit of machine::peakPerCycle(): never more
+  /// than that times the cycles of issue.
+  uint64_t work = 0;
+  uint64_t dramActivations = 0; ///< Rows opened, where banks are walked.
+  uint64_t dramUseful = 0; ///< Bytes that were asked for, without the rest of
+                           ///< their bursts.
+
+  /// DRAM works for this transfer for \p cycles cycles, no less than before.
+  void setDram(uint64_t cycles) {
+    const uint64_t after = timing.complete - timing.issue;
+    timing.dram = cycles;
+    timing.issue = std::max(timing.issue, timing.dramAfter + cycles);
+    timing.complete = timing.issue + after;
+  }
+  /// Bytes that dma.tile writes to or tcc.run reads of feature-map memories.
+  uint64_t fmuBytes = 0;
+  uint64_t streamBytes = 0; ///< Of weight memory that tcc.run reads.
+  uint64_t weightBits = 0;  ///< Of its coefficients.
+
+  /// What counting actions needs besides the instruction.
+  energy::Measured measured() const {
+    return {dramRead, dramWrite, dramActivations, work,      macs,
+            work,     fmuBytes,  streamBytes,     weightBits};
+  }
+};
+
+/// Costs of a compressed transfer whose cells take \p bytes bytes, in whole
+/// bursts \p bursts, altogether.
+Cost compressedCost(const machine::Description &machine,
+                    const isa::DmaCompress &op, uint64_t bytes,
+                    uint64_t bursts);
+Cost compressedCost(const machine::Description &machine,
+                    const isa::DmaExpand &op, uint64_t bytes, uint64_t bursts);
+/// Cost of a gather whose rows take \p bursts bytes of whole bursts altogether.
+Cost gatherCost(const machine::Description &machine, const isa::DmaGather &op,
+                uint64_t bursts);
+/// Cost of a load of \p traffic into the feature-map units.
+Cost tileLoadCost(const machine::Description &machine,
+                  const TileTraffic &traffic);
+/// The class of a function; one that the table does not know would be the most
+/// expensive.
+machine::VecCost functionCost(isa::Function function);
+/// Cost of a drain of the sparse cluster that takes \p results accumulators of
+/// each column.
+Cost tileDrainCost(const machine::Description &machine, const isa::ActDrain &op,
+                   uint64_t results);
+
+/// Walks a program in order: matmuls depend on the stationary set before them.
+class CostModel {
+public:
+  explicit CostModel(const machine::Description &machine) : machine(machine) {}
+  Cost operator()(const isa::Instruction &inst);
+
+private:
+  Cost of(const isa::SemWait &) { return {}; }
+  Cost of(const isa::SemSignal &) { return {}; }
+  Cost of(const isa::XrSet &);
+  Cost of(const isa::XrMerge &);
+  Cost of(const isa::XrSelect &);
+  Cost of(const isa::XrPick &);
+  Cost of(const isa::XrPredict &op);
+  Cost of(const isa::DmaCopy &op);
+  Cost of(const isa::DmaUnpack &op);
+  Cost of(const isa::DmaGather &op);
+  Cost of(const isa::DmaCompress &op);
+  Cost of(const isa::DmaExpand &op);
+  Cost of(const isa::DmaFill &op);
+  Cost of(const isa::PeLoad &op);
+  Cost of(const isa::PeSwap &op);
+  Cost of(const isa::PeMatmul &op);
+  Cost of(const isa::ActDrain &op);
+  Cost of(const isa::VecMap &op);
+  Cost of(const isa::VecPool &op);
+  Cost of(const isa::VecReduce &op);
+  Cost of(const isa::VecReduceChannels &op);
+  Cost of(const isa::VecStat &op);
+  Cost of(const isa::VecMeasure &op);
+  Cost of(const isa::VecGather &op);
+  Cost vecCost(machine::Timing timing, uint64_t channels) const;
+  /// One side of a transfer.
+  machine::DmaSide side(isa::Memory memory, uint64_t address,
+                        llvm::ArrayRef<uint64_t> counts,
+                        llvm::ArrayRef<int64_t> strides,
+                        uint64_t elementBytes) const;
+  // Tiles and coefficients decide what these take; SparseChecker knows.
+  Cost of(const isa::TccTile &) { return {}; }
+  Cost of(const isa::DmaTile &) { return {}; }
+  Cost of(const isa::TccInit &) { return {}; }
+  Cost of(const isa::TccRun &) { return {}; }
+  Cost of(const isa::TccNnz &) { return {}; }
+  Cost of(const isa::TccPart &) { return {}; }
+  Cost of(const isa::TccOperand &) { return {}; }
+  Cost of(const isa::TccBind &) { return {}; }
+
+  const machine::Description &machine;
+  uint64_t shadowBits = 8, activeBits = 8;
+};
+
+} // namespace ashlar::emulator
+
+#endif // ASHLAR_LIB_EMULATOR_COST_COSTS_H

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// DMA: strided copies, fills, unpacking and gathering. Neighbouring dimensions
+// that are contiguous on both sides become one memcpy, or one call that
+// unpacks.
+
+#include "../Cost/DramRequests.h"
+#include "../State/LinearAddress.h"
+#include "Indices.h"
+#include "ashlar/Numerics/PackedCodes.h"
+#include <array>
+#include <cstdlib>
+#include <optional>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using Space = isa::Memory;
+
+namespace {
+
+/// One side of a descriptor, translated to the host.
+struct Side {
+  uint8_t *base = nullptr;
+  std::array<int64_t, 5> stride = {};
+};
+
+/// A descriptor: counts outermost first, bytes of the innermost run.
+struct Descriptor {
+  std::array<uint64_t, 5> count = {};
+  Side source, destination;
+  uint64_t runBytes = 0;
+};
+
+} // namespace
+
+/// A side whose addresses are base + sum i*stride on the host as well: in DRAM
+/// XR and weight memory always, in SB and XM if no index step carries from one
+/// row into the next.
+static std::optional<Side> affineSide(emulator::Memory &memory, Space space,
+                                      uint64_t base,
+                                      const std::array<int64_t, 5> &stride,
+                                      const std::array<uint64_t, 5> &count,
+                                      uint64_t elementBytes) {
+  Side side;
+  side.base = translate(memory, space, base);
+  if (space == Space::Dram || space == Space::Xr || space == Space::Wm) {
+    side.stride = stride;
+    return side;
+  }
+  const int64_t row = static_cast<int64_t>(memory.bytesPerPartition());
+  const int64_t offset = static_cast<int64_t>(base) % row;
+  int64_t low = offset, high = offset + static_cast<int64_t>(elementBytes);
+  for (unsigned i = 0; i < 5; ++i) {
+    if (count[i] == 1)
+      continue;
+    // The nearest multiple of the row, so that small negative strides stay so.
+    int64_t rows = (stride[i] + (stride[i] >= 0 ? row / 2 : -(row / 2))) / row;
+    int64_t inside = stride[i] - rows * row;
+    side.stride[i] = rows * static_cast<int64_t>(memory.pitch()) + inside;
+    (inside < 0 ? low : high) += inside * static_cast<int64_t>(count[i] - 1);
+  }
+  if (low < 0 || high > row)
+    return std::nullopt;
+  return side;
+}
+
+/// Merges innermost dimensions that are contiguous on both sides into the run
+/// and drops dimensions of one element.
+static void mergeRun(Descriptor &d, bool hasSource) {
+  for (unsigned i = 5; i-- > 0;) {
+    if (d.count[i] == 1)
+      continue;
+    int64_t run = static_cast<int64_t>(d.runBytes);
+    if (d.destination.stride[i] != run ||
+        (hasSource && d.source.stride[i] != run))
+      return;
+    d.runBytes *= d.count[i];
+    d.count[i] = 1;
+  }
+}
+
+template <typename T>
+static void copyRow(uint8_t *dst, int64_t dstStride, const uint8_t *src,
+                    int64_t srcStride, uint64_t n) {
+  for (uint64_t i = 0; i < n; ++i)
+    std::memcpy(dst + static_cast<int64_t>(i) * dstStride,
+                src + static_cast<int64_t>(i) * srcStride, sizeof(T));
+}
+
+static void copyInner(uint8_t *dst, int64_t dstStride, const uint8_t *src,
+                      int64_t srcStride, uint64_t n, uint64_t bytes) {
+  switch (bytes) {
+  case 1:
+    return copyRow<uint8_t>(dst, dstStride, src, srcStride, n);
+  case 2:
+    return copyRow<uint16_t>(dst, dstStride, src, srcStride, n);
+  case 4:
+    return copyRow<uint32_t>(dst, dstStride, src, srcStride, n);
+  case 8:
+    return copyRow<uint64_t>(dst, dstStride, src, srcStride, n);
+  default:
+    for (uint64_t i = 0; i < n; ++i)
+      std::memcpy(dst + static_cast<int64_t>(i) * dstStride,
+                  src + static_cast<int64_t>(i) * srcStride, bytes);
+  }
+}
+
+/// Calls fn(dst offset, src offset) for every index of the four outer
+/// dimensions with the outermost one in [begin, end).
+template <typename Fn>
+static void forOuter(const Descriptor &d, uint64_t begin, uint64_t end, Fn fn) {
+  auto at = [&](unsigned dim, uint64_t i, int64_t &dst, int64_t &src) {
+    dst += static_cast<int64_t>(i) * d.destination.stride[dim];
+    src += static_cast<int64_t>(i) * d.source.stride[dim];
+  };
+  for (uint64_t i0 = begin; i0 < end; ++i0)
+    for (uint64_t i1 = 0; i1 < d.count[1]; ++i1)
+      for (uint64_t i2 = 0; i2 < d.count[2]; ++i2)
+        for (uint64_t i3 = 0; i3 < d.count[3]; ++i3) {
+          int64_t dst = 0, src = 0;
+          at(0, i0, dst, src);
+          at(1, i1, dst, src);
+          at(2, i2, dst, src);
+          at(3, i3, dst, src);
+          fn(dst, src);
+        }
+}
+
+static void swapDimensions(Descriptor &d, unsigned a, unsigned b) {
+  std::swap(d.count[a], d.count[b]);
+  std::swap(d.source.stride[a], d.source.stride[b]);
+  std::swap(d.destination.stride[a], d.destination.stride[b]);
+}
+
+/// A dimension whose elements are neighbours on both sides becomes the
+/// innermost one, so that it can merge into the run.
+static void contiguousInside(Descriptor &d) {
+  for (unsigned i = 5; i-- > 0;)
+    if (d.count[i] > 1 &&
+        d.destination.stride[i] == static_cast<int64_t>(d.runBytes) &&
+        d.source.stride[i] == static_cast<int64_t>(d.runBytes))
+      return swapDimensions(d, i, 4);
+}
+
+/// Orders dimensions of more than one element by their steps in the
+/// destination, the largest first, where the threads split, and the smallest in
+/// the inner loop: a thread fills its partitions of SB one after the other,
+/// instead of all of them again for every run of bytes. The order of copies
+/// does not matter: the verifier has refused overlapping destinations.
+static void rotateOuter(Descriptor &d) {
+  auto comesLater = [&](unsigned a, unsigned b) {
+    return d.count[a] > 1 &&
+           (d.count[b] == 1 || std::abs(d.destination.stride[a]) <
+                                   std::abs(d.destination.stride[b]));
+  };
+  for (unsigned last = 4; last > 0; --last)
+    for (unsigned i = 0; i < last; ++i)
+      if (comesLater(i, last))
+        swapDimensions(d, i, last);
+  for (unsigned i = 1; i < 4 && d.count[0] == 1; ++i)
+    swapDimensions(d, 0, i);
+}
+
+static uint64_t totalBytes(const std::array<uint64_t, 5> &count,
+                           uint64_t bytes) {
+  for (uint64_t n : count)
+    bytes *= n;
+  return bytes;
+}
+
+template <typename Op>
+static std::array<uint64_t, 5> countsOf(const Op &op) {
+  return {op.n0, op.n1, op.n2, op.n3, op.n4};
+}
+
+template <typename Op>
+static std::array<int64_t, 5> targetStrides(const Op &op) {
+  return {op.dstStride0, op.dstStride1, op.dstStride2, op.dstStride3,
+          op.dstStride4};
+}
+
+/// Element by element through address translation: for descriptors whose
+/// steps carry from one partition into the next. read(k, src, b) gives byte b
+/// of element k, which lies at `src` on a side with the strides `srcStride`.
+template <typename Op, typename Read>
+static void transferSlow(emulator::Memory &memory, const Op &op, Space target,
+                         uint64_t srcBase,
+                         const std::array<int64_t, 5> &srcStride, Read read) {
+  const std::array<int64_t, 5> dstStride = targetStrides(op);
+  const std::array<uint64_t, 5> count = countsOf(op);
+  const uint64_t total = totalBytes(count, 1), bytes = op.elemBytes;
+  for (uint64_t k = 0; k < total; ++k) {
+    uint64_t rest = k, dst = op.dstBase, src = srcBase;
+    for (unsigned i = 5; i-- > 0;) {
+      uint64_t index = rest % count[i];
+      rest /= count[i];
+      dst += index * static_cast<uint64_t>(dstStride[i]);
+      src += index * static_cast<uint64_t>(srcStride[i]);
+    }
+    // Elements may themselves straddle a row of SB.
+    for (uint64_t b = 0; b < bytes; ++b)
+      *translate(memory, target, dst + b) = read(k, src, b);
+  }
+}
+
+void Engine::execute(const isa::DmaCopy &op) {
+  Descriptor d;
+  d.count = countsOf(op);
+  d.runBytes = op.elemBytes;
+  const std::array<int64_t, 5> srcStride = {op.srcStride0, op.srcStride1,
+                                            op.srcStride2, op.srcStride3,
+                                            op.srcStride4};
+  std::optional<Side> source = affineSide(memory, op.srcMem, op.srcBase,
+                                          srcStride, d.count, op.elemBytes);
+  std::optional<Side> destination = affineSide(
+      memory, op.dstMem, op.dstBase, targetStrides(op), d.count, op.elemBytes);
+  if (!source || !destination)
+    return transferSlow(memory, op, op.dstMem, op.srcBase, srcStride,
+                        [&](uint64_t, uint64_t src, uint64_t byte) {
+                          return *translate(memory, op.srcMem, src + byte);
+                        });
+  d.source = *source;
+  d.destination = *destination;
+  const uint64_t bytes = totalBytes(d.count, d.runBytes);
+  contiguousInside(d);
+  mergeRun(d, true);
+  rotateOuter(d);
+  split(d.count[0], bytes, [&](uint64_t begin, uint64_t end) {
+    forOuter(d, begin, end, [&](int64_t dst, int64_t src) {
+      copyInner(d.destination.base + dst, d.destination.stride[4],
+                d.source.base + src, d.source.stride[4], d.count[4],
+                d.runBytes);
+    });
+  });
+}
+
+template <typename T>
+static void fillRow(uint8_t *dst, int64_t stride, uint64_t n, uint64_t value) {
+  T element = static_cast<T>(value);
+  for (uint64_t i = 0; i < n; ++i)
+    std::memcpy(dst + static_cast<int64_t>(i) * stride, &element, sizeof(T));
+}
+
+static void fillInner(uint8_t *dst, int64_t stride, uint64_t n, uint64_t bytes,
+                      uint64_t value) {
+  switch (bytes) {
+  case 1:
+    if (stride == 1) {
+      std::memset(dst, static_cast<int>(value & 0xff), n);
+      return;
+    }
+    return fillRow<uint8_t>(dst, stride, n, value);
+  case 2:
+    return fillRow<uint16_t>(dst, stride, n, value);
+  case 4:
+    return fillRow<uint32_t>(dst, stride, n, value);
+  default:
+    return fillRow<uint64_t>(dst, stride, n, value);
+  }
+}
+
+void Engine::execute(const isa::DmaFill &op) {
+  Descriptor d;
+  d.count = countsOf(op);
+  std::optional<Side> destination = affineSide(
+      memory, op.dstMem, op.dstBase, targetStrides(op), d.count, op.elemBytes);
+  const uint64_t word = op.value;
+  if (!destination)
+    return transferSlow(memory, op, op.dstMem, 0, {},
+                        [&](uint64_t, uint64_t, uint64_t byte) {
+                          return static_cast<uint8_t>(word >> (8 * byte));
+                        });
+  d.destination = *destination;
+  const uint64_t bytes = totalBytes(d.count, op.elemBytes);
+  rotateOuter(d);
+  split(d.count[0], bytes, [&](uint64_t begin, uint64_t end) {
+    forOuter(d, begin, end, [&](int64_t dst, int64_t) {
+      fillInner(d.destination.base + dst, d.destination.stride[4], d.count[4],
+                op.elemBytes, word);
+    });
+  });
+}
+
+/// Where elements of type T of a stream go: `n` runs of `run` codes each.
+template <typename T>
+static void unpackRow(uint8_t *dst, int64_t dstStride,
+                      llvm::ArrayRef<uint8_t> stream, uint64_t first,
+                      int64_t step, unsigned width, uint64_t run, uint64_t n) {
+  for (uint64_t i = 0; i < n; ++i)
+    numerics::unpackCodes(
+        stream, first + i * static_cast<uint64_t>(step), width,
+        reinterpret_cast<T *>(dst + static_cast<int64_t>(i) * dstStride), run);
+}
+
+/// Strides of elements in iteration order.
+static std::array<int64_t, 5> denseStrides(const std::array<uint64_t, 5> &n,
+                                           int64_t element) {
+  std::array<int64_t, 5> strides;
+  for (unsigned i = 5; i-- > 0;) {
+    strides[i] = element;
+    element *= static_cast<int64_t>(n[i]);
+  }
+  return strides;
+}
+
+void Engine::execute(const isa::DmaUnpack &op) {
+  Descriptor d;
+  d.count = countsOf(op);
+  d.runBytes = op.elemBytes;
+  d.source.stride = denseStrides(d.count, 1);
+  const unsigned width = op.mantissa;
+  const uint64_t total = totalBytes(d.count, 1);
+  const llvm::ArrayRef<uint8_t> stream(memory.dram(op.srcBase),
+                                       numerics::packedBytes(total, width));
+  std::optional<Side> destination = affineSide(
+      memory, Space::Sb, op.dstBase, targetStrides(op), d.count, op.elemBytes);
+  // Elements at odd addresses of the host take the slow way as well.
+  if (destination && op.elemBytes == 2 &&
+      (op.dstBase % 2 != 0 ||
+       llvm::any_of(destination->stride,
+                    [](int64_t stride) { return stride % 2 != 0; })))
+    destination.reset();
+  if (!destination)
+    return transferSlow(memory, op, Space::Sb, 0, {},
+                        [&](uint64_t k, uint64_t, uint64_t byte) {
+                          int16_t code;
+                          numerics::unpackCodes(stream, k, width, &code, 1);
+                          return static_cast<uint8_t>(code >> (8 * byte));
+                        });
+  d.destination = *destination;
+  mergeRun(d, /*hasSource=*/false);
+  const uint64_t run = d.runBytes / op.elemBytes;
+  rotateOuter(d);
+  split(d.count[0], total * op.elemBytes, [&](uint64_t begin, uint64_t end) {
+    forOuter(d, begin, end, [&](int64_t dst, int64_t first) {
+      auto row = op.elemBytes == 1 ? unpackRow<int8_t> : unpackRow<int16_t>;
+      row(d.destination.base + dst, d.destination.stride[4], stream,
+          static_cast<uint64_t>(first), d.source.stride[4], width, run,
+          d.count[4]);
+    });
+  });
+}
+
+namespace {
+
+/// The rows that the indices of a dma.gather choose.
+struct ChosenRows {
+  uint64_t dims = 0; ///< Outer dimensions that indices move.
+  uint64_t rows = 1;
+  std::vector<int64_t> displacement; ///< In DRAM, by row.
+  std::optional<RunFinding> finding;
+};
+
+} // namespace
+
+/// Reads and checks all indices, in the order of the rows.
+static ChosenRows chooseRows(emulator::Memory &memory,
+                             const isa::DmaGather &op) {
+  const std::array<uint64_t, 5> count = countsOf(op);
+  const std::array<int64_t, 5> stride = {op.indexStride0, op.indexStride1,
+                                         op.indexStride2, op.indexStride3,
+                                         op.indexStride4};
+  ChosenRows chosen;
+  for (unsigned i = 0; i < 5; ++i)
+    if (count[i] > 1 && stride[i] != 0)
+      chosen.dims = i + 1;
+  for (unsigned i = 0; i < chosen.dims; ++i)
+    chosen.rows *= count[i];
+  const uint64_t element = totalBytes(count, 1) / chosen.rows;
+  const unsigned bytes = op.indexType == isa::ElemType::I32 ? 4 : 8;
+  chosen.displacement.reserve(chosen.rows);
+  for (uint64_t row = 0; row < chosen.rows; ++row) {
+    uint64_t rest = row, at = op.indexBase;
+    for (uint64_t i = chosen.dims; i-- > 0;) {
+      at += rest % count[i] * static_cast<uint64_t>(stride[i]);
+      rest /= count[i];
+    }
+    // An index may straddle a row of SB.
+    uint8_t stored[8];
+    for (unsigned b = 0; b < bytes; ++b)
+      stored[b] = *translate(memory, Space::Sb, at + b);
+    const int64_t index = readIndex(op.indexType, stored);
+    chosen.finding = indexOutside(index, op.size, row * element, at);
+    if (chosen.finding)
+      return chosen;
+    chosen.displacement.push_back((index < 0 ? index + op.size : index) *
+                                  op.axisStride);
+  }
+  return chosen;
+}
+
+/// What the places of the rows decide beside the data.
+void Engine::measureRows(const isa::DmaGather &op,
+                         llvm::ArrayRef<int64_t> rows) {
+  if (!keepChosen && !machine->dram.countsMisaligned)
+    return;
+  std::vector<uint64_t> shifts(rows.begin(), rows.end());
+  if (machine->dram.countsMisaligned)
+    measured[current] =
+        gatherCost(*costMachine, op,
+                   requestedBursts(*machine, isa::Instruction(op), shifts) *
+                       machine->dram.burstBytes);
+  if (keepChosen)
+    chosen[current] = std::move(shifts);
+}
+
+void Engine::execute(const isa::DmaGather &op) {
+  const ChosenRows chosen = chooseRows(memory, op);
+  finding = chosen.finding;
+  if (finding)
+    return;
+  measureRows(op, chosen.displacement);
+  Descriptor d;
+  d.count = countsOf(op);
+  d.runBytes = op.elemBytes;
+  d.source.stride = {op.srcStride0, op.srcStride1, op.srcStride2, op.srcStride3,
+                     op.srcStride4};
+  const uint64_t elements = totalBytes(d.count, 1);
+  std::optional<Side> destination = affineSide(
+      memory, Space::Sb, op.dstBase, targetStrides(op), d.count, op.elemBytes);
+  if (!destination)
+    return transferSlow(memory, op, Space::Sb, op.srcBase, d.source.stride,
+                        [&](uint64_t k, uint64_t src, uint64_t byte) {
+                          const uint64_t row = k / (elements / chosen.rows);
+                          return *memory.dram(src + byte +
+                                              chosen.displacement[row]);
+                        });
+  d.source.base = memory.dram(0) + op.srcBase;
+  d.destination = *destination;
+  Descriptor inner = d;
+  std::fill_n(inner.count.begin(), chosen.dims, 1);
+  contiguousInside(inner);
+  mergeRun(inner, true);
+  rotateOuter(inner);
+  split(chosen.rows, elements * op.elemBytes, [&](uint64_t from, uint64_t to) {
+    for (uint64_t row = from; row < to; ++row) {
+      uint64_t rest = row;
+      int64_t dst = 0, src = chosen.displacement[row];
+      for (uint64_t i = chosen.dims; i-- > 0;) {
+        const auto index = static_cast<int64_t>(rest % d.count[i]);
+        dst += index * d.destination.stride[i];
+        src += index * d.source.stride[i];
+        rest /= d.count[i];
+      }
+      forOuter(inner, 0, inner.count[0], [&](int64_t dst1, int64_t src1) {
+        copyInner(inner.destination.base + dst + dst1,
+                  inner.destination.stride[4], inner.source.base + src + src1,
+                  inner.source.stride[4], inner.count[4], inner.runBytes);
+      });
+    }
+  });
+}

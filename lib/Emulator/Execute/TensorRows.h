@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows of tensors in SB for ACT and VEC: loaded as binary32 or int64, stored
+// and encoded.
+
+#ifndef ASHLAR_LIB_EMULATOR_EXECUTE_TENSORROWS_H
+#define ASHLAR_LIB_EMULATOR_EXECUTE_TENSORROWS_H
+
+#include "../State/TensorView.h"
+#include "Engine.h"
+#include "ashlar/Numerics/BlockArithmetic.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <cstdint>
+
+namespace ashlar::emulator {
+
+/// Elements [k0, k1) of a channel as binary32: into \p buffer, or, for binary32
+/// without gaps, a pointer to where they are.
+const float *loadFloats(Engine &engine, const TensorView &view,
+                        uint64_t channel, uint64_t k0, uint64_t k1,
+                        float *buffer);
+/// n stored elements without gaps as binary32; cells for bfp only.
+void decodeElements(Engine &engine, isa::ElemType type, unsigned mantissa,
+                    const uint8_t *raw, const int8_t *cells, uint64_t n,
+                    float *out);
+/// The same as int64; integer and bool types only.
+void loadIntegers(Engine &engine, const TensorView &view, uint64_t channel,
+                  uint64_t k0, uint64_t k1, int64_t *out);
+/// The same as binary64: exact but for 64-bit integers; not for bfp.
+void loadDoubles(Engine &engine, const TensorView &view, uint64_t channel,
+                 uint64_t k0, uint64_t k1, double *out);
+/// A fetched mantissa and its step exponent.
+struct EncodedElement {
+  int32_t mantissa;
+  int32_t exponent;
+};
+/// Elements [k0, k1) of a channel of an encoded tensor.
+void loadEncoded(Engine &engine, const TensorView &view, uint64_t channel,
+                 uint64_t k0, uint64_t k1, EncodedElement *out);
+/// Converts and stores a row; not for bfp.
+void storeFloats(Engine &engine, const TensorView &view, uint64_t channel,
+                 uint64_t k0, uint64_t k1, const float *values);
+void storeIntegers(Engine &engine, const TensorView &view, uint64_t channel,
+                   uint64_t k0, uint64_t k1, const int64_t *values);
+/// Floats narrower than binary64 are rounded to binary32 first.
+void storeDoubles(Engine &engine, const TensorView &view, uint64_t channel,
+                  uint64_t k0, uint64_t k1, const double *values);
+/// Where a binary32 row may be computed in place, or null.
+float *directRow(Engine &engine, const TensorView &view, uint64_t channel,
+                 uint64_t k0);
+
+/// Encodes positions [k0, k1) of one block whose channels start at
+/// \p firstChannel; rows[i] is channel firstChannel + i.
+void encodeRows(Engine &engine, const TensorView &view, uint64_t firstChannel,
+                llvm::ArrayRef<const float *> rows, uint64_t k0, uint64_t k1,
+                numerics::EncodeStats &stats);
+
+/// Computes a result tensor: \p compute(channel, k0, k1, out) fills a row of
+/// binary32, which is then stored or encoded as \p view says. Splits the work
+/// over threads; `cost` is a factor on the number of elements.
+void produceFloats(
+    Engine &engine, const TensorView &view, const EncodeTarget &target,
+    uint64_t channels, uint64_t cost,
+    llvm::function_ref<void(uint64_t, uint64_t, uint64_t, float *)> compute);
+
+/// The same under an exponent that the target gives; encoded results only.
+void produceGiven(
+    Engine &engine, const TensorView &view, const EncodeTarget &target,
+    uint64_t channels, uint64_t cost,
+    llvm::function_ref<void(uint64_t, uint64_t, uint64_t, float *)> compute);
+
+/// Computes an encoded result from exact values, rounded once:
+/// \p compute(channel, k0, k1, out) fills a row.
+void produceExact(Engine &engine, const TensorView &view,
+                  const EncodeTarget &target, uint64_t channels,
+                  llvm::function_ref<void(uint64_t, uint64_t, uint64_t,
+                                          numerics::WideValue *)>
+                      compute);
+
+/// Stores positions [k0, k1) of one block: mantissas[i * (k1 - k0) + k] of
+/// channel firstChannel + i, one cell for each position.
+void storeBlock(Engine &engine, const TensorView &view, uint64_t firstChannel,
+                uint64_t count, uint64_t k0, uint64_t k1,
+                const int16_t *mantissas, const int8_t *cells);
+
+} // namespace ashlar::emulator
+
+#endif // ASHLAR_LIB_EMULATOR_EXECUTE_TENSORROWS_H

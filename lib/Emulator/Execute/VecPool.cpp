@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// vec.pool: window reductions in ascending (d, h, w) order of the window.
+
+#include "Engine.h"
+#include "TensorRows.h"
+#include <algorithm>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using isa::PoolKind;
+
+namespace {
+
+/// One dimension of the window.
+struct Axis {
+  int64_t in, out, kernel, step, dilation, pad, countLow, countHigh;
+
+  int64_t coordinate(int64_t o, int64_t k) const {
+    return o * step - pad + k * dilation;
+  }
+  bool valid(int64_t x) const { return x >= 0 && x < in; }
+  /// Window positions that an average divides by.
+  int64_t counted(int64_t o) const {
+    int64_t n = 0;
+    for (int64_t k = 0; k < kernel; ++k) {
+      int64_t x = coordinate(o, k);
+      n += x >= countLow && x < countHigh;
+    }
+    return n;
+  }
+  /// Results [begin, end) whose position k is inside the source.
+  std::pair<int64_t, int64_t> validResults(int64_t k) const {
+    int64_t shift = k * dilation - pad; // 0 <= o*step + shift < in
+    int64_t begin = shift >= 0 ? 0 : (-shift + step - 1) / step;
+    int64_t end = in - shift <= 0 ? 0 : (in - shift - 1) / step + 1;
+    begin = std::min(begin, out);
+    return {begin, std::clamp(end, begin, out)};
+  }
+};
+
+struct Pool {
+  Engine &engine;
+  const isa::VecPool &op;
+  Axis d, h, w;
+  TensorView source; ///< Pattern: whole source (inD, inH, inW).
+  numerics::Reduction step;
+  /// Columns [first, last) of a source line that some window touches: nothing
+  /// else may be read, because it may lie outside the memory.
+  int64_t firstColumn = 0, lastColumn = 0;
+
+  void findColumns() {
+    firstColumn = w.in;
+    for (int64_t k = 0; k < w.kernel; ++k) {
+      auto [begin, end] = w.validResults(k);
+      if (begin == end)
+        continue;
+      firstColumn = std::min(firstColumn, w.coordinate(begin, k));
+      lastColumn = std::max(lastColumn, w.coordinate(end - 1, k) + 1);
+    }
+    firstColumn = std::min(firstColumn, lastColumn);
+  }
+
+  /// Reduces the window of result row (od, oh) into out[0 .. outW).
+  void row(uint64_t channel, int64_t od, int64_t oh, float *out) const {
+    Scratch &scratch = Scratch::ofThisThread();
+    const auto width = static_cast<uint64_t>(w.out);
+    auto *taken = scratch.get<float>(Scratch::RowB, width);
+    std::fill_n(out, width, numerics::reduceInit(step));
+    for (int64_t kd = 0; kd < d.kernel; ++kd)
+      for (int64_t kh = 0; kh < h.kernel; ++kh) {
+        int64_t x = d.coordinate(od, kd), y = h.coordinate(oh, kh);
+        if (!d.valid(x) || !h.valid(y))
+          continue;
+        const auto first =
+            static_cast<uint64_t>((x * h.in + y) * w.in + firstColumn);
+        const uint64_t n = static_cast<uint64_t>(lastColumn - firstColumn);
+        if (n == 0)
+          continue;
+        const float *line =
+            loadFloats(engine, source, channel, first, first + n,
+                       scratch.get<float>(Scratch::RowA, n));
+        for (int64_t kw = 0; kw < w.kernel; ++kw)
+          addTap(line, kw, taken, out);
+      }
+    if (op.kind == PoolKind::Avg)
+      divide(od, oh, taken, out);
+  }
+
+private:
+  void addTap(const float *line, int64_t kw, float *taken, float *out) const {
+    auto [begin, end] = w.validResults(kw);
+    if (begin == end)
+      return;
+    const float *from = line + (w.coordinate(begin, kw) - firstColumn);
+    const auto n = static_cast<uint64_t>(end - begin);
+    if (w.step != 1) {
+      engine.kernels->gather32(from, w.step * 4, n, taken);
+      from = taken;
+    }
+    engine.kernels->reduceStep(step, from, n, out + begin);
+  }
+
+  void divide(int64_t od, int64_t oh, float *counts, float *out) const {
+    const int64_t outer = d.counted(od) * h.counted(oh);
+    for (int64_t ow = 0; ow < w.out; ++ow)
+      counts[ow] = numerics::fromSigned(outer * w.counted(ow));
+    engine.kernels->binary(numerics::BinaryFunction::Div, out, counts,
+                           static_cast<uint64_t>(w.out), out);
+  }
+};
+
+} // namespace
+
+static Axis axis(int64_t in, int64_t out, int64_t kernel, int64_t step,
+                 int64_t dilation, int64_t pad, int64_t low, int64_t high) {
+  return {in, out, kernel, step, dilation, pad, low, high};
+}
+
+void Engine::execute(const isa::VecPool &op) {
+  auto count = [](int64_t n) { return static_cast<uint64_t>(n); };
+  Pool pool{*this,
+            op,
+            axis(op.inD, op.outD, op.kD, op.sD, op.dD, op.pD, op.cloD, op.chiD),
+            axis(op.inH, op.outH, op.kH, op.sH, op.dH, op.pH, op.cloH, op.chiH),
+            axis(op.inW, op.outW, op.kW, op.sW, op.dW, op.pW, op.cloW, op.chiW),
+            {},
+            op.kind == PoolKind::Max ? numerics::Reduction::Max
+                                     : numerics::Reduction::Sum,
+            0,
+            0};
+  pool.findColumns();
+  // Merging keeps flat indices, so a line is a range of flat indices.
+  pool.source = {op.srcType,
+                 static_cast<unsigned>(op.srcMantissa),
+                 op.srcPart,
+                 op.srcOffset,
+                 op.srcTileStride,
+                 false,
+                 Pattern{{count(op.inD), count(op.inH), count(op.inW)},
+                         {op.srcStrideD, op.srcStrideH, op.srcStrideW}}
+                     .merged()};
+  TensorView dst = {op.dstType,
+                    static_cast<unsigned>(op.dstMantissa),
+                    op.dstPart,
+                    op.dstOffset,
+                    op.dstTileStride,
+                    false,
+                    Pattern{{op.outD, op.outH, op.outW},
+                            {op.dstStrideD, op.dstStrideH, op.dstStrideW}}
+                        .merged()};
+  const uint64_t width = op.outW, height = op.outH;
+  // A chunk of flat results may start and end inside a line.
+  auto compute = [&](uint64_t channel, uint64_t k0, uint64_t k1, float *out) {
+    for (uint64_t k = k0; k < k1;) {
+      const uint64_t line = k / width, from = k % width;
+      const uint64_t n = std::min(width - from, k1 - k);
+      const auto od = static_cast<int64_t>(line / height);
+      const auto oh = static_cast<int64_t>(line % height);
+      if (n == width) {
+        pool.row(channel, od, oh, out + (k - k0));
+      } else {
+        auto *whole =
+            Scratch::ofThisThread().get<float>(Scratch::Accums, width);
+        pool.row(channel, od, oh, whole);
+        std::copy_n(whole + from, n, out + (k - k0));
+      }
+      k += n;
+    }
+  };
+  produceFloats(*this, dst,
+                {op.dstBlock, static_cast<unsigned>(op.dstXr), op.dstXrClear},
+                op.channels, uint64_t(op.kD) * op.kH * op.kW + 1, compute);
+}

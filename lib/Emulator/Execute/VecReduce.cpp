@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// vec.reduce and vec.reduce_channels: reductions in index order.
+
+#include "Engine.h"
+#include "TensorRows.h"
+#include <algorithm>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using numerics::Reduction;
+
+static bool isArg(Reduction kind) {
+  return kind == Reduction::ArgMax || kind == Reduction::ArgMin;
+}
+
+/// One reduction over n values in order.
+static float reduceRow(Reduction kind, bool selectLast, const float *values,
+                       uint64_t n) {
+  if (!isArg(kind)) {
+    float accumulator = numerics::reduceInit(kind);
+    for (uint64_t i = 0; i < n; ++i)
+      accumulator = numerics::reduceStep(kind, accumulator, values[i]);
+    return numerics::reduceFinish(kind, accumulator, n);
+  }
+  uint64_t best = 0;
+  for (uint64_t i = 1; i < n; ++i)
+    if (numerics::argBetter(kind, values[best], values[i], selectLast))
+      best = i;
+  return numerics::fromUnsigned(best);
+}
+
+namespace {
+
+/// One reduction in int64 (docs/Numerics.md 9).
+class IntegerReducer {
+public:
+  IntegerReducer(Reduction kind, bool selectLast)
+      : kind(kind), selectLast(selectLast) {}
+
+  void add(int64_t x) {
+    // Unsigned arithmetic wraps; two's complement makes it the signed result.
+    const auto a = static_cast<uint64_t>(accumulator);
+    const auto b = static_cast<uint64_t>(x);
+    const bool more = kind == Reduction::ArgMax || kind == Reduction::Max;
+    if (isArg(kind) || kind == Reduction::Max || kind == Reduction::Min) {
+      bool wins = more ? x > accumulator : x < accumulator;
+      if (count == 0 || wins || (selectLast && x == accumulator)) {
+        accumulator = x;
+        best = count;
+      }
+    } else if (kind == Reduction::Prod) {
+      accumulator = count == 0 ? x : static_cast<int64_t>(a * b);
+    } else {
+      uint64_t term = kind == Reduction::SumSquare     ? b * b
+                      : kind == Reduction::L1 && x < 0 ? 0 - b
+                                                       : b;
+      accumulator = static_cast<int64_t>(a + term);
+    }
+    ++count;
+  }
+
+  int64_t result() const {
+    return isArg(kind) ? static_cast<int64_t>(best) : accumulator;
+  }
+
+private:
+  Reduction kind;
+  bool selectLast;
+  int64_t accumulator = 0;
+  uint64_t count = 0, best = 0;
+};
+
+/// Many reductions side by side: rows arrive in index order.
+class RowReducer {
+public:
+  RowReducer(Engine &engine, Reduction kind, bool selectLast, uint64_t n,
+             float *out)
+      : engine(engine), kind(kind), selectLast(selectLast), n(n), out(out) {
+    if (isArg(kind))
+      best = Scratch::ofThisThread().get<float>(Scratch::Accums, n);
+    else
+      std::fill_n(out, n, numerics::reduceInit(kind));
+  }
+
+  void add(const float *row) {
+    if (!isArg(kind)) {
+      engine.kernels->reduceStep(kind, row, n, out);
+    } else {
+      for (uint64_t i = 0; i < n; ++i)
+        if (count == 0 ||
+            numerics::argBetter(kind, best[i], row[i], selectLast)) {
+          best[i] = row[i];
+          out[i] = numerics::fromUnsigned(count);
+        }
+    }
+    ++count;
+  }
+
+  void finish() {
+    for (uint64_t i = 0; !isArg(kind) && i < n; ++i)
+      out[i] = numerics::reduceFinish(kind, out[i], count);
+  }
+
+private:
+  Engine &engine;
+  Reduction kind;
+  bool selectLast;
+  uint64_t n, count = 0;
+  float *out, *best = nullptr;
+};
+
+/// Both instructions' results: binary32, or the index of arg reductions.
+struct Result {
+  TensorView view;
+  EncodeTarget target;
+};
+
+} // namespace
+
+/// Integers reduce to integers exactly; a mean is a quotient of floats.
+template <typename Op>
+static bool isIntegral(const Op &op) {
+  return isInteger(op.srcType) && isInteger(op.dstType) &&
+         static_cast<Reduction>(op.kind) != Reduction::Mean;
+}
+
+/// Rows of integer results in chunks: \p compute(channel, k) is one of them.
+static void
+produceIntegers(Engine &engine, const TensorView &view, uint64_t channels,
+                uint64_t cost,
+                llvm::function_ref<int64_t(uint64_t, uint64_t)> compute) {
+  constexpr uint64_t chunk = 1024;
+  const uint64_t size = view.pattern.size();
+  engine.split(channels, channels * size * cost,
+               [&](uint64_t begin, uint64_t end) {
+                 Scratch &scratch = Scratch::ofThisThread();
+                 for (uint64_t channel = begin; channel < end; ++channel)
+                   for (uint64_t k0 = 0; k0 < size; k0 += chunk) {
+                     uint64_t k1 = std::min(size, k0 + chunk);
+                     auto *out = scratch.get<int64_t>(Scratch::RowB, chunk);
+                     for (uint64_t k = k0; k < k1; ++k)
+                       out[k - k0] = compute(channel, k);
+                     storeIntegers(engine, view, channel, k0, k1, out);
+                   }
+               });
+}
+
+/// Where the results go; floats and indices are stored through binary32.
+/// Indices up to 2^20 and more are exact in binary32, so arg reductions need no
+/// integer path.
+template <typename Op>
+static Result resultOf(const Op &op, Pattern pattern, int64_t tileStride) {
+  return {{op.dstType, static_cast<unsigned>(op.dstMantissa), op.dstPart,
+           op.dstOffset, tileStride, false, pattern.merged()},
+          {op.dstBlock, static_cast<unsigned>(op.dstXr), op.dstXrClear}};
+}
+
+void Engine::execute(const isa::VecReduce &op) {
+  const auto kind = static_cast<Reduction>(op.kind);
+  const uint64_t reduced = uint64_t(op.r0) * op.r1;
+  TensorView source = {op.srcType,
+                       static_cast<unsigned>(op.srcMantissa),
+                       op.srcPart,
+                       op.srcOffset,
+                       op.srcTileStride,
+                       false,
+                       {}};
+  Result result = resultOf(
+      op, Pattern{{1, op.o0, op.o1}, {0, op.dstStrideO0, op.dstStrideO1}},
+      op.dstTileStride);
+  const Pattern inner =
+      Pattern{{1, op.r0, op.r1}, {0, op.srcStrideR0, op.srcStrideR1}}.merged();
+  auto offsetOf = [&](uint64_t k) {
+    return static_cast<int64_t>(k / op.o1) * op.srcStrideO0 +
+           static_cast<int64_t>(k % op.o1) * op.srcStrideO1;
+  };
+  auto compute = [&](uint64_t channel, uint64_t k0, uint64_t k1, float *out) {
+    Scratch &scratch = Scratch::ofThisThread();
+    TensorView view = source;
+    for (uint64_t k = k0; k < k1; ++k) {
+      view.offset = source.offset + static_cast<uint64_t>(offsetOf(k));
+      view.pattern = inner;
+      const float *row = loadFloats(*this, view, channel, 0, reduced,
+                                    scratch.get<float>(Scratch::RowA, reduced));
+      out[k - k0] = reduceRow(kind, op.selectLast, row, reduced);
+    }
+  };
+  auto computeInteger = [&](uint64_t channel, uint64_t k) {
+    TensorView view = source;
+    view.offset = source.offset + static_cast<uint64_t>(offsetOf(k));
+    view.pattern = inner;
+    auto *row = Scratch::ofThisThread().get<int64_t>(Scratch::RowA, reduced);
+    loadIntegers(*this, view, channel, 0, reduced, row);
+    IntegerReducer reducer(kind, op.selectLast);
+    std::for_each(row, row + reduced, [&](int64_t x) { reducer.add(x); });
+    return reducer.result();
+  };
+  if (isIntegral(op))
+    return produceIntegers(*this, result.view, op.channels, reduced,
+                           computeInteger);
+  produceFloats(*this, result.view, result.target, op.channels, reduced,
+                compute);
+}
+
+void Engine::execute(const isa::VecReduceChannels &op) {
+  const auto kind = static_cast<Reduction>(op.kind);
+  TensorView source = {op.srcType,
+                       static_cast<unsigned>(op.srcMantissa),
+                       op.srcPart,
+                       op.srcOffset,
+                       op.srcTileStride,
+                       false,
+                       Pattern{{op.n0, op.n1, op.n2},
+                               {op.srcStride0, op.srcStride1, op.srcStride2}}
+                           .merged()};
+  Result result =
+      resultOf(op,
+               Pattern{{op.n0, op.n1, op.n2},
+                       {op.dstStride0, op.dstStride1, op.dstStride2}},
+               0);
+  auto compute = [&](uint64_t, uint64_t k0, uint64_t k1, float *out) {
+    RowReducer reducer(*this, kind, op.selectLast, k1 - k0, out);
+    auto *buffer = Scratch::ofThisThread().get<float>(Scratch::RowA, k1 - k0);
+    for (uint64_t channel = 0; channel < op.channels; ++channel)
+      reducer.add(loadFloats(*this, source, channel, k0, k1, buffer));
+    reducer.finish();
+  };
+  auto computeInteger = [&](uint64_t, uint64_t k) {
+    IntegerReducer reducer(kind, op.selectLast);
+    for (uint64_t channel = 0; channel < op.channels; ++channel) {
+      int64_t x = 0;
+      loadIntegers(*this, source, channel, k, k + 1, &x);
+      reducer.add(x);
+    }
+    return reducer.result();
+  };
+  if (isIntegral(op))
+    return produceIntegers(*this, result.view, 1, op.channels, computeInteger);
+  produceFloats(*this, result.view, result.target, 1, op.channels, compute);
+}

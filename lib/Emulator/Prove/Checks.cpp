@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks of single instructions.
+
+#include "Checks.h"
+#include "../State/TensorView.h"
+#include "../State/Words.h"
+#include "FieldRules.h"
+#include "WordChecks.h"
+#include "ashlar/Partition/Compress.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using isa::ElemType;
+using isa::OperandMode;
+using machine::Description;
+
+static std::string typeName(ElemType type) { return isa::name(type).str(); }
+
+//===- Shared rules -------------------------------------------------------===//
+
+bool emulator::isInjective(llvm::ArrayRef<uint64_t> counts,
+                           llvm::ArrayRef<int64_t> strides, uint64_t bytes) {
+  llvm::SmallVector<std::pair<uint64_t, uint64_t>, 5> dims;
+  for (size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] > 1)
+      dims.push_back({static_cast<uint64_t>(std::abs(strides[i])), counts[i]});
+  llvm::sort(dims);
+  uint64_t span = bytes;
+  for (auto [stride, count] : dims) {
+    if (stride < span)
+      return false;
+    span += stride * (count - 1);
+  }
+  return true;
+}
+
+Result emulator::checkFormat(const char *what, ElemType type,
+                             unsigned mantissa) {
+  if (type == ElemType::Bfp && (mantissa < 3 || mantissa > 16))
+    return bad("{} mantissa is {}, expected 3 to 16 bits", what, mantissa);
+  return std::nullopt;
+}
+
+Result emulator::checkChannels(const char *what, uint64_t part,
+                               uint64_t channels, bool broadcast,
+                               const Description &machine) {
+  if (part >= machine.sb.partitions)
+    return outside("{} starts at partition {}, the machine has {}", what, part,
+                   machine.sb.partitions);
+  if (!broadcast && part > 0 && part + channels > machine.sb.partitions)
+    return bad("{} has {} channels from partition {}: a tensor of several "
+               "channel tiles must start at partition 0",
+               what, channels, part);
+  return std::nullopt;
+}
+
+static Result checkEncoded(ElemType type, unsigned mantissa, uint64_t block,
+                           uint64_t part, const Description &machine) {
+  if (type != ElemType::Bfp)
+    return std::nullopt;
+  if (Result finding = checkFormat("result", type, mantissa))
+    return finding;
+  if (block % machine.xmGroup != 0)
+    return bad("block length {} is no multiple of the {} partitions of an "
+               "exponent cell",
+               block, machine.xmGroup);
+  const uint64_t unit = std::max<uint64_t>(8, machine.xmGroup);
+  if (part % unit != 0)
+    return bad("an encoded tensor starts at partition {}, expected a multiple "
+               "of {}",
+               part, unit);
+  return std::nullopt;
+}
+
+/// No element of a result of several channel tiles is written twice.
+static Result checkDistinct(llvm::ArrayRef<uint64_t> counts,
+                            llvm::ArrayRef<int64_t> strides, uint64_t channels,
+                            int64_t tileStride, unsigned bytes,
+                            const Description &machine) {
+  llvm::SmallVector<uint64_t, 4> allCounts(counts);
+  llvm::SmallVector<int64_t, 4> allStrides(strides);
+  allCounts.push_back((channels + machine.sb.partitions - 1) /
+                      machine.sb.partitions);
+  allStrides.push_back(tileStride);
+  if (!isInjective(allCounts, allStrides, bytes))
+    return bad("the strides of the result let its elements overlap");
+  return std::nullopt;
+}
+
+/// The common part of all results of VEC.
+template <typename Op>
+static Result checkResult(const Op &op, uint64_t channels, int64_t tileStride,
+                          llvm::ArrayRef<uint64_t> counts,
+                          llvm::ArrayRef<int64_t> strides,
+                          const Description &machine) {
+  if (Result finding =
+          checkChannels("the result", op.dstPart, channels, false, machine))
+    return finding;
+  if (Result finding = checkEncoded(op.dstType, op.dstMantissa, op.dstBlock,
+                                    op.dstPart, machine))
+    return finding;
+  return checkDistinct(counts, strides, channels, tileStride,
+                       storedBytes(op.dstType, op.dstMantissa), machine);
+}
+
+//===- Instructions -------------------------------------------------------===//
+
+static Result check(const isa::SemWait &, const Description &) {
+  return std::nullopt;
+}
+static Result check(const isa::SemSignal &, const Description &) {
+  return std::nullopt;
+}
+static Result check(const isa::PeSwap &, const Description &) {
+  return std::nullopt;
+}
+// Register numbers show in the footprint.
+static Result check(const isa::XrSet &, const Description &) {
+  return std::nullopt;
+}
+static Result check(const isa::XrMerge &, const Description &) {
+  return std::nullopt;
+}
+
+static Result checkRangeOf(unsigned mantissa) {
+  if (mantissa < 3)
+    return bad("mantissa is {}, expected 3 to 16 bits", mantissa);
+  return std::nullopt;
+}
+static Result check(const isa::XrSelect &op, const Description &) {
+  return checkRangeOf(op.mantissa);
+}
+static Result check(const isa::XrPick &, const Description &) {
+  return std::nullopt;
+}
+static Result check(const isa::XrPredict &op, const Description &) {
+  auto inHistory = [&](uint32_t xr) {
+    return xr >= op.history && xr < op.history + 2 + 2 * op.depth;
+  };
+  if (inHistory(op.dst) || inHistory(op.observed))
+    return bad("register {} is part of the history from {} on",
+               inHistory(op.dst) ? op.dst : op.observed, op.history);
+  if (op.dst == op.observed)
+    return bad("dst and observed are both register {}", op.dst);
+  return checkRangeOf(op.mantissa);
+}
+
+static Result checkMemory(const char *what, isa::Memory memory) {
+  if (memory == isa::Memory::Fmu || memory == isa::Memory::Wm)
+    return bad("{} memory is {}, expected dram, sb, xm or xr", what,
+               isa::name(memory).str());
+  return std::nullopt;
+}
+
+/// Registers are whole: elements of two bytes at even addresses.
+static Result checkRegisters(const char *what, isa::Memory memory,
+                             uint64_t elemBytes, uint64_t base,
+                             llvm::ArrayRef<int64_t> strides) {
+  if (memory != isa::Memory::Xr)
+    return std::nullopt;
+  if (elemBytes != 2)
+    return bad("elements of {} bytes in xr, expected 2", elemBytes);
+  if (base % 2 != 0)
+    return bad("{} address {} in xr is odd", what, base);
+  for (int64_t stride : strides)
+    if (stride % 2 != 0)
+      return bad("{} stride {} in xr is odd", what, stride);
+  return std::nullopt;
+}
+
+template <typename Op>
+static Result checkQueue(const Op &op, const Description &machine) {
+  if (static_cast<uint64_t>(op.queue) >= machine.dma.queues)
+    return outside("{} does not exist: the machine has {} DMA queues",
+                   isa::name(op.queue).str(), machine.dma.queues);
+  return std::nullopt;
+}
+
+template <typename Op>
+static Result checkDma(const Op &op, isa::Memory target,
+                       const Description &machine) {
+  if (Result finding = checkQueue(op, machine))
+    return finding;
+  const uint64_t counts[] = {op.n0, op.n1, op.n2, op.n3, op.n4};
+  const int64_t strides[] = {op.dstStride0, op.dstStride1, op.dstStride2,
+                             op.dstStride3, op.dstStride4};
+  if (!isInjective(counts, strides, op.elemBytes))
+    return bad("the strides of the destination let its elements overlap");
+  return checkRegisters("destination", target, op.elemBytes, op.dstBase,
+                        strides);
+}
+
+static Result check(const isa::DmaCopy &op, const Description &machine) {
+  if (Result finding = checkMemory("source", op.srcMem))
+    return finding;
+  const bool registers =
+      op.srcMem == isa::Memory::Xr || op.dstMem == isa::Memory::Xr;
+  const isa::Memory other =
+      op.srcMem == isa::Memory::Xr ? op.dstMem : op.srcMem;
+  if (registers && other != isa::Memory::Dram && other != isa::Memory::Sb)
+    return bad("from {} to {}: xr exchanges with dram and sb only",
+               isa::name(op.srcMem).str(), isa::name(op.dstMem).str());
+  const int64_t strides[] = {op.srcStride0, op.srcStride1, op.srcStride2,
+                             op.srcStride3, op.srcStride4};
+  if (Result finding = checkRegisters("source", op.srcMem, op.elemBytes,
+                                      op.srcBase, strides))
+    return finding;
+  // Streams come from constants: then the loader knows every coefficient.
+  if (op.dstMem == isa::Memory::Wm && op.srcMem == isa::Memory::Dram)
+    return checkDma(op, op.dstMem, machine);
+  if (Result finding = checkMemory("destination", op.dstMem))
+    return finding;
+  return checkDma(op, op.dstMem, machine);
+}
+
+static Result check(const isa::DmaFill &op, const Description &machine) {
+  if (Result finding = checkMemory("destination", op.dstMem))
+    return finding;
+  return checkDma(op, op.dstMem, machine);
+}
+
+static Result check(const isa::DmaUnpack &op, const Description &machine) {
+  if (op.mantissa < 3 || op.mantissa > 8 * op.elemBytes)
+    return bad("codes of {} bits in elements of {} bytes, expected 3 to {}",
+               op.mantissa, op.elemBytes, 8 * op.elemBytes);
+  return checkDma(op, isa::Memory::Sb, machine);
+}
+
+static Result checkIndexType(ElemType type) {
+  if (type != ElemType::I32 && type != ElemType::I64)
+    return bad("indices of type {}, expected i32 or i64", typeName(type));
+  return std::nullopt;
+}
+
+static Result check(const isa::DmaGather &op, const Description &machine) {
+  if (Result finding = checkIndexType(op.indexType))
+    return finding;
+  return checkDma(op, isa::Memory::Sb, machine);
+}
+
+/// Cells of dma.compress and dma.expand: in DRAM one behind the other or apart.
+template <typename Op>
+static Result checkCells(const Op &op, int64_t stride0, int64_t stride1) {
+  constexpr uint64_t limit = uint64_t(1) << 24;
+  const uint64_t rows = uint64_t(op.n2) * op.n3;
+  if (rows > limit || rows * op.n4 > limit)
+    return bad("cells of {} x {} elements, at most {} together", rows, op.n4,
+               limit);
+  if (op.typicalBytes > op.cellBytes)
+    return bad("cells of typically {} bytes have room for {}", op.typicalBytes,
+               op.cellBytes);
+  const uint64_t counts[] = {op.n0, op.n1};
+  const int64_t strides[] = {stride0, stride1};
+  if (!isInjective(counts, strides, op.cellBytes))
+    return bad("the strides of the cells let them overlap");
+  return std::nullopt;
+}
+
+static Result check(const isa::DmaCompress &op, const Description &machine) {
+  if (Result finding = checkQueue(op, machine))
+    return finding;
+  if (op.levels && op.form != isa::MapForm::Quadtree)
+    return bad("{} levels of form {}", op.levels, isa::name(op.form).str());
+  if (Result finding = checkCells(op, op.dstStride0, op.dstStride1))
+    return finding;
+  const uint64_t largest = partition::largestBytes(
+      static_cast<partition::Format>(op.form), op.levels,
+      int64_t(op.n2) * op.n3, op.n4, op.elemBytes);
+  if (op.cellBytes < largest)
+    return bad("cells of up to {} bytes have room for {}", largest,
+               op.cellBytes);
+  return std::nullopt;
+}
+
+static Result check(const isa::DmaExpand &op, const Description &machine) {
+  if (op.cellBytes < partition::kHeaderBytes)
+    return bad("cells of {} bytes, their header has {}", op.cellBytes,
+               partition::kHeaderBytes);
+  if (Result finding = checkCells(op, op.srcStride0, op.srcStride1))
+    return finding;
+  return checkDma(op, isa::Memory::Sb, machine);
+}
+
+/// The operand of the array as its fields describe it.
+template <typename Op>
+static Result checkOperand(const Op &op, const Description &machine) {
+  if (op.rows > machine.pe.rows)
+    return outside("{} rows, the array has {}", op.rows, machine.pe.rows);
+  if (op.cols > machine.pe.columns)
+    return outside("{} columns, the array has {}", op.cols, machine.pe.columns);
+  if (Result finding = checkOrientation(op, machine))
+    return finding;
+  if (op.mode == OperandMode::Bfp) {
+    if (op.type != ElemType::Bfp)
+      return bad("mode bfp with elements of type {}", typeName(op.type));
+    if (!llvm::is_contained({0u, 1u, 3u, 7u, 15u}, op.range))
+      return bad("range is {}, expected 0, 1, 3, 7 or 15 octaves", op.range);
+    if (Result finding = checkFormat("operand", op.type, op.mantissa))
+      return finding;
+  }
+  if (op.mode == OperandMode::Int) {
+    const bool small = op.type == ElemType::I8 || op.type == ElemType::U8 ||
+                       op.type == ElemType::I16 || op.type == ElemType::U16 ||
+                       op.type == ElemType::Bool;
+    if (!small)
+      return bad("mode int with elements of type {}, expected integers of 8 or "
+                 "16 bits",
+                 typeName(op.type));
+  }
+  return checkZero(op.mode, op.type, op.zero);
+}
+
+static Result check(const isa::PeLoad &op, const Description &machine) {
+  if (Result finding = checkOperand(op, machine))
+    return finding;
+  if (op.terms && op.mode != isa::OperandMode::Bfp &&
+      op.mode != isa::OperandMode::Int)
+    return bad("{} terms in mode {}", op.terms, isa::name(op.mode).str());
+  return op.type == ElemType::Bfp ? checkFormat("operand", op.type, op.mantissa)
+                                  : std::nullopt;
+}
+
+/// Row groups divide the array evenly; what belongs to them is zero without.
+static Result checkGroups(const isa::PeMatmul &op, const Description &machine) {
+  if (op.groups == 1) {
+    if (op.shift != 0 || op.validW != 0)
+      return bad("shift {} and {} valid results without row groups", op.shift,
+                 op.validW);
+    return std::nullopt;
+  }
+  if (machine.pe.rows % op.groups != 0 ||
+      machine.pe.rows / op.groups % machine.pe.rowGroupGranularity != 0)
+    return bad("{} row groups, an array of {} rows divides into groups of "
+               "multiples of {} rows",
+               op.groups, machine.pe.rows, machine.pe.rowGroupGranularity);
+  const uint64_t pitch = machine.pe.rows / op.groups;
+  if (op.rows > pitch)
+    return bad("{} rows in row groups of {}", op.rows, pitch);
+  if (op.part + machine.pe.rows > machine.sb.partitions)
+    return outside("row groups of {} partitions from partition {}",
+                   machine.pe.rows, op.part);
+  if (holdsWords(op.mode))
+    return bad("{} row groups in mode {}", op.groups, isa::name(op.mode).str());
+  if (op.lo2 < 0)
+    return bad("pixels from {} on, expected none before 0", op.lo2);
+  if (op.validW == 0 || op.validW > uint64_t(op.n2) * op.groups)
+    return bad("{} valid results, {} steps of {} row groups give {}", op.validW,
+               op.n2, op.groups, uint64_t(op.n2) * op.groups);
+  return std::nullopt;
+}
+
+static Result check(const isa::PeMatmul &op, const Description &machine) {
+  if (Result finding = checkGroups(op, machine))
+    return finding;
+  const uint64_t counts[] = {op.n0, op.n1, op.groups > 1 ? op.validW : op.n2};
+  const int64_t strides[] = {op.psumStride0, op.psumStride1, op.psumStride2};
+  if (!isInjective(counts, strides, 1))
+    return bad("the PSUM strides let entries overlap");
+  if (op.mode == OperandMode::Select && op.type == ElemType::Bfp)
+    return bad("encoded elements select words");
+  if (Result finding = checkWindow(op))
+    return finding;
+  return checkOperand(op, machine);
+}
+
+/// A given exponent is for encoded results only, and is not merged.
+template <typename Op>
+static Result checkGivenExponent(const Op &op, bool integer) {
+  if (op.cellFromXr && op.dstType != ElemType::Bfp)
+    return bad("an exponent is given for a result of type {}",
+               typeName(op.dstType));
+  if (op.cellFromXr && op.dstXrClear)
+    return bad("register {} gives the exponent and is cleared", op.dstXr);
+  if (op.overflow == isa::Overflow::Wrap && !op.cellFromXr && !integer)
+    return bad("overflow wraps without a given exponent");
+  return std::nullopt;
+}
+
+/// Mode block: exact integers in, blocks out.
+static Result checkBlockDrain(const isa::ActDrain &op,
+                              const Description &machine) {
+  if (op.dstType != ElemType::Bfp || op.dstBlock == 0)
+    return bad("drain mode block needs an encoded result with a block length");
+  if (op.hasScale || op.alphaFromParam || op.resMode ||
+      (op.hasBias && !op.biasAligned) ||
+      (op.function != isa::Function::Copy &&
+       op.function != isa::Function::Relu))
+    return bad("drain mode block takes an aligned bias, then copy or relu");
+  return checkEncoded(op.dstType, op.dstMantissa, op.dstBlock, op.dstPart,
+                      machine);
+}
+
+static Result check(const isa::ActDrain &op, const Description &machine) {
+  if (Result finding = checkGivenExponent(op, op.mode == isa::DrainMode::Int))
+    return finding;
+  if (Result finding = checkCluster(op, machine))
+    return finding;
+  if (op.typed && op.mode != isa::DrainMode::Raw64)
+    return bad("typed words in drain mode {}", isa::name(op.mode).str());
+  if (Result finding = checkBlocksAlong(op, machine))
+    return finding;
+  if (op.biasAligned && (!op.hasBias || op.mode == isa::DrainMode::Int))
+    return bad("an aligned bias needs a bias and mode f32 or block");
+  const uint64_t counts[] = {op.n0, op.n1, op.n2};
+  const int64_t strides[] = {op.dstStride0, op.dstStride1, op.dstStride2};
+  if (!isInjective(counts, strides, storedBytes(op.dstType, op.dstMantissa)))
+    return bad("the strides of the result let its elements overlap");
+  if (op.mode == isa::DrainMode::Block)
+    return checkBlockDrain(op, machine);
+  if (op.mode == isa::DrainMode::Raw64)
+    if (Result finding = checkWordDrain(op, machine); finding || !op.typed)
+      return finding;
+  if (op.mode == isa::DrainMode::F32 || op.typed) {
+    if (op.dstType == ElemType::Bfp && op.dstBlock == 0)
+      return bad("an encoded result needs a block length");
+    if (op.resMode || op.typed)
+      if (Result finding = checkFormat("residual", op.resType, op.resMantissa))
+        return finding;
+    return checkEncoded(op.dstType, op.dstMantissa, op.dstBlock, op.dstPart,
+                        machine);
+  }
+  const bool requantises = op.hasScale &&
+                           op.overflow == isa::Overflow::Saturate &&
+                           (op.function == isa::Function::Copy ||
+                            op.function == isa::Function::Relu);
+  if (op.hasExp || op.alphaFromParam || op.resMode ||
+      (!requantises && (op.hasScale || op.function != isa::Function::Copy)))
+    return bad("an integer drain has no epilogue but its bias and a scale");
+  if (!isInteger(op.dstType))
+    return bad("drain mode {} with a result of type {}",
+               isa::name(op.mode).str(), typeName(op.dstType));
+  return std::nullopt;
+}
+
+static bool isBlockFunction(isa::Function function) {
+  return function >= isa::Function::BlockAdd &&
+         function <= isa::Function::BlockDiv;
+}
+
+/// The steps before and behind the function of a map.
+static Result checkQuantised(const isa::VecMap &op) {
+  if (op.limited && op.bMode != isa::BMode::Tensor)
+    return bad("limits of a function of one operand");
+  if (op.rounded && !isInteger(op.dstType))
+    return bad("rounded results of type {}", typeName(op.dstType));
+  const bool wide =
+      op.aType == ElemType::F64 || op.dstType == ElemType::F64 ||
+      (op.bMode == isa::BMode::Tensor && op.bType == ElemType::F64);
+  if ((op.affine || op.limited || op.rounded) &&
+      (wide || isBlockFunction(op.op)))
+    return bad("steps of quantisation around {}",
+               wide ? "binary64" : isa::name(op.op).str());
+  return std::nullopt;
+}
+
+static Result check(const isa::VecMap &op, const Description &machine) {
+  if (Result finding = checkQuantised(op))
+    return finding;
+  if (Result finding = checkGivenExponent(op, false))
+    return finding;
+  if (isBlockFunction(op.op) &&
+      (op.aType != ElemType::Bfp || op.bMode != isa::BMode::Tensor ||
+       op.bType != ElemType::Bfp || op.dstType != ElemType::Bfp))
+    return bad("function {} needs encoded A, B and result",
+               isa::name(op.op).str());
+  const bool binary = static_cast<unsigned>(op.op) >= 64;
+  if (binary != (op.bMode != isa::BMode::None))
+    return bad("function {} {} a second operand", isa::name(op.op).str(),
+               binary ? "needs" : "has no place for");
+  if (Result finding = checkFormat("A", op.aType, op.aMantissa))
+    return finding;
+  if (Result finding =
+          checkChannels("A", op.aPart, op.channels, op.aBroadcastPart, machine))
+    return finding;
+  if (op.bMode == isa::BMode::Tensor) {
+    if (Result finding = checkFormat("B", op.bType, op.bMantissa))
+      return finding;
+    if (Result finding = checkChannels("B", op.bPart, op.channels,
+                                       op.bBroadcastPart, machine))
+      return finding;
+  }
+  return checkResult(op, op.channels, op.dstTileStride, {op.n0, op.n1, op.n2},
+                     {op.dstStride0, op.dstStride1, op.dstStride2}, machine);
+}
+
+/// More results times window positions than this no network asks for; it keeps
+/// the run time of hostile programs in proportion to their size.
+static constexpr uint64_t maxWindowWork = uint64_t(1) << 32;
+
+static Result check(const isa::VecPool &op, const Description &machine) {
+  if (op.inD < 1 || op.inH < 1 || op.inW < 1)
+    return bad("the source is {}x{}x{}, expected extents of at least 1", op.inD,
+               op.inH, op.inW);
+  const uint64_t window = uint64_t(op.kD) * op.kH * op.kW;
+  const uint64_t results = uint64_t(op.outD) * op.outH * op.outW;
+  if (results > machine.sb.bytesPerPartition ||
+      window > maxWindowWork / results)
+    return bad("{} window positions for each of {} results", window, results);
+  if (Result finding = checkFormat("source", op.srcType, op.srcMantissa))
+    return finding;
+  if (Result finding =
+          checkChannels("the source", op.srcPart, op.channels, false, machine))
+    return finding;
+  return checkResult(op, op.channels, op.dstTileStride,
+                     {op.outD, op.outH, op.outW},
+                     {op.dstStrideD, op.dstStrideH, op.dstStrideW}, machine);
+}
+
+static Result check(const isa::VecReduce &op, const Description &machine) {
+  // Beyond 2^24 an index is no longer exact in binary32.
+  const uint64_t reduced = uint64_t(op.r0) * op.r1;
+  if (reduced > uint64_t(1) << 24)
+    return bad("{} elements are reduced into one, at most 2^24 may be",
+               reduced);
+  if (Result finding = checkFormat("source", op.srcType, op.srcMantissa))
+    return finding;
+  if (Result finding =
+          checkChannels("the source", op.srcPart, op.channels, false, machine))
+    return finding;
+  return checkResult(op, op.channels, op.dstTileStride, {op.o0, op.o1},
+                     {op.dstStrideO0, op.dstStrideO1}, machine);
+}
+
+static Result check(const isa::VecReduceChannels &op,
+                    const Description &machine) {
+  if (Result finding = checkFormat("source", op.srcType, op.srcMantissa))
+    return finding;
+  if (Result finding =
+          checkChannels("the source", op.srcPart, op.channels, false, machine))
+    return finding;
+  return checkResult(op, 1, 0, {op.n0, op.n1, op.n2},
+                     {op.dstStride0, op.dstStride1, op.dstStride2}, machine);
+}
+
+/// Every element once: the counters of a register are proven for that.
+template <typename Op>
+static Result checkSource(const Op &op, const Description &machine) {
+  const uint64_t counts[] = {op.n0, op.n1, op.n2,
+                             (op.channels + machine.sb.partitions - 1) /
+                                 machine.sb.partitions};
+  const int64_t strides[] = {op.stride0, op.stride1, op.stride2, op.tileStride};
+  if (!isInjective(counts, strides, storedBytes(op.type, op.mantissa)))
+    return bad("the strides of the source read an element twice");
+  return checkChannels("the source", op.part, op.channels, false, machine);
+}
+
+static Result check(const isa::VecStat &op, const Description &machine) {
+  if (op.type != ElemType::Bfp)
+    return bad("statistics of elements of type {}, expected encoded ones",
+               typeName(op.type));
+  if (Result finding = checkFormat("source", op.type, op.mantissa))
+    return finding;
+  return checkSource(op, machine);
+}
+
+static Result check(const isa::VecMeasure &op, const Description &machine) {
+  if (op.type != ElemType::F32 && op.type != ElemType::F16 &&
+      op.type != ElemType::Bf16)
+    return bad("range of elements of type {}, expected f32, f16 or bf16",
+               typeName(op.type));
+  if (Result finding = checkRangeOf(op.mantissa))
+    return finding;
+  return checkSource(op, machine);
+}
+
+/// Instructions of the sparse cluster.
+template <typename Op>
+static auto check(const Op &op, const Description &machine)
+    -> decltype(checkCluster(op, machine)) {
+  return checkCluster(op, machine);
+}
+
+static Result check(const isa::VecGather &op, const Description &machine) {
+  if (op.type == ElemType::Bfp)
+    return bad("gather of encoded elements");
+  if (Result finding = checkIndexType(op.indexType))
+    return finding;
+  if (Result finding = checkChannels("the source", op.srcPart, op.channels,
+                                     op.srcBroadcastPart, machine))
+    return finding;
+  if (Result finding = checkChannels("the indices", op.indexPart, op.channels,
+                                     op.indexBroadcastPart, machine))
+    return finding;
+  if (Result finding =
+          checkChannels("the result", op.dstPart, op.channels, false, machine))
+    return finding;
+  return checkDistinct(
+      {op.n0, op.n1, op.n2}, {op.dstStride0, op.dstStride1, op.dstStride2},
+      op.channels, op.dstTileStride, storedBytes(op.type, 0), machine);
+}
+
+Result emulator::checkFields(const isa::Instruction &inst,
+                             const Description &machine) {
+  return std::visit([&](const auto &op) { return check(op, machine); }, inst);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Fields of the sparse cluster's instructions. What tables and streams say is
+// checked by SparseChecker.
+
+#include "../State/TensorView.h"
+#include "../State/Tiles.h"
+#include "FieldRules.h"
+#include "ashlar/Isa/Tiles.h"
+#include "ashlar/Machine/ScatterCycles.h"
+#include "ashlar/Partition/Binding.h"
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using isa::ElemType;
+using isa::OperandMode;
+using machine::Description;
+
+Result emulator::checkClusterExists(const isa::Instruction &inst,
+                                    const Description &machine) {
+  const auto *copy = std::get_if<isa::DmaCopy>(&inst);
+  const auto *drain = std::get_if<isa::ActDrain>(&inst);
+  const bool uses =
+      std::holds_alternative<isa::DmaTile>(inst) ||
+      isa::queueOf(inst) == isa::Queue::Tcc || (drain && drain->fromTcu) ||
+      (copy &&
+       (copy->dstMem == isa::Memory::Wm || copy->srcMem == isa::Memory::Wm));
+  if (machine.sparse.exists() || !uses)
+    return std::nullopt;
+  return bad("the instruction is for the sparse cluster, machine '{}' has none "
+             "(sparse.tcus is 0)",
+             machine.name);
+}
+
+Result emulator::checkCluster(const isa::TccTile &op,
+                              const Description &machine) {
+  if (op.unit + unitsOf(op) > machine.sparse.tcus)
+    return outside("{} units from {} on, the machine has {}", unitsOf(op),
+                   op.unit, machine.sparse.tcus);
+  return std::nullopt;
+}
+
+/// Integers that a map may have.
+static bool countable(ElemType type) {
+  return type == ElemType::I8 || type == ElemType::U8 ||
+         type == ElemType::I16 || type == ElemType::U16;
+}
+
+/// Type, format and cells of a map.
+template <typename Op>
+static Result checkMap(const Op &op, const Description &machine) {
+  if (op.type == ElemType::Bfp) {
+    if (op.block == 0 || op.block % machine.xmGroup != 0)
+      return bad("block length {} is no multiple of the {} partitions of an "
+                 "exponent cell",
+                 op.block, machine.xmGroup);
+    return checkFormat("map", op.type, op.mantissa);
+  }
+  if (!countable(op.type))
+    return bad("a map of type {}, expected bfp or integers of 8 or 16 bits",
+               isa::name(op.type).str());
+  if (op.block != 0 || op.mantissa != 0)
+    return bad("block length {} and mantissa {} of a map of integers", op.block,
+               op.mantissa);
+  return std::nullopt;
+}
+
+Result emulator::checkCluster(const isa::DmaTile &op,
+                              const Description &machine) {
+  if (static_cast<uint64_t>(op.queue) >= machine.dma.queues)
+    return outside("{} does not exist: the machine has {} DMA queues",
+                   isa::name(op.queue).str(), machine.dma.queues);
+  if (Result finding = checkMap(op, machine))
+    return finding;
+  const uint64_t channels =
+      op.channels + uint64_t(op.groups - 1) * op.groupStep;
+  if (Result finding =
+          checkChannels("the source", op.part, channels, false, machine))
+    return finding;
+  if (op.type != ElemType::Bfp)
+    return std::nullopt;
+  if (op.groupStep % op.block != 0)
+    return bad("groups {} channels apart, expected a multiple of the block "
+               "length {}",
+               op.groupStep, op.block);
+  const uint64_t elements = isa::geometryOf(op).slotElements();
+  const uint64_t end =
+      op.mantissas + op.channels * elements * storedBytes(op.type, op.mantissa);
+  if (op.exponents < end &&
+      op.mantissas < op.exponents + elements * loadedPlanes(op))
+    return bad("slots at [{}..{}) overlap their cells at {}", op.mantissas, end,
+               op.exponents);
+  return std::nullopt;
+}
+
+static Result checkRegions(uint64_t regions, uint64_t stride, uint64_t count) {
+  if (regions > 1 && stride < count)
+    return bad("regions of {} entries every {} entries overlap", count, stride);
+  return std::nullopt;
+}
+
+Result emulator::checkCluster(const isa::TccInit &op, const Description &) {
+  return checkRegions(op.regions, op.regionStride, op.count);
+}
+
+Result emulator::checkCluster(const isa::TccRun &op,
+                              const Description &machine) {
+  if (Result finding = checkMap(op, machine))
+    return finding;
+  const bool encoded = op.type == ElemType::Bfp;
+  if (op.mode != (encoded ? OperandMode::Bfp : OperandMode::Int))
+    return bad("mode {} with a map of type {}", isa::name(op.mode).str(),
+               isa::name(op.type).str());
+  if (op.scatter && op.issueZeros)
+    return bad("zeros cannot be issued in scatter mode");
+  if (op.scatter &&
+      !machine::queuesHold(machine,
+                           static_cast<machine::ScatterVariant>(op.variant)))
+    return bad("up to {} products may wait, the queues hold {}",
+               machine.sparse.lanes, machine.sparse.queueDepth);
+  if (!op.scatter && (op.variant != 0 || op.blockH != 0 || op.blockW != 0))
+    return bad("variant {} and blocks of {}x{} without scatter", op.variant,
+               op.blockH, op.blockW);
+  if (op.phase != 0 && op.phase >= op.block)
+    return bad("{} channels before the first in blocks of {}", op.phase,
+               op.block);
+  return checkRegions(op.regions, op.regionStride,
+                      isa::geometryOf(op).results());
+}
+
+Result emulator::checkCluster(const isa::TccNnz &op,
+                              const Description &machine) {
+  if (op.type == ElemType::Bfp) {
+    if (Result finding = checkFormat("map", op.type, op.mantissa))
+      return finding;
+  } else if (!countable(op.type)) {
+    return bad("non-zeros of type {}, expected bfp or integers of 8 or 16 bits",
+               isa::name(op.type).str());
+  } else if (op.mantissa != 0) {
+    return bad("mantissa {} of a map of integers", op.mantissa);
+  }
+  if (op.inH > 1 && op.pitch < op.inW)
+    return bad("rows of {} counters every {} counters overlap", op.inW,
+               op.pitch);
+  return checkChannels("the map", op.part, op.channels, false, machine);
+}
+
+Result emulator::checkCluster(const isa::TccPart &op,
+                              const Description &machine) {
+  const uint64_t units = uint64_t(op.copies) * op.gridN * op.units;
+  if (op.unit + units > machine.sparse.tcus)
+    return outside("{} units from {} on, the machine has {}", units, op.unit,
+                   machine.sparse.tcus);
+  if (op.y0 >= op.endH || op.x0 >= op.endW)
+    return bad("an empty region: rows [{}..{}), columns [{}..{})", op.y0,
+               op.endH, op.x0, op.endW);
+  if (op.disjoint && (op.y0 != 0 || op.x0 != 0))
+    return bad("tiles of the operand for results from ({}, {}) on, expected "
+               "all of them",
+               op.y0, op.x0);
+  if (op.inH > 1 && op.pitch < op.inW)
+    return bad("rows of {} counters every {} counters overlap", op.inW,
+               op.pitch);
+  return std::nullopt;
+}
+
+Result emulator::checkCluster(const isa::TccOperand &op,
+                              const Description &machine) {
+  const uint64_t units = uint64_t(op.copies) * op.gridN * op.gridH * op.gridW;
+  if (op.unit + units > machine.sparse.tcus)
+    return outside("{} units from {} on, the machine has {}", units, op.unit,
+                   machine.sparse.tcus);
+  return std::nullopt;
+}
+
+Result emulator::checkCluster(const isa::TccBind &op,
+                              const Description &machine) {
+  const uint64_t units = machine.sparse.tcus;
+  if (op.unit + op.count > units || op.memory + op.count > units)
+    return outside("compute units [{}..{}) and memory units [{}..{}), the "
+                   "machine has {}",
+                   op.unit, op.unit + op.count, op.memory, op.memory + op.count,
+                   units);
+  const auto binding = static_cast<partition::Binding>(machine.sparse.binding);
+  for (uint64_t i = 0; i < op.count; ++i)
+    if (!partition::hops(binding, units, op.memory + i, op.unit + i))
+      return bad("no route from memory unit {} to compute unit {} in binding "
+                 "'{}'",
+                 op.memory + i, op.unit + i, partition::name(binding).str());
+  return std::nullopt;
+}
+
+/// Counting of non-zero results.
+static Result checkCounted(const isa::ActDrain &op) {
+  if (!op.counted) {
+    if (op.countClear || op.counts != 0 || op.countStride0 != 0 ||
+        op.countStride1 != 0 || op.countStride2 != 0)
+      return bad("counters of a drain that does not count");
+    return std::nullopt;
+  }
+  if (op.dstType != ElemType::Bfp && !countable(op.dstType))
+    return bad("non-zeros of type {}, expected bfp or integers of 8 or 16 bits",
+               isa::name(op.dstType).str());
+  if (op.dstOrientation != isa::Orientation::P)
+    return bad("non-zeros of blocks along the free axis");
+  return std::nullopt;
+}
+
+Result emulator::checkCluster(const isa::ActDrain &op,
+                              const Description &machine) {
+  if (Result finding = checkCounted(op))
+    return finding;
+  if (!op.fromTcu) {
+    if (op.table != 0 || op.regionStride != 0 || op.group != 0 ||
+        op.groupLanes != 0 || op.mapped)
+      return bad("table {}, region stride {}, group {}, {} lanes of a group "
+                 "and mapped {} in a drain of PSUM",
+                 op.table, op.regionStride, op.group, op.groupLanes, op.mapped);
+    return std::nullopt;
+  }
+  if (op.order != isa::DrainOrder::Block)
+    return bad("order {} of a drain of the sparse cluster",
+               isa::name(op.order).str());
+  if (op.mode == isa::DrainMode::Raw64 && storedBytes(op.dstType, 0) != 8)
+    return bad("raw accumulators as type {}, expected one of 64 bits",
+               isa::name(op.dstType).str());
+  if (op.paramAlongSteps)
+    return bad("parameters along the steps of tiles");
+  if (op.mapped && op.alphaFromParam)
+    return bad("records with both alpha and the lane to take");
+  if (lanesOfGroup(op) > 1 && op.cols > 1 && op.regionStride == 0)
+    return bad("{} lanes drain one region", op.cols);
+  if (op.group + drainedGroups(op) > 64)
+    return bad("{} groups from group {} on, the last group is 63",
+               drainedGroups(op), op.group);
+  if (op.cols > machine.sb.partitions)
+    return outside("{} lanes, the machine has {} partitions", op.cols,
+                   machine.sb.partitions);
+  return std::nullopt;
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rules that the field checks of several engines share.
+
+#ifndef ASHLAR_LIB_EMULATOR_PROVE_FIELDRULES_H
+#define ASHLAR_LIB_EMULATOR_PROVE_FIELDRULES_H
+
+#include "Checks.h"
+#include <fmt/format.h>
+
+namespace ashlar::emulator {
+
+using Result = std::optional<Finding>;
+
+template <typename... Args>
+Result bad(fmt::format_string<Args...> format, Args &&...args) {
+  return Finding{FaultKind::BadField,
+                 fmt::format(format, std::forward<Args>(args)...)};
+}
+
+template <typename... Args>
+Result outside(fmt::format_string<Args...> format, Args &&...args) {
+  return Finding{FaultKind::OutOfRange,
+                 fmt::format(format, std::forward<Args>(args)...)};
+}
+
+/// Steps of a destination must not touch an element twice: then neither the
+/// order of elements nor the number of threads can matter.
+bool isInjective(llvm::ArrayRef<uint64_t> counts,
+                 llvm::ArrayRef<int64_t> strides, uint64_t bytes);
+
+/// Mantissa width of an encoded operand.
+Result checkFormat(const char *what, isa::ElemType type, unsigned mantissa);
+
+/// Channels that start inside a tile must end in it: the tile arithmetic of
+/// the machine has no carry.
+Result checkChannels(const char *what, uint64_t part, uint64_t channels,
+                     bool broadcast, const machine::Description &machine);
+
+// Fields of the sparse cluster (ClusterFields.cpp).
+
+/// A finding for what only a sparse cluster can do, on a machine without one.
+Result checkClusterExists(const isa::Instruction &inst,
+                          const machine::Description &machine);
+Result checkCluster(const isa::TccTile &op,
+                    const machine::Description &machine);
+Result checkCluster(const isa::DmaTile &op,
+                    const machine::Description &machine);
+Result checkCluster(const isa::TccInit &op,
+                    const machine::Description &machine);
+Result checkCluster(const isa::TccRun &op, const machine::Description &machine);
+Result checkCluster(const isa::TccNnz &op, const machine::Description &machine);
+Result checkCluster(const isa::TccPart &op,
+                    const machine::Description &machine);
+Result checkCluster(const isa::TccOperand &op,
+                    const machine::Description &machine);
+Result checkCluster(const isa::TccBind &op,
+                    const machine::Description &machine);
+/// What concerns the sparse cluster in a drain.
+Result checkCluster(const isa::ActDrain &op,
+                    const machine::Description &machine);
+
+} // namespace ashlar::emulator
+
+#endif // ASHLAR_LIB_EMULATOR_PROVE_FIELDRULES_H

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The sparse cluster in the static pass. Weight memory has known contents in
+// every legal program, and so have tile tables that the program does not cut as
+// it runs: each tile, coefficient and cycle is known before a run. This follows
+// them in program order, proves bounds, order of loads and sums, and the width
+// of every accumulator, and gives the exact accesses and costs of the
+// instructions. Of cuts chosen at run time it knows the largest tile and the
+// region that all tiles cover: enough for all proofs, and a bound of the
+// cycles.
+
+#ifndef ASHLAR_LIB_EMULATOR_PROVE_SPARSECHECK_H
+#define ASHLAR_LIB_EMULATOR_PROVE_SPARSECHECK_H
+
+#include "../Cost/Costs.h"
+#include "../State/Tiles.h"
+#include "Checks.h"
+#include "ashlar/Container/Container.h"
+#include "ashlar/Isa/CoefficientStream.h"
+#include "ashlar/Machine/TileGeometry.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
+#include <cstdint>
+#include <fmt/format.h>
+#include <optional>
+#include <vector>
+
+namespace ashlar::emulator {
+
+class SparseChecker {
+public:
+  using Accesses = llvm::SmallVectorImpl<isa::Access>;
+
+  /// \p segments are the constants of the program, ascending. What `work`
+  /// runs out of is not proven: the caller has to ask it.
+  SparseChecker(const machine::Description &machine,
+                llvm::ArrayRef<container::Segment> segments, ProofWork &work);
+
+  /// Checks the next instruction, which has passed checkFields() and
+  /// checkBounds(), and replaces \p accesses by exact ones where a table or a
+  /// stream decides. Sets \p cost if it depends on either.
+  std::optional<Finding> step(const isa::Instruction &inst, Accesses &accesses,
+                              std::optional<Cost> &cost);
+
+private:
+  using Result = std::optional<Finding>;
+
+  /// What is known of a tile table.
+  struct Table {
+    /// The tiles; of a cut that the program chooses, the largest possible ones.
+    TileTable units;
+    /// Where the tiles are: one by one, or as whole regions where only a cut
+    /// will tell.
+    TileTable places;
+    bool cut = false;     ///< By the program as it runs.
+    bool partial = false; ///< Tiles are of the operand.
+    /// Results of an image that the whole operand of a cut reaches.
+    uint64_t reached = 0;
+  };
+
+  /// What one dma.tile left in a set.
+  struct Load {
+    isa::DmaTile op;
+    uint32_t table = 0; ///< Number of the contents of its table.
+    uint64_t slotBytes = 0;
+    uint64_t end = 0; ///< Behind the last slot.
+  };
+
+  /// State of an accumulator entry, the same in all units.
+  struct Sum {
+    double bound = 0;     ///< Largest magnitude.
+    uint64_t pending = 0; ///< Groups whose sums were not drained.
+    uint32_t table = 0;   ///< Contents that the sums were made with; 0: none.
+    bool defined = false;
+  };
+
+  // Everything that is not the sparse cluster's, but may touch weight memory.
+  template <typename Op>
+  Result visit(const Op &, Accesses &, std::optional<Cost> &) {
+    return std::nullopt;
+  }
+  Result visit(const isa::DmaCopy &op, Accesses &, std::optional<Cost> &);
+  Result visit(const isa::TccTile &op, Accesses &, std::optional<Cost> &cost);
+  Result visit(const isa::DmaTile &op, Accesses &accesses,
+               std::optional<Cost> &cost);
+  Result visit(const isa::TccOperand &op, Accesses &,
+               std::optional<Cost> &cost);
+  Result visit(const isa::TccPart &op, Accesses &accesses,
+               std::optional<Cost> &cost);
+  Result visit(const isa::TccBind &op, Accesses &, std::optional<Cost> &cost);
+  Result visit(const isa::TccNnz &op, Accesses &accesses,
+               std::optional<Cost> &cost);
+  Result visit(const isa::TccInit &op, Accesses &, std::optional<Cost> &cost);
+  Result visit(const isa::TccRun &op, Accesses &, std::optional<Cost> &cost);
+  Result visit(const isa::ActDrain &op, Accesses &accesses,
+               std::optional<Cost> &cost);
+
+  Result copyConstants(const isa::DmaCopy &op);
+  /// The bytes [begin, begin + count) of DRAM, null if they are not constant.
+  const uint8_t *constantBytes(uint64_t begin, uint64_t count) const;
+  /// The table, or a finding if it was never written.
+  Result readTable(unsigned index, const Table *&table) const;
+  /// A finding if entries of another kind would stay next to new ones.
+  Result checkKept(unsigned index, bool clear, bool partial) const;
+  /// Gives the tiles of a table a number, the same for the same tiles.
+  void numberTiles(unsigned index);
+  /// Counters that an instruction reads or adds to are defined, those that it
+  /// clears become so.
+  Result followCounters(const Accesses &accesses);
+  /// No two units with tiles take them from one memory unit.
+  Result checkMemories(unsigned index) const;
+  /// The group of a unit within the groups that an instruction states.
+  template <typename Op>
+  Result checkGroup(const Op &op, const TileEntry &entry) const;
+  /// Tiles within the largest tile and the groups that an instruction states.
+  template <typename Op>
+  Result checkTiles(const Op &op, const TileTable &table) const;
+  Result checkSlots(const isa::TccRun &op) const;
+  /// The load that slot \p slot of a run was written by.
+  const Load *loadOf(const isa::TccRun &op, uint64_t address) const;
+  Result checkBanks(const isa::TccRun &op,
+                    llvm::ArrayRef<uint32_t> groups) const;
+  Result runStreams(const isa::TccRun &op, const TileTable &table,
+                    llvm::ArrayRef<uint32_t> groups,
+                    std::vector<double> &bounds, Cost &cost) const;
+  Result addBounds(const isa::TccRun &op, uint64_t groupMask,
+                   llvm::ArrayRef<double> bounds);
+  Result knownValue(uint64_t address, int64_t &value) const;
+  /// One accumulator entry of a drain.
+  Result checkDrained(const isa::ActDrain &op, uint64_t group, int64_t at);
+  static Result checkGroups(const isa::ActDrain &op, const Table &table);
+  Result drainSums(const isa::ActDrain &op, const Table &table);
+  /// Entries that a drain reads and results that it starts.
+  static uint64_t drainSteps(const isa::ActDrain &op, const Table &table);
+  void drainAccesses(const isa::ActDrain &op, const Table &table,
+                     Accesses &accesses) const;
+  llvm::ArrayRef<uint8_t> knownWeights(uint64_t begin, uint64_t bytes) const;
+
+  const machine::Description &machine;
+  ProofWork &work;
+  llvm::ArrayRef<container::Segment> constants; ///< DRAM, ascending.
+  std::vector<uint8_t> weights;                 ///< Contents of weight memory.
+  std::vector<uint8_t> isKnown;                 ///< Per byte.
+  std::vector<Table> tables;
+  std::vector<uint32_t> contents; ///< Number of the contents; 0: unwritten.
+  /// Numbers of contents by a digest of them, and how many there are.
+  llvm::StringMap<uint32_t> numbers;
+  uint32_t numContents = 0;
+  std::vector<std::vector<Load>> sets;
+  std::vector<Sum> sums;
+  std::vector<bool> counted; ///< Counters that were started.
+};
+
+template <typename Op>
+std::optional<Finding> SparseChecker::checkGroup(const Op &op,
+                                                 const TileEntry &entry) const {
+  if (entry.idle() || entry.group < op.groups)
+    return std::nullopt;
+  return Finding{FaultKind::OutOfRange,
+                 fmt::format("a unit of group {}, the instruction has {} "
+                             "groups",
+                             entry.group, op.groups),
+                 "tiles", op.table};
+}
+
+template <typename Op>
+std::optional<Finding> SparseChecker::checkTiles(const Op &op,
+                                                 const TileTable &table) const {
+  for (const TileEntry &entry : table) {
+    if (entry.images > op.images || entry.rows > op.tileH ||
+        entry.cols > op.tileW)
+      return Finding{FaultKind::OutOfRange,
+                     fmt::format("a tile of {}x{}x{} results, the instruction "
+                                 "allows {}x{}x{}",
+                                 entry.images, entry.rows, entry.cols,
+                                 op.images, op.tileH, op.tileW),
+                     "tiles", op.table};
+    if (auto finding = checkGroup(op, entry))
+      return finding;
+  }
+  return std::nullopt;
+}
+
+} // namespace ashlar::emulator
+
+#endif // ASHLAR_LIB_EMULATOR_PROVE_SPARSECHECK_H

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sums of the sparse cluster in the static pass: slots that a run reads, the
+// coefficients of its streams, its cycles, and the bounds of accumulators.
+
+#include "../Cost/ScatterTime.h"
+#include "../Cost/StreamWalk.h"
+#include "../State/TensorView.h"
+#include "SparseCheck.h"
+#include "ashlar/Isa/Tiles.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+#include <cstdlib>
+#include <fmt/format.h>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+
+//===- Start of sums ------------------------------------------------------===//
+
+SparseChecker::Result SparseChecker::visit(const isa::TccInit &op, Accesses &,
+                                           std::optional<Cost> &cost) {
+  const Table *table = nullptr;
+  if (op.fromMemory)
+    if (Result finding = readTable(op.table, table))
+      return finding;
+  if (!work.spend(op.regions *
+                  (4 * uint64_t(op.count) + (table ? 16 * op.groups : 0))))
+    return std::nullopt;
+  for (uint64_t z = 0; z < op.regions; ++z) {
+    double bound = 0;
+    for (uint64_t g = 0; table && g < op.groups; ++g) {
+      int64_t value = 0;
+      if (Result finding = knownValue(op.wm + g * op.wmStep + 8 * z, value))
+        return finding;
+      bound = std::max(bound, std::fabs(static_cast<double>(value)));
+    }
+    for (uint64_t k = 0; k < op.count; ++k) {
+      const uint64_t entry = op.acc + z * op.regionStride + k;
+      Sum &sum = sums[entry];
+      if (sum.pending != 0)
+        return Finding{FaultKind::PsumOverwrite,
+                       fmt::format("accumulator {} holds sums that were not "
+                                   "drained",
+                                   entry),
+                       "acc", entry};
+      sum = {bound, 0, 0, true};
+    }
+  }
+  if (table)
+    for (const TileEntry &entry : table->units)
+      if (Result finding = checkGroup(op, entry))
+        return finding;
+  cost = Cost{machine::tileInit(machine, op.regions, op.count, op.fromMemory),
+              0, 0, 0};
+  return std::nullopt;
+}
+
+//===- Slots --------------------------------------------------------------===//
+
+const SparseChecker::Load *SparseChecker::loadOf(const isa::TccRun &op,
+                                                 uint64_t address) const {
+  auto load = llvm::find_if(sets[op.set], [&](const Load &load) {
+    return address >= load.op.mantissas && address < load.end &&
+           (address - load.op.mantissas) % load.slotBytes == 0;
+  });
+  return load == sets[op.set].end() ? nullptr : &*load;
+}
+
+static bool sameGeometry(const isa::DmaTile &load, const isa::TccRun &run) {
+  return load.kH == run.kH && load.kW == run.kW && load.sH == run.sH &&
+         load.sW == run.sW && load.dH == run.dH && load.dW == run.dW &&
+         load.images == run.images && load.tileH == run.tileH &&
+         load.tileW == run.tileW && load.type == run.type &&
+         load.mantissa == run.mantissa && load.block == run.block;
+}
+
+SparseChecker::Result SparseChecker::checkSlots(const isa::TccRun &op) const {
+  const uint64_t elements = isa::geometryOf(op).slotElements();
+  const uint64_t slotBytes = elements * storedBytes(op.type, op.mantissa);
+  if (!work.spend(op.channels * (8 + sets[op.set].size())))
+    return std::nullopt;
+  for (uint64_t i = 0; i < op.channels; ++i) {
+    const uint64_t address = op.mantissas + i * slotBytes;
+    const Load *load = loadOf(op, address);
+    auto bad = [&](FaultKind kind, std::string what) {
+      return Finding{kind,
+                     fmt::format("slot {} at byte {} of set {} {}", i, address,
+                                 op.set, what),
+                     "fmu", op.set * machine.sparse.fmuBytes + address};
+    };
+    if (!load)
+      return bad(FaultKind::UndefinedRead, "was not loaded");
+    if (!sameGeometry(load->op, op))
+      return bad(FaultKind::BadField,
+                 "was loaded for another kernel, tile or type");
+    if (load->table != contents[op.table])
+      return bad(FaultKind::BadField, "was loaded for other tiles");
+    if (op.type != isa::ElemType::Bfp)
+      continue;
+    const uint64_t slot = (address - load->op.mantissas) / slotBytes;
+    const uint64_t cells =
+        load->op.exponents +
+        (load->op.part % op.block + slot) / op.block * elements;
+    const uint64_t expected =
+        op.exponents + (op.phase + i) / op.block * elements;
+    if (cells != expected)
+      return bad(FaultKind::BadField,
+                 fmt::format("has its cells at byte {}, the instruction looks "
+                             "for them at {}",
+                             cells, expected));
+  }
+  return std::nullopt;
+}
+
+//===- Streams ------------------------------------------------------------===//
+
+SparseChecker::Result
+SparseChecker::checkBanks(const isa::TccRun &op,
+                          llvm::ArrayRef<uint32_t> groups) const {
+  const uint64_t bank = machine.sparse.wmBytes / machine.sparse.wmBanks;
+  for (size_t i = 1; i < groups.size(); ++i)
+    for (size_t j = 0; j < i; ++j) {
+      const uint64_t a = op.wm + uint64_t(groups[i]) * op.wmStep;
+      const uint64_t b = op.wm + uint64_t(groups[j]) * op.wmStep;
+      if (a / bank > (b + op.bytes - 1) / bank ||
+          b / bank > (a + op.bytes - 1) / bank)
+        continue;
+      return Finding{FaultKind::BadField,
+                     fmt::format("the streams of groups {} and {} share a bank "
+                                 "of {} bytes",
+                                 groups[j], groups[i], bank),
+                     "wm", a};
+    }
+  return std::nullopt;
+}
+
+SparseChecker::Result SparseChecker::runStreams(const isa::TccRun &op,
+                                                const TileTable &table,
+                                                llvm::ArrayRef<uint32_t> groups,
+                                                std::vector<double> &bounds,
+                                                Cost &cost) const {
+  uint64_t cycles = 0;
+  for (uint32_t group : groups) {
+    const uint64_t address = op.wm + uint64_t(group) * op.wmStep;
+    auto bad = [&](std::string what) {
+      return Finding{
+          FaultKind::BadField,
+          fmt::format("stream of group {} at {}: {}", group, address, what),
+          "wm", address};
+    };
+    llvm::ArrayRef<uint8_t> bytes = knownWeights(address, op.bytes);
+    llvm::Expected<isa::StreamHeader> header = isa::readStreamHeader(bytes);
+    if (!header)
+      return bad(llvm::toString(header.takeError()));
+    if (header->shape.kH != op.kH || header->shape.kW != op.kW ||
+        header->shape.channels != op.channels)
+      return bad(fmt::format("{} channels of {}x{} taps, the instruction has "
+                             "{} of {}x{}",
+                             header->shape.channels, header->shape.kH,
+                             header->shape.kW, op.channels, op.kH, op.kW));
+    StreamWalk walk(machine, op, table, group, header->shape.mantissaBits);
+    llvm::Expected<uint64_t> taken = isa::decodeStream(bytes, walk);
+    if (!taken)
+      return bad(llvm::toString(taken.takeError()));
+    if (walk.outside())
+      return bad(fmt::format("a coefficient of region {}, the instruction has "
+                             "{}",
+                             walk.outside(), op.regions));
+    for (size_t z = 0; z < bounds.size(); ++z)
+      bounds[z] = std::max(bounds[z], walk.bounds()[z]);
+    cycles = std::max(cycles, walk.cycles());
+    cost.macs += walk.macs();
+    cost.work += walk.macs() * walk.passes();
+    cost.fmuBytes += walk.macs() * operandBytes(op);
+    cost.streamBytes += *taken;
+    cost.weightBits = header->shape.mantissaBits;
+  }
+  cycles = routedCycles(machine, op, table, cycles);
+  cost.timing = {cycles, cycles, 0};
+  return std::nullopt;
+}
+
+//===- Sums ---------------------------------------------------------------===//
+
+SparseChecker::Result SparseChecker::addBounds(const isa::TccRun &op,
+                                               uint64_t groupMask,
+                                               llvm::ArrayRef<double> bounds) {
+  const uint64_t results = isa::geometryOf(op).results();
+  const double factor = operandBound(op.mode, op.type, op.mantissa, op.range);
+  if (!work.spend(4 * results * op.regions))
+    return std::nullopt;
+  for (uint64_t z = 0; z < op.regions; ++z)
+    for (uint64_t k = 0; k < results; ++k) {
+      const uint64_t entry = op.acc + z * op.regionStride + k;
+      Sum &sum = sums[entry];
+      if (!sum.defined)
+        return Finding{FaultKind::UndefinedRead,
+                       fmt::format("accumulator {} was not started", entry),
+                       "acc", entry};
+      if (sum.table != 0 && sum.table != contents[op.table])
+        return Finding{FaultKind::BadField,
+                       fmt::format("accumulator {} holds sums of other tiles "
+                                   "than those of table {}",
+                                   entry, op.table),
+                       "acc", entry};
+      sum.bound += bounds[z] * factor;
+      sum.table = contents[op.table];
+      sum.pending |= groupMask;
+      if (sum.bound > accumulatorLimit)
+        return Finding{FaultKind::AccumulatorBound,
+                       fmt::format("sums of accumulator {} may leave 63 bits "
+                                   "by their coefficients and the width of "
+                                   "the map",
+                                   entry),
+                       "acc", entry};
+    }
+  return std::nullopt;
+}
+
+/// What decoding and following a byte of a stream takes.
+static constexpr uint64_t stepsPerByte = 16;
+
+SparseChecker::Result SparseChecker::visit(const isa::TccRun &op, Accesses &,
+                                           std::optional<Cost> &cost) {
+  const Table *state = nullptr;
+  if (Result finding = readTable(op.table, state))
+    return finding;
+  const TileTable &table = state->units;
+  if (Result finding = checkTiles(op, table))
+    return finding;
+  if (Result finding = checkMemories(op.table))
+    return finding;
+  if (Result finding = checkSlots(op))
+    return finding;
+  llvm::SmallVector<uint32_t> groups;
+  uint64_t mask = 0;
+  for (const TileEntry &entry : table)
+    if (!entry.idle() && !llvm::is_contained(groups, entry.group)) {
+      groups.push_back(entry.group);
+      mask |= uint64_t(1) << entry.group;
+    }
+  if (Result finding = checkBanks(op, groups))
+    return finding;
+  // Streams are read to prove their sums, and again to know their cycles.
+  if (!work.spend(groups.size() * (op.bytes * stepsPerByte + groups.size())))
+    return std::nullopt;
+  std::vector<double> bounds(op.regions);
+  cost = Cost{};
+  if (Result finding = runStreams(op, table, groups, bounds, *cost))
+    return finding;
+  if (op.scatter)
+    cost = scatterBound(machine, op, table, [&](uint32_t group) {
+      return knownWeights(op.wm + uint64_t(group) * op.wmStep, op.bytes);
+    });
+  return addBounds(op, mask, bounds);
+}
