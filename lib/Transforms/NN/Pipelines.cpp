@@ -32,6 +32,8 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
   manager.addPass(createFoldBatchNorm());
   // Expanded batch_norms, and factors that followed absorbed ones.
   manager.addPass(createMergeBias());
+  // What no product has absorbed.
+  manager.addPass(createComposeAffine());
   // Its reshapes are composed with those around them below.
   manager.addPass(createMergeBatchAxes());
   // After weights are scaled, since output channels are grouped differently.

@@ -71,6 +71,20 @@ def MergeBias : NNPass<"ashlar-nn-merge-bias"> {
   ];
 }
 
+def ComposeAffine : NNPass<"ashlar-nn-compose-affine"> {
+  let summary = "one product and one sum for a chain of them with constants";
+  let description = [{
+    add, sub, mul and div of floats with constants that vary along one axis at
+    most, each the only reader of the one before: `x * s + t` with s and t
+    composed in binary64 and rounded once. A factor of one or a term of zero is
+    left out. Chains that would not get shorter stay, and those whose s or t is
+    not a number of the element type.
+  }];
+  let statistics = [
+    Statistic<"composed", "composed", "operations that chains had">
+  ];
+}
+
 def RecogniseActivations : NNPass<"ashlar-nn-recognise-activations"> {
   let summary = "find functions that exporters write as several operations";
   let description = [{
