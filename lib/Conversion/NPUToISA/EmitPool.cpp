@@ -189,12 +189,21 @@ PoolEmitter::PoolEmitter(Generator &generator, const TileContext &tile)
       std::lcm<int64_t>(machine.xmGroup, std::max<int64_t>(inst.dstBlock, 1)));
 }
 
+/// True if a result shares its memory: with the operand that it is a view of,
+/// or with the other parts of a concatenation.
+bool isJoined(Operation *op) {
+  auto joins = [](Operation *user) {
+    return user->hasAttr(analysis::kAliasAttr) && user->getNumOperands() > 1;
+  };
+  return op && (op->hasAttr(analysis::kAliasAttr) ||
+                llvm::any_of(op->getUsers(), joins));
+}
+
 /// True if the bytes of source and result in the partitions behind their
-/// channels belong to nobody else: a view of a larger map does not own them.
+/// channels belong to nobody else.
 bool PoolEmitter::ownsPartitions() const {
-  Operation *def = tile.op->getOperand(0).getDefiningOp();
-  return source.part == 0 && result.part == 0 &&
-         !(def && analysis::isView(def));
+  return source.part == 0 && result.part == 0 && !isJoined(tile.op) &&
+         !isJoined(tile.op->getOperand(0).getDefiningOp());
 }
 
 /// Cycles of one instruction over `rows` of the cut axis.

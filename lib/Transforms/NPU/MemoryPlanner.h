@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The planner of memory: residency, addresses and tiles of all operations of a
-// module (PlanMemory.cpp, PlanTiles.cpp), and results made in the memory of
-// their operand (PlanInPlace.cpp).
+// module (PlanMemory.cpp, PlanTiles.cpp), results made in the memory of their
+// operand (PlanInPlace.cpp) and of their concatenation (PlanConcat.cpp).
 
 #ifndef ASHLAR_LIB_TRANSFORMS_NPU_MEMORYPLANNER_H
 #define ASHLAR_LIB_TRANSFORMS_NPU_MEMORYPLANNER_H
@@ -43,6 +43,7 @@ struct OpPlan {
   int64_t shares = -1;
   int64_t room = 0;            ///< bytes of the memory that it owns
   std::optional<int64_t> part; ///< first channel in a concatenation's memory
+  bool grows = false;          ///< a concatenation adds to it where it lies
   analysis::View dense;        ///< strides of a result in memory of its own
   analysis::View view;         ///< strides of a resident result
   bool hasLanes = false;       ///< carries a lane fold
@@ -80,6 +81,9 @@ private:
   void setModel(OpPlan &plan);
   bool unfoldSpilled();
   bool attempt(int64_t ring, bool mayEvict, int64_t chunksAhead = 2);
+  bool attemptEvicting(int64_t ring, int64_t chunksAhead);
+  void restore(std::vector<OpPlan> earlier);
+  double movement() const;
   bool place(size_t index);
   bool placeAll(size_t first, bool mayEvict);
   void enter(size_t index);
@@ -106,6 +110,8 @@ private:
                             const analysis::View &view) const;
   void shareConcat(size_t index);
   bool canBePart(const OpPlan &plan, mlir::Value value, int64_t start) const;
+  bool canGrow(const OpPlan &plan, mlir::Value value) const;
+  bool canJoin(const OpPlan &plan) const;
   bool isReadInDram(mlir::OpOperand &use) const;
   bool isStaged(const OpPlan &plan, unsigned operand) const;
   bool stagesResult(const OpPlan &plan) const;

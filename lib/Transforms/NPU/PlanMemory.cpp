@@ -177,48 +177,6 @@ bool Planner::share(OpPlan &plan) {
   return true;
 }
 
-/// True if the product that makes `value` can write it into the concatenation
-/// `plan`, its only reader, from channel `start` on.
-bool Planner::canBePart(const OpPlan &plan, Value value, int64_t start) const {
-  const OpPlan *source = producer(value);
-  if (!source || !isa<PeConvOp, TcuConvOp>(source->op) ||
-      source->op->hasAttr(analysis::kStationaryAttr) || !value.hasOneUse() ||
-      !source->resident || source->model.lanes.folded() ||
-      source->model.resultAxis != plan.model.resultAxis ||
-      bfp::getScalePolicy(source->op).isStateful())
-    return false;
-  return analysis::drainsAsPart(source->op, start, machine);
-}
-
-/// Lets products write into a concatenation; the first owns the memory.
-void Planner::shareConcat(size_t index) {
-  OpPlan &plan = plans[index];
-  auto concat = dyn_cast<DmaMoveOp>(plan.op);
-  if (!joins || !concat || concat.getInputs().size() < 2 || !plan.resident ||
-      plan.model.lanes.folded() || plan.model.resultAxis != 1 ||
-      !analysis::drainEncodes(plan.model.resultType, plan.model.resultShape[1],
-                              machine) ||
-      bfp::getScalePolicy(plan.op).isStateful() ||
-      !analysis::joinsChannels(concat))
-    return;
-  llvm::SmallVector<int64_t, 4> starts{0};
-  for (Value input : concat.getInputs()) {
-    if (!canBePart(plan, input, starts.back()))
-      return;
-    starts.push_back(starts.back() + analysis::shapeOf(input)[1]);
-  }
-  size_t owner = index;
-  for (Value input : concat.getInputs())
-    owner = std::min(owner, indexOf[input.getDefiningOp()]);
-  for (auto [i, input] : llvm::enumerate(concat.getInputs())) {
-    size_t source = indexOf[input.getDefiningOp()];
-    plans[source].part = starts[i];
-    plans[source].shares = source == owner ? -1 : static_cast<int64_t>(owner);
-  }
-  plan.shares = static_cast<int64_t>(owner);
-  plans[owner].room = plan.bytes;
-}
-
 /// Decides residency, and which results share memory: the owner then lives as
 /// long as the last of its views.
 void Planner::shareMemory() {
@@ -226,6 +184,7 @@ void Planner::shareMemory() {
     plan.shares = -1;
     plan.room = plan.bytes;
     plan.part.reset();
+    plan.grows = false;
     plan.lastUse = lastReaders[i];
   }
   for (OpPlan &plan : plans) {
@@ -479,6 +438,59 @@ static llvm::StringRef repeatedOperand(const OpPlan &plan) {
                   : "";
 }
 
+/// Goes back to earlier plans. Folds and stationary operands that were taken
+/// back since then stay so.
+void Planner::restore(std::vector<OpPlan> earlier) {
+  plans = std::move(earlier);
+  for (OpPlan &plan : plans)
+    setModel(plan);
+}
+
+/// What a plan moves that another one may not: results in DRAM, written and
+/// read, and copies within the state buffer, in cycles of DMA.
+double Planner::movement() const {
+  double cycles = 0;
+  for (const OpPlan &plan : plans) {
+    const auto bytes = static_cast<double>(
+        analysis::dramBytes(plan.model.resultType, plan.model.resultShape));
+    if (!plan.resident) {
+      const auto readers = static_cast<double>(
+          std::distance(plan.op->use_begin(), plan.op->use_end()));
+      cycles += bytes * (1 + readers) /
+                static_cast<double>(machine.dram.bytesPerCycle);
+    } else if (isa<DmaMoveOp>(plan.op) && plan.shares < 0) {
+      cycles += bytes / static_cast<double>(machine.dma.onchipBytesPerCycle);
+    }
+  }
+  return cycles;
+}
+
+/// Plans with eviction, with concatenations that grow in one memory if that
+/// moves less than copies do: what grows keeps its memory from its first part
+/// on, and something else may have to go.
+bool Planner::attemptEvicting(int64_t wishedRing, int64_t chunksAhead) {
+  auto saved = plans;
+  joins = true;
+  const bool joined = attempt(wishedRing, /*mayEvict=*/true, chunksAhead);
+  const bool any = llvm::any_of(
+      plans, [](const OpPlan &plan) { return plan.part.has_value(); });
+  if (joined && !any)
+    return true;
+  const double moved = joined ? movement() : 0;
+  auto first = std::move(plans);
+  restore(std::move(saved));
+  joins = false;
+  if (attempt(wishedRing, /*mayEvict=*/true, chunksAhead) &&
+      (!joined || movement() <= moved))
+    return true;
+  if (!joined)
+    return false;
+  // Planned again rather than put back: models know what was taken back.
+  restore(std::move(first));
+  joins = true;
+  return attempt(wishedRing, /*mayEvict=*/true, chunksAhead);
+}
+
 LogicalResult Planner::run() {
   int64_t capacity = machine.sb.bytesPerPartition;
   // The ring only matters at the fullest point: it grows as tensors shrink.
@@ -500,14 +512,10 @@ LogicalResult Planner::run() {
   const Wish last{0, 1};
   for (Wish wish : {Wish{capacity / 8, 2}, Wish{0, 2}, last}) {
     auto saved = plans;
-    if (attempt(wish.first, /*mayEvict=*/true, wish.second))
+    if (attemptEvicting(wish.first, wish.second))
       return success();
-    if (wish != last) {
-      plans = std::move(saved);
-      // Folds and stationary operands that were taken back stay so.
-      for (OpPlan &plan : plans)
-        setModel(plan);
-    }
+    if (wish != last)
+      restore(std::move(saved));
   }
   OpPlan &plan = plans[failedAt];
   Shape smallest = plan.model.resultShape;

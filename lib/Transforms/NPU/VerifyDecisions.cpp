@@ -205,8 +205,25 @@ LogicalResult checkRoom(Operation *op, const analysis::TilingModel &model,
   return success();
 }
 
-/// What lies in the memory of another result is a view of it, or a product that
-/// a concatenation alone reads.
+/// A concatenation that is not copied lies where its parts are: products that
+/// it alone reads, behind a first operand that may be any result in that place.
+LogicalResult checkJoined(Operation *op) {
+  auto placement = op->getAttrOfType<IntegerAttr>(kPlacementAttr);
+  for (OpOperand &operand : op->getOpOperands()) {
+    Operation *source = operand.get().getDefiningOp();
+    if (source && source->hasAttr(analysis::kConcatPartAttr))
+      continue;
+    if (operand.getOperandNumber() == 0 && source &&
+        source->getAttrOfType<IntegerAttr>(kPlacementAttr) == placement &&
+        !analysis::isView(source) && !analysis::lanesOf(source).folded())
+      continue;
+    return op->emitOpError() << "is made of parts that lie elsewhere";
+  }
+  return success();
+}
+
+/// What lies in the memory of another result is a view of it, a product that a
+/// concatenation alone reads, or a concatenation.
 LogicalResult checkShared(Operation *op) {
   if (analysis::isView(op)) {
     Operation *source = op->getOperand(0).getDefiningOp();
@@ -217,15 +234,8 @@ LogicalResult checkShared(Operation *op) {
              << "is a view of what is not in the state buffer";
     return success();
   }
-  if (op->hasAttr(analysis::kAliasAttr)) {
-    auto isPart = [](Value input) {
-      Operation *product = input.getDefiningOp();
-      return product && product->hasAttr(analysis::kConcatPartAttr);
-    };
-    if (llvm::all_of(op->getOperands(), isPart))
-      return success();
-    return op->emitOpError() << "is made of parts that lie elsewhere";
-  }
+  if (op->hasAttr(analysis::kAliasAttr))
+    return checkJoined(op);
   auto part = op->getAttrOfType<IntegerAttr>(analysis::kConcatPartAttr);
   if (!part)
     return success();
