@@ -201,6 +201,37 @@ def BFP_RequantiseOp : BFP_Op<"requantise"> {
   let hasVerifier = 1;
 }
 
+def BFP_AffineOp : BFP_Op<"affine", [AttrSizedOperandSegments]> {
+  let summary = "Function of a scaled and shifted tensor in one pass";
+  let description = [{
+    `y = function(x * scale + bias)`, each step rounded to binary32: a
+    normalisation with constants and the function after it, without their
+    tensors. A scale or a bias that is absent is a step that is absent.
+
+    * affine_c1: x has the result's shape;
+    * affine_c2: scale and bias are f32, broadcast to the result's shape as numpy
+      does, and vary along one axis at most;
+    * affine_c3: there is a scale or a bias;
+    * affine_c4: function is a unary function of the contract.
+
+    ```mlir
+    %r = bfp.affine "relu"(%x scale %s bias %t)
+      : (tensor<1x16x4x4xf32>, tensor<16x1x1xf32>, tensor<16x1x1xf32>) -> tensor<1x16x4x4xf32>
+    ```
+  }];
+  let arguments = (ins BFP_StorageTensor:$x,
+      Optional<BFP_TensorOf<[F32]>>:$scale, Optional<BFP_TensorOf<[F32]>>:$bias,
+      DefaultValuedStrAttr<StrAttr, "copy">:$function,
+      DefaultValuedAttr<F32Attr, "0.0f">:$alpha,
+      DefaultValuedAttr<F32Attr, "0.0f">:$beta);
+  let results = (outs BFP_StorageTensor:$output);
+  let assemblyFormat = [{
+    $function `(` $x (`scale` $scale^)? (`bias` $bias^)? `)` attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 def BFP_MatmulOp : BFP_Op<"matmul", [AttrSizedOperandSegments]> {
   let summary = "Matrix product with exact accumulation and a fixed epilogue";
   let description = [{

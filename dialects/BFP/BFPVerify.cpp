@@ -253,6 +253,28 @@ LogicalResult RequantiseOp::verify() {
   return success();
 }
 
+LogicalResult AffineOp::verify() {
+  if (shapeOf(getX()) != shapeOf(getOutput())) // affine_c1
+    return emitOpError("expected an operand of the result's shape, found ")
+           << getX().getType() << " for " << getOutput().getType();
+  for (Value parameter : {getScale(), getBias()}) {
+    if (!parameter)
+      continue;
+    ArrayRef<int64_t> shape = shapeOf(parameter);
+    if (!broadcastsTo(shape, shapeOf(getOutput())) ||
+        llvm::count_if(shape, [](int64_t n) { return n != 1; }) > 1)
+      return emitOpError("expected a scale and a bias that broadcast to the "
+                         "result and vary along one axis, found ")
+             << parameter.getType(); // affine_c2
+  }
+  if (!getScale() && !getBias()) // affine_c3
+    return emitOpError("expected a scale or a bias");
+  if (!isEpilogueFunction(getFunction())) // affine_c4
+    return emitOpError("expected a unary function of the contract, found '")
+           << getFunction() << "'";
+  return success();
+}
+
 /// Numpy's broadcast of the leading dimensions of two matrix stacks, or nothing
 /// if they do not agree.
 static std::optional<SmallVector<int64_t>>

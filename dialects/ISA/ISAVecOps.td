@@ -19,16 +19,19 @@ def ISA_VecMapOp : ISA_Op<"VecMap", "vec.map", 0x40, ["vec"]> {
     and not merged. blockAdd, blockSub, blockMul and blockDiv take encoded A, B
     and result: the exact result of each element is rounded once.
 
+    With `hasScale` and `hasBias` the function has `A * scale + bias` for A, in
+    binary32, each step rounded: parameters of binary32, one per channel.
+
     With `affine` the operands are converted to binary32 and dequantised first:
     `(A - aZero) * aScale`, likewise a tensor B. With `limited` the result of a
     function of two operands is limited to [alpha, beta] as clip does. With
     `rounded` it is quantised before it is stored: `/ step`, to the nearest
     integer (ties to even), + zero. Each step rounds to binary32; binary64 and
-    the functions of blocks have none of this.
+    the functions of blocks have none of all this.
 
     Example: `isa.vec.map(op = add, channels = 8, n2 = 16, aType = f32, aStride2 = 4, bMode = tensor, bType = f32, bOffset = 64, bStride2 = 4, dstType = f32, dstOffset = 128, dstStride2 = 4)`
   }];
-  let isaWords = 15;
+  let isaWords = 18;
   let isaFields = [
     E<"op", 8, ISA_Function, 1, 0, "function">,
     Count<"channels", 20, 1, 8, "channels", "channels computed">,
@@ -77,9 +80,19 @@ def ISA_VecMapOp : ISA_Op<"VecMap", "vec.map", 0x40, ["vec"]> {
     F32<"step", 13, 32, "scale of a quantised result">,
     S<"aZero", 16, 14, 0, "integer", "zero point of A">,
     S<"bZero", 16, 14, 16, "integer", "zero point of B">,
-    S<"zero", 16, 14, 32, "integer", "zero point of the result">
+    S<"zero", 16, 14, 32, "integer", "zero point of the result">,
+    Flag<"hasScale", 14, 48, "A is multiplied by a scale per channel">,
+    Flag<"hasBias", 14, 49, "a bias per channel is added to A">,
+    Flag<"scaleBroadcastPart", 14, 50, "every channel has the scale of channel 0">,
+    Flag<"biasBroadcastPart", 14, 51, "every channel has the bias of channel 0">,
+    U<"scalePart", 12, 14, 52, "partition", "partition of the scale of channel 0">,
+    U<"scaleOffset", 24, 15, 0, "bytes", "offset of the scales">,
+    S<"scaleTileStride", 32, 15, 24, "bytes", "distance of the scales of two channel tiles">,
+    U<"biasOffset", 24, 16, 0, "bytes", "offset of the biases">,
+    S<"biasTileStride", 32, 16, 24, "bytes", "distance of the biases of two channel tiles">,
+    U<"biasPart", 12, 17, 0, "partition", "partition of the bias of channel 0">
   ];
-  let isaReserved = [Reserved<1, 63, 1>, Reserved<3, 61, 3>, Reserved<5, 57, 7>, Reserved<6, 59, 5>, Reserved<9, 54, 10>, Reserved<10, 56, 8>, Reserved<14, 48, 16>];
+  let isaReserved = [Reserved<1, 63, 1>, Reserved<3, 61, 3>, Reserved<5, 57, 7>, Reserved<6, 59, 5>, Reserved<9, 54, 10>, Reserved<10, 56, 8>, Reserved<15, 56, 8>, Reserved<16, 56, 8>, Reserved<17, 12, 52>];
 }
 
 def ISA_VecPoolOp : ISA_Op<"VecPool", "vec.pool", 0x41, ["vec"]> {

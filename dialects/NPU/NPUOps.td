@@ -116,25 +116,42 @@ def NPU_PeMatmulOp
   let hasVerifier = 1;
 }
 
-def NPU_VecMapOp : NPU_Op<"vec.map", [Pure, NPU_LayoutInterface]> {
+def NPU_VecMapOp : NPU_Op<"vec.map", [Pure, NPU_LayoutInterface,
+                                      AttrSizedOperandSegments]> {
   let summary = "element-wise function, conversion or encode on the vector unit";
   let description = [{
     Applies `op` (a name of the unary or binary function list of
     docs/Numerics.md) element by element with numpy broadcasting and converts
-    to the result's storage. `copy` changes the storage only.
+    to the result's storage. `copy` changes the storage only. A scale and a bias
+    come first, in binary32: the function has `a * scale + bias` for its first
+    operand.
 
     Constraints:
     - npu_vec_map_c1: `op` is a function of as many operands as there are.
     - npu_vec_map_c2: the operands' shapes broadcast to the result's.
+    - npu_vec_map_c3: scale and bias are f32 and vary along one axis at most.
 
-    Example: `%y = npu.vec.map "add"(%a, %b) {...} : (...) -> ...`
+    Examples: `%y = npu.vec.map "add"(%a, %b) {...} : (...) -> ...`,
+    `%y = npu.vec.map "relu"(%a scale %s bias %t) {...} : (...) -> ...`
   }];
-  let arguments = (ins Variadic<NPU_Tensor>:$inputs, StrAttr:$op,
+  let arguments = (ins Variadic<NPU_Tensor>:$inputs,
+    Optional<NPU_Tensor>:$scale, Optional<NPU_Tensor>:$bias, StrAttr:$op,
     F32Attr:$alpha, F32Attr:$beta);
   let results = (outs NPU_Tensor:$y);
-  let assemblyFormat =
-    "$op `(` $inputs `)` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $op `(` $inputs (`scale` $scale^)? (`bias` $bias^)? `)` attr-dict `:`
+    functional-type(operands, results)
+  }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// True if scale and bias vary along `axis` of the result, or not at all:
+    /// each channel has one of each where that axis lies across partitions.
+    bool hasParametersAlong(int64_t axis);
+    /// True if it changes the storage of its operand and nothing else.
+    bool isConversion() {
+      return getOp() == "copy" && getOperation()->getNumOperands() == 1;
+    }
+  }];
 }
 
 def NPU_VecPoolOp : NPU_Op<"vec.pool", [Pure, NPU_LayoutInterface]> {

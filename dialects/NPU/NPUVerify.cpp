@@ -12,6 +12,7 @@
 #include "dialects/NPU/Piece.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -218,7 +219,34 @@ LogicalResult VecMapOp::verify() {
     if (llvm::Error error =
             nn::checkBroadcastTo(shapeOf(input), shapeOf(getY())))
       return emitOpError() << llvm::toString(std::move(error));
+  for (Value parameter : {getScale(), getBias()}) { // npu_vec_map_c3
+    if (!parameter)
+      continue;
+    if (llvm::Error error =
+            nn::checkBroadcastTo(shapeOf(parameter), shapeOf(getY())))
+      return emitOpError() << llvm::toString(std::move(error));
+    if (!getElementTypeOrSelf(parameter.getType()).isF32() ||
+        llvm::count_if(shapeOf(parameter), [](int64_t n) { return n != 1; }) >
+            1)
+      return emitOpError() << "expects a scale and a bias of f32 that vary "
+                              "along one axis, found "
+                           << parameter.getType();
+  }
   return success();
+}
+
+bool VecMapOp::hasParametersAlong(int64_t axis) {
+  const auto rank = static_cast<int64_t>(shapeOf(getY()).size());
+  for (Value parameter : {getScale(), getBias()}) {
+    if (!parameter)
+      continue;
+    ArrayRef<int64_t> shape = shapeOf(parameter);
+    const int64_t lead = rank - static_cast<int64_t>(shape.size());
+    for (auto [i, extent] : llvm::enumerate(shape))
+      if (extent != 1 && static_cast<int64_t>(i) + lead != axis)
+        return false;
+  }
+  return true;
 }
 
 LogicalResult VecPoolOp::verify() {

@@ -189,7 +189,7 @@ static int32_t densityOf(Value map, unsigned depth) {
       return 1000;
     if (cutsNegatives(function.getOp(), function.getAlpha().convertToDouble()))
       return kAfterRelu;
-    return function.getOp() == "copy" && function.getInputs().size() == 1
+    return function.isConversion()
                ? densityOf(function.getInputs().front(), depth - 1)
                : 1000;
   }

@@ -160,6 +160,15 @@ static bool describeMath(Operation *op, PlanOp &plan) {
         return true;
       })
       .Case([&](nn::CastOp) { return true; })
+      .Case([&](bfp::AffineOp affine) {
+        if (affine.getScale())
+          plan.roles.push_back("scale");
+        if (affine.getBias())
+          plan.roles.push_back("bias");
+        plan.function = describeFunction(affine.getFunction(),
+                                         affine.getAlpha(), affine.getBeta());
+        return true;
+      })
       .Case([&](bfp::RequantiseOp requantise) {
         describeRequantise(requantise, plan);
         return true;

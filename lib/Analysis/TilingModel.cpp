@@ -263,8 +263,17 @@ TilingModel mapModel(npu::VecMapOp op, const machine::Description &machine) {
   int64_t rank = model.resultShape.size();
   model.tileAxes = axesExcept(rank, model.resultAxis);
   addChannelCut(model, machine);
-  for (Value input : op.getInputs())
-    model.operands.push_back(broadcastOperand(input, rank, model.resultAxis));
+  for (Value operand : op->getOperands())
+    model.operands.push_back(broadcastOperand(operand, rank, model.resultAxis));
+  // Scale and bias are numbers of a channel in the instruction; where they vary
+  // within partitions, they take passes of their own.
+  if (!op.hasParametersAlong(model.resultAxis)) {
+    int64_t axis = model.resultAxis;
+    model.scratch = [axis](const Region &out) {
+      return llvm::SmallVector<ScratchBuffer, 4>{
+          {f32Storage(), out.size, axis}};
+    };
+  }
   return model;
 }
 

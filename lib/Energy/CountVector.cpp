@@ -88,10 +88,26 @@ void ActionCounter::of(const isa::VecMap &op, Sink &sink) {
   if (two)
     sink.read({op.bType, op.bMantissa, op.bPart,
                op.bBroadcastPart ? 1 : uint64_t(op.channels), b});
+  if (op.hasScale)
+    sink.read({ElemType::F32,
+               0,
+               op.scalePart,
+               op.scaleBroadcastPart ? 1 : uint64_t(op.channels),
+               {}});
+  if (op.hasBias)
+    sink.read({ElemType::F32,
+               0,
+               op.biasPart,
+               op.biasBroadcastPart ? 1 : uint64_t(op.channels),
+               {}});
   sink.write({op.dstType, op.dstMantissa, op.dstPart, op.channels, result});
   const uint64_t elements =
       times(times(times(op.n0, op.n1), op.n2), op.channels);
   sink.operations(Action::VecCheap, costOf(op.op), elements);
+  if (op.hasScale)
+    sink.add(Action::VecMedium, elements);
+  if (op.hasBias)
+    sink.add(Action::VecCheap, elements);
   // Stages of quantisation: a multiplication each; a limit compares.
   if (op.affine)
     sink.add(Action::VecMedium, times(elements, two ? 2 : 1));

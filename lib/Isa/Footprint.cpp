@@ -220,6 +220,16 @@ void visit(const VecMap &x, Collector &c) {
                {x.bType, x.bMantissa, x.bPart, x.bOffset,
                 x.bBroadcastPart ? 1 : x.channels, x.bTileStride},
                {{x.n0, x.bStride0}, {x.n1, x.bStride1}, {x.n2, x.bStride2}});
+  if (x.hasScale)
+    c.sbTensor(false,
+               {ElemType::F32, 0, x.scalePart, x.scaleOffset,
+                x.scaleBroadcastPart ? 1 : x.channels, x.scaleTileStride},
+               {});
+  if (x.hasBias)
+    c.sbTensor(false,
+               {ElemType::F32, 0, x.biasPart, x.biasOffset,
+                x.biasBroadcastPart ? 1 : x.channels, x.biasTileStride},
+               {});
   c.sbTensor(
       true,
       {x.dstType, x.dstMantissa, x.dstPart, x.dstOffset, x.channels,

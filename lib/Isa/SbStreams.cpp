@@ -181,6 +181,14 @@ void visit(const VecMap &x, StreamCollector &c) {
     c.tensor({x.bType, x.bMantissa, x.bPart, x.bOffset,
               x.bBroadcastPart ? 1 : x.channels, x.bTileStride},
              {{x.n0, x.bStride0}, {x.n1, x.bStride1}, {x.n2, x.bStride2}});
+  if (x.hasScale)
+    c.tensor({ElemType::F32, 0, x.scalePart, x.scaleOffset,
+              x.scaleBroadcastPart ? 1 : x.channels, x.scaleTileStride},
+             {});
+  if (x.hasBias)
+    c.tensor({ElemType::F32, 0, x.biasPart, x.biasOffset,
+              x.biasBroadcastPart ? 1 : x.channels, x.biasTileStride},
+             {});
   c.tensor({x.dstType, x.dstMantissa, x.dstPart, x.dstOffset, x.channels,
             x.dstTileStride},
            {{x.n0, x.dstStride0}, {x.n1, x.dstStride1}, {x.n2, x.dstStride2}});

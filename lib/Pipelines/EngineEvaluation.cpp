@@ -187,6 +187,10 @@ private:
       return builder.create(state);
     }
     StringRef name = op.getOp();
+    if (op.getScale() || op.getBias())
+      return bfp::AffineOp::create(builder, loc, type, inputs[0], op.getScale(),
+                                   op.getBias(), name, op.getAlpha(),
+                                   op.getBeta());
     if (name == "copy")
       return nn::CastOp::create(builder, loc, type, inputs[0]);
     if (inputs.size() == 1) {
@@ -241,7 +245,7 @@ bool keepsValues(npu::VecMapOp op) {
     Type element = getElementTypeOrSelf(value);
     return isa<FloatType, bfp::BlockType>(element);
   };
-  return op.getOp() == "copy" && real(op.getInputs()[0]) && real(op.getY());
+  return op.isConversion() && real(op.getInputs()[0]) && real(op.getY());
 }
 
 } // namespace

@@ -138,6 +138,36 @@ llvm::Expected<Tensor> integerProduct(bfp::IntegerMatmulOp op,
       .evaluate({&a, &b});
 }
 
+/// A scale, a bias and a function in binary64.
+llvm::Expected<Tensor> evaluateAffine(bfp::AffineOp op,
+                                      ArrayRef<const Tensor *> operands) {
+  Tensor result = *operands[0];
+  OpBuilder builder(op.getContext());
+  RankedTensorType type = plainType(op.getOutput());
+  auto apply = [&](Operation *step, const Tensor &parameter) -> llvm::Error {
+    auto next = Detached(step).evaluate({&result, &parameter});
+    if (!next)
+      return next.takeError();
+    result = std::move(*next);
+    return llvm::Error::success();
+  };
+  if (op.getScale())
+    if (llvm::Error error = apply(nn::MulOp::create(builder, op.getLoc(), type,
+                                                    op.getX(), op.getScale()),
+                                  *operands[1]))
+      return std::move(error);
+  if (op.getBias())
+    if (llvm::Error error = apply(nn::AddOp::create(builder, op.getLoc(), type,
+                                                    op.getX(), op.getBias()),
+                                  *operands.back()))
+      return std::move(error);
+  auto function = *numerics::parseFunction(op.getFunction());
+  for (double &v : result.floats)
+    v = numerics::applyWide(function, v, op.getAlpha().convertToDouble(),
+                            op.getBeta().convertToDouble());
+  return result;
+}
+
 /// Integers or floats as `(x - zero) * scale` in binary32.
 Tensor dequantised(const Tensor &x, const APFloat &scale, uint64_t zero) {
   Tensor result = x;
@@ -247,6 +277,8 @@ llvm::Expected<Tensor> evaluateWide(Operation *op,
     return evaluateProduct(op, operands);
   if (isa<bfp::RequantiseConvOp>(op))
     return requantise(op, operands);
+  if (auto affine = dyn_cast<bfp::AffineOp>(op))
+    return evaluateAffine(affine, operands);
   if (auto map = dyn_cast<bfp::RequantiseOp>(op))
     return requantiseMap(map, operands);
   if (auto matmul = dyn_cast<bfp::IntegerMatmulOp>(op))

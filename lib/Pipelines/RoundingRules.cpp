@@ -72,6 +72,32 @@ Bounds boundUnary(nn::UnaryOp op, const Tensor &x) {
   return bounds;
 }
 
+/// The roundings of product and sum reach the result through the function.
+llvm::Expected<Bounds> boundAffine(bfp::AffineOp op, Operands operands) {
+  auto linear = cast<bfp::AffineOp>(op->clone());
+  linear.setFunction("copy");
+  auto sums = evaluateWide(linear, operands);
+  linear->destroy();
+  if (!sums)
+    return sums.takeError();
+  auto function = *numerics::parseFunction(op.getFunction());
+  const double alpha = op.getAlpha().convertToDouble();
+  const double beta = op.getBeta().convertToDouble();
+  const bool biased = bool(op.getBias());
+  const Tensor *bias = biased ? operands.back() : nullptr;
+  double most = 0;
+  for (int64_t i = 0, e = biased ? bias->size() : 0; i < e; ++i)
+    most = std::max(most, std::abs(bias->floats[i]));
+  Bounds bounds;
+  for (double v : sums->floats) {
+    // The product is the sum less the bias.
+    const double error = halfUlp * (2 * std::abs(v) + most) + tiny;
+    bounds.push_back(
+        numerics::applied({v, error}, function, alpha, beta).bound);
+  }
+  return bounds;
+}
+
 /// Distances from the row's maximum decide: d = x - m rounds by an amount that
 /// grows with |d|, and exp turns that into a relative error.
 Bounds boundSoftmax(const Tensor &x, const Tensor &exact, int64_t axis,
@@ -123,6 +149,7 @@ llvm::Expected<Bounds> boundFloats(Operation *op, Operands operands,
           [&](auto) { return roundedOnce(exact); })
       .Case([&](nn::PowOp) { return roundedOnce(exact, 4); })
       .Case([&](nn::UnaryOp unary) { return boundUnary(unary, x); })
+      .Case([&](bfp::AffineOp affine) { return boundAffine(affine, operands); })
       .Case([&](nn::AvgPoolOp pool) {
         return summed(op, x, productOf(pool.getKernel()));
       })

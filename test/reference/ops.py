@@ -216,6 +216,18 @@ def dequantised(x, scale, zero):
     return (x.numbers().astype(np.float32) - np.float32(zero)) * np.float32(scale)
 
 
+@evaluator("affine")
+def affine(attrs, values, result, function=None):
+    """A scale and a bias, each step rounded, then a function."""
+    v = values["x"].numbers().astype(np.float32)
+    if "scale" in values:
+        v = v * values["scale"].numbers()
+    if "bias" in values:
+        v = v + values["bias"].numbers()
+    return functions.unary(function["name"], v, float(function["alpha"]),
+                           float(function["beta"]))
+
+
 @evaluator("requantise")
 def requantise(attrs, values, result, function=None):
     """docs/Numerics.md 12: dequantised, a function, quantised; the caller limits

@@ -35,7 +35,7 @@ def scalar_result(op, attrs, operands, tensor):
     if evaluate is None:
         raise SystemExit(f"{op['name']}: the plan has the unknown operation "
                          f"{op['op']}")
-    if op["op"] in ("unary", "requantise"):
+    if op["op"] in ("affine", "unary", "requantise"):
         return evaluate(attrs, operands, tensor, op.get("function") or attrs)
     return evaluate(attrs, operands, tensor)
 

@@ -39,6 +39,12 @@ public:
         .Case([&](nn::MatMulOp matmul) { return integerProduct(matmul); })
         .Case<bfp::EncodeOp, bfp::DecodeOp, nn::CastOp>(
             [&](Operation *o) { return map(o, "copy"); })
+        .Case([&](bfp::AffineOp op) {
+          return npu::VecMapOp::create(
+              builder, op->getLoc(), op->getResultTypes(), op.getX(),
+              op.getScale(), op.getBias(), op.getFunction(), op.getAlpha(),
+              op.getBeta());
+        })
         .Case([&](bfp::RequantiseOp op) {
           Operation *result =
               map(op, op.getFunction(), op.getAlpha(), op.getBeta());
@@ -106,7 +112,8 @@ private:
   Operation *map(Operation *op, llvm::StringRef function,
                  APFloat alpha = APFloat(0.0f), APFloat beta = APFloat(0.0f)) {
     return npu::VecMapOp::create(builder, op->getLoc(), op->getResultTypes(),
-                                 op->getOperands(), function, alpha, beta);
+                                 op->getOperands(), Value(), Value(), function,
+                                 alpha, beta);
   }
 
   Operation *product(bfp::ConvOp op) {

@@ -89,8 +89,16 @@ void emitMap(Generator &generator, const View &first, const View *second,
   llvm::SmallVector<VectorOperand, 3> operands{{&result}, {&first}};
   if (second)
     operands.push_back({second});
+  const size_t scale = operands.size();
+  if (parameters.scale)
+    operands.push_back({parameters.scale});
+  const size_t bias = operands.size();
+  if (parameters.bias)
+    operands.push_back({parameters.bias});
   bool clear = parameters.clear;
   isa::VecMap base = baseMap(first, second, result, parameters);
+  base.hasScale = parameters.scale != nullptr;
+  base.hasBias = parameters.bias != nullptr;
   forEachVectorLoop(
       operands, result, generator.machine, /*maxDims=*/3,
       [&](const VectorLoop &loop) {
@@ -112,6 +120,18 @@ void emitMap(Generator &generator, const View &first, const View *second,
           map.bTileStride = b.tileStride, map.bBroadcastPart = b.broadcast;
           map.bStride0 = b.stride[0], map.bStride1 = b.stride[1],
           map.bStride2 = b.stride[2];
+        }
+        if (parameters.scale) {
+          const VectorAddress &s = loop.addresses[scale];
+          map.scalePart = s.part, map.scaleOffset = s.offset;
+          map.scaleTileStride = s.tileStride;
+          map.scaleBroadcastPart = s.broadcast;
+        }
+        if (parameters.bias) {
+          const VectorAddress &t = loop.addresses[bias];
+          map.biasPart = t.part, map.biasOffset = t.offset;
+          map.biasTileStride = t.tileStride;
+          map.biasBroadcastPart = t.broadcast;
         }
         map.dstXrClear = result.type.encoded && clear;
         clear = false;

@@ -70,6 +70,31 @@ std::optional<isa::Function> functionField(llvm::StringRef name) {
   return std::nullopt;
 }
 
+/// The map of a tile with its scale and bias: in the instruction, or as maps in
+/// front of it where they vary within partitions.
+void emitWithParameters(Generator &generator, const TileContext &tile,
+                        npu::VecMapOp map, MapParameters parameters) {
+  const size_t inputs = map.getInputs().size();
+  size_t next = inputs;
+  const View *scale = map.getScale() ? &tile.operands[next++] : nullptr;
+  const View *bias = map.getBias() ? &tile.operands[next++] : nullptr;
+  const View *first = &tile.operands[0];
+  const View *second = inputs > 1 ? &tile.operands[1] : nullptr;
+  if (tile.scratch.empty()) {
+    parameters.scale = scale, parameters.bias = bias;
+    emitMap(generator, *first, second, tile.result, parameters);
+    return;
+  }
+  const View &scratch = tile.scratch[0];
+  for (auto [parameter, function] :
+       {std::pair(scale, isa::Function::Mul), {bias, isa::Function::Add}})
+    if (parameter) {
+      emitMap(generator, *first, parameter, scratch, {function});
+      first = &scratch;
+    }
+  emitMap(generator, *first, second, tile.result, parameters);
+}
+
 llvm::Error emitMapOp(Generator &generator, const TileContext &tile) {
   auto map = cast<npu::VecMapOp>(tile.op);
   MapParameters parameters;
@@ -90,9 +115,7 @@ llvm::Error emitMapOp(Generator &generator, const TileContext &tile) {
   parameters.given = encodesWholeTensor(tile.op);
   parameters.quantised =
       map->getAttrOfType<DictionaryAttr>(analysis::kRequantiseAttr);
-  emitMap(generator, tile.operands[0],
-          tile.operands.size() > 1 ? &tile.operands[1] : nullptr, tile.result,
-          parameters);
+  emitWithParameters(generator, tile, map, parameters);
   return llvm::Error::success();
 }
 

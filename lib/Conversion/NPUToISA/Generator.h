@@ -191,6 +191,9 @@ struct MapParameters {
   bool given = false;
   /// Steps of quantisation before and behind the function, or null.
   mlir::DictionaryAttr quantised = {};
+  /// Of the first operand: one number per channel each, or null.
+  const View *scale = nullptr;
+  const View *bias = nullptr;
 };
 /// Channels [first, first + count) of a view across partitions.
 View channelsOf(const View &view, int64_t first, int64_t count,

@@ -329,7 +329,8 @@ Cost CostModel::of(const isa::VecMap &op) {
   VecCost cost = functionCost(op.op);
   // Scales are stages of the pipeline, each as fast as a multiplication; a
   // constant divisor is one too (docs/Machine.md).
-  const bool changes = op.affine || op.limited || op.rounded;
+  const bool changes =
+      op.affine || op.limited || op.rounded || op.hasScale || op.hasBias;
   if (changes)
     cost = std::max(cost, VecCost::Medium);
   const VecStore store = storeOf(op.aType, op.dstType);

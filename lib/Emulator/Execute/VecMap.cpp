@@ -20,7 +20,7 @@ namespace {
 struct Map {
   Engine &engine;
   const isa::VecMap &op;
-  TensorView a, b, dst;
+  TensorView a, b, dst, scale, bias;
 
   bool isBinary() const { return static_cast<unsigned>(op.op) >= firstBinary; }
   numerics::Function unary() const {
@@ -32,11 +32,13 @@ struct Map {
   }
 
   /// Has steps before or behind the function, all in binary32.
-  bool isQuantised() const { return op.affine || op.limited || op.rounded; }
+  bool hasSteps() const {
+    return op.affine || op.limited || op.rounded || op.hasScale || op.hasBias;
+  }
 
   /// A copy between equal plain types moves bits: NaN payloads survive.
   bool isMovement() const {
-    return !isQuantised() && op.op == isa::Function::Copy &&
+    return !hasSteps() && op.op == isa::Function::Copy &&
            op.aType == op.dstType && op.dstType != ElemType::Bfp;
   }
 
@@ -48,7 +50,7 @@ struct Map {
     auto integral = [](ElemType type) {
       return isInteger(type) || type == ElemType::Bool;
     };
-    return !isQuantised() && integral(op.aType) && integral(op.dstType) &&
+    return !hasSteps() && integral(op.aType) && integral(op.dstType) &&
            (!hasTensorB() || integral(op.bType)) &&
            (isInteger(op.aType) || (hasTensorB() && isInteger(op.bType)));
   }
@@ -68,6 +70,7 @@ struct Map {
     const float *x = loadOperand(a, channel, k0, k1, op.aZero, op.aScale,
                                  scratch.get<float>(Scratch::RowA, n));
     const numerics::KernelTable &kernels = *engine.kernels;
+    x = withParameters(channel, x, n, scratch);
     if (!isBinary())
       kernels.unary(unary(), x, n, op.alpha, op.beta, out);
     else if (op.bMode == BMode::Immediate)
@@ -81,6 +84,35 @@ struct Map {
       kernels.unary(numerics::Function::Clip, out, n, op.alpha, op.beta, out);
     if (op.rounded)
       quantise(out, n);
+  }
+
+  /// The parameter of a channel; its view has no positions.
+  float parameter(const TensorView &view, uint64_t channel) const {
+    const TensorView::Place place =
+        view.place(channel, engine.machine->sb.partitions);
+    float value = 0;
+    std::memcpy(&value, engine.memory.sb(place.partition, place.offset),
+                sizeof(value));
+    return value;
+  }
+
+  /// `x * scale + bias`; the result may lie in the buffer of the first operand.
+  const float *withParameters(uint64_t channel, const float *x, uint64_t n,
+                              Scratch &scratch) const {
+    const numerics::KernelTable &kernels = *engine.kernels;
+    if (op.hasScale) {
+      float *row = scratch.get<float>(Scratch::RowA, n);
+      kernels.binaryImmediate(numerics::BinaryFunction::Mul, x,
+                              parameter(scale, channel), n, row);
+      x = row;
+    }
+    if (op.hasBias) {
+      float *row = scratch.get<float>(Scratch::RowA, n);
+      kernels.binaryImmediate(numerics::BinaryFunction::Add, x,
+                              parameter(bias, channel), n, row);
+      x = row;
+    }
+    return x;
   }
 
   /// Floats of an operand, with `affine` (x - zero) * scale; they may lie in
@@ -198,7 +230,7 @@ void Engine::execute(const isa::VecMap &op) {
   auto pattern = [&](int64_t s0, int64_t s1, int64_t s2) {
     return Pattern{{op.n0, op.n1, op.n2}, {s0, s1, s2}}.merged();
   };
-  Map map{*this, op, {}, {}, {}};
+  Map map{*this, op, {}, {}, {}, {}, {}};
   map.a = {op.aType,
            static_cast<unsigned>(op.aMantissa),
            op.aPart,
@@ -220,6 +252,16 @@ void Engine::execute(const isa::VecMap &op) {
              op.dstTileStride,
              false,
              pattern(op.dstStride0, op.dstStride1, op.dstStride2)};
+  map.scale = {ElemType::F32,
+               0,
+               op.scalePart,
+               op.scaleOffset,
+               op.scaleTileStride,
+               op.scaleBroadcastPart,
+               {}};
+  map.bias = {
+      ElemType::F32,        0, op.biasPart, op.biasOffset, op.biasTileStride,
+      op.biasBroadcastPart, {}};
   const EncodeTarget target = encodeTarget(op);
   if (map.isBlockFunction())
     return produceExact(

@@ -451,6 +451,9 @@ static Result checkQuantised(const isa::VecMap &op) {
   const bool wide =
       op.aType == ElemType::F64 || op.dstType == ElemType::F64 ||
       (op.bMode == isa::BMode::Tensor && op.bType == ElemType::F64);
+  if ((op.hasScale || op.hasBias) && (wide || isBlockFunction(op.op)))
+    return bad("a scale or a bias before {}",
+               wide ? "binary64" : isa::name(op.op).str());
   if ((op.affine || op.limited || op.rounded) &&
       (wide || isBlockFunction(op.op)))
     return bad("steps of quantisation around {}",
@@ -477,6 +480,14 @@ static Result check(const isa::VecMap &op, const Description &machine) {
   if (Result finding =
           checkChannels("A", op.aPart, op.channels, op.aBroadcastPart, machine))
     return finding;
+  if (op.hasScale)
+    if (Result finding = checkChannels("the scale", op.scalePart, op.channels,
+                                       op.scaleBroadcastPart, machine))
+      return finding;
+  if (op.hasBias)
+    if (Result finding = checkChannels("the bias", op.biasPart, op.channels,
+                                       op.biasBroadcastPart, machine))
+      return finding;
   if (op.bMode == isa::BMode::Tensor) {
     if (Result finding = checkFormat("B", op.bType, op.bMantissa))
       return finding;

@@ -58,6 +58,8 @@ static std::optional<float> knownBound(Value value) {
     return boundOf(nn::stringifyUnaryFunction(unary.getFunction()),
                    unary.getAlpha().convertToFloat(),
                    unary.getBeta().convertToFloat());
+  if (auto affine = dyn_cast_if_present<AffineOp>(op))
+    return ofProduct(affine);
   if (isa_and_nonnull<nn::SoftmaxOp>(op))
     return 1.0f;
   // Windows never leave the range of what they look at.

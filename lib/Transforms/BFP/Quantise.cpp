@@ -19,6 +19,8 @@ void buildQuantisePipeline(OpPassManager &manager,
   manager.addPass(createFuseRequantise());
   manager.addPass(createFuseZeroPoints());
   manager.addPass(createFuseQuantisedMaps());
+  // What is left of sums and products with constants.
+  manager.addPass(createFuseAffine());
   AssignFormatsOptions asked;
   asked.format = options.format;
   manager.addPass(createAssignFormats(asked));

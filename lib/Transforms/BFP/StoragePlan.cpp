@@ -34,7 +34,7 @@ static bool isConstant(Value value) {
 static bool isElementwise(Operation *op) {
   return isa<nn::AddOp, nn::SubOp, nn::MulOp, nn::DivOp, nn::MaxOp, nn::MinOp,
              nn::PowOp, nn::PReluOp, nn::ModOp, nn::WhereOp, nn::UnaryOp,
-             nn::CastOp>(op);
+             nn::CastOp, AffineOp>(op);
 }
 
 bool isWeightUse(OpOperand &use) {

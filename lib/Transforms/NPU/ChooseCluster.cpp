@@ -53,7 +53,7 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     auto map = dyn_cast<VecMapOp>(op);
     bool product = isa<PeMatmulOp>(op);
     // Copies encode, decode or lay out again: movement.
-    if (!product && !(map && map.getOp() != "copy") &&
+    if (!product && !(map && !map.isConversion()) &&
         !isa<VecPoolOp, VecReduceOp, VecSoftmaxOp, VecGatherOp>(op))
       return;
     partition::Evidence evidence;

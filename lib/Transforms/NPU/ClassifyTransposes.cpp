@@ -192,7 +192,7 @@ private:
     if (!op->hasOneUse())
       return;
     auto map = dyn_cast<VecMapOp>(*op->user_begin());
-    if (!map || map.getInputs().size() != 1 || map.getOp() == "copy" ||
+    if (!map || map->getNumOperands() != 1 || map.isConversion() ||
         map.getY().getType() != op.getY().getType() ||
         axisOf(map) != axisOf(op) || !storageOf(op.getY()).isFloat())
       return;

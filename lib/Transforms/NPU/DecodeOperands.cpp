@@ -55,7 +55,7 @@ private:
     auto type = cast<RankedTensorType>(value.getType());
     auto decode = VecMapOp::create(
         builder, reader->getLoc(), type.clone(builder.getF32Type()), value,
-        "copy", llvm::APFloat(0.0f), llvm::APFloat(0.0f));
+        Value(), Value(), "copy", llvm::APFloat(0.0f), llvm::APFloat(0.0f));
     decode->setAttr(kSourceOpAttr, builder.getStringAttr("decode"));
     decode->setAttr(analysis::kAxisAttr,
                     builder.getI64IntegerAttr(storageOf(value).blockAxis));

@@ -71,7 +71,11 @@ int64_t NetworkTime::vectorCycles(Operation *op) const {
     return machine::vecCostOf(name).value_or(VecCost::VeryExpensive);
   };
   if (auto map = dyn_cast<VecMapOp>(op))
-    return mapCycles(result, classOf(map.getOp()), store);
+    return mapCycles(result,
+                     std::max(classOf(map.getOp()), map.getScale()
+                                                        ? VecCost::Medium
+                                                        : VecCost::Cheap),
+                     store);
   if (auto pool = dyn_cast<VecPoolOp>(op)) {
     machine::PoolShape shape;
     auto in = shapeOf(x), out = shapeOf(result);

@@ -233,6 +233,38 @@ func.func @matmul_c7(%a: tensor<3x4xf32>, %b: tensor<4x2xf32>) {
 
 // -----
 
+func.func @affine_c1(%x: tensor<2x1xf32>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{expected an operand of the result's shape, found 'tensor<2x1xf32>' for 'tensor<2x3xf32>'}}
+  %0 = bfp.affine "copy"(%x scale %s) : (tensor<2x1xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @affine_c2(%x: tensor<2x3xf32>, %s: tensor<2x3xf32>) {
+  // expected-error@+1 {{expected a scale and a bias that broadcast to the result and vary along one axis, found 'tensor<2x3xf32>'}}
+  %0 = bfp.affine "copy"(%x bias %s) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @affine_c3(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{expected a scale or a bias}}
+  %0 = bfp.affine "copy"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @affine_c4(%x: tensor<2x3xf32>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{expected a unary function of the contract, found 'add'}}
+  %0 = bfp.affine "add"(%x scale %s) : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
 func.func @requantise_conv_c1(%x: tensor<1x4x3x3xi32>, %w: tensor<2x4x1x1xi8>, %s: tensor<2xf32>) {
   // expected-error@+1 {{expected factors of 8 or 16 bits, found 'tensor<1x4x3x3xi32>'}}
   %0 = bfp.requantise_conv %x, %w, %s {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, zero_point = 0 : i64} : (tensor<1x4x3x3xi32>, tensor<2x4x1x1xi8>, tensor<2xf32>) -> tensor<1x2x3x3xi8>

@@ -249,6 +249,14 @@ func.func @vec_map_c1(%x: tensor<2xf32>) {
 
 // -----
 
+func.func @vec_map_c3(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{expects a scale and a bias of f32 that vary along one axis, found 'tensor<2x3xf32>'}}
+  %0 = npu.vec.map "copy"(%x scale %x) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
 func.func @vec_map_c2(%x: tensor<2xf32>, %y: tensor<3xf32>) {
   // expected-error@+1 {{shapes 2 and 3 do not broadcast}}
   %0 = npu.vec.map "add"(%x, %y) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2xf32>, tensor<3xf32>) -> tensor<3xf32>

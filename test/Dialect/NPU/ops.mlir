@@ -32,9 +32,11 @@ func.func @matmul(%a: !k, %b: !n, %r: tensor<4x5xf32>) -> tensor<4x5xf32> {
 
 // CHECK-LABEL: func.func @map(
 // CHECK: %[[S:.*]] = npu.vec.map "add"(%{{.*}}, %{{.*}}) {alpha = 0.000000e+00 : f32, beta = 0.000000e+00 : f32} : (tensor<4x5xf32>, tensor<5xf32>) -> tensor<4x5xf32>
+// CHECK: npu.vec.map "relu"(%[[S]] bias %{{.*}}) {{.*}} : (tensor<4x5xf32>, tensor<5xf32>) -> tensor<4x5xf32>
 // CHECK: npu.vec.map "copy"(%[[S]]) {{.*}} -> tensor<4x5xf16>
 func.func @map(%a: tensor<4x5xf32>, %b: tensor<5xf32>) -> tensor<4x5xf16> {
   %0 = npu.vec.map "add"(%a, %b) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x5xf32>, tensor<5xf32>) -> tensor<4x5xf32>
+  %biased = npu.vec.map "relu"(%0 bias %b) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x5xf32>, tensor<5xf32>) -> tensor<4x5xf32>
   %1 = npu.vec.map "copy"(%0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x5xf32>) -> tensor<4x5xf16>
   return %1 : tensor<4x5xf16>
 }

@@ -43,7 +43,8 @@ static bool integral(ElemType type) {
 enum class Arithmetic { Floats, Doubles, Integers, Moves };
 
 static Arithmetic arithmeticOf(const isa::VecMap &op) {
-  const bool quantised = op.affine || op.limited || op.rounded;
+  const bool quantised =
+      op.affine || op.limited || op.rounded || op.hasScale || op.hasBias;
   const bool tensorB = op.bMode == isa::BMode::Tensor;
   auto any = [&](ElemType type) {
     return op.aType == type || op.dstType == type ||
@@ -83,13 +84,19 @@ static double mapped(const isa::VecMap &op, double x, double y) {
                                    op.beta);
 }
 
-static float mapped(const isa::VecMap &op, float x, float y) {
+/// `scale` and `bias`: of the element's channel.
+static float mapped(const isa::VecMap &op, float x, float y, float scale,
+                    float bias) {
   const auto code = static_cast<unsigned>(op.op);
   if (op.affine) {
     x = (x - static_cast<float>(op.aZero)) * op.aScale;
     if (op.bMode == isa::BMode::Tensor)
       y = (y - static_cast<float>(op.bZero)) * op.bScale;
   }
+  if (op.hasScale)
+    x *= scale;
+  if (op.hasBias)
+    x += bias;
   float z =
       code >= firstBinary
           ? numerics::apply(numerics::BinaryFunction(code - firstBinary), x, y)
@@ -146,6 +153,12 @@ void NaiveMachine::run(const isa::VecMap &op) {
   if (op.op >= isa::Function::BlockAdd)
     return blockFunction(op, a, b, exact);
   const bool floats = arithmeticOf(op) == Arithmetic::Floats;
+  const int64_t first[3] = {0, 0, 0};
+  Tensor scale{
+      ElemType::F32,      0,         op.scalePart,         op.scaleOffset,
+      op.scaleTileStride, {0, 0, 0}, op.scaleBroadcastPart};
+  Tensor bias{ElemType::F32,     0,         op.biasPart,         op.biasOffset,
+              op.biasTileStride, {0, 0, 0}, op.biasBroadcastPart};
   std::vector<std::vector<float>> result(op.channels);
   std::vector<std::vector<int64_t>> words(op.channels);
   auto forAll = [&](auto fn) {
@@ -163,7 +176,9 @@ void NaiveMachine::run(const isa::VecMap &op) {
     else
       result[channel].push_back(mapped(
           op, load(a, channel, index),
-          op.bMode == isa::BMode::Tensor ? load(b, channel, index) : op.beta));
+          op.bMode == isa::BMode::Tensor ? load(b, channel, index) : op.beta,
+          op.hasScale ? load(scale, channel, first) : 1,
+          op.hasBias ? load(bias, channel, first) : 0));
   });
   if (op.cellFromXr) {
     std::vector<std::vector<long double>> values;

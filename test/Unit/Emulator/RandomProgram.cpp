@@ -208,6 +208,13 @@ void Generator::quantise(isa::VecMap &op) {
   if (static_cast<unsigned>(op.op) >= 81 || wide(op.aType) ||
       wide(op.dstType) || (tensorB && wide(op.bType)) || !chance(50))
     return;
+  op.hasScale = chance(30);
+  op.hasBias = chance(30);
+  op.scaleOffset = offset(), op.biasOffset = offset();
+  op.scaleTileStride = static_cast<int32_t>(between(-64, 64));
+  op.biasTileStride = static_cast<int32_t>(between(-64, 64));
+  op.scaleBroadcastPart = chance(20);
+  op.biasBroadcastPart = chance(20);
   op.affine = chance(70);
   op.limited = tensorB && chance(50);
   op.rounded =

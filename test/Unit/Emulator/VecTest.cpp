@@ -43,6 +43,23 @@ TEST(Vec, UnaryFunctions) {
       (Numbers{1, -1, 3.5, -1, 4, 4, -1, 4, .5, .25, -.5, 2, 1, 4, -1, 3}));
 }
 
+/// The scale of a channel is its element 3, the bias element 1.
+TEST(Vec, ScaleAndBiasOfAChannelComeFirst) {
+  EXPECT_EQ(twoChannels("vec.map op=relu channels=2 n2=8 aStride2=4 hasScale=1 "
+                        "hasBias=1 scaleOffset=12 biasOffset=4 dstOffset=256 "
+                        "dstStride2=4",
+                        8),
+            (Numbers{0, 6, 0, 14, 0, 0, 26, 0, 1.25, .75, 0, 4.25, 2.25, 200.25,
+                     0, 6.25}));
+  // A bias before a function of two operands.
+  EXPECT_EQ(twoChannels("vec.map op=mul channels=2 n2=8 aStride2=4 hasBias=1 "
+                        "biasOffset=4 bMode=immediate beta=2 dstOffset=256 "
+                        "dstStride2=4",
+                        8),
+            (Numbers{-2, -8, 3, -12, 6, 8, -18, 12, 1.5, 1, -.5, 4.5, 2.5,
+                     200.5, -199.5, 6.5}));
+}
+
 TEST(Vec, BinaryWithBroadcastAndImmediate) {
   // B is channel 0 for both channels.
   EXPECT_EQ(twoChannels("vec.map op=add channels=2 n2=8 aStride2=4 "

@@ -182,6 +182,22 @@ def FuseQuantisedMaps
   let dependentDialects = ["::ashlar::bfp::BFPDialect"];
 }
 
+def FuseAffine : Pass<"ashlar-bfp-fuse-affine", "::mlir::ModuleOp"> {
+  let summary = "A scale, a bias and a function in one pass";
+  let description = [{
+    A product with a constant, a sum with a constant, both along one axis at
+    most, and a unary function, in this order, each the only reader of the one
+    before, become one `bfp.affine`; two of the three are enough. All are of
+    binary32, so that no rounding is left out: equal bits, without the tensors
+    between them. What a product of matrices can take into its epilogue has been
+    taken.
+  }];
+  let statistics = [
+    Statistic<"numFused", "fused", "formulas that became one operation">
+  ];
+  let dependentDialects = ["::ashlar::bfp::BFPDialect"];
+}
+
 def ChooseScales : Pass<"ashlar-bfp-choose-scales", "::mlir::ModuleOp"> {
   let summary = "Decide who chooses each scale exponent";
   let description = [{
