@@ -4,6 +4,7 @@
 // BFPOps.td. Assumption: operands are statically shaped (ODS constraint).
 
 #include "dialects/BFP/BFPOps.h"
+#include "dialects/BFP/Requantise.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/NN/NNShapes.h"
 
@@ -188,69 +189,14 @@ LogicalResult RequantiseConvOp::verify() {
   return success();
 }
 
-/// requantise_c1 and requantise_c4 of an operand or the result.
-static LogicalResult verifyQuantised(RequantiseOp op, StringRef name,
-                                     Type tensor, const APFloat &scale,
-                                     uint64_t zeroPoint) {
-  Type element = cast<RankedTensorType>(tensor).getElementType();
-  auto integer = dyn_cast<IntegerType>(element);
-  if (integer && integer.getWidth() != 8)
-    return op.emitOpError("expected ")
-           << name << " of 8 bits or f32, found " << tensor;
-  auto zero = static_cast<int64_t>(zeroPoint);
-  int64_t low = integer ? (integer.isUnsigned() ? 0 : -128) : 0;
-  if (zero < low || zero > (integer ? low + 255 : 0))
-    return op.emitOpError("expected a zero point of the type of ")
-           << name << ", found " << zero << " for " << tensor;
-  if (!scale.isFiniteNonZero() || scale.isNegative())
-    return op.emitOpError("expected a finite scale above 0 of ") << name;
-  return success();
-}
-
-/// True if `from` broadcasts to `to` as numpy does.
-static bool broadcastsTo(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
-  if (from.size() > to.size())
-    return false;
-  return llvm::all_of(llvm::zip(from, to.take_back(from.size())),
-                      [](auto extents) {
-                        auto [own, whole] = extents;
-                        return own == whole || own == 1;
-                      });
-}
-
 LogicalResult RequantiseOp::verify() {
-  size_t count = getInputs().size();
-  if (count != 1 && count != 2) // requantise_c3
-    return emitOpError("expected one or two operands, found ") << count;
-  if (failed(verifyQuantised(*this, "a", getInputs()[0].getType(), getAScale(),
-                             getAZero())) ||
-      (count == 2 &&
-       failed(verifyQuantised(*this, "b", getInputs()[1].getType(), getBScale(),
-                              getBZero()))) ||
-      failed(verifyQuantised(*this, "the result", getOutput().getType(),
-                             getStep(), getZeroPoint())))
-    return failure();
-  auto isFloat = [](Value value) {
-    return isa<FloatType>(
-        cast<RankedTensorType>(value.getType()).getElementType());
+  auto steps = [](const APFloat &scale, uint64_t zero) {
+    return QuantSteps{scale.convertToFloat(), static_cast<int64_t>(zero)};
   };
-  if (isFloat(getOutput()) && llvm::all_of(getInputs(), isFloat))
-    return emitOpError("expected a tensor of integers"); // requantise_c1
-  for (Value input : getInputs())
-    if (!broadcastsTo(shapeOf(input), shapeOf(getOutput()))) // requantise_c2
-      return emitOpError("expected operands that broadcast to the result, "
-                         "found ")
-             << input.getType() << " for " << getOutput().getType();
-  bool known = count == 1
-                   ? isEpilogueFunction(getFunction())
-                   : llvm::is_contained({"add", "sub", "mul", "max", "min"},
-                                        getFunction());
-  if (!known) // requantise_c3
-    return emitOpError("expected a function of ")
-           << count << " operands, found '" << getFunction() << "'";
-  if (getLimited() && count == 1) // requantise_c5
-    return emitOpError("expected no limits of a function of one operand");
-  return success();
+  return verifyRequantise(*this, {getFunction(), getLimited(),
+                                  steps(getAScale(), getAZero()),
+                                  steps(getBScale(), getBZero()),
+                                  steps(getStep(), getZeroPoint())});
 }
 
 LogicalResult AffineOp::verify() {

@@ -40,7 +40,7 @@ struct Rule {
 };
 
 Rule ruleOf(StringRef name) {
-  constexpr int64_t byte = 255, rank = nn::kMostDims;
+  constexpr int64_t rank = nn::kMostDims;
   return llvm::StringSwitch<Rule>(name)
       .Cases({"npu.machine", "npu.profile", "npu.dense_reason"},
              Rule{Kind::Text, true})
@@ -54,14 +54,11 @@ Rule ruleOf(StringRef name) {
       .Case("npu.placement", Rule{Kind::Number, false, -1})
       .Cases({"npu.ring", "npu.concat_part"}, Rule{Kind::Number})
       .Case("npu.column_parts", Rule{Kind::Number, false, 1, 1 << 20})
-      .Cases({"npu.zero_point", "npu.operand_zero", "npu.weight_zero"},
-             Rule{Kind::Number, false, -128, byte})
       .Case("npu.tile", Rule{Kind::Numbers})
       .Case("npu.scratch", Rule{Kind::Numbers, false, 0, kMostBytes, 3})
       .Case("npu.map_form", Rule{Kind::Numbers, false, 0, kMostBytes, 6})
       .Case("npu.lanes", Rule{Kind::Numbers, false, 1, 1 << 20, 2})
-      .Cases({"npu.scatter", "npu.zeros", "npu.tcu", "npu.requantise"},
-             Rule{Kind::Dictionary})
+      .Cases({"npu.scatter", "npu.zeros", "npu.tcu"}, Rule{Kind::Dictionary})
       .Default(Rule());
 }
 
@@ -249,8 +246,6 @@ LogicalResult NPUDialect::verifyOperationAttribute(Operation *op,
     return complain(op, attr) << "stands only on products of the dense array";
   if (name == "npu.scatter" && !isa<TcuConvOp>(op))
     return complain(op, attr) << "stands only on npu.tcu.conv";
-  if (name == "npu.requantise" && !isa<VecMapOp>(op))
-    return complain(op, attr) << "stands only on npu.vec.map";
   if ((name == "npu.alias" || name == "npu.through_dram" ||
        name == "npu.swaps_blocks") &&
       !isa<DmaMoveOp>(op))

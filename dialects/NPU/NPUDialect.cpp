@@ -7,9 +7,12 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #include "dialects/NPU/NPUDialect.cpp.inc"
 #include "dialects/NPU/NPUInterfaces.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/NPU/NPUAttrs.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/NPU/NPUOps.cpp.inc"
 
@@ -18,6 +21,10 @@ using namespace mlir;
 namespace ashlar::npu {
 
 void NPUDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/NPU/NPUAttrs.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "dialects/NPU/NPUOps.cpp.inc"

@@ -13,8 +13,12 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <optional>
+
 #include "dialects/NPU/NPUDialect.h.inc"
 #include "dialects/NPU/NPUInterfaces.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/NPU/NPUAttrs.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/NPU/NPUOps.h.inc"
 

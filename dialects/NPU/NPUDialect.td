@@ -27,6 +27,7 @@ def NPU_Dialect : Dialect {
     (NPUAttributes.cpp): passes read them without asking again.
   }];
   let hasOperationAttrVerify = 1;
+  let useDefaultAttributePrinterParser = 1;
 }
 
 class NPU_Op<string mnemonic, list<Trait> traits = []>

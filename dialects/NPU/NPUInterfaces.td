@@ -38,4 +38,41 @@ def NPU_LayoutInterface : OpInterface<"LayoutInterface"> {
   ];
 }
 
+def NPU_MapInterface : OpInterface<"MapInterface"> {
+  let cppNamespace = "::ashlar::npu";
+  let description = [{
+    An element-wise operation of the vector unit: `op` of one or two operands
+    with numpy broadcasting, then conversion to the result's storage.
+  }];
+  let methods = [
+    InterfaceMethod<"The operands.", "::mlir::OperandRange", "getInputs">,
+    InterfaceMethod<"The result.",
+      "::mlir::TypedValue<::mlir::RankedTensorType>", "getY">,
+    InterfaceMethod<"Name of the function (docs/Numerics.md).",
+      "::llvm::StringRef", "getOp">,
+    InterfaceMethod<"First parameter of the function.",
+      "::llvm::APFloat", "getAlpha">,
+    InterfaceMethod<"Second parameter of the function.",
+      "::llvm::APFloat", "getBeta">,
+    InterfaceMethod<"Factor of the first operand, or null.",
+      "::mlir::Value", "getScale", (ins), /*methodBody=*/"",
+      /*defaultImplementation=*/"return {};">,
+    InterfaceMethod<"Term added to the first operand, or null.",
+      "::mlir::Value", "getBias", (ins), /*methodBody=*/"",
+      /*defaultImplementation=*/"return {};">,
+    InterfaceMethod<[{
+        True if scale and bias vary along `axis` of the result, or not at all:
+        each channel has one of each where that axis lies across partitions.
+      }],
+      "bool", "hasParametersAlong", (ins "int64_t":$axis), /*methodBody=*/"",
+      /*defaultImplementation=*/"(void)axis; return true;">,
+    InterfaceMethod<[{
+        True if the operation changes the storage of its operand and nothing
+        else.
+      }],
+      "bool", "isConversion", (ins), /*methodBody=*/"",
+      /*defaultImplementation=*/"return false;">,
+  ];
+}
+
 #endif // ASHLAR_DIALECTS_NPU_NPUINTERFACES_TD

@@ -6,6 +6,7 @@
 #define ASHLAR_DIALECTS_NPU_NPUOPS_TD
 
 include "dialects/NN/NNDialect.td"
+include "dialects/NPU/NPUAttrs.td"
 include "dialects/NPU/NPUDialect.td"
 include "dialects/NPU/NPUInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -14,16 +15,17 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 defvar NPU_Tensor = NN_Tensor;
 
 /// Convolutions on either cluster: the same sums and the same epilogue.
-class NPU_ConvOp<string mnemonic, list<string> layoutMethods>
+class NPU_ConvOp<string mnemonic, list<string> layoutMethods,
+                 dag factors = (ins)>
     : NPU_Op<mnemonic,
              [Pure, AttrSizedOperandSegments,
               DeclareOpInterfaceMethods<NPU_LayoutInterface, layoutMethods>]> {
-  let arguments = (ins
+  let arguments = !con((ins
     NPU_Tensor:$x, NPU_Tensor:$w, Optional<NPU_Tensor>:$bias,
     Optional<NPU_Tensor>:$scale, Optional<NPU_Tensor>:$residual,
     DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
     DenseI64ArrayAttr:$dilations, I64Attr:$group, StrAttr:$function,
-    F32Attr:$alpha, F32Attr:$beta);
+    F32Attr:$alpha, F32Attr:$beta), factors);
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat = [{
     `(` $x `,` $w (`bias` $bias^)? (`scale` $scale^)?
@@ -32,7 +34,8 @@ class NPU_ConvOp<string mnemonic, list<string> layoutMethods>
   let hasVerifier = 1;
 }
 
-def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"]> {
+def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
+                              (ins OptionalAttr<NPU_QuantAttr>:$quant)> {
   let summary = "convolution on the dense array with its drain epilogue";
   let description = [{
     `acc = conv(x, w)` exactly (docs/Numerics.md, accumulate), then per output
@@ -49,6 +52,9 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"]> {
     - npu_pe_conv_c4: bias and scale are f32 or i32 of one element per output
       channel; the residual has the result's shape.
     - npu_pe_conv_c5: `function` is a unary function of docs/Numerics.md.
+    - npu_pe_conv_c6: integer factors have `quant`, encoded ones have none; it
+      has a zero point for each factor of 8 bits, maybe one for weights of 16
+      bits, and one for a result of 8 bits, each a value of its type.
 
     Example:
     ```mlir
@@ -100,14 +106,15 @@ def NPU_PeMatmulOp
     - npu_pe_matmul_c1: both operands have `!bfp.block` element types with the
       block axis along k, or both are integers of 8 or 16 bits.
     - npu_pe_matmul_c2: the result's shape is that of the product.
-    - npu_pe_matmul_c3: as npu_pe_conv_c4 and npu_pe_conv_c5.
+    - npu_pe_matmul_c3: as npu_pe_conv_c4, npu_pe_conv_c5 and npu_pe_conv_c6.
 
     Example: `%y = npu.pe.matmul(%a, %b) {...} : (...) -> ...`
   }];
   let arguments = (ins
     NPU_Tensor:$x, NPU_Tensor:$w, Optional<NPU_Tensor>:$bias,
     Optional<NPU_Tensor>:$scale, Optional<NPU_Tensor>:$residual,
-    StrAttr:$function, F32Attr:$alpha, F32Attr:$beta);
+    StrAttr:$function, F32Attr:$alpha, F32Attr:$beta,
+    OptionalAttr<NPU_QuantAttr>:$quant);
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat = [{
     `(` $x `,` $w (`bias` $bias^)? (`scale` $scale^)?
@@ -116,8 +123,9 @@ def NPU_PeMatmulOp
   let hasVerifier = 1;
 }
 
-def NPU_VecMapOp : NPU_Op<"vec.map", [Pure, NPU_LayoutInterface,
-                                      AttrSizedOperandSegments]> {
+def NPU_VecMapOp
+    : NPU_Op<"vec.map", [Pure, NPU_LayoutInterface, NPU_MapInterface,
+                         AttrSizedOperandSegments]> {
   let summary = "element-wise function, conversion or encode on the vector unit";
   let description = [{
     Applies `op` (a name of the unary or binary function list of
@@ -144,14 +152,41 @@ def NPU_VecMapOp : NPU_Op<"vec.map", [Pure, NPU_LayoutInterface,
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// True if scale and bias vary along `axis` of the result, or not at all:
-    /// each channel has one of each where that axis lies across partitions.
     bool hasParametersAlong(int64_t axis);
-    /// True if it changes the storage of its operand and nothing else.
     bool isConversion() {
       return getOp() == "copy" && getOperation()->getNumOperands() == 1;
     }
   }];
+}
+
+def NPU_VecRequantiseOp
+    : NPU_Op<"vec.requantise", [Pure, NPU_LayoutInterface, NPU_MapInterface]> {
+  let summary = "element-wise function of quantised tensors on the vector unit";
+  let description = [{
+    `bfp.requantise` with nothing left out: operands become
+    `(x - zero) * scale`, then `op` with numpy broadcasting, whose result
+    `limited` limits to [alpha, beta]; a result of integers is
+    `saturate(rne(v / step) + zero_point)` (docs/Numerics.md 12).
+
+    Constraints:
+    - npu_vec_requantise_c1: requantise_c1 to requantise_c5 of `bfp.requantise`.
+
+    Example:
+    ```mlir
+    %y = npu.vec.requantise "relu"(%x) {alpha = 0.0 : f32, beta = 0.0 : f32,
+      limited = false, a_scale = 0.5 : f32, a_zero = 3 : i64,
+      b_scale = 1.0 : f32, b_zero = 0 : i64, step = 0.25 : f32,
+      zero_point = 7 : i64} : (tensor<4xui8>) -> tensor<4xui8>
+    ```
+  }];
+  let arguments = (ins Variadic<NPU_Tensor>:$inputs, StrAttr:$op,
+    F32Attr:$alpha, F32Attr:$beta, BoolAttr:$limited, F32Attr:$a_scale,
+    I64Attr:$a_zero, F32Attr:$b_scale, I64Attr:$b_zero, F32Attr:$step,
+    I64Attr:$zero_point);
+  let results = (outs NPU_Tensor:$y);
+  let assemblyFormat =
+    "$op `(` $inputs `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 def NPU_VecPoolOp : NPU_Op<"vec.pool", [Pure, NPU_LayoutInterface]> {

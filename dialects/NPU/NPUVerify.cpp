@@ -7,6 +7,7 @@
 #include "ashlar/Numerics/Function.h"
 #include "ashlar/Support/CheckedMath.h"
 #include "dialects/BFP/BFPTypes.h"
+#include "dialects/BFP/Requantise.h"
 #include "dialects/NN/NNShapes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "dialects/NPU/Piece.h"
@@ -89,6 +90,56 @@ LogicalResult checkEpilogue(Op op, int64_t channels) {
            << "expects a residual of the result's shape, found "
            << residual.getType();
   return checkFunction(op, op.getFunction());
+}
+
+/// A zero point of `value`, which a drain or the array applies to bytes.
+LogicalResult checkZero(Operation *op, StringRef name, Value value,
+                        std::optional<int64_t> zero) {
+  auto type = dyn_cast<IntegerType>(typeOf(value).getElementType());
+  const bool isByte = type && type.getWidth() == 8;
+  // Bytes in memory may stand for constants of 16 bits.
+  const bool mayStore = name == "w" && type && type.getWidth() == 16;
+  if (!zero)
+    return isByte ? op->emitOpError()
+                        << "expects '" << name << "_zero' in 'quant' for "
+                        << value.getType()
+                  : LogicalResult(success());
+  if (!isByte && !mayStore)
+    return op->emitOpError() << "has a '" << name << "_zero' in 'quant', but '"
+                             << name << "' is " << value.getType();
+  const int64_t low = isByte && !type.isUnsigned() ? -128 : 0;
+  if (*zero < low || *zero > low + 255)
+    return op->emitOpError() << "expects '" << name << "_zero' in [" << low
+                             << ", " << low + 255 << "], found " << *zero;
+  return success();
+}
+
+/// npu_pe_conv_c6: integers have zero points, nothing else has.
+template <typename Op>
+LogicalResult checkQuant(Op op) {
+  auto quant = op.getQuantAttr();
+  if (bfp::isEncoded(op.getX().getType())) {
+    if (!quant)
+      return success();
+    return op.emitOpError()
+           << "has 'quant' " << quant << ", but its factors are encoded";
+  }
+  if (!quant)
+    return op.emitOpError()
+           << "expects 'quant', the zero points of " << op.getX().getType()
+           << " and " << op.getW().getType();
+  if (failed(checkZero(op, "x", op.getX(), quant.getXZero())) ||
+      failed(checkZero(op, "w", op.getW(), quant.getWZero())) ||
+      failed(checkZero(op, "y", op.getY(), quant.getYZero())))
+    return failure();
+  if (!quant.getYZero())
+    return success();
+  const bool drains = op.getFunction() == "copy" || op.getFunction() == "relu";
+  if (op.getScale() && !op.getResidual() && drains)
+    return success();
+  return op.emitOpError() << "expects a scale, no residual and copy or relu to "
+                             "make "
+                          << op.getY().getType();
 }
 
 /// Engines make no empty tensors and read none: constants and movement do.
@@ -181,7 +232,9 @@ LogicalResult checkPiece(Operation *op, const Piece &piece,
 } // namespace
 
 LogicalResult PeConvOp::verify() {
-  return checkConv(*this, 3); // npu_pe_conv_c1, c3 to c5
+  if (failed(checkConv(*this, 3))) // npu_pe_conv_c1, c3 to c5
+    return failure();
+  return checkQuant(*this); // npu_pe_conv_c6
 }
 
 LogicalResult TcuConvOp::verify() { // npu_tcu_conv_c1, c2
@@ -200,8 +253,10 @@ LogicalResult PeMatmulOp::verify() {
     return failure();
   int64_t xRank = x.size(), wRank = w.size();
   if (failed(checkFactors(*this, getX(), xRank - 1, getW(), wRank - 2)))
-    return failure();                    // npu_pe_matmul_c1
-  return checkEpilogue(*this, w.back()); // npu_pe_matmul_c3
+    return failure();                         // npu_pe_matmul_c1
+  if (failed(checkEpilogue(*this, w.back()))) // npu_pe_matmul_c3
+    return failure();
+  return checkQuant(*this);
 }
 
 LogicalResult VecMapOp::verify() {
@@ -247,6 +302,18 @@ bool VecMapOp::hasParametersAlong(int64_t axis) {
         return false;
   }
   return true;
+}
+
+LogicalResult VecRequantiseOp::verify() { // npu_vec_requantise_c1
+  if (failed(checkFull(*this)))
+    return failure();
+  auto steps = [](const APFloat &scale, uint64_t zero) {
+    return bfp::QuantSteps{scale.convertToFloat(), static_cast<int64_t>(zero)};
+  };
+  return bfp::verifyRequantise(*this, {getOp(), getLimited(),
+                                       steps(getAScale(), getAZero()),
+                                       steps(getBScale(), getBZero()),
+                                       steps(getStep(), getZeroPoint())});
 }
 
 LogicalResult VecPoolOp::verify() {

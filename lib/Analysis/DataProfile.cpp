@@ -183,10 +183,8 @@ static int32_t densityOf(Value map, unsigned depth) {
                          product.getAlpha().convertToDouble())
                ? kAfterRelu
                : 1000;
+  // The zeros of npu.vec.requantise are those of its zero point.
   if (auto function = dyn_cast<npu::VecMapOp>(producer)) {
-    // Zeros are those of the zero point.
-    if (function->hasAttr(kRequantiseAttr))
-      return 1000;
     if (cutsNegatives(function.getOp(), function.getAlpha().convertToDouble()))
       return kAfterRelu;
     return function.isConversion()

@@ -251,17 +251,25 @@ static numerics::BlockFormat weightFormatOf(Operation *op) {
   return type.format;
 }
 
+npu::QuantAttr quantOf(Operation *product) {
+  if (auto conv = dyn_cast<npu::PeConvOp>(product))
+    return conv.getQuantAttr();
+  if (auto matmul = dyn_cast<npu::PeMatmulOp>(product))
+    return matmul.getQuantAttr();
+  return {};
+}
+
 StorageType activationStorage(Operation *op) {
   StorageType type = storageOf(op->getOperand(0));
-  if (auto zero = op->getAttrOfType<IntegerAttr>(kOperandZeroAttr))
-    type.zero = static_cast<int>(zero.getInt());
+  if (npu::QuantAttr quant = quantOf(op); quant && quant.getXZero())
+    type.zero = static_cast<int>(*quant.getXZero());
   return type;
 }
 
 StorageType weightStorage(Operation *op) {
   StorageType type = storageOf(op->getOperand(1));
-  if (auto zero = op->getAttrOfType<IntegerAttr>(kWeightZeroAttr)) {
-    type.zero = static_cast<int>(zero.getInt());
+  if (npu::QuantAttr quant = quantOf(op); quant && quant.getWZero()) {
+    type.zero = static_cast<int>(*quant.getWZero());
     if (type.plain == support::ElementType::I16)
       type.plain = support::ElementType::U8;
   }

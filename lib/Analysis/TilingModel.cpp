@@ -258,7 +258,8 @@ TilingModel matmulModel(npu::PeMatmulOp op,
   return model;
 }
 
-TilingModel mapModel(npu::VecMapOp op, const machine::Description &machine) {
+TilingModel mapModel(npu::MapInterface op,
+                     const machine::Description &machine) {
   TilingModel model = baseModel(op);
   int64_t rank = model.resultShape.size();
   model.tileAxes = axesExcept(rank, model.resultAxis);
@@ -413,7 +414,7 @@ static TilingModel modelOf(Operation *op, const machine::Description &machine) {
       .Case([&](npu::PeConvOp conv) { return convModel(conv, machine); })
       .Case([&](npu::TcuConvOp conv) { return convModel(conv, machine); })
       .Case([&](npu::PeMatmulOp mm) { return matmulModel(mm, machine); })
-      .Case([&](npu::VecMapOp map) { return mapModel(map, machine); })
+      .Case([&](npu::MapInterface map) { return mapModel(map, machine); })
       .Case([&](npu::VecPoolOp pool) { return poolModel(pool, machine); })
       .Case([&](npu::VecReduceOp red) { return reduceModel(red, machine); })
       .Case([&](npu::VecSoftmaxOp s) { return softmaxModel(s, machine); })

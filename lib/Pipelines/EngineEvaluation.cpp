@@ -128,6 +128,7 @@ public:
             [&](auto conv) { return convolution(conv); })
         .Case([&](npu::PeMatmulOp matmul) { return product(matmul); })
         .Case([&](npu::VecMapOp map) { return function(map); })
+        .Case([&](npu::VecRequantiseOp op) { return requantised(op); })
         .Case([&](npu::VecPoolOp pool) { return window(pool); })
         .Case([&](npu::VecReduceOp reduce) { return reduction(reduce); })
         .Case([&](npu::VecSoftmaxOp s) -> Operation * {
@@ -147,12 +148,12 @@ public:
 private:
   template <typename Op>
   Operation *convolution(Op op) {
-    if (auto zero =
-            op->template getAttrOfType<IntegerAttr>(analysis::kZeroPointAttr))
+    if (npu::QuantAttr quant = analysis::quantOf(op); quant && quant.getYZero())
       return bfp::RequantiseConvOp::create(
           builder, loc, type, op.getX(), op.getW(), op.getScale(), op.getBias(),
           op.getStridesAttr(), op.getPadsAttr(), op.getDilationsAttr(),
-          op.getGroupAttr(), op.getFunctionAttr(), zero);
+          op.getGroupAttr(), op.getFunctionAttr(),
+          builder.getI64IntegerAttr(*quant.getYZero()));
     if (!bfp::isEncoded(op.getX().getType()))
       return nn::ConvOp::create(builder, loc, type, op.getX(), op.getW(),
                                 Value(), op.getStrides(), op.getPads(),
@@ -165,11 +166,14 @@ private:
   }
 
   Operation *product(npu::PeMatmulOp op) {
-    // Both factors are known at run time.
-    if (auto zero = op->getAttrOfType<IntegerAttr>(analysis::kOperandZeroAttr))
-      return bfp::IntegerMatmulOp::create(
-          builder, loc, type, op.getX(), op.getW(), zero,
-          op->getAttrOfType<IntegerAttr>(analysis::kWeightZeroAttr));
+    auto isByte = [](Value value) {
+      return getElementTypeOrSelf(value).getIntOrFloatBitWidth() == 8;
+    };
+    npu::QuantAttr quant = op.getQuantAttr();
+    if (quant && isByte(op.getX()) && isByte(op.getW()))
+      return bfp::IntegerMatmulOp::create(builder, loc, type, op.getX(),
+                                          op.getW(), *quant.getXZero(),
+                                          *quant.getWZero());
     if (!bfp::isEncoded(op.getX().getType()))
       return nn::MatMulOp::create(builder, loc, type, op.getX(), op.getW());
     return bfp::MatmulOp::create(builder, loc, type, op.getX(), op.getW(),
@@ -180,12 +184,6 @@ private:
 
   Operation *function(npu::VecMapOp op) {
     auto inputs = op.getInputs();
-    if (Attribute properties = op->getAttr(analysis::kRequantiseAttr)) {
-      OperationState state(loc, bfp::RequantiseOp::getOperationName(), inputs,
-                           TypeRange(type));
-      state.propertiesAttr = properties;
-      return builder.create(state);
-    }
     StringRef name = op.getOp();
     if (op.getScale() || op.getBias())
       return bfp::AffineOp::create(builder, loc, type, inputs[0], op.getScale(),
@@ -208,6 +206,13 @@ private:
                                    inputs[1]);
     OperationState state(loc, ("nn." + name).str(), inputs, TypeRange(type));
     return builder.create(state);
+  }
+
+  Operation *requantised(npu::VecRequantiseOp op) {
+    return bfp::RequantiseOp::create(
+        builder, loc, type, op.getInputs(), op.getOp(), op.getAlpha(),
+        op.getBeta(), op.getLimited(), op.getAScale(), op.getAZero(),
+        op.getBScale(), op.getBZero(), op.getStep(), op.getZeroPoint());
   }
 
   Operation *window(npu::VecPoolOp op) {

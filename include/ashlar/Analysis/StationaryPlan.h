@@ -88,18 +88,6 @@ class EncodedWeights;
 int64_t dropZeroTiles(std::vector<ColumnTile> &columns, mlir::Operation *op,
                       const EncodedWeights &weights);
 
-/// Attribute of products of integers that requantise: what the drain adds to
-/// rounded results.
-inline constexpr llvm::StringLiteral kZeroPointAttr = "npu.zero_point";
-/// Attribute of products of integers: what the array subtracts from the bytes
-/// of the right factor. Constants of i16 are stored as such bytes, value +
-/// this, if they lie within 255 of each other.
-inline constexpr llvm::StringLiteral kWeightZeroAttr = "npu.weight_zero";
-/// The same for the left factor, of matrix products whose factors are both
-/// known at run time.
-inline constexpr llvm::StringLiteral kOperandZeroAttr = "npu.operand_zero";
-/// On npu.vec.map: the attributes of the bfp.requantise that it is.
-inline constexpr llvm::StringLiteral kRequantiseAttr = "npu.requantise";
 /// Attribute of pe operations whose activations are the stationary operand.
 inline constexpr llvm::StringLiteral kStationaryAttr =
     npu::kActivationsStationaryAttr;
@@ -130,8 +118,11 @@ ProductShape productShape(mlir::Operation *op);
 StorageType activationStorage(mlir::Operation *op);
 StorageType weightStorage(mlir::Operation *op);
 
-/// The value of kWeightZeroAttr for weights of integers, if they are constants
-/// that have one: structural zeros must be a byte too.
+/// Zero points of a product of integers; null for one of encoded factors.
+npu::QuantAttr quantOf(mlir::Operation *product);
+
+/// What weights of 16 bits are stored with as bytes, value + this, if they are
+/// constants within 255 of each other; structural zeros must be a byte too.
 std::optional<int64_t> weightZeroOf(mlir::Value weights);
 
 /// True if the right operand is a constant that the program streams.

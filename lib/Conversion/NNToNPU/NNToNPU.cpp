@@ -45,12 +45,12 @@ public:
               op.getScale(), op.getBias(), op.getFunction(), op.getAlpha(),
               op.getBeta());
         })
-        .Case([&](bfp::RequantiseOp op) {
-          Operation *result =
-              map(op, op.getFunction(), op.getAlpha(), op.getBeta());
-          result->setAttr(analysis::kRequantiseAttr,
-                          op->getPropertiesAsAttribute());
-          return result;
+        .Case([&](bfp::RequantiseOp op) -> Operation * {
+          return npu::VecRequantiseOp::create(
+              builder, op.getLoc(), op.getOutput().getType(), op.getInputs(),
+              op.getFunction(), op.getAlpha(), op.getBeta(), op.getLimited(),
+              op.getAScale(), op.getAZero(), op.getBScale(), op.getBZero(),
+              op.getStep(), op.getZeroPoint());
         })
         .Case([&](nn::UnaryOp unary) {
           return map(unary, nn::stringifyUnaryFunction(unary.getFunction()),
@@ -124,7 +124,8 @@ private:
         builder.getI64IntegerAttr(op.getGroup()),
         builder.getStringAttr(op.getFunction()),
         builder.getF32FloatAttr(op.getAlpha().convertToFloat()),
-        builder.getF32FloatAttr(op.getBeta().convertToFloat()));
+        builder.getF32FloatAttr(op.getBeta().convertToFloat()),
+        npu::QuantAttr());
   }
 
   Operation *product(bfp::MatmulOp op) {
@@ -133,7 +134,8 @@ private:
         op.getBias(), op.getScale(), op.getResidual(),
         builder.getStringAttr(op.getFunction()),
         builder.getF32FloatAttr(op.getAlpha().convertToFloat()),
-        builder.getF32FloatAttr(op.getBeta().convertToFloat()));
+        builder.getF32FloatAttr(op.getBeta().convertToFloat()),
+        npu::QuantAttr());
   }
 
   Operation *product(bfp::RequantiseConvOp op) {
@@ -143,47 +145,57 @@ private:
         op.getBias(), op.getScale(), Value(), op.getStridesAttr(),
         op.getPadsAttr(), op.getDilationsAttr(),
         builder.getI64IntegerAttr(op.getGroup()),
-        builder.getStringAttr(op.getFunction()), none, none);
-    conv->setAttr(analysis::kZeroPointAttr, op.getZeroPointAttr());
-    return withWeightZero(conv);
+        builder.getStringAttr(op.getFunction()), none, none, npu::QuantAttr());
+    return withZeroPoints(conv, op.getZeroPoint());
   }
 
   Operation *product(bfp::IntegerMatmulOp op) {
     FloatAttr none = builder.getF32FloatAttr(0.0f);
     auto matmul = npu::PeMatmulOp::create(
         builder, op.getLoc(), op.getOutput().getType(), op.getA(), op.getB(),
-        Value(), Value(), Value(), builder.getStringAttr("copy"), none, none);
-    matmul->setAttr(analysis::kOperandZeroAttr, op.getAZeroAttr());
-    matmul->setAttr(analysis::kWeightZeroAttr, op.getBZeroAttr());
+        Value(), Value(), Value(), builder.getStringAttr("copy"), none, none,
+        npu::QuantAttr::get(builder.getContext(), op.getAZero(), op.getBZero(),
+                            std::nullopt));
     return matmul;
   }
 
-  /// Streamed weights of integers are bytes with a zero point where they can
-  /// be: one pass of the array instead of two.
-  Operation *withWeightZero(Operation *product) {
-    if (!analysis::hasStreamedWeights(product))
-      return product;
-    if (auto zero = analysis::weightZeroOf(product->getOperand(1)))
-      product->setAttr(analysis::kWeightZeroAttr,
-                       builder.getI64IntegerAttr(*zero));
+  /// Bytes are symmetric unless somebody says otherwise. Streamed weights of 16
+  /// bits are bytes with a zero point where they can be: one pass of the array
+  /// instead of two.
+  template <typename Op>
+  Operation *withZeroPoints(Op product,
+                            std::optional<int64_t> result = std::nullopt) {
+    auto isByte = [](Value value) {
+      return getElementTypeOrSelf(value).isInteger(8);
+    };
+    std::optional<int64_t> x, w;
+    if (isByte(product.getX()))
+      x = 0;
+    if (isByte(product.getW()))
+      w = 0;
+    else if (analysis::hasStreamedWeights(product))
+      w = analysis::weightZeroOf(product.getW());
+    product.setQuantAttr(
+        npu::QuantAttr::get(builder.getContext(), x, w, result));
     return product;
   }
 
   /// What is left of nn's products multiplies integers (plan_c2).
   Operation *integerProduct(nn::ConvOp op) {
     FloatAttr zero = builder.getF32FloatAttr(0.0f);
-    return withWeightZero(npu::PeConvOp::create(
+    return withZeroPoints(npu::PeConvOp::create(
         builder, op.getLoc(), op.getY().getType(), op.getX(), op.getW(),
         Value(), Value(), Value(), op.getStridesAttr(), op.getPadsAttr(),
         op.getDilationsAttr(), builder.getI64IntegerAttr(op.getGroup()),
-        builder.getStringAttr("copy"), zero, zero));
+        builder.getStringAttr("copy"), zero, zero, npu::QuantAttr()));
   }
 
   Operation *integerProduct(nn::MatMulOp op) {
     FloatAttr zero = builder.getF32FloatAttr(0.0f);
-    return withWeightZero(npu::PeMatmulOp::create(
+    return withZeroPoints(npu::PeMatmulOp::create(
         builder, op.getLoc(), op.getY().getType(), op.getA(), op.getB(),
-        Value(), Value(), Value(), builder.getStringAttr("copy"), zero, zero));
+        Value(), Value(), Value(), builder.getStringAttr("copy"), zero, zero,
+        npu::QuantAttr()));
   }
 
   template <typename Op>

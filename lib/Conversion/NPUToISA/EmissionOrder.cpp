@@ -15,7 +15,7 @@ namespace ashlar::codegen {
 
 /// True unless the code of `op` reads the exponents of blocks alone.
 static bool needsScale(Operation *op) {
-  return !isa<npu::VecMapOp, npu::VecPoolOp, npu::VecReduceOp,
+  return !isa<npu::MapInterface, npu::VecPoolOp, npu::VecReduceOp,
               npu::VecSoftmaxOp, npu::VecGatherOp>(op);
 }
 

@@ -12,22 +12,18 @@ namespace ashlar::codegen {
 namespace {
 
 /// The steps of docs/Numerics.md 12 around the function.
-void setQuantised(isa::VecMap &map, mlir::DictionaryAttr steps) {
-  auto number = [&](llvm::StringRef name, float otherwise) {
-    auto attr = steps.getAs<mlir::FloatAttr>(name);
-    return attr ? attr.getValue().convertToFloat() : otherwise;
-  };
-  auto integer = [&](llvm::StringRef name) -> int64_t {
-    auto attr = steps.getAs<mlir::IntegerAttr>(name);
-    return attr ? attr.getInt() : 0;
+void setQuantised(isa::VecMap &map, npu::VecRequantiseOp op) {
+  auto zero = [](uint64_t value) {
+    return static_cast<int32_t>(static_cast<int64_t>(value));
   };
   map.affine = true;
-  map.aScale = number("a_scale", 1), map.aZero = integer("a_zero");
-  map.bScale = number("b_scale", 1), map.bZero = integer("b_zero");
-  map.limited = steps.contains("limited");
+  map.aScale = op.getAScale().convertToFloat(), map.aZero = zero(op.getAZero());
+  map.bScale = op.getBScale().convertToFloat(), map.bZero = zero(op.getBZero());
+  map.limited = op.getLimited();
   map.rounded = map.dstType != isa::ElemType::F32;
   if (map.rounded)
-    map.step = number("step", 1), map.zero = integer("zero_point");
+    map.step = op.getStep().convertToFloat(),
+    map.zero = zero(op.getZeroPoint());
 }
 
 isa::VecMap baseMap(const View &first, const View *second, const View &result,

@@ -318,9 +318,9 @@ void ProductEmitter::emitDrainLane(const ColumnTile &column,
     drain.shift = -(geometry->x.type.format.range + weights.format.range);
   } else {
     drain.mode = isa::DrainMode::Int;
-    if (auto zero =
-            tile.op->getAttrOfType<IntegerAttr>(analysis::kZeroPointAttr))
-      drain.shift = static_cast<int32_t>(zero.getInt());
+    if (npu::QuantAttr quant = analysis::quantOf(tile.op);
+        quant && quant.getYZero())
+      drain.shift = static_cast<int32_t>(*quant.getYZero());
   }
   drain.paramPart = 0;
   drain.paramOffset = place.parameters;

@@ -73,7 +73,7 @@ std::optional<isa::Function> functionField(llvm::StringRef name) {
 /// The map of a tile with its scale and bias: in the instruction, or as maps in
 /// front of it where they vary within partitions.
 void emitWithParameters(Generator &generator, const TileContext &tile,
-                        npu::VecMapOp map, MapParameters parameters) {
+                        npu::MapInterface map, MapParameters parameters) {
   const size_t inputs = map.getInputs().size();
   size_t next = inputs;
   const View *scale = map.getScale() ? &tile.operands[next++] : nullptr;
@@ -96,7 +96,7 @@ void emitWithParameters(Generator &generator, const TileContext &tile,
 }
 
 llvm::Error emitMapOp(Generator &generator, const TileContext &tile) {
-  auto map = cast<npu::VecMapOp>(tile.op);
+  auto map = cast<npu::MapInterface>(tile.op);
   MapParameters parameters;
   auto function = functionField(map.getOp());
   if (!function)
@@ -113,8 +113,7 @@ llvm::Error emitMapOp(Generator &generator, const TileContext &tile) {
     return llvm::Error::success();
   }
   parameters.given = encodesWholeTensor(tile.op);
-  parameters.quantised =
-      map->getAttrOfType<DictionaryAttr>(analysis::kRequantiseAttr);
+  parameters.quantised = dyn_cast<npu::VecRequantiseOp>(tile.op);
   emitWithParameters(generator, tile, map, parameters);
   return llvm::Error::success();
 }
@@ -370,7 +369,7 @@ llvm::Error emitSoftmax(Generator &generator, const TileContext &tile) {
 } // namespace
 
 static llvm::Error emitByKind(Generator &generator, const TileContext &tile) {
-  if (mlir::isa<npu::VecMapOp>(tile.op))
+  if (mlir::isa<npu::MapInterface>(tile.op))
     return emitMapOp(generator, tile);
   if (mlir::isa<npu::VecPoolOp>(tile.op))
     return emitPool(generator, tile);

@@ -472,7 +472,8 @@ llvm::Error Generator::emitTile(const TileContext &tile) {
 bool encodesWholeTensor(Operation *op) {
   auto type = storageOf(op->getResult(0));
   return type.encoded && type.format.block == numerics::BlockFormat::kTensor &&
-         mlir::isa<npu::VecMapOp>(op) && !storageOf(op->getOperand(0)).encoded;
+         mlir::isa<npu::MapInterface>(op) &&
+         !storageOf(op->getOperand(0)).encoded;
 }
 
 llvm::Error Generator::emitTiles(Operation *op, bool measures) {

@@ -190,7 +190,7 @@ struct MapParameters {
   /// The exponent of the blocks is that of the register.
   bool given = false;
   /// Steps of quantisation before and behind the function, or null.
-  mlir::DictionaryAttr quantised = {};
+  npu::VecRequantiseOp quantised = {};
   /// Of the first operand: one number per channel each, or null.
   const View *scale = nullptr;
   const View *bias = nullptr;

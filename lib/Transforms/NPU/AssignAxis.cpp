@@ -128,7 +128,7 @@ int64_t softmaxAxis(VecSoftmaxOp op, int64_t partitions) {
 /// operations as well, can work with `axis` of it across partitions.
 bool suitsReaders(Value value, int64_t axis, int64_t depth = 3) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    auto map = dyn_cast<VecMapOp>(user);
+    auto map = dyn_cast<MapInterface>(user);
     bool follows = map && depth > 0 && shapeOf(map.getY()) == shapeOf(value) &&
                    !storageOf(map.getY()).encoded;
     return follows ? suitsReaders(map.getY(), axis, depth - 1)
@@ -158,7 +158,7 @@ bool isFree(Value value, int64_t axis, int64_t depth = 8) {
                          : std::nullopt;
       return !through || isFree(result, *through, depth - 1);
     }
-    if (isa<VecMapOp>(user))
+    if (isa<MapInterface>(user))
       return !storageOf(result).encoded && shapeOf(result) == shapeOf(value) &&
              isFree(result, axis, depth - 1);
     return isa<VecSoftmaxOp, VecReduceOp, VecPoolOp>(user) &&
@@ -182,7 +182,7 @@ int64_t freeAxis(Value result, int64_t partitions) {
   return worth && isFree(result, best) ? best : axis;
 }
 
-int64_t mapAxis(VecMapOp op, int64_t partitions) {
+int64_t mapAxis(MapInterface op, int64_t partitions) {
   auto shape = shapeOf(op.getY());
   int64_t rank = shape.size();
   for (Value input : op.getInputs()) {
@@ -232,7 +232,7 @@ int64_t chooseAxis(Operation *op, const machine::Description &machine) {
   if (isa<PeMatmulOp>(op))
     return static_cast<int64_t>(shapeOf(result).size()) - 1;
   const auto partitions = static_cast<int64_t>(machine.sb.partitions);
-  if (auto map = dyn_cast<VecMapOp>(op))
+  if (auto map = dyn_cast<MapInterface>(op))
     return mapAxis(map, partitions);
   if (auto pool = dyn_cast<VecPoolOp>(op))
     return poolAxis(pool);

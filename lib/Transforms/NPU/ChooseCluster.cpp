@@ -50,7 +50,7 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
 
   /// Operations that one engine alone has: the class is all there is to say.
   void classify(Operation *op, partition::Rule rule) {
-    auto map = dyn_cast<VecMapOp>(op);
+    auto map = dyn_cast<MapInterface>(op);
     bool product = isa<PeMatmulOp>(op);
     // Copies encode, decode or lay out again: movement.
     if (!product && !(map && !map.isConversion()) &&

@@ -70,7 +70,7 @@ int64_t NetworkTime::vectorCycles(Operation *op) const {
   auto classOf = [](llvm::StringRef name) {
     return machine::vecCostOf(name).value_or(VecCost::VeryExpensive);
   };
-  if (auto map = dyn_cast<VecMapOp>(op))
+  if (auto map = dyn_cast<MapInterface>(op))
     return mapCycles(result,
                      std::max(classOf(map.getOp()), map.getScale()
                                                         ? VecCost::Medium

@@ -251,7 +251,7 @@ void Planner::enter(size_t index) {
 /// the rest of their operands, or of other maps. Others begin behind them.
 size_t Planner::firstRunning(size_t index) const {
   auto isVector = [&](size_t i) {
-    return isa<VecPoolOp, VecMapOp, VecReduceOp, VecSoftmaxOp, VecGatherOp>(
+    return isa<VecPoolOp, MapInterface, VecReduceOp, VecSoftmaxOp, VecGatherOp>(
         plans[i].op);
   };
   if (!isVector(index))
@@ -422,7 +422,7 @@ static llvm::StringRef repeatedOperand(const OpPlan &plan) {
   const bool repeated = llvm::any_of(plan.op->getOperands(), [](Value operand) {
     // Through what moves or encodes it.
     for (Operation *op = operand.getDefiningOp();
-         op && isa<DmaMoveOp, VecMapOp>(op) && op->getNumOperands() == 1;
+         op && isa<DmaMoveOp, MapInterface>(op) && op->getNumOperands() == 1;
          op = op->getOperand(0).getDefiningOp()) {
       auto move = dyn_cast<DmaMoveOp>(op);
       Operation *source = op->getOperand(0).getDefiningOp();

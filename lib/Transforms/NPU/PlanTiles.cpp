@@ -93,7 +93,7 @@ bool Planner::readsDramOnce(const OpPlan &plan, const Shape &tile) const {
   auto move = dyn_cast<DmaMoveOp>(plan.op);
   // Without pieces every tile copies all of the operand.
   if (move ? !converts(plan) || move.getPieces().empty()
-           : !isa<VecMapOp>(plan.op))
+           : !isa<MapInterface>(plan.op))
     return false;
   const Region out{Shape(tile.size(), 0), tile};
   bool reads = false;

@@ -6,6 +6,7 @@
 // generation ask before they read a decision, so that a module from a file
 // cannot lead them where no pass would.
 
+#include "ashlar/Analysis/EncodedWeights.h"
 #include "ashlar/Analysis/MapForm.h"
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/NodeNames.h"
@@ -18,6 +19,7 @@
 #include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/NPU/NPUDialect.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -26,6 +28,25 @@ namespace ashlar::npu {
 
 using analysis::shapeOf;
 using analysis::storageOf;
+
+/// Weights of 16 bits with a zero point are stored as bytes.
+static LogicalResult checkStoredBytes(Operation *op) {
+  QuantAttr quant = analysis::quantOf(op);
+  if (!quant || !quant.getWZero() ||
+      !getElementTypeOrSelf(op->getOperand(1)).isInteger(16))
+    return success();
+  std::optional<int64_t> zero = quant.getWZero();
+  std::vector<float> values = analysis::constantFloats(op->getOperand(1));
+  if (values.empty())
+    return op->emitOpError()
+           << "has 'w_zero' in 'quant', but its weights are no constant";
+  auto [low, high] = std::minmax_element(values.begin(), values.end());
+  auto least = static_cast<int64_t>(*low), most = static_cast<int64_t>(*high);
+  if (least + *zero >= 0 && most + *zero <= 255)
+    return success();
+  return op->emitOpError() << "has weights from " << least << " to " << most
+                           << ", which are no bytes with 'w_zero' " << *zero;
+}
 
 LogicalResult verifyWeights(Operation *op) {
   if (!analysis::isProduct(op))
@@ -49,7 +70,7 @@ LogicalResult verifyWeights(Operation *op) {
     if (!residual && !record.getDefiningOp<nn::ConstantOp>())
       return op->emitOpError() << "expects a constant bias and scale";
   }
-  return success();
+  return checkStoredBytes(op);
 }
 
 namespace {

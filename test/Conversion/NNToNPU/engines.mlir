@@ -103,9 +103,8 @@ func.func @main(%x: tensor<9x4xf32>, %i: tensor<3x1xi64>) -> tensor<3x4xf32> {
 // Constants of 16 bits that lie within 255 of each other, zero included, become
 // bytes of memory; others do not.
 // CHECK-LABEL: func.func @main(
-// CHECK: npu.pe.conv({{.*}}npu.weight_zero = 200 : i64
-// CHECK: npu.pe.matmul(
-// CHECK-NOT: npu.weight_zero
+// CHECK: npu.pe.conv({{.*}}quant = #npu.quant<x_zero = 0, w_zero = 200>
+// CHECK: npu.pe.matmul({{.*}}quant = #npu.quant<x_zero = 0>
 // CHECK: return
 func.func @main(%x: tensor<1x2x3x3xui8>, %m: tensor<4x2xi8>) -> (tensor<1x2x3x3xi32>, tensor<4x2xi32>) {
   %v = nn.constant dense<[[[[-200]], [[55]]], [[[1]], [[2]]]]> : tensor<2x2x1x1xi16>
@@ -119,8 +118,31 @@ func.func @main(%x: tensor<1x2x3x3xui8>, %m: tensor<4x2xi8>) -> (tensor<1x2x3x3x
 
 // Two run-time factors of bytes keep their zero points for the array.
 // CHECK-LABEL: func.func @main(
-// CHECK: npu.pe.matmul(%arg0, %arg1) {{.*}}npu.operand_zero = 120 : i64{{.*}}npu.weight_zero = -3 : i64
+// CHECK: npu.pe.matmul(%arg0, %arg1) {{.*}}quant = #npu.quant<x_zero = 120, w_zero = -3>
 func.func @main(%a: tensor<4x6xui8>, %b: tensor<6x5xi8>) -> tensor<4x5xi32> {
   %y = bfp.integer_matmul %a, %b {a_zero = 120 : i64, b_zero = -3 : i64} : (tensor<4x6xui8>, tensor<6x5xi8>) -> tensor<4x5xi32>
   return %y : tensor<4x5xi32>
+}
+
+// -----
+
+// A drain that rounds to bytes has a third zero point.
+// CHECK-LABEL: func.func @main(
+// CHECK: npu.pe.conv({{.*}}quant = #npu.quant<x_zero = 0, w_zero = 0, y_zero = 7>
+func.func @main(%x: tensor<1x2x3x3xui8>) -> tensor<1x2x3x3xui8> {
+  %w = nn.constant dense<1> : tensor<2x2x1x1xi8>
+  %s = nn.constant dense<0.5> : tensor<2xf32>
+  %0 = bfp.requantise_conv %x, %w, %s {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, zero_point = 7 : i64} : (tensor<1x2x3x3xui8>, tensor<2x2x1x1xi8>, tensor<2xf32>) -> tensor<1x2x3x3xui8>
+  return %0 : tensor<1x2x3x3xui8>
+}
+
+// -----
+
+// Every step of a function of quantised tensors is written.
+// CHECK-LABEL: func.func @main(
+// CHECK: npu.vec.requantise "add"(%arg0, %arg1) {a_scale = 5.000000e-01 : f32, a_zero = 3 : i64, alpha = 0.000000e+00 : f32, b_scale = 2.500000e-01 : f32, b_zero = 0 : i64, beta = 6.000000e+00 : f32, limited = true,
+// CHECK-SAME: step = 5.000000e-02 : f32, zero_point = -7 : i64}
+func.func @main(%a: tensor<4xui8>, %b: tensor<4xui8>) -> tensor<4xi8> {
+  %0 = bfp.requantise "add"(%a, %b) {a_scale = 0.5 : f32, a_zero = 3 : i64, b_scale = 0.25 : f32, limited, beta = 6.0 : f32, step = 0.05 : f32, zero_point = -7 : i64} : (tensor<4xui8>, tensor<4xui8>) -> tensor<4xi8>
+  return %0 : tensor<4xi8>
 }

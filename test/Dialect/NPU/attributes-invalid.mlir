@@ -75,7 +75,7 @@ func.func @axis_block(%x: tensor<16x16xf32>) {
 
 func.func @axis_matmul(%a: tensor<2x4xi8>, %b: tensor<4x3xi8>) {
   // expected-error@+1 {{attribute 'npu.axis' must be the last axis 1, found 0}}
-  %0 = npu.pe.matmul(%a, %b) {npu.axis = 0 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xi8>, tensor<4x3xi8>) -> tensor<2x3xi32>
+  %0 = npu.pe.matmul(%a, %b) {npu.axis = 0 : i64, quant = #npu.quant<x_zero = 0, w_zero = 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xi8>, tensor<4x3xi8>) -> tensor<2x3xi32>
   return
 }
 
@@ -132,14 +132,6 @@ func.func @stationary(%x: tensor<2x4xf32>) {
 func.func @scatter(%x: tensor<2x4xf32>) {
   // expected-error@+1 {{attribute 'npu.scatter' stands only on npu.tcu.conv}}
   %0 = npu.vec.map "relu"(%x) {npu.scatter = {}, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
-  return
-}
-
-// -----
-
-func.func @dictionary(%x: tensor<2x4xf32>) {
-  // expected-error@+1 {{attribute 'npu.requantise' must be a dictionary of strings, floats, i64, arrays and dictionaries}}
-  %0 = npu.vec.map "relu"(%x) {npu.requantise = {a_zero = 1 : i7}, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   return
 }
 

@@ -17,7 +17,7 @@ func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
 module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
 func.func @main(%x: tensor<1x4x2x2xi8>, %w: tensor<4x4x1x1xi8>) -> tensor<1x4x2x2xi32> {
   // expected-error@+1 {{expects weights that are a constant or its encoding}}
-  %0 = npu.pe.conv(%x, %w) {npu.axis = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xi8>, tensor<4x4x1x1xi8>) -> tensor<1x4x2x2xi32>
+  %0 = npu.pe.conv(%x, %w) {npu.axis = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, quant = #npu.quant<x_zero = 0, w_zero = 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xi8>, tensor<4x4x1x1xi8>) -> tensor<1x4x2x2xi32>
   return %0 : tensor<1x4x2x2xi32>
 }
 }
@@ -28,7 +28,7 @@ module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions:
 func.func @main(%x: tensor<1x4x2x2xi8>, %b: tensor<4xi32>) -> tensor<1x4x2x2xi32> {
   %w = nn.constant dense<1> : tensor<4x4x1x1xi8>
   // expected-error@+1 {{expects a constant bias and scale}}
-  %0 = npu.pe.conv(%x, %w bias %b) {npu.axis = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xi8>, tensor<4x4x1x1xi8>, tensor<4xi32>) -> tensor<1x4x2x2xi32>
+  %0 = npu.pe.conv(%x, %w bias %b) {npu.axis = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, quant = #npu.quant<x_zero = 0, w_zero = 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xi8>, tensor<4x4x1x1xi8>, tensor<4xi32>) -> tensor<1x4x2x2xi32>
   return %0 : tensor<1x4x2x2xi32>
 }
 }
@@ -59,7 +59,7 @@ module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions:
 func.func @main(%x: tensor<1x4x2x2xi8>) -> tensor<1x4x2x2xi32> {
   %w = nn.constant dense<1> : tensor<4x4x1x1xi8>
   // expected-error@+1 {{cannot keep its activations in the array}}
-  %0 = npu.pe.conv(%x, %w) {npu.activations_stationary, npu.axis = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xi8>, tensor<4x4x1x1xi8>) -> tensor<1x4x2x2xi32>
+  %0 = npu.pe.conv(%x, %w) {npu.activations_stationary, npu.axis = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, quant = #npu.quant<x_zero = 0, w_zero = 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xi8>, tensor<4x4x1x1xi8>) -> tensor<1x4x2x2xi32>
   return %0 : tensor<1x4x2x2xi32>
 }
 }
@@ -82,5 +82,17 @@ func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
   %0 = npu.vec.map "copy"(%x) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x16xf32>) -> tensor<8x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
   %1 = npu.vec.map "copy"(%0) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) -> tensor<8x16xf32>
   return %1 : tensor<8x16xf32>
+}
+}
+
+// -----
+
+// Weights that are stored as bytes are bytes.
+module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
+func.func @main(%x: tensor<4x2xi8>) -> tensor<4x2xi32> {
+  %w = nn.constant dense<[[-200, 1], [2, 55]]> : tensor<2x2xi16>
+  // expected-error@+1 {{has weights from -200 to 55, which are no bytes with 'w_zero' 199}}
+  %0 = npu.pe.matmul(%x, %w) {npu.axis = 1 : i64, quant = #npu.quant<x_zero = 0, w_zero = 199>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x2xi8>, tensor<2x2xi16>) -> tensor<4x2xi32>
+  return %0 : tensor<4x2xi32>
 }
 }
