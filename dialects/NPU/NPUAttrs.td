@@ -8,6 +8,7 @@
 
 include "dialects/NPU/NPUDialect.td"
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 
 class NPU_Attr<string name, string attrMnemonic>
     : AttrDef<NPU_Dialect, name> {
@@ -31,5 +32,196 @@ def NPU_QuantAttr : NPU_Attr<"Quant", "quant"> {
                         OptionalParameter<"std::optional<int64_t>">:$y_zero);
   let assemblyFormat = "`<` struct(params) `>`";
 }
+
+def NPU_OriginAttr : NPU_Attr<"Origin", "origin"> {
+  let summary = "What an operation was made from";
+  let description = [{
+    `name` is that of the result in the numeric plan, which every phase keeps;
+    `op` the operation of the model, for reports. A copy that a pass puts in has
+    no name.
+
+    Example: `#npu.origin<name = "conv2", op = "conv">`
+  }];
+  let parameters = (ins OptionalParameter<"::mlir::StringAttr">:$name,
+                        OptionalParameter<"::mlir::StringAttr">:$op);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def NPU_LayoutAttr : NPU_Attr<"Layout", "layout"> {
+  let summary = "Where the elements of a result lie across partitions";
+  let description = [{
+    * `axis`: the axis of the result across partitions; -1: one partition holds
+      all of it;
+    * `work_axis`: the axis across partitions while the operation works, where
+      that is another one: pools, reductions and softmax;
+    * `lanes`, `pitch`: that many neighbours of a row lie side by side, `pitch`
+      partitions apart (docs/Machine.md, row groups).
+
+    Example: `#npu.layout<axis = 1, lanes = 4, pitch = 32>`
+  }];
+  let parameters = (ins "int64_t":$axis,
+      OptionalParameter<"std::optional<int64_t>">:$work_axis,
+      DefaultValuedParameter<"int64_t", "1">:$lanes,
+      DefaultValuedParameter<"int64_t", "0">:$pitch);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool isFolded() const { return getLanes() > 1; }
+    /// The same with other lanes; one lane is no fold.
+    LayoutAttr withLanes(int64_t lanes, int64_t pitch) const;
+  }];
+}
+
+def NPU_MapFormAttr : NPU_Attr<"MapForm", "map_form"> {
+  let summary = "Form of a compressed map in DRAM";
+  let description = [{
+    Cells of one row of `channels` channels each (docs/SparseTiles.md 4): `form`
+    is that of the instruction set, `levels` the depth of a tree, `bytes` the
+    room of a cell, `pitch` the bytes from one cell to the next, `typical` the
+    bytes to expect of a cell.
+
+    Example: `#npu.map_form<form = 1, levels = 0, channels = 16, bytes = 512,
+    pitch = 512, typical = 130>`
+  }];
+  let parameters = (ins "int64_t":$form, "int64_t":$levels, "int64_t":$channels,
+                        "int64_t":$bytes, "int64_t":$pitch, "int64_t":$typical);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def NPU_MemoryAttr : NPU_Attr<"Memory", "memory"> {
+  let summary = "Memory of a result";
+  let description = [{
+    One of `sb`, the byte offset in every partition, and `dram`, the reason why
+    the result is not resident. `part` says that it lies in the memory of the
+    concatenation that alone reads it: its first channel there. `form` is that
+    of a map that is compressed in DRAM; without it the map is dense.
+
+    Example: `#npu.memory<sb = 4096>`, `#npu.memory<dram = "graph output">`
+  }];
+  let parameters = (ins OptionalParameter<"std::optional<int64_t>">:$sb,
+      OptionalParameter<"::mlir::StringAttr">:$dram,
+      OptionalParameter<"std::optional<int64_t>">:$part,
+      OptionalParameter<"::ashlar::npu::MapFormAttr">:$form);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool inStateBuffer() const { return getSb().has_value(); }
+    /// The same with another form, or dense.
+    MemoryAttr withForm(MapFormAttr form) const;
+  }];
+}
+
+def NPU_TilingAttr : NPU_Attr<"Tiling", "tiling"> {
+  let summary = "Tiles of a result and the memory to make them";
+  let description = [{
+    * `tile`: extents of one tile of the result;
+    * `scratch`, `slot`, `slots`: first byte in every partition of the scratch
+      memory, bytes of one slot, slots; two slots overlap loads with work;
+    * `ring`: first byte of every partition that weights loaded during the
+      operation may use; the ring reaches to the end of the partition.
+
+    Example: `#npu.tiling<tile = [1, 32, 14, 14], scratch = 4096, slot = 1024,
+    slots = 2, ring = 8192>`
+  }];
+  let parameters = (ins "::mlir::DenseI64ArrayAttr":$tile, "int64_t":$scratch,
+                        "int64_t":$slot, "int64_t":$slots, "int64_t":$ring);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def NPU_Stationary : I32EnumAttr<"Stationary",
+    "operand of a product that the array holds", [
+      I32EnumAttrCase<"Weights", 0, "weights">,
+      I32EnumAttrCase<"Activations", 1, "activations">,
+      I32EnumAttrCase<"ActivationsBlocks", 2, "activations_blocks">]> {
+  let cppNamespace = "::ashlar::npu";
+  let genSpecializedAttr = 0;
+}
+def NPU_StationaryAttr
+    : EnumAttr<NPU_Dialect, NPU_Stationary, "stationary"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def NPU_Route : I32EnumAttr<"Route", "way of a movement", [
+      I32EnumAttrCase<"Copy", 0, "copy">,
+      I32EnumAttrCase<"View", 1, "view">,
+      I32EnumAttrCase<"ThroughDram", 2, "through_dram">,
+      I32EnumAttrCase<"SwapBlocks", 3, "swap_blocks">]> {
+  let cppNamespace = "::ashlar::npu";
+  let genSpecializedAttr = 0;
+}
+def NPU_RouteAttr : EnumAttr<NPU_Dialect, NPU_Route, "route"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def NPU_ZerosAttr : NPU_Attr<"Zeros", "zeros"> {
+  let summary = "Where the zeros among constant coefficients come from";
+  let description = [{
+    Of `weights` coefficients as stored, `structural` zeros that a fold put in,
+    `exact` zeros of the model and `encoded` ones that only encoding makes zero.
+
+    Example: `#npu.zeros<weights = 64, structural = 0, exact = 3, encoded = 1>`
+  }];
+  let parameters = (ins "int64_t":$weights, "int64_t":$structural,
+                        "int64_t":$exact, "int64_t":$encoded);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def NPU_ProfileAttr : NPU_Attr<"Profile", "profile"> {
+  let summary = "How many data of a map are not zero";
+  let description = [{
+    `density` is per 1000 data, by channel or for all; `source` 0 unknown, 1 a
+    producer that makes zeros, 2 measured. `places`, rows by columns in
+    row-major order, counts the non-zeros of positions, at most `capacity` each.
+
+    Example: `#npu.profile<source = 2, density = array<i32: 500>>`
+  }];
+  let parameters = (ins "int64_t":$source, "::mlir::DenseI32ArrayAttr":$density,
+      OptionalParameter<"::mlir::DenseI32ArrayAttr">:$places,
+      DefaultValuedParameter<"int64_t", "0">:$rows,
+      DefaultValuedParameter<"int64_t", "0">:$columns,
+      DefaultValuedParameter<"int64_t", "0">:$capacity);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def NPU_ScatterAttr : NPU_Attr<"Scatter", "scatter"> {
+  let summary = "Scatter mode of a sparse convolution";
+  let description = [{
+    How tiles of equal work are cut and what scatters in them, with the names of
+    the options of ashlarc (docs/SparseTiles.md 5), and what the plan knows of
+    the data.
+
+    Example: `#npu.scatter<variant = 3, algorithm = "p2", metric = "nnz",
+    threshold = 300, time = "auto", halo = "overlap", data = <source = 0,
+    density = [1000]>>`
+  }];
+  let parameters = (ins "int64_t":$variant, "::mlir::StringAttr":$algorithm,
+      "::mlir::StringAttr":$metric, "int64_t":$threshold,
+      "::mlir::StringAttr":$time, "::mlir::StringAttr":$halo,
+      "::ashlar::npu::ProfileAttr":$data);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def NPU_RegionAttr : NPU_Attr<"Region", "region"> {
+  let summary = "Bytes of every partition of the state buffer";
+  let description = [{ Example: `#npu.region<begin = 128, bytes = 640>` }];
+  let parameters = (ins "int64_t":$begin, "int64_t":$bytes);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+/// A decision that a later phase makes: absent until then.
+class NPU_Decision<Attr attr> : DefaultValuedOptionalAttr<attr, "nullptr"> {
+  let constBuilderCall = "nullptr";
+}
+
+/// What every operation of the dialect may carry, in the order of the phases.
+defvar NPU_Decisions = (ins NPU_Decision<NPU_OriginAttr>:$origin,
+                            NPU_Decision<NPU_LayoutAttr>:$layout,
+                            NPU_Decision<NPU_MemoryAttr>:$memory,
+                            NPU_Decision<NPU_TilingAttr>:$tiling);
 
 #endif // ASHLAR_DIALECTS_NPU_NPUATTRS_TD

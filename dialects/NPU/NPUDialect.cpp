@@ -10,6 +10,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include "dialects/NPU/NPUDialect.cpp.inc"
+#include "dialects/NPU/NPUEnums.cpp.inc"
 #include "dialects/NPU/NPUInterfaces.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/NPU/NPUAttrs.cpp.inc"

@@ -16,21 +16,66 @@
 #include <optional>
 
 #include "dialects/NPU/NPUDialect.h.inc"
-#include "dialects/NPU/NPUInterfaces.h.inc"
+#include "dialects/NPU/NPUEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/NPU/NPUAttrs.h.inc"
+
+namespace ashlar::npu {
+
+/// Emits an error unless the decisions about an operation of the dialect agree
+/// with its types. What needs the machine is the passes' matter.
+mlir::LogicalResult verifyDecisions(mlir::Operation *op);
+
+} // namespace ashlar::npu
+
+#include "dialects/NPU/NPUInterfaces.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/NPU/NPUOps.h.inc"
 
 namespace ashlar::npu {
 
-/// On a product of the dense array: the activations are the stationary operand
-/// and the weights move.
-inline constexpr llvm::StringLiteral kActivationsStationaryAttr =
-    "npu.activations_stationary";
+/// Decisions about `op`; null without one, for a null `op`, and for one of
+/// another dialect.
+OriginAttr originOf(mlir::Operation *op);
+LayoutAttr layoutAttrOf(mlir::Operation *op);
+MemoryAttr memoryOf(mlir::Operation *op);
+TilingAttr tilingOf(mlir::Operation *op);
 
-/// True for such a product.
+/// The axis of the result across partitions, or nothing before it is assigned.
+std::optional<int64_t> axisOf(mlir::Operation *op);
+
+/// True if the result lies in the state buffer.
+bool isResident(mlir::Operation *op);
+
+/// The first channel of a result in the memory of the concatenation that reads
+/// it; nothing if it has memory of its own.
+std::optional<int64_t> partOf(mlir::Operation *op);
+
+/// How a movement is done; a copy for everything else.
+Route routeOf(mlir::Operation *op);
+
+/// True for a movement whose result has the memory of its operand, or that the
+/// products of its operands write: no instruction.
+bool isAliased(mlir::Operation *op);
+
+/// What the dense array holds while it makes a product.
+Stationary stationaryOf(mlir::Operation *op);
+
+/// Sets it on a product of the dense array.
+void setStationary(mlir::Operation *op, Stationary stationary);
+
+/// True for a product of the dense array whose activations are the stationary
+/// operand; the weights move.
 bool hasStationaryActivations(mlir::Operation *op);
+
+/// True for one of these whose result leaves the array encoded, with blocks
+/// along the free axis, and is transposed as whole blocks by an identity
+/// multiplication.
+bool transposesBlocks(mlir::Operation *op);
+
+/// Gives `to` the discardable attributes of `from` and what `from` was made
+/// from, its layout, memory and tiles.
+void copyDecisions(mlir::Operation *from, mlir::Operation *to);
 
 } // namespace ashlar::npu
 

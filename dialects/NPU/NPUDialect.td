@@ -20,17 +20,14 @@ def NPU_Dialect : Dialect {
     numeric plan is fixed before this dialect is entered, so no operation here
     may change a bit of any value.
 
-    Planning decisions are discardable attributes in the `npu.` namespace:
-    `npu.axis` (the axis that lies across partitions), `npu.placement` (memory
-    and addresses) and `npu.tile` (extents of one emitted tile). The dialect
-    verifies the type and range of each of them and knows no others
-    (NPUAttributes.cpp): passes read them without asking again.
+    Planning decisions are attributes of the operations, each with a type and a
+    verifier (NPUAttrs.td): `origin`, `layout`, `memory` and `tiling` of all of
+    them, others of those that have the choice. On modules the dialect knows the
+    attributes of NPUAttributes.cpp and no others: passes read all of them
+    without asking again.
   }];
   let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
 }
-
-class NPU_Op<string mnemonic, list<Trait> traits = []>
-    : Op<NPU_Dialect, mnemonic, traits>;
 
 #endif // ASHLAR_DIALECTS_NPU_NPUDIALECT_TD

@@ -5,6 +5,7 @@
 #ifndef ASHLAR_DIALECTS_NPU_NPUINTERFACES_TD
 #define ASHLAR_DIALECTS_NPU_NPUINTERFACES_TD
 
+include "dialects/NPU/NPUDialect.td"
 include "mlir/IR/OpBase.td"
 
 def NPU_LayoutInterface : OpInterface<"LayoutInterface"> {
@@ -74,5 +75,36 @@ def NPU_MapInterface : OpInterface<"MapInterface"> {
       /*defaultImplementation=*/"return false;">,
   ];
 }
+
+def NPU_DecisionInterface : OpInterface<"DecisionInterface"> {
+  let cppNamespace = "::ashlar::npu";
+  let description = [{
+    What planning decides about every operation of the dialect (NPUAttrs.td).
+    Null until then.
+  }];
+  let methods = [
+    InterfaceMethod<"What it was made from.",
+      "::ashlar::npu::OriginAttr", "getOriginAttr">,
+    InterfaceMethod<"", "void", "setOriginAttr",
+      (ins "::ashlar::npu::OriginAttr":$attr)>,
+    InterfaceMethod<"Its result across partitions.",
+      "::ashlar::npu::LayoutAttr", "getLayoutAttr">,
+    InterfaceMethod<"", "void", "setLayoutAttr",
+      (ins "::ashlar::npu::LayoutAttr":$attr)>,
+    InterfaceMethod<"Memory of its result.",
+      "::ashlar::npu::MemoryAttr", "getMemoryAttr">,
+    InterfaceMethod<"", "void", "setMemoryAttr",
+      (ins "::ashlar::npu::MemoryAttr":$attr)>,
+    InterfaceMethod<"Tiles of its result.",
+      "::ashlar::npu::TilingAttr", "getTilingAttr">,
+    InterfaceMethod<"", "void", "setTilingAttr",
+      (ins "::ashlar::npu::TilingAttr":$attr)>,
+  ];
+  let verify = [{ return ::ashlar::npu::verifyDecisions($_op); }];
+}
+
+/// An operation of the dialect.
+class NPU_Op<string mnemonic, list<Trait> traits = []>
+    : Op<NPU_Dialect, mnemonic, !listconcat(traits, [NPU_DecisionInterface])>;
 
 #endif // ASHLAR_DIALECTS_NPU_NPUINTERFACES_TD

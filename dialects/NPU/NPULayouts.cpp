@@ -40,10 +40,6 @@ bool Layout::cutsBlocks() const {
   return block <= 0 || partitions % block != 0 || firstPartition % block != 0;
 }
 
-bool hasStationaryActivations(Operation *op) {
-  return op->hasAttr(kActivationsStationaryAttr);
-}
-
 bool PeConvOp::gathersTaps() {
   auto isNot = [](int64_t value) {
     return [value](int64_t x) { return x != value; };

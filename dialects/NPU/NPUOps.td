@@ -25,7 +25,8 @@ class NPU_ConvOp<string mnemonic, list<string> layoutMethods,
     Optional<NPU_Tensor>:$scale, Optional<NPU_Tensor>:$residual,
     DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
     DenseI64ArrayAttr:$dilations, I64Attr:$group, StrAttr:$function,
-    F32Attr:$alpha, F32Attr:$beta), factors);
+    F32Attr:$alpha, F32Attr:$beta), factors,
+    (ins NPU_Decision<NPU_ZerosAttr>:$zeros), NPU_Decisions);
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat = [{
     `(` $x `,` $w (`bias` $bias^)? (`scale` $scale^)?
@@ -35,7 +36,9 @@ class NPU_ConvOp<string mnemonic, list<string> layoutMethods,
 }
 
 def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
-                              (ins OptionalAttr<NPU_QuantAttr>:$quant)> {
+                              (ins NPU_Decision<NPU_QuantAttr>:$quant,
+                                   DefaultValuedOptionalAttr<NPU_StationaryAttr,
+        "::ashlar::npu::Stationary::Weights">:$stationary)> {
   let summary = "convolution on the dense array with its drain epilogue";
   let description = [{
     `acc = conv(x, w)` exactly (docs/Numerics.md, accumulate), then per output
@@ -70,12 +73,15 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
   }];
 }
 
-def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"]> {
+def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
+                               (ins NPU_Decision<NPU_ScatterAttr>:$scatter,
+                                    DefaultValuedOptionalAttr<I64Attr, "1">:$column_parts)> {
   let summary = "convolution on the sparse cluster, non-zero coefficients only";
   let description = [{
     The values of `npu.pe.conv`, bit for bit: output tiles lie in the units, the
     coefficients of `w` that are not zero are applied one after the other
-    (docs/Machine.md, sparse cluster). `npu.tcu` holds the tile plan.
+    (docs/Machine.md, sparse cluster). `column_parts` groups of units share the
+    results of a drain; with `scatter` the data decide what a unit works on.
 
     Constraints:
     - npu_tcu_conv_c1: `x` and `w` have `!bfp.block` element types; spatial rank
@@ -110,11 +116,15 @@ def NPU_PeMatmulOp
 
     Example: `%y = npu.pe.matmul(%a, %b) {...} : (...) -> ...`
   }];
-  let arguments = (ins
+  let arguments = !con((ins
     NPU_Tensor:$x, NPU_Tensor:$w, Optional<NPU_Tensor>:$bias,
     Optional<NPU_Tensor>:$scale, Optional<NPU_Tensor>:$residual,
     StrAttr:$function, F32Attr:$alpha, F32Attr:$beta,
-    OptionalAttr<NPU_QuantAttr>:$quant);
+    NPU_Decision<NPU_QuantAttr>:$quant,
+    DefaultValuedOptionalAttr<NPU_StationaryAttr,
+        "::ashlar::npu::Stationary::Weights">:$stationary,
+    NPU_Decision<NPU_ZerosAttr>:$zeros),
+    NPU_Decisions);
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat = [{
     `(` $x `,` $w (`bias` $bias^)? (`scale` $scale^)?
@@ -142,9 +152,10 @@ def NPU_VecMapOp
     Examples: `%y = npu.vec.map "add"(%a, %b) {...} : (...) -> ...`,
     `%y = npu.vec.map "relu"(%a scale %s bias %t) {...} : (...) -> ...`
   }];
-  let arguments = (ins Variadic<NPU_Tensor>:$inputs,
+  let arguments = !con((ins Variadic<NPU_Tensor>:$inputs,
     Optional<NPU_Tensor>:$scale, Optional<NPU_Tensor>:$bias, StrAttr:$op,
-    F32Attr:$alpha, F32Attr:$beta);
+    F32Attr:$alpha, F32Attr:$beta),
+    NPU_Decisions);
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat = [{
     $op `(` $inputs (`scale` $scale^)? (`bias` $bias^)? `)` attr-dict `:`
@@ -179,10 +190,11 @@ def NPU_VecRequantiseOp
       zero_point = 7 : i64} : (tensor<4xui8>) -> tensor<4xui8>
     ```
   }];
-  let arguments = (ins Variadic<NPU_Tensor>:$inputs, StrAttr:$op,
+  let arguments = !con((ins Variadic<NPU_Tensor>:$inputs, StrAttr:$op,
     F32Attr:$alpha, F32Attr:$beta, BoolAttr:$limited, F32Attr:$a_scale,
     I64Attr:$a_zero, F32Attr:$b_scale, I64Attr:$b_zero, F32Attr:$step,
-    I64Attr:$zero_point);
+    I64Attr:$zero_point),
+    NPU_Decisions);
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat =
     "$op `(` $inputs `)` attr-dict `:` functional-type(operands, results)";
@@ -205,10 +217,11 @@ def NPU_VecPoolOp : NPU_Op<"vec.pool", [Pure, NPU_LayoutInterface]> {
 
     Example: `%y = npu.vec.pool "max"(%x) {...} : (...) -> ...`
   }];
-  let arguments = (ins NPU_Tensor:$x, StrAttr:$kind,
+  let arguments = !con((ins NPU_Tensor:$x, StrAttr:$kind,
     DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
     DenseI64ArrayAttr:$pads, DenseI64ArrayAttr:$dilations,
-    BoolAttr:$count_include_pad);
+    BoolAttr:$count_include_pad),
+    NPU_Decisions);
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat =
     "$kind `(` $x `)` attr-dict `:` functional-type(operands, results)";
@@ -232,8 +245,9 @@ def NPU_VecReduceOp
 
     Example: `%y = npu.vec.reduce "mean"(%x) {axes = array<i64: 2, 3>, ...}`
   }];
-  let arguments = (ins NPU_Tensor:$x, StrAttr:$kind,
-    DenseI64ArrayAttr:$axes, BoolAttr:$select_last);
+  let arguments = !con((ins NPU_Tensor:$x, StrAttr:$kind,
+    DenseI64ArrayAttr:$axes, BoolAttr:$select_last),
+    NPU_Decisions);
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat =
     "$kind `(` $x `)` attr-dict `:` functional-type(operands, results)";
@@ -253,7 +267,8 @@ def NPU_VecSoftmaxOp : NPU_Op<"vec.softmax", [Pure, NPU_LayoutInterface]> {
 
     Example: `%y = npu.vec.softmax(%x) {axis = 1, log = false} : (...) -> ...`
   }];
-  let arguments = (ins NPU_Tensor:$x, I64Attr:$axis, BoolAttr:$log);
+  let arguments = !con((ins NPU_Tensor:$x, I64Attr:$axis, BoolAttr:$log),
+    NPU_Decisions);
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat =
     "`(` $x `)` attr-dict `:` functional-type(operands, results)";
@@ -273,8 +288,9 @@ def NPU_VecGatherOp : NPU_Op<"vec.gather", [Pure, NPU_LayoutInterface]> {
 
     Example: `%y = npu.vec.gather(%x, %indices) {axis = 0, ...} : (...) -> ...`
   }];
-  let arguments = (ins NPU_Tensor:$x, NPU_Tensor:$indices,
-    I64Attr:$axis);
+  let arguments = !con((ins NPU_Tensor:$x, NPU_Tensor:$indices,
+    I64Attr:$axis),
+    NPU_Decisions);
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat =
     "`(` $x `,` $indices `)` attr-dict `:` functional-type(operands, results)";
@@ -311,9 +327,11 @@ def NPU_DmaMoveOp
 
     Example: `%y = npu.dma.move "transpose"(%x) {pieces = [...]} : ...`
   }];
-  let arguments = (ins Variadic<NPU_Tensor>:$inputs, StrAttr:$kind,
+  let arguments = !con((ins Variadic<NPU_Tensor>:$inputs, StrAttr:$kind,
     TypedArrayAttrBase<DenseI64ArrayAttr, "list of copy pieces">:$pieces,
-    OptionalAttr<F64Attr>:$fill);
+    OptionalAttr<F64Attr>:$fill, DefaultValuedOptionalAttr<NPU_RouteAttr,
+        "::ashlar::npu::Route::Copy">:$route),
+    NPU_Decisions);
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat =
     "$kind `(` $inputs `)` attr-dict `:` functional-type(operands, results)";
@@ -341,9 +359,10 @@ def NPU_PeTransposeOp
 
     Example: `%y = npu.pe.transpose(%x) {source_axis = 1, piece = ...} : ...`
   }];
-  let arguments = (ins NPU_Tensor:$x, I64Attr:$source_axis,
+  let arguments = !con((ins NPU_Tensor:$x, I64Attr:$source_axis,
     DenseI64ArrayAttr:$piece, StrAttr:$function, F32Attr:$alpha,
-    F32Attr:$beta);
+    F32Attr:$beta),
+    NPU_Decisions);
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat =
     "`(` $x `)` attr-dict `:` functional-type(operands, results)";

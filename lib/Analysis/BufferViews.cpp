@@ -16,7 +16,7 @@ llvm::Expected<View> resultView(Operation *op, int64_t offset,
                                 const View *source,
                                 const machine::Description &machine) {
   Value result = op->getResult(0);
-  int64_t axis = op->getAttrOfType<IntegerAttr>(kAxisAttr).getInt();
+  int64_t axis = *npu::axisOf(op);
   if (isView(op)) {
     auto move = dyn_cast<npu::DmaMoveOp>(op);
     std::optional<View> view =
@@ -32,7 +32,7 @@ llvm::Expected<View> resultView(Operation *op, int64_t offset,
                            storedShape(shapeOf(value), lanesOf(value)), axis,
                            offset, machine);
   };
-  auto part = op->getAttrOfType<IntegerAttr>(kConcatPartAttr);
+  std::optional<int64_t> part = npu::partOf(op);
   if (!part)
     return dense(result);
   if (!result.hasOneUse() || axis < 0)
@@ -40,7 +40,7 @@ llvm::Expected<View> resultView(Operation *op, int64_t offset,
                      "is marked as a part of a concatenation, but not read by "
                      "one alone");
   Region region = Region::whole(shapeOf(result));
-  region.start[axis] = part.getInt();
+  region.start[axis] = *part;
   return dense((*result.getUsers().begin())->getResult(0))
       .slice(region, machine);
 }

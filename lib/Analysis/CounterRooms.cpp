@@ -21,7 +21,7 @@ namespace ashlar::analysis {
 static bool isDrained(Value map, const machine::Description &machine) {
   Operation *producer = map.getDefiningOp();
   return isa_and_nonnull<npu::PeConvOp, npu::TcuConvOp>(producer) &&
-         !producer->hasAttr(kStationaryAttr) &&
+         !npu::hasStationaryActivations(producer) &&
          drainEncodes(storageOf(map), shapeOf(map)[1], machine);
 }
 

@@ -48,50 +48,32 @@ llvm::StringRef name(ProfileSource source) {
 // Attributes and text
 //===----------------------------------------------------------------------===//
 
-DictionaryAttr DataProfile::toAttr(MLIRContext *context) const {
-  Builder builder(context);
-  llvm::SmallVector<NamedAttribute> attrs;
-  attrs.push_back(builder.getNamedAttr(
-      "source", builder.getI64IntegerAttr(static_cast<int64_t>(source))));
-  attrs.push_back(
-      builder.getNamedAttr("density", builder.getDenseI32ArrayAttr(density)));
-  if (hasPlaces()) {
-    std::vector<int32_t> places(counts.counts.begin(), counts.counts.end());
-    attrs.push_back(
-        builder.getNamedAttr("places", builder.getDenseI32ArrayAttr(places)));
-    attrs.push_back(builder.getNamedAttr(
-        "extent",
-        builder.getDenseI64ArrayAttr({counts.rows, counts.cols,
-                                      static_cast<int64_t>(counts.capacity)})));
-  }
-  return builder.getDictionaryAttr(attrs);
+npu::ProfileAttr DataProfile::toAttr(MLIRContext *context) const {
+  DenseI32ArrayAttr places;
+  if (hasPlaces())
+    places = DenseI32ArrayAttr::get(
+        context,
+        std::vector<int32_t>(counts.counts.begin(), counts.counts.end()));
+  return npu::ProfileAttr::get(
+      context, static_cast<int64_t>(source),
+      DenseI32ArrayAttr::get(context, density), places,
+      places ? counts.rows : 0, places ? counts.cols : 0,
+      places ? static_cast<int64_t>(counts.capacity) : 0);
 }
 
-DataProfile DataProfile::fromAttr(DictionaryAttr attr) {
+DataProfile DataProfile::fromAttr(npu::ProfileAttr attr) {
   DataProfile profile;
-  auto source = attr.getAs<IntegerAttr>("source");
-  if (source && source.getInt() >= 0 &&
-      source.getInt() <= static_cast<int64_t>(ProfileSource::Measured))
-    profile.source = static_cast<ProfileSource>(source.getInt());
-  if (auto density = attr.getAs<DenseI32ArrayAttr>("density");
-      density && !density.empty()) {
-    profile.density.clear();
-    for (int32_t share : density.asArrayRef())
-      profile.density.push_back(std::clamp<int32_t>(share, 0, 1000));
-  }
-  auto places = attr.getAs<DenseI32ArrayAttr>("places");
-  auto extent = attr.getAs<DenseI64ArrayAttr>("extent");
-  if (!places || !extent || extent.size() != 3)
+  profile.source = static_cast<ProfileSource>(attr.getSource());
+  profile.density.assign(attr.getDensity().asArrayRef().begin(),
+                         attr.getDensity().asArrayRef().end());
+  if (!attr.getPlaces())
     return profile;
-  auto valid = [](int64_t size) { return size > 0 && size <= kLargest; };
-  if (!valid(extent[0]) || !valid(extent[1]) || extent[2] < 0 ||
-      places.size() != extent[0] * extent[1])
-    return profile;
-  profile.counts = partition::CountMap::zeros(extent[0], extent[1],
-                                              static_cast<uint64_t>(extent[2]));
-  for (size_t i = 0; i < profile.counts.counts.size(); ++i)
-    profile.counts.counts[i] =
-        static_cast<uint32_t>(std::max(places[static_cast<int64_t>(i)], 0));
+  profile.counts =
+      partition::CountMap::zeros(attr.getRows(), attr.getColumns(),
+                                 static_cast<uint64_t>(attr.getCapacity()));
+  for (auto [to, from] :
+       llvm::zip(profile.counts.counts, attr.getPlaces().asArrayRef()))
+    to = static_cast<uint32_t>(from);
   return profile;
 }
 
@@ -213,8 +195,9 @@ static int32_t densityOf(Value map, unsigned depth) {
 
 DataProfile profileOf(Value map, const DataProfiles &profiles) {
   if (Operation *producer = map.getDefiningOp())
-    if (auto name = producer->getAttrOfType<StringAttr>(kPlanNameAttr)) {
-      auto found = profiles.find(name.getValue());
+    if (npu::OriginAttr origin = npu::originOf(producer);
+        origin && origin.getName()) {
+      auto found = profiles.find(origin.getName().getValue());
       auto shape = shapeOf(map);
       if (found != profiles.end()) {
         DataProfile profile = found->second;

@@ -76,7 +76,7 @@ ByteSpan readBytes(npu::DmaMoveOp op, const OperandModel &operand,
                    const View &source, const Region &out,
                    const machine::Description &machine) {
   // Every tile copies all of the operand to DRAM first.
-  if (op.getPieces().empty() || op->hasAttr(kThroughDramAttr))
+  if (op.getPieces().empty() || op.getRoute() == npu::Route::ThroughDram)
     return spanOf(source, Region::whole(source.shape), machine);
   if (operand.direct)
     return readByPieces(op, source, out, machine);

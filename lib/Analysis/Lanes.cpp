@@ -4,15 +4,14 @@
 
 #include "ashlar/Analysis/Lanes.h"
 
-#include "mlir/IR/BuiltinAttributes.h"
+#include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace ashlar::analysis {
 
 Lanes lanesOf(mlir::Operation *op) {
-  auto attr =
-      op ? op->getAttrOfType<mlir::DenseI64ArrayAttr>(kLanesAttr) : nullptr;
-  return attr ? Lanes{attr[0], attr[1]} : Lanes();
+  npu::LayoutAttr layout = npu::layoutAttrOf(op);
+  return layout ? Lanes{layout.getLanes(), layout.getPitch()} : Lanes();
 }
 
 Lanes lanesOf(mlir::Value value) { return lanesOf(value.getDefiningOp()); }

@@ -24,16 +24,18 @@ int64_t MapForm::bytes(llvm::ArrayRef<int64_t> shape) const {
   return shape[0] * groups(shape) * rowsOf(shape) * pitch;
 }
 
-Attribute MapForm::toAttr(MLIRContext *context) const {
-  return DenseI64ArrayAttr::get(
-      context, {form, levels, cellChannels, cellBytes, pitch, typical});
+npu::MapFormAttr MapForm::toAttr(MLIRContext *context) const {
+  return npu::MapFormAttr::get(context, form, levels, cellChannels, cellBytes,
+                               pitch, typical);
 }
 
 std::optional<MapForm> MapForm::of(Operation *op) {
-  auto attr = op ? op->getAttrOfType<DenseI64ArrayAttr>(kMapFormAttr) : nullptr;
-  if (!attr || attr.size() != 6)
+  npu::MemoryAttr memory = npu::memoryOf(op);
+  npu::MapFormAttr form = memory ? memory.getForm() : npu::MapFormAttr();
+  if (!form)
     return std::nullopt;
-  return MapForm{attr[0], attr[1], attr[2], attr[3], attr[4], attr[5]};
+  return MapForm{form.getForm(),  form.getLevels(), form.getChannels(),
+                 form.getBytes(), form.getPitch(),  form.getTypical()};
 }
 
 CompressedTransfer compressedTransfer(const MapForm &form, const Region &region,

@@ -21,7 +21,7 @@ static bool converts(Value source, Value result) {
 }
 
 bool isView(Operation *op) {
-  return op->hasAttr(kAliasAttr) && op->getNumOperands() == 1;
+  return npu::isAliased(op) && op->getNumOperands() == 1;
 }
 
 bool joinsChannels(npu::DmaMoveOp op) {

@@ -112,54 +112,41 @@ void addScatter(TileProblem &problem, Operation *op,
   problem.scatter = std::move(scatter);
 }
 
-DictionaryAttr scatterAttr(const DataProfile &data, const CutOptions &cut,
-                           MLIRContext *context) {
-  Builder builder(context);
-  return builder.getDictionaryAttr(
-      {builder.getNamedAttr("data", data.toAttr(context)),
-       builder.getNamedAttr(
-           "algorithm", builder.getStringAttr(partition::name(cut.algorithm))),
-       builder.getNamedAttr("metric",
-                            builder.getStringAttr(partition::name(cut.metric))),
-       builder.getNamedAttr("time",
-                            builder.getStringAttr(partition::name(cut.time))),
-       builder.getNamedAttr("halo",
-                            builder.getStringAttr(partition::name(cut.halo))),
-       builder.getNamedAttr("variant", builder.getI64IntegerAttr(
-                                           static_cast<int64_t>(cut.variant))),
-       builder.getNamedAttr("threshold",
-                            builder.getI64IntegerAttr(cut.threshold))});
+npu::ScatterAttr scatterAttr(const DataProfile &data, const CutOptions &cut,
+                             MLIRContext *context) {
+  auto text = [&](llvm::StringRef name) {
+    return StringAttr::get(context, name);
+  };
+  return npu::ScatterAttr::get(
+      context, static_cast<int64_t>(cut.variant),
+      text(partition::name(cut.algorithm)), text(partition::name(cut.metric)),
+      cut.threshold, text(partition::name(cut.time)),
+      text(partition::name(cut.halo)), data.toAttr(context));
 }
 
 void addScatterOf(TileProblem &problem, Operation *op,
                   const EncodedWeights &weights,
                   const machine::Description &machine) {
-  auto attr = op->getAttrOfType<DictionaryAttr>(kScatterAttr);
+  auto conv = dyn_cast<npu::TcuConvOp>(op);
+  npu::ScatterAttr attr = conv ? conv.getScatterAttr() : npu::ScatterAttr();
   if (!attr)
     return;
-  // A module from a file may hold anything: what cannot be read has defaults.
+  // The names are those of enumerations: the attribute's verifier has read
+  // them.
   CutOptions cut;
-  auto read = [&](llvm::StringRef key, auto &target, auto parse) {
-    auto text = attr.getAs<StringAttr>(key);
-    auto value = parse(text ? text.getValue() : llvm::StringRef());
-    if (value)
-      target = *value;
-    else
-      llvm::consumeError(value.takeError());
-  };
-  read("algorithm", cut.algorithm, partition::parseAlgorithm);
-  read("metric", cut.metric, partition::parseMetric);
-  read("time", cut.time, partition::parseCutTime);
-  read("halo", cut.halo, partition::parseHaloMode);
+  cut.algorithm =
+      llvm::cantFail(partition::parseAlgorithm(attr.getAlgorithm().getValue()));
+  cut.metric =
+      llvm::cantFail(partition::parseMetric(attr.getMetric().getValue()));
+  cut.time = llvm::cantFail(partition::parseCutTime(attr.getTime().getValue()));
+  cut.halo =
+      llvm::cantFail(partition::parseHaloMode(attr.getHalo().getValue()));
   if (cut.metric == partition::Metric::Cycles)
     cut.metric = partition::Metric::Nnz;
-  if (auto variant = attr.getAs<IntegerAttr>("variant"))
-    cut.variant = static_cast<machine::ScatterVariant>(variant.getInt() & 3);
-  if (auto threshold = attr.getAs<IntegerAttr>("threshold"))
-    cut.threshold = threshold.getInt();
-  auto data = attr.getAs<DictionaryAttr>("data");
-  addScatter(problem, op, weights,
-             data ? DataProfile::fromAttr(data) : DataProfile(), cut, machine);
+  cut.variant = static_cast<machine::ScatterVariant>(attr.getVariant());
+  cut.threshold = attr.getThreshold();
+  addScatter(problem, op, weights, DataProfile::fromAttr(attr.getData()), cut,
+             machine);
 }
 
 //===----------------------------------------------------------------------===//

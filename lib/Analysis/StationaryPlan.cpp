@@ -320,7 +320,7 @@ static int64_t mostTermsOf(Operation *op, const ProductShape &product) {
 
 ProductShape productShape(Operation *op) {
   ProductShape product;
-  product.weightsMove = op->hasAttr(kStationaryAttr);
+  product.weightsMove = npu::hasStationaryActivations(op);
   product.recordsOnly = isa<npu::TcuConvOp>(op);
   if (auto conv = dyn_cast<npu::PeConvOp>(op)) {
     setConvShape(product, conv);
@@ -332,8 +332,8 @@ ProductShape productShape(Operation *op) {
     product.channels = w[w.size() - 2];
     product.weightFormat = weightFormatOf(matmul);
   }
-  if (auto part = op->getAttrOfType<IntegerAttr>(kConcatPartAttr))
-    product.resultParts.push_back(part.getInt());
+  if (std::optional<int64_t> part = npu::partOf(op))
+    product.resultParts.push_back(*part);
   product.mostTerms = mostTermsOf(op, product);
   return product;
 }
@@ -398,7 +398,7 @@ int64_t movingRecordBytes(llvm::ArrayRef<Operation *> ops,
                           const machine::Description &machine) {
   int64_t outputs = 0;
   for (Operation *op : ops)
-    if (op->hasAttr(kStationaryAttr))
+    if (npu::hasStationaryActivations(op))
       outputs = std::max(
           outputs, std::min(movingOutputs(machine), productShape(op).outputs));
   return llvm::alignTo(outputs * kParameterBytes, 64);

@@ -5,8 +5,8 @@
 
 #include "ashlar/Analysis/TileBuffers.h"
 
-#include "ashlar/Analysis/PlanAttributes.h"
 #include "ashlar/Analysis/ResidentConstants.h"
+#include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -26,11 +26,11 @@ std::string TileBuffer::name() const {
 }
 
 Residents::Residents(ModuleOp module, const machine::Description &machine) {
-  auto area = module->getAttrOfType<DenseI64ArrayAttr>(kConstantsAttr);
-  if (!area || area.size() != 2)
+  auto area = module->getAttrOfType<npu::RegionAttr>(kConstantsAttr);
+  if (!area)
     return;
   for (const ResidentConstant &constant :
-       residentConstants(module, machine, area[0], area[1]))
+       residentConstants(module, machine, area.getBegin(), area.getBytes()))
     constants.insert({constant.value, constant.axis});
 }
 
@@ -38,11 +38,7 @@ bool Residents::holds(Value value, int64_t axis) const {
   if (constants.contains({value, axis}))
     return true;
   Operation *def = value.getDefiningOp();
-  auto integer = [&](llvm::StringRef name) {
-    return def ? def->getAttrOfType<IntegerAttr>(name) : IntegerAttr();
-  };
-  auto placement = integer(npu::kPlacementAttr), own = integer(kAxisAttr);
-  return placement && placement.getInt() >= 0 && own && own.getInt() == axis;
+  return npu::isResident(def) && npu::axisOf(def) == axis;
 }
 
 Staging Residents::stagingOf(Operation *op, const TilingModel &model) const {

@@ -230,9 +230,9 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
       product.weightFormat.range,
       machine.sparse.tcus * static_cast<uint64_t>(problem.channels) *
           static_cast<uint64_t>(problem.kernel[0] * problem.kernel[1]));
-  if (auto attr = op->getAttrOfType<IntegerAttr>(kColumnPartsAttr);
-      attr && parts == 0)
-    parts = std::clamp<int64_t>(attr.getInt(), 1,
+  if (auto conv = dyn_cast<npu::TcuConvOp>(op);
+      conv && conv.getColumnPartsAttr() && parts == 0)
+    parts = std::clamp<int64_t>(static_cast<int64_t>(conv.getColumnParts()), 1,
                                 std::max<int64_t>(machine.sparse.tcus, 1));
   splitColumns(problem, planStationary(product, machine), parts, machine);
   balanceColumns(problem, weights);

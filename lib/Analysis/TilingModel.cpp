@@ -38,11 +38,6 @@ WindowRange windowInput(int64_t start, int64_t size, int64_t stride,
           (size - 1) * stride + (kernel - 1) * dilation + 1};
 }
 
-static int64_t axisOf(Operation *op, llvm::StringRef name, int64_t otherwise) {
-  auto attr = op->getAttrOfType<IntegerAttr>(name);
-  return attr ? attr.getInt() : otherwise;
-}
-
 llvm::SmallVector<int64_t, 6> axesExcept(int64_t rank, int64_t skip) {
   llvm::SmallVector<int64_t, 6> axes;
   for (int64_t i = 0; i < rank; ++i)
@@ -56,8 +51,10 @@ TilingModel baseModel(Operation *op) {
   Value result = op->getResult(0);
   model.resultShape = Shape(shapeOf(result));
   model.resultType = storageOf(result);
-  model.resultAxis = axisOf(op, kAxisAttr, -1);
-  model.workAxis = axisOf(op, kWorkAxisAttr, model.resultAxis);
+  npu::LayoutAttr layout = npu::layoutAttrOf(op);
+  model.resultAxis = layout ? layout.getAxis() : -1;
+  model.workAxis = layout ? layout.getWorkAxis().value_or(model.resultAxis)
+                          : model.resultAxis;
   model.granularity.assign(model.resultShape.size(), 1);
   model.lanes = lanesOf(op);
   if (model.lanes.folded())
@@ -158,7 +155,7 @@ void addTurnScratch(TilingModel &model, Operation *op) {
       shapeOf(op->getOperand(0))[isa<npu::PeConvOp>(op) ? 1 : x.blockAxis];
   int64_t taps = productShape(op).taps;
   bool gathers = gathersActivations(op);
-  bool blocks = op->hasAttr(kTurnBlocksAttr);
+  bool blocks = npu::transposesBlocks(op);
   StorageType result = model.resultType;
   model.scratch = [=](const Region &out) {
     int64_t outputs = out.size[axis], positions = out.elements() / outputs;
@@ -211,7 +208,7 @@ TilingModel convModel(Op op, const machine::Description &machine) {
     model.operands.back().lanes = lanes;
     model.granularity.back() = std::max(model.granularity.back(), lanes.count);
   }
-  if (op->hasAttr(kStationaryAttr))
+  if (npu::hasStationaryActivations(op))
     addTurnScratch(model, op);
   else
     addDrainScratch(model, model.resultShape[1], machine);
@@ -251,7 +248,7 @@ TilingModel matmulModel(npu::PeMatmulOp op,
     model.operands[1] = matrixOperand(op.getW(), 2, /*rows=*/false);
   if (op.getResidual())
     model.operands.back() = broadcastOperand(op.getResidual(), rank, rank - 1);
-  if (op->hasAttr(kStationaryAttr))
+  if (npu::hasStationaryActivations(op))
     addTurnScratch(model, op);
   else
     addDrainScratch(model, model.resultShape.back(), machine);

@@ -205,7 +205,8 @@ llvm::Error Compilation::quantise() {
 llvm::Error Compilation::emit() {
   bool compresses = false;
   result.module->walk([&](Operation *op) {
-    compresses |= op->hasAttr(analysis::kMapFormAttr);
+    npu::MemoryAttr memory = npu::memoryOf(op);
+    compresses |= memory && memory.getForm();
   });
   if (options.mapCompression == "auto" && compresses && !options.afterPass)
     return measureMaps();
@@ -225,8 +226,10 @@ llvm::Error Compilation::measureMaps() {
   result = CompileResult();
   result.numericPlanJson = kept.numericPlanJson;
   result.module = std::move(dense);
-  result.module->walk(
-      [](Operation *op) { op->removeAttr(analysis::kMapFormAttr); });
+  result.module->walk([](npu::DecisionInterface op) {
+    if (npu::MemoryAttr memory = op.getMemoryAttr())
+      op.setMemoryAttr(memory.withForm({}));
+  });
   OwningOpRef<ModuleOp> again = result.module->clone();
   if (llvm::Error error = generate())
     return error;

@@ -38,21 +38,19 @@ llvm::json::Value toJson(Attribute attr) {
 
 /// Residency and tiling, which every npu operation carries.
 void addPlacement(Operation *op, llvm::json::Array &decisions) {
-  auto placement = op->getAttrOfType<IntegerAttr>(npu::kPlacementAttr);
-  auto tile = op->getAttrOfType<DenseI64ArrayAttr>(npu::kTileAttr);
-  if (!placement || !tile)
+  npu::MemoryAttr memory = npu::memoryOf(op);
+  npu::TilingAttr tiling = npu::tilingOf(op);
+  if (!memory || !tiling)
     return;
   std::string extents;
-  for (int64_t extent : tile.asArrayRef())
+  for (int64_t extent : tiling.getTile().asArrayRef())
     extents += (extents.empty() ? "" : "x") + std::to_string(extent);
-  bool resident = placement.getInt() >= 0;
-  auto inDram = op->getAttrOfType<StringAttr>(npu::kInDramAttr);
   decisions.push_back(llvm::json::Object{
       {"node", analysis::getNodeName(op->getLoc())},
-      {"choice", resident ? "resident" : "dram"},
-      {"reason", resident || !inDram
+      {"choice", memory.inStateBuffer() ? "resident" : "dram"},
+      {"reason", memory.inStateBuffer()
                      ? "fits the state buffer from producer to last consumer"
-                     : inDram.getValue()},
+                     : memory.getDram().getValue()},
       {"tile", extents}});
 }
 

@@ -243,8 +243,8 @@ private:
 /// A copy that only changes the storage of real numbers. A cast of the network
 /// is more: it rounds to its type in every module.
 bool keepsValues(npu::VecMapOp op) {
-  auto source = op->getAttrOfType<StringAttr>(kSourceOpAttr);
-  if (source && source.getValue() == "cast")
+  npu::OriginAttr origin = op.getOriginAttr();
+  if (origin && origin.getOp() && origin.getOp().getValue() == "cast")
     return false;
   auto real = [](Value value) {
     Type element = getElementTypeOrSelf(value);

@@ -9,6 +9,7 @@
 #include "ashlar/Analysis/NumericPlan.h"
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
 #include "dialects/NN/NNOps.h"
+#include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
@@ -221,7 +222,8 @@ void comparePlanned(ModuleOp plan, const ValueMap &right, ModuleOp later,
              a.size() == b.size() ? relativeDifference(a, b) : HUGE_VAL);
   };
   for (Operation &op : bodyOf(later).without_terminator())
-    if (auto name = op.getAttrOfType<StringAttr>(kPlanNameAttr))
+    if (npu::OriginAttr origin = npu::originOf(&op);
+        StringAttr name = origin ? origin.getName() : StringAttr())
       if (Value wanted = planned.lookup(name.getValue()))
         compare(op.getResult(0), name.getValue(), wanted);
   for (auto [value, wanted] :

@@ -8,7 +8,7 @@
 #define ASHLAR_ANALYSIS_DATAPROFILE_H
 
 #include "ashlar/Partition/Map.h"
-#include "mlir/IR/BuiltinAttributes.h"
+#include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
@@ -40,8 +40,8 @@ struct DataProfile {
   /// Of the whole map, per 1000.
   int32_t mean() const;
 
-  mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
-  static DataProfile fromAttr(mlir::DictionaryAttr attr);
+  npu::ProfileAttr toAttr(mlir::MLIRContext *context) const;
+  static DataProfile fromAttr(npu::ProfileAttr attr);
 };
 
 /// Profiles by name of the planned tensor.

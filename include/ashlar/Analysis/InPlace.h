@@ -24,10 +24,6 @@ int64_t inPlaceLead(npu::DmaMoveOp op, const TilingModel &model,
                     const View &source, llvm::ArrayRef<int64_t> extents,
                     const machine::Description &machine);
 
-/// On a movement whose result has the memory of its operand: blocks are
-/// exchanged through scratch.
-inline constexpr llvm::StringLiteral kSwapAttr = "npu.swaps_blocks";
-
 /// A transpose of square planes inside one memory. A block lies between two
 /// channel tiles; that of rows I and columns J goes where the one of rows J and
 /// columns I was.

@@ -14,9 +14,6 @@
 
 namespace ashlar::analysis {
 
-/// Attribute of npu operations whose result is folded: [Ws, pitch].
-inline constexpr llvm::StringLiteral kLanesAttr = "npu.lanes";
-
 /// How a map is folded; one lane is the plain layout.
 struct Lanes {
   int64_t count = 1; ///< Ws

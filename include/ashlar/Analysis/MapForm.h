@@ -8,13 +8,10 @@
 
 #include "ashlar/Analysis/View.h"
 #include "ashlar/Machine/Cycles.h"
-#include "mlir/IR/BuiltinAttributes.h"
+#include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Operation.h"
 
 namespace ashlar::analysis {
-
-/// Name of the attribute with the form of a result in DRAM; absent: dense.
-inline constexpr llvm::StringLiteral kMapFormAttr = "npu.map_form";
 
 /// Form of a map of rank 3 (batch, channel, column) or 4 (row before column).
 /// Cell (n, g, h) has the channels from g * cellChannels on of row h of image
@@ -33,7 +30,7 @@ struct MapForm {
   /// Bytes of a map of this form in DRAM.
   int64_t bytes(llvm::ArrayRef<int64_t> shape) const;
 
-  mlir::Attribute toAttr(mlir::MLIRContext *context) const;
+  npu::MapFormAttr toAttr(mlir::MLIRContext *context) const;
   /// The form of an operation's result, if it has one.
   static std::optional<MapForm> of(mlir::Operation *op);
 };

@@ -13,20 +13,9 @@
 
 namespace ashlar::analysis {
 
-/// On a movement whose result shares the memory of its operand, or that the
-/// products of its operands write.
-inline constexpr llvm::StringLiteral kAliasAttr = "npu.alias";
-
 /// True if the result of `op` is another way to address its operand; the
 /// result of a concatenation that its parts write has memory of its own.
 bool isView(mlir::Operation *op);
-
-/// On a movement that goes through DRAM and back.
-inline constexpr llvm::StringLiteral kThroughDramAttr = "npu.through_dram";
-
-/// On a product whose result lies in the memory of the concatenation that alone
-/// reads it: its first channel there.
-inline constexpr llvm::StringLiteral kConcatPartAttr = "npu.concat_part";
 
 /// The only piece of a movement that neither fills nor converts, or nothing.
 std::optional<npu::Piece> solePiece(npu::DmaMoveOp op);

@@ -88,13 +88,6 @@ class EncodedWeights;
 int64_t dropZeroTiles(std::vector<ColumnTile> &columns, mlir::Operation *op,
                       const EncodedWeights &weights);
 
-/// Attribute of pe operations whose activations are the stationary operand.
-inline constexpr llvm::StringLiteral kStationaryAttr =
-    npu::kActivationsStationaryAttr;
-/// Attribute of those whose result leaves the array encoded, with blocks along
-/// the free axis, and is turned as whole blocks by an identity multiplication.
-inline constexpr llvm::StringLiteral kTurnBlocksAttr = "npu.turn_blocks";
-
 /// True if a product with stationary activations may be turned like that: its
 /// encoded result has blocks along the output channels that no chunk of moving
 /// weights cuts, and no residual, which lies the other way.

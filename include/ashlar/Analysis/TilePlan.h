@@ -24,21 +24,11 @@
 
 namespace ashlar::analysis {
 
-/// Attribute of npu.tcu.conv with the plan for the whole map, for reports.
-inline constexpr llvm::StringLiteral kTcuAttr = "npu.tcu";
-
-/// Attribute of npu.tcu.conv: groups of units that share the results of a
-/// drain, if more than one.
-inline constexpr llvm::StringLiteral kColumnPartsAttr = "npu.column_parts";
-
 /// Input channels [first, first + count).
 struct ChannelRange {
   int64_t first = 0;
   int64_t count = 0;
 };
-
-/// Attribute of npu.tcu.conv: scatter mode, and what its plan needs to know.
-inline constexpr llvm::StringLiteral kScatterAttr = "npu.scatter";
 
 /// Kernels of a column and channel that have `taps` coefficients in one phase
 /// of the strides; with a single tap all kernels of the channel together.
@@ -142,11 +132,11 @@ void addScatter(TileProblem &problem, mlir::Operation *op,
 /// follow what stores it, and the last one is waited for.
 int64_t countedRows(int64_t rowBytes, const machine::Description &machine);
 
-/// The attribute kScatterAttr.
-mlir::DictionaryAttr scatterAttr(const DataProfile &data, const CutOptions &cut,
-                                 mlir::MLIRContext *context);
+/// Scatter mode as an attribute.
+npu::ScatterAttr scatterAttr(const DataProfile &data, const CutOptions &cut,
+                             mlir::MLIRContext *context);
 
-/// addScatter() as the attribute kScatterAttr of `op` says, if it has one.
+/// addScatter() as the scatter mode of `op` says, if it has one.
 void addScatterOf(TileProblem &problem, mlir::Operation *op,
                   const EncodedWeights &weights,
                   const machine::Description &machine);

@@ -18,11 +18,6 @@ class VecGatherOp;
 
 namespace ashlar::analysis {
 
-/// Name of the attribute that holds the partition axis of an op's result.
-inline constexpr llvm::StringLiteral kAxisAttr = "npu.axis";
-/// Partition axis while the operation works, where that is another one.
-inline constexpr llvm::StringLiteral kWorkAxisAttr = "npu.work_axis";
-
 /// Scratch of one tile besides staged operands and the staged result.
 struct ScratchBuffer {
   StorageType type;

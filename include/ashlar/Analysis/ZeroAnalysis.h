@@ -11,9 +11,6 @@
 
 namespace ashlar::analysis {
 
-/// Attribute of products with constant weights: a dictionary of the counts.
-inline constexpr llvm::StringLiteral kZerosAttr = "npu.zeros";
-
 /// Coefficients of one operation.
 struct ZeroCounts {
   int64_t weights = 0;    ///< all of them, as stored

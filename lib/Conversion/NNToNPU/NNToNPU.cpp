@@ -42,15 +42,17 @@ public:
         .Case([&](bfp::AffineOp op) {
           return npu::VecMapOp::create(
               builder, op->getLoc(), op->getResultTypes(), op.getX(),
-              op.getScale(), op.getBias(), op.getFunction(), op.getAlpha(),
-              op.getBeta());
+              op.getScale(), op.getBias(),
+              builder.getStringAttr(op.getFunction()), f32(op.getAlpha()),
+              f32(op.getBeta()));
         })
         .Case([&](bfp::RequantiseOp op) -> Operation * {
           return npu::VecRequantiseOp::create(
               builder, op.getLoc(), op.getOutput().getType(), op.getInputs(),
-              op.getFunction(), op.getAlpha(), op.getBeta(), op.getLimited(),
-              op.getAScale(), op.getAZero(), op.getBScale(), op.getBZero(),
-              op.getStep(), op.getZeroPoint());
+              op.getFunctionAttr(), f32(op.getAlpha()), f32(op.getBeta()),
+              builder.getBoolAttr(op.getLimited()), f32(op.getAScale()),
+              i64(op.getAZero()), f32(op.getBScale()), i64(op.getBZero()),
+              f32(op.getStep()), i64(op.getZeroPoint()));
         })
         .Case([&](nn::UnaryOp unary) {
           return map(unary, nn::stringifyUnaryFunction(unary.getFunction()),
@@ -84,7 +86,7 @@ public:
         .Case([&](nn::TakeOp t) -> Operation * {
           return npu::VecGatherOp::create(builder, t.getLoc(),
                                           t.getY().getType(), t.getX(),
-                                          t.getIndices(), t.getAxis());
+                                          t.getIndices(), i64(t.getAxis()));
         })
         .Case([&](nn::SoftmaxOp s) { return softmax(s, false); })
         .Case([&](nn::LogSoftmaxOp s) { return softmax(s, true); })
@@ -92,6 +94,13 @@ public:
   }
 
 private:
+  FloatAttr f32(const APFloat &value) {
+    return builder.getF32FloatAttr(value.convertToFloat());
+  }
+  IntegerAttr i64(uint64_t value) {
+    return builder.getI64IntegerAttr(static_cast<int64_t>(value));
+  }
+
   Operation *move(Operation *op, const Movement &movement) {
     llvm::SmallVector<Attribute> pieces;
     for (const npu::Piece &piece : movement.pieces) {
@@ -111,31 +120,26 @@ private:
 
   Operation *map(Operation *op, llvm::StringRef function,
                  APFloat alpha = APFloat(0.0f), APFloat beta = APFloat(0.0f)) {
-    return npu::VecMapOp::create(builder, op->getLoc(), op->getResultTypes(),
-                                 op->getOperands(), Value(), Value(), function,
-                                 alpha, beta);
+    return npu::VecMapOp::create(
+        builder, op->getLoc(), op->getResultTypes(), op->getOperands(), Value(),
+        Value(), builder.getStringAttr(function), f32(alpha), f32(beta));
   }
 
   Operation *product(bfp::ConvOp op) {
     return npu::PeConvOp::create(
         builder, op.getLoc(), op.getOutput().getType(), op.getX(), op.getW(),
         op.getBias(), op.getScale(), op.getResidual(), op.getStridesAttr(),
-        op.getPadsAttr(), op.getDilationsAttr(),
-        builder.getI64IntegerAttr(op.getGroup()),
-        builder.getStringAttr(op.getFunction()),
-        builder.getF32FloatAttr(op.getAlpha().convertToFloat()),
-        builder.getF32FloatAttr(op.getBeta().convertToFloat()),
-        npu::QuantAttr());
+        op.getPadsAttr(), op.getDilationsAttr(), i64(op.getGroup()),
+        builder.getStringAttr(op.getFunction()), f32(op.getAlpha()),
+        f32(op.getBeta()));
   }
 
   Operation *product(bfp::MatmulOp op) {
     return npu::PeMatmulOp::create(
         builder, op.getLoc(), op.getOutput().getType(), op.getA(), op.getB(),
         op.getBias(), op.getScale(), op.getResidual(),
-        builder.getStringAttr(op.getFunction()),
-        builder.getF32FloatAttr(op.getAlpha().convertToFloat()),
-        builder.getF32FloatAttr(op.getBeta().convertToFloat()),
-        npu::QuantAttr());
+        builder.getStringAttr(op.getFunction()), f32(op.getAlpha()),
+        f32(op.getBeta()));
   }
 
   Operation *product(bfp::RequantiseConvOp op) {
@@ -143,9 +147,8 @@ private:
     auto conv = npu::PeConvOp::create(
         builder, op.getLoc(), op.getOutput().getType(), op.getX(), op.getW(),
         op.getBias(), op.getScale(), Value(), op.getStridesAttr(),
-        op.getPadsAttr(), op.getDilationsAttr(),
-        builder.getI64IntegerAttr(op.getGroup()),
-        builder.getStringAttr(op.getFunction()), none, none, npu::QuantAttr());
+        op.getPadsAttr(), op.getDilationsAttr(), i64(op.getGroup()),
+        builder.getStringAttr(op.getFunction()), none, none);
     return withZeroPoints(conv, op.getZeroPoint());
   }
 
@@ -186,37 +189,39 @@ private:
     return withZeroPoints(npu::PeConvOp::create(
         builder, op.getLoc(), op.getY().getType(), op.getX(), op.getW(),
         Value(), Value(), Value(), op.getStridesAttr(), op.getPadsAttr(),
-        op.getDilationsAttr(), builder.getI64IntegerAttr(op.getGroup()),
-        builder.getStringAttr("copy"), zero, zero, npu::QuantAttr()));
+        op.getDilationsAttr(), i64(op.getGroup()),
+        builder.getStringAttr("copy"), zero, zero));
   }
 
   Operation *integerProduct(nn::MatMulOp op) {
     FloatAttr zero = builder.getF32FloatAttr(0.0f);
     return withZeroPoints(npu::PeMatmulOp::create(
         builder, op.getLoc(), op.getY().getType(), op.getA(), op.getB(),
-        Value(), Value(), Value(), builder.getStringAttr("copy"), zero, zero,
-        npu::QuantAttr()));
+        Value(), Value(), Value(), builder.getStringAttr("copy"), zero, zero));
   }
 
   template <typename Op>
   Operation *pool(Op op, llvm::StringRef kind, bool countIncludePad) {
     return npu::VecPoolOp::create(builder, op.getLoc(), op.getY().getType(),
-                                  op.getX(), kind, op.getKernel(),
-                                  op.getStrides(), op.getPads(),
-                                  op.getDilations(), countIncludePad);
+                                  op.getX(), builder.getStringAttr(kind),
+                                  op.getKernelAttr(), op.getStridesAttr(),
+                                  op.getPadsAttr(), op.getDilationsAttr(),
+                                  builder.getBoolAttr(countIncludePad));
   }
 
   Operation *reduce(Operation *op, llvm::StringRef kind,
                     llvm::ArrayRef<int64_t> axes, bool selectLast) {
-    return npu::VecReduceOp::create(builder, op->getLoc(),
-                                    op->getResult(0).getType(),
-                                    op->getOperand(0), kind, axes, selectLast);
+    return npu::VecReduceOp::create(
+        builder, op->getLoc(), op->getResult(0).getType(), op->getOperand(0),
+        builder.getStringAttr(kind), builder.getDenseI64ArrayAttr(axes),
+        builder.getBoolAttr(selectLast));
   }
 
   template <typename Op>
   Operation *softmax(Op op, bool log) {
     return npu::VecSoftmaxOp::create(builder, op.getLoc(), op.getY().getType(),
-                                     op.getX(), op.getAxis(), log);
+                                     op.getX(), i64(op.getAxis()),
+                                     builder.getBoolAttr(log));
   }
 
   OpBuilder &builder;
@@ -253,10 +258,11 @@ void copyForeignResults(func::FuncOp main, OpBuilder &builder) {
     piece.resultStart.assign(type.getRank(), 0);
     Attribute pieces =
         builder.getDenseI64ArrayAttr(piece.toArray(type.getRank()));
-    Operation *copy = npu::DmaMoveOp::create(
+    auto copy = npu::DmaMoveOp::create(
         builder, source.getLoc(), type, source, builder.getStringAttr("copy"),
         builder.getArrayAttr(pieces), FloatAttr());
-    copy->setAttr(kSourceOpAttr, builder.getStringAttr("copy"));
+    copy.setOriginAttr(npu::OriginAttr::get(builder.getContext(), StringAttr(),
+                                            builder.getStringAttr("copy")));
     operand.set(copy->getResult(0));
     returned.insert(copy);
   }
@@ -304,10 +310,11 @@ struct ConvertNNToNPUPass
       for (NamedAttribute attr : op->getDiscardableAttrs())
         if (attr.getName().getValue().starts_with("ashlar."))
           converted->setAttr(attr.getName(), attr.getValue());
-      converted->setAttr(kPlanNameAttr, builder.getStringAttr(
-                                            names.getName(op->getResult(0))));
-      converted->setAttr(kSourceOpAttr,
-                         builder.getStringAttr(op->getName().stripDialect()));
+      cast<npu::DecisionInterface>(converted).setOriginAttr(
+          npu::OriginAttr::get(
+              &getContext(),
+              builder.getStringAttr(names.getName(op->getResult(0))),
+              builder.getStringAttr(op->getName().stripDialect())));
       if (Attribute decision = op->getAttr("ashlar.decision"))
         converted->setAttr("ashlar.decision", decision);
       op->getResult(0).replaceAllUsesWith(converted->getResult(0));

@@ -24,7 +24,7 @@ std::vector<size_t> emissionOrder(llvm::ArrayRef<Operation *> nodes) {
   std::vector<size_t> reversed;
   for (size_t i = nodes.size(); i-- > 0;) {
     auto at = reversed.end();
-    if (nodes[i]->hasAttr(analysis::kAliasAttr)) {
+    if (npu::isAliased(nodes[i])) {
       auto users = nodes[i]->getResult(0).getUsers();
       auto reads = [&](size_t other) {
         return llvm::is_contained(users, nodes[other]);

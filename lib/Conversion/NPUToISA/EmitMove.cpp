@@ -335,7 +335,7 @@ llvm::Error emitMove(Generator &generator, const TileContext &tile) {
   // The measured alternative: the operand is written to DRAM in its own order
   // and read from there in the new one.
   auto operands = tile.operands;
-  if (move->hasAttr(analysis::kThroughDramAttr))
+  if (npu::routeOf(move) == npu::Route::ThroughDram)
     operands[0] = inDram(generator, operands[0]);
   if (move.getPieces().empty() && !move.getFill())
     emitLinear(generator, operands[0], tile.result.type, out,

@@ -56,8 +56,7 @@ class MovingWeightsEmitter {
 public:
   MovingWeightsEmitter(Generator &generator, const TileContext &tile)
       : generator(generator), machine(generator.machine), tile(tile),
-        turned(tile.scratch[0]),
-        turnsBlocks(tile.op->hasAttr(analysis::kTurnBlocksAttr)),
+        turned(tile.scratch[0]), turnsBlocks(npu::transposesBlocks(tile.op)),
         epilogue(epilogueOf(tile.op)), positions(turned.shape[0]) {}
 
   llvm::Error run();

@@ -193,10 +193,9 @@ PoolEmitter::PoolEmitter(Generator &generator, const TileContext &tile)
 /// or with the other parts of a concatenation.
 bool isJoined(Operation *op) {
   auto joins = [](Operation *user) {
-    return user->hasAttr(analysis::kAliasAttr) && user->getNumOperands() > 1;
+    return npu::isAliased(user) && user->getNumOperands() > 1;
   };
-  return op && (op->hasAttr(analysis::kAliasAttr) ||
-                llvm::any_of(op->getUsers(), joins));
+  return op && (npu::isAliased(op) || llvm::any_of(op->getUsers(), joins));
 }
 
 /// True if the bytes of source and result in the partitions behind their
@@ -381,9 +380,9 @@ void PoolEmitter::run() {
 /// weights, column after column, or by the parts of a concatenation. Others are
 /// made rows by rows.
 bool comesByChannels(Operation *op) {
-  return op && !op->hasAttr(analysis::kStationaryAttr) &&
+  return op && !npu::hasStationaryActivations(op) &&
          (mlir::isa<npu::PeConvOp>(op) ||
-          (op->hasAttr(analysis::kAliasAttr) && op->getNumOperands() > 1));
+          (npu::isAliased(op) && op->getNumOperands() > 1));
 }
 
 } // namespace

@@ -378,7 +378,7 @@ void encodeScratch(Generator &generator, const TileContext &tile) {
 }
 
 llvm::Error emitProduct(Generator &generator, const TileContext &tile) {
-  if (tile.op->hasAttr(analysis::kStationaryAttr))
+  if (npu::hasStationaryActivations(tile.op))
     return emitMovingWeights(generator, tile);
   auto geometry = ProductGeometry::of(generator, tile);
   if (!geometry)

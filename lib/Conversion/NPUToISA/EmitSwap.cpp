@@ -82,10 +82,9 @@ llvm::Error emitSwap(Generator &generator, const TileContext &tile) {
       analysis::blockSwap(move, source, tile.result.axis, generator.machine);
   if (!swap || !source.inStateBuffer() || !tile.result.inStateBuffer())
     return generator.unsupported(tile.op, "its blocks cannot change places");
-  auto scratch =
-      move->getAttrOfType<DenseI64ArrayAttr>(npu::kScratchAttr).asArrayRef();
-  BlockExchange(generator, *swap, source, tile.result, scratch[0], scratch[1],
-                scratch[2])
+  npu::TilingAttr tiling = move.getTilingAttr();
+  BlockExchange(generator, *swap, source, tile.result, tiling.getScratch(),
+                tiling.getSlot(), tiling.getSlots())
       .run();
   return llvm::Error::success();
 }

@@ -90,8 +90,7 @@ View Generator::homeOf(Value value) {
 llvm::Error Generator::placeResults() {
   for (Operation *op : nodes) {
     Value result = op->getResult(0);
-    int64_t offset =
-        op->getAttrOfType<IntegerAttr>(npu::kPlacementAttr).getInt();
+    int64_t offset = npu::memoryOf(op).getSb().value_or(-1);
     if (offset < 0 && !analysis::isView(op)) {
       if (auto form = analysis::MapForm::of(op))
         forms[result] = *form;
@@ -141,8 +140,7 @@ size_t Generator::streamedProduct(Operation *op) {
   if (auto program = tilePrograms.find(op); program != tilePrograms.end())
     product.sources = analysis::sourceLanes(program->second->problem);
   product.reused =
-      op->getAttrOfType<DenseI64ArrayAttr>(npu::kTileAttr).asArrayRef() !=
-      shapeOf(op->getResult(0));
+      npu::tilingOf(op).getTile().asArrayRef() != shapeOf(op->getResult(0));
   return productIndex[op] = weights.addProduct(std::move(product));
 }
 
@@ -150,7 +148,7 @@ llvm::Expected<TileProgram *> Generator::tileProgram(Operation *op) {
   std::unique_ptr<TileProgram> &program = tilePrograms[op];
   if (program)
     return program.get();
-  auto tile = op->getAttrOfType<DenseI64ArrayAttr>(npu::kTileAttr).asArrayRef();
+  auto tile = npu::tilingOf(op).getTile().asArrayRef();
   Shape extent{tile[0]};
   extent.append(tile.begin() + 2, tile.end());
   auto built = buildTileProgram(op, extent, machine);
@@ -269,7 +267,8 @@ llvm::Error Generator::checkInstructions(Operation *op) const {
 llvm::Error Generator::planCounters() {
   std::vector<analysis::CountedMap> maps;
   for (auto [i, op] : llvm::enumerate(nodes)) {
-    if (!op->hasAttr(analysis::kScatterAttr))
+    auto conv = dyn_cast<npu::TcuConvOp>(op);
+    if (!conv || !conv.getScatterAttr())
       continue;
     builder.node = i;
     auto program = tileProgram(op);
@@ -311,15 +310,14 @@ void Generator::storeIdentity() {
 
 /// Small constants that stay, loaded before anything waits for them.
 void Generator::loadConstants() {
-  auto area =
-      module->getAttrOfType<DenseI64ArrayAttr>(analysis::kConstantsAttr);
+  auto area = module->getAttrOfType<npu::RegionAttr>(analysis::kConstantsAttr);
   if (!area)
     return;
   llvm::DenseMap<Operation *, uint32_t> indexOf;
   for (auto [i, op] : llvm::enumerate(nodes))
     indexOf[op] = static_cast<uint32_t>(i);
-  for (const analysis::ResidentConstant &constant :
-       analysis::residentConstants(module, machine, area[0], area[1])) {
+  for (const analysis::ResidentConstant &constant : analysis::residentConstants(
+           module, machine, area.getBegin(), area.getBytes())) {
     // Its load belongs to the first node that reads it.
     std::optional<uint32_t> reader;
     for (Operation *user : constant.value.getUsers())
@@ -334,7 +332,7 @@ void Generator::loadConstants() {
 llvm::Error Generator::emitNode(size_t index) {
   Operation *op = nodes[index];
   builder.node = index;
-  weights.setBase(op->getAttrOfType<IntegerAttr>(npu::kRingAttr).getInt());
+  weights.setBase(npu::tilingOf(op).getRing());
   // A product begins with the first rows of an operand whose scale exponent is
   // known; otherwise the last ones have a longer way than weights.
   if (bfp::getScalePolicy(op).isConstant())
@@ -351,8 +349,7 @@ llvm::Error Generator::emitAll() {
   builder.node = 0;
   scales.emitConstants(builder);
   if (llvm::any_of(nodes, [](Operation *op) {
-        return mlir::isa<npu::PeTransposeOp>(op) ||
-               op->hasAttr(analysis::kTurnBlocksAttr);
+        return mlir::isa<npu::PeTransposeOp>(op) || npu::transposesBlocks(op);
       }))
     storeIdentity();
   loadConstants();
@@ -458,7 +455,7 @@ llvm::Error Generator::emitTile(const TileContext &tile) {
     return emitTileConvolution(*this, tile);
   if (analysis::isProduct(tile.op))
     return emitProduct(*this, tile);
-  if (tile.op->hasAttr(analysis::kSwapAttr))
+  if (npu::routeOf(tile.op) == npu::Route::SwapBlocks)
     return emitSwap(*this, tile);
   if (mlir::isa<npu::DmaMoveOp>(tile.op))
     return emitMove(*this, tile);
@@ -478,16 +475,15 @@ bool encodesWholeTensor(Operation *op) {
 
 llvm::Error Generator::emitTiles(Operation *op, bool measures) {
   TilingModel model = analysis::buildTilingModel(op, machine);
-  auto extents =
-      op->getAttrOfType<DenseI64ArrayAttr>(npu::kTileAttr).asArrayRef();
-  auto scratch =
-      op->getAttrOfType<DenseI64ArrayAttr>(npu::kScratchAttr).asArrayRef();
+  npu::TilingAttr tiling = npu::tilingOf(op);
+  auto extents = tiling.getTile().asArrayRef();
   const View home = homes[op->getResult(0)];
   const analysis::Staging staging = residents.stagingOf(op, model);
   int64_t count = 0;
   Region out = analysis::firstTile(model.resultShape, extents);
   do {
-    int64_t base = scratch[0] + count++ % scratch[2] * scratch[1];
+    int64_t base =
+        tiling.getScratch() + count++ % tiling.getSlots() * tiling.getSlot();
     TileContext tile =
         stage(op, model, out,
               analysis::tileBuffers(op, model, staging, out, base, machine));
@@ -518,7 +514,7 @@ llvm::Expected<ChunkPlace> Generator::acquireWeights(size_t product,
 }
 
 llvm::Error Generator::emitOperation(Operation *op) {
-  if (op->hasAttr(analysis::kAliasAttr)) {
+  if (npu::isAliased(op)) {
     mergeConcatScales(op);
     return llvm::Error::success();
   }

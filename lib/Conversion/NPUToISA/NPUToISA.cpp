@@ -34,9 +34,16 @@ using analysis::storageOf;
 
 namespace {
 
-std::string textAttr(Operation *op, llvm::StringRef name) {
-  auto attr = op->getAttrOfType<StringAttr>(name);
-  return attr ? attr.str() : std::string();
+/// The name of a result in the numeric plan, if it has one.
+std::string planNameOf(Operation *op) {
+  npu::OriginAttr origin = npu::originOf(op);
+  return origin && origin.getName() ? origin.getName().str() : std::string();
+}
+
+/// The operation of the model that it was made from.
+std::string sourceOf(Operation *op) {
+  npu::OriginAttr origin = npu::originOf(op);
+  return origin && origin.getOp() ? origin.getOp().str() : std::string();
 }
 
 /// Multiply-accumulates of a product operation; 0 for others.
@@ -89,20 +96,20 @@ private:
     if (inserted) {
       Node info;
       info.name = name;
-      info.opType = textAttr(op, kSourceOpAttr);
+      info.opType = sourceOf(op);
       info.engine = engineOf(op);
       nodes.push_back(std::move(info));
     }
     Node &info = nodes[entry->second];
     if (macsOf(op) > 0) {
       info.engine = engineOf(op);
-      info.opType = textAttr(op, kSourceOpAttr);
+      info.opType = sourceOf(op);
     }
     info.macs += macsOf(op);
     for (const std::string &other : llvm::drop_begin(names))
       if (!llvm::is_contained(info.absorbed, other))
         info.absorbed.push_back(other);
-    if (std::string planned = textAttr(op, kPlanNameAttr); !planned.empty())
+    if (std::string planned = planNameOf(op); !planned.empty())
       info.planned.push_back(planned);
     nodeOfOperation.push_back(entry->second);
   }
@@ -226,7 +233,7 @@ void ProgramWriter::writePlanned(const Completion &completion) {
     compressed = builder.getDenseI64ArrayAttr(
         {form->cellChannels, form->cellBytes, form->pitch});
   isadialect::PlannedOp::create(
-      builder, op->getLoc(), textAttr(op, kPlanNameAttr),
+      builder, op->getLoc(), planNameOf(op),
       TypeAttr::get(completion.value.getType()), inDram, view.base, view.part,
       view.axis, view.tileStride, view.strides, lanes.count, lanes.pitch,
       cells ? view.cellBase : 0,
@@ -258,7 +265,7 @@ llvm::Error ProgramWriter::writeInstructions() {
     locations.push_back(NameLoc::get(builder.getStringAttr(node.name)));
   llvm::DenseMap<size_t, llvm::SmallVector<const Completion *, 1>> complete;
   for (const Completion &completion : generator.completions)
-    if (completion.value.getDefiningOp()->hasAttr(kPlanNameAttr))
+    if (!planNameOf(completion.value.getDefiningOp()).empty())
       complete[completion.entry].push_back(&completion);
   for (auto [i, entry] : llvm::enumerate(generator.builder.entries)) {
     Location location = table.nodeOfOperation.empty()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Chooses the partition axis of every npu result. Input: npu operations on
-// tensors with storage types. Output: the same with `npu.axis`.
+// tensors with storage types. Output: the same with `layout`.
 
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/TilingModel.h"
@@ -41,11 +41,7 @@ int64_t longestAxis(llvm::ArrayRef<int64_t> shape,
 
 /// Axis of an operand that is already laid out, or nothing.
 std::optional<int64_t> producedAxis(Value value) {
-  Operation *producer = value.getDefiningOp();
-  if (!producer)
-    return std::nullopt;
-  auto attr = producer->getAttrOfType<IntegerAttr>(analysis::kAxisAttr);
-  return attr ? std::optional<int64_t>(attr.getInt()) : std::nullopt;
+  return axisOf(value.getDefiningOp());
 }
 
 /// Elements per partition of a tensor that lies across `axis`.
@@ -249,19 +245,17 @@ int64_t chooseAxis(Operation *op, const machine::Description &machine) {
 
 struct AssignAxisPass : impl::AssignAxisBase<AssignAxisPass> {
   void runOnOperation() override {
-    Builder builder(&getContext());
     auto machine = boundMachineOf(getOperation());
     if (failed(machine))
       return signalPassFailure();
-    getOperation().walk([&](Operation *op) {
-      if (!isa_and_nonnull<NPUDialect>(op->getDialect()))
-        return;
+    getOperation().walk([&](DecisionInterface op) {
       analysis::StorageType type = storageOf(op->getResult(0));
       int64_t work = chooseAxis(op, *machine);
       int64_t stored = type.encoded ? type.blockAxis : work;
-      op->setAttr(analysis::kAxisAttr, builder.getI64IntegerAttr(stored));
-      if (work != stored)
-        op->setAttr(analysis::kWorkAxisAttr, builder.getI64IntegerAttr(work));
+      op.setLayoutAttr(LayoutAttr::get(
+          &getContext(), stored,
+          work != stored ? std::optional(work) : std::nullopt, /*lanes=*/1,
+          /*pitch=*/0));
     });
   }
 };

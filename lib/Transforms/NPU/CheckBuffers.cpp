@@ -8,10 +8,10 @@
 
 #include "ashlar/Analysis/InPlace.h"
 #include "ashlar/Analysis/MoveView.h"
-#include "ashlar/Analysis/PlanAttributes.h"
 #include "ashlar/Analysis/ResidentConstants.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/TileBuffers.h"
+#include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -106,34 +106,18 @@ static std::string textOf(llvm::ArrayRef<int64_t> numbers) {
   return text;
 }
 
-/// The attributes must have the form that the rest relies on.
+/// Everything that the plan phase decides must be there.
 LogicalResult BufferChecker::read(Operation *op) {
-  auto integer = [&](llvm::StringRef name) {
-    return op->getAttrOfType<IntegerAttr>(name);
-  };
-  auto axis = integer(analysis::kAxisAttr), place = integer(kPlacementAttr),
-       ring = integer(kRingAttr);
-  auto tile = op->getAttrOfType<DenseI64ArrayAttr>(kTileAttr),
-       scratch = op->getAttrOfType<DenseI64ArrayAttr>(kScratchAttr);
-  if (!axis || !place || !ring || !tile || !scratch || scratch.size() != 3)
-    return op->emitOpError("has a plan that cannot be read: integers '")
-           << analysis::kAxisAttr << "', '" << kPlacementAttr << "', '"
-           << kRingAttr << "', arrays of integers '" << kTileAttr
-           << "' and, of three, '" << kScratchAttr << "' are expected";
-  auto shape = analysis::shapeOf(op->getResult(0));
-  const auto rank = static_cast<int64_t>(shape.size());
-  auto work = integer(analysis::kWorkAxisAttr);
-  auto isAxis = [&](int64_t value) { return value >= -1 && value < rank; };
-  if (!isAxis(axis.getInt()) || (work && !isAxis(work.getInt())))
-    return op->emitOpError("lies across axis ")
-           << (isAxis(axis.getInt()) ? work.getInt() : axis.getInt())
-           << ", its result has " << rank << " axes";
+  if (failed(verifyPresence(op)))
+    return failure();
+  TilingAttr tiling = tilingOf(op);
   PlannedOp plan;
   plan.op = op;
-  plan.placement = place.getInt();
-  plan.ring = ring.getInt();
-  plan.base = scratch[0], plan.slotBytes = scratch[1], plan.slots = scratch[2];
-  plan.tile = tile.asArrayRef();
+  plan.placement = memoryOf(op).getSb().value_or(-1);
+  plan.ring = tiling.getRing();
+  plan.base = tiling.getScratch(), plan.slotBytes = tiling.getSlot();
+  plan.slots = tiling.getSlots();
+  plan.tile = tiling.getTile().asArrayRef();
   indexOf[op] = plans.size();
   plans.push_back(std::move(plan));
   return checkShape(plans.back());
@@ -183,18 +167,18 @@ LogicalResult BufferChecker::collect() {
   records = analysis::movingRecordBytes(ops, machine);
   // The identity that transposes share, and small constants.
   if (llvm::any_of(ops, [](Operation *op) {
-        return isa<PeTransposeOp>(op) || op->hasAttr(analysis::kTurnBlocksAttr);
+        return isa<PeTransposeOp>(op) || transposesBlocks(op);
       }))
     reserved = llvm::alignTo(static_cast<int64_t>(machine.sb.partitions), 64);
-  if (auto area =
-          module->getAttrOfType<DenseI64ArrayAttr>(analysis::kConstantsAttr)) {
-    if (area.size() != 2 || area[0] < reserved || area[1] < 0)
+  if (auto area = module->getAttrOfType<RegionAttr>(analysis::kConstantsAttr)) {
+    if (area.getBegin() < reserved)
       return module.emitError(
                  "constants in the state buffer may begin at byte ")
              << reserved << " of the partitions";
-    reserved = analysis::endOf(
-        analysis::residentConstants(module, machine, area[0], area[1]), area[0],
-        machine);
+    reserved =
+        analysis::endOf(analysis::residentConstants(
+                            module, machine, area.getBegin(), area.getBytes()),
+                        area.getBegin(), machine);
   }
   joinMemories();
   return success();
@@ -214,7 +198,7 @@ void BufferChecker::joinMemories() {
     if (plan.placement < 0)
       continue;
     shared.insert(i);
-    if (plan.op->hasAttr(analysis::kAliasAttr))
+    if (isAliased(plan.op))
       for (Value operand : plan.op->getOperands())
         if (Operation *def = operand.getDefiningOp(); def && inBuffer(def))
           shared.unionSets(i, indexOf[def]);
@@ -234,8 +218,7 @@ void BufferChecker::joinMemories() {
       if (auto found = indexOf.find(user); found != indexOf.end())
         memory.last = std::max(memory.last, found->second);
     // A view has no bytes of its own; a concatenation has those of its parts.
-    if (analysis::isView(plan.op) ||
-        plan.op->hasAttr(analysis::kConcatPartAttr))
+    if (analysis::isView(plan.op) || partOf(plan.op))
       continue;
     const int64_t bytes = llvm::alignTo(
         analysis::bufferBytes(
@@ -276,7 +259,7 @@ bool BufferChecker::mayLieOver(size_t index, const Memory &under) const {
       plans[source->second].model.lanes.folded())
     return false;
   const View view = viewOf(def);
-  if (move->hasAttr(analysis::kSwapAttr))
+  if (routeOf(move) == Route::SwapBlocks)
     return plan.placement == under.bytes.begin &&
            analysis::blockSwap(move, view, plan.model.resultAxis, machine);
   return !plan.model.directResult &&
@@ -380,8 +363,7 @@ LogicalResult BufferChecker::checkTile(const PlannedOp &plan, const Region &out,
 
 /// Every tile, wherever it lies: padding makes their buffers differ.
 LogicalResult BufferChecker::checkTiles(const PlannedOp &plan) {
-  if (plan.op->hasAttr(analysis::kAliasAttr) ||
-      plan.op->hasAttr(analysis::kSwapAttr))
+  if (isAliased(plan.op) || routeOf(plan.op) == Route::SwapBlocks)
     return checkExchange(plan);
   const analysis::Staging staging = residents.stagingOf(plan.op, plan.model);
   Region out = analysis::firstTile(plan.model.resultShape, plan.tile);
@@ -399,7 +381,7 @@ LogicalResult BufferChecker::checkTiles(const PlannedOp &plan) {
 /// The scratch memory of an exchange of blocks holds one in every slot.
 LogicalResult BufferChecker::checkExchange(const PlannedOp &plan) {
   auto move = dyn_cast<DmaMoveOp>(plan.op);
-  if (!move || !plan.op->hasAttr(analysis::kSwapAttr))
+  if (!move || routeOf(plan.op) != Route::SwapBlocks)
     return success();
   Operation *def = move.getInputs()[0].getDefiningOp();
   if (!def || !indexOf.contains(def))

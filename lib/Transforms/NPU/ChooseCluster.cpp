@@ -183,9 +183,6 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
                   analysis::cutsAttr(*candidate.scatter.plan, candidate.data,
                                      cut, candidate.drained, &getContext()));
     conv->setAttr(kSparseDecisionAttr, entries.getDictionary(&getContext()));
-    if (candidate.sparse && candidate.scatters())
-      conv->setAttr(analysis::kScatterAttr,
-                    analysis::scatterAttr(candidate.data, cut, &getContext()));
     if (candidate.sparse)
       convert(candidate);
   }
@@ -236,20 +233,23 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
   /// Theoretical skip: weights per coefficient that is left.
   static void addZeros(Builder &builder, Candidate &candidate,
                        llvm::SmallVectorImpl<NamedAttribute> &decision) {
-    auto zeros =
-        candidate.conv->getAttrOfType<DictionaryAttr>(analysis::kZerosAttr);
+    ZerosAttr zeros = candidate.conv.getZerosAttr();
     if (!zeros)
       return;
-    decision.push_back(builder.getNamedAttr("zeros", zeros));
-    auto count = [&](llvm::StringRef name) {
-      auto attr = zeros.getAs<IntegerAttr>(name);
-      return attr ? attr.getInt() : 0;
+    auto count = [&](llvm::StringRef name, int64_t value) {
+      return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
     };
-    int64_t left = count("weights") - count("exact") - count("encoded") -
-                   count("structural");
+    decision.push_back(builder.getNamedAttr(
+        "zeros", builder.getDictionaryAttr(
+                     {count("weights", zeros.getWeights()),
+                      count("exact", zeros.getExact()),
+                      count("encoded", zeros.getEncoded()),
+                      count("structural", zeros.getStructural())})));
+    int64_t left = zeros.getWeights() - zeros.getExact() - zeros.getEncoded() -
+                   zeros.getStructural();
     decision.push_back(builder.getNamedAttr(
         "theoretical_skip",
-        builder.getStringAttr(ratioText(count("weights"), left))));
+        builder.getStringAttr(ratioText(zeros.getWeights(), left))));
   }
 
   void convert(const Candidate &candidate) {
@@ -261,14 +261,14 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
         conv.getStridesAttr(), conv.getPadsAttr(), conv.getDilationsAttr(),
         conv.getGroupAttr(), conv.getFunctionAttr(), conv.getAlphaAttr(),
         conv.getBetaAttr());
-    for (NamedAttribute attr : conv->getDiscardableAttrs())
-      if (attr.getName() != analysis::kStationaryAttr &&
-          attr.getName() != analysis::kTurnBlocksAttr &&
-          attr.getName() != kStationaryDecisionAttr)
-        tcu->setAttr(attr.getName(), attr.getValue());
+    copyDecisions(conv, tcu);
+    tcu->removeAttr(kStationaryDecisionAttr);
+    tcu.setZerosAttr(conv.getZerosAttr());
     if (candidate.best().parts > 1)
-      tcu->setAttr(analysis::kColumnPartsAttr,
-                   builder.getI64IntegerAttr(candidate.best().parts));
+      tcu.setColumnParts(static_cast<uint64_t>(candidate.best().parts));
+    if (candidate.scatters())
+      tcu.setScatterAttr(
+          analysis::scatterAttr(candidate.data, cut, &getContext()));
     conv.getY().replaceAllUsesWith(tcu.getY());
     conv.erase();
     ++numSparse;

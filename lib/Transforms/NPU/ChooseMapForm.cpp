@@ -2,7 +2,7 @@
 //
 // Which maps that leave the state buffer are compressed, and how (see
 // Passes.td). Input: planned npu operations. Output: the same with
-// `npu.map_form` and decisions.
+// `form` in `memory`, and decisions.
 
 #include "ashlar/Analysis/DataProfile.h"
 #include "ashlar/Analysis/InPlace.h"
@@ -70,7 +70,7 @@ Region clipped(const Region &region, llvm::ArrayRef<int64_t> shape) {
 /// Collects what all tiles of an operation transfer.
 void forTiles(Operation *op, const TilingModel &model,
               llvm::function_ref<void(const Region &)> visit) {
-  auto extents = op->getAttrOfType<DenseI64ArrayAttr>(kTileAttr).asArrayRef();
+  auto extents = tilingOf(op).getTile().asArrayRef();
   Region out = analysis::firstTile(model.resultShape, extents);
   do
     visit(out);
@@ -113,8 +113,7 @@ Transfers transfersOf(Operation *op, const machine::Description &machine) {
                    (bytes == 1 || bytes == 2 || bytes == 4);
   if (!map)
     transfers.obstacle = "it is no map with channels across partitions";
-  else if (model.directResult || op->hasAttr(analysis::kAliasAttr) ||
-           op->hasAttr(analysis::kConcatPartAttr))
+  else if (model.directResult || isAliased(op) || partOf(op))
     transfers.obstacle = "it is moved element by element";
   else
     forTiles(op, model, [&](const Region &out) {
@@ -216,9 +215,9 @@ public:
       return;
     machine = std::move(*found);
     getOperation().walk([&](Operation *op) {
-      auto placement = op->getAttrOfType<IntegerAttr>(kPlacementAttr);
+      MemoryAttr memory = memoryOf(op);
       // Graph outputs are dense.
-      if (isPlanned(op) && placement && placement.getInt() < 0 &&
+      if (memory && !memory.inStateBuffer() &&
           llvm::all_of(op->getUsers(), isPlanned))
         choose(op);
     });
@@ -349,7 +348,8 @@ void ChooseMapFormPass::choose(Operation *op) {
       best = &entry;
   const bool compresses = best != &candidates.front();
   if (compresses)
-    op->setAttr(analysis::kMapFormAttr, best->form.toAttr(&getContext()));
+    cast<DecisionInterface>(op).setMemoryAttr(
+        memoryOf(op).withForm(best->form.toAttr(&getContext())));
   numCompressed += compresses;
   record(op, &profile, candidates, best->name,
          mode != "auto" ? "asked for"

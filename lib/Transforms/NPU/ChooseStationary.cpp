@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Chooses the stationary operand of every product by predicted cycles. Input:
-// pe operations. Output: the same, some with `npu.activations_stationary`, and
+// pe operations. Output: the same, some with `stationary` activations, and
 // a decision with the cycles of both alternatives.
 //
 // With few result positions a weight tile is loaded for fewer steps than the
@@ -175,14 +175,11 @@ struct ChooseStationaryPass : impl::ChooseStationaryBase<ChooseStationaryPass> {
     bool allowed = analysis::mayKeepActivations(op, machine);
     bool turns = allowed && cycles.moving() < cycles.weights;
     bool blocks = turns && cycles.moving() < cycles.activations;
-    if (turns) {
-      op->setAttr(analysis::kStationaryAttr, builder.getUnitAttr());
-      ++numActivations;
-    }
-    if (blocks) {
-      op->setAttr(analysis::kTurnBlocksAttr, builder.getUnitAttr());
-      ++numBlocks;
-    }
+    if (turns)
+      setStationary(op, blocks ? Stationary::ActivationsBlocks
+                               : Stationary::Activations);
+    numActivations += turns;
+    numBlocks += blocks;
     llvm::StringRef reason =
         blocks  ? "fewer cycles: the stream of weights is longer than a load, "
                   "and the array turns whole blocks"

@@ -2,8 +2,8 @@
 //
 // Chooses how each movement is done: not at all, by a copy inside the chip, by
 // an identity multiplication on the array, or through DRAM. Input: npu
-// operations with `npu.axis`. Output: some movements as `npu.pe.transpose` or
-// marked with `npu.through_dram`, each with its decision.
+// operations with `layout`. Output: some movements as `npu.pe.transpose` or
+// with `route` through DRAM, each with its decision.
 
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/TilingModel.h"
@@ -44,11 +44,7 @@ struct Movement {
   analysis::TransposeCycles cycles;
 };
 
-int64_t axisOf(Operation *op) {
-  auto attr =
-      op ? op->getAttrOfType<IntegerAttr>(analysis::kAxisAttr) : IntegerAttr();
-  return attr ? attr.getInt() : -1;
-}
+int64_t axisOrNone(Operation *op) { return axisOf(op).value_or(-1); }
 
 /// The axis across which a graph input had best be staged for the array: the
 /// longest one for which there are tiles.
@@ -85,8 +81,8 @@ std::optional<Movement> movementOf(DmaMoveOp op,
   movement.op = op;
   movement.piece = *piece;
   Value x = op.getInputs()[0];
-  movement.resultAxis = axisOf(op);
-  movement.sourceAxis = axisOf(x.getDefiningOp());
+  movement.resultAxis = axisOrNone(op);
+  movement.sourceAxis = axisOrNone(x.getDefiningOp());
   movement.touchesDram =
       !x.getDefiningOp() || llvm::any_of(op->getUsers(), [](Operation *user) {
         return isa<func::ReturnOp>(user);
@@ -180,7 +176,7 @@ public:
         builder.getI64IntegerAttr(movement.sourceAxis), pieces,
         builder.getStringAttr("copy"), builder.getF32FloatAttr(0.0f),
         builder.getF32FloatAttr(0.0f));
-    transpose->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    copyDecisions(op, transpose);
     op->replaceAllUsesWith(transpose);
     op->erase();
     fuseFunction(transpose);
@@ -194,13 +190,12 @@ private:
     auto map = dyn_cast<VecMapOp>(*op->user_begin());
     if (!map || map->getNumOperands() != 1 || map.isConversion() ||
         map.getY().getType() != op.getY().getType() ||
-        axisOf(map) != axisOf(op) || !storageOf(op.getY()).isFloat())
+        axisOrNone(map) != axisOrNone(op) || !storageOf(op.getY()).isFloat())
       return;
     op.setFunctionAttr(map.getOpAttr());
     op.setAlphaAttr(map.getAlphaAttr());
     op.setBetaAttr(map.getBetaAttr());
-    for (NamedAttribute attr : map->getDiscardableAttrs())
-      op->setAttr(attr.getName(), attr.getValue());
+    copyDecisions(map, op);
     op->setLoc(FusedLoc::get(op.getContext(), {op.getLoc(), map.getLoc()}));
     map->replaceAllUsesWith(op);
     map->erase();
@@ -260,7 +255,7 @@ struct ClassifyTransposesPass
         classifier.replace(*movement);
         ++numIdentities;
       } else if (choice.way == "dma") {
-        op->setAttr(analysis::kThroughDramAttr, UnitAttr::get(&getContext()));
+        op.setRoute(Route::ThroughDram);
         ++numThroughDram;
       }
     }

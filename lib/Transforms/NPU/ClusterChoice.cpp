@@ -51,7 +51,7 @@ bool mayFold(Value x) {
     return false;
   return llvm::all_of(x.getUsers(), [&](Operation *user) {
     auto conv = dyn_cast<PeConvOp>(user);
-    if (!conv || conv->hasAttr(analysis::kStationaryAttr))
+    if (!conv || hasStationaryActivations(conv))
       return false;
     return conv.getX() != x ||
            (conv.getGroup() == 1 && conv.getStrides().back() == 1);

@@ -87,6 +87,11 @@ void describe(NamedAttrList &decision, const WrittenPlan &written) {
                                           engine("stream", plan.stream)}));
 }
 
+static bool scatters(Operation *op) {
+  auto conv = dyn_cast<TcuConvOp>(op);
+  return conv && conv.getScatterAttr();
+}
+
 void nameCounters(ModuleOp module, const machine::Description &machine) {
   llvm::DenseMap<Operation *, size_t> numbers;
   std::vector<analysis::CountedMap> maps;
@@ -96,8 +101,7 @@ void nameCounters(ModuleOp module, const machine::Description &machine) {
   };
   module.walk([&](Operation *op) {
     numbers.insert({op, numbers.size()});
-    DictionaryAttr cuts =
-        op->hasAttr(analysis::kScatterAttr) ? cutsOf(op) : DictionaryAttr();
+    DictionaryAttr cuts = scatters(op) ? cutsOf(op) : DictionaryAttr();
     if (cuts && cuts.getAs<StringAttr>("counts"))
       maps.push_back(analysis::CountedMap::of(
           op, [&](Operation *other) { return numbers.lookup(other); },

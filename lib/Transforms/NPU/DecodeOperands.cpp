@@ -2,7 +2,7 @@
 //
 // Decodes block operands that are read across another axis than that of their
 // blocks: exponents are shared by groups of partitions. Input: npu operations
-// with `npu.axis`. Output: the same, where every encoded operand that has to be
+// with `layout`. Output: the same, where every encoded operand that has to be
 // re-laid is an f32 tensor first. No operation is left out: its tiling model
 // says how it reads.
 
@@ -55,10 +55,13 @@ private:
     auto type = cast<RankedTensorType>(value.getType());
     auto decode = VecMapOp::create(
         builder, reader->getLoc(), type.clone(builder.getF32Type()), value,
-        Value(), Value(), "copy", llvm::APFloat(0.0f), llvm::APFloat(0.0f));
-    decode->setAttr(kSourceOpAttr, builder.getStringAttr("decode"));
-    decode->setAttr(analysis::kAxisAttr,
-                    builder.getI64IntegerAttr(storageOf(value).blockAxis));
+        Value(), Value(), builder.getStringAttr("copy"),
+        builder.getF32FloatAttr(0.0f), builder.getF32FloatAttr(0.0f));
+    decode.setOriginAttr(OriginAttr::get(builder.getContext(), StringAttr(),
+                                         builder.getStringAttr("decode")));
+    decode.setLayoutAttr(LayoutAttr::get(
+        builder.getContext(), storageOf(value).blockAxis, std::nullopt,
+        /*lanes=*/1, /*pitch=*/0));
     ++numDecoded;
     return copy = decode.getY();
   }

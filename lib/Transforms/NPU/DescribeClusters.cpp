@@ -33,7 +33,8 @@ struct DescribeClustersPass : impl::DescribeClustersBase<DescribeClustersPass> {
   /// The plan that code generation makes for a tile, in the decision.
   void renew(TcuConvOp conv, const machine::Description &machine) {
     auto decision = conv->getAttrOfType<DictionaryAttr>(kSparseDecisionAttr);
-    auto tile = conv->getAttrOfType<DenseI64ArrayAttr>(kTileAttr);
+    TilingAttr tiling = conv.getTilingAttr();
+    auto tile = tiling ? tiling.getTile() : DenseI64ArrayAttr();
     auto shape = shapeOf(conv.getY());
     if (!decision || !tile ||
         tile.size() != static_cast<int64_t>(shape.size()) ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Chooses which maps lie lane-folded (see Passes.td). Input: npu operations
-// with axes and stationary operands. Output: `npu.lanes` on producers, a
+// with axes and stationary operands. Output: lanes in the `layout` of producers, a
 // decision on every convolution that could read a folded map.
 
 #include "ashlar/Analysis/DenseCycles.h"
@@ -32,8 +32,7 @@ namespace {
 bool addsFolded(Operation *user, Value x) {
   auto conv = dyn_cast<PeConvOp>(user);
   return conv && conv.getResidual() == x && conv.getX() != x &&
-         !conv->hasAttr(analysis::kStationaryAttr) &&
-         shapeOf(x) == shapeOf(conv.getY());
+         !hasStationaryActivations(conv) && shapeOf(x) == shapeOf(conv.getY());
 }
 
 /// Integers of 8 bits, which the array reads as they are.
@@ -46,7 +45,7 @@ bool isByte(const analysis::StorageType &type) {
 bool readsFolded(Operation *user, Value x) {
   auto conv = dyn_cast<PeConvOp>(user);
   return conv && conv.getX() == x && conv.getResidual() != x &&
-         !conv->hasAttr(analysis::kStationaryAttr) && conv.getGroup() == 1 &&
+         !hasStationaryActivations(conv) && conv.getGroup() == 1 &&
          conv.getStrides().back() == 1 &&
          (isByte(storageOf(x)) ||
           (storageOf(x).encoded && storageOf(x).blockAxis == 1));
@@ -58,7 +57,7 @@ bool writesFolded(Operation *op, const machine::Description &machine) {
   if (model.resultAxis != 1 || model.workAxis != 1)
     return false;
   if (isa<PeConvOp>(op))
-    return !op->hasAttr(analysis::kStationaryAttr) &&
+    return !hasStationaryActivations(op) &&
            (isByte(model.resultType) ||
             analysis::drainEncodes(model.resultType, model.resultShape[1],
                                    machine));
@@ -152,8 +151,9 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
                                     : chooseByCycles(result, folds, machine);
     Builder builder(op->getContext());
     if (best.folded()) {
-      op->setAttr(analysis::kLanesAttr,
-                  builder.getDenseI64ArrayAttr({best.count, best.pitch}));
+      auto decided = cast<DecisionInterface>(op);
+      decided.setLayoutAttr(
+          decided.getLayoutAttr().withLanes(best.count, best.pitch));
       ++numFolded;
     }
     for (Operation *user : result.getUsers())

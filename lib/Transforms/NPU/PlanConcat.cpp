@@ -23,7 +23,7 @@ using namespace mlir;
 bool Planner::canBePart(const OpPlan &plan, Value value, int64_t start) const {
   const OpPlan *source = producer(value);
   if (!source || !isa<PeConvOp, TcuConvOp>(source->op) ||
-      source->op->hasAttr(analysis::kStationaryAttr) || !value.hasOneUse() ||
+      hasStationaryActivations(source->op) || !value.hasOneUse() ||
       !source->resident || source->model.lanes.folded() ||
       source->model.resultAxis != plan.model.resultAxis ||
       bfp::getScalePolicy(source->op).isStateful())

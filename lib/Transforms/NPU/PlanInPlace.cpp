@@ -112,7 +112,7 @@ bool Planner::placeSwapped(size_t index) {
   OpPlan &plan = plans[index];
   auto move = dyn_cast<DmaMoveOp>(plan.op);
   if (!move || move.getInputs().size() != 1 || !plan.model.directResult ||
-      move->hasAttr(analysis::kThroughDramAttr))
+      routeOf(move) == Route::ThroughDram)
     return false;
   const OpPlan *source = producer(move.getInputs()[0]);
   if (!source || !source->resident || source->shares >= 0 ||
@@ -152,8 +152,7 @@ std::optional<TileChoice> Planner::swapScratch(const OpPlan &plan,
 /// The decision, on movements that had the choice.
 void Planner::recordInPlace(size_t index) {
   if (plans[index].swaps)
-    plans[index].op->setAttr(analysis::kSwapAttr,
-                             UnitAttr::get(plans[index].op->getContext()));
+    cast<DmaMoveOp>(plans[index].op).setRoute(Route::SwapBlocks);
   else if (!isConvertingMove(index))
     return;
   OpPlan &plan = plans[index];

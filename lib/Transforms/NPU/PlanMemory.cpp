@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Residency, addresses and tile sizes. Input: npu operations with `npu.axis`.
-// Output: `npu.placement`, `npu.tile`, `npu.scratch`, `npu.ring`.
+// Residency, addresses and tile sizes. Input: npu operations with `layout`.
+// Output: `memory`, `tiling`.
 //
 // A partition's bytes are divided into [resident tensors and scratch | weight
 // ring]. Tensors are placed first-fit over their live ranges; an operation's
@@ -61,7 +61,7 @@ void Planner::setModel(OpPlan &plan) {
   plan.dense = analysis::denseBufferView(
       plan.model.resultType, plan.model.resultShape, plan.model.resultAxis,
       /*offset=*/0, machine);
-  plan.hasLanes = plan.op->hasAttr(analysis::kLanesAttr);
+  plan.hasLanes = analysis::lanesOf(plan.op).folded();
   plan.chunk = analysis::largestChunk(plan.op, machine);
   if (auto known = indexOf.find(plan.op); known != indexOf.end())
     dirty = std::min(dirty, known->second);
@@ -74,7 +74,8 @@ bool Planner::unfoldSpilled() {
   for (auto [i, plan] : llvm::enumerate(plans)) {
     if (plan.resident || !plan.hasLanes)
       continue;
-    plan.op->removeAttr(analysis::kLanesAttr);
+    auto decided = cast<DecisionInterface>(plan.op);
+    decided.setLayoutAttr(decided.getLayoutAttr().withLanes(1, 0));
     changed.insert(i);
     for (Operation *user : plan.op->getUsers())
       if (auto found = indexOf.find(user); found != indexOf.end())
@@ -110,8 +111,7 @@ void Planner::collect(ModuleOp module) {
   }
   for (const OpPlan &plan : plans) {
     lastReaders.push_back(plan.lastUse);
-    if (isa<PeTransposeOp>(plan.op) ||
-        plan.op->hasAttr(analysis::kTurnBlocksAttr))
+    if (isa<PeTransposeOp>(plan.op) || transposesBlocks(plan.op))
       identity = llvm::alignTo(machine.sb.partitions, 64);
   }
   reserved = analysis::endOf(
@@ -316,9 +316,9 @@ bool Planner::chooseScratch(size_t index) {
 /// into tiles.
 bool Planner::keepWeightsStationary(size_t index) {
   OpPlan &plan = plans[index];
-  if (!plan.op->removeAttr(analysis::kStationaryAttr))
+  if (!hasStationaryActivations(plan.op))
     return false;
-  plan.op->removeAttr(analysis::kTurnBlocksAttr);
+  setStationary(plan.op, Stationary::Weights);
   setModel(plan);
   Builder builder(plan.op->getContext());
   plan.op->setAttr(
@@ -533,8 +533,20 @@ LogicalResult Planner::run() {
 void Planner::annotate(ModuleOp module) {
   Builder builder(module.getContext());
   if (reserved > identity)
-    module->setAttr(analysis::kConstantsAttr,
-                    builder.getDenseI64ArrayAttr({identity, constantBytes()}));
+    module->setAttr(
+        analysis::kConstantsAttr,
+        RegionAttr::get(module.getContext(), identity, constantBytes()));
+  // A chunk loaded during an operation stays in memory during later ones: the
+  // ring begins above everything that is live from then on.
+  std::vector<int64_t> rings(plans.size());
+  int64_t base = 0;
+  for (size_t i = plans.size(); i-- > 0;) {
+    const OpPlan &plan = plans[i];
+    // Scratch begins where the memory in use ends.
+    base = std::max(base, plan.scratchBase +
+                              plan.choice.slotBytes * plan.choice.slots);
+    rings[i] = base;
+  }
   for (auto [i, plan] : llvm::enumerate(plans)) {
     recordInPlace(i);
     if (!plan.viewReason.empty())
@@ -544,29 +556,17 @@ void Planner::annotate(ModuleOp module) {
               {builder.getNamedAttr("choice", builder.getStringAttr("copy")),
                builder.getNamedAttr("reason",
                                     builder.getStringAttr(plan.viewReason))}));
-    plan.op->setAttr(kPlacementAttr, builder.getI64IntegerAttr(
-                                         plan.resident ? plan.offset : -1));
-    if (!plan.resident)
-      plan.op->setAttr(kInDramAttr, builder.getStringAttr(plan.dramReason));
-    if (plan.part)
-      plan.op->setAttr(analysis::kConcatPartAttr,
-                       builder.getI64IntegerAttr(*plan.part));
-    else if (plan.shares >= 0)
-      plan.op->setAttr(analysis::kAliasAttr, builder.getUnitAttr());
-    plan.op->setAttr(kTileAttr, builder.getDenseI64ArrayAttr(plan.choice.tile));
-    plan.op->setAttr(kScratchAttr, builder.getDenseI64ArrayAttr(
-                                       {plan.scratchBase, plan.choice.slotBytes,
-                                        plan.choice.slots}));
-  }
-  // A chunk loaded during an operation stays in memory during later ones: the
-  // ring begins above everything that is live from then on.
-  int64_t base = 0;
-  for (size_t i = plans.size(); i-- > 0;) {
-    const OpPlan &plan = plans[i];
-    // Scratch begins where the memory in use ends.
-    base = std::max(base, plan.scratchBase +
-                              plan.choice.slotBytes * plan.choice.slots);
-    plan.op->setAttr(kRingAttr, builder.getI64IntegerAttr(base));
+    if (!plan.part && plan.shares >= 0)
+      cast<DmaMoveOp>(plan.op).setRoute(Route::View);
+    auto decided = cast<DecisionInterface>(plan.op);
+    decided.setMemoryAttr(MemoryAttr::get(
+        builder.getContext(),
+        plan.resident ? std::optional(plan.offset) : std::nullopt,
+        plan.resident ? StringAttr() : builder.getStringAttr(plan.dramReason),
+        plan.part, MapFormAttr()));
+    decided.setTilingAttr(TilingAttr::get(
+        builder.getContext(), builder.getDenseI64ArrayAttr(plan.choice.tile),
+        plan.scratchBase, plan.choice.slotBytes, plan.choice.slots, rings[i]));
   }
 }
 

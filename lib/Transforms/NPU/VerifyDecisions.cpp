@@ -29,6 +29,16 @@ namespace ashlar::npu {
 using analysis::shapeOf;
 using analysis::storageOf;
 
+LogicalResult verifyPresence(Operation *op) {
+  llvm::StringRef missing = !layoutAttrOf(op) ? "layout"
+                            : !memoryOf(op)   ? "memory"
+                            : !tilingOf(op)   ? "tiling"
+                                              : "";
+  if (missing.empty())
+    return success();
+  return op->emitOpError() << "left the plan phase without '" << missing << "'";
+}
+
 /// Weights of 16 bits with a zero point are stored as bytes.
 static LogicalResult checkStoredBytes(Operation *op) {
   QuantAttr quant = analysis::quantOf(op);
@@ -77,14 +87,10 @@ namespace {
 
 /// The axis that the operation works across is one that it can.
 LogicalResult checkWorkAxis(Operation *op) {
-  auto axisOf = [&](llvm::StringRef name) {
-    return op->getAttrOfType<IntegerAttr>(name);
-  };
-  IntegerAttr stored = axisOf(analysis::kAxisAttr);
-  if (!stored)
-    return op->emitOpError() << "has no '" << analysis::kAxisAttr << "'";
-  IntegerAttr other = axisOf(analysis::kWorkAxisAttr);
-  int64_t axis = (other ? other : stored).getInt();
+  LayoutAttr layout = layoutAttrOf(op);
+  if (!layout)
+    return op->emitOpError() << "has no 'layout'";
+  int64_t axis = layout.getWorkAxis().value_or(layout.getAxis());
   bool possible = true;
   if (auto pool = dyn_cast<VecPoolOp>(op)) {
     int64_t s = axis - (static_cast<int64_t>(shapeOf(pool.getY()).size()) -
@@ -109,8 +115,7 @@ LogicalResult checkLanes(Operation *op, const machine::Description &machine) {
   analysis::Lanes lanes = analysis::lanesOf(op);
   if (!lanes.folded())
     return success();
-  auto axis = op->getAttrOfType<IntegerAttr>(analysis::kAxisAttr);
-  if (axis.getInt() != 1 || !mayFoldLanes(op, machine))
+  if (axisOf(op) != 1 || !mayFoldLanes(op, machine))
     return op->emitOpError() << "cannot be lane-folded, or has a reader that "
                                 "cannot read it so";
   // A drain takes its positions in the lanes of the residual as well.
@@ -145,11 +150,10 @@ LogicalResult checkBlocks(Operation *op, const machine::Description &machine) {
 /// Stationary activations, and results that leave the array as blocks.
 LogicalResult checkStationary(Operation *op,
                               const machine::Description &machine) {
-  bool stationary = op->hasAttr(analysis::kStationaryAttr);
+  bool stationary = hasStationaryActivations(op);
   if (stationary && !analysis::mayKeepActivations(op, machine))
     return op->emitOpError() << "cannot keep its activations in the array";
-  if (op->hasAttr(analysis::kTurnBlocksAttr) &&
-      (!stationary || !analysis::mayTurnBlocks(op, machine)))
+  if (transposesBlocks(op) && !analysis::mayTurnBlocks(op, machine))
     return op->emitOpError() << "cannot turn its result as blocks";
   return success();
 }
@@ -166,20 +170,9 @@ LogicalResult checkAssigned(Operation *op,
   return success();
 }
 
-/// Every decision of the plan phase is there.
-LogicalResult checkPresence(Operation *op) {
-  for (llvm::StringRef attr :
-       {llvm::StringRef(kPlacementAttr), llvm::StringRef(kTileAttr),
-        llvm::StringRef(kScratchAttr), llvm::StringRef(kRingAttr)})
-    if (!op->hasAttr(attr))
-      return op->emitOpError()
-             << "left the plan phase without '" << attr << "'";
-  return success();
-}
-
 /// Axes that the model does not cut are whole, others cut where it may.
 LogicalResult checkTile(Operation *op, const analysis::TilingModel &model) {
-  ArrayRef<int64_t> tile = op->getAttrOfType<DenseI64ArrayAttr>(kTileAttr);
+  ArrayRef<int64_t> tile = tilingOf(op).getTile();
   for (auto [axis, extent] : llvm::enumerate(tile)) {
     int64_t whole = model.resultShape[axis];
     bool cut = llvm::is_contained(model.tileAxes, static_cast<int64_t>(axis));
@@ -197,31 +190,28 @@ LogicalResult checkTile(Operation *op, const analysis::TilingModel &model) {
 /// The result and the scratch memory lie inside a partition.
 LogicalResult checkRoom(Operation *op, const analysis::TilingModel &model,
                         const machine::Description &machine) {
-  auto number = [&](llvm::StringRef name) {
-    return op->getAttrOfType<IntegerAttr>(name).getInt();
-  };
   auto room = static_cast<int64_t>(machine.sb.bytesPerPartition);
-  int64_t placement = number(kPlacementAttr);
+  std::optional<int64_t> placement = memoryOf(op).getSb();
   int64_t bytes = analysis::bufferBytes(
       model.resultType, analysis::storedShape(model.resultShape, model.lanes),
       model.resultAxis, machine);
-  bool part = op->hasAttr(analysis::kAliasAttr) ||
-              op->hasAttr(analysis::kConcatPartAttr);
-  if (placement >= 0 && placement + (part ? 0 : bytes) > room)
-    return op->emitOpError() << "has its " << bytes << " bytes at " << placement
-                             << ", a partition ends at " << room;
-  if (placement < 0 && (part || model.lanes.folded()))
+  bool part = isAliased(op) || partOf(op).has_value();
+  if (placement && *placement + (part ? 0 : bytes) > room)
+    return op->emitOpError() << "has its " << bytes << " bytes at "
+                             << *placement << ", a partition ends at " << room;
+  if (!placement && (part || model.lanes.folded()))
     return op->emitOpError() << "lies in DRAM although it is folded, or in the "
                                 "memory of another result";
-  ArrayRef<int64_t> scratch =
-      op->getAttrOfType<DenseI64ArrayAttr>(kScratchAttr);
-  if (scratch[2] < 1 || scratch[0] > room ||
-      (scratch[1] > 0 && scratch[2] > (room - scratch[0]) / scratch[1]))
+  TilingAttr tiling = tilingOf(op);
+  if (tiling.getScratch() > room ||
+      (tiling.getSlot() > 0 &&
+       tiling.getSlots() > (room - tiling.getScratch()) / tiling.getSlot()))
     return op->emitOpError()
-           << "has " << scratch[2] << " slots of " << scratch[1] << " bytes at "
-           << scratch[0] << ", a partition ends at " << room;
-  if (number(kRingAttr) > room)
-    return op->emitOpError() << "has its ring at " << number(kRingAttr)
+           << "has " << tiling.getSlots() << " slots of " << tiling.getSlot()
+           << " bytes at " << tiling.getScratch() << ", a partition ends at "
+           << room;
+  if (tiling.getRing() > room)
+    return op->emitOpError() << "has its ring at " << tiling.getRing()
                              << ", a partition ends at " << room;
   return success();
 }
@@ -229,13 +219,12 @@ LogicalResult checkRoom(Operation *op, const analysis::TilingModel &model,
 /// A concatenation that is not copied lies where its parts are: products that
 /// it alone reads, behind a first operand that may be any result in that place.
 LogicalResult checkJoined(Operation *op) {
-  auto placement = op->getAttrOfType<IntegerAttr>(kPlacementAttr);
   for (OpOperand &operand : op->getOpOperands()) {
     Operation *source = operand.get().getDefiningOp();
-    if (source && source->hasAttr(analysis::kConcatPartAttr))
+    if (partOf(source))
       continue;
-    if (operand.getOperandNumber() == 0 && source &&
-        source->getAttrOfType<IntegerAttr>(kPlacementAttr) == placement &&
+    if (operand.getOperandNumber() == 0 && source && memoryOf(source) &&
+        memoryOf(source).getSb() == memoryOf(op).getSb() &&
         !analysis::isView(source) && !analysis::lanesOf(source).folded())
       continue;
     return op->emitOpError() << "is made of parts that lie elsewhere";
@@ -247,26 +236,22 @@ LogicalResult checkJoined(Operation *op) {
 /// concatenation alone reads, or a concatenation.
 LogicalResult checkShared(Operation *op) {
   if (analysis::isView(op)) {
-    Operation *source = op->getOperand(0).getDefiningOp();
-    auto placement = source ? source->getAttrOfType<IntegerAttr>(kPlacementAttr)
-                            : IntegerAttr();
-    if (!placement || placement.getInt() < 0)
+    if (!isResident(op->getOperand(0).getDefiningOp()))
       return op->emitOpError()
              << "is a view of what is not in the state buffer";
     return success();
   }
-  if (op->hasAttr(analysis::kAliasAttr))
+  if (isAliased(op))
     return checkJoined(op);
-  auto part = op->getAttrOfType<IntegerAttr>(analysis::kConcatPartAttr);
+  std::optional<int64_t> part = partOf(op);
   if (!part)
     return success();
   Value result = op->getResult(0);
   auto whole = result.hasOneUse() ? dyn_cast<DmaMoveOp>(*result.user_begin())
                                   : DmaMoveOp();
-  if (!analysis::isProduct(op) || !whole ||
-      !whole->hasAttr(analysis::kAliasAttr) ||
+  if (!analysis::isProduct(op) || !whole || !isAliased(whole) ||
       !analysis::joinsChannels(whole) ||
-      part.getInt() + shapeOf(result)[1] > shapeOf(whole.getY())[1])
+      *part + shapeOf(result)[1] > shapeOf(whole.getY())[1])
     return op->emitOpError() << "is no part of a concatenation in its memory";
   return success();
 }
@@ -276,20 +261,16 @@ LogicalResult checkForm(Operation *op) {
   auto form = analysis::MapForm::of(op);
   if (!form)
     return success();
-  auto placement = op->getAttrOfType<IntegerAttr>(kPlacementAttr);
-  if (placement.getInt() >= 0 || form->form > 15 ||
+  if (isResident(op) || form->form > 15 ||
       form->levels > static_cast<int64_t>(partition::kMaxLevels) ||
       form->cellBytes > form->pitch)
     return op->emitOpError()
-           << "cannot be compressed as '" << analysis::kMapFormAttr
-           << "' says: placement " << placement.getInt() << ", form "
-           << form->form << ", levels " << form->levels << ", cells of "
-           << form->cellBytes << " bytes in " << form->pitch;
+           << "cannot be compressed as " << memoryOf(op) << " says";
   return success();
 }
 
 LogicalResult checkPlanned(Operation *op, const machine::Description &machine) {
-  if (failed(checkPresence(op)))
+  if (failed(verifyPresence(op)))
     return failure();
   analysis::TilingModel model = analysis::buildTilingModel(op, machine);
   if (failed(checkTile(op, model)) || failed(checkRoom(op, model, machine)) ||

@@ -24,12 +24,8 @@ public:
   explicit Verifier(const machine::Description &machine) : machine(machine) {}
 
   LogicalResult verify(Operation *op) {
-    auto axis = op->getAttrOfType<IntegerAttr>(analysis::kAxisAttr);
-    auto rank =
-        static_cast<int64_t>(analysis::shapeOf(op->getResult(0)).size());
-    if (!axis || axis.getInt() < -1 || axis.getInt() >= rank)
-      return op->emitOpError()
-             << "has no axis across partitions (npu.axis) of its " << rank;
+    if (!axisOf(op))
+      return op->emitOpError() << "has no axis across partitions ('layout')";
     analysis::TilingModel model = analysis::buildTilingModel(op, machine);
     if (failed(verifyOperands(op, model)))
       return failure();
@@ -58,15 +54,15 @@ private:
   /// The view of a result that lies in the state buffer. Before planning every
   /// result is taken to lie there, dense.
   LogicalResult place(Operation *op, std::optional<View> &view) {
-    auto placement = op->getAttrOfType<IntegerAttr>(kPlacementAttr);
-    if (placement && placement.getInt() < 0)
+    MemoryAttr memory = memoryOf(op);
+    if (memory && !memory.inStateBuffer())
       return success();
     const View *source = nullptr;
     if (op->getNumOperands() == 1)
       if (auto found = views.find(op->getOperand(0)); found != views.end())
         source = &found->second;
-    auto placed = analysis::resultView(op, placement ? placement.getInt() : 0,
-                                       source, machine);
+    auto placed =
+        analysis::resultView(op, memory ? *memory.getSb() : 0, source, machine);
     if (!placed)
       return op->emitOpError() << llvm::toString(placed.takeError());
     view = *placed;
@@ -78,7 +74,7 @@ private:
   /// leave theirs in scratch memory of another form, a map follows.
   LogicalResult verifyResult(Operation *op, const analysis::TilingModel &model,
                              std::optional<View> view) {
-    if (op->hasAttr(analysis::kAliasAttr) ||
+    if (isAliased(op) ||
         (analysis::isProduct(op) &&
          !model.scratch(analysis::Region::whole(model.resultShape)).empty()))
       return success();

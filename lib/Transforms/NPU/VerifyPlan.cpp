@@ -37,14 +37,7 @@ struct VerifyPlanPass : impl::VerifyPlanBase<VerifyPlanPass> {
         }
         return;
       }
-      for (llvm::StringRef attr :
-           {llvm::StringRef(analysis::kAxisAttr),
-            llvm::StringRef(kPlacementAttr), llvm::StringRef(kTileAttr),
-            llvm::StringRef(kScratchAttr), llvm::StringRef(kRingAttr)})
-        if (!op->hasAttr(attr)) {
-          op->emitOpError() << "left the plan phase without '" << attr << "'";
-          failed = true;
-        }
+      failed |= mlir::failed(verifyPresence(op));
     });
     // Values are judged by the machine, which a module of the compiler names.
     if (!failed && getOperation()->hasAttr(kMachineAttr))

@@ -10,10 +10,10 @@
 !f = tensor<1x16x4x4xf32>
 // CHECK-LABEL: func.func @main(
 // The encode of an activation is vector work, that of weights stays.
-// CHECK: npu.vec.map "copy"(%arg0) {{.*}}npu.plan_name = {{.*}}npu.source = "encode"
+// CHECK: npu.vec.map "copy"(%arg0) {{.*}}origin = #npu.origin<name = {{.*}}op = "encode"
 // CHECK: %[[W:.*]] = bfp.encode %{{.*}} weights
-// CHECK: npu.pe.conv(%{{.*}}, %[[W]] bias %{{.*}} residual %{{.*}}) {{.*}}function = "clip", group = 1 : i64, npu.plan_name = "{{.+}}", npu.source = "conv"
-// CHECK: npu.vec.map "copy"(%{{.*}}) {{.*}}npu.source = "decode"
+// CHECK: npu.pe.conv(%{{.*}}, %[[W]] bias %{{.*}} residual %{{.*}}) {{.*}}function = "clip", group = 1 : i64, origin = #npu.origin<name = "{{.+}}", op = "conv"
+// CHECK: npu.vec.map "copy"(%{{.*}}) {{.*}}op = "decode"
 func.func @main(%arg0: !f) -> !f {
   %x = bfp.encode %arg0 : !f -> !x
   %c = nn.constant dense<0.5> : tensor<16x16x1x1xf32>
@@ -32,7 +32,7 @@ func.func @main(%arg0: !f) -> !f {
 // CHECK: npu.vec.map "prelu"
 // CHECK: npu.vec.map "lessOrEqual"
 // CHECK: npu.vec.map "xor"
-// CHECK: npu.vec.map "copy"({{.*}} npu.source = "cast"
+// CHECK: npu.vec.map "copy"({{.*}} op = "cast"
 func.func @main(%a: tensor<4x5xf32>, %s: tensor<5xf32>) -> tensor<4x5xi32> {
   %0 = nn.unary leakyRelu %a {alpha = 0.125 : f32} : (tensor<4x5xf32>) -> tensor<4x5xf32>
   %1 = nn.add %0, %s : (tensor<4x5xf32>, tensor<5xf32>) -> tensor<4x5xf32>
@@ -92,7 +92,7 @@ func.func @main(%x: !x) -> tensor<1x16x4x4xf32> {
 // -----
 
 // CHECK-LABEL: func.func @main(
-// CHECK: npu.vec.gather(%arg0, %arg1) {axis = 0 : i64, npu.plan_name = "{{.+}}", npu.source = "take"}
+// CHECK: npu.vec.gather(%arg0, %arg1) {axis = 0 : i64, origin = #npu.origin<name = "{{.+}}", op = "take">}
 func.func @main(%x: tensor<9x4xf32>, %i: tensor<3x1xi64>) -> tensor<3x4xf32> {
   %0 = nn.take %x, %i {axis = 0 : i64} : (tensor<9x4xf32>, tensor<3x1xi64>) -> tensor<3x4xf32>
   return %0 : tensor<3x4xf32>

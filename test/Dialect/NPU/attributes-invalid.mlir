@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Planning attributes that no pass writes: one tiny module per message.
+// Decisions that no pass makes: one tiny module per message.
 // RUN: ashlar-opt --split-input-file --verify-diagnostics %s
 
 func.func @unknown(%x: tensor<2x4xf32>) {
@@ -11,41 +11,25 @@ func.func @unknown(%x: tensor<2x4xf32>) {
 
 // -----
 
+func.func @former(%x: tensor<2x4xf32>) {
+  // expected-error@+1 {{attribute 'npu.axis' is none of the npu dialect}}
+  %0 = npu.vec.map "relu"(%x) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
 func.func @type(%x: tensor<2x4xf32>) {
-  // expected-error@+1 {{attribute 'npu.axis' must be an i64, found "1"}}
-  %0 = npu.vec.map "relu"(%x) {npu.axis = "1", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
-  return
-}
-
-// -----
-
-func.func @width(%x: tensor<2x4xf32>) {
-  // expected-error@+1 {{attribute 'npu.ring' must be an i64, found 1 : i128}}
-  %0 = npu.vec.map "relu"(%x) {npu.ring = 1 : i128, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
-  return
-}
-
-// -----
-
-func.func @range(%x: tensor<2x4xf32>) {
-  // expected-error@+1 {{attribute 'npu.placement' must be in [-1, 1099511627776], found -2}}
-  %0 = npu.vec.map "relu"(%x) {npu.placement = -2 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
-  return
-}
-
-// -----
-
-func.func @count(%x: tensor<2x4xf32>) {
-  // expected-error@+1 {{attribute 'npu.scratch' must have 3 numbers, found 2}}
-  %0 = npu.vec.map "relu"(%x) {npu.scratch = array<i64: 0, 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // expected-error@+1 {{attribute 'layout' failed to satisfy constraint}}
+  %0 = "npu.vec.map"(%x) {layout = "1", op = "relu", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   return
 }
 
 // -----
 
 func.func @place() {
-  // expected-error@+1 {{attribute 'npu.axis' stands only on operations of the npu dialect}}
-  %0 = nn.constant dense<0.0> : tensor<2xf32> {npu.axis = 0 : i64}
+  // expected-error@+1 {{attribute 'npu.machine' stands only on modules}}
+  %0 = nn.constant dense<0.0> : tensor<2xf32> {npu.machine = "a1"}
   return
 }
 
@@ -57,97 +41,138 @@ module attributes {npu.machine = 1 : i64} {
 
 // -----
 
+// expected-error@+1 {{attribute 'npu.constants' must be a #npu.region, found 1 : i64}}
+module attributes {npu.constants = 1 : i64} {
+}
+
+// -----
+
+func.func @range(%x: tensor<2x4xf32>) {
+  // expected-error@+1 {{expected 'sb' in [0, 1099511627776], found -2}}
+  %0 = npu.vec.map "relu"(%x) {memory = #npu.memory<sb = -2>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @nowhere(%x: tensor<2x4xf32>) {
+  // expected-error@+1 {{expected either 'sb', a byte offset, or 'dram', why the result is not resident}}
+  %0 = npu.vec.map "relu"(%x) {memory = #npu.memory<part = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @twice(%x: tensor<2x4xf32>) {
+  // expected-error@+1 {{expected either 'sb', a byte offset, or 'dram', why the result is not resident}}
+  %0 = npu.vec.map "relu"(%x) {memory = #npu.memory<sb = 0, dram = "graph output">, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @compressed(%x: tensor<2x4xf32>) {
+  // expected-error@+1 {{expected a dense map in the state buffer, found #npu.map_form<}}
+  %0 = npu.vec.map "relu"(%x) {memory = #npu.memory<sb = 0, form = <form = 1, levels = 0, channels = 1, bytes = 64, pitch = 64, typical = 10>>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @slots(%x: tensor<2x4xf32>) {
+  // expected-error@+1 {{expected 'slots' in [1, 1099511627776], found 0}}
+  %0 = npu.vec.map "relu"(%x) {tiling = #npu.tiling<tile = [2, 4], scratch = 0, slot = 0, slots = 0, ring = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
 func.func @axis_rank(%x: tensor<2x4xf32>) {
-  // expected-error@+1 {{attribute 'npu.axis' must be below the rank 2 of the result, found 2}}
-  %0 = npu.vec.map "relu"(%x) {npu.axis = 2 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // expected-error@+1 {{axis across partitions must be below the rank 2 of the result, found 2}}
+  %0 = npu.vec.map "relu"(%x) {layout = #npu.layout<axis = 2>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   return
 }
 
 // -----
 
 func.func @axis_block(%x: tensor<16x16xf32>) {
-  // expected-error@+1 {{attribute 'npu.axis' must be the block axis 1, found 0}}
-  %0 = npu.vec.map "copy"(%x) {npu.axis = 0 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<16x16xf32>) -> tensor<16x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+  // expected-error@+1 {{axis across partitions must be the block axis 1, found 0}}
+  %0 = npu.vec.map "copy"(%x) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<16x16xf32>) -> tensor<16x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
   return
 }
 
 // -----
 
 func.func @axis_matmul(%a: tensor<2x4xi8>, %b: tensor<4x3xi8>) {
-  // expected-error@+1 {{attribute 'npu.axis' must be the last axis 1, found 0}}
-  %0 = npu.pe.matmul(%a, %b) {npu.axis = 0 : i64, quant = #npu.quant<x_zero = 0, w_zero = 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xi8>, tensor<4x3xi8>) -> tensor<2x3xi32>
+  // expected-error@+1 {{axis across partitions must be the last axis 1, found 0}}
+  %0 = npu.pe.matmul(%a, %b) {layout = #npu.layout<axis = 0>, quant = #npu.quant<x_zero = 0, w_zero = 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xi8>, tensor<4x3xi8>) -> tensor<2x3xi32>
   return
 }
 
 // -----
 
 func.func @axis_gather(%x: tensor<2x16xf32>, %i: tensor<3x1xi64>) {
-  // expected-error@+1 {{attribute 'npu.axis' must be another axis than that of the indices, found 0}}
-  %0 = npu.vec.gather(%x, %i) {npu.axis = 0 : i64, axis = 0 : i64} : (tensor<2x16xf32>, tensor<3x1xi64>) -> tensor<3x16xf32>
+  // expected-error@+1 {{axis across partitions must be another axis than that of the indices, found 0}}
+  %0 = npu.vec.gather(%x, %i) {layout = #npu.layout<axis = 0>, axis = 0 : i64} : (tensor<2x16xf32>, tensor<3x1xi64>) -> tensor<3x16xf32>
   return
 }
 
 // -----
 
 func.func @work_axis(%x: tensor<2x4xf32>) {
-  // expected-error@+1 {{attribute 'npu.work_axis' must be absent but on pools, reductions and softmax, found 0}}
-  %0 = npu.vec.map "relu"(%x) {npu.work_axis = 0 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // expected-error@+1 {{has a 'work_axis' in 'layout', which only pools, reductions and softmax may have}}
+  %0 = npu.vec.map "relu"(%x) {layout = #npu.layout<axis = 1, work_axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   return
 }
 
 // -----
 
 func.func @tile(%x: tensor<2x4xf32>) {
-  // expected-error@+1 {{attribute 'npu.tile' must be the extents of a part of 'tensor<2x4xf32>', found array<i64: 2, 0>}}
-  %0 = npu.vec.map "relu"(%x) {npu.tile = array<i64: 2, 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // expected-error@+1 {{must have tiles that are parts of 'tensor<2x4xf32>', found #npu.tiling<tile = [2, 0],}}
+  %0 = npu.vec.map "relu"(%x) {tiling = #npu.tiling<tile = [2, 0], scratch = 0, slot = 0, slots = 1, ring = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   return
 }
 
 // -----
 
 func.func @lanes(%x: tensor<1x4x8xf32>) {
-  // expected-error@+1 {{attribute 'npu.lanes' must have a pitch of at least the channels of a map, found array<i64: 2, 3>}}
-  %0 = npu.vec.map "relu"(%x) {npu.lanes = array<i64: 2, 3>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  // expected-error@+1 {{must have a pitch of at least the channels of a map, found #npu.layout<axis = 1, lanes = 2, pitch = 3>}}
+  %0 = npu.vec.map "relu"(%x) {layout = #npu.layout<axis = 1, lanes = 2, pitch = 3>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
   return
 }
 
 // -----
 
 func.func @map_form(%x: tensor<4x8xf32>) {
-  // expected-error@+1 {{attribute 'npu.map_form' must have cells of channels and bytes in a map of rank 3 or 4}}
-  %0 = npu.vec.map "relu"(%x) {npu.map_form = array<i64: 1, 0, 1, 64, 64, 10>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-error@+1 {{but 'tensor<4x8xf32>' is no map of rank 3 or 4}}
+  %0 = npu.vec.map "relu"(%x) {memory = #npu.memory<dram = "", form = <form = 1, levels = 0, channels = 1, bytes = 64, pitch = 64, typical = 10>>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return
 }
 
 // -----
 
-func.func @stationary(%x: tensor<2x4xf32>) {
-  // expected-error@+1 {{attribute 'npu.activations_stationary' stands only on products of the dense array}}
-  %0 = npu.vec.map "relu"(%x) {npu.activations_stationary, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+!x = tensor<1x4x2x2x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<4x4x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+func.func @profile(%x: !x, %w: !w) {
+  // expected-error@+1 {{expected densities of 0 to 1000 per 1000 data}}
+  %0 = npu.tcu.conv(%x, %w) {scatter = #npu.scatter<variant = 3, algorithm = "p2", metric = "nnz", threshold = 300, time = "auto", halo = "overlap", data = <source = 2, density = [1001]>>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x2x2xf32>
   return
 }
 
 // -----
 
-func.func @scatter(%x: tensor<2x4xf32>) {
-  // expected-error@+1 {{attribute 'npu.scatter' stands only on npu.tcu.conv}}
-  %0 = npu.vec.map "relu"(%x) {npu.scatter = {}, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+!x = tensor<1x4x2x2x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<4x4x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+func.func @algorithm(%x: !x, %w: !w) {
+  // expected-error@+1 {{p3}}
+  %0 = npu.tcu.conv(%x, %w) {scatter = #npu.scatter<variant = 3, algorithm = "p3", metric = "nnz", threshold = 300, time = "auto", halo = "overlap", data = <source = 2, density = [500]>>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x2x2xf32>
   return
 }
 
 // -----
 
-func.func @alias(%x: tensor<2x4xf32>) {
-  // expected-error@+1 {{attribute 'npu.alias' stands only on npu.dma.move}}
-  %0 = npu.vec.map "relu"(%x) {npu.alias, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
-  return
-}
-
-// -----
-
-// Decisions are judged before the operation's own attributes.
 func.func @incomplete(%x: tensor<2x16xf32>, %i: tensor<3x1xi64>) {
   // expected-error@+1 {{requires attribute 'axis'}}
-  %0 = "npu.vec.gather"(%x, %i) {npu.axis = 1 : i64} : (tensor<2x16xf32>, tensor<3x1xi64>) -> tensor<3x16xf32>
+  %0 = "npu.vec.gather"(%x, %i) {layout = #npu.layout<axis = 1>} : (tensor<2x16xf32>, tensor<3x1xi64>) -> tensor<3x16xf32>
   return
 }

@@ -7,10 +7,10 @@
 !x = tensor<1x16x4x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 // Encoded results lie across their block axis; what follows keeps the axis.
 // CHECK-LABEL: func.func @encoded(
-// CHECK: npu.vec.map "copy"({{.*}}npu.axis = 1 : i64
-// CHECK: npu.vec.map "copy"({{.*}}npu.axis = 1 : i64
-// CHECK: npu.vec.pool "max"({{.*}}npu.axis = 1 : i64
-// CHECK: npu.vec.reduce "mean"({{.*}}npu.axis = 1 : i64
+// CHECK: npu.vec.map "copy"({{.*}}#npu.layout<axis = 1
+// CHECK: npu.vec.map "copy"({{.*}}#npu.layout<axis = 1
+// CHECK: npu.vec.pool "max"({{.*}}#npu.layout<axis = 1
+// CHECK: npu.vec.reduce "mean"({{.*}}#npu.layout<axis = 1
 module attributes {npu.machine = "{}"} {
 func.func @encoded(%arg0: tensor<1x16x4x4xf32>) -> tensor<1x16xf32> {
   %0 = npu.vec.map "copy"(%arg0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x16x4x4xf32>) -> !x
@@ -25,9 +25,9 @@ func.func @encoded(%arg0: tensor<1x16x4x4xf32>) -> tensor<1x16xf32> {
 
 // Free results: channels of a feature map, else the last axis.
 // CHECK-LABEL: func.func @free(
-// CHECK: npu.vec.map "relu"({{.*}}npu.axis = 1 : i64{{.*}}tensor<1x3x4x4xf32>
-// CHECK: npu.vec.map "relu"({{.*}}npu.axis = 1 : i64{{.*}}tensor<4x5xf32>
-// CHECK: npu.vec.map "relu"({{.*}}npu.axis = -1 : i64{{.*}}tensor<f32>
+// CHECK: npu.vec.map "relu"({{.*}}#npu.layout<axis = 1{{.*}}tensor<1x3x4x4xf32>
+// CHECK: npu.vec.map "relu"({{.*}}#npu.layout<axis = 1{{.*}}tensor<4x5xf32>
+// CHECK: npu.vec.map "relu"({{.*}}#npu.layout<axis = -1{{.*}}tensor<f32>
 module attributes {npu.machine = "{}"} {
 func.func @free(%a: tensor<1x3x4x4xf32>, %b: tensor<4x5xf32>, %c: tensor<f32>) {
   %0 = npu.vec.map "relu"(%a) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x3x4x4xf32>) -> tensor<1x3x4x4xf32>
@@ -43,10 +43,10 @@ func.func @free(%a: tensor<1x3x4x4xf32>, %b: tensor<4x5xf32>, %c: tensor<f32>) {
 // of its windows. Rows of a softmax lie where partitions hold least: across them
 // (4 elements each) rather than within (5).
 // CHECK-LABEL: func.func @never(
-// CHECK: npu.vec.softmax({{.*}}npu.axis = 1 : i64
-// CHECK: npu.vec.reduce "sum"({{.*}}npu.axis = 0 : i64
-// CHECK: npu.vec.reduce "sum"({{.*}}npu.axis = -1 : i64
-// CHECK: npu.vec.pool "max"({{.*}}npu.axis = 0 : i64
+// CHECK: npu.vec.softmax({{.*}}#npu.layout<axis = 1
+// CHECK: npu.vec.reduce "sum"({{.*}}#npu.layout<axis = 0
+// CHECK: npu.vec.reduce "sum"({{.*}}#npu.layout<axis = -1
+// CHECK: npu.vec.pool "max"({{.*}}#npu.layout<axis = 0
 module attributes {npu.machine = "{}"} {
 func.func @never(%a: tensor<4x5xf32>, %b: tensor<2x1x9xf32>) {
   %0 = npu.vec.softmax(%a) {axis = 1 : i64, log = false} : (tensor<4x5xf32>) -> tensor<4x5xf32>
@@ -64,9 +64,9 @@ func.func @never(%a: tensor<4x5xf32>, %b: tensor<2x1x9xf32>) {
 !y = tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !z = tensor<64x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 // CHECK-LABEL: func.func @work_axis(
-// CHECK: npu.vec.softmax({{.*}}npu.axis = 1 : i64
-// CHECK-NOT: npu.work_axis
-// CHECK: npu.vec.softmax({{.*}}npu.axis = 1 : i64, npu.work_axis = 0 : i64
+// CHECK: npu.vec.softmax({{.*}}#npu.layout<axis = 1
+// CHECK-NOT: work_axis
+// CHECK: npu.vec.softmax({{.*}}#npu.layout<axis = 1, work_axis = 0
 module attributes {npu.machine = "{}"} {
 func.func @work_axis(%a: tensor<4x16xf32>, %b: tensor<64x16xf32>) -> (!y, !z) {
   %0 = npu.vec.softmax(%a) {axis = 1 : i64, log = false} : (tensor<4x16xf32>) -> !y
@@ -81,13 +81,13 @@ func.func @work_axis(%a: tensor<4x16xf32>, %b: tensor<64x16xf32>) -> (!y, !z) {
 // element-wise operations and moves read them; a reader that asks for an axis
 // keeps the default one.
 // CHECK-LABEL: func.func @positions(
-// CHECK: npu.dma.move "concat"({{.*}}npu.axis = 1 : i64
-// CHECK: npu.dma.move "slice"({{.*}}npu.axis = 1 : i64
-// CHECK: npu.vec.map "exp"({{.*}}npu.axis = 1 : i64
-// CHECK: npu.vec.map "relu"({{.*}}npu.axis = 1 : i64
+// CHECK: npu.dma.move "concat"({{.*}}#npu.layout<axis = 1
+// CHECK: npu.dma.move "slice"({{.*}}#npu.layout<axis = 1
+// CHECK: npu.vec.map "exp"({{.*}}#npu.layout<axis = 1
+// CHECK: npu.vec.map "relu"({{.*}}#npu.layout<axis = 1
 // CHECK-LABEL: func.func @encodedReader(
-// CHECK: npu.vec.map "exp"({{.*}}npu.axis = 2 : i64
-// CHECK: npu.vec.map "copy"({{.*}}npu.axis = 2 : i64
+// CHECK: npu.vec.map "exp"({{.*}}#npu.layout<axis = 2
+// CHECK: npu.vec.map "copy"({{.*}}#npu.layout<axis = 2
 !p = tensor<1x400x4xf32>
 module attributes {npu.machine = "{}"} {
 func.func @positions(%a: tensor<1x300x4xf32>, %b: tensor<1x100x4xf32>, %c: !p) -> (tensor<1x400x2xf32>, !p) {

@@ -37,7 +37,7 @@ func.func @depthwise(%x: !x) -> tensor<1x64x56x56xf32> {
 // Every coefficient counts: the array is faster.
 module attributes {npu.machine = "name: a1"} {
 // BOTH-LABEL: func.func @full(
-// AUTO: npu.pe.conv({{.*}}choice = "dense"{{.*}}reason = "the dense array takes fewer cycles"{{.*}}npu.zeros = {encoded = 0 : i64, exact = 0 : i64, structural = 0 : i64, weights = 4096 : i64}
+// AUTO: npu.pe.conv({{.*}}choice = "dense"{{.*}}reason = "the dense array takes fewer cycles"{{.*}}zeros = #npu.zeros<weights = 4096, structural = 0, exact = 0, encoded = 0>
 // TILE: npu.tcu.conv({{.*}}reason = "asked for"
 // OFF: npu.pe.conv(
 func.func @full(%x: !x) -> tensor<1x64x28x28xf32> {
@@ -55,7 +55,7 @@ func.func @full(%x: !x) -> tensor<1x64x28x28xf32> {
 // One zero of the model, and one weight far below its block.
 module attributes {npu.machine = "name: a1"} {
 // BOTH-LABEL: func.func @zeros(
-// BOTH: npu.zeros = {encoded = 1 : i64, exact = 1 : i64, structural = 0 : i64, weights = 4 : i64}
+// BOTH: zeros = #npu.zeros<weights = 4, structural = 0, exact = 1, encoded = 1>
 func.func @zeros(%x: !x) -> tensor<1x1x8x8xf32> {
   %k = nn.constant dense<[[[[1.0]], [[0.0]], [[0.001]], [[0.5]]]]> : tensor<1x4x1x1xf32>
   %w = bfp.encode %k weights : tensor<1x4x1x1xf32> -> !w
@@ -71,7 +71,7 @@ func.func @zeros(%x: !x) -> tensor<1x1x8x8xf32> {
 // Half of the data is zero behind a relu; the first convolution knows nothing.
 module attributes {npu.machine = "name: a1"} {
 // SCATTER-LABEL: func.func @relu(
-// SCATTER: npu.tcu.conv({{.*}}choice = "sparse-scatter"{{.*}}cuts = {{{.*}}data = "unknown"{{.*}}data_density = 1000 : i64{{.*}}npu.scatter = {algorithm = "p2"
+// SCATTER: npu.tcu.conv({{.*}}choice = "sparse-scatter"{{.*}}cuts = {{{.*}}data = "unknown"{{.*}}data_density = 1000 : i64{{.*}}scatter = #npu.scatter<variant = 3, algorithm = "p2"
 // SCATTER: npu.tcu.conv({{.*}}"sparse-scatter"{{.*}}cuts = {{{.*}}data = "producer"{{.*}}data_density = 500 : i64
 func.func @relu(%x: !x) -> tensor<1x64x16x16xf32> {
   %k = nn.constant dense<1.0> : tensor<64x64x3x3xf32>
@@ -94,7 +94,7 @@ module attributes {npu.machine = "name: small\nsparse: {tcus: 4}", npu.profile =
 func.func @measured(%x: !x) -> tensor<1x16x16x16xf32> {
   %k = nn.constant dense<1.0> : tensor<16x8x3x3xf32>
   %w = bfp.encode %k weights : tensor<16x8x3x3xf32> -> !w
-  %m = npu.dma.move "copy"(%x) {pieces = [], npu.plan_name = "map"} : (!x) -> !x
+  %m = npu.dma.move "copy"(%x) {origin = #npu.origin<name = "map">, pieces = []} : (!x) -> !x
   %y = npu.pe.conv(%m, %w) {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x16x16x16xf32>
   return %y : tensor<1x16x16x16xf32>
 }

@@ -9,7 +9,7 @@
 // 49 positions cover no load of 128 rows: the weights move.
 module attributes {npu.machine = "name: a1"} {
 // CHECK-LABEL: func.func @few_positions(
-// CHECK: npu.pe.conv({{.*}}"activations-stationary" = 3{{[0-9]+}} : i64{{.*}}"weights-stationary" = 4096 : i64{{.*}}choice = "activations-stationary"{{.*}}npu.activations_stationary
+// CHECK: npu.pe.conv({{.*}}"activations-stationary" = 3{{[0-9]+}} : i64{{.*}}"weights-stationary" = 4096 : i64{{.*}}choice = "activations-stationary"{{.*}}#npu.stationary<activations
 func.func @few_positions(%x: !x, %c: tensor<512x512x1x1xf32>) -> tensor<1x512x7x7xf32> {
   %k = nn.constant dense<1.0> : tensor<512x512x1x1xf32>
   %w = bfp.encode %k weights : tensor<512x512x1x1xf32> -> !w
@@ -26,7 +26,7 @@ func.func @few_positions(%x: !x, %c: tensor<512x512x1x1xf32>) -> tensor<1x512x7x
 module attributes {npu.machine = "name: a1"} {
 // CHECK-LABEL: func.func @large_map(
 // CHECK: npu.pe.conv({{.*}}choice = "weights-stationary"{{.*}}reason = "the result cannot be turned in one pass"
-// CHECK-NOT: npu.activations_stationary
+// CHECK-NOT: #npu.stationary<
 func.func @large_map(%x: !x) -> tensor<1x64x56x56xf32> {
   %k = nn.constant dense<1.0> : tensor<64x64x1x1xf32>
   %w = bfp.encode %k weights : tensor<64x64x1x1xf32> -> !w
@@ -43,7 +43,7 @@ func.func @large_map(%x: !x) -> tensor<1x64x56x56xf32> {
 // array turns them whole: fewer cycles than a copy and an encode.
 module attributes {npu.machine = "name: a1"} {
 // CHECK-LABEL: func.func @turned_blocks(
-// CHECK: npu.pe.conv({{.*}}"activations-stationary-turned-blocks" = {{[0-9]+}} : i64{{.*}}and the array turns whole blocks"{{.*}}npu.activations_stationary, npu.turn_blocks
+// CHECK: npu.pe.conv({{.*}}"activations-stationary-turned-blocks" = {{[0-9]+}} : i64{{.*}}and the array turns whole blocks"{{.*}}#npu.stationary<activations_blocks>
 func.func @turned_blocks(%x: !x) -> !x {
   %k = nn.constant dense<1.0> : tensor<512x512x1x1xf32>
   %w = bfp.encode %k weights : tensor<512x512x1x1xf32> -> !w
@@ -60,7 +60,7 @@ func.func @turned_blocks(%x: !x) -> !x {
 module attributes {npu.machine = "name: a1"} {
 // CHECK-LABEL: func.func @with_residual(
 // CHECK-NOT: turned-blocks
-// CHECK-NOT: npu.turn_blocks
+// CHECK-NOT: #npu.stationary<activations_blocks>
 func.func @with_residual(%x: !x) -> !x {
   %k = nn.constant dense<1.0> : tensor<512x512x1x1xf32>
   %w = bfp.encode %k weights : tensor<512x512x1x1xf32> -> !w

@@ -13,15 +13,15 @@
 // CHECK-NEXT: %[[T:.*]] = npu.pe.transpose({{.*}}alternatives = {copy = {{[0-9]+}} : i64, dma = {{[0-9]+}} : i64, identity = {{[0-9]+}} : i64}, choice = "identity", reason = "fewest predicted cycles"{{.*}}function = "tanh"{{.*}}source_axis = 0 : i64
 // CHECK-NEXT: npu.vec.pool "max"(%[[T]])
 // DMA-LABEL: func.func @exchange(
-// DMA: npu.dma.move "transpose"({{.*}}choice = "dma", reason = "asked for"{{.*}}npu.through_dram
+// DMA: npu.dma.move "transpose"({{.*}}choice = "dma", reason = "asked for"{{.*}}route = #npu.route<through_dram>
 // COPY-LABEL: func.func @exchange(
 // COPY: npu.dma.move "transpose"({{.*}}choice = "copy", reason = "asked for"
 module attributes {npu.machine = "name: 'slow-copy'\0Adma: {onchip_bytes_per_cycle: 1}\0A"} {
 func.func @exchange(%arg0: tensor<64x128xf32>) -> tensor<128x63xf32> {
-  %0 = npu.vec.map "relu"(%arg0) {npu.axis = 0 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<64x128xf32>) -> tensor<64x128xf32>
-  %1 = npu.dma.move "transpose"(%0) {npu.axis = 0 : i64, pieces = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xf32>) -> tensor<128x64xf32>
-  %2 = npu.vec.map "tanh"(%1) {npu.axis = 0 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<128x64xf32>) -> tensor<128x64xf32>
-  %3 = npu.vec.pool "max"(%2) {npu.axis = 0 : i64, kernel = array<i64: 2>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, count_include_pad = false} : (tensor<128x64xf32>) -> tensor<128x63xf32>
+  %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<64x128xf32>) -> tensor<64x128xf32>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 0>, pieces = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xf32>) -> tensor<128x64xf32>
+  %2 = npu.vec.map "tanh"(%1) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<128x64xf32>) -> tensor<128x64xf32>
+  %3 = npu.vec.pool "max"(%2) {layout = #npu.layout<axis = 0>, kernel = array<i64: 2>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, count_include_pad = false} : (tensor<128x64xf32>) -> tensor<128x63xf32>
   return %3 : tensor<128x63xf32>
 }
 }
@@ -35,9 +35,9 @@ func.func @exchange(%arg0: tensor<64x128xf32>) -> tensor<128x63xf32> {
 // DMA: npu.dma.move "transpose"({{.*}}choice = "none"
 module attributes {npu.machine = "name: 'slow-copy'\0Adma: {onchip_bytes_per_cycle: 1}\0A"} {
 func.func @view(%arg0: tensor<64x128xf32>) -> tensor<128x64xf32> {
-  %0 = npu.vec.map "relu"(%arg0) {npu.axis = 0 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<64x128xf32>) -> tensor<64x128xf32>
-  %1 = npu.dma.move "transpose"(%0) {npu.axis = 1 : i64, pieces = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xf32>) -> tensor<128x64xf32>
-  %2 = npu.vec.map "abs"(%1) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<128x64xf32>) -> tensor<128x64xf32>
+  %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<64x128xf32>) -> tensor<64x128xf32>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xf32>) -> tensor<128x64xf32>
+  %2 = npu.vec.map "abs"(%1) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<128x64xf32>) -> tensor<128x64xf32>
   return %2 : tensor<128x64xf32>
 }
 }
@@ -49,7 +49,7 @@ func.func @view(%arg0: tensor<64x128xf32>) -> tensor<128x64xf32> {
 // CHECK: npu.dma.move "transpose"({{.*}}choice = "copy", reason = "part of a load or store that happens anyway"
 module attributes {npu.machine = "name: 'slow-copy'\0Adma: {onchip_bytes_per_cycle: 1}\0A"} {
 func.func @store(%arg0: tensor<64x128xi8>) -> tensor<128x64xi8> {
-  %0 = npu.dma.move "transpose"(%arg0) {npu.axis = 1 : i64, pieces = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xi8>) -> tensor<128x64xi8>
+  %0 = npu.dma.move "transpose"(%arg0) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xi8>) -> tensor<128x64xi8>
   return %0 : tensor<128x64xi8>
 }
 }

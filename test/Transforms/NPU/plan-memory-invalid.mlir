@@ -21,7 +21,7 @@ module attributes {npu.machine = "name: 'small'\0Acolour: 3\0A"} {
 module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
 func.func @main(%arg0: tensor<8x4096xf32>) -> tensor<8x4096xf32> {
   // expected-error@+1 {{does not fit into the state buffer: its smallest tile needs 49216 bytes per partition, 4096 are available beside 0 bytes for weights; use a machine with more bytes per partition (small has 4096)}}
-  %0 = npu.vec.softmax(%arg0) {npu.axis = 0 : i64, axis = 1 : i64, log = false} : (tensor<8x4096xf32>) -> tensor<8x4096xf32>
+  %0 = npu.vec.softmax(%arg0) {layout = #npu.layout<axis = 0>, axis = 1 : i64, log = false} : (tensor<8x4096xf32>) -> tensor<8x4096xf32>
   return %0 : tensor<8x4096xf32>
 }
 }

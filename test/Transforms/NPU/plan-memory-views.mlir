@@ -8,18 +8,18 @@
 // Positions at one distance can be the columns of a stationary operand.
 // CHECK-LABEL: func.func @sliced(
 // CHECK: npu.dma.move "slice"
-// CHECK-SAME: npu.alias
+// CHECK-SAME: route = #npu.route<view>
 // CHECK: npu.pe.matmul
-// CHECK-SAME: npu.activations_stationary
+// CHECK-SAME: #npu.stationary<activations
 !x = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
 !w = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 0>
 module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 8}\0Aact: {lanes: 8}\0A"} {
 func.func @sliced(%arg0: tensor<1x6x8xf32>) -> tensor<1x3x16xf32> {
   %c = nn.constant dense<0.5> : tensor<8x16xf32>
   %w = bfp.encode %c weights : tensor<8x16xf32> -> tensor<8x16x!w>
-  %0 = npu.vec.map "copy"(%arg0) {npu.axis = 2 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x6x8xf32>) -> tensor<1x6x8x!x>
-  %1 = npu.dma.move "slice"(%0) {npu.axis = 2 : i64, pieces = [array<i64: 0, 3, 3, 1, 0, 1, 0, 1, 3, 1, 2, 1, 1, 8, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<1x6x8x!x>) -> tensor<1x3x8x!x>
-  %2 = npu.pe.matmul(%1, %w) {npu.activations_stationary, npu.axis = 2 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x3x8x!x>, tensor<8x16x!w>) -> tensor<1x3x16xf32>
+  %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 2>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x6x8xf32>) -> tensor<1x6x8x!x>
+  %1 = npu.dma.move "slice"(%0) {layout = #npu.layout<axis = 2>, pieces = [array<i64: 0, 3, 3, 1, 0, 1, 0, 1, 3, 1, 2, 1, 1, 8, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<1x6x8x!x>) -> tensor<1x3x8x!x>
+  %2 = npu.pe.matmul(%1, %w) {layout = #npu.layout<axis = 2>, stationary = #npu.stationary<activations>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x3x8x!x>, tensor<8x16x!w>) -> tensor<1x3x16xf32>
   return %2 : tensor<1x3x16xf32>
 }
 }
@@ -29,7 +29,7 @@ func.func @sliced(%arg0: tensor<1x6x8xf32>) -> tensor<1x3x16xf32> {
 // A transpose leaves two distances: it is copied, and the plan says why.
 // CHECK-LABEL: func.func @transposed(
 // CHECK: npu.dma.move "transpose"
-// CHECK-NOT: npu.alias
+// CHECK-NOT: route = #npu.route<view>
 // CHECK-SAME: ashlar.decision.view = {choice = "copy", reason = "as a view of its operand 'product' could not read it: its positions do not lie at one distance
 !x = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
 !w = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 0>
@@ -37,9 +37,9 @@ module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions:
 func.func @transposed(%arg0: tensor<2x3x8xf32>) -> tensor<3x2x16xf32> {
   %c = nn.constant dense<0.5> : tensor<8x16xf32>
   %w = bfp.encode %c weights : tensor<8x16xf32> -> tensor<8x16x!w>
-  %0 = npu.vec.map "copy"(%arg0) {npu.axis = 2 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x3x8xf32>) -> tensor<2x3x8x!x>
-  %1 = npu.dma.move "transpose"(%0) {npu.axis = 2 : i64, pieces = [array<i64: 0, 3, 3, 3, 1, 1, 0, 1, 2, 0, 1, 1, 1, 8, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<2x3x8x!x>) -> tensor<3x2x8x!x>
-  %2 = npu.pe.matmul(%1, %w) {npu.activations_stationary, npu.axis = 2 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<3x2x8x!x>, tensor<8x16x!w>) -> tensor<3x2x16xf32> loc("product")
+  %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 2>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x3x8xf32>) -> tensor<2x3x8x!x>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 2>, pieces = [array<i64: 0, 3, 3, 3, 1, 1, 0, 1, 2, 0, 1, 1, 1, 8, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<2x3x8x!x>) -> tensor<3x2x8x!x>
+  %2 = npu.pe.matmul(%1, %w) {layout = #npu.layout<axis = 2>, stationary = #npu.stationary<activations>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<3x2x8x!x>, tensor<8x16x!w>) -> tensor<3x2x16xf32> loc("product")
   return %2 : tensor<3x2x16xf32>
 }
 }

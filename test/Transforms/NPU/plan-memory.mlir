@@ -10,16 +10,16 @@
 // DRAM and is made in scratch above the live tensors. The ring for weights
 // begins where nothing of the operation lies.
 // CHECK-LABEL: func.func @main(
-// CHECK: npu.placement = 0 : i64, npu.ring = 512 : i64, npu.scratch = array<i64: 256, 256, 1>, npu.tile = array<i64: 1, 8, 8, 8>
-// CHECK: npu.placement = 256 : i64, npu.ring = 512 : i64, npu.scratch = array<i64: 512, 0, 1>
-// CHECK: npu.placement = 0 : i64, npu.ring = {{[0-9]+}} : i64, npu.scratch = array<i64: 512, 0, 1>
-// CHECK: npu.placement = -1 : i64, npu.ring = {{[0-9]+}} : i64, npu.scratch = array<i64: 256, 256, 1>
+// CHECK: #npu.memory<sb = 0>, tiling = #npu.tiling<tile = [1, 8, 8, 8], scratch = 256, slot = 256, slots = 1, ring = 512>
+// CHECK: #npu.memory<sb = 256>, tiling = #npu.tiling<tile = [{{.*}}], scratch = 512, slot = 0, slots = 1, ring = 512>
+// CHECK: #npu.memory<sb = 0>, tiling = #npu.tiling<tile = [{{.*}}], scratch = 512, slot = 0, slots = 1, ring = {{[0-9]+}}>
+// CHECK: #npu.memory<dram = "{{.+}}">{{.*}}#npu.tiling<tile = [{{.*}}], scratch = 256, slot = 256, slots = 1, ring = {{[0-9]+}}>
 module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 65536}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
 func.func @main(%arg0: tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32> {
-  %0 = npu.vec.map "relu"(%arg0) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
-  %1 = npu.vec.map "relu"(%0) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
-  %2 = npu.vec.map "relu"(%1) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
-  %3 = npu.vec.map "relu"(%2) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %1 = npu.vec.map "relu"(%0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %2 = npu.vec.map "relu"(%1) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %3 = npu.vec.map "relu"(%2) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
   return %3 : tensor<1x8x8x8xf32>
 }
 }
@@ -28,16 +28,16 @@ func.func @main(%arg0: tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32> {
 
 // Too small for both: the large tensor goes to DRAM, the small ones stay.
 // CHECK-LABEL: func.func @main(
-// CHECK: npu.vec.map "relu"({{.*}}npu.placement = {{[0-9]+}} : i64
-// CHECK: npu.vec.map "abs"({{.*}}npu.placement = -1 : i64
-// CHECK: npu.vec.map "neg"({{.*}}npu.placement = {{[0-9]+}} : i64
+// CHECK: npu.vec.map "relu"({{.*}}#npu.memory<sb = {{[0-9]+}}
+// CHECK: npu.vec.map "abs"({{.*}}#npu.memory<dram = 
+// CHECK: npu.vec.map "neg"({{.*}}#npu.memory<sb = {{[0-9]+}}
 module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
 func.func @main(%arg0: tensor<1x8x8x8xf32>, %arg1: tensor<1x8x16x64xf32>) -> (tensor<1x8x8x8xf32>, tensor<1x8x16x64xf32>) {
-  %0 = npu.vec.map "relu"(%arg0) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
-  %1 = npu.vec.map "abs"(%arg1) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x16x64xf32>) -> tensor<1x8x16x64xf32>
-  %2 = npu.vec.map "neg"(%0) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
-  %3 = npu.vec.map "sign"(%2) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
-  %4 = npu.vec.map "floor"(%1) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x16x64xf32>) -> tensor<1x8x16x64xf32>
+  %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %1 = npu.vec.map "abs"(%arg1) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x16x64xf32>) -> tensor<1x8x16x64xf32>
+  %2 = npu.vec.map "neg"(%0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %3 = npu.vec.map "sign"(%2) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %4 = npu.vec.map "floor"(%1) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x16x64xf32>) -> tensor<1x8x16x64xf32>
   return %3, %4 : tensor<1x8x8x8xf32>, tensor<1x8x16x64xf32>
 }
 }
@@ -47,10 +47,10 @@ func.func @main(%arg0: tensor<1x8x8x8xf32>, %arg1: tensor<1x8x16x64xf32>) -> (te
 // More staged bytes than the threshold: tiles in two slots, so that the loads
 // of one overlap the work of the other. Rows are cut before columns.
 // CHECK-LABEL: func.func @main(
-// CHECK: npu.placement = -1 : i64, npu.ring = {{[0-9]+}} : i64, npu.scratch = array<i64: 0, {{[0-9]+}}, 2>, npu.tile = array<i64: 1, 8, {{[0-9]+}}, 64>
+// CHECK: #npu.memory<dram = "{{.+}}">{{.*}}#npu.tiling<tile = [1, 8, {{[0-9]+}}, 64], scratch = 0, slot = {{[0-9]+}}, slots = 2, ring = {{[0-9]+}}>
 module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 65536}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
 func.func @main(%arg0: tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32> {
-  %0 = npu.vec.map "relu"(%arg0) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32>
+  %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32>
   return %0 : tensor<1x8x64x64xf32>
 }
 }
@@ -60,16 +60,16 @@ func.func @main(%arg0: tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32> {
 // A transpose that keeps the axis across partitions is a view: it takes no
 // memory, and its operand lives until the last reader of the view.
 // CHECK-LABEL: func.func @main(
-// CHECK: npu.vec.map "relu"({{.*}}npu.placement = 0 : i64
-// CHECK: npu.dma.move "transpose"({{.*}}npu.alias, npu.axis = 2 : i64, npu.placement = 0 : i64
-// CHECK: npu.vec.map "abs"({{.*}}npu.placement = 256 : i64
+// CHECK: npu.vec.map "relu"({{.*}}#npu.memory<sb = 0
+// CHECK: npu.dma.move "transpose"({{.*}}#npu.layout<axis = 2>, memory = #npu.memory<sb = 0>{{.*}}route = #npu.route<view>
+// CHECK: npu.vec.map "abs"({{.*}}#npu.memory<sb = 256
 // CHECK: npu.vec.map "add"(
 module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 65536}\0Ape: {rows: 8, columns: 4}\0Aact: {lanes: 4}\0A"} {
 func.func @main(%arg0: tensor<8x8x8xf32>) -> tensor<8x8x8xf32> {
-  %0 = npu.vec.map "relu"(%arg0) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
-  %1 = npu.dma.move "transpose"(%0) {npu.axis = 2 : i64, pieces = [array<i64: 0, 3, 3, 8, 2, 1, 0, 1, 8, 0, 1, 1, 1, 8, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
-  %2 = npu.vec.map "abs"(%1) {npu.axis = 2 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
-  %3 = npu.vec.map "add"(%1, %2) {npu.axis = 2 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x8x8xf32>, tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
+  %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 2>, pieces = [array<i64: 0, 3, 3, 8, 2, 1, 0, 1, 8, 0, 1, 1, 1, 8, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
+  %2 = npu.vec.map "abs"(%1) {layout = #npu.layout<axis = 2>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
+  %3 = npu.vec.map "add"(%1, %2) {layout = #npu.layout<axis = 2>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x8x8xf32>, tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
   return %3 : tensor<8x8x8xf32>
 }
 }
@@ -83,23 +83,23 @@ func.func @main(%arg0: tensor<8x8x8xf32>) -> tensor<8x8x8xf32> {
 !y = tensor<1x32x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !w = tensor<16x16x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 // CHECK-LABEL: func.func @parts(
-// CHECK: npu.pe.conv({{.*}}npu.concat_part = 0 : i64, npu.placement = [[AT:[0-9]+]] : i64
-// CHECK: npu.pe.conv({{.*}}npu.concat_part = 16 : i64, npu.placement = [[AT]] : i64
-// CHECK: npu.dma.move "concat"({{.*}}npu.alias, npu.axis = 1 : i64, npu.placement = [[AT]] : i64
+// CHECK: npu.pe.conv({{.*}}#npu.memory<sb = [[AT:[0-9]+]], part = 0>
+// CHECK: npu.pe.conv({{.*}}#npu.memory<sb = [[AT]], part = 16>
+// CHECK: npu.dma.move "concat"({{.*}}#npu.layout<axis = 1>, memory = #npu.memory<sb = [[AT]]>{{.*}}route = #npu.route<view>
 // CHECK-LABEL: func.func @read(
-// CHECK-NOT: npu.concat_part
+// CHECK-NOT: part =
 // CHECK: npu.dma.move "concat"(
-// CHECK-NOT: npu.alias
+// CHECK-NOT: route = #npu.route<view>
 // CHECK: return
 module attributes {npu.machine = "name: a1"} {
 func.func @parts(%x: !x) -> tensor<1x32x8x8xf32> {
   %k = nn.constant dense<1.0> : tensor<16x16x1x1xf32>
   %w = bfp.encode %k weights : tensor<16x16x1x1xf32> -> !w
-  %m = npu.vec.map "copy"(%x) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (!x) -> !x
-  %a = npu.pe.conv(%m, %w) {npu.axis = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
-  %b = npu.pe.conv(%m, %w) {npu.axis = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
-  %y = npu.dma.move "concat"(%a, %b) {npu.axis = 1 : i64, pieces = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>, array<i64: 1, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 16, 0, 0>]} : (!x, !x) -> !y
-  %z = npu.vec.map "relu"(%y) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (!y) -> tensor<1x32x8x8xf32>
+  %m = npu.vec.map "copy"(%x) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (!x) -> !x
+  %a = npu.pe.conv(%m, %w) {layout = #npu.layout<axis = 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
+  %b = npu.pe.conv(%m, %w) {layout = #npu.layout<axis = 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
+  %y = npu.dma.move "concat"(%a, %b) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>, array<i64: 1, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 16, 0, 0>]} : (!x, !x) -> !y
+  %z = npu.vec.map "relu"(%y) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (!y) -> tensor<1x32x8x8xf32>
   return %z : tensor<1x32x8x8xf32>
 }
 }
@@ -113,12 +113,12 @@ module attributes {npu.machine = "name: a1"} {
 func.func @read(%x: !x) -> (tensor<1x32x8x8xf32>, tensor<1x16x8x8xf32>) {
   %k = nn.constant dense<1.0> : tensor<16x16x1x1xf32>
   %w = bfp.encode %k weights : tensor<16x16x1x1xf32> -> !w
-  %m = npu.vec.map "copy"(%x) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (!x) -> !x
-  %a = npu.pe.conv(%m, %w) {npu.axis = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
-  %b = npu.pe.conv(%m, %w) {npu.axis = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
-  %y = npu.dma.move "concat"(%a, %b) {npu.axis = 1 : i64, pieces = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>, array<i64: 1, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 16, 0, 0>]} : (!x, !x) -> !y
-  %z = npu.vec.map "relu"(%y) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (!y) -> tensor<1x32x8x8xf32>
-  %v = npu.vec.map "relu"(%b) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (!x) -> tensor<1x16x8x8xf32>
+  %m = npu.vec.map "copy"(%x) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (!x) -> !x
+  %a = npu.pe.conv(%m, %w) {layout = #npu.layout<axis = 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
+  %b = npu.pe.conv(%m, %w) {layout = #npu.layout<axis = 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
+  %y = npu.dma.move "concat"(%a, %b) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>, array<i64: 1, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 16, 0, 0>]} : (!x, !x) -> !y
+  %z = npu.vec.map "relu"(%y) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (!y) -> tensor<1x32x8x8xf32>
+  %v = npu.vec.map "relu"(%b) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (!x) -> tensor<1x16x8x8xf32>
   return %z, %v : tensor<1x32x8x8xf32>, tensor<1x16x8x8xf32>
 }
 }
@@ -128,12 +128,12 @@ func.func @read(%x: !x) -> (tensor<1x32x8x8xf32>, tensor<1x16x8x8xf32>) {
 // What DRAM brings and the vector unit encodes goes in many small bands, of
 // which as many are under way as fit where two of the plain ones did.
 // CHECK-LABEL: func.func @bands(
-// CHECK: npu.vec.map "copy"({{.*}}npu.scratch = array<i64: {{[0-9]+}}, 2240, 7>, npu.tile = array<i64: 1, 128, 5, 112>
+// CHECK: npu.vec.map "copy"({{.*}}#npu.tiling<tile = [1, 128, 5, 112], scratch = {{[0-9]+}}, slot = 2240, slots = 7,
 !e = tensor<1x128x112x112x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 module attributes {npu.machine = "name: a1"} {
 func.func @bands(%x: tensor<1x128x112x112xf32>) -> tensor<1x128x1x1xf32> {
-  %e = npu.vec.map "copy"(%x) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x128x112x112xf32>) -> !e
-  %m = npu.vec.reduce "mean"(%e) {npu.axis = 1 : i64, axes = array<i64: 2, 3>, select_last = false} : (!e) -> tensor<1x128x1x1xf32>
+  %e = npu.vec.map "copy"(%x) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x128x112x112xf32>) -> !e
+  %m = npu.vec.reduce "mean"(%e) {layout = #npu.layout<axis = 1>, axes = array<i64: 2, 3>, select_last = false} : (!e) -> tensor<1x128x1x1xf32>
   return %m : tensor<1x128x1x1xf32>
 }
 }

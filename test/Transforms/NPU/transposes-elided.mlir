@@ -9,7 +9,7 @@
 // transpose and after it. Nothing moves.
 // CHECK-LABEL: "a-bt"
 // CHECK-NOT: npu.pe.transpose
-// CHECK: npu.dma.move "transpose"({{.*}}choice = "none"{{.*}}npu.alias
+// CHECK: npu.dma.move "transpose"({{.*}}choice = "none"{{.*}}route = #npu.route<view>
 // CHECK-NOT: npu.pe.transpose
 module attributes {nn.model_name = "a-bt", npu.machine = "name: 'm'\0A"} {
 func.func @main(%a: tensor<32x64xf32> {nn.name = "a"}, %b: tensor<48x64xf32> {nn.name = "b"}) -> (tensor<32x48xf32> {nn.name = "y"}) {
@@ -25,7 +25,7 @@ func.func @main(%a: tensor<32x64xf32> {nn.name = "a"}, %b: tensor<48x64xf32> {nn
 // A^T * B likewise.
 // CHECK-LABEL: "at-b"
 // CHECK-NOT: npu.pe.transpose
-// CHECK: npu.dma.move "transpose"({{.*}}choice = "none"{{.*}}npu.alias
+// CHECK: npu.dma.move "transpose"({{.*}}choice = "none"{{.*}}route = #npu.route<view>
 // CHECK-NOT: npu.pe.transpose
 module attributes {nn.model_name = "at-b", npu.machine = "name: 'm'\0A"} {
 func.func @main(%a: tensor<64x32xf32> {nn.name = "a"}, %b: tensor<64x48xf32> {nn.name = "b"}) -> (tensor<32x48xf32> {nn.name = "y"}) {
@@ -43,7 +43,7 @@ func.func @main(%a: tensor<64x32xf32> {nn.name = "a"}, %b: tensor<64x48xf32> {nn
 // CHECK-LABEL: "ab-t"
 // CHECK-NOT: npu.pe.transpose
 // CHECK: npu.pe.matmul({{.*}}function = "relu"
-// CHECK: npu.dma.move "transpose"({{.*}}choice = "none"{{.*}}npu.alias
+// CHECK: npu.dma.move "transpose"({{.*}}choice = "none"{{.*}}route = #npu.route<view>
 // CHECK-NOT: npu.pe.transpose
 module attributes {nn.model_name = "ab-t", npu.machine = "name: 'm'\0A"} {
 func.func @main(%a: tensor<32x64xf32> {nn.name = "a"}, %c: tensor<48x32xf32> {nn.name = "c"}) -> (tensor<48x32xf32> {nn.name = "y"}) {

@@ -12,10 +12,10 @@ module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions:
 func.func @main(%arg0: tensor<2x3x8xf32>) -> tensor<3x2x16xf32> {
   %c = nn.constant dense<0.5> : tensor<8x16xf32>
   %w = bfp.encode %c weights : tensor<8x16xf32> -> tensor<8x16x!w>
-  %0 = npu.vec.map "copy"(%arg0) {npu.axis = 2 : i64, npu.placement = 0 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x3x8xf32>) -> tensor<2x3x8x!x>
-  %1 = npu.dma.move "transpose"(%0) {npu.alias, npu.axis = 2 : i64, npu.placement = 0 : i64, pieces = [array<i64: 0, 3, 3, 3, 1, 1, 0, 1, 2, 0, 1, 1, 1, 8, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<2x3x8x!x>) -> tensor<3x2x8x!x>
+  %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x3x8xf32>) -> tensor<2x3x8x!x>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, pieces = [array<i64: 0, 3, 3, 3, 1, 1, 0, 1, 2, 0, 1, 1, 1, 8, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<2x3x8x!x>) -> tensor<3x2x8x!x>
   // expected-error@+1 {{reads operand 0 in place, but its positions do not lie at one distance, as the columns of a stationary operand have to}}
-  %2 = npu.pe.matmul(%1, %w) {npu.activations_stationary, npu.axis = 2 : i64, npu.placement = -1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<3x2x8x!x>, tensor<8x16x!w>) -> tensor<3x2x16xf32>
+  %2 = npu.pe.matmul(%1, %w) {layout = #npu.layout<axis = 2>, memory = #npu.memory<dram = "">, stationary = #npu.stationary<activations>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<3x2x8x!x>, tensor<8x16x!w>) -> tensor<3x2x16xf32>
   return %2 : tensor<3x2x16xf32>
 }
 }
@@ -29,9 +29,9 @@ module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions:
 func.func @main(%arg0: tensor<2x3x8xf32>) -> tensor<3x2x16xf32> {
   %c = nn.constant dense<0.5> : tensor<8x16xf32>
   %w = bfp.encode %c weights : tensor<8x16xf32> -> tensor<8x16x!w>
-  %0 = npu.vec.map "copy"(%arg0) {npu.axis = 2 : i64, npu.placement = 0 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x3x8xf32>) -> tensor<2x3x8x!x>
-  %1 = npu.dma.move "transpose"(%0) {npu.alias, npu.axis = 2 : i64, npu.placement = 0 : i64, pieces = [array<i64: 0, 3, 3, 3, 1, 1, 0, 1, 2, 0, 1, 1, 1, 8, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<2x3x8x!x>) -> tensor<3x2x8x!x>
-  %2 = npu.pe.matmul(%1, %w) {npu.axis = 2 : i64, npu.placement = -1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<3x2x8x!x>, tensor<8x16x!w>) -> tensor<3x2x16xf32>
+  %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x3x8xf32>) -> tensor<2x3x8x!x>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, pieces = [array<i64: 0, 3, 3, 3, 1, 1, 0, 1, 2, 0, 1, 1, 1, 8, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<2x3x8x!x>) -> tensor<3x2x8x!x>
+  %2 = npu.pe.matmul(%1, %w) {layout = #npu.layout<axis = 2>, memory = #npu.memory<dram = "">, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<3x2x8x!x>, tensor<8x16x!w>) -> tensor<3x2x16xf32>
   return %2 : tensor<3x2x16xf32>
 }
 }
@@ -41,9 +41,9 @@ func.func @main(%arg0: tensor<2x3x8xf32>) -> tensor<3x2x16xf32> {
 // Elements that move are no view.
 module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 8}\0Aact: {lanes: 8}\0A"} {
 func.func @main(%arg0: tensor<4x8xf32>) -> tensor<8x4xf32> {
-  %0 = npu.vec.map "copy"(%arg0) {npu.axis = 1 : i64, npu.placement = 0 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 1>, memory = #npu.memory<sb = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // expected-error@+1 {{is marked as a view of its operand, whose elements lie otherwise}}
-  %1 = npu.dma.move "transpose"(%0) {npu.alias, npu.axis = 1 : i64, npu.placement = 0 : i64, pieces = [array<i64: 0, 2, 2, 8, 1, 1, 0, 1, 4, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, pieces = [array<i64: 0, 2, 2, 8, 1, 1, 0, 1, 4, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<4x8xf32>) -> tensor<8x4xf32>
   return %1 : tensor<8x4xf32>
 }
 }
@@ -53,9 +53,9 @@ func.func @main(%arg0: tensor<4x8xf32>) -> tensor<8x4xf32> {
 // One partition holds a scalar: repeating it across partitions is no view.
 module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 8}\0Aact: {lanes: 8}\0A"} {
 func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  %0 = npu.vec.reduce "sum"(%arg0) {npu.axis = -1 : i64, npu.placement = 0 : i64, axes = array<i64: 0, 1>, select_last = false} : (tensor<4x8xf32>) -> tensor<1x1xf32>
+  %0 = npu.vec.reduce "sum"(%arg0) {layout = #npu.layout<axis = -1>, memory = #npu.memory<sb = 0>, axes = array<i64: 0, 1>, select_last = false} : (tensor<4x8xf32>) -> tensor<1x1xf32>
   // expected-error@+1 {{is marked as a view of its operand, whose elements lie otherwise}}
-  %1 = npu.dma.move "expand"(%0) {npu.alias, npu.axis = 1 : i64, npu.placement = 0 : i64, pieces = [array<i64: 0, 2, 2, 4, -1, 0, 0, 1, 8, -1, 0, 1, 1, 0, 0, 0, 0>]} : (tensor<1x1xf32>) -> tensor<4x8xf32>
+  %1 = npu.dma.move "expand"(%0) {layout = #npu.layout<axis = 1>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, pieces = [array<i64: 0, 2, 2, 4, -1, 0, 0, 1, 8, -1, 0, 1, 1, 0, 0, 0, 0>]} : (tensor<1x1xf32>) -> tensor<4x8xf32>
   return %1 : tensor<4x8xf32>
 }
 }
@@ -65,10 +65,10 @@ func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {
 // Reduced elements lie in three nested runs: the vector unit has two.
 module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 8}\0Aact: {lanes: 8}\0A"} {
 func.func @main(%arg0: tensor<4x3x5x8xf32>) -> tensor<8xf32> {
-  %0 = npu.vec.map "copy"(%arg0) {npu.axis = 3 : i64, npu.placement = 0 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x3x5x8xf32>) -> tensor<4x3x5x8xf32>
-  %1 = npu.dma.move "transpose"(%0) {npu.alias, npu.axis = 3 : i64, npu.placement = 0 : i64, pieces = [array<i64: 0, 4, 4, 5, 2, 1, 0, 1, 3, 1, 1, 1, 1, 4, 0, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<4x3x5x8xf32>) -> tensor<5x3x4x8xf32>
+  %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 3>, memory = #npu.memory<sb = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x3x5x8xf32>) -> tensor<4x3x5x8xf32>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 3>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, pieces = [array<i64: 0, 4, 4, 5, 2, 1, 0, 1, 3, 1, 1, 1, 1, 4, 0, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<4x3x5x8xf32>) -> tensor<5x3x4x8xf32>
   // expected-error@+1 {{reads operand 0 in place, but the elements that it reduces lie in more than two nested runs}}
-  %2 = npu.vec.reduce "sum"(%1) {npu.axis = 0 : i64, npu.placement = -1 : i64, axes = array<i64: 0, 1, 2>, select_last = false} : (tensor<5x3x4x8xf32>) -> tensor<8xf32>
+  %2 = npu.vec.reduce "sum"(%1) {layout = #npu.layout<axis = 0>, memory = #npu.memory<dram = "">, axes = array<i64: 0, 1, 2>, select_last = false} : (tensor<5x3x4x8xf32>) -> tensor<8xf32>
   return %2 : tensor<8xf32>
 }
 }
@@ -79,8 +79,8 @@ func.func @main(%arg0: tensor<4x3x5x8xf32>) -> tensor<8xf32> {
 module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 8}\0Aact: {lanes: 8}\0A"} {
 func.func @main(%arg0: tensor<1x4x2x2xf32>) -> tensor<1x8x2x2xf32> {
   // expected-error@+1 {{writes its result in place, but it is a part of a larger map and does not begin in partition 0}}
-  %0 = npu.vec.map "relu"(%arg0) {npu.axis = 1 : i64, npu.placement = 0 : i64, npu.concat_part = 4 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32>
-  %1 = npu.dma.move "concat"(%arg0, %0) {npu.axis = 1 : i64, npu.placement = 0 : i64, pieces = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 4, 1, 1, 1, 1, 2, 2, 1, 2, 1, 2, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>, array<i64: 1, 4, 4, 1, 0, 1, 0, 1, 4, 1, 1, 1, 1, 2, 2, 1, 2, 1, 2, 3, 1, 3, 1, 0, 0, 0, 0, 0, 4, 0, 0>]} : (tensor<1x4x2x2xf32>, tensor<1x4x2x2xf32>) -> tensor<1x8x2x2xf32>
+  %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, memory = #npu.memory<sb = 0, part = 4>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32>
+  %1 = npu.dma.move "concat"(%arg0, %0) {layout = #npu.layout<axis = 1>, memory = #npu.memory<sb = 0>, pieces = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 4, 1, 1, 1, 1, 2, 2, 1, 2, 1, 2, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>, array<i64: 1, 4, 4, 1, 0, 1, 0, 1, 4, 1, 1, 1, 1, 2, 2, 1, 2, 1, 2, 3, 1, 3, 1, 0, 0, 0, 0, 0, 4, 0, 0>]} : (tensor<1x4x2x2xf32>, tensor<1x4x2x2xf32>) -> tensor<1x8x2x2xf32>
   return %1 : tensor<1x8x2x2xf32>
 }
 }
@@ -89,7 +89,7 @@ func.func @main(%arg0: tensor<1x4x2x2xf32>) -> tensor<1x8x2x2xf32> {
 
 module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 8}\0Aact: {lanes: 8}\0A"} {
 func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  // expected-error@+1 {{has no 'npu.axis'}}
+  // expected-error@+1 {{has no 'layout'}}
   %0 = npu.vec.map "relu"(%arg0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
@@ -105,9 +105,9 @@ module attributes {npu.machine = "name: 'small'\0Axm_group: 8\0Asb: {partitions:
 func.func @main(%arg0: tensor<2x16xf32>) -> tensor<2x48xf32> {
   %c = nn.constant dense<0.5> : tensor<16x48xf32>
   %w = bfp.encode %c weights : tensor<16x48xf32> -> tensor<16x48x!w>
-  %0 = npu.vec.map "copy"(%arg0) {npu.axis = 1 : i64, npu.placement = 0 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x16xf32>) -> tensor<2x16x!x>
-  %1 = npu.pe.matmul(%0, %w) {npu.axis = 1 : i64, npu.placement = 64 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x16x!x>, tensor<16x48x!w>) -> tensor<2x48x!x>
-  %2 = npu.vec.map "copy"(%1) {npu.axis = 1 : i64, npu.placement = -1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x48x!x>) -> tensor<2x48xf32>
+  %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 1>, memory = #npu.memory<sb = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x16xf32>) -> tensor<2x16x!x>
+  %1 = npu.pe.matmul(%0, %w) {layout = #npu.layout<axis = 1>, memory = #npu.memory<sb = 64>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x16x!x>, tensor<16x48x!w>) -> tensor<2x48x!x>
+  %2 = npu.vec.map "copy"(%1) {layout = #npu.layout<axis = 1>, memory = #npu.memory<dram = "">, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x48x!x>) -> tensor<2x48xf32>
   return %2 : tensor<2x48xf32>
 }
 }

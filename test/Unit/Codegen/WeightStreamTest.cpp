@@ -205,7 +205,7 @@ TEST_F(WeightStreamTest, LoadsRunAhead) {
 TEST_F(WeightStreamTest, RecordsOfMovingWeightsLieBehindTheRing) {
   parse({{30, 16, 1}, {30, 16, 1}});
   for (mlir::Operation *op : ops)
-    op->setAttr(analysis::kStationaryAttr, mlir::UnitAttr::get(&context));
+    npu::setStationary(op, npu::Stationary::Activations);
   ProgramBuilder builder(machine);
   WeightStream stream(builder);
   stream.setBase(0);

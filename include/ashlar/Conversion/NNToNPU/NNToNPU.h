@@ -11,11 +11,6 @@
 
 namespace ashlar {
 
-/// Attribute with the name of a result in the numeric plan.
-inline constexpr llvm::StringLiteral kPlanNameAttr = "npu.plan_name";
-/// Attribute with the ONNX operator that an npu operation comes from.
-inline constexpr llvm::StringLiteral kSourceOpAttr = "npu.source";
-
 /// The pass `ashlar-convert-nn-to-npu`. Fails with one diagnostic per
 /// operation that no engine can run.
 std::unique_ptr<mlir::Pass> createConvertNNToNPUPass();

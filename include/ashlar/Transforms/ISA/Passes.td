@@ -16,7 +16,7 @@ def InsertSemaphores : Pass<"ashlar-isa-insert-semaphores", "::mlir::ModuleOp"> 
     accesses of different queues are ordered as in program order; waits that
     follow from earlier ones are left out. Sets `semaphores` of the program.
 
-    The machine is read from the module attribute `npu.machine` (YAML text).
+    The machine is read from the module attribute `npu.target`.
   }];
   let dependentDialects = ["::ashlar::isadialect::ISADialect"];
   let statistics = [
@@ -37,7 +37,7 @@ def OrderByStart : Pass<"ashlar-isa-order", "::mlir::ModuleOp"> {
     its signals and waits, and `isa.planned` stands where its tensor is complete
     and unchanged.
 
-    The machine is read from the module attribute `npu.machine` (YAML text).
+    The machine is read from the module attribute `npu.target`.
   }];
   let dependentDialects = ["::ashlar::isadialect::ISADialect"];
   let statistics = [

@@ -5,7 +5,6 @@
 #ifndef ASHLAR_TRANSFORMS_NPU_PASSES_H
 #define ASHLAR_TRANSFORMS_NPU_PASSES_H
 
-#include "ashlar/Analysis/PlanAttributes.h"
 #include "ashlar/Machine/Description.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -77,6 +76,9 @@ mlir::LogicalResult verifyAssigned(mlir::ModuleOp module,
 /// addresses inside a partition.
 mlir::LogicalResult verifyPlanned(mlir::ModuleOp module,
                                   const machine::Description &machine);
+
+/// Emits an error unless an npu operation has all that the plan phase decides.
+mlir::LogicalResult verifyPresence(mlir::Operation *op);
 
 /// The machine of a module that has been bound to engines, or has gone through
 /// one of these phases, verified. Bound: weights are constants, and blocks

@@ -10,7 +10,7 @@ include "mlir/Pass/PassBase.td"
 def AnalyseZeros : Pass<"ashlar-npu-analyse-zeros", "::mlir::ModuleOp"> {
   let summary = "count the zeros among constant coefficients by cause";
   let description = [{
-    Sets `npu.zeros` on every product with constant weights: `weights`, of them
+    Sets `zeros` on every product with constant weights: `weights`, of them
     `exact` zeros of the model, `encoded` ones that are zero once their block is
     encoded and aligned to the scale of the output channel, and `structural`
     ones that a fold of the kernel put in. What is left is what skipping issues.
@@ -48,7 +48,7 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
     Rules majority and threshold go by the
     density of the input instead of cycles.
 
-    The machine is read from the module attribute `npu.machine` (YAML text).
+    The machine is read from the module attribute `npu.target`.
   }];
   let options = [
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
@@ -87,7 +87,7 @@ def AssignAxis : Pass<"ashlar-npu-assign-axis", "::mlir::ModuleOp"> {
     of its operands or the longest one it may use. What nothing dictates lies
     across the channels of a map, else the last axis; across another one where
     partitions then hold at most a quarter and no reader asks for an axis of its
-    own. Sets `npu.axis` (-1: the tensor lies in one partition). An operation that reads a tensor across
+    own. Sets `layout` (axis -1: the tensor lies in one partition). An operation that reads a tensor across
     another axis gets a re-laid copy when it is staged.
   }];
 }
@@ -113,11 +113,11 @@ def ChooseStationary : Pass<"ashlar-npu-choose-stationary", "::mlir::ModuleOp"> 
     turns the result back: a copy and a vector pass, or, where the drain can
     encode, an identity multiplication that moves whole blocks and flips their
     orientation. Marks those that are cheaper with
-    `npu.activations_stationary`, and the last kind with `npu.turn_blocks`. Only products with constant weights, one
+    `stationary`: `activations`, or `activations_blocks` for the last kind. Only products with constant weights, one
     group and at most as many result positions as partitions can be turned. The
     cycles of both alternatives are recorded as a decision.
 
-    The machine is read from the module attribute `npu.machine` (YAML text).
+    The machine is read from the module attribute `npu.target`.
   }];
   let statistics = [
     Statistic<"numActivations", "activations", "products whose weights move">,
@@ -132,14 +132,14 @@ def ClassifyTransposes
     A movement that only renames axes of a resident tensor is a view (`none`).
     What exchanges the axis across partitions can be done by a copy inside the
     chip, as an identity multiplication on the array (npu.pe.transpose), or
-    through DRAM (`npu.through_dram`); the fewest predicted cycles decide, or
+    through DRAM (`route`); the fewest predicted cycles decide, or
     `mode` does. A graph input or output is loaded or stored in its new order
     anyway. The drain of an identity multiplication applies the function that
     alone reads its result.
 
     The attribute `ashlar.decision.transpose` has the choice, its reason and the
     predicted cycles of every alternative. The machine is read from the module
-    attribute `npu.machine` (YAML text).
+    attribute `npu.target`.
   }];
   let options = [
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
@@ -158,7 +158,8 @@ def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
     A convolution of C channels uses C of the R rows of the array. If its input
     lies folded, Ws = R / PCi neighbours of a row side by side in Ws groups of
     PCi >= C partitions, one step gives Ws results (docs/Machine.md, PE array,
-    row groups; the lane fold of WFold convolution). Sets `npu.lanes` = [Ws, PCi]
+    row groups; the lane fold of WFold convolution). Sets `lanes` = Ws and `pitch` = PCi
+    in the `layout`
     on the producer of such an input.
 
     A map can be folded if all its readers are convolutions of one group and W
@@ -169,7 +170,7 @@ def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
     largest whose padding exceeds the least by at most `tolerance` channels. Each
     reader's decision has the cycles of every alternative.
 
-    The machine is read from the module attribute `npu.machine` (YAML text).
+    The machine is read from the module attribute `npu.target`.
   }];
   let options = [
     Option<"policy", "policy", "std::string", /*default=*/"\"cycles\"",
@@ -188,16 +189,15 @@ def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
     straight into the concatenation that alone reads them; allocates by liveness,
     gives each operation the largest tile that its scratch memory allows, and
     leaves the rest to the ring that weights are prefetched into. Sets
-    `npu.placement`, `npu.tile`, `npu.scratch` and `npu.ring`, and `npu.in_dram`
-    with the reason where a result is not resident.
+    `memory`, with the reason where a result is not resident, and `tiling`.
     A movement that converts is made in the memory of its operand if no tile is
     written over what a later one reads (`ashlar.decision.in_place`), and a
     transpose of squares that does not fit beside its operand exchanges blocks
-    with it (`npu.swaps_blocks`).
+    with it (`route`).
     Fails with required and available bytes when an operation does not fit even
     in its smallest tile.
 
-    The machine is read from the module attribute `npu.machine` (YAML text).
+    The machine is read from the module attribute `npu.target`.
   }];
   let statistics = [
     Statistic<"numResident", "resident", "tensors kept in the state buffer">,
@@ -211,7 +211,7 @@ def VerifyFormats : Pass<"ashlar-npu-verify-formats", "::mlir::ModuleOp"> {
     The partitions of an exponent cell share an exponent, so block lengths are
     multiples of `xm_group`; blocks that span an axis or a tensor always fit.
 
-    The machine is read from the module attribute `npu.machine` (YAML text).
+    The machine is read from the module attribute `npu.target`.
   }];
 }
 
@@ -223,7 +223,7 @@ def ChooseMapForm : Pass<"ashlar-npu-choose-map-form", "::mlir::ModuleOp"> {
     (docs/SparseTiles.md 4). The densities of `npu.profile` (removed), or what
     producers say, give the bytes to expect of bitmap, COO and quad-tree; the
     form with the fewest DRAM cycles is taken if no transfer time is lost by
-    it. Sets `npu.map_form` and `ashlar.decision.map` with the reason, bytes and
+    it. Sets `form` in the `memory` and `ashlar.decision.map` with the reason, bytes and
     cycles of the alternatives.
   }];
   let options = [
@@ -241,10 +241,10 @@ def VerifyLayouts : Pass<"ashlar-npu-verify-layouts", "::mlir::ModuleOp"> {
   let description = [{
     Every operation says by its layout interface which operands it can read and
     which results it can write where they lie in the state buffer. This pass
-    follows the views that planning made (`npu.placement`, `npu.alias`,
-    `npu.concat_part`, `npu.lanes`) and refuses a module in which an operation
+    follows the views that planning made (`memory`, `route`,
+    `layout`) and refuses a module in which an operation
     meets another layout. Without placements every result counts as dense in
-    the state buffer, across `npu.axis`.
+    the state buffer, across the axis of its `layout`.
 
     Example: a slice of every other token is a view without a copy. A product
     that loads its positions as the columns of a stationary operand reads them
@@ -263,7 +263,7 @@ def DescribeClusters
     choose-cluster says: `plan`, `engines`, `cuts`, the cycles of the chosen
     alternative over all tiles, `cycles_saved` and `realised_skip`.
 
-    Input: operations with `npu.tile`. Operations without a decision stay as
+    Input: operations with `tiling`. Operations without a decision stay as
     they are.
   }];
 }
