@@ -142,6 +142,21 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     LaterFlag<"mapped", 12, 12, "with fromTcu: the records say whose accumulators a lane takes">
   ];
   let isaReserved = [Reserved<6, 63, 1>, Reserved<12, 13, 51>];
+  let isaOperands = [
+    Psum<Read, Loops3, "!$fromTcu">,
+    Computed<Read, "accumulators", "accumulators", "$fromTcu">,
+    Xr<Read, "$xrA", "$mode == DrainMode::F32 || $mode == DrainMode::Block">,
+    Xr<Read, "$xrS", "$mode == DrainMode::F32 || $mode == DrainMode::Block">,
+    Rows<"param", Read, "parameters",
+         StridedBy<["$paramAlongSteps ? uint64_t($n0) * $n1 * $n2 : 1"], ["16"]>,
+         "$hasScale || $hasBias || $hasExp || $alphaFromParam || $mapped",
+         "$paramAlongSteps ? 1 : $cols", "16">,
+    Tensor<"res", Read, "residual", Loops3, "$resMode", channels="$cols">,
+    Tensor<"dst", Write, "result", Loops3, channels="$cols">,
+    Cluster<"Counts", Write, "$counts", "1", Loops3, "$counted", "!$countClear",
+            "counts", "count">,
+    Scale<"dst", "$mode != DrainMode::Raw64 || $typed", "$cellFromXr">
+  ];
 }
 
 #endif // ASHLAR_ISA_ACT_OPS

@@ -8,6 +8,7 @@
 #define ASHLAR_ISA_CUT_OPS
 
 include "dialects/ISA/ISABase.td"
+include "dialects/ISA/ISADmaOps.td"
 
 def ISA_TccNnzOp : ISA_Op<"TccNnz", "tcc.nnz", 0x58, ["tcc"]> {
   let summary = "Count the non-zeros of a map, position by position.";
@@ -40,6 +41,11 @@ def ISA_TccNnzOp : ISA_Op<"TccNnz", "tcc.nnz", 0x58, ["tcc"]> {
     U<"pitch", 14, 5, 20, "counters", "distance of two rows of counters">
   ];
   let isaReserved = [Reserved<1, 59, 5>, Reserved<2, 56, 8>, Reserved<5, 34, 30>];
+  let isaOperands = [
+    Tensor<"src", Read, "map", MapLoops, type="$type", mantissa="$mantissa",
+           part="$part", offset="$offset", cells="false">,
+    PositionCounters<Write, "!$clear">
+  ];
 }
 
 def ISA_TccPartOp : ISA_Op<"TccPart", "tcc.part", 0x59, ["tcc"]> {
@@ -106,6 +112,10 @@ def ISA_TccPartOp : ISA_Op<"TccPart", "tcc.part", 0x59, ["tcc"]> {
     CountTo<"multipliers", 12, 4095, 7, 32, "multipliers", "P of metric cycles">
   ];
   let isaReserved = [Reserved<3, 60, 4>, Reserved<5, 60, 4>, Reserved<6, 54, 10>, Reserved<7, 44, 20>];
+  let isaOperands = [
+    PositionCounters<Read>,
+    TileTable<Write>
+  ];
 }
 
 def ISA_TccOperandOp : ISA_Op<"TccOperand", "tcc.operand", 0x5a, ["tcc"]> {
@@ -151,6 +161,9 @@ def ISA_TccOperandOp : ISA_Op<"TccOperand", "tcc.operand", 0x5a, ["tcc"]> {
     S<"pW", 20, 6, 0, "columns", "padding before; negative starts inside">
   ];
   let isaReserved = [Reserved<1, 53, 11>, Reserved<3, 60, 4>, Reserved<4, 36, 28>, Reserved<5, 60, 4>, Reserved<6, 20, 44>];
+  let isaOperands = [
+    TileTable<Write>
+  ];
 }
 
 def ISA_TccBindOp : ISA_Op<"TccBind", "tcc.bind", 0x5b, ["tcc"]> {
@@ -173,6 +186,10 @@ def ISA_TccBindOp : ISA_Op<"TccBind", "tcc.bind", 0x5b, ["tcc"]> {
     Count<"count", 9, 1, 20, "units", "compute units">
   ];
   let isaReserved = [Reserved<1, 29, 35>];
+  let isaOperands = [
+    TileTable<Read>,
+    TileTable<Write>
+  ];
 }
 
 #endif // ASHLAR_ISA_CUT_OPS

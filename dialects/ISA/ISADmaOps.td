@@ -12,6 +12,17 @@ def ISA_DmaQueues {
   list<string> names = ["dma0", "dma1", "dma2", "dma3"];
 }
 
+/// The cells of a compressed map.
+def CellLoops : ISA_Loops<["$n0", "$n1"], ["0", "1"]>;
+
+/// Images, rows and columns of a map.
+def MapLoops : ISA_Loops<["$inN", "$inH", "$inW"], ["N", "H", "W"]>;
+
+/// The counters of the positions of a map.
+class PositionCounters<ISA_Effect effect, string merge = "">
+    : Cluster<"Counts", effect, "$counts", "1",
+              StridedBy<["$inH", "$inW"], ["$pitch", "1"]>, "", merge>;
+
 def ISA_DmaCopyOp
     : ISA_Op<"DmaCopy", "dma.copy", 0x10, ISA_DmaQueues.names> {
   let summary = "Copy a strided pattern from one memory to another.";
@@ -49,6 +60,10 @@ def ISA_DmaCopyOp
     S<"dstStride4", 40, 13, 0, "bytes", "destination stride of dimension 4">
   ];
   let isaReserved = [Reserved<1, 50, 14>, Reserved<2, 60, 4>, Reserved<3, 60, 4>, Reserved<4, 60, 4>, Reserved<5, 40, 24>, Reserved<6, 40, 24>, Reserved<7, 40, 24>, Reserved<8, 40, 24>, Reserved<9, 40, 24>, Reserved<10, 40, 24>, Reserved<11, 40, 24>, Reserved<12, 40, 24>, Reserved<13, 40, 24>];
+  let isaOperands = [
+    Linear<"src", Read, "source", Loops5>,
+    Linear<"dst", Write, "destination", Loops5>
+  ];
 }
 
 def ISA_DmaFillOp
@@ -80,6 +95,9 @@ def ISA_DmaFillOp
     Bits64<"value", 9, "value written, low bytes first">
   ];
   let isaReserved = [Reserved<1, 47, 17>, Reserved<2, 60, 4>, Reserved<3, 40, 24>, Reserved<4, 40, 24>, Reserved<5, 40, 24>, Reserved<6, 40, 24>, Reserved<7, 40, 24>, Reserved<8, 40, 24>];
+  let isaOperands = [
+    Linear<"dst", Write, "destination", Loops5>
+  ];
 }
 
 def ISA_DmaUnpackOp
@@ -113,6 +131,10 @@ def ISA_DmaUnpackOp
     S<"dstStride4", 40, 8, 0, "bytes", "destination stride of dimension 4">
   ];
   let isaReserved = [Reserved<1, 49, 15>, Reserved<2, 60, 4>, Reserved<3, 60, 4>, Reserved<4, 60, 4>, Reserved<5, 40, 24>, Reserved<6, 40, 24>, Reserved<7, 40, 24>, Reserved<8, 40, 24>];
+  let isaOperands = [
+    Codes<"src", "codes", Loops5, "$mantissa">,
+    Linear<"dst", Write, "destination", Loops5, "Memory::Sb">
+  ];
 }
 
 def ISA_DmaGatherOp
@@ -163,6 +185,11 @@ def ISA_DmaGatherOp
     S<"dstStride4", 40, 20, 0, "bytes", "destination stride of dimension 4">
   ];
   let isaReserved = [Reserved<1, 33, 31>, Reserved<2, 60, 4>, Reserved<3, 60, 4>, Reserved<4, 60, 4>, Reserved<5, 56, 8>, Reserved<6, 60, 4>, Reserved<7, 40, 24>, Reserved<8, 40, 24>, Reserved<9, 40, 24>, Reserved<10, 40, 24>, Reserved<11, 40, 24>, Reserved<12, 40, 24>, Reserved<13, 40, 24>, Reserved<14, 40, 24>, Reserved<15, 40, 24>, Reserved<16, 40, 24>, Reserved<17, 40, 24>, Reserved<18, 40, 24>, Reserved<19, 40, 24>, Reserved<20, 40, 24>];
+  let isaOperands = [
+    Linear<"src", Read, "source", Loops5, "Memory::Dram", axisCount="$size", axisStride="$axisStride">,
+    Linear<"index", Read, "indices", Loops5, "Memory::Sb", "elementBytes($indexType, 0)">,
+    Linear<"dst", Write, "destination", Loops5, "Memory::Sb">
+  ];
 }
 
 def ISA_DmaCompressOp
@@ -207,6 +234,10 @@ def ISA_DmaCompressOp
     U<"typicalBytes", 32, 11, 32, "bytes", "what a cell is expected to take">
   ];
   let isaReserved = [Reserved<1, 50, 14>, Reserved<2, 60, 4>, Reserved<3, 60, 4>, Reserved<4, 60, 4>, Reserved<5, 40, 24>, Reserved<6, 40, 24>, Reserved<7, 40, 24>, Reserved<8, 40, 24>, Reserved<9, 40, 24>, Reserved<10, 40, 24>];
+  let isaOperands = [
+    Linear<"src", Read, "source", Loops5, "Memory::Sb", via="compressed">,
+    Linear<"dst", Write, "cells", CellLoops, "Memory::Dram", "$cellBytes">
+  ];
 }
 
 def ISA_DmaExpandOp
@@ -245,6 +276,10 @@ def ISA_DmaExpandOp
     U<"typicalBytes", 32, 11, 32, "bytes", "what a cell is expected to take">
   ];
   let isaReserved = [Reserved<1, 44, 20>, Reserved<2, 60, 4>, Reserved<3, 60, 4>, Reserved<4, 60, 4>, Reserved<5, 40, 24>, Reserved<6, 40, 24>, Reserved<7, 40, 24>, Reserved<8, 40, 24>, Reserved<9, 40, 24>, Reserved<10, 40, 24>];
+  let isaOperands = [
+    Linear<"src", Read, "cells", CellLoops, "Memory::Dram", "$cellBytes">,
+    Linear<"dst", Write, "destination", Loops5, "Memory::Sb">
+  ];
 }
 
 #endif // ASHLAR_ISA_DMA_OPS

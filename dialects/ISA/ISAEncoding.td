@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Classes that describe the binary form of an instruction: enums, fields with
-// an explicit place, reserved bits, the encoding itself. This file includes
-// nothing, so that tests of ashlar-tblgen can use it without MLIR.
+// an explicit place, reserved bits, the encoding itself. This file needs no
+// MLIR, so that tests of ashlar-tblgen can use it alone.
 //
 // Word 0 of every instruction is the header: bits 0-7 opcode, 8-11 queue,
 // 12-55 zero, 56-63 length in 64-bit words, header included. Fields may only be
@@ -11,6 +11,8 @@
 
 #ifndef ASHLAR_ISA_ENCODING
 #define ASHLAR_ISA_ENCODING
+
+include "dialects/ISA/ISAOperands.td"
 
 /// Version of the instruction set. `minor` grows when an instruction or a field
 /// is added, `major` when an existing encoding changes.
@@ -144,6 +146,9 @@ class ISA_Encoding<string mnemonic_, int opcode_, list<string> queues_> {
   int isaWords = 1;
   list<ISA_Field> isaFields = [];
   list<Reserved> isaReserved = [];
+  /// What the instruction reads and writes, in the order in which footprints
+  /// and operand lists name it.
+  list<ISA_Operand> isaOperands = [];
   /// First minor version of the instruction set that has this instruction.
   int isaSince = 0;
   string summary = "";

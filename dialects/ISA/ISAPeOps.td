@@ -7,6 +7,14 @@
 
 include "dialects/ISA/ISABase.td"
 
+/// The scale exponent that encoded elements are aligned to.
+def ScaledBy
+    : Xr<Read, "$xr", "$type == ElemType::Bfp && $mode == OperandMode::Bfp">;
+
+/// The entries that a matmul addresses.
+def ResultLoops
+    : ISA_Loops<["$n0", "$n1", "$groups > 1 ? $validW : $n2"], ["0", "1", "2"]>;
+
 def ISA_PeLoadOp : ISA_Op<"PeLoad", "pe.load", 0x20, ["peload"]> {
   let summary = "Load the shadow stationary set.";
   let description = [{
@@ -40,6 +48,11 @@ def ISA_PeLoadOp : ISA_Op<"PeLoad", "pe.load", 0x20, ["peload"]> {
     S<"zero", 9, 3, 0, "element", "mode int: zero point of i8 or u8 elements">
   ];
   let isaReserved = [Reserved<1, 63, 1>, Reserved<3, 9, 55>];
+  let isaOperands = [
+    Rows<"", Read, "operand", StridedBy<["$cols"], ["$colStride"]>>,
+    ScaledBy,
+    Whole<"Shadow", Write>
+  ];
 }
 
 def ISA_PeSwapOp : ISA_Op<"PeSwap", "pe.swap", 0x21, ["pe"]> {
@@ -51,6 +64,11 @@ def ISA_PeSwapOp : ISA_Op<"PeSwap", "pe.swap", 0x21, ["pe"]> {
 
     Example: `isa.pe.swap`
   }];
+  let isaOperands = [
+    Whole<"Shadow", Read>,
+    Whole<"Shadow", Write>,
+    Whole<"Active", Write>
+  ];
 }
 
 def ISA_PeMatmulOp : ISA_Op<"PeMatmul", "pe.matmul", 0x22, ["pe"]> {
@@ -117,6 +135,13 @@ def ISA_PeMatmulOp : ISA_Op<"PeMatmul", "pe.matmul", 0x22, ["pe"]> {
     S<"zero", 9, 2, 54, "element", "mode int: zero point of i8 or u8 elements">
   ];
   let isaReserved = [Reserved<2, 63, 1>, Reserved<3, 60, 4>, Reserved<6, 60, 4>, Reserved<7, 60, 4>, Reserved<8, 60, 4>];
+  let isaOperands = [
+    Rows<"", Read, "operand", Loops3, via="moving">,
+    ScaledBy,
+    Whole<"Active", Read>,
+    Psum<Read, ResultLoops, "$accumulate">,
+    Psum<Write, ResultLoops>
+  ];
 }
 
 #endif // ASHLAR_ISA_PE_OPS

@@ -61,6 +61,9 @@ def ISA_XrSetOp : ISA_Op<"XrSet", "xr.set", 0x03, ["vec"]> {
     S<"value", 16, 1, 10, "exponent", "scale exponent E, in units of e">
   ];
   let isaReserved = [Reserved<1, 26, 38>];
+  let isaOperands = [
+    Xr<Write, "$xr">
+  ];
 }
 
 def ISA_XrMergeOp : ISA_Op<"XrMerge", "xr.merge", 0x04, ["vec"]> {
@@ -77,6 +80,10 @@ def ISA_XrMergeOp : ISA_Op<"XrMerge", "xr.merge", 0x04, ["vec"]> {
     Flag<"clear", 1, 20, "forget the old value of dst">
   ];
   let isaReserved = [Reserved<1, 21, 43>];
+  let isaOperands = [
+    Xr<Read, "$src">,
+    Xr<Write, "$dst", merge="!$clear">
+  ];
 }
 
 def ISA_XrSelectOp : ISA_Op<"XrSelect", "xr.select", 0x05, ["vec"]> {
@@ -98,6 +105,10 @@ def ISA_XrSelectOp : ISA_Op<"XrSelect", "xr.select", 0x05, ["vec"]> {
     E<"rule", 1, ISA_SelectRule, 1, 30, "what decides the range">
   ];
   let isaReserved = [Reserved<1, 31, 33>];
+  let isaOperands = [
+    Sr<Read, "$sr">,
+    Xr<Write, "$dst">
+  ];
 }
 
 def ISA_XrPickOp : ISA_Op<"XrPick", "xr.pick", 0x06, ["vec"]> {
@@ -114,6 +125,11 @@ def ISA_XrPickOp : ISA_Op<"XrPick", "xr.pick", 0x06, ["vec"]> {
     U<"fallback", 10, 1, 20, "register", "register read if that is cleared">
   ];
   let isaReserved = [Reserved<1, 30, 34>];
+  let isaOperands = [
+    Xr<Read, "$preferred">,
+    Xr<Read, "$fallback">,
+    Xr<Write, "$dst">
+  ];
 }
 
 def ISA_XrPredictOp : ISA_Op<"XrPredict", "xr.predict", 0x07, ["vec"]> {
@@ -143,6 +159,14 @@ def ISA_XrPredictOp : ISA_Op<"XrPredict", "xr.predict", 0x07, ["vec"]> {
     CountTo<"depth", 5, 16, 1, 53, "maxima", "length of the history">
   ];
   let isaReserved = [Reserved<1, 58, 6>];
+  let isaOperands = [
+    Sr<Read, "$sr">,
+    Xr<Read, "$observed">,
+    Xr<Read, "$dst">,
+    Xr<Read, "$history", count="2 + 2 * $depth">,
+    Xr<Write, "$dst">,
+    Xr<Write, "$history", count="2 + 2 * $depth">
+  ];
 }
 
 #endif // ASHLAR_ISA_SYNC_OPS

@@ -8,6 +8,7 @@
 
 include "dialects/ISA/ISABase.td"
 include "dialects/ISA/ISADmaOps.td"
+include "dialects/ISA/ISAPeOps.td"
 
 def ISA_TccTileOp : ISA_Op<"TccTile", "tcc.tile", 0x50, ["tcc"]> {
   let summary = "Write entries of a tile table.";
@@ -43,6 +44,9 @@ def ISA_TccTileOp : ISA_Op<"TccTile", "tcc.tile", 0x50, ["tcc"]> {
     Count<"endW", 16, 3, 44, "columns", "columns of the output">
   ];
   let isaReserved = [Reserved<1, 53, 11>, Reserved<3, 60, 4>];
+  let isaOperands = [
+    TileTable<Write>
+  ];
 }
 
 def ISA_DmaTileOp
@@ -101,6 +105,13 @@ def ISA_DmaTileOp
     U<"groupStep", 12, 7, 48, "channels", "channels between two groups of units">
   ];
   let isaReserved = [Reserved<1, 61, 3>, Reserved<4, 60, 4>, Reserved<7, 60, 4>];
+  let isaOperands = [
+    TileTable<Read>,
+    Tensor<"src", Read, "source", MapLoops, type="$type", mantissa="$mantissa",
+           part="$part", offset="$offset",
+           channels="$channels + uint64_t($groups - 1) * $groupStep", via="tiles">,
+    Computed<Write, "feature maps", "featureMaps">
+  ];
 }
 
 def ISA_TccInitOp : ISA_Op<"TccInit", "tcc.init", 0x52, ["tcc"]> {
@@ -127,6 +138,13 @@ def ISA_TccInitOp : ISA_Op<"TccInit", "tcc.init", 0x52, ["tcc"]> {
     U<"wmStep", 28, 3, 0, "bytes", "distance of the values of two groups">
   ];
   let isaReserved = [Reserved<1, 60, 4>, Reserved<2, 60, 4>, Reserved<3, 28, 36>];
+  let isaOperands = [
+    TileTable<Read, "$fromMemory">,
+    Cluster<"Wm", Read, "$wm", "8 * uint64_t($regions)",
+            StridedBy<["$groups"], ["$wmStep"]>, "$fromMemory">,
+    Cluster<"Acc", Write, "$acc", "$count",
+            StridedBy<["$regions"], ["$regionStride"]>>
+  ];
 }
 
 def ISA_TccRunOp : ISA_Op<"TccRun", "tcc.run", 0x53, ["tcc"]> {
@@ -189,6 +207,17 @@ def ISA_TccRunOp : ISA_Op<"TccRun", "tcc.run", 0x53, ["tcc"]> {
     U<"wmStep", 28, 6, 28, "bytes", "distance of the streams of two groups">
   ];
   let isaReserved = [Reserved<1, 59, 5>, Reserved<2, 57, 7>, Reserved<5, 52, 12>, Reserved<6, 56, 8>];
+  let isaOperands = [
+    TileTable<Read>,
+    Computed<Read, "feature maps", "featureMaps">,
+    Cluster<"Wm", Read, "$wm", "std::max(1u, $bytes)",
+            StridedBy<["$groups"], ["$wmStep"]>>,
+    ScaledBy,
+    Cluster<"Acc", Read, "$acc", "geometryOf(x).results()",
+            StridedBy<["$regions"], ["$regionStride"]>>,
+    Cluster<"Acc", Write, "$acc", "geometryOf(x).results()",
+            StridedBy<["$regions"], ["$regionStride"]>>
+  ];
 }
 
 #endif // ASHLAR_ISA_TCC_OPS

@@ -8,6 +8,11 @@
 
 include "dialects/ISA/ISABase.td"
 
+/// The extents of a map that is pooled.
+class DHWLoops<string name>
+    : ISA_Loops<["$" # name # "D", "$" # name # "H", "$" # name # "W"],
+                ["D", "H", "W"]>;
+
 def ISA_VecMapOp : ISA_Op<"VecMap", "vec.map", 0x40, ["vec"]> {
   let summary = "Elementwise function of one or two tensors.";
   let description = [{
@@ -93,6 +98,14 @@ def ISA_VecMapOp : ISA_Op<"VecMap", "vec.map", 0x40, ["vec"]> {
     U<"biasPart", 12, 17, 0, "partition", "partition of the bias of channel 0">
   ];
   let isaReserved = [Reserved<1, 63, 1>, Reserved<3, 61, 3>, Reserved<5, 57, 7>, Reserved<6, 59, 5>, Reserved<9, 54, 10>, Reserved<10, 56, 8>, Reserved<15, 56, 8>, Reserved<16, 56, 8>, Reserved<17, 12, 52>];
+  let isaOperands = [
+    Tensor<"a", Read, "A", Loops3>,
+    Tensor<"b", Read, "B", Loops3, "$bMode == BMode::Tensor">,
+    Tensor<"scale", Read, "scales", NoLoops, "$hasScale", "ElemType::F32">,
+    Tensor<"bias", Read, "biases", NoLoops, "$hasBias", "ElemType::F32">,
+    Tensor<"dst", Write, "result", Loops3>,
+    Scale<"dst", given="$cellFromXr">
+  ];
 }
 
 def ISA_VecPoolOp : ISA_Op<"VecPool", "vec.pool", 0x41, ["vec"]> {
@@ -154,6 +167,11 @@ def ISA_VecPoolOp : ISA_Op<"VecPool", "vec.pool", 0x41, ["vec"]> {
     Flag<"dstXrClear", 2, 61, "clear that register first">
   ];
   let isaReserved = [Reserved<2, 62, 2>, Reserved<5, 60, 4>, Reserved<6, 61, 3>, Reserved<7, 60, 4>, Reserved<8, 60, 4>, Reserved<9, 60, 4>, Reserved<10, 60, 4>, Reserved<11, 54, 10>];
+  let isaOperands = [
+    Tensor<"src", Read, "source", DHWLoops<"in">, via="pooled">,
+    Tensor<"dst", Write, "result", DHWLoops<"out">>,
+    Scale<"dst">
+  ];
 }
 
 def ISA_VecReduceOp : ISA_Op<"VecReduce", "vec.reduce", 0x42, ["vec"]> {
@@ -195,6 +213,12 @@ def ISA_VecReduceOp : ISA_Op<"VecReduce", "vec.reduce", 0x42, ["vec"]> {
     Flag<"dstXrClear", 1, 60, "clear that register first">
   ];
   let isaReserved = [Reserved<1, 61, 3>, Reserved<2, 60, 4>, Reserved<3, 61, 3>, Reserved<6, 56, 8>, Reserved<8, 42, 22>];
+  let isaOperands = [
+    Tensor<"src", Read, "source",
+           ISA_Loops<["$o0", "$o1", "$r0", "$r1"], ["O0", "O1", "R0", "R1"]>>,
+    Tensor<"dst", Write, "result", ISA_Loops<["$o0", "$o1"], ["O0", "O1"]>>,
+    Scale<"dst">
+  ];
 }
 
 def ISA_VecReduceChannelsOp
@@ -234,6 +258,11 @@ def ISA_VecReduceChannelsOp
     Flag<"dstXrClear", 1, 60, "clear that register first">
   ];
   let isaReserved = [Reserved<1, 61, 3>, Reserved<2, 57, 7>, Reserved<5, 54, 10>, Reserved<6, 56, 8>];
+  let isaOperands = [
+    Tensor<"src", Read, "source", Loops3>,
+    Tensor<"dst", Write, "result", Loops3, channels="1">,
+    Scale<"dst">
+  ];
 }
 
 def ISA_VecGatherOp : ISA_Op<"VecGather", "vec.gather", 0x44, ["vec"]> {
@@ -280,6 +309,12 @@ def ISA_VecGatherOp : ISA_Op<"VecGather", "vec.gather", 0x44, ["vec"]> {
     S<"dstStride2", 32, 11, 0, "bytes", "result stride of dimension 2">
   ];
   let isaReserved = [Reserved<1, 62, 2>, Reserved<2, 62, 2>, Reserved<3, 56, 8>, Reserved<6, 56, 8>, Reserved<8, 56, 8>, Reserved<9, 56, 8>, Reserved<11, 32, 32>];
+  let isaOperands = [
+    Tensor<"src", Read, "source", Loops3, type="$type", axisCount="$size",
+           axisStride="$axisStride">,
+    Tensor<"index", Read, "indices", Loops3>,
+    Tensor<"dst", Write, "result", Loops3, type="$type">
+  ];
 }
 
 def ISA_VecStatOp : ISA_Op<"VecStat", "vec.stat", 0x45, ["vec"]> {
@@ -308,6 +343,10 @@ def ISA_VecStatOp : ISA_Op<"VecStat", "vec.stat", 0x45, ["vec"]> {
     Flag<"clear", 2, 48, "forget the samples before">
   ];
   let isaReserved = [Reserved<1, 60, 4>, Reserved<2, 49, 15>, Reserved<3, 56, 8>, Reserved<5, 32, 32>];
+  let isaOperands = [
+    Tensor<"", Read, "source", Loops3>,
+    Sr<Write, "$sr", "!$clear">
+  ];
 }
 
 def ISA_VecMeasureOp : ISA_Op<"VecMeasure", "vec.measure", 0x46, ["vec"]> {
@@ -338,6 +377,10 @@ def ISA_VecMeasureOp : ISA_Op<"VecMeasure", "vec.measure", 0x46, ["vec"]> {
     Flag<"clear", 2, 53, "clear that register first">
   ];
   let isaReserved = [Reserved<1, 60, 4>, Reserved<2, 54, 10>, Reserved<3, 56, 8>, Reserved<5, 32, 32>];
+  let isaOperands = [
+    Tensor<"", Read, "source", Loops3>,
+    Xr<Write, "$xr", merge="!$clear">
+  ];
 }
 
 #endif // ASHLAR_ISA_VEC_OPS

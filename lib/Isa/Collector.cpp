@@ -255,7 +255,8 @@ void Collector::linearRows(Access access, uint64_t base, unsigned bytes,
 }
 
 /// XR by linear address: two bytes for each register.
-void Collector::registers(Access access, uint64_t base, const Dims &dims) {
+void Collector::linearRegisters(Access access, uint64_t base,
+                                const Dims &dims) {
   Dims steps;
   for (const AccessDim &dim : dims)
     steps.push_back({dim.count, dim.stride / 2});
@@ -263,19 +264,91 @@ void Collector::registers(Access access, uint64_t base, const Dims &dims) {
   out.push_back(access);
 }
 
-void Collector::linear(bool write, Memory memory, uint64_t base, unsigned bytes,
-                       const Dims &dims) {
+void Collector::linear(const LinearOperand &o) {
   static constexpr Space spaces[] = {Space::Dram, Space::Sb, Space::Xm,
                                      Space::Fmu,  Space::Wm, Space::Xr};
   Access access;
-  access.space = spaces[static_cast<unsigned>(memory)];
-  access.write = write;
+  access.space = spaces[static_cast<unsigned>(o.mem)];
+  access.write = o.writes();
+  Dims dims = o.loops;
+  // Whatever the data are: every element along the axis.
+  if (o.axis.count > 1)
+    dims.push_back(o.axis);
   if (access.space == Space::Sb || access.space == Space::Xm)
-    return linearRows(access, base, bytes, dims);
+    return linearRows(access, o.base, o.bytes, dims);
   if (access.space == Space::Xr)
-    return registers(access, base, dims);
-  setPattern(access, static_cast<int64_t>(base), bytes, dims);
+    return linearRegisters(access, o.base, dims);
+  setPattern(access, static_cast<int64_t>(o.base), o.bytes, dims);
   out.push_back(access);
+}
+
+// Lengths beyond any memory stay so.
+void Collector::codes(const CodesOperand &o) {
+  uint64_t length = o.bits;
+  for (const AccessDim &loop : o.loops)
+    length = std::min(length, uint64_t(1) << 43) * loop.count;
+  Access access;
+  access.space = Space::Dram;
+  setPattern(access, static_cast<int64_t>(o.base), (length + 7) / 8, {});
+  out.push_back(access);
+}
+
+void Collector::sbRows(bool write, bool encoded, uint64_t begin, uint64_t end,
+                       int64_t base, unsigned bytes, const Dims &dims,
+                       Orientation orientation) {
+  Access access;
+  access.space = Space::Sb;
+  access.write = write;
+  access.partBegin = static_cast<uint32_t>(begin);
+  access.partEnd = static_cast<uint32_t>(end);
+  setPattern(access, base, bytes, dims);
+  out.push_back(access);
+  if (!encoded)
+    return;
+  if (orientation == Orientation::F)
+    return freeAxisCells(access, bytes, machine.xmGroup, out);
+  access.space = Space::Xm;
+  access.partBegin = static_cast<uint32_t>(begin / machine.xmGroup);
+  access.partEnd = static_cast<uint32_t>((end - 1) / machine.xmGroup + 1);
+  // Two-byte mantissas use the cell of the even byte only.
+  setPattern(access, base, 1, dims);
+  out.push_back(access);
+}
+
+void Collector::rows(const RowsOperand &o) {
+  sbRows(o.writes(), o.type == ElemType::Bfp, o.part, o.part + o.rows, o.offset,
+         o.elementSize(), o.loops, o.orientation);
+}
+
+void Collector::tensor(const TensorOperand &o) {
+  const bool encoded = o.cells && o.encoded();
+  const auto base = static_cast<int64_t>(o.offset);
+  const uint64_t partitions = machine.sb.partitions;
+  const uint64_t end = o.part + o.ownChannels();
+  if (o.orientation == Orientation::F)
+    return sbRows(o.writes(), encoded, o.part, end, base, o.bytes(), o.loops,
+                  Orientation::F);
+  Dims dims = o.loops;
+  // Whatever the data are: every element along the axis.
+  if (o.axis.count > 1)
+    dims.push_back(o.axis);
+  auto rows = [&](uint64_t begin, uint64_t rowsEnd, uint64_t tile,
+                  uint64_t tiles) {
+    Dims all = dims;
+    all.push_back({tiles, o.tileStride});
+    sbRows(o.writes(), encoded, begin, rowsEnd,
+           base + static_cast<int64_t>(tile) * o.tileStride, o.bytes(), all);
+  };
+  // A start beyond the memory is kept as it is: the loader refuses it.
+  if (end <= partitions || o.part >= partitions)
+    return rows(o.part, end, 0, 1);
+  // First tile from `part`, whole tiles, and the rest of the last one.
+  rows(o.part, partitions, 0, 1);
+  const uint64_t whole = end / partitions;
+  if (whole > 1)
+    rows(0, partitions, 1, whole - 1);
+  if (end % partitions)
+    rows(0, end % partitions, whole, 1);
 }
 
 } // namespace ashlar::isa

@@ -7,13 +7,9 @@
 #ifndef ASHLAR_LIB_ISA_COLLECTOR_H
 #define ASHLAR_LIB_ISA_COLLECTOR_H
 
-#include "ashlar/Isa/ElementBytes.h"
-#include "ashlar/Isa/Footprint.h"
-#include "llvm/ADT/SmallVector.h"
+#include "ashlar/Isa/Operands.h"
 
 namespace ashlar::isa {
-
-using Dims = llvm::SmallVector<AccessDim, 8>;
 
 /// Gives an access its pattern and bounding box. Dimensions of one step or
 /// without stride vanish; a dimension that continues the run joins it; what
@@ -27,160 +23,111 @@ void setPattern(Access &access, int64_t base, uint64_t runLength, Dims dims);
 void freeAxisCells(const Access &elements, unsigned bytes, uint64_t group,
                    llvm::SmallVectorImpl<Access> &out);
 
-/// A tensor operand in SB as the instructions describe it.
-struct SbOperand {
-  ElemType type;
-  uint32_t mantissa;
-  uint32_t part;
-  uint64_t offset;
-  uint64_t channels;
-  int64_t tileStride;
-};
+/// A moving operand of the array as it is read: only indices inside [lo, hi),
+/// and with row groups the consecutive pixels of each group of partitions.
+/// Calls fn(operand) for each run of partitions.
+template <typename Fn>
+void forMovingRows(const PeMatmul &x, const RowsOperand &operand,
+                   int64_t arrayRows, Fn fn) {
+  struct Range {
+    int64_t first, end;
+  };
+  auto read = [&](uint64_t part, std::array<Range, 3> ranges) {
+    RowsOperand rows = operand;
+    rows.part = part;
+    for (unsigned d = 0; d < 3; ++d) {
+      const Range range = ranges[d];
+      if (range.first >= range.end)
+        return;
+      rows.offset += range.first * rows.loops[d].stride;
+      rows.loops[d].count = static_cast<uint64_t>(range.end - range.first);
+    }
+    fn(rows);
+  };
+  auto clip = [](int64_t lo, int64_t hi, uint32_t n) {
+    return Range{std::max<int64_t>(lo, 0), std::min<int64_t>(hi, n)};
+  };
+  const Range outer = clip(x.lo0, x.hi0, x.n0);
+  const Range middle = clip(x.lo1, x.hi1, x.n1);
+  if (x.groups <= 1)
+    return read(operand.part, {outer, middle, clip(x.lo2, x.hi2, x.n2)});
+  // Pixel p lies in the partitions of lane p mod groups.
+  const int64_t groups = x.groups, pitch = arrayRows / groups;
+  const int64_t low = std::max<int64_t>(x.lo2, x.shift);
+  const int64_t high = std::min<int64_t>(x.hi2, int64_t(x.shift) + x.validW);
+  auto divideUp = [&](int64_t a) {
+    return a > 0 ? (a + groups - 1) / groups : -(-a / groups);
+  };
+  for (int64_t lane = 0; lane < groups; ++lane)
+    read(operand.part + static_cast<uint64_t>(lane * pitch),
+         {outer, middle, {divideUp(low - lane), divideUp(high - lane)}});
+}
 
-/// Collects the accesses of one instruction.
-class Collector {
+/// Collects the accesses of one instruction: the operand visitor of footprints.
+class Collector : public OperandVisitor<Collector> {
 public:
   Collector(const machine::Description &machine,
             llvm::SmallVectorImpl<Access> &out)
       : machine(machine), out(out) {}
 
-  uint64_t partitions() const { return machine.sb.partitions; }
-  uint64_t accumulators() const { return machine.sparse.accumulatorEntries; }
-  uint64_t bufferBytes() const { return machine.sparse.fmuBytes; }
-  int64_t arrayRows() const { return static_cast<int64_t>(machine.pe.rows); }
+  void tensor(const TensorOperand &o);
 
-  /// The same pattern in partitions [begin, end) of SB, and of XM if encoded.
-  void sbRows(bool write, bool encoded, uint64_t begin, uint64_t end,
-              int64_t base, unsigned bytes, const Dims &dims,
-              Orientation orientation = Orientation::P) {
-    Access access;
-    access.space = Space::Sb;
-    access.write = write;
-    access.partBegin = static_cast<uint32_t>(begin);
-    access.partEnd = static_cast<uint32_t>(end);
-    setPattern(access, base, bytes, dims);
-    out.push_back(access);
-    if (!encoded)
-      return;
-    if (orientation == Orientation::F)
-      return freeAxisCells(access, bytes, machine.xmGroup, out);
-    access.space = Space::Xm;
-    access.partBegin = static_cast<uint32_t>(begin / machine.xmGroup);
-    access.partEnd = static_cast<uint32_t>((end - 1) / machine.xmGroup + 1);
-    // Two-byte mantissas use the cell of the even byte only.
-    setPattern(access, base, 1, dims);
-    out.push_back(access);
+  void rows(const RowsOperand &o);
+  void linear(const LinearOperand &o);
+  void codes(const CodesOperand &o);
+
+  void psum(const PsumOperand &o) {
+    add(Space::Psum, o, o.base, 1).partEnd = o.columns;
   }
 
-  /// A tensor whose channels run over partitions and then over tiles; of an
-  /// encoded one also the cells, unless only mantissas matter.
-  void sbTensor(bool write, const SbOperand &x, const Dims &dims,
-                bool cells = true) {
-    unsigned bytes = elementBytes(x.type, x.mantissa);
-    bool encoded = cells && x.type == ElemType::Bfp;
-    uint64_t partitions = machine.sb.partitions;
-    uint64_t end = x.part + x.channels;
-    auto rows = [&](uint64_t begin, uint64_t rowsEnd, uint64_t tile,
-                    uint64_t tiles) {
-      Dims all = dims;
-      all.push_back({tiles, x.tileStride});
-      sbRows(write, encoded, begin, rowsEnd,
-             static_cast<int64_t>(x.offset) +
-                 static_cast<int64_t>(tile) * x.tileStride,
-             bytes, all);
-    };
-    // A start beyond the memory is kept as it is: the loader refuses it.
-    if (end <= partitions || x.part >= partitions)
-      return rows(x.part, end, 0, 1);
-    // First tile from `part`, whole tiles, and the rest of the last one.
-    rows(x.part, partitions, 0, 1);
-    uint64_t whole = end / partitions;
-    if (whole > 1)
-      rows(0, partitions, 1, whole - 1);
-    if (end % partitions)
-      rows(0, end % partitions, whole, 1);
-  }
-
-  void xr(bool write, bool merge, uint32_t index) {
-    Access access;
-    access.space = Space::Xr;
-    access.write = write;
-    access.merge = merge;
-    setPattern(access, index, 1, {});
-    out.push_back(access);
-  }
-
-  /// `count` consecutive scale-exponent registers.
-  void xrRange(bool write, uint32_t first, uint32_t count) {
-    Access access;
-    access.space = Space::Xr;
-    access.write = write;
-    setPattern(access, first, count, {});
-    out.push_back(access);
-  }
-
-  void sr(bool write, bool merge, uint32_t index) {
-    xr(write, merge, index);
-    out.back().space = Space::Sr;
+  void registers(const RegisterOperand &o) {
+    add(o.space, o, o.index, o.count).merge = o.merge;
   }
 
   /// The register that an encode merges into, or takes its exponent from.
-  void encodeXr(ElemType type, uint32_t index, bool clear,
-                bool cellFromXr = false) {
-    if (type == ElemType::Bfp)
-      xr(!cellFromXr, !cellFromXr && !clear, index);
+  void scale(const ScaleOperand &o) {
+    if (o.type != ElemType::Bfp)
+      return;
+    Access &access = add(Space::Xr, o, o.xr, 1);
+    access.write = !o.given;
+    access.merge = !o.given && !o.xrClear;
   }
 
-  void whole(Space space, bool write) {
-    Access access;
-    access.space = space;
-    access.write = write;
-    out.push_back(access);
+  void whole(const WholeOperand &o) { add(o.space, o, 0, 1); }
+
+  void cluster(const ClusterOperand &o) {
+    add(o.space, o, static_cast<int64_t>(o.base), o.run).merge = o.merge;
   }
 
-  void psum(bool write, uint32_t cols, uint32_t base, const Dims &dims) {
-    Access access;
-    access.space = Space::Psum;
-    access.write = write;
-    access.partEnd = cols;
-    setPattern(access, base, 1, dims);
-    out.push_back(access);
+  void pooled(const VecPool &x, const TensorOperand &o);
+  void moving(const PeMatmul &x, const RowsOperand &o) {
+    forMovingRows(x, o, static_cast<int64_t>(machine.pe.rows),
+                  [&](const RowsOperand &read) { rows(read); });
   }
-
-  /// Reads a dense stream of codes in DRAM; lengths beyond any memory stay so.
-  void stream(uint64_t base, std::initializer_list<uint64_t> counts,
-              unsigned bits) {
-    uint64_t length = bits;
-    for (uint64_t count : counts)
-      length = std::min(length, uint64_t(1) << 43) * count;
-    Access access;
-    access.space = Space::Dram;
-    setPattern(access, static_cast<int64_t>(base), (length + 7) / 8, {});
-    out.push_back(access);
-  }
-
-  void linear(bool write, Memory memory, uint64_t base, unsigned bytes,
-              const Dims &dims);
-
-  /// A pattern of one of the sparse cluster's memories.
-  void cluster(Space space, bool write, uint64_t base, uint64_t run,
-               const Dims &dims = {}, uint32_t partition = 0) {
-    Access access;
-    access.space = space;
-    access.write = write;
-    access.partBegin = partition;
-    access.partEnd = partition + 1;
-    setPattern(access, static_cast<int64_t>(base), run, dims);
-    out.push_back(access);
-  }
-
-  /// Counters of non-zeros.
-  void counters(bool write, bool merge, uint64_t base, const Dims &dims) {
-    cluster(Space::Counts, write, base, 1, dims);
-    out.back().merge = merge;
-  }
+  void tiles(const DmaTile &, const TensorOperand &o) { tiles(o, 0); }
+  /// The same from channel \p channel of the operand on.
+  void tiles(const TensorOperand &o, uint64_t channel);
+  void accumulators(const ActDrain &x, Effect effect);
+  void featureMaps(const DmaTile &x, Effect effect);
+  void featureMaps(const TccRun &x, Effect effect);
 
 private:
+  /// Appends an access to a space in which all partitions are one.
+  Access &add(Space space, const Operand &o, int64_t base, uint64_t run) {
+    Access access;
+    access.space = space;
+    access.write = o.writes();
+    setPattern(access, base, run, o.loops);
+    out.push_back(access);
+    return out.back();
+  }
+  /// The same pattern in partitions [begin, end) of SB, and of XM if encoded.
+  void sbRows(bool write, bool encoded, uint64_t begin, uint64_t end,
+              int64_t base, unsigned bytes, const Dims &dims,
+              Orientation orientation = Orientation::P);
+  void bufferSet(uint32_t set, Effect effect, uint64_t base, uint64_t run);
+  template <typename Op>
+  void slots(const Op &x, Effect effect, uint64_t before);
   bool alignedRows(Access access, uint64_t base, unsigned bytes,
                    const Dims &dims);
   bool skewedRows(const Access &access, uint64_t base, unsigned bytes,
@@ -189,26 +136,12 @@ private:
   void longRun(const Access &access);
   void linearRows(Access access, uint64_t base, unsigned bytes,
                   const Dims &dims);
-  void registers(Access access, uint64_t base, const Dims &dims);
+  void linearRegisters(Access access, uint64_t base, const Dims &dims);
   void partitionRuns(Access within, const Access &rows);
 
   const machine::Description &machine;
   llvm::SmallVectorImpl<Access> &out;
 };
-
-// Instructions of the sparse cluster; the others are in Footprint.cpp.
-void visit(const TccTile &x, Collector &c);
-void visit(const DmaTile &x, Collector &c);
-void visit(const TccInit &x, Collector &c);
-void visit(const TccRun &x, Collector &c);
-void visit(const TccNnz &x, Collector &c);
-void visit(const TccPart &x, Collector &c);
-void visit(const TccOperand &x, Collector &c);
-void visit(const TccBind &x, Collector &c);
-/// Counters that act.drain adds to.
-void visitCounters(const ActDrain &x, Collector &c);
-/// What act.drain reads of the sparse cluster.
-void visitAccumulators(const ActDrain &x, Collector &c);
 
 } // namespace ashlar::isa
 

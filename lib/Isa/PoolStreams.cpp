@@ -77,11 +77,10 @@ private:
 
 } // namespace
 
-void poolSource(const VecPool &op, StreamCollector &c) {
+void StreamCollector::pooled(const VecPool &op, const TensorOperand &o) {
   const Axis axes[3] = {{op.inD, op.outD, op.kD, op.sD, op.dD, op.pD},
                         {op.inH, op.outH, op.kH, op.sH, op.dH, op.pH},
                         {op.inW, op.outW, op.kW, op.sW, op.dW, op.pW}};
-  const int64_t strides[3] = {op.srcStrideD, op.srcStrideH, op.srcStrideW};
   machine::PoolShape shape;
   for (int i = 0; i < 3; ++i) {
     shape.in[i] = static_cast<uint64_t>(axes[i].in);
@@ -107,19 +106,18 @@ void poolSource(const VecPool &op, StreamCollector &c) {
     for (const Places &h : pieces[1])
       for (const Places &w : pieces[2]) {
         const Places *places[3] = {&d, &h, &w};
-        int64_t base = op.srcOffset;
-        Dims dims(6);
+        TensorOperand read = o;
+        read.loops.assign(6, {});
         for (int i = 0; i < 3; ++i) {
+          const int64_t stride = o.loops[i].stride;
           auto at = [&](const AccessDim &step) {
-            return AccessDim{step.count, step.stride * strides[i]};
+            return AccessDim{step.count, step.stride * stride};
           };
-          base += places[i]->first * strides[i];
-          dims[i] = at(places[i]->taps);
-          dims[3 + i] = at(places[i]->results);
+          read.offset += static_cast<uint64_t>(places[i]->first * stride);
+          read.loops[i] = at(places[i]->taps);
+          read.loops[3 + i] = at(places[i]->results);
         }
-        c.tensor({op.srcType, op.srcMantissa, op.srcPart,
-                  static_cast<uint64_t>(base), op.channels, op.srcTileStride},
-                 dims);
+        tensor(read);
       }
 }
 

@@ -5,7 +5,6 @@
 
 #include "Model.h"
 
-#include "llvm/ADT/Twine.h"
 #include "llvm/TableGen/Error.h"
 #include <algorithm>
 #include <map>
@@ -18,12 +17,6 @@ namespace ashlar::tblgen {
 namespace {
 constexpr int64_t wordBits = 64;
 constexpr int64_t queueLsb = 8, queueWidth = 4;
-
-/// Fails with the location of `inst`.
-[[noreturn]] void fail(const Instruction &inst, const Twine &message) {
-  PrintFatalError(inst.record->getLoc(),
-                  "instruction '" + inst.mnemonic + "': " + message);
-}
 
 /// Limits that the width of a field implies.
 void widthLimits(const Field &field, int64_t &low, int64_t &high) {
@@ -38,6 +31,11 @@ void widthLimits(const Field &field, int64_t &low, int64_t &high) {
              : static_cast<int64_t>(~uint64_t(0) >> (64 - field.width));
 }
 } // namespace
+
+void fail(const Instruction &inst, const Twine &message) {
+  PrintFatalError(inst.record->getLoc(),
+                  "instruction '" + inst.mnemonic + "': " + message);
+}
 
 void checkEnum(const EnumType &type) {
   auto fail = [&](const Twine &message) {

@@ -112,6 +112,7 @@ InstructionSet readInstructionSet(const RecordKeeper &records) {
        records.getAllDerivedDefinitions("ISA_Encoding")) {
     set.instructions.push_back(readInstruction(set, record));
     checkInstruction(set, set.instructions.back());
+    readOperands(set.instructions.back());
   }
   std::sort(set.instructions.begin(), set.instructions.end(),
             [](const Instruction &a, const Instruction &b) {

@@ -8,9 +8,12 @@
 #define ASHLAR_TOOLS_TBLGEN_MODEL_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TableGen/Record.h"
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ashlar::tblgen {
@@ -50,6 +53,27 @@ struct ReservedBits {
   int64_t word, lsb, width;
 };
 
+/// An expression over the fields of an instruction.
+struct Expression {
+  std::string text; ///< As the record says it, for pages.
+  std::string code; ///< C++ over the struct `x`.
+};
+
+/// A loop of an access pattern.
+struct Loop {
+  Expression count, stride;
+};
+
+/// What an instruction reads or writes (dialects/ISA/ISAOperands.td).
+struct Operand {
+  const llvm::Record *record;
+  std::string kind, cppType, name, prefix, effect, what, via;
+  std::optional<Expression> when;
+  /// Members of the C++ description and what they are.
+  std::vector<std::pair<std::string, Expression>> roles;
+  std::vector<Loop> loops;
+};
+
 /// One instruction.
 struct Instruction {
   const llvm::Record *record;
@@ -61,10 +85,13 @@ struct Instruction {
   std::vector<std::string> queues;
   std::vector<Field> fields;
   std::vector<ReservedBits> reserved;
+  std::vector<Operand> operands;
   std::string summary, description;
 
   /// True if the header's queue is a field of the struct.
   bool hasQueueField() const { return queues.size() > 1; }
+  /// The field of that name or null.
+  const Field *find(llvm::StringRef field) const;
 };
 
 struct InstructionSet {
@@ -82,10 +109,16 @@ struct InstructionSet {
 /// the record if they are inconsistent.
 InstructionSet readInstructionSet(const llvm::RecordKeeper &records);
 
+/// Reads the operands of an instruction (Operands.cpp).
+void readOperands(Instruction &inst);
+
 /// The checks of one instruction and of the set as a whole (Check.cpp).
 void checkEnum(const EnumType &type);
 void checkInstruction(const InstructionSet &set, const Instruction &inst);
 void checkSet(const InstructionSet &set);
+
+/// Ends the process with a message that points at the record of \p inst.
+[[noreturn]] void fail(const Instruction &inst, const llvm::Twine &message);
 
 /// "leakyRelu" -> "LeakyRelu"; "vec.reduce_channels" -> "VecReduceChannels".
 std::string camelCase(llvm::StringRef name);
@@ -113,6 +146,7 @@ void emitTables(const InstructionSet &set, llvm::raw_ostream &os);
 void emitDialect(const InstructionSet &set, llvm::raw_ostream &os);
 void emitDocs(const InstructionSet &set, llvm::raw_ostream &os);
 void emitJson(const InstructionSet &set, llvm::raw_ostream &os);
+void emitOperands(const InstructionSet &set, llvm::raw_ostream &os);
 void emitSystemVerilog(const InstructionSet &set, llvm::raw_ostream &os);
 
 } // namespace ashlar::tblgen

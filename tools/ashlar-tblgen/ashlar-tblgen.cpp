@@ -23,6 +23,7 @@ enum Action {
   GenDialect,
   GenDocs,
   GenJson,
+  GenOperands,
   GenSystemVerilog
 };
 } // namespace
@@ -39,14 +40,15 @@ static llvm::cl::opt<Action> action(
                      clEnumValN(GenDialect, "gen-dialect", "op list"),
                      clEnumValN(GenDocs, "gen-docs", "Markdown page"),
                      clEnumValN(GenJson, "gen-json", "JSON"),
+                     clEnumValN(GenOperands, "gen-operands", "operand lists"),
                      clEnumValN(GenSystemVerilog, "gen-sv",
                                 "SystemVerilog package")));
 
 static bool emit(llvm::raw_ostream &os, const llvm::RecordKeeper &records) {
   static constexpr Backend backends[] = {
-      emitEnums,  emitStructs, emitDispatch,     emitEncode,
-      emitDecode, emitVerify,  emitTables,       emitDialect,
-      emitDocs,   emitJson,    emitSystemVerilog};
+      emitEnums,  emitStructs, emitDispatch, emitEncode,
+      emitDecode, emitVerify,  emitTables,   emitDialect,
+      emitDocs,   emitJson,    emitOperands, emitSystemVerilog};
   backends[action](readInstructionSet(records), os);
   return false;
 }

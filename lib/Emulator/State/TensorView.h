@@ -7,7 +7,7 @@
 #define ASHLAR_LIB_EMULATOR_STATE_TENSORVIEW_H
 
 #include "Pattern.h"
-#include "ashlar/Isa/Instruction.h"
+#include "ashlar/Isa/Operands.h"
 #include "ashlar/Numerics/BlockArithmetic.h"
 #include "ashlar/Numerics/Kernels.h"
 #include <cstdint>
@@ -51,11 +51,22 @@ struct EncodeTarget {
   numerics::Overflow overflow = numerics::Overflow::Saturate;
 };
 
+/// The loops of an operand, at most three, as they are in its instruction.
+Pattern patternOf(const isa::Operand &operand);
+
+/// An operand of an instruction, its pattern merged.
+TensorView viewOf(const isa::TensorOperand &operand);
+
 /// The target that an instruction with encoded results describes.
 template <typename Op>
 EncodeTarget encodeTarget(const Op &op) {
-  return {op.dstBlock, static_cast<unsigned>(op.dstXr), op.dstXrClear,
-          op.cellFromXr, static_cast<numerics::Overflow>(op.overflow)};
+  EncodeTarget target{op.dstBlock, static_cast<unsigned>(op.dstXr),
+                      op.dstXrClear};
+  if constexpr (requires { op.cellFromXr; }) {
+    target.given = op.cellFromXr;
+    target.overflow = static_cast<numerics::Overflow>(op.overflow);
+  }
+  return target;
 }
 
 /// Copies elements [k0, k1) of \p pattern over \p base to \p out without gaps.
