@@ -219,10 +219,12 @@ def check_alternatives(stem, folder, machine):
                                       'ashlar.phase = "fold"'))
         # The sparse cluster would take some; the folds are for the array.
         common.run_tool("ashlarc", folded, "--compile-from=fold", "-o", binary,
-                        "--sparse=off")
-        decision, measured, busy = timed_stem(binary, folder)
-        failed |= decision["choice"] != name
-        failed |= compare(stem[0], "alternative", decision, measured, busy)
+                        "--sparse=off", f"--machine={machine}")
+        taken, measured, busy = timed_stem(binary, folder)
+        failed |= taken["choice"] != name
+        # ashlar-opt folds as asked, but predicts for its default machine.
+        predicted = dict(decision, choice=name)
+        failed |= compare(stem[0], "alternative", predicted, measured, busy)
     return failed
 
 

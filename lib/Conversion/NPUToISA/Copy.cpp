@@ -9,7 +9,6 @@
 
 #include "LoopOrder.h"
 #include "ashlar/Analysis/MovementQueues.h"
-#include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/Dram.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -66,26 +65,11 @@ private:
   void cutLoop(const Nest &nest, int side, size_t index);
   void finish(const Nest &nest);
   int64_t byteStride(const Loop &loop, int side) const;
-  CopySides copySides() const {
-    return {{sides[0].memory, sides[1].memory},
-            static_cast<uint64_t>(elementBytes)};
-  }
-  void order(llvm::SmallVectorImpl<ByteLoop> &loops) const;
-  void emitLoops(llvm::ArrayRef<int64_t> extents,
-                 llvm::ArrayRef<int64_t> sourceStrides,
-                 llvm::ArrayRef<int64_t> resultStrides, int64_t sourceBase,
-                 int64_t resultBase);
-  void emitParts(size_t cut, int64_t chunk, llvm::ArrayRef<int64_t> extents,
-                 llvm::ArrayRef<int64_t> sourceStrides,
-                 llvm::ArrayRef<int64_t> resultStrides, int64_t sourceBase,
-                 int64_t resultBase);
-  int64_t partCount(llvm::ArrayRef<int64_t> extents,
-                    llvm::ArrayRef<int64_t> sourceStrides,
-                    llvm::ArrayRef<int64_t> resultStrides) const;
-  void spread(llvm::ArrayRef<int64_t> extents,
-              llvm::ArrayRef<int64_t> sourceStrides,
-              llvm::ArrayRef<int64_t> resultStrides, int64_t sourceBase,
-              int64_t resultBase);
+  void order(machine::Transfer &transfer) const;
+  void emitLoops(const machine::Transfer &transfer);
+  void emitParts(size_t cut, int64_t chunk, const machine::Transfer &transfer);
+  int64_t partCount(const machine::Transfer &transfer) const;
+  void spread(const machine::Transfer &transfer);
 
   ProgramBuilder &builder;
   Side sides[2];
@@ -201,84 +185,62 @@ int64_t CopyEmitter::byteStride(const Loop &loop, int s) const {
 
 /// Runs that are contiguous in iteration order share bursts of DRAM: the
 /// smallest strides of its side go innermost, unless inside the chip so many
-/// runs would take longer.
-void CopyEmitter::order(llvm::SmallVectorImpl<ByteLoop> &loops) const {
+/// runs, or single bytes at the ports, would take longer.
+void CopyEmitter::order(machine::Transfer &transfer) const {
   for (int s : {0, 1})
     if (sides[s].memory == isa::Memory::Dram)
-      sortBySide(loops, s);
-  orderForRuns(builder.machine, copySides(), loops);
+      machine::sortBySide(transfer.loops, s);
+  machine::orderLoops(builder.machine, transfer,
+                      static_cast<uint64_t>(builder.movementQueues()));
+  machine::mergeLoops(transfer.loops, kMostCount);
 }
 
 void CopyEmitter::finish(const Nest &nest) {
-  int64_t base[2];
+  machine::Transfer transfer;
+  transfer.elementBytes = static_cast<uint64_t>(elementBytes);
   for (int s : {0, 1}) {
     const Side &side = sides[s];
-    base[s] = side.base;
+    int64_t base = side.base;
     for (size_t i = 0; i < nest.start[s].size(); ++i)
       if (static_cast<int64_t>(i) != side.axis)
-        base[s] += nest.start[s][i] * side.strides[i];
+        base += nest.start[s][i] * side.strides[i];
     int64_t position =
         side.part + (side.axis < 0 ? 0 : nest.start[s][side.axis]);
     if (side.rows > 0)
-      base[s] += position % side.rows * side.rowPitch +
-                 position / side.rows * side.tileStride;
+      base += position % side.rows * side.rowPitch +
+              position / side.rows * side.tileStride;
+    transfer.sides[s] = transferSide(side.memory, base, builder.machine);
   }
-  llvm::SmallVector<ByteLoop, 8> loops;
   for (const Loop &loop : nest.loops)
     if (loop.extent != 1)
-      loops.push_back({loop.extent,
-                       {byteStride(loop, 0), byteStride(loop, 1)},
-                       loops.size()});
-  order(loops);
-  llvm::SmallVector<int64_t, 8> extents;
-  llvm::SmallVector<int64_t, 8> strides[2];
-  for (const ByteLoop &loop : loops) {
-    const int64_t *stride = loop.stride;
-    bool merges = !extents.empty() &&
-                  strides[0].back() == stride[0] * loop.extent &&
-                  strides[1].back() == stride[1] * loop.extent &&
-                  extents.back() * loop.extent <= kMostCount;
-    if (merges) {
-      extents.back() *= loop.extent;
-      strides[0].back() = stride[0];
-      strides[1].back() = stride[1];
-      continue;
-    }
-    extents.push_back(loop.extent);
-    strides[0].push_back(stride[0]);
-    strides[1].push_back(stride[1]);
-  }
-  spread(extents, strides[0], strides[1], base[0], base[1]);
+      transfer.loops.push_back({loop.extent,
+                                {byteStride(loop, 0), byteStride(loop, 1)},
+                                transfer.loops.size()});
+  order(transfer);
+  spread(transfer);
 }
 
 /// Parts that a copy is worth, at most one for each queue but for stores: every
 /// queue moves bytes inside the chip at its own rate. DRAM is one server, but
 /// parts of what goes there need not wait for what is made last, and what comes
 /// from there in other runs than it lies in may take longer inside the chip.
-int64_t CopyEmitter::partCount(llvm::ArrayRef<int64_t> extents,
-                               llvm::ArrayRef<int64_t> sourceStrides,
-                               llvm::ArrayRef<int64_t> resultStrides) const {
+int64_t CopyEmitter::partCount(const machine::Transfer &transfer) const {
   const machine::Description &machine = builder.machine;
-  llvm::SmallVector<uint64_t, 8> counts(extents.begin(), extents.end());
-  const CopySides both = copySides();
-  const machine::DmaSide source = both.side(0, counts, sourceStrides, machine);
-  const machine::DmaSide result = both.side(1, counts, resultStrides, machine);
   auto bytes = static_cast<int64_t>(elementBytes);
-  for (int64_t extent : extents)
-    bytes *= extent;
-  const auto runs = static_cast<int64_t>(
-      std::max(machine::onchipRuns(source), machine::onchipRuns(result)));
+  for (const machine::TransferLoop &loop : transfer.loops)
+    bytes *= loop.extent;
+  const auto runs = static_cast<int64_t>(machine::transferRuns(transfer));
   if (!analysis::mayShareQueues(machine, bytes, runs))
     return 1;
-  if (source.inDram) {
-    const machine::Timing time = machine::dmaCopy(machine, source, result);
-    if (machine.dma.runsPerCycle == 0 || time.dram == 0)
+  if (transfer.sides[0].inDram) {
+    const machine::TransferCost cost = machine::transferCost(machine, transfer);
+    if (machine.dma.runsPerCycle == 0 || cost.dram == 0)
       return 1;
     const uint64_t inside =
         static_cast<uint64_t>(runs) / machine.dma.runsPerCycle;
-    return std::clamp<int64_t>(inside / time.dram, 1, builder.movementQueues());
+    return std::clamp<int64_t>(inside / cost.dram, 1, builder.movementQueues());
   }
-  if (result.inDram)
+  if (transfer.sides[1].inDram)
     return std::clamp<int64_t>(
         bytes * 100 /
             (static_cast<int64_t>(machine.dram.bytesPerCycle *
@@ -288,79 +250,61 @@ int64_t CopyEmitter::partCount(llvm::ArrayRef<int64_t> extents,
   return builder.movementQueues();
 }
 
-/// Cuts a copy into its parts along the outermost loop that has enough
-/// iterations.
-void CopyEmitter::spread(llvm::ArrayRef<int64_t> extents,
-                         llvm::ArrayRef<int64_t> sourceStrides,
-                         llvm::ArrayRef<int64_t> resultStrides,
-                         int64_t sourceBase, int64_t resultBase) {
-  const int64_t parts = partCount(extents, sourceStrides, resultStrides);
-  const auto *cut = llvm::find_if(
-      extents, [&](int64_t extent) { return extent >= 4 * parts; });
-  if (parts == 1 || cut == extents.end())
-    return emitLoops(extents, sourceStrides, resultStrides, sourceBase,
-                     resultBase);
-  size_t loop = cut - extents.begin();
-  int64_t size = llvm::divideCeil(extents[loop], parts);
+/// Cuts a copy into its parts along one of its loops.
+void CopyEmitter::spread(const machine::Transfer &transfer) {
+  const int64_t parts = partCount(transfer);
+  const size_t cut =
+      machine::loopToCut(builder.machine, transfer, parts,
+                         static_cast<uint64_t>(builder.movementQueues()));
+  if (parts == 1 || cut == transfer.loops.size())
+    return emitLoops(transfer);
   // The other queues stay free for what is read meanwhile.
   const ProgramBuilder::OneQueue store(builder,
                                        sides[1].memory == isa::Memory::Dram);
-  for (int64_t i = 0; i < extents[loop]; i += size) {
-    llvm::SmallVector<int64_t, 8> part(extents);
-    part[loop] = std::min(size, extents[loop] - i);
-    emitLoops(part, sourceStrides, resultStrides,
-              sourceBase + i * sourceStrides[loop],
-              resultBase + i * resultStrides[loop]);
-  }
+  emitParts(cut, llvm::divideCeil(transfer.loops[cut].extent, parts), transfer);
 }
 
 /// Parts of at most `chunk` iterations of loop `cut`, one after the other.
 void CopyEmitter::emitParts(size_t cut, int64_t chunk,
-                            llvm::ArrayRef<int64_t> extents,
-                            llvm::ArrayRef<int64_t> sourceStrides,
-                            llvm::ArrayRef<int64_t> resultStrides,
-                            int64_t sourceBase, int64_t resultBase) {
-  for (int64_t i = 0; i < extents[cut] && !builder.full(); i += chunk) {
-    llvm::SmallVector<int64_t, 8> part(extents), from(sourceStrides),
-        to(resultStrides);
-    part[cut] = std::min(chunk, extents[cut] - i);
-    if (part[cut] == 1)
-      for (auto *list : {&part, &from, &to})
-        list->erase(list->begin() + static_cast<ptrdiff_t>(cut));
-    emitLoops(part, from, to, sourceBase + i * sourceStrides[cut],
-              resultBase + i * resultStrides[cut]);
+                            const machine::Transfer &transfer) {
+  const machine::TransferLoop &loop = transfer.loops[cut];
+  for (int64_t i = 0; i < loop.extent && !builder.full(); i += chunk) {
+    machine::Transfer part = transfer;
+    for (int s : {0, 1})
+      part.sides[s].base += i * loop.stride[s];
+    part.loops[cut].extent = std::min(chunk, loop.extent - i);
+    if (part.loops[cut].extent == 1)
+      part.loops.erase(part.loops.begin() + static_cast<ptrdiff_t>(cut));
+    emitLoops(part);
   }
 }
 
 /// Loops that a descriptor cannot hold are taken apart here, for every copy and
 /// fill: those beyond its five, and those of more iterations than a field
 /// counts.
-void CopyEmitter::emitLoops(llvm::ArrayRef<int64_t> extents,
-                            llvm::ArrayRef<int64_t> sourceStrides,
-                            llvm::ArrayRef<int64_t> resultStrides,
-                            int64_t sourceBase, int64_t resultBase) {
-  size_t rank = extents.size();
+void CopyEmitter::emitLoops(const machine::Transfer &transfer) {
+  const machine::TransferLoops &loops = transfer.loops;
+  const size_t rank = loops.size();
   if (const auto *loop = llvm::find_if(
-          extents, [](int64_t extent) { return extent > kMostCount; });
-      loop != extents.end())
-    return emitParts(loop - extents.begin(), kMostCount, extents, sourceStrides,
-                     resultStrides, sourceBase, resultBase);
-  if (rank > 5)
-    return emitParts(0, 1, extents, sourceStrides, resultStrides, sourceBase,
-                     resultBase);
+          loops,
+          [](const machine::TransferLoop &l) { return l.extent > kMostCount; });
+      loop != loops.end())
+    return emitParts(loop - loops.begin(), kMostCount, transfer);
+  if (rank > machine::transferDims)
+    return emitParts(0, 1, transfer);
   int64_t n[5] = {1, 1, 1, 1, 1}, from[5] = {}, to[5] = {};
   for (size_t i = 0; i < rank; ++i) {
-    n[5 - rank + i] = extents[i];
-    from[5 - rank + i] = sourceStrides[i];
-    to[5 - rank + i] = resultStrides[i];
+    n[5 - rank + i] = loops[i].extent;
+    from[5 - rank + i] = loops[i].stride[0];
+    to[5 - rank + i] = loops[i].stride[1];
   }
   isa::DmaCopy copy{};
   copy.queue = builder.nextMovementQueue();
   copy.elemBytes = elementBytes;
   copy.srcMem = sides[0].memory;
   copy.dstMem = sides[1].memory;
-  copy.srcBase = sourceBase;
-  copy.dstBase = resultBase;
+  copy.srcBase = transfer.sides[0].base;
+  copy.dstBase = transfer.sides[1].base;
   copy.n0 = n[0], copy.n1 = n[1], copy.n2 = n[2], copy.n3 = n[3],
   copy.n4 = n[4];
   copy.srcStride0 = from[0], copy.srcStride1 = from[1],

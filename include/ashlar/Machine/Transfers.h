@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Copies of any number of loops and what they take of the queues, of DRAM and
+// of the ports of the state buffer. Code generation orders and cuts its copies
+// by these costs, predictors ask for the same copies before addresses exist.
+
+#ifndef ASHLAR_MACHINE_TRANSFERS_H
+#define ASHLAR_MACHINE_TRANSFERS_H
+
+#include "ashlar/Machine/Cycles.h"
+#include "ashlar/Machine/Ports.h"
+#include "llvm/ADT/SmallVector.h"
+#include <cstddef>
+
+namespace ashlar::machine {
+
+/// Loops that one descriptor of a copy holds.
+inline constexpr size_t transferDims = 5;
+
+/// A loop of a copy, in bytes of both sides: 0 is read, 1 is written.
+struct TransferLoop {
+  int64_t extent = 1;
+  int64_t stride[2] = {0, 0};
+  size_t place = 0; ///< In the nest that was given; equal strides keep it.
+};
+using TransferLoops = llvm::SmallVector<TransferLoop, 8>;
+
+/// Where a side of a copy lies.
+struct TransferSide {
+  bool inDram = false;
+  bool inStateBuffer = false; ///< Uses its ports.
+  /// Bytes from one partition to the next; 0: addresses are all that counts.
+  uint64_t rowBytes = 0;
+  int64_t base = 0; ///< Address of the first element, as far as known.
+};
+
+/// A copy, outermost loop first.
+struct Transfer {
+  TransferSide sides[2];
+  uint64_t elementBytes = 1;
+  TransferLoops loops;
+};
+
+/// What the descriptors of a copy take together.
+struct TransferCost {
+  uint64_t descriptors = 1;
+  uint64_t issue = 0; ///< Cycles of queues.
+  uint64_t dram = 0;  ///< Cycles of DRAM.
+  uint64_t claim = 0; ///< Cycles of the busiest bank of the state buffer.
+
+  /// Cycles if \p queues queues share the descriptors and nothing else uses
+  /// the machine: DRAM and a bank serve one descriptor after the other.
+  uint64_t cycles(uint64_t queues) const;
+};
+
+/// True if the order of a copy's loops has a price besides DRAM's bursts.
+inline bool ordersMatter(const Description &machine) {
+  return machine.dma.runsPerCycle > 0 || machine.sb.banks > 0;
+}
+
+/// Joins loops that continue each other on both sides, while the product of
+/// their iterations is at most \p mostCount.
+void mergeLoops(TransferLoops &loops, int64_t mostCount);
+
+/// Sorts loops so that runs of side \p which are innermost.
+void sortBySide(llvm::MutableArrayRef<TransferLoop> loops, int which);
+
+/// Runs that the byte network of a queue forms, on the side of \p transfer on
+/// the chip that has more of them.
+uint64_t transferRuns(const Transfer &transfer);
+
+/// The cost of \p transfer in its order of loops. Outer loops that a descriptor
+/// does not hold make a descriptor of each iteration.
+TransferCost transferCost(const Description &machine, const Transfer &transfer);
+
+/// Puts the loops of \p transfer into the order that takes fewest cycles on
+/// \p queues queues: the given one, or that in which the runs of one side are
+/// innermost, and of loops that a descriptor does not hold any one outermost.
+/// Of equal orders the one that leaves more of the ports to others, then the
+/// given one. A machine that shuffles bytes for nothing keeps the given one.
+TransferCost orderLoops(const Description &machine, Transfer &transfer,
+                        uint64_t queues);
+
+/// The loop of \p transfer along which it is cut into \p parts parts (fewer, if
+/// it has fewer iterations) for \p queues queues: the outermost of enough
+/// iterations for even parts, or where ports decide the one whose parts take
+/// least. The number of loops if there is none.
+size_t loopToCut(const Description &machine, const Transfer &transfer,
+                 int64_t parts, uint64_t queues);
+
+} // namespace ashlar::machine
+
+#endif // ASHLAR_MACHINE_TRANSFERS_H
