@@ -58,9 +58,16 @@ struct Descriptor {
   }
 };
 
-/// What is compared: cycles, then what is left of the ports.
-std::pair<uint64_t, uint64_t> rank(const TransferCost &cost, uint64_t queues) {
-  return {cost.cycles(queues), cost.claim};
+bool usesDram(const Transfer &transfer) {
+  return transfer.sides[0].inDram || transfer.sides[1].inDram;
+}
+
+/// What is compared: cycles, then inside the chip what others cannot use of the
+/// ports meanwhile. What goes to DRAM leaves, and what comes from there
+/// arrives, in the order of the loops: it changes for fewer cycles alone.
+std::pair<uint64_t, uint64_t> rank(const Transfer &transfer,
+                                   const TransferCost &cost, uint64_t queues) {
+  return {cost.cycles(queues), usesDram(transfer) ? 0 : cost.claim};
 }
 
 } // namespace
@@ -124,73 +131,98 @@ TransferCost ashlar::machine::transferCost(const Description &machine,
   return cost;
 }
 
-TransferCost ashlar::machine::orderLoops(const Description &machine,
-                                         Transfer &transfer, uint64_t queues) {
-  TransferCost best = transferCost(machine, transfer);
-  if (!ordersMatter(machine))
-    return best;
-  Transfer other = transfer;
-  auto consider = [&] {
-    const TransferCost cost = transferCost(machine, other);
-    if (rank(cost, queues) >= rank(best, queues))
-      return;
-    best = cost;
-    transfer.loops = other.loops;
-  };
-  const TransferLoops given = transfer.loops;
-  for (int order : {-1, 0, 1}) {
-    TransferLoops sorted = given;
-    if (order >= 0)
-      sortBySide(sorted, order);
-    other.loops = sorted;
-    consider();
-    if (machine.sb.banks == 0)
-      continue;
-    // Descriptors that are made one for each index of a partition meet at the
-    // same ports, where one would have served them side by side.
-    TransferLoops merged = sorted;
-    mergeLoops(merged, mostIterations);
-    if (merged.size() <= transferDims)
-      continue;
-    for (size_t i = 1; i < merged.size(); ++i) {
-      other.loops = merged;
-      std::rotate(other.loops.begin(), other.loops.begin() + i,
-                  other.loops.begin() + i + 1);
-      consider();
-    }
-  }
-  return best;
+/// The cost of \p transfer cut into \p parts parts along loop \p cut.
+static TransferCost cutCost(const Description &machine,
+                            const Transfer &transfer, size_t cut,
+                            int64_t parts) {
+  Transfer part = transfer;
+  const auto extent = static_cast<uint64_t>(transfer.loops[cut].extent);
+  const uint64_t size = ceilDiv(extent, static_cast<uint64_t>(parts));
+  part.loops[cut].extent = static_cast<int64_t>(size);
+  TransferCost cost = transferCost(machine, part);
+  const uint64_t count = ceilDiv(extent, size);
+  for (uint64_t *term :
+       {&cost.descriptors, &cost.issue, &cost.dram, &cost.claim})
+    *term = mul(*term, count);
+  return cost;
 }
 
 size_t ashlar::machine::loopToCut(const Description &machine,
                                   const Transfer &transfer, int64_t parts,
                                   uint64_t queues) {
   const TransferLoops &loops = transfer.loops;
-  const auto *even = llvm::find_if(loops, [&](const TransferLoop &loop) {
+  auto isEven = [&](const TransferLoop &loop) {
     return loop.extent >= evenParts * parts;
-  });
-  if (machine.sb.banks == 0 || even == loops.end())
-    return static_cast<size_t>(even - loops.begin());
-  auto cyclesOf = [&](size_t cut) {
-    Transfer part = transfer;
-    part.loops[cut].extent = static_cast<int64_t>(
-        ceilDiv(static_cast<uint64_t>(loops[cut].extent), parts));
-    TransferCost cost = transferCost(machine, part);
-    const uint64_t count = ceilDiv(static_cast<uint64_t>(loops[cut].extent),
-                                   part.loops[cut].extent);
-    cost.descriptors = mul(cost.descriptors, count);
-    cost.issue = mul(cost.issue, count);
-    cost.dram = mul(cost.dram, count);
-    cost.claim = mul(cost.claim, count);
-    return rank(cost, queues);
   };
-  auto best = static_cast<size_t>(even - loops.begin());
-  auto least = cyclesOf(best);
-  for (size_t i = best + 1; i < loops.size(); ++i)
-    if (loops[i].extent >= evenParts * parts)
-      if (auto own = cyclesOf(i); own < least) {
-        least = own;
-        best = i;
-      }
+  auto best = static_cast<size_t>(llvm::find_if(loops, isEven) - loops.begin());
+  // The first part of a store leaves as soon as its results are made, the
+  // first of a load is there before the last: outermost is in their order.
+  if (parts < 2 || machine.sb.banks == 0 || usesDram(transfer) ||
+      best == loops.size())
+    return best;
+  uint64_t least = cutCost(machine, transfer, best, parts).cycles(queues);
+  for (size_t i = best + 1; i < loops.size(); ++i) {
+    if (!isEven(loops[i]))
+      continue;
+    const uint64_t own = cutCost(machine, transfer, i, parts).cycles(queues);
+    if (own < least) {
+      least = own;
+      best = i;
+    }
+  }
+  return best;
+}
+
+/// The cost of \p transfer in its order, cut where it is best.
+static TransferCost costInParts(const Description &machine,
+                                const Transfer &transfer, int64_t parts,
+                                uint64_t queues) {
+  Transfer merged = transfer;
+  mergeLoops(merged.loops, mostIterations);
+  const size_t cut = parts > 1 ? loopToCut(machine, merged, parts, queues)
+                               : merged.loops.size();
+  return cut == merged.loops.size() ? transferCost(machine, merged)
+                                    : cutCost(machine, merged, cut, parts);
+}
+
+/// The orders of loops that are compared: given, by the runs of either side,
+/// and each of these with any one loop outermost that descriptors cannot hold.
+/// One descriptor for each index of a partition would meet others at the same
+/// ports, where one for all would have served them side by side.
+static llvm::SmallVector<TransferLoops, 8>
+ordersOf(const Description &machine, const TransferLoops &given) {
+  llvm::SmallVector<TransferLoops, 8> orders;
+  for (int order : {-1, 0, 1}) {
+    orders.push_back(given);
+    if (order >= 0)
+      sortBySide(orders.back(), order);
+    TransferLoops merged = orders.back();
+    mergeLoops(merged, mostIterations);
+    if (machine.sb.banks == 0 || merged.size() <= transferDims)
+      continue;
+    for (auto *first = merged.begin() + 1; first != merged.end(); ++first) {
+      orders.push_back(merged);
+      auto *moved = orders.back().begin() + (first - merged.begin());
+      std::rotate(orders.back().begin(), moved, moved + 1);
+    }
+  }
+  return orders;
+}
+
+TransferCost ashlar::machine::orderLoops(const Description &machine,
+                                         Transfer &transfer, int64_t parts,
+                                         uint64_t queues) {
+  TransferCost best = costInParts(machine, transfer, parts, queues);
+  if (!ordersMatter(machine))
+    return best;
+  Transfer other = transfer;
+  for (const TransferLoops &order : ordersOf(machine, transfer.loops)) {
+    other.loops = order;
+    const TransferCost cost = costInParts(machine, other, parts, queues);
+    if (rank(other, cost, queues) >= rank(other, best, queues))
+      continue;
+    best = cost;
+    transfer.loops = order;
+  }
   return best;
 }

@@ -74,17 +74,18 @@ uint64_t transferRuns(const Transfer &transfer);
 TransferCost transferCost(const Description &machine, const Transfer &transfer);
 
 /// Puts the loops of \p transfer into the order that takes fewest cycles on
-/// \p queues queues: the given one, or that in which the runs of one side are
-/// innermost, and of loops that a descriptor does not hold any one outermost.
-/// Of equal orders the one that leaves more of the ports to others, then the
-/// given one. A machine that shuffles bytes for nothing keeps the given one.
+/// \p queues queues, cut into \p parts parts: the given one, or that in which
+/// the runs of one side are innermost, and of loops that a descriptor does not
+/// hold any one outermost. Inside the chip, of equal orders the one that leaves
+/// more of the ports to others; else the given one. A machine on which orders
+/// do not matter keeps the given one.
 TransferCost orderLoops(const Description &machine, Transfer &transfer,
-                        uint64_t queues);
+                        int64_t parts, uint64_t queues);
 
 /// The loop of \p transfer along which it is cut into \p parts parts (fewer, if
 /// it has fewer iterations) for \p queues queues: the outermost of enough
-/// iterations for even parts, or where ports decide the one whose parts take
-/// least. The number of loops if there is none.
+/// iterations for even parts, or inside the chip, where ports decide, the one
+/// whose parts take least. The number of loops if there is none.
 size_t loopToCut(const Description &machine, const Transfer &transfer,
                  int64_t parts, uint64_t queues);
 

@@ -190,8 +190,11 @@ void CopyEmitter::order(machine::Transfer &transfer) const {
   for (int s : {0, 1})
     if (sides[s].memory == isa::Memory::Dram)
       machine::sortBySide(transfer.loops, s);
-  machine::orderLoops(builder.machine, transfer,
-                      static_cast<uint64_t>(builder.movementQueues()));
+  const bool inside = !transfer.sides[0].inDram && !transfer.sides[1].inDram;
+  if (machine::ordersMatter(builder.machine))
+    machine::orderLoops(builder.machine, transfer,
+                        inside ? partCount(transfer) : 1,
+                        static_cast<uint64_t>(builder.movementQueues()));
   machine::mergeLoops(transfer.loops, kMostCount);
 }
 

@@ -32,7 +32,7 @@ void orderForRuns(const machine::Description &machine, isa::DmaCopy &copy) {
   for (const machine::TransferLoop &loop : all)
     if (loop.extent > 1)
       transfer.loops.push_back(loop);
-  machine::orderLoops(machine, transfer, /*queues=*/1);
+  machine::orderLoops(machine, transfer, /*parts=*/1, /*queues=*/1);
   machine::TransferLoops loops(std::size(all) - transfer.loops.size());
   loops.append(transfer.loops);
   auto set = [&](size_t i, auto &count, auto &from, auto &to) {
