@@ -155,14 +155,18 @@ size_t ashlar::machine::loopToCut(const Description &machine,
     return loop.extent >= evenParts * parts;
   };
   auto best = static_cast<size_t>(llvm::find_if(loops, isEven) - loops.begin());
+  const bool even = best < loops.size();
   // The first part of a store leaves as soon as its results are made, the
   // first of a load is there before the last: outermost is in their order.
-  if (parts < 2 || machine.sb.banks == 0 || usesDram(transfer) ||
-      best == loops.size())
+  const bool ordered = even ? usesDram(transfer) || machine.sb.banks == 0
+                            : transfer.sides[1].inDram;
+  if (parts < 2 || ordered || !ordersMatter(machine))
     return best;
-  uint64_t least = cutCost(machine, transfer, best, parts).cycles(queues);
-  for (size_t i = best + 1; i < loops.size(); ++i) {
-    if (!isEven(loops[i]))
+  // Uneven parts are better than a queue that works alone.
+  uint64_t least = even ? cutCost(machine, transfer, best, parts).cycles(queues)
+                        : transferCost(machine, transfer).cycles(queues);
+  for (size_t i = even ? best + 1 : 0; i < loops.size(); ++i) {
+    if (even && !isEven(loops[i]))
       continue;
     const uint64_t own = cutCost(machine, transfer, i, parts).cycles(queues);
     if (own < least) {

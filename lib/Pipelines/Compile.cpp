@@ -350,6 +350,10 @@ nn::FoldOptions foldOptions(const machine::Description &machine,
   fold.dramPercent = static_cast<int64_t>(machine::dramPercent(machine));
   fold.copyQueues = analysis::movementQueues(machine);
   fold.copyRuns = static_cast<int64_t>(machine.dma.runsPerCycle);
+  fold.copySetup = static_cast<int64_t>(machine.dma.setupCycles);
+  fold.banks = static_cast<int64_t>(machine.sb.banks);
+  fold.ports = static_cast<int64_t>(machine.sb.ports);
+  fold.portBytes = static_cast<int64_t>(machine.sb.portBytes);
   fold.burstBytes = static_cast<int64_t>(machine.dram.burstBytes);
   fold.latency = static_cast<int64_t>(
       machine.dram.latency + machine.vec.latency + machine.act.latency +

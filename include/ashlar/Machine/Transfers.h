@@ -85,7 +85,9 @@ TransferCost orderLoops(const Description &machine, Transfer &transfer,
 /// The loop of \p transfer along which it is cut into \p parts parts (fewer, if
 /// it has fewer iterations) for \p queues queues: the outermost of enough
 /// iterations for even parts, or inside the chip, where ports decide, the one
-/// whose parts take least. The number of loops if there is none.
+/// whose parts take least. Where no loop has so many and orders matter, the one
+/// whose uneven parts take less than the whole. The number of loops if there is
+/// none.
 size_t loopToCut(const Description &machine, const Transfer &transfer,
                  int64_t parts, uint64_t queues);
 

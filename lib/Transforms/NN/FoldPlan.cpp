@@ -327,17 +327,21 @@ static void addCosts(const FoldConv &conv, const FoldMachine &machine,
                 (conv.inputInDram && plan.kind == FoldKind::Width &&
                  plan.fold.padHigh > -plan.fold.stride);
   if (!direct && addGatherCosts(conv, machine, plan)) {
-    int64_t elements = conv.batch * plan.channels * rows * columns;
-    plan.copiedBytes = elements * kFloatBytes;
-    // Rows of a window stay together where neighbours do.
-    bool together = conv.strides.back() == 1 && plan.lanes == 1;
-    plan.copy += machine.copyCycles(plan.copiedBytes,
-                                    together ? elements / columns : elements);
+    plan.copiedBytes =
+        conv.batch * plan.channels * rows * columns * kFloatBytes;
+    const int64_t lines = conv.batch * rows;
+    const int64_t perTile = ceilDiv(lines, plan.tiles);
+    plan.copy +=
+        transferCycles(foldTransfer(conv, plan, perTile, columns, machine),
+                       machine) *
+        lines / perTile;
   } else if (converts && conv.inputInDram && plan.kind != FoldKind::Plain) {
     // The columns of a step go to partitions of their own.
-    int64_t elements = conv.batch * conv.channels * productOf(conv.input);
-    if (machine.copyRuns > 0)
-      plan.read = std::max(plan.read, machine.copyCycles(0, elements));
+    const int64_t lines = conv.batch * rows;
+    const int64_t inside = transferCycles(
+        foldTransfer(conv, plan, lines, columns, machine), machine);
+    plan.read = std::max(
+        {plan.read, inside, clearCycles(plan, lines, columns, machine)});
   }
   if (plan.spilled && plan.lanes > 1) {
     // Only maps in the chip lie in lanes.

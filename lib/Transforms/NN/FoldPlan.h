@@ -8,6 +8,7 @@
 #ifndef ASHLAR_LIB_TRANSFORMS_NN_FOLDPLAN_H
 #define ASHLAR_LIB_TRANSFORMS_NN_FOLDPLAN_H
 
+#include "ashlar/Machine/Transfers.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -47,12 +48,14 @@ struct FoldMachine {
   /// Results that one half of PSUM's banks holds, and one bank.
   int64_t psumEntries = 1024, bankEntries = 512;
 
-  /// Cycles of copies on all queues, the last part of one left out.
-  int64_t copyCycles(int64_t bytes, int64_t runs) const {
-    int64_t cycles = bytes / (copyBytes * copyQueues);
-    return copyRuns > 0 ? std::max(cycles, runs / (copyRuns * copyQueues))
-                        : cycles;
-  }
+  /// Cycles of a descriptor before its first byte.
+  int64_t copySetup = 0;
+  /// Banks of a partition (0: accesses never compete), accesses that each takes
+  /// per cycle, and bytes of an access.
+  int64_t banks = 0, ports = 1, portBytes = 16;
+
+  /// What formulas of copies ask for.
+  machine::Description description() const;
   /// Cycles of DRAM, the last part of one left out.
   int64_t dramCycles(int64_t bytes) const {
     return bytes * 100 / (dramBytes * dramPercent);
@@ -197,6 +200,21 @@ int64_t lanesFor(int64_t channels, int64_t width, const FoldMachine &machine);
 /// copy. False, and nothing added, if a load from DRAM can gather it.
 bool addGatherCosts(const FoldConv &conv, const FoldMachine &machine,
                     FoldAlternative &plan);
+
+/// The copies that lay `rows` rows of `columns` folded columns into partitions:
+/// one transfer from where the windows lie, in DRAM or staged in the chip.
+machine::Transfer foldTransfer(const FoldConv &conv,
+                               const FoldAlternative &plan, int64_t rows,
+                               int64_t columns, const FoldMachine &machine);
+
+/// Cycles of `transfer` on all queues, in the order and the parts that code
+/// generation gives it.
+int64_t transferCycles(machine::Transfer transfer, const FoldMachine &machine);
+
+/// Cycles in which one queue clears what `rows` rows of `columns` columns leave
+/// open in lanes before they are encoded.
+int64_t clearCycles(const FoldAlternative &plan, int64_t rows, int64_t columns,
+                    const FoldMachine &machine);
 
 /// All alternatives for a convolution; Plain comes first. `lanes` false: none
 /// uses row groups.

@@ -196,18 +196,24 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
         {"copy-queues", copyQueues},
         {"dram-bytes", dramBytes},
         {"dram-percent", dramPercent},
-        {"burst-bytes", burstBytes}};
+        {"burst-bytes", burstBytes},
+        {"partition-bytes", partitionBytes},
+        {"ports", ports},
+        {"port-bytes", portBytes}};
     for (auto [name, rate] : rates)
       if (rate < 1) {
         getOperation().emitError()
             << name << " is " << rate << ", expected at least 1";
         return signalPassFailure();
       }
-    if (copyRuns < 0) {
-      getOperation().emitError()
-          << "copy-runs is " << copyRuns.getValue() << ", expected at least 0";
-      return signalPassFailure();
-    }
+    const std::pair<const char *, int64_t> prices[] = {
+        {"copy-runs", copyRuns}, {"copy-setup", copySetup}, {"banks", banks}};
+    for (auto [name, price] : prices)
+      if (price < 0) {
+        getOperation().emitError()
+            << name << " is " << price << ", expected at least 0";
+        return signalPassFailure();
+      }
     if (mode != "auto" && mode != "off" && mode != "stride" && mode != "lane" &&
         mode != "both") {
       getOperation().emitError() << "fold mode '" << mode
@@ -276,6 +282,10 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     machine.dramPercent = dramPercent;
     machine.copyQueues = copyQueues;
     machine.copyRuns = copyRuns;
+    machine.copySetup = copySetup;
+    machine.banks = banks;
+    machine.ports = ports;
+    machine.portBytes = portBytes;
     machine.burstBytes = burstBytes;
     machine.latency = latency;
     machine.dramLatency = dramLatency;

@@ -83,6 +83,10 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   width.dramPercent = options.dramPercent;
   width.copyQueues = options.copyQueues;
   width.copyRuns = options.copyRuns;
+  width.copySetup = options.copySetup;
+  width.banks = options.banks;
+  width.ports = options.ports;
+  width.portBytes = options.portBytes;
   width.burstBytes = options.burstBytes;
   width.latency = options.latency;
   width.dramLatency = options.dramLatency;

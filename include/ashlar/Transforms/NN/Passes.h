@@ -42,6 +42,11 @@ struct FoldOptions {
   int64_t copyQueues = 3;
   /// Contiguous runs that one of them forms per cycle; 0: any number.
   int64_t copyRuns = 0;
+  /// Cycles of a copy before its first byte.
+  int64_t copySetup = 0;
+  /// Banks of a partition (0: accesses never compete), accesses that each takes
+  /// per cycle, and bytes of an access.
+  int64_t banks = 0, ports = 1, portBytes = 16;
   /// Bytes of a DRAM burst.
   int64_t burstBytes = 64;
   /// Cycles that nothing hides: DRAM, encode, skew of the array, drain.
