@@ -117,13 +117,6 @@ void clear(Generator &generator, const View &target, int64_t axis,
   emitFill(generator.builder, target.slice(region, generator.machine), 0);
 }
 
-/// Clears the last pixel of rows of `width` columns if they leave it open.
-void clearOpenPixel(Generator &generator, const View &target,
-                    const analysis::Lanes &lanes, int64_t width) {
-  if (width % lanes.count != 0)
-    clear(generator, target, target.rank() - 1, width / lanes.count, 1);
-}
-
 /// Clears the partitions between the `channels` of two lanes, which are encoded
 /// along with them.
 void clearBetweenLanes(Generator &generator, const View &target,
@@ -175,18 +168,30 @@ uncoveredColumns(llvm::ArrayRef<npu::Piece> pieces, const Region &out) {
   return ranges;
 }
 
-/// Writes the fill value to the columns that pieces leave open; pixels of a
-/// folded map are filled whole.
-void fillColumns(Generator &generator, const View &target,
-                 const analysis::Lanes &lanes,
-                 llvm::ArrayRef<npu::Piece> pieces, const Region &out,
-                 uint64_t bits) {
-  for (auto [begin, end] : uncoveredColumns(pieces, out)) {
-    Region region = Region::whole(target.shape);
-    region.start.back() = begin / lanes.count;
-    region.size.back() = (end - 1) / lanes.count + 1 - region.start.back();
-    emitFill(generator.builder, target.slice(region, generator.machine), bits);
+/// Pixels of a folded map, as ranges, that hold the columns which pieces leave
+/// open.
+llvm::SmallVector<std::pair<int64_t, int64_t>, 2>
+uncoveredPixels(llvm::ArrayRef<npu::Piece> pieces, const Region &out,
+                const analysis::Lanes &lanes) {
+  auto ranges = uncoveredColumns(pieces, out);
+  for (auto &[begin, end] : ranges) {
+    begin = begin / lanes.count;
+    end = (end - 1) / lanes.count + 1;
   }
+  return ranges;
+}
+
+/// Clears what a row of `width` columns leaves open of its last pixel, unless
+/// `zeroed`, ranges of pixels, have it.
+void clearOpenPixel(Generator &generator, const View &target,
+                    const analysis::Lanes &lanes, int64_t width,
+                    llvm::ArrayRef<std::pair<int64_t, int64_t>> zeroed) {
+  const int64_t last = width / lanes.count;
+  if (width % lanes.count != 0 &&
+      llvm::none_of(zeroed, [&](const std::pair<int64_t, int64_t> &range) {
+        return range.first <= last && last < range.second;
+      }))
+    clear(generator, target, target.rank() - 1, last, 1);
 }
 
 /// Converts folded scratch to the folded result. Both are plain maps in memory;
@@ -303,12 +308,24 @@ static void fillOpen(Generator &generator, const TileContext &tile,
       !tile.scratch.empty() && llvm::none_of(tile.operands, [](const View &x) {
         return x.inStateBuffer();
       }));
+  llvm::SmallVector<std::pair<int64_t, int64_t>, 2> filled;
+  if (move.getFill())
+    filled = uncoveredPixels(pieces, tile.out, lanes);
+  const uint64_t bits =
+      move.getFill()
+          ? fillBits(target.type.plain, move.getFill()->convertToDouble())
+          : 0;
   // An open pixel may hold columns of the fill; these may spread between lanes.
   if (lanes.folded())
-    clearOpenPixel(generator, target, lanes, tile.out.size.back());
-  if (move.getFill())
-    fillColumns(generator, target, lanes, pieces, tile.out,
-                fillBits(target.type.plain, move.getFill()->convertToDouble()));
+    clearOpenPixel(generator, target, lanes, tile.out.size.back(),
+                   bits == 0 ? llvm::ArrayRef(filled)
+                             : llvm::ArrayRef(filled).take_front(0));
+  for (auto [begin, end] : filled) {
+    Region region = Region::whole(target.shape);
+    region.start.back() = begin;
+    region.size.back() = end - begin;
+    emitFill(generator.builder, target.slice(region, generator.machine), bits);
+  }
   if (lanes.folded())
     clearBetweenLanes(generator, target, lanes, tile.out.size[1]);
 }
