@@ -63,7 +63,7 @@ CompressedTransfer compressedTransfer(const MapForm &form, const Region &region,
   CompressedTransfer transfer;
   const int64_t most = std::min(movementQueues(machine), rows);
   machine::Timing time = timeOf(1);
-  while (transfer.parts < most && time.issue > time.dramAfter + time.dram)
+  while (transfer.parts < most && time.issue > time.setup + time.dram)
     time = timeOf(++transfer.parts);
   transfer.dram = time.dram;
   transfer.total = time.complete;

@@ -89,8 +89,8 @@ static void timeStream(const machine::Description &machine,
 }
 
 /// The cycle in which a drain takes an entry: results of a lane follow each
-/// other after the cycles of the function; where PSUM gives less, all of them
-/// come as much later as the whole drain takes longer.
+/// other after the cycles of the function, or at the rate at which PSUM gives
+/// them. Where the ports of SB take longer, all come as much later.
 static uint64_t drainCycle(const machine::Description &machine,
                            const isa::ActDrain &op, const InstructionTime &time,
                            const ArrayEvent &event) {
@@ -108,8 +108,11 @@ static uint64_t drainCycle(const machine::Description &machine,
     at = group * period + event.column % lanes + event.step * cost;
     all = (groups - 1) * period + entries * cost + lastColumns - 1;
   }
+  const uint64_t read = machine::psumReadCycles(machine, op.cols, entries);
+  const uint64_t taken = std::max(all, read);
   const uint64_t issue = time.issueEnd - time.start;
-  return time.start + (all == 0 || issue <= all ? at : at * issue / all);
+  const uint64_t later = issue > taken ? issue - taken : 0;
+  return time.start + later + (read > all ? at * read / all : at);
 }
 
 void emulator::traceTimes(const LoadedProgram::Impl &impl, RunResult &result) {

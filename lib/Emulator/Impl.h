@@ -52,7 +52,8 @@ struct LoadedProgram::Impl {
 std::optional<Fault> decodeProgram(LoadedProgram::Impl &impl);
 
 /// What instruction \p index takes of the banks of SB.
-isa::BankClaims claimsOf(const LoadedProgram::Impl &impl, uint32_t index);
+isa::BankClaims claimsOf(const LoadedProgram::Impl &impl, uint32_t index,
+                         const Cost &cost);
 
 /// Keeps the claims of an instruction that goes by tiles; \p accesses are
 /// exact.

@@ -5,6 +5,7 @@
 #include "ashlar/Isa/Ports.h"
 #include "SbStreams.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
 namespace ashlar::isa {
@@ -41,7 +42,8 @@ static void addLockStep(const machine::Description &machine,
 }
 
 static BankClaims claimsOf(llvm::ArrayRef<SbStream> streams,
-                           const machine::Description &machine) {
+                           const machine::Description &machine,
+                           uint64_t passes = 1) {
   if (streams.empty())
     return {};
   BankClaims banks(machine.sb.banks, 0);
@@ -50,16 +52,18 @@ static BankClaims claimsOf(llvm::ArrayRef<SbStream> streams,
       machine::addLinearAccesses(machine, stream.pattern, banks);
   addLockStep(machine, streams, banks);
   for (uint64_t &bank : banks)
-    bank = machine::bankCycles(machine, bank);
+    bank = machine::bankCycles(
+        machine,
+        std::min(llvm::SaturatingMultiply(bank, passes), machine::maxCycles));
   return banks;
 }
 
 BankClaims bankClaims(const Instruction &inst,
-                      const machine::Description &machine) {
+                      const machine::Description &machine, uint64_t passes) {
   llvm::SmallVector<SbStream, 4> streams;
   if (machine.sb.banks > 0)
     sbStreams(inst, machine, streams);
-  return claimsOf(streams, machine);
+  return claimsOf(streams, machine, passes);
 }
 
 BankClaims bankClaims(llvm::ArrayRef<Access> accesses,

@@ -35,9 +35,8 @@ Timing dmaTiming(const Description &machine, uint64_t bytes, uint64_t runs,
     latency = add(latency, machine.dram.latency);
   }
   timing.dram = dramCycles(machine, bursts, rows);
-  if (timing.dram > 0)
-    timing.dramAfter = machine.dma.setupCycles;
-  else
+  timing.setup = machine.dma.setupCycles;
+  if (timing.dram == 0)
     latency = machine.dma.onchipLatency;
   timing.issue = std::max(add(machine.dma.setupCycles, timing.dram),
                           ashlar::machine::dmaInside(machine, bytes, runs));
@@ -264,6 +263,14 @@ Timing ashlar::machine::peMatmul(const Description &machine, uint64_t steps,
                             std::max<uint64_t>(machine.pe.rows, 1) - 1);
   timing.complete = add(timing.issue, fill);
   return timing;
+}
+
+uint64_t ashlar::machine::groupPause(const Description &machine,
+                                     uint64_t before, uint64_t groups) {
+  if (!machine.pe.groupsWait)
+    return 0;
+  const uint64_t rows = machine.pe.rows / std::max<uint64_t>(before, 1);
+  return rows - std::min(rows, machine.pe.rows / std::max<uint64_t>(groups, 1));
 }
 
 uint64_t ashlar::machine::peEntryReadable(const Description &machine,

@@ -79,6 +79,8 @@ constexpr Field table[] = {
      ASHLAR_AT(pe.loadRowsPerCycle), 1, 4095, false},
     {"pe", "shadow_set", "a second stationary set to load into",
      ASHLAR_AT(pe.shadowSet), 0, 1, false, booleanNames},
+    {"pe", "groups_wait", "row groups wait for the rows of longer columns",
+     ASHLAR_AT(pe.groupsWait), 0, 1, false, booleanNames},
     {"psum", "banks", "banks", ASHLAR_AT(psum.banks), 1, 1024, false},
     {"psum", "entries_per_bank", "entries per column",
      ASHLAR_AT(psum.entriesPerBank), 1, 1 << 20, true},

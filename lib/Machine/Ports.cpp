@@ -261,9 +261,10 @@ uint64_t ashlar::machine::bankCycles(const Description &machine,
 }
 
 Timing ashlar::machine::withPorts(Timing timing, uint64_t cycles) {
-  if (cycles <= timing.issue)
+  const uint64_t issue = limited(timing.setup + cycles);
+  if (cycles == 0 || issue <= timing.issue)
     return timing;
-  timing.complete = limited(timing.complete + (cycles - timing.issue));
-  timing.issue = limited(cycles);
+  timing.complete = limited(timing.complete + (issue - timing.issue));
+  timing.issue = issue;
   return timing;
 }

@@ -27,6 +27,7 @@ Description makePriced() {
   d.dma.runsPerCycle = 4;
   d.sb.banks = 8;
   d.sb.ports = 2;
+  d.pe.groupsWait = true;
   d.psum.writePorts = 4;
   d.psum.readBytesPerCycle = 512;
   d.act.costExpensive = 4;

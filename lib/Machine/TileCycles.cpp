@@ -21,7 +21,8 @@ Timing machine::tileLoad(const Description &machine, uint64_t bytes,
   if (machine.sparse.fmuWriteBytes > 0)
     cycles = std::max(
         cycles, limited(ceilDiv(mostBytes, machine.sparse.fmuWriteBytes)));
-  return {cycles, limited(cycles + machine.dma.onchipLatency), 0};
+  return {cycles, limited(cycles + machine.dma.onchipLatency), 0,
+          machine.dma.setupCycles};
 }
 
 TileStep machine::tileStep(const Description &machine, uint64_t lanes,

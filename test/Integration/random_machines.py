@@ -77,6 +77,7 @@ PRICES = {
     "dma.setup_cycles": [0, 8, 100], "dma.onchip_latency": [0, 32, 500],
     "dma.runs_per_cycle": [0, 1, 4, 16],
     "sb.banks": [0, 1, 2, 8, 256], "sb.ports": [1, 2, 5], "sb.port_bytes": [1, 2, 16, 256],
+    "pe.groups_wait": ["true", "false"],
     "psum.write_ports": [0, 1, 2, 4], "psum.read_bytes_per_cycle": [0, 8, 100, 512],
     "fetch.bytes_per_cycle": [0, 1, 4, 13, 32], "fetch.buffer_bytes": [1024, 1025, 4096, 65536],
     "sparse.narrow_tcus": [0, 0, 1, 3, 8], "sparse.narrow_lanes": [1, 5, 16, 64, 100],
@@ -340,6 +341,8 @@ def better(draw, machine, share):
         if draw.random() < share:
             least = 1 if key == "sparse.accumulate_latency" else 0
             changes[key] = max(least, machine.number(key) // draw.choice([1, 2, 3, 1000]))
+    if draw.random() < share:
+        changes["pe.groups_wait"] = "false"
     changes.update(better_ports(draw, machine, share))
     if share == 1:
         changes["dram.efficiency"] = min(100, machine.number("dram.efficiency") + 7)

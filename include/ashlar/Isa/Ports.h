@@ -32,11 +32,12 @@ struct SbStream {
 void sbStreams(const Instruction &inst, const machine::Description &machine,
                llvm::SmallVectorImpl<SbStream> &out);
 
-/// Cycles for which each bank of SB works for an instruction, the largest over
-/// its partitions; empty if it does not use SB or the machine has no banks.
+/// Cycles for which each bank of SB works for an instruction that streams its
+/// operands \p passes times, the largest over its partitions; empty if it does
+/// not use SB or the machine has no banks.
 using BankClaims = machine::BankAccesses;
 BankClaims bankClaims(const Instruction &inst,
-                      const machine::Description &machine);
+                      const machine::Description &machine, uint64_t passes = 1);
 
 /// The same by exact accesses, where a table of tiles says what an instruction
 /// touches: a run of an access is streamed once.

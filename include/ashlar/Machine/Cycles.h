@@ -32,8 +32,9 @@ struct Timing {
   uint64_t complete = 0;
   /// The DRAM server is taken for this many cycles.
   uint64_t dram = 0;
-  /// It is taken this many cycles after the start.
-  uint64_t dramAfter = 0;
+  /// Servers, DRAM and the banks of SB, are taken this many cycles after the
+  /// start: the set-up of a copy.
+  uint64_t setup = 0;
   bool operator==(const Timing &) const = default;
 };
 
@@ -171,6 +172,14 @@ uint64_t peStream(const Description &machine, uint64_t steps, uint64_t passes,
 /// cycle peStream() - 1 + (columns - 1) + (R - 1).
 Timing peMatmul(const Description &machine, uint64_t steps, uint64_t passes,
                 uint64_t columns, uint64_t groups = 1);
+
+/// Cycles from the end of a stream into \p before row groups to the start of
+/// one into \p groups: row r of a column gets an element r cycles late, of a
+/// group of R / groups rows r mod (R / groups) cycles, so a stream of more
+/// groups would meet the one before it in R / before - R / groups cycles. 0
+/// without pe.groupsWait.
+uint64_t groupPause(const Description &machine, uint64_t before,
+                    uint64_t groups);
 
 /// The first cycle, after the start of a one-pass stream, in which
 /// PSUM[column][step] may be read: step + column + R.

@@ -89,6 +89,9 @@ struct PeArray {
   uint64_t rowGroupGranularity = 8; ///< Row groups are multiples of this.
   uint64_t loadRowsPerCycle = 1;    ///< Stationary rows loaded per cycle.
   uint64_t shadowSet = true;        ///< A second stationary set to load into.
+  /// A stream waits for the rows that one of fewer row groups before it still
+  /// uses (groupPause()); false: they never meet.
+  uint64_t groupsWait = false;
   bool operator==(const PeArray &) const = default;
 };
 

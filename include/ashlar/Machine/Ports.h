@@ -55,8 +55,9 @@ uint64_t portAccesses(const Description &machine, const PortPattern &pattern);
 /// Cycles for which a bank works for an instruction with so many accesses.
 uint64_t bankCycles(const Description &machine, uint64_t accesses);
 
-/// \p timing of an instruction whose busiest bank works for \p cycles cycles:
-/// its issue takes at least as long, and its results come as much later.
+/// \p timing of an instruction whose busiest bank works for \p cycles cycles
+/// after its set-up: its issue takes at least as long, and its results come as
+/// much later.
 Timing withPorts(Timing timing, uint64_t cycles);
 
 } // namespace ashlar::machine

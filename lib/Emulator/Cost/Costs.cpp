@@ -271,6 +271,8 @@ Cost CostModel::of(const isa::PeMatmul &op) {
       machine::pePasses(machine, operandBits(op), activeBits);
   Cost cost;
   cost.timing = machine::peMatmul(machine, steps, passes, op.cols, op.groups);
+  // No row keeps a stream, however short, for the next pass over it.
+  cost.passes = passes;
   // Selecting cells pass words and multiply nothing. Groups past the end of a
   // row rest.
   if (op.mode == isa::OperandMode::Select)

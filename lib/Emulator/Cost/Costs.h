@@ -25,6 +25,8 @@ struct Cost {
   /// What its engine did, in the unit of machine::peakPerCycle(): never more
   /// than that times the cycles of issue.
   uint64_t work = 0;
+  /// So often the operands are streamed from SB.
+  uint64_t passes = 1;
   uint64_t dramActivations = 0; ///< Rows opened, where banks are walked.
   uint64_t dramUseful = 0; ///< Bytes that were asked for, without the rest of
                            ///< their bursts.
@@ -33,7 +35,7 @@ struct Cost {
   void setDram(uint64_t cycles) {
     const uint64_t after = timing.complete - timing.issue;
     timing.dram = cycles;
-    timing.issue = std::max(timing.issue, timing.dramAfter + cycles);
+    timing.issue = std::max(timing.issue, timing.setup + cycles);
     timing.complete = timing.issue + after;
   }
   /// Bytes that dma.tile writes to or tcc.run reads of feature-map memories.

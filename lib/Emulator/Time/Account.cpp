@@ -23,11 +23,21 @@ struct QueueState {
   Moment cursor;
   Moment lastComplete; ///< Of the preceding operation, for signals.
   Moment retired;      ///< Operations complete in order.
+  Moment waited;       ///< Of the last wait behind that operation.
 };
 
 struct Signal {
   Moment fires;
   unsigned queue;
+  /// Of the operation before it, and since when it is known that nothing but
+  /// that operation holds the signal up.
+  Moment complete, known;
+};
+
+/// The last stream of the array.
+struct Stream {
+  Moment end; ///< Of its issue.
+  uint64_t groups = 1;
 };
 
 class Account {
@@ -48,6 +58,7 @@ private:
   void wait(uint32_t index, unsigned queue, unsigned semaphore);
   void signal(unsigned queue, unsigned semaphore);
   void operation(uint32_t index, unsigned queue);
+  void hold(uint32_t index, unsigned queue);
   void charge(uint32_t index, unsigned queue, const Cost &cost, uint64_t start,
               uint64_t complete);
   /// The account of an instruction's node.
@@ -75,6 +86,8 @@ private:
   Fetch fetch;
   llvm::SmallVector<Claim, 8> claims; ///< Of the current instruction.
   Moment last;
+  Moment arrived; ///< When the current instruction was in its buffer.
+  Stream stream;
   uint32_t current = 0; ///< The instruction that is accounted for.
   size_t nextEarly = 0; ///< Index into LoadedProgram::Impl::earlyWaits.
   std::vector<uint64_t> starts, completes;
@@ -96,9 +109,10 @@ void Account::push(unsigned queue, Moment to, StallCause cause) {
 
 /// An instruction cannot start before it is in its queue's buffer.
 void Account::arrive(uint32_t index, unsigned queue) {
-  if (fetch.takesTime())
-    push(queue, fetch.arrive(queue, isa::encodedBytes(impl.code[index])),
-         StallCause::Fetch);
+  if (!fetch.takesTime())
+    return;
+  arrived = fetch.arrive(queue, isa::encodedBytes(impl.code[index]));
+  push(queue, arrived, StallCause::Fetch);
 }
 
 void Account::leave(uint32_t index, unsigned queue, Moment start) {
@@ -109,12 +123,18 @@ void Account::leave(uint32_t index, unsigned queue, Moment start) {
 void Account::wait(uint32_t index, unsigned queue, unsigned semaphore) {
   Signal signal = semaphores[semaphore].front();
   semaphores[semaphore].pop_front();
-  // A drain that follows a stream starts behind its first row or column.
+  // A drain that follows a stream starts behind its first row or column, but
+  // not before the array knows that the signal depends on the stream alone.
   if (nextEarly < impl.earlyWaits.size() &&
-      impl.earlyWaits[nextEarly].wait == index)
+      impl.earlyWaits[nextEarly].wait == index) {
+    signal.fires = signal.complete;
     signal.fires.cycle -=
         std::min(signal.fires.cycle, impl.earlyWaits[nextEarly++].lead);
+    if (signal.known.cycle > signal.fires.cycle)
+      signal.fires = signal.known;
+  }
   push(queue, signal.fires, static_cast<StallCause>(signal.queue));
+  queues[queue].waited = queues[queue].cursor;
 }
 
 void Account::signal(unsigned queue, unsigned semaphore) {
@@ -123,7 +143,9 @@ void Account::signal(unsigned queue, unsigned semaphore) {
   Moment fires = state.lastComplete.cycle >= state.cursor.cycle
                      ? state.lastComplete
                      : state.cursor;
-  semaphores[semaphore].push_back({fires, queue});
+  const Moment known =
+      state.waited.cycle > arrived.cycle ? state.waited : arrived;
+  semaphores[semaphore].push_back({fires, queue, state.lastComplete, known});
 }
 
 /// Adds an operation to the accounts of its queue and its node.
@@ -151,7 +173,28 @@ void Account::charge(uint32_t index, unsigned queue, const Cost &cost,
 
 void Account::claim(uint32_t index, Cost &cost) {
   claims.clear();
-  addClaims(cost.timing, claimsOf(impl, index), claims);
+  addClaims(cost.timing, claimsOf(impl, index, cost), claims);
+}
+
+/// Waits for what an operation needs besides its queue.
+void Account::hold(uint32_t index, unsigned queue) {
+  const machine::Description &machine = impl.program.machine;
+  const uint32_t hazard = impl.hazards[index];
+  if (hazard != noInstruction)
+    push(queue, {completes[hazard], hazard}, StallCause::Latency);
+  // The only set holds the weights until the last stream has used them.
+  if (!machine.pe.shadowSet &&
+      std::holds_alternative<isa::PeLoad>(impl.code[index]))
+    push(queue, queues[static_cast<unsigned>(isa::Queue::Pe)].cursor,
+         StallCause::WaitPe);
+  // A stream must not meet the one before it in the rows of the array.
+  if (const auto *matmul = std::get_if<isa::PeMatmul>(&impl.code[index])) {
+    Moment free = stream.end;
+    free.cycle += machine::groupPause(machine, stream.groups, matmul->groups);
+    push(queue, free, StallCause::Latency);
+  }
+  for (const Claim &claim : claims)
+    push(queue, servers.earliest(claim), Servers::cause(claim.server));
 }
 
 void Account::operation(uint32_t index, unsigned queue) {
@@ -161,17 +204,8 @@ void Account::operation(uint32_t index, unsigned queue) {
   Cost cost = measured != impl.engine.measured.end() ? measured->second
               : known != impl.clusterCosts.end()     ? known->second
                                                      : costs(impl.code[index]);
-  const uint32_t hazard = impl.hazards[index];
-  if (hazard != noInstruction)
-    push(queue, {completes[hazard], hazard}, StallCause::Latency);
-  // The only set holds the weights until the last stream has used them.
-  if (!impl.program.machine.pe.shadowSet &&
-      std::holds_alternative<isa::PeLoad>(impl.code[index]))
-    push(queue, queues[static_cast<unsigned>(isa::Queue::Pe)].cursor,
-         StallCause::WaitPe);
   claim(index, cost);
-  for (const Claim &claim : claims)
-    push(queue, servers.earliest(claim), Servers::cause(claim.server));
+  hold(index, queue);
   const uint64_t start = state.cursor.cycle;
   for (Claim &claim : claims)
     if (claim.server == Servers::dram)
@@ -179,6 +213,8 @@ void Account::operation(uint32_t index, unsigned queue) {
   causes[index] = state.cursor.instruction;
   starts[index] = start;
   const uint64_t issueEnd = start + cost.timing.issue;
+  if (const auto *matmul = std::get_if<isa::PeMatmul>(&impl.code[index]))
+    stream = {{issueEnd, index}, matmul->groups};
   uint64_t complete = std::max(issueEnd, start + cost.timing.complete);
   for (const Claim &claim : claims)
     servers.grant(claim, start, index);
@@ -192,6 +228,7 @@ void Account::operation(uint32_t index, unsigned queue) {
     state.retired = state.lastComplete = {complete, index};
   }
   completes[index] = complete;
+  state.waited = {};
   if (cost.timing.issue > 0)
     state.cursor = {issueEnd, index};
   if (last.instruction == noInstruction || complete >= last.cycle)
@@ -280,11 +317,12 @@ void emulator::accountCycles(const LoadedProgram::Impl &impl,
 }
 
 isa::BankClaims emulator::claimsOf(const LoadedProgram::Impl &impl,
-                                   uint32_t index) {
+                                   uint32_t index, const Cost &cost) {
   const auto known = impl.tileClaims.find(index);
   return known != impl.tileClaims.end()
              ? known->second
-             : isa::bankClaims(impl.code[index], impl.program.machine);
+             : isa::bankClaims(impl.code[index], impl.program.machine,
+                               cost.passes);
 }
 
 void emulator::keepTileClaims(LoadedProgram::Impl &impl, uint32_t index,

@@ -77,7 +77,7 @@ void Scheduler::measure() {
     Cost cost = costs(impl.code[i]);
     if (known != impl.clusterCosts.end())
       cost = known->second;
-    addClaims(cost.timing, claimsOf(impl, i), work[i].claims);
+    addClaims(cost.timing, claimsOf(impl, i, cost), work[i].claims);
     work[i].issue = cost.timing.issue;
     work[i].complete = std::max(cost.timing.issue, cost.timing.complete);
   }

@@ -33,18 +33,22 @@ public:
   static unsigned bank(size_t bank) { return 1 + static_cast<unsigned>(bank); }
 
   explicit Servers(const machine::Description &machine)
-      : free(1 + machine.sb.banks) {}
+      : servers(1 + machine.sb.banks) {}
 
-  /// The moment before which no instruction with \p claim starts.
+  /// The moment before which no instruction with \p claim starts: the server is
+  /// free at its turn, and whoever comes before it has started. Nobody knows
+  /// before that when the server will be free.
   Moment earliest(const Claim &claim) const {
-    Moment moment = free[claim.server];
+    const Server &server = servers[claim.server];
+    Moment moment = server.free;
     moment.cycle -= std::min(moment.cycle, claim.after);
-    return moment;
+    return moment.cycle < server.start.cycle ? server.start : moment;
   }
 
   /// Instruction \p index starts at \p start, not before earliest().
   void grant(const Claim &claim, uint64_t start, uint32_t index) {
-    free[claim.server] = {start + claim.after + claim.cycles, index};
+    servers[claim.server] = {{start + claim.after + claim.cycles, index},
+                             {start, index}};
   }
 
   /// Why an instruction waits for \p server.
@@ -53,7 +57,12 @@ public:
   }
 
 private:
-  std::vector<Moment> free; ///< Per server, the end of the last grant.
+  struct Server {
+    Moment free;  ///< The end of the last grant.
+    Moment start; ///< Of the instruction that has it.
+  };
+
+  std::vector<Server> servers;
 };
 
 /// What an instruction needs of the servers. It takes at least as long as the
@@ -61,10 +70,10 @@ private:
 inline void addClaims(machine::Timing &timing, llvm::ArrayRef<uint64_t> banks,
                       llvm::SmallVectorImpl<Claim> &claims) {
   if (timing.dram > 0)
-    claims.push_back({Servers::dram, timing.dramAfter, timing.dram});
+    claims.push_back({Servers::dram, timing.setup, timing.dram});
   for (size_t bank = 0; bank < banks.size(); ++bank)
     if (banks[bank] > 0) {
-      claims.push_back({Servers::bank(bank), 0, banks[bank]});
+      claims.push_back({Servers::bank(bank), timing.setup, banks[bank]});
       timing = machine::withPorts(timing, banks[bank]);
     }
 }

@@ -27,6 +27,7 @@ struct Event {
 /// When an instruction started, left its queue and was complete.
 struct Times {
   int64_t start = -1, issued = -1, complete = -1;
+  uint64_t sbBusy = 0; ///< Cycles in which only a bank of SB held it up.
 };
 
 /// What a run did and left.

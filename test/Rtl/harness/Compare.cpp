@@ -104,7 +104,17 @@ private:
 
 } // namespace
 
+/// Cycles for which each instruction waits for nothing but a bank of SB.
+static std::vector<uint64_t> waitsForBanks(const emulator::RunResult &result) {
+  std::vector<uint64_t> cycles(result.times.size(), 0);
+  for (const emulator::Stall &stall : result.stalls)
+    if (stall.cause == emulator::StallCause::SbBusy)
+      cycles[stall.instruction] += stall.end - stall.begin;
+  return cycles;
+}
+
 void Comparison::times() {
+  const std::vector<uint64_t> waits = waitsForBanks(expected);
   for (size_t i = 0; i < coded.instructions.size(); ++i) {
     const isa::Instruction &inst = coded.instructions[i];
     if (std::holds_alternative<isa::SemWait>(inst) ||
@@ -120,6 +130,11 @@ void Comparison::times() {
           "hardware {}, {}, {}",
           i, isa::print(inst), e.start, e.issueEnd, e.complete, g.start,
           g.issued, g.complete));
+    if (waits[i] != g.sbBusy)
+      differences.add(fmt::format("instruction {} ({}): emulator waits {} "
+                                  "cycles for banks of SB, hardware {}",
+                                  i, isa::print(inst), waits[i], g.sbBusy));
+    tally.bankWaits += waits[i];
   }
 }
 

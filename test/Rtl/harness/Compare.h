@@ -25,6 +25,7 @@ struct Tally {
   uint64_t programs = 0, instructions = 0, cycles = 0, entries = 0;
   uint64_t bytes = 0;      ///< Of all memories, compared at the end.
   uint64_t collisions = 0; ///< See Record::collisions.
+  uint64_t bankWaits = 0;  ///< Cycles of `sb-busy`.
 };
 
 /// Differences of the two machines, in words; empty if there is none.

@@ -48,7 +48,13 @@ machine::Description rtl::drawMachine(Dice &dice, const Sizes &sizes,
     d.dma.onchipLatency = drawn(dice, {0, 3, 32});
     d.dma.runsPerCycle = drawn(dice, {0, 1, 4});
   }
+  if (prices.ports) {
+    d.sb.banks = drawn(dice, {1, 2, 3, 4, 8, 16});
+    d.sb.ports = drawn(dice, {1, 1, 2, 3});
+    d.sb.portBytes = drawn(dice, {1, 2, 4, 16, 32});
+  }
   if (prices.engines) {
+    d.pe.groupsWait = dice.chance(50);
     d.psum.writePorts = drawn(dice, {0, 1, 2, 3, 4});
     d.psum.readBytesPerCycle = drawn(dice, {0, 8, 24, 64});
     d.act.costCheap = drawn(dice, {1, 1, 2});

@@ -55,18 +55,25 @@ static Operations drawProducts(Dice &dice, const Draft &draft, bool drains) {
     return drawTranspose(dice, draft);
   const isa::PeLoad load = drawLoad(dice, draft.machine);
   Operations group = {load, isa::PeSwap{}};
+  Operations after; // drains behind the next stream
   for (int64_t n = dice.between(1, drains ? 2 : 4); n > 0; --n) {
     const isa::PeMatmul matmul = drawMatmul(dice, draft.machine, load);
     group.push_back(matmul);
-    if (drains)
-      group.push_back(drawDrain(dice, draft.machine, load, matmul));
+    if (!drains)
+      continue;
+    after.push_back(drawDrain(dice, draft.machine, load, matmul));
+    if (n > 1 && draft.lateSignals)
+      continue;
+    group.insert(group.end(), after.begin(), after.end());
+    after.clear();
   }
   return group;
 }
 
 static Operations drawGroup(Dice &dice, const Draft &draft,
                             llvm::StringRef block) {
-  if (block == "dma" || dice.chance(15))
+  // Ports are for those who meet at a bank.
+  if (block == "dma" || dice.chance(draft.machine.sb.banks > 0 ? 45 : 15))
     return {drawCopy(dice, draft)};
   if (dice.chance(8)) {
     isa::XrMerge merge;
@@ -90,7 +97,10 @@ Draft rtl::drawProgram(uint64_t seed, llvm::StringRef block, const Sizes &sizes,
     draft.machine = drawMachine(dice, sizes, prices);
     draft.image = drawImage(dice, draft.machine, sizes.dram);
     fillMemories(dice, draft);
-    const int64_t length = dice.between(6, block == "dma" ? 30 : 10);
+    draft.lateSignals = dice.chance(30);
+    const int64_t length = dice.between(6, block == "dma"               ? 30
+                                           : draft.machine.sb.banks > 0 ? 16
+                                                                        : 10);
     int refused = 0;
     for (int64_t n = 0; n < length && refused < 200;) {
       Draft longer = draft;

@@ -21,7 +21,7 @@ static cl::opt<std::string> size("size", cl::init("8x4"),
                                  cl::desc("of the array, or all"));
 static cl::list<std::string>
     priced("prices", cl::CommaSeparated,
-           cl::desc("that machines may have: engines, copies"));
+           cl::desc("that machines may have: engines, copies, ports"));
 static cl::opt<bool> keep("no-shrink", cl::desc("print failures as they are"));
 static cl::opt<bool> print("print", cl::desc("print every program"));
 
@@ -30,6 +30,7 @@ static Prices prices() {
   for (const std::string &name : priced) {
     prices.engines |= name == "engines";
     prices.copies |= name == "copies";
+    prices.ports |= name == "ports";
   }
   return prices;
 }
@@ -94,6 +95,7 @@ int main(int argc, char **argv) {
              "bytes compared, {} failed",
              block, tally.programs, tally.instructions, tally.cycles,
              tally.entries, tally.bytes, failed);
+  fmt::print("; {} cycles of waiting for banks", tally.bankWaits);
   fmt::print("; {} cells wanted by two streams at once\n", tally.collisions);
   return failed ? 1 : 0;
 }

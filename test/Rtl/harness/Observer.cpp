@@ -48,6 +48,11 @@ void rtl_complete(int instr, int cycle) {
   record().cycles = std::max(record().cycles, static_cast<uint64_t>(cycle));
 }
 
+void rtl_sb_busy(int instr) {
+  if (Times *times = timesOf(instr))
+    ++times->sbBusy;
+}
+
 static void add(Event::Kind kind, int instr, int step, int column, int entry,
                 long long value, int cycle) {
   Event event;

@@ -18,6 +18,9 @@ struct Draft {
   std::vector<uint8_t> image; ///< Of DRAM.
   std::vector<isa::Instruction> operations;
   size_t fixed = 0; ///< The first ones, which fill the memories.
+  /// Signals of the array stand behind the waits of its next operation, where
+  /// nobody needs them before that.
+  bool lateSignals = false;
 };
 
 /// A matmul's operand words, three loops and a window.
@@ -45,6 +48,7 @@ private:
 struct Prices {
   bool engines = false; ///< PSUM ports, functions of ACT.
   bool copies = false;  ///< Set-up, latency on chip and runs of copies.
+  bool ports = false;   ///< Banks of SB.
 };
 
 /// A machine of the chip's sizes.

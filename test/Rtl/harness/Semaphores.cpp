@@ -41,6 +41,9 @@ private:
     return static_cast<unsigned>(isa::queueOf(draft.operations[i]));
   }
   void findWaits(size_t index);
+  /// Where the signals of an operation stand: behind it or, if that may be
+  /// late, behind the waits of the next one of its queue.
+  size_t placeOfSignals(size_t index) const;
 
   const Draft &draft;
   std::vector<llvm::SmallVector<Access, 8>> accesses;
@@ -49,6 +52,7 @@ private:
   std::array<std::array<size_t, numQueues>, numQueues> known = {};
   std::array<size_t, numQueues> knownSwap = {};
   std::vector<std::vector<unsigned>> waits, signals;
+  std::vector<size_t> firstUser; ///< Of the signals of each operation.
 };
 
 } // namespace
@@ -84,6 +88,7 @@ void Placer::findWaits(size_t index) {
       const unsigned semaphore = semaphoreOf(other, queue, swap);
       waits[index].push_back(semaphore);
       signals[i].push_back(semaphore);
+      firstUser[i] = std::min(firstUser[i], index);
       (swap ? knownSwap[queue] : known[queue][other]) = i + 1;
       if (!swap)
         break;
@@ -97,16 +102,36 @@ void Placer::findWaits(size_t index) {
                  });
 }
 
+size_t Placer::placeOfSignals(size_t index) const {
+  if (!draft.lateSignals || !isStream(index))
+    return index;
+  size_t next = index + 1;
+  while (next < draft.operations.size() && queueOf(next) != pe)
+    ++next;
+  return next < std::min(firstUser[index], draft.operations.size()) ? next
+                                                                    : index;
+}
+
 std::vector<isa::Instruction> Placer::run() {
   const size_t count = draft.operations.size();
   waits.resize(count);
   signals.resize(count);
+  firstUser.resize(count, count);
   for (size_t i = 0; i < count; ++i) {
     accesses.emplace_back();
     isa::footprints(draft.operations[i], draft.machine, accesses.back());
     findWaits(i);
   }
   std::vector<isa::Instruction> code;
+  std::vector<unsigned> late; // of the array, not yet placed
+  auto signal = [&](isa::Queue queue, std::vector<unsigned> &semaphores) {
+    for (unsigned semaphore : std::exchange(semaphores, {})) {
+      isa::SemSignal signal;
+      signal.queue = queue;
+      signal.sem = semaphore;
+      code.push_back(signal);
+    }
+  };
   for (size_t i = 0; i < count; ++i) {
     const isa::Queue queue = isa::queueOf(draft.operations[i]);
     for (unsigned semaphore : waits[i]) {
@@ -115,13 +140,13 @@ std::vector<isa::Instruction> Placer::run() {
       wait.sem = semaphore;
       code.push_back(wait);
     }
+    if (queue == isa::Queue::Pe)
+      signal(queue, late);
     code.push_back(draft.operations[i]);
-    for (unsigned semaphore : signals[i]) {
-      isa::SemSignal signal;
-      signal.queue = queue;
-      signal.sem = semaphore;
-      code.push_back(signal);
-    }
+    if (placeOfSignals(i) == i)
+      signal(queue, signals[i]);
+    else
+      late = signals[i];
   }
   return code;
 }

@@ -79,7 +79,8 @@ module array #(
   logic [63:0] x[MAX_WORDS];
   logic active;
   int current;
-  int unsigned steps, passes, hold, done, left_digits, right_digits;
+  int unsigned steps, passes, hold, done, left_digits, right_digits, held;
+  int unsigned row_free_at[R];  // When the last stream has entered a row.
   int scale;
   logic second;
   int plane, pitch;
@@ -202,6 +203,9 @@ module array #(
       entering[plane][r][slot] = digit_of(e.m, left, int'(left_digits));
       entering_tag[plane][r][slot] = t;
     end
+    // The array stands still while a column takes the sums of its groups.
+    for (int r = 0; r < R; r++)
+      row_free_at[r] = ctl.cycle + hold + 32'(r % pitch);
     if (pass == int'(passes) - 1)
       trace::rtl_enter(stream_index[current], step, int'(ctl.cycle));
   endfunction
@@ -237,8 +241,11 @@ module array #(
     stream_done[current] = 0;
     stream_tail++;
     done = 0;
+    // Where the banks of SB take longer, everything comes as much later.
+    held = ctl.port_cycles[Q] > steps * passes * hold
+        ? ctl.port_cycles[Q] - steps * passes * hold : 0;
     active = 1;
-    empty_at[plane] = ctl.cycle + steps * passes * hold + R + C + 1;
+    empty_at[plane] = ctl.cycle + held + steps * passes * hold + R + C + 1;
   endfunction
 
   //--- Cells ------------------------------------------------------------------
@@ -291,11 +298,20 @@ module array #(
     return n;
   endfunction
 
+  // Whether a stream into groups of `p` rows that starts now would need a row
+  // which the last one is still to enter.
+  function automatic logic meets(input int p);
+    for (int r = 0; r < R; r++)
+      if (ctl.cycle + 32'(r % p) < row_free_at[r]) return 1;
+    return 0;
+  endfunction
+
   int busy_planes;
 
   always @(posedge work) begin
     if (ctl.start[Q]) begin_stream();
-    if (active) begin
+    if (active && held > 0) held--;
+    else if (active) begin
       enter();
       done++;
       if (done == steps * passes * hold) active = 0;
@@ -306,21 +322,26 @@ module array #(
         shift(k);
         busy_planes++;
       end
-    if (busy_planes > 1 && collisions() != 0) trace::rtl_collision(collisions());
+    if (busy_planes > 1 && collisions() != 0) begin
+      trace::rtl_collision(collisions());
+      if (ctl.pe_groups_wait != 0)
+        trace::rtl_fail("two streams in one cell", 0, int'(ctl.cycle));
+    end
     ctl.start[Q] = 0;
   end
 
   always @(posedge check)
     if (ctl.head_valid[Q] && !ctl.start[Q] &&
         `ISA_OPCODE(ctl.words[Q]) == OP_PE_MATMUL) begin
-      ctl.blocked[Q] = 0;
+      ctl.blocked[Q] = ctl.pe_groups_wait != 0 &&
+          meets(R / int'(`PE_MATMUL_groups(ctl.words[Q])));
+      ctl.passes = digits(operand_bits(int'(`PE_MATMUL_mode(ctl.words[Q])),
+                                       int'(`PE_MATMUL_type(ctl.words[Q])),
+                                       int'(`PE_MATMUL_mantissa(ctl.words[Q])))) *
+          digits(stationary.bits[ctl.active_set]);
       ctl.issue[Q] = int'(`PE_MATMUL_n0(ctl.words[Q])) *
           int'(`PE_MATMUL_n1(ctl.words[Q])) * int'(`PE_MATMUL_n2(ctl.words[Q])) *
-          hold_of(int'(`PE_MATMUL_groups(ctl.words[Q]))) *
-          digits(operand_bits(int'(`PE_MATMUL_mode(ctl.words[Q])),
-                              int'(`PE_MATMUL_type(ctl.words[Q])),
-                              int'(`PE_MATMUL_mantissa(ctl.words[Q])))) *
-          digits(stationary.bits[ctl.active_set]);
+          hold_of(int'(`PE_MATMUL_groups(ctl.words[Q]))) * ctl.passes;
       ctl.checked[Q] = ctl.index[Q];
     end
 
@@ -404,6 +425,7 @@ module array #(
     active = 0;
     stream_head = 0;
     stream_tail = 0;
+    for (int r = 0; r < R; r++) row_free_at[r] = 0;
     for (int k = 0; k < PLANES; k++) begin
       empty_at[k] = 0;
       for (int r = 0; r < R; r++) begin

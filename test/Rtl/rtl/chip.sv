@@ -42,6 +42,7 @@ module chip #(
     input int unsigned pe_cell_digit_bits,
     input int unsigned pe_load_rows_per_cycle,
     input int unsigned pe_shadow_set,
+    input int unsigned pe_groups_wait,
     input int unsigned psum_write_ports,
     input int unsigned psum_read_bytes_per_cycle,
     input int unsigned act_lanes,
@@ -74,6 +75,7 @@ module chip #(
   assign ctl.pe_cell_digit_bits = pe_cell_digit_bits;
   assign ctl.pe_load_rows_per_cycle = pe_load_rows_per_cycle;
   assign ctl.pe_shadow_set = pe_shadow_set;
+  assign ctl.pe_groups_wait = pe_groups_wait;
   assign ctl.psum_write_ports = psum_write_ports;
   assign ctl.psum_read_bytes_per_cycle = psum_read_bytes_per_cycle;
   assign ctl.act_lanes = act_lanes;
@@ -83,9 +85,10 @@ module chip #(
   assign ctl.act_cost_expensive = act_cost_expensive;
   assign ctl.act_cost_very_expensive = act_cost_very_expensive;
 
-  front #(.ROWS(R)) frontend (
-      .reset, .load, .load_word, .issue, .moved, .idle, .ctl
+  front #(.ROWS(R), .P(P), .BYTES(BYTES)) frontend (
+      .reset, .load, .load_word, .issue, .work, .moved, .idle, .ctl
   );
+  banks state_buffer (.reset, .work, .ctl);
   dma #(.BYTES(BYTES)) copies (.reset, .commit, .check, .work, .ctl, .mem);
   array #(.R(R), .C(C), .GRANULARITY(GRANULARITY)) cells (
       .reset, .commit, .check, .work, .ctl, .mem

@@ -7,6 +7,7 @@ interface control;
   import ashlar_isa::*;
 
   localparam int QUEUES = 8;  // dma0 to dma3, peload, pe, act, vec
+  localparam int BANKS = 16;  // Of SB, at most.
 
   int unsigned cycle;
 
@@ -31,12 +32,22 @@ interface control;
   // Time of the DRAM server that the head of a copy queue needs.
   int unsigned dram_cycles[QUEUES];
 
+  // Passes over the moving operand that the head of the array needs.
+  int unsigned passes;
+
+  // What the instruction that starts takes of the banks of SB: accesses, and
+  // for how many cycles the busiest one works.
+  logic granted[QUEUES];
+  int unsigned accesses[QUEUES][BANKS];
+  int unsigned port_cycles[QUEUES];
+
   // Straps.
   int unsigned dram_bytes_per_cycle, dram_latency, dram_burst_bytes;
   int unsigned dma_onchip_bytes_per_cycle, dma_setup_cycles, dma_onchip_latency;
   int unsigned dma_runs_per_cycle;
   int unsigned sb_banks, sb_ports, sb_port_bytes;
   int unsigned pe_cell_digit_bits, pe_load_rows_per_cycle, pe_shadow_set;
+  int unsigned pe_groups_wait;
   int unsigned psum_write_ports, psum_read_bytes_per_cycle;
   int unsigned act_lanes, act_latency;
   int unsigned act_cost_cheap, act_cost_medium, act_cost_expensive;

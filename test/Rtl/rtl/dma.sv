@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The copy queues: dma.copy, dma.fill and dma.unpack. A descriptor is set up,
-// then three things go on side by side until all have ended: DRAM transfers
-// whole bursts, the byte network forms runs, the queue moves bytes
-// (docs/Machine.md 3). Elements are read while the descriptor is issued, a share
+// then four things go on side by side until all have ended: DRAM transfers
+// whole bursts, the byte network forms runs, the queue moves bytes, the banks of
+// SB take accesses (docs/Machine.md 3). Elements are read while the descriptor is issued, a share
 // of them in each cycle; they are in memory when it is complete.
 
 module dma #(
@@ -32,6 +32,8 @@ module dma #(
   int unsigned begun[QUEUES];
   longint unsigned setup_left[QUEUES], dram_left[QUEUES];
   longint unsigned runs_left[QUEUES], bytes_left[QUEUES];
+  longint unsigned ports_left[QUEUES];
+  int unsigned lasts[QUEUES];
   longint unsigned done[QUEUES];
   int unsigned at[QUEUES][DIMS];
 
@@ -145,6 +147,10 @@ module dma #(
     dram_left[q] = now.bursts;
     bytes_left[q] = now.size * 64'(now.bytes);
     runs_left[q] = ctl.dma_runs_per_cycle == 0 ? 0 : now.chip_runs;
+    ports_left[q] = 64'(ctl.port_cycles[q]);
+    lasts[q] = now.cycles;
+    if (ctl.dma_setup_cycles + ctl.port_cycles[q] > lasts[q])
+      lasts[q] = ctl.dma_setup_cycles + ctl.port_cycles[q];
     flight_words[q][flight_tail[q]%FLIGHT] = words[q];
     flight_first[q][flight_tail[q]%FLIGHT] = fill_at[q];
     for (int d = 0; d < DIMS; d++) at[q][d] = 0;
@@ -160,7 +166,7 @@ module dma #(
   // This cycle's share of the elements.
   function automatic void read_share(input int q);
     longint unsigned upto;
-    upto = now.size * 64'(ctl.cycle - begun[q] + 1) / 64'(now.cycles);
+    upto = now.size * 64'(ctl.cycle - begun[q] + 1) / 64'(lasts[q]);
     for (int d = 0; d < DIMS; d++) walk[d] = at[q][d];
     while (done[q] < upto) begin
       elements[q][fill_at[q]%BUFFER] = fetch(done[q]);
@@ -177,9 +183,10 @@ module dma #(
       dram_left[q] = less(dram_left[q], ctl.dram_bytes_per_cycle);
       bytes_left[q] = less(bytes_left[q], ctl.dma_onchip_bytes_per_cycle);
       runs_left[q] = less(runs_left[q], ctl.dma_runs_per_cycle);
+      ports_left[q] = less(ports_left[q], 1);
     end
     if (setup_left[q] == 0 && dram_left[q] == 0 && bytes_left[q] == 0 &&
-        runs_left[q] == 0) begin
+        runs_left[q] == 0 && ports_left[q] == 0) begin
       active[q] = 0;
       if (done[q] != now.size)
         trace::rtl_fail("elements left", instr[q], int'(ctl.cycle));

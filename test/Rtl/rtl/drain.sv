@@ -27,7 +27,7 @@ module drain #(
   logic [63:0] y[MAX_WORDS];  // The one that a function speaks of.
   logic active;
   int instr;
-  int unsigned at, entries, tiles, cost, lanes_end;
+  int unsigned at, entries, tiles, cost, lanes_end, held;
   longint unsigned read_left;
 
   // Drains in flight.
@@ -203,6 +203,14 @@ module drain #(
     cost = cost_of(int'(`ACT_DRAIN_function(x)));
     lanes_end = lane_cycles();
     read_left = read_bytes();
+    // Where the banks of SB take longer, everything comes as much later.
+    held = lanes_end;
+    if (ctl.psum_read_bytes_per_cycle != 0 &&
+        (read_left + 64'(ctl.psum_read_bytes_per_cycle) - 1) /
+        64'(ctl.psum_read_bytes_per_cycle) > 64'(held))
+      held = 32'((read_left + 64'(ctl.psum_read_bytes_per_cycle) - 1) /
+                 64'(ctl.psum_read_bytes_per_cycle));
+    held = ctl.port_cycles[Q] > held ? ctl.port_cycles[Q] - held : 0;
     active = 1;
   endfunction
 
@@ -226,7 +234,8 @@ module drain #(
 
   always @(posedge work) begin
     if (ctl.start[Q]) begin_drain();
-    if (active) begin
+    if (active && held > 0) held--;
+    else if (active) begin
       y = x;
       if (at < lanes_end) lanes();
       at++;

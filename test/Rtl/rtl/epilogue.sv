@@ -130,6 +130,7 @@ module epilogue #(
            : saturate(v, int'(`ACT_DRAIN_dstType(x)));
     f = f32_mul(sum_to_f32(v, 0), record(c, s, 0));
     f = apply(int'(`ACT_DRAIN_function(x)), f, 0, 0);
+    if (f32_nan(f)) return 0;  // Whatever the shift.
     return saturate(f32_round(f) + longint'(`ACT_DRAIN_shift(x)), int'(`ACT_DRAIN_dstType(x)));
   endfunction
 

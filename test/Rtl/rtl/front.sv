@@ -10,12 +10,15 @@
 
 module front #(
     int DEPTH = 512,
-    int ROWS = 8
+    int ROWS = 8,
+    int P = 8,
+    int BYTES = 1024
 ) (
     input logic reset,
     input logic load,
     input logic [63:0] load_word,
     input logic issue,
+    input logic work,
     output logic moved,
     output logic idle,
     control ctl
@@ -27,6 +30,7 @@ module front #(
   localparam int PE = 5;
   localparam int ACT = 6;
   localparam int SEMAPHORES = 256;
+  localparam int BANKS = ctl.BANKS;
 
   // The queues, with what the stream's order says about each instruction.
   logic [63:0] body[QUEUES][DEPTH][MAX_WORDS];
@@ -70,6 +74,15 @@ module front #(
   int unsigned stream_done_at;
   int streams_started;
 
+  // The banks of SB, each granted in the order of the program: accesses of an
+  // instruction to each, and its place among those that have any.
+  int unsigned accesses[QUEUES][DEPTH][BANKS];
+  int bank_turn[QUEUES][DEPTH][BANKS];
+  int bank_claims[BANKS];
+  int bank_next[BANKS];
+  int unsigned bank_free_at[BANKS];
+  logic held_by_bank[QUEUES];  // By nothing else, in this cycle.
+
   // First rows and columns to announce.
   int early_sem[DEPTH];
   int early_ordinal[DEPTH];
@@ -77,9 +90,13 @@ module front #(
   int unsigned early_column_at[DEPTH];
   int early_head;
   int early_tail;
+  int unsigned first_row_at, first_column_at;  // Of the last stream.
+  logic stream_pending;  // It is the last operation of the array's queue.
 
   // Whether an instruction of a copy queue has a side in DRAM.
   logic in_dram[QUEUES][DEPTH];
+
+  ports #(.R(ROWS), .P(P), .BYTES(BYTES)) decoder (.ctl);
 
   // Puts an assembled instruction into its queue.
   function automatic void append();
@@ -116,6 +133,13 @@ module front #(
       ordinal[q][n] = copies;
       copies++;
     end
+    decoder.w = partial;
+    decoder.scan();
+    for (int b = 0; b < BANKS; b++) begin
+      accesses[q][n][b] = decoder.accesses[b];
+      bank_turn[q][n][b] = bank_claims[b];
+      if (decoder.accesses[b] != 0) bank_claims[b]++;
+    end
     tail[q] = n + 1;
     count++;
   endfunction
@@ -140,7 +164,15 @@ module front #(
       after_swap[q] = 0;
       ctl.head_valid[q] = 0;
       ctl.start[q] = 0;
+      ctl.granted[q] = 0;
+      held_by_bank[q] = 0;
     end
+    for (int b = 0; b < BANKS; b++) begin
+      bank_claims[b] = 0;
+      bank_next[b] = 0;
+      bank_free_at[b] = 0;
+    end
+    stream_pending = 0;
     for (int s = 0; s < SEMAPHORES; s++) begin
       signals[s] = 0;
       waits[s] = 0;
@@ -180,9 +212,9 @@ module front #(
         moved = 1;
       end
     for (int i = early_head; i < early_tail; i++) begin
-      if (early_row_at[i] == ctl.cycle)
+      if (early_row_at[i] <= ctl.cycle)
         first_row[early_sem[i]][early_ordinal[i]] = 1;
-      if (early_column_at[i] == ctl.cycle)
+      if (early_column_at[i] <= ctl.cycle)
         first_column[early_sem[i]][early_ordinal[i]] = 1;
     end
   endfunction
@@ -210,6 +242,7 @@ module front #(
       first_row[s][ordinal[q][n]] = 1;
       first_column[s][ordinal[q][n]] = 1;
     end else begin
+      if (q == PE && stream_pending) announce(n);
       pending_sem[q][pending_tail[q]] = s;
       pending_ordinal[q][pending_tail[q]] = ordinal[q][n];
       pending_after[q][pending_tail[q]] = operations[q];
@@ -217,21 +250,69 @@ module front #(
     end
   endfunction
 
-  // Announces first rows and columns of stream n to the signals behind it.
+  // Announces first rows and columns of the last stream to signal m.
+  function automatic void announce(input int m);
+    early_sem[early_tail] = int'(`SEM_SIGNAL_sem(body[PE][m]));
+    early_ordinal[early_tail] = ordinal[PE][m];
+    early_row_at[early_tail] = first_row_at;
+    early_column_at[early_tail] = first_column_at;
+    early_tail++;
+  endfunction
+
+  // The same to the signals directly behind stream n, which nothing else holds
+  // up: the queue need not reach them. One behind a wait has to be reached.
   function automatic void follow(input int n, input int unsigned complete_at,
                                  input int steps, input int columns);
+    first_row_at = complete_at - steps + 1;
+    first_column_at = complete_at - columns + 1;
+    stream_pending = 1;
     for (int m = n + 1;
-         m < tail[PE] && `ISA_OPCODE(body[PE][m]) == OP_SEM_SIGNAL; m++) begin
-      early_sem[early_tail] = int'(`SEM_SIGNAL_sem(body[PE][m]));
-      early_ordinal[early_tail] = ordinal[PE][m];
-      early_row_at[early_tail] = complete_at - steps + 1;
-      early_column_at[early_tail] = complete_at - columns + 1;
-      early_tail++;
+         m < tail[PE] && `ISA_OPCODE(body[PE][m]) == OP_SEM_SIGNAL; m++)
+      announce(m);
+  endfunction
+
+  // Cycles from the start of an instruction to its first byte.
+  function automatic int unsigned setup_of(input int q);
+    return q < 4 ? ctl.dma_setup_cycles : 0;
+  endfunction
+
+  // Whether every bank that the head of a queue needs is free for it: no older
+  // instruction of the program is still to come, and the last one has done when
+  // this one's first byte comes.
+  function automatic logic banks_free(input int q, input int n);
+    for (int b = 0; b < BANKS; b++)
+      if (accesses[q][n][b] != 0 &&
+          (bank_turn[q][n][b] != bank_next[b] ||
+           ctl.cycle + setup_of(q) < bank_free_at[b]))
+        return 0;
+    return 1;
+  endfunction
+
+  function automatic void grant_banks(input int q, input int n);
+    int unsigned k, cycles;
+    ctl.granted[q] = 1;
+    ctl.port_cycles[q] = 0;
+    for (int b = 0; b < BANKS; b++) begin
+      k = accesses[q][n][b] * (q == PE ? ctl.passes : 1);
+      ctl.accesses[q][b] = k;
+      cycles = (k + ctl.sb_ports - 1) / ctl.sb_ports;
+      if (cycles > ctl.port_cycles[q]) ctl.port_cycles[q] = cycles;
+      if (k != 0) begin
+        bank_next[b]++;
+        bank_free_at[b] = ctl.cycle + setup_of(q) + cycles;
+      end
     end
   endfunction
 
   // Whether the head of a queue may start now.
   function automatic logic ready(input int q, input int n);
+    if (!may_start(q, n)) return 0;
+    held_by_bank[q] = !banks_free(q, n);
+    return !held_by_bank[q];
+  endfunction
+
+  // The same without the banks of SB.
+  function automatic logic may_start(input int q, input int n);
     if (ctl.checked[q] != number[q][n] || ctl.blocked[q]) return 0;
     if (in_dram[q][n])
       return ordinal[q][n] == dram_next &&
@@ -249,6 +330,7 @@ module front #(
     ctl.busy[q] = 1;
     operations[q]++;
     after_swap[q] = 0;
+    grant_banks(q, n);
     trace::rtl_start(number[q][n], int'(ctl.cycle));
     if (in_dram[q][n]) begin
       dram_next++;
@@ -258,7 +340,9 @@ module front #(
       int unsigned done_at;
       int columns;
       columns = int'(`PE_MATMUL_cols(body[q][n]));
-      done_at = ctl.cycle + ctl.issue[q] + columns - 1 + ROWS - 1;
+      done_at = ctl.cycle + columns - 1 + ROWS - 1 +
+          (ctl.issue[q] > ctl.port_cycles[q] ? ctl.issue[q]
+           : ctl.port_cycles[q]);
       if (done_at > stream_done_at) stream_done_at = done_at;
       streams_started++;
       follow(n, stream_done_at,
@@ -270,6 +354,7 @@ module front #(
   function automatic void advance(input int q);
     int n;
     n = head[q];
+    held_by_bank[q] = 0;
     if (n >= tail[q] || ctl.busy[q]) return;
     case (`ISA_OPCODE(body[q][n]))
       OP_SEM_WAIT: if (!satisfied(q, n)) return;
@@ -277,6 +362,7 @@ module front #(
       OP_PE_SWAP: begin
         if (ctl.pe_shadow_set != 0) ctl.active_set = ~ctl.active_set;
         after_swap[q] = 1;
+        stream_pending = 0;
         trace::rtl_start(number[q][n], int'(ctl.cycle));
         trace::rtl_issued(number[q][n], int'(ctl.cycle));
         trace::rtl_complete(number[q][n], int'(ctl.cycle));
@@ -304,6 +390,10 @@ module front #(
     ctl.words[q] = body[q][head[q]];
     ctl.index[q] = number[q][head[q]];
   endfunction
+
+  always @(posedge work)
+    for (int q = 0; q < QUEUES; q++)
+      if (held_by_bank[q]) trace::rtl_sb_busy(number[q][head[q]]);
 
   always @(posedge issue) begin
     moved = 0;

@@ -41,7 +41,7 @@ module loader #(
   logic [63:0] x[MAX_WORDS];
   logic active;
   int instr;
-  int unsigned done, lasts, bytes;
+  int unsigned done, lasts, bytes, held;
   int scale;
   logic second;
   int seen[C];  // Cells of a column that are not zero, so far.
@@ -111,6 +111,8 @@ module loader #(
     second = ctl.pe_shadow_set != 0 ? ~ctl.active_set : 1'b0;
     scale = scale_of(mem.xr[`PE_LOAD_xr(x)], int'(`PE_LOAD_mantissa(x)));
     done = 0;
+    // Words that banks bring later than the bus would take them.
+    held = ctl.port_cycles[Q] > lasts ? ctl.port_cycles[Q] - lasts : 0;
     active = 1;
     for (int c = 0; c < C; c++) seen[c] = 0;
     case (int'(`PE_LOAD_mode(x)))
@@ -161,7 +163,8 @@ module loader #(
 
   always @(posedge work) begin
     if (ctl.start[Q]) begin_load();
-    if (active) bus();
+    if (active && held > 0) held--;
+    else if (active) bus();
     shift();
     ctl.start[Q] = 0;
   end

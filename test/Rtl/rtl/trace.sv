@@ -7,6 +7,8 @@ package trace;
   import "DPI-C" function void rtl_start(input int instr, input int cycle);
   import "DPI-C" function void rtl_issued(input int instr, input int cycle);
   import "DPI-C" function void rtl_complete(input int instr, input int cycle);
+  // A cycle in which an instruction waits for nothing but a bank of SB.
+  import "DPI-C" function void rtl_sb_busy(input int instr);
   // A moving column enters; PSUM[column][entry] holds its last sum at the end
   // of the cycle; ACT takes an entry in the cycle.
   import "DPI-C" function void rtl_enter(input int instr, input int step,

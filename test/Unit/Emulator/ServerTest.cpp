@@ -111,3 +111,17 @@ dma.fill queue=dma1 dstMem=dram dstBase=2048 n4=64 dstStride4=1
   EXPECT_EQ(result.times[2].issueEnd, 37u);
   EXPECT_EQ(result.dramBusy, 21u);
 }
+
+TEST(Servers, ACopyAsksForItsBanksAfterItsSetUp) {
+  const RunResult result = runOn("dma: {setup_cycles: 8}\\n" + narrow, R"(
+dma.fill queue=dma0 dstMem=sb n4=100 dstStride4=2
+dma.fill queue=dma1 dstMem=sb dstBase=65536 n4=10 dstStride4=2
+)");
+  ASSERT_EQ(result.times.size(), 2u);
+  // The bank works for the first from cycle 8 to 108, and for the second from
+  // then on: it is set up by 108.
+  EXPECT_EQ(result.times[0].issueEnd, 108u);
+  EXPECT_EQ(result.times[1].start, 100u);
+  EXPECT_EQ(result.times[1].issueEnd, 118u);
+  EXPECT_EQ(stall(result, 1, StallCause::SbBusy), 100u);
+}

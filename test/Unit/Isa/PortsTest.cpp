@@ -48,7 +48,8 @@ PeMatmul stream() {
 TEST(SbPorts, MovingOperandsStreamTheirRows) {
   const machine::Description m = banked();
   PeMatmul op = stream();
-  EXPECT_EQ(bankClaims(op, m), list({25})); // 784 bytes: 49 accesses
+  EXPECT_EQ(bankClaims(op, m), list({25}));    // 784 bytes: 49 accesses
+  EXPECT_EQ(bankClaims(op, m, 3), list({74})); // three passes: 147
   op.lo2 = 1;                               // what a tap cuts off is not read
   EXPECT_EQ(bankClaims(op, m), list({28})); // 28 runs of 27 bytes: 56
   op.lo2 = 0, op.n1 = op.hi1 = 14, op.stride2 = 2, op.n2 = op.hi2 = 14;

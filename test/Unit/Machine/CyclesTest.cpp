@@ -136,19 +136,19 @@ TEST(Cycles, CopiesPayForSetUpLatencyAndRuns) {
   const DmaSide rows = inSb(counts, lies, 1), columns = inSb(counts, turned, 1);
   const DmaSide far = dram(counts, dense, 1);
   // 4,096 bytes: 32 cycles, and 64 runs of 64 bytes 16.
-  EXPECT_EQ(dmaCopy(m, rows, rows), (Timing{40, 72, 0}));
+  EXPECT_EQ(dmaCopy(m, rows, rows), (Timing{40, 72, 0, 8}));
   // Turned every byte is a run: 4,096 / 4.
-  EXPECT_EQ(dmaCopy(m, rows, columns), (Timing{1032, 1064, 0}));
+  EXPECT_EQ(dmaCopy(m, rows, columns), (Timing{1032, 1064, 0, 8}));
   // DRAM works 64 cycles from the end of the set-up on; its latency hides
   // nothing of the chip's.
   EXPECT_EQ(dmaCopy(m, far, rows), (Timing{72, 272, 64, 8}));
   EXPECT_EQ(dmaCopy(m, far, columns), (Timing{1032, 1232, 64, 8}));
   EXPECT_EQ(dmaCopy(m, far, far), (Timing{136, 536, 128, 8}));
-  EXPECT_EQ(dmaFill(m, columns), (Timing{1032, 1064, 0}));
+  EXPECT_EQ(dmaFill(m, columns), (Timing{1032, 1064, 0, 8}));
   EXPECT_EQ(dmaUnpack(m, 5, rows), (Timing{48, 248, 40, 8}));
   EXPECT_EQ(dmaCompress(m, 6400, {10000, 640}, 1), (Timing{168, 368, 100, 8}));
   EXPECT_EQ(dmaCompress(m, 6400, {10000, 640}, 2), (Timing{328, 528, 100, 8}));
-  EXPECT_EQ(tileLoad(m, 23328, 2592, 0), (Timing{656, 688, 0}));
+  EXPECT_EQ(tileLoad(m, 23328, 2592, 0), (Timing{656, 688, 0, 8}));
   EXPECT_EQ(dmaInside(m, 4096, 64), 40u);
   EXPECT_EQ(dmaInside(m, 4096, 64, 3), 56u);
 }
@@ -256,7 +256,7 @@ std::vector<uint64_t> sample(const Description &m, uint32_t seed) {
   auto put = [&](const Timing &t) {
     list.insert(list.end(), {t.issue, t.complete, t.dram});
     // DRAM's turn ends no earlier on a worse machine.
-    list.push_back(t.dramAfter + t.dram);
+    list.push_back(t.setup + t.dram);
   };
   const uint64_t counts[] = {pick(5), pick(9), pick(100)};
   const int64_t strides[] = {static_cast<int64_t>(pick(4000)),
