@@ -5,6 +5,8 @@
 #include "ashlar/Analysis/TransposePlan.h"
 
 #include "ashlar/Analysis/MovementQueues.h"
+#include "ashlar/Analysis/TileBuffers.h"
+#include "ashlar/Machine/Ports.h"
 #include "ashlar/Machine/Transposes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -123,37 +125,159 @@ planTranspose(const npu::Piece &piece, int64_t sourceAxis, int64_t resultAxis) {
   return plan;
 }
 
+namespace {
+
+/// Predicts the ways of one movement.
+class Predictor {
+public:
+  Predictor(const TransposePlan &plan, int64_t elementBytes,
+            const machine::Description &machine, const TransposeEnds &ends)
+      : plan(plan), machine(machine), ends(ends), element(elementBytes),
+        elements(plan.rowCount() * plan.columnCount() * plan.planes()) {}
+
+  int64_t onArray() const;
+  int64_t byCopy() const;
+  int64_t throughDram() const {
+    return static_cast<int64_t>(machine::transposeRoundTrip(
+        machine, plan.rowCount(), elements / plan.rowCount() / plan.together,
+        element * plan.together));
+  }
+
+private:
+  int64_t bytes() const { return elements * element; }
+  int64_t dram(int64_t transferred) const {
+    return static_cast<int64_t>(
+        machine::dmaContiguous(machine, transferred).dram);
+  }
+  /// A load or store of the tensor as it lies, without latency.
+  int64_t asItLies(int64_t run) const {
+    return std::max(dram(bytes()), static_cast<int64_t>(machine::dmaInside(
+                                       machine, bytes(), bytes() / run)));
+  }
+  /// Pieces in which the array works on what is loaded or for what is stored.
+  int64_t pieces() const {
+    // Loads would wait for the stores before them.
+    if (ends.loaded > 0 && ends.stored > 0)
+      return 1;
+    auto partitions = static_cast<int64_t>(machine.sb.partitions);
+    return std::min<int64_t>(
+        kOverlapTiles, llvm::divideCeil(plan.rowCount(), partitions) *
+                           llvm::divideCeil(plan.columnCount(), partitions));
+  }
+  int64_t portsOfCopy() const;
+  int64_t inside(int64_t queues) const;
+
+  const TransposePlan &plan;
+  const machine::Description &machine;
+  const TransposeEnds &ends;
+  int64_t element, elements;
+};
+
+int64_t Predictor::onArray() const {
+  auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  auto sizes = [](llvm::ArrayRef<Segment> segments) {
+    llvm::SmallVector<uint64_t> list;
+    for (const Segment &segment : segments)
+      list.push_back(static_cast<uint64_t>(segment.size));
+    return list;
+  };
+  const auto array = static_cast<int64_t>(machine::transposeTiles(
+      machine,
+      sizes(plan.rowSegments(
+          static_cast<int64_t>(machine::transposeRows(machine)), partitions,
+          0)),
+      sizes(plan.columnSegments(machine.pe.columns, partitions, 0)), element,
+      plan.planes()));
+  // Piece by piece: the slowest of load, array and store hides all but one
+  // piece of the others.
+  const auto latency = static_cast<int64_t>(machine.dram.latency);
+  int64_t sum = array, slowest = array, waits = 0;
+  for (int64_t run : {ends.loaded, ends.stored}) {
+    if (run == 0)
+      continue;
+    sum += asItLies(run);
+    slowest = std::max(slowest, asItLies(run));
+    waits += latency;
+  }
+  const int64_t cycles =
+      slowest + llvm::divideCeil(sum - slowest, pieces()) + waits;
+  return ends.evicted ? cycles + 2 * (dram(bytes()) + latency) : cycles;
+}
+
+/// Cycles of the busiest bank of SB: a partition reads runs and writes single
+/// elements. Tensors that fill several banks spread their accesses.
+int64_t Predictor::portsOfCopy() const {
+  if (machine.sb.banks == 0)
+    return 0;
+  auto accesses = [&](int64_t count, int64_t run) {
+    const auto partitions =
+        std::min(count, static_cast<int64_t>(machine.sb.partitions));
+    const int64_t here = llvm::divideCeil(bytes(), partitions);
+    const auto banks = std::max<int64_t>(
+        here / static_cast<int64_t>(machine.sb.bankBytes()), 1);
+    return llvm::divideCeil(
+        here / run * llvm::divideCeil(run, machine.sb.portBytes), banks);
+  };
+  const int64_t run = element * plan.together;
+  int64_t sum = 0;
+  if (ends.loaded == 0)
+    sum += accesses(plan.rowCount(), run);
+  if (ends.stored == 0)
+    sum += accesses(plan.columnCount(), run);
+  return static_cast<int64_t>(machine::bankCycles(machine, sum));
+}
+
+/// Of `queues` queues that share the copy.
+int64_t Predictor::inside(int64_t queues) const {
+  // Only what neither side moves stays together.
+  const int64_t runs = elements / plan.together;
+  const int64_t parts = mayShareQueues(machine, bytes(), runs) ? queues : 1;
+  return std::max(static_cast<int64_t>(machine::dmaInside(
+                      machine, llvm::divideCeil(bytes(), parts),
+                      llvm::divideCeil(runs, parts))),
+                  portsOfCopy());
+}
+
+int64_t Predictor::byCopy() const {
+  const auto latency = static_cast<int64_t>(machine.dram.latency);
+  const int64_t run = element * plan.together;
+  if (ends.loaded > 0 && ends.stored > 0) {
+    // From DRAM to DRAM: on one side every run has bursts of its own.
+    const auto burst = static_cast<int64_t>(machine.dram.burstBytes);
+    return std::max(dram(bytes()) +
+                        dram(bytes() / run * llvm::alignTo(run, burst)),
+                    static_cast<int64_t>(
+                        machine::dmaInside(machine, bytes(), /*runs=*/0))) +
+           2 * latency;
+  }
+  // One queue stores in the order of the program.
+  if (ends.stored > 0)
+    return std::max(dram(bytes()), inside(1)) + latency;
+  const int64_t queues = movementQueues(machine);
+  // The queues' shares pass DRAM one after the other, and the last one's
+  // elements are put in place when it has passed.
+  if (ends.loaded > 0)
+    return std::max(dram(bytes()),
+                    dram(bytes()) * (queues - 1) / queues + inside(queues)) +
+           latency;
+  if (ends.evicted && !ends.changesPlaces)
+    return throughDram();
+  return inside(queues) + static_cast<int64_t>(machine.dma.onchipLatency);
+}
+
+} // namespace
+
 TransposeCycles predictTranspose(const TransposePlan &plan,
                                  int64_t elementBytes,
-                                 const machine::Description &machine) {
+                                 const machine::Description &machine,
+                                 const TransposeEnds &ends) {
+  const Predictor predictor(plan, elementBytes, machine, ends);
   TransposeCycles cycles;
-  auto partitions = static_cast<int64_t>(machine.sb.partitions);
-  int64_t elements = plan.rowCount() * plan.columnCount() * plan.planes();
-  auto rows = plan.rowSegments(
-      static_cast<int64_t>(machine::transposeRows(machine)), partitions, 0);
-  auto columns = plan.columnSegments(machine.pe.columns, partitions, 0);
-  int64_t first = 0;
-  for (const Segment &row : rows)
-    for (const Segment &column : columns) {
-      machine::TransposeTerms terms =
-          machine::transposeTile(machine, row.size, column.size, elementBytes);
-      cycles.identity += static_cast<int64_t>(std::max(
-          machine::peTile(machine, row.size, terms.load), terms.drain));
-      first = std::max<int64_t>(first, terms.total());
-    }
-  cycles.identity = cycles.identity * plan.planes() + first;
-  int64_t bytes = elements * elementBytes;
-  int64_t queues = movementQueues(machine);
-  // Only what neither side moves stays together.
-  int64_t runs = elements / plan.together;
-  int64_t parts = mayShareQueues(machine, bytes, runs) ? queues : 1;
-  cycles.copy = static_cast<int64_t>(
-      machine::dmaInside(machine, llvm::divideCeil(bytes, parts),
-                         llvm::divideCeil(runs, parts)) +
-      machine.dma.onchipLatency);
-  cycles.dma = machine::transposeRoundTrip(
-      machine, plan.rowCount(), elements / plan.rowCount() / plan.together,
-      elementBytes * plan.together);
+  cycles.identity = predictor.onArray();
+  cycles.copy = predictor.byCopy();
+  // What is in DRAM anyway goes there only once.
+  cycles.dma = ends.loaded > 0 || ends.stored > 0 ? cycles.copy
+                                                  : predictor.throughDram();
   return cycles;
 }
 

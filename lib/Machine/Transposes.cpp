@@ -143,11 +143,33 @@ uint64_t ashlar::machine::transposeMatrix(const Description &machine,
   // More tiles than this no state buffer holds.
   if (blockCount(m, n, rows, cols) > uint64_t(1) << 20)
     return maxCycles;
+  auto parts = [](uint64_t extent, uint64_t most) {
+    std::vector<uint64_t> sizes;
+    for (uint64_t i = 0; i < extent; i += most)
+      sizes.push_back(std::min(most, extent - i));
+    return sizes;
+  };
+  return transposeTiles(machine, parts(m, rows), parts(n, cols), elementBytes);
+}
+
+uint64_t ashlar::machine::transposeTiles(const Description &machine,
+                                         llvm::ArrayRef<uint64_t> rows,
+                                         llvm::ArrayRef<uint64_t> cols,
+                                         uint64_t elementBytes,
+                                         uint64_t planes) {
+  // Planes are alike: after some of them each takes as long as the one before.
+  constexpr uint64_t enough = 8;
   TilePipeline pipeline(machine);
-  for (uint64_t i = 0; i < m; i += rows)
-    for (uint64_t c = 0; c < n; c += cols)
-      pipeline.add(std::min(rows, m - i), std::min(cols, n - c), elementBytes);
-  return pipeline.cycles();
+  uint64_t before = 0;
+  for (uint64_t plane = 0; plane < std::min(planes, enough); ++plane) {
+    before = pipeline.cycles();
+    for (uint64_t row : rows)
+      for (uint64_t col : cols)
+        pipeline.add(row, col, elementBytes);
+  }
+  const uint64_t each = pipeline.cycles() - before;
+  return limited(pipeline.cycles() +
+                 times(planes - std::min(planes, enough), each));
 }
 
 namespace {

@@ -3,17 +3,20 @@
 """Transposes through compiler and emulator.
 
 usage: transposes.py exact [--sample=N] [--types=...] [--mode=pe] [--machine=a1]
-       transposes.py measure [--machine=a1] [--shapes=128x64,...] [--on-load]
+       transposes.py measure [--machine=a1] [--shapes=128x64,...] [--place=pools]
+       transposes.py ranges [--machine=a1] [--places=pools,...]
        transposes.py isolation [--machine=a1]
        transposes.py blocks [--machine=a1]
 
 exact: permutations of rank 2 to 6 (all 872, or N of them) of random shapes and
 random bit patterns, every element type, bit for bit against numpy on raw words.
-measure: cycles of a transpose between two poolings, which need its two axes
-across partitions, for every --transpose; fails if `auto` is more than 2 % above
-the best, if `pe` moves a byte of DRAM for it or issues a descriptor, or if a
-result differs from numpy's. A third extent in front is a batch. With --on-load the matrix is a graph input that the first pooling
-does not read: `copy` then is a transposing load.
+measure: cycles of a transpose for every --transpose; fails if `auto` is more
+than 2 % above the best, if `pe` moves a byte of DRAM for it or issues a
+descriptor, or if a result differs from numpy's. A third extent in front is a
+batch. By --place it stands between two poolings, which need its two axes across
+partitions (pools), reads a graph input before a pooling (load: `copy` is a
+transposing load), makes a graph output behind one (store), or both (alone).
+ranges: which way wins, for n x n of every width at every place.
 isolation: an identity multiplication inside a convolution network whose weights
 are mostly zero, with the sparse cluster on and off: equal outputs.
 blocks: dense layers whose activations are stationary. Their results leave the
@@ -152,32 +155,30 @@ def exact(options, folder):
     return int(failed > 0)
 
 
-def between_pools(kind, batch, rows, columns, on_load):
-    """Pooling needs the rows, then the columns across partitions."""
+# What stands before and after the transpose. A pooling needs the axis that it
+# does not work along across partitions.
+PLACES = {"pools": (True, True), "load": (False, True), "store": (True, False),
+          "alone": (False, False)}
+
+
+def model_at(place, kind, batch, rows, columns):
+    before, after = PLACES[place]
     number = getattr(TensorProto, kind)
     tensor = helper.make_tensor_value_info
-    if on_load:
-        nodes = [
-            helper.make_node("Transpose", ["x"], ["b"], name="transpose",
-                             perm=[0, 2, 1]),
-            helper.make_node("MaxPool", ["b"], ["y"], name="second",
-                             kernel_shape=[2]),
-        ]
-        return save_ready(helper.make_graph(
-            nodes, "on_load", [tensor("x", number, [batch, rows, columns])],
-            [tensor("y", number, [batch, columns, rows - 1])]))
-    nodes = [
-        helper.make_node("MaxPool", ["x"], ["a"], name="first",
-                         kernel_shape=[2]),
-        helper.make_node("Transpose", ["a"], ["b"], name="transpose",
-                         perm=[0, 2, 1]),
-        helper.make_node("MaxPool", ["b"], ["y"], name="second",
-                         kernel_shape=[2]),
-    ]
+    nodes = []
+    if before:
+        nodes.append(helper.make_node("MaxPool", ["x"], ["a"], name="first",
+                                      kernel_shape=[2]))
+    nodes.append(helper.make_node(
+        "Transpose", ["a" if before else "x"], ["b" if after else "y"],
+        name="transpose", perm=[0, 2, 1]))
+    if after:
+        nodes.append(helper.make_node("MaxPool", ["b"], ["y"], name="second",
+                                      kernel_shape=[2]))
     return save_ready(helper.make_graph(
-        nodes, "between_pools",
-        [tensor("x", number, [batch, rows, columns + 1])],
-        [tensor("y", number, [batch, columns, rows - 1])]))
+        nodes, "transposes",
+        [tensor("x", number, [batch, rows, columns + before])],
+        [tensor("y", number, [batch, columns, rows - after])]))
 
 
 def pooled(x):
@@ -201,24 +202,25 @@ LARGEST = {"INT8": 127, "FLOAT16": 2048, "FLOAT": 1 << 24}
 
 def measure_one(options, folder, kind, batch, rows, columns):
     source = np.random.default_rng(options.seed)
-    width = columns + (not options.on_load)
-    x = source.integers(-LARGEST[kind], LARGEST[kind], (batch, rows, width))
+    before, after = PLACES[options.place]
+    x = source.integers(-LARGEST[kind], LARGEST[kind],
+                        (batch, rows, columns + before))
     x = x.astype(TYPES[kind][0])
     arrays = {"x": x}
-    expected = pooled((x if options.on_load else pooled(x)).transpose(0, 2, 1))
+    expected = (pooled(x) if before else x).transpose(0, 2, 1)
+    expected = pooled(expected) if after else expected
     totals, chosen, problems = {}, "", []
     for mode in ("pe", "copy", "dma", "auto"):
         outputs, ran, compiled = run(
             options, folder,
-            between_pools(kind, batch, rows, columns, options.on_load),
-            arrays, mode)
+            model_at(options.place, kind, batch, rows, columns), arrays, mode)
         node = next(n for n in ran["nodes"] if n["name"] == "transpose")
         totals[mode] = (ran["total_cycles"], node["cycles"])
         if not np.array_equal(expected, outputs["y"]):
             problems.append(f"{mode} gives other values")
         stays = all(d["choice"] != "dram" for d in compiled["decisions"]
                     if d["node"] in ("first", "transpose"))
-        if not options.on_load and stays:
+        if options.place == "pools" and stays:
             if mode in ("pe", "copy") and (node["dram_read"] +
                                            node["dram_write"]):
                 problems.append(f"{mode} moves bytes of DRAM")
@@ -240,6 +242,61 @@ def measure_one(options, folder, kind, batch, rows, columns):
     for problem in problems:
         print(f"  {problem}")
     return bool(problems)
+
+
+RANGE = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024]
+
+
+def cycles_of(options, folder, model, mode):
+    """Cycles of the whole run and what was chosen; nothing is compared."""
+    path = os.path.join(folder, "model.onnx")
+    onnx.save(model, path)
+    binary = os.path.join(folder, "model.ash")
+    compiled = os.path.join(folder, "compiled.json")
+    report = os.path.join(folder, "report.json")
+    common.run_tool("ashlarc", path, "-o", binary, f"--transpose={mode}",
+                    f"--machine={options.machine}", f"--report={compiled}")
+    common.run_tool("ashlar-run", binary, "--quiet", "--random-inputs=1",
+                    f"--report={report}")
+    with open(report, encoding="utf-8") as file:
+        return json.load(file)["total_cycles"]
+
+
+def winners(options, folder, place, kind):
+    """Per extent of RANGE: the ways within 2 % of the best, and whether `auto`
+    is."""
+    for extent in RANGE:
+        model = model_at(place, kind, 1, extent, extent)
+        cycles = {mode: cycles_of(options, folder, model, mode)
+                  for mode in ("pe", "copy", "dma", "auto")}
+        best = min(cycles["pe"], cycles["copy"], cycles["dma"])
+        ways = [mode for mode in ("copy", "pe", "dma")
+                if cycles[mode] <= 1.02 * best]
+        yield extent, ways, cycles["auto"] / best - 1
+
+
+def ranges(options, folder):
+    """Prints, for each place and width, the extents n of n x n for which the
+    array, a copy or DRAM is best (two within 2 %: equal)."""
+    failed = 0
+    for place in options.places.split(","):
+        for kind in options.types.split(",") if options.types else LARGEST:
+            size = np.dtype(TYPES[kind][1]).itemsize
+            wins = {}
+            for extent, ways, above in winners(options, folder, place, kind):
+                # A way that is no other one is named as the others are: a
+                # graph input or output is in DRAM anyway.
+                if place != "pools" and "copy" in ways:
+                    ways = [way for way in ways if way != "dma"]
+                wins.setdefault("=".join(ways), []).append(extent)
+                if above > 0.02:
+                    failed += 1
+                    print(f"  {place}, {size} B, {extent}: auto is "
+                          f"{100 * above:.1f} % above the best")
+            print(f"{place}, {size} B: " + "; ".join(
+                f"{ways} {' '.join(map(str, extents))}"
+                for ways, extents in wins.items()))
+    return int(failed > 0)
 
 
 def measure(options, folder):
@@ -362,8 +419,8 @@ def blocks(options, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["exact", "measure", "isolation",
-                                         "blocks"])
+    parser.add_argument("what", choices=["exact", "measure", "ranges",
+                                         "isolation", "blocks"])
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=0,
                         help="types per permutation (all)")
@@ -371,12 +428,13 @@ def main():
     parser.add_argument("--mode", default="pe")
     parser.add_argument("--machine", default="a1")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--on-load", action="store_true")
+    parser.add_argument("--place", choices=PLACES, default="pools")
+    parser.add_argument("--places", default=",".join(PLACES))
     parser.add_argument("--shapes", default="128x64,256x256,512x512,1024x1024")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        what = {"exact": exact, "measure": measure, "isolation": isolation,
-                "blocks": blocks}
+        what = {"exact": exact, "measure": measure, "ranges": ranges,
+                "isolation": isolation, "blocks": blocks}
         return what[options.what](options, folder)
 
 

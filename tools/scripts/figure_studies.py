@@ -8,7 +8,9 @@ import tempfile
 import figure_tools as tools
 from figure_tools import Failure, Row, Table, find, grouped
 
-EXTENTS = ("128x64", "256x256", "512x512", "1024x1024")
+EXTENTS = ("64x64", "128x64", "128x128", "256x256", "512x512", "1024x1024")
+#: Transposes are measured where copies have a price.
+PRICED = "a1-priced"
 MOVED = re.compile(r" *(\d+) x (\d+) +(\d+) B: (.*?)  dma/pe ([\d.]+)")
 SIMULATED = {"even 40 %": "even 40 %", "ramp 20..80 %": "ramp 20 to 80 %",
              "blob 25 %": "blob, mean 25 %", "blob 4 %": "blob, mean 4 %"}
@@ -16,38 +18,67 @@ ENCODERS = ("bert-norm-op", "bert-wide", "vit-norm-op", "vit-large")
 PART = re.compile(r"(\w+) +([\d,]+) \( *([\d,]+)\)")
 
 
-def transpose(extent, size, on_load):
+def transpose(extent, size, place):
     """Cycles of a transpose, by mode: (of the run, of the transpose)."""
-    command = ["test/Integration/transposes.py", "measure", "--shapes=" + ",".join(EXTENTS)]
-    text = tools.script(*command, *(["--on-load"] if on_load else []))
-    for rows, columns, found, parts, ratio in MOVED.findall(text):
+    text = tools.script("test/Integration/transposes.py", "measure", f"--machine={PRICED}",
+                        "--shapes=" + ",".join(EXTENTS), f"--place={place}")
+    for rows, columns, found, parts, _ in MOVED.findall(text):
         if f"{rows}x{columns}" == extent and int(found) == size:
             number = lambda value: int(value.replace(",", ""))
-            return {m: (number(a), number(b)) for m, a, b in PART.findall(parts)}, ratio
+            return {m: (number(a), number(b)) for m, a, b in PART.findall(parts)}
     raise Failure(f"no line for {extent}, {size} bytes")
 
 
-def transpose_cells(extent, size, on_load):
+def transpose_cells(extent, size, place):
     def measure():
-        modes, ratio = transpose(extent, size, on_load)
+        modes = transpose(extent, size, place)
+        ways = ("pe", "copy", "dma") if place == "pools" else ("pe", "copy")
         best = min(run for mode, (run, _) in modes.items() if mode != "auto")
-        cells = [extent.replace("x", " x "), str(size), grouped(modes["pe"][1]),
-                 grouped(modes["copy"][1])]
-        cells += [] if on_load else [grouped(modes["dma"][1]), ratio]
-        return cells + [grouped(modes["auto"][0]), grouped(best)]
+        return [extent.replace("x", " x "), str(size),
+                *(grouped(modes[way][of]) for of in (1, 0) for way in ways
+                  if of == 0 or place == "pools"),
+                grouped(modes["auto"][0]), f"{100 * (modes['auto'][0] / best - 1):.1f} %"]
     return measure
 
 
 def transposes():
-    def rows(on_load):
-        return [Row(f"{e} {s}", transpose_cells(e, s, on_load), True)
-                for e in EXTENTS for s in (1, 2, 4)]
-    return [Table("transposes", ["size", "bytes", "array", "copy inside the chip",
-                                 "DRAM and back", "DRAM / array", "run, `auto`", "run, best"],
-                  rows(False)),
-            Table("transposes-on-load", ["size", "bytes", "array, load included",
-                                         "transposing load", "run, `auto`", "run, best"],
-                  rows(True))]
+    def table(name, place, titles):
+        return Table(name, ["size", "bytes", *titles, "run, `auto`", "above the best"],
+                     [Row(f"{e} {s}", transpose_cells(e, s, place), True)
+                      for e in EXTENTS for s in (1, 2, 4)])
+    runs = ["run, array", "run, copy"]
+    return [table("transposes", "pools",
+                  ["array", "copy", "DRAM and back", *runs, "run, DRAM"]),
+            table("transposes-on-load", "load", runs),
+            table("transposes-on-store", "store", runs),
+            table("transposes-alone", "alone", runs),
+            transpose_ranges()]
+
+
+PLACES = {"pools": "inside the chip", "load": "on load", "store": "on store",
+          "alone": "from DRAM to DRAM"}
+
+
+def winners(place, size):
+    """The extents n of n x n for which a copy, both (within 2 %) or the array win."""
+    text = tools.script("test/Integration/transposes.py", "ranges", f"--machine={PRICED}",
+                        f"--places={place}")
+    line = find(rf"(?m)^{place}, {size} B: (.*)$", text)[0]
+    found = dict(part.split(" ", 1) for part in line.split("; "))
+    return found.pop("copy", ""), found.pop("copy=pe", ""), found.pop("pe", ""), found
+
+
+def transpose_ranges():
+    def cells(place, size):
+        def measure():
+            copy, both, array, others = winners(place, size)
+            if others:
+                raise Failure(f"{place}, {size} bytes: {others} win somewhere")
+            return [PLACES[place], str(size), *(part or "none" for part in (copy, both, array))]
+        return measure
+    return Table("transpose-ranges",
+                 ["n x n", "bytes", "copy, load or store wins", "equal", "array wins"],
+                 [Row(f"{p} {s}", cells(p, s), True) for p in PLACES for s in (1, 2, 4)])
 
 
 def transpose_terms():

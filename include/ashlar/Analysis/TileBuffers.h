@@ -16,6 +16,9 @@
 
 namespace ashlar::analysis {
 
+/// Tiles into which an operation is cut so that its loads overlap its work.
+inline constexpr int64_t kOverlapTiles = 4;
+
 /// One buffer in the bytes of every partition.
 struct TileBuffer {
   enum class Role { Operand, Result, Scratch };

@@ -55,15 +55,28 @@ private:
 std::optional<TransposePlan>
 planTranspose(const npu::Piece &piece, int64_t sourceAxis, int64_t resultAxis);
 
-/// Predicted cycles of the ways to do a movement (docs/Machine.md).
+/// Where the tensors of a movement are besides the state buffer.
+struct TransposeEnds {
+  /// Bytes of a partition that are neighbours in DRAM as well, of a source that
+  /// is loaded and of a result that is stored; 0: it is in the state buffer.
+  int64_t loaded = 0, stored = 0;
+  /// Source and result do not fit the state buffer together.
+  bool evicted = false;
+  /// A copy does without: blocks change places (analysis::BlockSwap).
+  bool changesPlaces = false;
+};
+
+/// Predicted cycles of the ways to do a movement (docs/Machine.md), loads and
+/// stores of its ends included.
 struct TransposeCycles {
   int64_t identity = 0; ///< on the array, tiles overlapped
-  int64_t copy = 0;     ///< copied inside the chip
+  int64_t copy = 0;     ///< copied inside the chip, or by a load or store
   int64_t dma = 0;      ///< to DRAM and back
 };
 TransposeCycles predictTranspose(const TransposePlan &plan,
                                  int64_t elementBytes,
-                                 const machine::Description &machine);
+                                 const machine::Description &machine,
+                                 const TransposeEnds &ends = {});
 
 } // namespace ashlar::analysis
 

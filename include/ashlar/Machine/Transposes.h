@@ -69,6 +69,13 @@ TransposeTerms transposeTile(const Description &machine, uint64_t rows,
 uint64_t transposeMatrix(const Description &machine, uint64_t m, uint64_t n,
                          uint64_t elementBytes);
 
+/// The same of tiles of \p rows by \p cols, one row of tiles after the other,
+/// for each of \p planes planes.
+uint64_t transposeTiles(const Description &machine,
+                        llvm::ArrayRef<uint64_t> rows,
+                        llvm::ArrayRef<uint64_t> cols, uint64_t elementBytes,
+                        uint64_t planes = 1);
+
 /// The same matrix through DRAM: written row after row, read back in the same
 /// order to its new partitions. Bytes are whole bursts.
 uint64_t transposeRoundTrip(const Description &machine, uint64_t m, uint64_t n,

@@ -5,6 +5,7 @@
 // operations with `layout`. Output: some movements as `npu.pe.transpose` or
 // with `route` through DRAM, each with its decision.
 
+#include "ashlar/Analysis/InPlace.h"
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Analysis/TransposePlan.h"
@@ -13,6 +14,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace ashlar::npu {
 #define GEN_PASS_DEF_CLASSIFYTRANSPOSES
@@ -38,25 +40,14 @@ struct Movement {
   DmaMoveOp op;
   Piece piece;
   int64_t sourceAxis = -1, resultAxis = -1;
-  bool isView = false;      ///< needs no movement if its operand is resident
-  bool touchesDram = false; ///< a graph input or output
+  bool isView = false; ///< needs no movement if its operand is resident
+  bool loads = false;  ///< The source is a graph input.
+  bool stores = false; ///< The result is a graph output.
   std::optional<analysis::TransposePlan> plan;
   analysis::TransposeCycles cycles;
 };
 
 int64_t axisOrNone(Operation *op) { return axisOf(op).value_or(-1); }
-
-/// The axis across which a graph input had best be staged for the array: the
-/// longest one for which there are tiles.
-int64_t stagedAxis(const Piece &piece, llvm::ArrayRef<int64_t> shape,
-                   int64_t resultAxis) {
-  int64_t best = -1;
-  for (int64_t axis = 0; axis < static_cast<int64_t>(shape.size()); ++axis)
-    if (shape[axis] > 1 && (best < 0 || shape[axis] > shape[best]) &&
-        analysis::planTranspose(piece, axis, resultAxis))
-      best = axis;
-  return best;
-}
 
 /// Every element of the operand goes to one place.
 bool isPermutation(DmaMoveOp op, const Piece &piece) {
@@ -72,6 +63,83 @@ bool isPermutation(DmaMoveOp op, const Piece &piece) {
          llvm::all_of(piece.resultStart, isZero);
 }
 
+/// Where source and result are, with the axes of `movement` across partitions.
+analysis::TransposeEnds endsOf(const Movement &movement,
+                               const machine::Description &machine) {
+  Value x = movement.op->getOperand(0), y = movement.op->getResult(0);
+  const int64_t bytes = storageOf(x).bytes();
+  auto neighbours = [&](Value value, int64_t axis) {
+    int64_t run = bytes;
+    for (int64_t extent : shapeOf(value).drop_front(axis + 1))
+      run *= extent;
+    return run;
+  };
+  analysis::TransposeEnds ends;
+  if (movement.loads)
+    ends.loaded = neighbours(x, movement.sourceAxis);
+  if (movement.stores)
+    ends.stored = neighbours(y, movement.resultAxis);
+  if (movement.loads || movement.stores)
+    return ends;
+  const auto identity = static_cast<int64_t>(
+      llvm::alignTo(machine.sb.partitions, 64)); // the window of the array
+  ends.evicted = analysis::bufferBytes(storageOf(x), shapeOf(x),
+                                       movement.sourceAxis, machine) +
+                     analysis::bufferBytes(storageOf(y), shapeOf(y),
+                                           movement.resultAxis, machine) +
+                     identity >
+                 static_cast<int64_t>(machine.sb.bytesPerPartition);
+  ends.changesPlaces =
+      ends.evicted &&
+      analysis::blockSwap(movement.op,
+                          analysis::denseBufferView(storageOf(x), shapeOf(x),
+                                                    movement.sourceAxis,
+                                                    /*offset=*/0, machine),
+                          movement.resultAxis, machine);
+  return ends;
+}
+
+/// Axes that may lie across partitions: `axis`, or any of \p shape if the
+/// tensor is in DRAM before or after and nothing else says which.
+llvm::SmallVector<int64_t> axesOf(bool free, int64_t axis,
+                                  llvm::ArrayRef<int64_t> shape) {
+  if (!free)
+    return {axis};
+  llvm::SmallVector<int64_t> axes;
+  for (int64_t i = 0; i < static_cast<int64_t>(shape.size()); ++i)
+    if (shape[i] > 1)
+      axes.push_back(i);
+  return axes;
+}
+
+/// Finds the tiles of the array and the cycles of all ways, with the axes that
+/// suit the array best where they are free.
+void findPlan(Movement &movement, const machine::Description &machine) {
+  DmaMoveOp op = movement.op;
+  Value x = op.getInputs()[0];
+  const bool onlyStored =
+      movement.stores && llvm::all_of(op->getUsers(), [](Operation *user) {
+        return isa<func::ReturnOp>(user);
+      });
+  Movement best = movement;
+  for (int64_t source : axesOf(movement.loads, movement.sourceAxis, shapeOf(x)))
+    for (int64_t result :
+         axesOf(onlyStored, movement.resultAxis, shapeOf(op.getY()))) {
+      Movement other = movement;
+      other.sourceAxis = source;
+      other.resultAxis = result;
+      other.plan = analysis::planTranspose(movement.piece, source, result);
+      if (!other.plan || other.plan->planes() > kMostPlanes ||
+          other.plan->rowCount() < 2 || other.plan->columnCount() < 2)
+        continue;
+      other.cycles = analysis::predictTranspose(
+          *other.plan, storageOf(x).bytes(), machine, endsOf(other, machine));
+      if (!best.plan || other.cycles.identity < best.cycles.identity)
+        best = other;
+    }
+  movement = best;
+}
+
 std::optional<Movement> movementOf(DmaMoveOp op,
                                    const machine::Description &machine) {
   std::optional<Piece> piece = analysis::solePiece(op);
@@ -83,32 +151,21 @@ std::optional<Movement> movementOf(DmaMoveOp op,
   Value x = op.getInputs()[0];
   movement.resultAxis = axisOrNone(op);
   movement.sourceAxis = axisOrNone(x.getDefiningOp());
-  movement.touchesDram =
-      !x.getDefiningOp() || llvm::any_of(op->getUsers(), [](Operation *user) {
-        return isa<func::ReturnOp>(user);
-      });
+  movement.loads = !x.getDefiningOp();
+  movement.stores = llvm::any_of(op->getUsers(), [](Operation *user) {
+    return isa<func::ReturnOp>(user);
+  });
   if (movement.sourceAxis >= 0)
     movement.isView =
         analysis::viewAxis(op, movement.sourceAxis) == movement.resultAxis;
-  else if (!x.getDefiningOp())
-    movement.sourceAxis = stagedAxis(*piece, shapeOf(x), movement.resultAxis);
-  if (movement.sourceAxis < 0 || movement.resultAxis < 0 ||
-      storageOf(x).encoded)
-    return movement;
-  movement.plan =
-      analysis::planTranspose(*piece, movement.sourceAxis, movement.resultAxis);
-  if (movement.plan &&
-      (movement.plan->planes() > kMostPlanes || movement.plan->rowCount() < 2 ||
-       movement.plan->columnCount() < 2))
-    movement.plan.reset();
-  if (movement.plan)
-    movement.cycles = analysis::predictTranspose(*movement.plan,
-                                                 storageOf(x).bytes(), machine);
+  if (movement.resultAxis >= 0 && !storageOf(x).encoded &&
+      (movement.loads || movement.sourceAxis >= 0))
+    findPlan(movement, machine);
   return movement;
 }
 
 Choice choose(const Movement &movement, llvm::StringRef mode) {
-  if (movement.isView && !movement.touchesDram)
+  if (movement.isView && !movement.loads && !movement.stores)
     return {"none", "no element leaves its partition: the result is a view"};
   if (!movement.plan)
     return {"copy", "no tiles of the array exchange these axes"};
@@ -118,9 +175,9 @@ Choice choose(const Movement &movement, llvm::StringRef mode) {
     return {"dma", "asked for"};
   if (mode == "copy")
     return {"copy", "asked for"};
-  if (movement.touchesDram)
-    return {"copy", "part of a load or store that happens anyway"};
   const analysis::TransposeCycles &cycles = movement.cycles;
+  if ((movement.loads || movement.stores) && cycles.copy <= cycles.identity)
+    return {"copy", "part of a load or store that happens anyway"};
   if (cycles.identity < std::min(cycles.copy, cycles.dma))
     return {"identity", "fewest predicted cycles"};
   if (cycles.dma < cycles.copy)
@@ -177,6 +234,9 @@ public:
         builder.getStringAttr("copy"), builder.getF32FloatAttr(0.0f),
         builder.getF32FloatAttr(0.0f));
     copyDecisions(op, transpose);
+    transpose.setLayoutAttr(LayoutAttr::get(builder.getContext(),
+                                            movement.resultAxis, std::nullopt,
+                                            /*lanes=*/1, /*pitch=*/0));
     op->replaceAllUsesWith(transpose);
     op->erase();
     fuseFunction(transpose);

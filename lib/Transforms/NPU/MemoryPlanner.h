@@ -119,6 +119,11 @@ private:
   bool readsDramOnce(const OpPlan &plan, const Shape &tile) const;
   TileChoice inBands(const OpPlan &plan, const TileChoice &whole,
                      int64_t axis) const;
+  /// Cuts tiles until two slots fit \p available bytes and, with \p overlap,
+  /// there are enough of them; along no axis into less than \p least indices.
+  /// False if no such tiles do; \p choice has the smallest then.
+  bool cutTile(const OpPlan &plan, int64_t available, bool overlap,
+               int64_t least, TileChoice &choice) const;
   std::optional<TileChoice> chooseTile(const OpPlan &plan,
                                        int64_t available) const;
   int64_t liveEnd(size_t index) const;

@@ -29,10 +29,11 @@ int64_t tileCount(const Shape &shape, const Shape &tile) {
 
 namespace {
 
+using analysis::kOverlapTiles;
+
 /// Staged bytes beyond which an operation is cut into several tiles, so that
 /// its loads overlap its work.
 constexpr int64_t kOverlapBytes = 4096;
-constexpr int64_t kOverlapTiles = 4;
 /// Bytes of a moved and converted result, per partition, that are worth it.
 constexpr int64_t kLongMoveBytes = 128;
 /// Bands of what DMA brings at most, and latencies of the vector unit that one
@@ -148,21 +149,14 @@ TileChoice Planner::inBands(const OpPlan &plan, const TileChoice &whole,
                                                                         : whole;
 }
 
-std::optional<TileChoice> Planner::chooseTile(const OpPlan &plan,
-                                              int64_t available) const {
-  TileChoice choice;
-  choice.tile = plan.model.resultShape;
-  choice.slotBytes = slotBytes(plan, choice.tile);
-  // Pools of resident maps are cut where they are emitted.
-  bool banded = isa<VecPoolOp>(plan.op) && choice.slotBytes == 0;
-  bool overlap =
-      choice.slotBytes > kOverlapBytes || (isLongVectorWork(plan) && !banded);
-  if (choice.slotBytes <= available && !overlap)
-    return choice;
+bool Planner::cutTile(const OpPlan &plan, int64_t available, bool overlap,
+                      int64_t least, TileChoice &choice) const {
   int64_t tiles = 1;
+  choice.tile = plan.model.resultShape;
   for (int64_t axis : plan.model.tileAxes) {
-    int64_t unit = plan.model.granularity[axis];
     int64_t extent = plan.model.resultShape[axis];
+    int64_t unit = std::max(plan.model.granularity[axis],
+                            std::min(least, std::max<int64_t>(extent, 1)));
     int64_t steps = llvm::divideCeil(extent, unit);
     // The fewest cuts of this axis that fit; all of it before the next axis.
     // Numbers of cuts that give the same tile are skipped: there are far fewer
@@ -184,11 +178,38 @@ std::optional<TileChoice> Planner::chooseTile(const OpPlan &plan,
                     (cuts == steps && axis == plan.model.tileAxes.back());
       if (2 * choice.slotBytes <= available && enough) {
         choice.slots = count > 1 ? 2 : 1;
-        return inBands(plan, choice, axis);
+        choice = inBands(plan, choice, axis);
+        return true;
       }
     }
     tiles *= llvm::divideCeil(extent, choice.tile[axis]);
   }
+  return false;
+}
+
+std::optional<TileChoice> Planner::chooseTile(const OpPlan &plan,
+                                              int64_t available) const {
+  TileChoice choice;
+  choice.tile = plan.model.resultShape;
+  choice.slotBytes = slotBytes(plan, choice.tile);
+  // The array turns what has come while the rest comes, or while what it has
+  // turned goes, in tiles that fill it. Not both: DRAM serves in program order,
+  // and loads would wait for stores.
+  const bool loads = isa<PeTransposeOp>(plan.op) && isStaged(plan, 0);
+  if (isa<PeTransposeOp>(plan.op) && loads != stagesResult(plan)) {
+    TileChoice turned;
+    if (cutTile(plan, available, /*overlap=*/true,
+                static_cast<int64_t>(machine.sb.partitions), turned))
+      return turned;
+  }
+  // Pools of resident maps are cut where they are emitted.
+  bool banded = isa<VecPoolOp>(plan.op) && choice.slotBytes == 0;
+  bool overlap =
+      choice.slotBytes > kOverlapBytes || (isLongVectorWork(plan) && !banded);
+  if (choice.slotBytes <= available && !overlap)
+    return choice;
+  if (cutTile(plan, available, overlap, /*least=*/1, choice))
+    return choice;
   choice.slots = 1;
   if (choice.slotBytes <= available)
     return choice;

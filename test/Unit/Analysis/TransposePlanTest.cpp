@@ -162,5 +162,71 @@ TEST(TransposePlan, ByteShufflesArePaid) {
   EXPECT_EQ(predictTranspose(*plan, 1, machine).copy, 8 + 1366 + 32);
 }
 
+TEST(TransposePlan, LoadsAndStoresAreCounted) {
+  machine::Description machine;
+  machine.dma.setupCycles = 8;
+  machine.dma.runsPerCycle = 4;
+  const TransposePlan plan = matrix(128, 128);
+  // 734 cycles of the array; 16,384 bytes as they lie take 264 and the latency
+  // of DRAM.
+  const int64_t array =
+      static_cast<int64_t>(machine::transposeMatrix(machine, 128, 128, 1));
+  EXPECT_EQ(array, 734);
+  EXPECT_EQ(predictTranspose(plan, 1, machine).identity, array);
+  EXPECT_EQ(predictTranspose(plan, 1, machine, {128, 0}).identity,
+            array + 264 + 200);
+  EXPECT_EQ(predictTranspose(plan, 1, machine, {128, 128}).identity,
+            array + 2 * (264 + 200));
+  // A load that turns: two of three shares pass DRAM before the last one's
+  // 5,462 elements.
+  EXPECT_EQ(predictTranspose(plan, 1, machine, {128, 0}).copy,
+            170 + 8 + 1366 + 200);
+  // One queue stores.
+  EXPECT_EQ(predictTranspose(plan, 1, machine, {0, 128}).copy, 8 + 4096 + 200);
+  // Every byte has a burst.
+  EXPECT_EQ(predictTranspose(plan, 1, machine, {128, 128}).copy,
+            256 + 16384 + 2 * 200);
+  // Across the inner axis a load takes element by element.
+  EXPECT_EQ(predictTranspose(plan, 1, machine, {1, 0}).identity,
+            array + 8 + 4096 + 200);
+}
+
+TEST(TransposePlan, TilesOverlapTheirLoads) {
+  const machine::Description machine;
+  const TransposePlan plan = matrix(512, 512);
+  const auto array =
+      static_cast<int64_t>(machine::transposeMatrix(machine, 512, 512, 1));
+  // 4,096 cycles of loads in four pieces beside the array.
+  EXPECT_EQ(predictTranspose(plan, 1, machine, {512, 0}).identity,
+            array + 4096 / 4 + 200);
+}
+
+TEST(TransposePlan, WhatDoesNotFitGoesThroughDram) {
+  const machine::Description machine;
+  TransposeEnds ends;
+  ends.evicted = true;
+  const TransposeCycles fits = predictTranspose(matrix(256, 256), 4, machine),
+                        other = predictTranspose(matrix(256, 256), 4, machine,
+                                                 ends);
+  EXPECT_EQ(other.identity, fits.identity + 2 * (4096 + 200));
+  EXPECT_EQ(other.copy, other.dma);
+  ends.changesPlaces = true;
+  EXPECT_EQ(predictTranspose(matrix(256, 256), 4, machine, ends).copy,
+            fits.copy);
+}
+
+TEST(TransposePlan, PortsLimitCopiesOfFewPartitions) {
+  machine::Description machine;
+  const TransposePlan plan = matrix(4096, 2);
+  const int64_t free = predictTranspose(plan, 1, machine).copy;
+  machine.sb.banks = 8;
+  // 64 elements of a partition are read, pairs at a time, and 4,096 written
+  // into each of two, through one port.
+  EXPECT_EQ(predictTranspose(plan, 1, machine).copy, 64 + 4096);
+  EXPECT_LT(free, 64 + 4096);
+  machine.sb.ports = 2;
+  EXPECT_EQ(predictTranspose(plan, 1, machine).copy, (64 + 4096) / 2);
+}
+
 } // namespace
 } // namespace ashlar::analysis
