@@ -8,17 +8,11 @@ using namespace ashlar::machine;
 
 namespace {
 
-/// The reference machine.
+/// The reference machine: the free one with a price for everything that a chip
+/// pays for.
 Description makeA1() {
   Description d;
   d.name = "a1";
-  return d;
-}
-
-/// a1 with a price for everything that a chip pays for.
-Description makePriced() {
-  Description d = makeA1();
-  d.name = "a1-priced";
   d.dram.model = static_cast<uint64_t>(DramModel::Efficiency);
   d.dram.efficiency = 90;
   d.dram.countsMisaligned = true;
@@ -42,7 +36,7 @@ Description makePriced() {
   return d;
 }
 
-/// a1 with free ports, set-ups, functions and instruction fetch.
+/// a1 without prices: ports, set-ups, functions and instruction fetch are free.
 Description makeIdeal() { return Description(); }
 
 /// a1 with its sparse cluster traded in: the 16 * 128 multipliers are 16
@@ -72,19 +66,19 @@ Description makeIso() {
 Description makeEdge() {
   Description d = makeA1();
   d.name = "a1-edge";
-  // Rates that cost nothing stay so.
-  auto share = [](uint64_t rate, uint64_t part) { return rate / part; };
   d.dram.bytesPerCycle = 8;
   d.dram.latency = 100;
   d.dram.burstBytes = 32;
   d.dram.bytes = uint64_t(1) << 30;
   d.dma.onchipBytesPerCycle = 32;
+  d.dma.runsPerCycle /= 4;
   d.sb.partitions = 32;
   d.sb.bytesPerPartition = 16384;
   d.pe.rows = d.pe.columns = 32;
   d.psum.banks = 2;
   d.psum.entriesPerBank = 128;
-  d.psum.readBytesPerCycle = share(d.psum.readBytesPerCycle, 2);
+  d.psum.writePorts /= 2;
+  d.psum.readBytesPerCycle /= 2;
   d.act.lanes = d.vec.lanes = 32;
   d.sparse.tcus = 4;
   d.sparse.lanes = 64;
@@ -92,13 +86,13 @@ Description makeEdge() {
   d.sparse.wmBytes = 32768;
   d.sparse.wmBanks = 4;
   d.sparse.accumulatorEntries = 2048;
-  d.sparse.accumulatorBanks = share(d.sparse.accumulatorBanks, 2);
-  d.sparse.scanPositions = share(d.sparse.scanPositions, 2);
-  d.sparse.fmuWriteBytes = share(d.sparse.fmuWriteBytes, 2);
-  d.sparse.routeBytes = share(d.sparse.routeBytes, 2);
+  d.sparse.accumulatorBanks /= 2;
+  d.sparse.scanPositions /= 2;
+  d.sparse.fmuWriteBytes /= 2;
+  d.sparse.routeBytes /= 2;
   d.sparse.countEntries = 4096;
   d.sparse.countsPerCycle = 8;
-  d.fetch.bytesPerCycle = share(d.fetch.bytesPerCycle, 4);
+  d.fetch.bytesPerCycle /= 4;
   d.fetch.bufferBytes = 2048;
   d.xr.registers = 256;
   d.clockHz = 500000000;
@@ -139,7 +133,8 @@ Description makeTiny() {
   return d;
 }
 
-/// The worked 4 x 4 transpose: everything a1 has around an array of that size.
+/// The worked 4 x 4 transpose: everything a1-ideal has around an array of that
+/// size.
 Description makeFig3() {
   Description d;
   d.name = "fig3-4x4";
@@ -154,7 +149,7 @@ Description makeFig3() {
   return d;
 }
 
-/// The general 128 x 64 transpose: a1 with the figure's accumulators, one
+/// The general 128 x 64 transpose: a1-ideal with the figure's accumulators, one
 /// drain per 128 entries.
 Description makeFig4() {
   Description d;
@@ -167,7 +162,6 @@ Description makeFig4() {
 constexpr Preset table[] = {
     {"a1", makeA1},
     {"a1-ideal", makeIdeal},
-    {"a1-priced", makePriced},
     {"a1-iso", makeIso},
     {"a1-edge", makeEdge},
     {"a1-tiny", makeTiny},

@@ -8,6 +8,7 @@
 #include "ashlar/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -15,6 +16,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/YAMLParser.h"
+#include <algorithm>
 #include <string>
 
 using namespace ashlar;
@@ -57,6 +59,7 @@ private:
   llvm::Error parseMap(llvm::yaml::MappingNode *map, llvm::StringRef section);
   llvm::Error parseField(llvm::yaml::Node *key, llvm::yaml::Node *value,
                          llvm::StringRef section, llvm::StringRef field);
+  llvm::Error parseBase(llvm::yaml::Node *key, llvm::yaml::Node *value);
   llvm::Expected<std::string> scalar(llvm::yaml::Node *node,
                                      llvm::StringRef what);
   static const Field *find(llvm::StringRef section, llvm::StringRef key);
@@ -68,6 +71,7 @@ private:
   std::string syntaxError;
   Description result = presets().front().make();
   bool named = false;
+  llvm::SmallPtrSet<const Field *, 16> given;
 };
 
 /// What a machine without a name is called: its file without folders and
@@ -98,7 +102,7 @@ const Field *Parser::find(llvm::StringRef section, llvm::StringRef key) {
 }
 
 std::string Parser::known(llvm::StringRef section) {
-  std::string list = section.empty() ? "name" : "";
+  std::string list = section.empty() ? "name, base" : "";
   llvm::StringSet<> seen;
   for (const Field &field : fields()) {
     llvm::StringRef key = field.key;
@@ -121,8 +125,31 @@ llvm::Expected<std::string> Parser::scalar(llvm::yaml::Node *node,
   return value->getValue(storage).str();
 }
 
+llvm::Error Parser::parseBase(llvm::yaml::Node *key, llvm::yaml::Node *value) {
+  llvm::Expected<std::string> found = scalar(value, "base");
+  if (!found)
+    return found.takeError();
+  // The stream is read once, so a late base would undo what came before it.
+  if (!given.empty())
+    return error(key,
+                 "base '{}' stands after parameters, expected it before "
+                 "them",
+                 *found);
+  const Preset *preset = llvm::find_if(
+      presets(), [&](const Preset &entry) { return entry.name == *found; });
+  if (preset == presets().end())
+    return error(value, "base is '{}', expected one of {}", *found,
+                 llvm::join(builtinNames(), ", "));
+  const std::string name = result.name;
+  result = preset->make();
+  result.name = name;
+  return llvm::Error::success();
+}
+
 llvm::Error Parser::parseField(llvm::yaml::Node *key, llvm::yaml::Node *value,
                                llvm::StringRef section, llvm::StringRef field) {
+  if (section.empty() && field == "base")
+    return parseBase(key, value);
   const std::string path =
       section.empty() ? field.str() : (section + "." + field).str();
   const bool isName = section.empty() && field == "name";
@@ -138,6 +165,7 @@ llvm::Error Parser::parseField(llvm::yaml::Node *key, llvm::yaml::Node *value,
     named = true;
     return llvm::Error::success();
   }
+  given.insert(entry);
   if (!entry->names.empty()) {
     const auto *chosen = llvm::find(entry->names, *found);
     if (chosen == entry->names.end())
@@ -216,6 +244,10 @@ llvm::Expected<Description> Parser::parse() {
                      "{}: several documents, expected one", name.str());
   if (!named)
     result.name = nameOfFile(name);
+  // Nobody asked for more ports than a smaller memory has entries.
+  if (!given.contains(find("psum", "write_ports")))
+    result.psum.writePorts =
+        std::min(result.psum.writePorts, result.psum.entries());
   if (llvm::Error failure = result.validate())
     return support::withContext(std::move(failure), name.str());
   return result;

@@ -134,7 +134,7 @@ def check_stem(stem, folder, machine):
         predicted = decision["details"][decision["choice"]]["array_cycles"]
         busy = data["engines"]["pe"]["busy"]
         utilisation = max(n["utilisation"] for n in data["nodes"])
-        wrong = busy != predicted or (mode == "auto" and machine == "a1" and
+        wrong = busy != predicted or (mode == "auto" and machine == "a1-ideal" and
                                       utilisation < REACH * bound)
         failed |= wrong
         print(f"{name:17} {mode:7} {decision['choice']:21} array {busy:7} "

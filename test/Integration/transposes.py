@@ -380,6 +380,7 @@ def dense_layers(source):
 
 
 FAST_COPIES = """name: fast-copies
+base: a1-ideal
 dma: {onchip_bytes_per_cycle: 1048576}
 vec: {lanes: 4095, latency: 0}
 """

@@ -183,6 +183,19 @@ def roundings():
                   for m in ("resnet8_cifar10", "resnet20_cifar10") for w in (16, 6)])
 
 
+PRESETS = ("a1", "a1-ideal", "a1-iso", "a1-edge", "a1-tiny", "fig3-4x4", "fig4-128x64")
+
+
+def parameter(name):
+    """The values of a parameter in the built-in machines."""
+    return lambda: [f"`{name}`"] + [str(tools.parameters(preset)[name]) for preset in PRESETS]
+
+
+def presets():
+    return Table("presets", ["parameter"] + [f"`{preset}`" for preset in PRESETS],
+                 [Row(name, parameter(name)) for name in tools.parameters("a1") if name != "name"])
+
+
 def accuracy_row(model):
     """A line of the table that plot_bfp.py makes of docs/data/bfp_accuracy.json."""
     def measure():
@@ -204,5 +217,5 @@ def all_sets():
     import figure_studies
     first = [Console("glyphs", [], [Row("run", glyphs)]), networks(), speed(), storages(),
              integer_networks(), chosen_formats(), conversions(), residuals(), roundings(),
-             accuracy()]
+             accuracy(), presets()]
     return first + figure_studies.all_sets()

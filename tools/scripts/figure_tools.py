@@ -140,6 +140,21 @@ def reports(model, *options):
         return load(compiled), load(ran)
 
 
+@functools.lru_cache(maxsize=None)
+def parameters(machine):
+    """The description that `--dump-machine` prints, as {"section.key": value}."""
+    result, section = {}, ""
+    for line in tool("ashlarc", f"--dump-machine={machine}").splitlines():
+        key, _, value = line.split("#")[0].rstrip().partition(":")
+        if not value.strip():
+            section = key + "."
+            continue
+        name = section + key.strip() if line.startswith(" ") else key
+        value = value.strip().strip("'")
+        result[name] = int(value) if value.isdigit() else value
+    return result
+
+
 def cycles(model, *options):
     return reports(model, *options)[1]["total_cycles"]
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How many cycles each price of the machine costs.
 
-usage: sensitivity.py [NETWORK...] [--machine=a1-priced] [--only=PRICE,...] [--json=FILE]
+usage: sensitivity.py [NETWORK...] [--machine=a1] [--only=PRICE,...] [--json=FILE]
        sensitivity.py --table FILE       (the tables of docs/Sensitivity.md)
        sensitivity.py --plot FILE > docs/sensitivity.svg
        sensitivity.py --iso [NETWORK...] [--json=FILE]
@@ -23,13 +23,11 @@ import argparse
 import dataclasses
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("ASHLAR_BUILD", os.path.join(ROOT, "build"))
-MODELS = os.environ.get("ASHLAR_MODELS", os.path.join(ROOT, "..", "shared", "models"))
+from figure_tools import MODELS, Failure, parameters, tool
+
 NETWORKS = ("resnet8_cifar10", "resnet20_cifar10", "kwt1_ln17", "shufflenet_v2_1.0",
             "squeezenet1_1", "mobilenet_v2_1.0_224")
 DENSITIES = (1, 0.5, 0.25, 0.1, 0.05)
@@ -78,33 +76,6 @@ PRICES = (
     Price("instruction fetch", {"fetch.bytes_per_cycle": 0}, "rate"),
     Price("DRAM efficiency", {"dram.model": "ideal"}, "share", ("dram.efficiency",)),
 )
-
-
-def run(*command):
-    done = subprocess.run([str(part) for part in command], text=True, capture_output=True)
-    if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        sys.exit(f"{os.path.basename(str(command[0]))} ended with exit code "
-                 f"{done.returncode}: {said[-1] if said else 'nothing said'}")
-    return done.stdout
-
-
-def tool(name, *arguments):
-    return run(os.path.join(BUILD, "bin", name), *arguments)
-
-
-def parameters(machine):
-    """The description that `--dump-machine` prints, as {"section.key": value}."""
-    result, section = {}, ""
-    for line in tool("ashlarc", f"--dump-machine={machine}").splitlines():
-        key, _, value = line.split("#")[0].rstrip().partition(":")
-        if not value.strip():
-            section = key + "."
-            continue
-        name = section + key.strip() if line.startswith(" ") else key
-        value = value.strip().strip("'")
-        result[name] = int(value) if value.isdigit() else value
-    return result
 
 
 def yaml(values, name):
@@ -256,7 +227,7 @@ def plot(data):
                    f'fill="{COLOURS[step]}"/>')
     for ratio in (low, 1, high):
         yield text(across(ratio), bottom + 16, f"{ratio:.3f}", "middle")
-    yield text(LEFT, bottom + 32, "cycles relative to a1-priced, geometric mean of the networks")
+    yield text(LEFT, bottom + 32, "cycles relative to a1, geometric mean of the networks")
     yield "</svg>"
 
 
@@ -275,7 +246,7 @@ def keep(path, key, value):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("networks", nargs="*")
-    parser.add_argument("--machine", default="a1-priced")
+    parser.add_argument("--machine", default="a1")
     parser.add_argument("--only")
     parser.add_argument("--json")
     parser.add_argument("--table")
@@ -290,7 +261,10 @@ def main():
     networks = options.networks or NETWORKS
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(folder)
-        measured = iso(bench, networks) if options.iso else study(bench, networks, options)
+        try:
+            measured = iso(bench, networks) if options.iso else study(bench, networks, options)
+        except Failure as failure:
+            sys.exit(str(failure))
     if options.json:
         keep(options.json, "iso" if options.iso else "study", measured)
 

@@ -228,9 +228,9 @@ struct Description {
   bool operator==(const Description &) const = default;
 };
 
-/// Parses and validates a YAML description. Parameters left out have the values
-/// of `a1`, a name that is left out is the stem of the path \p name. Unknown or
-/// repeated fields and wrong types: Malformed errors "\p name:LINE: ...".
+/// Parses and validates a YAML description. Parameters left out are those of
+/// its `base`, else of `a1`; a missing name is the stem of the path \p name.
+/// Unknown or repeated fields, wrong types: Malformed, "\p name:LINE: ...".
 llvm::Expected<Description> parseYaml(llvm::StringRef text,
                                       llvm::StringRef name);
 

@@ -97,7 +97,8 @@ struct Program {
   }
 
   std::string text() const {
-    std::string text = ".machine yaml=\"name: wfold\\npe: {rows: 256, columns: "
+    std::string text = ".machine yaml=\"name: wfold\\nbase: a1-ideal\\npe: "
+                       "{rows: 256, columns: "
                        "16, row_group_granularity: 16}\\nsb: {partitions: "
                        "256}\\n\"\n" +
                        constants();

@@ -53,11 +53,12 @@ emulator::RunResult runProgram(container::Program program) {
 /// DRAM, and semaphores between them: slow ones stand before fast ones.
 std::string randomText(std::mt19937 &random) {
   auto pick = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
-  std::string text = fmt::format(
-      ".machine yaml=\"name: order\\nsb: {{banks: {}, ports: 1, port_bytes: "
-      "1}}\\ndma: {{setup_cycles: {}}}\\n\"\n.semaphores count=16\n"
-      ".memory dram=65536\n",
-      pick(4) ? 4 : 0, pick(10));
+  std::string text =
+      fmt::format(".machine yaml=\"name: order\\nbase: a1-ideal\\nsb: {{banks: "
+                  "{}, ports: 1, port_bytes: "
+                  "1}}\\ndma: {{setup_cycles: {}}}\\n\"\n.semaphores count=16\n"
+                  ".memory dram=65536\n",
+                  pick(4) ? 4 : 0, pick(10));
   unsigned pending[16] = {}, memory[5] = {};
   for (unsigned i = 0; i < 60; ++i) {
     const unsigned queue = pick(4), other = pick(4);

@@ -13,13 +13,14 @@ using emulator::StallCause;
 
 namespace {
 
-/// Runs a text whose instructions stay as they are, on a1 with the parameters
+/// Runs a text whose instructions stay as they are, on a1-ideal with the prices
 /// of `yaml`.
 RunResult runOn(const std::string &yaml, const std::string &text) {
   emulator::Options options;
   options.recordTimes = true;
   llvm::Expected<emulator::LoadedProgram> loaded = emulator::load(
-      assembleText(".machine yaml=\"name: priced\\n" + yaml + "\"\n" + text,
+      assembleText(".machine yaml=\"name: priced\\nbase: a1-ideal\\n" + yaml +
+                       "\"\n" + text,
                    false),
       options);
   if (!loaded) {

@@ -179,7 +179,7 @@ dma.copy elemBytes=4 srcMem=sb srcBase=64 dstMem=dram dstBase=16 n4=4 srcStride4
 /// Two tiles: the second load meets the first stream.
 static std::string twoTiles(const char *shadow) {
   return fmt::format(R"(
-.machine yaml="name: one-set\npe: {{shadow_set: {}}}\n"
+.machine yaml="name: one-set\nbase: a1-ideal\npe: {{shadow_set: {}}}\n"
 .semaphores count=3
 dma.fill queue=dma0 elemBytes=8 dstMem=sb n3=128 n4=64 dstStride3=65536 dstStride4=8
 sem.signal queue=dma0 sem=0
@@ -221,7 +221,7 @@ TEST(Timing, ALoadWithoutShadowSetWaitsForTheStream) {
 
 TEST(Timing, ASetThatIsOverwrittenBeforeItsUseIsAFault) {
   const char *const text = R"(
-.machine yaml="name: one-set\npe: {shadow_set: false}\n"
+.machine yaml="name: one-set\nbase: a1-ideal\npe: {shadow_set: false}\n"
 dma.fill elemBytes=8 dstMem=sb n3=128 n4=64 dstStride3=65536 dstStride4=8
 pe.load rows=16 cols=4 colStride=1 type=u8 mode=int
 pe.swap
@@ -238,10 +238,11 @@ pe.matmul rows=16 cols=4 type=u8 mode=int n2=10 stride2=1 psumStride2=1 hi0=1 hi
 /// `count` instructions of two words and a cycle each, on a machine that
 /// fetches `rate` bytes per cycle into buffers of `buffer` bytes.
 static std::string fetched(unsigned rate, unsigned buffer, unsigned count) {
-  std::string text = fmt::format(".machine yaml=\"name: f\\nfetch: "
-                                 "{{bytes_per_cycle: {}, buffer_bytes: {}}}"
-                                 "\\n\"\n",
-                                 rate, buffer);
+  std::string text =
+      fmt::format(".machine yaml=\"name: f\\nbase: a1-ideal\\nfetch: "
+                  "{{bytes_per_cycle: {}, buffer_bytes: {}}}"
+                  "\\n\"\n",
+                  rate, buffer);
   for (unsigned i = 0; i < count; ++i)
     text += fmt::format("xr.set xr={} value=1\n", i);
   return text;
@@ -305,7 +306,7 @@ TEST(Timing, TrailingInstructionsEndARunWhenTheyArrive) {
 /// A stream of 40 steps into 4 row groups, drained through a function.
 static std::string groupsAndFunction(const char *prices, const char *function) {
   return fmt::format(R"(
-.machine yaml="name: p\n{}"
+.machine yaml="name: p\nbase: a1-ideal\n{}"
 .semaphores count=4
 dma.fill queue=dma0 elemBytes=8 dstMem=sb n3=128 n4=64 dstStride3=65536 dstStride4=8
 sem.signal queue=dma0 sem=0

@@ -54,12 +54,73 @@ TEST(Description, A1IsTheDesign) {
   EXPECT_EQ(tiny.psum.entries(), 128u);
 }
 
+TEST(Description, A1IsTheIdealMachineWithPrices) {
+  const Description ideal = llvm::cantFail(load("a1-ideal"));
+  EXPECT_EQ(ideal, Description());
+  Description a1 = llvm::cantFail(load("a1"));
+  EXPECT_EQ(a1.dram.kind(), DramModel::Efficiency);
+  EXPECT_EQ(a1.dram.efficiency, 90u);
+  EXPECT_NE(a1.dma, ideal.dma);
+  EXPECT_NE(a1.sb, ideal.sb);
+  EXPECT_NE(a1.act, ideal.act);
+  // Without them it is the other machine.
+  a1.name = ideal.name;
+  a1.dram.model = ideal.dram.model;
+  a1.dram.efficiency = ideal.dram.efficiency;
+  a1.dram.countsMisaligned = false;
+  a1.dma.setupCycles = a1.dma.onchipLatency = a1.dma.runsPerCycle = 0;
+  a1.sb.banks = 0;
+  a1.sb.ports = 1;
+  a1.psum.writePorts = a1.psum.readBytesPerCycle = 0;
+  a1.act.costExpensive = a1.act.costVeryExpensive = 1;
+  a1.sparse.accumulateLatency = 1;
+  a1.sparse.accumulatorBanks = a1.sparse.scanPositions = 0;
+  a1.sparse.fmuWriteBytes = a1.sparse.routeBytes = 0;
+  a1.fetch = ideal.fetch;
+  EXPECT_EQ(a1, ideal);
+}
+
 TEST(Description, PartialYamlKeepsDefaults) {
   auto machine = parseYaml("name: mine\npe: {rows: 64}\n", "m");
   ASSERT_TRUE(static_cast<bool>(machine));
   EXPECT_EQ(machine->pe.rows, 64u);
   EXPECT_EQ(machine->pe.columns, 64u);
   EXPECT_EQ(machine->dram.latency, 200u);
+}
+
+TEST(Description, AFileStartsFromItsBase) {
+  auto machine = parseYaml("base: a1-tiny\npe: {rows: 4}\n", "m.yaml");
+  ASSERT_TRUE(static_cast<bool>(machine));
+  Description expected = llvm::cantFail(load("a1-tiny"));
+  expected.name = "m";
+  expected.pe.rows = 4;
+  EXPECT_EQ(*machine, expected);
+  EXPECT_EQ(llvm::cantFail(parseYaml("xm_group: 8\nname: a1\n", "m")),
+            llvm::cantFail(load("a1")));
+  EXPECT_EQ(llvm::cantFail(parseYaml("name: a1-edge\nbase: a1-edge\n", "m")),
+            llvm::cantFail(load("a1-edge")));
+  const ErrorClass bad = ErrorClass::Malformed;
+  EXPECT_NE(messageOf(parseYaml("base: b2\n", "m"), bad)
+                .find("m:1: base is 'b2', expected one of a1, a1-ideal"),
+            std::string::npos);
+  EXPECT_NE(messageOf(parseYaml("xm_group: 8\nbase: a1-tiny\n", "m"), bad)
+                .find("m:2: base 'a1-tiny' stands after parameters, expected "
+                      "it before them"),
+            std::string::npos);
+  EXPECT_NE(messageOf(parseYaml("base: {a: 1}\n", "m"), bad)
+                .find("base is not a plain value"),
+            std::string::npos);
+}
+
+TEST(Description, PortsThatAreLeftOutFitTheAccumulators) {
+  const char *const small = "psum: {banks: 1, entries_per_bank: 2}\n";
+  EXPECT_EQ(llvm::cantFail(parseYaml(small, "m")).psum.writePorts, 2u);
+  EXPECT_NE(messageOf(parseYaml("psum: {banks: 1, entries_per_bank: 2, "
+                                "write_ports: 4}\n",
+                                "m"),
+                      ErrorClass::Malformed)
+                .find("psum.write_ports is 4, expected at most"),
+            std::string::npos);
 }
 
 TEST(Description, AMachineWithoutNameIsCalledByItsFile) {
@@ -160,8 +221,7 @@ TEST(Description, HostileYaml) {
 
 TEST(Description, UnknownNameListsBuiltins) {
   EXPECT_NE(messageOf(load("b2"), ErrorClass::Usage)
-                .find("expected one of a1, a1-ideal, a1-priced, a1-iso, "
-                      "a1-edge, a1-tiny, "
-                      "fig3-4x4, fig4-128x64"),
+                .find("expected one of a1, a1-ideal, a1-iso, a1-edge, "
+                      "a1-tiny, fig3-4x4, fig4-128x64"),
             std::string::npos);
 }

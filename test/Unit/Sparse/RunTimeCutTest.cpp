@@ -131,7 +131,7 @@ static void compareRandom(const char *name, uint64_t seed, int count) {
 
 /// Test 10.6(8).
 TEST(RunTimeCut, T8_SameBitsAndSameCyclesAsTheSameCutsWrittenDown) {
-  compareRandom("a1", 31, 80);
+  compareRandom("a1-ideal", 31, 80);
 }
 
 TEST(RunTimeCut, SameOnASmallMachine) { compareRandom("a1-tiny", 32, 40); }
@@ -173,7 +173,7 @@ static std::vector<uint32_t> memoriesFor(partition::Binding binding,
 /// modes, every binding, 1, 2, 5 and 16 units, both places where the cut is
 /// chosen, always the bits of the direct sum.
 TEST(RunTimeCut, T3_EveryAlgorithmHaloModeBindingAndNumberOfUnits) {
-  machine::Description machine = machineOf("a1");
+  machine::Description machine = machineOf("a1-ideal");
   std::mt19937_64 random(33);
   auto [conv, plan] = smallLayer(random, machine);
   int i = 0;
@@ -198,7 +198,7 @@ TEST(RunTimeCut, T3_EveryAlgorithmHaloModeBindingAndNumberOfUnits) {
 /// More rows than a unit's memories have room for: folds of the result, each
 /// cut by itself and one after the other.
 TEST(RunTimeCut, T10_FoldsOfTheResultAreCutOneByOne) {
-  const machine::Description machine = machineOf("a1");
+  const machine::Description machine = machineOf("a1-ideal");
   std::mt19937_64 random(38);
   auto [conv, plan] = smallLayer(random, machine);
   const std::vector<int64_t> direct = conv.direct();

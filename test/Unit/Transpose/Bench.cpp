@@ -34,8 +34,11 @@ Bytes test::transposed(const Bytes &matrix, uint64_t m, uint64_t n,
   return result;
 }
 
-Bench::Bench(const std::string &machineName) {
-  program.machine = llvm::cantFail(machine::load(machineName));
+Bench::Bench(const std::string &machineName)
+    : Bench(llvm::cantFail(machine::load(machineName))) {}
+
+Bench::Bench(const machine::Description &machine) {
+  program.machine = machine;
   program.modelName = "transpose";
 }
 

@@ -46,6 +46,7 @@ struct TileOptions {
 class Bench {
 public:
   explicit Bench(const std::string &machineName);
+  explicit Bench(const machine::Description &machine);
 
   const machine::Description &machine() const { return program.machine; }
   uint64_t partitions() const { return machine().sb.partitions; }
