@@ -202,6 +202,10 @@ def first(lines, name):
     return next(i for i, line in enumerate(lines) if line.startswith(name))
 
 
+# Closed forms, and views wherever copies could be thought to be faster, are those of
+# the machine without prices.
+IDEAL = "--machine=a1-ideal"
+
 # name, --fold-w, input shape, layers: the fold is a view of the input
 VIEWS = [
     ("resnet", "auto", (1, 3, 224, 224),
@@ -252,7 +256,8 @@ def check_copies(folder):
     model, binary = (os.path.join(folder, n) for n in ("m.onnx", "m.ash"))
     for name, mode, shape, layers in VIEWS:
         save_model(model, shape, layers)
-        common.run_tool("ashlarc", model, "-o", binary, f"--fold-w={mode}")
+        common.run_tool("ashlarc", model, "-o", binary, IDEAL,
+                        f"--fold-w={mode}")
         lines = instructions(binary)
         moved = copied_bytes(lines[:first(lines, "pe.matmul")])
         data, _ = counted(binary, folder)
@@ -264,7 +269,7 @@ def check_copies(folder):
     # A producer that writes lanes for its reader, both on the array.
     layer = (16, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1))
     save_model(model, (1, 3, 32, 32), [layer, layer, layer])
-    common.run_tool("ashlarc", model, "-o", binary, "--sparse=off")
+    common.run_tool("ashlarc", model, "-o", binary, IDEAL, "--sparse=off")
     lines = instructions(binary)
     data, events = counted(binary, folder)
     moved = [copied_between(events, "conv0", "conv1"),
@@ -275,7 +280,7 @@ def check_copies(folder):
           "streams in lanes")
     # The counter counts: windows that overlap are gathered inside the chip.
     save_model(model, *VIEWS[1][2:])
-    common.run_tool("ashlarc", model, "-o", binary, "--fold-w=off")
+    common.run_tool("ashlarc", model, "-o", binary, IDEAL, "--fold-w=off")
     data, events = counted(binary, folder)
     total, expected = data["totals"]["copied"], copied_bytes(
         instructions(binary))
@@ -293,7 +298,7 @@ def check_elision(folder):
         os.path.join(folder, n) for n in ("m.onnx", "m.ash", "r.json"))
     layer = (64, (3, 3), (2, 2), (1, 4, 1, 4), (1, 4))
     save_model(model, (1, 7, 64, 64), [layer])
-    common.run_tool("ashlarc", model, "-o", binary, "--fold-w=both")
+    common.run_tool("ashlarc", model, "-o", binary, IDEAL, "--fold-w=both")
     common.run_tool("ashlar-run", binary, "--random-inputs=1",
                     f"--report={report}", "--quiet")
     with open(report, encoding="utf-8") as stream:

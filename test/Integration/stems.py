@@ -8,12 +8,13 @@ usage: stems.py [--machine=a1] [--only=REGEX] [--dma | --alternatives]
 For each stem and each --fold-w the busy cycles of the array must equal the
 predicted ones of the chosen alternative. With `auto` the utilisation must reach
 0.8 of the best that the closed forms below give on this array (none of them
-shares code with the compiler). Prints one line per stem and mode.
+shares code with the compiler), where nothing but the array has a price: on
+a1-ideal. Prints one line per stem and mode.
 
 --dma measures, in a network that keeps the stem's result in the chip, the cycle
 in which its last result is stored. It must be the predicted one within 5 %.
 --alternatives does so for every alternative of every stem, chosen or not, and
-compares their array cycles, which must be equal. Both are for a1: the model of
+compares their array cycles, which must be equal. Both are for a1-ideal: the model of
 how a map is gathered assumes that a partition holds a few rows.
 """
 

@@ -12,7 +12,7 @@
 namespace ashlar::container {
 
 /// Parses a program text. Malformed errors start with "\p name:LINE:COLUMN: ".
-/// Without `.machine` the machine is a1; without `.memory` the program uses all
+/// Without `.machine` it is a1-ideal; without `.memory` the program uses all
 /// DRAM up to the last byte that a binding or segment names.
 llvm::Expected<Program> assemble(llvm::StringRef text, llvm::StringRef name);
 

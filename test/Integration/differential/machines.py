@@ -36,8 +36,9 @@ def starving(draw):
 
 
 def tiny_accumulators(draw):
-    return {"psum.banks": draw.choice([1, 1, 2, 3]),
-            "psum.entries_per_bank": draw.choice([1, 2, 5, 8, 16, 33])}
+    banks, entries = draw.choice([1, 1, 2, 3]), draw.choice([1, 2, 5, 8, 16, 33])
+    return {"psum.banks": banks, "psum.entries_per_bank": entries,
+            "psum.write_ports": min(banks * entries, 4)}
 
 
 def few_lanes(draw):
