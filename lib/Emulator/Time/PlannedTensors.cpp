@@ -7,6 +7,8 @@
 #include "ashlar/Isa/Footprint.h"
 #include "ashlar/Support/ElementType.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <map>
 
 using namespace ashlar;
 using namespace ashlar::emulator;
@@ -22,6 +24,7 @@ struct Box {
   uint64_t partBegin = 0, partEnd = 1;
   int64_t begin = 0, end = 0;
 
+  auto operator<=>(const Box &) const = default;
   bool meets(const Access &access) const {
     return access.space == space && access.partBegin < partEnd &&
            partBegin < access.partEnd && access.begin < end &&
@@ -105,57 +108,85 @@ Boxes boxesOf(const TensorPlacement &tensor,
 
 PlannedTensors::PlannedTensors(const LoadedProgram::Impl &impl) {
   const std::vector<TensorPlacement> &tensors = impl.program.dumps;
-  missing.assign(tensors.size(), 0);
-  places.assign(tensors.size(), 0);
-  if (tensors.empty())
-    return;
-  llvm::SmallVector<std::pair<Box, uint32_t>, 0> boxes;
+  places.assign(impl.code.size(), notYet);
+  firstRoom.assign(impl.code.size() + 1, 0);
+  std::map<Box, uint32_t> known;
+  for (const TensorPlacement &tensor : tensors) {
+    after.push_back(static_cast<uint32_t>(tensor.afterInstruction));
+    lies.emplace_back();
+    for (const Box &box : boxesOf(tensor, impl.program.machine)) {
+      auto [at, isNew] = known.try_emplace(box, rooms.size());
+      if (isNew)
+        rooms.emplace_back();
+      lies.back().push_back(at->second);
+    }
+  }
   for (uint32_t t = 0; t < tensors.size(); ++t)
-    for (const Box &box : boxesOf(tensors[t], impl.program.machine))
-      boxes.push_back({box, t});
+    for (uint32_t room : lies[t])
+      rooms[room].tensors.push_back(t);
+  for (Room &room : rooms)
+    llvm::stable_sort(room.tensors, [&](uint32_t a, uint32_t b) {
+      return after[a] < after[b];
+    });
+  std::vector<std::pair<Box, uint32_t>> boxes(known.begin(), known.end());
   llvm::SmallVector<Access, 16> accesses;
   for (uint32_t i = 0; i < impl.code.size(); ++i) {
     accesses.clear();
-    isa::footprints(impl.code[i], impl.program.machine, accesses);
-    for (const Access &access : accesses)
-      if (access.write)
-        for (const auto &[box, tensor] : boxes)
-          if (box.meets(access))
-            (i <= tensors[tensor].afterInstruction ? makers : overwriters)
-                .push_back({i, tensor});
+    if (!boxes.empty())
+      isa::footprints(impl.code[i], impl.program.machine, accesses);
+    for (const auto &[box, room] : boxes)
+      if (llvm::any_of(accesses, [&](const Access &access) {
+            return access.write && box.meets(access);
+          })) {
+        rooms[room].writers.push_back(i);
+        roomsWritten.push_back(room);
+      }
+    firstRoom[i + 1] = static_cast<uint32_t>(roomsWritten.size());
   }
-  // The instruction after which it is copied out now belongs to it anyway.
-  for (uint32_t t = 0; t < tensors.size(); ++t)
-    if (tensors[t].afterInstruction < impl.code.size())
-      makers.push_back({tensors[t].afterInstruction, t});
-  for (Pairs *pairs : {&makers, &overwriters}) {
-    llvm::sort(*pairs);
-    pairs->erase(llvm::unique(*pairs), pairs->end());
-  }
-  for (const auto &[instruction, tensor] : makers)
-    ++missing[tensor];
 }
 
-/// The pairs of one instruction.
-static auto pairsOf(const std::vector<std::pair<uint32_t, uint32_t>> &pairs,
-                    uint32_t index) {
-  auto begin = llvm::partition_point(
-      pairs, [&](const auto &pair) { return pair.first < index; });
-  auto end = begin;
-  while (end != pairs.end() && end->first == index)
-    ++end;
-  return llvm::make_range(begin, end);
-}
-
-bool PlannedTensors::mayRun(uint32_t index) const {
-  return llvm::all_of(pairsOf(overwriters, index), [&](const auto &pair) {
-    return missing[pair.second] == 0;
+/// The instruction after which it is copied out now belongs to it anyway.
+bool PlannedTensors::isComplete(uint32_t tensor) {
+  const uint32_t last = after[tensor];
+  if (last < places.size() && places[last] == notYet)
+    return false;
+  return llvm::all_of(lies[tensor], [&](uint32_t index) {
+    Room &room = rooms[index];
+    while (room.written < room.writers.size() &&
+           places[room.writers[room.written]] != notYet)
+      ++room.written;
+    return room.written == room.writers.size() ||
+           room.writers[room.written] > last;
   });
 }
 
-void PlannedTensors::ran(uint32_t index, uint32_t place) {
-  for (const auto &[instruction, tensor] : pairsOf(makers, index)) {
-    --missing[tensor];
-    places[tensor] = std::max(places[tensor], place);
+bool PlannedTensors::mayRun(uint32_t index) {
+  for (uint32_t written : writtenBy(index)) {
+    Room &room = rooms[written];
+    while (room.complete < room.tensors.size() &&
+           after[room.tensors[room.complete]] < index) {
+      if (!isComplete(room.tensors[room.complete]))
+        return false;
+      ++room.complete;
+    }
   }
+  return true;
+}
+
+std::vector<uint32_t> PlannedTensors::take() const {
+  std::vector<uint32_t> last(after.size(), 0);
+  for (uint32_t t = 0; t < after.size(); ++t)
+    if (after[t] < places.size())
+      last[t] = places[after[t]];
+  for (const Room &room : rooms) {
+    size_t next = 0;
+    uint32_t latest = 0;
+    for (uint32_t tensor : room.tensors) {
+      for (; next < room.writers.size() && room.writers[next] <= after[tensor];
+           ++next)
+        latest = std::max(latest, places[room.writers[next]]);
+      last[tensor] = std::max(last[tensor], latest);
+    }
+  }
+  return last;
 }

@@ -8,6 +8,8 @@
 #define ASHLAR_LIB_EMULATOR_TIME_PLANNEDTENSORS_H
 
 #include "../Impl.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace ashlar::emulator {
 
@@ -17,18 +19,37 @@ public:
   explicit PlannedTensors(const LoadedProgram::Impl &impl);
 
   /// Whether every tensor that instruction \p index overwrites is complete.
-  bool mayRun(uint32_t index) const;
+  bool mayRun(uint32_t index);
   /// Instruction \p index is the one with number \p place now.
-  void ran(uint32_t index, uint32_t place);
-  /// Per tensor the number of the last instruction that it waited for.
-  std::vector<uint32_t> take() { return std::move(places); }
+  void ran(uint32_t index, uint32_t place) { places[index] = place; }
+  /// Per tensor the number of the last instruction that it waited for; all
+  /// instructions have run.
+  std::vector<uint32_t> take() const;
 
 private:
-  /// Pairs of instruction and tensor, ascending.
-  using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;
-  Pairs makers, overwriters;
-  std::vector<uint32_t> missing; ///< Per tensor, makers that have not run.
-  std::vector<uint32_t> places;
+  /// Memory that tensors have, one after the other. Its writers up to the
+  /// instruction that a tensor is complete after are the tensor's makers, those
+  /// that follow overwrite it.
+  struct Room {
+    std::vector<uint32_t> writers; ///< Instructions, ascending.
+    std::vector<uint32_t> tensors; ///< By the end of their making, ascending.
+    size_t written = 0;            ///< Leading writers that have run.
+    size_t complete = 0;           ///< Leading tensors that are complete.
+  };
+  static constexpr uint32_t notYet = ~uint32_t(0);
+
+  bool isComplete(uint32_t tensor);
+  llvm::ArrayRef<uint32_t> writtenBy(uint32_t index) const {
+    return llvm::ArrayRef(roomsWritten)
+        .slice(firstRoom[index], firstRoom[index + 1] - firstRoom[index]);
+  }
+
+  std::vector<Room> rooms;
+  std::vector<uint32_t> after;                      ///< Per tensor.
+  std::vector<llvm::SmallVector<uint32_t, 3>> lies; ///< Rooms of a tensor.
+  std::vector<uint32_t> firstRoom; ///< Per instruction, of roomsWritten.
+  std::vector<uint32_t> roomsWritten;
+  std::vector<uint32_t> places; ///< Of instructions, or notYet.
 };
 
 } // namespace ashlar::emulator
