@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A network on an array without shadow set, against the closed form in which
-every load is exposed.
+every load is exposed and nothing but the array has a price.
 
 usage: exposed_loads.py MODEL
 
@@ -27,7 +27,7 @@ def main():
         def path(name):
             return os.path.join(folder, name)
         with open(path("one-set.yaml"), "w", encoding="utf-8") as file:
-            file.write("pe: {shadow_set: false}\n")
+            file.write("base: a1-ideal\npe: {shadow_set: false}\n")
         common.run_tool("ashlarc", common.model_path(sys.argv[1]), "-o", path("a.ash"),
                         "--machine=" + path("one-set.yaml"))
         common.run_tool("ashlar-run", path("a.ash"), "--random-inputs=1",
