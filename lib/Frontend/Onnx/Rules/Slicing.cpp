@@ -2,7 +2,7 @@
 //
 // Operators that take parts of tensors or put parts together.
 
-#include "Registry.h"
+#include "lib/Frontend/Onnx/Registry.h"
 
 using namespace ashlar;
 using namespace ashlar::frontend;

@@ -5,7 +5,7 @@
 // gathers, products with constant weights, and additions. Coordinates are
 // computed in binary32, as the peers do.
 
-#include "Registry.h"
+#include "lib/Frontend/Onnx/Registry.h"
 
 #include "dialects/NN/NNElements.h"
 

@@ -2,7 +2,7 @@
 //
 // Operators that give the same elements another shape or order.
 
-#include "Registry.h"
+#include "lib/Frontend/Onnx/Registry.h"
 
 using namespace ashlar;
 using namespace ashlar::frontend;

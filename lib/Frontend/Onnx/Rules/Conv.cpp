@@ -2,8 +2,8 @@
 //
 // Convolution and transposed convolution.
 
-#include "Registry.h"
 #include "Windows.h"
+#include "lib/Frontend/Onnx/Registry.h"
 
 using namespace ashlar;
 using namespace ashlar::frontend;

@@ -4,7 +4,7 @@
 // so that the files of a search differ by what the search did alone.
 
 #include "ShrinkGraph.h"
-#include "Tensors.h"
+#include "lib/Frontend/Onnx/Tensors.h"
 
 #include "ashlar/Support/CheckedMath.h"
 #include "llvm/ADT/STLExtras.h"

@@ -7,7 +7,7 @@
 #ifndef ASHLAR_LIB_FRONTEND_ONNX_SHRINKGRAPH_H
 #define ASHLAR_LIB_FRONTEND_ONNX_SHRINKGRAPH_H
 
-#include "ValueTypes.h"
+#include "lib/Frontend/Onnx/ValueTypes.h"
 #include "ashlar/Frontend/Onnx/Shrink.h"
 
 #include <optional>

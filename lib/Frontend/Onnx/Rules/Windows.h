@@ -6,7 +6,7 @@
 #ifndef ASHLAR_LIB_FRONTEND_ONNX_WINDOWS_H
 #define ASHLAR_LIB_FRONTEND_ONNX_WINDOWS_H
 
-#include "Node.h"
+#include "lib/Frontend/Onnx/Node.h"
 
 namespace ashlar::frontend {
 

@@ -4,9 +4,9 @@
 // over nodes, then single steps, until nothing helps.
 
 #include "ashlar/Frontend/Onnx/Shrink.h"
-#include "Model.h"
 #include "ShrinkGraph.h"
-#include "Tensors.h"
+#include "lib/Frontend/Onnx/Model.h"
+#include "lib/Frontend/Onnx/Tensors.h"
 
 #include "ashlar/Support/FileIO.h"
 #include "dialects/NN/NNDialect.h"

@@ -3,7 +3,7 @@
 // Smaller extents and plainer constants.
 
 #include "ShrinkGraph.h"
-#include "Tensors.h"
+#include "lib/Frontend/Onnx/Tensors.h"
 
 #include "llvm/ADT/STLExtras.h"
 

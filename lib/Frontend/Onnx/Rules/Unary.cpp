@@ -2,8 +2,8 @@
 //
 // Functions of one operand, casts and the operators that do nothing.
 
-#include "Registry.h"
-#include "Tensors.h"
+#include "lib/Frontend/Onnx/Registry.h"
+#include "lib/Frontend/Onnx/Tensors.h"
 
 #include "dialects/NN/NNElements.h"
 

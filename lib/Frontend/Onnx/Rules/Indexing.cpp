@@ -3,7 +3,7 @@
 // Operators that choose elements by a tensor of indices. Indices that are
 // constant become nn.gather, others nn.take.
 
-#include "Registry.h"
+#include "lib/Frontend/Onnx/Registry.h"
 
 using namespace ashlar;
 using namespace ashlar::frontend;

@@ -2,7 +2,7 @@
 //
 // Constants and what is known about shapes.
 
-#include "Registry.h"
+#include "lib/Frontend/Onnx/Registry.h"
 
 #include "dialects/NN/NNElements.h"
 

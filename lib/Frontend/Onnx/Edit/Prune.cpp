@@ -4,13 +4,13 @@
 
 #include "ashlar/Frontend/Onnx/Prune.h"
 
-#include "Model.h"
-#include "Tensors.h"
 #include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Support/FileIO.h"
 #include "ashlar/Support/Tensor.h"
 #include "dialects/NN/NNDialect.h"
 #include "dialects/NN/NNElements.h"
+#include "lib/Frontend/Onnx/Model.h"
+#include "lib/Frontend/Onnx/Tensors.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -2,8 +2,8 @@
 //
 // Pooling and the local response normalisation built on it.
 
-#include "Registry.h"
 #include "Windows.h"
+#include "lib/Frontend/Onnx/Registry.h"
 
 using namespace ashlar;
 using namespace ashlar::frontend;

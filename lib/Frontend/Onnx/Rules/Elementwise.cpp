@@ -2,7 +2,7 @@
 //
 // Operators of two and more operands, element by element.
 
-#include "Registry.h"
+#include "lib/Frontend/Onnx/Registry.h"
 
 using namespace ashlar;
 using namespace ashlar::frontend;

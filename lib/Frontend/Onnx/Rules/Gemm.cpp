@@ -2,7 +2,7 @@
 //
 // Matrix products.
 
-#include "Registry.h"
+#include "lib/Frontend/Onnx/Registry.h"
 
 using namespace ashlar;
 using namespace ashlar::frontend;

@@ -2,7 +2,7 @@
 //
 // Normalisations and softmax.
 
-#include "Registry.h"
+#include "lib/Frontend/Onnx/Registry.h"
 
 using namespace ashlar;
 using namespace ashlar::frontend;

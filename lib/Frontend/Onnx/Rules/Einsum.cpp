@@ -5,7 +5,7 @@
 // to contract is an element-wise product. An axis that neither the result nor
 // a later operand names is summed before the product.
 
-#include "Registry.h"
+#include "lib/Frontend/Onnx/Registry.h"
 
 #include "llvm/ADT/StringExtras.h"
 

@@ -2,7 +2,7 @@
 //
 // Reductions and arg reductions.
 
-#include "Registry.h"
+#include "lib/Frontend/Onnx/Registry.h"
 
 #include <limits>
 

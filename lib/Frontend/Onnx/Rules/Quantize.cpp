@@ -5,9 +5,9 @@
 // point stays in its 8 bits where the other operand is constant, whether the
 // zero point is or not; otherwise the difference is stored in 16 bits.
 
-#include "Registry.h"
-#include "Tensors.h"
 #include "Windows.h"
+#include "lib/Frontend/Onnx/Registry.h"
+#include "lib/Frontend/Onnx/Tensors.h"
 
 #include "dialects/NN/NNElements.h"
 
