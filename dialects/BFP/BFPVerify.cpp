@@ -207,10 +207,11 @@ LogicalResult AffineOp::verify() {
     if (!parameter)
       continue;
     ArrayRef<int64_t> shape = shapeOf(parameter);
-    if (!broadcastsTo(shape, shapeOf(getOutput())) ||
-        llvm::count_if(shape, [](int64_t n) { return n != 1; }) > 1)
-      return emitOpError("expected a scale and a bias that broadcast to the "
-                         "result and vary along one axis, found ")
+    if (llvm::Error error = nn::checkBroadcastTo(shape, shapeOf(getOutput())))
+      return emitOpError() << llvm::toString(std::move(error)); // affine_c2
+    if (llvm::count_if(shape, [](int64_t n) { return n != 1; }) > 1)
+      return emitOpError("expected a scale and a bias that vary along one "
+                         "axis, found ")
              << parameter.getType(); // affine_c2
   }
   if (!getScale() && !getBias()) // affine_c3

@@ -242,7 +242,7 @@ func.func @affine_c1(%x: tensor<2x1xf32>, %s: tensor<3xf32>) {
 // -----
 
 func.func @affine_c2(%x: tensor<2x3xf32>, %s: tensor<2x3xf32>) {
-  // expected-error@+1 {{expected a scale and a bias that broadcast to the result and vary along one axis, found 'tensor<2x3xf32>'}}
+  // expected-error@+1 {{expected a scale and a bias that vary along one axis, found 'tensor<2x3xf32>'}}
   %0 = bfp.affine "copy"(%x bias %s) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   return
 }
