@@ -376,15 +376,6 @@ void PoolEmitter::run() {
   }
 }
 
-/// True if a map is made channels by channels: by a product with stationary
-/// weights, column after column, or by the parts of a concatenation. Others are
-/// made rows by rows.
-bool comesByChannels(Operation *op) {
-  return op && !npu::hasStationaryActivations(op) &&
-         (mlir::isa<npu::PeConvOp>(op) ||
-          (npu::isAliased(op) && op->getNumOperands() > 1));
-}
-
 } // namespace
 
 llvm::Error emitPool(Generator &generator, const TileContext &tile) {

@@ -29,6 +29,15 @@ View channelsOf(const View &view, int64_t first, int64_t count,
   return view.slice(region, machine);
 }
 
+/// True if a map is made channels by channels: by a product with stationary
+/// weights, column after column, or by the parts of a concatenation. Others are
+/// made rows by rows.
+bool comesByChannels(Operation *op) {
+  return op && !npu::hasStationaryActivations(op) &&
+         (mlir::isa<npu::PeConvOp>(op) ||
+          (npu::isAliased(op) && op->getNumOperands() > 1));
+}
+
 int64_t channelStep(const machine::Description &machine, const View &source,
                     const View &result) {
   auto partitions = static_cast<int64_t>(machine.sb.partitions);
@@ -70,6 +79,37 @@ std::optional<isa::Function> functionField(llvm::StringRef name) {
   return std::nullopt;
 }
 
+/// A map that follows its operand while that is made: whole channel tiles
+/// first.
+void emitByChannels(Generator &generator, const TileContext &tile,
+                    const View *second, MapParameters parameters) {
+  const machine::Description &machine = generator.machine;
+  const View &first = tile.operands[0], &result = tile.result;
+  const int64_t channels = result.channels();
+  const int64_t step =
+      comesByChannels(tile.op->getOperand(0).getDefiningOp()) &&
+              first.channels() == channels
+          ? channelStep(machine, first, result)
+          : channels;
+  for (int64_t start = 0; start < channels; start += step) {
+    auto partOf = [&](const View &view) {
+      return view.channels() != channels
+                 ? view
+                 : channelsOf(view, start, std::min(step, channels - start),
+                              machine);
+    };
+    std::optional<View> other, scale, bias;
+    MapParameters own = parameters;
+    auto set = [&](std::optional<View> &part, const View *view) {
+      return view ? &part.emplace(partOf(*view)) : nullptr;
+    };
+    own.scale = set(scale, parameters.scale);
+    own.bias = set(bias, parameters.bias);
+    emitMap(generator, partOf(first), set(other, second), partOf(result), own);
+    parameters.clear = false;
+  }
+}
+
 /// The map of a tile with its scale and bias: in the instruction, or as maps in
 /// front of it where they vary within partitions.
 void emitWithParameters(Generator &generator, const TileContext &tile,
@@ -82,7 +122,7 @@ void emitWithParameters(Generator &generator, const TileContext &tile,
   const View *second = inputs > 1 ? &tile.operands[1] : nullptr;
   if (tile.scratch.empty()) {
     parameters.scale = scale, parameters.bias = bias;
-    emitMap(generator, *first, second, tile.result, parameters);
+    emitByChannels(generator, tile, second, parameters);
     return;
   }
   const View &scratch = tile.scratch[0];

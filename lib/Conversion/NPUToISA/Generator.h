@@ -198,6 +198,8 @@ struct MapParameters {
 /// Channels [first, first + count) of a view across partitions.
 View channelsOf(const View &view, int64_t first, int64_t count,
                 const machine::Description &machine);
+/// True if a map is made channels by channels and not rows by rows.
+bool comesByChannels(mlir::Operation *op);
 /// Channels of one instruction that reduces `source` to `result`, or all of
 /// them: whole tiles, so that the first follow the producer while it makes the
 /// last, as many as are worth the latency of the vector unit.

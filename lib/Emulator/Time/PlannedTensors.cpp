@@ -125,8 +125,8 @@ PlannedTensors::PlannedTensors(const LoadedProgram::Impl &impl) {
     for (uint32_t room : lies[t])
       rooms[room].tensors.push_back(t);
   for (Room &room : rooms)
-    llvm::stable_sort(room.tensors, [&](uint32_t a, uint32_t b) {
-      return after[a] < after[b];
+    llvm::sort(room.tensors, [&](uint32_t a, uint32_t b) {
+      return std::pair(after[a], a) < std::pair(after[b], b);
     });
   std::vector<std::pair<Box, uint32_t>> boxes(known.begin(), known.end());
   llvm::SmallVector<Access, 16> accesses;
