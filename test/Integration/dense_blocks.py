@@ -143,7 +143,8 @@ def check(seed, folder):
                      for line in lines)
     plan = common.run_tool("ashlarc", model, "--compile-to=plan", "-o", "-",
                            f"--machine={machine}").stdout
-    joined = sum('npu.dma.move "concat"' in line and "npu.alias" in line
+    joined = sum('npu.dma.move "concat"' in line and
+                 "#npu.route<view>" in line
                  for line in plan.splitlines())
     return done.returncode != 0, parameters, joined
 
