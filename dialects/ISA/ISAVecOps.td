@@ -101,8 +101,8 @@ def ISA_VecMapOp : ISA_Op<"VecMap", "vec.map", 0x40, ["vec"]> {
   let isaOperands = [
     Tensor<"a", Read, "A", Loops3>,
     Tensor<"b", Read, "B", Loops3, "$bMode == BMode::Tensor">,
-    Tensor<"scale", Read, "scales", NoLoops, "$hasScale", "ElemType::F32">,
-    Tensor<"bias", Read, "biases", NoLoops, "$hasBias", "ElemType::F32">,
+    Tensor<"scale", Read, "scale", NoLoops, "$hasScale", "ElemType::F32">,
+    Tensor<"bias", Read, "bias", NoLoops, "$hasBias", "ElemType::F32">,
     Tensor<"dst", Write, "result", Loops3>,
     Scale<"dst", given="$cellFromXr">
   ];

@@ -159,12 +159,9 @@ void ActionCounter::of(const isa::ActDrain &op, Sink &sink) {
   if (op.hasScale || op.hasBias || op.hasExp || op.alphaFromParam || op.mapped)
     sink.add(Action::SbRead,
              times(16, op.paramAlongSteps ? positions : op.cols));
-  const Step ofUnits[] = {{positions, 1}};
-  const Step ofSteps[] = {
-      {op.n0, op.resStride0}, {op.n1, op.resStride1}, {op.n2, op.resStride2}};
+  const isa::TensorOperand residual = operandRes(op);
   if (op.resMode)
-    sink.read({op.resType, op.resMantissa, op.resPart, op.cols,
-               op.fromTcu ? llvm::ArrayRef<Step>(ofUnits) : ofSteps});
+    sink.transfer(residual, op.fromTcu ? positions : streamed(residual.loops));
   sink.add(Action::SbWrite,
            times(results, isa::elementBytes(op.dstType, op.dstMantissa)));
   if (op.dstType == ElemType::Bfp)

@@ -76,31 +76,8 @@ static bool storesAnew(ElemType from, ElemType to) {
 }
 
 void ActionCounter::of(const isa::VecMap &op, Sink &sink) {
-  const Step a[] = {
-      {op.n0, op.aStride0}, {op.n1, op.aStride1}, {op.n2, op.aStride2}};
-  const Step b[] = {
-      {op.n0, op.bStride0}, {op.n1, op.bStride1}, {op.n2, op.bStride2}};
-  const Step result[] = {
-      {op.n0, op.dstStride0}, {op.n1, op.dstStride1}, {op.n2, op.dstStride2}};
+  visitOperands(op, sink);
   const bool two = op.bMode == isa::BMode::Tensor;
-  sink.read({op.aType, op.aMantissa, op.aPart,
-             op.aBroadcastPart ? 1 : uint64_t(op.channels), a});
-  if (two)
-    sink.read({op.bType, op.bMantissa, op.bPart,
-               op.bBroadcastPart ? 1 : uint64_t(op.channels), b});
-  if (op.hasScale)
-    sink.read({ElemType::F32,
-               0,
-               op.scalePart,
-               op.scaleBroadcastPart ? 1 : uint64_t(op.channels),
-               {}});
-  if (op.hasBias)
-    sink.read({ElemType::F32,
-               0,
-               op.biasPart,
-               op.biasBroadcastPart ? 1 : uint64_t(op.channels),
-               {}});
-  sink.write({op.dstType, op.dstMantissa, op.dstPart, op.channels, result});
   const uint64_t elements =
       times(times(times(op.n0, op.n1), op.n2), op.channels);
   sink.operations(Action::VecCheap, costOf(op.op), elements);
@@ -117,13 +94,6 @@ void ActionCounter::of(const isa::VecMap &op, Sink &sink) {
     sink.add(Action::VecCheap, elements);
   if (storesAnew(op.aType, op.dstType))
     sink.add(Action::VecCheap, elements);
-  sink.encodeRegister(op.dstType, op.cellFromXr);
-}
-
-/// vec.stat and vec.measure.
-template <typename Op>
-static Operand sourceOf(const Op &op, llvm::ArrayRef<Step> steps) {
-  return {op.type, op.mantissa, op.part, op.channels, steps};
 }
 
 template <typename Op>
@@ -132,9 +102,7 @@ static uint64_t scanned(const Op &op) {
 }
 
 void ActionCounter::of(const isa::VecStat &op, Sink &sink) {
-  const Step steps[] = {
-      {op.n0, op.stride0}, {op.n1, op.stride1}, {op.n2, op.stride2}};
-  sink.read(sourceOf(op, steps));
+  visitOperands(op, sink);
   sink.add(Action::VecCheap, scanned(op));
   // Sums grow in the unit and join the register once.
   if (!op.clear)
@@ -143,9 +111,7 @@ void ActionCounter::of(const isa::VecStat &op, Sink &sink) {
 }
 
 void ActionCounter::of(const isa::VecMeasure &op, Sink &sink) {
-  const Step steps[] = {
-      {op.n0, op.stride0}, {op.n1, op.stride1}, {op.n2, op.stride2}};
-  sink.read(sourceOf(op, steps));
+  visitOperands(op, sink);
   sink.add(Action::VecCheap, scanned(op));
   if (!op.clear)
     sink.add(Action::XrRead, registerBytes);
@@ -153,23 +119,13 @@ void ActionCounter::of(const isa::VecMeasure &op, Sink &sink) {
 }
 
 void ActionCounter::of(const isa::VecGather &op, Sink &sink) {
-  const Step source[] = {
-      {op.n0, op.srcStride0}, {op.n1, op.srcStride1}, {op.n2, op.srcStride2}};
-  const Step index[] = {{op.n0, op.indexStride0},
-                        {op.n1, op.indexStride1},
-                        {op.n2, op.indexStride2}};
-  const Step result[] = {
-      {op.n0, op.dstStride0}, {op.n1, op.dstStride1}, {op.n2, op.dstStride2}};
   const uint64_t positions = times(times(op.n0, op.n1), op.n2);
   // Every position has an index of its own unless indices stay.
-  const Step fetched[] = {{positions, 1}};
-  sink.read({op.type, 0, op.srcPart,
-             op.srcBroadcastPart ? 1 : uint64_t(op.channels),
-             streamed(index) > 1 ? llvm::ArrayRef<Step>(fetched)
-                                 : llvm::ArrayRef<Step>(source)});
-  sink.read({op.indexType, 0, op.indexPart,
-             op.indexBroadcastPart ? 1 : uint64_t(op.channels), index});
-  sink.write({op.type, 0, op.dstPart, op.channels, result});
+  const isa::TensorOperand source = operandSrc(op), index = operandIndex(op);
+  sink.transfer(source,
+                streamed(index.loops) > 1 ? positions : streamed(source.loops));
+  sink.transfer(index);
+  sink.transfer(operandDst(op));
   sink.add(Action::VecMedium, times(positions, op.channels));
 }
 
@@ -221,12 +177,8 @@ void ActionCounter::of(const isa::VecPool &op, Sink &sink) {
   }
   const machine::PoolVisits visits =
       machine::vecPoolVisits(static_cast<machine::PoolKind>(op.kind), shape);
-  const Step read[] = {{pooledElements(op, visits.firstPass), 1}};
-  const Step written[] = {{op.outD, op.dstStrideD},
-                          {op.outH, op.dstStrideH},
-                          {op.outW, op.dstStrideW}};
-  sink.read({op.srcType, op.srcMantissa, op.srcPart, op.channels, read});
-  sink.write({op.dstType, op.dstMantissa, op.dstPart, op.channels, written});
+  visitOperands(op, sink);
+  sink.transfer(operandSrc(op), pooledElements(op, visits.firstPass));
   const uint64_t results =
       times(times(times(op.outD, op.outH), op.outW), op.channels);
   sink.add(Action::VecCheap, times(visits.elements, op.channels));
@@ -234,17 +186,10 @@ void ActionCounter::of(const isa::VecPool &op, Sink &sink) {
     sink.add(Action::VecExpensive, results);
   if (storesAnew(op.srcType, op.dstType))
     sink.add(Action::VecCheap, results);
-  sink.encodeRegister(op.dstType, false);
 }
 
 void ActionCounter::of(const isa::VecReduce &op, Sink &sink) {
-  const Step read[] = {{op.o0, op.srcStrideO0},
-                       {op.o1, op.srcStrideO1},
-                       {op.r0, op.srcStrideR0},
-                       {op.r1, op.srcStrideR1}};
-  const Step written[] = {{op.o0, op.dstStrideO0}, {op.o1, op.dstStrideO1}};
-  sink.read({op.srcType, op.srcMantissa, op.srcPart, op.channels, read});
-  sink.write({op.dstType, op.dstMantissa, op.dstPart, op.channels, written});
+  visitOperands(op, sink);
   const uint64_t results = times(times(op.o0, op.o1), op.channels);
   sink.operations(Action::VecCheap, costOf(op.kind),
                   times(results, times(op.r0, op.r1)));
@@ -252,16 +197,10 @@ void ActionCounter::of(const isa::VecReduce &op, Sink &sink) {
     sink.add(Action::VecExpensive, results);
   if (storesAnew(op.srcType, op.dstType))
     sink.add(Action::VecCheap, results);
-  sink.encodeRegister(op.dstType, false);
 }
 
 void ActionCounter::of(const isa::VecReduceChannels &op, Sink &sink) {
-  const Step read[] = {
-      {op.n0, op.srcStride0}, {op.n1, op.srcStride1}, {op.n2, op.srcStride2}};
-  const Step written[] = {
-      {op.n0, op.dstStride0}, {op.n1, op.dstStride1}, {op.n2, op.dstStride2}};
-  sink.read({op.srcType, op.srcMantissa, op.srcPart, op.channels, read});
-  sink.write({op.dstType, op.dstMantissa, op.dstPart, 1, written});
+  visitOperands(op, sink);
   const uint64_t results = times(times(op.n0, op.n1), op.n2);
   sink.operations(Action::VecCheap, costOf(op.kind),
                   times(results, op.channels));
@@ -269,5 +208,4 @@ void ActionCounter::of(const isa::VecReduceChannels &op, Sink &sink) {
     sink.add(Action::VecExpensive, results);
   if (storesAnew(op.srcType, op.dstType))
     sink.add(Action::VecCheap, results);
-  sink.encodeRegister(op.dstType, false);
 }

@@ -7,42 +7,33 @@
 #define ASHLAR_LIB_ENERGY_SINK_H
 
 #include "ashlar/Energy/Counter.h"
-#include "ashlar/Isa/ElementBytes.h"
+#include "ashlar/Isa/Operands.h"
 #include "ashlar/Machine/Cycles.h"
 #include "llvm/ADT/ArrayRef.h"
 
 namespace ashlar::energy {
 
-/// A dimension of a pattern: \p count steps of \p stride.
-struct Step {
-  uint64_t count;
-  int64_t stride;
-};
-
 /// Elements that pass when a pattern is walked, outermost dimension first.
 /// Innermost dimensions of stride 0 cost nothing: the element stays.
-inline uint64_t streamed(llvm::ArrayRef<Step> steps) {
+inline uint64_t streamed(llvm::ArrayRef<isa::AccessDim> steps) {
   while (!steps.empty() && steps.back().stride == 0)
     steps = steps.drop_back();
   uint64_t product = 1;
-  for (const Step &step : steps)
+  for (const isa::AccessDim &step : steps)
     product = times(product, step.count);
   return product;
 }
 
-/// A tensor in SB: channels over partitions, a pattern in each.
-struct Operand {
-  isa::ElemType type;
-  uint32_t mantissa;
-  uint64_t part;
-  uint64_t channels;
-  llvm::ArrayRef<Step> steps;
-};
-
-struct ActionCounter::Sink {
+/// As a visitor of operands: counts tensors as they are walked, and the
+/// register of a result's scale exponent.
+struct ActionCounter::Sink : isa::OperandVisitor<ActionCounter::Sink> {
   const machine::Description &machine;
   const Measured &measured;
   ActionCounts &counts;
+
+  Sink(const machine::Description &machine, const Measured &measured,
+       ActionCounts &counts)
+      : machine(machine), measured(measured), counts(counts) {}
 
   void add(Action action, uint64_t count) { counts.add(action, count); }
 
@@ -53,12 +44,22 @@ struct ActionCounter::Sink {
     return channels == 0 ? 0 : (part + channels - 1) / group - part / group + 1;
   }
 
-  void read(const Operand &operand) {
-    transfer(operand, Action::SbRead, Action::XmRead);
+  /// A tensor in SB. An encoded element comes with its cell, which the
+  /// partitions of a group share.
+  void transfer(const isa::TensorOperand &operand, uint64_t positions) {
+    const bool write = operand.writes();
+    add(write ? Action::SbWrite : Action::SbRead,
+        times(times(positions, operand.ownChannels()), operand.bytes()));
+    if (operand.encoded())
+      add(write ? Action::XmWrite : Action::XmRead,
+          times(positions, cellRows(operand.part, operand.ownChannels())));
   }
-  void write(const Operand &operand) {
-    transfer(operand, Action::SbWrite, Action::XmWrite);
+  void transfer(const isa::TensorOperand &operand) {
+    transfer(operand, streamed(operand.loops));
   }
+
+  /// One side of a copy; DRAM counts whole bursts instead.
+  void transfer(const isa::LinearOperand &side);
 
   /// The register that an encode merges into, or takes its exponent from.
   void encodeRegister(isa::ElemType type, bool given) {
@@ -69,22 +70,18 @@ struct ActionCounter::Sink {
       add(Action::XrWrite, 2);
   }
 
+  void tensor(const isa::TensorOperand &operand) { transfer(operand); }
+  void scale(const isa::ScaleOperand &operand) {
+    encodeRegister(operand.type, operand.given);
+  }
+  /// Windows overlap: their instruction counts what it reads.
+  void pooled(const isa::VecPool &, const isa::TensorOperand &) {}
+
   /// Operations of ACT or VEC, whose cheap ones are \p cheapest.
   void operations(Action cheapest, machine::VecCost cost, uint64_t count) {
     add(static_cast<Action>(static_cast<unsigned>(cheapest) +
                             static_cast<unsigned>(cost)),
         count);
-  }
-
-private:
-  /// An encoded element comes with its cell, which the partitions of a group
-  /// share.
-  void transfer(const Operand &operand, Action bytes, Action cells) {
-    const uint64_t positions = streamed(operand.steps);
-    add(bytes, times(times(positions, operand.channels),
-                     isa::elementBytes(operand.type, operand.mantissa)));
-    if (operand.type == isa::ElemType::Bfp)
-      add(cells, times(positions, cellRows(operand.part, operand.channels)));
   }
 };
 

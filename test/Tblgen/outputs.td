@@ -12,6 +12,7 @@
 // RUN: ashlar-tblgen -gen-dialect -I %src_root %s | FileCheck --check-prefix=DIALECT %s
 // RUN: ashlar-tblgen -gen-docs -I %src_root %s | FileCheck --check-prefix=DOCS %s
 // RUN: ashlar-tblgen -gen-json -I %src_root %s | FileCheck --check-prefix=JSON %s
+// RUN: ashlar-tblgen -gen-operands -I %src_root %s | FileCheck --check-prefix=OPERANDS %s
 // RUN: ashlar-tblgen -gen-sv -I %src_root %s | FileCheck --check-prefix=SV %s
 
 include "dialects/ISA/ISAEncoding.td"
@@ -31,9 +32,16 @@ def T_AddOp : ISA_Encoding<"vec.add_all", 0x12, ["pe", "vec"]> {
     E<"queue", 4, Queue, 0, 8, "queue">,
     Count<"n", 12, 1, 0, "elements", "count">,
     S<"stride", 40, 1, 12, "bytes", "stride">,
-    Flag<"clear", 1, 52, "clear first">
+    Flag<"clear", 1, 52, "clear first">,
+    U<"base", 8, 1, 53, "bytes", "address">
   ];
-  let isaReserved = [Reserved<1, 53, 11>];
+  let isaReserved = [Reserved<1, 61, 3>];
+  let isaOperands = [
+    Linear<"", Read, "source", StridedBy<["$n"], ["$stride"]>,
+           "Memory::Sb", "4", via="moved">,
+    Xr<Write, "$n", merge="!$clear">,
+    Computed<Write, "sums", "sums", "$clear">
+  ];
 }
 
 // ENUMS: inline constexpr uint16_t versionMinor = 2;
@@ -65,7 +73,7 @@ def T_AddOp : ISA_Encoding<"vec.add_all", 0x12, ["pe", "vec"]> {
 // TABLES: {"n", FieldKind::Unsigned, 1, 0, 12, INT64_C(1), INT64_C(4095), INT64_C(1), {}, nullptr, "elements", "count"},
 // TABLES: static constexpr uint64_t reservedVecAddAll[] = {
 // TABLES-NEXT: 0x00fffffffffff000,
-// TABLES-NEXT: 0xffe0000000000000,
+// TABLES-NEXT: 0xe000000000000000,
 // TABLES: {Opcode::VecAddAll, "vec.add_all", 2, 0x0009, fieldsVecAddAll, reservedVecAddAll, "Add."},
 
 // DIALECT: ASHLAR_ISA_OP(AddOp, VecAddAll)
@@ -73,9 +81,24 @@ def T_AddOp : ISA_Encoding<"vec.add_all", 0x12, ["pe", "vec"]> {
 // DOCS: ### vec.add_all
 // DOCS: Opcode `0x12`, 2 words, queue pe, vec, since 1.1.
 // DOCS: | `stride` | 1 | 12-51 | s40 | -549755813888 .. 549755813887 | 0 | bytes | stride |
-// DOCS: Zero: word 1 bits 53-63.
+// DOCS: Zero: word 1 bits 61-63.
+// DOCS: | source | read | linear, mem `Memory::Sb`, base `base`, bytes `4`; loops `n` x `stride`; as moved reaches it |
+// DOCS-NEXT: |  | write | registers, space `Space::Xr`, index `n`, merge `!clear` |
+// DOCS-NEXT: | sums | write | sums; if `clear` |
 
 // JSON: "mnemonic": "vec.add_all",
+// JSON: "kind": "linear",
+// JSON-NEXT: "effect": "Read",
+// JSON-NEXT: "what": "source",
+
+// OPERANDS: inline LinearOperand operandOf(const VecAddAll &x) {
+// OPERANDS: o.base = x.base;
+// OPERANDS: o.loops.push_back({static_cast<uint64_t>(x.n), static_cast<int64_t>(x.stride)});
+// OPERANDS: void visitOperands([[maybe_unused]] const VecAddAll &x, [[maybe_unused]] Visitor &v) {
+// OPERANDS-NEXT: v.moved(x, operandOf(x));
+// OPERANDS: o.merge = !x.clear;
+// OPERANDS: v.registers(o);
+// OPERANDS: if (x.clear) v.sums(x, Effect::Write);
 
 // SV: package ashlar_isa;
 // SV: localparam int MAX_WORDS = 2;
@@ -86,3 +109,4 @@ def T_AddOp : ISA_Encoding<"vec.add_all", 0x12, ["pe", "vec"]> {
 // SV-NEXT: `define VEC_ADD_ALL_n(w) w[1][11:0]
 // SV-NEXT: `define VEC_ADD_ALL_stride(w) $signed(w[1][51:12])
 // SV-NEXT: `define VEC_ADD_ALL_clear(w) w[1][52:52]
+// SV-NEXT: `define VEC_ADD_ALL_base(w) w[1][60:53]

@@ -82,6 +82,41 @@ static void emitFieldTable(const InstructionSet &set, const Instruction &inst,
   os << ".\n\n";
 }
 
+/// What an operand is: its parts and loops in terms of the fields.
+static std::string operandText(const Operand &operand) {
+  // A cell of a table must not end at an "or".
+  auto code = [](StringRef text) {
+    std::string quoted = "`";
+    for (char c : text)
+      quoted += c == '|' ? std::string("\\|") : std::string(1, c);
+    return quoted + "`";
+  };
+  std::string text = operand.kind.empty() ? operand.via : operand.kind;
+  for (const auto &[member, value] : operand.roles)
+    text += ", " + member + " " + code(value.text);
+  for (const Loop &loop : operand.loops) {
+    text += &loop == &operand.loops.front() ? "; loops " : ", ";
+    text += code(loop.count.text);
+    if (operand.kind != "codes")
+      text += " x " + code(loop.stride.text);
+  }
+  if (!operand.kind.empty() && !operand.via.empty())
+    text += "; as " + operand.via + " reaches it";
+  if (operand.when)
+    text += "; if " + code(operand.when->text);
+  return text;
+}
+
+static void emitOperandTable(const Instruction &inst, raw_ostream &os) {
+  if (inst.operands.empty())
+    return;
+  os << "| operand | access | in terms of the fields |\n|---|---|---|\n";
+  for (const Operand &operand : inst.operands)
+    os << formatv("| {0} | {1} | {2} |\n", operand.what,
+                  StringRef(operand.effect).lower(), operandText(operand));
+  os << "\n";
+}
+
 static void emitInstruction(const InstructionSet &set, const Instruction &inst,
                             raw_ostream &os) {
   os << "### " << inst.mnemonic << "\n\n" << inst.summary << "\n\n";
@@ -91,6 +126,7 @@ static void emitInstruction(const InstructionSet &set, const Instruction &inst,
                 inst.since);
   emitParagraphs(inst.description, os);
   emitFieldTable(set, inst, os);
+  emitOperandTable(inst, os);
 }
 
 void emitDocs(const InstructionSet &set, raw_ostream &os) {
@@ -108,6 +144,10 @@ void emitDocs(const InstructionSet &set, raw_ostream &os) {
         "values outside the legal range and enum values without a name. Text "
         "is `mnemonic field=value ...`; a field with its default value may be "
         "left out.\n\n"
+     << "The second table of an instruction is what it reads and writes, in "
+        "the order of its footprint; the method of the operand visitor "
+        "(`include/ashlar/Isa/Operands.h`) comes first. A loop is count x "
+        "stride, outermost first.\n\n"
      << "## Instructions\n\n";
   for (const Instruction &inst : set.instructions)
     emitInstruction(set, inst, os);

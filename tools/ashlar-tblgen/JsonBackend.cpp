@@ -36,6 +36,27 @@ static void emitField(const InstructionSet &set, const Field &field,
   });
 }
 
+static void emitOperand(const Operand &operand, json::OStream &json) {
+  json.object([&] {
+    json.attribute("kind", operand.kind.empty() ? operand.via : operand.kind);
+    json.attribute("effect", operand.effect);
+    if (!operand.what.empty())
+      json.attribute("what", operand.what);
+    if (operand.when)
+      json.attribute("when", operand.when->text);
+    if (!operand.kind.empty() && !operand.via.empty())
+      json.attribute("via", operand.via);
+    for (const auto &[member, value] : operand.roles)
+      json.attribute(member, value.text);
+    if (operand.loops.empty())
+      return;
+    json.attributeArray("loops", [&] {
+      for (const Loop &loop : operand.loops)
+        json.value(json::Array{loop.count.text, loop.stride.text});
+    });
+  });
+}
+
 void emitJson(const InstructionSet &set, raw_ostream &os) {
   json::OStream json(os, 1);
   json.object([&] {
@@ -60,6 +81,10 @@ void emitJson(const InstructionSet &set, raw_ostream &os) {
           json.attributeArray("fields", [&] {
             for (const Field &field : inst.fields)
               emitField(set, field, json);
+          });
+          json.attributeArray("operands", [&] {
+            for (const Operand &operand : inst.operands)
+              emitOperand(operand, json);
           });
         });
     });

@@ -57,6 +57,7 @@ struct ReservedBits {
 struct Expression {
   std::string text; ///< As the record says it, for pages.
   std::string code; ///< C++ over the struct `x`.
+  std::vector<const Field *> fields;
 };
 
 /// A loop of an access pattern.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Emits the operands of the instructions: a function that gives each operand
-// of SB or of an address, and visitOperands(), one call of a visitor for each
-// operand in the order of the record (include/ashlar/Isa/Operands.h).
+// of SB, of PSUM or of an address, and visitOperands(), one call of a visitor
+// for each operand in the order of the record (include/ashlar/Isa/Operands.h).
 
 #include "Model.h"
+
+#include <set>
 
 using namespace llvm;
 
@@ -13,7 +15,7 @@ namespace ashlar::tblgen {
 /// Whether an operand has a function of its own: "operandSrc".
 static bool hasAccessor(const Operand &operand) {
   return operand.kind == "tensor" || operand.kind == "rows" ||
-         operand.kind == "linear";
+         operand.kind == "linear" || operand.kind == "psum";
 }
 
 static std::string accessor(const Operand &operand) {
@@ -37,8 +39,10 @@ static void emitDescription(const Operand &operand, StringRef indent,
 }
 
 static void emitAccessors(const Instruction &inst, raw_ostream &os) {
+  // Of entries that are read and written, what is read.
+  std::set<std::string> names;
   for (const Operand &operand : inst.operands) {
-    if (!hasAccessor(operand))
+    if (!hasAccessor(operand) || !names.insert(accessor(operand)).second)
       continue;
     os << "inline " << operand.cppType << " " << accessor(operand) << "(const "
        << inst.structName << " &x) {\n";
@@ -55,7 +59,7 @@ static void emitVisit(const Operand &operand, raw_ostream &os) {
       operand.when ? "if (" + operand.when->code + ") " : "";
   if (operand.kind.empty()) {
     os << "  " << when << method << "Effect::" << operand.effect << ");\n";
-  } else if (hasAccessor(operand)) {
+  } else if (hasAccessor(operand) && operand.kind != "psum") {
     os << "  " << when << method << accessor(operand) << "(x));\n";
   } else {
     os << "  " << when << "{\n";

@@ -7,7 +7,7 @@
 #include "Model.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/TableGen/Error.h"
+#include <set>
 
 using namespace llvm;
 
@@ -44,6 +44,7 @@ static Expression parse(const Instruction &inst, StringRef text) {
       fail(inst, "an operand names the unknown field '" + name + "'");
     result.text += name;
     result.code += "x." + field->name;
+    result.fields.push_back(field);
     text = text.drop_front(name.size());
   }
   return result;
@@ -100,6 +101,28 @@ static Operand readOperand(const Record *record) {
   return operand;
 }
 
+/// A partition or register that no operand names would be missing in the
+/// footprint, and no check would find the race.
+static void checkNamed(const Instruction &inst) {
+  std::set<const Field *> named;
+  auto add = [&](const Expression &expression) {
+    named.insert(expression.fields.begin(), expression.fields.end());
+  };
+  for (const Operand &operand : inst.operands) {
+    for (const auto &[member, value] : operand.roles)
+      add(value);
+    for (const Loop &loop : operand.loops) {
+      add(loop.count);
+      add(loop.stride);
+    }
+  }
+  for (const Field &field : inst.fields)
+    if ((field.unit == "partition" || field.unit == "register") &&
+        !named.count(&field))
+      fail(inst, "field '" + field.name + "' is a " + field.unit +
+                     " that no operand names");
+}
+
 void readOperands(Instruction &inst) {
   for (const Record *record :
        inst.record->getValueAsListOfDefs("isaOperands")) {
@@ -111,6 +134,7 @@ void readOperands(Instruction &inst) {
       operand.when = parse(inst, when);
     inst.operands.push_back(std::move(operand));
   }
+  checkNamed(inst);
 }
 
 } // namespace ashlar::tblgen

@@ -31,6 +31,18 @@ struct Operand {
   Dims loops;
 
   bool writes() const { return effect == Effect::Write; }
+  llvm::SmallVector<uint64_t, 5> counts() const {
+    llvm::SmallVector<uint64_t, 5> all;
+    for (const AccessDim &loop : loops)
+      all.push_back(loop.count);
+    return all;
+  }
+  llvm::SmallVector<int64_t, 5> strides() const {
+    llvm::SmallVector<int64_t, 5> all;
+    for (const AccessDim &loop : loops)
+      all.push_back(loop.stride);
+    return all;
+  }
 };
 
 /// A tensor in SB whose channels run over partitions and then over tiles.

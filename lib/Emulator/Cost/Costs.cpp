@@ -62,105 +62,85 @@ static uint64_t productOf(llvm::ArrayRef<uint64_t> counts) {
   return product;
 }
 
-using Counts = std::array<uint64_t, 5>;
-using Strides = std::array<int64_t, 5>;
+namespace {
 
-/// Loop counts and byte strides of a DMA instruction, outermost first.
-template <typename Op>
-static Counts countsOf(const Op &op) {
-  return {op.n0, op.n1, op.n2, op.n3, op.n4};
-}
+/// One side of a transfer as the formulas take it.
+struct Side {
+  llvm::SmallVector<uint64_t, 5> counts;
+  llvm::SmallVector<int64_t, 5> strides;
+  machine::DmaSide side;
 
-template <typename Op>
-static Strides sourceStrides(const Op &op) {
-  return {op.srcStride0, op.srcStride1, op.srcStride2, op.srcStride3,
-          op.srcStride4};
-}
+  Side(const machine::Description &machine, const isa::LinearOperand &operand)
+      : counts(operand.counts()), strides(operand.strides()) {
+    const bool rows =
+        operand.mem == isa::Memory::Sb || operand.mem == isa::Memory::Xm;
+    side = {operand.mem == isa::Memory::Dram,
+            counts,
+            strides,
+            operand.bytes,
+            rows ? machine.sb.bytesPerPartition : 0,
+            operand.base};
+  }
+  Side(const Side &) = delete;
+  Side &operator=(const Side &) = delete;
 
-template <typename Op>
-static Strides destinationStrides(const Op &op) {
-  return {op.dstStride0, op.dstStride1, op.dstStride2, op.dstStride3,
-          op.dstStride4};
-}
+  uint64_t bytes() const { return productOf(counts) * side.elementBytes; }
+};
 
-machine::DmaSide CostModel::side(isa::Memory memory, uint64_t address,
-                                 llvm::ArrayRef<uint64_t> counts,
-                                 llvm::ArrayRef<int64_t> strides,
-                                 uint64_t elementBytes) const {
-  const bool rows = memory == isa::Memory::Sb || memory == isa::Memory::Xm;
-  return {memory == isa::Memory::Dram,
-          counts,
-          strides,
-          elementBytes,
-          rows ? machine.sb.bytesPerPartition : 0,
-          address};
-}
+} // namespace
 
 Cost CostModel::of(const isa::DmaCopy &op) {
-  const Counts counts = countsOf(op);
-  const Strides src = sourceStrides(op);
-  const Strides dst = destinationStrides(op);
-  const machine::DmaSide source =
-      side(op.srcMem, op.srcBase, counts, src, op.elemBytes);
-  const machine::DmaSide destination =
-      side(op.dstMem, op.dstBase, counts, dst, op.elemBytes);
-  const bool inside =
-      op.srcMem != isa::Memory::Dram && op.dstMem != isa::Memory::Dram;
-  const machine::DramTraffic read = machine::dramTraffic(machine, source);
+  const Side source(machine, operandSrc(op));
+  const Side destination(machine, operandDst(op));
+  const machine::DramTraffic read = machine::dramTraffic(machine, source.side);
   const machine::DramTraffic written =
-      machine::dramTraffic(machine, destination);
-  const uint64_t bytes = productOf(counts) * op.elemBytes;
-  Cost cost = withWork(machine::dmaCopy(machine, source, destination), bytes);
+      machine::dramTraffic(machine, destination.side);
+  Cost cost = withWork(machine::dmaCopy(machine, source.side, destination.side),
+                       source.bytes());
   cost.dramRead = read.burstBytes;
   cost.dramWrite = written.burstBytes;
   cost.dramUseful = read.usefulBytes + written.usefulBytes;
-  cost.copied = inside ? bytes : 0;
+  cost.copied =
+      source.side.inDram || destination.side.inDram ? 0 : source.bytes();
   return cost;
 }
 
 Cost CostModel::of(const isa::DmaFill &op) {
-  const Counts counts = countsOf(op);
-  const Strides dst = destinationStrides(op);
-  const machine::DmaSide destination =
-      side(op.dstMem, op.dstBase, counts, dst, op.elemBytes);
+  const Side destination(machine, operandDst(op));
   const machine::DramTraffic written =
-      machine::dramTraffic(machine, destination);
-  Cost cost = withWork(machine::dmaFill(machine, destination),
-                       productOf(counts) * op.elemBytes);
+      machine::dramTraffic(machine, destination.side);
+  Cost cost = withWork(machine::dmaFill(machine, destination.side),
+                       destination.bytes());
   cost.dramWrite = written.burstBytes;
   cost.dramUseful = written.usefulBytes;
   return cost;
 }
 
 Cost CostModel::of(const isa::DmaUnpack &op) {
-  const Counts counts = countsOf(op);
-  const Strides dst = destinationStrides(op);
-  const machine::DmaSide destination =
-      side(isa::Memory::Sb, op.dstBase, counts, dst, op.elemBytes);
-  const machine::DramTraffic read =
-      machine::streamTraffic(machine, op.mantissa, counts, op.srcBase);
+  const Side destination(machine, operandDst(op));
+  const machine::DramTraffic read = machine::streamTraffic(
+      machine, op.mantissa, destination.counts, op.srcBase);
   Cost cost = withWork(
-      machine::dmaUnpack(machine, op.mantissa, destination, op.srcBase),
-      productOf(counts) * op.elemBytes);
+      machine::dmaUnpack(machine, op.mantissa, destination.side, op.srcBase),
+      destination.bytes());
   cost.dramRead = read.burstBytes;
   cost.dramUseful = read.usefulBytes;
   return cost;
 }
 
 Cost CostModel::of(const isa::DmaGather &op) {
-  const Counts counts = countsOf(op);
-  const Strides src = sourceStrides(op);
-  const Strides index = {op.indexStride0, op.indexStride1, op.indexStride2,
-                         op.indexStride3, op.indexStride4};
-  machine::DmaSide source{true, counts, src, op.elemBytes};
-  machine::GatherIndices indices{index, storedBytes(op.indexType, 0)};
+  const Side source(machine, operandSrc(op));
+  const Side index(machine, operandIndex(op));
+  const Side destination(machine, operandDst(op));
+  // The indices choose where a row begins.
+  machine::DmaSide rows = source.side;
+  rows.address = 0;
+  const machine::GatherIndices indices{index.strides, index.side.elementBytes};
   const machine::DramTraffic read =
-      machine::gatherTraffic(machine, source, indices);
-  const Strides dst = destinationStrides(op);
-  Cost cost = withWork(machine::dmaGather(machine, source, indices,
-                                          side(isa::Memory::Sb, op.dstBase,
-                                               counts, dst, op.elemBytes)),
-                       productOf(counts) * op.elemBytes);
+      machine::gatherTraffic(machine, rows, indices);
+  Cost cost =
+      withWork(machine::dmaGather(machine, rows, indices, destination.side),
+               destination.bytes());
   cost.dramRead = read.burstBytes;
   cost.dramUseful = read.usefulBytes;
   return cost;
@@ -176,13 +156,10 @@ Cost emulator::gatherCost(const machine::Description &machine,
 }
 
 /// The map of a compressed transfer.
-template <typename Op>
-static machine::MapSide mapOf(const machine::Description &machine, const Op &op,
-                              const Strides &strides) {
-  const Counts counts = countsOf(op);
-  return {productOf(counts) * op.elemBytes,
-          machine::onchipRuns({false, counts, strides, op.elemBytes,
-                               machine.sb.bytesPerPartition})};
+static machine::MapSide mapOf(const machine::Description &machine,
+                              const isa::LinearOperand &operand) {
+  const Side map(machine, operand);
+  return {map.bytes(), machine::onchipRuns(map.side)};
 }
 
 Cost emulator::compressedCost(const machine::Description &machine,
@@ -191,7 +168,7 @@ Cost emulator::compressedCost(const machine::Description &machine,
   // The values of a tree start behind its bits, whose number a first pass
   // finds; elsewhere all places are known before.
   const uint64_t passes = op.levels ? 2 : 1;
-  const machine::MapSide map = mapOf(machine, op, sourceStrides(op));
+  const machine::MapSide map = mapOf(machine, operandSrc(op));
   Cost cost = withWork(machine::dmaCompress(machine, bursts, map, passes),
                        map.bytes * passes);
   cost.dramWrite = bursts;
@@ -202,7 +179,7 @@ Cost emulator::compressedCost(const machine::Description &machine,
 Cost emulator::compressedCost(const machine::Description &machine,
                               const isa::DmaExpand &op, uint64_t bytes,
                               uint64_t bursts) {
-  const machine::MapSide map = mapOf(machine, op, destinationStrides(op));
+  const machine::MapSide map = mapOf(machine, operandDst(op));
   Cost cost = withWork(machine::dmaExpand(machine, bursts, map), map.bytes);
   cost.dramRead = bursts;
   cost.dramUseful = bytes;
@@ -221,21 +198,21 @@ Cost emulator::tileLoadCost(const machine::Description &machine,
 /// The cost if each cell takes what is typical.
 template <typename Op>
 static Cost typicalCost(const machine::Description &machine, const Op &op,
-                        uint64_t address, llvm::ArrayRef<int64_t> strides) {
+                        const isa::LinearOperand &cells) {
   const uint64_t bytes = op.typicalBytes ? op.typicalBytes : op.cellBytes;
-  const uint64_t cells[] = {op.n0, op.n1};
+  const llvm::SmallVector<uint64_t, 5> counts = cells.counts();
   const uint64_t bursts =
-      machine::runsBursts(machine, address, cells, strides, bytes);
-  return compressedCost(machine, op, bytes * cells[0] * cells[1],
+      machine::runsBursts(machine, cells.base, counts, cells.strides(), bytes);
+  return compressedCost(machine, op, bytes * productOf(counts),
                         bursts * machine.dram.burstBytes);
 }
 
 Cost CostModel::of(const isa::DmaCompress &op) {
-  return typicalCost(machine, op, op.dstBase, {op.dstStride0, op.dstStride1});
+  return typicalCost(machine, op, operandDst(op));
 }
 
 Cost CostModel::of(const isa::DmaExpand &op) {
-  return typicalCost(machine, op, op.srcBase, {op.srcStride0, op.srcStride1});
+  return typicalCost(machine, op, operandSrc(op));
 }
 
 //===- PE array -----------------------------------------------------------===//

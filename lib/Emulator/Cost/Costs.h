@@ -103,11 +103,6 @@ private:
   Cost of(const isa::VecMeasure &op);
   Cost of(const isa::VecGather &op);
   Cost vecCost(machine::Timing timing, uint64_t channels) const;
-  /// One side of a transfer.
-  machine::DmaSide side(isa::Memory memory, uint64_t address,
-                        llvm::ArrayRef<uint64_t> counts,
-                        llvm::ArrayRef<int64_t> strides,
-                        uint64_t elementBytes) const;
   // Tiles and coefficients decide what these take; SparseChecker knows.
   Cost of(const isa::TccTile &) { return {}; }
   Cost of(const isa::DmaTile &) { return {}; }

@@ -4,6 +4,7 @@
 
 #include "DramRequests.h"
 
+#include "ashlar/Isa/Operands.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/Dram.h"
 #include "ashlar/Numerics/PackedCodes.h"
@@ -15,33 +16,13 @@ using namespace ashlar::emulator;
 
 namespace {
 
-using Counts = std::array<uint64_t, 5>;
-using Strides = std::array<int64_t, 5>;
-using CellStrides = std::array<int64_t, 2>;
 using Request = llvm::function_ref<void(const DramLine &)>;
-
-template <typename Op>
-Counts countsOf(const Op &op) {
-  return {op.n0, op.n1, op.n2, op.n3, op.n4};
-}
-
-template <typename Op>
-Strides sourceStrides(const Op &op) {
-  return {op.srcStride0, op.srcStride1, op.srcStride2, op.srcStride3,
-          op.srcStride4};
-}
-
-template <typename Op>
-Strides destinationStrides(const Op &op) {
-  return {op.dstStride0, op.dstStride1, op.dstStride2, op.dstStride3,
-          op.dstStride4};
-}
 
 /// Calls fn(address) for every index of the loops \p counts, innermost fastest.
 template <typename Fn>
 void forAddresses(uint64_t address, llvm::ArrayRef<uint64_t> counts,
                   llvm::ArrayRef<int64_t> strides, Fn fn) {
-  Counts at = {};
+  std::array<uint64_t, 5> at = {};
   for (;;) {
     fn(address);
     size_t dim = counts.size();
@@ -79,18 +60,24 @@ void sideRequests(llvm::ArrayRef<uint64_t> counts,
                });
 }
 
+void sideRequests(const isa::LinearOperand &side, Request request) {
+  if (side.mem == isa::Memory::Dram)
+    sideRequests(side.counts(), side.strides(), side.bytes, side.base,
+                 side.writes(), request);
+}
+
 /// Cells of a compressed map, with the bytes that each takes.
 template <typename Op>
-void forCells(const Op &op, uint64_t base, const CellStrides &strides,
+void forCells(const Op &op, const isa::LinearOperand &cells,
               llvm::ArrayRef<uint64_t> chosen,
               llvm::function_ref<void(uint64_t, uint64_t)> fn) {
   const uint64_t typical = op.typicalBytes ? op.typicalBytes : op.cellBytes;
-  const uint64_t counts[] = {op.n0, op.n1};
   size_t cell = 0;
-  forAddresses(base, counts, strides, [&](uint64_t address) {
-    fn(address, cell < chosen.size() ? chosen[cell] : typical);
-    ++cell;
-  });
+  forAddresses(cells.base, cells.counts(), cells.strides(),
+               [&](uint64_t address) {
+                 fn(address, cell < chosen.size() ? chosen[cell] : typical);
+                 ++cell;
+               });
 }
 
 class Requests {
@@ -100,34 +87,27 @@ public:
       : machine(machine), chosen(chosen), request(request) {}
 
   void operator()(const isa::DmaCopy &op) {
-    const Counts counts = countsOf(op);
-    if (op.srcMem == isa::Memory::Dram)
-      sideRequests(counts, sourceStrides(op), op.elemBytes, op.srcBase, false,
-                   request);
-    if (op.dstMem == isa::Memory::Dram)
-      sideRequests(counts, destinationStrides(op), op.elemBytes, op.dstBase,
-                   true, request);
+    sideRequests(operandSrc(op), request);
+    sideRequests(operandDst(op), request);
   }
 
   void operator()(const isa::DmaFill &op) {
-    if (op.dstMem == isa::Memory::Dram)
-      sideRequests(countsOf(op), destinationStrides(op), op.elemBytes,
-                   op.dstBase, true, request);
+    sideRequests(operandDst(op), request);
   }
 
   void operator()(const isa::DmaUnpack &op) {
     uint64_t codes = 1;
-    for (uint64_t count : countsOf(op))
+    for (uint64_t count : operandDst(op).counts())
       codes *= count;
     request(
         {op.srcBase, 1, 0, numerics::packedBytes(codes, op.mantissa), false});
   }
 
   void operator()(const isa::DmaGather &op) {
-    const Counts counts = countsOf(op);
-    const Strides strides = sourceStrides(op);
-    const Strides index = {op.indexStride0, op.indexStride1, op.indexStride2,
-                           op.indexStride3, op.indexStride4};
+    const isa::LinearOperand source = operandSrc(op);
+    const llvm::SmallVector<uint64_t, 5> counts = source.counts();
+    const llvm::SmallVector<int64_t, 5> strides = source.strides();
+    const llvm::SmallVector<int64_t, 5> index = operandIndex(op).strides();
     size_t dims = 5;
     while (dims > 0 && (counts[dims - 1] == 1 || index[dims - 1] == 0))
       --dims;
@@ -147,25 +127,23 @@ public:
   }
 
   void operator()(const isa::DmaCompress &op) {
-    forCells(op, op.dstBase, {op.dstStride0, op.dstStride1}, chosen,
-             [&](uint64_t address, uint64_t bytes) {
-               request({address, 1, 0, bytes, true});
-             });
+    forCells(op, operandDst(op), chosen, [&](uint64_t address, uint64_t bytes) {
+      request({address, 1, 0, bytes, true});
+    });
   }
 
   void operator()(const isa::DmaExpand &op) {
     const uint64_t burst = machine.dram.burstBytes;
-    const CellStrides strides = {op.srcStride0, op.srcStride1};
-    forCells(op, op.srcBase, strides, chosen, [&](uint64_t address, uint64_t) {
+    const isa::LinearOperand cells = operandSrc(op);
+    forCells(op, cells, chosen, [&](uint64_t address, uint64_t) {
       request({address, 1, 0, 1, false});
     });
-    forCells(
-        op, op.srcBase, strides, chosen, [&](uint64_t address, uint64_t bytes) {
-          const uint64_t bursts = machine::runBursts(machine, address, bytes);
-          if (bursts > 1)
-            request({address / burst * burst + burst, 1, 0,
-                     (bursts - 1) * burst, false});
-        });
+    forCells(op, cells, chosen, [&](uint64_t address, uint64_t bytes) {
+      const uint64_t bursts = machine::runBursts(machine, address, bytes);
+      if (bursts > 1)
+        request({address / burst * burst + burst, 1, 0, (bursts - 1) * burst,
+                 false});
+    });
   }
 
   /// Nothing else reaches DRAM.

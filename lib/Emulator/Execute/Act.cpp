@@ -313,11 +313,6 @@ struct Drain {
 
 } // namespace
 
-static Pattern patternOf(const isa::ActDrain &op, int64_t s0, int64_t s1,
-                         int64_t s2) {
-  return Pattern{{op.n0, op.n1, op.n2}, {s0, s1, s2}}.merged();
-}
-
 /// A cleared register means that every block was zero; so is every
 /// accumulator, and any exponent gives the same zero.
 static int scaleOf(Memory &memory, unsigned xr) {
@@ -330,13 +325,8 @@ static void drainOnce(Engine &engine, const isa::ActDrain &op,
                       const int64_t *planes = nullptr) {
   Memory &memory = engine.memory;
   Drain drain{engine, op, {}, {}, {}, 0, units, planes};
-  drain.entries = patternOf(op, op.psumStride0, op.psumStride1, op.psumStride2);
-  drain.result.type = op.dstType;
-  drain.result.mantissa = op.dstMantissa;
-  drain.result.part = op.dstPart;
-  drain.result.offset = op.dstOffset;
-  drain.result.pattern =
-      patternOf(op, op.dstStride0, op.dstStride1, op.dstStride2);
+  drain.entries = patternOf(operandPsum(op)).merged();
+  drain.result = viewOf(operandDst(op));
   if (op.mode == DrainMode::Int || op.mode == DrainMode::Raw64) {
     engine.split(op.cols, op.cols * drain.entries.size(),
                  [&](uint64_t begin, uint64_t end) {
@@ -353,12 +343,7 @@ static void drainOnce(Engine &engine, const isa::ActDrain &op,
         [&](uint64_t lane, uint64_t k0, uint64_t k1, numerics::WideValue *out) {
           drain.exactRow(lane, k0, k1, out);
         });
-  drain.residual.type = op.resType;
-  drain.residual.mantissa = op.resMantissa;
-  drain.residual.part = op.resPart;
-  drain.residual.offset = op.resOffset;
-  drain.residual.pattern =
-      patternOf(op, op.resStride0, op.resStride1, op.resStride2);
+  drain.residual = viewOf(operandRes(op));
   if (op.dstOrientation == isa::Orientation::F)
     return drain.encodeAlong();
   if (op.paramAlongSteps && op.dstType != ElemType::Bfp) {

@@ -7,6 +7,7 @@
 #include "../Cost/DramRequests.h"
 #include "../State/LinearAddress.h"
 #include "Indices.h"
+#include "ashlar/Isa/Operands.h"
 #include "ashlar/Numerics/PackedCodes.h"
 #include <array>
 #include <cstdlib>
@@ -33,31 +34,44 @@ struct Descriptor {
 
 } // namespace
 
+static std::array<uint64_t, 5> countsOf(const isa::Operand &operand) {
+  std::array<uint64_t, 5> counts;
+  for (unsigned i = 0; i < 5; ++i)
+    counts[i] = operand.loops[i].count;
+  return counts;
+}
+
+static std::array<int64_t, 5> stridesOf(const isa::Operand &operand) {
+  std::array<int64_t, 5> strides;
+  for (unsigned i = 0; i < 5; ++i)
+    strides[i] = operand.loops[i].stride;
+  return strides;
+}
+
 /// A side whose addresses are base + sum i*stride on the host as well: in DRAM
 /// XR and weight memory always, in SB and XM if no index step carries from one
 /// row into the next.
-static std::optional<Side> affineSide(emulator::Memory &memory, Space space,
-                                      uint64_t base,
-                                      const std::array<int64_t, 5> &stride,
-                                      const std::array<uint64_t, 5> &count,
-                                      uint64_t elementBytes) {
+static std::optional<Side> affineSide(emulator::Memory &memory,
+                                      const isa::LinearOperand &operand) {
   Side side;
-  side.base = translate(memory, space, base);
-  if (space == Space::Dram || space == Space::Xr || space == Space::Wm) {
-    side.stride = stride;
+  side.base = translate(memory, operand.mem, operand.base);
+  if (operand.mem == Space::Dram || operand.mem == Space::Xr ||
+      operand.mem == Space::Wm) {
+    side.stride = stridesOf(operand);
     return side;
   }
   const int64_t row = static_cast<int64_t>(memory.bytesPerPartition());
-  const int64_t offset = static_cast<int64_t>(base) % row;
-  int64_t low = offset, high = offset + static_cast<int64_t>(elementBytes);
+  const int64_t offset = static_cast<int64_t>(operand.base) % row;
+  int64_t low = offset, high = offset + static_cast<int64_t>(operand.bytes);
   for (unsigned i = 0; i < 5; ++i) {
-    if (count[i] == 1)
+    const auto [count, stride] = operand.loops[i];
+    if (count == 1)
       continue;
     // The nearest multiple of the row, so that small negative strides stay so.
-    int64_t rows = (stride[i] + (stride[i] >= 0 ? row / 2 : -(row / 2))) / row;
-    int64_t inside = stride[i] - rows * row;
+    int64_t rows = (stride + (stride >= 0 ? row / 2 : -(row / 2))) / row;
+    int64_t inside = stride - rows * row;
     side.stride[i] = rows * static_cast<int64_t>(memory.pitch()) + inside;
-    (inside < 0 ? low : high) += inside * static_cast<int64_t>(count[i] - 1);
+    (inside < 0 ? low : high) += inside * static_cast<int64_t>(count - 1);
   }
   if (low < 0 || high > row)
     return std::nullopt;
@@ -168,56 +182,40 @@ static uint64_t totalBytes(const std::array<uint64_t, 5> &count,
   return bytes;
 }
 
-template <typename Op>
-static std::array<uint64_t, 5> countsOf(const Op &op) {
-  return {op.n0, op.n1, op.n2, op.n3, op.n4};
-}
-
-template <typename Op>
-static std::array<int64_t, 5> targetStrides(const Op &op) {
-  return {op.dstStride0, op.dstStride1, op.dstStride2, op.dstStride3,
-          op.dstStride4};
-}
-
 /// Element by element through address translation: for descriptors whose
 /// steps carry from one partition into the next. read(k, src, b) gives byte b
 /// of element k, which lies at `src` on a side with the strides `srcStride`.
-template <typename Op, typename Read>
-static void transferSlow(emulator::Memory &memory, const Op &op, Space target,
-                         uint64_t srcBase,
+template <typename Read>
+static void transferSlow(emulator::Memory &memory,
+                         const isa::LinearOperand &target, uint64_t srcBase,
                          const std::array<int64_t, 5> &srcStride, Read read) {
-  const std::array<int64_t, 5> dstStride = targetStrides(op);
-  const std::array<uint64_t, 5> count = countsOf(op);
-  const uint64_t total = totalBytes(count, 1), bytes = op.elemBytes;
+  const std::array<uint64_t, 5> count = countsOf(target);
+  const uint64_t total = totalBytes(count, 1);
   for (uint64_t k = 0; k < total; ++k) {
-    uint64_t rest = k, dst = op.dstBase, src = srcBase;
+    uint64_t rest = k, dst = target.base, src = srcBase;
     for (unsigned i = 5; i-- > 0;) {
       uint64_t index = rest % count[i];
       rest /= count[i];
-      dst += index * static_cast<uint64_t>(dstStride[i]);
+      dst += index * static_cast<uint64_t>(target.loops[i].stride);
       src += index * static_cast<uint64_t>(srcStride[i]);
     }
     // Elements may themselves straddle a row of SB.
-    for (uint64_t b = 0; b < bytes; ++b)
-      *translate(memory, target, dst + b) = read(k, src, b);
+    for (uint64_t b = 0; b < target.bytes; ++b)
+      *translate(memory, target.mem, dst + b) = read(k, src, b);
   }
 }
 
 void Engine::execute(const isa::DmaCopy &op) {
+  const isa::LinearOperand from = operandSrc(op), to = operandDst(op);
   Descriptor d;
-  d.count = countsOf(op);
+  d.count = countsOf(to);
   d.runBytes = op.elemBytes;
-  const std::array<int64_t, 5> srcStride = {op.srcStride0, op.srcStride1,
-                                            op.srcStride2, op.srcStride3,
-                                            op.srcStride4};
-  std::optional<Side> source = affineSide(memory, op.srcMem, op.srcBase,
-                                          srcStride, d.count, op.elemBytes);
-  std::optional<Side> destination = affineSide(
-      memory, op.dstMem, op.dstBase, targetStrides(op), d.count, op.elemBytes);
+  std::optional<Side> source = affineSide(memory, from);
+  std::optional<Side> destination = affineSide(memory, to);
   if (!source || !destination)
-    return transferSlow(memory, op, op.dstMem, op.srcBase, srcStride,
+    return transferSlow(memory, to, from.base, stridesOf(from),
                         [&](uint64_t, uint64_t src, uint64_t byte) {
-                          return *translate(memory, op.srcMem, src + byte);
+                          return *translate(memory, from.mem, src + byte);
                         });
   d.source = *source;
   d.destination = *destination;
@@ -260,13 +258,13 @@ static void fillInner(uint8_t *dst, int64_t stride, uint64_t n, uint64_t bytes,
 }
 
 void Engine::execute(const isa::DmaFill &op) {
+  const isa::LinearOperand to = operandDst(op);
   Descriptor d;
-  d.count = countsOf(op);
-  std::optional<Side> destination = affineSide(
-      memory, op.dstMem, op.dstBase, targetStrides(op), d.count, op.elemBytes);
+  d.count = countsOf(to);
+  std::optional<Side> destination = affineSide(memory, to);
   const uint64_t word = op.value;
   if (!destination)
-    return transferSlow(memory, op, op.dstMem, 0, {},
+    return transferSlow(memory, to, 0, {},
                         [&](uint64_t, uint64_t, uint64_t byte) {
                           return static_cast<uint8_t>(word >> (8 * byte));
                         });
@@ -304,16 +302,16 @@ static std::array<int64_t, 5> denseStrides(const std::array<uint64_t, 5> &n,
 }
 
 void Engine::execute(const isa::DmaUnpack &op) {
+  const isa::LinearOperand to = operandDst(op);
   Descriptor d;
-  d.count = countsOf(op);
+  d.count = countsOf(to);
   d.runBytes = op.elemBytes;
   d.source.stride = denseStrides(d.count, 1);
   const unsigned width = op.mantissa;
   const uint64_t total = totalBytes(d.count, 1);
   const llvm::ArrayRef<uint8_t> stream(memory.dram(op.srcBase),
                                        numerics::packedBytes(total, width));
-  std::optional<Side> destination = affineSide(
-      memory, Space::Sb, op.dstBase, targetStrides(op), d.count, op.elemBytes);
+  std::optional<Side> destination = affineSide(memory, to);
   // Elements at odd addresses of the host take the slow way as well.
   if (destination && op.elemBytes == 2 &&
       (op.dstBase % 2 != 0 ||
@@ -321,7 +319,7 @@ void Engine::execute(const isa::DmaUnpack &op) {
                     [](int64_t stride) { return stride % 2 != 0; })))
     destination.reset();
   if (!destination)
-    return transferSlow(memory, op, Space::Sb, 0, {},
+    return transferSlow(memory, to, 0, {},
                         [&](uint64_t k, uint64_t, uint64_t byte) {
                           int16_t code;
                           numerics::unpackCodes(stream, k, width, &code, 1);
@@ -356,10 +354,9 @@ struct ChosenRows {
 /// Reads and checks all indices, in the order of the rows.
 static ChosenRows chooseRows(emulator::Memory &memory,
                              const isa::DmaGather &op) {
-  const std::array<uint64_t, 5> count = countsOf(op);
-  const std::array<int64_t, 5> stride = {op.indexStride0, op.indexStride1,
-                                         op.indexStride2, op.indexStride3,
-                                         op.indexStride4};
+  const isa::LinearOperand indices = operandIndex(op);
+  const std::array<uint64_t, 5> count = countsOf(indices);
+  const std::array<int64_t, 5> stride = stridesOf(indices);
   ChosenRows chosen;
   for (unsigned i = 0; i < 5; ++i)
     if (count[i] > 1 && stride[i] != 0)
@@ -367,18 +364,17 @@ static ChosenRows chooseRows(emulator::Memory &memory,
   for (unsigned i = 0; i < chosen.dims; ++i)
     chosen.rows *= count[i];
   const uint64_t element = totalBytes(count, 1) / chosen.rows;
-  const unsigned bytes = op.indexType == isa::ElemType::I32 ? 4 : 8;
   chosen.displacement.reserve(chosen.rows);
   for (uint64_t row = 0; row < chosen.rows; ++row) {
-    uint64_t rest = row, at = op.indexBase;
+    uint64_t rest = row, at = indices.base;
     for (uint64_t i = chosen.dims; i-- > 0;) {
       at += rest % count[i] * static_cast<uint64_t>(stride[i]);
       rest /= count[i];
     }
     // An index may straddle a row of SB.
     uint8_t stored[8];
-    for (unsigned b = 0; b < bytes; ++b)
-      stored[b] = *translate(memory, Space::Sb, at + b);
+    for (unsigned b = 0; b < indices.bytes; ++b)
+      stored[b] = *translate(memory, indices.mem, at + b);
     const int64_t index = readIndex(op.indexType, stored);
     chosen.finding = indexOutside(index, op.size, row * element, at);
     if (chosen.finding)
@@ -410,43 +406,44 @@ void Engine::execute(const isa::DmaGather &op) {
   if (finding)
     return;
   measureRows(op, chosen.displacement);
+  const isa::LinearOperand from = operandSrc(op), to = operandDst(op);
   Descriptor d;
-  d.count = countsOf(op);
+  d.count = countsOf(to);
   d.runBytes = op.elemBytes;
-  d.source.stride = {op.srcStride0, op.srcStride1, op.srcStride2, op.srcStride3,
-                     op.srcStride4};
+  d.source.stride = stridesOf(from);
   const uint64_t elements = totalBytes(d.count, 1);
-  std::optional<Side> destination = affineSide(
-      memory, Space::Sb, op.dstBase, targetStrides(op), d.count, op.elemBytes);
+  std::optional<Side> destination = affineSide(memory, to);
   if (!destination)
-    return transferSlow(memory, op, Space::Sb, op.srcBase, d.source.stride,
+    return transferSlow(memory, to, from.base, d.source.stride,
                         [&](uint64_t k, uint64_t src, uint64_t byte) {
                           const uint64_t row = k / (elements / chosen.rows);
                           return *memory.dram(src + byte +
                                               chosen.displacement[row]);
                         });
-  d.source.base = memory.dram(0) + op.srcBase;
+  d.source.base = memory.dram(0) + from.base;
   d.destination = *destination;
   Descriptor inner = d;
   std::fill_n(inner.count.begin(), chosen.dims, 1);
   contiguousInside(inner);
   mergeRun(inner, true);
   rotateOuter(inner);
-  split(chosen.rows, elements * op.elemBytes, [&](uint64_t from, uint64_t to) {
-    for (uint64_t row = from; row < to; ++row) {
-      uint64_t rest = row;
-      int64_t dst = 0, src = chosen.displacement[row];
-      for (uint64_t i = chosen.dims; i-- > 0;) {
-        const auto index = static_cast<int64_t>(rest % d.count[i]);
-        dst += index * d.destination.stride[i];
-        src += index * d.source.stride[i];
-        rest /= d.count[i];
-      }
-      forOuter(inner, 0, inner.count[0], [&](int64_t dst1, int64_t src1) {
-        copyInner(inner.destination.base + dst + dst1,
-                  inner.destination.stride[4], inner.source.base + src + src1,
-                  inner.source.stride[4], inner.count[4], inner.runBytes);
-      });
-    }
-  });
+  split(chosen.rows, elements * op.elemBytes,
+        [&](uint64_t begin, uint64_t end) {
+          for (uint64_t row = begin; row < end; ++row) {
+            uint64_t rest = row;
+            int64_t dst = 0, src = chosen.displacement[row];
+            for (uint64_t i = chosen.dims; i-- > 0;) {
+              const auto index = static_cast<int64_t>(rest % d.count[i]);
+              dst += index * d.destination.stride[i];
+              src += index * d.source.stride[i];
+              rest /= d.count[i];
+            }
+            forOuter(inner, 0, inner.count[0], [&](int64_t dst1, int64_t src1) {
+              copyInner(inner.destination.base + dst + dst1,
+                        inner.destination.stride[4],
+                        inner.source.base + src + src1, inner.source.stride[4],
+                        inner.count[4], inner.runBytes);
+            });
+          }
+        });
 }

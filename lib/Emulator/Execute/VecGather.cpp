@@ -22,11 +22,6 @@ struct Gather {
 
   uint64_t channels() const { return op.channels; }
 
-  static Pattern pattern(const isa::VecGather &op, int64_t s0, int64_t s1,
-                         int64_t s2) {
-    return {{op.n0, op.n1, op.n2}, {s0, s1, s2}};
-  }
-
   /// Calls fn(k, index) for the positions [k0, k1) of a channel until it gives
   /// false.
   template <typename Fn>
@@ -91,31 +86,8 @@ struct Gather {
 } // namespace
 
 void Engine::execute(const isa::VecGather &op) {
-  Gather gather{*this, op, {}, {}, {}};
-  gather.source = {
-      op.type,
-      0,
-      op.srcPart,
-      op.srcOffset,
-      op.srcTileStride,
-      op.srcBroadcastPart,
-      Gather::pattern(op, op.srcStride0, op.srcStride1, op.srcStride2)};
-  gather.index = {
-      op.indexType,
-      0,
-      op.indexPart,
-      op.indexOffset,
-      op.indexTileStride,
-      op.indexBroadcastPart,
-      Gather::pattern(op, op.indexStride0, op.indexStride1, op.indexStride2)};
-  gather.result = {
-      op.type,
-      0,
-      op.dstPart,
-      op.dstOffset,
-      op.dstTileStride,
-      false,
-      Gather::pattern(op, op.dstStride0, op.dstStride1, op.dstStride2)};
+  const Gather gather{*this, op, viewOf(operandSrc(op)),
+                      viewOf(operandIndex(op)), viewOf(operandDst(op))};
   finding = gather.outside();
   if (finding)
     return;

@@ -227,41 +227,13 @@ struct Map {
 } // namespace
 
 void Engine::execute(const isa::VecMap &op) {
-  auto pattern = [&](int64_t s0, int64_t s1, int64_t s2) {
-    return Pattern{{op.n0, op.n1, op.n2}, {s0, s1, s2}}.merged();
-  };
-  Map map{*this, op, {}, {}, {}, {}, {}};
-  map.a = {op.aType,
-           static_cast<unsigned>(op.aMantissa),
-           op.aPart,
-           op.aOffset,
-           op.aTileStride,
-           op.aBroadcastPart,
-           pattern(op.aStride0, op.aStride1, op.aStride2)};
-  map.b = {op.bType,
-           static_cast<unsigned>(op.bMantissa),
-           op.bPart,
-           op.bOffset,
-           op.bTileStride,
-           op.bBroadcastPart,
-           pattern(op.bStride0, op.bStride1, op.bStride2)};
-  map.dst = {op.dstType,
-             static_cast<unsigned>(op.dstMantissa),
-             op.dstPart,
-             op.dstOffset,
-             op.dstTileStride,
-             false,
-             pattern(op.dstStride0, op.dstStride1, op.dstStride2)};
-  map.scale = {ElemType::F32,
-               0,
-               op.scalePart,
-               op.scaleOffset,
-               op.scaleTileStride,
-               op.scaleBroadcastPart,
-               {}};
-  map.bias = {
-      ElemType::F32,        0, op.biasPart, op.biasOffset, op.biasTileStride,
-      op.biasBroadcastPart, {}};
+  const Map map{*this,
+                op,
+                viewOf(operandA(op)),
+                viewOf(operandB(op)),
+                viewOf(operandDst(op)),
+                viewOf(operandScale(op)),
+                viewOf(operandBias(op))};
   const EncodeTarget target = encodeTarget(op);
   if (map.isBlockFunction())
     return produceExact(

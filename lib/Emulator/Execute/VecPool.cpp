@@ -118,7 +118,6 @@ static Axis axis(int64_t in, int64_t out, int64_t kernel, int64_t step,
 }
 
 void Engine::execute(const isa::VecPool &op) {
-  auto count = [](int64_t n) { return static_cast<uint64_t>(n); };
   Pool pool{*this,
             op,
             axis(op.inD, op.outD, op.kD, op.sD, op.dD, op.pD, op.cloD, op.chiD),
@@ -131,24 +130,8 @@ void Engine::execute(const isa::VecPool &op) {
             0};
   pool.findColumns();
   // Merging keeps flat indices, so a line is a range of flat indices.
-  pool.source = {op.srcType,
-                 static_cast<unsigned>(op.srcMantissa),
-                 op.srcPart,
-                 op.srcOffset,
-                 op.srcTileStride,
-                 false,
-                 Pattern{{count(op.inD), count(op.inH), count(op.inW)},
-                         {op.srcStrideD, op.srcStrideH, op.srcStrideW}}
-                     .merged()};
-  TensorView dst = {op.dstType,
-                    static_cast<unsigned>(op.dstMantissa),
-                    op.dstPart,
-                    op.dstOffset,
-                    op.dstTileStride,
-                    false,
-                    Pattern{{op.outD, op.outH, op.outW},
-                            {op.dstStrideD, op.dstStrideH, op.dstStrideW}}
-                        .merged()};
+  pool.source = viewOf(operandSrc(op));
+  const TensorView dst = viewOf(operandDst(op));
   const uint64_t width = op.outW, height = op.outH;
   // A chunk of flat results may start and end inside a line.
   auto compute = [&](uint64_t channel, uint64_t k0, uint64_t k1, float *out) {
@@ -168,7 +151,6 @@ void Engine::execute(const isa::VecPool &op) {
       k += n;
     }
   };
-  produceFloats(*this, dst,
-                {op.dstBlock, static_cast<unsigned>(op.dstXr), op.dstXrClear},
-                op.channels, uint64_t(op.kD) * op.kH * op.kW + 1, compute);
+  produceFloats(*this, dst, encodeTarget(op), op.channels,
+                uint64_t(op.kD) * op.kH * op.kW + 1, compute);
 }

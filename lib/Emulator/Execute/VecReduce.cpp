@@ -110,12 +110,6 @@ private:
   float *out, *best = nullptr;
 };
 
-/// Both instructions' results: binary32, or the index of arg reductions.
-struct Result {
-  TensorView view;
-  EncodeTarget target;
-};
-
 } // namespace
 
 /// Integers reduce to integers exactly; a mean is a quotient of floats.
@@ -146,31 +140,17 @@ produceIntegers(Engine &engine, const TensorView &view, uint64_t channels,
                });
 }
 
-/// Where the results go; floats and indices are stored through binary32.
-/// Indices up to 2^20 and more are exact in binary32, so arg reductions need no
-/// integer path.
-template <typename Op>
-static Result resultOf(const Op &op, Pattern pattern, int64_t tileStride) {
-  return {{op.dstType, static_cast<unsigned>(op.dstMantissa), op.dstPart,
-           op.dstOffset, tileStride, false, pattern.merged()},
-          {op.dstBlock, static_cast<unsigned>(op.dstXr), op.dstXrClear}};
-}
+// Floats and indices are stored through binary32. Indices up to 2^20 and more
+// are exact in it, so arg reductions need no integer path.
 
 void Engine::execute(const isa::VecReduce &op) {
   const auto kind = static_cast<Reduction>(op.kind);
   const uint64_t reduced = uint64_t(op.r0) * op.r1;
-  TensorView source = {op.srcType,
-                       static_cast<unsigned>(op.srcMantissa),
-                       op.srcPart,
-                       op.srcOffset,
-                       op.srcTileStride,
-                       false,
-                       {}};
-  Result result = resultOf(
-      op, Pattern{{1, op.o0, op.o1}, {0, op.dstStrideO0, op.dstStrideO1}},
-      op.dstTileStride);
-  const Pattern inner =
-      Pattern{{1, op.r0, op.r1}, {0, op.srcStrideR0, op.srcStrideR1}}.merged();
+  // One view for each result: the outer loops choose it.
+  isa::TensorOperand operand = operandSrc(op);
+  operand.loops.erase(operand.loops.begin(), operand.loops.begin() + 2);
+  const TensorView source = viewOf(operand);
+  const TensorView result = viewOf(operandDst(op));
   auto offsetOf = [&](uint64_t k) {
     return static_cast<int64_t>(k / op.o1) * op.srcStrideO0 +
            static_cast<int64_t>(k % op.o1) * op.srcStrideO1;
@@ -180,7 +160,6 @@ void Engine::execute(const isa::VecReduce &op) {
     TensorView view = source;
     for (uint64_t k = k0; k < k1; ++k) {
       view.offset = source.offset + static_cast<uint64_t>(offsetOf(k));
-      view.pattern = inner;
       const float *row = loadFloats(*this, view, channel, 0, reduced,
                                     scratch.get<float>(Scratch::RowA, reduced));
       out[k - k0] = reduceRow(kind, op.selectLast, row, reduced);
@@ -189,7 +168,6 @@ void Engine::execute(const isa::VecReduce &op) {
   auto computeInteger = [&](uint64_t channel, uint64_t k) {
     TensorView view = source;
     view.offset = source.offset + static_cast<uint64_t>(offsetOf(k));
-    view.pattern = inner;
     auto *row = Scratch::ofThisThread().get<int64_t>(Scratch::RowA, reduced);
     loadIntegers(*this, view, channel, 0, reduced, row);
     IntegerReducer reducer(kind, op.selectLast);
@@ -197,28 +175,14 @@ void Engine::execute(const isa::VecReduce &op) {
     return reducer.result();
   };
   if (isIntegral(op))
-    return produceIntegers(*this, result.view, op.channels, reduced,
-                           computeInteger);
-  produceFloats(*this, result.view, result.target, op.channels, reduced,
-                compute);
+    return produceIntegers(*this, result, op.channels, reduced, computeInteger);
+  produceFloats(*this, result, encodeTarget(op), op.channels, reduced, compute);
 }
 
 void Engine::execute(const isa::VecReduceChannels &op) {
   const auto kind = static_cast<Reduction>(op.kind);
-  TensorView source = {op.srcType,
-                       static_cast<unsigned>(op.srcMantissa),
-                       op.srcPart,
-                       op.srcOffset,
-                       op.srcTileStride,
-                       false,
-                       Pattern{{op.n0, op.n1, op.n2},
-                               {op.srcStride0, op.srcStride1, op.srcStride2}}
-                           .merged()};
-  Result result =
-      resultOf(op,
-               Pattern{{op.n0, op.n1, op.n2},
-                       {op.dstStride0, op.dstStride1, op.dstStride2}},
-               0);
+  const TensorView source = viewOf(operandSrc(op));
+  const TensorView result = viewOf(operandDst(op));
   auto compute = [&](uint64_t, uint64_t k0, uint64_t k1, float *out) {
     RowReducer reducer(*this, kind, op.selectLast, k1 - k0, out);
     auto *buffer = Scratch::ofThisThread().get<float>(Scratch::RowA, k1 - k0);
@@ -236,6 +200,6 @@ void Engine::execute(const isa::VecReduceChannels &op) {
     return reducer.result();
   };
   if (isIntegral(op))
-    return produceIntegers(*this, result.view, 1, op.channels, computeInteger);
-  produceFloats(*this, result.view, result.target, 1, op.channels, compute);
+    return produceIntegers(*this, result, 1, op.channels, computeInteger);
+  produceFloats(*this, result, encodeTarget(op), 1, op.channels, compute);
 }

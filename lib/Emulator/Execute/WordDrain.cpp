@@ -78,17 +78,10 @@ struct WordDrain {
 
 void emulator::drainWords(Engine &engine, const isa::ActDrain &op) {
   WordDrain drain{engine, op, {}, {}};
-  drain.entries = Pattern{{op.n0, op.n1, op.n2},
-                          {op.psumStride0, op.psumStride1, op.psumStride2}};
+  drain.entries = patternOf(operandPsum(op));
   TensorView &result = drain.result;
-  result.type = op.dstType;
-  result.mantissa = op.dstMantissa;
-  result.part = op.dstPart;
-  result.offset = op.dstOffset;
-  result.pattern = Pattern{{op.n0, op.n1, op.n2},
-                           {op.dstStride0, op.dstStride1, op.dstStride2}};
+  result = viewOf(operandDst(op));
   if (op.typed) {
-    result.pattern = result.pattern.merged();
     return produceFloats(
         engine, result, encodeTarget(op), op.cols, 1,
         [&](uint64_t lane, uint64_t k0, uint64_t k1, float *out) {

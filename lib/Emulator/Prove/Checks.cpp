@@ -23,12 +23,13 @@ static std::string typeName(ElemType type) { return isa::name(type).str(); }
 
 //===- Shared rules -------------------------------------------------------===//
 
-bool emulator::isInjective(llvm::ArrayRef<uint64_t> counts,
-                           llvm::ArrayRef<int64_t> strides, uint64_t bytes) {
+bool emulator::isInjective(llvm::ArrayRef<isa::AccessDim> loops,
+                           uint64_t bytes) {
   llvm::SmallVector<std::pair<uint64_t, uint64_t>, 5> dims;
-  for (size_t i = 0; i < counts.size(); ++i)
-    if (counts[i] > 1)
-      dims.push_back({static_cast<uint64_t>(std::abs(strides[i])), counts[i]});
+  for (const isa::AccessDim &loop : loops)
+    if (loop.count > 1)
+      dims.push_back(
+          {static_cast<uint64_t>(std::abs(loop.stride)), loop.count});
   llvm::sort(dims);
   uint64_t span = bytes;
   for (auto [stride, count] : dims) {
@@ -59,53 +60,84 @@ Result emulator::checkChannels(const char *what, uint64_t part,
   return std::nullopt;
 }
 
-static Result checkEncoded(ElemType type, unsigned mantissa, uint64_t block,
-                           uint64_t part, const Description &machine) {
-  if (type != ElemType::Bfp)
+static Result checkEncoded(const isa::TensorOperand &result,
+                           const Description &machine) {
+  if (!result.encoded())
     return std::nullopt;
-  if (Result finding = checkFormat("result", type, mantissa))
+  if (Result finding = checkFormat(result.what, result.type, result.mantissa))
     return finding;
-  if (block % machine.xmGroup != 0)
+  if (result.block % machine.xmGroup != 0)
     return bad("block length {} is no multiple of the {} partitions of an "
                "exponent cell",
-               block, machine.xmGroup);
+               result.block, machine.xmGroup);
   const uint64_t unit = std::max<uint64_t>(8, machine.xmGroup);
-  if (part % unit != 0)
+  if (result.part % unit != 0)
     return bad("an encoded tensor starts at partition {}, expected a multiple "
                "of {}",
-               part, unit);
+               result.part, unit);
   return std::nullopt;
 }
 
-/// No element of a result of several channel tiles is written twice.
-static Result checkDistinct(llvm::ArrayRef<uint64_t> counts,
-                            llvm::ArrayRef<int64_t> strides, uint64_t channels,
-                            int64_t tileStride, unsigned bytes,
-                            const Description &machine) {
-  llvm::SmallVector<uint64_t, 4> allCounts(counts);
-  llvm::SmallVector<int64_t, 4> allStrides(strides);
-  allCounts.push_back((channels + machine.sb.partitions - 1) /
-                      machine.sb.partitions);
-  allStrides.push_back(tileStride);
-  if (!isInjective(allCounts, allStrides, bytes))
-    return bad("the strides of the result let its elements overlap");
-  return std::nullopt;
+/// Whether no element of a tensor of several channel tiles is named twice.
+static bool isDistinct(const isa::TensorOperand &tensor,
+                       const Description &machine) {
+  isa::Dims loops = tensor.loops;
+  loops.push_back(
+      {(tensor.channels + machine.sb.partitions - 1) / machine.sb.partitions,
+       tensor.tileStride});
+  return isInjective(loops, tensor.bytes());
 }
 
-/// The common part of all results of VEC.
+namespace {
+
+/// The rules of every tensor of a VEC instruction, operand by operand.
+class TensorChecker : public isa::OperandVisitor<TensorChecker> {
+public:
+  explicit TensorChecker(const Description &machine) : machine(machine) {}
+
+  void tensor(const isa::TensorOperand &operand) {
+    if (!finding)
+      finding = operand.writes() ? checkResult(operand) : checkSource(operand);
+  }
+
+  Result finding;
+
+private:
+  /// "A", but "the source".
+  static std::string subject(const isa::TensorOperand &operand) {
+    return llvm::StringRef(operand.what).size() == 1
+               ? operand.what
+               : fmt::format("the {}", operand.what);
+  }
+
+  Result checkSource(const isa::TensorOperand &source) const {
+    if (Result found = checkFormat(source.what, source.type, source.mantissa))
+      return found;
+    return checkChannels(subject(source).c_str(), source.part, source.channels,
+                         source.broadcastPart, machine);
+  }
+
+  Result checkResult(const isa::TensorOperand &result) const {
+    if (Result found = checkChannels(subject(result).c_str(), result.part,
+                                     result.channels, false, machine))
+      return found;
+    if (Result found = checkEncoded(result, machine))
+      return found;
+    if (!isDistinct(result, machine))
+      return bad("the strides of the {} let its elements overlap", result.what);
+    return std::nullopt;
+  }
+
+  const Description &machine;
+};
+
+} // namespace
+
 template <typename Op>
-static Result checkResult(const Op &op, uint64_t channels, int64_t tileStride,
-                          llvm::ArrayRef<uint64_t> counts,
-                          llvm::ArrayRef<int64_t> strides,
-                          const Description &machine) {
-  if (Result finding =
-          checkChannels("the result", op.dstPart, channels, false, machine))
-    return finding;
-  if (Result finding = checkEncoded(op.dstType, op.dstMantissa, op.dstBlock,
-                                    op.dstPart, machine))
-    return finding;
-  return checkDistinct(counts, strides, channels, tileStride,
-                       storedBytes(op.dstType, op.dstMantissa), machine);
+static Result checkTensors(const Op &op, const Description &machine) {
+  TensorChecker checker(machine);
+  visitOperands(op, checker);
+  return checker.finding;
 }
 
 //===- Instructions -------------------------------------------------------===//
@@ -158,18 +190,16 @@ static Result checkMemory(const char *what, isa::Memory memory) {
 }
 
 /// Registers are whole: elements of two bytes at even addresses.
-static Result checkRegisters(const char *what, isa::Memory memory,
-                             uint64_t elemBytes, uint64_t base,
-                             llvm::ArrayRef<int64_t> strides) {
-  if (memory != isa::Memory::Xr)
+static Result checkRegisters(const isa::LinearOperand &side) {
+  if (side.mem != isa::Memory::Xr)
     return std::nullopt;
-  if (elemBytes != 2)
-    return bad("elements of {} bytes in xr, expected 2", elemBytes);
-  if (base % 2 != 0)
-    return bad("{} address {} in xr is odd", what, base);
-  for (int64_t stride : strides)
-    if (stride % 2 != 0)
-      return bad("{} stride {} in xr is odd", what, stride);
+  if (side.bytes != 2)
+    return bad("elements of {} bytes in xr, expected 2", side.bytes);
+  if (side.base % 2 != 0)
+    return bad("{} address {} in xr is odd", side.what, side.base);
+  for (const isa::AccessDim &loop : side.loops)
+    if (loop.stride % 2 != 0)
+      return bad("{} stride {} in xr is odd", side.what, loop.stride);
   return std::nullopt;
 }
 
@@ -182,17 +212,13 @@ static Result checkQueue(const Op &op, const Description &machine) {
 }
 
 template <typename Op>
-static Result checkDma(const Op &op, isa::Memory target,
-                       const Description &machine) {
+static Result checkDma(const Op &op, const Description &machine) {
   if (Result finding = checkQueue(op, machine))
     return finding;
-  const uint64_t counts[] = {op.n0, op.n1, op.n2, op.n3, op.n4};
-  const int64_t strides[] = {op.dstStride0, op.dstStride1, op.dstStride2,
-                             op.dstStride3, op.dstStride4};
-  if (!isInjective(counts, strides, op.elemBytes))
-    return bad("the strides of the destination let its elements overlap");
-  return checkRegisters("destination", target, op.elemBytes, op.dstBase,
-                        strides);
+  const isa::LinearOperand target = operandDst(op);
+  if (!isInjective(target.loops, target.bytes))
+    return bad("the strides of the {} let its elements overlap", target.what);
+  return checkRegisters(target);
 }
 
 static Result check(const isa::DmaCopy &op, const Description &machine) {
@@ -205,30 +231,27 @@ static Result check(const isa::DmaCopy &op, const Description &machine) {
   if (registers && other != isa::Memory::Dram && other != isa::Memory::Sb)
     return bad("from {} to {}: xr exchanges with dram and sb only",
                isa::name(op.srcMem).str(), isa::name(op.dstMem).str());
-  const int64_t strides[] = {op.srcStride0, op.srcStride1, op.srcStride2,
-                             op.srcStride3, op.srcStride4};
-  if (Result finding = checkRegisters("source", op.srcMem, op.elemBytes,
-                                      op.srcBase, strides))
+  if (Result finding = checkRegisters(operandSrc(op)))
     return finding;
   // Streams come from constants: then the loader knows every coefficient.
   if (op.dstMem == isa::Memory::Wm && op.srcMem == isa::Memory::Dram)
-    return checkDma(op, op.dstMem, machine);
+    return checkDma(op, machine);
   if (Result finding = checkMemory("destination", op.dstMem))
     return finding;
-  return checkDma(op, op.dstMem, machine);
+  return checkDma(op, machine);
 }
 
 static Result check(const isa::DmaFill &op, const Description &machine) {
   if (Result finding = checkMemory("destination", op.dstMem))
     return finding;
-  return checkDma(op, op.dstMem, machine);
+  return checkDma(op, machine);
 }
 
 static Result check(const isa::DmaUnpack &op, const Description &machine) {
   if (op.mantissa < 3 || op.mantissa > 8 * op.elemBytes)
     return bad("codes of {} bits in elements of {} bytes, expected 3 to {}",
                op.mantissa, op.elemBytes, 8 * op.elemBytes);
-  return checkDma(op, isa::Memory::Sb, machine);
+  return checkDma(op, machine);
 }
 
 static Result checkIndexType(ElemType type) {
@@ -240,12 +263,12 @@ static Result checkIndexType(ElemType type) {
 static Result check(const isa::DmaGather &op, const Description &machine) {
   if (Result finding = checkIndexType(op.indexType))
     return finding;
-  return checkDma(op, isa::Memory::Sb, machine);
+  return checkDma(op, machine);
 }
 
 /// Cells of dma.compress and dma.expand: in DRAM one behind the other or apart.
 template <typename Op>
-static Result checkCells(const Op &op, int64_t stride0, int64_t stride1) {
+static Result checkCells(const Op &op, const isa::LinearOperand &cells) {
   constexpr uint64_t limit = uint64_t(1) << 24;
   const uint64_t rows = uint64_t(op.n2) * op.n3;
   if (rows > limit || rows * op.n4 > limit)
@@ -254,9 +277,7 @@ static Result checkCells(const Op &op, int64_t stride0, int64_t stride1) {
   if (op.typicalBytes > op.cellBytes)
     return bad("cells of typically {} bytes have room for {}", op.typicalBytes,
                op.cellBytes);
-  const uint64_t counts[] = {op.n0, op.n1};
-  const int64_t strides[] = {stride0, stride1};
-  if (!isInjective(counts, strides, op.cellBytes))
+  if (!isInjective(cells.loops, cells.bytes))
     return bad("the strides of the cells let them overlap");
   return std::nullopt;
 }
@@ -266,7 +287,7 @@ static Result check(const isa::DmaCompress &op, const Description &machine) {
     return finding;
   if (op.levels && op.form != isa::MapForm::Quadtree)
     return bad("{} levels of form {}", op.levels, isa::name(op.form).str());
-  if (Result finding = checkCells(op, op.dstStride0, op.dstStride1))
+  if (Result finding = checkCells(op, operandDst(op)))
     return finding;
   const uint64_t largest = partition::largestBytes(
       static_cast<partition::Format>(op.form), op.levels,
@@ -281,9 +302,9 @@ static Result check(const isa::DmaExpand &op, const Description &machine) {
   if (op.cellBytes < partition::kHeaderBytes)
     return bad("cells of {} bytes, their header has {}", op.cellBytes,
                partition::kHeaderBytes);
-  if (Result finding = checkCells(op, op.srcStride0, op.srcStride1))
+  if (Result finding = checkCells(op, operandSrc(op)))
     return finding;
-  return checkDma(op, isa::Memory::Sb, machine);
+  return checkDma(op, machine);
 }
 
 /// The operand of the array as its fields describe it.
@@ -357,9 +378,7 @@ static Result checkGroups(const isa::PeMatmul &op, const Description &machine) {
 static Result check(const isa::PeMatmul &op, const Description &machine) {
   if (Result finding = checkGroups(op, machine))
     return finding;
-  const uint64_t counts[] = {op.n0, op.n1, op.groups > 1 ? op.validW : op.n2};
-  const int64_t strides[] = {op.psumStride0, op.psumStride1, op.psumStride2};
-  if (!isInjective(counts, strides, 1))
+  if (!isInjective(operandPsum(op).loops, 1))
     return bad("the PSUM strides let entries overlap");
   if (op.mode == OperandMode::Select && op.type == ElemType::Bfp)
     return bad("encoded elements select words");
@@ -391,8 +410,7 @@ static Result checkBlockDrain(const isa::ActDrain &op,
       (op.function != isa::Function::Copy &&
        op.function != isa::Function::Relu))
     return bad("drain mode block takes an aligned bias, then copy or relu");
-  return checkEncoded(op.dstType, op.dstMantissa, op.dstBlock, op.dstPart,
-                      machine);
+  return checkEncoded(operandDst(op), machine);
 }
 
 static Result check(const isa::ActDrain &op, const Description &machine) {
@@ -406,9 +424,8 @@ static Result check(const isa::ActDrain &op, const Description &machine) {
     return finding;
   if (op.biasAligned && (!op.hasBias || op.mode == isa::DrainMode::Int))
     return bad("an aligned bias needs a bias and mode f32 or block");
-  const uint64_t counts[] = {op.n0, op.n1, op.n2};
-  const int64_t strides[] = {op.dstStride0, op.dstStride1, op.dstStride2};
-  if (!isInjective(counts, strides, storedBytes(op.dstType, op.dstMantissa)))
+  const isa::TensorOperand result = operandDst(op);
+  if (!isInjective(result.loops, result.bytes()))
     return bad("the strides of the result let its elements overlap");
   if (op.mode == isa::DrainMode::Block)
     return checkBlockDrain(op, machine);
@@ -421,8 +438,7 @@ static Result check(const isa::ActDrain &op, const Description &machine) {
     if (op.resMode || op.typed)
       if (Result finding = checkFormat("residual", op.resType, op.resMantissa))
         return finding;
-    return checkEncoded(op.dstType, op.dstMantissa, op.dstBlock, op.dstPart,
-                        machine);
+    return checkEncoded(operandDst(op), machine);
   }
   const bool requantises = op.hasScale &&
                            op.overflow == isa::Overflow::Saturate &&
@@ -475,28 +491,7 @@ static Result check(const isa::VecMap &op, const Description &machine) {
   if (binary != (op.bMode != isa::BMode::None))
     return bad("function {} {} a second operand", isa::name(op.op).str(),
                binary ? "needs" : "has no place for");
-  if (Result finding = checkFormat("A", op.aType, op.aMantissa))
-    return finding;
-  if (Result finding =
-          checkChannels("A", op.aPart, op.channels, op.aBroadcastPart, machine))
-    return finding;
-  if (op.hasScale)
-    if (Result finding = checkChannels("the scale", op.scalePart, op.channels,
-                                       op.scaleBroadcastPart, machine))
-      return finding;
-  if (op.hasBias)
-    if (Result finding = checkChannels("the bias", op.biasPart, op.channels,
-                                       op.biasBroadcastPart, machine))
-      return finding;
-  if (op.bMode == isa::BMode::Tensor) {
-    if (Result finding = checkFormat("B", op.bType, op.bMantissa))
-      return finding;
-    if (Result finding = checkChannels("B", op.bPart, op.channels,
-                                       op.bBroadcastPart, machine))
-      return finding;
-  }
-  return checkResult(op, op.channels, op.dstTileStride, {op.n0, op.n1, op.n2},
-                     {op.dstStride0, op.dstStride1, op.dstStride2}, machine);
+  return checkTensors(op, machine);
 }
 
 /// More results times window positions than this no network asks for; it keeps
@@ -512,14 +507,7 @@ static Result check(const isa::VecPool &op, const Description &machine) {
   if (results > machine.sb.bytesPerPartition ||
       window > maxWindowWork / results)
     return bad("{} window positions for each of {} results", window, results);
-  if (Result finding = checkFormat("source", op.srcType, op.srcMantissa))
-    return finding;
-  if (Result finding =
-          checkChannels("the source", op.srcPart, op.channels, false, machine))
-    return finding;
-  return checkResult(op, op.channels, op.dstTileStride,
-                     {op.outD, op.outH, op.outW},
-                     {op.dstStrideD, op.dstStrideH, op.dstStrideW}, machine);
+  return checkTensors(op, machine);
 }
 
 static Result check(const isa::VecReduce &op, const Description &machine) {
@@ -528,34 +516,19 @@ static Result check(const isa::VecReduce &op, const Description &machine) {
   if (reduced > uint64_t(1) << 24)
     return bad("{} elements are reduced into one, at most 2^24 may be",
                reduced);
-  if (Result finding = checkFormat("source", op.srcType, op.srcMantissa))
-    return finding;
-  if (Result finding =
-          checkChannels("the source", op.srcPart, op.channels, false, machine))
-    return finding;
-  return checkResult(op, op.channels, op.dstTileStride, {op.o0, op.o1},
-                     {op.dstStrideO0, op.dstStrideO1}, machine);
+  return checkTensors(op, machine);
 }
 
 static Result check(const isa::VecReduceChannels &op,
                     const Description &machine) {
-  if (Result finding = checkFormat("source", op.srcType, op.srcMantissa))
-    return finding;
-  if (Result finding =
-          checkChannels("the source", op.srcPart, op.channels, false, machine))
-    return finding;
-  return checkResult(op, 1, 0, {op.n0, op.n1, op.n2},
-                     {op.dstStride0, op.dstStride1, op.dstStride2}, machine);
+  return checkTensors(op, machine);
 }
 
 /// Every element once: the counters of a register are proven for that.
 template <typename Op>
 static Result checkSource(const Op &op, const Description &machine) {
-  const uint64_t counts[] = {op.n0, op.n1, op.n2,
-                             (op.channels + machine.sb.partitions - 1) /
-                                 machine.sb.partitions};
-  const int64_t strides[] = {op.stride0, op.stride1, op.stride2, op.tileStride};
-  if (!isInjective(counts, strides, storedBytes(op.type, op.mantissa)))
+  const isa::TensorOperand source = operandOf(op);
+  if (!isDistinct(source, machine))
     return bad("the strides of the source read an element twice");
   return checkChannels("the source", op.part, op.channels, false, machine);
 }
@@ -591,18 +564,7 @@ static Result check(const isa::VecGather &op, const Description &machine) {
     return bad("gather of encoded elements");
   if (Result finding = checkIndexType(op.indexType))
     return finding;
-  if (Result finding = checkChannels("the source", op.srcPart, op.channels,
-                                     op.srcBroadcastPart, machine))
-    return finding;
-  if (Result finding = checkChannels("the indices", op.indexPart, op.channels,
-                                     op.indexBroadcastPart, machine))
-    return finding;
-  if (Result finding =
-          checkChannels("the result", op.dstPart, op.channels, false, machine))
-    return finding;
-  return checkDistinct(
-      {op.n0, op.n1, op.n2}, {op.dstStride0, op.dstStride1, op.dstStride2},
-      op.channels, op.dstTileStride, storedBytes(op.type, 0), machine);
+  return checkTensors(op, machine);
 }
 
 Result emulator::checkFields(const isa::Instruction &inst,

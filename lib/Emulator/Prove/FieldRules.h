@@ -6,6 +6,7 @@
 #define ASHLAR_LIB_EMULATOR_PROVE_FIELDRULES_H
 
 #include "Checks.h"
+#include "ashlar/Isa/Operands.h"
 #include <fmt/format.h>
 
 namespace ashlar::emulator {
@@ -26,8 +27,7 @@ Result outside(fmt::format_string<Args...> format, Args &&...args) {
 
 /// Steps of a destination must not touch an element twice: then neither the
 /// order of elements nor the number of threads can matter.
-bool isInjective(llvm::ArrayRef<uint64_t> counts,
-                 llvm::ArrayRef<int64_t> strides, uint64_t bytes);
+bool isInjective(llvm::ArrayRef<isa::AccessDim> loops, uint64_t bytes);
 
 /// Mantissa width of an encoded operand.
 Result checkFormat(const char *what, isa::ElemType type, unsigned mantissa);

@@ -124,47 +124,44 @@ void WindowContents::copy(const isa::DmaCopy &op,
                           const container::Program &program) {
   if (op.srcMem != isa::Memory::Dram)
     return;
-  const uint64_t counts[] = {op.n0, op.n1, op.n2, op.n3, op.n4};
-  const int64_t src[] = {op.srcStride0, op.srcStride1, op.srcStride2,
-                         op.srcStride3, op.srcStride4};
-  const int64_t dst[] = {op.dstStride0, op.dstStride1, op.dstStride2,
-                         op.dstStride3, op.dstStride4};
+  const isa::LinearOperand source = operandSrc(op), result = operandDst(op);
   const container::Segment *segment = nullptr;
-  forElements(counts, src, dst, [&](int64_t from, int64_t to) {
-    const uint64_t at = op.srcBase + static_cast<uint64_t>(from);
-    auto holds = [&](const container::Segment &s) {
-      return at >= s.dramOffset &&
-             at + op.elemBytes <= s.dramOffset + s.bytes.size();
-    };
-    if (!segment || !holds(*segment)) {
-      // The last one that begins no later.
-      const auto after =
-          llvm::upper_bound(program.constants, at,
-                            [](uint64_t place, const container::Segment &s) {
-                              return place < s.dramOffset;
-                            });
-      segment = after != program.constants.begin() && holds(*std::prev(after))
-                    ? &*std::prev(after)
-                    : nullptr;
-    }
-    if (segment)
-      put(op.dstBase + static_cast<uint64_t>(to),
-          llvm::ArrayRef(segment->bytes)
-              .slice(at - segment->dramOffset, op.elemBytes));
-  });
+  forElements(source.counts(), source.strides(), result.strides(),
+              [&](int64_t from, int64_t to) {
+                const uint64_t at = op.srcBase + static_cast<uint64_t>(from);
+                auto holds = [&](const container::Segment &s) {
+                  return at >= s.dramOffset &&
+                         at + op.elemBytes <= s.dramOffset + s.bytes.size();
+                };
+                if (!segment || !holds(*segment)) {
+                  // The last one that begins no later.
+                  const auto after = llvm::upper_bound(
+                      program.constants, at,
+                      [](uint64_t place, const container::Segment &s) {
+                        return place < s.dramOffset;
+                      });
+                  segment = after != program.constants.begin() &&
+                                    holds(*std::prev(after))
+                                ? &*std::prev(after)
+                                : nullptr;
+                }
+                if (segment)
+                  put(op.dstBase + static_cast<uint64_t>(to),
+                      llvm::ArrayRef(segment->bytes)
+                          .slice(at - segment->dramOffset, op.elemBytes));
+              });
 }
 
 void WindowContents::fill(const isa::DmaFill &op) {
-  const uint64_t counts[] = {op.n0, op.n1, op.n2, op.n3, op.n4};
-  const int64_t dst[] = {op.dstStride0, op.dstStride1, op.dstStride2,
-                         op.dstStride3, op.dstStride4};
+  const isa::LinearOperand result = operandDst(op);
   uint8_t bytes[8];
   for (unsigned i = 0; i < 8; ++i)
     bytes[i] = static_cast<uint8_t>(op.value >> (8 * i));
-  forElements(counts, dst, dst, [&](int64_t, int64_t to) {
-    put(op.dstBase + static_cast<uint64_t>(to),
-        llvm::ArrayRef(bytes).take_front(op.elemBytes));
-  });
+  forElements(result.counts(), result.strides(), result.strides(),
+              [&](int64_t, int64_t to) {
+                put(op.dstBase + static_cast<uint64_t>(to),
+                    llvm::ArrayRef(bytes).take_front(op.elemBytes));
+              });
 }
 
 void WindowContents::step(const isa::Instruction &inst,

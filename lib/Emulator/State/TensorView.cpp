@@ -20,6 +20,26 @@ bool emulator::isInteger(ElemType type) {
   return type >= ElemType::I8 && type <= ElemType::U64;
 }
 
+Pattern emulator::patternOf(const isa::Operand &operand) {
+  Pattern pattern;
+  size_t dim = 3 - operand.loops.size();
+  for (const isa::AccessDim &loop : operand.loops) {
+    pattern.count[dim] = loop.count;
+    pattern.stride[dim++] = loop.stride;
+  }
+  return pattern;
+}
+
+TensorView emulator::viewOf(const isa::TensorOperand &operand) {
+  return {operand.type,
+          operand.mantissa,
+          operand.part,
+          operand.offset,
+          operand.tileStride,
+          operand.broadcastPart,
+          patternOf(operand).merged()};
+}
+
 //===- Movement -----------------------------------------------------------===//
 
 template <typename T>
