@@ -18,7 +18,8 @@ static RunResult runOn(const std::string &yaml, const std::string &text) {
   emulator::Options options;
   options.recordTimes = true;
   llvm::Expected<emulator::LoadedProgram> loaded = emulator::load(
-      assembleText(".machine yaml=\"name: array\\n" + yaml + "\"\n" + text,
+      assembleText(".machine yaml=\"name: array\\nbase: a1-ideal\\n" + yaml +
+                       "\"\n" + text,
                    false),
       options);
   if (!loaded) {
