@@ -28,7 +28,7 @@ static std::string fieldName(const Operand &operand, StringRef part) {
   return operand.prefix + toUpper(part.front()) + part.drop_front().str();
 }
 
-/// Replaces every `$name` by the member of the field of that name.
+/// Replaces every `$name` by the field of that name.
 static Expression parse(const Instruction &inst, StringRef text) {
   Expression result;
   while (!text.empty()) {
