@@ -151,8 +151,10 @@ private:
   }
   /// A load or store of the tensor as it lies, without latency.
   int64_t asItLies(int64_t run) const {
-    return std::max(dram(bytes()), static_cast<int64_t>(machine::dmaInside(
-                                       machine, bytes(), bytes() / run)));
+    const auto setup = static_cast<int64_t>(machine.dma.setupCycles);
+    return std::max(setup + dram(bytes()),
+                    static_cast<int64_t>(
+                        machine::dmaInside(machine, bytes(), bytes() / run)));
   }
   /// Pieces in which the array works on what is loaded or for what is stored.
   int64_t pieces() const {
