@@ -5,6 +5,7 @@
 #ifndef ASHLAR_ISA_ENUMS
 #define ASHLAR_ISA_ENUMS
 
+include "dialects/Functions.td"
 include "dialects/ISA/ISAEncoding.td"
 
 def ISA_Version : ISA_VersionBase<2, 1>;
@@ -140,55 +141,15 @@ def ISA_ReduceKind : ISA_Enum<"ReduceKind", 4, "Reduction.", [
 
 // Unary functions stay below 64, so that the six bits of act.drain.function
 // cannot name a binary one.
-def ISA_Function : ISA_Enum<"Function", 8, "Elementwise functions (docs/Numerics.md).", [
-  ISA_EnumCase<"copy", 0, "x">,
-  ISA_EnumCase<"neg", 1, "-x">,
-  ISA_EnumCase<"abs", 2, "absolute value">,
-  ISA_EnumCase<"sqrt", 3, "square root">,
-  ISA_EnumCase<"exp", 4, "e^x">,
-  ISA_EnumCase<"log", 5, "natural logarithm">,
-  ISA_EnumCase<"reciprocal", 6, "1 / x">,
-  ISA_EnumCase<"relu", 7, "max(x, 0)">,
-  ISA_EnumCase<"leakyRelu", 8, "x < 0 ? alpha * x : x">,
-  ISA_EnumCase<"clip", 9, "min(max(x, alpha), beta)">,
-  ISA_EnumCase<"sigmoid", 10, "1 / (1 + e^-x)">,
-  ISA_EnumCase<"tanh", 11, "hyperbolic tangent">,
-  ISA_EnumCase<"hardSigmoid", 12, "clip(alpha * x + beta, 0, 1)">,
-  ISA_EnumCase<"hardSwish", 13, "x * clip(x / 6 + 1/2, 0, 1)">,
-  ISA_EnumCase<"elu", 14, "x < 0 ? alpha * (e^x - 1) : x">,
-  ISA_EnumCase<"selu", 15, "beta * (x < 0 ? alpha * (e^x - 1) : x)">,
-  ISA_EnumCase<"softplus", 16, "log(1 + e^x)">,
-  ISA_EnumCase<"softsign", 17, "x / (1 + |x|)">,
-  ISA_EnumCase<"erf", 18, "error function">,
-  ISA_EnumCase<"gelu", 19, "x / 2 * (1 + erf(x / sqrt 2))">,
-  ISA_EnumCase<"floor", 20, "round down">,
-  ISA_EnumCase<"ceil", 21, "round up">,
-  ISA_EnumCase<"round", 22, "round to nearest, ties to even">,
-  ISA_EnumCase<"sign", 23, "-1, 0 or 1">,
-  ISA_EnumCase<"not", 24, "logical negation">,
-  ISA_EnumCase<"swish", 25, "x / (1 + e^(-alpha * x))">,
-  ISA_EnumCase<"geluTanh", 26, "x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))">,
-  ISA_EnumCase<"add", 64, "a + b">,
-  ISA_EnumCase<"sub", 65, "a - b">,
-  ISA_EnumCase<"mul", 66, "a * b">,
-  ISA_EnumCase<"div", 67, "a / b">,
-  ISA_EnumCase<"max", 68, "maximum">,
-  ISA_EnumCase<"min", 69, "minimum">,
-  ISA_EnumCase<"pow", 70, "a to the power b">,
-  ISA_EnumCase<"prelu", 71, "a < 0 ? b * a : a">,
-  ISA_EnumCase<"equal", 72, "a == b">,
-  ISA_EnumCase<"less", 73, "a < b">,
-  ISA_EnumCase<"lessOrEqual", 74, "a <= b">,
-  ISA_EnumCase<"greater", 75, "a > b">,
-  ISA_EnumCase<"greaterOrEqual", 76, "a >= b">,
-  ISA_EnumCase<"and", 77, "logical and">,
-  ISA_EnumCase<"or", 78, "logical or">,
-  ISA_EnumCase<"xor", 79, "logical exclusive or">,
-  ISA_EnumCase<"mod", 80, "remainder">,
+def ISA_Function : ISA_Enum<"Function", 8, "Elementwise functions (docs/Numerics.md).", !listconcat(
+  !foreach(f, AshlarUnaryFunctions,
+           ISA_EnumCase<f.name, f.number, f.formula>),
+  !foreach(f, AshlarBinaryFunctions,
+           ISA_EnumCase<f.name, !add(AshlarFirstBinaryFunction, f.number), f.formula>), [
   ISA_EnumCase<"blockAdd", 81, "a + b of encoded operands, exact, encoded once">,
   ISA_EnumCase<"blockSub", 82, "a - b of encoded operands, exact, encoded once">,
   ISA_EnumCase<"blockMul", 83, "a * b of encoded operands, exact, encoded once">,
   ISA_EnumCase<"blockDiv", 84, "a / b of encoded operands, exact, encoded once">
-]>;
+])>;
 
 #endif // ASHLAR_ISA_ENUMS

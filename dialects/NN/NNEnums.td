@@ -6,6 +6,7 @@
 #ifndef ASHLAR_DIALECTS_NN_NNENUMS_TD
 #define ASHLAR_DIALECTS_NN_NNENUMS_TD
 
+include "dialects/Functions.td"
 include "mlir/IR/EnumAttr.td"
 
 class NN_Enum<string name, string summary, list<I32EnumAttrCase> cases>
@@ -13,35 +14,9 @@ class NN_Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let cppNamespace = "::ashlar::nn";
 }
 
-def NN_UnaryFunctionAttr : NN_Enum<"UnaryFunction", "element-wise function of one operand", [
-  I32EnumAttrCase<"Copy", 0, "copy">,
-  I32EnumAttrCase<"Neg", 1, "neg">,
-  I32EnumAttrCase<"Abs", 2, "abs">,
-  I32EnumAttrCase<"Sqrt", 3, "sqrt">,
-  I32EnumAttrCase<"Exp", 4, "exp">,
-  I32EnumAttrCase<"Log", 5, "log">,
-  I32EnumAttrCase<"Reciprocal", 6, "reciprocal">,
-  I32EnumAttrCase<"Relu", 7, "relu">,
-  I32EnumAttrCase<"LeakyRelu", 8, "leakyRelu">,
-  I32EnumAttrCase<"Clip", 9, "clip">,
-  I32EnumAttrCase<"Sigmoid", 10, "sigmoid">,
-  I32EnumAttrCase<"Tanh", 11, "tanh">,
-  I32EnumAttrCase<"HardSigmoid", 12, "hardSigmoid">,
-  I32EnumAttrCase<"HardSwish", 13, "hardSwish">,
-  I32EnumAttrCase<"Elu", 14, "elu">,
-  I32EnumAttrCase<"Selu", 15, "selu">,
-  I32EnumAttrCase<"Softplus", 16, "softplus">,
-  I32EnumAttrCase<"Softsign", 17, "softsign">,
-  I32EnumAttrCase<"Erf", 18, "erf">,
-  I32EnumAttrCase<"Gelu", 19, "gelu">,
-  I32EnumAttrCase<"Floor", 20, "floor">,
-  I32EnumAttrCase<"Ceil", 21, "ceil">,
-  I32EnumAttrCase<"Round", 22, "round">,
-  I32EnumAttrCase<"Sign", 23, "sign">,
-  I32EnumAttrCase<"Not", 24, "not">,
-  I32EnumAttrCase<"Swish", 25, "swish">,
-  I32EnumAttrCase<"GeluTanh", 26, "geluTanh">
-]>;
+def NN_UnaryFunctionAttr : NN_Enum<"UnaryFunction", "element-wise function of one operand",
+  !foreach(f, AshlarUnaryFunctions,
+           I32EnumAttrCase<f.symbol, f.number, f.name>)>;
 
 def NN_CompareKindAttr : NN_Enum<"CompareKind", "comparison", [
   I32EnumAttrCase<"Equal", 0, "equal">,
