@@ -262,7 +262,7 @@ static LogicalResult checkLayout(Operation *op, LayoutAttr layout) {
     return failure();
   ArrayRef<int64_t> shape = resultType(op).getShape();
   if (auto work = layout.getWorkAxis()) {
-    if (!isa<VecPoolOp, VecReduceOp, VecSoftmaxOp>(op))
+    if (!op->hasTrait<OwnWorkAxis>())
       return op->emitOpError() << "has a 'work_axis' in 'layout', which only "
                                   "pools, reductions and softmax may have";
     if (*work >= static_cast<int64_t>(shape.size()))

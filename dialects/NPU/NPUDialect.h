@@ -28,6 +28,21 @@ mlir::LogicalResult verifyDecisions(mlir::Operation *op);
 
 } // namespace ashlar::npu
 
+namespace ashlar::npu {
+
+/// Traits of NPUInterfaces.td, which passes ask for by hasTrait().
+template <typename ConcreteType>
+class VectorEngine
+    : public mlir::OpTrait::TraitBase<ConcreteType, VectorEngine> {};
+template <typename ConcreteType>
+class OwnWorkAxis : public mlir::OpTrait::TraitBase<ConcreteType, OwnWorkAxis> {
+};
+template <typename ConcreteType>
+class Contraction : public mlir::OpTrait::TraitBase<ConcreteType, Contraction> {
+};
+
+} // namespace ashlar::npu
+
 #include "dialects/NPU/NPUInterfaces.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/NPU/NPUOps.h.inc"

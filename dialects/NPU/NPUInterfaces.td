@@ -103,6 +103,24 @@ def NPU_DecisionInterface : OpInterface<"DecisionInterface"> {
   let verify = [{ return ::ashlar::npu::verifyDecisions($_op); }];
 }
 
+/// Done by the vector unit: it reads no scale exponents and begins while other
+/// engines still make the rest of its operands.
+def NPU_VectorEngine : NativeOpTrait<"VectorEngine"> {
+  let cppNamespace = "::ashlar::npu";
+}
+
+/// Works across an axis of its own choice, which may be another one than that
+/// of its result (`work_axis` of its layout).
+def NPU_OwnWorkAxis : NativeOpTrait<"OwnWorkAxis"> {
+  let cppNamespace = "::ashlar::npu";
+}
+
+/// A sum of products on one of the arrays: operand 0 meets weights, operand 1,
+/// and the drain applies the epilogue.
+def NPU_Contraction : NativeOpTrait<"Contraction"> {
+  let cppNamespace = "::ashlar::npu";
+}
+
 /// An operation of the dialect.
 class NPU_Op<string mnemonic, list<Trait> traits = []>
     : Op<NPU_Dialect, mnemonic, !listconcat(traits, [NPU_DecisionInterface])>;

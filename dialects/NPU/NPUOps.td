@@ -18,7 +18,7 @@ defvar NPU_Tensor = NN_Tensor;
 class NPU_ConvOp<string mnemonic, list<string> layoutMethods,
                  dag factors = (ins)>
     : NPU_Op<mnemonic,
-             [Pure, AttrSizedOperandSegments,
+             [Pure, NPU_Contraction, AttrSizedOperandSegments,
               DeclareOpInterfaceMethods<NPU_LayoutInterface, layoutMethods>]> {
   let arguments = !con((ins
     NPU_Tensor:$x, NPU_Tensor:$w, Optional<NPU_Tensor>:$bias,
@@ -99,7 +99,7 @@ def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
 
 def NPU_PeMatmulOp
     : NPU_Op<"pe.matmul",
-             [Pure, AttrSizedOperandSegments,
+             [Pure, NPU_Contraction, AttrSizedOperandSegments,
               DeclareOpInterfaceMethods<NPU_LayoutInterface,
                                         ["refuseOperand", "refuseResult"]>]> {
   let summary = "matrix product on the dense array with its drain epilogue";
@@ -134,8 +134,8 @@ def NPU_PeMatmulOp
 }
 
 def NPU_VecMapOp
-    : NPU_Op<"vec.map", [Pure, NPU_LayoutInterface, NPU_MapInterface,
-                         AttrSizedOperandSegments]> {
+    : NPU_Op<"vec.map", [Pure, NPU_VectorEngine, NPU_LayoutInterface,
+                         NPU_MapInterface, AttrSizedOperandSegments]> {
   let summary = "element-wise function, conversion or encode on the vector unit";
   let description = [{
     Applies `op` (a name of the unary or binary function list of
@@ -171,7 +171,8 @@ def NPU_VecMapOp
 }
 
 def NPU_VecRequantiseOp
-    : NPU_Op<"vec.requantise", [Pure, NPU_LayoutInterface, NPU_MapInterface]> {
+    : NPU_Op<"vec.requantise", [Pure, NPU_VectorEngine, NPU_LayoutInterface,
+                           NPU_MapInterface]> {
   let summary = "element-wise function of quantised tensors on the vector unit";
   let description = [{
     `bfp.requantise` with nothing left out: operands become
@@ -201,7 +202,8 @@ def NPU_VecRequantiseOp
   let hasVerifier = 1;
 }
 
-def NPU_VecPoolOp : NPU_Op<"vec.pool", [Pure, NPU_LayoutInterface]> {
+def NPU_VecPoolOp : NPU_Op<"vec.pool", [Pure, NPU_VectorEngine,
+                                        NPU_OwnWorkAxis, NPU_LayoutInterface]> {
   let summary = "windowed maximum or average on the vector unit";
   let description = [{
     Window reduction over the last 1 to 3 axes; `kind` is `max` or `avg`.
@@ -230,7 +232,8 @@ def NPU_VecPoolOp : NPU_Op<"vec.pool", [Pure, NPU_LayoutInterface]> {
 
 def NPU_VecReduceOp
     : NPU_Op<"vec.reduce",
-             [Pure, DeclareOpInterfaceMethods<NPU_LayoutInterface,
+             [Pure, NPU_VectorEngine, NPU_OwnWorkAxis,
+              DeclareOpInterfaceMethods<NPU_LayoutInterface,
                                               ["refuseOperand"]>]> {
   let summary = "reduction over axes on the vector unit";
   let description = [{
@@ -254,7 +257,9 @@ def NPU_VecReduceOp
   let hasVerifier = 1;
 }
 
-def NPU_VecSoftmaxOp : NPU_Op<"vec.softmax", [Pure, NPU_LayoutInterface]> {
+def NPU_VecSoftmaxOp : NPU_Op<"vec.softmax", [Pure, NPU_VectorEngine,
+                                              NPU_OwnWorkAxis,
+                                              NPU_LayoutInterface]> {
   let summary = "softmax or log-softmax along one axis on the vector unit";
   let description = [{
     `e = exp(x - max(x))`, `y = e / sum(e)`; with `log`,
@@ -275,7 +280,8 @@ def NPU_VecSoftmaxOp : NPU_Op<"vec.softmax", [Pure, NPU_LayoutInterface]> {
   let hasVerifier = 1;
 }
 
-def NPU_VecGatherOp : NPU_Op<"vec.gather", [Pure, NPU_LayoutInterface]> {
+def NPU_VecGatherOp : NPU_Op<"vec.gather", [Pure, NPU_VectorEngine,
+                                            NPU_LayoutInterface]> {
   let summary = "elements at run-time indices on the vector unit";
   let description = [{
     `nn.take`: the operand is whole along `axis` in SB, the axis across

@@ -290,9 +290,7 @@ std::optional<int64_t> weightZeroOf(Value weights) {
   return static_cast<int64_t>(-least);
 }
 
-bool isProduct(Operation *op) {
-  return isa<npu::PeConvOp, npu::PeMatmulOp, npu::TcuConvOp>(op);
-}
+bool isProduct(Operation *op) { return op->hasTrait<npu::Contraction>(); }
 
 template <typename Op>
 static void setConvShape(ProductShape &product, Op conv) {

@@ -15,8 +15,7 @@ namespace ashlar::codegen {
 
 /// True unless the code of `op` reads the exponents of blocks alone.
 static bool needsScale(Operation *op) {
-  return !isa<npu::MapInterface, npu::VecPoolOp, npu::VecReduceOp,
-              npu::VecSoftmaxOp, npu::VecGatherOp>(op);
+  return !op->hasTrait<npu::VectorEngine>();
 }
 
 std::vector<size_t> emissionOrder(llvm::ArrayRef<Operation *> nodes) {

@@ -157,8 +157,7 @@ bool isFree(Value value, int64_t axis, int64_t depth = 8) {
     if (isa<MapInterface>(user))
       return !storageOf(result).encoded && shapeOf(result) == shapeOf(value) &&
              isFree(result, axis, depth - 1);
-    return isa<VecSoftmaxOp, VecReduceOp, VecPoolOp>(user) &&
-           worksAcross(user, axis);
+    return user->hasTrait<OwnWorkAxis>() && worksAcross(user, axis);
   });
 }
 
@@ -221,7 +220,7 @@ int64_t gatherAxis(VecGatherOp op) {
 int64_t chooseAxis(Operation *op, const machine::Description &machine) {
   Value result = op->getResult(0);
   analysis::StorageType type = storageOf(result);
-  if (type.encoded && !isa<VecPoolOp, VecReduceOp, VecSoftmaxOp>(op))
+  if (type.encoded && !op->hasTrait<OwnWorkAxis>())
     return type.blockAxis;
   if (isa<PeConvOp, TcuConvOp>(op))
     return 1;

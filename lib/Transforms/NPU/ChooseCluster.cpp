@@ -53,8 +53,8 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     auto map = dyn_cast<MapInterface>(op);
     bool product = isa<PeMatmulOp>(op);
     // Copies encode, decode or lay out again: movement.
-    if (!product && !(map && !map.isConversion()) &&
-        !isa<VecPoolOp, VecReduceOp, VecSoftmaxOp, VecGatherOp>(op))
+    bool moves = map && map.isConversion();
+    if (!product && (moves || !op->hasTrait<VectorEngine>()))
       return;
     partition::Evidence evidence;
     evidence.denseRuns = product;

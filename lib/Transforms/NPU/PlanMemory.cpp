@@ -251,8 +251,7 @@ void Planner::enter(size_t index) {
 /// the rest of their operands, or of other maps. Others begin behind them.
 size_t Planner::firstRunning(size_t index) const {
   auto isVector = [&](size_t i) {
-    return isa<VecPoolOp, MapInterface, VecReduceOp, VecSoftmaxOp, VecGatherOp>(
-        plans[i].op);
+    return plans[i].op->hasTrait<VectorEngine>();
   };
   if (!isVector(index))
     return index;
