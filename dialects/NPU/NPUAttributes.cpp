@@ -18,17 +18,21 @@ LogicalResult NPUDialect::verifyOperationAttribute(Operation *op,
   auto complain = [&]() -> InFlightDiagnostic {
     return op->emitOpError() << "attribute '" << name << "' ";
   };
-  const bool isText = name == "npu.machine" || name == "npu.profile" ||
-                      name == "npu.dense_reason";
-  if (!isText && name != "npu.constants")
+  const bool isText = name == "npu.profile" || name == "npu.dense_reason";
+  const bool isTarget = name == kTargetAttr;
+  if (!isText && !isTarget && name != "npu.constants")
     return complain() << "is none of the npu dialect";
   if (!isa<ModuleOp>(op))
     return complain() << "stands only on modules";
-  const bool fits = isText ? isa<StringAttr>(attr.getValue())
-                           : isa<RegionAttr>(attr.getValue());
+  const bool fits = isText     ? isa<StringAttr>(attr.getValue())
+                    : isTarget ? isa<TargetAttr>(attr.getValue())
+                               : isa<RegionAttr>(attr.getValue());
   if (fits)
     return success();
-  return complain() << "must be " << (isText ? "a string" : "a #npu.region")
+  return complain() << "must be "
+                    << (isText     ? "a string"
+                        : isTarget ? "a #npu.target"
+                                   : "a #npu.region")
                     << ", found " << attr.getValue();
 }
 

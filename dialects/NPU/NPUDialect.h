@@ -5,6 +5,7 @@
 #ifndef ASHLAR_DIALECTS_NPU_NPUDIALECT_H
 #define ASHLAR_DIALECTS_NPU_NPUDIALECT_H
 
+#include "ashlar/Machine/Parameters.h"
 #include "dialects/NN/NNTypes.h"
 #include "dialects/NPU/Layout.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -48,6 +49,9 @@ class Contraction : public mlir::OpTrait::TraitBase<ConcreteType, Contraction> {
 #include "dialects/NPU/NPUOps.h.inc"
 
 namespace ashlar::npu {
+
+/// Attribute of a module: the machine that it is compiled for, a TargetAttr.
+inline constexpr llvm::StringLiteral kTargetAttr = "npu.target";
 
 /// Decisions about `op`; null without one, for a null `op`, and for one of
 /// another dialect.

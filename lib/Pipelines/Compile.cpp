@@ -376,8 +376,7 @@ nn::FoldOptions foldOptions(const machine::Description &machine,
 /// Engines, axes and lanes of every operation.
 llvm::Error Compilation::assign() {
   (*result.module)
-      ->setAttr(npu::kMachineAttr,
-                StringAttr::get(&context, machine::toYaml(machine)));
+      ->setAttr(npu::kTargetAttr, npu::TargetAttr::get(&context, machine));
   if (options.sparse.mode == "auto" || options.sparse.mode == "scatter")
     setProfile();
   return runPasses(Phase::Assign, [&](OpPassManager &manager) {

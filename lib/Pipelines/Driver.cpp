@@ -18,6 +18,7 @@
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/FileIO.h"
 #include "ashlar/Support/Version.h"
+#include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/ThreadPool.h"
@@ -86,9 +87,9 @@ llvm::Expected<machine::Description>
 machineOf(const CompilerArguments &arguments, const CompileResult &result) {
   if (result.program)
     return result.program->machine;
-  if (auto text =
-          (*result.module)->getAttrOfType<mlir::StringAttr>(npu::kMachineAttr))
-    return machine::parseYaml(text.getValue(), arguments.compile.machine);
+  if (auto target =
+          (*result.module)->getAttrOfType<npu::TargetAttr>(npu::kTargetAttr))
+    return target.getMachine();
   return machine::load(arguments.compile.machine);
 }
 

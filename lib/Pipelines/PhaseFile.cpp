@@ -61,7 +61,7 @@ bool isEncoded(Type type) {
 /// if a file does not have it.
 std::string findForeign(ModuleOp module, Phase phase) {
   if (phase >= Phase::Assign &&
-      !module->getAttrOfType<StringAttr>(npu::kMachineAttr))
+      !module->getAttrOfType<npu::TargetAttr>(npu::kTargetAttr))
     return "the module names no machine";
   auto allowed = dialectsOf(phase);
   std::string complaint;

@@ -3,24 +3,18 @@
 // The machine description that travels with a module.
 
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/NPU/NPUDialect.h"
 
 using namespace mlir;
 
 namespace ashlar::npu {
 
 FailureOr<machine::Description> machineOf(ModuleOp module) {
-  auto text = module->getAttrOfType<StringAttr>(kMachineAttr);
-  if (!text) {
-    module.emitError() << "has no '" << kMachineAttr << "' attribute";
-    return failure();
-  }
-  llvm::Expected<machine::Description> machine =
-      machine::parseYaml(text.getValue(), kMachineAttr);
-  if (!machine) {
-    module.emitError() << llvm::toString(machine.takeError());
-    return failure();
-  }
-  return *machine;
+  auto target = module->getAttrOfType<TargetAttr>(kTargetAttr);
+  if (target)
+    return target.getMachine();
+  module.emitError() << "has no '" << kTargetAttr << "' attribute";
+  return failure();
 }
 
 } // namespace ashlar::npu

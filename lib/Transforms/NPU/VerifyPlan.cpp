@@ -40,11 +40,11 @@ struct VerifyPlanPass : impl::VerifyPlanBase<VerifyPlanPass> {
       failed |= mlir::failed(verifyPresence(op));
     });
     // Values are judged by the machine, which a module of the compiler names.
-    if (!failed && getOperation()->hasAttr(kMachineAttr))
+    if (!failed && getOperation()->hasAttr(kTargetAttr))
       failed = mlir::failed(plannedMachineOf(getOperation()));
     if (failed)
       return signalPassFailure();
-    if (!getOperation()->hasAttr(kMachineAttr) && !plansAnything())
+    if (!getOperation()->hasAttr(kTargetAttr) && !plansAnything())
       return;
     auto machine = machineOf(getOperation());
     if (mlir::failed(machine) ||

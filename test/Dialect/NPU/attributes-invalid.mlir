@@ -28,15 +28,15 @@ func.func @type(%x: tensor<2x4xf32>) {
 // -----
 
 func.func @place() {
-  // expected-error@+1 {{attribute 'npu.machine' stands only on modules}}
-  %0 = nn.constant dense<0.0> : tensor<2xf32> {npu.machine = "a1"}
+  // expected-error@+1 {{attribute 'npu.target' stands only on modules}}
+  %0 = nn.constant dense<0.0> : tensor<2xf32> {npu.target = 1 : i64}
   return
 }
 
 // -----
 
-// expected-error@+1 {{attribute 'npu.machine' must be a string, found 1 : i64}}
-module attributes {npu.machine = 1 : i64} {
+// expected-error@+1 {{attribute 'npu.target' must be a #npu.target, found 1 : i64}}
+module attributes {npu.target = 1 : i64} {
 }
 
 // -----

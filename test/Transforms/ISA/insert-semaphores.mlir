@@ -3,11 +3,9 @@
 // Conflicts between queues get a semaphore, others none; what follows from an
 // earlier wait is not waited for again.
 // REQUIRES: ashlar-opt
-// RUN: ashlarc --dump-machine=a1-tiny > %t.yaml
-// RUN: %python -c "import sys; m = open(sys.argv[1]).read().replace('\n', r'\0A').replace('\x22', r'\22'); print(open(sys.argv[2]).read().replace('MACHINE', m))" %t.yaml %s > %t.mlir
-// RUN: ashlar-opt %t.mlir -ashlar-isa-insert-semaphores | FileCheck %s
+// RUN: ashlar-opt %s -ashlar-isa-insert-semaphores | FileCheck %s
 
-module attributes {npu.machine = "MACHINE"} {
+module attributes {npu.target = #npu.target<"a1-tiny", base = "a1-tiny">} {
 // CHECK: isa.program "conflicts" dram 256 semaphores 2
 isa.program "conflicts" dram 256 semaphores 0 {
   isa.node "copy" {op_type = "", engine = "dma", macs = 0 : i64, absorbed = [], planned = []}

@@ -4,13 +4,11 @@
 // queue no longer holds DRAM back from another one. Queues and semaphores keep
 // their orders, and a planned tensor stands where it is complete.
 // REQUIRES: ashlar-opt
-// RUN: ashlarc --dump-machine=a1-tiny > %t.yaml
-// RUN: %python -c "import sys; m = open(sys.argv[1]).read().replace('\n', r'\0A').replace('\x22', r'\22'); print(open(sys.argv[2]).read().replace('MACHINE', m))" %t.yaml %s > %t.mlir
-// RUN: ashlar-opt %t.mlir -ashlar-isa-order | FileCheck %s
-// RUN: ashlar-opt %t.mlir -ashlar-isa-order -ashlar-isa-order > %t.twice
-// RUN: ashlar-opt %t.mlir -ashlar-isa-order | diff - %t.twice
+// RUN: ashlar-opt %s -ashlar-isa-order | FileCheck %s
+// RUN: ashlar-opt %s -ashlar-isa-order -ashlar-isa-order > %t.twice
+// RUN: ashlar-opt %s -ashlar-isa-order | diff - %t.twice
 
-module attributes {npu.machine = "MACHINE"} {
+module attributes {npu.target = #npu.target<"a1-tiny", base = "a1-tiny">} {
 isa.program "order" dram 8192 semaphores 1 {
   isa.node "node" {op_type = "", engine = "dma", macs = 0 : i64, absorbed = [], planned = []}
   // The first fill takes long and does not touch DRAM. The store behind it

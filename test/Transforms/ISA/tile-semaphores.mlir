@@ -4,11 +4,9 @@
 // need alone: readers follow the drains, loads the producer. Where a run cuts
 // the tiles they may be anywhere.
 // REQUIRES: ashlar-opt
-// RUN: ashlarc --dump-machine=a1-tiny > %t.yaml
-// RUN: %python -c "import sys; m = open(sys.argv[1]).read().replace('\n', r'\0A').replace('\x22', r'\22'); print(open(sys.argv[2]).read().replace('MACHINE', m))" %t.yaml %s > %t.mlir
-// RUN: ashlar-opt %t.mlir -ashlar-isa-insert-semaphores | FileCheck %s
+// RUN: ashlar-opt %s -ashlar-isa-insert-semaphores | FileCheck %s
 
-module attributes {npu.machine = "MACHINE"} {
+module attributes {npu.target = #npu.target<"a1-tiny", base = "a1-tiny">} {
 // CHECK-LABEL: isa.program "drains"
 isa.program "drains" dram 256 semaphores 0 {
   isa.node "conv" {op_type = "", engine = "tcu", macs = 0 : i64, absorbed = [], planned = []}

@@ -16,7 +16,7 @@
 // DMA: npu.dma.move "transpose"({{.*}}choice = "dma", reason = "asked for"{{.*}}route = #npu.route<through_dram>
 // COPY-LABEL: func.func @exchange(
 // COPY: npu.dma.move "transpose"({{.*}}choice = "copy", reason = "asked for"
-module attributes {npu.machine = "name: 'slow-copy'\0Adma: {onchip_bytes_per_cycle: 1}\0A"} {
+module attributes {npu.target = #npu.target<"slow-copy", dma = {onchip_bytes_per_cycle = 1}>} {
 func.func @exchange(%arg0: tensor<64x128xf32>) -> tensor<128x63xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<64x128xf32>) -> tensor<64x128xf32>
   %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 0>, pieces = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xf32>) -> tensor<128x64xf32>
@@ -33,7 +33,7 @@ func.func @exchange(%arg0: tensor<64x128xf32>) -> tensor<128x63xf32> {
 // CHECK: npu.dma.move "transpose"({{.*}}choice = "none"
 // DMA-LABEL: func.func @view(
 // DMA: npu.dma.move "transpose"({{.*}}choice = "none"
-module attributes {npu.machine = "name: 'slow-copy'\0Adma: {onchip_bytes_per_cycle: 1}\0A"} {
+module attributes {npu.target = #npu.target<"slow-copy", dma = {onchip_bytes_per_cycle = 1}>} {
 func.func @view(%arg0: tensor<64x128xf32>) -> tensor<128x64xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<64x128xf32>) -> tensor<64x128xf32>
   %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xf32>) -> tensor<128x64xf32>
@@ -47,7 +47,7 @@ func.func @view(%arg0: tensor<64x128xf32>) -> tensor<128x64xf32> {
 // A graph input and output: loaded or stored in its new order anyway.
 // CHECK-LABEL: func.func @store(
 // CHECK: npu.dma.move "transpose"({{.*}}choice = "copy", reason = "part of a load or store that happens anyway"
-module attributes {npu.machine = "name: 'slow-copy'\0Adma: {onchip_bytes_per_cycle: 1}\0A"} {
+module attributes {npu.target = #npu.target<"slow-copy", dma = {onchip_bytes_per_cycle = 1}>} {
 func.func @store(%arg0: tensor<64x128xi8>) -> tensor<128x64xi8> {
   %0 = npu.dma.move "transpose"(%arg0) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xi8>) -> tensor<128x64xi8>
   return %0 : tensor<128x64xi8>
@@ -61,7 +61,7 @@ func.func @store(%arg0: tensor<64x128xi8>) -> tensor<128x64xi8> {
 // though the movement was laid across the other axis.
 // CHECK-LABEL: func.func @alone(
 // CHECK: npu.pe.transpose({{.*}}npu.axis = 0 : i64{{.*}}choice = "identity", reason = "fewest predicted cycles"{{.*}}source_axis = 0 : i64
-module attributes {npu.machine = "name: 'free-copy'\0A"} {
+module attributes {npu.target = #npu.target<"free-copy">} {
 func.func @alone(%arg0: tensor<64x128xi8>) -> tensor<128x64xi8> {
   %0 = npu.dma.move "transpose"(%arg0) {npu.axis = 1 : i64, pieces = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xi8>) -> tensor<128x64xi8>
   return %0 : tensor<128x64xi8>
@@ -73,7 +73,7 @@ func.func @alone(%arg0: tensor<64x128xi8>) -> tensor<128x64xi8> {
 // Where single elements cost, the array also turns what is loaded ...
 // CHECK-LABEL: func.func @load(
 // CHECK: npu.pe.transpose({{.*}}choice = "identity", reason = "fewest predicted cycles"
-module attributes {npu.machine = "name: 'byte-shuffles'\0Adma: {runs_per_cycle: 4}\0A"} {
+module attributes {npu.target = #npu.target<"byte-shuffles", dma = {runs_per_cycle = 4}>} {
 func.func @load(%arg0: tensor<128x256xi8>) -> tensor<256x127xi8> {
   %0 = npu.dma.move "transpose"(%arg0) {npu.axis = 0 : i64, pieces = [array<i64: 0, 2, 2, 256, 1, 1, 0, 1, 128, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<128x256xi8>) -> tensor<256x128xi8>
   %1 = npu.vec.pool "max"(%0) {npu.axis = 0 : i64, kernel = array<i64: 2>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, count_include_pad = false} : (tensor<256x128xi8>) -> tensor<256x127xi8>
@@ -86,7 +86,7 @@ func.func @load(%arg0: tensor<128x256xi8>) -> tensor<256x127xi8> {
 // ... and stored, though the result could be a view that the store turns.
 // CHECK-LABEL: func.func @stored(
 // CHECK: npu.pe.transpose({{.*}}npu.axis = 0 : i64{{.*}}choice = "identity", reason = "fewest predicted cycles"
-module attributes {npu.machine = "name: 'byte-shuffles'\0Adma: {runs_per_cycle: 4}\0A"} {
+module attributes {npu.target = #npu.target<"byte-shuffles", dma = {runs_per_cycle = 4}>} {
 func.func @stored(%arg0: tensor<128x256xi8>) -> tensor<256x128xi8> {
   %0 = npu.vec.map "abs"(%arg0) {npu.axis = 0 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<128x256xi8>) -> tensor<128x256xi8>
   %1 = npu.dma.move "transpose"(%0) {npu.axis = 1 : i64, pieces = [array<i64: 0, 2, 2, 256, 1, 1, 0, 1, 128, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<128x256xi8>) -> tensor<256x128xi8>

@@ -13,7 +13,7 @@
 // CHECK-SAME: #npu.stationary<activations
 !x = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
 !w = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 0>
-module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 8}\0Aact: {lanes: 8}\0A"} {
+module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
 func.func @sliced(%arg0: tensor<1x6x8xf32>) -> tensor<1x3x16xf32> {
   %c = nn.constant dense<0.5> : tensor<8x16xf32>
   %w = bfp.encode %c weights : tensor<8x16xf32> -> tensor<8x16x!w>
@@ -33,7 +33,7 @@ func.func @sliced(%arg0: tensor<1x6x8xf32>) -> tensor<1x3x16xf32> {
 // CHECK-SAME: ashlar.decision.view = {choice = "copy", reason = "as a view of its operand 'product' could not read it: its positions do not lie at one distance
 !x = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
 !w = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 0>
-module attributes {npu.machine = "name: 'small'\0Axm_group: 4\0Asb: {partitions: 8, bytes_per_partition: 4096}\0Ape: {rows: 8, columns: 8}\0Aact: {lanes: 8}\0A"} {
+module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
 func.func @transposed(%arg0: tensor<2x3x8xf32>) -> tensor<3x2x16xf32> {
   %c = nn.constant dense<0.5> : tensor<8x16xf32>
   %w = bfp.encode %c weights : tensor<8x16xf32> -> tensor<8x16x!w>

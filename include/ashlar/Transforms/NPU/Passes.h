@@ -16,8 +16,6 @@ namespace ashlar::npu {
 #define GEN_PASS_REGISTRATION
 #include "ashlar/Transforms/NPU/Passes.h.inc"
 
-/// Module attribute with the machine description as YAML.
-inline constexpr llvm::StringLiteral kMachineAttr = "npu.machine";
 /// Module attribute: why the sparse cluster stays off, where that was not asked
 /// for.
 inline constexpr llvm::StringLiteral kDenseReasonAttr = "npu.dense_reason";
@@ -53,8 +51,8 @@ inline constexpr llvm::StringLiteral kMapDecisionAttr = "ashlar.decision.map";
 inline constexpr llvm::StringLiteral kSparseDecisionAttr =
     "ashlar.decision.sparse";
 
-/// The machine a module is compiled for; emits an error on the module if the
-/// attribute is missing or malformed.
+/// The machine a module is compiled for; emits an error on the module if
+/// npu.target is missing.
 mlir::FailureOr<machine::Description> machineOf(mlir::ModuleOp module);
 
 /// True if the result of `op` may be lane-folded: the operation can write it

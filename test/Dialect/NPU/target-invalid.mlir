@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Machines that there are not: the rules are those of machine files.
+// RUN: ashlar-opt --split-input-file --verify-diagnostics %s
+
+// expected-error@+1 {{unknown field 'colour'}}
+module attributes {npu.target = #npu.target<"small", colour = 3>} {
+}
+
+// -----
+
+// expected-error@+1 {{unknown field 'dram.colour'}}
+module attributes {npu.target = #npu.target<"small", dram = {colour = 3}>} {
+}
+
+// -----
+
+// expected-error@+1 {{partitions}}
+module attributes {npu.target = #npu.target<"small", sb = {partitions = 0}>} {
+}
+
+// -----
+
+// expected-error@+1 {{expected string}}
+module attributes {npu.target = #npu.target<small>} {
+}
