@@ -43,7 +43,18 @@ defvar AshlarUnaryFunctions = [
   AshlarFunction<"Sign", 23, "sign", "-1, 0 or 1">,
   AshlarFunction<"Not", 24, "not", "logical negation">,
   AshlarFunction<"Swish", 25, "swish", "x / (1 + e^(-alpha * x))">,
-  AshlarFunction<"GeluTanh", 26, "geluTanh", "x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))">
+  AshlarFunction<"GeluTanh", 26, "geluTanh", "x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))">,
+  AshlarFunction<"Sin", 27, "sin", "sine">,
+  AshlarFunction<"Cos", 28, "cos", "cosine">,
+  AshlarFunction<"Tan", 29, "tan", "tangent">,
+  AshlarFunction<"Asin", 30, "asin", "arc sine">,
+  AshlarFunction<"Acos", 31, "acos", "arc cosine">,
+  AshlarFunction<"Atan", 32, "atan", "arc tangent">,
+  AshlarFunction<"Sinh", 33, "sinh", "hyperbolic sine">,
+  AshlarFunction<"Cosh", 34, "cosh", "hyperbolic cosine">,
+  AshlarFunction<"Asinh", 35, "asinh", "inverse hyperbolic sine">,
+  AshlarFunction<"Acosh", 36, "acosh", "inverse hyperbolic cosine">,
+  AshlarFunction<"Atanh", 37, "atanh", "inverse hyperbolic tangent">
 ];
 
 /// Numbers count from that of the first binary function.
@@ -62,9 +73,9 @@ defvar AshlarBinaryFunctions = [
   AshlarFunction<"LessOrEqual", 10, "lessOrEqual", "a <= b">,
   AshlarFunction<"Greater", 11, "greater", "a > b">,
   AshlarFunction<"GreaterOrEqual", 12, "greaterOrEqual", "a >= b">,
-  AshlarFunction<"And", 13, "and", "logical and">,
-  AshlarFunction<"Or", 14, "or", "logical or">,
-  AshlarFunction<"Xor", 15, "xor", "logical exclusive or">,
+  AshlarFunction<"And", 13, "and", "logical and; of integers bit by bit">,
+  AshlarFunction<"Or", 14, "or", "logical or; of integers bit by bit">,
+  AshlarFunction<"Xor", 15, "xor", "logical exclusive or; of integers bit by bit">,
   AshlarFunction<"Mod", 16, "mod", "remainder">
 ];
 

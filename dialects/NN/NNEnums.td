@@ -26,7 +26,7 @@ def NN_CompareKindAttr : NN_Enum<"CompareKind", "comparison", [
   I32EnumAttrCase<"GreaterOrEqual", 4, "greaterOrEqual">
 ]>;
 
-def NN_LogicalKindAttr : NN_Enum<"LogicalKind", "operation on booleans", [
+def NN_LogicalKindAttr : NN_Enum<"LogicalKind", "operation on booleans, or bit by bit on integers", [
   I32EnumAttrCase<"And", 0, "and">,
   I32EnumAttrCase<"Or", 1, "or">,
   I32EnumAttrCase<"Xor", 2, "xor">

@@ -67,9 +67,9 @@ def NN_CompareOp : NN_KindOp<"compare", NN_CompareKindAttr> {
 }
 
 def NN_LogicalOp : NN_KindOp<"logical", NN_LogicalKindAttr> {
-  let summary = "operation on booleans";
+  let summary = "operation on booleans or bits";
   let description = [{
-    `y = a kind b` on booleans.
+    `y = a kind b` on booleans, bit by bit on integers.
 
     Constraints:
     - logical_c1: the operand shapes broadcast to the result shape.

@@ -353,8 +353,10 @@ std::optional<VecCost> ashlar::machine::vecCostOf(llvm::StringRef operation) {
       .Cases({"sqrt", "reciprocal", "div", "blockDiv", "mod", "leakyRelu",
               "prelu", "hardSigmoid", "hardSwish", "softsign"},
              Result(VecCost::Expensive))
-      .Cases({"exp", "log", "sigmoid", "tanh", "elu", "selu", "softplus", "erf",
-              "gelu", "geluTanh", "swish", "pow"},
+      .Cases({"exp",      "log",  "sigmoid", "tanh",     "elu",   "selu",
+              "softplus", "erf",  "gelu",    "geluTanh", "swish", "pow",
+              "sin",      "cos",  "tan",     "asin",     "acos",  "atan",
+              "sinh",     "cosh", "asinh",   "acosh",    "atanh"},
              Result(VecCost::VeryExpensive))
       .Default(std::nullopt);
 }

@@ -44,7 +44,16 @@ double spread(Enclosure v, Function function, double alpha, double beta) {
   case Function::Copy:
   case Function::Neg:
   case Function::Abs:
+  case Function::Sin:
+  case Function::Cos:
     return v.bound;
+  case Function::Tan: {
+    // The slope is 1 / cos^2, and the cosine moves by no more than v.bound.
+    const double least = std::abs(applyWide(Function::Cos, v.value)) - v.bound;
+    return least > 0 ? v.bound / (least * least) : HUGE_VAL;
+  }
+  case Function::Cosh: // slope at most that of the farther end
+    return v.bound * std::abs(applyWide(Function::Sinh, v.top()));
   case Function::Reciprocal:
     // 1/x falls on either side of its pole and is unbounded across it.
     if (std::abs(v.value) <= v.bound)
@@ -103,7 +112,11 @@ double powerOfTwo(int exponent) {
   return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
 }
 
-double Enclosure::top() const { return std::abs(value) + bound; }
+double Enclosure::top() const {
+  // Where the function ends, nothing is known of the machine's value.
+  const double top = std::abs(value) + bound;
+  return top >= 0 ? top : HUGE_VAL;
+}
 
 double blockStep(double top, int mantissa) {
   if (top == 0)

@@ -27,7 +27,9 @@ static constexpr StringLiteral kFunctionNames[] = {
     "reciprocal",  "relu",      "leakyRelu", "clip", "sigmoid",  "tanh",
     "hardSigmoid", "hardSwish", "elu",       "selu", "softplus", "softsign",
     "erf",         "gelu",      "floor",     "ceil", "round",    "sign",
-    "not",         "swish",     "geluTanh"};
+    "not",         "swish",     "geluTanh",  "sin",  "cos",      "tan",
+    "asin",        "acos",      "atan",      "sinh", "cosh",     "asinh",
+    "acosh",       "atanh"};
 static_assert(std::size(kFunctionNames) == kFunctionCount);
 
 static constexpr StringLiteral kBinaryNames[] = {"add",
@@ -243,11 +245,11 @@ int64_t apply(BinaryFunction function, int64_t x, int64_t y) {
   case BinaryFunction::GreaterOrEqual:
     return x >= y;
   case BinaryFunction::And:
-    return x != 0 && y != 0;
+    return x & y;
   case BinaryFunction::Or:
-    return x != 0 || y != 0;
+    return x | y;
   case BinaryFunction::Xor:
-    return (x != 0) != (y != 0);
+    return x ^ y;
   case BinaryFunction::Mod:
     return moduloInteger(x, y);
   }

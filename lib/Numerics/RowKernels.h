@@ -315,9 +315,11 @@ constexpr UnaryLoop kUnaryLoops[] = {ASHLAR_FOUR(unaryLoop, Function, 0),
                                      ASHLAR_FOUR(unaryLoop, Function, 12),
                                      ASHLAR_FOUR(unaryLoop, Function, 16),
                                      ASHLAR_FOUR(unaryLoop, Function, 20),
-                                     unaryLoop<Function::Not>,
-                                     unaryLoop<Function::Swish>,
-                                     unaryLoop<Function::GeluTanh>};
+                                     ASHLAR_FOUR(unaryLoop, Function, 24),
+                                     ASHLAR_FOUR(unaryLoop, Function, 28),
+                                     ASHLAR_FOUR(unaryLoop, Function, 32),
+                                     unaryLoop<Function::Acosh>,
+                                     unaryLoop<Function::Atanh>};
 static_assert(sizeof(kUnaryLoops) / sizeof(kUnaryLoops[0]) == kFunctionCount);
 
 constexpr BinaryLoop kBinaryLoops[] = {

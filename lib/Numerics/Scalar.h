@@ -7,7 +7,7 @@
 #ifndef ASHLAR_LIB_NUMERICS_SCALAR_H
 #define ASHLAR_LIB_NUMERICS_SCALAR_H
 
-#include "Elementary.h"
+#include "Trigonometry.h"
 
 #include "ashlar/Numerics/Function.h"
 
@@ -226,6 +226,28 @@ ASHLAR_INLINE double wideUnary(Function function, double x, double alpha,
     return geluTanhWide(x);
   case Function::Swish:
     return swishWide(x, alpha);
+  case Function::Sin:
+    return sinWide(x);
+  case Function::Cos:
+    return cosWide(x);
+  case Function::Tan:
+    return tanWide(x);
+  case Function::Asin:
+    return asinWide(x);
+  case Function::Acos:
+    return acosWide(x);
+  case Function::Atan:
+    return atanWide(x);
+  case Function::Sinh:
+    return sinhWide(x);
+  case Function::Cosh:
+    return coshWide(x);
+  case Function::Asinh:
+    return asinhWide(x);
+  case Function::Acosh:
+    return acoshWide(x);
+  case Function::Atanh:
+    return atanhWide(x);
   default:
     return x;
   }
@@ -245,6 +267,17 @@ ASHLAR_INLINE constexpr bool isWide(Function function) {
   case Function::Gelu:
   case Function::GeluTanh:
   case Function::Swish:
+  case Function::Sin:
+  case Function::Cos:
+  case Function::Tan:
+  case Function::Asin:
+  case Function::Acos:
+  case Function::Atan:
+  case Function::Sinh:
+  case Function::Cosh:
+  case Function::Asinh:
+  case Function::Acosh:
+  case Function::Atanh:
     return true;
   default:
     return false;

@@ -336,7 +336,9 @@ std::optional<Tensor> evalElementwise(Operation *op, Operands operands) {
         return evalPredicate(functionOf(c.getKind()), *operands[0],
                              *operands[1], y);
       })
-      .Case([&](nn::LogicalOp l) {
+      .Case([&](nn::LogicalOp l) -> std::optional<Tensor> {
+        if (typeOf(y) != ElementType::Bool) // Bit by bit.
+          return named(functionOf(l.getKind()));
         return evalPredicate(functionOf(l.getKind()), *operands[0],
                              *operands[1], y);
       })

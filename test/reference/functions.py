@@ -44,6 +44,39 @@ Q = _h("""0x1.40c522d7e4987p+0 -0x1.15c084bb9e8f5p-3 -0x1.85a15c58aa5c9p-5
  0x1.4b56907d6c929p-18 -0x1.5131d6e31a5bbp-16 -0x1.6c2bd7cb10165p-21
  0x1.cec043b1b2b73p-19 0x1.ecde1cf089cf3p-23 -0x1.1ec452ba850e8p-21""")
 
+SINE = _h("""0x1.0000000000000p+0 -0x1.5555555555555p-3 0x1.1111111111111p-7
+ -0x1.a01a01a01a01ap-13 0x1.71de3a556c734p-19 -0x1.ae64567f544e4p-26
+ 0x1.6124613a86d09p-33 -0x1.ae7f3e733b81fp-41""")
+COSINE = _h("""0x1.0000000000000p+0 -0x1.0000000000000p-1 0x1.5555555555555p-5
+ -0x1.6c16c16c16c17p-10 0x1.a01a01a01a01ap-16 -0x1.27e4fb7789f5cp-22
+ 0x1.1eed8eff8d898p-29 -0x1.93974a8c07c9dp-37 0x1.ae7f3e733b81fp-45""")
+ARC = _h("""0x1.0000000000000p+0 -0x1.5555555555555p-2 0x1.999999999999ap-3
+ -0x1.2492492492492p-3 0x1.c71c71c71c71cp-4 -0x1.745d1745d1746p-4
+ 0x1.3b13b13b13b14p-4 -0x1.1111111111111p-4 0x1.e1e1e1e1e1e1ep-5
+ -0x1.af286bca1af28p-5 0x1.8618618618618p-5 -0x1.642c8590b2164p-5
+ 0x1.47ae147ae147bp-5 -0x1.2f684bda12f68p-5 0x1.1a7b9611a7b96p-5
+ -0x1.0842108421084p-5 0x1.f07c1f07c1f08p-6 -0x1.d41d41d41d41dp-6
+ 0x1.bacf914c1bad0p-6 -0x1.a41a41a41a41ap-6 0x1.8f9c18f9c18fap-6""")
+SINH = _h("""0x1.0000000000000p+0 0x1.5555555555555p-3 0x1.1111111111111p-7
+ 0x1.a01a01a01a01ap-13 0x1.71de3a556c734p-19 0x1.ae64567f544e4p-26
+ 0x1.6124613a86d09p-33 0x1.ae7f3e733b81fp-41 0x1.952c77030ad4ap-49
+ 0x1.2f49b46814157p-57""")
+C2PI = float.fromhex("0x1.45f306dc9c883p-1")
+P1 = float.fromhex("0x1.921fb54400000p+0")
+P2 = float.fromhex("0x1.0b4611a600000p-34")
+P3 = float.fromhex("0x1.3198a2e037073p-69")
+PI2 = float.fromhex("0x1.921fb54442d18p+0")
+T8 = float.fromhex("0x1.a827999fcef32p-2")
+LN2 = float.fromhex("0x1.62e42fefa39efp-1")
+# Bits of 2 / pi after the point.
+TWO_OVER_PI_BITS = 1241
+TWO_OVER_PI = int("""
+145f306dc9c882a53f84eafa3ea69bb81b6c52b3278872083fca2c757bd778ac
+36e48dc74849ba5c00c925dd413a32439fc3bd63962534e7dd1046bea5d76890
+9d338e04d68befc827323ac7306a673e93908bf177bf250763ff12fffbc0b301
+fde5e2316b414da3eda6cfd9e4f96136e9e8c7ecd3cbfd45aea4f758fd7cbe2f
+67a0e73ef14a525d4d7f6bf623f1aba10ac06608df8f6d757e19f78""".replace("\n", ""), 16)
+
 
 def horner(coefficients, v):
     p = np.full_like(v, coefficients[-1])
@@ -89,7 +122,9 @@ def EXPM1(x):
 
 def LOG1P(y):
     near = y * (1.0 - y * (C12 - y * (C13 - y * C14)))
-    return np.where(y < 2.0 ** -10, near, LOG(1.0 + y))
+    far = np.where(np.isfinite(y), y, 1.0)
+    return np.where(y < 2.0 ** -10, near,
+                    np.where(y == np.inf, np.inf, LOG(1.0 + far)))
 
 
 def ERF1(x):
@@ -100,6 +135,51 @@ def ERFC(a):
     b = np.where(a > 12, 12.0, a)
     t = (b - 3.0) / (b + 3.0)
     return (EXP(-(b * b)) * horner(Q, t)) / (1.0 + 2.0 * b)
+
+
+def _large_angle(x):
+    """r and quadrant of one |x| >= 2^20, in integers."""
+    m, e = np.frexp(abs(float(x)))
+    m, e = int(m * 2.0 ** 53), int(e) - 53
+    # 2^e * 2/pi modulo 4 with 126 bits after the point.
+    w = TWO_OVER_PI << (126 + e) if e > -126 else TWO_OVER_PI >> (-126 - e)
+    w = (w >> TWO_OVER_PI_BITS) % 2 ** 128
+    p = m * w % 2 ** 128
+    top = p >> 64
+    t = (top + 2 ** 61) >> 62
+    f = top - (t << 62)
+    r = ((float(f) + float(p % 2 ** 64) * 2.0 ** -64) * 2.0 ** -62) * PI2
+    return (-r, -t % 4) if x < 0 else (r, t % 4)
+
+
+def ANGLE(x):
+    large = np.isfinite(x) & (np.abs(x) >= 2.0 ** 20)
+    near = np.where(np.abs(x) < 2.0 ** 20, x, 0.0)
+    n = np.rint(near * C2PI)
+    r = ((near - n * P1) - n * P2) - n * P3
+    q = n.astype(np.int64) % 4
+    r = np.where(np.isfinite(x), r, np.nan)
+    for at in zip(*np.nonzero(np.atleast_1d(large))):
+        at = at if np.ndim(x) else ()
+        r[at], q[at] = _large_angle(x[at])
+    return r, q
+
+
+def SIN(r):
+    return r * horner(SINE, r * r)
+
+
+def COS(r):
+    return horner(COSINE, r * r)
+
+
+def ATAN(x):
+    a = np.abs(x)
+    b = np.where(a > 1, 1.0 / a, a)
+    c = np.where(b > T8, (b - 1.0) / (b + 1.0), b)
+    p = c * horner(ARC, c * c)
+    s = np.where(b > T8, PI2 / 2 + p, p)
+    return np.copysign(np.where(a > 1, PI2 - s, s), x)
 
 
 # Unary functions (8.1). Each takes binary32 x and binary32 alpha, beta.
@@ -187,6 +267,60 @@ def _sign(x, *_):
     return np.where(np.isnan(x), x, out)
 
 
+def _sin(x, *_):
+    r, q = ANGLE(x)
+    y = np.where(q % 2 == 1, COS(r), SIN(r))
+    return np.where(q >= 2, -y, y)
+
+
+def _cos(x, *_):
+    r, q = ANGLE(x)
+    y = np.where(q % 2 == 1, SIN(r), COS(r))
+    return np.where((q == 1) | (q == 2), -y, y)
+
+
+def _tan(x, *_):
+    r, q = ANGLE(x)
+    return np.where(q % 2 == 1, -(COS(r) / SIN(r)), SIN(r) / COS(r))
+
+
+def _sinh(x, *_):
+    a = np.abs(x)
+    far = np.copysign((EXP(a) - EXP(-a)) * 0.5, x)
+    return np.where(a < 1, x * horner(SINH, x * x), far)
+
+
+def _cosh(x, *_):
+    a = np.abs(x)
+    return (EXP(a) + EXP(-a)) * 0.5
+
+
+def _far_log(x):
+    inside = np.where((x > 0) & np.isfinite(x), x, 1.0)
+    return np.where(np.isfinite(x), LOG(inside), x) + LN2
+
+
+def _asinh(x, *_):
+    a = np.abs(x)
+    near = np.where(a < 2.0 ** 28, a, 1.0)
+    s = near * near
+    y = LOG1P(near + s / (1.0 + np.sqrt(1.0 + s)))
+    return np.copysign(np.where(a < 2.0 ** 28, y, _far_log(a)), x)
+
+
+def _acosh(x, *_):
+    t = np.where((x >= 1) & (x < 2.0 ** 28), x, 1.0) - 1.0
+    y = LOG1P(t + np.sqrt(t * (t + 2.0)))
+    return np.where(x < 1, np.nan, np.where(x < 2.0 ** 28, y, _far_log(x)))
+
+
+def _atanh(x, *_):
+    a = np.abs(x)
+    inside = np.where(a <= 1, a, 0.5)
+    y = np.copysign(LOG1P((inside + inside) / (1.0 - inside)) * 0.5, x)
+    return np.where(a <= 1, y, np.nan)
+
+
 UNARY = {
     "neg": lambda x, *_: -x,
     "abs": lambda x, *_: np.abs(x),
@@ -213,6 +347,17 @@ UNARY = {
     "round": lambda x, *_: np.rint(x),
     "sign": _sign,
     "swish": _wide(lambda x, alpha, _: x / (1.0 + EXP(-(alpha * x)))),
+    "sin": _wide(_sin),
+    "cos": _wide(_cos),
+    "tan": _wide(_tan),
+    "asin": _wide(lambda x, *_: ATAN(x / np.sqrt((1.0 - x) * (1.0 + x)))),
+    "acos": _wide(lambda x, *_: 2.0 * ATAN(np.sqrt((1.0 - x) / (1.0 + x)))),
+    "atan": _wide(lambda x, *_: ATAN(x)),
+    "sinh": _wide(_sinh),
+    "cosh": _wide(_cosh),
+    "asinh": _wide(_asinh),
+    "acosh": _wide(_acosh),
+    "atanh": _wide(_atanh),
     "not": lambda x, *_: (x == 0).astype(F32),
 }
 
@@ -336,9 +481,9 @@ INTEGER = {
     "equal": lambda x, y: x == y, "less": lambda x, y: x < y,
     "lessorequal": lambda x, y: x <= y, "greater": lambda x, y: x > y,
     "greaterorequal": lambda x, y: x >= y,
-    "and": lambda x, y: (x != 0) & (y != 0),
-    "or": lambda x, y: (x != 0) | (y != 0),
-    "xor": lambda x, y: (x != 0) ^ (y != 0),
+    "and": lambda x, y: x & y,
+    "or": lambda x, y: x | y,
+    "xor": lambda x, y: x ^ y,
     "prelu": lambda x, y: np.where(x < 0, x * y, x),
 }
 

@@ -44,8 +44,19 @@ enum class Function : uint8_t {
   Not,
   Swish,
   GeluTanh,
+  Sin,
+  Cos,
+  Tan,
+  Asin,
+  Acos,
+  Atan,
+  Sinh,
+  Cosh,
+  Asinh,
+  Acosh,
+  Atanh,
 };
-inline constexpr unsigned kFunctionCount = 27;
+inline constexpr unsigned kFunctionCount = 38;
 
 /// Binary functions, in encoding order.
 enum class BinaryFunction : uint8_t {
@@ -104,7 +115,8 @@ double applyWide(Function function, double x, double alpha = 0,
 double applyWide(BinaryFunction function, double x, double y);
 
 /// Integer forms (two's complement wrap at 64 bits; division truncates, by zero
-/// gives zero; Mod takes the sign of the divisor; comparisons give 0 or 1).
+/// gives zero; Mod takes the sign of the divisor; comparisons give 0 or 1; And,
+/// Or and Xor work bit by bit).
 int64_t apply(Function function, int64_t x, int64_t alpha = 0,
               int64_t beta = 0);
 int64_t apply(BinaryFunction function, int64_t x, int64_t y);

@@ -19,7 +19,8 @@ CLASSES = {
               "argmax argmin",
     "expensive": "sqrt reciprocal div blockDiv mod leakyRelu prelu hardSigmoid hardSwish "
                  "softsign",
-    "very_expensive": "exp log sigmoid tanh elu selu softplus erf gelu geluTanh swish pow"}
+    "very_expensive": "exp log sigmoid tanh elu selu softplus erf gelu geluTanh swish pow "
+                      "sin cos tan asin acos atan sinh cosh asinh acosh atanh"}
 CLASS_OF = {name: cost for cost, names in CLASSES.items() for name in names.split()}
 REGISTER = 2
 

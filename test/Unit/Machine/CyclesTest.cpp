@@ -230,18 +230,28 @@ TEST(Cycles, DrainAndVecExamples) {
 }
 
 TEST(Cycles, EveryOperationHasAClass) {
-  for (const char *name :
-       {"copy",     "neg",        "abs",         "sqrt",      "exp",
-        "log",      "reciprocal", "relu",        "leakyRelu", "clip",
-        "sigmoid",  "tanh",       "hardSigmoid", "hardSwish", "elu",
-        "selu",     "softplus",   "softsign",    "erf",       "gelu",
-        "geluTanh", "swish",      "floor",       "ceil",      "round",
-        "sign",     "not",        "add",         "sub",       "mul",
-        "div",      "max",        "min",         "pow",       "prelu",
-        "equal",    "less",       "lessOrEqual", "greater",   "greaterOrEqual",
-        "and",      "or",         "xor",         "mod",       "sum",
-        "mean",     "prod",       "sumSquare",   "l1",        "argmax",
-        "argmin",   "blockAdd",   "blockSub",    "blockMul",  "blockDiv"})
+  for (const char *name : {"copy",        "neg",       "abs",
+                           "sqrt",        "exp",       "log",
+                           "reciprocal",  "relu",      "leakyRelu",
+                           "clip",        "sigmoid",   "tanh",
+                           "hardSigmoid", "hardSwish", "elu",
+                           "selu",        "softplus",  "softsign",
+                           "erf",         "gelu",      "geluTanh",
+                           "sin",         "cos",       "tan",
+                           "asin",        "acos",      "atan",
+                           "sinh",        "cosh",      "asinh",
+                           "acosh",       "atanh",     "swish",
+                           "floor",       "ceil",      "round",
+                           "sign",        "not",       "add",
+                           "sub",         "mul",       "div",
+                           "max",         "min",       "pow",
+                           "prelu",       "equal",     "less",
+                           "lessOrEqual", "greater",   "greaterOrEqual",
+                           "and",         "or",        "xor",
+                           "mod",         "sum",       "mean",
+                           "prod",        "sumSquare", "l1",
+                           "argmax",      "argmin",    "blockAdd",
+                           "blockSub",    "blockMul",  "blockDiv"})
     EXPECT_TRUE(vecCostOf(name).has_value()) << name;
   EXPECT_FALSE(vecCostOf("conv").has_value());
 }

@@ -107,7 +107,11 @@ constexpr Function functions[] = {
     Function::Selu,     Function::HardSigmoid, Function::Softplus,
     Function::Softsign, Function::Erf,         Function::Abs,
     Function::Neg,      Function::Exp,         Function::Sqrt,
-    Function::GeluTanh, Function::Swish};
+    Function::GeluTanh, Function::Swish,       Function::Sin,
+    Function::Cos,      Function::Tan,         Function::Asin,
+    Function::Acos,     Function::Atan,        Function::Sinh,
+    Function::Cosh,     Function::Asinh,       Function::Acosh,
+    Function::Atanh};
 
 /// One output of a layer: what the machine holds in binary32, and the bound.
 struct Output {

@@ -109,6 +109,69 @@ TEST(Function, elementaryFunctionsStayWithinTheirBound) {
       0, 0, 0.5000001);
 }
 
+TEST(Function, trigonometryStaysWithinItsBound) {
+  using L = long double;
+  // Random bits reach the largest magnitudes, which need hundreds of bits of
+  // pi; the host's long double has them.
+  for (float reach : {4.0f, 3e38f}) {
+    checkUnary(Function::Sin, [](L x) { return std::sin(x); }, -reach, reach);
+    checkUnary(Function::Cos, [](L x) { return std::cos(x); }, -reach, reach);
+    checkUnary(Function::Tan, [](L x) { return std::tan(x); }, -reach, reach);
+    checkUnary(Function::Atan, [](L x) { return std::atan(x); }, -reach, reach);
+    checkUnary(
+        Function::Asinh, [](L x) { return std::asinh(x); }, -reach, reach);
+    checkUnary(Function::Acosh, [](L x) { return std::acosh(x); }, 1, reach);
+  }
+  checkUnary(Function::Asin, [](L x) { return std::asin(x); }, -1, 1);
+  checkUnary(Function::Acos, [](L x) { return std::acos(x); }, -1, 1);
+  checkUnary(Function::Atanh, [](L x) { return std::atanh(x); }, -1, 1);
+  checkUnary(Function::Sinh, [](L x) { return std::sinh(x); }, -89, 89);
+  checkUnary(Function::Cosh, [](L x) { return std::cosh(x); }, -89, 89);
+}
+
+TEST(Function, trigonometrySpecialValues) {
+  auto bits = [](Function f, float x) { return floatBits(apply(f, x)); };
+  for (Function f :
+       {Function::Sin, Function::Tan, Function::Asin, Function::Atan,
+        Function::Sinh, Function::Asinh, Function::Atanh}) {
+    EXPECT_EQ(bits(f, 0.0f), 0u) << name(f).str();
+    EXPECT_EQ(bits(f, -0.0f), 0x80000000u) << name(f).str();
+    EXPECT_EQ(bits(f, 0x1p-149f), 1u) << name(f).str();
+  }
+  for (Function f : {Function::Sin, Function::Cos, Function::Tan,
+                     Function::Asin, Function::Acos, Function::Atanh})
+    for (float x : {kInf, -kInf})
+      EXPECT_EQ(bits(f, x), kCanonical) << name(f).str();
+  for (Function f : {Function::Asin, Function::Acos, Function::Atanh})
+    for (float x : {1.0000001f, -1.0000001f, 3.0f, -1e30f})
+      EXPECT_EQ(bits(f, x), kCanonical) << name(f).str();
+  for (float x : {0.9999999f, 0.0f, -1.0f, -3.0f, -kInf})
+    EXPECT_EQ(bits(Function::Acosh, x), kCanonical) << x;
+  EXPECT_EQ(bits(Function::Cos, -0.0f), floatBits(1));
+  EXPECT_EQ(bits(Function::Atanh, 1), floatBits(kInf));
+  EXPECT_EQ(bits(Function::Atanh, -1), floatBits(-kInf));
+  EXPECT_EQ(bits(Function::Acosh, 1), 0u);
+  EXPECT_EQ(bits(Function::Acosh, kInf), floatBits(kInf));
+  EXPECT_EQ(bits(Function::Asinh, -kInf), floatBits(-kInf));
+  EXPECT_EQ(bits(Function::Sinh, -kInf), floatBits(-kInf));
+  EXPECT_EQ(bits(Function::Cosh, -kInf), floatBits(kInf));
+  EXPECT_EQ(bits(Function::Atan, kInf), 0x3fc90fdbu);
+  EXPECT_EQ(bits(Function::Acos, -1), 0x40490fdbu);
+}
+
+TEST(Function, wideAnglesOfAnySizeAreReduced) {
+  std::mt19937_64 random(7);
+  for (int trial = 0; trial < 20000; ++trial) {
+    const double x = std::ldexp(1 + (random() >> 12) * 0x1p-52,
+                                static_cast<int>(random() % 60));
+    const auto exact = static_cast<long double>(x);
+    EXPECT_NEAR(applyWide(Function::Sin, x), double(std::sin(exact)), 0x1p-50)
+        << x;
+    EXPECT_NEAR(applyWide(Function::Cos, x), double(std::cos(exact)), 0x1p-50)
+        << x;
+  }
+}
+
 TEST(Function, selu) {
   float alpha = 1.6732632f, gamma = 1.050701f;
   checkUnary(
