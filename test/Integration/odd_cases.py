@@ -401,7 +401,6 @@ def if_on_an_input(m):
     m.input("x", [2, 3])
     m.output(m.node("If", [m.input("c", [], np.bool_, high=1)], then_branch=branch("a", "Relu"),
                     else_branch=branch("b", "Neg")))
-    m.refuse(UNSUPPORTED, "If")
 
 
 @case
@@ -409,7 +408,6 @@ def if_on_a_constant(m):
     m.input("x", [2, 3])
     m.output(m.node("If", [m.constant(np.array(True))], then_branch=branch("a", "Relu"),
                     else_branch=branch("b", "Neg")))
-    m.refuse(UNSUPPORTED, "If")
 
 
 @case
@@ -423,7 +421,21 @@ def loop(m):
          helper.make_tensor_value_info("w", TensorProto.FLOAT, [2, 3])])
     x = m.input("x", [2, 3])
     m.output(m.node("Loop", [m.constant(np.array(3)), m.constant(np.array(True)), x], body=body))
-    m.refuse(UNSUPPORTED, "Loop")
+
+
+@case
+def loop_on_an_input(m):
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["c"], ["d"]), helper.make_node("Relu", ["v"], ["w"])],
+        "body", [helper.make_tensor_value_info("i", TensorProto.INT64, []),
+                 helper.make_tensor_value_info("c", TensorProto.BOOL, []),
+                 helper.make_tensor_value_info("v", TensorProto.FLOAT, [2, 3])],
+        [helper.make_tensor_value_info("d", TensorProto.BOOL, []),
+         helper.make_tensor_value_info("w", TensorProto.FLOAT, [2, 3])])
+    x = m.input("x", [2, 3])
+    m.output(m.node("Loop", [m.input("n", [], np.int64, high=3), m.constant(np.array(True)), x],
+                    body=body))
+    m.refuse(UNSUPPORTED, "Loop", "the trip count ('n') is not a constant")
 
 
 @case

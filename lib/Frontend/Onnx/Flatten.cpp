@@ -4,12 +4,11 @@
 // renamed and attribute references resolved. Depth and size are limited, as a
 // small file can describe an exponentially large graph.
 
-#include "Model.h"
+#include "Flatten.h"
+
+#include "Flow/Capture.h"
 
 #include "ashlar/Frontend/Onnx/Import.h"
-#include "llvm/ADT/StringSet.h"
-
-#include <map>
 
 using namespace ashlar;
 using namespace ashlar::frontend;
@@ -17,96 +16,31 @@ using llvm::Error;
 using llvm::Expected;
 using llvm::StringRef;
 
-namespace {
-
-constexpr unsigned maxDepth = 64;
 /// FunctionProto.attribute_proto: attributes with defaults, newer than the
 /// protobuf classes of the package, so they arrive as unknown fields.
-constexpr int attributeProtoField = 11;
+static constexpr int attributeProtoField = 11;
 
-using Opsets = std::map<std::string, int64_t>;
-using Attributes = llvm::StringMap<const onnx::AttributeProto *>;
-
-StringRef normalDomain(StringRef domain) {
+StringRef ashlar::frontend::normalDomain(StringRef domain) {
   return domain == "ai.onnx" ? StringRef() : domain;
 }
 
-template <class Imports>
-Expected<Opsets> readOpsets(const Imports &imports) {
-  Opsets opsets;
-  for (const onnx::OperatorSetIdProto &entry : imports) {
-    auto [it, isNew] =
-        opsets.try_emplace(normalDomain(entry.domain()).str(), entry.version());
-    if (!isNew && it->second != entry.version())
-      return makeError(ErrorClass::Malformed,
-                       "operator set '{}' is imported twice, as versions {} "
-                       "and {}",
-                       printable(it->first), it->second,
-                       static_cast<int64_t>(entry.version()));
-  }
-  return opsets;
+std::string Scope::flatName(const std::string &name) const {
+  auto mapped = values.find(name);
+  if (mapped != values.end())
+    return mapped->second;
+  return name.empty() || open ? name : prefix + name;
 }
 
-/// Where the nodes being expanded stand.
-struct Scope {
-  const Opsets *opsets;
-  std::string prefix; ///< Of node and value names; empty at the top.
-  llvm::StringMap<std::string> values; ///< Inner name -> flat name.
-  const Attributes *bound = nullptr;   ///< Attributes of the call.
-  unsigned depth = 0;
-};
-
-class Flattener {
-public:
-  explicit Flattener(Model &model) : model(model) {}
-
-  Error run() {
-    Expected<Opsets> opsets = readOpsets(model.proto.opset_import());
-    if (!opsets)
-      return opsets.takeError();
-    // IR 3 models may omit the import; ONNX then means version 1.
-    opsets->try_emplace("", 1);
-    for (const onnx::FunctionProto &function : model.proto.functions()) {
-      std::string key =
-          (normalDomain(function.domain()) + "\n" + function.name()).str();
-      if (!functions.try_emplace(key, &function).second)
-        return makeError(ErrorClass::Malformed,
-                         "function '{}' is defined twice",
-                         printable(function.name()));
-    }
-    Scope scope;
-    scope.opsets = &*opsets;
-    return expand(model.proto.graph().node(), scope);
+Error Flattener::addFunctions() {
+  for (const onnx::FunctionProto &function : model.proto.functions()) {
+    std::string key =
+        (normalDomain(function.domain()) + "\n" + function.name()).str();
+    if (!functions.try_emplace(key, &function).second)
+      return makeError(ErrorClass::Malformed, "function '{}' is defined twice",
+                       printable(function.name()));
   }
-
-private:
-  template <class Nodes>
-  Error expand(const Nodes &nodes, Scope &scope) {
-    size_t index = 0;
-    for (const onnx::NodeProto &node : nodes)
-      if (Error error = add(node, index++, scope))
-        return error;
-    return Error::success();
-  }
-
-  Error add(const onnx::NodeProto &node, size_t index, Scope &scope);
-  Error addAttributes(const onnx::NodeProto &node, const Scope &scope,
-                      FlatNode &flat);
-  Error inlineCall(const FlatNode &call, const onnx::FunctionProto &function,
-                   const Scope &scope);
-  Error bindDefaults(const onnx::FunctionProto &function, Attributes &bound);
-
-  std::string uniqueName(std::string name, size_t index) {
-    std::string candidate = name;
-    while (!names.insert(candidate).second)
-      candidate = name + "_" + std::to_string(index++);
-    return candidate;
-  }
-
-  Model &model;
-  llvm::StringMap<const onnx::FunctionProto *> functions;
-  llvm::StringSet<> names;
-};
+  return Error::success();
+}
 
 Error Flattener::add(const onnx::NodeProto &node, size_t index, Scope &scope) {
   FlatNode flat;
@@ -121,20 +55,11 @@ Error Flattener::add(const onnx::NodeProto &node, size_t index, Scope &scope) {
   auto version = scope.opsets->find(flat.domain);
   if (version != scope.opsets->end())
     flat.opset = version->second;
-  for (const std::string &input : node.input()) {
-    auto mapped = scope.values.find(input);
-    if (mapped != scope.values.end())
-      flat.inputs.push_back(mapped->second);
-    else
-      flat.inputs.push_back(input.empty() ? input : scope.prefix + input);
-  }
-  for (const std::string &output : node.output()) {
-    auto mapped = scope.values.find(output);
-    if (mapped != scope.values.end())
-      flat.outputs.push_back(mapped->second);
-    else
-      flat.outputs.push_back(output.empty() ? output : scope.prefix + output);
-  }
+  flat.depth = scope.depth;
+  for (const std::string &input : node.input())
+    flat.inputs.push_back(scope.flatName(input));
+  for (const std::string &output : node.output())
+    flat.outputs.push_back(scope.flatName(output));
   if (Error error = addAttributes(node, scope, flat))
     return error;
   auto function = functions.find(flat.domain + "\n" + flat.op);
@@ -146,7 +71,7 @@ Error Flattener::add(const onnx::NodeProto &node, size_t index, Scope &scope) {
                      "inlining, more than a file of its size may make; call "
                      "the functions less often",
                      flat.name, model.nodes.size());
-  model.nodes.push_back(std::move(flat));
+  sink(std::move(flat));
   return Error::success();
 }
 
@@ -161,6 +86,10 @@ Error Flattener::addAttributes(const onnx::NodeProto &node, const Scope &scope,
       return makeError(ErrorClass::Malformed,
                        "node '{}' has the attribute '{}' twice", flat.name,
                        printable(attribute.name()));
+    if (attribute.has_g() || attribute.graphs_size() != 0) {
+      addGraphs(attribute, scope, flat);
+      continue;
+    }
     if (attribute.ref_attr_name().empty()) {
       flat.attributes.push_back(&attribute);
       continue;
@@ -181,8 +110,28 @@ Error Flattener::addAttributes(const onnx::NodeProto &node, const Scope &scope,
   return Error::success();
 }
 
+/// The graphs of an attribute read values of the scope around them, whose names
+/// become flat here, as the scope is gone when the graphs are expanded.
+void Flattener::addGraphs(const onnx::AttributeProto &attribute,
+                          const Scope &scope, FlatNode &flat) {
+  model.attributes.push_back(attribute);
+  onnx::AttributeProto &copy = model.attributes.back();
+  llvm::StringSet<> seen(llvm::from_range, flat.captured);
+  auto capture = [&](std::string &name) {
+    name = scope.flatName(name);
+    if (seen.insert(name).second)
+      flat.captured.push_back(name);
+  };
+  if (copy.has_g())
+    captureFree(*copy.mutable_g(), scope.bound, capture);
+  for (onnx::GraphProto &graph : *copy.mutable_graphs())
+    captureFree(graph, scope.bound, capture);
+  flat.opsets = scope.opsets;
+  flat.attributes.push_back(&copy);
+}
+
 Error Flattener::bindDefaults(const onnx::FunctionProto &function,
-                              Attributes &bound) {
+                              BoundAttributes &bound) {
   const google::protobuf::UnknownFieldSet &unknown =
       function.GetReflection()->GetUnknownFields(function);
   for (int i = 0; i < unknown.field_count(); ++i) {
@@ -204,10 +153,10 @@ Error Flattener::bindDefaults(const onnx::FunctionProto &function,
 Error Flattener::inlineCall(const FlatNode &call,
                             const onnx::FunctionProto &function,
                             const Scope &scope) {
-  if (scope.depth >= maxDepth)
+  if (scope.depth >= kMaxDepth)
     return makeError(ErrorClass::Malformed,
                      "node '{}': functions call each other more than {} deep",
-                     call.name, maxDepth);
+                     call.name, kMaxDepth);
   if (call.inputs.size() > static_cast<size_t>(function.input_size()) ||
       call.outputs.size() > static_cast<size_t>(function.output_size()))
     return makeError(ErrorClass::Malformed,
@@ -220,13 +169,13 @@ Error Flattener::inlineCall(const FlatNode &call,
   if (!opsets)
     return opsets.takeError();
   opsets->insert(scope.opsets->begin(), scope.opsets->end());
-  Attributes bound;
+  BoundAttributes bound;
   for (const onnx::AttributeProto *attribute : call.attributes)
     bound.try_emplace(attribute->name(), attribute);
   if (Error error = bindDefaults(function, bound))
     return error;
   Scope inner;
-  inner.opsets = &*opsets;
+  inner.opsets = std::make_shared<const Opsets>(std::move(*opsets));
   inner.prefix = call.name + "/";
   inner.bound = &bound;
   inner.depth = scope.depth + 1;
@@ -248,11 +197,23 @@ Error Flattener::inlineCall(const FlatNode &call,
     copy.opset = newestOpset;
     copy.inputs = {it->second};
     copy.outputs = {call.outputs[i]};
-    model.nodes.push_back(std::move(copy));
+    copy.depth = inner.depth;
+    sink(std::move(copy));
   }
   return expand(function.node(), inner);
 }
 
-} // namespace
-
-Error ashlar::frontend::flatten(Model &model) { return Flattener(model).run(); }
+Error ashlar::frontend::flatten(Model &model) {
+  Flattener flattener(
+      model, [&](FlatNode node) { model.nodes.push_back(std::move(node)); });
+  if (Error error = flattener.addFunctions())
+    return error;
+  Expected<Opsets> opsets = readOpsets(model.proto.opset_import());
+  if (!opsets)
+    return opsets.takeError();
+  // IR 3 models may omit the import; ONNX then means version 1.
+  opsets->try_emplace("", 1);
+  Scope scope;
+  scope.opsets = std::make_shared<const Opsets>(std::move(*opsets));
+  return flattener.expand(model.proto.graph().node(), scope);
+}

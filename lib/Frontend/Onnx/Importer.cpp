@@ -87,7 +87,7 @@ StringRef ashlar::frontend::nodeStateName(NodeState state) {
 
 Importer::Importer(Model &model, const ImportOptions &options,
                    mlir::MLIRContext *context)
-    : model(model), options(options), builder(context) {
+    : model(model), options(options), builder(context), flow(model, *this) {
   context->loadDialect<mlir::func::FuncDialect, nn::NNDialect>();
   onnx::GraphProto &graph = *model.proto.mutable_graph();
   module = ModuleOp::create(builder, nameLoc(model.path));
@@ -105,7 +105,7 @@ Importer::Importer(Model &model, const ImportOptions &options,
   }
   for (const FlatNode &node : model.nodes)
     if (node.live)
-      for (const std::string &input : node.inputs)
+      for (const std::string &input : operandsOf(node))
         readNames.insert(input);
 }
 
@@ -119,13 +119,19 @@ void Importer::define(StringRef name, Value value) {
     onValue(name, value);
 }
 
+static Error checkOpset(const FlatNode &node) {
+  if (!node.live || !node.domain.empty() ||
+      (node.opset >= oldestOpset && node.opset <= newestOpset))
+    return Error::success();
+  return makeError(ErrorClass::Unsupported,
+                   "node '{}' uses operator set {}, expected {} to {}",
+                   node.name, node.opset, oldestOpset, newestOpset);
+}
+
 Error Importer::checkOpsets() const {
   for (const FlatNode &node : model.nodes)
-    if (node.live && node.domain.empty() &&
-        (node.opset < oldestOpset || node.opset > newestOpset))
-      return makeError(ErrorClass::Unsupported,
-                       "node '{}' uses operator set {}, expected {} to {}",
-                       node.name, node.opset, oldestOpset, newestOpset);
+    if (Error error = checkOpset(node))
+      return error;
   return Error::success();
 }
 
@@ -292,6 +298,22 @@ Error Importer::runHandler(const FlatNode &node, SmallVector<Value> inputs,
   return Error::success();
 }
 
+Expected<SmallVector<Value>> Importer::operandValues(const FlatNode &node,
+                                                     bool &unreached) {
+  SmallVector<Value> values;
+  for (const std::string &name : operandsOf(node)) {
+    Expected<Value> value = name.empty() || flow.isList(name)
+                                ? Expected<Value>(Value())
+                                : lookup(name);
+    if (!value)
+      return value.takeError();
+    unreached |= !name.empty() && !flow.isList(name) && !*value;
+    if (values.size() < node.inputs.size())
+      values.push_back(*value);
+  }
+  return values;
+}
+
 Error Importer::importNode(const FlatNode &node) {
   NodeStatus status;
   status.name = node.name;
@@ -300,20 +322,17 @@ Error Importer::importNode(const FlatNode &node) {
   Error error = Error::success();
   if (node.live) {
     status.state = NodeState::Mapped;
-    SmallVector<Value> inputs;
-    for (const std::string &name : node.inputs) {
-      Expected<Value> value =
-          name.empty() ? Expected<Value>(Value()) : lookup(name);
-      if (!value)
-        return value.takeError();
-      if (!name.empty() && !*value) {
-        status.state = NodeState::Unreached;
-        status.detail = "depends on an unsupported node";
-      }
-      inputs.push_back(*value);
+    bool unreached = false;
+    Expected<SmallVector<Value>> inputs = operandValues(node, unreached);
+    if (!inputs)
+      return inputs.takeError();
+    if (unreached) {
+      status.state = NodeState::Unreached;
+      status.detail = "depends on an unsupported node";
     }
-    status.shapes = operandTypes(inputs);
-    error = runHandler(node, std::move(inputs), status);
+    status.shapes = operandTypes(*inputs);
+    error = flow.takes(node) ? importFlow(node, status)
+                             : runHandler(node, std::move(*inputs), status);
   }
   statuses.push_back(std::move(status));
   return error;
@@ -361,6 +380,11 @@ Error Importer::addResults() {
     Expected<Value> value = lookup(output.name());
     if (!value)
       return value.takeError();
+    if (flow.isList(output.name()))
+      return makeError(ErrorClass::Unsupported,
+                       "graph output '{}' is a sequence or an optional, "
+                       "expected a tensor",
+                       printable(output.name()));
     if (!*value)
       return makeError(ErrorClass::Internal, "graph output '{}' has no value",
                        printable(output.name()));

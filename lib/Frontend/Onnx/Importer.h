@@ -5,6 +5,7 @@
 #ifndef ASHLAR_LIB_FRONTEND_ONNX_IMPORTER_H
 #define ASHLAR_LIB_FRONTEND_ONNX_IMPORTER_H
 
+#include "Flow/Flow.h"
 #include "Model.h"
 #include "Node.h"
 
@@ -15,7 +16,7 @@
 
 namespace ashlar::frontend {
 
-class Importer {
+class Importer : private FlowHost {
 public:
   Importer(Model &model, const ImportOptions &options,
            mlir::MLIRContext *context);
@@ -46,6 +47,21 @@ private:
   llvm::Error readConstants();
   llvm::Error addInputs();
   llvm::Error importNode(const FlatNode &node);
+  /// A node under Flow, whose operands are there.
+  llvm::Error importFlow(const FlatNode &node, NodeStatus &status);
+  /// The values of a node's operands; null where one is left out, is a list or
+  /// hangs on an unsupported node, of which `unreached` tells the last.
+  llvm::Expected<SmallVector<Value>> operandValues(const FlatNode &node,
+                                                   bool &unreached);
+
+  llvm::Error run(const FlatNode &node) override;
+  void keep(const std::string &name) override;
+  llvm::Error alias(const std::string &name, const std::string &of) override;
+  llvm::Expected<std::optional<std::vector<int64_t>>>
+  integers(const std::string &name) override;
+  llvm::Expected<std::optional<OperandKind>>
+  kind(const std::string &name) override;
+
   llvm::Error runHandler(const FlatNode &node, SmallVector<Value> inputs,
                          NodeStatus &status);
   llvm::BitVector usedOutputs(const FlatNode &node) const;
@@ -68,6 +84,7 @@ private:
   llvm::StringMap<Value> values;
   llvm::StringMap<onnx::TensorProto *> initializers;
   llvm::StringMap<const onnx::TypeProto *> declared;
+  Flow flow;
   QuantisedValues quantised;
   llvm::StringSet<> readNames; ///< Read by live nodes or graph outputs.
   std::vector<NodeStatus> statuses;

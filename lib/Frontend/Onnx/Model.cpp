@@ -90,7 +90,7 @@ Error topologicalOrder(const Model &model, const llvm::StringSet<> &roots,
   std::vector<std::vector<size_t>> users(count);
   std::vector<size_t> waiting(count, 0);
   for (size_t i = 0; i < count; ++i)
-    for (const std::string &input : model.nodes[i].inputs) {
+    for (const std::string &input : operandsOf(model.nodes[i])) {
       if (input.empty() || roots.contains(input))
         continue;
       auto it = producers.find(input);
@@ -137,13 +137,19 @@ Error markLive(Model &model, const llvm::StringSet<> &roots,
       return !name.empty() && needed.contains(name);
     });
     if (node.live)
-      for (const std::string &input : node.inputs)
+      for (const std::string &input : operandsOf(node))
         needed.insert(input);
   }
   return Error::success();
 }
 
 } // namespace
+
+std::vector<std::string> ashlar::frontend::operandsOf(const FlatNode &node) {
+  std::vector<std::string> names = node.inputs;
+  names.insert(names.end(), node.captured.begin(), node.captured.end());
+  return names;
+}
 
 std::string ashlar::frontend::printable(StringRef text) {
   constexpr size_t longest = 120;

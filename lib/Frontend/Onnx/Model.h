@@ -12,11 +12,15 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace ashlar::frontend {
+
+/// Version of each imported domain; the default domain is the empty name.
+using Opsets = std::map<std::string, int64_t>;
 
 /// A node outside any function: names are unique in the whole list.
 struct FlatNode {
@@ -26,7 +30,12 @@ struct FlatNode {
   int64_t opset = 0;  ///< Version of `domain` where the node was written.
   std::vector<std::string> inputs, outputs;
   std::vector<const onnx::AttributeProto *> attributes;
-  bool live = false; ///< A graph output depends on it.
+  /// Values from outside that its graph attributes read, flat names.
+  std::vector<std::string> captured;
+  /// Where the node was written; set if it has graph attributes.
+  std::shared_ptr<const Opsets> opsets;
+  unsigned depth = 0; ///< Functions and graphs around it.
+  bool live = false;  ///< A graph output depends on it.
 };
 
 /// A model file. Owns what the nodes point to.
@@ -38,7 +47,15 @@ struct Model {
   /// Attributes of inlined function bodies.
   std::deque<onnx::AttributeProto> attributes;
   support::Budget budget; ///< What import may still make.
+  /// Nodes that other nodes turned out to stand for, and the functions whose
+  /// bodies they come from (Flow/Expansion.h).
+  std::deque<FlatNode> expanded;
+  std::deque<onnx::FunctionProto> bodies;
 };
+
+/// Everything that the node reads: its operands and what its graph attributes
+/// capture.
+std::vector<std::string> operandsOf(const FlatNode &node);
 
 /// Parses the file, checks its structure, inlines functions, sorts the nodes
 /// and marks the live ones.

@@ -4,6 +4,8 @@
 
 #include "Registry.h"
 
+#include "Flow/Flow.h"
+
 #include "ashlar/Frontend/Onnx/Import.h"
 
 #include <fmt/format.h>
@@ -61,7 +63,14 @@ std::string ashlar::frontend::supportedOpsMarkdown() {
       "of the model are inlined.\n\n",
       oldestOpset, newestOpset);
   text += "| operator | since versions | becomes, limits |\n|---|---|---|\n";
+  std::vector<FlowRow> rows = flowTable();
   for (const OperatorRow &row : operatorTable())
+    rows.push_back({row.op, row.versions, row.notes});
+  llvm::sort(rows, [](const FlowRow &a, const FlowRow &b) {
+    StringRef left = a.op, right = b.op;
+    return left != right ? left < right : a.versions < b.versions;
+  });
+  for (const FlowRow &row : rows)
     text += fmt::format("| {} | {} | {} |\n", row.op,
                         fmt::join(row.versions, ", "), row.notes);
   return text;

@@ -10,6 +10,7 @@
 
 #include "ashlar/Reference/Constants.h"
 #include "ashlar/Support/Error.h"
+#include "lib/Frontend/Onnx/Flow/Flow.h"
 #include "lib/Frontend/Onnx/Inputs.h"
 #include "lib/Frontend/Onnx/Tensors.h"
 
@@ -111,17 +112,17 @@ std::vector<std::string> ModelReference::State::inputNames() const {
 namespace {
 
 /// One evaluation of a model for one set of inputs.
-class Run {
+class Run : private frontend::FlowHost {
 public:
   using Constants =
       llvm::function_ref<Expected<std::optional<Tensor>>(StringRef)>;
 
-  Run(const frontend::Model &model, const llvm::StringMap<unsigned> &readers,
+  Run(frontend::Model &model, const llvm::StringMap<unsigned> &readers,
       Constants constants, TensorReader readTensor, ImportedValue imported,
       double tolerance)
       : model(model), readers(readers), constants(constants),
         readTensor(std::move(readTensor)), imported(imported),
-        tolerance(tolerance) {}
+        tolerance(tolerance), flow(model, *this) {}
 
   void define(StringRef name, Known value);
   Error evaluate();
@@ -131,7 +132,18 @@ public:
 
 private:
   Error evaluateNode(const FlatNode &node);
+  /// A node that stands for others (Flow.h).
+  Error evaluateFlow(const FlatNode &node);
   Expected<Known *> lookup(StringRef name);
+
+  Error run(const FlatNode &node) override { return evaluateNode(node); }
+  void keep(const std::string &) override {}
+  Error alias(const std::string &name, const std::string &of) override;
+  Expected<std::optional<std::vector<int64_t>>>
+  integers(const std::string &name) override;
+  Expected<std::optional<frontend::OperandKind>>
+  kind(const std::string &name) override;
+
   void setResults(const FlatNode &node, const EvaluatorRow &row,
                   ArrayRef<Known *> operands,
                   std::vector<std::optional<Tensor>> results);
@@ -146,19 +158,24 @@ private:
   }
   void dropOperands(const FlatNode &node);
 
-  const frontend::Model &model;
+  /// Readers of a value that a node under Flow makes: it stays.
+  static constexpr unsigned kManyReaders = 1u << 30;
+
+  frontend::Model &model;
   const llvm::StringMap<unsigned> &readers;
   Constants constants;
   TensorReader readTensor;
   ImportedValue imported;
   double tolerance;
+  frontend::Flow flow;
+  unsigned flowDepth = 0;
   llvm::StringMap<Known> values;
 };
 
 void Run::define(StringRef name, Known value) {
   if (value.own)
     value.tensor = value.own.get();
-  value.readers = readers.lookup(name);
+  value.readers = flowDepth > 0 ? kManyReaders : readers.lookup(name);
   if (value.readers != 0)
     values[name] = std::move(value);
 }
@@ -181,7 +198,9 @@ Expected<Known *> Run::lookup(StringRef name) {
 }
 
 void Run::dropOperands(const FlatNode &node) {
-  for (const std::string &name : node.inputs)
+  if (flowDepth > 0)
+    return;
+  for (const std::string &name : operandsOf(node))
     if (auto value = values.find(name);
         value != values.end() && --value->second.readers == 0)
       values.erase(value);
@@ -270,7 +289,71 @@ void Run::setResults(const FlatNode &node, const EvaluatorRow &row,
   }
 }
 
+Error Run::alias(const std::string &name, const std::string &of) {
+  Expected<Known *> value = lookup(of);
+  if (!value)
+    return value.takeError();
+  if (!*value)
+    return Error::success();
+  const Known &source = **value;
+  Known copy;
+  copy.tensor = source.tensor;
+  if (source.own)
+    copy.own = std::make_unique<Tensor>(*source.own);
+  copy.constant = source.constant;
+  copy.exact = source.exact;
+  copy.ofIntegers = source.ofIntegers;
+  define(name, std::move(copy));
+  return Error::success();
+}
+
+Expected<std::optional<std::vector<int64_t>>>
+Run::integers(const std::string &name) {
+  Expected<Known *> value = lookup(name);
+  if (!value)
+    return value.takeError();
+  if (!*value || (*value)->tensor->isFloat())
+    return std::nullopt;
+  return (*value)->tensor->ints;
+}
+
+Expected<std::optional<frontend::OperandKind>>
+Run::kind(const std::string &name) {
+  Expected<Known *> value = lookup(name);
+  if (!value)
+    return value.takeError();
+  if (!*value)
+    return std::nullopt;
+  const Tensor &tensor = *(*value)->tensor;
+  return frontend::OperandKind{frontend::onnxTypeOf(tensor.type),
+                               {tensor.shape.begin(), tensor.shape.end()}};
+}
+
+Error Run::evaluateFlow(const FlatNode &node) {
+  for (const std::string &name : operandsOf(node)) {
+    if (name.empty() || flow.isList(name))
+      continue;
+    Expected<Known *> value = lookup(name);
+    if (!value)
+      return value.takeError();
+    if (!*value) // The node that it needs has been reported.
+      return Error::success();
+  }
+  ++flowDepth;
+  Error error = flow.run(node);
+  --flowDepth;
+  if (error && support::classify(error) != ErrorClass::Unsupported)
+    return error;
+  if (error)
+    report(node, fmt::format("{} is imported, but by ONNX's definition {}",
+                             node.op, llvm::toString(std::move(error))));
+  dropOperands(node);
+  return Error::success();
+}
+
 Error Run::evaluateNode(const FlatNode &node) {
+  if (flow.takes(node))
+    return evaluateFlow(node);
   SmallVector<Known *> operands;
   SmallVector<const Tensor *> tensors;
   const EvaluatorRow *row =
@@ -357,7 +440,7 @@ ModelReference::load(StringRef path, const frontend::ImportOptions &options) {
     }
   for (const FlatNode &node : state->model->nodes)
     if (node.live)
-      for (const std::string &input : node.inputs)
+      for (const std::string &input : operandsOf(node))
         ++state->readers[input];
   for (const onnx::ValueInfoProto &output : graph.output())
     ++state->readers[output.name()];
@@ -382,9 +465,35 @@ static Error start(Run &run, ArrayRef<std::string> names,
   return run.evaluate();
 }
 
+/// What a run expands is gone after it, and its nodes are free again.
+class Expanding {
+public:
+  /// `read` has the tensors of attributes by address.
+  Expanding(frontend::Model &model,
+            llvm::DenseMap<const onnx::TensorProto *, mlir::ElementsAttr> &read)
+      : model(model), read(read), budget(model.budget),
+        attributes(model.attributes.size()) {}
+  ~Expanding() {
+    read.clear();
+    model.expanded.clear();
+    model.bodies.clear();
+    model.attributes.resize(attributes);
+    model.budget = budget;
+  }
+  Expanding(const Expanding &) = delete;
+  Expanding &operator=(const Expanding &) = delete;
+
+private:
+  frontend::Model &model;
+  llvm::DenseMap<const onnx::TensorProto *, mlir::ElementsAttr> &read;
+  support::Budget budget;
+  size_t attributes;
+};
+
 Expected<Comparison> ModelReference::compare(ArrayRef<HostTensor> inputs,
                                              ImportedValue imported,
                                              double tolerance) {
+  Expanding expanding(*state->model, state->attributes);
   auto constants = [&](StringRef name) { return state->constant(name); };
   auto attributes = [&](const onnx::TensorProto &tensor) {
     return state->attribute(tensor);
@@ -398,6 +507,7 @@ Expected<Comparison> ModelReference::compare(ArrayRef<HostTensor> inputs,
 
 Expected<std::vector<Tensor>>
 ModelReference::evaluate(ArrayRef<HostTensor> inputs) {
+  Expanding expanding(*state->model, state->attributes);
   auto constants = [&](StringRef name) { return state->constant(name); };
   auto attributes = [&](const onnx::TensorProto &tensor) {
     return state->attribute(tensor);

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Nodes of a graph or of a function as flat nodes: values renamed, attribute
+// references resolved, calls of the model's functions inlined. Depth and size
+// are limited, as a small file can describe an exponentially large graph.
+
+#ifndef ASHLAR_LIB_FRONTEND_ONNX_FLATTEN_H
+#define ASHLAR_LIB_FRONTEND_ONNX_FLATTEN_H
+
+#include "Model.h"
+
+#include "llvm/ADT/StringSet.h"
+
+#include <functional>
+
+namespace ashlar::frontend {
+
+/// Calls and graphs inside of each other, at most.
+inline constexpr unsigned kMaxDepth = 64;
+
+using BoundAttributes = llvm::StringMap<const onnx::AttributeProto *>;
+
+llvm::StringRef normalDomain(llvm::StringRef domain);
+
+/// Where the nodes being flattened stand.
+struct Scope {
+  std::shared_ptr<const Opsets> opsets;
+  std::string prefix; ///< Of node and value names; empty at the top.
+  llvm::StringMap<std::string> values; ///< Inner name -> flat name.
+  /// Names that `values` lacks are those of the scope around, which are flat.
+  bool open = false;
+  const BoundAttributes *bound = nullptr; ///< Attributes of the call.
+  unsigned depth = 0;
+
+  std::string flatName(const std::string &name) const;
+};
+
+class Flattener {
+public:
+  using Sink = std::function<void(FlatNode)>;
+
+  Flattener(Model &model, Sink sink) : model(model), sink(std::move(sink)) {}
+
+  /// Reads the model's functions.
+  llvm::Error addFunctions();
+  template <class Nodes>
+  llvm::Error expand(const Nodes &nodes, Scope &scope) {
+    size_t index = 0;
+    for (const onnx::NodeProto &node : nodes)
+      if (llvm::Error error = add(node, index++, scope))
+        return error;
+    return llvm::Error::success();
+  }
+  /// The body of `function` in place of `call`, which stands in `scope`.
+  llvm::Error inlineCall(const FlatNode &call,
+                         const onnx::FunctionProto &function,
+                         const Scope &scope);
+
+private:
+  llvm::Error add(const onnx::NodeProto &node, size_t index, Scope &scope);
+  llvm::Error addAttributes(const onnx::NodeProto &node, const Scope &scope,
+                            FlatNode &flat);
+  void addGraphs(const onnx::AttributeProto &attribute, const Scope &scope,
+                 FlatNode &flat);
+  llvm::Error bindDefaults(const onnx::FunctionProto &function,
+                           BoundAttributes &bound);
+
+  std::string uniqueName(std::string name, size_t index) {
+    std::string candidate = name;
+    while (!names.insert(candidate).second)
+      candidate = name + "_" + std::to_string(index++);
+    return candidate;
+  }
+
+  Model &model;
+  Sink sink;
+  llvm::StringMap<const onnx::FunctionProto *> functions;
+  llvm::StringSet<> names;
+};
+
+/// The imported operator sets of a model or function.
+template <class Imports>
+llvm::Expected<Opsets> readOpsets(const Imports &imports) {
+  Opsets opsets;
+  for (const onnx::OperatorSetIdProto &entry : imports) {
+    auto [it, isNew] =
+        opsets.try_emplace(normalDomain(entry.domain()).str(), entry.version());
+    if (!isNew && it->second != entry.version())
+      return makeError(ErrorClass::Malformed,
+                       "operator set '{}' is imported twice, as versions {} "
+                       "and {}",
+                       printable(it->first), it->second,
+                       static_cast<int64_t>(entry.version()));
+  }
+  return opsets;
+}
+
+} // namespace ashlar::frontend
+
+#endif // ASHLAR_LIB_FRONTEND_ONNX_FLATTEN_H

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// If, Loop, Scan and SequenceMap: bodies in place of the node, as often as they
+// run.
+
+#include "FlowNode.h"
+
+#include <limits>
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using llvm::Error;
+using llvm::Expected;
+
+namespace {
+
+Expected<Expansion> expandBody(FlowNode &n, llvm::StringRef attribute,
+                               llvm::StringRef place, const Names &operands) {
+  Expected<const onnx::GraphProto *> graph = n.graph(attribute);
+  if (!graph)
+    return graph.takeError();
+  // An empty body makes no node, and would go round for nothing for ever.
+  if (!n.owner().budget.takeOperations(1))
+    return makeError(ErrorClass::Capacity,
+                     "its bodies become more nodes than a file of this size "
+                     "may make");
+  const std::string prefix = n.flat().name + "/" + place.str() + "/";
+  Expected<Expansion> body =
+      expandGraph(n.owner(), n.flat(), **graph, prefix, operands);
+  if (!body)
+    return body;
+  if (Error error = n.run(*body))
+    return error;
+  return body;
+}
+
+Error checkOutputs(FlowNode &n, size_t found) {
+  if (n.flat().outputs.size() <= found)
+    return Error::success();
+  return makeError(ErrorClass::Malformed,
+                   "it has {} outputs, its graph gives {}",
+                   n.flat().outputs.size(), found);
+}
+
+/// A run-time condition: both branches run, and each result is chosen by
+/// element.
+Error chooseAtRunTime(FlowNode &n, const std::string &condition) {
+  const size_t before = n.faults();
+  Expected<Expansion> yes = expandBody(n, "then_branch", "then", {});
+  if (!yes)
+    return yes.takeError();
+  Expected<Expansion> no = expandBody(n, "else_branch", "else", {});
+  if (!no)
+    return no.takeError();
+  if (n.faults() != before)
+    return makeError(ErrorClass::Unsupported,
+                     "the condition depends on run-time data, and a branch "
+                     "reads at run-time indices, which must not be read if "
+                     "the other branch is taken");
+  if (Error error =
+          checkOutputs(n, std::min(yes->outputs.size(), no->outputs.size())))
+    return error;
+  Expected<std::string> one = n.make("Squeeze", {condition});
+  if (!one)
+    return one.takeError();
+  for (size_t i = 0; i < n.flat().outputs.size(); ++i) {
+    if (!n.hasOutput(i))
+      continue;
+    const std::string &a = yes->outputs[i], &b = no->outputs[i];
+    Expected<OperandKind> left = n.kind(a), right = n.kind(b);
+    if (!left || !right)
+      return joinErrors(left.takeError(), right.takeError());
+    if (left->shape != right->shape || left->elementType != right->elementType)
+      return makeError(ErrorClass::Unsupported,
+                       "the condition depends on run-time data, and result {} "
+                       "has another shape or type in each branch",
+                       i);
+    Expected<std::string> chosen = n.make("Where", {*one, a, b});
+    if (!chosen)
+      return chosen.takeError();
+    if (Error error = n.setAlias(i, *chosen))
+      return error;
+  }
+  return Error::success();
+}
+
+/// Values that go from one round to the next, and one list of parts for each
+/// value that the rounds collect.
+struct Rounds {
+  Names carried;
+  std::vector<Names> collected;
+};
+
+/// One round of a body whose results, from `first` on, are carried values and
+/// then parts.
+Error takeRound(FlowNode &n, Rounds &rounds, const Expansion &body,
+                size_t first) {
+  const size_t needed = first + rounds.carried.size();
+  if (body.outputs.size() < needed)
+    return makeError(ErrorClass::Malformed,
+                     "its graph gives {} results, expected at least {}",
+                     body.outputs.size(), needed);
+  rounds.collected.resize(body.outputs.size() - needed);
+  for (size_t i = 0; i < rounds.carried.size(); ++i)
+    rounds.carried[i] = body.outputs[first + i];
+  for (size_t i = 0; i < rounds.collected.size(); ++i)
+    rounds.collected[i].push_back(body.outputs[needed + i]);
+  return Error::success();
+}
+
+Error setRounds(FlowNode &n, const Rounds &rounds,
+                llvm::ArrayRef<int64_t> axes) {
+  for (size_t i = 0; i < n.flat().outputs.size(); ++i) {
+    if (!n.hasOutput(i))
+      continue;
+    if (i < rounds.carried.size()) {
+      if (Error error = n.setAlias(i, rounds.carried[i]))
+        return error;
+      continue;
+    }
+    const size_t k = i - rounds.carried.size();
+    if (k >= rounds.collected.size() || rounds.collected[k].empty())
+      return makeError(ErrorClass::Unsupported,
+                       "result {} collects no parts, as the body never runs; "
+                       "its shape is not known",
+                       i);
+    Expected<std::string> whole =
+        n.stack(rounds.collected[k], k < axes.size() ? axes[k] : 0);
+    if (!whole)
+      return whole.takeError();
+    if (Error error = n.setAlias(i, *whole))
+      return error;
+  }
+  return Error::success();
+}
+
+int64_t at(const std::vector<int64_t> &list, size_t i) {
+  return i < list.size() ? list[i] : 0;
+}
+
+/// The extent that all scanned operands have along their axes, which go to
+/// `along`.
+Expected<int64_t> scanLength(FlowNode &n, const Names &sources,
+                             const std::vector<int64_t> &axes,
+                             std::vector<int64_t> &along) {
+  int64_t length = -1;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    Expected<OperandKind> kind = n.kind(sources[i]);
+    if (!kind)
+      return kind.takeError();
+    const auto rank = static_cast<int64_t>(kind->shape.size());
+    const int64_t given = at(axes, i), axis = given < 0 ? given + rank : given;
+    if (axis < 0 || axis >= rank)
+      return makeError(ErrorClass::Malformed,
+                       "scan axis {} is out of range for rank {}", given, rank);
+    if (length >= 0 && length != kind->shape[axis])
+      return makeError(ErrorClass::Malformed,
+                       "scanned operands have {} and {} elements", length,
+                       kind->shape[axis]);
+    length = kind->shape[axis];
+    along.push_back(axis);
+  }
+  return length;
+}
+
+} // namespace
+
+Error ashlar::frontend::runIf(FlowNode &n) {
+  Expected<std::string> condition = n.input(0);
+  if (!condition)
+    return condition.takeError();
+  Expected<OperandKind> kind = n.kind(*condition);
+  if (!kind)
+    return kind.takeError();
+  Expected<int64_t> known = n.knownOne(*condition, "the condition");
+  if (!known) {
+    Error error = known.takeError();
+    int64_t count = 1;
+    for (int64_t extent : kind->shape)
+      count *= extent;
+    if (support::classify(error) != ErrorClass::Unsupported || count != 1)
+      return error;
+    llvm::consumeError(std::move(error));
+    return chooseAtRunTime(n, *condition);
+  }
+  Expected<Expansion> branch = *known
+                                   ? expandBody(n, "then_branch", "then", {})
+                                   : expandBody(n, "else_branch", "else", {});
+  if (!branch)
+    return branch.takeError();
+  if (Error error = checkOutputs(n, branch->outputs.size()))
+    return error;
+  for (size_t i = 0; i < n.flat().outputs.size(); ++i)
+    if (Error error = n.setAlias(i, branch->outputs[i]))
+      return error;
+  return Error::success();
+}
+
+Error ashlar::frontend::runLoop(FlowNode &n) {
+  int64_t count = std::numeric_limits<int64_t>::max(), condition = 1;
+  if (n.hasInput(0)) {
+    Expected<int64_t> known = n.knownOne(n.flat().inputs[0], "the trip count");
+    if (!known)
+      return known.takeError();
+    count = *known;
+  }
+  if (n.hasInput(1)) {
+    Expected<int64_t> known = n.knownOne(n.flat().inputs[1], "the condition");
+    if (!known)
+      return known.takeError();
+    condition = *known;
+  }
+  Rounds rounds;
+  for (size_t i = 2; i < n.flat().inputs.size(); ++i)
+    rounds.carried.push_back(n.flat().inputs[i]);
+  for (int64_t round = 0; round < count && condition; ++round) {
+    Expected<std::string> number = n.integers({round}, /*scalar=*/true);
+    if (!number)
+      return number.takeError();
+    Expected<std::string> going = n.integers({1}, true, /*boolean=*/true);
+    if (!going)
+      return going.takeError();
+    Names operands = {*number, *going};
+    operands.insert(operands.end(), rounds.carried.begin(),
+                    rounds.carried.end());
+    Expected<Expansion> body =
+        expandBody(n, "body", "round" + std::to_string(round), operands);
+    if (!body)
+      return body.takeError();
+    if (body->outputs.empty())
+      return makeError(ErrorClass::Malformed, "its body gives no condition");
+    if (Error error = takeRound(n, rounds, *body, 1))
+      return error;
+    Expected<int64_t> next = n.knownOne(
+        body->outputs[0], fmt::format("the condition after round {}", round));
+    if (!next)
+      return next.takeError();
+    condition = *next;
+  }
+  return setRounds(n, rounds, {});
+}
+
+Error ashlar::frontend::runScan(FlowNode &n) {
+  if (n.flat().opset < 9)
+    return makeError(ErrorClass::Unsupported,
+                     "Scan of operator set {}, expected 9 or newer",
+                     n.flat().opset);
+  const int64_t scanned = n.getInt("num_scan_inputs", 0);
+  const auto inputs = static_cast<int64_t>(n.flat().inputs.size());
+  if (scanned < 1 || scanned > inputs)
+    return makeError(ErrorClass::Malformed,
+                     "num_scan_inputs is {}, of {} operands", scanned, inputs);
+  const std::vector<int64_t> axes = n.getInts("scan_input_axes"),
+                             backwards = n.getInts("scan_input_directions"),
+                             outAxes = n.getInts("scan_output_axes"),
+                             outBackwards = n.getInts("scan_output_directions");
+  Rounds rounds;
+  rounds.carried.assign(n.flat().inputs.begin(),
+                        n.flat().inputs.end() - scanned);
+  Names sources(n.flat().inputs.end() - scanned, n.flat().inputs.end());
+  std::vector<int64_t> along;
+  Expected<int64_t> length = scanLength(n, sources, axes, along);
+  if (!length)
+    return length.takeError();
+  for (int64_t round = 0; round < *length; ++round) {
+    Names operands = rounds.carried;
+    for (size_t i = 0; i < sources.size(); ++i) {
+      Expected<std::string> part = n.element(
+          sources[i], at(backwards, i) ? *length - 1 - round : round, along[i]);
+      if (!part)
+        return part.takeError();
+      operands.push_back(*part);
+    }
+    Expected<Expansion> body =
+        expandBody(n, "body", "round" + std::to_string(round), operands);
+    if (!body)
+      return body.takeError();
+    if (Error error = takeRound(n, rounds, *body, 0))
+      return error;
+  }
+  for (size_t i = 0; i < rounds.collected.size(); ++i)
+    if (at(outBackwards, i))
+      std::reverse(rounds.collected[i].begin(), rounds.collected[i].end());
+  return setRounds(n, rounds, outAxes);
+}
+
+Error ashlar::frontend::runSequenceMap(FlowNode &n) {
+  Expected<std::string> first = n.input(0);
+  if (!first)
+    return first.takeError();
+  Expected<Names> driver = n.list(*first);
+  if (!driver)
+    return driver.takeError();
+  std::vector<Names> results(n.flat().outputs.size());
+  for (size_t round = 0; round < driver->size(); ++round) {
+    Names operands;
+    for (const std::string &input : n.flat().inputs) {
+      if (!n.isList(input)) {
+        operands.push_back(input);
+        continue;
+      }
+      Expected<Names> list = n.list(input);
+      if (!list)
+        return list.takeError();
+      if (list->size() != driver->size())
+        return makeError(ErrorClass::Malformed,
+                         "sequences have {} and {} elements", driver->size(),
+                         list->size());
+      operands.push_back((*list)[round]);
+    }
+    Expected<Expansion> body =
+        expandBody(n, "body", "round" + std::to_string(round), operands);
+    if (!body)
+      return body.takeError();
+    if (Error error = checkOutputs(n, body->outputs.size()))
+      return error;
+    for (size_t i = 0; i < results.size(); ++i)
+      results[i].push_back(body->outputs[i]);
+  }
+  for (size_t i = 0; i < results.size(); ++i)
+    n.setList(i, std::move(results[i]));
+  return Error::success();
+}

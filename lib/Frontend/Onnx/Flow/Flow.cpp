@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table of operators that are carried out while the graph is walked.
+
+#include "Flow.h"
+
+#include "FlowNode.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using llvm::Error;
+using llvm::Expected;
+
+FlowHost::~FlowHost() = default;
+
+const std::vector<FlowRow> &ashlar::frontend::flowTable() {
+  static constexpr const char *list =
+      "names of tensors; lengths and positions must be constant";
+  static constexpr const char *body = "the body of ONNX's definition";
+  static const std::vector<FlowRow> table = {
+      {"ConcatFromSequence", {11}, "one operation"},
+      {"If",
+       {1, 11, 13, 16, 19, 21, 23, 24, 25},
+       "the branch of a constant condition; of a run-time condition both, and "
+       "a choice by element"},
+      {"Loop",
+       {1, 11, 13, 16, 19, 21, 23, 24, 25},
+       "its body for every round; count and conditions must be constant"},
+      {"NegativeLogLikelihoodLoss", {12, 13, 22}, body},
+      {"Optional", {15}, "nothing; no optional inputs and outputs of a model"},
+      {"OptionalGetElement", {15, 18}, "nothing"},
+      {"OptionalHasElement", {15, 18}, "a constant"},
+      {"Scan", {9, 11, 16, 19, 21, 23, 24, 25}, "its body for every element"},
+      {"SequenceAt", {11}, list},
+      {"SequenceConstruct", {11}, list},
+      {"SequenceEmpty", {11}, list},
+      {"SequenceErase", {11}, list},
+      {"SequenceInsert", {11}, list},
+      {"SequenceLength", {11}, "a constant"},
+      {"SequenceMap", {17}, "its body for every element"},
+      {"SoftmaxCrossEntropyLoss", {12, 13}, body},
+      {"SplitToSequence", {11, 24}, "slices; lengths must be constant"},
+  };
+  return table;
+}
+
+static const FlowRow *findFlow(const FlatNode &node) {
+  if (!node.domain.empty())
+    return nullptr;
+  for (const FlowRow &row : flowTable())
+    if (row.op == node.op && row.versions.front() <= node.opset)
+      return &row;
+  return nullptr;
+}
+
+bool Flow::takes(const FlatNode &node) const {
+  return findFlow(node) != nullptr ||
+         llvm::any_of(node.inputs,
+                      [&](const std::string &name) { return isList(name); });
+}
+
+/// The node as the function that ONNX defines it by.
+static Error runFunction(FlowNode &n) {
+  std::vector<std::optional<OperandKind>> operands;
+  for (size_t i = 0; i < n.flat().inputs.size(); ++i) {
+    operands.emplace_back();
+    if (!n.hasInput(i))
+      continue;
+    Expected<OperandKind> kind = n.kind(n.flat().inputs[i]);
+    if (!kind)
+      return kind.takeError();
+    operands.back() = std::move(*kind);
+  }
+  if (!hasFunctionBody(n.flat()))
+    return makeError(ErrorClass::Unsupported,
+                     "this version has no definition by a function");
+  Expected<const onnx::FunctionProto *> function =
+      functionBody(n.owner(), n.flat(), operands);
+  if (!function)
+    return function.takeError();
+  Expected<Expansion> body = expandFunction(n.owner(), n.flat(), **function);
+  return body ? n.run(*body) : body.takeError();
+}
+
+Error Flow::run(const FlatNode &node) {
+  FlowNode view(*this, node);
+  using Rule = Error (*)(FlowNode &);
+  const Rule rule =
+      llvm::StringSwitch<Rule>(node.op)
+          .Case("If", runIf)
+          .Case("Loop", runLoop)
+          .Case("Scan", runScan)
+          .Case("SequenceMap", runSequenceMap)
+          .Cases({"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"},
+                 runFunction)
+          .Default(runList);
+  return rule(view);
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operands, attributes and helper nodes of a node under Flow.
+
+#include "FlowNode.h"
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+
+/// Version of the nodes that Flow makes.
+static constexpr int64_t kMadeOpset = 13;
+
+onnx::AttributeProto ashlar::frontend::intAttribute(const char *name,
+                                                    int64_t value) {
+  onnx::AttributeProto attribute;
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::INT);
+  attribute.set_i(value);
+  return attribute;
+}
+
+Expected<std::string> FlowNode::input(size_t i) const {
+  if (hasInput(i))
+    return node.inputs[i];
+  return makeError(ErrorClass::Malformed, "input {} is missing", i);
+}
+
+const onnx::AttributeProto *FlowNode::find(StringRef name) const {
+  for (const onnx::AttributeProto *attribute : node.attributes)
+    if (attribute->name() == name)
+      return attribute;
+  return nullptr;
+}
+
+int64_t FlowNode::getInt(StringRef name, int64_t otherwise) const {
+  const onnx::AttributeProto *attribute = find(name);
+  return attribute ? attribute->i() : otherwise;
+}
+
+std::vector<int64_t> FlowNode::getInts(StringRef name) const {
+  const onnx::AttributeProto *attribute = find(name);
+  if (!attribute)
+    return {};
+  return {attribute->ints().begin(), attribute->ints().end()};
+}
+
+Expected<const onnx::GraphProto *> FlowNode::graph(StringRef name) const {
+  const onnx::AttributeProto *attribute = find(name);
+  if (attribute && attribute->has_g())
+    return &attribute->g();
+  return makeError(ErrorClass::Malformed, "the graph '{}' is missing",
+                   name.str());
+}
+
+Expected<std::vector<int64_t>> FlowNode::known(const std::string &name,
+                                               StringRef what) const {
+  Expected<std::optional<std::vector<int64_t>>> numbers = host.integers(name);
+  if (!numbers)
+    return numbers.takeError();
+  if (*numbers)
+    return **numbers;
+  return makeError(ErrorClass::Unsupported,
+                   "{} ('{}') is not a constant of integers; it must be known "
+                   "at compile time",
+                   what.str(), printable(name));
+}
+
+Expected<int64_t> FlowNode::knownOne(const std::string &name,
+                                     StringRef what) const {
+  Expected<std::vector<int64_t>> numbers = known(name, what);
+  if (!numbers)
+    return numbers.takeError();
+  if (numbers->size() != 1)
+    return makeError(ErrorClass::Malformed, "{} has {} elements, expected 1",
+                     what.str(), numbers->size());
+  return numbers->front();
+}
+
+Expected<OperandKind> FlowNode::kind(const std::string &name) const {
+  Expected<std::optional<OperandKind>> found = host.kind(name);
+  if (!found)
+    return found.takeError();
+  if (*found)
+    return **found;
+  return makeError(ErrorClass::Unsupported,
+                   "'{}' is not a tensor or depends on an unsupported node",
+                   printable(name));
+}
+
+Expected<Names> FlowNode::list(const std::string &name) const {
+  auto found = flow.lists.find(name);
+  if (found != flow.lists.end())
+    return found->second;
+  return makeError(ErrorClass::Unsupported,
+                   "'{}' is not a sequence whose length is known at compile "
+                   "time",
+                   printable(name));
+}
+
+void FlowNode::setList(size_t output, Names values) {
+  if (hasOutput(output))
+    flow.lists[node.outputs[output]] = std::move(values);
+}
+
+void FlowNode::setAbsent(size_t output) {
+  if (hasOutput(output))
+    flow.absent[node.outputs[output]] = true;
+}
+
+Error FlowNode::alias(const std::string &name, const std::string &of) {
+  if (isAbsent(of)) {
+    flow.absent[name] = true;
+    return Error::success();
+  }
+  auto list = flow.lists.find(of);
+  if (list != flow.lists.end()) {
+    Names values = list->second;
+    flow.lists[name] = std::move(values);
+    return Error::success();
+  }
+  return host.alias(name, of);
+}
+
+Error FlowNode::setAlias(size_t output, const std::string &of) {
+  return hasOutput(output) ? alias(node.outputs[output], of) : Error::success();
+}
+
+Error FlowNode::runOne(const FlatNode &inner) {
+  static constexpr StringRef reads[] = {"Gather", "GatherElements", "GatherND"};
+  if (Error error = host.run(inner))
+    return error;
+  if (llvm::is_contained(reads, inner.op) && inner.inputs.size() > 1) {
+    auto indices = host.integers(inner.inputs[1]);
+    if (!indices)
+      return indices.takeError();
+    flow.faults += !*indices;
+  }
+  return Error::success();
+}
+
+Error FlowNode::run(const Expansion &expansion) {
+  for (const FlatNode *inner : expansion.nodes)
+    for (const std::string &name : operandsOf(*inner))
+      host.keep(name);
+  for (const std::string &name : expansion.outputs)
+    host.keep(name);
+  for (const FlatNode *inner : expansion.nodes)
+    if (Error error = runOne(*inner))
+      return error;
+  return Error::success();
+}
+
+std::string FlowNode::freshName(StringRef stem) {
+  return fmt::format("{}/{}.{}", node.name, stem.str(), made++);
+}
+
+Expected<std::string>
+FlowNode::make(const char *op, Names inputs,
+               std::vector<onnx::AttributeProto> attributes) {
+  if (!model.budget.takeOperations(1))
+    return makeError(ErrorClass::Capacity,
+                     "it becomes more nodes than a file of this size may make");
+  FlatNode inner;
+  inner.name = freshName(op);
+  inner.op = op;
+  inner.opset = kMadeOpset;
+  inner.inputs = std::move(inputs);
+  inner.outputs = {inner.name};
+  inner.depth = node.depth + 1;
+  inner.live = true;
+  for (onnx::AttributeProto &attribute : attributes) {
+    model.attributes.push_back(std::move(attribute));
+    inner.attributes.push_back(&model.attributes.back());
+  }
+  model.expanded.push_back(std::move(inner));
+  const FlatNode &kept = model.expanded.back();
+  host.keep(kept.name);
+  if (Error error = runOne(kept))
+    return error;
+  return kept.name;
+}
+
+Expected<std::string> FlowNode::integers(llvm::ArrayRef<int64_t> values,
+                                         bool scalar, bool boolean) {
+  onnx::AttributeProto value;
+  value.set_name("value");
+  value.set_type(onnx::AttributeProto::TENSOR);
+  onnx::TensorProto &tensor = *value.mutable_t();
+  tensor.set_data_type(boolean ? onnx::TensorProto::BOOL
+                               : onnx::TensorProto::INT64);
+  if (!scalar)
+    tensor.add_dims(static_cast<int64_t>(values.size()));
+  for (int64_t number : values)
+    if (boolean)
+      tensor.add_int32_data(static_cast<int32_t>(number));
+    else
+      tensor.add_int64_data(number);
+  return make("Constant", {}, {std::move(value)});
+}
+
+Expected<std::string> FlowNode::stack(const Names &parts, int64_t axis) {
+  Expected<std::string> axes = integers({axis});
+  if (!axes)
+    return axes;
+  Names wide;
+  for (const std::string &part : parts) {
+    Expected<std::string> one = make("Unsqueeze", {part, *axes});
+    if (!one)
+      return one;
+    wide.push_back(*one);
+  }
+  return make("Concat", std::move(wide), {intAttribute("axis", axis)});
+}
+
+Expected<std::string> FlowNode::element(const std::string &name, int64_t at,
+                                        int64_t axis) {
+  Expected<std::string> index = integers({at}, /*scalar=*/true);
+  if (!index)
+    return index;
+  return make("Gather", {name, *index}, {intAttribute("axis", axis)});
+}

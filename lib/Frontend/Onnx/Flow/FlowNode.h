@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One node under Flow: operands, attributes and the helper nodes it makes.
+
+#ifndef ASHLAR_LIB_FRONTEND_ONNX_FLOW_FLOWNODE_H
+#define ASHLAR_LIB_FRONTEND_ONNX_FLOW_FLOWNODE_H
+
+#include "Flow.h"
+
+namespace ashlar::frontend {
+
+class FlowNode {
+public:
+  FlowNode(Flow &flow, const FlatNode &node)
+      : flow(flow), model(flow.model), host(flow.host), node(node) {}
+
+  const FlatNode &flat() const { return node; }
+  bool hasInput(size_t i) const {
+    return i < node.inputs.size() && !node.inputs[i].empty();
+  }
+  bool hasOutput(size_t i) const {
+    return i < node.outputs.size() && !node.outputs[i].empty();
+  }
+  /// A required operand; malformed if it is left out.
+  llvm::Expected<std::string> input(size_t i) const;
+
+  int64_t getInt(llvm::StringRef name, int64_t otherwise) const;
+  std::vector<int64_t> getInts(llvm::StringRef name) const;
+  llvm::Expected<const onnx::GraphProto *> graph(llvm::StringRef name) const;
+
+  /// The numbers of an integer value; unsupported, with `what` in the text, if
+  /// they are not known now.
+  llvm::Expected<std::vector<int64_t>> known(const std::string &name,
+                                             llvm::StringRef what) const;
+  llvm::Expected<int64_t> knownOne(const std::string &name,
+                                   llvm::StringRef what) const;
+  /// The shape of a tensor.
+  llvm::Expected<OperandKind> kind(const std::string &name) const;
+
+  bool isList(const std::string &name) const {
+    return flow.lists.contains(name);
+  }
+  bool isAbsent(const std::string &name) const {
+    return flow.absent.contains(name);
+  }
+  llvm::Expected<Names> list(const std::string &name) const;
+  void setList(size_t output, Names values);
+  void setAbsent(size_t output);
+  /// Result `output` is the value `of`, list or tensor.
+  llvm::Error setAlias(size_t output, const std::string &of);
+  llvm::Error alias(const std::string &name, const std::string &of);
+
+  /// Runs all nodes of an expansion.
+  llvm::Error run(const Expansion &expansion);
+  /// Runs one made node and gives the name of its result.
+  llvm::Expected<std::string> make(const char *op, Names inputs,
+                                   std::vector<onnx::AttributeProto> = {});
+  /// A constant of 64-bit integers.
+  llvm::Expected<std::string> integers(llvm::ArrayRef<int64_t> values,
+                                       bool scalar = false,
+                                       bool boolean = false);
+  /// `name` of a made value, not used before.
+  std::string freshName(llvm::StringRef stem);
+  /// Each of `parts` under a new first axis, one after the other.
+  llvm::Expected<std::string> stack(const Names &parts, int64_t axis);
+  /// Element `at` of `name` along `axis`, without the axis.
+  llvm::Expected<std::string> element(const std::string &name, int64_t at,
+                                      int64_t axis);
+
+  /// Nodes so far whose run-time indices may end a run.
+  size_t faults() const { return flow.faults; }
+  Model &owner() { return model; }
+
+private:
+  const onnx::AttributeProto *find(llvm::StringRef name) const;
+  llvm::Error runOne(const FlatNode &inner);
+
+  Flow &flow;
+  Model &model;
+  FlowHost &host;
+  const FlatNode &node;
+  /// Helper nodes, for their names: the same in every walk over the graph.
+  size_t made = 0;
+};
+
+onnx::AttributeProto intAttribute(const char *name, int64_t value);
+
+llvm::Error runIf(FlowNode &n);
+llvm::Error runLoop(FlowNode &n);
+llvm::Error runScan(FlowNode &n);
+llvm::Error runSequenceMap(FlowNode &n);
+/// The operators of lists and optionals.
+llvm::Error runList(FlowNode &n);
+
+} // namespace ashlar::frontend
+
+#endif // ASHLAR_LIB_FRONTEND_ONNX_FLOW_FLOWNODE_H

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the importer offers to Flow.
+
+#include "lib/Frontend/Onnx/Importer.h"
+#include "lib/Frontend/Onnx/Tensors.h"
+
+#include "dialects/NN/NNElements.h"
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using llvm::Error;
+using llvm::Expected;
+
+Error Importer::importFlow(const FlatNode &node, NodeStatus &status) {
+  if (status.state == NodeState::Unreached)
+    return Error::success();
+  status.state = NodeState::Rewritten;
+  status.detail = "its nodes";
+  Error error = flow.run(node);
+  if (!error)
+    return error;
+  const ErrorClass kind = support::classify(error);
+  std::string text = llvm::toString(std::move(error));
+  if (kind != ErrorClass::Unsupported)
+    return makeError(kind, "node '{}' ({}): {}", node.name, status.op, text);
+  status.state = NodeState::Unsupported;
+  status.detail = std::move(text);
+  addPlaceholders(node);
+  return Error::success();
+}
+
+Error Importer::run(const FlatNode &node) { return importNode(node); }
+
+void Importer::keep(const std::string &name) { readNames.insert(name); }
+
+Error Importer::alias(const std::string &name, const std::string &of) {
+  Expected<Value> value = lookup(of);
+  if (!value)
+    return value.takeError();
+  if (*value)
+    define(name, *value);
+  return Error::success();
+}
+
+Expected<std::optional<std::vector<int64_t>>>
+Importer::integers(const std::string &name) {
+  Expected<Value> value = lookup(name);
+  if (!value)
+    return value.takeError();
+  std::optional<std::vector<int64_t>> numbers;
+  if (*value)
+    if (auto known = integersOf(*value))
+      numbers.emplace(known->begin(), known->end());
+  return numbers;
+}
+
+Expected<std::optional<OperandKind>> Importer::kind(const std::string &name) {
+  Expected<Value> value = lookup(name);
+  if (!value)
+    return value.takeError();
+  std::optional<OperandKind> kind;
+  if (*value)
+    if (auto type = nn::toElementType(elementOf(*value)))
+      kind = OperandKind{onnxTypeOf(*type), shapeOf(*value).vec()};
+  return kind;
+}
