@@ -131,7 +131,7 @@ def models():
          ["first", "second", "Frobnicate"]),
         ("unsupported attribute", {UNSUPPORTED}, model(
             [node("BatchNormalization", ["x", "s", "s", "s", "s"], ["y"],
-                  "normalise", training_mode=1)], [x], [y],
+                  "normalise", spatial=0)], [x], [y],
             [constant("s", [1])]), ["normalise"]),
         ("NaN in a constant", {UNSUPPORTED, MALFORMED},
          model([conv], [x], [y], [constant("w", bad + np.nan)]), ["w"]),

@@ -3,14 +3,17 @@
 """Runs the ONNX backend cases of the Debian package libonnx-testdata.
 
 usage: debian_cases.py DATA LEDGER [--update] [--only=REGEX] [--jobs=2]
+       debian_cases.py DATA LEDGER --reasons
 
 Every case goes through ashlarc --format=bfp16 and ashlar-run, weights made
 constant. The ledger has one line per case: `pass` or `unsupported: reason`.
 The test fails if a case gives wrong numbers or any exit code but 0 and 3, and
-if a line differs from the ledger; --update rewrites the ledger.
+if a line differs from the ledger; --update rewrites the ledger. --reasons runs
+nothing: it counts the ledger's refusals by operator and reason.
 """
 
 import argparse
+import collections
 import concurrent.futures
 import glob
 import os
@@ -32,11 +35,18 @@ ALL_DYNAMIC = {
     "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less", "GreaterOrEqual",
     "LessOrEqual", "Where", "Mod", "BitShift", "Einsum"}
 # Operators whose only operand is a parameter.
-ALL_CONSTANT = {"ConstantOfShape", "Range", "EyeLike", "Shape", "Size"}
+ALL_CONSTANT = {"ConstantOfShape", "Range", "EyeLike", "Shape", "Size", "HannWindow",
+                "HammingWindow", "BlackmanWindow", "MelWeightMatrix"}
+# Operands from which a shape or a count follows; whatever they are computed
+# from is a parameter too.
+DECIDING = {"Range": (0, 1, 2), "Loop": (0, 1), "ConstantOfShape": (0,)}
 MOVEMENT = {
     "Reshape", "Transpose", "Slice", "Pad", "Concat", "Split", "Flatten",
     "Squeeze", "Unsqueeze", "Expand", "Tile", "Gather", "Identity",
-    "DepthToSpace", "SpaceToDepth", "MaxPool", "Upsample", "Max", "Min"}
+    "DepthToSpace", "SpaceToDepth", "MaxPool", "Upsample", "Max", "Min", "Trilu",
+    "EyeLike", "ReverseSequence", "CenterCropPad", "TopK", "Scatter",
+    "GatherElements", "GatherND", "IsNaN", "IsInf", "BitShift", "BitwiseAnd",
+    "BitwiseOr", "BitwiseXor", "BitwiseNot", "Hardmax", "MaxUnpool"}
 # Operators whose cases count towards the share of node cases that must pass.
 PROMISED = set("""
     Conv ConvTranspose Gemm MatMul BatchNormalization InstanceNormalization Relu
@@ -88,15 +98,29 @@ def load_set(folder, kind, infos):
             for k, info in enumerate(infos[:count])}
 
 
+def deciding_names(graph):
+    """Values from which a shape or a count follows."""
+    names = set()
+    for node in reversed(graph.node):
+        if names.intersection(node.output):
+            names.update(node.input)
+        for k in DECIDING.get(node.op_type, ()):
+            names.update(node.input[k:k + 1])
+    return names
+
+
 def dynamic_names(graph, names):
     """Inputs that vary at run time; the others are made constants."""
     uses = {}
+    deciding = deciding_names(graph)
     for node in graph.node:
         for k, name in enumerate(node.input):
             uses.setdefault(name, []).append((node.op_type, k))
     dynamic = []
     for name in names:
         found = uses.get(name, [])
+        if name in deciding:
+            continue
         if any(op not in ALL_CONSTANT and (k == 0 or op in ALL_DYNAMIC)
                for op, k in found) or not found:
             dynamic.append(name)
@@ -233,6 +257,23 @@ def compare_ledger(path, lines):
             yield f"{name}: ledger `{kept.get(name)}`, found `{text}`"
 
 
+def reasons(path):
+    """(count, operator and reason) of the ledger's refusals, most first; a case
+    counts for the first node that it names."""
+    counts = collections.Counter()
+    with open(path, encoding="utf-8") as stream:
+        for line in stream:
+            if line.startswith("#") or line.endswith(": pass\n"):
+                continue
+            text = line.rstrip("\n").split(": ", 1)[1]
+            node = re.search(r"node '[^']*': ([\w.]+)\(.*?\): ([^;]*)", text)
+            if node:
+                text = f"{node[1]}: {node[2]}"
+            text = re.sub(r"'[^']*'|\b[\w.]+ (?=is not a tensor|has type)", "...", text)
+            counts[re.sub(r"\d+", "N", text)[:90]] += 1
+    return sorted(((n, text) for text, n in counts.items()), reverse=True)
+
+
 def write_ledger(path, lines):
     with open(path, "w", encoding="utf-8") as out:
         out.write("# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
@@ -248,7 +289,12 @@ def main():
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--reasons", action="store_true")
     options = parser.parse_args()
+    if options.reasons:
+        for count, text in reasons(options.ledger):
+            print(f"{count:5} {text}")
+        return 0
     cases = [c for suite in SUITES
              for c in sorted(glob.glob(os.path.join(options.data, suite, "*")))
              if re.search(options.only, c)]

@@ -10,6 +10,7 @@
 #include "dialects/NN/NNTypes.h"
 
 #include <cstring>
+#include <numeric>
 
 using namespace ashlar;
 using namespace ashlar::frontend;
@@ -110,6 +111,34 @@ Value Emitter::integers(ArrayRef<int64_t> values, Shape shape, Type element) {
     std::memcpy(&bytes[i * width], &value, width);
   return constant(
       makeElements(type(shape, element), std::move(bytes), "integers"));
+}
+
+Value Emitter::iota(int64_t count, int64_t axis, int64_t rank, Type element) {
+  if (failed() || !checkShape(count) || !reserve(count, 2 * sizeof(int64_t)))
+    return nullptr;
+  SmallVector<int64_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), int64_t(0));
+  Shape shape(rank, 1);
+  shape[axis] = count;
+  return integers(numbers, shape, element);
+}
+
+Value Emitter::floats(ArrayRef<double> values, Shape shape, Type element) {
+  if (failed())
+    return nullptr;
+  const bool wide = element.isF64();
+  std::string bytes;
+  for (double value : values) {
+    const auto narrow = static_cast<float>(value);
+    if (wide)
+      bytes.append(reinterpret_cast<const char *>(&value), sizeof(value));
+    else
+      bytes.append(reinterpret_cast<const char *>(&narrow), sizeof(narrow));
+  }
+  const Type stored = wide ? Type(b.getF64Type()) : Type(b.getF32Type());
+  return cast(
+      constant(makeElements(type(shape, stored), std::move(bytes), "numbers")),
+      element);
 }
 
 Value Emitter::splat(double number, Type element, ShapeRef shape) {
@@ -241,6 +270,18 @@ Value Emitter::pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
                               ArrayRef<int64_t>(), mode, llvm::APFloat(value)));
 }
 
+Value Emitter::dilate(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+                      ArrayRef<int64_t> interior) {
+  if (failed() || !x)
+    return nullptr;
+  std::optional<Shape> shape =
+      accept(inferPad(shapeOf(x), low, high, interior));
+  if (!shape)
+    return nullptr;
+  return finish(PadOp::create(b, loc, type(*shape, elementOf(x)), x, low, high,
+                              interior, PadMode::Constant, llvm::APFloat(0.0)));
+}
+
 Value Emitter::gather(Value x, int64_t axis, ArrayRef<int64_t> indices) {
   if (failed() || !x)
     return nullptr;
@@ -312,6 +353,20 @@ Value Emitter::logical(LogicalKind kind, Value a, Value b2) {
     return nullptr;
   return finish(
       LogicalOp::create(b, loc, type(*shape, b.getI1Type()), kind, a, b2));
+}
+
+Value Emitter::bitwise(LogicalKind kind, Value a, Value b2) {
+  if (failed() || !a || !b2)
+    return nullptr;
+  if (elementOf(a) != elementOf(b2) || isFloatElement(a))
+    return malformed("operands have the types {} and {}, expected integers of "
+                     "one type",
+                     typeText(a), typeText(b2));
+  std::optional<Shape> shape = accept(inferBroadcast(shapeOf(a), shapeOf(b2)));
+  if (!shape)
+    return nullptr;
+  return finish(
+      LogicalOp::create(b, loc, type(*shape, elementOf(a)), kind, a, b2));
 }
 
 Value Emitter::where(Value condition, Value a, Value b2) {

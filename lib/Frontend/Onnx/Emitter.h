@@ -89,6 +89,10 @@ public:
   // Constants.
   Value constant(mlir::ElementsAttr elements);
   Value integers(ArrayRef<int64_t> values, Shape shape, Type element);
+  /// 0, 1, ... along `axis` of `rank` dimensions, the others 1.
+  Value iota(int64_t count, int64_t axis, int64_t rank, Type element);
+  /// Numbers of a float type, each rounded once to binary32 or the type.
+  Value floats(ArrayRef<double> values, Shape shape, Type element);
   /// One number repeated; floats round once to `element`.
   Value splat(double number, Type element, ShapeRef shape = {});
   /// The one element of `value` repeated. What the budget has no bytes for
@@ -107,6 +111,9 @@ public:
   Value pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
             nn::PadMode mode, double value);
   Value gather(Value x, int64_t axis, ArrayRef<int64_t> indices);
+  /// Zeros between neighbours and at the ends; negative ends cut.
+  Value dilate(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+               ArrayRef<int64_t> interior);
   /// Elements at indices that are known at run time (nn.take).
   Value takeAt(Value x, Value indices, int64_t axis);
 
@@ -119,6 +126,8 @@ public:
   Value mod(Value a, Value b2, bool fmod);
   Value compare(nn::CompareKind kind, Value a, Value b2);
   Value logical(nn::LogicalKind kind, Value a, Value b2);
+  /// Bit by bit on integers of one type.
+  Value bitwise(nn::LogicalKind kind, Value a, Value b2);
   Value where(Value condition, Value a, Value b2);
 
   // Products, windows, reductions.
@@ -140,6 +149,8 @@ public:
     nn::Rounding rounding = nn::Rounding::Floor;
     bool countIncludePad = false;
   };
+  /// The result's shape; an error is recorded.
+  std::optional<Shape> poolShape(Value x, const PoolAttributes &attributes);
   Value maxPool(Value x, const PoolAttributes &attributes);
   Value avgPool(Value x, const PoolAttributes &attributes);
   /// `axes` need not be sorted; duplicates are errors.

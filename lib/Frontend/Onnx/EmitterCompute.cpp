@@ -59,6 +59,13 @@ Value Emitter::matmul(Value a, Value b2, Type result) {
       b, loc, type(*shape, result ? result : elementOf(a)), a, b2));
 }
 
+std::optional<Shape> Emitter::poolShape(Value x, const PoolAttributes &a) {
+  if (failed() || !x)
+    return std::nullopt;
+  return accept(inferPool(
+      shapeOf(x), {a.kernel, a.strides, a.pads, a.dilations}, a.rounding));
+}
+
 Value Emitter::maxPool(Value x, const PoolAttributes &a) {
   if (failed() || !x)
     return nullptr;

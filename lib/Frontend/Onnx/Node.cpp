@@ -123,6 +123,13 @@ SmallVector<double> Node::getFloats(StringRef name) {
                              attribute->floats().end());
 }
 
+std::vector<std::string> Node::getStrings(StringRef name) {
+  const auto *attribute = take(name, onnx::AttributeProto::STRINGS);
+  if (!attribute)
+    return {};
+  return {attribute->strings().begin(), attribute->strings().end()};
+}
+
 ElementsAttr Node::getTensor(StringRef name) {
   const auto *attribute = take(name, onnx::AttributeProto::TENSOR);
   if (!attribute)

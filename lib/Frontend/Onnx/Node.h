@@ -51,6 +51,7 @@ public:
   /// Empty if absent.
   SmallVector<int64_t> getInts(StringRef name);
   SmallVector<double> getFloats(StringRef name);
+  std::vector<std::string> getStrings(StringRef name);
   /// A tensor attribute as a constant; null if absent or bad.
   mlir::ElementsAttr getTensor(StringRef name);
   /// Marks an attribute as read although it has no effect on the result.

@@ -17,9 +17,13 @@ const std::vector<OperatorRow> &ashlar::frontend::operatorTable() {
   static const std::vector<OperatorRow> table = [] {
     std::vector<OperatorRow> rows;
     for (auto family :
-         {elementwiseRows, unaryRows, convRows, gemmRows, einsumRows, poolRows,
-          quantizeRows, reduceRows, normalizationRows, movementRows,
-          slicingRows, indexingRows, resizeRows, shapeRows})
+         {elementwiseRows, unaryRows,         trigonometryRows, convRows,
+          gemmRows,        einsumRows,        poolRows,         quantizeRows,
+          reduceRows,      normalizationRows, movementRows,     slicingRows,
+          indexingRows,    resizeRows,        shapeRows,        attentionRows,
+          bitRows,         maskRows,          patchRows,        recurrentRows,
+          regionRows,      samplingRows,      scatterRows,      signalRows,
+          sortingRows})
       for (OperatorRow &row : family())
         rows.push_back(std::move(row));
     llvm::sort(rows, [](const OperatorRow &a, const OperatorRow &b) {

@@ -26,6 +26,7 @@ struct OperatorRow {
 /// One function per family file.
 std::vector<OperatorRow> elementwiseRows();
 std::vector<OperatorRow> unaryRows();
+std::vector<OperatorRow> trigonometryRows();
 std::vector<OperatorRow> convRows();
 std::vector<OperatorRow> gemmRows();
 std::vector<OperatorRow> einsumRows();
@@ -38,6 +39,16 @@ std::vector<OperatorRow> slicingRows();
 std::vector<OperatorRow> indexingRows();
 std::vector<OperatorRow> resizeRows();
 std::vector<OperatorRow> shapeRows();
+std::vector<OperatorRow> attentionRows();
+std::vector<OperatorRow> bitRows();
+std::vector<OperatorRow> maskRows();
+std::vector<OperatorRow> patchRows();
+std::vector<OperatorRow> recurrentRows();
+std::vector<OperatorRow> regionRows();
+std::vector<OperatorRow> samplingRows();
+std::vector<OperatorRow> scatterRows();
+std::vector<OperatorRow> signalRows();
+std::vector<OperatorRow> sortingRows();
 
 /// All rows, sorted by operator, then version.
 const std::vector<OperatorRow> &operatorTable();

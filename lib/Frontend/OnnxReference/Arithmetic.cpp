@@ -176,6 +176,40 @@ void legacyPRelu(Call &call) {
   call.setResult(0, zip(call, x, s, x.type, slope));
 }
 
+template <class Fn>
+void bits(Call &call, Fn fn) {
+  const Tensor &a = call.operand(0);
+  if (call.require(!a.isFloat(), "operands are not of integers"))
+    call.setResult(
+        0, zip(call, a, call.operand(1), a.type, [&]<class T>(T x, T y) -> T {
+          return static_cast<T>(
+              fn(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
+        }));
+}
+
+void bitwiseAnd(Call &call) {
+  bits(call, [](uint64_t x, uint64_t y) { return x & y; });
+}
+void bitwiseOr(Call &call) {
+  bits(call, [](uint64_t x, uint64_t y) { return x | y; });
+}
+void bitwiseXor(Call &call) {
+  bits(call, [](uint64_t x, uint64_t y) { return x ^ y; });
+}
+void bitwiseNot(Call &call) {
+  const Tensor &x = call.operand(0);
+  Tensor result(x.type, x.shape);
+  for (size_t i = 0; i < x.ints.size(); ++i)
+    result.ints[i] = ~x.ints[i];
+  call.setResult(0, wrapped(std::move(result)));
+}
+void bitShift(Call &call) {
+  const bool left = call.getString("direction", "") == "LEFT";
+  bits(call, [=](uint64_t x, uint64_t y) {
+    return y > 63 ? 0 : left ? x << y : x >> y;
+  });
+}
+
 void where(Call &call) {
   const Tensor &condition = call.operand(0), &a = call.operand(1),
                &b = call.operand(2);
@@ -235,6 +269,11 @@ std::vector<EvaluatorRow> onnxref::arithmeticEvaluators() {
       {"Or", {7}, 2, predicate<either>, steps},
       {"Xor", {1}, 2, predicate<oneOf, true>, steps},
       {"Xor", {7}, 2, predicate<oneOf>, steps},
+      {"BitwiseAnd", {18}, 2, bitwiseAnd},
+      {"BitwiseOr", {18}, 2, bitwiseOr},
+      {"BitwiseXor", {18}, 2, bitwiseXor},
+      {"BitwiseNot", {18}, 1, bitwiseNot},
+      {"BitShift", {11}, 2, bitShift},
       {"Where", {9, 16}, 3, where},
   };
 }

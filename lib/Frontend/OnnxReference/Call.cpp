@@ -62,6 +62,13 @@ SmallVector<double> Call::getFloats(StringRef name) const {
   return {attribute->floats().begin(), attribute->floats().end()};
 }
 
+std::vector<std::string> Call::getStrings(StringRef name) const {
+  const onnx::AttributeProto *attribute = find(name);
+  if (!attribute)
+    return {};
+  return {attribute->strings().begin(), attribute->strings().end()};
+}
+
 Tensor Call::getTensor(StringRef name) {
   const onnx::AttributeProto *attribute = find(name);
   if (!attribute) {

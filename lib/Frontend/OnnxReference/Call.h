@@ -62,6 +62,7 @@ public:
   std::string getString(StringRef name, StringRef otherwise) const;
   SmallVector<int64_t> getInts(StringRef name) const;
   SmallVector<double> getFloats(StringRef name) const;
+  std::vector<std::string> getStrings(StringRef name) const;
   /// A tensor attribute; fails if it is absent or cannot be read.
   Tensor getTensor(StringRef name);
 

@@ -44,6 +44,18 @@ double floorOf(double x) { return std::floor(x); }
 double ceilingOf(double x) { return std::ceil(x); }
 double signOf(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 
+double sinOf(double x) { return std::sin(x); }
+double cosOf(double x) { return std::cos(x); }
+double tanOf(double x) { return std::tan(x); }
+double asinOf(double x) { return std::asin(x); }
+double acosOf(double x) { return std::acos(x); }
+double atanOf(double x) { return std::atan(x); }
+double sinhOf(double x) { return std::sinh(x); }
+double coshOf(double x) { return std::cosh(x); }
+double asinhOf(double x) { return std::asinh(x); }
+double acoshOf(double x) { return std::acosh(x); }
+double atanhOf(double x) { return std::atanh(x); }
+
 /// To the nearest integer, halves to the even one.
 double roundOf(double x) {
   const double below = std::floor(x), rest = x - below;
@@ -174,6 +186,34 @@ void clipOperands(Call &call) {
   call.setResult(0, std::move(result));
 }
 
+Tensor answers(const Tensor &x, llvm::function_ref<bool(double)> question) {
+  Tensor result(ElementType::Bool, x.shape);
+  for (size_t i = 0; i < x.floats.size(); ++i)
+    result.ints[i] = question(x.floats[i]);
+  return result;
+}
+
+void isNaN(Call &call) {
+  call.setResult(
+      0, answers(call.operand(0), [](double x) { return std::isnan(x); }));
+}
+
+void isInfinite(Call &call) {
+  const bool negative = call.getInt("detect_negative", 1) != 0,
+             positive = call.getInt("detect_positive", 1) != 0;
+  call.setResult(0, answers(call.operand(0), [=](double x) {
+                   return std::isinf(x) && (x > 0 ? positive : negative);
+                 }));
+}
+
+void shrink(Call &call) {
+  const double bias = call.getFloat("bias", 0),
+               limit = call.getFloat("lambd", 0.5f);
+  call.setResult(0, wrapped(mapped(call.operand(0), [=](auto x) -> double {
+                   return x < -limit ? x + bias : x > limit ? x - bias : 0;
+                 })));
+}
+
 void logicalNot(Call &call) {
   call.setResult(0, mapped(call.operand(0), [](auto x) { return x == 0; }));
 }
@@ -266,6 +306,20 @@ std::vector<EvaluatorRow> onnxref::functionEvaluators() {
       {"Ceil", {1, 6, 13}, 1, floats<ceilingOf>, steps},
       {"Round", {11, 22}, 1, floats<roundOf>, steps},
       {"Sign", {9, 13}, 1, numbersOf<signOf, wholeSign>, steps},
+      {"Sin", {7, 22}, 1, floats<sinOf>},
+      {"Cos", {7, 22}, 1, floats<cosOf>},
+      {"Tan", {7, 22}, 1, floats<tanOf>},
+      {"Asin", {7, 22}, 1, floats<asinOf>},
+      {"Acos", {7, 22}, 1, floats<acosOf>},
+      {"Atan", {7, 22}, 1, floats<atanOf>},
+      {"Sinh", {9, 22}, 1, floats<sinhOf>},
+      {"Cosh", {9, 22}, 1, floats<coshOf>},
+      {"Asinh", {9, 22}, 1, floats<asinhOf>},
+      {"Acosh", {9, 22}, 1, floats<acoshOf>},
+      {"Atanh", {9, 22}, 1, floats<atanhOf>},
+      {"IsNaN", {9, 13, 20}, 1, isNaN, steps},
+      {"IsInf", {10, 20}, 1, isInfinite, steps},
+      {"Shrink", {9}, 1, shrink, steps},
       {"Not", {1}, 1, logicalNot, steps},
       {"LeakyRelu", {1, 6, 16}, 1, leakyRelu},
       {"Elu", {1, 6, 22}, 1, elu},

@@ -95,6 +95,52 @@ void gatherND(Call &call) {
   call.setResult(0, reshaped(y, result));
 }
 
+/// The first k of the elements along the axis in descending or ascending order;
+/// of equal ones the one with the smaller index.
+void topK(Call &call, int64_t count, bool largest) {
+  const Tensor &x = call.operand(0);
+  const int64_t axis = call.normalAxis(call.getInt("axis", -1), rankOf(x));
+  if (call.failed() ||
+      !call.require(count >= 0 && count <= x.shape[axis], "k is out of range"))
+    return;
+  Shape shape(x.shape);
+  shape[axis] = count;
+  const ArrayRef<int64_t> all = x.shape;
+  const int64_t inner = elementCount(all.drop_front(axis + 1)),
+                outer = elementCount(all.take_front(axis)), extent = all[axis];
+  Tensor values(x.type, shape), indices(ElementType::I64, shape);
+  withKind(x, [&]<class T>() {
+    const std::vector<T> &from = elementsOf<T>(x);
+    for (int64_t o = 0; o < outer; ++o)
+      for (int64_t i = 0; i < inner; ++i) {
+        auto at = [&](int64_t k) { return (o * extent + k) * inner + i; };
+        std::vector<int64_t> order(extent);
+        for (int64_t k = 0; k < extent; ++k)
+          order[k] = k;
+        std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+          const T left = from[at(a)], right = from[at(b)];
+          if (left == right)
+            return a < b;
+          return largest ? left > right : left < right;
+        });
+        for (int64_t k = 0; k < count; ++k) {
+          const int64_t to = (o * count + k) * inner + i;
+          elementsOf<T>(values)[to] = from[at(order[k])];
+          indices.ints[to] = order[k];
+        }
+      }
+  });
+  call.setResult(0, std::move(values));
+  call.setResult(1, std::move(indices));
+}
+
+void topKAttribute(Call &call) { topK(call, call.getInt("k", 0), true); }
+void topKOperand(Call &call) {
+  const SmallVector<int64_t> count = call.integers(1);
+  if (call.require(count.size() == 1, "K is not one number"))
+    topK(call, count[0], call.getInt("largest", 1) != 0);
+}
+
 } // namespace
 
 std::vector<EvaluatorRow> onnxref::indexingEvaluators() {
@@ -102,5 +148,7 @@ std::vector<EvaluatorRow> onnxref::indexingEvaluators() {
       {"Gather", {1, 11, 13}, 2, gather},
       {"GatherElements", {11, 13}, 2, gatherElements},
       {"GatherND", {11, 12, 13}, 2, gatherND},
+      {"TopK", {1}, 1, topKAttribute, Continuity::Steps},
+      {"TopK", {10, 11, 24}, 2, topKOperand, Continuity::Steps},
   };
 }

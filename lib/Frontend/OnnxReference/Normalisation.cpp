@@ -108,6 +108,41 @@ void scaleChannels(Call &call, Tensor &y, const Tensor &scale,
   }
 }
 
+/// Statistics of the batch itself; results 1 and 2 are the given ones moved
+/// towards them.
+void batchStatistics(Call &call) {
+  const Tensor &x = call.operand(0);
+  const double epsilon = call.getFloat("epsilon", 1e-5f),
+               momentum = call.getFloat("momentum", 0.9f);
+  const int64_t channels = x.shape[1],
+                inner = elementCount(ArrayRef<int64_t>(x.shape).drop_front(2));
+  std::vector<double> mean(channels), variance(channels);
+  const auto channel = [&](size_t i) {
+    return static_cast<int64_t>(i) / inner % channels;
+  };
+  const double count =
+      static_cast<double>(x.size()) / static_cast<double>(channels);
+  for (size_t i = 0; i < x.floats.size(); ++i)
+    mean[channel(i)] += x.floats[i] / count;
+  for (size_t i = 0; i < x.floats.size(); ++i) {
+    const double d = x.floats[i] - mean[channel(i)];
+    variance[channel(i)] += d * d / count;
+  }
+  Tensor y(x.type, x.shape);
+  for (size_t i = 0; i < y.floats.size(); ++i)
+    y.floats[i] = (x.floats[i] - mean[channel(i)]) /
+                  std::sqrt(variance[channel(i)] + epsilon);
+  scaleChannels(call, y, call.operand(1), call.operand(2));
+  call.setResult(0, std::move(y));
+  for (size_t i : {1, 2}) {
+    Tensor moved = call.operand(i + 2);
+    for (int64_t c = 0; c < channels; ++c)
+      moved.floats[c] = moved.floats[c] * momentum +
+                        (i == 1 ? mean : variance)[c] * (1 - momentum);
+    call.setResult(i, std::move(moved));
+  }
+}
+
 void batchNormalization(Call &call) {
   const Tensor &x = call.operand(0), &mean = call.operand(3),
                &variance = call.operand(4);
@@ -117,6 +152,10 @@ void batchNormalization(Call &call) {
                         variance.size() == x.shape[1],
                     "statistics are not one number per channel"))
     return;
+  if (call.getInt("training_mode", 0) != 0) {
+    batchStatistics(call);
+    return;
+  }
   const int64_t inner = elementCount(ArrayRef<int64_t>(x.shape).drop_front(2));
   Tensor y(x.type, x.shape);
   for (size_t i = 0; i < y.floats.size(); ++i) {

@@ -49,6 +49,37 @@ Window poolWindow(Call &call, const Tensor &x) {
                     call.getInt("ceil_mode", 0) != 0);
 }
 
+/// Number of element k of a plane, rows first or, in column order, last.
+int64_t placeOf(const Window &w, int64_t k, bool columns) {
+  if (!columns)
+    return k;
+  const int64_t c = k % w.in[2], b = k / w.in[2] % w.in[1],
+                a = k / w.in[2] / w.in[1];
+  return (c * w.in[1] + b) * w.in[0] + a;
+}
+
+/// Where the largest elements lie in the whole operand; of equal ones the
+/// first.
+void setPlaces(Call &call, const Window &w, const Tensor &x) {
+  const bool columns = call.getInt("storage_order", 0) != 0;
+  Tensor y(ElementType::I64,
+           resultShape(w, x.shape[0], x.shape[1], x.shape.size()));
+  withKind(x, [&]<class T>() {
+    const T *plane = elementsOf<T>(x).data();
+    int64_t *out = y.ints.data();
+    for (int64_t p = 0, e = x.shape[0] * x.shape[1]; p < e;
+         ++p, plane += w.inSize())
+      for (int64_t i = 0; i < w.outSize(); ++i) {
+        int64_t best = -1;
+        visit(w, i, [&](int64_t k) {
+          best = best < 0 || plane[k] > plane[best] ? k : best;
+        });
+        *out++ = p * w.inSize() + placeOf(w, best, columns);
+      }
+  });
+  call.setResult(1, std::move(y));
+}
+
 /// The largest element under each window; padding is none.
 void maxPool(Call &call) {
   const Tensor &x = call.operand(0);
@@ -71,6 +102,51 @@ void maxPool(Call &call) {
       }
   });
   call.setResult(0, wrapped(std::move(y)));
+  if (call.numResults() > 1)
+    setPlaces(call, w, x);
+}
+
+/// (sum of |x|^p)^(1/p) of the elements under each window.
+void lpPool(Call &call) {
+  const Tensor &x = call.operand(0);
+  const double p = call.opset() < 2 ? call.getFloat("p", 2)
+                                    : static_cast<double>(call.getInt("p", 2));
+  const Window w = poolWindow(call, x);
+  if (call.failed() ||
+      !call.require(x.isFloat(), "the operand is not of floats"))
+    return;
+  Tensor y(x.type, resultShape(w, x.shape[0], x.shape[1], x.shape.size()));
+  double *out = y.floats.data();
+  for (int64_t k = 0, e = x.shape[0] * x.shape[1]; k < e; ++k) {
+    const double *plane = x.floats.data() + k * w.inSize();
+    for (int64_t i = 0; i < w.outSize(); ++i) {
+      double sum = 0;
+      visit(w, i,
+            [&](int64_t at) { sum += std::pow(std::fabs(plane[at]), p); });
+      *out++ = std::pow(sum, 1 / p);
+    }
+  }
+  call.setResult(0, std::move(y));
+}
+
+void globalLpPool(Call &call) {
+  const Tensor &x = call.operand(0);
+  const double p = call.opset() < 2 ? call.getFloat("p", 2)
+                                    : static_cast<double>(call.getInt("p", 2));
+  if (!call.require(rankOf(x) >= 3 && x.isFloat(), "no floats or no plane"))
+    return;
+  Shape shape(x.shape.size(), 1);
+  shape[0] = x.shape[0];
+  shape[1] = x.shape[1];
+  Tensor y(x.type, shape);
+  const int64_t size = elementCount(ArrayRef<int64_t>(x.shape).drop_front(2));
+  for (size_t k = 0; k < y.floats.size(); ++k) {
+    double sum = 0;
+    for (int64_t i = 0; i < size; ++i)
+      sum += std::pow(std::fabs(x.floats[k * size + i]), p);
+    y.floats[k] = std::pow(sum, 1 / p);
+  }
+  call.setResult(0, std::move(y));
 }
 
 /// The mean of the elements under each window; with count_include_pad zeros of
@@ -160,6 +236,8 @@ void lrn(Call &call) {
 
 std::vector<EvaluatorRow> onnxref::poolingEvaluators() {
   return {
+      {"LpPool", {1, 2, 11, 18, 22}, 1, lpPool},
+      {"GlobalLpPool", {1, 2, 22}, 1, globalLpPool},
       {"MaxPool", {1, 8, 10, 11, 12, 22}, 1, maxPool},
       {"AveragePool", {1, 7, 10, 11, 19, 22}, 1, averagePool},
       {"GlobalAveragePool", {1, 22}, 1, globalPool<false>},

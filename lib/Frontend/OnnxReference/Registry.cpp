@@ -13,11 +13,16 @@ using namespace ashlar::onnxref;
 const std::vector<EvaluatorRow> &onnxref::evaluatorTable() {
   static const std::vector<EvaluatorRow> table = [] {
     std::vector<EvaluatorRow> rows;
-    for (auto family :
-         {arithmeticEvaluators, functionEvaluators, shapeEvaluators,
-          movementEvaluators, indexingEvaluators, reductionEvaluators,
-          normalisationEvaluators, convolutionEvaluators, poolingEvaluators,
-          productEvaluators, resizeEvaluators, quantisationEvaluators})
+    for (auto family : {arithmeticEvaluators,    functionEvaluators,
+                        shapeEvaluators,         movementEvaluators,
+                        indexingEvaluators,      reductionEvaluators,
+                        normalisationEvaluators, convolutionEvaluators,
+                        poolingEvaluators,       productEvaluators,
+                        resizeEvaluators,        quantisationEvaluators,
+                        attentionEvaluators,     maskEvaluators,
+                        patchEvaluators,         recurrentEvaluators,
+                        regionEvaluators,        samplingEvaluators,
+                        scatterEvaluators,       signalEvaluators})
       llvm::append_range(rows, family());
     return rows;
   }();

@@ -47,6 +47,14 @@ std::vector<EvaluatorRow> poolingEvaluators();
 std::vector<EvaluatorRow> productEvaluators();
 std::vector<EvaluatorRow> resizeEvaluators();
 std::vector<EvaluatorRow> quantisationEvaluators();
+std::vector<EvaluatorRow> attentionEvaluators();
+std::vector<EvaluatorRow> maskEvaluators();
+std::vector<EvaluatorRow> patchEvaluators();
+std::vector<EvaluatorRow> recurrentEvaluators();
+std::vector<EvaluatorRow> regionEvaluators();
+std::vector<EvaluatorRow> samplingEvaluators();
+std::vector<EvaluatorRow> scatterEvaluators();
+std::vector<EvaluatorRow> signalEvaluators();
 
 const std::vector<EvaluatorRow> &evaluatorTable();
 

@@ -6,6 +6,7 @@
 #include "BackendCase.h"
 
 #include "ashlar/Frontend/OnnxReference/Reference.h"
+#include "lib/Frontend/Onnx/Flow/Flow.h"
 #include "lib/Frontend/Onnx/Registry.h"
 #include "lib/Frontend/OnnxReference/Judge.h"
 #include "lib/Frontend/OnnxReference/Registry.h"
@@ -43,6 +44,17 @@ TEST(OnnxReference, HasNoOtherOperator) {
       ASSERT_TRUE(found) << row.op << " " << version << ": " << why;
       EXPECT_TRUE(llvm::is_contained(found->versions, version))
           << row.op << " " << version;
+    }
+}
+
+/// Operators that both walk through by Flow have neither a rule nor an
+/// evaluator.
+TEST(OnnxReference, SharesOnlyTheFlow) {
+  for (const frontend::FlowRow &row : frontend::flowTable())
+    for (int version : row.versions) {
+      std::string why;
+      EXPECT_FALSE(frontend::findOperator(row.op, version, why)) << row.op;
+      EXPECT_FALSE(findEvaluator(row.op, version)) << row.op;
     }
 }
 
@@ -112,6 +124,6 @@ INSTANTIATE_TEST_SUITE_P(Debian, ReferenceSuite,
                          testing::Values(std::pair("pytorch-converted", 82),
                                          std::pair("pytorch-operator", 35),
                                          std::pair("simple", 6),
-                                         std::pair("node", 614)));
+                                         std::pair("node", 820)));
 
 } // namespace

@@ -135,6 +135,14 @@ Value componentRow(Node &n, Value component, int64_t extent, int64_t stride) {
   return n.where(n.logical(LogicalKind::Or, below, above), number(far), row);
 }
 
+/// The first row of every tuple's batch, [batches * count, 1].
+Value batchRows(Node &n, Type type, int64_t batches, int64_t count,
+                int64_t rows) {
+  Value first =
+      n.binary<MulOp>(n.iota(batches, 0, 2, type), n.integers(rows, {}, type));
+  return n.reshape(n.broadcast(first, {batches, count}), {batches * count, 1});
+}
+
 /// The last dimension of the indices holds tuples that choose from the first
 /// dimensions of the operand; the operand becomes [rows, rest].
 void gatherND(Node &n) {
@@ -142,33 +150,34 @@ void gatherND(Node &n) {
   int64_t batch = n.opset() >= 12 ? n.getInt("batch_dims", 0) : 0;
   if (!x || !indices || n.failed())
     return;
-  if (batch != 0) {
-    n.unsupported("batch_dims is {}", batch);
-    return;
-  }
   int64_t depth = rankOf(indices) > 0 ? shapeOf(indices).back() : 0;
-  if (rankOf(indices) == 0 || depth < 1 || depth > rankOf(x)) {
+  if (rankOf(indices) == 0 || depth < 1 || batch < 0 ||
+      batch >= rankOf(indices) || batch + depth > rankOf(x) ||
+      shapeOf(x).take_front(batch) != shapeOf(indices).take_front(batch)) {
     n.malformed("indices {} do not choose from {}", typeText(indices),
                 typeText(x));
     return;
   }
   int64_t count = elementCount(shapeOf(indices).drop_back());
-  int64_t rows = elementCount(shapeOf(x).take_front(depth));
+  int64_t rows = elementCount(shapeOf(x).take_front(batch + depth));
   if (rows >= int64_t(1) << 24) {
     n.unsupported("{} rows to choose from", rows);
     return;
   }
   Value tuples = n.reshape(indices, {count, depth});
   Value row;
-  int64_t stride = rows;
+  const int64_t batches = elementCount(shapeOf(x).take_front(batch));
+  int64_t stride = batches > 0 ? rows / batches : 0;
+  if (batches > 1)
+    row = batchRows(n, elementOf(indices), batches, count / batches, stride);
   for (int64_t k = 0; k < depth && !n.failed(); ++k) {
-    int64_t extent = shapeOf(x)[k];
+    int64_t extent = shapeOf(x)[batch + k];
     stride = extent > 0 ? stride / extent : 0;
     Value part = componentRow(n, n.sliceAxis(tuples, 1, k, 1), extent, stride);
     row = row ? n.binary<AddOp>(row, part) : part;
   }
   Shape shape(shapeOf(indices).drop_back());
-  ShapeRef rest = shapeOf(x).drop_front(depth);
+  ShapeRef rest = shapeOf(x).drop_front(batch + depth);
   shape.append(rest.begin(), rest.end());
   Value flat = n.reshape(x, {rows, elementCount(rest)});
   n.setOutput(0, n.reshape(n.takeAt(flat, row, 0), shape));
@@ -190,6 +199,6 @@ std::vector<OperatorRow> ashlar::frontend::indexingRows() {
       {"GatherND",
        {11, 12, 13},
        gatherND,
-       "row numbers and one operation; indices as for Gather; batch_dims 0"},
+       "row numbers and one operation; indices as for Gather"},
   };
 }

@@ -17,15 +17,56 @@ void refuseExtraOutputs(Node &n, size_t first, const char *what) {
       n.unsupported("output {} ({}) is used", i, what);
 }
 
+Value perChannel(Node &n, Value parameter, Value like);
+
+/// Statistics of the batch itself; the other outputs move the given ones
+/// towards them.
+void batchNormOfBatch(Node &n, double epsilon, double momentum) {
+  Value x = n.input(0);
+  if (!x)
+    return;
+  if (rankOf(x) < 2) {
+    n.malformed("the input is {}, expected at least 2 dimensions", typeText(x));
+    return;
+  }
+  const Type element = elementOf(x);
+  SmallVector<int64_t> axes = {0};
+  for (int64_t axis = 2; axis < rankOf(x); ++axis)
+    axes.push_back(axis);
+  Value mean = n.reduce(ReduceKind::Mean, x, axes, true);
+  Value centred = n.binary<SubOp>(x, mean);
+  Value variance =
+      n.reduce(ReduceKind::Mean, n.binary<MulOp>(centred, centred), axes, true);
+  Value deviation =
+      n.unary(UnaryFunction::Sqrt,
+              n.binary<AddOp>(variance, n.splat(epsilon, element)));
+  Value y = n.binary<DivOp>(centred, deviation);
+  y = n.binary<MulOp>(y, perChannel(n, n.input(1), x));
+  n.setOutput(0, n.binary<AddOp>(y, perChannel(n, n.input(2), x)));
+  const Value statistics[] = {mean, variance};
+  for (auto [i, own] : llvm::enumerate(statistics)) {
+    if (!n.outputUsed(i + 1))
+      continue;
+    Value given = n.input(i + 3);
+    Value fresh = n.reshape(own, shapeOf(x)[1]);
+    n.setOutput(i + 1,
+                n.binary<AddOp>(
+                    n.binary<MulOp>(given, n.splat(momentum, element)),
+                    n.binary<MulOp>(fresh, n.splat(1 - momentum, element))));
+  }
+}
+
 void batchNorm(Node &n) {
   double epsilon = n.getFloat("epsilon", 1e-5f);
-  n.ignore("momentum"); // Concerns training alone.
+  const double momentum = n.getFloat("momentum", 0.9f);
   n.ignore("consumed_inputs");
   n.ignore("is_test");
   if (n.getInt("spatial", 1) == 0)
     n.unsupported("spatial is 0: statistics per element");
-  if (n.getInt("training_mode", 0) != 0)
-    n.unsupported("training_mode is set");
+  if (n.getInt("training_mode", 0) != 0 && !n.failed()) {
+    batchNormOfBatch(n, epsilon, momentum);
+    return;
+  }
   refuseExtraOutputs(n, 1, "training statistics");
   Value x = n.input(0);
   SmallVector<Value> parameters;
@@ -231,8 +272,8 @@ std::vector<OperatorRow> ashlar::frontend::normalizationRows() {
       {"BatchNormalization",
        {1, 6, 7, 9, 14, 15},
        batchNorm,
-       "one operation; training mode, its outputs and `spatial` = 0 are "
-       "refused"},
+       "one operation; in training mode reductions and element-wise "
+       "operations; `spatial` = 0 is refused"},
       {"InstanceNormalization",
        {1, 6, 22},
        instanceNorm,

@@ -227,6 +227,46 @@ void castLike(Node &n) {
     n.setOutput(0, n.cast(x, elementOf(like)));
 }
 
+void isNaN(Node &n) {
+  Value x = n.input(0);
+  n.setOutput(0,
+              n.unary(UnaryFunction::Not, n.compare(CompareKind::Equal, x, x)));
+}
+
+void isInfinite(Node &n) {
+  Value x = n.input(0);
+  const bool negative = n.getInt("detect_negative", 1) != 0,
+             positive = n.getInt("detect_positive", 1) != 0;
+  if (!x)
+    return;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  auto equals = [&](double value) {
+    return n.compare(CompareKind::Equal, x, n.splat(value, elementOf(x)));
+  };
+  mlir::Builder b(n.context());
+  Value none = n.broadcast(n.integers(0, {}, b.getI1Type()), shapeOf(x));
+  Value above = positive ? equals(infinity) : none;
+  Value below = negative ? equals(-infinity) : none;
+  n.setOutput(0, n.logical(LogicalKind::Or, above, below));
+}
+
+/// Nearer to zero by `bias`, and zero within `lambd`.
+void shrink(Node &n) {
+  Value x = n.input(0);
+  const double bias = n.getFloat("bias", 0), limit = n.getFloat("lambd", 0.5f);
+  if (!x)
+    return;
+  const Type given = elementOf(x);
+  if (!isFloatElement(x))
+    x = n.cast(x, mlir::Float32Type::get(n.context()));
+  auto number = [&](double value) { return n.splat(value, elementOf(x)); };
+  Value above = n.compare(CompareKind::Greater, x, number(limit));
+  Value below = n.compare(CompareKind::Less, x, number(-limit));
+  Value inner = n.where(below, n.binary<AddOp>(x, number(bias)), number(0));
+  Value y = n.where(above, n.binary<SubOp>(x, number(bias)), inner);
+  n.setOutput(0, n.cast(y, given));
+}
+
 constexpr const char *unaryNote = "one operation";
 
 template <UnaryFunction function>
@@ -235,6 +275,18 @@ OperatorRow row(const char *op, std::vector<int> versions) {
 }
 
 } // namespace
+
+std::vector<OperatorRow> ashlar::frontend::trigonometryRows() {
+  using F = UnaryFunction;
+  return {
+      row<F::Sin>("Sin", {7, 22}),     row<F::Cos>("Cos", {7, 22}),
+      row<F::Tan>("Tan", {7, 22}),     row<F::Asin>("Asin", {7, 22}),
+      row<F::Acos>("Acos", {7, 22}),   row<F::Atan>("Atan", {7, 22}),
+      row<F::Sinh>("Sinh", {9, 22}),   row<F::Cosh>("Cosh", {9, 22}),
+      row<F::Asinh>("Asinh", {9, 22}), row<F::Acosh>("Acosh", {9, 22}),
+      row<F::Atanh>("Atanh", {9, 22}),
+  };
+}
 
 std::vector<OperatorRow> ashlar::frontend::unaryRows() {
   using F = UnaryFunction;
@@ -256,6 +308,9 @@ std::vector<OperatorRow> ashlar::frontend::unaryRows() {
       row<F::Ceil>("Ceil", {1, 6, 13}),
       row<F::Round>("Round", {11, 22}),
       row<F::Sign>("Sign", {9, 13}),
+      {"IsNaN", {9, 13, 20}, isNaN, "comparison with itself"},
+      {"IsInf", {10, 20}, isInfinite, "comparisons"},
+      {"Shrink", {9}, shrink, "comparisons and choices"},
       {"Not", {1}, logicalNot, unaryNote},
       {"LeakyRelu", {1, 6, 16}, leakyRelu, unaryNote},
       {"Elu", {1, 6, 22}, elu, unaryNote},

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention and rotary positions.
+
+#include "lib/Frontend/Onnx/Registry.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using namespace ashlar::nn;
+
+namespace {
+
+constexpr double kMasked = -std::numeric_limits<double>::infinity();
+
+Type wideInteger(Node &n) { return mlir::IntegerType::get(n.context(), 64); }
+
+/// [batch, length, heads * size] as [batch, heads, length, size].
+Value splitHeads(Node &n, Value x, int64_t heads, StringRef attribute) {
+  if (!x || rankOf(x) == 4)
+    return x;
+  if (rankOf(x) != 3)
+    return n.malformed("an operand is {}, expected 3 or 4 dimensions",
+                       typeText(x));
+  const ShapeRef shape = shapeOf(x);
+  if (heads < 1 || shape[2] % heads != 0)
+    return n.malformed("{} is {}, for {}", attribute.str(), heads, typeText(x));
+  Value apart = n.reshape(x, {shape[0], shape[1], heads, shape[2] / heads});
+  return n.transpose(apart, {0, 2, 1, 3});
+}
+
+/// Heads of keys or values repeated for the heads of the queries.
+Value repeatHeads(Node &n, Value x, int64_t heads) {
+  if (!x || shapeOf(x)[1] == heads)
+    return x;
+  const Shape shape(shapeOf(x));
+  if (shape[1] < 1 || heads % shape[1] != 0)
+    return n.malformed("{} heads of queries with {} of keys", heads, shape[1]);
+  const int64_t group = heads / shape[1];
+  Value wide = n.reshape(x, {shape[0], shape[1], 1, shape[2], shape[3]});
+  wide = n.broadcast(wide, {shape[0], shape[1], group, shape[2], shape[3]});
+  return n.reshape(wide, {shape[0], heads, shape[2], shape[3]});
+}
+
+Value maskWhere(Node &n, Value kept, Type element) {
+  return n.where(kept, n.splat(0, element), n.splat(kMasked, element));
+}
+
+/// The operand as terms of the scores; what it is too short for is masked.
+Value givenMask(Node &n, Value mask, int64_t keys, Type element) {
+  if (!mask)
+    return nullptr;
+  if (elementOf(mask).isInteger(1))
+    mask = maskWhere(n, mask, element);
+  if (!mask || rankOf(mask) < 2)
+    return n.malformed("the mask is {}, expected 2 to 4 dimensions",
+                       typeText(n.input(3)));
+  const int64_t missing = keys - shapeOf(mask).back();
+  if (missing <= 0)
+    return mask;
+  Shape low(rankOf(mask), 0), high(rankOf(mask), 0);
+  high.back() = missing;
+  return n.pad(mask, low, high, PadMode::Constant, kMasked);
+}
+
+struct Heads {
+  Value q, k, v;
+  Value pastKey, lengths;
+};
+
+/// Query i reads keys up to i and those that were there before.
+Value causalMask(Node &n, const Heads &h, Type element) {
+  const Type type = wideInteger(n);
+  const int64_t queries = shapeOf(h.q)[2], keys = shapeOf(h.k)[2];
+  Value offset = n.integers(h.pastKey ? shapeOf(h.pastKey)[2] : 0, {}, type);
+  if (!h.pastKey && h.lengths)
+    offset = n.binary<SubOp>(
+        n.reshape(n.cast(h.lengths, type), {shapeOf(h.q)[0], 1, 1, 1}),
+        n.integers(queries, {}, type));
+  Value last = n.binary<AddOp>(n.iota(queries, 2, 4, type), offset);
+  Value kept =
+      n.compare(CompareKind::LessOrEqual, n.iota(keys, 3, 4, type), last);
+  return maskWhere(n, kept, element);
+}
+
+/// Everything that is added to the scores.
+Value addMasks(Node &n, const Heads &h, Value scores, bool causal) {
+  if (!scores)
+    return nullptr;
+  const Type element = elementOf(scores);
+  const int64_t keys = shapeOf(h.k)[2];
+  SmallVector<Value> terms;
+  if (n.hasInput(3))
+    terms.push_back(givenMask(n, n.input(3), keys, element));
+  if (causal)
+    terms.push_back(causalMask(n, h, element));
+  if (h.lengths) {
+    const Type type = wideInteger(n);
+    Value kept = n.compare(
+        CompareKind::Less, n.iota(keys, 3, 4, type),
+        n.reshape(n.cast(h.lengths, type), {shapeOf(h.q)[0], 1, 1, 1}));
+    terms.push_back(maskWhere(n, kept, element));
+  }
+  const Shape shape(shapeOf(scores));
+  for (Value term : terms)
+    scores = n.binary<AddOp>(scores, term);
+  if (scores && shapeOf(scores) != ShapeRef(shape))
+    return n.malformed("the mask {} does not fit scores {}",
+                       typeText(n.input(3)), shapeToString(shape));
+  return scores;
+}
+
+bool checkHeads(Node &n, const Heads &h) {
+  if (n.failed() || !h.q || !h.k || !h.v)
+    return false;
+  const ShapeRef q = shapeOf(h.q), k = shapeOf(h.k), v = shapeOf(h.v);
+  if (q[0] == k[0] && q[0] == v[0] && q[3] == k[3] && k[1] == v[1] &&
+      k[2] == v[2])
+    return !h.lengths || elementCount(shapeOf(h.lengths)) == q[0] ||
+           (n.malformed("nonpad_kv_seqlen is {} for a batch of {}",
+                        typeText(h.lengths), q[0]),
+            false);
+  n.malformed("queries {}, keys {} and values {} do not fit each other",
+              typeText(h.q), typeText(h.k), typeText(h.v));
+  return false;
+}
+
+/// Which of the scores the fourth output shows.
+enum ScoreOutput { Raw = 0, Capped = 1, Masked = 2, Probabilities = 3 };
+
+void attention(Node &n) {
+  const bool causal = n.getInt("is_causal", 0) != 0;
+  const int64_t queryHeads = n.getInt("q_num_heads", 0),
+                keyHeads = n.getInt("kv_num_heads", 0),
+                shown = n.getInt("qk_matmul_output_mode", 0);
+  const double cap = n.getFloat("softcap", 0);
+  const bool scaled = n.hasAttribute("scale");
+  const double given = n.getFloat("scale", 0);
+  n.ignore("softmax_precision"); // The softmax runs in binary32.
+  Heads h;
+  Value q = n.input(0);
+  const bool flat = q && rankOf(q) == 3;
+  h.q = splitHeads(n, q, queryHeads, "q_num_heads");
+  h.k = splitHeads(n, n.input(1), keyHeads, "kv_num_heads");
+  h.v = splitHeads(n, n.input(2), keyHeads, "kv_num_heads");
+  h.pastKey = n.optionalInput(4);
+  h.lengths = n.optionalInput(6);
+  if (h.pastKey)
+    h.k = n.concat({h.pastKey, h.k}, 2);
+  if (n.hasInput(5))
+    h.v = n.concat({n.input(5), h.v}, 2);
+  if (!checkHeads(n, h))
+    return;
+  n.setOutput(1, h.k);
+  n.setOutput(2, h.v);
+  const int64_t heads = shapeOf(h.q)[1];
+  const double factor =
+      scaled ? given : 1 / std::sqrt(static_cast<double>(shapeOf(h.q)[3]));
+  Value query = n.binary<MulOp>(h.q, n.splat(factor, elementOf(h.q)));
+  Value keys = repeatHeads(n, h.k, heads), values = repeatHeads(n, h.v, heads);
+  Value scores = n.matmul(query, n.transpose(keys, {0, 1, 3, 2}));
+  Value stages[4] = {scores};
+  if (cap > 0 && scores) {
+    Value limit = n.splat(cap, elementOf(scores));
+    scores = n.binary<MulOp>(
+        n.unary(UnaryFunction::Tanh, n.binary<DivOp>(scores, limit)), limit);
+  }
+  stages[Capped] = scores;
+  stages[Masked] = scores = addMasks(n, h, scores, causal);
+  stages[Probabilities] = scores = n.softmax(scores, 3, /*logarithm=*/false);
+  Value y = n.matmul(scores, values);
+  if (flat && y) {
+    const Shape shape(shapeOf(y));
+    y = n.reshape(n.transpose(y, {0, 2, 1, 3}),
+                  {shape[0], shape[2], shape[1] * shape[3]});
+  }
+  n.setOutput(0, y);
+  if (shown < Raw || shown > Probabilities)
+    n.malformed("qk_matmul_output_mode is {}, expected 0 to 3", shown);
+  else
+    n.setOutput(3, stages[shown]);
+}
+
+/// Rows of a table [rows, half] at positions [batch, length]; a table without
+/// positions has them already.
+Value tableRows(Node &n, Value table, Value positions, int64_t batch,
+                int64_t length) {
+  if (!table)
+    return nullptr;
+  const int64_t half = shapeOf(table).back();
+  if (!positions)
+    return n.reshape(table, {batch, length, 1, half});
+  if (rankOf(table) != 2)
+    return n.malformed("a table with positions is {}, expected 2 dimensions",
+                       typeText(table));
+  Value index =
+      n.reshape(n.broadcast(positions, {batch, length}), {batch * length, 1});
+  return n.reshape(n.takeAt(table, index, 0), {batch, length, 1, half});
+}
+
+void rotaryEmbedding(Node &n) {
+  Value x = n.input(0), cosines = n.input(1), sines = n.input(2),
+        positions = n.optionalInput(3);
+  const bool interleaved = n.getInt("interleaved", 0) != 0;
+  const int64_t heads = n.getInt("num_heads", 0);
+  int64_t rotated = n.getInt("rotary_embedding_dim", 0);
+  if (!x || !cosines || !sines)
+    return;
+  const Shape given(shapeOf(x));
+  // [batch, length, heads, size] from here on.
+  if (rankOf(x) == 4)
+    x = n.transpose(x, {0, 2, 1, 3});
+  else if (rankOf(x) == 3 && heads > 0 && given[2] % heads == 0)
+    x = n.reshape(x, {given[0], given[1], heads, given[2] / heads});
+  else
+    n.malformed("num_heads is {}, for {}", heads, typeText(x));
+  if (n.failed())
+    return;
+  const Shape shape(shapeOf(x));
+  rotated = rotated == 0 ? shape[3] : rotated;
+  const int64_t half = rotated / 2;
+  if (rotated < 0 || rotated % 2 != 0 || rotated > shape[3] ||
+      rankOf(cosines) < 2 || rankOf(sines) < 2 ||
+      shapeOf(cosines).back() != half || shapeOf(sines).back() != half) {
+    n.malformed("rotary_embedding_dim is {}, for {} with tables {} and {}",
+                rotated, typeText(x), typeText(cosines), typeText(sines));
+    return;
+  }
+  Value cosine = tableRows(n, cosines, positions, shape[0], shape[1]);
+  Value sine = tableRows(n, sines, positions, shape[0], shape[1]);
+  auto part = [&](int64_t start, int64_t step) {
+    Shape starts(4, 0), sizes(shape), steps(4, 1);
+    starts[3] = start;
+    sizes[3] = half;
+    steps[3] = step;
+    return n.slice(x, starts, sizes, steps);
+  };
+  Value first = part(0, interleaved ? 2 : 1);
+  Value second = part(interleaved ? 1 : half, interleaved ? 2 : 1);
+  auto mul = [&](Value a, Value b) { return n.binary<MulOp>(a, b); };
+  Value real = n.binary<SubOp>(mul(cosine, first), mul(sine, second));
+  Value imaginary = n.binary<AddOp>(mul(sine, first), mul(cosine, second));
+  Value turned;
+  if (interleaved) {
+    const Shape pair = {shape[0], shape[1], shape[2], half, 1};
+    turned = n.concat({n.reshape(real, pair), n.reshape(imaginary, pair)}, 4);
+    turned = n.reshape(turned, {shape[0], shape[1], shape[2], rotated});
+  } else {
+    turned = n.concat({real, imaginary}, 3);
+  }
+  if (rotated < shape[3])
+    turned =
+        n.concat({turned, n.sliceAxis(x, 3, rotated, shape[3] - rotated)}, 3);
+  n.setOutput(0, given.size() == 4 ? n.transpose(turned, {0, 2, 1, 3})
+                                   : n.reshape(turned, given));
+}
+
+} // namespace
+
+std::vector<OperatorRow> ashlar::frontend::attentionRows() {
+  return {
+      {"Attention",
+       {23, 24},
+       attention,
+       "two products, a softmax, masks as sums; grouped heads, past keys and "
+       "values, softcap before the mask"},
+      {"RotaryEmbedding",
+       {23},
+       rotaryEmbedding,
+       "products with rows of the tables; positions may be known at run time"},
+  };
+}
