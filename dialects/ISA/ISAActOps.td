@@ -7,17 +7,6 @@
 
 include "dialects/ISA/ISABase.td"
 
-/// Fields that version 1.1 added.
-class LaterU<string name, int width, int word, int lsb, string unit,
-             string description>
-    : U<name, width, word, lsb, unit, description> {
-  let since = 1;
-}
-class LaterFlag<string name, int word, int lsb, string description>
-    : Flag<name, word, lsb, description> {
-  let since = 1;
-}
-
 def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
   let summary = "Drain PSUM to SB through the epilogue.";
   let description = [{
@@ -125,21 +114,21 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     Flag<"biasAligned", 8, 57, "the record's bias is an integer mantissa and its exponent">,
     Flag<"cellFromXr", 8, 58, "a bfp result takes its exponent from dstXr">,
     E<"overflow", 1, ISA_Overflow, 8, 59, "integer results, and bfp results of a given exponent">,
-    LaterFlag<"fromTcu", 4, 61, "drains the sparse cluster">,
-    LaterU<"table", 4, 8, 60, "table", "tile table, with fromTcu">,
-    LaterU<"regionStride", 16, 10, 42, "entries", "distance of the regions of two lanes, with fromTcu">,
-    LaterU<"group", 6, 10, 58, "group", "units drained, with fromTcu">,
-    ESince<1, "order", 2, ISA_DrainOrder, 4, 62, "when the entries of the stream are taken">,
-    FlagSince<1, "typed", 6, 61, "mode raw64: the word is a value of type resType">,
-    ESince<1, "dstOrientation", 1, ISA_Orientation, 6, 62, "direction of the blocks of a bfp result">,
-    LaterFlag<"counted", 11, 0, "non-zero results are counted">,
-    LaterFlag<"countClear", 11, 1, "the counters start from zero">,
-    LaterU<"counts", 20, 11, 2, "counters", "counter of step 0">,
-    LaterU<"countStride0", 14, 11, 22, "counters", "counter stride of dimension 0">,
-    LaterU<"countStride1", 14, 11, 36, "counters", "counter stride of dimension 1">,
-    LaterU<"countStride2", 14, 11, 50, "counters", "counter stride of dimension 2">,
-    LaterU<"groupLanes", 12, 12, 0, "lanes", "lanes of one group, with fromTcu; 0: all lanes are of group `group`">,
-    LaterFlag<"mapped", 12, 12, "with fromTcu: the records say whose accumulators a lane takes">
+    Flag<"fromTcu", 4, 61, "drains the sparse cluster">,
+    U<"table", 4, 8, 60, "table", "tile table, with fromTcu">,
+    U<"regionStride", 16, 10, 42, "entries", "distance of the regions of two lanes, with fromTcu">,
+    U<"group", 6, 10, 58, "group", "units drained, with fromTcu">,
+    E<"order", 2, ISA_DrainOrder, 4, 62, "when the entries of the stream are taken">,
+    Flag<"typed", 6, 61, "mode raw64: the word is a value of type resType">,
+    E<"dstOrientation", 1, ISA_Orientation, 6, 62, "direction of the blocks of a bfp result">,
+    Flag<"counted", 11, 0, "non-zero results are counted">,
+    Flag<"countClear", 11, 1, "the counters start from zero">,
+    U<"counts", 20, 11, 2, "counters", "counter of step 0">,
+    U<"countStride0", 14, 11, 22, "counters", "counter stride of dimension 0">,
+    U<"countStride1", 14, 11, 36, "counters", "counter stride of dimension 1">,
+    U<"countStride2", 14, 11, 50, "counters", "counter stride of dimension 2">,
+    U<"groupLanes", 12, 12, 0, "lanes", "lanes of one group, with fromTcu; 0: all lanes are of group `group`">,
+    Flag<"mapped", 12, 12, "with fromTcu: the records say whose accumulators a lane takes">
   ];
   let isaReserved = [Reserved<6, 63, 1>, Reserved<12, 13, 51>];
   let isaOperands = [

@@ -21,7 +21,6 @@ def ISA_TccNnzOp : ISA_Op<"TccNnz", "tcc.nnz", 0x58, ["tcc"]> {
 
     Example: `isa.tcc.nnz(channels = 64, type = bfp, mantissa = 8, inH = 14, inW = 14, srcStrideH = 14, srcStrideW = 1, pitch = 14, clear = 1)`
   }];
-  let isaSince = 1;
   let isaWords = 6;
   let isaFields = [
     Count<"channels", 12, 1, 0, "channels", "channels counted">,
@@ -70,7 +69,6 @@ def ISA_TccPartOp : ISA_Op<"TccPart", "tcc.part", 0x59, ["tcc"]> {
 
     Example: `isa.tcc.part(units = 16, endN = 1, kH = 3, kW = 3, pH = 1, pW = 1, inH = 14, inW = 14, endH = 14, endW = 14, tileH = 7, tileW = 7, pitch = 14, capacity = 64, threshold = 300)`
   }];
-  let isaSince = 1;
   let isaWords = 8;
   let isaFields = [
     U<"table", 4, 1, 0, "table", "table written">,
@@ -130,7 +128,6 @@ def ISA_TccOperandOp : ISA_Op<"TccOperand", "tcc.operand", 0x5a, ["tcc"]> {
 
     Example: `isa.tcc.operand(clear = 1, gridH = 2, tileH = 7, tileW = 14, endN = 1, kH = 3, kW = 3, pH = 1, pW = 1, inH = 14, inW = 14, outH = 14, outW = 14)`
   }];
-  let isaSince = 1;
   let isaWords = 7;
   let isaFields = [
     U<"table", 4, 1, 0, "table", "table written">,
@@ -177,7 +174,6 @@ def ISA_TccBindOp : ISA_Op<"TccBind", "tcc.bind", 0x5b, ["tcc"]> {
 
     Example: `isa.tcc.bind(table = 1, unit = 1, memory = 0)`
   }];
-  let isaSince = 1;
   let isaWords = 2;
   let isaFields = [
     U<"table", 4, 1, 0, "table", "table changed">,

@@ -152,7 +152,6 @@ def ISA_DmaGatherOp
 
     Example: `isa.dma.gather(queue = dma1, elemBytes = 4, indexType = i64, size = 30000, axisStride = 1024, srcBase = 64, indexBase = 128, n3 = 16, n4 = 256, srcStride4 = 4, indexStride3 = 8, dstBase = 4096, dstStride3 = 4, dstStride4 = 65536)`
   }];
-  let isaSince = 1;
   let isaWords = 21;
   let isaFields = [
     E<"queue", 4, ISA_Queue, 0, 8, "DMA queue">,
@@ -209,7 +208,6 @@ def ISA_DmaCompressOp
 
     Example: `isa.dma.compress(queue = dma1, form = bitmap, dstBase = 4096, n1 = 14, n3 = 64, n4 = 14, srcStride1 = 14, srcStride3 = 65536, srcStride4 = 1, dstStride1 = 1088, cellBytes = 1032)`
   }];
-  let isaSince = 1;
   let isaWords = 12;
   let isaFields = [
     E<"queue", 4, ISA_Queue, 0, 8, "DMA queue">,
@@ -253,7 +251,6 @@ def ISA_DmaExpandOp
 
     Example: `isa.dma.expand(queue = dma1, srcBase = 4096, n1 = 14, n3 = 64, n4 = 14, srcStride1 = 1088, dstStride1 = 14, dstStride3 = 65536, dstStride4 = 1, cellBytes = 1032)`
   }];
-  let isaSince = 1;
   let isaWords = 12;
   let isaFields = [
     E<"queue", 4, ISA_Queue, 0, 8, "DMA queue">,

@@ -131,7 +131,7 @@ def ISA_PeMatmulOp : ISA_Op<"PeMatmul", "pe.matmul", 0x22, ["pe"]> {
     S<"hi2", 20, 8, 20, "index", "first index of dimension 2 beyond those that do">,
     S<"shift", 12, 5, 52, "pixels", "row groups: pixel of result 0">,
     U<"validW", 20, 8, 40, "results", "row groups: results of a row">,
-    ESince<1, "window", 1, ISA_Window, 2, 53, "what the moving operand promises to be">,
+    E<"window", 1, ISA_Window, 2, 53, "what the moving operand promises to be">,
     S<"zero", 9, 2, 54, "element", "mode int: zero point of i8 or u8 elements">
   ];
   let isaReserved = [Reserved<2, 63, 1>, Reserved<3, 60, 4>, Reserved<6, 60, 4>, Reserved<7, 60, 4>, Reserved<8, 60, 4>];

@@ -23,7 +23,6 @@ def ISA_TccTileOp : ISA_Op<"TccTile", "tcc.tile", 0x50, ["tcc"]> {
 
     Example: `isa.tcc.tile(table = 1, clear = 1, gridH = 2, tileH = 7, tileW = 14, endN = 1, endH = 14, endW = 14)`
   }];
-  let isaSince = 1;
   let isaWords = 4;
   let isaFields = [
     U<"table", 4, 1, 0, "table", "table written">,
@@ -69,7 +68,6 @@ def ISA_DmaTileOp
 
     Example: `isa.dma.tile(queue = dma1, channels = 8, type = bfp, mantissa = 8, block = 8, kH = 3, kW = 3, tileH = 7, tileW = 14, pH = 1, pW = 1, inH = 14, inW = 14, srcStrideH = 14, srcStrideW = 1, exponents = 4096)`
   }];
-  let isaSince = 1;
   let isaWords = 8;
   let isaFields = [
     E<"queue", 4, ISA_Queue, 0, 8, "DMA queue">,
@@ -124,7 +122,6 @@ def ISA_TccInitOp : ISA_Op<"TccInit", "tcc.init", 0x52, ["tcc"]> {
 
     Example: `isa.tcc.init(regions = 16, regionStride = 49, count = 49)`
   }];
-  let isaSince = 1;
   let isaWords = 4;
   let isaFields = [
     U<"acc", 24, 1, 0, "entries", "first accumulator entry">,
@@ -169,7 +166,6 @@ def ISA_TccRunOp : ISA_Op<"TccRun", "tcc.run", 0x53, ["tcc"]> {
 
     Example: `isa.tcc.run(channels = 8, type = bfp, mantissa = 8, range = 7, block = 8, kH = 3, kW = 3, tileH = 7, tileW = 14, regions = 16, regionStride = 98, exponents = 4096, bytes = 512)`
   }];
-  let isaSince = 1;
   let isaWords = 7;
   let isaFields = [
     U<"table", 4, 1, 0, "table", "tile table">,

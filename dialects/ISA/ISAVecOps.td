@@ -276,7 +276,6 @@ def ISA_VecGatherOp : ISA_Op<"VecGather", "vec.gather", 0x44, ["vec"]> {
 
     Example: `isa.vec.gather(channels = 8, n2 = 3, type = f32, size = 16, axisStride = 4, indexType = i64, indexBroadcastPart = 1, indexOffset = 64, indexStride2 = 8, dstOffset = 128, dstStride2 = 4)`
   }];
-  let isaSince = 1;
   let isaWords = 12;
   let isaFields = [
     Count<"channels", 20, 1, 0, "channels", "channels computed">,
