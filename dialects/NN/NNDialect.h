@@ -25,8 +25,11 @@ inline constexpr llvm::StringLiteral nameAttr = "nn.name";
 /// Attribute on the module: the ONNX graph name.
 inline constexpr llvm::StringLiteral modelNameAttr = "nn.model_name";
 /// Attribute on rewritten products: multiply-accumulates of the network's own
-/// definition, which a fold's zero taps add nothing to.
+/// definition, which zero taps of a fold and zeros between the elements of an
+/// operand add nothing to.
 inline constexpr llvm::StringLiteral macsAttr = "ashlar.macs";
+/// Attribute on folded products: their weights without the fold's zero taps.
+inline constexpr llvm::StringLiteral weightsAttr = "ashlar.weights";
 /// Constants of more elements than this are stored as resources.
 inline constexpr int64_t maxInlineElements = 64;
 

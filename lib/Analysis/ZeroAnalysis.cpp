@@ -15,20 +15,10 @@ using namespace mlir;
 
 namespace ashlar::analysis {
 
-/// Zeros that folding a kernel added: what the operation has more than the
-/// multiply-accumulates of its source (one per weight and result position).
-static int64_t structuralZeros(Operation *op, const ProductShape &product,
-                               int64_t weights) {
-  auto macs = op->getAttrOfType<IntegerAttr>(nn::macsAttr);
-  if (!macs)
-    return 0;
-  int64_t positions = 1;
-  for (int64_t extent : shapeOf(op->getResult(0)))
-    positions *= extent;
-  positions /= product.outputs;
-  return positions > 0
-             ? std::max<int64_t>(weights - macs.getInt() / positions, 0)
-             : 0;
+/// Zeros that folding a kernel added to its weights.
+static int64_t structuralZeros(Operation *op, int64_t weights) {
+  auto own = op->getAttrOfType<IntegerAttr>(nn::weightsAttr);
+  return own ? std::max<int64_t>(weights - own.getInt(), 0) : 0;
 }
 
 ZeroCounts countZeros(Operation *op, const EncodedWeights &weights) {
@@ -46,8 +36,7 @@ ZeroCounts countZeros(Operation *op, const EncodedWeights &weights) {
   int64_t exact = 0;
   for (float value : constantFloats(constant))
     exact += value == 0;
-  counts.structural =
-      std::min(structuralZeros(op, product, counts.weights), exact);
+  counts.structural = std::min(structuralZeros(op, counts.weights), exact);
   counts.exact = exact - counts.structural;
   counts.encoded = counts.weights - exact - nonZero;
   return counts;

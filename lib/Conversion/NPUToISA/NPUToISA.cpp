@@ -299,15 +299,12 @@ llvm::Error ProgramWriter::write() {
 
 } // namespace
 
-/// Weights of a product without the zeros that folds have added: one
-/// multiply-accumulate per weight and position.
+/// Weights of a product without the zeros that folds have added.
 static int64_t weightsOf(Operation *op) {
-  int64_t results = 1;
-  for (int64_t extent : shapeOf(op->getResult(0)))
-    results *= extent;
-  const int64_t outputs = analysis::productShape(op).outputs;
-  const int64_t positions = outputs > 0 ? results / outputs : 0;
-  return positions > 0 ? static_cast<int64_t>(macsOf(op)) / positions : 0;
+  if (auto own = op->getAttrOfType<IntegerAttr>(nn::weightsAttr))
+    return own.getInt();
+  const analysis::ProductShape product = analysis::productShape(op);
+  return product.outputs * (product.channels / product.groups) * product.taps;
 }
 
 /// What the constants take by source node. Weights that several products share

@@ -339,11 +339,16 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
       return;
     }
     // Zero taps of a fold are no work of the network.
-    int64_t macs =
-        productOf(shapeOf(op.getY())) * conv.channels * productOf(conv.kernel);
+    const int64_t perResult = conv.channels * productOf(conv.kernel);
+    auto known = op->getAttrOfType<IntegerAttr>(macsAttr);
+    const int64_t macs =
+        known ? known.getInt() : productOf(shapeOf(op.getY())) * perResult;
+    const int64_t weights = shapeOf(op.getW())[0] * perResult;
     ConvOp folded = FoldRewriter(op, best).run();
+    OpBuilder builder(folded);
     folded->setAttr("ashlar.decision", decision);
-    folded->setAttr(macsAttr, OpBuilder(folded).getI64IntegerAttr(macs));
+    folded->setAttr(macsAttr, builder.getI64IntegerAttr(macs));
+    folded->setAttr(weightsAttr, builder.getI64IntegerAttr(weights));
     ++numFolded;
   }
 

@@ -6,6 +6,7 @@
 #include "Rewrite.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace ashlar::nn {
 #define GEN_PASS_DEF_LOWERCONVTRANSPOSE
@@ -44,6 +45,36 @@ Value turnWeights(OpBuilder &builder, Location loc, Value w, int64_t group) {
     steps[d] = -1;
   }
   return SliceOp::create(builder, loc, typeOf(value), value, starts, steps);
+}
+
+/// Products of an element with a tap whose result is kept, along one spatial
+/// dimension: element j and tap t meet at `j * stride + t * dilation - pad`.
+int64_t keptProducts(ConvTransposeOp op, size_t dim) {
+  const int64_t extent = shapeOf(op.getX())[dim + 2];
+  const int64_t taps = shapeOf(op.getW())[dim + 2];
+  const int64_t result = shapeOf(op.getY())[dim + 2];
+  const int64_t stride = op.getStrides()[dim];
+  int64_t kept = 0;
+  for (int64_t t = 0; t < taps; ++t) {
+    const int64_t shift = t * op.getDilations()[dim] - op.getPads()[dim];
+    // 0 <= j * stride + shift < result
+    const int64_t first =
+        std::max<int64_t>(llvm::divideCeilSigned(-shift, stride), 0);
+    const int64_t end = std::min<int64_t>(
+        llvm::divideCeilSigned(result - shift, stride), extent);
+    kept += std::max<int64_t>(end - first, 0);
+  }
+  return kept;
+}
+
+/// Multiply-accumulates of a transposed convolution: those of its own elements,
+/// none of the zeros that the lowering puts between them.
+int64_t macsOf(ConvTransposeOp op) {
+  ArrayRef<int64_t> x = shapeOf(op.getX()), w = shapeOf(op.getW());
+  int64_t macs = x[0] * w[0] * w[1];
+  for (size_t dim = 0; dim + 2 < w.size(); ++dim)
+    macs *= keptProducts(op, dim);
+  return macs;
 }
 
 struct LowerConvTransposePattern : OpRewritePattern<ConvTransposeOp> {
@@ -86,11 +117,13 @@ struct LowerConvTransposePattern : OpRewritePattern<ConvTransposeOp> {
           high, interior, PadMode::Constant, APFloat(0.0));
     SmallVector<int64_t> ones(kernel.size(), 1);
     Value w = turnWeights(rewriter, loc, op.getW(), op.getGroup());
-    rewriter.replaceOpWithNewOp<ConvOp>(op, op.getType(), x, w, op.getBias(),
-                                        rewriter.getDenseI64ArrayAttr(ones),
-                                        rewriter.getDenseI64ArrayAttr(convPads),
-                                        op.getDilationsAttr(),
-                                        op.getGroupAttr());
+    auto macs = rewriter.getI64IntegerAttr(macsOf(op));
+    auto conv = rewriter.replaceOpWithNewOp<ConvOp>(
+        op, op.getType(), x, w, op.getBias(),
+        rewriter.getDenseI64ArrayAttr(ones),
+        rewriter.getDenseI64ArrayAttr(convPads), op.getDilationsAttr(),
+        op.getGroupAttr());
+    conv->setAttr(macsAttr, macs);
     ++lowered;
     return success();
   }

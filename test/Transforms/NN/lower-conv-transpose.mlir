@@ -5,7 +5,9 @@
 
 // CHECK-LABEL: func.func @main
 // CHECK: %[[W:.*]] = nn.constant dense<{{\[\[\[}}3.000000e+00, 2.000000e+00, 1.000000e+00], [9.000000e+00, 8.000000e+00, 7.000000e+00{{\]\]}}, {{\[\[}}6.000000e+00, 5.000000e+00, 4.000000e+00], [1.200000e+01, 1.100000e+01, 1.000000e+01{{\]\]\]}}> : tensor<2x2x3xf32>
+// Of 4 elements and 3 taps one product lies outside: 11 for each of 2 x 2 channels.
 // CHECK: nn.conv %{{.*}}, %[[W]]
+// CHECK-SAME: ashlar.macs = 44 : i64
 // CHECK-SAME: pads = array<i64: 1, 2>
 // CHECK-SAME: strides = array<i64: 1>
 func.func @main(%arg0: tensor<1x2x4xf32>) -> tensor<1x2x8xf32> {
@@ -21,6 +23,7 @@ func.func @main(%arg0: tensor<1x2x4xf32>) -> tensor<1x2x8xf32> {
 // CHECK-NOT: nn.pad
 // CHECK: nn.constant dense<{{\[}}{{\[\[}}1.000000e+00{{\]\]}}, {{\[\[}}2.000000e+00{{\]\]}}, {{\[\[}}3.000000e+00{{\]\]}}, {{\[\[}}4.000000e+00{{\]\]}}]> : tensor<4x1x1xf32>
 // CHECK: nn.conv %arg0
+// CHECK-SAME: ashlar.macs = 16 : i64
 // CHECK-SAME: group = 2
 func.func @main(%arg0: tensor<1x2x4xf32>) -> tensor<1x4x4xf32> {
   %w = nn.constant dense<[[[1.0], [2.0]], [[3.0], [4.0]]]> : tensor<2x2x1xf32>
@@ -36,6 +39,7 @@ func.func @main(%arg0: tensor<1x2x4xf32>) -> tensor<1x4x4xf32> {
 // CHECK-SAME: high = array<i64: 0, 0, -1>
 // CHECK-SAME: low = array<i64: 0, 0, -1>
 // CHECK: nn.conv
+// CHECK-SAME: ashlar.macs = 2 : i64
 // CHECK-SAME: -> tensor<1x1x2xf32>
 func.func @main(%arg0: tensor<1x1x4xf32>) -> tensor<1x1x2xf32> {
   %w = nn.constant dense<1.0> : tensor<1x1x1xf32>
