@@ -94,7 +94,7 @@ def T_AddOp : ISA_Encoding<"vec.add_all", 0x12, ["pe", "vec"]> {
 // OPERANDS: inline LinearOperand operandOf(const VecAddAll &x) {
 // OPERANDS: o.base = x.base;
 // OPERANDS: o.loops.push_back({static_cast<uint64_t>(x.n), static_cast<int64_t>(x.stride)});
-// OPERANDS: void visitOperands([[maybe_unused]] const VecAddAll &x, [[maybe_unused]] Visitor &v) {
+// OPERANDS: void visitOperands({{.*}} const VecAddAll &x, {{.*}} Visitor &v) {
 // OPERANDS-NEXT: v.moved(x, operandOf(x));
 // OPERANDS: o.merge = !x.clear;
 // OPERANDS: v.registers(o);
