@@ -160,16 +160,19 @@ int64_t encodeCycles(mlir::Value x, const Lanes &lanes,
       llvm::any_of(move.getInputs(),
                    [](mlir::Value input) { return storageOf(input).encoded; }))
     return 0;
-  int64_t rows = shape[0];
-  for (int64_t extent : shape.drop_front(2).drop_back())
-    rows *= extent;
+  // Positions: rows and columns of a feature map. A matrix has channels alone.
+  int64_t positions = shape[0];
+  if (shape.size() > 2) {
+    for (int64_t extent : shape.drop_front(2).drop_back())
+      positions *= extent;
+    positions *= llvm::divideCeilSigned(shape.back(), lanes.count);
+  }
   const int64_t channels =
       lanes.folded() ? lanes.pitch * lanes.count : shape[1];
-  return static_cast<int64_t>(
-      machine::vecMap(machine, machine::VecCost::Cheap,
-                      machine::VecStore::Encode, channels,
-                      rows * llvm::divideCeilSigned(shape.back(), lanes.count))
-          .issue);
+  return static_cast<int64_t>(machine::vecMap(machine, machine::VecCost::Cheap,
+                                              machine::VecStore::Encode,
+                                              channels, positions)
+                                  .issue);
 }
 
 llvm::SmallVector<Lanes, 6> laneFolds(int64_t channels, int64_t width,
