@@ -83,8 +83,9 @@ Attribute TargetAttr::parse(AsmParser &parser, Type) {
   if (parser.parseLess() || parser.parseString(&name) ||
       parameters.parseAll() || parser.parseGreater())
     return {};
-  llvm::Expected<machine::Description> machine =
-      machine::parseYaml(parameters.yaml, "#npu.target");
+  // A machine that only has a name is the default one.
+  llvm::Expected<machine::Description> machine = machine::parseYaml(
+      parameters.yaml.empty() ? "{}" : parameters.yaml, "#npu.target");
   if (machine) {
     machine->name = name;
     if (llvm::Error error = machine->validate())

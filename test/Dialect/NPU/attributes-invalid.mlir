@@ -154,7 +154,8 @@ func.func @map_form(%x: tensor<4x8xf32>) {
 !x = tensor<1x4x2x2x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !w = tensor<4x4x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 func.func @profile(%x: !x, %w: !w) {
-  // expected-error@+1 {{expected densities of 0 to 1000 per 1000 data}}
+  // expected-error@+2 {{expected densities of 0 to 1000 per 1000 data}}
+  // expected-error@+1 {{failed to parse NPU_ScatterAttr parameter 'data'}}
   %0 = npu.tcu.conv(%x, %w) {scatter = #npu.scatter<variant = 3, algorithm = "p2", metric = "nnz", threshold = 300, time = "auto", halo = "overlap", data = <source = 2, density = [1001]>>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x2x2xf32>
   return
 }

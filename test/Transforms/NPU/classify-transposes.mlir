@@ -60,10 +60,10 @@ func.func @store(%arg0: tensor<64x128xi8>) -> tensor<128x64xi8> {
 // what is loaded and stored as it lies: rows, then columns across partitions,
 // though the movement was laid across the other axis.
 // CHECK-LABEL: func.func @alone(
-// CHECK: npu.pe.transpose({{.*}}npu.axis = 0 : i64{{.*}}choice = "identity", reason = "fewest predicted cycles"{{.*}}source_axis = 0 : i64
+// CHECK: npu.pe.transpose({{.*}}choice = "identity", reason = "fewest predicted cycles"{{.*}}#npu.layout<axis = 0{{.*}}source_axis = 0 : i64
 module attributes {npu.target = #npu.target<"free-copy">} {
 func.func @alone(%arg0: tensor<64x128xi8>) -> tensor<128x64xi8> {
-  %0 = npu.dma.move "transpose"(%arg0) {npu.axis = 1 : i64, pieces = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xi8>) -> tensor<128x64xi8>
+  %0 = npu.dma.move "transpose"(%arg0) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xi8>) -> tensor<128x64xi8>
   return %0 : tensor<128x64xi8>
 }
 }
@@ -75,8 +75,8 @@ func.func @alone(%arg0: tensor<64x128xi8>) -> tensor<128x64xi8> {
 // CHECK: npu.pe.transpose({{.*}}choice = "identity", reason = "fewest predicted cycles"
 module attributes {npu.target = #npu.target<"byte-shuffles", dma = {runs_per_cycle = 4}>} {
 func.func @load(%arg0: tensor<128x256xi8>) -> tensor<256x127xi8> {
-  %0 = npu.dma.move "transpose"(%arg0) {npu.axis = 0 : i64, pieces = [array<i64: 0, 2, 2, 256, 1, 1, 0, 1, 128, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<128x256xi8>) -> tensor<256x128xi8>
-  %1 = npu.vec.pool "max"(%0) {npu.axis = 0 : i64, kernel = array<i64: 2>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, count_include_pad = false} : (tensor<256x128xi8>) -> tensor<256x127xi8>
+  %0 = npu.dma.move "transpose"(%arg0) {layout = #npu.layout<axis = 0>, pieces = [array<i64: 0, 2, 2, 256, 1, 1, 0, 1, 128, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<128x256xi8>) -> tensor<256x128xi8>
+  %1 = npu.vec.pool "max"(%0) {layout = #npu.layout<axis = 0>, kernel = array<i64: 2>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, count_include_pad = false} : (tensor<256x128xi8>) -> tensor<256x127xi8>
   return %1 : tensor<256x127xi8>
 }
 }
@@ -85,11 +85,11 @@ func.func @load(%arg0: tensor<128x256xi8>) -> tensor<256x127xi8> {
 
 // ... and stored, though the result could be a view that the store turns.
 // CHECK-LABEL: func.func @stored(
-// CHECK: npu.pe.transpose({{.*}}npu.axis = 0 : i64{{.*}}choice = "identity", reason = "fewest predicted cycles"
+// CHECK: npu.pe.transpose({{.*}}choice = "identity", reason = "fewest predicted cycles"{{.*}}#npu.layout<axis = 0
 module attributes {npu.target = #npu.target<"byte-shuffles", dma = {runs_per_cycle = 4}>} {
 func.func @stored(%arg0: tensor<128x256xi8>) -> tensor<256x128xi8> {
-  %0 = npu.vec.map "abs"(%arg0) {npu.axis = 0 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<128x256xi8>) -> tensor<128x256xi8>
-  %1 = npu.dma.move "transpose"(%0) {npu.axis = 1 : i64, pieces = [array<i64: 0, 2, 2, 256, 1, 1, 0, 1, 128, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<128x256xi8>) -> tensor<256x128xi8>
+  %0 = npu.vec.map "abs"(%arg0) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<128x256xi8>) -> tensor<128x256xi8>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 2, 2, 256, 1, 1, 0, 1, 128, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<128x256xi8>) -> tensor<256x128xi8>
   return %1 : tensor<256x128xi8>
 }
 }

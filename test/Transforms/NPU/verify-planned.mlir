@@ -36,7 +36,7 @@ func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
 
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
-  // expected-error@+1 {{has 0 slots of 1024 bytes at 0, a partition ends at 4096}}
+  // expected-error@+1 {{expected 'slots' in [1, 1099511627776], found 0}}
   %0 = npu.vec.map "relu"(%x) {layout = #npu.layout<axis = 0>, memory = #npu.memory<dram = "">, tiling = #npu.tiling<tile = [8, 16], scratch = 0, slot = 1024, slots = 0, ring = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x16xf32>) -> tensor<8x16xf32>
   return %0 : tensor<8x16xf32>
 }
