@@ -78,7 +78,7 @@ func.func @again(%arg0: tensor<1x8x64x64xf32>) -> (tensor<1x8x64x64xf16>, tensor
 // blocks of 8 x 8 change places through scratch.
 // CHECK-LABEL: func.func @squares(
 // CHECK: npu.vec.map "relu"({{.*}}#npu.memory<sb = 0
-// CHECK: npu.dma.move "transpose"({{.*}}choice = "in-place", reason = "2048 bytes of a partition do not fit beside the 2048 of the operand: square blocks change places"{{.*}}#npu.memory<sb = 0>{{.*}}route = #npu.route<swap_blocks>{{.*}}scratch = 2048, slot = 64, slots = {{[1-4]}}, route = #npu.route<swap_blocks>
+// CHECK: npu.dma.move "transpose"({{.*}}choice = "in-place", reason = "2048 bytes of a partition do not fit beside the 2048 of the operand: square blocks change places"{{.*}}#npu.memory<sb = 0>{{.*}}route = #npu.route<swap_blocks>{{.*}}scratch = 2048, slot = 64, slots = {{[1-4]}}
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @squares(%arg0: tensor<1x64x64xf32>) -> tensor<1x64x64xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x64x64xf32>) -> tensor<1x64x64xf32>
