@@ -20,7 +20,7 @@ PART = re.compile(r"(\w+) +([\d,]+) \( *([\d,]+)\)")
 
 def transpose(extent, size, place):
     """Cycles of a transpose, by mode: (of the run, of the transpose)."""
-    text = tools.script("test/Integration/transposes.py", "measure", f"--machine={PRICED}",
+    text = tools.script("test/Integration/transposes.py", "measure",
                         "--shapes=" + ",".join(EXTENTS), f"--place={place}")
     for rows, columns, found, parts, _ in MOVED.findall(text):
         if f"{rows}x{columns}" == extent and int(found) == size:
@@ -61,7 +61,7 @@ PLACES = {"pools": "inside the chip", "load": "on load", "store": "on store",
 
 def winners(place, size):
     """The extents n of n x n for which a copy, both (within 2 %) or the array win."""
-    text = tools.script("test/Integration/transposes.py", "ranges", f"--machine={PRICED}",
+    text = tools.script("test/Integration/transposes.py", "ranges",
                         f"--places={place}")
     line = find(rf"(?m)^{place}, {size} B: (.*)$", text)[0]
     found = dict(part.split(" ", 1) for part in line.split("; "))
@@ -102,7 +102,8 @@ def transpose_terms():
 
 
 def benchmark():
-    return tools.run(os.path.join(tools.BUILD, "test", "Unit", "Transpose", "TransposeBenchmark"))
+    return tools.run(os.path.join(tools.BUILD, "test", "Unit", "Transpose", "TransposeBenchmark"),
+                     "a1-ideal")
 
 
 def share(model):
