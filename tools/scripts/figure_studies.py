@@ -9,8 +9,6 @@ import figure_tools as tools
 from figure_tools import Failure, Row, Table, find, grouped
 
 EXTENTS = ("64x64", "128x64", "128x128", "256x256", "512x512", "1024x1024")
-#: Transposes are measured where copies have a price.
-PRICED = "a1"
 MOVED = re.compile(r" *(\d+) x (\d+) +(\d+) B: (.*?)  dma/pe ([\d.]+)")
 SIMULATED = {"even 40 %": "even 40 %", "ramp 20..80 %": "ramp 20 to 80 %",
              "blob 25 %": "blob, mean 25 %", "blob 4 %": "blob, mean 4 %"}
