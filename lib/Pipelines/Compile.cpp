@@ -351,6 +351,7 @@ nn::FoldOptions foldOptions(const machine::Description &machine,
   fold.copyQueues = analysis::movementQueues(machine);
   fold.copyRuns = static_cast<int64_t>(machine.dma.runsPerCycle);
   fold.copySetup = static_cast<int64_t>(machine.dma.setupCycles);
+  fold.copyLatency = static_cast<int64_t>(machine.dma.onchipLatency);
   fold.banks = static_cast<int64_t>(machine.sb.banks);
   fold.ports = static_cast<int64_t>(machine.sb.ports);
   fold.portBytes = static_cast<int64_t>(machine.sb.portBytes);

@@ -277,9 +277,12 @@ static void addEnds(const FoldConv &conv, const FoldMachine &machine,
       positions,
       window * std::max<int64_t>(machine.psumEntries / machine.bankEntries, 1));
   plan.latency = machine.latency;
+  // A tile is cleared, read and copied one after the other.
+  if (plan.tiles > 0)
+    plan.readLatency = machine.copyLatency * (plan.fill > 0 ? 2 : 1);
   // Every tile that is gathered waits for DRAM.
   if (plan.tiles > 0 && conv.inputInDram) {
-    plan.readLatency = machine.dramLatency;
+    plan.readLatency += machine.dramLatency;
     plan.latency -= machine.dramLatency;
   } else if (plan.tiles > 0) {
     // A second way through copy and encode, after that of the producer.

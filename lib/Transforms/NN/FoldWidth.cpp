@@ -207,7 +207,10 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
         return signalPassFailure();
       }
     const std::pair<const char *, int64_t> prices[] = {
-        {"copy-runs", copyRuns}, {"copy-setup", copySetup}, {"banks", banks}};
+        {"copy-runs", copyRuns},
+        {"copy-setup", copySetup},
+        {"copy-latency", copyLatency},
+        {"banks", banks}};
     for (auto [name, price] : prices)
       if (price < 0) {
         getOperation().emitError()
@@ -283,6 +286,7 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     machine.copyQueues = copyQueues;
     machine.copyRuns = copyRuns;
     machine.copySetup = copySetup;
+    machine.copyLatency = copyLatency;
     machine.banks = banks;
     machine.ports = ports;
     machine.portBytes = portBytes;

@@ -84,6 +84,7 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   width.copyQueues = options.copyQueues;
   width.copyRuns = options.copyRuns;
   width.copySetup = options.copySetup;
+  width.copyLatency = options.copyLatency;
   width.banks = options.banks;
   width.ports = options.ports;
   width.portBytes = options.portBytes;

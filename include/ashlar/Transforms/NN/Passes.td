@@ -331,6 +331,9 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
            "contiguous runs that each forms per cycle, 0: any number">,
     Option<"copySetup", "copy-setup", "int64_t", "0",
            "cycles of a copy before its first byte">,
+    Option<"copyLatency", "copy-latency", "int64_t", "0",
+           "cycles from the last byte of a copy inside the chip to its "
+           "completion">,
     Option<"banks", "banks", "int64_t", "0",
            "banks of a partition, 0: accesses never compete">,
     Option<"ports", "ports", "int64_t", "1",
