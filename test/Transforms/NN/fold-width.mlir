@@ -4,6 +4,9 @@
 // RUN: ashlar-opt %s -ashlar-nn-fold-width -split-input-file | FileCheck %s
 // RUN: ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-fold-width{mode=off}))" -split-input-file | FileCheck %s --check-prefix=OFF
 // RUN: ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-fold-width{rows=2 columns=4 lane-unit=0 copy-bytes=1}))" -split-input-file | FileCheck %s --check-prefix=TINY
+// RUN: ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-fold-width{copy-runs=4 copy-setup=8 copy-latency=32 banks=8 ports=2 write-ports=4 dram-percent=90}))" -split-input-file | FileCheck %s --check-prefix=PRICED
+// RUN: not ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-fold-width{ports=0}))" -split-input-file 2>&1 | FileCheck %s --check-prefix=PORTS
+// PORTS: error: ports is 0, expected at least 1
 
 // The 7x7x3 stem: form B views the input; 4 folded columns with one zero tap in
 // front, 16 results a step.
@@ -18,6 +21,10 @@
 // CHECK-SAME: choice = "stride-fold", details = {{.+}}, reason = "3 channels x 49 taps as 6 x 28, 16 results a step: 21952 array cycles
 // CHECK-SAME: ashlar.macs = 118013952 : i64
 // CHECK-SAME: pads = array<i64: 3, 2, 3, 1>, strides = array<i64: 2, 1>
+// Four sums of a column a cycle take the gain of 16 lanes: the rows of the
+// kernel become channels too, although they are gathered element by element.
+// PRICED-LABEL: func.func @stem
+// PRICED: choice = "rows-and-stride-fold"
 // OFF-LABEL: func.func @stem
 // OFF: nn.im2col %arg0
 // OFF-SAME: -> tensor<1x147x112x112xf32>

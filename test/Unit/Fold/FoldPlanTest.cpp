@@ -5,6 +5,7 @@
 // groups.
 
 #include "Stem.h"
+#include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 
 #include <fmt/format.h>
@@ -268,6 +269,63 @@ TEST(FoldCosts, StrideOneKeepsTheKernel) {
   EXPECT_EQ(name(plans[1]), "lane-fold");
   EXPECT_EQ(plans[1].taps, 3);
   EXPECT_EQ(plans[1].fold.foldedLow, 4);
+}
+
+/// Of the alternatives the one of a name.
+const FoldAlternative &named(llvm::ArrayRef<FoldAlternative> plans,
+                             llvm::StringRef wanted) {
+  return *llvm::find_if(
+      plans, [&](const FoldAlternative &plan) { return name(plan) == wanted; });
+}
+
+/// Windows gathered inside the chip are single elements: queues form their
+/// runs, and banks serve them.
+TEST(FoldCosts, GathersCountRunsAndPorts) {
+  const FoldConv conv = ashlar::test::stem(224, 7, 3, 64);
+  FoldMachine machine;
+  auto copyOf = [&] {
+    auto plans = foldAlternatives(conv, machine, /*lanes=*/true);
+    return named(plans, "rows-and-stride-fold").copy;
+  };
+  const int64_t bytes = copyOf();
+  // Three channels of a staged row lie in three partitions. Read in runs of 16
+  // bytes, they are served at the rate of the queues.
+  machine.banks = 8;
+  machine.ports = 2;
+  EXPECT_GE(copyOf(), bytes);
+  // Of two ports that give an element each, 3 partitions times 2 banks feed 6
+  // elements a cycle at most.
+  machine.portBytes = 4;
+  const int64_t elements = int64_t(42) * 112 * 115;
+  EXPECT_GE(copyOf(), elements / 6);
+  machine.banks = 0;
+  machine.copyRuns = 4;
+  EXPECT_GE(copyOf(), elements / 12 - 28);
+  EXPECT_LE(copyOf(), elements / 12 + elements / 120);
+}
+
+/// A load that folds clears what its rows leave open of lanes, element by
+/// element.
+TEST(FoldCosts, LoadsClearOpenLanes) {
+  const FoldConv conv = ashlar::test::stem(299, 3, 0, 32);
+  FoldMachine machine;
+  machine.copyRuns = 4;
+  auto plans = foldAlternatives(conv, machine, /*lanes=*/true);
+  const FoldAlternative &fold = named(plans, "stride-fold");
+  ASSERT_EQ(fold.lanes, 16);
+  EXPECT_GE(clearCycles(fold, 299, fold.fold.width, machine), 128 * 299 / 4);
+  EXPECT_EQ(clearCycles(plans.front(), 299, 299, machine), 0);
+}
+
+/// Few write ports of PSUM take the gain of many lanes.
+TEST(FoldCosts, WritePortsBoundLanes) {
+  const FoldConv conv = ashlar::test::stem(224, 7, 3, 64);
+  FoldMachine machine;
+  machine.writePorts = 4;
+  auto plans = foldAlternatives(conv, machine, /*lanes=*/true);
+  // 112 rows of 112 results and 28 taps, 4 a cycle.
+  EXPECT_EQ(named(plans, "stride-fold").array, 112 * 112 / 4 * 28);
+  EXPECT_EQ(named(plans, "rows-and-stride-fold").array, 25088);
 }
 
 } // namespace
