@@ -84,6 +84,20 @@ EncodedWeights::EncodedWeights(Operation *op) {
     }
 }
 
+llvm::ArrayRef<uint32_t> EncodedWeights::nonZeros(int64_t output) const {
+  if (counts.empty() && taps > 0) {
+    const size_t width = channels;
+    counts.resize(mantissas.size() / taps);
+    for (size_t row = 0; row * width < mantissas.size(); ++row) {
+      uint32_t *own = counts.data() + row / taps * width;
+      const int16_t *mantissa = mantissas.data() + row * width;
+      for (size_t c = 0; c < width; ++c)
+        own[c] += mantissa[c] != 0;
+    }
+  }
+  return llvm::ArrayRef(counts).slice(output * channels, channels);
+}
+
 void EncodedWeights::packIntegers(Operation *op, int64_t outputs) {
   std::vector<float> values = weightFloats(op, outputs * channels * taps);
   mantissas.resize(values.size());

@@ -14,6 +14,10 @@ namespace ashlar::analysis {
 EntrySums::EntrySums(const TileProblem &problem, bool skip,
                      const machine::Description &machine)
     : problem(problem), machine(machine), skip(skip) {
+  if (skip) {
+    columns.assign(problem.crowds.begin(), problem.crowds.end());
+    return;
+  }
   int64_t taps = problem.kernel[0] * problem.kernel[1];
   int64_t inPerGroup = problem.channels / problem.groups;
   int64_t outPerGroup = problem.outputs / problem.groups;
@@ -27,22 +31,23 @@ EntrySums::EntrySums(const TileProblem &problem, bool skip,
       int64_t end =
           std::min((group + 1) * outPerGroup, column.firstOutput + column.cols);
       uint64_t kernels = std::max<int64_t>(end - begin, 0);
-      crowds.push_back(skip ? problem.crowds[i][c]
-                            : machine::ChannelCrowd{kernels * taps, kernels,
-                                                    static_cast<uint64_t>(taps),
-                                                    kernels});
+      crowds.push_back(
+          {kernels * taps, kernels, static_cast<uint64_t>(taps), kernels});
     }
-    columns.push_back(std::move(crowds));
+    full.push_back(std::move(crowds));
   }
+  columns.assign(full.begin(), full.end());
 }
 
 /// Sums of `of` over the first channels of each column.
 template <typename Of>
 static std::vector<std::vector<int64_t>>
-prefixSums(llvm::ArrayRef<std::vector<machine::ChannelCrowd>> columns, Of of) {
+prefixSums(llvm::ArrayRef<llvm::ArrayRef<machine::ChannelCrowd>> columns,
+           Of of) {
   std::vector<std::vector<int64_t>> sums;
-  for (const std::vector<machine::ChannelCrowd> &crowds : columns) {
+  for (llvm::ArrayRef<machine::ChannelCrowd> crowds : columns) {
     std::vector<int64_t> own{0};
+    own.reserve(crowds.size() + 1);
     for (const machine::ChannelCrowd &crowd : crowds)
       own.push_back(own.back() + static_cast<int64_t>(of(crowd)));
     sums.push_back(std::move(own));
@@ -52,7 +57,11 @@ prefixSums(llvm::ArrayRef<std::vector<machine::ChannelCrowd>> columns, Of of) {
 
 const EntrySums::Prefixes &EntrySums::prefix(int64_t perStep) {
   Prefixes &sums = prefixes[perStep];
-  if (sums.empty())
+  if (sums.empty() && perStep == 1)
+    sums = prefixSums(columns, [](const machine::ChannelCrowd &crowd) {
+      return crowd.entries;
+    });
+  else if (sums.empty())
     sums = prefixSums(columns, [=](const machine::ChannelCrowd &crowd) {
       return llvm::divideCeil(crowd.entries, static_cast<uint64_t>(perStep));
     });

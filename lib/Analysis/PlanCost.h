@@ -48,7 +48,9 @@ private:
   const TileProblem &problem;
   const machine::Description &machine;
   const bool skip;
-  std::vector<std::vector<machine::ChannelCrowd>> columns;
+  /// By column: those of the problem, or all coefficients that there may be.
+  std::vector<llvm::ArrayRef<machine::ChannelCrowd>> columns;
+  std::vector<std::vector<machine::ChannelCrowd>> full;
   std::map<int64_t, Prefixes> prefixes;
   /// Cycles, by steps, coefficients and width of a step, and passes.
   std::map<std::array<uint64_t, 4>, Prefixes> priced;

@@ -108,12 +108,10 @@ static void balanceColumns(TileProblem &problem,
                            const EncodedWeights &weights) {
   if (problem.groups != 1 || mostParts(problem) == 1)
     return;
-  int64_t taps = problem.kernel[0] * problem.kernel[1];
   std::vector<int64_t> counts(problem.outputs);
   for (int64_t output = 0; output < problem.outputs; ++output)
-    for (int64_t c = 0; c < problem.channels; ++c)
-      for (int64_t tap = 0; tap < taps; ++tap)
-        counts[output] += weights.mantissa(output, tap, c) != 0;
+    for (uint32_t count : weights.nonZeros(output))
+      counts[output] += count;
   for (const DrainColumn &drain : problem.drains)
     llvm::append_range(problem.order,
                        sharedOut(counts,
@@ -152,7 +150,6 @@ static void countEntries(TileProblem &problem, const EncodedWeights &weights,
   const bool waits = machine.sparse.accumulateLatency > 1;
   int64_t inPerGroup = problem.channels / problem.groups;
   int64_t outPerGroup = problem.outputs / problem.groups;
-  int64_t taps = problem.kernel[0] * problem.kernel[1];
   for (size_t i = 0; i < problem.columns.size(); ++i) {
     const ColumnTile &column = problem.columns[i];
     ChannelRange range = channelsOf(problem, i);
@@ -162,10 +159,9 @@ static void countEntries(TileProblem &problem, const EncodedWeights &weights,
     for (int64_t lane = 0; lane < column.cols; ++lane) {
       int64_t output = problem.outputAt(column.firstOutput + lane);
       int64_t first = output / outPerGroup * inPerGroup;
+      const llvm::ArrayRef<uint32_t> counts = weights.nonZeros(output);
       for (int64_t c = 0; c < inPerGroup; ++c) {
-        uint64_t count = 0;
-        for (int64_t tap = 0; tap < taps; ++tap)
-          count += weights.mantissa(output, tap, c) != 0;
+        const uint64_t count = counts[c];
         addKernel(crowds[first + c - range.first], count);
         if (waits && count > 0)
           shares[first + c - range.first].push_back(

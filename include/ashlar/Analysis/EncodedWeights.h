@@ -26,6 +26,9 @@ public:
   int8_t cell(int64_t output, int64_t tap, int64_t channel) const {
     return cells[(output * taps + tap) * blocks + channel / blockLength];
   }
+  /// Coefficients that are not zero, over all taps, by channel of the group.
+  /// All outputs are counted at the first call, which no other may run beside.
+  llvm::ArrayRef<uint32_t> nonZeros(int64_t output) const;
   /// EW[output].
   int32_t scaleExponent(int64_t output) const { return scales[output]; }
   /// Channels of a block.
@@ -43,6 +46,7 @@ private:
   std::vector<int16_t> mantissas;
   std::vector<int8_t> cells;
   std::vector<int32_t> scales;
+  mutable std::vector<uint32_t> counts; ///< by output and channel
 };
 
 /// The f32 elements of the constant `value` (an nn.constant result).
