@@ -4,19 +4,17 @@
 
 #include "ashlar/Pipelines/Compile.h"
 
+#include "FoldMachine.h"
 #include "MeasureClusters.h"
 #include "PhaseFile.h"
 #include "PlainMessage.h"
 
 #include "ashlar/Analysis/MapForm.h"
-#include "ashlar/Analysis/MovementQueues.h"
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Analysis/NumericPlan.h"
 #include "ashlar/Codegen/Assemble.h"
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
 #include "ashlar/Conversion/NPUToISA/NPUToISA.h"
-#include "ashlar/Machine/Cycles.h"
-#include "ashlar/Machine/Dram.h"
 #include "ashlar/Numerics/Format.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Transforms/BFP/Passes.h"
@@ -35,7 +33,6 @@
 
 #include <array>
 #include <chrono>
-#include <numeric>
 
 using namespace mlir;
 
@@ -331,47 +328,6 @@ void Compilation::setProfile() {
     (*result.module)
         ->setAttr(npu::kProfileAttr,
                   StringAttr::get(&context, options.sparse.profile));
-}
-
-/// What folds are told of the machine; `foldWidth` is the option.
-nn::FoldOptions foldOptions(const machine::Description &machine,
-                            const std::string &foldWidth) {
-  nn::FoldOptions fold;
-  fold.arrayRows = machine.pe.rows;
-  fold.arrayColumns = machine.pe.columns;
-  fold.partitionBytes = static_cast<int64_t>(machine.sb.bytesPerPartition);
-  fold.foldWidth = foldWidth;
-  fold.laneUnit = static_cast<int64_t>(
-      std::lcm(std::max<uint64_t>(machine.pe.rowGroupGranularity, 1),
-               std::max<uint64_t>(machine.xmGroup, 1)));
-  fold.partitions = static_cast<int64_t>(machine.sb.partitions);
-  fold.copyBytes = static_cast<int64_t>(machine.dma.onchipBytesPerCycle);
-  fold.dramBytes = static_cast<int64_t>(machine.dram.bytesPerCycle);
-  fold.dramPercent = static_cast<int64_t>(machine::dramPercent(machine));
-  fold.copyQueues = analysis::movementQueues(machine);
-  fold.copyRuns = static_cast<int64_t>(machine.dma.runsPerCycle);
-  fold.copySetup = static_cast<int64_t>(machine.dma.setupCycles);
-  fold.copyLatency = static_cast<int64_t>(machine.dma.onchipLatency);
-  fold.banks = static_cast<int64_t>(machine.sb.banks);
-  fold.ports = static_cast<int64_t>(machine.sb.ports);
-  fold.portBytes = static_cast<int64_t>(machine.sb.portBytes);
-  fold.burstBytes = static_cast<int64_t>(machine.dram.burstBytes);
-  fold.latency = static_cast<int64_t>(
-      machine.dram.latency + machine.vec.latency + machine.act.latency +
-      machine.pe.rows + machine.pe.columns);
-  fold.dramLatency = static_cast<int64_t>(machine.dram.latency);
-  fold.encodeCycles = static_cast<int64_t>(
-      machine::vecMap(machine, machine::VecCost::Cheap,
-                      machine::VecStore::Encode, machine.sb.partitions, 1)
-          .issue);
-  // The function of the epilogue is not known before quantise: most are cheap.
-  fold.drainCycles = static_cast<int64_t>(
-      machine::actDrain(machine, machine.pe.columns, 1).issue);
-  fold.writePorts = static_cast<int64_t>(machine.psum.writePorts);
-  fold.bankEntries = static_cast<int64_t>(machine.psum.entriesPerBank);
-  fold.psumEntries =
-      fold.bankEntries * std::max<int64_t>(machine.psum.banks / 2, 1);
-  return fold;
 }
 
 /// Engines, axes and lanes of every operation.

@@ -221,7 +221,7 @@ TEST(Check, Messages) {
                         "one before, which ends at 133");
   p = sampleProgram();
   p.code.push_back(0);
-  EXPECT_EQ(refusal(p), "word 33: instruction of 0 words, the code ends "
+  EXPECT_EQ(refusal(p), "word 36: instruction of 0 words, the code ends "
                         "after 1");
   p = sampleProgram();
   p.nodeOfInstruction.pop_back();

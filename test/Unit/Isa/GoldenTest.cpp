@@ -114,7 +114,7 @@ TEST(Golden, Headers) {
   EXPECT_EQ(header(DmaCompress()), 0x0c00000000000014u);
   EXPECT_EQ(header(DmaExpand()), 0x0c00000000000015u);
   EXPECT_EQ(header(ActDrain()), 0x0d00000000000630u);
-  EXPECT_EQ(header(VecMap()), 0x0f00000000000740u);
+  EXPECT_EQ(header(VecMap()), 0x1200000000000740u);
   EXPECT_EQ(header(VecPool()), 0x0e00000000000741u);
   EXPECT_EQ(header(VecReduce()), 0x0900000000000742u);
   EXPECT_EQ(header(VecReduceChannels()), 0x0800000000000743u);

@@ -71,6 +71,7 @@ TEST(Description, A1IsTheIdealMachineWithPrices) {
   a1.dma.setupCycles = a1.dma.onchipLatency = a1.dma.runsPerCycle = 0;
   a1.sb.banks = 0;
   a1.sb.ports = 1;
+  a1.pe.groupsWait = false;
   a1.psum.writePorts = a1.psum.readBytesPerCycle = 0;
   a1.act.costExpensive = a1.act.costVeryExpensive = 1;
   a1.sparse.accumulateLatency = 1;

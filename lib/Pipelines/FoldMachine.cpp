@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Options of the folds, from a machine description.
+
+#include "FoldMachine.h"
+
+#include "ashlar/Analysis/MovementQueues.h"
+#include "ashlar/Machine/Cycles.h"
+#include "ashlar/Machine/Dram.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace ashlar;
+
+nn::FoldOptions pipelines::foldOptions(const machine::Description &machine,
+                                       const std::string &foldWidth) {
+  nn::FoldOptions fold;
+  fold.arrayRows = machine.pe.rows;
+  fold.arrayColumns = machine.pe.columns;
+  fold.partitionBytes = static_cast<int64_t>(machine.sb.bytesPerPartition);
+  fold.foldWidth = foldWidth;
+  fold.laneUnit = static_cast<int64_t>(
+      std::lcm(std::max<uint64_t>(machine.pe.rowGroupGranularity, 1),
+               std::max<uint64_t>(machine.xmGroup, 1)));
+  fold.partitions = static_cast<int64_t>(machine.sb.partitions);
+  fold.copyBytes = static_cast<int64_t>(machine.dma.onchipBytesPerCycle);
+  fold.dramBytes = static_cast<int64_t>(machine.dram.bytesPerCycle);
+  fold.dramPercent = static_cast<int64_t>(machine::dramPercent(machine));
+  fold.copyQueues = analysis::movementQueues(machine);
+  fold.copyRuns = static_cast<int64_t>(machine.dma.runsPerCycle);
+  fold.copySetup = static_cast<int64_t>(machine.dma.setupCycles);
+  fold.copyLatency = static_cast<int64_t>(machine.dma.onchipLatency);
+  fold.banks = static_cast<int64_t>(machine.sb.banks);
+  fold.ports = static_cast<int64_t>(machine.sb.ports);
+  fold.portBytes = static_cast<int64_t>(machine.sb.portBytes);
+  fold.burstBytes = static_cast<int64_t>(machine.dram.burstBytes);
+  fold.latency = static_cast<int64_t>(
+      machine.dram.latency + machine.vec.latency + machine.act.latency +
+      machine.pe.rows + machine.pe.columns);
+  fold.dramLatency = static_cast<int64_t>(machine.dram.latency);
+  fold.encodeCycles = static_cast<int64_t>(
+      machine::vecMap(machine, machine::VecCost::Cheap,
+                      machine::VecStore::Encode, machine.sb.partitions, 1)
+          .issue);
+  // The function of the epilogue is not known before quantise: most are cheap.
+  fold.drainCycles = static_cast<int64_t>(
+      machine::actDrain(machine, machine.pe.columns, 1).issue);
+  fold.writePorts = static_cast<int64_t>(machine.psum.writePorts);
+  fold.bankEntries = static_cast<int64_t>(machine.psum.entriesPerBank);
+  fold.psumEntries =
+      fold.bankEntries * std::max<int64_t>(machine.psum.banks / 2, 1);
+  return fold;
+}
