@@ -293,14 +293,14 @@ TEST(FoldCosts, GathersCountRunsAndPorts) {
   machine.banks = 8;
   machine.ports = 2;
   EXPECT_GE(copyOf(), bytes);
-  // Of two ports that give an element each, 3 partitions times 2 banks feed 6
-  // elements a cycle at most.
+  // Ports that give one element each serve the three partitions more slowly.
   machine.portBytes = 4;
-  const int64_t elements = int64_t(42) * 112 * 115;
-  EXPECT_GE(copyOf(), elements / 6);
+  EXPECT_GT(copyOf(), bytes);
+  // Three queues form 4 runs each: 42 rows of the array take 112 x 114 elements.
   machine.banks = 0;
   machine.copyRuns = 4;
-  EXPECT_GE(copyOf(), elements / 12 - 28);
+  const int64_t elements = int64_t(42) * 112 * 114;
+  EXPECT_GE(copyOf(), elements / 12);
   EXPECT_LE(copyOf(), elements / 12 + elements / 120);
 }
 
