@@ -40,11 +40,11 @@ public:
         .Case<bfp::EncodeOp, bfp::DecodeOp, nn::CastOp>(
             [&](Operation *o) { return map(o, "copy"); })
         .Case([&](bfp::AffineOp op) {
-          return npu::VecMapOp::create(
-              builder, op->getLoc(), op->getResultTypes(), op.getX(),
-              op.getScale(), op.getBias(),
-              builder.getStringAttr(op.getFunction()), f32(op.getAlpha()),
-              f32(op.getBeta()));
+          return npu::VecMapOp::create(builder, op->getLoc(),
+                                       op->getResultTypes(), op.getX(),
+                                       op.getScale(), op.getBias(),
+                                       builder.getStringAttr(op.getFunction()),
+                                       f32(op.getAlpha()), f32(op.getBeta()));
         })
         .Case([&](bfp::RequantiseOp op) -> Operation * {
           return npu::VecRequantiseOp::create(

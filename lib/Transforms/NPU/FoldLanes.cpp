@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Chooses which maps lie lane-folded (see Passes.td). Input: npu operations
-// with axes and stationary operands. Output: lanes in the `layout` of producers, a
-// decision on every convolution that could read a folded map.
+// with axes and stationary operands. Output: lanes in the `layout` of
+// producers, a decision on every convolution that could read a folded map.
 
 #include "ashlar/Analysis/DenseCycles.h"
 #include "ashlar/Analysis/StationaryPlan.h"

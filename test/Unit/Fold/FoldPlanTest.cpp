@@ -296,7 +296,8 @@ TEST(FoldCosts, GathersCountRunsAndPorts) {
   // Ports that give one element each serve the three partitions more slowly.
   machine.portBytes = 4;
   EXPECT_GT(copyOf(), bytes);
-  // Three queues form 4 runs each: 42 rows of the array take 112 x 114 elements.
+  // Three queues form 4 runs each: 42 rows of the array take 112 x 114
+  // elements.
   machine.banks = 0;
   machine.copyRuns = 4;
   const int64_t elements = int64_t(42) * 112 * 114;

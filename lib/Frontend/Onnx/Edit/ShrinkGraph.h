@@ -7,8 +7,8 @@
 #ifndef ASHLAR_LIB_FRONTEND_ONNX_SHRINKGRAPH_H
 #define ASHLAR_LIB_FRONTEND_ONNX_SHRINKGRAPH_H
 
-#include "lib/Frontend/Onnx/ValueTypes.h"
 #include "ashlar/Frontend/Onnx/Shrink.h"
+#include "lib/Frontend/Onnx/ValueTypes.h"
 
 #include <optional>
 #include <vector>
