@@ -160,15 +160,16 @@ int64_t encodeCycles(mlir::Value x, const Lanes &lanes,
       llvm::any_of(move.getInputs(),
                    [](mlir::Value input) { return storageOf(input).encoded; }))
     return 0;
-  // Positions: rows and columns of a feature map. A matrix has channels alone.
-  int64_t positions = shape[0];
-  if (shape.size() > 2) {
-    for (int64_t extent : shape.drop_front(2).drop_back())
-      positions *= extent;
-    positions *= llvm::divideCeilSigned(shape.back(), lanes.count);
-  }
+  // Blocks run along the channels; lanes divide the last axis of a feature map.
+  const auto axis = static_cast<size_t>(storageOf(x).blockAxis);
+  int64_t positions = 1;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (i != axis)
+      positions *= i + 1 == shape.size()
+                       ? llvm::divideCeilSigned(shape[i], lanes.count)
+                       : shape[i];
   const int64_t channels =
-      lanes.folded() ? lanes.pitch * lanes.count : shape[1];
+      lanes.folded() ? lanes.pitch * lanes.count : shape[axis];
   return static_cast<int64_t>(machine::vecMap(machine, machine::VecCost::Cheap,
                                               machine::VecStore::Encode,
                                               channels, positions)

@@ -156,15 +156,22 @@ private:
                     static_cast<int64_t>(
                         machine::dmaInside(machine, bytes(), bytes() / run)));
   }
-  /// Pieces in which the array works on what is loaded or for what is stored.
-  int64_t pieces() const {
+  /// The part of `cycles` of a load or store that the array cannot hide: that
+  /// of the first tile, for which it waits, or of the last.
+  int64_t notHidden(int64_t cycles) const {
     // Loads would wait for the stores before them.
     if (ends.loaded > 0 && ends.stored > 0)
-      return 1;
-    auto partitions = static_cast<int64_t>(machine.sb.partitions);
-    return std::min<int64_t>(
-        kOverlapTiles, llvm::divideCeil(plan.rowCount(), partitions) *
-                           llvm::divideCeil(plan.columnCount(), partitions));
+      return cycles;
+    const auto partitions = static_cast<int64_t>(machine.sb.partitions);
+    const int64_t whole = plan.rowCount() * plan.columnCount();
+    const int64_t tile = std::min(plan.rowCount(), partitions) *
+                         std::min(plan.columnCount(), 2 * partitions);
+    // No more tiles than are worth their descriptors.
+    return std::max(
+        static_cast<int64_t>(llvm::divideCeil(static_cast<uint64_t>(cycles) *
+                                                  static_cast<uint64_t>(tile),
+                                              static_cast<uint64_t>(whole))),
+        cycles / kOverlapTiles);
   }
   int64_t portsOfCopy() const;
   int64_t inside(int64_t queues) const;
@@ -190,8 +197,8 @@ int64_t Predictor::onArray() const {
           0)),
       sizes(plan.columnSegments(machine.pe.columns, partitions, 0)), element,
       plan.planes()));
-  // Piece by piece: the slowest of load, array and store hides all but one
-  // piece of the others.
+  // Tile by tile: the slowest of load, array and store hides the others but for
+  // one tile.
   const auto latency = static_cast<int64_t>(machine.dram.latency);
   int64_t sum = array, slowest = array, waits = 0;
   for (int64_t run : {ends.loaded, ends.stored}) {
@@ -201,8 +208,7 @@ int64_t Predictor::onArray() const {
     slowest = std::max(slowest, asItLies(run));
     waits += latency;
   }
-  const int64_t cycles =
-      slowest + llvm::divideCeil(sum - slowest, pieces()) + waits;
+  const int64_t cycles = slowest + notHidden(sum - slowest) + waits;
   return ends.evicted ? cycles + 2 * (dram(bytes()) + latency) : cycles;
 }
 
@@ -257,11 +263,17 @@ int64_t Predictor::byCopy() const {
     return std::max(dram(bytes()), inside(1)) + latency;
   const int64_t queues = movementQueues(machine);
   // The queues' shares pass DRAM one after the other, and the last one's
-  // elements are put in place when it has passed.
-  if (ends.loaded > 0)
-    return std::max(dram(bytes()),
-                    dram(bytes()) * (queues - 1) / queues + inside(queues)) +
-           latency;
+  // elements are put in place when it has passed. What is left of whole
+  // partitions is shared after the rest.
+  if (ends.loaded > 0) {
+    const auto partitions = static_cast<int64_t>(machine.sb.partitions);
+    const int64_t columns = plan.columnCount();
+    const int64_t first =
+        columns > partitions ? columns / partitions * partitions : columns;
+    const int64_t before =
+        dram(bytes()) * first / columns * (queues - 1) / queues;
+    return std::max(dram(bytes()), before + inside(queues)) + latency;
+  }
   if (ends.evicted && !ends.changesPlaces)
     return throughDram();
   return inside(queues) + static_cast<int64_t>(machine.dma.onchipLatency);

@@ -38,7 +38,7 @@ STEPS = ("off", "half", "double")
 class Price:
     """Parameters that make a resource dear, and their values when it is free.
     Of a rate, more is cheaper; of a share, what is missing to 100 is the price; of the
-    cycles of a class, what is above one."""
+    cycles of a class, what is above one; a switch has no half."""
     name: str
     free: dict
     kind: str = "cost"
@@ -46,9 +46,11 @@ class Price:
     scaled: tuple = ()
 
     def values(self, machine, step):
-        """What differs from `machine` at a step, or None if that is no machine."""
+        """What differs from `machine` at a step."""
         if step == "off":
             return self.free
+        if self.kind == "switch":
+            return {}
         factor = {"half": 0.5, "double": 2}[step]
         return {name: self.scale(machine[name], factor)
                 for name in self.scaled or self.free}
@@ -69,6 +71,7 @@ PRICES = (
     Price("DMA latency on chip", {"dma.onchip_latency": 0}),
     Price("DMA runs", {"dma.runs_per_cycle": 0}, "rate"),
     Price("SB ports", {"sb.banks": 0}, "rate", ("sb.ports",)),
+    Price("waits of row groups", {"pe.groups_wait": "false"}, "switch"),
     Price("PSUM write ports", {"psum.write_ports": 0}, "rate"),
     Price("PSUM read width", {"psum.read_bytes_per_cycle": 0}, "rate"),
     Price("functions on ACT", {f"act.{c}": 1 for c in CLASSES}, "cycles"),

@@ -195,7 +195,7 @@ bool isJoined(Operation *op) {
   auto joins = [](Operation *user) {
     return npu::isAliased(user) && user->getNumOperands() > 1;
   };
-  return op && (npu::isAliased(op) || llvm::any_of(op->getUsers(), joins));
+  return op && (analysis::isView(op) || llvm::any_of(op->getUsers(), joins));
 }
 
 /// True if the bytes of source and result in the partitions behind their

@@ -9,6 +9,7 @@
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Analysis/TransposePlan.h"
+#include "ashlar/Machine/Transposes.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -28,6 +29,13 @@ namespace {
 
 /// More planes than this are not worth their instructions.
 constexpr int64_t kMostPlanes = 4096;
+/// More tiles of the array than this are more instructions than a program of a
+/// small model may have; a copy of any size is a few descriptors.
+constexpr int64_t kMostTiles = 1 << 14;
+
+/// The part of a load or store by which a transpose on the array has to be
+/// faster.
+constexpr int64_t kFollowing = 10;
 
 /// A choice and why it was made.
 struct Choice {
@@ -112,6 +120,18 @@ llvm::SmallVector<int64_t> axesOf(bool free, int64_t axis,
   return axes;
 }
 
+/// True if the array may be asked to transpose by `plan`.
+bool isWorthTiles(const analysis::TransposePlan &plan,
+                  const machine::Description &machine) {
+  const int64_t rows = llvm::divideCeil(
+      plan.rowCount(), static_cast<int64_t>(machine::transposeRows(machine)));
+  const int64_t columns = llvm::divideCeil(
+      plan.columnCount(), static_cast<int64_t>(machine.pe.columns));
+  return plan.planes() <= kMostPlanes && plan.rowCount() >= 2 &&
+         plan.columnCount() >= 2 && rows <= kMostTiles &&
+         columns <= kMostTiles && rows * columns * plan.planes() <= kMostTiles;
+}
+
 /// Finds the tiles of the array and the cycles of all ways, with the axes that
 /// suit the array best where they are free.
 void findPlan(Movement &movement, const machine::Description &machine) {
@@ -129,8 +149,7 @@ void findPlan(Movement &movement, const machine::Description &machine) {
       other.sourceAxis = source;
       other.resultAxis = result;
       other.plan = analysis::planTranspose(movement.piece, source, result);
-      if (!other.plan || other.plan->planes() > kMostPlanes ||
-          other.plan->rowCount() < 2 || other.plan->columnCount() < 2)
+      if (!other.plan || !isWorthTiles(*other.plan, machine))
         continue;
       other.cycles = analysis::predictTranspose(
           *other.plan, storageOf(x).bytes(), machine, endsOf(other, machine));
@@ -176,7 +195,10 @@ Choice choose(const Movement &movement, llvm::StringRef mode) {
   if (mode == "copy")
     return {"copy", "asked for"};
   const analysis::TransposeCycles &cycles = movement.cycles;
-  if ((movement.loads || movement.stores) && cycles.copy <= cycles.identity)
+  // What reads a copy begins with its first elements, what reads tiles of the
+  // array with the first of them.
+  if ((movement.loads || movement.stores) &&
+      cycles.copy - cycles.copy / kFollowing <= cycles.identity)
     return {"copy", "part of a load or store that happens anyway"};
   if (cycles.identity < std::min(cycles.copy, cycles.dma))
     return {"identity", "fewest predicted cycles"};

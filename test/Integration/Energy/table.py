@@ -89,7 +89,7 @@ class Prices:
         m, sparse = self.machine, self.machine["sparse"]
         rows = -(-m["sb"]["partitions"] // m["xm_group"])
         psum = 8 * m["psum"]["banks"] * m["psum"]["entries_per_bank"]
-        units = sparse["tcus"]
+        units, narrow = sparse["tcus"], min(sparse["tcus"], sparse["narrow_tcus"])
         return {
             "dma": m["dma"]["queues"],
             "sb": m["sb"]["partitions"] * m["sb"]["bytes_per_partition"],
@@ -97,7 +97,8 @@ class Prices:
             "pe": m["pe"]["rows"] * m["pe"]["columns"], "psum": m["pe"]["columns"] * psum,
             "act": m["act"]["lanes"], "vec": m["vec"]["lanes"],
             "fmu": units * sparse["fmu_sets"] * sparse["fmu_bytes"],
-            "wm": sparse["wm_bytes"] if units else 0, "tcu": units * sparse["lanes"],
+            "wm": sparse["wm_bytes"] if units else 0, "tcu":
+                (units - narrow) * sparse["lanes"] + narrow * sparse["narrow_lanes"],
             "acc": units * 8 * sparse["accumulator_entries"],
             "counters": 4 * sparse["count_entries"] if units else 0,
             "xr": m["xr"]["registers"], "sr": m["sr"]["registers"],
