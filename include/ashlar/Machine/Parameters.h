@@ -25,7 +25,8 @@ struct Parameter {
 std::vector<Parameter> parametersOf(const Description &description);
 
 /// Equal descriptions have equal hashes.
-llvm::hash_code hash_value(const Description &description);
+llvm::hash_code // NOLINTNEXTLINE(readability-identifier-naming): LLVM's name
+hash_value(const Description &description);
 
 } // namespace ashlar::machine
 
