@@ -2,7 +2,7 @@
 //
 // Means of neighbouring samples.
 
-#include "lib/Pipelines/BlendSamples.h"
+#include "lib/Pipelines/FormatSearch/BlendSamples.h"
 
 #include "gtest/gtest.h"
 #include <cstring>

@@ -2,7 +2,7 @@
 //
 // The knapsack of the search for formats against all combinations.
 
-#include "lib/Pipelines/FormatModel.h"
+#include "lib/Pipelines/FormatSearch/FormatModel.h"
 
 #include "gtest/gtest.h"
 

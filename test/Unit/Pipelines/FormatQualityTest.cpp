@@ -3,7 +3,7 @@
 // Ratios and the estimate of changed classes, against closed cases and against
 // a simulation.
 
-#include "lib/Pipelines/FormatQuality.h"
+#include "lib/Pipelines/FormatSearch/FormatQuality.h"
 
 #include "gtest/gtest.h"
 #include <cmath>

@@ -3,7 +3,7 @@
 // The verification finds what a pass breaks, and says which one: after every
 // pass in turn the activation functions of the network are exchanged.
 
-#include "lib/Pipelines/Verify.h"
+#include "lib/Pipelines/Verification/Verify.h"
 
 #include "ashlar/Pipelines/Registration.h"
 #include "ashlar/Support/Npz.h"

@@ -9,9 +9,9 @@
 // is executed as each pass behind the plan left it.
 
 #include "Verify.h"
-#include "ProveProgram.h"
+#include "../ProveProgram.h"
 
-#include "Evaluate.h"
+#include "../Samples/Evaluate.h"
 #include "LayerBound.h"
 #include "ModuleComparison.h"
 

@@ -3,7 +3,7 @@
 // One compilation for all samples; the emulator dumps every planned tensor.
 
 #include "RunSamples.h"
-#include "ProveProgram.h"
+#include "../ProveProgram.h"
 
 namespace ashlar::pipelines {
 

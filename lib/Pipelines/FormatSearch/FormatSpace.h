@@ -8,7 +8,7 @@
 #ifndef ASHLAR_LIB_PIPELINES_FORMATSPACE_H
 #define ASHLAR_LIB_PIPELINES_FORMATSPACE_H
 
-#include "Evaluate.h"
+#include "../Samples/Evaluate.h"
 
 namespace ashlar::pipelines {
 

@@ -7,7 +7,7 @@
 #ifndef ASHLAR_LIB_PIPELINES_BLENDSAMPLES_H
 #define ASHLAR_LIB_PIPELINES_BLENDSAMPLES_H
 
-#include "Evaluate.h"
+#include "../Samples/Evaluate.h"
 
 namespace ashlar::pipelines {
 

@@ -5,7 +5,7 @@
 #ifndef ASHLAR_LIB_PIPELINES_ARGUMENTS_H
 #define ASHLAR_LIB_PIPELINES_ARGUMENTS_H
 
-#include "FormatSearch.h"
+#include "../FormatSearch/FormatSearch.h"
 #include "ashlar/Pipelines/Compile.h"
 
 namespace ashlar::pipelines {

@@ -2,14 +2,14 @@
 //
 // ashlarc: what the flags ask for, in order.
 
+#include "../PhaseFile.h"
+#include "../ProveProgram.h"
+#include "../Samples/MeasureDensity.h"
+#include "../Samples/MeasureScales.h"
+#include "../Verification/Verify.h"
 #include "Arguments.h"
 #include "CheckModel.h"
 #include "Explain.h"
-#include "MeasureDensity.h"
-#include "MeasureScales.h"
-#include "PhaseFile.h"
-#include "ProveProgram.h"
-#include "Verify.h"
 #include "ashlar/Machine/Json.h"
 #include "ashlar/Pipelines/Registration.h"
 #include "ashlar/Transforms/NPU/Passes.h"

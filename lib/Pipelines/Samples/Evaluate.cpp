@@ -5,7 +5,7 @@
 // run them, and the tool that executes the result does.
 
 #include "Evaluate.h"
-#include "ProveProgram.h"
+#include "../ProveProgram.h"
 
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Pipelines/Registration.h"

@@ -9,7 +9,7 @@
 #ifndef ASHLAR_LIB_PIPELINES_FORMATQUALITY_H
 #define ASHLAR_LIB_PIPELINES_FORMATQUALITY_H
 
-#include "Evaluate.h"
+#include "../Samples/Evaluate.h"
 
 #include <optional>
 

@@ -2,7 +2,7 @@
 //
 // The table of --verify as text and as JSON.
 
-#include "FormatQuality.h"
+#include "../FormatSearch/FormatQuality.h"
 #include "Verify.h"
 
 #include <fmt/format.h>
