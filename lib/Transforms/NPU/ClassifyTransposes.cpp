@@ -33,8 +33,8 @@ constexpr int64_t kMostPlanes = 4096;
 /// small model may have; a copy of any size is a few descriptors.
 constexpr int64_t kMostTiles = 1 << 14;
 
-/// The part of a load or store by which a transpose on the array has to be
-/// faster.
+/// The part of a copy by which a transpose on the array has to be faster where
+/// it loads or stores several tiles: measured, not derived.
 constexpr int64_t kFollowing = 10;
 
 /// A choice and why it was made.
@@ -53,6 +53,7 @@ struct Movement {
   bool stores = false; ///< The result is a graph output.
   std::optional<analysis::TransposePlan> plan;
   analysis::TransposeCycles cycles;
+  bool inTiles = false; ///< The array needs more than one load or store.
 };
 
 int64_t axisOrNone(Operation *op) { return axisOf(op).value_or(-1); }
@@ -153,6 +154,9 @@ void findPlan(Movement &movement, const machine::Description &machine) {
         continue;
       other.cycles = analysis::predictTranspose(
           *other.plan, storageOf(x).bytes(), machine, endsOf(other, machine));
+      const auto partitions = static_cast<int64_t>(machine.sb.partitions);
+      other.inTiles = other.plan->rowCount() > partitions ||
+                      other.plan->columnCount() > 2 * partitions;
       if (!best.plan || other.cycles.identity < best.cycles.identity)
         best = other;
     }
@@ -195,10 +199,11 @@ Choice choose(const Movement &movement, llvm::StringRef mode) {
   if (mode == "copy")
     return {"copy", "asked for"};
   const analysis::TransposeCycles &cycles = movement.cycles;
-  // What reads a copy begins with its first elements, what reads tiles of the
-  // array with the first of them.
+  // What reads a copy begins with its first elements, what reads several tiles
+  // of the array with the first of them.
+  const int64_t head = movement.inTiles ? cycles.copy / kFollowing : 0;
   if ((movement.loads || movement.stores) &&
-      cycles.copy - cycles.copy / kFollowing <= cycles.identity)
+      cycles.copy - head <= cycles.identity)
     return {"copy", "part of a load or store that happens anyway"};
   if (cycles.identity < std::min(cycles.copy, cycles.dma))
     return {"identity", "fewest predicted cycles"};
