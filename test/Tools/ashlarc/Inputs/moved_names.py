@@ -58,6 +58,15 @@ def main():
           [node("Cast", ["x"], ["h"], name="narrow", to=TensorProto.BFLOAT16),
            node("Cast", ["h"], ["y"], name="widen", to=TensorProto.FLOAT)],
           [3, 4], (TensorProto.FLOAT, [3, 4]), {})
+    # One channel: the factor becomes weights, the sum of 64 columns cannot.
+    one = np.ones(1, np.float32)
+    write("normalised",
+          [node("MatMul", ["x", "w"], ["m"], name="product"),
+           node("BatchNormalization", ["m", "scale", "shift", "mean", "one"], ["y"],
+                name="normalise")],
+          [5, 1, 16], (TensorProto.FLOAT, [5, 1, 64]),
+          {"w": np.random.default_rng(4).normal(size=(16, 64)).astype(np.float32),
+           "scale": one * 1.37, "shift": one * 0.42, "mean": one * 0.4, "one": one * 1.09})
 
 
 main()
