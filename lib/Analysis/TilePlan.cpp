@@ -462,6 +462,24 @@ bool kernelsAlternate(const TileProblem &problem, const TilePlan &plan,
   });
 }
 
+int64_t leastTileCycles(npu::PeConvOp conv, const EncodedWeights &weights,
+                        const machine::Description &machine) {
+  auto out = mlir::cast<RankedTensorType>(conv.getY().getType()).getShape();
+  int64_t entries = 0;
+  for (int64_t output = 0; output < out[1]; ++output)
+    for (uint32_t count : weights.nonZeros(output))
+      entries += count;
+  int64_t positions = out[0];
+  for (int64_t extent : out.drop_front(2))
+    positions *= extent;
+  const auto passes = static_cast<int64_t>(
+      machine::pePasses(machine, activationStorage(conv).digitBits(),
+                        weightStorage(conv).digitBits()));
+  return llvm::divideCeilSigned(
+      entries * positions * passes,
+      static_cast<int64_t>(machine.sparse.multipliers()));
+}
+
 int64_t groupRoom(int64_t groups, const machine::Description &machine) {
   auto bytes = static_cast<int64_t>(machine.sparse.wmBytes);
   auto banks = static_cast<int64_t>(machine.sparse.wmBanks);

@@ -448,7 +448,7 @@ llvm::Expected<bool> Compilation::measureClusters() {
     if (i == 0 && use->scatters && open)
       choices.push_back({"auto", false, ""});
     if (i == 0 && use->runs)
-      choices.push_back({"off", false, ""});
+      choices.push_back({"off", false, kComparedReason.str()});
     if (choices.size() > 1) {
       auto cycles = cyclesOf(*tried->program, options.sparse.sample);
       if (!cycles)
@@ -462,9 +462,8 @@ llvm::Expected<bool> Compilation::measureClusters() {
         choice.reason = llvm::formatv("the whole network takes {0} cycles with "
                                       "the sparse cluster, {1} without",
                                       least->total, cycles->total);
-        tried = tryClusters(choice);
-        if (!tried)
-          return tried.takeError();
+        tried->decisionsJson = giveReason(tried->decisionsJson, choice.reason);
+        tried->program->decisionsJson = tried->decisionsJson;
       }
       least = std::move(*cycles);
     }

@@ -64,6 +64,16 @@ std::string measuredText(const NetworkCycles &dense,
   return llvm::formatv("{0}", llvm::json::Value(std::move(all)));
 }
 
+std::string giveReason(llvm::StringRef decisions, llvm::StringRef reason) {
+  llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
+  for (llvm::json::Value &value : *all.getAsArray()) {
+    llvm::json::Object &entry = *value.getAsObject();
+    if (entry.getString("reason") == kComparedReason)
+      entry["reason"] = reason;
+  }
+  return llvm::formatv("{0}", all);
+}
+
 std::string addMeasured(llvm::StringRef decisions, llvm::StringRef measured) {
   llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
   const llvm::json::Value text = llvm::cantFail(llvm::json::parse(measured));

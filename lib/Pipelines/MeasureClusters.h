@@ -30,6 +30,14 @@ struct NetworkCycles {
   std::map<std::string, uint64_t> nodes;
 };
 
+/// Reason of layers on the array in a program that is compared with one that
+/// uses the sparse cluster; giveReason() puts the outcome in its place.
+inline constexpr llvm::StringLiteral kComparedReason =
+    "the network is compared without the sparse cluster";
+
+/// Decisions as JSON with \p reason wherever they say kComparedReason.
+std::string giveReason(llvm::StringRef decisions, llvm::StringRef reason);
+
 /// For option `measured` of choose-cluster: what the nodes take in the network
 /// that was chosen and in the same without the sparse cluster.
 std::string measuredText(const NetworkCycles &dense,

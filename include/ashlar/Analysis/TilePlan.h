@@ -273,6 +273,11 @@ std::optional<TilePlan> planTiles(const TileProblem &problem,
                                   const machine::Description &machine,
                                   int64_t limit = INT64_MAX);
 
+/// Cycles that the products of a convolution take at least in tile mode,
+/// whatever the plan: all multipliers of the cluster busy in every cycle.
+int64_t leastTileCycles(npu::PeConvOp conv, const EncodedWeights &weights,
+                        const machine::Description &machine);
+
 /// The cuts of a plan in scatter mode for reports: how they were found, how
 /// even they are, and the tiles.
 mlir::DictionaryAttr cutsAttr(const TilePlan &plan, const DataProfile &data,

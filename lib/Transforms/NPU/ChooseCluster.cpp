@@ -121,6 +121,8 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
   std::string reasonOf(const Candidate &candidate) const {
     if (mode == "off")
       return offReason;
+    if (candidate.tile.least > 0)
+      return "the dense array takes fewer cycles";
     if (!candidate.plan())
       return candidate.obstacle;
     if (rule != "cost" && mode == "auto")
@@ -167,7 +169,7 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     number("data_density", candidate.data.mean());
     if (candidate.encode > 0)
       number("input_encode", candidate.encode);
-    if (candidate.plan())
+    if (candidate.plan() || candidate.tile.least > 0)
       addAlternatives(builder, candidate,
                       candidate.mayFold ? candidate.folded : candidate.plain,
                       decision);
@@ -223,6 +225,8 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
       alternatives.push_back(
           number("sparse-tile-unskipped", candidate.tile.unskipped));
     }
+    if (candidate.tile.least > 0)
+      alternatives.push_back(number("sparse-tile-least", candidate.tile.least));
     if (candidate.scatter.plan)
       alternatives.push_back(
           number("sparse-scatter", candidate.scatter.plan->cycles));

@@ -79,6 +79,14 @@ static EncodeCycles encodeCycles(Value x, const machine::Description &machine) {
   return cycles;
 }
 
+/// Cycles of scatter mode follow from the data: not by an estimate alone.
+bool Chooser::mayScatter(const Candidate &candidate) const {
+  return policy.mode == "scatter" ||
+         (policy.mode == "auto" && policy.useScatter &&
+          machine::queuesHold(machine, policy.cut.variant) &&
+          candidate.data.source == analysis::ProfileSource::Measured);
+}
+
 /// Plans of both modes where `parts` groups of units share the results of a
 /// drain, where they are better than those so far;
 /// nothing if they cannot be split into so many.
@@ -110,11 +118,7 @@ void Chooser::planParts(Candidate &candidate,
   };
   if (policy.mode != "scatter")
     improve(candidate.tile, false);
-  // Cycles of scatter mode follow from the data: not by an estimate alone.
-  if (policy.mode == "scatter" ||
-      (policy.mode == "auto" && policy.useScatter &&
-       machine::queuesHold(machine, policy.cut.variant) &&
-       candidate.data.source == analysis::ProfileSource::Measured)) {
+  if (mayScatter(candidate)) {
     analysis::addScatter(problem, conv, weights, candidate.data, policy.cut,
                          machine);
     improve(candidate.scatter,
@@ -127,6 +131,16 @@ void Chooser::planParts(Candidate &candidate,
 /// drain are split over: more groups occupy more units where maps are small.
 void Chooser::planSparse(Candidate &candidate,
                          const analysis::EncodedWeights &weights) const {
+  // Where the multipliers alone take too long, no plan has to be searched.
+  if (policy.mode == "auto" && policy.rule == partition::Rule::Cost &&
+      !mayScatter(candidate)) {
+    const int64_t least =
+        analysis::leastTileCycles(candidate.conv, weights, machine);
+    if (!candidate.isClear(least)) {
+      candidate.tile.least = least;
+      return;
+    }
+  }
   auto units = static_cast<int64_t>(machine.sparse.tcus);
   for (int64_t parts = 1; parts <= units; parts *= 2)
     planParts(candidate, weights, parts);
@@ -204,10 +218,12 @@ void Chooser::predict(PeConvOp conv) {
     candidate.zeroTiles = analysis::dropZeroTiles(columns, conv, weights);
     int64_t kept = candidate.tiles - candidate.zeroTiles;
     fetch = weightCycles(conv) * kept / std::max<int64_t>(candidate.tiles, 1);
+    predictDense(candidate, columns, fetch);
     if (candidate.obstacle.empty() && policy.mode != "off")
       planSparse(candidate, weights);
+  } else {
+    predictDense(candidate, columns, fetch);
   }
-  predictDense(candidate, columns, fetch);
   candidates.push_back(std::move(candidate));
 }
 

@@ -16,6 +16,7 @@ namespace ashlar::npu {
 struct Alternative {
   std::optional<analysis::TilePlan> plan;
   int64_t unskipped = 0; ///< the same cluster without skipping
+  int64_t least = 0;     ///< no plan takes fewer cycles, and that is too many
   int64_t parts = 1;     ///< groups of units that share a drain
 };
 
@@ -47,9 +48,8 @@ struct Candidate {
   const std::optional<analysis::TilePlan> &plan() const { return best().plan; }
   int64_t sparseCycles() const { return plan()->cycles + loss; }
   /// The sparse cluster has to be clearly better: predictions are not exact.
-  bool gains() const {
-    return plan() && sparseCycles() + sparseCycles() / 16 < plain;
-  }
+  bool gains() const { return plan() && isClear(sparseCycles()); }
+  bool isClear(int64_t sparse) const { return sparse + sparse / 16 < plain; }
 };
 
 /// True if the array can read `x` folded, and something can write it so: the
@@ -86,6 +86,7 @@ private:
                   const analysis::EncodedWeights &weights) const;
   void planParts(Candidate &candidate, const analysis::EncodedWeights &weights,
                  int64_t parts) const;
+  bool mayScatter(const Candidate &candidate) const;
   void decideAlone();
   bool goesSparse(const Candidate &candidate) const;
   void decideGroup(llvm::ArrayRef<size_t> group);
