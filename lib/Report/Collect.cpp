@@ -8,6 +8,7 @@
 #include "ashlar/Machine/Peak.h"
 #include "ashlar/Report/Runner.h"
 #include "ashlar/Support/Error.h"
+#include "ashlar/Support/Json.h"
 
 #include "llvm/ADT/StringMap.h"
 #include <array>
@@ -155,6 +156,7 @@ llvm::Error collectTimeline(const container::Program &program,
     timed.issueEnd = result.times[i].issueEnd;
     timed.complete = result.times[i].complete;
     timed.copied = result.times[i].copied;
+    timed.macs = result.times[i].macs;
     timed.index = static_cast<uint32_t>(i);
     timed.engine = static_cast<uint32_t>(isa::queueOf(instruction));
     if (i < program.nodeOfInstruction.size())
@@ -236,16 +238,65 @@ uint64_t extentOf(const container::TensorPlacement &place,
   return static_cast<uint64_t>(last) + element;
 }
 
+/// Adds \p cycle to the end of each tensor that \p input names: a string or a
+/// list of strings.
+void extendTo(const llvm::json::Value &input, uint64_t cycle,
+              llvm::StringMap<uint64_t> &ends) {
+  if (auto name = input.getAsString())
+    ends[*name] = std::max(ends[*name], cycle);
+  else if (const llvm::json::Array *names = input.getAsArray())
+    for (const llvm::json::Value &name : *names)
+      extendTo(name, cycle, ends);
+}
+
+/// For each tensor of the numeric plan the cycle in which its last reader
+/// completes. A plan that is not JSON has no readers; toHtml() complains of it.
+llvm::StringMap<uint64_t>
+lastReads(const container::Program &program,
+          const llvm::StringMap<const NodeStatistics *> &nodes) {
+  llvm::StringMap<uint64_t> ends;
+  auto plan = support::parseJson(program.numericPlanJson);
+  if (!plan) {
+    llvm::consumeError(plan.takeError());
+    return ends;
+  }
+  const llvm::json::Object *all = plan->getAsObject();
+  const llvm::json::Array *ops = all ? all->getArray("ops") : nullptr;
+  if (!ops)
+    return ends;
+  for (const llvm::json::Value &entry : *ops) {
+    const llvm::json::Object *op = entry.getAsObject();
+    const llvm::json::Object *inputs = op ? op->getObject("inputs") : nullptr;
+    const auto name = op ? op->getString("name") : std::nullopt;
+    const NodeStatistics *reader = name ? nodes.lookup(*name) : nullptr;
+    if (inputs && reader)
+      for (const auto &input : *inputs)
+        extendTo(input.second, reader->end, ends);
+  }
+  return ends;
+}
+
 void collectPlacements(const container::Program &program, RunStatistics &s) {
-  llvm::StringMap<llvm::StringRef> makers;
+  llvm::StringMap<const NodeStatistics *> nodes, makers;
+  for (const NodeStatistics &node : s.nodes)
+    nodes[node.name] = &node;
   for (const container::NodeInfo &node : program.nodes)
     for (const std::string &name : node.plannedTensors)
-      makers[name] = node.name;
-  for (const container::TensorPlacement &place : program.dumps)
-    s.placements.push_back({place.name, makers.lookup(place.name).str(),
-                            place.memory == container::PlacementMemory::Dram,
-                            place.baseOffset,
-                            extentOf(place, program.machine.sb.partitions)});
+      makers[name] = nodes.lookup(node.name);
+  const llvm::StringMap<uint64_t> ends = lastReads(program, nodes);
+  for (const container::TensorPlacement &place : program.dumps) {
+    const NodeStatistics *maker = makers.lookup(place.name);
+    PlacementStatistics &own = s.placements.emplace_back();
+    own.name = place.name;
+    own.inDram = place.memory == container::PlacementMemory::Dram;
+    own.offset = place.baseOffset;
+    own.bytes = extentOf(place, program.machine.sb.partitions);
+    if (!maker)
+      continue;
+    own.node = maker->name;
+    own.start = maker->start;
+    own.end = std::max(maker->end, ends.lookup(place.name));
+  }
 }
 
 } // namespace

@@ -96,8 +96,12 @@ constexpr Flag flags[] = {
      setText<&RunOptions::stateOut>, support::FileUse::Writes},
     {"report", "FILE.json", "write the report (docs/ReportSchema.md)",
      setText<&RunOptions::report>, support::FileUse::Writes},
-    {"trace", "FILE.json", "write a time line for Perfetto",
+    {"layers", "FILE.csv", "write the layers as a table",
+     setText<&RunOptions::layers>, support::FileUse::Writes},
+    {"trace", "FILE", "write a time line: .pftrace for Perfetto, else JSON",
      setText<&RunOptions::trace>, support::FileUse::Writes},
+    {"stacks", "FILE", "write cycles as folded stacks (speedscope)",
+     setText<&RunOptions::stacks>, support::FileUse::Writes},
     {"dram-trace", "FILE", "write the requests to DRAM for Ramulator 2",
      setText<&RunOptions::dramTrace>, support::FileUse::Writes},
     {"html", "FILE.html", "write the report as a page to look at",
@@ -153,6 +157,12 @@ report::parseRunArguments(llvm::ArrayRef<std::string> args) {
     return makeError(ErrorClass::Usage, "{}",
                      "--dram-trace needs the order of service, which "
                      "--functional leaves out");
+  if (options.functional && !options.layers.empty())
+    return makeError(ErrorClass::Usage, "{}",
+                     "--layers needs cycles, which --functional leaves out");
+  if (options.functional && !options.stacks.empty())
+    return makeError(ErrorClass::Usage, "{}",
+                     "--stacks needs cycles, which --functional leaves out");
   if (options.functional && !options.html.empty())
     return makeError(ErrorClass::Usage, "{}",
                      "--html needs cycles, which --functional leaves out");

@@ -81,7 +81,8 @@ emulator::Options Session::emulatorOptions() const {
                        : std::max(1u, std::thread::hardware_concurrency());
   result.timing = !options.functional;
   result.traceDram = !options.dramTrace.empty();
-  result.recordTimes = !options.trace.empty() || !options.html.empty();
+  result.recordTimes = !options.trace.empty() || !options.stacks.empty() ||
+                       !options.html.empty();
   result.dumpTensors = !options.dumpFolder.empty();
   result.maxMemory = options.maxMemory;
   result.kernels = options.kernels;
@@ -274,9 +275,20 @@ llvm::Error Session::writeFiles() {
             options.report, llvm::StringRef(*json)))
       return error;
   }
-  if (!options.trace.empty())
+  if (!options.layers.empty())
     if (llvm::Error error = support::writeFileAtomically(
-            options.trace, llvm::StringRef(toTrace(statistics))))
+            options.layers, llvm::StringRef(toLayerTable(statistics))))
+      return error;
+  if (!options.trace.empty()) {
+    const bool native = llvm::StringRef(options.trace).ends_with(".pftrace");
+    if (llvm::Error error = support::writeFileAtomically(
+            options.trace, llvm::StringRef(native ? toPerfetto(statistics)
+                                                  : toTrace(statistics))))
+      return error;
+  }
+  if (!options.stacks.empty())
+    if (llvm::Error error = support::writeFileAtomically(
+            options.stacks, llvm::StringRef(toFoldedStacks(statistics))))
       return error;
   if (!options.dramTrace.empty())
     if (llvm::Error error = support::writeFileAtomically(

@@ -84,6 +84,7 @@ struct InstructionTime {
   uint64_t issueEnd = 0; ///< First cycle in which the queue is free again.
   uint64_t complete = 0; ///< First cycle in which the results can be read.
   uint64_t copied = 0;   ///< Bytes moved inside the chip as they are.
+  uint64_t macs = 0;     ///< Multiplications of the array or sparse cluster.
 };
 
 /// Cycles that a queue waited before one instruction.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Statistics as JSON (docs/ReportSchema.md), as one screen of text, and as a
-// time line for Perfetto or chrome://tracing.
+// Statistics in the forms that people and other tools read: JSON
+// (docs/ReportSchema.md), a screen of text, a page, a table, time lines.
 
 #ifndef ASHLAR_REPORT_REPORT_H
 #define ASHLAR_REPORT_REPORT_H
@@ -26,6 +26,22 @@ std::string toSummary(const RunStatistics &statistics);
 /// and per stall, a counter of busy queues. One microsecond of the viewer is
 /// one cycle.
 std::string toTrace(const RunStatistics &statistics);
+
+/// The time line as Perfetto's TrackEvent protobuf: a track per queue and for
+/// DRAM with slices of instructions, transfers and stalls, flows from an
+/// instruction to those that wait for it, tracks of layers, and counters of
+/// DRAM bytes and multiplications per cycle and of planned bytes in SB and
+/// DRAM. One nanosecond of the viewer is one cycle.
+std::string toPerfetto(const RunStatistics &statistics);
+
+/// The layers as CSV (RFC 4180) with a line of column names: what "nodes" of
+/// the JSON report has, busy cycles by engine included.
+std::string toLayerTable(const RunStatistics &statistics);
+
+/// Cycles of the queues as folded stacks, "queue;layer;opcode 120" a line, for
+/// speedscope and flame graphs: the lines of a queue sum up to the cycles of
+/// the run, stalls as "queue;stalled;cause". Needs a time line.
+std::string toFoldedStacks(const RunStatistics &statistics);
 
 /// The report as one HTML page without references to other files: figures,
 /// time line, layers, memory, graph, decisions. \p baseline is the JSON report

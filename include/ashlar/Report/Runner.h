@@ -35,6 +35,7 @@ struct RunOptions {
   std::string energyTable; ///< Name or path; empty: energy::defaultTable.
   std::vector<std::pair<std::string, std::string>> inputFiles; ///< NAME, FILE
   std::string inputs, outputs, expect, report, trace, dramTrace, dumpFolder;
+  std::string layers, stacks;    ///< The layers as CSV; folded stacks.
   std::string html, baseline;    ///< The page, and a report to compare with.
   std::string stateIn, stateOut; ///< State before and after all samples.
   double atol = 0, rtol = 0;

@@ -96,6 +96,7 @@ struct TimedInstruction {
   std::string opcode;       ///< Mnemonic.
   bool isSemaphore = false; ///< Takes no time: no slice of its own.
   uint64_t copied = 0;      ///< Bytes moved inside the chip as they are.
+  uint64_t macs = 0;        ///< Multiplications.
   /// Instructions of other queues whose completion it waits for.
   std::vector<uint32_t> sources = {};
   static constexpr uint32_t noNode = ~uint32_t(0);
@@ -141,6 +142,9 @@ struct PlacementStatistics {
   bool inDram = false; ///< Else in SB.
   uint64_t offset = 0; ///< DRAM address, or byte of a partition.
   uint64_t bytes = 0;  ///< From the first to the last; in SB of a partition.
+  /// Cycles from the first instruction of its layer to the completion of its
+  /// last reader; equal if none of them ran.
+  uint64_t start = 0, end = 0;
 };
 
 /// A whole run.

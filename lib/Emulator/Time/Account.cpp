@@ -235,7 +235,7 @@ void Account::operation(uint32_t index, unsigned queue) {
     last = {complete, index};
   charge(index, queue, cost, start, complete);
   if (options.recordTimes)
-    result.times[index] = {start, issueEnd, complete, cost.copied};
+    result.times[index] = {start, issueEnd, complete, cost.copied, cost.macs};
 }
 
 /// Walks the critical path back: from the last completion to the start of its

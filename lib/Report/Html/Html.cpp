@@ -111,6 +111,8 @@ void writePlacements(OStream &json, const RunStatistics &statistics) {
         json.attribute("memory", place.inDram ? "dram" : "sb");
         json.attribute("at", place.offset);
         json.attribute("bytes", place.bytes);
+        json.attribute("start", place.start);
+        json.attribute("end", place.end);
       });
   });
 }

@@ -2,23 +2,8 @@
 //
 // Where tensors lie over time: one box per tensor, time across, address down.
 
-function lifetimes() {
-  const spans = new Map(RUN.nodes.map(layer => [layer.name, layer]));
-  const readers = new Map();
-  for (const op of DATA.plan ? DATA.plan.ops : [])
-    for (const input of Object.values(op.inputs || {}))
-      for (const name of [input].flat())
-        (readers.get(name) || readers.set(name, []).get(name)).push(op.name);
-  return DATA.placements.map(place => {
-    const maker = spans.get(place.node);
-    if (!maker) return null;
-    const ends = (readers.get(place.name) || []).map(name => spans.get(name)?.end ?? 0);
-    return { ...place, start: maker.start, end: Math.max(maker.end, ...ends) };
-  }).filter(place => place && place.end > place.start);
-}
-
 function memory() {
-  const places = lifetimes();
+  const places = DATA.placements.filter(place => place.end > place.start);
   if (!places.length) return;
   const node = section("memory", "Memory",
     "Planned tensors from the start of their layer to the end of their last reader. Weights and tiles that only pass through are not shown.");
