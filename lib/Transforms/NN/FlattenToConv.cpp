@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Dense layers on flattened feature maps as convolutions. Input: reshape +
-// matmul (+ add); output: conv + reshape.
+// Dense layers as convolutions: those on flattened feature maps, and those
+// with pruned weights, since the sparse cluster has convolutions only.
+// Input: (reshape +) matmul (+ add); output: (reshape +) conv + reshape.
 
 #include "Rewrite.h"
 #include "ashlar/Transforms/NN/Passes.h"
@@ -18,15 +19,27 @@ using namespace ashlar::nn;
 
 namespace {
 
-// The feature map [N, C, s...] behind a flatten to [N, C*s...], or null.
+// The feature map [N, C, s...] that was flattened to [N, C*s...], or null.
 Value flattenedMap(Value flat) {
   auto reshape = flat.getDefiningOp<ReshapeOp>();
-  if (!reshape)
+  if (!reshape || shapeOf(flat).size() != 2)
     return {};
   ArrayRef<int64_t> map = shapeOf(reshape.getX());
   if (map.size() < 3 || map.size() > 5 || map[0] != shapeOf(flat)[0])
     return {};
   return reshape.getX();
+}
+
+// True if at least three quarters of the weights are zero. With fewer zeros the
+// sparse cluster does not pay: it has fewer multipliers than the array, and a
+// coefficient with its place takes two to three bytes where a dense one takes
+// one.
+bool isPruned(Value weights) {
+  std::optional<reference::Tensor> values = floatConstant(weights);
+  if (!values || values->floats.empty())
+    return false;
+  const auto zeros = llvm::count(values->floats, 0.0);
+  return static_cast<size_t>(zeros) * 4 >= values->floats.size() * 3;
 }
 
 // Weights [C*s..., M] as [M, C, s...].
@@ -48,12 +61,14 @@ struct FlattenToConvPattern : OpRewritePattern<MatMulOp> {
 
   LogicalResult matchAndRewrite(MatMulOp op,
                                 PatternRewriter &rewriter) const override {
-    if (shapeOf(op.getA()).size() != 2 || shapeOf(op.getB()).size() != 2 ||
+    if (shapeOf(op.getA()).size() < 2 || shapeOf(op.getB()).size() != 2 ||
         !isConstant(op.getB()))
-      return rewriter.notifyMatchFailure(op, "no dense layer of rank 2");
+      return rewriter.notifyMatchFailure(op, "no dense layer");
     Value map = flattenedMap(op.getA());
-    if (!map)
-      return rewriter.notifyMatchFailure(op, "no flattened feature map");
+    const bool flattened = static_cast<bool>(map);
+    if (!flattened && !isPruned(op.getB()))
+      return rewriter.notifyMatchFailure(
+          op, "no flattened feature map, no pruned weights");
 
     Operation *root = op;
     Value bias = absorbedBias(op, root, rewriter);
@@ -63,6 +78,8 @@ struct FlattenToConvPattern : OpRewritePattern<MatMulOp> {
     // Convolve where the sum is: an absorbed constant may come after the
     // product.
     rewriter.setInsertionPoint(root);
+    if (!flattened)
+      map = makeReshape(rewriter, loc, op.getA(), positionsOf(op.getA()));
     ArrayRef<int64_t> shape = shapeOf(map);
     size_t spatial = shape.size() - 2;
     SmallVector<int64_t> ones(spatial, 1), zeros(2 * spatial, 0);
@@ -82,6 +99,12 @@ struct FlattenToConvPattern : OpRewritePattern<MatMulOp> {
     return success();
   }
 
+  // Rows [..., K] as a map [rows, K, 1, 1].
+  static SmallVector<int64_t> positionsOf(Value rows) {
+    ArrayRef<int64_t> shape = shapeOf(rows);
+    return {llvm::product_of(shape.drop_back()), shape.back(), 1, 1};
+  }
+
   // If the only use of the product adds a constant per column, makes that add
   // the `root` of the rewrite and returns the bias.
   static Value absorbedBias(MatMulOp op, Operation *&root,
@@ -93,7 +116,9 @@ struct FlattenToConvPattern : OpRewritePattern<MatMulOp> {
         !isa<FloatType>(op.getType().getElementType()))
       return {};
     Value constant = add.getA() == op.getResult() ? add.getB() : add.getA();
-    auto values = perAxisConstant(constant, shapeOf(op.getY()), 1);
+    ArrayRef<int64_t> shape = shapeOf(op.getY());
+    auto values = perAxisConstant(constant, shape,
+                                  static_cast<int64_t>(shape.size()) - 1);
     if (!values)
       return {};
     root = add;
@@ -105,11 +130,39 @@ struct FlattenToConvPattern : OpRewritePattern<MatMulOp> {
   Pass::Statistic &converted;
 };
 
+// reshape(conv) + b as reshape(conv + reshape(b)): the convolution's epilogue
+// adds a residual connection, which the reshape would keep apart.
+struct ResidualPattern : OpRewritePattern<AddOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AddOp op,
+                                PatternRewriter &rewriter) const override {
+    for (auto [own, other] :
+         {std::pair(op.getA(), op.getB()), std::pair(op.getB(), op.getA())}) {
+      auto reshape = own.getDefiningOp<ReshapeOp>();
+      auto conv = reshape ? reshape.getX().getDefiningOp<ConvOp>() : ConvOp();
+      if (!conv || !reshape->hasOneUse() || !conv->hasOneUse() ||
+          isConstant(other) || own.getType() != op.getType() ||
+          other.getType() != op.getType())
+        continue;
+      Value view =
+          makeReshape(rewriter, op.getLoc(), other, shapeOf(conv.getResult()));
+      Value sum = AddOp::create(rewriter, op.getLoc(), conv.getType(),
+                                conv.getResult(), view);
+      rewriter.replaceOp(
+          op, makeReshape(rewriter, op.getLoc(), sum, shapeOf(op.getResult())));
+      return success();
+    }
+    return rewriter.notifyMatchFailure(op, "no reshaped convolution");
+  }
+};
+
 struct FlattenToConvPass
     : ashlar::nn::impl::FlattenToConvBase<FlattenToConvPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<FlattenToConvPattern>(&getContext(), converted);
+    patterns.add<ResidualPattern>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -46,3 +46,36 @@ func.func @main(%arg0: tensor<2x2xf32>, %arg1: tensor<1x2x2xf32>, %arg2: tensor<
   %4 = nn.matmul %3, %arg3 : (tensor<1x4xf32>, tensor<4x3xf32>) -> tensor<1x3xf32>
   return %0, %2, %4 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<1x3xf32>
 }
+
+// -----
+
+// Three quarters of the weights are zero: the sparse cluster has convolutions.
+// A residual connection goes with the product.
+// CHECK-LABEL: func.func @pruned
+// CHECK-DAG: %[[W:.*]] = nn.constant dense<{{.*}}> : tensor<2x4x1x1xf32>
+// CHECK-DAG: %[[X:.*]] = nn.reshape %arg0 : (tensor<3x5x4xf32>) -> tensor<15x4x1x1xf32>
+// CHECK-DAG: %[[B:.*]] = nn.constant dense<[1.000000e+00, 2.000000e+00]>
+// CHECK: %[[Y:.*]] = nn.conv %[[X]], %[[W]], %[[B]]
+// CHECK: %[[R:.*]] = nn.reshape %arg1 : (tensor<3x5x2xf32>) -> tensor<15x2x1x1xf32>
+// CHECK: %[[S:.*]] = nn.add %[[Y]], %[[R]] : {{.*}} -> tensor<15x2x1x1xf32>
+// CHECK: nn.reshape %[[S]] : (tensor<15x2x1x1xf32>) -> tensor<3x5x2xf32>
+func.func @pruned(%arg0: tensor<3x5x4xf32>, %arg1: tensor<3x5x2xf32>) -> tensor<3x5x2xf32> {
+  %w = nn.constant dense<[[0.0, 1.0], [0.0, 0.0], [2.0, 0.0], [0.0, 0.0]]> : tensor<4x2xf32>
+  %b = nn.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %0 = nn.matmul %arg0, %w : (tensor<3x5x4xf32>, tensor<4x2xf32>) -> tensor<3x5x2xf32>
+  %1 = nn.add %0, %b : (tensor<3x5x2xf32>, tensor<2xf32>) -> tensor<3x5x2xf32>
+  %2 = nn.add %arg1, %1 : (tensor<3x5x2xf32>, tensor<3x5x2xf32>) -> tensor<3x5x2xf32>
+  return %2 : tensor<3x5x2xf32>
+}
+
+// -----
+
+// One zero too few.
+// CHECK-LABEL: func.func @dense
+// CHECK: nn.matmul
+// CHECK-NOT: nn.conv
+func.func @dense(%arg0: tensor<3x4xf32>) -> tensor<3x2xf32> {
+  %w = nn.constant dense<[[0.0, 1.0], [0.0, 3.0], [2.0, 0.0], [0.0, 0.0]]> : tensor<4x2xf32>
+  %0 = nn.matmul %arg0, %w : (tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}

@@ -118,13 +118,16 @@ def FoldPad : NNPass<"ashlar-nn-fold-pad"> {
 }
 
 def FlattenToConv : NNPass<"ashlar-nn-flatten-to-conv"> {
-  let summary = "turn a dense layer on a flattened feature map into a convolution";
+  let summary = "turn dense layers on flattened maps or of pruned weights into convolutions";
   let description = [{
     `matmul(reshape(x: [N, C, s...] -> [N, C*s...]), w: [C*s..., M])` with a
     constant w is a convolution whose kernel is the map: its blocks then run
     along C, as those of the map that it consumes (docs/Numerics.md 1). An add
     of a constant per column becomes the bias. A reshape back to [N, M] follows.
-    A matmul on anything else stays.
+    `matmul(x: [..., K], w: [K, M])` with a constant w of which at least three
+    quarters are zero is a 1x1 convolution on `[rows, K, 1, 1]`: the sparse
+    cluster, which skips zeros, has convolutions only. A residual connection of
+    the product moves to the convolution. A matmul on anything else stays.
   }];
   let statistics = [
     Statistic<"converted", "converted", "matmuls that became convolutions">
