@@ -3,6 +3,7 @@
 # lit configuration of the functional tests. Unit tests have their own suite in
 # test/Unit. docs/TestingGuide.md lists the substitutions and features.
 
+import importlib.util
 import os
 import shutil
 
@@ -99,6 +100,12 @@ feature(
     "chromium",
     shutil.which("chromium") is not None,
     "the Debian package chromium is not installed",
+)
+feature(
+    "sphinx",
+    shutil.which("sphinx-build") is not None
+    and importlib.util.find_spec("myst_parser") is not None,
+    "the Debian packages python3-sphinx and python3-myst-parser are not installed",
 )
 witness = os.path.join(config.ashlar_obj_root, "rtl", "rtl-witness")
 feature(

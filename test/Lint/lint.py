@@ -152,8 +152,10 @@ def check_links(root):
 
 
 def check_top(root):
-    allowed = {"CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE",
-               "cmake", "dialects", "include", "lib", "tools", "test", "docs"}
+    allowed = {"CMakeLists.txt", "CMakePresets.json", "Containerfile",
+               "README.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md",
+               "LICENSE", "cmake", "dialects", "include", "lib", "tools",
+               "test", "docs"}
     for name in sorted(os.listdir(root)):
         if name not in allowed and not name.startswith((".", "build")):
             yield f"{name}: not one of the entries that the top level holds"
