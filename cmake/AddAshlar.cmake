@@ -31,7 +31,7 @@ function(ashlar_set_common target)
 endfunction()
 
 # ashlar_add_library(NAME SOURCES... [LINK libs...] [DEPENDS targets...])
-# Floors 0 to 2: links LLVM Support, never MLIR.
+# Layers 0 to 2: links LLVM Support, never MLIR.
 function(ashlar_add_library name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
@@ -43,7 +43,7 @@ function(ashlar_add_library name)
 endfunction()
 
 # ashlar_add_mlir_library(NAME SOURCES... [LINK libs...] [DEPENDS targets...])
-# Floors 3 to 5: links the MLIR dylib.
+# Layers 3 to 5: links the MLIR dylib.
 function(ashlar_add_mlir_library name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
   ashlar_add_library(${name} ${ARG_UNPARSED_ARGUMENTS}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rules of the tree that no compiler checks.
 
-usage: lint.py CHECK ROOT     (CHECK: floors, length, spdx, paths, words, links, top)
+usage: lint.py CHECK ROOT     (CHECK: layers, length, spdx, paths, words, links, top)
 
 Prints one line per finding and exits with 1 if there is any. The tree is
 walked rather than asked from git: a release archive is checked as well.
@@ -19,9 +19,9 @@ SOURCE = (".cpp", ".h", ".td", ".py", ".js", ".cmake", ".mlir", ".asm",
 TEXT = SOURCE + (".md", ".txt", ".json", ".yaml", ".yml")
 LIMIT = 600
 
-# Floors of the house, lowest first (docs/Architecture.md). A folder may
-# include its own floor and those below.
-FLOORS = [
+# Layers of the source tree, lowest first (docs/Architecture.md). A folder may
+# include its own layer and those below.
+LAYERS = [
     (0, ("Machine", "Numerics", "Partition", "Support")),
     (1, ("Container", "Energy", "Isa")),
     (2, ("Emulator", "Report")),
@@ -29,7 +29,7 @@ FLOORS = [
          "Codegen")),
     (5, ("Pipelines",)),
 ]
-FLOOR_OF = {name: floor for floor, names in FLOORS for name in names}
+LAYER_OF = {name: layer for layer, names in LAYERS for name in names}
 MLIR_FREE = 2
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
@@ -57,13 +57,13 @@ def lines_of(path):
         return stream.read().splitlines()
 
 
-def floor_of(path):
-    """The floor of a source path or of an include path; None if outside."""
+def layer_of(path):
+    """The layer of a source path or of an include path; None if outside."""
     parts = path.split("/")
     if parts[0] == "include" and parts[1] == "ashlar":
         parts = parts[1:]
     if parts[0] in ("lib", "ashlar") and len(parts) > 1:
-        return FLOOR_OF.get(parts[1])
+        return LAYER_OF.get(parts[1])
     if parts[0] == "dialects":
         return 3
     if parts[0] == "tools":
@@ -71,16 +71,16 @@ def floor_of(path):
     return None
 
 
-def check_floors(root):
+def check_layers(root):
     for path, name in files(root, (".cpp", ".h", ".inc")):
         if not name.endswith((".cpp", ".h", ".inc")):
             continue
-        own = floor_of(name)
+        own = layer_of(name)
         if own is None:
             if name.startswith(("lib/", "include/ashlar/")):
-                yield f"{name}: folder has no floor in docs/Architecture.md"
+                yield f"{name}: folder has no layer in docs/Architecture.md"
             continue
-        # The generator is a build tool outside the floors.
+        # The generator is a build tool outside the layers.
         if name.startswith("tools/ashlar-tblgen/"):
             continue
         for number, line in enumerate(lines_of(path), 1):
@@ -88,12 +88,12 @@ def check_floors(root):
             if not match:
                 continue
             target = match.group(1)
-            used = floor_of(target)
+            used = layer_of(target)
             if used is not None and used > own:
-                yield (f"{name}:{number}: floor {own} includes floor {used}: "
+                yield (f"{name}:{number}: layer {own} includes layer {used}: "
                        f"{target}")
             if own <= MLIR_FREE and target.startswith(("mlir/", "mlir-c/")):
-                yield f"{name}:{number}: floor {own} includes MLIR: {target}"
+                yield f"{name}:{number}: layer {own} includes MLIR: {target}"
 
 
 def check_length(root):
@@ -161,7 +161,7 @@ def check_top(root):
             yield f"{name}: not one of the entries that the top level holds"
 
 
-CHECKS = {"floors": check_floors, "length": check_length, "spdx": check_spdx,
+CHECKS = {"layers": check_layers, "length": check_length, "spdx": check_spdx,
           "paths": check_paths, "words": check_words, "links": check_links,
           "top": check_top}
 
