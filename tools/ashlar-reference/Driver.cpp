@@ -3,9 +3,11 @@
 // Loads a network, optionally runs the first phases on it, and evaluates it.
 
 #include "Driver.h"
+#include "ashlar/Container/Container.h"
 #include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Reference/Interpreter.h"
 #include "ashlar/Report/NonFinite.h"
+#include "ashlar/Report/Runner.h"
 #include "ashlar/Support/FileIO.h"
 #include "ashlar/Support/ModuleText.h"
 #include "ashlar/Support/Npy.h"
@@ -27,9 +29,16 @@ namespace {
 using Module = OwningOpRef<ModuleOp>;
 using Tensors = std::vector<HostTensor>;
 
-llvm::Expected<Module> load(StringRef path, MLIRContext &context) {
+llvm::Expected<Module> load(const DriverOptions &options,
+                            MLIRContext &context) {
+  StringRef path = options.model;
   if (path.ends_with(".onnx"))
-    return frontend::importOnnx(path, {}, &context);
+    return frontend::importOnnx(path, options.import, &context);
+  if (!options.import.inputShapes.empty() || !options.import.constants.empty())
+    return support::makeError(
+        ErrorClass::Usage,
+        "--input-shape and --constant are for ONNX models, '{}' is a module",
+        path.str());
   auto buffer = support::readFile(path);
   if (!buffer)
     return buffer.takeError();
@@ -93,30 +102,76 @@ llvm::Expected<Tensors> randomInputs(func::FuncOp main, uint64_t seed) {
   return result;
 }
 
-llvm::Expected<Tensors> readInputs(func::FuncOp main,
-                                   const DriverOptions &options) {
-  if (options.inputs.empty())
-    return randomInputs(main, options.seed);
+// What `main` wants, as the emulator's programs say it.
+llvm::Expected<std::vector<container::TensorBinding>>
+bindingsOf(func::FuncOp main) {
+  std::vector<container::TensorBinding> bindings;
+  for (auto [i, argument] : llvm::enumerate(main.getArgumentTypes())) {
+    auto type = dyn_cast<RankedTensorType>(argument);
+    auto element =
+        type ? nn::toElementType(type.getElementType()) : std::nullopt;
+    if (!element)
+      return support::makeError(ErrorClass::Unsupported,
+                                "an input has no host type");
+    container::TensorBinding binding;
+    binding.name = nameOf(main.getArgAttrDict(i), i);
+    binding.type = *element;
+    binding.shape.assign(type.getShape().begin(), type.getShape().end());
+    bindings.push_back(std::move(binding));
+  }
+  return bindings;
+}
+
+// One sample or many, stacked on axis 0 as for `ashlar-run`. Arrays of other
+// names are left alone.
+llvm::Expected<report::InputSet> readInputs(func::FuncOp main,
+                                            const DriverOptions &options) {
+  if (options.inputs.empty()) {
+    auto tensors = randomInputs(main, options.seed);
+    if (!tensors)
+      return tensors.takeError();
+    return report::InputSet{1, std::move(*tensors)};
+  }
   auto archive = support::readNpz(options.inputs);
   if (!archive)
     return archive.takeError();
-  Tensors result;
-  for (unsigned i = 0; i < main.getNumArguments(); ++i) {
-    std::string name = nameOf(main.getArgAttrDict(i), i);
-    auto found = llvm::find_if(
-        *archive, [&](const auto &entry) { return entry.name == name; });
+  auto bindings = bindingsOf(main);
+  if (!bindings)
+    return bindings.takeError();
+  std::vector<support::NamedTensor> arrays;
+  for (const container::TensorBinding &binding : *bindings) {
+    auto found = llvm::find_if(*archive, [&](const auto &entry) {
+      return entry.name == binding.name;
+    });
     if (found == archive->end())
       return support::makeError(ErrorClass::Usage, "{} has no array '{}'",
-                                options.inputs, name);
-    result.push_back(found->tensor);
-    auto type = dyn_cast<RankedTensorType>(main.getArgumentTypes()[i]);
-    auto element =
-        type ? nn::toElementType(type.getElementType()) : std::nullopt;
-    if (element && support::isStoredAs(found->tensor.type, *element))
-      result.back().type = *element;
-    report::warnNonFinite("ashlar-reference", "input", name, found->tensor);
+                                options.inputs, binding.name);
+    arrays.push_back(*found);
   }
-  return result;
+  auto set = report::bindInputs(*bindings, std::move(arrays));
+  if (set)
+    for (auto [binding, tensor] : llvm::zip(*bindings, set->tensors))
+      report::warnNonFinite("ashlar-reference", "input", binding.name, tensor);
+  return set;
+}
+
+// Results of every sample in turn, stacked on axis 0.
+llvm::Expected<Tensors> evaluateAll(ModuleOp module,
+                                    const report::InputSet &inputs,
+                                    const Options &how) {
+  Tensors stacked;
+  for (uint64_t k = 0; k < inputs.samples; ++k) {
+    Tensors sample;
+    for (const HostTensor &array : inputs.tensors)
+      sample.push_back(report::sampleOf(array, inputs.samples, k));
+    llvm::Expected<Tensors> results = evaluate(module, sample, how);
+    if (!results)
+      return results.takeError();
+    stacked.resize(results->size());
+    for (auto [whole, part] : llvm::zip_equal(stacked, *results))
+      report::appendSample(whole, part, inputs.samples);
+  }
+  return stacked;
 }
 
 llvm::Error writeOutputs(func::FuncOp main, const Tensors &results,
@@ -172,13 +227,13 @@ llvm::Error reference::runDriver(const DriverOptions &options) {
                               "expected a model; see --help");
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<func::FuncDialect, nn::NNDialect>();
-  llvm::Expected<Module> module = load(options.model, context);
+  llvm::Expected<Module> module = load(options, context);
   if (!module)
     return module.takeError();
   auto main = (*module)->lookupSymbol<func::FuncOp>("main");
   if (!main)
     return support::makeError(ErrorClass::Malformed, "no function 'main'");
-  llvm::Expected<Tensors> inputs = readInputs(main, options);
+  llvm::Expected<report::InputSet> inputs = readInputs(main, options);
   if (!inputs)
     return inputs.takeError();
   Options evaluation;
@@ -186,14 +241,15 @@ llvm::Error reference::runDriver(const DriverOptions &options) {
     evaluation.precision = Precision::Binary64;
   Tensors before;
   if (options.check) {
-    llvm::Expected<Tensors> results = evaluate(**module, *inputs, evaluation);
+    llvm::Expected<Tensors> results =
+        evaluateAll(**module, *inputs, evaluation);
     if (!results)
       return results.takeError();
     before = std::move(*results);
   }
   if (llvm::Error error = runPhase(**module, options.phase))
     return error;
-  llvm::Expected<Tensors> results = evaluate(**module, *inputs, evaluation);
+  llvm::Expected<Tensors> results = evaluateAll(**module, *inputs, evaluation);
   if (!results)
     return results.takeError();
   if (options.check)

@@ -5,6 +5,7 @@
 #ifndef ASHLAR_TOOLS_REFERENCE_DRIVER_H
 #define ASHLAR_TOOLS_REFERENCE_DRIVER_H
 
+#include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Support/ToolMain.h"
 #include <cstdint>
 #include <string>
@@ -17,6 +18,7 @@ struct DriverOptions : support::ToolOptions {
   bool wide = false;
   bool check = false;
   uint64_t seed = 1;
+  frontend::ImportOptions import; ///< Shapes and constants of an ONNX model.
 };
 
 /// Loads, transforms, evaluates, writes or compares.

@@ -11,6 +11,14 @@ static std::string setSeed(DriverOptions &options, llvm::StringRef text) {
   return text.getAsInteger(10, options.seed) ? "expected a number" : "";
 }
 
+static std::string setShape(DriverOptions &options, llvm::StringRef text) {
+  return llvm::toString(frontend::addInputShape(options.import, text));
+}
+
+static std::string setConstant(DriverOptions &options, llvm::StringRef text) {
+  return llvm::toString(frontend::addConstant(options.import, text));
+}
+
 int main(int argc, char **argv) {
   using support::setSwitch;
   using support::setText;
@@ -18,7 +26,8 @@ int main(int argc, char **argv) {
       "ashlar-reference",
       "MODEL.onnx|MODEL.mlir [options]",
       "Runs a network in host arithmetic.",
-      {{"inputs", "FILE.npz", "inputs by ONNX name",
+      {{"inputs", "FILE.npz",
+        "inputs by ONNX name; n times the model's batch on axis 0 is n samples",
         setText<DriverOptions, &DriverOptions::inputs>,
         support::FileUse::Reads},
        {"outputs", "FILE.npz", "where the results go",
@@ -31,7 +40,11 @@ int main(int argc, char **argv) {
        {"check-phase", nullptr,
         "compare before and after --phase on seeded inputs, in binary64",
         setSwitch<DriverOptions, &DriverOptions::check>},
-       {"random-inputs", "SEED", "seed of random inputs (1)", setSeed}},
+       {"random-inputs", "SEED", "seed of random inputs (1)", setSeed},
+       {"input-shape", "NAME=1x3x224x224", "static shape of a graph input",
+        setShape},
+       {"constant", "NAME=FILE.npy", "make a graph input constant", setConstant,
+        support::FileUse::ReadsNamed}},
       support::setOnly<DriverOptions, &DriverOptions::model>,
       reference::runDriver};
   return support::toolMain(std::move(tool), argc, argv);
