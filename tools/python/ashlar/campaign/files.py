@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Files that appear whole or not at all, digests, and JSON with one spelling."""
+
+import errno
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from .errors import Exit, Failure, malformed
+
+
+def canonical(value: Any) -> bytes:
+    """The one JSON text of a value: sorted keys, no spaces, shortest numbers."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of a value's canonical JSON."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def file_digest(path: Path | str) -> str:
+    """SHA-256 of a file."""
+    sha = hashlib.sha256()
+    try:
+        with open(path, "rb") as stream:
+            while block := stream.read(1 << 20):
+                sha.update(block)
+    except OSError as error:
+        raise malformed(f"{path}: {error.strerror}") from None
+    return sha.hexdigest()
+
+
+def _named(path: Path, data: bytes) -> None:
+    """By way of a file with another name, which begins with a dot."""
+    handle, temporary = tempfile.mkstemp(prefix=".", suffix=".partial", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            _fill(stream, data)
+        # mkstemp makes private files; a result is as readable as any other.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _fill(stream: BinaryIO, data: bytes) -> None:
+    stream.write(data)
+    stream.flush()
+    os.fsync(stream.fileno())
+
+
+def _nameless(path: Path, data: bytes) -> bool:
+    """By way of a file without a name, of which a killed process leaves nothing.
+    False where the file system has no such files or the name is taken."""
+    try:
+        handle = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY, 0o666)
+    except (AttributeError, OSError):
+        return False
+    with os.fdopen(handle, "wb") as stream:
+        _fill(stream, data)
+        try:
+            os.link(f"/proc/self/fd/{handle}", path, follow_symlinks=True)
+        except OSError:
+            return False
+    return True
+
+
+def write_whole(path: Path | str, data: bytes) -> None:
+    """Writes a file so that a reader, or a crash, sees the old one or the new one.
+
+    The bytes reach the disk before the file takes its name.
+    """
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() or not _nameless(path, data):
+            _named(path, data)
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+        raise Failure(Exit.CAPACITY if full else Exit.MALFORMED,
+                      f"{path}: cannot be written: {error.strerror}") from None
+
+
+def write_json(path: Path | str, value: Any) -> None:
+    """Writes a value as JSON with sorted keys."""
+    text = json.dumps(value, sort_keys=True, indent=1, allow_nan=False) + "\n"
+    write_whole(path, text.encode())
+
+
+def read_json(path: Path | str) -> Any:
+    """The value of a JSON file."""
+    try:
+        with open(path, "rb") as stream:
+            return json.loads(stream.read())
+    except OSError as error:
+        raise malformed(f"{path}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise malformed(f"{path}: no JSON: {error}") from None

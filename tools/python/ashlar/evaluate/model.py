@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a model reads and gives, and how samples are stacked for it."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..campaign.errors import Exit, Failure, malformed, usage
+from .images import BadSample
+
+
+@dataclass
+class Tensor:
+    """An input: name, shape and numpy's name of its type."""
+
+    name: str
+    shape: list[int]
+    type: str
+
+
+@dataclass
+class Signature:
+    """Inputs with fixed shapes, names of the outputs, and shapes that options have to give."""
+
+    inputs: list[Tensor]
+    outputs: list[str]
+    shapes: list[str]
+
+    def as_dict(self) -> dict:
+        return asdict(self)
+
+    @staticmethod
+    def of(value: dict) -> "Signature":
+        return Signature([Tensor(**entry) for entry in value["inputs"]], value["outputs"], value["shapes"])
+
+    @property
+    def batch(self) -> int:
+        """Samples of one run: axis 0 of the first input."""
+        return self.inputs[0].shape[0] if self.inputs[0].shape else 1
+
+
+def _given(text: str) -> tuple[str, list[int]]:
+    name, _, shape = text.rpartition("=")
+    try:
+        return name, [int(part) for part in shape.split("x")]
+    except ValueError:
+        raise usage(f"--input-shape={text}: expected NAME=1x3x224x224") from None
+
+
+def read_signature(path: Path, shapes: list[str]) -> Signature:
+    """The signature of an ONNX model. An open axis 0 becomes a batch of 1; other
+    open axes need --input-shape."""
+    import onnx
+    from onnx import mapping
+
+    try:
+        graph = onnx.load(str(path), load_external_data=False).graph
+    except FileNotFoundError:
+        raise malformed(f"{path}: no such file") from None
+    except Exception as error:  # protobuf's own classes
+        raise malformed(f"{path}: no ONNX model: {error}") from None
+    constants = {tensor.name for tensor in graph.initializer}
+    given = dict(_given(text) for text in shapes)
+    inputs, fixed = [], []
+    for value in graph.input:
+        if value.name in constants:
+            continue
+        kind = value.type.tensor_type
+        dims = [d.dim_value if d.HasField("dim_value") and d.dim_value > 0 else None for d in kind.shape.dim]
+        if value.name in given:
+            dims = list(given.pop(value.name))
+        elif None in dims:
+            dims = _closed(path, value.name, dims)
+        else:
+            inputs.append(_tensor(value.name, dims, kind.elem_type, mapping))
+            continue
+        fixed.append(f"{value.name}=" + "x".join(map(str, dims)))
+        inputs.append(_tensor(value.name, dims, kind.elem_type, mapping))
+    if given:
+        raise usage(f"--input-shape: the model has no input '{next(iter(given))}'")
+    if not inputs:
+        raise malformed(f"{path}: the model has no inputs")
+    return Signature(inputs, [value.name for value in graph.output], fixed)
+
+
+def _closed(path: Path, name: str, dims: list) -> list[int]:
+    if None in dims[1:]:
+        shown = "x".join("?" if d is None else str(d) for d in dims)
+        raise usage(f"{path}: input '{name}' has open dimensions ({shown}): give --input-shape={name}=" + shown)
+    return [1, *dims[1:]]
+
+
+def _tensor(name: str, dims: list[int], kind: int, mapping: object) -> Tensor:
+    if kind not in mapping.TENSOR_TYPE_TO_NP_TYPE:
+        raise Failure(Exit.UNSUPPORTED, f"input '{name}' has ONNX's element type {kind}, which numpy has not")
+    return Tensor(name, list(dims), np.dtype(mapping.TENSOR_TYPE_TO_NP_TYPE[kind]).name)
+
+
+def fitted(signature: Signature, sample: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """A sample with the types and shapes of the inputs; BadSample if it has others."""
+    if set(sample) == {""} and len(signature.inputs) == 1:
+        sample = {signature.inputs[0].name: sample[""]}
+    result = {}
+    for wanted in signature.inputs:
+        array = sample[wanted.name] if wanted.name in sample else None
+        if array is None:
+            raise BadSample(f"no array for input '{wanted.name}'")
+        shape = wanted.shape[1:]
+        if list(array.shape) == [1, *shape]:
+            array = array[0]
+        if list(array.shape) != shape:
+            raise BadSample(f"is {'x'.join(map(str, array.shape)) or 'a number'}, input '{wanted.name}' wants "
+                            f"{'x'.join(map(str, shape))}; a recipe resizes, crops and lays out")
+        if array.dtype.name != wanted.type:
+            if array.dtype.kind == "f" and wanted.type.startswith("float"):
+                array = array.astype(wanted.type)
+            else:
+                raise BadSample(f"has the type {array.dtype.name}, input '{wanted.name}' wants {wanted.type}")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise BadSample(f"input '{wanted.name}' has values that are not finite")
+        result[wanted.name] = array
+    return result
+
+
+def stack(signature: Signature, samples: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Samples on axis 0; the last batch is filled up with its last sample."""
+    lacking = -len(samples) % signature.batch
+    rows = [*samples, *samples[-1:] * lacking]
+    return {wanted.name: np.stack([row[wanted.name] for row in rows]) for wanted in signature.inputs}
+
+
+def rows_of(name: str, array: np.ndarray, signature: Signature, count: int) -> np.ndarray:
+    """An output by sample, with one axis more if a run gives several rows a sample."""
+    batch = signature.batch
+    runs = -(-count // batch)
+    rows = array.shape[0] if array.ndim else 1
+    if rows % (runs * batch):
+        raise Failure(Exit.UNSUPPORTED, f"output '{name}' has {rows} rows for {runs} runs of {batch} samples: "
+                                        "no rows of samples")
+    each = rows // (runs * batch)
+    shape = [runs * batch, *([each] if each > 1 else []), *array.shape[1:]]
+    return array.reshape(shape)[:count]
