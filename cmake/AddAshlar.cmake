@@ -71,6 +71,15 @@ function(ashlar_add_tool name)
   install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
 
+# ashlar_add_script(NAME): a command in Python beside the tools. In the build
+# folder it is a link, so that it finds its package in the checkout.
+function(ashlar_add_script name)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${name}
+    ${PROJECT_BINARY_DIR}/bin/${name} SYMBOLIC)
+  install(PROGRAMS ${name} DESTINATION bin)
+endfunction()
+
 # ashlar_add_unittest(NAME SOURCES... LINK libs...): built by check targets,
 # run through lit.
 add_custom_target(ashlar-unittests)
