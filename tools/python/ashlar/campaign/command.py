@@ -10,8 +10,8 @@ from typing import NoReturn
 
 from .errors import Exit, Failure, usage
 from .settings import nearest
+from .toolbox import find_toolbox
 
-VERSION = "0.1.0"
 EXIT_CODES = """exit codes: 0 ok, 1 internal, 2 usage, 3 unsupported, 4 malformed input,
             5 capacity, 6 mismatch"""
 
@@ -60,7 +60,9 @@ class Parser(argparse.ArgumentParser):
             sys.stdout.write(self.describe())
             return None
         if "--version" in arguments:
-            sys.stdout.write(f"{self.prog} (Ashlar) {VERSION}\n")
+            # The version is that of the tools that do the work.
+            said = find_toolbox(None, sys.argv[0]).run("ashlarc", ["--version"], ".")
+            sys.stdout.write(said.replace("ashlarc", self.prog, 1))
             return None
         return self.parse_args(arguments)
 

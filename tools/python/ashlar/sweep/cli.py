@@ -17,7 +17,7 @@ from ..campaign.toolbox import Toolbox, find_toolbox
 from .config import read_sweep
 from .execute import Executor, check_files
 from .expand import KIND, make_plan
-from .plots import available, check_plots, draw
+from .plots import available, draw, warm_up
 from .table import as_csv, as_text, make_rows
 
 TOOL = "ashlar-sweep"
@@ -59,7 +59,6 @@ def _merge(plan: Plan, folders: Sequence[Path | str], out: Path, strict: bool, p
     """Writes table and plots; prints the table."""
     results = collect(plan, folders)
     rows = make_rows(plan, results)
-    check_plots(plan.body["plots"], list(rows[0]))
     write_whole(out / TABLE[0], as_csv(rows))
     write_json(out / TABLE[1], {"schema_version": 1, "kind": "sweep", "name": plan.body["name"], "rows": rows})
     drawn = []
@@ -178,6 +177,8 @@ def whole_command(arguments: Sequence[str]) -> int:
         raise usage("expected SWEEP.yaml and -o FOLDER, see --help")
     folder, tools = Path(options.output), _tools(options)
     plan = _planned(options.sweep, folder, tools)
+    if not options.no_plots and available():
+        warm_up()
     _compute(plan, folder / RESULTS, tools, options, Shard())
     return _merge(plan, [folder / RESULTS], folder, options.strict, not options.no_plots)
 

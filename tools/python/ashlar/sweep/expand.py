@@ -17,6 +17,8 @@ from ..campaign.options import FILES, NAMED_FILES, option_files
 from ..campaign.store import SCHEMA, Plan
 from ..campaign.toolbox import Toolbox
 from .config import Machine, Model, Sweep
+from .plots import check_plots
+from .table import columns
 
 KIND = "ashlar sweep plan"
 BUILT_IN_TABLES = ("n7", "n45")
@@ -164,6 +166,7 @@ def make_plan(sweep: Sweep, tools: Toolbox, folder: Path) -> Plan:
                     made.add(model, machine, options, {**varied, **varied_run}, run)
     if not made.points:
         raise malformed("no point satisfies the constraints")
+    check_plots(sweep.plots, columns(made.rows))
     return Plan({"kind": KIND, "schema": SCHEMA, "name": sweep.name, "tools": made.versions,
                  "files": made.files, "machines": made.machines, "points": made.points, "rows": made.rows,
                  "left_out": made.left_out, "plots": sweep.plots}, folder.resolve())

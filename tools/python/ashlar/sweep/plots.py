@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Plots of a sweep: two figures against each other, with the Pareto front."""
 
+import contextlib
+import importlib
 import importlib.util
 import io
+import threading
 from typing import Any
 
 from ..campaign.errors import malformed
@@ -18,6 +21,16 @@ TITLES = {"cycles": "cycles", "area_mm2": "area in mm2", "energy_uj": "energy in
 def available() -> bool:
     """Whether matplotlib is there."""
     return importlib.util.find_spec("matplotlib") is not None
+
+
+def warm_up() -> None:
+    """Loads matplotlib while tools compute; it takes as long as several points."""
+
+    def load() -> None:
+        with contextlib.suppress(Exception):  # draw() says what is wrong
+            importlib.import_module("matplotlib.backends.backend_svg")
+
+    threading.Thread(target=load, daemon=True).start()
 
 
 def check_plots(plots: list[dict[str, str]], columns: list[str]) -> None:
@@ -42,8 +55,9 @@ def draw(plot: dict[str, str], rows: list[dict[str, Any]]) -> bytes:
     figure = Figure(figsize=(4.2 * len(models), 3.6), layout="constrained")
     for number, model in enumerate(models):
         panel = figure.add_subplot(1, len(models), number + 1)
-        _panel(panel, [row for row in complete if row["model"] == model], x, y)
         panel.set_title(model)
+        if complete:
+            _panel(panel, [row for row in complete if row["model"] == model], x, y)
     out = io.BytesIO()
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": "ashlar-sweep"})
     return out.getvalue()
@@ -55,12 +69,14 @@ def _panel(panel: Any, rows: list[dict], x: str, y: str) -> None:
         panel.plot(row[x], row[y], "o", markersize=5, color="#1f77b4" if best else "#b0b0b0")
     best = sorted((row[x], row[y], row["machine"]) for row, b in zip(rows, front, strict=True) if b)
     panel.step([b[0] for b in best], [b[1] for b in best], where="post", color="#1f77b4", linewidth=0.8)
-    seen = set()
-    for a, b, name in best:
-        if name not in seen:
-            panel.annotate(name, (a, b), xytext=(4, 4), textcoords="offset points", fontsize=6)
-            seen.add(name)
+    middle = (min(row[x] for row in rows) + max(row[x] for row in rows)) / 2
+    for a, b, name in {name: (a, b, name) for a, b, name in best}.values():
+        # Towards the middle, where there is room; names do not make panels narrow.
+        right = a > middle
+        panel.annotate(name, (a, b), xytext=(-4 if right else 4, 4), textcoords="offset points", fontsize=6,
+                       ha="right" if right else "left").set_in_layout(False)
     panel.set_xlabel(TITLES.get(x, x))
     panel.set_ylabel(TITLES.get(y, y))
+    panel.margins(0.12)
     panel.set_ylim(bottom=0)
     panel.grid(True, linewidth=0.3)

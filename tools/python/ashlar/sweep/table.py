@@ -64,6 +64,12 @@ def make_rows(plan: Plan, results: list[dict]) -> list[dict[str, Any]]:
     return rows
 
 
+def columns(rows: list[dict]) -> list[str]:
+    """The columns that a plan's table will have, before anything is computed."""
+    varied = _union([*(row["options"] for row in rows), *(row["parameters"] for row in rows)])
+    return ["model", "machine", *varied, *FIGURES, "time_us"]
+
+
 def _union(mappings: Iterable[dict]) -> list[str]:
     return list(dict.fromkeys(key for mapping in mappings for key in mapping))
 
