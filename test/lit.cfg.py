@@ -6,6 +6,7 @@
 import importlib.util
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -107,6 +108,19 @@ feature(
     and importlib.util.find_spec("myst_parser") is not None,
     "the Debian packages python3-sphinx and python3-myst-parser are not installed",
 )
+# Whether its daemons start takes a second to find out; only who has them pays.
+def slurm_starts():
+    if not all(shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin")
+               for name in ("munged", "slurmctld", "slurmd", "sbatch")):
+        return "the Debian package slurm-wlm is not installed"
+    probe = os.path.join(integration, "Sweeps", "slurm_node.py")
+    done = subprocess.run([config.python_executable, probe, "--temporary", "--probe"],
+                          capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode else ""
+
+
+slurm_reason = slurm_starts()
+feature("slurm", not slurm_reason, slurm_reason)
 witness = os.path.join(config.ashlar_obj_root, "rtl", "rtl-witness")
 feature(
     "rtl",
@@ -135,7 +149,8 @@ config.substitutions.append(("%clang_format", config.clang_format or "clang-form
 # rather than failing them.
 for tool in ("ashlarc", "ashlar-run", "ashlar-opt", "ashlar-as", "ashlar-dis",
              "ashlar-translate", "ashlar-tblgen", "ashlar-reduce",
-             "ashlar-prune", "ashlar-tiles", "ashlar-lsp-server"):
+             "ashlar-prune", "ashlar-tiles", "ashlar-lsp-server",
+             "ashlar-reference", "ashlar-eval", "ashlar-sweep"):
     present = os.access(os.path.join(config.ashlar_tools_dir, tool), os.X_OK)
     feature(tool, present, "this build has no " + tool)
 

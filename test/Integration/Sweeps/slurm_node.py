@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a command under a Slurm of one node that lives in a folder.
 
-usage: slurm_node.py FOLDER --probe | FOLDER COMMAND...
+usage: slurm_node.py FOLDER|--temporary --probe | FOLDER|--temporary COMMAND...
 
 Starts munged, slurmctld and slurmd with sockets, keys and state in FOLDER, waits
 until the node is idle, runs the command with SLURM_CONF set, and stops them.
@@ -15,6 +15,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "sinfo")
@@ -161,7 +162,15 @@ class Node:
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    node = Node(sys.argv[1])
+    if sys.argv[1] != "--temporary":
+        return serve(Node(sys.argv[1]))
+    # Sockets have names of at most 107 bytes.
+    with tempfile.TemporaryDirectory(prefix="slurm-") as folder:
+        return serve(Node(folder))
+
+
+def serve(node):
+    """Starts the node for the command of the command line; its exit code."""
     try:
         node.start()
         if sys.argv[2] == "--probe":

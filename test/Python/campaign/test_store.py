@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ashlar.campaign.errors import Failure
 from ashlar.campaign.files import digest, write_whole
-from ashlar.campaign.store import Plan, Results, collect, read_plan
+from ashlar.campaign.store import Plan, Results, collect, read_plan, settle
 
 
 def plan_of(names, folder):
@@ -110,6 +110,18 @@ class Store(unittest.TestCase):
             read_plan(path, "test plan")
         with self.assertRaisesRegex(Failure, "no other plan"):
             read_plan(path, "other plan")
+
+    def test_own_folder(self):
+        for _ in range(2):
+            settle(self.plan, self.folder / "sweep")
+        (self.folder / "mine").mkdir()
+        (self.folder / "mine" / "thesis.tex").write_text("precious")
+        for name, words in (("mine", "found 'thesis.tex'"), ("mine/thesis.tex", "a file")):
+            with self.assertRaisesRegex(Failure, words):
+                settle(self.plan, self.folder / name)
+        with self.assertRaisesRegex(Failure, "another plan"):
+            settle(plan_of("xyz", self.folder), self.folder / "sweep")
+        self.assertEqual(read_plan(self.folder / "sweep" / "plan.json", "test plan").body, self.plan.body)
 
     def test_files_appear_whole(self):
         path = self.folder / "deep" / "file"

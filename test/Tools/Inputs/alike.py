@@ -7,7 +7,7 @@ import subprocess
 
 TOOLS = ("ashlarc", "ashlar-run", "ashlar-as", "ashlar-dis",
          "ashlar-translate", "ashlar-reference", "ashlar-tiles", "ashlar-prune",
-         "ashlar-reduce")
+         "ashlar-reduce", "ashlar-eval", "ashlar-sweep")
 
 
 def ask(*command):

@@ -86,7 +86,8 @@ def check_keys(where: str, value: Mapping, known: Iterable[str]) -> None:
     known = list(known)
     for key in value:
         if key not in known:
-            raise malformed(f"{where}: unknown key '{key}'{nearest(key, known)}"
+            prefix = f"{where}: " if where else ""
+            raise malformed(f"{prefix}unknown key '{key}'{nearest(key, known)}"
                             f" (known: {', '.join(known)})")
 
 

@@ -19,6 +19,7 @@ from .files import digest, read_json, write_json
 SCHEMA = 1
 MARKER = "ashlar-results.json"
 POINTS = "points"
+PLAN, RESULTS = "plan.json", "results"
 IDENTIFIER = re.compile(r"[0-9a-f]{64}")
 SHOWN = 5
 
@@ -136,6 +137,22 @@ class Results:
                 self.write(point, result)
                 taken += 1
         return taken
+
+
+def settle(plan: Plan, folder: Path) -> Results:
+    """Makes a folder the plan's: the plan itself and its results. A folder that
+    holds anything else is refused, an unfinished one of an equal plan goes on."""
+    results = Results(folder / RESULTS, plan)
+    if folder.exists() and not folder.is_dir():
+        raise usage(f"{folder}: a file, expected a folder")
+    if folder.exists() and not results.folder.exists():
+        other = sorted(p.name for p in folder.iterdir() if p.name != PLAN and not p.name.startswith("."))
+        if other:
+            raise usage(f"{folder}: has files and is no folder of ours (found '{other[0]}'): give a new or an "
+                        "empty folder")
+    results.claim()
+    plan.write(folder / PLAN)
+    return results
 
 
 def _few(names: Iterable[str]) -> str:

@@ -14,15 +14,13 @@ from ..campaign.files import write_json, write_whole
 from ..campaign.runner import Work, check_tools, cores, run_points
 from ..campaign.shard import Shard, find_shard
 from ..campaign.slurm import SlurmJob, slurm_options, submit
-from ..campaign.store import Plan, Results, collect, read_plan
+from ..campaign.store import RESULTS, Plan, Results, collect, read_plan, settle
 from ..campaign.toolbox import Toolbox, find_toolbox
 from .execute import Executor
 from .plan import KIND, Request, make_plan
 from .table import Merged, as_csv, as_json, as_text, make_rows, samples_csv
 
 TOOL = "ashlar-eval"
-PLAN = "plan.json"
-RESULTS = "results"
 
 
 def _request_options(parser: Parser) -> None:
@@ -145,8 +143,7 @@ def merge_command(arguments: Sequence[str]) -> int:
 def _planned(request: Request, folder: Path, tools: Toolbox) -> Plan:
     """The plan of an evaluation in its own folder."""
     plan = make_plan(request, tools, folder)
-    Results(folder / RESULTS, plan).claim()
-    plan.write(folder / PLAN)
+    settle(plan, folder)
     return plan
 
 

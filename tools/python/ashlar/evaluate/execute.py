@@ -21,7 +21,7 @@ from . import reference
 from .images import BadSample, prepare
 from .judge import Outputs, against, figures, task_outputs
 from .model import Signature, fitted, rows_of, stack
-from .plan import needs_calibration, recipe_of, reopened, task_of
+from .plan import needs_calibration, options_of, recipe_of, reopened, task_of
 
 
 class Executor:
@@ -110,7 +110,7 @@ class Executor:
         return found, ({**compiled, **run_figures(read_json(report))} if timed else {})
 
     def _program(self, configuration: dict, scratch: Path, threads: int) -> tuple[Path, dict]:
-        body, options = self.plan.body, self.plan.body["options"]
+        body, options = self.plan.body, options_of(configuration, self.plan.body["options"])
         machine = body["machines"][configuration["machine"]]
         path = scratch / "machine.yaml"
         path.write_text(machine["text"], encoding="utf-8")
@@ -129,7 +129,7 @@ class Executor:
                "samples": [body["calibration"], body["data"]["files"], body["recipe"]] if calibrated else None,
                "ashlarc": body["tools"]["ashlarc"]}
         return self.programs.compile(key, arguments, scratch, {
-            str(self.model): body["model"], str(scratch) + "/": ""}, threads)
+            str(self.model): body["name"], str(scratch) + "/": ""}, threads)
 
     def _calibration(self) -> dict[str, np.ndarray]:
         with self.lock:

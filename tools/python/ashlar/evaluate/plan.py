@@ -22,6 +22,7 @@ KIND = "ashlar evaluation plan"
 SLICE = 64
 CALIBRATION = 8
 CALIBRATED = ("fixed", "table")
+TARGETS = ("min-snr", "min-agreement")
 
 
 @dataclass
@@ -88,6 +89,12 @@ def _configurations(request: Request, machines: list[dict], folder: Path) -> lis
     return found
 
 
+def options_of(configuration: dict, options: dict[str, Any]) -> dict[str, Any]:
+    """The options that one format takes: targets of the search are for auto."""
+    return {name: value for name, value in options.items()
+            if name not in TARGETS or configuration["format"] == "auto"}
+
+
 def needs_calibration(configuration: dict, options: dict[str, Any]) -> bool:
     """Whether ashlarc wants samples for it."""
     return configuration["format"] == "auto" or options.get("scale") in CALIBRATED
@@ -135,7 +142,7 @@ def make_plan(request: Request, tools: Toolbox, folder: Path) -> Plan:
     judged = [index for index in range(total) if index not in set(calibration)]
     body = {
         "kind": KIND, "schema": SCHEMA, "tools": versions, "options": options,
-        "model": os.path.relpath(model, folder), "model_digest": model_digest(model),
+        "name": model.name, "model": os.path.relpath(model, folder), "model_digest": model_digest(model),
         "signature": signature.as_dict(), "recipe": recipe.as_dict() if recipe else None,
         "data": {"path": os.path.relpath(request.data, folder), "layout": samples.layout, "split": request.split,
                  "labels": request.labels and os.path.relpath(request.labels, folder),
@@ -144,7 +151,7 @@ def make_plan(request: Request, tools: Toolbox, folder: Path) -> Plan:
         "machines": machines, "configurations": configurations, "calibration": calibration, "judged": judged,
     }
     # A slice's result depends on everything but where files lie.
-    place = {"model": 0, "data": {**body["data"], "path": 0, "labels": 0}, "judged": 0,
+    place = {"model": 0, "name": 0, "data": {**body["data"], "path": 0, "labels": 0}, "judged": 0,
              "configurations": [{**c, "table": 0} for c in configurations]}
     common = digest({**body, **place})
     points = [{"begin": k, "end": min(k + SLICE, len(judged))} for k in range(0, len(judged), SLICE)]

@@ -161,7 +161,7 @@ def _cell(name: str, value: Any) -> str:
 def as_json(merged: Merged, rows: list[dict]) -> dict[str, Any]:
     """Everything as one value."""
     body = merged.plan.body
-    return {"schema_version": 1, "kind": "evaluation", "model": body["model"], "model_digest": body["model_digest"],
+    return {"schema_version": 1, "kind": "evaluation", "model": body["name"], "model_digest": body["model_digest"],
             "layout": body["data"]["layout"], "reference": body["reference"], "task": merged.task["kind"],
             "recipe": body["recipe"], "samples": len(merged.kept), "calibration": len(body["calibration"]),
             "bad": [{"name": body["samples"]["names"][k], "reason": why} for k, why in merged.bad], "rows": rows}

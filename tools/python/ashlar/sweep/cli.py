@@ -12,7 +12,7 @@ from ..campaign.files import write_json, write_whole
 from ..campaign.runner import Work, check_tools, cores, run_points
 from ..campaign.shard import Shard, find_shard
 from ..campaign.slurm import SlurmJob, slurm_options, submit
-from ..campaign.store import Plan, Results, collect, read_plan
+from ..campaign.store import RESULTS, Plan, Results, collect, read_plan, settle
 from ..campaign.toolbox import Toolbox, find_toolbox
 from .config import read_sweep
 from .execute import Executor, check_files
@@ -21,8 +21,6 @@ from .plots import available, draw, warm_up
 from .table import as_csv, as_text, make_rows
 
 TOOL = "ashlar-sweep"
-PLAN = "plan.json"
-RESULTS = "results"
 TABLE = ("table.csv", "table.json")
 
 
@@ -141,23 +139,14 @@ def submit_command(arguments: Sequence[str]) -> int:
         return Exit.OK
     folder, tools = Path(options.output), _tools(options)
     plan = _planned(options.sweep, folder, tools)
-    Results(folder / RESULTS, plan).claim()
     submit(SlurmJob(TOOL, folder, options.shards, options.sbatch, tools.folder, options.jobs))
     return _merge(plan, [folder / RESULTS], folder, options.strict)
 
 
 def _planned(sweep: str, folder: Path, tools: Toolbox) -> Plan:
-    """The plan of a sweep in its own folder; an equal one is left as it is."""
+    """The plan of a sweep in its own folder."""
     plan = make_plan(read_sweep(sweep), tools, folder)
-    results = Results(folder / RESULTS, plan)
-    if results.folder.exists():
-        results.claim()
-    elif folder.exists() and not folder.is_dir():
-        raise usage(f"{folder}: a file, expected a folder")
-    elif folder.exists() and (other := [p.name for p in folder.iterdir() if p.name != PLAN]):
-        raise usage(f"{folder}: has files and is no folder of a sweep (found '{sorted(other)[0]}'): "
-                    "give a new or an empty folder")
-    plan.write(folder / PLAN)
+    settle(plan, folder)
     return plan
 
 

@@ -183,7 +183,7 @@ def read_sweep(path: Path | str) -> Sweep:
 
 
 def _sweep(value: dict, path: Path) -> Sweep:
-    check_keys("the sweep", value, KEYS)
+    check_keys("", value, KEYS)
     for key in ("models", "machines"):
         if not expect(key, value.get(key), list, "a list"):
             raise malformed(f"{key} is empty")

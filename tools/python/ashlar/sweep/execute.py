@@ -35,7 +35,7 @@ class Executor:
     def __call__(self, point: dict, threads: int) -> dict:
         with tempfile.TemporaryDirectory(prefix="ashlar-") as name:
             scratch = Path(name)
-            hidden = {name + "/": "", str(self.plan.resolve(point["model"])): point["model"]}
+            hidden = {name + "/": "", str(self.plan.resolve(point["model"])): Path(point["model"]).name}
             machine = scratch / "machine.yaml"
             machine.write_text(self.plan.body["machines"][point["machine"]]["text"], encoding="utf-8")
             program, figures = self.programs.compile(
