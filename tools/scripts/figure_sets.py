@@ -22,6 +22,13 @@ def glyphs():
     return [line for line in kept if not line.startswith("emulated in")]
 
 
+def evaluation():
+    """The table of docs/Evaluation.md."""
+    data = os.path.splitext(GLYPHS)[0] + ".npz"
+    return tools.tool("ashlar-eval", GLYPHS, f"--data={data}", "--formats=bfp8,bfp5",
+                      "--reference=ashlar").splitlines()
+
+
 def network(model):
     """Products, cycles and utilisation of a network on a1, cycles on a1-ideal."""
     def measure():
@@ -217,7 +224,8 @@ def accuracy():
 
 def all_sets():
     import figure_studies
-    first = [Console("glyphs", [], [Row("run", glyphs)]), networks(), speed(), storages(),
+    first = [Console("glyphs", [], [Row("run", glyphs)]),
+             Console("evaluation", [], [Row("run", evaluation)]), networks(), speed(), storages(),
              integer_networks(), chosen_formats(), conversions(), residuals(), roundings(),
              accuracy(), presets()]
     return first + figure_studies.all_sets()

@@ -64,7 +64,12 @@ class Parser(argparse.ArgumentParser):
             said = find_toolbox(None, sys.argv[0]).run("ashlarc", ["--version"], ".")
             sys.stdout.write(said.replace("ashlarc", self.prog, 1))
             return None
-        return self.parse_args(arguments)
+        options = self.parse_args(arguments)
+        for name in ("jobs", "limit", "shards"):
+            value = getattr(options, name, None)
+            if value is not None and value < 1:
+                raise usage(f"--{name}={value}: expected at least 1")
+        return options
 
 
 def common_options(parser: Parser) -> None:

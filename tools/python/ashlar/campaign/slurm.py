@@ -54,8 +54,6 @@ def submit(job: SlurmJob) -> None:
     Tasks that fail are an error with the way on: results that are there stay, so
     that the same command computes only what is missing.
     """
-    if job.shards < 1:
-        raise usage(f"--shards={job.shards}: expected at least 1")
     if not shutil.which("sbatch"):
         raise usage("sbatch is not on PATH: submit needs Slurm; run computes the plan here")
     script = job.folder / "array.sh"

@@ -49,10 +49,6 @@ def _report_options(parser: Parser) -> None:
 def _request(model: str, options: Namespace) -> Request:
     if not options.data:
         raise usage("expected --data=PATH, see --help")
-    for name in ("limit", "jobs"):
-        value = getattr(options, name, None)
-        if value is not None and value < 1:
-            raise usage(f"--{name}={value}: expected at least 1")
     return Request(model, options.data, options.labels, options.recipe, options.formats, options.machine,
                    options.reference, options.limit, options.calibrate, options.split, options.input_shape,
                    options.option)
@@ -60,8 +56,6 @@ def _request(model: str, options: Namespace) -> Request:
 
 def _compute(plan: Plan, folder: Path, tools: Toolbox, options: Namespace, part: Shard) -> str:
     """Runs a shard; what to say about it."""
-    if options.jobs is not None and options.jobs < 1:
-        raise usage(f"--jobs={options.jobs}: expected at least 1")
     check_tools(plan, tools)
     results = Results(folder, plan)
     results.claim()

@@ -28,12 +28,6 @@ def _tools(options: object) -> Toolbox:
     return find_toolbox(options.tools, sys.argv[0])
 
 
-def _jobs(options: object) -> int:
-    if options.jobs is not None and options.jobs < 1:
-        raise usage(f"--jobs={options.jobs}: expected at least 1")
-    return options.jobs or cores()
-
-
 def _compute(plan: Plan, folder: Path, tools: Toolbox, options: object, part: Shard) -> str:
     """Runs a shard; what to say about it."""
     check_tools(plan, tools)
@@ -41,7 +35,7 @@ def _compute(plan: Plan, folder: Path, tools: Toolbox, options: object, part: Sh
     results = Results(folder, plan)
     results.claim()
     taken = sum(results.adopt(other) for other in options.reuse)
-    work = Work(tools, _jobs(options), options.quiet, options.retry)
+    work = Work(tools, options.jobs or cores(), options.quiet, options.retry)
     names = {}
     for row in plan.body["rows"]:
         names.setdefault(row["point"], f"{row['model']} on {row['machine']}")
