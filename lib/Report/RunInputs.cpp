@@ -52,16 +52,17 @@ llvm::Expected<uint64_t> countSamples(const TensorBinding &binding,
   return static_cast<uint64_t>(array.shape[0] / binding.shape[0]);
 }
 
-const NamedTensor *findArray(llvm::ArrayRef<NamedTensor> arrays,
-                             llvm::StringRef name) {
-  for (const NamedTensor &array : arrays)
+NamedTensor *findArray(llvm::MutableArrayRef<NamedTensor> arrays,
+                       llvm::StringRef name) {
+  for (NamedTensor &array : arrays)
     if (array.name == name)
       return &array;
   return nullptr;
 }
 
 llvm::Error checkNames(llvm::ArrayRef<TensorBinding> bindings,
-                       llvm::ArrayRef<NamedTensor> arrays) {
+                       llvm::MutableArrayRef<NamedTensor> arrays,
+                       llvm::StringRef remedy) {
   for (size_t i = 0; i < arrays.size(); ++i) {
     bool known = false;
     for (const TensorBinding &binding : bindings)
@@ -80,10 +81,8 @@ llvm::Error checkNames(llvm::ArrayRef<TensorBinding> bindings,
       missing += (missing.empty() ? "'" : ", '") + binding.name + "'";
   if (!missing.empty())
     return makeError(ErrorClass::Usage,
-                     "no array for input {}; the program's inputs are:{}\n"
-                     "give --input NAME=FILE.npy, --inputs=FILE.npz or "
-                     "--random-inputs=SEED",
-                     missing, listBindings(bindings));
+                     "no array for input {}; the program's inputs are:{}{}",
+                     missing, listBindings(bindings), remedy.str());
   return llvm::Error::success();
 }
 
@@ -91,12 +90,12 @@ llvm::Error checkNames(llvm::ArrayRef<TensorBinding> bindings,
 
 llvm::Expected<InputSet>
 report::bindInputs(llvm::ArrayRef<TensorBinding> bindings,
-                   std::vector<NamedTensor> arrays) {
-  if (llvm::Error error = checkNames(bindings, arrays))
+                   std::vector<NamedTensor> arrays, llvm::StringRef remedy) {
+  if (llvm::Error error = checkNames(bindings, arrays, remedy))
     return error;
   InputSet set;
   for (size_t i = 0; i < bindings.size(); ++i) {
-    const NamedTensor *array = findArray(arrays, bindings[i].name);
+    NamedTensor *array = findArray(arrays, bindings[i].name);
     llvm::Expected<uint64_t> samples = countSamples(bindings[i], array->tensor);
     if (!samples)
       return samples.takeError();
@@ -107,7 +106,7 @@ report::bindInputs(llvm::ArrayRef<TensorBinding> bindings,
                        "input '{}' holds {} samples, but '{}' holds {}",
                        bindings[i].name, *samples, bindings[0].name,
                        set.samples);
-    set.tensors.push_back(array->tensor);
+    set.tensors.push_back(std::move(array->tensor));
     set.tensors.back().type = bindings[i].type;
   }
   return set;

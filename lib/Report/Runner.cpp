@@ -8,9 +8,9 @@
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Energy/Table.h"
 #include "ashlar/Report/Comparison.h"
+#include "ashlar/Report/Execution.h"
 #include "ashlar/Report/NonFinite.h"
 #include "ashlar/Report/Report.h"
-#include "ashlar/Report/RunWarnings.h"
 #include "ashlar/Support/Console.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/FileIO.h"
@@ -58,13 +58,10 @@ private:
   std::string compiledFor; ///< Machine of the program, if another one runs it.
   double loadSeconds = 0;
   uint64_t samples = 1;
-  std::vector<NamedTensor> outputs;
-  std::vector<int16_t> state; ///< Carried from sample to sample.
+  std::vector<int16_t> state; ///< Before the first sample.
   std::vector<NamedTensor> expected;
   std::unique_ptr<llvm::MemoryBuffer> baseline;
-  RunStatistics statistics;
-  RunWarnings warnings;
-  emulator::RunResult first; ///< Of the first sample; its dumps are written.
+  Execution execution;
 };
 
 double secondsSince(std::chrono::steady_clock::time_point start) {
@@ -111,21 +108,18 @@ llvm::Error Session::load() {
   return llvm::Error::success();
 }
 
-/// Puts the machine that was asked for in the place of the program's. What that
-/// machine cannot execute is the loader's to find.
 llvm::Error Session::changeMachine(container::Program &program) {
   if (options.machine.empty())
     return llvm::Error::success();
-  llvm::Expected<machine::Description> other = machine::load(options.machine);
-  if (!other)
-    return other.takeError();
-  if (*other == program.machine)
-    return llvm::Error::success();
-  compiledFor = program.machine.name;
-  program.machine = std::move(*other);
-  support::printErr(
-      fmt::format("{}: warning: {}: compiled for machine '{}', runs on '{}'\n",
-                  tool, options.program, compiledFor, program.machine.name));
+  llvm::Expected<std::string> before =
+      report::changeMachine(program, options.machine);
+  if (!before)
+    return before.takeError();
+  compiledFor = std::move(*before);
+  if (!compiledFor.empty())
+    support::printErr(fmt::format(
+        "{}: warning: {}: compiled for machine '{}', runs on '{}'\n", tool,
+        options.program, compiledFor, program.machine.name));
   return llvm::Error::success();
 }
 
@@ -155,7 +149,9 @@ llvm::Expected<InputSet> Session::readInputs() {
     }
   }
   llvm::Expected<InputSet> set =
-      bindInputs(program().inputs, std::move(arrays));
+      bindInputs(program().inputs, std::move(arrays),
+                 "\ngive --input NAME=FILE.npy, --inputs=FILE.npz or "
+                 "--random-inputs=SEED");
   if (set)
     for (auto [binding, tensor] : llvm::zip(program().inputs, set->tensors))
       warnNonFinite(tool, "input", binding.name, tensor);
@@ -216,59 +212,33 @@ llvm::Error Session::readBaseline() {
 }
 
 llvm::Error Session::execute(const InputSet &inputs) {
-  emulator::Options how = emulatorOptions();
   samples = inputs.samples;
-  for (const container::TensorBinding &binding : program().outputs)
-    outputs.push_back({binding.name, HostTensor()});
   support::Progress progress("running", samples, !options.quiet);
-  for (uint64_t i = 0; i < samples; ++i) {
-    std::vector<HostTensor> sample;
-    for (const HostTensor &array : inputs.tensors)
-      sample.push_back(sampleOf(array, samples, i));
-    how.state = state;
-    llvm::Expected<emulator::RunResult> result =
-        emulator::run(*loaded, sample, how);
-    if (!result)
-      return withContext(result.takeError(), options.program);
-    state = result->state;
-    warnings.add(result->nodes);
-    for (size_t o = 0; o < outputs.size(); ++o)
-      appendSample(outputs[o].tensor, result->outputs[o], samples);
-    if (i == 0) {
-      first = std::move(*result);
-      llvm::Expected<RunStatistics> collected =
-          collectStatistics(*loaded, first);
-      if (!collected)
-        return collected.takeError();
-      statistics = std::move(*collected);
-      // Time does not depend on data: once is enough.
-      how.timing = how.recordTimes = how.dumpTensors = how.traceDram = false;
-    } else {
-      statistics.saturated += result->saturated;
-      statistics.underflow += result->underflow;
-      statistics.nonFinite += result->nonFinite;
-    }
-    progress.update(i + 1);
-  }
-  statistics.samples = samples;
-  statistics.loadSeconds = loadSeconds;
-  statistics.compiledFor = compiledFor;
-  for (const NamedTensor &output : outputs)
-    warnNonFinite(tool, "output", output.name, output.tensor);
-  for (const std::string &text : warnings.describe(program()))
+  auto done = [&](uint64_t count) { progress.update(count); };
+  llvm::Expected<Execution> result =
+      executeSamples(*loaded, inputs, emulatorOptions(), state, done);
+  if (!result)
+    return withContext(result.takeError(), options.program);
+  execution = std::move(*result);
+  execution.statistics.loadSeconds = loadSeconds;
+  execution.statistics.compiledFor = compiledFor;
+  progress.finish();
+  for (const std::string &text : execution.warnings)
     support::printErr(fmt::format("{}: warning: {}\n", tool, text));
   return llvm::Error::success();
 }
 
 llvm::Error Session::writeFiles() {
   if (!options.outputs.empty())
-    if (llvm::Error error = support::writeNpz(options.outputs, outputs))
+    if (llvm::Error error =
+            support::writeNpz(options.outputs, execution.outputs))
       return error;
   if (!options.stateOut.empty())
-    if (llvm::Error error = writeState(program(), state, options.stateOut))
+    if (llvm::Error error =
+            writeState(program(), execution.state, options.stateOut))
       return error;
   if (!options.report.empty()) {
-    llvm::Expected<std::string> json = toJson(statistics);
+    llvm::Expected<std::string> json = toJson(execution.statistics);
     if (!json)
       return withContext(json.takeError(), options.program);
     if (llvm::Error error = support::writeFileAtomically(
@@ -277,26 +247,29 @@ llvm::Error Session::writeFiles() {
   }
   if (!options.layers.empty())
     if (llvm::Error error = support::writeFileAtomically(
-            options.layers, llvm::StringRef(toLayerTable(statistics))))
+            options.layers,
+            llvm::StringRef(toLayerTable(execution.statistics))))
       return error;
   if (!options.trace.empty()) {
     const bool native = llvm::StringRef(options.trace).ends_with(".pftrace");
     if (llvm::Error error = support::writeFileAtomically(
-            options.trace, llvm::StringRef(native ? toPerfetto(statistics)
-                                                  : toTrace(statistics))))
+            options.trace,
+            llvm::StringRef(native ? toPerfetto(execution.statistics)
+                                   : toTrace(execution.statistics))))
       return error;
   }
   if (!options.stacks.empty())
     if (llvm::Error error = support::writeFileAtomically(
-            options.stacks, llvm::StringRef(toFoldedStacks(statistics))))
+            options.stacks,
+            llvm::StringRef(toFoldedStacks(execution.statistics))))
       return error;
   if (!options.dramTrace.empty())
     if (llvm::Error error = support::writeFileAtomically(
-            options.dramTrace, llvm::StringRef(first.dramTrace)))
+            options.dramTrace, llvm::StringRef(execution.first.dramTrace)))
       return error;
   if (!options.html.empty()) {
     llvm::Expected<std::string> page =
-        toHtml(statistics, baseline ? baseline->getBuffer() : "");
+        toHtml(execution.statistics, baseline ? baseline->getBuffer() : "");
     if (!page)
       return withContext(page.takeError(), options.program);
     if (llvm::Error error =
@@ -304,35 +277,36 @@ llvm::Error Session::writeFiles() {
       return error;
   }
   if (!options.dumpFolder.empty())
-    return dumpTensors(program(), first, options.dumpFolder);
+    return dumpTensors(program(), execution.first, options.dumpFolder);
   return llvm::Error::success();
 }
 
 void Session::print() const {
   if (options.quiet)
     return;
-  for (const NamedTensor &output : outputs)
+  for (const NamedTensor &output : execution.outputs)
     support::printOut(topValues(output.tensor, output.name, samples));
-  support::printOut(toSummary(statistics));
+  support::printOut(toSummary(execution.statistics));
 }
 
 llvm::Error Session::judge() const {
   std::string failed;
   for (size_t i = 0; i < expected.size(); ++i) {
-    llvm::Expected<Comparison> comparison = compare(
-        outputs[i].tensor, expected[i].tensor, options.atol, options.rtol);
+    llvm::Expected<Comparison> comparison =
+        compare(execution.outputs[i].tensor, expected[i].tensor, options.atol,
+                options.rtol);
     if (!comparison)
-      return withContext(
-          comparison.takeError(),
-          fmt::format("{}: output '{}'", options.expect, outputs[i].name));
+      return withContext(comparison.takeError(),
+                         fmt::format("{}: output '{}'", options.expect,
+                                     execution.outputs[i].name));
     if (!options.quiet)
-      support::printOut(
-          fmt::format("expect '{}': {}\n", outputs[i].name,
-                      describe(*comparison, outputs[i].tensor.shape)));
+      support::printOut(fmt::format(
+          "expect '{}': {}\n", execution.outputs[i].name,
+          describe(*comparison, execution.outputs[i].tensor.shape)));
     if (!comparison->passed())
-      failed += fmt::format("{}'{}' ({})", failed.empty() ? "" : ", ",
-                            outputs[i].name,
-                            describe(*comparison, outputs[i].tensor.shape));
+      failed += fmt::format(
+          "{}'{}' ({})", failed.empty() ? "" : ", ", execution.outputs[i].name,
+          describe(*comparison, execution.outputs[i].tensor.shape));
   }
   if (failed.empty())
     return llvm::Error::success();
@@ -364,7 +338,7 @@ llvm::Error Session::run() {
     return error;
   if (llvm::Error error = execute(*inputs))
     return error;
-  statistics.energyTable = std::move(*prices);
+  execution.statistics.energyTable = std::move(*prices);
   if (llvm::Error error = writeFiles())
     return error;
   print();

@@ -65,10 +65,12 @@ struct InputSet {
 
 /// Fits named arrays to the bindings: every binding once, no other name, exact
 /// type and shape but for axis 0, which may be n times the compiled one (the
-/// same n for all). Names are Usage errors; types and shapes Malformed.
+/// same n for all). Names are Usage errors; types and shapes Malformed. \p
+/// remedy ends the message about missing arrays.
 llvm::Expected<InputSet>
 bindInputs(llvm::ArrayRef<container::TensorBinding> bindings,
-           std::vector<support::NamedTensor> arrays);
+           std::vector<support::NamedTensor> arrays,
+           llvm::StringRef remedy = "");
 
 /// A seeded array for \p binding: floats uniform in [-1, 1), integers in
 /// [-128, 127] or [0, 255], booleans 0 or 1. The same seed and name give the

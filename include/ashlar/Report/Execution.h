@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Running a loaded program on arrays and keeping what a report needs. Writes
+// nothing: ashlar-run and the library (lib/Api) both stand on this.
+
+#ifndef ASHLAR_REPORT_EXECUTION_H
+#define ASHLAR_REPORT_EXECUTION_H
+
+#include "ashlar/Emulator/Emulator.h"
+#include "ashlar/Report/RunWarnings.h"
+#include "ashlar/Report/Runner.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace ashlar::report {
+
+/// All samples of one run.
+struct Execution {
+  std::vector<support::NamedTensor> outputs; ///< In order of the bindings.
+  std::vector<int16_t> state;                ///< After the last sample.
+  RunStatistics statistics;
+  /// Texts without a prefix: outputs that are not finite, nodes that saturate.
+  std::vector<std::string> warnings;
+  emulator::RunResult first; ///< Of the first sample, outputs included.
+};
+
+/// Runs \p inputs, which bindInputs() made, sample after sample. Cycles, traces
+/// and dumps are those of the first sample: time hardly depends on data. The
+/// state goes from \p state through all samples. \p progress is told how many
+/// are done.
+llvm::Expected<Execution>
+executeSamples(emulator::LoadedProgram &program, const InputSet &inputs,
+               emulator::Options how, std::vector<int16_t> state,
+               llvm::function_ref<void(uint64_t)> progress);
+
+/// Puts the machine \p name (a built-in one or a file) in the place of the
+/// program's. Returns the name of the machine that it was compiled for, or
+/// nothing if the two are the same. What the other machine cannot execute is
+/// the loader's to find.
+llvm::Expected<std::string> changeMachine(container::Program &program,
+                                          llvm::StringRef name);
+
+} // namespace ashlar::report
+
+#endif // ASHLAR_REPORT_EXECUTION_H
