@@ -178,7 +178,15 @@ llvm::Error Compilation::import() {
   if (!module)
     return module.takeError();
   result.module = std::move(*module);
-  return llvm::Error::success();
+  if (options.import.batch == 0)
+    return llvm::Error::success();
+  nn::SetBatchOptions batch;
+  batch.batch = options.import.batch;
+  for (const auto &[name, shape] : options.import.inputShapes)
+    batch.keep.push_back(name);
+  return runPasses(ErrorClass::Unsupported, [&](OpPassManager &manager) {
+    manager.addNestedPass<func::FuncOp>(nn::createSetBatch(batch));
+  });
 }
 
 llvm::Error Compilation::quantise() {

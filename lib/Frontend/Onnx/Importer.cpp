@@ -150,9 +150,6 @@ Error Importer::checkOptions() const {
                      flag.str(), printable(name),
                      printable(llvm::join(texts, ", ")));
   };
-  for (const auto &[name, shape] : options.inputShapes)
-    if (Error error = check("--input-shape", name))
-      return error;
   for (const auto &[name, file] : options.constants)
     if (Error error = check("--constant", name))
       return error;
@@ -165,7 +162,7 @@ Error Importer::readConstants() {
     if (flag == options.constants.end())
       continue;
     Expected<mlir::ElementsAttr> elements =
-        readConstantFile(input, flag->second, builder.getContext());
+        readConstantInput(input, flag->second, builder.getContext());
     if (!elements)
       return elements.takeError();
     values[input.name()] = nn::ConstantOp::create(
@@ -204,7 +201,8 @@ Error Importer::addInputs() {
   if (!open.empty())
     return makeError(ErrorClass::Usage,
                      "the shapes of these inputs are not fixed: {}; give each "
-                     "with --input-shape=NAME=1x3x224x224",
+                     "with --input-shape=NAME=1x3x224x224, or its dimensions "
+                     "by name, --input-shape=batch=1,seq=128",
                      llvm::join(open, ", "));
   builder.setInsertionPointToEnd(module->getBody());
   function = mlir::func::FuncOp::create(builder, module->getLoc(), "main",
@@ -341,6 +339,11 @@ Error Importer::importNode(const FlatNode &node) {
 Error Importer::run() {
   if (Error error = checkOpsets())
     return error;
+  Expected<ImportOptions> resolved =
+      resolveShapes(model.proto.graph(), options);
+  if (!resolved)
+    return resolved.takeError();
+  options = std::move(*resolved);
   if (Error error = checkOptions())
     return error;
   if (Error error = addInputs())
@@ -444,7 +447,7 @@ ValueNames Importer::valueNames(ModuleOp module) const {
 Expected<OwningOpRef<ModuleOp>>
 ashlar::frontend::importOnnx(StringRef path, const ImportOptions &options,
                              mlir::MLIRContext *context, ValueNames *names) {
-  Expected<std::unique_ptr<Model>> model = loadModel(path);
+  Expected<std::unique_ptr<Model>> model = loadModel(path, options);
   if (!model)
     return model.takeError();
   if (options.largeConstants)
@@ -465,7 +468,7 @@ ashlar::frontend::importOnnx(StringRef path, const ImportOptions &options,
 
 Expected<std::vector<NodeStatus>>
 ashlar::frontend::checkOnnx(StringRef path, const ImportOptions &options) {
-  Expected<std::unique_ptr<Model>> model = loadModel(path);
+  Expected<std::unique_ptr<Model>> model = loadModel(path, options);
   if (!model)
     return model.takeError();
   if (options.largeConstants)

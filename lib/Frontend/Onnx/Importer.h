@@ -77,7 +77,7 @@ private:
   nameAttrs(ArrayRef<const onnx::ValueInfoProto *> declarations);
 
   Model &model;
-  const ImportOptions &options;
+  ImportOptions options; ///< After run(): resolveShapes().
   mlir::OpBuilder builder;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp function;

@@ -67,6 +67,20 @@ Error checkFlagShape(const onnx::TypeProto_Tensor &tensor, StringRef name,
                    declaredShape(tensor));
 }
 
+/// Size of a dimension, as far as the model or the command line says; the first
+/// one that both leave open is that of the batch.
+std::optional<int64_t> sizeOf(const onnx::TensorShapeProto_Dimension &dim,
+                              bool first, const ImportOptions &options) {
+  if (dim.has_dim_value())
+    return dim.dim_value();
+  auto named = options.dimensions.find(dim.dim_param());
+  if (!dim.dim_param().empty() && named != options.dimensions.end())
+    return named->second;
+  if (first && options.batch > 0)
+    return options.batch;
+  return std::nullopt;
+}
+
 /// What the model says of an input: `what` names it in messages.
 struct Declaration {
   onnx::TypeProto_Tensor tensor;
@@ -117,13 +131,105 @@ Error ashlar::frontend::addInputShape(ImportOptions &options, StringRef flag) {
   return Error::success();
 }
 
+/// Names of the open dimensions of all inputs, each once.
+static std::vector<std::string> namedDimensions(const onnx::GraphProto &graph) {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto &input : graph.input())
+    for (const auto &dim : input.type().tensor_type().shape().dim())
+      if (!dim.dim_param().empty() &&
+          !llvm::is_contained(names, dim.dim_param()))
+        names.push_back(dim.dim_param());
+  return names;
+}
+
+/// Whether an input, fixed by no option, has one sample: then the network is
+/// imported for one, and made larger as a whole (ashlar-nn-set-batch).
+static bool hasUnitBatch(const onnx::GraphProto &graph,
+                         const ImportOptions &options) {
+  auto isInitializer = [&](StringRef name) {
+    return llvm::any_of(graph.initializer(),
+                        [&](const auto &t) { return t.name() == name; });
+  };
+  for (const onnx::ValueInfoProto &input : graph.input()) {
+    const auto &shape = input.type().tensor_type().shape();
+    if (!options.inputShapes.count(input.name()) &&
+        !options.constants.count(input.name()) && shape.dim_size() > 0 &&
+        shape.dim(0).has_dim_value() && shape.dim(0).dim_value() == 1 &&
+        !isInitializer(input.name()))
+      return true;
+  }
+  return false;
+}
+
+/// Reads "batch=1,seq" with the size of the last name as named dimensions.
+/// Nothing if it is something else.
+static std::optional<std::map<std::string, int64_t>>
+parseDimensions(StringRef names, nn::ShapeRef last) {
+  if (last.size() != 1)
+    return std::nullopt;
+  std::map<std::string, int64_t> sizes;
+  SmallVector<StringRef> parts;
+  names.split(parts, ',');
+  for (StringRef part : llvm::drop_end(parts)) {
+    auto [name, text] = part.rsplit('=');
+    int64_t size = 0;
+    if (name.empty() || text.getAsInteger(10, size) || size < 0 ||
+        !sizes.try_emplace(name.str(), size).second)
+      return std::nullopt;
+  }
+  if (parts.back().empty() ||
+      !sizes.try_emplace(parts.back().str(), last[0]).second)
+    return std::nullopt;
+  return sizes;
+}
+
+Expected<ImportOptions>
+ashlar::frontend::resolveShapes(const onnx::GraphProto &graph,
+                                const ImportOptions &options) {
+  ImportOptions resolved = options;
+  const std::vector<std::string> known = namedDimensions(graph);
+  SmallVector<std::string> inputs;
+  for (const onnx::ValueInfoProto &input : graph.input())
+    inputs.push_back(input.name());
+  auto refuse = [&](StringRef name) {
+    return makeError(
+        ErrorClass::Usage,
+        "--input-shape names '{}', which is not an input; the inputs are: {}{}",
+        printable(name), printable(llvm::join(inputs, ", ")),
+        known.empty() ? ""
+                      : "; their named dimensions are: " +
+                            printable(llvm::join(known, ", ")));
+  };
+  for (const auto &[name, shape] : options.inputShapes) {
+    if (llvm::is_contained(inputs, name))
+      continue;
+    auto sizes = parseDimensions(name, shape);
+    if (!sizes)
+      return refuse(name);
+    resolved.inputShapes.erase(name);
+    for (const auto &[dimension, size] : *sizes) {
+      if (!llvm::is_contained(known, dimension))
+        return refuse(dimension);
+      if (!resolved.dimensions.try_emplace(dimension, size).second)
+        return makeError(ErrorClass::Usage,
+                         "--input-shape gives the dimension '{}' twice",
+                         printable(dimension));
+    }
+  }
+  if (resolved.batch > 0 && hasUnitBatch(graph, resolved))
+    resolved.batch = 1;
+  return resolved;
+}
+
 Error ashlar::frontend::addConstant(ImportOptions &options, StringRef flag) {
   auto [name, file] = flag.split('=');
   if (name.empty() || file.empty())
     return makeError(ErrorClass::Usage,
                      "found '{}', expected --constant=NAME=FILE.npy",
                      flag.str());
-  if (!options.constants.try_emplace(name.str(), file.str()).second)
+  if (!options.constants
+           .try_emplace(name.str(), ConstantInput{file.str(), nullptr})
+           .second)
     return makeError(ErrorClass::Usage, "--constant of '{}' is given twice",
                      printable(name));
   return Error::success();
@@ -145,8 +251,9 @@ Expected<RankedTensorType> ashlar::frontend::inputType(
   } else {
     bool isOpen = !tensor.has_shape();
     for (const onnx::TensorShapeProto_Dimension &dim : tensor.shape().dim()) {
-      isOpen |= !dim.has_dim_value();
-      shape.push_back(dim.dim_value());
+      const std::optional<int64_t> size = sizeOf(dim, shape.empty(), options);
+      isOpen |= !size;
+      shape.push_back(size.value_or(0));
     }
     if (isOpen) {
       open.push_back(fmt::format("'{}' ({})", printable(input.name()),
@@ -183,19 +290,23 @@ RankedTensorType ashlar::frontend::staticType(const onnx::TypeProto &type,
 }
 
 Expected<mlir::ElementsAttr>
-ashlar::frontend::readConstantFile(const onnx::ValueInfoProto &input,
-                                   StringRef file, mlir::MLIRContext *context) {
+ashlar::frontend::readConstantInput(const onnx::ValueInfoProto &input,
+                                    const ConstantInput &source,
+                                    mlir::MLIRContext *context) {
   Expected<Declaration> declared = declarationOf(input);
   if (!declared)
     return declared.takeError();
   const auto &[tensor, element, what] = *declared;
-  Expected<HostTensor> array = support::readNpy(file);
+  const std::string file = source.name();
+  Expected<HostTensor> array = source.array
+                                   ? Expected<HostTensor>(*source.array)
+                                   : support::readNpy(file);
   if (!array)
     return array.takeError();
   if (!support::isStoredAs(array->type, element))
     return makeError(ErrorClass::Malformed,
-                     "{} has elements of type {}, {} is declared with {}",
-                     file.str(), support::name(array->type).str(), what,
+                     "{} has elements of type {}, {} is declared with {}", file,
+                     support::name(array->type).str(), what,
                      support::name(element).str());
   bool fits = true;
   if (tensor.has_shape()) {
@@ -206,10 +317,9 @@ ashlar::frontend::readConstantFile(const onnx::ValueInfoProto &input,
              tensor.shape().dim(i).dim_value() == array->shape[i];
   }
   if (!fits)
-    return makeError(ErrorClass::Malformed,
-                     "{} has the shape {}, {} is declared as {}", file.str(),
-                     nn::shapeToString(array->shape), what,
-                     declaredShape(tensor));
+    return makeError(
+        ErrorClass::Malformed, "{} has the shape {}, {} is declared as {}",
+        file, nn::shapeToString(array->shape), what, declaredShape(tensor));
   auto type =
       RankedTensorType::get(array->shape, nn::toMlirType(context, element));
   return nn::makeElements(

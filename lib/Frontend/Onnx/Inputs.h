@@ -25,8 +25,15 @@ mlir::RankedTensorType staticType(const onnx::TypeProto &type,
 
 /// The array of `--constant=NAME=FILE`, checked against the declaration.
 llvm::Expected<mlir::ElementsAttr>
-readConstantFile(const onnx::ValueInfoProto &input, llvm::StringRef file,
-                 mlir::MLIRContext *context);
+readConstantInput(const onnx::ValueInfoProto &input,
+                  const ConstantInput &source, mlir::MLIRContext *context);
+
+/// What --input-shape and --batch mean for this model: sizes of named
+/// dimensions move from `inputShapes`, where the command line cannot tell them
+/// from shapes, to `dimensions`. Usage errors name the inputs and dimensions
+/// that there are.
+llvm::Expected<ImportOptions> resolveShapes(const onnx::GraphProto &graph,
+                                            const ImportOptions &options);
 
 } // namespace ashlar::frontend
 

@@ -28,17 +28,6 @@ using llvm::StringRef;
 
 namespace {
 
-/// Protobuf logs parse errors to stderr; the tools report them themselves.
-/// Replaces the handler for the duration of one parse.
-class QuietProtobuf {
-public:
-  QuietProtobuf() : previous(google::protobuf::SetLogHandler(nullptr)) {}
-  ~QuietProtobuf() { google::protobuf::SetLogHandler(previous); }
-
-private:
-  google::protobuf::LogHandler *previous;
-};
-
 /// Value names defined before any node runs.
 Expected<llvm::StringSet<>> collectRoots(const onnx::GraphProto &graph) {
   llvm::StringSet<> names, inputs;
@@ -168,12 +157,14 @@ Error ashlar::frontend::parseModel(StringRef bytes, Model &model) {
                      "the file has {} bytes, protobuf reads at most {}; keep "
                      "weights in external data",
                      bytes.size(), limit);
-  QuietProtobuf quiet;
   google::protobuf::io::ArrayInputStream stream(bytes.data(), bytes.size());
   google::protobuf::io::CodedInputStream coded(&stream);
   coded.SetTotalBytesLimit(limit);
   coded.SetRecursionLimit(100);
-  if (!model.proto.ParseFromCodedStream(&coded) ||
+  // Only the whole message's own checks write to standard error, of required
+  // fields, and ONNX has none; the handler of such lines is one for the whole
+  // process, so it is left alone.
+  if (!model.proto.ParsePartialFromCodedStream(&coded) ||
       !coded.ConsumedEntireMessage())
     return makeError(ErrorClass::Malformed,
                      "not an ONNX model: the protobuf message is truncated or "
@@ -214,19 +205,28 @@ Error ashlar::frontend::sortNodes(Model &model) {
   return markLive(model, *roots, *producers);
 }
 
-Expected<std::unique_ptr<Model>> ashlar::frontend::loadModel(StringRef path) {
-  Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer =
-      support::readFile(path);
-  if (!buffer)
-    return buffer.takeError();
+Expected<std::unique_ptr<Model>>
+ashlar::frontend::loadModel(StringRef path, const ImportOptions &options) {
   auto model = std::make_unique<Model>();
   model->path = path.str();
   model->folder = llvm::sys::path::parent_path(path).str();
   if (model->folder.empty())
     model->folder = ".";
-  model->budget = support::Budget((*buffer)->getBufferSize());
-  Error error = parseModel((*buffer)->getBuffer(), *model);
-  buffer->reset();
+  std::unique_ptr<llvm::MemoryBuffer> file;
+  StringRef bytes;
+  if (options.image) {
+    bytes = options.image->getBuffer();
+  } else {
+    Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer =
+        support::readFile(path);
+    if (!buffer)
+      return buffer.takeError();
+    file = std::move(*buffer);
+    bytes = file->getBuffer();
+  }
+  model->budget = support::Budget(bytes.size());
+  Error error = parseModel(bytes, *model);
+  file.reset();
   if (!error)
     error = flatten(*model);
   if (!error)

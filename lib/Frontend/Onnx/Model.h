@@ -7,6 +7,7 @@
 #define ASHLAR_LIB_FRONTEND_ONNX_MODEL_H
 
 #include "Proto.h"
+#include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Support/Budget.h"
 #include "ashlar/Support/Error.h"
 #include "llvm/ADT/StringMap.h"
@@ -57,9 +58,10 @@ struct Model {
 /// capture.
 std::vector<std::string> operandsOf(const FlatNode &node);
 
-/// Parses the file, checks its structure, inlines functions, sorts the nodes
-/// and marks the live ones.
-llvm::Expected<std::unique_ptr<Model>> loadModel(llvm::StringRef path);
+/// Parses the file (or what the options have in its place), checks its
+/// structure, inlines functions, sorts the nodes and marks the live ones.
+llvm::Expected<std::unique_ptr<Model>> loadModel(llvm::StringRef path,
+                                                 const ImportOptions &options);
 
 /// Parses only; `bytes` is the content of `path`, which lies in `folder`. A
 /// usage error if the command line writes what the model keeps beside it.

@@ -67,7 +67,7 @@ void readLine(StringRef line, ValueTypes &types) {
   const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
   dup2(null, STDOUT_FILENO);
   dup2(null, STDERR_FILENO);
-  auto model = loadModel(path);
+  auto model = loadModel(path, options);
   if (!model) {
     llvm::consumeError(model.takeError());
     _exit(1);

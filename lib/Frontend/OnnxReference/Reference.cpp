@@ -422,7 +422,7 @@ Expected<ModelReference>
 ModelReference::load(StringRef path, const frontend::ImportOptions &options) {
   auto state = std::make_unique<State>();
   state->options = options;
-  auto model = frontend::loadModel(path);
+  auto model = frontend::loadModel(path, options);
   if (!model)
     return model.takeError();
   state->model = std::move(*model);
@@ -433,7 +433,7 @@ ModelReference::load(StringRef path, const frontend::ImportOptions &options) {
     if (auto file = options.constants.find(input.name());
         file != options.constants.end()) {
       auto elements =
-          frontend::readConstantFile(input, file->second, &state->context);
+          frontend::readConstantInput(input, file->second, &state->context);
       if (!elements)
         return elements.takeError();
       state->stored[input.name()] = *elements;

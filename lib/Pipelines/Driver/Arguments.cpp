@@ -152,6 +152,14 @@ std::string setTranspose(CompilerArguments &arguments, llvm::StringRef text) {
   return "";
 }
 
+std::string setBatch(CompilerArguments &arguments, llvm::StringRef text) {
+  int64_t batch = 0;
+  if (text.getAsInteger(10, batch) || batch < 1 || batch > 65536)
+    return "expected 1 to 65536";
+  arguments.compile.import.batch = batch;
+  return "";
+}
+
 std::string setThreads(CompilerArguments &arguments, llvm::StringRef text) {
   unsigned threads = 0;
   if (text.getAsInteger(10, threads) || threads == 0 || threads > 1024)
@@ -249,7 +257,7 @@ constexpr Flag flags[] = {
     {"calibrate", "FILE.npz",
      "samples for --format=auto, --scale and scatter mode, by input name",
      [](CompilerArguments &a, llvm::StringRef text) {
-       a.search.calibration = text.str();
+       a.search.calibration = SampleArchive(text.str());
        return std::string(text.empty() ? "expected a file" : "");
      },
      support::FileUse::Reads},
@@ -289,7 +297,10 @@ constexpr Flag flags[] = {
     {"transpose", "MODE",
      "transposes: auto (default), pe (the array), dma (through DRAM) or copy",
      setTranspose},
-    {"input-shape", "NAME=1x3x224x224", "static shape of a graph input",
+    {"batch", "N",
+     "samples at a time, for models of one sample or an open batch", setBatch},
+    {"input-shape", "NAME=1x3x224x224",
+     "static shape of a graph input; or batch=1,seq=128: named dimensions",
      [](CompilerArguments &a, llvm::StringRef text) {
        return textOf(frontend::addInputShape(a.compile.import, text));
      }},
@@ -325,7 +336,11 @@ constexpr Flag flags[] = {
      "compare every layer with the reference and with its error bound",
      setSwitch<&CompilerArguments::verify>},
     {"inputs", "FILE.npz", "samples for --verify, by input name",
-     setText<&CompilerArguments::verifyInputs>, support::FileUse::Reads},
+     [](CompilerArguments &a, llvm::StringRef text) {
+       a.verifyInputs = SampleArchive(text.str());
+       return std::string(text.empty() ? "expected a file" : "");
+     },
+     support::FileUse::Reads},
     {"threads", "N", "threads (all hardware threads); results never change",
      setThreads},
     {"list-machines", nullptr, "print the built-in machines",
@@ -352,10 +367,13 @@ llvm::Error readFormats(CompilerArguments &arguments) {
   formats.weights = arguments.weights.value_or(formats.weights);
   if (arguments.formatsFile.empty())
     return llvm::Error::success();
-  auto bytes = support::readFile(arguments.formatsFile);
-  if (!bytes)
-    return bytes.takeError();
-  std::string text = (*bytes)->getBuffer().str();
+  std::string text = arguments.formatsText;
+  if (text.empty()) {
+    auto bytes = support::readFile(arguments.formatsFile);
+    if (!bytes)
+      return bytes.takeError();
+    text = (*bytes)->getBuffer().str();
+  }
   // What --dump-formats adds to a table of numerics.
   if (auto json = support::parseJson(text)) {
     llvm::json::Object *object = json->getAsObject();
@@ -409,23 +427,38 @@ struct Decided {
 };
 
 /// Options that read the model itself are decided with its import.
-constexpr Decided decided[] = {
-    {"input-shape", Phase::Import},      {"large-constants", Phase::Import},
-    {"constant", Phase::Import},         {"check", Phase::Import},
-    {"calibrate", Phase::Import},        {"min-snr", Phase::Import},
-    {"min-agreement", Phase::Import},    {"verify", Phase::Import},
-    {"inputs", Phase::Import},           {"format", Phase::Quantise},
-    {"activations", Phase::Quantise},    {"weights", Phase::Quantise},
-    {"formats", Phase::Quantise},        {"scale", Phase::Quantise},
-    {"residual", Phase::Quantise},       {"weight-scaling", Phase::Quantise},
-    {"dump-formats", Phase::Quantise},   {"dump-plan", Phase::Quantise},
-    {"machine", Phase::Assign},          {"fold-w", Phase::Assign},
-    {"transpose", Phase::Assign},        {"pci-policy", Phase::Assign},
-    {"sparse", Phase::Assign},           {"classify", Phase::Assign},
-    {"scatter-unit", Phase::Assign},     {"partition", Phase::Assign},
-    {"partition-metric", Phase::Assign}, {"partition-threshold", Phase::Assign},
-    {"partition-cuts", Phase::Assign},   {"partition-halo", Phase::Assign},
-    {"map-compression", Phase::Plan}};
+constexpr Decided decided[] = {{"batch", Phase::Import},
+                               {"input-shape", Phase::Import},
+                               {"large-constants", Phase::Import},
+                               {"constant", Phase::Import},
+                               {"check", Phase::Import},
+                               {"calibrate", Phase::Import},
+                               {"min-snr", Phase::Import},
+                               {"min-agreement", Phase::Import},
+                               {"verify", Phase::Import},
+                               {"inputs", Phase::Import},
+                               {"format", Phase::Quantise},
+                               {"activations", Phase::Quantise},
+                               {"weights", Phase::Quantise},
+                               {"formats", Phase::Quantise},
+                               {"scale", Phase::Quantise},
+                               {"residual", Phase::Quantise},
+                               {"weight-scaling", Phase::Quantise},
+                               {"dump-formats", Phase::Quantise},
+                               {"dump-plan", Phase::Quantise},
+                               {"machine", Phase::Assign},
+                               {"fold-w", Phase::Assign},
+                               {"transpose", Phase::Assign},
+                               {"pci-policy", Phase::Assign},
+                               {"sparse", Phase::Assign},
+                               {"classify", Phase::Assign},
+                               {"scatter-unit", Phase::Assign},
+                               {"partition", Phase::Assign},
+                               {"partition-metric", Phase::Assign},
+                               {"partition-threshold", Phase::Assign},
+                               {"partition-cuts", Phase::Assign},
+                               {"partition-halo", Phase::Assign},
+                               {"map-compression", Phase::Plan}};
 
 /// With --compile-from: nothing that was decided before, no phase that is over.
 llvm::Error checkStart(const CompilerArguments &arguments,
@@ -453,7 +486,54 @@ llvm::Error checkStart(const CompilerArguments &arguments,
   return llvm::Error::success();
 }
 
+/// What options say together.
+llvm::Error settle(CompilerArguments &arguments) {
+  if (llvm::Error error = checkSearch(arguments))
+    return error;
+  if (llvm::Error error = readFormats(arguments))
+    return error;
+  numerics::FormatTable &formats = arguments.compile.formats;
+  formats.scale = arguments.scale.value_or(formats.scale);
+  return llvm::Error::success();
+}
+
+/// Options that only mean something to the tool.
+constexpr llvm::StringLiteral toolOptions[] = {
+    "o",       "dump-formats",  "compile-to",   "compile-from", "check",
+    "explain", "report",        "dump-plan",    "verify",       "inputs",
+    "help",    "list-machines", "dump-machine", "version"};
+
 } // namespace
+
+llvm::Error parseLibraryOptions(llvm::ArrayRef<NamedOption> options,
+                                CompilerArguments &arguments) {
+  for (const auto &[name, value] : options) {
+    const bool forTools = llvm::is_contained(toolOptions, name);
+    const Flag *flag = llvm::find_if(
+        flags, [&](const Flag &known) { return known.name == name; });
+    if (forTools || flag == std::end(flags))
+      return makeError(
+          ErrorClass::Usage,
+          "unknown option '{}'{}; see the options of ashlarc", name,
+          forTools ? " (it is one of the tool ashlarc alone)" : "");
+    if (!flag->value && value != "true" && value != "false")
+      return makeError(ErrorClass::Usage,
+                       "option '{}' is '{}', expected true or false", name,
+                       value);
+    if (!flag->value && value == "false")
+      continue;
+    if (name == "formats" && llvm::StringRef(value).starts_with("{")) {
+      arguments.formatsFile = "formats";
+      arguments.formatsText = value;
+      continue;
+    }
+    const std::string complaint = flag->set(arguments, value);
+    if (!complaint.empty())
+      return makeError(ErrorClass::Usage, "option '{}' is '{}', {}", name,
+                       value, complaint);
+  }
+  return settle(arguments);
+}
 
 llvm::Expected<CompilerArguments>
 parseCompilerArguments(llvm::ArrayRef<std::string> args) {
@@ -471,12 +551,12 @@ parseCompilerArguments(llvm::ArrayRef<std::string> args) {
                      "see --help");
   if (llvm::Error error = checkStart(arguments, args))
     return error;
-  if (llvm::Error error = checkSearch(arguments))
+  if (llvm::Error error = settle(arguments))
     return error;
-  if (llvm::Error error = readFormats(arguments))
-    return error;
-  numerics::FormatTable &formats = arguments.compile.formats;
-  formats.scale = arguments.scale.value_or(formats.scale);
+  if (arguments.verify && arguments.compile.import.batch > 0)
+    return makeError(ErrorClass::Usage, "{}",
+                     "--verify checks the model with its own batch, expected "
+                     "no --batch; --input-shape fixes an open one");
   if (arguments.verify != !arguments.verifyInputs.empty())
     return makeError(ErrorClass::Usage, "{}",
                      "--verify and --inputs=FILE.npz belong together, one is "

@@ -22,11 +22,12 @@ struct CompilerArguments {
   std::optional<numerics::BlockFormat> activations, weights;
   std::optional<numerics::ScalePolicy> scale; ///< --scale
   std::string formatsFile;                    ///< --formats
+  std::string formatsText; ///< Its content, where a library has it in memory.
   SearchOptions search;            ///< --min-snr, --min-agreement, --calibrate
   std::string dumpFormats;         ///< --dump-formats
   bool stopRequested = false;      ///< --compile-to was given
   std::optional<Phase> startAfter; ///< --compile-from
-  std::string verifyInputs;        ///< --inputs
+  SampleArchive verifyInputs;      ///< --inputs
   bool verify = false;
   bool check = false;
   bool explain = false;
@@ -38,6 +39,16 @@ struct CompilerArguments {
 /// Parses the command line; errors are usage errors.
 llvm::Expected<CompilerArguments>
 parseCompilerArguments(llvm::ArrayRef<std::string> args);
+
+/// An option of ashlarc without its dashes, and its value.
+using NamedOption = std::pair<std::string, std::string>;
+
+/// The same for a program that has the compiler as a library: options by name
+/// (`formats` may be the table itself), without those that print, write files or stop between phases. Models and
+/// arrays in memory are not the options' business: \p arguments have them
+/// already. Errors are usage errors.
+llvm::Error parseLibraryOptions(llvm::ArrayRef<NamedOption> options,
+                                CompilerArguments &arguments);
 
 /// The text of --help.
 std::string compilerHelp();

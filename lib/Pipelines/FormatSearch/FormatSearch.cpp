@@ -65,10 +65,10 @@ std::string operandsText(BlockFormat activations, BlockFormat weights) {
 class Search {
 public:
   Search(const Evaluator &evaluator, const QualityJudge &judge,
-         std::vector<Sample> samples, SearchResult &result)
+         std::vector<Sample> samples, bool showProgress, SearchResult &result)
       : evaluator(evaluator), judge(judge),
         measurer(evaluator, judge, std::move(samples)), result(result),
-        progress("choosing formats", 100) {}
+        progress("choosing formats", 100, showProgress) {}
 
   llvm::Error run();
 
@@ -587,7 +587,8 @@ llvm::Expected<SearchResult> searchFormats(const CompileOptions &compile,
   SearchResult result;
   result.target = options.target;
   result.samples = given;
-  Search search(*evaluator, *judge, std::move(*samples), result);
+  Search search(*evaluator, *judge, std::move(*samples), options.showProgress,
+                result);
   if (llvm::Error error = search.run())
     return error;
   return result;

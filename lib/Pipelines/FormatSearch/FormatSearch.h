@@ -11,6 +11,7 @@
 #ifndef ASHLAR_LIB_PIPELINES_FORMATSEARCH_H
 #define ASHLAR_LIB_PIPELINES_FORMATSEARCH_H
 
+#include "../Samples/SampleArchive.h"
 #include "FormatQuality.h"
 #include "llvm/Support/JSON.h"
 
@@ -21,7 +22,8 @@ namespace ashlar::pipelines {
 /// What --format=auto needs to know.
 struct SearchOptions {
   QualityTarget target;
-  std::string calibration; ///< .npz with samples by ONNX input name.
+  SampleArchive calibration; ///< Samples by ONNX input name.
+  bool showProgress = true;  ///< On a terminal, after a second.
 };
 
 /// One table of formats, measured end to end.

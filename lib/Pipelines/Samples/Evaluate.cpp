@@ -209,21 +209,22 @@ llvm::Error checkFinite(llvm::StringRef name, const HostTensor &array) {
 } // namespace
 
 llvm::Expected<std::vector<Sample>> readSamples(ModuleOp module,
-                                                llvm::StringRef path) {
+                                                const SampleArchive &archive) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
-  auto arrays = support::readNpz(path);
+  const std::string path = archive.name();
+  auto arrays = archive.read();
   if (!arrays)
     return arrays.takeError();
   std::vector<container::TensorBinding> bindings = inputBindings(main);
   if (llvm::Error error = checkNames(bindings, *arrays))
-    return withContext(std::move(error), path.str());
+    return withContext(std::move(error), path);
   auto set = report::bindInputs(bindings, std::move(*arrays));
   if (!set)
-    return makeError(ErrorClass::Malformed, "{}: {}", path.str(),
+    return makeError(ErrorClass::Malformed, "{}: {}", path,
                      llvm::toString(set.takeError()));
   for (auto [binding, array] : llvm::zip(bindings, set->tensors))
     if (llvm::Error error = checkFinite(binding.name, array))
-      return withContext(std::move(error), path.str());
+      return withContext(std::move(error), path);
   std::vector<Sample> samples(set->samples);
   for (uint64_t i = 0; i < set->samples; ++i)
     for (const HostTensor &array : set->tensors)

@@ -7,6 +7,7 @@
 #ifndef ASHLAR_LIB_PIPELINES_EVALUATE_H
 #define ASHLAR_LIB_PIPELINES_EVALUATE_H
 
+#include "SampleArchive.h"
 #include "ashlar/Numerics/FormatTable.h"
 #include "ashlar/Pipelines/Compile.h"
 #include "ashlar/Support/Tensor.h"
@@ -82,12 +83,12 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
-/// Reads the samples of an archive: one array per graph input of `module`, by
+/// Reads the samples of \p archive: one array per graph input of `module`, by
 /// ONNX name, axis 0 n times the compiled one. Unknown or missing names,
 /// shapes and types that do not fit, and values that are not finite are
 /// Malformed errors naming file and input.
 llvm::Expected<std::vector<Sample>> readSamples(mlir::ModuleOp module,
-                                                llvm::StringRef path);
+                                                const SampleArchive &archive);
 
 } // namespace ashlar::pipelines
 

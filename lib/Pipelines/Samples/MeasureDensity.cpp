@@ -50,12 +50,13 @@ void add(const container::TensorPlacement &placement,
 
 } // namespace
 
-llvm::Error measureDensity(CompileOptions &options, llvm::StringRef path,
+llvm::Error measureDensity(CompileOptions &options,
+                           const SampleArchive &archive,
                            mlir::MLIRContext &context) {
   auto evaluator = Evaluator::create(options, context);
   if (!evaluator)
     return evaluator.takeError();
-  auto samples = readSamples(evaluator->folded(), path);
+  auto samples = readSamples(evaluator->folded(), archive);
   if (!samples)
     return samples.takeError();
   CompileOptions plain = options;

@@ -47,12 +47,12 @@ void collect(const container::Program &program,
 } // namespace
 
 llvm::Expected<std::string> measureScales(const CompileOptions &options,
-                                          llvm::StringRef path,
+                                          const SampleArchive &archive,
                                           mlir::MLIRContext &context) {
   auto evaluator = Evaluator::create(options, context);
   if (!evaluator)
     return evaluator.takeError();
-  auto samples = readSamples(evaluator->folded(), path);
+  auto samples = readSamples(evaluator->folded(), archive);
   if (!samples)
     return samples.takeError();
   std::map<std::string, int> largest;

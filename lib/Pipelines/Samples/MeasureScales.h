@@ -6,6 +6,7 @@
 #ifndef ASHLAR_LIB_PIPELINES_MEASURESCALES_H
 #define ASHLAR_LIB_PIPELINES_MEASURESCALES_H
 
+#include "SampleArchive.h"
 #include "ashlar/Pipelines/Compile.h"
 
 namespace ashlar::pipelines {
@@ -14,11 +15,11 @@ namespace ashlar::pipelines {
 bool needsScales(const numerics::FormatTable &formats);
 
 /// Compiles the model of \p options with all scales at the running maximum,
-/// runs it on the samples of the archive \p path, and gives the largest
+/// runs it on the samples of \p archive, and gives the largest
 /// exponent of every encoded tensor as JSON, {"TENSOR": E}. Tensors that are
 /// zero in all samples are left out.
 llvm::Expected<std::string> measureScales(const CompileOptions &options,
-                                          llvm::StringRef path,
+                                          const SampleArchive &archive,
                                           mlir::MLIRContext &context);
 
 } // namespace ashlar::pipelines

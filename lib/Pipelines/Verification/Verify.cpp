@@ -68,7 +68,7 @@ public:
       options.threads = std::max(1u, std::thread::hardware_concurrency());
   }
 
-  llvm::Expected<Verification> run(llvm::StringRef inputs);
+  llvm::Expected<Verification> run(const SampleArchive &inputs);
 
 private:
   llvm::Error compilePhases();
@@ -401,7 +401,7 @@ void Verifier::judge() {
   }
 }
 
-llvm::Expected<Verification> Verifier::run(llvm::StringRef inputs) {
+llvm::Expected<Verification> Verifier::run(const SampleArchive &inputs) {
   if (llvm::Error error = compilePhases())
     return error;
   auto samples = readSamples(*imported, inputs);
@@ -423,7 +423,7 @@ llvm::Expected<Verification> Verifier::run(llvm::StringRef inputs) {
 } // namespace
 
 llvm::Expected<Verification> verify(const CompileOptions &options,
-                                    llvm::StringRef inputs,
+                                    const SampleArchive &inputs,
                                     MLIRContext &context) {
   return Verifier(options, context).run(inputs);
 }

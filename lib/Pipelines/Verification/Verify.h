@@ -7,6 +7,7 @@
 #ifndef ASHLAR_LIB_PIPELINES_VERIFY_H
 #define ASHLAR_LIB_PIPELINES_VERIFY_H
 
+#include "../Samples/SampleArchive.h"
 #include "ashlar/Pipelines/Compile.h"
 #include "llvm/Support/JSON.h"
 
@@ -57,11 +58,11 @@ struct Verification {
 /// to binary32 once, sums change their order.
 inline constexpr double kFoldTolerance = 0x1p-16;
 
-/// Compiles the model of `options` and checks it on the samples of the archive
-/// `inputs`. A violation is no error here. The hook of the options is told of
-/// the import too, under the name of the phase; it may change attributes there.
+/// Compiles the model of `options` and checks it on the samples of `inputs`. A
+/// violation is no error here. The hook of the options is told of the import
+/// too, under the name of the phase; it may change attributes there.
 llvm::Expected<Verification> verify(const CompileOptions &options,
-                                    llvm::StringRef inputs,
+                                    const SampleArchive &inputs,
                                     mlir::MLIRContext &context);
 
 /// The table and the verdict.

@@ -45,7 +45,7 @@ std::optional<Verification> check(const CompileOptions &options) {
   registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
-  auto result = verify(options, inputs.file(), context);
+  auto result = verify(options, SampleArchive(inputs.file().str()), context);
   if (!result) {
     ADD_FAILURE() << llvm::toString(result.takeError());
     return std::nullopt;

@@ -8,10 +8,13 @@
 #define ASHLAR_FRONTEND_ONNX_IMPORT_H
 
 #include "ashlar/Support/Error.h"
+#include "ashlar/Support/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,12 +26,30 @@ inline constexpr int64_t newestOpset = 28;
 /// those are read that did not change until then.
 inline constexpr int64_t oldestOpset = 1;
 
+/// Where the value of a graph input that is made constant comes from.
+struct ConstantInput {
+  std::string file;                                 ///< .npy; or empty, then
+  std::shared_ptr<const support::HostTensor> array; ///< this array.
+
+  /// What messages call it.
+  std::string name() const { return array ? "the array given" : file; }
+};
+
 /// What the command line says about a model.
 struct ImportOptions {
-  /// Graph input -> full shape (`--input-shape=NAME=1x3x224x224`).
+  /// The model itself, in the place of the file at its path: the path then only
+  /// names it in messages and says where its external data lies.
+  std::shared_ptr<const llvm::MemoryBuffer> image;
+  /// Graph input -> full shape (`--input-shape=NAME=1x3x224x224`). The last of
+  /// `--input-shape=batch=1,seq=128` looks the same until the model is known:
+  /// "batch=1,seq" -> 128.
   std::map<std::string, llvm::SmallVector<int64_t>> inputShapes;
-  /// Graph input -> .npy file that makes it constant (`--constant=NAME=FILE`).
-  std::map<std::string, std::string> constants;
+  /// Named dimension of graph inputs -> size.
+  std::map<std::string, int64_t> dimensions;
+  /// Samples at a time (`--batch`); 0: as the model says.
+  int64_t batch = 0;
+  /// Graph input -> what makes it constant (`--constant=NAME=FILE`).
+  std::map<std::string, ConstantInput> constants;
   /// Tensors of more elements than this are a capacity error.
   int64_t maxElements = int64_t(1) << 31;
   /// Constants that the model makes (ConstantOfShape, folds) may be larger than
@@ -36,7 +57,8 @@ struct ImportOptions {
   bool largeConstants = false;
 };
 
-/// Adds one `NAME=1x3x224x224` to the options; NAME may contain '='.
+/// Adds one `NAME=1x3x224x224` or `batch=1,seq=128` to the options; NAME may
+/// contain '='.
 llvm::Error addInputShape(ImportOptions &options, llvm::StringRef flag);
 /// Adds one `NAME=FILE.npy` to the options.
 llvm::Error addConstant(ImportOptions &options, llvm::StringRef flag);

@@ -36,6 +36,28 @@ def FoldConstants : NNPass<"ashlar-nn-fold-constants"> {
   ];
 }
 
+def SetBatch : NNPass<"ashlar-nn-set-batch"> {
+  let summary = "several samples at a time for a network of one";
+  let description = [{
+    Every graph input has one sample on axis 0; afterwards it has `batch`, and so
+    has every result, which is what the network gives for each sample. The
+    samples' axis is followed through every operation, through transposes and
+    reshapes too: a shape that the model states for one sample becomes that of
+    all. Values that are the same for all samples are repeated where an operation
+    needs them once per sample.
+
+    An operation that would mix samples (a reduction over their axis, a softmax
+    along it) is refused, and so is a result without the axis in front.
+    Inputs of `keep` are the same for all samples; networks whose inputs all have
+    `batch` already stay as they are.
+  }];
+  let options = [
+    Option<"batch", "batch", "int64_t", "1", "samples at a time">,
+    ListOption<"keep", "keep", "std::string",
+               "names of inputs that are the same for all samples">
+  ];
+}
+
 def FoldBatchNorm : NNPass<"ashlar-nn-fold-batch-norm"> {
   let summary = "absorb batch normalisation into weights, or make it mul + add";
   let description = [{

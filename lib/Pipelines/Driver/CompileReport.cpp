@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The compile report.
+
+#include "Build.h"
+
+#include "ashlar/Machine/Json.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+namespace ashlar::pipelines {
+namespace {
+
+/// What constants take, of all nodes and of each.
+void addStorage(llvm::json::Object &report, const WeightStorage &storage) {
+  const NodeStorage total = storage.total();
+  if (total.weights == 0)
+    return;
+  report["weights"] = total.weights;
+  report["weight_bytes"] =
+      total.mantissas + total.exponents + total.coefficients;
+  report["bits_per_weight"] = total.bitsPerWeight();
+  report["parameter_bytes"] = total.parameters;
+  report["tensor_bytes"] = total.tensors;
+  report["padding_bytes"] = total.padding;
+  llvm::json::Array nodes;
+  for (const NodeStorage &node : storage.nodes)
+    nodes.push_back(
+        llvm::json::Object{{"node", llvm::json::fixUTF8(node.node)},
+                           {"weights", node.weights},
+                           {"mantissas", node.mantissas},
+                           {"exponents", node.exponents},
+                           {"coefficients", node.coefficients},
+                           {"parameters", node.parameters},
+                           {"tensors", node.tensors},
+                           {"padding", node.padding},
+                           {"bits_per_weight", node.bitsPerWeight()}});
+  report["storage"] = std::move(nodes);
+}
+
+/// The machine that was compiled for: a phase file carries its own.
+llvm::Expected<machine::Description>
+machineOf(const CompilerArguments &arguments, const CompileResult &result) {
+  if (result.program)
+    return result.program->machine;
+  if (auto target =
+          (*result.module)->getAttrOfType<npu::TargetAttr>(npu::kTargetAttr))
+    return target.getMachine();
+  return machine::load(arguments.compile.machine);
+}
+
+} // namespace
+
+std::string formatText(const CompilerArguments &arguments) {
+  if (arguments.startAfter && *arguments.startAfter >= Phase::Quantise)
+    return "as quantised";
+  return numerics::toString(arguments.compile.formats);
+}
+
+llvm::json::Array decisionsOf(const CompileResult &result) {
+  auto decisions = llvm::json::parse(result.decisionsJson);
+  if (!decisions) {
+    llvm::consumeError(decisions.takeError());
+    return {};
+  }
+  llvm::json::Array *entries = decisions->getAsArray();
+  return entries ? std::move(*entries) : llvm::json::Array();
+}
+
+llvm::Expected<std::string> reportText(const CompilerArguments &arguments,
+                                       const Build &build) {
+  const CompileResult &result = build.result;
+  auto machine = machineOf(arguments, result);
+  if (!machine)
+    return machine.takeError();
+  llvm::json::Object phases;
+  for (const PhaseTime &time : result.times)
+    phases[phaseName(time.phase)] = time.seconds;
+  llvm::json::Object report{{"schema_version", 1},
+                            {"kind", "compile"},
+                            {"model", arguments.compile.model},
+                            {"machine", llvm::json::fixUTF8(machine->name)},
+                            {"machine_parameters", machine::toJson(*machine)},
+                            {"format", formatText(arguments)},
+                            {"phase_seconds", std::move(phases)}};
+  if (build.search)
+    report["format_search"] = toJson(*build.search);
+  if (build.verification)
+    report["verification"] = toJson(*build.verification);
+  report["decisions"] = decisionsOf(result);
+  if (result.program) {
+    uint64_t bytes = 0;
+    for (const container::Segment &segment : result.program->constants)
+      bytes += segment.bytes.size();
+    report["instructions"] =
+        static_cast<int64_t>(result.program->nodeOfInstruction.size());
+    report["constant_bytes"] = static_cast<int64_t>(bytes);
+    report["dram_bytes"] = static_cast<int64_t>(result.program->dramBytes);
+  }
+  addStorage(report, result.weights);
+  return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report))).str();
+}
+
+} // namespace ashlar::pipelines
