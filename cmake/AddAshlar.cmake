@@ -21,6 +21,14 @@ function(ashlar_set_common target)
   # IEEE binary32 step by step: no contraction anywhere in the project
   # (docs/Numerics.md).
   target_compile_options(${target} PRIVATE -ffp-contract=off)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Every object can become part of a shared library (lib/Api). What clang
+    # makes by default, for executables that move, can too: the libraries show
+    # nothing of it, so that no symbol is another library's to replace. Only
+    # thread-local variables need ashlar_set_shared_tls().
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+  endif()
   if(ASHLAR_ENABLE_FUZZERS)
     # Coverage of all project code guides the fuzzers.
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
@@ -28,6 +36,13 @@ function(ashlar_set_common target)
   if(ASHLAR_ENABLE_ASSERTIONS)
     target_compile_options(${target} PRIVATE -UNDEBUG)
   endif()
+endfunction()
+
+# ashlar_set_shared_tls(SOURCES...): files that use thread-local variables, their
+# own or (by std::call_once) those of libstdc++, for
+# shared libraries that are loaded late.
+function(ashlar_set_shared_tls)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -fPIC)
 endfunction()
 
 # ashlar_add_library(NAME SOURCES... [LINK libs...] [DEPENDS targets...])
@@ -94,12 +109,16 @@ function(ashlar_add_unittest name)
   add_dependencies(ashlar-unittests ${name})
 endfunction()
 
-# ashlar_add_subdirectories(): every child folder that has a CMakeLists.txt.
+# ashlar_add_subdirectories([EXCEPT folders...]): every child folder that has a
+# CMakeLists.txt, but for those named.
 function(ashlar_add_subdirectories)
+  cmake_parse_arguments(ARG "" "" "EXCEPT" ${ARGN})
   file(GLOB children RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}
     ${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt)
   foreach(child ${children})
     get_filename_component(directory ${child} DIRECTORY)
-    add_subdirectory(${directory})
+    if(NOT directory IN_LIST ARG_EXCEPT)
+      add_subdirectory(${directory})
+    endif()
   endforeach()
 endfunction()

@@ -28,6 +28,7 @@ LAYERS = [
     (4, ("Frontend", "Conversion", "Transforms", "Analysis", "Reference",
          "Codegen")),
     (5, ("Pipelines",)),
+    (6, ("Api", "Bindings")),
 ]
 LAYER_OF = {name: layer for layer, names in LAYERS for name in names}
 MLIR_FREE = 2
