@@ -3,6 +3,7 @@
 # lit configuration of the functional tests. Unit tests have their own suite in
 # test/Unit. docs/TestingGuide.md lists the substitutions and features.
 
+import glob
 import importlib.util
 import os
 import shutil
@@ -92,6 +93,16 @@ feature(
 config.substitutions.append(("%ort", ort))
 config.environment["ASHLAR_ORT"] = ort
 
+feature(
+    "pybind11",
+    bool(glob.glob(os.path.join(config.ashlar_obj_root, "python", "ashlar", "_ashlar.*.so"))),
+    "pybind11-dev or python3-dev was not there when the build was configured",
+)
+feature(
+    "dpkg-dev",
+    shutil.which("dpkg-shlibdeps") is not None and shutil.which("cpack") is not None,
+    "the Debian package dpkg-dev is not installed",
+)
 feature(
     "onnx-testdata",
     os.path.isdir(config.onnx_testdata),

@@ -40,7 +40,7 @@ importCase(const BackendCase &test, int firstConstant,
     std::string file = (folder + "/" + std::to_string(i) + ".npy").str();
     if (llvm::Error error = support::writeNpy(file, test.inputs[i]))
       return error;
-    options.constants[name] = file;
+    options.constants[name] = {file, nullptr};
   }
   auto module = importOnnx(test.folder + "/model.onnx", options, &context);
   llvm::sys::fs::remove_directories(folder);

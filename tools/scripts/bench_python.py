@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What Program.run of the Python package costs beside the C++ interface.
+
+usage: bench_python.py MODEL.onnx BENCH [--runs=N] [--machine=NAME]
+
+BENCH is tools/examples' `bench-run`, which runs a program with the C++ interface
+and prints the seconds of each run. Both run the same program on zeros in turn;
+the medians are compared. Prints one JSON object; see docs/Api.md for the path.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import tempfile
+import time
+
+import numpy
+
+import ashlar
+
+DTYPES = {"f32": "f4", "f16": "f2", "bf16": "u2", "f64": "f8", "bool": "?",
+          **{f"{kind}{8 * size}": f"{kind}{size}" for kind in "iu"
+             for size in (1, 2, 4, 8)}}
+
+
+def python_seconds(program, runs):
+    inputs = {t.name: numpy.zeros(t.shape, DTYPES[t.type]) for t in program.inputs}
+    seconds = []
+    for _ in range(runs + 1):
+        start = time.perf_counter()
+        program.run(inputs, threads=1, timing=False)
+        seconds.append(time.perf_counter() - start)
+    return seconds[1:]  # The first run allocates.
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model")
+    parser.add_argument("bench")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--machine", default="a1")
+    given = parser.parse_args()
+    program = ashlar.compile(given.model, machine=given.machine)
+    python, native = [], []
+    with tempfile.NamedTemporaryFile(suffix=".ash") as file:
+        program.save(file.name)
+        for _ in range(given.rounds):
+            python += python_seconds(program, given.runs)
+            text = subprocess.run([given.bench, file.name, str(given.runs)],
+                                  check=True, capture_output=True, text=True)
+            native += [float(line) for line in text.stdout.split()]
+    best = min(python), min(native)
+    middle = statistics.median(python), statistics.median(native)
+    print(json.dumps({
+        "python_seconds": middle[0], "cpp_seconds": middle[1],
+        "overhead_percent": 100 * (middle[0] / middle[1] - 1),
+        "overhead_percent_of_best": 100 * (best[0] / best[1] - 1)}))
+
+
+if __name__ == "__main__":
+    main()
