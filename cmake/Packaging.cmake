@@ -77,7 +77,10 @@ set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # Libraries of this package itself.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib)
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "python3, python3-numpy")
+# dpkg-shlibdeps finds LLVM by the link in its development package, which says
+# nothing of the library's own.
+set(CPACK_DEBIAN_PACKAGE_DEPENDS
+  "libllvm${LLVM_VERSION_MAJOR}, python3, python3-numpy")
 if(has_python)
   # The extension is for one version of the interpreter.
   math(EXPR next "${ASHLAR_PYTHON_MINOR} + 1")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// bench-run PROGRAM.ash RUNS: seconds of each run on zeros, one per line, without
-// the first, which allocates (tools/scripts/bench_python.py).
+// bench-run PROGRAM.ash RUNS: seconds of each run on zeros, one per line,
+// without the first, which allocates (tools/scripts/bench_python.py).
 
 #include <ashlar/Api/Program.h>
 

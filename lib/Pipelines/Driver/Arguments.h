@@ -23,8 +23,8 @@ struct CompilerArguments {
   std::optional<numerics::ScalePolicy> scale; ///< --scale
   std::string formatsFile;                    ///< --formats
   std::string formatsText; ///< Its content, where a library has it in memory.
-  SearchOptions search;            ///< --min-snr, --min-agreement, --calibrate
-  std::string dumpFormats;         ///< --dump-formats
+  SearchOptions search;    ///< --min-snr, --min-agreement, --calibrate
+  std::string dumpFormats; ///< --dump-formats
   bool stopRequested = false;      ///< --compile-to was given
   std::optional<Phase> startAfter; ///< --compile-from
   SampleArchive verifyInputs;      ///< --inputs
@@ -44,9 +44,9 @@ parseCompilerArguments(llvm::ArrayRef<std::string> args);
 using NamedOption = std::pair<std::string, std::string>;
 
 /// The same for a program that has the compiler as a library: options by name
-/// (`formats` may be the table itself), without those that print, write files or stop between phases. Models and
-/// arrays in memory are not the options' business: \p arguments have them
-/// already. Errors are usage errors.
+/// (`formats` may be the table itself), without those that print, write files
+/// or stop between phases. Models and arrays in memory are not the options'
+/// business: \p arguments have them already. Errors are usage errors.
 llvm::Error parseLibraryOptions(llvm::ArrayRef<NamedOption> options,
                                 CompilerArguments &arguments);
 

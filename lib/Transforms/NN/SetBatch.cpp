@@ -61,6 +61,10 @@ private:
   Axis reduced(Value x, ArrayRef<int64_t> axes, bool keepdims);
   Axis firstOnly(Operation *op);
 
+  /// An error about the whole network, which no node is to blame for.
+  InFlightDiagnostic refuse() {
+    return emitError(UnknownLoc::get(function.getContext()));
+  }
   bool isBatched(Value value) const { return axes.count(value) != 0; }
   /// Extent for one sample.
   int64_t extentOf(Value value, int64_t axis) const {
@@ -322,7 +326,7 @@ LogicalResult BatchSetter::openInputs(bool &pending) {
     return success();
   for (BlockArgument argument : open) {
     if (typeOf(argument).getDimSize(0) != 1)
-      return function.emitError()
+      return refuse()
              << "--batch=" << batch << ": input '" << nameOf(argument)
              << "' has " << typeOf(argument).getDimSize(0)
              << " on axis 0, expected 1 or an open dimension; --input-shape "
@@ -338,9 +342,9 @@ LogicalResult BatchSetter::close(func::ReturnOp op) {
     if (isBatched(result) && axes[result] == 0)
       continue;
     auto name = function.getResultAttrOfType<StringAttr>(i, nameAttr);
-    return op.emitError() << "--batch=" << batch << ": output '"
-                          << (name ? name.getValue() : StringRef())
-                          << "' has no samples on axis 0";
+    return refuse() << "--batch=" << batch << ": output '"
+                    << (name ? name.getValue() : StringRef())
+                    << "' has no samples on axis 0";
   }
   function.setType(FunctionType::get(function.getContext(),
                                      function.front().getArgumentTypes(),

@@ -21,7 +21,6 @@ import onnx
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import architecture_models  # noqa: E402
-import architectures  # noqa: E402
 import common  # noqa: E402
 import random_network  # noqa: E402
 import transformer_graphs  # noqa: E402
@@ -34,11 +33,24 @@ TRANSFORMERS = {
 
 def model_of(name):
     if name in TRANSFORMERS:
-        return TRANSFORMERS[name]()
-    if name.startswith("random:"):
+        built = TRANSFORMERS[name]()
+    elif name.startswith("random:"):
         built = random_network.build(int(name.split(":")[1]))
-        return built[0] if isinstance(built, tuple) else built
-    return architecture_models.build(name)
+    else:
+        built = architecture_models.build(name)
+    return built[0] if isinstance(built, tuple) else built
+
+
+def draw(model, seed):
+    """Floats normal, integers below 2: masks, and rows of any table."""
+    random = np.random.default_rng(seed)
+    arrays = {}
+    for info in model.graph.input:
+        shape = [d.dim_value for d in info.type.tensor_type.shape.dim]
+        integral = info.type.tensor_type.elem_type == onnx.TensorProto.INT64
+        arrays[info.name] = random.integers(0, 2, shape) if integral else \
+            random.standard_normal(shape).astype(np.float32)
+    return arrays
 
 
 def run(module, arrays, folder):
@@ -64,7 +76,7 @@ def check(name, batch, folder):
         if done.returncode not in (2, 3) or "--batch" not in done.stderr:
             sys.exit(f"{name}: exit code {done.returncode}\n{done.stderr}")
         return done.stderr.strip()
-    samples = [architectures.draw(model, 11 + i) for i in range(batch)]
+    samples = [draw(model, 11 + i) for i in range(batch)]
     stacked = {key: np.concatenate([s[key] for s in samples])
                for key in samples[0]}
     together = run(many, stacked, folder)
@@ -85,7 +97,7 @@ def main():
     parser.add_argument("--random", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    names = given.names or [*architecture_models.NAMES, *TRANSFORMERS]
+    names = list(given.names) or [*architecture_models.NAMES, *TRANSFORMERS]
     names += [f"random:{given.seed + i}" for i in range(given.random)]
     refused = 0
     with tempfile.TemporaryDirectory() as folder:
