@@ -46,9 +46,7 @@ Error Flattener::add(const onnx::NodeProto &node, size_t index, Scope &scope) {
   FlatNode flat;
   flat.op = node.op_type();
   flat.domain = normalDomain(node.domain()).str();
-  std::string own =
-      node.name().empty() ? flat.op + "_" + std::to_string(index) : node.name();
-  flat.name = uniqueName(scope.prefix + printable(own), index);
+  flat.name = uniqueName(scope.prefix + nodeName(node, index), index);
   if (flat.op.empty())
     return makeError(ErrorClass::Malformed, "node '{}' has no operator",
                      flat.name);

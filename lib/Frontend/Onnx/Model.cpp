@@ -140,6 +140,13 @@ std::vector<std::string> ashlar::frontend::operandsOf(const FlatNode &node) {
   return names;
 }
 
+std::string ashlar::frontend::nodeName(const onnx::NodeProto &node,
+                                       size_t index) {
+  return printable(node.name().empty()
+                       ? node.op_type() + "_" + std::to_string(index)
+                       : node.name());
+}
+
 std::string ashlar::frontend::printable(StringRef text) {
   constexpr size_t longest = 120;
   std::string result;

@@ -71,6 +71,10 @@ llvm::Error flatten(Model &model);
 /// Checks names and sorts `nodes`.
 llvm::Error sortNodes(Model &model);
 
+/// The name of a node that is number \p index in its graph: its own, or
+/// `Op_<index>` if the file gives none.
+std::string nodeName(const onnx::NodeProto &node, size_t index);
+
 /// Replaces what would garble a message and cuts what would flood it.
 std::string printable(llvm::StringRef text);
 

@@ -15,6 +15,9 @@ struct CompilerArguments {
   CompileOptions compile;
   std::string output;       ///< -o
   std::string report;       ///< --report
+  std::string html;         ///< --html
+  std::string layers;       ///< --layers
+  std::string annotated;    ///< --annotate
   std::string dumpMachine;  ///< --dump-machine
   bool formatGiven = false; ///< --format
   bool autoFormats = false; ///< --format=auto

@@ -7,6 +7,7 @@
 #include "Build.h"
 #include "CheckModel.h"
 #include "Explain.h"
+#include "Timed.h"
 
 #include "ashlar/Support/Console.h"
 #include "ashlar/Support/Error.h"
@@ -99,6 +100,9 @@ llvm::Error runCompiler(CompilerArguments arguments) {
         arguments.output.empty()
             ? phaseText(*result.module)
             : completePhaseText(result, arguments.compile.stopAfter));
+  if (result.program)
+    if (llvm::Error error = writeTimed(arguments, *result.program))
+      return error;
   if (arguments.output.empty() || !result.program)
     return llvm::Error::success();
   if (llvm::Error error = container::write(*result.program, arguments.output))

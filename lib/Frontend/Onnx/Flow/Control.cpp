@@ -93,8 +93,7 @@ struct Rounds {
 
 /// One round of a body whose results, from `first` on, are carried values and
 /// then parts.
-Error takeRound(FlowNode &n, Rounds &rounds, const Expansion &body,
-                size_t first) {
+Error takeRound(Rounds &rounds, const Expansion &body, size_t first) {
   const size_t needed = first + rounds.carried.size();
   if (body.outputs.size() < needed)
     return makeError(ErrorClass::Malformed,
@@ -229,7 +228,7 @@ Error ashlar::frontend::runLoop(FlowNode &n) {
       return body.takeError();
     if (body->outputs.empty())
       return makeError(ErrorClass::Malformed, "its body gives no condition");
-    if (Error error = takeRound(n, rounds, *body, 1))
+    if (Error error = takeRound(rounds, *body, 1))
       return error;
     Expected<int64_t> next = n.knownOne(
         body->outputs[0], fmt::format("the condition after round {}", round));
@@ -275,7 +274,7 @@ Error ashlar::frontend::runScan(FlowNode &n) {
         expandBody(n, "body", "round" + std::to_string(round), operands);
     if (!body)
       return body.takeError();
-    if (Error error = takeRound(n, rounds, *body, 0))
+    if (Error error = takeRound(rounds, *body, 0))
       return error;
   }
   for (size_t i = 0; i < rounds.collected.size(); ++i)

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a compiled program costs, without inputs: the emulator's clock over the
+// program, as a page, a table, and in the nodes of the model.
+
+#ifndef ASHLAR_LIB_PIPELINES_TIMED_H
+#define ASHLAR_LIB_PIPELINES_TIMED_H
+
+#include "Arguments.h"
+#include "ashlar/Container/Container.h"
+
+namespace ashlar::pipelines {
+
+/// Writes what --html, --layers and --annotate ask for. Nothing is executed:
+/// where cycles depend on data, they are those of data without zeros.
+llvm::Error writeTimed(const CompilerArguments &arguments,
+                       const container::Program &program);
+
+} // namespace ashlar::pipelines
+
+#endif // ASHLAR_LIB_PIPELINES_TIMED_H
