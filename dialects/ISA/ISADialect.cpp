@@ -177,8 +177,10 @@ LogicalResult PlannedOp::verify() { // planned_c1, planned_c2
   int64_t rank = getType().getRank();
   auto axis = static_cast<int64_t>(getChannelAxis());
   int64_t strides = getStrides().size(), cells = getExponentStrides().size();
-  if (axis < -1 || axis >= rank || strides != rank ||
-      (cells != 0 && cells != rank) || (getCells() && getCells()->size() != 3))
+  auto laneAxis = static_cast<int64_t>(getLaneAxis());
+  if (axis < -1 || axis >= rank || strides != rank || laneAxis < -1 ||
+      laneAxis >= rank || (cells != 0 && cells != rank) ||
+      (getCells() && getCells()->size() != 3))
     return emitOpError() << "expected an axis, strides and cells of rank "
                          << rank;
   constexpr uint64_t most = UINT32_MAX;

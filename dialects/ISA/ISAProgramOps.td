@@ -120,6 +120,7 @@ def ISA_PlannedOp : ISA_TableOp<"planned"> {
                        DenseI64ArrayAttr:$strides,
                        DefaultValuedAttr<I64Attr, "1">:$lanes,
                        DefaultValuedAttr<I64Attr, "0">:$lane_pitch,
+                       DefaultValuedAttr<I64Attr, "-1">:$lane_axis,
                        I64Attr:$exponent_base,
                        DenseI64ArrayAttr:$exponent_strides, I64Attr:$xr,
                        OptionalAttr<DenseI64ArrayAttr>:$cells);

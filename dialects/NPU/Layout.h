@@ -35,6 +35,10 @@ struct Layout {
   int64_t blockAxis = -1;     ///< axis of shared exponents; -1: plain elements
   int64_t block = 1; ///< elements that share one; 0 or less: the whole axis
   int64_t lanes = 1; ///< neighbours of a row side by side; 1: no fold
+  /// A second axis lies across partitions: shape and strides are those of the
+  /// map with more channels, on which an operation works that makes its result
+  /// in the same way.
+  bool spread = false;
 
   int64_t rank() const { return static_cast<int64_t>(shape.size()); }
   /// All axes except the partition axis, outermost first.

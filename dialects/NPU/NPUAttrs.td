@@ -47,6 +47,21 @@ def NPU_OriginAttr : NPU_Attr<"Origin", "origin"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def NPU_SpreadAttr : NPU_Attr<"Spread", "spread"> {
+  let summary = "A second axis across partitions";
+  let description = [{
+    The indices of `axis` are dealt out to `count` groups of `pitch` partitions:
+    index i lies in group i mod `count`, at index i div `count` of the group. A
+    map of few channels then fills all partitions and lanes of the vector unit.
+    Groups may follow each other beyond the last partition, in channel tiles.
+
+    Example: `#npu.spread<axis = 2, count = 4, pitch = 32>`
+  }];
+  let parameters = (ins "int64_t":$axis, "int64_t":$count, "int64_t":$pitch);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def NPU_LayoutAttr : NPU_Attr<"Layout", "layout"> {
   let summary = "Where the elements of a result lie across partitions";
   let description = [{
@@ -55,20 +70,28 @@ def NPU_LayoutAttr : NPU_Attr<"Layout", "layout"> {
     * `work_axis`: the axis across partitions while the operation works, where
       that is another one: pools, reductions and softmax;
     * `lanes`, `pitch`: that many neighbours of a row lie side by side, `pitch`
-      partitions apart (docs/Machine.md, row groups).
+      partitions apart (docs/Machine.md, row groups);
+    * `spread`: a second axis across partitions;
+    * `work_spread`: the same while the operation works: where it is another one
+      than `spread`, tiles of the result are laid anew as they are stored.
 
     Example: `#npu.layout<axis = 1, lanes = 4, pitch = 32>`
   }];
   let parameters = (ins "int64_t":$axis,
       OptionalParameter<"std::optional<int64_t>">:$work_axis,
       DefaultValuedParameter<"int64_t", "1">:$lanes,
-      DefaultValuedParameter<"int64_t", "0">:$pitch);
+      DefaultValuedParameter<"int64_t", "0">:$pitch,
+      OptionalParameter<"::ashlar::npu::SpreadAttr">:$spread,
+      OptionalParameter<"::ashlar::npu::SpreadAttr">:$work_spread);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool isFolded() const { return getLanes() > 1; }
     /// The same with other lanes; one lane is no fold.
     LayoutAttr withLanes(int64_t lanes, int64_t pitch) const;
+    /// The same with a second axis across partitions, at home and while the
+    /// operation works; null is none.
+    LayoutAttr withSpread(SpreadAttr home, SpreadAttr work) const;
   }];
 }
 

@@ -38,10 +38,27 @@ LogicalResult checkBounds(EmitError emitError, ArrayRef<Bound> bounds) {
 
 } // namespace
 
+LogicalResult SpreadAttr::verify(EmitError emitError, int64_t axis,
+                                 int64_t count, int64_t pitch) {
+  constexpr int64_t last = nn::kMostDims - 1, many = 1 << 20;
+  return checkBounds(emitError, {{"axis", axis, 0, last},
+                                 {"count", count, 2, many},
+                                 {"pitch", pitch, 1, many}});
+}
+
 LogicalResult LayoutAttr::verify(EmitError emitError, int64_t axis,
                                  std::optional<int64_t> workAxis, int64_t lanes,
-                                 int64_t pitch) {
+                                 int64_t pitch, SpreadAttr spread,
+                                 SpreadAttr workSpread) {
   constexpr int64_t last = nn::kMostDims - 1, many = 1 << 20;
+  for (SpreadAttr own : {spread, workSpread}) {
+    if (own && lanes > 1)
+      return emitError() << "expected either lanes or a second axis across "
+                            "partitions, found both";
+    if (own && (axis < 0 || own.getAxis() == axis || workAxis))
+      return emitError() << "expected 'axis' across partitions and another one "
+                            "spread beside it";
+  }
   return checkBounds(emitError, {{"axis", axis, -1, last},
                                  {"work_axis", workAxis.value_or(-1), -1, last},
                                  {"lanes", lanes, 1, many},
@@ -50,7 +67,12 @@ LogicalResult LayoutAttr::verify(EmitError emitError, int64_t axis,
 
 LayoutAttr LayoutAttr::withLanes(int64_t lanes, int64_t pitch) const {
   return get(getContext(), getAxis(), getWorkAxis(), lanes,
-             lanes > 1 ? pitch : 0);
+             lanes > 1 ? pitch : 0, getSpread(), getWorkSpread());
+}
+
+LayoutAttr LayoutAttr::withSpread(SpreadAttr home, SpreadAttr work) const {
+  return get(getContext(), getAxis(), getWorkAxis(), getLanes(), getPitch(),
+             home, work);
 }
 
 LogicalResult MapFormAttr::verify(EmitError emitError, int64_t form,

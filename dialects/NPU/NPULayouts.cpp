@@ -136,6 +136,8 @@ std::string VecReduceOp::refuseOperand(unsigned index, const Layout &layout) {
 
 std::string DmaMoveOp::refuseOperand(unsigned index, const Layout &layout) {
   (void)index;
+  if (layout.spread)
+    return "a second axis lies across partitions, and pieces name one";
   return refuseBlocks(layout);
 }
 

@@ -53,7 +53,8 @@ npu::Layout layoutOf(const View &view, const Lanes &lanes,
   layout.partitionAxis = view.axis;
   layout.firstPartition = view.part;
   layout.partitions = static_cast<int64_t>(machine.sb.partitions);
-  layout.lanes = lanes.count;
+  layout.lanes = lanes.spread() ? 1 : lanes.count;
+  layout.spread = lanes.spread();
   if (view.type.encoded) {
     layout.blockAxis = view.type.blockAxis;
     layout.block = view.type.format.block;
@@ -68,10 +69,11 @@ std::string refuseInPlace(Operation *op, unsigned index,
   if (!judge || index >= model.operands.size())
     return "";
   const OperandModel &operand = model.operands[index];
-  if (operand.streamed || (!operand.direct && !operand.readsInPlace(view)))
+  const Lanes lanes = lanesOf(op->getOperand(index));
+  if (operand.streamed ||
+      (!operand.direct && !operand.readsInPlace(view, lanes)))
     return "";
-  return judge.refuseOperand(
-      index, layoutOf(view, lanesOf(op->getOperand(index)), machine));
+  return judge.refuseOperand(index, layoutOf(view, lanes, machine));
 }
 
 } // namespace ashlar::analysis

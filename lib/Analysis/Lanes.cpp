@@ -9,12 +9,30 @@
 
 namespace ashlar::analysis {
 
+/// The fold that `layout` has besides `spread`.
+static Lanes lanesOf(npu::LayoutAttr layout, npu::SpreadAttr spread) {
+  if (spread)
+    return {spread.getCount(), spread.getPitch(), spread.getAxis(),
+            layout.getAxis()};
+  return {layout.getLanes(), layout.getPitch()};
+}
+
 Lanes lanesOf(mlir::Operation *op) {
   npu::LayoutAttr layout = npu::layoutAttrOf(op);
-  return layout ? Lanes{layout.getLanes(), layout.getPitch()} : Lanes();
+  return layout ? lanesOf(layout, layout.getSpread()) : Lanes();
+}
+
+Lanes workLanesOf(mlir::Operation *op) {
+  npu::LayoutAttr layout = npu::layoutAttrOf(op);
+  return layout ? lanesOf(layout, layout.getWorkSpread()) : Lanes();
 }
 
 Lanes lanesOf(mlir::Value value) { return lanesOf(value.getDefiningOp()); }
+
+Lanes widthLanesOf(mlir::Value value) {
+  Lanes lanes = lanesOf(value);
+  return lanes.spread() ? Lanes() : lanes;
+}
 
 int64_t sourcePitch(llvm::ArrayRef<int64_t> pitches, int64_t channels,
                     int64_t tolerance) {
@@ -38,21 +56,31 @@ int64_t foldedBlock(const numerics::BlockFormat &format, const Lanes &lanes) {
                           : lanes.pitch;
 }
 
+/// The axis whose neighbours lie side by side.
+static int64_t laneAxis(size_t rank, const Lanes &lanes) {
+  return lanes.axis == Lanes::kLast ? static_cast<int64_t>(rank) - 1
+                                    : lanes.axis;
+}
+
 Shape storedShape(llvm::ArrayRef<int64_t> shape, const Lanes &lanes) {
   Shape stored(shape.begin(), shape.end());
-  if (lanes.folded()) {
-    stored[1] = lanes.count * lanes.pitch;
-    stored.back() = llvm::divideCeil(stored.back(), lanes.count);
+  if (!lanes.folded())
+    return stored;
+  stored[lanes.across] = lanes.count * lanes.pitch;
+  if (!lanes.repeated) {
+    int64_t &extent = stored[laneAxis(shape.size(), lanes)];
+    extent = llvm::divideCeil(extent, lanes.count);
   }
   return stored;
 }
 
 Region storedRegion(const Region &region, const Lanes &lanes) {
   Region stored{region.start, storedShape(region.size, lanes)};
-  if (lanes.folded()) {
-    stored.start[1] = 0;
-    stored.start.back() /= lanes.count;
-  }
+  if (!lanes.folded())
+    return stored;
+  stored.start[lanes.across] = 0;
+  if (!lanes.repeated)
+    stored.start[laneAxis(region.size.size(), lanes)] /= lanes.count;
   return stored;
 }
 

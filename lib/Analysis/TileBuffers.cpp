@@ -34,20 +34,22 @@ Residents::Residents(ModuleOp module, const machine::Description &machine) {
     constants.insert({constant.value, constant.axis});
 }
 
-bool Residents::holds(Value value, int64_t axis) const {
-  if (constants.contains({value, axis}))
+bool Residents::holds(Value value, int64_t axis, const Lanes &lanes) const {
+  if (!lanes.folded() && constants.contains({value, axis}))
     return true;
   Operation *def = value.getDefiningOp();
-  return npu::isResident(def) && npu::axisOf(def) == axis;
+  return npu::isResident(def) && npu::axisOf(def) == axis &&
+         lanesOf(def) == lanes;
 }
 
 Staging Residents::stagingOf(Operation *op, const TilingModel &model) const {
   Staging staging;
   for (auto [value, operand] : llvm::zip(op->getOperands(), model.operands))
-    staging.operands.push_back(!operand.streamed && !operand.direct &&
-                               (operand.padded || !holds(value, operand.axis)));
-  staging.result =
-      !model.directResult && !holds(op->getResult(0), model.resultAxis);
+    staging.operands.push_back(
+        !operand.streamed && !operand.direct &&
+        (operand.padded || !holds(value, operand.axis, operand.lanes)));
+  staging.result = !model.directResult &&
+                   !holds(op->getResult(0), model.resultAxis, model.lanes);
   return staging;
 }
 
@@ -72,11 +74,11 @@ tileBuffers(Operation *op, const TilingModel &model, const Staging &staging,
       continue;
     Region region = operand.region(out);
     add(TileBuffer::Role::Operand, i, region, storageOf(op->getOperand(i)),
-        region.size, operand.axis);
+        storedShape(region.size, operand.lanes), operand.axis);
   }
   if (staging.result)
-    add(TileBuffer::Role::Result, 0, out, model.resultType, out.size,
-        model.resultAxis);
+    add(TileBuffer::Role::Result, 0, out, model.resultType,
+        storedShape(out.size, model.lanes), model.resultAxis);
   for (auto [i, buffer] : llvm::enumerate(model.scratch(out)))
     add(TileBuffer::Role::Scratch, i, {}, buffer.type, buffer.shape,
         buffer.axis);
@@ -145,11 +147,14 @@ int64_t slotBytes(Operation *op, const TilingModel &model,
   for (auto [i, operand] : llvm::enumerate(model.operands))
     if (staging.operands[i])
       add(storageOf(op->getOperand(i)),
-          largestRegion(operand, model.resultShape, extents), operand.axis);
+          storedShape(largestRegion(operand, model.resultShape, extents),
+                      operand.lanes),
+          operand.axis);
   // The first tile has the full extents: of results, no other is larger.
   const Region first{Shape(extents.size(), 0), Shape(extents)};
   if (staging.result)
-    add(model.resultType, first.size, model.resultAxis);
+    add(model.resultType, storedShape(first.size, model.lanes),
+        model.resultAxis);
   for (const ScratchBuffer &buffer : model.scratch(first))
     add(buffer.type, buffer.shape, buffer.axis);
   return bytes;

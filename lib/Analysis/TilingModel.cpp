@@ -13,6 +13,8 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace ashlar::analysis {
@@ -56,9 +58,14 @@ TilingModel baseModel(Operation *op) {
   model.workAxis = layout ? layout.getWorkAxis().value_or(model.resultAxis)
                           : model.resultAxis;
   model.granularity.assign(model.resultShape.size(), 1);
-  model.lanes = lanesOf(op);
-  if (model.lanes.folded())
-    model.granularity.back() = model.lanes.count;
+  model.lanes = workLanesOf(op);
+  model.homeLanes = lanesOf(op);
+  for (const Lanes &lanes : {model.lanes, model.homeLanes})
+    if (lanes.folded()) {
+      int64_t &unit = lanes.spread() ? model.granularity[lanes.axis]
+                                     : model.granularity.back();
+      unit = std::lcm(unit, lanes.count);
+    }
   model.scratch = [](const Region &) {
     return llvm::SmallVector<ScratchBuffer, 4>();
   };
@@ -95,6 +102,29 @@ Region broadcastRegion(const Region &out, llvm::ArrayRef<int64_t> shape) {
     }
   return region;
 }
+
+} // namespace
+
+std::optional<Lanes> broadcastLanes(llvm::ArrayRef<int64_t> shape,
+                                    llvm::ArrayRef<int64_t> result,
+                                    Lanes lanes) {
+  const auto offset = static_cast<int64_t>(result.size() - shape.size());
+  auto extentOf = [&](int64_t axis) {
+    return axis < offset ? 1 : shape[axis - offset];
+  };
+  const int64_t channels = extentOf(lanes.across), along = extentOf(lanes.axis);
+  const bool whole = channels == result[lanes.across];
+  if (channels == 1 && along == 1)
+    return Lanes();
+  if (!whole || (along != 1 && along != result[lanes.axis]))
+    return std::nullopt;
+  lanes.repeated = along == 1;
+  lanes.axis = lanes.repeated ? 0 : lanes.axis - offset;
+  lanes.across -= offset;
+  return lanes;
+}
+
+namespace {
 
 OperandModel broadcastOperand(Value value, int64_t resultRank,
                               int64_t resultAxis) {
@@ -180,7 +210,7 @@ TilingModel convModel(Op op, const machine::Description &machine) {
   Shape strides(op.getStrides()), pads(op.getPads()), dil(op.getDilations());
   OperandModel x;
   x.axis = 1;
-  x.lanes = lanesOf(op.getX());
+  x.lanes = widthLanesOf(op.getX());
   // Row groups address pixels from the start of a row.
   int64_t cut = x.lanes.folded() ? rank - 1 : rank;
   x.region = [=](const Region &out) {
@@ -204,7 +234,7 @@ TilingModel convModel(Op op, const machine::Description &machine) {
   model.operands.append(op->getNumOperands() - 1, streamedOperand());
   if (op.getResidual()) {
     model.operands.back() = broadcastOperand(op.getResidual(), rank, 1);
-    Lanes lanes = lanesOf(op.getResidual());
+    Lanes lanes = widthLanesOf(op.getResidual());
     model.operands.back().lanes = lanes;
     model.granularity.back() = std::max(model.granularity.back(), lanes.count);
   }
@@ -260,16 +290,23 @@ TilingModel mapModel(npu::MapInterface op,
   TilingModel model = baseModel(op);
   int64_t rank = model.resultShape.size();
   model.tileAxes = axesExcept(rank, model.resultAxis);
-  addChannelCut(model, machine);
-  for (Value operand : op->getOperands())
+  if (!model.lanes.spread())
+    addChannelCut(model, machine);
+  for (Value operand : op->getOperands()) {
     model.operands.push_back(broadcastOperand(operand, rank, model.resultAxis));
+    if (model.lanes.spread())
+      model.operands.back().lanes =
+          broadcastLanes(shapeOf(operand), model.resultShape, model.lanes)
+              .value_or(Lanes());
+  }
   // Scale and bias are numbers of a channel in the instruction; where they vary
   // within partitions, they take passes of their own.
   if (!op.hasParametersAlong(model.resultAxis)) {
     int64_t axis = model.resultAxis;
-    model.scratch = [axis](const Region &out) {
+    Lanes lanes = model.lanes;
+    model.scratch = [axis, lanes](const Region &out) {
       return llvm::SmallVector<ScratchBuffer, 4>{
-          {f32Storage(), out.size, axis}};
+          {f32Storage(), storedShape(out.size, lanes), axis}};
     };
   }
   return model;
@@ -320,6 +357,17 @@ llvm::SmallVector<int64_t, 6> keptAxes(npu::VecReduceOp op) {
   return map;
 }
 
+/// The fold of the operand of a reduction whose axes become `kept`, for `lanes`
+/// of its result.
+Lanes sourceLanes(llvm::ArrayRef<int64_t> kept, Lanes lanes) {
+  auto axisOf = [&](int64_t target) -> int64_t {
+    return std::distance(kept.begin(), llvm::find(kept, target));
+  };
+  lanes.axis = axisOf(lanes.axis);
+  lanes.across = axisOf(lanes.across);
+  return lanes;
+}
+
 TilingModel reduceModel(npu::VecReduceOp op,
                         const machine::Description &machine) {
   TilingModel model = baseModel(op);
@@ -333,7 +381,10 @@ TilingModel reduceModel(npu::VecReduceOp op,
       else
         model.tileAxes.push_back(target);
     }
-  addChannelCut(model, machine);
+  if (!model.lanes.spread())
+    addChannelCut(model, machine);
+  else
+    x.lanes = sourceLanes(map, model.lanes);
   x.region = [=](const Region &out) {
     Region region = Region::whole(input);
     for (auto [i, target] : llvm::enumerate(map))

@@ -120,6 +120,7 @@ void Assembler::addPlanned(isadialect::PlannedOp op) {
   llvm::append_range(placement.strides, op.getStrides());
   placement.lanes = static_cast<uint32_t>(op.getLanes());
   placement.lanePitch = static_cast<uint32_t>(op.getLanePitch());
+  placement.laneAxis = static_cast<int32_t>(op.getLaneAxis());
   placement.exponentBase = op.getExponentBase();
   llvm::append_range(placement.exponentStrides, op.getExponentStrides());
   if (auto cells = op.getCells(); cells && cells->size() == 3) {

@@ -181,6 +181,7 @@ llvm::Error Assembler::addDump(Directive &d) {
   d.getOptional("tileStride", p.tileStride);
   d.getOptional("lanes", p.lanes);
   d.getOptional("lanePitch", p.lanePitch);
+  d.getOptional("laneAxis", p.laneAxis);
   d.getOptional("exponentsAt", p.exponentBase);
   d.getOptional("cellPitch", p.cellPitch);
   d.getOptional("cellBytes", p.cellBytes);

@@ -189,23 +189,26 @@ llvm::Error checkPlacementSb(const TensorPlacement &p, unsigned bytes,
     return malformed("tensor '{}' has a tile stride of {}", p.name,
                      p.tileStride);
   int64_t channels = p.channelAxis < 0 ? 1 : p.shape[p.channelAxis];
+  std::vector<int64_t> pixels = p.shape;
   if (p.lanes != 1) {
-    if (p.lanes == 0 || p.lanes > sb.partitions || p.shape.empty() ||
-        p.channelAxis == static_cast<int64_t>(p.shape.size()) - 1 ||
+    const auto rank = static_cast<int64_t>(p.shape.size());
+    const bool last = p.laneAxis < 0;
+    const int64_t axis = last ? rank - 1 : p.laneAxis;
+    if (p.lanes == 0 || p.shape.empty() || p.laneAxis < -1 || axis >= rank ||
+        p.channelAxis == axis || (!last && p.channelAxis < 0) ||
         static_cast<uint64_t>(channels) > p.lanePitch ||
-        uint64_t(p.lanes) * p.lanePitch > sb.partitions)
+        (last ? uint64_t(p.lanes) * p.lanePitch > sb.partitions
+              : p.lanes > p.shape[axis]))
       return malformed(
           "tensor '{}' lies in {} lanes of {} partitions, {} of {}", p.name,
           p.lanes, p.lanePitch, channels, sb.partitions);
     channels += (int64_t(p.lanes) - 1) * p.lanePitch;
+    pixels[axis] = (pixels[axis] + p.lanes - 1) / p.lanes;
   }
   uint64_t lastTile = (p.basePartition + channels - 1) / sb.partitions;
   __int128 low = p.baseOffset, high = low + bytes - 1;
   __int128 reach = static_cast<__int128>(lastTile) * p.tileStride;
   (reach < 0 ? low : high) += reach;
-  std::vector<int64_t> pixels = p.shape;
-  if (p.lanes > 1)
-    pixels.back() = (pixels.back() + p.lanes - 1) / p.lanes;
   extremes(pixels, p.strides, p.channelAxis, low, high);
   return checkReach(p, low, high, sb.bytesPerPartition);
 }

@@ -125,6 +125,8 @@ void Disassembler::putDumps() {
     std::string lanes;
     if (p.lanes > 1)
       lanes = fmt::format(" lanes={} lanePitch={}", p.lanes, p.lanePitch);
+    if (p.laneAxis >= 0)
+      lanes += fmt::format(" laneAxis={}", p.laneAxis);
     std::string cells;
     if (p.cellPitch)
       cells = fmt::format(" cellPitch={} cellBytes={} cellChannels={}",

@@ -218,6 +218,7 @@ llvm::Error MetadataReader::readPlacement(const fb::Placement &entry) {
   p.afterInstruction = entry.after_instruction();
   p.lanes = entry.lanes();
   p.lanePitch = entry.lane_pitch();
+  p.laneAxis = entry.lane_axis();
   p.cellPitch = entry.cell_pitch();
   p.cellBytes = entry.cell_bytes();
   p.cellChannels = entry.cell_channels();

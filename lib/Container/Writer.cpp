@@ -70,7 +70,7 @@ writePlacements(FlatBufferBuilder &builder,
         static_cast<uint8_t>(p.memory), p.baseOffset, p.basePartition,
         p.channelAxis, p.tileStride, strides, p.exponentBase, exponentStrides,
         p.afterInstruction, p.lanes, p.lanePitch, p.cellPitch, p.cellBytes,
-        p.cellChannels));
+        p.cellChannels, p.laneAxis));
   }
   return builder.CreateVector(offsets);
 }

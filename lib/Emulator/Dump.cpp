@@ -77,10 +77,13 @@ private:
   Place place() const {
     int64_t offset = static_cast<int64_t>(placement.baseOffset);
     uint64_t lane = placement.basePartition;
+    const size_t laneAxis = placement.laneAxis < 0
+                                ? index.size() - 1
+                                : static_cast<size_t>(placement.laneAxis);
     for (size_t d = 0; d < index.size(); ++d)
       if (static_cast<int>(d) == placement.channelAxis) {
         lane += static_cast<uint64_t>(index[d]);
-      } else if (d + 1 == index.size()) {
+      } else if (d == laneAxis) {
         lane += static_cast<uint64_t>(index[d]) % placement.lanes *
                 placement.lanePitch;
         offset += index[d] / placement.lanes * placement.strides[d];

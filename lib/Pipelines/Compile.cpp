@@ -373,6 +373,7 @@ llvm::Error Compilation::assign() {
       lanes.policy = options.pciPolicy;
       manager.addPass(npu::createFoldLanes(lanes));
     }
+    manager.addPass(npu::createSpreadMaps());
   });
 }
 

@@ -5,6 +5,10 @@
 // folded map [N, C, .., W] is a plain map [N, Ws * pitch, .., ceil(W / Ws)]:
 // channel c of pixel w is channel (w mod Ws) * pitch + c of its pixel w div Ws.
 // Assumption: C <= pitch; the last axis is W and axis 1 the channels.
+//
+// Any other axis may be spread so as well, beside any partition axis (`spread`
+// of a layout): whole indices of it, and as many groups of C partitions as it
+// takes, in several channel tiles if they are more than there are partitions.
 
 #ifndef ASHLAR_ANALYSIS_LANES_H
 #define ASHLAR_ANALYSIS_LANES_H
@@ -18,14 +22,27 @@ namespace ashlar::analysis {
 struct Lanes {
   int64_t count = 1; ///< Ws
   int64_t pitch = 0; ///< partitions of one lane (PCi)
+  /// Axis whose neighbours lie side by side; kLast: the fold of W.
+  int64_t axis = kLast;
+  int64_t across = 1; ///< partition axis
+  /// The map has one index along `axis`, which every lane holds.
+  bool repeated = false;
+
+  static constexpr int64_t kLast = -1;
 
   bool folded() const { return count > 1; }
+  /// True if it is `spread` of a layout.
+  bool spread() const { return folded() && axis != kLast; }
   bool operator==(const Lanes &other) const = default;
 };
 
-/// The fold of the result of `op`, or of a value.
+/// The fold in which the result of `op`, or a value, lies.
 Lanes lanesOf(mlir::Operation *op);
 Lanes lanesOf(mlir::Value value);
+/// The fold in which `op` makes the tiles of its result.
+Lanes workLanesOf(mlir::Operation *op);
+/// The fold of W in which a value lies, if it lies so.
+Lanes widthLanesOf(mlir::Value value);
 
 /// The source's choice of PCi among `pitches` (not empty): the largest whose
 /// padding of the channels to whole blocks, PCi * ceil(channels / PCi) -

@@ -47,8 +47,9 @@ class Residents {
 public:
   Residents(mlir::ModuleOp module, const machine::Description &machine);
 
-  /// True if `value` lies in the state buffer with `axis` across partitions.
-  bool holds(mlir::Value value, int64_t axis) const;
+  /// True if `value` lies in the state buffer with `axis` across partitions, in
+  /// `lanes`.
+  bool holds(mlir::Value value, int64_t axis, const Lanes &lanes) const;
   /// What the tiles of a planned operation stage.
   Staging stagingOf(mlir::Operation *op, const TilingModel &model) const;
 

@@ -11,6 +11,7 @@
 #include "ashlar/Analysis/Lanes.h"
 #include "mlir/IR/Operation.h"
 #include <functional>
+#include <optional>
 
 namespace ashlar::npu {
 class VecGatherOp;
@@ -38,7 +39,7 @@ struct OperandModel {
   bool padded = false;
   /// Partition axis while it is read; -1: one partition holds all of it.
   int64_t axis = -1;
-  /// Lane fold in which it is read; folded operands are never staged.
+  /// Lane fold in which it is read. Folds of W are never staged.
   Lanes lanes;
   /// Region that a region of the result needs.
   std::function<Region(const Region &)> region;
@@ -49,9 +50,10 @@ struct OperandModel {
 
   /// True if the operand is read where it lies in `home`, not as a copy in
   /// scratch memory.
-  bool readsInPlace(const View &home) const {
+  /// `fold` is that of the operand there.
+  bool readsInPlace(const View &home, const Lanes &fold) const {
     return !streamed && !direct && !padded && home.inStateBuffer() &&
-           home.axis == axis;
+           home.axis == axis && fold == lanes;
   }
 };
 
@@ -60,8 +62,11 @@ struct TilingModel {
   Shape resultShape;
   StorageType resultType;
   int64_t resultAxis = -1;
-  /// Lane fold of the result; folded results lie in SB.
+  /// Lane fold in which the operation makes tiles of the result.
   Lanes lanes;
+  /// Lane fold in which the result lies in SB. Where it is another one, tiles
+  /// are made in scratch memory and laid anew.
+  Lanes homeLanes;
   /// Axis across partitions while the operation works. If it differs, the last
   /// two scratch buffers take the result across it and across resultAxis.
   int64_t workAxis = -1;
@@ -78,6 +83,14 @@ struct TilingModel {
 /// The model of an npu operation on `machine`.
 TilingModel buildTilingModel(mlir::Operation *op,
                              const machine::Description &machine);
+
+/// The fold in which an operand of `shape` goes into a map whose result of
+/// shape `result` is made in `lanes`, a spread axis: one channel of one index
+/// is read by all partitions as it lies. Nothing if channels and spread axis
+/// are not both there, nor the channels alone.
+std::optional<Lanes> broadcastLanes(llvm::ArrayRef<int64_t> shape,
+                                    llvm::ArrayRef<int64_t> result,
+                                    Lanes lanes);
 
 /// True if the drain can encode results of this storage and so many channels:
 /// whole blocks within one group of array columns and one channel tile

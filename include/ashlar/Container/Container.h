@@ -95,6 +95,9 @@ struct TensorPlacement {
   /// lanes) partitions further, at (w div lanes) * strides[W]. 1 = none.
   uint32_t lanes = 1;
   uint32_t lanePitch = 0;
+  /// Dimension that the fold is of, if not W. Its lanes may go on in further
+  /// channel tiles. -1: W.
+  int32_t laneAxis = -1;
   uint64_t exponentBase = 0;            ///< DRAM and encoded only.
   std::vector<int64_t> exponentStrides; ///< DRAM and encoded only.
   uint64_t cellPitch = 0;               ///< Compressed only; 0: dense.

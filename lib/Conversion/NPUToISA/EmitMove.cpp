@@ -3,6 +3,7 @@
 // npu.dma.move: every piece is clipped to the tile and becomes DMA copies. A
 // result of another storage type passes through scratch and the vector unit.
 
+#include "CopyLanes.h"
 #include "Generator.h"
 
 #include "ashlar/Analysis/MoveView.h"
@@ -332,6 +333,12 @@ static void fillOpen(Generator &generator, const TileContext &tile,
 
 llvm::Error emitMove(Generator &generator, const TileContext &tile) {
   auto move = cast<npu::DmaMoveOp>(tile.op);
+  if (tile.model->directResult && tile.model->homeLanes.spread()) {
+    const Shape start(tile.out.size.size(), 0);
+    emitRelaid(generator.builder, {tile.operands[0], {}, start},
+               {tile.result, tile.model->homeLanes, start}, tile.out.size);
+    return llvm::Error::success();
+  }
   bool converts = !tile.scratch.empty();
   const Region &out = tile.out;
   View target =

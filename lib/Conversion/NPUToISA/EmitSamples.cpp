@@ -108,18 +108,21 @@ std::optional<View> laneOf(const View &stored, const analysis::Lanes &lanes,
                            const machine::Description &machine) {
   View view = stored;
   view.shape = tile.size;
-  int64_t &width = view.shape.back();
+  const int64_t axis = lanes.spread() ? lanes.axis : view.rank() - 1;
+  int64_t &width = view.shape[axis];
   width = llvm::divideCeilSigned(width - lane, lanes.count);
-  view.part += lane * lanes.pitch;
-  int64_t end = region.start.back() + region.size.back();
-  int64_t first =
-      llvm::divideCeilSigned(region.start.back() - lane, lanes.count);
-  int64_t last = llvm::divideCeilSigned(end - lane, lanes.count);
+  const int64_t position = view.part + lane * lanes.pitch;
+  const auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  view.part = position % partitions;
+  view.base += position / partitions * view.tileStride;
+  int64_t &start = region.start[axis], &size = region.size[axis];
+  int64_t first = llvm::divideCeilSigned(start - lane, lanes.count);
+  int64_t last = llvm::divideCeilSigned(start + size - lane, lanes.count);
   first = std::max<int64_t>(first, 0);
   if (last <= first)
     return std::nullopt;
-  region.start.back() = first;
-  region.size.back() = last - first;
+  start = first;
+  size = last - first;
   return view.slice(region, machine);
 }
 

@@ -4,6 +4,7 @@
 // only views, so resident, staged and spilled tensors need no separate code.
 
 #include "Generator.h"
+#include "CopyLanes.h"
 #include "EmissionOrder.h"
 
 #include "ashlar/Analysis/BufferViews.h"
@@ -360,15 +361,17 @@ llvm::Error Generator::emitAll() {
   return llvm::Error::success();
 }
 
-/// Reads a tensor region into scratch. Out-of-range parts become zero.
-static void stageRegion(Generator &generator, const View &home,
-                        const analysis::MapForm *form, const Region &region,
+/// Reads the region of `value`, which lies in `home`, into scratch in `lanes`.
+/// Out-of-range parts become zero.
+static void stageRegion(Generator &generator, Value value, const View &home,
+                        const analysis::Lanes &lanes, const Region &region,
                         const View &target) {
   ProgramBuilder &builder = generator.builder;
+  const auto shape = shapeOf(value);
   Region inside = region;
   bool padded = false;
   for (int64_t i = 0; i < home.rank(); ++i) {
-    int64_t end = std::min(region.start[i] + region.size[i], home.shape[i]);
+    int64_t end = std::min(region.start[i] + region.size[i], shape[i]);
     inside.start[i] = std::max<int64_t>(region.start[i], 0);
     inside.size[i] = std::max<int64_t>(end - inside.start[i], 0);
     padded |= inside.size[i] != region.size[i];
@@ -383,7 +386,13 @@ static void stageRegion(Generator &generator, const View &home,
   Region at = inside;
   for (size_t i = 0; i < at.start.size(); ++i)
     at.start[i] -= region.start[i];
-  emitLoad(generator, form, home, inside, target.slice(at, generator.machine));
+  const analysis::Lanes homeLanes =
+      home.inStateBuffer() ? analysis::lanesOf(value) : analysis::Lanes();
+  if (homeLanes.folded() || lanes.folded())
+    return emitRelaid(builder, {home, homeLanes, inside.start},
+                      {target, lanes, at.start}, inside.size);
+  emitLoad(generator, home.inStateBuffer() ? nullptr : generator.formOf(value),
+           home, inside, target.slice(at, generator.machine));
 }
 
 /// Where a tile reads an operand: where it lies, or in the buffer of its copy.
@@ -402,15 +411,14 @@ Generator::stageOperand(Value value, const analysis::OperandModel &model,
     }
   home = homeOf(value);
   auto found = constants.find({value, model.axis});
-  if (found != constants.end() && !model.padded)
+  if (found != constants.end() && !model.padded && !model.lanes.folded())
     home = found->second;
   if (!buffer) {
     Region region = model.region(out);
     return {home.slice(analysis::storedRegion(region, model.lanes), machine),
             region};
   }
-  stageRegion(*this, home, home.inStateBuffer() ? nullptr : formOf(value),
-              buffer->region, buffer->view);
+  stageRegion(*this, value, home, model.lanes, buffer->region, buffer->view);
   return {buffer->view, buffer->region};
 }
 
@@ -443,7 +451,8 @@ TileContext Generator::stage(Operation *op, const TilingModel &model,
   else if (model.directResult)
     tile.result = home;
   else
-    tile.result = home.slice(analysis::storedRegion(out, model.lanes), machine);
+    tile.result =
+        home.slice(analysis::storedRegion(out, model.homeLanes), machine);
   for (const analysis::TileBuffer &buffer : buffers)
     if (buffer.role == Role::Scratch)
       tile.scratch.push_back(buffer.view);
@@ -473,6 +482,20 @@ bool encodesWholeTensor(Operation *op) {
          !storageOf(op->getOperand(0)).encoded;
 }
 
+/// Copies a tile of the result from scratch memory to its place.
+static void storeTile(Generator &generator, const TileContext &tile,
+                      const View &home) {
+  const analysis::Lanes &lanes = tile.model->lanes;
+  const analysis::Lanes homeLanes =
+      home.inStateBuffer() ? tile.model->homeLanes : analysis::Lanes();
+  if (lanes.folded() || homeLanes.folded())
+    return emitRelaid(generator.builder,
+                      {tile.result, lanes, Shape(tile.out.size.size(), 0)},
+                      {home, homeLanes, tile.out.start}, tile.out.size);
+  emitStore(generator, generator.formOf(tile.op->getResult(0)), tile.result,
+            home, tile.out);
+}
+
 llvm::Error Generator::emitTiles(Operation *op, bool measures) {
   TilingModel model = analysis::buildTilingModel(op, machine);
   npu::TilingAttr tiling = npu::tilingOf(op);
@@ -495,8 +518,8 @@ llvm::Error Generator::emitTiles(Operation *op, bool measures) {
     if (!measures) {
       if (llvm::Error error = emitSamples(*this, tile))
         return error;
-      if (!model.directResult && !home.inStateBuffer())
-        emitStore(*this, formOf(op->getResult(0)), tile.result, home, out);
+      if (staging.result)
+        storeTile(*this, tile, home);
     }
   } while (analysis::nextTile(out, model.resultShape, extents));
   return llvm::Error::success();

@@ -236,7 +236,7 @@ void ProgramWriter::writePlanned(const Completion &completion) {
       builder, op->getLoc(), planNameOf(op),
       TypeAttr::get(completion.value.getType()), inDram, view.base, view.part,
       view.axis, view.tileStride, view.strides, lanes.count, lanes.pitch,
-      cells ? view.cellBase : 0,
+      lanes.spread() ? lanes.axis : -1, cells ? view.cellBase : 0,
       cells ? llvm::ArrayRef<int64_t>(view.cellStrides)
             : llvm::ArrayRef<int64_t>(),
       completion.scaleRegister, compressed);

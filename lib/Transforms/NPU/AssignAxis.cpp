@@ -254,7 +254,7 @@ struct AssignAxisPass : impl::AssignAxisBase<AssignAxisPass> {
       op.setLayoutAttr(LayoutAttr::get(
           &getContext(), stored,
           work != stored ? std::optional(work) : std::nullopt, /*lanes=*/1,
-          /*pitch=*/0));
+          /*pitch=*/0, /*spread=*/{}, /*workSpread=*/{}));
     });
   }
 };

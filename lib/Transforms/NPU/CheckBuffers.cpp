@@ -223,7 +223,7 @@ void BufferChecker::joinMemories() {
     const int64_t bytes = llvm::alignTo(
         analysis::bufferBytes(
             plan.model.resultType,
-            analysis::storedShape(plan.model.resultShape, plan.model.lanes),
+            analysis::storedShape(plan.model.resultShape, plan.model.homeLanes),
             plan.model.resultAxis, machine),
         64);
     memory.bytes.begin = std::min(memory.bytes.begin, plan.placement);
@@ -240,7 +240,8 @@ View BufferChecker::viewOf(Operation *op) const {
         return *view;
   const TilingModel &model = plans[indexOf.lookup(op)].model;
   return analysis::denseBufferView(
-      model.resultType, analysis::storedShape(model.resultShape, model.lanes),
+      model.resultType,
+      analysis::storedShape(model.resultShape, model.homeLanes),
       model.resultAxis, /*offset=*/0, machine);
 }
 
@@ -256,7 +257,7 @@ bool BufferChecker::mayLieOver(size_t index, const Memory &under) const {
   auto source = def ? indexOf.find(def) : indexOf.end();
   if (source == indexOf.end() || plans[source->second].placement < 0 ||
       &memories[plans[source->second].memory] != &under ||
-      plans[source->second].model.lanes.folded())
+      plans[source->second].model.homeLanes.folded())
     return false;
   const View view = viewOf(def);
   if (routeOf(move) == Route::SwapBlocks)

@@ -261,9 +261,9 @@ public:
         builder.getStringAttr("copy"), builder.getF32FloatAttr(0.0f),
         builder.getF32FloatAttr(0.0f));
     copyDecisions(op, transpose);
-    transpose.setLayoutAttr(LayoutAttr::get(builder.getContext(),
-                                            movement.resultAxis, std::nullopt,
-                                            /*lanes=*/1, /*pitch=*/0));
+    transpose.setLayoutAttr(LayoutAttr::get(
+        builder.getContext(), movement.resultAxis, std::nullopt,
+        /*lanes=*/1, /*pitch=*/0, /*spread=*/{}, /*workSpread=*/{}));
     op->replaceAllUsesWith(transpose);
     op->erase();
     fuseFunction(transpose);

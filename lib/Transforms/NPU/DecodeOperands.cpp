@@ -61,7 +61,7 @@ private:
                                          builder.getStringAttr("decode")));
     decode.setLayoutAttr(LayoutAttr::get(
         builder.getContext(), storageOf(value).blockAxis, std::nullopt,
-        /*lanes=*/1, /*pitch=*/0));
+        /*lanes=*/1, /*pitch=*/0, /*spread=*/{}, /*workSpread=*/{}));
     ++numDecoded;
     return copy = decode.getY();
   }

@@ -24,7 +24,7 @@ bool Planner::canBePart(const OpPlan &plan, Value value, int64_t start) const {
   const OpPlan *source = producer(value);
   if (!source || !isa<PeConvOp, TcuConvOp>(source->op) ||
       hasStationaryActivations(source->op) || !value.hasOneUse() ||
-      !source->resident || source->model.lanes.folded() ||
+      !source->resident || source->model.homeLanes.folded() ||
       source->model.resultAxis != plan.model.resultAxis ||
       bfp::getScalePolicy(source->op).isStateful())
     return false;
@@ -38,7 +38,7 @@ bool Planner::canGrow(const OpPlan &plan, Value value) const {
   const OpPlan *source = producer(value);
   return source && source->resident && !source->part && !source->grows &&
          (source->shares < 0 || source->op->getNumOperands() > 1) &&
-         !source->model.lanes.folded() &&
+         !source->model.homeLanes.folded() &&
          source->model.resultAxis == plan.model.resultAxis;
 }
 
@@ -47,7 +47,7 @@ bool Planner::canGrow(const OpPlan &plan, Value value) const {
 bool Planner::canJoin(const OpPlan &plan) const {
   auto concat = dyn_cast<DmaMoveOp>(plan.op);
   if (!joins || !concat || concat.getInputs().size() < 2 || !plan.resident ||
-      plan.model.lanes.folded() || plan.model.resultAxis != 1 ||
+      plan.model.homeLanes.folded() || plan.model.resultAxis != 1 ||
       bfp::getScalePolicy(plan.op).isStateful() ||
       !analysis::joinsChannels(concat))
     return false;

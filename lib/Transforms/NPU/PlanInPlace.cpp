@@ -48,7 +48,7 @@ llvm::StringRef Planner::refusalInPlace(size_t index) const {
     return "its result lies in DRAM";
   if (!source->resident)
     return "its operand lies in DRAM";
-  if (source->model.lanes.folded())
+  if (source->model.homeLanes.folded())
     return "its operand lies in lanes";
   if (plans[ownerOf(indexOf.lookup(source->op))].lastUse >
       static_cast<int64_t>(index))
@@ -116,7 +116,7 @@ bool Planner::placeSwapped(size_t index) {
     return false;
   const OpPlan *source = producer(move.getInputs()[0]);
   if (!source || !source->resident || source->shares >= 0 ||
-      source->model.lanes.folded() || plan.model.lanes.folded() ||
+      source->model.homeLanes.folded() || plan.model.homeLanes.folded() ||
       source->lastUse > static_cast<int64_t>(index) ||
       !analysis::blockSwap(move, source->view, plan.model.resultAxis, machine))
     return false;

@@ -55,7 +55,7 @@ void Planner::setModel(OpPlan &plan) {
   plan.bytes = llvm::alignTo(
       analysis::bufferBytes(
           plan.model.resultType,
-          analysis::storedShape(plan.model.resultShape, plan.model.lanes),
+          analysis::storedShape(plan.model.resultShape, plan.model.homeLanes),
           plan.model.resultAxis, machine),
       64);
   plan.dense = analysis::denseBufferView(
@@ -75,7 +75,9 @@ bool Planner::unfoldSpilled() {
     if (plan.resident || !plan.hasLanes)
       continue;
     auto decided = cast<DecisionInterface>(plan.op);
-    decided.setLayoutAttr(decided.getLayoutAttr().withLanes(1, 0));
+    LayoutAttr layout = decided.getLayoutAttr();
+    decided.setLayoutAttr(
+        layout.withLanes(1, 0).withSpread({}, layout.getWorkSpread()));
     changed.insert(i);
     for (Operation *user : plan.op->getUsers())
       if (auto found = indexOf.find(user); found != indexOf.end())
@@ -158,13 +160,13 @@ bool Planner::share(OpPlan &plan) {
   plan.viewReason.clear();
   auto move = dyn_cast<DmaMoveOp>(plan.op);
   if (!move || !plan.canReside || move.getInputs().size() != 1 ||
-      plan.model.lanes.folded())
+      plan.model.homeLanes.folded())
     return false;
   auto found = indexOf.find(move.getInputs()[0].getDefiningOp());
   if (found == indexOf.end())
     return false;
   const OpPlan &source = plans[found->second];
-  if (!source.resident || source.model.lanes.folded())
+  if (!source.resident || source.model.homeLanes.folded())
     return false;
   auto view = analysis::viewThrough(move, source.view);
   if (!view || view->axis != plan.model.resultAxis)

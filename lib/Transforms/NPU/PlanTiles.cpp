@@ -73,11 +73,13 @@ bool Planner::isStaged(const OpPlan &plan, unsigned operand) const {
   if (model.padded)
     return true;
   const OpPlan *source = producer(plan.op->getOperand(operand));
-  return !source || !source->resident || !model.readsInPlace(source->view);
+  return !source || !source->resident ||
+         !model.readsInPlace(source->view, source->model.homeLanes);
 }
 
 bool Planner::stagesResult(const OpPlan &plan) const {
-  return !plan.resident && !plan.model.directResult;
+  return !plan.model.directResult &&
+         (!plan.resident || plan.model.homeLanes != plan.model.lanes);
 }
 
 int64_t Planner::slotBytes(const OpPlan &plan, const Shape &tile) const {

@@ -115,6 +115,8 @@ LogicalResult checkLanes(Operation *op, const machine::Description &machine) {
   analysis::Lanes lanes = analysis::lanesOf(op);
   if (!lanes.folded())
     return success();
+  if (lanes.spread())
+    return success();
   if (axisOf(op) != 1 || !mayFoldLanes(op, machine))
     return op->emitOpError() << "cannot be lane-folded, or has a reader that "
                                 "cannot read it so";
@@ -127,6 +129,22 @@ LogicalResult checkLanes(Operation *op, const machine::Description &machine) {
     return op->emitOpError()
            << "has " << lanes.count << " lanes of " << lanes.pitch
            << " partitions, the machine has " << machine.sb.partitions;
+  return success();
+}
+
+/// A second axis across partitions is one with which the operation can work,
+/// and in which its result can lie.
+LogicalResult checkSpread(Operation *op, const machine::Description &machine) {
+  LayoutAttr layout = layoutAttrOf(op);
+  if (layout.getWorkSpread() &&
+      !mayWorkSpread(op, analysis::workLanesOf(op), machine))
+    return op->emitOpError()
+           << "cannot work with " << layout.getWorkSpread().getCount()
+           << " groups of a second axis across partitions";
+  if (layout.getSpread() && !mayLieSpread(op, analysis::lanesOf(op), machine))
+    return op->emitOpError()
+           << "has a result that cannot lie with a second axis across "
+              "partitions, or a reader that cannot read it so";
   return success();
 }
 
@@ -165,7 +183,8 @@ LogicalResult checkBound(Operation *op, const machine::Description &machine) {
 LogicalResult checkAssigned(Operation *op,
                             const machine::Description &machine) {
   if (failed(checkBound(op, machine)) || failed(checkWorkAxis(op)) ||
-      failed(checkStationary(op, machine)) || failed(checkLanes(op, machine)))
+      failed(checkStationary(op, machine)) || failed(checkLanes(op, machine)) ||
+      failed(checkSpread(op, machine)))
     return failure();
   return success();
 }
@@ -193,13 +212,14 @@ LogicalResult checkRoom(Operation *op, const analysis::TilingModel &model,
   auto room = static_cast<int64_t>(machine.sb.bytesPerPartition);
   std::optional<int64_t> placement = memoryOf(op).getSb();
   int64_t bytes = analysis::bufferBytes(
-      model.resultType, analysis::storedShape(model.resultShape, model.lanes),
+      model.resultType,
+      analysis::storedShape(model.resultShape, model.homeLanes),
       model.resultAxis, machine);
   bool part = isAliased(op) || partOf(op).has_value();
   if (placement && *placement + (part ? 0 : bytes) > room)
     return op->emitOpError() << "has its " << bytes << " bytes at "
                              << *placement << ", a partition ends at " << room;
-  if (!placement && (part || model.lanes.folded()))
+  if (!placement && (part || model.homeLanes.folded()))
     return op->emitOpError() << "lies in DRAM although it is folded, or in the "
                                 "memory of another result";
   TilingAttr tiling = tilingOf(op);

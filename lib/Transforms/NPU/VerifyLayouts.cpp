@@ -78,9 +78,11 @@ private:
         (analysis::isProduct(op) &&
          !model.scratch(analysis::Region::whole(model.resultShape)).empty()))
       return success();
-    if (!view)
-      view = analysis::denseBufferView(model.resultType, model.resultShape,
-                                       model.resultAxis, 0, machine);
+    if (!view || model.homeLanes != model.lanes)
+      view = analysis::denseBufferView(
+          model.resultType,
+          analysis::storedShape(model.resultShape, model.lanes),
+          model.resultAxis, 0, machine);
     std::string why = cast<LayoutInterface>(op).refuseResult(
         analysis::layoutOf(*view, model.lanes, machine));
     if (!why.empty())

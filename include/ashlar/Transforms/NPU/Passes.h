@@ -5,6 +5,7 @@
 #ifndef ASHLAR_TRANSFORMS_NPU_PASSES_H
 #define ASHLAR_TRANSFORMS_NPU_PASSES_H
 
+#include "ashlar/Analysis/Lanes.h"
 #include "ashlar/Machine/Description.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -35,6 +36,10 @@ inline constexpr llvm::StringLiteral kTransposeDecisionAttr =
 inline constexpr llvm::StringLiteral kLanesDecisionAttr =
     "ashlar.decision.lanes";
 
+/// Decision of spread-maps on an operation.
+inline constexpr llvm::StringLiteral kSpreadDecisionAttr =
+    "ashlar.decision.spread";
+
 /// Decision of plan-memory on a movement that converts: made in the memory of
 /// its operand, or not.
 inline constexpr llvm::StringLiteral kInPlaceDecisionAttr =
@@ -58,6 +63,18 @@ mlir::FailureOr<machine::Description> machineOf(mlir::ModuleOp module);
 /// True if the result of `op` may be lane-folded: the operation can write it
 /// so, and every reader can read it.
 bool mayFoldLanes(mlir::Operation *op, const machine::Description &machine);
+
+/// True if `op` can work with a second axis across partitions, as `lanes` say:
+/// an element-wise operation whose operands are maps of its result's channels
+/// and of that axis, or have one index along either; or a reduction of other
+/// axes.
+bool mayWorkSpread(mlir::Operation *op, const analysis::Lanes &lanes,
+                   const machine::Description &machine);
+
+/// True if the result of `op` may lie so: tiles of it can be made elsewhere and
+/// laid there, and every reader takes it tile by tile.
+bool mayLieSpread(mlir::Operation *op, const analysis::Lanes &lanes,
+                  const machine::Description &machine);
 
 /// Emits an error unless the weights of a product are a constant, or the
 /// encoding of one (npu_pe_conv_c2), whose elements are there; matrices may be

@@ -181,6 +181,30 @@ def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
     Statistic<"numFolded", "folded", "maps folded into lanes">];
 }
 
+def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {
+  let summary = "put a second axis of few-channel maps across partitions";
+  let description = [{
+    A map of C channels fills C partitions and C lanes of the vector unit. With
+    rows or columns dealt out to `count` groups of C partitions beside them
+    (`#npu.spread`), element-wise operations and reductions of other axes take
+    about `count` times fewer cycles, and a map takes as much less of each
+    partition: what was too large for the state buffer may fit.
+
+    Operations of the vector unit that read and make each other's maps are one
+    group, for which every axis and the numbers of groups of partitions that fill
+    most of them are compared: passes of the vector unit, copies between layouts
+    and maps that go through DRAM. `work_spread` says that an operation works so,
+    `spread` that its result is kept so; whoever reads or makes a map in another
+    layout than it is kept in copies it tile by tile. An input of the network
+    that several operations take so is loaded once.
+
+    The machine is read from the module attribute `npu.target`.
+  }];
+  let statistics = [
+    Statistic<"numSpread", "spread",
+              "operations with a second axis across partitions">];
+}
+
 def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
   let summary = "decide residency, addresses and tile sizes";
   let description = [{

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Passes of the vector unit by the machine's formulas; copies at the rate of
+// the queues that share them; maps that are too large for the state buffer go
+// to DRAM and come from there for every reader. Nothing overlaps: what a copy
+// hides behind a pass is gain that is not counted.
+
+#include "SpreadCost.h"
+
+#include "ashlar/Analysis/MovementQueues.h"
+#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Machine/Cycles.h"
+#include "ashlar/Machine/Dram.h"
+#include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace ashlar::npu {
+
+using namespace mlir;
+using analysis::Lanes;
+using analysis::shapeOf;
+using analysis::storageOf;
+using machine::VecCost;
+using machine::VecStore;
+
+namespace {
+
+/// Eighths of a partition that a map may take so that another one of its size,
+/// weights and tiles have room beside it.
+constexpr int64_t kRoomEighths = 3;
+
+int64_t elementsOf(Value value) {
+  return analysis::Region::whole(shapeOf(value)).elements();
+}
+
+/// The partition axis of a value that an operation made; -1 of others.
+int64_t acrossOf(Value value) {
+  return axisOf(value.getDefiningOp()).value_or(-1);
+}
+
+} // namespace
+
+SpreadCost::SpreadCost(llvm::ArrayRef<Operation *> members,
+                       const machine::Description &machine)
+    : machine(machine) {
+  for (Operation *op : members) {
+    group.insert(op);
+    // Numbers of a channel take no time.
+    for (Value operand : op->getOperands())
+      if (!shapeOf(operand).empty() &&
+          elementsOf(operand) >= elementsOf(op->getResult(0)))
+        maps.insert(operand);
+    maps.insert(op->getResult(0));
+  }
+}
+
+bool SpreadCost::works(Operation *op, const Lanes &lanes) {
+  if (!lanes.folded() || !group.contains(op))
+    return false;
+  if (lanes != known) {
+    known = lanes;
+    working.clear();
+    lying.clear();
+  }
+  auto [found, fresh] = working.try_emplace(op, false);
+  if (fresh)
+    found->second = mayWorkSpread(op, lanes, machine);
+  return found->second;
+}
+
+/// True if the reader works in `lanes` and takes this operand so.
+bool SpreadCost::takes(OpOperand &use, const Lanes &lanes) {
+  Operation *user = use.getOwner();
+  if (!works(user, lanes))
+    return false;
+  auto shape = shapeOf(use.get()), result = shapeOf(user->getResult(0));
+  if (!isa<MapInterface>(user) || shape.size() != result.size())
+    return true;
+  auto own = analysis::broadcastLanes(shape, result, lanes);
+  return own && own->folded() && !own->repeated;
+}
+
+bool SpreadCost::keeps(Value value, const Lanes &lanes) {
+  Operation *def = value.getDefiningOp();
+  if (!def || !lanes.folded() || !isa<DecisionInterface>(def))
+    return false;
+  const bool made = works(def, lanes);
+  int64_t suited = made ? 1 : 0, others = made ? 0 : 1;
+  for (OpOperand &use : value.getUses())
+    ++(takes(use, lanes) ? suited : others);
+  if (suited == 0 || (others >= suited && !spills(value, Lanes())))
+    return false;
+  auto [found, fresh] = lying.try_emplace(def, false);
+  if (fresh)
+    found->second = mayLieSpread(def, lanes, machine);
+  return found->second && !spills(value, lanes);
+}
+
+bool SpreadCost::loads(Value value, const Lanes &lanes) {
+  if (!isa<BlockArgument>(value) || !lanes.folded() || spills(value, lanes))
+    return false;
+  return llvm::count_if(value.getUses(),
+                        [&](OpOperand &use) { return takes(use, lanes); }) > 1;
+}
+
+/// True if the map is too large to stay in the state buffer.
+bool SpreadCost::spills(Value value, const Lanes &lanes) const {
+  Operation *def = value.getDefiningOp();
+  if (def && !isa<DecisionInterface>(def))
+    return true;
+  if (llvm::any_of(value.getUsers(),
+                   [](Operation *user) { return isa<func::ReturnOp>(user); }))
+    return true;
+  const int64_t across = lanes.folded() ? lanes.across : acrossOf(value);
+  const int64_t bytes = analysis::bufferBytes(
+      storageOf(value), analysis::storedShape(shapeOf(value), lanes), across,
+      machine);
+  return bytes * 8 >
+         static_cast<int64_t>(machine.sb.bytesPerPartition) * kRoomEighths;
+}
+
+int64_t SpreadCost::passCycles(Operation *op, const Lanes &lanes) const {
+  Value result = op->getResult(0);
+  auto reduce = dyn_cast<VecReduceOp>(op);
+  Value x = reduce ? reduce.getX() : result;
+  const VecStore store =
+      storageOf(result).encoded ? VecStore::Encode : VecStore::Same;
+  const int64_t across = *axisOf(op);
+  const int64_t channels = shapeOf(result)[across] * lanes.count;
+  const int64_t positions = elementsOf(result) / std::max<int64_t>(channels, 1);
+  const llvm::StringRef name =
+      reduce ? reduce.getKind() : cast<MapInterface>(op).getOp();
+  const VecCost cost =
+      machine::vecCostOf(name).value_or(VecCost::VeryExpensive);
+  if (!reduce)
+    return static_cast<int64_t>(
+        machine::vecMap(machine, cost, store, channels, positions).issue);
+  const int64_t reduced =
+      elementsOf(x) / std::max<int64_t>(elementsOf(result), 1);
+  return static_cast<int64_t>(machine::vecReduce(machine, cost, store, channels,
+                                                 positions, reduced,
+                                                 name == "mean")
+                                  .issue);
+}
+
+/// Between both layouts inside the chip.
+int64_t SpreadCost::copyCycles(Value value) const {
+  const int64_t bytes = elementsOf(value) * storageOf(value).bytes();
+  const auto rate = static_cast<int64_t>(machine.dma.onchipBytesPerCycle);
+  const auto setup =
+      static_cast<int64_t>(machine.dma.setupCycles + machine.dma.onchipLatency);
+  int64_t cycles = llvm::divideCeil(bytes, rate);
+  if (machine.dma.runsPerCycle > 0) {
+    const int64_t runs = elementsOf(value) / shapeOf(value).back();
+    cycles = std::max<int64_t>(
+        cycles,
+        llvm::divideCeil(runs, static_cast<int64_t>(machine.dma.runsPerCycle)));
+  }
+  return setup + llvm::divideCeil(cycles, analysis::movementQueues(machine));
+}
+
+int64_t SpreadCost::dramCycles(Value value) const {
+  const int64_t bytes = analysis::dramBytes(storageOf(value), shapeOf(value));
+  return static_cast<int64_t>(
+      bytes * 100 /
+          (static_cast<int64_t>(machine.dram.bytesPerCycle) *
+           static_cast<int64_t>(machine::dramPercent(machine))) +
+      static_cast<int64_t>(machine.dram.latency));
+}
+
+/// Writing a map where it is kept, and every reader's copy of it.
+int64_t SpreadCost::mapCycles(Value value, const Lanes &lanes) {
+  Operation *def = value.getDefiningOp();
+  if (loads(value, lanes))
+    return dramCycles(value);
+  const bool kept = keeps(value, lanes);
+  const bool inDram = !def || spills(value, kept ? lanes : Lanes());
+  int64_t sum = 0;
+  if (def && inDram && isa<DecisionInterface>(def))
+    sum += dramCycles(value);
+  if (!inDram && works(def, lanes) != kept)
+    sum += copyCycles(value);
+  for (OpOperand &use : value.getUses()) {
+    if (isa<func::ReturnOp>(use.getOwner()))
+      continue;
+    if (inDram)
+      sum += dramCycles(value);
+    else if (takes(use, lanes) != kept)
+      sum += copyCycles(value);
+  }
+  return sum;
+}
+
+int64_t SpreadCost::cycles(const Lanes &lanes) {
+  int64_t sum = 0;
+  for (Operation *op : group)
+    sum += passCycles(op, works(op, lanes) ? lanes : Lanes());
+  for (Value value : maps)
+    sum += mapCycles(value, lanes);
+  return sum;
+}
+
+} // namespace ashlar::npu

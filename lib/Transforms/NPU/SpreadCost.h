@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a second axis across partitions costs and saves.
+
+#ifndef ASHLAR_LIB_TRANSFORMS_NPU_SPREADCOST_H
+#define ASHLAR_LIB_TRANSFORMS_NPU_SPREADCOST_H
+
+#include "ashlar/Analysis/Lanes.h"
+#include "ashlar/Machine/Description.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace ashlar::npu {
+
+/// Operations of the vector unit that read and make each other's maps, and how
+/// they and their maps lie if a second axis goes across partitions.
+class SpreadCost {
+public:
+  SpreadCost(llvm::ArrayRef<mlir::Operation *> group,
+             const machine::Description &machine);
+
+  /// Cycles of the group in `lanes` (one lane: as now): passes of the vector
+  /// unit, copies between layouts and what goes through DRAM, one after the
+  /// other.
+  int64_t cycles(const analysis::Lanes &lanes);
+
+  /// True if operation `op` works in `lanes` then.
+  bool works(mlir::Operation *op, const analysis::Lanes &lanes);
+  /// True if `value` is kept in `lanes`: more of its readers take it so than
+  /// as it lies now, or there is no room for it as it lies now.
+  bool keeps(mlir::Value value, const analysis::Lanes &lanes);
+  /// True if an input of the network is loaded once, to be kept in `lanes`.
+  bool loads(mlir::Value value, const analysis::Lanes &lanes);
+  /// Maps that the group reads or makes.
+  llvm::ArrayRef<mlir::Value> values() const { return maps.getArrayRef(); }
+
+private:
+  bool takes(mlir::OpOperand &use, const analysis::Lanes &lanes);
+  bool spills(mlir::Value value, const analysis::Lanes &lanes) const;
+  int64_t passCycles(mlir::Operation *op, const analysis::Lanes &lanes) const;
+  int64_t mapCycles(mlir::Value value, const analysis::Lanes &lanes);
+  int64_t copyCycles(mlir::Value value) const;
+  int64_t dramCycles(mlir::Value value) const;
+
+  const machine::Description &machine;
+  llvm::SmallSetVector<mlir::Operation *, 8> group;
+  llvm::SmallSetVector<mlir::Value, 16> maps;
+  /// What is known of the lanes asked for last.
+  analysis::Lanes known;
+  llvm::DenseMap<mlir::Operation *, bool> working, lying;
+};
+
+} // namespace ashlar::npu
+
+#endif // ASHLAR_LIB_TRANSFORMS_NPU_SPREADCOST_H
