@@ -147,6 +147,28 @@ static TransferCost cutCost(const Description &machine,
   return cost;
 }
 
+/// The loop along which a transfer with DRAM is cut instead of loop \p best,
+/// whose parts would take more bursts than the whole: the next one whose parts
+/// do not, of enough iterations if there is one; none if all do.
+static size_t cutBetweenBursts(const Description &machine,
+                               const Transfer &transfer, size_t best,
+                               int64_t parts) {
+  constexpr uint64_t worth = 16;
+  const uint64_t whole = transferCost(machine, transfer).dram;
+  auto wastes = [&](size_t cut) {
+    const uint64_t dram = cutCost(machine, transfer, cut, parts).dram;
+    return dram > whole && (dram - whole) * worth > whole;
+  };
+  const TransferLoops &loops = transfer.loops;
+  if (!wastes(best))
+    return best;
+  for (const int64_t least : {evenParts * parts, int64_t(2)})
+    for (size_t i = 0; i < loops.size(); ++i)
+      if (loops[i].extent >= least && !wastes(i))
+        return i;
+  return loops.size();
+}
+
 size_t ashlar::machine::loopToCut(const Description &machine,
                                   const Transfer &transfer, int64_t parts,
                                   uint64_t queues) {
@@ -160,6 +182,8 @@ size_t ashlar::machine::loopToCut(const Description &machine,
   // first of a load is there before the last: outermost is in their order.
   const bool ordered = even ? usesDram(transfer) || machine.sb.banks == 0
                             : transfer.sides[1].inDram;
+  if (parts > 1 && even && usesDram(transfer))
+    return cutBetweenBursts(machine, transfer, best, parts);
   if (parts < 2 || ordered || !ordersMatter(machine))
     return best;
   // Uneven parts are better than a queue that works alone.

@@ -2,8 +2,9 @@
 //
 // Passes of the vector unit by the machine's formulas; copies at the rate of
 // the queues that share them; maps that are too large for the state buffer go
-// to DRAM and come from there for every reader. Nothing overlaps: what a copy
-// hides behind a pass is gain that is not counted.
+// to DRAM and come from there for every reader. A pass and the transfers with
+// DRAM around it overlap; copies do not: what one hides behind a pass is gain
+// that is not counted.
 
 #include "SpreadCost.h"
 
@@ -42,6 +43,30 @@ int64_t acrossOf(Value value) {
 }
 
 } // namespace
+
+int64_t relayCycles(Value value, const machine::Description &machine) {
+  const int64_t bytes = elementsOf(value) * storageOf(value).bytes();
+  const auto rate = static_cast<int64_t>(machine.dma.onchipBytesPerCycle);
+  const auto setup =
+      static_cast<int64_t>(machine.dma.setupCycles + machine.dma.onchipLatency);
+  int64_t cycles = llvm::divideCeil(bytes, rate);
+  if (machine.dma.runsPerCycle > 0) {
+    const int64_t runs = elementsOf(value) / shapeOf(value).back();
+    cycles = std::max<int64_t>(
+        cycles,
+        llvm::divideCeil(runs, static_cast<int64_t>(machine.dma.runsPerCycle)));
+  }
+  return setup + llvm::divideCeil(cycles, analysis::movementQueues(machine));
+}
+
+int64_t dramCycles(Value value, const machine::Description &machine) {
+  const int64_t bytes = analysis::dramBytes(storageOf(value), shapeOf(value));
+  return static_cast<int64_t>(
+      bytes * 100 /
+          (static_cast<int64_t>(machine.dram.bytesPerCycle) *
+           static_cast<int64_t>(machine::dramPercent(machine))) +
+      static_cast<int64_t>(machine.dram.latency));
+}
 
 SpreadCost::SpreadCost(llvm::ArrayRef<Operation *> members,
                        const machine::Description &machine)
@@ -146,61 +171,54 @@ int64_t SpreadCost::passCycles(Operation *op, const Lanes &lanes) const {
                                   .issue);
 }
 
-/// Between both layouts inside the chip.
-int64_t SpreadCost::copyCycles(Value value) const {
-  const int64_t bytes = elementsOf(value) * storageOf(value).bytes();
-  const auto rate = static_cast<int64_t>(machine.dma.onchipBytesPerCycle);
-  const auto setup =
-      static_cast<int64_t>(machine.dma.setupCycles + machine.dma.onchipLatency);
-  int64_t cycles = llvm::divideCeil(bytes, rate);
-  if (machine.dma.runsPerCycle > 0) {
-    const int64_t runs = elementsOf(value) / shapeOf(value).back();
-    cycles = std::max<int64_t>(
-        cycles,
-        llvm::divideCeil(runs, static_cast<int64_t>(machine.dma.runsPerCycle)));
-  }
-  return setup + llvm::divideCeil(cycles, analysis::movementQueues(machine));
+/// What a reader of a map moves.
+void SpreadCost::addRead(OpOperand &use, const Lanes &lanes,
+                         Movement &movement) {
+  Value value = use.get();
+  if (isa<func::ReturnOp>(use.getOwner()) || !maps.contains(value) ||
+      loads(value, lanes))
+    return;
+  const bool kept = keeps(value, lanes);
+  if (!value.getDefiningOp() || spills(value, kept ? lanes : Lanes()))
+    movement.dram += dramCycles(value, machine);
+  else if (takes(use, lanes) != kept)
+    movement.copies += relayCycles(value, machine);
 }
 
-int64_t SpreadCost::dramCycles(Value value) const {
-  const int64_t bytes = analysis::dramBytes(storageOf(value), shapeOf(value));
-  return static_cast<int64_t>(
-      bytes * 100 /
-          (static_cast<int64_t>(machine.dram.bytesPerCycle) *
-           static_cast<int64_t>(machine::dramPercent(machine))) +
-      static_cast<int64_t>(machine.dram.latency));
-}
-
-/// Writing a map where it is kept, and every reader's copy of it.
-int64_t SpreadCost::mapCycles(Value value, const Lanes &lanes) {
+/// What the producer of a map moves.
+void SpreadCost::addWrite(Value value, const Lanes &lanes, Movement &movement) {
   Operation *def = value.getDefiningOp();
   if (loads(value, lanes))
-    return dramCycles(value);
+    movement.dram += dramCycles(value, machine);
+  if (!def || !isa<DecisionInterface>(def))
+    return;
   const bool kept = keeps(value, lanes);
-  const bool inDram = !def || spills(value, kept ? lanes : Lanes());
-  int64_t sum = 0;
-  if (def && inDram && isa<DecisionInterface>(def))
-    sum += dramCycles(value);
-  if (!inDram && works(def, lanes) != kept)
-    sum += copyCycles(value);
-  for (OpOperand &use : value.getUses()) {
-    if (isa<func::ReturnOp>(use.getOwner()))
-      continue;
-    if (inDram)
-      sum += dramCycles(value);
-    else if (takes(use, lanes) != kept)
-      sum += copyCycles(value);
-  }
-  return sum;
+  if (spills(value, kept ? lanes : Lanes()))
+    movement.dram += dramCycles(value, machine);
+  else if (works(def, lanes) != kept)
+    movement.copies += relayCycles(value, machine);
 }
 
 int64_t SpreadCost::cycles(const Lanes &lanes) {
   int64_t sum = 0;
-  for (Operation *op : group)
-    sum += passCycles(op, works(op, lanes) ? lanes : Lanes());
-  for (Value value : maps)
-    sum += mapCycles(value, lanes);
-  return sum;
+  for (Operation *op : group) {
+    Movement movement;
+    for (OpOperand &operand : op->getOpOperands())
+      addRead(operand, lanes, movement);
+    addWrite(op->getResult(0), lanes, movement);
+    const int64_t pass = passCycles(op, works(op, lanes) ? lanes : Lanes());
+    sum += std::max(pass, movement.dram) + movement.copies;
+  }
+  // What others move.
+  Movement movement;
+  for (Value value : maps) {
+    for (OpOperand &use : value.getUses())
+      if (!group.contains(use.getOwner()))
+        addRead(use, lanes, movement);
+    if (!group.contains(value.getDefiningOp()))
+      addWrite(value, lanes, movement);
+  }
+  return sum + movement.dram + movement.copies;
 }
 
 } // namespace ashlar::npu

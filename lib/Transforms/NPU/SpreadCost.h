@@ -19,9 +19,9 @@ public:
   SpreadCost(llvm::ArrayRef<mlir::Operation *> group,
              const machine::Description &machine);
 
-  /// Cycles of the group in `lanes` (one lane: as now): passes of the vector
-  /// unit, copies between layouts and what goes through DRAM, one after the
-  /// other.
+  /// Cycles of the group in `lanes` (one lane: as now): of each operation its
+  /// pass of the vector unit or what it moves to and from DRAM, whichever takes
+  /// longer, and copies between layouts.
   int64_t cycles(const analysis::Lanes &lanes);
 
   /// True if operation `op` works in `lanes` then.
@@ -38,9 +38,14 @@ private:
   bool takes(mlir::OpOperand &use, const analysis::Lanes &lanes);
   bool spills(mlir::Value value, const analysis::Lanes &lanes) const;
   int64_t passCycles(mlir::Operation *op, const analysis::Lanes &lanes) const;
-  int64_t mapCycles(mlir::Value value, const analysis::Lanes &lanes);
-  int64_t copyCycles(mlir::Value value) const;
-  int64_t dramCycles(mlir::Value value) const;
+  /// Cycles of DRAM and of copies inside the chip.
+  struct Movement {
+    int64_t dram = 0, copies = 0;
+  };
+  void addRead(mlir::OpOperand &use, const analysis::Lanes &lanes,
+               Movement &movement);
+  void addWrite(mlir::Value value, const analysis::Lanes &lanes,
+                Movement &movement);
 
   const machine::Description &machine;
   llvm::SmallSetVector<mlir::Operation *, 8> group;
@@ -49,6 +54,12 @@ private:
   analysis::Lanes known;
   llvm::DenseMap<mlir::Operation *, bool> working, lying;
 };
+
+/// Cycles of a copy of all of `value` between two layouts inside the chip,
+/// shared by the queues of movement.
+int64_t relayCycles(mlir::Value value, const machine::Description &machine);
+/// Cycles of DRAM that all of `value` takes one way.
+int64_t dramCycles(mlir::Value value, const machine::Description &machine);
 
 } // namespace ashlar::npu
 

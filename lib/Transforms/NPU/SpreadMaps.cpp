@@ -93,6 +93,16 @@ llvm::SmallVector<Lanes, 8> lanesToTry(llvm::ArrayRef<int64_t> shape,
   return lanes;
 }
 
+/// True if the map leaves too little of a partition for the rest of the network
+/// to be kept in the state buffer.
+bool isTooLarge(Value value, int64_t across, const Lanes &lanes,
+                const machine::Description &machine) {
+  const int64_t bytes = analysis::bufferBytes(
+      analysis::storageOf(value), analysis::storedShape(shapeOf(value), lanes),
+      across, machine);
+  return bytes * 2 > static_cast<int64_t>(machine.sb.bytesPerPartition);
+}
+
 struct SpreadMapsPass : impl::SpreadMapsBase<SpreadMapsPass> {
   void runOnOperation() override {
     auto machine = assignedMachineOf(getOperation());
@@ -100,6 +110,10 @@ struct SpreadMapsPass : impl::SpreadMapsBase<SpreadMapsPass> {
       return signalPassFailure();
     for (llvm::ArrayRef<Operation *> group : groups())
       decide(group, *machine);
+    getOperation().walk([&](Operation *op) {
+      if (isa<PeConvOp, TcuConvOp, VecPoolOp, MapInterface>(op))
+        keepOnChip(op, *machine);
+    });
   }
 
 private:
@@ -175,6 +189,56 @@ private:
     explain(group, best, cost, builder.getDictionaryAttr(named));
     if (best.folded())
       apply(group, best, cost);
+  }
+
+  /// A map that is too large for its partitions lies in others as well, if that
+  /// is enough and copies of its tiles take less than DRAM would.
+  void keepOnChip(Operation *op, const machine::Description &machine) {
+    LayoutAttr layout = layoutAttrOf(op);
+    if (!layout || layout.getAxis() < 0 || layout.getSpread() ||
+        !isTooLarge(op->getResult(0), layout.getAxis(), Lanes(), machine))
+      return;
+    Value value = op->getResult(0);
+    auto shape = shapeOf(value);
+    const auto partitions = static_cast<int64_t>(machine.sb.partitions);
+    for (const Lanes &lanes : lanesToTry(shape, layout.getAxis(), partitions)) {
+      if (isTooLarge(value, layout.getAxis(), lanes, machine) ||
+          !mayLieSpread(op, lanes, machine))
+        continue;
+      const int64_t onChip = relayCycles(value, machine),
+                    inDram = dramCycles(value, machine);
+      if (onChip >= inDram)
+        return;
+      cast<DecisionInterface>(op).setLayoutAttr(layout.withSpread(
+          SpreadAttr::get(&getContext(), lanes.axis, lanes.count, lanes.pitch),
+          layout.getWorkSpread()));
+      explainKept(op, lanes, onChip, inDram);
+      ++numKept;
+      return;
+    }
+  }
+
+  void explainKept(Operation *op, const Lanes &lanes, int64_t onChip,
+                   int64_t inDram) {
+    Builder builder(&getContext());
+    auto number = [&](llvm::StringRef name, int64_t value) {
+      return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+    };
+    op->setAttr(
+        kSpreadDecisionAttr,
+        builder.getDictionaryAttr(
+            {builder.getNamedAttr("choice",
+                                  builder.getStringAttr(nameOf(lanes))),
+             builder.getNamedAttr(
+                 "reason",
+                 builder.getStringAttr(fmt::format(
+                     "the result fits the state buffer in {} groups of {} "
+                     "partitions",
+                     lanes.count, lanes.pitch))),
+             builder.getNamedAttr(
+                 "alternatives",
+                 builder.getDictionaryAttr({number(nameOf(lanes), onChip),
+                                            number("dram", inDram)}))}));
   }
 
   static std::string nameOf(const Lanes &lanes) {

@@ -198,11 +198,15 @@ def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {
     layout than it is kept in copies it tile by tile. An input of the network
     that several operations take so is loaded once.
 
+    A map of other operations that is too large for its partitions is kept so
+    where copies of its tiles take less than DRAM would.
+
     The machine is read from the module attribute `npu.target`.
   }];
   let statistics = [
     Statistic<"numSpread", "spread",
-              "operations with a second axis across partitions">];
+              "operations with a second axis across partitions">,
+    Statistic<"numKept", "kept", "maps that fit the state buffer so">];
 }
 
 def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
