@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <cstdint>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace ashlar::npu {
@@ -60,6 +61,31 @@ public:
       if (area.lastUse >= now)
         end = std::max(end, area.end);
     return end;
+  }
+
+  /// The largest range from `begin` on, as its first byte and its end, that is
+  /// free of `own` and of what is read at operation `now` or later, and has
+  /// some of it after it.
+  std::pair<int64_t, int64_t> largestGap(int64_t begin, const LiveArea &own,
+                                         int64_t now) const {
+    std::pair<int64_t, int64_t> gap{begin, begin};
+    auto pass = [&](const LiveArea &area) {
+      if (area.begin - begin > gap.second - gap.first)
+        gap = {begin, area.begin};
+      begin = std::max(begin, area.end);
+    };
+    bool passed = own.begin == own.end;
+    for (const LiveArea &area : areas) {
+      if (!passed && own.begin < area.begin) {
+        pass(own);
+        passed = true;
+      }
+      if (area.lastUse >= now)
+        pass(area);
+    }
+    if (!passed)
+      pass(own);
+    return gap;
   }
 
   /// Owners of what is read at operation `now` or later.

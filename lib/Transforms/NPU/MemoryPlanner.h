@@ -49,6 +49,7 @@ struct OpPlan {
   bool hasLanes = false;       ///< carries a lane fold
   int64_t offset = -1;
   int64_t scratchBase = 0;
+  int64_t usedEnd = 0; ///< of all memory in use, scratch included
   TileChoice choice;
   /// Index of the operation in whose memory this result is made (the owner of
   /// the operand's), or -1, and why.
@@ -87,11 +88,13 @@ private:
   bool place(size_t index);
   bool placeAll(size_t first, bool mayEvict);
   void enter(size_t index);
+  LiveArea ownArea(size_t index) const;
   int64_t firstFit(size_t index, int64_t ignored, size_t since) const;
   size_t firstRunning(size_t index) const;
   int64_t ownerOf(int64_t index) const;
   bool isConvertingMove(size_t index) const;
   llvm::StringRef refusalInPlace(size_t index) const;
+  bool placeAbove(size_t index);
   bool placeInPlace(size_t index);
   bool placeSwapped(size_t index);
   std::optional<TileChoice> swapScratch(const OpPlan &plan,

@@ -26,6 +26,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 namespace ashlar::npu {
 #define GEN_PASS_DEF_PLANMEMORY
 #include "ashlar/Transforms/NPU/Passes.h.inc"
@@ -40,6 +42,8 @@ namespace {
 constexpr int64_t kComfortableTiles = 32;
 /// The part of a partition whose use leaves plenty for weights: a quarter.
 constexpr int64_t kPlenty = 4;
+/// More tiles than this are worth a look at the memory between live results.
+constexpr int64_t kManyTiles = 4;
 /// Operations before a vector operation that may still run beside it.
 constexpr size_t kBehind = 8;
 /// Tensors that leave one by one before they leave in groups: placing starts
@@ -240,12 +244,20 @@ int64_t Planner::liveEnd(size_t index) const {
   return end;
 }
 
+/// The memory of the result of operation `index`; none of its own: empty.
+LiveArea Planner::ownArea(size_t index) const {
+  const OpPlan &plan = plans[index];
+  const auto owner = static_cast<int64_t>(index);
+  if (!plan.resident || plan.shares >= 0)
+    return {0, 0, owner, plan.lastUse};
+  return {plan.offset, plan.offset + plan.room, owner, plan.lastUse};
+}
+
 /// The result of operation `index` has its place.
 void Planner::enter(size_t index) {
   const OpPlan &plan = plans[index];
   if (plan.resident && plan.shares < 0)
-    live.add({plan.offset, plan.offset + plan.room, static_cast<int64_t>(index),
-              plan.lastUse});
+    live.add(ownArea(index));
 }
 
 /// The first operation that may still run when operation `index` begins: vector
@@ -270,6 +282,22 @@ int64_t Planner::firstFit(size_t index, int64_t ignored, size_t since) const {
                        ignored);
 }
 
+/// A large map that the next operation reads and no other lies at the end of
+/// the memory: what is made of it may then begin where nothing ends soon.
+bool Planner::placeAbove(size_t index) {
+  OpPlan &plan = plans[index];
+  const int64_t capacity = machine.sb.bytesPerPartition;
+  const int64_t offset =
+      llvm::alignDown(limitAt(plan.lastUse) - plan.room, int64_t(64));
+  if (!plan.model.homeLanes.spread() || plan.room * kPlenty <= capacity ||
+      plan.lastUse > static_cast<int64_t>(index) + 1 || offset < reserved ||
+      live.firstFit(offset, plan.room, static_cast<int64_t>(index),
+                    /*ignored=*/-1) != offset)
+    return false;
+  plan.offset = offset;
+  return true;
+}
+
 /// Gives a result the memory of its operand, of what it is a view of, or of its
 /// own. False if there is too little.
 bool Planner::place(size_t index) {
@@ -281,6 +309,8 @@ bool Planner::place(size_t index) {
   if (placeInPlace(index))
     return true;
   plan.swaps = false;
+  if (placeAbove(index))
+    return true;
   // Where there is plenty of memory, what the operations before still read is
   // not written.
   plan.offset = firstFit(index, /*ignored=*/-1, firstRunning(index));
@@ -296,11 +326,28 @@ bool Planner::chooseScratch(size_t index) {
   int64_t limit = limitAt(index);
   plan.scratchBase = liveEnd(index);
   if (plan.shares >= 0 && !plan.part) {
+    plan.usedEnd = plan.scratchBase;
     plan.choice = {plan.model.resultShape};
     return true;
   }
+  plan.usedEnd = plan.scratchBase;
   auto choice = plan.swaps ? swapScratch(plan, limit - plan.scratchBase)
                            : chooseTile(plan, limit - plan.scratchBase);
+  // Tiles that are cut by what is above may be whole between live results.
+  auto tiles = [&](const std::optional<TileChoice> &made) {
+    return made ? tileCount(plan.model.resultShape, made->tile)
+                : std::numeric_limits<int64_t>::max();
+  };
+  if (!plan.swaps && tiles(choice) > kManyTiles) {
+    auto [begin, end] =
+        live.largestGap(reserved, ownArea(index), static_cast<int64_t>(index));
+    if (end - begin > limit - plan.scratchBase)
+      if (auto other = chooseTile(plan, end - begin);
+          tiles(other) < tiles(choice)) {
+        choice = other;
+        plan.scratchBase = begin;
+      }
+  }
   if (choice && tileLimit > 0 &&
       tileCount(plan.model.resultShape, choice->tile) > tileLimit)
     return false;
@@ -310,6 +357,8 @@ bool Planner::chooseScratch(size_t index) {
     return false;
   }
   plan.choice = *choice;
+  plan.usedEnd = std::max(plan.usedEnd,
+                          plan.scratchBase + choice->slotBytes * choice->slots);
   return true;
 }
 
@@ -543,9 +592,7 @@ void Planner::annotate(ModuleOp module) {
   int64_t base = 0;
   for (size_t i = plans.size(); i-- > 0;) {
     const OpPlan &plan = plans[i];
-    // Scratch begins where the memory in use ends.
-    base = std::max(base, plan.scratchBase +
-                              plan.choice.slotBytes * plan.choice.slots);
+    base = std::max(base, plan.usedEnd);
     rings[i] = base;
   }
   for (auto [i, plan] : llvm::enumerate(plans)) {
