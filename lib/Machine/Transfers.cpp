@@ -182,8 +182,16 @@ size_t ashlar::machine::loopToCut(const Description &machine,
   // first of a load is there before the last: outermost is in their order.
   const bool ordered = even ? usesDram(transfer) || machine.sb.banks == 0
                             : transfer.sides[1].inDram;
-  if (parts > 1 && even && usesDram(transfer))
-    return cutBetweenBursts(machine, transfer, best, parts);
+  if (parts > 1 && even && usesDram(transfer)) {
+    const size_t other = cutBetweenBursts(machine, transfer, best, parts);
+    // Parts of a load go to queues that may have more to do than DRAM.
+    const bool better =
+        transfer.sides[1].inDram ||
+        (other < loops.size() &&
+         cutCost(machine, transfer, other, parts).cycles(queues) <
+             cutCost(machine, transfer, best, parts).cycles(queues));
+    return better ? other : best;
+  }
   if (parts < 2 || ordered || !ordersMatter(machine))
     return best;
   // Uneven parts are better than a queue that works alone.
