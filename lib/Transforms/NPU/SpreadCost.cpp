@@ -44,28 +44,42 @@ int64_t acrossOf(Value value) {
 
 } // namespace
 
-int64_t relayCycles(Value value, const machine::Description &machine) {
-  const int64_t bytes = elementsOf(value) * storageOf(value).bytes();
-  const auto rate = static_cast<int64_t>(machine.dma.onchipBytesPerCycle);
-  const auto setup =
-      static_cast<int64_t>(machine.dma.setupCycles + machine.dma.onchipLatency);
-  int64_t cycles = llvm::divideCeil(bytes, rate);
-  if (machine.dma.runsPerCycle > 0) {
-    const int64_t runs = elementsOf(value) / shapeOf(value).back();
-    cycles = std::max<int64_t>(
-        cycles,
-        llvm::divideCeil(runs, static_cast<int64_t>(machine.dma.runsPerCycle)));
-  }
-  return setup + llvm::divideCeil(cycles, analysis::movementQueues(machine));
+/// Cycles in which the byte network forms the runs of a copy between `lanes`
+/// and rows that lie as they are: columns in lanes are single elements.
+static int64_t runCycles(Value value, const Lanes &lanes,
+                         const machine::Description &machine) {
+  const auto rate = static_cast<int64_t>(machine.dma.runsPerCycle);
+  if (rate == 0)
+    return 0;
+  auto shape = shapeOf(value);
+  const bool columns =
+      lanes.folded() && lanes.axis + 1 == static_cast<int64_t>(shape.size());
+  const int64_t runs =
+      elementsOf(value) / (columns ? 1 : std::max<int64_t>(shape.back(), 1));
+  return llvm::divideCeil(runs, rate);
 }
 
-int64_t dramCycles(Value value, const machine::Description &machine) {
+int64_t relayCycles(Value value, const Lanes &lanes,
+                    const machine::Description &machine) {
+  const int64_t bytes = elementsOf(value) * storageOf(value).bytes();
+  const int64_t cycles = std::max<int64_t>(
+      llvm::divideCeil(bytes,
+                       static_cast<int64_t>(machine.dma.onchipBytesPerCycle)),
+      runCycles(value, lanes, machine));
+  return static_cast<int64_t>(machine.dma.setupCycles +
+                              machine.dma.onchipLatency) +
+         llvm::divideCeil(cycles, analysis::movementQueues(machine));
+}
+
+int64_t dramCycles(Value value, const Lanes &lanes,
+                   const machine::Description &machine) {
   const int64_t bytes = analysis::dramBytes(storageOf(value), shapeOf(value));
-  return static_cast<int64_t>(
-      bytes * 100 /
-          (static_cast<int64_t>(machine.dram.bytesPerCycle) *
-           static_cast<int64_t>(machine::dramPercent(machine))) +
-      static_cast<int64_t>(machine.dram.latency));
+  const int64_t dram = bytes * 100 /
+                       (static_cast<int64_t>(machine.dram.bytesPerCycle) *
+                        static_cast<int64_t>(machine::dramPercent(machine)));
+  return static_cast<int64_t>(machine.dram.latency) +
+         std::max(dram, runCycles(value, lanes, machine) /
+                            analysis::movementQueues(machine));
 }
 
 SpreadCost::SpreadCost(llvm::ArrayRef<Operation *> members,
@@ -180,23 +194,23 @@ void SpreadCost::addRead(OpOperand &use, const Lanes &lanes,
     return;
   const bool kept = keeps(value, lanes);
   if (!value.getDefiningOp() || spills(value, kept ? lanes : Lanes()))
-    movement.dram += dramCycles(value, machine);
+    movement.dram += dramCycles(value, lanes, machine);
   else if (takes(use, lanes) != kept)
-    movement.copies += relayCycles(value, machine);
+    movement.copies += relayCycles(value, lanes, machine);
 }
 
 /// What the producer of a map moves.
 void SpreadCost::addWrite(Value value, const Lanes &lanes, Movement &movement) {
   Operation *def = value.getDefiningOp();
   if (loads(value, lanes))
-    movement.dram += dramCycles(value, machine);
+    movement.dram += dramCycles(value, lanes, machine);
   if (!def || !isa<DecisionInterface>(def))
     return;
   const bool kept = keeps(value, lanes);
   if (spills(value, kept ? lanes : Lanes()))
-    movement.dram += dramCycles(value, machine);
+    movement.dram += dramCycles(value, lanes, machine);
   else if (works(def, lanes) != kept)
-    movement.copies += relayCycles(value, machine);
+    movement.copies += relayCycles(value, lanes, machine);
 }
 
 int64_t SpreadCost::cycles(const Lanes &lanes) {

@@ -55,11 +55,13 @@ private:
   llvm::DenseMap<mlir::Operation *, bool> working, lying;
 };
 
-/// Cycles of a copy of all of `value` between two layouts inside the chip,
+/// Cycles of a copy of all of `value` inside the chip, from or to `lanes`,
 /// shared by the queues of movement.
-int64_t relayCycles(mlir::Value value, const machine::Description &machine);
-/// Cycles of DRAM that all of `value` takes one way.
-int64_t dramCycles(mlir::Value value, const machine::Description &machine);
+int64_t relayCycles(mlir::Value value, const analysis::Lanes &lanes,
+                    const machine::Description &machine);
+/// Cycles of a copy of all of `value` between DRAM and `lanes`.
+int64_t dramCycles(mlir::Value value, const analysis::Lanes &lanes,
+                   const machine::Description &machine);
 
 } // namespace ashlar::npu
 

@@ -205,10 +205,10 @@ private:
       if (isTooLarge(value, layout.getAxis(), lanes, machine) ||
           !mayLieSpread(op, lanes, machine))
         continue;
-      const int64_t onChip = relayCycles(value, machine),
-                    inDram = dramCycles(value, machine);
+      const int64_t onChip = relayCycles(value, lanes, machine),
+                    inDram = dramCycles(value, Lanes(), machine);
       if (onChip >= inDram)
-        return;
+        continue;
       cast<DecisionInterface>(op).setLayoutAttr(layout.withSpread(
           SpreadAttr::get(&getContext(), lanes.axis, lanes.count, lanes.pitch),
           layout.getWorkSpread()));
@@ -263,8 +263,9 @@ private:
                                            "fewest predicted cycles",
                                            best.count, best.pitch)
                        : best.folded()
-                           ? "the operation works along the axis that its "
-                             "neighbours have across partitions"
+                           ? "an axis of the operation, its blocks or an "
+                             "operand do "
+                             "not go into the groups of its neighbours"
                            : "no second axis across partitions takes so much "
                              "fewer predicted cycles")),
                builder.getNamedAttr("alternatives", alternatives)}));

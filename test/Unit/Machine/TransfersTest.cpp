@@ -115,6 +115,25 @@ TEST(Transfers, PartsFollowThePorts) {
   EXPECT_EQ(loopToCut(machine, transfer, 3, 3), 0u);
 }
 
+/// Parts of a row would fill no burst: other loops are cut, though they have
+/// fewer iterations.
+TEST(Transfers, StoresAreCutBetweenBursts) {
+  Description machine;
+  machine.dram.burstBytes = 64;
+  Transfer transfer;
+  transfer.elementBytes = 4;
+  transfer.sides[0] = {false, true, partition, 0};
+  transfer.sides[1].inDram = true;
+  transfer.loops = {{32, {partition, 65536}, 0},
+                    {4, {512, 2048}, 1},
+                    {4, {32 * partition, 512}, 2},
+                    {128, {4, 4}, 3}};
+  EXPECT_EQ(loopToCut(machine, transfer, 12, 3), 0u);
+  // Rows whose parts are whole bursts may be cut.
+  transfer.loops.back().extent = 48 * 16;
+  EXPECT_EQ(loopToCut(machine, transfer, 12, 3), 3u);
+}
+
 TEST(Transfers, MergedLoopsCountTheSame) {
   TransferLoops loops = {{4, {64, 64}, 0}, {16, {4, 4}, 1}, {5, {0, 1}, 2}};
   mergeLoops(loops, 64);
