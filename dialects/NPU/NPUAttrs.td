@@ -142,13 +142,17 @@ def NPU_TilingAttr : NPU_Attr<"Tiling", "tiling"> {
     * `scratch`, `slot`, `slots`: first byte in every partition of the scratch
       memory, bytes of one slot, slots; two slots overlap loads with work;
     * `ring`: first byte of every partition that weights loaded during the
-      operation may use; the ring reaches to the end of the partition.
+      operation may use; the ring reaches to the end of the partition;
+    * `chunk`: bytes of a partition that a chunk of streamed weights may take:
+      columns of more weights are loaded in parts, whose sums wait in PSUM;
+      absent where every column is one chunk.
 
     Example: `#npu.tiling<tile = [1, 32, 14, 14], scratch = 4096, slot = 1024,
     slots = 2, ring = 8192>`
   }];
   let parameters = (ins "::mlir::DenseI64ArrayAttr":$tile, "int64_t":$scratch,
-                        "int64_t":$slot, "int64_t":$slots, "int64_t":$ring);
+                        "int64_t":$slot, "int64_t":$slots, "int64_t":$ring,
+                        OptionalParameter<"int64_t">:$chunk);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -106,14 +106,15 @@ MemoryAttr MemoryAttr::withForm(MapFormAttr form) const {
 
 LogicalResult TilingAttr::verify(EmitError emitError, DenseI64ArrayAttr tile,
                                  int64_t scratch, int64_t slot, int64_t slots,
-                                 int64_t ring) {
+                                 int64_t ring, int64_t chunk) {
   for (int64_t extent : tile.asArrayRef())
     if (failed(checkBounds(emitError, {{"tile", extent}})))
       return failure();
   return checkBounds(emitError, {{"scratch", scratch},
                                  {"slot", slot},
                                  {"slots", slots, 1},
-                                 {"ring", ring}});
+                                 {"ring", ring},
+                                 {"chunk", chunk}});
 }
 
 LogicalResult RegionAttr::verify(EmitError emitError, int64_t begin,

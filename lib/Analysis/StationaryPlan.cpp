@@ -49,6 +49,18 @@ int64_t rowsOfTile(int64_t row, int64_t left, int64_t limit,
   return rows < left && rows > cell ? rows - rows % cell : rows;
 }
 
+/// Outputs of a column whose chunks may be small: where a tile of the whole
+/// array with its records would be too large, fewer.
+int64_t columnsInChunk(const ProductShape &product, int64_t columns) {
+  if (product.chunkLimit == 0)
+    return columns;
+  const int64_t room =
+      (product.chunkLimit - kParameterBytes) /
+      static_cast<int64_t>(product.weightFormat.mantissaBytes());
+  const int64_t unit = std::max<int64_t>(product.outputUnit, 1);
+  return std::min(columns, std::max(room / unit * unit, unit));
+}
+
 /// Outputs until the next channel tile of the result begins.
 int64_t columnsToBoundary(const ProductShape &product, int64_t output,
                           int64_t partitions) {
@@ -113,9 +125,10 @@ std::vector<ColumnTile> planStationary(const ProductShape &product,
       column.cols = std::min(movingOutputs(machine), product.outputs - output);
       column.parameterBytes = column.cols * kParameterBytes;
     } else {
-      column.cols = std::min<int64_t>(
-          {static_cast<int64_t>(machine.pe.columns), product.outputs - output,
-           columnsToBoundary(product, output, partitions)});
+      column.cols =
+          std::min<int64_t>({columnsInChunk(product, machine.pe.columns),
+                             product.outputs - output,
+                             columnsToBoundary(product, output, partitions)});
     }
     addTiles(column, product, machine, allRows);
     // Groups that share tiles are bounded together. One alone sums what the
@@ -136,6 +149,49 @@ std::vector<ColumnTile> planStationary(const ProductShape &product,
     columns.push_back(std::move(column));
   }
   return columns;
+}
+
+std::vector<ColumnTile> cutChunks(std::vector<ColumnTile> columns,
+                                  const ProductShape &product,
+                                  bool streamsTiles) {
+  if (product.chunkLimit == 0 || !streamsTiles || product.recordsOnly)
+    return columns;
+  const auto elementBytes =
+      static_cast<int64_t>(product.weightFormat.mantissaBytes());
+  std::vector<ColumnTile> chunks;
+  for (ColumnTile &column : columns) {
+    const auto tiles = static_cast<int64_t>(column.tiles.size());
+    auto bytesOf = [&](int64_t count) {
+      ColumnTile part;
+      part.cols = column.cols;
+      part.parameterBytes = column.parameterBytes;
+      part.tiles.resize(count);
+      return ringBytes(product, part, streamsTiles, elementBytes);
+    };
+    // The fewest parts of which each fits, one with the records too.
+    int64_t parts = 1;
+    while (parts < tiles &&
+           bytesOf(llvm::divideCeilSigned(tiles, parts)) > product.chunkLimit)
+      ++parts;
+    if (parts == 1) {
+      chunks.push_back(std::move(column));
+      continue;
+    }
+    for (int64_t part = 0; part < parts; ++part) {
+      const int64_t first = part * tiles / parts;
+      const int64_t end = (part + 1) * tiles / parts;
+      ColumnTile chunk;
+      chunk.firstOutput = column.firstOutput;
+      chunk.cols = column.cols;
+      chunk.begins = part == 0;
+      chunk.ends = part + 1 == parts;
+      chunk.parameterBytes = chunk.ends ? column.parameterBytes : 0;
+      chunk.tiles.assign(column.tiles.begin() + first,
+                         column.tiles.begin() + end);
+      chunks.push_back(std::move(chunk));
+    }
+  }
+  return chunks;
 }
 
 int64_t statedTerms(const ProductShape &product, const ColumnTile &column,
@@ -333,6 +389,11 @@ ProductShape productShape(Operation *op) {
   if (std::optional<int64_t> part = npu::partOf(op))
     product.resultParts.push_back(*part);
   product.mostTerms = mostTermsOf(op, product);
+  if (npu::TilingAttr tiling = npu::tilingOf(op))
+    product.chunkLimit = tiling.getChunk();
+  if (StorageType result = storageOf(op->getResult(0));
+      result.encoded && result.format.block > 0)
+    product.outputUnit = result.format.block;
   return product;
 }
 
@@ -376,20 +437,39 @@ int64_t ringBytes(const ProductShape &product, ColumnTile column,
   return chunkBytes(column, elementBytes);
 }
 
-int64_t largestChunk(Operation *op, const machine::Description &machine) {
+WeightNeeds weightNeeds(Operation *op, const machine::Description &machine,
+                        int64_t limit) {
+  WeightNeeds needs;
   if (!isProduct(op))
-    return 0;
-  int64_t largest = 0, all = 0;
-  const ProductShape product = productShape(op);
-  const bool streams = hasStreamedWeights(op);
-  for (const ColumnTile &column : planStationary(product, machine)) {
-    const int64_t bytes = ringBytes(product, column, streams,
-                                    product.weightFormat.mantissaBytes());
-    largest = std::max(largest, bytes);
-    all += bytes;
+    return needs;
+  ProductShape product = productShape(op);
+  needs.streams = hasStreamedWeights(op) && !product.recordsOnly;
+  product.chunkLimit = needs.streams ? limit : 0;
+  const auto columns = static_cast<int64_t>(machine.pe.columns);
+  needs.cut = !product.weightsMove && columnsInChunk(product, columns) <
+                                          std::min(columns, product.outputs);
+  for (const ColumnTile &column :
+       cutChunks(planStationary(product, machine), product, needs.streams)) {
+    const int64_t bytes =
+        ringBytes(product, column, hasStreamedWeights(op),
+                  static_cast<int64_t>(product.weightFormat.mantissaBytes()));
+    needs.chunk = std::max(needs.chunk, bytes);
+    needs.bytes += bytes;
+    needs.tiles += static_cast<int64_t>(column.tiles.size());
+    needs.cut |= !column.ends;
   }
+  // Without tiles of zeros there may be fewer and larger parts.
+  if (needs.cut)
+    needs.chunk = std::max<int64_t>(needs.chunk, llvm::alignTo(limit, 64));
   // The records of all columns may be in use at once.
-  return product.recordsOnly ? all : largest;
+  if (product.recordsOnly)
+    needs.chunk = needs.bytes;
+  return needs;
+}
+
+int64_t largestChunk(Operation *op, const machine::Description &machine) {
+  npu::TilingAttr tiling = npu::tilingOf(op);
+  return weightNeeds(op, machine, tiling ? tiling.getChunk() : 0).chunk;
 }
 
 int64_t movingRecordBytes(llvm::ArrayRef<Operation *> ops,

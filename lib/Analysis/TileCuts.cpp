@@ -30,6 +30,16 @@ void addChannelCut(TilingModel &model, const machine::Description &machine) {
   model.granularity[axis] = unit;
 }
 
+void addOutputCut(TilingModel &model, const machine::Description &machine) {
+  const int64_t axis = model.resultAxis;
+  const int64_t unit = partitionCut(model.resultType, machine);
+  if (axis < 0 || model.workAxis != axis || unit == 0 || model.lanes.folded() ||
+      model.resultShape[axis] <= unit)
+    return;
+  model.outputAxis = axis;
+  model.granularity[axis] = unit;
+}
+
 void keepBlocksWhole(TilingModel &model, const machine::Description &machine) {
   const int64_t axis = model.resultAxis;
   if (!model.resultType.encoded || axis < 0)

@@ -12,6 +12,10 @@ namespace ashlar::analysis {
 /// Lets the partition axis be cut where channel tiles and blocks both end.
 void addChannelCut(TilingModel &model, const machine::Description &machine);
 
+/// Lets the outputs of a product be cut where channel tiles and blocks both end,
+/// which column tiles do too.
+void addOutputCut(TilingModel &model, const machine::Description &machine);
+
 /// Whatever an operation works across, its encoded result is stored across the
 /// axis of its blocks: a tile that ended inside a block, or began in the middle
 /// of the partitions, would share exponent cells with its neighbour. Holds for

@@ -238,10 +238,13 @@ TilingModel convModel(Op op, const machine::Description &machine) {
     model.operands.back().lanes = lanes;
     model.granularity.back() = std::max(model.granularity.back(), lanes.count);
   }
-  if (npu::hasStationaryActivations(op))
+  if (npu::hasStationaryActivations(op)) {
     addTurnScratch(model, op);
-  else
-    addDrainScratch(model, model.resultShape[1], machine);
+    return model;
+  }
+  addDrainScratch(model, model.resultShape[1], machine);
+  if (isa<npu::PeConvOp>(op))
+    addOutputCut(model, machine);
   return model;
 }
 
@@ -264,10 +267,10 @@ TilingModel matmulModel(npu::PeMatmulOp op,
           region.start[i] = out.start[i + offset];
           region.size[i] = out.size[i + offset];
         }
-      if (rows) {
-        region.start[operandRank - 2] = out.start[rank - 2];
-        region.size[operandRank - 2] = out.size[rank - 2];
-      }
+      const int64_t own = operandRank - (rows ? 2 : 1);
+      const int64_t axis = rank - (rows ? 2 : 1);
+      region.start[own] = out.start[axis];
+      region.size[own] = out.size[axis];
       return region;
     };
     return operand;
@@ -278,10 +281,12 @@ TilingModel matmulModel(npu::PeMatmulOp op,
     model.operands[1] = matrixOperand(op.getW(), 2, /*rows=*/false);
   if (op.getResidual())
     model.operands.back() = broadcastOperand(op.getResidual(), rank, rank - 1);
-  if (npu::hasStationaryActivations(op))
+  if (npu::hasStationaryActivations(op)) {
     addTurnScratch(model, op);
-  else
-    addDrainScratch(model, model.resultShape.back(), machine);
+    return model;
+  }
+  addDrainScratch(model, model.resultShape.back(), machine);
+  addOutputCut(model, machine);
   return model;
 }
 

@@ -35,16 +35,22 @@ Region firstTile(llvm::ArrayRef<int64_t> shape,
 }
 
 bool nextTile(Region &tile, llvm::ArrayRef<int64_t> shape,
-              llvm::ArrayRef<int64_t> extents) {
-  int64_t axis = static_cast<int64_t>(extents.size()) - 1;
-  for (; axis >= 0; --axis) {
+              llvm::ArrayRef<int64_t> extents, int64_t slowest) {
+  auto step = [&](int64_t axis) {
     tile.start[axis] += extents[axis];
     if (tile.start[axis] < shape[axis])
-      break;
+      return true;
     tile.start[axis] = 0;
-  }
+    return false;
+  };
+  bool more = false;
+  for (auto axis = static_cast<int64_t>(extents.size()) - 1; axis >= 0 && !more;
+       --axis)
+    more = axis != slowest && step(axis);
+  if (!more && slowest >= 0)
+    more = step(slowest);
   setTileSize(tile, shape, extents);
-  return axis >= 0;
+  return more;
 }
 
 /// Shape of the exponent cells: the block axis counts exponent groups.

@@ -27,7 +27,8 @@ struct StationaryTile {
   int layer = -1;
 };
 
-/// All stationary tiles that sum up outputs [firstOutput, firstOutput + cols).
+/// Stationary tiles that sum up outputs [firstOutput, firstOutput + cols): all
+/// of them, or a part of them that is loaded at a time (cutChunks).
 struct ColumnTile {
   int64_t firstOutput = 0;
   int64_t cols = 0;
@@ -35,6 +36,9 @@ struct ColumnTile {
   /// all records in one partition when they follow the steps.
   int64_t parameterBytes = 16;
   std::vector<StationaryTile> tiles;
+  /// The sums begin with the first of these tiles, and are complete with the
+  /// last: then they leave, for which the records are needed.
+  bool begins = true, ends = true;
 };
 
 /// The shape of a product as the array sees it.
@@ -52,6 +56,11 @@ struct ProductShape {
   bool recordsOnly = false;
   /// Products that provably fit one accumulator; 0: any number.
   int64_t mostTerms = 0;
+  /// Bytes of a partition that a chunk of weights may take, if that is possible
+  /// (chunkLimit of `#npu.tiling`); 0: any number.
+  int64_t chunkLimit = 0;
+  /// Outputs that columns hold multiples of, but for the last of a row.
+  int64_t outputUnit = 1;
   /// Partition of input channel 0.
   int64_t part = 0;
   /// Partitions where a column tile of results has to end (partition of
@@ -81,6 +90,13 @@ int64_t statedTerms(const ProductShape &product, const ColumnTile &column,
                     const StationaryTile &tile);
 
 class EncodedWeights;
+
+/// Cuts columns that have more weights than the product's chunks may take into
+/// parts along the contraction axis, as equal as can be and of a tile at least.
+/// What does not stream tiles stays as it is.
+std::vector<ColumnTile> cutChunks(std::vector<ColumnTile> columns,
+                                  const ProductShape &product,
+                                  bool streamsTiles);
 
 /// Removes the tiles of a convolution or matrix product whose weights are all
 /// zero; the first of a column stays if none other would, since it starts the
@@ -120,6 +136,20 @@ std::optional<int64_t> weightZeroOf(mlir::Value weights);
 
 /// True if the right operand is a constant that the program streams.
 bool hasStreamedWeights(mlir::Operation *op);
+
+/// What the weights of a product need of the weight ring and of the array.
+struct WeightNeeds {
+  int64_t chunk = 0;    ///< largest chunk, bytes of a partition
+  int64_t bytes = 0;    ///< all chunks, bytes of a partition
+  int64_t tiles = 0;    ///< stationary tiles
+  bool streams = false; ///< the tiles come from DRAM, not only their records
+  bool cut = false;     ///< columns are cut for the sake of their chunks
+};
+
+/// The needs of `op` where a chunk may take `limit` bytes (0: any number),
+/// whatever its plan says; nothing for what is no product.
+WeightNeeds weightNeeds(mlir::Operation *op,
+                        const machine::Description &machine, int64_t limit);
 
 /// Bytes per partition that `op` needs of the weight ring at a time: those of
 /// its largest chunk; 0 for operations that stream no weights.

@@ -75,6 +75,10 @@ struct TilingModel {
   llvm::SmallVector<OperandModel, 4> operands;
   /// Axes of the result that may be cut, in the order in which to cut them.
   llvm::SmallVector<int64_t, 6> tileAxes;
+  /// Axis of the outputs of a product, which may be cut too, into whole column
+  /// tiles; -1: not. Tiles along it come one after the other, those of other
+  /// axes within them: weights are then read once for all of these.
+  int64_t outputAxis = -1;
   /// Tile extents are multiples of this (per axis).
   Shape granularity;
   std::function<llvm::SmallVector<ScratchBuffer, 4>(const Region &)> scratch;

@@ -29,9 +29,10 @@ struct Region {
 /// are made: the last axis fastest.
 Region firstTile(llvm::ArrayRef<int64_t> shape,
                  llvm::ArrayRef<int64_t> extents);
-/// Goes on to the next; false behind the last.
+/// Goes on to the next; false behind the last. Axis `slowest`, if there is one,
+/// changes after all others.
 bool nextTile(Region &tile, llvm::ArrayRef<int64_t> shape,
-              llvm::ArrayRef<int64_t> extents);
+              llvm::ArrayRef<int64_t> extents, int64_t slowest = -1);
 
 /// Elements of a tensor region in DRAM or in the state buffer (SB).
 ///

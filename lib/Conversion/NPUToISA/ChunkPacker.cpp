@@ -278,9 +278,10 @@ PackedChunk packChunk(ProgramBuilder &builder, const StreamedProduct &product,
     for (TileRun &run : chunk.runs)
       packRun(builder, product, column, reader, run);
   }
-  chunk.parameters =
-      builder.addConstant(packParameters(product, column, weights),
-                          &NodeStorage::parameters, product.node);
+  if (column.ends)
+    chunk.parameters =
+        builder.addConstant(packParameters(product, column, weights),
+                            &NodeStorage::parameters, product.node);
   return chunk;
 }
 

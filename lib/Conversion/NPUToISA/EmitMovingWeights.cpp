@@ -66,6 +66,7 @@ private:
   void gatherWindows();
   void gatherTap(npu::PeConvOp conv, int64_t tap);
   void emitChunk(const ColumnTile &chunk, const ChunkPlace &place);
+  llvm::Error emitParts(size_t product, size_t first, size_t count);
   void emitLoad(const StationaryTile &stationary, int64_t first, int64_t count);
   void emitMatmul(const ColumnTile &chunk, size_t index, int64_t count,
                   int64_t psum, const ChunkPlace &place);
@@ -98,12 +99,22 @@ llvm::Error MovingWeightsEmitter::run() {
   else if (llvm::Error error = findPositions())
     return error;
   size_t product = generator.streamedProduct(tile.op);
-  const StreamedProduct &streamed = generator.weights.product(product);
-  for (size_t i = 0; i < streamed.columns.size(); ++i) {
+  llvm::ArrayRef<ColumnTile> columns =
+      generator.weights.product(product).columns;
+  for (size_t i = 0, count = 0; i < columns.size(); i += count) {
+    count = columns.drop_front(i)
+                .take_until([](const ColumnTile &c) { return c.ends; })
+                .size() +
+            1;
+    if (count > 1) {
+      if (llvm::Error error = emitParts(product, i, count))
+        return error;
+      continue;
+    }
     auto place = generator.acquireWeights(product, i);
     if (!place)
       return place.takeError();
-    emitChunk(streamed.columns[i], *place);
+    emitChunk(columns[i], *place);
     generator.weights.release(product, i);
   }
   if (turnsBlocks) {
@@ -201,6 +212,39 @@ void MovingWeightsEmitter::emitChunk(const ColumnTile &chunk,
   }
 }
 
+/// Weights of the same outputs that come in parts: the sums of as many groups
+/// of positions as there are PSUM banks wait for the next part.
+llvm::Error MovingWeightsEmitter::emitParts(size_t product, size_t first,
+                                            size_t count) {
+  const int64_t columns = machine.pe.columns;
+  const int64_t together = columns * static_cast<int64_t>(machine.psum.banks);
+  for (int64_t begin = 0; begin < positions; begin += together) {
+    const int64_t end = std::min(begin + together, positions);
+    llvm::SmallVector<int64_t, 4> banks;
+    for (int64_t at = begin; at < end; at += columns)
+      banks.push_back(nextBank());
+    for (size_t i = first; i < first + count; ++i) {
+      const ColumnTile &part = generator.weights.product(product).columns[i];
+      auto place = generator.acquireWeights(product, i);
+      if (!place)
+        return place.takeError();
+      for (auto [group, psum] : llvm::enumerate(banks)) {
+        const int64_t at = begin + static_cast<int64_t>(group) * columns;
+        const int64_t steps = std::min(columns, end - at);
+        for (size_t t = 0; t < part.tiles.size(); ++t) {
+          emitLoad(part.tiles[t], at, steps);
+          generator.builder.emit(isa::PeSwap{});
+          emitMatmul(part, t, steps, psum, *place);
+        }
+        if (part.ends)
+          emitDrain(part, at, steps, psum, *place);
+      }
+      generator.weights.release(product, i);
+    }
+  }
+  return llvm::Error::success();
+}
+
 int64_t MovingWeightsEmitter::nextBank() {
   return static_cast<int64_t>(bankTurn++ % machine.psum.banks) *
          static_cast<int64_t>(machine.psum.entriesPerBank);
@@ -240,7 +284,7 @@ void MovingWeightsEmitter::emitMatmul(const ColumnTile &chunk, size_t index,
   matmul.mantissa = type.format.mantissa;
   matmul.range = type.format.range;
   matmul.xr = 0;
-  matmul.accumulate = index > 0;
+  matmul.accumulate = index > 0 || !chunk.begins;
   matmul.psum = psum;
   matmul.n2 = chunk.cols;
   matmul.stride2 = static_cast<int32_t>(type.bytes());

@@ -63,14 +63,24 @@ public:
   ProductEmitter(Generator &generator, const TileContext &tile,
                  const ProductGeometry &geometry)
       : generator(generator), machine(generator.machine), tile(tile),
-        whole(geometry), geometry(&geometry) {}
+        whole(geometry), geometry(&geometry),
+        firstOutput(tile.model->outputAxis < 0
+                        ? 0
+                        : tile.out.start[tile.model->outputAxis]) {}
 
   llvm::Error run();
 
 private:
+  std::pair<size_t, size_t> columnsOfTile(size_t product) const;
+  llvm::Error emitWhole(size_t product, size_t index, bool last);
+  llvm::Error emitParts(size_t product, size_t first, size_t count);
   void emitColumn(const ColumnTile &column, const ChunkPlace &place, bool last);
-  bool needsTerms(const ColumnTile &column) const;
+  llvm::Error emitPart(size_t product, size_t index,
+                       llvm::ArrayRef<Piece> pieces);
+  bool needsTerms(llvm::ArrayRef<ColumnTile> parts) const;
   bool keepsPace(const ColumnTile &column) const;
+  size_t groupWindows() const;
+  std::vector<Piece> placeInBanks(llvm::ArrayRef<Window> windows);
   void emitLoad(const ColumnTile &column, size_t index,
                 const ChunkPlace &place);
   void emitMatmul(const ColumnTile &column, size_t index, const Window &window,
@@ -88,41 +98,114 @@ private:
   const TileContext &tile;
   const ProductGeometry &whole;
   const ProductGeometry *geometry; ///< of the batch being emitted
+  int64_t firstOutput;             ///< of the tile
   bool drains = false;             ///< some sums have been drained
   bool statesTerms = false; ///< loads of this column say how many cells count
   size_t group = 0;         ///< counts PSUM groups, for the choice of banks
 };
 
+bool ends(const ColumnTile &column) { return column.ends; }
+
 llvm::Error ProductEmitter::run() {
   size_t product = generator.streamedProduct(tile.op);
-  const StreamedProduct &streamed = generator.weights.product(product);
-  for (size_t i = 0; i < streamed.columns.size(); ++i) {
-    auto place = generator.acquireWeights(product, i);
-    if (!place)
-      return place.takeError();
-    for (const ProductGeometry &batch : whole.batches()) {
-      geometry = &batch;
-      emitColumn(streamed.columns[i], *place,
-                 i + 1 == streamed.columns.size() &&
-                     &batch == &whole.batches().back());
-    }
-    generator.weights.release(product, i);
+  llvm::ArrayRef<ColumnTile> columns =
+      generator.weights.product(product).columns;
+  const auto [begin, end] = columnsOfTile(product);
+  for (size_t i = begin, count = 0; i < end; i += count) {
+    count = columns.drop_front(i).take_until(ends).size() + 1;
+    llvm::Error error = count == 1 ? emitWhole(product, i, i + 1 == end)
+                                   : emitParts(product, i, count);
+    if (error)
+      return error;
   }
   encodeScratch(generator, tile);
+  return llvm::Error::success();
+}
+
+/// The columns of the outputs that the tile has: no tile ends inside one.
+std::pair<size_t, size_t> ProductEmitter::columnsOfTile(size_t product) const {
+  llvm::ArrayRef<ColumnTile> columns =
+      generator.weights.product(product).columns;
+  if (tile.model->outputAxis < 0)
+    return {0, columns.size()};
+  const int64_t end = firstOutput + tile.out.size[tile.model->outputAxis];
+  auto indexOf = [&](int64_t output) -> size_t {
+    return std::distance(columns.begin(),
+                         llvm::find_if(columns, [&](const ColumnTile &column) {
+                           return column.firstOutput >= output;
+                         }));
+  };
+  return {indexOf(firstOutput), indexOf(end)};
+}
+
+/// A column whose weights are loaded together. `last`: none follows.
+llvm::Error ProductEmitter::emitWhole(size_t product, size_t index, bool last) {
+  const ColumnTile &column = generator.weights.product(product).columns[index];
+  auto place = generator.acquireWeights(product, index);
+  if (!place)
+    return place.takeError();
+  for (const ProductGeometry &batch : whole.batches()) {
+    geometry = &batch;
+    emitColumn(column, *place, last && &batch == &whole.batches().back());
+  }
+  generator.weights.release(product, index);
+  return llvm::Error::success();
+}
+
+/// A column whose weights come in parts: the sums of as many positions as half
+/// of PSUM holds wait there for the next part. Only streamed weights are cut,
+/// which all batches share.
+llvm::Error ProductEmitter::emitParts(size_t product, size_t first,
+                                      size_t count) {
+  llvm::ArrayRef<ColumnTile> parts =
+      llvm::ArrayRef(generator.weights.product(product).columns)
+          .slice(first, count);
+  geometry = &whole;
+  statesTerms = needsTerms(parts);
+  int64_t bankEntries = machine.psum.entriesPerBank;
+  std::vector<Window> windows = geometry->windows(bankEntries);
+  for (size_t at = 0; at < windows.size(); at += groupWindows()) {
+    size_t end = std::min(at + groupWindows(), windows.size());
+    std::vector<Piece> pieces =
+        placeInBanks(llvm::ArrayRef(windows).slice(at, end - at));
+    for (size_t part = 0; part < count; ++part)
+      if (llvm::Error error = emitPart(product, first + part, pieces))
+        return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error ProductEmitter::emitPart(size_t product, size_t index,
+                                     llvm::ArrayRef<Piece> pieces) {
+  const ColumnTile &part = generator.weights.product(product).columns[index];
+  auto place = generator.acquireWeights(product, index);
+  if (!place)
+    return place.takeError();
+  for (size_t t = 0; t < part.tiles.size(); ++t) {
+    emitLoad(part, t, *place);
+    generator.builder.emit(isa::PeSwap{});
+    for (const Piece &piece : pieces)
+      emitMatmul(part, t, piece.window, piece.psum);
+  }
+  if (part.ends)
+    for (const Piece &piece : pieces)
+      emitDrain(part, piece.window, piece.psum, *place);
+  generator.weights.release(product, index);
   return llvm::Error::success();
 }
 
 /// The plan proves sums of the products of a group; tiles hold rows of zeros
 /// for other groups besides. Where those would void the proof for an array that
 /// knows widths only, loads say how many cells of a column count.
-bool ProductEmitter::needsTerms(const ColumnTile &column) const {
+bool ProductEmitter::needsTerms(llvm::ArrayRef<ColumnTile> parts) const {
   analysis::StorageType x = storageOf(tile.op->getOperand(0));
   analysis::StorageType w = storageOf(tile.op->getOperand(1));
   if (!x.encoded || !w.encoded || geometry->stationary)
     return false;
   uint64_t rows = 0;
-  for (const StationaryTile &stationary : column.tiles)
-    rows += static_cast<uint64_t>(stationary.rows);
+  for (const ColumnTile &part : parts)
+    for (const StationaryTile &stationary : part.tiles)
+      rows += static_cast<uint64_t>(stationary.rows);
   return numerics::accumulatorBits(x.format.mantissa, x.format.range,
                                    w.format.mantissa, w.format.range,
                                    rows) > 63;
@@ -136,25 +219,38 @@ bool ProductEmitter::keepsPace(const ColumnTile &column) const {
          machine::pePasses(machine, x.digitBits(), w.digitBits()) == 1;
 }
 
+/// Windows that are summed up at a time: those of half of the PSUM banks.
+size_t ProductEmitter::groupWindows() const {
+  return std::max<size_t>(machine.psum.banks / 2, 1);
+}
+
+/// Gives each window a bank of the half that does not drain.
+std::vector<Piece>
+ProductEmitter::placeInBanks(llvm::ArrayRef<Window> windows) {
+  size_t bank = machine.psum.banks >= 2 ? group++ % 2 * groupWindows() : 0;
+  std::vector<Piece> pieces;
+  for (const Window &window : windows)
+    pieces.push_back(
+        {window, static_cast<int64_t>(bank++) *
+                     static_cast<int64_t>(machine.psum.entriesPerBank)});
+  return pieces;
+}
+
 /// `last`: nothing of this product follows. The last sums of all are drained in
 /// pieces while the rest still streams, since the next operation waits for
 /// them; the first ones too, since ACT waits for them. Where ACT keeps pace, it
 /// stays behind the array by its largest drain: all are small.
 void ProductEmitter::emitColumn(const ColumnTile &column,
                                 const ChunkPlace &place, bool last) {
-  int64_t bankEntries = machine.psum.entriesPerBank;
-  int64_t banks = machine.psum.banks;
-  int64_t perGroup = std::max<int64_t>(banks / 2, 1);
-  std::vector<Window> windows = geometry->windows(bankEntries);
+  const size_t perGroup = groupWindows();
+  std::vector<Window> windows = geometry->windows(machine.psum.entriesPerBank);
   statesTerms = needsTerms(column);
   const bool small = keepsPace(column);
   for (size_t first = 0; first < windows.size(); first += perGroup) {
     size_t count = std::min<size_t>(perGroup, windows.size() - first);
-    int64_t bank = banks >= 2 ? group++ % 2 * perGroup : 0;
-    std::vector<Piece> whole, pieces;
-    for (size_t w = 0; w < count; ++w)
-      whole.push_back(
-          {windows[first + w], (bank + static_cast<int64_t>(w)) * bankEntries});
+    std::vector<Piece> pieces;
+    std::vector<Piece> whole =
+        placeInBanks(llvm::ArrayRef(windows).slice(first, count));
     for (const Piece &window : whole)
       if ((last && first + count == windows.size()) || !drains || small)
         geometry->cut(window, pieces), drains = true;
@@ -195,7 +291,7 @@ void ProductEmitter::emitLoad(const ColumnTile &column, size_t index,
     int64_t partitions = machine.sb.partitions;
     load.part = position % partitions;
     load.offset = view.base + position / partitions * view.tileStride +
-                  column.firstOutput * view.strides.back();
+                  (column.firstOutput - firstOutput) * view.strides.back();
     load.colStride = static_cast<int32_t>(view.strides.back());
     load.xr = generator.scaleRegister(tile.op->getOperand(1));
   } else {
@@ -223,7 +319,7 @@ void ProductEmitter::emitMatmul(const ColumnTile &column, size_t index,
                                        position / partitions * x.tileStride);
   setOperand(matmul, analysis::activationStorage(tile.op));
   matmul.xr = generator.scaleRegister(tile.op->getOperand(0));
-  matmul.accumulate = index > 0;
+  matmul.accumulate = index > 0 || !column.begins;
   matmul.psum = psum;
   matmul.n0 = moving.count[0], matmul.n1 = moving.count[1],
   matmul.n2 = moving.count[2];
@@ -270,7 +366,7 @@ void ProductEmitter::setDrainTargets(isa::ActDrain &drain,
   auto address = [&](const View &view, const DimStrides &strides,
                      const analysis::Lanes &lanes, uint32_t &part,
                      uint32_t &offset) {
-    int64_t position = view.part + column.firstOutput;
+    int64_t position = view.part + column.firstOutput - firstOutput;
     int64_t partitions = machine.sb.partitions;
     part = position % partitions + lane.lane * lanes.pitch;
     offset = view.base + position / partitions * view.tileStride;

@@ -134,14 +134,17 @@ size_t Generator::streamedProduct(Operation *op) {
         !product.shape.recordsOnly)
       analysis::dropZeroTiles(product.columns, op,
                               analysis::EncodedWeights(op));
+    product.columns =
+        analysis::cutChunks(std::move(product.columns), product.shape,
+                            analysis::hasStreamedWeights(op));
     stationaryPlans[op] = product.columns;
   }
   product.elementBytes = product.shape.weightFormat.mantissaBytes();
   product.streamsTiles = analysis::hasStreamedWeights(op);
   if (auto program = tilePrograms.find(op); program != tilePrograms.end())
     product.sources = analysis::sourceLanes(program->second->problem);
-  product.reused =
-      npu::tilingOf(op).getTile().asArrayRef() != shapeOf(op->getResult(0));
+  product.setTiles(shapeOf(op->getResult(0)), npu::tilingOf(op).getTile(),
+                   analysis::buildTilingModel(op, machine).outputAxis);
   return productIndex[op] = weights.addProduct(std::move(product));
 }
 
@@ -502,9 +505,14 @@ llvm::Error Generator::emitTiles(Operation *op, bool measures) {
   auto extents = tiling.getTile().asArrayRef();
   const View home = homes[op->getResult(0)];
   const analysis::Staging staging = residents.stagingOf(op, model);
-  int64_t count = 0;
+  int64_t count = 0, outputs = 0;
   Region out = analysis::firstTile(model.resultShape, extents);
   do {
+    // Other outputs have other weights.
+    if (model.outputAxis >= 0 &&
+        outputs != std::exchange(outputs, out.start[model.outputAxis]) &&
+        productIndex.count(op))
+      weights.finish(productIndex[op]);
     int64_t base =
         tiling.getScratch() + count++ % tiling.getSlots() * tiling.getSlot();
     TileContext tile =
@@ -521,7 +529,8 @@ llvm::Error Generator::emitTiles(Operation *op, bool measures) {
       if (staging.result)
         storeTile(*this, tile, home);
     }
-  } while (analysis::nextTile(out, model.resultShape, extents));
+  } while (
+      analysis::nextTile(out, model.resultShape, extents, model.outputAxis));
   return llvm::Error::success();
 }
 

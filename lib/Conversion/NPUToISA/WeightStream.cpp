@@ -39,16 +39,43 @@ static int64_t bytesOf(const StreamedProduct &product, size_t index) {
                              product.streamsTiles, product.elementBytes);
 }
 
-/// Small products stay in the ring for all tiles of their results; larger ones
-/// are streamed again for each. Chunks that are used once make room at once.
+void StreamedProduct::setTiles(llvm::ArrayRef<int64_t> shape,
+                               llvm::ArrayRef<int64_t> tile,
+                               int64_t outputAxis) {
+  // Parts of a column are used by every group of positions that PSUM holds.
+  reused = llvm::any_of(
+      columns, [](const analysis::ColumnTile &part) { return !part.ends; });
+  for (auto [axis, extent] : llvm::enumerate(shape))
+    if (static_cast<int64_t>(axis) == outputAxis)
+      tileOutputs = tile[axis] < extent ? tile[axis] : 0;
+    else
+      reused |= tile[axis] < extent;
+}
+
+/// Bytes of the chunks that the tiles of the same outputs use, at most.
+static int64_t bytesOfTile(const StreamedProduct &product) {
+  int64_t most = 0, bytes = 0, first = 0;
+  for (auto [index, column] : llvm::enumerate(product.columns)) {
+    if (product.tileOutputs > 0 &&
+        column.firstOutput >= first + product.tileOutputs) {
+      first = column.firstOutput;
+      bytes = 0;
+    }
+    bytes += bytesOf(product, index);
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+/// Small products stay in the ring for all tiles of the same outputs; larger
+/// ones are streamed again for each. Chunks that are used once make room at
+/// once.
 bool WeightStream::staysLoaded(size_t index) {
   auto [entry, inserted] = stays.insert({index, false});
   if (inserted) {
     const StreamedProduct &product = *products[index];
-    int64_t total = 0;
-    for (size_t column = 0; column < product.columns.size(); ++column)
-      total += bytesOf(product, column);
-    entry->second = product.reused && total <= (ringEnd - ringBase) / 2;
+    entry->second =
+        product.reused && bytesOfTile(product) <= (ringEnd - ringBase) / 2;
   }
   return entry->second;
 }
@@ -188,8 +215,10 @@ bool WeightStream::loadNext(bool needed) {
   while (!live.empty() && live.front().released)
     live.pop_front();
   const Request &request = order[nextToLoad];
-  int64_t bytes = bytesOf(*products[request.product], request.column);
-  const bool moves = products[request.product]->shape.weightsMove;
+  const StreamedProduct &product = *products[request.product];
+  const bool moves =
+      product.shape.weightsMove && product.columns[request.column].ends;
+  const int64_t bytes = bytesOf(product, request.column);
   std::optional<int64_t> part = moves ? nextRecordPart() : std::nullopt;
   if (moves && !part)
     return false;
@@ -231,9 +260,10 @@ void WeightStream::load(const Request &request, const Live &place) {
     chunk->chunk = packChunk(builder, product, request.column, encoded.get());
   }
   emitChunkLoad(builder, product, request.column, chunk->chunk, place.offset);
-  emitRecordLoad(builder, product, request.column, chunk->chunk,
-                 place.recordPart >= 0 ? ringEnd : place.offset,
-                 place.recordPart);
+  if (product.columns[request.column].ends)
+    emitRecordLoad(builder, product, request.column, chunk->chunk,
+                   place.recordPart >= 0 ? ringEnd : place.offset,
+                   place.recordPart);
   builder.node = savedNode;
 }
 

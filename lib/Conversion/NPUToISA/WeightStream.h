@@ -4,7 +4,9 @@
 // that one group of array columns needs: its stationary tiles and the ACT
 // parameter records. Chunks are loaded in the order of their first use, as
 // early in the program as the ring has room for them: the copies run ahead on
-// their own queue, which is all the prefetching there is.
+// their own queue, which is all the prefetching there is. Where the plan says
+// so, a column comes in several chunks along the contraction axis, the records
+// with the last of them.
 //
 // The order of use is only known after code generation, so the generator runs
 // twice: a recording run that loads nothing, and the real one.
@@ -35,7 +37,14 @@ struct StreamedProduct {
   std::vector<int64_t> sources;
   int64_t elementBytes = 1;
   bool streamsTiles = true; ///< false: only parameter records
-  bool reused = false;      ///< the result has several tiles
+  bool reused = false;      ///< chunks may be used several times
+  /// Outputs of a tile of the result; 0: all.
+  int64_t tileOutputs = 0;
+
+  /// Whether chunks are used several times if a result of `shape` is made in
+  /// tiles of `tile`, of all outputs or, along `outputAxis`, of some.
+  void setTiles(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> tile,
+                int64_t outputAxis);
 };
 
 /// Where a loaded chunk lies in every partition.

@@ -2,13 +2,15 @@
 //
 // The planner of memory: residency, addresses and tiles of all operations of a
 // module (PlanMemory.cpp, PlanTiles.cpp), results made in the memory of their
-// operand (PlanInPlace.cpp) and of their concatenation (PlanConcat.cpp).
+// operand (PlanInPlace.cpp) and of their concatenation (PlanConcat.cpp), the
+// search for what fits (PlanSearch.cpp) by what it costs (PlanCycles.cpp).
 
 #ifndef ASHLAR_LIB_TRANSFORMS_NPU_MEMORYPLANNER_H
 #define ASHLAR_LIB_TRANSFORMS_NPU_MEMORYPLANNER_H
 
 #include "LiveMemory.h"
 
+#include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Machine/Description.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -33,10 +35,10 @@ struct TileChoice {
 struct OpPlan {
   mlir::Operation *op = nullptr;
   TilingModel model;
-  int64_t bytes = 0;   ///< of the result, per partition
-  int64_t chunk = 0;   ///< of its weights the largest, in bytes of the ring
-  int64_t chunks = 0;  ///< ring that this and earlier operations need
-  int64_t lastUse = 0; ///< index of the last operation that reads it
+  int64_t bytes = 0;             ///< of the result, per partition
+  analysis::WeightNeeds weights; ///< as chunks of the limit tried
+  int64_t chunks = 0;            ///< ring that this and earlier operations need
+  int64_t lastUse = 0;           ///< index of the last operation that reads it
   bool canReside = true;
   bool resident = false;
   /// Index of the operation whose resident result this one shares, or -1.
@@ -62,6 +64,29 @@ struct OpPlan {
   std::string dramReason = "graph output";
 };
 
+/// What one attempt to plan a module asks for.
+struct PlanWish {
+  int64_t ring = 0;        ///< bytes for prefetching weights
+  int64_t chunksAhead = 2; ///< chunks of weights that the ring holds at least
+  /// Bytes of a partition that a chunk of weights may take; 0: whole columns.
+  int64_t chunkLimit = 0;
+};
+
+/// Decisions about an operation that planning takes back where memory is short.
+struct EarlierDecisions {
+  LayoutAttr layout;
+  Stationary stationary = Stationary::Weights;
+  mlir::Attribute stationaryReason;
+};
+
+/// A plan that can be gone back to, with the decisions that it rests on.
+struct PlanState {
+  std::vector<OpPlan> plans;
+  std::vector<EarlierDecisions> decisions;
+  int64_t ring = 0, chunkLimit = 0, records = 0, identity = 0, reserved = 0;
+  bool joins = true;
+};
+
 /// Tiles of extents `tile` that a result of `shape` takes.
 int64_t tileCount(const Shape &shape, const Shape &tile);
 
@@ -80,11 +105,25 @@ public:
 private:
   void collect(mlir::ModuleOp module);
   void setModel(OpPlan &plan);
+  int64_t identityBytes() const;
   bool unfoldSpilled();
-  bool attempt(int64_t ring, bool mayEvict, int64_t chunksAhead = 2);
-  bool attemptEvicting(int64_t ring, int64_t chunksAhead);
-  void restore(std::vector<OpPlan> earlier);
+  bool attempt(const PlanWish &wish, bool mayEvict);
+  bool attemptEvicting(const PlanWish &wish);
+  bool keepAll(llvm::ArrayRef<int64_t> rings, int64_t chunkLimit);
+  bool evictSome(int64_t chunkLimit);
+  bool planShort();
+  llvm::LogicalResult refuse() const;
+  void setChunkLimit(int64_t limit);
+  void startShort(int64_t limit);
+  int64_t largestChunk() const;
+  PlanState save() const;
+  void restore(PlanState state);
   double movement() const;
+  double predictedCycles() const;
+  double stagedCycles(const OpPlan &plan) const;
+  double weightCycles(const OpPlan &plan, int64_t ringBytes) const;
+  double arrayCycles(const OpPlan &plan) const;
+  std::vector<int64_t> ringBases() const;
   bool place(size_t index);
   bool placeAll(size_t first, bool mayEvict);
   void enter(size_t index);
@@ -104,7 +143,7 @@ private:
   int64_t limitAt(size_t index) const;
   bool countWeights(int64_t chunksAhead);
   bool evictAt(size_t index);
-  bool keepWeightsStationary(size_t index);
+  bool keepWeightsStationary(size_t index, llvm::StringRef reason);
   const OpPlan *producer(mlir::Value value) const;
   void shareMemory();
   size_t shareAgain();
@@ -123,10 +162,17 @@ private:
   TileChoice inBands(const OpPlan &plan, const TileChoice &whole,
                      int64_t axis) const;
   /// Cuts tiles until two slots fit \p available bytes and, with \p overlap,
-  /// there are enough of them; along no axis into less than \p least indices.
-  /// False if no such tiles do; \p choice has the smallest then.
+  /// there are enough of them; along \p axes in this order, along none into
+  /// less than \p least indices. False if no such tiles do; \p choice has the
+  /// smallest then.
   bool cutTile(const OpPlan &plan, int64_t available, bool overlap,
-               int64_t least, TileChoice &choice) const;
+               int64_t least, llvm::ArrayRef<int64_t> axes,
+               TileChoice &choice) const;
+  std::optional<TileChoice> cutPositions(const OpPlan &plan,
+                                         int64_t available) const;
+  std::optional<TileChoice> cutOutputs(const OpPlan &plan, int64_t available,
+                                       bool first) const;
+  int64_t tileTraffic(const OpPlan &plan, const TileChoice &choice) const;
   std::optional<TileChoice> chooseTile(const OpPlan &plan,
                                        int64_t available) const;
   int64_t liveEnd(size_t index) const;
@@ -141,13 +187,14 @@ private:
   std::vector<int64_t> lastReaders; ///< by operation, of its own result
   bool joins = true;                ///< products may write into concatenations
   int64_t ring = 0;                 ///< bytes wished for prefetching weights
+  int64_t chunkLimit = 0;           ///< bytes of a chunk of weights, 0: any
   int64_t records = 0;              ///< of moving weights, in bytes
   int64_t tileLimit = 0;            ///< largest acceptable tile count, 0: any
   LiveMemory live;      ///< areas of operations before the one being placed
   size_t dirty = 0;     ///< first operation whose model is new
   size_t evictions = 0; ///< of the current attempt
   size_t failedAt = 0;
-  int64_t failedAvailable = 0;
+  int64_t failedAvailable = 0, failedWeights = 0;
 };
 
 } // namespace ashlar::npu

@@ -37,9 +37,6 @@ using analysis::OperandModel;
 
 namespace {
 
-/// More tiles than this mean that scratch is short: tensors had better share
-/// the memory with a smaller weight ring.
-constexpr int64_t kComfortableTiles = 32;
 /// The part of a partition whose use leaves plenty for weights: a quarter.
 constexpr int64_t kPlenty = 4;
 /// More tiles than this are worth a look at the memory between live results.
@@ -66,7 +63,7 @@ void Planner::setModel(OpPlan &plan) {
       plan.model.resultType, plan.model.resultShape, plan.model.resultAxis,
       /*offset=*/0, machine);
   plan.hasLanes = analysis::lanesOf(plan.op).folded();
-  plan.chunk = analysis::largestChunk(plan.op, machine);
+  plan.weights = analysis::weightNeeds(plan.op, machine, chunkLimit);
   if (auto known = indexOf.find(plan.op); known != indexOf.end())
     dirty = std::min(dirty, known->second);
 }
@@ -115,14 +112,20 @@ void Planner::collect(ModuleOp module) {
           plan.dramReason = "its reader fetches rows from DRAM";
       }
   }
-  for (const OpPlan &plan : plans) {
+  for (const OpPlan &plan : plans)
     lastReaders.push_back(plan.lastUse);
-    if (isa<PeTransposeOp>(plan.op) || transposesBlocks(plan.op))
-      identity = llvm::alignTo(machine.sb.partitions, 64);
-  }
+  identity = identityBytes();
   reserved = analysis::endOf(
       analysis::residentConstants(module, machine, identity, constantBytes()),
       identity, machine);
+}
+
+/// Bytes of every partition for the identity that transposes share.
+int64_t Planner::identityBytes() const {
+  const bool any = llvm::any_of(plans, [](const OpPlan &plan) {
+    return isa<PeTransposeOp>(plan.op) || transposesBlocks(plan.op);
+  });
+  return any ? llvm::alignTo(machine.sb.partitions, 64) : 0;
 }
 
 const OpPlan *Planner::producer(Value value) const {
@@ -354,6 +357,7 @@ bool Planner::chooseScratch(size_t index) {
   if (!choice) {
     failedAt = index;
     failedAvailable = limit - plan.scratchBase;
+    failedWeights = plan.chunks + records;
     return false;
   }
   plan.choice = *choice;
@@ -363,8 +367,8 @@ bool Planner::chooseScratch(size_t index) {
 }
 
 /// Takes back the choice of stationary activations, whose result cannot be cut
-/// into tiles.
-bool Planner::keepWeightsStationary(size_t index) {
+/// into tiles, or takes too much memory of others.
+bool Planner::keepWeightsStationary(size_t index, llvm::StringRef reason) {
   OpPlan &plan = plans[index];
   if (!hasStationaryActivations(plan.op))
     return false;
@@ -376,10 +380,7 @@ bool Planner::keepWeightsStationary(size_t index) {
       builder.getDictionaryAttr(
           {builder.getNamedAttr("choice",
                                 builder.getStringAttr("weights-stationary")),
-           builder.getNamedAttr(
-               "reason", builder.getStringAttr("turning the result needs more "
-                                               "scratch memory than there "
-                                               "is"))}));
+           builder.getNamedAttr("reason", builder.getStringAttr(reason))}));
   return true;
 }
 
@@ -422,7 +423,9 @@ bool Planner::placeAll(size_t first, bool mayEvict) {
     live.retire(static_cast<int64_t>(i) - static_cast<int64_t>(kBehind));
     bool fits = !plans[i].resident || place(i);
     if (!fits || !chooseScratch(i)) {
-      if (mayEvict && !(fits && keepWeightsStationary(i)))
+      if (mayEvict &&
+          !(fits && keepWeightsStationary(i, "turning the result needs more "
+                                             "scratch memory than there is")))
         evictAt(i);
       return false;
     }
@@ -431,170 +434,13 @@ bool Planner::placeAll(size_t first, bool mayEvict) {
   return true;
 }
 
-/// Plans with [0, limit) for tensors and scratch. Without `mayEvict` nothing
-/// that could be resident may be sent away.
-/// The ring holds `chunksAhead` chunks of weights at least.
-bool Planner::attempt(int64_t wishedRing, bool mayEvict, int64_t chunksAhead) {
-  ring = wishedRing;
-  evictions = 0;
-  countWeights(chunksAhead);
-  shareMemory();
-  for (size_t first = 0;;) {
-    dirty = plans.size();
-    if (mayEvict && unfoldSpilled()) {
-      // A map without lanes has other chunks of weights.
-      const bool moved = countWeights(chunksAhead);
-      first = std::min({first, dirty, shareAgain()});
-      if (moved)
-        first = 0;
-      continue;
-    }
-    if (!mayEvict && llvm::any_of(plans, [](const OpPlan &plan) {
-          return plan.canReside && !plan.resident;
-        }))
-      return false;
-    const size_t evictedBefore = evictions;
-    if (placeAll(first, mayEvict))
-      return true;
-    if (evictions == evictedBefore && dirty == plans.size())
-      return false;
-    const bool moved = dirty < plans.size() && countWeights(chunksAhead);
-    // Places of operations before the first change are as they would be again.
-    first = std::min(dirty, shareAgain());
-    if (moved)
-      first = 0;
-  }
-}
-
-/// What helps where an operand is one number repeated that the importer did not
-/// make a constant (docs/decisions/2026-11-22-compile-budget.md).
-static llvm::StringRef repeatedOperand(const OpPlan &plan) {
-  const bool repeated = llvm::any_of(plan.op->getOperands(), [](Value operand) {
-    // Through what moves or encodes it.
-    for (Operation *op = operand.getDefiningOp();
-         op && isa<DmaMoveOp, MapInterface>(op) && op->getNumOperands() == 1;
-         op = op->getOperand(0).getDefiningOp()) {
-      auto move = dyn_cast<DmaMoveOp>(op);
-      Operation *source = op->getOperand(0).getDefiningOp();
-      if (move && move.getKind() == "broadcast" && source &&
-          !isa<NPUDialect>(source->getDialect()))
-        return true;
-    }
-    return false;
-  });
-  return repeated ? "; an operand is a constant of one number that is larger "
-                    "than the size of the model's file allows: "
-                    "--large-constants stores it"
-                  : "";
-}
-
-/// Goes back to earlier plans. Folds and stationary operands that were taken
-/// back since then stay so.
-void Planner::restore(std::vector<OpPlan> earlier) {
-  plans = std::move(earlier);
-  for (OpPlan &plan : plans)
-    setModel(plan);
-}
-
-/// What a plan moves that another one may not: results in DRAM, written and
-/// read, and copies within the state buffer, in cycles of DMA.
-double Planner::movement() const {
-  double cycles = 0;
-  for (const OpPlan &plan : plans) {
-    const auto bytes = static_cast<double>(
-        analysis::dramBytes(plan.model.resultType, plan.model.resultShape));
-    if (!plan.resident) {
-      const auto readers = static_cast<double>(
-          std::distance(plan.op->use_begin(), plan.op->use_end()));
-      cycles += bytes * (1 + readers) /
-                static_cast<double>(machine.dram.bytesPerCycle);
-    } else if (isa<DmaMoveOp>(plan.op) && plan.shares < 0) {
-      cycles += bytes / static_cast<double>(machine.dma.onchipBytesPerCycle);
-    }
-  }
-  return cycles;
-}
-
-/// Plans with eviction, with concatenations that grow in one memory if that
-/// moves less than copies do: what grows keeps its memory from its first part
-/// on, and something else may have to go.
-bool Planner::attemptEvicting(int64_t wishedRing, int64_t chunksAhead) {
-  auto saved = plans;
-  joins = true;
-  const bool joined = attempt(wishedRing, /*mayEvict=*/true, chunksAhead);
-  const bool any = llvm::any_of(
-      plans, [](const OpPlan &plan) { return plan.part.has_value(); });
-  if (joined && !any)
-    return true;
-  const double moved = joined ? movement() : 0;
-  auto first = std::move(plans);
-  restore(std::move(saved));
-  joins = false;
-  if (attempt(wishedRing, /*mayEvict=*/true, chunksAhead) &&
-      (!joined || movement() <= moved))
-    return true;
-  if (!joined)
-    return false;
-  // Planned again rather than put back: models know what was taken back.
-  restore(std::move(first));
-  joins = true;
-  return attempt(wishedRing, /*mayEvict=*/true, chunksAhead);
-}
-
-LogicalResult Planner::run() {
-  int64_t capacity = machine.sb.bytesPerPartition;
-  // The ring only matters at the fullest point: it grows as tensors shrink.
-  // Joined maps take their memory from their first part on: where that leaves
-  // too little, also for what has to be evicted, parts are copied.
-  for (int64_t limit : {kComfortableTiles, int64_t(0)})
-    for (bool join : {true, false}) {
-      tileLimit = limit;
-      joins = join;
-      for (int64_t eighths : {4, 3, 2, 1})
-        if (attempt(capacity * eighths / 8, /*mayEvict=*/false))
-          return success();
-    }
-  tileLimit = 0;
-  // What is left of the memory goes to tensors.
-  reserved = identity;
-  // Without room for two chunks of weights none is loaded ahead.
-  using Wish = std::pair<int64_t, int64_t>;
-  const Wish last{0, 1};
-  for (Wish wish : {Wish{capacity / 8, 2}, Wish{0, 2}, last}) {
-    auto saved = plans;
-    if (attemptEvicting(wish.first, wish.second))
-      return success();
-    if (wish != last)
-      restore(std::move(saved));
-  }
-  OpPlan &plan = plans[failedAt];
-  Shape smallest = plan.model.resultShape;
-  for (int64_t axis : plan.model.tileAxes)
-    smallest[axis] = std::min(smallest[axis], plan.model.granularity[axis]);
-  return plan.op->emitError()
-         << "does not fit into the state buffer: its smallest tile needs "
-         << slotBytes(plan, smallest) << " bytes per partition, "
-         << std::max<int64_t>(failedAvailable, 0) << " are available beside "
-         << plan.chunks + records
-         << " bytes for weights; use a machine with more bytes per partition ("
-         << machine.name << " has " << capacity << ")" << repeatedOperand(plan);
-}
-
 void Planner::annotate(ModuleOp module) {
   Builder builder(module.getContext());
   if (reserved > identity)
     module->setAttr(
         analysis::kConstantsAttr,
         RegionAttr::get(module.getContext(), identity, constantBytes()));
-  // A chunk loaded during an operation stays in memory during later ones: the
-  // ring begins above everything that is live from then on.
-  std::vector<int64_t> rings(plans.size());
-  int64_t base = 0;
-  for (size_t i = plans.size(); i-- > 0;) {
-    const OpPlan &plan = plans[i];
-    base = std::max(base, plan.usedEnd);
-    rings[i] = base;
-  }
+  const std::vector<int64_t> rings = ringBases();
   for (auto [i, plan] : llvm::enumerate(plans)) {
     recordInPlace(i);
     if (!plan.viewReason.empty())
@@ -614,7 +460,8 @@ void Planner::annotate(ModuleOp module) {
         plan.part, MapFormAttr()));
     decided.setTilingAttr(TilingAttr::get(
         builder.getContext(), builder.getDenseI64ArrayAttr(plan.choice.tile),
-        plan.scratchBase, plan.choice.slotBytes, plan.choice.slots, rings[i]));
+        plan.scratchBase, plan.choice.slotBytes, plan.choice.slots, rings[i],
+        plan.weights.cut ? chunkLimit : 0));
   }
 }
 

@@ -152,10 +152,11 @@ TileChoice Planner::inBands(const OpPlan &plan, const TileChoice &whole,
 }
 
 bool Planner::cutTile(const OpPlan &plan, int64_t available, bool overlap,
-                      int64_t least, TileChoice &choice) const {
+                      int64_t least, llvm::ArrayRef<int64_t> axes,
+                      TileChoice &choice) const {
   int64_t tiles = 1;
   choice.tile = plan.model.resultShape;
-  for (int64_t axis : plan.model.tileAxes) {
+  for (int64_t axis : axes) {
     int64_t extent = plan.model.resultShape[axis];
     int64_t unit = std::max(plan.model.granularity[axis],
                             std::min(least, std::max<int64_t>(extent, 1)));
@@ -177,7 +178,7 @@ bool Planner::cutTile(const OpPlan &plan, int64_t available, bool overlap,
       choice.slotBytes = slotBytes(plan, choice.tile);
       int64_t count = tiles * llvm::divideCeil(extent, choice.tile[axis]);
       bool enough = !overlap || count >= kOverlapTiles ||
-                    (cuts == steps && axis == plan.model.tileAxes.back());
+                    (cuts == steps && axis == axes.back());
       if (2 * choice.slotBytes <= available && enough) {
         choice.slots = count > 1 ? 2 : 1;
         choice = inBands(plan, choice, axis);
@@ -189,8 +190,9 @@ bool Planner::cutTile(const OpPlan &plan, int64_t available, bool overlap,
   return false;
 }
 
-std::optional<TileChoice> Planner::chooseTile(const OpPlan &plan,
-                                              int64_t available) const {
+/// Tiles along the axes that every operation of the kind has.
+std::optional<TileChoice> Planner::cutPositions(const OpPlan &plan,
+                                                int64_t available) const {
   TileChoice choice;
   choice.tile = plan.model.resultShape;
   choice.slotBytes = slotBytes(plan, choice.tile);
@@ -201,7 +203,8 @@ std::optional<TileChoice> Planner::chooseTile(const OpPlan &plan,
   if (isa<PeTransposeOp>(plan.op) && loads != stagesResult(plan)) {
     TileChoice turned;
     if (cutTile(plan, available, /*overlap=*/true,
-                static_cast<int64_t>(machine.sb.partitions), turned))
+                static_cast<int64_t>(machine.sb.partitions),
+                plan.model.tileAxes, turned))
       return turned;
   }
   // Pools of resident maps are cut where they are emitted.
@@ -210,12 +213,72 @@ std::optional<TileChoice> Planner::chooseTile(const OpPlan &plan,
       choice.slotBytes > kOverlapBytes || (isLongVectorWork(plan) && !banded);
   if (choice.slotBytes <= available && !overlap)
     return choice;
-  if (cutTile(plan, available, overlap, /*least=*/1, choice))
+  if (cutTile(plan, available, overlap, /*least=*/1, plan.model.tileAxes,
+              choice))
     return choice;
   choice.slots = 1;
   if (choice.slotBytes <= available)
     return choice;
   return std::nullopt;
+}
+
+/// Tiles of some outputs of a product: cut along them `first`, or where cutting
+/// positions is not enough.
+std::optional<TileChoice>
+Planner::cutOutputs(const OpPlan &plan, int64_t available, bool first) const {
+  llvm::SmallVector<int64_t, 6> axes(plan.model.tileAxes);
+  axes.insert(first ? axes.begin() : axes.end(), plan.model.outputAxis);
+  TileChoice choice;
+  if (cutTile(plan, available, /*overlap=*/first, /*least=*/1, axes, choice))
+    return choice;
+  choice.slots = 1;
+  return choice.slotBytes <= available ? std::optional(choice) : std::nullopt;
+}
+
+/// Bytes that the tiles of a product read from DRAM: what is staged, for each
+/// tile, and weights, for all tiles of the same outputs at once if the ring
+/// holds them.
+int64_t Planner::tileTraffic(const OpPlan &plan,
+                             const TileChoice &choice) const {
+  const Shape &shape = plan.model.resultShape;
+  const int64_t axis = plan.model.outputAxis;
+  const int64_t tiles = tileCount(shape, choice.tile);
+  const int64_t outputTiles =
+      llvm::divideCeilSigned(shape[axis], choice.tile[axis]);
+  const Region out{Shape(choice.tile.size(), 0), choice.tile};
+  int64_t bytes = 0;
+  for (auto [i, operand] : llvm::enumerate(plan.model.operands))
+    if (isStaged(plan, i))
+      bytes += tiles *
+               analysis::dramBytes(analysis::storageOf(plan.op->getOperand(i)),
+                                   operand.region(out).size);
+  if (!plan.weights.streams)
+    return bytes;
+  const int64_t held = plan.weights.bytes * choice.tile[axis] /
+                       std::max<int64_t>(shape[axis], 1);
+  const int64_t room = std::max(ring, plan.chunks);
+  const int64_t reads = held <= room / 2 ? 1 : tiles / outputTiles;
+  const analysis::ProductShape product = analysis::productShape(plan.op);
+  return bytes + reads * product.outputs * product.taps *
+                     (product.channels / product.groups) *
+                     static_cast<int64_t>(product.weightFormat.mantissa) / 8;
+}
+
+std::optional<TileChoice> Planner::chooseTile(const OpPlan &plan,
+                                              int64_t available) const {
+  std::optional<TileChoice> choice = cutPositions(plan, available);
+  if (plan.model.outputAxis < 0 ||
+      (choice && choice->tile == plan.model.resultShape))
+    return choice;
+  // Either loop order: all outputs of some positions, or some outputs of all
+  // positions, whose weights are then read once.
+  std::optional<TileChoice> other = cutOutputs(plan, available, /*first=*/true);
+  if (!choice)
+    choice = cutOutputs(plan, available, /*first=*/false);
+  if (other &&
+      (!choice || tileTraffic(plan, *other) < tileTraffic(plan, *choice)))
+    return other;
+  return choice;
 }
 
 } // namespace ashlar::npu

@@ -194,7 +194,9 @@ LogicalResult checkTile(Operation *op, const analysis::TilingModel &model) {
   ArrayRef<int64_t> tile = tilingOf(op).getTile();
   for (auto [axis, extent] : llvm::enumerate(tile)) {
     int64_t whole = model.resultShape[axis];
-    bool cut = llvm::is_contained(model.tileAxes, static_cast<int64_t>(axis));
+    const auto own = static_cast<int64_t>(axis);
+    bool cut =
+        own == model.outputAxis || llvm::is_contained(model.tileAxes, own);
     if (extent == whole || (cut && extent % model.granularity[axis] == 0))
       continue;
     return op->emitOpError()
