@@ -509,10 +509,10 @@ llvm::Error Generator::emitTiles(Operation *op, bool measures) {
   Region out = analysis::firstTile(model.resultShape, extents);
   do {
     // Other outputs have other weights.
-    if (model.outputAxis >= 0 &&
-        outputs != std::exchange(outputs, out.start[model.outputAxis]) &&
-        productIndex.count(op))
-      weights.finish(productIndex[op]);
+    if (model.outputAxis >= 0 && out.start[model.outputAxis] != outputs) {
+      outputs = out.start[model.outputAxis];
+      weights.finish(streamedProduct(op));
+    }
     int64_t base =
         tiling.getScratch() + count++ % tiling.getSlots() * tiling.getSlot();
     TileContext tile =

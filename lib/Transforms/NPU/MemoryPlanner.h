@@ -24,11 +24,19 @@ namespace ashlar::npu {
 using analysis::Shape;
 using analysis::TilingModel;
 
+/// Decision of plan-memory on a product: which of outputs and positions is cut
+/// outside, by bytes of DRAM, and whether its weights come in parts.
+inline constexpr llvm::StringLiteral kWeightsDecisionAttr =
+    "ashlar.decision.weights";
+
 /// Tiles of one operation and the scratch memory of one slot.
 struct TileChoice {
   Shape tile;
   int64_t slotBytes = 0;
   int64_t slots = 1;
+  /// Bytes of DRAM that the tiles of a product read if outputs, or positions,
+  /// are cut first; -1 where such tiles do not fit or nothing is cut.
+  int64_t outputsFirst = -1, positionsFirst = -1;
 };
 
 /// What is known about one operation while planning.
@@ -172,6 +180,7 @@ private:
                                          int64_t available) const;
   std::optional<TileChoice> cutOutputs(const OpPlan &plan, int64_t available,
                                        bool first) const;
+  mlir::DictionaryAttr weightDecision(const OpPlan &plan) const;
   int64_t tileTraffic(const OpPlan &plan, const TileChoice &choice) const;
   std::optional<TileChoice> chooseTile(const OpPlan &plan,
                                        int64_t available) const;

@@ -450,6 +450,8 @@ void Planner::annotate(ModuleOp module) {
               {builder.getNamedAttr("choice", builder.getStringAttr("copy")),
                builder.getNamedAttr("reason",
                                     builder.getStringAttr(plan.viewReason))}));
+    if (DictionaryAttr decision = weightDecision(plan))
+      plan.op->setAttr(kWeightsDecisionAttr, decision);
     if (!plan.part && plan.shares >= 0)
       cast<DmaMoveOp>(plan.op).setRoute(Route::View);
     auto decided = cast<DecisionInterface>(plan.op);

@@ -11,8 +11,11 @@
 #include "ashlar/Analysis/TileBuffers.h"
 #include "ashlar/Machine/Cycles.h"
 #include "dialects/NPU/NPUDialect.h"
+#include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <fmt/format.h>
 
 namespace ashlar::npu {
 
@@ -275,10 +278,49 @@ std::optional<TileChoice> Planner::chooseTile(const OpPlan &plan,
   std::optional<TileChoice> other = cutOutputs(plan, available, /*first=*/true);
   if (!choice)
     choice = cutOutputs(plan, available, /*first=*/false);
-  if (other &&
-      (!choice || tileTraffic(plan, *other) < tileTraffic(plan, *choice)))
-    return other;
+  const int64_t outputs = other ? tileTraffic(plan, *other) : -1;
+  const int64_t positions = choice ? tileTraffic(plan, *choice) : -1;
+  if (other && (!choice || outputs < positions))
+    choice = other;
+  if (choice)
+    choice->outputsFirst = outputs, choice->positionsFirst = positions;
   return choice;
+}
+
+/// The loop order of a product in tiles and the size of its chunks of weights,
+/// for reports.
+DictionaryAttr Planner::weightDecision(const OpPlan &plan) const {
+  const TileChoice &choice = plan.choice;
+  const bool ordered = choice.outputsFirst >= 0 && choice.positionsFirst >= 0;
+  if (!ordered && !plan.weights.cut)
+    return {};
+  Builder builder(plan.op->getContext());
+  const bool outputs = ordered && choice.outputsFirst < choice.positionsFirst;
+  std::string reason =
+      !ordered  ? "all weights of a tile come for each of its positions"
+      : outputs ? "weights are read once for all positions of some outputs"
+                : "operands and weights are read less often than with the "
+                  "outputs outside";
+  if (plan.weights.cut)
+    reason += fmt::format("; columns come in parts of at most {} bytes of a "
+                          "partition, whose sums wait in PSUM",
+                          chunkLimit);
+  llvm::SmallVector<NamedAttribute, 3> entries{
+      builder.getNamedAttr(
+          "choice", builder.getStringAttr(outputs ? "outputs-outside"
+                                                  : "positions-outside")),
+      builder.getNamedAttr("reason", builder.getStringAttr(reason))};
+  if (ordered)
+    entries.push_back(builder.getNamedAttr(
+        "alternatives",
+        builder.getDictionaryAttr(
+            {builder.getNamedAttr(
+                 "outputs-outside-bytes",
+                 builder.getI64IntegerAttr(choice.outputsFirst)),
+             builder.getNamedAttr(
+                 "positions-outside-bytes",
+                 builder.getI64IntegerAttr(choice.positionsFirst))})));
+  return builder.getDictionaryAttr(entries);
 }
 
 } // namespace ashlar::npu
