@@ -24,11 +24,6 @@ namespace ashlar::npu {
 using analysis::Shape;
 using analysis::TilingModel;
 
-/// Decision of plan-memory on a product: which of outputs and positions is cut
-/// outside, by bytes of DRAM, and whether its weights come in parts.
-inline constexpr llvm::StringLiteral kWeightsDecisionAttr =
-    "ashlar.decision.weights";
-
 /// Tiles of one operation and the scratch memory of one slot.
 struct TileChoice {
   Shape tile;

@@ -10,6 +10,7 @@
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/TileBuffers.h"
 #include "ashlar/Machine/Cycles.h"
+#include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"

@@ -164,3 +164,54 @@ TEST_F(StationaryPlanTest, ChunkBytesCountTilesAndParameters) {
   EXPECT_EQ(chunkBytes(column, 1), 64);
   EXPECT_EQ(chunkBytes(column, 4), 128);
 }
+
+TEST_F(StationaryPlanTest, PartsOfColumnsHaveEveryTileOnceAndFitTheLimit) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Random random(seed);
+    ProductShape p = product(random.between(1, 40), random.between(1, 200), 1,
+                             random.pick<int64_t>({1, 9}));
+    p.weightsMove = random.between(0, 3) == 0;
+    p.chunkLimit = 64 * random.between(1, 6);
+    const std::vector<ColumnTile> columns = planStationary(p, machine);
+    const std::vector<ColumnTile> chunks = cutChunks(columns, p, true);
+    size_t at = 0;
+    for (const ColumnTile &column : columns) {
+      std::vector<std::tuple<int64_t, int64_t, int64_t>> tiles, expected;
+      for (const StationaryTile &tile : column.tiles)
+        expected.emplace_back(tile.tap, tile.channel, tile.rows);
+      bool begins = true;
+      for (bool ends = false; !ends; ++at, begins = false) {
+        ASSERT_LT(at, chunks.size()) << "seed " << seed;
+        const ColumnTile &chunk = chunks[at];
+        ends = chunk.ends;
+        EXPECT_EQ(chunk.begins, begins);
+        EXPECT_EQ(chunk.firstOutput, column.firstOutput);
+        EXPECT_EQ(chunk.cols, column.cols);
+        EXPECT_EQ(chunk.parameterBytes, ends ? column.parameterBytes : 0);
+        EXPECT_FALSE(chunk.tiles.empty());
+        for (const StationaryTile &tile : chunk.tiles)
+          tiles.emplace_back(tile.tap, tile.channel, tile.rows);
+        // A single tile cannot be cut.
+        if (chunk.tiles.size() > 1)
+          EXPECT_LE(ringBytes(p, chunk, true, 1), p.chunkLimit);
+      }
+      EXPECT_EQ(tiles, expected) << "seed " << seed;
+    }
+    EXPECT_EQ(at, chunks.size());
+    // Without a limit, and without tiles in the ring, columns stay whole.
+    EXPECT_EQ(cutChunks(columns, p, false).size(), columns.size());
+    if (HasFailure())
+      return;
+  }
+}
+
+TEST_F(StationaryPlanTest, ColumnsAreNarrowerWhereATileDoesNotFitAChunk) {
+  machine.pe.columns = machine.sb.partitions = 256;
+  ProductShape p = product(256, 64, 1, 1);
+  p.chunkLimit = 128;
+  p.outputUnit = 16;
+  for (const ColumnTile &column : planStationary(p, machine)) {
+    EXPECT_EQ(column.cols % 16, 0);
+    EXPECT_LE(chunkBytes({0, column.cols, 16, {StationaryTile()}}, 1), 128);
+  }
+}

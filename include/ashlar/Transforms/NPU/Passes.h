@@ -49,6 +49,11 @@ inline constexpr llvm::StringLiteral kInPlaceDecisionAttr =
 /// but is a copy for the sake of a reader.
 inline constexpr llvm::StringLiteral kViewDecisionAttr = "ashlar.decision.view";
 
+/// Decision of plan-memory on a product: which of outputs and positions is cut
+/// outside, by bytes of DRAM, and whether its weights come in parts.
+inline constexpr llvm::StringLiteral kWeightsDecisionAttr =
+    "ashlar.decision.weights";
+
 /// Decision of choose-map-form on a result in DRAM.
 inline constexpr llvm::StringLiteral kMapDecisionAttr = "ashlar.decision.map";
 

@@ -222,6 +222,10 @@ def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
     written over what a later one reads (`ashlar.decision.in_place`), and a
     transpose of squares that does not fit beside its operand exchanges blocks
     with it (`route`).
+    A product in tiles cuts positions or outputs outside, whichever reads fewer
+    bytes of DRAM (`ashlar.decision.weights`). Where not everything fits, the plan
+    that is predicted to be fastest sends maps to DRAM, cuts columns of weights
+    into parts along the contraction axis (`chunk`), or both.
     Fails with required and available bytes when an operation does not fit even
     in its smallest tile.
 
