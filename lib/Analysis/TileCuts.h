@@ -12,8 +12,8 @@ namespace ashlar::analysis {
 /// Lets the partition axis be cut where channel tiles and blocks both end.
 void addChannelCut(TilingModel &model, const machine::Description &machine);
 
-/// Lets the outputs of a product be cut where channel tiles and blocks both end,
-/// which column tiles do too.
+/// Lets the outputs of a product be cut where channel tiles and blocks both
+/// end, which column tiles do too.
 void addOutputCut(TilingModel &model, const machine::Description &machine);
 
 /// Whatever an operation works across, its encoded result is stored across the
