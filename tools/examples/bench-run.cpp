@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// bench-run PROGRAM.ash RUNS: seconds of each run on zeros, one per line,
-// without the first, which allocates (tools/scripts/bench_python.py).
+// bench-run PROGRAM.ash RUNS: processor seconds of each run on zeros, one per
+// line, without the first, which allocates (tools/scripts/bench_python.py).
 
 #include <ashlar/Api/Program.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 using namespace ashlar::api;
 
@@ -31,13 +31,12 @@ int main(int argc, char **argv) {
   options.threads = 1;
   options.timing = false;
   for (int i = 0, runs = argc > 2 ? std::atoi(argv[2]) : 5; i <= runs; ++i) {
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     if (!program->run(inputs, options))
       return 1;
-    const std::chrono::duration<double> seconds =
-        std::chrono::steady_clock::now() - start;
+    const auto ticks = static_cast<double>(std::clock() - start);
     if (i > 0)
-      std::printf("%.9f\n", seconds.count());
+      std::printf("%.9f\n", ticks / CLOCKS_PER_SEC);
   }
   return 0;
 }
