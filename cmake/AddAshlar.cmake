@@ -39,8 +39,8 @@ function(ashlar_set_common target)
 endfunction()
 
 # ashlar_set_shared_tls(SOURCES...): files that use thread-local variables, their
-# own or (by std::call_once) those of libstdc++, for
-# shared libraries that are loaded late.
+# own or (by std::call_once) those of libstdc++, for shared libraries that are
+# loaded late.
 function(ashlar_set_shared_tls)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -fPIC)
 endfunction()
