@@ -25,6 +25,7 @@ struct Slot {
 
 Slot table[slots];
 std::once_flag installed;
+std::atomic<bool> wanted = false;
 
 void onEnding(int signal) {
   const int saved = errno;
@@ -52,7 +53,8 @@ void install() {
 } // namespace
 
 AtSignal::AtSignal(void (*function)(void *), void *argument) {
-  std::call_once(installed, install);
+  if (wanted)
+    std::call_once(installed, install);
   for (int i = 0; i < slots && slot < 0; ++i)
     if (!table[i].taken.exchange(true))
       slot = i;
@@ -68,6 +70,8 @@ AtSignal::~AtSignal() {
   table[slot].function.store(nullptr);
   table[slot].taken.store(false);
 }
+
+void ashlar::support::takeSignals() { wanted = true; }
 
 void ashlar::support::runAtSignal() {
   for (Slot &slot : table)

@@ -4,6 +4,7 @@
 // fault: it lies at the end of the guarded stack.
 
 #include "ashlar/Support/ProcessGuard.h"
+#include "ashlar/Support/AtSignal.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/OutOfMemory.h"
 
@@ -74,6 +75,7 @@ void onExit(int status, void *) {
 void support::guardProcess(const char *tool) {
   toolName = tool;
   guardMemory(tool);
+  takeSignals();
   // Made before the handler is registered, they are destroyed after it.
   llvm::outs();
   llvm::errs();

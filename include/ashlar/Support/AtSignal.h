@@ -11,7 +11,8 @@ namespace ashlar::support {
 /// While one lives, SIGINT, SIGTERM and SIGHUP first call its function and then
 /// end the process as they always do. The function runs in a signal handler, on
 /// any thread: it may only call what POSIX allows there. A signal that the
-/// process ignored stays ignored.
+/// process ignored stays ignored. Without takeSignals() nothing is done at a
+/// signal: it is not a library's to handle.
 class AtSignal {
 public:
   AtSignal(void (*function)(void *), void *argument);
@@ -22,6 +23,9 @@ public:
 private:
   int slot = -1;
 };
+
+/// AtSignals handle signals from now on. Part of guardProcess.
+void takeSignals();
 
 /// Calls the functions of all living AtSignals: for an end of the process that
 /// is no signal.
