@@ -61,8 +61,12 @@ def _compute(plan: Plan, folder: Path, tools: Toolbox, options: Namespace, part:
     results.claim()
     taken = sum(results.adopt(other) for other in options.reuse)
     work = Work(tools, options.jobs or cores(), options.quiet, options.retry)
-    done = run_points(plan, results, part, work, TOOL, Executor(plan, tools, results.folder),
-                      lambda point: f"samples {point['begin']} to {point['end'] - 1}")
+    executor = Executor(plan, tools, results.folder)
+    try:
+        done = run_points(plan, results, part, work, TOOL, executor,
+                          lambda point: f"samples {point['begin']} to {point['end'] - 1}")
+    finally:
+        executor.reference.close()
     mine = sum(part.takes(i) for i in range(len(plan.points)))
     return (f"{part}: {mine} of {len(plan.points)} slices, {done} computed, {mine - done} were there"
             + (f" ({taken} taken over)" if taken else ""))

@@ -22,6 +22,8 @@ class Reference(Protocol):
 
     def run(self, model: Path, inputs: dict[str, np.ndarray], scratch: Path) -> dict[str, np.ndarray]: ...
 
+    def close(self) -> None: ...
+
 
 def _node_runtime() -> Any | None:
     """The project's bridge to onnxruntime-node; only a checkout has it."""
@@ -76,6 +78,9 @@ class Interpreter:
         with np.load(made) as archive:
             return dict(archive)
 
+    def close(self) -> None:
+        """Nothing stays."""
+
 
 def _split(inputs: dict[str, np.ndarray], batch: int) -> list[dict[str, np.ndarray]]:
     count = len(next(iter(inputs.values()))) // batch
@@ -103,20 +108,30 @@ class Runtime:
         return {name: np.concatenate([np.atleast_1d(part[k]) for part in parts])
                 for k, name in enumerate(names)}
 
+    def close(self) -> None:
+        """Sessions end with their threads."""
+
 
 class NodeRuntime:
     """onnxruntime-node, one process per thread that asks."""
 
     def __init__(self, bridge: Any, signature: Signature) -> None:
-        self.bridge, self.signature, self.servers = bridge, signature, threading.local()
+        self.bridge, self.signature, self.own = bridge, signature, threading.local()
+        self.servers: list[Any] = []
 
     def run(self, model: Path, inputs: dict[str, np.ndarray], scratch: Path) -> dict[str, np.ndarray]:
-        server = getattr(self.servers, "server", None)
+        server = getattr(self.own, "server", None)
         if server is None:
-            server = self.servers.server = self.bridge.Server(threads=1)
+            server = self.own.server = self.bridge.Server(threads=1)
+            self.servers.append(server)
         try:
             parts = server.run(os.fspath(model), _split(inputs, self.signature.batch), optimisation="all")
         except self.bridge.Refused as error:
             raise Failure(Exit.UNSUPPORTED, f"ONNX Runtime: {error}; --reference=ashlar compares with the "
                                             "project's own interpreter") from None
         return {name: np.concatenate([np.atleast_1d(part[name]) for part in parts]) for name in parts[0]}
+
+    def close(self) -> None:
+        """Ends the processes."""
+        for server in self.servers:
+            server.close()
