@@ -39,6 +39,11 @@ class Boxes(unittest.TestCase):
             found = detect(np.array([[0.9]]), np.array([box]), {**TASK, "order": order})
             self.assertTrue(np.allclose(found[0][2:], [0.2, 0.1, 0.6, 0.3]), order)
 
+    def test_not_finite(self):
+        boxes = np.array([A, (np.nan, 0, 1, 1), (0, 0, np.inf, 1), B])
+        found = detect(np.array([[0.9], [0.8], [0.8], [np.nan]]), boxes, TASK)
+        self.assertEqual([entry[1] for entry in found], [0.9])
+
     def test_most(self):
         boxes = np.array([[k, k, k + 1, k + 1.0] for k in range(9)])
         found = detect(np.linspace(0.2, 0.9, 9)[:, None], boxes, {**TASK, "most": 2})

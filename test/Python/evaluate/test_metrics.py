@@ -40,6 +40,8 @@ class Noise(unittest.TestCase):
         _, error = noise(np.array([[1.0]]), np.array([[np.inf]]))
         self.assertTrue(math.isfinite(error[0]))
         self.assertLess(decibels(1, error[0]), -3000)
+        signal, error = noise(np.array([[np.nan]]), np.array([[1.0]]))
+        self.assertEqual((signal[0], decibels(signal[0], error[0])), (0.0, -999.0))
 
 
 class Tokens(unittest.TestCase):

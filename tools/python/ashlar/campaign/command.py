@@ -5,8 +5,9 @@ import argparse
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .errors import Exit, Failure, usage
 from .settings import nearest
@@ -26,7 +27,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("--version", action="store_true", help=argparse.SUPPRESS)
         self.lines: list[tuple[str, str]] = []
 
-    def option(self, name: str, what: str, words: str, **keywords: object) -> None:
+    def option(self, name: str, what: str, words: str, **keywords: Any) -> None:
         """One option with its line of help."""
         if not what:
             keywords.setdefault("action", "store_true")
@@ -93,7 +94,7 @@ def run_main(tool: str, body: Callable[[Sequence[str]], int], arguments: Sequenc
         sys.stderr.write(f"{tool}: error: {error}\n")
         return int(error.code)
     except KeyboardInterrupt:
-        sys.stderr.write(f"{tool}: stopped; what is done is kept, the same command goes on\n")
+        sys.stderr.write(f"{tool}: stopped; results in a folder (-o) are kept, and the same command goes on\n")
         return 130
     except BrokenPipeError:
         # A reader that had enough is no error; Python would complain at exit.
@@ -102,3 +103,10 @@ def run_main(tool: str, body: Callable[[Sequence[str]], int], arguments: Sequenc
     except MemoryError:
         sys.stderr.write(f"{tool}: error: no more memory\n")
         return int(Exit.CAPACITY)
+    except Exception as error:
+        # A bug of ours: the place of it is what a report needs.
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        sys.stderr.write(f"{tool}: error: internal: {type(error).__name__}: {error} "
+                         f"({os.path.basename(where.filename)}:{where.lineno}); please report it with the "
+                         "command\n")
+        return int(Exit.INTERNAL)

@@ -47,7 +47,8 @@ def detect(scores: np.ndarray, boxes: np.ndarray, task: dict[str, Any]) -> list[
         if column == background:
             continue
         number = column - (background is not None and column > background)
-        chosen = np.flatnonzero(scores[:, column] > task["threshold"])
+        usable = np.isfinite(places).all(1) & np.isfinite(scores[:, column])
+        chosen = np.flatnonzero(usable & (scores[:, column] > task["threshold"]))
         order = chosen[np.argsort(-scores[chosen, column], kind="stable")]
         while len(order):
             best, order = order[0], order[1:]

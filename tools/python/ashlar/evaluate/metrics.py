@@ -37,10 +37,13 @@ def noise(reference: np.ndarray, found: np.ndarray) -> tuple[list[float], list[f
     """Signal and noise of each sample: sums of squares in binary64."""
     a = reference.reshape(len(reference), -1).astype(np.float64)
     b = found.reshape(len(found), -1).astype(np.float64)
-    signal = [float(np.sum(np.square(row))) for row in a]
-    errors = [float(np.sum(np.square(x - y))) for x, y in zip(a, b, strict=True)]
-    # JSON has no infinity: the largest number says as much.
-    return signal, [value if np.isfinite(value) else float(np.finfo(np.float64).max) for value in errors]
+    with np.errstate(all="ignore"):
+        signal = [float(np.sum(np.square(row))) for row in a]
+        errors = [float(np.sum(np.square(x - y))) for x, y in zip(a, b, strict=True)]
+    # JSON has no infinity: no signal, or the largest noise, says as much.
+    most = float(np.finfo(np.float64).max)
+    return ([value if np.isfinite(value) else 0.0 for value in signal],
+            [value if np.isfinite(value) else most for value in errors])
 
 
 def decibels(signal: float, error: float) -> float:

@@ -52,7 +52,6 @@ def read_signature(path: Path, shapes: list[str]) -> Signature:
     """The signature of an ONNX model. An open axis 0 becomes a batch of 1; other
     open axes need --input-shape."""
     import onnx
-    from onnx import mapping
 
     try:
         graph = onnx.load(str(path), load_external_data=False).graph
@@ -73,10 +72,10 @@ def read_signature(path: Path, shapes: list[str]) -> Signature:
         elif None in dims:
             dims = _closed(path, value.name, dims)
         else:
-            inputs.append(_tensor(value.name, dims, kind.elem_type, mapping))
+            inputs.append(_tensor(value.name, dims, kind.elem_type))
             continue
         fixed.append(f"{value.name}=" + "x".join(map(str, dims)))
-        inputs.append(_tensor(value.name, dims, kind.elem_type, mapping))
+        inputs.append(_tensor(value.name, dims, kind.elem_type))
     if given:
         raise usage(f"--input-shape: the model has no input '{next(iter(given))}'")
     if not inputs:
@@ -91,10 +90,23 @@ def _closed(path: Path, name: str, dims: list) -> list[int]:
     return [1, *dims[1:]]
 
 
-def _tensor(name: str, dims: list[int], kind: int, mapping: object) -> Tensor:
-    if kind not in mapping.TENSOR_TYPE_TO_NP_TYPE:
-        raise Failure(Exit.UNSUPPORTED, f"input '{name}' has ONNX's element type {kind}, which numpy has not")
-    return Tensor(name, list(dims), np.dtype(mapping.TENSOR_TYPE_TO_NP_TYPE[kind]).name)
+def _numpy_type(kind: int) -> np.dtype:
+    """numpy's type for an element type of ONNX; KeyError if it has none."""
+    from onnx import helper
+
+    if hasattr(helper, "tensor_dtype_to_np_dtype"):
+        return np.dtype(helper.tensor_dtype_to_np_dtype(kind))
+    from onnx import mapping  # before onnx 1.13
+
+    return np.dtype(mapping.TENSOR_TYPE_TO_NP_TYPE[kind])
+
+
+def _tensor(name: str, dims: list[int], kind: int) -> Tensor:
+    try:
+        return Tensor(name, list(dims), _numpy_type(kind).name)
+    except (KeyError, TypeError):
+        raise Failure(Exit.UNSUPPORTED, f"input '{name}' has ONNX's element type {kind}, which numpy has "
+                                        "not") from None
 
 
 def fitted(signature: Signature, sample: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -103,9 +115,9 @@ def fitted(signature: Signature, sample: dict[str, np.ndarray]) -> dict[str, np.
         sample = {signature.inputs[0].name: sample[""]}
     result = {}
     for wanted in signature.inputs:
-        array = sample[wanted.name] if wanted.name in sample else None
-        if array is None:
+        if wanted.name not in sample:
             raise BadSample(f"no array for input '{wanted.name}'")
+        array = sample[wanted.name]
         shape = wanted.shape[1:]
         if list(array.shape) == [1, *shape]:
             array = array[0]

@@ -140,7 +140,7 @@ def make_plan(request: Request, tools: Toolbox, folder: Path) -> Plan:
         raise malformed(f"{request.data}: no samples")
     calibration = _calibration(request, configurations, options, total)
     judged = [index for index in range(total) if index not in set(calibration)]
-    body = {
+    body: dict[str, Any] = {
         "kind": KIND, "schema": SCHEMA, "tools": versions, "options": options,
         "name": model.name, "model": os.path.relpath(model, folder), "model_digest": model_digest(model),
         "signature": signature.as_dict(), "recipe": recipe.as_dict() if recipe else None,
@@ -151,7 +151,7 @@ def make_plan(request: Request, tools: Toolbox, folder: Path) -> Plan:
         "machines": machines, "configurations": configurations, "calibration": calibration, "judged": judged,
     }
     # A slice's result depends on everything but where files lie.
-    place = {"model": 0, "name": 0, "data": {**body["data"], "path": 0, "labels": 0}, "judged": 0,
+    place: dict[str, Any] = {"model": 0, "name": 0, "data": {**body["data"], "path": 0, "labels": 0}, "judged": 0,
              "configurations": [{**c, "table": 0} for c in configurations]}
     common = digest({**body, **place})
     points = [{"begin": k, "end": min(k + SLICE, len(judged))} for k in range(0, len(judged), SLICE)]

@@ -31,6 +31,8 @@ def _node_runtime() -> Any | None:
     if not script.is_file():
         return None
     spec = importlib.util.spec_from_file_location("ashlar_ort", script)
+    if spec is None or spec.loader is None:
+        return None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module if module.available() else None

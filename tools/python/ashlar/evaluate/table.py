@@ -114,7 +114,7 @@ def _agreement(merged: Merged, name: str) -> dict[str, Any]:
 
 def _timing(merged: Merged, name: str) -> dict[str, Any]:
     """Cycles and energy of one run of the program, on the first sample."""
-    timing = next((r["timing"][name] for r in merged.results if name in r["timing"]), {})
+    timing: dict[str, Any] = next((r["timing"][name] for r in merged.results if name in r["timing"]), {})
     found = {key: timing[key] for key in ("cycles", "bits_per_weight", "instructions", "dram_bytes") if key in timing}
     if "cycles" in timing:
         found["time_us"] = timing["cycles"] / timing["clock_hz"] * 1e6

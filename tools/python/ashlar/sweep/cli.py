@@ -3,6 +3,7 @@
 
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,11 +25,11 @@ TOOL = "ashlar-sweep"
 TABLE = ("table.csv", "table.json")
 
 
-def _tools(options: object) -> Toolbox:
+def _tools(options: Namespace) -> Toolbox:
     return find_toolbox(options.tools, sys.argv[0])
 
 
-def _compute(plan: Plan, folder: Path, tools: Toolbox, options: object, part: Shard) -> str:
+def _compute(plan: Plan, folder: Path, tools: Toolbox, options: Namespace, part: Shard) -> str:
     """Runs a shard; what to say about it."""
     check_tools(plan, tools)
     check_files(plan)
@@ -36,7 +37,7 @@ def _compute(plan: Plan, folder: Path, tools: Toolbox, options: object, part: Sh
     results.claim()
     taken = sum(results.adopt(other) for other in options.reuse)
     work = Work(tools, options.jobs or cores(), options.quiet, options.retry)
-    names = {}
+    names: dict[int, str] = {}
     for row in plan.body["rows"]:
         names.setdefault(row["point"], f"{row['model']} on {row['machine']}")
     numbers = {point["id"]: index for index, point in enumerate(plan.points)}

@@ -126,8 +126,8 @@ def draw_machines(sweep: Sweep, tools: Toolbox) -> list[Drawn]:
             drawn.append(Drawn(_machine_name(machine, base, varied), changed, values))
     # What one machine varies is a column: every other machine says its own value.
     columns = list(dict.fromkeys(key for machine in drawn for key in machine.varied))
-    for machine in drawn:
-        machine.varied = {key: machine.parameters.get(key) for key in columns}
+    for entry in drawn:
+        entry.varied = {key: entry.parameters.get(key) for key in columns}
     names = [machine.name for machine in drawn]
     for name in names:
         if names.count(name) > 1:

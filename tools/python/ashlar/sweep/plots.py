@@ -69,9 +69,9 @@ def draw(plot: dict[str, str], rows: list[dict[str, Any]]) -> bytes:
 
 def _panel(panel: Any, rows: list[dict], x: str, y: str) -> None:
     front = pareto((row[x], row[y]) for row in rows)
-    for row, best in zip(rows, front, strict=True):
-        panel.plot(row[x], row[y], "o", markersize=5, color="#1f77b4" if best else "#b0b0b0")
-    best = sorted((row[x], row[y], row["machine"]) for row, b in zip(rows, front, strict=True) if b)
+    for row, first in zip(rows, front, strict=True):
+        panel.plot(row[x], row[y], "o", markersize=5, color="#1f77b4" if first else "#b0b0b0")
+    best = sorted((row[x], row[y], row["machine"]) for row, first in zip(rows, front, strict=True) if first)
     panel.step([b[0] for b in best], [b[1] for b in best], where="post", color="#1f77b4", linewidth=0.8)
     middle = (min(row[x] for row in rows) + max(row[x] for row in rows)) / 2
     for a, b, name in {name: (a, b, name) for a, b, name in best}.values():

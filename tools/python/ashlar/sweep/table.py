@@ -22,9 +22,9 @@ FIGURES: dict[str, tuple[str, float, int]] = {
 FRONTS = {"pareto_area": ("cycles", "area_mm2"), "pareto_energy": ("cycles", "energy_uj")}
 
 
-def pareto(points: Iterable[tuple[float, float]]) -> list[bool]:
+def pareto(places: Iterable[tuple[float, float]]) -> list[bool]:
     """Which points no other point beats: less in one, and not more in the other."""
-    points = list(points)
+    points = list(places)
     order = sorted(range(len(points)), key=lambda i: points[i])
     front, best = [False] * len(points), float("inf")
     start = 0
