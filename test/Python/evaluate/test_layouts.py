@@ -122,6 +122,17 @@ class Layouts(unittest.TestCase):
             self.assertEqual(self.refused(words, "a.npz").code, 4)
         (self.folder / "a.npz").write_bytes(b"PK\x03\x04" + bytes(40))
         self.refused("no .npz file", "a.npz")
+        np.savez_compressed(self.folder / "a.npz", images=pictures(30), labels=np.arange(30))
+        whole = (self.folder / "a.npz").read_bytes()
+        draw = np.random.default_rng(4)
+        for _ in range(200):
+            data = np.frombuffer(whole, np.uint8).copy()
+            data[draw.integers(0, len(data), 3)] = draw.integers(0, 256, 3)
+            (self.folder / "a.npz").write_bytes(data.tobytes())
+            try:
+                self.open("a.npz")
+            except Failure as failure:
+                self.assertEqual(failure.code, 4)
 
     def test_mnist(self):
         images, labels = pictures(6)[..., 0], np.arange(6, dtype=np.uint8)
@@ -133,7 +144,7 @@ class Layouts(unittest.TestCase):
         self.assertTrue((samples.load(4)[..., 0] == images[4]).all())
         self.refused("no file train-images", split="train")
         (self.folder / "t10k-images-idx3-ubyte.gz").write_bytes(gzip.compress(pixels[:-1]))
-        self.refused("no idx file")
+        self.refused("no idx file: 95 bytes, its header says 96")
 
     def test_cifar(self):
         images = pictures(4, 32, 32)
@@ -171,7 +182,7 @@ class Layouts(unittest.TestCase):
                  "annotations": [{"image_id": 7, "category_id": 3, "bbox": [2, 1, 4, 5], "iscrowd": 0}]}
         (self.folder / "annotations.json").write_text(json.dumps(value))
         self.assertEqual(self.open().boxes, [[[1, 0.1, 0.1, 0.3, 0.6, 0]]])
-        for key, broken in (("images", 3), ("annotations", [{}]), ("categories", [])):
+        for key, broken in (("images", 3), ("images", [{"id": 7, "width": 20, "height": 10}]), ("annotations", [{}]), ("categories", [])):
             (self.folder / "annotations.json").write_text(json.dumps({**value, key: broken}))
             self.refused("no annotations as COCO")
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Options of ashlarc in plans: which ones a plan may hold, and their files."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ def check_option(where: str, name: str, value: Any) -> None:
     if name in OWN:
         raise malformed(f"{where}: option '{name}' has no place in a plan: {OWN[name]}")
     for entry in value if isinstance(value, list) else [value]:
-        if not isinstance(entry, (str, int, float, bool)):
+        if not isinstance(entry, (str, int, float, bool)) or (
+                isinstance(entry, float) and not math.isfinite(entry)):
             raise malformed(f"{where}: option '{name}' is {describe(entry)}, expected a value")
 
 

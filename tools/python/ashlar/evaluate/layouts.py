@@ -4,10 +4,12 @@
 import gzip
 import io
 import json
+import math
 import os
 import pickle
 import struct
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -158,10 +160,10 @@ def _annotated(path: Path, boxes: Path) -> Samples:
             truth[entry["image_id"]].append(
                 [kinds.index(entry["category_id"]), x / width, y / height, (x + w) / width, (y + h) / height,
                  int(entry.get("iscrowd", 0))])
+        keys = sorted(images, key=lambda key: str(images[key]["file_name"]))
+        names = [str(images[key]["file_name"]) for key in keys]
     except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError) as error:
         raise malformed(f"{boxes}: no annotations as COCO has them: {type(error).__name__} {error}") from None
-    keys = sorted(images, key=lambda key: images[key]["file_name"])
-    names = [images[key]["file_name"] for key in keys]
     missing = [name for name in names if not (path / name).is_file()]
     if missing:
         raise malformed(f"{boxes}: {len(missing)} of {len(names)} files are not in {path}, the first is "
@@ -174,7 +176,8 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zipfile.error) as error:
+    except (OSError, ValueError, EOFError, KeyError, NotImplementedError, RuntimeError, zipfile.BadZipFile,
+            zlib.error) as error:
         raise malformed(f"{path}: no .npz file of plain arrays: {error}") from None
 
 
@@ -243,9 +246,12 @@ def _idx(path: Path) -> np.ndarray:
         zero, kind, rank = struct.unpack(">HBB", data[:4])
         shape = struct.unpack(f">{rank}I", data[4:4 + 4 * rank])
         if zero or kind != 8 or not rank:
-            raise ValueError("no idx file of bytes")
-        return np.frombuffer(data, np.uint8, int(np.prod(shape, dtype=np.int64)), 4 + 4 * rank).reshape(shape)
-    except (OSError, EOFError, ValueError, struct.error) as error:
+            raise ValueError("its header is of another kind")
+        start = 4 + 4 * rank
+        if math.prod(shape) != len(data) - start:
+            raise ValueError(f"{len(data) - start} bytes, its header says {math.prod(shape)}")
+        return np.frombuffer(data, np.uint8, offset=start).reshape(shape)
+    except (OSError, EOFError, ValueError, struct.error, zlib.error) as error:
         raise malformed(f"{path}: no idx file: {error}") from None
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Recipes: how an image becomes a model's input, and what its outputs mean."""
 
+import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,8 @@ def _extent(where: str, value: Any) -> int | list[int] | None:
 def _channels(where: str, value: Any, positive: bool) -> float | list[float]:
     """One number for all channels, or one per channel."""
     numbers = value if isinstance(value, list) else [value]
-    if not numbers or not all(isinstance(n, (int, float)) and not isinstance(n, bool) for n in numbers):
+    if not numbers or not all(isinstance(n, (int, float)) and not isinstance(n, bool) and math.isfinite(n)
+                              for n in numbers):
         raise malformed(f"{where}: expected a number, or one per channel, found {describe(value)}")
     if positive and any(n <= 0 for n in numbers):
         raise malformed(f"{where}: expected more than 0, found {value}")
@@ -104,7 +106,8 @@ def _task(where: str, value: Any) -> dict[str, Any]:
         if task["background"] is not None:
             expect(f"{where}: background", task["background"], int, "a class number")
         for key in ("threshold", "overlap"):
-            expect(f"{where}: {key}", task[key], (int, float), "a share")
+            if not 0 <= expect(f"{where}: {key}", task[key], (int, float), "a share") <= 1:
+                raise malformed(f"{where}: {key} is {task[key]}, expected a share from 0 to 1")
         expect(f"{where}: most", task["most"], int, "a number of boxes")
     if kind == "tokens":
         if task["collapse"] not in ("none", "ctc"):
