@@ -49,18 +49,26 @@ endif()
 # Man pages and completions are what --help says, made anew with each tool.
 set(documented ashlarc ashlar-run ashlar-prune ashlar-tiles ashlar-reduce
   ashlar-reference ashlar-translate ashlar-as ashlar-dis)
+set(documented_scripts ashlar-eval ashlar-sweep)
 set(pages ${PROJECT_BINARY_DIR}/share)
 set(generated)
-foreach(tool ${documented})
+foreach(tool ${documented} ${documented_scripts})
   list(APPEND generated ${pages}/man/man1/${tool}.1
     ${pages}/bash-completion/completions/${tool}
     ${pages}/zsh/vendor-completions/_${tool})
-  list(APPEND programs $<TARGET_FILE:${tool}>)
+  if(TARGET ${tool})
+    list(APPEND programs $<TARGET_FILE:${tool}>)
+  else()
+    list(APPEND programs ${PROJECT_BINARY_DIR}/bin/${tool})
+  endif()
 endforeach()
 set(script ${PROJECT_SOURCE_DIR}/tools/scripts/cli_pages.py)
 add_custom_command(OUTPUT ${generated}
   COMMAND ${ASHLAR_PYTHON} ${script} ${pages} ${PROJECT_VERSION} ${programs}
-  DEPENDS ${documented} ${script} VERBATIM
+  DEPENDS ${documented} ${script}
+    ${PROJECT_SOURCE_DIR}/tools/python/ashlar/evaluate/cli.py
+    ${PROJECT_SOURCE_DIR}/tools/python/ashlar/sweep/cli.py
+  VERBATIM
   COMMENT "Man pages and completions")
 add_custom_target(ashlar-pages ALL DEPENDS ${generated})
 install(DIRECTORY ${pages}/ DESTINATION share)
@@ -87,5 +95,8 @@ if(has_python)
   string(PREPEND CPACK_DEBIAN_PACKAGE_DEPENDS
     "python3 (>= 3.${ASHLAR_PYTHON_MINOR}~), python3 (<< 3.${next}~), ")
 endif()
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3-onnx, python3-pandas, cmake")
+# What ashlar-eval and ashlar-sweep import.
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS
+  "python3-yaml, python3-onnx, python3-pil, python3-matplotlib")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3-pandas, cmake, slurm-wlm")
 include(CPack)

@@ -13,6 +13,7 @@ from .errors import Exit, Failure, usage
 from .settings import nearest
 from .toolbox import find_toolbox
 
+SUB_COMMANDS = "sub-commands, each with --help: plan, run, merge (parts of it), submit (Slurm)\n"
 EXIT_CODES = """exit codes: 0 ok, 1 internal, 2 usage, 3 unsupported, 4 malformed input,
             5 capacity, 6 mismatch"""
 
@@ -20,9 +21,9 @@ EXIT_CODES = """exit codes: 0 ok, 1 internal, 2 usage, 3 unsupported, 4 malforme
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are usage errors of the tool."""
 
-    def __init__(self, tool: str, usage_lines: str, about: str) -> None:
-        super().__init__(prog=tool, add_help=False, allow_abbrev=False, usage=usage_lines)
-        self.about = about
+    def __init__(self, tool: str, usage_line: str, about: str, notes: str = "") -> None:
+        super().__init__(prog=tool, add_help=False, allow_abbrev=False, usage=usage_line)
+        self.about, self.notes = about, notes
         self.add_argument("-h", "--help", action="store_true", help=argparse.SUPPRESS)
         self.add_argument("--version", action="store_true", help=argparse.SUPPRESS)
         self.lines: list[tuple[str, str]] = []
@@ -38,7 +39,7 @@ class Parser(argparse.ArgumentParser):
         """The text of --help."""
         lines = [*self.lines, ("--help", "print this"), ("--version", "print the version")]
         table = "\n".join(f"  {name:<32} {words}" for name, words in lines)
-        return f"usage: {self.usage}\n\n{self.about}\n\noptions:\n{table}\n\n{EXIT_CODES}\n"
+        return f"usage: {self.usage}\n\n{self.about}\n\noptions:\n{table}\n\n{self.notes}{EXIT_CODES}\n"
 
     def error(self, message: str) -> NoReturn:
         match = re.match(r"unrecognized arguments: (\S+)", message)

@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..campaign.command import Parser, common_options, run_main
+from ..campaign.command import SUB_COMMANDS, Parser, common_options, run_main
 from ..campaign.errors import Exit, usage
 from ..campaign.files import write_json, write_whole
 from ..campaign.runner import Work, check_tools, cores, run_points
@@ -166,8 +166,8 @@ def submit_command(arguments: Sequence[str]) -> int:
 
 def whole_command(arguments: Sequence[str]) -> int:
     """ashlar-eval MODEL.onnx: everything in one command."""
-    parser = Parser(TOOL, f"{TOOL} MODEL.onnx --data=PATH [options]\n       {TOOL} plan|run|merge|submit --help",
-                    "Accuracy and latency of a model over a data set: fp32 against formats.")
+    parser = Parser(TOOL, f"{TOOL} MODEL.onnx --data=PATH [options]",
+                    "Accuracy and latency of a model over a data set: fp32 against formats.", SUB_COMMANDS)
     parser.add_argument("model", nargs="?")
     parser.option("-o --output", "FOLDER", "keeps plan and results there; an unfinished evaluation goes on")
     _request_options(parser)

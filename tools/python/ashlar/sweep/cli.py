@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..campaign.command import Parser, common_options, run_main
+from ..campaign.command import SUB_COMMANDS, Parser, common_options, run_main
 from ..campaign.errors import Exit, usage
 from ..campaign.files import write_json, write_whole
 from ..campaign.runner import Work, check_tools, cores, run_points
@@ -147,8 +147,8 @@ def _planned(sweep: str, folder: Path, tools: Toolbox) -> Plan:
 
 def whole_command(arguments: Sequence[str]) -> int:
     """ashlar-sweep SWEEP.yaml: everything in one command."""
-    parser = Parser(TOOL, f"{TOOL} SWEEP.yaml -o FOLDER [options]\n       {TOOL} plan|run|merge|submit --help",
-                    "Compiles and runs models x machines x options; one table and plots.")
+    parser = Parser(TOOL, f"{TOOL} SWEEP.yaml -o FOLDER [options]",
+                    "Compiles and runs models x machines x options; one table and plots.", SUB_COMMANDS)
     parser.add_argument("sweep", nargs="?")
     parser.option("-o --output", "FOLDER", "plan, results, table and plots; an unfinished sweep goes on")
     common_options(parser)
