@@ -9,7 +9,7 @@
 // 2^17 per row, hence exact over kExactBlocks K blocks (docs/Numerics.md 11).
 
 #include "AlignAvx512.h"
-#include "GemmKernel.h"
+#include "GemmPack.h"
 
 #include <immintrin.h>
 
