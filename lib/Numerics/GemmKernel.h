@@ -14,6 +14,7 @@
 #define ASHLAR_LIB_NUMERICS_GEMMKERNEL_H
 
 #include "GemmPack.h"
+namespace ashlar::numerics {}
 
 namespace ashlar::numerics {
 
@@ -26,12 +27,12 @@ enum class Digit { Whole, Low, High };
 struct Segment {
   const int32_t *stationary; ///< Column group 0.
   size_t groupStride;        ///< From column group to column group.
-  const uint32_t *norms;     ///< Per column group.
+  const GroupBounds *bounds; ///< Per column group.
   const uint32_t *moving;    ///< Step group 0.
   size_t stepStride;         ///< From step group to step group.
   size_t pairs;
   uint64_t most; ///< No moving value of the segment is above.
-  int shift;     ///< Of the sums.
+  int shift;     ///< Of the sums, beside that of the column group.
   Digit digit;
 };
 
@@ -90,6 +91,14 @@ ASHLAR_INLINE void addSegment(const Segment &segment, size_t group,
                                    segment.pairs, acc);
 }
 
+ASHLAR_INLINE int shiftOf(const Segment &segment, size_t group) {
+  return segment.shift + static_cast<int>(segment.bounds[group].shift);
+}
+/// No sum of the segment is above.
+ASHLAR_INLINE uint64_t boundOf(const Segment &segment, size_t group) {
+  return segment.most * segment.bounds[group].norm;
+}
+
 /// All segments for one group of columns; `to` begins at its first column.
 template <typename Simd, size_t V>
 static void runGroup(const Segment *segments, size_t count, size_t group,
@@ -99,14 +108,14 @@ static void runGroup(const Segment *segments, size_t count, size_t group,
 #pragma GCC unroll 16
     for (size_t i = 0; i < Simd::kColumns * V; ++i)
       acc[i / V][i % V] = Simd::zero();
-    const int shift = segments[k].shift;
+    const int shift = shiftOf(segments[k], group);
     uint64_t bound = 0;
     do {
-      bound += segments[k].most * segments[k].norms[group];
+      bound += boundOf(segments[k], group);
       addSegment<Simd, V>(segments[k], group, acc);
       ++k;
-    } while (k < count && segments[k].shift == shift &&
-             bound + segments[k].most * segments[k].norms[group] < kExactLimit);
+    } while (k < count && shiftOf(segments[k], group) == shift &&
+             bound + boundOf(segments[k], group) < kExactLimit);
 #pragma GCC unroll 8
     for (size_t c = 0; c < Simd::kColumns; ++c) {
       if (c >= to.cols)
@@ -185,18 +194,18 @@ static void planWhole(const PackedStationary &stationary,
     const uint32_t *m = moving + block * kStepGroup;
     const uint64_t most = largestPacked(m, stepStride, pairs, steps);
     for (unsigned plane = 0; plane < stationary.planes; ++plane) {
-      const uint32_t *norms = layout.norms(block, plane);
+      const GroupBounds *bounds = layout.bounds(block, plane);
       const int shift = static_cast<int>(kPlaneBits * plane);
       Segment segment = {layout.group(block, plane),
                          pairs * Simd::kColumns,
-                         norms,
+                         bounds,
                          m,
                          stepStride,
                          pairs,
                          most,
                          shift,
                          Digit::Whole};
-      if (most * layout.largestNorm(norms) < kExactLimit) {
+      if (most * layout.largestNorm(bounds) < kExactLimit) {
         list.add(segment);
         continue;
       }
@@ -230,7 +239,7 @@ static void planDigits(const PackedStationary &stationary,
       for (unsigned d = 0; d < digits.count; ++d)
         list.add({layout.group(block, plane),
                   least(kBlockPairs, layout.pairs - block) * Simd::kColumns,
-                  layout.norms(block, plane),
+                  layout.bounds(block, plane),
                   digits.values + d * digitStride + block * kStepGroup,
                   stepStride, least(kBlockPairs, layout.pairs - block), 255,
                   static_cast<int>(kPlaneBits * plane + 8 * d), Digit::Whole});

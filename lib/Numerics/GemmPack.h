@@ -3,9 +3,9 @@
 // Layouts of the operands of the product on pairs of 16-bit integers
 // (GemmKernel.h): two rows lie side by side in lanes of 32 bits.
 //
-// Stationary: row block, plane, column group, pair, column; before them, for
-// every row block, plane and column group, the largest sum of magnitudes of a
-// column. Values of 32 bits have two planes, the low one without sign.
+// Stationary: row block, plane, column group, pair, column, without the zero
+// bits below all values of a group; before them the bounds of every group.
+// Values of 32 bits have two planes, the low one without sign.
 // Moving, 16 bits: group of 16 steps, pair, step. Moving, 32 bits: rows.
 
 #ifndef ASHLAR_LIB_NUMERICS_GEMMPACK_H
@@ -59,6 +59,12 @@ static inline void clearSums(size_t cols, size_t steps, int64_t *acc,
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// What is known of a column group of a row block and plane.
+struct GroupBounds {
+  uint32_t norm;  ///< Largest sum of magnitudes of a column, as packed.
+  uint32_t shift; ///< Bits that the packed values lack below.
+};
+
 /// Where the parts of a packed stationary operand are.
 struct PairLayout {
   PairLayout(const PackedStationary &packed, size_t columns)
@@ -68,20 +74,20 @@ struct PairLayout {
 
   size_t blocks() const { return (pairs + kBlockPairs - 1) / kBlockPairs; }
   size_t headerBytes() const {
-    return (blocks() * planes * groups * sizeof(uint32_t) + 63) / 64 * 64;
+    return (blocks() * planes * groups * sizeof(GroupBounds) + 63) / 64 * 64;
   }
   size_t size() const {
     return headerBytes() + pairs * planes * groups * columns * sizeof(uint32_t);
   }
   /// Per column group, of the block that starts at pair `block`.
-  uint32_t *norms(size_t block, unsigned plane) const {
-    return reinterpret_cast<uint32_t *>(bytes) +
+  GroupBounds *bounds(size_t block, unsigned plane) const {
+    return reinterpret_cast<GroupBounds *>(bytes) +
            (block / kBlockPairs * planes + plane) * groups;
   }
-  uint32_t largestNorm(const uint32_t *norms) const {
+  uint32_t largestNorm(const GroupBounds *bounds) const {
     uint32_t largest = 0;
     for (size_t g = 0; g < groups; ++g)
-      largest = greatest(largest, norms[g]);
+      largest = greatest(largest, bounds[g].norm);
     return largest;
   }
   /// Column group 0 of a block; groups are `pairs of the block * columns`
@@ -105,12 +111,17 @@ ASHLAR_INLINE int32_t planeOf(int32_t value, unsigned plane, unsigned planes) {
   return value & ((1 << kPlaneBits) - 1);
 }
 
-/// One pair of rows in one plane, and its magnitudes added to `sums`; pitch 0
-/// stands for a missing second row.
+namespace {
+/// Per column: the sum of magnitudes, and all bits that any value has.
+struct ColumnSums {
+  uint32_t *magnitude, *used;
+};
+} // namespace
+
+/// One pair of rows in one plane; pitch 0 stands for a missing second row.
 template <typename T>
-static void packLine(const T *low, size_t pitch, size_t cols, size_t padded,
-                     unsigned plane, unsigned planes, uint32_t *line,
-                     uint32_t *sums) {
+static void packLine(const T *low, size_t pitch, size_t cols, unsigned plane,
+                     unsigned planes, uint32_t *line, ColumnSums sums) {
   const int32_t keep = pitch ? -1 : 0;
   const T *high = low + pitch;
   ASHLAR_VECTOR_LOOP
@@ -119,36 +130,71 @@ static void packLine(const T *low, size_t pitch, size_t cols, size_t padded,
     const int32_t b = planeOf(high[c], plane, planes) & keep;
     line[c] =
         (static_cast<uint32_t>(a) & 0xffff) | (static_cast<uint32_t>(b) << 16);
-    sums[c] += static_cast<uint32_t>(a < 0 ? -a : a) +
-               static_cast<uint32_t>(b < 0 ? -b : b);
+    sums.magnitude[c] += static_cast<uint32_t>(a < 0 ? -a : a) +
+                         static_cast<uint32_t>(b < 0 ? -b : b);
+    sums.used[c] |= static_cast<uint32_t>(a | b);
   }
-  for (size_t c = cols; c < padded; ++c)
-    line[c] = 0;
+}
+
+/// Zero bits below all values of a group; their signs are bits as well.
+static inline uint32_t commonZeros(const uint32_t *used, size_t columns) {
+  uint32_t all = 0;
+  for (size_t c = 0; c < columns; ++c)
+    all |= used[c];
+  return all == 0 ? 0 : static_cast<uint32_t>(__builtin_ctz(all));
+}
+
+/// The bounds of every group; leaves the shifts of the columns in sums.used.
+template <size_t Columns>
+static void boundGroups(size_t groups, ColumnSums sums, GroupBounds *bounds) {
+  for (size_t g = 0; g < groups; ++g) {
+    uint32_t *used = sums.used + g * Columns;
+    const uint32_t shift = commonZeros(used, Columns);
+    uint32_t norm = 0;
+    for (size_t c = 0; c < Columns; ++c) {
+      norm = greatest(norm, sums.magnitude[g * Columns + c]);
+      used[c] = shift;
+    }
+    bounds[g] = {norm >> shift, shift};
+  }
+}
+
+/// Both values of every lane without the bits that the column has not.
+static inline void shiftLine(uint32_t *line, const uint32_t *shifts,
+                             size_t cols) {
+  ASHLAR_VECTOR_LOOP
+  for (size_t c = 0; c < cols; ++c) {
+    const int32_t high = static_cast<int32_t>(line[c]) >> shifts[c];
+    const int32_t low = static_cast<int32_t>(line[c] << 16) >> shifts[c];
+    line[c] = (static_cast<uint32_t>(high) & 0xffff0000u) |
+              (static_cast<uint32_t>(low) >> 16);
+  }
 }
 
 /// One plane of one row block.
-template <typename T>
+template <size_t Columns, typename T>
 static void packBlock(const T *data, size_t pitch, size_t cols,
                       const PairLayout &layout, size_t block, unsigned plane) {
-  const size_t columns = layout.columns, padded = layout.groups * columns;
+  const size_t padded = layout.groups * layout.columns;
   const size_t count = least(kBlockPairs, layout.pairs - block);
-  auto *line = reinterpret_cast<uint32_t *>(gemmScratch(2 * padded * 4));
-  uint32_t *sums = line + padded;
-  __builtin_memset(sums, 0, padded * 4);
-  int32_t *to = layout.group(block, plane);
+  const size_t bytes = (count + 2) * padded * sizeof(uint32_t);
+  auto *lines = reinterpret_cast<uint32_t *>(gemmScratch(bytes));
+  __builtin_memset(lines, 0, bytes);
+  const ColumnSums sums = {lines + count * padded,
+                           lines + (count + 1) * padded};
   for (size_t k = 0; k < count; ++k) {
     const size_t row = 2 * (block + k);
-    packLine(data + row * pitch, row + 1 < layout.rows ? pitch : 0, cols,
-             padded, plane, layout.planes, line, sums);
-    for (size_t g = 0; g < layout.groups; ++g)
-      __builtin_memcpy(to + (g * count + k) * columns, line + g * columns,
-                       4 * columns);
+    packLine(data + row * pitch, row + 1 < layout.rows ? pitch : 0, cols, plane,
+             layout.planes, lines + k * padded, sums);
   }
-  uint32_t *norms = layout.norms(block, plane);
-  for (size_t g = 0; g < layout.groups; ++g) {
-    norms[g] = 0;
-    for (size_t c = 0; c < columns; ++c)
-      norms[g] = greatest(norms[g], sums[g * columns + c]);
+  boundGroups<Columns>(layout.groups, sums, layout.bounds(block, plane));
+  int32_t *to = layout.group(block, plane);
+  for (size_t k = 0; k < count; ++k) {
+    uint32_t *line = lines + k * padded;
+    shiftLine(line, sums.used, padded);
+    for (size_t g = 0; g < layout.groups; ++g)
+      __builtin_memcpy(to + (g * count + k) * Columns, line + g * Columns,
+                       4 * Columns);
   }
 }
 
@@ -168,11 +214,11 @@ static void packPairs(const IntegerMatrix &values, size_t rows, size_t cols,
   for (size_t block = 0; block < layout.pairs; block += kBlockPairs)
     for (unsigned plane = 0; plane < out.planes; ++plane)
       if (values.width == OperandWidth::Int16)
-        packBlock(static_cast<const int16_t *>(values.data), values.pitch, cols,
-                  layout, block, plane);
+        packBlock<Columns>(static_cast<const int16_t *>(values.data),
+                           values.pitch, cols, layout, block, plane);
       else
-        packBlock(static_cast<const int32_t *>(values.data), values.pitch, cols,
-                  layout, block, plane);
+        packBlock<Columns>(static_cast<const int32_t *>(values.data),
+                           values.pitch, cols, layout, block, plane);
 }
 
 //===----------------------------------------------------------------------===//

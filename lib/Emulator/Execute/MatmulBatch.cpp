@@ -127,7 +127,7 @@ MatmulBatch::unitsFor(unsigned threads) const {
         continue;
       }
       const uint64_t size =
-          numerics::kMovingUnit * (target.steps < 256 ? 1 : 2);
+          numerics::kMovingUnit * 2;
       const uint64_t count = llvm::divideCeil(target.steps, size);
       for (uint64_t k = count * share / threads;
            k < count * (share + 1) / threads; ++k)
