@@ -101,9 +101,10 @@ static SmallVector<const KernelTable *, 6> detect() {
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   if (avx512)
     tables.push_back(&avx512Table);
-  if (avx512 && __builtin_cpu_supports("avx512vnni"))
+  const bool vnni = avx512 && __builtin_cpu_supports("avx512vnni");
+  if (vnni)
     tables.push_back(&avx512VnniTable);
-  if (avx512 && tilesUsable())
+  if (vnni && tilesUsable())
     tables.push_back(&amxTable);
 #endif
   return tables;

@@ -8,8 +8,12 @@
 // pairs of two halves, the two mixed ones in one sum: every int32 sum is below
 // 2^17 per row, hence exact over kExactBlocks K blocks (docs/Numerics.md 11).
 
+#define ASHLAR_VNNI 1
 #include "AlignAvx512.h"
 #include "GemmPack.h"
+#include "SimdAvx2.h"
+#include "SimdAvx512.h"
+#include "TileKernel.h"
 
 #include <immintrin.h>
 
@@ -579,6 +583,7 @@ static constexpr KernelTable makeAmxTable() {
   table.packMoving = packMovingRange;
   table.packStored = packStoredTiles;
   table.gemmPacked = gemmPackedTiles;
+  table.sweepTile = sweepTile<Simd512, Simd256>;
   return table;
 }
 

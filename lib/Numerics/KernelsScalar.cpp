@@ -158,6 +158,25 @@ static void reduceRow(Reduction reduction, const float *in, size_t n,
     acc[t] = reduceStep(reduction, acc[t], in[t]);
 }
 
+static void sweepTile(const int16_t *slots, const TileTaps &taps,
+                      const TileShape &shape, int64_t *sums) {
+  auto add = [&](const int16_t *slot, int64_t &sum) {
+    int64_t products = 0;
+    for (size_t k = 0; k < 2 * taps.pairs; ++k) {
+      const auto value =
+          static_cast<int16_t>(taps.values[k / 2] >> (k % 2 ? 16 : 0));
+      products += int64_t(slot[taps.elements[k]]) * value;
+    }
+    sum = static_cast<int64_t>(static_cast<uint64_t>(sum) +
+                               (static_cast<uint64_t>(products) << taps.shift));
+  };
+  for (size_t n = 0; n < shape.images; ++n)
+    for (size_t y = 0; y < shape.rows; ++y)
+      for (size_t x = 0; x < shape.cols; ++x)
+        add(slots + n * shape.image + y * shape.line + x,
+            sums[n * shape.sumImage + y * shape.sumLine + x]);
+}
+
 constinit const KernelTable scalarTable = {"scalar",
                                            alignRow<int8_t, int16_t>,
                                            alignRow<int8_t, int32_t>,
@@ -182,6 +201,7 @@ constinit const KernelTable scalarTable = {"scalar",
                                            unaryRow,
                                            binaryRow,
                                            immediateRow,
-                                           reduceRow};
+                                           reduceRow,
+                                           sweepTile};
 
 } // namespace ashlar::numerics

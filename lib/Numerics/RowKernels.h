@@ -400,7 +400,7 @@ static inline void epilogueRow(const int64_t *acc, size_t n,
   }
 }
 
-/// The table of one instruction set; gemm comes from the caller.
+/// The table of one instruction set; the caller adds the products.
 template <decltype(KernelTable::gemm) Gemm>
 static constexpr KernelTable
 makeTable(llvm::StringRef name, decltype(KernelTable::packStationary) pack) {
@@ -428,7 +428,8 @@ makeTable(llvm::StringRef name, decltype(KernelTable::packStationary) pack) {
           unaryRow,
           binaryRow,
           immediateRow,
-          reduceRow};
+          reduceRow,
+          nullptr};
 }
 
 } // namespace ashlar::numerics

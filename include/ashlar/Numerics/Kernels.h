@@ -108,6 +108,28 @@ struct EpilogueRow {
   float beta = 0;
 };
 
+/// Coefficients that add to the same sums. Those of pair k multiply elements
+/// elements[2 * k] and elements[2 * k + 1]; the low half of values[k] belongs
+/// to the first of them. The magnitudes of all values add up to at most 65535,
+/// so that sums of 16-bit elements fit 32 bits.
+struct TileTaps {
+  const uint32_t *elements = nullptr;
+  const uint32_t *values = nullptr;
+  size_t pairs = 0;
+  int shift = 0; ///< Of the sums.
+};
+
+/// The tile of a unit: its size, and the distances of its images and lines in
+/// elements and in sums.
+struct TileShape {
+  size_t images = 0, rows = 0, cols = 0;
+  size_t image = 0, line = 0;
+  size_t sumImage = 0, sumLine = 0;
+};
+
+/// Elements behind the last one of a tile that sweepTile may read.
+inline constexpr size_t kTileSlack = 32;
+
 /// All row kernels of one instruction set. n may be 0 and of any size,
 /// mantissas lie at any byte address, all else is aligned to its type; outputs
 /// may be an input itself where element types agree, but must not overlap
@@ -204,6 +226,12 @@ struct KernelTable {
   /// acc[t] = reduceStep(reduction, acc[t], in[t]); not for ArgMax/ArgMin.
   void (*reduceStep)(Reduction reduction, const float *in, size_t n,
                      float *acc);
+
+  /// Adds to the sum of every place of the tile 2^shift times the products of
+  /// all coefficients with the elements that lie as far from the place's own,
+  /// slots[0] for the first, as the taps say. Sums wrap.
+  void (*sweepTile)(const int16_t *slots, const TileTaps &taps,
+                    const TileShape &shape, int64_t *sums);
 };
 
 /// The reference table.

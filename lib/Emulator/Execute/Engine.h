@@ -12,6 +12,7 @@
 #include "../State/Tiles.h"
 #include "MatmulBatch.h"
 #include "OperandReuse.h"
+#include "TapProgram.h"
 #include "ashlar/Emulator/Fault.h"
 #include "ashlar/Emulator/Result.h"
 #include "ashlar/Emulator/SparseObserver.h"
@@ -114,6 +115,8 @@ struct Engine {
   /// Moving operands that matmuls share, found by the loader.
   OperandReuse reuse;
   OperandCache operands;
+  /// Coefficients of the sparse cluster, decoded.
+  TapPrograms tapPrograms;
   /// Products that the next reader of PSUM asks for.
   MatmulBatch batch;
   /// Index of the current instruction.

@@ -5,7 +5,6 @@
 
 #include "Engine.h"
 #include "OperandFetch.h"
-#include "ashlar/Isa/CoefficientStream.h"
 #include "ashlar/Isa/Tiles.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <cstring>
@@ -36,43 +35,6 @@ void Engine::execute(const isa::TccInit &op) {
 
 namespace {
 
-/// A coefficient with the places that it names.
-struct Tap {
-  uint64_t element; ///< Of the slot, for the first result of a tile.
-  uint64_t entry;   ///< Accumulator of that result.
-  int64_t value;
-  isa::Coefficient coefficient;
-};
-
-/// The stream of one group, decoded.
-class Taps : public isa::StreamVisitor {
-public:
-  Taps(const isa::TccRun &op, const machine::TileGeometry &geometry)
-      : op(op), geometry(geometry) {}
-
-  void coefficient(uint32_t, const isa::Coefficient &entry) override {
-    if (entry.mantissa == 0 && !op.issueZeros)
-      return;
-    taps.push_back({geometry.tapElement(entry.ky, entry.kx),
-                    op.acc + uint64_t(entry.z) * op.regionStride, entry.value(),
-                    entry});
-  }
-  void endChannel(uint32_t) override { ends.push_back(taps.size()); }
-
-  /// The coefficients of a channel.
-  llvm::ArrayRef<Tap> of(uint64_t channel) const {
-    const uint64_t begin = channel == 0 ? 0 : ends[channel - 1];
-    return llvm::ArrayRef<Tap>(taps).slice(begin, ends[channel] - begin);
-  }
-  uint64_t size() const { return taps.size(); }
-
-private:
-  const isa::TccRun &op;
-  const machine::TileGeometry &geometry;
-  std::vector<Tap> taps;
-  std::vector<uint64_t> ends;
-};
-
 /// One unit's part of a run.
 class UnitRun {
 public:
@@ -83,19 +45,19 @@ public:
         source(entry.memoryOf(unit)), width(geometry.width()),
         image(geometry.height() * width), fetch(fetchOf(op, engine.memory)) {}
 
-  void run(const Taps &taps);
+  void run(const TapProgram &taps);
   uint64_t saturated = 0, fetched = 0;
 
 private:
   /// One coefficient over the tile.
-  template <typename T, typename W>
-  void sweep(const Tap &tap, W weight, const T *slot) const;
   template <typename T>
-  void channel(llvm::ArrayRef<Tap> taps, const T *slot) const;
+  void sweep(const Tap &tap, const T *slot) const;
   template <typename T>
   void observed(uint32_t channel, llvm::ArrayRef<Tap> taps,
                 const T *slot) const;
-  uint8_t *align(uint64_t channel);
+  void runChunks(const TapProgram &taps);
+  void runChannels(const TapProgram &taps);
+  void align(uint64_t channel, uint8_t *out);
 
   Engine &engine;
   const isa::TccRun &op;
@@ -110,7 +72,7 @@ private:
 } // namespace
 
 /// A slot as integers aligned to the map's scale exponent.
-uint8_t *UnitRun::align(uint64_t channel) {
+void UnitRun::align(uint64_t channel, uint8_t *out) {
   const uint64_t elements = geometry.slotElements();
   const uint8_t *raw = engine.memory.fmu(
       source, op.set, op.mantissas + channel * elements * fetch.bytes());
@@ -119,36 +81,21 @@ uint8_t *UnitRun::align(uint64_t channel) {
     cells = reinterpret_cast<const int8_t *>(engine.memory.fmu(
         source, op.set,
         op.exponents + (op.phase + channel) / op.block * elements));
-  auto *out = Scratch::ofThisThread().get<uint8_t>(
-      Scratch::Moving, elements * widthBytes(fetch.width()));
   fetchRows(*engine.kernels, fetch, raw, elements, 1, cells, elements, out,
             elements, saturated);
   fetched += elements;
-  return out;
 }
 
-template <typename T, typename W>
-void UnitRun::sweep(const Tap &tap, W weight, const T *slot) const {
+template <typename T>
+void UnitRun::sweep(const Tap &tap, const T *slot) const {
   int64_t *sums = engine.memory.acc(unit, tap.entry);
   for (uint64_t n = 0; n < entry.images; ++n)
     for (uint64_t y = 0; y < entry.rows; ++y) {
       const T *line = slot + tap.element + n * image + y * width;
       int64_t *to = sums + (n * op.tileH + y) * op.tileW;
       for (uint64_t x = 0; x < entry.cols; ++x)
-        to[x] += line[x] * weight;
+        to[x] += line[x] * tap.value;
     }
-}
-
-template <typename T>
-void UnitRun::channel(llvm::ArrayRef<Tap> taps, const T *slot) const {
-  for (const Tap &tap : taps) {
-    // Products of 16 bits by 16 fit 32, which hosts multiply many at a time.
-    const auto narrow = static_cast<int16_t>(tap.value);
-    if (sizeof(T) == sizeof(int16_t) && narrow == tap.value)
-      sweep(tap, narrow, slot);
-    else
-      sweep(tap, tap.value, slot);
-  }
 }
 
 /// The same as the machine does it: the row shift picks the address from which
@@ -191,39 +138,75 @@ void UnitRun::observed(uint32_t channel, llvm::ArrayRef<Tap> taps,
                               channel);
 }
 
-void UnitRun::run(const Taps &taps) {
+/// Elements of 16 bits: chunks of coefficients, through the kernel.
+void UnitRun::runChunks(const TapProgram &taps) {
+  const uint64_t elements = geometry.slotElements();
+  auto *slots = Scratch::ofThisThread().get<int16_t>(
+      Scratch::Moving, op.channels * elements + numerics::kTileSlack);
+  std::vector<bool> aligned(op.channels);
+  auto alignChannels = [&](uint32_t begin, uint32_t end) {
+    for (uint32_t c = begin; c < end; ++c) {
+      if (aligned[c] || taps.of(c).empty())
+        continue;
+      align(c, reinterpret_cast<uint8_t *>(slots + c * elements));
+      aligned[c] = true;
+    }
+  };
+  const numerics::TileShape shape = {
+      entry.images, entry.rows, entry.cols,
+      image,        width,      uint64_t(op.tileH) * op.tileW,
+      op.tileW};
+  for (const TapProgram::Chunk &chunk : taps.chunks()) {
+    alignChannels(chunk.firstChannel, chunk.endChannel);
+    engine.kernels->sweepTile(slots, taps.tapsOf(chunk), shape,
+                              engine.memory.acc(unit, chunk.entry));
+  }
+  // What only zeros and wide coefficients use is fetched as well.
+  alignChannels(0, op.channels);
+  for (const Tap *tap : taps.wide())
+    sweep(*tap, slots + tap->channel * elements);
+}
+
+/// Elements of 32 bits, or an observer: in the order of the stream.
+void UnitRun::runChannels(const TapProgram &taps) {
   const bool narrow = fetch.width() == OperandWidth::Int16;
+  auto *slot = Scratch::ofThisThread().get<uint8_t>(
+      Scratch::Moving, geometry.slotElements() * widthBytes(fetch.width()));
+  const auto *shorts = reinterpret_cast<const int16_t *>(slot);
+  const auto *words = reinterpret_cast<const int32_t *>(slot);
   for (uint32_t i = 0; i < op.channels; ++i) {
     llvm::ArrayRef<Tap> list = taps.of(i);
     if (list.empty() && !engine.observer)
       continue;
-    const uint8_t *slot = align(i);
-    const auto *shorts = reinterpret_cast<const int16_t *>(slot);
-    const auto *words = reinterpret_cast<const int32_t *>(slot);
+    align(i, slot);
     if (engine.observer)
       narrow ? observed(i, list, shorts) : observed(i, list, words);
     else
-      narrow ? channel(list, shorts) : channel(list, words);
+      for (const Tap &tap : list)
+        sweep(tap, words);
   }
+}
+
+void UnitRun::run(const TapProgram &taps) {
+  if (fetch.width() == OperandWidth::Int16 && !engine.observer)
+    runChunks(taps);
+  else
+    runChannels(taps);
 }
 
 void Engine::execute(const isa::TccRun &op) {
   const TileTable &table = tables[op.table];
   const machine::TileGeometry geometry = isa::geometryOf(op);
-  std::vector<Taps> groups(op.groups, Taps(op, geometry));
-  std::vector<bool> decoded(op.groups, false);
+  std::vector<std::shared_ptr<const TapProgram>> groups(op.groups);
   uint64_t work = 0;
   for (const TileEntry &entry : table) {
     if (entry.idle())
       continue;
-    if (!decoded[entry.group]) {
-      // The loader has decoded the same bytes without an error.
-      llvm::ArrayRef<uint8_t> bytes(
-          memory.wm(op.wm + uint64_t(entry.group) * op.wmStep), op.bytes);
-      llvm::cantFail(isa::decodeStream(bytes, groups[entry.group]));
-      decoded[entry.group] = true;
-    }
-    work += groups[entry.group].size() * entry.results();
+    if (!groups[entry.group])
+      groups[entry.group] = tapPrograms.find(
+          current, op, geometry, entry.group,
+          {memory.wm(op.wm + uint64_t(entry.group) * op.wmStep), op.bytes});
+    work += groups[entry.group]->size() * entry.results();
   }
   split(table.size(), observer ? 0 : work, [&](uint64_t begin, uint64_t end) {
     uint64_t saturated = 0, read = 0;
@@ -232,7 +215,7 @@ void Engine::execute(const isa::TccRun &op) {
       if (entry.idle())
         continue;
       UnitRun run(*this, op, geometry, unit, entry);
-      run.run(groups[entry.group]);
+      run.run(*groups[entry.group]);
       saturated += run.saturated;
       read += run.fetched;
     }

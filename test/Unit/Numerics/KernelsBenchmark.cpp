@@ -56,6 +56,27 @@ void packStationary(benchmark::State &state, const KernelTable *table) {
   state.SetItemsProcessed(state.iterations() * 128 * 64);
 }
 
+/// 64 coefficients of 9 bits over a tile of 16 x 16, items are
+/// multiply-accumulates.
+void sweepTile(benchmark::State &state, const KernelTable *table) {
+  constexpr size_t taps = 64, edge = 16, line = edge + 2;
+  auto slots = randomIntegers<int16_t>(line * line + kTileSlack, 127 << 7);
+  auto values = randomIntegers<int16_t>(taps, 511);
+  std::vector<uint32_t> elements(taps), packed(taps / 2);
+  for (size_t k = 0; k < taps; ++k) {
+    elements[k] = static_cast<uint32_t>(k % 3 * line + k / 3 % 3);
+    packed[k / 2] |= static_cast<uint32_t>(static_cast<uint16_t>(values[k]))
+                     << (k % 2 ? 16 : 0);
+  }
+  const TileShape shape = {1, edge, edge, line * line, line, edge * edge, edge};
+  std::vector<int64_t> sums(edge * edge);
+  for (auto _ : state)
+    table->sweepTile(slots.data(),
+                     {elements.data(), packed.data(), taps / 2, 3}, shape,
+                     sums.data());
+  state.SetItemsProcessed(state.iterations() * taps * edge * edge);
+}
+
 void align8(benchmark::State &state, const KernelTable *table) {
   auto mant = randomIntegers<int8_t>(kColumns, 127);
   auto cells = randomIntegers<int8_t>(kColumns, 6);
@@ -120,8 +141,10 @@ void registerAll() {
           (std::string(what) + "/" + table->name.str()).c_str(), run);
     };
     add("gemm16", [=](auto &s) { gemm<int16_t>(s, table, 127 << 7); });
+    add("gemm16 of 11 bits", [=](auto &s) { gemm<int16_t>(s, table, 1023); });
     add("gemm32", [=](auto &s) { gemm<int32_t>(s, table, 32767 << 7); });
     add("pack", [=](auto &s) { packStationary(s, table); });
+    add("sweep", [=](auto &s) { sweepTile(s, table); });
     add("align8", [=](auto &s) { align8(s, table); });
     add("epilogue", [=](auto &s) { epilogue(s, table); });
     add("encode8", [=](auto &s) { encode8(s, table); });
