@@ -116,6 +116,27 @@ llvm::Expected<LoadedProgram> emulator::load(container::Program program,
   return LoadedProgram(std::move(impl));
 }
 
+uint64_t LoadedProgram::memoryBytes() const {
+  return pimpl->engine.memory.size();
+}
+
+llvm::Expected<LoadedProgram> emulator::replicate(const LoadedProgram &program,
+                                                  const Options &options) {
+  const LoadedProgram::Impl &from = program.impl();
+  auto impl = std::make_unique<LoadedProgram::Impl>();
+  impl->program = from.program; // The bytes of constants are shared.
+  impl->code = from.code;
+  impl->queues = from.queues;
+  impl->hazards = from.hazards;
+  impl->earlyWaits = from.earlyWaits;
+  impl->clusterCosts = from.clusterCosts;
+  impl->tileClaims = from.tileClaims;
+  impl->engine.reuse = from.engine.reuse;
+  if (llvm::Error error = prepare(*impl, options))
+    return error;
+  return LoadedProgram(std::move(impl));
+}
+
 llvm::Error emulator::prove(const container::Program &program, Fault *fault) {
   if (llvm::Error error = container::check(program))
     return error;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Samples of a run, one after the other.
+// Samples of a run: the first alone, the others side by side where none needs
+// what the one before has left.
 
 #include "ashlar/Report/Execution.h"
+#include "SideBySide.h"
 #include "ashlar/Report/NonFinite.h"
 #include "ashlar/Support/Error.h"
 
@@ -22,6 +24,38 @@ void addCounts(RunStatistics &statistics, const emulator::RunResult &result) {
   statistics.nonFinite += result.nonFinite;
 }
 
+/// The tensors of a sample.
+std::vector<HostTensor> samplesOf(const InputSet &inputs, uint64_t index) {
+  std::vector<HostTensor> sample;
+  for (const HostTensor &array : inputs.tensors)
+    sample.push_back(sampleOf(array, inputs.samples, index));
+  return sample;
+}
+
+/// Samples after the first. Time does not depend on data: the first one's is
+/// that of all. `state` is what `take` has kept of the sample before.
+llvm::Error executeOthers(
+    emulator::LoadedProgram &program, const InputSet &inputs,
+    emulator::Options how, const std::vector<int16_t> &state,
+    llvm::function_ref<void(uint64_t, const emulator::RunResult &)> take) {
+  how.timing = how.recordTimes = how.dumpTensors = how.traceDram = false;
+  how.state = {};
+  auto inputsOf = [&](uint64_t i) { return samplesOf(inputs, i); };
+  if (state.empty())
+    return runSideBySide(
+        program, {1, inputs.samples}, how, inputsOf,
+        [&](uint64_t i, emulator::RunResult result) { take(i, result); });
+  for (uint64_t i = 1; i < inputs.samples; ++i) {
+    how.state = state;
+    llvm::Expected<emulator::RunResult> result =
+        emulator::run(program, inputsOf(i), how);
+    if (!result)
+      return result.takeError();
+    take(i, *result);
+  }
+  return llvm::Error::success();
+}
+
 } // namespace
 
 llvm::Expected<Execution>
@@ -33,32 +67,30 @@ report::executeSamples(emulator::LoadedProgram &program, const InputSet &inputs,
   RunWarnings warnings;
   for (const container::TensorBinding &binding : program.program().outputs)
     execution.outputs.push_back({binding.name, HostTensor()});
-  for (uint64_t i = 0; i < inputs.samples; ++i) {
-    std::vector<HostTensor> sample;
-    if (inputs.samples > 1)
-      for (const HostTensor &array : inputs.tensors)
-        sample.push_back(sampleOf(array, inputs.samples, i));
-    how.state = execution.state;
-    llvm::Expected<emulator::RunResult> result = emulator::run(
-        program, inputs.samples > 1 ? sample : inputs.tensors, how);
-    if (!result)
-      return result.takeError();
-    execution.state = result->state;
-    warnings.add(result->nodes);
-    for (auto [output, tensor] : llvm::zip(execution.outputs, result->outputs))
+  auto take = [&](uint64_t i, const emulator::RunResult &result) {
+    execution.state = result.state;
+    warnings.add(result.nodes);
+    for (auto [output, tensor] : llvm::zip(execution.outputs, result.outputs))
       appendSample(output.tensor, tensor, inputs.samples);
-    if (i == 0) {
-      execution.first = std::move(*result);
-      auto collected = collectStatistics(program, execution.first);
-      if (!collected)
-        return collected.takeError();
-      execution.statistics = std::move(*collected);
-      how.timing = how.recordTimes = how.dumpTensors = how.traceDram = false;
-    } else {
-      addCounts(execution.statistics, *result);
-    }
+    if (i > 0)
+      addCounts(execution.statistics, result);
     progress(i + 1);
-  }
+  };
+  how.state = execution.state;
+  llvm::Expected<emulator::RunResult> result =
+      emulator::run(program, samplesOf(inputs, 0), how);
+  if (!result)
+    return result.takeError();
+  take(0, *result);
+  execution.first = std::move(*result);
+  auto collected = collectStatistics(program, execution.first);
+  if (!collected)
+    return collected.takeError();
+  execution.statistics = std::move(*collected);
+  if (inputs.samples > 1)
+    if (llvm::Error error =
+            executeOthers(program, inputs, how, execution.state, take))
+      return error;
   execution.statistics.samples = inputs.samples;
   for (const NamedTensor &output : execution.outputs)
     if (std::string text = describeNonFinite(output.tensor); !text.empty())

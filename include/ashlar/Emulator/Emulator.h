@@ -65,6 +65,9 @@ public:
   /// Queue (0..9) of instruction \p index.
   unsigned queueOf(uint64_t index) const;
 
+  /// Bytes of host memory that its memories take at most.
+  uint64_t memoryBytes() const;
+
   struct Impl;
   Impl &impl() { return *pimpl; }
   const Impl &impl() const { return *pimpl; }
@@ -80,6 +83,12 @@ private:
 llvm::Expected<LoadedProgram> load(container::Program program,
                                    const Options &options,
                                    Fault *fault = nullptr);
+
+/// A second copy of a loaded program with memories of its own, to run at the
+/// same time; nothing is proved again. \p options are those of load(). Error:
+/// Capacity.
+llvm::Expected<LoadedProgram> replicate(const LoadedProgram &program,
+                                        const Options &options);
 
 /// What load() proves of a program, without memory for its data or a copy of
 /// its constants. Errors and \p fault are those of load().

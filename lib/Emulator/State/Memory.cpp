@@ -104,6 +104,7 @@ llvm::Error Memory::allocate(const machine::Description &description,
       return makeError(ErrorClass::Capacity,
                        "the host refuses {} bytes for the machine's memories",
                        total);
+  totalBytes = total;
   scales.assign(description.xr.registers, clearedScale);
   return llvm::Error::success();
 }

@@ -78,6 +78,9 @@ public:
            entry;
   }
 
+  /// Bytes of all memories.
+  uint64_t size() const { return totalBytes; }
+
   /// Zeroes SB, XM and PSUM, and the sparse cluster's memories.
   void clearOnChip();
   /// Puts every scale register into the cleared state.
@@ -102,6 +105,7 @@ private:
   HostBlock wmBlock, fmuBlock, accBlock;
   std::vector<int16_t> scales;
   uint64_t sbPitch = 0, psumPitch = 0, rowBytes = 1, group = 1;
+  uint64_t totalBytes = 0;
   uint64_t fmuSets = 1, fmuBytes = 0, accEntries = 0;
 };
 
