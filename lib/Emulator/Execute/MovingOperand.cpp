@@ -5,6 +5,7 @@
 
 #include "MovingOperand.h"
 #include "WordArray.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <cstring>
 
@@ -254,21 +255,44 @@ private:
 
   /// Gathers the elements of partitions from `p` on and their common cells.
   void gatherGroup(uint64_t p, uint64_t count, uint8_t *raw, uint8_t *cells) {
-    for (uint64_t k = 0; k < count; ++k)
-      gatherRow(
-          [&](uint64_t lane) {
-            return engine.memory.sb(p + k + lane * lanePitch(), 0);
-          },
-          bytes, raw + k * (end - begin) * bytes);
+    const Memory &memory = engine.memory;
+    gatherRows(
+        [&](uint64_t lane) { return memory.sb(p + lane * lanePitch(), 0); },
+        bytes, count, memory.pitch(), raw);
     if (alongFreeAxis())
       gatherCells(p, cells);
     else if (usesCells())
-      gatherRow(
+      gatherRows(
           [&](uint64_t lane) {
             return reinterpret_cast<const uint8_t *>(
-                engine.memory.cell(p + lane * lanePitch(), 0));
+                memory.cell(p + lane * lanePitch(), 0));
           },
-          1, cells);
+          1, 1, 0, cells);
+  }
+
+  /// Rows that are `pitch` bytes apart; baseOf(lane) is byte 0 of the partition
+  /// that a row group reads of the first.
+  template <typename BaseOf>
+  void gatherRows(BaseOf baseOf, unsigned size, uint64_t count, uint64_t pitch,
+                  uint8_t *out) {
+    const uint64_t rowBytes = (end - begin) * size;
+    if (op.groups == 1) {
+      for (uint64_t k = 0; k < count; ++k)
+        gatherRuns(baseOf(0) + k * pitch, size, out + k * rowBytes);
+    } else if (op.groups == 2 && size == 1 && op.stride2 == 1) {
+      for (uint64_t k = 0; k < count; ++k)
+        gatherPairs([&](uint64_t lane) { return baseOf(lane) + k * pitch; },
+                    out + k * rowBytes);
+    } else {
+      const LaneSteps steps = laneSteps(baseOf);
+      for (uint64_t k = 0; k < count; ++k)
+        if (size == 1)
+          gatherSteps<uint8_t>(steps, baseOf(0) + k * pitch,
+                               out + k * rowBytes);
+        else
+          gatherSteps<uint16_t>(steps, baseOf(0) + k * pitch,
+                                out + k * rowBytes);
+    }
   }
 
   /// The cells of one partition whose blocks run along the free axis.
@@ -286,12 +310,48 @@ private:
     return op.groups == 1 ? 0 : engine.machine->pe.rows / op.groups;
   }
 
-  /// Gathers one row of the operand; baseOf(lane) is byte 0 of the partition
-  /// that a row group reads.
+  /// Where the steps of a row that row groups read lie: from the first lane's
+  /// byte 0, and the ranges of steps, from `begin`, that read memory.
+  struct LaneSteps {
+    const int64_t *offsets;
+    llvm::SmallVector<std::pair<uint64_t, uint64_t>, 32> ranges;
+  };
+
+  /// The lanes of a row of results take turns, all at the same addresses: found
+  /// once for all rows of the operand.
   template <typename BaseOf>
-  void gatherRow(BaseOf baseOf, unsigned size, uint8_t *out) {
-    if (op.groups == 1)
-      return gatherRuns(baseOf(0), size, out);
+  LaneSteps laneSteps(BaseOf baseOf) const {
+    llvm::SmallVector<int64_t, 16> lanes;
+    for (uint64_t lane = 0; lane < op.groups; ++lane)
+      lanes.push_back(baseOf(lane) - baseOf(0));
+    auto *offsets =
+        Scratch::ofThisThread().get<int64_t>(Scratch::Column, end - begin);
+    LaneSteps steps{offsets, {}};
+    forLaneRows([&](uint64_t from, uint64_t to, uint64_t lane, int64_t start) {
+      steps.ranges.push_back({from, to});
+      for (uint64_t k = from; k < to; ++k) {
+        offsets[k] = lanes[lane] + start;
+        if (++lane == op.groups) {
+          lane = 0;
+          start += op.stride2;
+        }
+      }
+    });
+    return steps;
+  }
+
+  template <typename T>
+  static void gatherSteps(const LaneSteps &steps, const uint8_t *base,
+                          uint8_t *out) {
+    for (auto [from, to] : steps.ranges)
+      for (uint64_t k = from; k < to; ++k)
+        std::memcpy(out + k * sizeof(T), base + steps.offsets[k], sizeof(T));
+  }
+
+  /// Calls fn(from, to, lane, offset) for the ranges of steps, from `begin`,
+  /// that read memory: the first one reads that lane at that offset.
+  template <typename Fn>
+  void forLaneRows(Fn fn) const {
     forValidRows(op, [&](uint64_t step, int64_t offset, uint64_t b,
                          uint64_t e) {
       const uint64_t row = step - b;
@@ -304,30 +364,19 @@ private:
       // read.
       const auto pixel =
           static_cast<uint64_t>(static_cast<int64_t>(from - row) + op.shift);
-      uint64_t lane = pixel % op.groups;
-      int64_t start = op.offset + offset +
-                      static_cast<int64_t>(pixel / op.groups) * op.stride2;
-      const uint64_t whole = (to - from) / op.groups;
-      const uint64_t longer = (to - from) % op.groups;
-      if (op.groups == 2 && size == 1 && op.stride2 == 1) {
-        const uint8_t *other =
-            lane == 0 ? baseOf(1) + start : baseOf(0) + start + 1;
-        interleave(baseOf(lane) + start, other, to - from, out + from - begin);
-        return;
-      }
-      for (uint64_t i = 0; i < std::min<uint64_t>(op.groups, to - from); ++i) {
-        const uint8_t *source = baseOf(lane) + start;
-        const uint64_t count = whole + (i < longer ? 1 : 0);
-        uint8_t *target = out + (from + i - begin) * size;
-        if (size == 1)
-          spread<uint8_t>(source, count, target);
-        else
-          spread<uint16_t>(source, count, target);
-        if (++lane == op.groups) {
-          lane = 0;
-          start += op.stride2;
-        }
-      }
+      fn(from - begin, to - begin, pixel % op.groups,
+         op.offset + offset +
+             static_cast<int64_t>(pixel / op.groups) * op.stride2);
+    });
+  }
+
+  /// One row that two row groups read, byte by byte in turn.
+  template <typename BaseOf>
+  void gatherPairs(BaseOf baseOf, uint8_t *out) const {
+    forLaneRows([&](uint64_t from, uint64_t to, uint64_t lane, int64_t start) {
+      const uint8_t *other =
+          lane == 0 ? baseOf(1) + start : baseOf(0) + start + 1;
+      interleave(baseOf(lane) + start, other, to - from, out + from);
     });
   }
 
@@ -343,27 +392,38 @@ private:
       target[n - 1] = even[n / 2];
   }
 
-  /// Elements of one lane, stride2 bytes apart, to every groups-th place.
-  template <typename T>
-  void spread(const uint8_t *source, uint64_t count, uint8_t *target) const {
-    const int64_t from = op.stride2;
-    const uint64_t to = op.groups * sizeof(T);
-    for (uint64_t k = 0; k < count; ++k)
-      std::memcpy(target + k * to, source + static_cast<int64_t>(k) * from,
-                  sizeof(T));
-  }
-
   void gatherRuns(const uint8_t *base, unsigned size, uint8_t *out) {
     forValidRuns(op, [&](uint64_t step, int64_t offset, uint64_t n) {
       uint64_t from = std::max(step, begin), to = std::min(step + n, end);
       if (from >= to)
         return;
-      Pattern run{{1, 1, to - from}, {0, 0, op.stride2}};
-      gatherElements(*engine.kernels,
-                     base + (op.offset + offset +
-                             static_cast<int64_t>(from - step) * op.stride2),
-                     run, size, 0, to - from, out + (from - begin) * size);
+      const uint8_t *source =
+          base +
+          (op.offset + offset + static_cast<int64_t>(from - step) * op.stride2);
+      uint8_t *target = out + (from - begin) * size;
+      if (op.stride2 == static_cast<int64_t>(size))
+        return copyRun(source, (to - from) * size, target);
+      gatherElements(*engine.kernels, source,
+                     Pattern{{1, 1, to - from}, {0, 0, op.stride2}}, size, 0,
+                     to - from, target);
     });
+  }
+
+  /// Rows of small maps have 8 to 32 bytes, which two moves that overlap copy.
+  static void copyRun(const uint8_t *from, uint64_t n, uint8_t *to) {
+    auto twice = [&]<size_t half>() {
+      uint8_t first[half], second[half];
+      std::memcpy(first, from, half);
+      std::memcpy(second, from + n - half, half);
+      std::memcpy(to, first, half);
+      std::memcpy(to + n - half, second, half);
+    };
+    if (n > 32 || n < 8)
+      std::memcpy(to, from, n);
+    else if (n > 16)
+      twice.operator()<16>();
+    else
+      twice.operator()<8>();
   }
 
   Engine &engine;
