@@ -142,6 +142,22 @@ static inline void align8To16Lanes(const int8_t *mant, const int8_t *cells,
                        saturated);
 }
 
+/// True if any valid step lies above the scale: something may saturate.
+static inline bool anyValidAbove(const StoredRows &rows, size_t steps) {
+  const int offset = rows.scale + rows.mantissa - 2;
+  for (size_t t = 0; t < steps; t += 32) {
+    const uint32_t valid = rows.valid[t / 32] & lanes32(steps - t);
+    const __m256i cells = _mm256_maskz_loadu_epi8(valid, rows.cells + t);
+    const __m256i limit =
+        _mm256_set1_epi8(static_cast<char>(least(greatest(offset, -128), 127)));
+    // A cell of -128 is above an offset below it.
+    if (offset < -128 ? valid != 0
+                      : _mm256_mask_cmpgt_epi8_mask(valid, cells, limit) != 0)
+      return true;
+  }
+  return false;
+}
+
 /// Every second byte is the low half of a 16-bit lane: convolutions of stride
 /// two fetch like this.
 static inline void gather8Lanes(const void *src, ptrdiff_t stride, size_t n,

@@ -496,22 +496,6 @@ ASHLAR_INLINE void packColumn(const int8_t *mant, ptrdiff_t pitch,
   }
 }
 
-/// True if any valid step lies above the scale: something may saturate.
-static inline bool anyValidAbove(const StoredRows &rows, size_t steps) {
-  const int offset = rows.scale + rows.mantissa - 2;
-  for (size_t t = 0; t < steps; t += 32) {
-    const uint32_t valid = rows.valid[t / 32] & lanes32(steps - t);
-    const __m256i cells = _mm256_maskz_loadu_epi8(valid, rows.cells + t);
-    const __m256i limit =
-        _mm256_set1_epi8(static_cast<char>(least(greatest(offset, -128), 127)));
-    // A cell of -128 is above an offset below it.
-    if (offset < -128 ? valid != 0
-                      : _mm256_mask_cmpgt_epi8_mask(valid, cells, limit) != 0)
-      return true;
-  }
-  return false;
-}
-
 template <bool Narrow>
 static void packStoredLanes(const StoredRows &rows, const MovingRange &range,
                             PackedMoving &out) {

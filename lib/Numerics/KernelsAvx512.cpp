@@ -5,6 +5,7 @@
 
 #include "AlignAvx512.h"
 #include "GemmKernel.h"
+#include "PairAvx512.h"
 #include "SimdAvx2.h"
 #include "SimdAvx512.h"
 #include "TileKernel.h"
@@ -16,7 +17,7 @@ static constexpr KernelTable makePairTable(llvm::StringRef name) {
       makeTable512<gemmPairs<Simd512>>(name, packPairs<Simd512::kColumns>);
   table.startMoving = startMovingPairs;
   table.packMoving = packMovingPairs;
-  table.packStored = packStoredPairs<alignGroup8To16Lanes>;
+  table.packStored = packStoredPairs512;
   table.gemmPacked = gemmPackedPairs<Simd512>;
   table.sweepTile = sweepTile<Simd512, Simd256>;
   return table;
