@@ -191,8 +191,9 @@ static llvm::Error selectKernels(LoadedProgram::Impl &impl,
                        : numerics::kernelsByName(options.kernels);
   if (!engine.kernels)
     return makeError(ErrorClass::Usage,
-                     "kernels '{}' are unknown or cannot run on this host",
-                     options.kernels);
+                     "kernels '{}' are unknown or cannot run on this host, "
+                     "which has {}",
+                     options.kernels, numerics::kernelNames());
   const unsigned threads = std::max(1u, options.threads);
   if (threads == 1)
     impl.pool.reset();

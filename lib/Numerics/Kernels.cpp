@@ -126,6 +126,13 @@ const KernelTable *kernelsByName(StringRef name) {
   return nullptr;
 }
 
+std::string kernelNames() {
+  std::string names;
+  for (const KernelTable *table : availableKernels())
+    names += table->name.str() + ", ";
+  return names + "best (" + bestKernels().name.str() + ")";
+}
+
 #if defined(__x86_64__)
 // All exceptions masked, nearest even, no flush to zero, denormals kept.
 static constexpr unsigned kDefaultControl = 0x1f80;

@@ -2,6 +2,7 @@
 //
 // The flag table of ashlar-run.
 
+#include "ashlar/Numerics/Kernels.h"
 #include "ashlar/Report/Runner.h"
 #include "ashlar/Support/CommandLine.h"
 
@@ -122,7 +123,7 @@ constexpr Flag flags[] = {
      setThreads},
     {"functional", nullptr, "execute only, count no cycles",
      setSwitch<&RunOptions::functional>},
-    {"kernels", "NAME", "kernel set: best, scalar, ...; results never change",
+    {"kernels", "NAME", "kernel set, or help for a list; results never change",
      setText<&RunOptions::kernels>},
     {"quiet", nullptr, "print errors and warnings only",
      setSwitch<&RunOptions::quiet>},
@@ -145,8 +146,13 @@ report::parseRunArguments(llvm::ArrayRef<std::string> args) {
   if (llvm::Error error = support::parseCommandLine(
           args, llvm::ArrayRef<Flag>(flags), setProgram, options))
     return error;
-  if (options.help || options.version)
+  if (options.help || options.version || options.kernels == "help")
     return options;
+  if (options.kernels != "best" && !numerics::kernelsByName(options.kernels))
+    return makeError(ErrorClass::Usage,
+                     "kernels '{}' are unknown or cannot run on this host, "
+                     "which has {}",
+                     options.kernels, numerics::kernelNames());
   if (options.program.empty())
     return makeError(ErrorClass::Usage, "no program given, expected {}",
                      "ashlar-run PROGRAM.ash [options]; see --help");

@@ -7,6 +7,7 @@
 #include "ashlar/Container/Container.h"
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Energy/Table.h"
+#include "ashlar/Numerics/Kernels.h"
 #include "ashlar/Report/Comparison.h"
 #include "ashlar/Report/Execution.h"
 #include "ashlar/Report/NonFinite.h"
@@ -352,6 +353,9 @@ int report::runTool(llvm::ArrayRef<std::string> args) {
   llvm::Error error = llvm::Error::success();
   if (options->help)
     support::printOut(runHelp());
+  else if (options->kernels == "help")
+    support::printOut(
+        fmt::format("kernel sets of this host: {}\n", numerics::kernelNames()));
   else if (options->version)
     support::printOut(support::versionLine(tool) + "\n");
   else

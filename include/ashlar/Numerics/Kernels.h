@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace ashlar::numerics {
 
@@ -242,6 +243,9 @@ const KernelTable &bestKernels();
 llvm::ArrayRef<const KernelTable *> availableKernels();
 /// Table by name, or null if unknown or not runnable here.
 const KernelTable *kernelsByName(llvm::StringRef name);
+
+/// Names of availableKernels() and "best", for messages.
+std::string kernelNames();
 
 /// Puts the calling thread's floating-point environment into the state that
 /// every result assumes (nearest even, no flush to zero) and restores it.
