@@ -19,18 +19,24 @@ static constexpr uint64_t keptLimit = 1u << 20;
 
 TapProgram::TapProgram(const isa::TccRun &op,
                        const machine::TileGeometry &geometry)
-    : op(op), geometry(geometry), slotElements(geometry.slotElements()) {}
+    : op(op), slotElements(geometry.slotElements()),
+      kernelWidth(geometry.w.taps.size()) {
+  for (uint64_t ky = 0; ky < geometry.h.taps.size(); ++ky)
+    for (uint64_t kx = 0; kx < kernelWidth; ++kx)
+      tapElements.push_back(geometry.tapElement(ky, kx));
+}
 
 void TapProgram::coefficient(uint32_t channel, const isa::Coefficient &entry) {
   if (entry.mantissa == 0 && !op.issueZeros)
     return;
-  taps.push_back({channel, geometry.tapElement(entry.ky, entry.kx),
+  taps.push_back({channel, tapElements[entry.ky * kernelWidth + entry.kx],
                   op.acc + uint64_t(entry.z) * op.regionStride, entry.value(),
                   entry});
 }
 
-void TapProgram::decode(llvm::ArrayRef<uint8_t> bytes) {
-  llvm::cantFail(isa::decodeStream(bytes, *this));
+/// Coefficients of at most 16 bits, region by region, each in the order of the
+/// stream; the others go to wideTaps.
+std::vector<const Tap *> TapProgram::byRegion() {
   std::vector<const Tap *> order;
   order.reserve(taps.size());
   for (const Tap &tap : taps) {
@@ -42,14 +48,28 @@ void TapProgram::decode(llvm::ArrayRef<uint8_t> bytes) {
     else
       order.push_back(&tap);
   }
-  // Within a region in the order of the stream, which is that of the vector.
-  llvm::sort(order, [](const Tap *a, const Tap *b) {
-    return a->entry != b->entry ? a->entry < b->entry : a < b;
-  });
+  // The order of the stream is that of the vector; depthwise streams have one
+  // region after the other.
+  auto before = [](const Tap *a, const Tap *b) {
+    return a->coefficient.z != b->coefficient.z
+               ? a->coefficient.z < b->coefficient.z
+               : a < b;
+  };
+  if (!llvm::is_sorted(order, before))
+    llvm::sort(order, before);
+  return order;
+}
+
+void TapProgram::decode(llvm::ArrayRef<uint8_t> bytes) {
+  // A coefficient takes two bytes or more, or a bit where most are not zero.
+  taps.reserve(bytes.size() / 2);
+  llvm::cantFail(isa::decodeStream(bytes, *this));
+  const std::vector<const Tap *> order = byRegion();
   llvm::ArrayRef<const Tap *> rest = order;
   while (!rest.empty()) {
-    llvm::ArrayRef<const Tap *> region = rest.take_while(
-        [&](const Tap *tap) { return tap->entry == rest.front()->entry; });
+    llvm::ArrayRef<const Tap *> region = rest.take_while([&](const Tap *tap) {
+      return tap->coefficient.z == rest.front()->coefficient.z;
+    });
     rest = rest.drop_front(region.size());
     chunkRegion(region);
   }
@@ -85,7 +105,7 @@ void TapProgram::close(llvm::ArrayRef<const Tap *> chunk) {
   next.entry = chunk.front()->entry;
   next.firstPair = values.size();
   next.pairs = llvm::divideCeil(chunk.size(), 2);
-  // Channels ascend: regions are in stream order.
+  // Channels ascend in the stream.
   next.firstChannel = chunk.front()->channel;
   next.endChannel = chunk.back()->channel + 1;
   for (const Tap *tap : chunk)

@@ -66,10 +66,12 @@ public:
 private:
   void close(llvm::ArrayRef<const Tap *> chunk);
   void chunkRegion(llvm::ArrayRef<const Tap *> region);
+  std::vector<const Tap *> byRegion();
 
   const isa::TccRun op;
-  const machine::TileGeometry geometry;
   const uint64_t slotElements;
+  uint64_t kernelWidth;
+  std::vector<uint64_t> tapElements; ///< By ky * kernelWidth + kx.
   std::vector<Tap> taps;
   std::vector<uint64_t> ends;
   std::vector<uint32_t> elements, values;
