@@ -126,8 +126,7 @@ MatmulBatch::unitsFor(unsigned threads) const {
         units.push_back({&target, 0, target.steps, share});
         continue;
       }
-      const uint64_t size =
-          numerics::kMovingUnit * 2;
+      const uint64_t size = numerics::kMovingUnit * 2;
       const uint64_t count = llvm::divideCeil(target.steps, size);
       for (uint64_t k = count * share / threads;
            k < count * (share + 1) / threads; ++k)
