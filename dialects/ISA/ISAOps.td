@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // All instructions. Opcodes 0x50-0x5f are the sparse cluster's, 0x60 is reserved
-// for further select modes, 0x70 for the host.
+// for further select modes, 0x70-0x7f are the host's.
 
 #ifndef ASHLAR_ISA_OPS
 #define ASHLAR_ISA_OPS
@@ -13,6 +13,7 @@ include "dialects/ISA/ISAActOps.td"
 include "dialects/ISA/ISAVecOps.td"
 include "dialects/ISA/ISATccOps.td"
 include "dialects/ISA/ISACutOps.td"
+include "dialects/ISA/ISAHostOps.td"
 include "dialects/ISA/ISAProgramOps.td"
 
 #endif // ASHLAR_ISA_OPS

@@ -92,6 +92,10 @@ llvm::Error Assembler::addBinding(Directive &d) {
   binding.type = elementType(d);
   d.getNumbers("shape", binding.shape);
   d.getNumber("at", binding.dramOffset);
+  if (d.has("extentAxis")) {
+    d.getNumber("extentAxis", binding.extentAxis);
+    d.getNumber("extentAt", binding.extentOffset);
+  }
   (d.name() == ".input" ? program.inputs : program.outputs)
       .push_back(std::move(binding));
   return d.finish();
@@ -299,6 +303,8 @@ void Assembler::finish() {
       for (int64_t extent : binding.shape)
         bytes *= static_cast<uint64_t>(extent);
       grow(binding.dramOffset, bytes);
+      if (binding.hasRunTimeExtent())
+        grow(binding.extentOffset, sizeof(int64_t));
     }
 }
 

@@ -62,6 +62,27 @@ llvm::Error checkNames(const char *kind,
   return llvm::Error::success();
 }
 
+/// The extent that a run decides.
+llvm::Error checkExtent(const TensorBinding &binding, bool input,
+                        const Program &program) {
+  if (binding.extentAxis == -1)
+    return binding.extentOffset == 0
+               ? llvm::Error::success()
+               : malformed("tensor '{}' has the address of an extent and no "
+                           "axis for it",
+                           binding.name);
+  if (input)
+    return malformed("input '{}' has an extent that the run decides",
+                     binding.name);
+  if (binding.extentAxis < 0 ||
+      static_cast<size_t>(binding.extentAxis) >= binding.shape.size())
+    return malformed("output '{}' of rank {} has an extent that the run "
+                     "decides on axis {}",
+                     binding.name, binding.shape.size(), binding.extentAxis);
+  return checkDram("extent of '" + binding.name + "'", binding.extentOffset,
+                   sizeof(int64_t), program);
+}
+
 llvm::Error checkBindings(const Program &program) {
   if (llvm::Error error = checkNames("input", program.inputs))
     return error;
@@ -75,6 +96,9 @@ llvm::Error checkBindings(const Program &program) {
         return bytes.takeError();
       if (llvm::Error error = checkDram("tensor '" + binding.name + "'",
                                         binding.dramOffset, *bytes, program))
+        return error;
+      if (llvm::Error error =
+              checkExtent(binding, list == &program.inputs, program))
         return error;
     }
   return checkDram("state", program.state.dramOffset,

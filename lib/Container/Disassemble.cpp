@@ -77,10 +77,14 @@ void Disassembler::putHeader() {
 void Disassembler::putTensors() {
   for (const auto *bindings : {&program.inputs, &program.outputs})
     for (const TensorBinding &binding : *bindings)
-      line("{} name={} type={} shape={} at={}",
+      line("{} name={} type={} shape={} at={}{}",
            bindings == &program.inputs ? ".input" : ".output",
            quoted(binding.name), support::name(binding.type).str(),
-           list(binding.shape), binding.dramOffset);
+           list(binding.shape), binding.dramOffset,
+           binding.hasRunTimeExtent()
+               ? fmt::format(" extentAxis={} extentAt={}", binding.extentAxis,
+                             binding.extentOffset)
+               : "");
   if (!program.state.initial.empty())
     line(".state at={} initial={}", program.state.dramOffset,
          list(std::vector<int64_t>(program.state.initial.begin(),

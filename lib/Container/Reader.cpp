@@ -185,7 +185,8 @@ llvm::Error MetadataReader::readBindings(const Tables<fb::Binding> *list,
     if (!type)
       return type.takeError();
     out.push_back({text(entry.name()), *type, numbers(entry.shape()),
-                   entry.dram_offset()});
+                   entry.dram_offset(), entry.extent_axis(),
+                   entry.extent_offset()});
     return llvm::Error::success();
   });
 }

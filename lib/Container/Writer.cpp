@@ -33,9 +33,9 @@ TableVector<fb::Binding> writeBindings(FlatBufferBuilder &builder,
   for (const TensorBinding &binding : list) {
     auto name = builder.CreateString(binding.name);
     auto shape = builder.CreateVector(binding.shape);
-    offsets.push_back(fb::CreateBinding(builder, name,
-                                        static_cast<uint8_t>(binding.type),
-                                        shape, binding.dramOffset));
+    offsets.push_back(fb::CreateBinding(
+        builder, name, static_cast<uint8_t>(binding.type), shape,
+        binding.dramOffset, binding.extentAxis, binding.extentOffset));
   }
   return builder.CreateVector(offsets);
 }

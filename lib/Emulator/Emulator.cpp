@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <chrono>
 #include <cstring>
+#include <fmt/format.h>
 #include <utility>
 
 using namespace ashlar;
@@ -252,6 +253,33 @@ static Fault runFault(LoadedProgram::Impl &impl, uint64_t index) {
   return fault;
 }
 
+/// A tensor that the run has left in DRAM, as far as its extent goes. An extent
+/// beyond the room for it is a finding.
+static support::HostTensor outputOf(LoadedProgram::Impl &impl,
+                                    const container::TensorBinding &binding) {
+  Memory &memory = impl.engine.memory;
+  support::HostTensor output;
+  output.type = binding.type;
+  output.shape.assign(binding.shape.begin(), binding.shape.end());
+  const uint8_t *data = memory.dram(binding.dramOffset);
+  output.data.assign(data, data + *support::countElements(binding.shape) *
+                                      support::byteSize(binding.type));
+  if (!binding.hasRunTimeExtent())
+    return output;
+  int64_t extent;
+  std::memcpy(&extent, memory.dram(binding.extentOffset), sizeof(extent));
+  const auto axis = static_cast<size_t>(binding.extentAxis);
+  const int64_t most = binding.shape[axis];
+  if (extent >= 0 && extent <= most)
+    return support::firstIndices(output, axis, extent);
+  impl.engine.finding = RunFinding{
+      FaultKind::OutOfRange,
+      fmt::format("output '{}' ends with an extent of {} on axis {}, expected "
+                  "0 to {}",
+                  binding.name, extent, axis, most)};
+  return output;
+}
+
 /// Stops at the first instruction that the contents of memory make impossible.
 static std::optional<Fault> execute(LoadedProgram::Impl &impl,
                                     const Options &options, RunResult &result) {
@@ -304,13 +332,9 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
   for (const auto &entry : engine.maps)
     result.maps.push_back(entry.second);
   for (const container::TensorBinding &binding : impl.program.outputs) {
-    support::HostTensor output;
-    output.type = binding.type;
-    output.shape.assign(binding.shape.begin(), binding.shape.end());
-    const uint8_t *data = engine.memory.dram(binding.dramOffset);
-    output.data.assign(data, data + *support::countElements(binding.shape) *
-                                        support::byteSize(binding.type));
-    result.outputs.push_back(std::move(output));
+    result.outputs.push_back(outputOf(impl, binding));
+    if (engine.finding)
+      return runFault(impl, impl.code.size() - 1);
   }
   const container::StateBinding &state = impl.program.state;
   result.state.resize(state.initial.size());

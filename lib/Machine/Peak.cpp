@@ -22,7 +22,7 @@ uint64_t ashlar::machine::peakPerCycle(const Description &machine,
   case Engine::Tcc:
     return machine.sparse.multipliers();
   case Engine::Host:
-    break;
+    return 1;
   }
   return 0;
 }
@@ -41,7 +41,7 @@ llvm::StringRef ashlar::machine::workUnit(Engine engine) {
   case Engine::Vec:
     return "lane-cycles";
   case Engine::Host:
-    break;
+    return "steps";
   }
   return "";
 }

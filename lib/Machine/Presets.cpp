@@ -33,6 +33,9 @@ Description makeA1() {
   d.sparse.routeBytes = 128;
   d.fetch.bytesPerCycle = 32;
   d.fetch.bufferBytes = 16384;
+  d.host.callCycles = 2000;
+  d.host.stepCycles = 5;
+  d.host.bytesPerCycle = 8;
   return d;
 }
 
@@ -94,6 +97,7 @@ Description makeEdge() {
   d.sparse.countsPerCycle = 8;
   d.fetch.bytesPerCycle /= 4;
   d.fetch.bufferBytes = 2048;
+  d.host.callCycles /= 2;
   d.xr.registers = 256;
   d.clockHz = 500000000;
   return d;

@@ -24,8 +24,26 @@ void addCounts(RunStatistics &statistics, const emulator::RunResult &result) {
   statistics.nonFinite += result.nonFinite;
 }
 
+/// Samples are stacked, so that their outputs have to be equally long.
+llvm::Error checkExtents(llvm::ArrayRef<NamedTensor> outputs,
+                         const emulator::RunResult &first,
+                         const emulator::RunResult &result, uint64_t sample) {
+  for (auto [output, before, now] :
+       llvm::zip(outputs, first.outputs, result.outputs))
+    if (before.shape != now.shape)
+      return makeError(
+          ErrorClass::Unsupported,
+          "output '{}' is {} for sample 0 and {} for sample {}: outputs whose "
+          "extents data decide are not stacked; run sample by sample",
+          output.name, support::describe(before), support::describe(now),
+          sample);
+  return llvm::Error::success();
+}
+
 /// The tensors of a sample.
 std::vector<HostTensor> samplesOf(const InputSet &inputs, uint64_t index) {
+  if (inputs.samples == 1)
+    return inputs.tensors;
   std::vector<HostTensor> sample;
   for (const HostTensor &array : inputs.tensors)
     sample.push_back(sampleOf(array, inputs.samples, index));
@@ -37,21 +55,24 @@ std::vector<HostTensor> samplesOf(const InputSet &inputs, uint64_t index) {
 llvm::Error executeOthers(
     emulator::LoadedProgram &program, const InputSet &inputs,
     emulator::Options how, const std::vector<int16_t> &state,
-    llvm::function_ref<void(uint64_t, const emulator::RunResult &)> take) {
+    llvm::function_ref<llvm::Error(uint64_t, const emulator::RunResult &)>
+        take) {
   how.timing = how.recordTimes = how.dumpTensors = how.traceDram = false;
   how.state = {};
   auto inputsOf = [&](uint64_t i) { return samplesOf(inputs, i); };
   if (state.empty())
-    return runSideBySide(
-        program, {1, inputs.samples}, how, inputsOf,
-        [&](uint64_t i, emulator::RunResult result) { take(i, result); });
+    return runSideBySide(program, {1, inputs.samples}, how, inputsOf,
+                         [&](uint64_t i, emulator::RunResult result) {
+                           return take(i, result);
+                         });
   for (uint64_t i = 1; i < inputs.samples; ++i) {
     how.state = state;
     llvm::Expected<emulator::RunResult> result =
         emulator::run(program, inputsOf(i), how);
     if (!result)
       return result.takeError();
-    take(i, *result);
+    if (llvm::Error error = take(i, *result))
+      return error;
   }
   return llvm::Error::success();
 }
@@ -67,7 +88,12 @@ report::executeSamples(emulator::LoadedProgram &program, const InputSet &inputs,
   RunWarnings warnings;
   for (const container::TensorBinding &binding : program.program().outputs)
     execution.outputs.push_back({binding.name, HostTensor()});
-  auto take = [&](uint64_t i, const emulator::RunResult &result) {
+  auto take = [&](uint64_t i,
+                  const emulator::RunResult &result) -> llvm::Error {
+    if (i > 0)
+      if (llvm::Error error =
+              checkExtents(execution.outputs, execution.first, result, i))
+        return error;
     execution.state = result.state;
     warnings.add(result.nodes);
     for (auto [output, tensor] : llvm::zip(execution.outputs, result.outputs))
@@ -75,13 +101,15 @@ report::executeSamples(emulator::LoadedProgram &program, const InputSet &inputs,
     if (i > 0)
       addCounts(execution.statistics, result);
     progress(i + 1);
+    return llvm::Error::success();
   };
   how.state = execution.state;
   llvm::Expected<emulator::RunResult> result =
       emulator::run(program, samplesOf(inputs, 0), how);
   if (!result)
     return result.takeError();
-  take(0, *result);
+  if (llvm::Error error = take(0, *result))
+    return std::move(error);
   execution.first = std::move(*result);
   auto collected = collectStatistics(program, execution.first);
   if (!collected)

@@ -111,6 +111,9 @@ void writeTotals(OStream &json, const RunStatistics &statistics) {
   const EngineStatistics array = pe < statistics.engines.size()
                                      ? statistics.engines[pe]
                                      : EngineStatistics();
+  const size_t host = engineIndex(statistics, "host");
+  const uint64_t hostBusy =
+      host < statistics.engines.size() ? statistics.engines[host].busy : 0;
   json.attributeObject("totals", [&] {
     json.attribute("macs", sums.macs);
     json.attribute("issued", sums.issued);
@@ -121,6 +124,12 @@ void writeTotals(OStream &json, const RunStatistics &statistics) {
                        : 0.0);
     json.attribute("pe_busy", array.busy);
     json.attribute("utilisation", array.utilisation());
+    json.attribute("host_busy", hostBusy);
+    json.attribute("host_share",
+                   statistics.totalCycles
+                       ? static_cast<double>(hostBusy) /
+                             static_cast<double>(statistics.totalCycles)
+                       : 0.0);
     json.attribute("dram_read", sums.dramRead);
     json.attribute("dram_write", sums.dramWrite);
     json.attribute("copied", sums.copied);

@@ -23,7 +23,8 @@ namespace {
 /// What the workers share.
 class Samples {
 public:
-  Samples(SampleRange range, llvm::function_ref<void(uint64_t, RunResult)> take)
+  Samples(SampleRange range,
+          llvm::function_ref<llvm::Error(uint64_t, RunResult)> take)
       : next(range.first), nextTaken(range.first), end(range.end), take(take) {}
   ~Samples() { llvm::consumeError(std::move(failure)); }
 
@@ -37,34 +38,37 @@ public:
 
   void finish(uint64_t sample, llvm::Expected<RunResult> result) {
     std::lock_guard<std::mutex> lock(mutex);
-    if (!result) {
-      // Earlier samples are claimed already and may fail as well.
-      if (sample < failed) {
-        llvm::consumeError(std::move(failure));
-        failure = result.takeError();
-        failed = sample;
-      } else {
-        llvm::consumeError(result.takeError());
-      }
-      end = std::min(end, sample);
-      return;
-    }
+    if (!result)
+      return fail(sample, result.takeError());
     done.emplace(sample, std::move(*result));
     for (auto found = done.begin();
-         found != done.end() && found->first == nextTaken;
-         found = done.erase(found))
-      take(nextTaken++, std::move(found->second));
+         found != done.end() && found->first == nextTaken && nextTaken < failed;
+         found = done.erase(found)) {
+      if (llvm::Error error = take(nextTaken, std::move(found->second)))
+        return fail(nextTaken, std::move(error));
+      ++nextTaken;
+    }
   }
 
   llvm::Error takeError() { return std::move(failure); }
 
 private:
+  /// Earlier samples are claimed already and may fail as well.
+  void fail(uint64_t sample, llvm::Error error) {
+    end = std::min(end, sample);
+    if (sample >= failed)
+      return llvm::consumeError(std::move(error));
+    llvm::consumeError(std::move(failure));
+    failure = std::move(error);
+    failed = sample;
+  }
+
   std::mutex mutex;
   uint64_t next, nextTaken, end;
   uint64_t failed = ~uint64_t(0);
   llvm::Error failure = llvm::Error::success();
   std::map<uint64_t, RunResult> done; ///< Before those they follow.
-  llvm::function_ref<void(uint64_t, RunResult)> take;
+  llvm::function_ref<llvm::Error(uint64_t, RunResult)> take;
 };
 
 } // namespace
@@ -93,7 +97,7 @@ static std::vector<LoadedProgram> copiesOf(const LoadedProgram &program,
 llvm::Error report::runSideBySide(
     LoadedProgram &program, SampleRange range, const emulator::Options &options,
     llvm::function_ref<std::vector<support::HostTensor>(uint64_t)> inputsOf,
-    llvm::function_ref<void(uint64_t, RunResult)> take) {
+    llvm::function_ref<llvm::Error(uint64_t, RunResult)> take) {
   std::vector<LoadedProgram> copies =
       copiesOf(program, range.end - range.first, options);
   const auto workers = static_cast<unsigned>(copies.size() + 1);

@@ -24,13 +24,13 @@ struct SampleRange {
 /// allow calls from several threads, \p take gets the results in the order of
 /// the samples, one at a time. \p options.threads threads take part, fewer
 /// samples at a time if their memories would be more than \p options.maxMemory
-/// or 1 GiB. Error: that of the first sample that has one, whatever the
-/// threads; every earlier sample has been taken.
+/// or 1 GiB. Error: that of the first sample that has one or that \p take
+/// refuses, whatever the threads; every earlier sample has been taken.
 llvm::Error runSideBySide(
     emulator::LoadedProgram &program, SampleRange range,
     const emulator::Options &options,
     llvm::function_ref<std::vector<support::HostTensor>(uint64_t)> inputsOf,
-    llvm::function_ref<void(uint64_t, emulator::RunResult)> take);
+    llvm::function_ref<llvm::Error(uint64_t, emulator::RunResult)> take);
 
 } // namespace ashlar::report
 

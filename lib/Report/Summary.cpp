@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 using namespace ashlar::report;
@@ -102,6 +103,15 @@ std::string multipliers(const RunStatistics &s, const char *name,
                      100 * engine.endToEnd(s.totalCycles));
 }
 
+/// Of the cycles, those in which the host worked.
+std::string hostShare(const RunStatistics &s) {
+  const size_t q = engineIndex(s, "host");
+  if (q >= s.engines.size() || s.engines[q].instructions == 0)
+    return "";
+  return fmt::format("; host busy {:.0f} %",
+                     percent(s.engines[q].busy, s.totalCycles));
+}
+
 std::string totals(const RunStatistics &s) {
   const Totals sums = totalsOf(s);
   const double perCycle = s.totalCycles ? static_cast<double>(sums.macs) /
@@ -109,10 +119,10 @@ std::string totals(const RunStatistics &s) {
                                         : 0;
   return fmt::format(
       "{} MACs, {:.1f} per cycle{}{}\nDRAM: {} read, {} written, busy {:.0f} "
-      "%; copied inside the chip: {}\n",
+      "%; copied inside the chip: {}{}\n",
       grouped(sums.macs), perCycle, multipliers(s, "pe", "PE"),
       multipliers(s, "tcc", "TCC"), bytes(sums.dramRead), bytes(sums.dramWrite),
-      percent(s.dramBusy, s.totalCycles), bytes(sums.copied));
+      percent(s.dramBusy, s.totalCycles), bytes(sums.copied), hostShare(s));
 }
 
 std::string engineTable(const RunStatistics &s) {
@@ -138,8 +148,19 @@ std::string engineTable(const RunStatistics &s) {
   return text;
 }
 
-/// The engines of a line of the node table; copy queues count together.
-constexpr const char *columns[] = {"pe", "tcc", "act", "vec", "dma"};
+/// True if instructions went to the engine.
+bool isUsed(const RunStatistics &s, const char *name) {
+  const size_t q = engineIndex(s, name);
+  return q < s.engines.size() && s.engines[q].instructions > 0;
+}
+
+/// The engines of a line of the node table; copy queues count together. There
+/// is room for five: the host takes the place of the cluster, or of ACT.
+std::array<const char *, 5> columnsOf(const RunStatistics &s) {
+  if (!isUsed(s, "host"))
+    return {"pe", "tcc", "act", "vec", "dma"};
+  return {"pe", isUsed(s, "tcc") ? "tcc" : "act", "vec", "dma", "host"};
+}
 
 /// Busy cycles of the engines whose names begin with \p name.
 uint64_t busyOf(const RunStatistics &s, const NodeStatistics &node,
@@ -174,7 +195,7 @@ std::string nodeLine(const RunStatistics &s, const NodeStatistics &node,
       fmt::format("{:<20} {:<8} {:>9} {:>3.0f} % {:>9}", cell(node.name, 20),
                   cell(node.opType, 8), counted(node.cycles),
                   percent(node.cycles, s.totalCycles), span);
-  for (const char *name : columns)
+  for (const char *name : columnsOf(s))
     text += fmt::format(" {:>9}", counted(busyOf(s, node, name)));
   text += fmt::format(" {:>7}", util);
   if (energy)
@@ -207,7 +228,7 @@ std::string nodeTable(const RunStatistics &s,
   });
   std::string text = fmt::format("{:<20} {:<8} {:>9} {:>5} {:>9}", "node", "op",
                                  "share", "", "span");
-  for (const char *name : columns)
+  for (const char *name : columnsOf(s))
     text += fmt::format(" {:>9}", name);
   text += fmt::format(" {:>7}{}\n", "util", energy ? " energy" : "");
   const llvm::ArrayRef<const NodeStatistics *> all(nodes);

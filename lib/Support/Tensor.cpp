@@ -11,6 +11,25 @@
 
 using namespace ashlar::support;
 
+HostTensor ashlar::support::firstIndices(const HostTensor &tensor, size_t axis,
+                                         int64_t extent) {
+  HostTensor result;
+  result.type = tensor.type;
+  result.shape = tensor.shape;
+  result.shape[axis] = extent;
+  const llvm::ArrayRef<int64_t> shape(tensor.shape);
+  const uint64_t inner =
+      *countElements(shape.drop_front(axis + 1)) * byteSize(tensor.type);
+  const uint64_t step = static_cast<uint64_t>(shape[axis]) * inner;
+  const uint64_t kept = static_cast<uint64_t>(extent) * inner;
+  for (uint64_t i = 0, n = *countElements(shape.take_front(axis)); i < n; ++i) {
+    const auto from = tensor.data.begin() + static_cast<ptrdiff_t>(i * step);
+    result.data.insert(result.data.end(), from,
+                       from + static_cast<ptrdiff_t>(kept));
+  }
+  return result;
+}
+
 std::optional<uint64_t>
 ashlar::support::countElements(llvm::ArrayRef<int64_t> shape) {
   int64_t count = 1;

@@ -30,6 +30,13 @@ struct TensorBinding {
   support::ElementType type = support::ElementType::F32;
   std::vector<int64_t> shape;
   uint64_t dramOffset = 0;
+  /// Of an output whose extent each run decides: the axis, else -1. `shape` has
+  /// room for the most; the extent is an i64 at extentOffset in DRAM. Only the
+  /// beginning of that axis counts.
+  int32_t extentAxis = -1;
+  uint64_t extentOffset = 0;
+
+  bool hasRunTimeExtent() const { return extentAxis >= 0; }
 };
 
 /// Bytes that lie in DRAM before cycle 0. `bytes` refers to Program::storage or

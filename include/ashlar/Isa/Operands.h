@@ -15,6 +15,7 @@
 #include "ashlar/Isa/Tiles.h"
 #include "llvm/ADT/SmallVector.h"
 #include <algorithm>
+#include <initializer_list>
 
 namespace ashlar::isa {
 
@@ -90,6 +91,15 @@ struct LinearOperand : Operand {
   /// An axis along which data choose the element.
   AccessDim axis;
 };
+
+/// Elements of a dense tensor: the product of its extents. More than any memory
+/// holds stays so.
+inline uint64_t denseCount(std::initializer_list<uint64_t> extents) {
+  uint64_t count = 1;
+  for (uint64_t extent : extents)
+    count = std::min(count, uint64_t(1) << 43) * extent;
+  return std::min(count, uint64_t(1) << 43);
+}
 
 /// A dense stream of codes of `bits` bits in DRAM, one for each index.
 struct CodesOperand : Operand {

@@ -197,6 +197,15 @@ struct StatisticsRegisters {
   bool operator==(const StatisticsRegisters &) const = default;
 };
 
+/// The host processor, as far as it works for a program: one core that reads
+/// and writes DRAM.
+struct Host {
+  uint64_t callCycles = 0;     ///< Of a call, before its first byte.
+  uint64_t stepCycles = 1;     ///< Of a step of a function (Machine/Host.h).
+  uint64_t bytesPerCycle = 64; ///< That the core reads or writes.
+  bool operator==(const Host &) const = default;
+};
+
 /// A whole machine. The defaults are the built-in `a1-ideal`, whose ports,
 /// set-ups, functions and instruction fetch are free.
 struct Description {
@@ -211,6 +220,7 @@ struct Description {
   Vec vec;
   Sparse sparse;
   Fetch fetch;
+  Host host;
   ScaleRegisters xr;
   StatisticsRegisters sr;
   uint64_t clockHz = 1000000000; ///< Only for reports.

@@ -16,7 +16,7 @@ enum class Engine { Dma, PeLoad, Pe, Act, Vec, Tcc, Host };
 /// by itself, the sparse cluster with all its units.
 uint64_t peakPerCycle(const Description &machine, Engine engine);
 
-/// "bytes", "rows", "products", "results", "lane-cycles"; of the host "".
+/// "bytes", "rows", "products", "results", "lane-cycles"; of the host "steps".
 /// A product is that of two digits: wide operands take several
 /// (Cycles.h, pePasses()). A row counts once per byte of its elements.
 llvm::StringRef workUnit(Engine engine);

@@ -40,6 +40,10 @@ struct HostTensor {
 /// leaves int64.
 std::optional<uint64_t> countElements(llvm::ArrayRef<int64_t> shape);
 
+/// The first \p extent indices of \p tensor along \p axis; no more than there
+/// are.
+HostTensor firstIndices(const HostTensor &tensor, size_t axis, int64_t extent);
+
 /// "f32[1x3x224x224]"; a scalar is "f32[]".
 std::string describe(ElementType type, llvm::ArrayRef<int64_t> shape);
 inline std::string describe(const HostTensor &tensor) {

@@ -71,6 +71,10 @@ machine::VecCost functionCost(isa::Function function);
 Cost tileDrainCost(const machine::Description &machine, const isa::ActDrain &op,
                    uint64_t results);
 
+/// The cost of a host.nms that takes \p steps.
+Cost nmsCost(const machine::Description &machine, const isa::HostNms &op,
+             uint64_t steps);
+
 /// Walks a program in order: matmuls depend on the stationary set before them.
 class CostModel {
 public:
@@ -102,6 +106,10 @@ private:
   Cost of(const isa::VecStat &op);
   Cost of(const isa::VecMeasure &op);
   Cost of(const isa::VecGather &op);
+  Cost of(const isa::HostNonzero &op);
+  Cost of(const isa::HostSort &op);
+  Cost of(const isa::HostUnique &op);
+  Cost of(const isa::HostNms &op);
   Cost vecCost(machine::Timing timing, uint64_t channels) const;
   // Tiles and coefficients decide what these take; SparseChecker knows.
   Cost of(const isa::TccTile &) { return {}; }

@@ -146,11 +146,29 @@ public:
     });
   }
 
+  void operator()(const isa::HostNonzero &op) { operandRequests(op); }
+  void operator()(const isa::HostSort &op) { operandRequests(op); }
+  void operator()(const isa::HostUnique &op) { operandRequests(op); }
+  void operator()(const isa::HostNms &op) { operandRequests(op); }
+
   /// Nothing else reaches DRAM.
   template <typename Op>
   void operator()(const Op &) {}
 
 private:
+  /// Each operand once, in the order of the record.
+  template <typename Op>
+  void operandRequests(const Op &op) {
+    struct Sides : isa::OperandVisitor<Sides> {
+      Request request;
+      explicit Sides(Request request) : request(request) {}
+      void linear(const isa::LinearOperand &side) {
+        sideRequests(side, request);
+      }
+    } sides(request);
+    isa::visitOperands(op, sides);
+  }
+
   const machine::Description &machine;
   llvm::ArrayRef<uint64_t> chosen;
   Request request;

@@ -167,6 +167,10 @@ struct Engine {
   void execute(const isa::VecStat &op);
   void execute(const isa::VecMeasure &op);
   void execute(const isa::VecGather &op);
+  void execute(const isa::HostNonzero &op);
+  void execute(const isa::HostSort &op);
+  void execute(const isa::HostUnique &op);
+  void execute(const isa::HostNms &op);
   void execute(const isa::TccTile &op);
   void execute(const isa::DmaTile &op);
   void execute(const isa::TccInit &op);

@@ -559,6 +559,13 @@ static auto check(const Op &op, const Description &machine)
   return checkCluster(op, machine);
 }
 
+/// Functions of the host.
+template <typename Op>
+static auto check(const Op &op, const Description &machine)
+    -> decltype(checkHost(op, machine)) {
+  return checkHost(op, machine);
+}
+
 static Result check(const isa::VecGather &op, const Description &machine) {
   if (op.type == ElemType::Bfp)
     return bad("gather of encoded elements");

@@ -60,6 +60,13 @@ Result checkCluster(const isa::TccBind &op,
 Result checkCluster(const isa::ActDrain &op,
                     const machine::Description &machine);
 
+// Fields of the functions of the host (HostFields.cpp).
+
+Result checkHost(const isa::HostNonzero &op, const machine::Description &);
+Result checkHost(const isa::HostSort &op, const machine::Description &);
+Result checkHost(const isa::HostUnique &op, const machine::Description &);
+Result checkHost(const isa::HostNms &op, const machine::Description &);
+
 } // namespace ashlar::emulator
 
 #endif // ASHLAR_LIB_EMULATOR_PROVE_FIELDRULES_H

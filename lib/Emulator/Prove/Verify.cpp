@@ -425,6 +425,9 @@ std::optional<Fault> Verifier::outputs() {
                                            support::byteSize(output.type);
     std::optional<uint64_t> unit =
         defined.undefinedDram(output.dramOffset, end);
+    if (!unit && output.hasRunTimeExtent())
+      unit = defined.undefinedDram(output.extentOffset,
+                                   output.extentOffset + sizeof(int64_t));
     if (!options.checkUndefined || !unit || work.exhausted())
       continue;
     Fault fault;

@@ -75,6 +75,10 @@ private:
   void run(const isa::VecStat &op);
   void run(const isa::VecMeasure &op);
   void run(const isa::VecGather &op);
+  void run(const isa::HostNonzero &op);
+  void run(const isa::HostSort &op);
+  void run(const isa::HostUnique &op);
+  void run(const isa::HostNms &op);
   void run(const isa::TccTile &op);
   void run(const isa::DmaTile &op);
   void run(const isa::TccInit &op);
