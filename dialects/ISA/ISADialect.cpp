@@ -164,6 +164,17 @@ LogicalResult BindingOp::verify() { // binding_c1, binding_c2
     return failure();
   if (!getType().getElementType().isIntOrFloat())
     return emitOpError() << "expected integers or floats, found " << getType();
+  if (auto extent = getExtent()) { // binding_c3
+    if (!getOutput() || extent->size() != 2)
+      return emitOpError() << "expected an axis and an address as the extent "
+                              "of an output";
+    if ((*extent)[0] < 0 || (*extent)[0] >= getType().getRank())
+      return emitOpError() << "has an extent on axis " << (*extent)[0]
+                           << " of rank " << getType().getRank();
+    if (failed(checkNumber(*this, "address of the extent", (*extent)[1],
+                           mostAddress)))
+      return failure();
+  }
   return checkNumber(*this, "address", getAddress(), mostAddress);
 }
 

@@ -50,9 +50,12 @@ def ISA_BindingOp : ISA_TableOp<"binding"> {
     Constraints:
     - binding_c1: the type is statically shaped, of integers or floats.
     - binding_c2: the address is in DRAM: not negative, below 2^40.
+    - binding_c3: `extent` of an output is an axis whose extent each run decides
+      and the address of that extent, an i64.
   }];
   let arguments = (ins UnitAttr:$output, StrAttr:$name,
-                       ISA_TensorTypeAttr:$type, I64Attr:$address);
+                       ISA_TensorTypeAttr:$type, I64Attr:$address,
+                       OptionalAttr<DenseI64ArrayAttr>:$extent);
   let assemblyFormat =
     "(`output` $output^):(`input`)? $name `:` $type `at` $address attr-dict";
   let hasVerifier = 1;

@@ -20,8 +20,17 @@
 
 namespace ashlar::nn {
 
+/// Trait of NNDialect.td, which passes ask for by hasTrait().
+template <typename ConcreteType>
+class HostFunction
+    : public mlir::OpTrait::TraitBase<ConcreteType, HostFunction> {};
+
 /// Attribute on function arguments and results: the ONNX value name.
 inline constexpr llvm::StringLiteral nameAttr = "nn.name";
+/// Attribute on a function result whose extent data decide, of two numbers: the
+/// axis, and the index of the result that has the extent, an i64. The type has
+/// room for the most.
+inline constexpr llvm::StringLiteral extentAttr = "nn.extent";
 /// Attribute on the module: the ONNX graph name.
 inline constexpr llvm::StringLiteral modelNameAttr = "nn.model_name";
 /// Attribute on rewritten products: multiply-accumulates of the network's own

@@ -34,6 +34,11 @@ def NN_Tensor : Type<NN_IsStored,
     "statically shaped tensor of floats, integers or blocks with at most 2^40 "
     "elements in 64 dimensions", "::mlir::RankedTensorType">;
 
+/// Work of the host: no engine does it.
+def NN_HostFunction : NativeOpTrait<"HostFunction"> {
+  let cppNamespace = "::ashlar::nn";
+}
+
 class NN_Op<string mnemonic, list<Trait> traits = []>
     : Op<NN_Dialect, mnemonic, !listconcat([Pure], traits)>;
 

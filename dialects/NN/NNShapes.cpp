@@ -366,6 +366,58 @@ ShapeOr ashlar::nn::inferTake(ShapeRef x, ShapeRef indices, int64_t axis) {
   return result;
 }
 
+/// The host is called for something.
+static Error checkNotEmpty(ShapeRef x) {
+  if (elementCount(x) > 0)
+    return Error::success();
+  return fail("expected an element at least, found shape {0}",
+              shapeToString(x));
+}
+
+ShapeOr ashlar::nn::inferNonzero(ShapeRef x) {
+  constexpr size_t mostDimensions = 8;
+  if (x.empty() || x.size() > mostDimensions)
+    return fail("expected 1 to {0} dimensions, found {1}", mostDimensions,
+                x.size());
+  if (Error error = checkNotEmpty(x))
+    return error;
+  return Shape{static_cast<int64_t>(x.size()), elementCount(x)};
+}
+
+ShapeOr ashlar::nn::inferArgSort(ShapeRef x, int64_t axis, int64_t keep) {
+  if (axis < 0 || axis >= static_cast<int64_t>(x.size()))
+    return fail("axis {0} is out of range for rank {1}", axis, x.size());
+  if (Error error = checkNotEmpty(x))
+    return error;
+  if (keep < 1 || keep > x[axis])
+    return fail("{0} elements are kept of {1}", keep, x[axis]);
+  Shape result(x);
+  result[axis] = keep;
+  return result;
+}
+
+ShapeOr ashlar::nn::inferUnique(ShapeRef x) {
+  if (x.size() != 2)
+    return fail("expected rows, found shape {0}", shapeToString(x));
+  if (Error error = checkNotEmpty(x))
+    return error;
+  return Shape{3, x[0]};
+}
+
+ShapeOr ashlar::nn::inferNms(ShapeRef boxes, ShapeRef scores, int64_t keep) {
+  if (boxes.size() != 3 || boxes[2] != 4 || scores.size() != 3 ||
+      scores[0] != boxes[0] || scores[2] != boxes[1])
+    return fail("expected boxes [B, N, 4] and scores [B, C, N], found {0} and "
+                "{1}",
+                shapeToString(boxes), shapeToString(scores));
+  if (Error error = checkNotEmpty(scores))
+    return error;
+  const int64_t rows = elementCount({scores[0], scores[1], keep});
+  if (keep < 1 || keep > boxes[1] || rows < 0)
+    return fail("{0} boxes of a class are kept of {1}", keep, boxes[1]);
+  return Shape{rows, 3};
+}
+
 Error ashlar::nn::checkSlice(ShapeRef x, ShapeRef starts, ShapeRef steps,
                              ShapeRef sizes) {
   if (starts.size() != x.size() || steps.size() != x.size() ||

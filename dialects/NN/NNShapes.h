@@ -63,6 +63,13 @@ ShapeOr inferTranspose(ShapeRef x, ShapeRef perm);
 ShapeOr inferGather(ShapeRef x, int64_t axis, ShapeRef indices);
 /// take: `indices` broadcasts to x but for the axis.
 ShapeOr inferTake(ShapeRef x, ShapeRef indices, int64_t axis);
+/// Work of the host; nothing may be empty.
+ShapeOr inferNonzero(ShapeRef x);
+/// `keep` elements along `axis`.
+ShapeOr inferArgSort(ShapeRef x, int64_t axis, int64_t keep);
+ShapeOr inferUnique(ShapeRef x);
+/// `keep` boxes of each batch and class.
+ShapeOr inferNms(ShapeRef boxes, ShapeRef scores, int64_t keep);
 /// Checks starts and steps of a slice with result sizes `sizes`.
 llvm::Error checkSlice(ShapeRef x, ShapeRef starts, ShapeRef steps,
                        ShapeRef sizes);

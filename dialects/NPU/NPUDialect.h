@@ -42,6 +42,9 @@ template <typename ConcreteType>
 class Contraction : public mlir::OpTrait::TraitBase<ConcreteType, Contraction> {
 };
 
+template <typename ConcreteType>
+class HostEngine : public mlir::OpTrait::TraitBase<ConcreteType, HostEngine> {};
+
 } // namespace ashlar::npu
 
 #include "dialects/NPU/NPUInterfaces.h.inc"

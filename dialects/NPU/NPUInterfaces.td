@@ -121,6 +121,12 @@ def NPU_Contraction : NativeOpTrait<"Contraction"> {
   let cppNamespace = "::ashlar::npu";
 }
 
+/// Done by the host: reads its operands whole in DRAM, and writes its result
+/// there.
+def NPU_HostEngine : NativeOpTrait<"HostEngine"> {
+  let cppNamespace = "::ashlar::npu";
+}
+
 /// An operation of the dialect.
 class NPU_Op<string mnemonic, list<Trait> traits = []>
     : Op<NPU_Dialect, mnemonic, !listconcat(traits, [NPU_DecisionInterface])>;

@@ -8,6 +8,7 @@
 include "dialects/NN/NNDialect.td"
 include "dialects/NPU/NPUAttrs.td"
 include "dialects/NPU/NPUDialect.td"
+include "dialects/NPU/NPUHostOps.td"
 include "dialects/NPU/NPUInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 

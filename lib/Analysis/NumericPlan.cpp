@@ -8,6 +8,7 @@
 
 #include "PlanOps.h"
 
+#include "ashlar/Analysis/ModuleForm.h"
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Numerics/Statistics.h"
 #include "ashlar/Support/FileIO.h"
@@ -215,6 +216,8 @@ std::vector<json::Value> PlanWriter::describeOutputs() {
   std::vector<json::Value> outputs;
   for (auto [index, value] :
        llvm::enumerate(body().getTerminator()->getOperands())) {
+    if (isExtent(function, index))
+      continue;
     auto name = function.getResultAttrOfType<StringAttr>(index, nn::nameAttr);
     outputs.push_back(json::Object{{"name", name ? text(name) : nameOf(value)},
                                    {"tensor", nameOf(value)}});

@@ -263,12 +263,35 @@ static bool describeMovement(Operation *op, PlanOp &plan) {
       .Default([](Operation *) { return false; });
 }
 
+/// Work of the host, called as in `nn`.
+static bool describeHost(Operation *op, PlanOp &plan) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case([](nn::NonzeroOp) { return true; })
+      .Case([&](nn::ArgSortOp sort) {
+        plan.attrs["axis"] = static_cast<int64_t>(sort.getAxis());
+        plan.attrs["descending"] = sort.getDescending();
+        return true;
+      })
+      .Case([&](nn::UniqueOp unique) {
+        plan.attrs["sorted"] = unique.getSorted();
+        return true;
+      })
+      .Case([&](nn::NmsOp nms) {
+        plan.roles = {"boxes", "scores", "most", "iou", "least"};
+        plan.attrs["center"] = nms.getCenter();
+        plan.attrs["filtered"] = nms.getFiltered();
+        return true;
+      })
+      .Default([](Operation *) { return false; });
+}
+
 PlanOp describeOperation(Operation *op) {
   PlanOp plan;
   plan.kind = op->getName().stripDialect().str();
   plan.roles = {"x"};
   if (describeProduct(op, plan) || describeMath(op, plan) ||
-      describeReduction(op, plan) || describeMovement(op, plan))
+      describeReduction(op, plan) || describeMovement(op, plan) ||
+      describeHost(op, plan))
     return plan;
   plan.kind = op->getName().getStringRef().str();
   plan.roles.clear();

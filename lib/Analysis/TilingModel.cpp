@@ -460,6 +460,21 @@ TilingModel gatherModel(npu::VecGatherOp op,
   return model;
 }
 
+/// The host reads and writes whole tensors.
+TilingModel hostModel(Operation *op) {
+  TilingModel model = baseModel(op);
+  model.directResult = model.resultInDram = true;
+  OperandModel operand;
+  operand.direct = operand.fromDram = true;
+  for (Value value : op->getOperands()) {
+    operand.region = [shape = Shape(shapeOf(value))](const Region &) {
+      return Region::whole(shape);
+    };
+    model.operands.push_back(operand);
+  }
+  return model;
+}
+
 } // namespace
 
 static TilingModel modelOf(Operation *op, const machine::Description &machine) {
@@ -474,7 +489,9 @@ static TilingModel modelOf(Operation *op, const machine::Description &machine) {
       .Case([&](npu::VecGatherOp g) { return gatherModel(g, machine); })
       .Case([&](npu::DmaMoveOp move) { return moveModel(move, machine); })
       .Case([&](npu::PeTransposeOp t) { return transposeModel(t, machine); })
-      .Default([](Operation *) { return TilingModel(); });
+      .Default([&](Operation *o) {
+        return o->hasTrait<npu::HostEngine>() ? hostModel(o) : TilingModel();
+      });
 }
 
 TilingModel buildTilingModel(Operation *op,

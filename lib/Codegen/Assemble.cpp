@@ -55,6 +55,10 @@ void Assembler::addBinding(isadialect::BindingOp op) {
                      .plain;
   llvm::append_range(binding.shape, op.getType().getShape());
   binding.dramOffset = op.getAddress();
+  if (auto extent = op.getExtent()) {
+    binding.extentAxis = static_cast<int32_t>((*extent)[0]);
+    binding.extentOffset = static_cast<uint64_t>((*extent)[1]);
+  }
   (op.getOutput() ? program.outputs : program.inputs)
       .push_back(std::move(binding));
 }

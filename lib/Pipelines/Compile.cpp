@@ -303,8 +303,31 @@ llvm::Error Compilation::checkPlan() {
   });
 }
 
+/// Without the host nothing of a module from a file may be its work: import
+/// was not there to refuse it.
+static llvm::Error refuseHost(ModuleOp module) {
+  Operation *found = nullptr;
+  module->walk([&](Operation *op) {
+    const bool host = op->hasTrait<nn::HostFunction>() ||
+                      op->hasTrait<npu::HostEngine>() ||
+                      op->getName().getStringRef().starts_with("isa.host.");
+    if (host && !found)
+      found = op;
+  });
+  if (!found)
+    return llvm::Error::success();
+  return makeError(ErrorClass::Unsupported,
+                   "'{}' (node '{}') is work of the host, which --no-host "
+                   "leaves out",
+                   found->getName().getStringRef().str(),
+                   analysis::getNodeName(found->getLoc()));
+}
+
 /// A module from a file is checked as the phases before would have left it.
 llvm::Error Compilation::checkEntry() {
+  if (!options.import.useHost)
+    if (llvm::Error error = refuseHost(*result.module))
+      return error;
   DiagnosticText diagnostics(context);
   PassManager manager(&context);
   LogicalResult valid = success(first < static_cast<int>(Phase::Plan) ||

@@ -8,6 +8,7 @@
 #define ASHLAR_LIB_REFERENCE_KERNELS_H
 
 #include "ashlar/Reference/Tensor.h"
+#include "mlir/IR/Operation.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <array>
 
@@ -75,6 +76,10 @@ Tensor evalCompare(const Tensor &a, const Tensor &b,
 Tensor evalWhere(const Tensor &condition, const Tensor &a, const Tensor &b,
                  llvm::ArrayRef<int64_t> outShape);
 Tensor evalCast(const Tensor &x, support::ElementType type);
+
+// Work of the host (Host.cpp), by its operation.
+llvm::Expected<Tensor> evalHost(mlir::Operation *op,
+                                llvm::ArrayRef<const Tensor *> operands);
 
 } // namespace ashlar::reference
 

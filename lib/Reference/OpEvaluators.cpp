@@ -396,6 +396,8 @@ llvm::Expected<Tensor> reference::evaluateOp(Operation *op, Operands operands,
                                 "nn.take with float indices");
     return evalTake(take, operands);
   }
+  if (op->hasTrait<nn::HostFunction>())
+    return evalHost(op, operands);
   if (llvm::Error error = checkKinds(op, operands))
     return error;
   std::optional<Tensor> result;

@@ -165,6 +165,28 @@ llvm::SmallVector<int64_t> reference::rowMajorStrides(ArrayRef<int64_t> shape) {
   return strides;
 }
 
+Tensor reference::firstIndices(const Tensor &tensor, int64_t axis,
+                               int64_t extent) {
+  extent = std::clamp<int64_t>(extent, 0, tensor.shape[axis]);
+  Tensor result = tensor;
+  result.shape[axis] = extent;
+  const llvm::ArrayRef<int64_t> shape(tensor.shape);
+  const int64_t inner = elementCount(shape.drop_front(axis + 1));
+  const int64_t outer = elementCount(shape.take_front(axis));
+  auto cut = [&](auto &values) {
+    auto to = values.begin();
+    for (int64_t i = 0; i < outer; ++i)
+      to = std::copy_n(values.begin() + i * shape[axis] * inner, extent * inner,
+                       to);
+    values.erase(to, values.end());
+  };
+  if (tensor.isFloat())
+    cut(result.floats);
+  else
+    cut(result.ints);
+  return result;
+}
+
 void reference::roundToType(Tensor &tensor, support::ElementType type) {
   if (type == ElementType::F64 || type == ElementType::I64 ||
       type == ElementType::U64)

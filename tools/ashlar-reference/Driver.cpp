@@ -3,6 +3,7 @@
 // Loads a network, optionally runs the first phases on it, and evaluates it.
 
 #include "Driver.h"
+#include "ashlar/Analysis/ModuleForm.h"
 #include "ashlar/Container/Container.h"
 #include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Reference/Interpreter.h"
@@ -18,6 +19,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -177,8 +179,22 @@ llvm::Expected<Tensors> evaluateAll(ModuleOp module,
 llvm::Error writeOutputs(func::FuncOp main, const Tensors &results,
                          StringRef path) {
   std::vector<support::NamedTensor> archive;
-  for (auto [i, tensor] : llvm::enumerate(results))
-    archive.push_back({nameOf(main.getResultAttrDict(i), i), tensor});
+  for (auto [i, tensor] : llvm::enumerate(results)) {
+    if (analysis::isExtent(main, i))
+      continue;
+    std::string name = nameOf(main.getResultAttrDict(i), i);
+    auto extent =
+        main.getResultAttrOfType<DenseI64ArrayAttr>(i, nn::extentAttr);
+    if (!extent) {
+      archive.push_back({name, tensor});
+      continue;
+    }
+    const auto count = static_cast<int64_t>(results[extent[1]].asDouble(0));
+    archive.push_back(
+        {name, support::firstIndices(
+                   tensor, static_cast<size_t>(extent[0]),
+                   std::clamp<int64_t>(count, 0, tensor.shape[extent[0]]))});
+  }
   for (const support::NamedTensor &entry : archive)
     report::warnNonFinite("ashlar-reference", "output", entry.name,
                           entry.tensor);

@@ -19,6 +19,10 @@ mlir::func::FuncOp mainOf(mlir::ModuleOp module);
 /// block, and every argument and result of it a storage and a `nn.name`.
 mlir::LogicalResult verifyForm(mlir::ModuleOp module);
 
+/// True for a result of `main` that is nothing but the extent of another one
+/// (nn::extentAttr).
+bool isExtent(mlir::func::FuncOp main, unsigned result);
+
 } // namespace ashlar::analysis
 
 #endif // ASHLAR_ANALYSIS_MODULEFORM_H

@@ -72,6 +72,8 @@ struct TilingModel {
   int64_t workAxis = -1;
   /// The result is written by DMA straight to wherever it lies.
   bool directResult = false;
+  /// What writes the result reaches DRAM alone: it is no resident.
+  bool resultInDram = false;
   llvm::SmallVector<OperandModel, 4> operands;
   /// Axes of the result that may be cut, in the order in which to cut them.
   llvm::SmallVector<int64_t, 6> tileAxes;

@@ -41,6 +41,10 @@ bool isFloatType(support::ElementType type);
 /// (the verifiers of `nn` and the importer refuse larger ones).
 int64_t elementCount(llvm::ArrayRef<int64_t> shape);
 
+/// The first \p extent indices of \p tensor along \p axis, as many as there are
+/// at most.
+Tensor firstIndices(const Tensor &tensor, int64_t axis, int64_t extent);
+
 /// Row-major strides in elements.
 llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
 

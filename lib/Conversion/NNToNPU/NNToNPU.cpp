@@ -12,6 +12,7 @@
 #include "ashlar/Analysis/StorageType.h"
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNOps.h"
+#include "dialects/NPU/HostOps.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -90,7 +91,7 @@ public:
         })
         .Case([&](nn::SoftmaxOp s) { return softmax(s, false); })
         .Case([&](nn::LogSoftmaxOp s) { return softmax(s, true); })
-        .Default([](Operation *) { return nullptr; });
+        .Default([&](Operation *o) { return npu::bindToHost(builder, o); });
   }
 
 private:

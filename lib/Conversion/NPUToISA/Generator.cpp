@@ -473,6 +473,8 @@ llvm::Error Generator::emitTile(const TileContext &tile) {
     return emitMove(*this, tile);
   if (mlir::isa<npu::PeTransposeOp>(tile.op))
     return emitTranspose(*this, tile);
+  if (tile.op->hasTrait<npu::HostEngine>())
+    return emitHost(*this, tile);
   return emitVector(*this, tile);
 }
 

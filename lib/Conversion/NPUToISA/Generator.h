@@ -168,6 +168,8 @@ llvm::Error emitPool(Generator &generator, const TileContext &tile);
 /// Elements at run-time indices; part of emitVector.
 llvm::Error emitGather(Generator &generator, const TileContext &tile);
 llvm::Error emitMove(Generator &generator, const TileContext &tile);
+/// Calls of the host.
+llvm::Error emitHost(Generator &generator, const TileContext &tile);
 /// A movement in the memory of its operand.
 llvm::Error emitSwap(Generator &generator, const TileContext &tile);
 /// Streams the identity past `rows` x `cols` words that have been loaded from

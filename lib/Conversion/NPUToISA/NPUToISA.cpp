@@ -133,7 +133,8 @@ private:
   void writePlanned(const Completion &completion);
   llvm::Error checkFields(const Entry &entry) const;
   llvm::Error writeInstructions();
-  void writeBinding(Value value, llvm::StringRef name, bool output);
+  void writeInput(Value value, llvm::StringRef name);
+  void writeOutput(func::FuncOp main, ValueRange results, unsigned index);
 
   Generator &generator;
   ModuleOp module;
@@ -141,24 +142,38 @@ private:
   OpBuilder builder;
 };
 
-void ProgramWriter::writeBinding(Value value, llvm::StringRef name,
-                                 bool output) {
-  isadialect::BindingOp::create(builder, module.getLoc(), output, name,
-                                TypeAttr::get(value.getType()),
-                                generator.homes[value].base);
+void ProgramWriter::writeInput(Value value, llvm::StringRef name) {
+  isadialect::BindingOp::create(builder, module.getLoc(), /*output=*/false,
+                                name, TypeAttr::get(value.getType()),
+                                generator.homes[value].base,
+                                DenseI64ArrayAttr());
+}
+
+/// Extents are outputs of the module and belong to those whose extents they
+/// are.
+void ProgramWriter::writeOutput(func::FuncOp main, ValueRange results,
+                                unsigned index) {
+  DenseI64ArrayAttr extent;
+  if (auto numbers =
+          main.getResultAttrOfType<DenseI64ArrayAttr>(index, nn::extentAttr))
+    extent = builder.getDenseI64ArrayAttr(
+        {numbers[0], generator.homes[results[numbers[1]]].base});
+  isadialect::BindingOp::create(
+      builder, module.getLoc(), /*output=*/true,
+      main.getResultAttrOfType<StringAttr>(index, nn::nameAttr).getValue(),
+      TypeAttr::get(results[index].getType()),
+      generator.homes[results[index]].base, extent);
 }
 
 void ProgramWriter::writeBindings() {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   for (auto [i, argument] : llvm::enumerate(main.getArguments()))
-    writeBinding(argument,
-                 main.getArgAttrOfType<StringAttr>(i, nn::nameAttr).getValue(),
-                 /*output=*/false);
+    writeInput(argument,
+               main.getArgAttrOfType<StringAttr>(i, nn::nameAttr).getValue());
   auto result = cast<func::ReturnOp>(main.getBody().front().getTerminator());
-  for (auto [i, value] : llvm::enumerate(result.getOperands()))
-    writeBinding(
-        value, main.getResultAttrOfType<StringAttr>(i, nn::nameAttr).getValue(),
-        /*output=*/true);
+  for (unsigned i = 0; i < result.getNumOperands(); ++i)
+    if (!analysis::isExtent(main, i))
+      writeOutput(main, result.getOperands(), i);
 }
 
 /// The bytes move into resources of the context without a copy. The context

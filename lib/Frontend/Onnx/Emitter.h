@@ -50,9 +50,11 @@ std::optional<SmallVector<double>> numbersOf(Value value);
 
 class Emitter {
 public:
+  /// Without `useHost` work of the host is an error.
   Emitter(mlir::OpBuilder &builder, mlir::Location loc, int64_t maxElements,
-          support::Budget &budget)
-      : b(builder), loc(loc), maxElements(maxElements), budget(budget) {}
+          support::Budget &budget, bool useHost)
+      : useHost(useHost), b(builder), loc(loc), maxElements(maxElements),
+        budget(budget) {}
 
   bool failed() const { return !message.empty(); }
   ErrorClass errorClass() const { return kind; }
@@ -161,6 +163,14 @@ public:
   Value softmax(Value x, int64_t axis, bool logarithm);
   Value batchNorm(Value x, ArrayRef<Value> parameters, double epsilon);
 
+  // Work of the host: indices, i64, and -1 where there is none.
+  const bool useHost;
+  Value nonzero(Value x);
+  Value argSort(Value x, int64_t axis, int64_t keep, bool descending);
+  Value unique(Value x, bool sorted);
+  Value nms(Value boxes, Value scores, Value most, Value iou, Value least,
+            bool center, bool filtered, int64_t keep);
+
 protected:
   mlir::RankedTensorType type(ShapeRef shape, Type element) {
     return mlir::RankedTensorType::get(shape, element);
@@ -169,6 +179,10 @@ protected:
   std::optional<Shape> accept(nn::ShapeOr shape);
   /// Checks, folds and records a finished operation.
   Value finish(mlir::Operation *op);
+  /// Records an error and gives false where the host may not be used.
+  bool acceptHost(StringRef function);
+  /// The type of indices of an inferred shape; null after recording the error.
+  mlir::RankedTensorType indices(nn::ShapeOr shape);
 
   mlir::OpBuilder &b;
   mlir::Location loc;

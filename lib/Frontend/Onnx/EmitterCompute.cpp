@@ -135,3 +135,51 @@ Value Emitter::batchNorm(Value x, ArrayRef<Value> parameters, double epsilon) {
       b, loc, x.getType(), x, parameters[0], parameters[1], parameters[2],
       parameters[3], llvm::APFloat(static_cast<float>(epsilon))));
 }
+
+bool Emitter::acceptHost(StringRef function) {
+  if (!failed() && !useHost)
+    unsupported("'{}' is work of the host, which --no-host leaves out",
+                function.str());
+  return !failed();
+}
+
+mlir::RankedTensorType Emitter::indices(nn::ShapeOr shape) {
+  std::optional<Shape> accepted = accept(std::move(shape));
+  if (!accepted)
+    return nullptr;
+  return type(*accepted, b.getI64Type());
+}
+
+Value Emitter::nonzero(Value x) {
+  if (!x || !acceptHost("nonzero"))
+    return nullptr;
+  mlir::RankedTensorType result = indices(inferNonzero(shapeOf(x)));
+  return result ? finish(NonzeroOp::create(b, loc, result, x)) : nullptr;
+}
+
+Value Emitter::argSort(Value x, int64_t axis, int64_t keep, bool descending) {
+  if (!x || !acceptHost("sort"))
+    return nullptr;
+  mlir::RankedTensorType result = indices(inferArgSort(shapeOf(x), axis, keep));
+  return result ? finish(ArgSortOp::create(b, loc, result, x, axis, descending))
+                : nullptr;
+}
+
+Value Emitter::unique(Value x, bool sorted) {
+  if (!x || !acceptHost("unique"))
+    return nullptr;
+  mlir::RankedTensorType result = indices(inferUnique(shapeOf(x)));
+  return result ? finish(UniqueOp::create(b, loc, result, x, sorted)) : nullptr;
+}
+
+Value Emitter::nms(Value boxes, Value scores, Value most, Value iou,
+                   Value least, bool center, bool filtered, int64_t keep) {
+  if (!boxes || !scores || !most || !iou || !least || !acceptHost("nms"))
+    return nullptr;
+  mlir::RankedTensorType result =
+      indices(inferNms(shapeOf(boxes), shapeOf(scores), keep));
+  if (!result)
+    return nullptr;
+  return finish(NmsOp::create(b, loc, result, boxes, scores, most, iou, least,
+                              center, filtered));
+}

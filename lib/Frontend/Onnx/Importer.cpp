@@ -3,6 +3,7 @@
 // Walks the sorted nodes and calls their handlers.
 
 #include "Importer.h"
+#include "Extents/ExtentRules.h"
 #include "Inputs.h"
 #include "Registry.h"
 #include "Tensors.h"
@@ -274,8 +275,8 @@ Error Importer::runHandler(const FlatNode &node, SmallVector<Value> inputs,
   if (status.state == NodeState::Unreached)
     return Error::success();
   Node view(node, std::move(inputs), usedOutputs(node), model, quantised,
-            builder, nameLoc(node.name), options.maxElements);
-  row->handler(view);
+            extents, builder, nameLoc(node.name), options.maxElements);
+  runWithExtents(view, row->handler);
   if (!view.failed() && !view.unreadAttribute().empty())
     view.unsupported("attribute '{}' is not understood for {} of operator set "
                      "{}",
@@ -401,14 +402,45 @@ Error Importer::addResults() {
                             type.getShape()));
     results.push_back(*value);
   }
-  mlir::func::ReturnOp::create(builder, function.getLoc(), results);
-  function.setType(builder.getFunctionType(
-      function.getArgumentTypes(), mlir::ValueRange(results).getTypes()));
   SmallVector<const onnx::ValueInfoProto *> outputs;
   for (const onnx::ValueInfoProto &output : model.proto.graph().output())
     outputs.push_back(&output);
-  function.setAllResultAttrs(nameAttrs(outputs));
+  SmallVector<mlir::DictionaryAttr> attributes = nameAttrs(outputs);
+  addExtents(results, attributes);
+  mlir::func::ReturnOp::create(builder, function.getLoc(), results);
+  function.setType(builder.getFunctionType(
+      function.getArgumentTypes(), mlir::ValueRange(results).getTypes()));
+  function.setAllResultAttrs(attributes);
   return Error::success();
+}
+
+/// Results whose extents data decide name another result that has the extent.
+void Importer::addExtents(SmallVector<Value> &results,
+                          SmallVector<mlir::DictionaryAttr> &attributes) {
+  llvm::StringSet<> names;
+  for (const onnx::ValueInfoProto &output : model.proto.graph().output())
+    names.insert(output.name());
+  llvm::DenseMap<Value, int64_t> indexOf;
+  for (size_t i = 0, declared = results.size(); i < declared; ++i) {
+    auto extent = extents.find(results[i]);
+    if (!extent)
+      continue;
+    auto [index, added] = indexOf.try_emplace(
+        extent->count, static_cast<int64_t>(results.size()));
+    if (added) {
+      std::string name =
+          attributes[i].getAs<mlir::StringAttr>(nn::nameAttr).str() + ".extent";
+      while (!names.insert(name).second)
+        name += "_";
+      results.push_back(extent->count);
+      attributes.push_back(builder.getDictionaryAttr(
+          builder.getNamedAttr(nn::nameAttr, builder.getStringAttr(name))));
+    }
+    mlir::NamedAttrList list(attributes[i]);
+    list.set(nn::extentAttr,
+             builder.getDenseI64ArrayAttr({extent->axis, index->second}));
+    attributes[i] = list.getDictionary(builder.getContext());
+  }
 }
 
 Expected<OwningOpRef<ModuleOp>> Importer::finish() {
@@ -437,10 +469,20 @@ ValueNames Importer::valueNames(ModuleOp module) const {
   });
   ValueNames names;
   for (const auto &entry : values)
-    if (entry.second && present.contains(entry.second))
-      names.emplace_back(entry.first().str(), entry.second);
-  llvm::sort(names,
-             [](const auto &a, const auto &b) { return a.first < b.first; });
+    if (entry.second && present.contains(entry.second)) {
+      NamedValue named{entry.first().str(), entry.second};
+      if (auto extent = extents.find(entry.second)) {
+        // Nobody reads the extent: nothing is known of the value.
+        if (!present.contains(extent->count))
+          continue;
+        named.extentAxis = extent->axis;
+        named.extent = extent->count;
+      }
+      names.push_back(std::move(named));
+    }
+  llvm::sort(names, [](const NamedValue &a, const NamedValue &b) {
+    return a.name < b.name;
+  });
   return names;
 }
 
@@ -452,6 +494,7 @@ ashlar::frontend::importOnnx(StringRef path, const ImportOptions &options,
     return model.takeError();
   if (options.largeConstants)
     (*model)->budget.liftConstants();
+  (*model)->useHost = options.useHost;
   Importer importer(**model, options, context);
   Error error = importer.run();
   if (!error)
@@ -473,6 +516,7 @@ ashlar::frontend::checkOnnx(StringRef path, const ImportOptions &options) {
     return model.takeError();
   if (options.largeConstants)
     (*model)->budget.liftConstants();
+  (*model)->useHost = options.useHost;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   Importer importer(**model, options, &context);
   if (Error error = importer.run())

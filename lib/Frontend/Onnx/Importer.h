@@ -49,6 +49,7 @@ private:
   llvm::Error importNode(const FlatNode &node);
   /// A node under Flow, whose operands are there.
   llvm::Error importFlow(const FlatNode &node, NodeStatus &status);
+  llvm::Error checkExtents(const FlatNode &node);
   /// The values of a node's operands; null where one is left out, is a list or
   /// hangs on an unsupported node, of which `unreached` tells the last.
   llvm::Expected<SmallVector<Value>> operandValues(const FlatNode &node,
@@ -73,6 +74,8 @@ private:
   mlir::Location nameLoc(StringRef name);
   void define(StringRef name, Value value);
   llvm::Error addResults();
+  void addExtents(SmallVector<Value> &results,
+                  SmallVector<mlir::DictionaryAttr> &attributes);
   SmallVector<mlir::DictionaryAttr>
   nameAttrs(ArrayRef<const onnx::ValueInfoProto *> declarations);
 
@@ -86,6 +89,7 @@ private:
   llvm::StringMap<const onnx::TypeProto *> declared;
   Flow flow;
   QuantisedValues quantised;
+  RunTimeExtents extents;
   llvm::StringSet<> readNames; ///< Read by live nodes or graph outputs.
   std::vector<NodeStatus> statuses;
 };

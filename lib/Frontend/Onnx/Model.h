@@ -48,6 +48,7 @@ struct Model {
   /// Attributes of inlined function bodies.
   std::deque<onnx::AttributeProto> attributes;
   support::Budget budget; ///< What import may still make.
+  bool useHost = true;    ///< Nodes may become work of the host.
   /// Nodes that other nodes turned out to stand for, and the functions whose
   /// bodies they come from (Flow/Expansion.h).
   std::deque<FlatNode> expanded;

@@ -8,6 +8,7 @@
 #define ASHLAR_LIB_FRONTEND_ONNX_NODE_H
 
 #include "Emitter.h"
+#include "Extents/RunTimeExtents.h"
 #include "Model.h"
 #include "Quantised.h"
 
@@ -21,10 +22,15 @@ public:
   /// `inputs` has null values for omitted optional inputs.
   Node(const FlatNode &node, SmallVector<Value> inputs,
        llvm::BitVector usedOutputs, Model &model, QuantisedValues &quantised,
-       mlir::OpBuilder &builder, mlir::Location loc, int64_t maxElements)
-      : Emitter(builder, loc, maxElements, model.budget), node(node),
-        inputs(std::move(inputs)), used(std::move(usedOutputs)), model(model),
-        quantisedValues(quantised), results(node.outputs.size()) {}
+       RunTimeExtents &extents, mlir::OpBuilder &builder, mlir::Location loc,
+       int64_t maxElements)
+      : Emitter(builder, loc, maxElements, model.budget, model.useHost),
+        node(node), inputs(std::move(inputs)), used(std::move(usedOutputs)),
+        model(model), quantisedValues(quantised), extents(extents),
+        results(node.outputs.size()) {
+    for (Value input : this->inputs)
+      inputExtents.push_back(extents.find(input));
+  }
 
   StringRef op() const { return node.op; }
   int64_t opset() const { return node.opset; }
@@ -75,6 +81,17 @@ public:
       results[i] = value;
   }
   ArrayRef<Value> outputs() const { return results; }
+  /// The extent of input i that data decide, as the operand of the node had it.
+  std::optional<RunTimeExtent> extentOf(size_t i) const {
+    return i < inputExtents.size() ? inputExtents[i] : std::nullopt;
+  }
+  /// Replaces input i, whose extent stays known.
+  void setInput(size_t i, Value value) { inputs[i] = value; }
+  /// Says that data decide an extent of output i, which has been set.
+  void setExtent(size_t i, RunTimeExtent extent) {
+    if (i < results.size() && results[i] && extent.count)
+      extents.add(results[i], extent);
+  }
   /// What is known about values that stand for integers.
   QuantisedValues &quantised() { return quantisedValues; }
 
@@ -93,6 +110,8 @@ private:
   llvm::BitVector used;
   Model &model;
   QuantisedValues &quantisedValues;
+  RunTimeExtents &extents;
+  SmallVector<std::optional<RunTimeExtent>> inputExtents;
   SmallVector<Value> results;
   llvm::StringSet<> consumed;
 };

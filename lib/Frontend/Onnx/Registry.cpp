@@ -23,7 +23,7 @@ const std::vector<OperatorRow> &ashlar::frontend::operatorTable() {
           indexingRows,    resizeRows,        shapeRows,        attentionRows,
           bitRows,         maskRows,          patchRows,        recurrentRows,
           regionRows,      samplingRows,      scatterRows,      signalRows,
-          sortingRows})
+          sortingRows,     hostRows})
       for (OperatorRow &row : family())
         rows.push_back(std::move(row));
     llvm::sort(rows, [](const OperatorRow &a, const OperatorRow &b) {

@@ -32,6 +32,7 @@ std::vector<OperatorRow> gemmRows();
 std::vector<OperatorRow> einsumRows();
 std::vector<OperatorRow> poolRows();
 std::vector<OperatorRow> quantizeRows();
+std::vector<OperatorRow> hostRows();
 std::vector<OperatorRow> reduceRows();
 std::vector<OperatorRow> normalizationRows();
 std::vector<OperatorRow> movementRows();
@@ -49,6 +50,10 @@ std::vector<OperatorRow> samplingRows();
 std::vector<OperatorRow> scatterRows();
 std::vector<OperatorRow> signalRows();
 std::vector<OperatorRow> sortingRows();
+
+/// Slices of `x` at run-time indices, a vector, along `axis`
+/// (Indexing.cpp).
+Value takeRows(Node &n, Value x, int64_t axis, Value indices);
 
 /// All rows, sorted by operator, then version.
 const std::vector<OperatorRow> &operatorTable();

@@ -117,11 +117,13 @@ void topK(Call &call, int64_t count, bool largest) {
         std::vector<int64_t> order(extent);
         for (int64_t k = 0; k < extent; ++k)
           order[k] = k;
-        std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+        // NaN is larger than every number, as numpy sorts it.
+        auto isBelow = [](T left, T right) {
+          return left < right || (left == left && right != right);
+        };
+        std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
           const T left = from[at(a)], right = from[at(b)];
-          if (left == right)
-            return a < b;
-          return largest ? left > right : left < right;
+          return largest ? isBelow(right, left) : isBelow(left, right);
         });
         for (int64_t k = 0; k < count; ++k) {
           const int64_t to = (o * count + k) * inner + i;

@@ -85,6 +85,16 @@ Judgement onnxref::judge(const Tensor &defined, const Tensor &found,
                          double tolerance,
                          llvm::function_ref<std::vector<Tensor>()> variants) {
   Judgement result;
+  // Where elements decide how long a result is, moved operands may explain
+  // another length.
+  if (defined.type == found.type && defined.shape != found.shape &&
+      llvm::any_of(variants(), [&](const Tensor &variant) {
+        return variant.shape == found.shape &&
+               judge(variant, found, tolerance, [] {
+                 return std::vector<Tensor>();
+               }).text.empty();
+      }))
+    return result;
   if (defined.shape != found.shape || defined.type != found.type) {
     result.worst = HUGE_VAL;
     result.text = fmt::format("gives {}, ONNX defines {}",

@@ -22,7 +22,8 @@ const std::vector<EvaluatorRow> &onnxref::evaluatorTable() {
                         attentionEvaluators,     maskEvaluators,
                         patchEvaluators,         recurrentEvaluators,
                         regionEvaluators,        samplingEvaluators,
-                        scatterEvaluators,       signalEvaluators})
+                        choiceEvaluators,        scatterEvaluators,
+                        signalEvaluators})
       llvm::append_range(rows, family());
     return rows;
   }();

@@ -48,6 +48,7 @@ std::vector<EvaluatorRow> productEvaluators();
 std::vector<EvaluatorRow> resizeEvaluators();
 std::vector<EvaluatorRow> quantisationEvaluators();
 std::vector<EvaluatorRow> attentionEvaluators();
+std::vector<EvaluatorRow> choiceEvaluators();
 std::vector<EvaluatorRow> maskEvaluators();
 std::vector<EvaluatorRow> patchEvaluators();
 std::vector<EvaluatorRow> recurrentEvaluators();

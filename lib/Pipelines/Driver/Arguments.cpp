@@ -311,6 +311,12 @@ constexpr Flag flags[] = {
        a.compile.import.largeConstants = true;
        return std::string();
      }},
+    {"no-host", nullptr,
+     "nodes that need the host (docs/UserGuide.md) are unsupported",
+     [](CompilerArguments &a, llvm::StringRef) {
+       a.compile.import.useHost = false;
+       return std::string();
+     }},
     {"constant", "NAME=FILE.npy", "makes a graph input constant",
      [](CompilerArguments &a, llvm::StringRef text) {
        return textOf(frontend::addConstant(a.compile.import, text));

@@ -12,6 +12,7 @@
 #include "dialects/BFP/BFPDialect.h"
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNOps.h"
+#include "dialects/NPU/HostOps.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "dialects/NPU/Piece.h"
 #include "mlir/IR/Builders.h"
@@ -142,7 +143,7 @@ public:
           return nn::TakeOp::create(builder, loc, type, gather.getX(),
                                     gather.getIndices(), gather.getAxis());
         })
-        .Default([](Operation *) { return nullptr; });
+        .Default([&](Operation *o) { return npu::unbindFromHost(builder, o); });
   }
 
 private:

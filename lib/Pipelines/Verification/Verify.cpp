@@ -24,6 +24,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <cmath>
+#include <deque>
 #include <map>
 #include <thread>
 
@@ -106,7 +107,7 @@ private:
   MLIRContext &context;
   OwningOpRef<ModuleOp> imported;
   /// Values of the import by their names in the model.
-  llvm::StringMap<Value> importedNames;
+  llvm::StringMap<frontend::NamedValue> importedNames;
   std::optional<onnxref::ModelReference> definition;
   /// After each of widePhases.
   std::vector<OwningOpRef<ModuleOp>> modules;
@@ -129,7 +130,8 @@ llvm::Error Verifier::compilePhases() {
   if (!first)
     return first.takeError();
   imported = std::move(*first);
-  importedNames.insert(names.begin(), names.end());
+  for (frontend::NamedValue &named : names)
+    importedNames[named.name] = named;
   if (options.afterPass)
     options.afterPass(phaseName(Phase::Import), *imported);
   auto model = onnxref::ModelReference::load(options.model, options.import);
@@ -324,12 +326,20 @@ llvm::Error Verifier::findEmitPass(const Sample &sample, const ValueMap &wide) {
 
 llvm::Error Verifier::checkImport(const Sample &sample,
                                   const ValueMap &values) {
+  std::deque<Tensor> cut; // What counts of values with run-time extents.
   auto importedValue = [&](llvm::StringRef name) -> const Tensor * {
     auto known = importedNames.find(name);
     if (known == importedNames.end())
       return nullptr;
-    auto value = values.find(known->second);
-    return value == values.end() ? nullptr : &value->second;
+    const frontend::NamedValue &named = known->second;
+    auto value = values.find(named.value);
+    if (value == values.end() || named.extentAxis < 0)
+      return value == values.end() ? nullptr : &value->second;
+    auto extent = values.find(named.extent);
+    if (extent == values.end())
+      return nullptr;
+    return &cut.emplace_back(reference::firstIndices(
+        value->second, named.extentAxis, extent->second.ints.front()));
   };
   auto found = definition->compare(sample, importedValue, kFoldTolerance);
   if (!found)

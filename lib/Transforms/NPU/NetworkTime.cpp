@@ -6,6 +6,7 @@
 #include "NetworkTime.h"
 
 #include "ashlar/Analysis/DenseCycles.h"
+#include "ashlar/Analysis/HostCost.h"
 #include "ashlar/Analysis/MovementQueues.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Transforms/NPU/Passes.h"
@@ -160,6 +161,11 @@ void NetworkTime::add(Operation *op) {
     producers[result] = addStep(Array, 0, operands);
     steps.back().candidate = number->second;
     steps.back().result = op->getOperand(0);
+    return;
+  }
+  if (op->hasTrait<HostEngine>()) {
+    producers[result] =
+        addStep(Host, analysis::hostCycles(op, machine), operands);
     return;
   }
   if (!isa<PeConvOp, PeMatmulOp>(op)) {

@@ -105,11 +105,17 @@ void Planner::collect(ModuleOp module) {
       if (Operation *def = operand.getDefiningOp())
         if (auto found = indexOf.find(def); found != indexOf.end())
           plans[found->second].lastUse = i;
+    if (plan.model.resultInDram) {
+      plan.canReside = false;
+      plan.dramReason = "the host writes DRAM alone";
+    }
     for (OpOperand &use : plan.op->getUses())
       if (isa<func::ReturnOp>(use.getOwner()) || isReadInDram(use)) {
         plan.canReside = false;
         if (isReadInDram(use))
-          plan.dramReason = "its reader fetches rows from DRAM";
+          plan.dramReason = use.getOwner()->hasTrait<HostEngine>()
+                                ? "the host reads DRAM alone"
+                                : "its reader fetches rows from DRAM";
       }
   }
   for (const OpPlan &plan : plans)

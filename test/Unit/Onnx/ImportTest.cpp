@@ -42,11 +42,23 @@ llvm::Expected<Comparison> compareModule(ModelReference &model,
   auto results = reference::evaluate(module, inputs, options);
   if (!results)
     return results.takeError();
-  llvm::StringMap<const Tensor *> named;
-  for (const auto &[name, value] : names)
-    named[name] = &values.find(value)->second;
+  llvm::StringMap<Tensor> named;
+  for (const frontend::NamedValue &known : names) {
+    const Tensor &whole = values.find(known.value)->second;
+    named[known.name] =
+        known.extentAxis < 0
+            ? whole
+            : reference::firstIndices(
+                  whole, known.extentAxis,
+                  values.find(known.extent)->second.ints.front());
+  }
   return model.compare(
-      inputs, [&](StringRef name) { return named.lookup(name); }, tolerance);
+      inputs,
+      [&](StringRef name) -> const Tensor * {
+        auto found = named.find(name);
+        return found == named.end() ? nullptr : &found->second;
+      },
+      tolerance);
 }
 
 /// A model in a file without a name, which lives as long.

@@ -55,6 +55,9 @@ struct ImportOptions {
   /// Constants that the model makes (ConstantOfShape, folds) may be larger than
   /// what a file of its size is allowed (`--large-constants`).
   bool largeConstants = false;
+  /// Nodes may become work of the host; else these are unsupported
+  /// (`--no-host`).
+  bool useHost = true;
 };
 
 /// Adds one `NAME=1x3x224x224` or `batch=1,seq=128` to the options; NAME may
@@ -63,8 +66,18 @@ llvm::Error addInputShape(ImportOptions &options, llvm::StringRef flag);
 /// Adds one `NAME=FILE.npy` to the options.
 llvm::Error addConstant(ImportOptions &options, llvm::StringRef flag);
 
+/// A value of the model in a module.
+struct NamedValue {
+  std::string name;
+  mlir::Value value;
+  /// The axis whose extent data decide, and that extent, an i64; -1: the type
+  /// has the shape. What lies beyond the extent is of no value of the model.
+  int64_t extentAxis = -1;
+  mlir::Value extent = {};
+};
+
 /// Values of a module by their names in the model; one value may have several.
-using ValueNames = std::vector<std::pair<std::string, mlir::Value>>;
+using ValueNames = std::vector<NamedValue>;
 
 /// Imports the model at `path`. The module holds one `func.func @main` whose
 /// arguments and results carry `nn.name`; it verifies. `names`, if given,

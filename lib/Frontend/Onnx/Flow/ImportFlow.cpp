@@ -12,12 +12,32 @@ using namespace ashlar::frontend;
 using llvm::Error;
 using llvm::Expected;
 
+/// What Flow carries out goes by shapes, which have to be known; only branches
+/// do not ask.
+Error Importer::checkExtents(const FlatNode &node) {
+  for (const std::string &name : operandsOf(node)) {
+    if (name.empty() || node.op == "If" || flow.isList(name))
+      continue;
+    Expected<Value> value = lookup(name);
+    if (!value)
+      return value.takeError();
+    if (auto extent = extents.find(*value))
+      return makeError(ErrorClass::Unsupported,
+                       "data decide the extent of '{}' on axis {}, which {} "
+                       "does not take",
+                       printable(name), extent->axis, printable(node.op));
+  }
+  return Error::success();
+}
+
 Error Importer::importFlow(const FlatNode &node, NodeStatus &status) {
   if (status.state == NodeState::Unreached)
     return Error::success();
   status.state = NodeState::Rewritten;
   status.detail = "its nodes";
-  Error error = flow.run(node);
+  Error error = checkExtents(node);
+  if (!error)
+    error = flow.run(node);
   if (!error)
     return error;
   const ErrorClass kind = support::classify(error);

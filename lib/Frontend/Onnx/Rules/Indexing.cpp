@@ -45,7 +45,7 @@ Value machineIndices(Node &n, Value indices) {
 /// Run-time indices: the operand as [before, axis, after], of which `before` or
 /// `after` is left out if it is 1, so that a table is read as it lies; there is
 /// always an axis beside the gathered one.
-Value takeRows(Node &n, Value x, int64_t axis, Value indices) {
+Value takeMerged(Node &n, Value x, int64_t axis, Value indices) {
   const int64_t before = elementCount(shapeOf(x).take_front(axis));
   const int64_t after = elementCount(shapeOf(x).drop_front(axis + 1));
   Shape rows, places;
@@ -70,7 +70,7 @@ void gather(Node &n) {
     return;
   Shape shape = gatherShape(x, axis, where);
   if (!constantOf(where) && !isFloatElement(where)) {
-    n.setOutput(0, n.reshape(takeRows(n, x, axis, where), shape));
+    n.setOutput(0, n.reshape(takeMerged(n, x, axis, where), shape));
     return;
   }
   auto indices = n.constantIntegers(1, "indices");
@@ -184,6 +184,14 @@ void gatherND(Node &n) {
 }
 
 } // namespace
+
+Value ashlar::frontend::takeRows(Node &n, Value x, int64_t axis,
+                                 Value indices) {
+  if (!x || !indices)
+    return nullptr;
+  return n.reshape(takeMerged(n, x, axis, indices),
+                   gatherShape(x, axis, indices));
+}
 
 std::vector<OperatorRow> ashlar::frontend::indexingRows() {
   return {

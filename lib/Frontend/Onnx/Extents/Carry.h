@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Steps of the rules for operands whose extents data decide, by what operators
+// have in common. An operand that a step cannot mean is an error of the node.
+
+#ifndef ASHLAR_LIB_FRONTEND_ONNX_EXTENTS_CARRY_H
+#define ASHLAR_LIB_FRONTEND_ONNX_EXTENTS_CARRY_H
+
+#include "lib/Frontend/Onnx/Node.h"
+
+namespace ashlar::frontend {
+
+// The results have the extents of operands (Carry.cpp).
+
+/// numpy broadcasting.
+void carryBroadcast(Node &n);
+void carryTranspose(Node &n);
+/// The axis stays, or it is the outermost and takes in what is inside it.
+void carryReshape(Node &n);
+void carrySqueeze(Node &n);
+void carryUnsqueeze(Node &n);
+/// The operator works along attribute `axis`, which has to be another one.
+void carryOtherAxis(Node &n);
+/// The operator drops axes, which have to be others.
+void carryReduce(Node &n);
+/// Sample by sample: axis 0 of the first operand.
+void carryBatch(Node &n);
+/// Rows of the first operand.
+void carryMatMul(Node &n);
+/// Other axes whole; the first indices of the axis.
+void carrySlice(Node &n);
+
+// Operands that choose (Choose.cpp).
+
+/// Indices beyond the extent become 0.
+void prepareIndices(Node &n);
+/// The results have the extents of the indices.
+void carryIndices(Node &n);
+/// The same of the boxes of RoiAlign.
+void prepareRegions(Node &n);
+void carryRegions(Node &n);
+/// What lies beyond the extent is zero, or not chosen.
+void prepareZeros(Node &n);
+void prepareCondition(Node &n);
+/// Shape and Size, as values.
+void shapeOfExtents(Node &n);
+void sizeOfExtents(Node &n);
+
+} // namespace ashlar::frontend
+
+#endif // ASHLAR_LIB_FRONTEND_ONNX_EXTENTS_CARRY_H

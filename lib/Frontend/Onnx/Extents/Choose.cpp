@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operands that choose, and operators that ask for shapes.
+
+#include "Carry.h"
+#include "ExtentRules.h"
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using namespace ashlar::nn;
+
+/// Replaces what lies beyond the extent of input `i`.
+static void fillRest(Node &n, size_t i, double fill) {
+  if (auto extent = n.extentOf(i))
+    n.setInput(i, withoutRest(n, n.input(i), *extent, fill));
+}
+
+void ashlar::frontend::prepareIndices(Node &n) { fillRest(n, 1, 0); }
+
+/// Axes of the result that stand for those of the operand and of the indices.
+static void carryGather(Node &n) {
+  Value x = n.input(0);
+  const int64_t axis = n.normalAxis(n.getInt("axis", 0), rankOf(x));
+  auto ofData = n.extentOf(0), ofIndices = n.extentOf(1);
+  if (ofData && ofData->axis == axis) {
+    n.unsupported("chooses along axis {}, whose extent data decide", axis);
+    return;
+  }
+  if (ofIndices)
+    n.setExtent(0, {axis + ofIndices->axis, ofIndices->count});
+  else if (ofData->axis < axis)
+    n.setExtent(0, *ofData);
+  else
+    n.setExtent(0, {ofData->axis + rankOf(n.input(1)) - 1, ofData->count});
+}
+
+void ashlar::frontend::carryIndices(Node &n) {
+  auto ofData = n.extentOf(0), ofIndices = n.extentOf(1);
+  if (ofData && ofIndices) {
+    n.unsupported("data decide the extents of several operands");
+    return;
+  }
+  if (n.op() == "Gather")
+    return carryGather(n);
+  if (ofData) {
+    n.unsupported("data decide the extent of input 0");
+    return;
+  }
+  const bool tuples = n.op() == "GatherND";
+  if (tuples && ofIndices->axis + 1 == rankOf(n.input(1))) {
+    n.unsupported("data decide the length of index tuples");
+    return;
+  }
+  n.setExtent(0, *ofIndices);
+}
+
+void ashlar::frontend::prepareRegions(Node &n) {
+  fillRest(n, 1, 0);
+  fillRest(n, 2, 0);
+}
+
+void ashlar::frontend::carryRegions(Node &n) {
+  auto boxes = n.extentOf(1), batches = n.extentOf(2);
+  if (n.extentOf(0) || !boxes || !batches || !(*boxes == *batches) ||
+      boxes->axis != 0) {
+    n.unsupported("data have to decide the extents of boxes and batch indices "
+                  "alike, and no others");
+    return;
+  }
+  n.setExtent(0, {0, boxes->count});
+}
+
+void ashlar::frontend::prepareZeros(Node &n) { fillRest(n, 0, 0); }
+
+void ashlar::frontend::prepareCondition(Node &n) {
+  if (auto extent = n.extentOf(0)) {
+    n.unsupported("data decide the extent of input 0 on axis {}", extent->axis);
+    return;
+  }
+  fillRest(n, 1, 0);
+}
+
+void ashlar::frontend::shapeOfExtents(Node &n) {
+  Value x = n.input(0);
+  const int64_t rank = rankOf(x);
+  int64_t start = n.opset() >= 15 ? n.getInt("start", 0) : 0;
+  int64_t end = n.opset() >= 15 ? n.getInt("end", rank) : rank;
+  start = std::clamp(start < 0 ? start + rank : start, int64_t(0), rank);
+  end = std::clamp(end < 0 ? end + rank : end, int64_t(0), rank);
+  const RunTimeExtent extent = *n.extentOf(0);
+  const Type type = mlir::IntegerType::get(n.context(), 64);
+  SmallVector<Value> parts;
+  for (int64_t axis = start; axis < end; ++axis)
+    parts.push_back(axis == extent.axis
+                        ? extent.count
+                        : n.integers(shapeOf(x)[axis], {1}, type));
+  n.setOutput(0,
+              parts.empty() ? n.integers({}, {0}, type) : n.concat(parts, 0));
+}
+
+void ashlar::frontend::sizeOfExtents(Node &n) {
+  Value x = n.input(0);
+  const RunTimeExtent extent = *n.extentOf(0);
+  Shape others(shapeOf(x));
+  others[extent.axis] = 1;
+  const Type type = mlir::IntegerType::get(n.context(), 64);
+  n.setOutput(
+      0, n.reshape(n.binary<MulOp>(extent.count,
+                                   n.integers(elementCount(others), {1}, type)),
+                   {}));
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which values of a graph have an extent that data decide. Types are static:
+// such a value has room for the most indices of that axis, and another value
+// says how many of them count. Nobody may depend on what lies beyond.
+
+#ifndef ASHLAR_LIB_FRONTEND_ONNX_EXTENTS_RUNTIMEEXTENTS_H
+#define ASHLAR_LIB_FRONTEND_ONNX_EXTENTS_RUNTIMEEXTENTS_H
+
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <optional>
+
+namespace ashlar::frontend {
+
+/// One axis whose extent data decide.
+struct RunTimeExtent {
+  int64_t axis = 0;
+  mlir::Value count; ///< The extent: one i64.
+  bool operator==(const RunTimeExtent &) const = default;
+};
+
+/// Those of one import.
+class RunTimeExtents {
+public:
+  void add(mlir::Value value, RunTimeExtent extent) {
+    if (value)
+      extents[value] = extent;
+  }
+  std::optional<RunTimeExtent> find(mlir::Value value) const {
+    auto found = value ? extents.find(value) : extents.end();
+    return found == extents.end() ? std::nullopt : std::optional(found->second);
+  }
+
+private:
+  llvm::DenseMap<mlir::Value, RunTimeExtent> extents;
+};
+
+} // namespace ashlar::frontend
+
+#endif // ASHLAR_LIB_FRONTEND_ONNX_EXTENTS_RUNTIMEEXTENTS_H
