@@ -19,7 +19,7 @@ EMITTERS = ("lib/Conversion/NPUToISA", "lib/Transforms/ISA")
 COMPILER = EMITTERS + ("lib/Analysis", "lib/Transforms/NN", "lib/Transforms/BFP", "lib/Transforms/NPU",
                        "lib/Conversion/NNToNPU", "lib/Partition")
 # Formulas that the compiler predicts with.
-FORMULAS = ("Cycles", "Dram", "Ports", "TileCycles", "ScatterCycles", "Transposes", "TileGeometry")
+FORMULAS = ("Cycles", "Dram", "Ports", "TileCycles", "ScatterCycles", "Transposes", "TileGeometry", "HostCycles")
 
 
 def sources(root, folders, suffixes=(".cpp", ".h")):

@@ -26,6 +26,7 @@ import numpy as np
 import movement
 import plan as plans
 import products
+import host  # noqa: F401  registers its evaluators
 from ops import EVALUATORS
 from storage import Value, store
 

@@ -263,9 +263,9 @@ TEST(Host, OutputsHaveTheExtentOfTheRun) {
   EXPECT_EQ(runText(text(0)).outputs[0].shape,
             (llvm::SmallVector<int64_t>{2, 0}));
   for (int64_t extent : {int64_t(4), int64_t(-1)}) {
-    auto program =
-        llvm::cantFail(emulator::load(assembleText(text(extent), true)));
-    auto run = emulator::run(program, {});
+    auto program = llvm::cantFail(
+        emulator::load(assembleText(text(extent), true), emulator::Options()));
+    auto run = emulator::run(program, {}, emulator::Options());
     ASSERT_FALSE(run);
     EXPECT_TRUE(llvm::StringRef(llvm::toString(run.takeError()))
                     .contains("output 'y' ends with an extent of"));

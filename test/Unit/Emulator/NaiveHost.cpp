@@ -55,8 +55,8 @@ int compare(long double a, long double b) {
 
 } // namespace
 
-static void store(std::vector<uint8_t> &memory, uint64_t address, uint64_t i,
-                  int64_t value) {
+static void setIndex(std::vector<uint8_t> &memory, uint64_t address, uint64_t i,
+                     int64_t value) {
   std::memcpy(&memory[address + 8 * i], &value, 8);
 }
 
@@ -66,15 +66,15 @@ void NaiveMachine::run(const isa::HostNonzero &op) {
   for (uint64_t extent : n)
     all *= extent;
   for (uint64_t i = 0; i < op.rank * all; ++i)
-    store(dram, op.dstBase, i, -1);
+    setIndex(dram, op.dstBase, i, -1);
   uint64_t found = 0;
   for (uint64_t i = 0; i < all; ++i) {
     if (numberAt(dram, op.type, op.xBase, i) == 0)
       continue;
     uint64_t rest = i;
     for (int d = 7; d >= 8 - int(op.rank); --d) {
-      store(dram, op.dstBase, (d - 8 + op.rank) * all + found,
-            static_cast<int64_t>(rest % n[d]));
+      setIndex(dram, op.dstBase, (d - 8 + op.rank) * all + found,
+               static_cast<int64_t>(rest % n[d]));
       rest /= n[d];
     }
     ++found;
@@ -97,8 +97,8 @@ void NaiveMachine::run(const isa::HostSort &op) {
           rank += order < 0 || (order == 0 && other < k);
         }
         if (rank < op.keep)
-          store(dram, op.dstBase, (o * op.keep + rank) * op.inner + j,
-                static_cast<int64_t>(k));
+          setIndex(dram, op.dstBase, (o * op.keep + rank) * op.inner + j,
+                   static_cast<int64_t>(k));
       }
     }
 }
@@ -129,14 +129,15 @@ void NaiveMachine::run(const isa::HostUnique &op) {
   }
   for (uint64_t i = 0; i < op.rows; ++i) {
     const bool used = i < distinct.size();
-    store(dram, op.dstBase, i, used ? static_cast<int64_t>(distinct[i]) : -1);
+    setIndex(dram, op.dstBase, i,
+             used ? static_cast<int64_t>(distinct[i]) : -1);
     int64_t occurrences = 0;
     for (uint64_t row = 0; used && row < op.rows; ++row)
       occurrences += order(row, distinct[i]) == 0;
-    store(dram, op.dstBase, 2 * uint64_t(op.rows) + i, occurrences);
+    setIndex(dram, op.dstBase, 2 * uint64_t(op.rows) + i, occurrences);
     for (size_t d = 0; d < distinct.size(); ++d)
       if (order(i, distinct[d]) == 0)
-        store(dram, op.dstBase, op.rows + i, static_cast<int64_t>(d));
+        setIndex(dram, op.dstBase, op.rows + i, static_cast<int64_t>(d));
   }
 }
 
@@ -168,7 +169,7 @@ bool meets(const Edges &a, const Edges &b, float iou) {
 void NaiveMachine::run(const isa::HostNms &op) {
   const uint64_t rows = uint64_t(op.batches) * op.classes * op.keep;
   for (uint64_t i = 0; i < 3 * rows; ++i)
-    store(dram, op.dstBase, i, -1);
+    setIndex(dram, op.dstBase, i, -1);
   const int64_t most = at<int64_t>(dram, op.mostBase, 0);
   const float iou = at<float>(dram, op.iouBase, 0);
   const float least = at<float>(dram, op.leastBase, 0);
@@ -205,10 +206,11 @@ void NaiveMachine::run(const isa::HostNms &op) {
         kept.push_back(best);
     }
     for (uint64_t index : kept) {
-      store(dram, op.dstBase, 3 * row, static_cast<int64_t>(list / op.classes));
-      store(dram, op.dstBase, 3 * row + 1,
-            static_cast<int64_t>(list % op.classes));
-      store(dram, op.dstBase, 3 * row++ + 2, static_cast<int64_t>(index));
+      setIndex(dram, op.dstBase, 3 * row,
+               static_cast<int64_t>(list / op.classes));
+      setIndex(dram, op.dstBase, 3 * row + 1,
+               static_cast<int64_t>(list % op.classes));
+      setIndex(dram, op.dstBase, 3 * row++ + 2, static_cast<int64_t>(index));
     }
   }
 }
