@@ -11,7 +11,9 @@ using namespace ashlar::machine;
 
 namespace {
 
-Description named(const char *name) { return llvm::cantFail(ashlar::machine::load(name)); }
+Description named(const char *name) {
+  return llvm::cantFail(ashlar::machine::load(name));
+}
 
 TEST(Host, ExamplesOfTheManual) {
   const Description a1 = named("a1");
