@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The `bfp` dialect: number formats as IR. Purpose: name the dialect and its
-// types' home; assumes nothing about machines (docs/Numerics.md decides).
+// definitions of types; assumes nothing about machines (docs/Numerics.md decides).
 
 #ifndef ASHLAR_DIALECTS_BFP_BFPDIALECT_TD
 #define ASHLAR_DIALECTS_BFP_BFPDIALECT_TD

@@ -77,7 +77,7 @@ def BFP_ConvOp : BFP_Op<"conv", [AttrSizedOperandSegments]> {
     * conv_c5: x and w are both encoded, along dimension 1, or both floats;
     * conv_c6: bias and scale have one element per output channel;
     * conv_c7: residual has the result's shape;
-    * conv_c8: function is a unary function of the contract.
+    * conv_c8: function is a unary function of docs/Numerics.md.
 
     ```mlir
     %r = bfp.conv %x, %w bias(%b) {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "relu"}
@@ -138,7 +138,7 @@ def BFP_RequantiseConvOp : BFP_Op<"requantise_conv"> {
 }
 
 def BFP_IntegerMatmulOp : BFP_Op<"integer_matmul"> {
-  let summary = "Matrix product of bytes less their zero points";
+  let summary = "Matrix product of bytes minus their zero points";
   let description = [{
     `y[.., m, n] = sum_k (a[.., m, k] - a_zero) * (b[.., k, n] - b_zero)`, exact;
     leading dimensions broadcast as in `bfp.matmul` (docs/Numerics.md 12).
@@ -173,7 +173,7 @@ def BFP_RequantiseOp : BFP_Op<"requantise"> {
     * requantise_c1: operands are integers of 8 bits or f32, the result integers
       of 8 bits or f32, not all of them f32;
     * requantise_c2: the operands' shapes broadcast to the result's;
-    * requantise_c3: function is a unary function of the contract, or add, sub,
+    * requantise_c3: function is a unary function of docs/Numerics.md, or add, sub,
       mul, max or min of two operands;
     * requantise_c4: zero points are values of their operand's type, scales and
       step finite and above 0;
@@ -212,7 +212,7 @@ def BFP_AffineOp : BFP_Op<"affine", [AttrSizedOperandSegments]> {
     * affine_c2: scale and bias are f32, broadcast to the result's shape as numpy
       does, and vary along one axis at most;
     * affine_c3: there is a scale or a bias;
-    * affine_c4: function is a unary function of the contract.
+    * affine_c4: function is a unary function of docs/Numerics.md.
 
     ```mlir
     %r = bfp.affine "relu"(%x scale %s bias %t)
@@ -245,7 +245,7 @@ def BFP_MatmulOp : BFP_Op<"matmul", [AttrSizedOperandSegments]> {
       one, or both are floats;
     * matmul_c5: bias and scale have N elements;
     * matmul_c6: residual has the result's shape;
-    * matmul_c7: function is a unary function of the contract.
+    * matmul_c7: function is a unary function of docs/Numerics.md.
 
     ```mlir
     %r = bfp.matmul %a, %b {function = "relu"}

@@ -78,7 +78,8 @@ static LogicalResult verifyEpilogue(OpTy op, int64_t channels) {
     return op.emitOpError("expected a residual of the result's shape, found ")
            << residual.getType() << " for " << op.getOutput().getType();
   if (!isEpilogueFunction(op.getFunction()))
-    return op.emitOpError("expected a unary function of the contract, found '")
+    return op.emitOpError(
+               "expected a unary function of docs/Numerics.md, found '")
            << op.getFunction() << "'";
   return success();
 }
@@ -217,7 +218,7 @@ LogicalResult AffineOp::verify() {
   if (!getScale() && !getBias()) // affine_c3
     return emitOpError("expected a scale or a bias");
   if (!isEpilogueFunction(getFunction())) // affine_c4
-    return emitOpError("expected a unary function of the contract, found '")
+    return emitOpError("expected a unary function of docs/Numerics.md, found '")
            << getFunction() << "'";
   return success();
 }

@@ -169,7 +169,7 @@ def ISA_TccBindOp : ISA_Op<"TccBind", "tcc.bind", 0x5b, ["tcc"]> {
     Compute unit `unit + i` takes its tiles from memory unit `memory + i`, for
     i < count: dma.tile with this table writes there, tcc.run reads there. The
     machine's `sparse.binding` must have a route, and two units with tiles
-    cannot share a memory unit. A unit whose entry is written anew has its own
+    cannot share a memory unit. A unit whose entry is overwritten has its own
     memory again.
 
     Example: `isa.tcc.bind(table = 1, unit = 1, memory = 0)`

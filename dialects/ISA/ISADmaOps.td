@@ -228,7 +228,7 @@ def ISA_DmaCompressOp
     S<"srcStride4", 40, 8, 0, "bytes", "source stride of dimension 4">,
     S<"dstStride0", 40, 9, 0, "bytes", "step of cells of dimension 0">,
     S<"dstStride1", 40, 10, 0, "bytes", "step of cells of dimension 1">,
-    Count<"cellBytes", 32, 11, 0, "bytes", "room of a cell in DRAM">,
+    Count<"cellBytes", 32, 11, 0, "bytes", "capacity of a cell in DRAM">,
     U<"typicalBytes", 32, 11, 32, "bytes", "what a cell is expected to take">
   ];
   let isaReserved = [Reserved<1, 50, 14>, Reserved<2, 60, 4>, Reserved<3, 60, 4>, Reserved<4, 60, 4>, Reserved<5, 40, 24>, Reserved<6, 40, 24>, Reserved<7, 40, 24>, Reserved<8, 40, 24>, Reserved<9, 40, 24>, Reserved<10, 40, 24>];
@@ -269,7 +269,7 @@ def ISA_DmaExpandOp
     S<"dstStride4", 40, 8, 0, "bytes", "destination stride of dimension 4">,
     S<"srcStride0", 40, 9, 0, "bytes", "step of cells of dimension 0">,
     S<"srcStride1", 40, 10, 0, "bytes", "step of cells of dimension 1">,
-    Count<"cellBytes", 32, 11, 0, "bytes", "room of a cell in DRAM">,
+    Count<"cellBytes", 32, 11, 0, "bytes", "capacity of a cell in DRAM">,
     U<"typicalBytes", 32, 11, 32, "bytes", "what a cell is expected to take">
   ];
   let isaReserved = [Reserved<1, 44, 20>, Reserved<2, 60, 4>, Reserved<3, 60, 4>, Reserved<4, 60, 4>, Reserved<5, 40, 24>, Reserved<6, 40, 24>, Reserved<7, 40, 24>, Reserved<8, 40, 24>, Reserved<9, 40, 24>, Reserved<10, 40, 24>];

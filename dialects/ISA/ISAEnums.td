@@ -107,7 +107,7 @@ def ISA_Overflow : ISA_Enum<"Overflow", 1, "What becomes of values beyond the li
 
 def ISA_Lead : ISA_Enum<"Lead", 1, "Rounding of the logarithm of a range.", [
   ISA_EnumCase<"floor", 0, "down">,
-  ISA_EnumCase<"ceil", 1, "up: a bit less, but room to round up">
+  ISA_EnumCase<"ceil", 1, "up: one bit less precision, but headroom to round up">
 ]>;
 
 def ISA_SelectRule : ISA_Enum<"SelectRule", 1, "What decides the range of sampled values.", [

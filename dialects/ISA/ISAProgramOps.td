@@ -105,7 +105,7 @@ def ISA_ProofOp : ISA_TableOp<"proof"> {
 def ISA_PlannedOp : ISA_TableOp<"planned"> {
   let summary = "A tensor of the numeric plan is complete here.";
   let description = [{
-    Stands behind the instruction after which the tensor is complete and still
+    Follows the instruction after which the tensor is complete and still
     unchanged: there `ashlar-run --dump-tensors` copies it out. The attributes
     are those of container::TensorPlacement; the element type of `type` is the
     tensor's storage. `cells` of a compressed tensor are cellChannels, cellBytes

@@ -41,7 +41,7 @@ OpFoldResult ConcatOp::fold(FoldAdaptor) {
 }
 
 OpFoldResult SliceOp::fold(FoldAdaptor) {
-  // Equal shapes with unit steps leave no room for another start.
+  // Equal shapes with unit steps admit no other start.
   return foldIdentity(*this, allEqual(getSteps(), 1));
 }
 

@@ -361,8 +361,8 @@ ShapeOr ashlar::nn::inferTake(ShapeRef x, ShapeRef indices, int64_t axis) {
       return fail("dimension {0} of the indices is {1}, expected 1 or {2}", i,
                   indices[i], x[i]);
   if (x[axis] == 0 && elementCount(result) != 0)
-    return fail("dimension {0} is empty, {1} indices cannot choose from it",
-                axis, indices[axis]);
+    return fail("dimension {0} is empty, but has {1} indices", axis,
+                indices[axis]);
   return result;
 }
 

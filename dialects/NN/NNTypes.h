@@ -18,7 +18,7 @@ namespace ashlar::nn {
 inline constexpr int64_t kMostDims = 64;
 /// Elements of a tensor at most, extents of 0 left out.
 inline constexpr int64_t kMostElements = int64_t(1) << 40;
-/// Elements of a constant that is one number repeated at most: whoever reads it
+/// Most elements of a constant that is one number repeated: whoever reads it
 /// makes them.
 inline constexpr int64_t kMostOfSplat = int64_t(1) << 24;
 /// Largest stride, dilation, pad and kernel extent of a window.

@@ -23,7 +23,7 @@ LogicalResult NPUDialect::verifyOperationAttribute(Operation *op,
   if (!isText && !isTarget && name != "npu.constants")
     return complain() << "is none of the npu dialect";
   if (!isa<ModuleOp>(op))
-    return complain() << "stands only on modules";
+    return complain() << "is allowed only on modules";
   const bool fits = isText     ? isa<StringAttr>(attr.getValue())
                     : isTarget ? isa<TargetAttr>(attr.getValue())
                                : isa<RegionAttr>(attr.getValue());

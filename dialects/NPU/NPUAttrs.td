@@ -63,7 +63,7 @@ def NPU_SpreadAttr : NPU_Attr<"Spread", "spread"> {
 }
 
 def NPU_LayoutAttr : NPU_Attr<"Layout", "layout"> {
-  let summary = "Where the elements of a result lie across partitions";
+  let summary = "How the elements of a result are mapped to partitions";
   let description = [{
     * `axis`: the axis of the result across partitions; -1: one partition holds
       all of it;
@@ -100,7 +100,7 @@ def NPU_MapFormAttr : NPU_Attr<"MapForm", "map_form"> {
   let description = [{
     Cells of one row of `channels` channels each (docs/SparseTiles.md 4): `form`
     is that of the instruction set, `levels` the depth of a tree, `bytes` the
-    room of a cell, `pitch` the bytes from one cell to the next, `typical` the
+    capacity of a cell, `pitch` the bytes from one cell to the next, `typical` the
     bytes to expect of a cell.
 
     Example: `#npu.map_form<form = 1, levels = 0, channels = 16, bytes = 512,

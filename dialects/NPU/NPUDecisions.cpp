@@ -307,7 +307,7 @@ static LogicalResult checkPlan(Operation *op, MemoryAttr memory,
   RankedTensorType type = resultType(op);
   if (memory && memory.getForm() && type.getRank() != 3 && type.getRank() != 4)
     return op->emitOpError() << "has " << memory.getForm() << ", but " << type
-                             << " is no map of rank 3 or 4";
+                             << " is not a feature map of rank 3 or 4";
   if (!tiling)
     return success();
   ArrayRef<int64_t> tile = tiling.getTile(), shape = type.getShape();

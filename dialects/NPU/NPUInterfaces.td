@@ -63,7 +63,7 @@ def NPU_MapInterface : OpInterface<"MapInterface"> {
       /*defaultImplementation=*/"return {};">,
     InterfaceMethod<[{
         True if scale and bias vary along `axis` of the result, or not at all:
-        each channel has one of each where that axis lies across partitions.
+        each channel has one of each where that axis is the partition dimension.
       }],
       "bool", "hasParametersAlong", (ins "int64_t":$axis), /*methodBody=*/"",
       /*defaultImplementation=*/"(void)axis; return true;">,

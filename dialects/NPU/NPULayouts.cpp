@@ -56,7 +56,7 @@ namespace {
 /// Blocks are read through the cells of the partitions that hold them.
 std::string refuseBlocks(const Layout &layout) {
   return layout.blockAxis >= 0 && layout.blockAxis != layout.partitionAxis
-             ? "its blocks do not lie across partitions"
+             ? "its block axis is not the partition dimension"
              : "";
 }
 

@@ -55,7 +55,7 @@ support::ElementType Assembler::elementType(Directive &d) {
   auto type = support::parseElementType(text);
   if (!type)
     d.fail("type",
-           fmt::format("'type' is '{}', which is no element type", text));
+           fmt::format("'type' is '{}', which is not an element type", text));
   return type.value_or(support::ElementType::F32);
 }
 
@@ -75,7 +75,7 @@ llvm::Error Assembler::addMachine(Directive &d) {
     return error;
   // Only names of built-in machines: assembling must not open files.
   if (!yaml && !llvm::is_contained(machine::builtinNames(), text)) {
-    d.fail("name", fmt::format("'{}' is no built-in machine", text));
+    d.fail("name", fmt::format("'{}' is not a built-in machine", text));
     return d.finish();
   }
   auto machine = yaml ? machine::parseYaml(text, name.str() + ": machine")

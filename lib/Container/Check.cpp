@@ -237,7 +237,7 @@ llvm::Error checkPlacementSb(const TensorPlacement &p, unsigned bytes,
   return checkReach(p, low, high, sb.bytesPerPartition);
 }
 
-/// Cells lie one behind the other.
+/// Cells are contiguous.
 llvm::Error checkCells(const TensorPlacement &p, unsigned bytes,
                        const Program &program) {
   const size_t rank = p.shape.size();
@@ -292,7 +292,7 @@ llvm::Error checkPlacement(const TensorPlacement &p, uint64_t count,
   if (llvm::Error error = checkStrides(p, p.strides))
     return error;
   if (p.cellPitch && p.memory != PlacementMemory::Dram)
-    return malformed("tensor '{}' lies in cells outside of DRAM", p.name);
+    return malformed("tensor '{}' has cells outside DRAM", p.name);
   if (*dense == 0)
     return llvm::Error::success();
   return p.memory == PlacementMemory::Sb

@@ -13,7 +13,7 @@
 
 namespace ashlar::container {
 
-/// A string as it stands in program text, quotes and escapes included.
+/// A string as written in program text, quotes and escapes included.
 std::string quoted(llvm::StringRef text);
 
 /// A parsed line. The get functions look a key up and convert its value; the
@@ -59,7 +59,7 @@ public:
 
   /// Records an error at the value of \p key.
   void fail(llvm::StringRef key, std::string message);
-  /// The first error; also a key that nobody asked for.
+  /// The first error; also a key that was never read.
   llvm::Error finish();
 
 private:

@@ -81,7 +81,7 @@ llvm::Error checkSections(Bytes file, llvm::ArrayRef<SectionEntry> table) {
     if (entry.offset != alignSection(end) || entry.offset > file.size() ||
         entry.bytes > file.size() - entry.offset)
       return malformed(
-          fmt::format("section {}: {} bytes at {} lie outside their place", i,
+          fmt::format("section {}: {} bytes at {} are outside their place", i,
                       entry.bytes, entry.offset));
     for (uint8_t byte : file.slice(end, entry.offset - end))
       if (byte != 0)

@@ -55,7 +55,7 @@ private:
     return makeError(ErrorClass::Malformed, "{}:{}: {}", name.str(), line,
                      fmt::vformat(format, fmt::make_format_args(args...)));
   }
-  /// Nodes behind a syntax error can be missing or lie nowhere; the error then
+  /// Nodes after a syntax error can be missing or lie nowhere; the error then
   /// says more.
   unsigned lineOf(yaml::Node *node) {
     const char *at = node ? node->getSourceRange().Start.getPointer() : nullptr;

@@ -285,7 +285,7 @@ class BitReader {
 public:
   explicit BitReader(llvm::ArrayRef<uint8_t> bytes) : bytes(bytes) {}
 
-  /// The next bits, at most 32; zeros behind the end, where `overran` is set.
+  /// The next bits, at most 32; zeros after the end, where `overran` is set.
   uint32_t get(unsigned bits) {
     while (held < bits) {
       if (next < bytes.size())

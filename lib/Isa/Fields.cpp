@@ -34,7 +34,7 @@ std::string describeIllegal(const InstructionInfo &inst, const FieldInfo &field,
     return prefix() + ", must be the bits of a binary32";
   }
   if (field.kind == FieldKind::Enum && field.enumInfo->nameOf(value).empty())
-    return fmt::format("{}, which is no {}", prefix(),
+    return fmt::format("{}, which is not a valid {}", prefix(),
                        field.enumInfo->name.str());
   if (!field.allowed.empty() && !llvm::is_contained(field.allowed, value))
     return fmt::format("{}, must be one of {}", prefix(),
@@ -68,7 +68,7 @@ void toFields(const Instruction &inst, llvm::SmallVectorImpl<int64_t> &values) {
   std::visit([&](const auto &x) { fieldsOf(x, values); }, inst);
 }
 
-/// The checks behind verify() and fromFields().
+/// The checks shared by verify() and fromFields().
 static llvm::Error checkFields(const InstructionInfo &inst,
                                llvm::ArrayRef<int64_t> values) {
   for (auto [field, value] : llvm::zip_equal(inst.fields, values)) {

@@ -115,7 +115,7 @@ llvm::Expected<int64_t> parseValue(const InstructionInfo &inst,
   if (field.kind == FieldKind::Enum) {
     const EnumCaseInfo *found = field.enumInfo->find(text);
     if (!found)
-      return illegal(fmt::format("field '{}' is '{}', which is no {}",
+      return illegal(fmt::format("field '{}' is '{}', which is not a valid {}",
                                  field.name.str(), shown(text),
                                  field.enumInfo->name.str()));
     std::string wrong = field.word == 0

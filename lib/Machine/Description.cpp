@@ -28,7 +28,7 @@ llvm::Error machine::requireCluster(const Description &machine,
   if (machine.sparse.exists())
     return llvm::Error::success();
   return makeError(ErrorClass::Usage,
-                   "{} asks for the sparse cluster, machine '{}' has none "
+                   "{} needs the sparse cluster, but machine '{}' has none "
                    "(sparse.tcus is 0)",
                    what.str(), machine.name);
 }

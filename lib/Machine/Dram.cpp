@@ -88,7 +88,7 @@ public:
   /// Every start becomes \p count of them, \p stride bytes apart.
   void repeat(uint64_t count, uint64_t stride);
 
-  /// Starts at byte \p from of a burst or behind it.
+  /// Starts at byte \p from of a burst or after it.
   uint64_t countFrom(uint64_t from) const {
     uint64_t sum = 0;
     for (size_t i = 0; i < starts.size(); ++i)

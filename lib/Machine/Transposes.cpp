@@ -192,7 +192,7 @@ public:
   /// In SB, row i in partition i.
   DmaSide asItLies() const { return {false, counts, rows, element, partition}; }
   /// In SB, column i in partition i.
-  DmaSide turned() const {
+  DmaSide transposed() const {
     return {false, counts, columns, element, partition};
   }
 
@@ -208,14 +208,14 @@ uint64_t ashlar::machine::transposeOnLoad(const Description &machine,
                                           uint64_t m, uint64_t n,
                                           uint64_t elementBytes) {
   const Matrix matrix(machine, m, n, elementBytes);
-  return dmaCopy(machine, matrix.inDram(), matrix.turned()).complete;
+  return dmaCopy(machine, matrix.inDram(), matrix.transposed()).complete;
 }
 
 uint64_t ashlar::machine::transposeRoundTrip(const Description &machine,
                                              uint64_t m, uint64_t n,
                                              uint64_t elementBytes) {
   const Matrix matrix(machine, m, n, elementBytes);
-  // Written as it lies, turned on the way back.
+  // Written in its own layout, transposed on the way back.
   return limited(dmaCopy(machine, matrix.asItLies(), matrix.inDram()).complete +
                  transposeOnLoad(machine, m, n, elementBytes));
 }
@@ -224,5 +224,5 @@ uint64_t ashlar::machine::transposeOnChipCopy(const Description &machine,
                                               uint64_t m, uint64_t n,
                                               uint64_t elementBytes) {
   const Matrix matrix(machine, m, n, elementBytes);
-  return dmaCopy(machine, matrix.asItLies(), matrix.turned()).complete;
+  return dmaCopy(machine, matrix.asItLies(), matrix.transposed()).complete;
 }

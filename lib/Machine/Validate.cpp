@@ -184,7 +184,7 @@ void checkDram(const Dram &dram, Findings &findings) {
         dram.refreshInterval, dram.refreshCycles + least);
 }
 
-/// Ports that the memories behind them cannot have.
+/// More ports than their memories can have.
 void checkPorts(const Description &m, Findings &findings) {
   if (!std::has_single_bit(m.sb.portBytes))
     findings.malformed("sb.port_bytes is {}, expected a power of two",

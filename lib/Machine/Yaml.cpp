@@ -132,7 +132,7 @@ llvm::Error Parser::parseBase(llvm::yaml::Node *key, llvm::yaml::Node *value) {
   // The stream is read once, so a late base would undo what came before it.
   if (!given.empty())
     return error(key,
-                 "base '{}' stands after parameters, expected it before "
+                 "base '{}' comes after parameters, expected it before "
                  "them",
                  *found);
   const Preset *preset = llvm::find_if(
@@ -244,7 +244,7 @@ llvm::Expected<Description> Parser::parse() {
                      "{}: several documents, expected one", name.str());
   if (!named)
     result.name = nameOfFile(name);
-  // Nobody asked for more ports than a smaller memory has entries.
+  // The user did not ask for more ports than a smaller memory has entries.
   if (!given.contains(find("psum", "write_ports")))
     result.psum.writePorts =
         std::min(result.psum.writePorts, result.psum.entries());

@@ -10,7 +10,7 @@
 
 namespace ashlar::partition {
 
-/// Where the cut behind part `i` of `parts` may lie: this part and each that
+/// Where the cut after part `i` of `parts` may be: this part and each that
 /// follows has at least a line and at most `limit`.
 static Range roomFor(int64_t size, int64_t limit, size_t i, size_t parts,
                      int64_t before) {

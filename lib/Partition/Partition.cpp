@@ -103,7 +103,7 @@ double WorkModel::metric(const Tile &tile) const {
   llvm_unreachable("unknown metric");
 }
 
-/// `tiles` dealt to `count` bands as evenly as possible.
+/// `tiles` distributed over `count` bands as evenly as possible.
 static std::vector<int64_t> dealBands(int64_t tiles, int64_t count) {
   std::vector<int64_t> bands;
   for (int64_t i = 0; i < count; ++i)

@@ -85,7 +85,7 @@ private:
     double before = lowValue - highValue;
     if (std::abs(before) == 0)
       return false;
-    bool up = before < 0; // the part behind the cut gives: the cut moves up
+    bool up = before < 0; // the part after the cut gives: the cut moves up
     double giver = up ? highValue : lowValue;
     int64_t lines = up ? high - line : line - low;
     double perLine = giver / double(lines);

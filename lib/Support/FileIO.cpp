@@ -157,7 +157,7 @@ int support::writeNewFile(const char *path, llvm::ArrayRef<uint8_t> bytes) {
 
 std::string support::resolveDestination(llvm::StringRef path) {
   llvm::SmallString<256> place(path), real;
-  // A link may lead to a file that does not exist yet, by way of others. The
+  // A link may lead to a file that does not exist yet, through other links. The
   // system gives up after 40.
   for (unsigned links = 0; links < 40; ++links) {
     char to[PATH_MAX];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// JSON behind a check of its nesting.
+// JSON, parsed after a check of its nesting.
 
 #include "ashlar/Support/Json.h"
 
@@ -13,7 +13,7 @@ bool support::nestsDeeper(llvm::StringRef text, unsigned limit) {
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (quoted) {
-      // No string goes beyond its line, not even behind a backslash.
+      // No string goes beyond its line, not even after a backslash.
       if (c == '\\' && i + 1 < text.size() && text[i + 1] != '\n')
         ++i;
       else if (c == '"' || c == '\n')

@@ -57,7 +57,7 @@ struct Directory {
 llvm::Expected<Directory> findDirectory(llvm::ArrayRef<uint8_t> bytes,
                                         llvm::StringRef what) {
   if (bytes.size() < endSize)
-    return malformed(what, "{} bytes are no zip archive", bytes.size());
+    return malformed(what, "{} bytes are not a zip archive", bytes.size());
   const uint64_t last = bytes.size() - endSize;
   const uint64_t first = last > 65535 ? last - 65535 : 0;
   for (uint64_t at = last + 1; at-- > first;) {

@@ -91,7 +91,7 @@ void onFatalError(void *, const char *reason, bool) {
   endWith(ErrorClass::Internal, "%s", reason);
 }
 
-/// Exceptions that nobody catches: those of the standard library.
+/// Uncaught exceptions: those of the standard library.
 void onTerminate() {
   if (!std::current_exception())
     endWith(ErrorClass::Internal, "terminated without an exception");
@@ -116,7 +116,7 @@ void onTerminate() {
 void support::outOfMemory(size_t bytes, const char *what) {
   char request[64] = "";
   if (bytes != 0)
-    std::snprintf(request, sizeof request, ": %zu bytes asked for", bytes);
+    std::snprintf(request, sizeof request, ": %zu bytes requested", bytes);
   endWith(ErrorClass::Capacity, "out of memory%s, %llu in use%s%s%s", request,
           usedBytes(), what ? " (" : "", what ? what : "", what ? ")" : "");
 }
@@ -159,7 +159,7 @@ static void *orRefuse(void *result, size_t bytes) {
   if (result)
     return result;
   refusedBytes = bytes;
-  // LLVM would abort, for nobody has told it yet what to do.
+  // LLVM would abort: no handler is installed yet.
   if (!toolName)
     outOfMemory(bytes);
   return nullptr;

@@ -36,7 +36,7 @@ pe.load rows=one
 ; CHECK: no-float:2:15: field 'alpha' is 'nan', expected a binary32 number or its bits as 0x...
 vec.map alpha=nan
 ;--- no-name
-; CHECK: no-name:2:14: field 'type' is 'f8', which is no ElemType
+; CHECK: no-name:2:14: field 'type' is 'f8', which is not a valid ElemType
 pe.load type=f8
 ;--- range
 ; CHECK: range:2:14: pe.load: field 'rows' is 4096, must be in [1, 4095]

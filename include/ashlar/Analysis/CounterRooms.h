@@ -21,7 +21,7 @@ namespace ashlar::analysis {
 
 /// The results whose drains can together count the non-zeros of `map` by
 /// position: those of a convolution that encodes its results as it drains them,
-/// or of several that are only put behind each other along channels. Nothing if
+/// or of several that are only concatenated along channels. Nothing if
 /// other values take part.
 llvm::SmallVector<mlir::Value>
 countedResults(mlir::Value map, const machine::Description &machine);

@@ -16,7 +16,7 @@ namespace ashlar::analysis {
 /// Weights of one product, indexed by output, tap and channel of the group.
 class EncodedWeights {
 public:
-  /// Encodes the constant behind the second operand of a product operation.
+  /// Encodes the constant of the second operand of a product operation.
   explicit EncodedWeights(mlir::Operation *op);
 
   int16_t mantissa(int64_t output, int64_t tap, int64_t channel) const {

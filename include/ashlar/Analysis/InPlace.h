@@ -14,7 +14,7 @@
 
 namespace ashlar::analysis {
 
-/// The most bytes of a partition by which the result of `op` may begin behind
+/// The most bytes of a partition by which the result of `op` may begin after
 /// the memory of its operand, so that no tile of `extents` is written over
 /// bytes that a later one reads; negative: it has to begin so many in front.
 /// `source` is the operand at its offset from the begin of that memory. A tile

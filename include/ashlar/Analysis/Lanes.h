@@ -44,7 +44,7 @@ Lanes workLanesOf(mlir::Operation *op);
 /// The fold of W in which a value lies, if it lies so.
 Lanes widthLanesOf(mlir::Value value);
 
-/// The source's choice of PCi among `pitches` (not empty): the largest whose
+/// The original design's PCi among `pitches` (not empty): the largest whose
 /// padding of the channels to whole blocks, PCi * ceil(channels / PCi) -
 /// channels, exceeds the least one by at most `tolerance`.
 int64_t sourcePitch(llvm::ArrayRef<int64_t> pitches, int64_t channels,

@@ -16,13 +16,13 @@ namespace ashlar::analysis {
 /// Form of a map of rank 3 (batch, channel, column) or 4 (row before column).
 /// Cell (n, g, h) has the channels from g * cellChannels on of row h of image
 /// n, as many as there are up to cellChannels, a channel being a row of the
-/// plane. It lies `((n * groups + g) * rows + h) * pitch` bytes behind the
+/// plane. It lies `((n * groups + g) * rows + h) * pitch` bytes after the
 /// first.
 struct MapForm {
   int64_t form = 0; ///< isa::MapForm
   int64_t levels = 0;
   int64_t cellChannels = 0;
-  int64_t cellBytes = 0; ///< Room that the loader proves.
+  int64_t cellBytes = 0; ///< Capacity that the loader proves.
   int64_t pitch = 0;     ///< From one cell to the next, bytes.
   int64_t typical = 0;   ///< Bytes to expect of a cell.
 

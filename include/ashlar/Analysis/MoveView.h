@@ -20,7 +20,7 @@ bool isView(mlir::Operation *op);
 /// The only piece of a movement that neither fills nor converts, or nothing.
 std::optional<npu::Piece> solePiece(npu::DmaMoveOp op);
 
-/// True if a movement puts its operands behind each other along channels and
+/// True if a movement concatenates its operands along channels and
 /// converts nothing: the values of a position stay together.
 bool joinsChannels(npu::DmaMoveOp op);
 
@@ -30,7 +30,7 @@ bool joinsChannels(npu::DmaMoveOp op);
 /// result does not begin in the partition of the operand's index 0.
 std::optional<View> viewThrough(npu::DmaMoveOp op, const View &source);
 
-/// The axis that lies across partitions in that view of a dense operand across
+/// The partition dimension in that view of a dense operand across
 /// `sourceAxis`; nothing if there is no such view.
 std::optional<int64_t> viewAxis(npu::DmaMoveOp op, int64_t sourceAxis);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How programs share the DMA queues: the first one streams weights, the others
-// take turns with all else.
+// alternate with all others.
 
 #ifndef ASHLAR_ANALYSIS_MOVEMENTQUEUES_H
 #define ASHLAR_ANALYSIS_MOVEMENTQUEUES_H

@@ -72,7 +72,7 @@ std::vector<ColumnTile> planStationary(const ProductShape &product,
                                        const machine::Description &);
 
 /// True if the product is cut into the same columns when its result begins
-/// `start` channels behind partition 0.
+/// `start` channels after partition 0.
 bool drainsAsPart(mlir::Operation *product, int64_t start,
                   const machine::Description &machine);
 
@@ -104,13 +104,13 @@ std::vector<ColumnTile> cutChunks(std::vector<ColumnTile> columns,
 int64_t dropZeroTiles(std::vector<ColumnTile> &columns, mlir::Operation *op,
                       const EncodedWeights &weights);
 
-/// True if a product with stationary activations may be turned like that: its
-/// encoded result has blocks along the output channels that no chunk of moving
-/// weights cuts, and no residual, which lies the other way.
+/// True if a product with stationary activations may be transposed like that:
+/// its encoded result has blocks along the output channels that no chunk of
+/// moving weights cuts, and no residual, which lies the other way.
 bool mayTurnBlocks(mlir::Operation *op, const machine::Description &machine);
 
 /// True if the activations of a product may be stationary: its weights are
-/// streamed, and the result can be turned within one pass over the partitions.
+/// streamed, and one pass over the partitions can transpose the result.
 bool mayKeepActivations(mlir::Operation *op,
                         const machine::Description &machine);
 

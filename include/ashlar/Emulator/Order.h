@@ -28,7 +28,7 @@ struct ProgramOrder {
 /// what writes the memory of a planned tensor keeps its side of the moment in
 /// which the tensor is copied out: the same results, bit by bit. Nothing if
 /// that order takes as many cycles as the present one, or if the program is one
-/// that load() would refuse. Times are those of the account of cycles, without
+/// that load() would refuse. Times are those of the timing model, without
 /// results in flight within a queue.
 std::optional<ProgramOrder> orderByStart(const container::Program &program);
 

@@ -32,7 +32,7 @@ struct AxisPhases {
   llvm::SmallVector<Tap, 8> taps;
   uint64_t stride = 1;
 
-  /// Elements along this axis, over all phases, behind \p results results.
+  /// Elements along this axis, over all phases, after \p results results.
   uint64_t extent(uint64_t results) const;
   /// The first of those of phase \p phase.
   uint64_t base(uint64_t phase, uint64_t results) const;

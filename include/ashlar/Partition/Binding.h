@@ -32,7 +32,7 @@ std::optional<uint64_t> hops(Binding binding, uint64_t units, uint64_t from,
 /// What the links of an interconnect carry. Of a mesh, which goes along a row
 /// and then along a column, each step of each direction is a link; of the
 /// others every route has links of its own, since no two units take their data
-/// from one memory unit and a Benes network has room for any such routes side
+/// from one memory unit and a Benes network has links for any such routes side
 /// by side.
 class RouteLoad {
 public:

@@ -79,7 +79,7 @@ llvm::Expected<Plane> decompress(llvm::ArrayRef<uint8_t> bytes,
 llvm::Expected<CountMap> countsOf(llvm::ArrayRef<uint8_t> bytes,
                                   uint64_t maxElements = kMaxElements);
 
-/// The header alone; `bytes` may go on behind the plane, or end with the
+/// The header alone; `bytes` may continue after the plane, or end with the
 /// header. Errors as decompress().
 llvm::Expected<PlaneHeader> readHeader(llvm::ArrayRef<uint8_t> bytes,
                                        uint64_t maxElements = kMaxElements);

@@ -66,12 +66,12 @@ struct Options {
   Halo halo = Halo::Overlap;
   double threshold = 0.03;      ///< Largest difference of any two tiles.
   unsigned maxIterations = 256; ///< Of P1.
-  int64_t alignRows = 1; ///< Cuts at multiples, for pooling behind the layer.
+  int64_t alignRows = 1; ///< Cuts at multiples, for pooling after the layer.
   int64_t alignCols = 1;
   int64_t maxRows = INT64_MAX; ///< Largest core that memories are sized for.
   int64_t maxCols = INT64_MAX;
   bool moveBands = true; ///< P1 may move whole bands, not only columns.
-  /// P2 without refine: most rounds of P1 behind the cuts by running sums. They
+  /// P2 without refine: most rounds of P1 after the cuts by running sums. They
   /// make up for the halo and for lines that are too coarse for the shares.
   unsigned moveRounds = 0;
   bool refine =

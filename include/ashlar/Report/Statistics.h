@@ -19,7 +19,7 @@
 
 namespace ashlar::report {
 
-/// The account of one queue: busy + sum of stalls == total cycles.
+/// Cycles of one queue by cause: busy + sum of stalls == total cycles.
 struct EngineStatistics {
   std::string name; ///< "dma0", "peload", "pe", "act", "vec", ...
   uint64_t instructions = 0;
@@ -58,7 +58,7 @@ struct UnitStatistics {
   uint64_t cycles = 0, products = 0;
 };
 
-/// The account of one source node.
+/// Cycles and counts of one source node.
 struct NodeStatistics {
   std::string name;                  ///< ONNX name, or "Op_<index>".
   std::string opType;                ///< ONNX operator.

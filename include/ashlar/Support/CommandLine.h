@@ -46,9 +46,9 @@ private:
 
 /// Parses `args` (without the tool's name). Accepts `--flag=value`,
 /// `--flag value`, one or two dashes, and -h. Positional arguments go to
-/// `positional`, whose result is a complaint as in Flag::set; they are files
-/// that are read as \p positionalUse says. All errors are usage errors that
-/// name the argument, files that collide included (checkFiles).
+/// `positional`, whose result is an error message as in Flag::set; they are
+/// files that are read as \p positionalUse says. All errors are usage errors
+/// that name the argument, files that collide included (checkFiles).
 template <typename Options>
 llvm::Error
 parseCommandLine(llvm::ArrayRef<std::string> args,
@@ -65,10 +65,10 @@ parseCommandLine(llvm::ArrayRef<std::string> args,
   for (size_t i = 0; i < args.size(); ++i) {
     llvm::StringRef argument = args[i];
     if (!argument.starts_with("-") || argument == "-") {
-      std::string complaint = positional(options, argument);
-      if (!complaint.empty())
+      std::string problem = positional(options, argument);
+      if (!problem.empty())
         return makeError(ErrorClass::Usage, "argument '{}': {}", argument.str(),
-                         complaint);
+                         problem);
       files.add("the input", argument, positionalUse);
       continue;
     }
@@ -91,11 +91,11 @@ parseCommandLine(llvm::ArrayRef<std::string> args,
                          argument.str(), flag->value);
       value = args[i];
     }
-    const std::string complaint = flag->set(options, value);
-    if (!complaint.empty())
+    const std::string problem = flag->set(options, value);
+    if (!problem.empty())
       return makeError(ErrorClass::Usage, "option {}{} is '{}', {}",
                        flag->name[1] == 0 ? "-" : "--", flag->name, value.str(),
-                       complaint);
+                       problem);
     files.add((flag->name[1] == 0 ? "-" : "--") + std::string(flag->name),
               value, flag->use);
   }

@@ -51,7 +51,7 @@ public:
         return error;
     return llvm::Error::success();
   }
-  /// The body of `function` in place of `call`, which stands in `scope`.
+  /// The body of `function` in place of `call`, which is in `scope`.
   llvm::Error inlineCall(const FlatNode &call,
                          const onnx::FunctionProto &function,
                          const Scope &scope);

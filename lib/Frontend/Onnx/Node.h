@@ -62,7 +62,7 @@ public:
   mlir::ElementsAttr getTensor(StringRef name);
   /// Marks an attribute as read although it has no effect on the result.
   void ignore(StringRef name) { consumed.insert(name); }
-  /// The first attribute nobody read, or empty.
+  /// The first attribute that was never read, or empty.
   StringRef unreadAttribute() const;
 
   /// `axis` counted from the end if negative; records an error and gives 0 if

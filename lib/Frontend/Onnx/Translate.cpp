@@ -94,7 +94,7 @@ int ashlar::frontend::translateMain(int argc, char **argv) {
   support::Tool<Options> tool{
       "ashlar-translate",
       "MODEL.onnx --import-onnx|--check [options]",
-      "Imports an ONNX model and prints what becomes of it.",
+      "Imports an ONNX model and prints the result.",
       {{"o", "FILE", "output (standard output)",
         support::setText<Options, &Options::output>, support::FileUse::Writes},
        {"import-onnx", nullptr, "print the model as MLIR",

@@ -66,7 +66,7 @@ void gatherElements(Call &call) {
 }
 
 /// The last dimension of the indices holds tuples that choose from the
-/// dimensions behind `batch_dims`.
+/// dimensions after `batch_dims`.
 void gatherND(Call &call) {
   const Tensor &x = call.operand(0), &where = call.operand(1);
   const int64_t batch = call.getInt("batch_dims", 0);

@@ -59,7 +59,7 @@ SmallVector<int64_t> axesFrom(int64_t first, const Tensor &x) {
   return axes;
 }
 
-/// Mean and variance of each slice, and the elements less their mean.
+/// Mean and variance of each slice, and the elements minus their mean.
 struct Moments {
   std::vector<double> mean, variance, centred;
 };
@@ -242,7 +242,7 @@ void groupNormalization(Call &call) {
 }
 
 /// (x - E[x]) / (sqrt(E[x^2] - E[x]^2) + 1e-9). The variance as the mean of
-/// squares less the mean, which is the same number and no difference of two
+/// squares minus the mean, which is the same number and no difference of two
 /// large ones.
 void meanVarianceNormalization(Call &call) {
   const Tensor &x = call.operand(0);

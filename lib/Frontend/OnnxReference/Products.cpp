@@ -21,7 +21,7 @@ void matmul(Call &call) {
     call.setResult(0, wrapped(multiplyMatrices(call, a, b)));
 }
 
-Tensor turned(const Tensor &x) {
+Tensor transposed(const Tensor &x) {
   return rearranged(x, {x.shape[1], x.shape[0]}, [&](ArrayRef<int64_t> at) {
     return at[1] * x.shape[1] + at[0];
   });
@@ -36,8 +36,9 @@ void gemm(Call &call) {
                         a.isFloat() == b.isFloat(),
                     "operands are no matrices of one type"))
     return;
-  Tensor y = multiplyMatrices(call, call.getInt("transA", 0) ? turned(a) : a,
-                              call.getInt("transB", 0) ? turned(b) : b);
+  Tensor y =
+      multiplyMatrices(call, call.getInt("transA", 0) ? transposed(a) : a,
+                       call.getInt("transB", 0) ? transposed(b) : b);
   auto times = [](double factor, Tensor x) {
     for (double &value : x.floats)
       value *= factor;

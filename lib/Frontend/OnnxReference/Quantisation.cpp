@@ -132,7 +132,7 @@ void dynamicQuantizeLinear(Call &call) {
   call.setResult(2, std::move(zero));
 }
 
-/// Operand i less its zero point, operand z, as binary64.
+/// Operand i minus its zero point, operand z, as binary64.
 Tensor centred(Call &call, size_t i, size_t z, int64_t axis) {
   const Tensor &x = call.operand(i);
   const Tensor zero = call.has(z) ? call.operand(z) : zeroOf(x.type);

@@ -19,7 +19,7 @@ enum class Continuity {
   Smooth,
   /// Results move by steps: rounding, comparison, choice of an index.
   Steps,
-  /// Steps behind sums and factors of the node's own, whose rounding ONNX
+  /// Steps after sums and factors of the node's own, whose rounding ONNX
   /// leaves open: integer products with scales.
   OpenSteps,
 };

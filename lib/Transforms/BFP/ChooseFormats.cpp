@@ -127,7 +127,7 @@ Value ChooseFormats::convert(OpBuilder &builder, Value value,
                           value, reread.weights);
 }
 
-/// One conversion per distinct form. An encoding stands right behind its value
+/// One conversion per distinct form. An encoding directly follows its value
 /// (the float is needed no longer); a decode right before its first reader (the
 /// blocks are the smaller form).
 void ChooseFormats::applyRereads(Value value, ArrayRef<Reread> rereads) {

@@ -104,7 +104,7 @@ std::optional<int64_t> largestSum(Value weights) {
   return most;
 }
 
-/// The formula behind one convolution.
+/// The formula after one convolution.
 struct Chain {
   nn::ConvOp conv;
   SmallVector<Location> locations;

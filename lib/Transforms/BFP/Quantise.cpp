@@ -47,9 +47,10 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
       *this, "format",
       llvm::cl::desc("bfp8, w=8,block=16,range=7, or a table as JSON"),
       llvm::cl::init("bfp8")};
-  Option<bool> strictRange{*this, "strict-range",
-                           llvm::cl::desc("Refuse a range that is not proven"),
-                           llvm::cl::init(false)};
+  Option<bool> strictRange{
+      *this, "strict-range",
+      llvm::cl::desc("Refuse a range that cannot be proven"),
+      llvm::cl::init(false)};
   Option<std::string> residual{*this, "residual",
                                llvm::cl::desc("bfp, bf16 or f32"),
                                llvm::cl::init("bfp")};
@@ -59,7 +60,7 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
       llvm::cl::init("")};
   Option<bool> weightScaling{
       *this, "weight-scaling",
-      llvm::cl::desc("Factors of output channels where weights round better"),
+      llvm::cl::desc("Scale weights per output channel to round them better"),
       llvm::cl::init(true)};
 };
 } // namespace

@@ -150,7 +150,7 @@ chooseFactors(const ChannelView &view, ArrayRef<float> values, BlockType type) {
   return factors;
 }
 
-/// Channels whose scale leaves no room keep their weights.
+/// Channels whose scale has no headroom keep their weights.
 static void keepRange(std::vector<float> &factors, ArrayRef<float> scale) {
   for (auto [factor, value] : llvm::zip(factors, scale))
     if (float size = std::fabs(value);

@@ -21,7 +21,7 @@ using namespace ashlar::nn;
 
 namespace {
 
-/// Reshapes and transposes behind each other, the first one first.
+/// A chain of reshapes and transposes, the first one first.
 struct Chain {
   Value source;
   SmallVector<Operation *> ops;

@@ -48,11 +48,11 @@ Value kernelOf(OpBuilder &builder, Location loc, Value weights,
   ArrayRef<int64_t> shape = shapeOf(weights);
   Type element = typeOf(weights).getElementType();
   auto turnedType = RankedTensorType::get({shape[1], shape[0]}, element);
-  Value turned = TransposeOp::create(builder, loc, turnedType, weights,
-                                     ArrayRef<int64_t>{1, 0});
+  Value transposed = TransposeOp::create(builder, loc, turnedType, weights,
+                                         ArrayRef<int64_t>{1, 0});
   SmallVector<int64_t> kernel(map);
   kernel[0] = shape[1];
-  return makeReshape(builder, loc, turned, kernel);
+  return makeReshape(builder, loc, transposed, kernel);
 }
 
 struct FlattenToConvPattern : OpRewritePattern<MatMulOp> {

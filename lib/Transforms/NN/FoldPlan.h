@@ -52,8 +52,8 @@ struct FoldMachine {
   int64_t copySetup = 0;
   /// From the last byte of a copy inside the chip to its completion.
   int64_t copyLatency = 0;
-  /// Banks of a partition (0: accesses never compete), accesses that each takes
-  /// per cycle, and bytes of an access.
+  /// Banks of a partition (0: accesses never conflict), accesses that each
+  /// takes per cycle, and bytes of an access.
   int64_t banks = 0, ports = 1, portBytes = 16;
 
   /// What formulas of copies ask for.
@@ -90,7 +90,7 @@ struct StrideFold {
   int64_t stride = 1;
   int64_t phases = 1;    ///< columns of a step that become channels,
   int64_t phaseStep = 1; ///< every so many
-  /// Columns of zeros in front of the input, and behind it; negative: cropped.
+  /// Columns of zeros before the input, and after it; negative: cropped.
   int64_t padLow = 0, padHigh = 0;
   /// Zero taps in front of the kernel (form B), those between two of its taps,
   /// and its folded extent and dilation.
@@ -99,7 +99,7 @@ struct StrideFold {
   int64_t foldedLow = 0, foldedHigh = 0;
   /// Columns of the folded map.
   int64_t width = 0;
-  /// Zero taps behind the kernel, of `taps` taps.
+  /// Zero taps after the kernel, of `taps` taps.
   int64_t trailingTaps(int64_t taps) const {
     return phases == 1 ? 0
                        : kernel * phases - leadingTaps -
@@ -143,7 +143,7 @@ struct FoldAlternative {
   int64_t weights = 0; ///< cycles of DRAM before the array can start
   int64_t latency = 0; ///< cycles that nothing hides
   int64_t first = 0;   ///< array cycles before the drain can start
-  int64_t last = 0;    ///< drain cycles behind the array
+  int64_t last = 0;    ///< drain cycles after the array
   // Of a map that is gathered inside the chip (0 tiles: it is not):
   int64_t tiles = 0; ///< it comes in so many tiles,
   int64_t slots = 1; ///< so many of them in memory at a time;
@@ -152,7 +152,7 @@ struct FoldAlternative {
   /// cycles to write it, and those to write the results.
   bool spilled = false;
   int64_t store = 0, resultStore = 0;
-  /// The encoded map leaves no room to load beside the encode.
+  /// The encoded map leaves no memory to load during the encode.
   bool serial = false;
 
   /// Input and result phases follow each other: the scale exponent of the

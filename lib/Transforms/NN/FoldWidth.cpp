@@ -101,7 +101,7 @@ Value FoldRewriter::foldInput() {
     pads[spatial - 1] = plan.fold.padLow;
     pads.back() = plan.fold.padHigh;
     if (plan.fold.padHigh < 0) {
-      // Less than a step behind the last column stays unread by itself.
+      // Less than a step after the last column is never read anyway.
       if (plan.fold.padHigh <= -plan.fold.stride)
         x = pad(x, static_cast<int64_t>(spatial) + 1, 0, plan.fold.padHigh, 0);
       pads.back() = 0;
@@ -137,7 +137,7 @@ Value FoldRewriter::foldKernel() {
   w = pad(w, axis, plan.fold.leadingTaps,
           plan.fold.trailingTaps(conv.kernel.back()), plan.fold.interiorTaps);
   // [O, C, kernel rows, Kf, phases], the phase moved before the kernel rows or
-  // behind them.
+  // after them.
   int64_t rows = productOf(ArrayRef(conv.kernel).drop_back());
   w = makeReshape(builder, loc, w,
                   {conv.outputs, conv.channels, rows, taps, phases});
@@ -254,8 +254,8 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
       reason = "depthwise: a fold would multiply every channel by the zero "
                "weights of its neighbours";
     } else if (groups > 1) {
-      reason = fmt::format("{} groups: the columns of a step would tear the "
-                           "channels of a group apart",
+      reason = fmt::format("{} groups: the columns of a step would mix "
+                           "channels of different groups",
                            groups);
     } else if (stride > 1 && isConstant(op.getW())) {
       reason = fmt::format(

@@ -91,8 +91,8 @@ private:
              builder.getNamedAttr(
                  "reason",
                  builder.getStringAttr(
-                     "the weights are computed: the machine lays the taps of "
-                     "both operands into array rows"))}));
+                     "the weights are computed: the machine maps the taps of "
+                     "both operands to array rows"))}));
     return result;
   }
 

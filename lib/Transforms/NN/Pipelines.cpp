@@ -38,12 +38,12 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
   manager.addPass(createMergeBatchAxes());
   // After weights are scaled, since output channels are grouped differently.
   manager.addPass(createLowerConvTranspose());
-  // Needs the scaled matmul weights and the per-column constants behind them.
+  // Needs the scaled matmul weights and the per-column constants after them.
   manager.addPass(createFlattenToConv());
-  // Brings reshapes behind functions next to the following flatten ...
+  // Moves reshapes after functions next to the following flatten ...
   manager.addPass(createComposeMovement());
   manager.addPass(createFoldPad());
-  // ... so that a chain of dense layers behind a map becomes 1x1 convolutions.
+  // ... so that dense layers after a feature map become 1x1 convolutions.
   // Each dense layer exposes the next one; three cover the usual classifiers.
   for (int layer = 0; layer < 3; ++layer) {
     manager.addPass(createFlattenToConv());
@@ -97,7 +97,7 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   width.bankEntries = options.bankEntries;
   width.psumEntries = options.psumEntries;
   manager.addPass(createFoldWidth(width));
-  // Folds leave movement of constants behind.
+  // Folds leave data movement of constants.
   manager.addPass(createComposeMovement());
   manager.addPass(createFoldConstants());
   manager.addPass(createRemoveDead());

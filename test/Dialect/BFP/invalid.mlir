@@ -152,7 +152,7 @@ func.func @conv_c7(%x: tensor<1x4x8xf32>, %w: tensor<8x4x1xf32>, %r: tensor<1x8x
 // -----
 
 func.func @conv_c8(%x: tensor<1x4x8xf32>, %w: tensor<8x4x1xf32>) {
-  // expected-error@+1 {{expected a unary function of the contract, found 'relu7'}}
+  // expected-error@+1 {{expected a unary function of docs/Numerics.md, found 'relu7'}}
   %0 = bfp.conv %x, %w {function = "relu7", strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x4x8xf32>, tensor<8x4x1xf32>) -> tensor<1x8x8xf32>
   return
 }
@@ -226,7 +226,7 @@ func.func @matmul_c6(%a: tensor<3x4xf32>, %b: tensor<4x2xf32>, %r: tensor<2x2xf3
 // -----
 
 func.func @matmul_c7(%a: tensor<3x4xf32>, %b: tensor<4x2xf32>) {
-  // expected-error@+1 {{expected a unary function of the contract, found 'add'}}
+  // expected-error@+1 {{expected a unary function of docs/Numerics.md, found 'add'}}
   %0 = bfp.matmul %a, %b {function = "add"} : (tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
   return
 }
@@ -258,7 +258,7 @@ func.func @affine_c3(%x: tensor<2x3xf32>) {
 // -----
 
 func.func @affine_c4(%x: tensor<2x3xf32>, %s: tensor<3xf32>) {
-  // expected-error@+1 {{expected a unary function of the contract, found 'add'}}
+  // expected-error@+1 {{expected a unary function of docs/Numerics.md, found 'add'}}
   %0 = bfp.affine "add"(%x scale %s) : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
   return
 }

@@ -14,7 +14,7 @@ isa.pe.load(rows = 1, rows = 1)
 
 // -----
 
-// expected-error @below {{field 'type' is 'f8', which is no ElemType}}
+// expected-error @below {{field 'type' is 'f8', which is not a valid ElemType}}
 isa.pe.load(type = f8)
 
 // -----

@@ -173,7 +173,7 @@ func.func @take_c2(%x: tensor<9x4xf32>, %i: tensor<3x2xi64>) {
 // -----
 
 func.func @take_c3(%x: tensor<0x4xf32>, %i: tensor<3x1xi64>) {
-  // expected-error @below {{dimension 0 is empty, 3 indices cannot choose from it}}
+  // expected-error @below {{dimension 0 is empty, but has 3 indices}}
   %0 = nn.take %x, %i {axis = 0 : i64} : (tensor<0x4xf32>, tensor<3x1xi64>) -> tensor<3x4xf32>
   return
 }

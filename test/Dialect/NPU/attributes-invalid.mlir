@@ -28,7 +28,7 @@ func.func @type(%x: tensor<2x4xf32>) {
 // -----
 
 func.func @place() {
-  // expected-error@+1 {{attribute 'npu.target' stands only on modules}}
+  // expected-error@+1 {{attribute 'npu.target' is allowed only on modules}}
   %0 = nn.constant dense<0.0> : tensor<2xf32> {npu.target = 1 : i64}
   return
 }
@@ -144,7 +144,7 @@ func.func @lanes(%x: tensor<1x4x8xf32>) {
 // -----
 
 func.func @map_form(%x: tensor<4x8xf32>) {
-  // expected-error@+1 {{but 'tensor<4x8xf32>' is no map of rank 3 or 4}}
+  // expected-error@+1 {{but 'tensor<4x8xf32>' is not a feature map of rank 3 or 4}}
   %0 = npu.vec.map "relu"(%x) {memory = #npu.memory<dram = "", form = <form = 1, levels = 0, channels = 1, bytes = 64, pitch = 64, typical = 10>>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return
 }

@@ -56,7 +56,7 @@ TEST(Assembly, Messages) {
   EXPECT_EQ(message(".node name=\"a\" absorbed=[b c]"),
             "f:1:28: expected ',' or ']'");
   EXPECT_EQ(message(".input name=\"x\" type=f8 shape=[] at=0"),
-            "f:1:17: 'type' is 'f8', which is no element type");
+            "f:1:17: 'type' is 'f8', which is not an element type");
   EXPECT_EQ(message(".state at=0 initial=[1, 32768]"),
             "f:1:13: 'initial' has 32768, expected numbers of 16 bits");
   EXPECT_EQ(message(".input name=\"x\" type=f32 shape=4 at=0"),
@@ -66,7 +66,7 @@ TEST(Assembly, Messages) {
   EXPECT_EQ(message(".more hex=\"00\""),
             "f:1:7: .more continues .data, but there is none");
   EXPECT_EQ(message(".machine name=\"a2\""),
-            "f:1:10: 'a2' is no built-in machine");
+            "f:1:10: 'a2' is not a built-in machine");
   EXPECT_EQ(message(".for node=-2"),
             "f:1:6: 'node' is -2, expected -1 or an index");
   EXPECT_EQ(message(".f32 at=0 values=[x]"),

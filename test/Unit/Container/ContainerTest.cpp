@@ -274,7 +274,7 @@ TEST(Check, CompressedPlacements) {
   EXPECT_EQ(with([](TensorPlacement &p) { p.baseOffset = 4096 - 735; }),
             "tensor 't3' reaches outside its memory of 4096 bytes");
   EXPECT_EQ(with([](TensorPlacement &p) { p.memory = PlacementMemory::Sb; }),
-            "tensor 't3' lies in cells outside of DRAM");
+            "tensor 't3' has cells outside DRAM");
   const std::string cells = "tensor 't3' of rank 4 with elements of 1 bytes "
                             "lies in cells of ";
   EXPECT_EQ(with([](TensorPlacement &p) { p.cellChannels = 0; }),

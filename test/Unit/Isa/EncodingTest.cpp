@@ -169,7 +169,7 @@ TEST(Encoding, EncoderNamesFieldAndLimits) {
   VecMap map;
   map.op = static_cast<Function>(63);
   EXPECT_EQ(textOf(encode(map, out)),
-            "vec.map: field 'op' is 63, which is no Function");
+            "vec.map: field 'op' is 63, which is not a valid Function");
   ActDrain drain;
   drain.function = Function::Add;
   EXPECT_EQ(textOf(encode(drain, out)),
@@ -199,9 +199,10 @@ TEST(Encoding, DecoderMessages) {
   EXPECT_EQ(message({0x0400000000000420, uint64_t(1) << 48, 0, 0}),
             "word 0: pe.load: field 'rows' is 0, must be in [1, 4095]");
   // type = 31
-  EXPECT_EQ(message({0x0400000000000420, uint64_t(1) << 48 | 1 << 12,
-                     uint64_t(31) << 32, 0}),
-            "word 0: pe.load: field 'type' is 31, which is no ElemType");
+  EXPECT_EQ(
+      message({0x0400000000000420, uint64_t(1) << 48 | 1 << 12,
+               uint64_t(31) << 32, 0}),
+      "word 0: pe.load: field 'type' is 31, which is not a valid ElemType");
 }
 
 TEST(Encoding, FieldListsAreChecked) {

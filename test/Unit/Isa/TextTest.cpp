@@ -49,7 +49,7 @@ TEST(Text, Messages) {
   EXPECT_EQ(message("pe.load rows=0"),
             "f.asm:7:14: pe.load: field 'rows' is 0, must be in [1, 4095]");
   EXPECT_EQ(message("pe.load type=f8"),
-            "f.asm:7:14: field 'type' is 'f8', which is no ElemType");
+            "f.asm:7:14: field 'type' is 'f8', which is not a valid ElemType");
   EXPECT_EQ(message("dma.copy queue=vec"),
             "f.asm:7:16: dma.copy: queue is 7, must be one of dma0, dma1, "
             "dma2, dma3");

@@ -274,9 +274,10 @@ TEST(ClusterPrices, MachinesWithoutACluster) {
   EXPECT_EQ(m.sparse.multipliers(), 0u);
   llvm::Error error = requireCluster(m, "--sparse=tile");
   EXPECT_EQ(ashlar::support::classify(error), ashlar::ErrorClass::Usage);
-  EXPECT_EQ(llvm::toString(std::move(error)),
-            "--sparse=tile asks for the sparse cluster, machine 'a1-ideal' has "
-            "none (sparse.tcus is 0)");
+  EXPECT_EQ(
+      llvm::toString(std::move(error)),
+      "--sparse=tile needs the sparse cluster, but machine 'a1-ideal' has "
+      "none (sparse.tcus is 0)");
   m.sparse.tcus = 1;
   EXPECT_FALSE(!!requireCluster(m, "--sparse=tile"));
 }

@@ -106,7 +106,7 @@ TEST(Description, AFileStartsFromItsBase) {
                 .find("m:1: base is 'b2', expected one of a1, a1-ideal"),
             std::string::npos);
   EXPECT_NE(messageOf(parseYaml("xm_group: 8\nbase: a1-tiny\n", "m"), bad)
-                .find("m:2: base 'a1-tiny' stands after parameters, expected "
+                .find("m:2: base 'a1-tiny' comes after parameters, expected "
                       "it before them"),
             std::string::npos);
   EXPECT_NE(messageOf(parseYaml("base: {a: 1}\n", "m"), bad)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Passes of the quantise phase. They run in the order of this file
-// (`buildQuantisePipeline`); each assumes what the one before leaves.
+// (`buildQuantisePipeline`); each relies on the result of the one before.
 
 #ifndef ASHLAR_TRANSFORMS_BFP_PASSES_TD
 #define ASHLAR_TRANSFORMS_BFP_PASSES_TD
@@ -24,12 +24,12 @@ def ConvertProducts : Pass<"ashlar-bfp-convert-products", "::mlir::ModuleOp"> {
 def FuseEpilogues : Pass<"ashlar-bfp-fuse-epilogues", "::mlir::ModuleOp"> {
   let summary = "Absorb scale, bias, residual add and function into products";
   let description = [{
-    Follows chains of single uses behind `bfp.conv` and `bfp.matmul` and absorbs,
-    in the order of docs/Numerics.md 6, a multiplication by a constant per output
-    channel, the addition of a constant per output channel, the addition of a
-    tensor of the result's shape, and one unary function. Only binary32 chains
-    fuse, so the fused op gives the bits of the chain. Of two products that
-    meet in an addition the later absorbs it: the other is then available
+    Follows chains of single uses after `bfp.conv` and `bfp.matmul` and absorbs,
+    in the order of docs/Numerics.md 6, a multiplication by a constant per
+    output channel, the addition of a constant per output channel, the addition
+    of a tensor of the result's shape, and one unary function. Only binary32
+    chains fuse, so the fused op gives the bits of the chain. Of two products
+    that meet in an addition the later absorbs it: the other is then available
     earlier, and no cycle can arise. Locations are fused, the product's first.
   }];
   let statistics = [
@@ -37,13 +37,13 @@ def FuseEpilogues : Pass<"ashlar-bfp-fuse-epilogues", "::mlir::ModuleOp"> {
 }
 
 def AssignFormats : Pass<"ashlar-bfp-assign-formats", "::mlir::ModuleOp"> {
-  let summary = "Write to every product the formats asked for";
+  let summary = "Annotate every product with the requested formats";
   let description = [{
     `format` is one format for everything, or a table as JSON:
     `{"activations": F, "weights": F, "nodes": {NAME: {"activations": F,
     "weights": F}}}`, every key optional, names being ONNX nodes. Sets
     `bfp.activations` and `bfp.weights` on every `bfp.conv` and `bfp.matmul`,
-    and `bfp.format`, the table in one line, on the module. A node that is no
+    and `bfp.format`, the table in one line, on the module. A node that is not a
     product is an error.
   }];
   let options = [
@@ -59,31 +59,31 @@ def ChooseFormats : Pass<"ashlar-bfp-choose-formats", "::mlir::ModuleOp"> {
     Makes the element type of every value its storage (docs/Numerics.md 1): a
     tensor is stored encoded if a product reads it directly or through a view, a
     concat, a pooling or a residual add, along the axis that the product
-    contracts; everything else keeps its type. Movement that would break a block
-    happens on floats, between a `bfp.decode` and a `bfp.encode`. Function
+    contracts; everything else keeps its type. Data movement that would split a
+    block works on floats, between a `bfp.decode` and a `bfp.encode`. Function
     arguments and results keep their types, tensors needed along two axes stay
     floats with two encodings, constant factors are encoded as weights.
 
-    Products ask for formats by the attributes of assign-formats (bfp8 without).
-    An encoding takes the widest mantissa and range and the shortest block that
-    its readers ask for; what a concat, slice or reshape moves shares one format
-    with its result, and what is pooled or added is at least as wide as its
-    result.
+    Products request formats by the attributes of assign-formats (default:
+    bfp8). An encoding takes the widest mantissa and range and the shortest
+    block that its readers request; the operands of a concat, slice or reshape
+    share one format with its result, and operands of pools and additions are at
+    least as wide as the result.
 
-    `residual` is the storage of what a residual add reads beside its product:
-    `bfp` reads the encoding that products read; with `f32` or `bf16` the tensor
-    is stored so, and products read an encoding of that. Tensors that movement
-    reads as well are not stored as bf16 but as f32. The attribute
+    `residual` is the storage of the other operand of a residual add: `bfp`
+    reads the encoding that products read; with `f32` or `bf16` the tensor is
+    stored so, and products read an encoding of that. Tensors that data movement
+    reads as well are stored as f32 instead of bf16. The attribute
     `ashlar.decision.residual` of the add has the bytes of all three.
 
-    Every accumulator is proven not to overflow (docs/Numerics.md 4). Where a
-    product is not proven, the ranges of its factors are lowered along 15, 7, 3,
-    1, 0 until it is, the larger first, of equal ones that of the weights. The
-    module says why; with `strict-range`, or if no range proves, it is an
-    error.
-    A NaN or an infinity in a constant that is to be encoded is an error.
-    Activations with `block=tensor` stay floats with an explicit encode: the
-    maximum of a whole tensor is known when its last element is.
+    Every accumulator is proven not to overflow (docs/Numerics.md 4). If a
+    product cannot be proven, the ranges of its operands are lowered along 15,
+    7, 3, 1, 0 until it can, the larger first, of equal ones that of the
+    weights. The module records why; with `strict-range`, or if no range
+    suffices, it is an error. A NaN or an infinity in a constant that is to be
+    encoded is an error. Activations with `block=tensor` stay floats with an
+    explicit encode: the maximum of a whole tensor is known when its last
+    element is.
 
     The module attribute `bfp.range_reason` holds the reason for smaller ranges.
   }];
@@ -107,23 +107,23 @@ def FuseEncodes : Pass<"ashlar-bfp-fuse-encodes", "::mlir::ModuleOp"> {
     tensor is never stored. The values that are encoded do not change.
   }];
   let statistics = [
-    Statistic<"numFused", "fused", "encodes merged into the movement before">
+    Statistic<"numFused", "fused", "encodes merged into data movement">
   ];
 }
 
 def ScaleChannels : Pass<"ashlar-bfp-scale-channels", "::mlir::ModuleOp"> {
-  let summary = "Multiply weights of output channels so that they round better";
+  let summary = "Scale weights per output channel to round them better";
   let description = [{
     Every product can multiply its sums by a constant per output channel, so the
     weights of a channel may be multiplied by a factor from [1, 2) before they
-    are encoded and that constant by its inverse; nothing changes but how weights
-    round. Factors are tried in steps of 1/8, down to 1/128 where weights are
-    few. Each channel takes the one with the smallest error of its sums: the
-    rounding errors of all its weights are computed, and what counts is the sum
-    of their squares and half of the square of their sum, because data behind a
-    relu have a mean. Channels that are encoded exactly, or
-    gain less than a sixteenth, keep their weights. Weights of several products
-    have one factor for all of them.
+    are encoded and that constant by its inverse; only the rounding of the
+    weights changes. Factors are tried in steps of 1/8, down to 1/128 where
+    weights are few. Each channel takes the one with the smallest error of its
+    sums: from the rounding errors of all its weights, the measure is the sum of
+    their squares plus half of the square of their sum, because data after a
+    relu have a mean. Channels that are encoded exactly, or gain less than a
+    sixteenth, keep their weights. Weights that several products share have one
+    factor for all of them.
 
     Runs on encodes of weights whose formats are chosen. Weights in blocks of a
     whole tensor, of binary64, and channels whose largest weight or constant is
@@ -135,29 +135,29 @@ def ScaleChannels : Pass<"ashlar-bfp-scale-channels", "::mlir::ModuleOp"> {
 }
 
 def FuseRequantise : Pass<"ashlar-bfp-fuse-requantise", "::mlir::ModuleOp"> {
-  let summary = "Round products of integers to 8 bits where they are drained";
+  let summary = "Requantise products of integers to 8 bits in the drain";
   let description = [{
     A convolution of integers whose accumulators only go through an addition per
-    output channel, a conversion to binary32, a factor per output channel,
-    maybe relu, a rounding, maybe a zero point, and a saturating conversion to
-    8 bits becomes one `bfp.requantise_conv`, of equal bits. The constants must
-    prove that no sum leaves 32 bits.
+    output channel, a conversion to binary32, a factor per output channel, maybe
+    relu, a rounding, maybe a zero point, and a saturating conversion to 8 bits
+    becomes one `bfp.requantise_conv` with the same bits. The constants must
+    prove that no sum exceeds 32 bits.
   }];
   let statistics = [
-    Statistic<"numFused", "fused", "products that round by themselves">
+    Statistic<"numFused", "fused", "products that requantise in the drain">
   ];
   let dependentDialects = ["::ashlar::bfp::BFPDialect"];
 }
 
 def FuseZeroPoints : Pass<"ashlar-bfp-fuse-zero-points", "::mlir::ModuleOp"> {
-  let summary = "Products of two run-time factors read their bytes";
+  let summary = "Let products of two run-time operands read bytes";
   let description = [{
-    A matrix product of integers whose factors are bytes, at least one of them
-    less a constant zero point of the whole tensor (nn.sub of nn.cast to i16),
-    becomes one `bfp.integer_matmul` of the bytes; transposes and reshapes of the
-    difference alone move the bytes. The array subtracts the zero
-    points: one pass instead of up to four. A constant factor takes no part; its
-    zero points and those of the other factor are corrections.
+    A matrix multiplication of integers whose operands are bytes, at least one
+    of them minus a constant zero point of the whole tensor (nn.sub of nn.cast
+    to i16), becomes one `bfp.integer_matmul` of the bytes; transposes and
+    reshapes of the difference then move the bytes. The array subtracts the zero
+    points: one pass instead of up to four. Constant operands are excluded;
+    their zero points and those of the other operand are corrections.
   }];
   let statistics = [Statistic<"numFused", "fused", "products of bytes">];
   let dependentDialects = ["::ashlar::bfp::BFPDialect"];
@@ -165,32 +165,32 @@ def FuseZeroPoints : Pass<"ashlar-bfp-fuse-zero-points", "::mlir::ModuleOp"> {
 
 def FuseQuantisedMaps
     : Pass<"ashlar-bfp-fuse-quantised-maps", "::mlir::ModuleOp"> {
-  let summary = "One pass per function between products of integers";
+  let summary = "Fuse quantised functions into one pass each";
   let description = [{
     Dequantisations of 8-bit integers by constants of the whole tensor, a unary
-    function or one of two operands, maybe with limits behind it, and a
-    quantisation to 8 bits become one `bfp.requantise`; so do dequantisations and
-    quantisations by themselves. Maxima, reshapes and transposes of dequantised
-    integers are those of the integers, and parts of a concat are quantised
-    before they are put together: values move as bytes. Equal bits: the formulas
-    are the same, maxima and quantisation do not fall.
+    function or one of two operands, maybe with limits after it, and a
+    quantisation to 8 bits become one `bfp.requantise`; so do dequantisations
+    and quantisations by themselves. Maxima, reshapes and transposes of
+    dequantised integers are those of the integers, and parts of a concat are
+    quantised before they are joined: values move as bytes. The bits are equal:
+    the formulas are the same, and maxima and quantisation are monotone.
   }];
   let statistics = [
-    Statistic<"numFused", "fused", "passes that take the place of formulas">,
+    Statistic<"numFused", "fused", "passes that replace formulas">,
     Statistic<"numMoved", "moved", "maxima and moves before dequantisation">
   ];
   let dependentDialects = ["::ashlar::bfp::BFPDialect"];
 }
 
 def FuseAffine : Pass<"ashlar-bfp-fuse-affine", "::mlir::ModuleOp"> {
-  let summary = "A scale, a bias and a function in one pass";
+  let summary = "Fuse a scale, a bias and a function into one pass";
   let description = [{
     A product with a constant, a sum with a constant, both along one axis at
     most, and a unary function, in this order, each the only reader of the one
     before, become one `bfp.affine`; two of the three are enough. All are of
-    binary32, so that no rounding is left out: equal bits, without the tensors
-    between them. What a product of matrices can take into its epilogue has been
-    taken.
+    binary32, so no rounding is omitted: the bits are equal, without the tensors
+    between them. Runs after products have absorbed their
+    epilogues.
   }];
   let statistics = [
     Statistic<"numFused", "fused", "formulas that became one operation">
@@ -199,7 +199,7 @@ def FuseAffine : Pass<"ashlar-bfp-fuse-affine", "::mlir::ModuleOp"> {
 }
 
 def ChooseScales : Pass<"ashlar-bfp-choose-scales", "::mlir::ModuleOp"> {
-  let summary = "Decide who chooses each scale exponent";
+  let summary = "Choose the scale-exponent policy of each encode event";
   let description = [{
     `format` is a table as assign-formats reads it; its key `scale`, and that of
     a product's node, name the policy (docs/Numerics.md 5) of the encode events
@@ -227,7 +227,7 @@ def VerifyPlan : Pass<"ashlar-bfp-verify-plan", "::mlir::ModuleOp"> {
     Changes nothing. Checks what later phases rely on: one function `main` with
     named arguments and results that are not encoded; every product a bfp op
     with encoded factors and a proven accumulator; weights are encoded
-    constants that only products read; movement ops keep their storage and
+    constants that only products read; data movement ops keep their storage and
     their blocks whole; block axes exist.
   }];
 }
@@ -235,7 +235,7 @@ def VerifyPlan : Pass<"ashlar-bfp-verify-plan", "::mlir::ModuleOp"> {
 def PrintPlan : Pass<"ashlar-bfp-print-plan", "::mlir::ModuleOp"> {
   let summary = "Print or write the numeric plan";
   let description = [{
-    For tests and developers; no part of the phase, changes nothing. Prints the
+    For tests and developers; not part of the phase, changes nothing. Prints the
     plan of docs/NumericPlan.md on standard output or, with `directory`, writes
     plan.json and the constants there.
   }];

@@ -10,11 +10,11 @@ include "mlir/Pass/PassBase.td"
 def InsertSemaphores : Pass<"ashlar-isa-insert-semaphores", "::mlir::ModuleOp"> {
   let summary = "Order conflicting instructions of different queues";
   let description = [{
-    Before: a program that is right when executed in program order. After: one
-    that is right when its queues run concurrently. Inserts `isa.sem.wait` before
-    and `isa.sem.signal` after instructions so that every two conflicting
+    Before: a program that is correct when executed in program order. After: one
+    that is correct when its queues run concurrently. Inserts `isa.sem.wait`
+    before and `isa.sem.signal` after instructions so that every two conflicting
     accesses of different queues are ordered as in program order; waits that
-    follow from earlier ones are left out. Sets `semaphores` of the program.
+    follow from earlier ones are omitted. Sets `semaphores` of the program.
 
     The machine is read from the module attribute `npu.target`.
   }];
@@ -28,20 +28,20 @@ def OrderByStart : Pass<"ashlar-isa-order", "::mlir::ModuleOp"> {
   let summary = "Order instructions by the time at which they can start";
   let description = [{
     Before: a program with its semaphores. After: the same instructions in an
-    order that takes fewer cycles, or the program as it was. What queues share -
-    DRAM, the banks of the state buffer, the instruction stream - is granted in
-    program order, so that an instruction early in the program and late in time
-    holds up those after it. Queues are followed side by side by the emulator's
-    account of cycles; of their next instructions the one that can start first
-    becomes the next of the program. Each queue keeps its order, each semaphore
-    its signals and waits, and `isa.planned` stands where its tensor is complete
-    and unchanged.
+    order that takes fewer cycles, or the program unchanged. Resources that
+    queues share (DRAM, the banks of the state buffer, the instruction stream)
+    are granted in program order, so an instruction that is early in the program
+    but starts late delays those after it. The emulator's timing model follows
+    all queues; of their next instructions the one that can start first becomes
+    the next of the program. Each queue keeps its order, each semaphore its
+    signals and waits, and `isa.planned` stays where its tensor is complete and
+    unchanged.
 
     The machine is read from the module attribute `npu.target`.
   }];
   let dependentDialects = ["::ashlar::isadialect::ISADialect"];
   let statistics = [
-    Statistic<"numMoved", "moved", "Instructions with another place">];
+    Statistic<"numMoved", "moved", "Instructions that moved">];
 }
 
 #endif // ASHLAR_TRANSFORMS_ISA_PASSES_TD

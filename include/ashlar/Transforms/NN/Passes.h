@@ -46,8 +46,8 @@ struct FoldOptions {
   int64_t copySetup = 0;
   /// From the last byte of a copy inside the chip to its completion.
   int64_t copyLatency = 0;
-  /// Banks of a partition (0: accesses never compete), accesses that each takes
-  /// per cycle, and bytes of an access.
+  /// Banks of a partition (0: accesses never conflict), accesses that each
+  /// takes per cycle, and bytes of an access.
   int64_t banks = 0, ports = 1, portBytes = 16;
   /// Bytes of a DRAM burst.
   int64_t burstBytes = 64;

@@ -2,7 +2,7 @@
 //
 // Passes within the `nn` dialect: the simplify and fold phases. Constants are
 // computed in binary64 in index order and rounded once to the type they are
-// stored in (docs/Numerics.md 6); movement keeps every bit (7).
+// stored in (docs/Numerics.md 6); data movement keeps every bit (7).
 
 #ifndef ASHLAR_TRANSFORMS_NN_PASSES_TD
 #define ASHLAR_TRANSFORMS_NN_PASSES_TD
@@ -16,11 +16,11 @@ class NNPass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
 def FoldConstants : NNPass<"ashlar-nn-fold-constants"> {
   let summary = "evaluate operations whose operands are all constant";
   let description = [{
-    Replaces every operation whose operands are constant by its value. Movement
-    is done on raw bits; arithmetic in binary64 in index order, rounded once to
-    the result type; integers exactly, modulo their width.
+    Replaces every operation whose operands are constant by its value. Data
+    movement copies raw bits; arithmetic in binary64 in index order, rounded
+    once to the result type; integers exactly, modulo their width.
 
-    A result without elements is a constant whatever the operands are.
+    A result without elements is a constant for any operands.
 
     A result that is larger than `max-bytes` and larger than all operands
     together (a broadcast, a pad) stays an operation: the file should not
@@ -71,7 +71,7 @@ def FoldBatchNorm : NNPass<"ashlar-nn-fold-batch-norm"> {
     Parameters that are not constant leave the op as it is.
   }];
   let statistics = [
-    Statistic<"absorbed", "absorbed", "batch_norm ops that went into weights">,
+    Statistic<"absorbed", "absorbed", "batch_norm ops merged into weights">,
     Statistic<"expanded", "expanded", "batch_norm ops that became mul + add">
   ];
 }
@@ -80,9 +80,9 @@ def MergeBias : NNPass<"ashlar-nn-merge-bias"> {
   let summary = "merge per-channel constants around a convolution into it";
   let description = [{
     conv or conv_transpose with constant weights, followed as its only use by
-    add, sub, mul or div of a constant that varies along the channel axis alone:
-    sums join the bias, factors scale weights and bias. A matmul takes a factor
-    per column into its weights. Computed in binary64, rounded once.
+    add, sub, mul or div of a constant that varies along the channel axis only:
+    terms join the bias, factors scale weights and bias. A factor per column of
+    a matmul scales its weights. Computed in binary64, rounded once.
 
     A quotient becomes a factor: the reciprocal in binary64. Factors that are
     not finite (a division by zero) stay operations.
@@ -94,21 +94,21 @@ def MergeBias : NNPass<"ashlar-nn-merge-bias"> {
 }
 
 def ComposeAffine : NNPass<"ashlar-nn-compose-affine"> {
-  let summary = "one product and one sum for a chain of them with constants";
+  let summary = "compose chains of products and sums with constants";
   let description = [{
     add, sub, mul and div of floats with constants that vary along one axis at
     most, each the only reader of the one before: `x * s + t` with s and t
     composed in binary64 and rounded once. A factor of one or a term of zero is
-    left out. Chains that would not get shorter stay, and those whose s or t is
-    not a number of the element type.
+    omitted. Chains that would not get shorter stay, and so do those whose s or
+    t is not finite in the element type.
   }];
   let statistics = [
-    Statistic<"composed", "composed", "operations that chains had">
+    Statistic<"composed", "composed", "operations in composed chains">
   ];
 }
 
 def RecogniseActivations : NNPass<"ashlar-nn-recognise-activations"> {
-  let summary = "find functions that exporters write as several operations";
+  let summary = "recognise functions that exporters split into operations";
   let description = [{
     A product of x, a gate and numbers, in any order, becomes one nn.unary that
     the drain of the producer can apply:
@@ -140,7 +140,7 @@ def FoldPad : NNPass<"ashlar-nn-fold-pad"> {
 }
 
 def FlattenToConv : NNPass<"ashlar-nn-flatten-to-conv"> {
-  let summary = "turn dense layers on flattened maps or of pruned weights into convolutions";
+  let summary = "rewrite flattened or pruned dense layers as convolutions";
   let description = [{
     `matmul(reshape(x: [N, C, s...] -> [N, C*s...]), w: [C*s..., M])` with a
     constant w is a convolution whose kernel is the map: its blocks then run
@@ -160,10 +160,10 @@ def LowerConvTranspose : NNPass<"ashlar-nn-lower-conv-transpose"> {
   let summary = "lower conv_transpose to pad and conv";
   let description = [{
     A transposed convolution is a convolution with stride one over the input
-    with `stride - 1` zeros between its elements, with weights mirrored in
-    space and input and output channels exchanged within each group. Padding
-    that conv cannot express (negative) becomes part of the nn.pad. Weights
-    need not be constant; of constant ones fold-constants removes the movement.
+    with `stride - 1` zeros between its elements, with weights mirrored in space
+    and input and output channels exchanged within each group. Padding that conv
+    cannot express (negative) becomes part of the nn.pad. Weights need not be
+    constant; for constant ones fold-constants removes the data movement.
   }];
   let statistics = [
     Statistic<"lowered", "lowered", "transposed convolutions lowered">
@@ -171,11 +171,11 @@ def LowerConvTranspose : NNPass<"ashlar-nn-lower-conv-transpose"> {
 }
 
 def LowerDynamicConv : NNPass<"ashlar-nn-lower-dynamic-conv"> {
-  let summary = "write convolutions with computed weights as matrix products";
+  let summary = "rewrite convolutions with run-time weights as matmuls";
   let description = [{
     A convolution whose weights are only known at run time becomes im2col and a
     matmul with two computed operands, one per group, joined along the channels;
-    the machine lays the taps into array rows and encodes both operands. The
+    the machine maps the taps to array rows and encodes both operands. The
     bias becomes a sum. Runs after constants are folded.
   }];
   let statistics = [
@@ -184,10 +184,10 @@ def LowerDynamicConv : NNPass<"ashlar-nn-lower-dynamic-conv"> {
 }
 
 def LowerComposites : NNPass<"ashlar-nn-lower-composites"> {
-  let summary = "write operations without an engine as compositions";
+  let summary = "rewrite operations that no engine supports as compositions";
   let description = [{
     where becomes prelu, add and neg (booleans: and, or), mod with fmod becomes
-    the remainder of the magnitudes times a sign (integers: dividend less
+    the remainder of the magnitudes times a sign (integers: dividend minus
     quotient times divisor). Both are exact for every value. A max_pool whose
     window has at least four times as many taps as the sum of its extents
     becomes one max_pool per dimension. A concat loses its empty parts, and
@@ -205,27 +205,27 @@ def LowerComposites : NNPass<"ashlar-nn-lower-composites"> {
 }
 
 def ComposeMovement : NNPass<"ashlar-nn-compose-movement"> {
-  let summary = "merge and cancel movement operations";
+  let summary = "merge and cancel data movement operations";
   let description = [{
     Applies until nothing changes: folders of identities; reshape of reshape,
     transpose of transpose, slice of slice; a transpose that only moves
     dimensions of size one becomes a reshape; a reshape moves below a unary
-    function, so that it meets the next movement; a broadcast in front of a
-    broadcasting operation disappears. Dead operations go, too.
+    function, so that it meets the next data movement; a broadcast before a
+    broadcasting operation is removed. Dead operations are removed too.
   }];
 }
 
 def CanonicaliseTransposes : NNPass<"ashlar-nn-canonicalise-transposes"> {
-  let summary = "replace chains of reshapes and transposes by what they amount to";
+  let summary = "simplify chains of reshapes and transposes";
   let description = [{
-    A chain of reshapes and transposes is followed as digits of the source's
+    A chain of reshapes and transposes permutes the digits of the source's
     row-major index: axes that stay adjacent in order are one digit, axes of one
-    element none. What is left of the whole chain decides:
+    element none. The remaining permutation decides:
 
     * nothing moves: a reshape;
     * only indices along one axis change (a channel shuffle): an nn.gather with
-      constant indices, which slices and gathers behind it merge into;
-    * two or more transposes (depth to space behind space to depth, head splits
+      constant indices, which later slices and gathers merge into;
+    * two or more transposes (depth to space after space to depth, head splits
       that meet): one transpose of the merged axes between two reshapes;
     * one transpose: it stays.
 
@@ -234,12 +234,12 @@ def CanonicaliseTransposes : NNPass<"ashlar-nn-canonicalise-transposes"> {
 }
 
 def MergeBatchAxes : NNPass<"ashlar-nn-merge-batch-axes"> {
-  let summary = "one batch axis for several of a matrix product";
+  let summary = "merge batch axes of matrix multiplications";
   let description = [{
     A matmul whose result has more than five axes becomes one on reshaped
     operands: neighbouring batch axes that both operands have, or that the same
-    operand is repeated along, form one axis. Where operands are repeated in
-    turn more than three times, they are broadcast first.
+    operand is repeated along, form one axis. If operands alternate in being
+    repeated more than three times, they are broadcast first.
   }];
   let statistics = [
     Statistic<"numMerged", "merged", "products with merged batch axes">
@@ -247,13 +247,13 @@ def MergeBatchAxes : NNPass<"ashlar-nn-merge-batch-axes"> {
 }
 
 def SplitWindows : NNPass<"ashlar-nn-split-windows"> {
-  let summary = "pools whose windows an instruction can hold";
+  let summary = "split pools whose windows exceed the fields of an instruction";
   let description = [{
     A kernel of more than 4095 taps, or a dilation above 4095, along an axis:
     the taps are divided into runs, a max_pool becomes the maximum of the runs'
     pools, an avg_pool the sum of their means, weighted by their taps. A stride
     above 4095: one pool for each window, joined by a concat. At most 256 pools;
-    what needs more, and integers along a long kernel, stay. The sums of an
+    pools that need more, and integers along a long kernel, stay. The sums of an
     avg_pool are rounded once per run, and once more for the weights.
   }];
   let statistics = [
@@ -262,13 +262,13 @@ def SplitWindows : NNPass<"ashlar-nn-split-windows"> {
 }
 
 def SplitProducts : NNPass<"ashlar-nn-split-products"> {
-  let summary = "one product for each slice of a product's columns";
+  let summary = "split products whose columns are read in disjoint slices";
   let description = [{
-    A matmul with constant weights whose result, behind a sum with a constant
+    A matmul with constant weights whose result, after a sum with a constant
     per column, a reshape that splits the last axis and a transpose, is only
     read in disjoint slices of the columns becomes one matmul for each slice:
     queries, keys and values of one fused projection. The multiplications are
-    the same; each result gets the storage that its reader asks for. Slices of
+    the same; each result gets the storage that its reader needs. Slices of
     fewer than 32 columns stay.
   }];
   let statistics = [
@@ -277,28 +277,28 @@ def SplitProducts : NNPass<"ashlar-nn-split-products"> {
 }
 
 def SimplifyArithmetic : NNPass<"ashlar-nn-simplify-arithmetic"> {
-  let summary = "squares, cubes and divisions by a constant as products";
+  let summary = "rewrite squares, cubes and constant divisors as products";
   let description = [{
     * Powers of 2 and 3 become products.
     * A division by one constant becomes a product with its reciprocal where
-      that is exact, or where a matmul in front takes it into its epilogue (the
+      that is exact, or where a preceding matmul takes it into its epilogue (the
       scaling of attention); then the reciprocal is rounded once.
   }];
 }
 
 def SinkTransposes : NNPass<"ashlar-nn-sink-transposes"> {
-  let summary = "move transposes behind operations that commute with them";
+  let summary = "move transposes past operations that commute with them";
   let description = [{
     Element-wise operations whose operands are all transposed alike, or
     constant, reductions, softmax, concatenations and slices compute on the
     untransposed operands; the transpose follows them. Only transposes without
-    other readers move. A reduction over several axes adds in the order of the
-    untransposed axes then.
+    other readers move. A reduction over several axes then adds in the order of
+    the untransposed axes.
   }];
 }
 
 def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
-  let summary = "lay the taps of few-channel convolutions into array rows";
+  let summary = "map the taps of few-channel convolutions to array rows";
   let description = [{
     A convolution of few input channels leaves most rows of the multiplier array
     idle. Alternatives, compared by one cost function: first the longest of
@@ -308,11 +308,11 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
     * `plain`: one tap at a time; a W stride skips columns in place;
     * `stride-fold`: the Sw columns that a step of the window passes become
       channels of one pixel, W stride 1, so that row groups of the array may
-      give several results a step (the stride fold of WFold convolution). The
-      folded map has exactly Wo + Kf - 1 columns. Of form B (zero taps in front
-      of the kernel, the input only viewed) and form A (zero taps behind it,
-      borders added while folding) the cheaper;
-    * `phase-fold`: the same with only those of the Sw columns that a tap meets;
+      give several results per step (docs/WidthFolding.md). The
+      folded map has exactly Wo + Kf - 1 columns. The cheaper of form B (zero
+      taps before the kernel, the input is a view) and form A (zero taps after it,
+      borders added while folding);
+    * `phase-fold`: the same with only those of the Sw columns that a tap reads;
     * `strided-slice`: one such column, because the dilation is a multiple of
       the stride or there is one tap: the taps keep their distance;
     * `lane-fold`: W stride 1, nothing to fold but row groups to use;
@@ -320,7 +320,7 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
     * `pack-taps`: the whole kernel becomes channels.
 
     All but the first are an nn.im2col and a smaller convolution. Folded taps
-    of zeros are never issued and count nothing. Considered are convolutions of
+    of zeros are never issued and cost nothing. Considered are convolutions of
     group 1 with constant weights, more than one tap or a W stride, and fewer
     than 8 channels, or fewer than 16 and no multiple of 8. Grouped and
     depthwise convolutions, and strided ones of more channels, stay as they are
@@ -353,14 +353,14 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
     Option<"copyQueues", "copy-queues", "int64_t", "3",
            "queues that copy at the same time">,
     Option<"copyRuns", "copy-runs", "int64_t", "0",
-           "contiguous runs that each forms per cycle, 0: any number">,
+           "contiguous runs that each forms per cycle, 0: unlimited">,
     Option<"copySetup", "copy-setup", "int64_t", "0",
            "cycles of a copy before its first byte">,
     Option<"copyLatency", "copy-latency", "int64_t", "0",
            "cycles from the last byte of a copy inside the chip to its "
            "completion">,
     Option<"banks", "banks", "int64_t", "0",
-           "banks of a partition, 0: accesses never compete">,
+           "banks of a partition, 0: accesses never conflict">,
     Option<"ports", "ports", "int64_t", "1",
            "accesses that a bank takes per cycle">,
     Option<"portBytes", "port-bytes", "int64_t", "16", "bytes of an access">,
@@ -418,7 +418,7 @@ def OrderChannels : NNPass<"ashlar-nn-order-channels"> {
 }
 
 def RemoveDead : NNPass<"ashlar-nn-remove-dead"> {
-  let summary = "remove operations whose result nobody uses";
+  let summary = "remove operations whose result is unused";
   let description = [{
     Every operation of the dialect is pure, so one walk from the last to the
     first removes all that do not reach a result.
@@ -429,8 +429,8 @@ def RemoveDead : NNPass<"ashlar-nn-remove-dead"> {
 def VerifyFolded : NNPass<"ashlar-nn-verify-folded"> {
   let summary = "check the exit invariants of the fold phase";
   let description = [{
-    Changes nothing. An error for every batch_norm and conv_transpose that is
-    left: later phases have no engine for them.
+    Changes nothing. An error for every remaining batch_norm and
+    conv_transpose: later phases have no engine for them.
   }];
 }
 

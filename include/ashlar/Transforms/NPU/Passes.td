@@ -13,7 +13,7 @@ def AnalyseZeros : Pass<"ashlar-npu-analyse-zeros", "::mlir::ModuleOp"> {
     Sets `zeros` on every product with constant weights: `weights`, of them
     `exact` zeros of the model, `encoded` ones that are zero once their block is
     encoded and aligned to the scale of the output channel, and `structural`
-    ones that a fold of the kernel put in. What is left is what skipping issues.
+    ones that a fold of the kernel inserted. Skipping issues the remaining ones.
   }];
   let statistics = [
     Statistic<"numZeros", "zeros", "coefficients that are zero">
@@ -24,28 +24,27 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
   let summary = "choose the cluster of every convolution by cycles";
   let description = [{
     Turns `npu.pe.conv` into `npu.tcu.conv` where the sparse cluster takes fewer
-    predicted cycles than the dense array, or wherever it can with `mode` tile or
-    scatter.
-    Eligible are convolutions of one or two spatial dimensions with constant
-    encoded weights. The prediction for the array takes the better stationary
-    operand and the best lane fold; that for the sparse cluster follows loads,
-    runs, drains and streams of the best tile plan through their buffers.
-    Readers of one map are decided together: a fold needs all of them on the
-    array, and where several go to the sparse cluster, one of them stays on the
-    array if both clusters side by side take fewer cycles.
+    predicted cycles than the dense array, or wherever it can with `mode` tile
+    or scatter. Eligible are convolutions of one or two spatial dimensions with
+    constant encoded weights. The prediction for the array takes the better
+    stationary operand and the best lane fold; that for the sparse cluster
+    follows loads, runs, drains and streams of the best tile plan through their
+    buffers. All readers of a feature map are decided together: a lane fold
+    needs all of them on the array, and if several go to the sparse cluster, one
+    of them stays on the array if both engines in parallel take fewer cycles.
 
     Every convolution gets a decision: eligible, choice, reason, cycles of the
     alternatives (also of the sparse cluster without skipping), the zeros of
     analyse-zeros, theoretical and realised skip, cycles saved, and the plan.
-    Matrix products are of class dense, operations that neither cluster has of
-    class vector.
+    Matrix multiplications are of class dense, operations that run on neither
+    engine of class vector.
 
-    Scatter mode leaves zeros of the data out as well (docs/SparseTiles.md 6).
-    Its cycles follow from the density of the input: measured on samples, in the
-    module attribute `npu.profile` (JSON text), or followed from the producers.
-    Where places are measured, tiles are cut to equal work by `algorithm`; with
-    `cut-time` runtime the machine cuts them, from counts of its own.
-    Rules majority and threshold go by the
+    Scatter mode skips zeros of the data as well (docs/SparseTiles.md 6). Its
+    cycles follow from the density of the input: measured on samples, in the
+    module attribute `npu.profile` (JSON text), or derived from the producers.
+    If positions are measured, tiles are cut to equal work by `algorithm`; with
+    `cut-time` runtime the machine cuts them, from its own counts.
+    The rules majority and threshold use the
     density of the input instead of cycles.
 
     The machine is read from the module attribute `npu.target`.
@@ -54,24 +53,24 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
            "auto, off, or every eligible convolution: tile, scatter">,
     Option<"useScatter", "use-scatter", "bool", /*default=*/"true",
-           "mode auto may choose scatter mode, where data are measured">,
+           "mode auto may choose scatter mode if data are measured">,
     Option<"rule", "rule", "std::string", /*default=*/"\"cost\"",
            "what decides: cost, majority or threshold">,
     Option<"measured", "measured", "std::string", /*default=*/"\"\"",
            "cycles of whole networks and their nodes for decisions, as JSON: "
            "of the array alone (dense) and of this choice (written)">,
     Option<"variant", "variant", "std::string", /*default=*/"\"D\"",
-           "unit that scatters: A, B, C or D">,
+           "variant of the scatter unit: A, B, C or D">,
     Option<"algorithm", "algorithm", "std::string", /*default=*/"\"p2\"",
            "how tiles are cut: uniform, p1, p2 or rows">,
     Option<"metric", "metric", "std::string", /*default=*/"\"nnz\"",
-           "what is to be equal: nnz, density or zeros">,
+           "what the tiles share equally: nnz, density or zeros">,
     Option<"threshold", "threshold", "int64_t", /*default=*/"300",
            "largest difference of two tiles, 1/10000">,
     Option<"cutTime", "cut-time", "std::string", /*default=*/"\"auto\"",
            "when tiles are cut: profile (by the compiler), runtime (by the "
            "machine where that pays), always (wherever it can), or auto: "
-           "profile where places are measured">,
+           "profile where positions are measured">,
     Option<"halo", "halo", "std::string", /*default=*/"\"overlap\"",
            "tiles of the results that overlap on the operand (overlap), of the "
            "operand (disjoint), or whichever takes fewer cycles (auto)">];
@@ -80,25 +79,25 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
 }
 
 def AssignAxis : Pass<"ashlar-npu-assign-axis", "::mlir::ModuleOp"> {
-  let summary = "choose the axis of every tensor that lies across partitions";
+  let summary = "choose the partition dimension of every tensor";
   let description = [{
-    Encoded tensors lie with their block axis across partitions; other results
-    take the axis that their operation produces or, where it is free, the axis
-    of its operands or the longest one it may use. What nothing dictates lies
-    across the channels of a map, else the last axis; across another one where
-    partitions then hold at most a quarter and no reader asks for an axis of its
-    own. Sets `layout` (axis -1: the tensor lies in one partition). An operation that reads a tensor across
-    another axis gets a re-laid copy when it is staged.
+    Encoded tensors have their block axis as partition dimension; other results
+    take the axis that their operation produces or, if it is free, the axis of
+    its operands or the longest one it may use. Without any constraint it is the
+    channel axis of a feature map, else the last axis; another one if partitions
+    then hold at most a quarter and no reader needs a specific axis. Sets
+    `layout` (axis -1: the tensor is in one partition). An operation that reads
+    a tensor along another axis gets a copy in its own layout when it is staged.
   }];
 }
 
 def DecodeOperands : Pass<"ashlar-npu-decode-operands", "::mlir::ModuleOp"> {
-  let summary = "decode block operands that are read across another axis";
+  let summary = "decode block operands that are read along another axis";
   let description = [{
-    Blocks lie along the axis across partitions. An operation of the vector unit
-    that works across another axis cannot read them there; its operand is
-    decoded to f32 by an `npu.vec.map "copy"` across the axis of its blocks,
-    once for all such readers, and re-laid from there when it is staged.
+    Blocks run along the partition dimension. An operation of the vector unit
+    with another partition dimension cannot read them; its operand is
+    decoded to f32 by an `npu.vec.map "copy"` along the axis of its blocks,
+    once for all such readers, and copied to the new layout when it is staged.
   }];
   let statistics = [
     Statistic<"numDecoded", "decoded", "tensors that got a decoded copy">
@@ -109,33 +108,34 @@ def ChooseStationary : Pass<"ashlar-npu-choose-stationary", "::mlir::ModuleOp"> 
   let summary = "choose the stationary operand of every product by cycles";
   let description = [{
     Predicts the array cycles of every `npu.pe` operation with its weights and
-    with its activations as the stationary operand, the latter with what
-    turns the result back: a copy and a vector pass, or, where the drain can
-    encode, an identity multiplication that moves whole blocks and flips their
-    orientation. Marks those that are cheaper with
-    `stationary`: `activations`, or `activations_blocks` for the last kind. Only products with constant weights, one
-    group and at most as many result positions as partitions can be turned. The
-    cycles of both alternatives are recorded as a decision.
+    with its activations as the stationary operand, the latter including the
+    cost of transposing the result back: a copy and a vector pass, or, where the
+    drain can encode, an identity multiplication that moves whole blocks and
+    flips their orientation. Marks those that are cheaper with `stationary`:
+    `activations`, or `activations_blocks` for the last kind. Only products with
+    constant weights, one group and at most as many result positions as
+    partitions can be transposed. The cycles of both alternatives are recorded
+    as a decision.
 
     The machine is read from the module attribute `npu.target`.
   }];
   let statistics = [
     Statistic<"numActivations", "activations", "products whose weights move">,
-    Statistic<"numBlocks", "blocks", "of these, turned on the array">
+    Statistic<"numBlocks", "blocks", "of these, transposed on the array">
   ];
 }
 
 def ClassifyTransposes
     : Pass<"ashlar-npu-classify-transposes", "::mlir::ModuleOp"> {
-  let summary = "choose how each movement is done";
+  let summary = "choose how each data movement is done";
   let description = [{
-    A movement that only renames axes of a resident tensor is a view (`none`).
-    What exchanges the axis across partitions can be done by a copy inside the
-    chip, as an identity multiplication on the array (npu.pe.transpose), or
+    A data movement that only renames axes of a resident tensor is a view
+    (`none`). One that changes the partition dimension is done by a copy on the
+    chip, by an identity multiplication on the array (npu.pe.transpose), or
     through DRAM (`route`); the fewest predicted cycles decide, or
     `mode` does. A graph input or output is loaded or stored in its new order
-    anyway. The drain of an identity multiplication applies the function that
-    alone reads its result.
+    anyway. The drain of an identity multiplication applies a function that
+    is the only reader of its result.
 
     The attribute `ashlar.decision.transpose` has the choice, its reason and the
     predicted cycles of every alternative. The machine is read from the module
@@ -145,30 +145,30 @@ def ClassifyTransposes
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
            "auto, pe, dma or copy">];
   let statistics = [
-    Statistic<"numNone", "none", "movements that are views">,
-    Statistic<"numCopies", "copies", "movements copied inside the chip">,
+    Statistic<"numNone", "none", "data movements that are views">,
+    Statistic<"numCopies", "copies", "data movements copied on the chip">,
     Statistic<"numIdentities", "identities", "identity multiplications">,
-    Statistic<"numThroughDram", "through-dram", "movements through DRAM">
+    Statistic<"numThroughDram", "through-dram", "data movements through DRAM">
   ];
 }
 
 def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
-  let summary = "fold neighbours of a row into idle array rows";
+  let summary = "fold neighbouring pixels of a row into idle array rows";
   let description = [{
     A convolution of C channels uses C of the R rows of the array. If its input
-    lies folded, Ws = R / PCi neighbours of a row side by side in Ws groups of
-    PCi >= C partitions, one step gives Ws results (docs/Machine.md, PE array,
-    row groups; the lane fold of WFold convolution). Sets `lanes` = Ws and `pitch` = PCi
-    in the `layout`
-    on the producer of such an input.
+    is folded, with Ws = R / PCi neighbouring pixels side by side in Ws groups
+    of PCi >= C partitions, one step gives Ws results (docs/Machine.md, PE
+    array, row groups; docs/WidthFolding.md). Sets `lanes` = Ws and `pitch` =
+    PCi in the `layout` on the producer of such an input.
 
-    A map can be folded if all its readers are convolutions of one group and W
-    stride 1 with stationary weights, and its producer writes it where it
-    belongs: a convolution whose drain encodes, or a move that encodes. PCi is
-    the one with the fewest predicted cycles of all readers, the largest of
-    equals. `policy` "source" takes the PCi of the source's rule instead: the
-    largest whose padding exceeds the least by at most `tolerance` channels. Each
-    reader's decision has the cycles of every alternative.
+    A feature map can be folded if all its readers are convolutions of one group
+    and W stride 1 with stationary weights, and its producer can write it
+    folded: a convolution whose drain encodes, or a data movement that encodes.
+    PCi is the one with the fewest predicted cycles of all readers, the largest
+    among equals. `policy` "source" takes the PCi of the original design
+    instead: the largest whose padding exceeds the minimum by at most
+    `tolerance` channels. Each reader's decision has the cycles of every
+    alternative.
 
     The machine is read from the module attribute `npu.target`.
   }];
@@ -176,9 +176,9 @@ def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
     Option<"policy", "policy", "std::string", /*default=*/"\"cycles\"",
            "how PCi is chosen: cycles or source">,
     Option<"tolerance", "tolerance", "int64_t", /*default=*/"8",
-           "padding that the source's rule accepts, in channels">];
+           "padding that the rule of the original design accepts, in channels">];
   let statistics = [
-    Statistic<"numFolded", "folded", "maps folded into lanes">];
+    Statistic<"numFolded", "folded", "feature maps folded into lanes">];
 }
 
 def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {
@@ -212,22 +212,22 @@ def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {
 def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
   let summary = "decide residency, addresses and tile sizes";
   let description = [{
-    Keeps tensors in the state buffer from producer to last consumer where they
-    fit, the largest ones that do not fit go to DRAM; lets convolutions write
-    straight into the concatenation that alone reads them; allocates by liveness,
-    gives each operation the largest tile that its scratch memory allows, and
-    leaves the rest to the ring that weights are prefetched into. Sets
-    `memory`, with the reason where a result is not resident, and `tiling`.
-    A movement that converts is made in the memory of its operand if no tile is
-    written over what a later one reads (`ashlar.decision.in_place`), and a
-    transpose of squares that does not fit beside its operand exchanges blocks
-    with it (`route`).
-    A product in tiles cuts positions or outputs outside, whichever reads fewer
-    bytes of DRAM (`ashlar.decision.weights`). Where not everything fits, the plan
-    that is predicted to be fastest sends maps to DRAM, cuts columns of weights
-    into parts along the contraction axis (`chunk`), or both.
-    Fails with required and available bytes when an operation does not fit even
-    in its smallest tile.
+    Keeps tensors in the state buffer from producer to last consumer if they fit
+    and spills the largest ones that do not fit to DRAM. Lets convolutions write
+    directly into the concatenation that is their only reader. Allocates by
+    liveness, gives each operation the largest tile that its scratch memory
+    allows, and leaves the remaining memory to the ring into which weights are
+    prefetched. Sets `memory`, with the reason if a result is not resident, and
+    `tiling`. A data movement that converts works in place of its operand if no
+    tile overwrites what a later one reads (`ashlar.decision.in_place`), and a
+    transpose of squares that does not fit next to its operand swaps blocks in
+    place (`route`).
+    A product in tiles has positions or outputs in the outer loop, whichever
+    reads fewer bytes of DRAM (`ashlar.decision.weights`). If not everything
+    fits, the plan that is predicted to be fastest spills feature maps to DRAM,
+    cuts columns of weights into parts along the contraction axis (`chunk`), or
+    both. Fails with required and available bytes when an operation does not fit
+    even in its smallest tile.
 
     The machine is read from the module attribute `npu.target`.
   }];
@@ -248,51 +248,51 @@ def VerifyFormats : Pass<"ashlar-npu-verify-formats", "::mlir::ModuleOp"> {
 }
 
 def ChooseMapForm : Pass<"ashlar-npu-choose-map-form", "::mlir::ModuleOp"> {
-  let summary = "decide which maps in DRAM are compressed";
+  let summary = "decide which feature maps in DRAM are compressed";
   let description = [{
-    A result in DRAM that is written and read in whole rows with channels across
-    partitions may lie there in cells of a row each, compressed
-    (docs/SparseTiles.md 4). The densities of `npu.profile` (removed), or what
-    producers say, give the bytes to expect of bitmap, COO and quad-tree; the
-    form with the fewest DRAM cycles is taken if no transfer time is lost by
-    it. Sets `form` in the `memory` and `ashlar.decision.map` with the reason, bytes and
-    cycles of the alternatives.
+    A result in DRAM that is written and read in whole rows, with channels as
+    the partition dimension, may be stored compressed, in cells of one row each
+    (docs/SparseTiles.md 4). The densities of `npu.profile` (removed), or
+    estimates from producers, give the expected bytes of bitmap, COO and
+    quad-tree; the form with the fewest DRAM cycles is chosen if it makes no
+    transfer slower. Sets `form` in the `memory` and `ashlar.decision.map` with
+    the reason, bytes and cycles of the alternatives.
   }];
   let options = [
     Option<"mode", "mode", "std::string", "\"auto\"",
-           "auto, off, or the form of every map that can be compressed: bitmap, "
-           "coo, quadtree">
+           "auto, off, or the form of every feature map that can be "
+           "compressed: bitmap, coo, quadtree">
   ];
   let statistics = [
-    Statistic<"numCompressed", "compressed", "maps compressed in DRAM">
+    Statistic<"numCompressed", "compressed", "feature maps compressed in DRAM">
   ];
 }
 
 def VerifyLayouts : Pass<"ashlar-npu-verify-layouts", "::mlir::ModuleOp"> {
-  let summary = "check that operations accept the layouts that they meet";
+  let summary = "check that operations accept their layouts";
   let description = [{
     Every operation says by its layout interface which operands it can read and
-    which results it can write where they lie in the state buffer. This pass
-    follows the views that planning made (`memory`, `route`,
-    `layout`) and refuses a module in which an operation
-    meets another layout. Without placements every result counts as dense in
-    the state buffer, across the axis of its `layout`.
+    which results it can write directly in the state buffer. This pass follows
+    the views that planning made (`memory`, `route`, `layout`) and refuses a
+    module in which an operation has a layout that it does not accept. Without
+    placements every result counts as dense in the state buffer, with the
+    partition dimension of its `layout`.
 
     Example: a slice of every other token is a view without a copy. A product
     that loads its positions as the columns of a stationary operand reads them
-    at one distance; a transposed view of them has two, and planning copies it.
+    with one stride; a transposed view of them has two, so planning copies it.
   }];
 }
 
 def DescribeClusters
     : Pass<"ashlar-npu-describe-clusters", "::mlir::ModuleOp"> {
-  let summary = "say in decisions what is written of the sparse cluster";
+  let summary = "update the decisions about the sparse cluster";
   let description = [{
     Plan-memory may cut the result of an `npu.tcu.conv` into tiles of the state
-    buffer. Code generation plans such a tile by itself: other tiles of the
-    units, and no cuts where the places or counts of the whole map would be
-    needed. This pass makes the same plan and renews what the decision of
-    choose-cluster says: `plan`, `engines`, `cuts`, the cycles of the chosen
+    buffer. Code generation plans each such tile separately: with other tiles of
+    the units, and without cuts if positions or counts of the whole feature map
+    would be needed. This pass makes the same plan and updates the decision of
+    choose-cluster: `plan`, `engines`, `cuts`, the cycles of the chosen
     alternative over all tiles, `cycles_saved` and `realised_skip`.
 
     Input: operations with `tiling`. Operations without a decision stay as
@@ -307,10 +307,10 @@ def VerifyPlan : Pass<"ashlar-npu-verify-plan", "::mlir::ModuleOp"> {
     operation is a constant, an encode of a constant, or part of the function
     frame.
 
-    Resident results, scratch memory and the weight ring lie within a partition
-    and apart from each other while they are in use; the buffers of every tile
-    of every operation lie in its slot, one behind the other. A result may lie
-    over its operand only where no tile overwrites what a later one reads. Code
+    Resident results, scratch memory and the weight ring are within a partition
+    and disjoint while they are in use; the buffers of every tile
+    of every operation are contiguous in its slot. A result may
+    overlap its operand only if no tile overwrites what a later one reads. Code
     generation takes its addresses from the buffers that are checked here.
   }];
 }

@@ -50,7 +50,7 @@ const std::vector<support::Flag<PruneArguments>> flags = {
     {"o", "FILE.onnx", "the pruned model",
      support::setText<PruneArguments, &PruneArguments::output>,
      support::FileUse::Writes},
-    {"density", "D", "share of weights that stay, 0 to 1", setDensity},
+    {"density", "D", "share of weights to keep, 0 to 1", setDensity},
     {"pattern", "PATTERN",
      "unstructured (default), N:M (as 2:4), block or channel", setPattern},
     {"scope", "SCOPE",
@@ -68,8 +68,9 @@ llvm::Error checkArguments(const PruneArguments &arguments) {
     return makeError(ErrorClass::Usage, "{}",
                      "no density given, expected --density=D");
   if (counted && arguments.density)
-    return makeError(ErrorClass::Usage, "{}",
-                     "the pattern N:M says what stays, expected no --density");
+    return makeError(
+        ErrorClass::Usage, "{}",
+        "the pattern N:M determines the density, expected no --density");
   if (counted && arguments.options.global)
     return makeError(ErrorClass::Usage, "{}",
                      "the pattern N:M has no ranking, expected --scope=layer");

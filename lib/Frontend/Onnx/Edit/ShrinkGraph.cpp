@@ -202,7 +202,7 @@ struct Cut {
   }
 
   void addOutputs(onnx::GraphProto &result, const ValueTypes &types) {
-    // Secondary results (masks, indices) that nobody ever read stay inside.
+    // Secondary results (masks, indices) that are never read stay inside.
     StringSet<> readBefore;
     for (const onnx::NodeProto &node : graph.node())
       addReads(node, readBefore);

@@ -19,8 +19,8 @@ using ModelCopy = std::optional<onnx::ModelProto>;
 
 /// The nodes with `keep` and what they read. Values of other nodes become graph
 /// inputs, or constants where nothing but constants made them; results that
-/// nobody reads become graph outputs. Nothing if a type is unknown that an
-/// input needs, or if no node is left.
+/// that are never read become graph outputs. Nothing if a type is unknown that
+/// an input needs, or if no node is left.
 ModelCopy keepNodes(const onnx::ModelProto &model,
                     const std::vector<bool> &keep, const ValueTypes &types);
 

@@ -119,10 +119,11 @@ Error setRounds(FlowNode &n, const Rounds &rounds,
     }
     const size_t k = i - rounds.carried.size();
     if (k >= rounds.collected.size() || rounds.collected[k].empty())
-      return makeError(ErrorClass::Unsupported,
-                       "result {} collects no parts, as the body never runs; "
-                       "its shape is not known",
-                       i);
+      return makeError(
+          ErrorClass::Unsupported,
+          "result {} collects no parts, because the body never runs; "
+          "its shape is not known",
+          i);
     Expected<std::string> whole =
         n.stack(rounds.collected[k], k < axes.size() ? axes[k] : 0);
     if (!whole)

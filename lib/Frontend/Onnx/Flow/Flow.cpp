@@ -76,7 +76,7 @@ static Error runFunction(FlowNode &n) {
   }
   if (!hasFunctionBody(n.flat()))
     return makeError(ErrorClass::Unsupported,
-                     "this version has no definition by a function");
+                     "this version is not defined as a function");
   Expected<const onnx::FunctionProto *> function =
       functionBody(n.owner(), n.flat(), operands);
   if (!function)

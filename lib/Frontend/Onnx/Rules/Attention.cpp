@@ -122,8 +122,8 @@ bool checkHeads(Node &n, const Heads &h) {
            (n.malformed("nonpad_kv_seqlen is {} for a batch of {}",
                         typeText(h.lengths), q[0]),
             false);
-  n.malformed("queries {}, keys {} and values {} do not fit each other",
-              typeText(h.q), typeText(h.k), typeText(h.v));
+  n.malformed("queries {}, keys {} and values {} do not match", typeText(h.q),
+              typeText(h.k), typeText(h.v));
   return false;
 }
 

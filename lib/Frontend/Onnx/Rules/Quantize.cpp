@@ -185,14 +185,14 @@ Value centred(Node &n, Value x, Value zero) {
   return n.binary<SubOp>(n.cast(x, i16Of(n)), n.cast(zero, i16Of(n)));
 }
 
-/// The elements of a constant less its zero point, which is per tensor or along
-/// one axis; nothing if one of them is no constant. Large constants, too, which
-/// the emitter does not fold.
+/// The elements of a constant minus its zero point, which is per tensor or
+/// along one axis; nothing if one of them is no constant. Large constants, too,
+/// which the emitter does not fold.
 std::optional<SmallVector<int64_t>> differences(Value w, Value zero) {
   auto values = integersOf(w), zeros = integersOf(zero);
   if (!values || !zeros)
     return std::nullopt;
-  // Elements behind the axis, which all have one zero point.
+  // Elements after the axis, which all have one zero point.
   int64_t inner = 1;
   for (int64_t i = rankOf(zero) - 1; i >= 0 && shapeOf(zero)[i] == 1; --i)
     inner *= shapeOf(w)[i];
