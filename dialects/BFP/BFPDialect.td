@@ -12,8 +12,8 @@ def BFP_Dialect : Dialect {
   let name = "bfp";
   let summary = "Block floating point storage and exact multiply-accumulate";
   let description = [{
-    Level: number formats. After the quantise phase the element type of every
-    tensor is its storage, and this dialect holds what `nn` cannot say: the
+    The level of number formats. After the quantise phase the element type of every
+    tensor is its storage, and this dialect has what `nn` cannot express: the
     block type `!bfp.block`, the conversions `bfp.encode` and `bfp.decode`, and
     the multiplying ops `bfp.conv` and `bfp.matmul` whose accumulation is exact
     and whose epilogue has a fixed order (docs/Numerics.md 4 and 6).

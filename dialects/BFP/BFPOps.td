@@ -168,7 +168,7 @@ def BFP_RequantiseOp : BFP_Op<"requantise"> {
     or a binary one with numpy broadcasting whose result `limited` limits to
     [alpha, beta]. A result of integers is quantised: `saturate(rne(v / step) +
     zero_point)`. Each step is binary32: docs/Numerics.md 12 in one operation.
-    Operands of floats have zero 0 and scale 1, which changes none of them.
+    Float operands have zero 0 and scale 1, which leaves them unchanged.
 
     * requantise_c1: operands are integers of 8 bits or f32, the result integers
       of 8 bits or f32, not all of them f32;
@@ -206,7 +206,7 @@ def BFP_AffineOp : BFP_Op<"affine", [AttrSizedOperandSegments]> {
   let description = [{
     `y = function(x * scale + bias)`, each step rounded to binary32: a
     normalisation with constants and the function after it, without their
-    tensors. A scale or a bias that is absent is a step that is absent.
+    tensors. The step of an absent scale or bias is omitted.
 
     * affine_c1: x has the result's shape;
     * affine_c2: scale and bias are f32, broadcast to the result's shape as numpy

@@ -27,7 +27,7 @@ def BFP_BlockType : TypeDef<BFP_Dialect, "Block",
     * `block` (B): 8, 16, 32, 64, `axis` (the whole axis is one block) or
       `tensor` (the whole tensor is one block; `axis` then names the contraction
       axis only);
-    * `range` (D): 0, 1, 3, 7 or 15 octaves that accumulation keeps;
+    * `range` (D): 0, 1, 3, 7 or 15 octaves within which alignment is exact;
     * `axis`: the dimension of the tensor along which blocks run.
 
     ```mlir

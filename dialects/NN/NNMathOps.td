@@ -12,7 +12,8 @@ include "dialects/NN/NNEnums.td"
 class NN_BinaryOp<string mnemonic, string summaryText, string semantics,
                   list<Trait> traits = []> : NN_Op<mnemonic, traits> {
   let summary = summaryText;
-  let description = semantics # [{
+  let description = [{
+    }] # semantics # [{
 
     Constraints:
     - }] # mnemonic # [{_c1: the operand shapes broadcast to the result shape.

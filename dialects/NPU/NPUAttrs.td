@@ -19,10 +19,10 @@ def NPU_QuantAttr : NPU_Attr<"Quant", "quant"> {
   let summary = "Zero points of a product of integers";
   let description = [{
     `sum (x - x_zero) * (w - w_zero)` is exact; a result of 8 bits is rounded and
-    `y_zero` added to it (docs/Numerics.md 12). A zero point that is not written
-    is none: `w_zero` of weights of 16 bits says that they are stored as bytes,
+    `y_zero` added to it (docs/Numerics.md 12). An absent zero point
+    means none: `w_zero` of weights of 16 bits says that they are stored as bytes,
     value + `w_zero`; `y_zero` that the drain rounds to integers of 8 bits.
-    Which ones an operation has to have, and their ranges, follow from its
+    Which ones an operation must have, and their ranges, follow from its
     types (npu_pe_conv_c6).
 
     Example: `#npu.quant<x_zero = 120, w_zero = -3>`
@@ -37,7 +37,7 @@ def NPU_OriginAttr : NPU_Attr<"Origin", "origin"> {
   let summary = "What an operation was made from";
   let description = [{
     `name` is that of the result in the numeric plan, which every phase keeps;
-    `op` the operation of the model, for reports. A copy that a pass puts in has
+    `op` the operation of the model, for reports. A copy that a pass inserts has
     no name.
 
     Example: `#npu.origin<name = "conv2", op = "conv">`
@@ -65,15 +65,15 @@ def NPU_SpreadAttr : NPU_Attr<"Spread", "spread"> {
 def NPU_LayoutAttr : NPU_Attr<"Layout", "layout"> {
   let summary = "How the elements of a result are mapped to partitions";
   let description = [{
-    * `axis`: the axis of the result across partitions; -1: one partition holds
+    * `axis`: the partition dimension of the result; -1: one partition holds
       all of it;
-    * `work_axis`: the axis across partitions while the operation works, where
+    * `work_axis`: the partition dimension while the operation computes, if
       that is another one: pools, reductions and softmax;
-    * `lanes`, `pitch`: that many neighbours of a row lie side by side, `pitch`
-      partitions apart (docs/Machine.md, row groups);
-    * `spread`: a second axis across partitions;
-    * `work_spread`: the same while the operation works: where it is another one
-      than `spread`, tiles of the result are laid anew as they are stored.
+    * `lanes`, `pitch`: that many neighbouring pixels of a row are side by side,
+      `pitch` partitions apart (docs/Machine.md, row groups);
+    * `spread`: a second axis in the partition dimension;
+    * `work_spread`: the same while the operation computes: if it differs from
+      `spread`, tiles of the result get the new layout as they are stored.
 
     Example: `#npu.layout<axis = 1, lanes = 4, pitch = 32>`
   }];
@@ -96,12 +96,12 @@ def NPU_LayoutAttr : NPU_Attr<"Layout", "layout"> {
 }
 
 def NPU_MapFormAttr : NPU_Attr<"MapForm", "map_form"> {
-  let summary = "Form of a compressed map in DRAM";
+  let summary = "Form of a compressed feature map in DRAM";
   let description = [{
     Cells of one row of `channels` channels each (docs/SparseTiles.md 4): `form`
     is that of the instruction set, `levels` the depth of a tree, `bytes` the
     capacity of a cell, `pitch` the bytes from one cell to the next, `typical` the
-    bytes to expect of a cell.
+    expected bytes of a cell.
 
     Example: `#npu.map_form<form = 1, levels = 0, channels = 16, bytes = 512,
     pitch = 512, typical = 130>`
@@ -116,9 +116,9 @@ def NPU_MemoryAttr : NPU_Attr<"Memory", "memory"> {
   let summary = "Memory of a result";
   let description = [{
     One of `sb`, the byte offset in every partition, and `dram`, the reason why
-    the result is not resident. `part` says that it lies in the memory of the
-    concatenation that alone reads it: its first channel there. `form` is that
-    of a map that is compressed in DRAM; without it the map is dense.
+    the result is not resident. `part` says that it is in the memory of the
+    concatenation that is its only reader: its first channel there. `form` is that
+    of a feature map that is compressed in DRAM; without it the map is dense.
 
     Example: `#npu.memory<sb = 4096>`, `#npu.memory<dram = "graph output">`
   }];
@@ -136,7 +136,7 @@ def NPU_MemoryAttr : NPU_Attr<"Memory", "memory"> {
 }
 
 def NPU_TilingAttr : NPU_Attr<"Tiling", "tiling"> {
-  let summary = "Tiles of a result and the memory to make them";
+  let summary = "Tiles of a result and the memory to compute them";
   let description = [{
     * `tile`: extents of one tile of the result;
     * `scratch`, `slot`, `slots`: first byte in every partition of the scratch
@@ -170,7 +170,7 @@ def NPU_StationaryAttr
   let assemblyFormat = "`<` $value `>`";
 }
 
-def NPU_Route : I32EnumAttr<"Route", "way of a movement", [
+def NPU_Route : I32EnumAttr<"Route", "how a data movement is done", [
       I32EnumAttrCase<"Copy", 0, "copy">,
       I32EnumAttrCase<"View", 1, "view">,
       I32EnumAttrCase<"ThroughDram", 2, "through_dram">,
@@ -185,8 +185,8 @@ def NPU_RouteAttr : EnumAttr<NPU_Dialect, NPU_Route, "route"> {
 def NPU_ZerosAttr : NPU_Attr<"Zeros", "zeros"> {
   let summary = "Where the zeros among constant coefficients come from";
   let description = [{
-    Of `weights` coefficients as stored, `structural` zeros that a fold put in,
-    `exact` zeros of the model and `encoded` ones that only encoding makes zero.
+    Of `weights` coefficients as stored, `structural` zeros that a fold inserted,
+    `exact` zeros of the model and `encoded` ones that become zero by encoding.
 
     Example: `#npu.zeros<weights = 64, structural = 0, exact = 3, encoded = 1>`
   }];
@@ -196,10 +196,10 @@ def NPU_ZerosAttr : NPU_Attr<"Zeros", "zeros"> {
 }
 
 def NPU_ProfileAttr : NPU_Attr<"Profile", "profile"> {
-  let summary = "How many data of a map are not zero";
+  let summary = "Density of the data of a feature map";
   let description = [{
     `density` is per 1000 data, by channel or for all; `source` 0 unknown, 1 a
-    producer that makes zeros, 2 measured. `places`, rows by columns in
+    producer that creates zeros, 2 measured. `places`, rows by columns in
     row-major order, counts the non-zeros of positions, at most `capacity` each.
 
     Example: `#npu.profile<source = 2, density = array<i32: 500>>`
@@ -216,7 +216,7 @@ def NPU_ProfileAttr : NPU_Attr<"Profile", "profile"> {
 def NPU_ScatterAttr : NPU_Attr<"Scatter", "scatter"> {
   let summary = "Scatter mode of a sparse convolution";
   let description = [{
-    How tiles of equal work are cut and what scatters in them, with the names of
+    How tiles of equal work are cut and which unit scatters in them, with the names of
     the options of ashlarc (docs/SparseTiles.md 5), and what the plan knows of
     the data.
 
@@ -243,8 +243,8 @@ def NPU_RegionAttr : NPU_Attr<"Region", "region"> {
 def NPU_TargetAttr : NPU_Attr<"Target", "target"> {
   let summary = "The machine that a module is compiled for";
   let description = [{
-    Name and parameters of docs/Machine.md, sections in braces. Parameters that
-    are left out are those of the built-in machine `base`, which comes first, else
+    Name and parameters of docs/Machine.md, sections in braces. Omitted
+    parameters are those of the built-in machine `base`, which comes first, else
     of `a1`; all are printed. The text is read once: the attribute holds the
     description.
 

@@ -12,19 +12,19 @@ def NPU_Dialect : Dialect {
   let cppNamespace = "::ashlar::npu";
   let summary = "Tensor operations bound to an engine of the machine";
   let description = [{
-    One operation per piece of work that an engine does on whole tensors. The
+    Each operation is work that one engine does on whole tensors. The
     engine is part of the operation's name: `pe` is the dense array with its
-    drain, `tcu` the sparse cluster, `vec` the vector unit, `dma` the movement
+    drain, `tcu` the sparse cluster, `vec` the vector unit, `dma` the copy
     engines. Operands and
-    results carry storage types (`!bfp.block` or builtin element types): the
+    results have storage types (`!bfp.block` or builtin element types): the
     numeric plan is fixed before this dialect is entered, so no operation here
     may change a bit of any value.
 
     Planning decisions are attributes of the operations, each with a type and a
-    verifier (NPUAttrs.td): `origin`, `layout`, `memory` and `tiling` of all of
-    them, others of those that have the choice. On modules the dialect knows the
-    attributes of NPUAttributes.cpp and no others: passes read all of them
-    without asking again.
+    verifier (NPUAttrs.td): `origin`, `layout`, `memory` and `tiling` on all of
+    them, others where there is a choice. On modules the dialect accepts only the
+    attributes of NPUAttributes.cpp, so passes read them
+    without further checks.
   }];
   let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;

@@ -79,8 +79,8 @@ def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
                                     DefaultValuedOptionalAttr<I64Attr, "1">:$column_parts)> {
   let summary = "convolution on the sparse cluster, non-zero coefficients only";
   let description = [{
-    The values of `npu.pe.conv`, bit for bit: output tiles lie in the units, the
-    coefficients of `w` that are not zero are applied one after the other
+    The values of `npu.pe.conv`, bit for bit: each unit holds an output tile, and
+    the non-zero coefficients of `w` are applied one after the other
     (docs/Machine.md, sparse cluster). `column_parts` groups of units share the
     results of a drain; with `scatter` the data decide what a unit works on.
 
@@ -176,7 +176,7 @@ def NPU_VecRequantiseOp
                            NPU_MapInterface]> {
   let summary = "element-wise function of quantised tensors on the vector unit";
   let description = [{
-    `bfp.requantise` with nothing left out: operands become
+    `bfp.requantise` with every parameter explicit: operands become
     `(x - zero) * scale`, then `op` with numpy broadcasting, whose result
     `limited` limits to [alpha, beta]; a result of integers is
     `saturate(rne(v / step) + zero_point)` (docs/Numerics.md 12).
@@ -285,8 +285,8 @@ def NPU_VecGatherOp : NPU_Op<"vec.gather", [Pure, NPU_VectorEngine,
                                             NPU_LayoutInterface]> {
   let summary = "elements at run-time indices on the vector unit";
   let description = [{
-    `nn.take`: the operand is whole along `axis` in SB, the axis across
-    partitions is another one. Operand and result have one plain type.
+    `nn.take`: the operand is whole along `axis` in SB; the partition
+    dimension is another one. Operand and result have one plain type.
 
     Constraints:
     - npu_vec_gather_c1: the operand is not encoded and has more than one axis.
@@ -308,17 +308,17 @@ def NPU_DmaMoveOp
     : NPU_Op<"dma.move",
              [Pure, DeclareOpInterfaceMethods<NPU_LayoutInterface,
                                               ["refuseOperand", "refuseResult"]>]> {
-  let summary = "movement of tensor elements by strided copies";
+  let summary = "data movement by strided copies";
   let description = [{
     Fills the result with `fill` when it is present, then executes `pieces`.
-    A piece is a flat list of integers: operand index, number of dims n, source
+    Each of them is a strided copy, a flat list of integers: operand index, number of dims n, source
     rank, then n
     times (extent, source axis or -1, source step, result axis, result step),
     then the start index per source axis, then per result axis. Source indices
     outside the operand read as zero. An empty list means a reshape that has no
     common refinement of axes: elements keep their row-major order.
 
-    `kind` names the ONNX-level movement for reports. When the result's storage
+    `kind` names the ONNX operator for reports. When the result's storage
     differs from the operand's, elements are converted after the movement.
 
     Constraints:
@@ -349,12 +349,12 @@ def NPU_PeTransposeOp
     : NPU_Op<"pe.transpose",
              [Pure, DeclareOpInterfaceMethods<NPU_LayoutInterface,
                                               ["refuseOperand"]>]> {
-  let summary = "movement by an identity multiplication on the dense array";
+  let summary = "transpose by an identity multiplication on the dense array";
   let description = [{
-    Does the copy `piece` (see npu.dma.move), which exchanges the axis across
-    partitions: the operand lies with `source_axis` across partitions, the
-    result with another one. The words of the operand are stationary, an
-    identity moves, and the drain applies `function`; with `copy` no bit of any
+    Does the strided copy `piece` (see npu.dma.move), which changes the partition
+    dimension: that of the operand is `source_axis`, the
+    result has another one. The words of the operand are stationary, an
+    identity matrix streams, and the drain applies `function`; with `copy` no bit of any
     element changes.
 
     Constraints:
