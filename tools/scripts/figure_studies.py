@@ -114,7 +114,7 @@ def share(model):
 
 
 def shares():
-    return Table("transpose-share", ["network", "cycles", "movement", "its encodes"],
+    return Table("transpose-share", ["network", "cycles", "data movement", "encodes of moved data"],
                  [Row(m, share(m), True, ("models",))
                   for m in ("shufflenet_v2_1.0", "ultraface_rfb_320", "kwt1_ln17")])
 
@@ -273,7 +273,7 @@ def transformer(name):
 
 
 def transformers():
-    return Table("transformers", ["network", "cycles", "movement", "its encodes",
+    return Table("transformers", ["network", "cycles", "data movement", "encodes of moved data",
                                   "DRAM of attention, read / written", "SNR bfp16 / bfp8"],
                  [Row(name, transformer(name), True, ("onnxruntime",)) for name in ENCODERS])
 
