@@ -96,7 +96,7 @@ func.func @candidates(%arg0: tensor<1x2x4xf32>, %arg1: tensor<1x8x4xf32>, %arg2:
 // CHECK-LABEL: func.func @declined
 // TINY-LABEL: func.func @declined
 // CHECK-NOT: nn.im2col
-// CHECK: nn.conv {{.*}}choice = "plain", reason = "2 groups: the columns of a step would tear
+// CHECK: nn.conv {{.*}}choice = "plain", reason = "2 groups: the columns of a step would mix
 // CHECK: nn.conv {{.*}}choice = "plain", reason = "depthwise: a fold would multiply
 // CHECK: nn.conv {{.*}}choice = "plain", reason = "64 channels fill their blocks: the array reads one of 2 columns
 func.func @declined(%arg0: tensor<1x4x8xf32>, %arg1: tensor<1x64x8xf32>) -> (tensor<1x2x4xf32>, tensor<1x4x4xf32>, tensor<1x2x4xf32>) {
