@@ -178,8 +178,10 @@ SmallVector<int64_t> keptBoxes(ArrayRef<double> boxes, ArrayRef<double> scores,
   for (auto [i, score] : llvm::enumerate(scores))
     if (!std::isnan(score) && (!least || score > *least))
       order.push_back(static_cast<int64_t>(i));
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t a, int64_t b) { return scores[a] > scores[b]; });
+  // Of equal scores the first box.
+  llvm::sort(order, [&](int64_t a, int64_t b) {
+    return scores[a] > scores[b] || (scores[a] == scores[b] && a < b);
+  });
   SmallVector<int64_t> kept;
   for (int64_t candidate : order) {
     if (static_cast<int64_t>(kept.size()) >= most)

@@ -121,9 +121,11 @@ void topK(Call &call, int64_t count, bool largest) {
         auto isBelow = [](T left, T right) {
           return left < right || (left == left && right != right);
         };
-        std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+        // Of equal elements the one with the lowest index.
+        llvm::sort(order, [&](int64_t a, int64_t b) {
           const T left = from[at(a)], right = from[at(b)];
-          return largest ? isBelow(right, left) : isBelow(left, right);
+          const bool below = isBelow(left, right);
+          return below == isBelow(right, left) ? a < b : below != largest;
         });
         for (int64_t k = 0; k < count; ++k) {
           const int64_t to = (o * count + k) * inner + i;
