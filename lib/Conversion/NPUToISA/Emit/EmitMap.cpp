@@ -4,8 +4,8 @@
 // instruction, the rest is looped over; channels that wrap around the last
 // partition are cut there.
 
-#include "Generator.h"
-#include "VectorLoops.h"
+#include "../Generator.h"
+#include "../VectorLoops.h"
 
 namespace ashlar::codegen {
 

@@ -3,8 +3,8 @@
 // npu.dma.move: every piece is clipped to the tile and becomes DMA copies. A
 // result of another storage type passes through scratch and the vector unit.
 
-#include "CopyLanes.h"
-#include "Generator.h"
+#include "../CopyLanes.h"
+#include "../Generator.h"
 
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Support/Half.h"

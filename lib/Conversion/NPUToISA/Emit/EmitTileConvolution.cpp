@@ -6,8 +6,8 @@
 // then the sums drain. Loads, runs and drains of neighbours overlap: what
 // orders them are the buffers they share.
 
-#include "Generator.h"
-#include "ProductGeometry.h"
+#include "../Generator.h"
+#include "../ProductGeometry.h"
 
 #include "ashlar/Analysis/MovementQueues.h"
 #include "ashlar/Isa/Tiles.h"

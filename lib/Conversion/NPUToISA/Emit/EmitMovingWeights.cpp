@@ -8,7 +8,7 @@
 // back and the vector unit finishes the epilogue. Each step rounds as the fused
 // drain does, so the bits are the same (docs/Numerics.md 6).
 
-#include "Generator.h"
+#include "../Generator.h"
 
 #include "ashlar/Analysis/BufferViews.h"
 #include "ashlar/Analysis/NodeNames.h"

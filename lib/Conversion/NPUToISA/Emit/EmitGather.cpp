@@ -3,8 +3,8 @@
 // vec.gather and dma.gather over views: the operand's gathered axis is no loop,
 // indices step along it.
 
-#include "Generator.h"
-#include "VectorLoops.h"
+#include "../Generator.h"
+#include "../VectorLoops.h"
 
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"

@@ -4,8 +4,8 @@
 // (docs/Numerics.md 5): the elements of the tile among the first n of the
 // tensor, counted with the block axis fastest.
 
-#include "Generator.h"
-#include "VectorLoops.h"
+#include "../Generator.h"
+#include "../VectorLoops.h"
 
 #include "ashlar/Analysis/Lanes.h"
 #include "llvm/Support/MathExtras.h"

@@ -3,8 +3,8 @@
 // Vector-unit operations: element-wise, reductions, softmax (pooling:
 // EmitPool.cpp).
 
-#include "Generator.h"
-#include "VectorLoops.h"
+#include "../Generator.h"
+#include "../VectorLoops.h"
 
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Machine/Cycles.h"

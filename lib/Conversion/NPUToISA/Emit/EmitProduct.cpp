@@ -5,8 +5,8 @@
 // tile once, stream all positions through it, and drain (docs/Machine.md, PE
 // array and ACT). While one half of the PSUM banks drains, the other fills.
 
-#include "Generator.h"
-#include "ProductGeometry.h"
+#include "../Generator.h"
+#include "../ProductGeometry.h"
 
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Numerics/Function.h"

@@ -4,7 +4,7 @@
 // them, and the drain puts column c of the array into partition c
 // (docs/Machine.md, transposes). Nothing leaves the chip.
 
-#include "Generator.h"
+#include "../Generator.h"
 
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/TransposePlan.h"

@@ -3,7 +3,7 @@
 // One instruction for each operation of the host: its tensors lie whole and
 // dense in DRAM.
 
-#include "Generator.h"
+#include "../Generator.h"
 
 #include "dialects/NN/NNShapes.h"
 #include "dialects/NPU/NPUDialect.h"

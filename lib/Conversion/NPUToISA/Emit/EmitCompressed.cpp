@@ -4,7 +4,7 @@
 // Assumption: choose-map-form gives a form only where every region that is
 // written or read has whole rows and whole cells.
 
-#include "Generator.h"
+#include "../Generator.h"
 
 #include "llvm/Support/MathExtras.h"
 

@@ -4,7 +4,7 @@
 // through scratch. Assumption: the plan found the exchange possible
 // (analysis::blockSwap), and the operand is not read again.
 
-#include "Generator.h"
+#include "../Generator.h"
 
 #include "ashlar/Analysis/InPlace.h"
 #include "ashlar/Analysis/MoveView.h"

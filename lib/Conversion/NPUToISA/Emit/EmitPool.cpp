@@ -9,7 +9,7 @@
 // channels one after the other where the map is made so: the first follow the
 // producer while it makes the others. No bit depends on it.
 
-#include "Generator.h"
+#include "../Generator.h"
 
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/MovementQueues.h"
