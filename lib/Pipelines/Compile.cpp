@@ -128,7 +128,8 @@ public:
 private:
   llvm::Expected<CompileResult> tryClusters(const ClusterChoice &choice);
   llvm::Expected<CompileResult> tryPredicted(ClusterChoice &choice);
-  llvm::Expected<bool> measureClusters();
+  llvm::Expected<CompileResult> tryLayouts(ClusterChoice &choice);
+  llvm::Expected<bool> measureChoices();
   llvm::Error runPhase(Phase phase);
   llvm::Error runPasses(Phase phase,
                         llvm::function_ref<void(OpPassManager &)> build) {
@@ -153,9 +154,10 @@ private:
   machine::Description machine;
   CompileResult result;
   int first = 0;      ///< Number of the phase to start with.
-  bool trial = false; ///< one of the compilations that measureClusters compares
+  bool trial = false; ///< one of the compilations that measureChoices compares
   std::string clusters = options.sparse.mode; ///< of choose-cluster
   bool scatter = true;                        ///< auto may use scatter mode
+  bool keepLarge = true;                      ///< option of spread-maps
   std::string denseReason;
   std::string measured; ///< option of choose-cluster
 };
@@ -396,7 +398,7 @@ llvm::Error Compilation::assign() {
       lanes.policy = options.pciPolicy;
       manager.addPass(npu::createFoldLanes(lanes));
     }
-    manager.addPass(npu::createSpreadMaps());
+    manager.addPass(npu::createSpreadMaps({keepLarge}));
   });
 }
 
@@ -438,6 +440,7 @@ Compilation::tryClusters(const ClusterChoice &choice) {
   Compilation other(now, context);
   other.trial = true;
   other.choose(choice);
+  other.keepLarge = keepLarge;
   other.result.module = result.module->clone();
   other.result.numericPlanJson = result.numericPlanJson;
   other.first = static_cast<int>(Phase::Assign);
@@ -460,18 +463,42 @@ llvm::Expected<CompileResult> Compilation::tryPredicted(ClusterChoice &choice) {
   return tryClusters(choice);
 }
 
-/// Decides between the predicted choice of clusters, the same without scatter
-/// mode, and none at all by the cycles of the whole network; a choice that was
-/// asked for is only compared with none. True if `result` is the finished
-/// program.
-llvm::Expected<bool> Compilation::measureClusters() {
-  std::vector<ClusterChoice> choices{{options.sparse.mode, true, ""}};
-  const bool open = options.sparse.mode == "auto";
+/// tryPredicted() with large feature maps kept on chip, or as they would lie
+/// otherwise, whichever takes fewer cycles: what a plan gains by the one and
+/// loses by the other shows in the whole network only.
+llvm::Expected<CompileResult> Compilation::tryLayouts(ClusterChoice &choice) {
+  auto kept = tryPredicted(choice);
+  if (!kept || !keepsLargeMaps(kept->decisionsJson))
+    return kept;
+  keepLarge = false;
+  auto plain = tryClusters(choice);
+  keepLarge = !plain;
+  if (!plain) {
+    llvm::consumeError(plain.takeError());
+    return kept;
+  }
+  auto with = cyclesOf(*kept->program, options.sparse.sample);
+  if (!with)
+    return with.takeError();
+  auto without = cyclesOf(*plain->program, options.sparse.sample);
+  if (!without)
+    return without.takeError();
+  keepLarge = with->total <= without->total;
+  return keepLarge ? std::move(kept) : std::move(plain);
+}
+
+/// Decides between layouts, and between the predicted choice of clusters, the
+/// same without scatter mode, and none at all by the cycles of the whole
+/// network; a choice that was asked for is only compared with none. True if
+/// `result` is the finished program.
+llvm::Expected<bool> Compilation::measureChoices() {
+  std::vector<ClusterChoice> choices{{clusters, true, denseReason}};
+  const bool open = clusters == "auto";
   std::optional<CompileResult> best;
   std::optional<NetworkCycles> least;
   for (size_t i = 0; i < choices.size(); ++i) {
     ClusterChoice choice = choices[i];
-    auto tried = i == 0 ? tryPredicted(choice) : tryClusters(choice);
+    auto tried = i == 0 ? tryLayouts(choice) : tryClusters(choice);
     if (!tried)
       return tried.takeError();
     auto use = clusterUseOf(*tried->program);
@@ -531,8 +558,8 @@ llvm::Expected<CompileResult> Compilation::run() {
       return error;
   for (int i = first; i <= static_cast<int>(options.stopAfter); ++i) {
     auto phase = static_cast<Phase>(i);
-    if (phase == Phase::Assign && !trial && clusters != "off") {
-      auto finished = measureClusters();
+    if (phase == Phase::Assign && !trial) {
+      auto finished = measureChoices();
       if (!finished)
         return finished.takeError();
       if (*finished)

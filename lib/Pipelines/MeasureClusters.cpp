@@ -64,6 +64,16 @@ std::string measuredText(const NetworkCycles &dense,
   return llvm::formatv("{0}", llvm::json::Value(std::move(all)));
 }
 
+bool keepsLargeMaps(llvm::StringRef decisions) {
+  const llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
+  return llvm::any_of(*all.getAsArray(), [](const llvm::json::Value &value) {
+    const llvm::json::Object &entry = *value.getAsObject();
+    const llvm::json::Object *others = entry.getObject("alternatives");
+    return others && others->getInteger("dram") &&
+           entry.getString("choice").value_or("").starts_with("axis");
+  });
+}
+
 std::string giveReason(llvm::StringRef decisions, llvm::StringRef reason) {
   llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
   for (llvm::json::Value &value : *all.getAsArray()) {

@@ -38,6 +38,10 @@ inline constexpr llvm::StringLiteral kComparedReason =
 /// Decisions as JSON with \p reason wherever they say kComparedReason.
 std::string giveReason(llvm::StringRef decisions, llvm::StringRef reason);
 
+/// True if \p decisions, JSON, have a feature map that spread-maps keeps on
+/// chip instead of DRAM.
+bool keepsLargeMaps(llvm::StringRef decisions);
+
 /// For option `measured` of choose-cluster: what the nodes take in the network
 /// that was chosen and in the same without the sparse cluster.
 std::string measuredText(const NetworkCycles &dense,

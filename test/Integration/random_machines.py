@@ -124,9 +124,12 @@ class Machine:
     def changed(self, changes):
         return Machine({**self.values, **{k: str(v) for k, v in changes.items()}})
 
-    def text(self):
+    def text(self, without=None):
+        """YAML; `without` parameters of a prefix, for seeds that are older than those."""
         lines, section = [], None
         for key, value in self.values.items():
+            if without and key.startswith(without):
+                continue
             head, _, tail = key.rpartition(".")
             if head and head != section:
                 lines.append(head + ":")
@@ -186,7 +189,7 @@ def draw_machine(draw):
         changes["xm_group"] = group
         array(draw, changes, group)
     machine = base.changed(changes)
-    return draw_prices(random.Random(machine.text()), machine, share)
+    return draw_prices(random.Random(machine.text(without="host.")), machine, share)
 
 
 def draw_prices(draw, machine, share):

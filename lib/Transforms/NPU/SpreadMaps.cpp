@@ -104,6 +104,8 @@ bool isTooLarge(Value value, int64_t across, const Lanes &lanes,
 }
 
 struct SpreadMapsPass : impl::SpreadMapsBase<SpreadMapsPass> {
+  using SpreadMapsBase::SpreadMapsBase;
+
   void runOnOperation() override {
     auto machine = assignedMachineOf(getOperation());
     if (failed(machine))
@@ -209,10 +211,12 @@ private:
                     inDram = dramCycles(value, Lanes(), machine);
       if (onChip >= inDram)
         continue;
+      explainKept(op, lanes, onChip, inDram);
+      if (!keepLarge)
+        return;
       cast<DecisionInterface>(op).setLayoutAttr(layout.withSpread(
           SpreadAttr::get(&getContext(), lanes.axis, lanes.count, lanes.pitch),
           layout.getWorkSpread()));
-      explainKept(op, lanes, onChip, inDram);
       ++numKept;
       return;
     }
@@ -227,14 +231,17 @@ private:
     op->setAttr(
         kSpreadDecisionAttr,
         builder.getDictionaryAttr(
-            {builder.getNamedAttr("choice",
-                                  builder.getStringAttr(nameOf(lanes))),
+            {builder.getNamedAttr(
+                 "choice",
+                 builder.getStringAttr(keepLarge ? nameOf(lanes) : "plain")),
              builder.getNamedAttr(
                  "reason",
-                 builder.getStringAttr(fmt::format(
-                     "the result fits the state buffer in {} groups of {} "
-                     "partitions",
-                     lanes.count, lanes.pitch))),
+                 builder.getStringAttr(
+                     keepLarge
+                         ? fmt::format("the result fits the state buffer in {} "
+                                       "groups of {} partitions",
+                                       lanes.count, lanes.pitch)
+                         : "the whole network takes fewer cycles so")),
              builder.getNamedAttr(
                  "alternatives",
                  builder.getDictionaryAttr({number(nameOf(lanes), onChip),

@@ -199,10 +199,16 @@ def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {
     that several operations take so is loaded once.
 
     A map of other operations that is too large for its partitions is kept so
-    where copies of its tiles take less than DRAM would.
+    where copies of its tiles take less than DRAM would. It may have fitted all
+    the same, or have passed through in tiles: the compiler times the network
+    with `keep-large` and without.
 
     The machine is read from the module attribute `npu.target`.
   }];
+  let options = [
+    Option<"keepLarge", "keep-large", "bool", /*default=*/"true",
+           "maps that are too large for their partitions lie in others as well">
+  ];
   let statistics = [
     Statistic<"numSpread", "spread",
               "operations with a second axis across partitions">,
