@@ -4,8 +4,8 @@
 
 #include "ashlar/Pipelines/Compile.h"
 
+#include "Compilation.h"
 #include "FoldMachine.h"
-#include "MeasureClusters.h"
 #include "PhaseFile.h"
 #include "PlainMessage.h"
 
@@ -88,79 +88,7 @@ private:
   const CompileOptions &options;
 };
 
-/// What a failing pass of a phase means to the user.
-ErrorClass failureClass(Phase phase) {
-  return phase == Phase::Plan ? ErrorClass::Capacity : ErrorClass::Unsupported;
-}
-
-/// What choose-cluster is told.
-struct ClusterChoice {
-  std::string mode;
-  bool scatter = true; ///< auto may use scatter mode
-  std::string reason;  ///< that mode off gives
-};
-
-class Compilation {
-public:
-  Compilation(const CompileOptions &options, MLIRContext &context)
-      : options(options), context(context) {}
-
-  llvm::Expected<CompileResult> run();
-
-  /// Starts after the phase `done` from a copy of what it left.
-  void resume(ModuleOp module, Phase done) {
-    result.module = module.clone();
-    PhaseState state = takePhaseState(*result.module);
-    result.numericPlanJson = std::move(state.numericPlan);
-    result.decisionsJson = std::move(state.decisions);
-    if (done == Phase::Quantise && result.numericPlanJson.empty())
-      result.numericPlanJson = analysis::buildNumericPlanJson(*result.module);
-    first = static_cast<int>(done) + 1;
-  }
-
-  void choose(const ClusterChoice &choice) {
-    measured.clear();
-    clusters = choice.mode;
-    scatter = choice.scatter;
-    denseReason = choice.reason;
-  }
-
-private:
-  llvm::Expected<CompileResult> tryClusters(const ClusterChoice &choice);
-  llvm::Expected<CompileResult> tryPredicted(ClusterChoice &choice);
-  llvm::Expected<CompileResult> tryLayouts(ClusterChoice &choice);
-  llvm::Expected<bool> measureChoices();
-  llvm::Error runPhase(Phase phase);
-  llvm::Error runPasses(Phase phase,
-                        llvm::function_ref<void(OpPassManager &)> build) {
-    return runPasses(failureClass(phase), build);
-  }
-  llvm::Error runPasses(ErrorClass failure,
-                        llvm::function_ref<void(OpPassManager &)> build);
-  llvm::Error import();
-  llvm::Error quantise();
-  llvm::Error emit();
-  llvm::Error assign();
-  llvm::Error generate();
-  llvm::Error measureMaps();
-  void setProfile();
-  llvm::Error assemble();
-  llvm::Error checkEntry();
-  llvm::Error checkPlan();
-  llvm::Error verifyLayouts();
-
-  const CompileOptions &options;
-  MLIRContext &context;
-  machine::Description machine;
-  CompileResult result;
-  int first = 0;      ///< Number of the phase to start with.
-  bool trial = false; ///< one of the compilations that measureChoices compares
-  std::string clusters = options.sparse.mode; ///< of choose-cluster
-  bool scatter = true;                        ///< auto may use scatter mode
-  bool keepLarge = true;                      ///< option of spread-maps
-  std::string denseReason;
-  std::string measured; ///< option of choose-cluster
-};
+} // namespace
 
 llvm::Error
 Compilation::runPasses(ErrorClass failure,
@@ -218,53 +146,6 @@ llvm::Error Compilation::emit() {
   if (options.mapCompression == "auto" && compresses && !options.afterPass)
     return measureMaps();
   return generate();
-}
-
-/// Emits the program with compressed maps and without, and keeps the one of
-/// fewer cycles.
-llvm::Error Compilation::measureMaps() {
-  OwningOpRef<ModuleOp> dense = result.module->clone();
-  if (llvm::Error error = generate())
-    return error;
-  auto compressed = cyclesOf(*result.program, options.sparse.sample);
-  if (!compressed)
-    return compressed.takeError();
-  CompileResult kept = std::move(result);
-  result = CompileResult();
-  result.numericPlanJson = kept.numericPlanJson;
-  result.module = std::move(dense);
-  result.module->walk([](npu::DecisionInterface op) {
-    if (npu::MemoryAttr memory = op.getMemoryAttr())
-      op.setMemoryAttr(memory.withForm({}));
-  });
-  OwningOpRef<ModuleOp> again = result.module->clone();
-  if (llvm::Error error = generate())
-    return error;
-  auto plain = cyclesOf(*result.program, options.sparse.sample);
-  if (!plain)
-    return plain.takeError();
-  if (compressed->total < plain->total) {
-    result = std::move(kept);
-    return llvm::Error::success();
-  }
-  // The reason has to be in the decisions of the program that stays.
-  const std::string reason =
-      llvm::formatv("the whole network takes {0} cycles with compressed maps, "
-                    "{1} without",
-                    compressed->total, plain->total);
-  again->walk([&](Operation *op) {
-    auto decision = op->getAttrOfType<DictionaryAttr>(npu::kMapDecisionAttr);
-    if (!decision || !decision.get("alternatives"))
-      return;
-    NamedAttrList entries(decision);
-    entries.set("choice", StringAttr::get(&context, "map-dense"));
-    entries.set("reason", StringAttr::get(&context, reason));
-    op->setAttr(npu::kMapDecisionAttr, entries.getDictionary(&context));
-  });
-  result.times = std::move(kept.times);
-  result.decisionsJson = collectDecisions(*again);
-  result.program->decisionsJson = result.decisionsJson;
-  return llvm::Error::success();
 }
 
 llvm::Error Compilation::generate() {
@@ -431,117 +312,6 @@ llvm::Error Compilation::runPhase(Phase phase) {
   return llvm::Error::success();
 }
 
-/// The phases from assign on, of a copy of the module, without hooks.
-llvm::Expected<CompileResult>
-Compilation::tryClusters(const ClusterChoice &choice) {
-  CompileOptions now = options;
-  now.afterPass = nullptr;
-  now.stopAfter = Phase::Emit;
-  Compilation other(now, context);
-  other.trial = true;
-  other.choose(choice);
-  other.keepLarge = keepLarge;
-  other.result.module = result.module->clone();
-  other.result.numericPlanJson = result.numericPlanJson;
-  other.first = static_cast<int>(Phase::Assign);
-  return other.run();
-}
-
-/// A compilation with the predicted choice of clusters. What does not fit with
-/// the sparse cluster may fit without, where that is left to the compiler.
-llvm::Expected<CompileResult> Compilation::tryPredicted(ClusterChoice &choice) {
-  auto tried = tryClusters(choice);
-  if (tried || choice.mode != "auto")
-    return tried;
-  llvm::Error refusal = tried.takeError();
-  const ErrorClass kind = support::classify(refusal);
-  if (kind != ErrorClass::Capacity && kind != ErrorClass::Unsupported)
-    return std::move(refusal);
-  choice = {"off", false,
-            "the network does not fit with the sparse cluster: " +
-                llvm::toString(std::move(refusal))};
-  return tryClusters(choice);
-}
-
-/// tryPredicted() with large feature maps kept on chip, or as they would lie
-/// otherwise, whichever takes fewer cycles: what a plan gains by the one and
-/// loses by the other shows in the whole network only.
-llvm::Expected<CompileResult> Compilation::tryLayouts(ClusterChoice &choice) {
-  auto kept = tryPredicted(choice);
-  if (!kept || !keepsLargeMaps(kept->decisionsJson))
-    return kept;
-  keepLarge = false;
-  auto plain = tryClusters(choice);
-  keepLarge = !plain;
-  if (!plain) {
-    llvm::consumeError(plain.takeError());
-    return kept;
-  }
-  auto with = cyclesOf(*kept->program, options.sparse.sample);
-  if (!with)
-    return with.takeError();
-  auto without = cyclesOf(*plain->program, options.sparse.sample);
-  if (!without)
-    return without.takeError();
-  keepLarge = with->total <= without->total;
-  return keepLarge ? std::move(kept) : std::move(plain);
-}
-
-/// Decides between layouts, and between the predicted choice of clusters, the
-/// same without scatter mode, and none at all by the cycles of the whole
-/// network; a choice that was asked for is only compared with none. True if
-/// `result` is the finished program.
-llvm::Expected<bool> Compilation::measureChoices() {
-  std::vector<ClusterChoice> choices{{clusters, true, denseReason}};
-  const bool open = clusters == "auto";
-  std::optional<CompileResult> best;
-  std::optional<NetworkCycles> least;
-  for (size_t i = 0; i < choices.size(); ++i) {
-    ClusterChoice choice = choices[i];
-    auto tried = i == 0 ? tryLayouts(choice) : tryClusters(choice);
-    if (!tried)
-      return tried.takeError();
-    auto use = clusterUseOf(*tried->program);
-    if (!use)
-      return use.takeError();
-    if (i == 0 && use->scatters && open)
-      choices.push_back({"auto", false, ""});
-    if (i == 0 && use->runs)
-      choices.push_back({"off", false, kComparedReason.str()});
-    if (choices.size() > 1) {
-      auto cycles = cyclesOf(*tried->program, options.sparse.sample);
-      if (!cycles)
-        return cycles.takeError();
-      if (best && (!open || cycles->total >= least->total)) {
-        if (choice.mode == "off")
-          measured = measuredText(*cycles, *least);
-        continue;
-      }
-      if (choice.mode == "off") {
-        choice.reason = llvm::formatv("the whole network takes {0} cycles with "
-                                      "the sparse cluster, {1} without",
-                                      least->total, cycles->total);
-        tried->decisionsJson = giveReason(tried->decisionsJson, choice.reason);
-        tried->program->decisionsJson = tried->decisionsJson;
-      }
-      least = std::move(*cycles);
-    }
-    choose(choice);
-    best = std::move(*tried);
-  }
-  if (options.afterPass || options.stopAfter != Phase::Emit)
-    return false;
-  for (PhaseTime &time : best->times)
-    result.times.push_back(time);
-  best->times = std::move(result.times);
-  result = std::move(*best);
-  if (!measured.empty()) {
-    result.decisionsJson = addMeasured(result.decisionsJson, measured);
-    result.program->decisionsJson = result.decisionsJson;
-  }
-  return true;
-}
-
 llvm::Expected<CompileResult> Compilation::run() {
   auto description = machine::load(options.machine);
   if (!description)
@@ -583,8 +353,6 @@ llvm::Expected<CompileResult> Compilation::run() {
     result.decisionsJson = collectDecisions(*result.module);
   return std::move(result);
 }
-
-} // namespace
 
 llvm::StringRef phaseName(Phase phase) {
   return names[static_cast<size_t>(phase)];

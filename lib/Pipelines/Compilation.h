@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One compilation: its module, the phase that it has reached, and the choices
+// that are made by timing whole programs. Compile.cpp has the phases, Tune.cpp
+// the choices.
+
+#ifndef ASHLAR_LIB_PIPELINES_COMPILATION_H
+#define ASHLAR_LIB_PIPELINES_COMPILATION_H
+
+#include "PhaseFile.h"
+#include "ashlar/Analysis/NumericPlan.h"
+#include "ashlar/Pipelines/Compile.h"
+#include "ashlar/Support/Error.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace ashlar::pipelines {
+
+/// What a failing pass of a phase means to the user.
+inline ErrorClass failureClass(Phase phase) {
+  return phase == Phase::Plan ? ErrorClass::Capacity : ErrorClass::Unsupported;
+}
+
+/// What choose-cluster is told.
+struct ClusterChoice {
+  std::string mode;
+  bool scatter = true; ///< auto may use scatter mode
+  std::string reason;  ///< that mode off gives
+};
+
+class Compilation {
+public:
+  Compilation(const CompileOptions &options, mlir::MLIRContext &context)
+      : options(options), context(context) {}
+
+  llvm::Expected<CompileResult> run();
+
+  /// Starts after the phase `done` from a copy of what it left.
+  void resume(mlir::ModuleOp module, Phase done) {
+    result.module = module.clone();
+    PhaseState state = takePhaseState(*result.module);
+    result.numericPlanJson = std::move(state.numericPlan);
+    result.decisionsJson = std::move(state.decisions);
+    if (done == Phase::Quantise && result.numericPlanJson.empty())
+      result.numericPlanJson = analysis::buildNumericPlanJson(*result.module);
+    first = static_cast<int>(done) + 1;
+  }
+
+  void choose(const ClusterChoice &choice) {
+    measured.clear();
+    clusters = choice.mode;
+    scatter = choice.scatter;
+    denseReason = choice.reason;
+  }
+
+private:
+  llvm::Expected<CompileResult> tryClusters(const ClusterChoice &choice);
+  llvm::Expected<CompileResult> tryPredicted(ClusterChoice &choice);
+  llvm::Expected<CompileResult> tryLayouts(ClusterChoice &choice);
+  llvm::Expected<bool> measureChoices();
+  llvm::Error runPhase(Phase phase);
+  llvm::Error runPasses(Phase phase,
+                        llvm::function_ref<void(mlir::OpPassManager &)> build) {
+    return runPasses(failureClass(phase), build);
+  }
+  llvm::Error runPasses(ErrorClass failure,
+                        llvm::function_ref<void(mlir::OpPassManager &)> build);
+  llvm::Error import();
+  llvm::Error quantise();
+  llvm::Error emit();
+  llvm::Error assign();
+  llvm::Error generate();
+  llvm::Error measureMaps();
+  void setProfile();
+  llvm::Error assemble();
+  llvm::Error checkEntry();
+  llvm::Error checkPlan();
+  llvm::Error verifyLayouts();
+
+  const CompileOptions &options;
+  mlir::MLIRContext &context;
+  machine::Description machine;
+  CompileResult result;
+  int first = 0;      ///< Number of the phase to start with.
+  bool trial = false; ///< one of the compilations that measureChoices compares
+  std::string clusters = options.sparse.mode; ///< of choose-cluster
+  bool scatter = true;                        ///< auto may use scatter mode
+  bool keepLarge = true;                      ///< option of spread-maps
+  std::string denseReason;
+  std::string measured; ///< option of choose-cluster
+};
+
+} // namespace ashlar::pipelines
+
+#endif // ASHLAR_LIB_PIPELINES_COMPILATION_H

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Choices that are made by timing whole programs: predictions of layers leave
+// out what neighbours overlap.
+
+#include "Compilation.h"
+#include "MeasureClusters.h"
+
+#include "ashlar/Analysis/MapForm.h"
+#include "ashlar/Support/Error.h"
+#include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace ashlar::pipelines {
+
+/// Emits the program with compressed maps and without, and keeps the one of
+/// fewer cycles.
+llvm::Error Compilation::measureMaps() {
+  OwningOpRef<ModuleOp> dense = result.module->clone();
+  if (llvm::Error error = generate())
+    return error;
+  auto compressed = cyclesOf(*result.program, options.sparse.sample);
+  if (!compressed)
+    return compressed.takeError();
+  CompileResult kept = std::move(result);
+  result = CompileResult();
+  result.numericPlanJson = kept.numericPlanJson;
+  result.module = std::move(dense);
+  result.module->walk([](npu::DecisionInterface op) {
+    if (npu::MemoryAttr memory = op.getMemoryAttr())
+      op.setMemoryAttr(memory.withForm({}));
+  });
+  OwningOpRef<ModuleOp> again = result.module->clone();
+  if (llvm::Error error = generate())
+    return error;
+  auto plain = cyclesOf(*result.program, options.sparse.sample);
+  if (!plain)
+    return plain.takeError();
+  if (compressed->total < plain->total) {
+    result = std::move(kept);
+    return llvm::Error::success();
+  }
+  // The reason has to be in the decisions of the program that stays.
+  const std::string reason =
+      llvm::formatv("the whole network takes {0} cycles with compressed maps, "
+                    "{1} without",
+                    compressed->total, plain->total);
+  again->walk([&](Operation *op) {
+    auto decision = op->getAttrOfType<DictionaryAttr>(npu::kMapDecisionAttr);
+    if (!decision || !decision.get("alternatives"))
+      return;
+    NamedAttrList entries(decision);
+    entries.set("choice", StringAttr::get(&context, "map-dense"));
+    entries.set("reason", StringAttr::get(&context, reason));
+    op->setAttr(npu::kMapDecisionAttr, entries.getDictionary(&context));
+  });
+  result.times = std::move(kept.times);
+  result.decisionsJson = collectDecisions(*again);
+  result.program->decisionsJson = result.decisionsJson;
+  return llvm::Error::success();
+}
+
+/// The phases from assign on, of a copy of the module, without hooks.
+llvm::Expected<CompileResult>
+Compilation::tryClusters(const ClusterChoice &choice) {
+  CompileOptions now = options;
+  now.afterPass = nullptr;
+  now.stopAfter = Phase::Emit;
+  Compilation other(now, context);
+  other.trial = true;
+  other.choose(choice);
+  other.keepLarge = keepLarge;
+  other.result.module = result.module->clone();
+  other.result.numericPlanJson = result.numericPlanJson;
+  other.first = static_cast<int>(Phase::Assign);
+  return other.run();
+}
+
+/// A compilation with the predicted choice of clusters. What does not fit with
+/// the sparse cluster may fit without, where that is left to the compiler.
+llvm::Expected<CompileResult> Compilation::tryPredicted(ClusterChoice &choice) {
+  auto tried = tryClusters(choice);
+  if (tried || choice.mode != "auto")
+    return tried;
+  llvm::Error refusal = tried.takeError();
+  const ErrorClass kind = support::classify(refusal);
+  if (kind != ErrorClass::Capacity && kind != ErrorClass::Unsupported)
+    return std::move(refusal);
+  choice = {"off", false,
+            "the network does not fit with the sparse cluster: " +
+                llvm::toString(std::move(refusal))};
+  return tryClusters(choice);
+}
+
+/// tryPredicted() with large feature maps kept on chip, or as they would lie
+/// otherwise, whichever takes fewer cycles: what a plan gains by the one and
+/// loses by the other shows in the whole network only.
+llvm::Expected<CompileResult> Compilation::tryLayouts(ClusterChoice &choice) {
+  auto kept = tryPredicted(choice);
+  if (!kept || !keepsLargeMaps(kept->decisionsJson))
+    return kept;
+  keepLarge = false;
+  auto plain = tryClusters(choice);
+  keepLarge = !plain;
+  if (!plain) {
+    llvm::consumeError(plain.takeError());
+    return kept;
+  }
+  auto with = cyclesOf(*kept->program, options.sparse.sample);
+  if (!with)
+    return with.takeError();
+  auto without = cyclesOf(*plain->program, options.sparse.sample);
+  if (!without)
+    return without.takeError();
+  keepLarge = with->total <= without->total;
+  return keepLarge ? std::move(kept) : std::move(plain);
+}
+
+/// Decides between layouts, and between the predicted choice of clusters, the
+/// same without scatter mode, and none at all by the cycles of the whole
+/// network; a choice that was asked for is only compared with none. True if
+/// `result` is the finished program.
+llvm::Expected<bool> Compilation::measureChoices() {
+  std::vector<ClusterChoice> choices{{clusters, true, denseReason}};
+  const bool open = clusters == "auto";
+  std::optional<CompileResult> best;
+  std::optional<NetworkCycles> least;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    ClusterChoice choice = choices[i];
+    auto tried = i == 0 ? tryLayouts(choice) : tryClusters(choice);
+    if (!tried)
+      return tried.takeError();
+    auto use = clusterUseOf(*tried->program);
+    if (!use)
+      return use.takeError();
+    if (i == 0 && use->scatters && open)
+      choices.push_back({"auto", false, ""});
+    if (i == 0 && use->runs)
+      choices.push_back({"off", false, kComparedReason.str()});
+    if (choices.size() > 1) {
+      auto cycles = cyclesOf(*tried->program, options.sparse.sample);
+      if (!cycles)
+        return cycles.takeError();
+      if (best && (!open || cycles->total >= least->total)) {
+        if (choice.mode == "off")
+          measured = measuredText(*cycles, *least);
+        continue;
+      }
+      if (choice.mode == "off") {
+        choice.reason = llvm::formatv("the whole network takes {0} cycles with "
+                                      "the sparse cluster, {1} without",
+                                      least->total, cycles->total);
+        tried->decisionsJson = giveReason(tried->decisionsJson, choice.reason);
+        tried->program->decisionsJson = tried->decisionsJson;
+      }
+      least = std::move(*cycles);
+    }
+    choose(choice);
+    best = std::move(*tried);
+  }
+  if (options.afterPass || options.stopAfter != Phase::Emit)
+    return false;
+  for (PhaseTime &time : best->times)
+    result.times.push_back(time);
+  best->times = std::move(result.times);
+  result = std::move(*best);
+  if (!measured.empty()) {
+    result.decisionsJson = addMeasured(result.decisionsJson, measured);
+    result.program->decisionsJson = result.decisionsJson;
+  }
+  return true;
+}
+
+} // namespace ashlar::pipelines
