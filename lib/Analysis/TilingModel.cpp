@@ -116,7 +116,9 @@ std::optional<Lanes> broadcastLanes(llvm::ArrayRef<int64_t> shape,
   const bool whole = channels == result[lanes.across];
   if (channels == 1 && along == 1)
     return Lanes();
-  if (!whole || (along != 1 && along != result[lanes.axis]))
+  // An operand of lower rank may lack the partition axis altogether.
+  if (!whole || lanes.across < offset ||
+      (along != 1 && along != result[lanes.axis]))
     return std::nullopt;
   lanes.repeated = along == 1;
   lanes.axis = lanes.repeated ? 0 : lanes.axis - offset;
