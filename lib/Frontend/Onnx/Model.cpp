@@ -157,6 +157,20 @@ std::string ashlar::frontend::printable(StringRef text) {
   return llvm::json::isUTF8(result) ? result : llvm::json::fixUTF8(result);
 }
 
+Expected<Model> ashlar::frontend::readModel(StringRef path) {
+  auto buffer = support::readFile(path);
+  if (!buffer)
+    return buffer.takeError();
+  Model model;
+  model.path = path.str();
+  model.folder = llvm::sys::path::parent_path(path).str();
+  if (model.folder.empty())
+    model.folder = ".";
+  if (Error error = parseModel((*buffer)->getBuffer(), model))
+    return withContext(std::move(error), model.path);
+  return model;
+}
+
 Error ashlar::frontend::parseModel(StringRef bytes, Model &model) {
   constexpr size_t limit = std::numeric_limits<int>::max();
   if (bytes.size() > limit)

@@ -67,6 +67,9 @@ llvm::Expected<std::unique_ptr<Model>> loadModel(llvm::StringRef path,
 /// Parses only; `bytes` is the content of `path`, which lies in `folder`. A
 /// usage error if the command line writes what the model keeps beside it.
 llvm::Error parseModel(llvm::StringRef bytes, Model &model);
+/// The file at `path`, read and parsed only: what tools that write a changed
+/// model start from. Parse errors name the file.
+llvm::Expected<Model> readModel(llvm::StringRef path);
 /// Fills `nodes` from the graph, with functions inlined.
 llvm::Error flatten(Model &model);
 /// Checks names and sorts `nodes`.

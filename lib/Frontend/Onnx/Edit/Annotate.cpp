@@ -5,8 +5,8 @@
 #include "ashlar/Frontend/Onnx/Annotate.h"
 
 #include "../Model.h"
+#include "../Tensors.h"
 #include "ashlar/Support/FileIO.h"
-#include "llvm/Support/Path.h"
 
 using namespace ashlar;
 using namespace ashlar::frontend;
@@ -14,19 +14,11 @@ using namespace ashlar::frontend;
 llvm::Error frontend::annotate(llvm::StringRef path, llvm::StringRef output,
                                const llvm::StringMap<std::string> &texts,
                                llvm::StringRef otherwise) {
-  auto buffer = support::readFile(path);
-  if (!buffer)
-    return buffer.takeError();
-  Model model;
-  model.path = path.str();
-  model.folder = llvm::sys::path::parent_path(path).str();
-  if (model.folder.empty())
-    model.folder = ".";
-  if (llvm::Error error = parseModel((*buffer)->getBuffer(), model))
-    return withContext(std::move(error), model.path);
-  buffer->reset();
+  auto model = readModel(path);
+  if (!model)
+    return model.takeError();
   size_t index = 0;
-  for (onnx::NodeProto &node : *model.proto.mutable_graph()->mutable_node()) {
+  for (onnx::NodeProto &node : *model->proto.mutable_graph()->mutable_node()) {
     const std::string name = nodeName(node, index++);
     auto text = texts.find(name);
     std::string documentation = node.doc_string();
@@ -35,10 +27,8 @@ llvm::Error frontend::annotate(llvm::StringRef path, llvm::StringRef output,
     documentation += text == texts.end() ? otherwise.str() : text->second;
     node.set_doc_string(documentation);
   }
-  std::string bytes;
-  if (!model.proto.SerializeToString(&bytes))
-    return makeError(ErrorClass::Capacity,
-                     "'{}' with annotations is larger than protobuf can write",
-                     model.path);
-  return support::writeFileAtomically(output, llvm::StringRef(bytes));
+  auto bytes = serialise(model->proto, "the annotated model");
+  if (!bytes)
+    return withContext(bytes.takeError(), model->path);
+  return support::writeFileAtomically(output, llvm::StringRef(*bytes));
 }

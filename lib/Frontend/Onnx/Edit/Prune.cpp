@@ -357,25 +357,17 @@ void ashlar::frontend::choosePruned(std::vector<PruneTensor> &tensors,
 Expected<std::vector<PrunedTensor>>
 ashlar::frontend::prune(StringRef path, StringRef output,
                         const PruneOptions &options) {
-  auto buffer = support::readFile(path);
-  if (!buffer)
-    return buffer.takeError();
-  Model model;
-  model.path = path.str();
-  model.folder = llvm::sys::path::parent_path(path).str();
-  if (model.folder.empty())
-    model.folder = ".";
-  Error error = parseModel((*buffer)->getBuffer(), model);
-  Pruner pruner(model, options);
-  if (!error)
-    error = pruner.collect();
-  if (error)
-    return withContext(std::move(error), model.path);
+  auto model = readModel(path);
+  if (!model)
+    return model.takeError();
+  Pruner pruner(*model, options);
+  if (Error error = pruner.collect())
+    return withContext(std::move(error), model->path);
   std::vector<PrunedTensor> result = pruner.apply();
-  addRecipe(model.proto, recipeOf(options, result));
-  auto bytes = serialise(model.proto, "the pruned model");
+  addRecipe(model->proto, recipeOf(options, result));
+  auto bytes = serialise(model->proto, "the pruned model");
   if (!bytes)
-    return withContext(bytes.takeError(), model.path);
+    return withContext(bytes.takeError(), model->path);
   if (Error error = support::writeFileAtomically(output, StringRef(*bytes)))
     return error;
   return result;
