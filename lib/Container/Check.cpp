@@ -248,11 +248,7 @@ llvm::Error checkCells(const TensorPlacement &p, unsigned bytes,
                      "cells of {} channels and {} bytes, {} bytes apart",
                      p.name, rank, bytes, p.cellChannels, p.cellBytes,
                      p.cellPitch);
-  const __int128 groups =
-      llvm::divideCeil(p.shape[1], static_cast<int64_t>(p.cellChannels));
-  const __int128 cells =
-      groups * p.shape[0] * (rank == 4 ? p.shape[2] : int64_t(1));
-  const __int128 low = p.baseOffset;
+  const __int128 low = p.baseOffset, cells = p.cells();
   return checkReach(p, low, low + (cells - 1) * p.cellPitch + p.cellBytes - 1,
                     program.dramBytes);
 }
@@ -300,6 +296,11 @@ llvm::Error checkPlacement(const TensorPlacement &p, uint64_t count,
              : checkPlacementDram(p, bytes, program);
 }
 } // namespace
+
+int64_t TensorPlacement::cells() const {
+  return shape[0] * llvm::divideCeil(shape[1], int64_t(cellChannels)) *
+         (shape.size() == 4 ? shape[2] : int64_t(1));
+}
 
 llvm::Error check(const Program &program) {
   if (llvm::Error error = program.machine.validate())

@@ -110,6 +110,8 @@ struct TensorPlacement {
   uint64_t cellPitch = 0;               ///< Compressed only; 0: dense.
   uint64_t cellBytes = 0;               ///< Compressed: room of a cell.
   uint32_t cellChannels = 0;            ///< Compressed: channels of a cell.
+  /// Number of cells of a compressed tensor of rank 3 or 4.
+  int64_t cells() const;
   /// Index of the instruction after which the tensor is complete and still
   /// unchanged.
   uint32_t afterInstruction = 0;

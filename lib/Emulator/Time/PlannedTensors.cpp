@@ -54,10 +54,11 @@ Boxes inDram(const TensorPlacement &tensor, int64_t bytes) {
     const auto first = static_cast<int64_t>(base);
     boxes.push_back({Space::Dram, 0, 1, first + low, first + high + last});
   };
-  // Of a compressed map the strides are those of cells, which need their room.
-  add(tensor.baseOffset, tensor.strides,
-      std::max<int64_t>({bytes, static_cast<int64_t>(tensor.cellBytes),
-                         static_cast<int64_t>(tensor.cellPitch)}));
+  if (tensor.cellPitch)
+    add(tensor.baseOffset, {},
+        tensor.cells() * static_cast<int64_t>(tensor.cellPitch));
+  else
+    add(tensor.baseOffset, tensor.strides, bytes);
   if (tensor.encoded && !tensor.exponentStrides.empty())
     add(tensor.exponentBase, tensor.exponentStrides, 1);
   return boxes;
