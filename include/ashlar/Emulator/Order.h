@@ -9,6 +9,7 @@
 #define ASHLAR_EMULATOR_ORDER_H
 
 #include "ashlar/Container/Container.h"
+#include "ashlar/Isa/Instruction.h"
 #include <optional>
 #include <vector>
 
@@ -31,6 +32,50 @@ struct ProgramOrder {
 /// that load() would refuse. Times are those of the timing model, without
 /// results in flight within a queue.
 std::optional<ProgramOrder> orderByStart(const container::Program &program);
+
+/// Queues whose instructions stay in program order: what the array and the
+/// sparse cluster do depends on what they were told before.
+bool keepsOrder(isa::Queue queue);
+
+/// What must follow what in a program: instructions and, from `steps` minus
+/// their number on, steps that only collect.
+struct Dependences {
+  struct Pair {
+    uint32_t earlier, later;
+    bool result; ///< The later one reads what the earlier one writes.
+  };
+  std::vector<Pair> pairs;
+  uint32_t steps = 0; ///< Instructions first.
+};
+
+/// What an instruction goes before others for, of those that a queue could
+/// start.
+enum class Urgency {
+  Program,     ///< It comes first in the program.
+  CriticalPath ///< The longest chain of dependent instructions follows it.
+};
+
+struct ListRule {
+  Urgency urgency = Urgency::Program;
+  /// The DMA queues beside that of the weights keep their orders.
+  bool movesInOrder = false;
+};
+
+/// A schedule of \p program, which has no semaphores yet, by lists: whenever a
+/// queue is free, it takes the most urgent instruction that may start, or the
+/// one that may start first. `before` is 0, `after` what the schedule takes
+/// where queues wait for each other at no cost. Nothing if the program is one
+/// that load() would refuse.
+std::optional<ProgramOrder> listSchedule(const container::Program &program,
+                                         const Dependences &dependences,
+                                         const ListRule &rule);
+
+/// Cycles of \p program by the timing model; in the order of orderByStart() if
+/// \p byStart and that is better. \p inFlight tells for every instruction the
+/// latest one of its queue whose results it reads. Nothing as there.
+std::optional<uint64_t>
+predictCycles(const container::Program &program,
+              llvm::ArrayRef<std::optional<uint32_t>> inFlight, bool byStart);
 
 } // namespace ashlar::emulator
 

@@ -5,13 +5,8 @@
 
 #include "ashlar/Emulator/Order.h"
 
-#include "../Prove/Checks.h"
-#include "../Prove/SparseCheck.h"
-#include "DramServer.h"
 #include "PlannedTensors.h"
-#include "Server.h"
-#include "ashlar/Isa/Footprint.h"
-#include "ashlar/Isa/Ports.h"
+#include "Prediction.h"
 #include "llvm/ADT/STLExtras.h"
 #include <deque>
 
@@ -23,12 +18,6 @@ namespace {
 using Impl = LoadedProgram::Impl;
 constexpr auto peQueue = static_cast<unsigned>(isa::Queue::Pe);
 constexpr auto loadQueue = static_cast<unsigned>(isa::Queue::Peload);
-
-/// What the order needs to know of an instruction.
-struct Work {
-  uint64_t issue = 0, complete = 0;
-  llvm::SmallVector<Claim, 2> claims;
-};
 
 class Scheduler {
 public:
@@ -49,7 +38,6 @@ private:
     uint64_t cursor = 0, lastComplete = 0, retired = 0;
   };
 
-  void measure();
   bool canStart(Line &line) const;
   void advance(Line &line);
   void perform(uint32_t index);
@@ -66,22 +54,6 @@ private:
 };
 
 } // namespace
-
-/// Times and claims, in the old order: a matmul depends on what was loaded
-/// before it.
-void Scheduler::measure() {
-  CostModel costs(machine);
-  work.resize(impl.code.size());
-  for (uint32_t i = 0; i < impl.code.size(); ++i) {
-    const auto known = impl.clusterCosts.find(i);
-    Cost cost = costs(impl.code[i]);
-    if (known != impl.clusterCosts.end())
-      cost = known->second;
-    addClaims(cost.timing, claimsOf(impl, i, cost), work[i].claims);
-    work[i].issue = cost.timing.issue;
-    work[i].complete = std::max(cost.timing.issue, cost.timing.complete);
-  }
-}
 
 /// Finds out when the next operation of a line could start; false if it waits
 /// for a signal that is not known yet, or for others to make a planned tensor.
@@ -155,7 +127,7 @@ void Scheduler::advance(Line &line) {
 }
 
 std::optional<std::vector<uint32_t>> Scheduler::run() {
-  measure();
+  work = measure(impl);
   for (uint32_t i = 0; i < impl.code.size(); ++i) {
     // With one stationary set the program's order of loads and streams says
     // which set a stream uses.
@@ -182,74 +154,35 @@ std::optional<std::vector<uint32_t>> Scheduler::run() {
   return std::move(order);
 }
 
-/// What the sparse cluster's instructions take; false if the program is one
-/// that load() would refuse.
-static bool findCosts(Impl &impl) {
-  const machine::Description &machine = impl.program.machine;
-  ProofWork work(impl.program.code.size());
-  std::optional<SparseChecker> sparse;
-  if (usesSparse(impl.code))
-    sparse.emplace(machine, impl.program.constants, work);
-  llvm::SmallVector<isa::Access, 16> accesses;
-  for (uint32_t i = 0; i < impl.code.size(); ++i) {
-    const auto *wait = std::get_if<isa::SemWait>(&impl.code[i]);
-    const auto *signal = std::get_if<isa::SemSignal>(&impl.code[i]);
-    if (wait || signal) {
-      if ((wait ? wait->sem : signal->sem) >= impl.program.semaphores)
-        return false;
-      continue;
-    }
-    if (checkFields(impl.code[i], machine))
-      return false;
-    accesses.clear();
-    isa::footprints(impl.code[i], machine, accesses);
-    if (checkBounds(accesses, machine, impl.program.dramBytes))
-      return false;
-    std::optional<Cost> cost;
-    if (sparse && sparse->step(impl.code[i], accesses, cost))
-      return false;
-    if (cost)
-      impl.clusterCosts[i] = *cost;
-    keepTileClaims(impl, i, accesses);
-  }
-  return !work.exhausted();
-}
-
-static uint64_t cyclesOf(const Impl &impl) {
-  RunResult result;
-  result.nodes.resize(impl.program.nodes.size());
-  accountCycles(impl, Options(), result);
-  return result.totalCycles;
-}
-
-std::optional<ProgramOrder>
-emulator::orderByStart(const container::Program &program) {
-  if (llvm::Error error = container::check(program)) {
-    llvm::consumeError(std::move(error));
-    return std::nullopt;
-  }
-  Impl old;
-  old.program = program;
-  if (decodeProgram(old) || !findCosts(old))
-    return std::nullopt;
-  old.hazards.assign(old.code.size(), noInstruction);
-  PlannedTensors tensors(old);
-  std::optional<std::vector<uint32_t>> order = Scheduler(old, tensors).run();
-  if (!order)
-    return std::nullopt;
-  Impl changed;
-  changed.program = program;
-  changed.hazards = old.hazards;
-  for (uint32_t i = 0; i < order->size(); ++i) {
-    const uint32_t index = (*order)[i];
+/// The instructions of a prepared program in another order.
+static void reorder(const Impl &old, llvm::ArrayRef<uint32_t> order,
+                    Impl &changed) {
+  changed.program = old.program;
+  std::vector<uint32_t> places(order.size());
+  for (uint32_t i = 0; i < order.size(); ++i)
+    places[order[i]] = i;
+  for (uint32_t i = 0; i < order.size(); ++i) {
+    const uint32_t index = order[i];
     changed.code.push_back(old.code[index]);
     changed.queues.push_back(old.queues[index]);
+    const uint32_t hazard = old.hazards[index];
+    changed.hazards.push_back(hazard == noInstruction ? noInstruction
+                                                      : places[hazard]);
     if (auto known = old.clusterCosts.find(index);
         known != old.clusterCosts.end())
       changed.clusterCosts[i] = known->second;
     if (auto known = old.tileClaims.find(index); known != old.tileClaims.end())
       changed.tileClaims[i] = known->second;
   }
+}
+
+static std::optional<ProgramOrder> orderByStart(const Impl &old) {
+  PlannedTensors tensors(old);
+  std::optional<std::vector<uint32_t>> order = Scheduler(old, tensors).run();
+  if (!order)
+    return std::nullopt;
+  Impl changed;
+  reorder(old, *order, changed);
   ProgramOrder result;
   result.before = cyclesOf(old);
   result.after = cyclesOf(changed);
@@ -258,4 +191,27 @@ emulator::orderByStart(const container::Program &program) {
   result.instructions = std::move(*order);
   result.dumps = tensors.take();
   return result;
+}
+
+std::optional<ProgramOrder>
+emulator::orderByStart(const container::Program &program) {
+  Impl impl;
+  if (!prepare(program, impl))
+    return std::nullopt;
+  return ::orderByStart(impl);
+}
+
+std::optional<uint64_t>
+emulator::predictCycles(const container::Program &program,
+                        llvm::ArrayRef<std::optional<uint32_t>> inFlight,
+                        bool byStart) {
+  Impl impl;
+  if (!prepare(program, impl))
+    return std::nullopt;
+  for (auto [hazard, index] : llvm::zip(impl.hazards, inFlight))
+    hazard = index.value_or(noInstruction);
+  if (byStart)
+    if (const std::optional<ProgramOrder> order = ::orderByStart(impl))
+      return order->after;
+  return cyclesOf(impl);
 }

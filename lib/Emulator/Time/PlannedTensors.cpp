@@ -174,6 +174,35 @@ bool PlannedTensors::mayRun(uint32_t index) {
   return true;
 }
 
+/// Of one room only neighbours need to know each other: makers come before
+/// their tensor, and a tensor before the makers of the next one.
+void PlannedTensors::addDependences(
+    uint32_t first, std::vector<Dependences::Pair> &pairs) const {
+  for (const Room &room : rooms) {
+    size_t next = 0;
+    std::optional<uint32_t> before;
+    auto follow = [&](uint32_t step) {
+      if (before)
+        pairs.push_back({*before, step, false});
+    };
+    for (uint32_t tensor : room.tensors) {
+      const uint32_t step = first + tensor;
+      for (; next < room.writers.size() && room.writers[next] <= after[tensor];
+           ++next) {
+        follow(room.writers[next]);
+        pairs.push_back({room.writers[next], step, true});
+      }
+      follow(step);
+      before = step;
+    }
+    for (; next < room.writers.size(); ++next)
+      follow(room.writers[next]);
+  }
+  for (uint32_t tensor = 0; tensor < after.size(); ++tensor)
+    if (after[tensor] < places.size())
+      pairs.push_back({after[tensor], first + tensor, true});
+}
+
 std::vector<uint32_t> PlannedTensors::take() const {
   std::vector<uint32_t> last(after.size(), 0);
   for (uint32_t t = 0; t < after.size(); ++t)

@@ -8,6 +8,7 @@
 #define ASHLAR_LIB_EMULATOR_TIME_PLANNEDTENSORS_H
 
 #include "../Impl.h"
+#include "ashlar/Emulator/Order.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -22,6 +23,11 @@ public:
   bool mayRun(uint32_t index);
   /// Instruction \p index is the one with number \p place now.
   void ran(uint32_t index, uint32_t place) { places[index] = place; }
+  uint32_t count() const { return static_cast<uint32_t>(after.size()); }
+  /// Appends dependences that keep every tensor from being overwritten before
+  /// it is complete. Tensor t is step \p first + t.
+  void addDependences(uint32_t first,
+                      std::vector<Dependences::Pair> &pairs) const;
   /// Per tensor the number of the last instruction that it waited for; all
   /// instructions have run.
   std::vector<uint32_t> take() const;

@@ -6,8 +6,7 @@
 
 #include "Synchroniser.h"
 
-#include "ashlar/Isa/Footprint.h"
-#include "ashlar/Isa/Tiles.h"
+#include "Accesses.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -15,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <optional>
 
 namespace ashlar::isadialect {
 namespace {
@@ -48,22 +46,6 @@ struct Record {
   int64_t index;
   int clock;
 };
-
-/// True if `outer` touches every unit of its box and the box holds `inner`.
-bool covers(const isa::Access &outer, const isa::Access &inner) {
-  uint64_t units = outer.runLength;
-  for (unsigned i = 0; i < outer.numDims; ++i)
-    units *= outer.dims[i].count;
-  if (units != static_cast<uint64_t>(outer.end - outer.begin))
-    return false;
-  return outer.partBegin <= inner.partBegin && outer.partEnd >= inner.partEnd &&
-         outer.begin <= inner.begin && outer.end >= inner.end;
-}
-
-bool boxesMeet(const isa::Access &a, const isa::Access &b) {
-  return a.partBegin < b.partEnd && b.partBegin < a.partEnd &&
-         a.begin < b.end && b.begin < a.end;
-}
 
 /// Replaces the oldest half of `records` by one box per kind of access and
 /// clock component, cut to the units [begin, end) of the bucket.
@@ -103,7 +85,7 @@ class Synchroniser {
 public:
   Synchroniser(llvm::ArrayRef<isa::Instruction> instructions,
                const machine::Description &machine)
-      : instructions(instructions), machine(machine),
+      : instructions(instructions), accessFinder(machine),
         clocks(instructions.size()) {
     plan.waits.resize(instructions.size());
     plan.signals.resize(instructions.size());
@@ -138,59 +120,19 @@ private:
   };
 
   void visit(int64_t index);
-  void findAccesses(const isa::Instruction &instruction,
-                    llvm::SmallVectorImpl<isa::Access> &accesses);
   void collect(const isa::Access &access, int queue, int clock,
                Clock &latest) const;
   void require(int queue, llvm::SmallVectorImpl<Edge> &edges, int64_t index);
   void remember(int clock, int64_t index, llvm::ArrayRef<isa::Access> accesses);
 
   llvm::ArrayRef<isa::Instruction> instructions;
-  const machine::Description &machine;
+  AccessFinder accessFinder;
   std::array<Clock, queueCount> known;
   std::vector<Clock> clocks; ///< knowledge of the queue when it was issued
   std::array<Memory, 16> memories;
-  /// The results of all tiles of a table; nothing if only a run will tell.
-  std::array<std::optional<isa::MapBox>, 16> tables;
   llvm::DenseMap<std::pair<int, int>, uint32_t> semaphores;
   SemaphorePlan plan;
 };
-
-/// The accesses of the next instruction. Loads and drains of the sparse cluster
-/// touch what their tiles need alone: loads of one round go while the producer
-/// still makes the rows of the next, and readers follow the drains.
-void Synchroniser::findAccesses(const isa::Instruction &instruction,
-                                llvm::SmallVectorImpl<isa::Access> &accesses) {
-  isa::footprints(instruction, machine, accesses);
-  auto forgetMap = [&] {
-    llvm::erase_if(accesses, [](const isa::Access &access) {
-      return access.space == isa::Space::Sb || access.space == isa::Space::Xm;
-    });
-  };
-  if (const auto *tile = std::get_if<isa::TccTile>(&instruction)) {
-    if (tile->clear)
-      tables[tile->table] = isa::MapBox();
-    if (auto &results = tables[tile->table])
-      results->include(isa::resultsOf(*tile));
-  } else if (const auto *part = std::get_if<isa::TccPart>(&instruction)) {
-    tables[part->table].reset();
-  } else if (const auto *own = std::get_if<isa::TccOperand>(&instruction)) {
-    tables[own->table].reset();
-  } else if (const auto *drain = std::get_if<isa::ActDrain>(&instruction);
-             drain && drain->fromTcu && tables[drain->table] &&
-             !tables[drain->table]->empty()) {
-    forgetMap();
-    isa::drainMemory(isa::narrow(*drain, *tables[drain->table]), machine,
-                     accesses);
-  } else if (const auto *load = std::get_if<isa::DmaTile>(&instruction);
-             load && tables[load->table]) {
-    isa::MapBox input = isa::inputOf(*load, *tables[load->table]);
-    if (input.empty())
-      return;
-    forgetMap();
-    isa::loadSource(isa::narrow(*load, input), 0, machine, accesses);
-  }
-}
 
 void Synchroniser::visit(int64_t index) {
   const isa::Instruction &instruction = instructions[index];
@@ -198,7 +140,7 @@ void Synchroniser::visit(int64_t index) {
   int clock =
       std::holds_alternative<isa::PeSwap>(instruction) ? swapClock : queue;
   llvm::SmallVector<isa::Access, 8> accesses;
-  findAccesses(instruction, accesses);
+  accessFinder.next(instruction, accesses);
   Clock latest;
   latest.fill(-1);
   for (const isa::Access &access : accesses)

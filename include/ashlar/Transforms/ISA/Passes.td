@@ -24,6 +24,30 @@ def InsertSemaphores : Pass<"ashlar-isa-insert-semaphores", "::mlir::ModuleOp"> 
     Statistic<"numSemaphores", "semaphores", "Semaphores in use">];
 }
 
+def Schedule : Pass<"ashlar-isa-schedule", "::mlir::ModuleOp"> {
+  let summary = "Schedule the instructions of a whole program";
+  let description = [{
+    Before: a program without semaphores that is correct when executed in
+    program order. After: the same instructions in an order that takes fewer
+    cycles, or the program unchanged. Dependences are found from the memory that
+    instructions touch; list schedules then let each queue start what it can
+    start, whichever operation of the network it belongs to: vector operations
+    of the next operation fill the pauses of this one, independent branches
+    overlap, and loads run as early as memory allows. The array and the sparse
+    cluster keep their order. Each schedule and the order of emission are timed
+    with their semaphores by the emulator's timing model; the fastest stays.
+    `isa.planned` stands where its tensor is complete and unchanged.
+
+    The machine is read from the module attribute `npu.target`.
+  }];
+  let dependentDialects = ["::ashlar::isadialect::ISADialect"];
+  let statistics = [
+    Statistic<"numMoved", "moved", "Instructions that moved">,
+    Statistic<"numDependences", "dependences", "Pairs of instructions in order">,
+    Statistic<"cyclesBefore", "cycles-before", "Predicted cycles as emitted">,
+    Statistic<"cyclesAfter", "cycles-after", "Predicted cycles as scheduled">];
+}
+
 def OrderByStart : Pass<"ashlar-isa-order", "::mlir::ModuleOp"> {
   let summary = "Order instructions by the time at which they can start";
   let description = [{

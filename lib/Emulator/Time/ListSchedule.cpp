@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// List scheduling of a program without semaphores: queues are followed side by
+// side in the order of their starts, and each takes the most urgent of the
+// instructions whose dependences are met.
+
+#include "PlannedTensors.h"
+#include "Prediction.h"
+#include "ashlar/Emulator/Order.h"
+#include "llvm/ADT/STLExtras.h"
+#include <queue>
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+
+namespace {
+
+using Impl = LoadedProgram::Impl;
+constexpr auto peQueue = static_cast<unsigned>(isa::Queue::Pe);
+constexpr auto firstDma = static_cast<unsigned>(isa::Queue::Dma0);
+constexpr unsigned numDmaQueues = 4;
+constexpr auto loadQueue = static_cast<unsigned>(isa::Queue::Peload);
+
+/// The dependences by step, with those of planned tensors.
+class Graph {
+public:
+  Graph(const Dependences &given, const PlannedTensors &tensors);
+
+  struct Edge {
+    uint32_t later;
+    bool result;
+  };
+  uint32_t steps() const { return static_cast<uint32_t>(first.size()) - 1; }
+  llvm::ArrayRef<Edge> after(uint32_t step) const {
+    return llvm::ArrayRef(edges).slice(first[step],
+                                       first[step + 1] - first[step]);
+  }
+  /// Number of edges to each step.
+  std::vector<uint32_t> countBefore() const;
+  /// The longest chain of completions from each step to the end; empty if the
+  /// dependences form a cycle.
+  std::vector<uint64_t> heights(llvm::ArrayRef<Work> work) const;
+
+private:
+  std::vector<uint32_t> first;
+  std::vector<Edge> edges;
+};
+
+Graph::Graph(const Dependences &given, const PlannedTensors &tensors) {
+  std::vector<Dependences::Pair> pairs = given.pairs;
+  tensors.addDependences(given.steps, pairs);
+  const uint32_t count = given.steps + tensors.count();
+  first.assign(count + 1, 0);
+  for (const Dependences::Pair &pair : pairs)
+    ++first[pair.earlier + 1];
+  for (uint32_t i = 0; i < count; ++i)
+    first[i + 1] += first[i];
+  edges.resize(pairs.size());
+  std::vector<uint32_t> next(first.begin(), first.end() - 1);
+  for (const Dependences::Pair &pair : pairs)
+    edges[next[pair.earlier]++] = {pair.later, pair.result};
+}
+
+std::vector<uint32_t> Graph::countBefore() const {
+  std::vector<uint32_t> before(steps(), 0);
+  for (const Edge &edge : edges)
+    ++before[edge.later];
+  return before;
+}
+
+std::vector<uint64_t> Graph::heights(llvm::ArrayRef<Work> work) const {
+  std::vector<uint32_t> before = countBefore(), order;
+  order.reserve(steps());
+  for (uint32_t i = 0; i < steps(); ++i)
+    if (before[i] == 0)
+      order.push_back(i);
+  for (size_t at = 0; at < order.size(); ++at)
+    for (const Edge &edge : after(order[at]))
+      if (--before[edge.later] == 0)
+        order.push_back(edge.later);
+  if (order.size() < steps())
+    return {};
+  std::vector<uint64_t> heights(steps(), 0);
+  for (uint32_t step : llvm::reverse(order)) {
+    for (const Edge &edge : after(step))
+      heights[step] = std::max(heights[step], heights[edge.later]);
+    if (step < work.size())
+      heights[step] += work[step].complete;
+  }
+  return heights;
+}
+
+class Scheduler {
+public:
+  Scheduler(const Impl &impl, const Graph &graph, PlannedTensors &tensors,
+            std::vector<Work> work, std::vector<uint64_t> urgency,
+            bool movesInOrder)
+      : impl(impl), graph(graph), tensors(tensors),
+        servers(impl.program.machine), work(std::move(work)),
+        urgency(std::move(urgency)), before(graph.countBefore()),
+        ready(graph.steps(), 0), movesInOrder(movesInOrder) {}
+
+  /// Fills `order`; false if the dependences leave something out.
+  bool run();
+
+  std::vector<uint32_t> order;
+  uint64_t end = 0;
+
+private:
+  /// Key and instruction; the smallest first.
+  using Entry = std::pair<uint64_t, uint32_t>;
+  using Heap =
+      std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>>;
+
+  struct Line {
+    bool ordered = false;
+    std::vector<uint32_t> instructions; ///< If ordered.
+    size_t next = 0;
+    Heap coming;    ///< By the cycle from which they may start.
+    Heap available; ///< By urgency: they may start when the queue is free.
+  };
+  struct Queue {
+    uint64_t cursor = 0, retired = 0;
+  };
+
+  unsigned lineOf(uint32_t index) const;
+  void release(uint32_t step);
+  std::optional<Entry> candidate(Line &line, unsigned queue);
+  uint64_t startOf(uint32_t index) const;
+  void perform(uint32_t index);
+
+  const Impl &impl;
+  const Graph &graph;
+  PlannedTensors &tensors;
+  Servers servers;
+  std::vector<Work> work;
+  std::vector<uint64_t> urgency; ///< Less is more urgent.
+  std::vector<uint32_t> before;  ///< Dependences that are not met.
+  std::vector<uint64_t> ready;   ///< Cycle from which the met ones allow it.
+  bool movesInOrder;
+  Line lines[numQueues];
+  Queue queues[numQueues];
+};
+
+} // namespace
+
+bool emulator::keepsOrder(isa::Queue queue) {
+  switch (queue) {
+  case isa::Queue::Dma0:
+  case isa::Queue::Dma1:
+  case isa::Queue::Dma2:
+  case isa::Queue::Dma3:
+  case isa::Queue::Act:
+  case isa::Queue::Vec:
+    return false;
+  default:
+    return true;
+  }
+}
+
+/// With one stationary set, the program's order of loads and streams says which
+/// weights a stream uses.
+unsigned Scheduler::lineOf(uint32_t index) const {
+  const unsigned queue = impl.queues[index];
+  return queue == loadQueue && !impl.program.machine.pe.shadowSet ? peQueue
+                                                                  : queue;
+}
+
+/// Step \p step depends on nothing any more. Steps that only collect pass on
+/// what they know.
+void Scheduler::release(uint32_t step) {
+  llvm::SmallVector<uint32_t, 8> list{step};
+  while (!list.empty()) {
+    const uint32_t now = list.pop_back_val();
+    if (now < impl.code.size()) {
+      Line &line = lines[lineOf(now)];
+      if (!line.ordered)
+        line.coming.push({ready[now], now});
+      continue;
+    }
+    for (const Graph::Edge &edge : graph.after(now)) {
+      ready[edge.later] = std::max(ready[edge.later], ready[now]);
+      if (--before[edge.later] == 0)
+        list.push_back(edge.later);
+    }
+  }
+}
+
+uint64_t Scheduler::startOf(uint32_t index) const {
+  uint64_t start = std::max(ready[index], queues[impl.queues[index]].cursor);
+  for (const Claim &claim : work[index].claims)
+    start = std::max(start, servers.earliest(claim).cycle);
+  return start;
+}
+
+/// What a line would do next, and when.
+std::optional<Scheduler::Entry> Scheduler::candidate(Line &line,
+                                                     unsigned queue) {
+  if (line.ordered) {
+    if (line.next == line.instructions.size() ||
+        before[line.instructions[line.next]] > 0)
+      return std::nullopt;
+    const uint32_t index = line.instructions[line.next];
+    return Entry{startOf(index), index};
+  }
+  while (!line.coming.empty() &&
+         line.coming.top().first <= queues[queue].cursor) {
+    const uint32_t index = line.coming.top().second;
+    line.available.push({urgency[index], index});
+    line.coming.pop();
+  }
+  Heap &heap = line.available.empty() ? line.coming : line.available;
+  if (heap.empty())
+    return std::nullopt;
+  return Entry{startOf(heap.top().second), heap.top().second};
+}
+
+void Scheduler::perform(uint32_t index) {
+  Line &line = lines[lineOf(index)];
+  if (line.ordered)
+    ++line.next;
+  else
+    (line.available.empty() ? line.coming : line.available).pop();
+  tensors.ran(index, static_cast<uint32_t>(order.size()));
+  order.push_back(index);
+  const Work &own = work[index];
+  const uint64_t start = startOf(index);
+  for (const Claim &claim : own.claims)
+    servers.grant(claim, start, index);
+  Queue &queue = queues[impl.queues[index]];
+  uint64_t complete = start + own.complete;
+  if (!std::holds_alternative<isa::PeSwap>(impl.code[index]))
+    complete = queue.retired = std::max(queue.retired, complete);
+  queue.cursor = start + own.issue;
+  end = std::max(end, complete);
+  for (const Graph::Edge &edge : graph.after(index)) {
+    const bool follows = edge.later < impl.code.size() && !edge.result &&
+                         impl.queues[edge.later] == impl.queues[index];
+    ready[edge.later] = std::max(ready[edge.later], follows ? start : complete);
+    if (--before[edge.later] == 0)
+      release(edge.later);
+  }
+}
+
+bool Scheduler::run() {
+  for (unsigned queue = 0; queue < numQueues; ++queue)
+    lines[queue].ordered =
+        keepsOrder(static_cast<isa::Queue>(queue)) ||
+        (movesInOrder && queue > firstDma && queue < firstDma + numDmaQueues);
+  for (uint32_t i = 0; i < impl.code.size(); ++i)
+    if (Line &line = lines[lineOf(i)]; line.ordered)
+      line.instructions.push_back(i);
+  std::vector<uint32_t> free;
+  for (uint32_t i = 0; i < graph.steps(); ++i)
+    if (before[i] == 0)
+      free.push_back(i);
+  llvm::for_each(free, [&](uint32_t step) { release(step); });
+  order.reserve(impl.code.size());
+  while (order.size() < impl.code.size()) {
+    std::optional<Entry> first;
+    for (unsigned queue = 0; queue < numQueues; ++queue) {
+      std::optional<Entry> next = candidate(lines[queue], queue);
+      if (next &&
+          (!first || std::pair(next->first, urgency[next->second]) <
+                         std::pair(first->first, urgency[first->second])))
+        first = next;
+    }
+    if (!first)
+      return false;
+    perform(first->second);
+  }
+  return true;
+}
+
+std::optional<ProgramOrder>
+emulator::listSchedule(const container::Program &program,
+                       const Dependences &dependences, const ListRule &rule) {
+  Impl impl;
+  if (!prepare(program, impl) || dependences.steps < impl.code.size())
+    return std::nullopt;
+  PlannedTensors tensors(impl);
+  const Graph graph(dependences, tensors);
+  std::vector<Work> work = measure(impl);
+  std::vector<uint64_t> urgency = graph.heights(work);
+  if (urgency.empty())
+    return std::nullopt;
+  for (uint32_t i = 0; i < urgency.size(); ++i)
+    urgency[i] = rule.urgency == Urgency::Program ? i : ~urgency[i];
+  Scheduler scheduler(impl, graph, tensors, std::move(work), std::move(urgency),
+                      rule.movesInOrder);
+  if (!scheduler.run())
+    return std::nullopt;
+  ProgramOrder result;
+  result.instructions = std::move(scheduler.order);
+  result.dumps = tensors.take();
+  result.after = scheduler.end;
+  return result;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The time of programs that are not run: what both searches for an order know
+// of instructions.
+
+#ifndef ASHLAR_LIB_EMULATOR_TIME_PREDICTION_H
+#define ASHLAR_LIB_EMULATOR_TIME_PREDICTION_H
+
+#include "../Impl.h"
+#include "Server.h"
+
+namespace ashlar::emulator {
+
+/// What an order needs to know of an instruction.
+struct Work {
+  uint64_t issue = 0, complete = 0;
+  llvm::SmallVector<Claim, 2> claims;
+};
+
+/// Decodes a program and finds what the instructions of the sparse cluster
+/// take. False if it is one that load() would refuse.
+bool prepare(const container::Program &program, LoadedProgram::Impl &impl);
+
+/// Times and claims, in program order: a matmul depends on what was loaded
+/// before it.
+std::vector<Work> measure(const LoadedProgram::Impl &impl);
+
+/// Cycles of a prepared program.
+uint64_t cyclesOf(const LoadedProgram::Impl &impl);
+
+} // namespace ashlar::emulator
+
+#endif // ASHLAR_LIB_EMULATOR_TIME_PREDICTION_H
