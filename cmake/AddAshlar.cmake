@@ -109,6 +109,22 @@ function(ashlar_add_unittest name)
   add_dependencies(ashlar-unittests ${name})
 endfunction()
 
+# ashlar_add_options(TARGET FILE.td): the options of a tool (Support/Options.td),
+# as FILE.inc of the same folder in the build folder.
+function(ashlar_add_options target file)
+  cmake_path(REPLACE_EXTENSION file LAST_ONLY inc OUTPUT_VARIABLE name)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${name})
+  cmake_path(GET out PARENT_PATH folder)
+  file(MAKE_DIRECTORY ${folder})
+  add_custom_command(OUTPUT ${out}
+    COMMAND ${LLVM_TOOLS_BINARY_DIR}/llvm-tblgen -gen-opt-parser-defs
+      -I ${PROJECT_SOURCE_DIR}/include -I ${LLVM_INCLUDE_DIRS}
+      ${CMAKE_CURRENT_SOURCE_DIR}/${file} -o ${out}
+    DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file}
+      ${PROJECT_SOURCE_DIR}/include/ashlar/Support/Options.td VERBATIM)
+  target_sources(${target} PRIVATE ${out})
+endfunction()
+
 # ashlar_add_subdirectories([EXCEPT folders...]): every child folder that has a
 # CMakeLists.txt, but for those named.
 function(ashlar_add_subdirectories)

@@ -6,6 +6,7 @@
 #include "BuiltinTables.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/FileIO.h"
+#include "ashlar/Support/Nearest.h"
 
 #include "llvm/Support/FileSystem.h"
 #include <algorithm>
@@ -131,8 +132,9 @@ llvm::Expected<Table> energy::loadTable(llvm::StringRef nameOrPath) {
       known += (known.empty() ? "" : ", ") + name.str();
     return makeError(ErrorClass::Usage,
                      "unknown energy table '{}', expected one of {} or the "
-                     "path of a YAML table",
-                     nameOrPath.str(), known);
+                     "path of a YAML table{}",
+                     nameOrPath.str(), known,
+                     support::didYouMean(nameOrPath, builtinTables()));
   }
   auto buffer = support::readFile(nameOrPath);
   if (!buffer)

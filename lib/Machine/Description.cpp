@@ -5,6 +5,7 @@
 #include "Presets.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/FileIO.h"
+#include "ashlar/Support/Nearest.h"
 
 #include "llvm/Support/FileSystem.h"
 #include <string>
@@ -43,8 +44,9 @@ llvm::Expected<Description> machine::load(llvm::StringRef nameOrPath) {
       known += (known.empty() ? "" : ", ") + name.str();
     return makeError(ErrorClass::Usage,
                      "unknown machine '{}', expected one of {} or the path of "
-                     "a YAML description",
-                     nameOrPath.str(), known);
+                     "a YAML description{}",
+                     nameOrPath.str(), known,
+                     support::didYouMean(nameOrPath, builtinNames()));
   }
   auto buffer = support::readFile(nameOrPath);
   if (!buffer)

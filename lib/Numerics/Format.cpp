@@ -61,6 +61,20 @@ static Error parseNumber(StringRef key, StringRef text, int &value) {
   return Error::success();
 }
 
+/// Names of other number formats have a number of bits: int8, fp16.
+static std::string suggestion(StringRef item) {
+  const StringRef digits =
+      item.drop_until([](char c) { return isDigit(c); }).take_while(isDigit);
+  BlockFormat format;
+  if (digits.size() > 3 || digits.getAsInteger(10, format.mantissa))
+    return "";
+  if (Error error = validate(format)) {
+    consumeError(std::move(error));
+    return "";
+  }
+  return fmt::format(", did you mean 'bfp{}'", format.mantissa);
+}
+
 static Error parseItem(StringRef item, BlockFormat &format) {
   auto [key, value] = item.split('=');
   if (key == "w")
@@ -68,9 +82,9 @@ static Error parseItem(StringRef item, BlockFormat &format) {
   if (key == "range")
     return parseNumber(key, value, format.range);
   if (key != "block")
-    return makeError(
-        ErrorClass::Usage,
-        "format item is '{}', expected w=, block= or range=", item.str());
+    return makeError(ErrorClass::Usage,
+                     "format item is '{}', expected w=, block= or range={}",
+                     item.str(), item.contains('=') ? "" : suggestion(item));
   if (value == "axis" || value == "tensor") {
     format.block = value == "axis" ? BlockFormat::kAxis : BlockFormat::kTensor;
     return Error::success();

@@ -5,6 +5,7 @@
 #include "ashlar/Numerics/ScalePolicy.h"
 
 #include "ashlar/Support/Error.h"
+#include "ashlar/Support/Nearest.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -19,8 +20,8 @@ using support::ErrorClass;
 using support::makeError;
 
 /// In the order of ScaleKind.
-static constexpr StringLiteral names[] = {"runmax", "fixed", "table", "stats",
-                                          "predict"};
+static constexpr StringRef names[] = {"runmax", "fixed", "table", "stats",
+                                      "predict"};
 /// Parameters of each kind, in the order of ScaleKind.
 static constexpr StringLiteral parameters[] = {"none", "e", "e", "k and n",
                                                "k and depth"};
@@ -89,8 +90,8 @@ Expected<ScalePolicy> parseScalePolicy(StringRef text) {
   if (found == std::end(names))
     return makeError(ErrorClass::Usage,
                      "scale policy is '{}', expected runmax, fixed, table, "
-                     "stats or predict",
-                     text.str());
+                     "stats or predict{}",
+                     text.str(), support::didYouMean(name, names));
   policy.kind = static_cast<ScaleKind>(found - std::begin(names));
   if (name.size() == text.size())
     return policy;

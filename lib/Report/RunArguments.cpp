@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The flag table of ashlar-run.
+// What the options of ashlar-run do; RunOptions.td lists them.
 
 #include "ashlar/Numerics/Kernels.h"
 #include "ashlar/Report/Runner.h"
-#include "ashlar/Support/CommandLine.h"
+#include "ashlar/Support/Nearest.h"
+#include "ashlar/Support/OptionTable.h"
 
 #include <cmath>
 
 using namespace ashlar;
 using namespace ashlar::report;
 
+#define ASHLAR_OPTIONS "lib/Report/RunOptions.inc"
+#include "ashlar/Support/DefineOptions.inc"
+
 namespace {
 
-using Flag = support::Flag<RunOptions>;
+using Setting = support::Setting<RunOptions>;
 
 std::string setNumber(uint64_t &target, llvm::StringRef text) {
   return text.getAsInteger(10, target) ? "expected a whole number"
@@ -59,77 +63,53 @@ std::string setThreads(RunOptions &options, llvm::StringRef text) {
 }
 
 template <std::string RunOptions::*member>
-std::string setText(RunOptions &options, llvm::StringRef text) {
-  options.*member = text.str();
-  return text.empty() ? "expected a value" : "";
-}
+constexpr auto setText = support::setText<RunOptions, member>;
 
 template <bool RunOptions::*member>
-std::string setSwitch(RunOptions &options, llvm::StringRef) {
-  options.*member = true;
-  return "";
-}
+constexpr auto setSwitch = support::setSwitch<RunOptions, member>;
 
-constexpr Flag flags[] = {
-    {"input", "NAME=FILE.npy", "an input array; repeat for several", setInput,
-     support::FileUse::ReadsNamed},
-    {"inputs", "FILE.npz", "input arrays by ONNX name",
-     setText<&RunOptions::inputs>, support::FileUse::Reads},
-    {"random-inputs", "SEED", "seeded arrays for the inputs not given",
+constexpr Setting settings[] = {
+    {OPT_input, setInput},
+    {OPT_inputs, setText<&RunOptions::inputs>},
+    {OPT_random_inputs,
      [](RunOptions &o, llvm::StringRef text) {
        return setNumber(o.randomSeed.emplace(0), text);
      }},
-    {"outputs", "FILE.npz", "write the outputs by ONNX name",
-     setText<&RunOptions::outputs>, support::FileUse::Writes},
-    {"expect", "FILE.npz", "compare the outputs; exit code 6 on mismatch",
-     setText<&RunOptions::expect>, support::FileUse::Reads},
-    {"atol", "A", "absolute tolerance of --expect (0)",
-     [](RunOptions &o, llvm::StringRef text) {
-       return setTolerance(o.atol, text);
-     }},
-    {"rtol", "R", "relative tolerance of --expect (0)",
-     [](RunOptions &o, llvm::StringRef text) {
-       return setTolerance(o.rtol, text);
-     }},
-    {"state-in", "FILE.npz", "state of an earlier run (as at load)",
-     setText<&RunOptions::stateIn>, support::FileUse::Reads},
-    {"state-out", "FILE.npz", "write the state after the last sample",
-     setText<&RunOptions::stateOut>, support::FileUse::Writes},
-    {"report", "FILE.json", "write the report (docs/ReportSchema.md)",
-     setText<&RunOptions::report>, support::FileUse::Writes},
-    {"layers", "FILE.csv", "write the layers as a table",
-     setText<&RunOptions::layers>, support::FileUse::Writes},
-    {"trace", "FILE", "write a time line: .pftrace for Perfetto, else JSON",
-     setText<&RunOptions::trace>, support::FileUse::Writes},
-    {"stacks", "FILE", "write cycles as folded stacks (speedscope)",
-     setText<&RunOptions::stacks>, support::FileUse::Writes},
-    {"dram-trace", "FILE", "write the requests to DRAM for Ramulator 2",
-     setText<&RunOptions::dramTrace>, support::FileUse::Writes},
-    {"html", "FILE.html", "write the report as a page to look at",
-     setText<&RunOptions::html>, support::FileUse::Writes},
-    {"baseline", "FILE.json", "report of another run, which --html compares",
-     setText<&RunOptions::baseline>, support::FileUse::Reads},
-    {"dump-tensors", "DIR", "write every planned tensor of one sample",
-     setText<&RunOptions::dumpFolder>, support::FileUse::WritesDump},
-    {"machine", "NAME|FILE.yaml",
-     "run on this machine instead of that of the program",
-     setText<&RunOptions::machine>, support::FileUse::Reads},
-    {"energy-table", "NAME|FILE.yaml",
-     "prices of the reports (n7; docs/Energy.md)",
-     setText<&RunOptions::energyTable>, support::FileUse::Reads},
-    {"max-memory", "BYTES", "refuse programs that need more (K, M, G)",
-     setBytes},
-    {"threads", "N", "threads (all hardware threads); results never change",
-     setThreads},
-    {"functional", nullptr, "execute only, count no cycles",
-     setSwitch<&RunOptions::functional>},
-    {"kernels", "NAME", "kernel set, or help for a list; results never change",
-     setText<&RunOptions::kernels>},
-    {"quiet", nullptr, "print errors and warnings only",
-     setSwitch<&RunOptions::quiet>},
-    {"help", nullptr, "print this", setSwitch<&RunOptions::help>},
-    {"version", nullptr, "print the version", setSwitch<&RunOptions::version>},
+    {OPT_outputs, setText<&RunOptions::outputs>},
+    {OPT_expect, setText<&RunOptions::expect>},
+    {OPT_atol, [](RunOptions &o,
+                  llvm::StringRef text) { return setTolerance(o.atol, text); }},
+    {OPT_rtol, [](RunOptions &o,
+                  llvm::StringRef text) { return setTolerance(o.rtol, text); }},
+    {OPT_state_in, setText<&RunOptions::stateIn>},
+    {OPT_state_out, setText<&RunOptions::stateOut>},
+    {OPT_report, setText<&RunOptions::report>},
+    {OPT_layers, setText<&RunOptions::layers>},
+    {OPT_trace, setText<&RunOptions::trace>},
+    {OPT_stacks, setText<&RunOptions::stacks>},
+    {OPT_dram_trace, setText<&RunOptions::dramTrace>},
+    {OPT_html, setText<&RunOptions::html>},
+    {OPT_baseline, setText<&RunOptions::baseline>},
+    {OPT_dump_tensors, setText<&RunOptions::dumpFolder>},
+    {OPT_machine, setText<&RunOptions::machine>},
+    {OPT_energy_table, setText<&RunOptions::energyTable>},
+    {OPT_max_memory, setBytes},
+    {OPT_threads, setThreads},
+    {OPT_functional, setSwitch<&RunOptions::functional>},
+    {OPT_kernels, setText<&RunOptions::kernels>},
+    {OPT_quiet, setSwitch<&RunOptions::quiet>},
+    {OPT_help, support::setHelp<RunOptions>},
+    {OPT_version, support::setVersion<RunOptions>},
 };
+static_assert(support::OptionTable::allSet(optionInfos, settings),
+              "every option of RunOptions.td does something");
+
+std::string nearestKernels(llvm::StringRef text) {
+  std::vector<llvm::StringRef> names = {"best"};
+  for (const numerics::KernelTable *table : numerics::availableKernels())
+    names.push_back(table->name);
+  return support::didYouMean(text, names);
+}
 
 std::string setProgram(RunOptions &options, llvm::StringRef text) {
   if (!options.program.empty())
@@ -143,16 +123,18 @@ std::string setProgram(RunOptions &options, llvm::StringRef text) {
 llvm::Expected<RunOptions>
 report::parseRunArguments(llvm::ArrayRef<std::string> args) {
   RunOptions options;
-  if (llvm::Error error = support::parseCommandLine(
-          args, llvm::ArrayRef<Flag>(flags), setProgram, options))
-    return error;
+  auto given = support::parseCommandLine(
+      optionTable(), args, llvm::ArrayRef(settings), setProgram, options);
+  if (!given)
+    return given.takeError();
   if (options.help || options.version || options.kernels == "help")
     return options;
   if (options.kernels != "best" && !numerics::kernelsByName(options.kernels))
     return makeError(ErrorClass::Usage,
                      "kernels '{}' are unknown or cannot run on this host, "
-                     "which has {}",
-                     options.kernels, numerics::kernelNames());
+                     "which has {}{}",
+                     options.kernels, numerics::kernelNames(),
+                     nearestKernels(options.kernels));
   if (options.program.empty())
     return makeError(ErrorClass::Usage, "no program given, expected {}",
                      "ashlar-run PROGRAM.ash [options]; see --help");
@@ -186,7 +168,6 @@ std::string report::runHelp() {
   return "usage: ashlar-run PROGRAM.ash [options]\n\n"
          "Loads a compiled program, verifies it, executes it bit exactly and "
          "counts its\ncycles. Arrays with n times the compiled batch on axis "
-         "0 run n samples.\n\noptions:\n" +
-         support::describeFlags(llvm::ArrayRef<Flag>(flags)) + "\n" +
-         support::exitCodeLines;
+         "0 run n samples.\n\n" +
+         optionTable().describe() + "\n" + support::exitCodeLines;
 }

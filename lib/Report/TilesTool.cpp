@@ -4,9 +4,9 @@
 
 #include "ashlar/Partition/Compress.h"
 #include "ashlar/Report/Tiles.h"
-#include "ashlar/Support/CommandLine.h"
 #include "ashlar/Support/Console.h"
 #include "ashlar/Support/FileIO.h"
+#include "ashlar/Support/OptionTable.h"
 #include "ashlar/Support/Version.h"
 
 #include <cmath>
@@ -17,6 +17,9 @@ using partition::Algorithm;
 using partition::Halo;
 using partition::Options;
 using partition::Partition;
+
+#define ASHLAR_OPTIONS "lib/Report/TilesOptions.inc"
+#include "ashlar/Support/DefineOptions.inc"
 
 namespace {
 
@@ -29,13 +32,10 @@ struct TilesOptions {
   machine::ScatterVariant variant = machine::ScatterVariant::D;
 };
 
-using Flag = support::Flag<TilesOptions>;
+using Setting = support::Setting<TilesOptions>;
 
 template <std::string TilesOptions::*member>
-std::string setText(TilesOptions &options, llvm::StringRef text) {
-  options.*member = text.str();
-  return text.empty() ? "expected a text" : "";
-}
+constexpr auto setText = support::setText<TilesOptions, member>;
 
 std::string setUnits(TilesOptions &options, llvm::StringRef text) {
   if (text.getAsInteger(10, options.units) || options.units == 0 ||
@@ -53,22 +53,12 @@ std::string setGroups(TilesOptions &options, llvm::StringRef text) {
 }
 
 std::string setAlgorithm(TilesOptions &options, llvm::StringRef text) {
-  llvm::Expected<Algorithm> algorithm = partition::parseAlgorithm(text);
-  if (!algorithm) {
-    llvm::consumeError(algorithm.takeError());
-    return "expected uniform, p1, p2 or rows";
-  }
-  options.cut.algorithm = *algorithm;
+  options.cut.algorithm = llvm::cantFail(partition::parseAlgorithm(text));
   return "";
 }
 
 std::string setMetric(TilesOptions &options, llvm::StringRef text) {
-  llvm::Expected<partition::Metric> metric = partition::parseMetric(text);
-  if (!metric || *metric == partition::Metric::Cycles) {
-    llvm::consumeError(metric.takeError());
-    return "expected nnz, density or zeros";
-  }
-  options.cut.metric = *metric;
+  options.cut.metric = llvm::cantFail(partition::parseMetric(text));
   return "";
 }
 
@@ -80,8 +70,6 @@ std::string setThreshold(TilesOptions &options, llvm::StringRef text) {
 }
 
 std::string setHalo(TilesOptions &options, llvm::StringRef text) {
-  if (text != "overlap" && text != "none")
-    return "expected overlap or none";
   options.cut.halo = text == "none" ? Halo::None : Halo::Overlap;
   return "";
 }
@@ -95,60 +83,37 @@ std::string setAlign(TilesOptions &options, llvm::StringRef text) {
 }
 
 std::string setVariant(TilesOptions &options, llvm::StringRef text) {
-  if (text.size() != 1 || text[0] < 'A' || text[0] > 'D')
-    return "expected A, B, C or D";
   options.variant = machine::ScatterVariant(text[0] - 'A');
   return "";
 }
 
-template <bool TilesOptions::*member>
-std::string setSwitch(TilesOptions &options, llvm::StringRef) {
-  options.*member = true;
-  return "";
-}
-
-const Flag flags[] = {
-    {"units", "N", "compute units (those of the machine)", setUnits},
-    {"groups", "N",
-     "groups of units that split the results, each with all tiles (1);\n"
-     "                                   auto: the number of least cycles",
-     setGroups},
-    {"partition", "ALGORITHM", "uniform, p1, p2 (default) or rows",
-     setAlgorithm},
-    {"metric", "METRIC", "what is to be equal: nnz (default), density, zeros",
-     setMetric},
-    {"threshold", "X", "largest difference of two tiles (0.03)", setThreshold},
-    {"halo", "MODE",
-     "overlap (default): tiles repeat their halo; none: sums "
-     "of neighbours are added",
-     setHalo},
-    {"align", "N", "cuts at multiples of N results, for pooling (1)", setAlign},
-    {"variant", "V", "scatter unit for the cycles: A, B, C or D (default)",
-     setVariant},
-    {"machine", "NAME|FILE.yaml", "machine for the cycles (a1)",
-     setText<&TilesOptions::machine>, support::FileUse::Reads},
-    {"constants", "DIR", "folder of ashlarc --dump-plan: counts zero weights",
-     setText<&TilesOptions::constants>, support::FileUse::ReadsDump},
-    {"report", "FILE.json",
-     "report of the dumped run: tiles and units as they were, no study",
-     setText<&TilesOptions::report>, support::FileUse::Reads},
-    {"picture", "FILE.svg", "draw one layer: non-zeros, tiles, busy units",
-     setText<&TilesOptions::picture>, support::FileUse::Writes},
-    {"node", "NAME", "the layer to draw (the one with the most non-zeros)",
-     setText<&TilesOptions::node>},
-    {"help", nullptr, "print this", setSwitch<&TilesOptions::help>},
-    {"version", nullptr, "print the version",
-     setSwitch<&TilesOptions::version>},
+constexpr Setting settings[] = {
+    {OPT_units, setUnits},
+    {OPT_groups, setGroups},
+    {OPT_partition, setAlgorithm},
+    {OPT_metric, setMetric},
+    {OPT_threshold, setThreshold},
+    {OPT_halo, setHalo},
+    {OPT_align, setAlign},
+    {OPT_variant, setVariant},
+    {OPT_machine, setText<&TilesOptions::machine>},
+    {OPT_constants, setText<&TilesOptions::constants>},
+    {OPT_report, setText<&TilesOptions::report>},
+    {OPT_picture, setText<&TilesOptions::picture>},
+    {OPT_node, setText<&TilesOptions::node>},
+    {OPT_help, support::setHelp<TilesOptions>},
+    {OPT_version, support::setVersion<TilesOptions>},
 };
+static_assert(support::OptionTable::allSet(optionInfos, settings),
+              "every option of TilesOptions.td does something");
 
 std::string helpText() {
   return "usage: ashlar-tiles DUMP_DIR [options]\n\n"
          "Cuts the maps that the convolutions of a dumped run read "
          "(ashlar-run\n--dump-tensors) into tiles of equal work and prints, "
          "per layer, zeros, balance,\ncycles of the sparse cluster's two modes "
-         "and bytes of the compressed map.\n\noptions:\n" +
-         support::describeFlags(llvm::ArrayRef<Flag>(flags)) + "\n" +
-         support::exitCodeLines;
+         "and bytes of the compressed map.\n\n" +
+         optionTable().describe() + "\n" + support::exitCodeLines;
 }
 
 /// Bytes of all channels, each in its smallest format, and as stored.
@@ -414,7 +379,9 @@ int report::runTilesTool(llvm::ArrayRef<std::string> args) {
     return "";
   };
   llvm::Error error = support::parseCommandLine<TilesOptions>(
-      args, flags, folder, options, support::FileUse::ReadsDump);
+                          optionTable(), args, settings, folder, options,
+                          support::FileUse::ReadsDump)
+                          .takeError();
   if (!error && options.help) {
     support::printOut(helpText());
     error = support::finishOut();

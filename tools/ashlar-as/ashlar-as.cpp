@@ -8,6 +8,9 @@
 
 using namespace ashlar;
 
+#define ASHLAR_OPTIONS "tools/ashlar-as/Options.inc"
+#include "ashlar/Support/DefineOptions.inc"
+
 namespace {
 
 struct Options : support::ToolOptions {
@@ -34,18 +37,24 @@ llvm::Error run(const Options &options) {
                      program->code.size() * sizeof(uint64_t)));
 }
 
+constexpr support::Setting<Options> settings[] = {
+    {OPT_o, support::setText<Options, &Options::output>},
+    {OPT_raw, support::setSwitch<Options, &Options::raw>},
+    {OPT_help, support::setHelp<Options>},
+    {OPT_version, support::setVersion<Options>},
+};
+static_assert(support::OptionTable::allSet(optionInfos, settings),
+              "every option of Options.td does something");
+
 } // namespace
 
 int main(int argc, char **argv) {
-  support::Tool<Options> tool{
-      "ashlar-as",
-      "INPUT.asm -o FILE [options]",
-      "Assembles the text of a program.",
-      {{"o", "FILE", "output", support::setText<Options, &Options::output>,
-        support::FileUse::Writes},
-       {"raw", nullptr, "write the code words only",
-        support::setSwitch<Options, &Options::raw>}},
-      support::setOnly<Options, &Options::input>,
-      run};
-  return support::toolMain(std::move(tool), argc, argv);
+  const support::Tool<Options> tool{"ashlar-as",
+                                    "INPUT.asm -o FILE [options]",
+                                    "Assembles the text of a program.",
+                                    optionTable(),
+                                    settings,
+                                    support::setOnly<Options, &Options::input>,
+                                    run};
+  return support::toolMain(tool, argc, argv);
 }

@@ -9,6 +9,9 @@
 
 using namespace ashlar;
 
+#define ASHLAR_OPTIONS "tools/ashlar-dis/Options.inc"
+#include "ashlar/Support/DefineOptions.inc"
+
 namespace {
 
 struct Options : support::ToolOptions {
@@ -38,18 +41,25 @@ llvm::Error run(const Options &options) {
   return support::writeText(options.output, *text);
 }
 
+constexpr support::Setting<Options> settings[] = {
+    {OPT_o, support::setText<Options, &Options::output>},
+    {OPT_raw, support::setSwitch<Options, &Options::raw>},
+    {OPT_help, support::setHelp<Options>},
+    {OPT_version, support::setVersion<Options>},
+};
+static_assert(support::OptionTable::allSet(optionInfos, settings),
+              "every option of Options.td does something");
+
 } // namespace
 
 int main(int argc, char **argv) {
-  support::Tool<Options> tool{
+  const support::Tool<Options> tool{
       "ashlar-dis",
       "PROGRAM.ash [options]",
       "Prints a program as text that ashlar-as reads.",
-      {{"o", "FILE", "output (standard output)",
-        support::setText<Options, &Options::output>, support::FileUse::Writes},
-       {"raw", nullptr, "the input is code words only",
-        support::setSwitch<Options, &Options::raw>}},
+      optionTable(),
+      settings,
       support::setOnly<Options, &Options::input>,
       run};
-  return support::toolMain(std::move(tool), argc, argv);
+  return support::toolMain(tool, argc, argv);
 }

@@ -14,6 +14,9 @@ using namespace ashlar;
 using llvm::Error;
 using llvm::StringRef;
 
+#define ASHLAR_OPTIONS "tools/ashlar-reduce/Options.inc"
+#include "ashlar/Support/DefineOptions.inc"
+
 namespace {
 
 struct Options : support::ToolOptions {
@@ -60,34 +63,27 @@ std::string setTrialNumber(Options &options, StringRef text) {
   return setNumber(options.trial.*member, text, zero);
 }
 
-const std::vector<support::Flag<Options>> flags = {
-    {"o", "FILE.onnx", "the smallest model that shows the failure",
-     support::setText<Options, &Options::output>, support::FileUse::Writes},
-    {"test", "COMMAND",
-     "shell command that fails; {model}, {inputs}, {outputs}, {dir} name files",
-     setTrialText<&reduce::TrialOptions::test>},
-    {"reference", "COMMAND",
-     "the failure is that {outputs} of the two commands differ",
-     setTrialText<&reduce::TrialOptions::reference>},
-    {"exit", "N", "exit code that counts, 128+n for signal n (as MODEL's)",
-     setExit},
-    {"message", "TEXT", "text that standard error must hold",
-     setTrialText<&reduce::TrialOptions::message>},
-    {"atol", "A", "tolerance of the comparison, absolute (0)",
-     setTrialNumber<&reduce::TrialOptions::atol, true>},
-    {"rtol", "R", "tolerance of the comparison, relative (0)",
-     setTrialNumber<&reduce::TrialOptions::rtol, true>},
-    {"seed", "N", "seed of the arrays in {inputs} (1)",
+constexpr support::Setting<Options> settings[] = {
+    {OPT_o, support::setText<Options, &Options::output>},
+    {OPT_test, setTrialText<&reduce::TrialOptions::test>},
+    {OPT_reference, setTrialText<&reduce::TrialOptions::reference>},
+    {OPT_exit, setExit},
+    {OPT_message, setTrialText<&reduce::TrialOptions::message>},
+    {OPT_atol, setTrialNumber<&reduce::TrialOptions::atol, true>},
+    {OPT_rtol, setTrialNumber<&reduce::TrialOptions::rtol, true>},
+    {OPT_seed,
      [](Options &o, StringRef text) { return setCount(o.trial.seed, text); }},
-    {"timeout", "SECONDS", "a command that takes longer is killed (60)",
-     setTrialNumber<&reduce::TrialOptions::timeout, false>},
-    {"max-trials", "N", "stop after N trials (no limit)",
+    {OPT_timeout, setTrialNumber<&reduce::TrialOptions::timeout, false>},
+    {OPT_max_trials,
      [](Options &o, StringRef text) {
        return setCount(o.shrink.maxTrials, text);
      }},
-    {"input-shape", "NAME=1x3x8x8", "fixes the shape of a graph input",
-     setShape},
+    {OPT_input_shape, setShape},
+    {OPT_help, support::setHelp<Options>},
+    {OPT_version, support::setVersion<Options>},
 };
+static_assert(support::OptionTable::allSet(optionInfos, settings),
+              "every option of Options.td does something");
 
 Error check(const Options &options) {
   if (options.model.empty() || options.output.empty() ||
@@ -156,12 +152,13 @@ Error run(const Options &options) {
 } // namespace
 
 int main(int argc, char **argv) {
-  support::Tool<Options> tool{
+  const support::Tool<Options> tool{
       "ashlar-reduce",
       "MODEL.onnx -o SMALL.onnx --test=COMMAND [options]",
-      "Finds the smallest part of a model on which a command fails as it does "
+      "Finds the smallest part of a model on which a command fails as it does\n"
       "on the whole.",
-      flags,
+      optionTable(),
+      settings,
       support::setOnly<Options, &Options::model>,
       run};
   return support::toolMain(tool, argc, argv);

@@ -7,6 +7,9 @@
 using namespace ashlar;
 using reference::DriverOptions;
 
+#define ASHLAR_OPTIONS "tools/ashlar-reference/Options.inc"
+#include "ashlar/Support/DefineOptions.inc"
+
 static std::string setSeed(DriverOptions &options, llvm::StringRef text) {
   return text.getAsInteger(10, options.seed) ? "expected a number" : "";
 }
@@ -19,33 +22,29 @@ static std::string setConstant(DriverOptions &options, llvm::StringRef text) {
   return llvm::toString(frontend::addConstant(options.import, text));
 }
 
+constexpr support::Setting<DriverOptions> settings[] = {
+    {OPT_inputs, support::setText<DriverOptions, &DriverOptions::inputs>},
+    {OPT_outputs, support::setText<DriverOptions, &DriverOptions::outputs>},
+    {OPT_phase, support::setText<DriverOptions, &DriverOptions::phase>},
+    {OPT_fp64, support::setSwitch<DriverOptions, &DriverOptions::wide>},
+    {OPT_check_phase, support::setSwitch<DriverOptions, &DriverOptions::check>},
+    {OPT_random_inputs, setSeed},
+    {OPT_input_shape, setShape},
+    {OPT_constant, setConstant},
+    {OPT_help, support::setHelp<DriverOptions>},
+    {OPT_version, support::setVersion<DriverOptions>},
+};
+static_assert(support::OptionTable::allSet(optionInfos, settings),
+              "every option of Options.td does something");
+
 int main(int argc, char **argv) {
-  using support::setSwitch;
-  using support::setText;
-  support::Tool<DriverOptions> tool{
+  const support::Tool<DriverOptions> tool{
       "ashlar-reference",
       "MODEL.onnx|MODEL.mlir [options]",
       "Runs a network in host arithmetic.",
-      {{"inputs", "FILE.npz",
-        "inputs by ONNX name; n times the model's batch on axis 0 is n samples",
-        setText<DriverOptions, &DriverOptions::inputs>,
-        support::FileUse::Reads},
-       {"outputs", "FILE.npz", "where the results go",
-        setText<DriverOptions, &DriverOptions::outputs>,
-        support::FileUse::Writes},
-       {"phase", "PHASE", "run first: import (default), simplify or fold",
-        setText<DriverOptions, &DriverOptions::phase>},
-       {"fp64", nullptr, "round no result to its type",
-        setSwitch<DriverOptions, &DriverOptions::wide>},
-       {"check-phase", nullptr,
-        "compare before and after --phase on seeded inputs, in binary64",
-        setSwitch<DriverOptions, &DriverOptions::check>},
-       {"random-inputs", "SEED", "seed of random inputs (1)", setSeed},
-       {"input-shape", "NAME=1x3x224x224", "static shape of a graph input",
-        setShape},
-       {"constant", "NAME=FILE.npy", "make a graph input constant", setConstant,
-        support::FileUse::ReadsNamed}},
+      optionTable(),
+      settings,
       support::setOnly<DriverOptions, &DriverOptions::model>,
       reference::runDriver};
-  return support::toolMain(std::move(tool), argc, argv);
+  return support::toolMain(tool, argc, argv);
 }

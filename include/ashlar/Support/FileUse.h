@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a command line does to files: no file may be written twice, or written
-// and read. The tools' flag tables say which options name files.
+// and read. The tools' option files (Options.td) say which options name files.
 
 #ifndef ASHLAR_SUPPORT_FILEUSE_H
 #define ASHLAR_SUPPORT_FILEUSE_H

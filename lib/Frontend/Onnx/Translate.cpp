@@ -15,6 +15,9 @@
 using namespace ashlar;
 using namespace ashlar::frontend;
 
+#define ASHLAR_OPTIONS "lib/Frontend/Onnx/TranslateOptions.inc"
+#include "ashlar/Support/DefineOptions.inc"
+
 namespace {
 
 /// Elements of a constant that are still printed.
@@ -87,31 +90,31 @@ std::string setConstant(Options &options, llvm::StringRef text) {
   return llvm::toString(addConstant(options.import, text));
 }
 
+constexpr support::Setting<Options> settings[] = {
+    {OPT_o, support::setText<Options, &Options::output>},
+    {OPT_import_onnx, support::setSwitch<Options, &Options::importOnnx>},
+    {OPT_check, support::setSwitch<Options, &Options::check>},
+    {OPT_supported_ops, support::setSwitch<Options, &Options::supportedOps>},
+    {OPT_keep_resources, support::setSwitch<Options, &Options::keepResources>},
+    {OPT_locations, support::setSwitch<Options, &Options::locations>},
+    {OPT_input_shape, setShape},
+    {OPT_constant, setConstant},
+    {OPT_help, support::setHelp<Options>},
+    {OPT_version, support::setVersion<Options>},
+};
+static_assert(support::OptionTable::allSet(optionInfos, settings),
+              "every option of TranslateOptions.td does something");
+
 } // namespace
 
 int ashlar::frontend::translateMain(int argc, char **argv) {
-  using support::setSwitch;
-  support::Tool<Options> tool{
+  const support::Tool<Options> tool{
       "ashlar-translate",
       "MODEL.onnx --import-onnx|--check [options]",
       "Imports an ONNX model and prints the result.",
-      {{"o", "FILE", "output (standard output)",
-        support::setText<Options, &Options::output>, support::FileUse::Writes},
-       {"import-onnx", nullptr, "print the model as MLIR",
-        setSwitch<Options, &Options::importOnnx>},
-       {"check", nullptr, "list what becomes of every node",
-        setSwitch<Options, &Options::check>},
-       {"supported-ops", nullptr, "print the page of supported operators",
-        setSwitch<Options, &Options::supportedOps>},
-       {"keep-resources", nullptr, "print large constants in full",
-        setSwitch<Options, &Options::keepResources>},
-       {"locations", nullptr, "print locations",
-        setSwitch<Options, &Options::locations>},
-       {"input-shape", "NAME=1x3x224x224", "static shape of a graph input",
-        setShape},
-       {"constant", "NAME=FILE.npy", "make a graph input constant", setConstant,
-        support::FileUse::ReadsNamed}},
+      optionTable(),
+      settings,
       support::setOnly<Options, &Options::file>,
       run};
-  return support::toolMain(std::move(tool), argc, argv);
+  return support::toolMain(tool, argc, argv);
 }

@@ -79,7 +79,7 @@ llvm::Error checkSearch(const CompilerArguments &arguments) {
 }
 
 llvm::Error checkStart(const CompilerArguments &arguments,
-                       llvm::ArrayRef<std::string> args) {
+                       llvm::ArrayRef<support::GivenOption> given) {
   if (!arguments.startAfter)
     return llvm::Error::success();
   Phase start = *arguments.startAfter;
@@ -91,10 +91,10 @@ llvm::Error checkStart(const CompilerArguments &arguments,
     return makeError(ErrorClass::Usage, "{}",
                      "--format=auto compiles the model itself, expected no "
                      "--compile-from");
-  for (const std::string &arg : args)
+  for (const support::GivenOption &argument : given)
     for (const Decided &option : decided)
-      if (option.in <= start && llvm::StringRef(arg).starts_with("-") &&
-          llvm::StringRef(arg).ltrim('-').split('=').first == option.option)
+      if (option.in <= start &&
+          llvm::StringRef(argument.name).ltrim('-') == option.option)
         return makeError(ErrorClass::Usage,
                          "--{} was decided in phase {}, expected none with "
                          "--compile-from={}",

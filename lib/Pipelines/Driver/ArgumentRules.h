@@ -6,6 +6,7 @@
 #define ASHLAR_LIB_PIPELINES_ARGUMENTRULES_H
 
 #include "Arguments.h"
+#include "ashlar/Support/OptionTable.h"
 
 namespace ashlar::pipelines {
 
@@ -14,7 +15,7 @@ llvm::Error checkSearch(const CompilerArguments &arguments);
 
 /// With --compile-from: nothing that was decided before, no phase that is over.
 llvm::Error checkStart(const CompilerArguments &arguments,
-                       llvm::ArrayRef<std::string> args);
+                       llvm::ArrayRef<support::GivenOption> given);
 
 /// Something is asked for, and the compilation gets as far as that needs.
 llvm::Error checkOutputs(const CompilerArguments &arguments);

@@ -8,6 +8,10 @@
 #include <optional>
 
 namespace ashlar::frontend {
+
+#define ASHLAR_OPTIONS "lib/Frontend/Onnx/Edit/PruneOptions.inc"
+#include "ashlar/Support/DefineOptions.inc"
+
 namespace {
 
 struct PruneArguments : support::ToolOptions {
@@ -31,8 +35,6 @@ std::string setPattern(PruneArguments &arguments, llvm::StringRef text) {
 }
 
 std::string setScope(PruneArguments &arguments, llvm::StringRef text) {
-  if (text != "layer" && text != "global")
-    return "expected layer or global";
   arguments.options.global = text == "global";
   return "";
 }
@@ -46,17 +48,17 @@ std::string setBlock(PruneArguments &arguments, llvm::StringRef text) {
   return "";
 }
 
-const std::vector<support::Flag<PruneArguments>> flags = {
-    {"o", "FILE.onnx", "the pruned model",
-     support::setText<PruneArguments, &PruneArguments::output>,
-     support::FileUse::Writes},
-    {"density", "D", "share of weights to keep, 0 to 1", setDensity},
-    {"pattern", "PATTERN",
-     "unstructured (default), N:M (as 2:4), block or channel", setPattern},
-    {"scope", "SCOPE",
-     "layer (default): D of each tensor; global: D of all together", setScope},
-    {"block", "N", "input channels of a block (8)", setBlock},
+constexpr support::Setting<PruneArguments> settings[] = {
+    {OPT_o, support::setText<PruneArguments, &PruneArguments::output>},
+    {OPT_density, setDensity},
+    {OPT_pattern, setPattern},
+    {OPT_scope, setScope},
+    {OPT_block, setBlock},
+    {OPT_help, support::setHelp<PruneArguments>},
+    {OPT_version, support::setVersion<PruneArguments>},
 };
+static_assert(support::OptionTable::allSet(optionInfos, settings),
+              "every option of PruneOptions.td does something");
 
 llvm::Error checkArguments(const PruneArguments &arguments) {
   const bool counted = arguments.options.pattern == PrunePattern::NofM;
@@ -105,11 +107,12 @@ llvm::Error run(const PruneArguments &arguments) {
 } // namespace
 
 int pruneMain(int argc, char **argv) {
-  support::Tool<PruneArguments> tool{
+  const support::Tool<PruneArguments> tool{
       "ashlar-prune",
       "MODEL.onnx -o OUT.onnx --density=D [options]",
       "Sets the smallest weights of a model to zero.",
-      flags,
+      optionTable(),
+      settings,
       support::setOnly<PruneArguments, &PruneArguments::model>,
       run};
   return support::toolMain(tool, argc, argv);
