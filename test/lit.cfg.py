@@ -71,11 +71,22 @@ def feature(name, present, reason):
         reasons[name] = reason
 
 
+# Trained networks with labelled inputs if they are there, else networks that the build
+# drew with seeded weights: enough for tests that compare executions of one network.
 models = os.environ.get("ASHLAR_MODELS", config.ashlar_models)
+trained = os.path.isdir(os.path.join(models, "data"))
+drawn = os.path.join(config.ashlar_obj_root, "drawn")
+if not trained and os.path.exists(os.path.join(drawn, "load.py")):
+    models = drawn
 feature(
     "models",
+    trained,
+    "the trained models are not there (set ASHLAR_MODELS to their folder)",
+)
+feature(
+    "networks",
     os.path.exists(os.path.join(models, "load.py")),
-    "the shared models are not there (set ASHLAR_MODELS to their folder)",
+    "neither trained nor drawn networks are there (build the target ashlar-drawn)",
 )
 config.substitutions.append(("%models", models))
 config.environment["ASHLAR_MODELS"] = models

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The command tools/models: `fetch` brings published networks, `draw` makes others."""
+
+import argparse
+import dataclasses
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from ..campaign.errors import Exit, Failure, usage
+from ..campaign.files import write_whole
+from .fetch import fetch
+from .table import PUBLISHED, Model, chosen, read_table
+
+TOOL = "models"
+ABOUT = """usage: tools/models fetch [--list] [--only=NAME,...] [-o FOLDER]
+       tools/models draw NAME... | --all | --list [-o FOLDER] [--seed=N]
+
+fetch  brings public networks from where they are published: resumed after an
+       interruption, checked against size and SHA-256, whole or not at all
+draw   writes networks from their papers with seeded weights: no network
+       needed, the same bytes on every host
+
+options:
+  --list                 the networks, with size, licence and address
+  --only=NAME,...        only these (fetch)
+  --table=FILE.json      another table of the same form, as of a mirror (fetch)
+  --all                  every network (draw)
+  --seed=N               seed of the weights (draw; 1)
+  --layers, --width, --heads, --kv-heads, --hidden, --vocabulary, --tokens=N
+                         sizes of the decoder (draw decoder)
+  -o FOLDER              where they go (build/models); files that are there are never
+                         replaced by others
+  --quiet                no progress
+  --help                 print this
+
+exit codes: 0 ok, 1 internal, 2 usage, 4 an address that cannot be reached or a
+            malformed table, 5 capacity (disk, memory), 6 another file than published
+"""
+MEGABYTE = 1e6
+# A protobuf message cannot be larger; the rest of a model is small beside its weights.
+LARGEST = 2**31 - 2**24
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are usage errors."""
+
+    def error(self, message: str) -> NoReturn:
+        raise usage(f"{message}, see --help")
+
+
+def destination(folder: str | None) -> Path:
+    return Path(folder or os.path.join("build", "models"))
+
+
+class Progress:
+    """A line that is rewritten while a file comes, on terminals only."""
+
+    def __init__(self, name: str, quiet: bool) -> None:
+        self.name, self.shown = name, sys.stderr.isatty() and not quiet
+
+    def __call__(self, done: int, total: int | None) -> None:
+        if self.shown:
+            share = f" of {total / MEGABYTE:.1f} MB, {100 * done // total} %" if total else " MB"
+            sys.stderr.write(f"\r{self.name}: {done / MEGABYTE:.1f}{share}\033[K")
+
+    def end(self) -> None:
+        if self.shown:
+            sys.stderr.write("\r\033[K")
+
+
+def show(models: Sequence[Model]) -> int:
+    for model in models:
+        size = f"{model.bytes / MEGABYTE:.2f} MB" if model.bytes else "size not stated"
+        print(f"{model.name:<24} {size:>12}  {model.licence:<12}  {model.what}\n"
+              f"  SHA-256 {model.sha256 or 'not stated: trusted on first use'}")
+        for address in model.addresses:
+            print(f"  {address}")
+    return 0
+
+
+def fetch_command(arguments: Sequence[str]) -> int:
+    parser = Parser(prog=TOOL, add_help=False, allow_abbrev=False)
+    for flag in ("--list", "--quiet"):
+        parser.add_argument(flag, action="store_true")
+    parser.add_argument("--only")
+    parser.add_argument("--table", default=str(PUBLISHED))
+    parser.add_argument("-o", dest="folder")
+    options = parser.parse_args(arguments)
+    models = read_table(options.table)
+    if options.only is not None:
+        names = chosen([m.name for m in models], options.only.split(","), "published model")
+        models = [m for m in models if m.name in names]
+    if options.list:
+        return show(models)
+    folder, failures = destination(options.folder), []
+    for model in models:
+        progress = Progress(model.name, options.quiet)
+        try:
+            done = fetch(model, folder, progress)
+        except Failure as error:
+            failures.append(error)
+            progress.end()
+            sys.stderr.write(f"{TOOL}: error: {error}\n")
+            continue
+        progress.end()
+        print(f"{folder / model.file}: {done}", flush=True)
+    return int(failures[0].code) if failures else 0
+
+
+def draw_parser(sizes: type) -> Parser:
+    parser = Parser(prog=TOOL, add_help=False, allow_abbrev=False)
+    parser.add_argument("names", nargs="*")
+    for flag in ("--all", "--list", "--quiet"):
+        parser.add_argument(flag, action="store_true")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("-o", dest="folder")
+    for field in dataclasses.fields(sizes):
+        parser.add_argument("--" + field.name.replace("_", "-"), dest=field.name, type=int)
+    return parser
+
+
+def decoder_size(options: argparse.Namespace, names: Sequence[str], sizes: type):
+    """The sizes that were asked for."""
+    given = {field.name: getattr(options, field.name) for field in dataclasses.fields(sizes)
+             if getattr(options, field.name) is not None}
+    if given and "decoder" not in names:
+        raise usage(f"--{next(iter(given)).replace('_', '-')} is a size of the decoder, which is not drawn")
+    size = sizes(**given)
+    if size.problem():
+        raise usage(size.problem())
+    if 4 * size.parameters() > LARGEST:
+        raise Failure(Exit.CAPACITY, (
+            f"decoder: {size.parameters():,} weights of fp32 do not fit an ONNX file, which holds at most "
+            f"{LARGEST:,} bytes; take fewer layers, a smaller width or a smaller vocabulary"))
+    return size
+
+
+def draw_command(arguments: Sequence[str]) -> int:
+    try:
+        from .draw import NETWORKS, DecoderSize
+    except ImportError as error:
+        raise usage(f"{error}; install python3-numpy and python3-onnx") from None
+    options = draw_parser(DecoderSize).parse_args(arguments)
+    if options.seed < 0:
+        raise usage(f"--seed={options.seed}: expected at least 0")
+    if options.list:
+        for name, draw in NETWORKS.items():
+            print(f"{name:<24} {' '.join((draw.__doc__ or '').split())}")
+        return 0
+    if bool(options.names) == options.all:
+        raise usage("name the networks to draw, or --all; --list shows them")
+    names = chosen(list(NETWORKS), options.names or list(NETWORKS), "network")
+    size = decoder_size(options, names, DecoderSize)
+    folder = destination(options.folder)
+    for name in names:
+        sizes = {"size": size} if name == "decoder" else {}
+        data = NETWORKS[name](options.seed, **sizes).SerializeToString(deterministic=True)
+        keep(folder / f"{name}.onnx", data)
+        print(f"{folder / name}.onnx: {len(data) / MEGABYTE:.1f} MB", flush=True)
+    if not (folder / "load.py").exists():
+        write_whole(folder / "load.py", Path(__file__).with_name("inputs.py").read_bytes())
+    return 0
+
+
+def keep(path: Path, data: bytes) -> None:
+    """Writes a drawn network, but never over another file: it may be a trained one."""
+    if not path.exists():
+        write_whole(path, data)
+    elif path.stat().st_size != len(data) or path.read_bytes() != data:
+        raise Failure(Exit.MISMATCH, f"{path}: is there and has other bytes; remove it, or choose another "
+                                     "folder with -o")
+
+
+def body(arguments: Sequence[str]) -> int:
+    if not arguments or {"-h", "--help"} & set(arguments):
+        sys.stdout.write(ABOUT)
+        return int(Exit.OK if arguments else Exit.USAGE)
+    commands = {"fetch": fetch_command, "draw": draw_command}
+    if arguments[0] == "--list" or arguments[0].startswith("--only"):
+        return fetch_command(arguments)
+    if arguments[0] not in commands:
+        raise usage(f"unknown command '{arguments[0]}' (known: {', '.join(commands)}), see --help")
+    return commands[arguments[0]](arguments[1:])
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the command; its exit code. Errors are one paragraph that begins with its name."""
+    try:
+        return body(arguments)
+    except Failure as error:
+        sys.stderr.write(f"{TOOL}: error: {error}\n")
+        return int(error.code)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"{TOOL}: stopped; what arrived is kept, and the same command goes on\n")
+        return 130
+    except OSError as error:
+        sys.stderr.write(f"{TOOL}: error: {error.filename or ''}: {error.strerror or error}\n")
+        return int(Exit.CAPACITY)
+    except MemoryError:
+        sys.stderr.write(f"{TOOL}: error: no more memory\n")
+        return int(Exit.CAPACITY)
