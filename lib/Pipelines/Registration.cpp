@@ -33,4 +33,5 @@ void ashlar::pipelines::registerPasses() {
   registerConvertNPUToISAPass();
   isadialect::registerISAPasses();
   mlir::registerCanonicalizerPass();
+  mlir::registerCSEPass();
 }

@@ -1,39 +1,38 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the shell examples of the documentation.
+"""Every code block of every page does what it says.
 
 usage: docs.py ROOT BUILD SCRATCH
 
-Blocks fenced as ```sh of README.md and docs/*.md run as written, one shell
-per document, in a folder where `build` and the folders of the checkout are
-links: what an example writes stays in SCRATCH. Blocks fenced as ```mlir of
-the dialects' READMEs must parse in ashlar-opt if they hold a function. Blocks
-fenced as ```console are set-up or output and do not run.
+  ```sh           runs as written: one shell per page, in a folder where `build` and the
+                  folders of the checkout are links, so what it writes stays in SCRATCH
+  ```LANGUAGE FILE  is a file (yaml, json, csv, python, ...) that a later sh block of the page uses
+  ```python       runs, if the build has the Python extension; the blocks of docs/Api.md, and
+                  those in C, C++ and CMake, are checked by test/Api
+  ```mlir         must parse in ashlar-opt if it holds a function
+  ```text         a listing that no tool reads
+  ```console      output, and commands after `$` that take too long or reach too far to run:
+                  their programs, options and presets must exist
+
+A block of another language, or of none, is an error: nobody would notice if it broke.
 """
 
 import glob
 import os
-import re
 import shutil
 import subprocess
 import sys
 
-BLOCK = re.compile(r"^```sh\n(.*?)^```", re.M | re.S)
-MODULE = re.compile(r"^```mlir\n(.*?)^```", re.M | re.S)
+import blocks
+import commands
+
 LINKED = ("tools", "test", "docs", "dialects", "include", "lib")
-
-
-def scripts(root):
-    """(document, its shell blocks joined)"""
-    documents = [os.path.join(root, "README.md"),
-                 *sorted(glob.glob(os.path.join(root, "docs", "*.md")))]
-    for path in documents:
-        if not os.path.exists(path):
-            continue
-        with open(path, encoding="utf-8") as stream:
-            found = BLOCK.findall(stream.read())
-        if found:
-            yield os.path.relpath(path, root), "".join(found)
+# Built and run from an installed prefix (test/Api/docs.test).
+EXAMPLES = {"c", "cpp", "cmake"}
+API = os.path.join("docs", "Api.md")
+# Needs a simulation of hardware that not every build has.
+OPTIONAL = ("build/rtl/",)
+GENERATED = {os.path.join("docs", name) for name in ("Isa.md", "OpSupport.md", "Passes.md")}
 
 
 def prepare(root, build, scratch):
@@ -44,39 +43,79 @@ def prepare(root, build, scratch):
     os.symlink(build, os.path.join(scratch, "build"))
 
 
-def modules(root):
-    """(document, module) of the dialects' pages that hold whole functions"""
-    for path in sorted(glob.glob(os.path.join(root, "dialects", "*", "*.md"))):
-        with open(path, encoding="utf-8") as stream:
-            for text in MODULE.findall(stream.read()):
-                if "func.func" in text:
-                    yield os.path.relpath(path, root), text
+def has_extension(build):
+    return bool(glob.glob(os.path.join(build, "python", "ashlar", "_ashlar*.so")))
 
 
-def check_modules(root, build):
-    failed = 0
-    for document, text in modules(root):
-        done = subprocess.run([os.path.join(build, "bin", "ashlar-opt")],
-                              input=text, text=True, capture_output=True)
-        print(f"{document}: module {'FAIL' if done.returncode else 'ok'}")
-        if done.returncode:
-            failed += 1
-            print(done.stderr)
-    return failed
+def unknown(page, found):
+    """Blocks that nothing checks, files that nothing uses."""
+    shell = "".join(block.text for block in found if block.language == "sh")
+    for block in found:
+        where = f"{page}:{block.line}"
+        if block.file:
+            if block.file not in shell:
+                yield f"{where}: no sh block of the page uses {block.file}"
+        elif block.language in EXAMPLES and page == API:
+            continue
+        elif block.language not in ("sh", "python", "mlir", "text", "console"):
+            yield f"{where}: nothing checks a block of '{block.language}'"
+
+
+def script(build, scratch, page, found):
+    """The page as one shell script; writes the files of its blocks."""
+    parts = []
+    for number, block in enumerate(found):
+        if block.language == "sh":
+            lines = block.text.splitlines(keepends=True)
+            parts += [line for line in lines if not line.startswith(OPTIONAL)]
+        elif block.file:
+            kept = f".block-{number}"
+            with open(os.path.join(scratch, kept), "w", encoding="utf-8") as stream:
+                stream.write(block.text)
+            parts.append(f"cp {kept} {block.file}\n")
+        elif block.language == "python" and page != API and has_extension(build):
+            kept = f".block-{number}.py"
+            with open(os.path.join(scratch, kept), "w", encoding="utf-8") as stream:
+                stream.write(block.text)
+            parts.append(f"PYTHONPATH=build/python:tools/python {sys.executable} {kept}\n")
+    return "".join(parts)
+
+
+def modules(build, page, found):
+    """Modules of a page that ashlar-opt does not take."""
+    for block in found:
+        if block.language == "mlir" and "func.func" in block.text:
+            done = subprocess.run([os.path.join(build, "bin", "ashlar-opt")], input=block.text,
+                                  text=True, capture_output=True)
+            if done.returncode:
+                yield f"{page}:{block.line}: {done.stderr}"
 
 
 def main(root, build, scratch):
     root, build = os.path.abspath(root), os.path.abspath(build)
-    failed = check_modules(root, build)
-    for document, script in scripts(root):
+    failed = pages = 0
+    for page, found in blocks.pages(root):
+        if not found or page in GENERATED:
+            continue
+        pages += 1
+        findings = [*unknown(page, found), *modules(build, page, found)]
+        named = 0
+        for block in found:
+            if block.language == "console":
+                count, wrong = commands.check(root, build, page, block)
+                named += count
+                findings += wrong
         prepare(root, build, scratch)
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", script],
-                              cwd=scratch, text=True, capture_output=True)
-        verdict = "ok" if done.returncode == 0 else "FAIL"
-        print(f"{document}: {script.count(chr(10))} lines {verdict}")
+        text = script(build, scratch, page, found)
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=scratch, text=True,
+                              capture_output=True)
         if done.returncode:
-            failed += 1
-            print(done.stdout + done.stderr)
+            findings.append(f"{page}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+        print(f"{page}: {len(found)} blocks, {text.count(chr(10))} lines run, {named} commands named, "
+              f"{'FAIL' if findings else 'ok'}")
+        print("".join(finding + "\n" for finding in findings), end="")
+        failed += bool(findings)
+    print(f"{pages} pages, {failed} with findings")
     return int(bool(failed))
 
 

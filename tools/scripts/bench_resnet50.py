@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ResNet-50 (seeded weights, batch 1, bfp8): compile, cycles, emulation speed.
+"""ResNet-50 v1.5 (drawn, batch 1, bfp8): compile, cycles, emulation speed.
 
 usage: bench_resnet50.py [--check] [--machine=a1]
 
@@ -19,13 +19,12 @@ import time
 
 import numpy as np
 
+import drawn
 import ort
 import refill_light
 
 ROOT = ort.ROOT
 BUILD = os.environ.get("ASHLAR_BUILD", os.path.join(ROOT, "build"))
-MODELS = os.environ.get("ASHLAR_MODELS",
-                        os.path.join(ROOT, "..", "shared", "models"))
 LIMITS = {"compile seconds": 10, "peak memory / model size": 6,
           "emulation / ONNX Runtime": 3}
 CYCLES = {"a1-ideal": 700_000, "a1": 960_000}
@@ -69,15 +68,13 @@ def main():
     options = parser.parse_args()
     found = {}
     with tempfile.TemporaryDirectory() as folder:
-        model = os.path.join(folder, "resnet50.onnx")
-        refill_light.refill(os.path.join(MODELS, "light", "light_resnet50.onnx"),
-                            model)
+        model = drawn.model(drawn.RESNET50)
         binary = os.path.join(folder, "resnet50.ash")
         seconds, peak = measure([tool("ashlarc"), model, "-o", binary,
                                  "--format=bfp8", f"--machine={options.machine}"])
         found["compile seconds"] = seconds
         found["peak memory / model size"] = peak / os.path.getsize(model)
-        sample = {"gpu_0/data_0": next(refill_light.images(1, 3))}
+        sample = {"image": next(refill_light.images(1, 3))}
         np.savez(os.path.join(folder, "in.npz"), **sample)
         found["total cycles"], wall = emulate(binary, folder)
         if ort.available():

@@ -50,7 +50,7 @@ class Network:
 
     def __init__(self, name, density, machine, folder):
         self.name, self.machine, self.folder = name, machine, folder
-        source = bench_sparse.source_of(name, folder)
+        source = bench_sparse.source_of(name)
         self.model = source
         if float(density) < 1:
             self.model = os.path.join(folder, "pruned.onnx")

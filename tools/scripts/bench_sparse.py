@@ -39,7 +39,7 @@ import tempfile
 
 import numpy as np
 
-import refill_light
+import drawn
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
@@ -105,18 +105,15 @@ def compute_bound(report):
     return totals
 
 
-def source_of(name, folder):
+def source_of(name):
     if name != "resnet50":
         return os.path.join(MODELS, name + ".onnx")
-    path = os.path.join(folder, "resnet50.onnx")
-    refill_light.refill(os.path.join(MODELS, "light", "light_resnet50.onnx"),
-                        path)
-    return path
+    return drawn.model(drawn.RESNET50)
 
 
 def ladder(name, densities, machine, tile, folder):
     """Prints one line per density; yields complaints."""
-    source = source_of(name, folder)
+    source = source_of(name)
     full = None
     for density in densities:
         model = os.path.join(folder, "pruned.onnx")
@@ -150,7 +147,7 @@ def ladder(name, densities, machine, tile, folder):
 def depthwise(name, machine, folder):
     """Prints the depthwise layers of a model on both clusters."""
     import onnx
-    source = source_of(name, folder)
+    source = source_of(name)
     graph = onnx.load(source).graph
     shapes = {t.name: t.dims for t in graph.initializer}
     groups = {}
@@ -178,7 +175,7 @@ def depthwise(name, machine, folder):
 
 
 def never_above(name, machine, folder):
-    source = source_of(name, folder)
+    source = source_of(name)
     off, _, expected = measure(source, "off", machine, folder)
     auto, report, found = measure(source, "auto", machine, folder)
     print(f"{name} off {off} auto {auto} sparse layers {sparse_layers(report)}",
@@ -209,7 +206,7 @@ def levels(model):
 def bound(name, machine, folder):
     """Prints the cycles that are left if engines never wait within a level."""
     model = os.path.join(folder, "pruned.onnx")
-    run("ashlar-prune", source_of(name, folder), "-o", model, "--density=0.1")
+    run("ashlar-prune", source_of(name), "-o", model, "--density=0.1")
     level_of, loading = levels(model)
     line = f"{name} density 0.1 input {loading}"
     for mode in ("off", "auto"):

@@ -24,6 +24,7 @@ import time
 import numpy as np
 
 import ort
+import drawn
 import refill_light
 
 BUILD = os.environ.get("ASHLAR_BUILD", os.path.join(ort.ROOT, "build"))
@@ -65,10 +66,8 @@ def prepare(name, folder):
     """(model, program, samples) of a network."""
     model = os.path.join(MODELS, name + ".onnx")
     if name == "resnet50":
-        model = os.path.join(folder, "resnet50.onnx")
-        refill_light.refill(
-            os.path.join(MODELS, "light", "light_resnet50.onnx"), model)
-        samples = [{"gpu_0/data_0": next(refill_light.images(1, 3))}]
+        model = drawn.model(drawn.RESNET50)
+        samples = [{"image": next(refill_light.images(1, 3))}]
     else:
         sys.path.insert(0, MODELS)
         import load  # the networks' own inputs

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import typing
 
+import drawn
 import ort
 
 ROOT = ort.ROOT
@@ -70,8 +71,8 @@ class Sentences(Table):
 def missing(needs):
     """What a measurement needs and is not there, or ''."""
     lacking = []
-    if "models" in needs and not os.path.isdir(MODELS):
-        lacking.append("the shared models (ASHLAR_MODELS)")
+    if "models" in needs and not os.path.isdir(os.path.join(MODELS, "data")):
+        lacking.append("the trained models (ASHLAR_MODELS)")
     if "onnxruntime" in needs and not ort.available():
         lacking.append("onnxruntime-node (ASHLAR_ORT)")
     lacking += [f"{need} of the build" for need in needs
@@ -131,10 +132,6 @@ def reports(model, *options):
     """(report of ashlarc, report of ashlar-run) of a model on a random input."""
     with tempfile.TemporaryDirectory() as folder:
         program, compiled, ran = (os.path.join(folder, n) for n in ("m.ash", "c.json", "r.json"))
-        if model == "resnet50":
-            model = os.path.join(folder, "resnet50.onnx")
-            script("tools/scripts/refill_light.py",
-                   os.path.join(MODELS, "light", "light_resnet50.onnx"), model)
         tool("ashlarc", model, "-o", program, f"--report={compiled}", *options)
         tool("ashlar-run", program, "--random-inputs=1", f"--report={ran}", "--quiet")
         return load(compiled), load(ran)
