@@ -45,13 +45,28 @@ function(ashlar_set_shared_tls)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -fPIC)
 endfunction()
 
+# LLVM as each executable or shared library wants it: those with the property
+# ASHLAR_STATIC_SUPPORT take what they need of LLVM Option and Support into
+# themselves, all
+# others load the library of all of LLVM. Loading that takes a process 10 ms,
+# more than a small network takes to emulate.
+set(ASHLAR_LLVM
+  "$<IF:$<BOOL:$<TARGET_PROPERTY:ASHLAR_STATIC_SUPPORT>>,LLVMOption,LLVM>")
+
+# ashlar_set_static_support(TARGET): for what links no MLIR.
+function(ashlar_set_static_support target)
+  set_target_properties(${target} PROPERTIES ASHLAR_STATIC_SUPPORT ON)
+  # Debian's LLVMSupport names libraries that nothing here calls.
+  target_link_options(${target} PRIVATE LINKER:--as-needed)
+endfunction()
+
 # ashlar_add_library(NAME SOURCES... [LINK libs...] [DEPENDS targets...])
 # Layers 0 to 2: links LLVM Support, never MLIR.
 function(ashlar_add_library name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   ashlar_set_common(${name})
-  target_link_libraries(${name} PUBLIC ${ARG_LINK} LLVM fmt::fmt)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} ${ASHLAR_LLVM} fmt::fmt)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
