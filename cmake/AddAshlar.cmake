@@ -47,9 +47,8 @@ endfunction()
 
 # LLVM as each executable or shared library wants it: those with the property
 # ASHLAR_STATIC_SUPPORT take what they need of LLVM Option and Support into
-# themselves, all
-# others load the library of all of LLVM. Loading that takes a process 10 ms,
-# more than a small network takes to emulate.
+# themselves, all others load the library of all of LLVM. Loading that takes a
+# process 10 ms, more than a small network takes to emulate.
 set(ASHLAR_LLVM
   "$<IF:$<BOOL:$<TARGET_PROPERTY:ASHLAR_STATIC_SUPPORT>>,LLVMOption,LLVM>")
 

@@ -159,12 +159,14 @@ llvm::Error Compilation::generate() {
   // Where queues share nothing but DRAM, the order of emission is as good.
   const bool shared = machine.sb.banks > 0 || machine.fetch.bytesPerCycle > 0;
   if (llvm::Error error = runPasses(Phase::Emit, [&](OpPassManager &manager) {
-        manager.addPass(isadialect::createSchedule());
+        manager.addPass(isadialect::createSchedule({options.schedule}));
         manager.addPass(isadialect::createInsertSemaphores());
         if (shared)
           manager.addPass(isadialect::createOrderByStart());
       }))
     return error;
+  result.decisionsJson =
+      joinDecisions(result.decisionsJson, collectDecisions(*result.module));
   return assemble();
 }
 

@@ -5,6 +5,7 @@
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Pipelines/Compile.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/ISA/ISADialect.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -54,6 +55,20 @@ void addPlacement(Operation *op, llvm::json::Array &decisions) {
       {"tile", extents}});
 }
 
+/// The node that a decision is about; a program belongs to none.
+std::string nameOf(Operation *op) {
+  return mlir::isa<isadialect::ProgramOp>(op)
+             ? "(program)"
+             : analysis::getNodeName(op->getLoc());
+}
+
+std::string toText(llvm::json::Array decisions) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << llvm::json::Value(std::move(decisions));
+  return text;
+}
+
 } // namespace
 
 std::string collectDecisions(ModuleOp module) {
@@ -62,7 +77,7 @@ std::string collectDecisions(ModuleOp module) {
     for (NamedAttribute attr : op->getDiscardableAttrs()) {
       if (!attr.getName().getValue().starts_with("ashlar.decision"))
         continue;
-      llvm::json::Object entry{{"node", analysis::getNodeName(op->getLoc())}};
+      llvm::json::Object entry{{"node", nameOf(op)}};
       if (auto dictionary = dyn_cast<DictionaryAttr>(attr.getValue()))
         for (NamedAttribute item : dictionary)
           entry[item.getName().getValue()] = toJson(item.getValue());
@@ -72,10 +87,18 @@ std::string collectDecisions(ModuleOp module) {
     }
     addPlacement(op, decisions);
   });
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  stream << llvm::json::Value(std::move(decisions));
-  return text;
+  return toText(std::move(decisions));
+}
+
+std::string joinDecisions(llvm::StringRef first, llvm::StringRef second) {
+  auto parse = [](llvm::StringRef text) {
+    llvm::json::Value value = llvm::cantFail(llvm::json::parse(text));
+    return std::move(*value.getAsArray());
+  };
+  llvm::json::Array decisions = parse(first);
+  for (llvm::json::Value &decision : parse(second))
+    decisions.push_back(std::move(decision));
+  return toText(std::move(decisions));
 }
 
 } // namespace ashlar::pipelines

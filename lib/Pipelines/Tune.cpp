@@ -58,7 +58,8 @@ llvm::Error Compilation::measureMaps() {
     op->setAttr(npu::kMapDecisionAttr, entries.getDictionary(&context));
   });
   result.times = std::move(kept.times);
-  result.decisionsJson = collectDecisions(*again);
+  result.decisionsJson =
+      joinDecisions(collectDecisions(*again), collectDecisions(*result.module));
   result.program->decisionsJson = result.decisionsJson;
   return llvm::Error::success();
 }

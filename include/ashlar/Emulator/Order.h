@@ -59,6 +59,9 @@ struct ListRule {
   Urgency urgency = Urgency::Program;
   /// The DMA queues beside that of the weights keep their orders.
   bool movesInOrder = false;
+  /// Other than 0: urgencies by critical path are multiplied by factors from 1
+  /// to 1.5, drawn per node.
+  uint32_t seed = 0;
 };
 
 /// A schedule of \p program, which has no semaphores yet, by lists: whenever a

@@ -78,6 +78,8 @@ struct CompileOptions {
   std::string mapCompression = "auto";
   /// How transposes are done: auto, pe, dma or copy.
   std::string transpose = "auto";
+  /// Order of instructions in the queues: list, search or off.
+  std::string schedule = "list";
   frontend::ImportOptions import;
   /// Last phase to run.
   Phase stopAfter = Phase::Emit;
@@ -122,6 +124,9 @@ llvm::Expected<CompileResult> compileFrom(mlir::ModuleOp module, Phase done,
 
 /// Decisions of all passes as a JSON array (docs/ReportSchema.md).
 std::string collectDecisions(mlir::ModuleOp module);
+
+/// The decisions of two texts that collectDecisions() made, in this order.
+std::string joinDecisions(llvm::StringRef first, llvm::StringRef second);
 
 /// The whole of ashlarc; returns the exit code.
 int compilerMain(llvm::ArrayRef<std::string> args);

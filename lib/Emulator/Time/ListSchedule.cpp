@@ -272,6 +272,17 @@ bool Scheduler::run() {
   return true;
 }
 
+/// A height by the factor of its node: a hash, so that a seed means the same on
+/// every host.
+static uint64_t scaled(uint64_t height, uint32_t node, uint32_t seed) {
+  if (seed == 0)
+    return height;
+  uint64_t hash = (uint64_t(seed) << 32 | node) * 0x9e3779b97f4a7c15;
+  hash ^= hash >> 29;
+  hash *= 0xbf58476d1ce4e5b9;
+  return height + height * (hash >> 48) / (2 << 16);
+}
+
 std::optional<ProgramOrder>
 emulator::listSchedule(const container::Program &program,
                        const Dependences &dependences, const ListRule &rule) {
@@ -285,7 +296,9 @@ emulator::listSchedule(const container::Program &program,
   if (urgency.empty())
     return std::nullopt;
   for (uint32_t i = 0; i < urgency.size(); ++i)
-    urgency[i] = rule.urgency == Urgency::Program ? i : ~urgency[i];
+    urgency[i] = rule.urgency == Urgency::Program
+                     ? i
+                     : ~scaled(urgency[i], impl.nodeOf(i), rule.seed);
   Scheduler scheduler(impl, graph, tensors, std::move(work), std::move(urgency),
                       rule.movesInOrder);
   if (!scheduler.run())

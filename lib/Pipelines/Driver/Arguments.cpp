@@ -174,6 +174,7 @@ constexpr Setting settings[] = {
     {OPT_partition_halo, setSparse<&SparseOptions::halo>},
     {OPT_map_compression, setListed<&CompileOptions::mapCompression>},
     {OPT_transpose, setListed<&CompileOptions::transpose>},
+    {OPT_schedule, setListed<&CompileOptions::schedule>},
     {OPT_batch, setBatch},
     {OPT_input_shape,
      [](CompilerArguments &a, llvm::StringRef text) {

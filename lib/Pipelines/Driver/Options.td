@@ -93,6 +93,10 @@ defm pci_policy : Value<"pci-policy">, MetaVarName<"POLICY">,
   HelpText<"rows of a lane: cycles (default: fewest), or source (its alignment"
            " rule)">,
   Values<"cycles,source">, Group<mapping_group>;
+defm schedule : Value<"schedule">, MetaVarName<"MODE">,
+  HelpText<"order of instructions in the queues: list (default), search (more "
+           "schedules, up to a minute) or off (as emitted)">,
+  Values<"list,search,off">, Group<mapping_group>;
 defm transpose : Value<"transpose">, MetaVarName<"MODE">,
   HelpText<"transposes: auto (default), pe (the array), dma (through DRAM) or "
            "copy">,

@@ -10,6 +10,8 @@
 #include "ashlar/Emulator/Order.h"
 #include "ashlar/Transforms/ISA/Passes.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "llvm/Support/FormatVariadic.h"
+
 #include <numeric>
 
 using namespace mlir;
@@ -21,21 +23,22 @@ namespace ashlar::isadialect {
 
 namespace {
 
-/// The schedules that are tried. None is best for all programs: free transfers
-/// fill pauses but may meet in the queues.
-constexpr emulator::ListRule kRules[] = {
-    {emulator::Urgency::Program, false},
-    {emulator::Urgency::CriticalPath, false},
-    {emulator::Urgency::Program, true},
-    {emulator::Urgency::CriticalPath, true}};
-
-struct Schedule : impl::ScheduleBase<Schedule> {
-protected:
-  void runOnOperation() override;
-
-private:
-  LogicalResult schedule(ProgramOp program);
+/// A schedule that is tried, and its name in the decision.
+struct Rule {
+  llvm::StringLiteral name;
+  emulator::ListRule list;
 };
+
+/// None is best for all programs: free transfers fill pauses but may meet in
+/// the queues.
+constexpr Rule kRules[] = {
+    {"program-order", {emulator::Urgency::Program, false}},
+    {"critical-path", {emulator::Urgency::CriticalPath, false}},
+    {"program-order-moves-kept", {emulator::Urgency::Program, true}},
+    {"critical-path-moves-kept", {emulator::Urgency::CriticalPath, true}}};
+
+/// Instructions that a search schedules in all, and its schedules at most.
+constexpr size_t kSearchInstructions = 2000000, kMostSearched = 256;
 
 /// A program without semaphores, and what it takes with them in some order.
 class Timed {
@@ -55,6 +58,24 @@ public:
 private:
   std::vector<std::optional<uint32_t>> inFlight(llvm::ArrayRef<uint32_t> places,
                                                 uint32_t count) const;
+};
+
+struct Schedule : impl::ScheduleBase<Schedule> {
+  using ScheduleBase::ScheduleBase;
+
+protected:
+  void runOnOperation() override;
+
+private:
+  struct Choice {
+    llvm::StringLiteral name;
+    uint64_t cycles;
+    std::optional<emulator::ProgramOrder> order;
+  };
+  LogicalResult schedule(ProgramOp program);
+  std::optional<uint64_t> attempt(const Timed &timed, const Rule &rule,
+                                  Choice &best);
+  void search(const Timed &timed, Choice &best);
 };
 
 } // namespace
@@ -144,31 +165,70 @@ LogicalResult Schedule::schedule(ProgramOp program) {
   numDependences += dependences->pairs.size();
   const Timed timed(std::move(*assembled), std::move(instructions),
                     std::move(*dependences));
-  std::optional<uint64_t> least = timed.cycles(nullptr);
-  if (!least)
+  const std::optional<uint64_t> emitted = timed.cycles(nullptr);
+  if (!emitted)
     return success();
-  cyclesBefore += *least;
-  std::optional<emulator::ProgramOrder> best;
-  for (const emulator::ListRule &rule : kRules) {
-    auto order = emulator::listSchedule(timed.program, timed.dependences, rule);
-    if (!order)
-      continue;
-    const std::optional<uint64_t> cycles = timed.cycles(&*order);
-    if (!cycles || *cycles >= *least)
-      continue;
-    least = cycles;
-    best = std::move(order);
-  }
-  cyclesAfter += *least;
-  if (best)
-    numMoved += reorder(program, *best);
+  Choice best{"emitted", *emitted, {}};
+  Builder builder(&getContext());
+  SmallVector<NamedAttribute> alternatives{builder.getNamedAttr(
+      best.name, builder.getI64IntegerAttr(int64_t(*emitted)))};
+  for (const Rule &rule : kRules)
+    if (std::optional<uint64_t> cycles = attempt(timed, rule, best))
+      alternatives.push_back(builder.getNamedAttr(
+          rule.name, builder.getI64IntegerAttr(int64_t(*cycles))));
+  if (mode == "search")
+    search(timed, best);
+  cyclesBefore += *emitted;
+  cyclesAfter += best.cycles;
+  const int64_t gain = int64_t(*emitted) - int64_t(best.cycles);
+  program->setAttr(
+      "ashlar.decision.schedule",
+      builder.getDictionaryAttr(
+          {builder.getNamedAttr("choice", builder.getStringAttr(best.name)),
+           builder.getNamedAttr("reason", builder.getStringAttr(llvm::formatv(
+                                              "{0} of {1} cycles fewer than as "
+                                              "emitted, predicted",
+                                              gain, *emitted))),
+           builder.getNamedAttr("alternatives",
+                                builder.getDictionaryAttr(alternatives))}));
+  if (best.order)
+    numMoved += reorder(program, *best.order);
   return success();
+}
+
+/// Times a schedule, which becomes `best` if it is better.
+std::optional<uint64_t> Schedule::attempt(const Timed &timed, const Rule &rule,
+                                          Choice &best) {
+  auto order =
+      emulator::listSchedule(timed.program, timed.dependences, rule.list);
+  if (!order)
+    return std::nullopt;
+  const std::optional<uint64_t> cycles = timed.cycles(&*order);
+  if (cycles && *cycles < best.cycles)
+    best = {rule.name, *cycles, std::move(order)};
+  return cycles;
+}
+
+void Schedule::search(const Timed &timed, Choice &best) {
+  const size_t count = std::min(
+      kSearchInstructions / std::max<size_t>(timed.instructions.size(), 1),
+      kMostSearched);
+  for (uint32_t seed = 1; seed <= count; ++seed)
+    attempt(
+        timed,
+        {"searched", {emulator::Urgency::CriticalPath, seed % 2 == 0, seed}},
+        best);
 }
 
 void Schedule::runOnOperation() {
   auto programs = getOperation().getOps<ProgramOp>();
-  if (programs.empty())
+  if (programs.empty() || mode == "off")
     return;
+  if (mode != "list" && mode != "search") {
+    getOperation().emitError()
+        << "mode is '" << mode << "', expected list, search or off";
+    return signalPassFailure();
+  }
   if (failed(schedule(*programs.begin())))
     signalPassFailure();
 }

@@ -5,6 +5,7 @@
 
 #include "ashlar/Emulator/Order.h"
 #include "TestSupport.h"
+#include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
 #include <random>
 
@@ -184,6 +185,43 @@ dma.fill queue=dma1 dstMem=dram n4=1024 dstStride4=1
   ASSERT_TRUE(order.has_value());
   EXPECT_EQ(order->instructions, (std::vector<uint32_t>{0, 2, 1}));
   EXPECT_EQ(order->dumps, (std::vector<uint32_t>{2}));
+}
+
+TEST(Order, ListScheduleFillsPauses) {
+  // The second map of the vector unit reads what a short transfer brings; the
+  // first one waits for a long transfer.
+  const container::Program program = assembleText(R"(
+.machine name=a1-tiny
+.memory dram=8192
+dma.fill queue=dma0 dstMem=sb n3=4 n4=1024 dstStride3=65536 dstStride4=1
+vec.map op=relu channels=4 n2=8 aType=f32 aStride2=4 dstType=f32 dstOffset=8192 dstStride2=4
+dma.fill queue=dma1 dstMem=sb dstBase=4096 n3=4 n4=32 dstStride3=65536 dstStride4=1
+vec.map op=relu channels=4 n2=8 aType=f32 aOffset=4096 aStride2=4 dstType=f32 dstOffset=12288 dstStride2=4
+)",
+                                                  false);
+  emulator::Dependences dependences;
+  dependences.pairs = {{0, 1, true}, {2, 3, true}};
+  dependences.steps = 4;
+  for (auto urgency :
+       {emulator::Urgency::Program, emulator::Urgency::CriticalPath}) {
+    const auto order =
+        emulator::listSchedule(program, dependences, {urgency, false});
+    ASSERT_TRUE(order.has_value());
+    const auto &places = order->instructions;
+    EXPECT_LT(llvm::find(places, 3u), llvm::find(places, 1u));
+    EXPECT_LT(llvm::find(places, 0u), llvm::find(places, 1u));
+    EXPECT_LT(llvm::find(places, 2u), llvm::find(places, 3u));
+  }
+  // Steps that only collect pass dependences on; cycles are refused.
+  dependences.pairs.push_back({1, 4, true});
+  dependences.pairs.push_back({4, 3, true});
+  dependences.steps = 5;
+  const auto joined = emulator::listSchedule(program, dependences, {});
+  ASSERT_TRUE(joined.has_value());
+  EXPECT_LT(llvm::find(joined->instructions, 1u),
+            llvm::find(joined->instructions, 3u));
+  dependences.pairs.push_back({3, 1, true});
+  EXPECT_FALSE(emulator::listSchedule(program, dependences, {}).has_value());
 }
 
 TEST(Order, ProgramsThatAreRefusedStay) {

@@ -35,11 +35,17 @@ def Schedule : Pass<"ashlar-isa-schedule", "::mlir::ModuleOp"> {
     of the next operation fill the pauses of this one, independent branches
     overlap, and loads run as early as memory allows. The array and the sparse
     cluster keep their order. Each schedule and the order of emission are timed
-    with their semaphores by the emulator's timing model; the fastest stays.
+    with their semaphores by the emulator's timing model; the fastest stays, and
+    `ashlar.decision.schedule` of the program says what each takes. `search`
+    tries more schedules: the urgency of every node is drawn anew, from fixed
+    seeds.
     `isa.planned` stands where its tensor is complete and unchanged.
 
     The machine is read from the module attribute `npu.target`.
   }];
+  let options = [
+    Option<"mode", "mode", "std::string", "\"list\"",
+           "list, search (more schedules) or off (as emitted)">];
   let dependentDialects = ["::ashlar::isadialect::ISADialect"];
   let statistics = [
     Statistic<"numMoved", "moved", "Instructions that moved">,
