@@ -98,7 +98,30 @@ static Error parseItem(StringRef item, BlockFormat &format) {
   return Error::success();
 }
 
+/// The narrowest formats that hold every value of formats of others, which
+/// test/Unit/Numerics/NamedFormatTest.cpp enumerates.
+static std::optional<BlockFormat> findNamed(StringRef text) {
+  struct Named {
+    StringRef name;
+    int mantissa, block;
+  };
+  static constexpr Named named[] = {
+      {"mxint8", 8, 32},      {"mxfp4", 5, 32},  {"mxfp6-e2m3", 7, 32},
+      {"mxfp6-e3m2", 10, 32}, {"nvfp4", 9, 16},  {"amd-bfp16", 8, 8},
+      {"tt-bfp8", 8, 16},     {"tt-bfp4", 4, 16}};
+  for (const Named &known : named)
+    if (text == known.name) {
+      BlockFormat format;
+      format.mantissa = known.mantissa;
+      format.block = known.block;
+      return format;
+    }
+  return std::nullopt;
+}
+
 Expected<BlockFormat> parseFormat(StringRef text) {
+  if (std::optional<BlockFormat> named = findNamed(text))
+    return *named;
   BlockFormat format;
   SmallVector<StringRef, 4> items;
   text.split(items, ',');

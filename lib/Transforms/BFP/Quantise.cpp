@@ -31,6 +31,7 @@ void buildQuantisePipeline(OpPassManager &manager,
   manager.addPass(createFuseEncodes());
   if (options.weightScaling)
     manager.addPass(createScaleChannels());
+  manager.addPass(createNarrowWeights());
   // Last, when every event is there.
   ChooseScalesOptions scales;
   scales.format = llvm::StringRef(options.format).starts_with("{")

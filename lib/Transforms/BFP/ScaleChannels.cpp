@@ -4,6 +4,8 @@
 // multiply their sums by with the inverse. Input and output: the plan with
 // weights encoded from constants.
 
+#include "ChannelView.h"
+
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Numerics/ChannelFactor.h"
 #include "ashlar/Transforms/BFP/Passes.h"
@@ -12,7 +14,6 @@
 #include "dialects/NN/NNOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
@@ -25,54 +26,6 @@ namespace ashlar::bfp {
 #include "ashlar/Transforms/BFP/Passes.h.inc"
 
 namespace {
-/// Matrix products [K, N] are read for this many outputs at a time: whole
-/// cache lines.
-constexpr int64_t kGroup = 16;
-
-/// The constant of one encode, seen as channels of rows of one block axis.
-class ChannelView {
-public:
-  ChannelView(RankedTensorType type, bool isConv) : isConv(isConv) {
-    channels = type.getDimSize(isConv ? 0 : 1);
-    rowLength = type.getDimSize(isConv ? 1 : 0);
-    rows = type.getNumElements() / (channels * rowLength);
-  }
-
-  int64_t getRowLength() const { return rowLength; }
-  int64_t size() const { return channels; }
-
-  /// Elements of the channels from `first` on, one after the other, rows of
-  /// the block axis whole.
-  std::vector<float> gather(ArrayRef<float> values, int64_t first,
-                            int64_t count) const {
-    std::vector<float> result(count * rows * rowLength);
-    int64_t step = rows * rowLength;
-    for (int64_t i = 0; i < rowLength; ++i)
-      for (int64_t channel = 0; channel < count; ++channel)
-        for (int64_t row = 0; row < rows; ++row)
-          result[channel * step + row * rowLength + i] =
-              values[isConv ? (first + channel) * step + i * rows + row
-                            : i * channels + first + channel];
-    return result;
-  }
-
-  /// Multiplies every element by the factor of its channel.
-  void scale(MutableArrayRef<float> values, ArrayRef<float> factors) const {
-    int64_t inner = isConv ? rows * rowLength : 1;
-    const float *channel = factors.begin();
-    for (; !values.empty(); values = values.drop_front(inner)) {
-      for (float &value : values.take_front(inner))
-        value *= *channel;
-      if (++channel == factors.end())
-        channel = factors.begin();
-    }
-  }
-
-private:
-  bool isConv;
-  int64_t channels, rows, rowLength;
-};
-
 struct ScaleChannels : impl::ScaleChannelsBase<ScaleChannels> {
 protected:
   void runOnOperation() override {
@@ -103,15 +56,6 @@ static void setScale(Operation *product, Value scale) {
     cast<MatmulOp>(product).getScaleMutable().assign(scale);
 }
 
-/// The elements of a constant of binary32 or narrower floats; empty for others.
-static std::vector<float> readConstant(Value value) {
-  auto constant = value.getDefiningOp<nn::ConstantOp>();
-  auto element = dyn_cast<FloatType>(getElementTypeOrSelf(value.getType()));
-  if (!constant || !element || element.getWidth() > 32)
-    return {};
-  return nn::floatElements(constant.getValue());
-}
-
 /// A new constant next to `like`, named like it.
 static Value makeConstant(Operation *before, Location loc,
                           ArrayRef<int64_t> shape, ArrayRef<float> values) {
@@ -137,8 +81,8 @@ chooseFactors(const ChannelView &view, ArrayRef<float> values, BlockType type) {
   format.block = static_cast<int>(type.getBlock());
   format.range = static_cast<int>(type.getRange());
   std::vector<float> factors;
-  for (int64_t first = 0; first < view.size(); first += kGroup) {
-    int64_t count = std::min(kGroup, view.size() - first);
+  for (int64_t first = 0; first < view.size(); first += ChannelView::kGroup) {
+    int64_t count = std::min(ChannelView::kGroup, view.size() - first);
     std::vector<float> group = view.gather(values, first, count);
     size_t length = group.size() / count;
     for (int64_t i = 0; i < count; ++i)

@@ -134,6 +134,27 @@ def ScaleChannels : Pass<"ashlar-bfp-scale-channels", "::mlir::ModuleOp"> {
     Statistic<"numScaled", "num-scaled", "Channels with a factor">];
 }
 
+def NarrowWeights : Pass<"ashlar-bfp-narrow-weights", "::mlir::ModuleOp"> {
+  let summary = "Store weights in the fewest bits that hold the same numbers";
+  let description = [{
+    Weights that were rounded to few bits before, such as those of the MX and
+    NVFP4 formats or of 8-bit integers with powers of two as scales, leave the low
+    bits of their mantissas 0. They are stored with as many bits less: the
+    array multiplies the same numbers, reads fewer bytes and, where a second
+    digit of the mantissas becomes unnecessary, takes fewer passes. No bit of a
+    result changes: where blocks of a channel are further apart than the range
+    of the format, so that the array rounds, weights stay as they are. So do
+    those with few elements.
+
+    Runs on encodes of weights whose formats and factors are chosen.
+  }];
+  let options = [
+    Option<"leastElements", "least-elements", "int64_t", "4096",
+           "Weights with fewer elements stay as they are">];
+  let statistics = [
+    Statistic<"numNarrowed", "num-narrowed", "Weights stored in fewer bits">];
+}
+
 def FuseRequantise : Pass<"ashlar-bfp-fuse-requantise", "::mlir::ModuleOp"> {
   let summary = "Requantise products of integers to 8 bits in the drain";
   let description = [{

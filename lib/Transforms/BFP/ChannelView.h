@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Constant weights as output channels, which own a scale exponent each. Private
+// to the quantise phase.
+
+#ifndef ASHLAR_LIB_TRANSFORMS_BFP_CHANNELVIEW_H
+#define ASHLAR_LIB_TRANSFORMS_BFP_CHANNELVIEW_H
+
+#include "dialects/NN/NNElements.h"
+#include "dialects/NN/NNOps.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+#include <vector>
+
+namespace ashlar::bfp {
+
+/// The constant of one encode, seen as channels of rows of one block axis.
+class ChannelView {
+public:
+  /// Matrix products [K, N] are read for this many outputs at a time: whole
+  /// cache lines.
+  static constexpr int64_t kGroup = 16;
+
+  ChannelView(mlir::RankedTensorType type, bool isConv) : isConv(isConv) {
+    channels = type.getDimSize(isConv ? 0 : 1);
+    rowLength = type.getDimSize(isConv ? 1 : 0);
+    rows = type.getNumElements() / (channels * rowLength);
+  }
+
+  int64_t getRowLength() const { return rowLength; }
+  int64_t size() const { return channels; }
+
+  /// Elements of the channels from `first` on, one after the other, rows of
+  /// the block axis whole.
+  std::vector<float> gather(llvm::ArrayRef<float> values, int64_t first,
+                            int64_t count) const {
+    std::vector<float> result(count * rows * rowLength);
+    int64_t step = rows * rowLength;
+    for (int64_t i = 0; i < rowLength; ++i)
+      for (int64_t channel = 0; channel < count; ++channel)
+        for (int64_t row = 0; row < rows; ++row)
+          result[channel * step + row * rowLength + i] =
+              values[isConv ? (first + channel) * step + i * rows + row
+                            : i * channels + first + channel];
+    return result;
+  }
+
+  /// Multiplies every element by the factor of its channel.
+  void scale(llvm::MutableArrayRef<float> values,
+             llvm::ArrayRef<float> factors) const {
+    int64_t inner = isConv ? rows * rowLength : 1;
+    const float *channel = factors.begin();
+    for (; !values.empty(); values = values.drop_front(inner)) {
+      for (float &value : values.take_front(inner))
+        value *= *channel;
+      if (++channel == factors.end())
+        channel = factors.begin();
+    }
+  }
+
+private:
+  bool isConv;
+  int64_t channels, rows, rowLength;
+};
+
+/// The elements of a constant of binary32 or narrower floats; empty for others.
+inline std::vector<float> readConstant(mlir::Value value) {
+  auto constant = value.getDefiningOp<nn::ConstantOp>();
+  auto element = mlir::dyn_cast<mlir::FloatType>(
+      mlir::getElementTypeOrSelf(value.getType()));
+  if (!constant || !element || element.getWidth() > 32)
+    return {};
+  return nn::floatElements(constant.getValue());
+}
+
+} // namespace ashlar::bfp
+
+#endif // ASHLAR_LIB_TRANSFORMS_BFP_CHANNELVIEW_H

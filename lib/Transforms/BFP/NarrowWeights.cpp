@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Stores weights in the fewest bits that hold the very same numbers. Input and
+// output: the plan with weights encoded from constants.
+
+#include "ChannelView.h"
+
+#include "ashlar/Numerics/Encode.h"
+#include "ashlar/Transforms/BFP/Passes.h"
+#include "dialects/BFP/BFPOps.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <bit>
+
+using namespace mlir;
+
+namespace ashlar::bfp {
+
+#define GEN_PASS_DEF_NARROWWEIGHTS
+#include "ashlar/Transforms/BFP/Passes.h.inc"
+
+namespace {
+/// The narrowest mantissa of the instruction set.
+constexpr int kLeastMantissa = 3;
+
+struct NarrowWeights : impl::NarrowWeightsBase<NarrowWeights> {
+  using NarrowWeightsBase::NarrowWeightsBase;
+
+protected:
+  void runOnOperation() override {
+    getOperation().walk([&](EncodeOp op) {
+      if (op.getWeights())
+        narrow(op);
+    });
+  }
+
+private:
+  void narrow(EncodeOp op);
+};
+} // namespace
+
+/// Low bits of the mantissas of one channel that are 0 in all of them; none
+/// where blocks are so far apart that the array rounds some of them away, which
+/// fewer bits would do in another place.
+static int countSpareBits(ArrayRef<float> channel, int64_t rowLength,
+                          BlockType type, int most) {
+  const auto width = static_cast<int>(type.getMantissa());
+  const int64_t block =
+      type.getBlock() > 0 ? static_cast<int64_t>(type.getBlock()) : rowLength;
+  std::vector<int16_t> mantissas(block);
+  numerics::EncodeCounters counters;
+  int low = numerics::kZeroBlock, high = numerics::kZeroBlock;
+  for (size_t row = 0; row < channel.size() && most > 0; row += rowLength)
+    for (int64_t first = 0; first < rowLength && most > 0; first += block) {
+      const int64_t count = std::min(block, rowLength - first);
+      const int cell = numerics::encodeBlock(
+          channel.slice(row + first, count), width,
+          MutableArrayRef(mantissas).take_front(count), counters);
+      if (cell == numerics::kZeroBlock)
+        continue;
+      low = low == numerics::kZeroBlock ? cell : std::min(low, cell);
+      high = std::max(high, cell);
+      for (int16_t mantissa : ArrayRef(mantissas).take_front(count))
+        if (mantissa != 0)
+          most =
+              std::min(most, std::countr_zero(static_cast<uint16_t>(mantissa)));
+    }
+  return high - low > static_cast<int>(type.getRange()) ? 0 : most;
+}
+
+void NarrowWeights::narrow(EncodeOp op) {
+  BlockType type = getBlockType(op.getOutput().getType());
+  auto shaped = cast<RankedTensorType>(op.getInput().getType());
+  auto isWeight = [](OpOperand &use) {
+    return isa<ConvOp, MatmulOp>(use.getOwner()) && use.getOperandNumber() == 1;
+  };
+  if (type.isWholeTensor() || op->use_empty() ||
+      shaped.getNumElements() < leastElements ||
+      !llvm::all_of(op->getUses(), isWeight))
+    return;
+  std::vector<float> values = readConstant(op.getInput());
+  if (values.empty())
+    return;
+  ChannelView view(shaped, isa<ConvOp>(*op->user_begin()));
+  int spare = static_cast<int>(type.getMantissa()) - kLeastMantissa;
+  for (int64_t first = 0; first < view.size() && spare > 0;
+       first += ChannelView::kGroup) {
+    const int64_t count = std::min(ChannelView::kGroup, view.size() - first);
+    std::vector<float> group = view.gather(values, first, count);
+    const size_t length = group.size() / count;
+    for (int64_t i = 0; i < count && spare > 0; ++i)
+      spare = countSpareBits(ArrayRef(group).slice(i * length, length),
+                             view.getRowLength(), type, spare);
+  }
+  if (spare == 0)
+    return;
+  ++numNarrowed;
+  auto narrower =
+      BlockType::get(&getContext(), type.getMantissa() - spare, type.getBlock(),
+                     type.getRange(), type.getAxis());
+  op.getOutput().setType(
+      cast<RankedTensorType>(op.getOutput().getType()).clone(narrower));
+}
+
+} // namespace ashlar::bfp
