@@ -215,6 +215,9 @@ Error Importer::addInputs() {
     define(input->name(), body->getArgument(i));
   }
   builder.setInsertionPointToEnd(body);
+  for (const onnx::ValueInfoProto *input : inputs)
+    if (Error error = decodeInput(input->name()))
+      return error;
   return Error::success();
 }
 
@@ -267,11 +270,13 @@ Error Importer::runHandler(const FlatNode &node, SmallVector<Value> inputs,
     return Error::success();
   };
   std::string why;
-  if (!node.domain.empty())
-    return refuse("no function or engine for this domain");
-  const OperatorRow *row = findOperator(node.op, node.opset, why);
+  const OperatorRow *row = findOperator(node.domain, node.op, node.opset, why);
   if (!row)
     return refuse(why);
+  why = model.narrow.whyRefused(node);
+  if (!why.empty())
+    return refuse(why);
+  model.narrow.addResults(node);
   if (status.state == NodeState::Unreached)
     return Error::success();
   Node view(node, std::move(inputs), usedOutputs(node), model, quantised,
@@ -407,6 +412,9 @@ Error Importer::addResults() {
     outputs.push_back(&output);
   SmallVector<mlir::DictionaryAttr> attributes = nameAttrs(outputs);
   addExtents(results, attributes);
+  for (auto [output, result] : llvm::zip(model.proto.graph().output(), results))
+    if (Error error = encodeOutput(output, result))
+      return error;
   mlir::func::ReturnOp::create(builder, function.getLoc(), results);
   function.setType(builder.getFunctionType(
       function.getArgumentTypes(), mlir::ValueRange(results).getTypes()));

@@ -46,6 +46,9 @@ private:
   llvm::Error checkOptions() const;
   llvm::Error readConstants();
   llvm::Error addInputs();
+  /// Codes of a narrow type become its values, and back.
+  llvm::Error decodeInput(const std::string &name);
+  llvm::Error encodeOutput(const onnx::ValueInfoProto &output, Value &result);
   llvm::Error importNode(const FlatNode &node);
   /// A node under Flow, whose operands are there.
   llvm::Error importFlow(const FlatNode &node, NodeStatus &status);

@@ -5,6 +5,7 @@
 #include "Inputs.h"
 #include "Model.h"
 #include "Tensors.h"
+#include "Types/NarrowType.h"
 
 #include "ashlar/Support/Npy.h"
 #include "dialects/NN/NNElements.h"
@@ -84,7 +85,8 @@ std::optional<int64_t> sizeOf(const onnx::TensorShapeProto_Dimension &dim,
 /// What the model says of an input: `what` names it in messages.
 struct Declaration {
   onnx::TypeProto_Tensor tensor;
-  support::ElementType element;
+  support::ElementType element; ///< Of the array that a user gives.
+  const NarrowType *narrow;     ///< Null unless the array has codes.
   std::string what;
 };
 
@@ -98,11 +100,13 @@ Expected<Declaration> declarationOf(const onnx::ValueInfoProto &input) {
                      printable(input.name()));
   std::string what = "graph input '" + printable(input.name()) + "'";
   const onnx::TypeProto_Tensor &tensor = input.type().tensor_type();
+  if (const NarrowType *narrow = findNarrow(tensor.elem_type()))
+    return Declaration{tensor, narrow->outside, narrow, std::move(what)};
   Expected<support::ElementType> element =
       elementTypeOf(tensor.elem_type(), what);
   if (!element)
     return element.takeError();
-  return Declaration{tensor, *element, std::move(what)};
+  return Declaration{tensor, *element, nullptr, std::move(what)};
 }
 
 } // namespace
@@ -241,7 +245,7 @@ Expected<RankedTensorType> ashlar::frontend::inputType(
   Expected<Declaration> declared = declarationOf(input);
   if (!declared)
     return declared.takeError();
-  const auto &[tensor, element, what] = *declared;
+  const auto &[tensor, element, narrow, what] = *declared;
   SmallVector<int64_t> shape;
   auto flag = options.inputShapes.find(input.name());
   if (flag != options.inputShapes.end()) {
@@ -279,7 +283,7 @@ RankedTensorType ashlar::frontend::staticType(const onnx::TypeProto &type,
   }
   Error error = checkSize(shape, options.maxElements, "value");
   Expected<support::ElementType> element =
-      elementTypeOf(type.tensor_type().elem_type(), "value");
+      storageTypeOf(type.tensor_type().elem_type(), "value");
   bool bad = static_cast<bool>(error) || !element;
   llvm::consumeError(std::move(error));
   if (!element)
@@ -296,7 +300,7 @@ ashlar::frontend::readConstantInput(const onnx::ValueInfoProto &input,
   Expected<Declaration> declared = declarationOf(input);
   if (!declared)
     return declared.takeError();
-  const auto &[tensor, element, what] = *declared;
+  const auto &[tensor, element, narrow, what] = *declared;
   const std::string file = source.name();
   Expected<HostTensor> array = source.array
                                    ? Expected<HostTensor>(*source.array)
@@ -320,6 +324,12 @@ ashlar::frontend::readConstantInput(const onnx::ValueInfoProto &input,
     return makeError(
         ErrorClass::Malformed, "{} has the shape {}, {} is declared as {}",
         file, nn::shapeToString(array->shape), what, declaredShape(tensor));
+  if (narrow)
+    return decodeCodes(
+        *narrow,
+        StringRef(reinterpret_cast<const char *>(array->data.data()),
+                  array->data.size()),
+        array->shape, input.name(), context);
   auto type =
       RankedTensorType::get(array->shape, nn::toMlirType(context, element));
   return nn::makeElements(

@@ -205,6 +205,7 @@ Error ashlar::frontend::parseModel(StringRef bytes, Model &model) {
   if (model.proto.graph().sparse_initializer_size() != 0)
     return makeError(ErrorClass::Unsupported,
                      "sparse initialisers are not supported");
+  model.narrow.addGraph(model.proto.graph());
   return checkExternalFiles(model.proto, model.folder);
 }
 

@@ -7,6 +7,7 @@
 #define ASHLAR_LIB_FRONTEND_ONNX_MODEL_H
 
 #include "Proto.h"
+#include "Types/NarrowNames.h"
 #include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Support/Budget.h"
 #include "ashlar/Support/Error.h"
@@ -53,6 +54,8 @@ struct Model {
   /// bodies they come from (Flow/Expansion.h).
   std::deque<FlatNode> expanded;
   std::deque<onnx::FunctionProto> bodies;
+  /// Values of types that are kept in wider ones.
+  NarrowNames narrow;
 };
 
 /// Everything that the node reads: its operands and what its graph attributes

@@ -42,6 +42,15 @@ public:
   Value optionalInput(size_t i) const {
     return hasInput(i) ? inputs[i] : Value();
   }
+  /// The type of an operand that is kept in a wider one; null for any other.
+  const NarrowType *narrowInput(size_t i) const {
+    return i < node.inputs.size() ? model.narrow.find(node.inputs[i]) : nullptr;
+  }
+  /// The same of a result, as far as ONNX says.
+  const NarrowType *narrowOutput(size_t i) const {
+    return i < node.outputs.size() ? model.narrow.find(node.outputs[i])
+                                   : nullptr;
+  }
   /// A required operand that must be a constant of integers.
   std::optional<SmallVector<int64_t>> constantIntegers(size_t i,
                                                        StringRef name);

@@ -16,38 +16,70 @@ using namespace ashlar::frontend;
 const std::vector<OperatorRow> &ashlar::frontend::operatorTable() {
   static const std::vector<OperatorRow> table = [] {
     std::vector<OperatorRow> rows;
-    for (auto family :
-         {elementwiseRows, unaryRows,         trigonometryRows, convRows,
-          gemmRows,        einsumRows,        poolRows,         quantizeRows,
-          reduceRows,      normalizationRows, movementRows,     slicingRows,
-          indexingRows,    resizeRows,        shapeRows,        attentionRows,
-          bitRows,         maskRows,          patchRows,        recurrentRows,
-          regionRows,      samplingRows,      scatterRows,      signalRows,
-          sortingRows,     hostRows})
+    for (auto family : {elementwiseRows,
+                        unaryRows,
+                        trigonometryRows,
+                        convRows,
+                        gemmRows,
+                        einsumRows,
+                        poolRows,
+                        quantizeRows,
+                        reduceRows,
+                        normalizationRows,
+                        movementRows,
+                        slicingRows,
+                        indexingRows,
+                        resizeRows,
+                        shapeRows,
+                        attentionRows,
+                        bitRows,
+                        maskRows,
+                        patchRows,
+                        recurrentRows,
+                        regionRows,
+                        samplingRows,
+                        scatterRows,
+                        signalRows,
+                        sortingRows,
+                        hostRows,
+                        quantizeLinearRows,
+                        gramRows,
+                        contribActivationRows,
+                        contribNormalizationRows,
+                        contribProductRows,
+                        packedWeightRows,
+                        qlinearRows,
+                        quarkRows})
       for (OperatorRow &row : family())
         rows.push_back(std::move(row));
     llvm::sort(rows, [](const OperatorRow &a, const OperatorRow &b) {
-      StringRef left = a.op, right = b.op;
-      return left != right ? left < right : a.versions < b.versions;
+      return std::tuple(StringRef(a.domain), StringRef(a.op), a.versions) <
+             std::tuple(StringRef(b.domain), StringRef(b.op), b.versions);
     });
     return rows;
   }();
   return table;
 }
 
-const OperatorRow *ashlar::frontend::findOperator(StringRef op, int64_t opset,
+const OperatorRow *ashlar::frontend::findOperator(StringRef domain,
+                                                  StringRef op, int64_t opset,
                                                   std::string &why) {
   const OperatorRow *found = nullptr, *first = nullptr;
   for (const OperatorRow &row : operatorTable()) {
-    if (row.op != op)
+    if (row.op != op || row.domain != domain)
       continue;
     if (!first)
       first = &row;
     if (row.versions.front() <= opset)
       found = &row;
   }
-  if (!first)
+  if (!first && (domain.empty() ||
+                 llvm::any_of(operatorTable(), [&](const OperatorRow &row) {
+                   return row.domain == domain;
+                 })))
     why = "no engine runs this operator";
+  else if (!first)
+    why = "no function or engine for this domain";
   else if (!found)
     why = fmt::format("needs operator set {} or newer, the model has {}",
                       first->versions.front(), opset);
@@ -65,12 +97,16 @@ std::string ashlar::frontend::supportedOpsMarkdown() {
       "meaning; a node uses the newest version that its model's operator set "
       "includes. Any other operator, and any unknown attribute, is an "
       "`unsupported` error that names the node (exit code 3). Functions of the "
-      "model are inlined.\n\n",
+      "model are inlined. Values of float8, float4e2m1, int4, uint4, int2 and "
+      "uint2 are kept in wider types; graph inputs and outputs have one code "
+      "in "
+      "the low bits of each byte.\n\n",
       oldestOpset, newestOpset);
   text += "| operator | since versions | lowered to; limits |\n|---|---|---|\n";
   std::vector<FlowRow> rows = flowTable();
   for (const OperatorRow &row : operatorTable())
-    rows.push_back({row.op, row.versions, row.notes});
+    if (!*row.domain)
+      rows.push_back({row.op, row.versions, row.notes});
   llvm::sort(rows, [](const FlowRow &a, const FlowRow &b) {
     StringRef left = a.op, right = b.op;
     return left != right ? left < right : a.versions < b.versions;
@@ -78,5 +114,12 @@ std::string ashlar::frontend::supportedOpsMarkdown() {
   for (const FlowRow &row : rows)
     text += fmt::format("| {} | {} | {} |\n", row.op,
                         fmt::join(row.versions, ", "), row.notes);
+  text +=
+      "\n## Other domains\n\n"
+      "Operators of version 1 of their domain, as its owner defines "
+      "them.\n\n| domain | operator | lowered to; limits |\n|---|---|---|\n";
+  for (const OperatorRow &row : operatorTable())
+    if (*row.domain)
+      text += fmt::format("| {} | {} | {} |\n", row.domain, row.op, row.notes);
   return text;
 }

@@ -21,6 +21,8 @@ struct OperatorRow {
   Handler handler;
   /// What becomes of it and what is refused, for the support page.
   const char *notes;
+  /// Empty for ONNX's own.
+  const char *domain = "";
 };
 
 /// One function per family file.
@@ -32,6 +34,7 @@ std::vector<OperatorRow> gemmRows();
 std::vector<OperatorRow> einsumRows();
 std::vector<OperatorRow> poolRows();
 std::vector<OperatorRow> quantizeRows();
+std::vector<OperatorRow> quantizeLinearRows();
 std::vector<OperatorRow> hostRows();
 std::vector<OperatorRow> reduceRows();
 std::vector<OperatorRow> normalizationRows();
@@ -50,6 +53,14 @@ std::vector<OperatorRow> samplingRows();
 std::vector<OperatorRow> scatterRows();
 std::vector<OperatorRow> signalRows();
 std::vector<OperatorRow> sortingRows();
+std::vector<OperatorRow> gramRows();
+// Operators of other domains.
+std::vector<OperatorRow> contribActivationRows();
+std::vector<OperatorRow> contribNormalizationRows();
+std::vector<OperatorRow> contribProductRows();
+std::vector<OperatorRow> packedWeightRows();
+std::vector<OperatorRow> qlinearRows();
+std::vector<OperatorRow> quarkRows();
 
 /// Slices of `x` at run-time indices, a vector, along `axis`
 /// (Indexing.cpp).
@@ -60,7 +71,8 @@ const std::vector<OperatorRow> &operatorTable();
 
 /// The row for the newest version not after `opset`; null with the reason in
 /// `why` if there is none.
-const OperatorRow *findOperator(StringRef op, int64_t opset, std::string &why);
+const OperatorRow *findOperator(StringRef domain, StringRef op, int64_t opset,
+                                std::string &why);
 
 } // namespace ashlar::frontend
 

@@ -5,12 +5,14 @@
 
 #include "Tensors.h"
 #include "Model.h"
+#include "Types/NarrowType.h"
 
 #include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Support/CheckedMath.h"
 #include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNShapes.h"
 #include "dialects/NN/NNTypes.h"
+#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -38,22 +40,6 @@ StringRef foreignTypeName(int32_t onnxType) {
     return "complex64";
   case 15:
     return "complex128";
-  case 17:
-  case 18:
-  case 19:
-  case 20:
-  case 24:
-    return "float8";
-  case 21:
-    return "uint4";
-  case 22:
-    return "int4";
-  case 23:
-    return "float4";
-  case 25:
-    return "uint2";
-  case 26:
-    return "int2";
   default:
     return {};
   }
@@ -203,6 +189,54 @@ Expected<std::string> readExternal(const onnx::TensorProto &tensor,
   return (*buffer)->getBuffer().str();
 }
 
+/// The elements of a tensor as the file has them: `count` of `type`.
+Expected<std::string> readBytes(onnx::TensorProto &tensor, ElementType type,
+                                size_t count, StringRef folder,
+                                StringRef what) {
+  const size_t size = count * support::byteSize(type);
+  if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
+    return readExternal(tensor, folder, size, what);
+  if (!tensor.has_raw_data())
+    return copyTyped(tensor, type, count, what);
+  if (tensor.raw_data().size() != size)
+    return sizeError(what, tensor.raw_data().size(), size, "bytes");
+  std::string bytes = std::move(*tensor.mutable_raw_data());
+  tensor.clear_raw_data();
+  return bytes;
+}
+
+/// One code in every byte; in a file the first is in the low bits.
+std::string unpacked(const NarrowType &type, StringRef bytes, size_t count) {
+  if (type.perByte() == 1)
+    return bytes.str();
+  std::string codes(count, '\0');
+  for (size_t i = 0; i < count; ++i)
+    codes[i] =
+        static_cast<char>(static_cast<uint8_t>(bytes[i / type.perByte()]) >>
+                          (i % type.perByte() * type.bits));
+  return codes;
+}
+
+/// A value in the storage of its type.
+std::string storedBytes(const NarrowType &type, double value) {
+  llvm::APInt bits(
+      8,
+      static_cast<uint64_t>(static_cast<int64_t>(type.isFloat() ? 0 : value)),
+      /*isSigned=*/false, /*implicitTrunc=*/true);
+  if (type.isFloat()) {
+    llvm::APFloat exact(value);
+    bool inexact = false;
+    exact.convert(type.storage == ElementType::F16
+                      ? llvm::APFloat::IEEEhalf()
+                      : llvm::APFloat::IEEEsingle(),
+                  llvm::APFloat::rmNearestTiesToEven, &inexact);
+    bits = exact.bitcastToAPInt();
+  }
+  const uint64_t word = bits.getZExtValue();
+  return std::string(reinterpret_cast<const char *>(&word),
+                     support::byteSize(type.storage));
+}
+
 } // namespace
 
 Expected<ElementType> ashlar::frontend::elementTypeOf(int32_t onnxType,
@@ -237,13 +271,37 @@ Expected<ElementType> ashlar::frontend::elementTypeOf(int32_t onnxType,
   default:
     break;
   }
-  StringRef name = foreignTypeName(onnxType);
+  const NarrowType *narrow = findNarrow(onnxType);
+  StringRef name = narrow ? narrow->name : foreignTypeName(onnxType);
   if (name.empty())
     return makeError(ErrorClass::Malformed, "{} has the unknown data type {}",
                      what.str(), onnxType);
   return makeError(ErrorClass::Unsupported,
                    "{} has elements of type {}, which is not supported",
                    what.str(), name.str());
+}
+
+Expected<ElementType> ashlar::frontend::storageTypeOf(int32_t onnxType,
+                                                      StringRef what) {
+  const NarrowType *narrow = findNarrow(onnxType);
+  return narrow ? Expected<ElementType>(narrow->storage)
+                : elementTypeOf(onnxType, what);
+}
+
+Expected<mlir::ElementsAttr>
+ashlar::frontend::decodeCodes(const NarrowType &type, StringRef codes,
+                              llvm::ArrayRef<int64_t> shape, StringRef name,
+                              mlir::MLIRContext *context) {
+  std::vector<std::string> table;
+  for (unsigned code = 0; code < (1u << type.bits); ++code)
+    table.push_back(storedBytes(type, decode(type, code)));
+  std::string bytes;
+  bytes.reserve(codes.size() * support::byteSize(type.storage));
+  for (const char code : codes)
+    bytes += table[static_cast<uint8_t>(code) & (table.size() - 1)];
+  auto tensor =
+      mlir::RankedTensorType::get(shape, nn::toMlirType(context, type.storage));
+  return nn::makeElements(tensor, std::move(bytes), name);
 }
 
 Error ashlar::frontend::checkSize(llvm::ArrayRef<int64_t> shape,
@@ -269,7 +327,9 @@ Expected<mlir::ElementsAttr>
 ashlar::frontend::convertTensor(onnx::TensorProto &tensor, StringRef folder,
                                 StringRef what, int64_t maxElements,
                                 mlir::MLIRContext *context) {
-  Expected<ElementType> type = elementTypeOf(tensor.data_type(), what);
+  const NarrowType *narrow = findNarrow(tensor.data_type());
+  Expected<ElementType> type = narrow ? Expected<ElementType>(ElementType::U8)
+                                      : elementTypeOf(tensor.data_type(), what);
   if (!type)
     return type.takeError();
   llvm::SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
@@ -279,29 +339,24 @@ ashlar::frontend::convertTensor(onnx::TensorProto &tensor, StringRef folder,
     return makeError(ErrorClass::Unsupported,
                      "{} is stored in segments, which is not supported",
                      what.str());
-  size_t count = llvm::is_contained(shape, 0) ? 0 : nn::elementCount(shape);
-  size_t size = count * support::byteSize(*type);
-  Expected<std::string> bytes = std::string();
-  if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
-    bytes = readExternal(tensor, folder, size, what);
-  } else if (tensor.has_raw_data()) {
-    if (tensor.raw_data().size() != size)
-      return sizeError(what, tensor.raw_data().size(), size, "bytes");
-    bytes = std::move(*tensor.mutable_raw_data());
-    tensor.clear_raw_data();
-  } else {
-    bytes = copyTyped(tensor, *type, count, what);
-  }
+  const size_t count =
+      llvm::is_contained(shape, 0) ? 0 : nn::elementCount(shape);
+  const size_t stored =
+      narrow ? llvm::divideCeil(count, narrow->perByte()) : count;
+  Expected<std::string> bytes = readBytes(tensor, *type, stored, folder, what);
   if (!bytes)
     return bytes.takeError();
+  StringRef name =
+      tensor.name().empty() ? StringRef("constant") : StringRef(tensor.name());
+  if (narrow)
+    return decodeCodes(*narrow, unpacked(*narrow, *bytes, count), shape, name,
+                       context);
   if (*type == ElementType::Bool)
     for (char &byte : *bytes)
       byte = byte != 0;
   auto tensorType =
       mlir::RankedTensorType::get(shape, nn::toMlirType(context, *type));
-  return nn::makeElements(tensorType, std::move(*bytes),
-                          tensor.name().empty() ? StringRef("constant")
-                                                : StringRef(tensor.name()));
+  return nn::makeElements(tensorType, std::move(*bytes), name);
 }
 
 int32_t ashlar::frontend::onnxTypeOf(ElementType type) {
@@ -352,6 +407,9 @@ Expected<std::vector<char>>
 ashlar::frontend::makeRaw(onnx::TensorProto &tensor, StringRef folder,
                           mlir::MLIRContext *context) {
   std::string what = "initialiser '" + printable(tensor.name()) + "'";
+  // Its elements would no longer be of its type.
+  if (auto type = elementTypeOf(tensor.data_type(), what); !type)
+    return type.takeError();
   auto elements =
       convertTensor(tensor, folder, what, ImportOptions().maxElements, context);
   if (!elements)

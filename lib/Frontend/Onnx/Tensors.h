@@ -16,17 +16,31 @@
 
 namespace ashlar::frontend {
 
+struct NarrowType;
+
 /// The element type of an ONNX data type number; `what` names the owner in the
 /// error (Unsupported for real types we lack, Malformed for others).
 llvm::Expected<support::ElementType> elementTypeOf(int32_t onnxType,
                                                    llvm::StringRef what);
+
+/// The same, and for a narrow type the one that holds its values.
+llvm::Expected<support::ElementType> storageTypeOf(int32_t onnxType,
+                                                   llvm::StringRef what);
+
+/// The values of codes, one in the low bits of each byte, in the storage of
+/// their type.
+llvm::Expected<mlir::ElementsAttr> decodeCodes(const NarrowType &type,
+                                               llvm::StringRef codes,
+                                               llvm::ArrayRef<int64_t> shape,
+                                               llvm::StringRef name,
+                                               mlir::MLIRContext *context);
 
 /// Checks that all dimensions are 0 or more and that the tensor is not larger
 /// than `maxElements`.
 llvm::Error checkSize(llvm::ArrayRef<int64_t> shape, int64_t maxElements,
                       llvm::StringRef what);
 
-/// Converts a tensor. External data is read from below `folder`. Raw bytes are
+/// Converts a tensor, of a narrow type to its storage. External data is read from below `folder`. Raw bytes are
 /// moved out of `tensor` where possible.
 llvm::Expected<mlir::ElementsAttr> convertTensor(onnx::TensorProto &tensor,
                                                  llvm::StringRef folder,

@@ -39,9 +39,10 @@ class Call {
 public:
   /// `operands` has null for omitted ones.
   Call(const frontend::FlatNode &node, SmallVector<const Tensor *> operands,
-       TensorReader readTensor)
+       TensorReader readTensor, const frontend::NarrowNames &narrow)
       : node(node), operands(std::move(operands)),
-        readTensor(std::move(readTensor)), produced(node.outputs.size()) {}
+        readTensor(std::move(readTensor)), narrow(narrow),
+        produced(node.outputs.size()) {}
 
   StringRef op() const { return node.op; }
   int64_t opset() const { return node.opset; }
@@ -55,6 +56,15 @@ public:
   SmallVector<int64_t> integers(size_t i) const;
   /// Operand i as binary64.
   SmallVector<double> numbers(size_t i) const;
+
+  /// The type of an operand that is kept in a wider one; null for any other.
+  const frontend::NarrowType *narrowOperand(size_t i) const {
+    return i < node.inputs.size() ? narrow.find(node.inputs[i]) : nullptr;
+  }
+  /// The same of the first result.
+  const frontend::NarrowType *narrowResult() const {
+    return node.outputs.empty() ? nullptr : narrow.find(node.outputs[0]);
+  }
 
   bool hasAttribute(StringRef name) const { return find(name) != nullptr; }
   int64_t getInt(StringRef name, int64_t otherwise) const;
@@ -101,6 +111,7 @@ private:
   const frontend::FlatNode &node;
   SmallVector<const Tensor *> operands;
   TensorReader readTensor;
+  const frontend::NarrowNames &narrow;
   std::vector<std::optional<Tensor>> produced;
   std::string failure;
 };

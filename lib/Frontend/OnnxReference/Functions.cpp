@@ -2,6 +2,7 @@
 //
 // Functions of one operand, casts and the operators that do nothing.
 
+#include "Narrow.h"
 #include "Registry.h"
 #include "Walk.h"
 #include "lib/Frontend/Onnx/Tensors.h"
@@ -269,7 +270,19 @@ Tensor castTo(const Tensor &x, ElementType type) {
   return result;
 }
 
+/// To a type that is kept in a wider one; false if it is none.
+bool setNarrow(Call &call) {
+  const frontend::NarrowType *type = call.narrowResult();
+  if (type)
+    call.setResult(0, toNarrow(call.operand(0), *type,
+                               call.getInt("saturate", 1) != 0,
+                               call.getString("round_mode", "up")));
+  return type != nullptr;
+}
+
 void cast(Call &call) {
+  if (setNarrow(call))
+    return;
   auto type = frontend::elementTypeOf(
       static_cast<int32_t>(call.getInt("to", 0)), "the result");
   if (type)
@@ -279,7 +292,8 @@ void cast(Call &call) {
 }
 
 void castLike(Call &call) {
-  call.setResult(0, castTo(call.operand(0), call.operand(1).type));
+  if (!setNarrow(call))
+    call.setResult(0, castTo(call.operand(0), call.operand(1).type));
 }
 
 constexpr Continuity steps = Continuity::Steps;

@@ -5,6 +5,7 @@
 // to 16 bits are exact in binary64.
 
 #include "Convolution.h"
+#include "Narrow.h"
 #include "Registry.h"
 #include "Walk.h"
 #include "lib/Frontend/Onnx/Tensors.h"
@@ -16,12 +17,17 @@ using namespace ashlar::onnxref;
 
 namespace {
 
-/// Parameters of a tensor: one for all of it, or one per element of an axis.
+/// Parameters of a tensor: one for all of it, one per element of an axis, or
+/// one per `block` elements of an axis.
 class PerSlice {
 public:
   PerSlice(Call &call, const Tensor &parameter, ArrayRef<int64_t> shape,
-           int64_t axis)
+           int64_t axis, int64_t block = 0)
       : parameter(parameter), extent(parameter.size()) {
+    if (block > 0 && !parameter.shape.empty()) {
+      setBlocks(call, shape, axis, block);
+      return;
+    }
     if (extent == 1)
       return;
     axis = call.normalAxis(axis, static_cast<int64_t>(shape.size()));
@@ -32,14 +38,35 @@ public:
   }
   /// Of element i.
   double operator[](int64_t i) const {
-    const int64_t k = extent == 1 ? 0 : i / inner % extent;
+    int64_t k = extent == 1 ? 0 : i / inner % extent;
+    if (size > 0)
+      k = (i / inner / whole * blocks + i / inner % whole / size) * inner +
+          i % inner;
     return parameter.isFloat() ? parameter.floats[k]
                                : static_cast<double>(parameter.ints[k]);
   }
 
 private:
+  void setBlocks(Call &call, ArrayRef<int64_t> shape, int64_t axis,
+                 int64_t block) {
+    axis = call.normalAxis(axis, static_cast<int64_t>(shape.size()));
+    if (call.failed())
+      return;
+    Shape expected(shape);
+    expected[axis] = (shape[axis] + block - 1) / block;
+    if (!call.require(ArrayRef<int64_t>(parameter.shape) ==
+                          ArrayRef<int64_t>(expected),
+                      "parameters are not one per block"))
+      return;
+    size = block;
+    whole = shape[axis];
+    blocks = expected[axis];
+    inner = elementCount(shape.drop_front(axis + 1));
+  }
+
   const Tensor &parameter;
   int64_t extent, inner = 1;
+  int64_t size = 0, whole = 1, blocks = 1; ///< Of blocks; size 0: none.
 };
 
 double nearestEven(double x) {
@@ -68,9 +95,10 @@ double numberAt(const Tensor &x, int64_t i) {
 
 /// saturate(round(x / scale) + zero).
 Tensor quantised(Call &call, const Tensor &x, const Tensor &scale,
-                 const Tensor &zero, ElementType type, int64_t axis) {
-  const PerSlice step(call, scale, x.shape, axis),
-      shift(call, zero, x.shape, axis);
+                 const Tensor &zero, ElementType type, int64_t axis,
+                 int64_t block = 0) {
+  const PerSlice step(call, scale, x.shape, axis, block),
+      shift(call, zero, x.shape, axis, block);
   Tensor y(type, x.shape);
   if (call.failed())
     return y;
@@ -80,8 +108,39 @@ Tensor quantised(Call &call, const Tensor &x, const Tensor &scale,
   return y;
 }
 
+/// The quotients as numbers of a type that is kept in a wider one.
+Tensor narrowed(Call &call, const frontend::NarrowType &type) {
+  const Tensor &x = call.operand(0);
+  const Tensor zero = call.has(2) ? call.operand(2) : zeroOf(ElementType::I8);
+  const int64_t axis = call.getInt("axis", 1),
+                block = call.getInt("block_size", 0);
+  const PerSlice step(call, call.operand(1), x.shape, axis, block),
+      shift(call, zero, x.shape, axis, block);
+  Tensor y(type.storage, x.shape);
+  for (int64_t i = 0, e = call.failed() ? 0 : x.size(); i < e; ++i) {
+    // The quotient is one of binary32.
+    const double quotient = static_cast<float>(numberAt(x, i) / step[i]);
+    if (type.isFloat()) {
+      y.floats[i] = nearestIn(type, quotient, call.getInt("saturate", 1) != 0);
+      continue;
+    }
+    const double low =
+        type.kind == frontend::NarrowKind::Signed ? -type.largest - 1 : 0;
+    const double v = nearestEven(quotient) + shift[i];
+    y.ints[i] =
+        std::isnan(v)
+            ? 0
+            : static_cast<int64_t>(std::min(std::max(v, low), type.largest));
+  }
+  return y;
+}
+
 /// The type of the zero point, or output_dtype, or 8 bits without a sign.
 void quantizeLinear(Call &call) {
+  if (const frontend::NarrowType *narrow = call.narrowResult()) {
+    call.setResult(0, narrowed(call, *narrow));
+    return;
+  }
   const Tensor zero = call.has(2) ? call.operand(2) : zeroOf(ElementType::U8);
   ElementType type = zero.type;
   if (const int64_t wanted = call.getInt("output_dtype", 0);
@@ -94,18 +153,29 @@ void quantizeLinear(Call &call) {
     type = *known;
   }
   call.setResult(0, quantised(call, call.operand(0), call.operand(1), zero,
-                              type, call.getInt("axis", 1)));
+                              type, call.getInt("axis", 1),
+                              call.getInt("block_size", 0)));
 }
 
 void dequantizeLinear(Call &call) {
   const Tensor &x = call.operand(0), &scale = call.operand(1);
   const Tensor zero = call.has(2) ? call.operand(2) : zeroOf(x.type);
-  const int64_t axis = call.getInt("axis", 1);
-  const PerSlice step(call, scale, x.shape, axis),
-      shift(call, zero, x.shape, axis);
+  const int64_t axis = call.getInt("axis", 1),
+                block = call.getInt("block_size", 0);
+  const PerSlice step(call, scale, x.shape, axis, block),
+      shift(call, zero, x.shape, axis, block);
+  ElementType type = scale.type;
+  if (const int64_t wanted = call.getInt("output_dtype", 0); wanted != 0) {
+    auto known = frontend::elementTypeOf(static_cast<int32_t>(wanted), "y");
+    if (!known) {
+      call.fail("{}", llvm::toString(known.takeError()));
+      return;
+    }
+    type = *known;
+  }
   if (call.failed())
     return;
-  Tensor y(scale.type, x.shape);
+  Tensor y(type, x.shape);
   for (int64_t i = 0, e = x.size(); i < e; ++i)
     y.floats[i] = (numberAt(x, i) - shift[i]) * step[i];
   call.setResult(0, std::move(y));
@@ -222,6 +292,18 @@ std::vector<EvaluatorRow> onnxref::quantisationEvaluators() {
        quantizeLinear,
        Continuity::Steps},
       {"DequantizeLinear", {10, 13, 19, 21, 23, 24, 25}, 2, dequantizeLinear},
+      {"QuantizeLinear",
+       {1},
+       2,
+       quantizeLinear,
+       Continuity::Steps,
+       "com.microsoft"},
+      {"DequantizeLinear",
+       {1},
+       2,
+       dequantizeLinear,
+       Continuity::Smooth,
+       "com.microsoft"},
       {"DynamicQuantizeLinear", {11}, 1, dynamicQuantizeLinear, open},
       {"ConvInteger", {10}, 2, convInteger},
       {"MatMulInteger", {10}, 2, matmulInteger},

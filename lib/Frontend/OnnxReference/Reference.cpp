@@ -6,6 +6,7 @@
 #include "ashlar/Frontend/OnnxReference/Reference.h"
 
 #include "Judge.h"
+#include "Narrow.h"
 #include "Registry.h"
 
 #include "ashlar/Reference/Constants.h"
@@ -226,7 +227,7 @@ std::vector<Tensor> Run::variants(const FlatNode &node, const EvaluatorRow &row,
         copies[i] = moved(*operand->tensor, move, i);
         given[i] = &copies[i];
       }
-    Call call(node, std::move(given), readTensor);
+    Call call(node, std::move(given), readTensor, model.narrow);
     row.evaluate(call);
     std::vector<std::optional<Tensor>> made = call.takeResults();
     if (!call.failed() && made[index])
@@ -303,6 +304,7 @@ Error Run::alias(const std::string &name, const std::string &of) {
   copy.constant = source.constant;
   copy.exact = source.exact;
   copy.ofIntegers = source.ofIntegers;
+  model.narrow.set(name, model.narrow.find(of));
   define(name, std::move(copy));
   return Error::success();
 }
@@ -325,7 +327,9 @@ Run::kind(const std::string &name) {
   if (!*value)
     return std::nullopt;
   const Tensor &tensor = *(*value)->tensor;
-  return frontend::OperandKind{frontend::onnxTypeOf(tensor.type),
+  const frontend::NarrowType *narrow = model.narrow.find(name);
+  return frontend::OperandKind{narrow ? narrow->onnx
+                                      : frontend::onnxTypeOf(tensor.type),
                                {tensor.shape.begin(), tensor.shape.end()}};
 }
 
@@ -356,8 +360,7 @@ Error Run::evaluateNode(const FlatNode &node) {
     return evaluateFlow(node);
   SmallVector<Known *> operands;
   SmallVector<const Tensor *> tensors;
-  const EvaluatorRow *row =
-      node.domain.empty() ? findEvaluator(node.op, node.opset) : nullptr;
+  const EvaluatorRow *row = findEvaluator(node.domain, node.op, node.opset);
   bool missing = false;
   for (const std::string &name : node.inputs) {
     Expected<Known *> value =
@@ -370,7 +373,8 @@ Error Run::evaluateNode(const FlatNode &node) {
   }
   if (missing) // The node that it needs has been reported.
     return Error::success();
-  Call call(node, std::move(tensors), readTensor);
+  model.narrow.addResults(node);
+  Call call(node, std::move(tensors), readTensor, model.narrow);
   if (!row)
     call.fail("the reference has no evaluator");
   for (size_t i = 0; row && i < row->leastOperands; ++i)
@@ -406,7 +410,9 @@ Expected<std::vector<Tensor>> Run::outputs() {
       return makeError(ErrorClass::Unsupported, "node '{}': {}",
                        comparison.first ? comparison.first->node : "",
                        comparison.first ? comparison.first->text : "");
-    results.push_back(*(*value)->tensor);
+    const frontend::NarrowType *type = model.narrow.find(output.name());
+    results.push_back(type ? codesOf(*(*value)->tensor, *type)
+                           : *(*value)->tensor);
   }
   return results;
 }
@@ -448,8 +454,8 @@ ModelReference::load(StringRef path, const frontend::ImportOptions &options) {
 }
 
 /// Runs with all inputs defined.
-static Error start(Run &run, ArrayRef<std::string> names,
-                   ArrayRef<HostTensor> inputs) {
+static Error start(Run &run, const frontend::NarrowNames &narrow,
+                   ArrayRef<std::string> names, ArrayRef<HostTensor> inputs) {
   if (names.size() != inputs.size())
     return makeError(ErrorClass::Usage, "{} inputs given, expected {}",
                      inputs.size(), names.size());
@@ -458,7 +464,9 @@ static Error start(Run &run, ArrayRef<std::string> names,
     if (!tensor)
       return tensor.takeError();
     Known value;
-    value.own = std::make_unique<Tensor>(std::move(*tensor));
+    const frontend::NarrowType *type = narrow.find(name);
+    value.own = std::make_unique<Tensor>(type ? valuesOf(*tensor, *type)
+                                              : std::move(*tensor));
     value.exact = true;
     run.define(name, std::move(value));
   }
@@ -500,7 +508,8 @@ Expected<Comparison> ModelReference::compare(ArrayRef<HostTensor> inputs,
   };
   Run run(*state->model, state->readers, constants, attributes, imported,
           tolerance);
-  if (Error error = start(run, state->inputNames(), inputs))
+  if (Error error =
+          start(run, state->model->narrow, state->inputNames(), inputs))
     return error;
   return std::move(run.comparison);
 }
@@ -515,7 +524,8 @@ ModelReference::evaluate(ArrayRef<HostTensor> inputs) {
   Run run(
       *state->model, state->readers, constants, attributes,
       [](StringRef) { return nullptr; }, /*tolerance=*/0);
-  if (Error error = start(run, state->inputNames(), inputs))
+  if (Error error =
+          start(run, state->model->narrow, state->inputNames(), inputs))
     return error;
   return run.outputs();
 }

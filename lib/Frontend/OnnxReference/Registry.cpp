@@ -23,17 +23,20 @@ const std::vector<EvaluatorRow> &onnxref::evaluatorTable() {
                         patchEvaluators,         recurrentEvaluators,
                         regionEvaluators,        samplingEvaluators,
                         choiceEvaluators,        scatterEvaluators,
-                        signalEvaluators})
+                        signalEvaluators,        gramEvaluators,
+                        contribEvaluators,       contribQuantisedEvaluators,
+                        quarkEvaluators})
       llvm::append_range(rows, family());
     return rows;
   }();
   return table;
 }
 
-const EvaluatorRow *onnxref::findEvaluator(StringRef op, int64_t opset) {
+const EvaluatorRow *onnxref::findEvaluator(StringRef domain, StringRef op,
+                                           int64_t opset) {
   const EvaluatorRow *found = nullptr;
   for (const EvaluatorRow &row : evaluatorTable())
-    if (row.op == op && row.versions.front() <= opset &&
+    if (row.op == op && row.domain == domain && row.versions.front() <= opset &&
         (!found || found->versions.front() < row.versions.front()))
       found = &row;
   return found;

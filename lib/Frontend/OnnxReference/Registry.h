@@ -32,6 +32,8 @@ struct EvaluatorRow {
   size_t leastOperands;
   Evaluator evaluate;
   Continuity continuity = Continuity::Smooth;
+  /// Empty for ONNX's own.
+  const char *domain = "";
 };
 
 /// One function per family file.
@@ -56,11 +58,17 @@ std::vector<EvaluatorRow> regionEvaluators();
 std::vector<EvaluatorRow> samplingEvaluators();
 std::vector<EvaluatorRow> scatterEvaluators();
 std::vector<EvaluatorRow> signalEvaluators();
+std::vector<EvaluatorRow> gramEvaluators();
+// Operators of other domains.
+std::vector<EvaluatorRow> contribEvaluators();
+std::vector<EvaluatorRow> contribQuantisedEvaluators();
+std::vector<EvaluatorRow> quarkEvaluators();
 
 const std::vector<EvaluatorRow> &evaluatorTable();
 
 /// The row for the newest version not after `opset`; null if there is none.
-const EvaluatorRow *findEvaluator(StringRef op, int64_t opset);
+const EvaluatorRow *findEvaluator(StringRef domain, StringRef op,
+                                  int64_t opset);
 
 } // namespace ashlar::onnxref
 

@@ -21,7 +21,7 @@ namespace {
 struct Rule {
   std::string mode, coordinates, nearest;
   double cubic = -0.75, extrapolation = 0;
-  bool excludeOutside = false;
+  bool excludeOutside = false, antialias = false;
 };
 
 /// One axis of the operand and what becomes of it.
@@ -98,6 +98,33 @@ Taps cubicTaps(const Rule &rule, float place) {
           {first + 2, far(2 - s)}};
 }
 
+/// The kernel stretched by the scale, over all elements that it reaches, so
+/// that their weights sum to 1.
+Taps stretchedTaps(const Rule &rule, const Axis &axis, float place) {
+  const double scale = axis.scale, a = rule.cubic;
+  const bool linear = rule.mode == "linear";
+  auto kernel = [&](double d) {
+    d = std::abs(d);
+    if (linear)
+      return std::max(1 - d, 0.0);
+    if (d <= 1)
+      return ((a + 2) * d - (a + 3)) * d * d + 1;
+    return d < 2 ? ((d - 5) * d + 8) * d * a - 4 * a : 0;
+  };
+  const double reach = (linear ? 1 : 2) / scale;
+  Taps taps;
+  double sum = 0;
+  for (auto i = static_cast<int64_t>(std::floor(place - reach));
+       static_cast<double>(i) <= place + reach; ++i) {
+    const double weight = kernel((static_cast<double>(i) - place) * scale);
+    taps.push_back({i, weight});
+    sum += weight;
+  }
+  for (Tap &tap : taps)
+    tap.weight /= sum;
+  return taps;
+}
+
 Taps tapsAt(const Rule &rule, const Axis &axis, int64_t at) {
   const float place = originalPlace(rule, axis, static_cast<float>(at));
   if (rule.coordinates == "tf_crop_and_resize" &&
@@ -106,6 +133,8 @@ Taps tapsAt(const Rule &rule, const Axis &axis, int64_t at) {
   Taps taps;
   if (rule.mode == "nearest") {
     taps = nearestTap(rule, place);
+  } else if (rule.antialias && axis.scale < 1) {
+    taps = stretchedTaps(rule, axis, place);
   } else if (rule.mode == "linear") {
     const float below = std::floor(place);
     const double rest = place - below;
@@ -245,7 +274,8 @@ void resize(Call &call) {
             call.getString("nearest_mode", "round_prefer_floor"),
             call.getFloat("cubic_coeff_a", -0.75),
             call.getFloat("extrapolation_value", 0),
-            call.getInt("exclude_outside", 0) != 0};
+            call.getInt("exclude_outside", 0) != 0,
+            call.getInt("antialias", 0) != 0};
   SmallVector<int64_t> which = call.normalAxes(call.getInts("axes"), rankOf(x));
   if (call.failed())
     return;

@@ -27,7 +27,7 @@ namespace {
 TEST(OnnxReference, HasEveryOperatorOfTheImporter) {
   for (const frontend::OperatorRow &row : frontend::operatorTable())
     for (int version : row.versions) {
-      const EvaluatorRow *found = findEvaluator(row.op, version);
+      const EvaluatorRow *found = findEvaluator(row.domain, row.op, version);
       ASSERT_TRUE(found) << row.op << " " << version;
       EXPECT_TRUE(llvm::is_contained(found->versions, version))
           << row.op << " " << version;
@@ -40,7 +40,7 @@ TEST(OnnxReference, HasNoOtherOperator) {
     for (int version : row.versions) {
       std::string why;
       const frontend::OperatorRow *found =
-          frontend::findOperator(row.op, version, why);
+          frontend::findOperator(row.domain, row.op, version, why);
       ASSERT_TRUE(found) << row.op << " " << version << ": " << why;
       EXPECT_TRUE(llvm::is_contained(found->versions, version))
           << row.op << " " << version;
@@ -53,8 +53,8 @@ TEST(OnnxReference, SharesOnlyTheFlow) {
   for (const frontend::FlowRow &row : frontend::flowTable())
     for (int version : row.versions) {
       std::string why;
-      EXPECT_FALSE(frontend::findOperator(row.op, version, why)) << row.op;
-      EXPECT_FALSE(findEvaluator(row.op, version)) << row.op;
+      EXPECT_FALSE(frontend::findOperator("", row.op, version, why)) << row.op;
+      EXPECT_FALSE(findEvaluator("", row.op, version)) << row.op;
     }
 }
 

@@ -58,6 +58,7 @@ Error Importer::alias(const std::string &name, const std::string &of) {
   Expected<Value> value = lookup(of);
   if (!value)
     return value.takeError();
+  model.narrow.set(name, model.narrow.find(of));
   if (*value)
     define(name, *value);
   return Error::success();
@@ -82,6 +83,8 @@ Expected<std::optional<OperandKind>> Importer::kind(const std::string &name) {
   std::optional<OperandKind> kind;
   if (*value)
     if (auto type = nn::toElementType(elementOf(*value)))
-      kind = OperandKind{onnxTypeOf(*type), shapeOf(*value).vec()};
+      kind = OperandKind{model.narrow.find(name) ? model.narrow.find(name)->onnx
+                                                 : onnxTypeOf(*type),
+                         shapeOf(*value).vec()};
   return kind;
 }

@@ -2,6 +2,7 @@
 //
 // Convolution and transposed convolution.
 
+#include "Contrib/Activations.h"
 #include "Windows.h"
 #include "lib/Frontend/Onnx/Registry.h"
 
@@ -50,6 +51,23 @@ void conv(Node &n) {
                                n.getInt("group", 1)};
   Value y = quantisedConv(n, a);
   n.setOutput(0, y ? y : n.conv(x, w, n.optionalInput(2), a));
+}
+
+/// Operand 3 is added before the activation.
+void fusedConv(Node &n) {
+  const std::string name = n.getString("activation", "");
+  const SmallVector<double> parameters = n.getFloats("activation_params");
+  conv(n);
+  Value y = n.outputs()[0];
+  if (y && n.hasInput(3)) {
+    if (shapeOf(n.input(3)) != shapeOf(y)) {
+      n.malformed("operand 3 is {}, the result {}", typeText(n.input(3)),
+                  typeText(y));
+      return;
+    }
+    y = n.binary<AddOp>(y, n.input(3));
+  }
+  n.setOutput(0, activate(n, y, name, parameters));
 }
 
 /// Begin and end pads that give the size `wanted`: SAME_UPPER puts the odd one
@@ -124,6 +142,11 @@ std::vector<OperatorRow> ashlar::frontend::convRows() {
        conv,
        "one operation; 1 to 3 spatial dimensions, groups, dilations, every "
        "form of padding; of dequantised operands an integer product"},
+      {"FusedConv",
+       {1},
+       fusedConv,
+       "as Conv, a sum and one operation for the activation",
+       "com.microsoft"},
       {"ConvTranspose",
        {1, 11, 22},
        convTranspose,

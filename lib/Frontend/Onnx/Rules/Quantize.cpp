@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Quantised operators: conversions as their formulas, products as integer
+// Quantised products: integer
 // products with exact corrections (docs/Numerics.md 12). An operand with a zero
 // point stays in its 8 bits where the other operand is constant, whether the
 // zero point is or not; otherwise the difference is stored in 16 bits.
 
+#include "QuantizeParameters.h"
 #include "Windows.h"
 #include "lib/Frontend/Onnx/Registry.h"
-#include "lib/Frontend/Onnx/Tensors.h"
 
 #include "dialects/NN/NNElements.h"
 
@@ -18,164 +18,6 @@ using namespace ashlar::frontend;
 using namespace ashlar::nn;
 
 namespace {
-
-Type i32Of(Node &n) { return mlir::IntegerType::get(n.context(), 32); }
-Type i16Of(Node &n) { return mlir::IntegerType::get(n.context(), 16); }
-Type i8Of(Node &n) { return mlir::IntegerType::get(n.context(), 8); }
-Type u8Of(Node &n) {
-  return mlir::IntegerType::get(n.context(), 8, mlir::IntegerType::Unsigned);
-}
-Type f32Of(Node &n) { return mlir::Float32Type::get(n.context()); }
-
-bool isSmallInteger(Type type, unsigned limit) {
-  auto integer = mlir::dyn_cast<mlir::IntegerType>(type);
-  return integer && (integer.getWidth() == 8 || integer.getWidth() == 16) &&
-         integer.getWidth() <= limit;
-}
-
-/// A parameter per tensor becomes a scalar, one per slice is laid along `axis`
-/// of a tensor of rank `rank` and extent `extent`.
-Value spread(Node &n, Value parameter, int64_t axis, ShapeRef shape,
-             StringRef name) {
-  if (!parameter || n.failed())
-    return nullptr;
-  if (elementCount(shapeOf(parameter)) == 1)
-    return n.reshape(parameter, {});
-  int64_t rank = shape.size();
-  if (rankOf(parameter) != 1)
-    return n.unsupported("{} has the type {}, only parameters per tensor or "
-                         "per slice of one axis are known",
-                         name.str(), typeText(parameter));
-  axis = n.normalAxis(axis, rank);
-  if (n.failed())
-    return nullptr;
-  if (shape[axis] != shapeOf(parameter)[0])
-    return n.malformed("{} has {} entries, axis {} has {}", name.str(),
-                       shapeOf(parameter)[0], axis, shape[axis]);
-  Shape along(rank, 1);
-  along[axis] = shape[axis];
-  return n.reshape(parameter, along);
-}
-
-bool isZero(Value value) {
-  auto numbers = value ? numbersOf(value) : std::nullopt;
-  return !value ||
-         (numbers && llvm::all_of(*numbers, [](double v) { return v == 0; }));
-}
-
-/// saturate(v + zero) of integers-in-float v.
-Value addZeroAndSaturate(Node &n, Value v, Value zero, Type element) {
-  auto integer = mlir::cast<mlir::IntegerType>(element);
-  double span = static_cast<double>(int64_t(1) << integer.getWidth());
-  double low = integer.isUnsigned() ? 0 : -span / 2;
-  if (!isZero(zero))
-    v = n.binary<AddOp>(v, n.cast(zero, elementOf(v)));
-  v = n.unary(UnaryFunction::Clip, v, low, low + span - 1);
-  return n.cast(v, element);
-}
-
-Value requantised(Node &n, Value x, Value scale, Value zero, Type element);
-
-void quantizeLinear(Node &n) {
-  Value x = n.input(0), scale = n.input(1), zero = n.optionalInput(2);
-  int64_t axis = n.getInt("axis", 1);
-  n.ignore("saturate");
-  int64_t wanted = n.getInt("output_dtype", 0);
-  if (n.getInt("block_size", 0) != 0)
-    n.unsupported("blocked quantisation");
-  if (n.getInt("precision", 0) > 1)
-    n.unsupported("a precision other than float");
-  if (!x || !scale || n.failed())
-    return;
-  Type element = zero ? elementOf(zero) : u8Of(n);
-  if (!zero && wanted != 0) {
-    llvm::Expected<support::ElementType> type =
-        elementTypeOf(static_cast<int32_t>(wanted), "the result");
-    if (!type) {
-      n.fail(type.takeError(), ErrorClass::Malformed);
-      return;
-    }
-    element = toMlirType(n.context(), *type);
-  }
-  if (!isSmallInteger(element, 16)) {
-    n.unsupported("the result is not of integers of 8 or 16 bits");
-    return;
-  }
-  Shape shape(shapeOf(x));
-  if (Value y = requantised(n, x, scale, zero, element)) {
-    n.setOutput(0, y);
-    return;
-  }
-  scale = spread(n, n.cast(scale, f32Of(n)), axis, shape, "the scale");
-  if (zero)
-    zero = spread(n, zero, axis, shape, "the zero point");
-  Value v = n.binary<DivOp>(n.cast(x, f32Of(n)), scale);
-  v = n.unary(UnaryFunction::Round, v);
-  n.setOutput(0, addZeroAndSaturate(n, v, zero, element));
-}
-
-void dequantizeLinear(Node &n) {
-  Value x = n.input(0), scale = n.input(1), zero = n.optionalInput(2);
-  int64_t axis = n.getInt("axis", 1);
-  n.ignore("output_dtype");
-  if (n.getInt("block_size", 0) != 0)
-    n.unsupported("blocked quantisation");
-  if (!x || !scale || n.failed())
-    return;
-  bool small = isSmallInteger(elementOf(x), 16);
-  if (!small && elementOf(x) != i32Of(n)) {
-    n.unsupported("the operand is {}, expected integers of 8, 16 or 32 bits",
-                  typeText(x));
-    return;
-  }
-  if (zero && elementOf(zero) != elementOf(x)) {
-    n.malformed("operands have different types: {} and {}", typeText(x),
-                typeText(zero));
-    return;
-  }
-  Shape shape(shapeOf(x));
-  Type result = elementOf(scale);
-  const Dequantised origin{x, scale, zero, axis};
-  scale = spread(n, n.cast(scale, f32Of(n)), axis, shape, "the scale");
-  if (zero)
-    zero = spread(n, zero, axis, shape, "the zero point");
-  // Differences of small integers are exact in binary32.
-  Value v = x;
-  if (!small && !isZero(zero))
-    v = n.binary<SubOp>(x, zero);
-  v = n.cast(v, f32Of(n));
-  if (small && !isZero(zero))
-    v = n.binary<SubOp>(v, n.cast(zero, f32Of(n)));
-  Value y = n.cast(n.binary<MulOp>(v, scale), result);
-  if (result == f32Of(n))
-    n.quantised().add(y, origin);
-  n.setOutput(0, y);
-}
-
-/// scale = (max(x, 0) - min(x, 0)) / 255, the zero point is where 0 falls.
-void dynamicQuantizeLinear(Node &n) {
-  Value x = n.input(0);
-  if (!x)
-    return;
-  SmallVector<int64_t> axes;
-  for (int64_t i = 0; i < rankOf(x); ++i)
-    axes.push_back(i);
-  Value none = n.splat(0, f32Of(n));
-  Value high = n.binary<MaxOp>(n.reduce(ReduceKind::Max, x, axes, false), none);
-  Value low = n.binary<MinOp>(n.reduce(ReduceKind::Min, x, axes, false), none);
-  // All elements 0: the range is taken to be 1, so that nothing divides by 0.
-  Value range = n.binary<SubOp>(high, low);
-  range = n.where(n.compare(CompareKind::Equal, range, none),
-                  n.splat(1, f32Of(n)), range);
-  Value scale = n.binary<DivOp>(range, n.splat(255, f32Of(n)));
-  Value at = n.binary<DivOp>(n.binary<SubOp>(none, low), scale);
-  at = n.unary(UnaryFunction::Clip, at, 0, 255);
-  Value zero = n.cast(n.unary(UnaryFunction::Round, at), u8Of(n));
-  Value v = n.unary(UnaryFunction::Round, n.binary<DivOp>(x, scale));
-  n.setOutput(0, addZeroAndSaturate(n, v, zero, u8Of(n)));
-  n.setOutput(1, scale);
-  n.setOutput(2, zero);
-}
 
 /// x - zero as an operand of the array: x itself, or 16 bits wide. `zero`
 /// broadcasts to x.
@@ -385,19 +227,6 @@ Value requantise(Node &n, Value acc, Value xScale, Value wScale, Value yScale,
   return addZeroAndSaturate(n, v, yZero, element);
 }
 
-/// QuantizeLinear of a product of integers: one rounding of the accumulators,
-/// as QLinearConv and QLinearMatMul define it.
-Value requantised(Node &n, Value x, Value scale, Value zero, Type element) {
-  const IntegerProduct *product = n.quantised().findProduct(x);
-  if (!product || elementCount(shapeOf(scale)) != 1 ||
-      !isSmallInteger(element, 8))
-    return nullptr;
-  if (!zero)
-    zero = n.integers({0}, {}, element);
-  return requantise(n, product->acc, product->xScale, product->wScale, scale,
-                    zero, product->axis, product->relu);
-}
-
 bool isScalar(Value value) { return elementCount(shapeOf(value)) == 1; }
 
 /// What `x` stands for; a reshape of integers per tensor is one of their values
@@ -504,6 +333,18 @@ void qlinearMatmul(Node &n) {
 
 } // namespace
 
+Value ashlar::frontend::requantised(Node &n, Value x, Value scale, Value zero,
+                                    Type element) {
+  const IntegerProduct *product = n.quantised().findProduct(x);
+  if (!product || elementCount(shapeOf(scale)) != 1 ||
+      !isSmallInteger(element, 8))
+    return nullptr;
+  if (!zero)
+    zero = n.integers({0}, {}, element);
+  return requantise(n, product->acc, product->xScale, product->wScale, scale,
+                    zero, product->axis, product->relu);
+}
+
 Value ashlar::frontend::quantisedConv(Node &n,
                                       const Emitter::ConvAttributes &given) {
   Dequantised x, w;
@@ -546,22 +387,17 @@ void ashlar::frontend::noteRelu(Node &n, Value x, Value y) {
   }
 }
 
+Value ashlar::frontend::integerMatmul(Node &n, Value x, Value xZero, Value w,
+                                      Value wZero) {
+  const Factors f{x, xZero, w, wZero};
+  return checkFactors(n, f) ? matmulAccumulators(n, f) : Value();
+}
+
 std::vector<OperatorRow> ashlar::frontend::quantizeRows() {
   constexpr const char *product =
       "an integer product with exact corrections; parameters per tensor or per "
       "channel";
   return {
-      {"QuantizeLinear",
-       {10, 13, 19, 21, 23, 24, 25},
-       quantizeLinear,
-       "its formula; integers of 8 and 16 bits, per tensor or along an axis, "
-       "not blocked"},
-      {"DequantizeLinear",
-       {10, 13, 19, 21, 23, 24, 25},
-       dequantizeLinear,
-       "its formula; integers of 8, 16 and 32 bits, per tensor or along an "
-       "axis, not blocked"},
-      {"DynamicQuantizeLinear", {11}, dynamicQuantizeLinear, "its formula"},
       {"ConvInteger", {10}, convInteger, product},
       {"MatMulInteger", {10}, matmulInteger, product},
       {"QLinearConv", {10}, qlinearConv, product},

@@ -22,6 +22,7 @@ struct Interpolation {
   std::string mode = "nearest", coordinates = "asymmetric", nearest = "floor";
   float cubicA = -0.75f;
   bool excludeOutside = false;
+  bool antialias = false; ///< Kernels as wide as the elements they skip.
   /// tf_crop_and_resize: part of each axis (begin, end) that is shown, and the
   /// value of results outside the tensor.
   SmallVector<std::pair<float, float>> region;
@@ -83,6 +84,39 @@ std::array<float, 4> cubicWeights(float s, float a) {
           ((a * (2 - s) - 5 * a) * (2 - s) + 8 * a) * (2 - s) - 4 * a};
 }
 
+/// Keys' cubic kernel, or a triangle.
+float kernelAt(const Interpolation &how, float x) {
+  const float d = std::fabs(x), a = how.cubicA;
+  if (how.mode == "linear")
+    return std::max(1 - d, 0.0f);
+  if (d <= 1)
+    return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+}
+
+/// First position and weights of a result whose place is x.
+struct Row {
+  float first = 0;
+  SmallVector<float> weights;
+};
+
+/// Where elements are skipped, the kernel is stretched over all between two
+/// results.
+Row antialiasedRow(const Interpolation &how, float x, float scale) {
+  const float reach = how.mode == "linear" ? 1 : 2, s = std::min(scale, 1.0f);
+  const float start = std::floor(-reach / s) + 1, below = std::ceil(x) - 1;
+  Row row;
+  row.first = below + start;
+  float total = 0;
+  for (float k = start; k < 2 - start; ++k) {
+    row.weights.push_back(kernelAt(how, (k - (x - below)) * s));
+    total += row.weights.back();
+  }
+  for (float &weight : row.weights)
+    weight /= total;
+  return row;
+}
+
 float cropCoordinate(std::pair<float, float> region, float x, int64_t size,
                      int64_t result) {
   auto last = static_cast<float>(size - 1);
@@ -92,45 +126,48 @@ float cropCoordinate(std::pair<float, float> region, float x, int64_t size,
                                    static_cast<float>(result - 1);
 }
 
+Row rowAt(const Interpolation &how, float x, float scale, int64_t size) {
+  if (how.mode == "nearest")
+    return {nearestIndex(how, x), {1}};
+  if (how.antialias && scale < 1)
+    return antialiasedRow(how, x, scale);
+  if (how.mode == "linear") {
+    x = std::clamp(x, 0.0f, static_cast<float>(size - 1));
+    const float first = std::floor(x);
+    return {first, {1 - (x - first), x - first}};
+  }
+  const std::array<float, 4> weights =
+      cubicWeights(x - std::floor(x), how.cubicA);
+  return {std::floor(x) - 1, {weights.begin(), weights.end()}};
+}
+
 Taps makeTaps(const Interpolation &how, size_t axis, float scale, int64_t size,
               int64_t result) {
-  size_t count = how.mode == "nearest" ? 1 : how.mode == "linear" ? 2 : 4;
   Taps taps;
-  taps.indices.resize(count);
-  taps.weights.resize(count);
+  const auto last = static_cast<float>(size - 1);
   for (int64_t i = 0; i < result; ++i) {
     auto at = static_cast<float>(i);
     float x = how.region.empty()
                   ? sourceCoordinate(how, at, scale, size, result)
                   : cropCoordinate(how.region[axis], at, size, result);
-    bool beyond =
-        !how.region.empty() && (x < 0 || x > static_cast<float>(size - 1));
+    bool beyond = !how.region.empty() && (x < 0 || x > last);
     taps.added.push_back(beyond ? how.extrapolation : 0);
-    std::array<float, 4> weights = {1, 0, 0, 0};
-    float first = 0;
-    if (how.mode == "nearest") {
-      first = nearestIndex(how, x);
-    } else if (how.mode == "linear") {
-      x = std::clamp(x, 0.0f, static_cast<float>(size - 1));
-      first = std::floor(x);
-      weights = {1 - (x - first), x - first, 0, 0};
-    } else {
-      first = std::floor(x) - 1;
-      weights = cubicWeights(x - std::floor(x), how.cubicA);
-    }
+    Row row = rowAt(how, x, scale, size);
+    const bool cut =
+        how.excludeOutside && (row.weights.size() > 2 || how.antialias);
+    taps.indices.resize(row.weights.size());
+    taps.weights.resize(row.weights.size());
     float total = 0;
-    for (size_t t = 0; t < count; ++t) {
-      float position = first + static_cast<float>(t);
-      bool outside = position < 0 || position > static_cast<float>(size - 1);
-      if (outside && how.excludeOutside && count == 4)
-        weights[t] = 0;
-      total += weights[t];
-      taps.indices[t].push_back(static_cast<int64_t>(
-          std::clamp(position, 0.0f, static_cast<float>(size - 1))));
+    for (auto [t, weight] : llvm::enumerate(row.weights)) {
+      const float position = row.first + static_cast<float>(t);
+      if (cut && (position < 0 || position > last))
+        weight = 0;
+      total += weight;
+      taps.indices[t].push_back(
+          static_cast<int64_t>(std::clamp(position, 0.0f, last)));
     }
-    float divisor = how.excludeOutside && count == 4 ? total : 1;
-    for (size_t t = 0; t < count; ++t)
-      taps.weights[t].push_back(beyond ? 0 : weights[t] / divisor);
+    for (auto [t, weight] : llvm::enumerate(row.weights))
+      taps.weights[t].push_back(beyond ? 0 : weight / (cut ? total : 1));
   }
   return taps;
 }
@@ -168,6 +205,10 @@ Value applyTaps(Node &n, Value x, int64_t axis, const Taps &taps) {
   return sum;
 }
 
+/// Elements that an antialiased result stands for, at most: each costs two
+/// operations.
+constexpr int kMostSkipped = 32;
+
 /// Resizes every axis whose size or scale changes.
 void resizeAxes(Node &n, Value x, const Interpolation &how,
                 ArrayRef<float> scales, ArrayRef<int64_t> sizes) {
@@ -187,6 +228,12 @@ void resizeAxes(Node &n, Value x, const Interpolation &how,
     if (from < 1 || size < 1 || size > (int64_t(1) << 24)) {
       n.malformed("cannot resize dimension {} of {} to {}", axis, typeText(x),
                   size);
+      return;
+    }
+    if (how.antialias && scales[axis] * kMostSkipped < 1) {
+      n.unsupported("antialias with the scale {} of dimension {}, expected at "
+                    "least 1/{}",
+                    scales[axis], axis, kMostSkipped);
       return;
     }
     y = applyTaps(n, y, axis, makeTaps(how, axis, scales[axis], from, size));
@@ -367,10 +414,7 @@ void resize(Node &n) {
     n.malformed("expected either scales or sizes");
     return;
   }
-  if (antialias && how.mode != "nearest") {
-    n.unsupported("antialias is set");
-    return;
-  }
+  how.antialias = antialias && how.mode != "nearest";
   if (!hasScales) {
     resizeToSizes(n, x, how, axes, policy);
     return;
@@ -395,7 +439,7 @@ void resize(Node &n) {
 std::vector<OperatorRow> ashlar::frontend::resizeRows() {
   const char *notes =
       "gathers with constant weights; nearest, linear, cubic; every coordinate "
-      "mode; no antialias; scales, sizes and roi must be constant";
+      "mode; antialias down to 1/32; scales, sizes and roi must be constant";
   return {
       {"Upsample", {7}, upsample<false>, "as Resize, nearest and linear"},
       {"Upsample", {9, 10}, upsample<true>, "as Resize, nearest and linear"},

@@ -4,6 +4,7 @@
 
 #include "lib/Frontend/Onnx/Registry.h"
 #include "lib/Frontend/Onnx/Tensors.h"
+#include "lib/Frontend/Onnx/Types/NarrowValues.h"
 
 #include "dialects/NN/NNElements.h"
 
@@ -203,13 +204,35 @@ void dropoutInputs(Node &n) {
   keepAll(n);
 }
 
+/// The attributes that say how floats become narrow ones.
+Value narrowed(Node &n, Value x) {
+  const bool saturate = n.getInt("saturate", 1) != 0;
+  const std::string mode = n.getString("round_mode", "up");
+  PowerRounding rounding = PowerRounding::Up;
+  if (mode == "down")
+    rounding = PowerRounding::Down;
+  else if (mode == "nearest")
+    rounding = PowerRounding::Nearest;
+  else if (mode != "up")
+    n.malformed("round_mode is '{}', expected 'up', 'down' or 'nearest'",
+                printable(mode));
+  const NarrowType *to = n.narrowOutput(0);
+  // A value of the type is one of its numbers already.
+  return n.narrowInput(0) == to ? x
+                                : castToNarrow(n, x, *to, saturate, rounding);
+}
+
 void cast(Node &n) {
   int64_t to = n.getInt("to", 0);
-  n.ignore("saturate");
-  n.ignore("round_mode");
   Value x = n.input(0);
   if (!x)
     return;
+  if (n.narrowOutput(0)) {
+    n.setOutput(0, narrowed(n, x));
+    return;
+  }
+  n.ignore("saturate");
+  n.ignore("round_mode");
   llvm::Expected<support::ElementType> type =
       elementTypeOf(static_cast<int32_t>(to), "the result");
   if (!type) {
@@ -220,9 +243,13 @@ void cast(Node &n) {
 }
 
 void castLike(Node &n) {
+  Value x = n.input(0), like = n.input(1);
+  if (x && like && n.narrowOutput(0)) {
+    n.setOutput(0, narrowed(n, x));
+    return;
+  }
   n.ignore("saturate");
   n.ignore("round_mode");
-  Value x = n.input(0), like = n.input(1);
   if (x && like)
     n.setOutput(0, n.cast(x, elementOf(like)));
 }
@@ -335,8 +362,8 @@ std::vector<OperatorRow> ashlar::frontend::unaryRows() {
       {"Cast",
        {6, 9, 13, 19, 21, 23, 24, 25},
        cast,
-       "one operation; no strings, no 8-bit or smaller floats, no 4-bit or "
-       "smaller integers"},
+       "one operation; several to floats of 8 and 4 bits and to integers of 4 "
+       "and 2; no strings"},
       {"CastLike", {15, 19, 21, 23, 24, 25}, castLike, "one operation"},
   };
 }

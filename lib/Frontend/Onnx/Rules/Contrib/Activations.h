@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions that operators of com.microsoft have in them.
+
+#ifndef ASHLAR_LIB_FRONTEND_ONNX_RULES_CONTRIB_ACTIVATIONS_H
+#define ASHLAR_LIB_FRONTEND_ONNX_RULES_CONTRIB_ACTIVATIONS_H
+
+#include "lib/Frontend/Onnx/Node.h"
+
+namespace ashlar::frontend {
+
+/// The function of that name with its parameters, as FusedConv and FusedGemm
+/// name them; x itself for an empty name.
+Value activate(Node &n, Value x, StringRef name, ArrayRef<double> parameters);
+
+} // namespace ashlar::frontend
+
+#endif // ASHLAR_LIB_FRONTEND_ONNX_RULES_CONTRIB_ACTIVATIONS_H

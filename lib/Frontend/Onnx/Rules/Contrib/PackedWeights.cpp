@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Constant weights of 2, 4 and 8 bits in blocks with a scale each: unpacked at
+// compile time to the numbers they stand for.
+
+#include "lib/Frontend/Onnx/Registry.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using namespace ashlar::nn;
+
+namespace {
+
+/// Number i of `bits` in a row of bytes; the first is in the low bits.
+int64_t packedAt(ArrayRef<int64_t> bytes, int64_t i, int64_t bits) {
+  const int64_t perByte = 8 / bits;
+  return bytes[i / perByte] >> (i % perByte * bits) & ((1 << bits) - 1);
+}
+
+bool isWidth(int64_t bits) { return bits == 2 || bits == 4 || bits == 8; }
+
+/// Numbers of a constant operand; an error if there are not `count`.
+std::optional<SmallVector<double>> numbersOf(Node &n, size_t i, StringRef name,
+                                             int64_t count) {
+  auto numbers = n.constantNumbers(i, name);
+  if (numbers && static_cast<int64_t>(numbers->size()) != count) {
+    n.malformed("{} has {} elements, expected {}", name.str(), numbers->size(),
+                count);
+    return std::nullopt;
+  }
+  return numbers;
+}
+
+/// The operands of MatMulNBits.
+struct Blocks {
+  int64_t depth = 0, columns = 0, bits = 0, size = 0;
+  int64_t count = 0; ///< Along the depth.
+  SmallVector<int64_t> bytes, group;
+  SmallVector<double> scales, zeros;
+
+  double at(int64_t column, int64_t k) const {
+    const int64_t own = k / size, block = group.empty() ? own : group[k];
+    const int64_t row = llvm::divideCeil(size * bits, 8);
+    const auto q = static_cast<double>(packedAt(
+        ArrayRef<int64_t>(bytes).slice((column * count + own) * row, row),
+        k % size, bits));
+    // ONNX Runtime rounds the difference, which is exact, and the product.
+    return (q - zeros[column * count + block]) * scales[column * count + block];
+  }
+};
+
+/// Zero points: packed like the weights, numbers, or the middle of the range.
+bool readZeros(Node &n, Blocks &b) {
+  b.zeros.assign(b.columns * b.count,
+                 static_cast<double>(int64_t(1) << (b.bits - 1)));
+  if (!n.hasInput(3))
+    return true;
+  if (isFloatElement(n.input(3))) {
+    auto numbers = numbersOf(n, 3, "zero_points", b.columns * b.count);
+    if (numbers)
+      b.zeros = *numbers;
+    return numbers.has_value();
+  }
+  const int64_t row = llvm::divideCeil(b.count * b.bits, 8);
+  auto bytes = n.constantIntegers(3, "zero_points");
+  if (bytes && static_cast<int64_t>(bytes->size()) != b.columns * row) {
+    n.malformed("zero_points has {} bytes, expected {}", bytes->size(),
+                b.columns * row);
+    return false;
+  }
+  for (int64_t i = 0; bytes && i < b.columns * b.count; ++i)
+    b.zeros[i] = static_cast<double>(
+        packedAt(ArrayRef<int64_t>(*bytes).slice(i / b.count * row, row),
+                 i % b.count, b.bits));
+  return bytes.has_value();
+}
+
+std::optional<Blocks> readBlocks(Node &n) {
+  Blocks b;
+  b.depth = n.getInt("K", 0);
+  b.columns = n.getInt("N", 0);
+  b.bits = n.getInt("bits", 4);
+  b.size = n.getInt("block_size", 32);
+  n.ignore("accuracy_level"); // A lower bound, which the format meets or not.
+  n.ignore("weight_prepacked");
+  if (n.failed())
+    return std::nullopt;
+  constexpr int64_t most = int64_t(1) << 31;
+  if (b.depth < 1 || b.columns < 1 || b.depth > most || b.columns > most ||
+      !isWidth(b.bits) || b.size < 1 || b.size > most) {
+    n.malformed("K is {}, N {}, bits {} and block_size {}; expected positive "
+                "numbers and 2, 4 or 8 bits",
+                b.depth, b.columns, b.bits, b.size);
+    return std::nullopt;
+  }
+  b.count = static_cast<int64_t>(llvm::divideCeil(b.depth, b.size));
+  const int64_t row = llvm::divideCeil(b.size * b.bits, 8);
+  auto bytes = n.constantIntegers(1, "B");
+  auto scales =
+      bytes ? numbersOf(n, 2, "scales", b.columns * b.count) : std::nullopt;
+  if (!scales)
+    return std::nullopt;
+  if (static_cast<int64_t>(bytes->size()) != b.columns * b.count * row) {
+    n.malformed("B has {} bytes, expected {}", bytes->size(),
+                b.columns * b.count * row);
+    return std::nullopt;
+  }
+  b.bytes = *bytes;
+  b.scales = *scales;
+  if (n.hasInput(4)) {
+    auto group = n.constantIntegers(4, "g_idx");
+    if (!group || static_cast<int64_t>(group->size()) < b.depth ||
+        llvm::any_of(*group,
+                     [&](int64_t g) { return g < 0 || g >= b.count; })) {
+      n.malformed("g_idx does not name a block for each of {} rows", b.depth);
+      return std::nullopt;
+    }
+    b.group = *group;
+  }
+  return readZeros(n, b) ? std::optional<Blocks>(b) : std::nullopt;
+}
+
+void matmulNBits(Node &n) {
+  Value x = n.input(0);
+  std::optional<Blocks> b = readBlocks(n);
+  if (!x || !b)
+    return;
+  if (rankOf(x) < 1 || shapeOf(x).back() != b->depth) {
+    n.malformed("A is {}, expected {} in its last dimension", typeText(x),
+                b->depth);
+    return;
+  }
+  if (!n.reserve(b->depth * b->columns, sizeof(double) + sizeof(float)))
+    return;
+  std::vector<double> weights(b->depth * b->columns);
+  for (int64_t column = 0; column < b->columns; ++column)
+    for (int64_t k = 0; k < b->depth; ++k)
+      weights[k * b->columns + column] = b->at(column, k);
+  Value w = n.floats(weights, {b->depth, b->columns}, elementOf(x));
+  Shape shape(shapeOf(x));
+  const bool vector = shape.size() == 1;
+  Value y = n.matmul(vector ? n.reshape(x, {1, b->depth}) : x, w);
+  if (vector)
+    y = n.reshape(y, {b->columns});
+  if (n.hasInput(5))
+    y = n.binary<AddOp>(y, n.input(5));
+  n.setOutput(0, y);
+}
+
+/// Attributes of GatherBlockQuantized and the shape of its numbers.
+struct Table {
+  int64_t axis, quantised, size, bits;
+  Shape shape, blocks;
+};
+
+std::optional<Table> readTable(Node &n, Value data, bool packed) {
+  Table t{n.getInt("gather_axis", 0),  n.getInt("quantize_axis", 1),
+          n.getInt("block_size", 128), n.getInt("bits", 4),
+          Shape(shapeOf(data)),        {}};
+  if (n.failed())
+    return std::nullopt;
+  if (!isWidth(t.bits) || t.size < 1 || t.shape.empty()) {
+    n.malformed("bits is {} and block_size {}, for {}", t.bits, t.size,
+                typeText(data));
+    return std::nullopt;
+  }
+  if (packed)
+    t.shape.back() *= 8 / t.bits;
+  const auto rank = static_cast<int64_t>(t.shape.size());
+  t.axis = n.normalAxis(t.axis, rank);
+  t.quantised = n.normalAxis(t.quantised, rank);
+  if (n.failed())
+    return std::nullopt;
+  t.blocks = t.shape;
+  t.blocks[t.quantised] = llvm::divideCeil(t.shape[t.quantised], t.size);
+  return t;
+}
+
+/// Numbers in a constant operand that may have several in a byte.
+std::optional<SmallVector<int64_t>> unpacked(Node &n, size_t i, StringRef name,
+                                             int64_t bits, bool packed,
+                                             int64_t count) {
+  auto numbers = n.constantIntegers(i, name);
+  if (!numbers)
+    return std::nullopt;
+  const int64_t perByte = packed ? 8 / bits : 1;
+  // Rows of zero points may end within a byte; those of data do not.
+  if (static_cast<int64_t>(numbers->size()) * perByte < count) {
+    n.malformed("{} has {} elements, expected {}", name.str(), numbers->size(),
+                count / perByte);
+    return std::nullopt;
+  }
+  if (!packed)
+    return numbers;
+  SmallVector<int64_t> result;
+  for (int64_t k = 0; k < count; ++k)
+    result.push_back(packedAt(*numbers, k, bits));
+  return result;
+}
+
+void gatherBlockQuantized(Node &n) {
+  Value data = n.input(0), indices = n.input(1), scales = n.input(2);
+  if (!data || !indices || !scales)
+    return;
+  const bool packed = !n.narrowInput(0);
+  std::optional<Table> t = readTable(n, data, packed);
+  if (!t)
+    return;
+  const int64_t count = elementCount(t->shape), parts = elementCount(t->blocks);
+  if (!n.reserve(count, 2 * sizeof(double) + sizeof(float)))
+    return;
+  auto numbers = unpacked(n, 0, "data", t->bits, packed, count);
+  auto factors = numbersOf(n, 2, "scales", parts);
+  std::optional<SmallVector<int64_t>> zeros;
+  const bool rowsInBytes = t->blocks.back() % (8 / t->bits) == 0;
+  if (n.hasInput(3) && packed && !rowsInBytes)
+    n.unsupported("zero points whose rows end within a byte");
+  if (n.hasInput(3))
+    zeros = unpacked(n, 3, "zero_points", t->bits, packed, parts);
+  if (n.failed() || !numbers || !factors || (n.hasInput(3) && !zeros))
+    return;
+  const int64_t middle = packed ? int64_t(1) << (t->bits - 1) : 0;
+  std::vector<double> values(count);
+  const int64_t inner =
+      elementCount(ShapeRef(t->shape).drop_front(t->quantised + 1));
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t extent = t->shape[t->quantised];
+    const int64_t at = i / inner % extent, outer = i / inner / extent;
+    const int64_t block =
+        (outer * t->blocks[t->quantised] + at / t->size) * inner + i % inner;
+    values[i] = static_cast<double>((*numbers)[i] -
+                                    (zeros ? (*zeros)[block] : middle)) *
+                (*factors)[block];
+  }
+  Value table = n.floats(values, t->shape, elementOf(scales));
+  Shape shape(ShapeRef(t->shape).take_front(t->axis));
+  shape.append(shapeOf(indices).begin(), shapeOf(indices).end());
+  shape.append(t->shape.begin() + t->axis + 1, t->shape.end());
+  Value flat = n.reshape(indices, {elementCount(shapeOf(indices))});
+  n.setOutput(0, n.reshape(takeRows(n, table, t->axis, flat), shape));
+}
+
+} // namespace
+
+std::vector<OperatorRow> ashlar::frontend::packedWeightRows() {
+  constexpr const char *domain = "com.microsoft";
+  return {
+      {"MatMulNBits",
+       {1},
+       matmulNBits,
+       "matmul with the weights' numbers; weights, scales and zero points "
+       "must be constant",
+       domain},
+      {"GatherBlockQuantized",
+       {1},
+       gatherBlockQuantized,
+       "one operation on the table's numbers; all but the indices must be "
+       "constant",
+       domain},
+  };
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Matrix products of com.microsoft with what is done before and after them.
+
+#include "Activations.h"
+#include "lib/Frontend/Onnx/Registry.h"
+#include "lib/Frontend/Onnx/Rules/QuantizeParameters.h"
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using namespace ashlar::nn;
+
+namespace {
+
+/// The last two axes exchanged; a vector stays.
+Value turned(Node &n, Value x, bool exchange) {
+  if (!x || !exchange || rankOf(x) < 2)
+    return x;
+  SmallVector<int64_t> perm;
+  for (int64_t i = 0; i < rankOf(x); ++i)
+    perm.push_back(i);
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return n.transpose(x, perm);
+}
+
+Value scaled(Node &n, Value x, double factor) {
+  return !x || factor == 1 ? x
+                           : n.binary<MulOp>(x, n.splat(factor, elementOf(x)));
+}
+
+void fusedMatMul(Node &n) {
+  const double alpha = n.getFloat("alpha", 1);
+  const bool turnA = n.getInt("transA", 0), turnB = n.getInt("transB", 0);
+  if (n.getInt("transBatchA", 0) || n.getInt("transBatchB", 0))
+    n.unsupported("transBatchA and transBatchB");
+  Value a = turned(n, n.input(0), turnA), b = turned(n, n.input(1), turnB);
+  if (!a || !b)
+    return;
+  if (rankOf(a) < 2 || rankOf(b) < 2) {
+    n.unsupported("operands are {} and {}, expected 2 dimensions or more",
+                  typeText(a), typeText(b));
+    return;
+  }
+  n.setOutput(0, scaled(n, n.matmul(a, b), alpha));
+}
+
+void fusedGemm(Node &n) {
+  const double alpha = n.getFloat("alpha", 1), beta = n.getFloat("beta", 1);
+  const bool turnA = n.getInt("transA", 0), turnB = n.getInt("transB", 0);
+  SmallVector<double> parameters;
+  for (const char *name : {"activation_alpha", "activation_beta"})
+    if (n.hasAttribute(name))
+      parameters.push_back(n.getFloat(name, 0));
+  n.ignore("activation_gamma");
+  Value y = scaled(
+      n, n.matmul(turned(n, n.input(0), turnA), turned(n, n.input(1), turnB)),
+      alpha);
+  if (n.hasInput(2))
+    y = n.binary<AddOp>(y, scaled(n, n.input(2), beta));
+  n.setOutput(0, activate(n, y, n.getString("activation", ""), parameters));
+}
+
+/// Exact sums of integers times both scales, plus a bias.
+Value scaledSums(Node &n, Value sums, Value left, Value right, Value bias) {
+  if (!sums || !left || !right)
+    return nullptr;
+  const Shape shape(shapeOf(sums));
+  Value scale = n.binary<MulOp>(
+      spread(n, n.cast(left, f32Of(n)), -2, shape, "the scale of A"),
+      spread(n, n.cast(right, f32Of(n)), -1, shape, "the scale of B"));
+  Value y = n.binary<MulOp>(n.cast(sums, f32Of(n)), scale);
+  return bias ? n.binary<AddOp>(y, bias) : y;
+}
+
+void matmulIntegerToFloat(Node &n) {
+  Value sums = integerMatmul(n, n.input(0), n.optionalInput(4), n.input(1),
+                             n.optionalInput(5));
+  n.setOutput(0,
+              scaledSums(n, sums, n.input(2), n.input(3), n.optionalInput(6)));
+}
+
+/// A is quantised as DynamicQuantizeLinear does it.
+void dynamicQuantizeMatMul(Node &n) {
+  Quantised a = quantiseDynamically(n, n.input(0));
+  Value sums = integerMatmul(n, a.q, a.zero, n.input(1), n.optionalInput(3));
+  n.setOutput(0, scaledSums(n, sums, a.scale, n.input(2), n.optionalInput(4)));
+}
+
+} // namespace
+
+std::vector<OperatorRow> ashlar::frontend::contribProductRows() {
+  constexpr const char *domain = "com.microsoft";
+  return {
+      {"FusedMatMul",
+       {1},
+       fusedMatMul,
+       "matmul with transposes and a factor; no transBatch",
+       domain},
+      {"TransposeMatMul",
+       {1},
+       fusedMatMul,
+       "matmul with transposes and a factor",
+       domain},
+      {"FusedGemm",
+       {1},
+       fusedGemm,
+       "as Gemm, and one operation for the activation",
+       domain},
+      {"MatMulIntegerToFloat",
+       {1},
+       matmulIntegerToFloat,
+       "an integer product with exact corrections, scaled",
+       domain},
+      {"DynamicQuantizeMatMul",
+       {1},
+       dynamicQuantizeMatMul,
+       "DynamicQuantizeLinear and an integer product, scaled",
+       domain},
+  };
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operators of com.microsoft on quantised numbers and packed weights: every
+// number is taken out and computed in binary64.
+
+#include "lib/Frontend/OnnxReference/Convolution.h"
+#include "lib/Frontend/OnnxReference/Registry.h"
+#include "lib/Frontend/OnnxReference/Walk.h"
+
+#include <cmath>
+
+using namespace ashlar;
+using namespace ashlar::onnxref;
+
+namespace {
+
+double numberAt(const Tensor &x, int64_t i) {
+  return x.isFloat() ? x.floats[i] : static_cast<double>(x.ints[i]);
+}
+
+double single(Call &call, size_t i, double otherwise) {
+  if (!call.has(i))
+    return otherwise;
+  if (!call.require(call.operand(i).size() == 1,
+                    "a parameter is not one number"))
+    return otherwise;
+  return numberAt(call.operand(i), 0);
+}
+
+/// (q - zero) * scale of operand x; its parameters follow it.
+Tensor dequantised(Call &call, size_t x) {
+  const Tensor &q = call.operand(x);
+  const double scale = single(call, x + 1, 1), zero = single(call, x + 2, 0);
+  Tensor y(ElementType::F64, q.shape);
+  for (int64_t i = 0; i < q.size(); ++i)
+    y.floats[i] = (numberAt(q, i) - zero) * scale;
+  return y;
+}
+
+int64_t saturated(double value, ElementType type) {
+  const double low = type == ElementType::I8 ? -128 : 0;
+  return static_cast<int64_t>(std::min(std::max(value, low), low + 255));
+}
+
+void setQuantised(Call &call, const Tensor &y, size_t at, ElementType type) {
+  const double scale = single(call, at, 1), zero = single(call, at + 1, 0);
+  if (call.failed())
+    return;
+  if (call.has(at + 1))
+    type = call.operand(at + 1).type;
+  Tensor q(type, y.shape);
+  for (int64_t i = 0; i < y.size(); ++i)
+    q.ints[i] = saturated(std::nearbyint(y.floats[i] / scale) + zero, type);
+  call.setResult(0, std::move(q));
+}
+
+template <class Fn>
+void map(Call &call, Fn fn) {
+  Tensor x = dequantised(call, 0);
+  for (double &value : x.floats)
+    value = fn(value);
+  setQuantised(call, x, 3, call.operand(0).type);
+}
+
+void leakyRelu(Call &call) {
+  const double alpha = call.getFloat("alpha", 0.01f);
+  map(call, [&](double x) { return x < 0 ? alpha * x : x; });
+}
+
+void sigmoid(Call &call) {
+  map(call, [](double x) { return 1 / (1 + std::exp(-x)); });
+}
+
+template <bool product>
+void binary(Call &call) {
+  const Tensor a = dequantised(call, 0), b = dequantised(call, 3);
+  if (call.failed())
+    return;
+  const Tensor y = zip(call, a, b, ElementType::F64,
+                       [](auto p, auto q) { return product ? p * q : p + q; });
+  if (!call.failed())
+    setQuantised(call, y, 6, call.operand(0).type);
+}
+
+void softmax(Call &call) {
+  Tensor x = dequantised(call, 0);
+  const int64_t axis = call.normalAxis(call.getInt("axis", -1), rankOf(x));
+  if (call.failed() || x.size() == 0)
+    return;
+  const ArrayRef<int64_t> shape(x.shape);
+  const int64_t inner = elementCount(shape.drop_front(axis + 1)),
+                extent = shape[axis];
+  for (int64_t row = 0; row < x.size() / extent; ++row) {
+    double *first = &x.floats[row / inner * inner * extent + row % inner];
+    double top = -HUGE_VAL, total = 0;
+    for (int64_t i = 0; i < extent; ++i)
+      top = std::max(top, first[i * inner]);
+    for (int64_t i = 0; i < extent; ++i)
+      total += first[i * inner] = std::exp(first[i * inner] - top);
+    for (int64_t i = 0; i < extent; ++i)
+      first[i * inner] /= total;
+  }
+  setQuantised(call, x, 3, call.operand(0).type);
+}
+
+void globalAveragePool(Call &call) {
+  const Tensor x = dequantised(call, 0);
+  const bool last = call.getInt("channels_last", 0) != 0;
+  if (!call.require(rankOf(x) >= 3 && x.size() > 0, "the rank is too small"))
+    return;
+  Shape shape(x.shape);
+  for (int64_t d = 1; d < rankOf(x); ++d)
+    if (d != (last ? rankOf(x) - 1 : 1))
+      shape[d] = 1;
+  const Shape steps = broadcastStrides(shape, shape.size());
+  Tensor y(ElementType::F64, shape);
+  const double count =
+      static_cast<double>(x.size()) / static_cast<double>(y.size());
+  forEachIndex(x.shape, [&](ArrayRef<int64_t> at, int64_t i) {
+    int64_t to = 0;
+    for (size_t d = 0; d < at.size(); ++d)
+      to += at[d] * steps[d];
+    y.floats[to] += x.floats[i] / count;
+  });
+  setQuantised(call, y, 3, call.operand(0).type);
+}
+
+void concat(Call &call) {
+  SmallVector<Tensor> parts;
+  for (size_t i = 2; i + 1 < call.numOperands(); i += 3)
+    parts.push_back(dequantised(call, i));
+  if (!call.require(!parts.empty(), "there is nothing to concatenate"))
+    return;
+  const int64_t axis =
+      call.normalAxis(call.getInt("axis", 1), rankOf(parts.front()));
+  if (call.failed())
+    return;
+  Shape shape(parts.front().shape);
+  shape[axis] = 0;
+  for (const Tensor &part : parts)
+    shape[axis] += part.shape[axis];
+  Tensor y(ElementType::F64, shape);
+  const int64_t inner =
+      elementCount(ArrayRef<int64_t>(shape).drop_front(axis + 1));
+  int64_t begin = 0;
+  for (const Tensor &part : parts) {
+    const int64_t run = part.shape[axis] * inner;
+    for (int64_t i = 0; i < part.size(); ++i)
+      y.floats[i / run * shape[axis] * inner + begin * inner + i % run] =
+          part.floats[i];
+    begin += part.shape[axis];
+  }
+  setQuantised(call, y, 0, call.operand(2).type);
+}
+
+/// Element i of an operand with one parameter per column or one for all.
+double perColumn(Call &call, size_t operand, int64_t column, double otherwise) {
+  if (!call.has(operand))
+    return otherwise;
+  const Tensor &x = call.operand(operand);
+  return numberAt(x, x.size() == 1 ? 0 : column % x.size());
+}
+
+/// The sums of (a - zero of a) * (b - zero of b), with the scale of b.
+void setScaled(Call &call, const Tensor &a, double scale, size_t zeroOfB,
+               size_t scaleOfB, size_t bias) {
+  const Tensor &q = call.operand(1);
+  Tensor b(ElementType::F64, q.shape);
+  const int64_t columns = q.shape.empty() ? 1 : q.shape.back();
+  for (int64_t i = 0; i < q.size(); ++i)
+    b.floats[i] = numberAt(q, i) - perColumn(call, zeroOfB, i % columns, 0);
+  Tensor sums = multiplyMatrices(call, a, b);
+  if (call.failed())
+    return;
+  Tensor y(ElementType::F32, sums.shape);
+  for (int64_t i = 0; i < y.size(); ++i)
+    y.floats[i] =
+        sums.floats[i] * scale * perColumn(call, scaleOfB, i % columns, 1) +
+        perColumn(call, bias, i % columns, 0);
+  call.setResult(0, std::move(y));
+}
+
+void matmulIntegerToFloat(Call &call) {
+  const double zero = single(call, 4, 0), scale = single(call, 2, 1);
+  Tensor a(ElementType::F64, call.operand(0).shape);
+  for (int64_t i = 0; i < a.size(); ++i)
+    a.floats[i] = numberAt(call.operand(0), i) - zero;
+  if (!call.failed())
+    setScaled(call, a, scale, 5, 3, 6);
+}
+
+void dynamicQuantizeMatMul(Call &call) {
+  const Tensor &x = call.operand(0);
+  double low = 0, high = 0;
+  for (double value : x.floats) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  const double scale = (high == low ? 1 : high - low) / 255;
+  const double zero = std::nearbyint(std::min(-low / scale, 255.0));
+  Tensor a(ElementType::F64, x.shape);
+  for (int64_t i = 0; i < a.size(); ++i)
+    a.floats[i] =
+        std::min(std::max(std::nearbyint(x.floats[i] / scale) + zero, 0.0),
+                 255.0) -
+        zero;
+  setScaled(call, a, scale, 3, 2, 4);
+}
+
+/// Bits of a row of bytes from `bit` on.
+int64_t bitsAt(const Tensor &bytes, int64_t row, int64_t bit, int64_t bits) {
+  int64_t value = 0;
+  for (int64_t i = 0; i < bits; ++i)
+    value |= (bytes.ints[row + (bit + i) / 8] >> ((bit + i) % 8) & 1) << i;
+  return value;
+}
+
+void matmulNBits(Call &call) {
+  const int64_t depth = call.getInt("K", 0), columns = call.getInt("N", 0),
+                bits = call.getInt("bits", 4),
+                size = call.getInt("block_size", 32);
+  if (!call.require(depth > 0 && columns > 0 && bits > 0 && bits <= 8 &&
+                        size > 0,
+                    "sizes are not positive"))
+    return;
+  const int64_t blocks = (depth + size - 1) / size, row = (size * bits + 7) / 8,
+                zeros = (blocks * bits + 7) / 8;
+  const Tensor &packed = call.operand(1), &scales = call.operand(2);
+  const bool numbers = call.has(3) && call.operand(3).isFloat();
+  if (!call.require(
+          packed.size() == columns * blocks * row &&
+              scales.size() == columns * blocks &&
+              (!call.has(3) || call.operand(3).size() ==
+                                   columns * (numbers ? blocks : zeros)) &&
+              (!call.has(4) || call.operand(4).size() >= depth),
+          "operands do not have the sizes of their attributes"))
+    return;
+  Tensor w(ElementType::F32, {depth, columns});
+  for (int64_t c = 0; c < columns; ++c)
+    for (int64_t k = 0; k < depth; ++k) {
+      const int64_t own = k / size,
+                    block = call.has(4) ? call.operand(4).ints[k] : own;
+      if (!call.require(block >= 0 && block < blocks, "there is no such block"))
+        return;
+      double zero = std::ldexp(1.0, static_cast<int>(bits) - 1);
+      if (numbers)
+        zero = call.operand(3).floats[c * blocks + block];
+      else if (call.has(3))
+        zero = static_cast<double>(
+            bitsAt(call.operand(3), c * zeros, block * bits, bits));
+      const auto q = static_cast<double>(
+          bitsAt(packed, (c * blocks + own) * row, k % size * bits, bits));
+      w.floats[k * columns + c] =
+          (q - zero) * scales.floats[c * blocks + block];
+    }
+  reference::roundToType(w, call.operand(0).type);
+  Tensor y = multiplyMatrices(call, call.operand(0), w);
+  if (!call.failed() && call.has(5))
+    y = zip(call, y, call.operand(5), y.type,
+            [](auto p, auto q) { return p + q; });
+  call.setResult(0, std::move(y));
+}
+
+/// A number of the table, from its index in row-major order.
+struct Table {
+  const Tensor &data, &scales;
+  const Tensor *zeros;
+  int64_t bits, size, axis, perByte;
+  Shape shape, blocks;
+
+  double at(ArrayRef<int64_t> index) const {
+    int64_t i = 0, block = 0;
+    for (size_t d = 0; d < index.size(); ++d) {
+      i = i * shape[d] + index[d];
+      block = block * blocks[d] +
+              (static_cast<int64_t>(d) == axis ? index[d] / size : index[d]);
+    }
+    const double zero =
+        zeros ? number(*zeros, block)
+              : (perByte > 0 ? std::ldexp(1.0, static_cast<int>(bits) - 1) : 0);
+    return (number(data, i) - zero) * scales.floats[block];
+  }
+  double number(const Tensor &x, int64_t i) const {
+    return perByte == 0 ? static_cast<double>(x.ints[i])
+                        : static_cast<double>(bitsAt(x, 0, i * bits, bits));
+  }
+};
+
+void gatherBlockQuantized(Call &call) {
+  const Tensor &data = call.operand(0), &indices = call.operand(1);
+  const int64_t bits = call.getInt("bits", 4);
+  const int64_t perByte = call.narrowOperand(0) ? 0 : 8 / bits;
+  Table t{data,
+          call.operand(2),
+          call.has(3) ? &call.operand(3) : nullptr,
+          bits,
+          call.getInt("block_size", 128),
+          0,
+          perByte,
+          Shape(data.shape),
+          {}};
+  if (!call.require(!t.shape.empty() && t.size > 0, "the table is a scalar"))
+    return;
+  if (perByte > 0)
+    t.shape.back() *= perByte;
+  t.axis = call.normalAxis(call.getInt("quantize_axis", 1), rankOf(data));
+  const int64_t axis =
+      call.normalAxis(call.getInt("gather_axis", 0), rankOf(data));
+  if (call.failed())
+    return;
+  t.blocks = t.shape;
+  t.blocks[t.axis] = (t.shape[t.axis] + t.size - 1) / t.size;
+  Shape shape(ArrayRef<int64_t>(t.shape).take_front(axis));
+  shape.append(indices.shape.begin(), indices.shape.end());
+  shape.append(t.shape.begin() + axis + 1, t.shape.end());
+  Tensor y(t.scales.type, shape);
+  forEachIndex(shape, [&](ArrayRef<int64_t> at, int64_t i) {
+    int64_t which = 0;
+    for (int64_t d = 0; d < rankOf(indices); ++d)
+      which = which * indices.shape[d] + at[axis + d];
+    int64_t row = indices.ints[which];
+    row += row < 0 ? t.shape[axis] : 0;
+    if (!call.require(row >= 0 && row < t.shape[axis], "an index is outside"))
+      return;
+    Shape from(at.take_front(axis));
+    from.push_back(row);
+    from.append(at.begin() + axis + rankOf(indices), at.end());
+    y.floats[i] = t.at(from);
+  });
+  call.setResult(0, std::move(y));
+}
+
+} // namespace
+
+std::vector<EvaluatorRow> onnxref::contribQuantisedEvaluators() {
+  constexpr const char *domain = "com.microsoft";
+  constexpr Continuity open = Continuity::OpenSteps,
+                       smooth = Continuity::Smooth;
+  return {
+      {"QLinearAdd", {1}, 7, binary<false>, open, domain},
+      {"QLinearMul", {1}, 7, binary<true>, open, domain},
+      {"QLinearLeakyRelu", {1}, 4, leakyRelu, open, domain},
+      {"QLinearSigmoid", {1}, 4, sigmoid, open, domain},
+      {"QLinearSoftmax", {1}, 4, softmax, open, domain},
+      {"QLinearGlobalAveragePool", {1}, 4, globalAveragePool, open, domain},
+      {"QLinearConcat", {1}, 4, concat, open, domain},
+      {"MatMulIntegerToFloat", {1}, 4, matmulIntegerToFloat, smooth, domain},
+      {"DynamicQuantizeMatMul", {1}, 3, dynamicQuantizeMatMul, open, domain},
+      {"MatMulNBits", {1}, 3, matmulNBits, smooth, domain},
+      {"GatherBlockQuantized", {1}, 3, gatherBlockQuantized, smooth, domain},
+  };
+}
