@@ -20,7 +20,7 @@ from ..campaign.toolbox import Toolbox, ToolFailure
 from . import reference
 from .images import BadSample, prepare
 from .judge import Outputs, against, figures, task_outputs
-from .model import Signature, fitted, rows_of, stack
+from .model import Signature, fitted, rows_of, stack, varying_outputs
 from .plan import needs_calibration, options_of, recipe_of, reopened, task_of
 
 
@@ -35,6 +35,7 @@ class Executor:
         self.samples, self.recipe, self.task = reopened(plan), recipe_of(plan), task_of(plan)
         self.signature = Signature.of(plan.body["signature"])
         self.names = task_outputs(self.task, self.signature.outputs)
+        self.varying = varying_outputs(self.model)
         self.programs = Programs(tools, folder)
         self.reference = reference.make(plan.body["reference"], tools, self.signature)
         self.lock = threading.Lock()
@@ -73,12 +74,12 @@ class Executor:
         with tempfile.TemporaryDirectory(prefix="ashlar-") as name:
             scratch = Path(name)
             stacked = stack(self.signature, inputs)
-            np.savez(scratch / "in.npz", **stacked)
             wanted = self._rows(self.reference.run(self.model, stacked, scratch), len(kept))
             result["figures"]["fp32"] = self._figures(wanted, kept)
             for configuration in self.plan.body["configurations"]:
                 try:
-                    found, timing = self._run(configuration, scratch, len(kept), point["begin"] == 0, threads)
+                    found, timing = self._run(configuration, scratch, stacked, len(kept), point["begin"] == 0,
+                                              threads)
                 except ToolFailure as error:
                     result["failed"][configuration["name"]] = failed(error)
                     continue
@@ -96,18 +97,30 @@ class Executor:
         return figures(self.task, self.names, outputs, labels and [labels[k] for k in kept],
                        [self.samples.names[k] for k in kept])
 
-    def _run(self, configuration: dict, scratch: Path, count: int, timed: bool,
-             threads: int) -> tuple[Outputs, dict]:
+    def _run(self, configuration: dict, scratch: Path, stacked: dict[str, np.ndarray], count: int,
+             timed: bool, threads: int) -> tuple[Outputs, dict]:
         """Outputs by sample, and cycles of the first one if asked for."""
         program, compiled = self._program(configuration, scratch, threads)
-        made, report = scratch / "out.npz", scratch / "report.json"
-        self.tools.run("ashlar-run", [
-            str(program), f"--inputs={scratch / 'in.npz'}", f"--outputs={made}", "--quiet",
-            f"--threads={threads}", f"--report={report}" if timed else "--functional"],
-            scratch, {str(program): "the program", str(scratch) + "/": ""})
-        with np.load(made) as archive:
-            found = self._rows(dict(archive), count)
+        rows, batch = len(next(iter(stacked.values()))), self.signature.batch
+        step = batch if self.varying else rows
+        made, report = [], scratch / "report.json"
+        for begin in range(0, rows, step):
+            inputs = {name: array[begin:begin + step] for name, array in stacked.items()}
+            made.append(self._outputs(program, scratch, inputs, [
+                f"--threads={threads}", f"--report={report}" if timed and begin == 0 else "--functional"]))
+        found = self._rows({name: np.concatenate([part[name] for part in made]) for name in self.names}, count)
         return found, ({**compiled, **run_figures(read_json(report))} if timed else {})
+
+    def _outputs(self, program: Path, scratch: Path, inputs: dict[str, np.ndarray],
+                 options: list[str]) -> Outputs:
+        """What one call of the emulator gives."""
+        given, made = scratch / "in.npz", scratch / "out.npz"
+        np.savez(given, **inputs)
+        self.tools.run("ashlar-run", [str(program), f"--inputs={given}", f"--outputs={made}", "--quiet",
+                                      *options],
+                       scratch, {str(program): "the program", str(scratch) + "/": ""})
+        with np.load(made) as archive:
+            return {name: archive[name] for name in self.names}
 
     def _program(self, configuration: dict, scratch: Path, threads: int) -> tuple[Path, dict]:
         body, options = self.plan.body, options_of(configuration, self.plan.body["options"])

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a model reads and gives, and how samples are stacked for it."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -81,6 +83,23 @@ def read_signature(path: Path, shapes: list[str]) -> Signature:
     if not inputs:
         raise malformed(f"{path}: the model has no inputs")
     return Signature(inputs, [value.name for value in graph.output], fixed)
+
+
+def varying_outputs(path: Path) -> bool:
+    """Whether data decide the extents of an output, as those of what non-maximum
+    suppression selects: it has an open dimension that no input has. Runs of several
+    samples have no arrays of one shape for it."""
+    import onnx
+
+    graph = onnx.load(str(path), load_external_data=False).graph
+    constants = {tensor.name for tensor in graph.initializer}
+
+    def opened(values: Iterable[Any]) -> list[str]:
+        return [d.dim_param for value in values for d in value.type.tensor_type.shape.dim
+                if not (d.HasField("dim_value") and d.dim_value > 0)]
+
+    known = opened(value for value in graph.input if value.name not in constants)
+    return any(name not in known for name in opened(graph.output))
 
 
 def _closed(path: Path, name: str, dims: list) -> list[int]:
