@@ -40,7 +40,7 @@ endforeach()
 set(python_home lib/python3/dist-packages)
 install(DIRECTORY tools/python/ashlar DESTINATION ${python_home}
   FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed"
-  PATTERN "*.yaml" PATTERN "__pycache__" EXCLUDE)
+  PATTERN "*.yaml" PATTERN "*.json" PATTERN "__pycache__" EXCLUDE)
 get_property(has_python GLOBAL PROPERTY ASHLAR_HAS_PYTHON)
 if(has_python)
   install(TARGETS AshlarPython LIBRARY DESTINATION ${python_home}/ashlar)

@@ -105,15 +105,19 @@ llvm::Error checkStart(const CompilerArguments &arguments,
 
 llvm::Error checkOutputs(const CompilerArguments &arguments) {
   const bool timed = !arguments.html.empty() || !arguments.layers.empty() ||
-                     !arguments.annotated.empty();
+                     !arguments.annotated.empty() ||
+                     !arguments.explorer.empty();
   if (timed && (arguments.stopRequested || arguments.check))
     return makeError(ErrorClass::Usage, "{}",
-                     "--html, --layers and --annotate need the whole program, "
-                     "expected no --compile-to or --check");
-  if (!arguments.annotated.empty() && arguments.startAfter)
-    return makeError(ErrorClass::Usage, "{}",
-                     "--annotate needs the ONNX model, expected no "
-                     "--compile-from");
+                     "--html, --layers, --annotate and --model-explorer need "
+                     "the whole program, expected no --compile-to or --check");
+  for (auto [file, option] :
+       {std::pair(&arguments.annotated, "--annotate"),
+        std::pair(&arguments.explorer, "--model-explorer")})
+    if (!file->empty() && arguments.startAfter)
+      return makeError(ErrorClass::Usage,
+                       "{} needs the ONNX model, expected no --compile-from",
+                       option);
   if (arguments.verify && arguments.compile.import.batch > 0)
     return makeError(ErrorClass::Usage, "{}",
                      "--verify checks the model with its own batch, expected "

@@ -202,6 +202,11 @@ constexpr Setting settings[] = {
     {OPT_html, setText<&CompilerArguments::html>},
     {OPT_layers, setText<&CompilerArguments::layers>},
     {OPT_annotate, setText<&CompilerArguments::annotated>},
+    {OPT_model_explorer,
+     [](CompilerArguments &a, llvm::StringRef text) {
+       a.explorer = text.str();
+       return std::string(text.empty() ? "expected a folder" : "");
+     }},
     {OPT_dump_plan,
      [](CompilerArguments &a, llvm::StringRef text) {
        a.compile.dumpPlan = text.str();

@@ -18,6 +18,7 @@ struct CompilerArguments {
   std::string html;         ///< --html
   std::string layers;       ///< --layers
   std::string annotated;    ///< --annotate
+  std::string explorer;     ///< --model-explorer
   std::string dumpMachine;  ///< --dump-machine
   bool formatGiven = false; ///< --format
   bool autoFormats = false; ///< --format=auto

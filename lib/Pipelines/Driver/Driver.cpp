@@ -101,7 +101,7 @@ llvm::Error runCompiler(CompilerArguments arguments) {
             ? phaseText(*result.module)
             : completePhaseText(result, arguments.compile.stopAfter));
   if (result.program)
-    if (llvm::Error error = writeTimed(arguments, *result.program))
+    if (llvm::Error error = writeTimed(arguments, *built, context.get()))
       return error;
   if (arguments.output.empty() || !result.program)
     return llvm::Error::success();

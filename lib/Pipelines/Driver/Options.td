@@ -147,6 +147,9 @@ defm layers : Value<"layers">, MetaVarName<"FILE.csv">,
 defm annotate : Value<"annotate">, MetaVarName<"FILE.onnx">,
   HelpText<"write the model with the cost of its nodes">, Group<report_group>,
   Flags<[Writes, ToolOnly]>;
+defm model_explorer : Value<"model-explorer">, MetaVarName<"DIR">,
+  HelpText<"write graphs and numbers for Model Explorer">, Group<report_group>,
+  Flags<[ToolOnly]>;
 defm dump_plan : Value<"dump-plan">, MetaVarName<"DIR">,
   HelpText<"write the numeric plan and its constants">, Group<report_group>,
   Flags<[WritesDump, ToolOnly]>;

@@ -4,6 +4,7 @@
 
 #include "Timed.h"
 
+#include "../Explorer/ModelExplorer.h"
 #include "../ProveProgram.h"
 #include "ashlar/Energy/Table.h"
 #include "ashlar/Frontend/Onnx/Annotate.h"
@@ -76,12 +77,14 @@ llvm::Error annotate(const CompilerArguments &arguments,
 
 } // namespace
 
-llvm::Error writeTimed(const CompilerArguments &arguments,
-                       const container::Program &program) {
+llvm::Error writeTimed(const CompilerArguments &arguments, const Build &build,
+                       mlir::MLIRContext &context) {
   if (arguments.html.empty() && arguments.layers.empty() &&
-      arguments.annotated.empty())
+      arguments.annotated.empty() && arguments.explorer.empty())
     return llvm::Error::success();
-  auto statistics = timeOf(program, /*timeline=*/!arguments.html.empty());
+  auto statistics = timeOf(*build.result.program,
+                           /*timeline=*/!arguments.html.empty() ||
+                               !arguments.explorer.empty());
   if (!statistics)
     return statistics.takeError();
   if (!arguments.html.empty()) {
@@ -98,7 +101,10 @@ llvm::Error writeTimed(const CompilerArguments &arguments,
             llvm::StringRef(report::toLayerTable(*statistics))))
       return error;
   if (!arguments.annotated.empty())
-    return annotate(arguments, *statistics);
+    if (llvm::Error error = annotate(arguments, *statistics))
+      return error;
+  if (!arguments.explorer.empty())
+    return writeModelExplorer(arguments, build, *statistics, context);
   return llvm::Error::success();
 }
 

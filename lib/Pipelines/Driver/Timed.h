@@ -7,14 +7,15 @@
 #define ASHLAR_LIB_PIPELINES_TIMED_H
 
 #include "Arguments.h"
-#include "ashlar/Container/Container.h"
+#include "Build.h"
 
 namespace ashlar::pipelines {
 
-/// Writes what --html, --layers and --annotate ask for. Nothing is executed:
-/// where cycles depend on data, they are those of data without zeros.
-llvm::Error writeTimed(const CompilerArguments &arguments,
-                       const container::Program &program);
+/// Writes what --html, --layers, --annotate and --model-explorer ask for.
+/// Nothing is executed: where cycles depend on data, they are those of data
+/// without zeros. \p build has a program.
+llvm::Error writeTimed(const CompilerArguments &arguments, const Build &build,
+                       mlir::MLIRContext &context);
 
 } // namespace ashlar::pipelines
 
