@@ -66,6 +66,7 @@ set(script ${PROJECT_SOURCE_DIR}/tools/scripts/cli_pages.py)
 add_custom_command(OUTPUT ${generated}
   COMMAND ${ASHLAR_PYTHON} ${script} ${pages} ${PROJECT_VERSION} ${programs}
   DEPENDS ${documented} ${script}
+    ${PROJECT_SOURCE_DIR}/tools/python/ashlar/campaign/campaign.py
     ${PROJECT_SOURCE_DIR}/tools/python/ashlar/evaluate/cli.py
     ${PROJECT_SOURCE_DIR}/tools/python/ashlar/sweep/cli.py
   VERBATIM
