@@ -130,6 +130,11 @@ feature(
     and importlib.util.find_spec("myst_parser") is not None,
     "the Debian packages python3-sphinx and python3-myst-parser are not installed",
 )
+empty_root = subprocess.run(
+    [config.python_executable, os.path.join(config.ashlar_src_root, "test", "Api", "Root", "empty_root.py"),
+     "--probe", os.path.join(config.ashlar_obj_root, "roots")],
+    capture_output=True, text=True).stdout.strip()
+feature("empty-root", not empty_root, empty_root)
 # Whether its daemons start takes a second to find out; only who has them pays.
 def slurm_starts():
     if not all(shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin")
