@@ -17,7 +17,7 @@ namespace ashlar::analysis {
 
 namespace {
 
-/// Bytes of a partition from the first to behind the last of a part.
+/// Bytes of a partition from the first of a part to one past its last.
 struct ByteSpan {
   int64_t begin = std::numeric_limits<int64_t>::max();
   int64_t end = 0;

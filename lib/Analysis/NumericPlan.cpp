@@ -162,7 +162,7 @@ std::vector<json::Value> PlanWriter::describeEvents() {
     if (policy.exponent)
       object["exponent"] = *policy.exponent;
     if (policy.isStateful()) {
-      // E, and for predict the history behind it.
+      // E, and for predict the history that it comes from.
       object["state"] = state;
       state += policy.kind == numerics::ScaleKind::Predict
                    ? 1 + numerics::historyRegisters(policy.depth)

@@ -210,7 +210,7 @@ static int64_t reach(const partition::Axis &axis, int64_t results) {
   return (results - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
 }
 
-/// How uneven real maps behind a relu are where nothing was measured: each
+/// How uneven real maps after a relu are where nothing was measured: each
 /// further unit adds this to the largest over the mean load of equal tiles, and
 /// cuts by counts leave half of it (docs/SparseTiles.md 5, 7).
 constexpr double kUnevenness = 1.0 / 45;

@@ -428,7 +428,7 @@ TilingModel softmaxModel(npu::VecSoftmaxOp op,
     row[axis] = 1;
     llvm::SmallVector<ScratchBuffer, 4> buffers{
         {f32Storage(), row, workAxis}, {f32Storage(), out.size, workAxis}};
-    // The logarithm still needs the shifted values behind their exponentials.
+    // The logarithm still needs the shifted values after their exponentials.
     if (log)
       buffers.push_back({f32Storage(), out.size, workAxis});
     return buffers;

@@ -169,7 +169,7 @@ static inline void gather8Lanes(const void *src, ptrdiff_t stride, size_t n,
   const char *from = static_cast<const char *>(src);
   char *to = static_cast<char *>(out);
   for (size_t t = 0; t < n; t += 32) {
-    // The byte behind the last element may lie outside the memory.
+    // The byte after the last element may lie outside the memory.
     __m512i pairs = _mm512_maskz_loadu_epi8(
         lanes64(2 * least(n - t, size_t(64)) - 1), from + 2 * t);
     _mm256_mask_storeu_epi8(to + t, lanes32(n - t),

@@ -11,7 +11,7 @@
 
 namespace ashlar::numerics {
 
-/// Element i behind `from`, whose address is a byte of a memory: descriptors
+/// Element i after `from`, whose address is a byte of a memory: descriptors
 /// may place mantissas of two bytes anywhere.
 template <typename T>
 static inline T loadAt(const T *from, size_t i) {
@@ -21,7 +21,7 @@ static inline T loadAt(const T *from, size_t i) {
   return value;
 }
 
-/// Writes element i behind `to`, at any address as well.
+/// Writes element i after `to`, at any address as well.
 template <typename T>
 static inline void storeAt(T *to, size_t i, T value) {
   __builtin_memcpy(reinterpret_cast<char *>(to) + i * sizeof(T), &value,

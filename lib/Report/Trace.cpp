@@ -65,7 +65,7 @@ void TraceWriter::track(size_t index, const std::string &name) {
   });
 }
 
-/// The server of DRAM is a track behind those of the queues.
+/// The server of DRAM is a track after those of the queues.
 void TraceWriter::transfers() {
   const auto track = static_cast<uint32_t>(statistics.engines.size());
   for (const TimedTransfer &timed : statistics.transfers) {

@@ -29,7 +29,7 @@ struct Region {
 /// are made: the last axis fastest.
 Region firstTile(llvm::ArrayRef<int64_t> shape,
                  llvm::ArrayRef<int64_t> extents);
-/// Goes on to the next; false behind the last. Axis `slowest`, if there is one,
+/// Goes on to the next; false after the last. Axis `slowest`, if there is one,
 /// changes after all others.
 bool nextTile(Region &tile, llvm::ArrayRef<int64_t> shape,
               llvm::ArrayRef<int64_t> extents, int64_t slowest = -1);

@@ -104,7 +104,7 @@ llvm::Expected<Instruction> fromFields(Opcode opcode,
 llvm::Error encode(const Instruction &inst,
                    llvm::SmallVectorImpl<uint64_t> &out);
 
-/// Decodes the instruction at words[pos] and moves \p pos behind it. Malformed:
+/// Decodes the instruction at words[pos] and moves \p pos past it. Malformed:
 /// unknown opcode, wrong length, wrong queue, non-zero reserved bits, illegal
 /// field values, truncated input. Decoding then encoding gives the same words.
 llvm::Expected<Instruction> decode(llvm::ArrayRef<uint64_t> words, size_t &pos);

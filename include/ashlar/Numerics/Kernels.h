@@ -128,7 +128,7 @@ struct TileShape {
   size_t sumImage = 0, sumLine = 0;
 };
 
-/// Elements behind the last one of a tile that sweepTile may read.
+/// Elements after the last one of a tile that sweepTile may read.
 inline constexpr size_t kTileSlack = 32;
 
 /// All row kernels of one instruction set. n may be 0 and of any size,

@@ -85,7 +85,7 @@ llvm::SmallVector<CellRun, 3> cellRuns(const StreamedProduct &product,
     runs.push_back({0, rows, 1});
     return runs;
   }
-  // A block may begin before the tile and end behind it.
+  // A block may begin before the tile and end after it.
   for (int64_t row = 0; row < tile.rows;) {
     int64_t inBlock = (tile.channel + row) % block;
     int64_t rows = std::min(block - inBlock, tile.rows - row);

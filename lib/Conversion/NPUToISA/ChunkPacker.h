@@ -53,7 +53,7 @@ PackedChunk packChunk(ProgramBuilder &builder, const StreamedProduct &product,
 void emitChunkLoad(ProgramBuilder &builder, const StreamedProduct &product,
                    size_t column, const PackedChunk &chunk, int64_t offset);
 
-/// Copies its ACT records: one per lane, behind the tiles of a chunk at byte
+/// Copies its ACT records: one per lane, after the tiles of a chunk at byte
 /// `offset`, or all to byte `offset` of one partition if `part` is not
 /// negative.
 void emitRecordLoad(ProgramBuilder &builder, const StreamedProduct &product,

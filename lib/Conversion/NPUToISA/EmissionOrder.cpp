@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Places the merges of scale exponents. A merge waits for all producers of its
-// parts, and what the vector unit does behind it waits with it.
+// parts, and what the vector unit does after it waits with it.
 
 #include "EmissionOrder.h"
 

@@ -15,7 +15,7 @@ namespace ashlar::codegen {
 /// Indices of `nodes` in the order of their code: that of the nodes, except
 /// that what shares memory and only merges scale exponents (a concatenation
 /// that its parts write, a view) stands before its first reader that needs its
-/// exponent, or behind its last reader if none does. Blocks are decoded without
+/// exponent, or after its last reader if none does. Blocks are decoded without
 /// it: vector operations follow the producers of the parts.
 std::vector<size_t> emissionOrder(llvm::ArrayRef<mlir::Operation *> nodes);
 

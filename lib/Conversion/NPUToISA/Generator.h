@@ -111,7 +111,7 @@ private:
   llvm::Error checkInstructions(mlir::Operation *op) const;
   llvm::Error planCounters();
   llvm::Error emitAll();
-  /// Code of an operation; its result is complete behind it.
+  /// Code of an operation; its result is complete after it.
   llvm::Error emitNode(size_t index);
   llvm::Error emitOperation(mlir::Operation *op);
   llvm::Error emitTiles(mlir::Operation *op, bool measures);
@@ -191,7 +191,7 @@ struct MapParameters {
   bool clear = false;
   /// The exponent of the blocks is that of the register.
   bool given = false;
-  /// Steps of quantisation before and behind the function, or null.
+  /// Steps of quantisation before and after the function, or null.
   npu::VecRequantiseOp quantised = {};
   /// Of the first operand: one number per channel each, or null.
   const View *scale = nullptr;

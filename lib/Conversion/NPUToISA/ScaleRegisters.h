@@ -27,7 +27,7 @@ struct StatefulScale {
   numerics::ScalePolicy policy;
   numerics::BlockFormat format;
   unsigned observed = 0; ///< what its producers merge into
-  unsigned state = 0;    ///< E, and for predict the history behind it
+  unsigned state = 0;    ///< E, and for predict also the history
 };
 
 /// Register 0 holds 0, the scale of pre-aligned weights; encoded values get

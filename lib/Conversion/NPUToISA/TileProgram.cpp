@@ -284,11 +284,11 @@ void StreamLoader::mark(int64_t base, const Extent &extent, bool taken) {
   }
 }
 
-/// A free place for a block, the first one behind the last block.
+/// A free place for a block, the first one after the last block.
 std::optional<int64_t> StreamLoader::reserve(const Extent &extent) const {
   int64_t last = extent.step - extent.bytes;
   auto cells = static_cast<int64_t>(used.size());
-  // Cells behind the start of a block that are all free in every group.
+  // Cells after the start of a block that are all free in every group.
   auto blockedAt = [&](int64_t base) -> int64_t {
     for (int64_t g = 0; g < extent.groups; ++g) {
       int64_t begin = base + g * extent.step, end = begin + extent.bytes;

@@ -113,7 +113,7 @@ private:
   std::deque<Live> live;
   int64_t cell;           ///< bytes of a cell
   std::vector<bool> used; ///< by cell
-  int64_t head = 0;       ///< behind the last block
+  int64_t head = 0;       ///< after the last block
 };
 
 } // namespace ashlar::codegen

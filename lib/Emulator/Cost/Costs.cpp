@@ -165,7 +165,7 @@ static machine::MapSide mapOf(const machine::Description &machine,
 Cost emulator::compressedCost(const machine::Description &machine,
                               const isa::DmaCompress &op, uint64_t bytes,
                               uint64_t bursts) {
-  // The values of a tree start behind its bits, whose number a first pass
+  // The values of a tree start after its bits, whose number a first pass
   // finds; elsewhere all places are known before.
   const uint64_t passes = op.levels ? 2 : 1;
   const machine::MapSide map = mapOf(machine, operandSrc(op));

@@ -31,7 +31,7 @@ struct Map {
                                                  firstBinary);
   }
 
-  /// Has steps before or behind the function, all in binary32.
+  /// Has steps before or after the function, all in binary32.
   bool hasSteps() const {
     return op.affine || op.limited || op.rounded || op.hasScale || op.hasBias;
   }
@@ -129,7 +129,7 @@ struct Map {
     return buffer;
   }
 
-  /// Behind the function of `rounded`; storing converts the whole numbers.
+  /// After the function of `rounded`; storing converts the whole numbers.
   void quantise(float *values, uint64_t n) const {
     const auto zero = static_cast<float>(op.zero);
     for (uint64_t i = 0; i < n; ++i)

@@ -266,7 +266,7 @@ static Result check(const isa::DmaGather &op, const Description &machine) {
   return checkDma(op, machine);
 }
 
-/// Cells of dma.compress and dma.expand: in DRAM one behind the other or apart.
+/// Cells of dma.compress and dma.expand: in DRAM one after the other or apart.
 template <typename Op>
 static Result checkCells(const Op &op, const isa::LinearOperand &cells) {
   constexpr uint64_t limit = uint64_t(1) << 24;
@@ -458,7 +458,7 @@ static bool isBlockFunction(isa::Function function) {
          function <= isa::Function::BlockDiv;
 }
 
-/// The steps before and behind the function of a map.
+/// The steps before and after the function of a map.
 static Result checkQuantised(const isa::VecMap &op) {
   if (op.limited && op.bMode != isa::BMode::Tensor)
     return bad("limits of a function of one operand");

@@ -67,7 +67,7 @@ void IntervalPool::split(Root root, int64_t at, Root &before, Root &after) {
     nodes[root].right = inner;
     before = root;
   } else {
-    // All that is further right begins behind this one.
+    // All that is further right begins after this one.
     const Root rest = make(at, nodes[root].end, nodes[root].value);
     after = join(rest, nodes[root].right);
     nodes[root].right = 0;

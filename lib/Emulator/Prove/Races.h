@@ -2,7 +2,7 @@
 //
 // Race freedom by happens-before. Every queue is in order; semaphores order
 // queues. Vector clocks count completed operations per queue; the PE queue has
-// a second component for issued ones, because a signal behind pe.swap says that
+// a second component for issued ones, because a signal after pe.swap says that
 // the swap has happened but not that earlier results have arrived.
 
 #ifndef ASHLAR_LIB_EMULATOR_PROVE_RACES_H

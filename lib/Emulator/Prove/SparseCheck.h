@@ -63,7 +63,7 @@ private:
     isa::DmaTile op;
     uint32_t table = 0; ///< Number of the contents of its table.
     uint64_t slotBytes = 0;
-    uint64_t end = 0; ///< Behind the last slot.
+    uint64_t end = 0; ///< After the last slot.
   };
 
   /// State of an accumulator entry, the same in all units.

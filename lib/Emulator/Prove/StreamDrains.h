@@ -5,7 +5,7 @@
 //
 // Such a drain starts while its matmul still streams. Nothing else may rely on
 // the wait: the drain reads exactly the entries of the matmul, one row or
-// column behind it, writes nothing that the matmul reads, and ends after it.
+// column after it, writes nothing that the matmul reads, and ends after it.
 
 #ifndef ASHLAR_LIB_EMULATOR_PROVE_STREAMDRAINS_H
 #define ASHLAR_LIB_EMULATOR_PROVE_STREAMDRAINS_H

@@ -41,7 +41,7 @@ bool HostBlock::allocate(uint64_t bytes) {
   std::free(storage);
   length = bytes;
   // calloc of a large block maps zero pages, which cost nothing until touched.
-  // It starts them behind a header of its own: without alignment every vector
+  // It starts them after a header of its own: without alignment every vector
   // of a row would lie in two lines.
   storage =
       static_cast<uint8_t *>(std::calloc(bytes + slackBytes + lineBytes, 1));

@@ -23,7 +23,7 @@ struct QueueState {
   Moment cursor;
   Moment lastComplete; ///< Of the preceding operation, for signals.
   Moment retired;      ///< Operations complete in order.
-  Moment waited;       ///< Of the last wait behind that operation.
+  Moment waited;       ///< Of the last wait after that operation.
 };
 
 struct Signal {
@@ -123,7 +123,7 @@ void Account::leave(uint32_t index, unsigned queue, Moment start) {
 void Account::wait(uint32_t index, unsigned queue, unsigned semaphore) {
   Signal signal = semaphores[semaphore].front();
   semaphores[semaphore].pop_front();
-  // A drain that follows a stream starts behind its first row or column, but
+  // A drain that follows a stream starts after its first row or column, but
   // not before the array knows that the signal depends on the stream alone.
   if (nextEarly < impl.earlyWaits.size() &&
       impl.earlyWaits[nextEarly].wait == index) {
@@ -139,7 +139,7 @@ void Account::wait(uint32_t index, unsigned queue, unsigned semaphore) {
 
 void Account::signal(unsigned queue, unsigned semaphore) {
   const QueueState &state = queues[queue];
-  // A queue that is itself behind its last operation reaches the signal later.
+  // A queue still busy with its last operation reaches the signal later.
   Moment fires = state.lastComplete.cycle >= state.cursor.cycle
                      ? state.lastComplete
                      : state.cursor;

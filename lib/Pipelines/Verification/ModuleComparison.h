@@ -26,13 +26,13 @@ double differenceOf(double right, double found);
 /// equally many elements; a fused operation may be any of its nodes. Values
 /// whose channels a pass has put in another order, and those that depend on no
 /// input, are left to their readers.
-/// Values behind a rounding to integers are not compared: a difference in the
+/// Values after a rounding to integers are not compared: a difference in the
 /// last place moves them by a whole step.
 void compareModules(mlir::ModuleOp first, const ValueMap &right,
                     mlir::ModuleOp later, const ValueMap &found,
                     PhaseCheck &check);
 
-/// The same behind quantise, by name of the planned tensor: each value of an
+/// The same after quantise, by name of the planned tensor: each value of an
 /// engine in \p later against that of \p plan, the module after quantise.
 void comparePlanned(mlir::ModuleOp plan, const ValueMap &right,
                     mlir::ModuleOp later, const ValueMap &found,

@@ -6,7 +6,7 @@
 // up to the one rounding of folded constants. What the machine stores is then
 // compared layer by layer, each for the operands that it really had, with the
 // guaranteed bound of its format. Where only the machine is wrong, the program
-// is executed as each pass behind the plan left it.
+// is executed as each pass after the plan left it.
 
 #include "Verify.h"
 #include "../ProveProgram.h"
@@ -82,7 +82,7 @@ private:
   llvm::Error bindOperands(const Sample &sample);
   llvm::Error findPass(size_t phase, const Sample &sample,
                        const ValueMap &right);
-  /// Against the import, or behind quantise against the module after it, whose
+  /// Against the import, or after quantise against the module after it, whose
   /// values \p right then are.
   void compare(size_t phase, const ValueMap &right, ModuleOp module,
                const ValueMap &values, PhaseCheck &check) {
@@ -118,7 +118,7 @@ private:
   /// What the machine stored, by tensor of the plan.
   std::map<std::string, size_t> dumpOf;
   emulator::RunResult found;
-  /// The pass behind the plan with which the machine leaves a bound.
+  /// The pass after the plan with which the machine leaves a bound.
   std::string emitPass;
   Verification result;
 };

@@ -15,7 +15,7 @@
 
 namespace ashlar::isadialect {
 
-/// Semaphores around each instruction: waits before it, signals behind it, on
+/// Semaphores around each instruction: waits before it, signals after it, on
 /// the instruction's own queue.
 struct SemaphorePlan {
   std::vector<llvm::SmallVector<uint32_t, 2>> waits, signals;

@@ -120,7 +120,7 @@ int64_t softmaxAxis(VecSoftmaxOp op, int64_t partitions) {
   return best;
 }
 
-/// True if every reader of `value`, behind up to `depth` element-wise
+/// True if every reader of `value`, after up to `depth` element-wise
 /// operations as well, can work with `axis` of it across partitions.
 bool suitsReaders(Value value, int64_t axis, int64_t depth = 3) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
@@ -136,7 +136,7 @@ bool suitsReaders(Value value, int64_t axis, int64_t depth = 3) {
 /// leaves so many times fewer elements in a partition.
 constexpr int64_t kWorthAnotherAxis = 4;
 
-/// True if no reader of `value`, behind element-wise operations and views as
+/// True if no reader of `value`, after element-wise operations and views as
 /// well, asks for an axis of its own: all can work across `axis`.
 bool isFree(Value value, int64_t axis, int64_t depth = 8) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {

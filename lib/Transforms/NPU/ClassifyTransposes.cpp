@@ -291,7 +291,7 @@ private:
   OpBuilder builder;
 };
 
-/// Of two movements behind each other whose order does not matter, the one with
+/// Of two consecutive movements whose order does not matter, the one with
 /// the earlier reader goes first: queues are served in program order.
 void orderByReaders(llvm::ArrayRef<DmaMoveOp> moves) {
   auto firstReader = [](Operation *op) {

@@ -64,7 +64,7 @@ bool writesFolded(Operation *op, const machine::Description &machine) {
   auto move = dyn_cast<DmaMoveOp>(op);
   if (!move || move.getPieces().empty())
     return false;
-  // Bytes are moved as they are, floats converted behind the movement.
+  // Bytes are moved as they are, floats converted after the movement.
   return llvm::all_of(move.getInputs(), [&](Value input) {
     return isByte(model.resultType) ? storageOf(input) == model.resultType
                                     : !storageOf(input).encoded;

@@ -2,7 +2,7 @@
 //
 // Concatenations along channels without a copy. Products write their channels
 // into the memory of the concatenation that alone reads them. The first operand
-// may be any result that stays: what follows it is written behind its channels,
+// may be any result that stays: what follows it is written after its channels,
 // in memory that it gets from the start, and its other readers never see it. So
 // a chain of concatenations that each add to the one before (dense blocks)
 // grows in one place.

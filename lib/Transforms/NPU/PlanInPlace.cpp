@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Results made in the memory of their operand: a movement that converts writes
-// tile by tile behind what it still has to read (the fold inside one memory,
+// tile by tile after what it still has to read (the fold inside one memory,
 // docs/decisions, width folds), and a transpose of squares exchanges blocks
 // where operand and result do not fit side by side. Assumption: tiles are made
 // in the order of analysis::nextTile, each read whole before it is written.

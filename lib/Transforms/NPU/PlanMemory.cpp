@@ -271,7 +271,7 @@ void Planner::enter(size_t index) {
 
 /// The first operation that may still run when operation `index` begins: vector
 /// operations need no scale exponents and begin while other engines still make
-/// the rest of their operands, or of other maps. Others begin behind them.
+/// the rest of their operands, or of other maps. Others begin after them.
 size_t Planner::firstRunning(size_t index) const {
   auto isVector = [&](size_t i) {
     return plans[i].op->hasTrait<VectorEngine>();

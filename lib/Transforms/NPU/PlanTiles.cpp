@@ -2,7 +2,7 @@
 //
 // Tiles of an operation: as large as scratch memory allows, and small where
 // one engine follows another through it. What DMA brings and the vector unit
-// converts goes in bands, so that the conversion ends soon behind the last
+// converts goes in bands, so that the conversion ends soon after the last
 // byte.
 
 #include "MemoryPlanner.h"
@@ -53,7 +53,7 @@ bool converts(const OpPlan &plan) {
 }
 
 /// Pooling over large resident maps follows its producer band by band, and so
-/// does the vector unit what it converts behind a movement.
+/// does the vector unit what it converts after a movement.
 bool isLongVectorWork(const OpPlan &plan) {
   if (isa<DmaMoveOp>(plan.op))
     return converts(plan) && plan.bytes > kLongMoveBytes;
@@ -115,7 +115,7 @@ bool Planner::readsDramOnce(const OpPlan &plan, const Shape &tile) const {
 }
 
 /// Cuts tiles finer along `axis` where the vector unit follows DMA: it begins
-/// with the first band and ends soon behind the last. The memory is that of the
+/// with the first band and ends soon after the last. The memory is that of the
 /// two slots before, so that as much is under way.
 TileChoice Planner::inBands(const OpPlan &plan, const TileChoice &whole,
                             int64_t axis) const {

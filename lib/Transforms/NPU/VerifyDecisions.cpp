@@ -239,7 +239,7 @@ LogicalResult checkRoom(Operation *op, const analysis::TilingModel &model,
 }
 
 /// A concatenation that is not copied lies where its parts are: products that
-/// it alone reads, behind a first operand that may be any result in that place.
+/// it alone reads, after a first operand that may be any result in that place.
 LogicalResult checkJoined(Operation *op) {
   for (OpOperand &operand : op->getOpOperands()) {
     Operation *source = operand.get().getDefiningOp();

@@ -302,7 +302,7 @@ static void fillOpen(Generator &generator, const TileContext &tile,
                      const View &target, llvm::ArrayRef<npu::Piece> pieces) {
   auto move = cast<npu::DmaMoveOp>(tile.op);
   const analysis::Lanes &lanes = tile.model->lanes;
-  // Behind copies from DRAM a queue answers late: fills that hand over to each
+  // After copies from DRAM a queue answers late: fills that hand over to each
   // other on several queues would wait for the band before on each of them.
   const ProgramBuilder::OneQueue fills(
       generator.builder,

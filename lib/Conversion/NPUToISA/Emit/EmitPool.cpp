@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Window reductions on the vector unit. A map of few channels leaves lanes
-// idle: parts of its rows are then copied to the partitions behind it, where
+// idle: parts of its rows are then copied to the following partitions, where
 // its own bytes are free, one instruction reduces all parts at once, and their
 // results are copied back. Each part begins with a block of the result; zeros
 // fill what its channels leave of the last one. Windows that reach into the
@@ -198,7 +198,7 @@ bool isJoined(Operation *op) {
   return op && (analysis::isView(op) || llvm::any_of(op->getUsers(), joins));
 }
 
-/// True if the bytes of source and result in the partitions behind their
+/// True if the bytes of source and result in the partitions after their
 /// channels belong to nobody else.
 bool PoolEmitter::ownsPartitions() const {
   return source.part == 0 && result.part == 0 && !isJoined(tile.op) &&
@@ -332,7 +332,7 @@ void PoolEmitter::spread(const Band &band) {
 }
 
 /// Bands of rows, each worth some latencies of the vector unit; with parts, the
-/// rows at the borders that cannot be cut come before and behind.
+/// rows at the borders that cannot be cut come before and after.
 llvm::SmallVector<PoolEmitter::Band, 16>
 PoolEmitter::bandsOf(int64_t parts) const {
   int64_t out = axes[rowSlot].out;

@@ -239,7 +239,7 @@ ProductEmitter::placeInBanks(llvm::ArrayRef<Window> windows) {
 /// `last`: nothing of this product follows. The last sums of all are drained in
 /// pieces while the rest still streams, since the next operation waits for
 /// them; the first ones too, since ACT waits for them. Where ACT keeps pace, it
-/// stays behind the array by its largest drain: all are small.
+/// lags the array by its largest drain: all are small.
 void ProductEmitter::emitColumn(const ColumnTile &column,
                                 const ChunkPlace &place, bool last) {
   const size_t perGroup = groupWindows();

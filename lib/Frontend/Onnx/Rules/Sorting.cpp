@@ -33,7 +33,7 @@ struct Order {
   Value key, place;
 };
 
-/// NaN becomes infinity, whose place is before all other infinities or behind
+/// NaN becomes infinity, whose place is before all other infinities or after
 /// them.
 Order orderOf(Node &n, Value x, bool largest) {
   const int64_t extent = shapeOf(x)[1];
