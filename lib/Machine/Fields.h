@@ -13,7 +13,9 @@
 #define ASHLAR_LIB_MACHINE_FIELDS_H
 
 #include "ashlar/Machine/Description.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <iterator>
+#include <optional>
 
 namespace ashlar::machine {
 
@@ -37,6 +39,14 @@ inline constexpr llvm::StringLiteral booleanNames[] = {"false", "true"};
 inline bool Field::isBoolean() const {
   return names.data() == std::data(booleanNames);
 }
+
+/// The line of a description in which a parameter ("section.key") is set;
+/// nothing for one that it leaves to its base.
+using LineOf = llvm::function_ref<std::optional<unsigned>(llvm::StringRef)>;
+
+/// Description::validate(), whose findings name the lines of the parameters
+/// that they are about. \p lineOf may be null.
+llvm::Error validateWithLines(const Description &machine, LineOf lineOf);
 
 /// Every parameter but the name, grouped by section.
 llvm::ArrayRef<Field> fields();

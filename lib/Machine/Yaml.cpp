@@ -11,6 +11,7 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
@@ -72,6 +73,7 @@ private:
   Description result = presets().front().make();
   bool named = false;
   llvm::SmallPtrSet<const Field *, 16> given;
+  llvm::StringMap<unsigned> lines; ///< Of "section.key".
 };
 
 /// What a machine without a name is called: its file without folders and
@@ -160,6 +162,7 @@ llvm::Error Parser::parseField(llvm::yaml::Node *key, llvm::yaml::Node *value,
   llvm::Expected<std::string> found = scalar(value, path);
   if (!found)
     return found.takeError();
+  lines[path] = sources.getLineAndColumn(key->getSourceRange().Start).first;
   if (isName) {
     result.name = *found;
     named = true;
@@ -248,7 +251,11 @@ llvm::Expected<Description> Parser::parse() {
   if (!given.contains(find("psum", "write_ports")))
     result.psum.writePorts =
         std::min(result.psum.writePorts, result.psum.entries());
-  if (llvm::Error failure = result.validate())
+  auto lineOf = [&](llvm::StringRef field) -> std::optional<unsigned> {
+    auto found = lines.find(field);
+    return found == lines.end() ? std::nullopt : std::optional(found->second);
+  };
+  if (llvm::Error failure = validateWithLines(result, lineOf))
     return support::withContext(std::move(failure), name.str());
   return result;
 }

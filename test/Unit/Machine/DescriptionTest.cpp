@@ -189,6 +189,31 @@ TEST(Description, ContradictionsAreListedTogether) {
       std::string::npos);
 }
 
+TEST(Description, ContradictionsNameTheirLines) {
+  const ErrorClass bad = ErrorClass::Malformed;
+  // Both parameters are in the file.
+  EXPECT_NE(messageOf(parseYaml("name: m\nsb:\n  partitions: 64\npe:\n  rows: "
+                                "128\n",
+                                "m.yaml"),
+                      bad)
+                .find("pe.rows is 128, expected at most sb.partitions 64 (row "
+                      "i reads partition i) (lines 3, 5)"),
+            std::string::npos);
+  // One is that of the base.
+  EXPECT_NE(messageOf(parseYaml("psum:\n  write_ports: 4000\n", "m"), bad)
+                .find("(psum.banks * psum.entries_per_bank) 2048 (line 2)"),
+            std::string::npos);
+  EXPECT_NE(
+      messageOf(parseYaml("name: m\nact: {cost_medium: 9}\n", "m"), bad)
+          .find("cheap <= medium <= expensive <= very_expensive (line 2)"),
+      std::string::npos);
+  // Each finding has its own lines.
+  EXPECT_NE(messageOf(parseYaml("sb:\n  ports: 65\n  banks: 300\n", "m"), bad)
+                .find("0: accesses never conflict (line 3); sb.ports is 65, "
+                      "expected 1 to 64 accesses per bank and cycle (line 2)"),
+            std::string::npos);
+}
+
 TEST(Description, TerabytesAreCapacityErrors) {
   for (const char *yaml :
        {"dram: {bytes: 1099511627776}", "dram: {bytes: 18446744073709551615}",
