@@ -161,6 +161,7 @@ llvm::Error Compilation::generate() {
   if (llvm::Error error = runPasses(Phase::Emit, [&](OpPassManager &manager) {
         manager.addPass(isadialect::createSchedule({options.schedule}));
         manager.addPass(isadialect::createInsertSemaphores());
+        manager.addPass(isadialect::createChooseDrainOrder());
         if (shared)
           manager.addPass(isadialect::createOrderByStart());
       }))

@@ -6,7 +6,6 @@
 #include "ashlar/Isa/Footprint.h"
 #include "ashlar/Machine/Transposes.h"
 #include <fmt/format.h>
-#include <tuple>
 
 using namespace ashlar;
 using namespace ashlar::emulator;
@@ -31,16 +30,32 @@ void StreamDrains::wait(uint32_t index, unsigned queue, unsigned semaphore) {
     taken.push_back({index, signaller});
 }
 
-/// Whether a drain reads exactly the entries that a matmul addresses.
+/// The loops of an operation over PSUM, innermost first, as few as address the
+/// same entries in the same order.
+template <typename Op>
+static llvm::SmallVector<std::pair<int64_t, int64_t>, 3>
+loopsOver(const Op &op) {
+  const std::pair<int64_t, int64_t> all[] = {{op.n2, op.psumStride2},
+                                             {op.n1, op.psumStride1},
+                                             {op.n0, op.psumStride0}};
+  llvm::SmallVector<std::pair<int64_t, int64_t>, 3> loops;
+  for (auto [count, stride] : all) {
+    if (count == 1)
+      continue;
+    if (!loops.empty() && stride == loops.back().first * loops.back().second)
+      loops.back().first *= count;
+    else
+      loops.push_back({count, stride});
+  }
+  return loops;
+}
+
+/// Whether a drain reads exactly the entries that a matmul addresses, in the
+/// same order.
 static bool sameEntries(const isa::ActDrain &drain,
                         const isa::PeMatmul &matmul) {
-  auto pattern = [](const auto &op) {
-    return std::make_tuple(
-        op.psum, op.n0, op.n1, op.n2, op.n0 > 1 ? op.psumStride0 : 0,
-        op.n1 > 1 ? op.psumStride1 : 0, op.n2 > 1 ? op.psumStride2 : 0);
-  };
   return matmul.groups == 1 && drain.cols == matmul.cols &&
-         pattern(drain) == pattern(matmul);
+         drain.psum == matmul.psum && loopsOver(drain) == loopsOver(matmul);
 }
 
 std::optional<Finding>

@@ -54,6 +54,24 @@ def Schedule : Pass<"ashlar-isa-schedule", "::mlir::ModuleOp"> {
     Statistic<"cyclesAfter", "cycles-after", "Predicted cycles as scheduled">];
 }
 
+def ChooseDrainOrder : Pass<"ashlar-isa-choose-drain-order", "::mlir::ModuleOp"> {
+  let summary = "Let drains follow their streams";
+  let description = [{
+    Before: a program with its semaphores. After: the same one, in which a
+    drain that waits for a single stream and reads exactly its entries has the
+    `order` that ends first (docs/Machine.md, drain orders): `block` after the
+    stream, `row` one entry after the array, `partition` one column after it.
+    What the loader would refuse stays `block`: a drain that writes what its
+    stream still reads, or whose wait is not the one directly before it.
+
+    The machine is read from the module attribute `npu.target`.
+  }];
+  let dependentDialects = ["::ashlar::isadialect::ISADialect"];
+  let statistics = [
+    Statistic<"numRows", "rows", "Drains of order row">,
+    Statistic<"numPartitions", "partitions", "Drains of order partition">];
+}
+
 def OrderByStart : Pass<"ashlar-isa-order", "::mlir::ModuleOp"> {
   let summary = "Order instructions by the time at which they can start";
   let description = [{
