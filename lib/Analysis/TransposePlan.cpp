@@ -190,13 +190,19 @@ int64_t Predictor::onArray() const {
       list.push_back(static_cast<uint64_t>(segment.size));
     return list;
   };
-  const auto array = static_cast<int64_t>(machine::transposeTiles(
-      machine,
-      sizes(plan.rowSegments(
-          static_cast<int64_t>(machine::transposeRows(machine)), partitions,
-          0)),
-      sizes(plan.columnSegments(machine.pe.columns, partitions, 0)), element,
-      plan.planes()));
+  const llvm::SmallVector<uint64_t> rows = sizes(plan.rowSegments(
+      static_cast<int64_t>(machine::transposeRows(machine)), partitions, 0));
+  // The last drain follows its stream; where loads or stores go on beside the
+  // array that does not show.
+  const bool inside = ends.loaded == 0 && ends.stored == 0;
+  const auto lead =
+      static_cast<int64_t>(inside ? machine::rowLead(rows.back()) : 0);
+  const int64_t array =
+      static_cast<int64_t>(machine::transposeTiles(
+          machine, rows,
+          sizes(plan.columnSegments(machine.pe.columns, partitions, 0)),
+          element, plan.planes())) -
+      lead;
   // Tile by tile: the slowest of load, array and store hides the others but for
   // one tile.
   const auto latency = static_cast<int64_t>(machine.dram.latency);

@@ -16,7 +16,9 @@ descriptor, or if a result differs from numpy's. A third extent in front is a
 batch. By --place it stands between two poolings, which need its two axes across
 partitions (pools), reads a graph input before a pooling (load: `copy` is a
 transposing load), makes a graph output behind one (store), or both (alone).
-ranges: which way wins, for n x n of every width at every place.
+ranges: which way wins, for n x n of every width at every place, and for what is
+encoded across the other axis: what a pooling made (encoded) and what a product
+made (product). Their widths are those of the mantissas.
 isolation: an identity multiplication inside a convolution network whose weights
 are mostly zero, with the sparse cluster on and off: equal outputs.
 blocks: dense layers whose activations are stationary. Their results leave the
@@ -247,7 +249,7 @@ def measure_one(options, folder, kind, batch, rows, columns):
 RANGE = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024]
 
 
-def cycles_of(options, folder, model, mode):
+def cycles_of(options, folder, model, mode, more):
     """Cycles of the whole run and what was chosen; nothing is compared."""
     path = os.path.join(folder, "model.onnx")
     onnx.save(model, path)
@@ -255,19 +257,58 @@ def cycles_of(options, folder, model, mode):
     compiled = os.path.join(folder, "compiled.json")
     report = os.path.join(folder, "report.json")
     common.run_tool("ashlarc", path, "-o", binary, f"--transpose={mode}",
-                    f"--machine={options.machine}", f"--report={compiled}")
+                    f"--machine={options.machine}", f"--report={compiled}",
+                    *more)
     common.run_tool("ashlar-run", binary, "--quiet", "--random-inputs=1",
                     f"--report={report}")
     with open(report, encoding="utf-8") as file:
         return json.load(file)["total_cycles"]
 
 
+# Formats of the places where blocks are made along the axis that was not across
+# partitions before.
+ENCODED = ("encoded", "product")
+FORMATS = {"INT8": "bfp8", "FLOAT16": "bfp16"}
+
+
+def encoded_model(place, extent):
+    """encoded: the pooling lies across rows, the product reads across columns,
+    and its result lies as it is stored. product: two convolutions of one tap,
+    the second along what were the positions of the first."""
+    def weights(name, shape):
+        values = np.random.default_rng(extent).standard_normal(shape)
+        return numpy_helper.from_array(
+            (values / np.sqrt(extent)).astype(np.float32), name)
+    tensor = helper.make_tensor_value_info
+    turn = {"name": "transpose", "perm": [0, 2, 1]}
+    if place == "encoded":
+        nodes = [helper.make_node("MaxPool", ["x"], ["a"], name="first",
+                                  kernel_shape=[2]),
+                 helper.make_node("MatMul", ["a", "w"], ["b"], name="second"),
+                 helper.make_node("Transpose", ["b"], ["y"], **turn)]
+        constants = [weights("w", (extent, extent))]
+    else:
+        nodes = [helper.make_node("Conv", ["x", "v"], ["a"], name="first"),
+                 helper.make_node("Transpose", ["a"], ["b"], **turn),
+                 helper.make_node("Conv", ["b", "w"], ["y"], name="second")]
+        constants = [weights("v", (extent, extent, 1)),
+                     weights("w", (extent, extent, 1))]
+    width = extent + (place == "encoded")
+    return save_ready(helper.make_graph(
+        nodes, "blocks", [tensor("x", TensorProto.FLOAT, [1, extent, width])],
+        [tensor("y", TensorProto.FLOAT, [1, extent, extent])], constants))
+
+
 def winners(options, folder, place, kind):
-    """Per extent of RANGE: the ways within 2 % of the best, and whether `auto`
-    is."""
-    for extent in RANGE:
-        model = model_at(place, kind, 1, extent, extent)
-        cycles = {mode: cycles_of(options, folder, model, mode)
+    """Per extent: the ways within 2 % of the best, and by what part `auto` is
+    above it."""
+    for extent in options.extents or RANGE:
+        if place in ENCODED:
+            model = encoded_model(place, extent)
+            more = ["--sparse=off", f"--format={FORMATS[kind]}"]
+        else:
+            model, more = model_at(place, kind, 1, extent, extent), []
+        cycles = {mode: cycles_of(options, folder, model, mode, more)
                   for mode in ("pe", "copy", "dma", "auto")}
         best = min(cycles["pe"], cycles["copy"], cycles["dma"])
         ways = [mode for mode in ("copy", "pe", "dma")
@@ -280,13 +321,16 @@ def ranges(options, folder):
     array, a copy or DRAM is best (two within 2 %: equal)."""
     failed = 0
     for place in options.places.split(","):
-        for kind in options.types.split(",") if options.types else LARGEST:
+        kinds = options.types.split(",") if options.types else LARGEST
+        for kind in kinds:
+            if place in ENCODED and kind not in FORMATS:
+                continue
             size = np.dtype(TYPES[kind][1]).itemsize
             wins = {}
             for extent, ways, above in winners(options, folder, place, kind):
                 # A way that is no other one is named as the others are: a
                 # graph input or output is in DRAM anyway.
-                if place != "pools" and "copy" in ways:
+                if place in PLACES and place != "pools" and "copy" in ways:
                     ways = [way for way in ways if way != "dma"]
                 wins.setdefault("=".join(ways), []).append(extent)
                 if above > 0.02:
@@ -430,7 +474,9 @@ def main():
     parser.add_argument("--machine", default="a1")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--place", choices=PLACES, default="pools")
-    parser.add_argument("--places", default=",".join(PLACES))
+    parser.add_argument("--places", default=",".join([*PLACES, *ENCODED]))
+    parser.add_argument("--extents", type=int, nargs="*", default=[],
+                        help="of ranges (16 to 1024)")
     parser.add_argument("--shapes", default="128x64,256x256,512x512,1024x1024")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -394,8 +394,26 @@ static void stageRegion(Generator &generator, Value value, const View &home,
   if (homeLanes.folded() || lanes.folded())
     return emitRelaid(builder, {home, homeLanes, inside.start},
                       {target, lanes, at.start}, inside.size);
-  emitLoad(generator, home.inStateBuffer() ? nullptr : generator.formOf(value),
-           home, inside, target.slice(at, generator.machine));
+  // What the array makes comes column tile by column tile: copies of the first
+  // ones do not wait for the last.
+  const bool follows = home.inStateBuffer() && home.axis >= 0 &&
+                       home.axis != target.axis &&
+                       analysis::isProduct(value.getDefiningOp());
+  const int64_t whole = follows ? inside.size[home.axis] : 0;
+  const int64_t step = follows ? generator.machine.pe.columns : 1;
+  const analysis::MapForm *form =
+      home.inStateBuffer() ? nullptr : generator.formOf(value);
+  if (whole <= step)
+    return emitLoad(generator, form, home, inside,
+                    target.slice(at, generator.machine));
+  const int64_t first = inside.start[home.axis], place = at.start[home.axis];
+  for (int64_t done = 0; done < whole; done += step) {
+    inside.start[home.axis] = first + done;
+    at.start[home.axis] = place + done;
+    inside.size[home.axis] = at.size[home.axis] = std::min(step, whole - done);
+    emitLoad(generator, form, home, inside,
+             target.slice(at, generator.machine));
+  }
 }
 
 /// Where a tile reads an operand: where it lies, or in the buffer of its copy.

@@ -5,8 +5,11 @@
 // operations with `layout`. Output: some movements as `npu.pe.transpose` or
 // with `route` through DRAM, each with its decision.
 
+#include "AxisChanges.h"
+
 #include "ashlar/Analysis/InPlace.h"
 #include "ashlar/Analysis/MoveView.h"
+#include "ashlar/Analysis/TileBuffers.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Analysis/TransposePlan.h"
 #include "ashlar/Machine/Transposes.h"
@@ -16,6 +19,8 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <limits>
 
 namespace ashlar::npu {
 #define GEN_PASS_DEF_CLASSIFYTRANSPOSES
@@ -133,6 +138,52 @@ bool isWorthTiles(const analysis::TransposePlan &plan,
          columns <= kMostTiles && rows * columns * plan.planes() <= kMostTiles;
 }
 
+/// Cycles of the array for a product, as the choice of its stationary operand
+/// predicted them; 0 if `op` is none.
+int64_t productCycles(Operation *op) {
+  auto decision =
+      op ? op->getAttrOfType<DictionaryAttr>(kStationaryDecisionAttr) : nullptr;
+  auto all =
+      decision ? decision.getAs<DictionaryAttr>("alternatives") : nullptr;
+  if (!all || all.empty())
+    return 0;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (NamedAttribute entry : all)
+    least = std::min(least, cast<IntegerAttr>(entry.getValue()).getInt());
+  return least;
+}
+
+/// The longest product that reads `value`, as it is or encoded.
+int64_t readingCycles(Value value, int64_t depth = 1) {
+  int64_t longest = 0;
+  for (Operation *user : value.getUsers()) {
+    longest = std::max(longest, productCycles(user));
+    if (isa<MapInterface>(user) && depth > 0)
+      longest = std::max(longest, readingCycles(user->getResult(0), depth - 1));
+  }
+  return longest;
+}
+
+/// The part of a copy that goes on beside a product: column tiles are copied as
+/// they leave the array, and a product begins with the first part of what is
+/// loaded. An identity multiplication waits for the array instead, or the array
+/// for it.
+int64_t hiddenCopy(const Movement &movement,
+                   const machine::Description &machine) {
+  Value x = movement.op->getOperand(0);
+  int64_t parts = analysis::kOverlapTiles;
+  int64_t product = 0;
+  if (movement.loads) {
+    product = readingCycles(movement.op->getResult(0));
+  } else {
+    product = productCycles(x.getDefiningOp());
+    parts = static_cast<int64_t>(
+        llvm::divideCeil(shapeOf(x)[movement.sourceAxis],
+                         static_cast<int64_t>(machine.pe.columns)));
+  }
+  return std::min(movement.cycles.copy, product) * (parts - 1) / parts;
+}
+
 /// Finds the tiles of the array and the cycles of all ways, with the axes that
 /// suit the array best where they are free.
 void findPlan(Movement &movement, const machine::Description &machine) {
@@ -161,6 +212,8 @@ void findPlan(Movement &movement, const machine::Description &machine) {
         best = other;
     }
   movement = best;
+  if (movement.plan && op.getKind() == kAxisChange)
+    movement.cycles.copy -= hiddenCopy(movement, machine);
 }
 
 std::optional<Movement> movementOf(DmaMoveOp op,
@@ -200,8 +253,12 @@ Choice choose(const Movement &movement, llvm::StringRef mode) {
     return {"copy", "asked for"};
   const analysis::TransposeCycles &cycles = movement.cycles;
   // What reads a copy begins with its first elements, what reads several tiles
-  // of the array with the first of them.
-  const int64_t head = movement.inTiles ? cycles.copy / kFollowing : 0;
+  // of the array with the first of them. A change of the axis has counted that
+  // (hiddenCopy).
+  DmaMoveOp op = movement.op;
+  const bool counted = op.getKind() == kAxisChange;
+  const int64_t head =
+      movement.inTiles && !counted ? cycles.copy / kFollowing : 0;
   if ((movement.loads || movement.stores) &&
       cycles.copy - head <= cycles.identity)
     return {"copy", "part of a load or store that happens anyway"};
@@ -210,6 +267,14 @@ Choice choose(const Movement &movement, llvm::StringRef mode) {
   if (cycles.dma < cycles.copy)
     return {"dma", "fewest predicted cycles"};
   return {"copy", "fewest predicted cycles"};
+}
+
+/// True if a change of the axis that no operation of the model asks for is done
+/// before its readers, not by their loads. What is in DRAM anyway goes there
+/// only once.
+bool isWorthAnOperation(const Movement &movement, const Choice &choice) {
+  return choice.way == "identity" ||
+         (choice.way == "dma" && !movement.loads && !movement.stores);
 }
 
 class Classifier {
@@ -324,17 +389,27 @@ struct ClassifyTransposesPass
           << "mode is '" << mode << "', expected auto, pe, dma or copy";
       return signalPassFailure();
     }
+    exposeAxisChanges(getOperation(), *machine);
     llvm::SmallVector<DmaMoveOp> moves;
     getOperation().walk([&](DmaMoveOp op) { moves.push_back(op); });
     orderByReaders(moves);
     Classifier classifier(&getContext());
     for (DmaMoveOp op : moves) {
       auto movement = movementOf(op, *machine);
-      if (!movement) {
+      if (!movement && op.getKind() != kAxisChange) {
         classifier.recordOther(op);
         continue;
       }
+      if (!movement) {
+        dropAxisChange(op);
+        continue;
+      }
       Choice choice = choose(*movement, mode);
+      if (op.getKind() == kAxisChange &&
+          !isWorthAnOperation(*movement, choice)) {
+        dropAxisChange(op);
+        continue;
+      }
       classifier.record(*movement, choice);
       numNone += choice.way == "none";
       numCopies += choice.way == "copy";

@@ -93,3 +93,24 @@ func.func @stored(%arg0: tensor<128x256xi8>) -> tensor<256x128xi8> {
   return %1 : tensor<256x128xi8>
 }
 }
+
+// -----
+
+// No operation of the model moves anything, but the pooling needs the other
+// axis across partitions. A copy is part of loading the pooling's tiles.
+// CHECK-LABEL: func.func @axis_change(
+// CHECK: %[[A:.*]] = npu.vec.map "relu"
+// CHECK-NEXT: %[[T:.*]] = npu.pe.transpose(%[[A]]){{.*}}choice = "identity", reason = "fewest predicted cycles"{{.*}}#npu.layout<axis = 0{{.*}}source_axis = 1 : i64
+// CHECK-NEXT: npu.vec.pool "max"(%[[T]])
+// DMA-LABEL: func.func @axis_change(
+// DMA: npu.dma.move "layout"({{.*}}route = #npu.route<through_dram>
+// COPY-LABEL: func.func @axis_change(
+// COPY: npu.vec.map "relu"
+// COPY-NEXT: npu.vec.pool "max"
+module attributes {npu.target = #npu.target<"slow-copy", dma = {onchip_bytes_per_cycle = 1}>} {
+func.func @axis_change(%arg0: tensor<64x128xf32>) -> tensor<64x127xf32> {
+  %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<64x128xf32>) -> tensor<64x128xf32>
+  %1 = npu.vec.pool "max"(%0) {layout = #npu.layout<axis = 0>, kernel = array<i64: 2>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, count_include_pad = false} : (tensor<64x128xf32>) -> tensor<64x127xf32>
+  return %1 : tensor<64x127xf32>
+}
+}

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Transposes around products, asked of the array: how many identity
-// multiplications are left (T15 and T16 of the transpose specification).
+// multiplications are left (T15 and T16 of the transpose specification). Loads
+// and stores that no model asks for have origin `layout`.
 //
 // RUN: ashlar-opt --ashlar-simplify --ashlar-quantise --ashlar-convert-nn-to-npu --ashlar-npu-assign-axis --ashlar-npu-classify-transposes=mode=pe --ashlar-npu-plan-memory --split-input-file %s | FileCheck %s
 
 // A * B^T: the blocks of B lie along the axis that is contracted, before the
 // transpose and after it. Nothing moves.
 // CHECK-LABEL: "a-bt"
-// CHECK-NOT: npu.pe.transpose
+// CHECK-NOT: npu.pe.transpose{{.*}}op = "transpose"
 // CHECK: npu.dma.move "transpose"({{.*}}choice = "none"{{.*}}route = #npu.route<view>
-// CHECK-NOT: npu.pe.transpose
+// CHECK-NOT: npu.pe.transpose{{.*}}op = "transpose"
 module attributes {nn.model_name = "a-bt", npu.target = #npu.target<"m">} {
 func.func @main(%a: tensor<32x64xf32> {nn.name = "a"}, %b: tensor<48x64xf32> {nn.name = "b"}) -> (tensor<32x48xf32> {nn.name = "y"}) {
   %0 = nn.unary relu %b : (tensor<48x64xf32>) -> tensor<48x64xf32>
@@ -24,9 +25,9 @@ func.func @main(%a: tensor<32x64xf32> {nn.name = "a"}, %b: tensor<48x64xf32> {nn
 
 // A^T * B likewise.
 // CHECK-LABEL: "at-b"
-// CHECK-NOT: npu.pe.transpose
+// CHECK-NOT: npu.pe.transpose{{.*}}op = "transpose"
 // CHECK: npu.dma.move "transpose"({{.*}}choice = "none"{{.*}}route = #npu.route<view>
-// CHECK-NOT: npu.pe.transpose
+// CHECK-NOT: npu.pe.transpose{{.*}}op = "transpose"
 module attributes {nn.model_name = "at-b", npu.target = #npu.target<"m">} {
 func.func @main(%a: tensor<64x32xf32> {nn.name = "a"}, %b: tensor<64x48xf32> {nn.name = "b"}) -> (tensor<32x48xf32> {nn.name = "y"}) {
   %0 = nn.unary relu %a : (tensor<64x32xf32>) -> tensor<64x32xf32>
@@ -41,10 +42,10 @@ func.func @main(%a: tensor<64x32xf32> {nn.name = "a"}, %b: tensor<64x48xf32> {nn
 // (A * B)^T: the function behind it joins the product's drain, and a reader
 // that takes any axis sees the result through other strides.
 // CHECK-LABEL: "ab-t"
-// CHECK-NOT: npu.pe.transpose
+// CHECK-NOT: npu.pe.transpose{{.*}}op = "transpose"
 // CHECK: npu.pe.matmul({{.*}}function = "relu"
 // CHECK: npu.dma.move "transpose"({{.*}}choice = "none"{{.*}}route = #npu.route<view>
-// CHECK-NOT: npu.pe.transpose
+// CHECK-NOT: npu.pe.transpose{{.*}}op = "transpose"
 module attributes {nn.model_name = "ab-t", npu.target = #npu.target<"m">} {
 func.func @main(%a: tensor<32x64xf32> {nn.name = "a"}, %c: tensor<48x32xf32> {nn.name = "c"}) -> (tensor<48x32xf32> {nn.name = "y"}) {
   %w = nn.constant dense<0.5> : tensor<64x48xf32>
@@ -60,7 +61,7 @@ func.func @main(%a: tensor<32x64xf32> {nn.name = "a"}, %c: tensor<48x32xf32> {nn
 
 // A transposed constant and two transposes that cancel leave no movement.
 // CHECK-LABEL: "constant"
-// CHECK-NOT: npu.pe.transpose
+// CHECK-NOT: npu.pe.transpose{{.*}}op = "transpose"
 // CHECK-NOT: npu.dma.move
 // CHECK: return
 module attributes {nn.model_name = "constant", npu.target = #npu.target<"m">} {
@@ -82,7 +83,7 @@ func.func @main(%a: tensor<32x64xf32> {nn.name = "a"}) -> (tensor<32x48xf32> {nn
 // CHECK: npu.vec.pool
 // CHECK-NEXT: npu.pe.transpose
 // CHECK-NEXT: npu.vec.pool
-// CHECK-NOT: npu.pe.transpose
+// CHECK-NOT: npu.pe.transpose{{.*}}op = "transpose"
 module attributes {nn.model_name = "between-pools", npu.target = #npu.target<"m">} {
 func.func @main(%a: tensor<1x32x65xf32> {nn.name = "a"}) -> (tensor<1x64x31xf32> {nn.name = "y"}) {
   %0 = nn.max_pool %a {kernel = array<i64: 2>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x32x65xf32>) -> tensor<1x32x64xf32>

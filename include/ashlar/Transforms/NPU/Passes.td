@@ -137,6 +137,12 @@ def ClassifyTransposes
     anyway. The drain of an identity multiplication applies a function that
     is the only reader of its result.
 
+    An operation that reads its operand across another partition dimension, and
+    a result whose neighbours in DRAM are in other partitions, are movements
+    too (`layout`): they become operations where the array or DRAM is chosen,
+    and stay copies of the operation's tiles otherwise. Of such a copy only
+    what does not overlap with a product before or after it counts.
+
     The attribute `ashlar.decision.transpose` has the choice, its reason and the
     predicted cycles of every alternative. The machine is read from the module
     attribute `npu.target`.
