@@ -89,7 +89,8 @@ double onnxref::nearestIn(const NarrowType &type, double x, bool saturate) {
     if (frontend::decode(type, code) == type.largest)
       top = code;
   consider(beyond, top % 2 == 1);
-  if (best > type.largest || std::isinf(magnitude)) {
+  // Nothing is nearer to what is far beyond.
+  if (best > type.largest || magnitude > beyond) {
     if (saturate || !type.hasNaN())
       best = type.largest;
     else

@@ -28,7 +28,7 @@ func.func @fp4(%x: !x) -> tensor<2x2xf32> {
 // CHECK-LABEL: func @odd
 // CHECK: -> tensor<4x2x!bfp.block<mantissa = 8,
 func.func @odd(%x: !x) -> tensor<2x2xf32> {
-  %0 = nn.constant dense<[[0.5, 6.0], [1.5, -4.0], [-6.0, 0.5], [0.0, 3.03125]]> : tensor<4x2xf32>
+  %0 = nn.constant dense<[[0.5, 6.0], [1.5, -4.0], [-6.0, 0.5], [0.0, 3.0625]]> : tensor<4x2xf32>
   %1 = bfp.encode %0 weights : tensor<4x2xf32> -> !w
   %2 = bfp.matmul %x, %1 : (!x, !w) -> tensor<2x2xf32>
   return %2 : tensor<2x2xf32>

@@ -144,7 +144,10 @@ Value ashlar::frontend::powerBelow(Emitter &e, Value v) {
   Value exponent =
       e.unary(UnaryFunction::Floor,
               times(e, e.unary(UnaryFunction::Log, v), 1 / kLogOfTwo));
-  Value power = e.binary<PowOp>(number(e, v, 2), exponent);
+  // A power of two in bfloat16 is one whatever the rounding of the function.
+  Value power = e.cast(e.binary<PowOp>(number(e, v, 2), exponent),
+                       mlir::BFloat16Type::get(e.context()));
+  power = e.cast(power, elementOf(v));
   power = e.where(e.compare(CompareKind::Greater, power, v),
                   times(e, power, 0.5), power);
   Value twice = times(e, power, 2);

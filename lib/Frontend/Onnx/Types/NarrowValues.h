@@ -14,7 +14,7 @@ namespace ashlar::frontend {
 enum class PowerRounding : uint8_t { Up, Down, Nearest };
 
 /// The largest power of two that is not above v, for v >= 0; 0 for 0, NaN for
-/// NaN. v is of binary32 or binary64.
+/// NaN. v is of binary32, or of binary64 and below 2^128.
 Value powerBelow(Emitter &e, Value v);
 
 /// x rounded to the nearest number of `type`, ties to even, in its storage:
