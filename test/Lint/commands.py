@@ -3,6 +3,7 @@
 to exist: programs, scripts, their options, presets."""
 
 import functools
+import glob
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import subprocess
 import sys
 
 OPTION = re.compile(r"^--?[a-zA-Z][\w-]*")
+PACKAGES = os.path.join(os.path.dirname(__file__), "..", "..", "tools", "python")
 SYSTEM = {"cd", "cmake", "cpack", "pip", "podman", "git", "env"}
 # Programs of the fuzz preset have a twin without a fuzzer in every build.
 FUZZERS = re.compile(r"^build-fuzz/fuzz/fuzz-(\w+)$")
@@ -20,11 +22,15 @@ FUZZERS = re.compile(r"^build-fuzz/fuzz/fuzz-(\w+)$")
 @functools.lru_cache(maxsize=None)
 def help_of(path):
     """Where the names of a program's options are: its own text, and that of what it passes
-    its arguments on to. A binary has the names among its bytes."""
+    its arguments on to, another program or a package. A binary has the names among its bytes."""
     with open(path, "rb") as stream:
         text = stream.read().decode("latin-1")
     for called in re.findall(r"^.*?(/usr/lib/llvm-\d+/bin/lit) ", text[:20_000], re.M):
         text += subprocess.run([called, "--help"], text=True, capture_output=True, timeout=60).stdout
+    for package in sorted(set(re.findall(r"^\s*from ashlar\.(\w+)", text[:20_000], re.M))):
+        for module in sorted(glob.glob(os.path.join(PACKAGES, "ashlar", package, "*.py"))):
+            with open(module, encoding="utf-8") as stream:
+                text += stream.read()
     return text
 
 
