@@ -169,7 +169,15 @@ std::vector<float> ashlar::nn::floatElements(ElementsAttr elements) {
     return floats;
   ElementType type = *toElementType(elements.getElementType());
   if (type == ElementType::F32) {
-    floats.resize(bytes->size() / sizeof(float));
+    const size_t count = bytes->size() / sizeof(float);
+    // In one pass where the bytes lie as floats do: resizing would touch every
+    // page of a large constant once more.
+    if (reinterpret_cast<uintptr_t>(bytes->data()) % alignof(float) == 0) {
+      const auto *first = reinterpret_cast<const float *>(bytes->data());
+      floats.assign(first, first + count);
+      return floats;
+    }
+    floats.resize(count);
     std::memcpy(floats.data(), bytes->data(), bytes->size());
     return floats;
   }

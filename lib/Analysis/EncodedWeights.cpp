@@ -7,10 +7,12 @@
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Numerics/Encode.h"
+#include "ashlar/Numerics/Kernels.h"
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/NPU/NPUDialect.h"
+#include "mlir/IR/Threading.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -41,16 +43,48 @@ std::vector<uint32_t> constantWords(Value value) {
   return words;
 }
 
-/// The constant behind the weights of a product; zeros where it has no elements
-/// to read, which the conversion to instructions refuses.
-static std::vector<float> weightFloats(Operation *op, int64_t count) {
-  Value weights = op->getOperand(1);
-  auto encode = weights.getDefiningOp<bfp::EncodeOp>();
-  std::vector<float> values =
-      constantFloats(encode ? encode.getInput() : weights);
-  values.resize(count);
-  return values;
-}
+/// Elements of filters, and columns of a matrix, that a thread takes at once.
+static constexpr int64_t partElements = 65536, partColumns = 64;
+
+namespace {
+/// The constant behind the weights of a product as binary32: the attribute's
+/// own bytes where they are that, a copy otherwise.
+class WeightFloats {
+public:
+  WeightFloats(Operation *op, int64_t count) {
+    Value weights = op->getOperand(1);
+    auto encode = weights.getDefiningOp<bfp::EncodeOp>();
+    Value value = encode ? encode.getInput() : weights;
+    if (auto constant = value.getDefiningOp<nn::ConstantOp>();
+        constant && view(constant.getValue(), count))
+      return;
+    // Zeros where it has no elements to read, which the conversion to
+    // instructions refuses.
+    copy = constantFloats(value);
+    copy.resize(count);
+    values = copy;
+  }
+  WeightFloats(const WeightFloats &) = delete;
+
+  llvm::ArrayRef<float> get() const { return values; }
+
+private:
+  bool view(ElementsAttr elements, int64_t count) {
+    if (!elements.getElementType().isF32())
+      return false;
+    auto bytes = nn::rawElements(elements, storage);
+    if (!bytes || bytes->size() != count * sizeof(float) ||
+        reinterpret_cast<uintptr_t>(bytes->data()) % alignof(float) != 0)
+      return false;
+    values = {reinterpret_cast<const float *>(bytes->data()), size_t(count)};
+    return true;
+  }
+
+  std::vector<char> storage;
+  std::vector<float> copy;
+  llvm::ArrayRef<float> values;
+};
+} // namespace
 
 EncodedWeights::EncodedWeights(Operation *op) {
   Value encoded = op->getOperand(1);
@@ -66,8 +100,8 @@ EncodedWeights::EncodedWeights(Operation *op) {
     packIntegers(op, product.outputs);
     return;
   }
-  std::vector<float> values =
-      weightFloats(op, product.outputs * channels * taps);
+  const WeightFloats weights(op, product.outputs * channels * taps);
+  llvm::ArrayRef<float> values = weights.get();
   mantissas.resize(values.size());
   cells.resize(product.outputs * taps * blocks);
   scales.resize(product.outputs);
@@ -75,13 +109,25 @@ EncodedWeights::EncodedWeights(Operation *op) {
   if (product.weightFormat.block == numerics::BlockFormat::kTensor)
     encodeTensor(values, isConv);
   else
-    for (int64_t o = 0; o < product.outputs; ++o) {
-      // Convolutions store [O, C, taps], matrix products [K, N].
-      if (isConv)
-        encodeOutput(o, values.data() + o * channels * taps, 1, taps);
-      else
-        encodeOutput(o, values.data() + o, 0, product.outputs);
-    }
+    encodeOutputs(op->getContext(), values.data(), isConv);
+}
+
+void EncodedWeights::encodeOutputs(MLIRContext *context, const float *values,
+                                   bool isConv) {
+  const auto outputs = static_cast<int64_t>(scales.size());
+  const int64_t length = std::max<int64_t>(channels * taps, 1);
+  // Rows of matrices are read by whole cache lines.
+  const int64_t part =
+      isConv ? std::max<int64_t>(partElements / length, 1) : partColumns;
+  mlir::parallelFor(context, 0, llvm::divideCeil(outputs, part), [&](size_t i) {
+    numerics::FloatEnvironment environment;
+    const int64_t begin = static_cast<int64_t>(i) * part;
+    const int64_t end = std::min(begin + part, outputs);
+    if (isConv)
+      encodeFilters(values, begin, end);
+    else
+      encodeColumns(values, begin, end);
+  });
 }
 
 llvm::ArrayRef<uint32_t> EncodedWeights::nonZeros(int64_t output) const {
@@ -99,7 +145,8 @@ llvm::ArrayRef<uint32_t> EncodedWeights::nonZeros(int64_t output) const {
 }
 
 void EncodedWeights::packIntegers(Operation *op, int64_t outputs) {
-  std::vector<float> values = weightFloats(op, outputs * channels * taps);
+  const WeightFloats weights(op, outputs * channels * taps);
+  llvm::ArrayRef<float> values = weights.get();
   mantissas.resize(values.size());
   cells.resize(outputs * taps * blocks);
   scales.resize(outputs);
@@ -128,25 +175,62 @@ void EncodedWeights::encodeTensor(llvm::ArrayRef<float> values, bool isConv) {
                         : static_cast<int8_t>(mantissaBits - 2));
 }
 
-void EncodedWeights::encodeOutput(int64_t output, const float *values,
-                                  int64_t tapStride, int64_t channelStride) {
-  numerics::EncodeCounters counters;
-  std::vector<float> block(blockLength);
-  int scale = numerics::kClearedScale;
-  for (int64_t tap = 0; tap < taps; ++tap)
-    for (int64_t b = 0; b < blocks; ++b) {
-      int64_t first = b * blockLength;
-      int64_t count = std::min(blockLength, channels - first);
+void EncodedWeights::encodeFilters(const float *values, int64_t begin,
+                                   int64_t end) {
+  const numerics::KernelTable &kernels = numerics::bestKernels();
+  numerics::EncodeStats stats;
+  std::vector<float> turned(taps > 1 ? channels * taps : 0);
+  for (int64_t o = begin; o < end; ++o) {
+    const float *filter = values + o * channels * taps;
+    for (int64_t c = 0; taps > 1 && c < channels; ++c)
+      for (int64_t tap = 0; tap < taps; ++tap)
+        turned[tap * channels + c] = filter[c * taps + tap];
+    for (int64_t tap = 0; tap < taps; ++tap)
+      kernels.encodeLine(taps > 1 ? turned.data() + tap * channels : filter,
+                         channels, blockLength, mantissaBits,
+                         mantissas.data() + (o * taps + tap) * channels,
+                         cells.data() + (o * taps + tap) * blocks, &stats);
+    alignOutput(o);
+  }
+}
+
+/// Reads whole rows: a column alone would touch a cache line for each element.
+void EncodedWeights::encodeColumns(const float *values, int64_t begin,
+                                   int64_t end) {
+  const numerics::KernelTable &kernels = numerics::bestKernels();
+  const auto outputs = static_cast<int64_t>(scales.size());
+  const int64_t width = end - begin, longest = std::min(blockLength, channels);
+  numerics::EncodeStats stats;
+  std::vector<int16_t> codes(longest * width);
+  std::vector<int8_t> own(width);
+  std::vector<const float *> rows(longest);
+  std::vector<int16_t *> to(longest);
+  for (int64_t i = 0; i < longest; ++i)
+    to[i] = codes.data() + i * width;
+  for (int64_t b = 0; b < blocks; ++b) {
+    const int64_t first = b * blockLength;
+    const int64_t count = std::min(blockLength, channels - first);
+    for (int64_t i = 0; i < count; ++i)
+      rows[i] = values + (first + i) * outputs + begin;
+    kernels.encode16(rows.data(), count, width, mantissaBits, to.data(),
+                     own.data(), &stats);
+    for (int64_t o = 0; o < width; ++o) {
+      cells[(begin + o) * blocks + b] = own[o];
+      int16_t *mantissa = mantissas.data() + (begin + o) * channels + first;
       for (int64_t i = 0; i < count; ++i)
-        block[i] = values[tap * tapStride + (first + i) * channelStride];
-      int64_t at = (output * taps + tap) * channels + first;
-      int8_t cell = numerics::encodeBlock(
-          llvm::ArrayRef(block).take_front(count), mantissaBits,
-          llvm::MutableArrayRef(mantissas).slice(at, count), counters);
-      cells[(output * taps + tap) * blocks + b] = cell;
-      if (cell != numerics::kZeroBlock)
-        scale = std::max(scale, numerics::stepExponent(cell, mantissaBits));
+        mantissa[i] = codes[i * width + o];
     }
+  }
+  for (int64_t o = begin; o < end; ++o)
+    alignOutput(o);
+}
+
+void EncodedWeights::alignOutput(int64_t output) {
+  int8_t *own = cells.data() + output * taps * blocks;
+  int scale = numerics::kClearedScale;
+  for (int64_t i = 0; i < taps * blocks; ++i)
+    if (own[i] != numerics::kZeroBlock)
+      scale = std::max(scale, numerics::stepExponent(own[i], mantissaBits));
   if (scale == numerics::kClearedScale)
     scale = numerics::scaleOrDefault(numerics::kClearedScale, mantissaBits);
   scales[output] = scale;
@@ -154,7 +238,7 @@ void EncodedWeights::encodeOutput(int64_t output, const float *values,
   // for all; what is stored is relative to the scale.
   for (int64_t tap = 0; tap < taps; ++tap)
     for (int64_t b = 0; b < blocks; ++b) {
-      int8_t &cell = cells[(output * taps + tap) * blocks + b];
+      int8_t &cell = own[tap * blocks + b];
       if (cell == numerics::kZeroBlock)
         continue;
       int shift = scale - numerics::stepExponent(cell, mantissaBits);

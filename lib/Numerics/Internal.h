@@ -32,6 +32,9 @@ static inline void storeAt(T *to, size_t i, T value) {
 void scalarEncode(const float *const *rows, size_t count, size_t base, size_t n,
                   int mantissa, size_t mantissaBytes, void *const *mant,
                   int8_t *cells, EncodeStats *stats);
+/// Reference encode of blocks one after another.
+void scalarEncodeLine(const float *values, size_t n, size_t block, int mantissa,
+                      int16_t *mant, int8_t *cells, EncodeStats *stats);
 
 /// Thread-local scratch of at least `size` bytes, 64-byte aligned; valid until
 /// the next call on the same thread.

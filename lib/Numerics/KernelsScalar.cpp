@@ -126,6 +126,20 @@ void scalarEncode(const float *const *rows, size_t count, size_t base, size_t n,
                  stats, values.get(), mantissas.get());
 }
 
+void scalarEncodeLine(const float *values, size_t n, size_t block, int mantissa,
+                      int16_t *mant, int8_t *cells, EncodeStats *stats) {
+  for (size_t base = 0; base < n; base += block, ++cells) {
+    const size_t count = n - base < block ? n - base : block;
+    *cells = encodeBlock(llvm::ArrayRef<float>(values + base, count), mantissa,
+                         llvm::MutableArrayRef<int16_t>(mant + base, count),
+                         stats->counters);
+    if (*cells != kZeroBlock)
+      stats->maxExponent =
+          mergeScale(stats->maxExponent,
+                     static_cast<int16_t>(stepExponent(*cells, mantissa)));
+  }
+}
+
 template <typename Out>
 static void encodeRows(const float *const *rows, size_t count, size_t n,
                        int mantissa, Out *const *mant, int8_t *cells,
@@ -198,6 +212,7 @@ constinit const KernelTable scalarTable = {"scalar",
                                            decodeRow<int16_t>,
                                            encodeRows<int8_t>,
                                            encodeRows<int16_t>,
+                                           scalarEncodeLine,
                                            unaryRow,
                                            binaryRow,
                                            immediateRow,

@@ -265,6 +265,82 @@ static void encodeRows(const float *const *rows, size_t count, size_t n,
   }
 }
 
+/// Values of a block handled at a time: loops of this constant length become
+/// whole vectors, however short the block is.
+constexpr size_t kLineStep = 16;
+
+/// Bits of the largest magnitude.
+static inline uint32_t blockMaximum(const float *values, size_t n) {
+  uint32_t maxima[kLineStep] = {};
+  size_t t = 0;
+  for (; t + kLineStep <= n; t += kLineStep)
+    for (size_t j = 0; j < kLineStep; ++j)
+      maxima[j] = greatest(maxima[j], bitsOf(values[t + j]) & 0x7fffffffu);
+  uint32_t top = 0;
+  for (size_t j = 0; j < kLineStep; ++j)
+    top = greatest(top, maxima[j]);
+  for (; t < n; ++t)
+    top = greatest(top, bitsOf(values[t]) & 0x7fffffffu);
+  return top;
+}
+
+/// encodeRow() of a row whose factors are the same everywhere.
+static inline RowCounts encodeSteps(const float *values, size_t n,
+                                    int32_t limit, float first, float second,
+                                    int16_t *mant) {
+  uint32_t saturated = 0, underflow = 0;
+  ASHLAR_VECTOR_LOOP
+  for (size_t t = 0; t < n; ++t) {
+    float scaled = (values[t] * first) * second;
+    float shifted = scaled + 0x1.8p23f;
+    int32_t m = static_cast<int32_t>(bitsOf(shifted) - bitsOf(0x1.8p23f));
+    int32_t limited = greatest(least(m, limit), -limit);
+    saturated += m != limited;
+    underflow += (m == 0) & ((bitsOf(values[t]) & 0x7fffffffu) != 0);
+    mant[t] = static_cast<int16_t>(limited);
+  }
+  return {saturated, underflow};
+}
+
+static inline void encodeLine(const float *values, size_t n, size_t block,
+                              int mantissa, int16_t *mant, int8_t *cells,
+                              EncodeStats *stats) {
+  const int32_t limit = (int32_t(1) << (mantissa - 1)) - 1;
+  for (size_t base = 0; base < n; base += block, ++cells) {
+    const size_t count = least(block, n - base);
+    const float *from = values + base;
+    int16_t *to = mant + base;
+    const uint32_t top = blockMaximum(from, count);
+    if (top == 0) {
+      __builtin_memset(to, 0, count * sizeof(int16_t));
+      *cells = kZeroBlock;
+      continue;
+    }
+    const int32_t x = static_cast<int32_t>(top >> 23) - 127;
+    if (x == 128 || x == -127) {
+      scalarEncodeLine(from, count, block, mantissa, to, cells, stats);
+      continue;
+    }
+    *cells = static_cast<int8_t>(x);
+    const int32_t k = mantissa - 2 - x; // value * 2^k is the mantissa
+    const int32_t low = least(k, 127);
+    const float first = powerOfTwo(low), second = powerOfTwo(k - low);
+    size_t t = 0;
+    for (; t + kLineStep <= count; t += kLineStep) {
+      const RowCounts counts =
+          encodeSteps(from + t, kLineStep, limit, first, second, to + t);
+      stats->counters.saturated += counts.saturated;
+      stats->counters.underflow += counts.underflow;
+    }
+    const RowCounts rest =
+        encodeSteps(from + t, count - t, limit, first, second, to + t);
+    stats->counters.saturated += rest.saturated;
+    stats->counters.underflow += rest.underflow;
+    stats->maxExponent =
+        greatest(stats->maxExponent, static_cast<int16_t>(x - (mantissa - 2)));
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Elementwise
 //===----------------------------------------------------------------------===//
@@ -425,6 +501,7 @@ makeTable(llvm::StringRef name, decltype(KernelTable::packStationary) pack) {
           decodeRow<int16_t>,
           encodeRows<int8_t>,
           encodeRows<int16_t>,
+          encodeLine,
           unaryRow,
           binaryRow,
           immediateRow,

@@ -38,8 +38,16 @@ private:
   /// Integers of 8 bits or signed 16 bits as they are; no exponents.
   void packIntegers(mlir::Operation *op, int64_t outputs);
   void encodeTensor(llvm::ArrayRef<float> values, bool isConv);
-  void encodeOutput(int64_t output, const float *values, int64_t tapStride,
-                    int64_t channelStride);
+  /// Encodes all outputs: convolutions store [O, C, taps], matrix products
+  /// [K, N].
+  void encodeOutputs(mlir::MLIRContext *context, const float *values,
+                     bool isConv);
+  /// Encodes outputs [begin, end) of a convolution [O, C, taps].
+  void encodeFilters(const float *values, int64_t begin, int64_t end);
+  /// Encodes columns [begin, end) of a matrix [channels, outputs].
+  void encodeColumns(const float *values, int64_t begin, int64_t end);
+  /// Makes cells relative to the scale exponent of their output.
+  void alignOutput(int64_t output);
 
   int64_t taps = 1, channels = 1, blocks = 1, blockLength = 1;
   int mantissaBits = 8, range = 7;

@@ -215,6 +215,12 @@ struct KernelTable {
                    int mantissa, int16_t *const *mant, int8_t *cells,
                    EncodeStats *stats);
 
+  /// Encodes n values that lie one after another as blocks of `block` > 0, the
+  /// last one of what is left. Writes n mantissas and a cell for each block,
+  /// merges into *stats.
+  void (*encodeLine)(const float *values, size_t n, size_t block, int mantissa,
+                     int16_t *mant, int8_t *cells, EncodeStats *stats);
+
   /// out[t] = apply(function, in[t], alpha, beta).
   void (*unary)(Function function, const float *in, size_t n, float alpha,
                 float beta, float *out);
