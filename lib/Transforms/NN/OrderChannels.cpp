@@ -8,6 +8,7 @@
 #include "Rewrite.h"
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Transforms/NN/Passes.h"
+#include "dialects/NN/NNElements.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <numeric>
@@ -33,9 +34,17 @@ struct Map {
   bool keepsZero = true; ///< a channel of zeros is one for the readers
 };
 
+/// Whether floatConstant() has a value, without making it.
+bool isFloatConstant(Value value) {
+  ConstantOp op = constantOp(value);
+  std::vector<char> storage;
+  return op && isa<FloatType>(typeOf(value).getElementType()) &&
+         nn::rawElements(op.getValue(), storage);
+}
+
 bool isPlainConv(ConvOp conv) {
-  return conv.getGroup() == 1 && floatConstant(conv.getW()) &&
-         (!conv.getBias() || floatConstant(conv.getBias()));
+  return conv.getGroup() == 1 && isFloatConstant(conv.getW()) &&
+         (!conv.getBias() || isFloatConstant(conv.getBias()));
 }
 
 /// The map that `conv` makes, if its channels may have any order.

@@ -82,8 +82,10 @@ nn::perAxisConstant(Value value, ArrayRef<int64_t> shape, int64_t axis) {
 
 void nn::scaleConv(Tensor &weights, ArrayRef<double> factors) {
   int64_t inner = weights.size() / std::max<int64_t>(1, weights.shape[0]);
-  for (int64_t i = 0, e = weights.size(); i < e; ++i)
-    weights.floats[i] *= factors[i / inner];
+  double *weight = weights.floats.data();
+  for (int64_t o = 0; o < weights.shape[0]; ++o)
+    for (int64_t i = 0; i < inner; ++i)
+      *weight++ *= factors[o];
 }
 
 void nn::scaleConvTranspose(Tensor &weights, ArrayRef<double> factors,
