@@ -276,14 +276,18 @@ lastReads(const container::Program &program,
   return ends;
 }
 
-void collectPlacements(const container::Program &program, RunStatistics &s) {
+void collectPlacements(const container::Program &program, bool timeline,
+                       RunStatistics &s) {
   llvm::StringMap<const NodeStatistics *> nodes, makers;
   for (const NodeStatistics &node : s.nodes)
     nodes[node.name] = &node;
   for (const container::NodeInfo &node : program.nodes)
     for (const std::string &name : node.plannedTensors)
       makers[name] = nodes.lookup(node.name);
-  const llvm::StringMap<uint64_t> ends = lastReads(program, nodes);
+  // Without a timeline nobody asks how long tensors live; reading the plan for
+  // it would take longer than many a run.
+  const llvm::StringMap<uint64_t> ends =
+      timeline ? lastReads(program, nodes) : llvm::StringMap<uint64_t>();
   for (const container::TensorPlacement &place : program.dumps) {
     const NodeStatistics *maker = makers.lookup(place.name);
     PlacementStatistics &own = s.placements.emplace_back();
@@ -327,7 +331,7 @@ report::collectStatistics(const emulator::LoadedProgram &loaded,
   collectCuts(program, result, s);
   collectUnits(program, result, s);
   collectMaps(program, result, s);
-  collectPlacements(program, s);
+  collectPlacements(program, !result.times.empty(), s);
   if (!result.times.empty())
     if (llvm::Error error = collectTimeline(program, result, s))
       return error;
