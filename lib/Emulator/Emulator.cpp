@@ -133,6 +133,7 @@ llvm::Expected<LoadedProgram> emulator::replicate(const LoadedProgram &program,
   impl->clusterCosts = from.clusterCosts;
   impl->tileClaims = from.tileClaims;
   impl->engine.reuse = from.engine.reuse;
+  impl->engine.tapPrograms = from.engine.tapPrograms;
   if (llvm::Error error = prepare(*impl, options))
     return error;
   return LoadedProgram(std::move(impl));
@@ -145,8 +146,10 @@ llvm::Error emulator::prove(const container::Program &program, Fault *fault) {
   auto impl = std::make_unique<LoadedProgram::Impl>();
   impl->program = program;
   std::optional<Fault> found = decodeProgram(*impl);
+  Options options;
+  options.functional = false; // Nothing is prepared for a run.
   if (!found)
-    found = verify(*impl, Options());
+    found = verify(*impl, options);
   if (!found)
     return llvm::Error::success();
   if (fault)

@@ -6,6 +6,7 @@
 #include "WordArray.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <optional>
 
 using namespace ashlar;
 using namespace ashlar::emulator;
@@ -20,6 +21,32 @@ static constexpr size_t maxLive = 128;
 /// and reading them back would cost what packing them again does.
 static constexpr uint64_t cacheBytes = 3u << 20;
 static constexpr size_t maxSlots = 128;
+
+/// The place of a space that operands are read from among hulls.
+static std::optional<unsigned> hullOf(Space space) {
+  switch (space) {
+  case Space::Sb:
+    return 0;
+  case Space::Xm:
+    return 1;
+  case Space::Xr:
+    return 2;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Whether a write changes what is read; the boxes settle most cases without
+/// looking at the patterns.
+static bool overwrites(llvm::ArrayRef<Access> reads, const Access &access,
+                       uint64_t &steps) {
+  return llvm::any_of(reads, [&](const Access &read) {
+    return read.space == access.space && read.begin < access.end &&
+           access.begin < read.end && read.partBegin < access.partEnd &&
+           access.partBegin < read.partEnd &&
+           isa::conflict(read, access, steps);
+  });
+}
 
 OperandReuse::Key OperandReuse::keyOf(const isa::PeMatmul &op) {
   auto of = [](auto value) { return static_cast<int64_t>(value); };
@@ -54,35 +81,55 @@ void OperandReuse::use(uint32_t index, const isa::PeMatmul &op,
     ++uses[found->operand];
     return;
   }
-  if (live.size() < maxLive)
+  if (live.size() < maxLive) {
     found = live.insert(live.end(), Live());
-  else
+    hulls.emplace_back();
+  } else {
     found = llvm::min_element(live, [](const Live &a, const Live &b) {
       return a.lastUse < b.lastUse;
     });
+  }
   *found = {key, static_cast<uint32_t>(uses.size()), index, {}};
   for (const Access &access : accesses)
-    if (access.space == Space::Sb || access.space == Space::Xm ||
-        access.space == Space::Xr)
+    if (hullOf(access.space))
       found->reads.push_back(access);
+  hulls[found - live.begin()] = hullsOf(*found);
   operands[index] = found->operand;
   uses.push_back(1);
 }
 
+OperandReuse::Hulls OperandReuse::hullsOf(const Live &live) {
+  Hulls result;
+  for (const Access &read : live.reads) {
+    Hull &hull = result[*hullOf(read.space)];
+    const bool isFirst = hull.begin == hull.end;
+    hull.begin = isFirst ? read.begin : std::min(hull.begin, read.begin);
+    hull.end = isFirst ? read.end : std::max(hull.end, read.end);
+    hull.partBegin =
+        isFirst ? read.partBegin : std::min(hull.partBegin, read.partBegin);
+    hull.partEnd =
+        isFirst ? read.partEnd : std::max(hull.partEnd, read.partEnd);
+  }
+  return result;
+}
+
 void OperandReuse::written(const Access &access, ProofWork &work) {
-  if (access.space != Space::Sb && access.space != Space::Xm &&
-      access.space != Space::Xr)
+  const std::optional<unsigned> space = hullOf(access.space);
+  if (!space)
     return;
   uint64_t steps = live.size();
-  llvm::erase_if(live, [&](const Live &x) {
-    return llvm::any_of(x.reads, [&](const Access &read) {
-      // The boxes settle most cases without looking at the patterns.
-      return read.space == access.space && read.begin < access.end &&
-             access.begin < read.end && read.partBegin < access.partEnd &&
-             access.partBegin < read.partEnd &&
-             isa::conflict(read, access, steps);
-    });
-  });
+  for (size_t i = 0; i < live.size();) {
+    const Hull &hull = hulls[i][*space];
+    const bool meets = hull.begin < access.end && access.begin < hull.end &&
+                       hull.partBegin < access.partEnd &&
+                       access.partBegin < hull.partEnd;
+    if (!meets || !overwrites(live[i].reads, access, steps)) {
+      ++i;
+      continue;
+    }
+    live.erase(live.begin() + static_cast<ptrdiff_t>(i));
+    hulls.erase(hulls.begin() + static_cast<ptrdiff_t>(i));
+  }
   work.spend(steps);
 }
 

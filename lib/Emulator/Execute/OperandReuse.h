@@ -48,13 +48,23 @@ private:
     uint32_t lastUse = 0;
     llvm::SmallVector<isa::Access, 3> reads;
   };
+  /// Hull of what an operand reads of each space: SB, XM, XR. Kept apart from
+  /// the rest, because every write is compared with all of them.
+  struct Hull {
+    int64_t begin = 0, end = 0;
+    uint32_t partBegin = 0, partEnd = 0;
+  };
+  using Hulls = std::array<Hull, 3>;
 
   static Key keyOf(const isa::PeMatmul &op);
   void use(uint32_t index, const isa::PeMatmul &op,
            llvm::ArrayRef<isa::Access> accesses);
   void written(const isa::Access &access, ProofWork &work);
 
+  static Hulls hullsOf(const Live &live);
+
   std::vector<Live> live;         ///< Operands that nothing has overwritten.
+  std::vector<Hulls> hulls;       ///< Of `live`.
   std::vector<uint32_t> operands; ///< Per instruction, up to the last matmul.
   std::vector<uint32_t> uses;     ///< Per operand.
 };

@@ -14,7 +14,7 @@ using namespace ashlar::emulator;
 /// Magnitudes of a chunk: sums of 16-bit elements then fit 32 bits.
 static constexpr uint64_t chunkLimit = 65535;
 static constexpr uint64_t valueLimit = 32767;
-/// Coefficients kept for the next sample; about 100 bytes each.
+/// Coefficients kept; about 100 bytes each.
 static constexpr uint64_t keptLimit = 1u << 20;
 
 TapProgram::TapProgram(const isa::TccRun &op,
@@ -34,6 +34,20 @@ void TapProgram::coefficient(uint32_t channel, const isa::Coefficient &entry) {
                   entry});
 }
 
+/// Coefficients by region, those of a region in the order they have.
+static std::vector<const Tap *> distribute(llvm::ArrayRef<const Tap *> taps,
+                                           size_t regions) {
+  std::vector<size_t> next(regions + 1);
+  for (const Tap *tap : taps)
+    ++next[tap->coefficient.z + 1];
+  for (size_t z = 0; z < regions; ++z)
+    next[z + 1] += next[z];
+  std::vector<const Tap *> result(taps.size());
+  for (const Tap *tap : taps)
+    result[next[tap->coefficient.z]++] = tap;
+  return result;
+}
+
 /// Coefficients of at most 16 bits, region by region, each in the order of the
 /// stream; the others go to wideTaps.
 std::vector<const Tap *> TapProgram::byRegion() {
@@ -48,16 +62,11 @@ std::vector<const Tap *> TapProgram::byRegion() {
     else
       order.push_back(&tap);
   }
-  // The order of the stream is that of the vector; depthwise streams have one
-  // region after the other.
+  // Depthwise streams have one region after the other.
   auto before = [](const Tap *a, const Tap *b) {
-    return a->coefficient.z != b->coefficient.z
-               ? a->coefficient.z < b->coefficient.z
-               : a < b;
+    return a->coefficient.z < b->coefficient.z;
   };
-  if (!llvm::is_sorted(order, before))
-    llvm::sort(order, before);
-  return order;
+  return llvm::is_sorted(order, before) ? order : distribute(order, op.regions);
 }
 
 void TapProgram::decode(llvm::ArrayRef<uint8_t> bytes) {
@@ -125,6 +134,8 @@ void TapProgram::close(llvm::ArrayRef<const Tap *> chunk) {
   }
   allChunks.push_back(next);
 }
+
+bool TapPrograms::isFull() const { return size >= keptLimit; }
 
 std::shared_ptr<const TapProgram>
 TapPrograms::find(uint32_t index, const isa::TccRun &op,

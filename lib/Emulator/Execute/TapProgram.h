@@ -2,8 +2,9 @@
 //
 // The coefficient stream of one group as the host computes it: coefficients of
 // all channels that add to the same region together, in chunks whose sums are
-// exact in 32 bits. A run decodes the stream of an instruction once; the next
-// samples find it again as long as its bytes are the same.
+// exact in 32 bits. The loader decodes the streams that it knows, a run what is
+// left; runs and copies of the program find them again as long as their bytes
+// are the same.
 
 #ifndef ASHLAR_LIB_EMULATOR_EXECUTE_TAPPROGRAM_H
 #define ASHLAR_LIB_EMULATOR_EXECUTE_TAPPROGRAM_H
@@ -87,6 +88,8 @@ public:
                                          const machine::TileGeometry &geometry,
                                          uint32_t group,
                                          llvm::ArrayRef<uint8_t> bytes);
+  /// Whether streams that find() decodes are kept no more.
+  bool isFull() const;
 
 private:
   struct Kept {

@@ -15,6 +15,7 @@
 #include "ProofWork.h"
 #include "ashlar/Isa/Footprint.h"
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <optional>
 #include <unordered_map>
@@ -92,7 +93,7 @@ private:
   uint64_t partitions;
   std::vector<Box> boxes;
   std::vector<Box> hulls;
-  std::vector<isa::Access> accesses;
+  std::deque<isa::Access> accesses; ///< Large: never copied to grow.
   std::vector<uint32_t> instructions;
 
   size_t indexed = 0; ///< Entries that the index has.

@@ -207,14 +207,15 @@ SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
 
 //===- Drain --------------------------------------------------------------===//
 
-SparseChecker::Result SparseChecker::checkDrained(const isa::ActDrain &op,
-                                                  uint64_t group, int64_t at) {
+/// What is wrong with the sum at \p at, which takeDrained() refused.
+Finding SparseChecker::drainedFinding(const isa::ActDrain &op,
+                                      int64_t at) const {
   if (at < 0 || at >= static_cast<int64_t>(sums.size()))
     return Finding{
         FaultKind::OutOfRange,
         fmt::format("accumulator {}, a unit has {}", at, sums.size()), "acc",
         0};
-  Sum &sum = sums[static_cast<size_t>(at)];
+  const Sum &sum = sums[static_cast<size_t>(at)];
   if (tables[op.table].partial &&
       sum.bound * static_cast<double>(machine.sparse.tcus) > accumulatorLimit)
     return Finding{FaultKind::AccumulatorBound,
@@ -222,9 +223,6 @@ SparseChecker::Result SparseChecker::checkDrained(const isa::ActDrain &op,
                                "bits together",
                                at),
                    "acc", static_cast<uint64_t>(at)};
-  sum.pending &= ~(uint64_t(1) << group);
-  if (sum.defined && (sum.table == 0 || sum.table == contents[op.table]))
-    return std::nullopt;
   return Finding{FaultKind::UndefinedRead,
                  sum.defined
                      ? fmt::format("accumulator {} holds sums of other tiles "
@@ -232,6 +230,17 @@ SparseChecker::Result SparseChecker::checkDrained(const isa::ActDrain &op,
                                    at, op.table)
                      : fmt::format("accumulator {} was not started", at),
                  "acc", static_cast<uint64_t>(at)};
+}
+
+/// Marks the sum at \p at as drained; false if it must not be.
+bool SparseChecker::takeDrained(const Drained &drained, uint64_t group,
+                                int64_t at) {
+  if (at < 0 || at >= static_cast<int64_t>(sums.size()))
+    return false;
+  Sum &sum = sums[static_cast<size_t>(at)];
+  sum.pending &= ~(uint64_t(1) << group);
+  return sum.defined && (sum.table == 0 || sum.table == drained.contents) &&
+         sum.bound * drained.parts <= accumulatorLimit;
 }
 
 /// Groups whose lanes lie side by side work on the same tiles.
@@ -283,6 +292,9 @@ SparseChecker::Result SparseChecker::drainSums(const isa::ActDrain &op,
     rows = std::max<uint64_t>(rows, entry.rows);
     cols = std::max<uint64_t>(cols, entry.cols);
   }
+  const Drained drained = {
+      contents[op.table],
+      table.partial ? static_cast<double>(machine.sparse.tcus) : 0};
   const uint64_t own = lanesOfGroup(op);
   if (!work.spend(op.cols * (8 * images * rows * cols + op.regionStride)))
     return std::nullopt;
@@ -291,13 +303,13 @@ SparseChecker::Result SparseChecker::drainSums(const isa::ActDrain &op,
     const uint64_t group = op.group + lane / own;
     for (uint64_t i = 0; i < images; ++i)
       for (uint64_t y = 0; y < rows; ++y)
-        for (uint64_t x = 0; x < cols; ++x)
-          if (Result finding = checkDrained(op, group,
-                                            static_cast<int64_t>(base) +
-                                                int64_t(i) * op.psumStride0 +
-                                                int64_t(y) * op.psumStride1 +
-                                                int64_t(x) * op.psumStride2))
-            return finding;
+        for (uint64_t x = 0; x < cols; ++x) {
+          const int64_t at =
+              static_cast<int64_t>(base) + int64_t(i) * op.psumStride0 +
+              int64_t(y) * op.psumStride1 + int64_t(x) * op.psumStride2;
+          if (!takeDrained(drained, group, at))
+            return drainedFinding(op, at);
+        }
     // The tiles of this wave may be smaller than the region.
     const uint64_t end = std::min<uint64_t>(
         base + std::max<uint64_t>(op.regionStride, 1), sums.size());

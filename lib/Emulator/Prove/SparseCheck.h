@@ -13,6 +13,7 @@
 #define ASHLAR_LIB_EMULATOR_PROVE_SPARSECHECK_H
 
 #include "../Cost/Costs.h"
+#include "../Execute/TapProgram.h"
 #include "../State/Tiles.h"
 #include "Checks.h"
 #include "ashlar/Container/Container.h"
@@ -41,6 +42,11 @@ public:
   /// stream decides. Sets \p cost if it depends on either.
   std::optional<Finding> step(const isa::Instruction &inst, Accesses &accesses,
                               std::optional<Cost> &cost);
+
+  /// Decodes the streams of a run that step() has accepted, so that no run of
+  /// the program has to.
+  void prepare(uint32_t index, const isa::TccRun &op,
+               TapPrograms &programs) const;
 
 private:
   using Result = std::optional<Finding>;
@@ -126,8 +132,14 @@ private:
   Result addBounds(const isa::TccRun &op, uint64_t groupMask,
                    llvm::ArrayRef<double> bounds);
   Result knownValue(uint64_t address, int64_t &value) const;
+  /// What the entries of a drain have to be.
+  struct Drained {
+    uint32_t contents = 0; ///< Tiles that they were made with.
+    double parts = 0;      ///< Partial sums that are added up; 0: none.
+  };
   /// One accumulator entry of a drain.
-  Result checkDrained(const isa::ActDrain &op, uint64_t group, int64_t at);
+  bool takeDrained(const Drained &drained, uint64_t group, int64_t at);
+  Finding drainedFinding(const isa::ActDrain &op, int64_t at) const;
   static Result checkGroups(const isa::ActDrain &op, const Table &table);
   Result drainSums(const isa::ActDrain &op, const Table &table);
   /// Entries that a drain reads and results that it starts.

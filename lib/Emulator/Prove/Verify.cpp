@@ -252,6 +252,10 @@ std::optional<Fault> Verifier::operation(uint32_t index) {
   streams.operation(index, impl.queues[index]);
   if (work.exhausted())
     return fault(index, {FaultKind::Capacity, {}});
+  // Only now: an unfinished check has not seen whether streams are legal.
+  const auto *run = std::get_if<isa::TccRun>(&inst);
+  if (run && options.functional)
+    sparse->prepare(index, *run, impl.engine.tapPrograms);
   return std::nullopt;
 }
 
