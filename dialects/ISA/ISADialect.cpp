@@ -121,7 +121,8 @@ static LogicalResult verifyFields(Operation *op, ArrayRef<int64_t> fields) {
 
 bool isInstruction(Operation *op) {
   return llvm::isa_and_present<ISADialect>(op->getDialect()) &&
-         !llvm::isa<ProgramOp, BindingOp, DataOp, StateOp, NodeOp, ProofOp,
+         !llvm::isa<ProgramOp, BindingOp, DataOp, StateOp, CacheOp, KeptOp,
+                    NodeOp, ProofOp,
                     PlannedOp>(op);
 }
 
@@ -179,6 +180,18 @@ LogicalResult BindingOp::verify() { // binding_c1, binding_c2
 }
 
 LogicalResult StateOp::verify() {
+  return checkNumber(*this, "address", getAddress(), mostAddress);
+}
+
+LogicalResult KeptOp::verify() { // kept_c1, kept_c2, kept_c3
+  if (failed(checkType(*this, getType())))
+    return failure();
+  if (!getType().getElementType().isIntOrFloat())
+    return emitOpError() << "expected integers or floats, found " << getType();
+  const auto axis = static_cast<int64_t>(getAxis());
+  if (axis < -1 || axis >= getType().getRank())
+    return emitOpError() << "adds rows on axis " << axis << " of rank "
+                         << getType().getRank();
   return checkNumber(*this, "address", getAddress(), mostAddress);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DMA queues: strided copies, fills, unpacking, gathering and compression
-// between linear memories.
+// DMA queues: strided copies, fills, unpacking, gathering, compression and
+// copies to places that data decide, between linear memories.
 
 #ifndef ASHLAR_ISA_DMA_OPS
 #define ASHLAR_ISA_DMA_OPS
@@ -276,6 +276,53 @@ def ISA_DmaExpandOp
   let isaOperands = [
     Linear<"src", Read, "cells", CellLoops, "Memory::Dram", "$cellBytes">,
     Linear<"dst", Write, "destination", Loops5, "Memory::Sb">
+  ];
+}
+
+def ISA_DmaPutOp : ISA_Op<"DmaPut", "dma.put", 0x17, ISA_DmaQueues.names> {
+  let summary = "Copy a strided pattern to the place of DRAM that a number decides.";
+  let description = [{
+    With k the number at `indexBase` in DRAM, for every index (i0, .., i4):
+    `dram[dstBase + k*axisStride + sum i*dstStride .. +elemBytes] =
+    src[srcBase + sum i*srcStride .. +elemBytes]`.
+    A k outside [0, size) is a fault of the run; nothing is written then. Every
+    byte that some k allows belongs to one tensor that runs leave to the next.
+    Source and all possible destinations do not overlap.
+
+    Example: `isa.dma.put(queue = dma1, elemBytes = 4, srcMem = dram, indexType = i64, size = 256, srcBase = 64, indexBase = 0, n3 = 2, n4 = 32, srcStride3 = 128, srcStride4 = 4, dstBase = 4096, axisStride = 128, dstStride3 = 32768, dstStride4 = 4)`
+  }];
+  let isaWords = 16;
+  let isaFields = [
+    E<"queue", 4, ISA_Queue, 0, 8, "DMA queue">,
+    OneOf<"elemBytes", 4, [1, 2, 4, 8], 1, 0, "bytes", "element size">,
+    E<"srcMem", 3, ISA_Memory, 1, 4, "source memory, dram or sb">,
+    E<"indexType", 5, ISA_ElemType, 1, 7, "stored type of the number, i32 or i64">,
+    Count<"size", 24, 1, 12, "elements", "places that the number may name">,
+    U<"srcBase", 40, 2, 0, "bytes", "source address of index 0">,
+    Count<"n0", 20, 2, 40, "elements", "count of the outermost dimension">,
+    U<"indexBase", 40, 3, 0, "bytes", "DRAM address of the number">,
+    Count<"n1", 20, 3, 40, "elements", "count of dimension 1">,
+    U<"dstBase", 40, 4, 0, "bytes", "DRAM address of place 0">,
+    Count<"n2", 20, 4, 40, "elements", "count of dimension 2">,
+    S<"axisStride", 36, 5, 0, "bytes", "destination stride of one place">,
+    Count<"n3", 20, 5, 36, "elements", "count of dimension 3">,
+    S<"srcStride0", 40, 6, 0, "bytes", "source stride of dimension 0">,
+    Count<"n4", 20, 6, 40, "elements", "count of the innermost dimension">,
+    S<"srcStride1", 40, 7, 0, "bytes", "source stride of dimension 1">,
+    S<"srcStride2", 40, 8, 0, "bytes", "source stride of dimension 2">,
+    S<"srcStride3", 40, 9, 0, "bytes", "source stride of dimension 3">,
+    S<"srcStride4", 40, 10, 0, "bytes", "source stride of dimension 4">,
+    S<"dstStride0", 40, 11, 0, "bytes", "destination stride of dimension 0">,
+    S<"dstStride1", 40, 12, 0, "bytes", "destination stride of dimension 1">,
+    S<"dstStride2", 40, 13, 0, "bytes", "destination stride of dimension 2">,
+    S<"dstStride3", 40, 14, 0, "bytes", "destination stride of dimension 3">,
+    S<"dstStride4", 40, 15, 0, "bytes", "destination stride of dimension 4">
+  ];
+  let isaReserved = [Reserved<1, 36, 28>, Reserved<2, 60, 4>, Reserved<3, 60, 4>, Reserved<4, 60, 4>, Reserved<5, 56, 8>, Reserved<6, 60, 4>, Reserved<7, 40, 24>, Reserved<8, 40, 24>, Reserved<9, 40, 24>, Reserved<10, 40, 24>, Reserved<11, 40, 24>, Reserved<12, 40, 24>, Reserved<13, 40, 24>, Reserved<14, 40, 24>, Reserved<15, 40, 24>];
+  let isaOperands = [
+    Linear<"index", Read, "number", NoLoops, "Memory::Dram", "elementBytes($indexType, 0)">,
+    Linear<"src", Read, "source", Loops5>,
+    Linear<"dst", Write, "destination", Loops5, "Memory::Dram", axisCount="$size", axisStride="$axisStride">
   ];
 }
 

@@ -80,6 +80,38 @@ def ISA_StateOp : ISA_TableOp<"state"> {
   let hasVerifier = 1;
 }
 
+def ISA_CacheOp : ISA_TableOp<"cache"> {
+  let summary = "What a program keeps from run to run belongs to a model.";
+  let description = [{
+    `model` is the checksum of the model's file; `position` the input that tells
+    how many rows of the kept tensors are filled, empty if none is asked for.
+  }];
+  let arguments = (ins I64Attr:$model, StrAttr:$position);
+  let assemblyFormat = "$model `position` $position attr-dict";
+}
+
+def ISA_KeptOp : ISA_TableOp<"kept"> {
+  let summary = "A tensor that a run leaves in DRAM for the next.";
+  let description = [{
+    Input `name` of the model, which output `result` of the run before replaces:
+    `rows` indices of `axis`, or with axis -1 all of it. Zeros before the first
+    run.
+
+    Constraints:
+    - kept_c1: the type is statically shaped, of integers or floats.
+    - kept_c2: the address is in DRAM: not negative, below 2^40.
+    - kept_c3: the axis is -1, or one of the type.
+  }];
+  let arguments = (ins StrAttr:$name, StrAttr:$result,
+                       ISA_TensorTypeAttr:$type, I64Attr:$address,
+                       I64Attr:$axis, I64Attr:$rows);
+  let assemblyFormat = [{
+    $name `from` $result `:` $type `at` $address `axis` $axis `rows` $rows
+    attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
 def ISA_NodeOp : ISA_TableOp<"node"> {
   let summary = "An ONNX node that instructions work for.";
   let description = [{

@@ -34,6 +34,7 @@ private:
   llvm::Error addDump(Directive &d);
   llvm::Error addProof(Directive &d);
   llvm::Error addState(Directive &d);
+  llvm::Error addKept(Directive &d);
   llvm::Error addSimple(Directive &d);
 
   static support::ElementType elementType(Directive &d);
@@ -220,6 +221,19 @@ llvm::Error Assembler::addState(Directive &d) {
   return d.finish();
 }
 
+llvm::Error Assembler::addKept(Directive &d) {
+  KeptTensor kept;
+  d.get("name", kept.name);
+  d.get("output", kept.output);
+  kept.type = elementType(d);
+  d.getNumbers("shape", kept.shape);
+  d.getNumber("at", kept.dramOffset);
+  d.getNumber("axis", kept.axis);
+  d.getNumber("rows", kept.rows);
+  program.cache.tensors.push_back(std::move(kept));
+  return d.finish();
+}
+
 /// Directives that set single members.
 llvm::Error Assembler::addSimple(Directive &d) {
   if (d.name() == ".model") {
@@ -230,6 +244,9 @@ llvm::Error Assembler::addSimple(Directive &d) {
     d.getNumber("dram", program.dramBytes);
   } else if (d.name() == ".semaphores") {
     d.getNumber("count", program.semaphores);
+  } else if (d.name() == ".cache") {
+    d.getNumber("model", program.cache.model);
+    d.get("position", program.cache.position);
   } else if (d.name() == ".plan") {
     d.get("text", program.numericPlanJson);
   } else {
@@ -243,21 +260,22 @@ llvm::Error Assembler::addDirective(llvm::StringRef line,
   llvm::Expected<Directive> d = Directive::parse(line, where);
   if (!d)
     return d.takeError();
-  Handler handler =
-      llvm::StringSwitch<Handler>(d->name())
-          .Case(".machine", &Assembler::addMachine)
-          .Cases({".input", ".output"}, &Assembler::addBinding)
-          .Case(".data", &Assembler::addData)
-          .Case(".more", &Assembler::addMore)
-          .Case(".f32", &Assembler::addFloats)
-          .Case(".node", &Assembler::addNode)
-          .Case(".for", &Assembler::addFor)
-          .Case(".dump", &Assembler::addDump)
-          .Case(".proof", &Assembler::addProof)
-          .Case(".state", &Assembler::addState)
-          .Cases({".model", ".memory", ".semaphores", ".plan", ".decisions"},
-                 &Assembler::addSimple)
-          .Default(nullptr);
+  Handler handler = llvm::StringSwitch<Handler>(d->name())
+                        .Case(".machine", &Assembler::addMachine)
+                        .Cases({".input", ".output"}, &Assembler::addBinding)
+                        .Case(".data", &Assembler::addData)
+                        .Case(".more", &Assembler::addMore)
+                        .Case(".f32", &Assembler::addFloats)
+                        .Case(".node", &Assembler::addNode)
+                        .Case(".for", &Assembler::addFor)
+                        .Case(".dump", &Assembler::addDump)
+                        .Case(".proof", &Assembler::addProof)
+                        .Case(".state", &Assembler::addState)
+                        .Case(".kept", &Assembler::addKept)
+                        .Cases({".model", ".memory", ".semaphores", ".plan",
+                                ".decisions", ".cache"},
+                               &Assembler::addSimple)
+                        .Default(nullptr);
   if (!handler)
     return makeError(ErrorClass::Malformed, "{}:1: unknown directive '{}'",
                      where, d->name().str());
@@ -297,12 +315,17 @@ void Assembler::finish() {
   for (const Segment &segment : program.constants)
     grow(segment.dramOffset, segment.bytes.size());
   grow(program.state.dramOffset, 2 * program.state.initial.size());
+  auto growTensor = [&](const auto &tensor) {
+    uint64_t bytes = byteSize(tensor.type);
+    for (int64_t extent : tensor.shape)
+      bytes *= static_cast<uint64_t>(extent);
+    grow(tensor.dramOffset, bytes);
+  };
+  for (const KeptTensor &kept : program.cache.tensors)
+    growTensor(kept);
   for (const auto *list : {&program.inputs, &program.outputs})
     for (const TensorBinding &binding : *list) {
-      uint64_t bytes = byteSize(binding.type);
-      for (int64_t extent : binding.shape)
-        bytes *= static_cast<uint64_t>(extent);
-      grow(binding.dramOffset, bytes);
+      growTensor(binding);
       if (binding.hasRunTimeExtent())
         grow(binding.extentOffset, sizeof(int64_t));
     }

@@ -83,6 +83,48 @@ llvm::Error checkExtent(const TensorBinding &binding, bool input,
                    sizeof(int64_t), program);
 }
 
+/// A kept tensor alone.
+llvm::Error checkKept(const KeptTensor &kept, const Program &program) {
+  llvm::Expected<uint64_t> bytes =
+      denseBytes(kept.name, kept.shape, byteSize(kept.type));
+  if (!bytes)
+    return bytes.takeError();
+  const auto rank = static_cast<int32_t>(kept.shape.size());
+  const bool whole = kept.axis == -1 && kept.rows == 0;
+  if (!whole && (kept.axis < 0 || kept.axis >= rank || kept.rows < 1 ||
+                 kept.rows > kept.shape[static_cast<size_t>(kept.axis)]))
+    return malformed("kept tensor '{}' of rank {} gets {} rows on axis {}",
+                     kept.name, rank, kept.rows, kept.axis);
+  return checkDram("kept tensor '" + kept.name + "'", kept.dramOffset, *bytes,
+                   program);
+}
+
+/// The cache: names apart from those of the inputs, and a position that is an
+/// input of one i64.
+llvm::Error checkCache(const Program &program) {
+  llvm::StringSet<> names;
+  for (const TensorBinding &binding : program.inputs)
+    names.insert(binding.name);
+  bool grows = false;
+  for (const KeptTensor &kept : program.cache.tensors) {
+    if (!names.insert(kept.name).second)
+      return malformed("kept tensor '{}' has the name of another input",
+                       kept.name);
+    if (llvm::Error error = checkKept(kept, program))
+      return error;
+    grows |= kept.axis >= 0;
+  }
+  if (program.cache.position.empty())
+    return llvm::Error::success();
+  for (const TensorBinding &binding : program.inputs)
+    if (grows && binding.name == program.cache.position &&
+        binding.type == support::ElementType::I64 &&
+        llvm::equal(binding.shape, llvm::ArrayRef<int64_t>{1}))
+      return llvm::Error::success();
+  return malformed("the position '{}' of the cache is no input of one i64",
+                   program.cache.position);
+}
+
 llvm::Error checkBindings(const Program &program) {
   if (llvm::Error error = checkNames("input", program.inputs))
     return error;
@@ -101,6 +143,8 @@ llvm::Error checkBindings(const Program &program) {
               checkExtent(binding, list == &program.inputs, program))
         return error;
     }
+  if (llvm::Error error = checkCache(program))
+    return error;
   return checkDram("state", program.state.dramOffset,
                    2 * program.state.initial.size(), program);
 }

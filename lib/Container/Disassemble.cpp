@@ -85,6 +85,13 @@ void Disassembler::putTensors() {
                ? fmt::format(" extentAxis={} extentAt={}", binding.extentAxis,
                              binding.extentOffset)
                : "");
+  if (!program.cache.empty())
+    line(".cache model={} position={}", program.cache.model,
+         quoted(program.cache.position));
+  for (const KeptTensor &kept : program.cache.tensors)
+    line(".kept name={} output={} type={} shape={} at={} axis={} rows={}",
+         quoted(kept.name), quoted(kept.output), support::name(kept.type).str(),
+         list(kept.shape), kept.dramOffset, kept.axis, kept.rows);
   if (!program.state.initial.empty())
     line(".state at={} initial={}", program.state.dramOffset,
          list(std::vector<int64_t>(program.state.initial.begin(),

@@ -5,12 +5,13 @@
 // consistency of the tables (Check.cpp).
 
 #include "Layout.h"
-#include "ashlar/Container/Container.h"
+#include "ashlar/Container/Bundle.h"
 #include "ashlar/Container/program_generated.h"
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Support/FileIO.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <map>
 
 namespace ashlar::container {
 
@@ -63,21 +64,46 @@ llvm::Expected<std::vector<SectionEntry>> readTable(Bytes file,
   return table;
 }
 
-/// Checks order, place, padding and checksum of every section: each byte of
-/// the file belongs to the header, the table, one section or zero padding.
-llvm::Error checkSections(Bytes file, llvm::ArrayRef<SectionEntry> table) {
-  if (table.size() + 1 < firstConstants)
-    return malformed(fmt::format("{} sections, expected at least {}",
-                                 table.size(), firstConstants - 1));
-  uint64_t end = sizeof(FileHeader) + table.size() * sizeof(SectionEntry);
+/// Kinds and programs in their order: those of a program follow each other,
+/// one of each kind and then constants.
+llvm::Error checkOrder(llvm::ArrayRef<SectionEntry> table) {
+  uint32_t program = 0, kind = 0;
   for (size_t i = 0; i < table.size(); ++i) {
     const SectionEntry &entry = table[i];
-    uint32_t kind = std::min<uint64_t>(i + 1, firstConstants);
+    const bool next =
+        kind >= firstConstants - 1 && entry.program == program + 1;
+    program += next;
+    kind = next ? 1 : std::min(kind + 1, firstConstants);
     if (entry.kind != kind)
       return malformed(fmt::format("section {} has kind {}, expected {}", i,
                                    entry.kind, kind));
-    if (entry.reserved != 0 || (kind != firstConstants && entry.dramOffset))
+    if (entry.program != program ||
+        (kind != firstConstants && entry.dramOffset))
       return malformed(fmt::format("section {}: reserved field is set", i));
+  }
+  if (kind < firstConstants - 1)
+    return malformed(fmt::format("{} sections, expected at least {}",
+                                 table.size(), firstConstants - 1));
+  return llvm::Error::success();
+}
+
+/// Checks place, padding and checksum of every section: each byte of the file
+/// belongs to the header, the table, a section or zero padding. Only constants
+/// may be those of an earlier program, as a whole.
+llvm::Error checkSections(Bytes file, llvm::ArrayRef<SectionEntry> table) {
+  if (llvm::Error error = checkOrder(table))
+    return error;
+  uint64_t end = sizeof(FileHeader) + table.size() * sizeof(SectionEntry);
+  std::map<uint64_t, const SectionEntry *> constants;
+  for (size_t i = 0; i < table.size(); ++i) {
+    const SectionEntry &entry = table[i];
+    if (entry.kind == firstConstants && entry.bytes > 0) {
+      auto [before, added] = constants.try_emplace(entry.offset, &entry);
+      if (!added && before->second->program != entry.program &&
+          before->second->bytes == entry.bytes &&
+          before->second->checksum == entry.checksum)
+        continue;
+    }
     if (entry.offset != alignSection(end) || entry.offset > file.size() ||
         entry.bytes > file.size() - entry.offset)
       return malformed(
@@ -145,6 +171,7 @@ private:
 
   llvm::Error readBindings(const Tables<fb::Binding> *list,
                            std::vector<TensorBinding> &out);
+  llvm::Error readCache(const fb::Cache *cache);
   llvm::Error readPlacement(const fb::Placement &entry);
 
   const fb::Metadata &metadata;
@@ -187,6 +214,23 @@ llvm::Error MetadataReader::readBindings(const Tables<fb::Binding> *list,
     out.push_back({text(entry.name()), *type, numbers(entry.shape()),
                    entry.dram_offset(), entry.extent_axis(),
                    entry.extent_offset()});
+    return llvm::Error::success();
+  });
+}
+
+llvm::Error MetadataReader::readCache(const fb::Cache *cache) {
+  if (!cache)
+    return llvm::Error::success();
+  program.cache.model = cache->model();
+  program.cache.position = text(cache->position());
+  return forEach(cache->tensors(), [&](const fb::Kept &entry) -> llvm::Error {
+    auto type = elementType(entry.type());
+    if (!type)
+      return type.takeError();
+    program.cache.tensors.push_back({text(entry.name()), text(entry.output()),
+                                     *type, numbers(entry.shape()),
+                                     entry.dram_offset(), entry.axis(),
+                                     entry.rows()});
     return llvm::Error::success();
   });
 }
@@ -242,6 +286,8 @@ llvm::Error MetadataReader::read() {
     if (const auto *initial = state->initial())
       program.state.initial.assign(initial->begin(), initial->end());
   }
+  if (llvm::Error error = readCache(metadata.cache()))
+    return error;
   if (llvm::Error error = readBindings(metadata.inputs(), program.inputs))
     return error;
   if (llvm::Error error = readBindings(metadata.outputs(), program.outputs))
@@ -293,20 +339,11 @@ std::string textOf(Bytes bytes) {
                      bytes.size());
 }
 
-llvm::Expected<Program> parseFile(Bytes file) {
-  llvm::Expected<FileHeader> header = readHeader(file);
-  if (!header)
-    return header.takeError();
-  auto table = readTable(file, *header);
-  if (!table)
-    return table.takeError();
-  for (uint8_t byte : header->reserved)
-    if (byte != 0)
-      return malformed("reserved bytes of the header are not zero");
-  if (llvm::Error error = checkSections(file, *table))
-    return error;
+/// One program of a file that checkSections() has accepted.
+llvm::Expected<Program> parseProgram(Bytes file,
+                                     llvm::ArrayRef<SectionEntry> table) {
   auto section = [&](SectionKind kind) {
-    const SectionEntry &entry = (*table)[static_cast<uint32_t>(kind) - 1];
+    const SectionEntry &entry = table[static_cast<uint32_t>(kind) - 1];
     return file.slice(entry.offset, entry.bytes);
   };
   Program program;
@@ -320,18 +357,44 @@ llvm::Expected<Program> parseFile(Bytes file) {
     return error;
   program.numericPlanJson = textOf(section(SectionKind::NumericPlan));
   program.decisionsJson = textOf(section(SectionKind::Decisions));
-  for (size_t i = firstConstants - 1; i < table->size(); ++i)
+  for (const SectionEntry &entry : table.drop_front(firstConstants - 1))
     program.constants.push_back(
-        {(*table)[i].dramOffset,
-         file.slice((*table)[i].offset, (*table)[i].bytes)});
+        {entry.dramOffset, file.slice(entry.offset, entry.bytes)});
   if (llvm::Error error = check(program))
     return error;
   return program;
 }
+
+llvm::Expected<std::vector<Program>> parseFile(Bytes file) {
+  llvm::Expected<FileHeader> header = readHeader(file);
+  if (!header)
+    return header.takeError();
+  auto table = readTable(file, *header);
+  if (!table)
+    return table.takeError();
+  for (uint8_t byte : header->reserved)
+    if (byte != 0)
+      return malformed("reserved bytes of the header are not zero");
+  if (llvm::Error error = checkSections(file, *table))
+    return error;
+  std::vector<Program> programs;
+  llvm::ArrayRef<SectionEntry> rest = *table;
+  while (!rest.empty()) {
+    auto own = rest.take_while([&](const SectionEntry &entry) {
+      return entry.program == rest.front().program;
+    });
+    llvm::Expected<Program> program = parseProgram(file, own);
+    if (!program)
+      return program.takeError();
+    programs.push_back(std::move(*program));
+    rest = rest.drop_front(own.size());
+  }
+  return programs;
+}
 } // namespace
 
-llvm::Expected<Program> parse(std::shared_ptr<llvm::MemoryBuffer> buffer,
-                              llvm::StringRef name) {
+llvm::Expected<std::vector<Program>>
+parseAll(std::shared_ptr<llvm::MemoryBuffer> buffer, llvm::StringRef name) {
   llvm::StringRef contents = buffer->getBuffer();
   // FlatBuffers reads in place and expects the file's alignment in memory.
   if (reinterpret_cast<uintptr_t>(contents.data()) % alignof(uint64_t)) {
@@ -344,12 +407,27 @@ llvm::Expected<Program> parse(std::shared_ptr<llvm::MemoryBuffer> buffer,
     buffer = std::move(copy);
     contents = buffer->getBuffer();
   }
-  llvm::Expected<Program> program = parseFile(
+  auto programs = parseFile(
       {reinterpret_cast<const uint8_t *>(contents.data()), contents.size()});
-  if (!program)
-    return withContext(program.takeError(), name.str());
-  program->storage.push_back(std::move(buffer));
-  return program;
+  if (!programs)
+    return withContext(programs.takeError(), name.str());
+  std::shared_ptr<const void> owner = std::move(buffer);
+  for (Program &program : *programs)
+    program.storage.push_back(owner);
+  return programs;
+}
+
+llvm::Expected<Program> parse(std::shared_ptr<llvm::MemoryBuffer> buffer,
+                              llvm::StringRef name) {
+  auto programs = parseAll(std::move(buffer), name);
+  if (!programs)
+    return programs.takeError();
+  if (programs->size() == 1)
+    return std::move(programs->front());
+  return makeError(ErrorClass::Usage,
+                   "{}: {} programs of one model, expected one; ashlar-run "
+                   "--generate takes several",
+                   name.str(), programs->size());
 }
 
 llvm::Expected<Program> read(llvm::StringRef path) {
@@ -357,6 +435,13 @@ llvm::Expected<Program> read(llvm::StringRef path) {
   if (!buffer)
     return buffer.takeError();
   return parse(std::move(*buffer), path);
+}
+
+llvm::Expected<std::vector<Program>> readAll(llvm::StringRef path) {
+  auto buffer = support::readFile(path);
+  if (!buffer)
+    return buffer.takeError();
+  return parseAll(std::move(*buffer), path);
 }
 
 } // namespace ashlar::container

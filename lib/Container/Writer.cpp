@@ -3,10 +3,14 @@
 // Program -> file image. Deterministic: no time, no path, no addresses.
 
 #include "Layout.h"
-#include "ashlar/Container/Container.h"
+#include "ashlar/Container/Bundle.h"
 #include "ashlar/Container/program_generated.h"
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Support/FileIO.h"
+#include "llvm/ADT/STLExtras.h"
+#include <deque>
+#include <map>
+#include <set>
 
 namespace ashlar::container {
 
@@ -95,6 +99,24 @@ Offset<fb::State> writeState(FlatBufferBuilder &builder,
   return fb::CreateState(builder, state.dramOffset, initial);
 }
 
+/// Programs that keep no tensors have no table.
+Offset<fb::Cache> writeCache(FlatBufferBuilder &builder, const Cache &cache) {
+  if (cache.empty())
+    return 0;
+  std::vector<Offset<fb::Kept>> offsets;
+  for (const KeptTensor &kept : cache.tensors) {
+    auto name = builder.CreateString(kept.name);
+    auto output = builder.CreateString(kept.output);
+    auto shape = builder.CreateVector(kept.shape);
+    offsets.push_back(fb::CreateKept(builder, name, output,
+                                     static_cast<uint8_t>(kept.type), shape,
+                                     kept.dramOffset, kept.axis, kept.rows));
+  }
+  auto position = builder.CreateString(cache.position);
+  auto tensors = builder.CreateVector(offsets);
+  return fb::CreateCache(builder, cache.model, position, tensors);
+}
+
 void writeMetadata(FlatBufferBuilder &builder, const Program &program) {
   auto yaml = builder.CreateString(machine::toYaml(program.machine));
   auto modelName = builder.CreateString(program.modelName);
@@ -105,10 +127,11 @@ void writeMetadata(FlatBufferBuilder &builder, const Program &program) {
   auto dumps = writePlacements(builder, program.dumps);
   auto proofs = writeProofs(builder, program.proofs);
   auto state = writeState(builder, program.state);
+  auto cache = writeCache(builder, program.cache);
   fb::FinishMetadataBuffer(
       builder, fb::CreateMetadata(builder, yaml, modelName, producer, inputs,
                                   outputs, program.dramBytes, nodes, dumps,
-                                  program.semaphores, proofs, state));
+                                  program.semaphores, proofs, state, cache));
 }
 
 /// Upper bound of the metadata's size. FlatBuffers asserts at 2 GiB, so the
@@ -125,6 +148,11 @@ uint64_t estimateMetadata(const Program &program) {
       addText(binding.name);
       bytes += perEntry + 8 * binding.shape.size();
     }
+  for (const KeptTensor &kept : program.cache.tensors) {
+    addText(kept.name);
+    addText(kept.output);
+    bytes += perEntry + 8 * kept.shape.size();
+  }
   for (const NodeInfo &node : program.nodes) {
     bytes += perEntry;
     for (llvm::StringRef text : {node.name, node.opType, node.engine})
@@ -149,6 +177,7 @@ uint64_t estimateMetadata(const Program &program) {
 /// A section before it has an offset.
 struct PendingSection {
   SectionKind kind;
+  uint32_t program;
   llvm::ArrayRef<uint8_t> bytes;
   uint64_t dramOffset;
 };
@@ -163,19 +192,56 @@ llvm::ArrayRef<uint8_t> bytesOf(const std::vector<T> &list) {
           list.size() * sizeof(T)};
 }
 
+/// The entry of a constant section of an earlier program with the same bytes.
+const SectionEntry *storedBefore(llvm::ArrayRef<PendingSection> sections,
+                                 llvm::ArrayRef<SectionEntry> table,
+                                 const std::multimap<uint64_t, size_t> &byHash,
+                                 uint64_t hash) {
+  const PendingSection &section = sections[table.size()];
+  auto [first, last] = byHash.equal_range(hash);
+  for (auto it = first; it != last; ++it)
+    if (sections[it->second].program != section.program &&
+        sections[it->second].bytes == section.bytes)
+      return &table[it->second];
+  return nullptr;
+}
+
+/// The table; constants that an earlier program has already take no place.
+std::vector<SectionEntry> layOut(llvm::ArrayRef<PendingSection> sections,
+                                 uint64_t &end) {
+  std::vector<SectionEntry> table;
+  table.reserve(sections.size());
+  std::multimap<uint64_t, size_t> byHash;
+  for (const PendingSection &section : sections) {
+    const uint64_t hash = llvm::xxh3_64bits(section.bytes);
+    SectionEntry entry{static_cast<uint32_t>(section.kind),
+                       section.program,
+                       alignSection(end),
+                       section.bytes.size(),
+                       section.dramOffset,
+                       hash};
+    const bool constant = section.kind == SectionKind::Constants;
+    const SectionEntry *before =
+        constant && !section.bytes.empty()
+            ? storedBefore(sections, table, byHash, hash)
+            : nullptr;
+    if (before)
+      entry.offset = before->offset;
+    else
+      end = entry.offset + entry.bytes;
+    if (constant)
+      byHash.emplace(hash, table.size());
+    table.push_back(entry);
+  }
+  return table;
+}
+
 /// Lays the sections out and writes header, table and contents.
 std::vector<uint8_t> assemble(llvm::ArrayRef<PendingSection> sections) {
   uint64_t tableEnd =
       sizeof(FileHeader) + sections.size() * sizeof(SectionEntry);
   uint64_t end = tableEnd;
-  std::vector<SectionEntry> table;
-  for (const PendingSection &section : sections) {
-    uint64_t offset = alignSection(end);
-    table.push_back({static_cast<uint32_t>(section.kind), 0, offset,
-                     section.bytes.size(), section.dramOffset,
-                     llvm::xxh3_64bits(section.bytes)});
-    end = offset + section.bytes.size();
-  }
+  const std::vector<SectionEntry> table = layOut(sections, end);
   FileHeader header = {};
   std::memcpy(header.magic, magic, sizeof(magic));
   header.formatVersion = formatVersion;
@@ -198,7 +264,11 @@ std::vector<uint8_t> assemble(llvm::ArrayRef<PendingSection> sections) {
 }
 } // namespace
 
-llvm::Expected<std::vector<uint8_t>> serialize(const Program &program) {
+/// Adds the sections of a program; what they refer to is the program's and
+/// \p metadata's.
+static llvm::Error addSections(const Program &program, uint32_t index,
+                               FlatBufferBuilder &metadata,
+                               std::vector<PendingSection> &sections) {
   if (llvm::Error error = check(program))
     return error;
   constexpr uint64_t maxMetadata = uint64_t(1) << 30;
@@ -206,20 +276,53 @@ llvm::Expected<std::vector<uint8_t>> serialize(const Program &program) {
     return makeError(ErrorClass::Capacity,
                      "metadata needs {} bytes, the format holds {}", bytes,
                      maxMetadata);
-  FlatBufferBuilder builder(1 << 16);
-  writeMetadata(builder, program);
-  std::vector<PendingSection> sections = {
-      {SectionKind::Metadata,
-       llvm::ArrayRef<uint8_t>(builder.GetBufferPointer(), builder.GetSize()),
-       0},
-      {SectionKind::Code, bytesOf(program.code), 0},
-      {SectionKind::NumericPlan, bytesOf(program.numericPlanJson), 0},
-      {SectionKind::Decisions, bytesOf(program.decisionsJson), 0},
-      {SectionKind::DebugMap, bytesOf(program.nodeOfInstruction), 0}};
+  writeMetadata(metadata, program);
+  auto add = [&](SectionKind kind, llvm::ArrayRef<uint8_t> bytes,
+                 uint64_t dramOffset = 0) {
+    sections.push_back({kind, index, bytes, dramOffset});
+  };
+  add(SectionKind::Metadata,
+      llvm::ArrayRef<uint8_t>(metadata.GetBufferPointer(), metadata.GetSize()));
+  add(SectionKind::Code, bytesOf(program.code));
+  add(SectionKind::NumericPlan, bytesOf(program.numericPlanJson));
+  add(SectionKind::Decisions, bytesOf(program.decisionsJson));
+  add(SectionKind::DebugMap, bytesOf(program.nodeOfInstruction));
   for (const Segment &segment : program.constants)
-    sections.push_back(
-        {SectionKind::Constants, segment.bytes, segment.dramOffset});
+    add(SectionKind::Constants, segment.bytes, segment.dramOffset);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<uint8_t>>
+serializeAll(llvm::ArrayRef<Program> programs, SharedBytes *shared) {
+  std::deque<FlatBufferBuilder> metadata;
+  std::vector<PendingSection> sections;
+  for (auto [index, program] : llvm::enumerate(programs))
+    if (llvm::Error error =
+            addSections(program, static_cast<uint32_t>(index),
+                        metadata.emplace_back(1 << 16), sections))
+      return error;
+  if (shared) {
+    std::set<uint64_t> places;
+    uint64_t end = 0;
+    for (const SectionEntry &entry : layOut(sections, end))
+      if (entry.kind == firstConstants) {
+        shared->constants += entry.bytes;
+        shared->stored += places.insert(entry.offset).second ? entry.bytes : 0;
+      }
+  }
   return assemble(sections);
+}
+
+llvm::Expected<std::vector<uint8_t>> serialize(const Program &program) {
+  return serializeAll(program);
+}
+
+llvm::Error writeAll(llvm::ArrayRef<Program> programs, llvm::StringRef path,
+                     SharedBytes *shared) {
+  auto file = serializeAll(programs, shared);
+  if (!file)
+    return file.takeError();
+  return support::writeFileAtomically(path, llvm::ArrayRef<uint8_t>(*file));
 }
 
 llvm::Error write(const Program &program, llvm::StringRef path) {

@@ -187,6 +187,48 @@ static llvm::Error checkState(const container::Program &program,
                    program.state.initial.size());
 }
 
+static llvm::Error checkKept(const container::Program &program,
+                             llvm::ArrayRef<support::HostTensor> kept) {
+  const auto &tensors = program.cache.tensors;
+  if (!kept.empty() && kept.size() != tensors.size())
+    return makeError(ErrorClass::Malformed,
+                     "{} kept tensors, the program has {}", kept.size(),
+                     tensors.size());
+  for (auto [binding, tensor] : llvm::zip(tensors, kept))
+    if (binding.type != tensor.type ||
+        !llvm::equal(binding.shape, tensor.shape))
+      return makeError(ErrorClass::Malformed,
+                       "kept tensor '{}' is {}, expected {}", binding.name,
+                       support::describe(tensor),
+                       support::describe(binding.type, binding.shape));
+  return llvm::Error::success();
+}
+
+/// What the run before has left, or zeros.
+static void restoreKept(Memory &memory, const container::Cache &cache,
+                        llvm::ArrayRef<support::HostTensor> kept) {
+  for (auto [i, binding] : llvm::enumerate(cache.tensors)) {
+    uint8_t *at = memory.dram(binding.dramOffset);
+    if (kept.empty())
+      std::memset(at, 0,
+                  *support::countElements(binding.shape) *
+                      support::byteSize(binding.type));
+    else
+      llvm::copy(kept[i].data, at);
+  }
+}
+
+static std::vector<support::HostTensor> keptOf(Memory &memory,
+                                               const container::Cache &cache) {
+  std::vector<support::HostTensor> kept;
+  for (const container::KeptTensor &binding : cache.tensors) {
+    kept.push_back(support::HostTensor::zeros(binding.type, binding.shape));
+    std::memcpy(kept.back().data.data(), memory.dram(binding.dramOffset),
+                kept.back().data.size());
+  }
+  return kept;
+}
+
 static llvm::Error selectKernels(LoadedProgram::Impl &impl,
                                  const Options &options) {
   Engine &engine = impl.engine;
@@ -214,8 +256,9 @@ static llvm::Error selectKernels(LoadedProgram::Impl &impl,
 /// The state of the memories before cycle 0.
 static void resetMemories(LoadedProgram::Impl &impl,
                           llvm::ArrayRef<support::HostTensor> inputs,
-                          llvm::ArrayRef<int16_t> state) {
+                          const Options &options) {
   Memory &memory = impl.engine.memory;
+  llvm::ArrayRef<int16_t> state = options.state;
   if (impl.zeroMemory)
     memory.clearOnChip();
   memory.clearScales();
@@ -233,6 +276,7 @@ static void resetMemories(LoadedProgram::Impl &impl,
   impl.engine.statistics.assign(impl.program.machine.sr.registers, {});
   for (auto [binding, input] : llvm::zip(impl.program.inputs, inputs))
     llvm::copy(input.data, memory.dram(binding.dramOffset));
+  restoreKept(memory, impl.program.cache, options.kept);
   const container::StateBinding &binding = impl.program.state;
   if (state.empty())
     state = binding.initial;
@@ -344,6 +388,7 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
   if (!result.state.empty())
     std::memcpy(result.state.data(), engine.memory.dram(state.dramOffset),
                 result.state.size() * sizeof(int16_t));
+  result.kept = keptOf(engine.memory, impl.program.cache);
   return std::nullopt;
 }
 
@@ -361,12 +406,14 @@ emulator::run(LoadedProgram &program,
       return error;
     if (llvm::Error error = checkState(impl.program, options.state))
       return error;
+    if (llvm::Error error = checkKept(impl.program, options.kept))
+      return error;
     if (llvm::Error error = selectKernels(impl, options))
       return error;
   }
   const auto begin = std::chrono::steady_clock::now();
   if (options.functional) {
-    resetMemories(impl, inputs, options.state);
+    resetMemories(impl, inputs, options);
     impl.engine.keepChosen = needsRequests(impl.program.machine, options);
     if (std::optional<Fault> fault = execute(impl, options, result))
       return toError(*fault);

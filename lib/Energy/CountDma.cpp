@@ -66,6 +66,12 @@ void ActionCounter::of(const isa::DmaGather &op, Sink &sink) {
   sink.transfer(operandDst(op));
 }
 
+void ActionCounter::of(const isa::DmaPut &op, Sink &sink) {
+  sink.add(Action::DmaMove,
+           plus(sink.measured.work, streamedBytes(operandIndex(op))));
+  sink.transfer(operandSrc(op));
+}
+
 void ActionCounter::of(const isa::DmaCompress &, Sink &sink) {
   // The work counts the map once for each pass over it.
   sink.add(Action::DmaMove, sink.measured.work);

@@ -4,9 +4,11 @@
 // program: every product and sum saturates.
 
 #include "ashlar/Machine/Cycles.h"
+
 #include "Saturating.h"
 #include "ashlar/Machine/Dram.h"
 #include "ashlar/Machine/PoolVisits.h"
+#include "ashlar/Machine/PutCycles.h"
 
 #include "llvm/ADT/StringSwitch.h"
 #include <algorithm>
@@ -179,6 +181,16 @@ Timing ashlar::machine::dmaGather(const Description &machine,
                    add(bytesOf(source), mul(rows, indices.elementBytes)),
                    std::max(indexRuns, onchipRuns(destination)),
                    gatherTraffic(machine, source, indices));
+}
+
+Timing ashlar::machine::dmaPut(const Description &machine, const DmaSide &index,
+                               const DmaSide &source,
+                               const DmaSide &destination) {
+  const DramTraffic traffic[] = {dramTraffic(machine, index),
+                                 dramTraffic(machine, source),
+                                 dramTraffic(machine, destination)};
+  return dmaTiming(machine, add(bytesOf(destination), bytesOf(index)),
+                   onchipRuns(source), traffic);
 }
 
 uint64_t ashlar::machine::wholeBursts(const Description &machine,

@@ -53,6 +53,32 @@ struct StateBinding {
   std::vector<int16_t> initial; ///< Before the first run; empty: no state.
 };
 
+/// A tensor that a run leaves in DRAM for the next, zeros before the first: an
+/// input of the model that an output of the run before replaces, as the cache of
+/// a decoder. A run writes `rows` indices of `axis`, from the position on that
+/// Cache::position tells, and nothing else.
+struct KeptTensor {
+  std::string name;   ///< The input of the model.
+  std::string output; ///< The output that replaces it.
+  support::ElementType type = support::ElementType::F32;
+  std::vector<int64_t> shape; ///< Room for all that is kept; row-major.
+  uint64_t dramOffset = 0;
+  int32_t axis = -1; ///< That rows are added along; -1: all of it is replaced.
+  int64_t rows = 0;  ///< Of a run, if there is an axis.
+};
+
+/// What a program keeps from run to run. Programs of one model may go on with
+/// what another of them has left.
+struct Cache {
+  uint64_t model = 0; ///< Checksum of the model's file.
+  /// The input, an i64, that tells how many rows are filled; empty: none is
+  /// asked for.
+  std::string position;
+  std::vector<KeptTensor> tensors;
+
+  bool empty() const { return tensors.empty(); }
+};
+
 /// What a node of the source model became.
 struct NodeInfo {
   std::string name, opType;
@@ -132,6 +158,7 @@ struct Program {
   std::string producer; ///< Name and version of the compiler.
   std::vector<TensorBinding> inputs, outputs;
   StateBinding state;
+  Cache cache;
   uint64_t dramBytes = 0; ///< DRAM that the program uses, from address 0.
   std::vector<uint64_t> code;
   std::vector<Segment> constants; ///< Ascending, without overlap.

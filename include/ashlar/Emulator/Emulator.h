@@ -47,6 +47,9 @@ struct Options {
   bool checkUndefined = true;
   /// State of the program before the run; empty: as before the first run.
   llvm::ArrayRef<int16_t> state;
+  /// The kept tensors before the run, in order of Cache::tensors; empty: as
+  /// before the first run.
+  llvm::ArrayRef<support::HostTensor> kept;
 };
 
 /// A verified program with its memories. Movable, not copyable. One run at a

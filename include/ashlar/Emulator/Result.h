@@ -173,6 +173,8 @@ struct RunResult {
   std::vector<support::HostTensor> outputs; ///< In order of Program::outputs.
   /// What the run leaves for the next (Program::state).
   std::vector<int16_t> state;
+  /// The kept tensors after the run (Program::cache).
+  std::vector<support::HostTensor> kept;
   std::vector<TensorDump> dumps;
   std::vector<CutResult> cuts;  ///< Chosen as the program ran, in its order.
   std::vector<UnitWork> units;  ///< In the order of their first runs.

@@ -53,6 +53,7 @@ private:
   void of(const isa::DmaFill &op, Sink &sink);
   void of(const isa::DmaUnpack &op, Sink &sink);
   void of(const isa::DmaGather &op, Sink &sink);
+  void of(const isa::DmaPut &op, Sink &sink);
   void of(const isa::DmaCompress &op, Sink &sink);
   void of(const isa::DmaExpand &op, Sink &sink);
   void of(const isa::DmaTile &op, Sink &sink);

@@ -6,6 +6,7 @@
 #include "../State/TensorView.h"
 #include "../State/Tiles.h"
 #include "ashlar/Machine/Dram.h"
+#include "ashlar/Machine/PutCycles.h"
 #include "ashlar/Machine/Transposes.h"
 #include "llvm/Support/MathExtras.h"
 #include <array>
@@ -143,6 +144,24 @@ Cost CostModel::of(const isa::DmaGather &op) {
                destination.bytes());
   cost.dramRead = read.burstBytes;
   cost.dramUseful = read.usefulBytes;
+  return cost;
+}
+
+// At place 0; the run measures where the number says.
+Cost CostModel::of(const isa::DmaPut &op) {
+  const Side index(machine, operandIndex(op));
+  const Side source(machine, operandSrc(op));
+  const Side destination(machine, operandDst(op));
+  const machine::DramTraffic number = machine::dramTraffic(machine, index.side);
+  const machine::DramTraffic read = machine::dramTraffic(machine, source.side);
+  const machine::DramTraffic written =
+      machine::dramTraffic(machine, destination.side);
+  Cost cost = withWork(
+      machine::dmaPut(machine, index.side, source.side, destination.side),
+      destination.bytes());
+  cost.dramRead = number.burstBytes + read.burstBytes;
+  cost.dramWrite = written.burstBytes;
+  cost.dramUseful = number.usefulBytes + read.usefulBytes + written.usefulBytes;
   return cost;
 }
 

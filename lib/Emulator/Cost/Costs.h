@@ -94,6 +94,7 @@ private:
   Cost of(const isa::DmaGather &op);
   Cost of(const isa::DmaCompress &op);
   Cost of(const isa::DmaExpand &op);
+  Cost of(const isa::DmaPut &op);
   Cost of(const isa::DmaFill &op);
   Cost of(const isa::PeLoad &op);
   Cost of(const isa::PeSwap &op);

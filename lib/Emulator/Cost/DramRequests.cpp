@@ -126,6 +126,14 @@ public:
     });
   }
 
+  void operator()(const isa::DmaPut &op) {
+    sideRequests(operandIndex(op), request);
+    sideRequests(operandSrc(op), request);
+    isa::LinearOperand place = operandDst(op);
+    place.base += chosen.empty() ? 0 : chosen[0];
+    sideRequests(place, request);
+  }
+
   void operator()(const isa::DmaCompress &op) {
     forCells(op, operandDst(op), chosen, [&](uint64_t address, uint64_t bytes) {
       request({address, 1, 0, bytes, true});

@@ -93,7 +93,7 @@ struct Engine {
   /// What instructions took whose time the data of this run decides.
   llvm::DenseMap<uint32_t, Cost> measured;
   /// Addresses that the data of this run decides, if keepChosen: of dma.gather
-  /// how far each row lies from where index 0 is, of compressed transfers the
+  /// and dma.put how far each row lies from where index 0 is, of compressed transfers the
   /// bytes of each cell.
   llvm::DenseMap<uint32_t, std::vector<uint64_t>> chosen;
   bool keepChosen = false;
@@ -154,6 +154,7 @@ struct Engine {
   void execute(const isa::DmaFill &op);
   void execute(const isa::DmaUnpack &op);
   void execute(const isa::DmaGather &op);
+  void execute(const isa::DmaPut &op);
   void execute(const isa::DmaCompress &op);
   void execute(const isa::DmaExpand &op);
   void execute(const isa::PeLoad &op);

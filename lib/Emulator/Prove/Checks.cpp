@@ -266,6 +266,15 @@ static Result check(const isa::DmaGather &op, const Description &machine) {
   return checkDma(op, machine);
 }
 
+static Result check(const isa::DmaPut &op, const Description &machine) {
+  if (Result finding = checkIndexType(op.indexType))
+    return finding;
+  if (op.srcMem != isa::Memory::Dram && op.srcMem != isa::Memory::Sb)
+    return bad("source memory is {}, expected dram or sb",
+               isa::name(op.srcMem).str());
+  return checkDma(op, machine);
+}
+
 /// Cells of dma.compress and dma.expand: in DRAM one after the other or apart.
 template <typename Op>
 static Result checkCells(const Op &op, const isa::LinearOperand &cells) {

@@ -11,6 +11,7 @@
 #include "Checks.h"
 #include "Defined.h"
 #include "FieldRules.h"
+#include "KeptPlaces.h"
 #include "Races.h"
 #include "SparseCheck.h"
 #include "WordChecks.h"
@@ -121,6 +122,12 @@ std::optional<Fault> Verifier::run() {
             bind("input '" + input.name + "'", input.dramOffset,
                  *support::countElements(input.shape) *
                      support::byteSize(input.type)))
+      return found;
+  for (const container::KeptTensor &kept : impl.program.cache.tensors)
+    if (std::optional<Fault> found =
+            bind("kept tensor '" + kept.name + "'", kept.dramOffset,
+                 *support::countElements(kept.shape) *
+                     support::byteSize(kept.type)))
       return found;
   const container::StateBinding &state = impl.program.state;
   if (std::optional<Fault> found =
@@ -237,6 +244,8 @@ std::optional<Fault> Verifier::operation(uint32_t index) {
             checkBounds(accesses, machine, impl.program.dramBytes))
       return fault(index, std::move(*finding));
   }
+  if (std::optional<Finding> finding = checkPlaces(inst, impl.program, machine))
+    return fault(index, std::move(*finding));
   if (std::optional<Finding> finding = checkOverlap(inst, accesses, work))
     return fault(index, std::move(*finding));
   if (std::optional<Fault> found = constantWrites(index))

@@ -84,3 +84,22 @@ void NaiveMachine::run(const isa::DmaGather &op) {
                        d * op.srcStride3 + e * op.srcStride4 + i];
           }
 }
+
+void NaiveMachine::run(const isa::DmaPut &op) {
+  int64_t place = 0;
+  for (unsigned i = 0; i < (op.indexType == ElemType::I32 ? 4 : 8); ++i)
+    place |= int64_t(dram[op.indexBase + i]) << 8 * i;
+  for (uint64_t a = 0; a < op.n0; ++a)
+    for (uint64_t b = 0; b < op.n1; ++b)
+      for (uint64_t c = 0; c < op.n2; ++c)
+        for (uint64_t d = 0; d < op.n3; ++d)
+          for (uint64_t e = 0; e < op.n4; ++e)
+            for (uint64_t i = 0; i < op.elemBytes; ++i)
+              dram[op.dstBase + place * op.axisStride + a * op.dstStride0 +
+                   b * op.dstStride1 + c * op.dstStride2 + d * op.dstStride3 +
+                   e * op.dstStride4 + i] =
+                  byteOf(op.srcMem, op.srcBase + a * op.srcStride0 +
+                                        b * op.srcStride1 + c * op.srcStride2 +
+                                        d * op.srcStride3 + e * op.srcStride4 +
+                                        i);
+}

@@ -63,6 +63,7 @@ private:
   void run(const isa::DmaGather &op);
   void run(const isa::DmaCompress &op);
   void run(const isa::DmaExpand &op);
+  void run(const isa::DmaPut &op);
   void run(const isa::DmaFill &op);
   void run(const isa::PeLoad &op);
   void run(const isa::PeSwap &op);

@@ -129,6 +129,19 @@ TEST(Footprint, CompressedCellsTakeAllTheirRoom) {
             Texts({"reads dram[0..1)[1000..1094)", "writes sb[0..1)[64..84)"}));
 }
 
+TEST(Footprint, PutMayWriteEveryPlace) {
+  DmaPut put;
+  put.elemBytes = 4;
+  put.indexType = ElemType::I64, put.indexBase = 8;
+  put.size = 100, put.axisStride = 64;
+  put.srcBase = 4096, put.dstBase = 65536;
+  put.n3 = 2, put.srcStride3 = 64, put.dstStride3 = 6400;
+  put.n4 = 16, put.srcStride4 = put.dstStride4 = 4;
+  EXPECT_EQ(texts(put),
+            Texts({"reads dram[0..1)[8..16)", "reads dram[0..1)[4096..4224)",
+                   "writes dram[0..1)[65536..78336)"}));
+}
+
 TEST(Footprint, GatherFromDramReadsTheWholeTable) {
   DmaGather gather;
   gather.elemBytes = 4;

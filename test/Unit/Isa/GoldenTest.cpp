@@ -113,6 +113,7 @@ TEST(Golden, Headers) {
   EXPECT_EQ(header(DmaGather()), 0x1500000000000013u);
   EXPECT_EQ(header(DmaCompress()), 0x0c00000000000014u);
   EXPECT_EQ(header(DmaExpand()), 0x0c00000000000015u);
+  EXPECT_EQ(header(DmaPut()), 0x1000000000000017u);
   EXPECT_EQ(header(ActDrain()), 0x0d00000000000630u);
   EXPECT_EQ(header(VecMap()), 0x1200000000000740u);
   EXPECT_EQ(header(VecPool()), 0x0e00000000000741u);
