@@ -3,6 +3,7 @@
 // The frame of a module.
 
 #include "ashlar/Analysis/ModuleForm.h"
+#include "ashlar/Analysis/KeptResults.h"
 
 #include "dialects/NN/NNDialect.h"
 
@@ -35,8 +36,68 @@ bool isExtent(func::FuncOp main, unsigned result) {
         main.getResultAttrOfType<DenseI64ArrayAttr>(index, nn::extentAttr);
     if (numbers && numbers.size() == 2 && numbers[1] == result)
       return true;
+    if (auto kept = keptOf(main, index); kept && kept->position == result)
+      return true;
   }
   return false;
+}
+
+std::optional<nn::Kept> keptOf(func::FuncOp main, unsigned result) {
+  return nn::Kept::of(main.getResultAttr(result, nn::keptAttr));
+}
+
+bool isKept(func::FuncOp main, unsigned argument) {
+  for (unsigned index = 0; index < main.getNumResults(); ++index)
+    if (auto kept = keptOf(main, index); kept && kept->input == argument)
+      return true;
+  return false;
+}
+
+/// Whether the result fits the argument that it replaces a part of.
+static bool fits(func::FuncOp main, unsigned index, const nn::Kept &kept) {
+  const auto results = static_cast<int64_t>(main.getNumResults());
+  const int64_t axis = kept.axis, position = kept.position;
+  if (kept.input < 0 || kept.input >= main.getNumArguments() ||
+      (axis < 0) != (position < 0) || axis < -1 || position < -1 ||
+      position >= results)
+    return false;
+  auto argument = cast<RankedTensorType>(
+      main.getArgumentTypes()[static_cast<unsigned>(kept.input)]);
+  auto rows = cast<RankedTensorType>(main.getResultTypes()[index]);
+  if (argument.getElementType() != rows.getElementType() ||
+      argument.getRank() != rows.getRank() || axis >= rows.getRank())
+    return false;
+  for (int64_t i = 0; i < rows.getRank(); ++i)
+    if (i == axis ? rows.getDimSize(i) > argument.getDimSize(i) ||
+                        rows.getDimSize(i) < 1
+                  : rows.getDimSize(i) != argument.getDimSize(i))
+      return false;
+  if (position < 0)
+    return true;
+  auto place = cast<RankedTensorType>(
+      main.getResultTypes()[static_cast<unsigned>(position)]);
+  return place.getElementType().isSignlessInteger(64) &&
+         place.getNumElements() == 1;
+}
+
+/// A result that replaces an argument: each argument is replaced once.
+static LogicalResult verifyKept(func::FuncOp main, unsigned index) {
+  Attribute attribute = main.getResultAttr(index, nn::keptAttr);
+  if (!attribute)
+    return success();
+  auto kept = nn::Kept::of(attribute);
+  if (!kept || !fits(main, index, *kept))
+    return main.emitError("expected an argument of the same type but for more "
+                          "rows on an axis, and an i64 as their position, as '")
+           << nn::keptAttr << "' of result " << index << ", found "
+           << attribute;
+  for (unsigned other = 0; other < index; ++other)
+    if (auto before = keptOf(main, other);
+        before && before->input == kept->input)
+      return main.emitError("results ")
+             << other << " and " << index << " both replace argument "
+             << kept->input;
+  return success();
 }
 
 /// An extent that data decide: an axis, and the result that has it.
@@ -75,7 +136,7 @@ LogicalResult verifyForm(ModuleOp module) {
                           main.getResultAttr(index, nn::nameAttr))))
       return failure();
   for (unsigned index = 0; index < main.getNumResults(); ++index)
-    if (failed(verifyExtent(main, index)))
+    if (failed(verifyExtent(main, index)) || failed(verifyKept(main, index)))
       return failure();
   return success();
 }

@@ -37,6 +37,7 @@ private:
   void addBinding(isadialect::BindingOp op);
   llvm::Error addData(isadialect::DataOp op);
   void addState(isadialect::StateOp op);
+  void addKept(isadialect::KeptOp op);
   void addNode(isadialect::NodeOp op);
   void addProof(isadialect::ProofOp op);
   void addPlanned(isadialect::PlannedOp op);
@@ -77,6 +78,20 @@ llvm::Error Assembler::addData(isadialect::DataOp op) {
 void Assembler::addState(isadialect::StateOp op) {
   program.state.dramOffset = op.getAddress();
   llvm::append_range(program.state.initial, op.getInitial());
+}
+
+void Assembler::addKept(isadialect::KeptOp op) {
+  container::KeptTensor kept;
+  kept.name = op.getName().str();
+  kept.output = op.getResult().str();
+  kept.type = analysis::storageOf(op.getType().getElementType())
+                  .value_or(analysis::f32Storage())
+                  .plain;
+  llvm::append_range(kept.shape, op.getType().getShape());
+  kept.dramOffset = op.getAddress();
+  kept.axis = static_cast<int32_t>(op.getAxis());
+  kept.rows = static_cast<int64_t>(op.getRows());
+  program.cache.tensors.push_back(std::move(kept));
 }
 
 void Assembler::addNode(isadialect::NodeOp op) {
@@ -163,6 +178,11 @@ llvm::Error Assembler::add(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](isadialect::BindingOp binding) { addBinding(binding); })
       .Case([&](isadialect::StateOp state) { addState(state); })
+      .Case([&](isadialect::CacheOp cache) {
+        program.cache.model = cache.getModel();
+        program.cache.position = cache.getPosition().str();
+      })
+      .Case([&](isadialect::KeptOp kept) { addKept(kept); })
       .Case([&](isadialect::NodeOp node) { addNode(node); })
       .Case([&](isadialect::ProofOp proof) { addProof(proof); })
       .Case([&](isadialect::PlannedOp planned) { addPlanned(planned); });

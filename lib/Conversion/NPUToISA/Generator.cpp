@@ -6,6 +6,7 @@
 #include "Generator.h"
 #include "CopyLanes.h"
 #include "EmissionOrder.h"
+#include "Emit/EmitKept.h"
 
 #include "ashlar/Analysis/BufferViews.h"
 #include "ashlar/Analysis/InPlace.h"
@@ -360,6 +361,7 @@ llvm::Error Generator::emitAll() {
   for (size_t index : order)
     if (llvm::Error error = emitNode(index))
       return error;
+  emitKept(*this, module);
   scales.storeState(builder);
   return llvm::Error::success();
 }

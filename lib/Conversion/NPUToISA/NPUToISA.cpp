@@ -6,6 +6,7 @@
 #include "ashlar/Conversion/NPUToISA/NPUToISA.h"
 
 #include "Generator.h"
+#include "ashlar/Analysis/KeptResults.h"
 #include "ashlar/Analysis/ModuleForm.h"
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Analysis/StationaryPlan.h"
@@ -127,6 +128,7 @@ public:
 
 private:
   void writeBindings();
+  void writeCache(func::FuncOp main, ValueRange results);
   void writeData();
   void writeNodes();
   void writeProofs();
@@ -168,12 +170,51 @@ void ProgramWriter::writeOutput(func::FuncOp main, ValueRange results,
 void ProgramWriter::writeBindings() {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   for (auto [i, argument] : llvm::enumerate(main.getArguments()))
-    writeInput(argument,
-               main.getArgAttrOfType<StringAttr>(i, nn::nameAttr).getValue());
+    if (!analysis::isKept(main, i))
+      writeInput(argument,
+                 main.getArgAttrOfType<StringAttr>(i, nn::nameAttr).getValue());
   auto result = cast<func::ReturnOp>(main.getBody().front().getTerminator());
   for (unsigned i = 0; i < result.getNumOperands(); ++i)
-    if (!analysis::isExtent(main, i))
+    if (!analysis::isExtent(main, i) && !analysis::keptOf(main, i))
       writeOutput(main, result.getOperands(), i);
+  writeCache(main, result.getOperands());
+}
+
+/// The argument that a result only hands back, by copies.
+BlockArgument argumentOf(Value value) {
+  for (auto move = value.getDefiningOp<npu::DmaMoveOp>();
+       move && move->getNumOperands() == 1 &&
+       move->getOperand(0).getType() == value.getType();
+       move = value.getDefiningOp<npu::DmaMoveOp>())
+    value = move->getOperand(0);
+  return dyn_cast<BlockArgument>(value);
+}
+
+/// Arguments that results replace, and the argument that says where.
+void ProgramWriter::writeCache(func::FuncOp main, ValueRange results) {
+  std::string position;
+  for (unsigned i = 0; i < results.size(); ++i) {
+    auto kept = analysis::keptOf(main, i);
+    if (!kept)
+      continue;
+    BlockArgument argument = main.getArgument(kept->input);
+    const int64_t axis = kept->axis;
+    isadialect::KeptOp::create(
+        builder, module.getLoc(),
+        main.getArgAttrOfType<StringAttr>(kept->input, nn::nameAttr).getValue(),
+        main.getResultAttrOfType<StringAttr>(i, nn::nameAttr).getValue(),
+        TypeAttr::get(argument.getType()), generator.homes[argument].base, axis,
+        axis < 0 ? 0 : shapeOf(results[i])[axis]);
+    if (axis < 0)
+      continue;
+    if (BlockArgument place = argumentOf(results[kept->position]))
+      position =
+          main.getArgAttrOfType<StringAttr>(place.getArgNumber(), nn::nameAttr)
+              .str();
+  }
+  if (auto checksum = module->getAttrOfType<IntegerAttr>(nn::modelChecksumAttr))
+    isadialect::CacheOp::create(builder, module.getLoc(), checksum.getInt(),
+                                position);
 }
 
 /// The bytes move into resources of the context without a copy. The context

@@ -350,6 +350,10 @@ Error Importer::run() {
   if (!resolved)
     return resolved.takeError();
   options = std::move(*resolved);
+  auto pairs = resolveStates(model.proto.graph(), options);
+  if (!pairs)
+    return pairs.takeError();
+  states = std::move(*pairs);
   if (Error error = checkOptions())
     return error;
   if (Error error = addInputs())
@@ -412,6 +416,8 @@ Error Importer::addResults() {
     outputs.push_back(&output);
   SmallVector<mlir::DictionaryAttr> attributes = nameAttrs(outputs);
   addExtents(results, attributes);
+  if (Error error = keepStates(results, attributes))
+    return error;
   for (auto [output, result] : llvm::zip(model.proto.graph().output(), results))
     if (Error error = encodeOutput(output, result))
       return error;

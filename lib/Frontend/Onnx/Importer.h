@@ -8,6 +8,7 @@
 #include "Flow/Flow.h"
 #include "Model.h"
 #include "Node.h"
+#include "State/States.h"
 
 #include "ashlar/Frontend/Onnx/Import.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -79,6 +80,16 @@ private:
   llvm::Error addResults();
   void addExtents(SmallVector<Value> &results,
                   SmallVector<mlir::DictionaryAttr> &attributes);
+  std::string freshName(std::string name) const;
+  Value positionArgument(SmallVector<Value> &results,
+                         SmallVector<mlir::DictionaryAttr> &attributes,
+                         int64_t &index);
+  int64_t positionResult(Value value, SmallVector<Value> &results,
+                         SmallVector<mlir::DictionaryAttr> &attributes,
+                         StringRef of);
+  /// Outputs that replace inputs become results that the module keeps.
+  llvm::Error keepStates(SmallVector<Value> &results,
+                         SmallVector<mlir::DictionaryAttr> &attributes);
   SmallVector<mlir::DictionaryAttr>
   nameAttrs(ArrayRef<const onnx::ValueInfoProto *> declarations);
 
@@ -95,6 +106,8 @@ private:
   RunTimeExtents extents;
   llvm::StringSet<> readNames; ///< Read by live nodes or graph outputs.
   std::vector<NodeStatus> statuses;
+  std::vector<StatePair> states;
+  Value position; ///< How many rows of caches are filled; null: nobody asks.
 };
 
 } // namespace ashlar::frontend

@@ -11,6 +11,7 @@
 #include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNShapes.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <fmt/format.h>
 
@@ -68,15 +69,45 @@ Error checkFlagShape(const onnx::TypeProto_Tensor &tensor, StringRef name,
                    declaredShape(tensor));
 }
 
+/// The names whose sum a dimension is: "past_sequence_length + 1" is how
+/// exporters write one.
+SmallVector<StringRef> termsOf(StringRef dimension) {
+  SmallVector<StringRef> terms;
+  dimension.split(terms, '+');
+  for (StringRef &term : terms)
+    term = term.trim();
+  return terms;
+}
+
+/// The size of a named dimension, or of a sum of names and numbers.
+std::optional<int64_t> sizeOfName(StringRef dimension,
+                                  const ImportOptions &options) {
+  auto whole = options.dimensions.find(dimension.str());
+  if (whole != options.dimensions.end())
+    return whole->second;
+  int64_t sum = 0;
+  for (StringRef term : termsOf(dimension)) {
+    int64_t size = 0;
+    auto named = options.dimensions.find(term.str());
+    if (named != options.dimensions.end())
+      size = named->second;
+    else if (term.getAsInteger(10, size) || size < 0)
+      return std::nullopt;
+    sum = llvm::SaturatingAdd<uint64_t>(sum, size) > INT64_MAX ? INT64_MAX
+                                                               : sum + size;
+  }
+  return sum;
+}
+
 /// Size of a dimension, as far as the model or the command line says; the first
 /// one that both leave open is that of the batch.
 std::optional<int64_t> sizeOf(const onnx::TensorShapeProto_Dimension &dim,
                               bool first, const ImportOptions &options) {
   if (dim.has_dim_value())
     return dim.dim_value();
-  auto named = options.dimensions.find(dim.dim_param());
-  if (!dim.dim_param().empty() && named != options.dimensions.end())
-    return named->second;
+  if (!dim.dim_param().empty())
+    if (auto size = sizeOfName(dim.dim_param(), options))
+      return size;
   if (first && options.batch > 0)
     return options.batch;
   return std::nullopt;
@@ -138,11 +169,16 @@ Error ashlar::frontend::addInputShape(ImportOptions &options, StringRef flag) {
 /// Names of the open dimensions of all inputs, each once.
 static std::vector<std::string> namedDimensions(const onnx::GraphProto &graph) {
   std::vector<std::string> names;
+  auto add = [&](StringRef name) {
+    int64_t number;
+    if (!name.empty() && name.getAsInteger(10, number) &&
+        !llvm::is_contained(names, name))
+      names.push_back(name.str());
+  };
   for (const onnx::ValueInfoProto &input : graph.input())
     for (const auto &dim : input.type().tensor_type().shape().dim())
-      if (!dim.dim_param().empty() &&
-          !llvm::is_contained(names, dim.dim_param()))
-        names.push_back(dim.dim_param());
+      for (StringRef term : termsOf(dim.dim_param()))
+        add(term);
   return names;
 }
 

@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/xxhash.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
@@ -247,6 +248,9 @@ ashlar::frontend::loadModel(StringRef path, const ImportOptions &options) {
     bytes = file->getBuffer();
   }
   model->budget = support::Budget(bytes.size());
+  // What a run leaves belongs to the programs of one model.
+  if (options.autoStates || !options.states.empty())
+    model->checksum = llvm::xxh3_64bits(bytes);
   Error error = parseModel(bytes, *model);
   file.reset();
   if (!error)

@@ -7,7 +7,9 @@
 #define ASHLAR_LIB_FRONTEND_ONNX_MODEL_H
 
 #include "Proto.h"
+#include "State/RowUpdates.h"
 #include "Types/NarrowNames.h"
+
 #include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Support/Budget.h"
 #include "ashlar/Support/Error.h"
@@ -50,6 +52,8 @@ struct Model {
   std::deque<onnx::AttributeProto> attributes;
   support::Budget budget; ///< What import may still make.
   bool useHost = true;    ///< Nodes may become work of the host.
+  uint64_t checksum = 0;  ///< Of the file's bytes.
+  RowUpdates updates;     ///< Values that add rows to another one.
   /// Nodes that other nodes turned out to stand for, and the functions whose
   /// bodies they come from (Flow/Expansion.h).
   std::deque<FlatNode> expanded;

@@ -59,6 +59,11 @@ public:
   /// A required constant operand with one element.
   std::optional<double> constantNumber(size_t i, StringRef name);
 
+  /// Says that `value` is another one with new rows.
+  void addUpdate(Value value, const RowUpdate &update) {
+    model.updates[value] = update;
+  }
+
   bool hasAttribute(StringRef name) const { return find(name) != nullptr; }
   int64_t getInt(StringRef name, int64_t defaultValue);
   double getFloat(StringRef name, double defaultValue);

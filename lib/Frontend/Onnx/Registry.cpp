@@ -47,6 +47,7 @@ const std::vector<OperatorRow> &ashlar::frontend::operatorTable() {
                         contribActivationRows,
                         contribNormalizationRows,
                         contribProductRows,
+                        cachedAttentionRows,
                         packedWeightRows,
                         qlinearRows,
                         quarkRows})

@@ -58,6 +58,7 @@ std::vector<OperatorRow> gramRows();
 std::vector<OperatorRow> contribActivationRows();
 std::vector<OperatorRow> contribNormalizationRows();
 std::vector<OperatorRow> contribProductRows();
+std::vector<OperatorRow> cachedAttentionRows();
 std::vector<OperatorRow> packedWeightRows();
 std::vector<OperatorRow> qlinearRows();
 std::vector<OperatorRow> quarkRows();

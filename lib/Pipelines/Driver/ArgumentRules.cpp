@@ -17,7 +17,9 @@ struct Decided {
 
 /// Options that read the model itself are decided with its import.
 constexpr Decided decided[] = {{"batch", Phase::Import},
+                               {"bucket", Phase::Import},
                                {"input-shape", Phase::Import},
+                               {"state", Phase::Import},
                                {"large-constants", Phase::Import},
                                {"constant", Phase::Import},
                                {"check", Phase::Import},
@@ -118,6 +120,15 @@ llvm::Error checkOutputs(const CompilerArguments &arguments) {
       return makeError(ErrorClass::Usage,
                        "{} needs the ONNX model, expected no --compile-from",
                        option);
+  if (!arguments.buckets.empty() &&
+      (arguments.output.empty() || timed || arguments.stopRequested ||
+       arguments.startAfter || arguments.verify || arguments.autoFormats ||
+       !arguments.report.empty() || !arguments.dumpFormats.empty() ||
+       !arguments.compile.dumpPlan.empty()))
+    return makeError(ErrorClass::Usage, "{}",
+                     "--bucket writes several programs with -o; reports, "
+                     "phases, verification and searches are for one: compile "
+                     "with --input-shape");
   if (arguments.verify && arguments.compile.import.batch > 0)
     return makeError(ErrorClass::Usage, "{}",
                      "--verify checks the model with its own batch, expected "

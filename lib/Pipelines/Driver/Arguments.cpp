@@ -79,6 +79,23 @@ std::string setBatch(CompilerArguments &arguments, llvm::StringRef text) {
   return "";
 }
 
+std::string setBuckets(CompilerArguments &arguments, llvm::StringRef text) {
+  auto [name, sizes] = text.rsplit(':');
+  llvm::SmallVector<llvm::StringRef> parts;
+  sizes.split(parts, ',');
+  if (name.empty() || !text.contains(':') || !arguments.buckets.empty())
+    return "expected one NAME:1,16,64";
+  for (llvm::StringRef part : parts) {
+    int64_t size = 0;
+    if (part.getAsInteger(10, size) || size < 1 ||
+        (!arguments.buckets.empty() && size <= arguments.buckets.back()))
+      return "expected sizes from 1 on, each larger than the one before";
+    arguments.buckets.push_back(size);
+  }
+  arguments.bucketDimension = name.str();
+  return "";
+}
+
 std::string setThreads(CompilerArguments &arguments, llvm::StringRef text) {
   unsigned threads = 0;
   if (text.getAsInteger(10, threads) || threads == 0 || threads > 1024)
@@ -179,6 +196,11 @@ constexpr Setting settings[] = {
     {OPT_input_shape,
      [](CompilerArguments &a, llvm::StringRef text) {
        return textOf(frontend::addInputShape(a.compile.import, text));
+     }},
+    {OPT_bucket, setBuckets},
+    {OPT_state,
+     [](CompilerArguments &a, llvm::StringRef text) {
+       return textOf(frontend::addState(a.compile.import, text));
      }},
     {OPT_large_constants,
      [](CompilerArguments &a, llvm::StringRef) {

@@ -31,6 +31,9 @@ struct CompilerArguments {
   std::string dumpFormats; ///< --dump-formats
   bool stopRequested = false;      ///< --compile-to was given
   std::optional<Phase> startAfter; ///< --compile-from
+  /// --bucket: a named dimension and its sizes, a program for each.
+  std::string bucketDimension;
+  std::vector<int64_t> buckets;
   SampleArchive verifyInputs;      ///< --inputs
   bool verify = false;
   bool check = false;

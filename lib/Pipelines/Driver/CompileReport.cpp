@@ -39,6 +39,27 @@ void addStorage(llvm::json::Object &report, const WeightStorage &storage) {
   report["storage"] = std::move(nodes);
 }
 
+/// Tensors that stay in DRAM from run to run.
+void addKept(llvm::json::Object &report, const container::Cache &cache) {
+  if (cache.empty())
+    return;
+  llvm::json::Array tensors;
+  for (const container::KeptTensor &kept : cache.tensors) {
+    uint64_t bytes = support::byteSize(kept.type);
+    for (int64_t extent : kept.shape)
+      bytes *= static_cast<uint64_t>(extent);
+    tensors.push_back(
+        llvm::json::Object{{"name", llvm::json::fixUTF8(kept.name)},
+                           {"output", llvm::json::fixUTF8(kept.output)},
+                           {"type", support::name(kept.type)},
+                           {"shape", llvm::json::Array(kept.shape)},
+                           {"axis", kept.axis},
+                           {"rows", kept.rows},
+                           {"bytes", static_cast<int64_t>(bytes)}});
+  }
+  report["kept_tensors"] = std::move(tensors);
+}
+
 /// The machine that was compiled for: a phase file carries its own.
 llvm::Expected<machine::Description>
 machineOf(const CompilerArguments &arguments, const CompileResult &result) {
@@ -98,6 +119,8 @@ llvm::Expected<std::string> reportText(const CompilerArguments &arguments,
     report["constant_bytes"] = static_cast<int64_t>(bytes);
     report["dram_bytes"] = static_cast<int64_t>(result.program->dramBytes);
   }
+  if (result.program)
+    addKept(report, result.program->cache);
   addStorage(report, result.weights);
   return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report))).str();
 }

@@ -9,6 +9,7 @@
 #include "Explain.h"
 #include "Timed.h"
 
+#include "ashlar/Container/Bundle.h"
 #include "ashlar/Support/Console.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/FileIO.h"
@@ -111,6 +112,34 @@ llvm::Error runCompiler(CompilerArguments arguments) {
   return llvm::Error::success();
 }
 
+/// A program for each size of the dimension, in one file.
+llvm::Error runBuckets(const CompilerArguments &arguments) {
+  std::vector<container::Program> programs;
+  for (int64_t size : arguments.buckets) {
+    CompilerArguments one = arguments;
+    if (llvm::Error error = frontend::addInputShape(
+            one.compile.import,
+            fmt::format("{}={}", arguments.bucketDimension, size)))
+      return error;
+    CompilerContext context(one.compile.threads);
+    auto built = build(one, context.get());
+    if (!built)
+      return withContext(built.takeError(),
+                         fmt::format("--bucket size {}", size));
+    if (arguments.explain)
+      support::printOut(explain(decisionsOf(built->result)));
+    printSummary(one, built->result);
+    programs.push_back(std::move(*built->result.program));
+  }
+  container::SharedBytes shared;
+  if (llvm::Error error =
+          container::writeAll(programs, arguments.output, &shared))
+    return error;
+  print("{}: {} programs, {} bytes of constants, {} of them stored\n",
+        arguments.output, programs.size(), shared.constants, shared.stored);
+  return llvm::Error::success();
+}
+
 llvm::Error dumpMachine(llvm::StringRef name) {
   auto machine = machine::load(name);
   if (!machine)
@@ -149,7 +178,8 @@ int compilerMain(llvm::ArrayRef<std::string> args) {
     return finish(dumpMachine(arguments->dumpMachine));
   if (arguments->check)
     return finish(runCheck(*arguments));
-  return finish(runCompiler(*arguments));
+  return finish(arguments->buckets.empty() ? runCompiler(*arguments)
+                                           : runBuckets(*arguments));
 }
 
 } // namespace ashlar::pipelines

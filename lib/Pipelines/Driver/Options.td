@@ -46,6 +46,13 @@ defm input_shape : Value<"input-shape">, MetaVarName<"NAME=1x3x224x224">,
 defm constant : Value<"constant">, MetaVarName<"NAME=FILE.npy">,
   HelpText<"makes a graph input constant">, Group<model_group>,
   Flags<[ReadsNamed]>;
+defm bucket : Value<"bucket">, MetaVarName<"NAME:1,16,64">,
+  HelpText<"a program for each size of a named dimension, all in one file">,
+  Group<model_group>, Flags<[ToolOnly]>;
+defm state : Value<"state">, MetaVarName<"OUTPUT:INPUT|auto">,
+  HelpText<"the output replaces the input for the next run, as the cache of a "
+           "decoder; auto: those that are called present... and past...">,
+  Group<model_group>;
 def large_constants : Switch<"large-constants">,
   HelpText<"constants that the model makes may be larger than its file's size "
            "allows">,

@@ -50,6 +50,11 @@ struct ImportOptions {
   int64_t batch = 0;
   /// Graph input -> what makes it constant (`--constant=NAME=FILE`).
   std::map<std::string, ConstantInput> constants;
+  /// Output -> input that it replaces for the next run
+  /// (`--state=OUTPUT:INPUT`).
+  std::map<std::string, std::string> states;
+  /// Also the pairs that exporters name by convention (`--state=auto`).
+  bool autoStates = false;
   /// Tensors of more elements than this are a capacity error.
   int64_t maxElements = int64_t(1) << 31;
   /// Constants that the model makes (ConstantOfShape, folds) may be larger than
@@ -63,6 +68,8 @@ struct ImportOptions {
 /// Adds one `NAME=1x3x224x224` or `batch=1,seq=128` to the options; NAME may
 /// contain '='.
 llvm::Error addInputShape(ImportOptions &options, llvm::StringRef flag);
+/// Adds one `OUTPUT:INPUT`, or `auto`, to the options.
+llvm::Error addState(ImportOptions &options, llvm::StringRef flag);
 /// Adds one `NAME=FILE.npy` to the options.
 llvm::Error addConstant(ImportOptions &options, llvm::StringRef flag);
 

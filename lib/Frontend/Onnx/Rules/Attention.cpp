@@ -2,6 +2,8 @@
 //
 // Attention and rotary positions.
 
+#include "Heads.h"
+
 #include "lib/Frontend/Onnx/Registry.h"
 
 #include <cmath>
@@ -29,19 +31,6 @@ Value splitHeads(Node &n, Value x, int64_t heads, StringRef attribute) {
     return n.malformed("{} is {}, for {}", attribute.str(), heads, typeText(x));
   Value apart = n.reshape(x, {shape[0], shape[1], heads, shape[2] / heads});
   return n.transpose(apart, {0, 2, 1, 3});
-}
-
-/// Heads of keys or values repeated for the heads of the queries.
-Value repeatHeads(Node &n, Value x, int64_t heads) {
-  if (!x || shapeOf(x)[1] == heads)
-    return x;
-  const Shape shape(shapeOf(x));
-  if (shape[1] < 1 || heads % shape[1] != 0)
-    return n.malformed("{} heads of queries with {} of keys", heads, shape[1]);
-  const int64_t group = heads / shape[1];
-  Value wide = n.reshape(x, {shape[0], shape[1], 1, shape[2], shape[3]});
-  wide = n.broadcast(wide, {shape[0], shape[1], group, shape[2], shape[3]});
-  return n.reshape(wide, {shape[0], heads, shape[2], shape[3]});
 }
 
 Value maskWhere(Node &n, Value kept, Type element) {
@@ -183,23 +172,6 @@ void attention(Node &n) {
     n.setOutput(3, stages[shown]);
 }
 
-/// Rows of a table [rows, half] at positions [batch, length]; a table without
-/// positions has them already.
-Value tableRows(Node &n, Value table, Value positions, int64_t batch,
-                int64_t length) {
-  if (!table)
-    return nullptr;
-  const int64_t half = shapeOf(table).back();
-  if (!positions)
-    return n.reshape(table, {batch, length, 1, half});
-  if (rankOf(table) != 2)
-    return n.malformed("a table with positions is {}, expected 2 dimensions",
-                       typeText(table));
-  Value index =
-      n.reshape(n.broadcast(positions, {batch, length}), {batch * length, 1});
-  return n.reshape(n.takeAt(table, index, 0), {batch, length, 1, half});
-}
-
 void rotaryEmbedding(Node &n) {
   Value x = n.input(0), cosines = n.input(1), sines = n.input(2),
         positions = n.optionalInput(3);
@@ -230,29 +202,7 @@ void rotaryEmbedding(Node &n) {
   }
   Value cosine = tableRows(n, cosines, positions, shape[0], shape[1]);
   Value sine = tableRows(n, sines, positions, shape[0], shape[1]);
-  auto part = [&](int64_t start, int64_t step) {
-    Shape starts(4, 0), sizes(shape), steps(4, 1);
-    starts[3] = start;
-    sizes[3] = half;
-    steps[3] = step;
-    return n.slice(x, starts, sizes, steps);
-  };
-  Value first = part(0, interleaved ? 2 : 1);
-  Value second = part(interleaved ? 1 : half, interleaved ? 2 : 1);
-  auto mul = [&](Value a, Value b) { return n.binary<MulOp>(a, b); };
-  Value real = n.binary<SubOp>(mul(cosine, first), mul(sine, second));
-  Value imaginary = n.binary<AddOp>(mul(sine, first), mul(cosine, second));
-  Value turned;
-  if (interleaved) {
-    const Shape pair = {shape[0], shape[1], shape[2], half, 1};
-    turned = n.concat({n.reshape(real, pair), n.reshape(imaginary, pair)}, 4);
-    turned = n.reshape(turned, {shape[0], shape[1], shape[2], rotated});
-  } else {
-    turned = n.concat({real, imaginary}, 3);
-  }
-  if (rotated < shape[3])
-    turned =
-        n.concat({turned, n.sliceAxis(x, 3, rotated, shape[3] - rotated)}, 3);
+  Value turned = turnHeads(n, x, cosine, sine, interleaved);
   n.setOutput(0, given.size() == 4 ? n.transpose(turned, {0, 2, 1, 3})
                                    : n.reshape(turned, given));
 }

@@ -355,8 +355,17 @@ void tensorScatter(Node &n) {
   view[axis] = extent;
   if (starts)
     view[0] = batch;
-  n.setOutput(0, n.takeAt(n.concat({cache, update}, axis),
-                          n.reshape(source, view), axis));
+  Value updated = n.takeAt(n.concat({cache, update}, axis),
+                           n.reshape(source, view), axis);
+  n.setOutput(0, updated);
+  // One row of a ring lies at one place; more may go on at its beginning.
+  if (batch == 1 && starts && updated && (mode == "linear" || length == 1)) {
+    Value first = n.reshape(start, {1});
+    n.addUpdate(updated, {cache, update,
+                          mode == "linear" ? first
+                                           : n.mod(first, number(extent), false),
+                          axis});
+  }
 }
 
 /// Every value at the place that it came from; the places count in the smallest

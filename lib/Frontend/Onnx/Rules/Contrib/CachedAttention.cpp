@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention of com.microsoft with caches of keys and values, and its rotary
+// positions.
+
+#include "../Heads.h"
+
+#include "lib/Frontend/Onnx/Registry.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using namespace ashlar::nn;
+
+namespace {
+
+constexpr double kMasked = -std::numeric_limits<double>::infinity();
+
+/// [batch, length, heads * size] as [batch, length, heads, size].
+Value apart(Node &n, Value x, int64_t heads) {
+  if (!x)
+    return nullptr;
+  const Shape shape(shapeOf(x));
+  if (shape.size() != 3 || heads < 1 || shape[2] % heads != 0)
+    return n.malformed("an operand is {}, for {} heads", typeText(x), heads);
+  return n.reshape(x, {shape[0], shape[1], heads, shape[2] / heads});
+}
+
+/// [batch, length, heads, size] as [batch, heads, length, size], and back.
+Value swapped(Node &n, Value x) {
+  return x ? n.transpose(x, {0, 2, 1, 3}) : Value();
+}
+
+struct Attention {
+  int64_t heads = 0, groups = 0, window = -1;
+  double scale = 0, cap = 0;
+  Value q, k, v;       ///< [batch, length, heads, size].
+  Value pastK, pastV;  ///< [batch, groups, past, size], or none.
+  Value start;         ///< [batch]: the position of the first query.
+  Value bias, sink;    ///< Terms of the scores; a logit for each head.
+  bool smooth = false; ///< A logit 0 beside the scores.
+};
+
+Type wide(Node &n) { return mlir::IntegerType::get(n.context(), 64); }
+
+Value number(Node &n, int64_t value) { return n.integers(value, {}, wide(n)); }
+
+/// Positions [batch, length] from those of the first ones.
+Value positionsFrom(Node &n, Value start, int64_t length) {
+  return n.binary<AddOp>(n.reshape(start, {shapeOf(start)[0], 1}),
+                         n.iota(length, 1, 2, wide(n)));
+}
+
+/// The past with the rows at their positions: what is no new row stays.
+Value placed(Node &n, Value past, Value rows, Value start) {
+  if (!past || !rows || !start)
+    return nullptr;
+  const int64_t room = shapeOf(past)[2], length = shapeOf(rows)[2],
+                batch = shapeOf(past)[0];
+  Value place = n.binary<SubOp>(n.iota(room, 1, 2, wide(n)),
+                                n.reshape(start, {batch, 1}));
+  Value inside =
+      n.logical(LogicalKind::And,
+                n.compare(CompareKind::GreaterOrEqual, place, number(n, 0)),
+                n.compare(CompareKind::Less, place, number(n, length)));
+  Value source = n.where(inside, n.binary<AddOp>(place, number(n, room)),
+                         n.iota(room, 1, 2, wide(n)));
+  Value present = n.takeAt(n.concat({past, rows}, 2),
+                           n.reshape(source, {batch, 1, room, 1}), 2);
+  if (present && batch == 1)
+    n.addUpdate(present, {past, rows, n.reshape(start, {1}), 2});
+  return present;
+}
+
+/// Keys from the first position on that a query reads, up to its own.
+Value causalTerms(Node &n, const Attention &a, int64_t keys, Type element) {
+  const int64_t length = shapeOf(a.q)[1], batch = shapeOf(a.q)[0];
+  Value own = n.binary<AddOp>(n.reshape(a.start, {batch, 1, 1, 1}),
+                              n.iota(length, 2, 4, wide(n)));
+  Value key = n.iota(keys, 3, 4, wide(n));
+  Value kept = n.compare(CompareKind::LessOrEqual, key, own);
+  if (a.window > 0)
+    kept = n.logical(LogicalKind::And, kept,
+                     n.compare(CompareKind::GreaterOrEqual, key,
+                               n.binary<SubOp>(own, number(n, a.window - 1))));
+  return n.where(kept, n.splat(0, element), n.splat(kMasked, element));
+}
+
+/// Probabilities; a logit beside the scores takes its share and goes.
+Value probabilities(Node &n, const Attention &a, Value scores) {
+  if (!scores || (!a.sink && !a.smooth))
+    return n.softmax(scores, 3, /*logarithm=*/false);
+  const Shape shape(shapeOf(scores));
+  const Shape column = {shape[0], shape[1], shape[2], 1};
+  Value logit =
+      a.sink ? n.reshape(n.cast(a.sink, elementOf(scores)), {1, shape[1], 1, 1})
+             : n.splat(0, elementOf(scores), {1, 1, 1, 1});
+  Value beside = n.concat({scores, n.broadcast(logit, column)}, 3);
+  return n.sliceAxis(n.softmax(beside, 3, /*logarithm=*/false), 3, 0, shape[3]);
+}
+
+/// [batch, length, heads * size] from keys and values [batch, groups, ..].
+Value attend(Node &n, const Attention &a, Value keys, Value values,
+             Value terms) {
+  if (n.failed() || !keys || !values)
+    return nullptr;
+  const Shape shape(shapeOf(a.q));
+  const double scale =
+      a.scale != 0 ? a.scale : 1 / std::sqrt(static_cast<double>(shape[3]));
+  Value q = n.binary<MulOp>(swapped(n, a.q), n.splat(scale, elementOf(a.q)));
+  Value scores =
+      n.matmul(q, n.transpose(repeatHeads(n, keys, a.heads), {0, 1, 3, 2}));
+  if (a.cap > 0 && scores) {
+    Value limit = n.splat(a.cap, elementOf(scores));
+    scores = n.binary<MulOp>(
+        n.unary(UnaryFunction::Tanh, n.binary<DivOp>(scores, limit)), limit);
+  }
+  for (Value term : {terms, a.bias})
+    if (term)
+      scores = n.binary<AddOp>(scores, term);
+  Value y =
+      n.matmul(probabilities(n, a, scores), repeatHeads(n, values, a.heads));
+  if (!y)
+    return nullptr;
+  return n.reshape(swapped(n, y),
+                   {shape[0], shape[1], a.heads * shapeOf(y)[3]});
+}
+
+/// Query, keys and values of GroupQueryAttention, one operand or three.
+bool readGroups(Node &n, Attention &a) {
+  Value q = n.input(0), k = n.optionalInput(1), v = n.optionalInput(2);
+  if (!q)
+    return false;
+  if (!k && !v) {
+    Value all = apart(n, q, a.heads + 2 * a.groups);
+    a.q = all ? n.sliceAxis(all, 2, 0, a.heads) : Value();
+    a.k = all ? n.sliceAxis(all, 2, a.heads, a.groups) : Value();
+    a.v = all ? n.sliceAxis(all, 2, a.heads + a.groups, a.groups) : Value();
+  } else {
+    a.q = apart(n, q, a.heads);
+    a.k = apart(n, k, a.groups);
+    a.v = apart(n, v, a.groups);
+  }
+  return !n.failed() && a.q && a.k && a.v;
+}
+
+/// Turns queries and keys by their positions.
+void turn(Node &n, Attention &a, bool interleaved) {
+  Value cosines = n.input(7), sines = n.input(8);
+  if (n.failed() || !cosines || !sines)
+    return;
+  const int64_t batch = shapeOf(a.q)[0], length = shapeOf(a.q)[1];
+  if (rankOf(cosines) != 2 || shapeOf(cosines) != shapeOf(sines) ||
+      2 * shapeOf(cosines)[1] > shapeOf(a.q)[3]) {
+    n.malformed("tables {} and {} for heads of {}", typeText(cosines),
+                typeText(sines), shapeOf(a.q)[3]);
+    return;
+  }
+  Value positions = n.hasInput(9) ? n.cast(n.input(9), wide(n))
+                                  : positionsFrom(n, a.start, length);
+  Value cosine = tableRows(n, cosines, positions, batch, length);
+  Value sine = tableRows(n, sines, positions, batch, length);
+  a.q = turnHeads(n, a.q, cosine, sine, interleaved);
+  a.k = turnHeads(n, a.k, cosine, sine, interleaved);
+}
+
+/// Keys or values of all positions. A past with room for all of them is a
+/// buffer with rows at run-time positions.
+Value present(Node &n, const Attention &a, Value past, Value rows,
+              std::optional<int64_t> total) {
+  Value fresh = swapped(n, rows);
+  if (n.failed() || !past || shapeOf(past)[2] == 0)
+    return fresh;
+  const Shape shape(shapeOf(past)), added(shapeOf(fresh));
+  if (shape.size() != 4 || shape[0] != added[0] || shape[1] != added[1] ||
+      shape[3] != added[3])
+    return n.malformed("a past of {} for rows {}", typeText(past),
+                       typeText(fresh));
+  if (total && *total == shape[2] + added[2])
+    return n.concat({past, fresh}, 2);
+  if (total && *total > shape[2])
+    return n.unsupported("total_sequence_length is {}, the past has {} rows "
+                         "and {} come: expected their sum, or a past with room "
+                         "for all",
+                         *total, shape[2], added[2]);
+  return placed(n, past, fresh, a.start);
+}
+
+void groupQueryAttention(Node &n) {
+  Attention a;
+  a.heads = n.getInt("num_heads", 0);
+  a.groups = n.getInt("kv_num_heads", 0);
+  a.window = n.getInt("local_window_size", -1);
+  a.scale = n.getFloat("scale", 0);
+  a.cap = n.getFloat("softcap", 0);
+  a.smooth = n.getInt("smooth_softmax", 0) > 0;
+  const bool rotary = n.getInt("do_rotary", 0) != 0;
+  const bool interleaved = n.getInt("rotary_interleaved", 0) != 0;
+  if (n.hasInput(12) || n.hasInput(13))
+    n.unsupported("caches of quantised numbers");
+  if (n.failed() || !readGroups(n, a))
+    return;
+  const int64_t batch = shapeOf(a.q)[0], length = shapeOf(a.q)[1];
+  Value lengths = n.input(5);
+  if (!lengths || elementCount(shapeOf(lengths)) != batch) {
+    n.malformed("seqlens_k has not one length for each of the batch of {}",
+                batch);
+    return;
+  }
+  // seqlens_k is the position of the last token.
+  Value last = n.reshape(n.cast(lengths, wide(n)), {batch});
+  a.start = n.binary<MaxOp>(n.binary<SubOp>(last, number(n, length - 1)),
+                            number(n, 0));
+  if (rotary)
+    turn(n, a, interleaved);
+  a.bias = n.optionalInput(10);
+  a.sink = n.optionalInput(11);
+  std::optional<int64_t> total;
+  if (Value given = n.optionalInput(6))
+    if (auto known = integersOf(given); known && known->size() == 1)
+      total = (*known)[0];
+  Value keys = present(n, a, n.optionalInput(3), a.k, total);
+  Value values = present(n, a, n.optionalInput(4), a.v, total);
+  if (n.failed() || !keys || !values)
+    return;
+  n.setOutput(1, keys);
+  n.setOutput(2, values);
+  Value terms = causalTerms(n, a, shapeOf(keys)[2], elementOf(a.q));
+  n.setOutput(0, attend(n, a, keys, values, terms));
+}
+
+/// Positions of com.microsoft's RotaryEmbedding: one for each token, or that of
+/// the first.
+Value rotaryPositions(Node &n, Value given, int64_t batch, int64_t length) {
+  if (!given)
+    return nullptr;
+  Value positions = n.cast(given, wide(n));
+  if (elementCount(shapeOf(given)) == 1 && rankOf(given) < 2)
+    return n.broadcast(n.binary<AddOp>(n.reshape(positions, {1, 1}),
+                                       n.iota(length, 1, 2, wide(n))),
+                       {batch, length});
+  return n.reshape(positions, {batch, length});
+}
+
+void rotaryEmbedding(Node &n) {
+  Value x = n.input(0), cosines = n.input(2), sines = n.input(3);
+  const bool interleaved = n.getInt("interleaved", 0) != 0;
+  int64_t heads = n.getInt("num_heads", 0);
+  const int64_t rotated = n.getInt("rotary_embedding_dim", 0);
+  n.ignore("scale"); // Not used by its definition.
+  if (n.getInt("is_packed_batching", 0) != 0)
+    n.unsupported("packed batches");
+  if (n.failed() || !x || !cosines || !sines)
+    return;
+  const Shape given(shapeOf(x));
+  const int64_t half = shapeOf(cosines).back();
+  if (heads == 0 && given.size() == 3 && rotated == 0 && half > 0)
+    heads = given[2] / (2 * half);
+  x = given.size() == 4 ? swapped(n, x) : apart(n, x, heads);
+  if (n.failed())
+    return;
+  const Shape shape(shapeOf(x));
+  if (rankOf(cosines) != 2 || shapeOf(cosines) != shapeOf(sines) ||
+      2 * half > shape[3] || (rotated != 0 && rotated != 2 * half)) {
+    n.malformed("tables {} and {} for heads of {}, rotary_embedding_dim {}",
+                typeText(cosines), typeText(sines), shape[3], rotated);
+    return;
+  }
+  Value positions = rotaryPositions(n, n.input(1), shape[0], shape[1]);
+  Value turned = turnHeads(
+      n, x, tableRows(n, cosines, positions, shape[0], shape[1]),
+      tableRows(n, sines, positions, shape[0], shape[1]), interleaved);
+  if (turned)
+    n.setOutput(0, given.size() == 4 ? swapped(n, turned)
+                                     : n.reshape(turned, given));
+}
+
+/// Part \p part of three of the bias of all projections.
+Value biased(Node &n, Value x, Value bias, int64_t start) {
+  if (!bias || !x)
+    return x;
+  const int64_t width = shapeOf(x).back();
+  return n.binary<AddOp>(x, n.sliceAxis(bias, 0, start, width));
+}
+
+/// Query, keys and values of MultiHeadAttention; keys [batch, heads, length,
+/// size] have what bias there is.
+bool readHeads(Node &n, Attention &a) {
+  Value q = n.input(0), k = n.optionalInput(1), v = n.optionalInput(2),
+        bias = n.optionalInput(3);
+  if (!q)
+    return false;
+  if (!k && !v && rankOf(q) == 5) {
+    const Shape s(shapeOf(q)); // [batch, length, heads, 3, size]
+    auto part = [&](int64_t i) {
+      return n.reshape(n.sliceAxis(q, 3, i, 1), {s[0], s[1], s[2], s[4]});
+    };
+    a.q = part(0), a.k = part(1), a.v = part(2);
+    return !n.failed();
+  }
+  if (!k || !v || rankOf(q) != 3) {
+    n.unsupported("packed keys and values");
+    return false;
+  }
+  const int64_t width = shapeOf(q).back();
+  a.q = apart(n, biased(n, q, bias, 0), a.heads);
+  const bool split = rankOf(k) == 4;
+  a.k = split ? swapped(n, k) : apart(n, biased(n, k, bias, width), a.heads);
+  a.v =
+      split ? swapped(n, v) : apart(n, biased(n, v, bias, 2 * width), a.heads);
+  return !n.failed();
+}
+
+/// Terms for keys that are padding: [batch] lengths or [batch, keys] flags.
+Value paddingTerms(Node &n, Value mask, int64_t batch, int64_t keys,
+                   double masked, Type element) {
+  if (!mask)
+    return nullptr;
+  Value kept;
+  if (shapeOf(mask) == ShapeRef{batch, keys})
+    kept = n.compare(CompareKind::Greater,
+                     n.reshape(n.cast(mask, wide(n)), {batch, 1, 1, keys}),
+                     number(n, 0));
+  else if (shapeOf(mask) == ShapeRef{batch})
+    kept = n.compare(CompareKind::Less, n.iota(keys, 3, 4, wide(n)),
+                     n.reshape(n.cast(mask, wide(n)), {batch, 1, 1, 1}));
+  else
+    return n.unsupported("a key_padding_mask {}, expected one length or {} "
+                         "flags for each of the batch",
+                         typeText(mask), keys);
+  return n.where(kept, n.splat(0, element), n.splat(masked, element));
+}
+
+void multiHeadAttention(Node &n) {
+  Attention a;
+  a.heads = a.groups = n.getInt("num_heads", 0);
+  a.scale = n.getFloat("scale", 0);
+  const double masked = n.getFloat("mask_filter_value", -10000);
+  const bool causal = n.getInt("unidirectional", 0) != 0;
+  if (n.hasInput(8) || n.hasInput(9))
+    n.unsupported("a past in a buffer of this operator");
+  if (n.failed() || !readHeads(n, a))
+    return;
+  a.bias = n.optionalInput(5);
+  auto joined = [&](Value past, Value rows) {
+    Value fresh = swapped(n, rows);
+    return past && fresh ? n.concat({past, fresh}, 2) : fresh;
+  };
+  Value keys = joined(n.optionalInput(6), a.k);
+  Value values = joined(n.optionalInput(7), a.v);
+  if (n.failed() || !keys || !values)
+    return;
+  n.setOutput(1, keys);
+  n.setOutput(2, values);
+  const int64_t batch = shapeOf(a.q)[0], all = shapeOf(keys)[2];
+  const Type element = elementOf(a.q);
+  Value terms =
+      paddingTerms(n, n.optionalInput(4), batch, all, masked, element);
+  if (causal) {
+    a.start = n.integers(SmallVector<int64_t>(batch, all - shapeOf(a.q)[1]),
+                         {batch}, wide(n));
+    Value order = causalTerms(n, a, all, element);
+    terms = terms ? n.binary<AddOp>(terms, order) : order;
+  }
+  n.setOutput(0, attend(n, a, keys, values, terms));
+}
+
+} // namespace
+
+std::vector<OperatorRow> ashlar::frontend::cachedAttentionRows() {
+  constexpr const char *domain = "com.microsoft";
+  return {
+      {"GroupQueryAttention",
+       {1},
+       groupQueryAttention,
+       "as Attention; caches that grow, and buffers with rows at run-time "
+       "positions; rotary positions, local windows, sinks",
+       domain},
+      {"MultiHeadAttention",
+       {1},
+       multiHeadAttention,
+       "as Attention; keys and values apart, or all three packed",
+       domain},
+      {"RotaryEmbedding",
+       {1},
+       rotaryEmbedding,
+       "products with rows of the tables; positions may be known at run time",
+       domain},
+  };
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Results of the module that replace arguments for the next run.
+
+#include "../Importer.h"
+#include "States.h"
+
+#include "ashlar/Support/Error.h"
+#include "dialects/NN/NNKept.h"
+
+using namespace ashlar;
+using namespace ashlar::frontend;
+using llvm::Error;
+using llvm::Expected;
+
+/// A name that no input, output or value of the model has.
+std::string Importer::freshName(std::string name) const {
+  while (values.contains(name) || initializers.contains(name) ||
+         readNames.contains(name))
+    name += "_";
+  return name;
+}
+
+/// The argument that tells how many rows of the caches are filled, and the
+/// result that gives it back.
+Value Importer::positionArgument(SmallVector<Value> &results,
+                                 SmallVector<mlir::DictionaryAttr> &attributes,
+                                 int64_t &index) {
+  if (position) {
+    index = llvm::find(results, position) - results.begin();
+    return position;
+  }
+  const std::string name = freshName("kept_rows");
+  auto attribute = builder.getDictionaryAttr(
+      builder.getNamedAttr(nn::nameAttr, builder.getStringAttr(name)));
+  auto type = mlir::RankedTensorType::get({1}, builder.getI64Type());
+  const unsigned last = function.getNumArguments();
+  if (mlir::failed(
+          function.insertArgument(last, type, attribute, nameLoc(name))))
+    return nullptr;
+  position = function.getArgument(last);
+  index = static_cast<int64_t>(results.size());
+  results.push_back(position);
+  attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
+      nn::nameAttr, builder.getStringAttr(freshName("kept_rows.used")))));
+  return position;
+}
+
+/// Number of the result `value` as a position; one more is added for it.
+int64_t Importer::positionResult(Value value, SmallVector<Value> &results,
+                                 SmallVector<mlir::DictionaryAttr> &attributes,
+                                 StringRef of) {
+  results.push_back(value);
+  attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
+      nn::nameAttr, builder.getStringAttr(freshName(of.str() + ".position")))));
+  return static_cast<int64_t>(results.size()) - 1;
+}
+
+Error Importer::keepStates(SmallVector<Value> &results,
+                           SmallVector<mlir::DictionaryAttr> &attributes) {
+  SmallVector<JoinedCache> caches;
+  for (const StatePair &pair : states) {
+    const auto &outputs = model.proto.graph().output();
+    const auto index = static_cast<size_t>(
+        llvm::find_if(outputs,
+                      [&](const auto &o) { return o.name() == pair.output; }) -
+        outputs.begin());
+    auto past =
+        mlir::dyn_cast_or_null<mlir::BlockArgument>(values.lookup(pair.input));
+    if (!past)
+      return makeError(ErrorClass::Usage,
+                       "--state names input '{}', which --constant fixes",
+                       printable(pair.input));
+    Expected<StateUpdate> update =
+        updateOf(pair, past, results[index], model.updates);
+    if (!update)
+      return update.takeError();
+    int64_t place = -1;
+    if (update->position)
+      place =
+          positionResult(update->position, results, attributes, pair.output);
+    if (update->joined) {
+      positionArgument(results, attributes, place);
+      caches.push_back(
+          {update->joined, update->axis, shapeOf(past)[update->axis]});
+    }
+    results[index] = update->rows;
+    mlir::NamedAttrList list(attributes[index]);
+    list.set(nn::keptAttr,
+             nn::Kept{past.getArgNumber(), update->axis, place}.toAttribute(
+                 builder.getContext()));
+    attributes[index] = list.getDictionary(builder.getContext());
+  }
+  if (Error error = maskUnfilled(caches, position, builder, model.budget))
+    return error;
+  if (!states.empty())
+    (*module)->setAttr(
+        nn::modelChecksumAttr,
+        builder.getI64IntegerAttr(static_cast<int64_t>(model.checksum)));
+  return Error::success();
+}
