@@ -100,7 +100,7 @@ struct Program::Impl {
   std::optional<container::Program> parsed;
   std::optional<emulator::LoadedProgram> loaded;
   double loadSeconds = 0;
-  std::vector<int16_t> state; ///< Before the next run.
+  report::RunState state; ///< Before the next run.
   std::mutex running;
 
   llvm::Error parse();
@@ -137,7 +137,7 @@ llvm::Error Program::Impl::parse() {
   machine = parsed->machine.name;
   inputs = describeBindings(parsed->inputs);
   outputs = describeBindings(parsed->outputs);
-  state = parsed->state.initial;
+  state = report::RunState::initialOf(*parsed);
   return options.prepare ? prepare() : llvm::Error::success();
 }
 
@@ -174,7 +174,7 @@ Program::Impl::run(std::span<const ArrayView> arrays, const RunOptions &how) {
   auto copied = detail::copyArrays(arrays);
   if (!copied)
     return copied.takeError();
-  auto set = report::bindInputs(program().inputs, std::move(*copied));
+  auto set = report::bindInputs(program(), std::move(*copied));
   if (!set)
     return set.takeError();
   auto prices = energy::loadTable(how.energyTable.empty()
@@ -279,5 +279,5 @@ Result<RunResult> Program::run(std::span<const ArrayView> inputs,
 
 void Program::resetState() {
   std::lock_guard<std::mutex> lock(impl->running);
-  impl->state = impl->program().state.initial;
+  impl->state = report::RunState::initialOf(impl->program());
 }

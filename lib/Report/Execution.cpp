@@ -8,6 +8,7 @@
 #include "ashlar/Report/NonFinite.h"
 #include "ashlar/Support/Error.h"
 
+#include <cstring>
 #include <fmt/format.h>
 
 using namespace ashlar;
@@ -40,33 +41,53 @@ llvm::Error checkExtents(llvm::ArrayRef<NamedTensor> outputs,
   return llvm::Error::success();
 }
 
-/// The tensors of a sample.
-std::vector<HostTensor> samplesOf(const InputSet &inputs, uint64_t index) {
-  if (inputs.samples == 1)
-    return inputs.tensors;
+/// The tensors of a sample that starts from \p state.
+std::vector<HostTensor> samplesOf(const InputSet &inputs, uint64_t index,
+                                  const RunState &state) {
   std::vector<HostTensor> sample;
-  for (const HostTensor &array : inputs.tensors)
-    sample.push_back(sampleOf(array, inputs.samples, index));
+  for (auto [i, array] : llvm::enumerate(inputs.tensors)) {
+    sample.push_back(
+        inputs.position == i ? array : sampleOf(array, inputs.samples, index));
+    if (inputs.position == i)
+      std::memcpy(sample.back().data.data(), &state.filled,
+                  sizeof(state.filled));
+  }
   return sample;
+}
+
+/// The rows that are filled after a run of a program with a cache.
+int64_t filledAfter(const container::Program &program,
+                    llvm::ArrayRef<HostTensor> inputs, int64_t before) {
+  int64_t filled = before;
+  for (auto [binding, input] : llvm::zip(program.inputs, inputs))
+    if (binding.name == program.cache.position)
+      std::memcpy(&filled, input.data.data(), sizeof(filled));
+  for (const container::KeptTensor &kept : program.cache.tensors)
+    if (kept.axis >= 0)
+      return std::min(filled + kept.rows,
+                      kept.shape[static_cast<size_t>(kept.axis)]);
+  return filled;
 }
 
 /// Samples after the first. Time does not depend on data: the first one's is
 /// that of all. `state` is what `take` has kept of the sample before.
 llvm::Error executeOthers(
     emulator::LoadedProgram &program, const InputSet &inputs,
-    emulator::Options how, const std::vector<int16_t> &state,
+    emulator::Options how, const RunState &state,
     llvm::function_ref<llvm::Error(uint64_t, const emulator::RunResult &)>
         take) {
   how.timing = how.recordTimes = how.dumpTensors = how.traceDram = false;
   how.state = {};
-  auto inputsOf = [&](uint64_t i) { return samplesOf(inputs, i); };
+  how.kept = {};
+  auto inputsOf = [&](uint64_t i) { return samplesOf(inputs, i, state); };
   if (state.empty())
     return runSideBySide(program, {1, inputs.samples}, how, inputsOf,
                          [&](uint64_t i, emulator::RunResult result) {
                            return take(i, result);
                          });
   for (uint64_t i = 1; i < inputs.samples; ++i) {
-    how.state = state;
+    how.state = state.words;
+    how.kept = state.kept;
     llvm::Expected<emulator::RunResult> result =
         emulator::run(program, inputsOf(i), how);
     if (!result)
@@ -81,7 +102,7 @@ llvm::Error executeOthers(
 
 llvm::Expected<Execution>
 report::executeSamples(emulator::LoadedProgram &program, const InputSet &inputs,
-                       emulator::Options how, std::vector<int16_t> state,
+                       emulator::Options how, RunState state,
                        llvm::function_ref<void(uint64_t)> progress) {
   Execution execution;
   execution.state = std::move(state);
@@ -94,7 +115,11 @@ report::executeSamples(emulator::LoadedProgram &program, const InputSet &inputs,
       if (llvm::Error error =
               checkExtents(execution.outputs, execution.first, result, i))
         return error;
-    execution.state = result.state;
+    execution.state.filled =
+        filledAfter(program.program(), samplesOf(inputs, i, execution.state),
+                    execution.state.filled);
+    execution.state.words = result.state;
+    execution.state.kept = result.kept;
     warnings.add(result.nodes);
     for (auto [output, tensor] : llvm::zip(execution.outputs, result.outputs))
       appendSample(output.tensor, tensor, inputs.samples);
@@ -103,9 +128,10 @@ report::executeSamples(emulator::LoadedProgram &program, const InputSet &inputs,
     progress(i + 1);
     return llvm::Error::success();
   };
-  how.state = execution.state;
+  how.state = execution.state.words;
+  how.kept = execution.state.kept;
   llvm::Expected<emulator::RunResult> result =
-      emulator::run(program, samplesOf(inputs, 0), how);
+      emulator::run(program, samplesOf(inputs, 0, execution.state), how);
   if (!result)
     return result.takeError();
   if (llvm::Error error = take(0, *result))

@@ -83,6 +83,46 @@ constexpr Setting settings[] = {
                   llvm::StringRef text) { return setTolerance(o.rtol, text); }},
     {OPT_state_in, setText<&RunOptions::stateIn>},
     {OPT_state_out, setText<&RunOptions::stateOut>},
+    {OPT_generate,
+     [](RunOptions &o, llvm::StringRef text) {
+       std::string complaint = setNumber(o.generate.count, text);
+       return complaint.empty() && o.generate.count == 0
+                  ? std::string("expected 1 or more")
+                  : complaint;
+     }},
+    {OPT_prompt,
+     [](RunOptions &o, llvm::StringRef text) {
+       o.generate.prompt = text.str();
+       o.generate.hasPrompt = true;
+       return std::string();
+     }},
+    {OPT_tokens,
+     [](RunOptions &o, llvm::StringRef text) {
+       o.generate.tokens = text.str();
+       return std::string(text.empty() ? "expected numbers" : "");
+     }},
+    {OPT_tokenizer,
+     [](RunOptions &o, llvm::StringRef text) {
+       o.generate.tokenizer = text.str();
+       return std::string(text.empty() ? "expected a file" : "");
+     }},
+    {OPT_also,
+     [](RunOptions &o, llvm::StringRef text) {
+       o.generate.programs.push_back(text.str());
+       return std::string(text.empty() ? "expected a file" : "");
+     }},
+    {OPT_temperature,
+     [](RunOptions &o, llvm::StringRef text) {
+       return setTolerance(o.generate.temperature, text);
+     }},
+    {OPT_top_k,
+     [](RunOptions &o, llvm::StringRef text) {
+       return setNumber(o.generate.topK, text);
+     }},
+    {OPT_seed,
+     [](RunOptions &o, llvm::StringRef text) {
+       return setNumber(o.generate.seed, text);
+     }},
     {OPT_report, setText<&RunOptions::report>},
     {OPT_layers, setText<&RunOptions::layers>},
     {OPT_trace, setText<&RunOptions::trace>},
@@ -118,6 +158,32 @@ std::string setProgram(RunOptions &options, llvm::StringRef text) {
   return "";
 }
 
+/// Options that stand for one run of given arrays, and those of many.
+llvm::Error checkGenerate(const RunOptions &options) {
+  const GenerateOptions &g = options.generate;
+  auto refuse = [](llvm::StringRef what) {
+    return makeError(ErrorClass::Usage, "{}", what.str());
+  };
+  if (g.count == 0)
+    return g.hasPrompt || !g.tokens.empty() || !g.tokenizer.empty() ||
+                   !g.programs.empty() || g.temperature > 0 || g.topK > 0
+               ? refuse("--prompt, --tokens, --tokenizer, --also, "
+                        "--temperature and --top-k need --generate=N")
+               : llvm::Error::success();
+  for (const std::string *text :
+       {&options.inputs, &options.expect, &options.trace, &options.dramTrace,
+        &options.dumpFolder, &options.layers, &options.stacks, &options.html,
+        &options.machine, &options.energyTable})
+    if (!text->empty())
+      return refuse("--generate makes its inputs itself and runs many times: "
+                    "only --outputs, --report, --state-in, --state-out, "
+                    "--functional, --threads, --kernels, --max-memory and "
+                    "--quiet go with it");
+  if (!options.inputFiles.empty() || options.randomSeed)
+    return refuse("--generate makes its inputs itself");
+  return llvm::Error::success();
+}
+
 } // namespace
 
 llvm::Expected<RunOptions>
@@ -138,6 +204,8 @@ report::parseRunArguments(llvm::ArrayRef<std::string> args) {
   if (options.program.empty())
     return makeError(ErrorClass::Usage, "no program given, expected {}",
                      "ashlar-run PROGRAM.ash [options]; see --help");
+  if (llvm::Error error = checkGenerate(options))
+    return error;
   if (options.functional && !options.trace.empty())
     return makeError(ErrorClass::Usage, "{}",
                      "--trace needs cycles, which --functional leaves out");

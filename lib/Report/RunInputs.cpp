@@ -116,6 +116,30 @@ report::bindInputs(llvm::ArrayRef<TensorBinding> bindings,
   return set;
 }
 
+llvm::Expected<InputSet> report::bindInputs(const container::Program &program,
+                                            std::vector<NamedTensor> arrays,
+                                            llvm::StringRef remedy) {
+  auto isPosition = [&](const TensorBinding &binding) {
+    return binding.name == program.cache.position;
+  };
+  auto position = llvm::find_if(program.inputs, isPosition);
+  if (position == program.inputs.end() ||
+      findArray(arrays, program.cache.position))
+    return bindInputs(program.inputs, std::move(arrays), remedy);
+  std::vector<TensorBinding> others;
+  for (const TensorBinding &binding : program.inputs)
+    if (!isPosition(binding))
+      others.push_back(binding);
+  llvm::Expected<InputSet> set = bindInputs(others, std::move(arrays), remedy);
+  if (!set)
+    return set;
+  set->position = position - program.inputs.begin();
+  set->tensors.insert(set->tensors.begin() +
+                          static_cast<ptrdiff_t>(*set->position),
+                      HostTensor::zeros(position->type, position->shape));
+  return set;
+}
+
 namespace {
 
 /// splitmix64: a well-known mixer of counters, the same on every host.

@@ -24,6 +24,24 @@ defm state_in : Value<"state-in">, MetaVarName<"FILE.npz">,
 defm state_out : Value<"state-out">, MetaVarName<"FILE.npz">,
   HelpText<"write the state after the last sample">, Group<main_group>,
   Flags<[Writes]>;
+defm generate : Value<"generate">, MetaVarName<"N">,
+  HelpText<"generate N tokens with a language model">, Group<main_group>;
+defm prompt : Value<"prompt">, MetaVarName<"TEXT">,
+  HelpText<"what --generate goes on from">, Group<main_group>;
+defm tokens : Value<"tokens">, MetaVarName<"1,2,3">,
+  HelpText<"the prompt as numbers of tokens">, Group<main_group>;
+defm tokenizer : Value<"tokenizer">, MetaVarName<"FILE.json">,
+  HelpText<"vocabulary: a list of texts, or a tokenizer.json of byte pairs">, Group<main_group>,
+  Flags<[Reads]>;
+defm also : Value<"also">, MetaVarName<"PROGRAM.ash">,
+  HelpText<"another program of the model, for runs of more or fewer tokens">, Group<main_group>,
+  Flags<[Reads]>;
+defm temperature : Value<"temperature">, MetaVarName<"T">,
+  HelpText<"draw tokens (0: the most probable one)">, Group<main_group>;
+defm top_k : Value<"top-k">, MetaVarName<"K">,
+  HelpText<"draw among the K most probable tokens (0: all)">, Group<main_group>;
+defm seed : Value<"seed">, MetaVarName<"N">,
+  HelpText<"seed of the draws (0)">, Group<main_group>;
 defm machine : Value<"machine">, MetaVarName<"NAME|FILE.yaml">,
   HelpText<"run on this machine instead of that of the program">,
   Group<main_group>, Flags<[Reads]>;

@@ -4,6 +4,8 @@
 // has run, so a failing run leaves none behind.
 
 #include "ashlar/Report/Runner.h"
+
+#include "Generate/Generate.h"
 #include "ashlar/Container/Container.h"
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Energy/Table.h"
@@ -59,7 +61,7 @@ private:
   std::string compiledFor; ///< Machine of the program, if another one runs it.
   double loadSeconds = 0;
   uint64_t samples = 1;
-  std::vector<int16_t> state; ///< Before the first sample.
+  RunState state; ///< Before the first sample.
   std::vector<NamedTensor> expected;
   std::unique_ptr<llvm::MemoryBuffer> baseline;
   Execution execution;
@@ -141,6 +143,9 @@ llvm::Expected<InputSet> Session::readInputs() {
   if (options.randomSeed) {
     // Given arrays stay; the seed fills the rest.
     for (const container::TensorBinding &binding : program().inputs) {
+      // Rows of a cache are counted, not drawn.
+      if (binding.name == program().cache.position)
+        continue;
       const bool given = llvm::any_of(arrays, [&](const NamedTensor &array) {
         return array.name == binding.name;
       });
@@ -150,7 +155,7 @@ llvm::Expected<InputSet> Session::readInputs() {
     }
   }
   llvm::Expected<InputSet> set =
-      bindInputs(program().inputs, std::move(arrays),
+      bindInputs(program(), std::move(arrays),
                  "\ngive --input NAME=FILE.npy, --inputs=FILE.npz or "
                  "--random-inputs=SEED");
   if (set)
@@ -160,12 +165,13 @@ llvm::Expected<InputSet> Session::readInputs() {
 }
 
 llvm::Error Session::readState() {
-  state = program().state.initial;
+  state = RunState::initialOf(program());
   const bool asked = !options.stateIn.empty() || !options.stateOut.empty();
   if (asked && state.empty())
     return makeError(ErrorClass::Usage,
                      "{}: the program has no state; --state-in and "
-                     "--state-out need a scale policy stats or predict",
+                     "--state-out need a scale policy stats or predict, or "
+                     "tensors that ashlarc --state keeps",
                      options.program);
   if (options.stateIn.empty())
     return llvm::Error::success();
@@ -359,7 +365,8 @@ int report::runTool(llvm::ArrayRef<std::string> args) {
   else if (options->version)
     support::printOut(support::versionLine(tool) + "\n");
   else
-    error = Session(*options).run();
+    error = options->generate.count > 0 ? generate(*options)
+                                        : Session(*options).run();
   // A failed run says so before a failed terminal does.
   if (llvm::Error failure = support::finishOut()) {
     if (error)

@@ -16,7 +16,7 @@ namespace ashlar::report {
 /// All samples of one run.
 struct Execution {
   std::vector<support::NamedTensor> outputs; ///< In order of the bindings.
-  std::vector<int16_t> state;                ///< After the last sample.
+  RunState state;                            ///< After the last sample.
   RunStatistics statistics;
   /// Texts without a prefix: outputs that are not finite, nodes that saturate.
   std::vector<std::string> warnings;
@@ -29,7 +29,7 @@ struct Execution {
 /// are done.
 llvm::Expected<Execution>
 executeSamples(emulator::LoadedProgram &program, const InputSet &inputs,
-               emulator::Options how, std::vector<int16_t> state,
+               emulator::Options how, RunState state,
                llvm::function_ref<void(uint64_t)> progress);
 
 /// Puts the machine \p name (a built-in one or a file) in the place of the

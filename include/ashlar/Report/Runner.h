@@ -6,6 +6,7 @@
 #ifndef ASHLAR_REPORT_RUNNER_H
 #define ASHLAR_REPORT_RUNNER_H
 
+#include "ashlar/Report/RunState.h"
 #include "ashlar/Report/Statistics.h"
 #include "ashlar/Support/Npz.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -27,6 +28,18 @@ struct RunResult;
 
 namespace ashlar::report {
 
+/// Text generation by ashlar-run.
+struct GenerateOptions {
+  uint64_t count = 0;                ///< Tokens to generate; 0: none.
+  std::string prompt, tokens;        ///< Text, or numbers with commas.
+  bool hasPrompt = false;            ///< --prompt was given, maybe empty.
+  std::string tokenizer;             ///< Vocabulary file.
+  std::vector<std::string> programs; ///< Others of the same model.
+  double temperature = 0;            ///< 0: always the largest logit.
+  uint64_t topK = 0;                 ///< Draws among so many; 0: all.
+  uint64_t seed = 0;
+};
+
 /// The command line of ashlar-run.
 struct RunOptions {
   bool help = false, version = false;
@@ -38,6 +51,7 @@ struct RunOptions {
   std::string layers, stacks;    ///< The layers as CSV; folded stacks.
   std::string html, baseline;    ///< The page, and a report to compare with.
   std::string stateIn, stateOut; ///< State before and after all samples.
+  GenerateOptions generate;
   double atol = 0, rtol = 0;
   std::optional<uint64_t> randomSeed;
   uint64_t maxMemory = 0; ///< Bytes; 0 = no limit.
@@ -61,6 +75,9 @@ std::string listBindings(llvm::ArrayRef<container::TensorBinding> bindings);
 struct InputSet {
   uint64_t samples = 1;
   std::vector<support::HostTensor> tensors; ///< In order of the bindings.
+  /// The input that tells how many rows of the cache are filled, if nobody gave
+  /// it: each run goes on where the one before has stopped.
+  std::optional<size_t> position;
 };
 
 /// Fits named arrays to the bindings: every binding once, no other name, exact
@@ -71,6 +88,11 @@ llvm::Expected<InputSet>
 bindInputs(llvm::ArrayRef<container::TensorBinding> bindings,
            std::vector<support::NamedTensor> arrays,
            llvm::StringRef remedy = "");
+
+/// The same for a program: the position of its cache need not be given.
+llvm::Expected<InputSet> bindInputs(const container::Program &program,
+                                    std::vector<support::NamedTensor> arrays,
+                                    llvm::StringRef remedy = "");
 
 /// A seeded array for \p binding: floats uniform in [-1, 1), integers in
 /// [-128, 127] or [0, 255], booleans 0 or 1. The same seed and name give the
@@ -85,15 +107,6 @@ support::HostTensor sampleOf(const support::HostTensor &array, uint64_t samples,
 /// Appends a sample's output on axis 0; a scalar becomes a vector of samples.
 void appendSample(support::HostTensor &stacked,
                   const support::HostTensor &sample, uint64_t samples);
-
-/// The state that a run of a program with the numeric plan of \p program left
-/// at \p path. Malformed: other arrays, sizes or types, another plan.
-llvm::Expected<std::vector<int16_t>>
-readState(const container::Program &program, llvm::StringRef path);
-
-/// Writes \p state for readState().
-llvm::Error writeState(const container::Program &program,
-                       llvm::ArrayRef<int16_t> state, llvm::StringRef path);
 
 /// Names for the numbers of a run.
 llvm::Expected<RunStatistics>
