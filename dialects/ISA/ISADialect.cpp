@@ -122,8 +122,7 @@ static LogicalResult verifyFields(Operation *op, ArrayRef<int64_t> fields) {
 bool isInstruction(Operation *op) {
   return llvm::isa_and_present<ISADialect>(op->getDialect()) &&
          !llvm::isa<ProgramOp, BindingOp, DataOp, StateOp, CacheOp, KeptOp,
-                    NodeOp, ProofOp,
-                    PlannedOp>(op);
+                    NodeOp, ProofOp, PlannedOp>(op);
 }
 
 LogicalResult ProgramOp::verifyRegions() {

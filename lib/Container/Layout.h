@@ -51,7 +51,7 @@ inline constexpr uint32_t firstConstants = 6; ///< Sections before: one each.
 struct SectionEntry {
   uint32_t kind;
   uint32_t program; ///< Number of the program that it belongs to.
-  uint64_t offset; ///< From the start of the file.
+  uint64_t offset;  ///< From the start of the file.
   uint64_t bytes;
   uint64_t dramOffset; ///< Constants only, else 0.
   uint64_t checksum;   ///< xxh3_64 of the bytes.

@@ -54,9 +54,9 @@ struct StateBinding {
 };
 
 /// A tensor that a run leaves in DRAM for the next, zeros before the first: an
-/// input of the model that an output of the run before replaces, as the cache of
-/// a decoder. A run writes `rows` indices of `axis`, from the position on that
-/// Cache::position tells, and nothing else.
+/// input of the model that an output of the run before replaces, as the cache
+/// of a decoder. A run writes `rows` indices of `axis`, from the position on
+/// that Cache::position tells, and nothing else.
 struct KeptTensor {
   std::string name;   ///< The input of the model.
   std::string output; ///< The output that replaces it.

@@ -93,8 +93,8 @@ struct Engine {
   /// What instructions took whose time the data of this run decides.
   llvm::DenseMap<uint32_t, Cost> measured;
   /// Addresses that the data of this run decides, if keepChosen: of dma.gather
-  /// and dma.put how far each row lies from where index 0 is, of compressed transfers the
-  /// bytes of each cell.
+  /// and dma.put how far each row lies from where index 0 is, of compressed
+  /// transfers the bytes of each cell.
   llvm::DenseMap<uint32_t, std::vector<uint64_t>> chosen;
   bool keepChosen = false;
   /// What dma.compress has stored for each node.

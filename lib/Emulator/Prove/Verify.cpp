@@ -124,10 +124,9 @@ std::optional<Fault> Verifier::run() {
                      support::byteSize(input.type)))
       return found;
   for (const container::KeptTensor &kept : impl.program.cache.tensors)
-    if (std::optional<Fault> found =
-            bind("kept tensor '" + kept.name + "'", kept.dramOffset,
-                 *support::countElements(kept.shape) *
-                     support::byteSize(kept.type)))
+    if (std::optional<Fault> found = bind(
+            "kept tensor '" + kept.name + "'", kept.dramOffset,
+            *support::countElements(kept.shape) * support::byteSize(kept.type)))
       return found;
   const container::StateBinding &state = impl.program.state;
   if (std::optional<Fault> found =

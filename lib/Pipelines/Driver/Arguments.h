@@ -34,7 +34,7 @@ struct CompilerArguments {
   /// --bucket: a named dimension and its sizes, a program for each.
   std::string bucketDimension;
   std::vector<int64_t> buckets;
-  SampleArchive verifyInputs;      ///< --inputs
+  SampleArchive verifyInputs; ///< --inputs
   bool verify = false;
   bool check = false;
   bool explain = false;

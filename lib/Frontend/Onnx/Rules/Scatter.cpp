@@ -355,16 +355,16 @@ void tensorScatter(Node &n) {
   view[axis] = extent;
   if (starts)
     view[0] = batch;
-  Value updated = n.takeAt(n.concat({cache, update}, axis),
-                           n.reshape(source, view), axis);
+  Value updated =
+      n.takeAt(n.concat({cache, update}, axis), n.reshape(source, view), axis);
   n.setOutput(0, updated);
   // One row of a ring lies at one place; more may go on at its beginning.
   if (batch == 1 && starts && updated && (mode == "linear" || length == 1)) {
     Value first = n.reshape(start, {1});
-    n.addUpdate(updated, {cache, update,
-                          mode == "linear" ? first
-                                           : n.mod(first, number(extent), false),
-                          axis});
+    n.addUpdate(updated,
+                {cache, update,
+                 mode == "linear" ? first : n.mod(first, number(extent), false),
+                 axis});
   }
 }
 
