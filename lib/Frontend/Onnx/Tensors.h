@@ -40,8 +40,8 @@ llvm::Expected<mlir::ElementsAttr> decodeCodes(const NarrowType &type,
 llvm::Error checkSize(llvm::ArrayRef<int64_t> shape, int64_t maxElements,
                       llvm::StringRef what);
 
-/// Converts a tensor, of a narrow type to its storage. External data is read from below `folder`. Raw bytes are
-/// moved out of `tensor` where possible.
+/// Converts a tensor, of a narrow type to its storage. External data is read
+/// from below `folder`. Raw bytes are moved out of `tensor` where possible.
 llvm::Expected<mlir::ElementsAttr> convertTensor(onnx::TensorProto &tensor,
                                                  llvm::StringRef folder,
                                                  llvm::StringRef what,

@@ -78,7 +78,8 @@ void readLine(StringRef line, ValueTypes &types) {
   importer.onValue = [&](StringRef name, Value value) {
     auto type =
         valueTypeOf(llvm::dyn_cast<mlir::RankedTensorType>(value.getType()));
-    if (!type || name.contains('\n'))
+    // A value of a narrow type is not of the type that holds it.
+    if (!type || name.contains('\n') || (*model)->narrow.find(name))
       return;
     std::string line = lineOf(name, *type);
     for (StringRef rest = line; !rest.empty();) {
@@ -99,7 +100,10 @@ ValueTypes declaredTypes(const onnx::GraphProto &graph,
   ValueTypes types;
   auto add = [&](const auto &values) {
     for (const onnx::ValueInfoProto &value : values)
-      if (auto type = valueTypeOf(staticType(value.type(), options, &context)))
+      if (findNarrow(value.type().tensor_type().elem_type()))
+        continue;
+      else if (auto type =
+                   valueTypeOf(staticType(value.type(), options, &context)))
         types[value.name()] = *type;
   };
   add(graph.value_info());

@@ -289,6 +289,9 @@ struct Table {
 void gatherBlockQuantized(Call &call) {
   const Tensor &data = call.operand(0), &indices = call.operand(1);
   const int64_t bits = call.getInt("bits", 4);
+  if (!call.require(bits == 2 || bits == 4 || bits == 8,
+                    "bits are not 2, 4 or 8"))
+    return;
   const int64_t perByte = call.narrowOperand(0) ? 0 : 8 / bits;
   Table t{data,
           call.operand(2),

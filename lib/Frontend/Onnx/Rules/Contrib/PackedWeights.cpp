@@ -87,7 +87,7 @@ std::optional<Blocks> readBlocks(Node &n) {
   n.ignore("weight_prepacked");
   if (n.failed())
     return std::nullopt;
-  constexpr int64_t most = int64_t(1) << 31;
+  constexpr int64_t most = int64_t(1) << 24; // Products stay far below 2^63.
   if (b.depth < 1 || b.columns < 1 || b.depth > most || b.columns > most ||
       !isWidth(b.bits) || b.size < 1 || b.size > most) {
     n.malformed("K is {}, N {}, bits {} and block_size {}; expected positive "
