@@ -22,6 +22,11 @@
 using namespace ashlar::support;
 
 int ashlar::support::openUnlinked(const char *folder) {
+  // A name is given through /proc, which a chroot need not have.
+  if (::access("/proc/self/fd", X_OK) != 0) {
+    errno = EOPNOTSUPP;
+    return -1;
+  }
   int descriptor;
   do
     descriptor = ::open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
