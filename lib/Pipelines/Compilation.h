@@ -58,6 +58,8 @@ private:
   llvm::Expected<CompileResult> tryLayouts(ClusterChoice &choice);
   llvm::Expected<bool> measureChoices();
   llvm::Error runPhase(Phase phase);
+  /// Tells CompileOptions::onStage, but not of trials.
+  void announce(llvm::StringRef stage, double share) const;
   llvm::Error runPasses(Phase phase,
                         llvm::function_ref<void(mlir::OpPassManager &)> build) {
     return runPasses(failureClass(phase), build);

@@ -89,6 +89,9 @@ struct CompileOptions {
   /// Called after each pass with its argument name and the module; what it
   /// changes is compiled.
   std::function<void(llvm::StringRef, mlir::ModuleOp)> afterPass;
+  /// Called when a stage begins, a phase or "choices" (compilations that are
+  /// compared), with the share of the usual time that the stages before take.
+  std::function<void(llvm::StringRef, double)> onStage;
 };
 
 /// Seconds spent in one phase.

@@ -7,12 +7,28 @@
 #define ASHLAR_SUPPORT_PROGRESS_H
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <string>
+#include <thread>
 
 namespace ashlar::support {
 
-/// Shows "label [#####     ] 52 %" and erases it when destroyed.
+/// "12 s", "3:05 min" or "2:07 h".
+std::string durationText(double seconds);
+
+/// The line: \p what, a bar, and the time left as it was at the last step,
+/// which was taken \p atStep seconds after the start, with \p share of the work
+/// done.
+/// \p now is in seconds after the start too. There is no time left to be told
+/// below a small share, or if the step has taken longer than it should.
+std::string progressText(const std::string &what, double share, double atStep,
+                         double now);
+
+/// Shows "label stage [#####     ] 52 %, 12 s left" and erases it when
+/// destroyed. The line is drawn by a thread of its own, so that a step that
+/// takes long is seen to take long.
 class Progress {
 public:
   /// \p total is the value of update() that means finished.
@@ -21,20 +37,27 @@ public:
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
 
-  /// Says that \p done of the total are finished. Costs one look at the clock.
-  void update(uint64_t done);
+  /// Says that \p done of the total are finished, and what is being done.
+  void update(uint64_t done, std::string stage = "");
 
   /// Erases the line.
   void finish();
 
 private:
-  void draw(uint64_t done);
+  void watch();
+  void draw();
 
-  std::string label;
-  uint64_t total;
+  const std::string label;
+  const uint64_t total;
+  const std::chrono::steady_clock::time_point start;
+  std::mutex mutex; ///< Of what follows.
+  std::condition_variable ended;
+  std::string stage;
+  uint64_t done = 0;
+  std::chrono::steady_clock::time_point step; ///< Of the last update().
   bool active;
   bool shown = false;
-  std::chrono::steady_clock::time_point next;
+  std::thread watcher; ///< Only on a terminal.
 };
 
 } // namespace ashlar::support

@@ -41,6 +41,7 @@ struct CompilerArguments {
   bool listMachines = false;
   bool help = false;
   bool version = false;
+  bool showProgress = true; ///< On a terminal, after a second.
 };
 
 /// Parses the command line; errors are usage errors.

@@ -11,6 +11,7 @@
 #include "ashlar/Pipelines/Registration.h"
 
 #include "ashlar/Support/Error.h"
+#include "ashlar/Support/Progress.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Threading.h"
@@ -102,7 +103,15 @@ llvm::Expected<Build> build(CompilerArguments &arguments,
   Build built;
   if (llvm::Error error = chooseFormats(arguments, context, built.search))
     return error;
-  auto result = compileInput(arguments, context);
+  auto result = [&] {
+    support::Progress progress("compiling", 100, arguments.showProgress);
+    arguments.compile.onStage = [&](llvm::StringRef stage, double share) {
+      progress.update(static_cast<uint64_t>(100 * share), stage.str());
+    };
+    auto compiled = compileInput(arguments, context);
+    arguments.compile.onStage = nullptr;
+    return compiled;
+  }();
   if (!result)
     return result.takeError();
   built.result = std::move(*result);

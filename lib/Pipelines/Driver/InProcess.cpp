@@ -34,6 +34,7 @@ llvm::Expected<CompiledModel> compileInProcess(const CompileRequest &request) {
   CompilerArguments arguments;
   arguments.compile.model = request.model;
   arguments.compile.import.image = request.image;
+  arguments.showProgress = false;
   arguments.search.showProgress = false;
   if (llvm::Error error = addArrays(request, arguments))
     return error;
