@@ -95,24 +95,24 @@ def make_base(archive, scratch):
 
 def use(root, package, examples, model):
     """What a user does first."""
-    shutil.copy(package, os.path.join(root, "tmp", "ashlar.deb"))
-    shutil.copytree(examples, os.path.join(root, "tmp", "examples"))
-    shutil.copy(model, os.path.join(root, "tmp", "model.onnx"))
+    shutil.copy(package, os.path.join(root, "srv", "ashlar.deb"))
+    shutil.copytree(examples, os.path.join(root, "srv", "examples"))
+    shutil.copy(model, os.path.join(root, "srv", "model.onnx"))
     before = inside(root, "dpkg-query", "--show").count("\n")
-    inside(root, "apt-get", "install", "--yes", "--no-install-recommends", "/tmp/ashlar.deb")
+    inside(root, "apt-get", "install", "--yes", "--no-install-recommends", "/srv/ashlar.deb")
     print("installed:", inside(root, "dpkg-query", "--show", "--showformat=${Status}\n", "ashlar").strip(),
           "with", inside(root, "dpkg-query", "--show").count("\n") - before - 1, "packages that it needs")
     for tool in sorted(glob.glob(os.path.join(root, "usr/bin/ashlar*"))):
         name = os.path.basename(tool)
         if name not in ("ashlar-eval", "ashlar-sweep", "ashlar-opt", "ashlar-lsp-server"):
             print(inside(root, name, "--version").strip())
-    inside(root, "ashlarc", "/tmp/model.onnx", "-o", "/tmp/model.ash")
-    print(inside(root, "ashlar-run", "/tmp/model.ash", "--random-inputs=1").strip())
-    inside(root, "cmake", "-S", "/tmp/examples", "-B", "/tmp/build")
-    inside(root, "cmake", "--build", "/tmp/build")
-    print("C:", inside(root, "/tmp/build/classify-c", "/tmp/model.onnx").strip())
-    print("C++:", inside(root, "/tmp/build/classify-cpp", "/tmp/model.onnx").strip())
-    print("Python:", inside(root, "python3", "/tmp/examples/classify.py", "/tmp/model.onnx").strip())
+    inside(root, "ashlarc", "/srv/model.onnx", "-o", "/srv/model.ash")
+    print(inside(root, "ashlar-run", "/srv/model.ash", "--random-inputs=1").strip())
+    inside(root, "cmake", "-S", "/srv/examples", "-B", "/srv/build")
+    inside(root, "cmake", "--build", "/srv/build")
+    print("C:", inside(root, "/srv/build/classify-c", "/srv/model.onnx").strip())
+    print("C++:", inside(root, "/srv/build/classify-cpp", "/srv/model.onnx").strip())
+    print("Python:", inside(root, "python3", "/srv/examples/classify.py", "/srv/model.onnx").strip())
 
 
 def main(arguments):
