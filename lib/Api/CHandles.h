@@ -8,6 +8,7 @@
 #include "ashlar/Api/C/Runtime.h"
 #include "ashlar/Api/Program.h"
 
+#include <cstring>
 #include <new>
 #include <optional>
 #include <utility>
@@ -59,6 +60,16 @@ ashlar_code callFromC(ashlar_error **error, Function body) {
   }
 }
 
+/// The element type that a C caller wrote: any number, which C++ must not take
+/// for a value of the enumeration. Out of range is 255, which is no type.
+inline api::ElementType readType(const ashlar_type &type) {
+  static_assert(sizeof(ashlar_type) == sizeof(int));
+  int number;
+  std::memcpy(&number, &type, sizeof number);
+  return static_cast<api::ElementType>(number < 0 || number > 255 ? 255
+                                                                  : number);
+}
+
 /// Arrays of a C caller. An error names what is null or negative.
 inline api::Result<std::vector<api::ArrayView>>
 viewArrays(const ashlar_array *arrays, size_t count, const char *what) {
@@ -75,8 +86,7 @@ viewArrays(const ashlar_array *arrays, size_t count, const char *what) {
       return api::Error{api::ErrorCode::Malformed, which + " has no shape"};
     api::ArrayView view;
     view.name = array.name;
-    view.type = static_cast<api::ElementType>(
-        array.type < 0 || array.type > 255 ? 255 : array.type);
+    view.type = readType(array.type);
     view.shape = {array.shape, static_cast<size_t>(array.rank)};
     view.data = array.data;
     view.bytes = array.bytes;

@@ -5,6 +5,7 @@
 #include "ashlar/Api/C/Compiler.h"
 #include "gtest/gtest.h"
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -134,6 +135,13 @@ TEST(CApi, BadArgumentsAreErrors) {
   EXPECT_EQ(run(&wrong, 1), ASHLAR_MALFORMED);
   wrong = array;
   wrong.type = ASHLAR_F64;
+  EXPECT_EQ(run(&wrong, 1), ASHLAR_MALFORMED);
+  // Not a type, though its low byte is the right one.
+  std::vector<char> bytes(array.bytes);
+  wrong = array;
+  wrong.data = bytes.data();
+  const int number = static_cast<int>(array.type) + 256;
+  std::memcpy(&wrong.type, &number, sizeof number);
   EXPECT_EQ(run(&wrong, 1), ASHLAR_MALFORMED);
   ashlar_options *options = ashlar_options_create();
   ashlar_options_set(options, "speed", "high", nullptr);
