@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Registers the types and operations of the `bfp` dialect. The generated
-// definitions are instantiated here once.
+// definitions of the types are instantiated here once.
 
 #include "dialects/BFP/BFPDialect.h"
 #include "dialects/BFP/BFPOps.h"
@@ -54,9 +54,6 @@ using namespace ashlar::bfp;
 #define GET_TYPEDEF_CLASSES
 #include "dialects/BFP/BFPTypes.cpp.inc"
 
-#define GET_OP_CLASSES
-#include "dialects/BFP/BFPOps.cpp.inc"
-
 #include "dialects/BFP/BFPDialect.cpp.inc"
 
 void BFPDialect::initialize() {
@@ -64,8 +61,5 @@ void BFPDialect::initialize() {
 #define GET_TYPEDEF_LIST
 #include "dialects/BFP/BFPTypes.cpp.inc"
       >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialects/BFP/BFPOps.cpp.inc"
-      >();
+  registerBFPDialectOperations(this);
 }

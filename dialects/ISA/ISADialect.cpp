@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The ops of the `isa` dialect: text form, range verifier, and the way to and
-// from instruction structs, all driven by the tables of lib/Isa.
+// The ops of the `isa` dialect: range verifier, and the way to and from
+// instruction structs, all driven by the tables of lib/Isa.
 
 #include "dialects/ISA/ISADialect.h"
 
@@ -19,89 +19,6 @@ static const isa::InstructionInfo &tableOf(Operation *op) {
       isa::findMnemonic(op->getName().stripDialect());
   assert(info && "every op of the dialect is an instruction");
   return *info;
-}
-
-/// Field values as `(name = value, ...)`, defaults left out as in assembly.
-static void printFields(OpAsmPrinter &printer, Operation *, isa::Opcode opcode,
-                        DenseI64ArrayAttr fields) {
-  const isa::InstructionInfo &info = isa::info(opcode);
-  // Printing must survive ops that do not verify.
-  if (fields.size() != static_cast<int64_t>(info.fields.size())) {
-    printer << "(<" << fields.size() << " fields>)";
-    return;
-  }
-  bool first = true;
-  for (auto [field, value] :
-       llvm::zip_equal(info.fields, fields.asArrayRef())) {
-    if (value == field.defaultValue)
-      continue;
-    printer << (first ? "(" : ", ") << field.name.str() << " = ";
-    first = false;
-    std::string text = isa::printValue(field, value);
-    bool plainNumber = field.kind == isa::FieldKind::Unsigned ||
-                       field.kind == isa::FieldKind::Signed ||
-                       field.kind == isa::FieldKind::Flag;
-    // A value outside an enum has no name; floats are not MLIR integers.
-    if (plainNumber || text.empty())
-      printer << value;
-    else if (field.kind == isa::FieldKind::Enum)
-      printer.printKeywordOrString(text);
-    else
-      printer << '"' << text << '"';
-  }
-  if (!first)
-    printer << ")";
-}
-
-/// One `name = value`; \p values and \p seen are indexed like info.fields.
-static ParseResult parseField(OpAsmParser &parser,
-                              const isa::InstructionInfo &info, StringRef name,
-                              SMLoc nameLocation,
-                              MutableArrayRef<int64_t> values,
-                              MutableArrayRef<bool> seen) {
-  const isa::FieldInfo *field = llvm::find_if(
-      info.fields, [&](const isa::FieldInfo &f) { return f.name == name; });
-  if (field == info.fields.end())
-    return parser.emitError(nameLocation)
-           << info.mnemonic << " has no field '" << name << "'";
-  size_t index = field - info.fields.begin();
-  if (seen[index])
-    return parser.emitError(nameLocation)
-           << "field '" << name << "' is given twice";
-  seen[index] = true;
-  if (parser.parseEqual())
-    return failure();
-  SMLoc location = parser.getCurrentLocation();
-  std::string text;
-  if (succeeded(parser.parseOptionalKeywordOrString(&text))) {
-    llvm::Expected<int64_t> value = isa::parseValue(info, *field, text);
-    if (!value)
-      return parser.emitError(location) << llvm::toString(value.takeError());
-    values[index] = *value;
-    return success();
-  }
-  return parser.parseInteger(values[index]);
-}
-
-static ParseResult parseFields(OpAsmParser &parser, isa::Opcode opcode,
-                               DenseI64ArrayAttr &fields) {
-  const isa::InstructionInfo *info = &isa::info(opcode);
-  SmallVector<int64_t> values;
-  for (const isa::FieldInfo &field : info->fields)
-    values.push_back(field.defaultValue);
-  SmallVector<bool> seen(values.size(), false);
-  // Without brackets the next op's name would be taken for a field.
-  auto parseOne = [&]() -> ParseResult {
-    StringRef name;
-    SMLoc location = parser.getCurrentLocation();
-    return failure(parser.parseKeyword(&name) ||
-                   parseField(parser, *info, name, location, values, seen));
-  };
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::OptionalParen,
-                                     parseOne))
-    return failure();
-  fields = parser.getBuilder().getDenseI64ArrayAttr(values);
-  return success();
 }
 
 /// The range verifier of every op.
@@ -254,16 +171,8 @@ Operation *createOp(OpBuilder &builder, Location location,
   llvm_unreachable("every opcode has an op");
 }
 
-void ISADialect::initialize() {
-  addOperations<
-#define GET_OP_LIST
-#include "dialects/ISA/ISAOps.cpp.inc"
-      >();
-}
+void ISADialect::initialize() { registerISADialectOperations(this); }
 
 } // namespace ashlar::isadialect
 
 #include "dialects/ISA/ISADialect.cpp.inc"
-
-#define GET_OP_CLASSES
-#include "dialects/ISA/ISAOps.cpp.inc"

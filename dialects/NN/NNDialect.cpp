@@ -13,15 +13,7 @@ using namespace ashlar::nn;
 #include "dialects/NN/NNDialect.cpp.inc"
 #include "dialects/NN/NNEnums.cpp.inc"
 
-#define GET_OP_CLASSES
-#include "dialects/NN/NNOps.cpp.inc"
-
-void NNDialect::initialize() {
-  addOperations<
-#define GET_OP_LIST
-#include "dialects/NN/NNOps.cpp.inc"
-      >();
-}
+void NNDialect::initialize() { registerNNDialectOperations(this); }
 
 Operation *NNDialect::materializeConstant(OpBuilder &builder, Attribute value,
                                           Type type, Location loc) {

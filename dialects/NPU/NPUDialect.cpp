@@ -14,8 +14,6 @@
 #include "dialects/NPU/NPUInterfaces.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/NPU/NPUAttrs.cpp.inc"
-#define GET_OP_CLASSES
-#include "dialects/NPU/NPUOps.cpp.inc"
 
 using namespace mlir;
 
@@ -26,10 +24,7 @@ void NPUDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "dialects/NPU/NPUAttrs.cpp.inc"
       >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialects/NPU/NPUOps.cpp.inc"
-      >();
+  registerNPUDialectOperations(this);
 }
 
 } // namespace ashlar::npu
