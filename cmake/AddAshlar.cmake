@@ -25,9 +25,9 @@ function(ashlar_set_common target)
     # Every object can become part of a shared library (lib/Api). What clang
     # makes by default, for executables that move, can too: the libraries show
     # nothing of it, so that no symbol is another library's to replace. Only
-    # thread-local variables need ashlar_set_shared_tls().
-    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+    # thread-local variables need ashlar_set_shared_tls(). Executables too are
+    # compiled with -fPIC, not -fPIE: they share precompiled headers.
+    target_compile_options(${target} PRIVATE -fPIC -fno-semantic-interposition)
   endif()
   if(ASHLAR_ENABLE_FUZZERS)
     # Coverage of all project code guides the fuzzers.
@@ -42,7 +42,8 @@ endfunction()
 # own or (by std::call_once) those of libstdc++, for shared libraries that are
 # loaded late.
 function(ashlar_set_shared_tls)
-  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -fPIC)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -fPIC
+    SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 # LLVM as each executable or shared library wants it: those with the property
@@ -59,9 +60,18 @@ function(ashlar_set_static_support target)
   target_link_options(${target} PRIVATE LINKER:--as-needed)
 endfunction()
 
-# ashlar_add_library(NAME SOURCES... [LINK libs...] [DEPENDS targets...])
-# Layers 0 to 2: links LLVM Support, never MLIR.
-function(ashlar_add_library name)
+# What has passes sees the statistics of MLIR's dylib as that was built.
+function(ashlar_set_statistics target)
+  # Wherever NDEBUG is not defined.
+  set(released $<CONFIG:Release,RelWithDebInfo,MinSizeRel>)
+  set(asserts $<OR:$<BOOL:${ASHLAR_ENABLE_ASSERTIONS}>,$<NOT:${released}>>)
+  set(statistics ${PROJECT_SOURCE_DIR}/cmake/DylibStatistics.h)
+  target_compile_options(${target} PRIVATE
+    "$<${asserts}:SHELL:-include ${statistics}>")
+endfunction()
+
+# A static library of the project, without precompiled headers.
+function(ashlar_add_plain_library name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   ashlar_set_common(${name})
@@ -71,18 +81,21 @@ function(ashlar_add_library name)
   endif()
 endfunction()
 
+# ashlar_add_library(NAME SOURCES... [LINK libs...] [DEPENDS targets...])
+# Layers 0 to 2: links LLVM Support, never MLIR.
+function(ashlar_add_library name)
+  ashlar_add_plain_library(${name} ${ARGN})
+  ashlar_precompile(${name} Base)
+endfunction()
+
 # ashlar_add_mlir_library(NAME SOURCES... [LINK libs...] [DEPENDS targets...])
 # Layers 3 to 5: links the MLIR dylib.
 function(ashlar_add_mlir_library name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
-  ashlar_add_library(${name} ${ARG_UNPARSED_ARGUMENTS}
+  ashlar_add_plain_library(${name} ${ARG_UNPARSED_ARGUMENTS}
     LINK ${ARG_LINK} MLIR DEPENDS ${ARG_DEPENDS})
-  # Wherever NDEBUG is not defined.
-  set(released $<CONFIG:Release,RelWithDebInfo,MinSizeRel>)
-  set(asserts $<OR:$<BOOL:${ASHLAR_ENABLE_ASSERTIONS}>,$<NOT:${released}>>)
-  set(statistics ${PROJECT_SOURCE_DIR}/cmake/DylibStatistics.h)
-  target_compile_options(${name} PRIVATE
-    "$<${asserts}:SHELL:-include ${statistics}>")
+  ashlar_set_statistics(${name})
+  ashlar_precompile(${name} Mlir)
 endfunction()
 
 # ashlar_add_tool(NAME SOURCES... LINK libs...)
@@ -90,6 +103,7 @@ function(ashlar_add_tool name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   ashlar_set_common(${name})
+  ashlar_precompile(${name} Base)
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
@@ -109,11 +123,11 @@ function(ashlar_add_script name)
   install(PROGRAMS ${name} DESTINATION bin)
 endfunction()
 
-# ashlar_add_unittest(NAME SOURCES... LINK libs...): built by check targets,
-# run through lit.
+# ashlar_add_unittest(NAME SOURCES... LINK libs... [MLIR]): built by check
+# targets, run through lit. MLIR: most of its sources use MLIR.
 add_custom_target(ashlar-unittests)
 function(ashlar_add_unittest name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR" "" "LINK" ${ARGN})
   add_executable(${name} EXCLUDE_FROM_ALL ${ARG_UNPARSED_ARGUMENTS})
   ashlar_set_common(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest
@@ -121,6 +135,11 @@ function(ashlar_add_unittest name)
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)
   add_dependencies(ashlar-unittests ${name})
+  if(ARG_MLIR)
+    ashlar_precompile(${name} MlirTest)
+  else()
+    ashlar_precompile(${name} Test)
+  endif()
 endfunction()
 
 # ashlar_add_options(TARGET FILE.td): the options of a tool (Support/Options.td),

@@ -65,7 +65,7 @@ void allowManyFiles() {
 /// Descriptors that stay free for others, and for reading what is dumped.
 constexpr int reserve = 32;
 
-std::string join(llvm::StringRef folder, llvm::StringRef name) {
+std::string joinPath(llvm::StringRef folder, llvm::StringRef name) {
   llvm::SmallString<256> path(folder);
   llvm::sys::path::append(path, name);
   return path.str().str();
@@ -115,7 +115,7 @@ int FolderWriter::State::addNamed(llvm::StringRef name,
       return code;
     }
   }
-  const std::string file = join(hidden, name);
+  const std::string file = joinPath(hidden, name);
   ::unlink(file.c_str());
   if (int code = writeNewFile(file.c_str(), bytes))
     return code;
@@ -144,9 +144,10 @@ int FolderWriter::State::publishInto(const std::string &folder) {
   Publication publication;
   for (const File &file : files)
     if (file.descriptor >= 0)
-      publication.link(file.descriptor, join(folder, file.name));
+      publication.link(file.descriptor, joinPath(folder, file.name));
     else
-      publication.rename(join(hidden, file.name), join(folder, file.name));
+      publication.rename(joinPath(hidden, file.name),
+                         joinPath(folder, file.name));
   return publication.run();
 }
 
@@ -157,13 +158,14 @@ int FolderWriter::State::publishNew() {
   std::string folder = top;
   publication.makeFolder(folder);
   for (const std::string &name : llvm::ArrayRef(missing).drop_front())
-    publication.makeFolder(folder = join(folder, name));
+    publication.makeFolder(folder = joinPath(folder, name));
   for (const File &file : files)
     if (file.descriptor >= 0)
-      publication.link(file.descriptor, join(folder, file.name));
+      publication.link(file.descriptor, joinPath(folder, file.name));
     else
-      publication.rename(join(hidden, file.name), join(folder, file.name));
-  publication.rename(top, join(existing, missing.front()));
+      publication.rename(joinPath(hidden, file.name),
+                         joinPath(folder, file.name));
+  publication.rename(top, joinPath(existing, missing.front()));
   return publication.run();
 }
 
@@ -200,7 +202,7 @@ llvm::Error FolderWriter::add(llvm::StringRef name,
   // Once one file lies in the hidden folder the others may follow it.
   const int code = state->hidden.empty() ? state->addUnlinked(name, bytes)
                                          : state->addNamed(name, bytes);
-  return code ? writeError(join(state->path, name), code)
+  return code ? writeError(joinPath(state->path, name), code)
               : llvm::Error::success();
 }
 
