@@ -25,9 +25,9 @@ function(ashlar_set_common target)
     # Every object can become part of a shared library (lib/Api). What clang
     # makes by default, for executables that move, can too: the libraries show
     # nothing of it, so that no symbol is another library's to replace. Only
-    # thread-local variables need ashlar_set_shared_tls(). Executables too are
-    # compiled with -fPIC, not -fPIE: they share precompiled headers.
-    target_compile_options(${target} PRIVATE -fPIC -fno-semantic-interposition)
+    # thread-local variables need ashlar_set_shared_tls().
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
   endif()
   if(ASHLAR_ENABLE_FUZZERS)
     # Coverage of all project code guides the fuzzers.

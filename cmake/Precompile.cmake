@@ -3,7 +3,8 @@
 # Precompiled headers: a few, each shared by many targets
 # (docs/decisions/2026-11-22-build-time.md). They hold headers of others only:
 # CMake makes a system header of what is precompiled, which would hide warnings
-# about ours. CMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds without them.
+# about ours. CMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds without them, and so does
+# g++: version 12 warns about its own std::string where that is precompiled.
 
 set(ashlar_headers_Base
   <algorithm> <array> <bit> <cmath> <cstdint> <cstring> <deque> <functional>
@@ -56,10 +57,8 @@ function(ashlar_add_precompiled kind)
   if(MLIR IN_LIST ARG_LINK)
     ashlar_set_statistics(${name})
   endif()
-  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    # The same headers give the same bytes, for ccache.
-    target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
-  endif()
+  # The same headers give the same bytes, for ccache.
+  target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
   target_precompile_headers(${name} PRIVATE ${ashlar_headers_${kind}})
 endfunction()
 
@@ -67,6 +66,9 @@ endfunction()
 # of a kind. Its options have to be those of ashlar_set_common(); a source with
 # options of its own sets SKIP_PRECOMPILE_HEADERS.
 function(ashlar_precompile target kind)
+  if(NOT TARGET AshlarPrecompiled${kind})
+    return()
+  endif()
   target_precompile_headers(${target} REUSE_FROM AshlarPrecompiled${kind})
 endfunction()
 
@@ -80,8 +82,10 @@ function(ashlar_optimise target)
   endif()
 endfunction()
 
-ashlar_let_ccache_precompile()
-ashlar_add_precompiled(Base)
-ashlar_add_precompiled(Mlir LINK MLIR)
-ashlar_add_precompiled(Test LINK GTest::gtest)
-ashlar_add_precompiled(MlirTest LINK MLIR GTest::gtest)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  ashlar_let_ccache_precompile()
+  ashlar_add_precompiled(Base)
+  ashlar_add_precompiled(Mlir LINK MLIR)
+  ashlar_add_precompiled(Test LINK GTest::gtest)
+  ashlar_add_precompiled(MlirTest LINK MLIR GTest::gtest)
+endif()

@@ -32,8 +32,9 @@ protected:
                         FileUse first = FileUse::Reads,
                         FileUse second = FileUse::Writes) {
     llvm::Error error = checkFiles({{"-i", a, first}, {"-o", b, second}});
-    if (error)
+    if (error) {
       EXPECT_EQ(classify(error), ErrorClass::Usage);
+    }
     return error ? llvm::toString(std::move(error)) : "";
   }
 
