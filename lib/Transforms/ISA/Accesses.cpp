@@ -6,19 +6,11 @@
 
 namespace ashlar::isadialect {
 
-bool covers(const isa::Access &outer, const isa::Access &inner) {
-  uint64_t units = outer.runLength;
-  for (unsigned i = 0; i < outer.numDims; ++i)
-    units *= outer.dims[i].count;
-  if (units != static_cast<uint64_t>(outer.end - outer.begin))
-    return false;
-  return outer.partBegin <= inner.partBegin && outer.partEnd >= inner.partEnd &&
-         outer.begin <= inner.begin && outer.end >= inner.end;
-}
-
-bool boxesMeet(const isa::Access &a, const isa::Access &b) {
-  return a.partBegin < b.partEnd && b.partBegin < a.partEnd &&
-         a.begin < b.end && b.begin < a.end;
+bool fillsBox(const isa::Access &access) {
+  uint64_t units = access.runLength;
+  for (unsigned i = 0; i < access.numDims; ++i)
+    units *= access.dims[i].count;
+  return units == static_cast<uint64_t>(access.end - access.begin);
 }
 
 void AccessFinder::next(const isa::Instruction &instruction,

@@ -34,11 +34,21 @@ private:
   std::array<std::optional<isa::MapBox>, 16> tables;
 };
 
-/// True if `outer` touches every unit of its box and the box holds `inner`.
-bool covers(const isa::Access &outer, const isa::Access &inner);
+/// True if an access touches every unit of its bounding box.
+bool fillsBox(const isa::Access &access);
+
+/// True if the bounding box of `outer` holds that of `inner`, an access to the
+/// same memory.
+inline bool boxHolds(const isa::Access &outer, const isa::Access &inner) {
+  return outer.partBegin <= inner.partBegin && outer.partEnd >= inner.partEnd &&
+         outer.begin <= inner.begin && outer.end >= inner.end;
+}
 
 /// True if the bounding boxes of two accesses to one memory meet.
-bool boxesMeet(const isa::Access &a, const isa::Access &b);
+inline bool boxesMeet(const isa::Access &a, const isa::Access &b) {
+  return a.partBegin < b.partEnd && b.partBegin < a.partEnd &&
+         a.begin < b.end && b.begin < a.end;
+}
 
 } // namespace ashlar::isadialect
 

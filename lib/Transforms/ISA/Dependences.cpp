@@ -144,17 +144,19 @@ void Finder::joinOldest(std::vector<Record> &records, int64_t begin,
 
 void Finder::remember(const isa::Access &access, uint32_t index, bool ordered) {
   auto [first, last] = range(access);
+  const bool covers = !access.merge && fillsBox(access);
   for (int64_t bucket = first; bucket <= last; ++bucket) {
     std::vector<Record> &records = memories[space(access.space)][bucket];
     // Who conflicts with an access that a later write covers conflicts with
     // that write, which follows it.
-    llvm::erase_if(records, [&](const Record &old) {
-      if (old.index == index || access.merge || !covers(access, old.access))
-        return false;
-      return access.write || (!old.access.write && ordered && old.ordered &&
-                              isa::queueOf(instructions[old.index]) ==
-                                  isa::queueOf(instructions[index]));
-    });
+    if (covers)
+      llvm::erase_if(records, [&](const Record &old) {
+        if (old.index == index || !boxHolds(access, old.access))
+          return false;
+        return access.write || (!old.access.write && ordered && old.ordered &&
+                                isa::queueOf(instructions[old.index]) ==
+                                    isa::queueOf(instructions[index]));
+      });
     records.push_back({access, index, ordered});
     if (records.size() <= kMostRecords)
       continue;

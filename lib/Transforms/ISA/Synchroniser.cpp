@@ -202,17 +202,20 @@ void Synchroniser::remember(int clock, int64_t index,
   for (const isa::Access &access : accesses) {
     Memory &memory = memories[static_cast<int>(access.space)];
     auto [first, last] = memory.range(access);
+    const bool covers = fillsBox(access);
     for (int64_t bucket = first; bucket <= last; ++bucket) {
       std::vector<Record> &list = memory.buckets[bucket];
       // Later accesses stand for earlier ones that they cover: a write is
       // ordered after everything it covers, and a read after reads of its
       // queue.
-      llvm::erase_if(list, [&](const Record &old) {
-        if (!covers(access, old.access) || access.merge)
-          return old.access.merge && access.merge && old.clock == clock &&
-                 covers(access, old.access);
-        return access.write || (!old.access.write && old.clock == clock);
-      });
+      if (covers)
+        llvm::erase_if(list, [&](const Record &old) {
+          if (!boxHolds(access, old.access))
+            return false;
+          if (access.merge)
+            return old.access.merge && old.clock == clock;
+          return access.write || (!old.access.write && old.clock == clock);
+        });
       list.push_back({access, index, clock});
       if (list.size() > maxRecords)
         mergeOldest(list,
