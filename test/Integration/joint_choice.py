@@ -5,7 +5,8 @@
 usage: joint_choice.py [--machine=a1] MODEL...
 
 No network takes fewer cycles where folds or row groups are forbidden than with
-the compiler's own choice. On the array alone, and where nothing else has a price
+the compiler's own choice (but for half a percent: the order of drains and
+instructions, chosen after folds, decides about that much). On the array alone, and where nothing else has a price
 (a1-ideal), convolutions in lanes take what was predicted for them: the drain of a
 map that half of PSUM holds follows the stream.
 """
@@ -18,6 +19,7 @@ import tempfile
 import common
 
 TOLERANCE = 0.05
+LATER_CHOICES = 0.005
 
 
 def run(folder, model, *options):
@@ -64,7 +66,7 @@ def main():
                 ([own_machine], [own_machine, "--fold-w=off"], ["--machine=" + machine]))
             print(f"{model}: {own:,} cycles, {plain:,} without folds, "
                   f"{groupless:,} without row groups")
-            if own > min(plain, groupless):
+            if own > min(plain, groupless) * (1 + LATER_CHOICES):
                 raise SystemExit("a choice that is forbidden would be faster")
             if options.machine == "a1-ideal":
                 check_lanes(run(folder, model, own_machine, "--sparse=off"), model)

@@ -60,7 +60,8 @@ struct TransposeEnds {
   /// Bytes of a partition that are neighbours in DRAM as well, of a source that
   /// is loaded and of a result that is stored; 0: it is in the state buffer.
   int64_t loaded = 0, stored = 0;
-  /// Source and result do not fit the state buffer together.
+  /// Source and result do not fit the state buffer together; of a load or store
+  /// by an operation of its own, the end on the chip beside anything else.
   bool evicted = false;
   /// A copy does without: blocks change places (analysis::BlockSwap).
   bool changesPlaces = false;

@@ -61,6 +61,7 @@ std::vector<EvaluatorRow> signalEvaluators();
 std::vector<EvaluatorRow> gramEvaluators();
 // Operators of other domains.
 std::vector<EvaluatorRow> contribEvaluators();
+std::vector<EvaluatorRow> cachedAttentionEvaluators();
 std::vector<EvaluatorRow> contribQuantisedEvaluators();
 std::vector<EvaluatorRow> quarkEvaluators();
 

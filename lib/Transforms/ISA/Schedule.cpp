@@ -33,9 +33,14 @@ struct Rule {
 /// the queues.
 constexpr Rule kRules[] = {
     {"program-order", {emulator::Urgency::Program, false}},
-    {"critical-path", {emulator::Urgency::CriticalPath, false}},
     {"program-order-moves-kept", {emulator::Urgency::Program, true}},
+    {"critical-path", {emulator::Urgency::CriticalPath, false}},
     {"critical-path-moves-kept", {emulator::Urgency::CriticalPath, true}}};
+
+/// Instructions that are scheduled in all by those rules: of longer programs
+/// the first rules alone are tried, or none, so that a program takes as long to
+/// schedule as to emit.
+constexpr size_t kListInstructions = 120000;
 
 /// Instructions that a search schedules in all, and its schedules at most.
 constexpr size_t kSearchInstructions = 2000000, kMostSearched = 256;
@@ -159,6 +164,11 @@ LogicalResult Schedule::schedule(ProgramOp program) {
         return op.emitOpError() << llvm::toString(instruction.takeError());
       instructions.push_back(std::move(*instruction));
     }
+  const size_t rules =
+      std::min(std::size(kRules),
+               kListInstructions / std::max<size_t>(instructions.size(), 1));
+  if (rules == 0)
+    return success();
   auto dependences = findDependences(instructions, assembled->machine);
   if (!dependences)
     return success();
@@ -172,7 +182,7 @@ LogicalResult Schedule::schedule(ProgramOp program) {
   Builder builder(&getContext());
   SmallVector<NamedAttribute> alternatives{builder.getNamedAttr(
       best.name, builder.getI64IntegerAttr(int64_t(*emitted)))};
-  for (const Rule &rule : kRules)
+  for (const Rule &rule : llvm::ArrayRef(kRules).take_front(rules))
     if (std::optional<uint64_t> cycles = attempt(timed, rule, best))
       alternatives.push_back(builder.getNamedAttr(
           rule.name, builder.getI64IntegerAttr(int64_t(*cycles))));

@@ -93,8 +93,19 @@ analysis::TransposeEnds endsOf(const Movement &movement,
     ends.loaded = neighbours(x, movement.sourceAxis);
   if (movement.stores)
     ends.stored = neighbours(y, movement.resultAxis);
-  if (movement.loads || movement.stores)
+  if (movement.loads || movement.stores) {
+    // A copy goes tile by tile with the load or store. The array needs all of
+    // the end on the chip at once, beside what else is live.
+    const bool isChange = DmaMoveOp(movement.op).getKind() == kAxisChange;
+    const Value inside = movement.loads ? y : x;
+    const int64_t axis =
+        movement.loads ? movement.resultAxis : movement.sourceAxis;
+    ends.evicted =
+        isChange && 2 * analysis::bufferBytes(storageOf(inside),
+                                              shapeOf(inside), axis, machine) >
+                        static_cast<int64_t>(machine.sb.bytesPerPartition);
     return ends;
+  }
   const auto identity = static_cast<int64_t>(
       llvm::alignTo(machine.sb.partitions, 64)); // the window of the array
   ends.evicted = analysis::bufferBytes(storageOf(x), shapeOf(x),

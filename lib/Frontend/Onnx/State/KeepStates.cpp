@@ -59,6 +59,7 @@ int64_t Importer::positionResult(Value value, SmallVector<Value> &results,
 Error Importer::keepStates(SmallVector<Value> &results,
                            SmallVector<mlir::DictionaryAttr> &attributes) {
   SmallVector<JoinedCache> caches;
+  SmallVector<CacheShape> shapes;
   for (const StatePair &pair : states) {
     const auto &outputs = model.proto.graph().output();
     const auto index = static_cast<size_t>(
@@ -83,6 +84,9 @@ Error Importer::keepStates(SmallVector<Value> &results,
       positionArgument(results, attributes, place);
       caches.push_back(
           {update->joined, update->axis, shapeOf(past)[update->axis]});
+      shapes.push_back({pair.input, pair.output, update->axis,
+                        static_cast<int64_t>(shapeOf(past).size()),
+                        shapeOf(past)[update->axis]});
     }
     results[index] = update->rows;
     mlir::NamedAttrList list(attributes[index]);
@@ -91,6 +95,11 @@ Error Importer::keepStates(SmallVector<Value> &results,
                  builder.getContext()));
     attributes[index] = list.getDictionary(builder.getContext());
   }
+  if (Error error =
+          refuseRoomAsData(model, shapes, [&](const std::string &name) {
+            return integers(name);
+          }))
+    return error;
   if (Error error = maskUnfilled(caches, position, builder, model.budget))
     return error;
   if (!states.empty())

@@ -55,6 +55,26 @@ struct JoinedCache {
 llvm::Error maskUnfilled(llvm::ArrayRef<JoinedCache> caches, Value position,
                          mlir::OpBuilder &builder, support::Budget &budget);
 
+/// A cache with rows joined after it, by the names of the model.
+struct CacheShape {
+  std::string past, joined; ///< The input, and the output that replaces it.
+  int64_t axis = 0;         ///< Of the rows.
+  int64_t rank = 0;
+  int64_t room = 0; ///< Rows of the input.
+};
+
+/// The integers of a value that is constant; nothing if it is none.
+using ReadIntegers =
+    llvm::function_ref<llvm::Expected<std::optional<std::vector<int64_t>>>(
+        const std::string &)>;
+
+/// Unsupported if a node of the model computes anything but extents of tensors
+/// with the number of rows of a cache: it would be the room, where the model
+/// means the rows that are filled. The message names the node.
+llvm::Error refuseRoomAsData(const Model &model,
+                             llvm::ArrayRef<CacheShape> caches,
+                             ReadIntegers integers);
+
 } // namespace ashlar::frontend
 
 #endif // ASHLAR_LIB_FRONTEND_ONNX_STATE_STATES_H
