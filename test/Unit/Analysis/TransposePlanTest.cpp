@@ -172,7 +172,9 @@ TEST(TransposePlan, LoadsAndStoresAreCounted) {
   const int64_t array =
       static_cast<int64_t>(machine::transposeMatrix(machine, 128, 128, 1));
   EXPECT_EQ(array, 734);
-  EXPECT_EQ(predictTranspose(plan, 1, machine).identity, array);
+  // Between buffers of the chip the drain follows the stream after its first
+  // row, 127 cycles earlier.
+  EXPECT_EQ(predictTranspose(plan, 1, machine).identity, array - 127);
   EXPECT_EQ(predictTranspose(plan, 1, machine, {128, 0}).identity,
             array + 264 + 200);
   EXPECT_EQ(predictTranspose(plan, 1, machine, {128, 128}).identity,
