@@ -3,7 +3,7 @@
 """Small models in ONNX's text form against ONNX Runtime.
 
 usage: operators.py FILE [--only=REGEX] [--machine=a1] [--reference]
-                    [--no-ort]
+                    [--definition] [--no-ort]
 
 A line `#--- NAME` of FILE starts a model; make_model.py reads the same files.
 Within a model the line `#input NAME LOW HIGH` draws integers, or floats evenly,
@@ -13,7 +13,8 @@ max |ref|; integers, booleans and models with a line `#exact` must be equal.
 The line `#as OTHER` takes the results of model OTHER as the reference, for
 forms that ONNX Runtime no longer reads.
 With --reference every planned tensor is compared with the numpy reference as
-well, with --no-ort only with it.
+well, with --no-ort only with it; with --definition every layer with what the
+operator means (ashlarc --verify).
 """
 
 import argparse
@@ -108,6 +109,13 @@ def against_reference(path, inputs, folder, machine):
         raise Outcome("numpy reference: " + done.stdout + done.stderr, True)
 
 
+def against_definition(path, inputs, folder, machine):
+    file = os.path.join(folder, "definition.npz")
+    np.savez(file, **inputs)
+    common.run_tool("ashlarc", path, "--verify", f"--inputs={file}",
+                    "--format=bfp16", f"--machine={machine}")
+
+
 def write_model(case, path):
     model = onnx.parser.parse_model("".join(case.lines))
     with open(path, "wb") as file:
@@ -128,6 +136,8 @@ def run_case(case, options, cases):
                             options.machine)
         if options.reference or options.no_ort:
             against_reference(path, inputs, folder, options.machine)
+        if options.definition:
+            against_definition(path, inputs, folder, options.machine)
 
 
 def main():
@@ -136,6 +146,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--machine", default="a1")
     parser.add_argument("--reference", action="store_true")
+    parser.add_argument("--definition", action="store_true")
     parser.add_argument("--no-ort", action="store_true")
     options = parser.parse_args()
     known = {c.name: c for c in read_cases(options.file)}
