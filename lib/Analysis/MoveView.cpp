@@ -126,11 +126,25 @@ std::optional<int64_t> strideOf(const npu::Piece &piece, const View &source,
   return stride ? *stride : source.type.bytes();
 }
 
+/// Whether a piece reads elements of its operand only. What lies outside is a
+/// zero, as in the windows at the end of a padded map, and has no place.
+bool readsInside(const npu::Piece &piece, llvm::ArrayRef<int64_t> shape) {
+  for (auto [axis, extent] : llvm::enumerate(shape)) {
+    int64_t last = piece.sourceStart[axis];
+    for (const npu::PieceDim &dim : piece.dims)
+      if (dim.sourceAxis == static_cast<int64_t>(axis))
+        last += (dim.extent - 1) * dim.sourceStep;
+    if (piece.sourceStart[axis] < 0 || last >= extent)
+      return false;
+  }
+  return true;
+}
+
 } // namespace
 
 std::optional<View> viewThrough(npu::DmaMoveOp op, const View &source) {
   std::optional<npu::Piece> piece = solePiece(op);
-  if (!piece || !source.inStateBuffer())
+  if (!piece || !source.inStateBuffer() || !readsInside(*piece, source.shape))
     return std::nullopt;
   auto shape = shapeOf(op.getY());
   std::optional<int64_t> axis = partitionAxis(*piece, source, shape);
@@ -151,8 +165,6 @@ std::optional<View> viewThrough(npu::DmaMoveOp op, const View &source) {
     view.strides[i] = *stride;
   }
   for (int64_t i = 0; i < source.rank(); ++i) {
-    if (piece->sourceStart[i] < 0)
-      return std::nullopt;
     if (i != source.axis)
       view.base += piece->sourceStart[i] * source.strides[i];
   }

@@ -3,12 +3,12 @@
 """Small models in ONNX's text form against ONNX Runtime.
 
 usage: operators.py FILE [--only=REGEX] [--machine=a1] [--reference]
-                    [--definition] [--no-ort]
+                    [--definition] [--no-ort] [--format=bfp16]
 
 A line `#--- NAME` of FILE starts a model; make_model.py reads the same files.
 Within a model the line `#input NAME LOW HIGH` draws integers, or floats evenly,
 from [LOW, HIGH]; other floats are drawn from the normal distribution. Every
-model is compiled with bfp16 and run. Results pass within 1e-3 |ref| + 2^-12
+model is compiled with bfp16, or --format of as many bits, and run. Results pass within 1e-3 |ref| + 2^-12
 max |ref|; integers, booleans and models with a line `#exact` must be equal.
 The line `#as OTHER` takes the results of model OTHER as the reference, for
 forms that ONNX Runtime no longer reads.
@@ -82,11 +82,11 @@ def read_cases(path):
     return cases
 
 
-def against_runtime(case, path, reference, inputs, folder, machine):
+def against_runtime(case, path, reference, inputs, folder, options):
     binary = os.path.join(folder, "case.ash")
     outputs = os.path.join(folder, "out.npz")
-    common.run_tool("ashlarc", path, "-o", binary, "--format=bfp16",
-                    f"--machine={machine}")
+    common.run_tool("ashlarc", path, "-o", binary, f"--format={options.format}",
+                    f"--machine={options.machine}")
     arguments = []
     for k, (name, array) in enumerate(inputs.items()):
         file = os.path.join(folder, f"in{k}.npy")
@@ -132,8 +132,7 @@ def run_case(case, options, cases):
             reference = os.path.join(folder, "reference.onnx")
             write_model(cases[case.same_as], reference)
         if not options.no_ort:
-            against_runtime(case, path, reference, inputs, folder,
-                            options.machine)
+            against_runtime(case, path, reference, inputs, folder, options)
         if options.reference or options.no_ort:
             against_reference(path, inputs, folder, options.machine)
         if options.definition:
@@ -146,6 +145,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--machine", default="a1")
     parser.add_argument("--reference", action="store_true")
+    parser.add_argument("--format", default="bfp16")
     parser.add_argument("--definition", action="store_true")
     parser.add_argument("--no-ort", action="store_true")
     options = parser.parse_args()
