@@ -2,6 +2,7 @@
 //
 // Writes the semaphores that Synchroniser finds into the program.
 
+#include "Instructions.h"
 #include "Synchroniser.h"
 
 #include "ashlar/Transforms/ISA/Passes.h"
@@ -28,16 +29,10 @@ private:
 LogicalResult
 InsertSemaphores::synchronise(ProgramOp program,
                               const machine::Description &machine) {
-  SmallVector<Operation *> ops;
-  std::vector<isa::Instruction> instructions;
-  for (Operation &op : program.getBody().front())
-    if (isInstruction(&op)) {
-      llvm::Expected<isa::Instruction> instruction = toInstruction(&op);
-      if (!instruction)
-        return op.emitOpError() << llvm::toString(instruction.takeError());
-      ops.push_back(&op);
-      instructions.push_back(std::move(*instruction));
-    }
+  FailureOr<ProgramInstructions> read = instructionsOf(program);
+  if (failed(read))
+    return failure();
+  const auto &[instructions, ops] = *read;
   SemaphorePlan plan = planSemaphores(instructions, machine);
   OpBuilder builder(program.getContext());
   for (auto [i, op] : llvm::enumerate(ops)) {

@@ -3,6 +3,7 @@
 // Tries schedules of a program and keeps the fastest.
 
 #include "Dependences.h"
+#include "Instructions.h"
 #include "Reorder.h"
 #include "Synchroniser.h"
 
@@ -156,14 +157,10 @@ LogicalResult Schedule::schedule(ProgramOp program) {
       codegen::assemble(getOperation());
   if (!assembled)
     return program.emitError() << llvm::toString(assembled.takeError());
-  std::vector<isa::Instruction> instructions;
-  for (Operation &op : program.getBody().front())
-    if (isInstruction(&op)) {
-      llvm::Expected<isa::Instruction> instruction = toInstruction(&op);
-      if (!instruction)
-        return op.emitOpError() << llvm::toString(instruction.takeError());
-      instructions.push_back(std::move(*instruction));
-    }
+  FailureOr<ProgramInstructions> read = instructionsOf(program);
+  if (failed(read))
+    return failure();
+  std::vector<isa::Instruction> instructions = std::move(read->instructions);
   const size_t rules =
       std::min(std::size(kRules),
                kListInstructions / std::max<size_t>(instructions.size(), 1));

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The instructions of a program as structs. Private to the passes of `isa`.
+
+#ifndef ASHLAR_LIB_TRANSFORMS_ISA_INSTRUCTIONS_H
+#define ASHLAR_LIB_TRANSFORMS_ISA_INSTRUCTIONS_H
+
+#include "dialects/ISA/ISADialect.h"
+
+#include <vector>
+
+namespace ashlar::isadialect {
+
+/// The instructions of a program in their order, with their operations.
+struct ProgramInstructions {
+  std::vector<isa::Instruction> instructions;
+  std::vector<mlir::Operation *> operations;
+};
+
+/// Reads them; emits an error at an operation that is no legal instruction.
+mlir::FailureOr<ProgramInstructions> instructionsOf(ProgramOp program);
+
+} // namespace ashlar::isadialect
+
+#endif // ASHLAR_LIB_TRANSFORMS_ISA_INSTRUCTIONS_H
