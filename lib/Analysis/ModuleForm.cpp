@@ -30,27 +30,29 @@ static LogicalResult verifyPort(func::FuncOp main, llvm::StringRef what,
   return success();
 }
 
-bool isExtent(func::FuncOp main, unsigned result) {
+llvm::DenseSet<unsigned> extentsOf(func::FuncOp main) {
+  llvm::DenseSet<unsigned> extents;
   for (unsigned index = 0; index < main.getNumResults(); ++index) {
     auto numbers =
         main.getResultAttrOfType<DenseI64ArrayAttr>(index, nn::extentAttr);
-    if (numbers && numbers.size() == 2 && numbers[1] == result)
-      return true;
-    if (auto kept = keptOf(main, index); kept && kept->position == result)
-      return true;
+    if (numbers && numbers.size() == 2)
+      extents.insert(static_cast<unsigned>(numbers[1]));
+    if (auto kept = keptOf(main, index); kept && kept->position >= 0)
+      extents.insert(static_cast<unsigned>(kept->position));
   }
-  return false;
+  return extents;
 }
 
 std::optional<nn::Kept> keptOf(func::FuncOp main, unsigned result) {
   return nn::Kept::of(main.getResultAttr(result, nn::keptAttr));
 }
 
-bool isKept(func::FuncOp main, unsigned argument) {
+llvm::DenseSet<unsigned> keptArguments(func::FuncOp main) {
+  llvm::DenseSet<unsigned> arguments;
   for (unsigned index = 0; index < main.getNumResults(); ++index)
-    if (auto kept = keptOf(main, index); kept && kept->input == argument)
-      return true;
-  return false;
+    if (auto kept = keptOf(main, index); kept && kept->input >= 0)
+      arguments.insert(static_cast<unsigned>(kept->input));
+  return arguments;
 }
 
 /// Whether the result fits the argument that it replaces a part of.

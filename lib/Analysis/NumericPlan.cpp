@@ -214,9 +214,10 @@ std::vector<json::Value> PlanWriter::describeInputs() {
 
 std::vector<json::Value> PlanWriter::describeOutputs() {
   std::vector<json::Value> outputs;
+  const llvm::DenseSet<unsigned> extents = extentsOf(function);
   for (auto [index, value] :
        llvm::enumerate(body().getTerminator()->getOperands())) {
-    if (isExtent(function, index))
+    if (extents.contains(index))
       continue;
     auto name = function.getResultAttrOfType<StringAttr>(index, nn::nameAttr);
     outputs.push_back(json::Object{{"name", name ? text(name) : nameOf(value)},

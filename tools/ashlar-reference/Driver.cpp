@@ -179,8 +179,9 @@ llvm::Expected<Tensors> evaluateAll(ModuleOp module,
 llvm::Error writeOutputs(func::FuncOp main, const Tensors &results,
                          StringRef path) {
   std::vector<support::NamedTensor> archive;
+  const llvm::DenseSet<unsigned> extents = analysis::extentsOf(main);
   for (auto [i, tensor] : llvm::enumerate(results)) {
-    if (analysis::isExtent(main, i))
+    if (extents.contains(i))
       continue;
     std::string name = nameOf(main.getResultAttrDict(i), i);
     auto extent =

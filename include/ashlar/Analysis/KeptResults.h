@@ -7,14 +7,15 @@
 
 #include "dialects/NN/NNKept.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace ashlar::analysis {
 
 /// What result number `result` replaces for the next run, if anything.
 std::optional<nn::Kept> keptOf(mlir::func::FuncOp main, unsigned result);
 
-/// True for an argument that a result replaces for the next run.
-bool isKept(mlir::func::FuncOp main, unsigned argument);
+/// The arguments that results replace for the next run.
+llvm::DenseSet<unsigned> keptArguments(mlir::func::FuncOp main);
 
 } // namespace ashlar::analysis
 

@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace ashlar::analysis {
 
@@ -19,9 +20,9 @@ mlir::func::FuncOp mainOf(mlir::ModuleOp module);
 /// block, and every argument and result of it a storage and a `nn.name`.
 mlir::LogicalResult verifyForm(mlir::ModuleOp module);
 
-/// True for a result of `main` that is nothing but the extent of another one
-/// (nn::extentAttr).
-bool isExtent(mlir::func::FuncOp main, unsigned result);
+/// The results of `main` that are nothing but the extent of another one
+/// (nn::extentAttr) or the position of kept rows.
+llvm::DenseSet<unsigned> extentsOf(mlir::func::FuncOp main);
 
 } // namespace ashlar::analysis
 

@@ -169,13 +169,15 @@ void ProgramWriter::writeOutput(func::FuncOp main, ValueRange results,
 
 void ProgramWriter::writeBindings() {
   auto main = module.lookupSymbol<func::FuncOp>("main");
+  const llvm::DenseSet<unsigned> kept = analysis::keptArguments(main);
   for (auto [i, argument] : llvm::enumerate(main.getArguments()))
-    if (!analysis::isKept(main, i))
+    if (!kept.contains(i))
       writeInput(argument,
                  main.getArgAttrOfType<StringAttr>(i, nn::nameAttr).getValue());
   auto result = cast<func::ReturnOp>(main.getBody().front().getTerminator());
+  const llvm::DenseSet<unsigned> extents = analysis::extentsOf(main);
   for (unsigned i = 0; i < result.getNumOperands(); ++i)
-    if (!analysis::isExtent(main, i) && !analysis::keptOf(main, i))
+    if (!extents.contains(i) && !analysis::keptOf(main, i))
       writeOutput(main, result.getOperands(), i);
   writeCache(main, result.getOperands());
 }

@@ -8,7 +8,9 @@
 #include "ashlar/Support/ElementType.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <tuple>
 
 using namespace ashlar;
 using namespace ashlar::emulator;
@@ -105,6 +107,73 @@ Boxes boxesOf(const TensorPlacement &tensor,
   return boxes;
 }
 
+/// Boxes by where they begin: a balanced tree over the sorted boxes, whose
+/// nodes know the greatest end below them. What an access meets is found
+/// without a look at all others.
+class BoxIndex {
+public:
+  explicit BoxIndex(const std::map<Box, uint32_t> &known)
+      : boxes(known.begin(), known.end()), greatestEnd(boxes.size()) {
+    llvm::sort(boxes, [](const Entry &a, const Entry &b) {
+      return std::tuple(a.first.space, a.first.begin, a.second) <
+             std::tuple(b.first.space, b.first.begin, b.second);
+    });
+    for (auto at = boxes.begin(); at != boxes.end();) {
+      auto next = std::find_if(at, boxes.end(), [&](const Entry &entry) {
+        return entry.first.space != at->first.space;
+      });
+      const Range range{size_t(at - boxes.begin()),
+                        size_t(next - boxes.begin())};
+      spaces[at->first.space] = range;
+      setEnds(range);
+      at = next;
+    }
+  }
+
+  /// Adds the rooms that `access` meets.
+  void find(const Access &access,
+            llvm::SmallVectorImpl<uint32_t> &rooms) const {
+    if (auto at = spaces.find(access.space); at != spaces.end())
+      find(access, at->second, rooms);
+  }
+
+private:
+  using Entry = std::pair<Box, uint32_t>;
+  struct Range {
+    size_t first = 0, end = 0;
+
+    bool isEmpty() const { return first == end; }
+    size_t root() const { return (first + end) / 2; }
+    Range below() const { return {first, root()}; }
+    Range above() const { return {root() + 1, end}; }
+  };
+
+  int64_t setEnds(Range range) {
+    if (range.isEmpty())
+      return std::numeric_limits<int64_t>::min();
+    return greatestEnd[range.root()] =
+               std::max({boxes[range.root()].first.end, setEnds(range.below()),
+                         setEnds(range.above())});
+  }
+
+  void find(const Access &access, Range range,
+            llvm::SmallVectorImpl<uint32_t> &rooms) const {
+    if (range.isEmpty() || greatestEnd[range.root()] <= access.begin)
+      return;
+    find(access, range.below(), rooms);
+    const auto &[box, room] = boxes[range.root()];
+    if (box.begin >= access.end)
+      return;
+    if (box.meets(access))
+      rooms.push_back(room);
+    find(access, range.above(), rooms);
+  }
+
+  std::vector<Entry> boxes;
+  std::vector<int64_t> greatestEnd;
+  std::map<Space, Range> spaces;
+};
+
 } // namespace
 
 PlannedTensors::PlannedTensors(const LoadedProgram::Impl &impl) {
@@ -129,19 +198,22 @@ PlannedTensors::PlannedTensors(const LoadedProgram::Impl &impl) {
     llvm::sort(room.tensors, [&](uint32_t a, uint32_t b) {
       return std::pair(after[a], a) < std::pair(after[b], b);
     });
-  std::vector<std::pair<Box, uint32_t>> boxes(known.begin(), known.end());
+  const BoxIndex index(known);
   llvm::SmallVector<Access, 16> accesses;
+  llvm::SmallVector<uint32_t, 8> written;
   for (uint32_t i = 0; i < impl.code.size(); ++i) {
     accesses.clear();
-    if (!boxes.empty())
+    written.clear();
+    if (!known.empty())
       isa::footprints(impl.code[i], impl.program.machine, accesses);
-    for (const auto &[box, room] : boxes)
-      if (llvm::any_of(accesses, [&](const Access &access) {
-            return access.write && box.meets(access);
-          })) {
-        rooms[room].writers.push_back(i);
-        roomsWritten.push_back(room);
-      }
+    for (const Access &access : accesses)
+      if (access.write)
+        index.find(access, written);
+    llvm::sort(written);
+    written.erase(llvm::unique(written), written.end());
+    for (uint32_t room : written)
+      rooms[room].writers.push_back(i);
+    llvm::append_range(roomsWritten, written);
     firstRoom[i + 1] = static_cast<uint32_t>(roomsWritten.size());
   }
 }

@@ -114,8 +114,7 @@ struct SinkReshape : OpRewritePattern<UnaryOp> {
     Value result =
         UnaryOp::create(rewriter, op.getLoc(), type, op.getFunctionAttr(),
                         reshape.getX(), op.getAlphaAttr(), op.getBetaAttr());
-    // Its result is now that of the function's node.
-    Location loc = fuseLocations(reshape, {op});
+    Location loc = passedLocation(reshape, op);
     rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), result)
         ->setLoc(loc);
     return success();
@@ -169,9 +168,18 @@ struct ComposeMovementPass
     RewritePatternSet patterns(&getContext());
     patterns.add<MergeReshapes, MergeTransposes, TransposeToReshape,
                  MergeSlices, SinkReshape, DropBroadcast>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    // From the inputs on: what sinks meets the next movement at once. The other
+    // way round, each would pass all functions after it by itself.
+    GreedyRewriteConfig config;
+    config.setUseTopDownTraversal(true);
+    if (failed(
+            applyPatternsGreedily(getOperation(), std::move(patterns), config)))
       signalPassFailure();
   }
 };
 
 } // namespace
+
+void nn::populateMergeTransposes(RewritePatternSet &patterns) {
+  patterns.add<MergeTransposes>(patterns.getContext());
+}

@@ -115,6 +115,15 @@ Location nn::fuseLocations(Operation *main, ArrayRef<Operation *> absorbed) {
   return FusedLoc::get(main->getContext(), locations);
 }
 
+Location nn::passedLocation(Operation *movement, Operation *op) {
+  auto mark = StringAttr::get(op->getContext(), "passed");
+  Location own = movement->getLoc();
+  if (auto fused = dyn_cast<FusedLoc>(own);
+      fused && fused.getMetadata() == mark)
+    own = fused.getLocations().front();
+  return FusedLoc::get({own, op->getLoc()}, mark, op->getContext());
+}
+
 Tensor nn::vectorTensor(ArrayRef<double> values) {
   Tensor result(ElementType::F64, {static_cast<int64_t>(values.size())});
   result.floats.assign(values.begin(), values.end());

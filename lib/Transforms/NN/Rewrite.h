@@ -55,6 +55,14 @@ void scaleMatMul(reference::Tensor &weights, llvm::ArrayRef<double> factors);
 mlir::Location fuseLocations(mlir::Operation *main,
                              llvm::ArrayRef<mlir::Operation *> absorbed);
 
+/// Location of \p movement once it comes after \p op, whose node's value it now
+/// makes. Its own nodes stay the first; of those that it passed, the last one
+/// counts.
+mlir::Location passedLocation(mlir::Operation *movement, mlir::Operation *op);
+
+/// transpose(transpose(x)) -> transpose(x) with the composed permutation.
+void populateMergeTransposes(mlir::RewritePatternSet &patterns);
+
 /// A rank-1 tensor of binary64 values.
 reference::Tensor vectorTensor(llvm::ArrayRef<double> values);
 

@@ -215,7 +215,14 @@ struct SinkTransposesPass
     patterns.add<SinkThroughElementwise, SinkThroughReduce,
                  SinkThroughAxis<SoftmaxOp>, SinkThroughAxis<LogSoftmaxOp>,
                  SinkThroughConcat, SinkThroughSlice>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    // Those that meet move on as one.
+    populateMergeTransposes(patterns);
+    // From the inputs on: what sinks meets the next movement at once. The other
+    // way round, each would pass all functions after it by itself.
+    GreedyRewriteConfig config;
+    config.setUseTopDownTraversal(true);
+    if (failed(
+            applyPatternsGreedily(getOperation(), std::move(patterns), config)))
       signalPassFailure();
   }
 };

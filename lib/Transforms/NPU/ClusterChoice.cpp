@@ -19,6 +19,9 @@ using namespace mlir;
 using analysis::shapeOf;
 using analysis::storageOf;
 
+/// Predictions of a convolution that the search over a network may make.
+constexpr size_t kMostPredictions = 1 << 18;
+
 /// Why the sparse cluster cannot run a convolution; empty if it can.
 static std::string obstacle(PeConvOp conv,
                             const machine::Description &machine) {
@@ -224,6 +227,7 @@ void Chooser::predict(PeConvOp conv) {
   } else {
     predictDense(candidate, columns, fetch);
   }
+  numbers[conv] = candidates.size();
   candidates.push_back(std::move(candidate));
 }
 
@@ -304,9 +308,9 @@ void Chooser::decideGroup(llvm::ArrayRef<size_t> group) {
     return;
   for (size_t i : group)
     candidates[i].sparse = candidates[i].beside = false;
-  for (Candidate &candidate : candidates)
-    if (candidate.conv.getY() == x)
-      candidate.loss = plain - folded;
+  if (auto producer = numbers.find(x.getDefiningOp());
+      producer != numbers.end())
+    candidates[producer->second].loss = plain - folded;
 }
 
 /// Later readers first: what they lose without a fold is a cost of their
@@ -328,15 +332,19 @@ void Chooser::decideAlone() {
 /// Each convolution that by itself, with its readers, is faster on the sparse
 /// cluster stays on the array if that makes the network faster: another branch
 /// may end later anyway, and a chain of convolutions keeps its lane folds.
+/// Each try predicts the whole network: a network of very many convolutions has
+/// only its first ones tried.
 void Chooser::decide() {
   decideAlone();
   if (policy.forced() || policy.rule != partition::Rule::Cost)
     return;
   const NetworkTime network(candidates, machine);
   int64_t least = network.cycles(candidates);
-  for (size_t i = 0; i < candidates.size(); ++i) {
+  size_t tries = kMostPredictions / std::max<size_t>(candidates.size(), 1);
+  for (size_t i = 0; i < candidates.size() && tries > 0; ++i) {
     if (!candidates[i].sparse)
       continue;
+    --tries;
     candidates[i].pinned = true;
     decideAlone();
     // A schedule this coarse has to be clearly better.

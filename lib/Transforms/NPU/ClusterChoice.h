@@ -9,6 +9,7 @@
 #include "ashlar/Analysis/TilePlan.h"
 #include "ashlar/Partition/Classify.h"
 #include "dialects/NPU/NPUDialect.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace ashlar::npu {
 
@@ -93,14 +94,13 @@ private:
   int64_t decideUnfolded(llvm::ArrayRef<size_t> group);
   int64_t shareClusters(llvm::ArrayRef<size_t> sparse);
   bool isSparse(mlir::Value map) const {
-    return llvm::any_of(candidates, [&](const Candidate &candidate) {
-      PeConvOp conv = candidate.conv;
-      return candidate.sparse && conv.getY() == map;
-    });
+    auto producer = numbers.find(map.getDefiningOp());
+    return producer != numbers.end() && candidates[producer->second].sparse;
   }
 
   const machine::Description &machine;
   const Policy &policy;
+  llvm::DenseMap<mlir::Operation *, size_t> numbers; ///< Of candidates.
 };
 
 } // namespace ashlar::npu

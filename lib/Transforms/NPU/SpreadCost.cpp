@@ -94,16 +94,25 @@ SpreadCost::SpreadCost(llvm::ArrayRef<Operation *> members,
         maps.insert(operand);
     maps.insert(op->getResult(0));
   }
+  for (Value value : maps)
+    if (llvm::any_of(value.getUsers(),
+                     [](Operation *user) { return isa<func::ReturnOp>(user); }))
+      results.insert(value);
+}
+
+void SpreadCost::ask(const Lanes &lanes) {
+  if (lanes == known)
+    return;
+  known = lanes;
+  working.clear();
+  lying.clear();
+  loading.clear();
 }
 
 bool SpreadCost::works(Operation *op, const Lanes &lanes) {
   if (!lanes.folded() || !group.contains(op))
     return false;
-  if (lanes != known) {
-    known = lanes;
-    working.clear();
-    lying.clear();
-  }
+  ask(lanes);
   auto [found, fresh] = working.try_emplace(op, false);
   if (fresh)
     found->second = mayWorkSpread(op, lanes, machine);
@@ -126,23 +135,27 @@ bool SpreadCost::keeps(Value value, const Lanes &lanes) {
   Operation *def = value.getDefiningOp();
   if (!def || !lanes.folded() || !isa<DecisionInterface>(def))
     return false;
+  ask(lanes);
+  if (auto found = lying.find(value); found != lying.end())
+    return found->second;
   const bool made = works(def, lanes);
   int64_t suited = made ? 1 : 0, others = made ? 0 : 1;
   for (OpOperand &use : value.getUses())
     ++(takes(use, lanes) ? suited : others);
-  if (suited == 0 || (others >= suited && !spills(value, Lanes())))
-    return false;
-  auto [found, fresh] = lying.try_emplace(def, false);
-  if (fresh)
-    found->second = mayLieSpread(def, lanes, machine);
-  return found->second && !spills(value, lanes);
+  const bool wanted = suited > 0 && (others < suited || spills(value, Lanes()));
+  return lying[value] = wanted && mayLieSpread(def, lanes, machine) &&
+                        !spills(value, lanes);
 }
 
 bool SpreadCost::loads(Value value, const Lanes &lanes) {
   if (!isa<BlockArgument>(value) || !lanes.folded() || spills(value, lanes))
     return false;
-  return llvm::count_if(value.getUses(),
-                        [&](OpOperand &use) { return takes(use, lanes); }) > 1;
+  ask(lanes);
+  if (auto found = loading.find(value); found != loading.end())
+    return found->second;
+  return loading[value] = llvm::count_if(value.getUses(), [&](OpOperand &use) {
+                            return takes(use, lanes);
+                          }) > 1;
 }
 
 /// True if the map is too large to stay in the state buffer.
@@ -150,8 +163,7 @@ bool SpreadCost::spills(Value value, const Lanes &lanes) const {
   Operation *def = value.getDefiningOp();
   if (def && !isa<DecisionInterface>(def))
     return true;
-  if (llvm::any_of(value.getUsers(),
-                   [](Operation *user) { return isa<func::ReturnOp>(user); }))
+  if (results.contains(value))
     return true;
   const int64_t across = lanes.folded() ? lanes.across : acrossOf(value);
   const int64_t bytes = analysis::bufferBytes(

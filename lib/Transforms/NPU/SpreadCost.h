@@ -8,6 +8,7 @@
 #include "ashlar/Analysis/Lanes.h"
 #include "ashlar/Machine/Description.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace ashlar::npu {
@@ -50,9 +51,14 @@ private:
   const machine::Description &machine;
   llvm::SmallSetVector<mlir::Operation *, 8> group;
   llvm::SmallSetVector<mlir::Value, 16> maps;
+  /// Forgets what is known of other lanes.
+  void ask(const analysis::Lanes &lanes);
+
+  llvm::DenseSet<mlir::Value> results; ///< Maps that the network returns.
   /// What is known of the lanes asked for last.
   analysis::Lanes known;
-  llvm::DenseMap<mlir::Operation *, bool> working, lying;
+  llvm::DenseMap<mlir::Operation *, bool> working;
+  llvm::DenseMap<mlir::Value, bool> lying, loading;
 };
 
 /// Cycles of a copy of all of `value` inside the chip, from or to `lanes`,

@@ -134,18 +134,17 @@ private:
       const int64_t axis = *axisOf(op);
       return shape.size() == own.size() && shape[axis] == own[axis];
     };
+    // One candidate stands for all that make or read a map along an axis: a map
+    // that thousands of operations read is looked at once for each of them.
+    llvm::DenseMap<std::pair<Value, int64_t>, Operation *> neighbours;
     for (Operation *op : candidates)
-      for (Value operand : op->getOperands()) {
-        if (!fitsTo(op, operand))
-          continue;
-        if (Operation *def = operand.getDefiningOp();
-            def && isCandidate(def) && axisOf(def) == axisOf(op))
-          joined.unionSets(op, def);
-        for (Operation *other : operand.getUsers())
-          if (isCandidate(other) && axisOf(other) == axisOf(op) &&
-              fitsTo(other, operand))
-            joined.unionSets(op, other);
-      }
+      neighbours.try_emplace({op->getResult(0), *axisOf(op)}, op);
+    for (Operation *op : candidates)
+      for (Value operand : op->getOperands())
+        if (fitsTo(op, operand))
+          joined.unionSets(
+              op,
+              neighbours.try_emplace({operand, *axisOf(op)}, op).first->second);
     llvm::MapVector<Operation *, std::vector<Operation *>> byLeader;
     for (Operation *op : candidates)
       byLeader[joined.getLeaderValue(op)].push_back(op);

@@ -138,6 +138,32 @@ def batch(images):
                  [value("y", [images, 4, 7, 12])], weights)
 
 
+def convolutions(count):
+    """A chain of small convolutions that share their weights."""
+    names = ["x"] + [f"t{i}" for i in range(count - 1)] + ["y"]
+    nodes = [helper.make_node("Conv", [x, "w"], [y])
+             for x, y in zip(names, names[1:])]
+    weights = [numpy_helper.from_array(
+        np.full((16, 16, 1, 1), 1 / 16, np.float32), "w")]
+    return build(nodes, [value("x", [1, 16, 4, 4])],
+                 [value("y", [1, 16, 4, 4])], weights)
+
+
+def sinking(count):
+    """Reshapes and functions by turns: every reshape may pass all functions."""
+    nodes, name = [], "x"
+    for i in range(count):
+        for op, inputs in (("Reshape", ["flat"]), ("Exp", []),
+                           ("Reshape", ["map"]), ("Tanh", [])):
+            nodes.append(helper.make_node(op, [name] + inputs,
+                                          [f"{op[0]}{len(nodes)}"]))
+            name = nodes[-1].output[0]
+    nodes.append(helper.make_node("Identity", [name], ["y"]))
+    weights = [ints("flat", [1, 4, 16]), ints("map", [1, 4, 4, 4])]
+    return build(nodes, [value("x", [1, 4, 4, 4])],
+                 [value("y", [1, 4, 4, 4])], weights)
+
+
 def tuples(count):
     nodes = [helper.make_node("GatherND", ["x", "i"], ["y"])]
     return build(nodes, [value("x", [2, 2, 2]),
@@ -158,6 +184,8 @@ MODELS = {
     "calls-24": lambda: calls(24),
     "sum-15000": lambda: wide(15000),
     "batch-1M": lambda: batch(1 << 20),
+    "convolutions-1700": lambda: convolutions(1700),
+    "sinking-400": lambda: sinking(400),
     "tuples-16M": lambda: tuples(1 << 24),
 }
 
