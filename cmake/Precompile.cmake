@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Precompiled headers: a few, each shared by many targets
-# (docs/decisions/2026-11-22-build-time.md). They hold headers of others only:
+# (docs/decisions/tools/2026-11-22-build-time.md). They hold headers of others only:
 # CMake makes a system header of what is precompiled, which would hide warnings
 # about ours. CMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds without them, and so does
 # g++: version 12 warns about its own std::string where that is precompiled.

@@ -6,7 +6,7 @@ usage: mutate_onnx.py [--count=N] [--seed=S] [--jobs=J] [--keep=DIR] [--seconds=
                       [--networks=N]
 
 Seeds are the models of corpus/onnx, the networks of seeds.txt and N networks drawn
-by test/Integration/differential/grammar.py. A mutant differs from its seed in one to
+by test/Integration/Differential/differential/grammar.py. A mutant differs from its seed in one to
 four places: attributes, extents, element types, constants (shapes and axes among
 them), names of operators, edges, nodes, versions. Changed bytes, which replay-onnx
 tries, seldom get past the parser. Compiler, ashlar-translate and ashlar-prune have to
@@ -31,7 +31,8 @@ import onnx.parser
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
 HERE = common.HERE
-sys.path.insert(0, os.path.join(common.TESTS, "Integration"))
+INTEGRATION = os.path.join(common.TESTS, "Integration")
+sys.path[:0] = [INTEGRATION, os.path.join(INTEGRATION, "Differential")]
 sys.path.insert(0, os.path.dirname(common.MAKE_MODEL))
 
 from make_model import part_of  # noqa: E402

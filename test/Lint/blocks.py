@@ -7,7 +7,8 @@ import os
 import re
 
 FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```\s*$", re.M | re.S)
-PAGES = ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/decisions/*.md", "dialects/*.md",
+PAGES = ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/decisions/*.md",
+         "docs/decisions/*/*.md", "dialects/*.md",
          "dialects/*/*.md", "test/*/README.md", "tools/*/README.md")
 
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rules of the tree that no compiler checks.
 
-usage: lint.py CHECK ROOT     (CHECK: layers, length, spdx, paths, words, links, top)
+usage: lint.py CHECK ROOT     (CHECK: layers, length, spdx, paths, words, links, top,
+       folders)
 
 Prints one line per finding and exits with 1 if there is any. The tree is
 walked rather than asked from git: a release archive is checked as well.
@@ -18,6 +19,7 @@ SOURCE = (".cpp", ".h", ".td", ".py", ".js", ".cmake", ".mlir", ".asm",
           ".test", ".inc", ".fbs", ".sh", ".in")
 TEXT = SOURCE + (".md", ".txt", ".json", ".yaml", ".yml")
 LIMIT = 600
+FOLDER_LIMIT = 40
 
 # Layers of the source tree, lowest first (docs/Architecture.md). A folder may
 # include its own layer and those below.
@@ -162,9 +164,19 @@ def check_top(root):
             yield f"{name}: not one of the entries that the top level holds"
 
 
+def check_folders(root):
+    """A folder has one topic, so it has few files."""
+    for folder, names, found in os.walk(root):
+        names[:] = sorted(n for n in names if n not in SKIPPED_FOLDERS
+                          and not (folder == root and n.startswith("build")))
+        if len(found) > FOLDER_LIMIT:
+            yield (f"{os.path.relpath(folder, root)}: {len(found)} files, limit "
+                   f"{FOLDER_LIMIT}: group them by topic")
+
+
 CHECKS = {"layers": check_layers, "length": check_length, "spdx": check_spdx,
           "paths": check_paths, "words": check_words, "links": check_links,
-          "top": check_top}
+          "top": check_top, "folders": check_folders}
 
 
 def main(check, root):

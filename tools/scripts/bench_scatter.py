@@ -37,7 +37,8 @@ import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "test", "Integration"))
+INTEGRATION = os.path.join(ROOT, "test", "Integration")
+sys.path[:0] = [INTEGRATION, os.path.join(INTEGRATION, "Sparse")]
 
 import bench_sparse  # noqa: E402
 import common  # noqa: E402

@@ -115,7 +115,7 @@ def integer_network(model):
     def measure():
         def quantised(kind):
             return int(find(r"inputs, (\d+) cycles",
-                            tools.script("test/Integration/quantise_static.py", model,
+                            tools.script("test/Integration/Quantised/quantise_static.py", model,
                                          f"--weights={kind}"))[0])
         blocks, signed = tools.cycles(tools.shared(model)), quantised("signed")
         return [model, grouped(blocks), grouped(signed), grouped(quantised("unsigned")),
@@ -137,7 +137,7 @@ AUTO = re.compile(r"cycles +(\d+) = ([\d.]+) x W=8, [\d.]+ x uniform w=(\d+)\S*;
 
 def automatic(model, target):
     def measure():
-        text = tools.script("test/Integration/auto_format.py", model, f"--target={target}")
+        text = tools.script("test/Integration/AutoFormat/auto_format.py", model, f"--target={target}")
         match = AUTO.search(text)
         if not match:
             raise tools.Failure(f"not understood: {text.strip()[:200]}")
@@ -166,7 +166,7 @@ def chosen_formats():
 def storage_costs(model, second):
     """A row of one of the two tables that storage_costs.py prints."""
     def measure():
-        text = tools.script("test/Integration/storage_costs.py", model)
+        text = tools.script("test/Integration/Accuracy/storage_costs.py", model)
         lines = [line for line in text.splitlines() if line.startswith(f"| {model} |")]
         if len(lines) <= second:
             raise tools.Failure("no such row was printed")
@@ -189,7 +189,7 @@ def residuals():
 
 def rounding(model, width):
     def measure():
-        text = tools.script("test/Integration/rounding_draws.py", model, f"--width={width}")
+        text = tools.script("test/Integration/Accuracy/rounding_draws.py", model, f"--width={width}")
         plain, chosen, least, most, mean, deviation = find(
             r"as it is ([\d.]+) dB, chosen ([\d.]+) dB, \d+ draws ([\d.]+) to ([\d.]+), "
             r"mean ([\d.]+), deviation ([\d.]+)", text)

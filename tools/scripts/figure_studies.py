@@ -18,7 +18,7 @@ PART = re.compile(r"(\w+) +([\d,]+) \( *([\d,]+)\)")
 
 def transpose(extent, size, place):
     """Cycles of a transpose, by mode: (of the run, of the transpose)."""
-    text = tools.script("test/Integration/transposes.py", "measure",
+    text = tools.script("test/Integration/Transposes/transposes.py", "measure",
                         "--shapes=" + ",".join(EXTENTS), f"--place={place}")
     for rows, columns, found, parts, _ in MOVED.findall(text):
         if f"{rows}x{columns}" == extent and int(found) == size:
@@ -59,7 +59,7 @@ PLACES = {"pools": "inside the chip", "load": "on load", "store": "on store",
 
 def winners(place, size):
     """The extents n of n x n for which a copy, both (within 2 %) or the array win."""
-    text = tools.script("test/Integration/transposes.py", "ranges",
+    text = tools.script("test/Integration/Transposes/transposes.py", "ranges",
                         f"--places={place}")
     line = find(rf"(?m)^{place}, {size} B: (.*)$", text)[0]
     found = dict(part.split(" ", 1) for part in line.split("; "))
@@ -106,7 +106,7 @@ def benchmark():
 
 def share(model):
     def measure():
-        text = tools.script("test/Integration/transpose_share.py", model, "--most=100")
+        text = tools.script("test/Integration/Transposes/transpose_share.py", model, "--most=100")
         total, moved, encodes = find(r": ([\d,]+) cycles, .*?, ([\d.]+) %; their encodes [\d,]+, "
                                      r"([\d.]+) %", text)
         return [model, total, f"{moved} %", f"{encodes} %"]
@@ -121,7 +121,7 @@ def shares():
 
 def compressed(model, size):
     def measure():
-        text = tools.script("test/Integration/compressed_maps.py", model, f"--bytes={size}",
+        text = tools.script("test/Integration/Sparse/compressed_maps.py", model, f"--bytes={size}",
                             "--table")
         line = find(rf"(?m)^(\| {re.escape(model)}, {size} .*)$", text)[0]
         return [cell.strip() for cell in line.strip("|").split("|")]
@@ -261,7 +261,7 @@ def affordable_cuts():
 
 def transformer(name):
     def measure():
-        text = {form: tools.script("test/Integration/transformer.py", f"--format={form}",
+        text = {form: tools.script("test/Integration/Transposes/transformer.py", f"--format={form}",
                                    f"--only={name}") for form in ("bfp16", "bfp8")}
         wide = find(r": \w+ ([\d.]+) dB", text["bfp16"])[0]
         narrow, total, moved, encodes, read, written = find(

@@ -21,7 +21,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*.md", "docs/decisions/*.md",
-         "dialects/README.md", "dialects/*/*.md", "test/Rtl/README.md",
+         "docs/decisions/*/*.md", "dialects/README.md", "dialects/*/*.md", "test/Rtl/README.md",
          "tools/demo-network/README.md")
 DIALECTS = {"NN": "nn", "BFP": "bfp", "NPU": "npu", "ISA": "isa"}
 PICTURES = (".svg", ".png")

@@ -4,7 +4,7 @@
 // constants that no file holds, elements evaluated at compile time, operations.
 // All of it grows with the size of the file, so that no small file takes much
 // memory or time, and a large one is not refused what it brings itself. The
-// numbers and why: docs/decisions/2026-11-22-compile-budget.md.
+// numbers and why: docs/decisions/frontend/2026-11-22-compile-budget.md.
 
 #ifndef ASHLAR_SUPPORT_BUDGET_H
 #define ASHLAR_SUPPORT_BUDGET_H

@@ -37,7 +37,7 @@ std::string resolveDestination(llvm::StringRef path);
 /// it the name \p path, in place of an older file at one moment. No failure and
 /// no signal leaves anything else behind; where the file system has no files
 /// without names there is a hidden one beside \p path meanwhile, which SIGKILL
-/// leaves (docs/decisions/2026-11-22-files-without-names.md). Errors are
+/// leaves (docs/decisions/tools/2026-11-22-files-without-names.md). Errors are
 /// Capacity for a full disk or exceeded quota, Usage otherwise (no such folder,
 /// no permission).
 /// A \p path that exists and is not a regular file (a pipe, /dev/null) is

@@ -4,7 +4,7 @@
 // size of the program; what is left are patterns of very many runs, which a
 // program of a few words can name. Their work is counted, and a program that
 // needs more than it is allowed is refused: nothing is ever taken for granted
-// (docs/decisions/2026-11-22-proof-of-programs.md).
+// (docs/decisions/machine/2026-11-22-proof-of-programs.md).
 
 #ifndef ASHLAR_LIB_EMULATOR_PROVE_PROOFWORK_H
 #define ASHLAR_LIB_EMULATOR_PROVE_PROOFWORK_H

@@ -37,7 +37,7 @@ llvm::Error chooseFormats(CompilerArguments &arguments,
                           mlir::MLIRContext &context,
                           std::optional<SearchResult> &search) {
   // The reserves of the search were set for weights that round as they are
-  // (docs/decisions/2026-11-21-channel-scaling.md).
+  // (docs/decisions/numerics/2026-11-21-channel-scaling.md).
   if (arguments.autoFormats)
     arguments.compile.weightScaling = false;
   // Before the search, which counts the cycles of the engines that are chosen.

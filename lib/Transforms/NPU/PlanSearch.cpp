@@ -67,7 +67,7 @@ bool Planner::attempt(const PlanWish &wish, bool mayEvict) {
 }
 
 /// What helps where an operand is one number repeated that the importer did not
-/// make a constant (docs/decisions/2026-11-22-compile-budget.md).
+/// make a constant (docs/decisions/frontend/2026-11-22-compile-budget.md).
 static llvm::StringRef repeatedOperand(const OpPlan &plan) {
   const bool repeated = llvm::any_of(plan.op->getOperands(), [](Value operand) {
     // Through what moves or encodes it.

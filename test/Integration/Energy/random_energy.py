@@ -12,7 +12,8 @@ import os
 import random
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+INTEGRATION = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [INTEGRATION, os.path.join(INTEGRATION, "Random")]
 
 import energy  # noqa: E402
 import random_machines  # noqa: E402

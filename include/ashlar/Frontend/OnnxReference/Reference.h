@@ -4,7 +4,7 @@
 // the operators: floats in binary64, integers exactly, quantised operators with
 // the rounding that they prescribe. Shares with the importer how files are read
 // and functions inlined, and nothing of how it takes operators apart
-// (docs/decisions/2026-11-22-onnx-reference.md).
+// (docs/decisions/frontend/2026-11-22-onnx-reference.md).
 
 #ifndef ASHLAR_FRONTEND_ONNXREFERENCE_REFERENCE_H
 #define ASHLAR_FRONTEND_ONNXREFERENCE_REFERENCE_H

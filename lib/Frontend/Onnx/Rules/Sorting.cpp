@@ -16,7 +16,7 @@ using namespace ashlar::nn;
 namespace {
 
 /// Comparisons of pairs, at most, without the host; and from how many on the
-/// host sorts (docs/decisions/2026-11-22-host-queue.md).
+/// host sorts (docs/decisions/machine/2026-11-22-host-queue.md).
 constexpr int64_t kMostPairs = int64_t(1) << 24;
 constexpr int64_t kPairsForHost = int64_t(1) << 16;
 

@@ -3,7 +3,7 @@
 // Element types of ONNX below a byte and floats of 8 bits. The machine has none
 // of them: their values are kept in a wider type that holds them exactly, and
 // the name of a value tells which of them it is of
-// (docs/decisions/2026-11-22-narrow-types.md).
+// (docs/decisions/numerics/2026-11-22-narrow-types.md).
 
 #ifndef ASHLAR_LIB_FRONTEND_ONNX_TYPES_NARROWTYPE_H
 #define ASHLAR_LIB_FRONTEND_ONNX_TYPES_NARROWTYPE_H
