@@ -114,7 +114,7 @@ function(ashlar_add_tool name)
   install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
 
-# ashlar_add_script(NAME): a command in Python beside the tools. In the build
+# ashlar_add_script(NAME): a command in Python next to the tools. In the build
 # folder it is a link, so that it finds its package in the checkout.
 function(ashlar_add_script name)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/bin)

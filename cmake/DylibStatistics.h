@@ -2,7 +2,7 @@
 //
 // Included before all else by whatever has passes. The members of a pass
 // statistic depend on NDEBUG; Debian's dylib, which constructs them, was built
-// with it, and a build with assertions would read members that nobody wrote.
+// with it, and a build with assertions would read members that nothing wrote.
 
 #ifndef ASHLAR_CMAKE_DYLIBSTATISTICS_H
 #define ASHLAR_CMAKE_DYLIBSTATISTICS_H

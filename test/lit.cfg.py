@@ -60,7 +60,7 @@ if os.environ.get("ASHLAR_VERIFY_ROUNDTRIP"):
     )
 
 # Features: what a test may REQUIRE. config.ashlar_feature_reasons says, for
-# each one that is absent, why; the summary prints it beside every skip.
+# each one that is absent, why; the summary prints it next to every skip.
 reasons = {}
 
 

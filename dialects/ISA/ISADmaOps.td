@@ -12,13 +12,13 @@ def ISA_DmaQueues {
   list<string> names = ["dma0", "dma1", "dma2", "dma3"];
 }
 
-/// The cells of a compressed map.
+/// The cells of a compressed feature map.
 def CellLoops : ISA_Loops<["$n0", "$n1"], ["0", "1"]>;
 
-/// Images, rows and columns of a map.
+/// Images, rows and columns of a feature map.
 def MapLoops : ISA_Loops<["$inN", "$inH", "$inW"], ["N", "H", "W"]>;
 
-/// The counters of the positions of a map.
+/// The counters of the positions of a feature map.
 class PositionCounters<ISA_Effect effect, string merge = "">
     : Cluster<"Counts", effect, "$counts", "1",
               StridedBy<["$inH", "$inW"], ["$pitch", "1"]>, "", merge>;

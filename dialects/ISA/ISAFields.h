@@ -12,13 +12,13 @@
 
 namespace ashlar::isadialect {
 
-/// Prints field values as `(name = value, ...)`, defaults left out as in
+/// Prints field values as `(name = value, ...)`, defaults omitted as in
 /// assembly.
 void printFields(mlir::OpAsmPrinter &printer, mlir::Operation *,
                  isa::Opcode opcode, mlir::DenseI64ArrayAttr fields);
 
 /// Reads what printFields() prints, fields in any order. An unknown name, a
-/// name given twice and text that is no value of its field are errors.
+/// name given twice and text that is not a value of its field are errors.
 mlir::ParseResult parseFields(mlir::OpAsmParser &parser, isa::Opcode opcode,
                               mlir::DenseI64ArrayAttr &fields);
 

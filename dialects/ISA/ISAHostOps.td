@@ -22,7 +22,7 @@ def ISA_HostNonzeroOp : ISA_Op<"HostNonzero", "host.nonzero", 0x70, ["host"]> {
     The operand has n0 * .. * n7 = N elements in row-major order; its last
     `rank` extents count, the others are 1. Column k of the result, an i64
     matrix of `rank` rows and N columns, has the indices of the k-th element
-    other than zero, and -1 behind the last of them. NaN is not zero.
+    other than zero, and -1 after the last of them. NaN is not zero.
 
     Example: `isa.host.nonzero(type = bool, rank = 2, n6 = 3, n7 = 5, dstBase = 64)`
   }];
@@ -143,7 +143,7 @@ def ISA_HostNmsOp : ISA_Op<"HostNms", "host.nms", 0x73, ["host"]> {
     Count<"batches", 32, 7, 0, "batches", "batches">,
     Count<"classes", 32, 7, 32, "classes", "classes">,
     Count<"boxes", 32, 8, 0, "boxes", "boxes of a batch">,
-    Count<"keep", 32, 8, 32, "boxes", "room for the boxes of a class">
+    Count<"keep", 32, 8, 32, "boxes", "capacity for the boxes of a class">
   ];
   let isaReserved = [Reserved<1, 42, 22>, Reserved<2, 40, 24>, Reserved<3, 40, 24>, Reserved<4, 40, 24>, Reserved<5, 40, 24>, Reserved<6, 40, 24>];
   let isaOperands = [

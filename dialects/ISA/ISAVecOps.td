@@ -8,7 +8,7 @@
 
 include "dialects/ISA/ISABase.td"
 
-/// The extents of a map that is pooled.
+/// The extents of a feature map that is pooled.
 class DHWLoops<string name>
     : ISA_Loops<["$" # name # "D", "$" # name # "H", "$" # name # "W"],
                 ["D", "H", "W"]>;

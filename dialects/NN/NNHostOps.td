@@ -21,7 +21,7 @@ def NN_NonzeroOp : NN_HostOp<"nonzero", (ins NN_Tensor:$x)> {
   let summary = "indices of the elements that are not zero";
   let description = [{
     Column k of y has the indices of the k-th element of x that is not zero, in
-    row-major order; columns behind the last hold -1.
+    row-major order; columns after the last hold -1.
 
     Constraints:
     - nonzero_c1: x has 1 to 8 dimensions and an element at least.

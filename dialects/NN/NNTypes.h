@@ -2,7 +2,7 @@
 //
 // Which tensors the dialects `nn`, `bfp` and `npu` have: of known shape, of
 // elements that a memory can hold, and so small that no product of their
-// extents leaves 64 bits. Every pass relies on it, every verifier asks for it.
+// extents leaves 64 bits. Every pass relies on it, every verifier requires it.
 
 #ifndef ASHLAR_DIALECTS_NN_NNTYPES_H
 #define ASHLAR_DIALECTS_NN_NNTYPES_H
@@ -16,9 +16,9 @@ namespace ashlar::nn {
 
 /// Dimensions of a tensor at most.
 inline constexpr int64_t kMostDims = 64;
-/// Elements of a tensor at most, extents of 0 left out.
+/// Elements of a tensor at most, extents of 0 omitted.
 inline constexpr int64_t kMostElements = int64_t(1) << 40;
-/// Most elements of a constant that is one number repeated: whoever reads it
+/// Most elements of a constant that is one number repeated: the code that reads it
 /// makes them.
 inline constexpr int64_t kMostOfSplat = int64_t(1) << 24;
 /// Largest stride, dilation, pad and kernel extent of a window.

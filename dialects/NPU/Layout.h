@@ -24,7 +24,7 @@ struct Run {
 };
 
 /// The layout of a tensor, or of a rectangular part of one, in the state
-/// buffer. Shape and strides are those of the map in memory: a lane-folded map
+/// buffer. Shape and strides are those of the feature map in memory: a lane-folded feature map
 /// is a plain one of more channels and fewer columns.
 struct Layout {
   llvm::SmallVector<int64_t, 6> shape;
@@ -35,7 +35,7 @@ struct Layout {
   int64_t blockAxis = -1;     ///< axis of shared exponents; -1: plain elements
   int64_t block = 1; ///< elements that share one; 0 or less: the whole axis
   int64_t lanes = 1; ///< neighbours of a row side by side; 1: no fold
-  /// A second axis lies across partitions: shape and strides are those of the
+  /// A second axis is mapped to partitions: shape and strides are those of the
   /// map with more channels, on which an operation works that makes its result
   /// in the same way.
   bool spread = false;

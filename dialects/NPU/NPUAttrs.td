@@ -87,9 +87,9 @@ def NPU_LayoutAttr : NPU_Attr<"Layout", "layout"> {
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool isFolded() const { return getLanes() > 1; }
-    /// The same with other lanes; one lane is no fold.
+    /// The same with other lanes; one lane is not a fold.
     LayoutAttr withLanes(int64_t lanes, int64_t pitch) const;
-    /// The same with a second axis across partitions, at home and while the
+    /// The same with a second axis across partitions, in its own buffer and while the
     /// operation works; null is none.
     LayoutAttr withSpread(SpreadAttr home, SpreadAttr work) const;
   }];

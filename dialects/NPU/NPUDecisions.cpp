@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decisions about npu operations: what each may be by itself, what it may be on
+// Decisions about npu operations: what each may be on its own, what it may be on
 // an operation, and how passes ask for it. A module comes from a file as often
 // as from a pass.
 
@@ -57,7 +57,7 @@ LogicalResult LayoutAttr::verify(EmitError emitError, int64_t axis,
                             "partitions, found both";
     if (own && (axis < 0 || own.getAxis() == axis || workAxis))
       return emitError() << "expected 'axis' across partitions and another one "
-                            "spread beside it";
+                            "spread next to it";
   }
   return checkBounds(emitError, {{"axis", axis, -1, last},
                                  {"work_axis", workAxis.value_or(-1), -1, last},
@@ -293,7 +293,7 @@ static LogicalResult checkLayout(Operation *op, LayoutAttr layout) {
              << "axis across partitions must be below the rank " << shape.size()
              << " of the result, found " << *work;
   }
-  // A fold puts rows of a map side by side: it has channels and a last axis.
+  // A fold puts rows of a feature map side by side: it has channels and a last axis.
   if (layout.isFolded() && (shape.size() < 3 || layout.getPitch() < shape[1]))
     return op->emitOpError()
            << "must have a pitch of at least the channels of a map, found "
@@ -301,7 +301,7 @@ static LogicalResult checkLayout(Operation *op, LayoutAttr layout) {
   return success();
 }
 
-/// A compressed map has rows; tiles are parts of the result.
+/// A compressed feature map has rows; tiles are parts of the result.
 static LogicalResult checkPlan(Operation *op, MemoryAttr memory,
                                TilingAttr tiling) {
   RankedTensorType type = resultType(op);

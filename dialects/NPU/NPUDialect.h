@@ -73,10 +73,10 @@ bool isResident(mlir::Operation *op);
 /// it; nothing if it has memory of its own.
 std::optional<int64_t> partOf(mlir::Operation *op);
 
-/// How a movement is done; a copy for everything else.
+/// How a data movement is done; a copy for everything else.
 Route routeOf(mlir::Operation *op);
 
-/// True for a movement whose result has the memory of its operand, or that the
+/// True for a data movement whose result has the memory of its operand, or that the
 /// products of its operands write: no instruction.
 bool isAliased(mlir::Operation *op);
 

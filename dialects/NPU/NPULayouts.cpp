@@ -137,7 +137,7 @@ std::string VecReduceOp::refuseOperand(unsigned index, const Layout &layout) {
 std::string DmaMoveOp::refuseOperand(unsigned index, const Layout &layout) {
   (void)index;
   if (layout.spread)
-    return "a second axis lies across partitions, and pieces name one";
+    return "a second axis is mapped to partitions, and strided copies name one";
   return refuseBlocks(layout);
 }
 

@@ -142,7 +142,7 @@ LogicalResult checkQuant(Op op) {
                           << op.getY().getType();
 }
 
-/// Engines make no empty tensors and read none: constants and movement do.
+/// Engines make no empty tensors and read none: constants and data movement do.
 LogicalResult checkFull(Operation *op) {
   auto isEmpty = [](Value value) {
     return llvm::is_contained(shapeOf(value), 0);
@@ -393,7 +393,7 @@ LogicalResult VecGatherOp::verify() { // npu_vec_gather_c1
   if (type.getRank() < 2 || getAxis() >= static_cast<uint64_t>(type.getRank()))
     return emitOpError() << "has axis " << getAxis()
                          << " of an operand of rank " << type.getRank()
-                         << ", expected another axis beside it";
+                         << ", expected another axis next to it";
   Type index = typeOf(getIndices()).getElementType(); // npu_vec_gather_c2
   if (!index.isSignlessInteger(32) && !index.isSignlessInteger(64))
     return emitOpError() << "expects indices of i32 or i64, found " << index;

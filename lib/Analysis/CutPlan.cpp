@@ -31,7 +31,7 @@ using partition::CutTime;
 /// Fields of the instructions that count and cut.
 static constexpr int64_t kMostChannels = 4095, kMostPitch = 16383;
 
-/// True if counters and fields have room for a map.
+/// True if counters and fields have room for a feature map.
 static bool machineCuts(const TileProblem &problem,
                         const machine::Description &machine) {
   const partition::Geometry &geometry = problem.scatter->geometry;
@@ -48,8 +48,8 @@ struct CutWay {
   bool equal = false; ///< in size, without looking at counts
 };
 
-/// Rounds of p1 behind running sums that make up for most of the halo, and of
-/// p1 by itself (docs/SparseTiles.md 1.4).
+/// Rounds of p1 after running sums that make up for most of the halo, and of
+/// p1 on its own (docs/SparseTiles.md 1.4).
 static constexpr int64_t kRoundsBehindSums = 8, kRoundsAlone = 64;
 
 /// The ways that a problem's options leave open.
@@ -76,7 +76,7 @@ static std::vector<CutWay> waysOf(const TileProblem &problem,
 }
 
 /// Boxes that a cut of `units` tiles looks up where places are not known: what
-/// the maps of docs/SparseTiles.md 1.4 took.
+/// the feature maps of docs/SparseTiles.md 1.4 took.
 static int64_t expectedProbes(Algorithm algorithm, int64_t units,
                               int64_t rounds) {
   if (algorithm == Algorithm::P1)
@@ -112,7 +112,7 @@ CutCycles cutCycles(const TileProblem &problem, const TilePlan &plan,
     return cycles;
   const partition::Geometry &geometry = problem.scatter->geometry;
   if (!problem.scatter->drained) {
-    // All passes but the last follow what stores the map.
+    // All passes but the last follow what stores the feature map.
     int64_t rowBytes = problem.extent[0] * problem.channels * geometry.x.in *
                        problem.elementBytes;
     int64_t rows = std::min(countedRows(rowBytes, machine), geometry.y.in);
@@ -145,7 +145,7 @@ struct FoldCut {
   uint64_t probes = 0;
 };
 
-/// Cuts a map; nothing if it cannot be cut so. Remembered: the same maps are
+/// Cuts a feature map; nothing if it cannot be cut so. Remembered: the same maps are
 /// cut for every number of groups, every choice of clusters and all formats of
 /// a search.
 static std::optional<FoldCut> cutMap(const partition::CountMap &map,
@@ -316,7 +316,7 @@ std::vector<TilePlan> disjointPlans(const TileProblem &problem,
     ways.push_back({false, 0, true});
   TilePlan disjoint = plan;
   disjoint.disjoint = true;
-  // A drain adds what the units have at a time: all of the map.
+  // A drain adds what the units have at a time: all of the feature map.
   int64_t height = problem.extent[1], width = problem.extent[2];
   const Box whole{0, 0, height, width};
   const partition::Axis &axis = geometry.y;

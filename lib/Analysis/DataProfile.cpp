@@ -22,9 +22,9 @@ namespace ashlar::analysis {
 
 /// What a function that cuts negative values off leaves, per 1000.
 static constexpr int32_t kAfterRelu = 500;
-/// Producers looked through before a map is taken as it is.
+/// Producers looked through before a feature map is taken as it is.
 static constexpr unsigned kDepth = 64;
-/// Rows or columns of a map whose places are kept.
+/// Rows or columns of a feature map whose places are kept.
 static constexpr int64_t kLargest = 65535;
 
 int32_t DataProfile::mean() const {
@@ -113,7 +113,7 @@ llvm::Expected<DataProfiles> parseProfiles(llvm::StringRef text) {
     return value.takeError();
   const llvm::json::Object *all = value->getAsObject();
   if (!all)
-    return makeError(ErrorClass::Malformed, "a profile that is no object");
+    return makeError(ErrorClass::Malformed, "a profile that is not an object");
   DataProfiles profiles;
   for (const auto &[key, item] : *all) {
     const llvm::json::Object *object = item.getAsObject();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shapes and regions of lane-folded maps.
+// Shapes and regions of lane-folded feature maps.
 
 #include "ashlar/Analysis/Lanes.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Places and times of compressed maps.
+// Places and times of compressed feature maps.
 
 #include "ashlar/Analysis/MapForm.h"
 

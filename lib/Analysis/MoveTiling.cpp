@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tiling models of movements: what part of an operand the pieces inside a tile
+// Tiling models of data movements: what part of an operand the pieces inside a tile
 // read, and which operands are staged with zeros around them.
 
 #include "TileCuts.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A loop of a piece advances both sides by constant steps. If every loop of a
-// result axis asks for the same bytes per index, the result is the operand's
+// result axis reads the same bytes per index, the result is the operand's
 // memory with other strides.
 
 #include "ashlar/Analysis/MoveView.h"

@@ -30,7 +30,7 @@ std::optional<uint64_t> uniformBits(Value value) {
   auto constant = value.getDefiningOp<nn::ConstantOp>();
   if (!constant || constant.getValue().empty())
     return std::nullopt;
-  // One number repeated is asked for as one number: tiles ask again and again.
+  // One number repeated is requested as one number: tiles ask again and again.
   ElementsAttr elements = constant.getValue();
   if (auto splat = dyn_cast<SplatElementsAttr>(elements))
     elements = splat.resizeSplat(splat.getType().clone({int64_t(1)}));

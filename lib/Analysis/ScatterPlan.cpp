@@ -4,7 +4,7 @@
 
 #include "ScatterPlan.h"
 
-#include "ashlar/Analysis/CounterRooms.h"
+#include "ashlar/Analysis/CounterAllocation.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
@@ -61,7 +61,7 @@ static std::vector<SliceCount> slicesOf(const TileProblem &problem,
   return slices;
 }
 
-/// Both axes of the whole map of a convolution.
+/// Both axes of the whole feature map of a convolution.
 template <typename Op>
 static partition::Geometry geometryOf(Op conv) {
   partition::Geometry geometry;
@@ -91,7 +91,7 @@ void addScatter(TileProblem &problem, Operation *op,
                          : geometryOf(cast<npu::TcuConvOp>(op));
   if (static_cast<int64_t>(scatter.data.density.size()) != problem.channels)
     scatter.data.density = {scatter.data.mean()};
-  // Places are those of the whole map, and of two-dimensional ones.
+  // Places are those of the whole feature map, and of two-dimensional ones.
   bool whole = scatter.geometry.y.out == problem.extent[1] &&
                scatter.geometry.x.out == problem.extent[2];
   scatter.whole = whole;

@@ -67,7 +67,7 @@ std::vector<TilePlan> disjointPlans(const TileProblem &problem,
 /// several units have a part of, one for a result that none has.
 int64_t partialSums(const TileProblem &problem, const TilePlan &plan);
 
-/// Cycles before the first tcc.part of a plan that counts by itself, and of
+/// Cycles before the first tcc.part of a plan that counts on its own, and of
 /// each of its tcc.part; 0 for other plans.
 struct CutCycles {
   int64_t count = 0, cut = 0;

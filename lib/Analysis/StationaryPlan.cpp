@@ -271,7 +271,7 @@ bool mayTurnBlocks(Operation *op, const machine::Description &machine) {
   auto rank = static_cast<int64_t>(shapeOf(result).size());
   int64_t block = type.encoded ? type.format.block : 0;
   auto cell = static_cast<int64_t>(machine.xmGroup);
-  // One identity multiplication turns all positions.
+  // One identity multiplication transposes all positions.
   int64_t positions = 1;
   for (int64_t extent : shapeOf(result))
     positions *= extent;

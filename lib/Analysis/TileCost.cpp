@@ -161,7 +161,7 @@ private:
           liveChannels(problem, outside.inputs(problem, ColumnWave()));
   }
 
-  /// Channels that a set holds beside `spare` planes of cells; whole blocks
+  /// Channels that a set holds next to `spare` planes of cells; whole blocks
   /// where that is possible.
   int64_t slotsOf(const TilePlan &plan, int64_t spare) const {
     auto elements = static_cast<int64_t>(plan.geometry(problem).slotElements());
@@ -280,7 +280,7 @@ private:
         return;
     PlanCost cost(problem, plan, grouping, sums, scatter, machine);
     // Plans are tried from whole rows to narrow tiles, and only the first rows
-    // of a map have to be there for the former to start: what is no clear gain
+    // of a feature map have to be there for the former to start: what is no clear gain
     // is none.
     if (!cost.simulate() || cost.cycles() + cost.cycles() / 192 >= limit)
       return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where tiles may be cut along an axis that lies across partitions.
+// Where tiles may be cut along the partition dimension.
 
 #ifndef ASHLAR_LIB_ANALYSIS_TILECUTS_H
 #define ASHLAR_LIB_ANALYSIS_TILECUTS_H

@@ -283,7 +283,7 @@ int64_t mostParts(const TileProblem &problem) {
   return most;
 }
 
-/// Adds the next column to a wave if it can run beside the others.
+/// Adds the next column to a wave if it can run in parallel with the others.
 static bool addColumn(const TileProblem &problem, ColumnWave &wave,
                       const machine::Description &machine) {
   if (wave.count == 0) {

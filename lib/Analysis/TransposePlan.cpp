@@ -192,7 +192,7 @@ int64_t Predictor::onArray() const {
   };
   const llvm::SmallVector<uint64_t> rows = sizes(plan.rowSegments(
       static_cast<int64_t>(machine::transposeRows(machine)), partitions, 0));
-  // The last drain follows its stream; where loads or stores go on beside the
+  // The last drain follows its stream; where loads or stores go on in parallel with the
   // array that does not show.
   const bool inside = ends.loaded == 0 && ends.stored == 0;
   const auto lead =

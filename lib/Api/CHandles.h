@@ -61,7 +61,7 @@ ashlar_code callFromC(ashlar_error **error, Function body) {
 }
 
 /// The element type that a C caller wrote: any number, which C++ must not take
-/// for a value of the enumeration. Out of range is 255, which is no type.
+/// for a value of the enumeration. Out of range is 255, which is not a type.
 inline api::ElementType readType(const ashlar_type &type) {
   static_assert(sizeof(ashlar_type) == sizeof(int));
   int number;

@@ -57,14 +57,14 @@ std::optional<api::Error> readOptions(const ashlar_options *options,
   if (!options)
     return std::nullopt;
   for (const auto &[name, value] : options->values) {
-    const std::string complaint = set(name, value);
-    if (complaint == "unknown")
+    const std::string problem = set(name, value);
+    if (problem == "unknown")
       return api::Error{api::ErrorCode::Usage, "unknown option '" + name +
                                                    "', expected one of " +
                                                    known};
-    if (!complaint.empty())
+    if (!problem.empty())
       return api::Error{api::ErrorCode::Usage, "option '" + name + "' is '" +
-                                                   value + "', " + complaint};
+                                                   value + "', " + problem};
   }
   return std::nullopt;
 }
@@ -103,14 +103,14 @@ std::optional<api::Error> readRun(const ashlar_options *options,
       options, "threads, kernels, functional, timeline, energy-table",
       [&](const std::string &name, const std::string &value) {
         if (name == "threads") {
-          std::string complaint = readNumber(value, run.threads);
-          return run.threads > 1024 ? "expected at most 1024" : complaint;
+          std::string problem = readNumber(value, run.threads);
+          return run.threads > 1024 ? "expected at most 1024" : problem;
         }
         if (name == "functional") {
           bool functional = false;
-          std::string complaint = readSwitch(value, functional);
+          std::string problem = readSwitch(value, functional);
           run.timing = !functional;
-          return complaint;
+          return problem;
         }
         if (name == "timeline")
           return readSwitch(value, run.timeline);

@@ -121,7 +121,7 @@ llvm::Error checkCache(const Program &program) {
         binding.type == support::ElementType::I64 &&
         llvm::equal(binding.shape, llvm::ArrayRef<int64_t>{1}))
       return llvm::Error::success();
-  return malformed("the position '{}' of the cache is no input of one i64",
+  return malformed("the position '{}' of the cache is not an input of one i64",
                    program.cache.position);
 }
 
@@ -196,7 +196,7 @@ llvm::Error checkDebugMap(const Program &program, uint64_t count) {
 }
 
 /// Smallest and largest value of base + sum over d of i[d] * strides[d],
-/// leaving out dimension \p skip.
+/// omitting dimension \p skip.
 void extremes(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides,
               int skip, __int128 &low, __int128 &high) {
   for (size_t d = 0; d < shape.size(); ++d) {

@@ -76,7 +76,7 @@ private:
   template <typename T>
   void convert(const Argument &argument, const std::string &item, T &value) {
     bool hex = llvm::StringRef(item).starts_with("0x");
-    // "0x-1" is no number.
+    // "0x-1" is not a number.
     bool bad = llvm::StringRef(item).contains("x-") ||
                llvm::StringRef(item)
                    .drop_front(hex ? 2 : 0)

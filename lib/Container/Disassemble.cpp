@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Program -> program text. What has its default value is left out.
+// Program -> program text. What has its default value is omitted.
 
 #include "Directive.h"
 #include "ashlar/Container/Assembly.h"

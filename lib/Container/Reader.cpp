@@ -317,7 +317,7 @@ llvm::Error readMetadata(Bytes bytes, Program &program) {
   flatbuffers::Verifier verifier(bytes.data(), bytes.size(), /*max_depth=*/16,
                                  /*max_tables=*/1u << 30);
   if (bytes.size() < 8 || !fb::VerifyMetadataBuffer(verifier))
-    return malformed("metadata is no valid FlatBuffer of its schema");
+    return malformed("metadata is not a valid FlatBuffer of its schema");
   return MetadataReader(*fb::GetMetadata(bytes.data()), bytes.size(), program)
       .read();
 }

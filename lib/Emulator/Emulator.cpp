@@ -285,7 +285,7 @@ static void resetMemories(LoadedProgram::Impl &impl,
                 state.size() * sizeof(int16_t));
 }
 
-/// The finding of instruction \p index as a fault; sums that nobody drained
+/// The finding of instruction \p index as a fault; sums that nothing drained
 /// are computed all the same, as at the end of a run.
 static Fault runFault(LoadedProgram::Impl &impl, uint64_t index) {
   Engine &engine = impl.engine;
@@ -371,7 +371,7 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
         return runFault(impl, i);
     }
   }
-  // Sums that nobody drained are computed all the same: nothing of a run may
+  // Sums that nothing drained are computed all the same: nothing of a run may
   // be left for the next.
   engine.batch.flush(engine);
   result.cuts = engine.cuts;

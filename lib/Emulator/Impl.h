@@ -71,7 +71,7 @@ Fault makeFault(const LoadedProgram::Impl &impl, uint64_t index, FaultKind kind,
 /// accumulator bounds. Fills `hazards` and `earlyWaits`.
 std::optional<Fault> verify(LoadedProgram::Impl &impl, const Options &options);
 
-/// The account of cycles, by the formulas of Machine/Cycles.h alone.
+/// The cycle accounting, by the formulas of Machine/Cycles.h alone.
 void accountCycles(const LoadedProgram::Impl &impl, const Options &options,
                    RunResult &result);
 

@@ -73,7 +73,7 @@ void ActionCounter::of(const isa::DmaPut &op, Sink &sink) {
 }
 
 void ActionCounter::of(const isa::DmaCompress &, Sink &sink) {
-  // The work counts the map once for each pass over it.
+  // The work counts the feature map once for each pass over it.
   sink.add(Action::DmaMove, sink.measured.work);
   sink.add(Action::SbRead, sink.measured.work);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What vec.pool streams of its source: every position of every window that lies
-// in the map, and for a maximum that is taken one axis after the other, the
+// in the feature map, and for a maximum that is taken one axis after the other, the
 // windows of the first of them.
 
 #include "SbStreams.h"
@@ -39,7 +39,7 @@ struct Axis {
     return {{lowest(), {}, {extent(), 1}}};
   }
 
-  /// The positions of all windows; of windows that leave the map, tap by tap.
+  /// The positions of all windows; of windows that leave the feature map, tap by tap.
   llvm::SmallVector<Places, 4> windows() const {
     const int64_t last = (out - 1) * step - pad + (kernel - 1) * dilation;
     if (pad <= 0 && last < in)
@@ -60,7 +60,7 @@ struct Axis {
     return taps;
   }
 
-  /// At least as much as windows(), in one piece: whole maps.
+  /// At least as much as windows(), in one piece: whole feature maps.
   llvm::SmallVector<Places, 4> atMost() const {
     llvm::SmallVector<Places, 4> all = once();
     for (Places &places : all)

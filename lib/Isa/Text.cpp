@@ -95,7 +95,7 @@ static llvm::Expected<int64_t> parseInteger(const FieldInfo &field,
   unsigned radix = hex ? 16 : 10;
   int64_t value;
   uint64_t raw;
-  // A sign after "0x" is no number, though getAsInteger would take it.
+  // A sign after "0x" is not a number, though getAsInteger would take it.
   bool plain = !digits.empty() && (llvm::isHexDigit(digits[0]) || !hex);
   if (plain && field.kind == FieldKind::Bits &&
       !digits.getAsInteger(radix, raw))

@@ -173,7 +173,7 @@ Timing ashlar::machine::dmaGather(const Description &machine,
                                   const DmaSide &destination) {
   const size_t dims = indexedDims(source, indices);
   const uint64_t rows = product(source.counts.take_front(dims));
-  // A partition's end may part indices; they are few beside what they choose.
+  // A partition's end may part indices; they are few next to what they choose.
   const uint64_t indexRuns =
       onchipRuns({false, source.counts.take_front(dims),
                   indices.strides.take_front(dims), indices.elementBytes});

@@ -100,7 +100,7 @@ TransposeTerms ashlar::machine::transposeTile(const Description &machine,
 namespace {
 
 /// Tiles in the order of their loads: load, stream and drain of a tile run
-/// beside those of its neighbours.
+/// next to those of its neighbours.
 class TilePipeline {
 public:
   explicit TilePipeline(const Description &machine)

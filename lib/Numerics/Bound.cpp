@@ -168,7 +168,7 @@ Enclosure applied(Enclosure v, Function function, double alpha, double beta) {
   double y = applyWide(function, v.value, alpha, beta);
   double moved = spread(v, function, alpha, beta);
   double own = ownRounding(v.top(), std::abs(y) + moved, function, alpha, beta);
-  // A NaN of a difference of infinities is no statement.
+  // A NaN from a difference of infinities proves nothing.
   double bound = moved + own;
   return {y, bound >= 0 ? bound : HUGE_VAL};
 }

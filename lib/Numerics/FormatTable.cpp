@@ -24,7 +24,7 @@ Error readFormat(const json::Value &value, const std::string &where,
   std::optional<StringRef> text = value.getAsString();
   if (!text)
     return makeError(ErrorClass::Malformed,
-                     "{} is no text, expected a format such as \"bfp8\"",
+                     "{} is not a string, expected a format such as \"bfp8\"",
                      where);
   Expected<BlockFormat> parsed = parseFormat(*text);
   if (!parsed)
@@ -39,7 +39,7 @@ Error readScale(const json::Value &value, const std::string &where,
   std::optional<StringRef> text = value.getAsString();
   if (!text)
     return makeError(ErrorClass::Malformed,
-                     "{} is no text, expected a policy such as \"runmax\"",
+                     "{} is not a string, expected a policy such as \"runmax\"",
                      where);
   Expected<ScalePolicy> parsed = parseScalePolicy(*text);
   if (!parsed)
@@ -75,7 +75,7 @@ Error readFormats(const json::Object &object, const std::string &where,
 }
 
 Error unknownKey(const std::string &where, StringRef expected) {
-  return makeError(ErrorClass::Malformed, "{} is no known key, expected {}",
+  return makeError(ErrorClass::Malformed, "{} is not a known key, expected {}",
                    where, expected.str());
 }
 
@@ -83,12 +83,12 @@ Error readNodes(const json::Value &value, const std::string &where,
                 FormatTable &table) {
   const json::Object *nodes = value.getAsObject();
   if (!nodes)
-    return makeError(ErrorClass::Malformed, "{} is no object", where);
+    return makeError(ErrorClass::Malformed, "{} is not an object", where);
   for (const auto &[name, entry] : *nodes) {
     std::string node = where + ": '" + StringRef(name).str() + "'";
     const json::Object *formats = entry.getAsObject();
     if (!formats)
-      return makeError(ErrorClass::Malformed, "{} is no object", node);
+      return makeError(ErrorClass::Malformed, "{} is not an object", node);
     NodeFormats &own = table.nodes[StringRef(name).str()];
     if (Error error = readFormats(
             *formats, node, own,

@@ -32,7 +32,7 @@ struct Segment {
   size_t stepStride;         ///< From step group to step group.
   size_t pairs;
   uint64_t most; ///< No moving value of the segment is above.
-  int shift;     ///< Of the sums, beside that of the column group.
+  int shift;     ///< Of the sums, next to that of the column group.
   Digit digit;
 };
 

@@ -74,7 +74,7 @@ uint8_t *gemmScratch(size_t size) {
 
 #if defined(__x86_64__)
 /// AMX needs the CPU bits and the kernel's permission to use the tile state,
-/// which a process asks for once.
+/// which a process requests once.
 static bool tilesUsable() {
   unsigned a, b, c, d;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d))

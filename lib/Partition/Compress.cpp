@@ -96,7 +96,7 @@ int32_t signExtend(uint64_t value, unsigned bytes) {
 }
 
 /// Cells of a level that may hold something: their boxes, row-major inside
-/// their parent. Boxes outside the map are empty.
+/// their parent. Boxes outside the feature map are empty.
 std::vector<Box> childrenOf(const Box &cell, int64_t half,
                             const PlaneHeader &head) {
   std::vector<Box> children;

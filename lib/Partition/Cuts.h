@@ -20,7 +20,7 @@ struct Cuts {
   size_t cells(size_t band) const { return cols[band].size() - 1; }
 };
 
-/// The map seen through options: cells in alignment units to work.
+/// The feature map seen through options: cells in alignment units to work.
 class WorkModel {
 public:
   WorkModel(const CountMap &map, const Geometry &geometry,
@@ -56,7 +56,7 @@ private:
   int64_t tiles = 1;
 };
 
-/// Cells per band for `units` tiles on a map of `rows` x `cols` units, for
+/// Cells per band for `units` tiles on a feature map of `rows` x `cols` units, for
 /// every number of bands that can keep to the model's limits; first the one
 /// whose tiles have the least circumference.
 std::vector<std::vector<int64_t>> possibleBands(const WorkModel &model,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Timed runs of compiled networks. Predictions of layers leave out what
+// Timed runs of compiled networks. Predictions of layers omit what
 // neighbours overlap; the emulator's clock does not.
 
 #include "MeasureClusters.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Cycles of a compiled network, to keep the sparse cluster and compressed maps
+// Cycles of a compiled network, to keep the sparse cluster and compressed feature maps
 // only where they pay.
 
 #ifndef ASHLAR_LIB_PIPELINES_MEASURECLUSTERS_H
@@ -53,7 +53,7 @@ std::string addMeasured(llvm::StringRef decisions, llvm::StringRef measured);
 
 /// Cycles of a run by the emulator's clock. With \p sample a program whose time
 /// depends on data is executed on it; otherwise nothing is executed: scatter
-/// mode takes its bound for data without zeros, compressed maps the bytes that
+/// mode takes its bound for data without zeros, compressed feature maps the bytes that
 /// the compiler expects.
 llvm::Expected<NetworkCycles> cyclesOf(const container::Program &program,
                                        llvm::ArrayRef<HostTensor> sample);

@@ -57,14 +57,14 @@ bool isEncoded(Type type) {
   return tensor && mlir::isa<bfp::BlockType>(tensor.getElementType());
 }
 
-/// What the passes after `phase` take for granted of its module; a complaint
+/// What the passes after `phase` take for granted of its module; a problem
 /// if a file does not have it.
 std::string findForeign(ModuleOp module, Phase phase) {
   if (phase >= Phase::Assign &&
       !module->getAttrOfType<npu::TargetAttr>(npu::kTargetAttr))
     return "the module names no machine";
   auto allowed = dialectsOf(phase);
-  std::string complaint;
+  std::string problem;
   module.walk([&](Operation *op) {
     llvm::StringRef dialect = op->getName().getDialectNamespace();
     bool frame =
@@ -74,15 +74,15 @@ std::string findForeign(ModuleOp module, Phase phase) {
                    llvm::any_of(op->getResultTypes(), isEncoded);
     if (!encoded && (frame || llvm::is_contained(allowed, dialect)))
       return WalkResult::advance();
-    complaint = "'" + op->getName().getStringRef().str() + "'" +
+    problem = "'" + op->getName().getStringRef().str() + "'" +
                 (encoded ? " with an encoded result" : "") +
-                " is no operation of phase '" + phaseName(phase).str() + "'";
+                " is not an operation of phase '" + phaseName(phase).str() + "'";
     return WalkResult::interrupt();
   });
-  if (complaint.empty() && phase == Phase::Emit &&
+  if (problem.empty() && phase == Phase::Emit &&
       !llvm::hasSingleElement(module.getOps<isadialect::ProgramOp>()))
     return "the module has not one isa.program";
-  return complaint;
+  return problem;
 }
 
 /// Keeps the first error of parser and verifiers, with its place.
@@ -159,12 +159,12 @@ readPhaseFile(llvm::StringRef path, Phase phase, MLIRContext &context) {
     return makeError(
         ErrorClass::Usage, "{}: the module is of phase '{}', expected '{}'",
         path.str(), written.getValue().str(), phaseName(phase).str());
-  std::string complaint = findForeign(*module, phase);
-  if (complaint.empty() && phase != Phase::Emit &&
+  std::string problem = findForeign(*module, phase);
+  if (problem.empty() && phase != Phase::Emit &&
       failed(analysis::verifyForm(*module)))
-    complaint = error.text;
-  if (!complaint.empty())
-    return makeError(ErrorClass::Malformed, "{}: {}", path.str(), complaint);
+    problem = error.text;
+  if (!problem.empty())
+    return makeError(ErrorClass::Malformed, "{}: {}", path.str(), problem);
   return module;
 }
 

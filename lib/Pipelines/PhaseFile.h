@@ -26,7 +26,7 @@ std::string completePhaseText(const CompileResult &result, Phase phase);
 PhaseState takePhaseState(mlir::ModuleOp module);
 
 /// Reads a module that completePhaseText() wrote after `phase`, as text or as
-/// MLIR bytecode. Errors: Malformed for what is no module or fails its
+/// MLIR bytecode. Errors: Malformed for what is not a module or fails its
 /// verifiers, Usage for a module of another phase.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 readPhaseFile(llvm::StringRef path, Phase phase, mlir::MLIRContext &context);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names of operations end at the quote behind them, types at the bracket that
+// Names of operations end at the quote after them, types at the bracket that
 // closes them.
 
 #include "PlainMessage.h"

@@ -9,7 +9,7 @@
 namespace ashlar::pipelines {
 
 /// What the loader says of a program becomes what that means here. A host
-/// without memory is no fault of the program.
+/// without memory is not a fault of the program.
 static llvm::Error explain(llvm::Error error, ProgramSource source) {
   if (!error || support::classify(error) == ErrorClass::Capacity)
     return error;

@@ -16,7 +16,7 @@ using namespace mlir;
 
 namespace ashlar::pipelines {
 
-/// Emits the program with compressed maps and without, and keeps the one of
+/// Emits the program with compressed feature maps and without, and keeps the one of
 /// fewer cycles.
 llvm::Error Compilation::measureMaps() {
   OwningOpRef<ModuleOp> dense = result.module->clone();
@@ -122,7 +122,7 @@ llvm::Expected<CompileResult> Compilation::tryLayouts(ClusterChoice &choice) {
 
 /// Decides between layouts, and between the predicted choice of clusters, the
 /// same without scatter mode, and none at all by the cycles of the whole
-/// network; a choice that was asked for is only compared with none. True if
+/// network; a choice that was requested is only compared with none. True if
 /// `result` is the finished program.
 llvm::Expected<bool> Compilation::measureChoices() {
   std::vector<ClusterChoice> choices{{clusters, true, denseReason}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Index maps of movement ops.
+// Index maps of data movement ops.
 
 #include "ashlar/Reference/Movement.h"
 #include "ashlar/Reference/Tensor.h"

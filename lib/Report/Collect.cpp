@@ -98,7 +98,7 @@ void collectNodes(const container::Program &program,
     node.absorbed = info.absorbed;
     if (i < result.nodes.size()) {
       collectCounts(result.nodes[i], node);
-      // What the model asked for; zeros that block-diagonal tiles feed to the
+      // What the model requested; zeros that block-diagonal tiles feed to the
       // array are no work. Programs without this count report the array's.
       node.macs = info.macs ? info.macs : node.issued;
     }
@@ -284,7 +284,7 @@ void collectPlacements(const container::Program &program, bool timeline,
   for (const container::NodeInfo &node : program.nodes)
     for (const std::string &name : node.plannedTensors)
       makers[name] = nodes.lookup(node.name);
-  // Without a timeline nobody asks how long tensors live; reading the plan for
+  // Without a timeline nothing asks how long tensors live; reading the plan for
   // it would take longer than many a run.
   const llvm::StringMap<uint64_t> ends =
       timeline ? lastReads(program, nodes) : llvm::StringMap<uint64_t>();

@@ -39,7 +39,7 @@ void writeEngines(OStream &json, const RunStatistics &statistics) {
   });
 }
 
-/// Cycles by engine, those that did nothing left out.
+/// Cycles by engine, those that did nothing omitted.
 void writeBusy(OStream &json, const NodeStatistics &node,
                const RunStatistics &statistics) {
   json.attributeObject("busy", [&] {

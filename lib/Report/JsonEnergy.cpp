@@ -20,7 +20,7 @@ void amount(OStream &json, llvm::StringRef key, energy::Millionths value) {
   json.attributeEnd();
 }
 
-/// Sums by component, those of zero left out.
+/// Sums by component, those of zero omitted.
 void components(OStream &json, llvm::StringRef key,
                 const energy::Amounts &amounts) {
   json.attributeObject(key, [&] {

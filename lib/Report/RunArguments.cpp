@@ -85,10 +85,10 @@ constexpr Setting settings[] = {
     {OPT_state_out, setText<&RunOptions::stateOut>},
     {OPT_generate,
      [](RunOptions &o, llvm::StringRef text) {
-       std::string complaint = setNumber(o.generate.count, text);
-       return complaint.empty() && o.generate.count == 0
+       std::string problem = setNumber(o.generate.count, text);
+       return problem.empty() && o.generate.count == 0
                   ? std::string("expected 1 or more")
-                  : complaint;
+                  : problem;
      }},
     {OPT_prompt,
      [](RunOptions &o, llvm::StringRef text) {
@@ -208,27 +208,27 @@ report::parseRunArguments(llvm::ArrayRef<std::string> args) {
     return error;
   if (options.functional && !options.trace.empty())
     return makeError(ErrorClass::Usage, "{}",
-                     "--trace needs cycles, which --functional leaves out");
+                     "--trace needs cycles, which --functional does not count");
   if (options.functional && !options.dramTrace.empty())
     return makeError(ErrorClass::Usage, "{}",
                      "--dram-trace needs the order of service, which "
-                     "--functional leaves out");
+                     "--functional does not count");
   if (options.functional && !options.layers.empty())
     return makeError(ErrorClass::Usage, "{}",
-                     "--layers needs cycles, which --functional leaves out");
+                     "--layers needs cycles, which --functional does not count");
   if (options.functional && !options.stacks.empty())
     return makeError(ErrorClass::Usage, "{}",
-                     "--stacks needs cycles, which --functional leaves out");
+                     "--stacks needs cycles, which --functional does not count");
   if (options.functional && !options.html.empty())
     return makeError(ErrorClass::Usage, "{}",
-                     "--html needs cycles, which --functional leaves out");
+                     "--html needs cycles, which --functional does not count");
   if (!options.baseline.empty() && options.html.empty())
     return makeError(ErrorClass::Usage, "{}",
                      "--baseline needs --html=FILE.html, which compares");
   if (options.functional && !options.energyTable.empty())
     return makeError(
         ErrorClass::Usage, "{}",
-        "--energy-table needs counts, which --functional leaves out");
+        "--energy-table needs counts, which --functional does not count");
   return options;
 }
 

@@ -73,7 +73,7 @@ private:
 
 } // namespace
 
-/// Copies beside the program itself; fewer if the host refuses memory.
+/// Copies next to the program itself; fewer if the host refuses memory.
 static std::vector<LoadedProgram> copiesOf(const LoadedProgram &program,
                                            uint64_t samples,
                                            const emulator::Options &options) {

@@ -30,7 +30,7 @@ static bool skipQuoted(llvm::StringRef &text) {
   return true;
 }
 
-/// The first element type of an `array<` that is no integer or float.
+/// The first element type of an `array<` that is not an integer or float.
 static llvm::StringRef findForeignArray(llvm::StringRef text) {
   auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; };
   while (!text.empty()) {

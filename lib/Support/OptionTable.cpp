@@ -42,7 +42,7 @@ public:
     return ProxyFileSystem::openFileForRead(path);
   }
 
-  std::string refused; ///< What is no file.
+  std::string refused; ///< What is not a file.
 };
 
 llvm::Error expandResponseFiles(llvm::SmallVectorImpl<const char *> &argv,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Failures are seen where memory is asked for, because only there is the number
+// Failures are seen where memory is requested, because only there is the number
 // of bytes known, and most code between there and main is LLVM's, which is
 // built without exceptions: nothing is unwound.
 
@@ -32,7 +32,7 @@ namespace {
 /// Null before main: LLVM's libraries allocate as they are loaded.
 const char *toolName = nullptr;
 
-/// The last request on this thread that was answered by null; whoever got that
+/// The last request on this thread that was answered by null; the caller that got that
 /// may go on or end in LLVM's handler, which is not told the size.
 thread_local size_t refusedBytes = 0;
 

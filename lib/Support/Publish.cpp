@@ -2,7 +2,7 @@
 //
 // linkat cannot replace a file, so a new version needs a hidden name between
 // linkat and rename. A process that is killed between the two would leave it
-// behind; one that shares our memory and nothing else finishes both.
+// after; one that shares our memory and nothing else finishes both.
 
 #include "Publish.h"
 

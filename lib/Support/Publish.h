@@ -22,7 +22,7 @@ int openUnlinked(const char *folder);
 /// open files, has no such file: it has to have a name at once.
 bool needsName(int code);
 
-/// A name in \p folder that nobody else takes and no listing shows; short, so
+/// A name in \p folder that nothing else takes and no listing shows; short, so
 /// that every final name may be as long as the file system allows.
 std::string hiddenName(llvm::StringRef folder);
 

@@ -1,7 +1,7 @@
 ; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 ;
 ; The 4 x 4 identity transpose as text: words of two bytes through select mode,
-; the drain one row behind the stream. The identity enters anti-diagonal, last
+; the drain one row after the stream. The identity enters anti-diagonal, last
 ; column first.
 ;
 ; RUN: ashlar-as %s -o %t.ash
@@ -10,7 +10,7 @@
 ; RUN: sed -e 's/offset=67 type=u8/offset=64 type=u8/' -e 's/stride2=-1 psum/stride2=1 psum/' %s > %t.asm
 ; RUN: ashlar-as %t.asm -o %t2.ash
 ; RUN: not ashlar-run %t2.ash 2>&1 | FileCheck %s --check-prefix=ORDER
-; ORDER: the moving operand is no identity window: row 0 of step 0 is zero
+; ORDER: the moving operand is not an identity window: row 0 of step 0 is zero
 
 ; CHECK: output 'y' u16[4x4]
 ; CHECK-NEXT: top: [3,3]=16 [2,3]=15 [1,3]=14 [0,3]=13 [3,2]=12

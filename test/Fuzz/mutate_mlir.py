@@ -10,7 +10,7 @@ Seeds are the networks of seeds.txt as every phase prints them (ashlarc
 from its seed in one to four places: numbers become 0, -1 or huge, attributes
 are deleted, doubled, exchanged or of another kind, types and names of
 operations change, lines go or come twice. `ashlarc --compile-from` or
-`ashlar-opt` with passes then has to end by itself, with a documented exit code
+`ashlar-opt` with passes then has to end on its own, with a documented exit code
 in less than TIMEOUT seconds and LIMIT bytes. What does not is printed, and kept
 with --keep. The same seed gives the same mutants.
 """
@@ -34,7 +34,7 @@ NETWORKS = os.path.join(HERE, "seeds.txt")
 PHASES = ["import", "simplify", "fold", "quantise", "assign", "plan", "emit"]
 TIMEOUT = 20
 LIMIT = 2 << 30
-#: Address space of the tools beside the memory that they touch.
+#: Address space of the tools next to the memory that they touch.
 FRAME = 1 << 28
 NUMBERS = ["0", "-1", "1", "2", "3", "7", "8", "16", "17", "64", "255", "256", "4095",
            "4096", "65536", "1048576", "16777216", "2147483647", "2147483648",

@@ -10,7 +10,7 @@ by test/Integration/Differential/differential/grammar.py. A mutant differs from 
 four places: attributes, extents, element types, constants (shapes and axes among
 them), names of operators, edges, nodes, versions. Changed bytes, which replay-onnx
 tries, seldom get past the parser. Compiler, ashlar-translate and ashlar-prune have to
-end by themselves, with a documented exit code in less than 20 seconds and 2 GiB; what
+end on their own, with a documented exit code in less than 20 seconds and 2 GiB; what
 compiles has to run. What does not is printed, and kept with --keep.
 """
 

@@ -7,7 +7,7 @@ usage: seeds.py OUT
 OUT/container, OUT/decoder and OUT/loader get the programs of test/Isa and
 test/Emulator and the compiled networks of seeds.txt as files, as code words
 and as text. Seeds kept as bytes would be refused at their first word after a
-change of the instruction set, and reach nothing behind it.
+change of the instruction set, and reach nothing after it.
 """
 
 import glob

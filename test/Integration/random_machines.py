@@ -273,7 +273,7 @@ def tool(name, *arguments, may_refuse=False):
     if may_refuse and done.returncode in (USAGE, UNSUPPORTED, CAPACITY) and said:
         raise Refusal(f"exit code {done.returncode}: {said[:300]}")
     if done.returncode:
-        raise seed_sweep.Complaint(f"{name} {' '.join(map(str, arguments))}: exit code "
+        raise seed_sweep.Mismatch(f"{name} {' '.join(map(str, arguments))}: exit code "
                                   f"{done.returncode}: {said[:600]}")
     return done.stdout
 
@@ -288,7 +288,7 @@ def cycles(program, inputs, folder):
     with open(report, encoding="utf-8") as file:
         contents = json.load(file)
     if broken := report_rules.check_run(contents):
-        raise seed_sweep.Complaint("the report: " + "; ".join(broken[:5]))
+        raise seed_sweep.Mismatch("the report: " + "; ".join(broken[:5]))
     return contents["total_cycles"], len(contents["nodes"]), data
 
 
@@ -383,9 +383,9 @@ def check_honesty(draw, machine, folder, inputs, found):
         after, _, others = cycles(program, inputs, folder)
         what = f"the same instructions on a machine with {other.difference(machine)}"
         if others != data:
-            raise seed_sweep.Complaint(f"{what} give other results")
+            raise seed_sweep.Mismatch(f"{what} give other results")
         if after > before:
-            raise seed_sweep.Complaint(f"{what} take {after} cycles, before {before}")
+            raise seed_sweep.Mismatch(f"{what} take {after} cycles, before {before}")
 
 
 def check_bigger(draw, machine, folder, inputs, chosen, found):
@@ -408,7 +408,7 @@ def check_bigger(draw, machine, folder, inputs, chosen, found):
     size = lambda m: m.number("pe.rows") + m.number("pe.columns")
     fills = found[1] * (size(other) - size(machine))
     if after > LARGEST_LOSS * found[0] + fills:
-        raise seed_sweep.Complaint(f"compiled for a machine with {other.difference(machine)}: {after} "
+        raise seed_sweep.Mismatch(f"compiled for a machine with {other.difference(machine)}: {after} "
                         f"cycles, for the smaller one {found[0]}")
     return f"cycles {found[0]}, bigger machine {after}"
 
@@ -431,7 +431,7 @@ def check(seed, folder):
     inputs = os.path.join(folder, "in.npz")
     outcome, said = random_formats.compare(folder, inputs, 1, draw.choice([1, 2]))
     if outcome == "FAIL":
-        raise seed_sweep.Complaint(said)
+        raise seed_sweep.Mismatch(said)
     program = os.path.join(folder, "model.ash")
     found = cycles(program, inputs, folder)
     if os.path.getsize(program) > LARGE_PROGRAM:

@@ -126,7 +126,7 @@ class Network:
         return self.node("ConvTranspose", [x, weights], shape, strides=[stride] * 2,
                          kernel_shape=[kernel] * 2)
 
-    # Windows, movement, gates.
+    # Windows, data movement, gates.
 
     def pool(self, x):
         n, c, h, w = self.shapes[x]

@@ -99,7 +99,7 @@ def check_energy(rules, report):
 
 
 def check_run(report):
-    """Complaints about a report of ashlar-run."""
+    """Problems about a report of ashlar-run."""
     rules = Rules()
     for where, value in ratios(report):
         rules.most(where, value, 1)
@@ -112,7 +112,7 @@ def check_run(report):
 
 
 def check_compile(report):
-    """Complaints about a report of ashlarc."""
+    """Problems about a report of ashlarc."""
     rules = Rules()
     if "storage" not in report:
         return rules.broken

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 
-class Complaint(Exception):
+class Mismatch(Exception):
     """What a case did wrong."""
 
 
@@ -21,7 +21,7 @@ def run(check, seed, keep):
             outcome, text = check(seed, folder)
         except subprocess.TimeoutExpired as error:
             outcome, text = "FAIL", f"no end after {error.timeout} s: {error.cmd}"
-        except (Complaint, SystemExit) as error:
+        except (Mismatch, SystemExit) as error:
             outcome, text = "FAIL", str(error)
         if outcome == "FAIL" and keep:
             shutil.copytree(folder, os.path.join(keep, str(seed)), dirs_exist_ok=True)
@@ -36,7 +36,7 @@ def main(doc, things, check):
     """Exit code of a sweep: 1 if a seed fails, or none is equal.
 
     `check(seed, folder)` gives ('equal' | 'refused' | 'FAIL', text) or raises a
-    Complaint; a file `options` that it leaves in the folder is shown with a failure.
+    Mismatch; a file `options` that it leaves in the folder is shown with a failure.
     """
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--seeds", default="0:20")

@@ -3,7 +3,7 @@
 
 `bert` has token ids, a mask with its arithmetic, learned positions, separate
 projections, 4-D head splits by Reshape and Transpose, keys transposed for the
-scores, layer normalisation behind the sums, and the error-function form of
+scores, layer normalisation after the sums, and the error-function form of
 GELU. `vit` has a patch convolution, a class token that is expanded, one fused
 projection for queries, keys and values that is split on a fifth axis, layer
 normalisation in front, and the tanh form. Shapes are partly computed by Shape,

@@ -14,7 +14,7 @@ usage: docs.py ROOT BUILD SCRATCH
   ```console      output, and commands after `$` that take too long or reach too far to run:
                   their programs, options and presets must exist
 
-A block of another language, or of none, is an error: nobody would notice if it broke.
+A block of another language, or of none, is an error: nothing would notice if it broke.
 """
 
 import glob

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Evaluates shared models in the reference interpreter after simplify + fold and
-# compares with the float32 outputs stored beside the models: within 1e-4 of
+# compares with the float32 outputs stored next to the models: within 1e-4 of
 # each output's largest magnitude. Usage: golden.py MODELS SAMPLES [NAME...]
 
 import json

@@ -128,7 +128,7 @@ def _block_attrs(op, attrs, part):
 
 def move_encoded(op, attrs, parts, fmt, shape):
     """Encoded operands moved block by block, or None where blocks would break
-    (the plan then encodes after the movement)."""
+    (the plan then encodes after the data movement)."""
     own = parts[0].format
     alike = all((p.format.mantissa, p.format.block, p.format.range)
                 == (fmt.mantissa, fmt.block, fmt.range) for p in parts)
@@ -144,5 +144,5 @@ def move_encoded(op, attrs, parts, fmt, shape):
         attrs = dict(attrs, value=blocks.ZERO_BLOCK)
     exponents = move(op, _block_attrs(op, attrs, parts[0]),
                      [p.exponents for p in parts], _blocks_of(shape, fmt))
-    # Padding may have made blocks of zeros beside others: both views hold.
+    # Padding may have made blocks of zeros next to others: both views hold.
     return blocks.Encoded(mantissas, exponents, fmt)

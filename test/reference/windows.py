@@ -53,7 +53,7 @@ class Windows:
 
     def valid(self, tap, outputs, low=None, high=None):
         """Boolean map over output positions: the tap reads a coordinate in
-        [low, high) (by default a coordinate of the map)."""
+        [low, high) (by default a coordinate of the feature map)."""
         result = np.ones([1] * len(outputs), bool)
         for axis, t in enumerate(tap):
             position = (np.arange(outputs[axis]) * self.strides[axis]

@@ -69,7 +69,7 @@ static llvm::Error run(llvm::StringRef input, llvm::StringRef output,
       return makeError(ErrorClass::Internal, "nothing could be listed");
     return llvm::Error::success();
   }
-  // Standard input is no file that could be written.
+  // Standard input is not a file that could be written.
   std::vector<support::UsedFile> files = {
       {"-o", output.str(), support::FileUse::Writes}};
   if (input != "-")

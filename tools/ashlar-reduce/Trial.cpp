@@ -75,7 +75,7 @@ std::string Trial::difference() const {
   auto found = support::readNpz(folder + "/test/outputs.npz");
   auto right = support::readNpz(folder + "/reference/outputs.npz");
   if (!found || !right) {
-    // A command that says it succeeded and wrote nothing is no mismatch of
+    // A command that says it succeeded and wrote nothing is not a mismatch of
     // numbers: that would lead the search astray.
     llvm::consumeError(found ? Error::success() : found.takeError());
     llvm::consumeError(right ? Error::success() : right.takeError());

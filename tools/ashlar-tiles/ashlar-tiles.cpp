@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ashlar-tiles: zeros, cuts and unit times of the maps of a dumped run. The
+// ashlar-tiles: zeros, cuts and unit times of the feature maps of a dumped run. The
 // work is in lib/Report.
 
 #include "ashlar/Report/Tiles.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prints the demo: predictions beside fp32, then where the cycles go.
+"""Prints the demo: predictions next to fp32, then where the cycles go.
 
 usage: show.py OUTPUTS.npz REPORT.json [--ort=MODEL.onnx]
 

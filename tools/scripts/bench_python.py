@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What Program.run of the Python package costs beside the C++ interface.
+"""What Program.run of the Python package costs compared with the C++ interface.
 
 usage: bench_python.py MODEL.onnx BENCH [--runs=N] [--machine=NAME]
 

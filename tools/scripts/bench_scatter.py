@@ -136,7 +136,7 @@ def mean(values):
 
 def compare_cuts(network, options, extra, expected):
     """Prints equal tiles, cuts of the profile and of the machine; yields
-    complaints."""
+    problems."""
     cycles_of = {}
     machine = common.run_tool("ashlarc", f"--dump-machine={network.machine}")
     units = int(re.search(r"\btcus: (\d+)", machine.stdout).group(1))
@@ -179,7 +179,7 @@ def compare_cuts(network, options, extra, expected):
 
 
 def bench(network, options):
-    """Prints the lines of a network; yields complaints."""
+    """Prints the lines of a network; yields problems."""
     name = network.name
     calibrate = f"--calibrate={network.calibration}"
     extra = [calibrate, f"--partition={options.partition}"]

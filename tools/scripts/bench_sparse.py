@@ -24,7 +24,7 @@ together has to be SHARE of the weights per coefficient that is left.
 share of the network (--check: at least DEPTHWISE times fewer), --never-above
 compares the cycles and bits of models as they are. --bound prints, at 10 %, the
 cycles that no overlap can save (on a1): a layer of products begins when the one
-before has ended, because the exponents of a map are known when it is complete,
+before has ended, because the exponents of a feature map are known when it is complete,
 and takes as long as the engine with the most to do in it. --large-cluster takes
 a1 with a sparse cluster that no layer waits for (CLUSTER): what is left of the
 difference to 1 are cycles that both clusters share. --machine takes any other.
@@ -112,7 +112,7 @@ def source_of(name):
 
 
 def ladder(name, densities, machine, tile, folder):
-    """Prints one line per density; yields complaints."""
+    """Prints one line per density; yields problems."""
     source = source_of(name)
     full = None
     for density in densities:

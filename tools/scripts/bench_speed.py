@@ -123,7 +123,7 @@ def measure(name, options, folder):
         every = os.path.join(folder, "all.npz")
         save(every, samples)
         for kernels in options.kernels:
-            # Whole processes, less the time of one with a single sample.
+            # Whole processes, minus the time of one with a single sample.
             few = min(emulate(options.emulator, program, one, kernels,
                               options.threads, folder)[1]
                       for _ in range(options.rounds))

@@ -11,7 +11,7 @@ the engine that is busiest, the multiply-accumulates over the multipliers of the
 array, and the bytes that DRAM has to move at least - constants, inputs and
 outputs once - at its full rate. The geometric means of the quotients close the
 table. --json keeps the numbers, --before prints the cycles of an earlier file
-beside them. What follows -- goes to ashlarc.
+next to them. What follows -- goes to ashlarc.
 """
 
 import argparse

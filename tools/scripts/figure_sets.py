@@ -75,7 +75,7 @@ def networks():
 
 
 def wall_times():
-    """Seconds of the compiler and of the emulator beside ONNX Runtime."""
+    """Seconds of the compiler and of the emulator, and of ONNX Runtime."""
     text = tools.script("tools/scripts/bench_resnet50.py")
     compile_seconds = find(r"compile seconds\W+([\d.]+)", text)[0]
     ratio = find(r"emulation / ONNX Runtime\W+([\d.]+)", text)[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Figures about movement and sparsity, which scripts of their own measure."""
+"""Figures about data movement and sparsity, which scripts of their own measure."""
 
 import os
 import re
@@ -86,7 +86,7 @@ def transpose_terms():
     def cells(rows, columns, size):
         def measure():
             text = benchmark()
-            # The terms of one tile stand in a table of their own before it.
+            # A table of its own before it has the terms of one tile.
             line = find(rf"(?m)^(\| {rows} x {columns} \| {size} (?:\|[^|\n]*){{9}}\|)$", text)[0]
             return [cell.strip() for cell in line.strip("|").split("|")]
         return measure

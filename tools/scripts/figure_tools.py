@@ -37,7 +37,7 @@ class Row:
 @dataclasses.dataclass
 class Table:
     """Figures that a page shows as a table. `head` has the titles of the columns;
-    rows whose cells are unknown are left out."""
+    rows whose cells are unknown are omitted."""
     name: str
     head: list
     rows: list

@@ -121,7 +121,7 @@ def check_pages(sets, data, problems):
         if render(text, sets, data, where, problems) != text:
             problems.append(f"{where} differs from docs/data/figures.json; figures.py --render")
     problems.extend(f"no page shows the figures '{name}'" for name in sets if name not in shown)
-    problems.extend(f"docs/data/figures.json: nobody measures '{name}'" for name in data
+    problems.extend(f"docs/data/figures.json: nothing measures '{name}'" for name in data
                     if name not in sets)
 
 

@@ -23,7 +23,7 @@ NEAR_ONE = (0.8, 1.2)
 VARIANCE = (0.5, 1.5)
 RESIDUAL_GAIN = 0.4
 BIAS_DEVIATION = 0.1
-# Behind many normalisations, in front of a softmax: keeps the best class from
+# After many normalisations, in front of a softmax: keeps the best class from
 # being certain, which would hide errors.
 CLASSIFIER_GAIN = 0.1
 

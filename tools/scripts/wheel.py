@@ -64,7 +64,7 @@ def package_files(prefix):
             prefix, "lib*", "**", f"libashlar-{stem}.so.*"), recursive=True))
         if not found:
             sys.exit(f"wheel: the build has no libashlar-{stem}")
-        # The loader asks for the name with major and minor version.
+        # The loader requests the name with major and minor version.
         soname = min(found, key=len)
         yield "ashlar/" + os.path.basename(soname), os.path.realpath(soname)
 

@@ -16,9 +16,9 @@
 namespace ashlar::analysis {
 
 /// The result of `op` in the state buffer: at byte `offset` of its partitions,
-/// inside the concatenation that it is a part of, or, for a movement that moves
+/// inside the concatenation that it is a part of, or, for a data movement that moves
 /// nothing, in `source`, the view of its operand (null: it has none). Fails
-/// with a reason if the movement cannot be such a view. The operation has an
+/// with a reason if the data movement cannot be such a view. The operation has an
 /// axis.
 llvm::Expected<View> resultView(mlir::Operation *op, int64_t offset,
                                 const View *source,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How many data of a map are not zero, as the compiler knows it: measured on
-// samples (--calibrate), or followed from the operations that made the map
+// How many data of a feature map are not zero, as the compiler knows it: measured on
+// samples (--calibrate), or followed from the operations that made the feature map
 // (docs/SparseTiles.md 6).
 
 #ifndef ASHLAR_ANALYSIS_DATAPROFILE_H
@@ -24,7 +24,7 @@ enum class ProfileSource : uint8_t {
   Measured, ///< samples
 };
 
-/// Non-zero data of one map.
+/// Non-zero data of one feature map.
 struct DataProfile {
   ProfileSource source = ProfileSource::Unknown;
   /// Per 1000 data, by channel; one entry stands for all channels.
@@ -37,7 +37,7 @@ struct DataProfile {
   int32_t of(int64_t channel) const {
     return density.size() == 1 ? density.front() : density[channel];
   }
-  /// Of the whole map, per 1000.
+  /// Of the whole feature map, per 1000.
   int32_t mean() const;
 
   npu::ProfileAttr toAttr(mlir::MLIRContext *context) const;
@@ -53,7 +53,7 @@ llvm::Expected<DataProfiles> parseProfiles(llvm::StringRef text);
 
 /// What is known of `map`, the operand of an npu operation: its profile, or
 /// what its producers say. After a relu half of the data is taken to be zero; a
-/// maximum over a window is zero only where all of its data are; movement
+/// maximum over a window is zero only where all of its data are; data movement
 /// keeps, concatenation mixes.
 DataProfile profileOf(mlir::Value map, const DataProfiles &profiles);
 

@@ -13,7 +13,7 @@
 
 namespace ashlar::analysis {
 
-/// A convolution by itself, from its first stream on.
+/// A convolution on its own, from its first stream on.
 struct DenseCycles {
   int64_t array = 0; ///< cycles of streams and of the loads that exceed them,
   int64_t drain = 0; ///< of ACT,
@@ -40,7 +40,7 @@ machine::VecCost drainFunction(mlir::Operation *product);
 int64_t encodeCycles(mlir::Value x, const Lanes &lanes,
                      const machine::Description &machine);
 
-/// The lane folds that array and memories allow for a map of `channels`
+/// The lane folds that array and memories allow for a feature map of `channels`
 /// channels and rows of `width` pixels, in ascending order of lanes.
 llvm::SmallVector<Lanes, 6> laneFolds(int64_t channels, int64_t width,
                                       const machine::Description &machine);

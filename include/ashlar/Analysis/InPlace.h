@@ -36,8 +36,8 @@ struct BlockSwap {
 };
 
 /// The exchange that does `op` in the memory of `source`, which is dense, with
-/// a dense result across `resultAxis`; nothing if a plane is no square or does
-/// not stay in its place, or the movement converts or leaves elements out.
+/// a dense result across `resultAxis`; nothing if a plane is not a square or does
+/// not stay in its place, or the data movement converts or leaves elements out.
 std::optional<BlockSwap> blockSwap(npu::DmaMoveOp op, const View &source,
                                    int64_t resultAxis,
                                    const machine::Description &machine);

@@ -2,11 +2,11 @@
 //
 // The lane fold of feature maps (docs/Machine.md, PE array, row groups): Ws
 // neighbours of a row lie side by side in Ws groups of partitions. In memory a
-// folded map [N, C, .., W] is a plain map [N, Ws * pitch, .., ceil(W / Ws)]:
+// folded feature map [N, C, .., W] is a plain map [N, Ws * pitch, .., ceil(W / Ws)]:
 // channel c of pixel w is channel (w mod Ws) * pitch + c of its pixel w div Ws.
 // Assumption: C <= pitch; the last axis is W and axis 1 the channels.
 //
-// Any other axis may be spread so as well, beside any partition axis (`spread`
+// Any other axis may be spread so as well, next to any partition axis (`spread`
 // of a layout): whole indices of it, and as many groups of C partitions as it
 // takes, in several channel tiles if they are more than there are partitions.
 
@@ -18,14 +18,14 @@
 
 namespace ashlar::analysis {
 
-/// How a map is folded; one lane is the plain layout.
+/// How a feature map is folded; one lane is the plain layout.
 struct Lanes {
   int64_t count = 1; ///< Ws
   int64_t pitch = 0; ///< partitions of one lane (PCi)
   /// Axis whose neighbours lie side by side; kLast: the fold of W.
   int64_t axis = kLast;
   int64_t across = 1; ///< partition axis
-  /// The map has one index along `axis`, which every lane holds.
+  /// The feature map has one index along `axis`, which every lane holds.
   bool repeated = false;
 
   static constexpr int64_t kLast = -1;
@@ -50,15 +50,15 @@ Lanes widthLanesOf(mlir::Value value);
 int64_t sourcePitch(llvm::ArrayRef<int64_t> pitches, int64_t channels,
                     int64_t tolerance);
 
-/// Block length that encodes a folded map as a plain one: the fold of the axis
+/// Block length that encodes a folded feature map as a plain one: the fold of the axis
 /// pads each lane's channels with zeros to `pitch`, so that blocks of a lane
 /// end with it. Plain formats keep theirs.
 int64_t foldedBlock(const numerics::BlockFormat &format, const Lanes &lanes);
 
-/// Shape in memory of a map of `shape`; the shape itself without a fold.
+/// Shape in memory of a feature map of `shape`; the shape itself without a fold.
 Shape storedShape(llvm::ArrayRef<int64_t> shape, const Lanes &lanes);
 
-/// The region in memory that holds `region` of a folded map. It starts at a
+/// The region in memory that holds `region` of a folded feature map. It starts at a
 /// multiple of Ws along W and holds all channels.
 Region storedRegion(const Region &region, const Lanes &lanes);
 

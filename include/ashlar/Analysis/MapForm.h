@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a map lies in DRAM compressed: cells of one row of some channels each,
+// How a feature map lies in DRAM compressed: cells of one row of some channels each,
 // stored by dma.compress and read by dma.expand (docs/SparseTiles.md 4).
 
 #ifndef ASHLAR_ANALYSIS_MAPFORM_H
@@ -13,7 +13,7 @@
 
 namespace ashlar::analysis {
 
-/// Form of a map of rank 3 (batch, channel, column) or 4 (row before column).
+/// Form of a feature map of rank 3 (batch, channel, column) or 4 (row before column).
 /// Cell (n, g, h) has the channels from g * cellChannels on of row h of image
 /// n, as many as there are up to cellChannels, a channel being a row of the
 /// plane. It lies `((n * groups + g) * rows + h) * pitch` bytes after the
@@ -27,7 +27,7 @@ struct MapForm {
   int64_t typical = 0;   ///< Bytes to expect of a cell.
 
   int64_t groups(llvm::ArrayRef<int64_t> shape) const;
-  /// Bytes of a map of this form in DRAM.
+  /// Bytes of a feature map of this form in DRAM.
   int64_t bytes(llvm::ArrayRef<int64_t> shape) const;
 
   npu::MapFormAttr toAttr(mlir::MLIRContext *context) const;
@@ -35,7 +35,7 @@ struct MapForm {
   static std::optional<MapForm> of(mlir::Operation *op);
 };
 
-/// Rows of a map; 1 of one of rank 3.
+/// Rows of a feature map; 1 of one of rank 3.
 int64_t rowsOf(llvm::ArrayRef<int64_t> shape);
 
 /// One compressed transfer of `region`, either way: how many queues share its

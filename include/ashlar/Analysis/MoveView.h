@@ -17,10 +17,10 @@ namespace ashlar::analysis {
 /// result of a concatenation that its parts write has memory of its own.
 bool isView(mlir::Operation *op);
 
-/// The only piece of a movement that neither fills nor converts, or nothing.
+/// The only piece of a data movement that neither fills nor converts, or nothing.
 std::optional<npu::Piece> solePiece(npu::DmaMoveOp op);
 
-/// True if a movement concatenates its operands along channels and
+/// True if a data movement concatenates its operands along channels and
 /// converts nothing: the values of a position stay together.
 bool joinsChannels(npu::DmaMoveOp op);
 

@@ -25,7 +25,7 @@ class PlanNames {
 public:
   explicit PlanNames(mlir::func::FuncOp function);
 
-  /// The name of a planned value; empty for a value that is no tensor of the
+  /// The name of a planned value; empty for a value that is not a tensor of the
   /// plan: a constant that is only read encoded, and values of other functions.
   llvm::StringRef getName(mlir::Value value) const;
 

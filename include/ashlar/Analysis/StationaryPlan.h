@@ -44,7 +44,7 @@ struct ColumnTile {
 /// The shape of a product as the array sees it.
 struct ProductShape {
   int64_t outputs = 0;
-  int64_t channels = 0; ///< input channels of the whole map
+  int64_t channels = 0; ///< input channels of the whole feature map
   int64_t groups = 1;
   int64_t taps = 1;
   numerics::BlockFormat weightFormat;
@@ -147,7 +147,7 @@ struct WeightNeeds {
 };
 
 /// The needs of `op` where a chunk may take `limit` bytes (0: any number),
-/// whatever its plan says; nothing for what is no product.
+/// whatever its plan says; nothing for what is not a product.
 WeightNeeds weightNeeds(mlir::Operation *op,
                         const machine::Description &machine, int64_t limit);
 

@@ -52,9 +52,9 @@ struct CutOptions {
 struct ScatterProblem {
   DataProfile data;
   CutOptions cut;
-  partition::Geometry geometry; ///< of the whole map
-  bool whole = true;            ///< the problem is the whole map
-  bool drained = false;         ///< the drains that make the map can count it
+  partition::Geometry geometry; ///< of the whole feature map
+  bool whole = true;            ///< the problem is the whole feature map
+  bool drained = false;         ///< the drains that make the feature map can count it
   std::shared_ptr<partition::PrefixSums> sums; ///< of the places, if known
   /// By column and channel of its range.
   std::vector<std::vector<std::vector<SliceCount>>> slices;
@@ -90,9 +90,9 @@ struct TileProblem {
   /// The same, as far as cycles depend on which kernels have them.
   std::vector<std::vector<machine::ChannelCrowd>> crowds;
   /// Kernels of each column and channel with their coefficients, where the
-  /// latency of sums asks for it.
+  /// latency of sums requires it.
   std::vector<std::vector<std::vector<KernelTurns::Share>>> shares;
-  /// Zeros of the data are left out too.
+  /// Zeros of the data are omitted too.
   std::optional<ScatterProblem> scatter;
   /// The result at a place of a column.
   int64_t outputAt(int64_t place) const {
@@ -109,7 +109,7 @@ std::vector<int64_t> sourceLanes(const TileProblem &problem);
 ChannelRange channelsOf(const TileProblem &problem, size_t column);
 
 /// Channels that share a plane of exponent cells in the sparse cluster: the
-/// longest plane that `dma.tile` knows, whose blocks divide those of the map
+/// longest plane that `dma.tile` knows, whose blocks divide those of the feature map
 /// and its partitions; 0 if there is none. An exponent is repeated in every
 /// plane of its block.
 int64_t cellPlane(const numerics::BlockFormat &format,
@@ -128,7 +128,7 @@ void addScatter(TileProblem &problem, mlir::Operation *op,
                 const EncodedWeights &weights, DataProfile data,
                 const CutOptions &cut, const machine::Description &machine);
 
-/// Rows of `rowBytes` bytes each that one tcc.nnz counts: the passes over a map
+/// Rows of `rowBytes` bytes each that one tcc.nnz counts: the passes over a feature map
 /// follow what stores it, and the last one is waited for.
 int64_t countedRows(int64_t rowBytes, const machine::Description &machine);
 

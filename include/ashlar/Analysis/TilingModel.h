@@ -33,7 +33,7 @@ struct OperandModel {
   bool streamed = false;
   /// Read by DMA from wherever it lies: no staging.
   bool direct = false;
-  /// Read directly, and from DRAM alone: it is no resident.
+  /// Read directly, and from DRAM alone: it is never resident.
   bool fromDram = false;
   /// The staged region may reach beyond the operand; outside reads as zero.
   bool padded = false;
@@ -72,7 +72,7 @@ struct TilingModel {
   int64_t workAxis = -1;
   /// The result is written by DMA straight to wherever it lies.
   bool directResult = false;
-  /// What writes the result reaches DRAM alone: it is no resident.
+  /// What writes the result reaches DRAM alone: it is never resident.
   bool resultInDram = false;
   llvm::SmallVector<OperandModel, 4> operands;
   /// Axes of the result that may be cut, in the order in which to cut them.
@@ -90,7 +90,7 @@ struct TilingModel {
 TilingModel buildTilingModel(mlir::Operation *op,
                              const machine::Description &machine);
 
-/// The fold in which an operand of `shape` goes into a map whose result of
+/// The fold in which an operand of `shape` goes into a feature map whose result of
 /// shape `result` is made in `lanes`, a spread axis: one channel of one index
 /// is read by all partitions as it lies. Nothing if channels and spread axis
 /// are not both there, nor the channels alone.

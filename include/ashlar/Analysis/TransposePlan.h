@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a movement that exchanges the axis across partitions is cut into tiles
+// How a data movement that exchanges the axis across partitions is cut into tiles
 // of the array: rows are indices of the source's partition axis, columns those
 // of the result's. Pass, cost and code generation share it.
 
@@ -26,7 +26,7 @@ struct Segment {
   llvm::SmallVector<size_t, 3> loops;
 };
 
-/// A movement as planes: rows x columns for every index of the other loops.
+/// A data movement as planes: rows x columns for every index of the other loops.
 struct TransposePlan {
   llvm::SmallVector<npu::PieceDim, 4> rows;    ///< outermost first
   llvm::SmallVector<npu::PieceDim, 4> columns; ///< outermost first
@@ -50,24 +50,24 @@ private:
   static int64_t count(llvm::ArrayRef<npu::PieceDim> dims);
 };
 
-/// Nothing if the movement keeps part of the partition axis there, repeats
+/// Nothing if the data movement keeps part of the partition axis there, repeats
 /// elements, or visits a partition axis with gaps.
 std::optional<TransposePlan>
 planTranspose(const npu::Piece &piece, int64_t sourceAxis, int64_t resultAxis);
 
-/// Where the tensors of a movement are besides the state buffer.
+/// Where the tensors of a data movement are besides the state buffer.
 struct TransposeEnds {
   /// Bytes of a partition that are neighbours in DRAM as well, of a source that
   /// is loaded and of a result that is stored; 0: it is in the state buffer.
   int64_t loaded = 0, stored = 0;
   /// Source and result do not fit the state buffer together; of a load or store
-  /// by an operation of its own, the end on the chip beside anything else.
+  /// by an operation of its own, the end on the chip next to anything else.
   bool evicted = false;
   /// A copy does without: blocks change places (analysis::BlockSwap).
   bool changesPlaces = false;
 };
 
-/// Predicted cycles of the ways to do a movement (docs/Machine.md), loads and
+/// Predicted cycles of the ways to do a data movement (docs/Machine.md), loads and
 /// stores of its ends included.
 struct TransposeCycles {
   int64_t identity = 0; ///< on the array, tiles overlapped

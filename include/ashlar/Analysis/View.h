@@ -36,7 +36,7 @@ bool nextTile(Region &tile, llvm::ArrayRef<int64_t> shape,
 
 /// Elements of a tensor region in DRAM or in the state buffer (SB).
 ///
-/// In SB the elements of `axis` lie across partitions: index i of that axis is
+/// In SB the elements of `axis` are mapped to partitions: index i of that axis is
 /// in partition (part + i) mod P of channel tile (part + i) div P; tiles are
 /// `tileStride` bytes apart and every other axis has a byte stride inside the
 /// partition. axis = -1 puts the whole region into partition `part`. Exponent

@@ -2,7 +2,7 @@
 //
 // Where the zeros among the coefficients of a convolution or matrix product
 // come from. A coefficient is zero if its mantissa is, after encoding and
-// alignment (docs/Numerics.md 3): that is what skipping leaves out.
+// alignment (docs/Numerics.md 3): that is what skipping omits.
 
 #ifndef ASHLAR_ANALYSIS_ZEROANALYSIS_H
 #define ASHLAR_ANALYSIS_ZEROANALYSIS_H

@@ -3,7 +3,7 @@
 // A compiled program in memory: load, look at, run, report. The library is
 // libashlar-runtime; it has no MLIR.
 //
-// Nothing here prints, writes a file that was not asked for, or has state
+// Nothing here prints, writes a file that was not requested, or has state
 // outside of its objects: different objects may be used by different threads at
 // the same time, and one Program by several, whose runs then wait for each
 // other. docs/Api.md has examples.

@@ -72,7 +72,7 @@ struct KeptTensor {
 struct Cache {
   uint64_t model = 0; ///< Checksum of the model's file.
   /// The input, an i64, that tells how many rows are filled; empty: none is
-  /// asked for.
+  /// requested.
   std::string position;
   std::vector<KeptTensor> tensors;
 
@@ -134,7 +134,7 @@ struct TensorPlacement {
   uint64_t exponentBase = 0;            ///< DRAM and encoded only.
   std::vector<int64_t> exponentStrides; ///< DRAM and encoded only.
   uint64_t cellPitch = 0;               ///< Compressed only; 0: dense.
-  uint64_t cellBytes = 0;               ///< Compressed: room of a cell.
+  uint64_t cellBytes = 0;               ///< Compressed: capacity of a cell.
   uint32_t cellChannels = 0;            ///< Compressed: channels of a cell.
   /// Number of cells of a compressed tensor of rank 3 or 4.
   int64_t cells() const;

@@ -57,7 +57,7 @@ enum class Urgency {
 
 struct ListRule {
   Urgency urgency = Urgency::Program;
-  /// The DMA queues beside that of the weights keep their orders.
+  /// The DMA queues other than that of the weights keep their orders.
   bool movesInOrder = false;
   /// Other than 0: urgencies by critical path are multiplied by factors from 1
   /// to 1.5, drawn per node.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What one run gives: outputs, copied-out tensors, and the account of cycles.
+// What one run gives: outputs, copied-out tensors, and the cycle accounting.
 // Plain data; lib/Report turns it into text. All times are in machine cycles.
 
 #ifndef ASHLAR_EMULATOR_RESULT_H
@@ -140,7 +140,7 @@ struct StoredMaps {
   uint32_t node = 0;
   uint64_t cells = 0;
   uint64_t bytes = 0;      ///< Of the cells, headers included, no bursts.
-  uint64_t denseBytes = 0; ///< Of the same elements as they lie in SB.
+  uint64_t denseBytes = 0; ///< Of the same elements as they are in SB.
   uint64_t nonZeros = 0;   ///< By the headers.
 };
 
@@ -189,7 +189,7 @@ struct RunResult {
   /// Filled if Options::traceArray, in program order.
   std::vector<ArrayEvent> arrayTrace;
   uint64_t dramBusy = 0; ///< Cycles the DRAM server transferred.
-  /// Bytes that it transferred and somebody asked for: without what fills up
+  /// Bytes that it transferred and somebody requested: without what fills up
   /// bursts.
   uint64_t dramUseful = 0;
   /// Where banks are walked (model `banked`), of all bursts: those that opened

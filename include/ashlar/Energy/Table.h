@@ -53,7 +53,7 @@ private:
   std::pair<size_t, size_t> around(double size) const;
 };
 
-/// A table. What it leaves out has no price, and reports say so.
+/// A table. What it omits has no price, and reports say so.
 struct Table {
   std::string name, description;
   uint64_t nodeNm = 0;

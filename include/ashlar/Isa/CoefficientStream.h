@@ -72,7 +72,7 @@ uint64_t streamBytes(const StreamShape &shape, StreamEncoding encoding,
 StreamEncoding smallestEncoding(const StreamShape &shape, uint64_t kernels,
                                 uint64_t entries);
 
-/// Encodes one list of coefficients per channel. Zeros are left out (a dense
+/// Encodes one list of coefficients per channel. Zeros are omitted (a dense
 /// stream holds them anyway). Lists keep the order given, so kernels may
 /// alternate; the others are ordered by (z, ky, kx). Errors (Internal):
 /// coefficients outside the shape, or two at one place where the encoding has

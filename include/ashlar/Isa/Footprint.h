@@ -2,7 +2,7 @@
 //
 // What an instruction reads and writes, in every memory. The race check orders
 // conflicting accesses; the compiler uses the same footprints to place
-// semaphores. A footprint never leaves out a byte; it may name more than the
+// semaphores. A footprint never omits a byte; it may name more than the
 // instruction touches where a pattern has more than Access::maxDims dimensions.
 
 #ifndef ASHLAR_ISA_FOOTPRINT_H
@@ -116,7 +116,7 @@ bool conflict(const Access &a, const Access &b);
 /// \p steps.
 bool conflict(const Access &a, const Access &b, uint64_t &steps);
 
-/// What the compiler asks before it leaves out a semaphore: never false where
+/// What the compiler asks before it omits a semaphore: never false where
 /// conflict() is true, and true where that takes many comparisons to refute.
 bool mayConflict(const Access &a, const Access &b);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The readable form of instructions: one per line, `pe.load rows=16 cols=4`.
-// Fields with their default value are left out; a comment starts with ';'.
+// Fields with their default value are omitted; a comment starts with ';'.
 // Printing then parsing gives the same instruction, bit for bit.
 
 #ifndef ASHLAR_ISA_TEXT_H

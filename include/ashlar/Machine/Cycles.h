@@ -114,7 +114,7 @@ DramTraffic gatherTraffic(const Description &machine, const DmaSide &source,
                           const GatherIndices &indices);
 
 /// dma.gather from \p source in DRAM to \p destination on the chip: the queue
-/// moves each index once per row beside the elements; DRAM gives whole rows. No
+/// moves each index once per row in addition to the elements; DRAM gives whole rows. No
 /// cycle depends on the indices.
 Timing dmaGather(const Description &machine, const DmaSide &source,
                  const GatherIndices &indices, const DmaSide &destination);
@@ -122,14 +122,14 @@ Timing dmaGather(const Description &machine, const DmaSide &source,
 /// \p bytes in whole bursts.
 uint64_t wholeBursts(const Description &machine, uint64_t bytes);
 
-/// A map in SB that is compressed or expanded.
+/// A feature map in SB that is compressed or expanded.
 struct MapSide {
   uint64_t bytes = 0;
   uint64_t runs = 1; ///< onchipRuns of its loops.
 };
 
 /// dma.compress of \p map into cells of \p burstBytes bytes of whole bursts
-/// altogether; the map is read \p passes times.
+/// altogether; the feature map is read \p passes times.
 Timing dmaCompress(const Description &machine, uint64_t burstBytes,
                    const MapSide &map, uint64_t passes);
 
@@ -200,7 +200,7 @@ uint64_t peTileSequence(const Description &machine,
 //===- Classes of functions ----------------------------------------------===//
 
 /// Cost classes of the functions of ACT and VEC; the cycles are in the
-/// description, of each engine by itself.
+/// description, of each engine on its own.
 enum class VecCost : uint8_t { Cheap, Medium, Expensive, VeryExpensive };
 
 /// The class of an operation by its instruction-set name ("copy", "leakyRelu",
@@ -337,7 +337,7 @@ Timing tileInit(const Description &machine, uint64_t regions, uint64_t count,
 /// tcc.tile: one cycle.
 Timing tileTable();
 
-/// tcc.nnz: \p bytes of a map read at the rate of an on-chip transfer.
+/// tcc.nnz: \p bytes of a feature map read at the rate of an on-chip transfer.
 Timing countPass(const Description &machine, uint64_t bytes);
 
 /// tcc.part: one pass over \p counters counters, a cycle for each of \p probes

@@ -155,7 +155,7 @@ struct Sparse {
   /// Banks of a unit's accumulators, entry e in bank e mod banks, one sum per
   /// bank and cycle; a power of two, or 0: any sums meet in any cycle.
   uint64_t accumulatorBanks = 0;
-  /// Positions of a map that a unit searches for non-zeros per cycle when
+  /// Positions of a feature map that a unit searches for non-zeros per cycle when
   /// scattering; 0: any number.
   uint64_t scanPositions = 0;
   /// Bytes per cycle that a memory unit takes from a load; 0: all that come.
@@ -238,7 +238,7 @@ struct Description {
   bool operator==(const Description &) const = default;
 };
 
-/// Parses and validates a YAML description. Parameters left out are those of
+/// Parses and validates a YAML description. Omitted parameters are those of
 /// its `base`, else of `a1`; a missing name is the stem of the path \p name.
 /// Unknown or repeated fields, wrong types: Malformed, "\p name:LINE: ...".
 llvm::Expected<Description> parseYaml(llvm::StringRef text,
@@ -248,7 +248,7 @@ llvm::Expected<Description> parseYaml(llvm::StringRef text,
 /// the same bytes, and parseYaml() of it gives the same description.
 std::string toYaml(const Description &description);
 
-/// A usage error if the machine has no sparse cluster, which \p what asks for.
+/// A usage error if the machine has no sparse cluster, which \p what requests.
 llvm::Error requireCluster(const Description &machine, llvm::StringRef what);
 
 /// Names of the built-in machines, in display order.

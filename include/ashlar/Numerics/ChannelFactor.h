@@ -29,7 +29,7 @@ inline constexpr double kLeastGain = 1.0 / 16;
 inline constexpr double kRectifiedMean = 0.5;
 
 /// The weights of one output channel: rows of `rowLength` elements, each row
-/// cut into blocks by itself. Refers to the values it is given.
+/// cut into blocks on its own. Refers to the values it is given.
 class ChannelRounding {
 public:
   /// \p format must not have blocks of the whole tensor: they span channels.

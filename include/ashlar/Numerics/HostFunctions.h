@@ -55,7 +55,7 @@ void sortIndices(llvm::ArrayRef<int64_t> keys, const SortShape &shape,
 void uniqueRows(llvm::ArrayRef<int64_t> keys, uint64_t rows, bool sorted,
                 llvm::MutableArrayRef<int64_t> result);
 
-/// What non-maximum suppression is asked for.
+/// Parameters of non-maximum suppression.
 struct Suppression {
   uint64_t batches = 1, classes = 1, boxes = 1;
   uint64_t keep = 1;     ///< Room for the boxes of a class.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which engine a map should go to, from its zeros (docs/SparseTiles.md).
+// Which engine a feature map should go to, from its zeros (docs/SparseTiles.md).
 
 #ifndef ASHLAR_PARTITION_CLASSIFY_H
 #define ASHLAR_PARTITION_CLASSIFY_H
@@ -21,7 +21,7 @@ enum class Rule : uint8_t {
   Cost,      ///< always the predicted cycles (default)
 };
 
-/// What is known about a map and the machine.
+/// What is known about a feature map and the machine.
 struct Evidence {
   uint64_t zeros = 0;
   uint64_t nonZeros = 0;

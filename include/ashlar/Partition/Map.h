@@ -73,7 +73,7 @@ class PrefixSums {
 public:
   explicit PrefixSums(const CountMap &map);
 
-  /// Non-zeros inside `box`, which must lie within the map.
+  /// Non-zeros inside `box`, which must lie within the feature map.
   uint64_t sum(const Box &box) const;
   uint64_t total() const { return sums.back(); }
 
@@ -93,13 +93,13 @@ struct Axis {
   int64_t padBefore = 0;
 
   /// Operand positions that `result` reads, from first to last, clipped to
-  /// the map: the tile with its halo (spec of overlapped tiles, K-1 each way).
+  /// the feature map: the tile with its halo (spec of overlapped tiles, K-1 each way).
   Range inputOf(Range result) const;
   /// Result positions that `operand` contributes to.
   Range outputOf(Range operand) const;
 };
 
-/// Both axes; the default is the identity on a map of one position.
+/// Both axes; the default is the identity on a feature map of one position.
 struct Geometry {
   Axis y;
   Axis x;
@@ -114,7 +114,7 @@ struct Geometry {
   }
 };
 
-/// Time folding: cuts a map that exceeds a unit's memory into pieces of at
+/// Time folding: cuts a feature map that exceeds a unit's memory into pieces of at
 /// most maxRows x maxCols, near-equal, row-major, by size and not by
 /// sparsity. Each piece is then partitioned on its own.
 std::vector<Box> timeFolds(int64_t rows, int64_t cols, int64_t maxRows,

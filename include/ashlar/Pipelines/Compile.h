@@ -41,14 +41,14 @@ struct SparseOptions {
   int64_t threshold = 300;      ///< 1/10000
   std::string cutTime = "auto"; ///< auto, profile, runtime or always
   std::string halo = "overlap"; ///< overlap, disjoint or auto
-  /// Measured densities of maps, JSON text of analysis::DataProfiles; empty if
+  /// Measured densities of feature maps, JSON text of analysis::DataProfiles; empty if
   /// there are none.
   std::string profile;
   /// Inputs on which programs are timed whose time depends on data; empty:
   /// none.
   std::vector<HostTensor> sample;
 
-  /// A usage error if the mode asks for a sparse cluster that the machine does
+  /// A usage error if the mode requests a sparse cluster that the machine does
   /// not have.
   llvm::Error check(const machine::Description &machine) const {
     return mode == "auto" || mode == "off"

@@ -20,7 +20,7 @@ namespace ashlar::pipelines {
 /// What is to be compiled, and how.
 struct CompileRequest {
   /// File of the model, or with `image` what messages call it; external data
-  /// lies beside it.
+  /// lies next to it.
   std::string model;
   std::shared_ptr<const llvm::MemoryBuffer> image; ///< The model, if in memory.
   /// Options of ashlarc without dashes, and their values; switches are "true".

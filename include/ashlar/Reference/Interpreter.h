@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Interpreter of `nn` modules: the meaning of the dialect in host arithmetic,
-// for checking, calibration and constant folding. It is no model of the
+// for checking, calibration and constant folding. It is not a model of the
 // machine: formats and engines are the emulator's subject.
 
 #ifndef ASHLAR_REFERENCE_INTERPRETER_H

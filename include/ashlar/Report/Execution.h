@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Running a loaded program on arrays and keeping what a report needs. Writes
-// nothing: ashlar-run and the library (lib/Api) both stand on this.
+// nothing: ashlar-run and the library (lib/Api) both use this.
 
 #ifndef ASHLAR_REPORT_EXECUTION_H
 #define ASHLAR_REPORT_EXECUTION_H

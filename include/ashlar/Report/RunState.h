@@ -25,7 +25,7 @@ struct RunState {
   std::vector<support::HostTensor> kept;
   int64_t filled = 0; ///< Rows of them that are filled.
 
-  /// True if every run stands for itself.
+  /// True if no run depends on another.
   bool empty() const { return words.empty() && kept.empty(); }
   /// Before the first run of \p program.
   static RunState initialOf(const container::Program &program);

@@ -24,13 +24,13 @@ struct EngineStatistics {
   std::string name; ///< "dma0", "peload", "pe", "act", "vec", ...
   uint64_t instructions = 0;
   uint64_t busy = 0;
-  /// Cycles by cause, causes without cycles left out.
+  /// Cycles by cause, causes without cycles omitted.
   std::vector<std::pair<std::string, uint64_t>> stalls;
   uint64_t copied = 0; ///< Bytes moved inside the chip as they are.
   /// What it did, in units of which it can do `peak` per cycle: at most `peak`
   /// times `busy`.
   uint64_t work = 0;
-  /// Of that, what the model asks for; the rest are zeros that tiles and folds
+  /// Of that, what the model requests; the rest are zeros that tiles and folds
   /// add. The same as `work` for engines that do not multiply.
   uint64_t useful = 0;
   uint64_t peak = 0;
@@ -79,7 +79,7 @@ struct NodeStatistics {
   std::vector<UnitStatistics> units; ///< In scatter mode.
   energy::ActionCounts actions;      ///< What costs energy.
 
-  /// Work of engine \p index that the model asks for.
+  /// Work of engine \p index that the model requests.
   uint64_t useful(size_t index, const EngineStatistics &engine) const;
   /// useful() over what the engine could do in its cycles for this node.
   double utilisation(size_t index, const EngineStatistics &engine) const;
@@ -185,7 +185,7 @@ struct RunStatistics {
 size_t engineIndex(const RunStatistics &statistics, llvm::StringRef name);
 
 /// Bytes over what DRAM could transfer in \p cycles; bursts are cut to what was
-/// asked for.
+/// requested.
 double dramShare(const RunStatistics &statistics, uint64_t cycles);
 
 /// Sums over the nodes, and what belongs to none.

@@ -74,11 +74,11 @@ struct UnitRun {
 /// errors name the file.
 llvm::Expected<llvm::StringMap<UnitRun>> readUnitRuns(llvm::StringRef path);
 
-/// A map, its cuts and its units.
+/// A feature map, its cuts and its units.
 struct TilePicture {
   std::string title;
   partition::CountMap counts;
-  std::vector<partition::Box> tiles; ///< Boxes on the map, halo included.
+  std::vector<partition::Box> tiles; ///< Boxes on the feature map, halo included.
   std::vector<uint64_t> busy;        ///< Of each unit: cycles or work.
 };
 

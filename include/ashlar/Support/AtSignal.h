@@ -28,7 +28,7 @@ private:
 void takeSignals();
 
 /// Calls the functions of all living AtSignals: for an end of the process that
-/// is no signal.
+/// is not a signal.
 void runAtSignal();
 
 } // namespace ashlar::support

@@ -21,15 +21,15 @@ void printOut(llvm::StringRef text);
 /// must not mix with.
 void takeOut();
 
-/// Writes the bytes of a file to standard output, whoever has taken it.
+/// Writes the bytes of a file to standard output, even if it was redirected inside the process.
 llvm::Error writeOut(llvm::ArrayRef<uint8_t> bytes);
 
-/// Appends \p text to standard error and ignores failures: there is nobody left
+/// Appends \p text to standard error and ignores failures: there is no one left
 /// to tell.
 void printErr(llvm::StringRef text);
 
 /// Flushes standard output. Capacity if the disk is full; a reader that closed
-/// its end (`| head`) has what it wants and is no error.
+/// its end (`| head`) has what it wants and is not an error.
 llvm::Error finishOut();
 
 /// Writes `text` to the file `path` as writeFileAtomically does; to standard

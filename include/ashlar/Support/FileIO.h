@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Whole files in, whole files out. A written file appears under its name
-// complete or not at all, and nothing appears beside it.
+// complete or not at all, and nothing appears next to it.
 
 #ifndef ASHLAR_SUPPORT_FILEIO_H
 #define ASHLAR_SUPPORT_FILEIO_H

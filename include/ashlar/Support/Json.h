@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text that nests, from files nobody vouches for. Parsers follow brackets by
+// Text that nests, from untrusted files. Parsers follow brackets by
 // recursion; what nests deeper than the stack bears must not reach them.
 
 #ifndef ASHLAR_SUPPORT_JSON_H
@@ -15,7 +15,7 @@ namespace ashlar::support {
 inline constexpr unsigned deepestNesting = 256;
 
 /// Whether the brackets ([{< outside of strings nest deeper than \p limit. A
-/// string ends with its line at the latest; "->" is no bracket.
+/// string ends with its line at the latest; "->" is not a bracket.
 bool nestsDeeper(llvm::StringRef text, unsigned limit = deepestNesting);
 
 /// The value that \p text holds; Malformed, with the place, if it is not JSON

@@ -12,7 +12,7 @@ namespace ashlar::support {
 
 /// From now on every allocation that fails in this process, on any thread and
 /// in any library, ends it by outOfMemory; so does a container that is asked
-/// for more than can be. Other exceptions that nobody catches and fatal errors
+/// for more than can be. Other exceptions that nothing catches and fatal errors
 /// of LLVM end it with their text as internal errors.
 void guardMemory(const char *tool);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every movement maps result indices to source indices axis by axis; pieces
+// Every data movement maps result indices to source indices axis by axis; pieces
 // are the maximal ranges over which all these maps are affine.
 
 #include "Pieces.h"
@@ -54,7 +54,7 @@ llvm::SmallVector<Run, 4> runsOf(llvm::ArrayRef<int64_t> sources) {
   return runs;
 }
 
-/// Pieces of a movement that maps axis to axis: the product of the axes' runs.
+/// Pieces of a data movement that maps axis to axis: the product of the axes' runs.
 Movement separable(llvm::ArrayRef<llvm::SmallVector<int64_t>> maps) {
   Movement movement;
   llvm::SmallVector<llvm::SmallVector<Run, 4>> runs;

@@ -17,7 +17,7 @@ struct Movement {
   std::optional<double> fill; ///< value of elements that no piece writes
 };
 
-/// The movement that `op` is, or nothing for operations that compute.
+/// The data movement that `op` is, or nothing for operations that compute.
 std::optional<Movement> movementOf(mlir::Operation *op);
 
 } // namespace ashlar

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies between maps that lie in different lane folds.
+// Copies between feature maps that lie in different lane folds.
 
 #ifndef ASHLAR_LIB_CONVERSION_NPUTOISA_COPYLANES_H
 #define ASHLAR_LIB_CONVERSION_NPUTOISA_COPYLANES_H
@@ -10,8 +10,8 @@
 
 namespace ashlar::codegen {
 
-/// A map, or the tile of one, in a memory: `view` has the shape that it has
-/// there, in `lanes`; `start` is the first index to copy, in the map's own
+/// A feature map, or the tile of one, in a memory: `view` has the shape that it has
+/// there, in `lanes`; `start` is the first index to copy, in the feature map's own
 /// axes.
 struct FoldedMap {
   View view;
@@ -19,7 +19,7 @@ struct FoldedMap {
   Shape start;
 };
 
-/// Copies `size` elements of `source` to `result`, index by index of the map's
+/// Copies `size` elements of `source` to `result`, index by index of the feature map's
 /// own axes. A result that is repeated in every lane takes the same elements
 /// `lanes.count` times.
 void emitRelaid(ProgramBuilder &builder, const FoldedMap &source,

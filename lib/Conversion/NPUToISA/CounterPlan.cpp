@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace ashlar::codegen {
 
-void countDrained(const analysis::CounterRooms &rooms, const TileContext &tile,
+void countDrained(const analysis::CounterAllocation &rooms, const TileContext &tile,
                   const CountedSteps &steps, bool first, isa::ActDrain &drain) {
   Value result = tile.op->getResult(0);
   auto target = rooms.targetOf(result);

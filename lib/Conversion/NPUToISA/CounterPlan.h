@@ -5,7 +5,7 @@
 #ifndef ASHLAR_LIB_CONVERSION_NPUTOISA_COUNTERPLAN_H
 #define ASHLAR_LIB_CONVERSION_NPUTOISA_COUNTERPLAN_H
 
-#include "ashlar/Analysis/CounterRooms.h"
+#include "ashlar/Analysis/CounterAllocation.h"
 #include "ashlar/Isa/Instruction.h"
 
 namespace ashlar::codegen {
@@ -20,7 +20,7 @@ struct CountedSteps {
 
 /// Lets a drain of `tile` count where that is planned. Its steps are images,
 /// rows and columns. `first`: no other drain has counted these positions.
-void countDrained(const analysis::CounterRooms &rooms, const TileContext &tile,
+void countDrained(const analysis::CounterAllocation &rooms, const TileContext &tile,
                   const CountedSteps &steps, bool first, isa::ActDrain &drain);
 
 } // namespace ashlar::codegen

@@ -268,7 +268,7 @@ llvm::Error Generator::checkInstructions(Operation *op) const {
       analysis::getNodeName(op->getLoc()), builder.mostEntries);
 }
 
-/// Counters for the maps whose cuts are chosen at run time.
+/// Counters for the feature maps whose cuts are chosen at run time.
 llvm::Error Generator::planCounters() {
   std::vector<analysis::CountedMap> maps;
   for (auto [i, op] : llvm::enumerate(nodes)) {
@@ -288,7 +288,7 @@ llvm::Error Generator::planCounters() {
         },
         machine));
   }
-  counters = analysis::CounterRooms(
+  counters = analysis::CounterAllocation(
       maps, static_cast<int64_t>(machine.sparse.countEntries));
   return llvm::Error::success();
 }
@@ -499,7 +499,7 @@ llvm::Error Generator::emitTile(const TileContext &tile) {
 }
 
 /// Blocks of a whole tensor are made by one operation alone, the encode of a
-/// float; movement keeps them.
+/// float; data movement keeps them.
 bool encodesWholeTensor(Operation *op) {
   auto type = storageOf(op->getResult(0));
   return type.encoded && type.format.block == numerics::BlockFormat::kTensor &&

@@ -65,7 +65,7 @@ public:
   /// Their indices in the order of their code.
   std::vector<size_t> order;
   llvm::DenseMap<mlir::Value, View> homes;
-  /// Forms of the maps that lie in DRAM compressed, from the address of their
+  /// Forms of the feature maps that lie in DRAM compressed, from the address of their
   /// home on.
   llvm::DenseMap<mlir::Value, analysis::MapForm> forms;
   /// The form of a value, or null for dense ones.
@@ -84,7 +84,7 @@ public:
   StreamLoader streams;
   TileState tiles;
   /// Maps that are counted for cuts at run time.
-  analysis::CounterRooms counters;
+  analysis::CounterAllocation counters;
 
   /// The place of a chunk of weights, as WeightStream::acquire() says.
   llvm::Expected<ChunkPlace> acquireWeights(size_t product, size_t column);
@@ -139,14 +139,14 @@ private:
       stationaryPlans;
 };
 
-/// Copies `view`, a region of a map in the state buffer, to its home in DRAM,
+/// Copies `view`, a region of a feature map in the state buffer, to its home in DRAM,
 /// in the form that it has there (null: dense), and back. Exponent cells go
 /// along.
 void emitStore(Generator &generator, const analysis::MapForm *form,
                const View &view, const View &home, const Region &region);
 void emitLoad(Generator &generator, const analysis::MapForm *form,
               const View &home, const Region &region, const View &view);
-/// Product emitters (pe), vector emitters (vec) and movement (dma).
+/// Product emitters (pe), vector emitters (vec) and data movement (dma).
 llvm::Error emitProduct(Generator &generator, const TileContext &tile);
 /// Convolutions on the sparse cluster.
 llvm::Error emitTileConvolution(Generator &generator, const TileContext &tile);
@@ -170,7 +170,7 @@ llvm::Error emitGather(Generator &generator, const TileContext &tile);
 llvm::Error emitMove(Generator &generator, const TileContext &tile);
 /// Calls of the host.
 llvm::Error emitHost(Generator &generator, const TileContext &tile);
-/// A movement in the memory of its operand.
+/// A data movement in the memory of its operand.
 llvm::Error emitSwap(Generator &generator, const TileContext &tile);
 /// Streams the identity past `rows` x `cols` words that have been loaded from
 /// `part` on, into PSUM from `psum` on.
@@ -200,7 +200,7 @@ struct MapParameters {
 /// Channels [first, first + count) of a view across partitions.
 View channelsOf(const View &view, int64_t first, int64_t count,
                 const machine::Description &machine);
-/// True if a map is made channels by channels and not rows by rows.
+/// True if a feature map is made channels by channels and not rows by rows.
 bool comesByChannels(mlir::Operation *op);
 /// Channels of one instruction that reduces `source` to `result`, or all of
 /// them: whole tiles, so that the first follow the producer while it makes the

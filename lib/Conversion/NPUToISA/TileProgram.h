@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A convolution on the sparse cluster between plan and instructions: its tile
-// plan and its coefficient streams, packed as they lie in DRAM and in weight
+// plan and its coefficient streams, packed as they are in DRAM and in weight
 // memory (WM).
 
 #ifndef ASHLAR_LIB_CONVERSION_NPUTOISA_TILEPROGRAM_H

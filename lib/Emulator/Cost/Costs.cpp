@@ -174,7 +174,7 @@ Cost emulator::gatherCost(const machine::Description &machine,
   return cost;
 }
 
-/// The map of a compressed transfer.
+/// The feature map of a compressed transfer.
 static machine::MapSide mapOf(const machine::Description &machine,
                               const isa::LinearOperand &operand) {
   const Side map(machine, operand);

@@ -28,7 +28,7 @@ struct Cost {
   /// So often the operands are streamed from SB.
   uint64_t passes = 1;
   uint64_t dramActivations = 0; ///< Rows opened, where banks are walked.
-  uint64_t dramUseful = 0; ///< Bytes that were asked for, without the rest of
+  uint64_t dramUseful = 0; ///< Bytes that were requested, without the rest of
                            ///< their bursts.
 
   /// DRAM works for this transfer for \p cycles cycles, no less than before.

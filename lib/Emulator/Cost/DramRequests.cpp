@@ -66,7 +66,7 @@ void sideRequests(const isa::LinearOperand &side, Request request) {
                  side.writes(), request);
 }
 
-/// Cells of a compressed map, with the bytes that each takes.
+/// Cells of a compressed feature map, with the bytes that each takes.
 template <typename Op>
 void forCells(const Op &op, const isa::LinearOperand &cells,
               llvm::ArrayRef<uint64_t> chosen,

@@ -25,7 +25,7 @@ struct DramLine {
 
 /// Calls \p request for all that \p instruction asks of DRAM: what it reads
 /// first, then what it writes, each side in the order of its loops, outermost
-/// first. dma.expand asks for the first burst of every cell, then for the rest
+/// first. dma.expand requests the first burst of every cell, then for the rest
 /// of each. \p chosen is what a run has found out (Engine::chosen); without it
 /// the rows of a gather follow each other from the first on, and cells take
 /// what is typical.

@@ -54,7 +54,7 @@ public:
   ScatterTime(const machine::Description &machine, const isa::TccRun &op,
               const TileEntry &entry, uint64_t lanes, uint64_t passes);
 
-  /// Adds a channel: `isZero(element)` asks for an element of its slot.
+  /// Adds a channel: `isZero(element)` requests an element of its slot.
   /// Capacity error if products wait that the queues cannot hold.
   llvm::Error channel(llvm::function_ref<bool(uint64_t)> isZero,
                       llvm::ArrayRef<ScatterStream::Slice> slices);
@@ -75,7 +75,7 @@ private:
     std::vector<ScatterItem> items; ///< Where positions matter.
     uint64_t window = 0;            ///< Entries of the results that it reaches.
     uint64_t image = 0;
-    /// Sums under each tap that a slice has asked for.
+    /// Sums under each tap that a slice has requested.
     std::map<uint32_t, machine::BankCounts> sums;
   };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// dma.compress and dma.expand: cells of a map by way of planes. What a cell
+// dma.compress and dma.expand: cells of a feature map through planes. What a cell
 // holds decides how long it takes.
 
 #include "Compressed.h"

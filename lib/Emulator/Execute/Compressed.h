@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Cells of compressed maps in DRAM.
+// Cells of compressed feature maps in DRAM.
 
 #ifndef ASHLAR_LIB_EMULATOR_EXECUTE_COMPRESSED_H
 #define ASHLAR_LIB_EMULATOR_EXECUTE_COMPRESSED_H

@@ -385,7 +385,7 @@ static ChosenRows chooseRows(emulator::Memory &memory,
   return chosen;
 }
 
-/// What the places of the rows decide beside the data.
+/// What the places of the rows decide in addition to the data.
 void Engine::measureRows(const isa::DmaGather &op,
                          llvm::ArrayRef<int64_t> rows) {
   if (!keepChosen && !machine->dram.countsMisaligned)

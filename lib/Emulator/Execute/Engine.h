@@ -117,7 +117,7 @@ struct Engine {
   OperandCache operands;
   /// Coefficients of the sparse cluster, decoded.
   TapPrograms tapPrograms;
-  /// Products that the next reader of PSUM asks for.
+  /// Products that the next reader of PSUM requests.
   MatmulBatch batch;
   /// Index of the current instruction.
   uint32_t current = 0;

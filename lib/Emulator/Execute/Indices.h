@@ -24,7 +24,7 @@ inline int64_t readIndex(isa::ElemType type, const uint8_t *from) {
 }
 
 /// The finding that an index, the one at linear SB address \p address that
-/// element \p position asks for, lies outside [-size, size); none if it does
+/// element \p position requests, lies outside [-size, size); none if it does
 /// not.
 inline std::optional<RunFinding>
 indexOutside(int64_t index, int64_t size, uint64_t position, uint64_t address) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Matmuls whose products the host has not computed yet. Their operands are
-// packed, hence independent of the memories, and nobody sees PSUM before the
+// packed, hence independent of the memories, and nothing sees PSUM before the
 // next drain. Computing all of them then has three advantages over computing
-// each by itself: the accumulators of a few steps stay in the host's first
+// each on its own: the accumulators of a few steps stay in the host's first
 // cache level while all row tiles are added; the threads meet once per drain;
 // and products of few rows into the same entries, such as the taps of a
 // convolution of few channels, become one product of many.

@@ -13,7 +13,7 @@
 namespace ashlar::emulator {
 
 /// The part of a moving row that reads memory: steps [first, last) and, if the
-/// window also leaves out steps inside, a mask.
+/// window also omits steps inside, a mask.
 struct Window {
   Pattern pattern; ///< Byte strides, merged where possible.
   uint64_t steps = 0;

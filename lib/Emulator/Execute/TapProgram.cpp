@@ -121,7 +121,7 @@ void TapProgram::close(llvm::ArrayRef<const Tap *> chunk) {
     used |= static_cast<uint64_t>(std::abs(tap->value));
   next.shift = llvm::countr_zero(used);
   for (size_t i = 0; i < 2 * next.pairs; ++i) {
-    // An odd one is joined by itself times zero.
+    // An odd one is paired with itself, times zero.
     const Tap &tap = *chunk[std::min(i, chunk.size() - 1)];
     elements.push_back(
         static_cast<uint32_t>(tap.channel * slotElements + tap.element));

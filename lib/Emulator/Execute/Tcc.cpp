@@ -71,7 +71,7 @@ private:
 
 } // namespace
 
-/// A slot as integers aligned to the map's scale exponent.
+/// A slot as integers aligned to the feature map's scale exponent.
 void UnitRun::align(uint64_t channel, uint8_t *out) {
   const uint64_t elements = geometry.slotElements();
   const uint8_t *raw = engine.memory.fmu(

@@ -12,7 +12,7 @@ using namespace ashlar::emulator;
 
 namespace {
 
-/// One map as a load sees it: mantissas of a channel, or cells of a block.
+/// One feature map as a load sees it: mantissas of a channel, or cells of a block.
 struct Source {
   const uint8_t *pixels = nullptr; ///< Pixel (0, 0) of image 0.
   uint8_t *slot = nullptr;
@@ -50,7 +50,7 @@ private:
   const TileEntry &entry;
   const machine::TileGeometry geometry;
   const uint64_t width;
-  /// What the unit may hold: the map, or its part of it.
+  /// What the unit may hold: the feature map, or its part of it.
   int64_t y0 = 0, x0 = 0, y1, x1;
 };
 

@@ -67,7 +67,7 @@ static Result checkEncoded(const isa::TensorOperand &result,
   if (Result finding = checkFormat(result.what, result.type, result.mantissa))
     return finding;
   if (result.block % machine.xmGroup != 0)
-    return bad("block length {} is no multiple of the {} partitions of an "
+    return bad("block length {} is not a multiple of the {} partitions of an "
                "exponent cell",
                result.block, machine.xmGroup);
   const uint64_t unit = std::max<uint64_t>(8, machine.xmGroup);
@@ -467,7 +467,7 @@ static bool isBlockFunction(isa::Function function) {
          function <= isa::Function::BlockDiv;
 }
 
-/// The steps before and after the function of a map.
+/// The steps before and after the function of vec.map.
 static Result checkQuantised(const isa::VecMap &op) {
   if (op.limited && op.bMode != isa::BMode::Tensor)
     return bad("limits of a function of one operand");
@@ -503,7 +503,7 @@ static Result check(const isa::VecMap &op, const Description &machine) {
   return checkTensors(op, machine);
 }
 
-/// More results times window positions than this no network asks for; it keeps
+/// More results times window positions than this no network needs; it keeps
 /// the run time of hostile programs in proportion to their size.
 static constexpr uint64_t maxWindowWork = uint64_t(1) << 32;
 

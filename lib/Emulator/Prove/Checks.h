@@ -48,7 +48,7 @@ std::optional<Finding> checkOverlap(const isa::Instruction &inst,
 uint64_t linearAddress(isa::Space space, uint64_t partition, uint64_t unit,
                        const machine::Description &machine);
 
-/// Largest magnitude of an operand of the array, less its zero point; 0 in
+/// Largest magnitude of an operand of the array, minus its zero point; 0 in
 /// modes of words.
 double operandBound(isa::OperandMode mode, isa::ElemType type,
                     unsigned mantissa, unsigned range, int zero = 0);

@@ -40,18 +40,18 @@ Result emulator::checkCluster(const isa::TccTile &op,
   return std::nullopt;
 }
 
-/// Integers that a map may have.
+/// Integers that a feature map may have.
 static bool countable(ElemType type) {
   return type == ElemType::I8 || type == ElemType::U8 ||
          type == ElemType::I16 || type == ElemType::U16;
 }
 
-/// Type, format and cells of a map.
+/// Type, format and cells of a feature map.
 template <typename Op>
 static Result checkMap(const Op &op, const Description &machine) {
   if (op.type == ElemType::Bfp) {
     if (op.block == 0 || op.block % machine.xmGroup != 0)
-      return bad("block length {} is no multiple of the {} partitions of an "
+      return bad("block length {} is not a multiple of the {} partitions of an "
                  "exponent cell",
                  op.block, machine.xmGroup);
     return checkFormat("map", op.type, op.mantissa);

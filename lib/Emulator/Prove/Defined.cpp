@@ -131,7 +131,7 @@ std::optional<uint64_t> DefinedState::undefined(const Access &access) {
 }
 
 void DefinedState::define(const Access &access) {
-  // Of a superset nobody knows which units were written.
+  // Of a superset it is not known which units were written.
   if (!access.exact)
     return;
   anyRun(access, [&](uint64_t begin, uint64_t end, uint64_t &steps) {

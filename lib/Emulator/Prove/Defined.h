@@ -25,7 +25,7 @@ public:
 
   /// Capacity error text is up to the caller: false if the host refuses.
   bool allocate(const machine::Description &machine, uint64_t dramBytes);
-  /// What allocate() asks for, roughly: a bit for every byte and every sum.
+  /// What allocate() requests, roughly: a bit for every byte and every sum.
   static uint64_t bytesFor(const machine::Description &machine,
                            uint64_t dramBytes);
 
@@ -37,7 +37,7 @@ public:
   void define(const isa::Access &access);
 
   /// Starts new sums in the entries of a PSUM write, in all columns: the old
-  /// ones become undefined. Gives an entry whose sums nobody has drained.
+  /// ones become undefined. Gives an entry whose sums nothing has drained.
   std::optional<uint64_t> restart(const isa::Access &access);
   void markAccumulated(const isa::Access &access);
   void markDrained(const isa::Access &access);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The account of cycles: one pass in program order. A queue has a cursor, the
+// The cycle accounting: one pass in program order. A queue has a cursor, the
 // cycle from which it could start its next instruction, and remembers which
 // instruction put it there. Waits, results in flight, the DRAM server and the
 // banks of SB push the cursor forward; each push is a stall with a cause. So

@@ -37,7 +37,7 @@ public:
   Served end();
 
 private:
-  /// Time in units of which one byte takes one, cycles of refresh left out: all
+  /// Time in units of which one byte takes one, cycles of refresh omitted: all
   /// of a transfer is exact, whatever the bytes per cycle.
   using Time = unsigned __int128;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DRAM's part in the account of cycles: how long a transfer owns it, and the
+// DRAM's part in the cycle accounting: how long a transfer owns it, and the
 // trace of its requests.
 
 #ifndef ASHLAR_LIB_EMULATOR_TIME_DRAMSERVER_H

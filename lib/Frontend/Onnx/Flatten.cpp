@@ -99,7 +99,7 @@ Error Flattener::addAttributes(const onnx::NodeProto &node, const Scope &scope,
                        flat.name, printable(attribute.ref_attr_name()));
     auto bound = scope.bound->find(attribute.ref_attr_name());
     if (bound == scope.bound->end())
-      continue; // An attribute the call leaves out is left out here too.
+      continue; // An attribute the call omits is omitted here too.
     onnx::AttributeProto copy = *bound->second;
     copy.set_name(attribute.name());
     model.attributes.push_back(std::move(copy));

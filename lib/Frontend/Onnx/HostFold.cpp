@@ -29,7 +29,7 @@ namespace {
 
 constexpr int64_t largestResult = 4096;
 constexpr int64_t largestOperand = 1 << 16;
-/// For what asks for the numbers of a constant and not for a fold.
+/// For what requests the numbers of a constant and not for a fold.
 constexpr int64_t anySize = std::numeric_limits<int64_t>::max();
 
 RankedTensorType tensorOf(Value value) {

@@ -54,7 +54,7 @@ private:
   /// A node under Flow, whose operands are there.
   llvm::Error importFlow(const FlatNode &node, NodeStatus &status);
   llvm::Error checkExtents(const FlatNode &node);
-  /// The values of a node's operands; null where one is left out, is a list or
+  /// The values of a node's operands; null where one is omitted, is a list or
   /// hangs on an unsupported node, of which `unreached` tells the last.
   llvm::Expected<SmallVector<Value>> operandValues(const FlatNode &node,
                                                    bool &unreached);
@@ -107,7 +107,7 @@ private:
   llvm::StringSet<> readNames; ///< Read by live nodes or graph outputs.
   std::vector<NodeStatus> statuses;
   std::vector<StatePair> states;
-  Value position; ///< How many rows of caches are filled; null: nobody asks.
+  Value position; ///< How many rows of caches are filled; null: nothing asks.
 };
 
 } // namespace ashlar::frontend

@@ -72,7 +72,7 @@ llvm::Expected<std::unique_ptr<Model>> loadModel(llvm::StringRef path,
                                                  const ImportOptions &options);
 
 /// Parses only; `bytes` is the content of `path`, which lies in `folder`. A
-/// usage error if the command line writes what the model keeps beside it.
+/// usage error if the command line writes what the model keeps next to it.
 llvm::Error parseModel(llvm::StringRef bytes, Model &model);
 /// The file at `path`, read and parsed only: what tools that write a changed
 /// model start from. Parse errors name the file.

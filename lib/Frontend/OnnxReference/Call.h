@@ -50,7 +50,7 @@ public:
   size_t numOperands() const { return operands.size(); }
   bool has(size_t i) const { return i < operands.size() && operands[i]; }
   /// Operand i, which is there: one below the least number of its row, or
-  /// asked for with has().
+  /// requested with has().
   const Tensor &operand(size_t i) const { return *operands[i]; }
   /// Operand i as integers, whatever its type; floats are truncated.
   SmallVector<int64_t> integers(size_t i) const;

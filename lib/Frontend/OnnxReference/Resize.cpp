@@ -286,7 +286,7 @@ void resize(Call &call) {
   if (rule.coordinates == "tf_crop_and_resize") {
     const SmallVector<double> region =
         call.has(1) ? call.numbers(1) : SmallVector<double>();
-    if (!call.require(region.size() == 2 * count, "roi is no pair per axis"))
+    if (!call.require(region.size() == 2 * count, "roi is not a pair per axis"))
       return;
     for (auto [i, axis] : llvm::enumerate(which)) {
       axes[axis].begin = static_cast<float>(region[i]);

@@ -17,7 +17,7 @@ llvm::Error checkSearch(const CompilerArguments &arguments);
 llvm::Error checkStart(const CompilerArguments &arguments,
                        llvm::ArrayRef<support::GivenOption> given);
 
-/// Something is asked for, and the compilation gets as far as that needs.
+/// Something is requested, and the compilation gets as far as that needs.
 llvm::Error checkOutputs(const CompilerArguments &arguments);
 
 } // namespace ashlar::pipelines

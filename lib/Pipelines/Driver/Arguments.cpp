@@ -104,7 +104,7 @@ std::string setThreads(CompilerArguments &arguments, llvm::StringRef text) {
   return "";
 }
 
-/// Parses a format; a complaint if it is none.
+/// Parses a format; a problem if it is none.
 std::string parseInto(numerics::BlockFormat &format, llvm::StringRef text) {
   auto parsed = numerics::parseFormat(text);
   if (!parsed)
@@ -119,10 +119,10 @@ std::string setFormat(CompilerArguments &arguments, llvm::StringRef text) {
   if (arguments.autoFormats)
     return "";
   numerics::BlockFormat format;
-  std::string complaint = parseInto(format, text);
+  std::string problem = parseInto(format, text);
   arguments.compile.formats.activations = format;
   arguments.compile.formats.weights = format;
-  return complaint;
+  return problem;
 }
 
 template <std::optional<numerics::BlockFormat> CompilerArguments::*member>
@@ -325,13 +325,13 @@ llvm::Error parseLibraryOptions(llvm::ArrayRef<NamedOption> options,
       arguments.formatsText = value;
       continue;
     }
-    std::string complaint = table.checkValue(*id, value);
-    if (complaint.empty())
-      complaint = support::settingOf(llvm::ArrayRef(settings), *id)
+    std::string problem = table.checkValue(*id, value);
+    if (problem.empty())
+      problem = support::settingOf(llvm::ArrayRef(settings), *id)
                       .set(arguments, value);
-    if (!complaint.empty())
+    if (!problem.empty())
       return makeError(ErrorClass::Usage, "option '{}' is '{}', {}", name,
-                       value, complaint);
+                       value, problem);
   }
   return settle(arguments);
 }

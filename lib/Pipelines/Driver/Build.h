@@ -33,7 +33,7 @@ struct Build {
 
 /// Chooses formats and scales, compiles, proves the program with the loader's
 /// checks and verifies it, as the arguments ask for. \p arguments get what was
-/// chosen. A layer beyond its bound is no error yet (violationError).
+/// chosen. A layer beyond its bound is not an error yet (violationError).
 llvm::Expected<Build> build(CompilerArguments &arguments,
                             mlir::MLIRContext &context);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ratios, margins and what they say about inputs that nobody has seen. Only
+// Ratios, margins and what they say about inputs that were not measured. Only
 // IEEE operations and the project's own logarithm: the choice of formats is the
 // same on every host.
 
@@ -88,7 +88,7 @@ struct Row {
 };
 
 /// Variance of the difference of two logits whose errors are like those of all
-/// classes. The few that matter say too little by themselves: of many
+/// classes. The few that matter say too little on their own: of many
 /// candidates one is sure to have small errors just there.
 double differenceNoise(llvm::ArrayRef<double> exact,
                        llvm::ArrayRef<double> found) {

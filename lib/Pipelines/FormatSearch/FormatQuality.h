@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How good formats are, from outputs on few samples: signal-to-noise ratio, and
-// an estimate of how often the best class stays the same on inputs that nobody
+// an estimate of how often the best class stays the same on inputs that nothing
 // has seen. Counting agreement on eight samples tells nothing about 98 %; the
 // noise that formats add to logits, against the margins between the best
 // classes, does.

@@ -430,7 +430,7 @@ std::vector<FormatStep> Search::narrowings() const {
     });
     if (now == choices.end())
       continue;
-    // A width that saves nothing by itself may stand between two that do.
+    // A width that saves nothing on its own may stand between two that do.
     for (auto next = now; next != choices.begin();) {
       --next;
       const double saved = savingOf(group, *now, *next);

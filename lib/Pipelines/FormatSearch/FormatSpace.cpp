@@ -54,7 +54,7 @@ void setFormat(numerics::FormatTable &table, const Slot &slot,
   (slot.weights ? node.weights : node.activations) = format;
 }
 
-/// The operands that widen if `slot` asks for more than all others.
+/// The operands that widen if `slot` requests more than all others.
 llvm::Expected<std::vector<Slot>> probe(const Evaluator &evaluator,
                                         const Slot &slot) {
   numerics::FormatTable table;

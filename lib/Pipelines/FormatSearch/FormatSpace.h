@@ -41,7 +41,7 @@ struct FormatGroup {
 };
 
 /// All groups in program order of their first operand; a group whose format
-/// the quantise phase does not let go is left out.
+/// the quantise phase does not let go is omitted.
 llvm::Expected<std::vector<FormatGroup>>
 findFormatGroups(const Evaluator &evaluator);
 

@@ -15,11 +15,11 @@
 namespace ashlar::pipelines {
 namespace {
 
-/// Counts of one map while samples are added.
+/// Counts of one feature map while samples are added.
 struct Counts {
   std::vector<uint64_t> channels; ///< non-zeros by channel
   uint64_t perChannel = 0;        ///< values that were counted
-  partition::CountMap places;     ///< of maps of rank 4
+  partition::CountMap places;     ///< of feature maps of rank 4
 };
 
 /// Adds one sample's map, batch, channel, then spatial dimensions.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Non-zero data of maps on samples, for scatter mode of the sparse cluster
+// Non-zero data of feature maps on samples, for scatter mode of the sparse cluster
 // (docs/SparseTiles.md 6).
 
 #ifndef ASHLAR_LIB_PIPELINES_MEASUREDENSITY_H

@@ -17,7 +17,7 @@ bool needsScales(const numerics::FormatTable &formats);
 /// Compiles the model of \p options with all scales at the running maximum,
 /// runs it on the samples of \p archive, and gives the largest
 /// exponent of every encoded tensor as JSON, {"TENSOR": E}. Tensors that are
-/// zero in all samples are left out.
+/// zero in all samples are omitted.
 llvm::Expected<std::string> measureScales(const CompileOptions &options,
                                           const SampleArchive &archive,
                                           mlir::MLIRContext &context);

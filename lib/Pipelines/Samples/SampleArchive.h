@@ -18,7 +18,7 @@ class SampleArchive {
 public:
   /// None.
   SampleArchive() = default;
-  /// The .npz file at \p path, read when it is asked for.
+  /// The .npz file at \p path, read when it is requested.
   explicit SampleArchive(std::string path) : path(std::move(path)) {}
   /// Arrays in memory.
   explicit SampleArchive(std::vector<support::NamedTensor> arrays)

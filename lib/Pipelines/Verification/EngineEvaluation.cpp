@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations of the `npu` dialect by way of those that they were made from:
+// Operations of the `npu` dialect through those that they were made from:
 // an engine changes how something is computed, never what.
 
 #include "PlanEvaluation.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations of the quantised module by way of the `nn` interpreter: a copy of
+// Operations of the quantised module through the `nn` interpreter: a copy of
 // the operation outside of any block, with a host type for its result.
 
 #include "PlanEvaluation.h"
@@ -123,7 +123,7 @@ llvm::Expected<Tensor> requantise(Operation *op,
   return std::move(*sums);
 }
 
-/// The product of integers less their zero points.
+/// The product of integers minus their zero points.
 llvm::Expected<Tensor> integerProduct(bfp::IntegerMatmulOp op,
                                       ArrayRef<const Tensor *> operands) {
   Tensor a = *operands[0], b = *operands[1];

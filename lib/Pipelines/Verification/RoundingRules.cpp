@@ -90,7 +90,7 @@ llvm::Expected<Bounds> boundAffine(bfp::AffineOp op, Operands operands) {
     most = std::max(most, std::abs(bias->floats[i]));
   Bounds bounds;
   for (double v : sums->floats) {
-    // The product is the sum less the bias.
+    // The product is the sum minus the bias.
     const double error = halfUlp * (2 * std::abs(v) + most) + tiny;
     bounds.push_back(
         numerics::applied({v, error}, function, alpha, beta).bound);

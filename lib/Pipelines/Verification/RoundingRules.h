@@ -12,7 +12,7 @@ namespace ashlar::pipelines {
 
 /// Bound per element of `exact`, the result of `op` in binary64, before it is
 /// stored in a narrower type than binary32. Infinite where no rule is known;
-/// 0 for movement, selections and integers.
+/// 0 for data movement, selections and integers.
 llvm::Expected<std::vector<double>>
 roundingOf(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands,
            const Tensor &exact);

@@ -197,7 +197,7 @@ llvm::Error Verifier::checkLayer(Operation &op, const ValueMap &wide,
   Value value = op.getResult(0);
   auto dump = dumpOf.find(check.name);
   if (dump == dumpOf.end()) {
-    // The plan's tensor is no tensor of the machine: a part of another one.
+    // The plan's tensor is not a tensor of the machine: a part of another one.
     operands[value].values = std::move(expected->exact);
     return llvm::Error::success();
   }

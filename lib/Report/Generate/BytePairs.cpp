@@ -70,7 +70,7 @@ llvm::Error BytePairs::readMerges(const llvm::json::Array &list) {
     auto left = bytesOfLetters(a), right = bytesOfLetters(b);
     if (a.empty() || b.empty() || !left || !right)
       return makeError(ErrorClass::Malformed,
-                       "merge {} is no pair of byte-level tokens",
+                       "merge {} is not a pair of byte-level tokens",
                        ranks.size());
     ranks.try_emplace(keyOf(*left, *right),
                       static_cast<uint32_t>(ranks.size()));

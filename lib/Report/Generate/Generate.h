@@ -9,7 +9,7 @@
 
 namespace ashlar::report {
 
-/// Runs a language model until the tokens asked for are there; prints the text,
+/// Runs a language model until the tokens requested are there; prints the text,
 /// and how long the machine took. Errors: Usage for prompts and programs that
 /// do not fit together, Malformed for tokens outside the vocabulary and caches
 /// of other models, Capacity for a cache that is full.

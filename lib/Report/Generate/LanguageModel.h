@@ -17,7 +17,7 @@
 namespace ashlar::report {
 
 /// What one run of a program took. Time does not depend on data but in
-/// compressed maps and rows that are not aligned: it is that of the first run.
+/// compressed feature maps and rows that are not aligned: it is that of the first run.
 struct StepCost {
   uint64_t cycles = 0, dramRead = 0, dramWrite = 0; ///< Bytes, whole bursts.
 };

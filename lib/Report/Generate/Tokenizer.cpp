@@ -39,7 +39,7 @@ llvm::Error Tokenizer::readList(const llvm::json::Array &list) {
     auto text = entry.getAsString();
     if (!text || text->empty())
       return makeError(ErrorClass::Malformed,
-                       "token {} of the vocabulary is no text", number);
+                       "token {} of the vocabulary is not a string", number);
     if (llvm::Error error = addToken(*text, static_cast<int64_t>(number)))
       return error;
   }

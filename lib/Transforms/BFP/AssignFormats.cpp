@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes the formats that the user or the search asks for to the products they
+// Writes the formats that the user or the search requests to the products they
 // are meant for. Input: products in `bfp`, epilogues fused or not. Output: the
 // same with two attributes each, which choose-formats consumes.
 

@@ -58,7 +58,7 @@ BlockFormat StoragePlan::askedBy(OpOperand &use) {
     ProductFormats asked = formats.lookup(op);
     return isWeightUse(use) ? asked.weights : asked.activations;
   }
-  // What passes a value on asks for what is asked of its result.
+  // What passes a value on requests what is asked of its result.
   return chosen[root(stored.lookup(op->getResult(0)))];
 }
 

@@ -51,7 +51,7 @@ static DictionaryAttr describe(Value value, Builder &builder) {
   BlockType encoding = encodingOf(value);
   std::string reason = "residual operand";
   if (encoding && !isEncoded(value.getType()))
-    reason += ", stored beside the encoding that products read";
+    reason += ", stored next to the encoding that products read";
   else if (encoding)
     reason += ", one storage with what products read";
   NamedAttrList entries;

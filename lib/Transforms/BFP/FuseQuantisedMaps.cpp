@@ -3,7 +3,7 @@
 // What stands between the products of a quantised network (docs/Numerics.md
 // 12) as one pass over the elements for each function: dequantisation, the
 // function, quantisation. Input: nn operations of the formulas, one by one.
-// Output: bfp.requantise of equal bits; movement and maxima of dequantised
+// Output: bfp.requantise of equal bits; data movement and maxima of dequantised
 // integers become those of the integers.
 
 #include "ScalarConstant.h"
@@ -296,7 +296,7 @@ private:
     }
   }
 
-  /// Maxima and movement of dequantised integers: the integers first.
+  /// Maxima and data movement of dequantised integers: the integers first.
   void sink(Operation *op) {
     std::optional<Operand> x = matchDequantise(op->getOperand(0));
     if (!x || !isF32(op->getResult(0)))

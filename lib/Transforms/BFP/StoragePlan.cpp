@@ -112,7 +112,7 @@ void StoragePlan::visitValue(Value value) {
       join(entry->second, addEncoding(askedBy(use)));
   }
   // A graph output keeps its type, and so does what a residual add is to read
-  // as a float; products read an encoding beside it.
+  // as a float; products read an encoding next to it.
   Operation *op = value.getDefiningOp();
   if (!op || floats || encodings.size() != 1)
     return;

@@ -15,19 +15,19 @@
 
 namespace ashlar::bfp {
 
-/// Formats asked for the factors of one product.
+/// Formats requested for the factors of one product.
 struct ProductFormats {
   numerics::BlockFormat activations, weights;
 };
 using AskedFormats = llvm::DenseMap<mlir::Operation *, ProductFormats>;
 
-/// Storage of what a residual add reads beside its product.
+/// Storage of what a residual add reads next to its product.
 enum class ResidualStorage { Bfp, Bf16, F32 };
 
 /// Storage decisions for one function of one block, taken in one backward walk:
 /// when the producer of a value is reached, all its uses have been seen. Every
 /// encoding takes the widest of the formats that its readers ask for; a
-/// movement and what it moves share one.
+/// data movement and what it moves share one.
 class StoragePlan {
 public:
   StoragePlan(mlir::func::FuncOp function, const AskedFormats &formats,

@@ -17,7 +17,7 @@ struct ProgramInstructions {
   std::vector<mlir::Operation *> operations;
 };
 
-/// Reads them; emits an error at an operation that is no legal instruction.
+/// Reads them; emits an error at an operation that is not a legal instruction.
 mlir::FailureOr<ProgramInstructions> instructionsOf(ProgramOp program);
 
 } // namespace ashlar::isadialect

@@ -99,7 +99,7 @@ struct FlattenToConvPattern : OpRewritePattern<MatMulOp> {
     return success();
   }
 
-  // Rows [..., K] as a map [rows, K, 1, 1].
+  // Rows [..., K] as a feature map [rows, K, 1, 1].
   static SmallVector<int64_t> positionsOf(Value rows) {
     ArrayRef<int64_t> shape = shapeOf(rows);
     return {llvm::product_of(shape.drop_back()), shape.back(), 1, 1};

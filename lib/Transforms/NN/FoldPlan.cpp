@@ -57,7 +57,7 @@ static int64_t padBegin(const FoldConv &conv) {
 }
 
 /// Which columns become channels, and the kernel on them; `leading` zero taps
-/// stand in front of it.
+/// come before it.
 static StrideFold foldedKernel(const FoldConv &conv, int64_t leading,
                                Phases phases) {
   int64_t taps = conv.kernel.back(), dilation = conv.dilations.back();
@@ -80,7 +80,7 @@ static StrideFold foldedKernel(const FoldConv &conv, int64_t leading,
   fold.kernel = ceilDiv(span, fold.phases);
   fold.interiorTaps = dilation / step - 1;
   if (select && leading == 0 && fold.kernel == 1) {
-    // All taps lie in one step: columns between them are left out.
+    // All taps lie in one step: columns between them are omitted.
     fold.phases = taps;
     fold.phaseStep = dilation;
     fold.interiorTaps = 0;
@@ -200,7 +200,7 @@ static FoldAlternative widthPlan(const FoldConv &conv, const StrideFold &fold,
   return plan;
 }
 
-/// Rows of the map that is encoded, and its columns.
+/// Rows of the feature map that is encoded, and its columns.
 static std::pair<int64_t, int64_t> encodedMap(const FoldConv &conv,
                                               const FoldAlternative &plan) {
   int64_t inputRows = productOf(llvm::ArrayRef(conv.input).drop_back());
@@ -218,8 +218,8 @@ static std::pair<int64_t, int64_t> encodedMap(const FoldConv &conv,
   return {0, 0};
 }
 
-/// Cycles of DRAM. A map that is read whole is one run. Where a fold leaves
-/// columns of a row out, or reads those at its ends by themselves, every run is
+/// Cycles of DRAM. A feature map that is read whole is one run. Where a fold leaves
+/// columns of a row out, or reads those at its ends on their own, every run is
 /// a number of bursts of its own.
 static int64_t readCycles(const FoldConv &conv, const FoldAlternative &plan,
                           int64_t rows, const FoldMachine &machine) {
@@ -325,7 +325,7 @@ static void addCosts(const FoldConv &conv, const FoldMachine &machine,
   if (converts && conv.inputInDram)
     plan.read = readCycles(conv, plan, rows, machine);
   // Windows that overlap, and what is in the chip already, are gathered inside
-  // the chip; a load from DRAM folds by itself, borders included.
+  // the chip; a load from DRAM folds on its own, borders included.
   bool direct = plan.kind == FoldKind::Plain ||
                 (conv.inputInDram && plan.kind == FoldKind::Width &&
                  plan.fold.padHigh > -plan.fold.stride);

@@ -58,7 +58,7 @@ struct FoldMachine {
 
   /// What formulas of copies ask for.
   machine::Description description() const;
-  /// Cycles of DRAM, the last part of one left out.
+  /// Cycles of DRAM, the last part of one omitted.
   int64_t dramCycles(int64_t bytes) const {
     return bytes * 100 / (dramBytes * dramPercent);
   }
@@ -78,7 +78,7 @@ struct FoldConv {
 };
 
 /// The stride fold of W (docs/decisions, width folds): the columns that a step
-/// of the window passes become channels, W stride 1. Exact: the folded map has
+/// of the window passes become channels, W stride 1. Exact: the folded feature map has
 /// Wo + (Kf - 1) * Df columns.
 ///
 /// Selected phases: with g = gcd(Sw, Dw) taps meet only every g-th column, so
@@ -97,7 +97,7 @@ struct StrideFold {
   int64_t leadingTaps = 0, interiorTaps = 0, kernel = 1, dilation = 1;
   /// Padding of the folded convolution, in folded columns.
   int64_t foldedLow = 0, foldedHigh = 0;
-  /// Columns of the folded map.
+  /// Columns of the folded feature map.
   int64_t width = 0;
   /// Zero taps after the kernel, of `taps` taps.
   int64_t trailingTaps(int64_t taps) const {
@@ -134,7 +134,7 @@ struct FoldAlternative {
   int64_t channels = 1, taps = 1;
   int64_t lanes = 1;
   int64_t array = 0; ///< cycles of the array,
-  int64_t drain = 0; ///< and of the drain beside it
+  int64_t drain = 0; ///< and of the drain next to it
   // Before the array can start, side by side:
   int64_t encode = 0; ///< cycles of the vector unit,
   int64_t copy = 0;   ///< of copies in the chip,
@@ -144,11 +144,11 @@ struct FoldAlternative {
   int64_t latency = 0; ///< cycles that nothing hides
   int64_t first = 0;   ///< array cycles before the drain can start
   int64_t last = 0;    ///< drain cycles after the array
-  // Of a map that is gathered inside the chip (0 tiles: it is not):
+  // Of a feature map that is gathered inside the chip (0 tiles: it is not):
   int64_t tiles = 0; ///< it comes in so many tiles,
   int64_t slots = 1; ///< so many of them in memory at a time;
   int64_t fill = 0;  ///< cycles of zeros around windows, of all tiles
-  /// The map does not fit beside the tiles and passes through DRAM, with
+  /// The feature map does not fit next to the tiles and passes through DRAM, with
   /// cycles to write it, and those to write the results.
   bool spilled = false;
   int64_t store = 0, resultStore = 0;
@@ -174,7 +174,7 @@ private:
            std::min(encode, source) / (serial ? 1 : pieces);
   }
   /// Of a gather: a tile is filled, read and copied, one after the other, and
-  /// encoded beside the next if there is room for two.
+  /// encoded in parallel with the next if there is room for two.
   int64_t gathered() const {
     // DRAM serves in program order: the next read waits for the write.
     if (spilled)
@@ -198,7 +198,7 @@ llvm::StringRef name(const FoldAlternative &alternative);
 /// The most lanes of at least `channels` rows.
 int64_t lanesFor(int64_t channels, int64_t width, const FoldMachine &machine);
 
-/// The terms of a map that is gathered inside the chip: tiles, fill, read and
+/// The terms of a feature map that is gathered inside the chip: tiles, fill, read and
 /// copy. False, and nothing added, if a load from DRAM can gather it.
 bool addGatherCosts(const FoldConv &conv, const FoldMachine &machine,
                     FoldAlternative &plan);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Transposed convolution as pad + convolution. Input: conv_transpose; output:
-// pad (interior zeros), conv, and movement of the weights.
+// pad (interior zeros), conv, and data movement of the weights.
 
 #include "Rewrite.h"
 #include "ashlar/Transforms/NN/Passes.h"

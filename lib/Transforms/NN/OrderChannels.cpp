@@ -25,7 +25,7 @@ using reference::Tensor;
 
 namespace {
 
-/// A map between convolutions: who makes it and who reads it, directly or
+/// A feature map between convolutions: who makes it and who reads it, directly or
 /// through operations on each channel alone.
 struct Map {
   ConvOp producer;
@@ -47,7 +47,7 @@ bool isPlainConv(ConvOp conv) {
          (!conv.getBias() || isFloatConstant(conv.getBias()));
 }
 
-/// The map that `conv` makes, if its channels may have any order.
+/// The feature map that `conv` makes, if its channels may have any order.
 std::optional<Map> freeMap(ConvOp conv) {
   Map map;
   map.producer = conv;
@@ -203,7 +203,7 @@ std::vector<int64_t> orderOf(Weights &producer, std::vector<Weights> &readers,
   for (int64_t c = 0; c < producer.outputs; ++c) {
     bool unread = llvm::all_of(
         readers, [&](Weights &reader) { return reader.inputIsZero(c); });
-    // Full patterns first: the shares that are left out meet at the end.
+    // Full patterns first: the shares that are omitted meet at the end.
     std::vector<bool> pattern = producer.pattern(c, rows);
     pattern.flip();
     keys.emplace_back(unread, producer.outputIsZero(c), std::move(pattern));

@@ -44,7 +44,7 @@ std::optional<int64_t> producedAxis(Value value) {
   return axisOf(value.getDefiningOp());
 }
 
-/// Elements per partition of a tensor that lies across `axis`.
+/// Elements per partition of a tensor whose partition dimension is `axis`.
 int64_t depthAcross(llvm::ArrayRef<int64_t> shape, int64_t axis,
                     int64_t partitions) {
   int64_t depth = llvm::divideCeil(shape[axis], partitions);
@@ -137,7 +137,7 @@ bool suitsReaders(Value value, int64_t axis, int64_t depth = 3) {
 constexpr int64_t kWorthAnotherAxis = 4;
 
 /// True if no reader of `value`, after element-wise operations and views as
-/// well, asks for an axis of its own: all can work across `axis`.
+/// well, needs an axis of its own: all can work across `axis`.
 bool isFree(Value value, int64_t axis, int64_t depth = 8) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     if (isa<func::ReturnOp>(user))
@@ -145,7 +145,7 @@ bool isFree(Value value, int64_t axis, int64_t depth = 8) {
     if (user->getNumResults() != 1 || depth == 0)
       return false;
     Value result = user->getResult(0);
-    // Blocks lie across their axis, and so should what becomes them.
+    // Blocks have their axis as partition dimension; so should what becomes them.
     if (storageOf(result).encoded)
       return false;
     if (auto move = dyn_cast<DmaMoveOp>(user)) {

@@ -22,7 +22,7 @@ bool isPlanned(Operation *op) {
   return op && isa_and_nonnull<NPUDialect>(op->getDialect());
 }
 
-/// True if what lies across `axis` is single elements of its tensor in DRAM:
+/// True if what is mapped to partitions by `axis` is single elements of its tensor in DRAM:
 /// neighbours there are in other partitions.
 bool splitsRows(Value value, int64_t axis) {
   return llvm::all_of(shapeOf(value).drop_front(axis + 1),

@@ -29,7 +29,7 @@ using analysis::View;
 
 namespace {
 
-/// Tiles of one operation at most: a plan with more is no plan of ours, and
+/// Tiles of one operation at most: a plan with more is not a plan of ours, and
 /// looking at each would take forever.
 constexpr int64_t kMostTiles = int64_t(1) << 24;
 
@@ -149,7 +149,7 @@ LogicalResult BufferChecker::checkShape(PlannedOp &plan) {
            << " on: a partition has " << capacity << " bytes";
   plan.model = analysis::buildTilingModel(plan.op, machine);
   if (!plan.model.scratch)
-    return plan.op->emitOpError("is no operation that has tiles");
+    return plan.op->emitOpError("is not an operation that has tiles");
   return success();
 }
 
@@ -247,7 +247,7 @@ View BufferChecker::viewOf(Operation *op) const {
 
 /// True if the result of operation `index` may have bytes of `under`: it is
 /// made of what lies there, no later tile reads what an earlier one wrote, and
-/// nobody reads it afterwards.
+/// nothing reads it afterwards.
 bool BufferChecker::mayLieOver(size_t index, const Memory &under) const {
   const PlannedOp &plan = plans[index];
   auto move = dyn_cast<DmaMoveOp>(plan.op);

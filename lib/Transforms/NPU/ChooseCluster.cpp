@@ -107,7 +107,7 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
       if (failed(take(all, llvm::json::parse(measured))))
         return failure();
       if (!all.getAsObject())
-        return getOperation().emitError() << "option 'measured' is no object";
+        return getOperation().emitError() << "option 'measured' is not an object";
       cycles = std::move(*all.getAsObject());
     }
     auto text = getOperation()->getAttrOfType<StringAttr>(kProfileAttr);
@@ -129,7 +129,7 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
       return fmt::format("{} of 1000 data are not zero", candidate.data.mean());
     if (candidate.sparse)
       return candidate.gains() ? "fewer cycles than the dense array"
-                               : "asked for";
+                               : "requested";
     if (candidate.beside)
       return "the array is idle while other readers run on the cluster";
     if (candidate.pinned)

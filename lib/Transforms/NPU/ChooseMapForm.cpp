@@ -37,7 +37,7 @@ constexpr int64_t kLargestCount = int64_t(1) << 20; ///< of a dimension
 /// for each of them.
 constexpr unsigned kMostOperands = 256;
 
-/// Regions of one map that its producer writes and its readers read.
+/// Regions of one feature map that its producer writes and its readers read.
 struct Transfers {
   llvm::SmallVector<Region, 16> writes, reads;
   std::string obstacle; ///< Why no compressed form serves them; or empty.
@@ -47,7 +47,7 @@ struct Transfers {
 struct Candidate {
   std::string name;
   MapForm form;
-  uint64_t bytes = 0;  ///< of the map
+  uint64_t bytes = 0;  ///< of the feature map
   uint64_t dram = 0;   ///< cycles of DRAM, all transfers
   uint64_t cycles = 0; ///< of all transfers one after the other
 };
@@ -56,7 +56,7 @@ bool isPlanned(Operation *op) {
   return isa_and_nonnull<NPUDialect>(op->getDialect());
 }
 
-/// The part of `region` inside a map.
+/// The part of `region` inside a feature map.
 Region clipped(const Region &region, llvm::ArrayRef<int64_t> shape) {
   Region inside = region;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -112,7 +112,7 @@ Transfers transfersOf(Operation *op, const machine::Description &machine) {
                    model.resultAxis == 1 && !model.lanes.folded() &&
                    (bytes == 1 || bytes == 2 || bytes == 4);
   if (!map)
-    transfers.obstacle = "it is no map with channels across partitions";
+    transfers.obstacle = "it is not a map with channels across partitions";
   else if (model.directResult || isAliased(op) || partOf(op))
     transfers.obstacle = "it is moved element by element";
   else
@@ -167,10 +167,10 @@ Candidate denseCost(const Transfers &transfers, llvm::ArrayRef<int64_t> shape,
         strides[i] = strides[i + 1] * shape[i + 1];
       machine::DmaSide dram{true, counts, strides,
                             static_cast<uint64_t>(bytes)};
-      // The map starts where a burst does.
+      // The feature map starts where a burst does.
       for (size_t i = 0; i < shape.size(); ++i)
         dram.address += static_cast<uint64_t>(region.start[i] * strides[i]);
-      // Inside, channels lie across partitions and rows follow each other.
+      // On the chip, channels are mapped to partitions and rows are consecutive.
       llvm::SmallVector<int64_t> own(shape.size(), bytes);
       for (size_t i = shape.size() - 1; i-- > 2;)
         own[i] = own[i + 1] * region.size[i + 1];
@@ -352,7 +352,7 @@ void ChooseMapFormPass::choose(Operation *op) {
         memoryOf(op).withForm(best->form.toAttr(&getContext())));
   numCompressed += compresses;
   record(op, &profile, candidates, best->name,
-         mode != "auto" ? "asked for"
+         mode != "auto" ? "requested"
          : compresses   ? "the fewest cycles of its transfers"
                         : "no form takes fewer cycles");
 }

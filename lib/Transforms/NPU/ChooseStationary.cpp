@@ -7,7 +7,7 @@
 // With few result positions a weight tile is loaded for fewer steps than the
 // load takes; then the activations had better wait in the array while the
 // weights stream. The result leaves with positions across partitions and has
-// to be turned: by a copy and a vector pass, or encoded, whole blocks by an
+// to be transposed: by a copy and a vector pass, or encoded, whole blocks by an
 // identity multiplication.
 
 #include "ashlar/Analysis/DenseCycles.h"
@@ -33,8 +33,8 @@ namespace {
 /// Predicted cycles of one product, both ways.
 struct Prediction {
   int64_t weights = 0;
-  int64_t activations = 0; ///< turned by a copy and a vector pass
-  /// Turned as whole blocks on the array, where that is possible.
+  int64_t activations = 0; ///< transposed by a copy and a vector pass
+  /// Transposed as whole blocks on the array, where that is possible.
   std::optional<int64_t> blocks;
 
   int64_t moving() const {
@@ -182,10 +182,10 @@ struct ChooseStationaryPass : impl::ChooseStationaryBase<ChooseStationaryPass> {
     numBlocks += blocks;
     llvm::StringRef reason =
         blocks  ? "fewer cycles: the stream of weights is longer than a load, "
-                  "and the array turns whole blocks"
+                  "and the array transposes whole blocks"
         : turns ? "fewer cycles: the stream of weights is longer than a load"
         : allowed ? "fewer cycles: the stream of positions covers the loads"
-                  : "the result cannot be turned in one pass";
+                  : "the result cannot be transposed in one pass";
     llvm::SmallVector<NamedAttribute> alternatives{builder.getNamedAttr(
         "weights-stationary", builder.getI64IntegerAttr(cycles.weights))};
     if (allowed)
@@ -194,7 +194,7 @@ struct ChooseStationaryPass : impl::ChooseStationaryBase<ChooseStationaryPass> {
                                builder.getI64IntegerAttr(cycles.activations)));
     if (allowed && cycles.blocks)
       alternatives.push_back(
-          builder.getNamedAttr("activations-stationary-turned-blocks",
+          builder.getNamedAttr("activations-stationary-transposed-blocks",
                                builder.getI64IntegerAttr(*cycles.blocks)));
     op->setAttr(
         kStationaryDecisionAttr,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Chooses how each movement is done: not at all, by a copy inside the chip, by
+// Chooses how each data movement is done: not at all, by a copy inside the chip, by
 // an identity multiplication on the array, or through DRAM. Input: npu
-// operations with `layout`. Output: some movements as `npu.pe.transpose` or
+// operations with `layout`. Output: some data movements as `npu.pe.transpose` or
 // with `route` through DRAM, each with its decision.
 
 #include "AxisChanges.h"
@@ -53,7 +53,7 @@ struct Movement {
   DmaMoveOp op;
   Piece piece;
   int64_t sourceAxis = -1, resultAxis = -1;
-  bool isView = false; ///< needs no movement if its operand is resident
+  bool isView = false; ///< needs no data movement if its operand is resident
   bool loads = false;  ///< The source is a graph input.
   bool stores = false; ///< The result is a graph output.
   std::optional<analysis::TransposePlan> plan;
@@ -95,7 +95,7 @@ analysis::TransposeEnds endsOf(const Movement &movement,
     ends.stored = neighbours(y, movement.resultAxis);
   if (movement.loads || movement.stores) {
     // A copy goes tile by tile with the load or store. The array needs all of
-    // the end on the chip at once, beside what else is live.
+    // the end on the chip at once, next to what else is live.
     const bool isChange = DmaMoveOp(movement.op).getKind() == kAxisChange;
     const Value inside = movement.loads ? y : x;
     const int64_t axis =
@@ -124,7 +124,7 @@ analysis::TransposeEnds endsOf(const Movement &movement,
   return ends;
 }
 
-/// Axes that may lie across partitions: `axis`, or any of \p shape if the
+/// Axes that may be the partition dimension: `axis`, or any of \p shape if the
 /// tensor is in DRAM before or after and nothing else says which.
 llvm::SmallVector<int64_t> axesOf(bool free, int64_t axis,
                                   llvm::ArrayRef<int64_t> shape) {
@@ -175,7 +175,7 @@ int64_t readingCycles(Value value, int64_t depth = 1) {
   return longest;
 }
 
-/// The part of a copy that goes on beside a product: column tiles are copied as
+/// The part of a copy that goes on in parallel with a product: column tiles are copied as
 /// they leave the array, and a product begins with the first part of what is
 /// loaded. An identity multiplication waits for the array instead, or the array
 /// for it.
@@ -257,11 +257,11 @@ Choice choose(const Movement &movement, llvm::StringRef mode) {
   if (!movement.plan)
     return {"copy", "no tiles of the array exchange these axes"};
   if (mode == "pe")
-    return {"identity", "asked for"};
+    return {"identity", "requested"};
   if (mode == "dma")
-    return {"dma", "asked for"};
+    return {"dma", "requested"};
   if (mode == "copy")
-    return {"copy", "asked for"};
+    return {"copy", "requested"};
   const analysis::TransposeCycles &cycles = movement.cycles;
   // What reads a copy begins with its first elements, what reads several tiles
   // of the array with the first of them. A change of the axis has counted that
@@ -280,7 +280,7 @@ Choice choose(const Movement &movement, llvm::StringRef mode) {
   return {"copy", "fewest predicted cycles"};
 }
 
-/// True if a change of the axis that no operation of the model asks for is done
+/// True if a change of the axis that no operation of the model requests is done
 /// before its readers, not by their loads. What is in DRAM anyway goes there
 /// only once.
 bool isWorthAnOperation(const Movement &movement, const Choice &choice) {
@@ -323,7 +323,7 @@ public:
                  "reason",
                  builder.getStringAttr(
                      storageOf(op.getY()).encoded
-                         ? "encoded behind the copy: new blocks"
+                         ? "encoded after the copy: new blocks"
                          : "elements are left out, repeated or converted"))}));
   }
 
@@ -367,7 +367,7 @@ private:
   OpBuilder builder;
 };
 
-/// Of two consecutive movements whose order does not matter, the one with
+/// Of two consecutive data movements whose order does not matter, the one with
 /// the earlier reader goes first: queues are served in program order.
 void orderByReaders(llvm::ArrayRef<DmaMoveOp> moves) {
   auto firstReader = [](Operation *op) {

@@ -5,7 +5,7 @@
 #include "ClusterChoice.h"
 #include "NetworkTime.h"
 
-#include "ashlar/Analysis/CounterRooms.h"
+#include "ashlar/Analysis/CounterAllocation.h"
 #include "ashlar/Analysis/DenseCycles.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Machine/Cycles.h"
@@ -62,7 +62,7 @@ bool mayFold(Value x) {
 }
 
 namespace {
-/// Cycles in which the vector unit encodes a map.
+/// Cycles in which the vector unit encodes a feature map.
 struct EncodeCycles {
   int64_t plain = 0;  ///< as it is
   int64_t folded = 0; ///< in the best lane fold: few channels fill more lanes
@@ -217,7 +217,7 @@ void Chooser::predict(PeConvOp conv) {
     analysis::EncodedWeights weights(conv);
     for (const auto &column : columns)
       candidate.tiles += static_cast<int64_t>(column.tiles.size());
-    // Tiles of zeros are left out of the array's work too.
+    // Tiles of zeros are omitted from the array's work too.
     candidate.zeroTiles = analysis::dropZeroTiles(columns, conv, weights);
     int64_t kept = candidate.tiles - candidate.zeroTiles;
     fetch = weightCycles(conv) * kept / std::max<int64_t>(candidate.tiles, 1);
@@ -231,7 +231,7 @@ void Chooser::predict(PeConvOp conv) {
   candidates.push_back(std::move(candidate));
 }
 
-/// The choice for a convolution by itself.
+/// The choice for a convolution on its own.
 bool Chooser::goesSparse(const Candidate &candidate) const {
   if (candidate.pinned)
     return false;
@@ -249,7 +249,7 @@ bool Chooser::goesSparse(const Candidate &candidate) const {
          partition::Route::Sparse;
 }
 
-/// Cycles of readers of one map that each go to the sparse cluster. Where that
+/// Cycles of readers of one feature map that each go to the sparse cluster. Where that
 /// is faster, one of them runs on the array meanwhile; the drain serves both.
 int64_t Chooser::shareClusters(llvm::ArrayRef<size_t> sparse) {
   int64_t total = 0, drain = 0;
@@ -277,7 +277,7 @@ int64_t Chooser::shareClusters(llvm::ArrayRef<size_t> sparse) {
   return total;
 }
 
-/// The choices for the readers of one map that is not folded; their cycles.
+/// The choices for the readers of one feature map that is not folded; their cycles.
 int64_t Chooser::decideUnfolded(llvm::ArrayRef<size_t> group) {
   llvm::SmallVector<size_t, 2> sparse;
   int64_t cycles = 0;
@@ -293,8 +293,8 @@ int64_t Chooser::decideUnfolded(llvm::ArrayRef<size_t> group) {
   return cycles + shareClusters(sparse);
 }
 
-/// Readers of one map, together: if one of them is on the sparse cluster, the
-/// others cannot have the map folded.
+/// Readers of one feature map, together: if one of them is on the sparse cluster, the
+/// others cannot have the feature map folded.
 void Chooser::decideGroup(llvm::ArrayRef<size_t> group) {
   int64_t plain = decideUnfolded(group), folded = 0;
   for (size_t i : group)
@@ -329,7 +329,7 @@ void Chooser::decideAlone() {
       decideUnfolded(group);
 }
 
-/// Each convolution that by itself, with its readers, is faster on the sparse
+/// Each convolution that on its own, with its readers, is faster on the sparse
 /// cluster stays on the array if that makes the network faster: another branch
 /// may end later anyway, and a chain of convolutions keeps its lane folds.
 /// Each try predicts the whole network: a network of very many convolutions has

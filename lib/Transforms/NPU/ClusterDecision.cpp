@@ -4,7 +4,7 @@
 
 #include "ClusterDecision.h"
 
-#include "ashlar/Analysis/CounterRooms.h"
+#include "ashlar/Analysis/CounterAllocation.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "mlir/IR/Builders.h"
 
@@ -107,7 +107,7 @@ void nameCounters(ModuleOp module, const machine::Description &machine) {
           op, [&](Operation *other) { return numbers.lookup(other); },
           machine));
   });
-  analysis::CounterRooms rooms(
+  analysis::CounterAllocation rooms(
       maps, static_cast<int64_t>(machine.sparse.countEntries));
   MLIRContext *context = module.getContext();
   for (const analysis::CountedMap &map : maps) {

@@ -3,7 +3,7 @@
 // Decodes block operands that are read across another axis than that of their
 // blocks: exponents are shared by groups of partitions. Input: npu operations
 // with `layout`. Output: the same, where every encoded operand that has to be
-// re-laid is an f32 tensor first. No operation is left out: its tiling model
+// re-laid is an f32 tensor first. No operation is omitted: its tiling model
 // says how it reads.
 
 #include "ashlar/Analysis/TilingModel.h"

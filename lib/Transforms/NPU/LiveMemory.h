@@ -42,7 +42,7 @@ public:
   }
 
   /// The first `bytes` from `offset` on that are free of all that is read at
-  /// operation `since` or later, the area of operation `ignored` left out.
+  /// operation `since` or later, the area of operation `ignored` omitted.
   int64_t firstFit(int64_t offset, int64_t bytes, int64_t since,
                    int64_t ignored) const {
     for (const LiveArea &area : areas) {

@@ -61,13 +61,13 @@ struct OpPlan {
   int64_t over = -1;
   std::string overReason;
   bool swaps = false; ///< blocks of both change places
-  /// Why a movement that moves nothing is a copy nevertheless.
+  /// Why a data movement that moves nothing is a copy nevertheless.
   std::string viewReason;
   /// Why the result is in DRAM.
   std::string dramReason = "graph output";
 };
 
-/// What one attempt to plan a module asks for.
+/// What one attempt to plan a module requests.
 struct PlanWish {
   int64_t ring = 0;        ///< bytes for prefetching weights
   int64_t chunksAhead = 2; ///< chunks of weights that the ring holds at least

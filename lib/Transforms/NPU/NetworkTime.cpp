@@ -49,7 +49,7 @@ size_t NetworkTime::addStep(Engine engine, int64_t cycles,
   return steps.size() - 1;
 }
 
-/// One pass of the vector unit over a map, its channels in the lanes.
+/// One pass of the vector unit over a feature map, its channels in the lanes.
 int64_t NetworkTime::mapCycles(Value map, VecCost cost, VecStore store) const {
   auto shape = shapeOf(map);
   int64_t elements = 1;

@@ -3,7 +3,7 @@
 // What a plan costs, for the choice between plans where memory is short: bytes
 // that cross DRAM's bus more or less often, and streams of the array, which a
 // lost lane fold or small tiles make longer. What all plans of a module share
-// is left out.
+// is omitted.
 
 #include "MemoryPlanner.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Results made in the memory of their operand: a movement that converts writes
+// Results made in the memory of their operand: a data movement that converts writes
 // tile by tile after what it still has to read (the fold inside one memory,
 // docs/decisions, width folds), and a transpose of squares exchanges blocks
 // where operand and result do not fit side by side. Assumption: tiles are made
@@ -40,7 +40,7 @@ bool Planner::isConvertingMove(size_t index) const {
          !plan.model.directResult && producer(move.getInputs()[0]);
 }
 
-/// Why such a movement cannot even try; empty if it can.
+/// Why such a data movement cannot even try; empty if it can.
 llvm::StringRef Planner::refusalInPlace(size_t index) const {
   const OpPlan &plan = plans[index];
   const OpPlan *source = producer(plan.op->getOperand(0));
@@ -74,7 +74,7 @@ bool Planner::placeInPlace(size_t index) {
   for (int round = 0; round < kMostRounds; ++round) {
     auto choice = chooseTile(plan, limitAt(index) - liveEnd(index));
     if (!choice) {
-      plan.overReason = "no tile fits beside its operand";
+      plan.overReason = "no tile fits next to its operand";
       return false;
     }
     const int64_t lead = analysis::inPlaceLead(move, plan.model, source.view,
@@ -94,7 +94,7 @@ bool Planner::placeInPlace(size_t index) {
               ? "there is free memory in front of its operand"
               : fmt::format("no tile reaches what later ones read: the result "
                             "begins {} bytes in front of its operand, at most "
-                            "{} behind it would do",
+                            "{} after it would do",
                             begin - place, lead);
       return true;
     }
@@ -102,7 +102,7 @@ bool Planner::placeInPlace(size_t index) {
     if (place + plan.bytes > limitAt(plan.lastUse))
       break;
   }
-  plan.overReason = "no tile fits beside both";
+  plan.overReason = "no tile fits next to both";
   return false;
 }
 
@@ -124,7 +124,7 @@ bool Planner::placeSwapped(size_t index) {
   plan.over = indexOf.lookup(source->op);
   plan.swaps = true;
   plan.overReason = fmt::format(
-      "{} bytes of a partition do not fit beside the {} of the operand: square "
+      "{} bytes of a partition do not fit next to the {} of the operand: square "
       "blocks change places",
       plan.bytes, source->bytes);
   return plan.offset + plan.bytes <= limitAt(plan.lastUse);
@@ -149,7 +149,7 @@ std::optional<TileChoice> Planner::swapScratch(const OpPlan &plan,
   return choice.slots > 0 ? std::optional(choice) : std::nullopt;
 }
 
-/// The decision, on movements that had the choice.
+/// The decision, on data movements that had the choice.
 void Planner::recordInPlace(size_t index) {
   if (plans[index].swaps)
     cast<DmaMoveOp>(plans[index].op).setRoute(Route::SwapBlocks);

@@ -41,7 +41,7 @@ namespace {
 constexpr int64_t kPlenty = 4;
 /// More tiles than this are worth a look at the memory between live results.
 constexpr int64_t kManyTiles = 4;
-/// Operations before a vector operation that may still run beside it.
+/// Operations before a vector operation that may still run in parallel with it.
 constexpr size_t kBehind = 8;
 /// Tensors that leave one by one before they leave in groups: placing starts
 /// over after each, which networks of many thousand tensors cannot afford.
@@ -150,7 +150,7 @@ bool Planner::isReadInDram(OpOperand &use) const {
 }
 
 /// Why a reader of the result cannot read it in place as the view leaves it;
-/// empty if all can. Other movements read whatever there is.
+/// empty if all can. Other data movements read whatever there is.
 std::string Planner::refusalOfView(const OpPlan &plan,
                                    const analysis::View &view) const {
   for (OpOperand &use : plan.op->getUses()) {
@@ -167,7 +167,7 @@ std::string Planner::refusalOfView(const OpPlan &plan,
   return "";
 }
 
-/// Lets the result of a movement be a view of its resident operand.
+/// Lets the result of a data movement be a view of its resident operand.
 bool Planner::share(OpPlan &plan) {
   plan.view = plan.dense;
   plan.viewReason.clear();
@@ -285,13 +285,13 @@ size_t Planner::firstRunning(size_t index) const {
 }
 
 /// The first place among the resident tensors that are live at operation
-/// `since` or later, the result of operation `ignored` left out.
+/// `since` or later, the result of operation `ignored` omitted.
 int64_t Planner::firstFit(size_t index, int64_t ignored, size_t since) const {
   return live.firstFit(reserved, plans[index].room, static_cast<int64_t>(since),
                        ignored);
 }
 
-/// A large map that the next operation reads and no other lies at the end of
+/// A large feature map that the next operation reads and no other lies at the end of
 /// the memory: what is made of it may then begin where nothing ends soon.
 bool Planner::placeAbove(size_t index) {
   OpPlan &plan = plans[index];

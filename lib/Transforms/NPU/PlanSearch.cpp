@@ -42,7 +42,7 @@ bool Planner::attempt(const PlanWish &wish, bool mayEvict) {
   for (size_t first = 0;;) {
     dirty = plans.size();
     if (mayEvict && unfoldSpilled()) {
-      // A map without lanes has other chunks of weights.
+      // A feature map without lanes has other chunks of weights.
       const bool moved = countWeights(wish.chunksAhead);
       first = std::min({first, dirty, shareAgain()});
       if (moved)
@@ -194,7 +194,7 @@ bool Planner::evictSome(int64_t limit) {
   return false;
 }
 
-/// Not everything fits beside whole columns of weights. Of the plans that send
+/// Not everything fits next to whole columns of weights. Of the plans that send
 /// maps away, cut columns, or both, takes the one that is predicted to be
 /// fastest. False if there is none.
 bool Planner::planShort() {
@@ -240,7 +240,7 @@ LogicalResult Planner::run() {
   return refuse();
 }
 
-/// Says what the last attempt, which asked for least, found no room for.
+/// Says what the last attempt, which requested least, found no room for.
 LogicalResult Planner::refuse() const {
   const OpPlan &plan = plans[failedAt];
   Shape smallest = plan.model.resultShape;
@@ -253,7 +253,7 @@ LogicalResult Planner::refuse() const {
   return plan.op->emitError()
          << "does not fit into the state buffer: its smallest tile needs "
          << slotBytes(plan, smallest) << " bytes per partition, "
-         << std::max<int64_t>(failedAvailable, 0) << " are available beside "
+         << std::max<int64_t>(failedAvailable, 0) << " are available next to "
          << failedWeights
          << " bytes for weights; use a machine with more bytes per partition ("
          << machine.name << " has " << machine.sb.bytesPerPartition << ")"

@@ -200,8 +200,8 @@ std::optional<TileChoice> Planner::cutPositions(const OpPlan &plan,
   TileChoice choice;
   choice.tile = plan.model.resultShape;
   choice.slotBytes = slotBytes(plan, choice.tile);
-  // The array turns what has come while the rest comes, or while what it has
-  // turned goes, in tiles that fill it. Not both: DRAM serves in program order,
+  // The array transposes what has arrived while the rest arrives, or while what it has
+  // transposed leaves, in tiles that fill it. Not both: DRAM serves in program order,
   // and loads would wait for stores.
   const bool loads = isa<PeTransposeOp>(plan.op) && isStaged(plan, 0);
   if (isa<PeTransposeOp>(plan.op) && loads != stagesResult(plan)) {

@@ -29,8 +29,8 @@ using machine::VecStore;
 
 namespace {
 
-/// Eighths of a partition that a map may take so that another one of its size,
-/// weights and tiles have room beside it.
+/// Eighths of a partition that a feature map may take so that another one of its size,
+/// weights and tiles have room next to it.
 constexpr int64_t kRoomEighths = 3;
 
 int64_t elementsOf(Value value) {
@@ -158,7 +158,7 @@ bool SpreadCost::loads(Value value, const Lanes &lanes) {
                           }) > 1;
 }
 
-/// True if the map is too large to stay in the state buffer.
+/// True if the feature map is too large to stay in the state buffer.
 bool SpreadCost::spills(Value value, const Lanes &lanes) const {
   Operation *def = value.getDefiningOp();
   if (def && !isa<DecisionInterface>(def))
@@ -197,7 +197,7 @@ int64_t SpreadCost::passCycles(Operation *op, const Lanes &lanes) const {
                                   .issue);
 }
 
-/// What a reader of a map moves.
+/// What a reader of a feature map moves.
 void SpreadCost::addRead(OpOperand &use, const Lanes &lanes,
                          Movement &movement) {
   Value value = use.get();
@@ -211,7 +211,7 @@ void SpreadCost::addRead(OpOperand &use, const Lanes &lanes,
     movement.copies += relayCycles(value, lanes, machine);
 }
 
-/// What the producer of a map moves.
+/// What the producer of a feature map moves.
 void SpreadCost::addWrite(Value value, const Lanes &lanes, Movement &movement) {
   Operation *def = value.getDefiningOp();
   if (loads(value, lanes))

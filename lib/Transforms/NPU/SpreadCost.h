@@ -55,7 +55,7 @@ private:
   void ask(const analysis::Lanes &lanes);
 
   llvm::DenseSet<mlir::Value> results; ///< Maps that the network returns.
-  /// What is known of the lanes asked for last.
+  /// What is known of the lanes requested last.
   analysis::Lanes known;
   llvm::DenseMap<mlir::Operation *, bool> working;
   llvm::DenseMap<mlir::Value, bool> lying, loading;

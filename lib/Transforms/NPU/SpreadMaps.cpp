@@ -93,7 +93,7 @@ llvm::SmallVector<Lanes, 8> lanesToTry(llvm::ArrayRef<int64_t> shape,
   return lanes;
 }
 
-/// True if the map leaves too little of a partition for the rest of the network
+/// True if the feature map leaves too little of a partition for the rest of the network
 /// to be kept in the state buffer.
 bool isTooLarge(Value value, int64_t across, const Lanes &lanes,
                 const machine::Description &machine) {
@@ -192,7 +192,7 @@ private:
       apply(group, best, cost);
   }
 
-  /// A map that is too large for its partitions lies in others as well, if that
+  /// A feature map that is too large for its partitions lies in others as well, if that
   /// is enough and copies of its tiles take less than DRAM would.
   void keepOnChip(Operation *op, const machine::Description &machine) {
     LayoutAttr layout = layoutAttrOf(op);

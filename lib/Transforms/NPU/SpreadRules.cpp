@@ -31,7 +31,7 @@ bool keepsBlocks(const StorageType &type, int64_t across, const Lanes &lanes,
          lanes.pitch % static_cast<int64_t>(machine.xmGroup) == 0;
 }
 
-/// True if a map of `shape` across `axis` has whole groups in `lanes`.
+/// True if a feature map of `shape` across `axis` has whole groups in `lanes`.
 bool fits(llvm::ArrayRef<int64_t> shape, int64_t axis, const Lanes &lanes) {
   const auto rank = static_cast<int64_t>(shape.size());
   return lanes.spread() && lanes.across == axis && axis < rank &&
@@ -53,7 +53,7 @@ bool mapWorks(MapInterface map, int64_t axis, const Lanes &lanes,
          llvm::all_of(map->getOperands(), goesIn);
 }
 
-/// A movement that moves nothing: one piece, of all elements in their order.
+/// A data movement that moves nothing: one piece, of all elements in their order.
 bool isCopy(DmaMoveOp move) {
   if (move.getInputs().size() != 1 || move.getPieces().size() != 1 ||
       move.getFill() || move.getRoute() != Route::Copy ||

@@ -109,7 +109,7 @@ LogicalResult checkWorkAxis(Operation *op) {
                            << " across partitions";
 }
 
-/// Lanes of a fold fit beside each other, and the map is not encoded in blocks
+/// Lanes of a fold fit next to each other, and the feature map is not encoded in blocks
 /// that reach across them.
 LogicalResult checkLanes(Operation *op, const machine::Description &machine) {
   analysis::Lanes lanes = analysis::lanesOf(op);
@@ -172,7 +172,7 @@ LogicalResult checkStationary(Operation *op,
   if (stationary && !analysis::mayKeepActivations(op, machine))
     return op->emitOpError() << "cannot keep its activations in the array";
   if (transposesBlocks(op) && !analysis::mayTurnBlocks(op, machine))
-    return op->emitOpError() << "cannot turn its result as blocks";
+    return op->emitOpError() << "cannot transpose its result as blocks";
   return success();
 }
 
@@ -274,7 +274,7 @@ LogicalResult checkShared(Operation *op) {
   if (!analysis::isProduct(op) || !whole || !isAliased(whole) ||
       !analysis::joinsChannels(whole) ||
       *part + shapeOf(result)[1] > shapeOf(whole.getY())[1])
-    return op->emitOpError() << "is no part of a concatenation in its memory";
+    return op->emitOpError() << "is not a part of a concatenation in its memory";
   return success();
 }
 

@@ -71,7 +71,7 @@ private:
   }
 
   /// A result in DRAM is made dense in scratch memory first. Where products
-  /// leave theirs in scratch memory of another form, a map follows.
+  /// leave theirs in scratch memory of another form, a feature map follows.
   LogicalResult verifyResult(Operation *op, const analysis::TilingModel &model,
                              std::optional<View> view) {
     if (isAliased(op) ||

@@ -16,7 +16,7 @@ using namespace mlir;
 
 namespace {
 
-/// Constants, encodings of weights and the function frame stay beside npu
+/// Constants, encodings of weights and the function frame stay next to npu
 /// operations; names rather than classes keep this pass free of nn.
 bool mayLeave(Operation *op) {
   llvm::StringRef name = op->getName().getStringRef();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The copy pieces of every movement: [operand, dims, source rank, then per dim
+// The copy pieces of every data movement: [operand, dims, source rank, then per dim
 // (extent, source axis, source step, result axis, result step), then starts].
 //
 // RUN: ashlar-opt --ashlar-convert-nn-to-npu --split-input-file %s | FileCheck %s

@@ -126,7 +126,7 @@ func.func @pe_transpose_c1(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @vec_gather_c1(%x: tensor<2xf32>, %i: tensor<3xi64>) {
-  // expected-error@+1 {{has axis 0 of an operand of rank 1, expected another axis beside it}}
+  // expected-error@+1 {{has axis 0 of an operand of rank 1, expected another axis next to it}}
   %0 = npu.vec.gather(%x, %i) {axis = 0 : i64} : (tensor<2xf32>, tensor<3xi64>) -> tensor<3xf32>
   return
 }

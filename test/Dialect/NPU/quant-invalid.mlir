@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Zero points belong to the meaning of a product: none can be left out, be
+// Zero points belong to the meaning of a product: none can be omitted, be
 // given to what has none, or leave the range of its type.
 // RUN: ashlar-opt --split-input-file --verify-diagnostics %s
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The machine of a module: what is left out is that of a1, all is printed, and
+// The machine of a module: what is omitted is that of a1, all is printed, and
 // what is printed is the same machine.
 // RUN: ashlar-opt %s | FileCheck %s
 // RUN: ashlar-opt %s | ashlar-opt | FileCheck %s

@@ -41,7 +41,7 @@ def compile_model(name, options, folder, *arguments):
 
 
 def stored_bytes(decisions, storage):
-    """Bytes of all residual operands and the encodings beside them. One that
+    """Bytes of all residual operands and the encodings next to them. One that
     no product reads has no encoding: its type under `bfp` is f32."""
     return sum(d.get(f"bytes_{storage}", d["bytes_f32"]) for d in decisions
                if d.get("choice", "").startswith("residual-"))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Ends tools by SIGINT, SIGTERM and SIGKILL at random moments of writing: each
-destination is whole or what it was before, and nothing lies beside it.
+destination is whole or what it was before, and nothing lies next to it.
 
 usage: signals.py [--count=N] [--seed=S] [--models=DIR]
 
@@ -83,7 +83,7 @@ class Case:
             return False
 
     def end_by(self, number, draw):
-        """Sends a signal at a random moment; the complaint, if there is one."""
+        """Sends a signal at a random moment; the problem, if there is one."""
         self.reset()
         process = self.start()
         if draw.random() < 0.5:
@@ -99,7 +99,7 @@ class Case:
         if code not in (0, -number):
             return f"ended with {code}"
         found = contents(self.folder)
-        # What is no file of ours may need a moment to become one: the names
+        # What is not a file of ours may need a moment to become one: the names
         # are given by a process that the signal does not reach.
         limit = time.monotonic() + 2
         while found not in (self.old, self.new) and time.monotonic() < limit:
@@ -118,10 +118,10 @@ class Case:
         failures = 0
         for i in range(count):
             number = SIGNALS[i % len(SIGNALS)]
-            complaint = self.end_by(number, draw)
-            if complaint:
+            problem = self.end_by(number, draw)
+            if problem:
                 failures += 1
-                print(f"FAIL {self.name}: {number.name}: {complaint}")
+                print(f"FAIL {self.name}: {number.name}: {problem}")
         print(f"{self.name}: {count} signals, {self.kept} before, {self.whole} "
               f"after, {failures} between", flush=True)
         shutil.rmtree(self.folder, ignore_errors=True)

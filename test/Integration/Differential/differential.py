@@ -63,7 +63,7 @@ def run(seed, case, keep, shrink):
 
 
 def reduce(folder):
-    """small.onnx beside a kept model: the least that ashlar-reduce finds to fail alike."""
+    """small.onnx next to a kept model: the least that ashlar-reduce finds to fail alike."""
     test = (f"{sys.executable} {os.path.abspath(__file__)} --again={folder} "
             "--model={model} --inputs={inputs} >&2")
     common.run_tool("ashlar-reduce", os.path.join(folder, "model.onnx"), "-o",

@@ -6,7 +6,7 @@ usage: dram_banks.py [--seeds=0:20] [--seconds=N] [--keep=DIR] [--verbose]
        dram_banks.py network [--model=NAME] [OPTION ...]
 
 A seed draws a DRAM (rates, bursts, rows, banks, times, refresh) and a program of
-copies, fills, unpackings, gathers and compressed maps on several queues, or, every
+copies, fills, unpackings, gathers and compressed feature maps on several queues, or, every
 tenth, a network of random_network.py. `network` takes a shared model and options of
 ashlarc. The cycles that every transfer owns the server, the rows opened, the bursts
 that found theirs open and the cycles of refresh must be those of dram_model.py, which
@@ -58,7 +58,7 @@ def draw_dram(draw):
 
 
 class Program:
-    """Instructions whose results nobody else touches, on several queues."""
+    """Instructions whose results nothing else touches, on several queues."""
 
     def __init__(self, draw, dram):
         self.draw, self.dram = draw, dram
@@ -265,33 +265,33 @@ def read(path):
 
 
 def compare(binary, folder, seed=1):
-    """What the run and the model say; a Complaint if they differ."""
+    """What the run and the model say; a Mismatch if they differ."""
     trace, report, requests = (os.path.join(folder, n) for n in ("t.json", "r.json", "requests"))
     common.run_tool("ashlar-run", binary, f"--random-inputs={seed}", "--quiet",
                     f"--trace={trace}", f"--report={report}", f"--dram-trace={requests}")
     ran = read(report)
     if broken := report_rules.check_run(ran):
-        raise seed_sweep.Complaint("the report: " + "; ".join(broken[:5]))
+        raise seed_sweep.Mismatch("the report: " + "; ".join(broken[:5]))
     slices = [e for e in read(trace)["traceEvents"] if e.get("cat") == "dram"]
     dram, totals = ran["machine_parameters"]["dram"], ran["totals"]
     lines = dram_model.requests(requests)
     for write, key in ((False, "dram_read"), (True, "dram_write")):
         found = sum(kind == write for kind, _ in lines) * dram["burst_bytes"]
         if found != totals[key]:
-            raise seed_sweep.Complaint(f"{found} bytes in the trace, {key} {totals[key]}")
+            raise seed_sweep.Mismatch(f"{found} bytes in the trace, {key} {totals[key]}")
     if any(address % dram["burst_bytes"] for _, address in lines):
-        raise seed_sweep.Complaint("requests that are no whole bursts")
+        raise seed_sweep.Mismatch("requests that are no whole bursts")
     transfers = [(e["ts"], e["args"]["bursts"]) for e in slices]
     cycles, activations, hits, refresh = dram_model.walk(dram, lines, transfers)
     for event, expected in zip(slices, cycles):
         if event["dur"] != expected:
-            raise seed_sweep.Complaint(
+            raise seed_sweep.Mismatch(
                 f"instruction {event['args']['instruction']} ({event['name']}) owns DRAM for "
                 f"{event['dur']} cycles from {event['ts']} on, expected {expected}")
     for key, expected in (("dram_busy", sum(cycles)), ("dram_activations", activations),
                           ("dram_row_hits", hits), ("dram_refresh", refresh)):
         if totals[key] != expected:
-            raise seed_sweep.Complaint(f"{key} {totals[key]}, expected {expected}")
+            raise seed_sweep.Mismatch(f"{key} {totals[key]}, expected {expected}")
     return (f"{len(lines)} bursts in {len(slices)} transfers, {sum(cycles)} cycles, "
             f"{activations} rows opened, {refresh} cycles of refresh")
 

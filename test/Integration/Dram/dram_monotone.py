@@ -89,7 +89,7 @@ def check(seed, folder):
             after = cycles(text, machine.changed(changes), inputs, folder)
             Account.add(("refresh" if refresh else "none   ", key), before, after)
             if promise and not refresh and after > before:
-                raise seed_sweep.Complaint(f"{what}: {changes} takes {after} cycles, "
+                raise seed_sweep.Mismatch(f"{what}: {changes} takes {after} cycles, "
                                            f"before {before}")
     return "equal", what
 

@@ -203,7 +203,7 @@ class Program:
         return math.ceil(bits / digit) * math.ceil(self.active / digit)
 
     def cells(self, f, elements, dense):
-        """Cells beside `elements` elements of each of the rows."""
+        """Cells next to `elements` elements of each of the rows."""
         if f["orientation"] == "p" or f.get("groups", 1) > 1:
             return elements * self.rows_of_cells(f["part"], f["rows"])
         return f["rows"] * (math.ceil(elements / self.machine["xm_group"]) if dense

@@ -44,7 +44,7 @@ def check(seed, folder):
     comparison = energy.Comparison()
     followed = energy.check_all(comparison, report, text, name)
     if comparison.wrong:
-        raise seed_sweep.Complaint(f"{what}: " + "; ".join(comparison.wrong[:5]))
+        raise seed_sweep.Mismatch(f"{what}: " + "; ".join(comparison.wrong[:5]))
     return "equal", f"{what}, {comparison.values} values{'' if followed else ', prices only'}"
 
 

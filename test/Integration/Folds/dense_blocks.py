@@ -53,7 +53,7 @@ class Network:
         return name
 
     def parameter(self, channels):
-        """A constant for a map: mostly along channels."""
+        """A constant for a feature map: mostly along channels."""
         extents = [channels] + self.shape[2:]
         axis = self.source.choice([0, 0, 0, 1, 2, None])
         shape = [] if axis is None else \

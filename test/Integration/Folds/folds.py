@@ -11,8 +11,8 @@ usage: folds.py random [--count=N] [--seed=S]
 
 `random` draws convolutions (one and two dimensions, strides, dilations, pads,
 widths that are no multiple of anything, batches, few channels, a second layer
-behind some) and compares every planned tensor with the numpy reference under a
-random --fold-w; the emulator refuses reads of memory that nobody wrote.
+after some) and compares every planned tensor with the numpy reference under a
+random --fold-w; the emulator refuses reads of memory that nothing wrote.
 `copies` reads the emulator's counters of bytes copied inside the chip (report
 and trace, `copied`) for stems whose fold is a view, and between the last
 instruction of a layer and the first of the one that reads it in lanes: none. A
@@ -24,7 +24,7 @@ that it takes an area of its own where the rule does not hold.
 `integers` compares every layer of random networks of small integers, whose sums
 are exact in float32, before and after the fold phase in the interpreter, under
 every --fold-w: equal bits.
-`pools` shows that the pool behind a stem uses all partitions and runs beside it.
+`pools` shows that the pool behind a stem uses all partitions and runs in parallel with it.
 """
 
 import argparse
@@ -314,7 +314,7 @@ def check_elision(folder):
     return busy != live
 
 
-# --fold-w, machine, input shape, layers behind a Relu: where the folded map goes
+# --fold-w, machine, input shape, layers behind a Relu: where the folded feature map goes
 IN_PLACE = [
     ("stride", "a1", (1, 3, 96, 96),
      [(16, (3, 3), (2, 2), (1, 1, 1, 1), (1, 1))], "in-place"),

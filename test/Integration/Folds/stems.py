@@ -15,7 +15,7 @@ a1-ideal. Prints one line per stem and mode.
 in which its last result is stored. It must be the predicted one within 5 %.
 --alternatives does so for every alternative of every stem, chosen or not, and
 compares their array cycles, which must be equal. Both are for a1-ideal: the model of
-how a map is gathered assumes that a partition holds a few rows; and for the order of
+how a feature map is gathered assumes that a partition holds a few rows; and for the order of
 emission, which it predicts.
 """
 
@@ -52,7 +52,7 @@ TOLERANCE = 0.05
 
 
 def save_model(path, shape, outputs, kernel, strides, pads, inside=False):
-    """The stem alone, or (`inside`) with a small network behind it."""
+    """The stem alone, or (`inside`) with a small network after it."""
     rng = np.random.default_rng(1)
     weights = rng.standard_normal((outputs, shape[0]) + kernel)
     # Its floats must not take the memory that the stem works in.

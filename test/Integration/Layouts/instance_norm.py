@@ -10,7 +10,7 @@ whose result goes there, and one between two convolutions, with a relu. Every
 planned tensor of the second is compared with the numpy reference. Prints
 
 * the cycles of the node between the convolutions, and those of its passes on
-  the vector unit, the bound of a map that stays on the chip;
+  the vector unit, the bound of a feature map that stays on the chip;
 * the cycles of the network with the normalisation alone, and those of input and
   result at DRAM's full rate.
 

@@ -63,7 +63,7 @@ TIMEOUT = 60
 
 
 class Outcome(Exception):
-    """Ends a case; the text is its ledger line, `failed` if it is no verdict
+    """Ends a case; the text is its ledger line, `failed` if it is not a verdict
     that a ledger may hold."""
 
     def __init__(self, text, failed=False):
@@ -94,7 +94,7 @@ def load_tensor(path, value_info):
 
 
 def load_set(folder, kind, infos):
-    """The tensors of one data set by name; operands left out stay out."""
+    """The tensors of one data set by name; omitted operands stay out."""
     count = len(glob.glob(os.path.join(folder, kind + "_*.pb")))
     return {info.name: load_tensor(os.path.join(folder, f"{kind}_{k}.pb"), info)
             for k, info in enumerate(infos[:count])}

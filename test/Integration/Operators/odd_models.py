@@ -4,7 +4,7 @@
 
 usage: odd_models.py [--only=REGEX] [--machine=a1] [--option=OPTION]... [--no-ort]
 
-Extents of 0, 1 and primes, thousands of channels, kernels larger than the map,
+Extents of 0, 1 and primes, thousands of channels, kernels larger than the feature map,
 batches with sparse weights and transposes, weights that nodes share, outputs that
 are inputs, constants, inner tensors or twice the same, odd names, external data,
 symbolic dimensions. Every model is compiled with bfp16, run and compared with ONNX

@@ -190,7 +190,7 @@ class Builder(Network):
             self.node(op, [a], value, kernel_shape=[2, 2], strides=[2, 2]), value)
 
     def add_between(self, at):
-        """Something between products that is no product."""
+        """Something between products that is not a product."""
         kind = self.random.choice(["binary", "binary", "concat", "clip", "MaxPool", "AveragePool"])
         if kind in ("binary", "concat"):
             # The same values with another scale, zero point and type.
@@ -258,7 +258,7 @@ def check(seed, with_ort, machine):
         save(net, path, x)
         found, failures = execute(f"seed {seed}", path, x, machine, folder)
         for name in left_over(os.path.join(folder, "plan", "plan.json")):
-            failures.append(f"seed {seed}: {name} is no integer product and no part of one "
+            failures.append(f"seed {seed}: {name} is not an integer product and no part of one "
                             "pass between them")
         results = common.ort.run(path, [{"x": x}])[0][0] if with_ort else {}
     return failures + compare(f"seed {seed} opset {net.opset}", net, found, results)

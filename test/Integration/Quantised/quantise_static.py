@@ -98,7 +98,7 @@ class Graph:
 
 
 def activations(graph):
-    """Tensors that are stored quantised: what is computed, behind its relu."""
+    """Tensors that are stored quantised: what is computed, after its relu."""
     names = [graph.inputs[0].name]
     for node in graph.nodes:
         readers = graph.readers(node.output[0])

@@ -96,7 +96,7 @@ def check(seed, folder):
         if found != expected:
             broken.append(f"parameters {dict(found.items() ^ expected.items())}")
     if broken:
-        raise seed_sweep.Complaint("; ".join(broken[:5]))
+        raise seed_sweep.Mismatch("; ".join(broken[:5]))
     return "equal", what
 
 

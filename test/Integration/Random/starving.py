@@ -289,7 +289,7 @@ def check(seed, folder, wide):
         return "refused", str(why)
     wrong = ~(np.abs(found - network.value) <= 4 * network.error + 1e-5)
     if wrong.any():
-        raise seed_sweep.Complaint(
+        raise seed_sweep.Mismatch(
             f"{wrong.sum()} of {wrong.size} outputs are wrong, the first at "
             f"{tuple(map(int, np.argwhere(wrong)[0]))}")
     if draw.random() < 0.5:
@@ -300,7 +300,7 @@ def check(seed, folder, wide):
         plenty = run(folder, "plenty", machines[1], quantised, inputs,
                      ["--compile-from=quantise", *options[1:]], False)
         if found.tobytes() != plenty.tobytes():
-            raise seed_sweep.Complaint(
+            raise seed_sweep.Mismatch(
                 f"{(found != plenty).sum()} of {found.size} outputs differ from those with "
                 "plenty of memory")
     return "equal", ""

@@ -65,7 +65,7 @@ def same_dumps(first, second):
 
 
 def dumped_maps(report, dump):
-    """What was stored compressed, with the dumped elements of each map."""
+    """What was stored compressed, with the dumped elements of each feature map."""
     with open(os.path.join(dump, "index.json"), encoding="utf-8") as file:
         index = json.load(file)["tensors"]
     for entry in report["maps"]:
@@ -104,7 +104,7 @@ def decisions(report):
 
 
 def measure(name, options, extra):
-    """Complaints about one network; prints what was found."""
+    """Problems about one network; prints what was found."""
     with tempfile.TemporaryDirectory() as folder:
         model = name if name.endswith(".onnx") else common.model_path(name)
         inputs, calibration = samples(name, model, folder, options.inputs)
@@ -112,7 +112,7 @@ def measure(name, options, extra):
         common_options = [f"--machine={machine}", *extra]
         if calibration:
             common_options.append(f"--calibrate={calibration}")
-        results, reports, complaints = {}, {}, []
+        results, reports, problems = {}, {}, []
         for form in FORMS:
             own = os.path.join(folder, form)
             os.mkdir(own)
@@ -121,22 +121,22 @@ def measure(name, options, extra):
                 *common_options)
             dump = os.path.join(own, "dump")
             if results[form] != results["off"]:
-                complaints.append(f"{form}: outputs differ")
-            complaints += [f"{form}: {text}" for text in
+                problems.append(f"{form}: outputs differ")
+            problems += [f"{form}: {text}" for text in
                            same_dumps(os.path.join(folder, "off", "dump"),
                                       dump)]
-            complaints += [f"{form}: {text}" for text in
+            problems += [f"{form}: {text}" for text in
                            check_counts(reports[form], dump)]
-        complaints += check_bitmaps(reports["bitmap"],
+        problems += check_bitmaps(reports["bitmap"],
                                     os.path.join(folder, "bitmap", "dump"))
         cycles = {form: reports[form]["total_cycles"] for form in FORMS}
         if cycles["auto"] > cycles["off"]:
-            complaints.append(f"auto takes {cycles['auto']} cycles, off "
+            problems.append(f"auto takes {cycles['auto']} cycles, off "
                               f"{cycles['off']}")
         if options.some and not reports["auto"]["maps"]:
-            complaints.append("no map was compressed")
+            problems.append("no map was compressed")
         show(name, reports, os.path.join(folder, "auto", "dump"), options)
-        return [f"{name}: {text}" for text in complaints]
+        return [f"{name}: {text}" for text in problems]
 
 
 def show(name, reports, dump, options):
@@ -174,10 +174,10 @@ def main():
     parser.add_argument("--table", action="store_true")
     options, extra = parser.parse_known_args()
     models = [m for m in options.models if not m.startswith("--")]
-    complaints = [text for name in models or ["squeezenet1_1"]
+    problems = [text for name in models or ["squeezenet1_1"]
                   for text in measure(name, options, extra)]
-    print("\n".join(complaints) or "bits equal, counts right")
-    return 1 if complaints else 0
+    print("\n".join(problems) or "bits equal, counts right")
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 usage: concat_parts.py OUT.onnx IN.npz PART... [--batch=N] [--density=D]
 
 A convolution, one of each PART channels on its result (1 x 1 and 3 x 3 in turn),
-their concatenation, a maximum over 3 x 3 with stride 2 and a convolution behind
+their concatenation, a maximum over 3 x 3 with stride 2 and a convolution after
 it, with seeded weights of which D are not zero, and inputs for it.
 """
 

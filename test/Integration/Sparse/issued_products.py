@@ -21,7 +21,7 @@ import products  # noqa: E402
 
 
 class Comparison:
-    """Sums over the layers that were compared, and complaints."""
+    """Sums over the layers that were compared, and problems."""
 
     def __init__(self):
         self.layers = self.products = self.dense = 0

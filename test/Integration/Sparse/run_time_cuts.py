@@ -10,7 +10,7 @@ Compiles the model with --sparse=off and with --sparse=scatter
 bits. For every tcc.part that ran, the non-zeros of its tiles are counted again in
 the dumped map: the reported imbalance has to be theirs, so the counters, whether
 a drain or a pass made them, were right; the tiles have to cover the results once, or
-the map where they are tiles of the operand (--partition-halo=disjoint).
+the feature map where they are tiles of the operand (--partition-halo=disjoint).
 """
 
 import json
@@ -41,7 +41,7 @@ def boxes_of(text):
 
 
 def check_cut(cut, attrs, x, zeros, disjoint):
-    """A complaint about one tcc.part, or None; its work is non-zeros or zeros."""
+    """A problem about one tcc.part, or None; its work is non-zeros or zeros."""
     work = []
     for box in boxes_of(cut["tiles"]):
         (y0, y1), (x0, x1) = (
@@ -72,7 +72,7 @@ def check_cover(name, cuts, shape):
 
 
 def check_dump(folder, report, zeros):
-    """Complaints about all cuts of a run."""
+    """Problems about all cuts of a run."""
     with open(os.path.join(folder, "plan.json"), encoding="utf-8") as file:
         plan = json.load(file)
     with open(os.path.join(folder, "index.json"), encoding="utf-8") as file:
@@ -126,20 +126,20 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         plain, _ = run(model, inputs, folder, "--sparse=off", *same)
         cut, report = run(model, inputs, folder, *defaults, *options)
-        complaints = list(check_dump(
+        problems = list(check_dump(
             os.path.join(folder, "dump"), report,
             "--partition-metric=zeros" in options))
     if plain != cut:
-        complaints.append("cuts at run time change a bit")
+        problems.append("cuts at run time change a bit")
     counts = sorted({d["cuts"]["counts"] for d in report["decisions"]
                      if d.get("cuts", {}).get("time") == "run"})
     if expected and counts != sorted(expected[0]):
-        complaints.append(f"counts by {counts}, expected {expected[0]}")
+        problems.append(f"counts by {counts}, expected {expected[0]}")
     print(f"{len(report['cuts'])} cuts at run time, counts by "
-          f"{' and '.join(counts) or 'nothing'}, {len(complaints)} complaints")
-    for complaint in complaints:
-        print(complaint)
-    return 1 if complaints else 0
+          f"{' and '.join(counts) or 'nothing'}, {len(problems)} problems")
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ CHANNELS = [1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 20, 24, 32, 40]
 
 
 class Network:
-    """A graph that grows node by node; every map has a known shape."""
+    """A graph that grows node by node; every feature map has a known shape."""
 
     def __init__(self, draw):
         self.draw = draw
@@ -127,7 +127,7 @@ class Network:
                         strides=[2] * len(extents))
 
     def join(self):
-        """Adds or concatenates two maps of equal extents, if there are any."""
+        """Adds or concatenates two feature maps of equal extents, if there are any."""
         pairs = [(a, b) for a in self.maps for b in self.maps if a < b and
                  self.maps[a][2:] == self.maps[b][2:] and "x" not in (a, b)]
         if not pairs:
@@ -175,7 +175,7 @@ def draw_machine(draw, folder):
     kind = draw.random()
     if kind < 0.4:
         return draw.choice(["a1", "a1-tiny"])
-    if kind < 0.75:  # a cluster of any kind beside a known array
+    if kind < 0.75:  # a cluster of any kind next to a known array
         machine = random_machines.Machine.read(draw.choice(["a1", "a1-tiny"]))
         share = draw.choice([0.2, 0.5])
         machine = machine.changed({
@@ -234,7 +234,7 @@ def check_report(report):
         node, choice = decision["node"], decision["choice"]
         said = choice == "sparse-scatter" and decision.get("cuts", {}).get("time") == "run"
         if said != (node in cut):
-            raise seed_sweep.Complaint(f"{node}: {choice} with {decision.get('cuts')}, the machine "
+            raise seed_sweep.Mismatch(f"{node}: {choice} with {decision.get('cuts')}, the machine "
                                        f"has {'' if node in cut else 'not '}cut it")
 
 
@@ -266,7 +266,7 @@ def check(seed, folder):
     found, report = outputs_of(folder, "sparse", inputs, True)
     for name in expected:
         if found.get(name) != expected[name]:
-            raise seed_sweep.Complaint(f"'{name}' differs from the dense array")
+            raise seed_sweep.Mismatch(f"'{name}' differs from the dense array")
     check_report(report)
     tcu = sum(node["engine"] == "tcu" for node in report["nodes"])
     return "equal", f"{tcu} convolutions on the cluster, {len(report['cuts'])} cuts at run time"

@@ -13,9 +13,9 @@ bits, and in the order of emission every tcc.run and every dma.tile has to take 
 form (tile_cycles.py), which knows no prices. Every K-th network is also compared with the numpy
 reference, tensor by tensor.
 
-With a second convolution behind it each is compiled with --sparse=scatter too, for
+With a second convolution after it each is compiled with --sparse=scatter too, for
 a random unit, algorithm, metric and source of cuts, on `a1` in place of `a1-ideal`: the bits of the dense array,
-and behind each cut at run time the counts of the map (run_time_cuts.py).
+and after each cut at run time the counts of the feature map (run_time_cuts.py).
 """
 
 import argparse
@@ -243,7 +243,7 @@ def mask_of(folder):
 
 
 def closed_form(case, folder, mode):
-    """Compares the cycles of runs and loads; None or a complaint."""
+    """Compares the cycles of runs and loads; None or a problem."""
     with open(os.path.join(folder, mode + ".json"), encoding="utf-8") as file:
         report = json.load(file)
     if all(node["engine"] != "tcu" for node in report["nodes"]):
@@ -270,7 +270,7 @@ def closed_form(case, folder, mode):
 
 
 def check_scatter(case, folder, options):
-    """Two convolutions in scatter mode; None or a complaint."""
+    """Two convolutions in scatter mode; None or a problem."""
     scatter = ["--sparse=scatter", *case.scatter]
     if case.calibrate:
         scatter.append(
@@ -297,9 +297,9 @@ def check_tile(case, folder, options, against_numpy):
     emitted = outputs_of(folder, [*options, "--schedule=off"], "tile")
     if emitted.tobytes() != expected.tobytes():
         return "bits differ in the order of emission"
-    complaint = closed_form(case, folder, "tile")
-    if complaint or not against_numpy:
-        return complaint
+    problem = closed_form(case, folder, "tile")
+    if problem or not against_numpy:
+        return problem
     done = subprocess.run(
         [sys.executable, os.path.join(INTEGRATION, "numerics_model.py"),
          os.path.join(folder, "m.onnx"), os.path.join(folder, "in.npz"),
@@ -310,10 +310,10 @@ def check_tile(case, folder, options, against_numpy):
 def check(case, folder, modes, against_numpy):
     options = case.write(folder)
     if "scatter" in modes:
-        complaint = check_scatter(
+        problem = check_scatter(
             case, folder, [*options, f"--machine={case.priced}"])
-        if complaint:
-            return complaint
+        if problem:
+            return problem
     if "tile" in modes:
         return check_tile(case, folder, options, against_numpy)
     return None
@@ -334,14 +334,14 @@ def main():
         case = Case(1000 * options.seed + index)
         with tempfile.TemporaryDirectory() as folder:
             try:
-                complaint = check(case, folder, options.modes.split(","),
+                problem = check(case, folder, options.modes.split(","),
                                   index % options.numpy == 0)
             except SystemExit as error:
-                complaint = str(error)
-        if options.verbose or complaint:
-            print(f"{index}: {case}{': ' + complaint if complaint else ''}",
+                problem = str(error)
+        if options.verbose or problem:
+            print(f"{index}: {case}{': ' + problem if problem else ''}",
                   flush=True)
-        failures += complaint is not None
+        failures += problem is not None
         cuts += case.cuts
     print(f"{len(chosen)} convolutions, {failures} failures, {cuts} cuts at "
           "run time")

@@ -66,7 +66,7 @@ def shards():
 
 
 def killed(kills):
-    """Kills a shard at random moments until it ends by itself."""
+    """Kills a shard at random moments until it ends on its own."""
     draw = random.Random(1)
     for number in range(kills):
         process = subprocess.Popen(["ashlar-sweep", "run", "plan.json", "-o", "killed"],

@@ -5,9 +5,9 @@
 usage: transformer.py [--format=bfp16] [--machine=a1] [--only=NAME,...]
 
 Compiles and runs the graphs of transformer_graphs.py and prints, for each, the
-signal-to-noise ratio of every output, the cycles, the movement that is left and
+signal-to-noise ratio of every output, the cycles, the data movement that is left and
 the bytes of DRAM between the projections and the product with the values.
-Fails below 45 dB at bfp16, if movement (without the look-up of embeddings, and
+Fails below 45 dB at bfp16, if data movement (without the look-up of embeddings, and
 without encodes, see transpose_share.py) takes more than 3 % of the cycles, or if
 attention writes DRAM or reads activations from it.
 """

@@ -4,11 +4,11 @@
 
 usage: transpose_share.py MODEL [--most=2.0] [--format=bfp8] [--machine=a1]
 
-Counts movement nodes by how they are done, and adds up the cycles of the run
+Counts data movement nodes by how they are done, and adds up the cycles of the run
 that belong to transposes, shuffles and reshapes; a vector pass among them (the
 encode of what is moved, which any order of elements needs) is printed apart.
-Fails if the movement takes more than `most` percent, or if it writes DRAM where
-it is no graph output.
+Fails if the data movement takes more than `most` percent, or if it writes DRAM where
+it is not a graph output.
 """
 
 import argparse

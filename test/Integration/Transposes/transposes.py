@@ -15,7 +15,7 @@ than 2 % above the best, if `pe` moves a byte of DRAM for it or issues a
 descriptor, or if a result differs from numpy's. A third extent in front is a
 batch. By --place it stands between two poolings, which need its two axes across
 partitions (pools), reads a graph input before a pooling (load: `copy` is a
-transposing load), makes a graph output behind one (store), or both (alone).
+transposing load), makes a graph output after one (store), or both (alone).
 ranges: which way wins, for n x n of every width at every place, and for what is
 encoded across the other axis: what a pooling made (encoded) and what a product
 made (product). Their widths are those of the mantissas.

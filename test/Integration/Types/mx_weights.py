@@ -25,7 +25,7 @@ import common
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DEPTH, COLUMNS = 256, 128
-# Element type, scale type, block, storage asked for, bits that hold it.
+# Element type, scale type, block, storage requested, bits that hold it.
 FORMATS = {"mxfp4": ("float4e2m1", 24, 32, "w=8,block=32", 5),
            "mxfp4 at 16 bits": ("float4e2m1", 24, 32, "w=16,block=32", 5),
            "nvfp4": ("float4e2m1", 17, 16, "w=12,block=16", 9)}

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles a plan with one attribute or parameter after the other left out.
+"""Compiles a plan with one attribute or parameter after the other omitted.
 
 usage: lost_attributes.py MODEL.onnx FOLDER [OPTION]...
 
-What is left out: entries `name = value` and `name` in the braces of npu
+What is omitted: entries `name = value` and `name` in the braces of npu
 operations and in the angle brackets of their #npu attributes, but for those
 that say what an operation computes as any text would: a fill, an index. The
 compiler refuses the rest, or the program has the outputs of the whole plan.
@@ -60,7 +60,7 @@ def entries(text, begin):
 
 
 def cuts(line):
-    """Every range that can be left out, with its name."""
+    """Every range that can be omitted, with its name."""
     match = OPERATION.search(line)
     if not match or " {" not in line[match.end():]:
         return

@@ -63,7 +63,7 @@ class Layouts(unittest.TestCase):
         (self.folder / "classes.txt").write_text("cat\ndog\n")
         self.assertEqual(self.open().labels, [1])
         (self.folder / "labels.txt").write_text("a b.png horse\n")
-        self.refused("'horse' is no number and no line")
+        self.refused("'horse' is not a number and no line")
 
     def test_labels_that_do_not_match(self):
         for k, image in enumerate(pictures(2)):
@@ -83,7 +83,7 @@ class Layouts(unittest.TestCase):
         (self.folder / "classes.txt").write_text("n02 dog\nn00 fish\nn01 cat\n")
         self.assertEqual(self.open().labels, [2, 2, 0])
         (self.folder / "classes.txt").write_text("n02\n")
-        self.refused("folder 'n01' is no class")
+        self.refused("folder 'n01' is not a class")
 
     def test_no_labels(self):
         self.save("a.png", pictures(1)[0])

@@ -11,7 +11,7 @@ from ashlar.models.draw import NETWORKS, DecoderSize, decoder
 from ashlar.models.draw.random import Draws
 from ashlar.models.draw.sample import conv, rounded
 
-# Every host draws these bytes; whoever changes a network changes its line.
+# Every host draws these bytes; whatever changes a network changes its line.
 DIGESTS = {
     "kws_dscnn":
         "fdd5367f1b4129539adf283653630254d44a41f9ea88e0b63a601b97b098ce83",

@@ -247,7 +247,7 @@ static void drawEpilogue(Dice &dice, const Description &machine,
   op.resMode = true;
   op.resType = dice.chance(40) ? ElemType::Bfp
                                : static_cast<ElemType>(dice.between(0, 11));
-  // A byte that is neither 0 nor 1 is no bool, and memory holds any.
+  // A byte that is neither 0 nor 1 is not a bool, and memory holds any.
   if (op.resType == ElemType::Bool)
     op.resType = ElemType::U8;
   if (op.resType == ElemType::Bfp)

@@ -55,7 +55,7 @@ static Operations drawProducts(Dice &dice, const Draft &draft, bool drains) {
     return drawTranspose(dice, draft);
   const isa::PeLoad load = drawLoad(dice, draft.machine);
   Operations group = {load, isa::PeSwap{}};
-  Operations after; // drains behind the next stream
+  Operations after; // drains after the next stream
   for (int64_t n = dice.between(1, drains ? 2 : 4); n > 0; --n) {
     const isa::PeMatmul matmul = drawMatmul(dice, draft.machine, load);
     group.push_back(matmul);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads after writes of one copy queue, byte by byte, beside what footprints
+// Reads after writes of one copy queue, byte by byte, next to what footprints
 // say of them.
 
 #include "Programs.h"

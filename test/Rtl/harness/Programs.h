@@ -18,8 +18,8 @@ struct Draft {
   std::vector<uint8_t> image; ///< Of DRAM.
   std::vector<isa::Instruction> operations;
   size_t fixed = 0; ///< The first ones, which fill the memories.
-  /// Signals of the array stand behind the waits of its next operation, where
-  /// nobody needs them before that.
+  /// Signals of the array stand after the waits of its next operation, where
+  /// nothing needs them before that.
   bool lateSignals = false;
 };
 

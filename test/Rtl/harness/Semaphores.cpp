@@ -19,7 +19,7 @@ constexpr unsigned numQueues = 8;
 constexpr unsigned pe = static_cast<unsigned>(isa::Queue::Pe);
 constexpr unsigned act = static_cast<unsigned>(isa::Queue::Act);
 
-/// A signal of one operation that another queue takes. Signals behind pe.swap
+/// A signal of one operation that another queue takes. Signals after pe.swap
 /// say less than others and have semaphores of their own.
 unsigned semaphoreOf(unsigned from, unsigned to, bool swap) {
   return (swap ? 64 : 0) + from * numQueues + to;
@@ -41,8 +41,8 @@ private:
     return static_cast<unsigned>(isa::queueOf(draft.operations[i]));
   }
   void findWaits(size_t index);
-  /// Where the signals of an operation stand: behind it or, if that may be
-  /// late, behind the waits of the next one of its queue.
+  /// Where the signals of an operation stand: after it or, if that may be
+  /// late, after the waits of the next one of its queue.
   size_t placeOfSignals(size_t index) const;
 
   const Draft &draft;

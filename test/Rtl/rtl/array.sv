@@ -7,7 +7,7 @@
 //
 // Stationary words take the same way: the word of (r, c) is in its cell r + c
 // cycles after the bus has brought it. So a load that begins with the last
-// element of a stream behind it never meets that stream, and a stream that
+// element of a stream after it never meets that stream, and a stream that
 // begins when a load has ended never overtakes it.
 //
 // Row groups are rows that take part in the skew of the first group: all groups

@@ -259,7 +259,7 @@ module front #(
     early_tail++;
   endfunction
 
-  // The same to the signals directly behind stream n, which nothing else holds
+  // The same to the signals directly after stream n, which nothing else holds
   // up: the queue need not reach them. One behind a wait has to be reached.
   function automatic void follow(input int n, input int unsigned complete_at,
                                  input int steps, input int columns);

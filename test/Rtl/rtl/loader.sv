@@ -123,7 +123,7 @@ module loader #(
   endfunction
 
   // Rows that the bus has brought whole at the end of this cycle; those that the
-  // load leaves out become zero first.
+  // load omits become zero first.
   function automatic void bus();
     for (int r = 0; r < R; r++)
       if (r >= int'(`PE_LOAD_rows(x))) begin

@@ -173,7 +173,7 @@ module ports #(
     return last > low(lo) ? last - low(lo) : 0;
   endfunction
 
-  // One pass of the moving operand, without what the window leaves out. Of row
+  // One pass of the moving operand, without what the window omits. Of row
   // groups each lane of partitions has every so many pixels of a row.
   function automatic void scan_matmul();
     int groups, pitch, first, many, w_at, pixel;

@@ -15,7 +15,7 @@ def ask(*command):
     return done.returncode, done.stdout, done.stderr
 
 
-def complaints(tool):
+def problems(tool):
     help_text = ask(tool, "--help")
     if help_text[0] or help_text[2] or not help_text[1].startswith(
             f"usage: {tool} "):
@@ -40,5 +40,5 @@ def complaints(tool):
 
 
 for name in TOOLS:
-    found = list(complaints(name))
+    found = list(problems(name))
     print(name, *found or ["alike"])

@@ -14,7 +14,7 @@
 // TABLE: bfp.matmul {{.*}}{bfp.activations = "w=10,block=16,range=7", bfp.weights = "w=12,block=axis,range=0"}
 
 // NAME: error: expected formats for products, found 'Gemm_9', which is none
-// KEY: error: formats: 'node' is no known key, expected activations, weights, scale or nodes
+// KEY: error: formats: 'node' is not a known key, expected activations, weights, scale or nodes
 // USAGE: error: {{.*}}mantissa width is 17, expected 3 to 16
 
 func.func @main(%x: tensor<1x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4x2xf32>) -> tensor<1x2xf32> {

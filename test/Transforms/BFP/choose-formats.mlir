@@ -89,7 +89,7 @@ func.func @concat_broken(%x: tensor<1x5x4x4xf32>, %y: tensor<1x16x4x4xf32>, %w: 
 
 // -----
 
-// Slices between blocks are views, others are movement of floats.
+// Slices between blocks are views, others are data movement of floats.
 // CHECK-LABEL: func @slices
 func.func @slices(%x: tensor<1x48xf32>, %w: tensor<32x2xf32>, %v: tensor<24x2xf32>) -> (tensor<1x2xf32>, tensor<1x2xf32>) {
   // CHECK: %[[A:.*]] = nn.unary exp {{.*}} -> tensor<1x48x!bfp.block<

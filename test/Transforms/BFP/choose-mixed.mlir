@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Encodings that several products read take the widest mantissa and range and
-// the shortest block that is asked for.
+// the shortest block that is requested.
 // RUN: ashlar-opt --ashlar-bfp-choose-formats --split-input-file --verify-diagnostics %s | FileCheck %s
 
 // Weights and activations differ; so do two products.

@@ -20,7 +20,7 @@ func.func @block(%x: tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32> {
   // CHECK: bfp.conv
   // CHECK: residual(%[[R]])
   // BFP-SAME: ashlar.decision.residual = {bytes_bf16 = 3136 : i64, bytes_bfp = 1088 : i64, bytes_f32 = 5184 : i64, choice = "residual-bfp", reason = "residual operand, one storage with what products read"}
-  // F32-SAME: choice = "residual-f32", reason = "residual operand, stored beside the encoding that products read"
+  // F32-SAME: choice = "residual-f32", reason = "residual operand, stored next to the encoding that products read"
   // BF16-SAME: choice = "residual-bf16"
   %0 = nn.unary exp %x : (tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32>
   %1 = bfp.conv %0, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>}
@@ -32,7 +32,7 @@ func.func @block(%x: tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32> {
   return %3 : tensor<1x16x8x8xf32>
 }
 
-// What movement reads as well keeps its float type.
+// What data movement reads as well keeps its float type.
 // CHECK-LABEL: func @moved
 func.func @moved(%x: tensor<1x16xf32>, %y: tensor<1x16xf32>) -> (tensor<1x16xf32>, tensor<16x1xf32>) {
   // BF16: nn.unary exp {{.*}} -> tensor<1x16xf32>

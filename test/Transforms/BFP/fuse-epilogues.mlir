@@ -58,7 +58,7 @@ func.func @residual_behind(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x1x1xf32>) -> 
   return %2 : tensor<1x4x8x8xf32>
 }
 
-// Nothing follows a function; an addition of other shape is no residual.
+// Nothing follows a function; an addition of other shape is not a residual.
 // CHECK-LABEL: func @order
 func.func @order(%a: tensor<5x3xf32>, %b: tensor<3x2xf32>, %r: tensor<5x2xf32>, %q: tensor<5x1xf32>) -> (tensor<5x2xf32>, tensor<5x2xf32>) {
   // CHECK: bfp.matmul {{.*}} {function = "tanh"}

@@ -89,7 +89,7 @@ func.func @pool(%q: tensor<1x8x4x4xui8>) -> tensor<1x8x2x2xui8> {
 
 // -----
 
-// Parts of a concat are quantised by themselves.
+// Parts of a concat are quantised on their own.
 // CHECK-LABEL: func @concat
 // CHECK: %[[A:.*]] = bfp.requantise "copy"(%arg0) {{.*}}a_scale = 3.000000e-01 : f32
 // CHECK: %[[B:.*]] = bfp.requantise "copy"(%arg1) {{.*}}a_scale = 4.000000e-01 : f32

@@ -42,7 +42,7 @@ func.func @one(%a: tensor<4x4xui8>) -> (tensor<4x4xi32>, tensor<4x4xi32>) {
 
 // -----
 
-// A zero point per row, one that is no byte, and a constant factor: no.
+// A zero point per row, one that is not a byte, and a constant factor: no.
 // CHECK-LABEL: func.func @none(
 // CHECK-NOT: bfp.integer_matmul
 // CHECK: return

@@ -11,7 +11,7 @@
 module attributes {npu.target = #npu.target<"a1-tiny", base = "a1-tiny">} {
 isa.program "order" dram 8192 semaphores 1 {
   isa.node "node" {op_type = "", engine = "dma", macs = 0 : i64, absorbed = [], planned = []}
-  // The first fill takes long and does not touch DRAM. The store behind it
+  // The first fill takes long and does not touch DRAM. The store after it
   // cannot start before; the other store is free from the beginning.
   // CHECK: isa.dma.fill(dstMem = sb
   // CHECK-NEXT: isa.dma.fill(queue = dma1, dstBase = 4096

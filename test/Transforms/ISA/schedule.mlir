@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A queue starts what it can start: the second operation's map does not wait
-// behind the first one's, whose operand takes long to load. What reads the
+// after the first one's, whose operand takes long to load. What reads the
 // result of another, or writes what another still reads, stays behind it.
 // REQUIRES: ashlar-opt
 // RUN: ashlar-opt %s -ashlar-isa-schedule | FileCheck %s

@@ -34,7 +34,7 @@ func.func @main(%arg0: tensor<1x6x2x2xf32>) -> (tensor<1x3x2x2xf32>, tensor<1x3x
 
 // -----
 
-// The opposite shuffle behind it: nothing.
+// The opposite shuffle after it: nothing.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: return %arg0
 func.func @main(%arg0: tensor<6x5xi8>) -> tensor<6x5xi8> {

@@ -65,7 +65,7 @@ func.func @main(%arg0: tensor<2x3xf32>) -> (tensor<6xf32>, tensor<3x2xf32>, tens
 
 // -----
 
-// A broadcast goes where the sum broadcasts by itself, and stays where its
+// A broadcast goes where the sum broadcasts on its own, and stays where its
 // extent comes from it alone.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[B:.*]] = nn.broadcast %arg1 : (tensor<1xf32>) -> tensor<2x3xf32>

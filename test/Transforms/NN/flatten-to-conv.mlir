@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A dense layer on a flattened feature map is a convolution with the map as
+// A dense layer on a flattened feature map is a convolution with the feature map as
 // kernel.
 // RUN: ashlar-opt %s -ashlar-nn-flatten-to-conv -ashlar-nn-fold-constants -split-input-file | FileCheck %s
 
@@ -22,7 +22,7 @@ func.func @main(%arg0: tensor<2x2x1x2xf32>) -> tensor<2x3xf32> {
 
 // -----
 
-// A map of one pixel is a map.
+// A feature map of one pixel is a feature map.
 // CHECK-LABEL: func.func @main
 // CHECK: nn.conv
 func.func @main(%arg0: tensor<1x2x1x1xf32>) -> tensor<1x3xf32> {

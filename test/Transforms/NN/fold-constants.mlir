@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Constant subgraphs become constants; movement keeps every bit.
+// Constant subgraphs become constants; data movement keeps every bit.
 // RUN: ashlar-opt %s -ashlar-nn-fold-constants -split-input-file | FileCheck %s
 // RUN: ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-fold-constants{max-bytes=16}))" -split-input-file | FileCheck %s --check-prefix=SMALL
 

@@ -37,7 +37,7 @@ func.func @stem(%arg0: tensor<1x3x224x224xf32>) -> tensor<1x64x112x112xf32> {
 
 // -----
 
-// Form A: a width of 227 is no multiple of the stride, the surplus is cut in
+// Form A: a width of 227 is not a multiple of the stride, the surplus is cut in
 // the same move.
 // CHECK-LABEL: func.func @form_a
 // CHECK: nn.im2col %arg0

@@ -77,8 +77,8 @@ func.func @work_axis(%a: tensor<4x16xf32>, %b: tensor<64x16xf32>) -> (!y, !z) {
 
 // -----
 
-// Positions by fours lie across partitions behind each other, wherever views,
-// element-wise operations and moves read them; a reader that asks for an axis
+// Positions by fours lie across partitions in succession, wherever views,
+// element-wise operations and moves read them; a reader that requests an axis
 // keeps the default one.
 // CHECK-LABEL: func.func @positions(
 // CHECK: npu.dma.move "concat"({{.*}}#npu.layout<axis = 1

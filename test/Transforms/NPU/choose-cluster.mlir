@@ -38,7 +38,7 @@ func.func @depthwise(%x: !x) -> tensor<1x64x56x56xf32> {
 module attributes {npu.target = #npu.target<"a1">} {
 // BOTH-LABEL: func.func @full(
 // AUTO: npu.pe.conv({{.*}}alternatives = {dense = 1104 : i64, "sparse-tile-least" = 1568 : i64}, choice = "dense"{{.*}}reason = "the dense array takes fewer cycles"{{.*}}zeros = #npu.zeros<weights = 4096, structural = 0, exact = 0, encoded = 0>
-// TILE: npu.tcu.conv({{.*}}reason = "asked for"
+// TILE: npu.tcu.conv({{.*}}reason = "requested"
 // OFF: npu.pe.conv(
 func.func @full(%x: !x) -> tensor<1x64x28x28xf32> {
   %k = nn.constant dense<1.0> : tensor<64x64x1x1xf32>
@@ -86,7 +86,7 @@ func.func @relu(%x: !x) -> tensor<1x64x16x16xf32> {
 
 !x = tensor<1x8x16x16x!bfp.block<mantissa = 8, block = 8, range = 7, axis = 1>>
 !w = tensor<16x8x3x3x!bfp.block<mantissa = 8, block = 8, range = 7, axis = 1>>
-// Measured places: the upper half of the map is full, the lower half empty.
+// Measured places: the upper half of the feature map is full, the lower half empty.
 module attributes {npu.target = #npu.target<"small", sparse = {tcus = 4}>, npu.profile = "{\"map\":{\"rows\":4,\"columns\":4,\"values\":8,\"density\":[250],\"places\":[8,8,8,8,0,0,0,0,0,0,0,0,0,0,0,0]}}"} {
 // SCATTER-LABEL: func.func @measured(
 // SCATTER: npu.tcu.conv({{.*}}cuts = {{{.*}}data = "measured"{{.*}}data_density = 250 : i64

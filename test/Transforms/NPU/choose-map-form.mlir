@@ -22,7 +22,7 @@ func.func @rows(%arg0: tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32> {
 
 // -----
 
-// Nothing is known to be zero: as it is, unless it is asked for.
+// Nothing is known to be zero: as it is, unless it is requested.
 // CHECK-LABEL: func.func @dense(
 // CHECK: npu.vec.map "exp"({{.*}}choice = "map-dense", data = "unknown", data_density = 1000 : i64, reason = "no form takes fewer cycles"
 // COO-LABEL: func.func @dense(
@@ -37,7 +37,7 @@ func.func @dense(%arg0: tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32> {
 
 // -----
 
-// A movement copies elements where they lie.
+// A data movement copies elements where they lie.
 // CHECK-LABEL: func.func @moved(
 // CHECK: npu.vec.map "relu"({{.*}}ashlar.decision.map = {choice = "map-dense", reason = "a reader takes elements where they lie in DRAM"}
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {

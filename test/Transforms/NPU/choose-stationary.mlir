@@ -22,10 +22,10 @@ func.func @few_positions(%x: !x, %c: tensor<512x512x1x1xf32>) -> tensor<1x512x7x
 
 !x = tensor<1x64x56x56x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !w = tensor<64x64x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
-// A large map cannot be turned, and covers every load.
+// A large feature map cannot be turned, and covers every load.
 module attributes {npu.target = #npu.target<"a1-ideal", base = "a1-ideal">} {
 // CHECK-LABEL: func.func @large_map(
-// CHECK: npu.pe.conv({{.*}}choice = "weights-stationary"{{.*}}reason = "the result cannot be turned in one pass"
+// CHECK: npu.pe.conv({{.*}}choice = "weights-stationary"{{.*}}reason = "the result cannot be transposed in one pass"
 // CHECK-NOT: #npu.stationary<
 func.func @large_map(%x: !x) -> tensor<1x64x56x56xf32> {
   %k = nn.constant dense<1.0> : tensor<64x64x1x1xf32>
@@ -43,7 +43,7 @@ func.func @large_map(%x: !x) -> tensor<1x64x56x56xf32> {
 // array turns them whole: fewer cycles than a copy and an encode.
 module attributes {npu.target = #npu.target<"a1-ideal", base = "a1-ideal">} {
 // CHECK-LABEL: func.func @turned_blocks(
-// CHECK: npu.pe.conv({{.*}}"activations-stationary-turned-blocks" = {{[0-9]+}} : i64{{.*}}and the array turns whole blocks"{{.*}}#npu.stationary<activations_blocks>
+// CHECK: npu.pe.conv({{.*}}"activations-stationary-transposed-blocks" = {{[0-9]+}} : i64{{.*}}and the array transposes whole blocks"{{.*}}#npu.stationary<activations_blocks>
 func.func @turned_blocks(%x: !x) -> !x {
   %k = nn.constant dense<1.0> : tensor<512x512x1x1xf32>
   %w = bfp.encode %k weights : tensor<512x512x1x1xf32> -> !w

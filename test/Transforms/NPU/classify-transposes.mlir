@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How movements are done. On this machine a copy inside the chip is slow, so
+// How data movements are done. On this machine a copy inside the chip is slow, so
 // that the array wins by cycles.
 //
 // RUN: ashlar-opt --ashlar-npu-classify-transposes --split-input-file %s | FileCheck %s
@@ -13,9 +13,9 @@
 // CHECK-NEXT: %[[T:.*]] = npu.pe.transpose({{.*}}alternatives = {copy = {{[0-9]+}} : i64, dma = {{[0-9]+}} : i64, identity = {{[0-9]+}} : i64}, choice = "identity", reason = "fewest predicted cycles"{{.*}}function = "tanh"{{.*}}source_axis = 0 : i64
 // CHECK-NEXT: npu.vec.pool "max"(%[[T]])
 // DMA-LABEL: func.func @exchange(
-// DMA: npu.dma.move "transpose"({{.*}}choice = "dma", reason = "asked for"{{.*}}route = #npu.route<through_dram>
+// DMA: npu.dma.move "transpose"({{.*}}choice = "dma", reason = "requested"{{.*}}route = #npu.route<through_dram>
 // COPY-LABEL: func.func @exchange(
-// COPY: npu.dma.move "transpose"({{.*}}choice = "copy", reason = "asked for"
+// COPY: npu.dma.move "transpose"({{.*}}choice = "copy", reason = "requested"
 module attributes {npu.target = #npu.target<"slow-copy", dma = {onchip_bytes_per_cycle = 1}>} {
 func.func @exchange(%arg0: tensor<64x128xf32>) -> tensor<128x63xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<64x128xf32>) -> tensor<64x128xf32>
@@ -28,7 +28,7 @@ func.func @exchange(%arg0: tensor<64x128xf32>) -> tensor<128x63xf32> {
 
 // -----
 
-// The same axis stays across partitions: nothing to do, whatever is asked for.
+// The same axis stays across partitions: nothing to do, whatever is requested.
 // CHECK-LABEL: func.func @view(
 // CHECK: npu.dma.move "transpose"({{.*}}choice = "none"
 // DMA-LABEL: func.func @view(
@@ -58,7 +58,7 @@ func.func @store(%arg0: tensor<64x128xi8>) -> tensor<128x64xi8> {
 
 // From DRAM to DRAM every byte would have a burst of its own. The array turns
 // what is loaded and stored as it lies: rows, then columns across partitions,
-// though the movement was laid across the other axis.
+// though the data movement was laid across the other axis.
 // CHECK-LABEL: func.func @alone(
 // CHECK: npu.pe.transpose({{.*}}choice = "identity", reason = "fewest predicted cycles"{{.*}}#npu.layout<axis = 0{{.*}}source_axis = 0 : i64
 module attributes {npu.target = #npu.target<"free-copy">} {

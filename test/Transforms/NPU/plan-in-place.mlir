@@ -2,7 +2,7 @@
 //
 // Results made in the memory of their operand. The machine has 8 partitions; a
 // row of 64 floats takes 256 bytes of each, one of 64 half floats 128. A
-// movement is cut into four tiles of 16 rows; two loops over the channels keep
+// data movement is cut into four tiles of 16 rows; two loops over the channels keep
 // them whole, as blocks do.
 //
 // RUN: ashlar-opt --ashlar-npu-plan-memory --split-input-file %s | FileCheck %s
@@ -78,7 +78,7 @@ func.func @again(%arg0: tensor<1x8x64x64xf32>) -> (tensor<1x8x64x64xf16>, tensor
 // blocks of 8 x 8 change places through scratch.
 // CHECK-LABEL: func.func @squares(
 // CHECK: npu.vec.map "relu"({{.*}}#npu.memory<sb = 0
-// CHECK: npu.dma.move "transpose"({{.*}}choice = "in-place", reason = "2048 bytes of a partition do not fit beside the 2048 of the operand: square blocks change places"{{.*}}#npu.memory<sb = 0>{{.*}}route = #npu.route<swap_blocks>{{.*}}scratch = 2048, slot = 64, slots = {{[1-4]}}
+// CHECK: npu.dma.move "transpose"({{.*}}choice = "in-place", reason = "2048 bytes of a partition do not fit next to the 2048 of the operand: square blocks are swapped"{{.*}}#npu.memory<sb = 0>{{.*}}route = #npu.route<swap_blocks>{{.*}}scratch = 2048, slot = 64, slots = {{[1-4]}}
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @squares(%arg0: tensor<1x64x64xf32>) -> tensor<1x64x64xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x64x64xf32>) -> tensor<1x64x64xf32>
@@ -90,7 +90,7 @@ func.func @squares(%arg0: tensor<1x64x64xf32>) -> tensor<1x64x64xf32> {
 
 // -----
 
-// No squares: the transpose does not fit beside its operand, which goes to DRAM
+// No squares: the transpose does not fit next to its operand, which goes to DRAM
 // with the bytes that decided it.
 // CHECK-LABEL: func.func @oblong(
 // CHECK: npu.vec.map "relu"({{.*}}dram = "evicted: its 2048 bytes of a partition are the most of what is live at '{{.*}}', where {{[0-9]+}} are available"

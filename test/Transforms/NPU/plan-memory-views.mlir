@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A movement is a view of its operand only if every reader accepts the layout
+// A data movement is a view of its operand only if every reader accepts the layout
 // that the view leaves. The machine has 8 partitions in groups of 4.
 //
 // RUN: ashlar-opt --ashlar-npu-plan-memory --ashlar-npu-verify-layouts --split-input-file %s | FileCheck %s

@@ -2,7 +2,7 @@
 //
 // Transposes around products, asked of the array: how many identity
 // multiplications are left (T15 and T16 of the transpose specification). Loads
-// and stores that no model asks for have origin `layout`.
+// and stores that no model requests have origin `layout`.
 //
 // RUN: ashlar-opt --ashlar-simplify --ashlar-quantise --ashlar-convert-nn-to-npu --ashlar-npu-assign-axis --ashlar-npu-classify-transposes=mode=pe --ashlar-npu-plan-memory --split-input-file %s | FileCheck %s
 

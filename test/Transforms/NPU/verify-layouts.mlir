@@ -50,7 +50,7 @@ func.func @main(%arg0: tensor<4x8xf32>) -> tensor<8x4xf32> {
 
 // -----
 
-// One partition holds a scalar: repeating it across partitions is no view.
+// One partition holds a scalar: repeating it across partitions is not a view.
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
 func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = npu.vec.reduce "sum"(%arg0) {layout = #npu.layout<axis = -1>, memory = #npu.memory<sb = 0>, axes = array<i64: 0, 1>, select_last = false} : (tensor<4x8xf32>) -> tensor<1x1xf32>

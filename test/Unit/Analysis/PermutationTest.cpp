@@ -125,7 +125,7 @@ TEST(Permutation, ReshapesRegroupDigits) {
   ASSERT_TRUE(order.reshape({1, 3, 6, 6}));
   EXPECT_EQ((CanonicalTranspose{{2, 2, 9, 3}, {2, 0, 3, 1}}),
             order.canonical());
-  // Space to depth behind it gives the source again.
+  // Space to depth after it gives the source again.
   ASSERT_TRUE(order.reshape({1, 3, 3, 2, 3, 2}));
   order.transpose({0, 3, 5, 1, 2, 4});
   ASSERT_TRUE(order.reshape({1, 12, 3, 3}));

@@ -198,7 +198,7 @@ TEST(TransposePlan, TilesOverlapTheirLoads) {
   const TransposePlan plan = matrix(512, 512);
   const auto array =
       static_cast<int64_t>(machine::transposeMatrix(machine, 512, 512, 1));
-  // 4,096 cycles of loads in four pieces beside the array.
+  // 4,096 cycles of loads in four pieces next to the array.
   EXPECT_EQ(predictTranspose(plan, 1, machine, {512, 0}).identity,
             array + 4096 / 4 + 200);
 }

@@ -75,7 +75,7 @@ ScatterLayer anyLayer(Source &source) {
                  double(source.below(11)) / 10, double(source.below(11)) / 10);
 }
 
-/// A layer with all its work in one corner of the map.
+/// A layer with all its work in one corner of the feature map.
 ScatterLayer cornerLayer(unsigned seed, int64_t size = 20) {
   Source source{std::mt19937(seed)};
   Axis axis = axisOf(size, 3, 1, 1, 1, 1);
@@ -374,13 +374,13 @@ TEST(SparseTiles, T9_CutsFromTheCompressedForm) {
 }
 
 TEST(SparseTiles, T10_TimeFoldsGiveTheSameSums) {
-  // Pieces of at most 11 x 9 results, each partitioned by itself.
+  // Pieces of at most 11 x 9 results, each partitioned on its own.
   ScatterLayer layer = cornerLayer(18, 30);
   const Geometry &g = layer.geometry;
   ScatterPlan plan;
   plan.unit = {ScatterVariant::D, 6, 2, 0};
   for (const Box &fold : timeFolds(g.y.out, g.x.out, 11, 9)) {
-    // A fold is a layer of its own part of the map: shift the padding.
+    // A fold is a layer of its own part of the feature map: shift the padding.
     Geometry part = g;
     part.y.out = fold.rows;
     part.x.out = fold.cols;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies of random regions between maps that lie in random lane folds, executed
+// Copies of random regions between feature maps that lie in random lane folds, executed
 // by the naive machine and judged by the definition of a fold, index by index.
 
 #include "lib/Conversion/NPUToISA/CopyLanes.h"
@@ -22,7 +22,7 @@ class CopyLanesTest : public ::testing::Test {
 protected:
   CopyLanesTest() : machine(smallMachine(16384)) {}
 
-  /// A fold of rows or columns of a map of `shape`, or none.
+  /// A fold of rows or columns of a feature map of `shape`, or none.
   Lanes fold(Random &random, const Shape &shape) const {
     const int64_t axis = random.between(2, 3);
     const int64_t count = random.between(1, 5);
@@ -31,7 +31,7 @@ protected:
     return {count, shape[1], axis, 1};
   }
 
-  /// Memory for a map: DRAM, or the state buffer in `lanes`.
+  /// Memory for a feature map: DRAM, or the state buffer in `lanes`.
   FoldedMap place(Random &random, const StorageType &type, const Shape &shape,
                   const Lanes &lanes, bool second) {
     FoldedMap map;
@@ -47,7 +47,7 @@ protected:
     return map;
   }
 
-  /// Where an index of the map is, by the definition of a fold.
+  /// Where an index of the feature map is, by the definition of a fold.
   static Shape stored(const Lanes &lanes, Shape index, int64_t lane) {
     if (!lanes.folded())
       return index;

@@ -198,7 +198,7 @@ TEST_F(WeightStreamTest, LoadsRunAhead) {
   ASSERT_FALSE(counts.empty());
   EXPECT_EQ(builder.constants.size() % 6, 0u);
   EXPECT_GT(afterFirst, 0u);
-  // After the first product everything has been asked for.
+  // After the first product everything has been requested.
   EXPECT_EQ(counts[4], afterFirst);
 }
 

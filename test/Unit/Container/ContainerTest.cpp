@@ -103,7 +103,7 @@ TEST(Container, EverySingleBitFlip) {
     }
 }
 
-/// The same with checksums that match: the checks behind them must hold too.
+/// The same with checksums that match: the checks after them must hold too.
 TEST(Container, BitFlipsWithValidChecksums) {
   const Bytes good = image(sampleProgram());
   uint32_t sections;

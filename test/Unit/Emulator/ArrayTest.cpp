@@ -243,7 +243,7 @@ dma.copy elemBytes=4 srcMem=sb srcBase=256 dstMem=dram dstBase=256 n3=2 n4=3 src
 
 TEST(Array, DumpsPlannedTensors) {
   // The encoded result above in logical order [step, column], with its cells
-  // and its scale exponent, copied out right behind the drain.
+  // and its scale exponent, copied out right after the drain.
   container::Program program = assembleText(
       lines({operands, matmul,
              "act.drain cols=2 n2=2 psumStride2=1 xrA=1 xrS=0 shift=-14 "

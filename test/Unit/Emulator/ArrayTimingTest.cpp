@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Streams of the array beside each other: row groups that would meet longer
+// Streams of the array next to each other: row groups that would meet longer
 // columns, passes that read SB again, drains that follow a stream. The hardware
 // model (test/Rtl) shows the same cycles.
 

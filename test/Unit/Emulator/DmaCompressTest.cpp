@@ -27,7 +27,7 @@ constexpr const char *machineText = ".machine name=a1-tiny\n"
 constexpr uint64_t partition = 65536, cellsAt = 65536, expandedAt = 4096;
 constexpr uint64_t outAt = 131072, dataBytes = 1024, outBytes = 8 * dataBytes;
 
-/// A map and the instructions that store it and bring it back.
+/// A feature map and the instructions that store it and bring it back.
 struct Case {
   std::vector<uint8_t> data; ///< 8 partitions of dataBytes.
   isa::DmaCompress store;
@@ -83,7 +83,7 @@ isa::DmaExpand inverse(const isa::DmaCompress &op) {
   return load;
 }
 
-/// Rows of a map of `channels` partitions: one cell for each, columns of
+/// Rows of a feature map of `channels` partitions: one cell for each, columns of
 /// `width` elements.
 Case rowsOf(uint32_t channels, uint32_t rows, uint32_t width, unsigned bytes,
             MapForm form, unsigned levels, double density, unsigned seed) {
@@ -203,7 +203,7 @@ TEST(DmaCompress, GoldenBytes) {
 }
 
 TEST(DmaCompress, CountsAreReadFromTheHeaders) {
-  // A strided copy of the counts is the row histogram of the map.
+  // A strided copy of the counts is the row histogram of the feature map.
   const Case c = rowsOf(8, 6, 16, 1, MapForm::Quadtree, 2, 0.3, 5);
   std::string text = program(c);
   text += fmt::format("dma.copy elemBytes=4 srcBase={} dstMem=sb n4=6 "
@@ -271,7 +271,7 @@ TEST(DmaCompress, MoreZerosNeverTakeMoreCycles) {
 
 TEST(DmaCompress, TimeIsThatOfTheBursts) {
   // a1-tiny: 8 bytes a cycle, bursts of 16, latency 20. Six cells of 800 zeros:
-  // 24 + 100 bytes each, 128 of bursts; the map has 4800 bytes.
+  // 24 + 100 bytes each, 128 of bursts; the feature map has 4800 bytes.
   const Case zeros = rowsOf(8, 6, 100, 1, MapForm::Bitmap, 0, 0, 1);
   emulator::Options options;
   options.recordTimes = true;
@@ -336,7 +336,7 @@ TEST(DmaCompress, RefusesWhatItCannotMean) {
 }
 
 TEST(DmaCompress, CellsRaceWithTheirRoom) {
-  // One byte behind what the cell takes, inside its room.
+  // One byte after what the cell takes, inside its room.
   const Case c = rowsOf(1, 1, 8, 1, MapForm::Bitmap, 0, 0, 1);
   const std::string before = std::string(machineText) +
                              "dma.fill dstMem=sb n4=8 dstStride4=1\n" +

@@ -177,7 +177,7 @@ TEST(Host, TimeIsThatOfTheFormula) {
                   ".data at=0 hex={}\n{}\n",
                   hexOf(std::vector<uint8_t>(4000)), isa::print(op));
   auto result = runText(text);
-  // 2 * 1000 + 10 * 4 steps of 5 cycles behind 2000, then DRAM's latency; the
+  // 2 * 1000 + 10 * 4 steps of 5 cycles after 2000, then DRAM's latency; the
   // instruction has to arrive first.
   const uint64_t fetch = 2;
   EXPECT_EQ(result.totalCycles, fetch + 2000 + 5 * 2040 + 200);

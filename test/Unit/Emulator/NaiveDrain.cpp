@@ -100,7 +100,7 @@ int64_t NaiveMachine::withAlignedBias(const isa::ActDrain &op, uint64_t lane,
 }
 
 /// The epilogue in binary32: 64 bits of mantissa hold the sum, which is rounded
-/// once; the steps behind it are one operation each, NaN made canonical.
+/// once; the steps after it are one operation each, NaN made canonical.
 float NaiveMachine::epilogue(const isa::ActDrain &op, const Tensor &res,
                              uint64_t lane, const int64_t index[3],
                              int64_t step, long double sum) const {

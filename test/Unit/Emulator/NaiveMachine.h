@@ -99,7 +99,7 @@ private:
   void drainTiles(const isa::ActDrain &op);
   /// A drain of PSUM, or of `drained`.
   void drainPart(const isa::ActDrain &op);
-  /// An element of a map whose lanes do not compute in binary32.
+  /// An element of a feature map whose lanes do not compute in binary32.
   int64_t mappedWord(const isa::VecMap &op, const Tensor &a, const Tensor &b,
                      uint64_t channel, const int64_t index[3]) const;
   uint32_t parameter(const isa::ActDrain &op, uint64_t lane, int64_t step,

@@ -39,7 +39,7 @@ static bool integral(ElemType type) {
   return type >= ElemType::I8 && type <= ElemType::Bool;
 }
 
-/// How the lanes of a map compute, from the types of its operands.
+/// How the lanes of a feature map compute, from the types of its operands.
 enum class Arithmetic { Floats, Doubles, Integers, Moves };
 
 static Arithmetic arithmeticOf(const isa::VecMap &op) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The account of cycles: the worked example of the identity transposition,
+// The cycle accounting: the worked example of the identity transposition,
 // stalls with their causes, and the sums that must hold for every program.
 
 #include "TestSupport.h"
@@ -81,7 +81,7 @@ dma.copy queue=dma1 srcMem=dram dstMem=sb dstBase=64 n4=16 srcStride4=1 dstStrid
 )");
   machine::Description machine = llvm::cantFail(machine::load("a1-tiny"));
   machine::Timing one = machine::dmaContiguous(machine, 16);
-  // 16 bytes are two cycles of the DRAM; the second copy starts behind them.
+  // 16 bytes are two cycles of the DRAM; the second copy starts after them.
   EXPECT_EQ(one.dram, 2u);
   EXPECT_EQ(result.times[0].start, 0u);
   EXPECT_EQ(result.times[1].start, one.dram);

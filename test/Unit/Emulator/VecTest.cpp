@@ -113,7 +113,7 @@ dma.copy elemBytes=1 srcMem=sb srcBase=64 dstMem=dram dstBase=16 n4=3 srcStride4
 }
 
 TEST(Vec, DoublesComputeInBinary64) {
-  // 1 + 2^-52 is no binary32, neither is 2^200.
+  // 1 + 2^-52 is not a binary32, neither is 2^200.
   auto result = runText(R"(
 .machine name=a1-tiny
 .data at=0 hex=000000000000f03f000000000000b03c000000000000704c

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Actions of single instructions, counted by hand on a1: 128 partitions, 8 of
-// them beside an exponent cell, digits of 8 bits.
+// them next to an exponent cell, digits of 8 bits.
 
 #include "ashlar/Energy/Counter.h"
 #include "gtest/gtest.h"
@@ -119,7 +119,7 @@ TEST(Counter, DrainWithItsStages) {
   op.resType = isa::ElemType::F16, op.resStride2 = 2, op.resStride1 = 10;
   op.dstType = isa::ElemType::Bfp, op.dstMantissa = 8, op.dstBlock = 16;
   op.dstPart = 4, op.dstStride2 = 1;
-  // Partitions 4 to 23 lie beside three rows of cells.
+  // Partitions 4 to 23 lie next to three rows of cells.
   EXPECT_EQ(nonZero(countAll({op})), (Found{{"psum.read", 300 * 8},
                                             {"act.very_expensive", 300},
                                             {"act.medium", 300},

@@ -323,7 +323,7 @@ TEST(Footprint, SupersetsAreNotExact) {
   // Patterns that do are not.
   fill.n2 = 3, fill.dstStride2 = 6;
   EXPECT_FALSE(exact(fill));
-  // Cells of tiles of 8 x 8 along the free axis: none is left out by steps of
+  // Cells of tiles of 8 x 8 along the free axis: none is omitted by steps of
   // 6 bytes, some are by steps of 12.
   ActDrain drain;
   drain.cols = 8;

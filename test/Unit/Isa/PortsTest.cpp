@@ -205,7 +205,7 @@ Bytes streamed(const Instruction &inst, const machine::Description &m) {
   return bytes;
 }
 
-/// The bytes of a footprint, or nothing if it is no exact one.
+/// The bytes of a footprint, or nothing if it is not an exact one.
 std::optional<Bytes> touched(const Instruction &inst,
                              const machine::Description &m) {
   llvm::SmallVector<Access> accesses;

@@ -156,7 +156,7 @@ struct Worst {
     if (!(bound < HUGE_VAL))
       return;
     ++checked;
-    // An error that is no number is beyond every bound.
+    // An error that is not a number is beyond every bound.
     if (error != 0)
       ratio = std::isnan(error) ? HUGE_VAL : std::max(ratio, error / bound);
   }

@@ -49,12 +49,12 @@ TEST(FormatTable, errorsNameFileAndKey) {
   const std::pair<const char *, const char *> cases[] = {
       {"{", "t.json: "},
       {"[]", "t.json holds no object"},
-      {R"({"weight":"bfp8"})", "t.json: 'weight' is no known key"},
-      {R"({"weights":8})", "t.json: 'weights' is no text"},
+      {R"({"weight":"bfp8"})", "t.json: 'weight' is not a known key"},
+      {R"({"weights":8})", "t.json: 'weights' is not a string"},
       {R"({"weights":"bfp99"})", "t.json: 'weights': mantissa width is 99"},
-      {R"({"nodes":[]})", "t.json: 'nodes' is no object"},
-      {R"({"nodes":{"x":"bfp8"}})", "t.json: 'nodes': 'x' is no object"},
-      {R"({"nodes":{"x":{"bias":"bfp8"}}})", "'x': 'bias' is no known key"},
+      {R"({"nodes":[]})", "t.json: 'nodes' is not an object"},
+      {R"({"nodes":{"x":"bfp8"}})", "t.json: 'nodes': 'x' is not an object"},
+      {R"({"nodes":{"x":{"bias":"bfp8"}}})", "'x': 'bias' is not a known key"},
   };
   for (auto [text, expected] : cases) {
     auto table = parseFormatTable(text, "t.json");

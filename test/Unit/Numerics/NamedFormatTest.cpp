@@ -33,7 +33,7 @@ std::set<double> integers(int bits) {
   return values;
 }
 
-/// Each element of a block beside each other one: all pairs decide whether a
+/// Each element of a block next to each other one: all pairs decide whether a
 /// block holds them, since its exponent is that of the larger.
 bool holdsAll(const std::set<double> &elements, double scale, int mantissa) {
   for (double largest : elements)

@@ -61,7 +61,7 @@ TEST(ScalePolicy, TablesHoldPolicies) {
       parseFormatTable("{\"nodes\": {\"a\": {\"scale\": 3}}}", "table");
   ASSERT_FALSE(bool(wrong));
   EXPECT_EQ(llvm::toString(wrong.takeError()),
-            "table: 'nodes': 'a': 'scale' is no text, expected a policy such "
+            "table: 'nodes': 'a': 'scale' is not a string, expected a policy such "
             "as \"runmax\"");
 }
 

@@ -143,7 +143,7 @@ TEST(Classify, BothRulesAndTheBandBetween) {
   EXPECT_EQ(route(50, 50, Rule::Majority, 10, 20), Route::Dense);
   EXPECT_EQ(route(65, 35, Rule::Threshold, 10, 20), Route::Dense);
   EXPECT_EQ(route(65, 35, Rule::Threshold, 20, 10), Route::Sparse);
-  // The default never asks for counts.
+  // The default never requests counts.
   EXPECT_EQ(route(99, 1, Rule::Cost, 10, 20), Route::Dense);
   EXPECT_EQ(route(1, 99, Rule::Cost, 20, 10), Route::Sparse);
 }

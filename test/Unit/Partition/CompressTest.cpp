@@ -148,7 +148,7 @@ TEST(Compress, HostileBytesAreErrorsNeverCrashes) {
 TEST(Compress, TheHeaderSaysCountAndBytes) {
   for (unsigned format = 0; format < 4; ++format) {
     auto bytes = llvm::cantFail(compress(withNonZeros(300), Format(format), 3));
-    // What stands behind the plane does not matter to the header.
+    // What stands after the plane does not matter to the header.
     bytes.resize(bytes.size() + 7);
     PlaneHeader head = llvm::cantFail(readHeader(bytes));
     EXPECT_EQ(head.nonZeros, 300u);

@@ -51,7 +51,7 @@ void expectCovers(const Partition &partition, int64_t rows, int64_t cols) {
 constexpr Algorithm kAll[] = {Algorithm::Uniform, Algorithm::P1, Algorithm::P2,
                               Algorithm::Rows};
 
-/// A map of two cells side by side as in the worked example: 32 x 32 each,
+/// A feature map of two cells side by side as in the worked example: 32 x 32 each,
 /// given non-zeros spread evenly by columns.
 CountMap twoCells(double left, double right) {
   CountMap map = CountMap::zeros(32, 64);
@@ -313,7 +313,7 @@ TEST(Partition, InputAndOutputBoxesFollowTheIndexRule) {
 }
 
 TEST(Partition, UnreachableThresholdEndsAsBestEffort) {
-  // One dense column; a map of one row; a threshold of zero and below.
+  // One dense column; a feature map of one row; a threshold of zero and below.
   CountMap column = CountMap::zeros(64, 64);
   for (int64_t y = 0; y < 64; ++y)
     column.at(y, 20) = 1;

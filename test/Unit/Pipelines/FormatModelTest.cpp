@@ -84,7 +84,7 @@ TEST(FormatModel, FewerPassesByCyclesSavedPerNoise) {
   EXPECT_EQ(steps[1].worth, 12.5);
   EXPECT_EQ(steps[2].group, 2u);
   EXPECT_EQ(steps[2].worth, 12.5);
-  // What saves less than 60 is left out, and so are operands of one byte.
+  // What saves less than 60 is omitted, and so are operands of one byte.
   EXPECT_EQ(fewerPasses(model, wide, 60).size(), 2u);
   const std::vector<numerics::BlockFormat> one = {width(8), width(16),
                                                   width(8)};

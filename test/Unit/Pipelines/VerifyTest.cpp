@@ -160,7 +160,7 @@ TEST(Verify, NamesThePassThatChangedALayer) {
     EXPECT_NE(result->violation->layer, "") << broken;
     EXPECT_EQ(result->violation->pass, broken);
     ++named[result->violation->phase];
-    // Behind the memory plan only the emulator tells.
+    // After the memory plan only the emulator tells.
     if (result->violation->phase == Phase::Emit)
       EXPECT_EQ(result->violation->layer, result->layers[1].name) << broken;
   }

@@ -19,7 +19,7 @@ Tensor floats(std::initializer_list<double> values) {
 }
 
 TEST(ReferenceTensor, RoundsOnceToSixteenBits) {
-  // 1 + 2^-11 + 2^-40 lies above the tie between two halves; by way of binary32
+  // 1 + 2^-11 + 2^-40 lies above the tie between two halves; through binary32
   // it would become the tie and round down.
   Tensor value = floats(
       {1 + std::ldexp(1, -11) + std::ldexp(1, -40), 1 + std::ldexp(1, -11)});

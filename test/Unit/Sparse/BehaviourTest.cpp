@@ -66,7 +66,7 @@ TEST(TileBehaviour, EpiloguesGiveTheBitsOfTheDenseCluster) {
     ASSERT_EQ(tiles.size(), dense.size());
     for (size_t k = 0; k < tiles.size(); ++k)
       ASSERT_EQ(tiles[k], dense[k]) << "byte " << k;
-    // Results shared out among the groups, in order again behind the drain.
+    // Results shared out among the groups, in order again after the drain.
     plan.drainTogether = plan.mapped = true;
     EXPECT_TRUE(bytesOf(buildTiles(conv, plan, machine, random).program) ==
                 dense);

@@ -69,7 +69,7 @@ struct Convolution {
   uint64_t nonZeros() const;
 };
 
-/// Tiles that follow the zeros of the map.
+/// Tiles that follow the zeros of the feature map.
 struct TileCut {
   uint32_t units = 1; ///< Tiles of each chunk of images.
   isa::Cut algorithm = isa::Cut::P2;
@@ -117,7 +117,7 @@ struct TileProgram {
   partition::Partition cut;      ///< With TilePlan::cut.
 };
 
-/// The cut that a plan asks for of result rows [firstRow, endRow), counted from
+/// The cut that a plan requests of result rows [firstRow, endRow), counted from
 /// firstRow, by the partition algorithms; an error if none
 /// keeps to its largest tile.
 llvm::Expected<partition::Partition> cutOf(const Convolution &conv,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the programs of both clusters share: DRAM, input and output. Channel c
-// of the input lies in partition c, result o in partition o behind it, both in
+// of the input lies in partition c, result o in partition o after it, both in
 // the order (image, y, x).
 
 #ifndef ASHLAR_TEST_SPARSE_PROGRAMBUILDER_H

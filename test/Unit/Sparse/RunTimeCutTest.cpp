@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tiles that follow the zeros of a map: counted and cut by the program, against
+// Tiles that follow the zeros of a feature map: counted and cut by the program, against
 // the same cuts written by the program's author and against the direct sum;
 // tiles of the operand whose partial sums are added; proofs of the loader.
 
@@ -196,7 +196,7 @@ TEST(RunTimeCut, T3_EveryAlgorithmHaloModeBindingAndNumberOfUnits) {
 }
 
 /// More rows than a unit's memories have room for: folds of the result, each
-/// cut by itself and one after the other.
+/// cut on its own and one after the other.
 TEST(RunTimeCut, T10_FoldsOfTheResultAreCutOneByOne) {
   const machine::Description machine = machineOf("a1-ideal");
   std::mt19937_64 random(38);
@@ -233,7 +233,7 @@ TEST(RunTimeCut, NaiveMachineAgrees) {
   EXPECT_EQ(compared, 24);
 }
 
-/// Results that meet nothing but padding are stored as well, whoever cuts: the
+/// Results that meet nothing but padding are stored as well, whether compiler or machine cuts: the
 /// bias alone after the function. The loader takes them for written.
 TEST(RunTimeCut, ResultsThatNoPartReachesAreStored) {
   const machine::Description machine = machineOf("a1-tiny");

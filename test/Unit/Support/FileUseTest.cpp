@@ -28,7 +28,7 @@ protected:
     EXPECT_FALSE(writeFileAtomically(at(name), llvm::StringRef("x")));
   }
   /// The message about -i FILE (\p first) and -o FILE; empty if they may be.
-  std::string complaint(const std::string &a, const std::string &b,
+  std::string problem(const std::string &a, const std::string &b,
                         FileUse first = FileUse::Reads,
                         FileUse second = FileUse::Writes) {
     llvm::Error error = checkFiles({{"-i", a, first}, {"-o", b, second}});
@@ -53,11 +53,11 @@ TEST_F(FileUseTest, SpellingsAndLinks) {
         llvm::StringRef(other) == "../"
             ? "../" + llvm::StringRef(folder).rsplit('/').second.str() + "/a"
             : std::string(other);
-    EXPECT_NE(complaint(at("a"), at(name)), "") << name;
+    EXPECT_NE(problem(at("a"), at(name)), "") << name;
   }
-  EXPECT_EQ(complaint(at("a"), at("b")), "");
-  EXPECT_EQ(complaint(at("a"), at("a"), FileUse::Reads, FileUse::Reads), "");
-  EXPECT_EQ(complaint(at("a"), at("a")),
+  EXPECT_EQ(problem(at("a"), at("b")), "");
+  EXPECT_EQ(problem(at("a"), at("a"), FileUse::Reads, FileUse::Reads), "");
+  EXPECT_EQ(problem(at("a"), at("a")),
             "-i reads '" + at("a") + "' and -o writes '" + at("a") +
                 "', which is the same file; expected another path");
 }
@@ -65,24 +65,24 @@ TEST_F(FileUseTest, SpellingsAndLinks) {
 TEST_F(FileUseTest, FilesThatAreNotThereYet) {
   ASSERT_EQ(symlink("new", at("soft").c_str()), 0);
   const FileUse writes = FileUse::Writes;
-  EXPECT_NE(complaint(at("new"), at("./new"), writes), "");
-  EXPECT_NE(complaint(at("new"), at("soft"), writes), "");
-  EXPECT_EQ(complaint(at("new"), at("other"), writes), "");
-  EXPECT_EQ(complaint("/dev/null", "/dev/null", writes), "");
+  EXPECT_NE(problem(at("new"), at("./new"), writes), "");
+  EXPECT_NE(problem(at("new"), at("soft"), writes), "");
+  EXPECT_EQ(problem(at("new"), at("other"), writes), "");
+  EXPECT_EQ(problem("/dev/null", "/dev/null", writes), "");
 }
 
 TEST_F(FileUseTest, StandardOutputHoldsOneFile) {
-  EXPECT_EQ(complaint("-", "-", FileUse::Writes),
+  EXPECT_EQ(problem("-", "-", FileUse::Writes),
             "-i and -o both write to standard output, expected another path "
             "for one of them");
-  EXPECT_NE(complaint("x", "-", FileUse::Reads, FileUse::WritesDump), "");
+  EXPECT_NE(problem("x", "-", FileUse::Reads, FileUse::WritesDump), "");
 }
 
 TEST_F(FileUseTest, FilesOfADump) {
   const FileUse dump = FileUse::WritesDump;
-  EXPECT_NE(complaint(at("d"), at("d/plan.json"), dump), "");
-  EXPECT_NE(complaint(at("d"), at("./d/x.npy"), dump), "");
-  EXPECT_NE(complaint(at("d"), at("d"), dump), "");
-  EXPECT_EQ(complaint(at("d"), at("d/p.ash"), dump), "");
-  EXPECT_NE(complaint(at("d"), at("d/index.json"), FileUse::ReadsDump), "");
+  EXPECT_NE(problem(at("d"), at("d/plan.json"), dump), "");
+  EXPECT_NE(problem(at("d"), at("./d/x.npy"), dump), "");
+  EXPECT_NE(problem(at("d"), at("d"), dump), "");
+  EXPECT_EQ(problem(at("d"), at("d/p.ash"), dump), "");
+  EXPECT_NE(problem(at("d"), at("d/index.json"), FileUse::ReadsDump), "");
 }

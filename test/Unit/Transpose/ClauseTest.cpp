@@ -162,7 +162,7 @@ TEST(Clause, Clause08_OnePsumPartitionPerColumn) {
 }
 
 TEST(Clause, Clause09_PsumPartitionsMapToRowPartitions) {
-  // Two tiles of columns: the second goes to the partitions behind the first.
+  // Two tiles of columns: the second goes to the partitions after the first.
   const Sample run("a1-tiny", 8, 8);
   const auto drains = run.all<isa::ActDrain>();
   ASSERT_EQ(drains.size(), 2u);

@@ -125,7 +125,7 @@ TEST(Figure, T1_SevenWavesOfTheFourByFourExample) {
     ASSERT_NE(found, traced.writes.end());
     EXPECT_EQ(found->wave, cell.wave);
     EXPECT_EQ(static_cast<uint64_t>(found->value), cell.value);
-    // The skew of the array's rows: three cycles behind the wave.
+    // The skew of the array's rows: three cycles after the wave.
     EXPECT_EQ(found->cycle - traced.streamStart, cell.wave - 1 + 3);
     last = std::max(last, found->wave);
   }

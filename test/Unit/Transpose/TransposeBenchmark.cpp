@@ -157,7 +157,7 @@ uint64_t byCopies(const std::string &machine, const Size &size, Way way,
   return cyclesOf(bench, transposed(matrix, size.m, size.n, size.bytes));
 }
 
-/// The cost of one tile, term by term, beside what the emulator measures.
+/// The cost of one tile, term by term, next to what the emulator measures.
 void printTerms(const std::string &name, const machine::Description &m) {
   fmt::print(
       "| tile | bytes | load | waves | skew of the rows | drain | ACT "

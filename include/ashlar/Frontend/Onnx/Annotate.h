@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A copy of a model whose nodes say what became of them, for viewers of ONNX
-// such as Netron, which show the documentation of a node beside it.
+// such as Netron, which show the documentation of a node next to it.
 
 #ifndef ASHLAR_FRONTEND_ONNX_ANNOTATE_H
 #define ASHLAR_FRONTEND_ONNX_ANNOTATE_H

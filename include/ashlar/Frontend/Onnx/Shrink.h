@@ -26,7 +26,7 @@ struct ShrinkInput {
 /// A model file on trial.
 struct ShrinkCandidate {
   std::string path;
-  /// Graph inputs of known type, those with a constant default left out.
+  /// Graph inputs of known type, those with a constant default omitted.
   std::vector<ShrinkInput> inputs;
 };
 

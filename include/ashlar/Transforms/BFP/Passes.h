@@ -37,10 +37,10 @@ struct QuantiseOptions {
 };
 
 /// Attributes of a product, between assign-formats and choose-formats:
-/// canonical text of the formats asked for its factors.
+/// canonical text of the formats requested for its factors.
 inline constexpr llvm::StringLiteral kActivationsAttr = "bfp.activations";
 inline constexpr llvm::StringLiteral kWeightsAttr = "bfp.weights";
-/// Module attribute: text of the formats that were asked for.
+/// Module attribute: text of the formats that were requested.
 inline constexpr llvm::StringLiteral kFormatAttr = "bfp.format";
 /// Module attribute: why ranges are smaller than requested.
 inline constexpr llvm::StringLiteral kRangeReasonAttr = "bfp.range_reason";

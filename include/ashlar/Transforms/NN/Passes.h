@@ -65,7 +65,7 @@ struct FoldOptions {
 };
 
 /// The simplify phase: on exit everything computable at compile time is a
-/// constant, batch_norm and conv_transpose are gone, movement is minimal.
+/// constant, batch_norm and conv_transpose are gone, data movement is minimal.
 /// Added to a manager of builtin.module.
 void buildSimplifyPipeline(mlir::OpPassManager &manager);
 

@@ -20,7 +20,7 @@ namespace ashlar::npu {
 /// Module attribute: why the sparse cluster stays off, where that was not asked
 /// for.
 inline constexpr llvm::StringLiteral kDenseReasonAttr = "npu.dense_reason";
-/// Module attribute with the measured densities of maps as JSON text
+/// Module attribute with the measured densities of feature maps as JSON text
 /// (analysis::DataProfiles).
 inline constexpr llvm::StringLiteral kProfileAttr = "npu.profile";
 
@@ -40,12 +40,12 @@ inline constexpr llvm::StringLiteral kLanesDecisionAttr =
 inline constexpr llvm::StringLiteral kSpreadDecisionAttr =
     "ashlar.decision.spread";
 
-/// Decision of plan-memory on a movement that converts: made in the memory of
+/// Decision of plan-memory on a data movement that converts: made in the memory of
 /// its operand, or not.
 inline constexpr llvm::StringLiteral kInPlaceDecisionAttr =
     "ashlar.decision.in_place";
 
-/// Decision of plan-memory on a movement that could be a view of its operand,
+/// Decision of plan-memory on a data movement that could be a view of its operand,
 /// but is a copy for the sake of a reader.
 inline constexpr llvm::StringLiteral kViewDecisionAttr = "ashlar.decision.view";
 

@@ -191,7 +191,7 @@ def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {
   let summary = "put a second axis of few-channel maps across partitions";
   let description = [{
     A map of C channels fills C partitions and C lanes of the vector unit. With
-    rows or columns dealt out to `count` groups of C partitions beside them
+    rows or columns distributed over `count` groups of C partitions next to them
     (`#npu.spread`), element-wise operations and reductions of other axes take
     about `count` times fewer cycles, and a map takes as much less of each
     partition: what was too large for the state buffer may fit.
@@ -200,7 +200,7 @@ def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {
     group, for which every axis and the numbers of groups of partitions that fill
     most of them are compared: passes of the vector unit, copies between layouts
     and maps that go through DRAM. `work_spread` says that an operation works so,
-    `spread` that its result is kept so; whoever reads or makes a map in another
+    `spread` that its result is kept so; what reads or makes a map in another
     layout than it is kept in copies it tile by tile. An input of the network
     that several operations take so is loaded once.
 

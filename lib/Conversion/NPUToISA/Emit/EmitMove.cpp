@@ -169,7 +169,7 @@ uncoveredColumns(llvm::ArrayRef<npu::Piece> pieces, const Region &out) {
   return ranges;
 }
 
-/// Pixels of a folded map, as ranges, that hold the columns which pieces leave
+/// Pixels of a folded feature map, as ranges, that hold the columns which pieces leave
 /// open.
 llvm::SmallVector<std::pair<int64_t, int64_t>, 2>
 uncoveredPixels(llvm::ArrayRef<npu::Piece> pieces, const Region &out,

@@ -3,7 +3,7 @@
 // Products with few result positions: the activations are loaded into the
 // array and the weights stream past them (docs/Machine.md, PE array). PSUM
 // then has positions in columns and outputs in entries. Either the drain
-// encodes along the free axis and an identity multiplication turns whole
+// encodes along the free axis and an identity multiplication transposes whole
 // blocks; or it writes f32 with positions across partitions, a copy turns that
 // back and the vector unit finishes the epilogue. Each step rounds as the fused
 // drain does, so the bits are the same (docs/Numerics.md 6).

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Window reductions on the vector unit. A map of few channels leaves lanes
+// Window reductions on the vector unit. A feature map of few channels leaves lanes
 // idle: parts of its rows are then copied to the following partitions, where
 // its own bytes are free, one instruction reduces all parts at once, and their
 // results are copied back. Each part begins with a block of the result; zeros
 // fill what its channels leave of the last one. Windows that reach into the
 // padding are reduced where they lie. Rows go band by band, and tiles of
-// channels one after the other where the map is made so: the first follow the
+// channels one after the other where the feature map is made so: the first follow the
 // producer while it makes the others. No bit depends on it.
 
 #include "../Generator.h"
@@ -199,7 +199,7 @@ bool isJoined(Operation *op) {
 }
 
 /// True if the bytes of source and result in the partitions after their
-/// channels belong to nobody else.
+/// channels belong to nothing else.
 bool PoolEmitter::ownsPartitions() const {
   return source.part == 0 && result.part == 0 && !isJoined(tile.op) &&
          !isJoined(tile.op->getOperand(0).getDefiningOp());
@@ -224,7 +224,7 @@ uint64_t PoolEmitter::cycles(const PoolAxis &rows, int64_t channels) const {
 }
 
 /// Cycles of copying `rows` rows of every part but the first, shared by the
-/// queues beside that of the weights.
+/// queues other than that of the weights.
 uint64_t PoolEmitter::copyCycles(const View &view, int64_t rows,
                                  int64_t parts) const {
   int64_t bytes = (parts - 1) * rows * view.type.bytes();
@@ -240,7 +240,7 @@ uint64_t PoolEmitter::copyCycles(const View &view, int64_t rows,
                             llvm::divideCeil(parts - 1, queues));
 }
 
-/// Parts that are reduced side by side; 1: as the map lies.
+/// Parts that are reduced side by side; 1: as the feature map lies.
 int64_t PoolEmitter::partCount() const {
   int64_t channels = result.channels();
   auto partitions = static_cast<int64_t>(machine.sb.partitions);
@@ -364,7 +364,7 @@ PoolEmitter::bandsOf(int64_t parts) const {
 /// wait for the vector unit.
 void PoolEmitter::run() {
   llvm::SmallVector<Band, 16> bands = bandsOf(partCount());
-  // Zeros wait for nobody: they go first.
+  // Zeros wait for nothing: they go first.
   for (const Band &band : bands)
     clearBetween(band);
   gather(bands.front());

@@ -43,7 +43,7 @@ llvm::SmallVector<DrainLane, 4> drainLanes(const Window &window,
   return parts;
 }
 
-/// How the array reads elements of `type`: integers less their zero point.
+/// How the array reads elements of `type`: integers minus their zero point.
 template <typename Instruction>
 void setOperand(Instruction &instruction, const analysis::StorageType &type) {
   instruction.type = static_cast<isa::ElemType>(type.isaType());

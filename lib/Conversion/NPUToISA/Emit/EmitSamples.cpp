@@ -101,7 +101,7 @@ void Sampler::sample(const View &view) {
                     });
 }
 
-/// Lane `lane` of a folded map as a plain one, and the part of `region` that
+/// Lane `lane` of a folded feature map as a plain one, and the part of `region` that
 /// lies in it; nothing if no pixel does.
 std::optional<View> laneOf(const View &stored, const analysis::Lanes &lanes,
                            int64_t lane, const Region &tile, Region region,

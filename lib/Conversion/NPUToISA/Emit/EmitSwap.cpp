@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// npu.dma.move in the memory of its operand: square blocks change places
+// npu.dma.move in the memory of its operand: square blocks are swapped
 // through scratch. Assumption: the plan found the exchange possible
 // (analysis::blockSwap), and the operand is not read again.
 

@@ -168,7 +168,7 @@ void TileConvolutionEmitter::releaseWave(size_t index) {
     generator.streams.release(place->second.first);
 }
 
-/// The table of a step's tiles; written when it is first asked for. Few rounds
+/// The table of a step's tiles; written when it is first requested. Few rounds
 /// keep their tables, many take them in turn.
 unsigned TileConvolutionEmitter::tableOf(const Step &step) {
   int64_t copies = program.waves[step.wave].wave.count;
@@ -312,7 +312,7 @@ void TileConvolutionEmitter::emitPart(unsigned table, int64_t round,
   part.tileH = plan.rows, part.tileW = plan.cols;
   setOperand(part);
   part.disjoint = plan.disjoint;
-  // The producer counted the whole map, a pass what is loaded.
+  // The producer counted the whole feature map, a pass what is loaded.
   part.counts = counters.first;
   part.pitch = counters.drained ? geometry.input[2] : int64_t(part.inW);
   if (counters.drained)
@@ -365,7 +365,7 @@ void TileConvolutionEmitter::setOperand(Op &op) const {
   op.pW = static_cast<int32_t>(geometry.held[2] - geometry.origin[2]);
 }
 
-/// The map that is loaded or counted, from `channel` on.
+/// The feature map that is loaded or counted, from `channel` on.
 template <typename Op>
 void TileConvolutionEmitter::setSource(Op &op, int64_t channel) const {
   const View &view = geometry.x;

@@ -29,7 +29,7 @@ View channelsOf(const View &view, int64_t first, int64_t count,
   return view.slice(region, machine);
 }
 
-/// True if a map is made channels by channels: by a product with stationary
+/// True if a feature map is made channels by channels: by a product with stationary
 /// weights, column after column, or by the parts of a concatenation. Others are
 /// made rows by rows.
 bool comesByChannels(Operation *op) {
@@ -79,7 +79,7 @@ std::optional<isa::Function> functionField(llvm::StringRef name) {
   return std::nullopt;
 }
 
-/// A map that follows its operand while that is made: whole channel tiles
+/// A vec.map that follows its operand while that is made: whole channel tiles
 /// first.
 void emitByChannels(Generator &generator, const TileContext &tile,
                     const View *second, MapParameters parameters) {
@@ -110,7 +110,7 @@ void emitByChannels(Generator &generator, const TileContext &tile,
   }
 }
 
-/// The map of a tile with its scale and bias: in the instruction, or as maps in
+/// The vec.map of a tile with its scale and bias: in the instruction, or as tensors in
 /// front of it where they vary within partitions.
 void emitWithParameters(Generator &generator, const TileContext &tile,
                         npu::MapInterface map, MapParameters parameters) {

@@ -53,7 +53,7 @@ public:
   /// Errors are about the node and do not name it. Unsupported ones leave the
   /// results undefined.
   llvm::Error run(const FlatNode &node);
-  /// True for a value that is no tensor.
+  /// True for a value that is not a tensor.
   bool isList(const std::string &name) const {
     return lists.contains(name) || absent.contains(name);
   }

@@ -21,7 +21,7 @@ public:
   bool hasOutput(size_t i) const {
     return i < node.outputs.size() && !node.outputs[i].empty();
   }
-  /// A required operand; malformed if it is left out.
+  /// A required operand; malformed if it is omitted.
   llvm::Expected<std::string> input(size_t i) const;
 
   int64_t getInt(llvm::StringRef name, int64_t otherwise) const;

@@ -161,7 +161,7 @@ void unique(Node &n) {
   }
 }
 
-/// A parameter of one element; `standard` if it is left out.
+/// A parameter of one element; `standard` if it is omitted.
 Value parameter(Node &n, size_t i, double standard, mlir::Type type) {
   if (!n.hasInput(i))
     return n.splat(standard, type, {1});

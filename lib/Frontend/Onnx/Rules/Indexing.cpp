@@ -43,8 +43,8 @@ Value machineIndices(Node &n, Value indices) {
 }
 
 /// Run-time indices: the operand as [before, axis, after], of which `before` or
-/// `after` is left out if it is 1, so that a table is read as it lies; there is
-/// always an axis beside the gathered one.
+/// `after` is omitted if it is 1, so that a table is read as it lies; there is
+/// always an axis next to the gathered one.
 Value takeMerged(Node &n, Value x, int64_t axis, Value indices) {
   const int64_t before = elementCount(shapeOf(x).take_front(axis));
   const int64_t after = elementCount(shapeOf(x).drop_front(axis + 1));
@@ -112,7 +112,7 @@ void gatherElements(Node &n) {
     if (d != axis && shape[d] != shapeOf(x)[d])
       x = n.sliceAxis(x, d, 0, shape[d]);
   }
-  // A vector has no axis beside the gathered one.
+  // A vector has no axis next to the gathered one.
   if (rankOf(x) == 1) {
     x = n.reshape(x, {shapeOf(x)[0], 1});
     indices = n.reshape(indices, {shape[0], 1});

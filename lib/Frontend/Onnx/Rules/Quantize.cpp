@@ -28,7 +28,7 @@ Value centred(Node &n, Value x, Value zero) {
 }
 
 /// The elements of a constant minus its zero point, which is per tensor or
-/// along one axis; nothing if one of them is no constant. Large constants, too,
+/// along one axis; nothing if one of them is not a constant. Large constants, too,
 /// which the emitter does not fold.
 std::optional<SmallVector<int64_t>> differences(Value w, Value zero) {
   auto values = integersOf(w), zeros = integersOf(zero);
@@ -203,7 +203,7 @@ void matmulInteger(Node &n) {
 }
 
 /// saturate(rne(acc * (xScale * wScale / yScale)) + yZero), with relu before
-/// the rounding if asked for.
+/// the rounding if requested.
 Value requantise(Node &n, Value acc, Value xScale, Value wScale, Value yScale,
                  Value yZero, int64_t axis, bool relu = false) {
   if (!acc || !xScale || !wScale || !yScale || !yZero || n.failed())
@@ -289,7 +289,7 @@ Value integerBias(Node &n, Value bias, const Dequantised &x,
   return origin->q;
 }
 
-/// acc * (xScale * wScale), then a bias that is no integer. Without one the
+/// acc * (xScale * wScale), then a bias that is not an integer. Without one the
 /// result is known as a product to what reads it.
 Value finishProduct(Node &n, Value acc, const Dequantised &x,
                     const Dequantised &w, int64_t axis, Value bias) {

@@ -117,7 +117,7 @@ Value mapsOf(Node &n, Value x, Value batches) {
   return n.reshape(chosen, {count, shape[1], shape[2], shape[3]});
 }
 
-/// Every region with as many samples as its size asks for.
+/// Every region with as many samples as its size requires.
 Value sampleBySize(Node &n, const Regions &r, Value maps, Value rois) {
   const std::optional<SmallVector<double>> known = numbersOf(rois);
   if (!known)

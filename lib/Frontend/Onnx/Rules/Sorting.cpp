@@ -110,7 +110,7 @@ void sortPairs(Node &n, Value x, int64_t axis, const Asked &asked) {
 
 /// Rows that the host sorts.
 void sortOnHost(Node &n, Value x, int64_t axis, const Asked &asked) {
-  // A vector has no axis beside the sorted one.
+  // A vector has no axis next to the sorted one.
   const bool vector = rankOf(x) == 1;
   Value whole = vector ? n.reshape(x, {shapeOf(x)[0], 1}) : x;
   Value index = n.argSort(whole, axis, asked.keep, asked.largest);

@@ -98,7 +98,7 @@ using Terms =
 
 struct Scores {
   double scale = 0, cap = 0;
-  /// Logits beside the scores, one per head, or none.
+  /// Logits next to the scores, one per head, or none.
   SmallVector<double> sinks;
 };
 

@@ -25,7 +25,7 @@ double tanhGeluOf(double x) {
   return x / 2 * (1 + std::tanh(inner));
 }
 
-/// fn(x + bias), the bias an operand that may be left out.
+/// fn(x + bias), the bias an operand that may be omitted.
 template <double (*fn)(double)>
 void biased(Call &call) {
   const Tensor x = call.has(1) ? sum(call, call.operand(0), call.operand(1))
@@ -155,7 +155,7 @@ Tensor activated(Call &call, const Tensor &x, StringRef name,
       return std::min(std::max(v, parameter(0, -HUGE_VAL)),
                       parameter(1, HUGE_VAL));
     if (!name.empty())
-      call.fail("'{}' is no activation", name.str());
+      call.fail("'{}' is not an activation", name.str());
     return v;
   });
 }

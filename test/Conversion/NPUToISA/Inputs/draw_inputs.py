@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inputs from a seeded generator beside every model of a folder.
+"""Inputs from a seeded generator next to every model of a folder.
 
 usage: draw_inputs.py FOLDER
 

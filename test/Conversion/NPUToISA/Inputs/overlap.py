@@ -18,7 +18,7 @@ with open(sys.argv[1], encoding="utf-8") as file:
     events = json.load(file)["traceEvents"]
 steps = [e for e in events if e.get("ph") == "X" and "node" in e.get("args", {})]
 product = min(e["ts"] for e in steps if e["name"].startswith("pe.matmul"))
-# A copy that completes behind its own time has a side in DRAM.
+# A copy that completes after its own time has a side in DRAM.
 copies = [e for e in steps if e["name"].startswith("dma.copy")
           and e["args"]["complete"] > e["ts"] + e["dur"]
           and e["dur"] >= 100]

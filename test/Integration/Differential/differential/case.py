@@ -205,13 +205,13 @@ class Runner:
     def compare_values(self, k, way, outputs, expected, result):
         for name, got in outputs.items():
             try:
-                complaint = expected.complaint(name, got, way.step)
+                problem = expected.problem(name, got, way.step)
             except (ValueError, judge.ort.Refused) as error:
                 result.unjudged.append(tools.general(str(error)))
                 continue
             result.judged += 1
-            if complaint:
-                result.findings.append(Finding("values", complaint, way.text(k), [k]))
+            if problem:
+                result.findings.append(Finding("values", problem, way.text(k), [k]))
 
     # Keeping.
 

@@ -190,7 +190,7 @@ GRAMMARS = {"views-matmul": views_matmul, "reshapes": reshapes, "starving-convs"
 
 
 def outputs_of(net):
-    """Everything that nobody reads, and some values that are read again."""
+    """Everything that nothing reads, and some values that are read again."""
     values = {}
     for value in net.live:
         if value.name not in net.read:

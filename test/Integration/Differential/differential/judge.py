@@ -97,7 +97,7 @@ class Expected:
                                                  self.outputs, step, range(count))
         return self.excuses[key]
 
-    def complaint(self, name, got, step):
+    def problem(self, name, got, step):
         """What is wrong with an output, or None. ValueError: nothing can be said."""
         wanted = self.outputs[name]
         if got.shape != wanted.shape:

@@ -65,7 +65,7 @@ class Network:
         return int(self.rng.integers(low, high + 1))
 
     def extent(self, most=64):
-        """Often 1, a prime, a power of two, or one beside it."""
+        """Often 1, a prime, a power of two, or one next to it."""
         return min(most, self.pick([1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 8, 9, 12, 13, 15, 16, 16, 17,
                                     24, 31, 32, 32, 33, 48, 63, 64, 65, 96, 127, 128, 129]))
 
@@ -250,7 +250,7 @@ class Network:
         return model
 
     def trim(self, outputs):
-        """Drops nodes that no output needs, and inputs that nobody reads."""
+        """Drops nodes that no output needs, and inputs that nothing reads."""
         needed, kept = {v.name for v in outputs}, []
         for node in reversed(self.nodes):
             if needed & set(node.output):

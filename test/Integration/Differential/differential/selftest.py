@@ -46,7 +46,7 @@ def damages(array):
 
 
 def check(oracle, case):
-    """Complaints about the judge on one network."""
+    """Problems about the judge on one network."""
     drawn = grammar.draw(99, case, None if case % 2 else "reshapes")
     expected = judge.Expected(oracle, drawn.model, drawn.inputs)
     noisy = oracle.run(twins.twin(drawn.model, STEP, 1000),
@@ -57,14 +57,14 @@ def check(oracle, case):
                 or not np.abs(array).max() or not np.isfinite(noisy[name]).all():
             continue
         for what, got in (("itself", array), ("errors of the format", noisy[name])):
-            if expected.complaint(name, got, STEP):
+            if expected.problem(name, got, STEP):
                 wrong.append(f"case {case}: {what} of {name} is called wrong")
         spread = max(t.max() for t in expected.deviations(STEP, judge.TWINS)[name])
         if name in expected.discrete or spread > 1e-3 * np.abs(array).max():
             continue
         for what, got in damages(array):
             seen += 1
-            if not expected.complaint(name, got, STEP):
+            if not expected.problem(name, got, STEP):
                 wrong.append(f"case {case}: {what} in {name} {list(array.shape)} is not seen")
     return wrong, seen
 

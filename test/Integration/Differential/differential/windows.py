@@ -11,7 +11,7 @@ CHANNELS = [1, 2, 3, 4, 5, 8, 8, 12, 16, 16, 17, 24, 31, 32, 33, 48, 64]
 
 
 def spatial(net, x, ranks=(3, 4, 4, 4, 5)):
-    """The operand as a map of channels; reshaped where its rank is another."""
+    """The operand as a feature map of channels; reshaped where its rank is another."""
     fits(x.is_float)
     if 3 <= x.rank <= 5:
         return x
@@ -33,7 +33,7 @@ def out_extent(n, kernel, stride, dilation, low, high, ceil=False):
 
 
 class Window:
-    """Kernel, strides, dilations and padding of one map, and the extents of its result."""
+    """Kernel, strides, dilations and padding of one feature map, and the extents of its result."""
 
     def __init__(self, net, extents, kernels=(1, 1, 2, 3, 3, 3, 4, 5, 7), strides=(1, 1, 1, 2, 3),
                  dilations=(1, 1, 1, 2, 3), automatic=True):

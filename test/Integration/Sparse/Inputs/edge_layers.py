@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Layers at the edges of a tile plan; usage: edge_layers.py FOLDER
 
-padding.onnx  a map, and a layer of it whose results meet nothing but padding
-outside.onnx  a layer that reaches nothing, whose strides step over the map
+padding.onnx  a feature map, and a layer of it whose results meet nothing but padding
+outside.onnx  a layer that reaches nothing, whose strides step over the feature map
 blocks.onnx   groups whose channels begin inside a block of exponents
 """
 

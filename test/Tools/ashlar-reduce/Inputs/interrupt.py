@@ -41,7 +41,7 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             command = int(stream.read())
         tool.send_signal(number)
         code = tool.wait()
-        if number == signal.SIGKILL:  # nobody can wait for the watcher then
+        if number == signal.SIGKILL:  # nothing can wait for the watcher then
             wait_for(lambda: not os.listdir(scratch))
         # A process that was told to end is there until the kernel has ended it.
         wait_for(lambda: not alive(command))

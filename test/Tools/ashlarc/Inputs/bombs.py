@@ -211,7 +211,7 @@ def main():
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
     # What a tool may have at most: beyond it the tool says that it is out of
-    # memory, with an exit code that is no refusal of the model.
+    # memory, with an exit code that is not a refusal of the model.
     limit = MEGABYTES << 20
     failures = 0
     for name, make in MODELS.items():

@@ -52,7 +52,7 @@ def include_folders():
 
 
 def closed(command):
-    """The exit code and the messages when nobody reads."""
+    """The exit code and the messages when nothing reads."""
     ours, theirs = os.pipe()
     os.close(ours)
     done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE)

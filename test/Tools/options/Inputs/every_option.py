@@ -15,7 +15,7 @@ import sys
 FORM = re.compile(r"^  (-[\w-]+)(?:([= ])(\S+))?(?:  |$)", re.M)
 
 
-def complaint(*command):
+def problem(*command):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2 and not done.stdout, (command, done)
     return done.stderr.strip()
@@ -28,13 +28,13 @@ def check(tool):
     options = FORM.findall(text)
     for name, mark, what in options:
         if mark:
-            said = complaint(tool, name)
+            said = problem(tool, name)
             assert said == f"{tool}: error: option {name} lacks its value {what}", said
         else:
-            said = complaint(tool, name + "=3")
+            said = problem(tool, name + "=3")
             assert said == f"{tool}: error: option {name} takes no value, found '3'", said
     for name in [n for n, _, _ in options if len(n) > 5][:3]:
-        said = complaint(tool, name[:-1] + "q" + name[-1])
+        said = problem(tool, name[:-1] + "q" + name[-1])
         assert said.endswith(f", see --help, did you mean '{name}'"), said
     if f"\n## `{tool}`" in GUIDE:
         for name, _, _ in options:

@@ -3,5 +3,5 @@
 
 A plan lists points. Every point is computed alone and leaves one result file,
 so that any number of processes or machines can share the work; a merge puts
-the results together and gives the same bytes whoever computed them.
+the results together and gives the same bytes, whichever process computed them.
 """

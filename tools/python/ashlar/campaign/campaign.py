@@ -51,7 +51,7 @@ class Campaign(ABC):
 
     @abstractmethod
     def request_options(self, parser: Parser) -> None:
-        """Options that say what the plan is made of, beside the positional argument."""
+        """Options that say what the plan is made of, in addition to the positional argument."""
 
     @abstractmethod
     def report_options(self, parser: Parser) -> None:
@@ -76,7 +76,7 @@ class Campaign(ABC):
 
     @abstractmethod
     def report(self, plan: Plan, results: list[dict], out: Path, options: Namespace) -> int:
-        """Writes what is asked for, to `out` where the command keeps its report, and prints the table."""
+        """Writes what is requested, to `out` where the command keeps its report, and prints the table."""
 
     def prepare(self, options: Namespace) -> None:
         """May begin what the report needs while the points are computed."""

@@ -56,7 +56,7 @@ class Parser(argparse.ArgumentParser):
         raise usage(f"unknown option '{name}', see --help{nearest(name, known)}")
 
     def read(self, arguments: Sequence[str]) -> argparse.Namespace | None:
-        """The options; None if they only asked for help or the version."""
+        """The options; None if they only requested help or the version."""
         arguments = list(arguments)
         if "-h" in arguments or "--help" in arguments:
             sys.stdout.write(self.describe())
@@ -98,7 +98,7 @@ def run_main(tool: str, body: Callable[[Sequence[str]], int], arguments: Sequenc
         sys.stderr.write(f"{tool}: stopped; results in a folder (-o) are kept, and the same command goes on\n")
         return 130
     except BrokenPipeError:
-        # A reader that had enough is no error; Python would complain at exit.
+        # A reader that had enough is not an error; Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:

@@ -8,7 +8,7 @@ from .files import digest, file_digest
 
 
 def external_files(path: Path) -> list[Path]:
-    """Files beside an ONNX model that hold its weights."""
+    """Files next to an ONNX model that hold its weights."""
     import onnx
 
     try:

@@ -35,7 +35,7 @@ def _mapping(loader: _Loader, node: yaml.MappingNode, deep: bool = False) -> dic
         key = loader.construct_object(key_node, deep=True)
         if not isinstance(key, str):
             raise yaml.constructor.ConstructorError(
-                None, None, f"the key {key!r} is no text", key_node.start_mark)
+                None, None, f"the key {key!r} is not a string", key_node.start_mark)
         if key in seen:
             raise yaml.constructor.ConstructorError(
                 None, None, f"the key '{key}' stands twice", key_node.start_mark)
@@ -82,7 +82,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def check_keys(where: str, value: Mapping, known: Iterable[str]) -> None:
-    """Refuses keys that nobody reads."""
+    """Refuses keys that nothing reads."""
     known = list(known)
     for key in value:
         if key not in known:
@@ -92,7 +92,7 @@ def check_keys(where: str, value: Mapping, known: Iterable[str]) -> None:
 
 
 def expect(where: str, value: Any, kinds: type | tuple[type, ...], words: str) -> Any:
-    """The value, if it is of one of the kinds; a boolean is no number."""
+    """The value, if it is of one of the kinds; a boolean is not a number."""
     allowed = kinds if isinstance(kinds, tuple) else (kinds,)
     if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
         raise malformed(f"{where}: expected {words}, found {describe(value)}")

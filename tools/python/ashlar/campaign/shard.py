@@ -46,7 +46,7 @@ def _number(environment: Mapping[str, str], name: str) -> int | None:
 
 
 def _pair(environment: Mapping[str, str], index: str, count: str) -> Shard | None:
-    """A shard of two variables; one process of one is no shard."""
+    """A shard of two variables; one process of one is not a shard."""
     k, n = _number(environment, index), _number(environment, count)
     if k is None or n is None or n <= 1:
         return None

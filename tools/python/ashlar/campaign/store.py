@@ -95,7 +95,7 @@ class Results:
             other = sorted(entry.name for entry in self.folder.iterdir()
                            if not entry.name.startswith("."))
             if other:
-                raise usage(f"{self.folder}: has files and is no results folder (found '{other[0]}'): "
+                raise usage(f"{self.folder}: has files and is not a results folder (found '{other[0]}'): "
                             "give a new or an empty folder")
         write_json(marker, {"kind": self.plan.body["kind"], "schema": SCHEMA,
                             "plan": self.plan.identifier})
@@ -148,7 +148,7 @@ def settle(plan: Plan, folder: Path) -> Results:
     if folder.exists() and not results.folder.exists():
         other = sorted(p.name for p in folder.iterdir() if p.name != PLAN and not p.name.startswith("."))
         if other:
-            raise usage(f"{folder}: has files and is no folder of ours (found '{other[0]}'): give a new or an "
+            raise usage(f"{folder}: has files and is not a folder of ours (found '{other[0]}'): give a new or an "
                         "empty folder")
     results.claim()
     plan.write(folder / PLAN)

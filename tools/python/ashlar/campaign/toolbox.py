@@ -75,7 +75,7 @@ class Toolbox:
 
 
 def find_toolbox(folder: str | None, command: str) -> Toolbox:
-    """The tools of `--tools`, else those beside the command, of the build that
+    """The tools of `--tools`, else those next to the command, of the build that
     ASHLAR_BUILD names, on PATH, or of the checkout's build folder."""
     beside = Path(os.path.abspath(command)).parent
     on_path = shutil.which("ashlarc")

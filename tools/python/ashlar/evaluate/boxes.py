@@ -92,7 +92,7 @@ def average_precision(marks: list[tuple[float, int]], positives: int) -> float:
 
 def mean_average_precision(found: Sequence[list[list]], truth: Sequence[list[list]],
                            thresholds: Sequence[float] = THRESHOLDS) -> float | None:
-    """Over the classes that have a true box and the overlaps asked for; None
+    """Over the classes that have a true box and the overlaps requested; None
     without true boxes."""
     positives: dict[int, int] = defaultdict(int)
     for boxes in truth:

@@ -99,7 +99,7 @@ class Executor:
 
     def _run(self, configuration: dict, scratch: Path, stacked: dict[str, np.ndarray], count: int,
              timed: bool, threads: int) -> tuple[Outputs, dict]:
-        """Outputs by sample, and cycles of the first one if asked for."""
+        """Outputs by sample, and cycles of the first one if requested."""
         program, compiled = self._program(configuration, scratch, threads)
         rows, batch = len(next(iter(stacked.values()))), self.signature.batch
         step = batch if self.varying else rows

@@ -23,7 +23,7 @@ def task_outputs(task: dict[str, Any], names: list[str]) -> list[str]:
 
 def figures(task: dict[str, Any], names: list[str], outputs: Outputs, labels: list | None,
             samples: list[str]) -> dict[str, Any]:
-    """What the outputs say by themselves; lists by sample."""
+    """What the outputs say on their own; lists by sample."""
     kind = task["kind"]
     if kind == "classes":
         return _classes(logits_of(outputs[names[0]]), labels, samples)

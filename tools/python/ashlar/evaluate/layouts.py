@@ -103,7 +103,7 @@ def _classes(path: Path, classes: list[str] | None) -> Samples:
     order = [line.split()[0] for line in classes if line.strip()] if classes else folders
     unknown = sorted({folder for folder, _ in files} - set(order))
     if unknown and classes:
-        raise malformed(f"{path}: folder '{unknown[0]}' is no class of the list of classes")
+        raise malformed(f"{path}: folder '{unknown[0]}' is not a class of the list of classes")
     names = [name for _, name in files]
     return Samples("folders by class", names, [order.index(folder) for folder, _ in files], order, path, names)
 
@@ -142,7 +142,7 @@ def _label(where: Path, text: str, classes: list[str] | None) -> int:
         return int(text)
     if classes and text in classes:
         return classes.index(text)
-    raise malformed(f"{where}: label '{text[:40]}' is no number"
+    raise malformed(f"{where}: label '{text[:40]}' is not a number"
                     + (" and no line of the list of classes" if classes else "; names need a classes.txt"))
 
 
@@ -182,7 +182,7 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
 
 
 def _npz(path: Path, inputs: list[str]) -> Samples:
-    """Arrays by the model's input names as they are, else images; labels beside them."""
+    """Arrays by the model's input names as they are, else images; labels next to them."""
     arrays = read_npz(path)
     label = next((name for name in LABEL_KEYS if name in arrays), None)
     chosen, raw = {name: arrays[name] for name in inputs if name in arrays}, True

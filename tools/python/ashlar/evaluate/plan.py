@@ -27,7 +27,7 @@ TARGETS = ("min-snr", "min-agreement")
 
 @dataclass
 class Request:
-    """What the command line asks for."""
+    """What the command line requests."""
 
     model: str
     data: str

@@ -91,7 +91,7 @@ def _split(inputs: dict[str, np.ndarray], batch: int) -> list[dict[str, np.ndarr
 
 
 class Runtime:
-    """onnxruntime of Python, one thread: jobs run beside each other."""
+    """onnxruntime of Python, one thread: jobs run in parallel with each other."""
 
     def __init__(self, signature: Signature) -> None:
         self.signature, self.sessions = signature, threading.local()

@@ -40,7 +40,7 @@ exit codes: 0 ok, 1 internal, 2 usage, 4 an address that cannot be reached or a
             malformed table, 5 capacity (disk, memory), 6 another file than published
 """
 MEGABYTE = 1e6
-# A protobuf message cannot be larger; the rest of a model is small beside its weights.
+# A protobuf message cannot be larger; the rest of a model is small next to its weights.
 LARGEST = 2**31 - 2**24
 
 
@@ -123,7 +123,7 @@ def draw_parser(sizes: type) -> Parser:
 
 
 def decoder_size(options: argparse.Namespace, names: Sequence[str], sizes: type):
-    """The sizes that were asked for."""
+    """The sizes that were requested."""
     given = {field.name: getattr(options, field.name) for field in dataclasses.fields(sizes)
              if getattr(options, field.name) is not None}
     if given and "decoder" not in names:

@@ -40,7 +40,7 @@ struct Attention {
   Value pastK, pastV;  ///< [batch, groups, past, size], or none.
   Value start;         ///< [batch]: the position of the first query.
   Value bias, sink;    ///< Terms of the scores; a logit for each head.
-  bool smooth = false; ///< A logit 0 beside the scores.
+  bool smooth = false; ///< A logit 0 next to the scores.
 };
 
 Type wide(Node &n) { return mlir::IntegerType::get(n.context(), 64); }
@@ -53,7 +53,7 @@ Value positionsFrom(Node &n, Value start, int64_t length) {
                          n.iota(length, 1, 2, wide(n)));
 }
 
-/// The past with the rows at their positions: what is no new row stays.
+/// The past with the rows at their positions: what is not a new row stays.
 Value placed(Node &n, Value past, Value rows, Value start) {
   if (!past || !rows || !start)
     return nullptr;
@@ -88,7 +88,7 @@ Value causalTerms(Node &n, const Attention &a, int64_t keys, Type element) {
   return n.where(kept, n.splat(0, element), n.splat(kMasked, element));
 }
 
-/// Probabilities; a logit beside the scores takes its share and goes.
+/// Probabilities; a logit next to the scores takes its share and goes.
 Value probabilities(Node &n, const Attention &a, Value scores) {
   if (!scores || (!a.sink && !a.smooth))
     return n.softmax(scores, 3, /*logarithm=*/false);

@@ -12,7 +12,7 @@ using namespace ashlar::nn;
 
 namespace {
 
-/// Operand x with its scale and zero point behind it, per tensor.
+/// Operand x with its scale and zero point after it, per tensor.
 Value dequantised(Node &n, size_t x) {
   Value q = n.input(x), scale = n.input(x + 1), zero = n.optionalInput(x + 2);
   if (!q || !scale)

@@ -17,7 +17,7 @@ from .graph import Graph, Value
 
 GAMMA = (0.8, 1.2)
 BETA = 0.1
-# Enough for statistics where a map has only a few elements left.
+# Enough for statistics where a feature map has only a few elements left.
 IMAGES, VECTORS = 8, 64
 
 

@@ -3,7 +3,7 @@
 // Room for counters: a pass uses the first counters while its convolution is
 // emitted; drains get what no map uses from the producer to the last reader.
 
-#include "ashlar/Analysis/CounterRooms.h"
+#include "ashlar/Analysis/CounterAllocation.h"
 
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/StationaryPlan.h"
@@ -31,7 +31,7 @@ llvm::SmallVector<Value> countedResults(Value map,
   llvm::DenseSet<Value> seen;
   while (!open.empty()) {
     Value value = open.pop_back_val();
-    // What is in the map twice would have to be counted twice.
+    // What is in the feature map twice would have to be counted twice.
     if (!seen.insert(value).second)
       return {};
     auto move = value.getDefiningOp<npu::DmaMoveOp>();
@@ -63,7 +63,7 @@ static int64_t positionsOf(Value map) {
   return positions;
 }
 
-CounterRooms::CounterRooms(llvm::ArrayRef<CountedMap> maps, int64_t entries) {
+CounterAllocation::CounterAllocation(llvm::ArrayRef<CountedMap> maps, int64_t entries) {
   llvm::MapVector<Value, std::vector<CountedMap>> byMap;
   std::vector<Span> spans;
   for (const CountedMap &map : maps) {
@@ -75,7 +75,7 @@ CounterRooms::CounterRooms(llvm::ArrayRef<CountedMap> maps, int64_t entries) {
   }
   for (auto &[value, own] : byMap) {
     const auto &producers = own.front().producers;
-    // A drain counts for one map.
+    // A drain counts for one feature map.
     if (producers.empty() || llvm::any_of(producers, [&](const auto &producer) {
           return results.count(producer.second);
         }))
@@ -102,7 +102,7 @@ CounterRooms::CounterRooms(llvm::ArrayRef<CountedMap> maps, int64_t entries) {
 }
 
 /// The first counters that no other span has at the same time.
-std::optional<int64_t> CounterRooms::findRoom(llvm::ArrayRef<Span> spans,
+std::optional<int64_t> CounterAllocation::findRoom(llvm::ArrayRef<Span> spans,
                                               const Span &span,
                                               int64_t entries) const {
   std::vector<std::pair<int64_t, int64_t>> taken;
@@ -119,7 +119,7 @@ std::optional<int64_t> CounterRooms::findRoom(llvm::ArrayRef<Span> spans,
   return first + span.size <= entries ? std::optional(first) : std::nullopt;
 }
 
-std::optional<CounterRooms::Target> CounterRooms::targetOf(Value result) const {
+std::optional<CounterAllocation::Target> CounterAllocation::targetOf(Value result) const {
   auto found = results.find(result);
   return found == results.end() ? std::nullopt : std::optional(found->second);
 }

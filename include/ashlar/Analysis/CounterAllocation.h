@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counters of non-zeros for the maps whose tiles are cut at run time
-// (docs/SparseTiles.md 1.3). A map is counted by the drains that make it, from
+// Counters of non-zeros for the feature maps whose tiles are cut at run time
+// (docs/SparseTiles.md 1.3). A feature map is counted by the drains that make it, from
 // its producer to the last convolution that cuts it, or by a pass of its own
 // before each such convolution.
 
@@ -40,25 +40,25 @@ struct CountedMap {
   /// results.
   llvm::SmallVector<std::pair<size_t, mlir::Value>, 1> producers;
 
-  /// The map that `reader` reads.
+  /// The feature map that `reader` reads.
   static CountedMap of(mlir::Operation *reader,
                        llvm::function_ref<size_t(mlir::Operation *)> numberOf,
                        const machine::Description &machine);
 };
 
 /// Who counts which map, and where.
-class CounterRooms {
+class CounterAllocation {
 public:
   /// Where the drains of a result count.
   struct Target {
     int64_t first = 0;
-    bool clears = true; ///< no producer of the map comes before
+    bool clears = true; ///< no producer of the feature map comes before
   };
 
-  CounterRooms() = default;
-  /// Places the counters of all maps, given in program order, in a memory of
-  /// `entries`, each of which is large enough for any one map.
-  CounterRooms(llvm::ArrayRef<CountedMap> maps, int64_t entries);
+  CounterAllocation() = default;
+  /// Places the counters of all feature maps, given in program order, in a memory of
+  /// `entries`, each of which is large enough for any one feature map.
+  CounterAllocation(llvm::ArrayRef<CountedMap> maps, int64_t entries);
 
   CountedMap::Counters of(mlir::Operation *reader) const {
     return readers.lookup(reader);
