@@ -66,7 +66,7 @@ class Store(unittest.TestCase):
         (self.folder / "mine").mkdir()
         (self.folder / "mine" / "thesis.tex").write_text("precious")
         self.refused("no results folder", "mine")
-        with self.assertRaisesRegex(Failure, "no results folder .found 'thesis.tex'"):
+        with self.assertRaisesRegex(Failure, "is not a results folder .found 'thesis.tex'"):
             Results(self.folder / "mine", self.plan).claim()
         self.assertEqual(os.listdir(self.folder / "mine"), ["thesis.tex"])
 

@@ -19,7 +19,7 @@ DATA = random.Random(1).randbytes(700_000)
 SHA = hashlib.sha256(DATA).hexdigest()
 
 
-def nothing():
+def nobody():
     """An address that refuses connections."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -111,7 +111,7 @@ class FetchTest(unittest.TestCase):
         self.assertEqual(self.target.read_bytes(), b"mine")
 
     def test_nobody_there(self):
-        self.fails(4, "Without a network, draw a network", nothing())
+        self.fails(4, "Without a network, draw a network", nobody())
         self.assertFalse(self.partial.exists())
 
     def test_second_address(self):
@@ -133,7 +133,7 @@ class FetchTest(unittest.TestCase):
         self.partial.parent.mkdir()
         with open(self.partial, "wb") as other:
             fcntl.flock(other, fcntl.LOCK_EX)
-            self.fails(4, "another process downloads this file", nothing())
+            self.fails(4, "another process downloads this file", nobody())
 
     def test_trust_on_first_use(self):
         with Server(DATA) as server:

@@ -2,22 +2,21 @@
 """What the commands over many runs have in common: plan, run, merge, submit, and all of it at once."""
 
 import os
-import sys
-import tempfile
 from abc import ABC, abstractmethod
-from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
-from .command import SUB_COMMANDS, Parser, common_options, run_main
-from .errors import Exit, usage
+from .command import Parser, run_main
+from .commands import COMMANDS, Whole
+from .errors import usage
 from .runner import Work, check_tools, cores, run_points
-from .shard import Shard, find_shard
-from .slurm import SlurmJob, slurm_options, submit
-from .store import RESULTS, Plan, Results, collect, read_plan, settle
-from .toolbox import Toolbox, find_toolbox
+from .shard import Shard
+from .spelling import did_you_mean
+from .store import Plan, Results
+from .toolbox import Toolbox
 
 
 @dataclass(frozen=True)
@@ -58,12 +57,12 @@ class Campaign(ABC):
         """Options of what merge writes."""
 
     @abstractmethod
-    def missing(self, options: Namespace) -> str:
+    def missing(self, options: SimpleNamespace) -> str:
         """What a plan needs and is not given; empty if nothing."""
 
     @abstractmethod
-    def make_plan(self, options: Namespace, tools: Toolbox, folder: Path) -> Plan:
-        """The plan of what `options` ask for; its files are relative to `folder`."""
+    def make_plan(self, options: SimpleNamespace, tools: Toolbox, folder: Path) -> Plan:
+        """The plan that `options` request; its files are relative to `folder`."""
 
     @abstractmethod
     def describe_plan(self, plan: Plan) -> str:
@@ -75,13 +74,13 @@ class Campaign(ABC):
         """What computes the points, while it is open."""
 
     @abstractmethod
-    def report(self, plan: Plan, results: list[dict], out: Path, options: Namespace) -> int:
+    def report(self, plan: Plan, results: list[dict], out: Path, options: SimpleNamespace) -> int:
         """Writes what is requested, to `out` where the command keeps its report, and prints the table."""
 
-    def prepare(self, options: Namespace) -> None:
+    def prepare(self, options: SimpleNamespace) -> None:
         """May begin what the report needs while the points are computed."""
 
-    def _compute(self, plan: Plan, folder: Path, tools: Toolbox, options: Namespace, part: Shard) -> str:
+    def compute(self, plan: Plan, folder: Path, tools: Toolbox, options: SimpleNamespace, part: Shard) -> str:
         """Runs a shard; what to say about it."""
         check_tools(plan, tools)
         results = Results(folder, plan)
@@ -94,118 +93,14 @@ class Campaign(ABC):
         return (f"{part}: {mine} of {len(plan.points)} {self.words.points}, {done} computed, {mine - done} "
                 "were there" + (f" ({taken} taken over)" if taken else ""))
 
-    def _tools(self, options: Namespace) -> Toolbox:
-        return find_toolbox(options.tools, sys.argv[0])
-
-    def _planned(self, options: Namespace, folder: Path, tools: Toolbox) -> Plan:
-        """The plan in a folder of its own."""
-        plan = self.make_plan(options, tools, folder)
-        settle(plan, folder)
-        return plan
-
-    def _require(self, options: Namespace) -> None:
-        if missing := self.missing(options):
-            raise usage(f"expected {missing}, see --help")
-
-    def plan(self, arguments: Sequence[str]) -> int:
-        """Writes the points."""
-        parser = Parser(self.tool, f"{self.tool} plan {self.words.given} -o PLAN.json [options]",
-                        self.words.plan_about)
-        parser.add_argument("subject")
-        parser.option("-o --output", "PLAN.json", "the plan", required=True)
-        self.request_options(parser)
-        parser.option("--tools", "FOLDER", "where ashlarc and ashlar-run are")
-        options = parser.read(arguments)
-        if options is None:
-            return Exit.OK
-        self._require(options)
-        path = Path(options.output)
-        plan = self.make_plan(options, self._tools(options), path.resolve().parent)
-        plan.write(path)
-        print(f"{path}: {len(plan.points)} {self.words.points}, {self.describe_plan(plan)}")
-        return Exit.OK
-
-    def run(self, arguments: Sequence[str]) -> int:
-        """Computes a shard."""
-        points = self.words.points
-        parser = Parser(self.tool, f"{self.tool} run PLAN.json -o RESULTS [--shard=k/n] [options]",
-                        f"Computes the {points} of a plan, or of a shard of it, that are not there yet.")
-        parser.add_argument("plan")
-        parser.option("-o --output", "RESULTS", "folder of results; several shards may share it", required=True)
-        parser.option("--shard", "k/n", f"{points} i with i mod n = k (of the scheduler, else all)")
-        common_options(parser)
-        options = parser.read(arguments)
-        if options is None:
-            return Exit.OK
-        print(self._compute(read_plan(options.plan, self.kind), Path(options.output), self._tools(options),
-                            options, find_shard(options.shard, os.environ)))
-        return Exit.OK
-
-    def merge(self, arguments: Sequence[str]) -> int:
-        """Puts results together."""
-        folder = " -o FOLDER" if self.keeps_report else ""
-        parser = Parser(self.tool, f"{self.tool} merge PLAN.json RESULTS...{folder} [options]",
-                        "Puts the results of all shards together; refuses missing, duplicate and foreign "
-                        f"{self.words.points}.")
-        parser.add_argument("plan")
-        parser.add_argument("results", nargs="+")
-        if self.keeps_report:
-            parser.option("-o --output", "FOLDER", "where table and plots go", required=True)
-        self.report_options(parser)
-        options = parser.read(arguments)
-        if options is None:
-            return Exit.OK
-        plan = read_plan(options.plan, self.kind)
-        out = Path(options.output if self.keeps_report else ".")
-        return self.report(plan, collect(plan, options.results), out, options)
-
-    def submit(self, arguments: Sequence[str]) -> int:
-        """A Slurm job array, then the merge."""
-        parser = Parser(self.tool, f"{self.tool} submit {self.words.given} -o FOLDER --shards=N [options]",
-                        self.words.submit_about)
-        parser.add_argument("subject")
-        parser.option("-o --output", "FOLDER", f"{self.words.folder}; all nodes must see it", required=True)
-        slurm_options(parser)
-        self.request_options(parser)
-        self.report_options(parser)
-        common_options(parser)
-        options = parser.read(arguments)
-        if options is None:
-            return Exit.OK
-        self._require(options)
-        folder, tools = Path(options.output), self._tools(options)
-        plan = self._planned(options, folder, tools)
-        submit(SlurmJob(self.tool, folder, options.shards, options.sbatch, tools.folder, options.jobs))
-        return self.report(plan, collect(plan, [folder / RESULTS]), folder, options)
-
-    def whole(self, arguments: Sequence[str]) -> int:
-        """Everything in one command."""
-        folder = " -o FOLDER" if self.keeps_report else ""
-        parser = Parser(self.tool, f"{self.tool} {self.words.given}{folder} [options]",
-                        self.words.whole_about, SUB_COMMANDS)
-        parser.add_argument("subject", nargs="?")
-        parser.option("-o --output", "FOLDER", self.words.kept)
-        self.request_options(parser)
-        self.report_options(parser)
-        common_options(parser)
-        options = parser.read(arguments)
-        if options is None:
-            return Exit.OK
-        self._require(options)
-        tools = self._tools(options)
-        with tempfile.TemporaryDirectory(prefix="ashlar-") as scratch:
-            folder = Path(options.output or scratch)
-            plan = self._planned(options, folder, tools)
-            self.prepare(options)
-            self._compute(plan, folder / RESULTS, tools, options, Shard())
-            return self.report(plan, collect(plan, [folder / RESULTS]), folder, options)
-
     def body(self, arguments: Sequence[str]) -> int:
         """Dispatches to the sub-command, if there is one."""
-        commands = {"plan": self.plan, "run": self.run, "merge": self.merge, "submit": self.submit}
-        if arguments and arguments[0] in commands:
-            return commands[arguments[0]](arguments[1:])
-        return self.whole(arguments)
+        named = arguments[0] if arguments else ""
+        command = COMMANDS.get(named)
+        meant = did_you_mean(named, COMMANDS)
+        if not command and meant and not os.path.exists(named):
+            raise usage(f"'{named}' is neither a sub-command nor a file{meant}")
+        return command(self)(arguments[1:]) if command else Whole(self)(arguments)
 
     def main(self, arguments: Sequence[str]) -> int:
         """The exit code of a command line."""

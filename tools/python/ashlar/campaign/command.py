@@ -1,87 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Command lines that look and end like those of the other tools."""
 
-import argparse
 import os
-import re
 import sys
+import textwrap
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from types import SimpleNamespace
+from typing import Any
 
 from .errors import Exit, Failure, usage
-from .settings import nearest
+from .option_table import GENERAL, LINE_WIDTH, Option, OptionTable, Positional
 from .toolbox import find_toolbox
 
-SUB_COMMANDS = "sub-commands, each with --help: plan, run, merge (parts of it), submit (Slurm)\n"
+RESULT_OPTIONS = "result options"
+SUB_COMMANDS = "sub-commands, each with --help: plan, run, merge (parts of it), submit (Slurm)\n\n"
 EXIT_CODES = """exit codes: 0 ok, 1 internal, 2 usage, 3 unsupported, 4 malformed input,
             5 capacity, 6 mismatch"""
 
 
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are usage errors of the tool."""
+class Parser:
+    """The options of a command, what --help says besides, and what every command has."""
 
     def __init__(self, tool: str, usage_line: str, about: str, notes: str = "") -> None:
-        super().__init__(prog=tool, add_help=False, allow_abbrev=False, usage=usage_line)
-        self.about, self.notes = about, notes
-        self.add_argument("-h", "--help", action="store_true", help=argparse.SUPPRESS)
-        self.add_argument("--version", action="store_true", help=argparse.SUPPRESS)
-        self.lines: list[tuple[str, str]] = []
+        self.tool, self.usage, self.about, self.notes = tool, usage_line, about, notes
+        self.table = OptionTable()
+        self.option("help", "", "print this", group=GENERAL)
+        self.option("version", "", "print the version", group=GENERAL)
 
     def option(self, name: str, what: str, words: str, **keywords: Any) -> None:
-        """One option with its line of help."""
-        if not what:
-            keywords.setdefault("action", "store_true")
-        self.add_argument(*name.split(), help=words, **keywords)
-        self.lines.append((name.split()[-1] + (f"={what}" if what else ""), words))
+        """One option; the keywords are the fields of Option."""
+        self.table.options.append(Option(name, what, words, **keywords))
+
+    def positional(self, attribute: str, many: bool = False) -> None:
+        """An argument without a name."""
+        self.table.positionals.append(Positional(attribute, many))
 
     def describe(self) -> str:
         """The text of --help."""
-        lines = [*self.lines, ("--help", "print this"), ("--version", "print the version")]
-        table = "\n".join(f"  {name:<32} {words}" for name, words in lines)
-        return f"usage: {self.usage}\n\n{self.about}\n\noptions:\n{table}\n\n{self.notes}{EXIT_CODES}\n"
+        about = textwrap.fill(self.about, LINE_WIDTH)
+        return f"usage: {self.usage}\n\n{about}\n\n{self.table.describe()}\n{self.notes}{EXIT_CODES}\n"
 
-    def error(self, message: str) -> NoReturn:
-        match = re.match(r"unrecognized arguments: (\S+)", message)
-        if match:
-            self.unknown(match[1])
-        raise usage(f"{message}, see --help")
-
-    def unknown(self, word: str) -> NoReturn:
-        """Refuses an option that the tool does not have."""
-        if not word.startswith("-"):
-            raise usage(f"unexpected argument '{word}', see --help")
-        name = word.split("=")[0]
-        known = [line.split("=")[0] for line, _ in self.lines]
-        raise usage(f"unknown option '{name}', see --help{nearest(name, known)}")
-
-    def read(self, arguments: Sequence[str]) -> argparse.Namespace | None:
+    def read(self, arguments: Sequence[str]) -> SimpleNamespace | None:
         """The options; None if they only requested help or the version."""
-        arguments = list(arguments)
-        if "-h" in arguments or "--help" in arguments:
+        options = self.table.parse(["--help" if word == "-h" else word for word in arguments])
+        if options.help:
             sys.stdout.write(self.describe())
             return None
-        if "--version" in arguments:
+        if options.version:
             # The version is that of the tools that do the work.
             said = find_toolbox(None, sys.argv[0]).run("ashlarc", ["--version"], ".")
-            sys.stdout.write(said.replace("ashlarc", self.prog, 1))
+            sys.stdout.write(said.replace("ashlarc", self.tool, 1))
             return None
-        options = self.parse_args(arguments)
-        for name in ("jobs", "limit", "shards"):
-            value = getattr(options, name, None)
-            if value is not None and value < 1:
-                raise usage(f"--{name}={value}: expected at least 1")
+        for option in self.table.options:
+            if option.required and getattr(options, option.attribute) is None:
+                raise usage(f"expected {option.form()}, see --help")
+        for positional in self.table.positionals:
+            if not getattr(options, positional.attribute):
+                raise usage(f"expected {self.usage.removeprefix(self.tool).strip()}, see --help")
         return options
+
+
+def tool_options(parser: Parser) -> None:
+    """What everything that calls the tools takes."""
+    parser.option("tools", "FOLDER", "where ashlarc and ashlar-run are", group=GENERAL)
 
 
 def common_options(parser: Parser) -> None:
     """What everything that computes points takes."""
-    parser.option("--jobs", "N", "points at a time (all cores)", type=int)
-    parser.option("--tools", "FOLDER", "where ashlarc and ashlar-run are")
-    parser.option("--reuse", "FOLDER", "take over results of equal points from here", action="append",
-                  default=[])
-    parser.option("--retry", "", "compute points again that failed")
-    parser.option("--quiet", "", "no progress line")
+    tool_options(parser)
+    parser.option("jobs", "N", "points at a time (all cores)", group=GENERAL, number=True)
+    parser.option("reuse", "FOLDER", "take over results of equal points from here; repeat for several",
+                  group=RESULT_OPTIONS, repeats=True)
+    parser.option("retry", "", "compute points again that failed", group=RESULT_OPTIONS)
+    parser.option("quiet", "", "no progress line", group=GENERAL)
 
 
 def run_main(tool: str, body: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> int:

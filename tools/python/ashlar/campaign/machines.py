@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from .errors import Failure, malformed
-from .settings import nearest
+from .spelling import did_you_mean
 from .toolbox import Toolbox, ToolFailure
 
 Value = int | bool | str
@@ -43,7 +43,7 @@ def override(where: str, parameters: dict[str, Value], changes: dict[str, Any]) 
     result = dict(parameters)
     for key, value in changes.items():
         if key not in parameters:
-            raise malformed(f"{where}: a machine has no parameter '{key}'{nearest(key, parameters)} "
+            raise malformed(f"{where}: a machine has no parameter '{key}'{did_you_mean(key, parameters)} "
                             "(docs/Machine.md lists them)")
         if not isinstance(value, (int, bool, str)):
             raise malformed(f"{where}: {key} is {value!r}, expected a number or a word")

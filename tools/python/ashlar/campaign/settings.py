@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """YAML files of settings: known keys only, wrong ones answered with the nearest."""
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import yaml
 
 from .errors import malformed
+from .spelling import did_you_mean
 
 
 class _Loader(yaml.SafeLoader):
@@ -75,19 +75,13 @@ def describe(value: Any) -> str:
     return f"'{str(value)[:60]}'"
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """", did you mean 'x'?" or ""."""
-    found = difflib.get_close_matches(word, list(known), n=1)
-    return f", did you mean '{found[0]}'?" if found else ""
-
-
 def check_keys(where: str, value: Mapping, known: Iterable[str]) -> None:
     """Refuses keys that nothing reads."""
     known = list(known)
     for key in value:
         if key not in known:
             prefix = f"{where}: " if where else ""
-            raise malformed(f"{prefix}unknown key '{key}'{nearest(key, known)}"
+            raise malformed(f"{prefix}unknown key '{key}'{did_you_mean(key, known)}"
                             f" (known: {', '.join(known)})")
 
 

@@ -43,9 +43,9 @@ class SlurmJob:
 
 def slurm_options(parser: Parser) -> None:
     """What submit takes besides."""
-    parser.option("--shards", "N", "tasks of the job array", type=int, required=True)
-    parser.option("--sbatch", "OPTION", "an option of sbatch, as --sbatch=--partition=long; may repeat",
-                  action="append", default=[])
+    parser.option("shards", "N", "tasks of the job array", group="Slurm options", number=True, required=True)
+    parser.option("sbatch", "OPTION", "an option of sbatch, as --sbatch=--partition=long; repeat for several",
+                  group="Slurm options", repeats=True)
 
 
 def submit(job: SlurmJob) -> None:

@@ -2,10 +2,11 @@
 """The command ashlar-eval."""
 
 import sys
-from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from ..campaign.campaign import Campaign, Job, Words
 from ..campaign.command import Parser
@@ -32,33 +33,40 @@ class Evaluation(Campaign):
         kept="keeps plan and results there; an unfinished evaluation goes on")
 
     def request_options(self, parser: Parser) -> None:
-        parser.option("--data", "PATH", "folder of images, .npz, or a folder with the files of MNIST or CIFAR")
-        parser.option("--labels", "FILE", "labels of a folder: lines of file and label, or boxes as COCO's JSON")
-        parser.option("--recipe", "NAME|FILE.yaml", "how images become inputs, and what outputs mean")
-        parser.option("--formats", "LIST", "formats between commas; auto and tables FILE.json too (bfp8)",
+        def data(name: str, what: str, words: str, **keywords: Any) -> None:
+            parser.option(name, what, words, group="data options", **keywords)
+
+        data("data", "PATH", "folder of images, .npz, or a folder with the files of MNIST or CIFAR")
+        data("labels", "FILE", "labels of a folder: lines of file and label, or boxes as COCO's JSON")
+        data("recipe", "NAME|FILE.yaml", "how images become inputs, and what outputs mean")
+        data("limit", "N", "the first N samples only", number=True)
+        data("split", "NAME", "the part of a data set that has both:", values=("test", "train"), default="test")
+        data("calibrate", "N", "samples that calibrate and are not judged (8 where needed)", number=True)
+        parser.option("formats", "LIST", "formats between commas; auto and tables FILE.json too (bfp8)",
                       default="bfp8")
-        parser.option("--machine", "LIST", "machines between commas (a1)", default="a1")
-        parser.option("--reference", "NAME", "fp32 by auto, onnxruntime or ashlar (auto)", default="auto")
-        parser.option("--limit", "N", "the first N samples only", type=int)
-        parser.option("--split", "NAME", "test or train, where a data set has both (test)", default="test")
-        parser.option("--calibrate", "N", "samples that calibrate and are not judged (8 where needed)", type=int)
-        parser.option("--input-shape", "NAME=1x3x224x224", "static shape of an input; repeat for several",
-                      action="append", default=[])
-        parser.option("--option", "NAME=VALUE", "an option of ashlarc, as scale=table; repeat for several",
-                      action="append", default=[])
+        parser.option("machine", "LIST", "machines between commas (a1)", default="a1")
+        parser.option("reference", "NAME", "what computes fp32:", values=("auto", "onnxruntime", "ashlar"),
+                      default="auto")
+        parser.option("input-shape", "NAME=1x3x224x224", "static shape of an input; repeat for several",
+                      repeats=True)
+        parser.option("option", "NAME=VALUE", "an option of ashlarc, as scale=table; repeat for several",
+                      repeats=True)
 
     def report_options(self, parser: Parser) -> None:
-        parser.option("--json", "FILE", "the table as JSON")
-        parser.option("--csv", "FILE", "the table as CSV")
-        parser.option("--samples", "FILE.csv", "one line per sample and format")
-        parser.option("--skip-bad", "", "samples that cannot be used do not decide the exit code")
+        def report(name: str, what: str, words: str) -> None:
+            parser.option(name, what, words, group="report options")
 
-    def missing(self, options: Namespace) -> str:
+        report("json", "FILE", "the table as JSON")
+        report("csv", "FILE", "the table as CSV")
+        report("samples", "FILE.csv", "one line per sample and format")
+        report("skip-bad", "", "samples that cannot be used do not decide the exit code")
+
+    def missing(self, options: SimpleNamespace) -> str:
         if not options.subject:
             return "MODEL.onnx and --data=PATH"
         return "" if options.data else "--data=PATH"
 
-    def make_plan(self, options: Namespace, tools: Toolbox, folder: Path) -> Plan:
+    def make_plan(self, options: SimpleNamespace, tools: Toolbox, folder: Path) -> Plan:
         request = Request(options.subject, options.data, options.labels, options.recipe, options.formats,
                           options.machine, options.reference, options.limit, options.calibrate, options.split,
                           options.input_shape, options.option)
@@ -75,7 +83,7 @@ class Evaluation(Campaign):
         finally:
             executor.reference.close()
 
-    def report(self, plan: Plan, results: list[dict], out: Path, options: Namespace) -> int:
+    def report(self, plan: Plan, results: list[dict], out: Path, options: SimpleNamespace) -> int:
         merged = Merged(plan, results)
         rows = make_rows(merged)
         if options.json:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ..campaign.errors import malformed, usage
-from ..campaign.settings import check_keys, describe, expect, nearest, read_yaml
+from ..campaign.settings import check_keys, describe, expect, read_yaml
+from ..campaign.spelling import did_you_mean
 
 IMAGENET_MEAN, IMAGENET_STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 CIFAR_MEAN, CIFAR_STD = [0.4914, 0.4822, 0.4465], [0.2470, 0.2435, 0.2616]
@@ -122,7 +123,7 @@ def make_recipe(where: str, value: dict[str, Any]) -> Recipe:
     check_keys(where, value, KEYS)
     base = value.get("base", "raw")
     if base not in READY:
-        raise malformed(f"{where}: base: no ready recipe '{base}'{nearest(str(base), READY)} "
+        raise malformed(f"{where}: base: no ready recipe '{base}'{did_you_mean(str(base), READY)} "
                         f"(known: {', '.join(READY)})")
     merged = {**READY[base], **{key: entry for key, entry in value.items() if key != "base"}}
     for key, allowed in CHOICES.items():
@@ -148,5 +149,5 @@ def find_recipe(name: str | None) -> Recipe | None:
         return make_recipe(f"recipe {name}", {"base": name})
     if Path(name).suffix in (".yaml", ".yml") or Path(name).exists():
         return make_recipe(name, read_yaml(name))
-    raise usage(f"--recipe={name}: neither a file nor a ready recipe{nearest(name, READY)} "
+    raise usage(f"--recipe={name}: neither a file nor a ready recipe{did_you_mean(name, READY)} "
                 f"(ready: {', '.join(READY)})")

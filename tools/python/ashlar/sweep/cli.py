@@ -2,10 +2,10 @@
 """The command ashlar-sweep."""
 
 import sys
-from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 from ..campaign.campaign import Campaign, Job, Words
 from ..campaign.command import Parser
@@ -40,20 +40,20 @@ class Sweep(Campaign):
         """The file says everything."""
 
     def report_options(self, parser: Parser) -> None:
-        parser.option("--strict", "", "a failed point decides the exit code")
-        parser.option("--no-plots", "", "the table alone")
+        parser.option("strict", "", "a failed point decides the exit code", group="report options")
+        parser.option("no-plots", "", "the table alone", group="report options")
 
-    def missing(self, options: Namespace) -> str:
+    def missing(self, options: SimpleNamespace) -> str:
         return "" if options.subject and options.output else "SWEEP.yaml and -o FOLDER"
 
-    def make_plan(self, options: Namespace, tools: Toolbox, folder: Path) -> Plan:
+    def make_plan(self, options: SimpleNamespace, tools: Toolbox, folder: Path) -> Plan:
         return make_plan(read_sweep(options.subject), tools, folder)
 
     def describe_plan(self, plan: Plan) -> str:
         return (f"{len(plan.body['rows'])} rows, {len(plan.body['machines'])} machines, "
                 f"{plan.body['left_out']} combinations left out")
 
-    def prepare(self, options: Namespace) -> None:
+    def prepare(self, options: SimpleNamespace) -> None:
         if not options.no_plots and available():
             warm_up()
 
@@ -66,7 +66,7 @@ class Sweep(Campaign):
         numbers = {point["id"]: index for index, point in enumerate(plan.points)}
         yield Job(Executor(plan, tools, results), lambda point: names[numbers[point["id"]]])
 
-    def report(self, plan: Plan, results: list[dict], out: Path, options: Namespace) -> int:
+    def report(self, plan: Plan, results: list[dict], out: Path, options: SimpleNamespace) -> int:
         rows = make_rows(plan, results)
         write_whole(out / TABLE[0], as_csv(rows))
         write_json(out / TABLE[1], {"schema_version": 1, "kind": "sweep", "name": plan.body["name"], "rows": rows})

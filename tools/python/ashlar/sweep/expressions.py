@@ -9,7 +9,7 @@ import operator
 from typing import Any
 
 from ..campaign.errors import malformed
-from ..campaign.settings import nearest
+from ..campaign.spelling import did_you_mean
 
 BINARY = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
           ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod}
@@ -56,7 +56,7 @@ class Constraint:
         if isinstance(node, (ast.Name, ast.Attribute)):
             name = self._name(node)
             if name not in values:
-                raise malformed(f"constraint '{self.text}': unknown name '{name}'{nearest(name, values)}")
+                raise malformed(f"constraint '{self.text}': unknown name '{name}'{did_you_mean(name, values)}")
             return values[name]
         if isinstance(node, (ast.List, ast.Tuple)):
             return [self._value(entry, values) for entry in node.elts]

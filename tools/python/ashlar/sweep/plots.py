@@ -9,7 +9,7 @@ import threading
 from typing import Any
 
 from ..campaign.errors import malformed
-from ..campaign.settings import nearest
+from ..campaign.spelling import did_you_mean
 from .table import pareto
 
 TITLES = {"cycles": "cycles", "area_mm2": "area in mm2", "energy_uj": "energy in uJ", "time_us": "time in us",
@@ -38,7 +38,7 @@ def check_plots(plots: list[dict[str, str]], columns: list[str]) -> None:
     for plot in plots:
         for name in plot.values():
             if name not in columns:
-                raise malformed(f"plots: no column '{name}'{nearest(name, columns)}")
+                raise malformed(f"plots: no column '{name}'{did_you_mean(name, columns)}")
 
 
 def draw(plot: dict[str, str], rows: list[dict[str, Any]]) -> bytes:
