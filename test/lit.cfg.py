@@ -8,6 +8,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 
 import lit.formats
 
@@ -130,24 +131,31 @@ feature(
     and importlib.util.find_spec("myst_parser") is not None,
     "the Debian packages python3-sphinx and python3-myst-parser are not installed",
 )
-empty_root = subprocess.run(
-    [config.python_executable, os.path.join(config.ashlar_src_root, "test", "Api", "Root", "empty_root.py"),
-     "--probe", os.path.join(config.ashlar_obj_root, "roots")],
-    capture_output=True, text=True).stdout.strip()
-feature("empty-root", not empty_root, empty_root)
-# Whether its daemons start takes a second to find out; only who has them pays.
-def slurm_starts():
-    if not all(shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin")
-               for name in ("munged", "slurmctld", "slurmd", "sbatch")):
-        return "the Debian package slurm-wlm is not installed"
-    probe = os.path.join(integration, "Sweeps", "slurm_node.py")
-    done = subprocess.run([config.python_executable, probe, "--temporary", "--probe"],
-                          capture_output=True, text=True)
-    return done.stdout.strip() if done.returncode else ""
+sys.path.insert(0, config.test_source_root)
+sys.dont_write_bytecode = True  # the source tree stays as it is
+import probes  # noqa: E402
 
 
-slurm_reason = slurm_starts()
-feature("slurm", not slurm_reason, slurm_reason)
+def first_line_of(*command):
+    """What a probe says: why something cannot be done here, or nothing."""
+    return subprocess.run([config.python_executable, *command], capture_output=True,
+                          text=True).stdout.strip()
+
+
+root_probe = os.path.join(config.test_source_root, "Api", "Root", "empty_root.py")
+roots = os.path.join(config.ashlar_obj_root, "roots")
+reason = probes.remembered(config.test_exec_root, "empty-root", [os.path.isdir(roots)],
+                           lambda: first_line_of(root_probe, "--probe", roots))
+feature("empty-root", not reason, reason)
+
+slurm_probe = os.path.join(integration, "Sweeps", "slurm_node.py")
+slurm_tools = [shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin")
+               for name in ("munged", "slurmctld", "slurmd", "sbatch")]
+reason = "the Debian package slurm-wlm is not installed"
+if all(slurm_tools):
+    reason = probes.remembered(config.test_exec_root, "slurm", slurm_tools,
+                               lambda: first_line_of(slurm_probe, "--temporary", "--probe"))
+feature("slurm", not reason, reason)
 witness = os.path.join(config.ashlar_obj_root, "rtl", "rtl-witness")
 feature(
     "rtl",

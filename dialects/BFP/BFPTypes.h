@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The block type and the geometry of encoded tensors: which elements form a
-// block, and which data movements leave every block whole (docs/Numerics.md 1, 7).
+// block, and which data movements leave every block whole (docs/Numerics.md 1,
+// 7).
 
 #ifndef ASHLAR_DIALECTS_BFP_BFPTYPES_H
 #define ASHLAR_DIALECTS_BFP_BFPTYPES_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sparse cluster: tiles from the zeros of a feature map. Non-zeros are counted where a
-// map lies or while it is drained; cuts are chosen from the counts as the
-// program runs; tiles of the operand instead of the result.
+// Sparse cluster: tiles from the zeros of a feature map. Non-zeros are counted
+// where a map lies or while it is drained; cuts are chosen from the counts as
+// the program runs; tiles of the operand instead of the result.
 
 #ifndef ASHLAR_ISA_CUT_OPS
 #define ASHLAR_ISA_CUT_OPS

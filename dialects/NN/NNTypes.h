@@ -18,8 +18,8 @@ namespace ashlar::nn {
 inline constexpr int64_t kMostDims = 64;
 /// Elements of a tensor at most, extents of 0 omitted.
 inline constexpr int64_t kMostElements = int64_t(1) << 40;
-/// Most elements of a constant that is one number repeated: the code that reads it
-/// makes them.
+/// Most elements of a constant that is one number repeated: the code that reads
+/// it makes them.
 inline constexpr int64_t kMostOfSplat = int64_t(1) << 24;
 /// Largest stride, dilation, pad and kernel extent of a window.
 inline constexpr int64_t kMostWindow = (int64_t(1) << 31) - 1;

@@ -24,8 +24,8 @@ struct Run {
 };
 
 /// The layout of a tensor, or of a rectangular part of one, in the state
-/// buffer. Shape and strides are those of the feature map in memory: a lane-folded feature map
-/// is a plain one of more channels and fewer columns.
+/// buffer. Shape and strides are those of the feature map in memory: a
+/// lane-folded feature map is a plain one of more channels and fewer columns.
 struct Layout {
   llvm::SmallVector<int64_t, 6> shape;
   llvm::SmallVector<int64_t, 6> strides; ///< bytes; not of `partitionAxis`

@@ -89,8 +89,8 @@ def NPU_LayoutAttr : NPU_Attr<"Layout", "layout"> {
     bool isFolded() const { return getLanes() > 1; }
     /// The same with other lanes; one lane is not a fold.
     LayoutAttr withLanes(int64_t lanes, int64_t pitch) const;
-    /// The same with a second axis across partitions, in its own buffer and while the
-    /// operation works; null is none.
+    /// The same with a second axis across partitions, in its own buffer and
+    /// while the operation works; null is none.
     LayoutAttr withSpread(SpreadAttr home, SpreadAttr work) const;
   }];
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decisions about npu operations: what each may be on its own, what it may be on
-// an operation, and how passes ask for it. A module comes from a file as often
-// as from a pass.
+// Decisions about npu operations: what each may be on its own, what it may be
+// on an operation, and how passes ask for it. A module comes from a file as
+// often as from a pass.
 
 #include "ashlar/Partition/Partition.h"
 #include "dialects/BFP/BFPTypes.h"
@@ -293,7 +293,8 @@ static LogicalResult checkLayout(Operation *op, LayoutAttr layout) {
              << "axis across partitions must be below the rank " << shape.size()
              << " of the result, found " << *work;
   }
-  // A fold puts rows of a feature map side by side: it has channels and a last axis.
+  // A fold puts rows of a feature map side by side: it has channels and a last
+  // axis.
   if (layout.isFolded() && (shape.size() < 3 || layout.getPitch() < shape[1]))
     return op->emitOpError()
            << "must have a pitch of at least the channels of a map, found "

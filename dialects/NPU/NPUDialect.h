@@ -76,8 +76,8 @@ std::optional<int64_t> partOf(mlir::Operation *op);
 /// How a data movement is done; a copy for everything else.
 Route routeOf(mlir::Operation *op);
 
-/// True for a data movement whose result has the memory of its operand, or that the
-/// products of its operands write: no instruction.
+/// True for a data movement whose result has the memory of its operand, or that
+/// the products of its operands write: no instruction.
 bool isAliased(mlir::Operation *op);
 
 /// What the dense array holds while it makes a product.

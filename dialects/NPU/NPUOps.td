@@ -310,7 +310,7 @@ def NPU_DmaMoveOp
                                               ["refuseOperand", "refuseResult"]>]> {
   let summary = "data movement by strided copies";
   let description = [{
-    Fills the result with `fill` when it is present, then executes `pieces`.
+    Fills the result with `fill` when it is present, then executes `patterns`.
     Each of them is a strided copy, a flat list of integers: operand index, number of dims n, source
     rank, then n
     times (extent, source axis or -1, source step, result axis, result step),
@@ -323,19 +323,19 @@ def NPU_DmaMoveOp
 
     Constraints:
     - npu_dma_move_c1: at least one operand, all of one element type.
-    - npu_dma_move_c2: pieces are well formed, name an operand, and their axes
+    - npu_dma_move_c2: patterns are well formed, name an operand, and their axes
       are axes of operand and result.
-    - npu_dma_move_c3: every index that a piece writes lies in the result, steps
-      of loops of more than one iteration are at least 1 there; indices that it
-      reads stay below 2^40.
-    - npu_dma_move_c4: without pieces and fill there is one operand, of as many
-      elements as the result.
+    - npu_dma_move_c3: every index that an access pattern writes lies in the
+      result, steps of loops of more than one iteration are at least 1 there;
+      indices that it reads stay below 2^40.
+    - npu_dma_move_c4: without patterns and fill there is one operand, of as
+      many elements as the result.
     - npu_dma_move_c5: a fill needs plain elements and at least one axis.
 
-    Example: `%y = npu.dma.move "transpose"(%x) {pieces = [...]} : ...`
+    Example: `%y = npu.dma.move "transpose"(%x) {patterns = [...]} : ...`
   }];
   let arguments = !con((ins Variadic<NPU_Tensor>:$inputs, StrAttr:$kind,
-    TypedArrayAttrBase<DenseI64ArrayAttr, "list of copy pieces">:$pieces,
+    TypedArrayAttrBase<DenseI64ArrayAttr, "list of access patterns">:$patterns,
     OptionalAttr<F64Attr>:$fill, DefaultValuedOptionalAttr<NPU_RouteAttr,
         "::ashlar::npu::Route::Copy">:$route),
     NPU_Decisions);
@@ -351,23 +351,23 @@ def NPU_PeTransposeOp
                                               ["refuseOperand"]>]> {
   let summary = "transpose by an identity multiplication on the dense array";
   let description = [{
-    Does the strided copy `piece` (see npu.dma.move), which changes the partition
-    dimension: that of the operand is `source_axis`, the
-    result has another one. The words of the operand are stationary, an
-    identity matrix streams, and the drain applies `function`; with `copy` no bit of any
-    element changes.
+    Does the strided copy `pattern` (see npu.dma.move), which changes the
+    partition dimension: that of the operand is `source_axis`, the result has
+    another one. The words of the operand are stationary, an identity matrix
+    streams, and the drain applies `function`; with `copy` no bit of any element
+    changes.
 
     Constraints:
     - npu_pe_transpose_c1: neither side is encoded, and both have one type.
-    - npu_pe_transpose_c2: `piece` is well formed (npu_dma_move_c2,
+    - npu_pe_transpose_c2: `pattern` is well formed (npu_dma_move_c2,
       npu_dma_move_c3) and has no operand but 0.
     - npu_pe_transpose_c3: `source_axis` is an axis of the operand; `function` as
       npu_pe_conv_c5.
 
-    Example: `%y = npu.pe.transpose(%x) {source_axis = 1, piece = ...} : ...`
+    Example: `%y = npu.pe.transpose(%x) {source_axis = 1, pattern = ...} : ...`
   }];
   let arguments = !con((ins NPU_Tensor:$x, I64Attr:$source_axis,
-    DenseI64ArrayAttr:$piece, StrAttr:$function, F32Attr:$alpha,
+    DenseI64ArrayAttr:$pattern, StrAttr:$function, F32Attr:$alpha,
     F32Attr:$beta),
     NPU_Decisions);
   let results = (outs NPU_Tensor:$y);

@@ -9,8 +9,8 @@
 #include "dialects/BFP/BFPTypes.h"
 #include "dialects/BFP/Requantise.h"
 #include "dialects/NN/NNShapes.h"
+#include "dialects/NPU/AccessPattern.h"
 #include "dialects/NPU/NPUDialect.h"
-#include "dialects/NPU/Piece.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -181,28 +181,28 @@ LogicalResult checkConv(Op op, int64_t limit) {
 }
 
 /// Extents and indices of a copy (npu_dma_move_c2, npu_dma_move_c3).
-LogicalResult checkPiece(Operation *op, const Piece &piece,
-                         ArrayRef<int64_t> source, ArrayRef<int64_t> result) {
+LogicalResult checkPattern(Operation *op, const AccessPattern &pattern,
+                           ArrayRef<int64_t> source, ArrayRef<int64_t> result) {
   int64_t sourceRank = source.size(), resultRank = result.size();
-  if (static_cast<int64_t>(piece.sourceStart.size()) != sourceRank ||
-      static_cast<int64_t>(piece.resultStart.size()) != resultRank)
-    return op->emitOpError() << "piece start lists must have ranks "
+  if (static_cast<int64_t>(pattern.sourceStart.size()) != sourceRank ||
+      static_cast<int64_t>(pattern.resultStart.size()) != resultRank)
+    return op->emitOpError() << "pattern start lists must have ranks "
                              << sourceRank << " and " << resultRank;
-  if (static_cast<int64_t>(piece.dims.size()) > 2 * nn::kMostDims)
+  if (static_cast<int64_t>(pattern.dims.size()) > 2 * nn::kMostDims)
     return op->emitOpError()
-           << "piece has " << piece.dims.size() << " loops, at most "
+           << "pattern has " << pattern.dims.size() << " loops, at most "
            << 2 * nn::kMostDims << " are possible";
   auto far = [](int64_t value) {
     return value > nn::kMostElements || value < -nn::kMostElements;
   };
-  SmallVector<int64_t> last(piece.resultStart);
-  if (llvm::any_of(piece.sourceStart, far) || llvm::any_of(last, far))
+  SmallVector<int64_t> last(pattern.resultStart);
+  if (llvm::any_of(pattern.sourceStart, far) || llvm::any_of(last, far))
     return op->emitOpError()
-           << "piece starts beyond index " << nn::kMostElements;
-  for (const PieceDim &dim : piece.dims) {
+           << "pattern starts beyond index " << nn::kMostElements;
+  for (const PatternDim &dim : pattern.dims) {
     if (dim.sourceAxis < -1 || dim.sourceAxis >= sourceRank ||
         dim.resultAxis < 0 || dim.resultAxis >= resultRank)
-      return op->emitOpError() << "piece moves axis " << dim.sourceAxis
+      return op->emitOpError() << "pattern moves axis " << dim.sourceAxis
                                << " to " << dim.resultAxis << ", the ranks are "
                                << sourceRank << " and " << resultRank;
     auto reach = support::checkedMul(dim.extent - 1, dim.sourceStep);
@@ -210,7 +210,7 @@ LogicalResult checkPiece(Operation *op, const Piece &piece,
     if (dim.extent < 0 || dim.extent > nn::kMostElements || !reach || !span ||
         far(*reach) || far(*span) || far(dim.sourceStep) ||
         far(dim.resultStep) || (dim.extent > 1 && dim.resultStep < 1))
-      return op->emitOpError() << "piece has a loop of " << dim.extent
+      return op->emitOpError() << "pattern has a loop of " << dim.extent
                                << " iterations with steps " << dim.sourceStep
                                << " and " << dim.resultStep
                                << ", expected steps of at least 1 in the "
@@ -218,12 +218,12 @@ LogicalResult checkPiece(Operation *op, const Piece &piece,
                                << nn::kMostElements;
     last[dim.resultAxis] += dim.extent > 0 ? *span : 0;
   }
-  bool empty =
-      llvm::any_of(piece.dims, [](const PieceDim &d) { return d.extent == 0; });
+  bool empty = llvm::any_of(pattern.dims,
+                            [](const PatternDim &d) { return d.extent == 0; });
   for (int64_t axis = 0; !empty && axis < resultRank; ++axis)
-    if (piece.resultStart[axis] < 0 || last[axis] >= result[axis])
+    if (pattern.resultStart[axis] < 0 || last[axis] >= result[axis])
       return op->emitOpError()
-             << "piece writes indices " << piece.resultStart[axis] << " to "
+             << "pattern writes indices " << pattern.resultStart[axis] << " to "
              << last[axis] << " of axis " << axis << ", which has "
              << result[axis];
   return success();
@@ -373,10 +373,12 @@ LogicalResult PeTransposeOp::verify() {
   if (from != to || isa<bfp::BlockType>(from)) // npu_pe_transpose_c1
     return emitOpError() << "expects one plain element type, found " << from
                          << " and " << to;
-  FailureOr<Piece> piece = Piece::fromArray(getPiece()); // npu_pe_transpose_c2
-  if (failed(piece) || piece->operand != 0)
-    return emitOpError() << "has a malformed copy piece " << getPieceAttr();
-  if (failed(checkPiece(*this, *piece, shapeOf(getX()), shapeOf(getY()))))
+  FailureOr<AccessPattern> pattern =
+      AccessPattern::fromArray(getPattern()); // npu_pe_transpose_c2
+  if (failed(pattern) || pattern->operand != 0)
+    return emitOpError() << "has a malformed access pattern "
+                         << getPatternAttr();
+  if (failed(checkPattern(*this, *pattern, shapeOf(getX()), shapeOf(getY()))))
     return failure();
   if (getSourceAxis() >= shapeOf(getX()).size()) // npu_pe_transpose_c3
     return emitOpError() << "has source axis " << getSourceAxis()
@@ -412,26 +414,27 @@ LogicalResult DmaMoveOp::verify() {
     if (typeOf(input).getElementType() != element)
       return emitOpError() << "moves elements of " << element << " and of "
                            << typeOf(input).getElementType();
-  if (getPieces().empty() && !getFill()) { // npu_dma_move_c4
+  if (getPatterns().empty() && !getFill()) { // npu_dma_move_c4
     if (getInputs().size() != 1 || nn::elementCount(shapeOf(getInputs()[0])) !=
                                        nn::elementCount(shapeOf(getY())))
-      return emitOpError() << "without pieces expects one operand of as many "
+      return emitOpError() << "without patterns expects one operand of as many "
                               "elements as the result";
     return success();
   }
   if (getFill() && (isa<bfp::BlockType>(element) || shapeOf(getY()).empty()))
     return emitOpError() << "fills between elements of " // npu_dma_move_c5
                          << getY().getType();
-  for (Attribute attr : getPieces()) {
-    FailureOr<Piece> piece =
-        Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
-    if (failed(piece)) // npu_dma_move_c2
-      return emitOpError() << "has a malformed copy piece " << attr;
-    if (piece->operand >= static_cast<int64_t>(getInputs().size()))
-      return emitOpError() << "piece names operand " << piece->operand
+  for (Attribute attr : getPatterns()) {
+    FailureOr<AccessPattern> pattern =
+        AccessPattern::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
+    if (failed(pattern)) // npu_dma_move_c2
+      return emitOpError() << "has a malformed access pattern " << attr;
+    if (pattern->operand >= static_cast<int64_t>(getInputs().size()))
+      return emitOpError() << "pattern names operand " << pattern->operand
                            << ", only " << getInputs().size() << " exist";
-    if (failed(checkPiece(*this, *piece, shapeOf(getInputs()[piece->operand]),
-                          shapeOf(getY()))))
+    if (failed(checkPattern(*this, *pattern,
+                            shapeOf(getInputs()[pattern->operand]),
+                            shapeOf(getY()))))
       return failure();
   }
   return success();

@@ -63,7 +63,8 @@ static int64_t positionsOf(Value map) {
   return positions;
 }
 
-CounterAllocation::CounterAllocation(llvm::ArrayRef<CountedMap> maps, int64_t entries) {
+CounterAllocation::CounterAllocation(llvm::ArrayRef<CountedMap> maps,
+                                     int64_t entries) {
   llvm::MapVector<Value, std::vector<CountedMap>> byMap;
   std::vector<Span> spans;
   for (const CountedMap &map : maps) {
@@ -103,8 +104,8 @@ CounterAllocation::CounterAllocation(llvm::ArrayRef<CountedMap> maps, int64_t en
 
 /// The first counters that no other span has at the same time.
 std::optional<int64_t> CounterAllocation::findRoom(llvm::ArrayRef<Span> spans,
-                                              const Span &span,
-                                              int64_t entries) const {
+                                                   const Span &span,
+                                                   int64_t entries) const {
   std::vector<std::pair<int64_t, int64_t>> taken;
   for (const Span &other : spans)
     if (other.begin <= span.end && span.begin <= other.end)
@@ -119,7 +120,8 @@ std::optional<int64_t> CounterAllocation::findRoom(llvm::ArrayRef<Span> spans,
   return first + span.size <= entries ? std::optional(first) : std::nullopt;
 }
 
-std::optional<CounterAllocation::Target> CounterAllocation::targetOf(Value result) const {
+std::optional<CounterAllocation::Target>
+CounterAllocation::targetOf(Value result) const {
   auto found = results.find(result);
   return found == results.end() ? std::nullopt : std::optional(found->second);
 }

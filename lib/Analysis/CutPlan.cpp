@@ -145,9 +145,9 @@ struct FoldCut {
   uint64_t probes = 0;
 };
 
-/// Cuts a feature map; nothing if it cannot be cut so. Remembered: the same maps are
-/// cut for every number of groups, every choice of clusters and all formats of
-/// a search.
+/// Cuts a feature map; nothing if it cannot be cut so. Remembered: the same
+/// maps are cut for every number of groups, every choice of clusters and all
+/// formats of a search.
 static std::optional<FoldCut> cutMap(const partition::CountMap &map,
                                      const partition::Geometry &geometry,
                                      const partition::Options &options) {

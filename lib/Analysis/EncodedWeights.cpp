@@ -47,8 +47,8 @@ std::vector<uint32_t> constantWords(Value value) {
 static constexpr int64_t partElements = 65536, partColumns = 64;
 
 namespace {
-/// The constant that becomes the weights of a product as binary32: the attribute's
-/// own bytes where they are that, a copy otherwise.
+/// The constant that becomes the weights of a product as binary32: the
+/// attribute's own bytes where they are that, a copy otherwise.
 class WeightFloats {
 public:
   WeightFloats(Operation *op, int64_t count) {

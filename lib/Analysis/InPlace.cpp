@@ -53,17 +53,18 @@ Region box(const Shape &low, const Shape &high, llvm::ArrayRef<int64_t> shape) {
   return region;
 }
 
-/// What the pieces read of their operand for a tile of the result.
-ByteSpan readByPieces(npu::DmaMoveOp op, const View &source, const Region &out,
-                      const machine::Description &machine) {
+/// What the patterns read of their operand for a tile of the result.
+ByteSpan readByPatterns(npu::DmaMoveOp op, const View &source,
+                        const Region &out,
+                        const machine::Description &machine) {
   ByteSpan span;
-  for (Attribute attr : op.getPieces()) {
-    npu::Piece piece =
-        *npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
-    if (!clipPiece(piece, out))
+  for (Attribute attr : op.getPatterns()) {
+    npu::AccessPattern pattern = *npu::AccessPattern::fromArray(
+        cast<DenseI64ArrayAttr>(attr).asArrayRef());
+    if (!clipPattern(pattern, out))
       continue;
-    Shape low(piece.sourceStart), high(piece.sourceStart);
-    for (const npu::PieceDim &dim : piece.dims)
+    Shape low(pattern.sourceStart), high(pattern.sourceStart);
+    for (const npu::PatternDim &dim : pattern.dims)
       if (dim.sourceAxis >= 0)
         (dim.sourceStep < 0 ? low : high)[dim.sourceAxis] +=
             (dim.extent - 1) * dim.sourceStep;
@@ -76,10 +77,10 @@ ByteSpan readBytes(npu::DmaMoveOp op, const OperandModel &operand,
                    const View &source, const Region &out,
                    const machine::Description &machine) {
   // Every tile copies all of the operand to DRAM first.
-  if (op.getPieces().empty() || op.getRoute() == npu::Route::ThroughDram)
+  if (op.getPatterns().empty() || op.getRoute() == npu::Route::ThroughDram)
     return spanOf(source, Region::whole(source.shape), machine);
   if (operand.direct)
-    return readByPieces(op, source, out, machine);
+    return readByPatterns(op, source, out, machine);
   const Region region = operand.region(out);
   Shape last(region.start);
   for (size_t i = 0; i < last.size(); ++i)
@@ -117,18 +118,18 @@ int64_t inPlaceLead(npu::DmaMoveOp op, const TilingModel &model,
 std::optional<BlockSwap> blockSwap(npu::DmaMoveOp op, const View &source,
                                    int64_t resultAxis,
                                    const machine::Description &machine) {
-  std::optional<npu::Piece> piece = solePiece(op);
-  if (!piece || source.type.encoded || source.axis < 0 || resultAxis < 0 ||
+  std::optional<npu::AccessPattern> pattern = solePattern(op);
+  if (!pattern || source.type.encoded || source.axis < 0 || resultAxis < 0 ||
       source.part != 0)
     return std::nullopt;
-  auto plan = planTranspose(*piece, source.axis, resultAxis);
+  auto plan = planTranspose(*pattern, source.axis, resultAxis);
   if (!plan || plan->rows.size() != 1 || plan->columns.size() != 1)
     return std::nullopt;
-  const npu::PieceDim &row = plan->rows[0], &column = plan->columns[0];
+  const npu::PatternDim &row = plan->rows[0], &column = plan->columns[0];
   const View result =
       denseBufferView(source.type, shapeOf(op.getY()), resultAxis,
                       /*offset=*/0, machine);
-  auto stays = [&](const npu::PieceDim &from, const npu::PieceDim &to) {
+  auto stays = [&](const npu::PatternDim &from, const npu::PatternDim &to) {
     return from.sourceStep * source.strides[from.sourceAxis] ==
            to.resultStep * result.strides[to.resultAxis];
   };
@@ -137,15 +138,16 @@ std::optional<BlockSwap> blockSwap(npu::DmaMoveOp op, const View &source,
                          Region::whole(source.shape).elements() &&
                      Region::whole(source.shape).elements() ==
                          Region::whole(result.shape).elements() &&
-                     llvm::all_of(piece->sourceStart, isZero) &&
-                     llvm::all_of(piece->resultStart, isZero);
+                     llvm::all_of(pattern->sourceStart, isZero) &&
+                     llvm::all_of(pattern->resultStart, isZero);
   if (!whole || row.extent != column.extent || row.resultStep != 1 ||
       column.sourceStep != 1 || source.tileStride != result.tileStride ||
       !stays(column, row) ||
-      !llvm::all_of(plan->others,
-                    [&](const npu::PieceDim &dim) { return stays(dim, dim); }))
+      !llvm::all_of(plan->others, [&](const npu::PatternDim &dim) {
+        return stays(dim, dim);
+      }))
     return std::nullopt;
-  return BlockSwap{*piece, row.resultAxis, column.sourceAxis, row.extent,
+  return BlockSwap{*pattern, row.resultAxis, column.sourceAxis, row.extent,
                    static_cast<int64_t>(machine.sb.partitions)};
 }
 

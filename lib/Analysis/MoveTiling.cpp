@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tiling models of data movements: what part of an operand the pieces inside a tile
-// read, and which operands are staged with zeros around them.
+// Tiling models of data movements: what part of an operand the patterns inside
+// a tile read, and which operands are staged with zeros around them.
 
 #include "TileCuts.h"
 #include "TilingModels.h"
 
 #include "ashlar/Analysis/MoveView.h"
-#include "dialects/NPU/Piece.h"
+#include "dialects/NPU/AccessPattern.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -20,9 +20,9 @@ namespace {
 /// True if two iterations of the loops over source axis `axis` read one
 /// element: from the shortest step on, a loop steps less far than the loops
 /// below it reach.
-bool readsTwice(const npu::Piece &piece, int64_t axis) {
+bool readsTwice(const npu::AccessPattern &pattern, int64_t axis) {
   llvm::SmallVector<std::pair<int64_t, int64_t>, 4> loops; // step, extent
-  for (const npu::PieceDim &dim : piece.dims)
+  for (const npu::PatternDim &dim : pattern.dims)
     if (dim.sourceAxis == axis && dim.extent > 1)
       loops.push_back({std::abs(dim.sourceStep), dim.extent});
   llvm::sort(loops);
@@ -35,36 +35,37 @@ bool readsTwice(const npu::Piece &piece, int64_t axis) {
   return false;
 }
 
-/// True if a piece reads outside its operand or reads elements several times
-/// (im2col): its source region is staged, with zeros around it, and read there.
-/// What reads an element twice without a loop that keeps its axis repeats whole
-/// axes and is read as it lies.
-bool needsStaging(const npu::Piece &piece, llvm::ArrayRef<int64_t> shape) {
-  Shape low(piece.sourceStart), high(piece.sourceStart);
-  for (const npu::PieceDim &dim : piece.dims)
+/// True if an access pattern reads outside its operand or reads elements
+/// several times (im2col): its source region is staged, with zeros around it,
+/// and read there. What reads an element twice without a loop that keeps its
+/// axis repeats whole axes and is read as it lies.
+bool needsStaging(const npu::AccessPattern &pattern,
+                  llvm::ArrayRef<int64_t> shape) {
+  Shape low(pattern.sourceStart), high(pattern.sourceStart);
+  for (const npu::PatternDim &dim : pattern.dims)
     if (dim.sourceAxis >= 0)
       (dim.sourceStep < 0 ? low : high)[dim.sourceAxis] +=
           (dim.extent - 1) * dim.sourceStep;
   for (int64_t axis = 0; axis < static_cast<int64_t>(shape.size()); ++axis) {
-    bool stays = llvm::any_of(piece.dims, [&](const npu::PieceDim &dim) {
+    bool stays = llvm::any_of(pattern.dims, [&](const npu::PatternDim &dim) {
       return dim.sourceAxis == axis && dim.resultAxis == axis;
     });
     if (low[axis] < 0 || high[axis] >= shape[axis] ||
-        (stays && readsTwice(piece, axis)))
+        (stays && readsTwice(pattern, axis)))
       return true;
   }
   return false;
 }
 
-/// Result axes that exactly one loop of every piece addresses: those that may
+/// Result axes that exactly one loop of every pattern addresses: those that may
 /// be cut without looking inside a loop nest.
 llvm::SmallVector<int64_t, 6> cuttableAxes(npu::DmaMoveOp op, int64_t rank) {
   llvm::SmallVector<int64_t, 6> count(rank, 0), axes;
-  for (Attribute attr : op.getPieces()) {
-    npu::Piece piece =
-        *npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
+  for (Attribute attr : op.getPatterns()) {
+    npu::AccessPattern pattern = *npu::AccessPattern::fromArray(
+        cast<DenseI64ArrayAttr>(attr).asArrayRef());
     llvm::SmallVector<int64_t, 6> own(rank, 0);
-    for (const npu::PieceDim &dim : piece.dims)
+    for (const npu::PatternDim &dim : pattern.dims)
       ++own[dim.resultAxis];
     for (int64_t i = 0; i < rank; ++i)
       count[i] = std::max(count[i], own[i]);
@@ -75,18 +76,19 @@ llvm::SmallVector<int64_t, 6> cuttableAxes(npu::DmaMoveOp op, int64_t rank) {
   return axes;
 }
 
-/// Source region that the part of a piece inside a result region reads.
-Region pieceSource(const npu::Piece &piece, const Region &out) {
-  Shape low(piece.sourceStart), high(piece.sourceStart);
-  for (const npu::PieceDim &dim : piece.dims) {
+/// Source region that the part of an access pattern inside a result region
+/// reads.
+Region patternSource(const npu::AccessPattern &pattern, const Region &out) {
+  Shape low(pattern.sourceStart), high(pattern.sourceStart);
+  for (const npu::PatternDim &dim : pattern.dims) {
     if (dim.sourceAxis < 0)
       continue;
     int64_t first = 0, last = dim.extent - 1;
-    bool sole = llvm::count_if(piece.dims, [&](const npu::PieceDim &other) {
+    bool sole = llvm::count_if(pattern.dims, [&](const npu::PatternDim &other) {
                   return other.resultAxis == dim.resultAxis;
                 }) == 1;
     if (sole && dim.resultStep == 1) {
-      int64_t origin = piece.resultStart[dim.resultAxis];
+      int64_t origin = pattern.resultStart[dim.resultAxis];
       first = std::max<int64_t>(0, out.start[dim.resultAxis] - origin);
       last = std::min(last, out.start[dim.resultAxis] +
                                 out.size[dim.resultAxis] - 1 - origin);
@@ -102,15 +104,16 @@ Region pieceSource(const npu::Piece &piece, const Region &out) {
   return region;
 }
 
-/// Source region that the parts of `pieces` inside a result region read; of no
-/// elements if there are none.
-Region sourceOf(llvm::ArrayRef<npu::Piece> pieces, const Region &out) {
+/// Source region that the parts of `patterns` inside a result region read; of
+/// no elements if there are none.
+Region sourceOf(llvm::ArrayRef<npu::AccessPattern> patterns,
+                const Region &out) {
   Region all;
-  for (const npu::Piece &piece : pieces) {
-    npu::Piece inside = piece;
-    if (!clipPiece(inside, out))
+  for (const npu::AccessPattern &pattern : patterns) {
+    npu::AccessPattern inside = pattern;
+    if (!clipPattern(inside, out))
       continue;
-    const Region one = pieceSource(piece, out);
+    const Region one = patternSource(pattern, out);
     if (all.size.empty())
       all = one;
     for (size_t i = 0; i < one.size.size(); ++i) {
@@ -121,22 +124,22 @@ Region sourceOf(llvm::ArrayRef<npu::Piece> pieces, const Region &out) {
     }
   }
   if (all.size.empty())
-    all = {Shape(pieces.front().sourceStart.size(), 0),
-           Shape(pieces.front().sourceStart.size(), 0)};
+    all = {Shape(patterns.front().sourceStart.size(), 0),
+           Shape(patterns.front().sourceStart.size(), 0)};
   return all;
 }
 
-/// Where pieces begin and end along every axis of a result of `rank`.
+/// Where patterns begin and end along every axis of a result of `rank`.
 llvm::SmallVector<llvm::SmallVector<int64_t, 2>, 6>
-pieceEdges(llvm::ArrayRef<npu::Piece> pieces, int64_t rank) {
+patternEdges(llvm::ArrayRef<npu::AccessPattern> patterns, int64_t rank) {
   llvm::SmallVector<llvm::SmallVector<int64_t, 2>, 6> edges(rank);
-  for (const npu::Piece &piece : pieces)
+  for (const npu::AccessPattern &pattern : patterns)
     for (int64_t axis = 0; axis < rank; ++axis) {
-      int64_t last = piece.resultStart[axis];
-      for (const npu::PieceDim &dim : piece.dims)
+      int64_t last = pattern.resultStart[axis];
+      for (const npu::PatternDim &dim : pattern.dims)
         if (dim.resultAxis == axis)
           last += (dim.extent - 1) * dim.resultStep;
-      edges[axis].push_back(piece.resultStart[axis]);
+      edges[axis].push_back(pattern.resultStart[axis]);
       edges[axis].push_back(last + 1);
     }
   for (llvm::SmallVector<int64_t, 2> &own : edges) {
@@ -146,24 +149,26 @@ pieceEdges(llvm::ArrayRef<npu::Piece> pieces, int64_t rank) {
   return edges;
 }
 
-/// How the pieces of one operand read it. All of them read the copy if one has
-/// to.
-OperandModel moveOperand(Value input, llvm::SmallVector<npu::Piece, 2> pieces,
+/// How the patterns of one operand read it. All of them read the copy if one
+/// has to.
+OperandModel moveOperand(Value input,
+                         llvm::SmallVector<npu::AccessPattern, 2> patterns,
                          int64_t rank) {
   OperandModel operand;
   const llvm::ArrayRef<int64_t> shape = shapeOf(input);
-  operand.padded = llvm::any_of(pieces, [&](const npu::Piece &piece) {
-    return needsStaging(piece, shape);
-  });
+  operand.padded =
+      llvm::any_of(patterns, [&](const npu::AccessPattern &pattern) {
+        return needsStaging(pattern, shape);
+      });
   operand.direct = !operand.padded;
   if (operand.direct)
     return operand;
   // Blocks stay across partitions; they are moved, never made anew.
   const StorageType type = storageOf(input);
   operand.axis = type.encoded ? type.blockAxis : shape.size() > 1 ? 1 : -1;
-  operand.edges = pieceEdges(pieces, rank);
-  operand.region = [pieces = std::move(pieces)](const Region &out) {
-    return sourceOf(pieces, out);
+  operand.edges = patternEdges(patterns, rank);
+  operand.region = [patterns = std::move(patterns)](const Region &out) {
+    return sourceOf(patterns, out);
   };
   return operand;
 }
@@ -175,13 +180,13 @@ bool makesShortRuns(npu::DmaMoveOp op, const machine::Description &machine) {
   const StorageType type = storageOf(op.getY());
   if (op.getInputs().size() < 2 || type.encoded)
     return false;
-  return llvm::any_of(op.getPieces(), [&](Attribute attr) {
-    npu::Piece piece =
-        *npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
+  return llvm::any_of(op.getPatterns(), [&](Attribute attr) {
+    npu::AccessPattern pattern = *npu::AccessPattern::fromArray(
+        cast<DenseI64ArrayAttr>(attr).asArrayRef());
     int64_t run = type.bytes();
     for (auto axis = static_cast<int64_t>(shape.size()); axis-- > 0;) {
       int64_t extent = 1;
-      for (const npu::PieceDim &dim : piece.dims)
+      for (const npu::PatternDim &dim : pattern.dims)
         extent *= dim.resultAxis == axis ? dim.extent : 1;
       run *= extent;
       if (extent != shape[axis])
@@ -201,14 +206,14 @@ TilingModel moveModel(npu::DmaMoveOp op, const machine::Description &machine) {
                   source.plain != model.resultType.plain;
   const bool gathers = makesShortRuns(op, machine);
   model.directResult = !converts && !gathers;
-  llvm::SmallVector<llvm::SmallVector<npu::Piece, 2>, 4> pieces(
+  llvm::SmallVector<llvm::SmallVector<npu::AccessPattern, 2>, 4> patterns(
       op.getInputs().size());
-  for (Attribute attr : op.getPieces()) {
-    npu::Piece piece =
-        *npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
-    pieces[piece.operand].push_back(std::move(piece));
+  for (Attribute attr : op.getPatterns()) {
+    npu::AccessPattern pattern = *npu::AccessPattern::fromArray(
+        cast<DenseI64ArrayAttr>(attr).asArrayRef());
+    patterns[pattern.operand].push_back(std::move(pattern));
   }
-  for (auto [input, own] : llvm::zip(op.getInputs(), pieces))
+  for (auto [input, own] : llvm::zip(op.getInputs(), patterns))
     model.operands.push_back(moveOperand(input, std::move(own), rank));
   bool padded = llvm::any_of(model.operands,
                              [](const OperandModel &o) { return o.padded; });
@@ -235,9 +240,9 @@ TilingModel moveModel(npu::DmaMoveOp op, const machine::Description &machine) {
 TilingModel transposeModel(npu::PeTransposeOp op,
                            const machine::Description &machine) {
   TilingModel model = baseModel(op);
-  npu::Piece piece = *npu::Piece::fromArray(op.getPiece());
+  npu::AccessPattern pattern = *npu::AccessPattern::fromArray(op.getPattern());
   llvm::SmallVector<int64_t, 6> loops(model.resultShape.size(), 0);
-  for (const npu::PieceDim &dim : piece.dims)
+  for (const npu::PatternDim &dim : pattern.dims)
     loops[dim.resultAxis] += dim.extent > 1;
   for (int64_t axis : axesExcept(model.resultShape.size(), model.resultAxis))
     if (loops[axis] == 1)
@@ -246,7 +251,9 @@ TilingModel transposeModel(npu::PeTransposeOp op,
     addChannelCut(model, machine);
   OperandModel x;
   x.axis = op.getSourceAxis();
-  x.region = [piece](const Region &out) { return pieceSource(piece, out); };
+  x.region = [pattern](const Region &out) {
+    return patternSource(pattern, out);
+  };
   model.operands.push_back(x);
   return model;
 }

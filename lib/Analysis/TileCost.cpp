@@ -280,8 +280,8 @@ private:
         return;
     PlanCost cost(problem, plan, grouping, sums, scatter, machine);
     // Plans are tried from whole rows to narrow tiles, and only the first rows
-    // of a feature map have to be there for the former to start: what is no clear gain
-    // is none.
+    // of a feature map have to be there for the former to start: what is no
+    // clear gain is none.
     if (!cost.simulate() || cost.cycles() + cost.cycles() / 192 >= limit)
       return;
     best = plan;

@@ -176,9 +176,9 @@ void addDrainScratch(TilingModel &model, int64_t channels,
 }
 
 /// Activations stationary: the whole result is one tile that leaves the array
-/// with positions across partitions and is transposed, in f32 scratch or as whole
-/// blocks. The last buffer holds the activations of every tap where windows do
-/// not read the operand as it lies.
+/// with positions across partitions and is transposed, in f32 scratch or as
+/// whole blocks. The last buffer holds the activations of every tap where
+/// windows do not read the operand as it lies.
 void addTurnScratch(TilingModel &model, Operation *op) {
   model.tileAxes.clear();
   int64_t axis = model.resultAxis;

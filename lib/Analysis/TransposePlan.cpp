@@ -13,11 +13,11 @@
 
 namespace ashlar::analysis {
 
-using npu::PieceDim;
+using npu::PatternDim;
 
-int64_t TransposePlan::count(llvm::ArrayRef<PieceDim> dims) {
+int64_t TransposePlan::count(llvm::ArrayRef<PatternDim> dims) {
   int64_t product = 1;
-  for (const PieceDim &dim : dims)
+  for (const PatternDim &dim : dims)
     product *= dim.extent;
   return product;
 }
@@ -28,8 +28,8 @@ namespace {
 /// of loops of `dims` without remainder. `joins(outer, inner)` says whether
 /// both loops may be in one segment.
 template <typename Joins>
-Segment segmentFrom(llvm::ArrayRef<PieceDim> dims, int64_t begin, int64_t limit,
-                    Joins joins) {
+Segment segmentFrom(llvm::ArrayRef<PatternDim> dims, int64_t begin,
+                    int64_t limit, Joins joins) {
   Segment segment{begin, 1, {}, {}};
   for (size_t i = dims.size(); i-- > 0;) {
     bool more = segment.loops.size() < 3 &&
@@ -48,9 +48,9 @@ Segment segmentFrom(llvm::ArrayRef<PieceDim> dims, int64_t begin, int64_t limit,
 }
 
 template <typename Joins>
-llvm::SmallVector<Segment> segments(llvm::ArrayRef<PieceDim> dims, int64_t size,
-                                    int64_t limit, int64_t partitions,
-                                    int64_t first, Joins joins) {
+llvm::SmallVector<Segment>
+segments(llvm::ArrayRef<PatternDim> dims, int64_t size, int64_t limit,
+         int64_t partitions, int64_t first, Joins joins) {
   llvm::SmallVector<Segment> list;
   for (int64_t at = 0; at < size; at += list.back().size) {
     int64_t room = partitions - (first + at) % partitions;
@@ -61,9 +61,9 @@ llvm::SmallVector<Segment> segments(llvm::ArrayRef<PieceDim> dims, int64_t size,
 }
 
 /// True if the loops, sorted outermost first, count an axis without gaps.
-bool isDense(llvm::ArrayRef<PieceDim> dims, int64_t PieceDim::*step) {
+bool isDense(llvm::ArrayRef<PatternDim> dims, int64_t PatternDim::*step) {
   int64_t expected = 1;
-  for (const PieceDim &dim : llvm::reverse(dims)) {
+  for (const PatternDim &dim : llvm::reverse(dims)) {
     if (dim.*step != expected)
       return false;
     expected *= dim.extent;
@@ -85,16 +85,17 @@ llvm::SmallVector<Segment> TransposePlan::columnSegments(int64_t limit,
                                                          int64_t first) const {
   return segments(columns, columnCount(), limit, partitions, first,
                   [&](size_t outer, size_t inner) {
-                    const PieceDim &o = columns[outer], &i = columns[inner];
+                    const PatternDim &o = columns[outer], &i = columns[inner];
                     return o.sourceAxis == i.sourceAxis &&
                            o.sourceStep == i.sourceStep * i.extent;
                   });
 }
 
-std::optional<TransposePlan>
-planTranspose(const npu::Piece &piece, int64_t sourceAxis, int64_t resultAxis) {
+std::optional<TransposePlan> planTranspose(const npu::AccessPattern &pattern,
+                                           int64_t sourceAxis,
+                                           int64_t resultAxis) {
   TransposePlan plan;
-  for (const PieceDim &dim : piece.dims) {
+  for (const PatternDim &dim : pattern.dims) {
     if (dim.extent == 1)
       continue;
     bool row = dim.sourceAxis == sourceAxis;
@@ -103,23 +104,23 @@ planTranspose(const npu::Piece &piece, int64_t sourceAxis, int64_t resultAxis) {
       return std::nullopt;
     (row ? plan.rows : column ? plan.columns : plan.others).push_back(dim);
   }
-  llvm::sort(plan.rows, [](const PieceDim &a, const PieceDim &b) {
+  llvm::sort(plan.rows, [](const PatternDim &a, const PatternDim &b) {
     return a.sourceStep > b.sourceStep;
   });
-  llvm::sort(plan.columns, [](const PieceDim &a, const PieceDim &b) {
+  llvm::sort(plan.columns, [](const PatternDim &a, const PatternDim &b) {
     return a.resultStep > b.resultStep;
   });
-  if (!isDense(plan.rows, &PieceDim::sourceStep) ||
-      !isDense(plan.columns, &PieceDim::resultStep))
+  if (!isDense(plan.rows, &PatternDim::sourceStep) ||
+      !isDense(plan.columns, &PatternDim::resultStep))
     return std::nullopt;
   // The axis along which elements of a partition are neighbours.
   auto inner = [](size_t rank, int64_t across) {
     auto last = static_cast<int64_t>(rank) - 1;
     return last == across ? last - 1 : last;
   };
-  for (const PieceDim &dim : plan.others)
-    if (dim.sourceAxis == inner(piece.sourceStart.size(), sourceAxis) &&
-        dim.resultAxis == inner(piece.resultStart.size(), resultAxis) &&
+  for (const PatternDim &dim : plan.others)
+    if (dim.sourceAxis == inner(pattern.sourceStart.size(), sourceAxis) &&
+        dim.resultAxis == inner(pattern.resultStart.size(), resultAxis) &&
         dim.sourceStep == 1 && dim.resultStep == 1)
       plan.together = dim.extent;
   return plan;
@@ -192,8 +193,8 @@ int64_t Predictor::onArray() const {
   };
   const llvm::SmallVector<uint64_t> rows = sizes(plan.rowSegments(
       static_cast<int64_t>(machine::transposeRows(machine)), partitions, 0));
-  // The last drain follows its stream; where loads or stores go on in parallel with the
-  // array that does not show.
+  // The last drain follows its stream; where loads or stores continue in
+  // parallel with the array that does not show.
   const bool inside = ends.loaded == 0 && ends.stored == 0;
   const auto lead =
       static_cast<int64_t>(inside ? machine::rowLead(rows.back()) : 0);

@@ -63,8 +63,8 @@ std::optional<api::Error> readOptions(const ashlar_options *options,
                                                    "', expected one of " +
                                                    known};
     if (!problem.empty())
-      return api::Error{api::ErrorCode::Usage, "option '" + name + "' is '" +
-                                                   value + "', " + problem};
+      return api::Error{api::ErrorCode::Usage,
+                        "option '" + name + "' is '" + value + "', " + problem};
   }
   return std::nullopt;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What vec.pool streams of its source: every position of every window that lies
-// in the feature map, and for a maximum that is taken one axis after the other, the
-// windows of the first of them.
+// in the feature map, and for a maximum that is taken one axis after the other,
+// the windows of the first of them.
 
 #include "SbStreams.h"
 
@@ -39,7 +39,8 @@ struct Axis {
     return {{lowest(), {}, {extent(), 1}}};
   }
 
-  /// The positions of all windows; of windows that leave the feature map, tap by tap.
+  /// The positions of all windows; of windows that leave the feature map, tap
+  /// by tap.
   llvm::SmallVector<Places, 4> windows() const {
     const int64_t last = (out - 1) * step - pad + (kernel - 1) * dilation;
     if (pad <= 0 && last < in)

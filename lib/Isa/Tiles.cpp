@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What instructions of the sparse cluster touch of a feature map when the tiles of
-// their table are known.
+// What instructions of the sparse cluster touch of a feature map when the tiles
+// of their table are known.
 
 #include "ashlar/Isa/Tiles.h"
 #include <algorithm>

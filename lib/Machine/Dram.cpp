@@ -169,7 +169,7 @@ uint64_t ashlar::machine::rowVisits(const Description &machine,
     const uint64_t stride =
         strides[i] < 0 ? uint64_t(0) - static_cast<uint64_t>(strides[i])
                        : static_cast<uint64_t>(strides[i]);
-    // What repeats inside one row, or goes on close by, opens each row once.
+    // What repeats inside one row, or follows close by, opens each row once.
     const uint64_t wider = add(mul(counts[i] - 1, stride), span);
     if (visits <= 1 && stride < row)
       visits = ceilDiv(wider, row);

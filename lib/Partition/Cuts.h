@@ -56,8 +56,8 @@ private:
   int64_t tiles = 1;
 };
 
-/// Cells per band for `units` tiles on a feature map of `rows` x `cols` units, for
-/// every number of bands that can keep to the model's limits; first the one
+/// Cells per band for `units` tiles on a feature map of `rows` x `cols` units,
+/// for every number of bands that can keep to the model's limits; first the one
 /// whose tiles have the least circumference.
 std::vector<std::vector<int64_t>> possibleBands(const WorkModel &model,
                                                 int64_t units);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Cycles of a compiled network, to keep the sparse cluster and compressed feature maps
-// only where they pay.
+// Cycles of a compiled network, to keep the sparse cluster and compressed
+// feature maps only where they pay.
 
 #ifndef ASHLAR_LIB_PIPELINES_MEASURECLUSTERS_H
 #define ASHLAR_LIB_PIPELINES_MEASURECLUSTERS_H
@@ -53,8 +53,8 @@ std::string addMeasured(llvm::StringRef decisions, llvm::StringRef measured);
 
 /// Cycles of a run by the emulator's clock. With \p sample a program whose time
 /// depends on data is executed on it; otherwise nothing is executed: scatter
-/// mode takes its bound for data without zeros, compressed feature maps the bytes that
-/// the compiler expects.
+/// mode takes its bound for data without zeros, compressed feature maps the
+/// bytes that the compiler expects.
 llvm::Expected<NetworkCycles> cyclesOf(const container::Program &program,
                                        llvm::ArrayRef<HostTensor> sample);
 

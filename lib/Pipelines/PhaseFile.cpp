@@ -75,8 +75,8 @@ std::string findForeign(ModuleOp module, Phase phase) {
     if (!encoded && (frame || llvm::is_contained(allowed, dialect)))
       return WalkResult::advance();
     problem = "'" + op->getName().getStringRef().str() + "'" +
-                (encoded ? " with an encoded result" : "") +
-                " is not an operation of phase '" + phaseName(phase).str() + "'";
+              (encoded ? " with an encoded result" : "") +
+              " is not an operation of phase '" + phaseName(phase).str() + "'";
     return WalkResult::interrupt();
   });
   if (problem.empty() && phase == Phase::Emit &&

@@ -16,8 +16,8 @@ using namespace mlir;
 
 namespace ashlar::pipelines {
 
-/// Emits the program with compressed feature maps and without, and keeps the one of
-/// fewer cycles.
+/// Emits the program with compressed feature maps and without, and keeps the
+/// one of fewer cycles.
 llvm::Error Compilation::measureMaps() {
   OwningOpRef<ModuleOp> dense = result.module->clone();
   if (llvm::Error error = generate())

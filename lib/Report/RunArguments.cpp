@@ -214,11 +214,13 @@ report::parseRunArguments(llvm::ArrayRef<std::string> args) {
                      "--dram-trace needs the order of service, which "
                      "--functional does not count");
   if (options.functional && !options.layers.empty())
-    return makeError(ErrorClass::Usage, "{}",
-                     "--layers needs cycles, which --functional does not count");
+    return makeError(
+        ErrorClass::Usage, "{}",
+        "--layers needs cycles, which --functional does not count");
   if (options.functional && !options.stacks.empty())
-    return makeError(ErrorClass::Usage, "{}",
-                     "--stacks needs cycles, which --functional does not count");
+    return makeError(
+        ErrorClass::Usage, "{}",
+        "--stacks needs cycles, which --functional does not count");
   if (options.functional && !options.html.empty())
     return makeError(ErrorClass::Usage, "{}",
                      "--html needs cycles, which --functional does not count");

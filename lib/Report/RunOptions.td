@@ -27,7 +27,7 @@ defm state_out : Value<"state-out">, MetaVarName<"FILE.npz">,
 defm generate : Value<"generate">, MetaVarName<"N">,
   HelpText<"generate N tokens with a language model">, Group<main_group>;
 defm prompt : Value<"prompt">, MetaVarName<"TEXT">,
-  HelpText<"what --generate goes on from">, Group<main_group>;
+  HelpText<"what --generate continues from">, Group<main_group>;
 defm tokens : Value<"tokens">, MetaVarName<"1,2,3">,
   HelpText<"the prompt as numbers of tokens">, Group<main_group>;
 defm tokenizer : Value<"tokenizer">, MetaVarName<"FILE.json">,

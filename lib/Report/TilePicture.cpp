@@ -14,7 +14,8 @@ using partition::PrefixSums;
 
 namespace {
 
-constexpr int64_t kSide = 480; ///< Pixels of the longer side of the feature map.
+constexpr int64_t kSide =
+    480; ///< Pixels of the longer side of the feature map.
 constexpr int64_t kCells = 64; ///< Heat-map cells along it.
 constexpr int64_t kTop = 40;   ///< Room for the title.
 constexpr int64_t kLeft = 16;

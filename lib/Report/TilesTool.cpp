@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ashlar-tiles: cuts the feature maps of a dumped run and prints what it would bring.
+// ashlar-tiles: cuts the feature maps of a dumped run and prints what it would
+// bring.
 
 #include "ashlar/Partition/Compress.h"
 #include "ashlar/Report/Tiles.h"

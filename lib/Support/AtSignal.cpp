@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A fixed table that handlers can read at any moment: a slot is taken before
-// its function is known and empty again before the owner goes on.
+// its function is known and empty again before the owner continues.
 
 #include "ashlar/Support/AtSignal.h"
 

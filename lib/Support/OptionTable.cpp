@@ -78,7 +78,7 @@ valuesOf(const llvm::opt::OptTable::Info &info) {
   return values;
 }
 
-/// Help that ends with a colon goes on with the values, the default first.
+/// Help that ends with a colon continues with the values, the default first.
 std::string helpText(const llvm::opt::OptTable::Info &info) {
   std::string text = info.HelpText;
   if (!StringRef(text).ends_with(":"))

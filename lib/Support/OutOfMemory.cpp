@@ -32,8 +32,8 @@ namespace {
 /// Null before main: LLVM's libraries allocate as they are loaded.
 const char *toolName = nullptr;
 
-/// The last request on this thread that was answered by null; the caller that got that
-/// may go on or end in LLVM's handler, which is not told the size.
+/// The last request on this thread that was answered by null; the caller that
+/// got that may continue or end in LLVM's handler, which is not told the size.
 thread_local size_t refusedBytes = 0;
 
 /// Bytes of the address space in use, 0 if unknown.

@@ -39,8 +39,8 @@ void relaxCpu() {
 thread_local bool insideLoop = false;
 
 /// The word that chunks [next, end) are claimed from. The generation makes a
-/// claim fail if the loop has ended meanwhile, so that nothing runs a chunk of a
-/// dead loop.
+/// claim fail if the loop has ended meanwhile, so that nothing runs a chunk of
+/// a dead loop.
 struct Ticket {
   uint32_t generation;
   uint16_t end, next;
@@ -65,8 +65,9 @@ struct ThreadPool::State {
   using Body = llvm::function_ref<void(uint64_t, uint64_t)>;
 
   std::vector<std::thread> workers;
-  // Written by the caller before the ticket is published; read only by the thread that
-  // holds a claim, and the caller waits for every claim before it goes on.
+  // Written by the caller before the ticket is published; read only by the
+  // thread that holds a claim, and the caller waits for every claim before it
+  // continues.
   const Body *body = nullptr;
   uint64_t count = 0;
   uint16_t chunks = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs a fuzz target once over every file of the folders given: replays the
-// seed corpus in builds without a fuzzer. With --mutations=N it goes on with N
-// random changes of those files (--seed=S): blind, but in the build that users
-// have. An input that takes more than 20 seconds ends it by SIGALRM; the input
-// that is being run lies in the file of --keep=FILE.
+// seed corpus in builds without a fuzzer. With --mutations=N it continues with
+// N random changes of those files (--seed=S): blind, but in the build that
+// users have. An input that takes more than 20 seconds ends it by SIGALRM; the
+// input that is being run lies in the file of --keep=FILE.
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FileSystem.h"

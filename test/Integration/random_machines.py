@@ -408,8 +408,9 @@ def check_bigger(draw, machine, folder, inputs, chosen, found):
     size = lambda m: m.number("pe.rows") + m.number("pe.columns")
     fills = found[1] * (size(other) - size(machine))
     if after > LARGEST_LOSS * found[0] + fills:
-        raise seed_sweep.Mismatch(f"compiled for a machine with {other.difference(machine)}: {after} "
-                        f"cycles, for the smaller one {found[0]}")
+        raise seed_sweep.Mismatch(
+            f"compiled for a machine with {other.difference(machine)}: {after} "
+            f"cycles, for the smaller one {found[0]}")
     return f"cycles {found[0]}, bigger machine {after}"
 
 

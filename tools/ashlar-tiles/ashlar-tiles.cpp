@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ashlar-tiles: zeros, cuts and unit times of the feature maps of a dumped run. The
-// work is in lib/Report.
+// ashlar-tiles: zeros, cuts and unit times of the feature maps of a dumped run.
+// The work is in lib/Report.
 
 #include "ashlar/Report/Tiles.h"
 #include "ashlar/Support/ProcessGuard.h"

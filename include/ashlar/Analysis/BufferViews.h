@@ -16,10 +16,10 @@
 namespace ashlar::analysis {
 
 /// The result of `op` in the state buffer: at byte `offset` of its partitions,
-/// inside the concatenation that it is a part of, or, for a data movement that moves
-/// nothing, in `source`, the view of its operand (null: it has none). Fails
-/// with a reason if the data movement cannot be such a view. The operation has an
-/// axis.
+/// inside the concatenation that it is a part of, or, for a data movement that
+/// moves nothing, in `source`, the view of its operand (null: it has none).
+/// Fails with a reason if the data movement cannot be such a view. The
+/// operation has an axis.
 llvm::Expected<View> resultView(mlir::Operation *op, int64_t offset,
                                 const View *source,
                                 const machine::Description &machine);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Counters of non-zeros for the feature maps whose tiles are cut at run time
-// (docs/SparseTiles.md 1.3). A feature map is counted by the drains that make it, from
-// its producer to the last convolution that cuts it, or by a pass of its own
-// before each such convolution.
+// (docs/SparseTiles.md 1.3). A feature map is counted by the drains that make
+// it, from its producer to the last convolution that cuts it, or by a pass of
+// its own before each such convolution.
 
 #ifndef ASHLAR_ANALYSIS_COUNTERROOMS_H
 #define ASHLAR_ANALYSIS_COUNTERROOMS_H
@@ -56,8 +56,9 @@ public:
   };
 
   CounterAllocation() = default;
-  /// Places the counters of all feature maps, given in program order, in a memory of
-  /// `entries`, each of which is large enough for any one feature map.
+  /// Places the counters of all feature maps, given in program order, in a
+  /// memory of `entries`, each of which is large enough for any one feature
+  /// map.
   CounterAllocation(llvm::ArrayRef<CountedMap> maps, int64_t entries);
 
   CountedMap::Counters of(mlir::Operation *reader) const {

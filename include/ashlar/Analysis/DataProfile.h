@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How many data of a feature map are not zero, as the compiler knows it: measured on
-// samples (--calibrate), or followed from the operations that made the feature map
-// (docs/SparseTiles.md 6).
+// How many data of a feature map are not zero, as the compiler knows it:
+// measured on samples (--calibrate), or followed from the operations that made
+// the feature map (docs/SparseTiles.md 6).
 
 #ifndef ASHLAR_ANALYSIS_DATAPROFILE_H
 #define ASHLAR_ANALYSIS_DATAPROFILE_H

@@ -8,8 +8,8 @@
 
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Analysis/View.h"
+#include "dialects/NPU/AccessPattern.h"
 #include "dialects/NPU/NPUDialect.h"
-#include "dialects/NPU/Piece.h"
 #include <optional>
 
 namespace ashlar::analysis {
@@ -28,7 +28,7 @@ int64_t inPlaceLead(npu::DmaMoveOp op, const TilingModel &model,
 /// channel tiles; that of rows I and columns J goes where the one of rows J and
 /// columns I was.
 struct BlockSwap {
-  npu::Piece piece;
+  npu::AccessPattern pattern;
   int64_t rowAxis = 0;    ///< of the result: the operand's partition axis
   int64_t columnAxis = 0; ///< of the operand: the result's partition axis
   int64_t extent = 0;     ///< of both
@@ -36,8 +36,9 @@ struct BlockSwap {
 };
 
 /// The exchange that does `op` in the memory of `source`, which is dense, with
-/// a dense result across `resultAxis`; nothing if a plane is not a square or does
-/// not stay in its place, or the data movement converts or leaves elements out.
+/// a dense result across `resultAxis`; nothing if a plane is not a square or
+/// does not stay in its place, or the data movement converts or leaves elements
+/// out.
 std::optional<BlockSwap> blockSwap(npu::DmaMoveOp op, const View &source,
                                    int64_t resultAxis,
                                    const machine::Description &machine);

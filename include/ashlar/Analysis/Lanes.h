@@ -2,9 +2,9 @@
 //
 // The lane fold of feature maps (docs/Machine.md, PE array, row groups): Ws
 // neighbours of a row lie side by side in Ws groups of partitions. In memory a
-// folded feature map [N, C, .., W] is a plain map [N, Ws * pitch, .., ceil(W / Ws)]:
-// channel c of pixel w is channel (w mod Ws) * pitch + c of its pixel w div Ws.
-// Assumption: C <= pitch; the last axis is W and axis 1 the channels.
+// folded feature map [N, C, .., W] is a plain map [N, Ws * pitch, .., ceil(W /
+// Ws)]: channel c of pixel w is channel (w mod Ws) * pitch + c of its pixel w
+// div Ws. Assumption: C <= pitch; the last axis is W and axis 1 the channels.
 //
 // Any other axis may be spread so as well, next to any partition axis (`spread`
 // of a layout): whole indices of it, and as many groups of C partitions as it
@@ -50,16 +50,17 @@ Lanes widthLanesOf(mlir::Value value);
 int64_t sourcePitch(llvm::ArrayRef<int64_t> pitches, int64_t channels,
                     int64_t tolerance);
 
-/// Block length that encodes a folded feature map as a plain one: the fold of the axis
-/// pads each lane's channels with zeros to `pitch`, so that blocks of a lane
-/// end with it. Plain formats keep theirs.
+/// Block length that encodes a folded feature map as a plain one: the fold of
+/// the axis pads each lane's channels with zeros to `pitch`, so that blocks of
+/// a lane end with it. Plain formats keep theirs.
 int64_t foldedBlock(const numerics::BlockFormat &format, const Lanes &lanes);
 
-/// Shape in memory of a feature map of `shape`; the shape itself without a fold.
+/// Shape in memory of a feature map of `shape`; the shape itself without a
+/// fold.
 Shape storedShape(llvm::ArrayRef<int64_t> shape, const Lanes &lanes);
 
-/// The region in memory that holds `region` of a folded feature map. It starts at a
-/// multiple of Ws along W and holds all channels.
+/// The region in memory that holds `region` of a folded feature map. It starts
+/// at a multiple of Ws along W and holds all channels.
 Region storedRegion(const Region &region, const Lanes &lanes);
 
 } // namespace ashlar::analysis

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a feature map lies in DRAM compressed: cells of one row of some channels each,
-// stored by dma.compress and read by dma.expand (docs/SparseTiles.md 4).
+// How a feature map lies in DRAM compressed: cells of one row of some channels
+// each, stored by dma.compress and read by dma.expand (docs/SparseTiles.md 4).
 
 #ifndef ASHLAR_ANALYSIS_MAPFORM_H
 #define ASHLAR_ANALYSIS_MAPFORM_H
@@ -13,11 +13,11 @@
 
 namespace ashlar::analysis {
 
-/// Form of a feature map of rank 3 (batch, channel, column) or 4 (row before column).
-/// Cell (n, g, h) has the channels from g * cellChannels on of row h of image
-/// n, as many as there are up to cellChannels, a channel being a row of the
-/// plane. It lies `((n * groups + g) * rows + h) * pitch` bytes after the
-/// first.
+/// Form of a feature map of rank 3 (batch, channel, column) or 4 (row before
+/// column). Cell (n, g, h) has the channels from g * cellChannels on of row h
+/// of image n, as many as there are up to cellChannels, a channel being a row
+/// of the plane. It lies `((n * groups + g) * rows + h) * pitch` bytes after
+/// the first.
 struct MapForm {
   int64_t form = 0; ///< isa::MapForm
   int64_t levels = 0;

@@ -7,8 +7,8 @@
 #define ASHLAR_ANALYSIS_MOVEVIEW_H
 
 #include "ashlar/Analysis/View.h"
+#include "dialects/NPU/AccessPattern.h"
 #include "dialects/NPU/NPUDialect.h"
-#include "dialects/NPU/Piece.h"
 #include <optional>
 
 namespace ashlar::analysis {
@@ -17,8 +17,9 @@ namespace ashlar::analysis {
 /// result of a concatenation that its parts write has memory of its own.
 bool isView(mlir::Operation *op);
 
-/// The only piece of a data movement that neither fills nor converts, or nothing.
-std::optional<npu::Piece> solePiece(npu::DmaMoveOp op);
+/// The only pattern of a data movement that neither fills nor converts, or
+/// nothing.
+std::optional<npu::AccessPattern> solePattern(npu::DmaMoveOp op);
 
 /// True if a data movement concatenates its operands along channels and
 /// converts nothing: the values of a position stay together.
@@ -34,10 +35,10 @@ std::optional<View> viewThrough(npu::DmaMoveOp op, const View &source);
 /// `sourceAxis`; nothing if there is no such view.
 std::optional<int64_t> viewAxis(npu::DmaMoveOp op, int64_t sourceAxis);
 
-/// Restricts `piece` to the part of it inside `out` and makes its result
+/// Restricts `pattern` to the part of it inside `out` and makes its result
 /// indices relative to `out`. False if nothing is left. Only axes that one
 /// loop addresses are ever cut (see TilingModel).
-bool clipPiece(npu::Piece &piece, const Region &out);
+bool clipPattern(npu::AccessPattern &pattern, const Region &out);
 
 } // namespace ashlar::analysis
 

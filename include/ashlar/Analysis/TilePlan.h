@@ -54,7 +54,7 @@ struct ScatterProblem {
   CutOptions cut;
   partition::Geometry geometry; ///< of the whole feature map
   bool whole = true;            ///< the problem is the whole feature map
-  bool drained = false;         ///< the drains that make the feature map can count it
+  bool drained = false; ///< the drains that make the feature map can count it
   std::shared_ptr<partition::PrefixSums> sums; ///< of the places, if known
   /// By column and channel of its range.
   std::vector<std::vector<std::vector<SliceCount>>> slices;
@@ -109,9 +109,9 @@ std::vector<int64_t> sourceLanes(const TileProblem &problem);
 ChannelRange channelsOf(const TileProblem &problem, size_t column);
 
 /// Channels that share a plane of exponent cells in the sparse cluster: the
-/// longest plane that `dma.tile` knows, whose blocks divide those of the feature map
-/// and its partitions; 0 if there is none. An exponent is repeated in every
-/// plane of its block.
+/// longest plane that `dma.tile` knows, whose blocks divide those of the
+/// feature map and its partitions; 0 if there is none. An exponent is repeated
+/// in every plane of its block.
 int64_t cellPlane(const numerics::BlockFormat &format,
                   const machine::Description &machine);
 
@@ -128,8 +128,8 @@ void addScatter(TileProblem &problem, mlir::Operation *op,
                 const EncodedWeights &weights, DataProfile data,
                 const CutOptions &cut, const machine::Description &machine);
 
-/// Rows of `rowBytes` bytes each that one tcc.nnz counts: the passes over a feature map
-/// follow what stores it, and the last one is waited for.
+/// Rows of `rowBytes` bytes each that one tcc.nnz counts: the passes over a
+/// feature map follow what stores it, and the last one is waited for.
 int64_t countedRows(int64_t rowBytes, const machine::Description &machine);
 
 /// Scatter mode as an attribute.

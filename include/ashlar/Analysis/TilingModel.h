@@ -90,10 +90,10 @@ struct TilingModel {
 TilingModel buildTilingModel(mlir::Operation *op,
                              const machine::Description &machine);
 
-/// The fold in which an operand of `shape` goes into a feature map whose result of
-/// shape `result` is made in `lanes`, a spread axis: one channel of one index
-/// is read by all partitions as it lies. Nothing if channels and spread axis
-/// are not both there, nor the channels alone.
+/// The fold in which an operand of `shape` goes into a feature map whose result
+/// of shape `result` is made in `lanes`, a spread axis: one channel of one
+/// index is read by all partitions as it lies. Nothing if channels and spread
+/// axis are not both there, nor the channels alone.
 std::optional<Lanes> broadcastLanes(llvm::ArrayRef<int64_t> shape,
                                     llvm::ArrayRef<int64_t> result,
                                     Lanes lanes);

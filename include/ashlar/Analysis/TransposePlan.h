@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a data movement that exchanges the axis across partitions is cut into tiles
-// of the array: rows are indices of the source's partition axis, columns those
-// of the result's. Pass, cost and code generation share it.
+// How a data movement that exchanges the axis across partitions is cut into
+// tiles of the array: rows are indices of the source's partition axis, columns
+// those of the result's. Pass, cost and code generation share it.
 
 #ifndef ASHLAR_ANALYSIS_TRANSPOSEPLAN_H
 #define ASHLAR_ANALYSIS_TRANSPOSEPLAN_H
 
 #include "ashlar/Machine/Description.h"
-#include "dialects/NPU/Piece.h"
+#include "dialects/NPU/AccessPattern.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
@@ -16,8 +16,8 @@
 namespace ashlar::analysis {
 
 /// Consecutive indices of a partition axis in one array tile. `dims` are the
-/// extents of the loops they run through, outermost first: several short pieces
-/// share a tile (docs/Machine.md, transposes).
+/// extents of the loops they run through, outermost first: several short
+/// patterns share a tile (docs/Machine.md, transposes).
 struct Segment {
   int64_t begin = 0;
   int64_t size = 0;
@@ -26,11 +26,12 @@ struct Segment {
   llvm::SmallVector<size_t, 3> loops;
 };
 
-/// A data movement as planes: rows x columns for every index of the other loops.
+/// A data movement as planes: rows x columns for every index of the other
+/// loops.
 struct TransposePlan {
-  llvm::SmallVector<npu::PieceDim, 4> rows;    ///< outermost first
-  llvm::SmallVector<npu::PieceDim, 4> columns; ///< outermost first
-  llvm::SmallVector<npu::PieceDim, 4> others;
+  llvm::SmallVector<npu::PatternDim, 4> rows;    ///< outermost first
+  llvm::SmallVector<npu::PatternDim, 4> columns; ///< outermost first
+  llvm::SmallVector<npu::PatternDim, 4> others;
   int64_t together = 1; ///< elements that are neighbours on both sides
 
   int64_t rowCount() const { return count(rows); }
@@ -47,13 +48,14 @@ struct TransposePlan {
                                             int64_t first) const;
 
 private:
-  static int64_t count(llvm::ArrayRef<npu::PieceDim> dims);
+  static int64_t count(llvm::ArrayRef<npu::PatternDim> dims);
 };
 
 /// Nothing if the data movement keeps part of the partition axis there, repeats
 /// elements, or visits a partition axis with gaps.
-std::optional<TransposePlan>
-planTranspose(const npu::Piece &piece, int64_t sourceAxis, int64_t resultAxis);
+std::optional<TransposePlan> planTranspose(const npu::AccessPattern &pattern,
+                                           int64_t sourceAxis,
+                                           int64_t resultAxis);
 
 /// Where the tensors of a data movement are besides the state buffer.
 struct TransposeEnds {
@@ -67,8 +69,8 @@ struct TransposeEnds {
   bool changesPlaces = false;
 };
 
-/// Predicted cycles of the ways to do a data movement (docs/Machine.md), loads and
-/// stores of its ends included.
+/// Predicted cycles of the ways to do a data movement (docs/Machine.md), loads
+/// and stores of its ends included.
 struct TransposeCycles {
   int64_t identity = 0; ///< on the array, tiles overlapped
   int64_t copy = 0;     ///< copied inside the chip, or by a load or store

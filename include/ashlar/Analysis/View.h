@@ -36,8 +36,8 @@ bool nextTile(Region &tile, llvm::ArrayRef<int64_t> shape,
 
 /// Elements of a tensor region in DRAM or in the state buffer (SB).
 ///
-/// In SB the elements of `axis` are mapped to partitions: index i of that axis is
-/// in partition (part + i) mod P of channel tile (part + i) div P; tiles are
+/// In SB the elements of `axis` are mapped to partitions: index i of that axis
+/// is in partition (part + i) mod P of channel tile (part + i) div P; tiles are
 /// `tileStride` bytes apart and every other axis has a byte stride inside the
 /// partition. axis = -1 puts the whole region into partition `part`. Exponent
 /// cells of encoded elements lie at the same place in exponent memory.

@@ -67,8 +67,8 @@ struct KeptTensor {
   int64_t rows = 0;  ///< Of a run, if there is an axis.
 };
 
-/// What a program keeps from run to run. Programs of one model may go on with
-/// what another of them has left.
+/// What a program keeps from run to run. Programs of one model may continue
+/// with what another of them has left.
 struct Cache {
   uint64_t model = 0; ///< Checksum of the model's file.
   /// The input, an i64, that tells how many rows are filled; empty: none is
@@ -128,7 +128,7 @@ struct TensorPlacement {
   /// lanes) partitions further, at (w div lanes) * strides[W]. 1 = none.
   uint32_t lanes = 1;
   uint32_t lanePitch = 0;
-  /// Dimension that the fold is of, if not W. Its lanes may go on in further
+  /// Dimension that the fold is of, if not W. Its lanes may continue in further
   /// channel tiles. -1: W.
   int32_t laneAxis = -1;
   uint64_t exponentBase = 0;            ///< DRAM and encoded only.

@@ -27,7 +27,7 @@ enum class FaultKind : uint8_t {
   PsumOverwrite,    ///< Accumulators replaced before they were drained.
   AccumulatorBound, ///< A sum whose storage widths do not prove 63 bits.
   BadPlacement,     ///< A binding or a dump placement that cannot be.
-  BadData,          ///< Bytes that are no compressed feature map where one is read.
+  BadData, ///< Bytes that are no compressed feature map where one is read.
 };
 
 /// The lower-case name of a kind, as messages and reports print it.

@@ -23,7 +23,8 @@ struct SbStream {
 
 /// Appends the operands of \p inst, which must be legal (verify()), in SB.
 ///
-/// - vec.pool streams every position of every window that lies in the feature map, or
+/// - vec.pool streams every position of every window that lies in the feature
+/// map, or
 ///   if that is less, what the first axis of a separable maximum reads.
 /// - vec.gather may find each element anywhere along the axis.
 /// - dma.tile and act.drain of tiles take all that their fields allow; what

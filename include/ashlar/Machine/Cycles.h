@@ -114,8 +114,8 @@ DramTraffic gatherTraffic(const Description &machine, const DmaSide &source,
                           const GatherIndices &indices);
 
 /// dma.gather from \p source in DRAM to \p destination on the chip: the queue
-/// moves each index once per row in addition to the elements; DRAM gives whole rows. No
-/// cycle depends on the indices.
+/// moves each index once per row in addition to the elements; DRAM gives whole
+/// rows. No cycle depends on the indices.
 Timing dmaGather(const Description &machine, const DmaSide &source,
                  const GatherIndices &indices, const DmaSide &destination);
 

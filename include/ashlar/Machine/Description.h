@@ -155,8 +155,8 @@ struct Sparse {
   /// Banks of a unit's accumulators, entry e in bank e mod banks, one sum per
   /// bank and cycle; a power of two, or 0: any sums meet in any cycle.
   uint64_t accumulatorBanks = 0;
-  /// Positions of a feature map that a unit searches for non-zeros per cycle when
-  /// scattering; 0: any number.
+  /// Positions of a feature map that a unit searches for non-zeros per cycle
+  /// when scattering; 0: any number.
   uint64_t scanPositions = 0;
   /// Bytes per cycle that a memory unit takes from a load; 0: all that come.
   uint64_t fmuWriteBytes = 0;

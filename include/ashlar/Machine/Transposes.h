@@ -63,9 +63,10 @@ TransposeTerms transposeTile(const Description &machine, uint64_t rows,
 
 /// A matrix of \p m x \p n, m on partitions, in tiles of R x C, row of tiles
 /// after row, from the first load to the last element in SB: a tile is loaded
-/// next to the stream of the one before and drained in parallel with that of the next, in
-/// the banks of PSUM alternately. For whole tiles that is the slowest of load,
-/// stream and drain for each, and once the other terms of a tile.
+/// next to the stream of the one before and drained in parallel with that of
+/// the next, in the banks of PSUM alternately. For whole tiles that is the
+/// slowest of load, stream and drain for each, and once the other terms of a
+/// tile.
 uint64_t transposeMatrix(const Description &machine, uint64_t m, uint64_t n,
                          uint64_t elementBytes);
 

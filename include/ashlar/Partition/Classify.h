@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which engine a feature map should go to, from its zeros (docs/SparseTiles.md).
+// Which engine a feature map should go to, from its zeros
+// (docs/SparseTiles.md).
 
 #ifndef ASHLAR_PARTITION_CLASSIFY_H
 #define ASHLAR_PARTITION_CLASSIFY_H

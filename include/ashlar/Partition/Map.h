@@ -93,7 +93,8 @@ struct Axis {
   int64_t padBefore = 0;
 
   /// Operand positions that `result` reads, from first to last, clipped to
-  /// the feature map: the tile with its halo (spec of overlapped tiles, K-1 each way).
+  /// the feature map: the tile with its halo (spec of overlapped tiles, K-1
+  /// each way).
   Range inputOf(Range result) const;
   /// Result positions that `operand` contributes to.
   Range outputOf(Range operand) const;
@@ -114,8 +115,8 @@ struct Geometry {
   }
 };
 
-/// Time folding: cuts a feature map that exceeds a unit's memory into pieces of at
-/// most maxRows x maxCols, near-equal, row-major, by size and not by
+/// Time folding: cuts a feature map that exceeds a unit's memory into pieces of
+/// at most maxRows x maxCols, near-equal, row-major, by size and not by
 /// sparsity. Each piece is then partitioned on its own.
 std::vector<Box> timeFolds(int64_t rows, int64_t cols, int64_t maxRows,
                            int64_t maxCols);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Cuts a layer into tiles of equal work, one per compute unit
-// (docs/SparseTiles.md). All algorithms end, cover the feature map exactly once with
-// rectangles, and say whether the threshold was met; equal inputs give equal
-// cuts on every host, at compile time and in the PART instruction.
+// (docs/SparseTiles.md). All algorithms end, cover the feature map exactly once
+// with rectangles, and say whether the threshold was met; equal inputs give
+// equal cuts on every host, at compile time and in the PART instruction.
 
 #ifndef ASHLAR_PARTITION_PARTITION_H
 #define ASHLAR_PARTITION_PARTITION_H
@@ -29,7 +29,7 @@ enum class Algorithm : uint8_t {
 
 /// What is to be equal.
 enum class Metric : uint8_t {
-  Nnz,     ///< non-zeros, relative to the equal share of the feature map's values
+  Nnz, ///< non-zeros, relative to the equal share of the feature map's values
   Density, ///< non-zeros relative to the tile's own values
   Zeros,   ///< zeros, relative to the equal share of the feature map's values
   Cycles,  ///< Options::cycles, relative to the mean
@@ -106,9 +106,9 @@ struct Partition {
 };
 
 /// Cuts the layer. No core exceeds maxRows x maxCols. Usage errors: units,
-/// alignment, map sizes or largest cores below one, a feature map that does not match
-/// the geometry, Metric::Cycles without a function. Capacity error: no way to
-/// cut into cores that small.
+/// alignment, map sizes or largest cores below one, a feature map that does not
+/// match the geometry, Metric::Cycles without a function. Capacity error: no
+/// way to cut into cores that small.
 llvm::Expected<Partition> partition(const CountMap &map,
                                     const Geometry &geometry,
                                     const Options &options);

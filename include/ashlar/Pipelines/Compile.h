@@ -41,8 +41,8 @@ struct SparseOptions {
   int64_t threshold = 300;      ///< 1/10000
   std::string cutTime = "auto"; ///< auto, profile, runtime or always
   std::string halo = "overlap"; ///< overlap, disjoint or auto
-  /// Measured densities of feature maps, JSON text of analysis::DataProfiles; empty if
-  /// there are none.
+  /// Measured densities of feature maps, JSON text of analysis::DataProfiles;
+  /// empty if there are none.
   std::string profile;
   /// Inputs on which programs are timed whose time depends on data; empty:
   /// none.

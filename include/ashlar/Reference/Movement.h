@@ -80,8 +80,8 @@ IndexMap padMap(llvm::ArrayRef<int64_t> inShape, PadMode mode,
                 llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> high,
                 llvm::ArrayRef<int64_t> interior);
 
-/// The map of an `nn` data movement op with one source: transpose, broadcast, slice,
-/// gather, pad. Nothing for other ops (reshape moves nothing).
+/// The map of an `nn` data movement op with one source: transpose, broadcast,
+/// slice, gather, pad. Nothing for other ops (reshape moves nothing).
 std::optional<IndexMap> movementMap(mlir::Operation *op);
 
 } // namespace ashlar::reference

@@ -31,7 +31,7 @@ struct RunState {
   static RunState initialOf(const container::Program &program);
 };
 
-/// The state that a run left at \p path. Scale policies go on in programs of
+/// The state that a run left at \p path. Scale policies continue in programs of
 /// the same numeric plan, kept tensors in those of the same model with the same
 /// room for them. Malformed: other arrays, sizes or types, another plan or
 /// model.

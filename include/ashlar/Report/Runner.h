@@ -76,7 +76,7 @@ struct InputSet {
   uint64_t samples = 1;
   std::vector<support::HostTensor> tensors; ///< In order of the bindings.
   /// The input that tells how many rows of the cache are filled, if nobody gave
-  /// it: each run goes on where the one before has stopped.
+  /// it: each run continues where the one before has stopped.
   std::optional<size_t> position;
 };
 

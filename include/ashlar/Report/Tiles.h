@@ -78,8 +78,9 @@ llvm::Expected<llvm::StringMap<UnitRun>> readUnitRuns(llvm::StringRef path);
 struct TilePicture {
   std::string title;
   partition::CountMap counts;
-  std::vector<partition::Box> tiles; ///< Boxes on the feature map, halo included.
-  std::vector<uint64_t> busy;        ///< Of each unit: cycles or work.
+  std::vector<partition::Box>
+      tiles;                  ///< Boxes on the feature map, halo included.
+  std::vector<uint64_t> busy; ///< Of each unit: cycles or work.
 };
 
 /// The picture as SVG: a heat map of non-zeros, the tiles on it, a bar of busy

@@ -21,7 +21,8 @@ void printOut(llvm::StringRef text);
 /// must not mix with.
 void takeOut();
 
-/// Writes the bytes of a file to standard output, even if it was redirected inside the process.
+/// Writes the bytes of a file to standard output, even if it was redirected
+/// inside the process.
 llvm::Error writeOut(llvm::ArrayRef<uint8_t> bytes);
 
 /// Appends \p text to standard error and ignores failures: there is no one left

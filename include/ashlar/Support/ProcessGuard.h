@@ -14,9 +14,9 @@ namespace ashlar::support {
 /// standard error and the exit code of malformed input. Memory that is not to
 /// be had, for that stack or for anything else, ends it with the code of
 /// capacity (guardMemory). What LLVM's output streams could not write is told
-/// at the end; a reader that left is not an error. Call it once, first in main; \p
-/// tool must live as long as the process. Other faults go to whatever handled
-/// them before.
+/// at the end; a reader that left is not an error. Call it once, first in main;
+/// \p tool must live as long as the process. Other faults go to whatever
+/// handled them before.
 void guardProcess(const char *tool);
 
 } // namespace ashlar::support

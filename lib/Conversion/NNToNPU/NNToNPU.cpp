@@ -5,7 +5,7 @@
 
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
 
-#include "Pieces.h"
+#include "AccessPatterns.h"
 #include "ashlar/Analysis/ModuleForm.h"
 #include "ashlar/Analysis/NumericPlan.h"
 #include "ashlar/Analysis/StationaryPlan.h"
@@ -103,12 +103,12 @@ private:
   }
 
   Operation *move(Operation *op, const Movement &movement) {
-    llvm::SmallVector<Attribute> pieces;
-    for (const npu::Piece &piece : movement.pieces) {
+    llvm::SmallVector<Attribute> patterns;
+    for (const npu::AccessPattern &pattern : movement.patterns) {
       auto type =
-          cast<RankedTensorType>(op->getOperand(piece.operand).getType());
-      pieces.push_back(
-          builder.getDenseI64ArrayAttr(piece.toArray(type.getRank())));
+          cast<RankedTensorType>(op->getOperand(pattern.operand).getType());
+      patterns.push_back(
+          builder.getDenseI64ArrayAttr(pattern.toArray(type.getRank())));
     }
     FloatAttr fill;
     if (movement.fill)
@@ -116,7 +116,7 @@ private:
     return npu::DmaMoveOp::create(
         builder, op->getLoc(), op->getResultTypes(), op->getOperands(),
         builder.getStringAttr(op->getName().stripDialect()),
-        builder.getArrayAttr(pieces), fill);
+        builder.getArrayAttr(patterns), fill);
   }
 
   Operation *map(Operation *op, llvm::StringRef function,
@@ -250,18 +250,18 @@ void copyForeignResults(func::FuncOp main, OpBuilder &builder) {
       continue;
     Value source = operand.get();
     auto type = cast<RankedTensorType>(source.getType());
-    npu::Piece piece;
+    npu::AccessPattern pattern;
     for (auto [i, extent] : llvm::enumerate(type.getShape())) {
       int64_t axis = i;
-      piece.dims.push_back({extent, axis, 1, axis, 1});
+      pattern.dims.push_back({extent, axis, 1, axis, 1});
     }
-    piece.sourceStart.assign(type.getRank(), 0);
-    piece.resultStart.assign(type.getRank(), 0);
-    Attribute pieces =
-        builder.getDenseI64ArrayAttr(piece.toArray(type.getRank()));
+    pattern.sourceStart.assign(type.getRank(), 0);
+    pattern.resultStart.assign(type.getRank(), 0);
+    Attribute patterns =
+        builder.getDenseI64ArrayAttr(pattern.toArray(type.getRank()));
     auto copy = npu::DmaMoveOp::create(
         builder, source.getLoc(), type, source, builder.getStringAttr("copy"),
-        builder.getArrayAttr(pieces), FloatAttr());
+        builder.getArrayAttr(patterns), FloatAttr());
     copy.setOriginAttr(npu::OriginAttr::get(builder.getContext(), StringAttr(),
                                             builder.getStringAttr("copy")));
     operand.set(copy->getResult(0));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A piece is a loop nest over index space. Each loop becomes a pair of byte
-// strides; loops along a partition axis first have to be cut where a channel
-// tile ends, because the address jumps there. What remains is merged and cut
-// to the five dimensions of a DMA descriptor.
+// An access pattern is a loop nest over index space. Each loop becomes a pair
+// of byte strides; loops along a partition axis first have to be cut where a
+// channel tile ends, because the address jumps there. What remains is merged
+// and cut to the five dimensions of a DMA descriptor.
 
 #include "Copy.h"
 
@@ -346,14 +346,14 @@ Side cellSide(const View &view, const machine::Description &machine) {
   return side;
 }
 
-Nest nestOf(const npu::Piece &piece) {
+Nest nestOf(const npu::AccessPattern &pattern) {
   Nest nest;
-  for (const npu::PieceDim &dim : piece.dims)
+  for (const npu::PatternDim &dim : pattern.dims)
     nest.loops.push_back({dim.extent,
                           {dim.sourceAxis, dim.resultAxis},
                           {dim.sourceStep, dim.resultStep}});
-  nest.start[0] = Shape(piece.sourceStart);
-  nest.start[1] = Shape(piece.resultStart);
+  nest.start[0] = Shape(pattern.sourceStart);
+  nest.start[1] = Shape(pattern.resultStart);
   return nest;
 }
 
@@ -377,7 +377,7 @@ Nest cellNest(Nest nest, int64_t blockAxis[2], int64_t group) {
 
 } // namespace
 
-/// Copies the exponent cells of a piece's elements.
+/// Copies the exponent cells of an access pattern's elements.
 static void emitCells(ProgramBuilder &builder, const View &source,
                       const View &result, const Nest &nest) {
   const machine::Description &machine = builder.machine;
@@ -388,10 +388,10 @@ static void emitCells(ProgramBuilder &builder, const View &source,
       .run(cellNest(nest, blockAxis, machine.xmGroup));
 }
 
-void emitPiece(ProgramBuilder &builder, const View &source, const View &result,
-               const npu::Piece &piece) {
+void emitPattern(ProgramBuilder &builder, const View &source,
+                 const View &result, const npu::AccessPattern &pattern) {
   const machine::Description &machine = builder.machine;
-  Nest nest = nestOf(piece);
+  Nest nest = nestOf(pattern);
   CopyEmitter(builder, elementSide(source, machine),
               elementSide(result, machine), source.type.bytes())
       .run(nest);
@@ -400,22 +400,22 @@ void emitPiece(ProgramBuilder &builder, const View &source, const View &result,
 
 void emitExponents(ProgramBuilder &builder, const View &source,
                    const View &result) {
-  emitCells(builder, source, result, nestOf(identityPiece(result.shape)));
+  emitCells(builder, source, result, nestOf(identityPattern(result.shape)));
 }
 
-npu::Piece identityPiece(llvm::ArrayRef<int64_t> shape) {
-  npu::Piece piece;
+npu::AccessPattern identityPattern(llvm::ArrayRef<int64_t> shape) {
+  npu::AccessPattern pattern;
   for (auto [i, extent] : llvm::enumerate(shape)) {
     int64_t axis = i;
-    piece.dims.push_back({extent, axis, 1, axis, 1});
+    pattern.dims.push_back({extent, axis, 1, axis, 1});
   }
-  piece.sourceStart.assign(shape.size(), 0);
-  piece.resultStart.assign(shape.size(), 0);
-  return piece;
+  pattern.sourceStart.assign(shape.size(), 0);
+  pattern.resultStart.assign(shape.size(), 0);
+  return pattern;
 }
 
 void emitCopy(ProgramBuilder &builder, const View &source, const View &result) {
-  emitPiece(builder, source, result, identityPiece(result.shape));
+  emitPattern(builder, source, result, identityPattern(result.shape));
 }
 
 void emitFill(ProgramBuilder &builder, const View &view, uint64_t bits) {
@@ -424,7 +424,7 @@ void emitFill(ProgramBuilder &builder, const View &view, uint64_t bits) {
   const machine::Description &machine = builder.machine;
   auto fillSide = [&](View target, int64_t bytes, uint64_t value, bool cells) {
     size_t first = builder.entries.size();
-    Nest nest = nestOf(identityPiece(target.shape));
+    Nest nest = nestOf(identityPattern(target.shape));
     if (cells) {
       int64_t axes[2] = {-2, target.type.blockAxis};
       nest.start[0].clear();

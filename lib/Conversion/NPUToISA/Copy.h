@@ -7,7 +7,7 @@
 
 #include "ProgramBuilder.h"
 #include "ashlar/Analysis/View.h"
-#include "dialects/NPU/Piece.h"
+#include "dialects/NPU/AccessPattern.h"
 
 namespace ashlar::codegen {
 
@@ -16,11 +16,11 @@ using analysis::Shape;
 using analysis::StorageType;
 using analysis::View;
 
-/// Emits DMA copies that do `piece` from `source` to `result`. Both views have
-/// the same storage type; exponent cells of encoded elements go along. Every
-/// index of the piece lies inside both views.
-void emitPiece(ProgramBuilder &builder, const View &source, const View &result,
-               const npu::Piece &piece);
+/// Emits DMA copies that do `pattern` from `source` to `result`. Both views
+/// have the same storage type; exponent cells of encoded elements go along.
+/// Every index of the pattern lies inside both views.
+void emitPattern(ProgramBuilder &builder, const View &source,
+                 const View &result, const npu::AccessPattern &pattern);
 
 /// Copies the exponent cells of encoded elements of `source` to those of
 /// `result`, index by index; plain elements have none.
@@ -34,8 +34,8 @@ void emitCopy(ProgramBuilder &builder, const View &source, const View &result);
 /// exponent cells become those of blocks of zeros.
 void emitFill(ProgramBuilder &builder, const View &view, uint64_t bits);
 
-/// The piece that copies a whole tensor of `shape` onto an equal one.
-npu::Piece identityPiece(llvm::ArrayRef<int64_t> shape);
+/// The pattern that copies a whole tensor of `shape` onto an equal one.
+npu::AccessPattern identityPattern(llvm::ArrayRef<int64_t> shape);
 
 } // namespace ashlar::codegen
 

@@ -23,52 +23,54 @@ public:
       : builder(builder), maps{&source, &result} {}
 
   void run(llvm::ArrayRef<int64_t> size) {
-    npu::Piece piece = identityPiece(size);
-    piece.sourceStart.assign(maps[kSource]->start.begin(),
-                             maps[kSource]->start.end());
-    piece.resultStart.assign(maps[kResult]->start.begin(),
-                             maps[kResult]->start.end());
-    cut(kSource, std::move(piece));
+    npu::AccessPattern pattern = identityPattern(size);
+    pattern.sourceStart.assign(maps[kSource]->start.begin(),
+                               maps[kSource]->start.end());
+    pattern.resultStart.assign(maps[kResult]->start.begin(),
+                               maps[kResult]->start.end());
+    cut(kSource, std::move(pattern));
   }
 
 private:
-  static int64_t &stepOf(npu::PieceDim &dim, size_t side) {
+  static int64_t &stepOf(npu::PatternDim &dim, size_t side) {
     return side == kSource ? dim.sourceStep : dim.resultStep;
   }
-  static int64_t &axisOf(npu::PieceDim &dim, size_t side) {
+  static int64_t &axisOf(npu::PatternDim &dim, size_t side) {
     return side == kSource ? dim.sourceAxis : dim.resultAxis;
   }
-  static int64_t &startOf(npu::Piece &piece, size_t side, int64_t axis) {
-    return (side == kSource ? piece.sourceStart : piece.resultStart)[axis];
+  static int64_t &startOf(npu::AccessPattern &pattern, size_t side,
+                          int64_t axis) {
+    return (side == kSource ? pattern.sourceStart : pattern.resultStart)[axis];
   }
 
-  /// The piece with the spread axis of `side` cut, then that of the next side.
-  void cut(size_t side, npu::Piece piece) {
+  /// The pattern with the spread axis of `side` cut, then that of the next
+  /// side.
+  void cut(size_t side, npu::AccessPattern pattern) {
     if (side > kResult)
-      return emitPiece(builder, maps[kSource]->view, maps[kResult]->view,
-                       piece);
+      return emitPattern(builder, maps[kSource]->view, maps[kResult]->view,
+                         pattern);
     const Lanes &lanes = maps[side]->lanes;
     if (!lanes.folded())
-      return cut(side + 1, std::move(piece));
+      return cut(side + 1, std::move(pattern));
     if (lanes.repeated) {
-      piece.dims.insert(piece.dims.begin(),
-                        {lanes.count, -1, 0, lanes.across, lanes.pitch});
-      return cut(side + 1, std::move(piece));
+      pattern.dims.insert(pattern.dims.begin(),
+                          {lanes.count, -1, 0, lanes.across, lanes.pitch});
+      return cut(side + 1, std::move(pattern));
     }
     auto along = std::find_if(
-        piece.dims.begin(), piece.dims.end(),
-        [&](npu::PieceDim &dim) { return axisOf(dim, side) == lanes.axis; });
-    cutAxis(side, piece, along - piece.dims.begin());
+        pattern.dims.begin(), pattern.dims.end(),
+        [&](npu::PatternDim &dim) { return axisOf(dim, side) == lanes.axis; });
+    cutAxis(side, pattern, along - pattern.dims.begin());
   }
 
   /// The parts of a range: up to the first whole group, whole groups, the rest.
-  void cutAxis(size_t side, const npu::Piece &piece, size_t index) {
+  void cutAxis(size_t side, const npu::AccessPattern &pattern, size_t index) {
     const Lanes &lanes = maps[side]->lanes;
     const Lanes &other = maps[1 - side]->lanes;
     const bool both = side == kSource && other.spread() && !other.repeated &&
                       other.axis == lanes.axis;
-    const int64_t extent = piece.dims[index].extent;
-    npu::Piece first = piece;
+    const int64_t extent = pattern.dims[index].extent;
+    npu::AccessPattern first = pattern;
     const int64_t begin = startOf(first, side, lanes.axis);
     for (int64_t done = 0; done < extent;) {
       const int64_t lane = (begin + done) % lanes.count;
@@ -77,23 +79,23 @@ private:
       const int64_t within = both         ? 1
                              : groups > 0 ? lanes.count
                                           : std::min(left, lanes.count - lane);
-      emitPart(side, piece, index, done, groups, within);
+      emitPart(side, pattern, index, done, groups, within);
       done += std::max<int64_t>(groups, 1) * within;
     }
   }
 
   /// `within` lanes of `groups` whole groups, or of a part of one.
-  void emitPart(size_t side, npu::Piece part, size_t index, int64_t done,
-                int64_t groups, int64_t within) {
+  void emitPart(size_t side, npu::AccessPattern part, size_t index,
+                int64_t done, int64_t groups, int64_t within) {
     const Lanes &lanes = maps[side]->lanes;
-    npu::PieceDim &dim = part.dims[index];
+    npu::PatternDim &dim = part.dims[index];
     startOf(part, 1 - side, axisOf(dim, 1 - side)) +=
         done * stepOf(dim, 1 - side);
     int64_t &start = startOf(part, side, lanes.axis);
     const int64_t at = start + done;
     start = at / lanes.count;
     startOf(part, side, lanes.across) += at % lanes.count * lanes.pitch;
-    npu::PieceDim outer = dim;
+    npu::PatternDim outer = dim;
     outer.extent = groups;
     stepOf(outer, 1 - side) *= lanes.count;
     dim.extent = within;

@@ -11,8 +11,9 @@ using namespace mlir;
 
 namespace ashlar::codegen {
 
-void countDrained(const analysis::CounterAllocation &rooms, const TileContext &tile,
-                  const CountedSteps &steps, bool first, isa::ActDrain &drain) {
+void countDrained(const analysis::CounterAllocation &rooms,
+                  const TileContext &tile, const CountedSteps &steps,
+                  bool first, isa::ActDrain &drain) {
   Value result = tile.op->getResult(0);
   auto target = rooms.targetOf(result);
   if (!target)

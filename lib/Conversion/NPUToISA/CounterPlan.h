@@ -20,8 +20,9 @@ struct CountedSteps {
 
 /// Lets a drain of `tile` count where that is planned. Its steps are images,
 /// rows and columns. `first`: no other drain has counted these positions.
-void countDrained(const analysis::CounterAllocation &rooms, const TileContext &tile,
-                  const CountedSteps &steps, bool first, isa::ActDrain &drain);
+void countDrained(const analysis::CounterAllocation &rooms,
+                  const TileContext &tile, const CountedSteps &steps,
+                  bool first, isa::ActDrain &drain);
 
 } // namespace ashlar::codegen
 

@@ -65,8 +65,8 @@ public:
   /// Their indices in the order of their code.
   std::vector<size_t> order;
   llvm::DenseMap<mlir::Value, View> homes;
-  /// Forms of the feature maps that lie in DRAM compressed, from the address of their
-  /// home on.
+  /// Forms of the feature maps that lie in DRAM compressed, from the address of
+  /// their home on.
   llvm::DenseMap<mlir::Value, analysis::MapForm> forms;
   /// The form of a value, or null for dense ones.
   const analysis::MapForm *formOf(mlir::Value value) const {
@@ -139,9 +139,9 @@ private:
       stationaryPlans;
 };
 
-/// Copies `view`, a region of a feature map in the state buffer, to its home in DRAM,
-/// in the form that it has there (null: dense), and back. Exponent cells go
-/// along.
+/// Copies `view`, a region of a feature map in the state buffer, to its home in
+/// DRAM, in the form that it has there (null: dense), and back. Exponent cells
+/// go along.
 void emitStore(Generator &generator, const analysis::MapForm *form,
                const View &view, const View &home, const Region &region);
 void emitLoad(Generator &generator, const analysis::MapForm *form,

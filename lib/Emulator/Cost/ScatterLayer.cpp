@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Stride s splits a feature map into s x s phase planes, each a convolution of stride
-// one with the taps of that phase; dilation spaces the taps out. Plane
+// Stride s splits a feature map into s x s phase planes, each a convolution of
+// stride one with the taps of that phase; dilation spaces the taps out. Plane
 // position p of a phase and tap shift t meet in result p - t, which is the
 // index rule of scatter mode with the origin moved by the kernel's extent.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// dma.compress and dma.expand: cells of a feature map through planes. What a cell
-// holds decides how long it takes.
+// dma.compress and dma.expand: cells of a feature map through planes. What a
+// cell holds decides how long it takes.
 
 #include "Compressed.h"
 #include "../State/LinearAddress.h"

@@ -409,7 +409,8 @@ private:
     });
   }
 
-  /// Rows of small feature maps have 8 to 32 bytes, which two moves that overlap copy.
+  /// Rows of small feature maps have 8 to 32 bytes, which two moves that
+  /// overlap copy.
   static void copyRun(const uint8_t *from, uint64_t n, uint8_t *to) {
     auto twice = [&]<size_t half>() {
       uint8_t first[half], second[half];

@@ -21,8 +21,8 @@ static void extend(const uint8_t *raw, uint64_t n, To *out, To zero = 0) {
   }
 }
 
-/// Integer mode: elements as stored, minus the zero point of bytes. The verifier
-/// admits 8 and 16 bits only.
+/// Integer mode: elements as stored, minus the zero point of bytes. The
+/// verifier admits 8 and 16 bits only.
 static void fetchIntegers(const Fetch &fetch, const uint8_t *raw, uint64_t n,
                           void *out) {
   const auto zero = static_cast<int16_t>(fetch.zero);

@@ -12,7 +12,8 @@ using namespace ashlar::emulator;
 
 namespace {
 
-/// One feature map as a load sees it: mantissas of a channel, or cells of a block.
+/// One feature map as a load sees it: mantissas of a channel, or cells of a
+/// block.
 struct Source {
   const uint8_t *pixels = nullptr; ///< Pixel (0, 0) of image 0.
   uint8_t *slot = nullptr;

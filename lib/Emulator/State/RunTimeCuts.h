@@ -18,9 +18,9 @@ namespace ashlar::emulator {
 partition::Geometry cutGeometry(const isa::TccPart &op);
 partition::Geometry cutGeometry(const isa::TccOperand &op);
 
-/// The cut of a feature map with non-zeros \p counts, inH x inW, row-major. Whether
-/// there is one depends on the fields alone, never on the counts: a Capacity
-/// error says that no cut keeps to tileH x tileW.
+/// The cut of a feature map with non-zeros \p counts, inH x inW, row-major.
+/// Whether there is one depends on the fields alone, never on the counts: a
+/// Capacity error says that no cut keeps to tileH x tileW.
 llvm::Expected<partition::Partition> cutMap(const machine::Description &machine,
                                             const isa::TccPart &op,
                                             std::vector<uint32_t> counts);

@@ -118,7 +118,8 @@ isa::ActDrain partialDrain(const isa::ActDrain &op, const TileTable &table);
 /// Results of partialDrain() that no unit has a sum for.
 uint64_t unreachedResults(const isa::ActDrain &op, const TileTable &table);
 
-/// Planes of exponent cells that a dma.tile loads; 0 if the feature map has none.
+/// Planes of exponent cells that a dma.tile loads; 0 if the feature map has
+/// none.
 uint64_t loadedPlanes(const isa::DmaTile &op);
 
 } // namespace ashlar::emulator

@@ -10,8 +10,9 @@ using namespace ashlar::emulator;
 
 std::string emulator::notAnIdentity(uint64_t row, uint64_t step,
                                     bool expected) {
-  return fmt::format("the moving operand is not an identity window: row {} of step "
-                     "{} is {}zero (a reversed identity has to enter with its "
-                     "last column first)",
-                     row, step, expected ? "" : "not ");
+  return fmt::format(
+      "the moving operand is not an identity window: row {} of step "
+      "{} is {}zero (a reversed identity has to enter with its "
+      "last column first)",
+      row, step, expected ? "" : "not ");
 }

@@ -36,8 +36,8 @@ public:
       : servers(1 + machine.sb.banks) {}
 
   /// The moment before which no instruction with \p claim starts: the server is
-  /// free at its turn, and whatever comes before it has started. It is not known
-  /// before that when the server will be free.
+  /// free at its turn, and whatever comes before it has started. It is not
+  /// known before that when the server will be free.
   Moment earliest(const Claim &claim) const {
     const Server &server = servers[claim.server];
     Moment moment = server.free;

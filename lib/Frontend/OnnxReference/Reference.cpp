@@ -49,7 +49,7 @@ struct Known {
   std::unique_ptr<Tensor> own; ///< Empty if the tensor is an imported one.
   unsigned readers = 0;        ///< Still to come.
   bool constant = false;       ///< Depends on no input.
-  /// The very number that the import goes on with. A value that it has no
+  /// The very number that the import continues with. A value that it has no
   /// longer it may have rounded in another place.
   bool exact = false;
   /// Made of dequantised integers, which the import may multiply as such.

@@ -328,7 +328,7 @@ llvm::Error parseLibraryOptions(llvm::ArrayRef<NamedOption> options,
     std::string problem = table.checkValue(*id, value);
     if (problem.empty())
       problem = support::settingOf(llvm::ArrayRef(settings), *id)
-                      .set(arguments, value);
+                    .set(arguments, value);
     if (!problem.empty())
       return makeError(ErrorClass::Usage, "option '{}' is '{}', {}", name,
                        value, problem);

@@ -22,7 +22,7 @@ defm compile_to : Value<"compile-to">, MetaVarName<"PHASE">,
   Values<"import,simplify,fold,quantise,assign,plan,emit">, Group<main_group>,
   Flags<[ToolOnly]>;
 defm compile_from : Value<"compile-from">, MetaVarName<"PHASE">,
-  HelpText<"the model is a file that --compile-to=PHASE -o wrote; go on from "
+  HelpText<"the model is a file that --compile-to=PHASE -o wrote; continue from "
            "there">,
   Values<"import,simplify,fold,quantise,assign,plan,emit">, Group<main_group>,
   Flags<[ToolOnly]>;

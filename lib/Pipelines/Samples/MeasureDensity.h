@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Non-zero data of feature maps on samples, for scatter mode of the sparse cluster
-// (docs/SparseTiles.md 6).
+// Non-zero data of feature maps on samples, for scatter mode of the sparse
+// cluster (docs/SparseTiles.md 6).
 
 #ifndef ASHLAR_LIB_PIPELINES_MEASUREDENSITY_H
 #define ASHLAR_LIB_PIPELINES_MEASUREDENSITY_H

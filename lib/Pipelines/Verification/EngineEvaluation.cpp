@@ -12,9 +12,9 @@
 #include "dialects/BFP/BFPDialect.h"
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNOps.h"
+#include "dialects/NPU/AccessPattern.h"
 #include "dialects/NPU/HostOps.h"
 #include "dialects/NPU/NPUDialect.h"
-#include "dialects/NPU/Piece.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -28,20 +28,20 @@ namespace {
 // Movement
 //===----------------------------------------------------------------------===//
 
-/// Copies one piece; what lies outside of the operand is zero.
+/// Copies one access pattern; what lies outside of the operand is zero.
 template <typename T>
-void copyPiece(const npu::Piece &piece, ArrayRef<int64_t> from,
-               const std::vector<T> &source, ArrayRef<int64_t> to,
-               std::vector<T> &result) {
+void copyPattern(const npu::AccessPattern &pattern, ArrayRef<int64_t> from,
+                 const std::vector<T> &source, ArrayRef<int64_t> to,
+                 std::vector<T> &result) {
   auto fromStrides = reference::rowMajorStrides(from);
   auto toStrides = reference::rowMajorStrides(to);
-  SmallVector<int64_t> index(piece.dims.size(), 0);
+  SmallVector<int64_t> index(pattern.dims.size(), 0);
   int64_t count = 1;
-  for (const npu::PieceDim &dim : piece.dims)
+  for (const npu::PatternDim &dim : pattern.dims)
     count *= dim.extent;
   for (int64_t step = 0; step < count; ++step) {
-    SmallVector<int64_t> here(piece.sourceStart), there(piece.resultStart);
-    for (auto [dim, i] : llvm::zip(piece.dims, index)) {
+    SmallVector<int64_t> here(pattern.sourceStart), there(pattern.resultStart);
+    for (auto [dim, i] : llvm::zip(pattern.dims, index)) {
       if (dim.sourceAxis >= 0)
         here[dim.sourceAxis] += i * dim.sourceStep;
       there[dim.resultAxis] += i * dim.resultStep;
@@ -55,8 +55,8 @@ void copyPiece(const npu::Piece &piece, ArrayRef<int64_t> from,
     for (size_t axis = 0; axis < to.size(); ++axis)
       target += there[axis] * toStrides[axis];
     result[target] = inside ? source[at] : T(0);
-    for (size_t d = piece.dims.size(); d-- > 0;) {
-      if (++index[d] < piece.dims[d].extent)
+    for (size_t d = pattern.dims.size(); d-- > 0;) {
+      if (++index[d] < pattern.dims[d].extent)
         break;
       index[d] = 0;
     }
@@ -67,28 +67,30 @@ ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-llvm::Expected<Tensor> movePieces(Operation *op, ArrayRef<Attribute> pieces,
-                                  double fill,
-                                  ArrayRef<const Tensor *> operands) {
+llvm::Expected<Tensor> movePatterns(Operation *op, ArrayRef<Attribute> patterns,
+                                    double fill,
+                                    ArrayRef<const Tensor *> operands) {
   ArrayRef<int64_t> to = shapeOf(op->getResult(0));
-  Tensor result = pieces.empty() ? *operands[0] : Tensor(operands[0]->type, to);
+  Tensor result =
+      patterns.empty() ? *operands[0] : Tensor(operands[0]->type, to);
   result.shape.assign(to.begin(), to.end());
-  if (pieces.empty())
+  if (patterns.empty())
     return result;
   llvm::fill(result.floats, fill);
   llvm::fill(result.ints, static_cast<int64_t>(fill));
-  for (Attribute attr : pieces) {
-    auto piece =
-        npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
-    if (failed(piece))
-      return makeError(ErrorClass::Malformed, "a piece of '{}' is malformed",
+  for (Attribute attr : patterns) {
+    auto pattern = npu::AccessPattern::fromArray(
+        cast<DenseI64ArrayAttr>(attr).asArrayRef());
+    if (failed(pattern))
+      return makeError(ErrorClass::Malformed,
+                       "an access pattern of '{}' is malformed",
                        op->getName().getStringRef().str());
-    const Tensor &source = *operands[piece->operand];
-    ArrayRef<int64_t> from = shapeOf(op->getOperand(piece->operand));
+    const Tensor &source = *operands[pattern->operand];
+    ArrayRef<int64_t> from = shapeOf(op->getOperand(pattern->operand));
     if (result.isFloat())
-      copyPiece(*piece, from, source.floats, to, result.floats);
+      copyPattern(*pattern, from, source.floats, to, result.floats);
     else
-      copyPiece(*piece, from, source.ints, to, result.ints);
+      copyPattern(*pattern, from, source.ints, to, result.ints);
   }
   return result;
 }
@@ -96,12 +98,12 @@ llvm::Expected<Tensor> movePieces(Operation *op, ArrayRef<Attribute> pieces,
 llvm::Expected<Tensor> evaluateMove(npu::DmaMoveOp op,
                                     ArrayRef<const Tensor *> operands) {
   double fill = op.getFill() ? op.getFill()->convertToDouble() : 0;
-  return movePieces(op, op.getPieces().getValue(), fill, operands);
+  return movePatterns(op, op.getPatterns().getValue(), fill, operands);
 }
 
 llvm::Expected<Tensor> evaluateTranspose(npu::PeTransposeOp op,
                                          ArrayRef<const Tensor *> operands) {
-  auto result = movePieces(op, Attribute(op.getPieceAttr()), 0, operands);
+  auto result = movePatterns(op, Attribute(op.getPatternAttr()), 0, operands);
   if (!result)
     return result;
   auto function = *numerics::parseFunction(op.getFunction());

@@ -59,8 +59,8 @@ struct Verification {
 inline constexpr double kFoldTolerance = 0x1p-16;
 
 /// Compiles the model of `options` and checks it on the samples of `inputs`. A
-/// violation is not an error here. The hook of the options is told of the import
-/// too, under the name of the phase; it may change attributes there.
+/// violation is not an error here. The hook of the options is told of the
+/// import too, under the name of the phase; it may change attributes there.
 llvm::Expected<Verification> verify(const CompileOptions &options,
                                     const SampleArchive &inputs,
                                     mlir::MLIRContext &context);

@@ -65,7 +65,7 @@ private:
 
 } // namespace
 
-/// Programs of one model go on with each other's caches.
+/// Programs of one model continue with each other's caches.
 llvm::Error Generation::checkSame(const container::Program &program) const {
   const container::Cache &mine = models.front().program().cache;
   const container::Cache &other = program.cache;
@@ -165,7 +165,7 @@ llvm::Error Generation::readPrompt() {
   prompt = std::move(*encoded);
   if (prompt.empty())
     return makeError(ErrorClass::Usage, "{}",
-                     "the prompt is empty: a model goes on from one token or "
+                     "the prompt is empty: a model continues from one token or "
                      "more");
   return llvm::Error::success();
 }

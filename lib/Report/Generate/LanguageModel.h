@@ -17,7 +17,8 @@
 namespace ashlar::report {
 
 /// What one run of a program took. Time does not depend on data but in
-/// compressed feature maps and rows that are not aligned: it is that of the first run.
+/// compressed feature maps and rows that are not aligned: it is that of the
+/// first run.
 struct StepCost {
   uint64_t cycles = 0, dramRead = 0, dramWrite = 0; ///< Bytes, whole bursts.
 };
@@ -36,8 +37,8 @@ public:
   int64_t room() const { return rows; }
   const container::Program &program() const { return loaded.program(); }
 
-  /// Runs \p tokens after what \p state holds, which goes on. Gives the logits
-  /// of the last one.
+  /// Runs \p tokens after what \p state holds, which continues. Gives the
+  /// logits of the last one.
   llvm::Expected<std::vector<double>>
   run(llvm::ArrayRef<int64_t> tokens, RunState &state, emulator::Options how);
   /// Of the first timed run.

@@ -120,7 +120,7 @@ class Walker {
 public:
   explicit Walker(Value start) : at(start) {}
 
-  /// The reader if it is an OpTy, which the walk then goes on from.
+  /// The reader if it is an OpTy, which the walk then continues from.
   template <typename OpTy>
   OpTy take() {
     auto op = at.hasOneUse() ? dyn_cast<OpTy>(*at.user_begin()) : OpTy();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Costs of a feature map whose windows overlap: it is gathered inside the chip, tile by
-// tile. A tile is cut as memory planning cuts it (PlanMemory.cpp): the fewest
-// rows that leave room for two tiles next to the feature map and the weights. What a
-// tile stages, fills, reads and copies follows one after the other; only the
-// encode of the tile before runs in parallel with it.
+// Costs of a feature map whose windows overlap: it is gathered inside the chip,
+// tile by tile. A tile is cut as memory planning cuts it (PlanMemory.cpp): the
+// fewest rows that leave room for two tiles next to the feature map and the
+// weights. What a tile stages, fills, reads and copies follows one after the
+// other; only the encode of the tile before runs in parallel with it.
 
 #include "FoldPlan.h"
 
@@ -79,7 +79,8 @@ private:
   Choice choose(bool &spilled) const;
   int64_t evictingLimit() const;
   bool mapOutlastsResults() const;
-  /// Cycles of DRAM for the mantissas of a feature map and their exponent cells.
+  /// Cycles of DRAM for the mantissas of a feature map and their exponent
+  /// cells.
   int64_t storeCycles(int64_t elements) const {
     return machine.dramCycles(elements + elements / 8);
   }
@@ -121,7 +122,8 @@ Gather::Gather(const FoldConv &conv, const FoldAlternative &plan,
   resultBytes = alignedBytes(resultBytes);
 }
 
-/// Bytes of one element a partition: pixels of a feature map in lanes hold several.
+/// Bytes of one element a partition: pixels of a feature map in lanes hold
+/// several.
 int64_t Gather::positions(const Tile &tile) const {
   int64_t count = ceilDiv(tile.back(), lanes);
   for (int64_t extent : llvm::ArrayRef(tile).drop_back())
@@ -178,8 +180,8 @@ std::optional<Gather::Choice> Gather::cut(int64_t available,
   return std::nullopt;
 }
 
-/// An eighth of the memory is for weights where something goes to DRAM: of feature map
-/// and results, if both do not fit together, the larger one.
+/// An eighth of the memory is for weights where something goes to DRAM: of
+/// feature map and results, if both do not fit together, the larger one.
 int64_t Gather::evictingLimit() const {
   return machine.partitionBytes - machine.partitionBytes / 8;
 }

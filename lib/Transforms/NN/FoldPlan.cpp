@@ -4,7 +4,7 @@
 // results once per tap, row tile and column tile, Ws results a step, while the
 // drain takes a cycle per position and group of lanes. The scale exponent of
 // the input is known only after its last encode, so the array waits for it;
-// reading, copies and encode go on side by side, tile after tile.
+// reading, copies and encode continue side by side, tile after tile.
 
 #include "FoldPlan.h"
 
@@ -218,9 +218,9 @@ static std::pair<int64_t, int64_t> encodedMap(const FoldConv &conv,
   return {0, 0};
 }
 
-/// Cycles of DRAM. A feature map that is read whole is one run. Where a fold leaves
-/// columns of a row out, or reads those at its ends on their own, every run is
-/// a number of bursts of its own.
+/// Cycles of DRAM. A feature map that is read whole is one run. Where a fold
+/// leaves columns of a row out, or reads those at its ends on their own, every
+/// run is a number of bursts of its own.
 static int64_t readCycles(const FoldConv &conv, const FoldAlternative &plan,
                           int64_t rows, const FoldMachine &machine) {
   int64_t lines = conv.batch * conv.channels * rows;

@@ -78,8 +78,8 @@ struct FoldConv {
 };
 
 /// The stride fold of W (docs/decisions, width folds): the columns that a step
-/// of the window passes become channels, W stride 1. Exact: the folded feature map has
-/// Wo + (Kf - 1) * Df columns.
+/// of the window passes become channels, W stride 1. Exact: the folded feature
+/// map has Wo + (Kf - 1) * Df columns.
 ///
 /// Selected phases: with g = gcd(Sw, Dw) taps meet only every g-th column, so
 /// that Sw / g columns are folded and the dilation is Dw / g. One column is
@@ -148,8 +148,8 @@ struct FoldAlternative {
   int64_t tiles = 0; ///< it comes in so many tiles,
   int64_t slots = 1; ///< so many of them in memory at a time;
   int64_t fill = 0;  ///< cycles of zeros around windows, of all tiles
-  /// The feature map does not fit next to the tiles and passes through DRAM, with
-  /// cycles to write it, and those to write the results.
+  /// The feature map does not fit next to the tiles and passes through DRAM,
+  /// with cycles to write it, and those to write the results.
   bool spilled = false;
   int64_t store = 0, resultStore = 0;
   /// The encoded map leaves no memory to load during the encode.
@@ -198,8 +198,8 @@ llvm::StringRef name(const FoldAlternative &alternative);
 /// The most lanes of at least `channels` rows.
 int64_t lanesFor(int64_t channels, int64_t width, const FoldMachine &machine);
 
-/// The terms of a feature map that is gathered inside the chip: tiles, fill, read and
-/// copy. False, and nothing added, if a load from DRAM can gather it.
+/// The terms of a feature map that is gathered inside the chip: tiles, fill,
+/// read and copy. False, and nothing added, if a load from DRAM can gather it.
 bool addGatherCosts(const FoldConv &conv, const FoldMachine &machine,
                     FoldAlternative &plan);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Convolutions whose weights are computed at run time as matrix products.
-// Input: conv without constant weights; output: im2col, matmul, data movement, a sum
-// for the bias. Assumption: constants are folded, so that what is not constant
-// now never will be.
+// Input: conv without constant weights; output: im2col, matmul, data movement,
+// a sum for the bias. Assumption: constants are folded, so that what is not
+// constant now never will be.
 
 #include "Rewrite.h"
 #include "ashlar/Transforms/NN/Passes.h"

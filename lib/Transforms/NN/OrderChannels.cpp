@@ -25,8 +25,8 @@ using reference::Tensor;
 
 namespace {
 
-/// A feature map between convolutions: who makes it and who reads it, directly or
-/// through operations on each channel alone.
+/// A feature map between convolutions: who makes it and who reads it, directly
+/// or through operations on each channel alone.
 struct Map {
   ConvOp producer;
   llvm::SetVector<Operation *> readers;

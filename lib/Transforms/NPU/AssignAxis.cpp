@@ -145,7 +145,8 @@ bool isFree(Value value, int64_t axis, int64_t depth = 8) {
     if (user->getNumResults() != 1 || depth == 0)
       return false;
     Value result = user->getResult(0);
-    // Blocks have their axis as partition dimension; so should what becomes them.
+    // Blocks have their axis as partition dimension; so should what becomes
+    // them.
     if (storageOf(result).encoded)
       return false;
     if (auto move = dyn_cast<DmaMoveOp>(user)) {

@@ -5,7 +5,7 @@
 #include "AxisChanges.h"
 
 #include "ashlar/Analysis/TilingModel.h"
-#include "dialects/NPU/Piece.h"
+#include "dialects/NPU/AccessPattern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
@@ -22,8 +22,8 @@ bool isPlanned(Operation *op) {
   return op && isa_and_nonnull<NPUDialect>(op->getDialect());
 }
 
-/// True if what is mapped to partitions by `axis` is single elements of its tensor in DRAM:
-/// neighbours there are in other partitions.
+/// True if what is mapped to partitions by `axis` is single elements of its
+/// tensor in DRAM: neighbours there are in other partitions.
 bool splitsRows(Value value, int64_t axis) {
   return llvm::all_of(shapeOf(value).drop_front(axis + 1),
                       [](int64_t extent) { return extent == 1; });
@@ -97,18 +97,18 @@ private:
   static Value movement(OpBuilder &builder, Location loc, Value value,
                         int64_t axis) {
     auto type = cast<RankedTensorType>(value.getType());
-    Piece piece;
+    AccessPattern pattern;
     for (auto [i, extent] : llvm::enumerate(type.getShape())) {
       auto own = static_cast<int64_t>(i);
-      piece.dims.push_back({extent, own, 1, own, 1});
+      pattern.dims.push_back({extent, own, 1, own, 1});
     }
-    piece.sourceStart.assign(type.getRank(), 0);
-    piece.resultStart.assign(type.getRank(), 0);
-    Attribute pieces =
-        builder.getDenseI64ArrayAttr(piece.toArray(type.getRank()));
+    pattern.sourceStart.assign(type.getRank(), 0);
+    pattern.resultStart.assign(type.getRank(), 0);
+    Attribute patterns =
+        builder.getDenseI64ArrayAttr(pattern.toArray(type.getRank()));
     auto move = DmaMoveOp::create(builder, loc, type, value,
                                   builder.getStringAttr(kAxisChange),
-                                  builder.getArrayAttr(pieces), FloatAttr());
+                                  builder.getArrayAttr(patterns), FloatAttr());
     move.setOriginAttr(OriginAttr::get(builder.getContext(), StringAttr(),
                                        builder.getStringAttr(kAxisChange)));
     move.setLayoutAttr(LayoutAttr::get(builder.getContext(), axis, std::nullopt,

@@ -17,13 +17,13 @@ namespace ashlar::npu {
 /// The kind of a data movement that changes only the axis across partitions.
 inline constexpr llvm::StringLiteral kAxisChange = "layout";
 
-/// Makes every such change of plain tensors a data movement of its own, which all
-/// readers across the same axis share.
+/// Makes every such change of plain tensors a data movement of its own, which
+/// all readers across the same axis share.
 void exposeAxisChanges(mlir::ModuleOp module,
                        const machine::Description &machine);
 
-/// Takes out a data movement of exposeAxisChanges(): its readers load their operands
-/// tile by tile, as they do without it.
+/// Takes out a data movement of exposeAxisChanges(): its readers load their
+/// operands tile by tile, as they do without it.
 void dropAxisChange(DmaMoveOp move);
 
 } // namespace ashlar::npu

@@ -107,7 +107,8 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
       if (failed(take(all, llvm::json::parse(measured))))
         return failure();
       if (!all.getAsObject())
-        return getOperation().emitError() << "option 'measured' is not an object";
+        return getOperation().emitError()
+               << "option 'measured' is not an object";
       cycles = std::move(*all.getAsObject());
     }
     auto text = getOperation()->getAttrOfType<StringAttr>(kProfileAttr);

@@ -170,7 +170,8 @@ Candidate denseCost(const Transfers &transfers, llvm::ArrayRef<int64_t> shape,
       // The feature map starts where a burst does.
       for (size_t i = 0; i < shape.size(); ++i)
         dram.address += static_cast<uint64_t>(region.start[i] * strides[i]);
-      // On the chip, channels are mapped to partitions and rows are consecutive.
+      // On the chip, channels are mapped to partitions and rows are
+      // consecutive.
       llvm::SmallVector<int64_t> own(shape.size(), bytes);
       for (size_t i = shape.size() - 1; i-- > 2;)
         own[i] = own[i + 1] * region.size[i + 1];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Chooses how each data movement is done: not at all, by a copy inside the chip, by
-// an identity multiplication on the array, or through DRAM. Input: npu
-// operations with `layout`. Output: some data movements as `npu.pe.transpose` or
-// with `route` through DRAM, each with its decision.
+// Chooses how each data movement is done: not at all, by a copy inside the
+// chip, by an identity multiplication on the array, or through DRAM. Input: npu
+// operations with `layout`. Output: some data movements as `npu.pe.transpose`
+// or with `route` through DRAM, each with its decision.
 
 #include "AxisChanges.h"
 
@@ -51,7 +51,7 @@ struct Choice {
 /// What is known about one movement.
 struct Movement {
   DmaMoveOp op;
-  Piece piece;
+  AccessPattern pattern;
   int64_t sourceAxis = -1, resultAxis = -1;
   bool isView = false; ///< needs no data movement if its operand is resident
   bool loads = false;  ///< The source is a graph input.
@@ -64,17 +64,17 @@ struct Movement {
 int64_t axisOrNone(Operation *op) { return axisOf(op).value_or(-1); }
 
 /// Every element of the operand goes to one place.
-bool isPermutation(DmaMoveOp op, const Piece &piece) {
+bool isPermutation(DmaMoveOp op, const AccessPattern &pattern) {
   int64_t elements = 1;
   for (int64_t extent : shapeOf(op.getInputs()[0]))
     elements *= extent;
-  for (const PieceDim &dim : piece.dims)
+  for (const PatternDim &dim : pattern.dims)
     elements = dim.extent != 0 && elements % dim.extent == 0
                    ? elements / dim.extent
                    : 0;
   auto isZero = [](int64_t start) { return start == 0; };
-  return elements == 1 && llvm::all_of(piece.sourceStart, isZero) &&
-         llvm::all_of(piece.resultStart, isZero);
+  return elements == 1 && llvm::all_of(pattern.sourceStart, isZero) &&
+         llvm::all_of(pattern.resultStart, isZero);
 }
 
 /// Where source and result are, with the axes of `movement` across partitions.
@@ -175,10 +175,10 @@ int64_t readingCycles(Value value, int64_t depth = 1) {
   return longest;
 }
 
-/// The part of a copy that goes on in parallel with a product: column tiles are copied as
-/// they leave the array, and a product begins with the first part of what is
-/// loaded. An identity multiplication waits for the array instead, or the array
-/// for it.
+/// The part of a copy that continues in parallel with a product: column tiles
+/// are copied as they leave the array, and a product begins with the first part
+/// of what is loaded. An identity multiplication waits for the array instead,
+/// or the array for it.
 int64_t hiddenCopy(const Movement &movement,
                    const machine::Description &machine) {
   Value x = movement.op->getOperand(0);
@@ -211,7 +211,7 @@ void findPlan(Movement &movement, const machine::Description &machine) {
       Movement other = movement;
       other.sourceAxis = source;
       other.resultAxis = result;
-      other.plan = analysis::planTranspose(movement.piece, source, result);
+      other.plan = analysis::planTranspose(movement.pattern, source, result);
       if (!other.plan || !isWorthTiles(*other.plan, machine))
         continue;
       other.cycles = analysis::predictTranspose(
@@ -229,12 +229,12 @@ void findPlan(Movement &movement, const machine::Description &machine) {
 
 std::optional<Movement> movementOf(DmaMoveOp op,
                                    const machine::Description &machine) {
-  std::optional<Piece> piece = analysis::solePiece(op);
-  if (!piece || !isPermutation(op, *piece))
+  std::optional<AccessPattern> pattern = analysis::solePattern(op);
+  if (!pattern || !isPermutation(op, *pattern))
     return std::nullopt;
   Movement movement;
   movement.op = op;
-  movement.piece = *piece;
+  movement.pattern = *pattern;
   Value x = op.getInputs()[0];
   movement.resultAxis = axisOrNone(op);
   movement.sourceAxis = axisOrNone(x.getDefiningOp());
@@ -330,10 +330,10 @@ public:
   void replace(Movement &movement) {
     DmaMoveOp op = movement.op;
     builder.setInsertionPoint(op);
-    auto pieces = cast<DenseI64ArrayAttr>(op.getPieces()[0]);
+    auto patterns = cast<DenseI64ArrayAttr>(op.getPatterns()[0]);
     auto transpose = PeTransposeOp::create(
         builder, op.getLoc(), op.getY().getType(), op.getInputs()[0],
-        builder.getI64IntegerAttr(movement.sourceAxis), pieces,
+        builder.getI64IntegerAttr(movement.sourceAxis), patterns,
         builder.getStringAttr("copy"), builder.getF32FloatAttr(0.0f),
         builder.getF32FloatAttr(0.0f));
     copyDecisions(op, transpose);

@@ -249,8 +249,9 @@ bool Chooser::goesSparse(const Candidate &candidate) const {
          partition::Route::Sparse;
 }
 
-/// Cycles of readers of one feature map that each go to the sparse cluster. Where that
-/// is faster, one of them runs on the array meanwhile; the drain serves both.
+/// Cycles of readers of one feature map that each go to the sparse cluster.
+/// Where that is faster, one of them runs on the array meanwhile; the drain
+/// serves both.
 int64_t Chooser::shareClusters(llvm::ArrayRef<size_t> sparse) {
   int64_t total = 0, drain = 0;
   for (size_t i : sparse) {
@@ -277,7 +278,8 @@ int64_t Chooser::shareClusters(llvm::ArrayRef<size_t> sparse) {
   return total;
 }
 
-/// The choices for the readers of one feature map that is not folded; their cycles.
+/// The choices for the readers of one feature map that is not folded; their
+/// cycles.
 int64_t Chooser::decideUnfolded(llvm::ArrayRef<size_t> group) {
   llvm::SmallVector<size_t, 2> sparse;
   int64_t cycles = 0;
@@ -293,8 +295,8 @@ int64_t Chooser::decideUnfolded(llvm::ArrayRef<size_t> group) {
   return cycles + shareClusters(sparse);
 }
 
-/// Readers of one feature map, together: if one of them is on the sparse cluster, the
-/// others cannot have the feature map folded.
+/// Readers of one feature map, together: if one of them is on the sparse
+/// cluster, the others cannot have the feature map folded.
 void Chooser::decideGroup(llvm::ArrayRef<size_t> group) {
   int64_t plain = decideUnfolded(group), folded = 0;
   for (size_t i : group)

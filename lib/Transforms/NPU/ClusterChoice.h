@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The dense array or the sparse cluster: what a convolution takes on each, and
-// which one the readers of each feature map go to. Private to the passes of `npu`.
+// which one the readers of each feature map go to. Private to the passes of
+// `npu`.
 
 #ifndef ASHLAR_LIB_TRANSFORMS_NPU_CLUSTERCHOICE_H
 #define ASHLAR_LIB_TRANSFORMS_NPU_CLUSTERCHOICE_H

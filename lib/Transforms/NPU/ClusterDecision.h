@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the decision on a convolution says of the plan that is written:
-// choose-cluster knows the whole feature map, describe-clusters the tiles that memory
-// planning has made of it. Private to the passes of `npu`.
+// choose-cluster knows the whole feature map, describe-clusters the tiles that
+// memory planning has made of it. Private to the passes of `npu`.
 
 #ifndef ASHLAR_LIB_TRANSFORMS_NPU_CLUSTERDECISION_H
 #define ASHLAR_LIB_TRANSFORMS_NPU_CLUSTERDECISION_H
@@ -31,8 +31,8 @@ std::string ratioText(int64_t a, int64_t b);
 /// the cycles of the chosen alternative, `cycles_saved`, `realised_skip`.
 void describe(mlir::NamedAttrList &decision, const WrittenPlan &written);
 
-/// Sets who counts the feature maps that are cut at run time, in all decisions: a drain
-/// counts for one feature map, as far as there are counters.
+/// Sets who counts the feature maps that are cut at run time, in all decisions:
+/// a drain counts for one feature map, as far as there are counters.
 void nameCounters(mlir::ModuleOp module, const machine::Description &machine);
 
 } // namespace ashlar::npu

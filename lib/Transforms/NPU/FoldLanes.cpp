@@ -2,7 +2,8 @@
 //
 // Chooses which maps lie lane-folded (see Passes.td). Input: npu operations
 // with axes and stationary operands. Output: lanes in the `layout` of
-// producers, a decision on every convolution that could read a folded feature map.
+// producers, a decision on every convolution that could read a folded feature
+// map.
 
 #include "ashlar/Analysis/DenseCycles.h"
 #include "ashlar/Analysis/StationaryPlan.h"
@@ -62,7 +63,7 @@ bool writesFolded(Operation *op, const machine::Description &machine) {
             analysis::drainEncodes(model.resultType, model.resultShape[1],
                                    machine));
   auto move = dyn_cast<DmaMoveOp>(op);
-  if (!move || move.getPieces().empty())
+  if (!move || move.getPatterns().empty())
     return false;
   // Bytes are moved as they are, floats converted after the movement.
   return llvm::all_of(move.getInputs(), [&](Value input) {
@@ -77,7 +78,8 @@ bool encodesBlock(int64_t block) {
 }
 
 /// True if the lanes of an encoded result start where encoded tensors may, and
-/// if a data movement, which encodes all lanes at once, meets no block of two lanes.
+/// if a data movement, which encodes all lanes at once, meets no block of two
+/// lanes.
 bool encodesLanes(Operation *op, const Lanes &fold,
                   const machine::Description &machine) {
   if (fold.pitch % std::max<int64_t>(8, machine.xmGroup) != 0)

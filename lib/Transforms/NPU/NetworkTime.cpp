@@ -114,7 +114,7 @@ void NetworkTime::addMove(Operation *op) {
   auto move = cast<DmaMoveOp>(op);
   Value result = move.getY();
   llvm::SmallVector<Value, 4> inputs(move.getInputs());
-  if (move.getPieces().empty() && !move.getFill()) {
+  if (move.getPatterns().empty() && !move.getFill()) {
     producers[result] = addStep(Copies, 0, inputs);
     return;
   }

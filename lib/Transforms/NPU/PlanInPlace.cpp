@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Results made in the memory of their operand: a data movement that converts writes
-// tile by tile after what it still has to read (the fold inside one memory,
-// docs/decisions, width folds), and a transpose of squares exchanges blocks
-// where operand and result do not fit side by side. Assumption: tiles are made
-// in the order of analysis::nextTile, each read whole before it is written.
+// Results made in the memory of their operand: a data movement that converts
+// writes tile by tile after what it still has to read (the fold inside one
+// memory, docs/decisions, width folds), and a transpose of squares exchanges
+// blocks where operand and result do not fit side by side. Assumption: tiles
+// are made in the order of analysis::nextTile, each read whole before it is
+// written.
 
 #include "MemoryPlanner.h"
 
@@ -123,10 +124,10 @@ bool Planner::placeSwapped(size_t index) {
   plan.offset = source->offset;
   plan.over = indexOf.lookup(source->op);
   plan.swaps = true;
-  plan.overReason = fmt::format(
-      "{} bytes of a partition do not fit next to the {} of the operand: square "
-      "blocks change places",
-      plan.bytes, source->bytes);
+  plan.overReason = fmt::format("{} bytes of a partition do not fit next to "
+                                "the {} of the operand: square "
+                                "blocks change places",
+                                plan.bytes, source->bytes);
   return plan.offset + plan.bytes <= limitAt(plan.lastUse);
 }
 

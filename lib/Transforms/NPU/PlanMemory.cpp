@@ -291,8 +291,9 @@ int64_t Planner::firstFit(size_t index, int64_t ignored, size_t since) const {
                        ignored);
 }
 
-/// A large feature map that the next operation reads and no other lies at the end of
-/// the memory: what is made of it may then begin where nothing ends soon.
+/// A large feature map that the next operation reads and no other lies at the
+/// end of the memory: what is made of it may then begin where nothing ends
+/// soon.
 bool Planner::placeAbove(size_t index) {
   OpPlan &plan = plans[index];
   const int64_t capacity = machine.sb.bytesPerPartition;

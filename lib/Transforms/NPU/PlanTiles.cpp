@@ -98,8 +98,8 @@ int64_t Planner::slotBytes(const OpPlan &plan, const Shape &tile) const {
 /// element: more tiles cost nothing then.
 bool Planner::readsDramOnce(const OpPlan &plan, const Shape &tile) const {
   auto move = dyn_cast<DmaMoveOp>(plan.op);
-  // Without pieces every tile copies all of the operand.
-  if (move ? !converts(plan) || move.getPieces().empty()
+  // Without patterns every tile copies all of the operand.
+  if (move ? !converts(plan) || move.getPatterns().empty()
            : !isa<MapInterface>(plan.op))
     return false;
   const Region out{Shape(tile.size(), 0), tile};
@@ -200,9 +200,9 @@ std::optional<TileChoice> Planner::cutPositions(const OpPlan &plan,
   TileChoice choice;
   choice.tile = plan.model.resultShape;
   choice.slotBytes = slotBytes(plan, choice.tile);
-  // The array transposes what has arrived while the rest arrives, or while what it has
-  // transposed leaves, in tiles that fill it. Not both: DRAM serves in program order,
-  // and loads would wait for stores.
+  // The array transposes what has arrived while the rest arrives, or while what
+  // it has transposed leaves, in tiles that fill it. Not both: DRAM serves in
+  // program order, and loads would wait for stores.
   const bool loads = isa<PeTransposeOp>(plan.op) && isStaged(plan, 0);
   if (isa<PeTransposeOp>(plan.op) && loads != stagesResult(plan)) {
     TileChoice turned;

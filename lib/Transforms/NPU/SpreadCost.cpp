@@ -29,8 +29,8 @@ using machine::VecStore;
 
 namespace {
 
-/// Eighths of a partition that a feature map may take so that another one of its size,
-/// weights and tiles have room next to it.
+/// Eighths of a partition that a feature map may take so that another one of
+/// its size, weights and tiles have room next to it.
 constexpr int64_t kRoomEighths = 3;
 
 int64_t elementsOf(Value value) {

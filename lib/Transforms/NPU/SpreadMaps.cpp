@@ -9,8 +9,8 @@
 
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/NPU/AccessPattern.h"
 #include "dialects/NPU/NPUDialect.h"
-#include "dialects/NPU/Piece.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -93,8 +93,8 @@ llvm::SmallVector<Lanes, 8> lanesToTry(llvm::ArrayRef<int64_t> shape,
   return lanes;
 }
 
-/// True if the feature map leaves too little of a partition for the rest of the network
-/// to be kept in the state buffer.
+/// True if the feature map leaves too little of a partition for the rest of the
+/// network to be kept in the state buffer.
 bool isTooLarge(Value value, int64_t across, const Lanes &lanes,
                 const machine::Description &machine) {
   const int64_t bytes = analysis::bufferBytes(
@@ -192,8 +192,8 @@ private:
       apply(group, best, cost);
   }
 
-  /// A feature map that is too large for its partitions lies in others as well, if that
-  /// is enough and copies of its tiles take less than DRAM would.
+  /// A feature map that is too large for its partitions lies in others as well,
+  /// if that is enough and copies of its tiles take less than DRAM would.
   void keepOnChip(Operation *op, const machine::Description &machine) {
     LayoutAttr layout = layoutAttrOf(op);
     if (!layout || layout.getAxis() < 0 || layout.getSpread() ||
@@ -322,17 +322,17 @@ private:
         first = op;
     OpBuilder builder(first);
     auto shape = shapeOf(value);
-    Piece piece;
+    AccessPattern pattern;
     for (auto [axis, extent] : llvm::enumerate(shape))
-      piece.dims.push_back({extent, static_cast<int64_t>(axis), 1,
-                            static_cast<int64_t>(axis), 1});
-    piece.sourceStart.assign(shape.size(), 0);
-    piece.resultStart.assign(shape.size(), 0);
+      pattern.dims.push_back({extent, static_cast<int64_t>(axis), 1,
+                              static_cast<int64_t>(axis), 1});
+    pattern.sourceStart.assign(shape.size(), 0);
+    pattern.resultStart.assign(shape.size(), 0);
     auto move = DmaMoveOp::create(
         builder, first->getLoc(), value.getType(), value,
         builder.getStringAttr("load"),
         builder.getArrayAttr({builder.getDenseI64ArrayAttr(
-            piece.toArray(static_cast<int64_t>(shape.size())))}),
+            pattern.toArray(static_cast<int64_t>(shape.size())))}),
         FloatAttr(), Route::Copy);
     move.setOriginAttr(OriginAttr::get(builder.getContext(), StringAttr(),
                                        builder.getStringAttr("load")));

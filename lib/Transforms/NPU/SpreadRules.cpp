@@ -5,8 +5,8 @@
 
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/NPU/AccessPattern.h"
 #include "dialects/NPU/NPUDialect.h"
-#include "dialects/NPU/Piece.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -53,25 +53,26 @@ bool mapWorks(MapInterface map, int64_t axis, const Lanes &lanes,
          llvm::all_of(map->getOperands(), goesIn);
 }
 
-/// A data movement that moves nothing: one piece, of all elements in their order.
+/// A data movement that moves nothing: one pattern, of all elements in their
+/// order.
 bool isCopy(DmaMoveOp move) {
-  if (move.getInputs().size() != 1 || move.getPieces().size() != 1 ||
+  if (move.getInputs().size() != 1 || move.getPatterns().size() != 1 ||
       move.getFill() || move.getRoute() != Route::Copy ||
       move.getInputs()[0].getType() != move.getY().getType())
     return false;
-  auto piece = Piece::fromArray(
-      cast<DenseI64ArrayAttr>(move.getPieces()[0]).asArrayRef());
+  auto pattern = AccessPattern::fromArray(
+      cast<DenseI64ArrayAttr>(move.getPatterns()[0]).asArrayRef());
   auto isZero = [](int64_t start) { return start == 0; };
   int64_t elements = 1, moved = 1;
   for (int64_t extent : shapeOf(move.getY()))
     elements *= extent;
-  for (const PieceDim &dim : piece->dims) {
+  for (const PatternDim &dim : pattern->dims) {
     moved *= dim.extent;
     if (dim.sourceAxis != dim.resultAxis || dim.sourceStep != dim.resultStep)
       return false;
   }
-  return moved == elements && llvm::all_of(piece->sourceStart, isZero) &&
-         llvm::all_of(piece->resultStart, isZero);
+  return moved == elements && llvm::all_of(pattern->sourceStart, isZero) &&
+         llvm::all_of(pattern->resultStart, isZero);
 }
 
 /// True if the tiles of the result may be made in scratch memory.

@@ -109,8 +109,8 @@ LogicalResult checkWorkAxis(Operation *op) {
                            << " across partitions";
 }
 
-/// Lanes of a fold fit next to each other, and the feature map is not encoded in blocks
-/// that reach across them.
+/// Lanes of a fold fit next to each other, and the feature map is not encoded
+/// in blocks that reach across them.
 LogicalResult checkLanes(Operation *op, const machine::Description &machine) {
   analysis::Lanes lanes = analysis::lanesOf(op);
   if (!lanes.folded())
@@ -274,7 +274,8 @@ LogicalResult checkShared(Operation *op) {
   if (!analysis::isProduct(op) || !whole || !isAliased(whole) ||
       !analysis::joinsChannels(whole) ||
       *part + shapeOf(result)[1] > shapeOf(whole.getY())[1])
-    return op->emitOpError() << "is not a part of a concatenation in its memory";
+    return op->emitOpError()
+           << "is not a part of a concatenation in its memory";
   return success();
 }
 

@@ -62,56 +62,56 @@ func.func @vec_map_three(%x: tensor<2xf32>) {
 // -----
 
 func.func @dma_move_short(%x: tensor<2xf32>) {
-  // expected-error@+1 {{has a malformed copy piece array<i64: 0, 1>}}
-  %0 = npu.dma.move "slice"(%x) {pieces = [array<i64: 0, 1>]} : (tensor<2xf32>) -> tensor<2xf32>
+  // expected-error@+1 {{has a malformed access pattern array<i64: 0, 1>}}
+  %0 = npu.dma.move "slice"(%x) {patterns = [array<i64: 0, 1>]} : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
 
 // -----
 
 func.func @dma_move_counts(%x: tensor<2xf32>) {
-  // expected-error@+1 {{has a malformed copy piece}}
-  %0 = npu.dma.move "slice"(%x) {pieces = [array<i64: 0, 4611686018427387904, 1, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
+  // expected-error@+1 {{has a malformed access pattern}}
+  %0 = npu.dma.move "slice"(%x) {patterns = [array<i64: 0, 4611686018427387904, 1, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
 
 // -----
 
 func.func @dma_move_negative(%x: tensor<2xf32>) {
-  // expected-error@+1 {{has a malformed copy piece}}
-  %0 = npu.dma.move "slice"(%x) {pieces = [array<i64: -1, 0, 1, 0, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
+  // expected-error@+1 {{has a malformed access pattern}}
+  %0 = npu.dma.move "slice"(%x) {patterns = [array<i64: -1, 0, 1, 0, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
 
 // -----
 
 func.func @dma_move_operand(%x: tensor<2xf32>) {
-  // expected-error@+1 {{piece names operand 1, only 1 exist}}
-  %0 = npu.dma.move "slice"(%x) {pieces = [array<i64: 1, 1, 1, 2, 0, 1, 0, 1, 0, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
+  // expected-error@+1 {{pattern names operand 1, only 1 exist}}
+  %0 = npu.dma.move "slice"(%x) {patterns = [array<i64: 1, 1, 1, 2, 0, 1, 0, 1, 0, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
 
 // -----
 
 func.func @dma_move_ranks(%x: tensor<2xf32>) {
-  // expected-error@+1 {{piece start lists must have ranks 1 and 1}}
-  %0 = npu.dma.move "slice"(%x) {pieces = [array<i64: 0, 1, 1, 2, 0, 1, 0, 1, 0, 0, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
+  // expected-error@+1 {{pattern start lists must have ranks 1 and 1}}
+  %0 = npu.dma.move "slice"(%x) {patterns = [array<i64: 0, 1, 1, 2, 0, 1, 0, 1, 0, 0, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
 
 // -----
 
 func.func @dma_move_source_axis(%x: tensor<2xf32>) {
-  // expected-error@+1 {{piece moves axis 1 to 0, the ranks are 1 and 1}}
-  %0 = npu.dma.move "slice"(%x) {pieces = [array<i64: 0, 1, 1, 2, 1, 1, 0, 1, 0, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
+  // expected-error@+1 {{pattern moves axis 1 to 0, the ranks are 1 and 1}}
+  %0 = npu.dma.move "slice"(%x) {patterns = [array<i64: 0, 1, 1, 2, 1, 1, 0, 1, 0, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
 
 // -----
 
 func.func @dma_move_result_axis(%x: tensor<2xf32>) {
-  // expected-error@+1 {{piece moves axis 0 to 9, the ranks are 1 and 1}}
-  %0 = npu.dma.move "slice"(%x) {pieces = [array<i64: 0, 1, 1, 2, 0, 1, 9, 1, 0, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
+  // expected-error@+1 {{pattern moves axis 0 to 9, the ranks are 1 and 1}}
+  %0 = npu.dma.move "slice"(%x) {patterns = [array<i64: 0, 1, 1, 2, 0, 1, 9, 1, 0, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
 
@@ -119,7 +119,7 @@ func.func @dma_move_result_axis(%x: tensor<2xf32>) {
 
 func.func @pe_transpose_c1(%x: tensor<4x8xf32>) {
   // expected-error@+1 {{expects one plain element type, found 'f32' and 'f16'}}
-  %0 = npu.pe.transpose(%x) {source_axis = 0 : i64, piece = array<i64: 0, 0, 2, 0, 0, 0, 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<8x4xf16>
+  %0 = npu.pe.transpose(%x) {source_axis = 0 : i64, pattern = array<i64: 0, 0, 2, 0, 0, 0, 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<8x4xf16>
   return
 }
 
@@ -134,8 +134,8 @@ func.func @vec_gather_c1(%x: tensor<2xf32>, %i: tensor<3xi64>) {
 // -----
 
 func.func @pe_transpose_c2(%x: tensor<4x8xf32>) {
-  // expected-error@+1 {{has a malformed copy piece array<i64: 0, 9>}}
-  %0 = npu.pe.transpose(%x) {source_axis = 0 : i64, piece = array<i64: 0, 9>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  // expected-error@+1 {{has a malformed access pattern array<i64: 0, 9>}}
+  %0 = npu.pe.transpose(%x) {source_axis = 0 : i64, pattern = array<i64: 0, 9>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<8x4xf32>
   return
 }
 
@@ -355,7 +355,7 @@ func.func @vec_gather_c2_type(%x: tensor<2x16xf32>, %i: tensor<3x1xi64>) {
 
 func.func @dma_move_c1() {
   // expected-error@+1 {{expects at least one operand}}
-  %0 = npu.dma.move "concat"() {pieces = []} : () -> tensor<2xf32>
+  %0 = npu.dma.move "concat"() {patterns = []} : () -> tensor<2xf32>
   return
 }
 
@@ -363,39 +363,39 @@ func.func @dma_move_c1() {
 
 func.func @dma_move_c1_types(%x: tensor<2xf32>, %y: tensor<2xf16>) {
   // expected-error@+1 {{moves elements of 'f32' and of 'f16'}}
-  %0 = npu.dma.move "concat"(%x, %y) {pieces = []} : (tensor<2xf32>, tensor<2xf16>) -> tensor<4xf32>
+  %0 = npu.dma.move "concat"(%x, %y) {patterns = []} : (tensor<2xf32>, tensor<2xf16>) -> tensor<4xf32>
   return
 }
 
 // -----
 
 func.func @dma_move_c3_outside(%x: tensor<2xf32>) {
-  // expected-error@+1 {{piece writes indices 1 to 2 of axis 0, which has 2}}
-  %0 = npu.dma.move "slice"(%x) {pieces = [array<i64: 0, 1, 1, 2, 0, 1, 0, 1, 0, 1>]} : (tensor<2xf32>) -> tensor<2xf32>
+  // expected-error@+1 {{pattern writes indices 1 to 2 of axis 0, which has 2}}
+  %0 = npu.dma.move "slice"(%x) {patterns = [array<i64: 0, 1, 1, 2, 0, 1, 0, 1, 0, 1>]} : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
 
 // -----
 
 func.func @dma_move_c3_step(%x: tensor<2xf32>) {
-  // expected-error@+1 {{piece has a loop of 2 iterations with steps 1 and 0}}
-  %0 = npu.dma.move "slice"(%x) {pieces = [array<i64: 0, 1, 1, 2, 0, 1, 0, 0, 0, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
+  // expected-error@+1 {{pattern has a loop of 2 iterations with steps 1 and 0}}
+  %0 = npu.dma.move "slice"(%x) {patterns = [array<i64: 0, 1, 1, 2, 0, 1, 0, 0, 0, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
 
 // -----
 
 func.func @dma_move_c3_far(%x: tensor<2xf32>) {
-  // expected-error@+1 {{piece starts beyond index 1099511627776}}
-  %0 = npu.dma.move "slice"(%x) {pieces = [array<i64: 0, 1, 1, 2, 0, 1, 0, 1, 4611686018427387904, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
+  // expected-error@+1 {{pattern starts beyond index 1099511627776}}
+  %0 = npu.dma.move "slice"(%x) {patterns = [array<i64: 0, 1, 1, 2, 0, 1, 0, 1, 4611686018427387904, 0>]} : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
 
 // -----
 
 func.func @dma_move_c4(%x: tensor<2xf32>) {
-  // expected-error@+1 {{without pieces expects one operand of as many elements as the result}}
-  %0 = npu.dma.move "reshape"(%x) {pieces = []} : (tensor<2xf32>) -> tensor<3xf32>
+  // expected-error@+1 {{without patterns expects one operand of as many elements as the result}}
+  %0 = npu.dma.move "reshape"(%x) {patterns = []} : (tensor<2xf32>) -> tensor<3xf32>
   return
 }
 
@@ -403,7 +403,7 @@ func.func @dma_move_c4(%x: tensor<2xf32>) {
 
 func.func @dma_move_c5(%x: tensor<16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>>) {
   // expected-error@+1 {{fills between elements of 'tensor<32x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>>'}}
-  %0 = npu.dma.move "pad"(%x) {pieces = [], fill = 0.0 : f64} : (tensor<16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>>) -> tensor<32x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>>
+  %0 = npu.dma.move "pad"(%x) {patterns = [], fill = 0.0 : f64} : (tensor<16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>>) -> tensor<32x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>>
   return
 }
 
@@ -411,6 +411,6 @@ func.func @dma_move_c5(%x: tensor<16x!bfp.block<mantissa = 8, block = 16, range 
 
 func.func @pe_transpose_c3(%x: tensor<4x8xf32>) {
   // expected-error@+1 {{has source axis 2 of an operand of rank 2}}
-  %0 = npu.pe.transpose(%x) {source_axis = 2 : i64, piece = array<i64: 0, 2, 2, 4, 0, 1, 1, 1, 8, 1, 1, 0, 1, 0, 0, 0, 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %0 = npu.pe.transpose(%x) {source_axis = 2 : i64, pattern = array<i64: 0, 2, 2, 4, 0, 1, 1, 1, 8, 1, 1, 0, 1, 0, 0, 0, 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<8x4xf32>
   return
 }

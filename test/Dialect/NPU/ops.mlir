@@ -63,8 +63,8 @@ func.func @softmax(%x: tensor<2x9xf32>) -> tensor<2x9xf32> {
 }
 
 // CHECK-LABEL: func.func @move(
-// CHECK: npu.dma.move "transpose"(%{{.*}}) {fill = 1.000000e+00 : f64, pieces = [array<i64: 0, 2, 2, 2, 0, 1, 1, 1, 3, 1, 1, 0, 1, 0, 0, 0, 0>]} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+// CHECK: npu.dma.move "transpose"(%{{.*}}) {fill = 1.000000e+00 : f64, patterns = [array<i64: 0, 2, 2, 2, 0, 1, 1, 1, 3, 1, 1, 0, 1, 0, 0, 0, 0>]} : (tensor<2x3xf32>) -> tensor<3x2xf32>
 func.func @move(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {
-  %0 = npu.dma.move "transpose"(%x) {fill = 1.0 : f64, pieces = [array<i64: 0, 2, 2, 2, 0, 1, 1, 1, 3, 1, 1, 0, 1, 0, 0, 0, 0>]} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %0 = npu.dma.move "transpose"(%x) {fill = 1.0 : f64, patterns = [array<i64: 0, 2, 2, 2, 0, 1, 1, 1, 3, 1, 1, 0, 1, 0, 0, 0, 0>]} : (tensor<2x3xf32>) -> tensor<3x2xf32>
   return %0 : tensor<3x2xf32>
 }

@@ -70,7 +70,7 @@ class Layouts(unittest.TestCase):
             self.save(f"{k}.png", image)
         for text, words in (("0.png 1\n", "1 images of .* have no label, the first is '1.png'"),
                             ("0.png 1\n1.png 1\n9.png 1\n", "1 of 3 files are not in"),
-                            ("0.png 1\n0.png 2\n1.png 1\n", "'0.png' stands twice"), ("0.png\n", "expected a file")):
+                            ("0.png 1\n0.png 2\n1.png 1\n", "'0.png' appears twice"), ("0.png\n", "expected a file")):
             (self.folder / "labels.txt").write_text(text)
             self.assertEqual(self.refused(words).code, 4)
 

@@ -105,8 +105,8 @@ module descriptor #(
   endfunction
 
   // Runs of one side: innermost dimensions that stay in place cost nothing, then
-  // dimensions join while each goes on where the run so far ends. A dimension
-  // of one element is none. Whole partitions never go on in the next one, and a
+  // dimensions join while each continues where the run so far ends. A dimension
+  // of one element is none. Whole partitions never continue in the next one, and a
   // run over their ends counts in each.
   function automatic void count_runs(input logic destination, input logic rows);
     logic inner, joins;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The copy queues: dma.copy, dma.fill and dma.unpack. A descriptor is set up,
-// then four things go on side by side until all have ended: DRAM transfers
+// then four things continue side by side until all have ended: DRAM transfers
 // whole bursts, the byte network forms runs, the queue moves bytes, the banks of
 // SB take accesses (docs/Machine.md 3). Elements are read while the descriptor is issued, a share
 // of them in each cycle; they are in memory when it is complete.

@@ -5,7 +5,7 @@
 // when the queue is free and nothing holds it (docs/Machine.md 2).
 //
 // Semaphore instructions and pe.swap take no time, so what they do in one queue
-// may let another go on in the same cycle: the phases `check` and `issue` repeat
+// may let another continue in the same cycle: the phases `check` and `issue` repeat
 // until nothing moves.
 
 module front #(

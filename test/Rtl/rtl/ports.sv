@@ -74,7 +74,7 @@ module ports #(
   endfunction
 
   // Innermost loops that stay in place cost nothing, then loops join while each
-  // goes on where the run so far ends; whole partitions (`rows`) never do.
+  // continues where the run so far ends; whole partitions (`rows`) never do.
   function automatic void join_loops(input logic rows);
     logic inner;
     run = 64'(bytes);

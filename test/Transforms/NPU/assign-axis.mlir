@@ -91,8 +91,8 @@ func.func @work_axis(%a: tensor<4x16xf32>, %b: tensor<64x16xf32>) -> (!y, !z) {
 !p = tensor<1x400x4xf32>
 module attributes {npu.target = #npu.target<"m">} {
 func.func @positions(%a: tensor<1x300x4xf32>, %b: tensor<1x100x4xf32>, %c: !p) -> (tensor<1x400x2xf32>, !p) {
-  %0 = npu.dma.move "concat"(%a, %b) {pieces = [array<i64: 0, 3, 3, 1, 0, 1, 0, 1, 300, 1, 1, 1, 1, 4, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>, array<i64: 1, 3, 3, 1, 0, 1, 0, 1, 100, 1, 1, 1, 1, 4, 2, 1, 2, 1, 0, 0, 0, 0, 300, 0>]} : (tensor<1x300x4xf32>, tensor<1x100x4xf32>) -> !p
-  %1 = npu.dma.move "slice"(%0) {pieces = [array<i64: 0, 3, 3, 1, 0, 1, 0, 1, 400, 1, 1, 1, 1, 2, 2, 1, 2, 1, 0, 0, 2, 0, 0, 0>]} : (!p) -> tensor<1x400x2xf32>
+  %0 = npu.dma.move "concat"(%a, %b) {patterns = [array<i64: 0, 3, 3, 1, 0, 1, 0, 1, 300, 1, 1, 1, 1, 4, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>, array<i64: 1, 3, 3, 1, 0, 1, 0, 1, 100, 1, 1, 1, 1, 4, 2, 1, 2, 1, 0, 0, 0, 0, 300, 0>]} : (tensor<1x300x4xf32>, tensor<1x100x4xf32>) -> !p
+  %1 = npu.dma.move "slice"(%0) {patterns = [array<i64: 0, 3, 3, 1, 0, 1, 0, 1, 400, 1, 1, 1, 1, 2, 2, 1, 2, 1, 0, 0, 2, 0, 0, 0>]} : (!p) -> tensor<1x400x2xf32>
   %2 = npu.vec.map "exp"(%1) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x400x2xf32>) -> tensor<1x400x2xf32>
   %3 = npu.vec.map "relu"(%c) {alpha = 0.0 : f32, beta = 0.0 : f32} : (!p) -> !p
   return %2, %3 : tensor<1x400x2xf32>, !p

@@ -94,7 +94,7 @@ module attributes {npu.target = #npu.target<"small", sparse = {tcus = 4}>, npu.p
 func.func @measured(%x: !x) -> tensor<1x16x16x16xf32> {
   %k = nn.constant dense<1.0> : tensor<16x8x3x3xf32>
   %w = bfp.encode %k weights : tensor<16x8x3x3xf32> -> !w
-  %m = npu.dma.move "copy"(%x) {origin = #npu.origin<name = "map">, pieces = []} : (!x) -> !x
+  %m = npu.dma.move "copy"(%x) {origin = #npu.origin<name = "map">, patterns = []} : (!x) -> !x
   %y = npu.pe.conv(%m, %w) {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x16x16x16xf32>
   return %y : tensor<1x16x16x16xf32>
 }

@@ -43,7 +43,7 @@ func.func @dense(%arg0: tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32> {
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @moved(%arg0: tensor<1x128x32xf32>) -> tensor<1x32x128xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x128x32xf32>) -> tensor<1x128x32xf32>
-  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 2, 3, 32, 2, 1, 1, 1, 128, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<1x128x32xf32>) -> tensor<1x32x128xf32>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 2, 3, 32, 2, 1, 1, 1, 128, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<1x128x32xf32>) -> tensor<1x32x128xf32>
   %2 = npu.vec.map "abs"(%1) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x32x128xf32>) -> tensor<1x32x128xf32>
   return %2 : tensor<1x32x128xf32>
 }

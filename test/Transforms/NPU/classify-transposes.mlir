@@ -19,7 +19,7 @@
 module attributes {npu.target = #npu.target<"slow-copy", dma = {onchip_bytes_per_cycle = 1}>} {
 func.func @exchange(%arg0: tensor<64x128xf32>) -> tensor<128x63xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<64x128xf32>) -> tensor<64x128xf32>
-  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 0>, pieces = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xf32>) -> tensor<128x64xf32>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 0>, patterns = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xf32>) -> tensor<128x64xf32>
   %2 = npu.vec.map "tanh"(%1) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<128x64xf32>) -> tensor<128x64xf32>
   %3 = npu.vec.pool "max"(%2) {layout = #npu.layout<axis = 0>, kernel = array<i64: 2>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, count_include_pad = false} : (tensor<128x64xf32>) -> tensor<128x63xf32>
   return %3 : tensor<128x63xf32>
@@ -36,7 +36,7 @@ func.func @exchange(%arg0: tensor<64x128xf32>) -> tensor<128x63xf32> {
 module attributes {npu.target = #npu.target<"slow-copy", dma = {onchip_bytes_per_cycle = 1}>} {
 func.func @view(%arg0: tensor<64x128xf32>) -> tensor<128x64xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<64x128xf32>) -> tensor<64x128xf32>
-  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xf32>) -> tensor<128x64xf32>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xf32>) -> tensor<128x64xf32>
   %2 = npu.vec.map "abs"(%1) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<128x64xf32>) -> tensor<128x64xf32>
   return %2 : tensor<128x64xf32>
 }
@@ -49,7 +49,7 @@ func.func @view(%arg0: tensor<64x128xf32>) -> tensor<128x64xf32> {
 // CHECK: npu.dma.move "transpose"({{.*}}choice = "copy", reason = "part of a load or store that happens anyway"
 module attributes {npu.target = #npu.target<"slow-copy", dma = {onchip_bytes_per_cycle = 1}>} {
 func.func @store(%arg0: tensor<64x128xi8>) -> tensor<128x64xi8> {
-  %0 = npu.dma.move "transpose"(%arg0) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xi8>) -> tensor<128x64xi8>
+  %0 = npu.dma.move "transpose"(%arg0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xi8>) -> tensor<128x64xi8>
   return %0 : tensor<128x64xi8>
 }
 }
@@ -63,7 +63,7 @@ func.func @store(%arg0: tensor<64x128xi8>) -> tensor<128x64xi8> {
 // CHECK: npu.pe.transpose({{.*}}choice = "identity", reason = "fewest predicted cycles"{{.*}}#npu.layout<axis = 0{{.*}}source_axis = 0 : i64
 module attributes {npu.target = #npu.target<"free-copy">} {
 func.func @alone(%arg0: tensor<64x128xi8>) -> tensor<128x64xi8> {
-  %0 = npu.dma.move "transpose"(%arg0) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xi8>) -> tensor<128x64xi8>
+  %0 = npu.dma.move "transpose"(%arg0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xi8>) -> tensor<128x64xi8>
   return %0 : tensor<128x64xi8>
 }
 }
@@ -75,7 +75,7 @@ func.func @alone(%arg0: tensor<64x128xi8>) -> tensor<128x64xi8> {
 // CHECK: npu.pe.transpose({{.*}}choice = "identity", reason = "fewest predicted cycles"
 module attributes {npu.target = #npu.target<"byte-shuffles", dma = {runs_per_cycle = 4}>} {
 func.func @load(%arg0: tensor<128x256xi8>) -> tensor<256x127xi8> {
-  %0 = npu.dma.move "transpose"(%arg0) {layout = #npu.layout<axis = 0>, pieces = [array<i64: 0, 2, 2, 256, 1, 1, 0, 1, 128, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<128x256xi8>) -> tensor<256x128xi8>
+  %0 = npu.dma.move "transpose"(%arg0) {layout = #npu.layout<axis = 0>, patterns = [array<i64: 0, 2, 2, 256, 1, 1, 0, 1, 128, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<128x256xi8>) -> tensor<256x128xi8>
   %1 = npu.vec.pool "max"(%0) {layout = #npu.layout<axis = 0>, kernel = array<i64: 2>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, count_include_pad = false} : (tensor<256x128xi8>) -> tensor<256x127xi8>
   return %1 : tensor<256x127xi8>
 }
@@ -89,7 +89,7 @@ func.func @load(%arg0: tensor<128x256xi8>) -> tensor<256x127xi8> {
 module attributes {npu.target = #npu.target<"byte-shuffles", dma = {runs_per_cycle = 4}>} {
 func.func @stored(%arg0: tensor<128x256xi8>) -> tensor<256x128xi8> {
   %0 = npu.vec.map "abs"(%arg0) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<128x256xi8>) -> tensor<128x256xi8>
-  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 2, 2, 256, 1, 1, 0, 1, 128, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<128x256xi8>) -> tensor<256x128xi8>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 2, 2, 256, 1, 1, 0, 1, 128, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<128x256xi8>) -> tensor<256x128xi8>
   return %1 : tensor<256x128xi8>
 }
 }

@@ -16,7 +16,7 @@
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @shrinks(%arg0: tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf16> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32>
-  %1 = npu.dma.move "reshape"(%0) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 4, 4, 4, 1, 2, 1, 2, 2, 1, 1, 1, 1, 64, 2, 1, 2, 1, 64, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf16>
+  %1 = npu.dma.move "reshape"(%0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 4, 4, 4, 1, 2, 1, 2, 2, 1, 1, 1, 1, 64, 2, 1, 2, 1, 64, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf16>
   %2 = npu.vec.map "abs"(%1) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x64x64xf16>) -> tensor<1x8x64x64xf16>
   return %2 : tensor<1x8x64x64xf16>
 }
@@ -32,7 +32,7 @@ func.func @shrinks(%arg0: tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf16> {
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @grows(%arg0: tensor<1x8x64x64xf16>) -> tensor<1x8x64x64xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x64x64xf16>) -> tensor<1x8x64x64xf16>
-  %1 = npu.dma.move "reshape"(%0) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 4, 4, 4, 1, 2, 1, 2, 2, 1, 1, 1, 1, 64, 2, 1, 2, 1, 64, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<1x8x64x64xf16>) -> tensor<1x8x64x64xf32>
+  %1 = npu.dma.move "reshape"(%0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 4, 4, 4, 1, 2, 1, 2, 2, 1, 1, 1, 1, 64, 2, 1, 2, 1, 64, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<1x8x64x64xf16>) -> tensor<1x8x64x64xf32>
   %2 = npu.vec.map "abs"(%1) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32>
   return %2 : tensor<1x8x64x64xf32>
 }
@@ -51,7 +51,7 @@ func.func @tail(%arg0: tensor<1x8x64x64xf16>, %arg1: tensor<1x8x32x64xf32>) -> (
   %0 = npu.vec.map "relu"(%arg1) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x32x64xf32>) -> tensor<1x8x32x64xf32>
   %1 = npu.vec.map "floor"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x64x64xf16>) -> tensor<1x8x64x64xf16>
   %2 = npu.vec.map "neg"(%0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x32x64xf32>) -> tensor<1x8x32x64xf32>
-  %3 = npu.dma.move "reshape"(%1) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 4, 4, 4, 1, 2, 1, 2, 2, 1, 1, 1, 1, 64, 2, 1, 2, 1, 64, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<1x8x64x64xf16>) -> tensor<1x8x64x64xf32>
+  %3 = npu.dma.move "reshape"(%1) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 4, 4, 4, 1, 2, 1, 2, 2, 1, 1, 1, 1, 64, 2, 1, 2, 1, 64, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<1x8x64x64xf16>) -> tensor<1x8x64x64xf32>
   %4 = npu.vec.map "abs"(%3) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32>
   return %4, %2 : tensor<1x8x64x64xf32>, tensor<1x8x32x64xf32>
 }
@@ -65,7 +65,7 @@ func.func @tail(%arg0: tensor<1x8x64x64xf16>, %arg1: tensor<1x8x32x64xf32>) -> (
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @again(%arg0: tensor<1x8x64x64xf32>) -> (tensor<1x8x64x64xf16>, tensor<1x8x64x64xf32>) {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32>
-  %1 = npu.dma.move "reshape"(%0) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 4, 4, 4, 1, 2, 1, 2, 2, 1, 1, 1, 1, 64, 2, 1, 2, 1, 64, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf16>
+  %1 = npu.dma.move "reshape"(%0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 4, 4, 4, 1, 2, 1, 2, 2, 1, 1, 1, 1, 64, 2, 1, 2, 1, 64, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf16>
   %2 = npu.vec.map "abs"(%1) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x64x64xf16>) -> tensor<1x8x64x64xf16>
   %3 = npu.vec.map "neg"(%0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32>
   return %2, %3 : tensor<1x8x64x64xf16>, tensor<1x8x64x64xf32>
@@ -82,7 +82,7 @@ func.func @again(%arg0: tensor<1x8x64x64xf32>) -> (tensor<1x8x64x64xf16>, tensor
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @squares(%arg0: tensor<1x64x64xf32>) -> tensor<1x64x64xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x64x64xf32>) -> tensor<1x64x64xf32>
-  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 2, 3, 64, 2, 1, 1, 1, 64, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<1x64x64xf32>) -> tensor<1x64x64xf32>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 2, 3, 64, 2, 1, 1, 1, 64, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<1x64x64xf32>) -> tensor<1x64x64xf32>
   %2 = npu.vec.map "abs"(%1) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x64x64xf32>) -> tensor<1x64x64xf32>
   return %2 : tensor<1x64x64xf32>
 }
@@ -98,7 +98,7 @@ func.func @squares(%arg0: tensor<1x64x64xf32>) -> tensor<1x64x64xf32> {
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @oblong(%arg0: tensor<1x128x32xf32>) -> tensor<1x32x128xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x128x32xf32>) -> tensor<1x128x32xf32>
-  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 2, 3, 32, 2, 1, 1, 1, 128, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<1x128x32xf32>) -> tensor<1x32x128xf32>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 2, 3, 32, 2, 1, 1, 1, 128, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<1x128x32xf32>) -> tensor<1x32x128xf32>
   %2 = npu.vec.map "abs"(%1) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x32x128xf32>) -> tensor<1x32x128xf32>
   return %2 : tensor<1x32x128xf32>
 }

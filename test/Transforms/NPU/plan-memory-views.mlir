@@ -18,7 +18,7 @@ func.func @sliced(%arg0: tensor<1x6x8xf32>) -> tensor<1x3x16xf32> {
   %c = nn.constant dense<0.5> : tensor<8x16xf32>
   %w = bfp.encode %c weights : tensor<8x16xf32> -> tensor<8x16x!w>
   %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 2>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x6x8xf32>) -> tensor<1x6x8x!x>
-  %1 = npu.dma.move "slice"(%0) {layout = #npu.layout<axis = 2>, pieces = [array<i64: 0, 3, 3, 1, 0, 1, 0, 1, 3, 1, 2, 1, 1, 8, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<1x6x8x!x>) -> tensor<1x3x8x!x>
+  %1 = npu.dma.move "slice"(%0) {layout = #npu.layout<axis = 2>, patterns = [array<i64: 0, 3, 3, 1, 0, 1, 0, 1, 3, 1, 2, 1, 1, 8, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<1x6x8x!x>) -> tensor<1x3x8x!x>
   %2 = npu.pe.matmul(%1, %w) {layout = #npu.layout<axis = 2>, stationary = #npu.stationary<activations>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x3x8x!x>, tensor<8x16x!w>) -> tensor<1x3x16xf32>
   return %2 : tensor<1x3x16xf32>
 }
@@ -38,7 +38,7 @@ func.func @transposed(%arg0: tensor<2x3x8xf32>) -> tensor<3x2x16xf32> {
   %c = nn.constant dense<0.5> : tensor<8x16xf32>
   %w = bfp.encode %c weights : tensor<8x16xf32> -> tensor<8x16x!w>
   %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 2>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x3x8xf32>) -> tensor<2x3x8x!x>
-  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 2>, pieces = [array<i64: 0, 3, 3, 3, 1, 1, 0, 1, 2, 0, 1, 1, 1, 8, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<2x3x8x!x>) -> tensor<3x2x8x!x>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 2>, patterns = [array<i64: 0, 3, 3, 3, 1, 1, 0, 1, 2, 0, 1, 1, 1, 8, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<2x3x8x!x>) -> tensor<3x2x8x!x>
   %2 = npu.pe.matmul(%1, %w) {layout = #npu.layout<axis = 2>, stationary = #npu.stationary<activations>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<3x2x8x!x>, tensor<8x16x!w>) -> tensor<3x2x16xf32> loc("product")
   return %2 : tensor<3x2x16xf32>
 }

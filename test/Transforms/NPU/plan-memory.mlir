@@ -67,7 +67,7 @@ func.func @main(%arg0: tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32> {
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @main(%arg0: tensor<8x8x8xf32>) -> tensor<8x8x8xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
-  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 2>, pieces = [array<i64: 0, 3, 3, 8, 2, 1, 0, 1, 8, 0, 1, 1, 1, 8, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 2>, patterns = [array<i64: 0, 3, 3, 8, 2, 1, 0, 1, 8, 0, 1, 1, 1, 8, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
   %2 = npu.vec.map "abs"(%1) {layout = #npu.layout<axis = 2>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
   %3 = npu.vec.map "add"(%1, %2) {layout = #npu.layout<axis = 2>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x8x8xf32>, tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
   return %3 : tensor<8x8x8xf32>
@@ -98,7 +98,7 @@ func.func @parts(%x: !x) -> tensor<1x32x8x8xf32> {
   %m = npu.vec.map "copy"(%x) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (!x) -> !x
   %a = npu.pe.conv(%m, %w) {layout = #npu.layout<axis = 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
   %b = npu.pe.conv(%m, %w) {layout = #npu.layout<axis = 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
-  %y = npu.dma.move "concat"(%a, %b) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>, array<i64: 1, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 16, 0, 0>]} : (!x, !x) -> !y
+  %y = npu.dma.move "concat"(%a, %b) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>, array<i64: 1, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 16, 0, 0>]} : (!x, !x) -> !y
   %z = npu.vec.map "relu"(%y) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (!y) -> tensor<1x32x8x8xf32>
   return %z : tensor<1x32x8x8xf32>
 }
@@ -116,7 +116,7 @@ func.func @read(%x: !x) -> (tensor<1x32x8x8xf32>, tensor<1x16x8x8xf32>) {
   %m = npu.vec.map "copy"(%x) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (!x) -> !x
   %a = npu.pe.conv(%m, %w) {layout = #npu.layout<axis = 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
   %b = npu.pe.conv(%m, %w) {layout = #npu.layout<axis = 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
-  %y = npu.dma.move "concat"(%a, %b) {layout = #npu.layout<axis = 1>, pieces = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>, array<i64: 1, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 16, 0, 0>]} : (!x, !x) -> !y
+  %y = npu.dma.move "concat"(%a, %b) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>, array<i64: 1, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 16, 0, 0>]} : (!x, !x) -> !y
   %z = npu.vec.map "relu"(%y) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (!y) -> tensor<1x32x8x8xf32>
   %v = npu.vec.map "relu"(%b) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (!x) -> tensor<1x16x8x8xf32>
   return %z, %v : tensor<1x32x8x8xf32>, tensor<1x16x8x8xf32>

@@ -13,7 +13,7 @@ func.func @main(%arg0: tensor<2x3x8xf32>) -> tensor<3x2x16xf32> {
   %c = nn.constant dense<0.5> : tensor<8x16xf32>
   %w = bfp.encode %c weights : tensor<8x16xf32> -> tensor<8x16x!w>
   %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x3x8xf32>) -> tensor<2x3x8x!x>
-  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, pieces = [array<i64: 0, 3, 3, 3, 1, 1, 0, 1, 2, 0, 1, 1, 1, 8, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<2x3x8x!x>) -> tensor<3x2x8x!x>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, patterns = [array<i64: 0, 3, 3, 3, 1, 1, 0, 1, 2, 0, 1, 1, 1, 8, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<2x3x8x!x>) -> tensor<3x2x8x!x>
   // expected-error@+1 {{reads operand 0 in place, but its positions do not lie at one distance, as the columns of a stationary operand have to}}
   %2 = npu.pe.matmul(%1, %w) {layout = #npu.layout<axis = 2>, memory = #npu.memory<dram = "">, stationary = #npu.stationary<activations>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<3x2x8x!x>, tensor<8x16x!w>) -> tensor<3x2x16xf32>
   return %2 : tensor<3x2x16xf32>
@@ -30,7 +30,7 @@ func.func @main(%arg0: tensor<2x3x8xf32>) -> tensor<3x2x16xf32> {
   %c = nn.constant dense<0.5> : tensor<8x16xf32>
   %w = bfp.encode %c weights : tensor<8x16xf32> -> tensor<8x16x!w>
   %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x3x8xf32>) -> tensor<2x3x8x!x>
-  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, pieces = [array<i64: 0, 3, 3, 3, 1, 1, 0, 1, 2, 0, 1, 1, 1, 8, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<2x3x8x!x>) -> tensor<3x2x8x!x>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, patterns = [array<i64: 0, 3, 3, 3, 1, 1, 0, 1, 2, 0, 1, 1, 1, 8, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<2x3x8x!x>) -> tensor<3x2x8x!x>
   %2 = npu.pe.matmul(%1, %w) {layout = #npu.layout<axis = 2>, memory = #npu.memory<dram = "">, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<3x2x8x!x>, tensor<8x16x!w>) -> tensor<3x2x16xf32>
   return %2 : tensor<3x2x16xf32>
 }
@@ -43,7 +43,7 @@ module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partiti
 func.func @main(%arg0: tensor<4x8xf32>) -> tensor<8x4xf32> {
   %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 1>, memory = #npu.memory<sb = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // expected-error@+1 {{is marked as a view of its operand, whose elements lie otherwise}}
-  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, pieces = [array<i64: 0, 2, 2, 8, 1, 1, 0, 1, 4, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, patterns = [array<i64: 0, 2, 2, 8, 1, 1, 0, 1, 4, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<4x8xf32>) -> tensor<8x4xf32>
   return %1 : tensor<8x4xf32>
 }
 }
@@ -55,7 +55,7 @@ module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partiti
 func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = npu.vec.reduce "sum"(%arg0) {layout = #npu.layout<axis = -1>, memory = #npu.memory<sb = 0>, axes = array<i64: 0, 1>, select_last = false} : (tensor<4x8xf32>) -> tensor<1x1xf32>
   // expected-error@+1 {{is marked as a view of its operand, whose elements lie otherwise}}
-  %1 = npu.dma.move "expand"(%0) {layout = #npu.layout<axis = 1>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, pieces = [array<i64: 0, 2, 2, 4, -1, 0, 0, 1, 8, -1, 0, 1, 1, 0, 0, 0, 0>]} : (tensor<1x1xf32>) -> tensor<4x8xf32>
+  %1 = npu.dma.move "expand"(%0) {layout = #npu.layout<axis = 1>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, patterns = [array<i64: 0, 2, 2, 4, -1, 0, 0, 1, 8, -1, 0, 1, 1, 0, 0, 0, 0>]} : (tensor<1x1xf32>) -> tensor<4x8xf32>
   return %1 : tensor<4x8xf32>
 }
 }
@@ -66,7 +66,7 @@ func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
 func.func @main(%arg0: tensor<4x3x5x8xf32>) -> tensor<8xf32> {
   %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 3>, memory = #npu.memory<sb = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x3x5x8xf32>) -> tensor<4x3x5x8xf32>
-  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 3>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, pieces = [array<i64: 0, 4, 4, 5, 2, 1, 0, 1, 3, 1, 1, 1, 1, 4, 0, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<4x3x5x8xf32>) -> tensor<5x3x4x8xf32>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 3>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, patterns = [array<i64: 0, 4, 4, 5, 2, 1, 0, 1, 3, 1, 1, 1, 1, 4, 0, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<4x3x5x8xf32>) -> tensor<5x3x4x8xf32>
   // expected-error@+1 {{reads operand 0 in place, but the elements that it reduces lie in more than two nested runs}}
   %2 = npu.vec.reduce "sum"(%1) {layout = #npu.layout<axis = 0>, memory = #npu.memory<dram = "">, axes = array<i64: 0, 1, 2>, select_last = false} : (tensor<5x3x4x8xf32>) -> tensor<8xf32>
   return %2 : tensor<8xf32>
@@ -80,7 +80,7 @@ module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partiti
 func.func @main(%arg0: tensor<1x4x2x2xf32>) -> tensor<1x8x2x2xf32> {
   // expected-error@+1 {{writes its result in place, but it is a part of a larger map and does not begin in partition 0}}
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, memory = #npu.memory<sb = 0, part = 4>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32>
-  %1 = npu.dma.move "concat"(%arg0, %0) {layout = #npu.layout<axis = 1>, memory = #npu.memory<sb = 0>, pieces = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 4, 1, 1, 1, 1, 2, 2, 1, 2, 1, 2, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>, array<i64: 1, 4, 4, 1, 0, 1, 0, 1, 4, 1, 1, 1, 1, 2, 2, 1, 2, 1, 2, 3, 1, 3, 1, 0, 0, 0, 0, 0, 4, 0, 0>]} : (tensor<1x4x2x2xf32>, tensor<1x4x2x2xf32>) -> tensor<1x8x2x2xf32>
+  %1 = npu.dma.move "concat"(%arg0, %0) {layout = #npu.layout<axis = 1>, memory = #npu.memory<sb = 0>, patterns = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 4, 1, 1, 1, 1, 2, 2, 1, 2, 1, 2, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>, array<i64: 1, 4, 4, 1, 0, 1, 0, 1, 4, 1, 1, 1, 1, 2, 2, 1, 2, 1, 2, 3, 1, 3, 1, 0, 0, 0, 0, 0, 4, 0, 0>]} : (tensor<1x4x2x2xf32>, tensor<1x4x2x2xf32>) -> tensor<1x8x2x2xf32>
   return %1 : tensor<1x8x2x2xf32>
 }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tiles of transposes: counts of equation 1, ragged ends, channel tiles, short
-// pieces that share a tile.
+// patterns that share a tile.
 
 #include "ashlar/Analysis/TransposePlan.h"
 
@@ -13,11 +13,11 @@ namespace {
 
 /// [m, n] to [n, m], m across partitions before and n after it.
 TransposePlan matrix(int64_t m, int64_t n) {
-  npu::Piece piece;
-  piece.dims = {{n, 1, 1, 0, 1}, {m, 0, 1, 1, 1}};
-  piece.sourceStart = {0, 0};
-  piece.resultStart = {0, 0};
-  return *planTranspose(piece, /*sourceAxis=*/0, /*resultAxis=*/0);
+  npu::AccessPattern pattern;
+  pattern.dims = {{n, 1, 1, 0, 1}, {m, 0, 1, 1, 1}};
+  pattern.sourceStart = {0, 0};
+  pattern.resultStart = {0, 0};
+  return *planTranspose(pattern, /*sourceAxis=*/0, /*resultAxis=*/0);
 }
 
 /// Sizes of segments, which must cover the range in order.
@@ -86,32 +86,32 @@ TEST(TransposePlan, NoTileCrossesAChannelTile) {
             sizes(matrix(10, 1).rowSegments(5, 8, 5)));
 }
 
-TEST(TransposePlan, ShortPiecesShareATile) {
+TEST(TransposePlan, ShortPatternsShareATile) {
   // [5, 3, 4] to [5, 4, 3] with the first two axes together across partitions:
-  // five pieces of three rows.
-  npu::Piece piece;
-  piece.dims = {{5, 0, 3, 0, 1}, {3, 0, 1, 2, 1}, {4, 1, 1, 1, 1}};
-  piece.sourceStart = {0, 0};
-  piece.resultStart = {0, 0, 0};
-  auto plan = planTranspose(piece, 0, 1);
+  // five patterns of three rows.
+  npu::AccessPattern pattern;
+  pattern.dims = {{5, 0, 3, 0, 1}, {3, 0, 1, 2, 1}, {4, 1, 1, 1, 1}};
+  pattern.sourceStart = {0, 0};
+  pattern.resultStart = {0, 0, 0};
+  auto plan = planTranspose(pattern, 0, 1);
   ASSERT_TRUE(plan);
   EXPECT_EQ(15, plan->rowCount());
   EXPECT_EQ(1, plan->planes());
   auto rows = plan->rowSegments(128, 128, 0);
   ASSERT_EQ(1u, rows.size());
   EXPECT_EQ((llvm::SmallVector<int64_t, 3>{5, 3}), rows[0].dims);
-  // Eight rows: whole pieces only.
+  // Eight rows: whole patterns only.
   EXPECT_EQ((std::vector<int64_t>{6, 6, 3}),
             sizes(plan->rowSegments(8, 128, 0)));
 }
 
 TEST(TransposePlan, ColumnsOfATileHaveOneDistance) {
   // [2, 6, 5] to [30, 2] columns (6, 5) contiguous in the source: one run.
-  npu::Piece piece;
-  piece.dims = {{2, 0, 1, 1, 1}, {6, 1, 1, 0, 5}, {5, 2, 1, 0, 1}};
-  piece.sourceStart = {0, 0, 0};
-  piece.resultStart = {0, 0};
-  auto plan = planTranspose(piece, 0, 0);
+  npu::AccessPattern pattern;
+  pattern.dims = {{2, 0, 1, 1, 1}, {6, 1, 1, 0, 5}, {5, 2, 1, 0, 1}};
+  pattern.sourceStart = {0, 0, 0};
+  pattern.resultStart = {0, 0};
+  auto plan = planTranspose(pattern, 0, 0);
   ASSERT_TRUE(plan);
   EXPECT_EQ((std::vector<int64_t>{5, 5, 5, 5, 5, 5}),
             sizes(plan->columnSegments(64, 128, 0)));
@@ -119,14 +119,14 @@ TEST(TransposePlan, ColumnsOfATileHaveOneDistance) {
 
 TEST(TransposePlan, MovementWithinThePartitionAxisHasNone) {
   // A channel shuffle keeps channels across partitions.
-  npu::Piece piece;
-  piece.dims = {{2, 0, 3, 0, 1}, {3, 0, 1, 0, 2}, {4, 1, 1, 1, 1}};
-  piece.sourceStart = {0, 0};
-  piece.resultStart = {0, 0};
-  EXPECT_FALSE(planTranspose(piece, 0, 0));
+  npu::AccessPattern pattern;
+  pattern.dims = {{2, 0, 3, 0, 1}, {3, 0, 1, 0, 2}, {4, 1, 1, 1, 1}};
+  pattern.sourceStart = {0, 0};
+  pattern.resultStart = {0, 0};
+  EXPECT_FALSE(planTranspose(pattern, 0, 0));
   // Repeated elements are no permutation.
-  piece.dims = {{2, -1, 0, 0, 1}, {3, 0, 1, 1, 1}};
-  EXPECT_FALSE(planTranspose(piece, 0, 0));
+  pattern.dims = {{2, -1, 0, 0, 1}, {3, 0, 1, 1, 1}};
+  EXPECT_FALSE(planTranspose(pattern, 0, 0));
 }
 
 TEST(TransposePlan, ThePredictionFollowsTheMachine) {
@@ -153,11 +153,11 @@ TEST(TransposePlan, ByteShufflesArePaid) {
   // To DRAM as it lies, 256 cycles; turned on the way back, 4,096.
   EXPECT_EQ(cycles.dma, 8 + 256 + 200 + 8 + 4096 + 200);
   // Four elements that stay together are a run.
-  npu::Piece piece;
-  piece.dims = {{128, 0, 1, 1, 1}, {128, 1, 1, 0, 1}, {4, 2, 1, 2, 1}};
-  piece.sourceStart = {0, 0, 0};
-  piece.resultStart = {0, 0, 0};
-  auto plan = planTranspose(piece, 0, 0);
+  npu::AccessPattern pattern;
+  pattern.dims = {{128, 0, 1, 1, 1}, {128, 1, 1, 0, 1}, {4, 2, 1, 2, 1}};
+  pattern.sourceStart = {0, 0, 0};
+  pattern.resultStart = {0, 0, 0};
+  auto plan = planTranspose(pattern, 0, 0);
   ASSERT_TRUE(plan);
   EXPECT_EQ(predictTranspose(*plan, 1, machine).copy, 8 + 1366 + 32);
 }
@@ -198,7 +198,7 @@ TEST(TransposePlan, TilesOverlapTheirLoads) {
   const TransposePlan plan = matrix(512, 512);
   const auto array =
       static_cast<int64_t>(machine::transposeMatrix(machine, 512, 512, 1));
-  // 4,096 cycles of loads in four pieces next to the array.
+  // 4,096 cycles of loads in four patterns next to the array.
   EXPECT_EQ(predictTranspose(plan, 1, machine, {512, 0}).identity,
             array + 4096 / 4 + 200);
 }

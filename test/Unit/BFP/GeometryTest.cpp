@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blocks of encoded tensors: lengths, counts, and which data movements keep them.
+// Blocks of encoded tensors: lengths, counts, and which data movements keep
+// them.
 
 #include "dialects/BFP/BFPDialect.h"
 #include "dialects/BFP/BFPTypes.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies of random regions between feature maps that lie in random lane folds, executed
-// by the naive machine and judged by the definition of a fold, index by index.
+// Copies of random regions between feature maps that lie in random lane folds,
+// executed by the naive machine and judged by the definition of a fold, index
+// by index.
 
 #include "lib/Conversion/NPUToISA/CopyLanes.h"
 #include "../Emulator/NaiveMachine.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random pieces between random layouts, executed by the naive machine: every
+// Random patterns between random layouts, executed by the naive machine: every
 // element and every exponent cell arrives, and nothing else changes.
 
 #include "lib/Conversion/NPUToISA/Copy.h"
@@ -12,8 +12,8 @@
 using namespace ashlar;
 using namespace ashlar::codegen;
 using namespace ashlar::test;
-using npu::Piece;
-using npu::PieceDim;
+using npu::AccessPattern;
+using npu::PatternDim;
 
 namespace {
 
@@ -44,20 +44,20 @@ protected:
     return view;
   }
 
-  /// Executes the copies of `piece` and compares both memories with a copy
+  /// Executes the copies of `pattern` and compares both memories with a copy
   /// element by element.
-  void check(const View &source, const View &result, const Piece &piece,
-             uint64_t seed) {
+  void check(const View &source, const View &result,
+             const AccessPattern &pattern, uint64_t seed) {
     // Where runs are paid for, loops come in other orders.
     machine.dma.runsPerCycle = seed % 3;
     ProgramBuilder builder(machine);
-    emitPiece(builder, source, result, piece);
+    emitPattern(builder, source, result, pattern);
     NaiveMachine real(machine, dramBytes), expected(machine, dramBytes);
     fill(real, seed);
     expected.dram = real.dram, expected.sb = real.sb, expected.xm = real.xm;
     for (const Entry &entry : builder.entries)
       real.execute(entry.instruction);
-    copyNaively(real, expected, source, result, piece);
+    copyNaively(real, expected, source, result, pattern);
     EXPECT_EQ(real.dram, expected.dram);
     EXPECT_EQ(real.sb, expected.sb);
     EXPECT_EQ(real.xm, expected.xm);
@@ -84,13 +84,13 @@ protected:
   }
 
   void copyNaively(NaiveMachine &from, NaiveMachine &to, const View &source,
-                   const View &result, const Piece &piece) {
+                   const View &result, const AccessPattern &pattern) {
     Shape extents;
-    for (const PieceDim &dim : piece.dims)
+    for (const PatternDim &dim : pattern.dims)
       extents.push_back(dim.extent);
     forEachIndex(extents, [&](const Shape &at) {
-      Shape s = Shape(piece.sourceStart), r = Shape(piece.resultStart);
-      for (auto [dim, i] : llvm::zip(piece.dims, at)) {
+      Shape s = Shape(pattern.sourceStart), r = Shape(pattern.resultStart);
+      for (auto [dim, i] : llvm::zip(pattern.dims, at)) {
         if (dim.sourceAxis >= 0)
           s[dim.sourceAxis] += i * dim.sourceStep;
         r[dim.resultAxis] += i * dim.resultStep;
@@ -110,19 +110,19 @@ protected:
 };
 
 /// Strided, reversed and transposed parts of a tensor into parts of another.
-struct RandomPiece {
+struct RandomPattern {
   Shape source, result;
-  Piece piece;
+  AccessPattern pattern;
 };
 
-RandomPiece stridedPart(Random &random) {
-  RandomPiece made;
+RandomPattern stridedPart(Random &random) {
+  RandomPattern made;
   int64_t rank = random.between(1, 4);
   Shape order(rank);
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), random.engine);
   made.result.assign(rank, 0);
-  made.piece.resultStart.assign(rank, 0);
+  made.pattern.resultStart.assign(rank, 0);
   for (int64_t axis = 0; axis < rank; ++axis) {
     int64_t extent =
         random.chance(25) ? random.between(1, 60) : random.between(1, 6);
@@ -131,19 +131,20 @@ RandomPiece stridedPart(Random &random) {
     int64_t reach = (extent - 1) * std::abs(step);
     int64_t before = random.between(0, 3), after = random.between(0, 3);
     made.source.push_back(before + reach + 1 + after);
-    made.piece.sourceStart.push_back(step < 0 ? before + reach : before);
-    made.piece.resultStart[to] = random.between(0, 5);
-    made.result[to] = made.piece.resultStart[to] + (extent - 1) * toStep + 1 +
+    made.pattern.sourceStart.push_back(step < 0 ? before + reach : before);
+    made.pattern.resultStart[to] = random.between(0, 5);
+    made.result[to] = made.pattern.resultStart[to] + (extent - 1) * toStep + 1 +
                       random.between(0, 2);
     bool repeats = random.chance(10);
-    made.piece.dims.push_back({extent, repeats ? -1 : axis, step, to, toStep});
+    made.pattern.dims.push_back(
+        {extent, repeats ? -1 : axis, step, to, toStep});
   }
   return made;
 }
 
 /// A reshape: the same factors grouped into axes in two ways.
-RandomPiece regrouped(Random &random) {
-  RandomPiece made;
+RandomPattern regrouped(Random &random) {
+  RandomPattern made;
   Shape factors;
   for (int64_t i = random.between(1, 5); i > 0; --i)
     factors.push_back(random.pick<int64_t>({2, 2, 3, 4, 5, 8}));
@@ -163,27 +164,27 @@ RandomPiece regrouped(Random &random) {
   group(made.source, fromAxis, fromStep);
   group(made.result, toAxis, toStep);
   for (size_t i = 0; i < factors.size(); ++i)
-    made.piece.dims.push_back(
+    made.pattern.dims.push_back(
         {factors[i], fromAxis[i], fromStep[i], toAxis[i], toStep[i]});
-  made.piece.sourceStart.assign(made.source.size(), 0);
-  made.piece.resultStart.assign(made.result.size(), 0);
+  made.pattern.sourceStart.assign(made.source.size(), 0);
+  made.pattern.resultStart.assign(made.result.size(), 0);
   return made;
 }
 
 /// Taps of a window as channels, as nn.im2col has them, without padding.
-RandomPiece windowTaps(Random &random) {
-  RandomPiece made;
+RandomPattern windowTaps(Random &random) {
+  RandomPattern made;
   int64_t channels = random.between(1, 9), kernel = random.between(1, 3),
           stride = random.between(1, 2), width = random.between(kernel, 9);
   int64_t out = (width - kernel) / stride + 1;
   made.source = {1, channels, width, width};
   made.result = {1, channels * kernel * kernel, out, out};
-  made.piece.dims = {
+  made.pattern.dims = {
       {1, 0, 1, 0, 1},           {channels, 1, 1, 1, kernel * kernel},
       {kernel, 2, 1, 1, kernel}, {kernel, 3, 1, 1, 1},
       {out, 2, stride, 2, 1},    {out, 3, stride, 3, 1}};
-  made.piece.sourceStart.assign(4, 0);
-  made.piece.resultStart.assign(4, 0);
+  made.pattern.sourceStart.assign(4, 0);
+  made.pattern.resultStart.assign(4, 0);
   return made;
 }
 
@@ -241,13 +242,13 @@ TEST_F(CopyTest, AProgramHasAnEnd) {
 
 } // namespace
 
-TEST_F(CopyTest, RandomPiecesOfPlainTensors) {
+TEST_F(CopyTest, RandomPatternsOfPlainTensors) {
   int done = 0;
   for (uint64_t seed = 0; seed < 600; ++seed) {
     Random random(seed);
-    RandomPiece made = seed % 3 == 0   ? stridedPart(random)
-                       : seed % 3 == 1 ? regrouped(random)
-                                       : windowTaps(random);
+    RandomPattern made = seed % 3 == 0   ? stridedPart(random)
+                         : seed % 3 == 1 ? regrouped(random)
+                                         : windowTaps(random);
     StorageType type = plainType(random.pick<int64_t>({1, 2, 4, 8}));
     // All of a tensor may land in one partition.
     if (std::max(footprint(made.source, type.bytes()),
@@ -255,7 +256,7 @@ TEST_F(CopyTest, RandomPiecesOfPlainTensors) {
       continue;
     View source = view(random, type, made.source, false);
     View result = view(random, type, made.result, true);
-    check(source, result, made.piece, seed);
+    check(source, result, made.pattern, seed);
     ++done;
     if (HasFailure()) {
       FAIL() << "seed " << seed;
@@ -272,8 +273,8 @@ TEST_F(CopyTest, RandomPartsOfEncodedTensorsTakeTheirCells) {
     std::iota(order.begin(), order.end(), 0);
     std::shuffle(order.begin(), order.end(), random.engine);
     Shape source, result(rank, 0);
-    Piece piece;
-    piece.resultStart.assign(rank, 0);
+    AccessPattern pattern;
+    pattern.resultStart.assign(rank, 0);
     for (int64_t i = 0; i < rank; ++i) {
       // Along the block axis parts begin at blocks of 8.
       int64_t unit = i == axis ? 8 : 1;
@@ -281,15 +282,15 @@ TEST_F(CopyTest, RandomPartsOfEncodedTensorsTakeTheirCells) {
       int64_t from = random.between(0, 3) * unit,
               to = random.between(0, 3) * unit;
       source.push_back(from + extent);
-      piece.sourceStart.push_back(from);
+      pattern.sourceStart.push_back(from);
       result[order[i]] = to + extent;
-      piece.resultStart[order[i]] = to;
-      piece.dims.push_back({extent, i, 1, order[i], 1});
+      pattern.resultStart[order[i]] = to;
+      pattern.dims.push_back({extent, i, 1, order[i], 1});
     }
     int mantissa = random.pick({5, 8, 16});
     View a = view(random, encodedType(mantissa, axis), source, false);
     View b = view(random, encodedType(mantissa, order[axis]), result, true);
-    check(a, b, piece, seed);
+    check(a, b, pattern, seed);
     if (HasFailure()) {
       FAIL() << "seed " << seed;
     }
@@ -308,7 +309,7 @@ TEST_F(CopyTest, SlicedViewsCopyWhole) {
     to.start[1] = random.between(0, 4) * 8;
     View a = view(random, type, whole, false).slice(from, machine);
     View b = view(random, type, whole, true).slice(to, machine);
-    check(a, b, identityPiece(b.shape), seed);
+    check(a, b, identityPattern(b.shape), seed);
     if (HasFailure()) {
       FAIL() << "seed " << seed;
     }

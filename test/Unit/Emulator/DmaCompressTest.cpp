@@ -83,8 +83,8 @@ isa::DmaExpand inverse(const isa::DmaCompress &op) {
   return load;
 }
 
-/// Rows of a feature map of `channels` partitions: one cell for each, columns of
-/// `width` elements.
+/// Rows of a feature map of `channels` partitions: one cell for each, columns
+/// of `width` elements.
 Case rowsOf(uint32_t channels, uint32_t rows, uint32_t width, unsigned bytes,
             MapForm form, unsigned levels, double density, unsigned seed) {
   std::mt19937 random(seed);

@@ -2,7 +2,7 @@
 //
 // dma.put and the tensors that a run keeps for the next: random rows against
 // the naive machine, places that do not exist, destinations that nothing keeps,
-// and runs that go on where others have stopped.
+// and runs that continue where others have stopped.
 
 #include "NaiveMachine.h"
 #include "TestSupport.h"

@@ -245,8 +245,8 @@ TEST(FoldCosts, StemOfResNet) {
 }
 
 /// A stem of 640 x 640: results too large to stay leave the whole memory to
-/// the folded feature map, which then lies in lanes, however small its tiles become;
-/// packed windows are larger still and pass through DRAM.
+/// the folded feature map, which then lies in lanes, however small its tiles
+/// become; packed windows are larger still and pass through DRAM.
 TEST(FoldCosts, MapStaysWhereOnlyResultsMustLeave) {
   const FoldConv conv = ashlar::test::stem(640, 6, 2, 16);
   auto plans = foldAlternatives(conv, FoldMachine(), /*lanes=*/true);

@@ -174,8 +174,9 @@ TEST(Cycles, CompressedMapsTakeTheirBursts) {
   const Description m = a1();
   EXPECT_EQ(wholeBursts(m, 0), 0u);
   EXPECT_EQ(wholeBursts(m, 65), 128u);
-  // 6,400 bytes of bursts for a feature map of 10,000: DRAM takes 100 cycles, the
-  // queue 79, or 157 in two passes; headers are read before what follows them.
+  // 6,400 bytes of bursts for a feature map of 10,000: DRAM takes 100 cycles,
+  // the queue 79, or 157 in two passes; headers are read before what follows
+  // them.
   EXPECT_EQ(dmaCompress(m, 6400, {10000}, 1), (Timing{100, 300, 100}));
   EXPECT_EQ(dmaCompress(m, 6400, {10000}, 2), (Timing{157, 357, 100}));
   EXPECT_EQ(dmaExpand(m, 6400, {10000}), (Timing{100, 500, 100}));

@@ -60,9 +60,10 @@ TEST(ScalePolicy, TablesHoldPolicies) {
   auto wrong =
       parseFormatTable("{\"nodes\": {\"a\": {\"scale\": 3}}}", "table");
   ASSERT_FALSE(bool(wrong));
-  EXPECT_EQ(llvm::toString(wrong.takeError()),
-            "table: 'nodes': 'a': 'scale' is not a string, expected a policy such "
-            "as \"runmax\"");
+  EXPECT_EQ(
+      llvm::toString(wrong.takeError()),
+      "table: 'nodes': 'a': 'scale' is not a string, expected a policy such "
+      "as \"runmax\"");
 }
 
 } // namespace

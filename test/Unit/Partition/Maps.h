@@ -13,7 +13,8 @@
 
 namespace ashlar::partition {
 
-/// A feature map whose position (y, x) is non-zero with probability chance(y, x).
+/// A feature map whose position (y, x) is non-zero with probability chance(y,
+/// x).
 template <typename Chance>
 CountMap drawMap(int64_t rows, int64_t cols, unsigned seed, Chance chance) {
   std::mt19937 random(seed);
@@ -36,8 +37,8 @@ inline CountMap rampMap(int64_t rows, int64_t cols, unsigned seed) {
   });
 }
 
-/// Centre of blobs as a share of the edges: between the middle of the feature map and
-/// the middle of a tile of a 4 x 4 grid.
+/// Centre of blobs as a share of the edges: between the middle of the feature
+/// map and the middle of a tile of a 4 x 4 grid.
 inline constexpr double kCentre = 0.46;
 
 /// A Gaussian blob: `peak` at its centre, `sigma` as a share of the edges.

@@ -51,8 +51,8 @@ void expectCovers(const Partition &partition, int64_t rows, int64_t cols) {
 constexpr Algorithm kAll[] = {Algorithm::Uniform, Algorithm::P1, Algorithm::P2,
                               Algorithm::Rows};
 
-/// A feature map of two cells side by side as in the worked example: 32 x 32 each,
-/// given non-zeros spread evenly by columns.
+/// A feature map of two cells side by side as in the worked example: 32 x 32
+/// each, given non-zeros spread evenly by columns.
 CountMap twoCells(double left, double right) {
   CountMap map = CountMap::zeros(32, 64);
   for (int64_t x = 0; x < 64; ++x) {

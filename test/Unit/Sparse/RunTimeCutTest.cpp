@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tiles that follow the zeros of a feature map: counted and cut by the program, against
-// the same cuts written by the program's author and against the direct sum;
-// tiles of the operand whose partial sums are added; proofs of the loader.
+// Tiles that follow the zeros of a feature map: counted and cut by the program,
+// against the same cuts written by the program's author and against the direct
+// sum; tiles of the operand whose partial sums are added; proofs of the loader.
 
 #include "../Emulator/TestSupport.h"
 #include "Convolution.h"
@@ -233,8 +233,9 @@ TEST(RunTimeCut, NaiveMachineAgrees) {
   EXPECT_EQ(compared, 24);
 }
 
-/// Results that meet nothing but padding are stored as well, whether compiler or machine cuts: the
-/// bias alone after the function. The loader takes them for written.
+/// Results that meet nothing but padding are stored as well, whether compiler
+/// or machine cuts: the bias alone after the function. The loader takes them
+/// for written.
 TEST(RunTimeCut, ResultsThatNoPartReachesAreStored) {
   const machine::Description machine = machineOf("a1-tiny");
   std::mt19937_64 random(44);

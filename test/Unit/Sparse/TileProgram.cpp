@@ -30,8 +30,8 @@ public:
 
 private:
   /// What a unit does at a time. Channel c of a pass is channel `firstChannel`
-  /// + c of the feature map, result z result `firstResult` + z; those of the next group
-  /// of units are `channelStep` and `resultStep` further on.
+  /// + c of the feature map, result z result `firstResult` + z; those of the
+  /// next group of units are `channelStep` and `resultStep` further on.
   struct Pass {
     int64_t firstChannel, channels, channelStep;
     int64_t firstResult, results, resultStep;

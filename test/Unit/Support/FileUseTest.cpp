@@ -29,8 +29,8 @@ protected:
   }
   /// The message about -i FILE (\p first) and -o FILE; empty if they may be.
   std::string problem(const std::string &a, const std::string &b,
-                        FileUse first = FileUse::Reads,
-                        FileUse second = FileUse::Writes) {
+                      FileUse first = FileUse::Reads,
+                      FileUse second = FileUse::Writes) {
     llvm::Error error = checkFiles({{"-i", a, first}, {"-o", b, second}});
     if (error) {
       EXPECT_EQ(classify(error), ErrorClass::Usage);

@@ -312,7 +312,7 @@ TEST(Movement, T8_SecondSubBlockLandsInTheUpperPartitions) {
 }
 
 TEST(Movement, StackedTilesShareOnePass) {
-  // Two pieces of 3 x 4 and 5 x 4 elements lie below each other; the drain
+  // Two patterns of 3 x 4 and 5 x 4 elements lie below each other; the drain
   // sends each to its own address.
   Bench bench("a1-tiny");
   const Bytes matrix = randomBytes(32, 4);

@@ -40,13 +40,13 @@ inline constexpr llvm::StringLiteral kLanesDecisionAttr =
 inline constexpr llvm::StringLiteral kSpreadDecisionAttr =
     "ashlar.decision.spread";
 
-/// Decision of plan-memory on a data movement that converts: made in the memory of
-/// its operand, or not.
+/// Decision of plan-memory on a data movement that converts: made in the memory
+/// of its operand, or not.
 inline constexpr llvm::StringLiteral kInPlaceDecisionAttr =
     "ashlar.decision.in_place";
 
-/// Decision of plan-memory on a data movement that could be a view of its operand,
-/// but is a copy for the sake of a reader.
+/// Decision of plan-memory on a data movement that could be a view of its
+/// operand, but is a copy for the sake of a reader.
 inline constexpr llvm::StringLiteral kViewDecisionAttr = "ashlar.decision.view";
 
 /// Decision of plan-memory on a product: which of outputs and positions is cut

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// vec.gather and dma.gather over views: the operand's gathered axis is not a loop,
-// indices step along it.
+// vec.gather and dma.gather over views: the operand's gathered axis is not a
+// loop, indices step along it.
 
 #include "../Generator.h"
 #include "../VectorLoops.h"

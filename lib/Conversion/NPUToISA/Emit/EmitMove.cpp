@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// npu.dma.move: every piece is clipped to the tile and becomes DMA copies. A
+// npu.dma.move: every pattern is clipped to the tile and becomes DMA copies. A
 // result of another storage type passes through scratch and the vector unit.
 
 #include "../CopyLanes.h"
@@ -22,10 +22,10 @@ namespace ashlar::codegen {
 namespace {
 
 /// A run of neighbours along W of a lane-folded result becomes loops over
-/// memory indices. Whole pixels are one piece, the ends of a run two.
-void foldRun(const npu::Piece &rest, const npu::PieceDim &run,
+/// memory indices. Whole pixels are one pattern, the ends of a run two.
+void foldRun(const npu::AccessPattern &rest, const npu::PatternDim &run,
              const analysis::Lanes &lanes,
-             llvm::SmallVectorImpl<npu::Piece> &pieces) {
+             llvm::SmallVectorImpl<npu::AccessPattern> &patterns) {
   const size_t wAxis = rest.resultStart.size() - 1;
   int64_t w = rest.resultStart[wAxis], done = 0;
   while (done < run.extent) {
@@ -33,7 +33,7 @@ void foldRun(const npu::Piece &rest, const npu::PieceDim &run,
     int64_t pixels = lane == 0 ? left / lanes.count : 0;
     int64_t inPixel =
         pixels > 0 ? lanes.count : std::min(left, lanes.count - lane);
-    npu::Piece part = rest;
+    npu::AccessPattern part = rest;
     part.resultStart[wAxis] = (w + done) / lanes.count;
     part.resultStart[1] += lane * lanes.pitch;
     if (run.sourceAxis >= 0)
@@ -43,22 +43,22 @@ void foldRun(const npu::Piece &rest, const npu::PieceDim &run,
                            run.resultAxis, 1});
     part.dims.push_back(
         {inPixel, run.sourceAxis, run.sourceStep, 1, lanes.pitch});
-    pieces.push_back(std::move(part));
+    patterns.push_back(std::move(part));
     done += inPixel * std::max<int64_t>(pixels, 1);
   }
 }
 
 /// Divides loop `loop` along axis `wAxis`, so that all elements of a part lie
 /// in the same lane of `lanes`.
-llvm::SmallVector<npu::Piece, 4> divideByLane(const npu::Piece &piece,
-                                              size_t loop, size_t wAxis,
-                                              int64_t lanes) {
-  llvm::SmallVector<npu::Piece, 4> parts;
-  const npu::PieceDim &whole = piece.dims[loop];
+llvm::SmallVector<npu::AccessPattern, 4>
+divideByLane(const npu::AccessPattern &pattern, size_t loop, size_t wAxis,
+             int64_t lanes) {
+  llvm::SmallVector<npu::AccessPattern, 4> parts;
+  const npu::PatternDim &whole = pattern.dims[loop];
   const int64_t period = lanes / std::gcd(whole.resultStep, lanes);
   for (int64_t first = 0; first < std::min(period, whole.extent); ++first) {
-    npu::Piece part = piece;
-    npu::PieceDim &dim = part.dims[loop];
+    npu::AccessPattern part = pattern;
+    npu::PatternDim &dim = part.dims[loop];
     dim.extent = llvm::divideCeil(whole.extent - first, period);
     dim.sourceStep *= period;
     dim.resultStep *= period;
@@ -70,43 +70,43 @@ llvm::SmallVector<npu::Piece, 4> divideByLane(const npu::Piece &piece,
   return parts;
 }
 
-/// A piece of a lane-folded result in memory indices: result w is pixel
-/// w div Ws of lane w mod Ws, whose channels begin at the lane's first
+/// An access pattern of a lane-folded result in memory indices: result w is
+/// pixel w div Ws of lane w mod Ws, whose channels begin at the lane's first
 /// partition.
-llvm::SmallVector<npu::Piece, 4> foldPiece(const npu::Piece &piece,
-                                           const analysis::Lanes &lanes) {
+llvm::SmallVector<npu::AccessPattern, 4>
+foldPattern(const npu::AccessPattern &pattern, const analysis::Lanes &lanes) {
   if (!lanes.folded())
-    return {piece};
-  const size_t wAxis = piece.resultStart.size() - 1;
-  auto along = [&](const npu::PieceDim &dim) {
+    return {pattern};
+  const size_t wAxis = pattern.resultStart.size() - 1;
+  auto along = [&](const npu::PatternDim &dim) {
     return dim.resultAxis == static_cast<int64_t>(wAxis) && dim.extent > 1;
   };
-  llvm::SmallVector<npu::Piece, 4> pieces;
-  const auto *run = llvm::find_if(piece.dims, along);
-  if (run != piece.dims.end() && run->resultStep == 1 &&
-      llvm::count_if(piece.dims, along) == 1) {
-    npu::Piece rest = piece;
-    rest.dims.erase(rest.dims.begin() + (run - piece.dims.begin()));
-    foldRun(rest, *run, lanes, pieces);
-    return pieces;
+  llvm::SmallVector<npu::AccessPattern, 4> patterns;
+  const auto *run = llvm::find_if(pattern.dims, along);
+  if (run != pattern.dims.end() && run->resultStep == 1 &&
+      llvm::count_if(pattern.dims, along) == 1) {
+    npu::AccessPattern rest = pattern;
+    rest.dims.erase(rest.dims.begin() + (run - pattern.dims.begin()));
+    foldRun(rest, *run, lanes, patterns);
+    return patterns;
   }
-  pieces.push_back(piece);
-  for (size_t loop = 0; loop < piece.dims.size(); ++loop) {
-    if (!along(piece.dims[loop]))
+  patterns.push_back(pattern);
+  for (size_t loop = 0; loop < pattern.dims.size(); ++loop) {
+    if (!along(pattern.dims[loop]))
       continue;
-    llvm::SmallVector<npu::Piece, 4> parts;
-    for (const npu::Piece &part : pieces)
+    llvm::SmallVector<npu::AccessPattern, 4> parts;
+    for (const npu::AccessPattern &part : patterns)
       parts.append(divideByLane(part, loop, wAxis, lanes.count));
-    pieces = std::move(parts);
+    patterns = std::move(parts);
   }
-  for (npu::Piece &part : pieces) {
+  for (npu::AccessPattern &part : patterns) {
     part.resultStart[1] += part.resultStart[wAxis] % lanes.count * lanes.pitch;
     part.resultStart[wAxis] /= lanes.count;
-    for (npu::PieceDim &dim : part.dims)
+    for (npu::PatternDim &dim : part.dims)
       if (along(dim))
         dim.resultStep /= lanes.count;
   }
-  return pieces;
+  return patterns;
 }
 
 /// Clears `size` indices of a folded map from `start` along `axis`.
@@ -128,22 +128,23 @@ void clearBetweenLanes(Generator &generator, const View &target,
             lanes.pitch - channels);
 }
 
-/// Columns, of `width`, of a tile that `pieces` do not cover whole, as ranges.
-/// Pieces never overlap, so that counting elements is enough.
+/// Columns, of `width`, of a tile that `patterns` do not cover whole, as
+/// ranges. Access patterns never overlap, so that counting elements is enough.
 llvm::SmallVector<std::pair<int64_t, int64_t>, 2>
-uncoveredColumns(llvm::ArrayRef<npu::Piece> pieces, const Region &out) {
+uncoveredColumns(llvm::ArrayRef<npu::AccessPattern> patterns,
+                 const Region &out) {
   const int64_t axis = static_cast<int64_t>(out.size.size()) - 1;
   const int64_t width = out.size[axis];
-  // Pieces come after the fill: filling too much costs time alone.
+  // Access patterns come after the fill: filling too much costs time alone.
   if (width > kMostCount)
     return {{0, width}};
   if (width == 0)
     return {};
   std::vector<int64_t> missing(width, out.elements() / width);
-  for (const npu::Piece &piece : pieces) {
+  for (const npu::AccessPattern &pattern : patterns) {
     int64_t perColumn = 1;
-    llvm::SmallVector<int64_t> columns{piece.resultStart[axis]};
-    for (const npu::PieceDim &dim : piece.dims) {
+    llvm::SmallVector<int64_t> columns{pattern.resultStart[axis]};
+    for (const npu::PatternDim &dim : pattern.dims) {
       if (dim.resultAxis != axis) {
         perColumn *= dim.extent;
         continue;
@@ -169,12 +170,12 @@ uncoveredColumns(llvm::ArrayRef<npu::Piece> pieces, const Region &out) {
   return ranges;
 }
 
-/// Pixels of a folded feature map, as ranges, that hold the columns which pieces leave
-/// open.
+/// Pixels of a folded feature map, as ranges, that hold the columns which
+/// patterns leave open.
 llvm::SmallVector<std::pair<int64_t, int64_t>, 2>
-uncoveredPixels(llvm::ArrayRef<npu::Piece> pieces, const Region &out,
+uncoveredPixels(llvm::ArrayRef<npu::AccessPattern> patterns, const Region &out,
                 const analysis::Lanes &lanes) {
-  auto ranges = uncoveredColumns(pieces, out);
+  auto ranges = uncoveredColumns(patterns, out);
   for (auto &[begin, end] : ranges) {
     begin = begin / lanes.count;
     end = (end - 1) / lanes.count + 1;
@@ -224,41 +225,42 @@ uint64_t fillBits(support::ElementType type, double fill) {
   }
 }
 
-/// Emits a piece that exchanges the axis across partitions inside the chip in
-/// squares of one channel tile each way, the result's outermost: the first
-/// follow a producer that still makes what the others read.
+/// Emits an access pattern that exchanges the axis across partitions inside the
+/// chip in squares of one channel tile each way, the result's outermost: the
+/// first follow a producer that still makes what the others read.
 void emitSquares(Generator &generator, const View &source, const View &target,
-                 const npu::Piece &piece) {
+                 const npu::AccessPattern &pattern) {
   auto loopOf = [&](auto isLoop) {
-    const auto *loop = llvm::find_if(piece.dims, isLoop);
-    return loop != piece.dims.end() && llvm::count_if(piece.dims, isLoop) == 1
+    const auto *loop = llvm::find_if(pattern.dims, isLoop);
+    return loop != pattern.dims.end() &&
+                   llvm::count_if(pattern.dims, isLoop) == 1
                ? loop
                : nullptr;
   };
-  const npu::PieceDim *row = loopOf([&](const npu::PieceDim &dim) {
+  const npu::PatternDim *row = loopOf([&](const npu::PatternDim &dim) {
     return dim.resultAxis == target.axis && dim.extent > 1;
   });
-  const npu::PieceDim *column = loopOf([&](const npu::PieceDim &dim) {
+  const npu::PatternDim *column = loopOf([&](const npu::PatternDim &dim) {
     return dim.sourceAxis == source.axis && dim.extent > 1;
   });
   const bool inside = source.inStateBuffer() && target.inStateBuffer() &&
                       source.axis >= 0 && target.axis >= 0;
   if (!inside || source.type.encoded || !row || !column || row == column ||
       column->resultAxis == target.axis ||
-      !loopOf([&](const npu::PieceDim &dim) {
+      !loopOf([&](const npu::PatternDim &dim) {
         return dim.resultAxis == column->resultAxis && dim.extent > 1;
       }))
-    return emitPiece(generator.builder, source, target, piece);
+    return emitPattern(generator.builder, source, target, pattern);
   const auto partitions = static_cast<int64_t>(generator.machine.sb.partitions);
   analysis::Shape extents = target.shape;
   extents[target.axis] = partitions * row->resultStep;
   extents[column->resultAxis] = partitions * column->resultStep;
   Region square = analysis::firstTile(target.shape, extents);
   do {
-    npu::Piece part = piece;
-    if (clipPiece(part, square))
-      emitPiece(generator.builder, source,
-                target.slice(square, generator.machine), part);
+    npu::AccessPattern part = pattern;
+    if (clipPattern(part, square))
+      emitPattern(generator.builder, source,
+                  target.slice(square, generator.machine), part);
   } while (analysis::nextTile(square, target.shape, extents));
 }
 
@@ -297,9 +299,10 @@ void emitLinear(Generator &generator, const View &source,
 
 } // namespace
 
-/// Fills what the pieces of a tile leave open.
+/// Fills what the patterns of a tile leave open.
 static void fillOpen(Generator &generator, const TileContext &tile,
-                     const View &target, llvm::ArrayRef<npu::Piece> pieces) {
+                     const View &target,
+                     llvm::ArrayRef<npu::AccessPattern> patterns) {
   auto move = cast<npu::DmaMoveOp>(tile.op);
   const analysis::Lanes &lanes = tile.model->lanes;
   // After copies from DRAM a queue answers late: fills that hand over to each
@@ -311,7 +314,7 @@ static void fillOpen(Generator &generator, const TileContext &tile,
       }));
   llvm::SmallVector<std::pair<int64_t, int64_t>, 2> filled;
   if (move.getFill())
-    filled = uncoveredPixels(pieces, tile.out, lanes);
+    filled = uncoveredPixels(patterns, tile.out, lanes);
   const uint64_t bits =
       move.getFill()
           ? fillBits(target.type.plain, move.getFill()->convertToDouble())
@@ -348,28 +351,28 @@ llvm::Error emitMove(Generator &generator, const TileContext &tile) {
                               generator.machine)
           : tile.result;
   const analysis::Lanes &lanes = tile.model->lanes;
-  llvm::SmallVector<npu::Piece, 4> pieces;
-  for (Attribute attr : move.getPieces()) {
-    npu::Piece piece =
-        *npu::Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
-    if (clipPiece(piece, out))
-      pieces.push_back(std::move(piece));
+  llvm::SmallVector<npu::AccessPattern, 4> patterns;
+  for (Attribute attr : move.getPatterns()) {
+    npu::AccessPattern pattern = *npu::AccessPattern::fromArray(
+        cast<DenseI64ArrayAttr>(attr).asArrayRef());
+    if (clipPattern(pattern, out))
+      patterns.push_back(std::move(pattern));
   }
-  fillOpen(generator, tile, target, pieces);
+  fillOpen(generator, tile, target, patterns);
   // The measured alternative: the operand is written to DRAM in its own order
   // and read from there in the new one.
   auto operands = tile.operands;
   if (npu::routeOf(move) == npu::Route::ThroughDram)
     operands[0] = inDram(generator, operands[0]);
-  if (move.getPieces().empty() && !move.getFill())
+  if (move.getPatterns().empty() && !move.getFill())
     emitLinear(generator, operands[0], tile.result.type, out,
                tile.model->resultShape, target);
-  for (npu::Piece &piece : pieces) {
-    const Region &held = tile.operandRegions[piece.operand];
+  for (npu::AccessPattern &pattern : patterns) {
+    const Region &held = tile.operandRegions[pattern.operand];
     for (size_t i = 0; i < held.start.size(); ++i)
-      piece.sourceStart[i] -= held.start[i];
-    for (const npu::Piece &part : foldPiece(piece, lanes))
-      emitSquares(generator, operands[piece.operand], target, part);
+      pattern.sourceStart[i] -= held.start[i];
+    for (const npu::AccessPattern &part : foldPattern(pattern, lanes))
+      emitSquares(generator, operands[pattern.operand], target, part);
   }
   if (converts) {
     MapParameters convert;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Window reductions on the vector unit. A feature map of few channels leaves lanes
-// idle: parts of its rows are then copied to the following partitions, where
-// its own bytes are free, one instruction reduces all parts at once, and their
-// results are copied back. Each part begins with a block of the result; zeros
-// fill what its channels leave of the last one. Windows that reach into the
-// padding are reduced where they lie. Rows go band by band, and tiles of
-// channels one after the other where the feature map is made so: the first follow the
-// producer while it makes the others. No bit depends on it.
+// Window reductions on the vector unit. A feature map of few channels leaves
+// lanes idle: parts of its rows are then copied to the following partitions,
+// where its own bytes are free, one instruction reduces all parts at once, and
+// their results are copied back. Each part begins with a block of the result;
+// zeros fill what its channels leave of the last one. Windows that reach into
+// the padding are reduced where they lie. Rows go band by band, and tiles of
+// channels one after the other where the feature map is made so: the first
+// follow the producer while it makes the others. No bit depends on it.
 
 #include "../Generator.h"
 

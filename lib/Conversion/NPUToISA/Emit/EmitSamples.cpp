@@ -101,8 +101,8 @@ void Sampler::sample(const View &view) {
                     });
 }
 
-/// Lane `lane` of a folded feature map as a plain one, and the part of `region` that
-/// lies in it; nothing if no pixel does.
+/// Lane `lane` of a folded feature map as a plain one, and the part of `region`
+/// that lies in it; nothing if no pixel does.
 std::optional<View> laneOf(const View &stored, const analysis::Lanes &lanes,
                            int64_t lane, const Region &tile, Region region,
                            const machine::Description &machine) {

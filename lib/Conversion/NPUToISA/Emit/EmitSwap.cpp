@@ -58,13 +58,13 @@ private:
   void emit(const View &from, const Region &held, int64_t i, int64_t j) {
     const Region place =
         analysis::blockOfResult(swap, result.shape, result.axis, i, j);
-    npu::Piece piece = swap.piece;
-    if (!analysis::clipPiece(piece, place))
+    npu::AccessPattern pattern = swap.pattern;
+    if (!analysis::clipPattern(pattern, place))
       return;
     for (size_t axis = 0; axis < held.start.size(); ++axis)
-      piece.sourceStart[axis] -= held.start[axis];
-    emitPiece(generator.builder, from, result.slice(place, generator.machine),
-              piece);
+      pattern.sourceStart[axis] -= held.start[axis];
+    emitPattern(generator.builder, from, result.slice(place, generator.machine),
+                pattern);
   }
 
   Generator &generator;

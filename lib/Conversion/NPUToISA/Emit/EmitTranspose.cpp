@@ -18,25 +18,26 @@ using namespace mlir;
 namespace ashlar::codegen {
 
 using analysis::Segment;
-using npu::PieceDim;
+using npu::PatternDim;
 
 namespace {
 
 class TransposeEmitter {
 public:
   TransposeEmitter(Generator &generator, const TileContext &tile,
-                   const npu::Piece &piece, const analysis::TransposePlan &plan)
+                   const npu::AccessPattern &pattern,
+                   const analysis::TransposePlan &plan)
       : generator(generator), machine(generator.machine), plan(plan),
         op(cast<npu::PeTransposeOp>(tile.op)), x(tile.operands[0]),
-        y(tile.result), firstRow(x.part + piece.sourceStart[x.axis]),
-        firstColumn(y.part + piece.resultStart[y.axis]), source(x.base),
+        y(tile.result), firstRow(x.part + pattern.sourceStart[x.axis]),
+        firstColumn(y.part + pattern.resultStart[y.axis]), source(x.base),
         result(y.base) {
     for (int64_t i = 0; i < x.rank(); ++i)
       if (i != x.axis)
-        source += piece.sourceStart[i] * x.strides[i];
+        source += pattern.sourceStart[i] * x.strides[i];
     for (int64_t i = 0; i < y.rank(); ++i)
       if (i != y.axis)
-        result += piece.resultStart[i] * y.strides[i];
+        result += pattern.resultStart[i] * y.strides[i];
   }
 
   void run() {
@@ -50,14 +51,14 @@ public:
 
 private:
   /// Bytes per iteration of a loop on either side.
-  int64_t sourceStride(const PieceDim &dim) const {
+  int64_t sourceStride(const PatternDim &dim) const {
     return dim.sourceStep * x.strides[dim.sourceAxis];
   }
-  int64_t resultStride(const PieceDim &dim) const {
+  int64_t resultStride(const PatternDim &dim) const {
     return dim.resultStep * y.strides[dim.resultAxis];
   }
 
-  void emitPlanes(llvm::ArrayRef<PieceDim> loops, int64_t from, int64_t to);
+  void emitPlanes(llvm::ArrayRef<PatternDim> loops, int64_t from, int64_t to);
   void emitTile(const Segment &row, const Segment &column, int64_t from,
                 int64_t to);
   void emitDrain(const Segment &row, const Segment &column, int64_t psum,
@@ -74,10 +75,10 @@ private:
   uint64_t turn = 0;
 };
 
-void TransposeEmitter::emitPlanes(llvm::ArrayRef<PieceDim> loops, int64_t from,
-                                  int64_t to) {
+void TransposeEmitter::emitPlanes(llvm::ArrayRef<PatternDim> loops,
+                                  int64_t from, int64_t to) {
   if (!loops.empty()) {
-    const PieceDim &loop = loops.front();
+    const PatternDim &loop = loops.front();
     for (int64_t i = 0; i < loop.extent; ++i)
       emitPlanes(loops.drop_front(), from + i * sourceStride(loop),
                  to + i * resultStride(loop));
@@ -93,7 +94,7 @@ void TransposeEmitter::emitTile(const Segment &row, const Segment &column,
   auto partitions = static_cast<int64_t>(machine.sb.partitions);
   int64_t position = firstRow + row.begin, index = column.begin;
   int64_t offset = from + position / partitions * x.tileStride;
-  for (const PieceDim &dim : llvm::reverse(plan.columns)) {
+  for (const PatternDim &dim : llvm::reverse(plan.columns)) {
     offset += index % dim.extent * sourceStride(dim);
     index /= dim.extent;
   }
@@ -121,7 +122,7 @@ void TransposeEmitter::emitDrain(const Segment &row, const Segment &column,
   auto partitions = static_cast<int64_t>(machine.sb.partitions);
   int64_t position = firstColumn + column.begin, index = row.begin;
   int64_t offset = to + position / partitions * y.tileStride;
-  for (const PieceDim &dim : llvm::reverse(plan.rows)) {
+  for (const PatternDim &dim : llvm::reverse(plan.rows)) {
     offset += index % dim.extent * resultStride(dim);
     index /= dim.extent;
   }
@@ -185,18 +186,18 @@ void emitIdentityWindow(Generator &generator, int64_t part, int64_t rows,
 
 llvm::Error emitTranspose(Generator &generator, const TileContext &tile) {
   auto op = cast<npu::PeTransposeOp>(tile.op);
-  npu::Piece piece = *npu::Piece::fromArray(op.getPiece());
-  if (!clipPiece(piece, tile.out))
+  npu::AccessPattern pattern = *npu::AccessPattern::fromArray(op.getPattern());
+  if (!clipPattern(pattern, tile.out))
     return llvm::Error::success();
   const Region &held = tile.operandRegions[0];
   for (size_t i = 0; i < held.start.size(); ++i)
-    piece.sourceStart[i] -= held.start[i];
+    pattern.sourceStart[i] -= held.start[i];
   auto plan =
-      analysis::planTranspose(piece, tile.operands[0].axis, tile.result.axis);
+      analysis::planTranspose(pattern, tile.operands[0].axis, tile.result.axis);
   if (!plan)
     return generator.unsupported(
         tile.op, "the tile keeps part of the axis across partitions");
-  TransposeEmitter(generator, tile, piece, *plan).run();
+  TransposeEmitter(generator, tile, pattern, *plan).run();
   return llvm::Error::success();
 }
 

@@ -29,9 +29,9 @@ View channelsOf(const View &view, int64_t first, int64_t count,
   return view.slice(region, machine);
 }
 
-/// True if a feature map is made channels by channels: by a product with stationary
-/// weights, column after column, or by the parts of a concatenation. Others are
-/// made rows by rows.
+/// True if a feature map is made channels by channels: by a product with
+/// stationary weights, column after column, or by the parts of a concatenation.
+/// Others are made rows by rows.
 bool comesByChannels(Operation *op) {
   return op && !npu::hasStationaryActivations(op) &&
          (mlir::isa<npu::PeConvOp>(op) ||
@@ -110,8 +110,8 @@ void emitByChannels(Generator &generator, const TileContext &tile,
   }
 }
 
-/// The vec.map of a tile with its scale and bias: in the instruction, or as tensors in
-/// front of it where they vary within partitions.
+/// The vec.map of a tile with its scale and bias: in the instruction, or as
+/// tensors in front of it where they vary within partitions.
 void emitWithParameters(Generator &generator, const TileContext &tile,
                         npu::MapInterface map, MapParameters parameters) {
   const size_t inputs = map.getInputs().size();

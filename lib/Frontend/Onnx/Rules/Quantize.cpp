@@ -28,8 +28,8 @@ Value centred(Node &n, Value x, Value zero) {
 }
 
 /// The elements of a constant minus its zero point, which is per tensor or
-/// along one axis; nothing if one of them is not a constant. Large constants, too,
-/// which the emitter does not fold.
+/// along one axis; nothing if one of them is not a constant. Large constants,
+/// too, which the emitter does not fold.
 std::optional<SmallVector<int64_t>> differences(Value w, Value zero) {
   auto values = integersOf(w), zeros = integersOf(zero);
   if (!values || !zeros)

@@ -358,7 +358,7 @@ void tensorScatter(Node &n) {
   Value updated =
       n.takeAt(n.concat({cache, update}, axis), n.reshape(source, view), axis);
   n.setOutput(0, updated);
-  // One row of a ring lies at one place; more may go on at its beginning.
+  // One row of a ring lies at one place; more may continue at its beginning.
   if (batch == 1 && starts && updated && (mode == "linear" || length == 1)) {
     Value first = n.reshape(start, {1});
     n.addUpdate(updated,

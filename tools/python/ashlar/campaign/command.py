@@ -87,7 +87,7 @@ def run_main(tool: str, body: Callable[[Sequence[str]], int], arguments: Sequenc
         sys.stderr.write(f"{tool}: error: {error}\n")
         return int(error.code)
     except KeyboardInterrupt:
-        sys.stderr.write(f"{tool}: stopped; results in a folder (-o) are kept, and the same command goes on\n")
+        sys.stderr.write(f"{tool}: stopped; results in a folder (-o) are kept, and the same command resumes\n")
         return 130
     except BrokenPipeError:
         # A reader that had enough is not an error; Python would complain at exit.

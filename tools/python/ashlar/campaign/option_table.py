@@ -29,10 +29,11 @@ class Option:
 
     name: str  # without dashes; of one letter it has one dash
     what: str
-    words: str  # if they end with a colon, --help goes on with the values
+    words: str  # if they end with a colon, --help continues with the values
     group: str = OPTIONS
     values: tuple[str, ...] = ()  # all that there are, the default first
-    number: bool = False  # the value is a whole number of at least 1
+    number: bool = False  # the value is a whole number of at least `least`
+    least: int = 1
     repeats: bool = False
     default: Any = None
     required: bool = False
@@ -62,8 +63,9 @@ class Option:
         problem = ""
         if self.values and text not in self.values:
             problem = f"expected {listed(self.values)}{did_you_mean(text, self.values)}"
-        elif self.number and not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text)):
-            problem = "expected a whole number of at least 1"
+        elif self.number and not (text.isascii() and text.isdigit() and len(text) < 10
+                                  and int(text) >= self.least):
+            problem = f"expected a whole number of at least {self.least}"
         elif not text:
             problem = "expected a value"
         if problem:

@@ -38,7 +38,7 @@ def _mapping(loader: _Loader, node: yaml.MappingNode, deep: bool = False) -> dic
                 None, None, f"the key {key!r} is not a string", key_node.start_mark)
         if key in seen:
             raise yaml.constructor.ConstructorError(
-                None, None, f"the key '{key}' stands twice", key_node.start_mark)
+                None, None, f"the key '{key}' appears twice", key_node.start_mark)
         seen.add(key)
     return yaml.SafeLoader.construct_mapping(loader, node, deep=True)
 

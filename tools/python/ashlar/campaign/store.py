@@ -141,7 +141,7 @@ class Results:
 
 def settle(plan: Plan, folder: Path) -> Results:
     """Makes a folder the plan's: the plan itself and its results. A folder that
-    holds anything else is refused, an unfinished one of an equal plan goes on."""
+    holds anything else is refused, an unfinished one of an equal plan continues."""
     results = Results(folder / RESULTS, plan)
     if folder.exists() and not folder.is_dir():
         raise usage(f"{folder}: a file, expected a folder")

@@ -30,7 +30,7 @@ class Evaluation(Campaign):
         submit_about="Evaluates as a Slurm job array, waits for it and merges.",
         whole_about="Accuracy and latency of a model over a data set: fp32 against formats.",
         folder="plan and results",
-        kept="keeps plan and results there; an unfinished evaluation goes on")
+        kept="keeps plan and results there; an unfinished evaluation resumes")
 
     def request_options(self, parser: Parser) -> None:
         def data(name: str, what: str, words: str, **keywords: Any) -> None:

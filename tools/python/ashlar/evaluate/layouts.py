@@ -127,7 +127,7 @@ def _listed(path: Path, labels: Path, classes: list[str] | None) -> Samples:
                         f"'{missing[0]}'")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise malformed(f"{labels}: '{twice}' stands twice")
+        raise malformed(f"{labels}: '{twice}' appears twice")
     extra = sorted({e.name for e in path.iterdir() if _sample(e.name)} - set(names))
     if extra:
         raise malformed(f"{labels}: {len(extra)} images of {path} have no label, the first is '{extra[0]}'")

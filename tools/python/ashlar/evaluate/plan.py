@@ -58,7 +58,7 @@ def split_formats(text: str) -> list[str]:
     if not all(formats):
         raise usage(f"--formats={text}: a format is empty")
     if len(set(formats)) < len(formats):
-        raise usage(f"--formats={text}: a format stands twice")
+        raise usage(f"--formats={text}: a format appears twice")
     return formats
 
 

@@ -75,7 +75,7 @@ def _extent(where: str, value: Any) -> int | list[int] | None:
     numbers = value if isinstance(value, list) else [value]
     if len(numbers) not in (1, 2) or not all(
             isinstance(n, int) and not isinstance(n, bool) and 0 < n <= 65536 for n in numbers):
-        raise malformed(f"{where}: expected pixels or [height, width], found {describe(value)}")
+        raise malformed(f"{where}: expected 1 to 65536 pixels or [height, width], found {describe(value)}")
     return value
 
 

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The command tools/models: `fetch` brings published networks, `draw` makes others."""
 
-import argparse
 import dataclasses
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from types import SimpleNamespace
 
 from ..campaign.errors import Exit, Failure, usage
 from ..campaign.files import write_whole
+from ..campaign.option_table import Option, OptionTable, Positional
+from ..campaign.spelling import did_you_mean
 from .fetch import fetch
 from .table import PUBLISHED, Model, chosen, read_table
 
@@ -44,11 +45,8 @@ MEGABYTE = 1e6
 LARGEST = 2**31 - 2**24
 
 
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are usage errors."""
-
-    def error(self, message: str) -> NoReturn:
-        raise usage(f"{message}, see --help")
+SHARED = (Option("list", "", "the networks"), Option("quiet", "", "no progress"),
+          Option("o", "FOLDER", "where they go", key="folder"))
 
 
 def destination(folder: str | None) -> Path:
@@ -82,13 +80,10 @@ def show(models: Sequence[Model]) -> int:
 
 
 def fetch_command(arguments: Sequence[str]) -> int:
-    parser = Parser(prog=TOOL, add_help=False, allow_abbrev=False)
-    for flag in ("--list", "--quiet"):
-        parser.add_argument(flag, action="store_true")
-    parser.add_argument("--only")
-    parser.add_argument("--table", default=str(PUBLISHED))
-    parser.add_argument("-o", dest="folder")
-    options = parser.parse_args(arguments)
+    table = OptionTable()
+    table.options += [*SHARED, Option("only", "NAME,...", "only these"),
+                      Option("table", "FILE.json", "another table", default=str(PUBLISHED))]
+    options = table.parse(arguments)
     models = read_table(options.table)
     if options.only is not None:
         names = chosen([m.name for m in models], options.only.split(","), "published model")
@@ -110,19 +105,17 @@ def fetch_command(arguments: Sequence[str]) -> int:
     return int(failures[0].code) if failures else 0
 
 
-def draw_parser(sizes: type) -> Parser:
-    parser = Parser(prog=TOOL, add_help=False, allow_abbrev=False)
-    parser.add_argument("names", nargs="*")
-    for flag in ("--all", "--list", "--quiet"):
-        parser.add_argument(flag, action="store_true")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("-o", dest="folder")
-    for field in dataclasses.fields(sizes):
-        parser.add_argument("--" + field.name.replace("_", "-"), dest=field.name, type=int)
-    return parser
+def draw_table(sizes: type) -> OptionTable:
+    table = OptionTable()
+    table.positionals.append(Positional("names", many=True))
+    table.options += [*SHARED, Option("all", "", "every network"),
+                      Option("seed", "N", "seed of the weights", number=True, least=0, default=1)]
+    table.options += [Option(field.name.replace("_", "-"), "N", "size of the decoder", number=True, least=0)
+                      for field in dataclasses.fields(sizes)]
+    return table
 
 
-def decoder_size(options: argparse.Namespace, names: Sequence[str], sizes: type):
+def decoder_size(options: SimpleNamespace, names: Sequence[str], sizes: type):
     """The sizes that were requested."""
     given = {field.name: getattr(options, field.name) for field in dataclasses.fields(sizes)
              if getattr(options, field.name) is not None}
@@ -143,9 +136,7 @@ def draw_command(arguments: Sequence[str]) -> int:
         from .draw import NETWORKS, DecoderSize
     except ImportError as error:
         raise usage(f"{error}; install python3-numpy and python3-onnx") from None
-    options = draw_parser(DecoderSize).parse_args(arguments)
-    if options.seed < 0:
-        raise usage(f"--seed={options.seed}: expected at least 0")
+    options = draw_table(DecoderSize).parse(arguments)
     if options.list:
         for name, draw in NETWORKS.items():
             print(f"{name:<24} {' '.join((draw.__doc__ or '').split())}")
@@ -182,7 +173,8 @@ def body(arguments: Sequence[str]) -> int:
     if arguments[0] == "--list" or arguments[0].startswith("--only"):
         return fetch_command(arguments)
     if arguments[0] not in commands:
-        raise usage(f"unknown command '{arguments[0]}' (known: {', '.join(commands)}), see --help")
+        raise usage(f"unknown command '{arguments[0]}' (known: {', '.join(commands)}), see --help"
+                    f"{did_you_mean(arguments[0], commands)}")
     return commands[arguments[0]](arguments[1:])
 
 
@@ -194,7 +186,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"{TOOL}: error: {error}\n")
         return int(error.code)
     except KeyboardInterrupt:
-        sys.stderr.write(f"{TOOL}: stopped; what arrived is kept, and the same command goes on\n")
+        sys.stderr.write(f"{TOOL}: stopped; what arrived is kept, and the same command resumes\n")
         return 130
     except OSError as error:
         sys.stderr.write(f"{TOOL}: error: {error.filename or ''}: {error.strerror or error}\n")

@@ -136,7 +136,7 @@ def digest_of(out: BinaryIO) -> str:
 
 def not_had(model: Model, target: Path, nobody: bool, said: str) -> Failure:
     """The error if no address gave the file."""
-    kept = "what arrived is kept and the same command goes on from there"
+    kept = "what arrived is kept and the same command resumes"
     if nobody:
         return malformed(
             f"{model.name}: no address can be reached ({said}). Without a network, draw a network from "

@@ -33,7 +33,7 @@ class Sweep(Campaign):
         submit_about="Computes a sweep as a Slurm job array, waits for it and merges.",
         whole_about="Compiles and runs models x machines x options; one table and plots.",
         folder="plan, results, table and plots",
-        kept="plan, results, table and plots; an unfinished sweep goes on")
+        kept="plan, results, table and plots; an unfinished sweep resumes")
     keeps_report = True
 
     def request_options(self, parser: Parser) -> None:

@@ -197,7 +197,7 @@ def _sweep(value: dict, path: Path) -> Sweep:
     names = [model.name for model in sweep.models]
     for name in names:
         if names.count(name) > 1:
-            raise malformed(f"models: the name '{name}' stands twice; give one of them another 'name'")
+            raise malformed(f"models: the name '{name}' appears twice; give one of them another 'name'")
     count = len(sweep.models) * len(sweep.options) * len(sweep.run) * sum(
         len(machine.variation) for machine in sweep.machines)
     if count > MAX_POINTS:

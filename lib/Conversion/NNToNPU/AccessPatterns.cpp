@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every data movement maps result indices to source indices axis by axis; pieces
-// are the maximal ranges over which all these maps are affine.
+// Every data movement maps result indices to source indices axis by axis;
+// patterns are the maximal ranges over which all these maps are affine.
 
-#include "Pieces.h"
+#include "AccessPatterns.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace ashlar {
 
-using npu::Piece;
+using npu::AccessPattern;
 
 namespace {
 
@@ -22,11 +22,11 @@ Shape shapeOf(Value value) {
   return Shape(cast<RankedTensorType>(value.getType()).getShape());
 }
 
-Piece emptyPiece(size_t sourceRank, size_t resultRank) {
-  Piece piece;
-  piece.sourceStart.assign(sourceRank, 0);
-  piece.resultStart.assign(resultRank, 0);
-  return piece;
+AccessPattern emptyPattern(size_t sourceRank, size_t resultRank) {
+  AccessPattern pattern;
+  pattern.sourceStart.assign(sourceRank, 0);
+  pattern.resultStart.assign(resultRank, 0);
+  return pattern;
 }
 
 /// A range of result indices whose source indices advance by a constant step.
@@ -54,7 +54,8 @@ llvm::SmallVector<Run, 4> runsOf(llvm::ArrayRef<int64_t> sources) {
   return runs;
 }
 
-/// Pieces of a data movement that maps axis to axis: the product of the axes' runs.
+/// Access patterns of a data movement that maps axis to axis: the product of
+/// the axes' runs.
 Movement separable(llvm::ArrayRef<llvm::SmallVector<int64_t>> maps) {
   Movement movement;
   llvm::SmallVector<llvm::SmallVector<Run, 4>> runs;
@@ -62,16 +63,16 @@ Movement separable(llvm::ArrayRef<llvm::SmallVector<int64_t>> maps) {
     runs.push_back(runsOf(map));
   Shape index(maps.size(), 0);
   while (true) {
-    Piece piece = emptyPiece(maps.size(), maps.size());
+    AccessPattern pattern = emptyPattern(maps.size(), maps.size());
     for (size_t axis = 0; axis < maps.size(); ++axis) {
       const Run &run = runs[axis][index[axis]];
       int64_t a = axis;
-      piece.sourceStart[axis] = run.source;
-      piece.resultStart[axis] = run.result;
-      piece.dims.push_back(
+      pattern.sourceStart[axis] = run.source;
+      pattern.resultStart[axis] = run.result;
+      pattern.dims.push_back(
           {run.extent, run.step == 0 ? -1 : a, run.step, a, 1});
     }
-    movement.pieces.push_back(std::move(piece));
+    movement.patterns.push_back(std::move(pattern));
     int64_t axis = static_cast<int64_t>(maps.size()) - 1;
     for (; axis >= 0; --axis) {
       if (++index[axis] < static_cast<int64_t>(runs[axis].size()))
@@ -87,21 +88,21 @@ llvm::SmallVector<int64_t> iota(int64_t count) {
   return llvm::to_vector(llvm::seq<int64_t>(0, count));
 }
 
-Movement transposePieces(nn::TransposeOp op) {
+Movement transposePatterns(nn::TransposeOp op) {
   Shape source = shapeOf(op.getX());
-  Piece piece = emptyPiece(source.size(), source.size());
+  AccessPattern pattern = emptyPattern(source.size(), source.size());
   for (auto [i, axis] : llvm::enumerate(op.getPerm())) {
     int64_t result = i;
-    piece.dims.push_back({source[axis], axis, 1, result, 1});
+    pattern.dims.push_back({source[axis], axis, 1, result, 1});
   }
-  return {{piece}, {}};
+  return {{pattern}, {}};
 }
 
 /// Common refinement of the axes of two shapes with equal element counts, from
-/// the innermost axis outwards; no pieces if there is none.
-Movement reshapePieces(nn::ReshapeOp op) {
+/// the innermost axis outwards; no patterns if there is none.
+Movement reshapePatterns(nn::ReshapeOp op) {
   Shape source = shapeOf(op.getX()), result = shapeOf(op.getY());
-  Piece piece = emptyPiece(source.size(), result.size());
+  AccessPattern pattern = emptyPattern(source.size(), result.size());
   int64_t i = static_cast<int64_t>(source.size()) - 1;
   int64_t j = static_cast<int64_t>(result.size()) - 1;
   int64_t leftI = i >= 0 ? source[i] : 1, leftJ = j >= 0 ? result[j] : 1;
@@ -120,40 +121,40 @@ Movement reshapePieces(nn::ReshapeOp op) {
     int64_t extent = std::min(leftI, leftJ);
     if (extent == 0 || leftI % extent != 0 || leftJ % extent != 0)
       return {};
-    piece.dims.insert(piece.dims.begin(), {extent, i, stepI, j, stepJ});
+    pattern.dims.insert(pattern.dims.begin(), {extent, i, stepI, j, stepJ});
     leftI /= extent, leftJ /= extent;
     stepI *= extent, stepJ *= extent;
   }
-  return {{piece}, {}};
+  return {{pattern}, {}};
 }
 
-Movement concatPieces(nn::ConcatOp op) {
+Movement concatPatterns(nn::ConcatOp op) {
   Movement movement;
   int64_t start = 0;
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {
     Shape shape = shapeOf(input);
-    Piece piece = emptyPiece(shape.size(), shape.size());
-    piece.operand = i;
+    AccessPattern pattern = emptyPattern(shape.size(), shape.size());
+    pattern.operand = i;
     for (auto [a, extent] : llvm::enumerate(shape)) {
       int64_t axis = a;
-      piece.dims.push_back({extent, axis, 1, axis, 1});
+      pattern.dims.push_back({extent, axis, 1, axis, 1});
     }
-    piece.resultStart[op.getAxis()] = start;
+    pattern.resultStart[op.getAxis()] = start;
     start += shape[op.getAxis()];
-    movement.pieces.push_back(std::move(piece));
+    movement.patterns.push_back(std::move(pattern));
   }
   return movement;
 }
 
-Movement slicePieces(nn::SliceOp op) {
+Movement slicePatterns(nn::SliceOp op) {
   Shape source = shapeOf(op.getX()), result = shapeOf(op.getY());
-  Piece piece = emptyPiece(source.size(), source.size());
+  AccessPattern pattern = emptyPattern(source.size(), source.size());
   for (size_t i = 0; i < result.size(); ++i) {
     int64_t axis = i;
-    piece.sourceStart[i] = op.getStarts()[i];
-    piece.dims.push_back({result[i], axis, op.getSteps()[i], axis, 1});
+    pattern.sourceStart[i] = op.getStarts()[i];
+    pattern.dims.push_back({result[i], axis, op.getSteps()[i], axis, 1});
   }
-  return {{piece}, {}};
+  return {{pattern}, {}};
 }
 
 /// Loops (extent, step) that give all of `indices` after the first one: one, or
@@ -178,27 +179,27 @@ affineLoops(llvm::ArrayRef<int64_t> indices) {
   return {};
 }
 
-Movement gatherPieces(nn::GatherOp op) {
+Movement gatherPatterns(nn::GatherOp op) {
   Shape source = shapeOf(op.getX());
   int64_t gathered = op.getAxis();
   if (auto loops = affineLoops(op.getIndices()); !loops.empty()) {
-    Piece piece = emptyPiece(source.size(), source.size());
-    piece.sourceStart[gathered] = op.getIndices()[0];
+    AccessPattern pattern = emptyPattern(source.size(), source.size());
+    pattern.sourceStart[gathered] = op.getIndices()[0];
     for (auto [i, extent] : llvm::enumerate(source)) {
       int64_t axis = i;
       if (axis != gathered) {
-        piece.dims.push_back({extent, axis, 1, axis, 1});
+        pattern.dims.push_back({extent, axis, 1, axis, 1});
         continue;
       }
       int64_t left = op.getIndices().size();
       for (auto [count, step] : loops) {
         left /= count;
         if (count > 1 || left == 1)
-          piece.dims.push_back(
+          pattern.dims.push_back(
               {count, step == 0 ? -1 : axis, step, axis, left});
       }
     }
-    return {{piece}, {}};
+    return {{pattern}, {}};
   }
   llvm::SmallVector<llvm::SmallVector<int64_t>> maps;
   for (int64_t extent : source)
@@ -223,7 +224,7 @@ int64_t paddedIndex(nn::PadMode mode, int64_t i, int64_t extent) {
 /// The elements of a constant padding that survive cropping.
 Movement constantPad(nn::PadOp op) {
   Shape source = shapeOf(op.getX()), result = shapeOf(op.getY());
-  Piece piece = emptyPiece(source.size(), source.size());
+  AccessPattern pattern = emptyPattern(source.size(), source.size());
   Movement movement;
   movement.fill = op.getValue().convertToDouble();
   for (size_t i = 0; i < source.size(); ++i) {
@@ -234,15 +235,15 @@ Movement constantPad(nn::PadOp op) {
     last = std::min(last, source[i] - 1);
     if (first > last)
       return movement;
-    piece.sourceStart[i] = first;
-    piece.resultStart[i] = low + first * step;
-    piece.dims.push_back({last - first + 1, axis, 1, axis, step});
+    pattern.sourceStart[i] = first;
+    pattern.resultStart[i] = low + first * step;
+    pattern.dims.push_back({last - first + 1, axis, 1, axis, step});
   }
-  movement.pieces.push_back(std::move(piece));
+  movement.patterns.push_back(std::move(pattern));
   return movement;
 }
 
-Movement padPieces(nn::PadOp op) {
+Movement padPatterns(nn::PadOp op) {
   if (op.getMode() == nn::PadMode::Constant)
     return constantPad(op);
   Shape source = shapeOf(op.getX()), result = shapeOf(op.getY());
@@ -256,42 +257,42 @@ Movement padPieces(nn::PadOp op) {
   return separable(maps);
 }
 
-Movement broadcastPieces(nn::BroadcastOp op) {
+Movement broadcastPatterns(nn::BroadcastOp op) {
   Shape source = shapeOf(op.getX()), result = shapeOf(op.getY());
-  Piece piece = emptyPiece(source.size(), result.size());
+  AccessPattern pattern = emptyPattern(source.size(), result.size());
   int64_t offset = result.size() - source.size();
   for (int64_t i = 0; i < static_cast<int64_t>(result.size()); ++i) {
     int64_t own = i - offset;
     bool repeats = own < 0 || (source[own] == 1 && result[i] != 1);
-    piece.dims.push_back({result[i], repeats ? -1 : own, 1, i, 1});
+    pattern.dims.push_back({result[i], repeats ? -1 : own, 1, i, 1});
   }
-  return {{piece}, {}};
+  return {{pattern}, {}};
 }
 
 /// The channels and positions of an im2col as loops; padding lies outside the
 /// operand.
-Piece im2colLoops(nn::Im2ColOp op) {
+AccessPattern im2colLoops(nn::Im2ColOp op) {
   Shape source = shapeOf(op.getX()), result = shapeOf(op.getY());
   size_t spatial = op.getKernel().size();
-  Piece piece = emptyPiece(source.size(), result.size());
-  piece.dims.push_back({source[0], 0, 1, 0, 1});
+  AccessPattern pattern = emptyPattern(source.size(), result.size());
+  pattern.dims.push_back({source[0], 0, 1, 0, 1});
   int64_t taps = 1;
   for (int64_t k : op.getKernel())
     taps *= k;
   // Channels of the result are ordered (c, taps...).
-  piece.dims.push_back({source[1], 1, 1, 1, taps});
+  pattern.dims.push_back({source[1], 1, 1, 1, taps});
   for (size_t s = 0; s < spatial; ++s) {
     int64_t axis = 2 + static_cast<int64_t>(s);
     taps /= op.getKernel()[s];
-    piece.dims.push_back(
+    pattern.dims.push_back(
         {op.getKernel()[s], axis, op.getDilations()[s], 1, taps});
-    piece.sourceStart[axis] = -op.getPads()[s];
+    pattern.sourceStart[axis] = -op.getPads()[s];
   }
   for (size_t s = 0; s < spatial; ++s) {
     int64_t axis = 2 + static_cast<int64_t>(s);
-    piece.dims.push_back({result[axis], axis, op.getStrides()[s], axis, 1});
+    pattern.dims.push_back({result[axis], axis, op.getStrides()[s], axis, 1});
   }
-  return piece;
+  return pattern;
 }
 
 /// True if the windows take columns of rows that stay, none of them twice.
@@ -306,10 +307,10 @@ bool foldsColumns(nn::Im2ColOp op) {
 }
 
 /// A fold of columns reads its operand where it lies, wherever that is: windows
-/// inside the row are one piece, each that reaches over an end is one of its
+/// inside the row are one pattern, each that reaches over an end is one of its
 /// own, without the columns outside. Those are zeros.
-Movement foldPieces(nn::Im2ColOp op) {
-  Piece whole = im2colLoops(op);
+Movement foldPatterns(nn::Im2ColOp op) {
+  AccessPattern whole = im2colLoops(op);
   size_t last = op.getKernel().size() - 1;
   int64_t axis = 2 + static_cast<int64_t>(last);
   int64_t taps = op.getKernel()[last], dilation = op.getDilations()[last];
@@ -326,13 +327,13 @@ Movement foldPieces(nn::Im2ColOp op) {
     }
     if (end - begin < taps)
       movement.fill = 0.0;
-    Piece piece = whole;
-    piece.sourceStart[axis] = first * stride + begin * dilation - low;
-    piece.resultStart[axis] = first;
-    piece.resultStart[1] = begin * whole.dims[tap].resultStep;
-    piece.dims[tap].extent = end - begin;
-    piece.dims[column].extent = count;
-    movement.pieces.push_back(std::move(piece));
+    AccessPattern pattern = whole;
+    pattern.sourceStart[axis] = first * stride + begin * dilation - low;
+    pattern.resultStart[axis] = first;
+    pattern.resultStart[1] = begin * whole.dims[tap].resultStep;
+    pattern.dims[tap].extent = end - begin;
+    pattern.dims[column].extent = count;
+    movement.patterns.push_back(std::move(pattern));
   };
   int64_t inside = 0, firstInside = 0;
   for (int64_t w = 0; w < shapeOf(op.getY())[axis]; ++w) {
@@ -352,9 +353,9 @@ Movement foldPieces(nn::Im2ColOp op) {
   return movement;
 }
 
-Movement im2colPieces(nn::Im2ColOp op) {
+Movement im2colPatterns(nn::Im2ColOp op) {
   if (foldsColumns(op))
-    return foldPieces(op);
+    return foldPatterns(op);
   return {{im2colLoops(op)}, {}};
 }
 
@@ -363,14 +364,14 @@ Movement im2colPieces(nn::Im2ColOp op) {
 std::optional<Movement> movementOf(Operation *op) {
   using Result = std::optional<Movement>;
   return llvm::TypeSwitch<Operation *, Result>(op)
-      .Case([](nn::TransposeOp o) -> Result { return transposePieces(o); })
-      .Case([](nn::ReshapeOp o) -> Result { return reshapePieces(o); })
-      .Case([](nn::ConcatOp o) -> Result { return concatPieces(o); })
-      .Case([](nn::SliceOp o) -> Result { return slicePieces(o); })
-      .Case([](nn::GatherOp o) -> Result { return gatherPieces(o); })
-      .Case([](nn::PadOp o) -> Result { return padPieces(o); })
-      .Case([](nn::BroadcastOp o) -> Result { return broadcastPieces(o); })
-      .Case([](nn::Im2ColOp o) -> Result { return im2colPieces(o); })
+      .Case([](nn::TransposeOp o) -> Result { return transposePatterns(o); })
+      .Case([](nn::ReshapeOp o) -> Result { return reshapePatterns(o); })
+      .Case([](nn::ConcatOp o) -> Result { return concatPatterns(o); })
+      .Case([](nn::SliceOp o) -> Result { return slicePatterns(o); })
+      .Case([](nn::GatherOp o) -> Result { return gatherPatterns(o); })
+      .Case([](nn::PadOp o) -> Result { return padPatterns(o); })
+      .Case([](nn::BroadcastOp o) -> Result { return broadcastPatterns(o); })
+      .Case([](nn::Im2ColOp o) -> Result { return im2colPatterns(o); })
       .Default([](Operation *) -> Result { return std::nullopt; });
 }
 

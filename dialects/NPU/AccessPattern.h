@@ -13,7 +13,7 @@
 namespace ashlar::npu {
 
 /// One loop of a copy. Axis -1 on the source side repeats the same element.
-struct PieceDim {
+struct PatternDim {
   int64_t extent;
   int64_t sourceAxis;
   int64_t sourceStep;
@@ -22,9 +22,9 @@ struct PieceDim {
 };
 
 /// A rectangular strided copy; several dims may address the same axis.
-struct Piece {
+struct AccessPattern {
   int64_t operand = 0;
-  llvm::SmallVector<PieceDim, 6> dims;
+  llvm::SmallVector<PatternDim, 6> dims;
   llvm::SmallVector<int64_t, 6> sourceStart;
   llvm::SmallVector<int64_t, 6> resultStart;
 
@@ -32,7 +32,8 @@ struct Piece {
   llvm::SmallVector<int64_t> toArray(int64_t sourceRank) const;
   /// Parses the attribute form; fails when lengths disagree. The number of
   /// source axes is stored in front, so that the split is unambiguous.
-  static llvm::FailureOr<Piece> fromArray(llvm::ArrayRef<int64_t> array);
+  static llvm::FailureOr<AccessPattern>
+  fromArray(llvm::ArrayRef<int64_t> array);
 };
 
 } // namespace ashlar::npu
