@@ -138,8 +138,8 @@ def NarrowWeights : Pass<"ashlar-bfp-narrow-weights", "::mlir::ModuleOp"> {
   let summary = "Store weights in the fewest bits that hold the same numbers";
   let description = [{
     Weights that were rounded to few bits before, such as those of the MX and
-    NVFP4 formats or of 8-bit integers with powers of two as scales, leave the low
-    bits of their mantissas 0. They are stored with as many bits less: the
+    NVFP4 formats or of 8-bit integers with powers of two as scales, leave the
+    low bits of their mantissas 0. They are stored with as many bits less: the
     array multiplies the same numbers, reads fewer bytes and, where a second
     digit of the mantissas becomes unnecessary, takes fewer passes. No bit of a
     result changes: where blocks of a channel are further apart than the range
@@ -191,7 +191,7 @@ def FuseQuantisedMaps
     Dequantisations of 8-bit integers by constants of the whole tensor, a unary
     function or one of two operands, maybe with limits after it, and a
     quantisation to 8 bits become one `bfp.requantise`; so do dequantisations
-    and quantisations by themselves. Maxima, reshapes and transposes of
+    and quantisations on their own. Maxima, reshapes and transposes of
     dequantised integers are those of the integers, and parts of a concat are
     quantised before they are joined: values move as bytes. The bits are equal:
     the formulas are the same, and maxima and quantisation are monotone.

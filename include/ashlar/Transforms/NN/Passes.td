@@ -17,14 +17,14 @@ def FoldConstants : NNPass<"ashlar-nn-fold-constants"> {
   let summary = "evaluate operations whose operands are all constant";
   let description = [{
     Replaces every operation whose operands are constant by its value. Data
-    movement copies raw bits; arithmetic in binary64 in index order, rounded
-    once to the result type; integers exactly, modulo their width.
+    data movement copies raw bits; arithmetic in binary64 in index order,
+    rounded once to the result type; integers exactly, modulo their width.
 
     A result without elements is a constant for any operands.
 
     A result that is larger than `max-bytes` and larger than all operands
     together (a broadcast, a pad) stays an operation: the file should not
-    grow by what the machine can produce by itself.
+    grow by what the machine can produce on its own.
   }];
   let options = [
     Option<"maxBytes", "max-bytes", "int64_t", "4194304",
@@ -39,17 +39,17 @@ def FoldConstants : NNPass<"ashlar-nn-fold-constants"> {
 def SetBatch : NNPass<"ashlar-nn-set-batch"> {
   let summary = "several samples at a time for a network of one";
   let description = [{
-    Every graph input has one sample on axis 0; afterwards it has `batch`, and so
-    has every result, which is what the network gives for each sample. The
+    Every graph input has one sample on axis 0; afterwards it has `batch`, and
+    so has every result, which is what the network gives for each sample. The
     samples' axis is followed through every operation, through transposes and
     reshapes too: a shape that the model states for one sample becomes that of
-    all. Values that are the same for all samples are repeated where an operation
-    needs them once per sample.
+    all. Values that are the same for all samples are repeated where an
+    operation needs them once per sample.
 
     An operation that would mix samples (a reduction over their axis, a softmax
     along it) is refused, and so is a result without the axis in front.
-    Inputs of `keep` are the same for all samples; networks whose inputs all have
-    `batch` already stay as they are.
+    Inputs of `keep` are the same for all samples; networks whose inputs all
+    have `batch` already stay as they are.
   }];
   let options = [
     Option<"batch", "batch", "int64_t", "1", "samples at a time">,
@@ -143,13 +143,14 @@ def FlattenToConv : NNPass<"ashlar-nn-flatten-to-conv"> {
   let summary = "rewrite flattened or pruned dense layers as convolutions";
   let description = [{
     `matmul(reshape(x: [N, C, s...] -> [N, C*s...]), w: [C*s..., M])` with a
-    constant w is a convolution whose kernel is the map: its blocks then run
-    along C, as those of the map that it consumes (docs/Numerics.md 1). An add
-    of a constant per column becomes the bias. A reshape back to [N, M] follows.
-    `matmul(x: [..., K], w: [K, M])` with a constant w of which at least three
-    quarters are zero is a 1x1 convolution on `[rows, K, 1, 1]`: the sparse
-    cluster, which skips zeros, has convolutions only. A residual connection of
-    the product moves to the convolution. A matmul on anything else stays.
+    constant w is a convolution whose kernel is the feature map: its blocks then
+    run along C, as those of the feature map that it consumes (docs/Numerics.md
+    1). An add of a constant per column becomes the bias. A reshape back to [N,
+    M] follows. `matmul(x: [..., K], w: [K, M])` with a constant w of which at
+    least three quarters are zero is a 1x1 convolution on `[rows, K, 1, 1]`: the
+    sparse cluster, which skips zeros, has convolutions only. A residual
+    connection of the product moves to the convolution. A matmul on anything
+    else stays.
   }];
   let statistics = [
     Statistic<"converted", "converted", "matmuls that became convolutions">
@@ -309,9 +310,9 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
     * `stride-fold`: the Sw columns that a step of the window passes become
       channels of one pixel, W stride 1, so that row groups of the array may
       give several results per step (docs/WidthFolding.md). The
-      folded map has exactly Wo + Kf - 1 columns. The cheaper of form B (zero
-      taps before the kernel, the input is a view) and form A (zero taps after it,
-      borders added while folding);
+      folded feature map has exactly Wo + Kf - 1 columns. The cheaper of form B
+      (zero taps before the kernel, the input is a view) and form A (zero taps
+      after it, borders added while folding);
     * `phase-fold`: the same with only those of the Sw columns that a tap reads;
     * `strided-slice`: one such column, because the dilation is a multiple of
       the stride or there is one tap: the taps keep their distance;
@@ -390,9 +391,9 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
 def OrderChannels : NNPass<"ashlar-nn-order-channels"> {
   let summary = "order channels so that zero weights fill whole tiles";
   let description = [{
-    The channels of a map that only convolutions with constant weights read,
-    directly or through functions and windows that work on each channel alone,
-    may have any order: the outputs of the producer and the inputs of all
+    The channels of a feature map that only convolutions with constant weights
+    read, directly or through functions and windows that work on each channel
+    alone, may have any order: the outputs of the producer and the inputs of all
     readers are permuted together. Channels that no reader needs come last,
     before them those whose weights are all zero, and outputs that lack the same
     parts of their weights stand together. An order is taken if it makes more
@@ -402,7 +403,7 @@ def OrderChannels : NNPass<"ashlar-nn-order-channels"> {
     A channel without weights and bias stays zero through relu and pooling: the
     readers' weights for it become zero too.
 
-    No group, graph output, sum or concatenation may see the map: their
+    No group, graph output, sum or concatenation may see the feature map: their
     channels have an order of their own.
   }];
   let options = [

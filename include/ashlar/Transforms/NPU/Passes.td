@@ -138,10 +138,10 @@ def ClassifyTransposes
     is the only reader of its result.
 
     An operation that reads its operand across another partition dimension, and
-    a result whose neighbours in DRAM are in other partitions, are movements
-    too (`layout`): they become operations where the array or DRAM is chosen,
-    and stay copies of the operation's tiles otherwise. Of such a copy only
-    what does not overlap with a product before or after it counts.
+    a result whose neighbours in DRAM are in other partitions, are data
+    movements too (`layout`): they become operations where the array or DRAM is
+    chosen, and stay copies of the operation's tiles otherwise. Of such a copy
+    only what does not overlap with a product before or after it counts.
 
     The attribute `ashlar.decision.transpose` has the choice, its reason and the
     predicted cycles of every alternative. The machine is read from the module
@@ -190,24 +190,25 @@ def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
 def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {
   let summary = "put a second axis of few-channel maps across partitions";
   let description = [{
-    A map of C channels fills C partitions and C lanes of the vector unit. With
-    rows or columns distributed over `count` groups of C partitions next to them
-    (`#npu.spread`), element-wise operations and reductions of other axes take
-    about `count` times fewer cycles, and a map takes as much less of each
-    partition: what was too large for the state buffer may fit.
+    A feature map of C channels fills C partitions and C lanes of the vector
+    unit. With rows or columns distributed over `count` groups of C partitions
+    next to them (`#npu.spread`), element-wise operations and reductions of
+    other axes take about `count` times fewer cycles, and a feature map takes as
+    much less of each partition: what was too large for the state buffer may
+    fit.
 
     Operations of the vector unit that read and make each other's maps are one
-    group, for which every axis and the numbers of groups of partitions that fill
-    most of them are compared: passes of the vector unit, copies between layouts
-    and maps that go through DRAM. `work_spread` says that an operation works so,
-    `spread` that its result is kept so; what reads or makes a map in another
-    layout than it is kept in copies it tile by tile. An input of the network
-    that several operations take so is loaded once.
+    group, for which every axis and the numbers of groups of partitions that
+    fill most of them are compared: passes of the vector unit, copies between
+    layouts and maps that go through DRAM. `work_spread` says that an operation
+    works so, `spread` that its result is kept so; what reads or makes a feature
+    map in another layout than it is kept in copies it tile by tile. An input of
+    the network that several operations take so is loaded once.
 
-    A map of other operations that is too large for its partitions is kept so
-    where copies of its tiles take less than DRAM would. It may have fitted all
-    the same, or have passed through in tiles: the compiler times the network
-    with `keep-large` and without.
+    A feature map of other operations that is too large for its partitions is
+    kept so where copies of its tiles take less than DRAM would. It may have
+    fitted all the same, or have passed through in tiles: the compiler times the
+    network with `keep-large` and without.
 
     The machine is read from the module attribute `npu.target`.
   }];
