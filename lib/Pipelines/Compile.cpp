@@ -205,7 +205,7 @@ static llvm::Error refuseHost(ModuleOp module) {
     return llvm::Error::success();
   return makeError(ErrorClass::Unsupported,
                    "'{}' (node '{}') is work of the host, which --no-host "
-                   "leaves out",
+                   "excludes",
                    found->getName().getStringRef().str(),
                    analysis::getNodeName(found->getLoc()));
 }

@@ -126,7 +126,7 @@ bool Planner::placeSwapped(size_t index) {
   plan.swaps = true;
   plan.overReason = fmt::format("{} bytes of a partition do not fit next to "
                                 "the {} of the operand: square "
-                                "blocks change places",
+                                "blocks are swapped",
                                 plan.bytes, source->bytes);
   return plan.offset + plan.bytes <= limitAt(plan.lastUse);
 }

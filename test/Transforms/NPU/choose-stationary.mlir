@@ -59,7 +59,7 @@ func.func @turned_blocks(%x: !x) -> !x {
 // A residual lies the other way: the result is turned as floats.
 module attributes {npu.target = #npu.target<"a1-ideal", base = "a1-ideal">} {
 // CHECK-LABEL: func.func @with_residual(
-// CHECK-NOT: turned-blocks
+// CHECK-NOT: transposed-blocks
 // CHECK-NOT: #npu.stationary<activations_blocks>
 func.func @with_residual(%x: !x) -> !x {
   %k = nn.constant dense<1.0> : tensor<512x512x1x1xf32>

@@ -11,7 +11,7 @@
 // Tile 1 reads from byte 4096 when tile 0 has written 2048.
 // CHECK-LABEL: func.func @shrinks(
 // CHECK: npu.vec.map "relu"({{.*}}#npu.memory<sb = 0
-// CHECK: npu.dma.move {{.*}}choice = "in-place", reason = "no tile reaches what later ones read: the result begins 0 bytes in front of its operand, at most 2048 behind it would do"{{.*}}#npu.memory<sb = 0
+// CHECK: npu.dma.move {{.*}}choice = "in-place", reason = "no tile reaches what later ones read: the result begins 0 bytes in front of its operand, at most 2048 after it would do"{{.*}}#npu.memory<sb = 0
 // CHECK-SAME: tile = [1, 8, 16, 64]
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @shrinks(%arg0: tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf16> {
@@ -45,7 +45,7 @@ func.func @grows(%arg0: tensor<1x8x64x64xf16>) -> tensor<1x8x64x64xf32> {
 // CHECK-LABEL: func.func @tail(
 // CHECK: npu.vec.map "relu"({{.*}}#npu.memory<sb = 0
 // CHECK: npu.vec.map "floor"({{.*}}#npu.memory<sb = 8192
-// CHECK: npu.dma.move {{.*}}choice = "in-place", reason = "no tile reaches what later ones read: the result begins 8192 bytes in front of its operand, at most -6144 behind it would do"{{.*}}#npu.memory<sb = 0
+// CHECK: npu.dma.move {{.*}}choice = "in-place", reason = "no tile reaches what later ones read: the result begins 8192 bytes in front of its operand, at most -6144 after it would do"{{.*}}#npu.memory<sb = 0
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @tail(%arg0: tensor<1x8x64x64xf16>, %arg1: tensor<1x8x32x64xf32>) -> (tensor<1x8x64x64xf32>, tensor<1x8x32x64xf32>) {
   %0 = npu.vec.map "relu"(%arg1) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x32x64xf32>) -> tensor<1x8x32x64xf32>

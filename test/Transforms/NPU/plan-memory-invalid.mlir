@@ -14,7 +14,7 @@ module {
 // times over, in partitions of 4096 bytes.
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @main(%arg0: tensor<8x4096xf32>) -> tensor<8x4096xf32> {
-  // expected-error@+1 {{does not fit into the state buffer: its smallest tile needs 49216 bytes per partition, 4096 are available beside 0 bytes for weights; use a machine with more bytes per partition (small has 4096)}}
+  // expected-error@+1 {{does not fit into the state buffer: its smallest tile needs 49216 bytes per partition, 4096 are available next to 0 bytes for weights; use a machine with more bytes per partition (small has 4096)}}
   %0 = npu.vec.softmax(%arg0) {layout = #npu.layout<axis = 0>, axis = 1 : i64, log = false} : (tensor<8x4096xf32>) -> tensor<8x4096xf32>
   return %0 : tensor<8x4096xf32>
 }

@@ -56,8 +56,9 @@ class MovingWeightsEmitter {
 public:
   MovingWeightsEmitter(Generator &generator, const TileContext &tile)
       : generator(generator), machine(generator.machine), tile(tile),
-        turned(tile.scratch[0]), turnsBlocks(npu::transposesBlocks(tile.op)),
-        epilogue(epilogueOf(tile.op)), positions(turned.shape[0]) {}
+        transposed(tile.scratch[0]),
+        transposesWholeBlocks(npu::transposesBlocks(tile.op)),
+        epilogue(epilogueOf(tile.op)), positions(transposed.shape[0]) {}
 
   llvm::Error run();
 
@@ -81,8 +82,8 @@ private:
   Generator &generator;
   const machine::Description &machine;
   const TileContext &tile;
-  const View &turned; ///< [positions, outputs], positions on partitions
-  bool turnsBlocks;   ///< `turned` is encoded, else f32
+  const View &transposed;     ///< [positions, outputs], positions on partitions
+  bool transposesWholeBlocks; ///< `transposed` is encoded, else f32
   Epilogue epilogue;
   int64_t positions;
   size_t bankTurn = 0;
@@ -94,7 +95,7 @@ private:
 
 llvm::Error MovingWeightsEmitter::run() {
   source = tile.operands[0];
-  if (tile.scratch.size() > (turnsBlocks ? 1 : 2))
+  if (tile.scratch.size() > (transposesWholeBlocks ? 1 : 2))
     gatherWindows();
   else if (llvm::Error error = findPositions())
     return error;
@@ -117,7 +118,7 @@ llvm::Error MovingWeightsEmitter::run() {
     emitChunk(columns[i], *place);
     generator.weights.release(product, i);
   }
-  if (turnsBlocks) {
+  if (transposesWholeBlocks) {
     turnBlocks();
   } else {
     turnBack(tile.scratch[1]);
@@ -319,16 +320,16 @@ void MovingWeightsEmitter::emitDrain(const ColumnTile &chunk, int64_t first,
 /// Encoded along the free axis, or f32 before residual and function.
 void MovingWeightsEmitter::setResult(isa::ActDrain &drain,
                                      const ColumnTile &chunk, int64_t first) {
-  setResultType(generator, tile.op, turned.type, drain);
-  if (turnsBlocks) {
+  setResultType(generator, tile.op, transposed.type, drain);
+  if (transposesWholeBlocks) {
     drain.function = epilogue.function.function;
     drain.alpha = epilogue.function.alpha;
     drain.beta = epilogue.function.beta;
     drain.dstOrientation = isa::Orientation::F;
   }
-  drain.dstPart = turned.part + first;
-  drain.dstOffset = turned.base + chunk.firstOutput * turned.strides[1];
-  drain.dstStride2 = static_cast<int32_t>(turned.strides[1]);
+  drain.dstPart = transposed.part + first;
+  drain.dstOffset = transposed.base + chunk.firstOutput * transposed.strides[1];
+  drain.dstStride2 = static_cast<int32_t>(transposed.strides[1]);
 }
 
 /// Whole blocks from positions across partitions to outputs across partitions:
@@ -336,7 +337,7 @@ void MovingWeightsEmitter::setResult(isa::ActDrain &drain,
 /// along; the register of the scale exponent stays.
 void MovingWeightsEmitter::turnBlocks() {
   const View &y = tile.result;
-  int64_t outputs = turned.shape[1];
+  int64_t outputs = transposed.shape[1];
   auto partitions = static_cast<int64_t>(machine.sb.partitions);
   // Positions in result order: the last free dimensions, the innermost last.
   int64_t count[3] = {1, 1, 1}, stride[3] = {};
@@ -351,20 +352,20 @@ void MovingWeightsEmitter::turnBlocks() {
     size = std::min({static_cast<int64_t>(machine.pe.columns), outputs - first,
                      partitions - position % partitions});
     isa::PeLoad load{};
-    load.part = turned.part;
+    load.part = transposed.part;
     load.rows = positions;
-    load.offset = turned.base + first * turned.strides[1];
+    load.offset = transposed.base + first * transposed.strides[1];
     load.cols = size;
-    load.colStride = static_cast<int32_t>(turned.strides[1]);
+    load.colStride = static_cast<int32_t>(transposed.strides[1]);
     load.type = isa::ElemType::Bfp;
-    load.mantissa = turned.type.format.mantissa;
+    load.mantissa = transposed.type.format.mantissa;
     load.mode = isa::OperandMode::Select;
     load.orientation = isa::Orientation::F;
     generator.builder.emit(load);
     generator.builder.emit(isa::PeSwap{});
     isa::ActDrain drain{};
     drain.psum = nextBank();
-    emitIdentityWindow(generator, turned.part, positions, size, drain.psum);
+    emitIdentityWindow(generator, transposed.part, positions, size, drain.psum);
     drain.cols = size;
     drain.n0 = count[0], drain.n1 = count[1], drain.n2 = count[2];
     drain.psumStride2 = 1;
@@ -372,7 +373,7 @@ void MovingWeightsEmitter::turnBlocks() {
     drain.psumStride0 = static_cast<int32_t>(count[1] * count[2]);
     drain.mode = isa::DrainMode::Raw64;
     drain.dstType = isa::ElemType::Bfp;
-    drain.dstMantissa = turned.type.format.mantissa;
+    drain.dstMantissa = transposed.type.format.mantissa;
     drain.dstPart = position % partitions;
     drain.dstOffset = y.base + position / partitions * y.tileStride;
     drain.dstStride0 = static_cast<int32_t>(stride[0]);
@@ -386,10 +387,10 @@ void MovingWeightsEmitter::turnBlocks() {
 /// on partitions; in `straight` positions are contiguous in result order.
 void MovingWeightsEmitter::turnBack(const View &straight) {
   View flat = straight;
-  flat.shape = turned.shape;
+  flat.shape = transposed.shape;
   flat.axis = 1;
-  flat.strides = {turned.type.bytes(), 0};
-  emitCopy(generator.builder, turned, flat);
+  flat.strides = {transposed.type.bytes(), 0};
+  emitCopy(generator.builder, transposed, flat);
 }
 
 void MovingWeightsEmitter::finish(const View &straight) {
