@@ -50,7 +50,7 @@ def NPU_OriginAttr : NPU_Attr<"Origin", "origin"> {
 def NPU_SpreadAttr : NPU_Attr<"Spread", "spread"> {
   let summary = "A second axis across partitions";
   let description = [{
-    The indices of `axis` are dealt out to `count` groups of `pitch` partitions:
+    The indices of `axis` are distributed over `count` groups of `pitch` partitions:
     index i lies in group i mod `count`, at index i div `count` of the group. A
     map of few channels then fills all partitions and lanes of the vector unit.
     Groups may follow each other beyond the last partition, in channel tiles.

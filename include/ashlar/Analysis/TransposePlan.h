@@ -65,7 +65,7 @@ struct TransposeEnds {
   /// Source and result do not fit the state buffer together; of a load or store
   /// by an operation of its own, the end on the chip next to anything else.
   bool evicted = false;
-  /// A copy does without: blocks change places (analysis::BlockSwap).
+  /// A copy does without: blocks are swapped (analysis::BlockSwap).
   bool changesPlaces = false;
 };
 

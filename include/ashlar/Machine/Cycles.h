@@ -234,7 +234,7 @@ Timing tileDrain(const Description &machine, uint64_t columns, uint64_t results,
 
 /// dma.tile: \p bytes on the way to the feature-map units, \p mostBytes of them
 /// to one unit, read from SB in \p runs runs. Units that take the same data
-/// listen to the same transfer, which counts once; the port of a unit takes
+/// share one multicast, which counts once; the port of a unit takes
 /// fmuWriteBytes per cycle.
 Timing tileLoad(const Description &machine, uint64_t bytes, uint64_t runs,
                 uint64_t mostBytes);

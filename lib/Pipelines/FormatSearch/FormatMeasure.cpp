@@ -65,7 +65,7 @@ FormatMeasurer::measure(std::string label, numerics::FormatTable formats) {
     candidate.cycles = outcome->cycles;
     candidate.weightBytes = outcome->weightBytes;
     candidate.quality = judge.judge(outcome->outputs);
-    candidate.reaches = judge.reaches(candidate.quality, Reserve::Used);
+    candidate.reaches = judge.reaches(candidate.quality, SafetyMargin::Used);
   } else {
     llvm::Error error = outcome.takeError();
     if (!isRefusal(error))

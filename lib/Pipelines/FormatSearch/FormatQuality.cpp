@@ -26,8 +26,8 @@ constexpr size_t competitors = 5;
 /// Probabilities below are no candidates; keeps logarithms finite.
 constexpr double leastProbability = 1e-30;
 /// Of the disagreement that a target allows, the share that the estimate may
-/// use up while a reserve is kept.
-constexpr double shareWithReserve = 0.5;
+/// use up while a safety margin is kept.
+constexpr double shareWithMargin = 0.5;
 /// Inputs that change because they are unlike all samples in margin and noise
 /// at once, per power of noise over power of logits.
 constexpr double unlikeShare = 0.5;
@@ -36,10 +36,10 @@ constexpr double unlikeShare = 0.5;
 constexpr double leastSpread = 0.1;
 /// Percent of changes that even a target of 100 allows: estimates are never 0.
 constexpr double leastAllowed = 0.02;
-/// What a mean ratio must have in hand: standard errors, and decibels. The best
-/// of many measured candidates is one that was lucky with its samples, and
-/// samples may resemble each other more than the inputs to come.
-constexpr double ratioErrors = 1, ratioReserve = 1.5;
+/// Safety margin of a mean ratio: standard errors, and decibels. The best of
+/// many measured candidates is subject to selection bias, and samples may
+/// resemble each other more than unseen inputs do.
+constexpr double ratioErrors = 1, ratioMargin = 1.5;
 /// Share of inputs whose margins follow the exponential distribution whatever
 /// the samples show: eight samples never show the least margins.
 constexpr double exponentialShare = 0.1;
@@ -293,14 +293,15 @@ Quality QualityJudge::judge(llvm::ArrayRef<Sample> outputs) const {
   return quality;
 }
 
-bool QualityJudge::reaches(const Quality &quality, Reserve reserve) const {
+bool QualityJudge::reaches(const Quality &quality,
+                           SafetyMargin safetyMargin) const {
   if (target.minSnr &&
-      !(quality.snr - ratioErrors * quality.snrError - ratioReserve >=
+      !(quality.snr - ratioErrors * quality.snrError - ratioMargin >=
         *target.minSnr))
     return false;
   if (!target.minAgreement)
     return true;
-  const double share = reserve == Reserve::Kept ? shareWithReserve : 1;
+  const double share = safetyMargin == SafetyMargin::Kept ? shareWithMargin : 1;
   const double allowed =
       std::max(share * (100 - *target.minAgreement), leastAllowed);
   return 100 - quality.agreement <= allowed;

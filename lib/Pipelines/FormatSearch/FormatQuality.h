@@ -48,10 +48,10 @@ double decibels(double signal, double noise);
 double expectedChanges(llvm::ArrayRef<double> margins,
                        llvm::ArrayRef<double> noise);
 
-/// Whether something of the disagreement that a target allows stays in hand.
-/// Samples are few, and of many measured candidates the best is one that was
-/// lucky with them.
-enum class Reserve { Kept, Used };
+/// Whether a safety margin of the disagreement that a target allows is kept.
+/// Samples are few, and choosing the best of many measured candidates has a
+/// selection bias.
+enum class SafetyMargin { Kept, Used };
 
 /// Judges outputs against exact ones.
 class QualityJudge {
@@ -70,7 +70,7 @@ public:
   Quality judge(llvm::ArrayRef<Sample> outputs) const;
 
   /// True if \p quality is expected to keep the target on unseen inputs.
-  bool reaches(const Quality &quality, Reserve reserve) const;
+  bool reaches(const Quality &quality, SafetyMargin safetyMargin) const;
 
 private:
   /// One graph output.

@@ -4,7 +4,7 @@
 // and ranges that cost nothing; formats by class of operand; then formats per
 // group, proposed by a model of measured noises and costs (FormatModel.h) under
 // a noise budget that bisection finds; at last single steps from the best, or a
-// walk to fewer passes where no reserve is left.
+// walk to fewer passes where no safety margin is left.
 
 #include "FormatSearch.h"
 
@@ -29,7 +29,7 @@ using numerics::FormatTable;
 constexpr int bisections = 8;
 constexpr int refinements = 64;
 /// A change that costs no cycles must leave at most this share of the noise.
-constexpr double worthAChange = 0.99;
+constexpr double minImprovement = 0.99;
 /// Single steps that are expected to save less of the cost are not tried.
 constexpr double leastSaving = 5e-4;
 /// Mantissas of the background against which single groups are measured.
@@ -38,14 +38,14 @@ constexpr int wideActivations = 16, wideWeights = 16;
 /// background, well below the signal.
 constexpr int probedWeights = 6;
 /// Formats whose noise differs by less are taken for equally good.
-constexpr double littleNoise = 2;
-/// A candidate without a reserve must have at most this share of the cycles of
-/// the best one with a reserve: risks are taken for cycles only.
-constexpr double worthTheReserve = 0.95;
+constexpr double noiseTolerance = 2;
+/// A candidate without a safety margin must have at most this share of the
+/// cycles of the best one with a margin: risks are taken for cycles only.
+constexpr double worthTheMargin = 0.95;
 /// How many bits weights of one node may be narrower than those of the uniform
 /// format if classes must agree. The errors of far narrower ones have few
-/// directions; some inputs to come meet them, eight samples seldom do.
-constexpr int oddBits = 1;
+/// directions, which some unseen inputs meet and eight samples seldom do.
+constexpr int maxNarrowing = 1;
 /// All bytes of weights cost as much as this share of all cycles.
 constexpr double bytesToCycles = 0.25;
 
@@ -91,7 +91,7 @@ private:
   int narrowestWeights() const {
     if (!result.target.minAgreement)
       return 3;
-    const int width = lean().formats.weights.mantissa - oddBits;
+    const int width = smallest().formats.weights.mantissa - maxNarrowing;
     return std::clamp(width, 3, 8);
   }
   void setUniform(size_t index) {
@@ -99,9 +99,11 @@ private:
     haveUniform = true;
   }
   /// The uniform format with the fewest bytes that keeps the target.
-  const Candidate &lean() const { return result.candidates[leanUniform]; }
+  const Candidate &smallest() const {
+    return result.candidates[smallestUniform];
+  }
   bool isLean(const Candidate &candidate) const {
-    return candidate.weightBytes <= lean().weightBytes;
+    return candidate.weightBytes <= smallest().weightBytes;
   }
   std::vector<FormatChoice> choicesOf(const FormatGroup &group,
                                       double noise) const;
@@ -128,11 +130,11 @@ private:
   std::mutex progressLock;
   std::map<std::string, size_t> known; ///< Candidate by text of its table.
   bool haveUniform = false;
-  size_t leanUniform = 0;
+  size_t smallestUniform = 0;
   double failingNoise = 0; ///< Least noise of a uniform format that fails.
-  /// Whether candidates must keep a reserve, and the cycles of the best that
-  /// does.
-  Reserve reserve = Reserve::Kept;
+  /// Whether candidates must keep a safety margin, and the cycles of the best
+  /// that does.
+  SafetyMargin safetyMargin = SafetyMargin::Kept;
   double cyclesWithReserve = HUGE_VAL;
   /// One-byte formats that cost least among those that add little noise.
   BlockFormat narrow = makeFormat(8), narrowWeights = makeFormat(8);
@@ -156,12 +158,12 @@ llvm::Expected<size_t> Search::measure(std::string label, FormatTable formats) {
 /// Takes a candidate as the choice if it is the best so far.
 void Search::compare(size_t index) {
   const Candidate &now = result.candidates[index];
-  if (!haveUniform || !judge.reaches(now.quality, reserve) ||
+  if (!haveUniform || !judge.reaches(now.quality, safetyMargin) ||
       now.cycles > uniform().cycles ||
       now.weightBytes > uniform().weightBytes ||
       (isLean(now) == isLean(best()) ? !isBetter(now, best()) : !isLean(now)))
     return;
-  const double limit = reserve == Reserve::Used ? worthTheReserve : 1;
+  const double limit = safetyMargin == SafetyMargin::Used ? worthTheMargin : 1;
   if (static_cast<double>(now.cycles) <= limit * cyclesWithReserve)
     result.chosen = index;
 }
@@ -190,8 +192,8 @@ llvm::Error Search::sweepUniform() {
       failingNoise = candidate.quality.noise;
       return false;
     }
-    if (!haveUniform || candidate.weightBytes < lean().weightBytes)
-      leanUniform = *index;
+    if (!haveUniform || candidate.weightBytes < smallest().weightBytes)
+      smallestUniform = *index;
     if (!haveUniform || std::pair(candidate.cycles, candidate.weightBytes) <
                             std::pair(uniform().cycles, uniform().weightBytes))
       setUniform(*index);
@@ -249,7 +251,7 @@ llvm::Error Search::chooseBlocks() {
   const Candidate *found = nullptr;
   for (size_t index : tried) {
     const Candidate &candidate = result.candidates[index];
-    if (candidate.quality.noise > littleNoise * least)
+    if (candidate.quality.noise > noiseTolerance * least)
       continue;
     if (!found || std::pair(candidate.cycles, candidate.quality.noise) <
                       std::pair(found->cycles, found->quality.noise))
@@ -385,7 +387,8 @@ llvm::Error Search::bisectBudget() {
                          propose(makeUniform(narrow, makeFormat(8)), budget));
     if (!index)
       return index.takeError();
-    (judge.reaches(result.candidates[*index].quality, reserve) ? low : high) =
+    (judge.reaches(result.candidates[*index].quality, safetyMargin) ? low
+                                                                    : high) =
         budget;
     advance(65 + 15 * (i + 1) / bisections);
   }
@@ -445,9 +448,11 @@ std::vector<FormatStep> Search::narrowings() const {
   return steps;
 }
 
-/// Steps add noise: none can keep a reserve where the best so far has none.
+/// Steps add noise: none can keep a safety margin where the best so far has
+/// none.
 llvm::Error Search::refine() {
-  int left = judge.reaches(best().quality, Reserve::Kept) ? refinements : 0;
+  int left =
+      judge.reaches(best().quality, SafetyMargin::Kept) ? refinements : 0;
   for (bool improved = true; improved && left > 0;) {
     improved = false;
     for (const FormatStep &step : narrowings()) {
@@ -474,7 +479,7 @@ llvm::Error Search::refine() {
 llvm::Error Search::saveBytes() {
   if (isLean(best()))
     return llvm::Error::success();
-  const double bits = storedBits(lean().formats.weights);
+  const double bits = storedBits(smallest().formats.weights);
   for (auto [group, choices] : llvm::zip(model.groups, model.choices)) {
     const double bytes = static_cast<double>(group.weights) * bits / 8;
     auto wide = [&](const FormatChoice &c) { return c.bytes > bytes; };
@@ -488,11 +493,11 @@ llvm::Error Search::saveBytes() {
 llvm::Error Search::useReserve() {
   if (!result.target.minAgreement)
     return llvm::Error::success();
-  reserve = Reserve::Used;
+  safetyMargin = SafetyMargin::Used;
   cyclesWithReserve = static_cast<double>(best().cycles);
   if (llvm::Error error = bisectBudget())
     return error;
-  if (judge.reaches(best().quality, Reserve::Kept))
+  if (judge.reaches(best().quality, SafetyMargin::Kept))
     return llvm::Error::success();
   return walk();
 }
@@ -513,8 +518,8 @@ llvm::Error Search::walk() {
     auto quality = measurer.qualityOf(makeTable(base, model.groups, changed));
     if (!quality)
       return quality.takeError();
-    if (freely ? quality->noise <= worthAChange * noise
-               : judge.reaches(*quality, reserve)) {
+    if (freely ? quality->noise <= minImprovement * noise
+               : judge.reaches(*quality, safetyMargin)) {
       formats = std::move(changed);
       noise = quality->noise;
     }

@@ -119,9 +119,9 @@ llvm::Expected<Tensor> evaluateTranspose(npu::PeTransposeOp op,
 
 /// Makes the operation of `nn` or `bfp` that an engine does; null for what is
 /// none.
-class Unbinder {
+class EngineRaising {
 public:
-  explicit Unbinder(Operation *op)
+  explicit EngineRaising(Operation *op)
       : builder(op->getContext()), loc(op->getLoc()),
         type(op->getResult(0).getType()) {}
 
@@ -266,7 +266,7 @@ llvm::Expected<Tensor> evaluateEngine(Operation *op,
     return evaluateTranspose(transpose, operands);
   if (auto map = dyn_cast<npu::VecMapOp>(op); map && keepsValues(map))
     return *operands[0];
-  Operation *plain = Unbinder(op).unbind(op);
+  Operation *plain = EngineRaising(op).unbind(op);
   if (!plain)
     return makeError(ErrorClass::Internal, "no reference for '{}'",
                      op->getName().getStringRef().str());

@@ -22,7 +22,7 @@ constexpr int64_t kFloatBytes = 4;
 /// Memory planning divides what is larger into tiles, and wants so many of
 /// them, but at most so many if a smaller share for weights avoids it.
 constexpr int64_t kOverlapBytes = 4096, kLongMoveBytes = 128;
-constexpr int64_t kOverlapTiles = 4, kComfortableTiles = 32;
+constexpr int64_t kOverlapTiles = 4, kPreferredTileLimit = 32;
 /// Rows of every partition begin at multiples of this.
 constexpr int64_t kAlignment = 64;
 
@@ -203,7 +203,8 @@ Gather::Choice Gather::choose(bool &spilled) const {
       if (mapBytes + resultBytes > limit)
         continue;
       auto choice = cut(limit - mapBytes, spilled);
-      if (choice && (!comfortable || count(choice->tile) <= kComfortableTiles))
+      if (choice &&
+          (!comfortable || count(choice->tile) <= kPreferredTileLimit))
         return *choice;
     }
   const int64_t limit = evictingLimit();

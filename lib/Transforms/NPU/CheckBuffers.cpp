@@ -390,7 +390,7 @@ LogicalResult BufferChecker::checkExchange(const PlannedOp &plan) {
   const View source = viewOf(def);
   auto swap = analysis::blockSwap(move, source, plan.model.resultAxis, machine);
   if (!swap)
-    return plan.op->emitOpError("has blocks that cannot change places");
+    return plan.op->emitOpError("has blocks that cannot be swapped");
   const Shape block =
       analysis::blockOfOperand(*swap, source.shape, source.axis, 0, 0).size;
   const int64_t bytes =

@@ -60,7 +60,7 @@ struct OpPlan {
   /// the operand's), or -1, and why.
   int64_t over = -1;
   std::string overReason;
-  bool swaps = false; ///< blocks of both change places
+  bool swaps = false; ///< blocks of both are swapped
   /// Why a data movement that moves nothing is a copy nevertheless.
   std::string viewReason;
   /// Why the result is in DRAM.

@@ -38,11 +38,11 @@ using analysis::OperandModel;
 namespace {
 
 /// The part of a partition whose use leaves plenty for weights: a quarter.
-constexpr int64_t kPlenty = 4;
-/// More tiles than this are worth a look at the memory between live results.
+constexpr int64_t kAmpleCapacityDivisor = 4;
+/// With more tiles than this, memory between live results is searched too.
 constexpr int64_t kManyTiles = 4;
 /// Operations before a vector operation that may still run in parallel with it.
-constexpr size_t kBehind = 8;
+constexpr size_t kOverlapWindow = 8;
 /// Tensors that leave one by one before they leave in groups: placing starts
 /// over after each, which networks of many thousand tensors cannot afford.
 constexpr size_t kSingleEvictions = 512;
@@ -278,7 +278,7 @@ size_t Planner::firstRunning(size_t index) const {
   };
   if (!isVector(index))
     return index;
-  for (size_t i = index - std::min(index, kBehind); i < index; ++i)
+  for (size_t i = index - std::min(index, kOverlapWindow); i < index; ++i)
     if (!isVector(i))
       return i;
   return index;
@@ -299,7 +299,8 @@ bool Planner::placeAbove(size_t index) {
   const int64_t capacity = machine.sb.bytesPerPartition;
   const int64_t offset =
       llvm::alignDown(limitAt(plan.lastUse) - plan.room, int64_t(64));
-  if (!plan.model.homeLanes.spread() || plan.room * kPlenty <= capacity ||
+  if (!plan.model.homeLanes.spread() ||
+      plan.room * kAmpleCapacityDivisor <= capacity ||
       plan.lastUse > static_cast<int64_t>(index) + 1 || offset < reserved ||
       live.firstFit(offset, plan.room, static_cast<int64_t>(index),
                     /*ignored=*/-1) != offset)
@@ -325,7 +326,8 @@ bool Planner::place(size_t index) {
   // not written.
   plan.offset = firstFit(index, /*ignored=*/-1, firstRunning(index));
   if (plan.offset + plan.room >
-      static_cast<int64_t>(machine.sb.bytesPerPartition) / kPlenty)
+      static_cast<int64_t>(machine.sb.bytesPerPartition) /
+          kAmpleCapacityDivisor)
     plan.offset = firstFit(index, /*ignored=*/-1, index);
   return plan.offset + plan.room <= limitAt(plan.lastUse) ||
          placeSwapped(index);
@@ -423,11 +425,11 @@ bool Planner::evictAt(size_t index) {
 bool Planner::placeAll(size_t first, bool mayEvict) {
   live.clear();
   for (size_t i = 0; i < first; ++i)
-    if (plans[i].lastUse + static_cast<int64_t>(kBehind) >=
+    if (plans[i].lastUse + static_cast<int64_t>(kOverlapWindow) >=
         static_cast<int64_t>(first))
       enter(i);
   for (size_t i = first; i < plans.size(); ++i) {
-    live.retire(static_cast<int64_t>(i) - static_cast<int64_t>(kBehind));
+    live.retire(static_cast<int64_t>(i) - static_cast<int64_t>(kOverlapWindow));
     bool fits = !plans[i].resident || place(i);
     if (!fits || !chooseScratch(i)) {
       if (mayEvict &&

@@ -20,7 +20,7 @@ namespace {
 
 /// More tiles than this mean that scratch is short: tensors had better share
 /// the memory with a smaller weight ring.
-constexpr int64_t kComfortableTiles = 32;
+constexpr int64_t kPreferredTileLimit = 32;
 /// Parts of a partition that a chunk of weights may take where whole columns do
 /// not fit, largest first; the last is a single stationary tile.
 constexpr int64_t kChunkParts[] = {8, 32, 1 << 24};
@@ -166,7 +166,7 @@ void Planner::startShort(int64_t limit) {
 /// also for what has to be evicted, parts are copied.
 bool Planner::keepAll(llvm::ArrayRef<int64_t> rings, int64_t limit) {
   startShort(limit);
-  for (int64_t tiles : {kComfortableTiles, int64_t(0)})
+  for (int64_t tiles : {kPreferredTileLimit, int64_t(0)})
     for (bool join : {true, false}) {
       tileLimit = tiles;
       joins = join;

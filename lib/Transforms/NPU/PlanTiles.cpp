@@ -38,7 +38,7 @@ using analysis::kOverlapTiles;
 /// Staged bytes beyond which an operation is cut into several tiles, so that
 /// its loads overlap its work.
 constexpr int64_t kOverlapBytes = 4096;
-/// Bytes of a moved and converted result, per partition, that are worth it.
+/// Least bytes per partition of a moved and converted result that are banded.
 constexpr int64_t kLongMoveBytes = 128;
 /// Bands of what DMA brings at most, and latencies of the vector unit that one
 /// is worth.

@@ -75,7 +75,7 @@ func.func @again(%arg0: tensor<1x8x64x64xf32>) -> (tensor<1x8x64x64xf16>, tensor
 // -----
 
 // Squares of 64 x 64 floats take 2048 bytes of a partition, half of it: their
-// blocks of 8 x 8 change places through scratch.
+// blocks of 8 x 8 are swapped through scratch.
 // CHECK-LABEL: func.func @squares(
 // CHECK: npu.vec.map "relu"({{.*}}#npu.memory<sb = 0
 // CHECK: npu.dma.move "transpose"({{.*}}choice = "in-place", reason = "2048 bytes of a partition do not fit next to the 2048 of the operand: square blocks are swapped"{{.*}}#npu.memory<sb = 0>{{.*}}route = #npu.route<swap_blocks>{{.*}}scratch = 2048, slot = 64, slots = {{[1-4]}}

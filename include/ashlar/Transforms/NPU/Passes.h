@@ -40,8 +40,8 @@ inline constexpr llvm::StringLiteral kLanesDecisionAttr =
 inline constexpr llvm::StringLiteral kSpreadDecisionAttr =
     "ashlar.decision.spread";
 
-/// Decision of plan-memory on a data movement that converts: made in the memory
-/// of its operand, or not.
+/// Decision of plan-memory on a data movement that converts: in place, that is
+/// in the memory of its operand, or not.
 inline constexpr llvm::StringLiteral kInPlaceDecisionAttr =
     "ashlar.decision.in_place";
 

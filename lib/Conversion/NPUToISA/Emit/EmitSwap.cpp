@@ -81,7 +81,7 @@ llvm::Error emitSwap(Generator &generator, const TileContext &tile) {
   auto swap =
       analysis::blockSwap(move, source, tile.result.axis, generator.machine);
   if (!swap || !source.inStateBuffer() || !tile.result.inStateBuffer())
-    return generator.unsupported(tile.op, "its blocks cannot change places");
+    return generator.unsupported(tile.op, "its blocks cannot be swapped");
   npu::TilingAttr tiling = move.getTilingAttr();
   BlockExchange(generator, *swap, source, tile.result, tiling.getScratch(),
                 tiling.getSlot(), tiling.getSlots())

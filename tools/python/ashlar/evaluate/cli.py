@@ -41,7 +41,7 @@ class Evaluation(Campaign):
         data("recipe", "NAME|FILE.yaml", "how images become inputs, and what outputs mean")
         data("limit", "N", "the first N samples only", number=True)
         data("split", "NAME", "the part of a data set that has both:", values=("test", "train"), default="test")
-        data("calibrate", "N", "samples that calibrate and are not judged (8 where needed)", number=True)
+        data("calibrate", "N", "samples that calibrate and are not evaluated (8 where needed)", number=True)
         parser.option("formats", "LIST", "formats between commas; auto and tables FILE.json too (bfp8)",
                       default="bfp8")
         parser.option("machine", "LIST", "machines between commas (a1)", default="a1")

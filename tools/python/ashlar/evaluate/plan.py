@@ -101,7 +101,7 @@ def needs_calibration(configuration: dict, options: dict[str, Any]) -> bool:
 
 
 def _calibration(request: Request, configurations: list[dict], options: dict, total: int) -> list[int]:
-    """Samples that calibrate, spread evenly; they are not judged."""
+    """Samples that calibrate, spread evenly; they are not evaluated."""
     wanted = request.calibrate
     if wanted is None:
         wanted = CALIBRATION if any(needs_calibration(c, options) for c in configurations) else 0

@@ -135,7 +135,7 @@ def as_text(merged: Merged, rows: list[dict]) -> str:
         text += "  ".join(cell.ljust(width) if i < 2 else cell.rjust(width)
                           for i, (cell, width) in enumerate(zip(line, widths, strict=True))).rstrip() + "\n"
     body = merged.plan.body
-    text += f"{len(merged.kept)} samples judged"
+    text += f"{len(merged.kept)} samples evaluated"
     if body["calibration"]:
         text += f", {len(body['calibration'])} others calibrate"
     text += "; cycles, time and energy of a run"
