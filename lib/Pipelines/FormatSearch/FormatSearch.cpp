@@ -134,8 +134,8 @@ private:
   double failingNoise = 0; ///< Least noise of a uniform format that fails.
   /// Whether candidates must keep a safety margin, and the cycles of the best
   /// that does.
-  SafetyMargin safetyMargin = SafetyMargin::Kept;
-  double cyclesWithReserve = HUGE_VAL;
+  SafetyMargin margin = SafetyMargin::Kept;
+  double cyclesWithMargin = HUGE_VAL;
   /// One-byte formats that cost least among those that add little noise.
   BlockFormat narrow = makeFormat(8), narrowWeights = makeFormat(8);
   FormatModel model;
@@ -158,13 +158,13 @@ llvm::Expected<size_t> Search::measure(std::string label, FormatTable formats) {
 /// Takes a candidate as the choice if it is the best so far.
 void Search::compare(size_t index) {
   const Candidate &now = result.candidates[index];
-  if (!haveUniform || !judge.reaches(now.quality, safetyMargin) ||
+  if (!haveUniform || !judge.reaches(now.quality, margin) ||
       now.cycles > uniform().cycles ||
       now.weightBytes > uniform().weightBytes ||
       (isLean(now) == isLean(best()) ? !isBetter(now, best()) : !isLean(now)))
     return;
-  const double limit = safetyMargin == SafetyMargin::Used ? worthTheMargin : 1;
-  if (static_cast<double>(now.cycles) <= limit * cyclesWithReserve)
+  const double limit = margin == SafetyMargin::Used ? worthTheMargin : 1;
+  if (static_cast<double>(now.cycles) <= limit * cyclesWithMargin)
     result.chosen = index;
 }
 
@@ -387,8 +387,7 @@ llvm::Error Search::bisectBudget() {
                          propose(makeUniform(narrow, makeFormat(8)), budget));
     if (!index)
       return index.takeError();
-    (judge.reaches(result.candidates[*index].quality, safetyMargin) ? low
-                                                                    : high) =
+    (judge.reaches(result.candidates[*index].quality, margin) ? low : high) =
         budget;
     advance(65 + 15 * (i + 1) / bisections);
   }
@@ -493,8 +492,8 @@ llvm::Error Search::saveBytes() {
 llvm::Error Search::useReserve() {
   if (!result.target.minAgreement)
     return llvm::Error::success();
-  safetyMargin = SafetyMargin::Used;
-  cyclesWithReserve = static_cast<double>(best().cycles);
+  margin = SafetyMargin::Used;
+  cyclesWithMargin = static_cast<double>(best().cycles);
   if (llvm::Error error = bisectBudget())
     return error;
   if (judge.reaches(best().quality, SafetyMargin::Kept))
@@ -519,7 +518,7 @@ llvm::Error Search::walk() {
     if (!quality)
       return quality.takeError();
     if (freely ? quality->noise <= minImprovement * noise
-               : judge.reaches(*quality, safetyMargin)) {
+               : judge.reaches(*quality, margin)) {
       formats = std::move(changed);
       noise = quality->noise;
     }

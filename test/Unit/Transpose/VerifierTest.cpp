@@ -60,7 +60,7 @@ TEST(Verifier, T4_AntiDiagonalFirstColumnFirstIsFlagged) {
   bench.tile(tile.load, tile.matmul, tile.drain);
   const emulator::Fault fault = bench.fault();
   EXPECT_EQ(fault.kind, FaultKind::BadField);
-  EXPECT_NE(fault.message.find("no identity window"), std::string::npos)
+  EXPECT_NE(fault.message.find("not an identity window"), std::string::npos)
       << fault.message;
 }
 
@@ -117,7 +117,7 @@ TEST(Verifier, T4_AWindowFromAnInputIsCheckedWhenItIsUsed) {
   x.data = antiDiagonal;
   auto wrong = emulator::run(program, {x}, {});
   ASSERT_FALSE(bool(wrong));
-  EXPECT_NE(llvm::toString(wrong.takeError()).find("no identity window"),
+  EXPECT_NE(llvm::toString(wrong.takeError()).find("not an identity window"),
             std::string::npos);
 }
 
