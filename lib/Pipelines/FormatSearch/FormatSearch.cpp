@@ -39,8 +39,8 @@ constexpr int wideActivations = 16, wideWeights = 16;
 constexpr int probedWeights = 6;
 /// Formats whose noise differs by less are taken for equally good.
 constexpr double noiseTolerance = 2;
-/// A candidate without a safety margin must have at most this share of the
-/// cycles of the best one with a margin: risks are taken for cycles only.
+/// A candidate without a safety margin may have this share of the cycles of the
+/// best one with a margin: risks are taken for cycles only.
 constexpr double worthTheMargin = 0.95;
 /// How many bits weights of one node may be narrower than those of the uniform
 /// format if classes must agree. The errors of far narrower ones have few
