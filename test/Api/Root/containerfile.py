@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Carries out the Containerfile of a checkout in empty Debian roots.
 
-usage: containerfile.py CHECKOUT CACHE MODEL
+usage: containerfile.py CHECKOUT CACHE MODEL [--packages=FOLDER]
 
 For hosts without a container engine or without a registry: each FROM is an empty
 root (roots.py), COPY copies, RUN runs in the root, CMD runs last. Then the final
-root compiles and runs MODEL. ASHLAR_ROOT_CCACHE names a folder of ccache that the
+root compiles and runs MODEL. With --packages the stage `build` is not carried out:
+its folder /packages is FOLDER, of a build that is there. ASHLAR_ROOT_CCACHE names a folder of ccache that the
 builds share.
 """
 
 import fnmatch
+import glob
 import os
 import re
 import shutil
@@ -46,8 +48,8 @@ def ignored(checkout):
 class Build:
     """The stages of a Containerfile as roots in a folder."""
 
-    def __init__(self, checkout, cache, folder):
-        self.checkout, self.cache, self.folder = checkout, cache, folder
+    def __init__(self, checkout, cache, folder, packages):
+        self.checkout, self.cache, self.folder, self.packages = checkout, cache, folder, packages
         self.stages, self.root, self.work = {}, None, "/"
         self.environment = dict(roots.ENVIRONMENT)
         self.shared = os.environ.get("ASHLAR_ROOT_CCACHE")
@@ -64,15 +66,20 @@ class Build:
     def copy(self, rest):
         *options, source, target = rest.split()
         there = os.path.join(self.root, os.path.join(self.work, target).lstrip("/"))
-        if options:
-            base = self.stages[options[0].removeprefix("--from=")]
-            source = os.path.join(base, source.lstrip("/"))
-            copy = shutil.copytree if os.path.isdir(source) else shutil.copy
-            os.makedirs(os.path.dirname(there), exist_ok=True)
-            copy(source, there)
-        else:
+        if not options:
             shutil.copytree(os.path.join(self.checkout, source), there, symlinks=True, dirs_exist_ok=True,
                             ignore=ignored(self.checkout))
+            return
+        base = self.stages[options[0].removeprefix("--from=")]
+        found = glob.glob(os.path.join(base, source.lstrip("/")))
+        if not found:
+            sys.exit(f"COPY {rest}: no file {source}")
+        os.makedirs(there if target.endswith("/") else os.path.dirname(there), exist_ok=True)
+        for path in found:
+            if os.path.isdir(path):
+                shutil.copytree(path, there, dirs_exist_ok=True)
+            else:
+                shutil.copy(path, there)
 
     def run(self, command):
         print("RUN", command, flush=True)
@@ -91,9 +98,18 @@ class Build:
             sys.exit(f"RUN {command}: exit code {done.returncode}\n{done.stdout[-4000:]}")
         return done.stdout
 
+    def given(self):
+        """True in the stage `build` if its packages are there already."""
+        return self.packages is not None and self.stages.get("build") == self.root
+
     def carry_out(self, word, rest):
-        if word == "FROM":
+        if word == "FROM" and self.packages and rest.endswith(" AS build"):
+            self.root = self.stages["build"] = os.path.join(self.folder, "build")
+            shutil.copytree(self.packages, os.path.join(self.root, "packages"))
+        elif word == "FROM":
             self.begin(rest)
+        elif self.given():
+            print(word, rest, "(not carried out)")
         elif word == "WORKDIR":
             self.work = rest
             os.makedirs(self.root + rest, exist_ok=True)
@@ -109,13 +125,15 @@ class Build:
 
 
 def main(arguments):
+    packages = [a.split("=", 1)[1] for a in arguments if a.startswith("--packages=")]
+    arguments = [a for a in arguments if not a.startswith("--packages=")]
     if len(arguments) != 3:
         sys.exit(__doc__)
     checkout, cache, model = map(os.path.abspath, arguments)
     if reason := roots.obstacle(cache):
         sys.exit(reason)
     with tempfile.TemporaryDirectory(prefix="ashlar-container-", dir=os.environ.get("TMPDIR")) as folder:
-        build = Build(checkout, cache, folder)
+        build = Build(checkout, cache, folder, packages[-1] if packages else None)
         for word, rest in instructions(os.path.join(checkout, "Containerfile")):
             build.carry_out(word, rest)
         os.makedirs(build.root + "/data", exist_ok=True)
