@@ -132,8 +132,7 @@ private:
   bool haveUniform = false;
   size_t smallestUniform = 0;
   double failingNoise = 0; ///< Least noise of a uniform format that fails.
-  /// Whether candidates must keep a safety margin, and the cycles of the best
-  /// that does.
+  /// Whether candidates need a margin, and the cycles of the best that has one.
   SafetyMargin margin = SafetyMargin::Kept;
   double cyclesWithMargin = HUGE_VAL;
   /// One-byte formats that cost least among those that add little noise.
