@@ -324,7 +324,7 @@ public:
                  builder.getStringAttr(
                      storageOf(op.getY()).encoded
                          ? "encoded after the copy: new blocks"
-                         : "elements are left out, repeated or converted"))}));
+                         : "elements are omitted, repeated or converted"))}));
   }
 
   void replace(Movement &movement) {

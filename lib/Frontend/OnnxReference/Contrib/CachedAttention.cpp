@@ -166,7 +166,7 @@ void groupQueryAttention(Call &call) {
                 groups = call.getInt("kv_num_heads", 0);
   const bool packed = !call.has(1);
   if (!call.require(call.has(5) && (packed || call.has(2)),
-                    "an operand is left out"))
+                    "an operand is omitted"))
     return;
   const int64_t all = packed ? heads + 2 * groups : heads;
   Tensor q = headsOf(call, call.operand(0), all, 0, heads);

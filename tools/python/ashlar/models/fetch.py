@@ -90,7 +90,7 @@ def attempt(address: str, out: BinaryIO, size: int | None, report: Report) -> No
                 out.truncate(0)
                 out.seek(0)
             elif start and not (answer.headers.get("Content-Range") or "").startswith(f"bytes {start}-"):
-                raise Refused("answers with another range than the one asked for")
+                raise Refused("answers with another range than the one requested")
             copy(answer, out, size, report)
     except urllib.error.HTTPError as error:
         if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:

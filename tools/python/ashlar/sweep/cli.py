@@ -51,7 +51,7 @@ class Sweep(Campaign):
 
     def describe_plan(self, plan: Plan) -> str:
         return (f"{len(plan.body['rows'])} rows, {len(plan.body['machines'])} machines, "
-                f"{plan.body['left_out']} combinations left out")
+                f"{plan.body['left_out']} combinations excluded")
 
     def prepare(self, options: SimpleNamespace) -> None:
         if not options.no_plots and available():

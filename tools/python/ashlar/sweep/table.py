@@ -119,7 +119,7 @@ def as_text(rows: list[dict], notes: int) -> str:
                               *(f"{k}={row[k]}" for k in names if row[k] is not None and "." not in k)])
             text += f"  {where}: {row['message']}\n"
     if notes:
-        text += f"{notes} combinations left out by the constraints\n"
+        text += f"{notes} combinations excluded by the constraints\n"
     return text
 
 
