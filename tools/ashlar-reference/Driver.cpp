@@ -132,7 +132,7 @@ llvm::Expected<report::InputSet> readInputs(func::FuncOp main,
     auto tensors = randomInputs(main, options.seed);
     if (!tensors)
       return tensors.takeError();
-    return report::InputSet{1, std::move(*tensors)};
+    return report::InputSet{1, std::move(*tensors), {}};
   }
   auto archive = support::readNpz(options.inputs);
   if (!archive)

@@ -75,8 +75,8 @@ std::string listBindings(llvm::ArrayRef<container::TensorBinding> bindings);
 struct InputSet {
   uint64_t samples = 1;
   std::vector<support::HostTensor> tensors; ///< In order of the bindings.
-  /// The input that tells how many rows of the cache are filled, if nobody gave
-  /// it: each run continues where the one before has stopped.
+  /// The input that tells how many rows of the cache are filled, if it was not
+  /// given: each run continues where the one before it stopped.
   std::optional<size_t> position;
 };
 
