@@ -33,6 +33,7 @@ public:
   }
 
   StringRef op() const { return node.op; }
+  StringRef name() const { return node.name; }
   int64_t opset() const { return node.opset; }
 
   size_t numInputs() const { return inputs.size(); }

@@ -54,6 +54,10 @@ std::vector<OperatorRow> scatterRows();
 std::vector<OperatorRow> signalRows();
 std::vector<OperatorRow> sortingRows();
 std::vector<OperatorRow> gramRows();
+std::vector<OperatorRow> linearAttentionRows();
+std::vector<OperatorRow> deformConvRows();
+std::vector<OperatorRow> bitCastRows();
+std::vector<OperatorRow> randomRows();
 // Operators of other domains.
 std::vector<OperatorRow> contribActivationRows();
 std::vector<OperatorRow> contribNormalizationRows();

@@ -90,11 +90,15 @@ private:
   SmallVector<int64_t> lengths;
 };
 
-/// Softmax of a row in place.
+/// Softmax of a row in place; zeros if all of it is masked.
 void softmax(double *row, int64_t count) {
   double top = -std::numeric_limits<double>::infinity(), sum = 0;
   for (int64_t j = 0; j < count; ++j)
     top = std::max(top, row[j]);
+  if (top == -std::numeric_limits<double>::infinity()) {
+    std::fill(row, row + count, 0.0);
+    return;
+  }
   for (int64_t j = 0; j < count; ++j)
     sum += row[j] = std::exp(row[j] - top);
   for (int64_t j = 0; j < count; ++j)

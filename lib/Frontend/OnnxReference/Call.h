@@ -45,6 +45,7 @@ public:
         produced(node.outputs.size()) {}
 
   StringRef op() const { return node.op; }
+  StringRef name() const { return node.name; }
   int64_t opset() const { return node.opset; }
 
   size_t numOperands() const { return operands.size(); }

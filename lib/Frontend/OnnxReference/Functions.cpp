@@ -107,6 +107,17 @@ void selu(Call &call) {
                  }));
 }
 
+/// A gate a * sigmoid(alpha * a) times what it lets through.
+void swiGlu(Call &call) {
+  const double alpha = call.getFloat("alpha", 1);
+  call.setResult(0, zip(call, call.operand(0), call.operand(1),
+                        call.operand(0).type, [=](auto a, auto b) {
+                          const auto gate = static_cast<double>(a);
+                          return gate * sigmoidOf(alpha * gate) *
+                                 static_cast<double>(b);
+                        }));
+}
+
 /// max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).
 void celu(Call &call) {
   const double alpha = call.getFloat("alpha", 1);
@@ -342,12 +353,12 @@ std::vector<EvaluatorRow> onnxref::functionEvaluators() {
       {"HardSigmoid", {1, 6, 22}, 1, hardSigmoid},
       {"Gelu", {20}, 1, gelu},
       {"Swish", {24}, 1, swish},
+      {"SwiGLU", {28}, 2, swiGlu},
       {"ThresholdedRelu", {10, 22}, 1, thresholdedRelu, steps},
       {"Clip", {1, 6}, 1, clipAttributes},
       {"Clip", {11, 12, 13}, 1, clipOperands},
       {"Identity", {1, 13, 14, 16, 19, 21, 23, 24, 25}, 1, identity},
       {"Dropout", {1, 6, 7, 10}, 1, dropout},
-      {"Dropout", {12, 13, 22}, 1, dropout},
       {"Cast", {6, 9, 13, 19, 21, 23, 24, 25}, 1, cast, steps},
       {"CastLike", {15, 19, 21, 23, 24, 25}, 2, castLike, steps},
   };

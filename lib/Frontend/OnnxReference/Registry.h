@@ -59,6 +59,10 @@ std::vector<EvaluatorRow> samplingEvaluators();
 std::vector<EvaluatorRow> scatterEvaluators();
 std::vector<EvaluatorRow> signalEvaluators();
 std::vector<EvaluatorRow> gramEvaluators();
+std::vector<EvaluatorRow> recurrenceEvaluators();
+std::vector<EvaluatorRow> deformConvEvaluators();
+std::vector<EvaluatorRow> bitCastEvaluators();
+std::vector<EvaluatorRow> randomEvaluators();
 // Operators of other domains.
 std::vector<EvaluatorRow> contribEvaluators();
 std::vector<EvaluatorRow> cachedAttentionEvaluators();

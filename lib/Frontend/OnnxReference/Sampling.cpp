@@ -54,7 +54,7 @@ private:
     double p = corners ? (coordinate + 1) / 2 * (extent - 1)
                        : ((coordinate + 1) * extent - 1) / 2;
     if (mode == "nearest")
-      p = dims == 3 ? std::round(p) : std::nearbyint(p);
+      p = std::nearbyint(p);
     const bool cubic = mode == "cubic" || mode == "bicubic";
     if (padding == "border" && !cubic)
       p = std::clamp(p, 0.0, extent - 1);

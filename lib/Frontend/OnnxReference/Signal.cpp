@@ -35,20 +35,30 @@ std::vector<Complex> transformed(const std::vector<Complex> &signal,
   return result;
 }
 
+/// A complex spectrum from the first half of a real signal's.
+void mirror(std::vector<Complex> &spectrum) {
+  const size_t length = spectrum.size();
+  for (size_t k = length / 2 + 1; k < length; ++k)
+    spectrum[k] = std::conj(spectrum[length - k]);
+}
+
 void dft(Call &call, int64_t given) {
   const Tensor &x = call.operand(0);
   const bool inverse = call.getInt("inverse", 0) != 0,
-             onesided = call.getInt("onesided", 0) != 0;
+             onesided = call.getInt("onesided", 0) != 0,
+             real = inverse && onesided;
   const int64_t axis = call.normalAxis(given, rankOf(x));
   if (call.failed() ||
       !call.require(x.isFloat() && axis < rankOf(x) - 1, "no such axis"))
     return;
   const int64_t parts = x.shape.back(), extent = x.shape[axis],
-                length = call.has(1) ? call.integers(1)[0] : extent,
-                bins = onesided ? length / 2 + 1 : length;
+                own = real ? std::max<int64_t>(2 * (extent - 1), 1) : extent,
+                length = call.has(1) ? call.integers(1)[0] : own,
+                bins = onesided && !real ? length / 2 + 1 : length,
+                read = real ? length / 2 + 1 : length, kept = real ? 1 : 2;
   Shape shape(x.shape);
   shape[axis] = bins;
-  shape.back() = 2;
+  shape.back() = kept;
   const ArrayRef<int64_t> all = x.shape;
   const int64_t inner = elementCount(all.drop_front(axis + 1).drop_back()),
                 outer = elementCount(all.take_front(axis));
@@ -56,15 +66,18 @@ void dft(Call &call, int64_t given) {
   for (int64_t o = 0; o < outer; ++o)
     for (int64_t i = 0; i < inner; ++i) {
       std::vector<Complex> signal(length, 0.0);
-      for (int64_t k = 0; k < std::min(length, extent); ++k) {
+      for (int64_t k = 0; k < std::min(read, extent); ++k) {
         const double *at = &x.floats[((o * extent + k) * inner + i) * parts];
         signal[k] = {at[0], parts == 2 ? at[1] : 0};
       }
+      if (real)
+        mirror(signal);
       const std::vector<Complex> sums = transformed(signal, bins, inverse);
       for (int64_t k = 0; k < bins; ++k) {
-        double *to = &y.floats[((o * bins + k) * inner + i) * 2];
+        double *to = &y.floats[((o * bins + k) * inner + i) * kept];
         to[0] = sums[k].real();
-        to[1] = sums[k].imag();
+        if (!real)
+          to[1] = sums[k].imag();
       }
     }
   call.setResult(0, std::move(y));

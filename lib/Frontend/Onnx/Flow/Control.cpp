@@ -163,6 +163,82 @@ Expected<int64_t> scanLength(FlowNode &n, const Names &sources,
   return length;
 }
 
+/// How a scan goes along its operands and results.
+struct ScanForm {
+  std::vector<int64_t> axes, backwards, outBackwards;
+};
+
+/// The body for every element of `sources`; `place` tells scans of one node
+/// apart.
+Error scanOnce(FlowNode &n, const std::string &place, const ScanForm &form,
+               const Names &sources, Rounds &rounds) {
+  std::vector<int64_t> along;
+  Expected<int64_t> length = scanLength(n, sources, form.axes, along);
+  if (!length)
+    return length.takeError();
+  for (int64_t round = 0; round < *length; ++round) {
+    Names operands = rounds.carried;
+    for (size_t i = 0; i < sources.size(); ++i) {
+      Expected<std::string> part = n.element(
+          sources[i], at(form.backwards, i) ? *length - 1 - round : round,
+          along[i]);
+      if (!part)
+        return part.takeError();
+      operands.push_back(*part);
+    }
+    Expected<Expansion> body = expandBody(
+        n, "body", place + "round" + std::to_string(round), operands);
+    if (!body)
+      return body.takeError();
+    if (Error error = takeRound(rounds, *body, 0))
+      return error;
+  }
+  for (size_t i = 0; i < rounds.collected.size(); ++i)
+    if (at(form.outBackwards, i))
+      std::reverse(rounds.collected[i].begin(), rounds.collected[i].end());
+  return Error::success();
+}
+
+/// Operator set 8: every operand and result has a batch in front, each entry
+/// of which is a scan of its own along the next dimension.
+Error scanBatch(FlowNode &n, const Names &initial, const Names &sources) {
+  if (n.hasInput(0))
+    return makeError(ErrorClass::Unsupported,
+                     "Scan of operator set 8 with lengths of sequences; leave "
+                     "them out or export with operator set 9 or newer");
+  Expected<OperandKind> kind = n.kind(sources.front());
+  if (!kind)
+    return kind.takeError();
+  const int64_t batch = kind->shape.empty() ? 0 : kind->shape[0];
+  const ScanForm form = {{}, n.getInts("directions"), {}};
+  std::vector<Names> results(n.flat().outputs.size());
+  for (int64_t b = 0; b < batch; ++b) {
+    Rounds rounds;
+    Names parts;
+    for (const Names *names : {&initial, &sources})
+      for (const std::string &name : *names) {
+        Expected<std::string> part = n.element(name, b, 0);
+        if (!part)
+          return part.takeError();
+        (names == &initial ? rounds.carried : parts).push_back(*part);
+      }
+    const std::string place = "entry" + std::to_string(b) + "/";
+    if (Error error = scanOnce(n, place, form, parts, rounds))
+      return error;
+    for (Names &collected : rounds.collected) {
+      Expected<std::string> whole = n.stack(collected, 0);
+      if (!whole)
+        return whole.takeError();
+      rounds.carried.push_back(*whole);
+    }
+    if (Error error = checkOutputs(n, rounds.carried.size()))
+      return error;
+    for (size_t i = 0; i < results.size(); ++i)
+      results[i].push_back(rounds.carried[i]);
+  }
+  return setRounds(n, {{}, std::move(results)}, {});
+}
+
 } // namespace
 
 Error ashlar::frontend::runIf(FlowNode &n) {
@@ -241,47 +317,26 @@ Error ashlar::frontend::runLoop(FlowNode &n) {
 }
 
 Error ashlar::frontend::runScan(FlowNode &n) {
-  if (n.flat().opset < 9)
-    return makeError(ErrorClass::Unsupported,
-                     "Scan of operator set {}, expected 9 or newer",
-                     n.flat().opset);
-  const int64_t scanned = n.getInt("num_scan_inputs", 0);
+  const bool batched = n.flat().opset < 9;
+  const int64_t scanned = n.getInt("num_scan_inputs", 0),
+                first = batched ? 1 : 0;
   const auto inputs = static_cast<int64_t>(n.flat().inputs.size());
-  if (scanned < 1 || scanned > inputs)
+  if (scanned < 1 || scanned > inputs - first)
     return makeError(ErrorClass::Malformed,
-                     "num_scan_inputs is {}, of {} operands", scanned, inputs);
-  const std::vector<int64_t> axes = n.getInts("scan_input_axes"),
-                             backwards = n.getInts("scan_input_directions"),
-                             outAxes = n.getInts("scan_output_axes"),
-                             outBackwards = n.getInts("scan_output_directions");
+                     "num_scan_inputs is {}, of {} operands", scanned,
+                     inputs - first);
   Rounds rounds;
-  rounds.carried.assign(n.flat().inputs.begin(),
+  rounds.carried.assign(n.flat().inputs.begin() + first,
                         n.flat().inputs.end() - scanned);
-  Names sources(n.flat().inputs.end() - scanned, n.flat().inputs.end());
-  std::vector<int64_t> along;
-  Expected<int64_t> length = scanLength(n, sources, axes, along);
-  if (!length)
-    return length.takeError();
-  for (int64_t round = 0; round < *length; ++round) {
-    Names operands = rounds.carried;
-    for (size_t i = 0; i < sources.size(); ++i) {
-      Expected<std::string> part = n.element(
-          sources[i], at(backwards, i) ? *length - 1 - round : round, along[i]);
-      if (!part)
-        return part.takeError();
-      operands.push_back(*part);
-    }
-    Expected<Expansion> body =
-        expandBody(n, "body", "round" + std::to_string(round), operands);
-    if (!body)
-      return body.takeError();
-    if (Error error = takeRound(rounds, *body, 0))
-      return error;
-  }
-  for (size_t i = 0; i < rounds.collected.size(); ++i)
-    if (at(outBackwards, i))
-      std::reverse(rounds.collected[i].begin(), rounds.collected[i].end());
-  return setRounds(n, rounds, outAxes);
+  const Names sources(n.flat().inputs.end() - scanned, n.flat().inputs.end());
+  if (batched)
+    return scanBatch(n, rounds.carried, sources);
+  const ScanForm form = {n.getInts("scan_input_axes"),
+                         n.getInts("scan_input_directions"),
+                         n.getInts("scan_output_directions")};
+  if (Error error = scanOnce(n, "", form, sources, rounds))
+    return error;
+  return setRounds(n, rounds, n.getInts("scan_output_axes"));
 }
 
 Error ashlar::frontend::runSequenceMap(FlowNode &n) {

@@ -33,7 +33,7 @@ const std::vector<FlowRow> &ashlar::frontend::flowTable() {
       {"Optional", {15}, "nothing; no optional inputs and outputs of a model"},
       {"OptionalGetElement", {15, 18}, "nothing"},
       {"OptionalHasElement", {15, 18}, "a constant"},
-      {"Scan", {9, 11, 16, 19, 21, 23, 24, 25}, "its body for every element"},
+      {"Scan", {8, 9, 11, 16, 19, 21, 23, 24, 25}, "its body for every element"},
       {"SequenceAt", {11}, list},
       {"SequenceConstruct", {11}, list},
       {"SequenceEmpty", {11}, list},

@@ -19,20 +19,6 @@ constexpr double kMasked = -std::numeric_limits<double>::infinity();
 
 Type wideInteger(Node &n) { return mlir::IntegerType::get(n.context(), 64); }
 
-/// [batch, length, heads * size] as [batch, heads, length, size].
-Value splitHeads(Node &n, Value x, int64_t heads, StringRef attribute) {
-  if (!x || rankOf(x) == 4)
-    return x;
-  if (rankOf(x) != 3)
-    return n.malformed("an operand is {}, expected 3 or 4 dimensions",
-                       typeText(x));
-  const ShapeRef shape = shapeOf(x);
-  if (heads < 1 || shape[2] % heads != 0)
-    return n.malformed("{} is {}, for {}", attribute.str(), heads, typeText(x));
-  Value apart = n.reshape(x, {shape[0], shape[1], heads, shape[2] / heads});
-  return n.transpose(apart, {0, 2, 1, 3});
-}
-
 Value maskWhere(Node &n, Value kept, Type element) {
   return n.where(kept, n.splat(0, element), n.splat(kMasked, element));
 }
@@ -116,6 +102,17 @@ bool checkHeads(Node &n, const Heads &h) {
   return false;
 }
 
+/// Zeros where a query reads no key. In products such a row is zero anyway,
+/// since an encoded NaN is.
+Value withoutEmptyRows(Node &n, Value masked, Value probabilities) {
+  if (!masked || !probabilities)
+    return nullptr;
+  const Type element = elementOf(masked);
+  Value best = n.reduce(ReduceKind::Max, masked, {3}, /*keepdims=*/true);
+  Value any = n.compare(CompareKind::Greater, best, n.splat(kMasked, element));
+  return n.where(any, probabilities, n.splat(0, element));
+}
+
 /// Which of the scores the fourth output shows.
 enum ScoreOutput { Raw = 0, Capped = 1, Masked = 2, Probabilities = 3 };
 
@@ -159,6 +156,8 @@ void attention(Node &n) {
   stages[Capped] = scores;
   stages[Masked] = scores = addMasks(n, h, scores, causal);
   stages[Probabilities] = scores = n.softmax(scores, 3, /*logarithm=*/false);
+  if (shown == Probabilities && n.outputUsed(3))
+    stages[Probabilities] = withoutEmptyRows(n, stages[Masked], scores);
   Value y = n.matmul(scores, values);
   if (flat && y) {
     const Shape shape(shapeOf(y));

@@ -8,6 +8,20 @@ using namespace ashlar;
 using namespace ashlar::frontend;
 using namespace ashlar::nn;
 
+Value ashlar::frontend::splitHeads(Node &n, Value x, int64_t heads,
+                                   StringRef attribute) {
+  if (!x || rankOf(x) == 4)
+    return x;
+  if (rankOf(x) != 3)
+    return n.malformed("an operand is {}, expected 3 or 4 dimensions",
+                       typeText(x));
+  const ShapeRef shape = shapeOf(x);
+  if (heads < 1 || shape[2] % heads != 0)
+    return n.malformed("{} is {}, for {}", attribute.str(), heads, typeText(x));
+  Value apart = n.reshape(x, {shape[0], shape[1], heads, shape[2] / heads});
+  return n.transpose(apart, {0, 2, 1, 3});
+}
+
 Value ashlar::frontend::repeatHeads(Node &n, Value x, int64_t heads) {
   if (!x || shapeOf(x)[1] == heads)
     return x;

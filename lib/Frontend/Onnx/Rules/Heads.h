@@ -9,6 +9,10 @@
 
 namespace ashlar::frontend {
 
+/// [batch, length, heads * size] as [batch, heads, length, size]; 4 dimensions
+/// stay. An error names \p attribute, which gave the heads.
+Value splitHeads(Node &n, Value x, int64_t heads, StringRef attribute);
+
 /// Heads of keys or values [batch, groups, length, size] repeated for \p heads
 /// of queries.
 Value repeatHeads(Node &n, Value x, int64_t heads);

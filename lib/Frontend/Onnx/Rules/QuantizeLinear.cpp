@@ -62,6 +62,13 @@ Value toQuantised(Node &n, Value quotient, Value zero, Type element,
   if (narrow && narrow->isFloat()) {
     if (!isZero(zero))
       return n.unsupported("a zero point other than 0 of {}", narrow->name);
+    // Adding 0 makes 0 of -0, which is all that such a zero point does; a sum
+    // would be simplified away.
+    if (zero && quotient && !narrow->hasNaN()) {
+      Value none = n.splat(0, elementOf(quotient));
+      quotient = n.where(n.compare(CompareKind::Equal, quotient, none), none,
+                         quotient);
+    }
     return castToNarrow(n, quotient, *narrow, saturate);
   }
   Value v = n.unary(UnaryFunction::Round, quotient);

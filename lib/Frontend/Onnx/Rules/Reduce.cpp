@@ -4,6 +4,7 @@
 
 #include "lib/Frontend/Onnx/Registry.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace ashlar;
@@ -63,8 +64,55 @@ Value logSumExp(Node &n, Value x, ArrayRef<int64_t> axes, bool keepdims) {
   return n.reshape(y, *shape);
 }
 
+/// What a reduction of no elements gives; nothing if ONNX leaves it open.
+std::optional<double> ofNothing(Reduction kind, Type element) {
+  const bool isFloat = mlir::isa<mlir::FloatType>(element);
+  const unsigned bits = element.getIntOrFloatBitWidth();
+  switch (kind) {
+  case Reduction::Prod:
+    return 1;
+  case Reduction::Max:
+    if (isFloat)
+      return -std::numeric_limits<double>::infinity();
+    return element.isUnsignedInteger() || bits == 1 ? 0
+                                                    : -std::ldexp(1, bits - 1);
+  case Reduction::Min:
+    if (isFloat)
+      return std::numeric_limits<double>::infinity();
+    // Of 64 bits a binary64 has only the number above.
+    if (bits == 64)
+      return std::nullopt;
+    return std::ldexp(1, element.isUnsignedInteger() || bits == 1 ? bits
+                                                                  : bits - 1) -
+           1;
+  case Reduction::LogSum:
+  case Reduction::LogSumExp:
+    return -std::numeric_limits<double>::infinity();
+  case Reduction::Mean:
+    return std::nullopt;
+  default:
+    return 0;
+  }
+}
+
+Value reduceNothing(Node &n, Reduction kind, Value x, ArrayRef<int64_t> axes,
+                    bool keepdims) {
+  SmallVector<int64_t> sorted(axes);
+  llvm::sort(sorted);
+  llvm::Expected<Shape> shape = inferReduce(shapeOf(x), sorted, keepdims);
+  if (!shape)
+    return n.fail(shape.takeError(), ErrorClass::Malformed);
+  const std::optional<double> number = ofNothing(kind, elementOf(x));
+  if (!number)
+    return n.unsupported("no elements of {}: ONNX leaves the result open",
+                         typeText(x));
+  return n.broadcast(n.splat(*number, elementOf(x)), *shape);
+}
+
 Value apply(Node &n, Reduction kind, Value x, ArrayRef<int64_t> axes,
             bool keepdims) {
+  if (!n.failed() && elementCount(shapeOf(x)) == 0)
+    return reduceNothing(n, kind, x, axes, keepdims);
   auto plain = [&](ReduceKind reduce) {
     return n.reduce(reduce, x, axes, keepdims);
   };

@@ -3,6 +3,8 @@
 // Sampling at coordinates, which may be known at run time: every tap is a read
 // at computed indices times its weight.
 
+#include "Sampling.h"
+
 #include "lib/Frontend/Onnx/Registry.h"
 
 #include <functional>
@@ -14,16 +16,6 @@ using namespace ashlar::nn;
 namespace {
 
 using F = UnaryFunction;
-
-enum class Padding { Zeros, Border, Reflection };
-
-struct Sampler {
-  bool alignCorners = false;
-  Padding padding = Padding::Zeros;
-  int taps = 2; ///< Per dimension: nearest 1, linear 2, cubic 4.
-  /// Nearest: halves go to the even integer; of volumes away from zero.
-  bool evenHalves = true;
-};
 
 /// Short names for arithmetic with numbers.
 class Formula {
@@ -55,22 +47,6 @@ Value reflected(Node &n, Value x, double low, double high) {
   return f.add(n.binary<MinOp>(turn, back), low);
 }
 
-/// The nearest integer; halves to the even one or away from zero.
-Value nearest(Node &n, Value x, bool evenHalves) {
-  if (evenHalves || !x)
-    return n.unary(F::Round, x);
-  Formula f(n, elementOf(x));
-  Value up = n.unary(F::Floor, f.add(x, 0.5));
-  Value down = n.unary(F::Ceil, f.add(x, -0.5));
-  return n.where(n.compare(CompareKind::Less, x, f.number(0)), down, up);
-}
-
-/// Where a dimension is read for one tap, and how much it counts.
-struct Tap {
-  Value index;  ///< Of 64 bits, within the dimension.
-  Value weight; ///< Of the type of the coordinates; null for 1.
-};
-
 /// Weight of the cubic kernel with a = -3/4 at the distance |t - tap|.
 Value cubicWeight(Node &n, Value fraction, int tap) {
   constexpr double a = -0.75;
@@ -89,6 +65,13 @@ Value cubicWeight(Node &n, Value fraction, int tap) {
   return polynomial(x, a, -5 * a, 8 * a, -4 * a);
 }
 
+/// Ends of the range that reflection folds places into.
+std::pair<double, double> mirrorsOf(const Sampler &s, int64_t extent) {
+  const auto size = static_cast<double>(extent);
+  return s.alignCorners ? std::pair(0.0, size - 1)
+                        : std::pair(-0.5, size - 0.5);
+}
+
 /// The taps of one dimension for coordinates in [-1, 1].
 SmallVector<Tap> tapsOf(Node &n, const Sampler &s, Value coordinate,
                         int64_t extent) {
@@ -96,41 +79,10 @@ SmallVector<Tap> tapsOf(Node &n, const Sampler &s, Value coordinate,
     return {};
   Formula f(n, elementOf(coordinate));
   const auto size = static_cast<double>(extent);
-  const double low = s.alignCorners ? 0 : -0.5,
-               high = s.alignCorners ? size - 1 : size - 0.5;
   Value x = f.add(coordinate, 1.0);
   x = s.alignCorners ? f.mul(x, (size - 1) / 2)
                      : f.add(f.mul(x, size / 2), -0.5);
-  if (s.taps == 1)
-    x = nearest(n, x, s.evenHalves);
-  // Cubic weights count taps beyond the border, each of which is moved to it.
-  if (s.padding == Padding::Border && s.taps != 4)
-    x = n.unary(F::Clip, x, 0, size - 1);
-  if (s.padding == Padding::Reflection)
-    x = reflected(n, x, low, high);
-  Value base = s.taps == 1 ? n.unary(F::Round, x) : n.unary(F::Floor, x);
-  Value fraction = f.sub(x, base);
-  const Type type = mlir::IntegerType::get(n.context(), 64);
-  SmallVector<Tap> taps;
-  for (int tap = 0; tap < s.taps && !n.failed(); ++tap) {
-    Value place = f.add(base, s.taps == 4 ? tap - 1.0 : tap);
-    Tap result;
-    if (s.taps == 2)
-      result.weight = tap == 0 ? f.sub(f.number(1), fraction) : fraction;
-    if (s.taps == 4)
-      result.weight = cubicWeight(n, fraction, tap);
-    if (s.padding == Padding::Reflection)
-      place = reflected(n, place, low, high);
-    Value inside = n.unary(F::Clip, place, 0, size - 1);
-    if (s.padding == Padding::Zeros) {
-      Value kept = n.compare(CompareKind::Equal, inside, place);
-      result.weight = n.where(kept, result.weight ? result.weight : f.number(1),
-                              f.number(0));
-    }
-    result.index = n.cast(inside, type);
-    taps.push_back(result);
-  }
-  return taps;
+  return tapsAt(n, s, x, extent);
 }
 
 /// Sums over the taps of all dimensions of x [batch, channels, points];
@@ -178,7 +130,6 @@ private:
 std::optional<Sampler> readSampler(Node &n, size_t dimensions) {
   Sampler s;
   s.alignCorners = n.getInt("align_corners", 0) != 0;
-  s.evenHalves = dimensions != 3;
   const std::string mode = n.getString("mode", "linear"),
                     padding = n.getString("padding_mode", "zeros");
   if (mode == "nearest")
@@ -188,9 +139,9 @@ std::optional<Sampler> readSampler(Node &n, size_t dimensions) {
   else if (mode != "linear" && mode != "bilinear")
     n.malformed("mode is '{}', expected nearest, linear or cubic", mode);
   if (padding == "border")
-    s.padding = Padding::Border;
+    s.padding = SamplePadding::Border;
   else if (padding == "reflection")
-    s.padding = Padding::Reflection;
+    s.padding = SamplePadding::Reflection;
   else if (padding != "zeros")
     n.malformed("padding_mode is '{}', expected zeros, border or reflection",
                 padding);
@@ -238,7 +189,7 @@ void gridSample(Node &n) {
   const Type element = elementOf(x);
   Value flat = n.reshape(x, {shape[0], shape[1], points});
   flat = n.cast(flat, elementOf(rows));
-  Value y = n.cast(Reader(n, flat, taps, extents).read(), element);
+  Value y = n.cast(readTaps(n, flat, taps, extents), element);
   Shape result = {shape[0], shape[1]};
   result.append(places.begin() + 1, places.end() - 1);
   n.setOutput(0, n.reshape(y, result));
@@ -304,6 +255,51 @@ void affineGrid(Node &n) {
 }
 
 } // namespace
+
+SmallVector<Tap> ashlar::frontend::tapsAt(Node &n, const Sampler &s, Value x,
+                                          int64_t extent) {
+  if (!x)
+    return {};
+  Formula f(n, elementOf(x));
+  const auto size = static_cast<double>(extent);
+  const auto [low, high] = mirrorsOf(s, extent);
+  if (s.taps == 1)
+    x = n.unary(F::Round, x); // Halves to the even integer.
+  // Cubic weights count taps beyond the border, each of which is moved to it.
+  if (s.padding == SamplePadding::Border && s.taps != 4)
+    x = n.unary(F::Clip, x, 0, size - 1);
+  if (s.padding == SamplePadding::Reflection)
+    x = reflected(n, x, low, high);
+  Value base = s.taps == 1 ? n.unary(F::Round, x) : n.unary(F::Floor, x);
+  Value fraction = f.sub(x, base);
+  const Type type = mlir::IntegerType::get(n.context(), 64);
+  SmallVector<Tap> taps;
+  for (int tap = 0; tap < s.taps && !n.failed(); ++tap) {
+    Value place = f.add(base, s.taps == 4 ? tap - 1.0 : tap);
+    Tap result;
+    if (s.taps == 2)
+      result.weight = tap == 0 ? f.sub(f.number(1), fraction) : fraction;
+    if (s.taps == 4)
+      result.weight = cubicWeight(n, fraction, tap);
+    if (s.padding == SamplePadding::Reflection)
+      place = reflected(n, place, low, high);
+    Value inside = n.unary(F::Clip, place, 0, size - 1);
+    if (s.padding == SamplePadding::Zeros) {
+      Value kept = n.compare(CompareKind::Equal, inside, place);
+      result.weight = n.where(kept, result.weight ? result.weight : f.number(1),
+                              f.number(0));
+    }
+    result.index = n.cast(inside, type);
+    taps.push_back(result);
+  }
+  return taps;
+}
+
+Value ashlar::frontend::readTaps(Node &n, Value x,
+                                 ArrayRef<SmallVector<Tap>> taps,
+                                 ShapeRef extents) {
+  return Reader(n, x, taps, extents).read();
+}
 
 std::vector<OperatorRow> ashlar::frontend::samplingRows() {
   return {

@@ -98,8 +98,31 @@ std::pair<Value, Value> partsOf(Node &n, Value x, int64_t rows,
   return {real, imaginary};
 }
 
-/// The transform of [..., axis, ..., 1 or 2] along the axis. A real result of
-/// an inverse onesided transform is not defined before version 26.
+/// All `length` frequencies of a real signal from the first half of them: those
+/// of the other half are conjugates.
+Value mirroredSpectrum(Node &n, Value x, int64_t axis, int64_t length) {
+  x = toLength(n, x, axis, length / 2 + 1);
+  const int64_t rank = x ? rankOf(x) : 0;
+  if (!x || !n.reserve(length, 3 * sizeof(double)))
+    return nullptr;
+  SmallVector<int64_t> places;
+  SmallVector<double> signs;
+  for (int64_t k = 0; k < length; ++k) {
+    places.push_back(std::min(k, length - k));
+    signs.push_back(k <= length / 2 ? 1 : -1);
+  }
+  Value real = n.gather(n.sliceAxis(x, rank - 1, 0, 1), axis, places);
+  if (shapeOf(x).back() == 1)
+    return real;
+  Shape along(rank, 1);
+  along[axis] = length;
+  Value imaginary =
+      n.binary<MulOp>(n.gather(n.sliceAxis(x, rank - 1, 1, 1), axis, places),
+                      n.floats(signs, along, elementOf(x)));
+  return n.concat({real, imaginary}, rank - 1);
+}
+
+/// The transform of [..., axis, ..., 1 or 2] along the axis.
 Value transformAxis(Node &n, Value x, int64_t axis, int64_t length,
                     bool inverse, bool onesided) {
   const int64_t rank = rankOf(x);
@@ -141,18 +164,23 @@ void dft(Node &n, std::optional<int64_t> given) {
   const int64_t axis = n.normalAxis(*given, rank);
   if (!n.failed() && axis == rank - 1)
     n.malformed("axis {} is that of the parts of a number", *given);
-  if (inverse && onesided)
-    n.unsupported("onesided with inverse");
   if (n.failed())
     return;
+  const bool half = inverse && onesided;
   int64_t length = shapeOf(x)[axis];
+  if (half)
+    length = std::max<int64_t>(2 * (length - 1), 1);
   if (n.hasInput(1))
     length =
         static_cast<int64_t>(n.constantNumber(1, "dft_length").value_or(0));
   if (!n.failed() && (length < 1 || length > (1 << 20)))
     n.malformed("dft_length is {}", length);
-  if (!n.failed())
-    n.setOutput(0, transformAxis(n, x, axis, length, inverse, onesided));
+  if (n.failed())
+    return;
+  if (half)
+    x = mirroredSpectrum(n, x, axis, length);
+  Value y = transformAxis(n, x, axis, length, inverse, onesided && !half);
+  n.setOutput(0, half ? n.sliceAxis(y, rank - 1, 0, 1) : y);
 }
 
 void dftAttribute(Node &n) { dft(n, n.getInt("axis", 1)); }
@@ -309,14 +337,8 @@ void melWeights(Node &n) {
 std::vector<OperatorRow> ashlar::frontend::signalRows() {
   const char *window = "a constant; the size must be constant";
   return {
-      {"DFT",
-       {17},
-       dftAttribute,
-       "products with constant matrices; no inverse with onesided"},
-      {"DFT",
-       {20},
-       dftInput,
-       "products with constant matrices; no inverse with onesided"},
+      {"DFT", {17}, dftAttribute, "products with constant matrices"},
+      {"DFT", {20}, dftInput, "products with constant matrices"},
       {"STFT",
        {17},
        stft,

@@ -131,6 +131,19 @@ void swish(Node &n) {
   n.setOutput(0, n.unary(UnaryFunction::Swish, x, n.getFloat("alpha", 1.0f)));
 }
 
+/// A gate and what it lets through.
+void swiGlu(Node &n) {
+  Value gate = n.input(0), x = n.input(1);
+  const double alpha = n.getFloat("alpha", 1.0f);
+  if (!gate || !x)
+    return;
+  if (gate.getType() != x.getType())
+    n.malformed("operands are {} and {}, expected one type and shape",
+                typeText(gate), typeText(x));
+  n.setOutput(0,
+              n.binary<MulOp>(n.unary(UnaryFunction::Swish, gate, alpha), x));
+}
+
 /// max(0, x) + min(0, alpha (exp(x / alpha) - 1)), which is alpha elu(x /
 /// alpha) for a positive alpha.
 void celu(Node &n) {
@@ -189,18 +202,6 @@ void dropout(Node &n) {
   n.getFloat("ratio", 0.5f);
   n.getInt("is_test", 1);
   n.ignore("consumed_inputs");
-  keepAll(n);
-}
-
-/// Training with ratio 0 keeps everything too.
-void dropoutInputs(Node &n) {
-  n.ignore("seed");
-  bool training =
-      n.hasInput(2) && n.constantNumber(2, "training_mode").value_or(0) != 0;
-  if (training && n.hasInput(1))
-    training = n.constantNumber(1, "ratio").value_or(0) != 0;
-  if (training)
-    n.unsupported("training mode");
   keepAll(n);
 }
 
@@ -351,14 +352,11 @@ std::vector<OperatorRow> ashlar::frontend::unaryRows() {
       {"Gelu", {20}, gelu, "one operation"},
       {"Mish", {18, 22}, mish, "its formula"},
       {"Swish", {24}, swish, "x * sigmoid(alpha * x)"},
+      {"SwiGLU", {28}, swiGlu, "one operation and a product"},
       {"Celu", {12}, celu, "alpha * elu(x / alpha)"},
       {"ThresholdedRelu", {10, 22}, thresholdedRelu, "compare and choose"},
       {"Identity", {1, 13, 14, 16, 19, 21, 23, 24, 25}, identity, "nothing"},
       {"Dropout", {1, 6, 7, 10}, dropout, "nothing; the mask is a constant"},
-      {"Dropout",
-       {12, 13, 22},
-       dropoutInputs,
-       "nothing; the mask is a constant, training mode is refused"},
       {"Cast",
        {6, 9, 13, 19, 21, 23, 24, 25},
        cast,
