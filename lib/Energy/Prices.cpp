@@ -75,6 +75,7 @@ uint64_t energy::partsOf(const machine::Description &m, Component component) {
   constexpr uint64_t queues = 10;
   switch (component) {
   case Component::Dram:
+  case Component::Host: // Beside the chip.
     return 0;
   case Component::Dma:
     return m.dma.queues;

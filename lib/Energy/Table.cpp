@@ -69,6 +69,7 @@ double Curve::uncertaintyAt(double size) const {
 llvm::StringRef energy::partName(Component component) {
   switch (component) {
   case Component::Dram:
+  case Component::Host:
     return "";
   case Component::Dma:
     return "queue";

@@ -32,8 +32,9 @@ enum class Component : uint8_t {
   Xr,       ///< Scale-exponent registers.
   Sr,       ///< Statistics registers.
   Fetch,    ///< Instruction stream.
+  Host,     ///< Core of the host that runs queue `host`.
 };
-inline constexpr unsigned numComponents = 16;
+inline constexpr unsigned numComponents = 17;
 
 /// "dram", "sb", ... as in tables and reports.
 llvm::StringRef name(Component component);
@@ -80,8 +81,9 @@ enum class Action : uint8_t {
   SrRead,
   SrWrite,
   FetchRead,
+  HostStep,
 };
-inline constexpr unsigned numActions = 39;
+inline constexpr unsigned numActions = 40;
 
 /// What one action is.
 enum class ActionUnit : uint8_t {

@@ -18,7 +18,7 @@ struct Measured {
   uint64_t dramRead = 0, dramWrite = 0; ///< Bytes, whole bursts.
   /// Rows of DRAM that were opened; 0 for models without rows.
   uint64_t rowActivations = 0;
-  /// dma.*: bytes moved; act.drain: columns times entries read.
+  /// dma.*: bytes moved; act.drain: columns times entries read; host.*: steps.
   uint64_t work = 0;
   /// tcc.run: products of operands, and of their digits.
   uint64_t products = 0, digitProducts = 0;
@@ -72,6 +72,10 @@ private:
   void of(const isa::TccRun &op, Sink &sink);
   void of(const isa::TccNnz &op, Sink &sink);
   void of(const isa::TccPart &op, Sink &sink);
+  void of(const isa::HostNonzero &, Sink &sink);
+  void of(const isa::HostSort &, Sink &sink);
+  void of(const isa::HostUnique &, Sink &sink);
+  void of(const isa::HostNms &, Sink &sink);
 
   const machine::Description &machine;
   uint32_t shadowBits = 8, activeBits = 8;

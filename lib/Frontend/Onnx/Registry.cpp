@@ -108,13 +108,19 @@ std::string ashlar::frontend::supportedOpsMarkdown() {
       "the low bits of each byte.\n\n",
       oldestOpset, newestOpset);
   text += "| operator | since versions | lowered to; limits |\n|---|---|---|\n";
-  std::vector<FlowRow> rows = flowTable();
+  std::vector<FlowRow> rows, others;
+  for (const FlowRow &row : flowTable())
+    (*row.domain ? others : rows).push_back(row);
   for (const OperatorRow &row : operatorTable())
-    if (!*row.domain)
-      rows.push_back({row.op, row.versions, row.notes});
+    (*row.domain ? others : rows)
+        .push_back({row.op, row.versions, row.notes, row.domain});
   llvm::sort(rows, [](const FlowRow &a, const FlowRow &b) {
-    StringRef left = a.op, right = b.op;
-    return left != right ? left < right : a.versions < b.versions;
+    return std::tuple(StringRef(a.op), a.versions) <
+           std::tuple(StringRef(b.op), b.versions);
+  });
+  llvm::sort(others, [](const FlowRow &a, const FlowRow &b) {
+    return std::tuple(StringRef(a.domain), StringRef(a.op)) <
+           std::tuple(StringRef(b.domain), StringRef(b.op));
   });
   for (const FlowRow &row : rows)
     text += fmt::format("| {} | {} | {} |\n", row.op,
@@ -123,8 +129,7 @@ std::string ashlar::frontend::supportedOpsMarkdown() {
       "\n## Other domains\n\n"
       "Operators of version 1 of their domain, as its owner defines "
       "them.\n\n| domain | operator | lowered to; limits |\n|---|---|---|\n";
-  for (const OperatorRow &row : operatorTable())
-    if (*row.domain)
-      text += fmt::format("| {} | {} | {} |\n", row.domain, row.op, row.notes);
+  for (const FlowRow &row : others)
+    text += fmt::format("| {} | {} | {} |\n", row.domain, row.op, row.notes);
   return text;
 }

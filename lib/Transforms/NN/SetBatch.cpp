@@ -274,7 +274,7 @@ Axis BatchSetter::axisOf(Operation *op) {
       .Case<TakeOp>([&](TakeOp op) { return take(op); })
       .Case<SliceOp>([&](SliceOp op) { return slice(op); })
       .Case<PadOp>([&](PadOp op) { return pad(op); })
-      .Case<SoftmaxOp, LogSoftmaxOp, GatherOp>([&](auto op) -> Axis {
+      .Case<SoftmaxOp, LogSoftmaxOp, GatherOp, ArgSortOp>([&](auto op) -> Axis {
         const int64_t axis = axes[op.getX()];
         return axis == static_cast<int64_t>(op.getAxis()) ? Axis() : Axis(axis);
       })

@@ -29,6 +29,11 @@ class NotFollowed(Exception):
     """The program uses the sparse cluster."""
 
 
+def sorting(count):
+    """Steps of a sort: one for each element and level."""
+    return count if count < 2 else count * (count - 1).bit_length()
+
+
 def size_of(kind, mantissa):
     return (1 if mantissa <= 8 else 2) if kind == "bfp" else BYTES[kind]
 
@@ -186,6 +191,26 @@ class Program:
         written = self.map_of(f)
         self.add("dma.move", written)
         self.add("sb.write", written)
+
+    # The host. Data decide the steps of host.nms.
+
+    def host_nonzero(self, f):
+        self.host(f, math.prod(f[f"n{i}"] for i in range(8)) * (1 + f["rank"]))
+
+    def host_sort(self, f):
+        kept = min(f["keep"], f["extent"])
+        self.host(f, f["outer"] * f["inner"] * (2 * f["extent"] + sorting(kept)))
+
+    def host_unique(self, f):
+        self.host(f, sorting(f["rows"]) * f["length"] + 3 * f["rows"])
+
+    def host_nms(self, f):
+        raise NotFollowed("host.nms")
+
+    def host(self, f, steps):
+        del f
+        self.by_data.add(self.node)  # whole operands in DRAM are not followed
+        self.add("host.step", steps)
 
     # The array.
 

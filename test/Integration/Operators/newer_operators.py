@@ -33,19 +33,22 @@ def info(name, array):
         name, NP_TYPE_TO_TENSOR_TYPE[array.dtype], array.shape)
 
 
-def run(op, operands, outputs, constants=(), opset=28, verify=True,
+def run(op, operands, outputs, constants=(), opset=28, verify=True, domain="",
         **attributes):
     """Results of one node; operands that are None are left out."""
     names = [f"x{i}" if x is not None else "" for i, x in enumerate(operands)]
     results = [f"y{i}" for i in range(len(outputs))]
-    node = helper.make_node(op, names, results, name="node", **attributes)
+    node = helper.make_node(op, names, results, name="node",
+                            domain=domain, **attributes)
     given = {n: x for n, x in zip(names, operands) if n}
     fixed = [n for n in given if int(n[1:]) in constants]
     graph = helper.make_graph(
         [node], "g", [info(n, x) for n, x in given.items() if n not in fixed],
         [info(n, np.asarray(y)) for n, y in zip(results, outputs)],
         [numpy_helper.from_array(given[n], n) for n in fixed])
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    made = helper.make_model(graph, opset_imports=[
+        helper.make_opsetid("", opset),
+        *([helper.make_opsetid(domain, 1)] if domain else [])])
     made.ir_version = 12
     with tempfile.TemporaryDirectory() as folder:
         path, data, found, binary = (os.path.join(folder, name) for name in
@@ -255,9 +258,42 @@ def nothing_to_reduce():
               constants=(1,), opset=20, verify=False)
 
 
+def packed_experts():
+    """QMoE: every expert's weights as bytes of two numbers, gate and value in
+    turn, the best two of four experts."""
+    x, router = normal(5, 8), normal(5, 4)
+    codes = [RANDOM.integers(0, 16, s) for s in ((4, 12, 8), (4, 8, 6))]
+    packed = [(c[..., ::2] | c[..., 1::2] << 4).astype(np.uint8) for c in codes]
+    scales = [RANDOM.uniform(.02, .1, s).astype(np.float32)
+              for s in ((4, 12, 2), (4, 8, 2))]
+    zero = RANDOM.integers(0, 256, (4, 12, 1), dtype=np.uint8)
+    zeros = [np.stack([zero[..., 0] & 15, zero[..., 0] >> 4], -1), 8]
+    # Blocks of four columns: the last of the second layer is short.
+    w1, w2 = ((c - np.repeat(np.broadcast_to(z, s.shape), 4, -1)[..., :c.shape[-1]])
+              * np.repeat(s, 4, -1)[..., :c.shape[-1]].astype(float)
+              for c, s, z in zip(codes, scales, zeros))
+    bias = normal(4, 8)
+    chance = np.exp(router.astype(float))
+    y = np.zeros((5, 8))
+    for t in range(5):
+        best = np.argsort(-chance[t])[:2]
+        for e in best:
+            h = w1[e] @ x[t]
+            gate, value = np.minimum(h[::2], 3), np.clip(h[1::2], -3, 3)
+            h = gate / (1 + np.exp(-1.7 * gate)) * (value + 1)
+            y[t] += chance[t, e] / chance[t, best].sum() * (w2[e] @ h + bias[e])
+    check("QMoE", "QMoE",
+          [x, router, packed[0], scales[0], None, packed[1], scales[1], bias,
+           None, None, None, zero], [y.astype(np.float32)],
+          constants=(2, 3, 5, 6, 11), opset=20, domain="com.microsoft", k=2,
+          normalize_routing_weights=1, activation_type="swiglu",
+          swiglu_fusion=1, activation_alpha=1.7, activation_beta=1.0,
+          swiglu_limit=3.0, expert_weight_bits=4, block_size=4)
+
+
 CHECKS = {f.__name__: f for f in (
     linear_attention, causal_conv, swiglu, bitcast, deform_conv,
-    inverse_real_dft, draws, nothing_to_reduce)}
+    inverse_real_dft, draws, nothing_to_reduce, packed_experts)}
 
 
 def main():

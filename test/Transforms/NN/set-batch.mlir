@@ -38,6 +38,26 @@ func.func @class_token(%x: tensor<1x7x5xf32> {nn.name = "x"}) -> (tensor<1x8x5xf
 
 // -----
 
+// Lists of the host's sort are apart.
+
+// CHECK-LABEL: @sorted
+// CHECK: nn.arg_sort %{{.*}} {axis = 1 : i64, descending = true} : (tensor<3x9xf32>) -> tensor<3x2xi64>
+func.func @sorted(%x: tensor<1x9xf32> {nn.name = "x"}) -> (tensor<1x2xi64> {nn.name = "y"}) {
+  %0 = nn.arg_sort %x {axis = 1 : i64, descending = true} : (tensor<1x9xf32>) -> tensor<1x2xi64>
+  return %0 : tensor<1x2xi64>
+}
+
+// -----
+
+// A list of indices of all samples would mix them.
+func.func @listed(%x: tensor<1x9xf32> {nn.name = "x"}) -> (tensor<2x9xi64> {nn.name = "y"}) {
+  // expected-error @+1 {{--batch=3: this nonzero mixes the samples of a batch}}
+  %0 = nn.nonzero %x : (tensor<1x9xf32>) -> tensor<2x9xi64>
+  return %0 : tensor<2x9xi64>
+}
+
+// -----
+
 func.func @mixes(%x: tensor<1x4xf32> {nn.name = "x"}) -> (tensor<1x4xf32> {nn.name = "y"}) {
   // expected-error @+1 {{--batch=3: this softmax mixes the samples of a batch}}
   %0 = nn.softmax %x {axis = 0 : i64} : (tensor<1x4xf32>) -> tensor<1x4xf32>

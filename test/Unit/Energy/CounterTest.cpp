@@ -80,6 +80,14 @@ TEST(Counter, ProductsByDigits) {
   EXPECT_EQ(wide.widths(Component::Pe)[0].stationary, 12u);
 }
 
+TEST(Counter, StepsOfTheHost) {
+  Measured measured;
+  measured.work = 700;
+  measured.dramRead = 64;
+  EXPECT_EQ(nonZero(countAll({isa::HostSort()}, measured)),
+            (Found{{"dram.read", 64}, {"host.step", 700}}));
+}
+
 TEST(Counter, RowGroupsReadEveryPixelOnce) {
   // Eight groups of 16 rows, 12 results of a row shifted by one pixel to the
   // left: the first reads padding.

@@ -245,6 +245,11 @@ void ashlar::frontend::carrySlice(Node &n) {
     return;
   Value x = n.input(0), y = n.outputs()[0];
   const bool inputs = n.opset() >= 10;
+  if (inputs && (!constantOf(n.input(1)) || !constantOf(n.input(2)))) {
+    n.unsupported("cuts at run-time places what data decide the extent of "
+                  "already");
+    return;
+  }
   auto numbers = [&](size_t i, const char *name) {
     if (!inputs)
       return n.getInts(name);

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// If, Loop, Scan and SequenceMap: bodies in place of the node, as often as they
-// run.
+// If, Scan and SequenceMap: bodies in place of the node, as often as they run.
 
-#include "FlowNode.h"
-
-#include <limits>
+#include "Rounds.h"
 
 using namespace ashlar;
 using namespace ashlar::frontend;
@@ -13,26 +10,6 @@ using llvm::Error;
 using llvm::Expected;
 
 namespace {
-
-Expected<Expansion> expandBody(FlowNode &n, llvm::StringRef attribute,
-                               llvm::StringRef place, const Names &operands) {
-  Expected<const onnx::GraphProto *> graph = n.graph(attribute);
-  if (!graph)
-    return graph.takeError();
-  // An empty body makes no node, and would go round for nothing for ever.
-  if (!n.owner().budget.takeOperations(1))
-    return makeError(ErrorClass::Capacity,
-                     "its bodies become more nodes than a file of this size "
-                     "may make");
-  const std::string prefix = n.flat().name + "/" + place.str() + "/";
-  Expected<Expansion> body =
-      expandGraph(n.owner(), n.flat(), **graph, prefix, operands);
-  if (!body)
-    return body;
-  if (Error error = n.run(*body))
-    return error;
-  return body;
-}
 
 Error checkOutputs(FlowNode &n, size_t found) {
   if (n.flat().outputs.size() <= found)
@@ -66,69 +43,11 @@ Error chooseAtRunTime(FlowNode &n, const std::string &condition) {
   for (size_t i = 0; i < n.flat().outputs.size(); ++i) {
     if (!n.hasOutput(i))
       continue;
-    const std::string &a = yes->outputs[i], &b = no->outputs[i];
-    Expected<OperandKind> left = n.kind(a), right = n.kind(b);
-    if (!left || !right)
-      return joinErrors(left.takeError(), right.takeError());
-    if (left->shape != right->shape || left->elementType != right->elementType)
-      return makeError(ErrorClass::Unsupported,
-                       "the condition depends on run-time data, and result {} "
-                       "has another shape or type in each branch",
-                       i);
-    Expected<std::string> chosen = n.make("Where", {*one, a, b});
+    Expected<std::string> chosen = choose(
+        n, *one, yes->outputs[i], no->outputs[i], fmt::format("result {}", i));
     if (!chosen)
       return chosen.takeError();
     if (Error error = n.setAlias(i, *chosen))
-      return error;
-  }
-  return Error::success();
-}
-
-/// Values that go from one round to the next, and one list of parts for each
-/// value that the rounds collect.
-struct Rounds {
-  Names carried;
-  std::vector<Names> collected;
-};
-
-/// One round of a body whose results, from `first` on, are carried values and
-/// then parts.
-Error takeRound(Rounds &rounds, const Expansion &body, size_t first) {
-  const size_t needed = first + rounds.carried.size();
-  if (body.outputs.size() < needed)
-    return makeError(ErrorClass::Malformed,
-                     "its graph gives {} results, expected at least {}",
-                     body.outputs.size(), needed);
-  rounds.collected.resize(body.outputs.size() - needed);
-  for (size_t i = 0; i < rounds.carried.size(); ++i)
-    rounds.carried[i] = body.outputs[first + i];
-  for (size_t i = 0; i < rounds.collected.size(); ++i)
-    rounds.collected[i].push_back(body.outputs[needed + i]);
-  return Error::success();
-}
-
-Error setRounds(FlowNode &n, const Rounds &rounds,
-                llvm::ArrayRef<int64_t> axes) {
-  for (size_t i = 0; i < n.flat().outputs.size(); ++i) {
-    if (!n.hasOutput(i))
-      continue;
-    if (i < rounds.carried.size()) {
-      if (Error error = n.setAlias(i, rounds.carried[i]))
-        return error;
-      continue;
-    }
-    const size_t k = i - rounds.carried.size();
-    if (k >= rounds.collected.size() || rounds.collected[k].empty())
-      return makeError(
-          ErrorClass::Unsupported,
-          "result {} collects no parts, because the body never runs; "
-          "its shape is not known",
-          i);
-    Expected<std::string> whole =
-        n.stack(rounds.collected[k], k < axes.size() ? axes[k] : 0);
-    if (!whole)
-      return whole.takeError();
-    if (Error error = n.setAlias(i, *whole))
       return error;
   }
   return Error::success();
@@ -236,7 +155,9 @@ Error scanBatch(FlowNode &n, const Names &initial, const Names &sources) {
     for (size_t i = 0; i < results.size(); ++i)
       results[i].push_back(rounds.carried[i]);
   }
-  return setRounds(n, {{}, std::move(results)}, {});
+  Rounds whole;
+  whole.collected = std::move(results);
+  return setRounds(n, whole, {});
 }
 
 } // namespace
@@ -270,50 +191,6 @@ Error ashlar::frontend::runIf(FlowNode &n) {
     if (Error error = n.setAlias(i, branch->outputs[i]))
       return error;
   return Error::success();
-}
-
-Error ashlar::frontend::runLoop(FlowNode &n) {
-  int64_t count = std::numeric_limits<int64_t>::max(), condition = 1;
-  if (n.hasInput(0)) {
-    Expected<int64_t> known = n.knownOne(n.flat().inputs[0], "the trip count");
-    if (!known)
-      return known.takeError();
-    count = *known;
-  }
-  if (n.hasInput(1)) {
-    Expected<int64_t> known = n.knownOne(n.flat().inputs[1], "the condition");
-    if (!known)
-      return known.takeError();
-    condition = *known;
-  }
-  Rounds rounds;
-  for (size_t i = 2; i < n.flat().inputs.size(); ++i)
-    rounds.carried.push_back(n.flat().inputs[i]);
-  for (int64_t round = 0; round < count && condition; ++round) {
-    Expected<std::string> number = n.integers({round}, /*scalar=*/true);
-    if (!number)
-      return number.takeError();
-    Expected<std::string> going = n.integers({1}, true, /*boolean=*/true);
-    if (!going)
-      return going.takeError();
-    Names operands = {*number, *going};
-    operands.insert(operands.end(), rounds.carried.begin(),
-                    rounds.carried.end());
-    Expected<Expansion> body =
-        expandBody(n, "body", "round" + std::to_string(round), operands);
-    if (!body)
-      return body.takeError();
-    if (body->outputs.empty())
-      return makeError(ErrorClass::Malformed, "its body gives no condition");
-    if (Error error = takeRound(rounds, *body, 1))
-      return error;
-    Expected<int64_t> next = n.knownOne(
-        body->outputs[0], fmt::format("the condition after round {}", round));
-    if (!next)
-      return next.takeError();
-    condition = *next;
-  }
-  return setRounds(n, rounds, {});
 }
 
 Error ashlar::frontend::runScan(FlowNode &n) {

@@ -28,12 +28,15 @@ const std::vector<FlowRow> &ashlar::frontend::flowTable() {
        "a choice by element"},
       {"Loop",
        {1, 11, 13, 16, 19, 21, 23, 24, 25},
-       "its body for every round; count and conditions must be constant"},
+       "its body for every round; the count must be constant, conditions may "
+       "be known at run time: then all rounds run and results are chosen"},
       {"NegativeLogLikelihoodLoss", {12, 13, 22}, body},
       {"Optional", {15}, "nothing; no optional inputs and outputs of a model"},
       {"OptionalGetElement", {15, 18}, "nothing"},
       {"OptionalHasElement", {15, 18}, "a constant"},
-      {"Scan", {8, 9, 11, 16, 19, 21, 23, 24, 25}, "its body for every element"},
+      {"Scan",
+       {8, 9, 11, 16, 19, 21, 23, 24, 25},
+       "its body for every element"},
       {"SequenceAt", {11}, list},
       {"SequenceConstruct", {11}, list},
       {"SequenceEmpty", {11}, list},
@@ -43,15 +46,18 @@ const std::vector<FlowRow> &ashlar::frontend::flowTable() {
       {"SequenceMap", {17}, "its body for every element"},
       {"SoftmaxCrossEntropyLoss", {12, 13}, body},
       {"SplitToSequence", {11, 24}, "slices; lengths must be constant"},
+      {"FlexAttention",
+       {1},
+       "two products and a softmax, with the graphs of the node between",
+       "ai.onnx.preview"},
   };
   return table;
 }
 
 static const FlowRow *findFlow(const FlatNode &node) {
-  if (!node.domain.empty())
-    return nullptr;
   for (const FlowRow &row : flowTable())
-    if (row.op == node.op && row.versions.front() <= node.opset)
+    if (row.op == node.op && row.domain == node.domain &&
+        row.versions.front() <= node.opset)
       return &row;
   return nullptr;
 }
@@ -94,6 +100,7 @@ Error Flow::run(const FlatNode &node) {
           .Case("Loop", runLoop)
           .Case("Scan", runScan)
           .Case("SequenceMap", runSequenceMap)
+          .Case("FlexAttention", runFlexAttention)
           .Cases({"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"},
                  runFunction)
           .Default(runList);

@@ -38,6 +38,8 @@ struct FlowRow {
   const char *op;
   std::vector<int> versions;
   const char *notes;
+  /// Empty for ONNX's own.
+  const char *domain = "";
 };
 
 /// The operators of Flow, sorted, for the support page.

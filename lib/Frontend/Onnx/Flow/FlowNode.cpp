@@ -40,6 +40,11 @@ int64_t FlowNode::getInt(StringRef name, int64_t otherwise) const {
   return attribute ? attribute->i() : otherwise;
 }
 
+double FlowNode::getFloat(StringRef name, double otherwise) const {
+  const onnx::AttributeProto *attribute = find(name);
+  return attribute ? static_cast<double>(attribute->f()) : otherwise;
+}
+
 std::vector<int64_t> FlowNode::getInts(StringRef name) const {
   const onnx::AttributeProto *attribute = find(name);
   if (!attribute)

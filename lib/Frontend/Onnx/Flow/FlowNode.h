@@ -26,6 +26,8 @@ public:
 
   int64_t getInt(llvm::StringRef name, int64_t otherwise) const;
   std::vector<int64_t> getInts(llvm::StringRef name) const;
+  double getFloat(llvm::StringRef name, double otherwise) const;
+  bool hasAttribute(llvm::StringRef name) const { return find(name); }
   llvm::Expected<const onnx::GraphProto *> graph(llvm::StringRef name) const;
 
   /// The numbers of an integer value; unsupported, with `what` in the text, if
@@ -89,6 +91,7 @@ llvm::Error runIf(FlowNode &n);
 llvm::Error runLoop(FlowNode &n);
 llvm::Error runScan(FlowNode &n);
 llvm::Error runSequenceMap(FlowNode &n);
+llvm::Error runFlexAttention(FlowNode &n);
 /// The operators of lists and optionals.
 llvm::Error runList(FlowNode &n);
 

@@ -2,6 +2,7 @@
 //
 // Operators that take parts of tensors or put parts together.
 
+#include "lib/Frontend/Onnx/Extents/RunTimeSlice.h"
 #include "lib/Frontend/Onnx/Registry.h"
 
 using namespace ashlar;
@@ -77,17 +78,88 @@ void sliceAttributes(Node &n) {
     sliceAxes(n, x, starts, ends, axes, {});
 }
 
+/// Entry i of a constant or of a concatenation; nothing if it is known at run
+/// time.
+std::optional<int64_t> knownEntry(Value vector, int64_t i) {
+  while (auto parts = vector.getDefiningOp<ConcatOp>())
+    for (Value part : parts.getInputs()) {
+      vector = part;
+      if (i < shapeOf(part)[0])
+        break;
+      i -= shapeOf(part)[0];
+    }
+  auto numbers = integersOf(vector);
+  return numbers ? std::optional((*numbers)[i]) : std::nullopt;
+}
+
+/// Axes whose ends are known are cut first; of those left there may be one.
+void sliceRunTimeAxes(Node &n, Value x, Value starts, Value ends,
+                      SmallVector<int64_t> axes, SmallVector<int64_t> steps) {
+  if (rankOf(starts) != 1 || shapeOf(ends) != shapeOf(starts) ||
+      isFloatElement(starts) || isFloatElement(ends)) {
+    n.malformed("starts are {} and ends {}, expected vectors of integers",
+                typeText(starts), typeText(ends));
+    return;
+  }
+  const int64_t count = shapeOf(starts)[0];
+  if (axes.empty())
+    for (int64_t i = 0; i < count; ++i)
+      axes.push_back(i);
+  steps.resize(steps.empty() ? count : steps.size(), 1);
+  if (static_cast<int64_t>(axes.size()) != count ||
+      static_cast<int64_t>(steps.size()) != count ||
+      llvm::is_contained(steps, 0)) {
+    n.malformed("{} starts, {} axes and {} steps, none of which may be 0",
+                count, axes.size(), steps.size());
+    return;
+  }
+  axes = n.normalAxes(axes, rankOf(x));
+  SmallVector<int64_t> from, to, along, by, open;
+  for (int64_t i = 0; i < count && !n.failed(); ++i) {
+    auto start = knownEntry(starts, i), end = knownEntry(ends, i);
+    if (!start || !end) {
+      open.push_back(i);
+      continue;
+    }
+    from.push_back(*start);
+    to.push_back(*end);
+    along.push_back(axes[i]);
+    by.push_back(steps[i]);
+  }
+  if (open.size() > 1)
+    n.unsupported("starts or ends of axes {} and {} are known at run time; "
+                  "data may decide one extent of a value",
+                  axes[open[0]], axes[open[1]]);
+  if (n.failed())
+    return;
+  if (open.empty() || !from.empty())
+    sliceAxes(n, x, from, to, along, by);
+  if (n.failed() || open.empty())
+    return;
+  x = from.empty() ? x : n.outputs()[0];
+  RunTimeExtent extent;
+  n.setOutput(0, sliceAtRunTime(n, x, axes[open[0]], steps[open[0]], starts,
+                                ends, open[0], extent));
+  n.setExtent(0, extent);
+}
+
 void sliceInputs(Node &n) {
-  Value x = n.input(0);
-  auto starts = n.constantIntegers(1, "starts");
-  auto ends = n.constantIntegers(2, "ends");
+  Value x = n.input(0), first = n.input(1), last = n.input(2);
   std::optional<SmallVector<int64_t>> axes = SmallVector<int64_t>(),
                                       steps = SmallVector<int64_t>();
   if (n.hasInput(3))
     axes = n.constantIntegers(3, "axes");
   if (n.hasInput(4))
     steps = n.constantIntegers(4, "steps");
-  if (x && starts && ends && axes && steps)
+  if (!x || !first || !last || !axes || !steps)
+    return;
+  if (!constantOf(first) || !constantOf(last)) {
+    sliceRunTimeAxes(n, x, first, last, *axes, *steps);
+    return;
+  }
+  auto starts = n.constantIntegers(1, "starts");
+  auto ends = n.constantIntegers(2, "ends");
+  if (starts && ends)
     sliceAxes(n, x, *starts, *ends, *axes, *steps);
 }
 
@@ -246,7 +318,9 @@ std::vector<OperatorRow> ashlar::frontend::slicingRows() {
       {"Slice",
        {10, 11, 13},
        sliceInputs,
-       "one operation; starts, ends, axes and steps must be constant"},
+       "one operation; of starts and ends that are known at run time one axis, "
+       "along which the result has a run-time extent; axes and steps must be "
+       "constant"},
       {"Split", {2, 11}, split<false>, "slices"},
       {"Split", {13, 18}, split<true>, "slices; sizes must be constant"},
       {"Pad", {2}, padAttributes, "one operation: constant, reflect, edge"},

@@ -2,6 +2,8 @@
 //
 // Operators of com.microsoft on floats, from their definitions.
 
+#include "Experts.h"
+
 #include "lib/Frontend/OnnxReference/Convolution.h"
 #include "lib/Frontend/OnnxReference/Registry.h"
 #include "lib/Frontend/OnnxReference/Walk.h"
@@ -217,5 +219,7 @@ std::vector<EvaluatorRow> onnxref::contribEvaluators() {
       {"TransposeMatMul", {1}, 2, fusedMatMul, smooth, domain},
       {"FusedGemm", {1}, 2, fusedGemm, smooth, domain},
       {"FusedConv", {1}, 2, fusedConv, smooth, domain},
+      {"MoE", {1}, 3, mixtureOfExperts, Continuity::Steps, domain},
+      {"QMoE", {1}, 4, mixtureOfPackedExperts, Continuity::Steps, domain},
   };
 }

@@ -3,6 +3,7 @@
 // Matrix products of com.microsoft with what is done before and after them.
 
 #include "Activations.h"
+#include "Experts.h"
 #include "lib/Frontend/Onnx/Registry.h"
 #include "lib/Frontend/Onnx/Rules/QuantizeParameters.h"
 
@@ -115,6 +116,18 @@ std::vector<OperatorRow> ashlar::frontend::contribProductRows() {
        {1},
        dynamicQuantizeMatMul,
        "DynamicQuantizeLinear and an integer product, scaled",
+       domain},
+      {"MoE",
+       {1},
+       mixtureOfExperts,
+       "products for every expert, and a choice of their results at run time; "
+       "no use_sparse_mixer",
+       domain},
+      {"QMoE",
+       {1},
+       mixtureOfPackedExperts,
+       "as MoE with the weights' numbers; weights, scales and zero points must "
+       "be constant",
        domain},
   };
 }
