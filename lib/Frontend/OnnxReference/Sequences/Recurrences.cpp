@@ -2,8 +2,8 @@
 //
 // Linear attention, one token after the other, and causal convolution.
 
-#include "Registry.h"
-#include "Walk.h"
+#include "lib/Frontend/OnnxReference/Registry.h"
+#include "lib/Frontend/OnnxReference/Walk.h"
 
 #include <cmath>
 

@@ -2,8 +2,8 @@
 //
 // Recurrent layers, one sequence and one step after the other.
 
-#include "Registry.h"
-#include "Walk.h"
+#include "lib/Frontend/OnnxReference/Registry.h"
+#include "lib/Frontend/OnnxReference/Walk.h"
 
 #include <cmath>
 

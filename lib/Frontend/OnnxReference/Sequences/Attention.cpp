@@ -2,8 +2,8 @@
 //
 // Attention and rotary positions, one element after the other.
 
-#include "Registry.h"
-#include "Walk.h"
+#include "lib/Frontend/OnnxReference/Registry.h"
+#include "lib/Frontend/OnnxReference/Walk.h"
 
 #include <cmath>
 #include <limits>
