@@ -38,7 +38,7 @@ def write_models(model):
                      "act: {lanes: 4}\n")
     node = helper.make_node
     model_of("unsupported.onnx",
-             [node("Bernoulli", ["x"], ["a"], name="first"),
+             [node("ImageDecoder", ["x"], ["a"], name="first"),
               node("Relu", ["a"], ["b"], name="good"),
               node("NonsenseOp", ["b"], ["y"], name="second")], [1, 4])
     model_of("open.onnx", [node("Relu", ["x"], ["y"])], ["N", 4])
