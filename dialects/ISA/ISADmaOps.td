@@ -102,13 +102,22 @@ def ISA_DmaFillOp
 
 def ISA_DmaUnpackOp
     : ISA_Op<"DmaUnpack", "dma.unpack", 0x12, ISA_DmaQueues.names> {
-  let summary = "Unpack a dense stream of W-bit codes from DRAM into SB.";
+  let summary = "Unpack a stream of W-bit codes from DRAM into SB.";
   let description = [{
     The source is one stream of two's complement codes of `mantissa` bits,
-    without gaps, lowest bit first: code k is bits [k*mantissa, (k+1)*mantissa)
-    of the bytes from `srcBase` on. For index (i0, .., i4), i4 fastest, the k-th
-    in that order: `dst[dstBase + sum i*dstStride .. +elemBytes]` = code k,
-    sign-extended. `mantissa` is 3 to 8*elemBytes bits.
+    without gaps, lowest bit first, from `srcBase` on. For index (i0, .., i4), i4
+    fastest, the k-th in that order:
+    `dst[dstBase + sum i*dstStride .. +elemBytes]` = code k, sign-extended.
+    `mantissa` is 3 to 8*elemBytes bits.
+
+    In form dense, code k is bits [k*mantissa, (k+1)*mantissa). The other forms
+    store `stored` codes and leave out codes with the value `zero`. Bitmap: a
+    flag for each `unit` neighbouring codes, whose number `unit` divides; then
+    the codes of the units whose flag is set. Runs: for each stored code, the
+    number of codes that are left out before it, in `unit` bits, then the code;
+    all codes after the last one stored are left out. Flags that name another
+    number of codes than `stored`, or runs that reach beyond the last code, are
+    a fault of the run; nothing is written then.
 
     Example: `isa.dma.unpack(queue = dma0, mantissa = 5, srcBase = 64, n3 = 8, n4 = 64, dstStride3 = 65536, dstStride4 = 1)`
   }];
@@ -118,6 +127,8 @@ def ISA_DmaUnpackOp
     OneOf<"elemBytes", 4, [1, 2], 1, 0, "bytes", "size of an unpacked element">,
     Limited<"mantissa", 5, 16, 1, 4, "bits", "width W of a code">,
     U<"dstBase", 40, 1, 9, "bytes", "SB address of index 0">,
+    ESince<2, "form", 2, ISA_CodeForm, 1, 49, "which codes are stored">,
+    USince<2, "unit", 8, 1, 51, "codes, bits", "bitmap: codes of a flag; runs: bits of a number of codes left out; dense: 0">,
     U<"srcBase", 40, 2, 0, "bytes", "DRAM address of the stream">,
     Count<"n0", 20, 2, 40, "elements", "count of the outermost dimension">,
     Count<"n1", 20, 3, 0, "elements", "count of dimension 1">,
@@ -128,9 +139,11 @@ def ISA_DmaUnpackOp
     S<"dstStride1", 40, 5, 0, "bytes", "destination stride of dimension 1">,
     S<"dstStride2", 40, 6, 0, "bytes", "destination stride of dimension 2">,
     S<"dstStride3", 40, 7, 0, "bytes", "destination stride of dimension 3">,
-    S<"dstStride4", 40, 8, 0, "bytes", "destination stride of dimension 4">
+    S<"dstStride4", 40, 8, 0, "bytes", "destination stride of dimension 4">,
+    SSince<2, "zero", 16, 5, 40, "integer", "code that is left out">,
+    USince<2, "stored", 24, 6, 40, "codes", "codes that are stored; dense: 0">
   ];
-  let isaReserved = [Reserved<1, 49, 15>, Reserved<2, 60, 4>, Reserved<3, 60, 4>, Reserved<4, 60, 4>, Reserved<5, 40, 24>, Reserved<6, 40, 24>, Reserved<7, 40, 24>, Reserved<8, 40, 24>];
+  let isaReserved = [Reserved<1, 59, 5>, Reserved<2, 60, 4>, Reserved<3, 60, 4>, Reserved<4, 60, 4>, Reserved<5, 56, 8>, Reserved<7, 40, 24>, Reserved<8, 40, 24>];
   let isaOperands = [
     Codes<"src", "codes", Loops5, "$mantissa">,
     Linear<"dst", Write, "destination", Loops5, "Memory::Sb">

@@ -128,6 +128,16 @@ class ESince<int version, string name, int width, ISA_Enum type, int word,
     : E<name, width, type, word, lsb, description> {
   let since = version;
 }
+class USince<int version, string name, int width, int word, int lsb,
+             string unit, string description>
+    : U<name, width, word, lsb, unit, description> {
+  let since = version;
+}
+class SSince<int version, string name, int width, int word, int lsb,
+             string unit, string description>
+    : S<name, width, word, lsb, unit, description> {
+  let since = version;
+}
 
 /// Bits [lsb, lsb + width) of a word that must be zero.
 class Reserved<int word_, int lsb_, int width_> {

@@ -8,7 +8,7 @@
 include "dialects/Functions.td"
 include "dialects/ISA/ISAEncoding.td"
 
-def ISA_Version : ISA_VersionBase<3, 1>;
+def ISA_Version : ISA_VersionBase<3, 2>;
 
 def ISA_ElemType : ISA_Enum<"ElemType", 5, "Element type of stored data.", [
   ISA_EnumCase<"f32", 0, "IEEE binary32">,
@@ -54,6 +54,12 @@ def ISA_MapForm : ISA_Enum<"MapForm", 2, "Form of a compressed plane (docs/Spars
   ISA_EnumCase<"bitmap", 1, "a bit per position, then the values">,
   ISA_EnumCase<"coo", 2, "row, column and value of each non-zero">,
   ISA_EnumCase<"quadtree", 3, "bits of cells level by level, bits of the leaves, values">
+]>;
+
+def ISA_CodeForm : ISA_Enum<"CodeForm", 2, "Which codes a stream of weights stores (docs/Machine.md 3).", [
+  ISA_EnumCase<"dense", 0, "all">,
+  ISA_EnumCase<"bitmap", 1, "a flag per unit of codes, then the codes of the flagged units">,
+  ISA_EnumCase<"runs", 2, "before each stored code the number of codes left out">
 ]>;
 
 def ISA_Orientation : ISA_Enum<"Orientation", 1, "Direction of a block.", [

@@ -102,11 +102,14 @@ class Linear<string name, ISA_Effect effect, string what, ISA_Loops loops,
         ISA_Role<"axis.stride", axisStride>
       ], via>;
 
-/// A dense stream of codes of `codeBits` bits in DRAM, one for each index.
+/// A stream of codes of `codeBits` bits in DRAM, one for each index, of which
+/// all or some are stored.
 class Codes<string name, string what, ISA_Loops loops,
             string codeBits>
     : ISA_Operand<"codes", "CodesOperand", name, Read, what, loops, "", [
-        ISA_Role<"base", "", 1>, ISA_Role<"bits", codeBits, 1>
+        ISA_Role<"base", "", 1>, ISA_Role<"bits", codeBits, 1>,
+        ISA_Role<"form", "$form">, ISA_Role<"unit", "$unit">,
+        ISA_Role<"stored", "$stored">
       ]>;
 
 /// Entries of PSUM in `columns` columns.

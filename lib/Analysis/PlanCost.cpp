@@ -81,12 +81,12 @@ EntrySums::Prefixes EntrySums::alternating(const machine::TileStep &step,
   Prefixes sums;
   for (size_t i = 0; i < columns.size(); ++i) {
     const auto kernels = static_cast<uint64_t>(problem.columns[i].cols);
-    KernelTurns turns(kernels, gap);
+    KernelTurns turns(kernels, gap, step.coefficients);
     std::vector<int64_t> own{0};
     for (size_t c = 0; c < columns[i].size(); ++c) {
       const machine::ChannelCrowd &crowd = columns[i][c];
       if (crowd.entries >= kLongChannel * gap) {
-        turns = KernelTurns(kernels, gap);
+        turns = KernelTurns(kernels, gap, step.coefficients);
         own.push_back(own.back() + static_cast<int64_t>(machine::tileChannel(
                                        machine, step, passes, crowd)));
         continue;
@@ -94,8 +94,11 @@ EntrySums::Prefixes EntrySums::alternating(const machine::TileStep &step,
       auto shares = llvm::to_vector(problem.shares[i][c]);
       const uint64_t before = turns.turns();
       turns.take(shares, [](size_t) {});
-      own.push_back(own.back() +
-                    static_cast<int64_t>(turns.turns() - before) * period);
+      own.push_back(
+          own.back() +
+          std::max(static_cast<int64_t>(turns.turns() - before) * period,
+                   static_cast<int64_t>(
+                       machine::tileChannel(machine, step, passes, crowd))));
     }
     sums.push_back(std::move(own));
   }

@@ -265,10 +265,15 @@ int64_t Predictor::byCopy() const {
                         machine::dmaInside(machine, bytes(), /*runs=*/0))) +
            2 * latency;
   }
-  // One queue stores in the order of the program.
-  if (ends.stored > 0)
-    return std::max(dram(bytes()), inside(1)) + latency;
   const int64_t queues = movementQueues(machine);
+  // One queue stores in the order of the program, unless it takes longer than
+  // DRAM.
+  if (ends.stored > 0)
+    return std::max(dram(bytes()),
+                    inside(std::clamp<int64_t>(
+                        inside(1) / std::max<int64_t>(dram(bytes()), 1), 1,
+                        queues))) +
+           latency;
   // The queues' shares pass DRAM one after the other, and the last one's
   // elements are put in place when it has passed. What is left of whole
   // partitions is shared after the rest.

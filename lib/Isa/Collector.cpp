@@ -283,13 +283,17 @@ void Collector::linear(const LinearOperand &o) {
 }
 
 // Lengths beyond any memory stay so.
+numerics::CodeStream CodesOperand::stream() const {
+  uint64_t count = 1;
+  for (const AccessDim &loop : loops)
+    count = std::min(count, uint64_t(1) << 43) * loop.count;
+  return {static_cast<numerics::CodeForm>(form), bits, count, unit, stored};
+}
+
 void Collector::codes(const CodesOperand &o) {
-  uint64_t length = o.bits;
-  for (const AccessDim &loop : o.loops)
-    length = std::min(length, uint64_t(1) << 43) * loop.count;
   Access access;
   access.space = Space::Dram;
-  setPattern(access, static_cast<int64_t>(o.base), (length + 7) / 8, {});
+  setPattern(access, static_cast<int64_t>(o.base), o.stream().bytes(), {});
   out.push_back(access);
 }
 

@@ -112,12 +112,10 @@ DramTraffic ashlar::machine::dramTraffic(const Description &machine,
 }
 
 DramTraffic ashlar::machine::streamTraffic(const Description &machine,
-                                           uint64_t bits,
-                                           llvm::ArrayRef<uint64_t> counts,
-                                           uint64_t address) {
-  const uint64_t bytes[] = {ceilDiv(mul(product(counts), bits), 8)};
+                                           const StreamSide &stream) {
+  const uint64_t bytes[] = {stream.bytes};
   const int64_t strides[] = {1};
-  return dramTraffic(machine, {true, bytes, strides, 1, 0, address});
+  return dramTraffic(machine, {true, bytes, strides, 1, 0, stream.address});
 }
 
 Timing ashlar::machine::dmaCopy(const Description &machine,
@@ -136,11 +134,22 @@ Timing ashlar::machine::dmaFill(const Description &machine,
                    dramTraffic(machine, destination));
 }
 
-Timing ashlar::machine::dmaUnpack(const Description &machine, uint64_t bits,
-                                  const DmaSide &destination,
-                                  uint64_t address) {
-  return dmaTiming(machine, bytesOf(destination), onchipRuns(destination),
-                   streamTraffic(machine, bits, destination.counts, address));
+Timing ashlar::machine::dmaUnpack(const Description &machine,
+                                  const StreamSide &stream,
+                                  const DmaSide &destination) {
+  Timing timing =
+      dmaTiming(machine, bytesOf(destination), onchipRuns(destination),
+                streamTraffic(machine, stream));
+  if (stream.decoded == 0 || machine.dma.decodedCodesPerCycle == 0)
+    return timing;
+  const uint64_t decoded =
+      add(machine.dma.setupCycles,
+          ceilDiv(stream.decoded, machine.dma.decodedCodesPerCycle));
+  if (decoded > timing.issue) {
+    timing.complete = add(timing.complete, decoded - timing.issue);
+    timing.issue = decoded;
+  }
+  return timing;
 }
 
 /// Dimensions, outermost first, that indices move: the rest is the row.

@@ -19,6 +19,7 @@ Description makeA1() {
   d.dma.setupCycles = 8;
   d.dma.onchipLatency = 32;
   d.dma.runsPerCycle = 4;
+  d.dma.decodedCodesPerCycle = 64;
   d.sb.banks = 8;
   d.sb.ports = 2;
   d.pe.groupsWait = true;
@@ -75,6 +76,7 @@ Description makeEdge() {
   d.dram.bytes = uint64_t(1) << 30;
   d.dma.onchipBytesPerCycle = 32;
   d.dma.runsPerCycle /= 4;
+  d.dma.decodedCodesPerCycle /= 4;
   d.sb.partitions = 32;
   d.sb.bytesPerPartition = 16384;
   d.pe.rows = d.pe.columns = 32;
@@ -111,7 +113,7 @@ Description makeTiny() {
             .latency = 20,
             .burstBytes = 16,
             .bytes = uint64_t(1) << 30};
-  d.dma = {.queues = 4, .onchipBytesPerCycle = 8};
+  d.dma = {.queues = 4, .onchipBytesPerCycle = 8, .decodedCodesPerCycle = 8};
   d.sb = {.partitions = 8, .bytesPerPartition = 65536};
   d.xmGroup = 4;
   d.pe.rows = 8;

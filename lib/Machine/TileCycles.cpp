@@ -81,68 +81,86 @@ uint64_t machine::kernelGap(const Description &machine, const TileStep &step,
 
 TileIssue::TileIssue(const Description &machine, const TileStep &step,
                      uint64_t passes, uint64_t regions, uint64_t regionStride)
-    : machine(machine), period(tilePeriod(machine, step, passes)),
-      passes(passes), coefficients(step.coefficients), window(step.window),
-      stride(regionStride), latency(machine.sparse.accumulateLatency) {
-  // Within a period of its own a region is always ready again. Otherwise
-  // coefficients go one by one: then a faster machine is never slower.
-  if (!kernelsAlternate(machine, step, passes))
-    return;
-  this->coefficients = 1;
-  ready.assign(regions, 0);
+    : machine(machine), step(step), passes(passes),
+      period(tilePeriod(machine, step, passes)), stride(regionStride) {
+  // Within a period of its own a region is always ready again.
+  if (kernelsAlternate(machine, step, passes))
+    ready.assign(regions, 0);
 }
 
+/// True if the sums of two regions meet in a bank.
+bool TileIssue::share(uint64_t a, uint64_t b) const {
+  const uint64_t banks = machine.sparse.accumulatorBanks;
+  if (banks == 0 || a == b)
+    return false;
+  return (a - b) % banks < step.window || (b - a) % banks < step.window;
+}
+
+// Each start is a maximum of earlier ones plus constants: what makes one of
+// these smaller never makes another larger.
 void TileIssue::issue(uint32_t region) {
-  if (inGroup == 0 || inGroup == coefficients) {
-    start = ready.empty() ? time : std::max(time, ready[region]);
-    inGroup = 0;
-    open.clear();
-  }
-  ++inGroup;
+  const uint64_t first = region * stride;
+  uint64_t start = recent.empty() ? time : recent.back().start;
+  if (recent.size() >= step.coefficients)
+    start = std::max(start, recent[recent.size() - step.coefficients].start +
+                                (step.coefficients > 1 ? passes : period));
   if (!ready.empty())
-    ready[region] = start + latency;
-  // Products of one region in one group are added before the accumulator.
-  uint64_t cycles = period;
-  if (coefficients > 1 && machine.sparse.accumulatorBanks > 0) {
-    const uint64_t first = region * stride;
-    if (!llvm::is_contained(open, first))
-      open.push_back(first);
-    // Where several go side by side, a pass is one step.
-    cycles =
-        limited(support::checkedMul(passes, bankSums(machine, open, window)));
-  }
-  time = std::min(start + cycles, maxCycles);
+    start = std::max(start, ready[region]);
+  for (const Started &other : recent)
+    if (share(first, other.first))
+      start = std::max(start, other.start + period);
+  start = std::min(start, maxCycles);
+  if (!ready.empty())
+    ready[region] = start + machine.sparse.accumulateLatency;
+  llvm::erase_if(recent, [&](const Started &other) {
+    return other.start + period <= start;
+  });
+  recent.push_back({start, first});
+  time = std::max(time, std::min(start + period, maxCycles));
 }
 
-void TileIssue::endChannel() { inGroup = 0; }
+void TileIssue::endChannel() { recent.clear(); }
+
+/// Coefficients that start in a step if the windows of each two share a bank
+/// with the same chance.
+static double perStep(const Description &machine, const TileStep &step) {
+  const uint64_t banks = machine.sparse.accumulatorBanks;
+  if (banks == 0)
+    return static_cast<double>(step.coefficients);
+  const double meet =
+      static_cast<double>(std::min(2 * step.window - 1, banks)) /
+      static_cast<double>(banks);
+  double all = 1, next = 1;
+  for (uint64_t i = 1; i < step.coefficients && next > 0; ++i) {
+    next *= std::max(0.0, 1 - static_cast<double>(i) * meet);
+    all += next;
+  }
+  return all;
+}
 
 uint64_t machine::tileChannel(const Description &machine, const TileStep &step,
                               uint64_t passes, const ChannelCrowd &crowd) {
   const uint64_t period = tilePeriod(machine, step, passes);
-  const uint64_t entries = crowd.entries;
   auto product = [](uint64_t a, uint64_t b) {
     return limited(support::checkedMul(a, b));
   };
-  if (entries == 0)
+  if (crowd.entries == 0)
     return 0;
+  // Sums of one kernel do not compete with each other; of those of a channel
+  // the share of other kernels does.
+  const auto entries = static_cast<double>(crowd.entries);
+  const double others =
+      crowd.entries > 1 ? static_cast<double>(crowd.kernels - 1) / (entries - 1)
+                        : 0;
+  const double most = static_cast<double>(step.coefficients);
+  const double rate = most - (most - perStep(machine, step)) * others;
+  const uint64_t steps = std::max(ceilDiv(crowd.entries, step.coefficients),
+                                  static_cast<uint64_t>(entries / rate + 0.5));
+  uint64_t cycles = product(steps, period);
   if (kernelsAlternate(machine, step, passes))
-    return std::max(
-        product(entries, period),
-        std::min(maxCycles,
-                 product(crowd.most - 1, machine.sparse.accumulateLatency) +
-                     product(crowd.fullest, period)));
-  const uint64_t groups = ceilDiv(entries, step.coefficients);
-  const uint64_t banks = machine.sparse.accumulatorBanks;
-  uint64_t cycles = product(groups, period);
-  const uint64_t others = std::min(step.coefficients, entries) - 1;
-  if (banks == 0 || others == 0)
-    return cycles;
-  // Of entries - 1 neighbours in the stream kernels - 1 differ; two windows at
-  // any places share a bank for 2 * window - 1 of its banks' offsets.
-  const uint64_t differ =
-      ceilDiv(product(product(groups, others), crowd.kernels - 1), entries - 1);
-  const uint64_t share = std::min(2 * step.window - 1, banks);
-  cycles += product(ceilDiv(product(differ, share), banks), passes);
+    cycles = std::max(
+        cycles, product(crowd.most - 1, machine.sparse.accumulateLatency) +
+                    product(ceilDiv(crowd.fullest, step.coefficients), period));
   return std::min(cycles, maxCycles);
 }
 

@@ -29,6 +29,7 @@
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <array>
@@ -148,10 +149,35 @@ llvm::Error Compilation::emit() {
   return generate();
 }
 
+llvm::Error
+CompileOptions::checkMachine(const machine::Description &machine) const {
+  const bool forms =
+      weightCompression == "bitmap" || weightCompression == "runs";
+  if (forms && machine.dma.decodedCodesPerCycle == 0)
+    return makeError(ErrorClass::Usage,
+                     "--weight-compression={} needs queues that decode such "
+                     "streams, but machine '{}' has none "
+                     "(dma.decoded_codes_per_cycle is 0)",
+                     weightCompression, machine.name);
+  return sparse.mode == "auto" || sparse.mode == "off"
+             ? llvm::Error::success()
+             : machine::requireCluster(machine, "--sparse=" + sparse.mode);
+}
+
+static WeightForm weightFormOf(llvm::StringRef name) {
+  return llvm::StringSwitch<WeightForm>(name)
+      .Case("off", WeightForm::Dense)
+      .Case("bitmap", WeightForm::Bitmap)
+      .Case("runs", WeightForm::Runs)
+      .Default(WeightForm::Auto);
+}
+
 llvm::Error Compilation::generate() {
   // The operations that carry the decisions leave with the conversion.
   result.decisionsJson = collectDecisions(*result.module);
-  if (llvm::Error error = convertNPUToISA(*result.module, &result.weights))
+  if (llvm::Error error =
+          convertNPUToISA(*result.module, &result.weights,
+                          weightFormOf(options.weightCompression)))
     return error;
   if (options.afterPass)
     options.afterPass(createConvertNPUToISAPass()->getArgument(),
@@ -332,7 +358,7 @@ llvm::Expected<CompileResult> Compilation::run() {
   if (!description)
     return description.takeError();
   machine = std::move(*description);
-  if (llvm::Error error = options.sparse.check(machine))
+  if (llvm::Error error = options.checkMachine(machine))
     return error;
   if (!machine.sparse.exists()) {
     clusters = "off";

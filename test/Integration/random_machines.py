@@ -75,7 +75,7 @@ SIZES = {
 
 PRICES = {
     "dma.setup_cycles": [0, 8, 100], "dma.onchip_latency": [0, 32, 500],
-    "dma.runs_per_cycle": [0, 1, 4, 16],
+    "dma.runs_per_cycle": [0, 1, 4, 16], "dma.decoded_codes_per_cycle": [0, 1, 64],
     "sb.banks": [0, 1, 2, 8, 256], "sb.ports": [1, 2, 5], "sb.port_bytes": [1, 2, 16, 256],
     "pe.groups_wait": ["true", "false"],
     "psum.write_ports": [0, 1, 2, 4], "psum.read_bytes_per_cycle": [0, 8, 100, 512],

@@ -15,7 +15,8 @@ namespace ashlar::tblgen {
 /// Whether an operand has a function of its own: "operandSrc".
 static bool hasAccessor(const Operand &operand) {
   return operand.kind == "tensor" || operand.kind == "rows" ||
-         operand.kind == "linear" || operand.kind == "psum";
+         operand.kind == "linear" || operand.kind == "codes" ||
+         operand.kind == "psum";
 }
 
 static std::string accessor(const Operand &operand) {

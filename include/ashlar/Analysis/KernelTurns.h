@@ -25,8 +25,10 @@ public:
     uint32_t left = 0;
   };
 
-  /// Two coefficients of a kernel are `gap` turns apart.
-  KernelTurns(uint64_t kernels, uint64_t gap) : gap(gap), ready(kernels, 0) {}
+  /// Two coefficients of a kernel are `gap` turns apart; `width` of a channel
+  /// take one turn together.
+  KernelTurns(uint64_t kernels, uint64_t gap, uint64_t width = 1)
+      : gap(gap), width(width), ready(kernels, 0) {}
 
   /// Calls next(i) for each coefficient of a channel in order: one of share i.
   void take(llvm::SmallVectorImpl<Share> &shares,
@@ -44,19 +46,25 @@ public:
           best = i, bestAt = at;
       }
       if (best == shares.size())
-        return;
+        break;
       --shares[best].left;
       ready[shares[best].kernel] = bestAt + gap;
-      turn = bestAt + 1;
+      taken = bestAt == turn ? taken + 1 : 1;
+      turn = bestAt;
+      if (taken == width)
+        ++turn, taken = 0;
       next(best);
     }
+    if (taken > 0)
+      ++turn, taken = 0;
   }
 
   /// Turns so far, those that passed in waiting included.
   uint64_t turns() const { return turn; }
 
 private:
-  uint64_t gap, turn = 0;
+  uint64_t gap, width, turn = 0;
+  uint64_t taken = 0;          ///< of the coefficients of a turn
   std::vector<uint64_t> ready; ///< turn from which a kernel may go again
 };
 

@@ -13,6 +13,7 @@
 #include "ashlar/Isa/ElementBytes.h"
 #include "ashlar/Isa/Footprint.h"
 #include "ashlar/Isa/Tiles.h"
+#include "ashlar/Numerics/SparseCodes.h"
 #include "llvm/ADT/SmallVector.h"
 #include <algorithm>
 #include <initializer_list>
@@ -101,10 +102,17 @@ inline uint64_t denseCount(std::initializer_list<uint64_t> extents) {
   return std::min(count, uint64_t(1) << 43);
 }
 
-/// A dense stream of codes of `bits` bits in DRAM, one for each index.
+/// A stream of codes of `bits` bits in DRAM, one for each index, of which all
+/// or some are stored.
 struct CodesOperand : Operand {
   uint64_t base = 0;
   unsigned bits = 0;
+  CodeForm form = CodeForm::Dense;
+  unsigned unit = 0;
+  uint64_t stored = 0;
+
+  /// The stream as its codec describes it.
+  numerics::CodeStream stream() const;
 };
 
 /// Entries of PSUM in columns [0, columns).

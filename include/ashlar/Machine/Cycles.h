@@ -13,6 +13,7 @@
 
 #include "ashlar/Machine/Description.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <optional>
@@ -80,11 +81,15 @@ struct DramTraffic {
 /// DRAM.
 DramTraffic dramTraffic(const Description &machine, const DmaSide &side);
 
-/// DRAM traffic of a dense stream of codes of \p bits bits: one run of
-/// ceil(elements * bits / 8) bytes at \p address.
-DramTraffic streamTraffic(const Description &machine, uint64_t bits,
-                          llvm::ArrayRef<uint64_t> counts,
-                          uint64_t address = 0);
+/// A stream of codes in DRAM: one run.
+struct StreamSide {
+  uint64_t bytes = 0;
+  uint64_t decoded = 0; ///< Codes of a stream that leaves zeros out.
+  uint64_t address = 0;
+};
+
+/// DRAM traffic of a stream of codes.
+DramTraffic streamTraffic(const Description &machine, const StreamSide &stream);
 
 /// dma.copy. Each side in DRAM adds its bursts to the server's time and its
 /// latency to the completion; the queue itself moves `onchipBytesPerCycle` and
@@ -96,10 +101,11 @@ Timing dmaCopy(const Description &machine, const DmaSide &source,
 /// dma.fill: a copy without a source.
 Timing dmaFill(const Description &machine, const DmaSide &destination);
 
-/// dma.unpack of codes of \p bits bits to \p destination: DRAM gives the packed
-/// stream from \p address on, the queue moves the unpacked elements.
-Timing dmaUnpack(const Description &machine, uint64_t bits,
-                 const DmaSide &destination, uint64_t address = 0);
+/// dma.unpack to \p destination: DRAM gives the packed stream, the queue moves
+/// the unpacked elements and decodes `decodedCodesPerCycle` of those that are
+/// stored without their zeros.
+Timing dmaUnpack(const Description &machine, const StreamSide &stream,
+                 const DmaSide &destination);
 
 /// dma.gather: which dimensions an index moves, and the bytes of one index.
 struct GatherIndices {
@@ -267,11 +273,12 @@ uint64_t bankSums(const Description &machine, llvm::ArrayRef<uint64_t> windows,
 uint64_t tilePeriod(const Description &machine, const TileStep &step,
                     uint64_t passes);
 
-/// Sums of one unit, coefficient after coefficient. Coefficients of one channel
-/// go \p step.coefficients at a time; each such group takes steps * passes
-/// cycles, times the sums that meet in one accumulator bank. A region takes its
-/// next sum no sooner than accumulateLatency cycles after the last; if that is
-/// longer than a period, coefficients go one by one.
+/// Sums of one unit, coefficient after coefficient, in order. A coefficient
+/// starts no sooner than the one before it, a step after the one that is
+/// \p step.coefficients before it, a period after any other whose sums share an
+/// accumulator bank with its own, and accumulateLatency cycles after the last
+/// one of its region, if that is longer than a period. Products of one region
+/// in one step are added before the accumulator.
 class TileIssue {
 public:
   /// Sums of region z begin at entry z * \p regionStride.
@@ -279,6 +286,7 @@ public:
             uint64_t regions, uint64_t regionStride);
 
   void issue(uint32_t region);
+  /// Coefficients of the next channel start after all of this one.
   void endChannel();
   /// Cycles up to the end of what was issued. Without latency or banks in the
   /// way: sum over channels of ceil(entries / coefficients) * steps * passes
@@ -286,12 +294,17 @@ public:
   uint64_t cycles() const { return time; }
 
 private:
+  /// A coefficient that has started, and where its sums begin.
+  struct Started {
+    uint64_t start, first;
+  };
+  bool share(uint64_t a, uint64_t b) const;
+
   const Description &machine;
-  uint64_t period, passes, coefficients, window, stride, latency;
-  uint64_t time = 0;           ///< End of the open group.
-  uint64_t start = 0;          ///< Its start.
-  uint64_t inGroup = 0;        ///< Coefficients of the open group.
-  std::vector<uint64_t> open;  ///< Regions of the open group, as windows.
+  TileStep step;
+  uint64_t passes, period, stride;
+  uint64_t time = 0;                    ///< End of all that has started.
+  llvm::SmallVector<Started, 8> recent; ///< Those that others may wait for.
   std::vector<uint64_t> ready; ///< Per region, when its next sum may start.
 };
 
@@ -304,11 +317,10 @@ struct ChannelCrowd {
   bool operator==(const ChannelCrowd &) const = default;
 };
 
-/// Cycles to expect of a channel in tile mode: ceil(entries / coefficients)
-/// periods; where the latency of the sums is longer, what a stream whose
-/// kernels alternate takes, max(entries * period, (most - 1) * latency +
-/// fullest * period); and for every group whose kernels differ the chance that
-/// two windows at any places share a bank.
+/// Cycles to expect of a channel in tile mode: its entries at the rate at which
+/// they start side by side, given the chance that the windows of two kernels
+/// share a bank; where the latency of the sums is longer, at least
+/// (most - 1) * latency + ceil(fullest / coefficients) * period.
 uint64_t tileChannel(const Description &machine, const TileStep &step,
                      uint64_t passes, const ChannelCrowd &crowd);
 

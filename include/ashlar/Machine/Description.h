@@ -58,6 +58,9 @@ struct Dma {
   /// Contiguous runs that a queue gathers or scatters on chip per cycle; 0: any
   /// number.
   uint64_t runsPerCycle = 0;
+  /// Stored codes of a stream without its zeros that a queue puts in their
+  /// places per cycle; 0: queues read dense streams alone.
+  uint64_t decodedCodesPerCycle = 128;
   bool operator==(const Dma &) const = default;
 };
 

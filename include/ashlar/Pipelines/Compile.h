@@ -47,14 +47,6 @@ struct SparseOptions {
   /// Inputs on which programs are timed whose time depends on data; empty:
   /// none.
   std::vector<HostTensor> sample;
-
-  /// A usage error if the mode requests a sparse cluster that the machine does
-  /// not have.
-  llvm::Error check(const machine::Description &machine) const {
-    return mode == "auto" || mode == "off"
-               ? llvm::Error::success()
-               : machine::requireCluster(machine, "--sparse=" + mode);
-  }
 };
 
 /// Everything that decides what is compiled.
@@ -76,11 +68,15 @@ struct CompileOptions {
   SparseOptions sparse;
   /// Maps in DRAM: auto, off, bitmap, coo or quadtree (docs/SparseTiles.md 4).
   std::string mapCompression = "auto";
+  /// Zeros of weights in DRAM: auto, off, bitmap or runs (docs/Machine.md 3).
+  std::string weightCompression = "auto";
   /// How transposes are done: auto, pe, dma or copy.
   std::string transpose = "auto";
   /// Order of instructions in the queues: list, search or off.
   std::string schedule = "list";
   frontend::ImportOptions import;
+  /// A usage error if an option asks for what the machine does not have.
+  llvm::Error checkMachine(const machine::Description &machine) const;
   /// Last phase to run.
   Phase stopAfter = Phase::Emit;
   unsigned threads = 0; ///< 0: all hardware threads

@@ -2,13 +2,15 @@
 //
 // Packing of weights. In DRAM a tile is its rows in partition order, each row
 // the columns of the column tile, W bits per mantissa without gaps between rows
-// and tiles. Exponents follow in the same order with one row of bytes per
-// block, or per row of XM where blocks of one column begin inside a row.
+// and tiles, with or without its zeros, whichever is shorter. Exponents follow
+// in the same order with one row of bytes per block, or per row of XM where
+// blocks of one column begin inside a row.
 
 #include "ChunkPacker.h"
 
 #include "LoopOrder.h"
 #include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Machine/Cycles.h"
 #include "ashlar/Numerics/PackedCodes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
@@ -23,6 +25,9 @@ using analysis::ColumnTile;
 using analysis::StationaryTile;
 
 namespace {
+
+/// More stored codes than one instruction counts.
+constexpr uint64_t kMostStored = uint64_t(1) << 24;
 
 /// Address arithmetic of one weight element in a tile.
 class TileReader {
@@ -133,6 +138,44 @@ unsigned codeBits(const StreamedProduct &product) {
   return product.shape.weightFormat.mantissa;
 }
 
+/// The low bits of a weight, with the sign that they have as a code.
+int16_t codeOf(int weight, unsigned bits) {
+  const auto word = static_cast<uint32_t>(weight) << (32 - bits);
+  return static_cast<int16_t>(static_cast<int32_t>(word) >> (32 - bits));
+}
+
+std::optional<numerics::CodeForm> onlyForm(const ProgramBuilder &builder) {
+  switch (builder.weightForm) {
+  case WeightForm::Bitmap:
+    return numerics::CodeForm::Bitmap;
+  case WeightForm::Runs:
+    return numerics::CodeForm::Runs;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// The form that is shortest in DRAM, if the decoder is not slower than the
+/// bytes that it saves.
+numerics::CodeStream chooseStream(const ProgramBuilder &builder,
+                                  llvm::ArrayRef<int16_t> codes, unsigned bits,
+                                  int16_t zero, int64_t cols) {
+  const numerics::CodeStream dense{numerics::CodeForm::Dense, bits,
+                                   codes.size()};
+  const uint64_t rate = builder.machine.dma.decodedCodesPerCycle;
+  if (rate == 0 || builder.weightForm == WeightForm::Dense)
+    return dense;
+  const numerics::CodeStream stream = numerics::shortestStream(
+      codes, bits, zero, static_cast<uint64_t>(cols), onlyForm(builder));
+  if (stream.form == numerics::CodeForm::Dense || stream.stored >= kMostStored)
+    return dense;
+  auto dramCycles = [&](uint64_t bytes) {
+    return machine::streamTraffic(builder.machine, {bytes}).burstBytes /
+           builder.machine.dram.bytesPerCycle;
+  };
+  return stream.decoded() / rate > dramCycles(dense.bytes()) ? dense : stream;
+}
+
 void packRun(ProgramBuilder &builder, const StreamedProduct &product,
              const ColumnTile &column, const TileReader &reader, TileRun &run) {
   llvm::ArrayRef<StationaryTile> tiles =
@@ -140,16 +183,19 @@ void packRun(ProgramBuilder &builder, const StreamedProduct &product,
   std::vector<int16_t> codes;
   codes.reserve(run.count * run.rows * column.cols);
   // Rows of other groups read as zero too.
-  const auto zero =
-      static_cast<int16_t>(analysis::weightStorage(product.op).zero);
+  const int zero = analysis::weightStorage(product.op).zero;
+  const unsigned bits = codeBits(product);
   for (const StationaryTile &tile : tiles)
     for (int64_t row = 0; row < run.rows; ++row)
       for (int64_t col = 0; col < column.cols; ++col)
-        codes.push_back(
-            static_cast<int16_t>(reader.mantissa(tile, row, col) + zero));
-  run.mantissas =
-      builder.addConstant(numerics::packCodes(codes, codeBits(product)),
-                          &NodeStorage::mantissas, product.node);
+        codes.push_back(codeOf(reader.mantissa(tile, row, col) + zero, bits));
+  run.codes =
+      chooseStream(builder, codes, bits, codeOf(zero, bits), column.cols);
+  run.mantissas = builder.addConstant(numerics::packSparse(codes, run.codes),
+                                      &NodeStorage::mantissas, product.node);
+  builder.storage[product.node].omitted +=
+      static_cast<int64_t>(numerics::packedBytes(codes.size(), bits)) -
+      static_cast<int64_t>(run.codes.bytes());
   for (CellRun &cells : run.cells) {
     std::vector<uint8_t> bytes;
     bytes.reserve(run.count * cells.blocks * column.cols);
@@ -218,10 +264,11 @@ struct Pitches {
   int64_t tile, row, element;
 };
 
-/// Mantissas of whole bytes are copied, all others unpacked.
+/// Mantissas of whole bytes that are all stored are copied, others unpacked.
 void emitMantissas(ProgramBuilder &builder, const TileRun &run, int64_t cols,
                    unsigned bits, int64_t target, const Pitches &pitches) {
-  if (bits == 8 * pitches.element) {
+  if (bits == 8 * pitches.element &&
+      run.codes.form == numerics::CodeForm::Dense) {
     int64_t rowBytes = cols * pitches.element;
     isa::DmaCopy copy = weightCopy(builder, isa::Memory::Sb);
     copy.srcBase = run.mantissas;
@@ -238,6 +285,12 @@ void emitMantissas(ProgramBuilder &builder, const TileRun &run, int64_t cols,
   unpack.queue = builder.weightQueue();
   unpack.elemBytes = pitches.element;
   unpack.mantissa = bits;
+  unpack.form = static_cast<isa::CodeForm>(run.codes.form);
+  if (run.codes.form != numerics::CodeForm::Dense) {
+    unpack.unit = run.codes.unit;
+    unpack.stored = static_cast<uint32_t>(run.codes.stored);
+    unpack.zero = run.codes.zero;
+  }
   unpack.srcBase = run.mantissas;
   unpack.dstBase = target;
   unpack.n2 = run.count, unpack.n3 = run.rows, unpack.n4 = cols;

@@ -8,6 +8,7 @@
 #include "ProgramBuilder.h"
 #include "WeightStream.h"
 #include "ashlar/Analysis/EncodedWeights.h"
+#include "ashlar/Numerics/SparseCodes.h"
 
 namespace ashlar::codegen {
 
@@ -35,6 +36,7 @@ struct TileRun {
   int64_t rows = 0;
   int64_t part = 0;
   int64_t mantissas = 0;               ///< DRAM address
+  numerics::CodeStream codes;          ///< how they are stored there
   llvm::SmallVector<CellRun, 3> cells; ///< none for integers
 };
 

@@ -69,6 +69,7 @@ private:
   void emitLoops(const machine::Transfer &transfer);
   void emitParts(size_t cut, int64_t chunk, const machine::Transfer &transfer);
   int64_t partCount(const machine::Transfer &transfer) const;
+  int64_t queuesFor(const machine::Transfer &transfer) const;
   void spread(const machine::Transfer &transfer);
 
   ProgramBuilder &builder;
@@ -235,22 +236,31 @@ int64_t CopyEmitter::partCount(const machine::Transfer &transfer) const {
   const auto runs = static_cast<int64_t>(machine::transferRuns(transfer));
   if (!analysis::mayShareQueues(machine, bytes, runs))
     return 1;
-  if (transfer.sides[0].inDram) {
-    const machine::TransferCost cost = machine::transferCost(machine, transfer);
-    if (machine.dma.runsPerCycle == 0 || cost.dram == 0)
-      return 1;
-    const uint64_t inside =
-        static_cast<uint64_t>(runs) / machine.dma.runsPerCycle;
-    return std::clamp<int64_t>(inside / cost.dram, 1, builder.movementQueues());
-  }
+  if (transfer.sides[0].inDram)
+    return queuesFor(transfer);
   if (transfer.sides[1].inDram)
-    return std::clamp<int64_t>(
-        bytes * 100 /
-            (static_cast<int64_t>(machine.dram.bytesPerCycle *
-                                  machine::dramPercent(machine)) *
-             partCycles(machine)),
-        1, kStoreParts);
+    return std::max(
+        queuesFor(transfer),
+        std::clamp<int64_t>(
+            bytes * 100 /
+                (static_cast<int64_t>(machine.dram.bytesPerCycle *
+                                      machine::dramPercent(machine)) *
+                 partCycles(machine)),
+            1, kStoreParts));
   return builder.movementQueues();
+}
+
+/// Queues that a load or store keeps busy: as often as what each of them moves
+/// inside the chip takes longer than DRAM.
+int64_t CopyEmitter::queuesFor(const machine::Transfer &transfer) const {
+  const machine::Description &machine = builder.machine;
+  const machine::TransferCost cost = machine::transferCost(machine, transfer);
+  if (machine.dma.runsPerCycle == 0 || cost.dram == 0)
+    return 1;
+  const uint64_t inside =
+      machine::transferRuns(transfer) / machine.dma.runsPerCycle;
+  return std::clamp<int64_t>(static_cast<int64_t>(inside / cost.dram), 1,
+                             builder.movementQueues());
 }
 
 /// Cuts a copy into its parts along one of its loops.
@@ -261,9 +271,11 @@ void CopyEmitter::spread(const machine::Transfer &transfer) {
                          static_cast<uint64_t>(builder.movementQueues()));
   if (parts == 1 || cut == transfer.loops.size())
     return emitLoops(transfer);
-  // The other queues stay free for what is read meanwhile.
+  // The other queues stay free for what is read meanwhile, unless one queue
+  // would take longer than DRAM.
   const ProgramBuilder::OneQueue store(builder,
-                                       sides[1].memory == isa::Memory::Dram);
+                                       sides[1].memory == isa::Memory::Dram &&
+                                           queuesFor(transfer) == 1);
   emitParts(cut, llvm::divideCeil(transfer.loops[cut].extent, parts), transfer);
 }
 

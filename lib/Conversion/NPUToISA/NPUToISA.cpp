@@ -399,7 +399,7 @@ NodeStorage &NodeStorage::operator+=(const NodeStorage &other) {
   for (auto member :
        {&NodeStorage::weights, &NodeStorage::mantissas, &NodeStorage::exponents,
         &NodeStorage::coefficients, &NodeStorage::parameters,
-        &NodeStorage::tensors, &NodeStorage::padding})
+        &NodeStorage::tensors, &NodeStorage::padding, &NodeStorage::omitted})
     this->*member += other.*member;
   return *this;
 }
@@ -427,13 +427,15 @@ static llvm::Error checkConstants(ModuleOp module) {
   return error;
 }
 
-llvm::Error convertNPUToISA(ModuleOp module, WeightStorage *storage) {
+llvm::Error convertNPUToISA(ModuleOp module, WeightStorage *storage,
+                            WeightForm form) {
   auto machine = npu::machineOf(module);
   if (failed(machine))
     return makeError(ErrorClass::Internal, "the module names no machine");
   if (llvm::Error error = checkConstants(module))
     return error;
   codegen::Generator generator(module, *machine);
+  generator.builder.weightForm = form;
   if (llvm::Error error = generator.run())
     return error;
   if (llvm::Error error = codegen::ProgramWriter(generator, module).write())

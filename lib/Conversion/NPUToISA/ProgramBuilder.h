@@ -49,6 +49,9 @@ public:
   /// By the node that constants belong to.
   std::map<uint32_t, NodeStorage> storage;
 
+  /// Forms that streams of weights may take.
+  WeightForm weightForm = WeightForm::Auto;
+
   size_t mostEntries = kMostInstructions;
   /// Node that following instructions belong to.
   uint32_t node = 0;

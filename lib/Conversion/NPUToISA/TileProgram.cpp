@@ -67,7 +67,7 @@ private:
                                               ChunkStreams &streams) const;
   std::vector<isa::Coefficient> kernelsOf(size_t column, int64_t channel,
                                           int64_t firstRegion) const;
-  uint64_t gapOf() const;
+  analysis::KernelTurns turnsOf(uint64_t kernels) const;
 
   const TileProblem &problem;
   const analysis::TilePlan &plan;
@@ -98,18 +98,23 @@ isa::StreamShape StreamPacker::shapeOf(size_t column, const Chunk &chunk,
   return shape;
 }
 
-/// Turns between two coefficients of a kernel, on the units that need most.
-uint64_t StreamPacker::gapOf() const {
-  uint64_t gap = 1;
-  for (const analysis::UnitClass &units : unitClasses(plan, machine))
-    gap = std::max(gap, machine::kernelGap(
-                            machine,
-                            machine::tileStep(machine, units.lanes,
-                                              plan.images * units.rows,
-                                              units.cols, plan.cols),
-                            machine::pePasses(machine, problem.activationBits,
-                                              problem.weightBits)));
-  return gap;
+/// Turns as the units take them that need most between two coefficients of a
+/// kernel.
+analysis::KernelTurns StreamPacker::turnsOf(uint64_t kernels) const {
+  uint64_t gap = 1, width = 1;
+  if (interleaves)
+    for (const analysis::UnitClass &units : unitClasses(plan, machine)) {
+      const machine::TileStep step =
+          machine::tileStep(machine, units.lanes, plan.images * units.rows,
+                            units.cols, plan.cols);
+      const uint64_t own =
+          machine::kernelGap(machine, step,
+                             machine::pePasses(machine, problem.activationBits,
+                                               problem.weightBits));
+      if (own > gap)
+        gap = own, width = step.coefficients;
+    }
+  return {kernels, gap, width};
 }
 
 /// Coefficients of an input channel, result by result.
@@ -145,7 +150,7 @@ llvm::Expected<std::vector<uint8_t>>
 StreamPacker::stream(size_t column, const Chunk &chunk,
                      ChunkStreams &streams) const {
   isa::StreamShape shape = shapeOf(column, chunk, streams.firstRegion);
-  analysis::KernelTurns turns(shape.regions(), interleaves ? gapOf() : 1);
+  analysis::KernelTurns turns = turnsOf(shape.regions());
   streams.regions = shape.regions();
   int64_t first = channelsOf(problem, column).first + chunk.first;
   std::vector<std::vector<isa::Coefficient>> channels;

@@ -119,11 +119,11 @@ Cost CostModel::of(const isa::DmaFill &op) {
 
 Cost CostModel::of(const isa::DmaUnpack &op) {
   const Side destination(machine, operandDst(op));
-  const machine::DramTraffic read = machine::streamTraffic(
-      machine, op.mantissa, destination.counts, op.srcBase);
-  Cost cost = withWork(
-      machine::dmaUnpack(machine, op.mantissa, destination.side, op.srcBase),
-      destination.bytes());
+  const numerics::CodeStream codes = operandSrc(op).stream();
+  const machine::StreamSide stream{codes.bytes(), codes.decoded(), op.srcBase};
+  const machine::DramTraffic read = machine::streamTraffic(machine, stream);
+  Cost cost = withWork(machine::dmaUnpack(machine, stream, destination.side),
+                       destination.bytes());
   cost.dramRead = read.burstBytes;
   cost.dramUseful = read.usefulBytes;
   return cost;

@@ -7,7 +7,6 @@
 #include "ashlar/Isa/Operands.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/Dram.h"
-#include "ashlar/Numerics/PackedCodes.h"
 #include <array>
 #include <variant>
 
@@ -96,11 +95,7 @@ public:
   }
 
   void operator()(const isa::DmaUnpack &op) {
-    uint64_t codes = 1;
-    for (uint64_t count : operandDst(op).counts())
-      codes *= count;
-    request(
-        {op.srcBase, 1, 0, numerics::packedBytes(codes, op.mantissa), false});
+    request({op.srcBase, 1, 0, operandSrc(op).stream().bytes(), false});
   }
 
   void operator()(const isa::DmaGather &op) {

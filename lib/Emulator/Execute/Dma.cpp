@@ -301,16 +301,45 @@ static std::array<int64_t, 5> denseStrides(const std::array<uint64_t, 5> &n,
   return strides;
 }
 
+/// The codes of a stream that leaves zeros out, as whole elements.
+static llvm::Error decodeSparse(const isa::DmaUnpack &op,
+                                llvm::ArrayRef<uint8_t> stream,
+                                std::vector<uint8_t> &elements) {
+  numerics::CodeStream shape = operandSrc(op).stream();
+  shape.zero = static_cast<int16_t>(op.zero);
+  std::vector<int16_t> codes(shape.count);
+  if (llvm::Error error = numerics::unpackSparse(stream, shape, codes.data()))
+    return error;
+  elements.resize(codes.size() * op.elemBytes);
+  uint8_t *out = elements.data();
+  for (int16_t code : codes) {
+    out[0] = static_cast<uint8_t>(code);
+    if (op.elemBytes == 2)
+      out[1] = static_cast<uint8_t>(code >> 8);
+    out += op.elemBytes;
+  }
+  return llvm::Error::success();
+}
+
 void Engine::execute(const isa::DmaUnpack &op) {
   const isa::LinearOperand to = operandDst(op);
   Descriptor d;
   d.count = countsOf(to);
   d.runBytes = op.elemBytes;
   d.source.stride = denseStrides(d.count, 1);
-  const unsigned width = op.mantissa;
   const uint64_t total = totalBytes(d.count, 1);
-  const llvm::ArrayRef<uint8_t> stream(memory.dram(op.srcBase),
-                                       numerics::packedBytes(total, width));
+  unsigned width = op.mantissa;
+  llvm::ArrayRef<uint8_t> stream(memory.dram(op.srcBase),
+                                 operandSrc(op).stream().bytes());
+  std::vector<uint8_t> decoded;
+  if (op.form != isa::CodeForm::Dense) {
+    if (llvm::Error error = decodeSparse(op, stream, decoded)) {
+      finding = RunFinding{FaultKind::BadData, toString(std::move(error))};
+      return;
+    }
+    stream = decoded;
+    width = 8 * op.elemBytes;
+  }
   std::optional<Side> destination = affineSide(memory, to);
   // Elements at odd addresses of the host take the slow way as well.
   if (destination && op.elemBytes == 2 &&

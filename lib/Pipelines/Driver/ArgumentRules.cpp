@@ -49,7 +49,8 @@ constexpr Decided decided[] = {{"batch", Phase::Import},
                                {"partition-threshold", Phase::Assign},
                                {"partition-cuts", Phase::Assign},
                                {"partition-halo", Phase::Assign},
-                               {"map-compression", Phase::Plan}};
+                               {"map-compression", Phase::Plan},
+                               {"weight-compression", Phase::Emit}};
 
 } // namespace
 

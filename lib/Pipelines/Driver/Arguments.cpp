@@ -190,6 +190,7 @@ constexpr Setting settings[] = {
     {OPT_partition_cuts, setSparse<&SparseOptions::cutTime>},
     {OPT_partition_halo, setSparse<&SparseOptions::halo>},
     {OPT_map_compression, setListed<&CompileOptions::mapCompression>},
+    {OPT_weight_compression, setListed<&CompileOptions::weightCompression>},
     {OPT_transpose, setListed<&CompileOptions::transpose>},
     {OPT_schedule, setListed<&CompileOptions::schedule>},
     {OPT_batch, setBatch},

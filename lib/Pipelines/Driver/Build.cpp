@@ -98,7 +98,7 @@ llvm::Expected<Build> build(CompilerArguments &arguments,
   auto machine = machine::load(arguments.compile.machine);
   if (!machine)
     return machine.takeError();
-  if (llvm::Error error = arguments.compile.sparse.check(*machine))
+  if (llvm::Error error = arguments.compile.checkMachine(*machine))
     return error;
   Build built;
   if (llvm::Error error = chooseFormats(arguments, context, built.search))

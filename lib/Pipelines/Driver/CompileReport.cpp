@@ -24,6 +24,7 @@ void addStorage(llvm::json::Object &report, const WeightStorage &storage) {
   report["parameter_bytes"] = total.parameters;
   report["tensor_bytes"] = total.tensors;
   report["padding_bytes"] = total.padding;
+  report["omitted_bytes"] = total.omitted;
   llvm::json::Array nodes;
   for (const NodeStorage &node : storage.nodes)
     nodes.push_back(
@@ -35,6 +36,7 @@ void addStorage(llvm::json::Object &report, const WeightStorage &storage) {
                            {"parameters", node.parameters},
                            {"tensors", node.tensors},
                            {"padding", node.padding},
+                           {"omitted", node.omitted},
                            {"bits_per_weight", node.bitsPerWeight()}});
   report["storage"] = std::move(nodes);
 }

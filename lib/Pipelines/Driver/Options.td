@@ -112,6 +112,10 @@ defm map_compression : Value<"map-compression">, MetaVarName<"FORM">,
   HelpText<"maps in DRAM: auto (default: fewest cycles), off, bitmap, coo or "
            "quadtree">,
   Values<"auto,off,bitmap,coo,quadtree">, Group<mapping_group>;
+defm weight_compression : Value<"weight-compression">, MetaVarName<"FORM">,
+  HelpText<"zeros of the array's weights in DRAM: auto (default: left out in "
+           "the shortest form), off, bitmap or runs">,
+  Values<"auto,off,bitmap,runs">, Group<mapping_group>;
 
 defm sparse : Value<"sparse">, MetaVarName<"MODE">,
   HelpText<"sparse cluster: auto (default: fewest cycles), off, tile or "

@@ -10,6 +10,7 @@
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/Dram.h"
+#include "ashlar/Numerics/SparseCodes.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -151,16 +152,26 @@ void Chooser::planSparse(Candidate &candidate,
     candidate.obstacle = "no tile fits its units";
 }
 
-/// Cycles in which DRAM delivers the weights of the array.
-int64_t Chooser::weightCycles(PeConvOp conv) const {
-  int64_t elements = 1;
+/// Cycles in which DRAM delivers the weights of the array, of which the share
+/// `kept` lies in tiles that are not zero.
+int64_t Chooser::weightCycles(PeConvOp conv, double kept) const {
+  double elements = kept;
   for (int64_t extent : shapeOf(conv.getW()))
-    elements *= extent;
+    elements *= static_cast<double>(extent);
   analysis::StorageType type = analysis::weightStorage(conv);
   auto cell = static_cast<int64_t>(machine.xmGroup);
   int64_t block = std::max<int64_t>(type.format.block, cell);
-  int64_t bytes = elements * type.digitBits() / 8 + elements / block;
-  return static_cast<int64_t>(machine::dramStreamCycles(machine, bytes));
+  double bits = type.digitBits();
+  ZerosAttr zeros = conv.getZerosAttr();
+  if (zeros && elements > 0 && machine.dma.decodedCodesPerCycle > 0) {
+    const auto stored =
+        static_cast<double>(zeros.getWeights() - zeros.getExact() -
+                            zeros.getEncoded() - zeros.getStructural());
+    bits = numerics::expectedBits(type.digitBits(),
+                                  std::clamp(stored / elements, 0.0, 1.0));
+  }
+  return static_cast<int64_t>(machine::dramStreamCycles(
+      machine, static_cast<uint64_t>(elements * (bits / 8 + 1.0 / block))));
 }
 
 /// The array, with `columns` of stationary tiles and `fetch` cycles of DRAM for
@@ -220,7 +231,8 @@ void Chooser::predict(PeConvOp conv) {
     // Tiles of zeros are omitted from the array's work too.
     candidate.zeroTiles = analysis::dropZeroTiles(columns, conv, weights);
     int64_t kept = candidate.tiles - candidate.zeroTiles;
-    fetch = weightCycles(conv) * kept / std::max<int64_t>(candidate.tiles, 1);
+    fetch = weightCycles(conv, static_cast<double>(kept) /
+                                   std::max<int64_t>(candidate.tiles, 1));
     predictDense(candidate, columns, fetch);
     if (candidate.obstacle.empty() && policy.mode != "off")
       planSparse(candidate, weights);

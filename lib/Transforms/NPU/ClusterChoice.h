@@ -83,7 +83,7 @@ private:
   void predictDense(Candidate &candidate,
                     llvm::ArrayRef<analysis::ColumnTile> columns,
                     int64_t fetch) const;
-  int64_t weightCycles(PeConvOp conv) const;
+  int64_t weightCycles(PeConvOp conv, double kept) const;
   void planSparse(Candidate &candidate,
                   const analysis::EncodedWeights &weights) const;
   void planParts(Candidate &candidate, const analysis::EncodedWeights &weights,

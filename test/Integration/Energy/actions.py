@@ -160,7 +160,10 @@ class Program:
 
     def dma_unpack(self, f):
         self.move(f)
-        bits = math.prod(f[f"n{i}"] for i in range(5)) * f["mantissa"]
+        codes = math.prod(f[f"n{i}"] for i in range(5))
+        bits = {"dense": codes * f["mantissa"],
+                "bitmap": codes // max(f["unit"], 1) + f["stored"] * f["mantissa"],
+                "runs": f["stored"] * (f["mantissa"] + f["unit"])}[f["form"]]
         self.add("dram.read", self.bursts(f["srcBase"], [(math.ceil(bits / 8), 1)], 1))
         self.side(f, "dst", "sb", "write")
 

@@ -88,6 +88,55 @@ dma.copy elemBytes=2 srcMem=sb dstMem=dram dstBase=64 n3=2 n4=3 srcStride3=65536
   EXPECT_EQ(values(result), (std::vector<double>{-1, 1, -256, -30, -9, 2047}));
 }
 
+TEST(Dma, UnpacksStreamsWithoutZeros) {
+  // Flags 010010 of six codes, then 5 and -3 in 4 bits: 0x12, 0x35 >> 2 bits.
+  auto bitmap = runText(R"(
+.machine name=a1-tiny
+.data at=0 hex=5235
+.output name=y type=i8 shape=[6] at=64
+dma.unpack mantissa=4 form=bitmap unit=1 stored=2 n4=6 dstStride4=1
+dma.copy srcMem=sb dstMem=dram dstBase=64 n4=6 srcStride4=1 dstStride4=1
+)");
+  EXPECT_EQ(values(bitmap), (std::vector<double>{0, 5, 0, 0, -3, 0}));
+  // Two and one codes are left out before 5 and -3, and all after; they are -1.
+  auto runs = runText(R"(
+.machine name=a1-tiny
+.data at=0 hex=560d
+.output name=y type=i16 shape=[6] at=64
+dma.unpack elemBytes=2 mantissa=4 form=runs unit=2 zero=-1 stored=2 n4=6 dstStride4=2
+dma.copy elemBytes=2 srcMem=sb dstMem=dram dstBase=64 n4=6 srcStride4=2 dstStride4=2
+)");
+  EXPECT_EQ(values(runs), (std::vector<double>{-1, -1, 5, -1, -3, -1}));
+}
+
+TEST(Dma, StreamsThatContradictThemselves) {
+  const std::string head = R"(
+.machine name=a1-tiny
+.data at=0 hex=5235
+.output name=y type=i8 shape=[6] at=64
+)";
+  const std::string tail = R"(
+dma.copy srcMem=sb dstMem=dram dstBase=64 n4=6 srcStride4=1 dstStride4=1
+)";
+  for (unsigned threads : {1u, 3u}) {
+    EXPECT_NE(gatherError(head +
+                              "dma.unpack mantissa=4 form=bitmap unit=1 "
+                              "stored=3 n4=6 dstStride4=1" +
+                              tail,
+                          "dma.unpack", threads)
+                  .find("flags of packed codes name 2 codes, the stream "
+                        "stores 3"),
+              std::string::npos);
+    EXPECT_NE(gatherError(head +
+                              "dma.unpack mantissa=4 form=runs unit=8 stored=1 "
+                              "n4=6 dstStride4=1" +
+                              tail,
+                          "dma.unpack", threads)
+                  .find("run 0 of packed codes reaches code 82 of 6"),
+              std::string::npos);
+  }
+}
+
 TEST(Dma, ScaleRegistersAsMemory) {
   // Registers 3 and 4 from DRAM, one of them filled over, back in turn.
   auto result = runText(R"(

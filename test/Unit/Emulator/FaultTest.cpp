@@ -58,6 +58,19 @@ TEST(Fault, Unpack) {
               "codes of 9 bits in elements of 1 bytes, expected 3 to 8");
   expectFault("dma.unpack mantissa=2", FaultKind::BadField, 0,
               "codes of 2 bits in elements of 1 bytes, expected 3 to 8");
+  expectFault(
+      "dma.unpack mantissa=8 unit=1", FaultKind::BadField, 0,
+      "unit 1, 0 stored codes and zero 0 of a dense stream, expected 0");
+  expectFault("dma.unpack mantissa=5 form=runs", FaultKind::BadField, 0,
+              "runs counted in 0 bits, expected 1 to 16");
+  expectFault("dma.unpack mantissa=5 form=runs unit=4 zero=16",
+              FaultKind::BadField, 0,
+              "a left-out code 16 that 5 bits do not hold");
+  expectFault(
+      "dma.unpack mantissa=5 form=bitmap unit=3 n4=7 dstStride4=1",
+      FaultKind::BadField, 0,
+      "flags for 3 codes each of 7 codes, 0 of them stored: the numbers "
+      "are no multiples");
   // 13 codes of 5 bits are 9 bytes, one more than there is.
   expectFault("dma.unpack mantissa=5 srcBase=4088 n4=13 dstStride4=1",
               FaultKind::OutOfRange, 0,

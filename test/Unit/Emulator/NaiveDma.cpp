@@ -40,18 +40,51 @@ void NaiveMachine::run(const isa::DmaFill &op) {
                       static_cast<uint8_t>(op.value >> (8 * i)));
 }
 
-void NaiveMachine::run(const isa::DmaUnpack &op) {
+/// All codes of a stream of any form, from bits read one by one.
+std::vector<int64_t> NaiveMachine::codesOf(const isa::DmaUnpack &op) const {
   uint64_t bit = 8 * op.srcBase;
+  auto take = [&](unsigned bits) {
+    uint64_t value = 0;
+    for (unsigned i = 0; i < bits; ++i, ++bit)
+      value |= uint64_t(dram[bit / 8] >> bit % 8 & 1) << i;
+    return value;
+  };
+  auto code = [&] {
+    auto value = static_cast<int64_t>(take(op.mantissa));
+    return value >= int64_t(1) << (op.mantissa - 1)
+               ? value - (int64_t(1) << op.mantissa)
+               : value;
+  };
+  const uint64_t count = uint64_t(op.n0) * op.n1 * op.n2 * op.n3 * op.n4;
+  std::vector<int64_t> codes(count, op.zero);
+  if (op.form == isa::CodeForm::Dense)
+    for (int64_t &value : codes)
+      value = code();
+  if (op.form == isa::CodeForm::Bitmap) {
+    std::vector<bool> flags(count / op.unit);
+    for (auto flag : flags)
+      flag = take(1);
+    for (uint64_t i = 0; i < count; ++i)
+      if (flags[i / op.unit])
+        codes[i] = code();
+  }
+  if (op.form == isa::CodeForm::Runs)
+    for (uint64_t i = 0, at = 0; i < op.stored; ++i) {
+      at += take(op.unit);
+      codes[at++] = code();
+    }
+  return codes;
+}
+
+void NaiveMachine::run(const isa::DmaUnpack &op) {
+  const std::vector<int64_t> codes = codesOf(op);
+  uint64_t k = 0;
   for (uint64_t a = 0; a < op.n0; ++a)
     for (uint64_t b = 0; b < op.n1; ++b)
       for (uint64_t c = 0; c < op.n2; ++c)
         for (uint64_t d = 0; d < op.n3; ++d)
           for (uint64_t e = 0; e < op.n4; ++e) {
-            uint64_t code = 0;
-            for (uint64_t i = 0; i < op.mantissa; ++i, ++bit)
-              code |= uint64_t(dram[bit / 8] >> bit % 8 & 1) << i;
-            if (code >> (op.mantissa - 1) & 1)
-              code |= ~uint64_t(0) << op.mantissa;
+            const auto code = static_cast<uint64_t>(codes[k++]);
             for (uint64_t i = 0; i < op.elemBytes; ++i)
               sb[op.dstBase + a * op.dstStride0 + b * op.dstStride1 +
                  c * op.dstStride2 + d * op.dstStride3 + e * op.dstStride4 +

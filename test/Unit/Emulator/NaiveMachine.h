@@ -59,6 +59,7 @@ private:
   void run(const isa::XrPick &op);
   void run(const isa::XrPredict &op);
   void run(const isa::DmaCopy &op);
+  std::vector<int64_t> codesOf(const isa::DmaUnpack &op) const;
   void run(const isa::DmaUnpack &op);
   void run(const isa::DmaGather &op);
   void run(const isa::DmaCompress &op);

@@ -35,6 +35,14 @@ Instruction Generator::unpack() {
   op.n2 = static_cast<uint32_t>(between(1, 3));
   op.n3 = static_cast<uint32_t>(between(1, 4));
   op.n4 = static_cast<uint32_t>(between(1, 70));
+  if (chance(30)) {
+    // So few that no runs that the bytes may hold reach beyond the last code.
+    op.form = isa::CodeForm::Runs;
+    op.unit = static_cast<uint32_t>(between(1, 5));
+    op.stored = static_cast<uint32_t>(
+        between(0, static_cast<int64_t>(op.n2 * op.n3 * op.n4 >> op.unit)));
+    op.zero = static_cast<int32_t>(between(-4, 3));
+  }
   op.dstStride4 = op.elemBytes * (chance(30) ? between(1, 3) : 1);
   op.dstStride3 = chance(50) ? 8192 : op.dstStride4 * op.n4;
   op.dstStride2 = chance(30)   ? 200

@@ -249,6 +249,14 @@ TEST(Footprint, PackedStreamAndRegisters) {
   // 21 codes of 5 bits: 14 bytes.
   EXPECT_EQ(texts(unpack),
             Texts({"reads dram[0..1)[100..114)", "writes sb[2..5)[16..23)"}));
+  // 21 flags and 4 codes of 5 bits: 6 bytes. Runs: 4 of 3 + 5 bits.
+  unpack.form = CodeForm::Bitmap, unpack.unit = 1, unpack.stored = 4;
+  EXPECT_EQ(texts(unpack),
+            Texts({"reads dram[0..1)[100..106)", "writes sb[2..5)[16..23)"}));
+  unpack.form = CodeForm::Runs, unpack.unit = 3;
+  EXPECT_EQ(texts(unpack),
+            Texts({"reads dram[0..1)[100..104)", "writes sb[2..5)[16..23)"}));
+  unpack.form = CodeForm::Dense, unpack.unit = unpack.stored = 0;
   // A length that would wrap stays beyond every memory.
   unpack.n0 = unpack.n1 = unpack.n2 = unpack.n3 = unpack.n4 = 0xfffff;
   llvm::SmallVector<Access> accesses;

@@ -73,9 +73,12 @@ TEST(ClusterPrices, TileModeWithBanks) {
   unit.issue(1);
   unit.issue(2); // 49..97 and 98..146: banks 49..63, 0..33 and 34..63, 0..18
   EXPECT_EQ(unit.cycles(), 3u);
-  unit.endChannel();
+  // 147..195: banks 19..63 and 0..3 meet both before it.
   unit.issue(3);
   EXPECT_EQ(unit.cycles(), 4u);
+  unit.endChannel();
+  unit.issue(0);
+  EXPECT_EQ(unit.cycles(), 5u);
   // 14 x 14: windows of 126 entries are two rounds of 64 banks.
   EXPECT_EQ(tilePeriod(m, tileStep(m, 128, 14, 14, 14), 1), 4u);
   EXPECT_EQ(tilePeriod(Description(), tileStep(m, 128, 14, 14, 14), 2), 4u);
@@ -91,15 +94,19 @@ TEST(ClusterPrices, ExpectedChannelsOfTileMode) {
   EXPECT_EQ(tileChannel(m, small, 1, crowd), 6u);
   EXPECT_EQ(tileChannel(m, small, 1, {}), 0u);
   m.sparse.accumulateLatency = 8;
-  // Two of a kernel are 8 cycles apart: 2 * 8, then both last ones.
-  EXPECT_EQ(tileChannel(m, small, 1, crowd), 18u);
+  // Two of a kernel are 8 cycles apart: 2 * 8, then both last ones together.
+  EXPECT_EQ(tileChannel(m, small, 1, crowd), 17u);
   EXPECT_EQ(tileChannel(m, whole, 1, crowd), 24u);
   EXPECT_EQ(tileChannel(m, whole, 1, {9, 1, 9, 1}), 66u);
+  // Latency does not keep other kernels from going side by side.
+  m.sparse.accumulateLatency = 2;
+  EXPECT_EQ(tileChannel(m, small, 1, {8, 8, 1, 8}), 4u);
+  m.sparse.accumulateLatency = 8;
   EXPECT_TRUE(kernelsAlternate(m, whole, 1));
   EXPECT_FALSE(kernelsAlternate(m, whole, 4));
   EXPECT_FALSE(kernelsAlternate(m, tileStep(m, 128, 0, 0, 7), 1)); // no tile
-  // 6 groups, 7 of 11 neighbours differ: 4, of which 97 / 128 meet.
-  EXPECT_EQ(tileChannel(banked(128), small, 1, crowd), 6u + 4);
+  // 7 of 11 neighbours differ, 97 / 128 of these meet: 1.52 go in a step.
+  EXPECT_EQ(tileChannel(banked(128), small, 1, crowd), 8u);
 }
 
 TEST(ClusterPrices, KernelsOverBlocks) {

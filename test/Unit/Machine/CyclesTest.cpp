@@ -145,7 +145,7 @@ TEST(Cycles, CopiesPayForSetUpLatencyAndRuns) {
   EXPECT_EQ(dmaCopy(m, far, columns), (Timing{1032, 1232, 64, 8}));
   EXPECT_EQ(dmaCopy(m, far, far), (Timing{136, 536, 128, 8}));
   EXPECT_EQ(dmaFill(m, columns), (Timing{1032, 1064, 0, 8}));
-  EXPECT_EQ(dmaUnpack(m, 5, rows), (Timing{48, 248, 40, 8}));
+  EXPECT_EQ(dmaUnpack(m, {2560}, rows), (Timing{48, 248, 40, 8}));
   EXPECT_EQ(dmaCompress(m, 6400, {10000, 640}, 1), (Timing{168, 368, 100, 8}));
   EXPECT_EQ(dmaCompress(m, 6400, {10000, 640}, 2), (Timing{328, 528, 100, 8}));
   EXPECT_EQ(tileLoad(m, 23328, 2592, 0), (Timing{656, 688, 0, 8}));
@@ -159,15 +159,29 @@ TEST(Cycles, UnpackCountsPackedBytesInDram) {
   const int64_t strides[] = {1};
   const DmaSide near = onChip(counts, strides, 1);
   // 4096 codes of 5 bits are 2560 bytes, 40 bursts; 4096 bytes on chip.
-  EXPECT_EQ(dmaUnpack(m, 5, near), (Timing{40, 240, 40}));
-  EXPECT_EQ(dmaUnpack(m, 8, near), (Timing{64, 264, 64}));
+  EXPECT_EQ(dmaUnpack(m, {2560}, near), (Timing{40, 240, 40}));
+  EXPECT_EQ(dmaUnpack(m, {4096}, near), (Timing{64, 264, 64}));
   // 3 bits: 24 bursts, less than the 32 cycles of the on-chip side.
-  EXPECT_EQ(dmaUnpack(m, 3, near), (Timing{32, 232, 24}));
-  EXPECT_EQ(dmaUnpack(m, 8, near), dmaCopy(m, dram(counts, strides, 1), near));
-  // A row of 3 codes of 3 bits does not begin a new byte.
-  const uint64_t rows[] = {100, 3};
-  EXPECT_EQ(streamTraffic(m, 3, rows).runBytes, 113u);
-  EXPECT_EQ(streamTraffic(m, 3, rows).burstBytes, 128u);
+  EXPECT_EQ(dmaUnpack(m, {1536}, near), (Timing{32, 232, 24}));
+  EXPECT_EQ(dmaUnpack(m, {4096}, near),
+            dmaCopy(m, dram(counts, strides, 1), near));
+  EXPECT_EQ(streamTraffic(m, {113}).runBytes, 113u);
+  EXPECT_EQ(streamTraffic(m, {113}).burstBytes, 128u);
+}
+
+TEST(Cycles, StreamsWithoutZerosAreDecoded) {
+  Description m = a1();
+  m.dma.setupCycles = 8;
+  m.dma.decodedCodesPerCycle = 64;
+  const uint64_t counts[] = {4096};
+  const int64_t strides[] = {1};
+  const DmaSide near = onChip(counts, strides, 1);
+  // 410 of 4096 codes as runs of 4 + 8 bits: 615 bytes, 10 bursts; the queue
+  // writes 4096 bytes.
+  EXPECT_EQ(dmaUnpack(m, {615, 410}, near), (Timing{40, 240, 10, 8}));
+  // A slow decoder takes ceil(410 / 4) cycles.
+  m.dma.decodedCodesPerCycle = 4;
+  EXPECT_EQ(dmaUnpack(m, {615, 410}, near), (Timing{111, 311, 10, 8}));
 }
 
 TEST(Cycles, CompressedMapsTakeTheirBursts) {
@@ -284,7 +298,7 @@ std::vector<uint64_t> sample(const Description &m, uint32_t seed) {
   put(tileLoad(m, pick(100000), pick(10000), pick(5000)));
   put(dmaCopy(m, near, near));
   put(dmaFill(m, far));
-  put(dmaUnpack(m, 2 + pick(14), near));
+  put(dmaUnpack(m, {pick(5000), pick(5000)}, near));
   put(dmaContiguous(m, pick(100000)));
   put(peLoad(m, pick(128), pick(2)));
   put(peMatmul(m, pick(1000), pePasses(m, pick(16), pick(16)), pick(64),
@@ -322,6 +336,7 @@ const Improvement improvements[] = {
     {"set-up", [](Description &m) { m.dma.setupCycles -= 1; }},
     {"on-chip latency", [](Description &m) { m.dma.onchipLatency -= 1; }},
     {"runs", [](Description &m) { m.dma.runsPerCycle += 1; }},
+    {"decoder", [](Description &m) { m.dma.decodedCodesPerCycle += 1; }},
     {"any runs", [](Description &m) { m.dma.runsPerCycle = 0; }},
     {"load rate", [](Description &m) { m.pe.loadRowsPerCycle += 1; }},
     {"digit bits", [](Description &m) { m.pe.cellDigitBits += 1; }},

@@ -69,6 +69,7 @@ TEST(Description, A1IsTheIdealMachineWithPrices) {
   a1.dram.efficiency = ideal.dram.efficiency;
   a1.dram.countsMisaligned = false;
   a1.dma.setupCycles = a1.dma.onchipLatency = a1.dma.runsPerCycle = 0;
+  a1.dma.decodedCodesPerCycle = ideal.dma.decodedCodesPerCycle;
   a1.sb.banks = 0;
   a1.sb.ports = 1;
   a1.pe.groupsWait = false;

@@ -24,6 +24,7 @@ struct NodeStorage {
   int64_t parameters = 0;   ///< ACT records: scale, bias, exponent, alpha
   int64_t tensors = 0;      ///< as they are in the model
   int64_t padding = 0;      ///< until the next constant may begin
+  int64_t omitted = 0;      ///< zeros among mantissas that are not stored
 
   /// Of constant segments; padding lies between them.
   int64_t segments() const {
@@ -45,6 +46,14 @@ struct WeightStorage {
   NodeStorage total() const;
 };
 
+/// Which streams of weights leave their zeros out (`form` of dma.unpack).
+enum class WeightForm {
+  Auto, ///< the shortest of each chunk, if the machine has a decoder
+  Dense,
+  Bitmap, ///< bitmaps where they are shorter than dense streams
+  Runs,   ///< the same of runs
+};
+
 /// Replaces the function `main` of a module that has left the plan phase by an
 /// `isa.program`, right when executed in program order; semaphores are the
 /// matter of ashlar-isa-insert-semaphores. Errors: Capacity for what the
@@ -52,7 +61,8 @@ struct WeightStorage {
 /// both name the ONNX node.
 /// \p storage, if given, receives what the constants take.
 llvm::Error convertNPUToISA(mlir::ModuleOp module,
-                            WeightStorage *storage = nullptr);
+                            WeightStorage *storage = nullptr,
+                            WeightForm form = WeightForm::Auto);
 
 /// The same as the pass `ashlar-convert-npu-to-isa`.
 std::unique_ptr<mlir::Pass> createConvertNPUToISAPass();
