@@ -76,18 +76,21 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
 
 def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
                                (ins NPU_Decision<NPU_ScatterAttr>:$scatter,
-                                    DefaultValuedOptionalAttr<I64Attr, "1">:$column_parts)> {
+                                    DefaultValuedOptionalAttr<I64Attr, "1">:$column_parts,
+                                    UnitAttr:$issue_zeros)> {
   let summary = "convolution on the sparse cluster, non-zero coefficients only";
   let description = [{
     The values of `npu.pe.conv`, bit for bit: each unit holds an output tile, and
     the non-zero coefficients of `w` are applied one after the other
     (docs/Machine.md, sparse cluster). `column_parts` groups of units share the
-    results of a drain; with `scatter` the data decide what a unit works on.
+    results of a drain; with `scatter` the data decide what a unit works on; with
+    `issue_zeros` the coefficients that are zero take their cycles too.
 
     Constraints:
     - npu_tcu_conv_c1: `x` and `w` have `!bfp.block` element types; spatial rank
       1 or 2.
     - npu_tcu_conv_c2: as npu_pe_conv_c2 to npu_pe_conv_c5.
+    - npu_tcu_conv_c3: not both `scatter` and `issue_zeros`.
 
     Example:
     ```mlir

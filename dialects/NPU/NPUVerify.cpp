@@ -237,7 +237,9 @@ LogicalResult PeConvOp::verify() {
   return checkQuant(*this); // npu_pe_conv_c6
 }
 
-LogicalResult TcuConvOp::verify() { // npu_tcu_conv_c1, c2
+LogicalResult TcuConvOp::verify() { // npu_tcu_conv_c1 to c3
+  if (getScatterAttr() && getIssueZeros())
+    return emitOpError() << "issues zeros in scatter mode, which has none";
   for (Value factor : {getX(), getW()})
     if (!bfp::isEncoded(factor.getType()))
       return emitOpError() << "expects encoded factors, found "

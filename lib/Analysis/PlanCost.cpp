@@ -107,7 +107,12 @@ EntrySums::Prefixes EntrySums::alternating(const machine::TileStep &step,
 
 int64_t EntrySums::cycles(size_t column, const Chunk &chunk,
                           const machine::TileStep &step, uint64_t passes) {
-  bool alternate = machine::kernelsAlternate(machine, step, passes);
+  const bool waits = machine::kernelsAlternate(machine, step, passes);
+  // Without skipping, kernels follow each other whole.
+  if (waits && problem.issuesZeros)
+    return steps(column, chunk, 1) *
+           static_cast<int64_t>(machine.sparse.accumulateLatency);
+  const bool alternate = waits;
   bool meet = machine.sparse.accumulatorBanks > 0 && step.coefficients > 1;
   if (!alternate && !meet)
     return steps(column, chunk, static_cast<int64_t>(step.coefficients)) *

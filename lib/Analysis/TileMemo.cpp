@@ -23,6 +23,7 @@ public:
     digest.add(problem.part).add(problem.elementBytes).add(problem.cellBlock);
     digest.add(problem.activationBits).add(problem.weightBits);
     digest.add(problem.unitsAdd).add(problem.function);
+    digest.add(problem.issuesZeros);
     digest.add(uint64_t(problem.columns.size()));
     for (const ColumnTile &column : problem.columns)
       digest.add(column.firstOutput).add(column.cols);

@@ -147,7 +147,10 @@ static void addKernel(machine::ChannelCrowd &crowd, uint64_t count) {
 /// Coefficients of each column and channel of its range.
 static void countEntries(TileProblem &problem, const EncodedWeights &weights,
                          const machine::Description &machine) {
-  const bool waits = machine.sparse.accumulateLatency > 1;
+  const bool waits =
+      machine.sparse.accumulateLatency > 1 && !problem.issuesZeros;
+  const auto taps =
+      static_cast<uint32_t>(problem.kernel[0] * problem.kernel[1]);
   int64_t inPerGroup = problem.channels / problem.groups;
   int64_t outPerGroup = problem.outputs / problem.groups;
   for (size_t i = 0; i < problem.columns.size(); ++i) {
@@ -161,7 +164,7 @@ static void countEntries(TileProblem &problem, const EncodedWeights &weights,
       int64_t first = output / outPerGroup * inPerGroup;
       const llvm::ArrayRef<uint32_t> counts = weights.nonZeros(output);
       for (int64_t c = 0; c < inPerGroup; ++c) {
-        const uint64_t count = counts[c];
+        const uint64_t count = problem.issuesZeros ? taps : counts[c];
         addKernel(crowds[first + c - range.first], count);
         if (waits && count > 0)
           shares[first + c - range.first].push_back(
@@ -200,7 +203,8 @@ int64_t cellPlane(const numerics::BlockFormat &format,
 
 TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
                         llvm::ArrayRef<int64_t> extent,
-                        const machine::Description &machine, int64_t parts) {
+                        const machine::Description &machine, int64_t parts,
+                        bool issuesZeros) {
   TileProblem problem;
   if (auto conv = dyn_cast<npu::PeConvOp>(op))
     setWindows(problem, conv);
@@ -231,7 +235,10 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
     parts = std::clamp<int64_t>(static_cast<int64_t>(conv.getColumnParts()), 1,
                                 std::max<int64_t>(machine.sparse.tcus, 1));
   splitColumns(problem, planStationary(product, machine), parts, machine);
-  balanceColumns(problem, weights);
+  auto cluster = dyn_cast<npu::TcuConvOp>(op);
+  problem.issuesZeros = issuesZeros || (cluster && cluster.getIssueZeros());
+  if (!problem.issuesZeros)
+    balanceColumns(problem, weights);
   countEntries(problem, weights, machine);
   addScatterOf(problem, op, weights, machine);
   return problem;
@@ -449,7 +456,9 @@ std::vector<UnitClass> unitClasses(const TilePlan &plan,
 
 bool kernelsAlternate(const TileProblem &problem, const TilePlan &plan,
                       const machine::Description &machine) {
-  if (machine.sparse.accumulateLatency <= 1 || plan.scatter)
+  // Dense streams have an order of their own.
+  if (machine.sparse.accumulateLatency <= 1 || plan.scatter ||
+      problem.issuesZeros)
     return false;
   uint64_t passes =
       machine::pePasses(machine, problem.activationBits, problem.weightBits);

@@ -159,6 +159,10 @@ CompileOptions::checkMachine(const machine::Description &machine) const {
                      "streams, but machine '{}' has none "
                      "(dma.decoded_codes_per_cycle is 0)",
                      weightCompression, machine.name);
+  if (sparse.zeroSkip == "off" && sparse.mode == "scatter")
+    return makeError(ErrorClass::Usage, "{}",
+                     "--zero-skip=off is for tile mode: --sparse=scatter "
+                     "issues non-zero coefficients only");
   return sparse.mode == "auto" || sparse.mode == "off"
              ? llvm::Error::success()
              : machine::requireCluster(machine, "--sparse=" + sparse.mode);
@@ -292,6 +296,7 @@ llvm::Error Compilation::assign() {
           ->setAttr(npu::kDenseReasonAttr,
                     StringAttr::get(&context, denseReason));
     cluster.useScatter = scatter;
+    cluster.skipZeros = options.sparse.zeroSkip != "off";
     cluster.measured = measured;
     cluster.rule = options.sparse.rule;
     cluster.variant = options.sparse.variant;

@@ -94,6 +94,8 @@ struct TileProblem {
   std::vector<std::vector<std::vector<KernelTurns::Share>>> shares;
   /// Zeros of the data are omitted too.
   std::optional<ScatterProblem> scatter;
+  /// Coefficients that are zero are issued: all of them count as entries.
+  bool issuesZeros = false;
   /// The result at a place of a column.
   int64_t outputAt(int64_t place) const {
     return order.empty() ? place : order[place];
@@ -118,10 +120,11 @@ int64_t cellPlane(const numerics::BlockFormat &format,
 /// The problem of a convolution, `npu.pe.conv` or `npu.tcu.conv`, for results
 /// of `extent` (batch, spatial dimensions). The results of a drain are split
 /// over `parts` groups of units, or as many as divide them (0: as the operation
-/// says).
+/// says). Zeros are issued if `issuesZeros` or the operation says so.
 TileProblem tileProblem(mlir::Operation *op, const EncodedWeights &weights,
                         llvm::ArrayRef<int64_t> extent,
-                        const machine::Description &machine, int64_t parts = 0);
+                        const machine::Description &machine, int64_t parts = 0,
+                        bool issuesZeros = false);
 
 /// Makes a problem one of scatter mode.
 void addScatter(TileProblem &problem, mlir::Operation *op,

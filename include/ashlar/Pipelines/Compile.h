@@ -35,6 +35,8 @@ std::string phaseNames();
 struct SparseOptions {
   std::string mode = "auto"; ///< auto, off, tile or scatter
   std::string rule = "cost"; ///< cost, majority or threshold
+  /// on, or off: zero coefficients take their cycles, for comparison
+  std::string zeroSkip = "on";
   std::string variant = "D"; ///< unit that scatters: A, B, C or D
   std::string algorithm = "p2";
   std::string metric = "nnz";

@@ -132,12 +132,16 @@ StreamPacker::kernelsOf(size_t column, int64_t channel,
     for (int64_t tap = 0; tap < taps; ++tap) {
       int64_t c = channel % inPerGroup, output = problem.outputAt(place);
       int16_t mantissa = weights.mantissa(output, tap, c);
-      if (mantissa == 0)
+      if (mantissa == 0 && !problem.issuesZeros)
         continue;
       isa::Coefficient entry;
       entry.z = place - tile.firstOutput - firstRegion;
       entry.ky = tap / problem.kernel[1], entry.kx = tap % problem.kernel[1];
       entry.mantissa = mantissa;
+      if (mantissa == 0) {
+        list.push_back(entry);
+        continue;
+      }
       // The cell is relative to the scale of the output: W - 2 - s.
       entry.shift =
           range + weights.cell(output, tap, c) - (problem.weightBits - 2);

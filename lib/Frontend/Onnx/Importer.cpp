@@ -503,9 +503,18 @@ ValueNames Importer::valueNames(ModuleOp module) const {
 Expected<OwningOpRef<ModuleOp>>
 ashlar::frontend::importOnnx(StringRef path, const ImportOptions &options,
                              mlir::MLIRContext *context, ValueNames *names) {
+  return importEdited(
+      path, options, context, [](Model &) { return Error::success(); }, names);
+}
+
+Expected<OwningOpRef<ModuleOp>> ashlar::frontend::importEdited(
+    StringRef path, const ImportOptions &options, mlir::MLIRContext *context,
+    llvm::function_ref<Error(Model &)> edit, ValueNames *names) {
   Expected<std::unique_ptr<Model>> model = loadModel(path, options);
   if (!model)
     return model.takeError();
+  if (Error error = edit(**model))
+    return withContext(std::move(error), path.str());
   if (options.largeConstants)
     (*model)->budget.liftConstants();
   (*model)->useHost = options.useHost;

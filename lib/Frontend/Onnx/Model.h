@@ -77,6 +77,12 @@ llvm::Error parseModel(llvm::StringRef bytes, Model &model);
 /// The file at `path`, read and parsed only: what tools that write a changed
 /// model start from. Parse errors name the file.
 llvm::Expected<Model> readModel(llvm::StringRef path);
+/// importOnnx() of a model that `edit` changes after it was read.
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+importEdited(llvm::StringRef path, const ImportOptions &options,
+             mlir::MLIRContext *context,
+             llvm::function_ref<llvm::Error(Model &)> edit,
+             ValueNames *names = nullptr);
 /// Fills `nodes` from the graph, with functions inlined.
 llvm::Error flatten(Model &model);
 /// Checks names and sorts `nodes`.

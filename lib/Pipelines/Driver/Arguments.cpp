@@ -182,6 +182,7 @@ constexpr Setting settings[] = {
     {OPT_fold_w, setListed<&CompileOptions::foldWidth>},
     {OPT_pci_policy, setListed<&CompileOptions::pciPolicy>},
     {OPT_sparse, setSparse<&SparseOptions::mode>},
+    {OPT_zero_skip, setSparse<&SparseOptions::zeroSkip>},
     {OPT_classify, setSparse<&SparseOptions::rule>},
     {OPT_scatter_unit, setSparse<&SparseOptions::variant>},
     {OPT_partition, setSparse<&SparseOptions::algorithm>},

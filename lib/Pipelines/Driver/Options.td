@@ -121,6 +121,10 @@ defm sparse : Value<"sparse">, MetaVarName<"MODE">,
   HelpText<"sparse cluster: auto (default: fewest cycles), off, tile or "
            "scatter">,
   Values<"auto,off,tile,scatter">, Group<sparse_group>;
+defm zero_skip : Value<"zero-skip">, MetaVarName<"MODE">,
+  HelpText<"zero coefficients on the sparse cluster: on (default: skipped) or "
+           "off (issued, to compare with)">,
+  Values<"on,off">, Group<sparse_group>;
 defm classify : Value<"classify">, MetaVarName<"RULE">,
   HelpText<"sparse or dense: by cost (default), majority or threshold of zeros">,
   Values<"cost,majority,threshold">,

@@ -89,7 +89,11 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
       return getOperation().emitError()
              << "mode '" << mode << "', expected auto, off, tile or scatter";
     policy.mode = mode;
-    policy.useScatter = useScatter;
+    policy.useScatter = useScatter && skipZeros;
+    policy.skipZeros = skipZeros;
+    if (!skipZeros && mode == "scatter")
+      return getOperation().emitError()
+             << "mode 'scatter' without skipping zeros";
     policy.cut.threshold = threshold;
     if (variant.size() != 1 || variant[0] < 'A' || variant[0] > 'D')
       return getOperation().emitError()
@@ -271,6 +275,7 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     tcu.setZerosAttr(conv.getZerosAttr());
     if (candidate.best().parts > 1)
       tcu.setColumnParts(static_cast<uint64_t>(candidate.best().parts));
+    tcu.setIssueZeros(!skipZeros);
     if (candidate.scatters())
       tcu.setScatterAttr(
           analysis::scatterAttr(candidate.data, cut, &getContext()));

@@ -101,8 +101,8 @@ void Chooser::planParts(Candidate &candidate,
   auto out = shapeOf(conv.getY());
   llvm::SmallVector<int64_t, 4> extent{out[0]};
   extent.append(out.begin() + 2, out.end());
-  analysis::TileProblem problem =
-      analysis::tileProblem(conv, weights, extent, machine, parts);
+  analysis::TileProblem problem = analysis::tileProblem(
+      conv, weights, extent, machine, parts, !policy.skipZeros);
   if (analysis::mostParts(problem) != parts)
     return;
   // Asked for, cuts may take more cycles than equal tiles.

@@ -62,6 +62,7 @@ bool mayFold(mlir::Value x);
 struct Policy {
   llvm::StringRef mode;
   bool useScatter = true; ///< mode auto may
+  bool skipZeros = true;  ///< of the coefficients
   partition::Rule rule = partition::Rule::Cost;
   analysis::CutOptions cut;
   analysis::DataProfiles profiles;

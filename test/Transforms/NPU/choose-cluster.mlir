@@ -11,6 +11,11 @@
 // RUN: ashlar-opt --ashlar-npu-analyse-zeros --ashlar-npu-choose-cluster=mode=scatter --split-input-file %s | FileCheck %s --check-prefix=SCATTER
 // RUN: not ashlar-opt --ashlar-npu-choose-cluster=rule=best --split-input-file %s 2>&1 | FileCheck %s --check-prefix=RULE
 
+// RUN: ashlar-opt --ashlar-npu-analyse-zeros --ashlar-npu-choose-cluster="mode=tile skip-zeros=false" --split-input-file %s | FileCheck %s --check-prefix=ISSUED
+// RUN: not ashlar-opt --ashlar-npu-choose-cluster="mode=scatter skip-zeros=false" --split-input-file %s 2>&1 | FileCheck %s --check-prefix=NOSKIP
+// ISSUED: npu.tcu.conv({{.*}}issue_zeros
+// NOSKIP: mode 'scatter' without skipping zeros
+
 // MODE: mode 'all', expected auto, off, tile or scatter
 // RULE: rule 'best', expected cost, majority or threshold
 

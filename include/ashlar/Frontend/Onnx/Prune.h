@@ -7,6 +7,7 @@
 #ifndef ASHLAR_FRONTEND_ONNX_PRUNE_H
 #define ASHLAR_FRONTEND_ONNX_PRUNE_H
 
+#include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Support/Error.h"
 
 #include <cstdint>
@@ -29,6 +30,8 @@ struct PruneOptions {
   int64_t n = 0, m = 0; ///< Of NofM.
   int64_t block = 8;    ///< Input channels of a block.
   bool global = false;  ///< One ranking for all tensors instead of one each.
+  /// Of each tensor, instead of `density`; or empty. Not with `global`.
+  std::vector<double> densities;
 };
 
 /// The weights of one tensor as pruning sees them.
@@ -64,8 +67,12 @@ llvm::Expected<std::vector<PrunedTensor>> prune(llvm::StringRef path,
                                                 llvm::StringRef output,
                                                 const PruneOptions &options);
 
-/// The whole of ashlar-prune; returns the exit code.
-int pruneMain(int argc, char **argv);
+/// The model at `path` as importOnnx() gives it, with its weights pruned;
+/// `tensors`, if given, receives how many are left. No file changes.
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+importPruned(llvm::StringRef path, const ImportOptions &import,
+             const PruneOptions &options, mlir::MLIRContext *context,
+             std::vector<PrunedTensor> *tensors = nullptr);
 
 } // namespace ashlar::frontend
 

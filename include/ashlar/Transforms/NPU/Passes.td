@@ -54,6 +54,9 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
            "auto, off, or every eligible convolution: tile, scatter">,
     Option<"useScatter", "use-scatter", "bool", /*default=*/"true",
            "mode auto may choose scatter mode if data are measured">,
+    Option<"skipZeros", "skip-zeros", "bool", /*default=*/"true",
+           "zero coefficients take no cycles; false: they do, without scatter "
+           "mode">,
     Option<"rule", "rule", "std::string", /*default=*/"\"cost\"",
            "what decides: cost, majority or threshold">,
     Option<"measured", "measured", "std::string", /*default=*/"\"\"",

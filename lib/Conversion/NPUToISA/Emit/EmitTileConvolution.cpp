@@ -446,6 +446,7 @@ void TileConvolutionEmitter::emitRun(const WaveStreams &wave,
   run.channels = streams.chunk.count;
   run.mode = isa::OperandMode::Bfp;
   run.range = x.format.range;
+  run.issueZeros = program.problem.issuesZeros;
   if (plan.scatter) {
     run.scatter = true;
     run.variant = static_cast<uint32_t>(program.problem.scatter->cut.variant);

@@ -213,7 +213,9 @@ std::string recipeOf(const PruneOptions &options,
                             {"tensors", static_cast<int64_t>(tensors.size())},
                             {"weights", weights},
                             {"non_zero", kept}};
-  if (options.pattern != PrunePattern::NofM)
+  if (!options.densities.empty())
+    recipe["densities"] = llvm::json::Array(options.densities);
+  else if (options.pattern != PrunePattern::NofM)
     recipe["density"] = options.density;
   if (options.pattern == PrunePattern::Block)
     recipe["block"] = options.block;
@@ -334,9 +336,9 @@ std::string ashlar::frontend::parsePrunePattern(PruneOptions &options,
 void ashlar::frontend::choosePruned(std::vector<PruneTensor> &tensors,
                                     const PruneOptions &options) {
   std::vector<Unit> all;
-  auto share = [&](const std::vector<Unit> &units) {
+  auto share = [](const std::vector<Unit> &units, double density) {
     return static_cast<int64_t>(
-        std::llround(options.density * static_cast<double>(units.size())));
+        std::llround(density * static_cast<double>(units.size())));
   };
   for (auto [i, tensor] : llvm::enumerate(tensors)) {
     tensor.keep.assign(tensor.values.size(), false);
@@ -346,12 +348,14 @@ void ashlar::frontend::choosePruned(std::vector<PruneTensor> &tensors,
     }
     std::vector<Unit> units = unitsOf(tensor, i, options);
     if (!options.global)
-      keepBest(tensors, units, share(units));
+      keepBest(tensors, units,
+               share(units, options.densities.empty() ? options.density
+                                                      : options.densities[i]));
     else
       std::move(units.begin(), units.end(), std::back_inserter(all));
   }
   if (options.global)
-    keepBest(tensors, all, share(all));
+    keepBest(tensors, all, share(all, options.density));
 }
 
 Expected<std::vector<PrunedTensor>>
@@ -371,4 +375,18 @@ ashlar::frontend::prune(StringRef path, StringRef output,
   if (Error error = support::writeFileAtomically(output, StringRef(*bytes)))
     return error;
   return result;
+}
+
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> ashlar::frontend::importPruned(
+    StringRef path, const ImportOptions &import, const PruneOptions &options,
+    mlir::MLIRContext *context, std::vector<PrunedTensor> *tensors) {
+  return importEdited(path, import, context, [&](Model &model) -> Error {
+    Pruner pruner(model, options);
+    if (Error error = pruner.collect())
+      return error;
+    std::vector<PrunedTensor> result = pruner.apply();
+    if (tensors)
+      *tensors = std::move(result);
+    return Error::success();
+  });
 }
