@@ -267,13 +267,13 @@ int64_t Predictor::byCopy() const {
   }
   const int64_t queues = movementQueues(machine);
   // One queue stores in the order of the program, unless it takes longer than
-  // DRAM.
-  if (ends.stored > 0)
-    return std::max(dram(bytes()),
-                    inside(std::clamp<int64_t>(
-                        inside(1) / std::max<int64_t>(dram(bytes()), 1), 1,
-                        queues))) +
-           latency;
+  // DRAM; shares of several pass DRAM one after the other.
+  if (ends.stored > 0) {
+    const int64_t shares = std::clamp<int64_t>(
+        inside(1) / std::max<int64_t>(dram(bytes()), 1), 1, queues);
+    const int64_t before = dram(bytes()) * (shares - 1) / shares;
+    return std::max(dram(bytes()), before + inside(shares)) + latency;
+  }
   // The queues' shares pass DRAM one after the other, and the last one's
   // elements are put in place when it has passed. What is left of whole
   // partitions is shared after the rest.

@@ -147,17 +147,18 @@ uint64_t machine::tileChannel(const Description &machine, const TileStep &step,
   if (crowd.entries == 0)
     return 0;
   // Sums of one kernel do not compete with each other; of those of a channel
-  // the share of other kernels does.
+  // the share of other kernels does, and all neighbours if kernels alternate.
+  const bool alternate = kernelsAlternate(machine, step, passes);
   const auto entries = static_cast<double>(crowd.entries);
-  const double others =
-      crowd.entries > 1 ? static_cast<double>(crowd.kernels - 1) / (entries - 1)
-                        : 0;
+  double others = alternate ? 1 : 0;
+  if (!alternate && crowd.entries > 1)
+    others = static_cast<double>(crowd.kernels - 1) / (entries - 1);
   const double most = static_cast<double>(step.coefficients);
   const double rate = most - (most - perStep(machine, step)) * others;
   const uint64_t steps = std::max(ceilDiv(crowd.entries, step.coefficients),
                                   static_cast<uint64_t>(entries / rate + 0.5));
   uint64_t cycles = product(steps, period);
-  if (kernelsAlternate(machine, step, passes))
+  if (alternate)
     cycles = std::max(
         cycles, product(crowd.most - 1, machine.sparse.accumulateLatency) +
                     product(ceilDiv(crowd.fullest, step.coefficients), period));

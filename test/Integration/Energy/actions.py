@@ -164,7 +164,8 @@ class Program:
         bits = {"dense": codes * f["mantissa"],
                 "bitmap": codes // max(f["unit"], 1) + f["stored"] * f["mantissa"],
                 "runs": f["stored"] * (f["mantissa"] + f["unit"])}[f["form"]]
-        self.add("dram.read", self.bursts(f["srcBase"], [(math.ceil(bits / 8), 1)], 1))
+        if bits:  # weights may all be zero
+            self.add("dram.read", self.bursts(f["srcBase"], [(math.ceil(bits / 8), 1)], 1))
         self.side(f, "dst", "sb", "write")
 
     def dma_gather(self, f):

@@ -31,6 +31,7 @@ struct Case {
   std::string block = "16";
   int64_t outputs = 1, channels = 1, kernel = 1, groups = 1, part = 0;
   bool moves = false;
+  WeightForm form = WeightForm::Auto;
 };
 
 /// Values of very different sizes, some zero.
@@ -101,6 +102,7 @@ protected:
     EncodedWeights weights(product.op);
     NaiveMachine naive(machine, 1 << 20);
     builder.emplace(machine);
+    builder->weightForm = c.form;
     for (size_t i = 0; i < product.columns.size(); ++i) {
       PackedChunk chunk = packChunk(*builder, product, i, &weights);
       builder->entries.clear();
@@ -189,6 +191,28 @@ TEST_F(ChunkPackerTest, GroupsAreBlockDiagonal) {
   }
 }
 
+TEST_F(ChunkPackerTest, LeavesZerosOut) {
+  // Half of each tile are the zeros of the other group.
+  Case c;
+  c.mantissa = 8;
+  c.groups = 2;
+  c.channels = c.outputs = 32;
+  c.form = WeightForm::Dense;
+  ASSERT_NO_FATAL_FAILURE(check(c, 1));
+  const NodeStorage all = builder->storage.begin()->second;
+  EXPECT_EQ(all.omitted, 0);
+  for (WeightForm form :
+       {WeightForm::Bitmap, WeightForm::Runs, WeightForm::Auto}) {
+    c.form = form;
+    ASSERT_NO_FATAL_FAILURE(check(c, 1));
+    const NodeStorage &some = builder->storage.begin()->second;
+    EXPECT_LT(some.mantissas, all.mantissas * 3 / 4);
+    EXPECT_EQ(some.mantissas + some.omitted, all.mantissas);
+    auto &load = std::get<isa::DmaUnpack>(builder->entries[0].instruction);
+    EXPECT_NE(load.form, isa::CodeForm::Dense);
+  }
+}
+
 TEST_F(ChunkPackerTest, StoresWBitsAndOneByteForEachBlock) {
   // 8 outputs of 8 channels, 2 x 2 taps: two chunks of four tiles of 8 x 4
   // mantissas of 5 bits, 80 bytes in 128, and of 4 x 4 blocks.
@@ -197,6 +221,7 @@ TEST_F(ChunkPackerTest, StoresWBitsAndOneByteForEachBlock) {
   c.block = "32";
   c.outputs = c.channels = 8;
   c.kernel = 2;
+  c.form = WeightForm::Dense;
   ASSERT_NO_FATAL_FAILURE(check(c, 1));
   ASSERT_EQ(builder->storage.size(), 1u);
   const NodeStorage &stored = builder->storage.begin()->second;

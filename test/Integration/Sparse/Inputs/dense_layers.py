@@ -38,12 +38,12 @@ def layer(rows, channels, outputs, density, residual, seed):
     return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 13)])
 
 
-def run(model, folder, mode, machine):
+def run(model, folder, mode, machine, *options):
     """(outputs, total cycles, DRAM bytes read, bytes stored, engine of the product)"""
     program, outputs, report, compiled = (
         os.path.join(folder, mode + end) for end in (".ash", ".npz", ".json", ".compile.json"))
     subprocess.run(["ashlarc", model, "-o", program, f"--sparse={mode}", f"--machine={machine}",
-                    f"--report={compiled}"], check=True, capture_output=True)
+                    f"--report={compiled}", *options], check=True, capture_output=True)
     subprocess.run(["ashlar-run", program, "--random-inputs=1", "--quiet",
                     f"--outputs={outputs}", f"--report={report}"], check=True)
     with open(report, encoding="utf-8") as file:
@@ -67,11 +67,15 @@ def main():
         for seed, (name, *shape) in enumerate(cases):
             model = os.path.join(folder, "model.onnx")
             onnx.save(layer(*shape, seed), model)
-            dense, slow, *_ = run(model, folder, "off", options.machine)
+            # All weights stored, zeros too; and without the zeros in DRAM.
+            dense, slow, *_ = run(model, folder, "off", options.machine,
+                                  "--weight-compression=off")
+            short, packed, *_ = run(model, folder, "off", options.machine)
             sparse, fast, read, stored, runs = run(model, folder, "auto", options.machine)
-            same = dense.tobytes() == sparse.tobytes()
-            print(f"{name}: array {slow}, {'cluster' if runs else 'array'} {fast} cycles, "
-                  f"{slow / fast:.2f} times; {read} bytes read, {read / stored:.2f} of the "
+            same = dense.tobytes() == sparse.tobytes() == short.tobytes()
+            print(f"{name}: array {slow}, without zeros in DRAM {packed}, "
+                  f"{'cluster' if runs else 'array'} {fast} cycles, {slow / fast:.2f} and "
+                  f"{packed / fast:.2f} times; {read} bytes read, {read / stored:.2f} of the "
                   f"weights; bits {'equal' if same else 'DIFFER'}")
 
 

@@ -9,9 +9,9 @@ Products with pruned weights: single weights, two of four, input channels, in bl
 floating point and as 8-bit integers with a zero point. Each is compiled with every
 --weight-compression. Fails if a bit of the output differs from that without
 compression; if the instructions have other forms than asked for, or store other
-numbers of codes than the weights have non-zeros; if `auto` reads more from DRAM or
-takes more cycles than `off` or than a given form; or if it does not save what the
-zeros of the pattern are worth. --table prints lines for the decision page.
+numbers of codes than the weights have non-zeros; if `auto` reads more from DRAM than
+`off` or a given form, takes more cycles than `off`, or 10 % more than a given form; or
+if it does not save what the zeros of the pattern are worth. --table prints lines for the decision page.
 """
 
 import argparse
@@ -119,7 +119,9 @@ def check(name, model, options, folder, nonzeros, worth):
             set(result.forms) - {"dense", form}
         if wrong:
             problems.append(f"{form}: instructions of form {wrong}")
-        if auto.read > result.read or auto.cycles > result.cycles * 1.001:
+        # Between two short forms the order of other transfers decides.
+        slack = 1.001 if form == "off" else 1.1
+        if auto.read > result.read or auto.cycles > result.cycles * slack:
             problems.append(f"auto reads {auto.read} bytes in {auto.cycles} cycles, "
                             f"{form} {result.read} in {result.cycles}")
     if nonzeros is not None and results["bitmap"].stored != nonzeros:
