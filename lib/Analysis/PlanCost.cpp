@@ -71,6 +71,30 @@ const EntrySums::Prefixes &EntrySums::prefix(int64_t perStep) {
 /// Channels of so many gaps or more hide how the channel before ended.
 static constexpr uint64_t kLongChannel = 8;
 
+/// Coefficients of different kernels, of `regions`, that start in a step: as
+/// many as go side by side, unless their sums share an accumulator bank. Sums
+/// of a region begin where those of the one before end.
+static double startsPerStep(const machine::Description &machine,
+                            const machine::TileStep &step, uint64_t regions) {
+  const uint64_t banks = machine.sparse.accumulatorBanks;
+  if (banks == 0 || regions < 2 || step.coefficients < 2)
+    return static_cast<double>(step.coefficients);
+  uint64_t meeting = 0;
+  for (uint64_t apart = 1; apart < regions; ++apart) {
+    const uint64_t distance = apart * step.window % banks;
+    if (distance < step.window || banks - distance < step.window)
+      meeting += regions - apart;
+  }
+  const double meet = 2 * static_cast<double>(meeting) /
+                      static_cast<double>(regions * (regions - 1));
+  double all = 1, next = 1;
+  for (uint64_t i = 1; i < step.coefficients; ++i) {
+    next *= std::max(0.0, 1 - static_cast<double>(i) * meet);
+    all += next;
+  }
+  return all;
+}
+
 /// Cycles of streams whose kernels alternate. Short channels wait for sums of
 /// those before, so they are followed; the closed form has the others.
 EntrySums::Prefixes EntrySums::alternating(const machine::TileStep &step,
@@ -78,27 +102,33 @@ EntrySums::Prefixes EntrySums::alternating(const machine::TileStep &step,
   const uint64_t gap = machine::kernelGap(machine, step, passes);
   const auto period =
       static_cast<int64_t>(machine::tilePeriod(machine, step, passes));
+  const auto latency = static_cast<int64_t>(machine.sparse.accumulateLatency);
   Prefixes sums;
   for (size_t i = 0; i < columns.size(); ++i) {
     const auto kernels = static_cast<uint64_t>(problem.columns[i].cols);
+    const double rate = startsPerStep(machine, step, kernels);
     KernelTurns turns(kernels, gap, step.coefficients);
     std::vector<int64_t> own{0};
     for (size_t c = 0; c < columns[i].size(); ++c) {
       const machine::ChannelCrowd &crowd = columns[i][c];
+      int64_t cycles = static_cast<int64_t>(
+                           static_cast<double>(crowd.entries) / rate + 0.5) *
+                       period;
       if (crowd.entries >= kLongChannel * gap) {
         turns = KernelTurns(kernels, gap, step.coefficients);
-        own.push_back(own.back() + static_cast<int64_t>(machine::tileChannel(
-                                       machine, step, passes, crowd)));
-        continue;
+        cycles =
+            std::max(cycles, static_cast<int64_t>(crowd.most - 1) * latency +
+                                 static_cast<int64_t>(llvm::divideCeil(
+                                     crowd.fullest, step.coefficients)) *
+                                     period);
+      } else {
+        auto shares = llvm::to_vector(problem.shares[i][c]);
+        const uint64_t before = turns.turns();
+        turns.take(shares, [](size_t) {});
+        cycles = std::max(cycles, static_cast<int64_t>(turns.turns() - before) *
+                                      period);
       }
-      auto shares = llvm::to_vector(problem.shares[i][c]);
-      const uint64_t before = turns.turns();
-      turns.take(shares, [](size_t) {});
-      own.push_back(
-          own.back() +
-          std::max(static_cast<int64_t>(turns.turns() - before) * period,
-                   static_cast<int64_t>(
-                       machine::tileChannel(machine, step, passes, crowd))));
+      own.push_back(own.back() + cycles);
     }
     sums.push_back(std::move(own));
   }

@@ -247,35 +247,6 @@ static Result check(const isa::DmaFill &op, const Description &machine) {
   return checkDma(op, machine);
 }
 
-/// What a stream says about the codes that it leaves out.
-static Result checkSparseCodes(const isa::DmaUnpack &op,
-                               const Description &machine) {
-  if (op.form == isa::CodeForm::Dense)
-    return op.unit || op.stored || op.zero
-               ? bad("unit {}, {} stored codes and zero {} of a dense stream, "
-                     "expected 0",
-                     op.unit, op.stored, op.zero)
-               : std::nullopt;
-  if (machine.dma.decodedCodesPerCycle == 0)
-    return bad("codes of form {}, but the machine has no decoder for them "
-               "(dma.decoded_codes_per_cycle is 0)",
-               isa::name(op.form).str());
-  if (const int32_t half = 1 << (op.mantissa - 1);
-      op.zero < -half || op.zero >= half)
-    return bad("a left-out code {} that {} bits do not hold", op.zero,
-               op.mantissa);
-  const uint64_t count = operandSrc(op).stream().count;
-  if (op.form == isa::CodeForm::Runs)
-    return op.unit < 1 || op.unit > 16
-               ? bad("runs counted in {} bits, expected 1 to 16", op.unit)
-               : std::nullopt;
-  if (op.unit == 0 || count % op.unit != 0 || op.stored % op.unit != 0)
-    return bad("flags for {} codes each of {} codes, {} of them stored: the "
-               "numbers are no multiples",
-               op.unit, count, op.stored);
-  return std::nullopt;
-}
-
 static Result check(const isa::DmaUnpack &op, const Description &machine) {
   if (op.mantissa < 3 || op.mantissa > 8 * op.elemBytes)
     return bad("codes of {} bits in elements of {} bytes, expected 3 to {}",

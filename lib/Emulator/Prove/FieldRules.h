@@ -37,6 +37,11 @@ Result checkFormat(const char *what, isa::ElemType type, unsigned mantissa);
 Result checkChannels(const char *what, uint64_t part, uint64_t channels,
                      bool broadcast, const machine::Description &machine);
 
+/// What a stream of dma.unpack says about codes that it leaves out
+/// (CodeFields.cpp).
+Result checkSparseCodes(const isa::DmaUnpack &op,
+                        const machine::Description &machine);
+
 // Fields of the sparse cluster (ClusterFields.cpp).
 
 /// A finding for what only a sparse cluster can do, on a machine without one.
