@@ -3,6 +3,7 @@
 // Registers the `nn` dialect and builds its constants.
 
 #include "dialects/NN/NNDialect.h"
+#include "dialects/NN/NNDeferred.h"
 #include "dialects/NN/NNOps.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -13,7 +14,10 @@ using namespace ashlar::nn;
 #include "dialects/NN/NNDialect.cpp.inc"
 #include "dialects/NN/NNEnums.cpp.inc"
 
-void NNDialect::initialize() { registerNNDialectOperations(this); }
+void NNDialect::initialize() {
+  registerNNDialectOperations(this);
+  addInterfaces<DeferredElements>();
+}
 
 Operation *NNDialect::materializeConstant(OpBuilder &builder, Attribute value,
                                           Type type, Location loc) {

@@ -4,6 +4,7 @@
 
 #include "dialects/NN/NNElements.h"
 #include "ashlar/Support/Tensor.h"
+#include "dialects/NN/NNDeferred.h"
 #include "dialects/NN/NNDialect.h"
 
 #include "mlir/IR/AsmState.h"
@@ -95,6 +96,12 @@ static std::string resourceName(MLIRContext *context, llvm::StringRef hint) {
   return (hint + "_" + llvm::Twine(count)).str();
 }
 
+DenseResourceElementsHandle ashlar::nn::reserveResource(MLIRContext *context,
+                                                        llvm::StringRef hint) {
+  return DenseResourceElementsHandle::getManagerInterface(context).insert(
+      resourceName(context, hint));
+}
+
 ElementsAttr ashlar::nn::makeElements(RankedTensorType type, std::string bytes,
                                       llvm::StringRef hint) {
   assert(toElementType(type.getElementType()) &&
@@ -134,6 +141,12 @@ ashlar::nn::rawElements(ElementsAttr elements, std::vector<char> &storage) {
   size_t width = byteSize(*element);
   size_t count = type.getNumElements();
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(elements)) {
+    if (auto source = deferredSource(elements)) {
+      storage.resize(count * width);
+      if (!(*source)(storage))
+        return std::nullopt;
+      return ArrayRef<char>(storage);
+    }
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
     if (!blob || blob->getData().size() != count * width)
       return std::nullopt;
@@ -161,8 +174,33 @@ ashlar::nn::rawElements(ElementsAttr elements, std::vector<char> &storage) {
   return ArrayRef<char>(storage);
 }
 
+bool ashlar::nn::hasElements(ElementsAttr elements) {
+  std::vector<char> storage;
+  return deferredSource(elements) || rawElements(elements, storage);
+}
+
+bool ashlar::nn::copyElements(ElementsAttr elements, MutableArrayRef<char> to) {
+  if (auto source = deferredSource(elements))
+    return (*source)(to);
+  std::vector<char> storage;
+  auto bytes = rawElements(elements, storage);
+  if (!bytes || bytes->size() != to.size())
+    return false;
+  std::memcpy(to.data(), bytes->data(), to.size());
+  return true;
+}
+
 std::vector<float> ashlar::nn::floatElements(ElementsAttr elements) {
   std::vector<float> floats;
+  // Made in its place: a second copy of a large constant would be made for
+  // nothing.
+  if (elements.getElementType().isF32() && deferredSource(elements)) {
+    floats.resize(elements.getNumElements());
+    if (!copyElements(elements, {reinterpret_cast<char *>(floats.data()),
+                                 floats.size() * sizeof(float)}))
+      floats.clear();
+    return floats;
+  }
   std::vector<char> storage;
   auto bytes = rawElements(elements, storage);
   if (!bytes)

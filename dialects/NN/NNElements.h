@@ -10,6 +10,7 @@
 #include "ashlar/Support/ElementType.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 
 #include <optional>
 #include <string>
@@ -30,11 +31,24 @@ std::optional<support::ElementType> toElementType(mlir::Type type);
 mlir::ElementsAttr makeElements(mlir::RankedTensorType type, std::string bytes,
                                 llvm::StringRef hint);
 
+/// A resource without bytes yet, named after `hint`.
+mlir::DenseResourceElementsHandle reserveResource(mlir::MLIRContext *context,
+                                                  llvm::StringRef hint);
+
 /// The bytes of `elements`. Points into the attribute where it can and into
-/// `storage` otherwise (splats, booleans). Nothing for attributes that are
-/// neither `dense` nor an available `dense_resource` of plain elements.
+/// `storage` otherwise (splats, booleans, constants that are deferred). Nothing
+/// for attributes that are neither `dense` nor an available `dense_resource` of
+/// plain elements.
 std::optional<llvm::ArrayRef<char>> rawElements(mlir::ElementsAttr elements,
                                                 std::vector<char> &storage);
+
+/// Whether rawElements has something, without making the bytes of constants
+/// that are deferred.
+bool hasElements(mlir::ElementsAttr elements);
+
+/// Writes the bytes of `elements`, as many as there are, to `to`; false where
+/// rawElements has nothing.
+bool copyElements(mlir::ElementsAttr elements, llvm::MutableArrayRef<char> to);
 
 /// The elements as binary32, rounded where their type is wider; empty where
 /// rawElements has nothing.

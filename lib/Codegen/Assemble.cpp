@@ -11,6 +11,7 @@
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/ISA/ISADialect.h"
 #include "dialects/NN/NNElements.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -28,7 +29,8 @@ std::vector<std::string> textsOf(ArrayAttr array) {
 
 class Assembler {
 public:
-  explicit Assembler(container::Program &program) : program(program) {}
+  Assembler(container::Program &program, ConstantBytes constants)
+      : program(program), constants(constants) {}
 
   llvm::Error add(Operation *op);
   void finish() { program.code.assign(words.begin(), words.end()); }
@@ -44,6 +46,7 @@ private:
   llvm::Error addInstruction(Operation *op);
 
   container::Program &program;
+  ConstantBytes constants;
   llvm::SmallVector<uint64_t, 0> words;
   llvm::StringMap<uint32_t> nodeIndex;
 };
@@ -71,7 +74,20 @@ llvm::Error Assembler::addData(isadialect::DataOp op) {
     return makeError(ErrorClass::Malformed,
                      "isa.data at {}: its bytes are not available",
                      op.getAddress());
-  program.addConstant(op.getAddress(), {bytes->begin(), bytes->end()});
+  llvm::ArrayRef<uint8_t> data(reinterpret_cast<const uint8_t *>(bytes->data()),
+                               bytes->size());
+  auto resource = mlir::dyn_cast<DenseResourceElementsAttr>(op.getBytes());
+  if (!resource || constants == ConstantBytes::Copied) {
+    program.addConstant(op.getAddress(), {data.begin(), data.end()});
+    return llvm::Error::success();
+  }
+  program.constants.push_back({op.getAddress(), data});
+  if (constants == ConstantBytes::Taken) {
+    AsmResourceBlob &blob = *resource.getRawHandle().getResource()->getBlob();
+    program.storage.push_back(
+        std::make_shared<AsmResourceBlob>(std::move(blob)));
+    blob = AsmResourceBlob();
+  }
   return llvm::Error::success();
 }
 
@@ -191,7 +207,8 @@ llvm::Error Assembler::add(Operation *op) {
 
 } // namespace
 
-llvm::Expected<container::Program> assemble(ModuleOp module) {
+llvm::Expected<container::Program> assemble(ModuleOp module,
+                                            ConstantBytes constants) {
   auto programs = module.getOps<isadialect::ProgramOp>();
   auto machine = npu::machineOf(module);
   if (programs.empty() || failed(machine))
@@ -204,7 +221,7 @@ llvm::Expected<container::Program> assemble(ModuleOp module) {
   program.producer = "ashlarc " + support::versionString().str();
   program.dramBytes = source.getDramBytes();
   program.semaphores = source.getSemaphores();
-  Assembler assembler(program);
+  Assembler assembler(program, constants);
   for (Operation &op : source.getBody().front())
     if (llvm::Error error = assembler.add(&op))
       return error;

@@ -10,7 +10,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include <deque>
 #include <map>
-#include <set>
 
 namespace ashlar::container {
 
@@ -236,9 +235,29 @@ std::vector<SectionEntry> layOut(llvm::ArrayRef<PendingSection> sections,
   return table;
 }
 
-/// Lays the sections out and writes header, table and contents.
-std::vector<uint8_t> assemble(llvm::ArrayRef<PendingSection> sections) {
-  uint64_t tableEnd =
+/// A file before it is written: its own bytes and references to those of the
+/// programs, which are larger than all else and never copied.
+struct Image {
+  std::deque<FlatBufferBuilder> metadata;
+  std::vector<uint8_t> head; ///< Header and table.
+  std::vector<llvm::ArrayRef<uint8_t>> parts;
+  uint64_t bytes = 0;
+  SharedBytes shared;
+
+  void lay(llvm::ArrayRef<PendingSection> sections);
+
+private:
+  void append(llvm::ArrayRef<uint8_t> part) {
+    if (!part.empty())
+      parts.push_back(part);
+    bytes += part.size();
+  }
+};
+
+/// Lays the sections out, with header and table before them.
+void Image::lay(llvm::ArrayRef<PendingSection> sections) {
+  static constexpr uint8_t zeros[sectionAlignment] = {};
+  const uint64_t tableEnd =
       sizeof(FileHeader) + sections.size() * sizeof(SectionEntry);
   uint64_t end = tableEnd;
   const std::vector<SectionEntry> table = layOut(sections, end);
@@ -250,17 +269,26 @@ std::vector<uint8_t> assemble(llvm::ArrayRef<PendingSection> sections) {
   header.headerBytes = sizeof(FileHeader);
   header.sectionCount = static_cast<uint32_t>(sections.size());
   header.fileBytes = end;
-  std::vector<uint8_t> file(end, 0);
-  std::memcpy(file.data(), &header, sizeof(header));
-  std::memcpy(file.data() + sizeof(header), table.data(),
+  head.resize(tableEnd);
+  std::memcpy(head.data(), &header, sizeof(header));
+  std::memcpy(head.data() + sizeof(header), table.data(),
               table.size() * sizeof(SectionEntry));
-  header.checksum = headerChecksum(llvm::ArrayRef(file.data(), tableEnd));
-  std::memcpy(file.data(), &header, sizeof(header));
-  for (size_t i = 0; i < sections.size(); ++i)
-    if (!sections[i].bytes.empty())
-      std::memcpy(file.data() + table[i].offset, sections[i].bytes.data(),
-                  sections[i].bytes.size());
-  return file;
+  header.checksum = headerChecksum(head);
+  std::memcpy(head.data(), &header, sizeof(header));
+  append(head);
+  for (auto [entry, section] : llvm::zip_equal(table, sections)) {
+    const bool constant = section.kind == SectionKind::Constants;
+    shared.constants += constant ? entry.bytes : 0;
+    // An earlier program has these bytes.
+    if (entry.offset < bytes)
+      continue;
+    shared.stored += constant ? entry.bytes : 0;
+    if (entry.bytes == 0)
+      continue;
+    append(llvm::ArrayRef(zeros).take_front(entry.offset - bytes));
+    append(section.bytes);
+  }
+  append(llvm::ArrayRef(zeros).take_front(end - bytes));
 }
 } // namespace
 
@@ -292,25 +320,29 @@ static llvm::Error addSections(const Program &program, uint32_t index,
   return llvm::Error::success();
 }
 
-llvm::Expected<std::vector<uint8_t>>
-serializeAll(llvm::ArrayRef<Program> programs, SharedBytes *shared) {
-  std::deque<FlatBufferBuilder> metadata;
+static llvm::Error addPrograms(llvm::ArrayRef<Program> programs, Image &image) {
   std::vector<PendingSection> sections;
   for (auto [index, program] : llvm::enumerate(programs))
     if (llvm::Error error =
             addSections(program, static_cast<uint32_t>(index),
-                        metadata.emplace_back(1 << 16), sections))
+                        image.metadata.emplace_back(1 << 16), sections))
       return error;
-  if (shared) {
-    std::set<uint64_t> places;
-    uint64_t end = 0;
-    for (const SectionEntry &entry : layOut(sections, end))
-      if (entry.kind == firstConstants) {
-        shared->constants += entry.bytes;
-        shared->stored += places.insert(entry.offset).second ? entry.bytes : 0;
-      }
-  }
-  return assemble(sections);
+  image.lay(sections);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<uint8_t>>
+serializeAll(llvm::ArrayRef<Program> programs, SharedBytes *shared) {
+  Image image;
+  if (llvm::Error error = addPrograms(programs, image))
+    return error;
+  if (shared)
+    *shared = image.shared;
+  std::vector<uint8_t> file;
+  file.reserve(image.bytes);
+  for (llvm::ArrayRef<uint8_t> part : image.parts)
+    file.insert(file.end(), part.begin(), part.end());
+  return file;
 }
 
 llvm::Expected<std::vector<uint8_t>> serialize(const Program &program) {
@@ -319,17 +351,16 @@ llvm::Expected<std::vector<uint8_t>> serialize(const Program &program) {
 
 llvm::Error writeAll(llvm::ArrayRef<Program> programs, llvm::StringRef path,
                      SharedBytes *shared) {
-  auto file = serializeAll(programs, shared);
-  if (!file)
-    return file.takeError();
-  return support::writeFileAtomically(path, llvm::ArrayRef<uint8_t>(*file));
+  Image image;
+  if (llvm::Error error = addPrograms(programs, image))
+    return error;
+  if (shared)
+    *shared = image.shared;
+  return support::writePartsAtomically(path, image.parts);
 }
 
 llvm::Error write(const Program &program, llvm::StringRef path) {
-  llvm::Expected<std::vector<uint8_t>> file = serialize(program);
-  if (!file)
-    return file.takeError();
-  return support::writeFileAtomically(path, llvm::ArrayRef<uint8_t>(*file));
+  return writeAll(program, path);
 }
 
 } // namespace ashlar::container

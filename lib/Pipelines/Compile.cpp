@@ -22,6 +22,7 @@
 #include "ashlar/Transforms/NN/Passes.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/BFP/BFPDialect.h"
+#include "dialects/NN/NNDeferred.h"
 #include "dialects/NN/NNDialect.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -202,7 +203,10 @@ llvm::Error Compilation::generate() {
 }
 
 llvm::Error Compilation::assemble() {
-  auto program = codegen::assemble(*result.module);
+  auto program = codegen::assemble(*result.module,
+                                   options.programOnly && !options.afterPass
+                                       ? codegen::ConstantBytes::Taken
+                                       : codegen::ConstantBytes::Copied);
   if (!program)
     return program.takeError();
   program->numericPlanJson = result.numericPlanJson;
@@ -417,7 +421,17 @@ std::string phaseNames() { return llvm::join(names, ", "); }
 
 llvm::Expected<CompileResult> compile(const CompileOptions &options,
                                       MLIRContext &context) {
+  auto &deferred = nn::DeferredElements::of(&context);
+  const bool before = deferred.isEnabled();
+  deferred.setEnabled(options.programOnly && !options.afterPass &&
+                      options.stopAfter == Phase::Emit);
   auto result = Compilation(options, context).run();
+  deferred.setEnabled(before);
+  // Whatever was said of weights that changed meanwhile is beside the point.
+  if (llvm::Error changed = deferred.runChecks()) {
+    llvm::consumeError(result.takeError());
+    return std::move(changed);
+  }
   if (!result)
     return inPlainWords(result.takeError());
   return result;

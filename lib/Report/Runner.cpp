@@ -5,8 +5,9 @@
 
 #include "ashlar/Report/Runner.h"
 
+#include "Buckets/Buckets.h"
 #include "Generate/Generate.h"
-#include "ashlar/Container/Container.h"
+#include "ashlar/Container/Bundle.h"
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Energy/Table.h"
 #include "ashlar/Numerics/Kernels.h"
@@ -43,6 +44,7 @@ public:
 
 private:
   llvm::Error load();
+  llvm::Error readArrays();
   llvm::Error changeMachine(container::Program &program);
   llvm::Expected<InputSet> readInputs();
   llvm::Error readState();
@@ -57,6 +59,8 @@ private:
   const container::Program &program() const { return loaded->program(); }
 
   const RunOptions &options;
+  std::vector<NamedTensor> arrays; ///< As given, filled up to the program's.
+  std::optional<Buckets> buckets;
   std::optional<emulator::LoadedProgram> loaded;
   std::string compiledFor; ///< Machine of the program, if another one runs it.
   double loadSeconds = 0;
@@ -91,13 +95,28 @@ emulator::Options Session::emulatorOptions() const {
 
 llvm::Error Session::load() {
   const auto start = std::chrono::steady_clock::now();
-  llvm::Expected<container::Program> program = container::read(options.program);
-  if (!program)
-    return program.takeError();
-  if (llvm::Error error = changeMachine(*program))
+  auto programs = container::readAll(options.program);
+  if (!programs)
+    return programs.takeError();
+  if (llvm::Error error = readArrays())
+    return error;
+  container::Program program;
+  if (programs->size() == 1) {
+    program = std::move(programs->front());
+  } else {
+    auto chosen = Buckets::choose(std::move(*programs), arrays);
+    if (!chosen)
+      return withContext(chosen.takeError(), options.program);
+    buckets = std::move(*chosen);
+    program = std::move(buckets->program);
+    if (!buckets->warning.empty())
+      support::printErr(
+          fmt::format("{}: warning: {}\n", tool, buckets->warning));
+  }
+  if (llvm::Error error = changeMachine(program))
     return error;
   llvm::Expected<emulator::LoadedProgram> result =
-      emulator::load(std::move(*program), emulatorOptions());
+      emulator::load(std::move(program), emulatorOptions());
   if (!result)
     return withContext(result.takeError(),
                        compiledFor.empty()
@@ -126,8 +145,7 @@ llvm::Error Session::changeMachine(container::Program &program) {
   return llvm::Error::success();
 }
 
-llvm::Expected<InputSet> Session::readInputs() {
-  std::vector<NamedTensor> arrays;
+llvm::Error Session::readArrays() {
   if (!options.inputs.empty()) {
     auto archive = support::readNpz(options.inputs);
     if (!archive)
@@ -140,6 +158,10 @@ llvm::Expected<InputSet> Session::readInputs() {
       return tensor.takeError();
     arrays.push_back({name, std::move(*tensor)});
   }
+  return llvm::Error::success();
+}
+
+llvm::Expected<InputSet> Session::readInputs() {
   if (options.randomSeed) {
     // Given arrays stay; the seed fills the rest.
     for (const container::TensorBinding &binding : program().inputs) {
@@ -227,6 +249,8 @@ llvm::Error Session::execute(const InputSet &inputs) {
   if (!result)
     return withContext(result.takeError(), options.program);
   execution = std::move(*result);
+  if (buckets)
+    buckets->cut(execution.outputs);
   execution.statistics.loadSeconds = loadSeconds;
   execution.statistics.compiledFor = compiledFor;
   progress.finish();
@@ -291,6 +315,8 @@ llvm::Error Session::writeFiles() {
 void Session::print() const {
   if (options.quiet)
     return;
+  if (buckets && !buckets->note.empty())
+    support::printOut(buckets->note + "\n");
   for (const NamedTensor &output : execution.outputs)
     support::printOut(topValues(output.tensor, output.name, samples));
   support::printOut(toSummary(execution.statistics));

@@ -90,22 +90,23 @@ int close(int descriptor, int code) {
   return code == 0 && failed ? errno : code;
 }
 
-llvm::Error writeInPlace(llvm::StringRef path, llvm::ArrayRef<uint8_t> bytes) {
+using Parts = llvm::ArrayRef<llvm::ArrayRef<uint8_t>>;
+
+llvm::Error writeInPlace(llvm::StringRef path, Parts parts) {
   const int descriptor = ::open(path.str().c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0)
     return writeError(path, errno);
-  const int code = close(descriptor, writeDescriptor(descriptor, bytes));
+  const int code = close(descriptor, writeDescriptor(descriptor, parts));
   return code ? writeError(path, code) : llvm::Error::success();
 }
 
 void removeFile(void *path) { ::unlink(static_cast<const char *>(path)); }
 
 /// For file systems without nameless files: a hidden name first. The errno.
-int writeNamed(const std::string &target, llvm::ArrayRef<uint8_t> bytes,
-               const struct stat *old) {
+int writeNamed(const std::string &target, Parts parts, const struct stat *old) {
   std::string temporary = hiddenName(folderOf(target));
   AtSignal cleanup(removeFile, temporary.data());
-  int code = writeNewFile(temporary.c_str(), bytes);
+  int code = writeNewFile(temporary.c_str(), parts);
   if (code == 0 && old && ::chmod(temporary.c_str(), old->st_mode & 0777) != 0)
     code = errno;
   if (code == 0 && ::rename(temporary.c_str(), target.c_str()) != 0)
@@ -116,18 +117,18 @@ int writeNamed(const std::string &target, llvm::ArrayRef<uint8_t> bytes,
 }
 
 /// Writes \p target, which is \p old so far if that is not null. The errno.
-int writeUnlinked(const std::string &target, llvm::ArrayRef<uint8_t> bytes,
+int writeUnlinked(const std::string &target, Parts parts,
                   const struct stat *old) {
   const int descriptor = openUnlinked(folderOf(target).str().c_str());
   if (descriptor < 0)
     return errno == EMFILE || !needsName(errno)
                ? errno
-               : writeNamed(target, bytes, old);
+               : writeNamed(target, parts, old);
   int code = 0;
   if (old && ::fchmod(descriptor, old->st_mode & 0777) != 0)
     code = errno;
   if (code == 0)
-    code = writeDescriptor(descriptor, bytes);
+    code = writeDescriptor(descriptor, parts);
   if (code == 0) {
     Publication publication;
     publication.link(descriptor, target);
@@ -138,21 +139,22 @@ int writeUnlinked(const std::string &target, llvm::ArrayRef<uint8_t> bytes,
 
 } // namespace
 
-int support::writeDescriptor(int descriptor, llvm::ArrayRef<uint8_t> bytes) {
-  if (int code = writeAll(descriptor, bytes))
-    return code;
+int support::writeDescriptor(int descriptor, Parts parts) {
+  for (llvm::ArrayRef<uint8_t> bytes : parts)
+    if (int code = writeAll(descriptor, bytes))
+      return code;
   // fsync reports errors that delayed allocation hides from write; pipes and
   // devices cannot be synchronised, which is fine.
   const bool failed = ::fsync(descriptor) != 0;
   return failed && errno != EINVAL && errno != EROFS ? errno : 0;
 }
 
-int support::writeNewFile(const char *path, llvm::ArrayRef<uint8_t> bytes) {
+int support::writeNewFile(const char *path, Parts parts) {
   const int descriptor =
       ::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0)
     return errno;
-  return close(descriptor, writeDescriptor(descriptor, bytes));
+  return close(descriptor, writeDescriptor(descriptor, parts));
 }
 
 std::string support::resolveDestination(llvm::StringRef path) {
@@ -182,15 +184,23 @@ std::string support::resolveDestination(llvm::StringRef path) {
 
 llvm::Error support::writeFileAtomically(llvm::StringRef path,
                                          llvm::ArrayRef<uint8_t> bytes) {
-  if (path == "-")
-    return writeOut(bytes);
+  return writePartsAtomically(path, bytes);
+}
+
+llvm::Error support::writePartsAtomically(llvm::StringRef path, Parts parts) {
+  if (path == "-") {
+    for (llvm::ArrayRef<uint8_t> bytes : parts)
+      if (llvm::Error error = writeOut(bytes))
+        return error;
+    return llvm::Error::success();
+  }
   struct stat status;
   const bool exists = ::stat(path.str().c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode))
     return writeError(path, EISDIR);
   if (exists && !S_ISREG(status.st_mode))
-    return writeInPlace(path, bytes);
-  const int code = writeUnlinked(resolveDestination(path), bytes,
+    return writeInPlace(path, parts);
+  const int code = writeUnlinked(resolveDestination(path), parts,
                                  exists ? &status : nullptr);
   return code ? writeError(path, code) : llvm::Error::success();
 }

@@ -16,10 +16,12 @@ namespace ashlar::support {
 llvm::Error writeError(llvm::StringRef path, int code);
 
 /// Writes everything and flushes it to the disk; the errno, 0 for success.
-int writeDescriptor(int descriptor, llvm::ArrayRef<uint8_t> bytes);
+int writeDescriptor(int descriptor,
+                    llvm::ArrayRef<llvm::ArrayRef<uint8_t>> parts);
 
 /// The same for a new file, which must not exist: opens and closes it.
-int writeNewFile(const char *path, llvm::ArrayRef<uint8_t> bytes);
+int writeNewFile(const char *path,
+                 llvm::ArrayRef<llvm::ArrayRef<uint8_t>> parts);
 
 /// The folder that \p path lies in, "." for a bare name.
 llvm::StringRef folderOf(llvm::StringRef path);

@@ -82,6 +82,11 @@ struct CompileOptions {
   /// Last phase to run.
   Phase stopAfter = Phase::Emit;
   unsigned threads = 0; ///< 0: all hardware threads
+  /// Only the program is wanted: constants are made when they are read, and the
+  /// program takes the bytes of the last module, which cannot be printed then.
+  /// Nothing while there is an `afterPass`, and where a phase before emit is
+  /// the last.
+  bool programOnly = false;
   /// Folder for plan.json and the constants of the plan, or empty.
   std::string dumpPlan;
   /// Called after each pass with its argument name and the module; what it

@@ -45,6 +45,10 @@ std::string resolveDestination(llvm::StringRef path);
 llvm::Error writeFileAtomically(llvm::StringRef path,
                                 llvm::ArrayRef<uint8_t> bytes);
 
+/// The same for bytes that lie in several places, one after the other.
+llvm::Error writePartsAtomically(llvm::StringRef path,
+                                 llvm::ArrayRef<llvm::ArrayRef<uint8_t>> parts);
+
 /// The same for text.
 inline llvm::Error writeFileAtomically(llvm::StringRef path,
                                        llvm::StringRef text) {

@@ -415,8 +415,7 @@ NodeStorage WeightStorage::total() const {
 static llvm::Error checkConstants(ModuleOp module) {
   llvm::Error error = llvm::Error::success();
   module.walk([&](nn::ConstantOp constant) {
-    std::vector<char> storage;
-    if (nn::rawElements(constant.getValue(), storage))
+    if (nn::hasElements(constant.getValue()))
       return WalkResult::advance();
     error = makeError(ErrorClass::Malformed,
                       "constant '{}': its elements are not available; print "

@@ -229,7 +229,7 @@ Expected<Value> Importer::lookup(StringRef name) {
   if (found == initializers.end())
     return Value();
   Expected<mlir::ElementsAttr> elements = convertTensor(
-      *found->second, model.folder, "initialiser '" + printable(name) + "'",
+      *found->second, model.files, "initialiser '" + printable(name) + "'",
       options.maxElements, builder.getContext());
   if (!elements)
     return elements.takeError();

@@ -228,6 +228,58 @@ Error ashlar::frontend::sortNodes(Model &model) {
   return markLive(model, *roots, *producers);
 }
 
+/// Parses a file without the raw data of large initialisers, which stay in it.
+/// False if it has to be read as a whole.
+static Expected<bool> parseSkimmed(Model &model, const ImportOptions &options) {
+  if (options.image)
+    return false;
+  auto file = support::StableFile::open(model.path);
+  if (!file) {
+    // Whoever reads it as a whole knows more kinds of files.
+    llvm::consumeError(file.takeError());
+    return false;
+  }
+  std::optional<SkimmedModel> skimmed = skimModel(**file);
+  if (!skimmed || (*file)->size() > std::numeric_limits<int>::max())
+    return false;
+  // What a run leaves belongs to the programs of one model.
+  if (options.autoStates || !options.states.empty()) {
+    auto bytes = support::readFile(model.path);
+    if (!bytes)
+      return bytes.takeError();
+    model.checksum = llvm::xxh3_64bits((*bytes)->getBuffer());
+  }
+  model.budget = support::Budget((*file)->size());
+  if (Error error = parseModel(skimmed->message, model))
+    return std::move(error);
+  const onnx::GraphProto &graph = model.proto.graph();
+  for (const SkimmedModel::Large &large : skimmed->large)
+    if (large.initializer < static_cast<size_t>(graph.initializer_size()))
+      model.files.setLeft(
+          graph.initializer(static_cast<int>(large.initializer)),
+          {*file, large.offset, large.bytes});
+  return true;
+}
+
+/// Parses what the options have in the place of the file, or all of the file.
+static Error parseWhole(Model &model, const ImportOptions &options) {
+  std::unique_ptr<llvm::MemoryBuffer> file;
+  if (!options.image) {
+    auto buffer = support::readFile(model.path);
+    if (!buffer)
+      return buffer.takeError();
+    file = std::move(*buffer);
+  }
+  StringRef bytes =
+      options.image ? options.image->getBuffer() : file->getBuffer();
+  model.budget = support::Budget(bytes.size());
+  if (options.autoStates || !options.states.empty())
+    model.checksum = llvm::xxh3_64bits(bytes);
+  if (Error error = parseModel(bytes, model))
+    return withContext(std::move(error), model.path);
+  return Error::success();
+}
+
 Expected<std::unique_ptr<Model>>
 ashlar::frontend::loadModel(StringRef path, const ImportOptions &options) {
   auto model = std::make_unique<Model>();
@@ -235,26 +287,14 @@ ashlar::frontend::loadModel(StringRef path, const ImportOptions &options) {
   model->folder = llvm::sys::path::parent_path(path).str();
   if (model->folder.empty())
     model->folder = ".";
-  std::unique_ptr<llvm::MemoryBuffer> file;
-  StringRef bytes;
-  if (options.image) {
-    bytes = options.image->getBuffer();
-  } else {
-    Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer =
-        support::readFile(path);
-    if (!buffer)
-      return buffer.takeError();
-    file = std::move(*buffer);
-    bytes = file->getBuffer();
-  }
-  model->budget = support::Budget(bytes.size());
-  // What a run leaves belongs to the programs of one model.
-  if (options.autoStates || !options.states.empty())
-    model->checksum = llvm::xxh3_64bits(bytes);
-  Error error = parseModel(bytes, *model);
-  file.reset();
-  if (!error)
-    error = flatten(*model);
+  model->files = TensorFiles(model->folder);
+  Expected<bool> skimmed = parseSkimmed(*model, options);
+  if (!skimmed)
+    return withContext(skimmed.takeError(), model->path);
+  if (!*skimmed)
+    if (Error error = parseWhole(*model, options))
+      return std::move(error);
+  Error error = flatten(*model);
   if (!error)
     error = sortNodes(*model);
   if (error)

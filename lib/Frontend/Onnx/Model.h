@@ -6,6 +6,7 @@
 #ifndef ASHLAR_LIB_FRONTEND_ONNX_MODEL_H
 #define ASHLAR_LIB_FRONTEND_ONNX_MODEL_H
 
+#include "Files/TensorFiles.h"
 #include "Proto.h"
 #include "State/RowUpdates.h"
 #include "Types/NarrowNames.h"
@@ -47,6 +48,8 @@ struct Model {
   std::string path;   ///< As given, for messages.
   std::string folder; ///< Of `path`, for external data.
   onnx::ModelProto proto;
+  /// Where elements lie that `proto` does not hold.
+  TensorFiles files;
   std::vector<FlatNode> nodes; ///< Execution order.
   /// Attributes of inlined function bodies.
   std::deque<onnx::AttributeProto> attributes;

@@ -137,7 +137,7 @@ ElementsAttr Node::getTensor(StringRef name) {
   // A copy: attributes of function bodies are shared between calls.
   onnx::TensorProto tensor = attribute->t();
   llvm::Expected<ElementsAttr> elements =
-      convertTensor(tensor, model.folder, "attribute '" + name.str() + "'",
+      convertTensor(tensor, model.files, "attribute '" + name.str() + "'",
                     maxElements, b.getContext());
   if (elements)
     return *elements;

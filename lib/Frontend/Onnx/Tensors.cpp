@@ -4,19 +4,17 @@
 // ONNX's raw data is.
 
 #include "Tensors.h"
+#include "Files/TensorFiles.h"
 #include "Model.h"
 #include "Types/NarrowType.h"
 
 #include "ashlar/Frontend/Onnx/Import.h"
-#include "ashlar/Support/CheckedMath.h"
+#include "dialects/NN/NNDeferred.h"
 #include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNShapes.h"
 #include "dialects/NN/NNTypes.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 
 #include <cstring>
 #include <limits>
@@ -95,107 +93,34 @@ Expected<std::string> copyTyped(const onnx::TensorProto &tensor,
   return makeError(ErrorClass::Internal, "{} has an unknown type", what.str());
 }
 
-struct ExternalPlace {
-  std::string location;
-  uint64_t offset = 0, length = 0;
-  bool hasLength = false;
-};
-
-Expected<ExternalPlace> readPlace(const onnx::TensorProto &tensor,
-                                  StringRef what) {
-  ExternalPlace place;
-  for (const onnx::StringStringEntryProto &entry : tensor.external_data()) {
-    StringRef value = entry.value();
-    bool bad = false;
-    if (entry.key() == "location")
-      place.location = value.str();
-    else if (entry.key() == "offset")
-      bad = value.getAsInteger(10, place.offset);
-    else if (entry.key() == "length") {
-      bad = value.getAsInteger(10, place.length);
-      place.hasLength = true;
-    }
-    if (bad)
-      return makeError(ErrorClass::Malformed,
-                       "{}: external data has the {} '{}', expected a number",
-                       what.str(), printable(entry.key()), printable(value));
+/// Where the elements lie that `tensor` does not hold: `size` bytes.
+Expected<std::optional<FileRange>> findRange(const onnx::TensorProto &tensor,
+                                             size_t size, TensorFiles &files,
+                                             StringRef what) {
+  if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
+    Expected<FileRange> range = files.external(tensor, size, what);
+    if (!range)
+      return range.takeError();
+    return std::move(*range);
   }
-  if (place.location.empty())
-    return makeError(ErrorClass::Malformed, "{}: external data has no location",
-                     what.str());
-  return place;
-}
-
-/// The file of external data, which must lie below the model's folder even
-/// after symbolic links are followed.
-Expected<std::string> resolvePlace(StringRef location, StringRef folder,
-                                   StringRef what) {
-  namespace path = llvm::sys::path;
-  bool inside =
-      !path::is_absolute(location) && location.find('\0') == StringRef::npos;
-  for (StringRef part :
-       llvm::make_range(path::begin(location), path::end(location)))
-    inside = inside && part != "..";
-  llvm::SmallString<256> root, file(folder), real;
-  path::append(file, location);
-  if (!inside)
-    return makeError(ErrorClass::Malformed,
-                     "{}: external data '{}' lies outside the model's folder",
-                     what.str(), printable(location));
-  if (llvm::sys::fs::real_path(folder, root) ||
-      llvm::sys::fs::real_path(file, real))
-    return makeError(ErrorClass::Malformed,
-                     "{}: cannot find the external data '{}'", what.str(),
-                     printable(location));
-  if (!StringRef(root).ends_with("/"))
-    root += "/";
-  if (!StringRef(real).starts_with(root))
-    return makeError(ErrorClass::Malformed,
-                     "{}: external data '{}' lies outside the model's folder",
-                     what.str(), printable(location));
-  return real.str().str();
-}
-
-Expected<std::string> readExternal(const onnx::TensorProto &tensor,
-                                   StringRef folder, size_t size,
-                                   StringRef what) {
-  Expected<ExternalPlace> place = readPlace(tensor, what);
-  if (!place)
-    return place.takeError();
-  if (place->hasLength && place->length != size)
-    return sizeError(what, place->length, size, "bytes of external data");
-  Expected<std::string> file = resolvePlace(place->location, folder, what);
-  if (!file)
-    return file.takeError();
-  llvm::sys::fs::file_status status;
-  if (llvm::sys::fs::status(*file, status) ||
-      !llvm::sys::fs::is_regular_file(status))
-    return makeError(ErrorClass::Malformed,
-                     "{}: the external data '{}' is not a regular file",
-                     what.str(), printable(place->location));
-  std::optional<uint64_t> end =
-      support::checkedAdd<uint64_t>(place->offset, size);
-  if (!end || *end > status.getSize())
-    return makeError(ErrorClass::Malformed,
-                     "{}: external data '{}' has {} bytes, expected {} from "
-                     "offset {}",
-                     what.str(), printable(place->location), status.getSize(),
-                     size, place->offset);
-  auto buffer = llvm::MemoryBuffer::getFileSlice(*file, size, place->offset);
-  if (!buffer)
-    return makeError(ErrorClass::Malformed,
-                     "{}: cannot read the external data '{}': {}", what.str(),
-                     printable(place->location), buffer.getError().message());
-  return (*buffer)->getBuffer().str();
+  std::optional<FileRange> range = files.left(tensor);
+  if (range && range->bytes != size)
+    return sizeError(what, range->bytes, size, "bytes");
+  return range;
 }
 
 /// The elements of a tensor as the file has them: `count` of `type`.
 Expected<std::string> readBytes(onnx::TensorProto &tensor, ElementType type,
-                                size_t count, StringRef folder,
+                                size_t count,
+                                const std::optional<FileRange> &range,
                                 StringRef what) {
   const size_t size = count * support::byteSize(type);
-  if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
-    return readExternal(tensor, folder, size, what);
+  if (range) {
+    std::string bytes(size, '\0');
+    if (range->read({bytes.data(), bytes.size()}))
+      return bytes;
+    return withContext(range->file->check(), what.str());
+  }
   if (!tensor.has_raw_data())
     return copyTyped(tensor, type, count, what);
   if (tensor.raw_data().size() != size)
@@ -203,6 +128,20 @@ Expected<std::string> readBytes(onnx::TensorProto &tensor, ElementType type,
   std::string bytes = std::move(*tensor.mutable_raw_data());
   tensor.clear_raw_data();
   return bytes;
+}
+
+/// A constant whose elements stay in their file.
+mlir::ElementsAttr leaveInFile(mlir::RankedTensorType type, FileRange range,
+                               StringRef name) {
+  nn::DeferredElements::of(type.getContext()).addCheck([file = range.file] {
+    return file->check();
+  });
+  return nn::deferElements(
+      type,
+      [range = std::move(range)](llvm::MutableArrayRef<char> to) {
+        return range.read(to);
+      },
+      name);
 }
 
 /// One code in every byte; in a file the first is in the low bits.
@@ -324,7 +263,7 @@ Error ashlar::frontend::checkSize(llvm::ArrayRef<int64_t> shape,
 }
 
 Expected<mlir::ElementsAttr>
-ashlar::frontend::convertTensor(onnx::TensorProto &tensor, StringRef folder,
+ashlar::frontend::convertTensor(onnx::TensorProto &tensor, TensorFiles &files,
                                 StringRef what, int64_t maxElements,
                                 mlir::MLIRContext *context) {
   const NarrowType *narrow = findNarrow(tensor.data_type());
@@ -343,19 +282,27 @@ ashlar::frontend::convertTensor(onnx::TensorProto &tensor, StringRef folder,
       llvm::is_contained(shape, 0) ? 0 : nn::elementCount(shape);
   const size_t stored =
       narrow ? llvm::divideCeil(count, narrow->perByte()) : count;
-  Expected<std::string> bytes = readBytes(tensor, *type, stored, folder, what);
-  if (!bytes)
-    return bytes.takeError();
+  auto range =
+      findRange(tensor, stored * support::byteSize(*type), files, what);
+  if (!range)
+    return range.takeError();
   StringRef name =
       tensor.name().empty() ? StringRef("constant") : StringRef(tensor.name());
+  auto tensorType =
+      mlir::RankedTensorType::get(shape, nn::toMlirType(context, *type));
+  if (*range && (*range)->bytes >= nn::DeferredElements::kLeastBytes &&
+      !narrow && *type != ElementType::Bool &&
+      nn::DeferredElements::of(context).isEnabled())
+    return leaveInFile(tensorType, std::move(**range), name);
+  Expected<std::string> bytes = readBytes(tensor, *type, stored, *range, what);
+  if (!bytes)
+    return bytes.takeError();
   if (narrow)
     return decodeCodes(*narrow, unpacked(*narrow, *bytes, count), shape, name,
                        context);
   if (*type == ElementType::Bool)
     for (char &byte : *bytes)
       byte = byte != 0;
-  auto tensorType =
-      mlir::RankedTensorType::get(shape, nn::toMlirType(context, *type));
   return nn::makeElements(tensorType, std::move(*bytes), name);
 }
 
@@ -410,8 +357,9 @@ ashlar::frontend::makeRaw(onnx::TensorProto &tensor, StringRef folder,
   // Its elements would no longer be of its type.
   if (auto type = elementTypeOf(tensor.data_type(), what); !type)
     return type.takeError();
+  TensorFiles files(folder);
   auto elements =
-      convertTensor(tensor, folder, what, ImportOptions().maxElements, context);
+      convertTensor(tensor, files, what, ImportOptions().maxElements, context);
   if (!elements)
     return elements.takeError();
   std::vector<char> storage;

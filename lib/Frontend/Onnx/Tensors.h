@@ -17,6 +17,7 @@
 namespace ashlar::frontend {
 
 struct NarrowType;
+class TensorFiles;
 
 /// The element type of an ONNX data type number; `what` names the owner in the
 /// error (Unsupported for real types we lack, Malformed for others).
@@ -40,10 +41,11 @@ llvm::Expected<mlir::ElementsAttr> decodeCodes(const NarrowType &type,
 llvm::Error checkSize(llvm::ArrayRef<int64_t> shape, int64_t maxElements,
                       llvm::StringRef what);
 
-/// Converts a tensor, of a narrow type to its storage. External data is read
-/// from below `folder`. Raw bytes are moved out of `tensor` where possible.
+/// Converts a tensor, of a narrow type to its storage. What lies in `files`
+/// stays there where the context defers constants (NNDeferred.h). Raw bytes are
+/// moved out of `tensor` where possible.
 llvm::Expected<mlir::ElementsAttr> convertTensor(onnx::TensorProto &tensor,
-                                                 llvm::StringRef folder,
+                                                 TensorFiles &files,
                                                  llvm::StringRef what,
                                                  int64_t maxElements,
                                                  mlir::MLIRContext *context);

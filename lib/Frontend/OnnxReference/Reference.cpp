@@ -70,7 +70,7 @@ ModelReference::State::attribute(const onnx::TensorProto &tensor) {
   if (!known) {
     onnx::TensorProto copy = tensor;
     Expected<mlir::ElementsAttr> elements =
-        frontend::convertTensor(copy, model->folder, "a tensor attribute",
+        frontend::convertTensor(copy, model->files, "a tensor attribute",
                                 options.maxElements, &context);
     if (!elements)
       return elements.takeError();
@@ -88,7 +88,7 @@ ModelReference::State::constant(StringRef name) {
     if (initializer == initializers.end())
       return std::optional<Tensor>();
     Expected<mlir::ElementsAttr> elements = frontend::convertTensor(
-        *initializer->second, model->folder,
+        *initializer->second, model->files,
         "initialiser '" + frontend::printable(name) + "'", options.maxElements,
         &context);
     if (!elements)

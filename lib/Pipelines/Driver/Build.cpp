@@ -108,7 +108,9 @@ llvm::Expected<Build> build(CompilerArguments &arguments,
     arguments.compile.onStage = [&](llvm::StringRef stage, double share) {
       progress.update(static_cast<uint64_t>(100 * share), stage.str());
     };
+    arguments.compile.programOnly = !arguments.stopRequested;
     auto compiled = compileInput(arguments, context);
+    arguments.compile.programOnly = false;
     arguments.compile.onStage = nullptr;
     return compiled;
   }();

@@ -60,8 +60,14 @@ llvm::Error LanguageModel::findInput(size_t index) {
                    *support::countElements(binding.shape) ==
                        static_cast<uint64_t>(binding.shape.back());
   const int64_t width = row ? binding.shape.back() : 0;
+  const bool one =
+      holdsTokens(binding.type) && *support::countElements(binding.shape) == 1;
   if (name == program().cache.position)
     filledInput = index;
+  else if (name.contains("seqlens_k") && one)
+    lastInput = index;
+  else if (name.contains("total_seq") && one)
+    totalInput = index;
   else if (name.contains("mask") && row &&
            (width == rows || width == rows + tokensPerRun))
     maskInput = index;
@@ -73,8 +79,9 @@ llvm::Error LanguageModel::findInput(size_t index) {
     return makeError(
         ErrorClass::Usage,
         "--generate cannot fill input '{}', {}: expected input_ids and "
-        "position_ids of {} integers and attention_mask of {} or {}; make "
-        "others constant with --constant when compiling",
+        "position_ids of {} integers, attention_mask of {} or {}, seqlens_k "
+        "and total_sequence_length of one; make others constant with "
+        "--constant when compiling",
         binding.name, support::describe(binding.type, binding.shape),
         tokensPerRun, rows, rows + tokensPerRun);
   return llvm::Error::success();
@@ -134,6 +141,11 @@ std::vector<HostTensor> LanguageModel::inputsFor(llvm::ArrayRef<int64_t> tokens,
   }
   if (filledInput)
     put(inputs[*filledInput], 0, filled);
+  // With the missing ones: a run writes as many rows as it takes tokens.
+  if (lastInput)
+    put(inputs[*lastInput], 0, filled + tokensPerRun - 1);
+  if (totalInput)
+    put(inputs[*totalInput], 0, filled + tokensPerRun);
   return inputs;
 }
 

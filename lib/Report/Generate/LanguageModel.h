@@ -55,6 +55,8 @@ private:
 
   emulator::LoadedProgram loaded;
   std::optional<size_t> tokenInput, maskInput, positionsInput, filledInput;
+  /// Of GroupQueryAttention: the position of the last token, and rows in all.
+  std::optional<size_t> lastInput, totalInput;
   size_t logits = 0;
   int64_t tokensPerRun = 0, rows = 0;
   std::optional<StepCost> measured;

@@ -46,18 +46,8 @@ public:
     return result;
   }
 
-  /// Multiplies every element by the factor of its channel.
-  void scale(llvm::MutableArrayRef<float> values,
-             llvm::ArrayRef<float> factors) const {
-    int64_t inner = isConv ? rows * rowLength : 1;
-    const float *channel = factors.begin();
-    for (; !values.empty(); values = values.drop_front(inner)) {
-      for (float &value : values.take_front(inner))
-        value *= *channel;
-      if (++channel == factors.end())
-        channel = factors.begin();
-    }
-  }
+  /// Elements of one channel that follow each other.
+  int64_t getRunLength() const { return isConv ? rows * rowLength : 1; }
 
 private:
   bool isConv;

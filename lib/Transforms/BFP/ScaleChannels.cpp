@@ -10,6 +10,7 @@
 #include "ashlar/Numerics/ChannelFactor.h"
 #include "ashlar/Transforms/BFP/Passes.h"
 #include "dialects/BFP/BFPOps.h"
+#include "dialects/NN/NNDeferred.h"
 #include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNOps.h"
 
@@ -66,6 +67,20 @@ static Value makeConstant(Operation *before, Location loc,
   return nn::ConstantOp::create(
       builder, loc, type,
       nn::makeElements(type, std::move(bytes), analysis::getNodeName(loc)));
+}
+
+/// The weights times the factors of their channels.
+static Value scaleConstant(EncodeOp op, const ChannelView &view,
+                           ArrayRef<float> factors) {
+  auto constant = op.getInput().getDefiningOp<nn::ConstantOp>();
+  // A product of two numbers of binary32 is exact in binary64.
+  ElementsAttr elements = nn::scaledElements(
+      constant.getValue(), {factors.begin(), factors.end()},
+      view.getRunLength(), analysis::getNodeName(constant.getLoc()));
+  OpBuilder builder(op);
+  return elements ? nn::ConstantOp::create(builder, constant.getLoc(),
+                                           elements.getType(), elements)
+                  : op.getInput();
 }
 
 static void eraseIfUnused(Value value) {
@@ -138,10 +153,8 @@ void ScaleChannels::scaleWeights(EncodeOp op) {
     setScale(product, makeConstant(product, loc, view.size(), scale));
     eraseIfUnused(old);
   }
-  view.scale(values, factors);
   Value old = op.getInput();
-  op.getInputMutable().assign(
-      makeConstant(op, old.getLoc(), shaped.getShape(), values));
+  op.getInputMutable().assign(scaleConstant(op, view, factors));
   eraseIfUnused(old);
 }
 

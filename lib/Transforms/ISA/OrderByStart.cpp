@@ -30,7 +30,7 @@ void OrderByStart::runOnOperation() {
   if (programs.empty())
     return;
   llvm::Expected<container::Program> program =
-      codegen::assemble(getOperation());
+      codegen::assemble(getOperation(), codegen::ConstantBytes::Shared);
   if (!program) {
     getOperation().emitError() << llvm::toString(program.takeError());
     return signalPassFailure();

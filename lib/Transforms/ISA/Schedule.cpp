@@ -154,7 +154,7 @@ Timed::cycles(const emulator::ProgramOrder *order) const {
 
 LogicalResult Schedule::schedule(ProgramOp program) {
   llvm::Expected<container::Program> assembled =
-      codegen::assemble(getOperation());
+      codegen::assemble(getOperation(), codegen::ConstantBytes::Shared);
   if (!assembled)
     return program.emitError() << llvm::toString(assembled.takeError());
   FailureOr<ProgramInstructions> read = instructionsOf(program);

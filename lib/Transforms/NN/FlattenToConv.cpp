@@ -6,6 +6,7 @@
 
 #include "Rewrite.h"
 #include "ashlar/Transforms/NN/Passes.h"
+#include "dialects/NN/NNElements.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace ashlar::nn {
@@ -35,11 +36,13 @@ Value flattenedMap(Value flat) {
 // coefficient with its place takes two to three bytes where a dense one takes
 // one.
 bool isPruned(Value weights) {
-  std::optional<reference::Tensor> values = floatConstant(weights);
-  if (!values || values->floats.empty())
+  if (!isa<FloatType>(typeOf(weights).getElementType()))
     return false;
-  const auto zeros = llvm::count(values->floats, 0.0);
-  return static_cast<size_t>(zeros) * 4 >= values->floats.size() * 3;
+  // A large constant is neither copied nor widened.
+  ElementsAttr elements = constantOp(weights).getValue();
+  const std::vector<float> values = floatElements(elements);
+  const auto zeros = llvm::count(values, 0.0f);
+  return !values.empty() && static_cast<size_t>(zeros) * 4 >= values.size() * 3;
 }
 
 // Weights [C*s..., M] as [M, C, s...].

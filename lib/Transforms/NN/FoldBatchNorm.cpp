@@ -85,17 +85,14 @@ struct FoldBatchNormPattern : OpRewritePattern<BatchNormOp> {
   template <typename ConvLike>
   bool absorb(BatchNormOp op, ConvLike conv, const Affine &affine,
               PatternRewriter &rewriter) const {
-    std::optional<Tensor> weights = floatConstant(conv.getW());
     std::optional<Tensor> bias = floatConstant(conv.getBias());
-    if (!weights || (conv.getBias() && !bias))
+    if (conv.getBias() && !bias)
       return false;
-    if constexpr (std::is_same_v<ConvLike, ConvOp>)
-      scaleConv(*weights, affine.scale);
-    else
-      scaleConvTranspose(*weights, affine.scale, conv.getGroup());
     Location loc = fuseLocations(conv, {op});
     Type element = typeOf(conv.getW()).getElementType();
-    Value w = makeConstant(rewriter, loc, *weights, element);
+    Value w = scaleWeights(rewriter, loc, conv, affine.scale);
+    if (!w)
+      return false;
     Value b = makeConstant(rewriter, loc, shiftBias(bias, affine), element);
     auto fused = ConvLike::create(rewriter, loc, op.getType(), conv.getX(), w,
                                   b, conv.getStridesAttr(), conv.getPadsAttr(),
@@ -123,15 +120,13 @@ struct FoldBatchNormPattern : OpRewritePattern<BatchNormOp> {
     auto matmul = dyn_cast<MatMulOp>(producer);
     if (!matmul || shape.size() != 2 || shapeOf(matmul.getB()).size() != 2)
       return false;
-    std::optional<Tensor> weights = floatConstant(matmul.getB());
-    if (!weights)
-      return false;
-    scaleMatMul(*weights, affine.scale);
     SmallVector<Operation *> absorbedOps(between);
     absorbedOps.push_back(op);
     Location loc = fuseLocations(matmul, absorbedOps);
     Type element = typeOf(matmul.getB()).getElementType();
-    Value w = makeConstant(rewriter, loc, *weights, element);
+    Value w = scaleWeights(rewriter, loc, matmul, affine.scale);
+    if (!w)
+      return false;
     Value b = makeConstant(rewriter, loc, shiftBias(bias, affine), element);
     Value product =
         MatMulOp::create(rewriter, loc, op.getType(), matmul.getA(), w);

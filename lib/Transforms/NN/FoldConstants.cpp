@@ -12,6 +12,7 @@
 #include "ashlar/Reference/Movement.h"
 #include "ashlar/Support/Budget.h"
 #include "ashlar/Transforms/NN/Passes.h"
+#include "dialects/NN/NNDeferred.h"
 #include "dialects/NN/NNElements.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/MathExtras.h"
@@ -60,61 +61,104 @@ std::vector<uint8_t> fillBytesOf(Operation *op, ElementType type) {
   return reference::toHost(value, type).data;
 }
 
-std::string concatenate(ConcatOp op, ArrayRef<ArrayRef<char>> parts,
-                        unsigned width) {
-  ArrayRef<int64_t> shape = shapeOf(op.getY());
-  int64_t axis = op.getAxis();
-  int64_t outer = reference::elementCount(shape.take_front(axis));
-  int64_t inner = reference::elementCount(shape.drop_front(axis + 1)) * width;
-  std::string result;
-  for (int64_t o = 0; o < outer; ++o)
-    for (auto [input, part] : llvm::zip(op.getInputs(), parts)) {
-      int64_t run = shapeOf(input)[axis] * inner;
-      result.append(part.data() + o * run, run);
-    }
-  return result;
-}
-
 // Movement on raw bits (docs/Numerics.md 7): no value passes through a number.
-std::optional<std::string> moveConstants(Operation *op) {
-  std::optional<reference::IndexMap> map = reference::movementMap(op);
-  auto concat = dyn_cast<ConcatOp>(op);
-  if (!map && !concat && !isa<ReshapeOp>(op))
-    return std::nullopt;
-  SmallVector<std::vector<char>> storage(op->getNumOperands());
-  SmallVector<ArrayRef<char>> parts;
-  for (auto [operand, own] : llvm::zip(op->getOperands(), storage)) {
-    auto raw = rawElements(constantOp(operand).getValue(), own);
-    if (!raw)
+class Movement {
+public:
+  static std::optional<Movement> of(Operation *op) {
+    Movement movement;
+    movement.map = reference::movementMap(op);
+    if (!movement.map && !isa<ConcatOp, ReshapeOp>(op))
       return std::nullopt;
-    parts.push_back(*raw);
+    ElementType type =
+        *toElementType(typeOf(op->getResult(0)).getElementType());
+    movement.width = support::byteSize(type);
+    movement.fill = fillBytesOf(op, type);
+    if (auto concat = dyn_cast<ConcatOp>(op))
+      movement.setConcat(concat);
+    for (Value operand : op->getOperands())
+      movement.sources.push_back(constantOp(operand).getValue());
+    if (auto transpose = dyn_cast<TransposeOp>(op))
+      movement.setTranspose(transpose.getPerm());
+    return movement;
   }
-  ElementType type = *toElementType(typeOf(op->getResult(0)).getElementType());
-  unsigned width = support::byteSize(type);
-  if (concat)
-    return concatenate(concat, parts, width);
-  if (!map)
-    return std::string(parts[0].begin(), parts[0].end());
-  std::string result(map->size() * width, '\0');
-  std::vector<uint8_t> fillBytes = fillBytesOf(op, type);
-  const uint8_t *fill = fillBytes.empty() ? nullptr : fillBytes.data();
-  const char *source = parts[0].data();
-  switch (width) {
-  case 1:
-    moveAs<uint8_t>(*map, source, result.data(), fill);
-    break;
-  case 2:
-    moveAs<uint16_t>(*map, source, result.data(), fill);
-    break;
-  case 4:
-    moveAs<uint32_t>(*map, source, result.data(), fill);
-    break;
-  default:
-    moveAs<uint64_t>(*map, source, result.data(), fill);
-    break;
+
+  // Into `to`, which has the size of the result.
+  bool operator()(MutableArrayRef<char> to) const {
+    // A reshape moves nothing.
+    if (!map && rows.empty())
+      return copyElements(sources[0], to);
+    SmallVector<std::vector<char>> storage(sources.size());
+    SmallVector<ArrayRef<char>> parts;
+    for (auto [source, own] : llvm::zip(sources, storage)) {
+      auto raw = rawElements(source, own);
+      if (!raw)
+        return false;
+      parts.push_back(*raw);
+    }
+    if (map)
+      move(parts[0].data(), to.data());
+    else
+      concatenate(parts, to.data());
+    return true;
   }
-  return result;
-}
+
+private:
+  // A transpose of a constant that is to be transposed itself is one transpose
+  // of what that one is made of, or none at all.
+  void setTranspose(ArrayRef<int64_t> order) {
+    perm.assign(order.begin(), order.end());
+    auto before = deferredSource(sources[0]);
+    const auto *other = before ? before->target<Movement>() : nullptr;
+    if (!other || other->perm.empty())
+      return;
+    for (int64_t &axis : perm)
+      axis = other->perm[axis];
+    sources[0] = other->sources[0];
+    map = reference::transposeMap(
+        cast<ShapedType>(sources[0].getType()).getShape(), perm);
+    if (llvm::is_sorted(perm))
+      map.reset();
+  }
+
+  // What each part has of an index before the axis.
+  void setConcat(ConcatOp op) {
+    int64_t axis = op.getAxis();
+    outer = reference::elementCount(shapeOf(op.getY()).take_front(axis));
+    for (Value input : op.getInputs())
+      rows.push_back(width *
+                     reference::elementCount(shapeOf(input).drop_front(axis)));
+  }
+
+  void concatenate(ArrayRef<ArrayRef<char>> parts, char *to) const {
+    for (int64_t o = 0; o < outer; ++o)
+      for (auto [part, bytes] : llvm::zip(parts, rows)) {
+        std::memcpy(to, part.data() + o * bytes, bytes);
+        to += bytes;
+      }
+  }
+
+  void move(const char *source, char *to) const {
+    const uint8_t *bytes = fill.empty() ? nullptr : fill.data();
+    switch (width) {
+    case 1:
+      return moveAs<uint8_t>(*map, source, to, bytes);
+    case 2:
+      return moveAs<uint16_t>(*map, source, to, bytes);
+    case 4:
+      return moveAs<uint32_t>(*map, source, to, bytes);
+    default:
+      return moveAs<uint64_t>(*map, source, to, bytes);
+    }
+  }
+
+  std::optional<reference::IndexMap> map;
+  SmallVector<ElementsAttr> sources;
+  SmallVector<int64_t> perm; // of a transpose
+  SmallVector<int64_t> rows; // concatenation: bytes of each part
+  int64_t outer = 1;
+  unsigned width = 1;
+  std::vector<uint8_t> fill;
+};
 
 // Evaluations that an operation takes.
 uint64_t workOf(Operation *op) {
@@ -143,8 +187,12 @@ std::optional<ElementsAttr> evaluateConstant(Operation *op) {
   // Known whatever the operands are, and nothing that an engine could write.
   if (isEmpty(op->getResult(0)))
     return nn::makeElements(type, std::string(), "folded");
-  if (auto bytes = moveConstants(op))
-    return nn::makeElements(type, std::move(*bytes), "folded");
+  if (auto movement = Movement::of(op)) {
+    if (ElementsAttr moved =
+            nn::deferElements(type, std::move(*movement), "folded"))
+      return moved;
+    return std::nullopt;
+  }
   SmallVector<reference::Tensor> values;
   for (Value operand : op->getOperands()) {
     auto value = constantTensor(operand);

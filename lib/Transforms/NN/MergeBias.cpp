@@ -113,22 +113,19 @@ struct MergeFactor : OpRewritePattern<FactorOp> {
     if (!factors)
       return rewriter.notifyMatchFailure(op, "no factor per channel");
     auto conv = factors->first.template getDefiningOp<ConvLike>();
-    std::optional<Tensor> weights =
-        conv ? floatConstant(conv.getW()) : std::nullopt;
     std::optional<Tensor> bias =
         conv ? floatConstant(conv.getBias()) : std::nullopt;
-    if (!conv || !weights || (conv.getBias() && !bias))
+    if (!conv || (conv.getBias() && !bias))
       return rewriter.notifyMatchFailure(op, "no constant weights");
     std::vector<double> scale;
     for (double factor : factors->second)
       scale.push_back(combine<FactorOp>(1.0, factor));
     if (!allFinite(scale))
       return rewriter.notifyMatchFailure(op, "a factor is not finite");
-    if constexpr (std::is_same_v<ConvLike, ConvOp>)
-      scaleConv(*weights, scale);
-    else
-      scaleConvTranspose(*weights, scale, conv.getGroup());
     Location loc = fuseLocations(conv, {op});
+    Value w = scaleWeights(rewriter, loc, conv, scale);
+    if (!w)
+      return rewriter.notifyMatchFailure(op, "no constant weights");
     Type element = typeOf(conv.getW()).getElementType();
     Value merged;
     if (bias) {
@@ -137,7 +134,6 @@ struct MergeFactor : OpRewritePattern<FactorOp> {
             combine<FactorOp>(bias->floats[c], factors->second[c]);
       merged = makeConstant(rewriter, loc, *bias, element);
     }
-    Value w = makeConstant(rewriter, loc, *weights, element);
     rewriter.replaceOp(op,
                        recreate(rewriter, loc, op.getType(), conv, w, merged));
     ++count;
@@ -158,19 +154,17 @@ struct MergeColumnFactor : OpRewritePattern<FactorOp> {
     auto factors = factorsOf(op, /*lastAxis=*/true);
     auto matmul = factors ? factors->first.template getDefiningOp<MatMulOp>()
                           : MatMulOp();
-    std::optional<Tensor> weights =
-        matmul ? floatConstant(matmul.getB()) : std::nullopt;
-    if (!weights)
-      return rewriter.notifyMatchFailure(op, "no matmul with constant weights");
+    if (!matmul)
+      return rewriter.notifyMatchFailure(op, "no matmul");
     std::vector<double> scale;
     for (double factor : factors->second)
       scale.push_back(combine<FactorOp>(1.0, factor));
     if (!allFinite(scale))
       return rewriter.notifyMatchFailure(op, "a factor is not finite");
-    scaleMatMul(*weights, scale);
     Location loc = fuseLocations(matmul, {op});
-    Value w = makeConstant(rewriter, loc, *weights,
-                           typeOf(matmul.getB()).getElementType());
+    Value w = scaleWeights(rewriter, loc, matmul, scale);
+    if (!w)
+      return rewriter.notifyMatchFailure(op, "no constant weights");
     auto fused =
         MatMulOp::create(rewriter, loc, op.getType(), matmul.getA(), w);
     rewriter.replaceOp(op, fused);

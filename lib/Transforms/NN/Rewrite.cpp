@@ -4,6 +4,7 @@
 
 #include "Rewrite.h"
 #include "ashlar/Reference/Constants.h"
+#include "dialects/NN/NNDeferred.h"
 #include "dialects/NN/NNElements.h"
 
 using namespace mlir;
@@ -58,6 +59,54 @@ Value nn::makeConstant(OpBuilder &builder, Location loc, const Tensor &tensor,
                             reference::makeElements(type, host));
 }
 
+Value nn::scaleConstant(OpBuilder &builder, Location loc, Value value,
+                        ArrayRef<double> factors, int64_t run) {
+  ConstantOp constant = constantOp(value);
+  if (constant && typeOf(value).getElementType().isF32() && run > 0) {
+    ElementsAttr scaled =
+        scaledElements(constant.getValue(), factors.vec(), run, "constant");
+    return scaled ? ConstantOp::create(builder, loc, typeOf(value), scaled)
+                  : Value();
+  }
+  std::optional<Tensor> tensor = floatConstant(value);
+  if (!tensor)
+    return {};
+  for (size_t i = 0; i < tensor->floats.size(); ++i)
+    tensor->floats[i] *= factors[i / run % factors.size()];
+  return makeConstant(builder, loc, *tensor, typeOf(value).getElementType());
+}
+
+Value nn::scaleWeights(OpBuilder &builder, Location loc, ConvOp conv,
+                       ArrayRef<double> factors) {
+  const int64_t outputs = std::max<int64_t>(shapeOf(conv.getW())[0], 1);
+  return scaleConstant(builder, loc, conv.getW(), factors,
+                       typeOf(conv.getW()).getNumElements() / outputs);
+}
+
+Value nn::scaleWeights(OpBuilder &builder, Location loc, ConvTransposeOp conv,
+                       ArrayRef<double> factors) {
+  std::optional<Tensor> weights = floatConstant(conv.getW());
+  if (!weights)
+    return {};
+  int64_t outPerGroup = weights->shape[1];
+  int64_t inPerGroup = weights->shape[0] / conv.getGroup();
+  int64_t taps = 1;
+  for (int64_t k : ArrayRef<int64_t>(weights->shape).drop_front(2))
+    taps *= k;
+  for (int64_t i = 0, e = weights->size(); i < e; ++i) {
+    int64_t row = i / taps;
+    int64_t c = row / outPerGroup, o = row % outPerGroup;
+    weights->floats[i] *= factors[c / inPerGroup * outPerGroup + o];
+  }
+  return makeConstant(builder, loc, *weights,
+                      typeOf(conv.getW()).getElementType());
+}
+
+Value nn::scaleWeights(OpBuilder &builder, Location loc, MatMulOp matmul,
+                       ArrayRef<double> factors) {
+  return scaleConstant(builder, loc, matmul.getB(), factors, /*run=*/1);
+}
+
 std::optional<std::vector<double>>
 nn::perAxisConstant(Value value, ArrayRef<int64_t> shape, int64_t axis) {
   if (!isConstant(value))
@@ -78,34 +127,6 @@ nn::perAxisConstant(Value value, ArrayRef<int64_t> shape, int64_t axis) {
   if (tensor->size() == 1)
     return std::vector<double>(shape[axis], tensor->floats[0]);
   return std::nullopt;
-}
-
-void nn::scaleConv(Tensor &weights, ArrayRef<double> factors) {
-  int64_t inner = weights.size() / std::max<int64_t>(1, weights.shape[0]);
-  double *weight = weights.floats.data();
-  for (int64_t o = 0; o < weights.shape[0]; ++o)
-    for (int64_t i = 0; i < inner; ++i)
-      *weight++ *= factors[o];
-}
-
-void nn::scaleConvTranspose(Tensor &weights, ArrayRef<double> factors,
-                            int64_t group) {
-  int64_t outPerGroup = weights.shape[1];
-  int64_t inPerGroup = weights.shape[0] / group;
-  int64_t taps = 1;
-  for (int64_t k : ArrayRef<int64_t>(weights.shape).drop_front(2))
-    taps *= k;
-  for (int64_t i = 0, e = weights.size(); i < e; ++i) {
-    int64_t row = i / taps;
-    int64_t c = row / outPerGroup, o = row % outPerGroup;
-    weights.floats[i] *= factors[c / inPerGroup * outPerGroup + o];
-  }
-}
-
-void nn::scaleMatMul(Tensor &weights, ArrayRef<double> factors) {
-  int64_t columns = weights.shape.back();
-  for (int64_t i = 0, e = weights.size(); i < e; ++i)
-    weights.floats[i] *= factors[i % columns];
 }
 
 Location nn::fuseLocations(Operation *main, ArrayRef<Operation *> absorbed) {

@@ -43,12 +43,22 @@ mlir::Value makeConstant(mlir::OpBuilder &builder, mlir::Location loc,
 std::optional<std::vector<double>>
 perAxisConstant(mlir::Value value, llvm::ArrayRef<int64_t> shape, int64_t axis);
 
-/// Multiplies `weights` by a factor per output channel, in binary64. conv
-/// weights are [O, ...], conv_transpose's [C, O/group, ...], matmul's [K, N].
-void scaleConv(reference::Tensor &weights, llvm::ArrayRef<double> factors);
-void scaleConvTranspose(reference::Tensor &weights,
-                        llvm::ArrayRef<double> factors, int64_t group);
-void scaleMatMul(reference::Tensor &weights, llvm::ArrayRef<double> factors);
+/// The constant `value` times factors, in binary64, rounded once: element i
+/// times factors[i / run % number of factors]. Null if it is no constant of
+/// floats.
+mlir::Value scaleConstant(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Value value, llvm::ArrayRef<double> factors,
+                          int64_t run);
+
+/// The weights of a product times a factor per output channel: of conv
+/// [O, ...], of conv_transpose [C, O/group, ...], of matmul [K, N]. Null if
+/// they are no constant of floats.
+mlir::Value scaleWeights(mlir::OpBuilder &builder, mlir::Location loc,
+                         ConvOp conv, llvm::ArrayRef<double> factors);
+mlir::Value scaleWeights(mlir::OpBuilder &builder, mlir::Location loc,
+                         ConvTransposeOp conv, llvm::ArrayRef<double> factors);
+mlir::Value scaleWeights(mlir::OpBuilder &builder, mlir::Location loc,
+                         MatMulOp matmul, llvm::ArrayRef<double> factors);
 
 /// Location of an operation that stands for `main` and what it absorbed, the
 /// main one first.

@@ -69,8 +69,7 @@ LogicalResult verifyWeights(Operation *op) {
   if (!constant && (!isa<PeMatmulOp>(op) || (encode && encode.getWeights())))
     return op->emitOpError() << "expects weights that are a constant or its "
                                 "encoding";
-  std::vector<char> storage;
-  if (constant && !nn::rawElements(constant.getValue(), storage))
+  if (constant && !nn::hasElements(constant.getValue()))
     return op->emitOpError()
            << "has weights whose elements are not available; print "
               "the module with its resources";

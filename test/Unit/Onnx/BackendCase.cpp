@@ -6,6 +6,7 @@
 
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/FileIO.h"
+#include "lib/Frontend/Onnx/Files/TensorFiles.h"
 #include "lib/Frontend/Onnx/Tensors.h"
 
 #include "dialects/NN/NNElements.h"
@@ -30,7 +31,8 @@ llvm::Expected<HostTensor> readTensorFile(llvm::StringRef path,
   onnx::TensorProto proto;
   if (!proto.ParseFromString((*buffer)->getBuffer().str()))
     return makeError(ErrorClass::Malformed, "not a tensor: {}", path.str());
-  auto elements = convertTensor(proto, ".", "tensor", 1 << 28, &context);
+  TensorFiles files;
+  auto elements = convertTensor(proto, files, "tensor", 1 << 28, &context);
   if (!elements)
     return elements.takeError();
   auto type = llvm::cast<mlir::RankedTensorType>(elements->getType());

@@ -3,7 +3,11 @@
 // Index maps against values written by hand.
 
 #include "ashlar/Reference/Movement.h"
+#include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
+
+#include <algorithm>
+#include <numeric>
 
 using namespace ashlar::reference;
 
@@ -65,6 +69,30 @@ TEST(ReferenceMovement, FillValue) {
   padMap({2}, PadMode::Constant, {1}, {1}, {0}).apply(source, result, -5);
   EXPECT_EQ(std::vector<int>(result, result + 4),
             (std::vector<int>{-5, 7, 8, -5}));
+}
+
+/// What is copied in squares is what the indices say.
+TEST(ReferenceMovement, ApplyFollowsTheIndices) {
+  std::vector<int> source(7 * 40 * 3 * 35);
+  std::iota(source.begin(), source.end(), 1);
+  llvm::SmallVector<int64_t> perm = {0, 1, 2, 3};
+  std::vector<IndexMap> maps;
+  do
+    maps.push_back(transposeMap({7, 40, 3, 35}, perm));
+  while (std::next_permutation(perm.begin(), perm.end()));
+  maps.push_back(transposeMap({280, 105}, {1, 0}));
+  maps.push_back(broadcastMap({280, 105, 1}, {280, 105, 2}));
+  maps.push_back(sliceMap({280, 105}, {33, 100}, {3, 102}, {8, -1}));
+  maps.push_back(gatherMap({7, 40, 105}, 2, {4, 4, 90, 0}));
+  maps.push_back(
+      padMap({7, 40, 105}, PadMode::Constant, {1, 0, 2}, {0, 3, 0}, {0, 0, 1}));
+  for (const auto &[number, map] : llvm::enumerate(maps)) {
+    std::vector<int> expected, result(map.size());
+    for (int64_t index : map.flatten())
+      expected.push_back(index == fill ? -5 : source[index]);
+    map.apply(source.data(), result.data(), -5);
+    EXPECT_EQ(result, expected) << number;
+  }
 }
 
 } // namespace

@@ -4,12 +4,14 @@
 import dataclasses
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 from ..campaign.errors import Exit, Failure, usage
-from ..campaign.files import write_whole
+from ..campaign.files import file_digest, write_whole
 from ..campaign.option_table import Option, OptionTable, Positional
 from ..campaign.spelling import did_you_mean
 from .fetch import fetch
@@ -41,7 +43,8 @@ exit codes: 0 ok, 1 internal, 2 usage, 4 an address that cannot be reached or a
             malformed table, 5 capacity (disk, memory), 6 another file than published
 """
 MEGABYTE = 1e6
-# A protobuf message cannot be larger; the rest of a model is small next to its weights.
+# A protobuf message cannot be larger, the rest of a model is small beside its weights; the weights
+# of larger ones are in a file beside it.
 LARGEST = 2**31 - 2**24
 
 
@@ -124,10 +127,6 @@ def decoder_size(options: SimpleNamespace, names: Sequence[str], sizes: type):
     size = sizes(**given)
     if size.problem():
         raise usage(size.problem())
-    if 4 * size.parameters() > LARGEST:
-        raise Failure(Exit.CAPACITY, (
-            f"decoder: {size.parameters():,} weights of fp32 do not fit an ONNX file, which holds at most "
-            f"{LARGEST:,} bytes; take fewer layers, a smaller width or a smaller vocabulary"))
     return size
 
 
@@ -147,6 +146,9 @@ def draw_command(arguments: Sequence[str]) -> int:
     size = decoder_size(options, names, DecoderSize)
     folder = destination(options.folder)
     for name in names:
+        if name == "decoder" and 4 * size.parameters() > LARGEST:
+            draw_large(folder, options.seed, size)
+            continue
         sizes = {"size": size} if name == "decoder" else {}
         data = NETWORKS[name](options.seed, **sizes).SerializeToString(deterministic=True)
         keep(folder / f"{name}.onnx", data)
@@ -156,13 +158,38 @@ def draw_command(arguments: Sequence[str]) -> int:
     return 0
 
 
+def draw_large(folder: Path, seed: int, size: Any) -> None:
+    """A decoder with its weights in a file beside it, which is there before it."""
+    from .draw import ExternalData, decoder
+    path = folder / "decoder.onnx.data"
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, partial = tempfile.mkstemp(prefix=".", suffix=".partial", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            model = decoder(seed, size, ExternalData(path.name, stream))
+        if not path.exists():
+            os.chmod(partial, 0o644)
+            os.replace(partial, path)
+        elif file_digest(path) != file_digest(partial):
+            raise another(path)
+    finally:
+        if os.path.exists(partial):
+            os.unlink(partial)
+    keep(folder / "decoder.onnx", model.SerializeToString(deterministic=True))
+    print(f"{path}: {path.stat().st_size / MEGABYTE:.1f} MB", flush=True)
+
+
+def another(path: Path) -> Failure:
+    return Failure(Exit.MISMATCH, f"{path}: is there and has other bytes; remove it, or choose another "
+                                  "folder with -o")
+
+
 def keep(path: Path, data: bytes) -> None:
     """Writes a drawn network, but never over another file: it may be a trained one."""
     if not path.exists():
         write_whole(path, data)
     elif path.stat().st_size != len(data) or path.read_bytes() != data:
-        raise Failure(Exit.MISMATCH, f"{path}: is there and has other bytes; remove it, or choose another "
-                                     "folder with -o")
+        raise another(path)
 
 
 def body(arguments: Sequence[str]) -> int:

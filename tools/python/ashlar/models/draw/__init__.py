@@ -6,6 +6,7 @@ from collections.abc import Callable
 import onnx
 
 from . import images, small, transformers
+from .graph import ExternalData
 from .transformers import DecoderSize, decoder
 
 # File names of trained networks of the same architecture, where there are such.
@@ -28,4 +29,4 @@ NETWORKS: dict[str, Callable[..., onnx.ModelProto]] = {
     "super_resolution_x3_96": small.super_resolution,
 }
 
-__all__ = ["NETWORKS", "DecoderSize", "decoder"]
+__all__ = ["NETWORKS", "DecoderSize", "ExternalData", "decoder"]

@@ -3,7 +3,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import onnx
@@ -25,6 +25,25 @@ class Value:
         return int(self.sample.shape[1])
 
 
+@dataclasses.dataclass
+class ExternalData:
+    """The file beside a model that takes what a protobuf message cannot hold."""
+    name: str
+    stream: BinaryIO
+    least: int = 1 << 20
+
+    def tensor(self, name: str, values: np.ndarray) -> onnx.TensorProto:
+        """An initialiser whose elements are in the file."""
+        tensor = TensorProto(name=name, dims=values.shape, data_location=TensorProto.EXTERNAL,
+                             data_type=numpy_helper.from_array(values.flat[:1]).data_type)
+        data = np.ascontiguousarray(values).data.cast("B")
+        for key, value in (("location", self.name), ("offset", self.stream.tell()),
+                           ("length", len(data))):
+            tensor.external_data.add(key=key, value=str(value))
+        self.stream.write(data)
+        return tensor
+
+
 class Graph:
     """Collects nodes and constants in order; the same calls give the same bytes."""
 
@@ -36,6 +55,7 @@ class Graph:
         self.inputs: list[onnx.ValueInfoProto] = []
         self.counts: dict[str, int] = {}
         self.bounds: tuple[str, str] | None = None
+        self.external: ExternalData | None = None
 
     def declare(self, name: str, shape: Sequence[int], kind: int = TensorProto.FLOAT) -> str:
         """Declares an input; its name."""
@@ -50,7 +70,10 @@ class Graph:
     def constant(self, stem: str, values: Any, kind: type = np.float32) -> str:
         """Adds an initialiser."""
         name = self.unique(stem)
-        self.constants.append(numpy_helper.from_array(np.asarray(values, kind), name))
+        array = np.asarray(values, kind)
+        outside = self.external and array.nbytes >= self.external.least
+        self.constants.append(self.external.tensor(name, array) if self.external and outside
+                              else numpy_helper.from_array(array, name))
         return name
 
     def ints(self, *values: int) -> str:

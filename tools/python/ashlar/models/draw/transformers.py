@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from .graph import Graph
+from .graph import ExternalData, Graph
 
 CLASSES = 1000
 BIAS = 0.02
@@ -148,8 +148,9 @@ class Decoder(Transformer):
     """A decoder as Llama has it (Touvron et al., 2023): RMS normalisation, rotary
     positions, grouped queries, SwiGLU."""
 
-    def __init__(self, size: DecoderSize, seed: int) -> None:
+    def __init__(self, size: DecoderSize, seed: int, external: ExternalData | None) -> None:
         super().__init__("decoder", seed, opset=17)
+        self.external = external
         self.size, self.head = size, size.width // size.heads
         angles = self.rotary_angles()
         # Libraries of functions differ in their last bits; a grid of 2^-20 hides that.
@@ -197,9 +198,10 @@ class Decoder(Transformer):
         return self.linear(self.node("Mul", gate, up), s.hidden, s.width, 3 * gain, bias=False)
 
 
-def decoder(seed: int, size: DecoderSize = DecoderSize()) -> onnx.ModelProto:
+def decoder(seed: int, size: DecoderSize = DecoderSize(),
+            external: ExternalData | None = None) -> onnx.ModelProto:
     """Decoder as Llama has it (Touvron et al., 2023), all tokens at once; of any size."""
-    g = Decoder(size, seed)
+    g = Decoder(size, seed, external)
     gain = 1 / (2 * size.layers)
     tokens = g.declare("tokens", [1, size.tokens], TensorProto.INT64)
     table = g.constant("embedding", g.draws.normal(size.vocabulary, size.width))
