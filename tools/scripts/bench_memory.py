@@ -24,14 +24,22 @@ LARGE = ("--layers=22", "--width=2048", "--heads=32", "--kv-heads=4", "--hidden=
          "--vocabulary=32000", "--tokens=64")
 
 
+SIZE = """
+import os, sys, onnx
+model = onnx.load(sys.argv[1], load_external_data=False)
+places = {entry.value for tensor in model.graph.initializer
+          for entry in tensor.external_data if entry.key == "location"}
+folder = os.path.dirname(os.path.abspath(sys.argv[1]))
+print(sum(os.path.getsize(path) for path in
+          [sys.argv[1], *(os.path.join(folder, place) for place in places)]))
+"""
+
+
 def model_bytes(path):
-    """Bytes of a model and of the files that its tensors name."""
-    import onnx
-    model = onnx.load(path, load_external_data=False)
-    places = {entry.value for tensor in model.graph.initializer
-              for entry in tensor.external_data if entry.key == "location"}
-    folder = os.path.dirname(os.path.abspath(path))
-    return os.path.getsize(path) + sum(os.path.getsize(os.path.join(folder, place)) for place in places)
+    """Bytes of a model and of the files that its tensors name. In a process of its
+    own: the peak of a child begins with the memory of this one."""
+    done = subprocess.run([sys.executable, "-c", SIZE, path], text=True, capture_output=True, check=True)
+    return int(done.stdout)
 
 
 def measure(command):

@@ -11,6 +11,7 @@
 #include "dialects/NN/NNElements.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <cstring>
 #include <numeric>
 
 namespace ashlar::nn {
@@ -37,9 +38,8 @@ struct Map {
 /// Whether floatConstant() has a value, without making it.
 bool isFloatConstant(Value value) {
   ConstantOp op = constantOp(value);
-  std::vector<char> storage;
   return op && isa<FloatType>(typeOf(value).getElementType()) &&
-         nn::rawElements(op.getValue(), storage);
+         nn::hasElements(op.getValue());
 }
 
 bool isPlainConv(ConvOp conv) {
@@ -79,33 +79,43 @@ std::optional<Map> freeMap(ConvOp conv) {
   return map;
 }
 
-/// Weights of a convolution as [outputs][inputs][taps].
+/// Weights of a convolution as [outputs][inputs][taps], as they are stored:
+/// they are moved and compared with zero only.
 class Weights {
 public:
   explicit Weights(ConvOp conv)
-      : conv(conv), tensor(*floatConstant(conv.getW())),
-        outputs(tensor.shape[0]), inputs(tensor.shape[1]),
-        taps(tensor.size() / std::max<int64_t>(outputs * inputs, 1)) {}
+      : conv(conv), outputs(shapeOf(conv.getW())[0]),
+        inputs(shapeOf(conv.getW())[1]) {
+    RankedTensorType type = typeOf(conv.getW());
+    taps = type.getNumElements() / std::max<int64_t>(outputs * inputs, 1);
+    width = support::byteSize(*toElementType(type.getElementType()));
+    bytes.resize(type.getNumElements() * width);
+    available = copyElements(constantOp(conv.getW()).getValue(), bytes);
+  }
 
-  double &at(int64_t output, int64_t input, int64_t tap) {
-    return tensor.floats[(output * inputs + input) * taps + tap];
+  bool isZero(int64_t output, int64_t input, int64_t tap) const {
+    uint64_t word = 0;
+    std::memcpy(&word, at(output, input, tap), width);
+    // Of either sign.
+    return (word & ~(uint64_t(1) << (8 * width - 1))) == 0;
   }
-  bool outputIsZero(int64_t output) {
-    auto begin = tensor.floats.begin() + output * inputs * taps;
-    return std::all_of(begin, begin + inputs * taps,
-                       [](double v) { return v == 0; });
+  bool outputIsZero(int64_t output) const {
+    for (int64_t i = 0; i < inputs; ++i)
+      for (int64_t t = 0; t < taps; ++t)
+        if (!isZero(output, i, t))
+          return false;
+    return true;
   }
-  bool inputIsZero(int64_t input) {
+  bool inputIsZero(int64_t input) const {
     for (int64_t o = 0; o < outputs; ++o)
       for (int64_t t = 0; t < taps; ++t)
-        if (at(o, input, t) != 0)
+        if (!isZero(o, input, t))
           return false;
     return true;
   }
   void clearInput(int64_t input) {
     for (int64_t o = 0; o < outputs; ++o)
-      for (int64_t t = 0; t < taps; ++t)
-        at(o, input, t) = 0;
+      std::memset(at(o, input, 0), 0, taps * width);
   }
   /// Zero tiles of an array of rows x columns that holds one tap at a time.
   int64_t zeroTiles(int64_t rows, int64_t columns);
@@ -117,13 +127,27 @@ public:
   void store() const {
     Operation *old = constantOp(conv.getW());
     OpBuilder builder(conv);
-    conv.getWMutable().assign(makeConstant(
-        builder, old->getLoc(), tensor, typeOf(conv.getW()).getElementType()));
+    RankedTensorType type = typeOf(conv.getW());
+    conv.getWMutable().assign(ConstantOp::create(
+        builder, old->getLoc(), type,
+        nn::makeElements(type, std::string(bytes.begin(), bytes.end()),
+                         "constant")));
   }
 
   mutable ConvOp conv;
-  Tensor tensor;
-  int64_t outputs, inputs, taps;
+  int64_t outputs, inputs, taps = 1;
+  bool available = false; ///< The elements could be read.
+
+private:
+  char *at(int64_t output, int64_t input, int64_t tap) {
+    return bytes.data() + ((output * inputs + input) * taps + tap) * width;
+  }
+  const char *at(int64_t output, int64_t input, int64_t tap) const {
+    return bytes.data() + ((output * inputs + input) * taps + tap) * width;
+  }
+
+  unsigned width = 1;
+  std::vector<char> bytes;
 };
 
 std::vector<bool> Weights::pattern(int64_t output, int64_t rows) {
@@ -132,7 +156,7 @@ std::vector<bool> Weights::pattern(int64_t output, int64_t rows) {
     for (int64_t first = 0; first < inputs; first += rows) {
       bool any = false;
       for (int64_t i = first; i < std::min(inputs, first + rows) && !any; ++i)
-        any = at(output, i, tap) != 0;
+        any = !isZero(output, i, tap);
       used.push_back(any);
     }
   return used;
@@ -154,19 +178,17 @@ int64_t Weights::zeroTiles(int64_t rows, int64_t columns) {
 }
 
 void Weights::permuteOutputs(llvm::ArrayRef<int64_t> order) {
-  Weights old = *this;
+  const Weights old = *this;
   for (int64_t o = 0; o < outputs; ++o)
     for (int64_t i = 0; i < inputs; ++i)
-      for (int64_t t = 0; t < taps; ++t)
-        at(o, i, t) = old.at(order[o], i, t);
+      std::memcpy(at(o, i, 0), old.at(order[o], i, 0), taps * width);
 }
 
 void Weights::permuteInputs(llvm::ArrayRef<int64_t> order) {
-  Weights old = *this;
+  const Weights old = *this;
   for (int64_t o = 0; o < outputs; ++o)
     for (int64_t i = 0; i < inputs; ++i)
-      for (int64_t t = 0; t < taps; ++t)
-        at(o, i, t) = old.at(o, order[i], t);
+      std::memcpy(at(o, i, 0), old.at(o, order[i], 0), taps * width);
 }
 
 struct OrderChannelsPass
@@ -250,6 +272,9 @@ void OrderChannelsPass::order(Map &map) {
   std::vector<Weights> readers;
   for (Operation *reader : map.readers)
     readers.emplace_back(cast<ConvOp>(reader));
+  if (!producer.available ||
+      llvm::any_of(readers, [](const Weights &w) { return !w.available; }))
+    return;
   std::optional<Tensor> bias = floatConstant(map.producer.getBias());
   bool cleared = false;
   for (int64_t c = 0; map.keepsZero && c < producer.outputs; ++c) {

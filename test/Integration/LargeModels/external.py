@@ -10,8 +10,9 @@ bytes, and whether the peak of memory above that of a small model stays below th
 bytes of the model.
 """
 
+import hashlib
+import multiprocessing
 import os
-import resource
 import subprocess
 import sys
 
@@ -44,11 +45,35 @@ def draw(layers, width):
 
 
 def compile_model(path, program):
-    """The program's bytes and the peak of memory so far, in bytes."""
-    subprocess.run([os.path.join(BUILD, "bin", "ashlarc"), path, "-o", program], check=True,
-                   stdout=subprocess.DEVNULL)
+    """A checksum of the program, and the peak of memory in bytes."""
+    with subprocess.Popen([os.path.join(BUILD, "bin", "ashlarc"), path, "-o", program],
+                          stdout=subprocess.DEVNULL) as child:
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        sys.exit(f"ashlarc: exit code {child.returncode}")
     with open(program, "rb") as stream:
-        return stream.read(), 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        return hashlib.sha256(stream.read()).digest(), 1024 * usage.ru_maxrss
+
+
+def save(path, layers, width, outside):
+    """Draws and writes a model."""
+    model = draw(layers, width)
+    if outside:
+        onnx.save_model(model, path, save_as_external_data=True, location="products.data",
+                        size_threshold=1024)
+    else:
+        onnx.save(model, path)
+
+
+def save_apart(*arguments):
+    """The same in a process of its own: the peak of a child begins with the memory
+    of the process that starts it."""
+    child = multiprocessing.get_context("spawn").Process(target=save, args=arguments)
+    child.start()
+    child.join()
+    if child.exitcode:
+        sys.exit("drawing failed")
 
 
 def main():
@@ -56,14 +81,12 @@ def main():
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "products.onnx")
     program = os.path.join(folder, "products.ash")
-    onnx.save(draw(1, 64), path)
+    save_apart(path, 1, 64, False)
     _, small = compile_model(path, program)
-    model = draw(6, WIDTH)
-    size = model.ByteSize()
-    onnx.save(model, path)
+    save_apart(path, 6, WIDTH, False)
+    size = os.path.getsize(path)
     inside, peak = compile_model(path, program)
-    onnx.save_model(model, path, save_as_external_data=True, location="products.data",
-                    size_threshold=1024)
+    save_apart(path, 6, WIDTH, True)
     beside, more = compile_model(path, program)
     print(f"programs are {'equal' if inside == beside else 'different'}")
     for name, value in (("inside", peak), ("beside", more)):
