@@ -14,6 +14,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 
@@ -29,8 +30,9 @@ std::vector<std::string> textsOf(ArrayAttr array) {
 
 class Assembler {
 public:
-  Assembler(container::Program &program, ConstantBytes constants)
-      : program(program), constants(constants) {}
+  Assembler(container::Program &program, ConstantBytes constants,
+            ConstantPool *pool)
+      : program(program), constants(constants), pool(pool) {}
 
   llvm::Error add(Operation *op);
   void finish() { program.code.assign(words.begin(), words.end()); }
@@ -38,6 +40,7 @@ public:
 private:
   void addBinding(isadialect::BindingOp op);
   llvm::Error addData(isadialect::DataOp op);
+  void takeData(uint64_t address, AsmResourceBlob &blob);
   void addState(isadialect::StateOp op);
   void addKept(isadialect::KeptOp op);
   void addNode(isadialect::NodeOp op);
@@ -47,6 +50,7 @@ private:
 
   container::Program &program;
   ConstantBytes constants;
+  ConstantPool *pool;
   llvm::SmallVector<uint64_t, 0> words;
   llvm::StringMap<uint32_t> nodeIndex;
 };
@@ -81,14 +85,29 @@ llvm::Error Assembler::addData(isadialect::DataOp op) {
     program.addConstant(op.getAddress(), {data.begin(), data.end()});
     return llvm::Error::success();
   }
-  program.constants.push_back({op.getAddress(), data});
-  if (constants == ConstantBytes::Taken) {
-    AsmResourceBlob &blob = *resource.getRawHandle().getResource()->getBlob();
-    program.storage.push_back(
-        std::make_shared<AsmResourceBlob>(std::move(blob)));
-    blob = AsmResourceBlob();
-  }
+  if (constants == ConstantBytes::Taken)
+    takeData(op.getAddress(),
+             *resource.getRawHandle().getResource()->getBlob());
+  else
+    program.constants.push_back({op.getAddress(), data});
   return llvm::Error::success();
+}
+
+void Assembler::takeData(uint64_t address, AsmResourceBlob &blob) {
+  ConstantPool::Entry entry;
+  entry.bytes = {reinterpret_cast<const uint8_t *>(blob.getData().data()),
+                 blob.getData().size()};
+  if (ConstantPool::Entry known;
+      pool && (known = pool->find(entry.bytes)).owner) {
+    entry = std::move(known);
+  } else {
+    entry.owner = std::make_shared<AsmResourceBlob>(std::move(blob));
+    if (pool)
+      pool->add(entry);
+  }
+  blob = AsmResourceBlob();
+  program.constants.push_back({address, entry.bytes});
+  program.storage.push_back(std::move(entry.owner));
 }
 
 void Assembler::addState(isadialect::StateOp op) {
@@ -207,8 +226,27 @@ llvm::Error Assembler::add(Operation *op) {
 
 } // namespace
 
-llvm::Expected<container::Program> assemble(ModuleOp module,
-                                            ConstantBytes constants) {
+/// Smaller ones are not worth a search.
+static constexpr size_t kLeastShared = 4096;
+
+ConstantPool::Entry ConstantPool::find(llvm::ArrayRef<uint8_t> bytes) const {
+  if (bytes.size() < kLeastShared)
+    return {};
+  auto [first, last] = byHash.equal_range(llvm::xxh3_64bits(bytes));
+  for (auto it = first; it != last; ++it)
+    if (auto owner = it->second.owner.lock();
+        owner && it->second.bytes == bytes)
+      return {std::move(owner), it->second.bytes};
+  return {};
+}
+
+void ConstantPool::add(const Entry &entry) {
+  if (entry.bytes.size() >= kLeastShared)
+    byHash.insert({llvm::xxh3_64bits(entry.bytes), {entry.owner, entry.bytes}});
+}
+
+llvm::Expected<container::Program>
+assemble(ModuleOp module, ConstantBytes constants, ConstantPool *pool) {
   auto programs = module.getOps<isadialect::ProgramOp>();
   auto machine = npu::machineOf(module);
   if (programs.empty() || failed(machine))
@@ -221,7 +259,7 @@ llvm::Expected<container::Program> assemble(ModuleOp module,
   program.producer = "ashlarc " + support::versionString().str();
   program.dramBytes = source.getDramBytes();
   program.semaphores = source.getSemaphores();
-  Assembler assembler(program, constants);
+  Assembler assembler(program, constants, pool);
   for (Operation &op : source.getBody().front())
     if (llvm::Error error = assembler.add(&op))
       return error;

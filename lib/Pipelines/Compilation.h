@@ -9,6 +9,7 @@
 
 #include "PhaseFile.h"
 #include "ashlar/Analysis/NumericPlan.h"
+#include "ashlar/Codegen/Assemble.h"
 #include "ashlar/Pipelines/Compile.h"
 #include "ashlar/Support/Error.h"
 #include "mlir/Pass/PassManager.h"
@@ -82,6 +83,9 @@ private:
   mlir::MLIRContext &context;
   machine::Description machine;
   CompileResult result;
+  /// Of all programs that are compared.
+  std::shared_ptr<codegen::ConstantPool> pool =
+      std::make_shared<codegen::ConstantPool>();
   int first = 0;      ///< Number of the phase to start with.
   bool trial = false; ///< one of the compilations that measureChoices compares
   std::string clusters = options.sparse.mode; ///< of choose-cluster

@@ -206,7 +206,8 @@ llvm::Error Compilation::assemble() {
   auto program = codegen::assemble(*result.module,
                                    options.programOnly && !options.afterPass
                                        ? codegen::ConstantBytes::Taken
-                                       : codegen::ConstantBytes::Copied);
+                                       : codegen::ConstantBytes::Copied,
+                                   pool.get());
   if (!program)
     return program.takeError();
   program->numericPlanJson = result.numericPlanJson;

@@ -72,6 +72,7 @@ Compilation::tryClusters(const ClusterChoice &choice) {
   now.stopAfter = Phase::Emit;
   Compilation other(now, context);
   other.trial = true;
+  other.pool = pool;
   other.choose(choice);
   other.keepLarge = keepLarge;
   other.result.module = result.module->clone();

@@ -8,6 +8,9 @@
 #include "ashlar/Container/Container.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include <map>
+#include <memory>
+
 namespace ashlar::codegen {
 
 /// Where the program has the bytes of its constants from.
@@ -17,12 +20,34 @@ enum class ConstantBytes {
   Taken,  ///< The module's, which has none from then on.
 };
 
+/// Constants of the programs that are compared: equal ones are in memory once.
+/// Knows those that a program still has.
+class ConstantPool {
+public:
+  struct Entry {
+    std::shared_ptr<const void> owner;
+    llvm::ArrayRef<uint8_t> bytes;
+  };
+
+  /// Equal bytes of an earlier program; no owner if there are none.
+  Entry find(llvm::ArrayRef<uint8_t> bytes) const;
+  void add(const Entry &entry);
+
+private:
+  struct Known {
+    std::weak_ptr<const void> owner;
+    llvm::ArrayRef<uint8_t> bytes;
+  };
+  std::multimap<uint64_t, Known> byHash;
+};
+
 /// Encodes the one `isa.program` of `module` with its tables; the plan and the
-/// decisions are the caller's to add. A value that does not fit its field is an
-/// error that names node, instruction and field.
+/// decisions are the caller's to add; bytes that are taken come from \p pool
+/// where it has them. A value that does not fit its field is an error that
+/// names node, instruction and field.
 llvm::Expected<container::Program>
-assemble(mlir::ModuleOp module,
-         ConstantBytes constants = ConstantBytes::Copied);
+assemble(mlir::ModuleOp module, ConstantBytes constants = ConstantBytes::Copied,
+         ConstantPool *pool = nullptr);
 
 } // namespace ashlar::codegen
 
