@@ -3,7 +3,7 @@
 // Constants whose bytes are made each time they are read: weights that stay in
 // the model's files, and weights that are others with a factor or in another
 // order. A large model is then never in memory as a whole
-// (docs/decisions/2026-11-23-large-models.md).
+// (docs/decisions/frontend/2026-11-23-large-models.md).
 
 #ifndef ASHLAR_DIALECTS_NN_NNDEFERRED_H
 #define ASHLAR_DIALECTS_NN_NNDEFERRED_H
