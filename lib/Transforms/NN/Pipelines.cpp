@@ -65,6 +65,16 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   LowerCompositesOptions composites;
   composites.partitionBytes = options.partitionBytes;
   manager.addPass(createLowerComposites(composites));
+  // What composites became may be part of a chain; constants are cut below.
+  BandChainsOptions bands;
+  bands.partitions = options.partitions;
+  bands.partitionBytes = options.partitionBytes;
+  bands.copyBytes = options.copyBytes;
+  bands.copyQueues = options.copyQueues;
+  bands.copyRuns = options.copyRuns;
+  bands.dramBytes = options.dramBytes;
+  bands.dramPercent = options.dramPercent;
+  manager.addPass(createBandChains(bands));
   // Before folds, which tie channels to columns.
   OrderChannelsOptions order;
   order.rows = options.arrayRows;

@@ -6,11 +6,13 @@
 // map.
 
 #include "ashlar/Analysis/DenseCycles.h"
+#include "ashlar/Analysis/MovementQueues.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
+#include "dialects/NPU/Piece.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -89,6 +91,35 @@ bool encodesLanes(Operation *op, const Lanes &fold,
   int64_t block =
       analysis::foldedBlock(storageOf(op->getResult(0)).format, fold);
   return encodesBlock(block) && fold.pitch % block == 0;
+}
+
+/// Cycles in which the byte network forms the runs of a movement that writes
+/// its result folded by `lanes`: neighbours in a row go to different
+/// partitions, so that rows copied as they are become single elements. 0 for
+/// other operations, whose lanes cost nothing.
+int64_t runCycles(Operation *op, const Lanes &lanes,
+                  const machine::Description &machine) {
+  auto move = dyn_cast<DmaMoveOp>(op);
+  const auto rate = static_cast<int64_t>(machine.dma.runsPerCycle);
+  if (!move || rate == 0)
+    return 0;
+  const auto last = static_cast<int64_t>(shapeOf(move.getResult()).size()) - 1;
+  int64_t runs = 0;
+  for (Attribute attr : move.getPieces()) {
+    const Piece piece =
+        *Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
+    const auto sourceLast = static_cast<int64_t>(piece.sourceStart.size()) - 1;
+    int64_t elements = 1, row = 1;
+    for (const PieceDim &dim : piece.dims) {
+      elements *= dim.extent;
+      if (dim.resultAxis == last && dim.resultStep == 1 &&
+          dim.sourceAxis == sourceLast && dim.sourceStep == 1)
+        row = std::max<int64_t>(row, dim.extent);
+    }
+    runs += lanes.folded() ? elements : elements / row;
+  }
+  return llvm::divideCeil(llvm::divideCeil(runs, rate),
+                          analysis::movementQueues(machine));
 }
 
 /// The folds that memory, array and formats allow for the result of `op`.
@@ -178,7 +209,9 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
     // work.
     auto cycles = [&](const Lanes &lanes) {
       std::pair<int64_t, int64_t> sum{
-          analysis::encodeCycles(result, lanes, machine), 0};
+          analysis::encodeCycles(result, lanes, machine) +
+              runCycles(result.getDefiningOp(), lanes, machine),
+          0};
       for (Operation *user : result.getUsers())
         if (readsFolded(user, result)) {
           auto own = denseCycles(cast<PeConvOp>(user), lanes, machine);
@@ -199,8 +232,9 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
     return best;
   }
 
-  /// The terms of one alternative: taps are never inserted and nothing is
-  /// copied, since producers write the folded layout themselves.
+  /// The terms of one alternative: taps are never inserted and no bytes are
+  /// copied, since producers write the folded layout themselves; movements
+  /// among them in more runs.
   static NamedAttribute detailsOf(StringRef name, PeConvOp conv,
                                   const Lanes &lanes,
                                   const machine::Description &machine) {
@@ -225,6 +259,8 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
         name,
         builder.getDictionaryAttr(
             {count("array_cycles", cycles.array), count("copied_bytes", 0),
+             count("copy_cycles",
+                   runCycles(conv.getX().getDefiningOp(), lanes, machine)),
              count("drain_cycles", cycles.drain), count("lanes", lanes.count),
              part("useful_columns",
                   share(outputs,
@@ -259,7 +295,7 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
             ? fmt::format("{} channels in lanes of {} rows: {} results a step, "
                           "{} cycles",
                           channels, best.pitch, best.count, own)
-            : "no fold takes fewer cycles";
+            : "no fold takes fewer cycles, copies of its rows included";
     conv->setAttr(
         kLanesDecisionAttr,
         builder.getDictionaryAttr(

@@ -13,6 +13,42 @@ class NNPass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
   let dependentDialects = ["::ashlar::nn::NNDialect"];
 }
 
+def BandChains : NNPass<"ashlar-nn-band-chains"> {
+  let summary = "compute chains that change layout band by band of rows";
+  let description = [{
+    A chain of element-wise operations and pools that work in different layouts
+    (a pool over channels, as in a local response normalisation, has positions
+    across partitions, its neighbours have channels) uses the vector unit and
+    the engines that change layouts in turn, and its maps of floats are as
+    large as the whole feature map. Where fewer cycles are predicted, each band
+    of rows gets a chain of its own, between slices of what the chain reads and
+    a concat: one band is computed while another changes its layout, and maps of
+    a band stay in the state buffer. Every element is computed as before.
+
+    Bands have as many rows as take fewest cycles: short ones overlap better,
+    others fill partitions better. The concat has the decision.
+  }];
+  let options = [
+    Option<"partitions", "partitions", "int64_t", "128",
+           "partitions of the state buffer">,
+    Option<"partitionBytes", "partition-bytes", "int64_t", "65536",
+           "bytes of one partition of the state buffer">,
+    Option<"copyBytes", "copy-bytes", "int64_t", "128",
+           "bytes per cycle of copies inside the chip">,
+    Option<"copyQueues", "copy-queues", "int64_t", "3",
+           "queues that copy at the same time">,
+    Option<"copyRuns", "copy-runs", "int64_t", "0",
+           "runs that a queue forms per cycle; 0: any number">,
+    Option<"dramBytes", "dram-bytes", "int64_t", "64",
+           "bytes per cycle of DRAM">,
+    Option<"dramPercent", "dram-percent", "int64_t", "100",
+           "percent of them that DRAM reaches">
+  ];
+  let statistics = [
+    Statistic<"numChains", "chains", "chains computed in bands">
+  ];
+}
+
 def FoldConstants : NNPass<"ashlar-nn-fold-constants"> {
   let summary = "evaluate operations whose operands are all constant";
   let description = [{

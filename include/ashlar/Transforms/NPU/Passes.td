@@ -174,7 +174,8 @@ def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
     and W stride 1 with stationary weights, and its producer can write it
     folded: a convolution whose drain encodes, or a data movement that encodes.
     PCi is the one with the fewest predicted cycles of all readers, the largest
-    among equals. `policy` "source" takes the PCi of the original design
+    among equals. A data movement copies rows into lanes element by element;
+    the cycles in which the byte network forms those runs count. `policy` "source" takes the PCi of the original design
     instead: the largest whose padding exceeds the minimum by at most
     `tolerance` channels. Each reader's decision has the cycles of every
     alternative.
