@@ -11,8 +11,8 @@
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/NPU/AccessPattern.h"
 #include "dialects/NPU/NPUDialect.h"
-#include "dialects/NPU/Piece.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -105,12 +105,13 @@ int64_t runCycles(Operation *op, const Lanes &lanes,
     return 0;
   const auto last = static_cast<int64_t>(shapeOf(move.getResult()).size()) - 1;
   int64_t runs = 0;
-  for (Attribute attr : move.getPieces()) {
-    const Piece piece =
-        *Piece::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
-    const auto sourceLast = static_cast<int64_t>(piece.sourceStart.size()) - 1;
+  for (Attribute attr : move.getPatterns()) {
+    const AccessPattern pattern =
+        *AccessPattern::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
+    const auto sourceLast =
+        static_cast<int64_t>(pattern.sourceStart.size()) - 1;
     int64_t elements = 1, row = 1;
-    for (const PieceDim &dim : piece.dims) {
+    for (const PatternDim &dim : pattern.dims) {
       elements *= dim.extent;
       if (dim.resultAxis == last && dim.resultStep == 1 &&
           dim.sourceAxis == sourceLast && dim.sourceStep == 1)
