@@ -4,7 +4,9 @@
 
 #include "ashlar/Analysis/DenseCycles.h"
 
+#include "ashlar/Analysis/Cost/OperationCycles.h"
 #include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Machine/Ports.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -25,6 +27,10 @@ public:
     passes = static_cast<int64_t>(
         machine::pePasses(machine, x.digitBits(), w.digitBits()));
     weightBytes = w.bytes();
+    xBytes = x.bytes();
+    stride = conv.getStrides().back();
+    result = storageOf(conv.getY());
+    residual = conv.getResidual() ? storageOf(conv.getResidual()).bytes() : 0;
     auto out = shapeOf(conv.getY());
     positions = out[0];
     for (int64_t extent : out.drop_front(2))
@@ -86,21 +92,45 @@ private:
     }
   };
 
+  /// Accesses of a partition to `count` elements of `bytes` bytes, `step`
+  /// elements apart, in rows of `row` that begin each with a run of its own.
+  int64_t accesses(int64_t count, int64_t bytes, int64_t step,
+                   int64_t row) const {
+    machine::PortPattern pattern;
+    pattern.elementBytes = static_cast<uint64_t>(bytes);
+    row = std::max<int64_t>(std::min(count, row), 1);
+    pattern.add(llvm::divideCeil(count, row), (row + 1) * step * bytes);
+    pattern.add(static_cast<uint64_t>(row), step * bytes);
+    return static_cast<int64_t>(machine::portAccesses(machine, pattern));
+  }
+
+  /// Cycles of one bank; none where banks have no price.
+  int64_t claim(int64_t count) const {
+    return machine.sb.banks == 0 ? 0
+                                 : static_cast<int64_t>(machine::bankCycles(
+                                       machine, static_cast<uint64_t>(count)));
+  }
+
   void addGroup(const ColumnTile &column, int64_t part, bool last) {
     if (column.tiles.empty())
       return;
     // Rows end with a step of their own.
     const int64_t steps = llvm::divideCeilSigned(part, width) *
                           llvm::divideCeilSigned(std::min(part, width), lanes);
-    const auto stream =
-        static_cast<int64_t>(machine::peStream(machine, steps, passes, lanes));
+    const int64_t stream = std::max(
+        static_cast<int64_t>(machine::peStream(machine, steps, passes, lanes)),
+        claim(passes *
+              accesses(steps, xBytes, stride, llvm::divideCeil(width, lanes))));
     int64_t busy = 0;
     for (const StationaryTile &tile : column.tiles)
       busy += static_cast<int64_t>(machine::peTile(
           machine, stream,
           machine::peLoad(machine, tile.rows, weightBytes).issue));
-    const auto drain = static_cast<int64_t>(
-        machine::actDrain(machine, column.cols, part, function).issue);
+    const int64_t drain = std::max(
+        static_cast<int64_t>(
+            machine::actDrain(machine, column.cols, part, function).issue),
+        claim(accesses(part, result.bytes(), 1, part) +
+              (residual > 0 ? accesses(part, residual, 1, part) : 0)));
     const auto skew = static_cast<int64_t>(machine.pe.rows) + column.cols - 2;
     int64_t &bank = state.drained[groups % state.drained.size()];
     const int64_t end = std::max(state.arrayFree, bank) + busy;
@@ -121,6 +151,8 @@ private:
 
   const machine::Description &machine;
   int64_t lanes, passes, weightBytes, positions, width, group;
+  int64_t xBytes, stride, residual; ///< bytes, elements, bytes (0: none)
+  StorageType result;
   machine::VecCost function;
   size_t groups = 0;
   State state;
@@ -152,28 +184,23 @@ machine::VecCost drainFunction(mlir::Operation *product) {
   return machine::vecCostOf(name).value_or(machine::VecCost::VeryExpensive);
 }
 
+int64_t makingCycles(mlir::Value x, const Lanes &lanes,
+                     const machine::Description &machine) {
+  auto move = x.getDefiningOp<npu::DmaMoveOp>();
+  if (!move)
+    return 0;
+  const OperationCycles own = moveCycles(move, lanes, machine);
+  return std::max(own.copied(machine), own.vector);
+}
+
 int64_t encodeCycles(mlir::Value x, const Lanes &lanes,
                      const machine::Description &machine) {
-  auto shape = shapeOf(x);
   auto move = x.getDefiningOp<npu::DmaMoveOp>();
   if (!move || !storageOf(x).encoded ||
       llvm::any_of(move.getInputs(),
                    [](mlir::Value input) { return storageOf(input).encoded; }))
     return 0;
-  // Blocks run along the channels; lanes divide the last axis of a feature map.
-  const auto axis = static_cast<size_t>(storageOf(x).blockAxis);
-  int64_t positions = 1;
-  for (size_t i = 0; i < shape.size(); ++i)
-    if (i != axis)
-      positions *= i + 1 == shape.size()
-                       ? llvm::divideCeilSigned(shape[i], lanes.count)
-                       : shape[i];
-  const int64_t channels =
-      lanes.folded() ? lanes.pitch * lanes.count : shape[axis];
-  return static_cast<int64_t>(machine::vecMap(machine, machine::VecCost::Cheap,
-                                              machine::VecStore::Encode,
-                                              channels, positions)
-                                  .issue);
+  return moveCycles(move, lanes, machine).vector;
 }
 
 llvm::SmallVector<Lanes, 6> laneFolds(int64_t channels, int64_t width,

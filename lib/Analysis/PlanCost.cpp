@@ -164,6 +164,24 @@ int64_t drainCycles(const TileProblem &problem, const DrainColumn &column,
           .issue);
 }
 
+int64_t drainPorts(const TileProblem &problem, int64_t results, int64_t row,
+                   const machine::Description &machine) {
+  if (machine.sb.banks == 0)
+    return 0;
+  row = std::clamp<int64_t>(row, 1, std::max<int64_t>(results, 1));
+  uint64_t accesses = 0;
+  for (int64_t bytes : {problem.resultBytes, problem.residualBytes}) {
+    if (bytes == 0)
+      continue;
+    machine::PortPattern rows;
+    rows.elementBytes = static_cast<uint64_t>(bytes);
+    rows.add(llvm::divideCeil(results, row), (row + 1) * bytes);
+    rows.add(static_cast<uint64_t>(row), bytes);
+    accesses += machine::portAccesses(machine, rows);
+  }
+  return static_cast<int64_t>(machine::bankCycles(machine, accesses));
+}
+
 /// Streams that stay while tiles pass take at most this share of weight memory:
 /// so there is room for them wherever other streams lie.
 static constexpr int64_t kKeptShare = 4;
@@ -364,7 +382,9 @@ void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
     set = (set + 1) %
           static_cast<int64_t>(std::min<uint64_t>(machine.sparse.fmuSets, 2));
   }
-  int64_t drain = wave.drain * share;
+  const int64_t drain = std::max(
+      wave.drain * share,
+      wave.wave.drains * drainPorts(problem, share, plan.cols, machine));
   drainFree = std::max(drainFree, runFree) + drain;
   drainBusy += drain;
   sumsFree[sums] = drainFree + static_cast<int64_t>(machine.act.latency);

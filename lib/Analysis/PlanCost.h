@@ -78,6 +78,12 @@ struct WaveCost {
   int64_t drain = 0, stream = 0, bytes = 0;
 };
 
+/// Cycles of the busiest bank of SB for a drain that writes `results` results
+/// to every partition, `row` of them side by side, and reads what is added to
+/// them.
+int64_t drainPorts(const TileProblem &problem, int64_t results, int64_t row,
+                   const machine::Description &machine);
+
 /// Cycles in which ACT takes `results` results of every result of a drain.
 int64_t drainCycles(const TileProblem &problem, const DrainColumn &column,
                     int64_t results, const machine::Description &machine);

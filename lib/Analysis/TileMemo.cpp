@@ -21,6 +21,7 @@ public:
     digest.add(problem.stride).add(problem.dilation);
     digest.add(problem.channels).add(problem.outputs).add(problem.groups);
     digest.add(problem.part).add(problem.elementBytes).add(problem.cellBlock);
+    digest.add(problem.resultBytes).add(problem.residualBytes);
     digest.add(problem.activationBits).add(problem.weightBits);
     digest.add(problem.unitsAdd).add(problem.function);
     digest.add(problem.issuesZeros);

@@ -182,6 +182,8 @@ static void countEntries(TileProblem &problem, const EncodedWeights &weights,
 
 template <typename Op>
 static void setWindows(TileProblem &problem, Op op) {
+  if (Value residual = op.getResidual())
+    problem.residualBytes = storageOf(residual).bytes();
   int64_t spatial = op.getStrides().size();
   for (int64_t i = 0; i < spatial; ++i) {
     int64_t axis = 2 - spatial + i;
@@ -222,6 +224,7 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
   problem.groups = product.groups;
   problem.function = drainFunction(op);
   problem.elementBytes = x.bytes();
+  problem.resultBytes = storageOf(op->getResult(0)).bytes();
   problem.activationBits = x.format.mantissa;
   problem.weightBits = product.weightFormat.mantissa;
   problem.cellBlock = cellPlane(x.format, machine);

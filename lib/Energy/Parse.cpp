@@ -1,40 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tables from YAML. LLVM's stream parser is used directly, as for machines: it
-// throws nothing and knows the line of every node.
+// Tables from YAML, line by line.
 
 #include "ParseLines.h"
 #include "ashlar/Energy/Table.h"
 #include "ashlar/Support/Error.h"
+#include "ashlar/Support/YamlText.h"
 
-#include "llvm/ADT/SmallString.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/YAMLParser.h"
 #include <cmath>
 
 using namespace ashlar;
 using namespace ashlar::energy;
-namespace yaml = llvm::yaml;
 
 namespace {
 
+using support::YamlText;
+using Node = YamlText::Node;
+
+/// Lines are short and few; the bound keeps hostile nesting small.
+constexpr size_t mostBrackets = 512;
+
 class Parser {
 public:
-  Parser(llvm::StringRef text, llvm::StringRef name) : text(text), name(name) {
-    // The parser would print to stderr; keep the first message instead.
-    buffers.setDiagHandler(
-        [](const llvm::SMDiagnostic &diagnostic, void *context) {
-          Parser &self = *static_cast<Parser *>(context);
-          if (self.syntaxError.empty())
-            self.syntaxError = fmt::format("{}:{}: {}", self.name.str(),
-                                           diagnostic.getLineNo(),
-                                           diagnostic.getMessage().str());
-        },
-        this);
-  }
+  Parser(llvm::StringRef text, llvm::StringRef name)
+      : name(name), yaml(text, name, "a table", mostBrackets) {}
 
   llvm::Expected<Table> parse();
 
@@ -44,121 +36,62 @@ private:
     std::string key, path;
     unsigned line;
   };
-  using Visit = llvm::function_ref<llvm::Error(llvm::StringRef, yaml::Node *,
-                                               yaml::Node *)>;
-
-  template <typename... Args>
-  llvm::Error error(unsigned line, fmt::format_string<Args...> format,
-                    Args &&...args) {
-    if (!syntaxError.empty())
-      return makeError(ErrorClass::Malformed, "{}", syntaxError);
-    return makeError(ErrorClass::Malformed, "{}:{}: {}", name.str(), line,
-                     fmt::vformat(format, fmt::make_format_args(args...)));
-  }
-  /// Nodes after a syntax error can be missing or lie nowhere; the error then
-  /// says more.
-  unsigned lineOf(yaml::Node *node) {
-    const char *at = node ? node->getSourceRange().Start.getPointer() : nullptr;
-    const bool inside = at && at >= text.begin() && at <= text.end();
-    return inside ? 1 + text.take_front(at - text.begin()).count('\n') : 1;
-  }
-
-  llvm::Error checkText();
-  llvm::Error mapping(yaml::Node *node, const std::string &path, Visit visit);
-  llvm::Expected<std::string> scalar(yaml::Node *node, llvm::StringRef what);
-  llvm::Expected<double> number(yaml::Node *node, const std::string &path,
-                                double low, double high);
-  llvm::Expected<uint64_t> nanometres(yaml::Node *node,
-                                      const std::string &path);
-  llvm::Error top(llvm::StringRef key, yaml::Node *at, yaml::Node *value);
-  llvm::Error section(const std::string &component, yaml::Node *node);
-  llvm::Error curve(const LineKind &kind, yaml::Node *node);
+  llvm::Expected<double> number(Node *node, const std::string &path, double low,
+                                double high);
+  llvm::Expected<uint64_t> nanometres(Node *node, const std::string &path);
+  llvm::Error top(llvm::StringRef key, Node *at, Node *value);
+  llvm::Error section(const std::string &component, Node *node);
+  llvm::Error curve(const LineKind &kind, Node *node);
   llvm::Expected<Entry> entry(const LineKind &kind, const std::string &path,
-                              yaml::Node *node);
+                              Node *node);
   llvm::Error field(const LineKind &kind, const std::string &path,
-                    llvm::StringRef key, yaml::Node *at, yaml::Node *value,
-                    RawEntry &raw);
+                    llvm::StringRef key, Node *at, Node *value, RawEntry &raw);
   llvm::Error checkSizes(const LineKind &kind, unsigned line);
   llvm::Error resolve();
 
-  llvm::StringRef text, name;
-  llvm::SourceMgr buffers;
-  std::string syntaxError;
+  llvm::StringRef name;
+  YamlText yaml;
   Table result;
   std::vector<std::pair<std::string, std::string>> known; ///< key, citation
   /// Of every entry of every curve: path, key of the source, line.
   std::vector<Citation> citations;
 };
 
-/// Lines are short and few; the bounds keep hostile nesting small.
-constexpr size_t maxBytes = 1 << 20;
-constexpr size_t maxBrackets = 512;
-
 } // namespace
 
-llvm::Expected<std::string> Parser::scalar(yaml::Node *node,
-                                           llvm::StringRef what) {
-  auto *value = llvm::dyn_cast_or_null<yaml::ScalarNode>(node);
-  if (!value)
-    return error(lineOf(node), "{} is not a plain value, expected one",
-                 what.str());
-  llvm::SmallString<64> storage;
-  return value->getValue(storage).str();
-}
-
-llvm::Error Parser::mapping(yaml::Node *node, const std::string &path,
-                            Visit visit) {
-  auto *map = llvm::dyn_cast_or_null<yaml::MappingNode>(node);
-  if (!map)
-    return error(lineOf(node), "{} is not a mapping, expected one", path);
-  llvm::StringSet<> seen;
-  for (yaml::KeyValueNode &pair : *map) {
-    yaml::Node *key = pair.getKey();
-    llvm::Expected<std::string> field = scalar(key, "a field name");
-    if (!field)
-      return field.takeError();
-    if (!seen.insert(*field).second)
-      return error(lineOf(key), "field '{}' appears twice", *field);
-    if (llvm::Error failure = visit(*field, key, pair.getValue()))
-      return failure;
-  }
-  if (!syntaxError.empty())
-    return error(1, "{}", syntaxError);
-  return llvm::Error::success();
-}
-
-llvm::Expected<double> Parser::number(yaml::Node *node, const std::string &path,
+llvm::Expected<double> Parser::number(Node *node, const std::string &path,
                                       double low, double high) {
-  llvm::Expected<std::string> found = scalar(node, path);
+  llvm::Expected<std::string> found = yaml.scalar(node, path);
   if (!found)
     return found.takeError();
   double value = 0;
   if (llvm::StringRef(*found).getAsDouble(value) || !std::isfinite(value) ||
       value < low || value > high)
-    return error(lineOf(node), "{} is '{}', expected a number {:g} to {:g}",
-                 path, *found, low, high);
+    return yaml.error(yaml.lineOf(node),
+                      "{} is '{}', expected a number {:g} to {:g}", path,
+                      *found, low, high);
   return value;
 }
 
-llvm::Expected<uint64_t> Parser::nanometres(yaml::Node *node,
+llvm::Expected<uint64_t> Parser::nanometres(Node *node,
                                             const std::string &path) {
   llvm::Expected<double> value = number(node, path, 1, 1000);
   if (!value)
     return value.takeError();
   if (*value != std::floor(*value))
-    return error(lineOf(node), "{} is {}, expected a whole number of nm", path,
-                 *value);
+    return yaml.error(yaml.lineOf(node),
+                      "{} is {}, expected a whole number of nm", path, *value);
   return static_cast<uint64_t>(*value);
 }
 
 //===- One line -----------------------------------------------------------===//
 
 llvm::Error Parser::field(const LineKind &kind, const std::string &path,
-                          llvm::StringRef key, yaml::Node *at,
-                          yaml::Node *value, RawEntry &raw) {
+                          llvm::StringRef key, Node *at, Node *value,
+                          RawEntry &raw) {
   const std::string where = path + "." + key.str();
   auto text = [&](std::string &target) -> llvm::Error {
-    llvm::Expected<std::string> found = scalar(value, where);
+    llvm::Expected<std::string> found = yaml.scalar(value, where);
     if (!found)
       return found.takeError();
     target = *found;
@@ -179,7 +112,7 @@ llvm::Error Parser::field(const LineKind &kind, const std::string &path,
   if (!kind.size().empty() && key == kind.size())
     return real(raw.size, 1, 1e12);
   if (key == "unit") {
-    raw.unitLine = lineOf(value ? value : at);
+    raw.unitLine = yaml.lineOf(value ? value : at);
     raw.unit.emplace();
     return text(*raw.unit);
   }
@@ -194,39 +127,40 @@ llvm::Error Parser::field(const LineKind &kind, const std::string &path,
     raw.nodeNm = *node;
     return llvm::Error::success();
   }
-  return error(lineOf(at),
-               "unknown field '{}', expected one of value, unit, {}source, "
-               "uncertainty, node_nm, note",
-               where, kind.size().empty() ? "" : kind.size().str() + ", ");
+  return yaml.error(
+      yaml.lineOf(at),
+      "unknown field '{}', expected one of value, unit, {}source, "
+      "uncertainty, node_nm, note",
+      where, kind.size().empty() ? "" : kind.size().str() + ", ");
 }
 
 llvm::Expected<Entry> Parser::entry(const LineKind &kind,
-                                    const std::string &path, yaml::Node *node) {
-  const unsigned line = lineOf(node);
+                                    const std::string &path, Node *node) {
+  const unsigned line = yaml.lineOf(node);
   RawEntry raw;
-  if (llvm::Error failure =
-          mapping(node, path,
-                  [&](llvm::StringRef key, yaml::Node *at, yaml::Node *value) {
-                    return field(kind, path, key, at, value, raw);
-                  }))
+  if (llvm::Error failure = yaml.mapping(
+          node, path, [&](llvm::StringRef key, Node *at, Node *value) {
+            return field(kind, path, key, at, value, raw);
+          }))
     return failure;
   if (!raw.value)
-    return error(line, "{} has no value", path);
+    return yaml.error(line, "{} has no value", path);
   if (!raw.unit)
-    return error(line, "{} has no unit, expected one of {}", path,
-                 kind.units());
+    return yaml.error(line, "{} has no unit, expected one of {}", path,
+                      kind.units());
   const std::optional<double> factor = kind.factor(*raw.unit);
   if (!factor)
-    return error(raw.unitLine, "{}.unit is '{}', expected one of {}", path,
-                 *raw.unit, kind.units());
+    return yaml.error(raw.unitLine, "{}.unit is '{}', expected one of {}", path,
+                      *raw.unit, kind.units());
   if (raw.source.empty())
-    return error(line, "{} has no source, expected a key of 'sources'", path);
+    return yaml.error(line, "{} has no source, expected a key of 'sources'",
+                      path);
   Entry entry;
   entry.size = raw.size.value_or(0);
   entry.value = *raw.value * *factor;
   if (entry.value > maxValue)
-    return error(line, "{} is {} {}, expected at most 1e9 pJ, um2 or mW", path,
-                 *raw.value, *raw.unit);
+    return yaml.error(line, "{} is {} {}, expected at most 1e9 pJ, um2 or mW",
+                      path, *raw.value, *raw.unit);
   entry.uncertainty = raw.uncertainty.value_or(1);
   entry.nodeNm = raw.nodeNm.value_or(0);
   entry.note = raw.note;
@@ -240,22 +174,22 @@ llvm::Error Parser::checkSizes(const LineKind &kind, unsigned line) {
   const std::vector<Entry> &entries = kind.target(result).entries;
   for (size_t i = 0; entries.size() > 1 && i < entries.size(); ++i) {
     if (entries[i].size == 0)
-      return error(line, "{} has several entries, expected {} in each",
-                   kind.path(), kind.size().str());
+      return yaml.error(line, "{} has several entries, expected {} in each",
+                        kind.path(), kind.size().str());
     if (i > 0 && entries[i].size <= entries[i - 1].size)
-      return error(line, "{} has {} {} after {}, expected ascending ones",
-                   kind.path(), kind.size().str(), entries[i].size,
-                   entries[i - 1].size);
+      return yaml.error(line, "{} has {} {} after {}, expected ascending ones",
+                        kind.path(), kind.size().str(), entries[i].size,
+                        entries[i - 1].size);
   }
   return llvm::Error::success();
 }
 
-llvm::Error Parser::curve(const LineKind &kind, yaml::Node *node) {
-  const unsigned line = lineOf(node);
+llvm::Error Parser::curve(const LineKind &kind, Node *node) {
+  const unsigned line = yaml.lineOf(node);
   Curve &target = kind.target(result);
   target.scaling = kind.scaling;
-  auto add = [&](yaml::Node *item, const std::string &path) -> llvm::Error {
-    const unsigned at = lineOf(item);
+  auto add = [&](Node *item, const std::string &path) -> llvm::Error {
+    const unsigned at = yaml.lineOf(item);
     llvm::Expected<Entry> parsed = entry(kind, path, item);
     if (!parsed)
       return parsed.takeError();
@@ -263,39 +197,38 @@ llvm::Error Parser::curve(const LineKind &kind, yaml::Node *node) {
     target.entries.push_back(std::move(*parsed));
     return llvm::Error::success();
   };
-  auto *list = llvm::dyn_cast_or_null<yaml::SequenceNode>(node);
+  auto *list = llvm::dyn_cast_or_null<llvm::yaml::SequenceNode>(node);
   if (!list)
     return add(node, kind.path());
   if (kind.size().empty())
-    return error(line, "{} is a list, expected one entry: it has no sizes",
-                 kind.path());
+    return yaml.error(line, "{} is a list, expected one entry: it has no sizes",
+                      kind.path());
   size_t index = 0;
-  for (yaml::Node &item : *list)
+  for (Node &item : *list)
     if (llvm::Error failure =
             add(&item, fmt::format("{}[{}]", kind.path(), index++)))
       return failure;
   if (index == 0)
-    return error(line, "{} is empty, expected an entry", kind.path());
+    return yaml.error(line, "{} is empty, expected an entry", kind.path());
   return checkSizes(kind, line);
 }
 
-llvm::Error Parser::section(const std::string &component, yaml::Node *node) {
-  return mapping(node, component,
-                 [&](llvm::StringRef key, yaml::Node *at, yaml::Node *value) {
-                   if (std::optional<LineKind> kind = findLine(component, key))
-                     return curve(*kind, value);
-                   return error(lineOf(at),
-                                "unknown field '{}.{}', expected one of {}",
-                                component, key.str(), linesOf(component));
-                 });
+llvm::Error Parser::section(const std::string &component, Node *node) {
+  return yaml.mapping(
+      node, component, [&](llvm::StringRef key, Node *at, Node *value) {
+        if (std::optional<LineKind> kind = findLine(component, key))
+          return curve(*kind, value);
+        return yaml.error(yaml.lineOf(at),
+                          "unknown field '{}.{}', expected one of {}",
+                          component, key.str(), linesOf(component));
+      });
 }
 
 //===- The whole ----------------------------------------------------------===//
 
-llvm::Error Parser::top(llvm::StringRef key, yaml::Node *at,
-                        yaml::Node *value) {
+llvm::Error Parser::top(llvm::StringRef key, Node *at, Node *value) {
   if (key == "name" || key == "description") {
-    llvm::Expected<std::string> found = scalar(value, key);
+    llvm::Expected<std::string> found = yaml.scalar(value, key);
     if (!found)
       return found.takeError();
     (key == "name" ? result.name : result.description) = *found;
@@ -309,30 +242,31 @@ llvm::Error Parser::top(llvm::StringRef key, yaml::Node *at,
     return llvm::Error::success();
   }
   if (key == "sources")
-    return mapping(value, "sources",
-                   [&](llvm::StringRef id, yaml::Node *,
-                       yaml::Node *citation) -> llvm::Error {
-                     llvm::Expected<std::string> found =
-                         scalar(citation, "sources." + id.str());
-                     if (!found)
-                       return found.takeError();
-                     known.push_back({id.str(), *found});
-                     return llvm::Error::success();
-                   });
+    return yaml.mapping(
+        value, "sources",
+        [&](llvm::StringRef id, Node *, Node *citation) -> llvm::Error {
+          llvm::Expected<std::string> found =
+              yaml.scalar(citation, "sources." + id.str());
+          if (!found)
+            return found.takeError();
+          known.push_back({id.str(), *found});
+          return llvm::Error::success();
+        });
   if (key == "leakage") {
     llvm::Expected<Entry> parsed = entry(LineKind::leakage(), "leakage", value);
     if (!parsed)
       return parsed.takeError();
-    citations.push_back({parsed->source, "leakage", lineOf(value)});
+    citations.push_back({parsed->source, "leakage", yaml.lineOf(value)});
     result.leakage = std::move(*parsed);
     return llvm::Error::success();
   }
   if (isSection(key))
     return section(key.str(), value);
-  return error(lineOf(at),
-               "unknown component '{}', expected one of name, description, "
-               "node_nm, sources, leakage, {}",
-               key.str(), sectionNames());
+  return yaml.error(
+      yaml.lineOf(at),
+      "unknown component '{}', expected one of name, description, "
+      "node_nm, sources, leakage, {}",
+      key.str(), sectionNames());
 }
 
 /// Sources by their keys; technology nodes of lines that do not name one.
@@ -341,9 +275,9 @@ llvm::Error Parser::resolve() {
     auto found = llvm::find_if(
         known, [&](const auto &entry) { return entry.first == citation.key; });
     if (found == known.end())
-      return error(citation.line,
-                   "{}.source is '{}', expected a key of 'sources'",
-                   citation.path, citation.key);
+      return yaml.error(citation.line,
+                        "{}.source is '{}', expected a key of 'sources'",
+                        citation.path, citation.key);
   }
   auto finish = [&](Entry &entry) {
     for (const auto &[key, citation] : known)
@@ -363,45 +297,18 @@ llvm::Error Parser::resolve() {
   return llvm::Error::success();
 }
 
-llvm::Error Parser::checkText() {
-  if (text.size() > maxBytes)
-    return makeError(ErrorClass::Malformed,
-                     "{}: {} bytes, expected a table of at most {}", name.str(),
-                     text.size(), maxBytes);
-  if (text.contains('\0'))
-    return makeError(ErrorClass::Malformed,
-                     "{}: contains a zero byte, expected YAML text",
-                     name.str());
-  // A deep flow sequence would recurse once per bracket when skipped.
-  if (text.count('[') + text.count('{') > maxBrackets)
-    return makeError(ErrorClass::Malformed,
-                     "{}: more than {} brackets, expected a plain mapping",
-                     name.str(), maxBrackets);
-  return llvm::Error::success();
-}
-
 llvm::Expected<Table> Parser::parse() {
-  if (llvm::Error failure = checkText())
+  auto read = [&](Node *root) {
+    return yaml.mapping(root, "the table",
+                        [&](llvm::StringRef key, Node *at, Node *value) {
+                          return top(key, at, value);
+                        });
+  };
+  if (llvm::Error failure = yaml.document(read))
     return failure;
-  yaml::Stream stream(text, buffers, /*ShowColors=*/false);
-  yaml::document_iterator document = stream.begin();
-  if (document == stream.end())
-    return error(1, "{}", "empty, expected a mapping");
-  yaml::Node *root = document->getRoot();
-  if (llvm::Error failure =
-          mapping(root, "the table",
-                  [&](llvm::StringRef key, yaml::Node *at, yaml::Node *value) {
-                    return top(key, at, value);
-                  }))
-    return failure;
-  if (stream.failed() || !syntaxError.empty())
-    return error(1, "{}", "invalid YAML");
-  if (++document != stream.end())
-    return makeError(ErrorClass::Malformed,
-                     "{}: several documents, expected one", name.str());
   if (result.nodeNm == 0)
-    return error(1, "{}",
-                 "no node_nm, expected the technology node of the table in nm");
+    return yaml.error(
+        1, "{}", "no node_nm, expected the technology node of the table in nm");
   if (result.name.empty())
     result.name = llvm::sys::path::stem(name).str();
   if (!llvm::json::isUTF8(result.name))

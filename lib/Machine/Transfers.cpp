@@ -17,8 +17,6 @@ namespace {
 
 /// Iterations that make parts of a loop even.
 constexpr int64_t evenParts = 4;
-/// A field of a descriptor counts up to here.
-constexpr int64_t mostIterations = (int64_t(1) << 20) - 1;
 
 /// One descriptor: the innermost loops of a copy.
 struct Descriptor {
@@ -74,8 +72,15 @@ std::pair<uint64_t, uint64_t> rank(const Transfer &transfer,
 
 uint64_t TransferCost::cycles(uint64_t queues) const {
   const uint64_t shared =
-      ceilDiv(issue, std::clamp<uint64_t>(queues, 1, descriptors));
+      ceilDiv(issue, std::max<uint64_t>(std::min(queues, descriptors), 1));
   return std::max({shared, dram, claim});
+}
+
+void TransferCost::add(const TransferCost &other) {
+  descriptors = saturating::add(descriptors, other.descriptors);
+  issue = saturating::add(issue, other.issue);
+  dram = saturating::add(dram, other.dram);
+  claim = saturating::add(claim, other.claim);
 }
 
 void ashlar::machine::mergeLoops(TransferLoops &loops, int64_t mostCount) {
@@ -116,6 +121,7 @@ TransferCost ashlar::machine::transferCost(const Description &machine,
   TransferLoops loops = transfer.loops;
   mergeLoops(loops, mostIterations);
   TransferCost cost;
+  cost.descriptors = 1;
   const size_t outer =
       loops.size() > transferDims ? loops.size() - transferDims : 0;
   for (const TransferLoop &loop : llvm::ArrayRef(loops).take_front(outer))
@@ -131,10 +137,11 @@ TransferCost ashlar::machine::transferCost(const Description &machine,
   return cost;
 }
 
-/// The cost of \p transfer cut into \p parts parts along loop \p cut.
-static TransferCost cutCost(const Description &machine,
-                            const Transfer &transfer, size_t cut,
-                            int64_t parts) {
+TransferCost ashlar::machine::partsCost(const Description &machine,
+                                        const Transfer &transfer, size_t cut,
+                                        int64_t parts) {
+  if (cut >= transfer.loops.size() || parts < 2)
+    return transferCost(machine, transfer);
   Transfer part = transfer;
   const auto extent = static_cast<uint64_t>(transfer.loops[cut].extent);
   const uint64_t size = ceilDiv(extent, static_cast<uint64_t>(parts));
@@ -156,7 +163,7 @@ static size_t cutBetweenBursts(const Description &machine,
   constexpr uint64_t worth = 16;
   const uint64_t whole = transferCost(machine, transfer).dram;
   auto wastes = [&](size_t cut) {
-    const uint64_t dram = cutCost(machine, transfer, cut, parts).dram;
+    const uint64_t dram = partsCost(machine, transfer, cut, parts).dram;
     return dram > whole && (dram - whole) * worth > whole;
   };
   const TransferLoops &loops = transfer.loops;
@@ -188,19 +195,20 @@ size_t ashlar::machine::loopToCut(const Description &machine,
     const bool better =
         transfer.sides[1].inDram ||
         (other < loops.size() &&
-         cutCost(machine, transfer, other, parts).cycles(queues) <
-             cutCost(machine, transfer, best, parts).cycles(queues));
+         partsCost(machine, transfer, other, parts).cycles(queues) <
+             partsCost(machine, transfer, best, parts).cycles(queues));
     return better ? other : best;
   }
   if (parts < 2 || ordered || !ordersMatter(machine))
     return best;
   // Uneven parts are better than a queue that works alone.
-  uint64_t least = even ? cutCost(machine, transfer, best, parts).cycles(queues)
-                        : transferCost(machine, transfer).cycles(queues);
+  uint64_t least =
+      even ? partsCost(machine, transfer, best, parts).cycles(queues)
+           : transferCost(machine, transfer).cycles(queues);
   for (size_t i = even ? best + 1 : 0; i < loops.size(); ++i) {
     if (even && !isEven(loops[i]))
       continue;
-    const uint64_t own = cutCost(machine, transfer, i, parts).cycles(queues);
+    const uint64_t own = partsCost(machine, transfer, i, parts).cycles(queues);
     if (own < least) {
       least = own;
       best = i;
@@ -217,8 +225,7 @@ static TransferCost costInParts(const Description &machine,
   mergeLoops(merged.loops, mostIterations);
   const size_t cut = parts > 1 ? loopToCut(machine, merged, parts, queues)
                                : merged.loops.size();
-  return cut == merged.loops.size() ? transferCost(machine, merged)
-                                    : cutCost(machine, merged, cut, parts);
+  return partsCost(machine, merged, cut, parts);
 }
 
 /// The orders of loops that are compared: given, by the runs of either side,

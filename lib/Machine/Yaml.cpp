@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// YAML in and out. LLVM's YAML stream parser is used directly, walking the
-// parameter table: it throws nothing and knows the line of every node.
+// YAML in and out, walking the parameter table.
 
 #include "Fields.h"
 #include "Presets.h"
 #include "ashlar/Support/Error.h"
+#include "ashlar/Support/YamlText.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/YAMLParser.h"
 #include <algorithm>
 #include <string>
 
@@ -25,51 +22,30 @@ using namespace ashlar::machine;
 
 namespace {
 
+using support::YamlText;
+using Node = YamlText::Node;
+
+/// A deep flow sequence would recurse once per bracket when skipped.
+constexpr size_t mostBrackets = 64;
+
 class Parser {
 public:
-  Parser(llvm::StringRef text, llvm::StringRef name) : text(text), name(name) {
-    // The parser would print to stderr; keep the first message instead.
-    sources.setDiagHandler(
-        [](const llvm::SMDiagnostic &diagnostic, void *context) {
-          Parser &self = *static_cast<Parser *>(context);
-          if (self.syntaxError.empty())
-            self.syntaxError = fmt::format("{}:{}: {}", self.name.str(),
-                                           diagnostic.getLineNo(),
-                                           diagnostic.getMessage().str());
-        },
-        this);
-  }
+  Parser(llvm::StringRef text, llvm::StringRef name)
+      : name(name), yaml(text, name, "a description", mostBrackets) {}
 
   llvm::Expected<Description> parse();
 
 private:
-  template <typename... Args>
-  llvm::Error error(llvm::yaml::Node *node, fmt::format_string<Args...> format,
-                    Args &&...args) {
-    // Nodes can be missing after a syntax error, which then says more.
-    if (!syntaxError.empty() || !node)
-      return makeError(ErrorClass::Malformed, "{}",
-                       syntaxError.empty() ? name.str() + ": invalid YAML"
-                                           : syntaxError);
-    const unsigned line =
-        sources.getLineAndColumn(node->getSourceRange().Start).first;
-    return makeError(ErrorClass::Malformed, "{}:{}: {}", name.str(), line,
-                     fmt::vformat(format, fmt::make_format_args(args...)));
-  }
-
-  llvm::Error parseMap(llvm::yaml::MappingNode *map, llvm::StringRef section);
-  llvm::Error parseField(llvm::yaml::Node *key, llvm::yaml::Node *value,
-                         llvm::StringRef section, llvm::StringRef field);
-  llvm::Error parseBase(llvm::yaml::Node *key, llvm::yaml::Node *value);
-  llvm::Expected<std::string> scalar(llvm::yaml::Node *node,
-                                     llvm::StringRef what);
+  llvm::Error parseEntry(llvm::StringRef section, llvm::StringRef key, Node *at,
+                         Node *value);
+  llvm::Error parseField(Node *key, Node *value, llvm::StringRef section,
+                         llvm::StringRef field);
+  llvm::Error parseBase(Node *key, Node *value);
   static const Field *find(llvm::StringRef section, llvm::StringRef key);
   static std::string known(llvm::StringRef section);
 
-  llvm::StringRef text;
   llvm::StringRef name;
-  llvm::SourceMgr sources;
-  std::string syntaxError;
+  YamlText yaml;
   Description result = presets().front().make();
   bool named = false;
   llvm::SmallPtrSet<const Field *, 16> given;
@@ -118,38 +94,29 @@ std::string Parser::known(llvm::StringRef section) {
   return list;
 }
 
-llvm::Expected<std::string> Parser::scalar(llvm::yaml::Node *node,
-                                           llvm::StringRef what) {
-  auto *value = llvm::dyn_cast_or_null<llvm::yaml::ScalarNode>(node);
-  if (!value)
-    return error(node, "{} is not a plain value, expected one", what.str());
-  llvm::SmallString<32> storage;
-  return value->getValue(storage).str();
-}
-
-llvm::Error Parser::parseBase(llvm::yaml::Node *key, llvm::yaml::Node *value) {
-  llvm::Expected<std::string> found = scalar(value, "base");
+llvm::Error Parser::parseBase(Node *key, Node *value) {
+  llvm::Expected<std::string> found = yaml.scalar(value, "base");
   if (!found)
     return found.takeError();
   // The stream is read once, so a late base would undo what came before it.
   if (!given.empty())
-    return error(key,
-                 "base '{}' comes after parameters, expected it before "
-                 "them",
-                 *found);
+    return yaml.error(key,
+                      "base '{}' comes after parameters, expected it before "
+                      "them",
+                      *found);
   const Preset *preset = llvm::find_if(
       presets(), [&](const Preset &entry) { return entry.name == *found; });
   if (preset == presets().end())
-    return error(value, "base is '{}', expected one of {}", *found,
-                 llvm::join(builtinNames(), ", "));
+    return yaml.error(value, "base is '{}', expected one of {}", *found,
+                      llvm::join(builtinNames(), ", "));
   const std::string name = result.name;
   result = preset->make();
   result.name = name;
   return llvm::Error::success();
 }
 
-llvm::Error Parser::parseField(llvm::yaml::Node *key, llvm::yaml::Node *value,
-                               llvm::StringRef section, llvm::StringRef field) {
+llvm::Error Parser::parseField(Node *key, Node *value, llvm::StringRef section,
+                               llvm::StringRef field) {
   if (section.empty() && field == "base")
     return parseBase(key, value);
   const std::string path =
@@ -157,12 +124,12 @@ llvm::Error Parser::parseField(llvm::yaml::Node *key, llvm::yaml::Node *value,
   const bool isName = section.empty() && field == "name";
   const Field *entry = find(section, field);
   if (!isName && !entry)
-    return error(key, "unknown field '{}', expected one of {}", path,
-                 known(section));
-  llvm::Expected<std::string> found = scalar(value, path);
+    return yaml.error(key, "unknown field '{}', expected one of {}", path,
+                      known(section));
+  llvm::Expected<std::string> found = yaml.scalar(value, path);
   if (!found)
     return found.takeError();
-  lines[path] = sources.getLineAndColumn(key->getSourceRange().Start).first;
+  lines[path] = yaml.lineOf(key);
   if (isName) {
     result.name = *found;
     named = true;
@@ -172,79 +139,42 @@ llvm::Error Parser::parseField(llvm::yaml::Node *key, llvm::yaml::Node *value,
   if (!entry->names.empty()) {
     const auto *chosen = llvm::find(entry->names, *found);
     if (chosen == entry->names.end())
-      return error(value, "{} is '{}', expected one of {}", path, *found,
-                   llvm::join(entry->names, ", "));
+      return yaml.error(value, "{} is '{}', expected one of {}", path, *found,
+                        llvm::join(entry->names, ", "));
     *entry->access(result) =
         entry->minimum + static_cast<uint64_t>(chosen - entry->names.begin());
     return llvm::Error::success();
   }
   uint64_t number = 0;
   if (llvm::StringRef(*found).getAsInteger(10, number))
-    return error(value, "{} is '{}', expected a whole number {} to {} ({})",
-                 path, *found, entry->minimum, entry->maximum, entry->unit);
+    return yaml.error(value,
+                      "{} is '{}', expected a whole number {} to {} ({})", path,
+                      *found, entry->minimum, entry->maximum, entry->unit);
   *entry->access(result) = number;
   return llvm::Error::success();
 }
 
-llvm::Error Parser::parseMap(llvm::yaml::MappingNode *map,
-                             llvm::StringRef section) {
-  llvm::StringSet<> seen;
-  for (llvm::yaml::KeyValueNode &pair : *map) {
-    llvm::yaml::Node *key = pair.getKey();
-    llvm::Expected<std::string> field = scalar(key, "a field name");
-    if (!field)
-      return field.takeError();
-    if (!seen.insert(*field).second)
-      return error(key, "field '{}' appears twice", *field);
-    llvm::yaml::Node *value = pair.getValue();
-    if (section.empty() && isSection(*field)) {
-      auto *child = llvm::dyn_cast_or_null<llvm::yaml::MappingNode>(value);
-      if (!child)
-        return error(value ? value : key,
-                     "section '{}' is not a mapping, expected one", *field);
-      if (llvm::Error failure = parseMap(child, *field))
-        return failure;
-      continue;
-    }
-    if (llvm::Error failure = parseField(key, value, section, *field))
-      return failure;
-  }
-  return syntaxError.empty() ? llvm::Error::success()
-                             : error(map, "{}", "invalid YAML");
+llvm::Error Parser::parseEntry(llvm::StringRef section, llvm::StringRef key,
+                               Node *at, Node *value) {
+  if (!section.empty() || !isSection(key))
+    return parseField(at, value, section, key);
+  return yaml.mapping(
+      value, "section '" + key.str() + "'",
+      [&](llvm::StringRef field, Node *place, Node *found) {
+        return parseEntry(key, field, place, found);
+      },
+      at);
 }
 
 llvm::Expected<Description> Parser::parse() {
-  // A description is a page; the bound keeps nesting attacks small too.
-  constexpr size_t maxBytes = 1 << 20;
-  if (text.size() > maxBytes)
-    return makeError(ErrorClass::Malformed,
-                     "{}: {} bytes, expected a description of at most {}",
-                     name.str(), text.size(), maxBytes);
-  if (text.contains('\0'))
-    return makeError(ErrorClass::Malformed,
-                     "{}: contains a zero byte, expected YAML text",
-                     name.str());
-  // A deep flow sequence would recurse once per bracket when skipped.
-  if (text.count('[') + text.count('{') > 64)
-    return makeError(ErrorClass::Malformed,
-                     "{}: more than 64 brackets, expected a plain mapping",
-                     name.str());
-  llvm::yaml::Stream stream(text, sources, /*ShowColors=*/false);
-  llvm::yaml::document_iterator document = stream.begin();
-  if (document == stream.end())
-    return makeError(ErrorClass::Malformed, "{}: empty, expected a mapping",
-                     name.str());
-  llvm::yaml::Node *root = document->getRoot();
-  auto *map = llvm::dyn_cast_or_null<llvm::yaml::MappingNode>(root);
-  if (!map)
-    return error(root, "{}", "not a mapping, expected one of fields");
-  if (llvm::Error failure = parseMap(map, ""))
+  auto read = [&](Node *root) {
+    return yaml.mapping(root, "the description",
+                        [&](llvm::StringRef key, Node *at, Node *value) {
+                          return parseEntry("", key, at, value);
+                        });
+  };
+  if (llvm::Error failure = yaml.document(read))
     return failure;
-  if (stream.failed() || !syntaxError.empty())
-    return error(root, "{}", "invalid YAML");
-  if (++document != stream.end())
-    return makeError(ErrorClass::Malformed,
-                     "{}: several documents, expected one", name.str());
   if (!named)
     result.name = nameOfFile(name);
   // The user did not ask for more ports than a smaller memory has entries.

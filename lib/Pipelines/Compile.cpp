@@ -310,8 +310,8 @@ llvm::Error Compilation::assign() {
     cluster.threshold = options.sparse.threshold;
     cluster.cutTime = options.sparse.cutTime;
     cluster.halo = options.sparse.halo;
-    manager.addPass(npu::createChooseCluster(cluster));
     manager.addPass(npu::createAssignAxis());
+    manager.addPass(npu::createChooseCluster(cluster));
     manager.addPass(npu::createDecodeOperands());
     manager.addPass(npu::createClassifyTransposes({options.transpose}));
     if (options.foldWidth != "off" && options.foldWidth != "stride") {

@@ -40,6 +40,13 @@ machine::VecCost drainFunction(mlir::Operation *product);
 int64_t encodeCycles(mlir::Value x, const Lanes &lanes,
                      const machine::Description &machine);
 
+/// Cycles in which copies and the vector unit make `x`, the result of a move,
+/// lying folded by `lanes`: the vector unit encodes what the queues have
+/// copied, and the slower of both hides most of the other. 0 if no move makes
+/// it.
+int64_t makingCycles(mlir::Value x, const Lanes &lanes,
+                     const machine::Description &machine);
+
 /// The lane folds that array and memories allow for a feature map of `channels`
 /// channels and rows of `width` pixels, in ascending order of lanes.
 llvm::SmallVector<Lanes, 6> laneFolds(int64_t channels, int64_t width,

@@ -73,8 +73,10 @@ struct TileProblem {
   std::array<int64_t, 3> extent{1, 1, 1}; ///< images, rows, columns of results
   std::array<int64_t, 2> kernel{1, 1}, stride{1, 1}, dilation{1, 1};
   int64_t channels = 0, outputs = 0, groups = 1;
-  int64_t part = 0;         ///< partition of input channel 0
-  int64_t elementBytes = 1; ///< of a stored mantissa
+  int64_t part = 0;          ///< partition of input channel 0
+  int64_t elementBytes = 1;  ///< of a stored mantissa
+  int64_t resultBytes = 1;   ///< of a stored result
+  int64_t residualBytes = 0; ///< of what a drain adds to each; 0: nothing
   int activationBits = 8, weightBits = 8;
   int64_t cellBlock = 0; ///< channels that share a plane of cells
   machine::VecCost function = machine::VecCost::Cheap; ///< of its drains

@@ -16,6 +16,8 @@ namespace ashlar::machine {
 
 /// Loops that one descriptor of a copy holds.
 inline constexpr size_t transferDims = 5;
+/// The most iterations that one loop of an instruction counts.
+inline constexpr int64_t mostIterations = (int64_t(1) << 20) - 1;
 
 /// A loop of a copy, in bytes of both sides: 0 is read, 1 is written.
 struct TransferLoop {
@@ -43,7 +45,7 @@ struct Transfer {
 
 /// What the descriptors of a copy take together.
 struct TransferCost {
-  uint64_t descriptors = 1;
+  uint64_t descriptors = 0;
   uint64_t issue = 0; ///< Cycles of queues.
   uint64_t dram = 0;  ///< Cycles of DRAM.
   uint64_t claim = 0; ///< Cycles of the busiest bank of the state buffer.
@@ -51,6 +53,8 @@ struct TransferCost {
   /// Cycles if \p queues queues share the descriptors and nothing else uses
   /// the machine: DRAM and a bank serve one descriptor after the other.
   uint64_t cycles(uint64_t queues) const;
+  /// The descriptors of \p other come as well.
+  void add(const TransferCost &other);
 };
 
 /// True if the order of a copy's loops has a price besides DRAM's bursts.
@@ -72,6 +76,11 @@ uint64_t transferRuns(const Transfer &transfer);
 /// The cost of \p transfer in its order of loops. Outer loops that a descriptor
 /// does not hold make a descriptor of each iteration.
 TransferCost transferCost(const Description &machine, const Transfer &transfer);
+
+/// The cost of \p transfer cut into \p parts parts along loop \p cut; as it is
+/// if there is no such loop.
+TransferCost partsCost(const Description &machine, const Transfer &transfer,
+                       size_t cut, int64_t parts);
 
 /// Puts the loops of \p transfer into the order that takes fewest cycles on
 /// \p queues queues, cut into \p parts parts: the given one, or that in which

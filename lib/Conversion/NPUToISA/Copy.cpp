@@ -1,286 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An access pattern is a loop nest over index space. Each loop becomes a pair
-// of byte strides; loops along a partition axis first have to be cut where a
-// channel tile ends, because the address jumps there. What remains is merged
-// and cut to the five dimensions of a DMA descriptor.
+// Descriptors of the copies that lib/Analysis orders and cuts: what does not
+// fit the five loops of one is taken apart here.
 
 #include "Copy.h"
 
-#include "LoopOrder.h"
-#include "ashlar/Analysis/MovementQueues.h"
-#include "ashlar/Machine/Dram.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace ashlar::codegen {
+
+using analysis::CopyNest;
+
 namespace {
 
-/// Parts of a store at most.
-constexpr int64_t kStoreParts = 12;
-
-/// Cycles that a part of a store should take: those after which DRAM could have
-/// answered another request. Shorter parts complete no earlier than the next
-/// one could start.
-int64_t partCycles(const machine::Description &machine) {
-  return std::max<int64_t>(static_cast<int64_t>(machine.dram.latency), 1);
-}
-
-/// Addressing of one side, for elements or for exponent cells.
-struct Side {
-  isa::Memory memory;
-  int64_t base = 0;     ///< linear address of index 0, partition 0
-  int64_t axis = -1;    ///< partition axis
-  int64_t part = 0;     ///< in rows of this memory
-  int64_t rows = 0;     ///< rows per channel tile
-  int64_t rowPitch = 0; ///< bytes between rows
-  int64_t tileStride = 0;
-  llvm::ArrayRef<int64_t> strides;
-};
-
-/// One loop during the cutting; steps count indices of the axis.
-struct Loop {
-  int64_t extent;
-  int64_t axis[2];
-  int64_t step[2];
-  /// Whole channel tiles advanced per iteration, instead of step.
-  int64_t tiles[2] = {0, 0};
-};
-
-struct Nest {
-  llvm::SmallVector<Loop, 8> loops;
-  Shape start[2];
-};
-
-class CopyEmitter {
+/// The descriptors of one nest.
+class NestEmitter {
 public:
-  CopyEmitter(ProgramBuilder &builder, Side source, Side result,
-              int64_t elementBytes)
-      : builder(builder), sides{source, result}, elementBytes(elementBytes) {}
+  NestEmitter(ProgramBuilder &builder, const CopyNest &nest, uint64_t bits)
+      : builder(builder), nest(nest), bits(bits) {}
 
-  void run(Nest nest);
+  void run();
 
 private:
-  bool cut(Nest &nest, int side);
-  void cutLoop(const Nest &nest, int side, size_t index);
-  void finish(const Nest &nest);
-  int64_t byteStride(const Loop &loop, int side) const;
-  void order(machine::Transfer &transfer) const;
   void emitLoops(const machine::Transfer &transfer);
   void emitParts(size_t cut, int64_t chunk, const machine::Transfer &transfer);
-  int64_t partCount(const machine::Transfer &transfer) const;
-  int64_t queuesFor(const machine::Transfer &transfer) const;
-  void spread(const machine::Transfer &transfer);
+  void emitDescriptor(const machine::Transfer &transfer);
 
   ProgramBuilder &builder;
-  Side sides[2];
-  int64_t elementBytes;
+  const CopyNest &nest;
+  uint64_t bits; ///< of a fill
 };
 
-/// Loops of `nest` that move along the partition axis inside a tile.
-llvm::SmallVector<size_t, 4> loopsAlongRows(const Nest &nest, const Side &side,
-                                            int which) {
-  llvm::SmallVector<size_t, 4> found;
-  for (auto [i, loop] : llvm::enumerate(nest.loops))
-    if (loop.axis[which] == side.axis && loop.extent > 1 &&
-        loop.step[which] != 0)
-      found.push_back(i);
-  return found;
-}
-
-/// Splits `nest` if its rows of one side span several channel tiles; the parts
-/// are run recursively. True if it did.
-bool CopyEmitter::cut(Nest &nest, int which) {
-  const Side &side = sides[which];
-  if (side.axis < 0)
-    return false;
-  // Steps of whole tiles need no cutting: they are tile strides.
-  for (Loop &loop : nest.loops)
-    if (loop.axis[which] == side.axis && loop.step[which] > 0 &&
-        loop.step[which] % side.rows == 0) {
-      loop.tiles[which] = loop.step[which] / side.rows;
-      loop.step[which] = 0;
-    }
-  int64_t low = side.part + nest.start[which][side.axis], high = low;
-  auto along = loopsAlongRows(nest, side, which);
-  for (size_t i : along) {
-    const Loop &loop = nest.loops[i];
-    int64_t reach = (loop.extent - 1) * loop.step[which];
-    (reach < 0 ? low : high) += reach;
-  }
-  if (along.empty() || low / side.rows == high / side.rows)
-    return false;
-  // Several loops: the fewest iterations are taken apart.
-  auto extent = [&](size_t i) { return nest.loops[i].extent; };
-  cutLoop(nest, which, *llvm::min_element(along, [&](size_t a, size_t b) {
-            return extent(a) < extent(b);
-          }));
-  return true;
-}
-
-void CopyEmitter::cutLoop(const Nest &nest, int which, size_t index) {
-  const Side &side = sides[which];
-  const Loop &loop = nest.loops[index];
-  bool single = loopsAlongRows(nest, side, which).size() == 1;
-  int64_t step = loop.step[which];
-  int64_t position = side.part + nest.start[which][side.axis];
-  auto runPart = [&](int64_t first, int64_t count, int64_t tiles) {
-    Nest part = nest;
-    // A step of whole tiles is in `tiles`, not in `step`.
-    for (int s : {0, 1})
-      if (loop.axis[s] >= 0)
-        part.start[s][loop.axis[s]] +=
-            first * (loop.step[s] + loop.tiles[s] * sides[s].rows);
-    int64_t perTile = count / tiles;
-    Loop &inner = part.loops[index];
-    inner.extent = perTile;
-    if (tiles > 1) {
-      Loop outer = inner;
-      outer.extent = tiles;
-      for (int s : {0, 1}) {
-        outer.step[s] = inner.step[s] * perTile;
-        outer.tiles[s] = inner.tiles[s] * perTile;
-      }
-      outer.tiles[which] = 1;
-      outer.step[which] = 0;
-      part.loops.insert(part.loops.begin() + index, outer);
-    }
-    run(std::move(part));
-  };
-  if (!single || step < 0) {
-    for (int64_t i = 0; i < loop.extent && !builder.full(); ++i)
-      runPart(i, 1, 1);
-    return;
-  }
-  int64_t done = 0;
-  while (done < loop.extent && !builder.full()) {
-    int64_t row = (position + done * step) % side.rows;
-    int64_t inTile = llvm::divideCeil(side.rows - row, step);
-    int64_t left = loop.extent - done;
-    bool aligned = side.rows % step == 0 && row < step;
-    int64_t tiles = aligned ? left / inTile : 0;
-    // The other side must be able to express whole tiles as well: it can as
-    // long as it does not cut the same loop, which run() checks again.
-    int64_t count = tiles > 0 ? tiles * inTile : std::min(left, inTile);
-    runPart(done, count, std::max<int64_t>(tiles, 1));
-    done += count;
-  }
-}
-
-void CopyEmitter::run(Nest nest) {
-  if (cut(nest, 0) || cut(nest, 1))
-    return;
-  finish(nest);
-}
-
-int64_t CopyEmitter::byteStride(const Loop &loop, int s) const {
-  const Side &side = sides[s];
-  if (loop.tiles[s])
-    return loop.tiles[s] * side.tileStride;
-  if (loop.axis[s] < 0)
-    return 0;
-  return loop.step[s] * (loop.axis[s] == side.axis
-                             ? side.rowPitch
-                             : side.strides[loop.axis[s]]);
-}
-
-/// Runs that are contiguous in iteration order share bursts of DRAM: the
-/// smallest strides of its side go innermost, unless inside the chip so many
-/// runs, or single bytes at the ports, would take longer.
-void CopyEmitter::order(machine::Transfer &transfer) const {
-  for (int s : {0, 1})
-    if (sides[s].memory == isa::Memory::Dram)
-      machine::sortBySide(transfer.loops, s);
-  const bool inside = !transfer.sides[0].inDram && !transfer.sides[1].inDram;
-  if (machine::ordersMatter(builder.machine))
-    machine::orderLoops(builder.machine, transfer,
-                        inside ? partCount(transfer) : 1,
-                        static_cast<uint64_t>(builder.movementQueues()));
-  machine::mergeLoops(transfer.loops, kMostCount);
-}
-
-void CopyEmitter::finish(const Nest &nest) {
-  machine::Transfer transfer;
-  transfer.elementBytes = static_cast<uint64_t>(elementBytes);
-  for (int s : {0, 1}) {
-    const Side &side = sides[s];
-    int64_t base = side.base;
-    for (size_t i = 0; i < nest.start[s].size(); ++i)
-      if (static_cast<int64_t>(i) != side.axis)
-        base += nest.start[s][i] * side.strides[i];
-    int64_t position =
-        side.part + (side.axis < 0 ? 0 : nest.start[s][side.axis]);
-    if (side.rows > 0)
-      base += position % side.rows * side.rowPitch +
-              position / side.rows * side.tileStride;
-    transfer.sides[s] = transferSide(side.memory, base, builder.machine);
-  }
-  for (const Loop &loop : nest.loops)
-    if (loop.extent != 1)
-      transfer.loops.push_back({loop.extent,
-                                {byteStride(loop, 0), byteStride(loop, 1)},
-                                transfer.loops.size()});
-  order(transfer);
-  spread(transfer);
-}
-
-/// Parts that a copy is worth, at most one for each queue but for stores: every
-/// queue moves bytes inside the chip at its own rate. DRAM is one server, but
-/// parts of what goes there need not wait for what is made last, and what comes
-/// from there in other runs than it lies in may take longer inside the chip.
-int64_t CopyEmitter::partCount(const machine::Transfer &transfer) const {
-  const machine::Description &machine = builder.machine;
-  auto bytes = static_cast<int64_t>(elementBytes);
-  for (const machine::TransferLoop &loop : transfer.loops)
-    bytes *= loop.extent;
-  const auto runs = static_cast<int64_t>(machine::transferRuns(transfer));
-  if (!analysis::mayShareQueues(machine, bytes, runs))
-    return 1;
-  if (transfer.sides[0].inDram)
-    return queuesFor(transfer);
-  if (transfer.sides[1].inDram)
-    return std::max(
-        queuesFor(transfer),
-        std::clamp<int64_t>(
-            bytes * 100 /
-                (static_cast<int64_t>(machine.dram.bytesPerCycle *
-                                      machine::dramPercent(machine)) *
-                 partCycles(machine)),
-            1, kStoreParts));
-  return builder.movementQueues();
-}
-
-/// Queues that a load or store keeps busy: as often as what each of them moves
-/// inside the chip takes longer than DRAM.
-int64_t CopyEmitter::queuesFor(const machine::Transfer &transfer) const {
-  const machine::Description &machine = builder.machine;
-  const machine::TransferCost cost = machine::transferCost(machine, transfer);
-  if (machine.dma.runsPerCycle == 0 || cost.dram == 0)
-    return 1;
-  const uint64_t inside =
-      machine::transferRuns(transfer) / machine.dma.runsPerCycle;
-  return std::clamp<int64_t>(static_cast<int64_t>(inside / cost.dram), 1,
-                             builder.movementQueues());
+/// The fill of what `copy` writes.
+isa::DmaFill fillOf(const isa::DmaCopy &copy, uint64_t bits) {
+  isa::DmaFill fill{};
+  fill.queue = copy.queue;
+  fill.elemBytes = copy.elemBytes;
+  fill.dstMem = copy.dstMem;
+  fill.dstBase = copy.dstBase;
+  fill.n0 = copy.n0, fill.n1 = copy.n1, fill.n2 = copy.n2, fill.n3 = copy.n3,
+  fill.n4 = copy.n4;
+  fill.dstStride0 = copy.dstStride0, fill.dstStride1 = copy.dstStride1,
+  fill.dstStride2 = copy.dstStride2, fill.dstStride3 = copy.dstStride3,
+  fill.dstStride4 = copy.dstStride4;
+  fill.value = bits;
+  return fill;
 }
 
 /// Cuts a copy into its parts along one of its loops.
-void CopyEmitter::spread(const machine::Transfer &transfer) {
-  const int64_t parts = partCount(transfer);
-  const size_t cut =
-      machine::loopToCut(builder.machine, transfer, parts,
-                         static_cast<uint64_t>(builder.movementQueues()));
-  if (parts == 1 || cut == transfer.loops.size())
-    return emitLoops(transfer);
-  // The other queues stay free for what is read meanwhile, unless one queue
-  // would take longer than DRAM.
-  const ProgramBuilder::OneQueue store(builder,
-                                       sides[1].memory == isa::Memory::Dram &&
-                                           queuesFor(transfer) == 1);
-  emitParts(cut, llvm::divideCeil(transfer.loops[cut].extent, parts), transfer);
+void NestEmitter::run() {
+  if (!nest.isCut())
+    return emitLoops(nest.transfer);
+  const ProgramBuilder::OneQueue store(builder, nest.inOneQueue);
+  const int64_t extent = nest.transfer.loops[nest.cut].extent;
+  emitParts(nest.cut, llvm::divideCeil(extent, nest.parts), nest.transfer);
 }
 
 /// Parts of at most `chunk` iterations of loop `cut`, one after the other.
-void CopyEmitter::emitParts(size_t cut, int64_t chunk,
+void NestEmitter::emitParts(size_t cut, int64_t chunk,
                             const machine::Transfer &transfer) {
   const machine::TransferLoop &loop = transfer.loops[cut];
   for (int64_t i = 0; i < loop.extent && !builder.full(); i += chunk) {
@@ -297,7 +75,7 @@ void CopyEmitter::emitParts(size_t cut, int64_t chunk,
 /// Loops that a descriptor cannot hold are taken apart here, for every copy and
 /// fill: those beyond its five, and those of more iterations than a field
 /// counts.
-void CopyEmitter::emitLoops(const machine::Transfer &transfer) {
+void NestEmitter::emitLoops(const machine::Transfer &transfer) {
   const machine::TransferLoops &loops = transfer.loops;
   const size_t rank = loops.size();
   if (const auto *loop = llvm::find_if(
@@ -307,6 +85,12 @@ void CopyEmitter::emitLoops(const machine::Transfer &transfer) {
     return emitParts(loop - loops.begin(), kMostCount, transfer);
   if (rank > machine::transferDims)
     return emitParts(0, 1, transfer);
+  emitDescriptor(transfer);
+}
+
+void NestEmitter::emitDescriptor(const machine::Transfer &transfer) {
+  const machine::TransferLoops &loops = transfer.loops;
+  const size_t rank = loops.size();
   int64_t n[5] = {1, 1, 1, 1, 1}, from[5] = {}, to[5] = {};
   for (size_t i = 0; i < rank; ++i) {
     n[5 - rank + i] = loops[i].extent;
@@ -315,9 +99,9 @@ void CopyEmitter::emitLoops(const machine::Transfer &transfer) {
   }
   isa::DmaCopy copy{};
   copy.queue = builder.nextMovementQueue();
-  copy.elemBytes = elementBytes;
-  copy.srcMem = sides[0].memory;
-  copy.dstMem = sides[1].memory;
+  copy.elemBytes = static_cast<uint32_t>(transfer.elementBytes);
+  copy.srcMem = nest.memory[0];
+  copy.dstMem = nest.memory[1];
   copy.srcBase = transfer.sides[0].base;
   copy.dstBase = transfer.sides[1].base;
   copy.n0 = n[0], copy.n1 = n[1], copy.n2 = n[2], copy.n3 = n[3],
@@ -327,151 +111,51 @@ void CopyEmitter::emitLoops(const machine::Transfer &transfer) {
   copy.srcStride4 = from[4];
   copy.dstStride0 = to[0], copy.dstStride1 = to[1], copy.dstStride2 = to[2],
   copy.dstStride3 = to[3], copy.dstStride4 = to[4];
-  builder.emit(copy);
-}
-
-Side elementSide(const View &view, const machine::Description &machine) {
-  Side side;
-  side.memory = view.inStateBuffer() ? isa::Memory::Sb : isa::Memory::Dram;
-  side.base = view.base;
-  side.strides = view.strides;
-  if (view.inStateBuffer()) {
-    side.axis = view.axis;
-    side.part = view.part;
-    side.rows = machine.sb.partitions;
-    side.rowPitch = machine.sb.bytesPerPartition;
-    side.tileStride = view.tileStride;
-  }
-  return side;
-}
-
-Side cellSide(const View &view, const machine::Description &machine) {
-  Side side = elementSide(view, machine);
-  if (view.inStateBuffer()) {
-    side.memory = isa::Memory::Xm;
-    side.part /= machine.xmGroup;
-    side.rows /= machine.xmGroup;
-    return side;
-  }
-  side.base = view.cellBase;
-  side.strides = view.cellStrides;
-  return side;
-}
-
-Nest nestOf(const npu::AccessPattern &pattern) {
-  Nest nest;
-  for (const npu::PatternDim &dim : pattern.dims)
-    nest.loops.push_back({dim.extent,
-                          {dim.sourceAxis, dim.resultAxis},
-                          {dim.sourceStep, dim.resultStep}});
-  nest.start[0] = Shape(pattern.sourceStart);
-  nest.start[1] = Shape(pattern.resultStart);
-  return nest;
-}
-
-/// The loops over exponent cells: loops along the block axis advance a whole
-/// exponent group per iteration.
-Nest cellNest(Nest nest, int64_t blockAxis[2], int64_t group) {
-  for (Loop &loop : nest.loops)
-    for (int s : {0, 1})
-      if (loop.axis[s] == blockAxis[s] && loop.step[s] == 1) {
-        loop.extent = llvm::divideCeil(loop.extent, group);
-        break;
-      }
-  for (Loop &loop : nest.loops)
-    for (int s : {0, 1})
-      if (loop.axis[s] == blockAxis[s] && loop.step[s] > 1)
-        loop.step[s] /= group;
-  for (int s : {0, 1})
-    nest.start[s][blockAxis[s]] /= group;
-  return nest;
+  if (nest.fills)
+    builder.emit(fillOf(copy, bits));
+  else
+    builder.emit(copy);
 }
 
 } // namespace
 
-/// Copies the exponent cells of an access pattern's elements.
-static void emitCells(ProgramBuilder &builder, const View &source,
-                      const View &result, const Nest &nest) {
-  const machine::Description &machine = builder.machine;
-  if (!source.type.encoded)
-    return;
-  int64_t blockAxis[2] = {source.type.blockAxis, result.type.blockAxis};
-  CopyEmitter(builder, cellSide(source, machine), cellSide(result, machine), 1)
-      .run(cellNest(nest, blockAxis, machine.xmGroup));
+/// Emits what a walk visits, until the program is full.
+static auto emitter(ProgramBuilder &builder, uint64_t bits = 0) {
+  return [&builder, bits](const CopyNest &nest) {
+    NestEmitter(builder, nest, bits).run();
+    return !builder.full();
+  };
 }
 
 void emitPattern(ProgramBuilder &builder, const View &source,
                  const View &result, const npu::AccessPattern &pattern) {
-  const machine::Description &machine = builder.machine;
-  Nest nest = nestOf(pattern);
-  CopyEmitter(builder, elementSide(source, machine),
-              elementSide(result, machine), source.type.bytes())
-      .run(nest);
-  emitCells(builder, source, result, nest);
+  analysis::forEachCopy(source, result, pattern, builder.machine,
+                        emitter(builder));
 }
 
 void emitExponents(ProgramBuilder &builder, const View &source,
                    const View &result) {
-  emitCells(builder, source, result, nestOf(identityPattern(result.shape)));
-}
-
-npu::AccessPattern identityPattern(llvm::ArrayRef<int64_t> shape) {
-  npu::AccessPattern pattern;
-  for (auto [i, extent] : llvm::enumerate(shape)) {
-    int64_t axis = i;
-    pattern.dims.push_back({extent, axis, 1, axis, 1});
-  }
-  pattern.sourceStart.assign(shape.size(), 0);
-  pattern.resultStart.assign(shape.size(), 0);
-  return pattern;
+  analysis::forEachCellCopy(source, result,
+                            analysis::identityPattern(result.shape),
+                            builder.machine, emitter(builder));
 }
 
 void emitCopy(ProgramBuilder &builder, const View &source, const View &result) {
-  emitPattern(builder, source, result, identityPattern(result.shape));
+  emitPattern(builder, source, result, analysis::identityPattern(result.shape));
+}
+
+void emitRelaid(ProgramBuilder &builder, const FoldedMap &source,
+                const FoldedMap &result, llvm::ArrayRef<int64_t> size) {
+  analysis::forEachRelaid(source, result, size, builder.machine,
+                          emitter(builder));
 }
 
 void emitFill(ProgramBuilder &builder, const View &view, uint64_t bits) {
-  // A fill is a copy whose source never moves; only the addresses of the
-  // result side are used.
-  const machine::Description &machine = builder.machine;
-  auto fillSide = [&](View target, int64_t bytes, uint64_t value, bool cells) {
-    size_t first = builder.entries.size();
-    Nest nest = nestOf(identityPattern(target.shape));
-    if (cells) {
-      int64_t axes[2] = {-2, target.type.blockAxis};
-      nest.start[0].clear();
-      for (Loop &loop : nest.loops)
-        if (loop.axis[1] == axes[1])
-          loop.extent = llvm::divideCeil(loop.extent, machine.xmGroup);
-    }
-    for (Loop &loop : nest.loops)
-      loop.axis[0] = -1;
-    nest.start[0].clear();
-    Side none;
-    none.memory = isa::Memory::Dram;
-    CopyEmitter(
-        builder, none,
-        cells ? cellSide(target, machine) : elementSide(target, machine), bytes)
-        .run(nest);
-    for (size_t i = first; i < builder.entries.size(); ++i) {
-      const auto &copy = std::get<isa::DmaCopy>(builder.entries[i].instruction);
-      isa::DmaFill fill{};
-      fill.queue = copy.queue;
-      fill.elemBytes = copy.elemBytes;
-      fill.dstMem = copy.dstMem;
-      fill.dstBase = copy.dstBase;
-      fill.n0 = copy.n0, fill.n1 = copy.n1, fill.n2 = copy.n2,
-      fill.n3 = copy.n3, fill.n4 = copy.n4;
-      fill.dstStride0 = copy.dstStride0, fill.dstStride1 = copy.dstStride1,
-      fill.dstStride2 = copy.dstStride2, fill.dstStride3 = copy.dstStride3,
-      fill.dstStride4 = copy.dstStride4;
-      fill.value = value;
-      builder.entries[i].instruction = fill;
-    }
-  };
-  fillSide(view, view.type.bytes(), bits, /*cells=*/false);
+  analysis::forEachFill(view, /*cells=*/false, builder.machine,
+                        emitter(builder, bits));
   if (view.type.encoded)
-    fillSide(view, 1, 0x80, /*cells=*/true);
+    analysis::forEachFill(view, /*cells=*/true, builder.machine,
+                          emitter(builder, 0x80));
 }
 
 } // namespace ashlar::codegen

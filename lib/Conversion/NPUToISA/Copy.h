@@ -6,11 +6,12 @@
 #define ASHLAR_LIB_CONVERSION_NPUTOISA_COPY_H
 
 #include "ProgramBuilder.h"
-#include "ashlar/Analysis/View.h"
-#include "dialects/NPU/AccessPattern.h"
+#include "ashlar/Analysis/Cost/LaneCopies.h"
 
 namespace ashlar::codegen {
 
+using analysis::FoldedMap;
+using analysis::identityPattern;
 using analysis::Region;
 using analysis::Shape;
 using analysis::StorageType;
@@ -30,12 +31,14 @@ void emitExponents(ProgramBuilder &builder, const View &source,
 /// Copies all elements of `source` to `result`, index by index.
 void emitCopy(ProgramBuilder &builder, const View &source, const View &result);
 
+/// Copies `size` elements between maps in different lane folds
+/// (analysis::forEachRelaid).
+void emitRelaid(ProgramBuilder &builder, const FoldedMap &source,
+                const FoldedMap &result, llvm::ArrayRef<int64_t> size);
+
 /// Stores `bits` (the low bytes of one element) to every element of `view`;
 /// exponent cells become those of blocks of zeros.
 void emitFill(ProgramBuilder &builder, const View &view, uint64_t bits);
-
-/// The pattern that copies a whole tensor of `shape` onto an equal one.
-npu::AccessPattern identityPattern(llvm::ArrayRef<int64_t> shape);
 
 } // namespace ashlar::codegen
 

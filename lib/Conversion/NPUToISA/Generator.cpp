@@ -4,7 +4,6 @@
 // only views, so resident, staged and spilled tensors need no separate code.
 
 #include "Generator.h"
-#include "CopyLanes.h"
 #include "EmissionOrder.h"
 #include "Emit/EmitKept.h"
 

@@ -11,6 +11,7 @@
 #include "ScaleRegisters.h"
 #include "TileProgram.h"
 #include "WeightStream.h"
+#include "ashlar/Analysis/Cost/VectorLoops.h"
 #include "ashlar/Analysis/MapForm.h"
 #include "ashlar/Analysis/TileBuffers.h"
 #include "ashlar/Analysis/TilingModel.h"
@@ -18,6 +19,11 @@
 #include "llvm/ADT/DenseMap.h"
 
 namespace ashlar::codegen {
+
+using analysis::forEachVectorLoop;
+using analysis::VectorAddress;
+using analysis::VectorLoop;
+using analysis::VectorOperand;
 
 /// One tile of one operation: everything its emitter needs to know.
 struct TileContext {

@@ -4,14 +4,9 @@
 
 #include "LoopOrder.h"
 
-namespace ashlar::codegen {
+#include "ashlar/Analysis/Cost/CopyNest.h"
 
-machine::TransferSide transferSide(isa::Memory memory, int64_t base,
-                                   const machine::Description &machine) {
-  const bool rows = memory == isa::Memory::Sb || memory == isa::Memory::Xm;
-  return {memory == isa::Memory::Dram, memory == isa::Memory::Sb,
-          rows ? machine.sb.bytesPerPartition : 0, base};
-}
+namespace ashlar::codegen {
 
 void orderForRuns(const machine::Description &machine, isa::DmaCopy &copy) {
   if (!machine::ordersMatter(machine))
@@ -23,10 +18,10 @@ void orderForRuns(const machine::Description &machine, isa::DmaCopy &copy) {
       {copy.n3, {copy.srcStride3, copy.dstStride3}, 3},
       {copy.n4, {copy.srcStride4, copy.dstStride4}, 4}};
   machine::Transfer transfer;
-  transfer.sides[0] =
-      transferSide(copy.srcMem, static_cast<int64_t>(copy.srcBase), machine);
-  transfer.sides[1] =
-      transferSide(copy.dstMem, static_cast<int64_t>(copy.dstBase), machine);
+  transfer.sides[0] = analysis::transferSide(
+      copy.srcMem, static_cast<int64_t>(copy.srcBase), machine);
+  transfer.sides[1] = analysis::transferSide(
+      copy.dstMem, static_cast<int64_t>(copy.dstBase), machine);
   transfer.elementBytes = copy.elemBytes;
   // Loops of one step go outermost; innermost they would end a run.
   for (const machine::TransferLoop &loop : all)

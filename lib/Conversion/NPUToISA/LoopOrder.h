@@ -7,13 +7,9 @@
 #define ASHLAR_LIB_CONVERSION_NPUTOISA_LOOPORDER_H
 
 #include "ashlar/Isa/Instruction.h"
-#include "ashlar/Machine/Transfers.h"
+#include "ashlar/Machine/Description.h"
 
 namespace ashlar::codegen {
-
-/// One side of a copy at address \p base of \p memory.
-machine::TransferSide transferSide(isa::Memory memory, int64_t base,
-                                   const machine::Description &machine);
 
 /// Puts the five loops of an instruction into the order of the fewest cycles
 /// (machine::orderLoops).

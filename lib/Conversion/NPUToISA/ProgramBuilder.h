@@ -9,6 +9,7 @@
 #include "ashlar/Conversion/NPUToISA/NPUToISA.h"
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Machine/Description.h"
+#include "ashlar/Machine/Transfers.h"
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -19,7 +20,7 @@ namespace ashlar::codegen {
 inline constexpr uint32_t kNoNode = ~uint32_t(0);
 
 /// The most iterations that one loop of an instruction counts.
-inline constexpr int64_t kMostCount = (1 << 20) - 1;
+inline constexpr int64_t kMostCount = machine::mostIterations;
 
 /// Instructions of a program at most: what keeps the compiler's memory and time
 /// bounded. mobilenet_v2 on a1-tiny, which cuts all into tiles, has two thirds.

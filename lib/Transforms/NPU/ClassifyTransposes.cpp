@@ -9,6 +9,7 @@
 
 #include "ashlar/Analysis/InPlace.h"
 #include "ashlar/Analysis/MoveView.h"
+#include "ashlar/Analysis/MovementQueues.h"
 #include "ashlar/Analysis/TileBuffers.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Analysis/TransposePlan.h"
@@ -195,6 +196,32 @@ int64_t hiddenCopy(const Movement &movement,
   return std::min(movement.cycles.copy, product) * (parts - 1) / parts;
 }
 
+/// Takes off what goes on beside the loads of what makes the operand: tiles of
+/// rows are transposed as they are made, while the others arrive. The array is
+/// free meanwhile; of the queues, DRAM keeps one busy.
+void hideBesideLoads(Movement &movement, const machine::Description &machine) {
+  Operation *producer = movement.op->getOperand(0).getDefiningOp();
+  if (!producer || !producer->hasTrait<VectorEngine>() ||
+      endsOf(movement, machine).evicted)
+    return;
+  uint64_t bytes = 0;
+  for (Value operand : producer->getOperands())
+    if (isa<BlockArgument>(operand))
+      bytes += static_cast<uint64_t>(
+          analysis::dramBytes(storageOf(operand), shapeOf(operand)));
+  const auto loads =
+      static_cast<int64_t>(machine::dmaContiguous(machine, bytes).dram);
+  const auto parts = static_cast<int64_t>(
+      llvm::divideCeil(movement.plan->rowCount(),
+                       static_cast<int64_t>(machine::transposeRows(machine))));
+  const int64_t queues = analysis::movementQueues(machine);
+  auto hide = [&](int64_t &cycles, int64_t room) {
+    cycles -= std::min(cycles, room) * (parts - 1) / parts;
+  };
+  hide(movement.cycles.identity, loads);
+  hide(movement.cycles.copy, loads * (queues - 1) / queues);
+}
+
 /// Finds the tiles of the array and the cycles of all ways, with the axes that
 /// suit the array best where they are free.
 void findPlan(Movement &movement, const machine::Description &machine) {
@@ -223,6 +250,8 @@ void findPlan(Movement &movement, const machine::Description &machine) {
         best = other;
     }
   movement = best;
+  if (movement.plan)
+    hideBesideLoads(movement, machine);
   if (movement.plan && op.getKind() == kAxisChange)
     movement.cycles.copy -= hiddenCopy(movement, machine);
 }

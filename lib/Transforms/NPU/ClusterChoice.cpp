@@ -62,25 +62,17 @@ bool mayFold(Value x) {
   });
 }
 
-namespace {
-/// Cycles in which the vector unit encodes a feature map.
-struct EncodeCycles {
-  int64_t plain = 0;  ///< as it is
-  int64_t folded = 0; ///< in the best lane fold: few channels fill more lanes
-};
-} // namespace
-
-/// Of `x` where a move encodes it; else none.
-static EncodeCycles encodeCycles(Value x, const machine::Description &machine) {
+/// What making `x`, if a move makes it, takes less in the best lane fold than
+/// as it is: few channels fill more lanes, pixels are copied one by one.
+static int64_t gainOfFold(Value x, const machine::Description &machine) {
   auto shape = shapeOf(x);
-  EncodeCycles cycles;
-  cycles.plain = cycles.folded =
-      analysis::encodeCycles(x, analysis::Lanes(), machine);
-  for (const analysis::Lanes &fold :
-       analysis::laneFolds(shape[1], shape.back(), machine))
-    cycles.folded =
-        std::min(cycles.folded, analysis::encodeCycles(x, fold, machine));
-  return cycles;
+  const int64_t plain = analysis::makingCycles(x, analysis::Lanes(), machine);
+  int64_t folded = plain == 0 ? 0 : INT64_MAX;
+  if (plain > 0)
+    for (const analysis::Lanes &fold :
+         analysis::laneFolds(shape[1], shape.back(), machine))
+      folded = std::min(folded, analysis::makingCycles(x, fold, machine));
+  return folded == INT64_MAX ? 0 : plain - folded;
 }
 
 /// Cycles of scatter mode follow from the data: not by an estimate alone.
@@ -219,7 +211,8 @@ void Chooser::predict(PeConvOp conv) {
   if (policy.mode == "scatter" && !holds && candidate.obstacle.empty())
     candidate.obstacle = "more products may wait than its queues hold";
   candidate.data = analysis::profileOf(conv.getX(), policy.profiles);
-  candidate.encode = encodeCycles(conv.getX(), machine).plain;
+  candidate.encode =
+      analysis::encodeCycles(conv.getX(), analysis::Lanes(), machine);
   candidate.drained = !analysis::countedResults(conv.getX(), machine).empty();
   auto columns =
       analysis::planStationary(analysis::productShape(conv), machine);
@@ -316,8 +309,7 @@ void Chooser::decideGroup(llvm::ArrayRef<size_t> group) {
   Value x = candidates[group.front()].conv.getX();
   if (policy.forced() || policy.rule != partition::Rule::Cost || !mayFold(x))
     return;
-  EncodeCycles encode = encodeCycles(x, machine);
-  plain += encode.plain - encode.folded;
+  plain += gainOfFold(x, machine);
   if (folded > plain)
     return;
   for (size_t i : group)

@@ -93,36 +93,6 @@ bool encodesLanes(Operation *op, const Lanes &fold,
   return encodesBlock(block) && fold.pitch % block == 0;
 }
 
-/// Cycles in which the byte network forms the runs of a movement that writes
-/// its result folded by `lanes`: neighbours in a row go to different
-/// partitions, so that rows copied as they are become single elements. 0 for
-/// other operations, whose lanes cost nothing.
-int64_t runCycles(Operation *op, const Lanes &lanes,
-                  const machine::Description &machine) {
-  auto move = dyn_cast<DmaMoveOp>(op);
-  const auto rate = static_cast<int64_t>(machine.dma.runsPerCycle);
-  if (!move || rate == 0)
-    return 0;
-  const auto last = static_cast<int64_t>(shapeOf(move.getResult()).size()) - 1;
-  int64_t runs = 0;
-  for (Attribute attr : move.getPatterns()) {
-    const AccessPattern pattern =
-        *AccessPattern::fromArray(cast<DenseI64ArrayAttr>(attr).asArrayRef());
-    const auto sourceLast =
-        static_cast<int64_t>(pattern.sourceStart.size()) - 1;
-    int64_t elements = 1, row = 1;
-    for (const PatternDim &dim : pattern.dims) {
-      elements *= dim.extent;
-      if (dim.resultAxis == last && dim.resultStep == 1 &&
-          dim.sourceAxis == sourceLast && dim.sourceStep == 1)
-        row = std::max<int64_t>(row, dim.extent);
-    }
-    runs += lanes.folded() ? elements : elements / row;
-  }
-  return llvm::divideCeil(llvm::divideCeil(runs, rate),
-                          analysis::movementQueues(machine));
-}
-
 /// The folds that memory, array and formats allow for the result of `op`.
 llvm::SmallVector<Lanes, 6> candidates(Operation *op,
                                        const machine::Description &machine) {
@@ -210,9 +180,7 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
     // work.
     auto cycles = [&](const Lanes &lanes) {
       std::pair<int64_t, int64_t> sum{
-          analysis::encodeCycles(result, lanes, machine) +
-              runCycles(result.getDefiningOp(), lanes, machine),
-          0};
+          analysis::makingCycles(result, lanes, machine), 0};
       for (Operation *user : result.getUsers())
         if (readsFolded(user, result)) {
           auto own = denseCycles(cast<PeConvOp>(user), lanes, machine);
@@ -260,8 +228,8 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
         name,
         builder.getDictionaryAttr(
             {count("array_cycles", cycles.array), count("copied_bytes", 0),
-             count("copy_cycles",
-                   runCycles(conv.getX().getDefiningOp(), lanes, machine)),
+             count("input_cycles",
+                   analysis::makingCycles(conv.getX(), lanes, machine)),
              count("drain_cycles", cycles.drain), count("lanes", lanes.count),
              part("useful_columns",
                   share(outputs,

@@ -5,9 +5,9 @@
 
 #include "NetworkTime.h"
 
+#include "ashlar/Analysis/Cost/OperationCycles.h"
 #include "ashlar/Analysis/DenseCycles.h"
 #include "ashlar/Analysis/HostCost.h"
-#include "ashlar/Analysis/MovementQueues.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 
@@ -18,8 +18,6 @@ namespace ashlar::npu {
 using namespace mlir;
 using analysis::shapeOf;
 using analysis::storageOf;
-using machine::VecCost;
-using machine::VecStore;
 
 NetworkTime::NetworkTime(llvm::ArrayRef<Candidate> candidates,
                          const machine::Description &machine)
@@ -49,107 +47,55 @@ size_t NetworkTime::addStep(Engine engine, int64_t cycles,
   return steps.size() - 1;
 }
 
-/// One pass of the vector unit over a feature map, its channels in the lanes.
-int64_t NetworkTime::mapCycles(Value map, VecCost cost, VecStore store) const {
-  auto shape = shapeOf(map);
-  int64_t elements = 1;
-  for (int64_t extent : shape)
-    elements *= extent;
-  const int64_t channels = shape.empty()      ? 1
-                           : shape.size() > 2 ? shape[1]
-                                              : shape.back();
-  return static_cast<int64_t>(
-      machine::vecMap(machine, cost, store, channels,
-                      elements / std::max<int64_t>(channels, 1))
-          .complete);
-}
-
-int64_t NetworkTime::vectorCycles(Operation *op) const {
-  Value result = op->getResult(0), x = op->getOperand(0);
-  const VecStore store =
-      storageOf(result).encoded ? VecStore::Encode : VecStore::Same;
-  auto classOf = [](llvm::StringRef name) {
-    return machine::vecCostOf(name).value_or(VecCost::VeryExpensive);
-  };
-  if (auto map = dyn_cast<MapInterface>(op))
-    return mapCycles(result,
-                     std::max(classOf(map.getOp()), map.getScale()
-                                                        ? VecCost::Medium
-                                                        : VecCost::Cheap),
-                     store);
-  if (auto pool = dyn_cast<VecPoolOp>(op)) {
-    machine::PoolShape shape;
-    auto in = shapeOf(x), out = shapeOf(result);
-    auto kernel = pool.getKernel();
-    for (size_t i = 0; i < std::min<size_t>(kernel.size(), 3); ++i) {
-      shape.kernel[2 - i] = kernel[kernel.size() - 1 - i];
-      shape.in[2 - i] = in[in.size() - 1 - i];
-      shape.out[2 - i] = out[out.size() - 1 - i];
-    }
-    const auto kind = pool.getKind() == "max" ? machine::PoolKind::Max
-                                              : machine::PoolKind::Average;
-    return static_cast<int64_t>(
-        machine::vecPool(machine, kind, store,
-                         in.size() > 1 ? in[in.size() - kernel.size() - 1] : 1,
-                         shape)
-            .complete);
-  }
-  if (auto reduce = dyn_cast<VecReduceOp>(op))
-    return mapCycles(x, classOf(reduce.getKind()), VecStore::Same);
-  if (isa<VecSoftmaxOp>(op)) // maximum, difference, exponential, sum, quotient
-    return 3 * mapCycles(x, VecCost::Cheap, VecStore::Same) +
-           mapCycles(x, VecCost::VeryExpensive, VecStore::Same) +
-           mapCycles(x, VecCost::Expensive, store);
-  return mapCycles(result, VecCost::Medium, store);
+size_t NetworkTime::addVector(int64_t cycles, llvm::ArrayRef<Value> operands) {
+  const size_t step = addStep(Vector, cycles, operands);
+  if (cycles > 0)
+    steps[step].latency = static_cast<int64_t>(machine.vec.latency);
+  return step;
 }
 
 /// Blocks that are moved element by element are decoded once for all movements.
-Value NetworkTime::decoded(Value map) {
-  if (decodes.try_emplace(map, steps.size()).second)
-    addStep(Vector, mapCycles(map, VecCost::Cheap, VecStore::Convert), map);
-  return map;
+size_t NetworkTime::decoded(Value map) {
+  auto [found, fresh] = decodes.try_emplace(map, 0);
+  if (!fresh)
+    return found->second;
+  const size_t step = addVector(analysis::decodeCycles(map, machine), map);
+  return decodes[map] = step;
 }
 
 void NetworkTime::addMove(Operation *op) {
   auto move = cast<DmaMoveOp>(op);
   Value result = move.getY();
-  llvm::SmallVector<Value, 4> inputs(move.getInputs());
-  if (move.getPatterns().empty() && !move.getFill()) {
-    producers[result] = addStep(Copies, 0, inputs);
-    return;
-  }
-  int64_t bytes = storageOf(result).bytes();
-  for (int64_t extent : shapeOf(result))
-    bytes *= extent;
   const bool encodes = storageOf(result).encoded;
   llvm::SmallVector<size_t, 2> before;
-  bool outside = false;
-  for (Value input : inputs) {
+  for (Value input : move.getInputs())
     if (storageOf(input).encoded && !encodes)
-      before.push_back(decodes[decoded(input)]);
-    outside |= !input.getDefiningOp();
-  }
-  const int64_t cycles =
-      outside ? static_cast<int64_t>(
-                    machine::dmaContiguous(machine, bytes).complete)
-              : bytes / static_cast<int64_t>(machine.dma.onchipBytesPerCycle) /
-                    analysis::movementQueues(machine);
-  size_t last = addStep(Copies, cycles, inputs);
-  steps[last].after.append(before);
-  producers[result] = last;
-  if (!encodes ||
-      analysis::encodeCycles(result, analysis::Lanes(), machine) == 0)
+      before.push_back(decoded(input));
+  const analysis::OperationCycles plain =
+      analysis::moveCycles(move, analysis::Lanes(), machine);
+  const size_t copies = addStep(Copies, plain.copied(machine),
+                                llvm::SmallVector<Value, 4>(move.getInputs()));
+  steps[copies].after.append(before);
+  producers[result] = copies;
+  if (plain.vector == 0)
     return;
-  const size_t encode = addStep(
-      Vector, analysis::encodeCycles(result, analysis::Lanes(), machine),
-      result);
-  steps[encode].result = result;
+  const size_t stored = addVector(plain.vector, result);
+  producers[result] = stored;
   auto shape = shapeOf(result);
-  for (const analysis::Lanes &fold : analysis::laneFolds(
-           shape.size() > 1 ? shape[1] : 1, shape.back(), machine))
-    steps[encode].folded = std::min(
-        steps[encode].folded, analysis::encodeCycles(result, fold, machine));
-  producers[result] = encode;
+  if (!encodes || shape.size() < 3 || !mayFold(result))
+    return;
+  // In the lanes that take least, copies and encode together.
+  for (const analysis::Lanes &fold :
+       analysis::laneFolds(shape[1], shape.back(), machine)) {
+    const analysis::OperationCycles own =
+        analysis::moveCycles(move, fold, machine);
+    if (own.copied(machine) + own.vector >=
+        steps[copies].folded + steps[stored].folded)
+      continue;
+    steps[copies].folded = own.copied(machine);
+    steps[stored].folded = own.vector;
+  }
+  steps[copies].result = steps[stored].result = result;
 }
 
 void NetworkTime::add(Operation *op) {
@@ -169,7 +115,9 @@ void NetworkTime::add(Operation *op) {
     return;
   }
   if (!isa<PeConvOp, PeMatmulOp>(op)) {
-    producers[result] = addStep(Vector, vectorCycles(op), operands);
+    producers[result] = addVector(
+        analysis::vectorCycles(op, analysis::workLanesOf(op), machine),
+        operands);
     return;
   }
   int64_t cycles = 0;
@@ -216,9 +164,9 @@ int64_t NetworkTime::cycles(llvm::ArrayRef<Candidate> candidates) const {
     int64_t start = free[engine];
     for (size_t before : step.after)
       start = std::max(start, done[before]);
-    done[i] = start + cycles;
     if (cycles > 0)
-      free[engine] = done[i];
+      free[engine] = start + cycles;
+    done[i] = start + cycles + step.latency;
     end = std::max(end, done[i]);
   }
   return end;

@@ -31,8 +31,9 @@ private:
   struct Step {
     Engine engine = Vector;
     int64_t cycles = 0;
-    int64_t folded = 0; ///< If its result lies in lanes.
-    mlir::Value result; ///< Whose lanes count; may be null.
+    int64_t folded = 0;  ///< If its result lies in lanes.
+    int64_t latency = 0; ///< From the end of its work to its result.
+    mlir::Value result;  ///< Whose lanes count; may be null.
     int64_t candidate = -1;
     llvm::SmallVector<size_t, 3> after; ///< Steps.
   };
@@ -41,10 +42,8 @@ private:
   void addMove(mlir::Operation *op);
   size_t addStep(Engine engine, int64_t cycles,
                  llvm::ArrayRef<mlir::Value> operands);
-  int64_t vectorCycles(mlir::Operation *op) const;
-  int64_t mapCycles(mlir::Value map, machine::VecCost cost,
-                    machine::VecStore store) const;
-  mlir::Value decoded(mlir::Value map);
+  size_t addVector(int64_t cycles, llvm::ArrayRef<mlir::Value> operands);
+  size_t decoded(mlir::Value map);
   bool liesFolded(mlir::Value map, llvm::ArrayRef<Candidate> candidates) const;
 
   const machine::Description &machine;

@@ -8,6 +8,7 @@
 
 #include "SpreadCost.h"
 
+#include "ashlar/Analysis/Cost/OperationCycles.h"
 #include "ashlar/Analysis/MovementQueues.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Machine/Cycles.h"
@@ -24,8 +25,6 @@ using namespace mlir;
 using analysis::Lanes;
 using analysis::shapeOf;
 using analysis::storageOf;
-using machine::VecCost;
-using machine::VecStore;
 
 namespace {
 
@@ -61,14 +60,8 @@ static int64_t runCycles(Value value, const Lanes &lanes,
 
 int64_t relayCycles(Value value, const Lanes &lanes,
                     const machine::Description &machine) {
-  const int64_t bytes = elementsOf(value) * storageOf(value).bytes();
-  const int64_t cycles = std::max<int64_t>(
-      llvm::divideCeil(bytes,
-                       static_cast<int64_t>(machine.dma.onchipBytesPerCycle)),
-      runCycles(value, lanes, machine));
-  return static_cast<int64_t>(machine.dma.setupCycles +
-                              machine.dma.onchipLatency) +
-         llvm::divideCeil(cycles, analysis::movementQueues(machine));
+  return analysis::relayCycles(value, lanes.folded() ? lanes.across : 1,
+                               Lanes(), lanes, machine);
 }
 
 int64_t dramCycles(Value value, const Lanes &lanes,
@@ -174,27 +167,7 @@ bool SpreadCost::spills(Value value, const Lanes &lanes) const {
 }
 
 int64_t SpreadCost::passCycles(Operation *op, const Lanes &lanes) const {
-  Value result = op->getResult(0);
-  auto reduce = dyn_cast<VecReduceOp>(op);
-  Value x = reduce ? reduce.getX() : result;
-  const VecStore store =
-      storageOf(result).encoded ? VecStore::Encode : VecStore::Same;
-  const int64_t across = *axisOf(op);
-  const int64_t channels = shapeOf(result)[across] * lanes.count;
-  const int64_t positions = elementsOf(result) / std::max<int64_t>(channels, 1);
-  const llvm::StringRef name =
-      reduce ? reduce.getKind() : cast<MapInterface>(op).getOp();
-  const VecCost cost =
-      machine::vecCostOf(name).value_or(VecCost::VeryExpensive);
-  if (!reduce)
-    return static_cast<int64_t>(
-        machine::vecMap(machine, cost, store, channels, positions).issue);
-  const int64_t reduced =
-      elementsOf(x) / std::max<int64_t>(elementsOf(result), 1);
-  return static_cast<int64_t>(machine::vecReduce(machine, cost, store, channels,
-                                                 positions, reduced,
-                                                 name == "mean")
-                                  .issue);
+  return analysis::vectorCycles(op, lanes, machine);
 }
 
 /// What a reader of a feature map moves.

@@ -114,3 +114,18 @@ func.func @axis_change(%arg0: tensor<64x128xf32>) -> tensor<64x127xf32> {
   return %1 : tensor<64x127xf32>
 }
 }
+
+// -----
+
+// Four rows of tiles: the array transposes one while the next is loaded. A copy
+// takes fewer cycles by itself, but shares the queues with these loads.
+// CHECK-LABEL: func.func @beside_loads(
+// CHECK: npu.pe.transpose({{.*}}choice = "identity"
+module attributes {npu.target = #npu.target<"a1">} {
+func.func @beside_loads(%arg0: tensor<500x131xf32>) -> tensor<130x499xf32> {
+  %0 = npu.vec.pool "max"(%arg0) {layout = #npu.layout<axis = 0>, kernel = array<i64: 2>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, count_include_pad = false} : (tensor<500x131xf32>) -> tensor<500x130xf32>
+  %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 0>, patterns = [array<i64: 0, 2, 2, 130, 1, 1, 0, 1, 500, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<500x130xf32>) -> tensor<130x500xf32>
+  %2 = npu.vec.pool "max"(%1) {layout = #npu.layout<axis = 0>, kernel = array<i64: 2>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, count_include_pad = false} : (tensor<130x500xf32>) -> tensor<130x499xf32>
+  return %2 : tensor<130x499xf32>
+}
+}

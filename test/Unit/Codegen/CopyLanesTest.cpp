@@ -4,9 +4,9 @@
 // executed by the naive machine and judged by the definition of a fold, index
 // by index.
 
-#include "lib/Conversion/NPUToISA/CopyLanes.h"
 #include "../Emulator/NaiveMachine.h"
 #include "TestSupport.h"
+#include "lib/Conversion/NPUToISA/Copy.h"
 #include "gtest/gtest.h"
 
 using namespace ashlar;

@@ -3,13 +3,14 @@
 // The loops of vector instructions reach every element of the result once and
 // find each operand's element by the broadcasting rule.
 
-#include "lib/Conversion/NPUToISA/VectorLoops.h"
+#include "ashlar/Analysis/Cost/VectorLoops.h"
 #include "TestSupport.h"
+#include "ashlar/Machine/Transfers.h"
 #include "gtest/gtest.h"
 #include <map>
 
 using namespace ashlar;
-using namespace ashlar::codegen;
+using namespace ashlar::analysis;
 using namespace ashlar::test;
 
 namespace {
@@ -77,7 +78,7 @@ TEST_F(VectorLoopsTest, LoopsLongerThanAFieldAreCut) {
   // A partition as large as offsets allow holds more than a loop counts, and
   // so do its channel tiles.
   machine.sb.bytesPerPartition = 1 << 24;
-  const int64_t most = kMostCount, channels = 3 * most;
+  const int64_t most = machine::mostIterations, channels = 3 * most;
   for (const Shape &shape : {Shape{1, 2 * most + 3}, Shape{channels, 1}}) {
     View view = analysis::denseBufferView(plainType(1), shape, 0, 0, machine);
     VectorOperand operands[] = {{&view}};

@@ -317,6 +317,20 @@ def DescribeClusters
   }];
 }
 
+def PrintCycles : Pass<"ashlar-npu-print-cycles", "::mlir::ModuleOp"> {
+  let summary = "print the predicted cycles of every operation";
+  let description = [{
+    For tests and developers; not part of a phase, changes nothing. One line on
+    standard output for each engine of an operation: node, engine (`pe`, `act`,
+    `vec`, or `dma` for the queues that share a copy) and the cycles that the
+    choices of the assign phase expect of it, separated by tabs. An operation is
+    taken as one tile; its neighbours, and products with stationary activations
+    or of the sparse cluster, which have predictions of their own, are left out.
+
+    Input: operations with `layout`.
+  }];
+}
+
 def VerifyPlan : Pass<"ashlar-npu-verify-plan", "::mlir::ModuleOp"> {
   let summary = "check the exit invariants of the plan phase";
   let description = [{

@@ -4,7 +4,6 @@
 // loop, indices step along it.
 
 #include "../Generator.h"
-#include "../VectorLoops.h"
 
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"

@@ -5,7 +5,6 @@
 // partition are cut there.
 
 #include "../Generator.h"
-#include "../VectorLoops.h"
 
 namespace ashlar::codegen {
 

@@ -3,9 +3,9 @@
 // npu.dma.move: every pattern is clipped to the tile and becomes DMA copies. A
 // result of another storage type passes through scratch and the vector unit.
 
-#include "../CopyLanes.h"
 #include "../Generator.h"
 
+#include "ashlar/Analysis/Cost/LaneCopies.h"
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Support/Half.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -13,101 +13,12 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <bit>
-#include <numeric>
 
 using namespace mlir;
 
 namespace ashlar::codegen {
 
 namespace {
-
-/// A run of neighbours along W of a lane-folded result becomes loops over
-/// memory indices. Whole pixels are one pattern, the ends of a run two.
-void foldRun(const npu::AccessPattern &rest, const npu::PatternDim &run,
-             const analysis::Lanes &lanes,
-             llvm::SmallVectorImpl<npu::AccessPattern> &patterns) {
-  const size_t wAxis = rest.resultStart.size() - 1;
-  int64_t w = rest.resultStart[wAxis], done = 0;
-  while (done < run.extent) {
-    int64_t lane = (w + done) % lanes.count, left = run.extent - done;
-    int64_t pixels = lane == 0 ? left / lanes.count : 0;
-    int64_t inPixel =
-        pixels > 0 ? lanes.count : std::min(left, lanes.count - lane);
-    npu::AccessPattern part = rest;
-    part.resultStart[wAxis] = (w + done) / lanes.count;
-    part.resultStart[1] += lane * lanes.pitch;
-    if (run.sourceAxis >= 0)
-      part.sourceStart[run.sourceAxis] += done * run.sourceStep;
-    if (pixels > 1)
-      part.dims.push_back({pixels, run.sourceAxis, run.sourceStep * lanes.count,
-                           run.resultAxis, 1});
-    part.dims.push_back(
-        {inPixel, run.sourceAxis, run.sourceStep, 1, lanes.pitch});
-    patterns.push_back(std::move(part));
-    done += inPixel * std::max<int64_t>(pixels, 1);
-  }
-}
-
-/// Divides loop `loop` along axis `wAxis`, so that all elements of a part lie
-/// in the same lane of `lanes`.
-llvm::SmallVector<npu::AccessPattern, 4>
-divideByLane(const npu::AccessPattern &pattern, size_t loop, size_t wAxis,
-             int64_t lanes) {
-  llvm::SmallVector<npu::AccessPattern, 4> parts;
-  const npu::PatternDim &whole = pattern.dims[loop];
-  const int64_t period = lanes / std::gcd(whole.resultStep, lanes);
-  for (int64_t first = 0; first < std::min(period, whole.extent); ++first) {
-    npu::AccessPattern part = pattern;
-    npu::PatternDim &dim = part.dims[loop];
-    dim.extent = llvm::divideCeil(whole.extent - first, period);
-    dim.sourceStep *= period;
-    dim.resultStep *= period;
-    part.resultStart[wAxis] += first * whole.resultStep;
-    if (whole.sourceAxis >= 0)
-      part.sourceStart[whole.sourceAxis] += first * whole.sourceStep;
-    parts.push_back(std::move(part));
-  }
-  return parts;
-}
-
-/// An access pattern of a lane-folded result in memory indices: result w is
-/// pixel w div Ws of lane w mod Ws, whose channels begin at the lane's first
-/// partition.
-llvm::SmallVector<npu::AccessPattern, 4>
-foldPattern(const npu::AccessPattern &pattern, const analysis::Lanes &lanes) {
-  if (!lanes.folded())
-    return {pattern};
-  const size_t wAxis = pattern.resultStart.size() - 1;
-  auto along = [&](const npu::PatternDim &dim) {
-    return dim.resultAxis == static_cast<int64_t>(wAxis) && dim.extent > 1;
-  };
-  llvm::SmallVector<npu::AccessPattern, 4> patterns;
-  const auto *run = llvm::find_if(pattern.dims, along);
-  if (run != pattern.dims.end() && run->resultStep == 1 &&
-      llvm::count_if(pattern.dims, along) == 1) {
-    npu::AccessPattern rest = pattern;
-    rest.dims.erase(rest.dims.begin() + (run - pattern.dims.begin()));
-    foldRun(rest, *run, lanes, patterns);
-    return patterns;
-  }
-  patterns.push_back(pattern);
-  for (size_t loop = 0; loop < pattern.dims.size(); ++loop) {
-    if (!along(pattern.dims[loop]))
-      continue;
-    llvm::SmallVector<npu::AccessPattern, 4> parts;
-    for (const npu::AccessPattern &part : patterns)
-      parts.append(divideByLane(part, loop, wAxis, lanes.count));
-    patterns = std::move(parts);
-  }
-  for (npu::AccessPattern &part : patterns) {
-    part.resultStart[1] += part.resultStart[wAxis] % lanes.count * lanes.pitch;
-    part.resultStart[wAxis] /= lanes.count;
-    for (npu::PatternDim &dim : part.dims)
-      if (along(dim))
-        dim.resultStep /= lanes.count;
-  }
-  return patterns;
-}
 
 /// Clears `size` indices of a folded map from `start` along `axis`.
 void clear(Generator &generator, const View &target, int64_t axis,
@@ -371,7 +282,8 @@ llvm::Error emitMove(Generator &generator, const TileContext &tile) {
     const Region &held = tile.operandRegions[pattern.operand];
     for (size_t i = 0; i < held.start.size(); ++i)
       pattern.sourceStart[i] -= held.start[i];
-    for (const npu::AccessPattern &part : foldPattern(pattern, lanes))
+    for (const npu::AccessPattern &part :
+         analysis::lanePatterns(pattern, lanes))
       emitSquares(generator, operands[pattern.operand], target, part);
   }
   if (converts) {

@@ -5,7 +5,6 @@
 // tensor, counted with the block axis fastest.
 
 #include "../Generator.h"
-#include "../VectorLoops.h"
 
 #include "ashlar/Analysis/Lanes.h"
 #include "llvm/Support/MathExtras.h"

@@ -4,7 +4,6 @@
 // EmitPool.cpp).
 
 #include "../Generator.h"
-#include "../VectorLoops.h"
 
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Machine/Cycles.h"

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loop nests of vector instructions over views with numpy broadcasting.
+// Loop nests of vector instructions over views with numpy broadcasting: what
+// code generation emits and predictors count.
 
-#ifndef ASHLAR_LIB_CONVERSION_NPUTOISA_VECTORLOOPS_H
-#define ASHLAR_LIB_CONVERSION_NPUTOISA_VECTORLOOPS_H
+#ifndef ASHLAR_ANALYSIS_COST_VECTORLOOPS_H
+#define ASHLAR_ANALYSIS_COST_VECTORLOOPS_H
 
-#include "Copy.h"
+#include "ashlar/Analysis/View.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
-namespace ashlar::codegen {
+namespace ashlar::analysis {
 
 /// A view that takes part; axes align with the result's from the right.
 struct VectorOperand {
@@ -39,6 +40,6 @@ void forEachVectorLoop(llvm::ArrayRef<VectorOperand> operands,
                        unsigned maxDims,
                        llvm::function_ref<void(const VectorLoop &)> body);
 
-} // namespace ashlar::codegen
+} // namespace ashlar::analysis
 
-#endif // ASHLAR_LIB_CONVERSION_NPUTOISA_VECTORLOOPS_H
+#endif // ASHLAR_ANALYSIS_COST_VECTORLOOPS_H

@@ -2,11 +2,13 @@
 //
 // Merging and cutting of vector loops.
 
-#include "VectorLoops.h"
+#include "ashlar/Analysis/Cost/VectorLoops.h"
+
+#include "ashlar/Machine/Transfers.h"
 
 #include "llvm/ADT/STLExtras.h"
 
-namespace ashlar::codegen {
+namespace ashlar::analysis {
 namespace {
 
 /// A free axis of the result with the stride of every operand.
@@ -36,8 +38,8 @@ llvm::SmallVector<FreeDim, 6> freeDims(llvm::ArrayRef<VectorOperand> operands,
     FreeDim dim{result.shape[axis], {}};
     for (const VectorOperand &operand : operands)
       dim.strides.push_back(strideOf(*operand.view, axis, result.rank()));
-    bool merges =
-        !dims.empty() && dims.back().extent * dim.extent <= kMostCount;
+    bool merges = !dims.empty() &&
+                  dims.back().extent * dim.extent <= machine::mostIterations;
     for (size_t i = 0; merges && i < operands.size(); ++i)
       merges = dims.back().strides[i] == dim.strides[i] * dim.extent;
     if (merges)
@@ -62,8 +64,8 @@ int64_t channelRun(llvm::ArrayRef<VectorOperand> operands, int64_t channels,
     room = std::min(room, partitions - row);
   }
   // Whole channel tiles, as many as a field counts.
-  if (aligned && channels - first > kMostCount)
-    return kMostCount / partitions * partitions;
+  if (aligned && channels - first > machine::mostIterations)
+    return machine::mostIterations / partitions * partitions;
   return aligned ? channels - first : room;
 }
 
@@ -100,11 +102,14 @@ void runParts(llvm::ArrayRef<FreeDim> dims, size_t cut, int64_t chunk,
 /// than a field counts, and emits the rest.
 void runDims(llvm::ArrayRef<FreeDim> dims, VectorLoop loop, unsigned maxDims,
              llvm::function_ref<void(const VectorLoop &)> body) {
-  if (const auto *dim = llvm::find_if(
-          dims, [](const FreeDim &dim) { return dim.extent > kMostCount; });
+  if (const auto *dim = llvm::find_if(dims,
+                                      [](const FreeDim &dim) {
+                                        return dim.extent >
+                                               machine::mostIterations;
+                                      });
       dim != dims.end())
-    return runParts(dims, dim - dims.begin(), kMostCount, std::move(loop),
-                    maxDims, body);
+    return runParts(dims, dim - dims.begin(), machine::mostIterations,
+                    std::move(loop), maxDims, body);
   if (dims.size() > maxDims)
     return runParts(dims, 0, 1, std::move(loop), maxDims, body);
   size_t missing = maxDims - dims.size();
@@ -139,4 +144,4 @@ void forEachVectorLoop(llvm::ArrayRef<VectorOperand> operands,
   }
 }
 
-} // namespace ashlar::codegen
+} // namespace ashlar::analysis
