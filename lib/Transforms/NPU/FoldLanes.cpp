@@ -228,7 +228,7 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
         name,
         builder.getDictionaryAttr(
             {count("array_cycles", cycles.array), count("copied_bytes", 0),
-             count("input_cycles",
+             count("copy_cycles",
                    analysis::makingCycles(conv.getX(), lanes, machine)),
              count("drain_cycles", cycles.drain), count("lanes", lanes.count),
              part("useful_columns",
