@@ -233,7 +233,7 @@ struct BandChainsPass : nn::impl::BandChainsBase<BandChainsPass> {
 private:
   /// Cycles until what a stage makes reaches the next one: latencies of units
   /// and copies, the array's fill, waits for shared banks. Fitted to Inception
-  /// v1 on `a1` (docs/decisions/2026-11-23-bands-of-rows.md).
+  /// v1 on `a1` (docs/decisions/schedule/2026-11-23-bands-of-rows.md).
   static constexpr int64_t kHandOver = 700;
   /// Bands of a chain at most: each has instructions of its own.
   static constexpr int64_t kMostBands = 64;
