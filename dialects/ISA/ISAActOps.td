@@ -19,7 +19,8 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     follow the steps instead: that of step t, the same for all lanes, is at
     `SB[paramPart][paramOffset + 16*t]`. Encoded results form blocks of
     dstBlock lanes from lane 0; the last one may be short. With `cellFromXr` the
-    exponent of every block is `XR[dstXr]`, which is read and not merged.
+    exponent of every block is `XR[dstXr]`, which is read and not merged;
+    `repair` and `keepOwn` are as in vec.map.
 
     With `biasAligned` the bias of a record is an integer b (low 16 bits) times
     2^e (high 16 bits), shifted to the exponent of the accumulator (left exactly,
@@ -109,7 +110,7 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     Limited<"dstMantissa", 5, 16, 6, 48, "bits", "mantissa width of a bfp result">,
     OneOf<"dstBlock", 8, [0, 8, 16, 32, 64], 6, 53, "lanes", "block length of a bfp result, else 0">,
     U<"dstXr", 10, 10, 32, "register", "scale exponent that a bfp result merges into">,
-    Flag<"dstXrClear", 2, 63, "clear that register first">,
+    Flag<"dstXrClear", 2, 63, "clear the register that is merged into first">,
     Flag<"paramAlongSteps", 8, 56, "parameter records follow the steps, not the lanes">,
     Flag<"biasAligned", 8, 57, "the record's bias is an integer mantissa and its exponent">,
     Flag<"cellFromXr", 8, 58, "a bfp result takes its exponent from dstXr">,
@@ -128,9 +129,12 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     U<"countStride1", 14, 11, 36, "counters", "counter stride of dimension 1">,
     U<"countStride2", 14, 11, 50, "counters", "counter stride of dimension 2">,
     U<"groupLanes", 12, 12, 0, "lanes", "lanes of one group, with fromTcu; 0: all lanes are of group `group`">,
-    Flag<"mapped", 12, 12, "with fromTcu: the records say whose accumulators a lane takes">
+    Flag<"mapped", 12, 12, "with fromTcu: the records say whose accumulators a lane takes">,
+    USince<2, "ownXr", 10, 12, 13, "register", "merges the exponents that the blocks have of their own">,
+    FlagSince<2, "keepOwn", 12, 23, "those exponents are merged">,
+    FlagSince<2, "repair", 12, 24, "a block beyond a given exponent takes its own">
   ];
-  let isaReserved = [Reserved<6, 63, 1>, Reserved<12, 13, 51>];
+  let isaReserved = [Reserved<6, 63, 1>, Reserved<12, 25, 39>];
   let isaOperands = [
     Psum<Read, Loops3, "!$fromTcu">,
     Computed<Read, "accumulators", "accumulators", "$fromTcu">,
@@ -144,7 +148,9 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     Tensor<"dst", Write, "result", Loops3, channels="$cols">,
     Cluster<"Counts", Write, "$counts", "1", Loops3, "$counted", "!$countClear",
             "counts", "count">,
-    Scale<"dst", "$mode != DrainMode::Raw64 || $typed", "$cellFromXr">
+    Scale<"dst", "$mode != DrainMode::Raw64 || $typed", "$cellFromXr",
+          "$keepOwn">,
+    Xr<Write, "$ownXr", "$keepOwn", "!$dstXrClear">
   ];
 }
 

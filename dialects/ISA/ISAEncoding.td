@@ -123,6 +123,11 @@ class FlagSince<int version, string name, int word, int lsb, string description>
     : Flag<name, word, lsb, description> {
   let since = version;
 }
+class USince<int version, string name, int width, int word, int lsb,
+             string unit, string description>
+    : U<name, width, word, lsb, unit, description> {
+  let since = version;
+}
 class ESince<int version, string name, int width, ISA_Enum type, int word,
              int lsb, string description>
     : E<name, width, type, word, lsb, description> {

@@ -116,9 +116,10 @@ def ISA_Lead : ISA_Enum<"Lead", 1, "Rounding of the logarithm of a range.", [
   ISA_EnumCase<"ceil", 1, "up: one bit less precision, but headroom to round up">
 ]>;
 
-def ISA_SelectRule : ISA_Enum<"SelectRule", 1, "What decides the range of sampled values.", [
+def ISA_SelectRule : ISA_Enum<"SelectRule", 2, "What decides the range of sampled values.", [
   ISA_EnumCase<"stats", 0, "mean plus k deviations of the magnitudes">,
-  ISA_EnumCase<"maximum", 1, "the largest magnitude">
+  ISA_EnumCase<"maximum", 1, "the largest magnitude">,
+  ISA_EnumCase<"error", 2, "the errors that the former exponent would cause">
 ]>;
 
 def ISA_BMode : ISA_Enum<"BMode", 2, "Second operand of vec.map.", [

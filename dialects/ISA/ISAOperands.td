@@ -134,10 +134,12 @@ class Sr<ISA_Effect effect, string index, string merge = "">
     : Registers<"Sr", effect, index, "", merge, "">;
 
 /// The scale exponent of a result, if that is encoded: merged, or taken.
-class Scale<string name, string when = "", string given = "">
+class Scale<string name, string when = "", string given = "",
+            string keepOwn = "">
     : ISA_Operand<"scale", "ScaleOperand", name, Write, "", NoLoops, when, [
         ISA_Role<"type", "", 1>, ISA_Role<"xr", "", 1>,
-        ISA_Role<"xrClear", "", 1>, ISA_Role<"given", given>
+        ISA_Role<"xrClear", "", 1>, ISA_Role<"given", given>,
+        ISA_Role<"keepOwn", keepOwn>
       ]>;
 
 /// A set of the array as a whole.

@@ -93,20 +93,28 @@ def ISA_XrSelectOp : ISA_Op<"XrSelect", "xr.select", 0x05, ["vec"]> {
     sampled magnitudes, decided exactly in integers; rule maximum: of the
     largest magnitude. Without a sample that is not zero dst becomes cleared.
 
+    Rule error starts from the exponent E in `XR[dst]`. A sample of leading place
+    l = floor(log2 magnitude) can lose `2^(l+1) - 2^(E+mantissa-1)` if
+    l > E + mantissa - 2, `2^(l+1)` if l < E - 1, else `2^(E-1)`. E stays if the
+    sum of all is at most 2^-t of the sum of the magnitudes, t in the field k;
+    otherwise the best of E, E - 1, E + 1 and that of rule maximum follows, the
+    first of equal ones; a cleared E is followed by the last.
+
     Example: `isa.xr.select(dst = 4, sr = 0, k = 64, mantissa = 8)`
   }];
   let isaWords = 2;
   let isaFields = [
     U<"dst", 10, 1, 0, "register", "register written">,
     U<"sr", 6, 1, 10, "register", "statistics register read">,
-    U<"k", 8, 1, 16, "sixteenths", "deviations above the mean">,
+    U<"k", 8, 1, 16, "sixteenths", "deviations above the mean; rule error: bits of t">,
     Limited<"mantissa", 5, 16, 1, 24, "bits", "mantissa width W that the exponent is for">,
     E<"lead", 1, ISA_Lead, 1, 29, "rounding of the logarithm">,
-    E<"rule", 1, ISA_SelectRule, 1, 30, "what decides the range">
+    E<"rule", 2, ISA_SelectRule, 1, 30, "what decides the range">
   ];
-  let isaReserved = [Reserved<1, 31, 33>];
+  let isaReserved = [Reserved<1, 32, 32>];
   let isaOperands = [
     Sr<Read, "$sr">,
+    Xr<Read, "$dst", "$rule == SelectRule::Error">,
     Xr<Write, "$dst">
   ];
 }

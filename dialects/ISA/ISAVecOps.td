@@ -20,9 +20,16 @@ def ISA_VecMapOp : ISA_Op<"VecMap", "vec.map", 0x40, ["vec"]> {
     functions compute in binary32; integer operands with an integer result
     compute in 64-bit integers. Encoded operands are decoded exactly. Encoded
     results form blocks of dstBlock channels from channel 0 (0 = all channels).
+    blockAdd, blockSub, blockMul and blockDiv take encoded A, B and result: the
+    exact result of each element is rounded once.
+
     With `cellFromXr` the exponent of every block is `XR[dstXr]`, which is read
-    and not merged. blockAdd, blockSub, blockMul and blockDiv take encoded A, B
-    and result: the exact result of each element is rounded once.
+    and not merged; while that is cleared, every block has its own exponent, as
+    without the flag. With `repair` a block whose own exponent is larger keeps
+    it: the mantissas are shifted to it, and an instruction with such a block
+    passes its operands twice. With `keepOwn` the exponents that the blocks
+    would have of their own merge into `XR[ownXr]`, also those of blocks that do
+    not take them.
 
     With `hasScale` and `hasBias` the function has `A * scale + bias` for A, in
     binary32, each step rounded: parameters of binary32, one per channel.
@@ -74,7 +81,7 @@ def ISA_VecMapOp : ISA_Op<"VecMap", "vec.map", 0x40, ["vec"]> {
     S<"dstStride1", 32, 11, 32, "bytes", "stride 1 of the result">,
     S<"dstStride2", 32, 12, 0, "bytes", "stride 2 of the result">,
     U<"dstXr", 10, 9, 44, "register", "scale exponent that a bfp result merges into">,
-    Flag<"dstXrClear", 1, 62, "clear that register first">,
+    Flag<"dstXrClear", 1, 62, "clear the register that is merged into first">,
     Flag<"cellFromXr", 2, 62, "a bfp result takes its exponent from dstXr">,
     E<"overflow", 1, ISA_Overflow, 2, 63, "mantissas beyond a given exponent">,
     Flag<"affine", 6, 56, "operands are dequantised first">,
@@ -95,16 +102,20 @@ def ISA_VecMapOp : ISA_Op<"VecMap", "vec.map", 0x40, ["vec"]> {
     S<"scaleTileStride", 32, 15, 24, "bytes", "distance of the scales of two channel tiles">,
     U<"biasOffset", 24, 16, 0, "bytes", "offset of the biases">,
     S<"biasTileStride", 32, 16, 24, "bytes", "distance of the biases of two channel tiles">,
-    U<"biasPart", 12, 17, 0, "partition", "partition of the bias of channel 0">
+    U<"biasPart", 12, 17, 0, "partition", "partition of the bias of channel 0">,
+    USince<2, "ownXr", 10, 17, 12, "register", "merges the exponents that the blocks have of their own">,
+    FlagSince<2, "keepOwn", 17, 22, "those exponents are merged">,
+    FlagSince<2, "repair", 17, 23, "a block beyond a given exponent takes its own">
   ];
-  let isaReserved = [Reserved<1, 63, 1>, Reserved<3, 61, 3>, Reserved<5, 57, 7>, Reserved<6, 59, 5>, Reserved<9, 54, 10>, Reserved<10, 56, 8>, Reserved<15, 56, 8>, Reserved<16, 56, 8>, Reserved<17, 12, 52>];
+  let isaReserved = [Reserved<1, 63, 1>, Reserved<3, 61, 3>, Reserved<5, 57, 7>, Reserved<6, 59, 5>, Reserved<9, 54, 10>, Reserved<10, 56, 8>, Reserved<15, 56, 8>, Reserved<16, 56, 8>, Reserved<17, 24, 40>];
   let isaOperands = [
     Tensor<"a", Read, "A", Loops3>,
     Tensor<"b", Read, "B", Loops3, "$bMode == BMode::Tensor">,
     Tensor<"scale", Read, "scale", NoLoops, "$hasScale", "ElemType::F32">,
     Tensor<"bias", Read, "bias", NoLoops, "$hasBias", "ElemType::F32">,
     Tensor<"dst", Write, "result", Loops3>,
-    Scale<"dst", given="$cellFromXr">
+    Scale<"dst", given="$cellFromXr", keepOwn="$keepOwn">,
+    Xr<Write, "$ownXr", "$keepOwn", "!$dstXrClear">
   ];
 }
 
@@ -114,7 +125,8 @@ def ISA_VecPoolOp : ISA_Op<"VecPool", "vec.pool", 0x41, ["vec"]> {
     Output (od, oh, ow) reduces the window positions with input coordinate
     `od*sD - pD + kd*dD` (likewise H, W) inside [0, inD); ascending d, h, w.
     avg divides by the number of window positions whose coordinates lie in
-    [clo, chi), the product over the dimensions. Sums are binary32.
+    [clo, chi), the product over the dimensions. Sums are binary32. Given
+    exponents (`cellFromXr`) are as those of vec.map.
 
     Example: `isa.vec.pool(kind = max, channels = 8, srcType = f32, srcStrideH = 32, srcStrideW = 4, inD = 1, inH = 8, inW = 8, outH = 4, outW = 4, kH = 2, kW = 2, sH = 2, sW = 2, dstType = f32, dstOffset = 256, dstStrideH = 16, dstStrideW = 4)`
   }];
@@ -164,13 +176,19 @@ def ISA_VecPoolOp : ISA_Op<"VecPool", "vec.pool", 0x41, ["vec"]> {
     S<"dstStrideH", 32, 13, 0, "bytes", "result stride of h">,
     S<"dstStrideW", 32, 13, 32, "bytes", "result stride of w">,
     U<"dstXr", 10, 11, 44, "register", "scale exponent that a bfp result merges into">,
-    Flag<"dstXrClear", 2, 61, "clear that register first">
+    Flag<"dstXrClear", 2, 61, "clear that register first">,
+    FlagSince<2, "cellFromXr", 2, 62, "a bfp result takes its exponent from dstXr">,
+    ESince<2, "overflow", 1, ISA_Overflow, 2, 63, "mantissas beyond a given exponent">,
+    USince<2, "ownXr", 10, 11, 54, "register", "merges the exponents that the blocks have of their own">,
+    FlagSince<2, "keepOwn", 5, 60, "those exponents are merged">,
+    FlagSince<2, "repair", 5, 61, "a block beyond a given exponent takes its own">
   ];
-  let isaReserved = [Reserved<2, 62, 2>, Reserved<5, 60, 4>, Reserved<6, 61, 3>, Reserved<7, 60, 4>, Reserved<8, 60, 4>, Reserved<9, 60, 4>, Reserved<10, 60, 4>, Reserved<11, 54, 10>];
+  let isaReserved = [Reserved<5, 62, 2>, Reserved<6, 61, 3>, Reserved<7, 60, 4>, Reserved<8, 60, 4>, Reserved<9, 60, 4>, Reserved<10, 60, 4>];
   let isaOperands = [
     Tensor<"src", Read, "source", DHWLoops<"in">, via="pooled">,
     Tensor<"dst", Write, "result", DHWLoops<"out">>,
-    Scale<"dst">
+    Scale<"dst", given="$cellFromXr", keepOwn="$keepOwn">,
+    Xr<Write, "$ownXr", "$keepOwn", "!$dstXrClear">
   ];
 }
 
@@ -179,7 +197,8 @@ def ISA_VecReduceOp : ISA_Op<"VecReduce", "vec.reduce", 0x42, ["vec"]> {
   let description = [{
     For every channel and (o0, o1): reduces over r0, then r1 fastest, ascending.
     mean is the sum divided by the count; argmax and argmin give r0*R1 + r1 of
-    the first extremum, or of the last one with selectLast.
+    the first extremum, or of the last one with selectLast. Given exponents
+    (`cellFromXr`) are as those of vec.map.
 
     Example: `isa.vec.reduce(kind = mean, channels = 8, r0 = 4, r1 = 4, srcType = f32, srcStrideR0 = 16, srcStrideR1 = 4, dstType = f32, dstOffset = 64)`
   }];
@@ -210,14 +229,20 @@ def ISA_VecReduceOp : ISA_Op<"VecReduce", "vec.reduce", 0x42, ["vec"]> {
     S<"dstStrideO0", 32, 7, 32, "bytes", "result stride of o0">,
     S<"dstStrideO1", 32, 8, 0, "bytes", "result stride of o1">,
     U<"dstXr", 10, 8, 32, "register", "scale exponent that a bfp result merges into">,
-    Flag<"dstXrClear", 1, 60, "clear that register first">
+    Flag<"dstXrClear", 1, 60, "clear that register first">,
+    FlagSince<2, "cellFromXr", 8, 52, "a bfp result takes its exponent from dstXr">,
+    ESince<2, "overflow", 1, ISA_Overflow, 8, 53, "mantissas beyond a given exponent">,
+    USince<2, "ownXr", 10, 8, 42, "register", "merges the exponents that the blocks have of their own">,
+    FlagSince<2, "keepOwn", 8, 54, "those exponents are merged">,
+    FlagSince<2, "repair", 8, 55, "a block beyond a given exponent takes its own">
   ];
-  let isaReserved = [Reserved<1, 61, 3>, Reserved<2, 60, 4>, Reserved<3, 61, 3>, Reserved<6, 56, 8>, Reserved<8, 42, 22>];
+  let isaReserved = [Reserved<1, 61, 3>, Reserved<2, 60, 4>, Reserved<3, 61, 3>, Reserved<6, 56, 8>, Reserved<8, 56, 8>];
   let isaOperands = [
     Tensor<"src", Read, "source",
            ISA_Loops<["$o0", "$o1", "$r0", "$r1"], ["O0", "O1", "R0", "R1"]>>,
     Tensor<"dst", Write, "result", ISA_Loops<["$o0", "$o1"], ["O0", "O1"]>>,
-    Scale<"dst">
+    Scale<"dst", given="$cellFromXr", keepOwn="$keepOwn">,
+    Xr<Write, "$ownXr", "$keepOwn", "!$dstXrClear">
   ];
 }
 

@@ -100,12 +100,21 @@ void PlanWriter::addFormat(json::Object &tensor, Value value,
 /// The parameters of a policy that is not `runmax`.
 static json::Object describePolicy(const numerics::ScalePolicy &policy) {
   json::Object object{{"kind", numerics::scaleKindName(policy.kind)}};
-  if (policy.isStateful())
+  if (policy.kind == numerics::ScaleKind::Error)
+    object["tolerance"] = policy.tolerance;
+  else if (policy.isStateful())
     object["k_sixteenths"] = policy.sixteenths;
-  if (policy.kind == numerics::ScaleKind::Stats)
+  if (policy.kind == numerics::ScaleKind::Stats ||
+      policy.kind == numerics::ScaleKind::Error)
     object["samples"] = policy.samples;
   if (policy.kind == numerics::ScaleKind::Predict)
     object["depth"] = policy.depth;
+  if (policy.ceiling)
+    object["lead"] = "ceil";
+  if (policy.isStored()) {
+    object["at"] = "store";
+    object["overflow"] = numerics::storeOverflowName(policy.overflow);
+  }
   return object;
 }
 

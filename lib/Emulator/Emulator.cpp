@@ -327,6 +327,33 @@ static support::HostTensor outputOf(LoadedProgram::Impl &impl,
   return output;
 }
 
+/// An instruction that repaired blocks has passed its operands twice.
+static void repairBlocks(LoadedProgram::Impl &impl, uint32_t index,
+                         uint64_t blocks, RunResult &result) {
+  Engine &engine = impl.engine;
+  const auto known = impl.clusterCosts.find(index);
+  const auto found = engine.measured.find(index);
+  const Cost once = found != engine.measured.end() ? found->second
+                    : known != impl.clusterCosts.end()
+                        ? known->second
+                        : CostModel(*engine.costMachine)(impl.code[index]);
+  engine.measured[index] = once.repeated();
+  if (const uint32_t node = impl.nodeOf(index); node < result.nodes.size())
+    result.nodes[node].repaired += blocks;
+}
+
+/// Where the given exponent turns out to be unknown, the vector unit has to
+/// find the maxima of the blocks first.
+template <typename Op>
+static void measureOwnExponents(Engine &engine, const Op &op) {
+  if constexpr (requires { op.cellFromXr, op.channels; })
+    if (op.cellFromXr && engine.memory.xr(op.dstXr) == clearedScale) {
+      Op own = op;
+      own.cellFromXr = false;
+      engine.measured[engine.current] = CostModel(*engine.costMachine)(own);
+    }
+}
+
 /// Stops at the first instruction that the contents of memory make impossible.
 static std::optional<Fault> execute(LoadedProgram::Impl &impl,
                                     const Options &options, RunResult &result) {
@@ -337,7 +364,12 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
     engine.counters = {};
     engine.fetched = 0;
     engine.current = static_cast<uint32_t>(i);
-    std::visit([&](const auto &op) { engine.execute(op); }, impl.code[i]);
+    std::visit(
+        [&](const auto &op) {
+          measureOwnExponents(engine, op);
+          engine.execute(op);
+        },
+        impl.code[i]);
     if (engine.finding)
       return runFault(impl, i);
     if (options.traceArray)
@@ -360,6 +392,8 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
         result.nodes[node].nonFinite += counters.nan + counters.infinite;
       }
     }
+    if (counters.repaired > 0)
+      repairBlocks(impl, static_cast<uint32_t>(i), counters.repaired, result);
     if (!options.dumpTensors)
       continue;
     for (; nextDump < impl.dumpOrder.size(); ++nextDump) {

@@ -172,7 +172,7 @@ void ActionCounter::of(const isa::ActDrain &op, Sink &sink) {
   if (op.mode == isa::DrainMode::F32 || op.mode == isa::DrainMode::Block)
     sink.add(Action::XrRead, 4);
   if (op.mode != isa::DrainMode::Raw64 || op.typed)
-    sink.encodeRegister(op.dstType, op.cellFromXr);
+    sink.encodeRegister(op.dstType, op.cellFromXr, op.keepOwn);
   if (op.counted) {
     if (!op.countClear)
       sink.add(Action::CountersRead, times(4, positions));

@@ -62,17 +62,18 @@ struct ActionCounter::Sink : isa::OperandVisitor<ActionCounter::Sink> {
   void transfer(const isa::LinearOperand &side);
 
   /// The register that an encode merges into, or takes its exponent from.
-  void encodeRegister(isa::ElemType type, bool given) {
+  /// Where both happen, \p keepOwn, those are two registers.
+  void encodeRegister(isa::ElemType type, bool given, bool keepOwn = false) {
     if (type != isa::ElemType::Bfp)
       return;
-    add(Action::XrRead, 2);
-    if (!given)
+    add(Action::XrRead, keepOwn ? 4 : 2);
+    if (!given || keepOwn)
       add(Action::XrWrite, 2);
   }
 
   void tensor(const isa::TensorOperand &operand) { transfer(operand); }
   void scale(const isa::ScaleOperand &operand) {
-    encodeRegister(operand.type, operand.given);
+    encodeRegister(operand.type, operand.given, operand.keepOwn);
   }
   /// Windows overlap: their instruction counts what it reads.
   void pooled(const isa::VecPool &, const isa::TensorOperand &) {}

@@ -251,6 +251,90 @@ int8_t encodeBlockFixed(ArrayRef<WideValue> values, const FixedRule &rule,
   });
 }
 
+/// floor(log2) of the largest finite magnitude; nothing without one.
+static std::optional<int> topPlace(ArrayRef<float> values) {
+  uint32_t largest = 0; // magnitudes order as their bits do
+  for (float value : values) {
+    uint32_t bits = floatBits(value) & 0x7fffffff;
+    largest = std::max(largest, bits < 0x7f800000 ? bits : 0);
+  }
+  if (largest == 0)
+    return std::nullopt;
+  return floorLog2(wideValue(floatFromBits(largest)));
+}
+
+static std::optional<int> topPlace(ArrayRef<WideValue> values) {
+  std::optional<int> top;
+  for (const WideValue &value : values)
+    if (!value.unbounded && !value.zero())
+      top = std::max(top.value_or(floorLog2(value)), floorLog2(value));
+  return top;
+}
+
+static WideValue widened(const WideValue &value) { return value; }
+static WideValue widened(float value) { return wideValue(value); }
+
+/// The cell that encoding by itself would give a block.
+template <typename Value>
+static int8_t ownCell(ArrayRef<Value> values, int mantissa) {
+  std::optional<int> top = topPlace(values);
+  if (!top)
+    return kZeroBlock;
+  // Below the least cell even the largest element may round to zero.
+  if (*top < -127) {
+    EncodeCounters ignored;
+    FixedRule rule;
+    rule.mantissa = mantissa;
+    rule.scale = stepExponent(-127, mantissa);
+    auto survives = [&](const Value &value) {
+      WideValue wide = widened(value);
+      return !wide.unbounded && encodeFixed(wide, rule, ignored) != 0;
+    };
+    if (std::none_of(values.begin(), values.end(), survives))
+      return kZeroBlock;
+  }
+  return static_cast<int8_t>(std::clamp(*top, -127, 127));
+}
+
+static int8_t encodeAlone(ArrayRef<float> values, int mantissa,
+                          MutableArrayRef<int16_t> mantissas,
+                          EncodeCounters &counters) {
+  return encodeBlock(values, mantissa, mantissas, counters);
+}
+static int8_t encodeAlone(ArrayRef<WideValue> values, int mantissa,
+                          MutableArrayRef<int16_t> mantissas,
+                          EncodeCounters &counters) {
+  return encodeWide(values, mantissa, mantissas, counters);
+}
+
+template <typename Value>
+static GivenBlock encodeGiven(ArrayRef<Value> values, const FixedRule &rule,
+                              bool repair, MutableArrayRef<int16_t> mantissas,
+                              EncodeCounters &counters) {
+  GivenBlock block;
+  block.own = ownCell(values, rule.mantissa);
+  const bool known = rule.scale != kClearedScale;
+  const bool beyond = known && repair && block.own != kZeroBlock &&
+                      block.own > fixedCell(rule.scale, rule.mantissa);
+  counters.repaired += beyond ? 1 : 0;
+  block.cell = !known || beyond
+                   ? encodeAlone(values, rule.mantissa, mantissas, counters)
+                   : encodeBlockFixed(values, rule, mantissas, counters);
+  return block;
+}
+
+GivenBlock encodeBlockGiven(ArrayRef<float> values, const FixedRule &rule,
+                            bool repair, MutableArrayRef<int16_t> mantissas,
+                            EncodeCounters &counters) {
+  return encodeGiven(values, rule, repair, mantissas, counters);
+}
+
+GivenBlock encodeBlockGiven(ArrayRef<WideValue> values, const FixedRule &rule,
+                            bool repair, MutableArrayRef<int16_t> mantissas,
+                            EncodeCounters &counters) {
+  return encodeGiven(values, rule, repair, mantissas, counters);
+}
+
 int8_t encodeAccumulators(ArrayRef<int64_t> accumulators, int exponent,
                           int mantissa, MutableArrayRef<int16_t> mantissas,
                           EncodeCounters &counters) {

@@ -8,6 +8,7 @@
 #include "ashlar/Numerics/Statistics.h"
 
 #include "llvm/ADT/APInt.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <bit>
@@ -46,6 +47,7 @@ void Statistics::add(int32_t m, int e) {
   entry.absolute += magnitude;
   entry.squares += uint64_t(magnitude) * magnitude;
   entry.largest = std::max(entry.largest, magnitude);
+  ++entry.byWidth[std::min<int>(std::bit_width(magnitude), 16)];
 }
 
 void Statistics::merge(const Statistics &other) {
@@ -55,6 +57,8 @@ void Statistics::merge(const Statistics &other) {
     entry.absolute += from.absolute;
     entry.squares += from.squares;
     entry.largest = std::max(entry.largest, from.largest);
+    for (auto [count, more] : llvm::zip(entry.byWidth, from.byWidth))
+      count += more;
   }
 }
 
@@ -111,6 +115,54 @@ std::optional<int> Statistics::leadOfSpread(unsigned kSixteenths,
   return lead == Lead::Ceil && !exact ? floor + 1 : floor;
 }
 
+int Statistics::leastError(int first, ArrayRef<int> rest, int mantissa,
+                           unsigned tolerance) const {
+  // In units of 2^base nothing below has a fraction.
+  int base = first, top = first + mantissa;
+  for (int step : rest) {
+    base = std::min(base, step);
+    top = std::max(top, step + mantissa);
+  }
+  if (!sums.empty()) {
+    base = std::min(base, sums.begin()->first);
+    top = std::max(top, sums.rbegin()->first + 17);
+  }
+  base -= 1;
+  const unsigned width = static_cast<unsigned>(top - base) + tolerance + 80;
+  auto power = [&](int place) {
+    return APInt(width, 1).shl(static_cast<unsigned>(place - base));
+  };
+  APInt total(width, 0);
+  for (const auto &[e, entry] : sums)
+    total += APInt(width, entry.absolute).shl(static_cast<unsigned>(e - base));
+  auto lossOf = [&](int step) {
+    APInt loss(width, 0);
+    for (const auto &[e, entry] : sums)
+      for (int bits = 1; bits < 17; ++bits) {
+        if (entry.byWidth[bits] == 0)
+          continue;
+        const int place = bits - 1 + e;
+        APInt each = power(step - 1);
+        if (place > step + mantissa - 2)
+          each = power(place + 1) - power(step + mantissa - 1);
+        else if (place < step - 1)
+          each = power(place + 1);
+        loss += each * APInt(width, entry.byWidth[bits]);
+      }
+    return loss;
+  };
+  APInt least = lossOf(first);
+  if (least.shl(tolerance).ule(total))
+    return first;
+  int best = first;
+  for (int step : rest)
+    if (APInt loss = lossOf(step); loss.ult(least)) {
+      least = loss;
+      best = step;
+    }
+  return best;
+}
+
 /// Places any exponent in a scale register; -32768 means cleared.
 static int16_t toScale(int exponent) {
   return static_cast<int16_t>(std::clamp(exponent, -32767, 32767));
@@ -126,6 +178,15 @@ int16_t selectMaximum(const Statistics &statistics, int mantissa, Lead lead) {
   std::optional<Magnitude> top = statistics.maximum();
   return top ? toScale(stepExponent(leadingExponent(*top, lead), mantissa))
              : kClearedScale;
+}
+
+int16_t selectError(const Statistics &statistics, int16_t used,
+                    unsigned tolerance, int mantissa, Lead lead) {
+  int16_t largest = selectMaximum(statistics, mantissa, lead);
+  if (used == kClearedScale || largest == kClearedScale)
+    return largest;
+  return toScale(statistics.leastError(used, {used - 1, used + 1, largest},
+                                       mantissa, tolerance));
 }
 
 int16_t measureExponent(float value, int mantissa, Lead lead) {

@@ -74,6 +74,8 @@ void collectCounts(const emulator::NodeStats &stats, NodeStatistics &node) {
   node.copied = stats.copied;
   node.saturated = stats.saturated;
   node.underflow = stats.underflow;
+  node.repaired = stats.repaired;
+  node.repairCycles = stats.repairCycles;
   node.actions = stats.actions;
 }
 

@@ -86,6 +86,8 @@ void writeNode(OStream &json, const NodeStatistics &node,
     json.attribute("copied", node.copied);
     json.attribute("sat", node.saturated);
     json.attribute("unf", node.underflow);
+    json.attribute("repaired", node.repaired);
+    json.attribute("repair_cycles", node.repairCycles);
     if (energy)
       writeNodeEnergy(json, node, *energy);
     if (node.units.empty())

@@ -83,15 +83,32 @@ def stateful_policy(seed):
     if draw.random() < 0.6:
         return None
     k = draw.choice([0, 1, 2.5, 3, 4, 6])
-    if draw.random() < 0.5:
-        return f"stats(k={k},n={draw.choice([0, 1, 37, 512, 8192])})"
-    return f"predict(k={k},depth={draw.choice([1, 2, 8])})"
+    count = draw.choice([0, 1, 37, 512, 8192])
+    policy = f"stats(k={k},n={count})" if draw.random() < 0.5 else \
+        f"predict(k={k},depth={draw.choice([1, 2, 8])})"
+    if draw.random() < 0.2 and policy.startswith("stats"):
+        policy = policy[:-1] + ",lead=ceil)"
+    if draw.random() < 0.3:
+        policy = f"error(t={draw.choice([0, 3, 4, 8, 20])},n={count})"
+    return stored(draw, policy)
 
 
-def options(draw, model, calibration, folder):
+def stored(draw, policy):
+    """The policy, maybe one of the stored exponents."""
+    if draw.random() < 0.4:
+        return policy
+    items = ["overflow=" + draw.choice(["saturate", "wrap", "repair"])]
+    if not policy.startswith("error"):
+        items.insert(0, "at=store")
+    name, _, parameters = policy.rstrip(")").partition("(")
+    return f"{name}({','.join(filter(None, [parameters, *items]))})"
+
+
+def options(draw, model, calibration, folder, place):
     chosen = formats(draw, model, folder) + ["--machine=" + machine(draw, folder)]
     policy = draw.choice(["runmax"] * 4 + ["fixed", "table", f"fixed(e={draw.randint(-25, 5)})"])
     if policy != "runmax":
+        policy = stored(place, policy)
         chosen += [f"--scale={policy}", f"--calibrate={calibration}"]
     for option, values in (("sparse", ["auto", "off", "tile"]),
                            ("fold-w", ["auto", "off", "stride", "lane", "both"]),
@@ -116,7 +133,8 @@ def check(seed, folder):
     np.savez(os.path.join(folder, "calibrate.npz"), **calibration)
     inputs = os.path.join(folder, "in.npz")
     np.savez(inputs, **values)
-    chosen = options(draw, model, os.path.join(folder, "calibrate.npz"), folder)
+    chosen = options(draw, model, os.path.join(folder, "calibrate.npz"), folder,
+                     random.Random(f"place {seed}"))
     policy = stateful_policy(seed)
     runs = 1
     if policy and not any(option.startswith("--scale=") for option in chosen):

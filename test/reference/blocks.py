@@ -54,17 +54,26 @@ class Encoded:
         """x per element, by broadcasting the blocks over their elements."""
         return spread(self.exponents, self.mantissas.shape, self.format)
 
+    def fetched(self):
+        """Mantissas as readers see them: wrapping can store -2^(W-1)."""
+        return np.maximum(self.mantissas, -self.format.limit)
+
     def decode(self):
         """m * 2^e as binary32; exact but for results outside its range."""
         e = self.element_exponents() - (self.format.mantissa - 2)
-        values = np.ldexp(self.mantissas.astype(np.float64), e)
+        values = np.ldexp(self.fetched().astype(np.float64), e)
         return values.astype(np.float32)
+
+    def largest_exponent(self):
+        """The largest step exponent of its blocks, None if all are zero."""
+        used = self.exponents[self.exponents != ZERO_BLOCK]
+        return int(used.max()) - (self.format.mantissa - 2) if used.size else None
 
     def scale_exponent(self):
         """The smallest E that no block exceeds, in units of e."""
-        used = self.exponents[self.exponents != ZERO_BLOCK]
-        top = int(used.max()) if used.size else ZERO_BLOCK
-        return top - (self.format.mantissa - 2)
+        largest = self.largest_exponent()
+        return ZERO_BLOCK - (self.format.mantissa - 2) if largest is None \
+            else largest
 
 
 def block_length(shape, fmt):
@@ -115,6 +124,37 @@ def encode(values, fmt):
     return Encoded(mantissas, x, fmt)
 
 
+def encode_given(values, fmt, exponent, overflow):
+    """(blocks, largest own exponent or None) of a policy that sets the stored
+    exponents (docs/Numerics.md 5): all blocks under the step exponent
+    `exponent`; by themselves if that is None and, with "repair", those beyond
+    it."""
+    own = encode(values, fmt)
+    if exponent is None:
+        return own, own.largest_exponent()
+    cell = int(np.clip(exponent + fmt.mantissa - 2, -127, 127))
+    wide = np.asarray(values).astype(np.float64)
+    clean = np.where(np.isnan(wide), 0.0, wide)
+    limit = fmt.limit
+    exact = np.rint(np.ldexp(clean, -(cell - (fmt.mantissa - 2))))
+    given = np.clip(exact, -limit, limit)
+    if overflow == "wrap":
+        turn, half = 2.0 ** fmt.mantissa, 2.0 ** (fmt.mantissa - 1)
+        folded = np.fmod(np.where(np.isfinite(exact), exact, 0.0), turn)
+        folded = np.where(folded >= half, folded - turn, folded)
+        folded = np.where(folded < -half, folded + turn, folded)
+        beyond = np.isfinite(exact) & (np.abs(exact) > limit)
+        given = np.where(beyond, folded, given)
+    given = given.astype(INT64)
+    x = np.full(own.exponents.shape, cell, INT64)
+    x[block_maximum(np.abs(given), fmt) == 0] = ZERO_BLOCK
+    if overflow == "repair":
+        alone = own.exponents > cell
+        given = np.where(spread(alone, wide.shape, fmt), own.mantissas, given)
+        x = np.where(alone, own.exponents, x)
+    return Encoded(given, x, fmt), own.largest_exponent()
+
+
 def shift_right_rne(values, shift):
     """rne(values * 2^-shift) on integers of less than 53 bits."""
     return np.rint(np.ldexp(values.astype(np.float64), -shift)).astype(INT64)
@@ -128,7 +168,7 @@ def align(encoded, scale_exponent):
     """
     fmt = encoded.format
     x = encoded.element_exponents()
-    m = encoded.mantissas
+    m = encoded.fetched()
     s = np.asarray(scale_exponent, INT64) - (x - (fmt.mantissa - 2))
     s = np.broadcast_to(s, m.shape)
     s = np.where(m == 0, 0, s)

@@ -68,19 +68,46 @@ class Plan:
         value.scale_exponent = self.scale_exponents[event["id"]]
         return value
 
+    def given(self, tensor):
+        """(exponent or None, overflow) where a policy sets the stored exponents
+        of the tensor, else None."""
+        event = self.events.get(tensor.get("event"), {})
+        policy = event.get("policy", {})
+        if event.get("tensor") != tensor["name"] or policy.get("at") != "store":
+            return None
+        exponent = event.get("exponent")
+        if "state" in event:
+            exponent = self.states[event["id"]].exponent
+        return (None if exponent == scales.CLEARED else exponent,
+                policy["overflow"])
+
+    def merge_stored(self, event, value):
+        """E under a policy that sets the stored exponents."""
+        exponent, overflow = self.given(self.tensors[event["tensor"]])
+        own = value.own_exponent
+        if "state" in event:
+            self.states[event["id"]].advance(event["policy"], value.data, own)
+        if exponent is None:
+            return value.data.scale_exponent() if own is None else own
+        return max(exponent, own) if overflow == "repair" and own is not None \
+            else exponent
+
     def merge(self, event, tensor, value):
         if "max_of" in event:
             return max(self.scale_exponents[k] for k in event["max_of"])
         if event["tensor"] != tensor["name"]:
             raise SystemExit(f"{tensor['name']}: event {event['id']} belongs to "
                              f"{event['tensor']}, which does not exist yet")
+        if event.get("policy", {}).get("at") == "store":
+            return self.merge_stored(event, value)
         policy = event.get("policy", {"kind": "runmax"})["kind"]
         if policy in ("fixed", "table"):
             return int(event["exponent"])
         if policy in ("stats", "predict"):
             state = self.states[event["id"]]
             used = state.used(value.data.scale_exponent())
-            state.advance(event["policy"], value.data)
+            state.advance(event["policy"], value.data,
+                          value.data.largest_exponent())
             return used
         if policy != "runmax":
             raise SystemExit(f"{tensor['name']}: unknown policy {policy}")

@@ -41,7 +41,7 @@ def scalar_result(op, attrs, operands, tensor):
     return evaluate(attrs, operands, tensor)
 
 
-def moved(op, attrs, values, tensor):
+def moved(op, attrs, values, tensor, given):
     shape = tensor["shape"]
     if all(v.type == "bfp" for v in values) and tensor["type"] == "bfp":
         fmt = plans.format_of(tensor)
@@ -51,16 +51,16 @@ def moved(op, attrs, values, tensor):
             return Value("bfp", encoded)
     arrays = [v.numbers() if v.type == "bfp" or v.type != tensor["type"]
               else v.data for v in values]
-    return store(movement.move(op["op"], attrs, arrays, shape), tensor)
+    return store(movement.move(op["op"], attrs, arrays, shape), tensor, given)
 
 
-def evaluate(op, values, tensor):
+def evaluate(op, values, tensor, given):
     """The value of the operation's result in its storage."""
     attrs = op.get("attrs") or {}
     operands = {role: values[name] for role, name in op["inputs"].items()}
     kind = op["op"]
     if kind in movement.MOVES:
-        return moved(op, attrs, plans.ordered(operands), tensor)
+        return moved(op, attrs, plans.ordered(operands), tensor, given)
     if kind == "conv":
         result = products.conv(operands["x"], operands["w"], attrs, operands,
                                op.get("function"))
@@ -69,7 +69,7 @@ def evaluate(op, values, tensor):
                                  op.get("function"))
     else:
         result = scalar_result(op, attrs, operands, tensor)
-    return store(result, tensor)
+    return store(result, tensor, given)
 
 
 def run(plan, inputs):
@@ -86,7 +86,7 @@ def run(plan, inputs):
     for op in plan.ops:
         tensor = plan.tensors[op["output"]]
         try:
-            value = evaluate(op, values, tensor)
+            value = evaluate(op, values, tensor, plan.given(tensor))
         except (KeyError, ValueError, IndexError, TypeError) as error:
             raise SystemExit(f"{op['name']} ({op['op']}): "
                              f"{type(error).__name__}: {error}") from error

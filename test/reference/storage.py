@@ -24,6 +24,7 @@ class Value:
         self.type, self.data = type_, data
         self.scale_exponent = scale_exponent
         self.channel_axis = channel_axis
+        self.own_exponent = None  # under a given exponent, see store()
 
     @property
     def shape(self):
@@ -56,13 +57,23 @@ def float_to_integer(values, type_):
     return np.where(high, np.array(info.max, NUMPY[type_]), safe).astype(NUMPY[type_])
 
 
-def store(result, tensor):
-    """A computed array (float or integer) in the storage of a plan tensor."""
+def store(result, tensor, given=None):
+    """A computed array (float or integer) in the storage of a plan tensor.
+
+    `given` is (exponent or None, overflow) where a policy sets the stored
+    exponents; the value then knows the largest one that its blocks would have
+    by themselves.
+    """
     type_ = tensor["type"]
     result = np.asarray(result)
     if type_ == "bfp":
         fmt = blocks.Format.from_json(tensor["format"])
-        return Value(type_, blocks.encode(result, fmt))
+        if given is None:
+            return Value(type_, blocks.encode(result, fmt))
+        encoded, own = blocks.encode_given(result, fmt, *given)
+        value = Value(type_, encoded)
+        value.own_exponent = own
+        return value
     if type_ == "bool":
         return Value(type_, result != 0)
     floating = result.dtype.kind == "f"

@@ -74,6 +74,9 @@ struct NodeStats {
   uint64_t fetched = 0; ///< Elements fetched by the array and the cluster.
   uint64_t saturatedAtFetch = 0; ///< Part of `saturated`: aligns.
   uint64_t nonFinite = 0;        ///< NaN and infinities that encodes met.
+  /// Blocks beyond a given exponent that kept their own, and the cycles of the
+  /// second passes of their instructions (part of `busy`).
+  uint64_t repaired = 0, repairCycles = 0;
   uint64_t instructions = 0;     ///< Without semaphore instructions.
   energy::ActionCounts actions;  ///< What costs energy.
 };

@@ -134,6 +134,7 @@ struct ScaleOperand : Operand {
   uint32_t xr = 0;
   bool xrClear = false; ///< The old value is forgotten.
   bool given = false;   ///< The exponent is read, not merged.
+  bool keepOwn = false; ///< Another register collects what is not taken.
 };
 
 /// One of the sets of the array as a whole.

@@ -95,6 +95,26 @@ int8_t encodeBlockFixed(llvm::ArrayRef<WideValue> values, const FixedRule &rule,
                         llvm::MutableArrayRef<int16_t> mantissas,
                         EncodeCounters &counters);
 
+/// A block under a given exponent.
+struct GivenBlock {
+  int8_t cell = kZeroBlock; ///< Stored.
+  /// What it would be by itself (docs/Numerics.md 2), kZeroBlock for zeros.
+  int8_t own = kZeroBlock;
+};
+
+/// Encodes one block as encodeBlockFixed does. It is encoded by itself instead
+/// under kClearedScale, which says that no exponent is known, and, with
+/// \p repair, if its own cell is above the given one; the latter counts in
+/// `repaired`.
+GivenBlock encodeBlockGiven(llvm::ArrayRef<float> values, const FixedRule &rule,
+                            bool repair,
+                            llvm::MutableArrayRef<int16_t> mantissas,
+                            EncodeCounters &counters);
+GivenBlock encodeBlockGiven(llvm::ArrayRef<WideValue> values,
+                            const FixedRule &rule, bool repair,
+                            llvm::MutableArrayRef<int16_t> mantissas,
+                            EncodeCounters &counters);
+
 /// Encodes one block of exact accumulators of value acc * 2^exponent.
 int8_t encodeAccumulators(llvm::ArrayRef<int64_t> accumulators, int exponent,
                           int mantissa,

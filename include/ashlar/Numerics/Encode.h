@@ -25,12 +25,15 @@ struct EncodeCounters {
   uint64_t underflow = 0; ///< UNF: finite non-zero values that became zero.
   uint64_t nan = 0;       ///< NaN values, stored as zero.
   uint64_t infinite = 0;  ///< Infinities, stored as +-maxMantissa (or zero).
+  /// Blocks that kept their own exponent because the given one was too low.
+  uint64_t repaired = 0;
 
   void add(const EncodeCounters &other) {
     saturated += other.saturated;
     underflow += other.underflow;
     nan += other.nan;
     infinite += other.infinite;
+    repaired += other.repaired;
   }
 };
 

@@ -12,6 +12,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -60,6 +61,13 @@ public:
   /// whole population: sqrt(E(x^2) - E(x)^2).
   std::optional<int> leadOfSpread(unsigned kSixteenths, Lead lead) const;
 
+  /// The one of the step exponents `first` and those of `rest` under which
+  /// mantissas of \p mantissa bits lose least, in the measure of selectError;
+  /// `first` if that loses at most 2^-tolerance of the sum of the magnitudes,
+  /// and the earliest of equal ones.
+  int leastError(int first, llvm::ArrayRef<int> rest, int mantissa,
+                 unsigned tolerance) const;
+
   bool operator==(const Statistics &other) const = default;
 
 private:
@@ -68,6 +76,8 @@ private:
     uint64_t absolute = 0; ///< sum of |m|
     uint64_t squares = 0;  ///< sum of m^2
     uint32_t largest = 0;  ///< largest |m|
+    /// Samples by the number of bits of |m|, 0 to 16.
+    std::array<uint64_t, 17> byWidth = {};
 
     bool operator==(const Sums &other) const = default;
   };
@@ -83,6 +93,16 @@ int16_t selectSpread(const Statistics &statistics, unsigned kSixteenths,
 
 /// Scale exponent lead(log2 maximum) - (W-2), or kClearedScale.
 int16_t selectMaximum(const Statistics &statistics, int mantissa, Lead lead);
+
+/// The scale exponent after `used`, by the errors that the samples would suffer
+/// under it. A sample of leading place l = floor(log2 |v|) loses at most
+/// 2^(l+1) - 2^(E+W-1) if it is above the limit (l > E+W-2), 2^(l+1) if it
+/// vanishes (l < E-1), else 2^(E-1). `used` stays if the sum of these is at
+/// most 2^-tolerance of the sum of the magnitudes; otherwise the best of
+/// `used`, `used` - 1, `used` + 1 and selectMaximum follows, the first of equal
+/// ones. selectMaximum if `used` is cleared or nothing but zeros was sampled.
+int16_t selectError(const Statistics &statistics, int16_t used,
+                    unsigned tolerance, int mantissa, Lead lead);
 
 /// Scale exponent lead(log2 |value|) - (W-2) of one finite non-zero value;
 /// kClearedScale for zero, infinities and NaN, so that mergeScale ignores it.

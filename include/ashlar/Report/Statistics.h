@@ -76,6 +76,8 @@ struct NodeStatistics {
   uint64_t dramActivations = 0; ///< Rows opened, where banks are walked.
   uint64_t copied = 0;          ///< Bytes moved inside the chip as they are.
   uint64_t saturated = 0, underflow = 0;
+  /// Blocks shifted to their own exponent, and the cycles of that.
+  uint64_t repaired = 0, repairCycles = 0;
   std::vector<UnitStatistics> units; ///< In scatter mode.
   energy::ActionCounts actions;      ///< What costs energy.
 

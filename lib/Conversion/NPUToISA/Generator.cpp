@@ -114,8 +114,8 @@ unsigned Generator::scaleRegister(Value value) const {
   return scales.of(value);
 }
 
-unsigned Generator::resultScale(Operation *op, bool &clear) {
-  return scales.resultOf(op, clear);
+EncodeRegisters Generator::resultScale(Operation *op) {
+  return scales.resultOf(op);
 }
 
 size_t Generator::streamedProduct(Operation *op) {
@@ -173,7 +173,9 @@ void Generator::mergeConcatScales(Operation *op) {
     if (!storageOf(input).encoded)
       return;
     isa::XrMerge merge{};
-    merge.dst = resultScale(op, merge.clear);
+    const EncodeRegisters registers = resultScale(op);
+    merge.dst = registers.xr;
+    merge.clear = registers.clear;
     merge.src = scaleRegister(input);
     builder.emit(merge);
   }
@@ -339,7 +341,7 @@ llvm::Error Generator::emitNode(size_t index) {
   weights.setBase(npu::tilingOf(op).getRing());
   // A product begins with the first rows of an operand whose scale exponent is
   // known; otherwise the last ones have a longer way than weights.
-  if (bfp::getScalePolicy(op).isConstant())
+  if (bfp::getScalePolicy(op).isKnownAhead())
     weights.loadFirst();
   if (llvm::Error error = emitOperation(op))
     return error;
@@ -499,9 +501,10 @@ llvm::Error Generator::emitTile(const TileContext &tile) {
 
 /// Blocks of a whole tensor are made by one operation alone, the encode of a
 /// float; data movement keeps them.
-bool encodesWholeTensor(Operation *op) {
+bool measuresTensor(Operation *op) {
   auto type = storageOf(op->getResult(0));
-  return type.encoded && type.format.block == numerics::BlockFormat::kTensor &&
+  return type.encoded && !bfp::getScalePolicy(op).isStored() &&
+         type.format.block == numerics::BlockFormat::kTensor &&
          mlir::isa<npu::MapInterface>(op) &&
          !storageOf(op->getOperand(0)).encoded;
 }
@@ -571,7 +574,7 @@ llvm::Error Generator::emitOperation(Operation *op) {
     mergeConcatScales(op);
     return llvm::Error::success();
   }
-  if (encodesWholeTensor(op))
+  if (measuresTensor(op))
     if (llvm::Error error = emitTiles(op, /*measures=*/true))
       return error;
   if (llvm::Error error = emitTiles(op, /*measures=*/false))

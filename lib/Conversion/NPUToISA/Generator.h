@@ -97,9 +97,8 @@ public:
 
   /// Register with the scale exponent of an encoded value.
   unsigned scaleRegister(mlir::Value value) const;
-  /// Register that encoding the result of `op` merges into; `clear` is true
-  /// the first time.
-  unsigned resultScale(mlir::Operation *op, bool &clear);
+  /// Registers for encoding the result of `op`; `clear` is true the first time.
+  EncodeRegisters resultScale(mlir::Operation *op);
   /// Index of the streamed product of a pe operation.
   size_t streamedProduct(mlir::Operation *op);
   /// Plan and coefficients of a convolution on the sparse cluster.
@@ -193,10 +192,7 @@ struct MapParameters {
   isa::Function function = isa::Function::Copy;
   float alpha = 0, beta = 0;
   bool immediate = false; ///< beta is the second operand
-  unsigned xr = 0;
-  bool clear = false;
-  /// The exponent of the blocks is that of the register.
-  bool given = false;
+  EncodeRegisters target; ///< Of an encoded result.
   /// Steps of quantisation before and after the function, or null.
   npu::VecRequantiseOp quantised = {};
   /// Of the first operand: one number per channel each, or null.
@@ -213,9 +209,10 @@ bool comesByChannels(mlir::Operation *op);
 /// last, as many as are worth the latency of the vector unit.
 int64_t channelStep(const machine::Description &machine, const View &source,
                     const View &result);
-/// True for an operation that makes blocks of a whole tensor: it is walked
-/// twice, to measure the exponent and to encode under it.
-bool encodesWholeTensor(mlir::Operation *op);
+/// True for an operation that makes blocks of a whole tensor whose exponent no
+/// policy sets: it is walked twice, to measure the exponent and to encode under
+/// it.
+bool measuresTensor(mlir::Operation *op);
 /// Merges the largest magnitude of floats into the register: E of blocks of
 /// `mantissa` bits that hold all of them.
 void emitMeasure(Generator &generator, const View &source, int mantissa,

@@ -22,7 +22,7 @@ llvm::Error ScaleRegisters::tooFew() const {
   if (stateSize > 0)
     state = fmt::format(
         " ({} of them all the time, for what {} tensors under the policies "
-        "stats and predict carry from run to run)",
+        "stats, predict and error carry from run to run)",
         stateSize + stateful.size(), stateful.size());
   return makeError(ErrorClass::Capacity,
                    "more than {} scale-exponent registers are needed at "
@@ -123,20 +123,51 @@ void ScaleRegisters::storeState(ProgramBuilder &builder) {
   copyState(builder, /*load=*/false);
 }
 
-void ScaleRegisters::finish(ProgramBuilder &builder, Operation *op) {
+unsigned ScaleRegisters::constantOf(const ScalePolicy &policy) const {
+  return (policy.kind == ScaleKind::Table ? table : fixed).at(*policy.exponent);
+}
+
+/// What readers take: the exponent of the policy and, where blocks are
+/// repaired, that of the largest of them if it is above.
+void ScaleRegisters::finishReaders(ProgramBuilder &builder, Operation *op,
+                                   const ScalePolicy &policy) {
   const StatefulScale *scale = stateOf(op);
+  const unsigned readersOfOp = readers.lookup(op->getResult(0));
+  if (!policy.repairs()) {
+    isa::XrPick pick{};
+    pick.dst = readersOfOp;
+    pick.preferred = scale->state;
+    pick.fallback = scale->observed;
+    builder.emit(pick);
+    return;
+  }
+  isa::XrMerge merge{};
+  merge.dst = readersOfOp;
+  merge.src = scale ? scale->state : constantOf(policy);
+  merge.clear = scale != nullptr;
+  builder.emit(merge);
+  if (!scale)
+    return; // it has collected the blocks' own
+  merge.src = scale->observed;
+  merge.clear = false;
+  builder.emit(merge);
+}
+
+void ScaleRegisters::finish(ProgramBuilder &builder, Operation *op) {
+  const ScalePolicy policy = bfp::getScalePolicy(op);
+  const StatefulScale *scale = stateOf(op);
+  if (scale || (policy.exponent && policy.repairs()))
+    finishReaders(builder, op, policy);
   if (!scale)
     return;
-  isa::XrPick pick{};
-  pick.dst = readers.lookup(op->getResult(0));
-  pick.preferred = scale->state;
-  pick.fallback = scale->observed;
-  builder.emit(pick);
-  if (scale->policy.kind == ScaleKind::Stats) {
+  if (policy.kind != ScaleKind::Predict) {
+    const bool error = policy.kind == ScaleKind::Error;
     isa::XrSelect select{};
     select.dst = scale->state;
     select.sr = sampleRegister;
-    select.k = scale->policy.sixteenths;
+    select.k = error ? policy.tolerance : policy.sixteenths;
+    select.rule = error ? isa::SelectRule::Error : isa::SelectRule::Stats;
+    select.lead = policy.ceiling ? isa::Lead::Ceil : isa::Lead::Floor;
     select.mantissa = scale->format.mantissa;
     builder.emit(select);
     return;
@@ -146,10 +177,10 @@ void ScaleRegisters::finish(ProgramBuilder &builder, Operation *op) {
   predict.history = scale->state + 1;
   predict.observed = scale->observed;
   predict.sr = sampleRegister;
-  predict.k = scale->policy.sixteenths;
+  predict.k = policy.sixteenths;
   predict.mantissa = scale->format.mantissa;
   predict.range = scale->format.range;
-  predict.depth = scale->policy.depth;
+  predict.depth = policy.depth;
   builder.emit(predict);
 }
 
@@ -165,11 +196,10 @@ llvm::Error ScaleRegisters::assign(llvm::ArrayRef<Operation *> nodes) {
   for (auto [i, op] : llvm::enumerate(nodes)) {
     Value result = op->getResult(0);
     ScalePolicy policy = bfp::getScalePolicy(op);
-    if (policy.exponent) {
-      readers[result] = (policy.kind == ScaleKind::Table ? table : fixed)
-                            .at(*policy.exponent);
-      if (analysis::storageOf(result).format.block ==
-          numerics::BlockFormat::kTensor) {
+    if (policy.exponent && policy.isKnownAhead()) {
+      readers[result] = constantOf(policy);
+      if (!policy.isStored() && analysis::storageOf(result).format.block ==
+                                    numerics::BlockFormat::kTensor) {
         if (free.empty())
           return tooFew();
         measured[result] = free.front();
@@ -193,20 +223,42 @@ llvm::Error ScaleRegisters::assign(llvm::ArrayRef<Operation *> nodes) {
   return llvm::Error::success();
 }
 
-unsigned ScaleRegisters::resultOf(Operation *op, bool &clear) {
+EncodeRegisters ScaleRegisters::storedResultOf(Operation *op,
+                                               const ScalePolicy &policy) {
   Value result = op->getResult(0);
+  const StatefulScale *scale = stateOf(op);
+  EncodeRegisters registers;
+  registers.given = true;
+  registers.xr = scale ? scale->state : constantOf(policy);
+  registers.repair = policy.repairs();
+  if (policy.overflow == numerics::StoreOverflow::Wrap)
+    registers.overflow = isa::Overflow::Wrap;
+  if (scale)
+    registers.own = scale->observed;
+  else if (policy.repairs())
+    registers.own = readers.lookup(result);
+  registers.clear = registers.own && cleared.insert(result).second;
+  return registers;
+}
+
+EncodeRegisters ScaleRegisters::resultOf(Operation *op) {
+  Value result = op->getResult(0);
+  const ScalePolicy policy = bfp::getScalePolicy(op);
+  if (policy.isStored())
+    return storedResultOf(op, policy);
+  EncodeRegisters registers;
   if (auto own = measured.find(result); own != measured.end()) {
-    clear = cleared.insert(result).second;
-    return own->second;
+    registers.xr = own->second;
+  } else if (policy.exponent) {
+    registers.xr = *unread;
+    return registers;
+  } else if (const StatefulScale *scale = stateOf(op)) {
+    registers.xr = scale->observed;
+  } else {
+    registers.xr = readers.lookup(result);
   }
-  if (bfp::getScalePolicy(op).exponent) {
-    clear = false;
-    return *unread;
-  }
-  clear = cleared.insert(result).second;
-  if (const StatefulScale *scale = stateOf(op))
-    return scale->observed;
-  return readers.lookup(result);
+  registers.clear = cleared.insert(result).second;
+  return registers;
 }
 
 /// The table is a constant like weights: exponents of 16 bits.

@@ -20,7 +20,7 @@
 
 namespace ashlar::codegen {
 
-/// An event whose exponent depends on earlier runs (stats, predict). Its
+/// An event whose exponent depends on earlier runs (stats, predict, error). Its
 /// registers of the state hold what the program loads when it starts and stores
 /// when it ends.
 struct StatefulScale {
@@ -28,6 +28,29 @@ struct StatefulScale {
   numerics::BlockFormat format;
   unsigned observed = 0; ///< what its producers merge into
   unsigned state = 0;    ///< E, and for predict also the history
+};
+
+/// How an encoded result finds and leaves exponents.
+struct EncodeRegisters {
+  unsigned xr = 0; ///< Merged into, or, if `given`, where exponents are from.
+  bool clear = false; ///< What is merged into starts anew.
+  bool given = false;
+  isa::Overflow overflow = isa::Overflow::Saturate;
+  bool repair = false;
+  /// Under a given exponent: what collects the blocks' own.
+  std::optional<unsigned> own;
+
+  /// Writes the fields of an instruction.
+  template <typename Instruction>
+  void set(Instruction &inst) const {
+    inst.dstXr = xr;
+    inst.dstXrClear = clear;
+    inst.cellFromXr = given;
+    inst.overflow = overflow;
+    inst.repair = repair;
+    inst.keepOwn = own.has_value();
+    inst.ownXr = own.value_or(0);
+  }
 };
 
 /// Register 0 holds 0, the scale of pre-aligned weights; encoded values get
@@ -38,7 +61,8 @@ struct StatefulScale {
 /// instruction each, those of `table` by one copy from DRAM. What their
 /// producers merge goes to one register that nothing reads. Stateful events
 /// have a register for what is observed and, next to each other, those of the
-/// state.
+/// state. Where a policy sets the stored exponents, results take them from the
+/// register of the constant or of the state.
 class ScaleRegisters {
 public:
   explicit ScaleRegisters(const machine::Description &machine)
@@ -50,10 +74,10 @@ public:
 
   /// The register that the readers of a value read.
   unsigned of(mlir::Value value) const { return readers.lookup(value); }
-  /// The register that encoding the result of `op` merges into; `clear` is
-  /// true the first time. Blocks of a whole tensor take their exponent from it,
-  /// whatever the scale.
-  unsigned resultOf(mlir::Operation *op, bool &clear);
+  /// The registers for encoding the result of `op`; `clear` is true the first
+  /// time. Blocks of a whole tensor take their exponent from `xr` whatever the
+  /// scale.
+  EncodeRegisters resultOf(mlir::Operation *op);
   /// Sets all registers that are constants.
   void emitConstants(ProgramBuilder &builder);
   /// The state of the event that `op` makes, or null.
@@ -81,6 +105,11 @@ private:
   llvm::Error reserveConstants(llvm::ArrayRef<mlir::Operation *> nodes);
   llvm::Error tooFew() const;
   void reserveState(llvm::ArrayRef<mlir::Operation *> nodes);
+  EncodeRegisters storedResultOf(mlir::Operation *op,
+                                 const numerics::ScalePolicy &policy);
+  unsigned constantOf(const numerics::ScalePolicy &policy) const;
+  void finishReaders(ProgramBuilder &builder, mlir::Operation *op,
+                     const numerics::ScalePolicy &policy);
   void emitTable(ProgramBuilder &builder);
   void copyState(ProgramBuilder &builder, bool load);
 

@@ -309,10 +309,15 @@ Cost emulator::tileDrainCost(const machine::Description &machine,
       op.cols * results);
 }
 
-static VecStore storeOf(ElemType from, ElemType to) {
-  if (to == ElemType::Bfp)
-    return VecStore::Encode;
-  return from == to ? VecStore::Same : VecStore::Convert;
+/// Blocks whose exponent is given do not wait for their maximum.
+template <typename Op>
+static VecStore storeOf(const Op &op, ElemType from) {
+  bool given = false;
+  if constexpr (requires { op.cellFromXr; })
+    given = op.cellFromXr;
+  if (op.dstType == ElemType::Bfp)
+    return given ? VecStore::Convert : VecStore::Encode;
+  return from == op.dstType ? VecStore::Same : VecStore::Convert;
 }
 
 /// Lanes times cycles of an instruction that takes as long for every lane step.
@@ -331,7 +336,7 @@ Cost CostModel::of(const isa::VecMap &op) {
       op.affine || op.limited || op.rounded || op.hasScale || op.hasBias;
   if (changes)
     cost = std::max(cost, VecCost::Medium);
-  const VecStore store = storeOf(op.aType, op.dstType);
+  const VecStore store = storeOf(op, op.aType);
   const uint64_t positions = uint64_t(op.n0) * op.n1 * op.n2;
   const bool copies =
       op.op == isa::Function::Copy && store == VecStore::Same && !changes;
@@ -356,16 +361,16 @@ Cost CostModel::of(const isa::VecPool &op) {
     shape.out[i] = out[i];
     shape.kernel[i] = kernel[i];
   }
-  return vecCost(
-      machine::vecPool(machine, static_cast<machine::PoolKind>(op.kind),
-                       storeOf(op.srcType, op.dstType), op.channels, shape),
-      op.channels);
+  return vecCost(machine::vecPool(machine,
+                                  static_cast<machine::PoolKind>(op.kind),
+                                  storeOf(op, op.srcType), op.channels, shape),
+                 op.channels);
 }
 
 Cost CostModel::of(const isa::VecReduce &op) {
   return vecCost(machine::vecReduce(machine, costOf(isa::name(op.kind)),
-                                    storeOf(op.srcType, op.dstType),
-                                    op.channels, uint64_t(op.o0) * op.o1,
+                                    storeOf(op, op.srcType), op.channels,
+                                    uint64_t(op.o0) * op.o1,
                                     uint64_t(op.r0) * op.r1,
                                     op.kind == isa::ReduceKind::Mean),
                  op.channels);
@@ -378,7 +383,7 @@ Cost CostModel::of(const isa::VecReduceChannels &op) {
       machine, cost, VecStore::Same, op.channels, positions, false);
   Cost result = vecCost(sums, op.channels);
   result.timing = machine::vecReduceChannels(
-      machine, cost, storeOf(op.srcType, op.dstType), op.channels, positions,
+      machine, cost, storeOf(op, op.srcType), op.channels, positions,
       op.kind == isa::ReduceKind::Mean);
   // One lane divides and stores the sum.
   result.work += result.timing.issue - sums.issue;

@@ -27,6 +27,8 @@ struct Cost {
   uint64_t work = 0;
   /// So often the operands are streamed from SB.
   uint64_t passes = 1;
+  /// So often the instruction ran: a second time if it repaired blocks.
+  uint64_t runs = 1;
   uint64_t dramActivations = 0; ///< Rows opened, where banks are walked.
   uint64_t dramUseful = 0; ///< Bytes that were requested, without the rest of
                            ///< their bursts.
@@ -37,6 +39,15 @@ struct Cost {
     timing.dram = cycles;
     timing.issue = std::max(timing.issue, timing.setup + cycles);
     timing.complete = timing.issue + after;
+  }
+  /// The same instruction, run a second time directly after the first.
+  Cost repeated() const {
+    Cost cost = *this;
+    cost.timing.complete += timing.issue;
+    cost.timing.issue += timing.issue;
+    cost.passes += passes;
+    cost.runs += runs;
+    return cost;
   }
   /// Bytes that dma.tile writes to or tcc.run reads of feature-map memories.
   uint64_t fmuBytes = 0;

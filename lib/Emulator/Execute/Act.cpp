@@ -222,7 +222,10 @@ struct Drain {
       mantissas[k] = words + k * lanes;
     }
     const int width = static_cast<int>(op.dstMantissa);
-    if constexpr (sizeof(T) == 1)
+    if (op.cellFromXr)
+      encodeGivenLanes(engine, encodeTarget(op), width, {rows, steps}, lanes,
+                       mantissas, cells, stats);
+    else if constexpr (sizeof(T) == 1)
       engine.kernels->encode8(rows, steps, lanes, width, mantissas, cells,
                               &stats);
     else
@@ -240,8 +243,8 @@ struct Drain {
 
   /// Blocks along the free axis: consecutive steps of a lane.
   void encodeAlong() const {
-    if (op.dstXrClear)
-      engine.clearScale(op.dstXr);
+    const EncodeTarget target = encodeTarget(op);
+    engine.beginEncode(target);
     const uint64_t size = entries.size(), block = op.dstBlock;
     engine.split(llvm::divideCeil(size, block), size * op.cols * 4,
                  [&](uint64_t begin, uint64_t end) {
@@ -254,7 +257,7 @@ struct Drain {
                      else
                        blockAlong<int16_t>(k, stop, stats);
                    }
-                   engine.finishEncode(stats, op.dstXr);
+                   engine.finishEncode(stats, target);
                  });
   }
 
@@ -431,8 +434,8 @@ static void drainUnits(Engine &engine, const isa::ActDrain &op) {
   if (engine.finding)
     return;
   // The register collects the exponents of all units.
-  if (op.dstXrClear && op.dstType == ElemType::Bfp)
-    engine.clearScale(op.dstXr);
+  if (op.dstType == ElemType::Bfp)
+    engine.beginEncode(encodeTarget(op));
   const TileTable &table = engine.tables[op.table];
   const bool partial =
       std::any_of(table.begin(), table.end(),

@@ -26,11 +26,20 @@ void Engine::split(uint64_t n, uint64_t work,
   });
 }
 
-void Engine::finishEncode(const numerics::EncodeStats &stats, unsigned xr) {
+void Engine::beginEncode(const EncodeTarget &target) {
+  if (target.clear && target.merges())
+    clearScale(target.merged());
+}
+
+void Engine::finishEncode(const numerics::EncodeStats &stats,
+                          const EncodeTarget &target) {
   // Sums and maxima do not depend on the order in which threads arrive.
   std::lock_guard<std::mutex> lock(mutex);
   counters.add(stats.counters);
-  memory.xr(xr) = numerics::mergeScale(memory.xr(xr), stats.maxExponent);
+  if (!target.merges())
+    return; // a given exponent is read, not merged
+  int16_t &scale = memory.xr(target.merged());
+  scale = numerics::mergeScale(scale, stats.maxExponent);
 }
 
 void Engine::execute(const isa::XrSet &op) {

@@ -9,6 +9,7 @@
 
 #include "../Cost/Costs.h"
 #include "../State/Memory.h"
+#include "../State/TensorView.h"
 #include "../State/Tiles.h"
 #include "MatmulBatch.h"
 #include "OperandReuse.h"
@@ -139,8 +140,11 @@ struct Engine {
   void split(uint64_t n, uint64_t work,
              llvm::function_ref<void(uint64_t, uint64_t)> fn);
 
+  /// Clears the register that collects exponents, if the target says so.
+  void beginEncode(const EncodeTarget &target);
   /// Adds a thread's encode results to the counters and merges the register.
-  void finishEncode(const numerics::EncodeStats &stats, unsigned xr);
+  void finishEncode(const numerics::EncodeStats &stats,
+                    const EncodeTarget &target);
   void clearScale(unsigned xr) { memory.xr(xr) = clearedScale; }
 
   void execute(const isa::SemWait &) {}

@@ -5,6 +5,7 @@
 
 #include "TensorRows.h"
 #include <algorithm>
+#include <type_traits>
 
 using namespace ashlar;
 using namespace ashlar::emulator;
@@ -14,35 +15,50 @@ namespace {
 /// Elements of one block that are kept at once.
 constexpr uint64_t blockElements = 8192;
 
-/// One encoded result whose blocks are encoded element by element.
+/// Encodes blocks element by element.
+struct BlockEncoder {
+  const EncodeTarget &target;
+  numerics::FixedRule rule;
+
+  BlockEncoder(Engine &engine, const EncodeTarget &target, int mantissa)
+      : target(target) {
+    rule.mantissa = mantissa;
+    rule.scale = engine.memory.xr(target.xr);
+    rule.overflow = target.overflow;
+  }
+
+  template <typename Value>
+  int8_t encode(llvm::ArrayRef<Value> values,
+                llvm::MutableArrayRef<int16_t> mantissas,
+                numerics::EncodeStats &stats) const {
+    numerics::GivenBlock block;
+    if constexpr (std::is_same_v<Value, numerics::WideValue>)
+      if (!target.given)
+        block.cell = block.own = numerics::encodeWide(
+            values, rule.mantissa, mantissas, stats.counters);
+    if (target.given)
+      block = numerics::encodeBlockGiven(values, rule, target.repair, mantissas,
+                                         stats.counters);
+    if (block.own != numerics::kZeroBlock)
+      stats.maxExponent = numerics::mergeScale(
+          stats.maxExponent, static_cast<int16_t>(numerics::stepExponent(
+                                 block.own, rule.mantissa)));
+    return block.cell;
+  }
+};
+
+/// One encoded result whose blocks are encoded so.
 struct BlockWriter {
   Engine &engine;
   const TensorView &view;
   const EncodeTarget &target;
   uint64_t channels;
-  numerics::FixedRule rule;
+  BlockEncoder encoder;
 
   BlockWriter(Engine &engine, const TensorView &view,
               const EncodeTarget &target, uint64_t channels)
-      : engine(engine), view(view), target(target), channels(channels) {
-    rule.mantissa = static_cast<int>(view.mantissa);
-    rule.scale = engine.memory.xr(target.xr);
-    rule.overflow = target.overflow;
-  }
-
-  int8_t encode(llvm::ArrayRef<numerics::WideValue> values,
-                llvm::MutableArrayRef<int16_t> mantissas,
-                numerics::EncodeCounters &counters) const {
-    return target.given
-               ? numerics::encodeBlockFixed(values, rule, mantissas, counters)
-               : numerics::encodeWide(values, rule.mantissa, mantissas,
-                                      counters);
-  }
-  int8_t encode(llvm::ArrayRef<float> values,
-                llvm::MutableArrayRef<int16_t> mantissas,
-                numerics::EncodeCounters &counters) const {
-    return numerics::encodeBlockFixed(values, rule, mantissas, counters);
-  }
+      : engine(engine), view(view), target(target), channels(channels),
+        encoder(engine, target, static_cast<int>(view.mantissa)) {}
 
   /// Encodes the positions of one block: rows[i * n + k].
   template <typename Value>
@@ -55,14 +71,10 @@ struct BlockWriter {
     for (uint64_t k = 0; k < n; ++k) {
       for (uint64_t i = 0; i < count; ++i)
         column[i] = rows[i * n + k];
-      cells[k] = encode(llvm::ArrayRef<Value>(column, count), {encoded, count},
-                        stats.counters);
+      cells[k] = encoder.encode(llvm::ArrayRef<Value>(column, count),
+                                {encoded, count}, stats);
       for (uint64_t i = 0; i < count; ++i)
         mantissas[i * n + k] = encoded[i];
-      if (cells[k] != numerics::kZeroBlock)
-        stats.maxExponent = numerics::mergeScale(
-            stats.maxExponent, static_cast<int16_t>(numerics::stepExponent(
-                                   cells[k], rule.mantissa)));
     }
   }
 
@@ -96,10 +108,7 @@ struct BlockWriter {
             encodeColumns(rows, count, n, mantissas, cells, stats);
             storeBlock(engine, view, first, count, k0, k1, mantissas, cells);
           }
-          // A given exponent is read, not merged.
-          if (target.given)
-            stats.maxExponent = numerics::kClearedScale;
-          engine.finishEncode(stats, target.xr);
+          engine.finishEncode(stats, target);
         });
   }
 };
@@ -110,6 +119,7 @@ void emulator::produceGiven(
     Engine &engine, const TensorView &view, const EncodeTarget &target,
     uint64_t channels, uint64_t cost,
     llvm::function_ref<void(uint64_t, uint64_t, uint64_t, float *)> compute) {
+  engine.beginEncode(target);
   BlockWriter(engine, view, target, channels).run<float>(cost, compute);
 }
 
@@ -119,8 +129,32 @@ void emulator::produceExact(
     llvm::function_ref<void(uint64_t, uint64_t, uint64_t,
                             numerics::WideValue *)>
         compute) {
-  if (target.clear)
-    engine.clearScale(target.xr);
+  engine.beginEncode(target);
   BlockWriter(engine, view, target, channels)
       .run<numerics::WideValue>(8, compute);
 }
+
+template <typename T>
+void emulator::encodeGivenLanes(Engine &engine, const EncodeTarget &target,
+                                int mantissa,
+                                llvm::ArrayRef<const float *> rows,
+                                uint64_t lanes, T *const *mantissas,
+                                int8_t *cells, numerics::EncodeStats &stats) {
+  const BlockEncoder encoder(engine, target, mantissa);
+  std::vector<float> values(rows.size());
+  std::vector<int16_t> encoded(rows.size());
+  for (uint64_t lane = 0; lane < lanes; ++lane) {
+    for (size_t k = 0; k < rows.size(); ++k)
+      values[k] = rows[k][lane];
+    cells[lane] = encoder.encode(llvm::ArrayRef<float>(values), encoded, stats);
+    for (size_t k = 0; k < rows.size(); ++k)
+      mantissas[k][lane] = static_cast<T>(encoded[k]);
+  }
+}
+
+template void emulator::encodeGivenLanes<int8_t>(
+    Engine &, const EncodeTarget &, int, llvm::ArrayRef<const float *>,
+    uint64_t, int8_t *const *, int8_t *, numerics::EncodeStats &);
+template void emulator::encodeGivenLanes<int16_t>(
+    Engine &, const EncodeTarget &, int, llvm::ArrayRef<const float *>,
+    uint64_t, int16_t *const *, int8_t *, numerics::EncodeStats &);

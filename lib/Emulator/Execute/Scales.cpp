@@ -46,10 +46,13 @@ void Engine::execute(const isa::XrSelect &op) {
   const numerics::Statistics &samples = statistics[op.sr];
   const auto lead = static_cast<numerics::Lead>(op.lead);
   const auto mantissa = static_cast<int>(op.mantissa);
-  memory.xr(op.dst) =
-      op.rule == isa::SelectRule::Stats
-          ? numerics::selectSpread(samples, op.k, mantissa, lead)
-          : numerics::selectMaximum(samples, mantissa, lead);
+  int16_t &scale = memory.xr(op.dst);
+  if (op.rule == isa::SelectRule::Stats)
+    scale = numerics::selectSpread(samples, op.k, mantissa, lead);
+  else if (op.rule == isa::SelectRule::Error)
+    scale = numerics::selectError(samples, scale, op.k, mantissa, lead);
+  else
+    scale = numerics::selectMaximum(samples, mantissa, lead);
 }
 
 void Engine::execute(const isa::XrPredict &op) {

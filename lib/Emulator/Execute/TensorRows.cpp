@@ -449,8 +449,7 @@ void emulator::produceFloats(
     return producePlain(engine, view, channels, cost, compute);
   if (target.given)
     return produceGiven(engine, view, target, channels, cost, compute);
-  if (target.clear)
-    engine.clearScale(target.xr);
+  engine.beginEncode(target);
   const uint64_t block = target.block ? target.block : channels;
   const uint64_t blocks = (channels + block - 1) / block;
   const uint64_t size = view.pattern.size();
@@ -481,6 +480,6 @@ void emulator::produceFloats(
           }
           encodeRows(engine, view, first, {pointers, count}, k0, k1, stats);
         }
-        engine.finishEncode(stats, target.xr);
+        engine.finishEncode(stats, target);
       });
 }

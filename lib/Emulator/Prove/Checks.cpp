@@ -404,8 +404,14 @@ static Result checkGivenExponent(const Op &op, bool integer) {
   if (op.cellFromXr && op.dstType != ElemType::Bfp)
     return bad("an exponent is given for a result of type {}",
                typeName(op.dstType));
-  if (op.cellFromXr && op.dstXrClear)
+  if (op.cellFromXr && op.dstXrClear && !op.keepOwn)
     return bad("register {} gives the exponent and is cleared", op.dstXr);
+  if ((op.keepOwn || op.repair) && !op.cellFromXr)
+    return bad("blocks keep their own exponents without a given one");
+  if (op.keepOwn && op.ownXr == op.dstXr)
+    return bad("register {} gives the exponent and collects others", op.dstXr);
+  if (op.repair && op.overflow == isa::Overflow::Wrap)
+    return bad("blocks beyond the given exponent are repaired and wrap");
   if (op.overflow == isa::Overflow::Wrap && !op.cellFromXr && !integer)
     return bad("overflow wraps without a given exponent");
   return std::nullopt;
@@ -518,6 +524,8 @@ static Result check(const isa::VecPool &op, const Description &machine) {
   if (results > machine.sb.bytesPerPartition ||
       window > maxWindowWork / results)
     return bad("{} window positions for each of {} results", window, results);
+  if (Result finding = checkGivenExponent(op, false))
+    return finding;
   return checkTensors(op, machine);
 }
 
@@ -527,6 +535,8 @@ static Result check(const isa::VecReduce &op, const Description &machine) {
   if (reduced > uint64_t(1) << 24)
     return bad("{} elements are reduced into one, at most 2^24 may be",
                reduced);
+  if (Result finding = checkGivenExponent(op, false))
+    return finding;
   return checkTensors(op, machine);
 }
 

@@ -41,7 +41,8 @@ struct TensorView {
   }
 };
 
-/// An encoded result: which channels share a block, which register collects E.
+/// An encoded result: which channels share a block, which registers give and
+/// collect exponents.
 struct EncodeTarget {
   uint64_t block = 0; ///< Channels per block; 0: all.
   unsigned xr = 0;
@@ -49,6 +50,16 @@ struct EncodeTarget {
   /// The exponent is read from the register, not merged into it.
   bool given = false;
   numerics::Overflow overflow = numerics::Overflow::Saturate;
+  /// A block beyond a given exponent keeps its own.
+  bool repair = false;
+  /// Under a given exponent: `ownXr` collects what the blocks have of their
+  /// own.
+  bool keepOwn = false;
+  unsigned ownXr = 0;
+
+  bool merges() const { return !given || keepOwn; }
+  /// What collects exponents, if anything does.
+  unsigned merged() const { return given ? ownXr : xr; }
 };
 
 /// The loops of an operand, at most three, as they are in its instruction.
@@ -65,6 +76,9 @@ EncodeTarget encodeTarget(const Op &op) {
   if constexpr (requires { op.cellFromXr; }) {
     target.given = op.cellFromXr;
     target.overflow = static_cast<numerics::Overflow>(op.overflow);
+    target.repair = op.repair;
+    target.keepOwn = op.keepOwn;
+    target.ownXr = static_cast<unsigned>(op.ownXr);
   }
   return target;
 }

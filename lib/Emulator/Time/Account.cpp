@@ -155,7 +155,7 @@ void Account::charge(uint32_t index, unsigned queue, const Cost &cost,
   ++stats.instructions;
   stats.busy += cost.timing.issue;
   stats.copied += cost.copied;
-  stats.work += cost.work;
+  stats.work += cost.work * cost.runs;
   result.dramUseful += cost.dramUseful;
   NodeStats &account = accountOf(index);
   if (account.instructions++ == 0 || start < account.start)
@@ -163,12 +163,14 @@ void Account::charge(uint32_t index, unsigned queue, const Cost &cost,
   account.end = std::max(account.end, complete);
   account.macs += cost.macs;
   account.busy[queue] += cost.timing.issue;
-  account.work[queue] += cost.work;
+  account.work[queue] += cost.work * cost.runs;
+  account.repairCycles += cost.timing.issue - cost.timing.issue / cost.runs;
   account.dramRead += cost.dramRead;
   account.dramWrite += cost.dramWrite;
   account.dramActivations += cost.dramActivations;
   account.copied += cost.copied;
-  actions.count(impl.code[index], cost.measured(), account.actions);
+  for (uint64_t run = 0; run < cost.runs; ++run)
+    actions.count(impl.code[index], cost.measured(), account.actions);
 }
 
 void Account::claim(uint32_t index, Cost &cost) {

@@ -6,6 +6,7 @@
 #include "LayerBound.h"
 #include "RoundingRules.h"
 
+#include "ashlar/Numerics/BlockArithmetic.h"
 #include "ashlar/Numerics/Bound.h"
 #include "ashlar/Numerics/Encode.h"
 #include "ashlar/Reference/Constants.h"
@@ -224,8 +225,20 @@ expectProduct(OpTy op, ArrayRef<const LayerOperand *> operands) {
   return result;
 }
 
+/// The step of a block whose largest value is at most \p top, where \p policy
+/// may have set it. State of earlier runs is unknown: a first run has none.
+double stepUnder(const numerics::ScalePolicy &policy, double top, int w) {
+  const double own = numerics::blockStep(top, w);
+  if (!policy.isStored() || !policy.exponent)
+    return own;
+  const double given = numerics::powerOfTwo(
+      numerics::stepExponent(numerics::fixedCell(*policy.exponent, w), w));
+  return policy.repairs() ? std::max(own, given) : given;
+}
+
 /// Adds what encoding the result can change.
-void addEncode(bfp::BlockType type, LayerExpectation &layer) {
+void addEncode(bfp::BlockType type, const numerics::ScalePolicy &policy,
+               LayerExpectation &layer) {
   const int w = static_cast<int>(type.getMantissa());
   BlockIndex blocks(type, layer.exact.shape);
   std::vector<double> top(blocks.count());
@@ -240,10 +253,13 @@ void addEncode(bfp::BlockType type, LayerExpectation &layer) {
   const double largest = numerics::powerOfTwo(w - 1) - 1;
   layer.limit.resize(layer.bound.size());
   for (size_t i = 0; i < layer.bound.size(); ++i) {
-    double step =
-        numerics::blockStep(top[blocks.of(static_cast<int64_t>(i))], w);
+    double step = stepUnder(policy, top[blocks.of(static_cast<int64_t>(i))], w);
     layer.limit[i] = (largest + 0.5) * step;
-    if (step < unbounded)
+    const bool beyond =
+        policy.isStored() && !policy.repairs() && topOf(i) > layer.limit[i];
+    if (beyond && policy.overflow == numerics::StoreOverflow::Saturate)
+      layer.bound[i] += topOf(i) - largest * step;
+    else if (step < unbounded && !beyond)
       layer.bound[i] += numerics::encodeBound(topOf(i), step, w);
     else
       layer.bound[i] = unbounded;
@@ -251,9 +267,9 @@ void addEncode(bfp::BlockType type, LayerExpectation &layer) {
 }
 
 /// Adds what storing the result can change.
-void addStorage(Type element, LayerExpectation &layer) {
+void addStorage(Operation *op, Type element, LayerExpectation &layer) {
   if (auto block = dyn_cast<bfp::BlockType>(element))
-    return addEncode(block, layer);
+    return addEncode(block, bfp::getScalePolicy(op), layer);
   if (!element.isF16() && !element.isBF16())
     return;
   for (size_t i = 0; i < layer.bound.size(); ++i) {
@@ -338,7 +354,7 @@ expectLayer(Operation *op, ArrayRef<const LayerOperand *> operands) {
                isa<bfp::BlockType>(elementType(op->getOperand(0))) ==
                    isa<bfp::BlockType>(stored);
   if (!moves)
-    addStorage(stored, *result);
+    addStorage(op, stored, *result);
   return result;
 }
 

@@ -159,6 +159,13 @@ LogicalResult ScaleChooser::decide(Value root, ScalePolicy policy) {
            << names.getName(root)
            << "': no known range, expected samples (--calibrate) that are not "
               "all zero here, or an exponent as in fixed(e=-7)";
+  if (policy.isStored() && getBlockType(root.getType()).isWholeTensor() &&
+      (policy.isStateful() || policy.repairs()))
+    return op->emitError("scale policy '")
+           << numerics::toString(policy) << "' of '" << names.getName(root)
+           << "': a block of the whole tensor has no exponent of its own "
+              "before it is complete, expected block=16, whose blocks share "
+              "the exponent of the policy all the same";
   op->setAttr(kScaleAttr,
               StringAttr::get(op->getContext(), numerics::toString(policy)));
   ++numChosen;

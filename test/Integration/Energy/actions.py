@@ -113,8 +113,9 @@ class Program:
 
     def encode(self, f):
         if f["dstType"] == "bfp":
-            self.add("xr.read", REGISTER)
-            if not f.get("cellFromXr", 0):
+            own = f.get("keepOwn", 0)
+            self.add("xr.read", 2 * REGISTER if own else REGISTER)
+            if own or not f.get("cellFromXr", 0):
                 self.add("xr.write", REGISTER)
 
     # Copies.

@@ -6,8 +6,12 @@
 // RUN: ashlar-opt '--ashlar-quantise=format={{"scale":"fixed(e=2)"}}' --ashlar-bfp-print-plan %s -o %t.mlir | FileCheck %s --check-prefix=PLAN
 // RUN: ashlar-opt --ashlar-quantise %s | FileCheck %s --check-prefix=NONE
 // RUN: not ashlar-opt '--ashlar-quantise=format={{"scale":"table"}}' %s 2>&1 | FileCheck %s --check-prefix=DATA
+// RUN: ashlar-opt '--ashlar-quantise=format={{"scale":"fixed(e=2,at=store,overflow=wrap)"}}' --ashlar-bfp-print-plan %s -o %t.mlir | FileCheck %s --check-prefix=STORED
+// RUN: not ashlar-opt '--ashlar-quantise=format={{"scale":"error","activations":"w=8,block=tensor"}}' %s 2>&1 | FileCheck %s --check-prefix=TENSOR
 
 // NONE-NOT: ashlar.scale
+// STORED: {"exponent":2,"id":0,"policy":{"at":"store","kind":"fixed","overflow":"wrap"},"tensor":"data.bfp"}
+// TENSOR: scale policy 'error(t=4,n=0,overflow=repair)' of 'data.bfp': a block of the whole tensor has no exponent of its own before it is complete, expected block=16
 // DATA: scale policy 'table' of 'data.bfp': no known range, expected samples
 // PLAN: "event":0,{{.*}}"name":"data.bfp","policy":"fixed"
 // PLAN: {"exponent":2,"id":0,"policy":{"kind":"fixed"},"tensor":"data.bfp"}

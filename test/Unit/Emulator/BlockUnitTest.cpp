@@ -133,6 +133,68 @@ TEST(BlockUnit, Prediction) {
       selected(start(-6, -5) + predict + "xr.set xr=4 value=9\n" + predict), 1);
 }
 
+TEST(BlockUnit, ErrorRule) {
+  // Samples 3 and 1 of leading places 1 and 0: E = -2 may lose an eighth of
+  // each, E = 0 half of each, of magnitudes of 4.
+  const std::string error = "xr.select dst=4 sr=1 mantissa=8 rule=error k=";
+  EXPECT_EQ(selected("xr.set xr=4 value=-2\n" + error + "4\n"), 4);
+  EXPECT_EQ(selected("xr.set xr=4 value=-2\n" + error + "5\n"), 1);
+  EXPECT_EQ(selected("xr.set xr=4 value=0\n" + error + "2\n"), 6);
+  EXPECT_EQ(selected("xr.set xr=4 value=-32768\n" + error + "31\n"), 1);
+}
+
+/// 3 and 0.5, a block each of W = 8, under e = XR[3]: mantissas, cells, the
+/// register 5 that collects what they have of their own, and the run.
+struct GivenRun {
+  std::vector<double> mantissas, cells, own;
+  emulator::RunResult result;
+};
+GivenRun runGiven(int exponent, const char *fields) {
+  GivenRun run;
+  run.result = runText(machineText + fmt::format(
+                                         R"(.data at=0 hex=000040400000003f
+.output name=m type=i8 shape=[2] at=64
+.output name=x type=i8 shape=[2] at=96
+.output name=o type=i16 shape=[1] at=128
+dma.copy dstMem=sb n4=8 srcStride4=1 dstStride4=1
+xr.set xr=3 value={}
+vec.map op=copy n2=2 aType=f32 aStride2=4 dstType=bfp dstMantissa=8 dstOffset=32 dstStride2=1 dstXr=3 cellFromXr=1 ownXr=5 keepOwn=1 dstXrClear=1 {}
+dma.copy srcMem=sb srcBase=32 dstBase=64 n4=2 srcStride4=1 dstStride4=1
+dma.copy srcMem=xm srcBase=32 dstBase=96 n4=2 srcStride4=1 dstStride4=1
+dma.copy srcMem=xr srcBase=10 dstBase=128 elemBytes=2
+)",
+                                         exponent, fields));
+  run.mantissas = values(run.result, 0);
+  run.cells = values(run.result, 1);
+  run.own = values(run.result, 2);
+  return run;
+}
+
+TEST(BlockUnit, GivenExponents) {
+  using Row = std::vector<double>;
+  // Steps of 2^-6: 3 is 192 steps, which 8 bits do not hold.
+  GivenRun clipped = runGiven(-6, "");
+  EXPECT_EQ(clipped.mantissas, (Row{127, 32}));
+  EXPECT_EQ(clipped.cells, (Row{0, 0}));
+  EXPECT_EQ(runGiven(-6, "overflow=wrap").mantissas, (Row{-64, 32}));
+  GivenRun repaired = runGiven(-6, "repair=1");
+  EXPECT_EQ(repaired.mantissas, (Row{96, 32}));
+  EXPECT_EQ(repaired.cells, (Row{1, 0}));
+  // Of their own they have 2^-5 and 2^-7, whoever takes them.
+  EXPECT_EQ(clipped.own, (Row{-5}));
+  EXPECT_EQ(repaired.own, (Row{-5}));
+  // Nothing is known: both have their own.
+  EXPECT_EQ(runGiven(-32768, "").cells, (Row{1, -1}));
+  // The map with a repaired block takes its time twice.
+  GivenRun fits = runGiven(-5, "repair=1");
+  EXPECT_EQ(fits.result.unassigned.repairCycles, 0u);
+  const uint64_t again = repaired.result.unassigned.repairCycles;
+  EXPECT_GT(again, 0u);
+  EXPECT_EQ(repaired.result.unassigned.busy[7],
+            fits.result.unassigned.busy[7] + again);
+  EXPECT_EQ(repaired.result.totalCycles, fits.result.totalCycles + again);
+}
+
 /// Elements op(3, 1) and op(-2, 0) at W = 8, one block each.
 std::vector<double> blockFunction(const char *op) {
   return values(runText(machineText +
@@ -173,6 +235,16 @@ TEST(BlockUnit, Refused) {
   names(fault("vec.stat n2=2 type=bfp mantissa=8 clear=1\n"), "twice");
   names(fault("vec.map op=copy aType=f32 dstType=f32 cellFromXr=1\n"),
         "an exponent is given");
+  const std::string map = "xr.set xr=3 value=0\nvec.map op=copy aType=f32 "
+                          "dstType=bfp dstMantissa=8 dstOffset=32 ";
+  names(fault((map + "repair=1\n").c_str()), "without a given one");
+  names(fault((map + "keepOwn=1 ownXr=5\n").c_str()), "without a given one");
+  names(fault((map + "dstXr=3 cellFromXr=1 keepOwn=1 ownXr=3\n").c_str()),
+        "gives the exponent and collects others");
+  names(fault((map + "dstXr=3 cellFromXr=1 repair=1 overflow=wrap\n").c_str()),
+        "repaired and wrap");
+  names(fault((map + "dstXr=3 cellFromXr=1 dstXrClear=1\n").c_str()),
+        "gives the exponent and is cleared");
   names(fault("act.drain mode=block dstType=f32\n"), "drain mode block");
 }
 

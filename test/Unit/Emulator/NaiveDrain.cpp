@@ -158,19 +158,13 @@ void NaiveMachine::drainPart(const isa::ActDrain &op) {
       else
         result[lane].push_back(epilogue(op, res, lane, index, step, sum));
     }
-  if (op.cellFromXr && !block)
+  const bool along = op.dstOrientation == isa::Orientation::F && !words;
+  if (op.cellFromXr && !block && !along)
     for (uint64_t lane = 0; lane < op.cols; ++lane)
       exact[lane].assign(result[lane].begin(), result[lane].end());
-  if (block || op.cellFromXr)
-    finishExact({dst,
-                 {op.n0, op.n1, op.n2},
-                 op.dstBlock,
-                 static_cast<unsigned>(op.dstXr),
-                 op.dstXrClear,
-                 op.cellFromXr,
-                 op.overflow == isa::Overflow::Wrap},
-                exact);
-  else if (op.dstOrientation == isa::Orientation::F)
+  if (block || (op.cellFromXr && !along))
+    finishExact(exactOf(op, dst, op.n0, op.n1, op.n2), exact);
+  else if (along)
     finishAlong(op, dst, result);
   else if (op.mode == isa::DrainMode::F32)
     finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);

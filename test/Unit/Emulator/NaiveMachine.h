@@ -25,11 +25,10 @@ public:
 
   std::vector<uint8_t> dram, sb;
   std::vector<int8_t> xm;
-
-private:
   /// Value of a scale-exponent register that nothing wrote.
   static constexpr int cleared = -32768;
 
+private:
   struct Tensor {
     isa::ElemType type;
     unsigned mantissa;
@@ -151,7 +150,40 @@ private:
     uint64_t block;
     unsigned xr;
     bool clear, given, wrap;
+    bool repair, keepOwn;
+    unsigned ownXr;
   };
+  /// Cell and mantissas of elements [first, end) at step k of an exact result.
+  int exactBlock(const Exact &x,
+                 const std::vector<std::vector<long double>> &values,
+                 uint64_t first, uint64_t end, uint64_t k,
+                 std::vector<int64_t> &mantissas);
+  /// The target of an instruction, with the loop counts of its result.
+  template <typename Op>
+  static Exact exactOf(const Op &op, const Tensor &dst, uint64_t n0,
+                       uint64_t n1, uint64_t n2) {
+    return {dst,
+            {n0, n1, n2},
+            op.dstBlock,
+            static_cast<unsigned>(op.dstXr),
+            op.dstXrClear != 0,
+            op.cellFromXr != 0,
+            op.overflow == isa::Overflow::Wrap,
+            op.repair != 0,
+            op.keepOwn != 0,
+            static_cast<unsigned>(op.ownXr)};
+  }
+  /// Stores a result of floats, exponents given or not.
+  template <typename Op>
+  void finishFloats(const Op &op, const Tensor &dst, const uint64_t count[3],
+                    const std::vector<std::vector<float>> &result) {
+    if (!op.cellFromXr)
+      return finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
+    std::vector<std::vector<long double>> values;
+    for (const std::vector<float> &row : result)
+      values.emplace_back(row.begin(), row.end());
+    finishExact(exactOf(op, dst, count[0], count[1], count[2]), values);
+  }
   void finishExact(const Exact &x,
                    const std::vector<std::vector<long double>> &values);
   void blockFunction(const isa::VecMap &op, const Tensor &a, const Tensor &b,

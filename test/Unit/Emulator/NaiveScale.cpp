@@ -77,12 +77,49 @@ static int spreadOf(const std::vector<double> &values, unsigned k,
   return floor + (lead == isa::Lead::Ceil && range > std::ldexp(1.0L, floor));
 }
 
+/// The exponent after `used`, by what the samples can lose.
+static int afterErrors(const std::vector<double> &values, double most, int used,
+                       const isa::XrSelect &op) {
+  const int width = static_cast<int>(op.mantissa);
+  const int highest = spreadOf({most}, 0, op.lead) - (width - 2);
+  if (used == NaiveMachine::cleared)
+    return highest;
+  auto loss = [&](int step) {
+    long double total = 0;
+    for (double v : values) {
+      if (v == 0)
+        continue;
+      const int place = std::ilogb(v);
+      if (place > step + width - 2)
+        total +=
+            std::ldexp(1.0L, place + 1) - std::ldexp(1.0L, step + width - 1);
+      else
+        total += std::ldexp(1.0L, place < step - 1 ? place + 1 : step - 1);
+    }
+    return total;
+  };
+  long double sum = 0;
+  for (double v : values)
+    sum += v;
+  int best = used;
+  if (std::ldexp(loss(used), static_cast<int>(op.k)) <= sum)
+    return best;
+  for (int step : {used - 1, used + 1, highest})
+    if (loss(step) < loss(best))
+      best = step;
+  return best;
+}
+
 void NaiveMachine::run(const isa::XrSelect &op) {
   const std::vector<double> &values = samples[op.sr];
   const double most =
       values.empty() ? 0 : *std::max_element(values.begin(), values.end());
   if (most == 0) {
     xr[op.dst] = cleared;
+    return;
+  }
+  if (op.rule == isa::SelectRule::Error) {
+    xr[op.dst] = afterErrors(values, most, xr[op.dst], op);
     return;
   }
   const bool stats = op.rule == isa::SelectRule::Stats;
@@ -151,11 +188,42 @@ static int64_t mantissaOf(long double value, int step, unsigned width,
   return ((low + half) & (2 * half - 1)) - half;
 }
 
+int NaiveMachine::exactBlock(
+    const Exact &x, const std::vector<std::vector<long double>> &values,
+    uint64_t first, uint64_t end, uint64_t k, std::vector<int64_t> &mantissas) {
+  const int width = static_cast<int>(x.tensor.mantissa);
+  long double most = 0;
+  for (uint64_t c = first; c < end; ++c)
+    if (std::isfinite(values[c][k]))
+      most = std::max(most, std::fabs(values[c][k]));
+  auto encode = [&](int cell, bool wrap) {
+    mantissas.clear();
+    bool any = false;
+    for (uint64_t c = first; c < end; ++c) {
+      const int64_t m =
+          cell == -128
+              ? 0
+              : mantissaOf(values[c][k], cell - (width - 2), width, wrap);
+      mantissas.push_back(m);
+      any |= m != 0;
+    }
+    return any ? cell : -128;
+  };
+  const int own =
+      encode(most == 0 ? -128 : std::clamp(std::ilogb(most), -127, 127), false);
+  unsigned collects = x.given ? x.ownXr : x.xr;
+  if (own != -128 && (!x.given || x.keepOwn))
+    xr[collects] = std::max(xr[collects], own - (width - 2));
+  if (!x.given || xr[x.xr] == cleared)
+    return own;
+  const int given = std::clamp(xr[x.xr] + width - 2, -127, 127);
+  return x.repair && own > given ? own : encode(given, x.wrap);
+}
+
 void NaiveMachine::finishExact(
     const Exact &x, const std::vector<std::vector<long double>> &values) {
-  if (x.clear)
-    xr[x.xr] = cleared;
-  const unsigned width = x.tensor.mantissa;
+  if (x.clear && (!x.given || x.keepOwn))
+    xr[x.given ? x.ownXr : x.xr] = cleared;
   const uint64_t channels = values.size(),
                  length = x.block ? x.block : channels;
   const uint64_t *count = x.count;
@@ -165,34 +233,14 @@ void NaiveMachine::finishExact(
                               static_cast<int64_t>(k % count[2])};
     for (uint64_t first = 0; first < channels; first += length) {
       const uint64_t end = std::min(channels, first + length);
-      long double most = 0;
-      for (uint64_t c = first; c < end; ++c)
-        if (std::isfinite(values[c][k]))
-          most = std::max(most, std::fabs(values[c][k]));
-      int cell = most == 0 ? -128 : std::clamp(std::ilogb(most), -127, 127);
-      if (x.given)
-        cell = xr[x.xr] == cleared
-                   ? -128
-                   : std::clamp(xr[x.xr] + int(width) - 2, -127, 127);
       std::vector<int64_t> mantissas;
-      bool any = false;
-      for (uint64_t c = first; c < end; ++c) {
-        const int64_t m =
-            cell == -128 ? 0
-                         : mantissaOf(values[c][k], cell - (int(width) - 2),
-                                      width, x.wrap);
-        mantissas.push_back(m);
-        any |= m != 0;
-      }
-      cell = any ? cell : -128;
+      const int cell = exactBlock(x, values, first, end, k, mantissas);
       for (uint64_t c = first; c < end; ++c) {
         storeRaw(x.tensor, c, index, mantissas[c - first]);
         const Place at = placeOf(x.tensor, c, index);
         xm[at.partition / machine.xmGroup * machine.sb.bytesPerPartition +
            static_cast<uint64_t>(at.offset)] = static_cast<int8_t>(cell);
       }
-      if (cell != -128 && !x.given)
-        xr[x.xr] = std::max(xr[x.xr], cell - (int(width) - 2));
     }
   }
 }

@@ -143,13 +143,7 @@ void NaiveMachine::run(const isa::VecMap &op) {
              {op.dstStride0, op.dstStride1, op.dstStride2},
              false};
   const uint64_t count[3] = {op.n0, op.n1, op.n2};
-  const Exact exact{dst,
-                    {op.n0, op.n1, op.n2},
-                    op.dstBlock,
-                    static_cast<unsigned>(op.dstXr),
-                    op.dstXrClear,
-                    op.cellFromXr,
-                    op.overflow == isa::Overflow::Wrap};
+  const Exact exact = exactOf(op, dst, op.n0, op.n1, op.n2);
   if (op.op >= isa::Function::BlockAdd)
     return blockFunction(op, a, b, exact);
   const bool floats = arithmeticOf(op) == Arithmetic::Floats;
@@ -180,14 +174,8 @@ void NaiveMachine::run(const isa::VecMap &op) {
           op.hasScale ? load(scale, channel, first) : 1,
           op.hasBias ? load(bias, channel, first) : 0));
   });
-  if (op.cellFromXr) {
-    std::vector<std::vector<long double>> values;
-    for (const std::vector<float> &row : result)
-      values.emplace_back(row.begin(), row.end());
-    return finishExact(exact, values);
-  }
   if (floats)
-    return finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
+    return finishFloats(op, dst, count, result);
   std::vector<size_t> next(op.channels, 0);
   forAll([&](uint64_t channel, const int64_t *index) {
     storeRaw(dst, channel, index, words[channel][next[channel]++]);
@@ -238,7 +226,7 @@ void NaiveMachine::run(const isa::VecPool &op) {
                                   static_cast<float>(counted));
           result[channel].push_back(sum);
         }
-  finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
+  finishFloats(op, dst, count, result);
 }
 
 /// A whole reduction over values in order.
@@ -342,7 +330,7 @@ void NaiveMachine::run(const isa::VecReduce &op) {
         result[channel].push_back(reduce(op.kind, op.selectLast, values));
       }
   if (!reducesIntegers(op))
-    finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
+    finishFloats(op, dst, count, result);
 }
 
 void NaiveMachine::run(const isa::VecReduceChannels &op) {

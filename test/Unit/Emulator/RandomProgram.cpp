@@ -142,7 +142,7 @@ Instruction Generator::scale() {
     op.k = static_cast<uint32_t>(between(0, 255));
     op.mantissa = mantissa();
     op.lead = lead;
-    op.rule = static_cast<isa::SelectRule>(between(0, 1));
+    op.rule = static_cast<isa::SelectRule>(between(0, 2));
     return op;
   }
   default:
@@ -195,11 +195,7 @@ Instruction Generator::map() {
   op.dstBlock = block();
   op.dstOffset = offset();
   op.dstXr = xr();
-  op.cellFromXr = op.dstType == ElemType::Bfp && chance(30);
-  op.dstXrClear = !op.cellFromXr && chance(50);
-  op.overflow = op.cellFromXr && !exact
-                    ? static_cast<isa::Overflow>(between(0, 1))
-                    : isa::Overflow::Saturate;
+  encodeTarget(op, 30, !exact);
   strides(s, bytes(op.dstType, op.dstMantissa), stride);
   op.dstStride0 = stride[0];
   op.dstStride1 = stride[1];
@@ -276,7 +272,7 @@ Instruction Generator::pool() {
   op.dstBlock = block();
   op.dstOffset = offset();
   op.dstXr = xr();
-  op.dstXrClear = chance(50);
+  encodeTarget(op, 30, true);
   int32_t stride[3];
   strides({{op.outD, op.outH, op.outW}}, bytes(op.dstType, op.dstMantissa),
           stride);
@@ -311,7 +307,7 @@ Instruction Generator::reduce() {
   op.dstBlock = block();
   op.dstOffset = offset();
   op.dstXr = xr();
-  op.dstXrClear = chance(50);
+  encodeTarget(op, 30, true);
   op.dstStrideO1 = static_cast<int32_t>(bytes(op.dstType, op.dstMantissa));
   op.dstStrideO0 = op.dstStrideO1 * static_cast<int32_t>(op.o1);
   op.dstTileStride = op.dstStrideO0 * static_cast<int32_t>(op.o0);
@@ -467,9 +463,8 @@ isa::ActDrain Generator::arrayDrain(const isa::PeLoad &load,
   drain.dstBlock = 8u << between(0, 2);
   drain.dstOffset = offset();
   drain.dstXr = xr();
-  drain.cellFromXr = drain.dstType == ElemType::Bfp && chance(30);
-  drain.dstXrClear = !drain.cellFromXr && chance(50);
-  if (drain.cellFromXr || drain.mode == isa::DrainMode::Int)
+  encodeTarget(drain, 30, true);
+  if (drain.mode == isa::DrainMode::Int)
     drain.overflow = static_cast<isa::Overflow>(between(0, 1));
   drain.hasBias = drain.mode != isa::DrainMode::Raw64 && chance(50);
   if (drain.mode == isa::DrainMode::Int && chance(50)) {
@@ -511,7 +506,7 @@ void Generator::arrayEpilogue(isa::ActDrain &drain, const isa::PeMatmul &op) {
   drain.resStride1 = stride[1];
   drain.resStride2 = stride[2];
   if (drain.n0 == 1 && drain.n1 == 1 && drain.dstType == ElemType::Bfp &&
-      !drain.cellFromXr && chance(50)) {
+      chance(50)) {
     const unsigned size = bytes(drain.dstType, drain.dstMantissa);
     drain.dstOrientation = isa::Orientation::F;
     drain.dstStride2 = static_cast<int32_t>(size);

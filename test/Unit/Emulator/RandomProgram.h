@@ -64,6 +64,19 @@ private:
   }
   uint32_t offset() { return static_cast<uint32_t>(between(0, 8000)); }
   uint32_t xr() { return static_cast<uint32_t>(between(0, 7)); }
+  /// Where an encoded result finds and leaves exponents; its register is drawn.
+  template <typename Op>
+  void encodeTarget(Op &op, int given, bool mayWrap) {
+    op.cellFromXr = op.dstType == isa::ElemType::Bfp && chance(given);
+    if (op.cellFromXr) {
+      op.ownXr = xr();
+      op.keepOwn = op.ownXr != op.dstXr && chance(60);
+      op.repair = chance(40);
+      if (!op.repair && mayWrap)
+        op.overflow = static_cast<isa::Overflow>(between(0, 1));
+    }
+    op.dstXrClear = (!op.cellFromXr || op.keepOwn) && chance(50);
+  }
   uint32_t block() {
     static constexpr uint32_t blocks[] = {0, 8, 16, 32};
     return blocks[between(0, 3)];

@@ -234,4 +234,59 @@ TEST(BlockArithmetic, distantOperandsKeepTheirSide) {
   EXPECT_EQ(encodeFixed(tie, rule, counters), 3);
 }
 
+TEST(GivenBlocks, OneBeyondTheExponentIsShiftedToItsOwn) {
+  const float values[] = {100, -3, 0.5f};
+  int16_t mantissas[3];
+  FixedRule rule; // steps of 1, W = 8
+  rule.scale = -1;
+  auto encode = [&](bool repair, EncodeCounters &counters) {
+    return encodeBlockGiven(llvm::ArrayRef<float>(values), rule, repair,
+                            mantissas, counters);
+  };
+  EncodeCounters saturated, repaired;
+  GivenBlock block = encode(false, saturated);
+  EXPECT_EQ(block.cell, 5);
+  EXPECT_EQ(block.own, 6);
+  EXPECT_EQ(mantissas[0], 127); // 200 steps of 1/2
+  EXPECT_EQ(saturated.saturated, 1u);
+  EXPECT_EQ(saturated.repaired, 0u);
+  block = encode(true, repaired);
+  EXPECT_EQ(block.cell, 6);
+  EXPECT_EQ(mantissas[0], 100);
+  EXPECT_EQ(repaired.saturated, 0u);
+  EXPECT_EQ(repaired.repaired, 1u);
+  // A block that fits takes the given exponent, and needs no repair.
+  rule.scale = 2;
+  EncodeCounters fits;
+  block = encode(true, fits);
+  EXPECT_EQ(block.cell, 8);
+  EXPECT_EQ(mantissas[0], 25);
+  EXPECT_EQ(fits.repaired, 0u);
+  // Nothing is known: every block by itself.
+  rule.scale = kClearedScale;
+  block = encode(false, fits);
+  EXPECT_EQ(block.cell, 6);
+  EXPECT_EQ(block.own, 6);
+}
+
+TEST(GivenBlocks, OwnCellIsThatOfEncoding) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 20000; ++i) {
+    float values[4];
+    int16_t given[4], alone[4];
+    for (float &v : values)
+      v = random() % 3 == 0 ? 0
+                            : floatFromBits(static_cast<uint32_t>(random()) &
+                                            (i % 2 ? 0x80ffffff : 0xffffffff));
+    EncodeCounters counters;
+    const int mantissa = 3 + i % 14;
+    FixedRule rule;
+    rule.mantissa = mantissa;
+    const GivenBlock block = encodeBlockGiven(llvm::ArrayRef<float>(values),
+                                              rule, false, given, counters);
+    EXPECT_EQ(block.own, encodeBlock(llvm::ArrayRef<float>(values), mantissa,
+                                     alone, counters));
+  }
+}
+
 } // namespace

@@ -193,4 +193,37 @@ TEST(Predict, hostileHistoryIsEmpty) {
   EXPECT_EQ(predictScale(odd, {}, 0, 0, PredictRule()).next, 32767);
 }
 
+/// Magnitudes m, all in steps of 1.
+Statistics sampled(std::initializer_list<int> magnitudes) {
+  Statistics statistics;
+  for (int m : magnitudes)
+    statistics.add(m, 0);
+  return statistics;
+}
+
+TEST(SelectError, AnExponentStaysWhileErrorsAreSmall) {
+  // 64 samples of 64: each loses at most 2^(E-1), so E = 3 loses a sixteenth.
+  Statistics even;
+  for (int i = 0; i < 64; ++i)
+    even.add(64, 0);
+  EXPECT_EQ(selectError(even, 3, 4, 8, Lead::Floor), 3);
+  // One octave above that the errors are too large: an octave down, not the
+  // maximum's exponent of 0, is not better than that exponent.
+  EXPECT_EQ(selectError(even, 4, 4, 8, Lead::Floor), 0);
+  EXPECT_EQ(selectError(even, 4, 3, 8, Lead::Floor), 4);
+}
+
+TEST(SelectError, ClippingOutweighsSteps) {
+  // 1024 in W = 8 needs E = 4; under E = 0 almost all of it is cut off.
+  const Statistics one = sampled({1024});
+  EXPECT_EQ(selectError(one, 0, 4, 8, Lead::Floor), 4);
+  EXPECT_EQ(selectError(one, kClearedScale, 4, 8, Lead::Floor), 4);
+  // Few large values among many small ones: the step of the small ones counts.
+  Statistics mixed = sampled({300});
+  for (int i = 0; i < 4000; ++i)
+    mixed.add(9, 0);
+  EXPECT_EQ(selectError(mixed, 3, 6, 8, Lead::Floor), 2);
+  EXPECT_EQ(selectError(sampled({0, 0}), 3, 6, 8, Lead::Floor), kClearedScale);
+}
+
 } // namespace

@@ -189,7 +189,7 @@ class Program:
         return self.last_run.layers()
 
     def reset_state(self):
-        """Forgets what the scale policies stats and predict carry between runs."""
+        """Forgets what the scale policies stats, predict and error carry between runs."""
         self._program.reset_state()
 
     def save(self, path):

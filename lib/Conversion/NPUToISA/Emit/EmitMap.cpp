@@ -45,8 +45,7 @@ isa::VecMap baseMap(const View &first, const View *second, const View &result,
     map.dstMantissa = result.type.format.mantissa;
     // One exponent for the axis or the tensor: all channels share a cell.
     map.dstBlock = std::max(result.type.format.block, 0);
-    map.dstXr = parameters.xr;
-    map.cellFromXr = parameters.given;
+    parameters.target.set(map);
   }
   if (parameters.quantised)
     setQuantised(map, parameters.quantised);
@@ -90,7 +89,7 @@ void emitMap(Generator &generator, const View &first, const View *second,
   const size_t bias = operands.size();
   if (parameters.bias)
     operands.push_back({parameters.bias});
-  bool clear = parameters.clear;
+  bool clear = parameters.target.clear;
   isa::VecMap base = baseMap(first, second, result, parameters);
   base.hasScale = parameters.scale != nullptr;
   base.hasBias = parameters.bias != nullptr;

@@ -289,7 +289,7 @@ llvm::Error emitMove(Generator &generator, const TileContext &tile) {
   if (converts) {
     MapParameters convert;
     if (tile.result.type.encoded)
-      convert.xr = generator.resultScale(tile.op, convert.clear);
+      convert.target = generator.resultScale(tile.op);
     emitFoldedConversion(generator, tile, convert);
   }
   return llvm::Error::success();

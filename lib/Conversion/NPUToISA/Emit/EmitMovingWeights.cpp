@@ -400,8 +400,7 @@ void MovingWeightsEmitter::finish(const View &straight) {
     emitMap(generator, straight, &tile.operands.back(), straight, add);
   }
   if (tile.result.type.encoded)
-    epilogue.function.xr =
-        generator.resultScale(tile.op, epilogue.function.clear);
+    epilogue.function.target = generator.resultScale(tile.op);
   emitMap(generator, straight, nullptr, tile.result, epilogue.function);
 }
 

@@ -182,8 +182,10 @@ PoolEmitter::PoolEmitter(Generator &generator, const TileContext &tile)
   for (int64_t axis = rowAxis; axis < rank; ++axis)
     if (axis != result.axis)
       axes[3 - (rank - axis)] = poolAxis(pool, tile, axis, spatial);
-  if (result.type.encoded)
-    inst.dstXr = generator.resultScale(tile.op, clear);
+  if (result.type.encoded) {
+    generator.resultScale(tile.op).set(inst);
+    clear = inst.dstXrClear;
+  }
   pitch = llvm::alignTo(
       result.channels(),
       std::lcm<int64_t>(machine.xmGroup, std::max<int64_t>(inst.dstBlock, 1)));

@@ -455,9 +455,7 @@ void setResultType(Generator &generator, Operation *op,
     return;
   drain.dstMantissa = type.format.mantissa;
   drain.dstBlock = type.format.block;
-  bool clear = false;
-  drain.dstXr = generator.resultScale(op, clear);
-  drain.dstXrClear = clear;
+  generator.resultScale(op).set(drain);
 }
 
 void setResidualType(const analysis::StorageType &type, isa::ActDrain &drain) {
@@ -469,7 +467,7 @@ void encodeScratch(Generator &generator, const TileContext &tile) {
   if (tile.scratch.empty())
     return;
   MapParameters encode;
-  encode.xr = generator.resultScale(tile.op, encode.clear);
+  encode.target = generator.resultScale(tile.op);
   emitMap(generator, tile.scratch[0], nullptr, tile.result, encode);
 }
 

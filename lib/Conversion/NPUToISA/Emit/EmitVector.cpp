@@ -105,7 +105,7 @@ void emitByChannels(Generator &generator, const TileContext &tile,
     own.scale = set(scale, parameters.scale);
     own.bias = set(bias, parameters.bias);
     emitMap(generator, partOf(first), set(other, second), partOf(result), own);
-    parameters.clear = false;
+    parameters.target.clear = false;
   }
 }
 
@@ -145,13 +145,13 @@ llvm::Error emitMapOp(Generator &generator, const TileContext &tile) {
   parameters.alpha = map.getAlpha().convertToFloat();
   parameters.beta = map.getBeta().convertToFloat();
   if (tile.result.type.encoded)
-    parameters.xr = generator.resultScale(tile.op, parameters.clear);
+    parameters.target = generator.resultScale(tile.op);
   if (tile.measures) {
     emitMeasure(generator, tile.operands[0], tile.result.type.format.mantissa,
-                parameters.xr, parameters.clear);
+                parameters.target.xr, parameters.target.clear);
     return llvm::Error::success();
   }
-  parameters.given = encodesWholeTensor(tile.op);
+  parameters.target.given |= measuresTensor(tile.op);
   parameters.quantised = dyn_cast<npu::VecRequantiseOp>(tile.op);
   emitWithParameters(generator, tile, map, parameters);
   return llvm::Error::success();
@@ -176,8 +176,7 @@ void addDim(llvm::SmallVectorImpl<ReduceDim> &dims, ReduceDim dim) {
 struct ReduceParameters {
   isa::ReduceKind kind;
   bool selectLast = false;
-  unsigned xr = 0;
-  bool clear = false;
+  EncodeRegisters target; ///< Of an encoded result.
 };
 
 /// Reduces `axes` of `source` into `result`, which has 1 along them.
@@ -201,7 +200,8 @@ llvm::Error emitReduce(Generator &generator, Operation *op, const View &source,
   inst.srcType = typeField(source), inst.srcMantissa = mantissaField(source);
   inst.dstType = typeField(result), inst.dstMantissa = mantissaField(result);
   inst.dstBlock = result.type.encoded ? result.type.format.block : 0;
-  inst.dstXr = parameters.xr;
+  if (result.type.encoded)
+    parameters.target.set(inst);
   inst.srcPart = source.part, inst.srcTileStride = source.tileStride;
   inst.dstPart = result.part, inst.dstTileStride = result.tileStride;
   if (!reduced.empty())
@@ -224,8 +224,8 @@ llvm::Error emitReduce(Generator &generator, Operation *op, const View &source,
     if (dims.size() > 1)
       one.o0 = dims[0].extent, one.srcStrideO0 = dims[0].source,
       one.dstStrideO0 = dims[0].result;
-    one.dstXrClear = parameters.clear;
-    parameters.clear = false;
+    one.dstXrClear = result.type.encoded && parameters.target.clear;
+    parameters.target.clear = false;
     generator.builder.emit(one);
   };
   emitOuter(emitOuter, outer, source.base, result.base);
@@ -303,7 +303,7 @@ llvm::Error emitReduceOp(Generator &generator, const TileContext &tile) {
       static_cast<isa::ReduceKind>(static_cast<unsigned>(*kind)),
       reduce.getSelectLast()};
   if (tile.result.type.encoded)
-    parameters.xr = generator.resultScale(tile.op, parameters.clear);
+    parameters.target = generator.resultScale(tile.op);
   const View &source = tile.operands[0];
   View result = withUnitAxes(tile.result, source, reduce.getAxes());
   const int64_t step = channelStep(generator.machine, source, result);
@@ -315,7 +315,7 @@ llvm::Error emitReduceOp(Generator &generator, const TileContext &tile) {
                        channelsOf(result, first, count, generator.machine),
                        reduce.getAxes(), parameters))
       return error;
-    parameters.clear = false;
+    parameters.target.clear = false;
   }
   return llvm::Error::success();
 }
@@ -393,7 +393,7 @@ llvm::Error emitSoftmax(Generator &generator, const TileContext &tile) {
     return error;
   MapParameters last;
   if (tile.result.type.encoded)
-    last.xr = generator.resultScale(tile.op, last.clear);
+    last.target = generator.resultScale(tile.op);
   if (!softmax.getLog()) {
     last.function = isa::Function::Div;
     emitMap(generator, exponentials, &row, tile.result, last);
@@ -432,7 +432,7 @@ llvm::Error emitVector(Generator &generator, const TileContext &tile) {
   emitCopy(generator.builder, tile.scratch[last - 1], tile.scratch[last]);
   MapParameters convert;
   if (tile.result.type.encoded)
-    convert.xr = generator.resultScale(tile.op, convert.clear);
+    convert.target = generator.resultScale(tile.op);
   emitMap(generator, tile.scratch[last], nullptr, tile.result, convert);
   return llvm::Error::success();
 }

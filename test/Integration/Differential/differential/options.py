@@ -44,7 +44,10 @@ def numbers(rng, calibration):
     step = math.ldexp(1, 1 - width)
     if rng.random() < 0.15:
         policy = pick(rng, ["fixed", "table", "stats(k=4,n=0)", "stats(k=3,n=64)",
-                            "predict(k=3,depth=4)", "fixed(e=-7)"])
+                            "predict(k=3,depth=4)", "fixed(e=-7)", "fixed(at=store)",
+                            "stats(k=4,n=0,at=store)", "error(t=4)",
+                            "predict(k=3,depth=2,at=store)",
+                            "table(at=store,overflow=repair)"])
         arguments += [f"--scale={policy}", f"--calibrate={calibration}"]
         if policy == "fixed(e=-7)":
             step = None
