@@ -77,8 +77,8 @@ struct NodeStats {
   /// Blocks beyond a given exponent that kept their own, and the cycles of the
   /// second passes of their instructions (part of `busy`).
   uint64_t repaired = 0, repairCycles = 0;
-  uint64_t instructions = 0;     ///< Without semaphore instructions.
-  energy::ActionCounts actions;  ///< What costs energy.
+  uint64_t instructions = 0;    ///< Without semaphore instructions.
+  energy::ActionCounts actions; ///< What costs energy.
 };
 
 /// When one instruction ran. Semaphore instructions have start == complete.

@@ -199,25 +199,31 @@ TEST(Claim10, oneExponentForAWholeMatrix) {
 }
 
 TEST(Claim12, expectedValueOfSuccessiveElementsMovesTheExponent) {
-  int previous = -100;
-  for (int scale : {0, 3, 7}) {
-    Block block = encode(gaussian(256, std::ldexp(1.0f, scale), 6), 8);
+  for (int scale : {0, 3, 7, -2}) {
+    // 3 and 5 octaves: the mean is 4 octaves, whatever the larger one is.
+    Block block =
+        encode({std::ldexp(3.0f, scale), std::ldexp(-5.0f, scale)}, 8);
     int e = selectSpread(statisticsOf(block), 0, 8, Lead::Floor);
-    EXPECT_GT(e, previous);
-    previous = e;
+    EXPECT_EQ(e, scale + 2 - 6);
+    // Mantissas are shifted to it, and the larger one is in range: 5 is 80.
+    EncodeCounters counters;
+    EXPECT_EQ(under({3, -5}, scale, e, 8, counters).m,
+              (std::vector<int16_t>{48, -80}));
   }
 }
 
 TEST(Claim14, aMemoryHoldsTheRunningSum) {
-  Statistics first = statisticsOf(encode(gaussian(100, 1, 7), 16));
-  Statistics second = statisticsOf(encode(gaussian(100, 4, 8), 16));
+  Statistics first, second;
+  for (int i = 0; i < 4; ++i)
+    first.add(2, 0);
+  second.add(-30, 0);
+  EXPECT_EQ(first.leadOfSpread(0, Lead::Floor), 1);
+  EXPECT_EQ(second.leadOfSpread(0, Lead::Floor), 4);
+  // 38 over 5 elements, neither of the two parts nor their mean of means, 16.
   Statistics sum = first;
   sum.merge(second);
-  EXPECT_EQ(sum.count(), 200u);
-  EXPECT_GE(sum.leadOfSpread(0, Lead::Floor),
-            first.leadOfSpread(0, Lead::Floor));
-  EXPECT_LE(sum.leadOfSpread(0, Lead::Floor),
-            second.leadOfSpread(0, Lead::Floor));
+  EXPECT_EQ(sum.count(), 5u);
+  EXPECT_EQ(sum.leadOfSpread(0, Lead::Floor), 2);
 }
 
 TEST(Claim16, adderSelectorAndShifterAreChained) {
@@ -290,13 +296,17 @@ TEST(Claim20, theAdjustmentUsesAConfidenceInterval) {
 }
 
 TEST(Claim21, errorMagnitudeDecidesWhetherToAdjust) {
-  // A scale within D of the observed one is kept, one beyond is not.
-  for (int distance : {0, 3, 7, 8}) {
-    std::vector<int16_t> history = {1, 1, 64, 0, 0, 0};
-    Prediction p = predictScale(history, {}, static_cast<int16_t>(distance), 0,
-                                PredictRule());
-    EXPECT_EQ(p.underflow, distance > 7);
-  }
+  // 64 magnitudes of 64: a step of 2^E may lose half of itself of each.
+  Statistics even;
+  for (int i = 0; i < 64; ++i)
+    even.add(64, 0);
+  for (int e : {0, 1, 2, 3})
+    EXPECT_EQ(selectError(even, static_cast<int16_t>(e), 4, 8, Lead::Floor), e);
+  // An eighth is more than a sixteenth: adjusted, and kept where it is allowed.
+  EXPECT_EQ(selectError(even, 4, 4, 8, Lead::Floor), 0);
+  EXPECT_EQ(selectError(even, 4, 3, 8, Lead::Floor), 4);
+  // What is cut off counts as well.
+  EXPECT_EQ(selectError(even, -1, 4, 8, Lead::Floor), 0);
 }
 
 TEST(Claim22, oneExponentForAllValuesOfTheMatrix) {
@@ -339,13 +349,29 @@ TEST(Claim29, sixteenBitMantissaFiveBitExponent) {
 }
 
 TEST(Claim30, mantissasAreShiftedOnOverflowAndUnderflow) {
-  EncodeCounters counters;
-  Block low = under({40000, -300, 7}, 0, 0, 16, counters);
-  EXPECT_EQ(counters.saturated, 1u);
-  Block moved = under({40000, -300, 7}, 0, 1, 16, counters);
-  EXPECT_EQ(counters.saturated, 1u);
-  EXPECT_EQ(low.m, (std::vector<int16_t>{32767, -300, 7}));
-  EXPECT_EQ(moved.m, (std::vector<int16_t>{20000, -150, 4}));
+  const float values[] = {40000, -300, 7};
+  FixedRule rule;
+  rule.mantissa = 16;
+  int16_t m[3];
+  auto encode = [&](bool repair, EncodeCounters &counters) {
+    GivenBlock block = encodeBlockGiven(llvm::ArrayRef<float>(values), rule,
+                                        repair, m, counters);
+    return std::pair(stepExponent(block.cell, 16),
+                     std::vector<int16_t>(m, m + 3));
+  };
+  EncodeCounters low, moved, fits;
+  EXPECT_EQ(encode(false, low),
+            (std::pair(0, std::vector<int16_t>{32767, -300, 7})));
+  EXPECT_EQ(low.saturated, 1u);
+  EXPECT_EQ(encode(true, moved),
+            (std::pair(1, std::vector<int16_t>{20000, -150, 4})));
+  EXPECT_EQ(moved.saturated, 0u);
+  EXPECT_EQ(moved.repaired, 1u);
+  // Without an overflow the given exponent stays.
+  rule.scale = 3;
+  EXPECT_EQ(encode(true, fits),
+            (std::pair(3, std::vector<int16_t>{5000, -38, 1})));
+  EXPECT_EQ(fits.repaired, 0u);
 }
 
 TEST(Claim31, rollingValuesAreClearedOnOverflowAndUnderflow) {
