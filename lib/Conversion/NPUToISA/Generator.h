@@ -191,8 +191,8 @@ llvm::Error emitTranspose(Generator &generator, const TileContext &tile);
 struct MapParameters {
   isa::Function function = isa::Function::Copy;
   float alpha = 0, beta = 0;
-  bool immediate = false; ///< beta is the second operand
-  EncodeRegisters target; ///< Of an encoded result.
+  bool immediate = false;      ///< beta is the second operand
+  EncodeRegisters target = {}; ///< Of an encoded result.
   /// Steps of quantisation before and after the function, or null.
   npu::VecRequantiseOp quantised = {};
   /// Of the first operand: one number per channel each, or null.

@@ -176,7 +176,7 @@ void addDim(llvm::SmallVectorImpl<ReduceDim> &dims, ReduceDim dim) {
 struct ReduceParameters {
   isa::ReduceKind kind;
   bool selectLast = false;
-  EncodeRegisters target; ///< Of an encoded result.
+  EncodeRegisters target = {}; ///< Of an encoded result.
 };
 
 /// Reduces `axes` of `source` into `result`, which has 1 along them.
