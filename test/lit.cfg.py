@@ -35,6 +35,9 @@ config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0"
 for name in ("HOME", "UBSAN_OPTIONS", "ASAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+# Proofs are kept in the build, not in the home of whoever runs the tests.
+config.environment["XDG_CACHE_HOME"] = os.path.join(
+    config.ashlar_obj_root, "test", "cache")
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 config.environment["ASHLAR_BUILD"] = config.ashlar_obj_root
 

@@ -3,6 +3,7 @@
 // Loading and running.
 
 #include "ashlar/Emulator/Emulator.h"
+#include "Cache/ProofCache.h"
 #include "Impl.h"
 #include "Time/DramServer.h"
 #include "ashlar/Isa/Text.h"
@@ -20,6 +21,9 @@ LoadedProgram::LoadedProgram(std::unique_ptr<Impl> impl)
 LoadedProgram::LoadedProgram(LoadedProgram &&) noexcept = default;
 LoadedProgram &LoadedProgram::operator=(LoadedProgram &&) noexcept = default;
 LoadedProgram::~LoadedProgram() = default;
+
+LoadedProgram::Impl::Impl() = default;
+LoadedProgram::Impl::~Impl() = default;
 
 const container::Program &LoadedProgram::program() const {
   return pimpl->program;
@@ -95,6 +99,24 @@ static llvm::Error prepare(LoadedProgram::Impl &impl, const Options &options) {
   return llvm::Error::success();
 }
 
+/// Proves the program, or finds that this has been done before. Only a whole
+/// proof is kept.
+static std::optional<Fault> proveOrRestore(LoadedProgram::Impl &impl,
+                                           const Options &options) {
+  const bool whole = options.checkRaces && options.checkUndefined;
+  impl.proofs = std::make_unique<ProofCache>(
+      impl, whole ? llvm::StringRef(options.proofFolder) : "");
+  return impl.proofs->restore(impl) ? std::nullopt : verify(impl, options);
+}
+
+std::string emulator::keepProof(LoadedProgram &program) {
+  LoadedProgram::Impl &impl = program.impl();
+  if (!impl.proofs)
+    return "";
+  impl.proofs->store(impl);
+  return impl.proofs->note;
+}
+
 llvm::Expected<LoadedProgram> emulator::load(container::Program program,
                                              const Options &options,
                                              Fault *fault) {
@@ -107,7 +129,7 @@ llvm::Expected<LoadedProgram> emulator::load(container::Program program,
   if (!found) {
     if (llvm::Error error = prepare(*impl, options))
       return error;
-    found = verify(*impl, options);
+    found = proveOrRestore(*impl, options);
   }
   if (found) {
     if (fault)

@@ -19,7 +19,11 @@ namespace ashlar::emulator {
 
 inline constexpr uint32_t noInstruction = ~uint32_t(0);
 
+class ProofCache;
+
 struct LoadedProgram::Impl {
+  Impl();
+  ~Impl();
   container::Program program;
   std::vector<isa::Instruction> code;
   std::vector<uint8_t> queues; ///< Queue of every instruction.
@@ -40,6 +44,7 @@ struct LoadedProgram::Impl {
   bool zeroMemory = false; ///< Undefined reads were not excluded.
   Engine engine;
   std::unique_ptr<support::ThreadPool> pool;
+  std::unique_ptr<ProofCache> proofs;
 
   uint32_t nodeOf(uint64_t index) const {
     return index < program.nodeOfInstruction.size()

@@ -6,7 +6,7 @@
 #ifndef ASHLAR_LIB_NUMERICS_ALIGNAVX512_H
 #define ASHLAR_LIB_NUMERICS_ALIGNAVX512_H
 
-#include "RowKernels.h"
+#include "RowsAvx512.h"
 
 #include <immintrin.h>
 
@@ -177,6 +177,28 @@ static inline void gather8Lanes(const void *src, ptrdiff_t stride, size_t n,
   }
 }
 
+/// The even words: pooling of stride two.
+static inline void gather32Lanes(const void *src, ptrdiff_t stride, size_t n,
+                                 void *out) {
+  if (stride != 8) {
+    gatherRow<uint32_t>(src, stride, n, out);
+    return;
+  }
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20,
+                                         22, 24, 26, 28, 30);
+  const char *from = static_cast<const char *>(src);
+  char *to = static_cast<char *>(out);
+  for (size_t t = 0; t < n; t += 16) {
+    // The word after the last one may lie outside the memory.
+    const size_t words = 2 * least(n - t, size_t(16)) - 1;
+    const __m512i low = _mm512_maskz_loadu_epi32(lanes16(words), from + 8 * t);
+    const __m512i high = _mm512_maskz_loadu_epi32(
+        lanes16(words > 16 ? words - 16 : 0), from + 8 * t + 64);
+    _mm512_mask_storeu_epi32(to + 4 * t, lanes16(n - t),
+                             _mm512_permutex2var_epi32(low, even, high));
+  }
+}
+
 /// The table of an AVX-512 set.
 template <decltype(KernelTable::gemm) Gemm>
 static constexpr KernelTable
@@ -185,7 +207,12 @@ makeTable512(llvm::StringRef name, decltype(KernelTable::packStationary) pack) {
   table.align8To16 = align8To16Lanes;
   table.alignGroup8To16 = alignGroup8To16Lanes;
   table.gather8 = gather8Lanes;
+  table.gather32 = gather32Lanes;
   table.packStored = packStoredPlain<alignGroup8To16Lanes>;
+  table.epilogue = epilogueLanes;
+  table.encode8 = encodeRowsLanes<int8_t>;
+  table.encode16 = encodeRowsLanes<int16_t>;
+  table.drain8 = drainRows<epilogueLanes, encodeRowsLanes<int8_t>>;
   return table;
 }
 

@@ -86,6 +86,32 @@ static void gemmPlain(const PackedProduct *products, size_t count, size_t first,
          acc, accPitch, accumulate || i > 0);
 }
 
+/// The drain8 of a table: so few columns at a time that all floats of a block
+/// stay in the first cache level.
+template <decltype(KernelTable::epilogue) Epilogue,
+          decltype(KernelTable::encode8) Encode>
+static void drainRows(const int64_t *const *acc, const EpilogueRow *rows,
+                      size_t count, size_t n, int mantissa, int8_t *const *mant,
+                      int8_t *cells, EncodeStats *stats) {
+  constexpr size_t columns = 64;
+  alignas(64) float values[kDrainRows * columns];
+  const float *from[kDrainRows];
+  int8_t *to[kDrainRows];
+  for (size_t base = 0; base < n; base += columns) {
+    const size_t width = n - base < columns ? n - base : columns;
+    for (size_t i = 0; i < count; ++i) {
+      EpilogueRow row = rows[i];
+      if (row.residual)
+        row.residual += base;
+      float *out = values + i * columns;
+      Epilogue(acc[i] + base, width, row, out);
+      from[i] = out;
+      to[i] = mant[i] + base;
+    }
+    Encode(from, count, width, mantissa, to, cells + base, stats);
+  }
+}
+
 extern const KernelTable scalarTable;
 #if defined(__x86_64__)
 extern const KernelTable avx2Table;

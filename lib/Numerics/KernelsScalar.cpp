@@ -85,6 +85,23 @@ static void epilogueRow(const int64_t *acc, size_t n, const EpilogueRow &params,
   }
 }
 
+static void epilogueSteps(const int64_t *acc, size_t n,
+                          const EpilogueSteps &params, float *out) {
+  for (size_t t = 0; t < n; ++t) {
+    EpilogueRow row;
+    row.exponent = params.exponents[t];
+    row.hasScale = params.scales;
+    row.hasBias = params.biases;
+    row.scale = params.scales ? params.scales[t] : 1;
+    row.bias = params.biases ? params.biases[t] : 0;
+    row.residual = params.residual ? params.residual + t : nullptr;
+    row.function = params.function;
+    row.alpha = params.alpha;
+    row.beta = params.beta;
+    epilogueRow(acc + t, 1, row, out + t);
+  }
+}
+
 template <typename In>
 static void decodeRow(const In *mant, const int8_t *cells, size_t n,
                       int mantissa, float *out) {
@@ -191,32 +208,35 @@ static void sweepTile(const int16_t *slots, const TileTaps &taps,
             sums[n * shape.sumImage + y * shape.sumLine + x]);
 }
 
-constinit const KernelTable scalarTable = {"scalar",
-                                           alignRow<int8_t, int16_t>,
-                                           alignRow<int8_t, int32_t>,
-                                           alignRow<int16_t, int16_t>,
-                                           alignRow<int16_t, int32_t>,
-                                           alignGroup,
-                                           gatherRow<uint8_t>,
-                                           gatherRow<uint16_t>,
-                                           gatherRow<uint32_t>,
-                                           packStationary,
-                                           gemm,
-                                           startMovingPlain,
-                                           packMovingPlain,
-                                           packStoredPlain<alignGroup>,
-                                           gemmPlain<gemm>,
-                                           accRow,
-                                           epilogueRow,
-                                           decodeRow<int8_t>,
-                                           decodeRow<int16_t>,
-                                           encodeRows<int8_t>,
-                                           encodeRows<int16_t>,
-                                           scalarEncodeLine,
-                                           unaryRow,
-                                           binaryRow,
-                                           immediateRow,
-                                           reduceRow,
-                                           sweepTile};
+constinit const KernelTable scalarTable = {
+    "scalar",
+    alignRow<int8_t, int16_t>,
+    alignRow<int8_t, int32_t>,
+    alignRow<int16_t, int16_t>,
+    alignRow<int16_t, int32_t>,
+    alignGroup,
+    gatherRow<uint8_t>,
+    gatherRow<uint16_t>,
+    gatherRow<uint32_t>,
+    packStationary,
+    gemm,
+    startMovingPlain,
+    packMovingPlain,
+    packStoredPlain<alignGroup>,
+    gemmPlain<gemm>,
+    accRow,
+    epilogueRow,
+    epilogueSteps,
+    drainRows<epilogueRow, encodeRows<int8_t>>,
+    decodeRow<int8_t>,
+    decodeRow<int16_t>,
+    encodeRows<int8_t>,
+    encodeRows<int16_t>,
+    scalarEncodeLine,
+    unaryRow,
+    binaryRow,
+    immediateRow,
+    reduceRow,
+    sweepTile};
 
 } // namespace ashlar::numerics

@@ -476,6 +476,56 @@ static inline void epilogueRow(const int64_t *acc, size_t n,
   }
 }
 
+/// All values fit 53 bits and all exponents are scalable (accRow()).
+static inline void stepsNarrow(const int64_t *acc, const int32_t *exponents,
+                               size_t n, float *out) {
+  ASHLAR_VECTOR_LOOP
+  for (size_t t = 0; t < n; ++t) {
+    const double factor =
+        doubleOf(static_cast<uint64_t>(int64_t(exponents[t]) + 1023) << 52);
+    out[t] = static_cast<float>(static_cast<double>(acc[t]) * factor);
+  }
+}
+
+/// accRow() with an exponent for each step.
+static inline void accSteps(const int64_t *acc, const int32_t *exponents,
+                            size_t n, float *out) {
+  uint64_t used = 0;
+  int32_t low = 0, high = 0;
+  ASHLAR_VECTOR_LOOP
+  for (size_t t = 0; t < n; ++t)
+    used |= static_cast<uint64_t>(acc[t] ^ (acc[t] >> 63));
+  ASHLAR_VECTOR_LOOP
+  for (size_t t = 0; t < n; ++t) {
+    low = least(low, exponents[t]);
+    high = greatest(high, exponents[t]);
+  }
+  if ((used >> 53) == 0 && low >= -900 && high <= 900)
+    return stepsNarrow(acc, exponents, n, out);
+  for (size_t t = 0; t < n; ++t)
+    out[t] = accToFloat(acc[t], exponents[t]);
+}
+
+static inline void epilogueSteps(const int64_t *acc, size_t n,
+                                 const EpilogueSteps &params, float *out) {
+  alignas(64) float values[kChunk];
+  for (size_t base = 0; base < n; base += kChunk) {
+    size_t count = least(kChunk, n - base);
+    accSteps(acc + base, params.exponents + base, count, values);
+    if (params.scales)
+      binaryRow(BinaryFunction::Mul, values, params.scales + base, count,
+                values);
+    if (params.biases)
+      binaryRow(BinaryFunction::Add, values, params.biases + base, count,
+                values);
+    if (params.residual)
+      binaryRow(BinaryFunction::Add, values, params.residual + base, count,
+                values);
+    unaryRow(params.function, values, count, params.alpha, params.beta,
+             out + base);
+  }
+}
+
 /// The table of one instruction set; the caller adds the products.
 template <decltype(KernelTable::gemm) Gemm>
 static constexpr KernelTable
@@ -497,6 +547,8 @@ makeTable(llvm::StringRef name, decltype(KernelTable::packStationary) pack) {
           gemmPlain<Gemm>,
           accRow,
           epilogueRow,
+          epilogueSteps,
+          drainRows<epilogueRow, encodeRows<int8_t>>,
           decodeRow<int8_t>,
           decodeRow<int16_t>,
           encodeRows<int8_t>,

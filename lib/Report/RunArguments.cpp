@@ -137,6 +137,7 @@ constexpr Setting settings[] = {
     {OPT_threads, setThreads},
     {OPT_functional, setSwitch<&RunOptions::functional>},
     {OPT_kernels, setText<&RunOptions::kernels>},
+    {OPT_no_cache, setSwitch<&RunOptions::noCache>},
     {OPT_quiet, setSwitch<&RunOptions::quiet>},
     {OPT_help, support::setHelp<RunOptions>},
     {OPT_version, support::setVersion<RunOptions>},

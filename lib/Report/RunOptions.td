@@ -93,5 +93,7 @@ defm threads : Value<"threads">, MetaVarName<"N">,
 defm kernels : Value<"kernels">, MetaVarName<"NAME">,
   HelpText<"kernel set, or help for a list; results never change">,
   Group<general_group>;
+def no_cache : Switch<"no-cache">,
+  HelpText<"prove the program again and keep no proof">, Group<general_group>;
 def quiet : Switch<"quiet">, HelpText<"print errors and warnings only">,
   Group<general_group>;

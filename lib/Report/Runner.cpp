@@ -22,6 +22,7 @@
 #include "ashlar/Support/Progress.h"
 #include "ashlar/Support/Version.h"
 
+#include "llvm/Support/Path.h"
 #include <chrono>
 #include <fmt/format.h>
 #include <thread>
@@ -78,6 +79,15 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
 
 } // namespace
 
+/// `ashlar/proofs` in the user's folder for such files; empty if there is none.
+static std::string proofFolder() {
+  llvm::SmallString<128> path;
+  if (!llvm::sys::path::cache_directory(path))
+    return "";
+  llvm::sys::path::append(path, "ashlar", "proofs");
+  return std::string(path);
+}
+
 emulator::Options Session::emulatorOptions() const {
   emulator::Options result;
   result.threads = options.threads
@@ -90,6 +100,8 @@ emulator::Options Session::emulatorOptions() const {
   result.dumpTensors = !options.dumpFolder.empty();
   result.maxMemory = options.maxMemory;
   result.kernels = options.kernels;
+  if (!options.noCache)
+    result.proofFolder = proofFolder();
   return result;
 }
 
@@ -254,6 +266,9 @@ llvm::Error Session::execute(const InputSet &inputs) {
   execution.statistics.loadSeconds = loadSeconds;
   execution.statistics.compiledFor = compiledFor;
   progress.finish();
+  const std::string note = emulator::keepProof(*loaded);
+  if (!note.empty() && !options.quiet)
+    support::printErr(fmt::format("{}: note: {}\n", tool, note));
   for (const std::string &text : execution.warnings)
     support::printErr(fmt::format("{}: warning: {}\n", tool, text));
   return llvm::Error::success();

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Speed of exact emulation against ONNX Runtime, in one run, as a table.
+"""The board of speed: every figure beside its peer, in one run.
 
 usage: bench_speed.py [--kernels=avx512vnni,avx2] [--networks=NAME,...]
                       [--threads=2] [--rounds=5] [--emulator=PATH]
+                      [--compiler=PATH] [--json=FILE]
 
 For every network: compiles it, then takes turns between a timed emulation of
 one sample with each kernel set and the same sample in ONNX Runtime (fp32), so
 that all see the same state of the host. Prints the least time of each and
-their ratio, simulated cycles per second, and the time per sample of a data
-set. Names the host's processor and vector instructions. Nothing fails on
-time. --emulator measures another ashlar-run with the programs of this build.
+their ratio, simulated cycles per second, the time per sample of a data set,
+the time of a load without and with a kept proof, and processor seconds and
+memory of the compiler. Names the host's processor and vector instructions.
+Nothing fails on time. --emulator and --compiler measure other binaries; --json
+writes the rows for docs/Speed.md (figures.py).
 """
 
 import argparse
@@ -34,6 +37,10 @@ NETWORKS = ["resnet50", "squeezenet1_1", "mobilenet_v2_1.0_224",
             "shufflenet_v2_1.0", "kwt1_ln17", "resnet20_cifar10"]
 DATA_SET = {"resnet20_cifar10": 256}
 FEATURES = ["avx2", "avx512bw", "avx512_vnni", "amx_int8"]
+HEAD = ["network", "kernels", "emulation, ms", "ONNX Runtime, ms", "ratio",
+        "Mcycles/s"]
+COSTS = ["network", "load, ms", "load with a kept proof, ms",
+         "compile, processor s", "compile, MiB", "model, MiB"]
 
 
 def tool(name):
@@ -62,24 +69,30 @@ def kernel_sets():
     return [n for n in names if n != "scalar" and not n.startswith("best")]
 
 
-def prepare(name, folder):
-    """(model, program, samples) of a network."""
-    model = os.path.join(MODELS, name + ".onnx")
+def inputs_of(name):
+    """(model, samples) of a network."""
     if name == "resnet50":
-        model = drawn.model(drawn.RESNET50)
-        samples = [{"image": next(refill_light.images(1, 3))}]
-    else:
-        sys.path.insert(0, MODELS)
-        import load  # the networks' own inputs
-        import onnx
-        graph = onnx.load(model, load_external_data=False).graph
-        count = DATA_SET.get(name, 1)
-        samples = [{graph.input[0].name: x}
+        return (drawn.model(drawn.RESNET50),
+                [{"image": next(refill_light.images(1, 3))}])
+    sys.path.insert(0, MODELS)
+    import load  # the networks' own inputs
+    import onnx
+    model = os.path.join(MODELS, name + ".onnx")
+    graph = onnx.load(model, load_external_data=False).graph
+    count = DATA_SET.get(name, 1)
+    return model, [{graph.input[0].name: x}
                    for _, (x, _) in zip(range(count), load.inputs(name))]
-    program = os.path.join(folder, name + ".ash")
-    subprocess.run([tool("ashlarc"), model, "-o", program], check=True,
-                   stdout=subprocess.DEVNULL)
-    return model, program, samples
+
+
+def compile_model(options, model, program):
+    """(processor seconds, MiB at most) of the compiler."""
+    child = subprocess.Popen([options.compiler, model, "-o", program],
+                             stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise SystemExit(f"{options.compiler} {model} has failed")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def save(path, samples):
@@ -87,51 +100,84 @@ def save(path, samples):
                       for k in samples[0]})
 
 
-def emulate(emulator, program, inputs, kernels, threads, folder, extra=()):
+def emulate(options, program, inputs, kernels, folder, *extra):
     """(report, wall seconds of the process)."""
     report = os.path.join(folder, "report.json")
     start = time.monotonic()
-    subprocess.run([emulator, program, f"--inputs={inputs}", "--quiet",
-                    f"--kernels={kernels}", f"--threads={threads}",
-                    f"--report={report}", *extra], check=True)
+    subprocess.run([options.emulator, program, f"--inputs={inputs}", "--quiet",
+                    f"--kernels={kernels}", f"--threads={options.threads}",
+                    f"--report={report}", *extra], check=True,
+                   env=dict(os.environ, XDG_CACHE_HOME=folder))
     seconds = time.monotonic() - start
     with open(report, encoding="utf-8") as stream:
         return json.load(stream), seconds
 
 
-def measure(name, options, folder):
-    """Rows (network, kernels, ours, theirs, cycles per second, load)."""
-    model, program, samples = prepare(name, folder)
+def single(name, model, program, samples, options, folder):
+    """Rows of one sample."""
     one = os.path.join(folder, "one.npz")
     save(one, samples[:1])
-    ours = {k: [] for k in options.kernels}
-    loads, theirs, cycles = [], [], 0
+    ours, theirs, cycles = {k: [] for k in options.kernels}, [], 0
     for _ in range(options.rounds):
         _, times = ort.run(model, samples[:1], threads=options.threads,
                            repeat=5)
         theirs.append(min(times) / 1000)
         for kernels in options.kernels:
-            report, _ = emulate(options.emulator, program, one, kernels,
-                                options.threads, folder)
+            report, _ = emulate(options, program, one, kernels, folder)
             ours[kernels].append(report["wall_seconds"])
-            loads.append(report["load_seconds"])
             cycles = report["total_cycles"]
     for kernels in options.kernels:
-        best = min(ours[kernels])
-        yield (name, kernels, best, min(theirs), cycles / best, min(loads))
+        best, peer = min(ours[kernels]), min(theirs)
+        yield [name, kernels, f"{best * 1000:.2f}", f"{peer * 1000:.2f}",
+               f"{best / peer:.2f}", f"{cycles / best / 1e6:.1f}"]
     if len(samples) > 1:
-        every = os.path.join(folder, "all.npz")
-        save(every, samples)
-        for kernels in options.kernels:
-            # Whole processes, minus the time of one with a single sample.
-            few = min(emulate(options.emulator, program, one, kernels,
-                              options.threads, folder)[1]
-                      for _ in range(options.rounds))
-            many = min(emulate(options.emulator, program, every, kernels,
-                               options.threads, folder)[1]
-                       for _ in range(options.rounds))
-            yield (f"{name}, {len(samples)} samples, each", kernels,
-                   (many - few) / (len(samples) - 1), min(theirs), None, None)
+        yield from data_set(name, program, samples, min(theirs), options, folder)
+
+
+def data_set(name, program, samples, peer, options, folder):
+    """Rows of many samples: whole processes, minus that of a single sample."""
+    one, every = (os.path.join(folder, n) for n in ("one.npz", "all.npz"))
+    save(every, samples)
+    for kernels in options.kernels:
+        few, many = (min(emulate(options, program, path, kernels, folder)[1]
+                         for _ in range(options.rounds))
+                     for path in (one, every))
+        each = (many - few) / (len(samples) - 1)
+        yield [f"{name}, each of {len(samples)}", kernels, f"{each * 1000:.2f}",
+               f"{peer * 1000:.2f}", f"{each / peer:.2f}", ""]
+
+
+def loads(program, options, folder):
+    """Milliseconds of a load without and with a kept proof."""
+    one = os.path.join(folder, "one.npz")
+    def least(*extra):
+        return min(emulate(options, program, one, options.kernels[-1], folder,
+                           *extra)[0]["load_seconds"]
+                   for _ in range(options.rounds)) * 1000
+    emulate(options, program, one, options.kernels[-1], folder)
+    return [f"{least('--no-cache'):.1f}", f"{least():.1f}"]
+
+
+def measure(name, options):
+    """(rows of HEAD, row of COSTS) of a network."""
+    model, samples = inputs_of(name)
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, name + ".ash")
+        compiled = [compile_model(options, model, program)
+                    for _ in range(options.rounds)]
+        rows = list(single(name, model, program, samples, options, folder))
+        costs = [name, *loads(program, options, folder),
+                 f"{min(s for s, _ in compiled):.2f}",
+                 f"{max(m for _, m in compiled):.0f}",
+                 f"{os.path.getsize(model) / 2**20:.1f}"]
+    return rows, costs
+
+
+def show(head, rows):
+    print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+    print(flush=True)
 
 
 def main():
@@ -142,22 +188,25 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--emulator", default=tool("ashlar-run"))
+    parser.add_argument("--compiler", default=tool("ashlarc"))
+    parser.add_argument("--json")
     options = parser.parse_args()
     if not ort.available():
         raise SystemExit(f"no ONNX Runtime in {ort.folder()}")
     options.kernels = options.kernels or kernel_sets()
-    print(f"{host()}; {options.threads} threads\n")
-    print("| network | kernels | emulation, ms | ONNX Runtime, ms | ratio "
-          "| Mcycles/s | load, ms |\n|---|---|---|---|---|---|---|")
+    where = f"{host()}; {options.threads} threads"
+    print(where + "\n", flush=True)
+    rows, costs = [], []
     for name in options.networks:
-        with tempfile.TemporaryDirectory() as folder:
-            for row in measure(name, options, folder):
-                what, kernels, ours, theirs, rate, load = row
-                rate = "" if rate is None else f"{rate / 1e6:.1f}"
-                load = "" if load is None else f"{load * 1000:.0f}"
-                print(f"| {what} | {kernels} | {ours * 1000:.2f} | "
-                      f"{theirs * 1000:.2f} | {ours / theirs:.2f} | {rate} | "
-                      f"{load} |", flush=True)
+        own, cost = measure(name, options)
+        show(HEAD, own)
+        rows += own
+        costs.append(cost)
+    show(COSTS, costs)
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as stream:
+            json.dump({"host": where, "rows": rows, "costs": costs}, stream,
+                      indent=1)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The figures of the pages and what measures them (figures.py)."""
 
+import functools
 import os
 import re
+import tempfile
 
 import drawn
 import figure_tools as tools
@@ -89,6 +91,42 @@ def speed():
             "`tools/scripts/bench_resnet50.py` compiled ResNet-50 in {0} seconds and emulated it, cycles "
             "included, in {1} times what ONNX\nRuntime needed for the same network in fp32 with the same "
             "two threads ({2})."})
+
+
+@functools.lru_cache(maxsize=None)
+def board():
+    """Host, rows and costs of one run of bench_speed.py."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "board.json")
+        tools.script("tools/scripts/bench_speed.py", f"--json={file}")
+        return tools.load(file)
+
+
+def board_row(name, kernels):
+    """The cells of a network with a kernel set, if the host has that one."""
+    def measure():
+        for row in board()["rows"]:
+            if row[:2] == [name, kernels]:
+                return row
+        raise tools.Failure(f"the host has no kernels '{kernels}'")
+    return measure
+
+
+def boards():
+    """docs/Speed.md: all of one run, never compared."""
+    import bench_speed
+    names = bench_speed.NETWORKS + [f"{name}, each of {count}"
+                                    for name, count in bench_speed.DATA_SET.items()]
+    needs = ("onnxruntime", "models")
+    return [Sentences("speed-host", [], [Row("host", lambda: [board()["host"]], True, needs)],
+                      compared=False, texts={"host": "Host: {0}."}),
+            Table("speed-board", bench_speed.HEAD,
+                  [Row(f"{name}/{kernels}", board_row(name, kernels), True, needs)
+                   for name in names for kernels in ("amx", "avx512vnni", "avx2")],
+                  compared=False),
+            Table("speed-costs", bench_speed.COSTS,
+                  [Row(name, lambda k=k: board()["costs"][k], True, needs)
+                   for k, name in enumerate(bench_speed.NETWORKS)], compared=False)]
 
 
 def storage(model):
@@ -238,7 +276,7 @@ def accuracy():
 def all_sets():
     import figure_studies
     first = [Console("glyphs", [], [Row("run", glyphs)]),
-             Console("evaluation", [], [Row("run", evaluation)]), networks(), speed(), storages(),
+             Console("evaluation", [], [Row("run", evaluation)]), networks(), speed(), *boards(), storages(),
              integer_networks(), chosen_formats(), conversions(), residuals(), roundings(),
              accuracy(), presets()]
     return first + figure_studies.all_sets()

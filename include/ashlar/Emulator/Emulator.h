@@ -45,6 +45,9 @@ struct Options {
   bool checkRaces = true; ///< Race freedom by happens-before.
   /// Reads of memory that nothing wrote, sums replaced before their drain.
   bool checkUndefined = true;
+  /// Folder of proofs that load() may find and keepProof() may leave; empty:
+  /// every program is proved.
+  std::string proofFolder;
   /// State of the program before the run; empty: as before the first run.
   llvm::ArrayRef<int16_t> state;
   /// The kept tensors before the run, in order of Cache::tensors; empty: as
@@ -86,6 +89,11 @@ private:
 llvm::Expected<LoadedProgram> load(container::Program program,
                                    const Options &options,
                                    Fault *fault = nullptr);
+
+/// Keeps the proof of a program that load() has proved in the folder that its
+/// options named. Gives what is wrong with a kept proof, or why none can be
+/// kept, as a sentence; empty if there is nothing to say.
+std::string keepProof(LoadedProgram &program);
 
 /// A second copy of a loaded program with memories of its own, to run at the
 /// same time; nothing is proved again. \p options are those of load(). Error:

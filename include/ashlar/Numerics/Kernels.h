@@ -109,6 +109,22 @@ struct EpilogueRow {
   float beta = 0;
 };
 
+/// Epilogue of one accumulator row whose parameters go by step: element t is
+/// acc[t] * 2^exponents[t], * scales[t], + biases[t], + residual[t], function.
+/// Null: that operation is left out.
+struct EpilogueSteps {
+  const int32_t *exponents = nullptr;
+  const float *scales = nullptr;
+  const float *biases = nullptr;
+  const float *residual = nullptr;
+  Function function = Function::Copy;
+  float alpha = 0;
+  float beta = 0;
+};
+
+/// Rows of a block that KernelTable::drain8 takes at most.
+inline constexpr size_t kDrainRows = 64;
+
 /// Coefficients that add to the same sums. Those of pair k multiply elements
 /// elements[2 * k] and elements[2 * k + 1]; the low half of values[k] belongs
 /// to the first of them. The magnitudes of all values add up to at most 65535,
@@ -199,6 +215,16 @@ struct KernelTable {
   /// The whole epilogue of one row.
   void (*epilogue)(const int64_t *acc, size_t n, const EpilogueRow &params,
                    float *out);
+
+  /// The same with parameters that go by step.
+  void (*epilogueSteps)(const int64_t *acc, size_t n,
+                        const EpilogueSteps &params, float *out);
+  /// encode8 of the epilogues of count <= kDrainRows rows: row i is made of
+  /// acc[i] with rows[i]. What stays in the registers and the first cache level
+  /// needs no buffer for the floats.
+  void (*drain8)(const int64_t *const *acc, const EpilogueRow *rows,
+                 size_t count, size_t n, int mantissa, int8_t *const *mant,
+                 int8_t *cells, EncodeStats *stats);
 
   /// out[t] = decode(fetch(mant[t]), cells[t], W).
   void (*decode8)(const int8_t *mant, const int8_t *cells, size_t n,

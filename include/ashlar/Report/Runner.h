@@ -59,6 +59,7 @@ struct RunOptions {
   bool functional = false;
   std::string kernels = "best";
   bool quiet = false;
+  bool noCache = false; ///< Neither use nor keep proofs.
 };
 
 /// Parses the arguments after the program's name. Usage errors name the

@@ -39,6 +39,17 @@ public:
   /// Matmuls with this operand.
   uint32_t usesOf(uint32_t operand) const { return uses[operand]; }
 
+  /// What the walk has found, to be kept and given back without one.
+  struct Found {
+    llvm::ArrayRef<uint32_t> operands, uses;
+  };
+  Found found() const { return {operands, uses}; }
+  void restore(std::vector<uint32_t> allOperands,
+               std::vector<uint32_t> allUses) {
+    operands = std::move(allOperands);
+    uses = std::move(allUses);
+  }
+
 private:
   /// All fields that choose what is fetched.
   using Key = std::array<int64_t, 25>;

@@ -7,6 +7,7 @@
 #include "OperandFetch.h"
 #include "ashlar/Isa/Tiles.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 #include <cstring>
 
 using namespace ashlar;
@@ -57,7 +58,9 @@ private:
                 const T *slot) const;
   void runChunks(const TapProgram &taps);
   void runChannels(const TapProgram &taps);
-  void align(uint64_t channel, uint8_t *out);
+  void align(uint64_t channel, uint64_t count, uint8_t *out);
+  /// Channels [begin, end) that share their cells with a channel.
+  std::pair<uint64_t, uint64_t> planeOf(uint64_t channel) const;
 
   Engine &engine;
   const isa::TccRun &op;
@@ -71,19 +74,31 @@ private:
 
 } // namespace
 
-/// A slot as integers aligned to the feature map's scale exponent.
-void UnitRun::align(uint64_t channel, uint8_t *out) {
+/// Slots of channels that share their cells, as integers aligned to the feature
+/// map's scale exponent.
+void UnitRun::align(uint64_t channel, uint64_t count, uint8_t *out) {
   const uint64_t elements = geometry.slotElements();
-  const uint8_t *raw = engine.memory.fmu(
-      source, op.set, op.mantissas + channel * elements * fetch.bytes());
+  const uint64_t pitch = elements * fetch.bytes();
+  const uint8_t *raw =
+      engine.memory.fmu(source, op.set, op.mantissas + channel * pitch);
   const int8_t *cells = nullptr;
   if (op.block != 0)
     cells = reinterpret_cast<const int8_t *>(engine.memory.fmu(
         source, op.set,
         op.exponents + (op.phase + channel) / op.block * elements));
-  fetchRows(*engine.kernels, fetch, raw, elements, 1, cells, elements, out,
+  fetchRows(*engine.kernels, fetch, raw, pitch, count, cells, elements, out,
             elements, saturated);
-  fetched += elements;
+  fetched += count * elements;
+}
+
+std::pair<uint64_t, uint64_t> UnitRun::planeOf(uint64_t channel) const {
+  // Without blocks a few channels at a time, which stay in the host's cache.
+  const uint64_t size = op.block != 0 ? op.block : 16;
+  const uint64_t phase = op.block != 0 ? op.phase : 0;
+  const uint64_t plane = (phase + channel) / size;
+  const uint64_t begin = plane * size;
+  return {begin > phase ? begin - phase : 0,
+          std::min<uint64_t>(op.channels, begin + size - phase)};
 }
 
 template <typename T>
@@ -143,14 +158,26 @@ void UnitRun::runChunks(const TapProgram &taps) {
   const uint64_t elements = geometry.slotElements();
   auto *slots = Scratch::ofThisThread().get<int16_t>(
       Scratch::Moving, op.channels * elements + numerics::kTileSlack);
-  std::vector<bool> aligned(op.channels);
-  auto alignChannels = [&](uint32_t begin, uint32_t end) {
-    for (uint32_t c = begin; c < end; ++c) {
-      if (aligned[c] || taps.of(c).empty())
-        continue;
-      align(c, reinterpret_cast<uint8_t *>(slots + c * elements));
-      aligned[c] = true;
+  // What no coefficient uses is not fetched.
+  llvm::SmallVector<bool, 64> open(op.channels);
+  for (uint32_t c = 0; c < op.channels; ++c)
+    open[c] = !taps.of(c).empty();
+  auto alignPlane = [&](uint64_t c, uint64_t end) {
+    for (uint64_t last; c < end; c = last) {
+      for (last = c; last < end && open[last]; ++last)
+        open[last] = false;
+      if (last != c)
+        align(c, last - c, reinterpret_cast<uint8_t *>(slots + c * elements));
+      else
+        ++last;
     }
+  };
+  auto alignChannels = [&](uint64_t begin, uint64_t end) {
+    for (uint64_t c = begin; c < end; ++c)
+      if (open[c]) {
+        auto [first, last] = planeOf(c);
+        alignPlane(first, last);
+      }
   };
   const numerics::TileShape shape = {
       entry.images, entry.rows, entry.cols,
@@ -178,7 +205,7 @@ void UnitRun::runChannels(const TapProgram &taps) {
     llvm::ArrayRef<Tap> list = taps.of(i);
     if (list.empty() && !engine.observer)
       continue;
-    align(i, slot);
+    align(i, 1, slot);
     if (engine.observer)
       narrow ? observed(i, list, shorts) : observed(i, list, words);
     else

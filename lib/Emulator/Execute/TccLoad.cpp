@@ -5,7 +5,9 @@
 #include "Engine.h"
 #include "TensorRows.h"
 #include "ashlar/Isa/Tiles.h"
+#include "llvm/ADT/SmallVector.h"
 #include <cstring>
+#include <optional>
 
 using namespace ashlar;
 using namespace ashlar::emulator;
@@ -21,38 +23,47 @@ struct Source {
   uint8_t fill = 0;   ///< Every byte of an element outside the image.
 };
 
-/// A load into one unit.
+/// A load into one unit: which runs of pixels go where, found once for all
+/// channels, whose maps differ in nothing but their place.
 class UnitLoad {
 public:
   UnitLoad(const isa::DmaTile &op, const TileEntry &entry)
-      : op(op), entry(entry), geometry(isa::geometryOf(op)),
-        width(geometry.width()), y1(op.inH), x1(op.inW) {
-    if (!entry.operand.partial)
-      return;
-    y0 = entry.operand.y;
-    x0 = entry.operand.x;
-    y1 = std::min(y1, y0 + entry.operand.rows);
-    x1 = std::min(x1, x0 + entry.operand.cols);
+      : op(op), entry(entry), geometry(isa::geometryOf(op)), y1(op.inH),
+        x1(op.inW), step(int64_t(op.srcStrideW) * op.sW) {
+    if (entry.operand.partial) {
+      y0 = entry.operand.y;
+      x0 = entry.operand.x;
+      y1 = std::min(y1, y0 + entry.operand.rows);
+      x1 = std::min(x1, x0 + entry.operand.cols);
+    }
+    plan();
   }
 
-  void run(const Source &source) const;
+  void run(const numerics::KernelTable &kernels, const Source &source) const;
 
 private:
-  void row(const Source &source, const uint8_t *from, uint8_t *to) const;
-  template <typename T>
-  void pixels(const uint8_t *from, uint64_t n, uint8_t *to) const {
-    const int64_t step = int64_t(op.srcStrideW) * op.sW;
-    for (uint64_t i = 0; i < n; ++i)
-      std::memcpy(to + i * sizeof(T), from + static_cast<int64_t>(i) * step,
-                  sizeof(T));
-  }
+  /// `count` pixels, `step` bytes apart, to elements from `to` on.
+  struct Run {
+    int64_t from;
+    uint64_t to, count;
+  };
+  /// Elements without pixels.
+  struct Gap {
+    uint64_t to, count;
+  };
+  void plan();
+  void planRow(std::optional<int64_t> from, uint64_t to);
+  void addGap(uint64_t to, uint64_t count);
 
   const isa::DmaTile &op;
   const TileEntry &entry;
   const machine::TileGeometry geometry;
-  const uint64_t width;
   /// What the unit may hold: the feature map, or its part of it.
   int64_t y0 = 0, x0 = 0, y1, x1;
+  const int64_t step;
+  llvm::SmallVector<Run, 32> runs;
+  llvm::SmallVector<Gap, 64> gaps; ///< Before the runs.
+  bool clearsSlot = false;         ///< One gap is the whole slot.
 };
 
 } // namespace
@@ -70,54 +81,97 @@ static std::pair<uint64_t, uint64_t> insideOf(int64_t start, int64_t stride,
           static_cast<uint64_t>(std::clamp(high, first, limit))};
 }
 
-/// All column phases of one row; \p from is null for a row outside the image.
-void UnitLoad::row(const Source &source, const uint8_t *from,
-                   uint8_t *to) const {
+void UnitLoad::addGap(uint64_t to, uint64_t count) {
+  if (count == 0 || clearsSlot)
+    return;
+  if (!gaps.empty() && gaps.back().to + gaps.back().count == to)
+    gaps.back().count += count;
+  else
+    gaps.push_back({to, count});
+}
+
+/// All column phases of one row; without \p from, one outside the image.
+void UnitLoad::planRow(std::optional<int64_t> from, uint64_t to) {
   for (size_t p = 0; p < geometry.w.phases.size(); ++p) {
     const uint64_t count = entry.cols + geometry.w.phases[p].halo;
-    uint8_t *out = to + geometry.w.base(p, op.tileW) * source.bytes;
+    const uint64_t out = to + geometry.w.base(p, op.tileW);
     const int64_t start = geometry.w.source(p, 0, entry.x, op.pW);
     auto [first, last] = insideOf(start - x0, op.sW, x1 - x0, count);
     if (!from)
       first = last = count;
-    std::memset(out, source.fill, first * source.bytes);
-    std::memset(out + last * source.bytes, source.fill,
-                (count - last) * source.bytes);
-    if (first == last)
-      continue;
-    const uint8_t *pixel =
-        from + (start + static_cast<int64_t>(first * op.sW)) * op.srcStrideW;
-    uint8_t *place = out + first * source.bytes;
-    if (op.sW == 1 && op.srcStrideW == static_cast<int64_t>(source.bytes))
-      std::memcpy(place, pixel, (last - first) * source.bytes);
-    else if (source.bytes == 1)
-      pixels<uint8_t>(pixel, last - first, place);
-    else
-      pixels<uint16_t>(pixel, last - first, place);
+    addGap(out, first);
+    if (first != last)
+      runs.push_back({*from + (start + static_cast<int64_t>(first * op.sW)) *
+                                  op.srcStrideW,
+                      out + first, last - first});
+    addGap(out + last, count - last);
   }
 }
 
-void UnitLoad::run(const Source &source) const {
+void UnitLoad::plan() {
+  const uint64_t height = geometry.height(), width = geometry.width();
   // Rows and columns that a smaller tile has no use for are zero, so that what
   // is read as a whole is defined.
   if (entry.images != op.images || entry.rows != op.tileH ||
       entry.cols != op.tileW)
-    std::memset(source.slot, source.fill,
-                geometry.slotElements() * source.bytes);
-  const uint64_t height = geometry.height();
+    addGap(0, geometry.slotElements());
+  clearsSlot = !gaps.empty();
   for (uint64_t n = 0; n < entry.images; ++n)
     for (size_t p = 0; p < geometry.h.phases.size(); ++p)
       for (uint64_t r = 0; r < entry.rows + geometry.h.phases[p].halo; ++r) {
         const int64_t y = geometry.h.source(p, r, entry.y, op.pH);
-        const bool inside = y >= y0 && y < y1;
         const uint64_t line = n * height + geometry.h.base(p, op.tileH) + r;
-        row(source,
-            inside ? source.pixels +
-                         static_cast<int64_t>(entry.n + n) * op.srcStrideN +
-                         y * op.srcStrideH
-                   : nullptr,
-            source.slot + line * width * source.bytes);
+        std::optional<int64_t> from;
+        if (y >= y0 && y < y1)
+          from = static_cast<int64_t>(entry.n + n) * op.srcStrideN +
+                 y * op.srcStrideH;
+        planRow(from, line * width);
       }
+}
+
+/// Copies a row of a tile. Most have 8 to 64 bytes, which two moves that
+/// overlap copy without a call.
+static void copyRow(const uint8_t *from, uint64_t n, uint8_t *to) {
+  auto twice = [&]<size_t half>() {
+    uint8_t first[half], second[half];
+    std::memcpy(first, from, half);
+    std::memcpy(second, from + n - half, half);
+    std::memcpy(to, first, half);
+    std::memcpy(to + n - half, second, half);
+  };
+  if (n > 64 || n < 8)
+    std::memcpy(to, from, n);
+  else if (n > 32)
+    twice.operator()<32>();
+  else if (n > 16)
+    twice.operator()<16>();
+  else
+    twice.operator()<8>();
+}
+
+static void fillGap(uint8_t *to, uint8_t value, uint64_t bytes) {
+  // Most are the one element of a padding column.
+  if (bytes == 1)
+    *to = value;
+  else
+    std::memset(to, value, bytes);
+}
+
+void UnitLoad::run(const numerics::KernelTable &kernels,
+                   const Source &source) const {
+  const uint64_t bytes = source.bytes;
+  for (const Gap &gap : gaps)
+    fillGap(source.slot + gap.to * bytes, source.fill, gap.count * bytes);
+  for (const Run &run : runs) {
+    const uint8_t *from = source.pixels + run.from;
+    uint8_t *to = source.slot + run.to * bytes;
+    if (step == static_cast<int64_t>(bytes))
+      copyRow(from, run.count * bytes, to);
+    else if (bytes == 1)
+      kernels.gather8(from, step, run.count, to);
+    else
+      kernels.gather16(from, step, run.count, to);
+  }
 }
 
 /// Mantissas and cells of one unit.
@@ -138,7 +192,8 @@ static void loadUnit(Engine &engine, const isa::DmaTile &op, uint64_t unit,
   for (uint64_t i = 0; i < op.channels; ++i) {
     const uint64_t channel = first + i;
     const uint64_t place = op.mantissas + i * elements * bytes;
-    load.run({memory.sb(channel % partitions, offsetOf(channel)),
+    load.run(*engine.kernels,
+             {memory.sb(channel % partitions, offsetOf(channel)),
               memory.fmu(target, op.set, place), bytes, 0});
     if (engine.observer)
       engine.observer->tileWrite(
@@ -151,7 +206,8 @@ static void loadUnit(Engine &engine, const isa::DmaTile &op, uint64_t unit,
     // The first of the channels that share this plane.
     const uint64_t channel = first + (k == 0 ? 0 : k * op.block - before);
     const int8_t *cells = memory.cell(channel % partitions, offsetOf(channel));
-    load.run({reinterpret_cast<const uint8_t *>(cells),
+    load.run(*engine.kernels,
+             {reinterpret_cast<const uint8_t *>(cells),
               memory.fmu(target, op.set, op.exponents + k * elements), 1,
               0x80});
   }

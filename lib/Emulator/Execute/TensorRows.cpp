@@ -370,12 +370,11 @@ void emulator::storeBlock(Engine &engine, const TensorView &view,
 }
 
 template <typename T>
-static void encodeTyped(Engine &engine, const TensorView &view,
-                        uint64_t firstChannel,
-                        llvm::ArrayRef<const float *> rows, uint64_t k0,
-                        uint64_t k1, numerics::EncodeStats &stats) {
+BlockRows<T> emulator::startBlock(Engine &engine, const TensorView &view,
+                                  uint64_t firstChannel, uint64_t count,
+                                  uint64_t k0, uint64_t k1) {
   Scratch &scratch = Scratch::ofThisThread();
-  const uint64_t n = k1 - k0, count = rows.size();
+  const uint64_t n = k1 - k0;
   const bool direct = view.pattern.count[0] == 1 &&
                       view.pattern.count[1] == 1 &&
                       view.pattern.stride[2] == sizeof(T);
@@ -386,19 +385,42 @@ static void encodeTyped(Engine &engine, const TensorView &view,
                                 elementBase(engine, view, firstChannel + i)) +
                                 k0
                           : buffer + i * n;
-  int8_t *cells = scratch.get<int8_t>(Scratch::Cells, n);
-  if constexpr (sizeof(T) == 1)
-    engine.kernels->encode8(rows.data(), count, n,
-                            static_cast<int>(view.mantissa), mantissas, cells,
-                            &stats);
-  else
-    engine.kernels->encode16(rows.data(), count, n,
-                             static_cast<int>(view.mantissa), mantissas, cells,
-                             &stats);
-  for (uint64_t i = 0; !direct && i < count; ++i)
+  return {mantissas, scratch.get<int8_t>(Scratch::Cells, n), direct};
+}
+
+template <typename T>
+void emulator::finishBlock(Engine &engine, const TensorView &view,
+                           uint64_t firstChannel, uint64_t count, uint64_t k0,
+                           uint64_t k1, const BlockRows<T> &rows) {
+  for (uint64_t i = 0; !rows.direct && i < count; ++i)
     scatterElements(elementBase(engine, view, firstChannel + i), view.pattern,
-                    sizeof(T), k0, k1, mantissas[i]);
-  storeCells(engine, view, firstChannel, count, k0, k1, cells);
+                    sizeof(T), k0, k1, rows.mantissas[i]);
+  storeCells(engine, view, firstChannel, count, k0, k1, rows.cells);
+}
+
+template BlockRows<int8_t> emulator::startBlock(Engine &, const TensorView &,
+                                                uint64_t, uint64_t, uint64_t,
+                                                uint64_t);
+template void emulator::finishBlock(Engine &, const TensorView &, uint64_t,
+                                    uint64_t, uint64_t, uint64_t,
+                                    const BlockRows<int8_t> &);
+
+template <typename T>
+static void encodeTyped(Engine &engine, const TensorView &view,
+                        uint64_t firstChannel,
+                        llvm::ArrayRef<const float *> rows, uint64_t k0,
+                        uint64_t k1, numerics::EncodeStats &stats) {
+  const uint64_t n = k1 - k0, count = rows.size();
+  const BlockRows<T> to =
+      startBlock<T>(engine, view, firstChannel, count, k0, k1);
+  const auto width = static_cast<int>(view.mantissa);
+  if constexpr (sizeof(T) == 1)
+    engine.kernels->encode8(rows.data(), count, n, width, to.mantissas,
+                            to.cells, &stats);
+  else
+    engine.kernels->encode16(rows.data(), count, n, width, to.mantissas,
+                             to.cells, &stats);
+  finishBlock(engine, view, firstChannel, count, k0, k1, to);
 }
 
 void emulator::encodeRows(Engine &engine, const TensorView &view,
@@ -441,14 +463,17 @@ static void producePlain(
                });
 }
 
-void emulator::produceFloats(
+/// Rows of the longest block.
+static uint64_t rowsOf(const EncodeTarget &target, uint64_t channels) {
+  return target.block ? std::min(target.block, channels) : channels;
+}
+
+void emulator::forBlocks(
     Engine &engine, const TensorView &view, const EncodeTarget &target,
-    uint64_t channels, uint64_t cost,
-    llvm::function_ref<void(uint64_t, uint64_t, uint64_t, float *)> compute) {
-  if (view.type != ElemType::Bfp)
-    return producePlain(engine, view, channels, cost, compute);
-  if (target.given)
-    return produceGiven(engine, view, target, channels, cost, compute);
+    uint64_t channels, uint64_t cost, uint64_t mostSteps,
+    llvm::function_ref<void(uint64_t, uint64_t, uint64_t, uint64_t,
+                            numerics::EncodeStats &)>
+        encode) {
   engine.beginEncode(target);
   const uint64_t block = target.block ? target.block : channels;
   const uint64_t blocks = (channels + block - 1) / block;
@@ -458,28 +483,44 @@ void emulator::produceFloats(
   const uint64_t share =
       bySteps ? llvm::divideCeil(size, engine.pool->size()) : size;
   const uint64_t chunk =
-      std::min(llvm::alignTo(share, numerics::kMovingUnit),
-               std::max<uint64_t>(16, blockFloats / std::min(block, channels)));
+      std::min(llvm::alignTo(share, numerics::kMovingUnit), mostSteps);
   const uint64_t chunks = (size + chunk - 1) / chunk;
-  engine.split(
-      blocks * chunks, channels * size * cost,
-      [&](uint64_t begin, uint64_t end) {
-        numerics::EncodeStats stats;
-        Scratch &scratch = Scratch::ofThisThread();
-        for (uint64_t unit = begin; unit < end; ++unit) {
-          uint64_t first = (bySteps ? unit % blocks : unit / chunks) * block;
-          uint64_t count = std::min(block, channels - first);
-          uint64_t k0 = (bySteps ? unit / blocks : unit % chunks) * chunk;
-          uint64_t k1 = std::min(size, k0 + chunk);
-          float *rows = scratch.get<float>(Scratch::Block, count * (k1 - k0));
-          const float **pointers =
-              scratch.get<const float *>(Scratch::Pointers2, count);
-          for (uint64_t i = 0; i < count; ++i) {
-            pointers[i] = rows + i * (k1 - k0);
-            compute(first + i, k0, k1, rows + i * (k1 - k0));
-          }
-          encodeRows(engine, view, first, {pointers, count}, k0, k1, stats);
-        }
-        engine.finishEncode(stats, target);
-      });
+  engine.split(blocks * chunks, channels * size * cost,
+               [&](uint64_t begin, uint64_t end) {
+                 numerics::EncodeStats stats;
+                 for (uint64_t unit = begin; unit < end; ++unit) {
+                   uint64_t first =
+                       (bySteps ? unit % blocks : unit / chunks) * block;
+                   uint64_t k0 =
+                       (bySteps ? unit / blocks : unit % chunks) * chunk;
+                   encode(first, std::min(block, channels - first), k0,
+                          std::min(size, k0 + chunk), stats);
+                 }
+                 engine.finishEncode(stats, target);
+               });
+}
+
+void emulator::produceFloats(
+    Engine &engine, const TensorView &view, const EncodeTarget &target,
+    uint64_t channels, uint64_t cost,
+    llvm::function_ref<void(uint64_t, uint64_t, uint64_t, float *)> compute) {
+  if (view.type != ElemType::Bfp)
+    return producePlain(engine, view, channels, cost, compute);
+  if (target.given)
+    return produceGiven(engine, view, target, channels, cost, compute);
+  forBlocks(engine, view, target, channels, cost,
+            std::max<uint64_t>(16, blockFloats / rowsOf(target, channels)),
+            [&](uint64_t first, uint64_t count, uint64_t k0, uint64_t k1,
+                numerics::EncodeStats &stats) {
+              Scratch &scratch = Scratch::ofThisThread();
+              float *rows =
+                  scratch.get<float>(Scratch::Block, count * (k1 - k0));
+              const float **pointers =
+                  scratch.get<const float *>(Scratch::Pointers2, count);
+              for (uint64_t i = 0; i < count; ++i) {
+                pointers[i] = rows + i * (k1 - k0);
+                compute(first + i, k0, k1, rows + i * (k1 - k0));
+              }
+              encodeRows(engine, view, first, {pointers, count}, k0, k1, stats);
+            });
 }

@@ -49,6 +49,36 @@ void storeDoubles(Engine &engine, const TensorView &view, uint64_t channel,
 float *directRow(Engine &engine, const TensorView &view, uint64_t channel,
                  uint64_t k0);
 
+/// Where an encoder puts positions [k0, k1) of one block: rows of mantissas,
+/// in their place in SB or in a buffer, and cells.
+template <typename T>
+struct BlockRows {
+  T **mantissas;
+  int8_t *cells;
+  bool direct; ///< The rows are those of SB.
+};
+/// Valid until the next call on the same thread.
+template <typename T>
+BlockRows<T> startBlock(Engine &engine, const TensorView &view,
+                        uint64_t firstChannel, uint64_t count, uint64_t k0,
+                        uint64_t k1);
+/// Stores what has been encoded.
+template <typename T>
+void finishBlock(Engine &engine, const TensorView &view, uint64_t firstChannel,
+                 uint64_t count, uint64_t k0, uint64_t k1,
+                 const BlockRows<T> &rows);
+
+/// Calls \p encode(firstChannel, count, k0, k1, stats) for every block of a
+/// result with at most \p mostSteps positions at a time, split over threads,
+/// and merges what they found into the scale register. `cost` is a factor on
+/// the number of elements.
+void forBlocks(Engine &engine, const TensorView &view,
+               const EncodeTarget &target, uint64_t channels, uint64_t cost,
+               uint64_t mostSteps,
+               llvm::function_ref<void(uint64_t, uint64_t, uint64_t, uint64_t,
+                                       numerics::EncodeStats &)>
+                   encode);
+
 /// Encodes positions [k0, k1) of one block whose channels start at
 /// \p firstChannel; rows[i] is channel firstChannel + i.
 void encodeRows(Engine &engine, const TensorView &view, uint64_t firstChannel,

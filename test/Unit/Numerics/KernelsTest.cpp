@@ -427,6 +427,81 @@ TEST_P(Kernels, epilogue) {
     }
 }
 
+TEST_P(Kernels, epilogueSteps) {
+  for (size_t n : kLengths)
+    for (int repeat = 0; repeat < 60; ++repeat) {
+      auto acc = integers<int64_t>(n);
+      for (int64_t &v : acc)
+        v >>= (repeat % 5 ? 24 : 0) + random() % 40;
+      auto residual = floats(n), scales = floats(n), biases = floats(n);
+      std::vector<int32_t> exponents(n);
+      for (int32_t &e : exponents)
+        e = repeat % 7 ? between(-40, 10) : between(-2000, 2000);
+      EpilogueSteps params;
+      params.exponents = exponents.data();
+      params.scales = random() % 2 ? scales.data() : nullptr;
+      params.biases = random() % 2 ? biases.data() : nullptr;
+      params.residual = random() % 2 ? residual.data() : nullptr;
+      params.function = static_cast<Function>(repeat % kFunctionCount);
+      params.alpha = 0.1f;
+      params.beta = 6;
+      std::vector<float> a(n), b(n);
+      tested().epilogueSteps(acc.data(), n, params, a.data());
+      reference.epilogueSteps(acc.data(), n, params, b.data());
+      sameBits(a, b, name(params.function).str());
+    }
+}
+
+TEST_P(Kernels, drain8) {
+  const Function functions[] = {Function::Copy, Function::Relu, Function::Clip,
+                                Function::LeakyRelu, Function::Gelu};
+  for (size_t n : kLengths)
+    for (size_t count : {1, 5, 16, 64})
+      for (int repeat = 0; repeat < 20; ++repeat) {
+        std::vector<std::vector<int64_t>> acc(count);
+        std::vector<std::vector<float>> residual(count);
+        std::vector<std::vector<int8_t>> a(count), b(count);
+        std::vector<const int64_t *> sums;
+        std::vector<int8_t *> rowsA, rowsB;
+        std::vector<EpilogueRow> rows(count);
+        for (size_t i = 0; i < count; ++i) {
+          acc[i] = integers<int64_t>(n);
+          for (int64_t &v : acc[i])
+            v = repeat % 6 == 5 ? 0
+                                : v >> ((repeat % 5 ? 24 : 0) + random() % 40);
+          residual[i] = floats(n, repeat % 7 == 6);
+          rows[i].exponent = repeat % 8 == 7 ? -1000 : between(-160, 10);
+          rows[i].hasScale = repeat % 2;
+          rows[i].hasBias = repeat % 3 == 0;
+          rows[i].scale = floats(1)[0];
+          rows[i].bias = floats(1)[0];
+          rows[i].residual = repeat % 4 == 0 ? residual[i].data() : nullptr;
+          rows[i].function = functions[repeat % 5];
+          rows[i].alpha = 0.1f;
+          rows[i].beta = 6;
+          a[i].resize(n);
+          b[i].resize(n);
+          sums.push_back(acc[i].data());
+          rowsA.push_back(a[i].data());
+          rowsB.push_back(b[i].data());
+        }
+        std::vector<int8_t> cellsA(n), cellsB(n);
+        EncodeStats statsA, statsB;
+        const int width = 3 + repeat % 6;
+        tested().drain8(sums.data(), rows.data(), count, n, width, rowsA.data(),
+                        cellsA.data(), &statsA);
+        reference.drain8(sums.data(), rows.data(), count, n, width,
+                         rowsB.data(), cellsB.data(), &statsB);
+        ASSERT_EQ(a, b) << "W " << width << " n " << n << " repeat " << repeat;
+        ASSERT_EQ(cellsA, cellsB);
+        ASSERT_EQ(statsA.maxExponent, statsB.maxExponent);
+        ASSERT_EQ(statsA.counters.saturated, statsB.counters.saturated);
+        ASSERT_EQ(statsA.counters.underflow, statsB.counters.underflow);
+        ASSERT_EQ(statsA.counters.nan, statsB.counters.nan);
+        ASSERT_EQ(statsA.counters.infinite, statsB.counters.infinite);
+      }
+}
+
 TEST_P(Kernels, accumulatorRowsRoundOnceJustAboveATie) {
   // Wider than 53 bits: a detour through binary64 would see an exact tie.
   for (int width = 25; width <= 37; ++width) {

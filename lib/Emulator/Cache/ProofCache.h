@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Proofs kept between processes. A file holds what verify() found of a program
+// that it accepted; whoever finds it again need not prove the program again. A
+// file counts if it names, by a cryptographic digest, everything that a proof
+// depends on - all bytes of the program, and the tool that proved it - and if
+// nobody but the user could have written it (docs/decisions, kept proofs).
+
+#ifndef ASHLAR_LIB_EMULATOR_CACHE_PROOFCACHE_H
+#define ASHLAR_LIB_EMULATOR_CACHE_PROOFCACHE_H
+
+#include "../Impl.h"
+#include <string>
+
+namespace ashlar::emulator {
+
+/// Files that a folder holds at most; the oldest one makes room.
+inline constexpr size_t mostProofs = 256;
+/// Shorter programs are proved sooner than a file is found and checked.
+inline constexpr size_t leastProvedInstructions = 4096;
+
+class ProofCache {
+public:
+  /// Looks at a decoded program; nothing is kept if \p folder is empty.
+  ProofCache(const LoadedProgram::Impl &impl, llvm::StringRef folder);
+
+  /// Takes what a kept proof holds; false if there is none that counts.
+  bool restore(LoadedProgram::Impl &impl);
+  /// Keeps what verify() has found, unless it has been restored. The folder is
+  /// made if there is none.
+  void store(const LoadedProgram::Impl &impl);
+
+  /// Why a file did not count or could not be written; empty if nothing failed.
+  std::string note;
+
+private:
+  std::string folder, path; ///< `path` is empty where nothing is kept.
+};
+
+/// What verify() leaves for runs, as bytes.
+std::vector<uint8_t> encodeProof(const LoadedProgram::Impl &impl);
+/// The reverse; false, and nothing changed, if the bytes are no such thing for
+/// this program.
+bool decodeProof(llvm::ArrayRef<uint8_t> bytes, LoadedProgram::Impl &impl);
+
+} // namespace ashlar::emulator
+
+#endif // ASHLAR_LIB_EMULATOR_CACHE_PROOFCACHE_H

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One drain with its operands resolved, and the rows that it produces.
+
+#ifndef ASHLAR_LIB_EMULATOR_EXECUTE_DRAIN_H
+#define ASHLAR_LIB_EMULATOR_EXECUTE_DRAIN_H
+
+#include "../State/RunTimeCuts.h"
+#include "Engine.h"
+#include "TensorRows.h"
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+namespace ashlar::emulator {
+
+/// The parameter record of one lane, 16 bytes in SB.
+struct LaneRecord {
+  float scale = 1;
+  float bias = 0;
+  int32_t exponent = 0; ///< EW of the output channel.
+  float alpha = 0;
+};
+static_assert(sizeof(LaneRecord) == 16);
+
+/// One drain with its operands resolved.
+struct Drain {
+  Engine &engine;
+  const isa::ActDrain &op;
+  Pattern entries; ///< PSUM entries.
+  TensorView residual, result;
+  int exponent = 0; ///< Without EW.
+  /// Of the sparse cluster, with op.fromTcu: the unit of each group.
+  llvm::ArrayRef<uint64_t> units = {};
+  /// Sums of all units of a group, lanes op.regionStride apart, instead.
+  const int64_t *planes = nullptr;
+
+  /// Records of the steps where they follow them.
+  std::vector<int32_t> stepExponents = {};
+  std::vector<float> stepScales = {}, stepBiases = {};
+
+  /// The record of a lane, or of step `k` when records follow the steps.
+  LaneRecord record(uint64_t lane, uint64_t k) const {
+    LaneRecord record;
+    if (op.hasScale || op.hasBias || op.hasExp || op.alphaFromParam ||
+        op.mapped)
+      std::memcpy(&record,
+                  op.paramAlongSteps
+                      ? engine.memory.sb(op.paramPart, op.paramOffset + 16 * k)
+                      : engine.memory.sb(op.paramPart + lane, op.paramOffset),
+                  sizeof(record));
+    return record;
+  }
+
+  /// Accumulators [k0, k1) of a lane without gaps.
+  const int64_t *accumulators(uint64_t lane, uint64_t k0, uint64_t k1) const {
+    const int64_t *acc = entryRow(lane, k0, k1);
+    if (!op.hasBias || (op.mode != isa::DrainMode::Int && !op.biasAligned))
+      return acc;
+    auto *out = Scratch::ofThisThread().get<int64_t>(Scratch::RowB, k1 - k0);
+    LaneRecord known = record(lane, k0);
+    for (uint64_t k = k0; k < k1; ++k) {
+      if (op.paramAlongSteps)
+        known = record(lane, k);
+      out[k - k0] = acc[k - k0] + integerBias(known);
+    }
+    return out;
+  }
+
+  /// Power of two of an accumulator's unit. EW comes from memory: limited, so
+  /// that no record can overflow the sum.
+  int exponentOf(const LaneRecord &record) const {
+    constexpr int32_t limit = 1 << 20;
+    return exponent +
+           (op.hasExp ? std::clamp(record.exponent, -limit, limit) : 0);
+  }
+
+  /// The bias in units of the accumulator. Both stay below 2^62 (the loader's
+  /// bound and this limit), their sum in 64 bits.
+  int64_t integerBias(const LaneRecord &record) const {
+    constexpr int64_t limit = int64_t(1) << 62;
+    const auto word = std::bit_cast<int32_t>(record.bias);
+    if (op.mode == isa::DrainMode::Int)
+      return word;
+    const auto mantissa = static_cast<int16_t>(word);
+    const std::optional<int64_t> bias =
+        numerics::alignedBias(mantissa, word >> 16, exponentOf(record));
+    return std::clamp(bias.value_or(mantissa < 0 ? -limit : limit), -limit,
+                      limit);
+  }
+
+  /// The lane whose accumulators a lane takes: drainUnits() has checked it.
+  uint64_t sourceOf(uint64_t lane) const {
+    return op.mapped ? std::bit_cast<uint32_t>(record(lane, 0).alpha) : lane;
+  }
+
+  /// Entry 0 of the lane whose sums a lane takes.
+  const int64_t *entryColumn(uint64_t lane) const {
+    lane = sourceOf(lane);
+    if (planes)
+      return planes + lane * op.regionStride;
+    if (!op.fromTcu)
+      return engine.memory.psum(lane, op.psum);
+    const uint64_t own = lanesOfGroup(op);
+    return engine.memory.acc(units[lane / own],
+                             op.psum + lane % own * op.regionStride);
+  }
+  /// Whether the entries of a lane lie one after another.
+  bool hasDenseEntries() const {
+    return entries.count[0] == 1 && entries.count[1] == 1 &&
+           entries.stride[2] == 1;
+  }
+  void gatherEntries(const int64_t *column, uint64_t k0, uint64_t k1,
+                     int64_t *out) const {
+    entries.forRuns(k0, k1, [&](uint64_t, int64_t offset, uint64_t n) {
+      for (uint64_t i = 0; i < n; ++i)
+        *out++ = column[offset + static_cast<int64_t>(i) * entries.stride[2]];
+    });
+  }
+
+  /// The entries themselves.
+  const int64_t *entryRow(uint64_t lane, uint64_t k0, uint64_t k1) const {
+    const int64_t *column = entryColumn(lane);
+    if (hasDenseEntries())
+      return column + k0;
+    auto *out = Scratch::ofThisThread().get<int64_t>(Scratch::Accums, k1 - k0);
+    gatherEntries(column, k0, k1, out);
+    return out;
+  }
+
+  numerics::EpilogueRow epilogue(const LaneRecord &record) const {
+    numerics::EpilogueRow row;
+    row.exponent = exponentOf(record);
+    row.hasScale = op.hasScale;
+    row.hasBias =
+        op.hasBias && !op.biasAligned && op.mode != isa::DrainMode::Int;
+    row.scale = record.scale;
+    row.bias = record.bias;
+    row.function = static_cast<numerics::Function>(op.function);
+    row.alpha = op.alphaFromParam ? record.alpha : op.alpha;
+    row.beta = op.beta;
+    return row;
+  }
+
+  /// The results of a lane before they are stored.
+  void floatRow(uint64_t lane, uint64_t k0, uint64_t k1, float *out) const;
+  /// The value of every entry of a lane that the residual adds, or null.
+  const float *addendRow(uint64_t lane, uint64_t k0, uint64_t k1,
+                         float *buffer) const {
+    return op.resMode ? loadFloats(engine, residual, lane, k0, k1, buffer)
+                      : nullptr;
+  }
+  /// Reads the records that follow the steps.
+  void loadStepRecords();
+
+  /// Blocks along the free axis: consecutive steps of a lane.
+  void encodeAlong() const;
+  void encodeLane(uint64_t lane, numerics::EncodeStats &stats) const;
+  /// Whether encodeBlocks() can do what the drain asks for.
+  bool hasShortBlocks(const EncodeTarget &target) const;
+  /// Blocks across the lanes, from sums to bytes in one kernel.
+  void encodeBlocks(const EncodeTarget &target) const;
+  void encodeBlock(uint64_t first, uint64_t count, uint64_t k0, uint64_t k1,
+                   numerics::EncodeStats &stats) const;
+
+  /// Exact values for a drain of mode block.
+  void exactRow(uint64_t lane, uint64_t k0, uint64_t k1,
+                numerics::WideValue *out) const {
+    const int64_t *acc = accumulators(lane, k0, k1);
+    LaneRecord known = record(lane, k0);
+    for (uint64_t k = k0; k < k1; ++k) {
+      if (op.paramAlongSteps)
+        known = record(lane, k);
+      const bool cut = op.function == isa::Function::Relu && acc[k - k0] < 0;
+      out[k - k0] =
+          numerics::wideValue(cut ? 0 : acc[k - k0], exponentOf(known));
+    }
+  }
+
+  /// Integer drains with a scale: one rounding to binary32, the epilogue, one
+  /// rounding to an integer.
+  void requantisedRow(uint64_t lane, uint64_t k0, uint64_t k1) const {
+    Scratch &scratch = Scratch::ofThisThread();
+    auto *floats = scratch.get<float>(Scratch::Block, k1 - k0);
+    floatRow(lane, k0, k1, floats);
+    auto *out = scratch.get<int64_t>(Scratch::RowA, k1 - k0);
+    const int bits = static_cast<int>(8 * storedBytes(op.dstType, 0));
+    const bool isSigned =
+        support::isSignedInteger(static_cast<ElementType>(op.dstType));
+    for (uint64_t i = 0; i < k1 - k0; ++i) {
+      const double rounded =
+          numerics::apply(numerics::Function::Round, floats[i]);
+      const double value = rounded + op.shift;
+      out[i] = isSigned
+                   ? numerics::toSigned(value, bits)
+                   : static_cast<int64_t>(numerics::toUnsigned(value, bits));
+    }
+    storeIntegers(engine, result, lane, k0, k1, out);
+  }
+
+  /// Integer drains: limited, or the low bytes of the integer.
+  void integerRow(uint64_t lane, uint64_t k0, uint64_t k1) const {
+    if (op.hasScale)
+      return requantisedRow(lane, k0, k1);
+    const int64_t *acc = accumulators(lane, k0, k1);
+    auto *out = Scratch::ofThisThread().get<int64_t>(Scratch::RowA, k1 - k0);
+    const int bits = static_cast<int>(8 * storedBytes(op.dstType, 0));
+    const bool isSigned =
+        support::isSignedInteger(static_cast<ElementType>(op.dstType));
+    // The low bytes of an integer are the integer wrapped.
+    const bool saturates = op.overflow == isa::Overflow::Saturate;
+    for (uint64_t i = 0; i < k1 - k0; ++i)
+      out[i] =
+          saturates ? numerics::saturateTo(acc[i], bits, isSigned) : acc[i];
+    storeIntegers(engine, result, lane, k0, k1, out);
+  }
+};
+
+} // namespace ashlar::emulator
+
+#endif // ASHLAR_LIB_EMULATOR_EXECUTE_DRAIN_H

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The rows of a drain with binary32 epilogues, and their encoding.
+
+#include "../State/Words.h"
+#include "Drain.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+
+void Drain::loadStepRecords() {
+  // A function's parameter that goes by step is no row's: floatRow() takes
+  // such steps one by one.
+  if (!op.paramAlongSteps || op.alphaFromParam)
+    return;
+  const uint64_t steps = entries.size();
+  stepExponents.resize(steps);
+  stepScales.resize(op.hasScale ? steps : 0);
+  const bool hasBias = epilogue({}).hasBias;
+  stepBiases.resize(hasBias ? steps : 0);
+  for (uint64_t k = 0; k < steps; ++k) {
+    const LaneRecord known = record(0, k);
+    stepExponents[k] = exponentOf(known);
+    if (op.hasScale)
+      stepScales[k] = known.scale;
+    if (hasBias)
+      stepBiases[k] = known.bias;
+  }
+}
+
+void Drain::floatRow(uint64_t lane, uint64_t k0, uint64_t k1,
+                     float *out) const {
+  const float *addend = addendRow(
+      lane, k0, k1, Scratch::ofThisThread().get<float>(Scratch::RowA, k1 - k0));
+  const int64_t *acc = accumulators(lane, k0, k1);
+  if (!stepExponents.empty()) {
+    const numerics::EpilogueRow any = epilogue({});
+    numerics::EpilogueSteps steps;
+    steps.exponents = stepExponents.data() + k0;
+    steps.scales = stepScales.empty() ? nullptr : stepScales.data() + k0;
+    steps.biases = stepBiases.empty() ? nullptr : stepBiases.data() + k0;
+    steps.residual = addend;
+    steps.function = any.function;
+    steps.alpha = any.alpha;
+    steps.beta = any.beta;
+    return engine.kernels->epilogueSteps(acc, k1 - k0, steps, out);
+  }
+  const uint64_t length = op.paramAlongSteps ? 1 : k1 - k0;
+  for (uint64_t k = k0; k < k1; k += length) {
+    numerics::EpilogueRow row = epilogue(record(lane, k));
+    row.residual = addend ? addend + (k - k0) : nullptr;
+    engine.kernels->epilogue(acc + (k - k0), length, row, out + (k - k0));
+  }
+}
+
+//===- Blocks along the steps ---------------------------------------------===//
+
+/// Gives elements [offset, offset + bytes) of a partition one exponent cell.
+static void fillCells(Memory &memory, unsigned width, uint64_t partition,
+                      uint64_t offset, uint64_t bytes, int8_t cell) {
+  // Elements of a tile share their place.
+  const uint64_t tile = memory.partitionsPerCell() * width;
+  for (uint64_t at = offset; at < offset + bytes; at = (at / tile + 1) * tile)
+    *cellOf(memory, isa::Orientation::F, width, partition,
+            static_cast<int64_t>(at)) = cell;
+}
+
+void Drain::encodeLane(uint64_t lane, numerics::EncodeStats &stats) const {
+  Scratch &scratch = Scratch::ofThisThread();
+  const uint64_t steps = entries.size(), block = op.dstBlock;
+  const auto width = static_cast<int>(op.dstMantissa);
+  const unsigned bytes = width <= 8 ? 1 : 2;
+  auto *row = scratch.get<float>(Scratch::Block, steps);
+  auto *words = scratch.get<int16_t>(Scratch::Mantissa, steps);
+  auto *cells =
+      scratch.get<int8_t>(Scratch::Cells, llvm::divideCeil(steps, block));
+  floatRow(lane, 0, steps, row);
+  engine.kernels->encodeLine(row, steps, block, width, words, cells, &stats);
+  const uint64_t partition = op.dstPart + lane;
+  uint8_t *to = engine.memory.sb(partition, op.dstOffset);
+  if (bytes == 2)
+    std::memcpy(to, words, steps * sizeof(int16_t));
+  for (uint64_t k = 0; bytes == 1 && k < steps; ++k)
+    to[k] = static_cast<uint8_t>(words[k]);
+  for (uint64_t k = 0; k < steps; k += block)
+    fillCells(engine.memory, bytes, partition, op.dstOffset + k * bytes,
+              std::min(block, steps - k) * bytes, cells[k / block]);
+}
+
+void Drain::encodeAlong() const {
+  if (op.dstXrClear)
+    engine.clearScale(op.dstXr);
+  // Lanes of a group write into the same row of cells, at places of their own.
+  engine.split(op.cols, entries.size() * op.cols * 4,
+               [&](uint64_t begin, uint64_t end) {
+                 numerics::EncodeStats stats;
+                 for (uint64_t lane = begin; lane < end; ++lane)
+                   encodeLane(lane, stats);
+                 engine.finishEncode(stats, op.dstXr);
+               });
+}
+
+//===- Blocks across the lanes --------------------------------------------===//
+
+bool Drain::hasShortBlocks(const EncodeTarget &target) const {
+  const uint64_t block = target.block ? target.block : op.cols;
+  return op.dstType == isa::ElemType::Bfp && op.dstMantissa <= 8 &&
+         !target.given && !op.paramAlongSteps &&
+         !(op.hasBias && op.biasAligned) &&
+         std::min<uint64_t>(block, op.cols) <= numerics::kDrainRows;
+}
+
+void Drain::encodeBlock(uint64_t first, uint64_t count, uint64_t k0,
+                        uint64_t k1, numerics::EncodeStats &stats) const {
+  Scratch &scratch = Scratch::ofThisThread();
+  const uint64_t n = k1 - k0;
+  const bool dense = hasDenseEntries();
+  auto *gathered =
+      dense ? nullptr : scratch.get<int64_t>(Scratch::Column, count * n);
+  auto *addends =
+      op.resMode ? scratch.get<float>(Scratch::RowA, count * n) : nullptr;
+  const int64_t *sums[numerics::kDrainRows];
+  numerics::EpilogueRow rows[numerics::kDrainRows];
+  for (uint64_t i = 0; i < count; ++i) {
+    const int64_t *column = entryColumn(first + i);
+    sums[i] = dense ? column + k0 : gathered + i * n;
+    if (!dense)
+      gatherEntries(column, k0, k1, gathered + i * n);
+    rows[i] = epilogue(record(first + i, k0));
+    rows[i].residual = addendRow(first + i, k0, k1, addends + i * n);
+  }
+  const BlockRows<int8_t> to =
+      startBlock<int8_t>(engine, result, first, count, k0, k1);
+  engine.kernels->drain8(sums, rows, count, n, static_cast<int>(op.dstMantissa),
+                         to.mantissas, to.cells, &stats);
+  finishBlock(engine, result, first, count, k0, k1, to);
+}
+
+void Drain::encodeBlocks(const EncodeTarget &target) const {
+  // Steps whose gathered sums and addends stay in a host L2 cache.
+  constexpr uint64_t mostSteps = 512;
+  forBlocks(engine, result, target, op.cols, 1, mostSteps,
+            [&](uint64_t first, uint64_t count, uint64_t k0, uint64_t k1,
+                numerics::EncodeStats &stats) {
+              encodeBlock(first, count, k0, k1, stats);
+            });
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Epilogue and encode in AVX-512 registers: what a drain spends its time on.
+// The same binary32 operations in the same order as in RowKernels.h.
+
+#ifndef ASHLAR_LIB_NUMERICS_ROWSAVX512_H
+#define ASHLAR_LIB_NUMERICS_ROWSAVX512_H
+
+#include "RowKernels.h"
+
+#include <immintrin.h>
+
+namespace ashlar::numerics {
+
+/// The first `count` of 16 lanes; all of them from there on.
+ASHLAR_INLINE __mmask16 lanes16(size_t count) {
+  return static_cast<__mmask16>(count >= 16 ? 0xffffu
+                                            : (uint32_t(1) << count) - 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Epilogue
+//===----------------------------------------------------------------------===//
+
+/// Whether the epilogue's function is one of applyLanes().
+ASHLAR_INLINE bool isFused(Function function) {
+  return function == Function::Copy || function == Function::Relu ||
+         function == Function::Clip || function == Function::LeakyRelu;
+}
+
+template <Function F>
+ASHLAR_INLINE __m512 applyLanes(__m512 x, __m512 alpha, __m512 beta) {
+  const __m512 zero = _mm512_setzero_ps();
+  if constexpr (F == Function::Relu) // a NaN stays
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, zero, _CMP_NLE_UQ), x);
+  if constexpr (F == Function::LeakyRelu)
+    return _mm512_mask_mul_ps(x, _mm512_cmp_ps_mask(x, zero, _CMP_LT_OQ), alpha,
+                              x);
+  if constexpr (F == Function::Clip) {
+    x = _mm512_mask_mov_ps(x, _mm512_cmp_ps_mask(x, alpha, _CMP_LT_OQ), alpha);
+    return _mm512_mask_mov_ps(x, _mm512_cmp_ps_mask(x, beta, _CMP_GT_OQ), beta);
+  }
+  return x;
+}
+
+ASHLAR_INLINE __m512 canonicalLanes(__m512 x) {
+  return _mm512_mask_mov_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q),
+                            _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000)));
+}
+
+/// 16 accumulators of at most 53 bits: exact in binary64, rounded once.
+ASHLAR_INLINE __m512 narrowLanes(__m512i low, __m512i high, __m512d factor) {
+  const __m256 a =
+      _mm512_cvtpd_ps(_mm512_mul_pd(_mm512_cvtepi64_pd(low), factor));
+  const __m256 b =
+      _mm512_cvtpd_ps(_mm512_mul_pd(_mm512_cvtepi64_pd(high), factor));
+  return _mm512_insertf32x8(_mm512_castps256_ps512(a), b, 1);
+}
+
+/// A NaN that an operation makes is a NaN until the end, so that making it
+/// canonical once is the same as after each of them.
+template <Function F>
+static void fusedRow(const int64_t *acc, size_t n, const EpilogueRow &params,
+                     float *out) {
+  const __m512d factor = _mm512_set1_pd(
+      doubleOf(static_cast<uint64_t>(params.exponent + 1023) << 52));
+  const __m512 scale = _mm512_set1_ps(params.scale),
+               bias = _mm512_set1_ps(params.bias),
+               alpha = _mm512_set1_ps(params.alpha),
+               beta = _mm512_set1_ps(params.beta);
+  for (size_t t = 0; t < n; t += 16) {
+    const __mmask16 mask = lanes16(n - t);
+    __m512 x = narrowLanes(
+        _mm512_maskz_loadu_epi64(static_cast<__mmask8>(mask), acc + t),
+        _mm512_maskz_loadu_epi64(static_cast<__mmask8>(mask >> 8), acc + t + 8),
+        factor);
+    if (params.hasScale)
+      x = _mm512_mul_ps(x, scale);
+    if (params.hasBias)
+      x = _mm512_add_ps(x, bias);
+    if (params.residual)
+      x = _mm512_add_ps(x, _mm512_maskz_loadu_ps(mask, params.residual + t));
+    x = canonicalLanes(applyLanes<F>(x, alpha, beta));
+    _mm512_mask_storeu_ps(out + t, mask, x);
+  }
+}
+
+/// Whether every accumulator fits 53 bits.
+ASHLAR_INLINE bool fitsDouble(const int64_t *acc, size_t n) {
+  __m512i used = _mm512_setzero_si512();
+  for (size_t t = 0; t < n; t += 8)
+    used = _mm512_or_si512(
+        used, _mm512_abs_epi64(_mm512_maskz_loadu_epi64(
+                  static_cast<__mmask8>(lanes16(n - t)), acc + t)));
+  return _mm512_test_epi64_mask(used, _mm512_set1_epi64(static_cast<int64_t>(
+                                          ~uint64_t(0) << 53))) == 0;
+}
+
+static inline void epilogueLanes(const int64_t *acc, size_t n,
+                                 const EpilogueRow &params, float *out) {
+  if (!isFused(params.function) || params.exponent < -900 ||
+      params.exponent > 900)
+    return epilogueRow(acc, n, params, out);
+  for (size_t base = 0; base < n; base += kChunk) {
+    const size_t count = least(kChunk, n - base);
+    EpilogueRow row = params;
+    if (row.residual)
+      row.residual += base;
+    if (!fitsDouble(acc + base, count))
+      epilogueRow(acc + base, count, row, out + base);
+    else if (row.function == Function::Copy)
+      fusedRow<Function::Copy>(acc + base, count, row, out + base);
+    else if (row.function == Function::Relu)
+      fusedRow<Function::Relu>(acc + base, count, row, out + base);
+    else if (row.function == Function::Clip)
+      fusedRow<Function::Clip>(acc + base, count, row, out + base);
+    else
+      fusedRow<Function::LeakyRelu>(acc + base, count, row, out + base);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Encode
+//===----------------------------------------------------------------------===//
+
+// Internal linkage, as in RowKernels.h.
+namespace { // NOLINT(misc-anonymous-namespace-in-header)
+/// Factors and counts of 16 blocks side by side.
+struct EncodeLanes {
+  __m512 first, second;
+  bool twoFactors;
+  __m512i saturated, underflow; ///< Counts.
+};
+} // namespace
+
+/// Largest magnitude bits of 16 columns.
+ASHLAR_INLINE __m512i lanesMaxima(const float *const *rows, size_t count,
+                                  size_t t, __mmask16 mask) {
+  const __m512i magnitude = _mm512_set1_epi32(0x7fffffff);
+  __m512i top = _mm512_setzero_si512(), other = top;
+  size_t i = 0;
+  for (; i + 2 <= count; i += 2) {
+    top = _mm512_max_epi32(
+        top, _mm512_and_si512(_mm512_maskz_loadu_epi32(mask, rows[i] + t),
+                              magnitude));
+    other = _mm512_max_epi32(
+        other, _mm512_and_si512(_mm512_maskz_loadu_epi32(mask, rows[i + 1] + t),
+                                magnitude));
+  }
+  if (i < count)
+    top = _mm512_max_epi32(
+        top, _mm512_and_si512(_mm512_maskz_loadu_epi32(mask, rows[i] + t),
+                              magnitude));
+  return _mm512_max_epi32(top, other);
+}
+
+/// encodeRow() of 16 columns.
+ASHLAR_INLINE __m512i encodeLanes(const float *row, __mmask16 mask,
+                                  __m512i limit, __m512i lowest,
+                                  EncodeLanes &lanes) {
+  const __m512i one = _mm512_set1_epi32(1);
+  const __m512 magic = _mm512_set1_ps(0x1.8p23f);
+  const __m512 value = _mm512_maskz_loadu_ps(mask, row);
+  __m512 scaled = _mm512_mul_ps(value, lanes.first);
+  if (lanes.twoFactors)
+    scaled = _mm512_mul_ps(scaled, lanes.second);
+  const __m512i m =
+      _mm512_sub_epi32(_mm512_castps_si512(_mm512_add_ps(scaled, magic)),
+                       _mm512_castps_si512(magic));
+  const __m512i limited = _mm512_max_epi32(_mm512_min_epi32(m, limit), lowest);
+  lanes.saturated = _mm512_mask_add_epi32(lanes.saturated,
+                                          _mm512_cmpneq_epi32_mask(m, limited),
+                                          lanes.saturated, one);
+  lanes.underflow = _mm512_mask_add_epi32(
+      lanes.underflow,
+      _mm512_mask_test_epi32_mask(_mm512_testn_epi32_mask(m, m),
+                                  _mm512_castps_si512(value),
+                                  _mm512_set1_epi32(0x7fffffff)),
+      lanes.underflow, one);
+  return limited;
+}
+
+template <typename Out>
+ASHLAR_INLINE void storeLanes(Out *to, __mmask16 mask, __m512i values) {
+  if constexpr (sizeof(Out) == 1)
+    _mm_mask_storeu_epi8(to, mask, _mm512_cvtepi32_epi8(values));
+  else
+    _mm256_mask_storeu_epi16(to, mask, _mm512_cvtepi32_epi16(values));
+}
+
+/// Columns t to t + 15 of all rows; false if the reference has to decide.
+template <typename Out>
+static inline bool encodeColumns(const float *const *rows, size_t count,
+                                 size_t t, __mmask16 mask, int mantissa,
+                                 Out *const *mant, int8_t *cells,
+                                 EncodeStats *stats) {
+  const __m512i top = lanesMaxima(rows, count, t, mask);
+  const __m512i bias = _mm512_set1_epi32(127);
+  __m512i x = _mm512_sub_epi32(_mm512_srli_epi32(top, 23), bias);
+  const __mmask16 some = _mm512_test_epi32_mask(top, top);
+  // Not finite, or denormal.
+  if (_mm512_cmpeq_epi32_mask(x, _mm512_set1_epi32(128)) != 0 ||
+      _mm512_mask_cmpeq_epi32_mask(some, x, _mm512_set1_epi32(-127)) != 0)
+    return false;
+  x = _mm512_mask_mov_epi32(_mm512_set1_epi32(kZeroBlock), some, x);
+  _mm_mask_storeu_epi8(cells + t, mask, _mm512_cvtepi32_epi8(x));
+  // value * 2^k is the mantissa; a block of zeros has zeros for any k.
+  const __m512i k = _mm512_sub_epi32(_mm512_set1_epi32(mantissa - 2), x);
+  const __m512i low = _mm512_min_epi32(k, bias);
+  const __m512i rest = _mm512_sub_epi32(k, low);
+  EncodeLanes lanes;
+  lanes.first =
+      _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(low, bias), 23));
+  lanes.second =
+      _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(rest, bias), 23));
+  lanes.twoFactors = _mm512_mask_test_epi32_mask(some, rest, rest) != 0;
+  lanes.saturated = lanes.underflow = _mm512_setzero_si512();
+  const __m512i limit = _mm512_set1_epi32((int32_t(1) << (mantissa - 1)) - 1);
+  const __m512i lowest = _mm512_sub_epi32(_mm512_setzero_si512(), limit);
+  for (size_t i = 0; i < count; ++i)
+    storeLanes(mant[i] + t, mask,
+               encodeLanes(rows[i] + t, mask, limit, lowest, lanes));
+  stats->counters.saturated +=
+      static_cast<uint32_t>(_mm512_reduce_add_epi32(lanes.saturated));
+  stats->counters.underflow +=
+      static_cast<uint32_t>(_mm512_reduce_add_epi32(lanes.underflow));
+  if (some)
+    stats->maxExponent =
+        greatest(stats->maxExponent,
+                 static_cast<int16_t>(_mm512_mask_reduce_max_epi32(some, x) -
+                                      (mantissa - 2)));
+  return true;
+}
+
+template <typename Out>
+static void encodeRowsLanes(const float *const *rows, size_t count, size_t n,
+                            int mantissa, Out *const *mant, int8_t *cells,
+                            EncodeStats *stats) {
+  for (size_t t = 0; t < n; t += 16) {
+    const size_t width = least(size_t(16), n - t);
+    if (!encodeColumns(rows, count, t, lanes16(width), mantissa, mant, cells,
+                       stats))
+      encodeSlow(rows, count, t, width, mantissa, mant, cells, stats);
+  }
+}
+
+} // namespace ashlar::numerics
+
+#endif // ASHLAR_LIB_NUMERICS_ROWSAVX512_H
