@@ -209,10 +209,11 @@ makeTable512(llvm::StringRef name, decltype(KernelTable::packStationary) pack) {
   table.gather8 = gather8Lanes;
   table.gather32 = gather32Lanes;
   table.packStored = packStoredPlain<alignGroup8To16Lanes>;
-  table.epilogue = epilogueLanes;
+  table.epilogue = epilogueLanes<true>;
+  table.decode8 = decode8Lanes;
   table.encode8 = encodeRowsLanes<int8_t>;
   table.encode16 = encodeRowsLanes<int16_t>;
-  table.drain8 = drainRows<epilogueLanes, encodeRowsLanes<int8_t>>;
+  table.drain8 = drainRows<epilogueLanes<false>, encodeRowsLanes<int8_t>>;
   return table;
 }
 

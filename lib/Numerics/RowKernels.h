@@ -15,7 +15,11 @@
 
 // Outputs are inputs or disjoint from them (Kernels.h), so that no run-time
 // alias check is wanted: it would send in-place calls to a scalar loop.
-#if defined(__clang__)
+#if defined(__clang__) && defined(__AVX512VL__)
+// Masks do the last steps: rows of small maps have 7 to 56 of them.
+#define ASHLAR_VECTOR_LOOP                                                     \
+  _Pragma("clang loop vectorize(assume_safety) vectorize_predicate(enable)")
+#elif defined(__clang__)
 #define ASHLAR_VECTOR_LOOP _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define ASHLAR_VECTOR_LOOP _Pragma("GCC ivdep")

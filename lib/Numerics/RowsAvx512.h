@@ -22,12 +22,6 @@ ASHLAR_INLINE __mmask16 lanes16(size_t count) {
 // Epilogue
 //===----------------------------------------------------------------------===//
 
-/// Whether the epilogue's function is one of applyLanes().
-ASHLAR_INLINE bool isFused(Function function) {
-  return function == Function::Copy || function == Function::Relu ||
-         function == Function::Clip || function == Function::LeakyRelu;
-}
-
 template <Function F>
 ASHLAR_INLINE __m512 applyLanes(__m512 x, __m512 alpha, __m512 beta) {
   const __m512 zero = _mm512_setzero_ps();
@@ -48,74 +42,93 @@ ASHLAR_INLINE __m512 canonicalLanes(__m512 x) {
                             _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000)));
 }
 
-/// 16 accumulators of at most 53 bits: exact in binary64, rounded once.
-ASHLAR_INLINE __m512 narrowLanes(__m512i low, __m512i high, __m512d factor) {
-  const __m256 a =
-      _mm512_cvtpd_ps(_mm512_mul_pd(_mm512_cvtepi64_pd(low), factor));
-  const __m256 b =
-      _mm512_cvtpd_ps(_mm512_mul_pd(_mm512_cvtepi64_pd(high), factor));
-  return _mm512_insertf32x8(_mm512_castps256_ps512(a), b, 1);
+/// 16 accumulators in binary32, rounded once.
+ASHLAR_INLINE __m512 roundLanes(__m512i low, __m512i high) {
+  return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtepi64_ps(low)),
+                            _mm512_cvtepi64_ps(high), 1);
+}
+
+/// Powers of two that scale a rounded accumulator exactly: what is not zero is
+/// at least one before, hence normal afterwards.
+ASHLAR_INLINE bool scalesExactly(int exponent) {
+  return exponent >= -126 && exponent <= 127;
 }
 
 /// A NaN that an operation makes is a NaN until the end, so that making it
-/// canonical once is the same as after each of them.
-template <Function F>
+/// canonical once is the same as after each of them, and an encoder, to which
+/// all NaN values are alike, needs none of that.
+template <Function F, bool Canonical>
 static void fusedRow(const int64_t *acc, size_t n, const EpilogueRow &params,
                      float *out) {
-  const __m512d factor = _mm512_set1_pd(
-      doubleOf(static_cast<uint64_t>(params.exponent + 1023) << 52));
-  const __m512 scale = _mm512_set1_ps(params.scale),
+  const __m512 factor = _mm512_set1_ps(powerOfTwo(params.exponent)),
+               scale = _mm512_set1_ps(params.scale),
                bias = _mm512_set1_ps(params.bias),
                alpha = _mm512_set1_ps(params.alpha),
                beta = _mm512_set1_ps(params.beta);
   for (size_t t = 0; t < n; t += 16) {
     const __mmask16 mask = lanes16(n - t);
-    __m512 x = narrowLanes(
+    __m512 x = roundLanes(
         _mm512_maskz_loadu_epi64(static_cast<__mmask8>(mask), acc + t),
-        _mm512_maskz_loadu_epi64(static_cast<__mmask8>(mask >> 8), acc + t + 8),
-        factor);
+        _mm512_maskz_loadu_epi64(static_cast<__mmask8>(mask >> 8),
+                                 acc + t + 8));
+    x = _mm512_mul_ps(x, factor);
     if (params.hasScale)
       x = _mm512_mul_ps(x, scale);
     if (params.hasBias)
       x = _mm512_add_ps(x, bias);
     if (params.residual)
       x = _mm512_add_ps(x, _mm512_maskz_loadu_ps(mask, params.residual + t));
-    x = canonicalLanes(applyLanes<F>(x, alpha, beta));
-    _mm512_mask_storeu_ps(out + t, mask, x);
+    x = applyLanes<F>(x, alpha, beta);
+    _mm512_mask_storeu_ps(out + t, mask, Canonical ? canonicalLanes(x) : x);
   }
 }
 
-/// Whether every accumulator fits 53 bits.
-ASHLAR_INLINE bool fitsDouble(const int64_t *acc, size_t n) {
-  __m512i used = _mm512_setzero_si512();
-  for (size_t t = 0; t < n; t += 8)
-    used = _mm512_or_si512(
-        used, _mm512_abs_epi64(_mm512_maskz_loadu_epi64(
-                  static_cast<__mmask8>(lanes16(n - t)), acc + t)));
-  return _mm512_test_epi64_mask(used, _mm512_set1_epi64(static_cast<int64_t>(
-                                          ~uint64_t(0) << 53))) == 0;
+template <bool Canonical>
+static void epilogueLanes(const int64_t *acc, size_t n,
+                          const EpilogueRow &params, float *out) {
+  if (!scalesExactly(params.exponent))
+    return epilogueRow(acc, n, params, out);
+  switch (params.function) {
+  case Function::Copy:
+    return fusedRow<Function::Copy, Canonical>(acc, n, params, out);
+  case Function::Relu:
+    return fusedRow<Function::Relu, Canonical>(acc, n, params, out);
+  case Function::Clip:
+    return fusedRow<Function::Clip, Canonical>(acc, n, params, out);
+  case Function::LeakyRelu:
+    return fusedRow<Function::LeakyRelu, Canonical>(acc, n, params, out);
+  default:
+    fusedRow<Function::Copy, true>(acc, n, params, out);
+    return unaryRow(params.function, out, n, params.alpha, params.beta, out);
+  }
 }
 
-static inline void epilogueLanes(const int64_t *acc, size_t n,
-                                 const EpilogueRow &params, float *out) {
-  if (!isFused(params.function) || params.exponent < -900 ||
-      params.exponent > 900)
-    return epilogueRow(acc, n, params, out);
-  for (size_t base = 0; base < n; base += kChunk) {
-    const size_t count = least(kChunk, n - base);
-    EpilogueRow row = params;
-    if (row.residual)
-      row.residual += base;
-    if (!fitsDouble(acc + base, count))
-      epilogueRow(acc + base, count, row, out + base);
-    else if (row.function == Function::Copy)
-      fusedRow<Function::Copy>(acc + base, count, row, out + base);
-    else if (row.function == Function::Relu)
-      fusedRow<Function::Relu>(acc + base, count, row, out + base);
-    else if (row.function == Function::Clip)
-      fusedRow<Function::Clip>(acc + base, count, row, out + base);
-    else
-      fusedRow<Function::LeakyRelu>(acc + base, count, row, out + base);
+//===----------------------------------------------------------------------===//
+// Decode
+//===----------------------------------------------------------------------===//
+
+/// decodeRow() of one-byte mantissas.
+static inline void decode8Lanes(const int8_t *mant, const int8_t *cells,
+                                size_t n, int mantissa, float *out) {
+  const __m512i limit = _mm512_set1_epi32(1 - (int32_t(1) << (mantissa - 1))),
+                bias = _mm512_set1_epi32(127), lowest = _mm512_set1_epi32(-126),
+                shift = _mm512_set1_epi32(mantissa - 2);
+  const __m128i drop = _mm_cvtsi32_si128(32 - mantissa);
+  for (size_t t = 0; t < n; t += 16) {
+    const __mmask16 mask = lanes16(n - t);
+    __m512i m = _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(mask, mant + t));
+    m = _mm512_sra_epi32(_mm512_sll_epi32(m, drop), drop);
+    const __m512i e = _mm512_sub_epi32(
+        _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(mask, cells + t)), shift);
+    const __m512i high = _mm512_max_epi32(e, lowest);
+    __m512 x = _mm512_cvtepi32_ps(_mm512_max_epi32(m, limit));
+    x = _mm512_mul_ps(x, _mm512_castsi512_ps(_mm512_slli_epi32(
+                             _mm512_add_epi32(high, bias), 23)));
+    if (_mm512_cmplt_epi32_mask(e, lowest) != 0)
+      x = _mm512_mul_ps(
+          x, _mm512_castsi512_ps(_mm512_slli_epi32(
+                 _mm512_add_epi32(_mm512_sub_epi32(e, high), bias), 23)));
+    _mm512_mask_storeu_ps(out + t, mask, x);
   }
 }
 
@@ -154,30 +167,39 @@ ASHLAR_INLINE __m512i lanesMaxima(const float *const *rows, size_t count,
   return _mm512_max_epi32(top, other);
 }
 
-/// encodeRow() of 16 columns.
-ASHLAR_INLINE __m512i encodeLanes(const float *row, __mmask16 mask,
-                                  __m512i limit, __m512i lowest,
-                                  EncodeLanes &lanes) {
-  const __m512i one = _mm512_set1_epi32(1);
+/// The nearest integers of scaled values, ties to even.
+ASHLAR_INLINE __m512i mantissaLanes(__m512 value, const EncodeLanes &lanes) {
   const __m512 magic = _mm512_set1_ps(0x1.8p23f);
-  const __m512 value = _mm512_maskz_loadu_ps(mask, row);
   __m512 scaled = _mm512_mul_ps(value, lanes.first);
   if (lanes.twoFactors)
     scaled = _mm512_mul_ps(scaled, lanes.second);
-  const __m512i m =
-      _mm512_sub_epi32(_mm512_castps_si512(_mm512_add_ps(scaled, magic)),
-                       _mm512_castps_si512(magic));
-  const __m512i limited = _mm512_max_epi32(_mm512_min_epi32(m, limit), lowest);
-  lanes.saturated = _mm512_mask_add_epi32(lanes.saturated,
-                                          _mm512_cmpneq_epi32_mask(m, limited),
-                                          lanes.saturated, one);
+  return _mm512_sub_epi32(_mm512_castps_si512(_mm512_add_ps(scaled, magic)),
+                          _mm512_castps_si512(magic));
+}
+
+/// encodeRow() of 16 columns; `Limited`: an element may saturate.
+template <bool Limited>
+ASHLAR_INLINE __m512i encodeLanes(const float *row, __mmask16 mask,
+                                  __m512i limit, EncodeLanes &lanes) {
+  const __m512i one = _mm512_set1_epi32(1);
+  const __m512 value = _mm512_maskz_loadu_ps(mask, row);
+  __m512i m = mantissaLanes(value, lanes);
+  if constexpr (Limited) {
+    const __m512i limited =
+        _mm512_max_epi32(_mm512_min_epi32(m, limit),
+                         _mm512_sub_epi32(_mm512_setzero_si512(), limit));
+    lanes.saturated = _mm512_mask_add_epi32(
+        lanes.saturated, _mm512_cmpneq_epi32_mask(m, limited), lanes.saturated,
+        one);
+    m = limited;
+  }
   lanes.underflow = _mm512_mask_add_epi32(
       lanes.underflow,
       _mm512_mask_test_epi32_mask(_mm512_testn_epi32_mask(m, m),
                                   _mm512_castps_si512(value),
                                   _mm512_set1_epi32(0x7fffffff)),
       lanes.underflow, one);
-  return limited;
+  return m;
 }
 
 template <typename Out>
@@ -216,10 +238,16 @@ static inline bool encodeColumns(const float *const *rows, size_t count,
   lanes.twoFactors = _mm512_mask_test_epi32_mask(some, rest, rest) != 0;
   lanes.saturated = lanes.underflow = _mm512_setzero_si512();
   const __m512i limit = _mm512_set1_epi32((int32_t(1) << (mantissa - 1)) - 1);
-  const __m512i lowest = _mm512_sub_epi32(_mm512_setzero_si512(), limit);
-  for (size_t i = 0; i < count; ++i)
-    storeLanes(mant[i] + t, mask,
-               encodeLanes(rows[i] + t, mask, limit, lowest, lanes));
+  // Nothing saturates unless the largest magnitude does.
+  if (_mm512_cmpgt_epi32_mask(mantissaLanes(_mm512_castsi512_ps(top), lanes),
+                              limit) == 0)
+    for (size_t i = 0; i < count; ++i)
+      storeLanes(mant[i] + t, mask,
+                 encodeLanes<false>(rows[i] + t, mask, limit, lanes));
+  else
+    for (size_t i = 0; i < count; ++i)
+      storeLanes(mant[i] + t, mask,
+                 encodeLanes<true>(rows[i] + t, mask, limit, lanes));
   stats->counters.saturated +=
       static_cast<uint32_t>(_mm512_reduce_add_epi32(lanes.saturated));
   stats->counters.underflow +=

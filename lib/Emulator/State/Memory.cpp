@@ -69,6 +69,8 @@ llvm::Error Memory::allocate(const machine::Description &description,
                              bool cluster) {
   rowBytes = description.sb.bytesPerPartition;
   group = description.xmGroup;
+  if (llvm::isPowerOf2_64(group))
+    groupShift = llvm::Log2_64(group);
   sbPitch = llvm::alignTo(rowBytes, lineBytes) + padLines * lineBytes;
   psumPitch = llvm::alignTo(description.psum.entries(), 8) +
               padLines * lineBytes / sizeof(int64_t);

@@ -14,6 +14,7 @@
 #include "llvm/Support/Error.h"
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace ashlar::emulator {
@@ -55,7 +56,8 @@ public:
   }
   /// Exponent cell of SB byte (partition, offset).
   int8_t *cell(uint64_t partition, int64_t offset) const {
-    return xmRow(partition / group, offset);
+    return xmRow(groupShift ? partition >> *groupShift : partition / group,
+                 offset);
   }
   int8_t *xmRow(uint64_t row, int64_t offset) const {
     return reinterpret_cast<int8_t *>(xmBlock.data()) +
@@ -105,6 +107,7 @@ private:
   HostBlock wmBlock, fmuBlock, accBlock;
   std::vector<int16_t> scales;
   uint64_t sbPitch = 0, psumPitch = 0, rowBytes = 1, group = 1;
+  std::optional<unsigned> groupShift; ///< Of a group that is a power of two.
   uint64_t totalBytes = 0;
   uint64_t fmuSets = 1, fmuBytes = 0, accEntries = 0;
 };

@@ -35,6 +35,8 @@ struct TensorView {
   /// Where element 0 of a channel lies.
   Place place(uint64_t channel, uint64_t partitions) const {
     uint64_t lane = broadcast ? part : part + channel;
+    if (lane < partitions) // no division for most
+      return {lane, offset};
     return {lane % partitions,
             offset + static_cast<uint64_t>(
                          static_cast<int64_t>(lane / partitions) * tileStride)};
