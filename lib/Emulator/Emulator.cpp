@@ -5,6 +5,7 @@
 #include "ashlar/Emulator/Emulator.h"
 #include "Cache/ProofCache.h"
 #include "Impl.h"
+#include "Time/AccountThread.h"
 #include "Time/DramServer.h"
 #include "ashlar/Isa/Text.h"
 #include "llvm/ADT/STLExtras.h"
@@ -471,10 +472,12 @@ emulator::run(LoadedProgram &program,
   if (options.functional) {
     resetMemories(impl, inputs, options);
     impl.engine.keepChosen = needsRequests(impl.program.machine, options);
+  }
+  AccountThread account(impl, options, result);
+  if (options.functional)
     if (std::optional<Fault> fault = execute(impl, options, result))
       return toError(*fault);
-  }
-  if (options.timing)
+  if (!account.finish() && options.timing)
     accountCycles(impl, options, result);
   if (options.traceArray && options.timing)
     traceTimes(impl, result);

@@ -4,6 +4,7 @@
 
 #include "Engine.h"
 #include "TensorRows.h"
+#include "llvm/ADT/SmallVector.h"
 #include <algorithm>
 
 using namespace ashlar;
@@ -39,6 +40,31 @@ struct Axis {
   }
 };
 
+/// Maxima along the width of the source lines that the windows of one channel
+/// have met last: windows that overlap need each line once.
+class LineMaxima {
+public:
+  LineMaxima(int64_t depth, int64_t height, uint64_t width)
+      : depth(depth), height(height), width(width),
+        keys(static_cast<size_t>(depth * height), -1),
+        values(Scratch::ofThisThread().get<float>(Scratch::Moving,
+                                                  keys.size() * width)) {}
+
+  /// The place of line y of plane x; `known` tells whether it is filled.
+  float *find(int64_t x, int64_t y, int64_t line, bool &known) {
+    const auto slot = static_cast<size_t>(x % depth * height + y % height);
+    known = keys[slot] == line;
+    keys[slot] = line;
+    return values + slot * width;
+  }
+
+private:
+  int64_t depth, height;
+  uint64_t width;
+  llvm::SmallVector<int64_t, 16> keys; ///< Lines; -1: none.
+  float *values;
+};
+
 struct Pool {
   Engine &engine;
   const isa::VecPool &op;
@@ -62,7 +88,8 @@ struct Pool {
   }
 
   /// Reduces the window of result row (od, oh) into out[0 .. outW).
-  void row(uint64_t channel, int64_t od, int64_t oh, float *out) const {
+  void row(uint64_t channel, int64_t od, int64_t oh, LineMaxima &lines,
+           float *out) const {
     Scratch &scratch = Scratch::ofThisThread();
     const auto width = static_cast<uint64_t>(w.out);
     auto *taken = scratch.get<float>(Scratch::RowB, width);
@@ -72,22 +99,38 @@ struct Pool {
         int64_t x = d.coordinate(od, kd), y = h.coordinate(oh, kh);
         if (!d.valid(x) || !h.valid(y))
           continue;
-        const auto first =
-            static_cast<uint64_t>((x * h.in + y) * w.in + firstColumn);
-        const uint64_t n = static_cast<uint64_t>(lastColumn - firstColumn);
-        if (n == 0)
+        // Of equal maxima the last one counts, by lines as by elements; sums
+        // keep the order of the window.
+        if (op.kind != PoolKind::Max) {
+          addLine(channel, x * h.in + y, taken, out);
           continue;
-        const float *line =
-            loadFloats(engine, source, channel, first, first + n,
-                       scratch.get<float>(Scratch::RowA, n));
-        for (int64_t kw = 0; kw < w.kernel; ++kw)
-          addTap(line, kw, taken, out);
+        }
+        bool known = false;
+        float *most = lines.find(x, y, x * h.in + y, known);
+        if (!known) {
+          std::fill_n(most, width, numerics::reduceInit(step));
+          addLine(channel, x * h.in + y, taken, most);
+        }
+        engine.kernels->reduceStep(step, most, width, out);
       }
     if (op.kind == PoolKind::Avg)
       divide(od, oh, taken, out);
   }
 
 private:
+  /// Adds a source line at every position of the window along the width.
+  void addLine(uint64_t channel, int64_t line, float *taken, float *out) const {
+    const auto first = static_cast<uint64_t>(line * w.in + firstColumn);
+    const auto n = static_cast<uint64_t>(lastColumn - firstColumn);
+    if (n == 0)
+      return;
+    const float *from =
+        loadFloats(engine, source, channel, first, first + n,
+                   Scratch::ofThisThread().get<float>(Scratch::RowA, n));
+    for (int64_t kw = 0; kw < w.kernel; ++kw)
+      addTap(from, kw, taken, out);
+  }
+
   void addTap(const float *line, int64_t kw, float *taken, float *out) const {
     auto [begin, end] = w.validResults(kw);
     if (begin == end)
@@ -135,17 +178,18 @@ void Engine::execute(const isa::VecPool &op) {
   const uint64_t width = op.outW, height = op.outH;
   // A chunk of flat results may start and end inside a line.
   auto compute = [&](uint64_t channel, uint64_t k0, uint64_t k1, float *out) {
+    LineMaxima lines(op.kind == PoolKind::Max ? op.kD : 0, op.kH, width);
     for (uint64_t k = k0; k < k1;) {
       const uint64_t line = k / width, from = k % width;
       const uint64_t n = std::min(width - from, k1 - k);
       const auto od = static_cast<int64_t>(line / height);
       const auto oh = static_cast<int64_t>(line % height);
       if (n == width) {
-        pool.row(channel, od, oh, out + (k - k0));
+        pool.row(channel, od, oh, lines, out + (k - k0));
       } else {
         auto *whole =
             Scratch::ofThisThread().get<float>(Scratch::Accums, width);
-        pool.row(channel, od, oh, whole);
+        pool.row(channel, od, oh, lines, whole);
         std::copy_n(whole + from, n, out + (k - k0));
       }
       k += n;
