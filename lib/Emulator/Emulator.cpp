@@ -12,6 +12,8 @@
 #include <chrono>
 #include <cstring>
 #include <fmt/format.h>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 using namespace ashlar;
@@ -88,8 +90,6 @@ static llvm::Error prepare(LoadedProgram::Impl &impl, const Options &options) {
           engine.memory.allocate(program.machine, program.dramBytes,
                                  options.maxMemory, usesSparse(impl.code)))
     return error;
-  for (const container::Segment &segment : program.constants)
-    llvm::copy(segment.bytes, engine.memory.dram(segment.dramOffset));
   for (uint32_t i = 0; i < program.dumps.size(); ++i)
     impl.dumpOrder.push_back(i);
   llvm::sort(impl.dumpOrder, [&](uint32_t a, uint32_t b) {
@@ -99,6 +99,42 @@ static llvm::Error prepare(LoadedProgram::Impl &impl, const Options &options) {
   impl.zeroMemory = !options.checkUndefined;
   return llvm::Error::success();
 }
+
+namespace {
+/// Puts the constants into DRAM, on a thread of its own if the run may have one
+/// and they are worth it: no proof looks there.
+class ConstantsCopy {
+public:
+  ConstantsCopy(LoadedProgram::Impl &impl, const Options &options) {
+    constexpr uint64_t worthwhile = 1 << 20; // bytes
+    uint64_t bytes = 0;
+    for (const container::Segment &segment : impl.program.constants)
+      bytes += segment.bytes.size();
+    try {
+      if (options.threads > 1 && bytes >= worthwhile) {
+        thread = std::thread([&impl] { copy(impl); });
+        return;
+      }
+    } catch (const std::system_error &) {
+      // No thread: then here.
+    }
+    copy(impl);
+  }
+  ~ConstantsCopy() {
+    if (thread.joinable())
+      thread.join();
+  }
+  ConstantsCopy(const ConstantsCopy &) = delete;
+  ConstantsCopy &operator=(const ConstantsCopy &) = delete;
+
+private:
+  static void copy(LoadedProgram::Impl &impl) {
+    for (const container::Segment &segment : impl.program.constants)
+      llvm::copy(segment.bytes, impl.engine.memory.dram(segment.dramOffset));
+  }
+  std::thread thread;
+};
+} // namespace
 
 /// Proves the program, or finds that this has been done before. Only a whole
 /// proof is kept.
@@ -130,6 +166,7 @@ llvm::Expected<LoadedProgram> emulator::load(container::Program program,
   if (!found) {
     if (llvm::Error error = prepare(*impl, options))
       return error;
+    const ConstantsCopy copy(*impl, options);
     found = proveOrRestore(*impl, options);
   }
   if (found) {
@@ -159,6 +196,7 @@ llvm::Expected<LoadedProgram> emulator::replicate(const LoadedProgram &program,
   impl->engine.tapPrograms = from.engine.tapPrograms;
   if (llvm::Error error = prepare(*impl, options))
     return error;
+  const ConstantsCopy copy(*impl, options);
   return LoadedProgram(std::move(impl));
 }
 

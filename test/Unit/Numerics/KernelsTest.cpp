@@ -3,21 +3,14 @@
 // Every field of every kernel table against the scalar table: equal bits on
 // random and edge data, odd lengths included.
 
-#include "ashlar/Numerics/Kernels.h"
-#include "gtest/gtest.h"
+#include "KernelPair.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <random>
-#include <vector>
 
 using namespace ashlar::numerics;
 
 namespace {
-
-const size_t kLengths[] = {0,  1,  2,  3,  7,   15,  16,
-                           17, 31, 33, 64, 100, 257, 600};
 
 /// Rows of a product, and whether its operands have 32 bits.
 struct ChainShape {
@@ -25,54 +18,7 @@ struct ChainShape {
   bool wideStationary, wideMoving;
 };
 
-struct Kernels : testing::TestWithParam<const KernelTable *> {
-  const KernelTable &tested() const { return *GetParam(); }
-  const KernelTable &reference = scalarKernels();
-  std::mt19937_64 random{1234};
-
-  int between(int low, int high) {
-    return low + static_cast<int>(random() % (high - low + 1));
-  }
-
-  /// Mixes all bit patterns, everyday values, and special ones.
-  std::vector<float> floats(size_t n, bool special = true) {
-    const float edges[] = {0.0f,
-                           -0.0f,
-                           1,
-                           -1,
-                           floatFromBits(0x7f800000),
-                           floatFromBits(0xff800000),
-                           floatFromBits(0x7fc00001),
-                           floatFromBits(0xff812345),
-                           0x1p-149f,
-                           0x1p-126f,
-                           0x1.fffffep127f,
-                           0x1p23f,
-                           -0x1.8p23f,
-                           0.5f,
-                           -2.5f};
-    std::vector<float> out(n);
-    for (float &v : out) {
-      unsigned kind = random() % (special ? 8 : 4);
-      if (kind < 4)
-        v = (static_cast<int32_t>(random()) * 0x1p-31f) *
-            std::exp2(static_cast<float>(between(-6, 6)));
-      else if (kind < 7)
-        v = floatFromBits(static_cast<uint32_t>(random()));
-      else
-        v = edges[random() % std::size(edges)];
-    }
-    return out;
-  }
-
-  template <typename T>
-  std::vector<T> integers(size_t n) {
-    std::vector<T> out(n);
-    for (T &v : out)
-      v = static_cast<T>(random());
-    return out;
-  }
-
+struct Kernels : KernelPair {
   template <typename In, typename Out, typename Kernel>
   void checkAlign(Kernel kernel, int leastW, int mostW, int mostBits) {
     for (size_t n : kLengths)
@@ -97,13 +43,6 @@ struct Kernels : testing::TestWithParam<const KernelTable *> {
         }
   }
 
-  void sameBits(const std::vector<float> &a, const std::vector<float> &b,
-                const std::string &what) {
-    ASSERT_EQ(a.size(), b.size());
-    for (size_t i = 0; i < a.size(); ++i)
-      ASSERT_EQ(floatBits(a[i]), floatBits(b[i])) << what << " at " << i;
-  }
-
   template <typename S, typename M>
   void checkGemm(size_t rows, size_t cols, size_t steps, int64_t limitS,
                  int64_t limitM, bool extreme);
@@ -111,8 +50,6 @@ struct Kernels : testing::TestWithParam<const KernelTable *> {
   void checkStored(size_t rows, size_t steps, int mantissa, bool saturates);
   void checkChain(const std::vector<ChainShape> &shapes, size_t cols,
                   size_t steps, bool extreme);
-  template <typename Mant, typename Kernel>
-  void checkEncode(Kernel kernel, int leastW, int mostW);
 };
 
 TEST_P(Kernels, align8To16) {
@@ -386,192 +323,6 @@ TEST_P(Kernels, gemmOfTheLeastSixteenBitInteger) {
                 false);
   for (int64_t sum : acc)
     ASSERT_EQ(sum, int64_t(256) << 30);
-}
-
-TEST_P(Kernels, accumulatorRows) {
-  for (size_t n : kLengths)
-    for (int repeat = 0; repeat < 40; ++repeat) {
-      auto acc = integers<int64_t>(n);
-      int spread = repeat % 4 ? 20 : 0;
-      for (int64_t &v : acc)
-        v >>= spread + random() % (64 - spread);
-      int exponent = repeat == 0 ? 2000 : between(-200, 120);
-      std::vector<float> a(n), b(n);
-      tested().accToFloatRow(acc.data(), n, exponent, a.data());
-      reference.accToFloatRow(acc.data(), n, exponent, b.data());
-      sameBits(a, b, "exponent " + std::to_string(exponent));
-    }
-}
-
-TEST_P(Kernels, epilogue) {
-  for (size_t n : kLengths)
-    for (int repeat = 0; repeat < 60; ++repeat) {
-      auto acc = integers<int64_t>(n);
-      for (int64_t &v : acc)
-        v >>= 24 + random() % 40;
-      auto residual = floats(n);
-      EpilogueRow params;
-      params.exponent = between(-40, 10);
-      params.hasScale = random() % 2;
-      params.hasBias = random() % 2;
-      params.scale = floats(1)[0];
-      params.bias = floats(1)[0];
-      params.residual = random() % 2 ? residual.data() : nullptr;
-      params.function = static_cast<Function>(repeat % kFunctionCount);
-      params.alpha = 0.1f;
-      params.beta = 6;
-      std::vector<float> a(n), b(n);
-      tested().epilogue(acc.data(), n, params, a.data());
-      reference.epilogue(acc.data(), n, params, b.data());
-      sameBits(a, b, name(params.function).str());
-    }
-}
-
-TEST_P(Kernels, epilogueSteps) {
-  for (size_t n : kLengths)
-    for (int repeat = 0; repeat < 60; ++repeat) {
-      auto acc = integers<int64_t>(n);
-      for (int64_t &v : acc)
-        v >>= (repeat % 5 ? 24 : 0) + random() % 40;
-      auto residual = floats(n), scales = floats(n), biases = floats(n);
-      std::vector<int32_t> exponents(n);
-      for (int32_t &e : exponents)
-        e = repeat % 7 ? between(-40, 10) : between(-2000, 2000);
-      EpilogueSteps params;
-      params.exponents = exponents.data();
-      params.scales = random() % 2 ? scales.data() : nullptr;
-      params.biases = random() % 2 ? biases.data() : nullptr;
-      params.residual = random() % 2 ? residual.data() : nullptr;
-      params.function = static_cast<Function>(repeat % kFunctionCount);
-      params.alpha = 0.1f;
-      params.beta = 6;
-      std::vector<float> a(n), b(n);
-      tested().epilogueSteps(acc.data(), n, params, a.data());
-      reference.epilogueSteps(acc.data(), n, params, b.data());
-      sameBits(a, b, name(params.function).str());
-    }
-}
-
-TEST_P(Kernels, drain8) {
-  const Function functions[] = {Function::Copy, Function::Relu, Function::Clip,
-                                Function::LeakyRelu, Function::Gelu};
-  for (size_t n : kLengths)
-    for (size_t count : {1, 5, 16, 64})
-      for (int repeat = 0; repeat < 20; ++repeat) {
-        std::vector<std::vector<int64_t>> acc(count);
-        std::vector<std::vector<float>> residual(count);
-        std::vector<std::vector<int8_t>> a(count), b(count);
-        std::vector<const int64_t *> sums;
-        std::vector<int8_t *> rowsA, rowsB;
-        std::vector<EpilogueRow> rows(count);
-        for (size_t i = 0; i < count; ++i) {
-          acc[i] = integers<int64_t>(n);
-          for (int64_t &v : acc[i])
-            v = repeat % 6 == 5 ? 0
-                                : v >> ((repeat % 5 ? 24 : 0) + random() % 40);
-          residual[i] = floats(n, repeat % 7 == 6);
-          rows[i].exponent = repeat % 8 == 7 ? -1000 : between(-160, 10);
-          rows[i].hasScale = repeat % 2;
-          rows[i].hasBias = repeat % 3 == 0;
-          rows[i].scale = floats(1)[0];
-          rows[i].bias = floats(1)[0];
-          rows[i].residual = repeat % 4 == 0 ? residual[i].data() : nullptr;
-          rows[i].function = functions[repeat % 5];
-          rows[i].alpha = 0.1f;
-          rows[i].beta = 6;
-          a[i].resize(n);
-          b[i].resize(n);
-          sums.push_back(acc[i].data());
-          rowsA.push_back(a[i].data());
-          rowsB.push_back(b[i].data());
-        }
-        std::vector<int8_t> cellsA(n), cellsB(n);
-        EncodeStats statsA, statsB;
-        const int width = 3 + repeat % 6;
-        tested().drain8(sums.data(), rows.data(), count, n, width, rowsA.data(),
-                        cellsA.data(), &statsA);
-        reference.drain8(sums.data(), rows.data(), count, n, width,
-                         rowsB.data(), cellsB.data(), &statsB);
-        ASSERT_EQ(a, b) << "W " << width << " n " << n << " repeat " << repeat;
-        ASSERT_EQ(cellsA, cellsB);
-        ASSERT_EQ(statsA.maxExponent, statsB.maxExponent);
-        ASSERT_EQ(statsA.counters.saturated, statsB.counters.saturated);
-        ASSERT_EQ(statsA.counters.underflow, statsB.counters.underflow);
-        ASSERT_EQ(statsA.counters.nan, statsB.counters.nan);
-        ASSERT_EQ(statsA.counters.infinite, statsB.counters.infinite);
-      }
-}
-
-TEST_P(Kernels, accumulatorRowsRoundOnceJustAboveATie) {
-  // Wider than 53 bits: a detour through binary64 would see an exact tie.
-  for (int width = 25; width <= 37; ++width) {
-    std::vector<int64_t> acc(40, (int64_t(0x1000001) << width) + 1);
-    std::vector<float> out(40);
-    tested().accToFloatRow(acc.data(), acc.size(), 0, out.data());
-    for (float v : out)
-      ASSERT_EQ(v, std::ldexp(float(0x1000002), width));
-  }
-}
-
-TEST_P(Kernels, decode) {
-  for (size_t n : kLengths)
-    for (int w = 3; w <= 16; ++w) {
-      auto cells = integers<int8_t>(n);
-      std::vector<float> a(n), b(n);
-      if (w <= 8) {
-        auto mant = integers<int8_t>(n);
-        tested().decode8(mant.data(), cells.data(), n, w, a.data());
-        reference.decode8(mant.data(), cells.data(), n, w, b.data());
-      } else {
-        auto mant = integers<int16_t>(n);
-        tested().decode16(mant.data(), cells.data(), n, w, a.data());
-        reference.decode16(mant.data(), cells.data(), n, w, b.data());
-      }
-      sameBits(a, b, "W " + std::to_string(w));
-    }
-}
-
-template <typename Mant, typename Kernel>
-void Kernels::checkEncode(Kernel kernel, int leastW, int mostW) {
-  for (size_t n : kLengths)
-    for (size_t count : {1, 3, 8, 16, 64})
-      for (int w = leastW; w <= mostW; ++w) {
-        int kind = static_cast<int>(random() % 4);
-        auto data = floats(n * count, kind == 0);
-        if (kind == 1) // Near the least cell, denormals included.
-          for (float &v : data)
-            v *= 0x1p-126f;
-        if (kind == 2) // Whole blocks of zeros.
-          for (size_t i = 0; i < data.size(); ++i)
-            if (i % n % 3 == 0)
-              data[i] = 0;
-        std::vector<const float *> rows(count);
-        std::vector<Mant> a(n * count), b(n * count);
-        std::vector<Mant *> rowsA(count), rowsB(count);
-        for (size_t i = 0; i < count; ++i) {
-          rows[i] = data.data() + i * n;
-          rowsA[i] = a.data() + i * n;
-          rowsB[i] = b.data() + i * n;
-        }
-        std::vector<int8_t> cellsA(n), cellsB(n);
-        EncodeStats statsA, statsB;
-        (tested().*kernel)(rows.data(), count, n, w, rowsA.data(),
-                           cellsA.data(), &statsA);
-        (reference.*kernel)(rows.data(), count, n, w, rowsB.data(),
-                            cellsB.data(), &statsB);
-        ASSERT_EQ(a, b) << "W " << w << " n " << n << " kind " << kind;
-        ASSERT_EQ(cellsA, cellsB);
-        ASSERT_EQ(statsA.maxExponent, statsB.maxExponent);
-        ASSERT_EQ(statsA.counters.saturated, statsB.counters.saturated);
-        ASSERT_EQ(statsA.counters.underflow, statsB.counters.underflow);
-        ASSERT_EQ(statsA.counters.nan, statsB.counters.nan);
-        ASSERT_EQ(statsA.counters.infinite, statsB.counters.infinite);
-      }
-}
-
-TEST_P(Kernels, encode8) { checkEncode<int8_t>(&KernelTable::encode8, 3, 8); }
-TEST_P(Kernels, encode16) {
-  checkEncode<int16_t>(&KernelTable::encode16, 9, 16);
 }
 
 // Descriptors may place mantissas of two bytes at odd addresses; a build with
