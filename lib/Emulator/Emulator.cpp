@@ -142,7 +142,7 @@ static std::optional<Fault> proveOrRestore(LoadedProgram::Impl &impl,
                                            const Options &options) {
   const bool whole = options.checkRaces && options.checkUndefined;
   impl.proofs = std::make_unique<ProofCache>(
-      impl, whole ? llvm::StringRef(options.proofFolder) : "");
+      impl, whole ? llvm::StringRef(options.proofFolder) : "", options.threads);
   return impl.proofs->restore(impl) ? std::nullopt : verify(impl, options);
 }
 

@@ -2,6 +2,7 @@
 //
 // Kernel table for AVX2. Built with -mavx2; reached only after a CPU check.
 
+#include "AlignAvx2.h"
 #include "GemmKernel.h"
 #include "SimdAvx2.h"
 #include "TileKernel.h"
@@ -13,7 +14,9 @@ static constexpr KernelTable makeAvx2Table() {
       makeTable<gemmPairs<Simd256>>("avx2", packPairs<Simd256::kColumns>);
   table.startMoving = startMovingPairs;
   table.packMoving = packMovingPairs;
-  table.packStored = packStoredPairs<alignGroup>;
+  table.align8To16 = align8To16Columns;
+  table.alignGroup8To16 = alignGroupColumns;
+  table.packStored = packStoredPairs<alignGroupColumns>;
   table.gemmPacked = gemmPackedPairs<Simd256>;
   table.sweepTile = sweepTile<Simd256, Simd256>;
   return table;

@@ -4,6 +4,7 @@
 
 #include "ProofCache.h"
 #include "ashlar/Support/FileIO.h"
+#include "ashlar/Support/ThreadPool.h"
 #include "ashlar/Support/Version.h"
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/FileSystem.h"
@@ -47,8 +48,35 @@ static bool addTool(Hash &hash) {
   return true;
 }
 
+/// Adds the constants piece by piece, on all threads: the same for any number
+/// of them.
+static void addConstants(Hash &hash,
+                         llvm::ArrayRef<container::Segment> constants,
+                         unsigned threads) {
+  constexpr size_t pieceBytes = 1 << 20;
+  std::vector<llvm::ArrayRef<uint8_t>> pieces;
+  for (const container::Segment &segment : constants) {
+    add(hash, segment.dramOffset);
+    add(hash, uint64_t(segment.bytes.size()));
+    for (size_t at = 0; at < segment.bytes.size(); at += pieceBytes)
+      pieces.push_back(segment.bytes.drop_front(at).take_front(pieceBytes));
+  }
+  std::vector<llvm::BLAKE3Result<digestBytes>> digests(pieces.size());
+  auto digest = [&](uint64_t i) { digests[i] = Hash::hash(pieces[i]); };
+  if (threads > 1 && pieces.size() > 1) {
+    support::ThreadPool pool(threads);
+    pool.parallelFor(pieces.size(), digest);
+  } else {
+    for (size_t i = 0; i < pieces.size(); ++i)
+      digest(i);
+  }
+  for (const auto &one : digests)
+    hash.update(one);
+}
+
 /// All that the container of the program would hold, machine included.
-static bool addProgram(Hash &hash, const container::Program &program) {
+static bool addProgram(Hash &hash, const container::Program &program,
+                       unsigned threads) {
   container::Program tables = program;
   tables.constants.clear();
   llvm::Expected<std::vector<uint8_t>> bytes = container::serialize(tables);
@@ -58,11 +86,7 @@ static bool addProgram(Hash &hash, const container::Program &program) {
   }
   add(hash, uint64_t(bytes->size()));
   hash.update(*bytes);
-  for (const container::Segment &segment : program.constants) {
-    add(hash, segment.dramOffset);
-    add(hash, uint64_t(segment.bytes.size()));
-    hash.update(segment.bytes);
-  }
+  addConstants(hash, program.constants, threads);
   return true;
 }
 
@@ -79,9 +103,10 @@ static bool isOwn(const fs::file_status &status) {
 }
 
 /// What a proof depends on; empty if it cannot be told.
-static std::vector<uint8_t> keyOf(const container::Program &program) {
+static std::vector<uint8_t> keyOf(const container::Program &program,
+                                  unsigned threads) {
   Hash hash;
-  if (!addTool(hash) || !addProgram(hash, program))
+  if (!addTool(hash) || !addProgram(hash, program, threads))
     return {};
   const auto digest = hash.final();
   return {digest.begin(), digest.end()};
@@ -89,8 +114,9 @@ static std::vector<uint8_t> keyOf(const container::Program &program) {
 
 /// The name of a file is cheap to find, so that a program without a kept proof
 /// loses no time: only the key inside tells that the proof is the program's.
-ProofCache::ProofCache(const LoadedProgram::Impl &impl, llvm::StringRef folder)
-    : folder(folder) {
+ProofCache::ProofCache(const LoadedProgram::Impl &impl, llvm::StringRef folder,
+                       unsigned threads)
+    : folder(folder), threads(threads) {
   if (folder.empty() || impl.code.size() < leastProvedInstructions)
     return;
   const uint64_t code = llvm::xxh3_64bits(llvm::ArrayRef<uint8_t>(
@@ -125,7 +151,7 @@ bool ProofCache::restore(LoadedProgram::Impl &impl) {
           bytes.take_front(digestBytes);
   // Another version's proof, or that of a program with the same code and other
   // constants, is no mistake.
-  if (whole && llvm::ArrayRef<uint8_t>(keyOf(impl.program)) !=
+  if (whole && llvm::ArrayRef<uint8_t>(keyOf(impl.program, threads)) !=
                    bytes.slice(digestBytes, digestBytes))
     return false;
   if (whole && decodeProof(bytes.drop_front(2 * digestBytes), impl)) {
@@ -154,7 +180,7 @@ static void makeRoom(const std::string &folder) {
 void ProofCache::store(const LoadedProgram::Impl &impl) {
   if (path.empty())
     return;
-  std::vector<uint8_t> bytes = keyOf(impl.program);
+  std::vector<uint8_t> bytes = keyOf(impl.program, threads);
   if (bytes.empty())
     return;
   fs::file_status status;

@@ -22,7 +22,9 @@ inline constexpr size_t leastProvedInstructions = 4096;
 class ProofCache {
 public:
   /// Looks at a decoded program; nothing is kept if \p folder is empty.
-  ProofCache(const LoadedProgram::Impl &impl, llvm::StringRef folder);
+  /// Digests are computed on \p threads threads.
+  ProofCache(const LoadedProgram::Impl &impl, llvm::StringRef folder,
+             unsigned threads);
 
   /// Takes what a kept proof holds; false if there is none that counts.
   bool restore(LoadedProgram::Impl &impl);
@@ -35,6 +37,7 @@ public:
 
 private:
   std::string folder, path; ///< `path` is empty where nothing is kept.
+  unsigned threads;
 };
 
 /// What verify() leaves for runs, as bytes.
