@@ -133,11 +133,6 @@ class ESince<int version, string name, int width, ISA_Enum type, int word,
     : E<name, width, type, word, lsb, description> {
   let since = version;
 }
-class USince<int version, string name, int width, int word, int lsb,
-             string unit, string description>
-    : U<name, width, word, lsb, unit, description> {
-  let since = version;
-}
 class SSince<int version, string name, int width, int word, int lsb,
              string unit, string description>
     : S<name, width, word, lsb, unit, description> {

@@ -157,7 +157,8 @@ struct Drain {
 
   /// Blocks along the free axis: consecutive steps of a lane.
   void encodeAlong() const;
-  void encodeLane(uint64_t lane, numerics::EncodeStats &stats) const;
+  void encodeLane(uint64_t lane, const EncodeTarget &target,
+                  numerics::EncodeStats &stats) const;
   /// Whether encodeBlocks() can do what the drain asks for.
   bool hasShortBlocks(const EncodeTarget &target) const;
   /// Blocks across the lanes, from sums to bytes in one kernel.

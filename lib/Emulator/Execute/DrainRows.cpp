@@ -66,7 +66,8 @@ static void fillCells(Memory &memory, unsigned width, uint64_t partition,
             static_cast<int64_t>(at)) = cell;
 }
 
-void Drain::encodeLane(uint64_t lane, numerics::EncodeStats &stats) const {
+void Drain::encodeLane(uint64_t lane, const EncodeTarget &target,
+                       numerics::EncodeStats &stats) const {
   Scratch &scratch = Scratch::ofThisThread();
   const uint64_t steps = entries.size(), block = op.dstBlock;
   const auto width = static_cast<int>(op.dstMantissa);
@@ -76,7 +77,11 @@ void Drain::encodeLane(uint64_t lane, numerics::EncodeStats &stats) const {
   auto *cells =
       scratch.get<int8_t>(Scratch::Cells, llvm::divideCeil(steps, block));
   floatRow(lane, 0, steps, row);
-  engine.kernels->encodeLine(row, steps, block, width, words, cells, &stats);
+  if (target.given)
+    encodeGivenLine(engine, target, width, {row, steps}, block, words, cells,
+                    stats);
+  else
+    engine.kernels->encodeLine(row, steps, block, width, words, cells, &stats);
   const uint64_t partition = op.dstPart + lane;
   uint8_t *to = engine.memory.sb(partition, op.dstOffset);
   if (bytes == 2)
@@ -89,15 +94,15 @@ void Drain::encodeLane(uint64_t lane, numerics::EncodeStats &stats) const {
 }
 
 void Drain::encodeAlong() const {
-  if (op.dstXrClear)
-    engine.clearScale(op.dstXr);
+  const EncodeTarget target = encodeTarget(op);
+  engine.beginEncode(target);
   // Lanes of a group write into the same row of cells, at places of their own.
   engine.split(op.cols, entries.size() * op.cols * 4,
                [&](uint64_t begin, uint64_t end) {
                  numerics::EncodeStats stats;
                  for (uint64_t lane = begin; lane < end; ++lane)
-                   encodeLane(lane, stats);
-                 engine.finishEncode(stats, op.dstXr);
+                   encodeLane(lane, target, stats);
+                 engine.finishEncode(stats, target);
                });
 }
 

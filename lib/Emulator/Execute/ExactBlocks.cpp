@@ -134,27 +134,14 @@ void emulator::produceExact(
       .run<numerics::WideValue>(8, compute);
 }
 
-template <typename T>
-void emulator::encodeGivenLanes(Engine &engine, const EncodeTarget &target,
-                                int mantissa,
-                                llvm::ArrayRef<const float *> rows,
-                                uint64_t lanes, T *const *mantissas,
-                                int8_t *cells, numerics::EncodeStats &stats) {
+void emulator::encodeGivenLine(Engine &engine, const EncodeTarget &target,
+                               int mantissa, llvm::ArrayRef<float> row,
+                               uint64_t block, int16_t *mantissas,
+                               int8_t *cells, numerics::EncodeStats &stats) {
   const BlockEncoder encoder(engine, target, mantissa);
-  std::vector<float> values(rows.size());
-  std::vector<int16_t> encoded(rows.size());
-  for (uint64_t lane = 0; lane < lanes; ++lane) {
-    for (size_t k = 0; k < rows.size(); ++k)
-      values[k] = rows[k][lane];
-    cells[lane] = encoder.encode(llvm::ArrayRef<float>(values), encoded, stats);
-    for (size_t k = 0; k < rows.size(); ++k)
-      mantissas[k][lane] = static_cast<T>(encoded[k]);
+  for (size_t k = 0; k < row.size(); k += block) {
+    const size_t count = std::min<size_t>(block, row.size() - k);
+    cells[k / block] =
+        encoder.encode(row.slice(k, count), {mantissas + k, count}, stats);
   }
 }
-
-template void emulator::encodeGivenLanes<int8_t>(
-    Engine &, const EncodeTarget &, int, llvm::ArrayRef<const float *>,
-    uint64_t, int8_t *const *, int8_t *, numerics::EncodeStats &);
-template void emulator::encodeGivenLanes<int16_t>(
-    Engine &, const EncodeTarget &, int, llvm::ArrayRef<const float *>,
-    uint64_t, int16_t *const *, int8_t *, numerics::EncodeStats &);

@@ -99,14 +99,12 @@ void produceGiven(
     uint64_t channels, uint64_t cost,
     llvm::function_ref<void(uint64_t, uint64_t, uint64_t, float *)> compute);
 
-/// Encodes blocks of rows.size() elements, lane by lane, under an exponent that
-/// the target gives: element k of lane l is rows[k][l], its mantissa goes to
-/// mantissas[k][l], the cell of the lane to cells[l].
-template <typename T>
-void encodeGivenLanes(Engine &engine, const EncodeTarget &target, int mantissa,
-                      llvm::ArrayRef<const float *> rows, uint64_t lanes,
-                      T *const *mantissas, int8_t *cells,
-                      numerics::EncodeStats &stats);
+/// Encodes a row in blocks of \p block elements under an exponent that the
+/// target gives: a mantissa per element, a cell per block.
+void encodeGivenLine(Engine &engine, const EncodeTarget &target, int mantissa,
+                     llvm::ArrayRef<float> row, uint64_t block,
+                     int16_t *mantissas, int8_t *cells,
+                     numerics::EncodeStats &stats);
 
 /// Computes an encoded result from exact values, rounded once:
 /// \p compute(channel, k0, k1, out) fills a row.
