@@ -10,7 +10,6 @@
 #include "ashlar/Partition/Compress.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
-#include <cstdlib>
 #include <fmt/format.h>
 
 using namespace ashlar;
@@ -22,23 +21,6 @@ using machine::Description;
 static std::string typeName(ElemType type) { return isa::name(type).str(); }
 
 //===- Shared rules -------------------------------------------------------===//
-
-bool emulator::isInjective(llvm::ArrayRef<isa::AccessDim> loops,
-                           uint64_t bytes) {
-  llvm::SmallVector<std::pair<uint64_t, uint64_t>, 5> dims;
-  for (const isa::AccessDim &loop : loops)
-    if (loop.count > 1)
-      dims.push_back(
-          {static_cast<uint64_t>(std::abs(loop.stride)), loop.count});
-  llvm::sort(dims);
-  uint64_t span = bytes;
-  for (auto [stride, count] : dims) {
-    if (stride < span)
-      return false;
-    span += stride * (count - 1);
-  }
-  return true;
-}
 
 Result emulator::checkFormat(const char *what, ElemType type,
                              unsigned mantissa) {

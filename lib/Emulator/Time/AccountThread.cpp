@@ -9,6 +9,14 @@
 using namespace ashlar;
 using namespace ashlar::emulator;
 
+/// Whether the exponent of a result comes from a register.
+template <typename Op>
+static bool takesGivenExponent(const Op &op) {
+  if constexpr (requires { op.cellFromXr; })
+    return op.cellFromXr;
+  return false;
+}
+
 bool emulator::dataDecidesTime(llvm::ArrayRef<isa::Instruction> code) {
   return llvm::any_of(code, [](const isa::Instruction &inst) {
     const auto *run = std::get_if<isa::TccRun>(&inst);
@@ -25,7 +33,11 @@ bool emulator::dataDecidesTime(llvm::ArrayRef<isa::Instruction> code) {
            std::holds_alternative<isa::TccNnz>(inst) ||
            std::holds_alternative<isa::TccPart>(inst) ||
            std::holds_alternative<isa::TccOperand>(inst) ||
-           std::holds_alternative<isa::TccBind>(inst);
+           std::holds_alternative<isa::TccBind>(inst) ||
+           // Blocks beyond a given exponent run again; those without one are
+           // measured first.
+           std::visit([](const auto &op) { return takesGivenExponent(op); },
+                      inst);
   });
 }
 

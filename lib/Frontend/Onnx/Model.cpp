@@ -167,6 +167,7 @@ Expected<Model> ashlar::frontend::readModel(StringRef path) {
   model.folder = llvm::sys::path::parent_path(path).str();
   if (model.folder.empty())
     model.folder = ".";
+  model.files = TensorFiles(model.folder);
   if (Error error = parseModel((*buffer)->getBuffer(), model))
     return withContext(std::move(error), model.path);
   return model;

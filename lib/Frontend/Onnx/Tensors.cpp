@@ -351,13 +351,12 @@ void ashlar::frontend::storeRaw(onnx::TensorProto &tensor,
 }
 
 Expected<std::vector<char>>
-ashlar::frontend::makeRaw(onnx::TensorProto &tensor, StringRef folder,
+ashlar::frontend::makeRaw(onnx::TensorProto &tensor, TensorFiles &files,
                           mlir::MLIRContext *context) {
   std::string what = "initialiser '" + printable(tensor.name()) + "'";
   // Its elements would no longer be of its type.
   if (auto type = elementTypeOf(tensor.data_type(), what); !type)
     return type.takeError();
-  TensorFiles files(folder);
   auto elements =
       convertTensor(tensor, files, what, ImportOptions().maxElements, context);
   if (!elements)
@@ -368,6 +367,7 @@ ashlar::frontend::makeRaw(onnx::TensorProto &tensor, StringRef folder,
     return makeError(ErrorClass::Internal, "{} has no bytes", what);
   std::vector<char> result(bytes->begin(), bytes->end());
   storeRaw(tensor, result);
+  files.take(tensor);
   return result;
 }
 

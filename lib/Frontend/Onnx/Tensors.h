@@ -56,7 +56,7 @@ int32_t onnxTypeOf(support::ElementType type);
 /// Puts the elements of a tensor into its raw data, whatever form they have in
 /// the file, and returns them. The errors of convertTensor.
 llvm::Expected<std::vector<char>> makeRaw(onnx::TensorProto &tensor,
-                                          llvm::StringRef folder,
+                                          TensorFiles &files,
                                           mlir::MLIRContext *context);
 
 /// Replaces the elements of a tensor by raw data.

@@ -210,7 +210,7 @@ llvm::Error run(const PruneArguments &arguments) {
 int pruneMain(int argc, char **argv) {
   const support::Tool<PruneArguments> tool{
       "ashlar-prune",
-      "MODEL.onnx -o OUT.onnx --density=D|--target-agreement=PCT [options]",
+      "MODEL.onnx -o OUT.onnx --density=D [options]",
       "Sets the smallest weights of a model to zero.",
       optionTable(),
       settings,

@@ -39,7 +39,9 @@ def convolution(x):
 class Board:
     def __init__(self, model, folder):
         self.folder = folder
-        common.run_tool("ashlarc", model, "-o", self.path("stem.ash"))
+        # Kernels that are stored whole can be exchanged in place.
+        common.run_tool("ashlarc", model, "-o", self.path("stem.ash"),
+                        "--weight-compression=off")
         self.text = common.run_tool("ashlar-dis", self.path("stem.ash")).stdout
 
     def path(self, name):

@@ -112,7 +112,7 @@ dma.copy elemBytes=2 srcMem=sb dstMem=dram dstBase=64 n4=6 srcStride4=2 dstStrid
 TEST(Dma, StreamsThatContradictThemselves) {
   const std::string head = R"(
 .machine name=a1-tiny
-.data at=0 hex=5235
+.data at=0 hex=523500
 .output name=y type=i8 shape=[6] at=64
 )";
   const std::string tail = R"(

@@ -120,9 +120,12 @@ std::string test::gatherError(std::string text, const std::string &first,
   options.threads = threads;
   options.checkRaces = false;
   text.insert(text.find(first), ".node name=Gather_7 op=Gather\n.for node=0\n");
-  auto loaded =
-      llvm::cantFail(emulator::load(assembleText(text, false), options));
-  auto result = emulator::run(loaded, {}, options);
+  auto loaded = emulator::load(assembleText(text, false), options);
+  if (!loaded) {
+    ADD_FAILURE() << llvm::toString(loaded.takeError());
+    return "";
+  }
+  auto result = emulator::run(*loaded, {}, options);
   if (result)
     return "";
   llvm::Error error = result.takeError();

@@ -266,7 +266,7 @@ Error Pruner::collect() {
       return type.takeError();
     if (!isFloat(*type))
       continue;
-    auto raw = makeRaw(*weight.proto, model.folder, &context);
+    auto raw = makeRaw(*weight.proto, model.files, &context);
     if (!raw)
       return raw.takeError();
     PruneTensor tensor;

@@ -122,10 +122,11 @@ Error Shrinker::read(StringRef path) {
   // be read may be the failure itself and stays as it is.
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<nn::NNDialect>();
+  TensorFiles files(folder.empty() ? "." : folder);
   for (onnx::TensorProto &tensor :
        *model.mutable_graph()->mutable_initializer()) {
     onnx::TensorProto copy = tensor;
-    auto raw = makeRaw(copy, folder.empty() ? "." : folder, &context);
+    auto raw = makeRaw(copy, files, &context);
     if (raw)
       tensor = std::move(copy);
     else

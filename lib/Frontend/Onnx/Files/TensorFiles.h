@@ -42,6 +42,8 @@ public:
   /// The raw data of \p tensor, if it was left in the model's file.
   std::optional<FileRange> left(const onnx::TensorProto &tensor) const;
   void setLeft(const onnx::TensorProto &tensor, FileRange range);
+  /// From now on \p tensor has its data itself.
+  void take(const onnx::TensorProto &tensor) { inModel.erase(&tensor); }
 
 private:
   llvm::Expected<std::shared_ptr<const support::StableFile>>
