@@ -5,8 +5,6 @@
 
 #include "PruneStudy.h"
 
-#include "ashlar/Reference/Interpreter.h"
-#include "ashlar/Support/ThreadPool.h"
 #include "mlir/IR/MLIRContext.h"
 
 #include <algorithm>
@@ -14,28 +12,6 @@
 
 using namespace ashlar;
 using namespace ashlar::pipelines;
-
-llvm::Expected<std::vector<Sample>>
-PruneStudy::outputsOf(mlir::ModuleOp module) const {
-  reference::Options how;
-  how.precision = reference::Precision::Binary64;
-  std::vector<std::optional<llvm::Expected<Sample>>> found(samples.size());
-  support::ThreadPool pool(0);
-  pool.parallelFor(samples.size(), [&](uint64_t i) {
-    found[i].emplace(reference::evaluate(module, samples[i], how));
-  });
-  std::vector<Sample> outputs;
-  llvm::Error errors = llvm::Error::success();
-  for (auto &result : found) {
-    if (*result)
-      outputs.push_back(std::move(**result));
-    else
-      errors = llvm::joinErrors(std::move(errors), result->takeError());
-  }
-  if (errors)
-    return errors;
-  return outputs;
-}
 
 llvm::Expected<PruneStudy>
 PruneStudy::create(llvm::StringRef model, const frontend::PruneOptions &options,
@@ -51,7 +27,7 @@ PruneStudy::create(llvm::StringRef model, const frontend::PruneOptions &options,
   if (!read)
     return read.takeError();
   study.samples = std::move(*read);
-  auto exact = study.outputsOf(**module);
+  auto exact = evaluateExactly(**module, study.samples, 0);
   if (!exact)
     return exact.takeError();
   QualityTarget target;
@@ -75,7 +51,7 @@ PruneStudy::measure(llvm::ArrayRef<double> densities) const {
       frontend::importPruned(model, frontend::ImportOptions(), own, &fresh);
   if (!module)
     return module.takeError();
-  auto outputs = outputsOf(**module);
+  auto outputs = evaluateExactly(**module, samples, 0);
   if (!outputs)
     return outputs.takeError();
   return judge->judge(*outputs);

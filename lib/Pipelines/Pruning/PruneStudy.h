@@ -46,7 +46,6 @@ private:
       : model(std::move(model)), options(std::move(options)),
         context(&context) {}
 
-  llvm::Expected<std::vector<Sample>> outputsOf(mlir::ModuleOp module) const;
   llvm::Expected<std::optional<std::pair<double, Quality>>>
   sparsest(std::vector<double> densities, size_t tensor, double target) const;
 

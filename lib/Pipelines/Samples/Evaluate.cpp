@@ -54,13 +54,14 @@ Evaluator::quantise(const numerics::FormatTable &formats) const {
 }
 
 llvm::Expected<std::vector<Sample>>
-Evaluator::reference(llvm::ArrayRef<Sample> samples) const {
+evaluateExactly(ModuleOp module, llvm::ArrayRef<Sample> samples,
+                unsigned threads) {
   reference::Options how;
   how.precision = reference::Precision::Binary64;
   std::vector<std::optional<llvm::Expected<Sample>>> found(samples.size());
-  support::ThreadPool pool(options.threads);
+  support::ThreadPool pool(threads);
   pool.parallelFor(samples.size(), [&](uint64_t i) {
-    found[i].emplace(reference::evaluate(*module, samples[i], how));
+    found[i].emplace(reference::evaluate(module, samples[i], how));
   });
   std::vector<Sample> outputs;
   llvm::Error errors = llvm::Error::success();
@@ -73,6 +74,11 @@ Evaluator::reference(llvm::ArrayRef<Sample> samples) const {
   if (errors)
     return errors;
   return outputs;
+}
+
+llvm::Expected<std::vector<Sample>>
+Evaluator::reference(llvm::ArrayRef<Sample> samples) const {
+  return evaluateExactly(*module, samples, options.threads);
 }
 
 llvm::Expected<Evaluation>

@@ -31,6 +31,12 @@ struct Evaluation {
   llvm::StringMap<uint64_t> nodeCycles;
 };
 
+/// Outputs of \p module for each of \p samples by the interpreter in binary64,
+/// without any format, on \p threads threads (0: all of the host).
+llvm::Expected<std::vector<Sample>>
+evaluateExactly(mlir::ModuleOp module, llvm::ArrayRef<Sample> samples,
+                unsigned threads);
+
 /// Compiles and runs one model under as many formats as asked. Every evaluation
 /// has a context of its own: what it leaves there goes with it. Not for use by
 /// several threads at a time.
