@@ -85,8 +85,8 @@ llvm::Expected<std::vector<double>> PruneStudy::search(
     llvm::function_ref<void(size_t, double, const Quality &)> done) const {
   std::vector<size_t> order(pruned.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return pruned[a].weights > pruned[b].weights;
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(-pruned[a].weights, a) < std::pair(-pruned[b].weights, b);
   });
   double all = 0, seen = 0;
   for (const frontend::PrunedTensor &tensor : pruned)

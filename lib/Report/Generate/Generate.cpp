@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <map>
 #include <thread>
 
 using namespace ashlar;
@@ -122,10 +123,13 @@ llvm::Error Generation::load() {
       return given.takeError();
     state = std::move(*given);
   }
-  std::stable_sort(models.begin(), models.end(),
-                   [](const LanguageModel &a, const LanguageModel &b) {
-                     return a.length() < b.length();
-                   });
+  // By length; those of one length in the order of the file.
+  std::multimap<int64_t, LanguageModel> sorted;
+  for (LanguageModel &model : models)
+    sorted.emplace(model.length(), std::move(model));
+  models.clear();
+  for (auto &entry : sorted)
+    models.push_back(std::move(entry.second));
   return llvm::Error::success();
 }
 
