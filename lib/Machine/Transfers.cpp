@@ -127,7 +127,7 @@ TransferCost ashlar::machine::transferCost(const Description &machine,
   for (const TransferLoop &loop : llvm::ArrayRef(loops).take_front(outer))
     cost.descriptors =
         mul(cost.descriptors, static_cast<uint64_t>(loop.extent));
-  const Descriptor one(llvm::ArrayRef(loops).drop_front(outer));
+  const Descriptor one(llvm::ArrayRef<TransferLoop>(loops).drop_front(outer));
   const Timing time =
       dmaCopy(machine, one.side(transfer, 0), one.side(transfer, 1));
   const uint64_t claim = one.claim(machine, transfer);

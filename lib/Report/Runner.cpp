@@ -22,6 +22,7 @@
 #include "ashlar/Support/Progress.h"
 #include "ashlar/Support/Version.h"
 
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
 #include <fmt/format.h>

@@ -5,6 +5,7 @@
 #include "Rounds.h"
 
 #include <cmath>
+#include <fmt/format.h>
 
 using namespace ashlar;
 using namespace ashlar::frontend;
