@@ -6,6 +6,7 @@
 #include "ashlar/Numerics/SparseCodes.h"
 
 #include "ashlar/Numerics/PackedCodes.h"
+#include "ashlar/Support/BitWriter.h"
 #include "ashlar/Support/Error.h"
 
 #include <algorithm>
@@ -13,28 +14,12 @@
 
 using namespace ashlar;
 using namespace ashlar::numerics;
+using support::BitWriter;
 
 namespace {
 
 /// Longest count of zeros that is tried: 2^12 zeros before a code.
 constexpr unsigned kRunBits = 12;
-
-/// Fields of a few bits one after the other, lowest bit first.
-class BitWriter {
-public:
-  void put(uint64_t value, unsigned width) {
-    for (unsigned i = 0; i < width; ++i, ++at) {
-      if (at % 8 == 0)
-        bytes.push_back(0);
-      bytes.back() |= static_cast<uint8_t>((value >> i & 1) << at % 8);
-    }
-  }
-  std::vector<uint8_t> take() { return std::move(bytes); }
-
-private:
-  std::vector<uint8_t> bytes;
-  uint64_t at = 0;
-};
 
 class BitReader {
 public:

@@ -11,6 +11,7 @@
 
 #include "Positions.h"
 
+#include "ashlar/Support/BitWriter.h"
 #include "ashlar/Support/Error.h"
 
 #include <algorithm>
@@ -18,28 +19,11 @@
 
 namespace ashlar::partition {
 
+using support::BitWriter;
+
 namespace {
 
 constexpr int64_t kMaxSide = int64_t(1) << 24;
-
-class BitWriter {
-public:
-  void put(uint64_t value, unsigned count) {
-    for (; used % 8 == 0 && count >= 8; count -= 8, used += 8, value >>= 8)
-      bytes.push_back(uint8_t(value));
-    for (unsigned i = 0; i < count; ++i) {
-      if (used % 8 == 0)
-        bytes.push_back(0);
-      bytes.back() |= uint8_t((value >> i & 1) << used % 8);
-      ++used;
-    }
-  }
-  std::vector<uint8_t> take() { return std::move(bytes); }
-
-private:
-  std::vector<uint8_t> bytes;
-  uint64_t used = 0;
-};
 
 /// Reads past the end give zero and stick as an error.
 class BitReader {
