@@ -85,9 +85,14 @@ llvm::DenseSet<Value> findJumps(ModuleOp module) {
   return found;
 }
 
-/// Largest difference relative to the largest element.
-double relativeDifference(const Tensor &right, const Tensor &found) {
-  double top = 0, difference = 0;
+/// Roundings of constants that a chain of rewrites may add up, in a result.
+constexpr double kRoundings = 16;
+
+/// Largest difference relative to the largest element. Where the rounding of
+/// constants alone moves \p right by \p movement, that counts as the tolerance.
+double relativeDifference(const Tensor &right, const Tensor &found,
+                          double movement) {
+  double top = kRoundings * movement / kFoldTolerance, difference = 0;
   for (int64_t i = 0, e = right.size(); i < e; ++i) {
     double a = elementOf(right, i);
     if (std::isfinite(a))
@@ -121,9 +126,9 @@ namespace {
 /// Compares values of a module with those of the module it was made from.
 class Comparison {
 public:
-  Comparison(ModuleOp first, const ValueMap &right, const ValueMap &found,
-             PhaseCheck &check)
-      : right(right), found(found), check(check), jumping(findJumps(first)) {}
+  Comparison(const ExactValues &right, const ValueMap &found, PhaseCheck &check)
+      : right(right), found(found), check(check),
+        jumping(findJumps(right.module())) {}
 
   /// The least difference of `value` to one of `candidates`; nothing if none
   /// can be compared with it.
@@ -131,11 +136,12 @@ public:
     const Tensor &is = found.find(value)->second;
     std::optional<double> least;
     for (Value candidate : candidates) {
-      const Tensor &wanted = right.find(candidate)->second;
+      const Tensor &wanted = right[candidate];
       if (wanted.size() != is.size() || jumping.contains(candidate) ||
           wanted.isFloat() != is.isFloat())
         continue;
-      const double difference = relativeDifference(wanted, is);
+      const double difference =
+          relativeDifference(wanted, is, right.movementOf(candidate));
       least = least ? std::min(*least, difference) : difference;
     }
     return least;
@@ -146,8 +152,7 @@ public:
   bool mayJump(Value value, ArrayRef<Value> candidates) const {
     const int64_t size = found.find(value)->second.size();
     return llvm::any_of(candidates, [&](Value candidate) {
-      return jumping.contains(candidate) &&
-             right.find(candidate)->second.size() == size;
+      return jumping.contains(candidate) && right[candidate].size() == size;
     });
   }
 
@@ -159,20 +164,22 @@ public:
   }
 
 private:
-  const ValueMap &right, &found;
+  const ExactValues &right;
+  const ValueMap &found;
   PhaseCheck &check;
   llvm::DenseSet<Value> jumping;
 };
 
 } // namespace
 
-void compareModules(ModuleOp first, const ValueMap &right, ModuleOp later,
+void compareModules(const ExactValues &right, ModuleOp later,
                     const ValueMap &found, PhaseCheck &check) {
+  ModuleOp first = right.module();
   llvm::StringMap<Value> before = lastValues(first), after = lastValues(later);
   llvm::StringMap<SmallVector<Value>> steps = stepValues(first);
   check.layers = 0;
   const llvm::DenseSet<Value> constants = findConstants(later);
-  Comparison comparison(first, right, found, check);
+  Comparison comparison(right, found, check);
   for (Operation &op : bodyOf(later).without_terminator()) {
     // A pass may scale weights as their reader likes.
     if (constants.contains(op.getResult(0)) ||
@@ -211,8 +218,9 @@ void compareModules(ModuleOp first, const ValueMap &right, ModuleOp later,
     comparison.add("the graph output", comparison.least(value, wanted));
 }
 
-void comparePlanned(ModuleOp plan, const ValueMap &right, ModuleOp later,
+void comparePlanned(const ExactValues &right, ModuleOp later,
                     const ValueMap &found, PhaseCheck &check) {
+  ModuleOp plan = right.module();
   analysis::PlanNames names(plan.lookupSymbol<func::FuncOp>("main"));
   llvm::StringMap<Value> planned;
   for (Operation &op : bodyOf(plan).without_terminator())
@@ -220,11 +228,13 @@ void comparePlanned(ModuleOp plan, const ValueMap &right, ModuleOp later,
       planned[name] = op.getResult(0);
   uint64_t layers = 0;
   auto compare = [&](Value value, StringRef name, Value wanted) {
-    const Tensor &a = right.find(wanted)->second;
+    const Tensor &a = right[wanted];
     const Tensor &b = found.find(value)->second;
     ++layers;
     addLayer(check, name,
-             a.size() == b.size() ? relativeDifference(a, b) : HUGE_VAL);
+             a.size() == b.size()
+                 ? relativeDifference(a, b, right.movementOf(wanted))
+                 : HUGE_VAL);
   };
   for (Operation &op : bodyOf(later).without_terminator())
     if (npu::OriginAttr origin = npu::originOf(&op);

@@ -6,7 +6,7 @@
 #ifndef ASHLAR_LIB_PIPELINES_MODULECOMPARISON_H
 #define ASHLAR_LIB_PIPELINES_MODULECOMPARISON_H
 
-#include "PlanEvaluation.h"
+#include "ExactValues.h"
 #include "Verify.h"
 
 namespace ashlar::pipelines {
@@ -21,22 +21,20 @@ inline double elementOf(const Tensor &tensor, int64_t index) {
 double differenceOf(double right, double found);
 
 /// Raises `check` to what \p found, values of the module \p later, shows
-/// against \p right, values of \p first. Compared are the graph outputs and,
-/// per node name, the last value that carries it in both modules, if they have
-/// equally many elements; a fused operation may be any of its nodes. Values
-/// whose channels a pass has put in another order, and those that depend on no
-/// input, are left to their readers.
-/// Values after a rounding to integers are not compared: a difference in the
-/// last place moves them by a whole step.
-void compareModules(mlir::ModuleOp first, const ValueMap &right,
-                    mlir::ModuleOp later, const ValueMap &found,
-                    PhaseCheck &check);
+/// against \p right. Compared are the graph outputs and, per node name, the
+/// last value that carries it in both modules, if they have equally many
+/// elements; a fused operation may be any of its nodes. Values whose channels a
+/// pass has put in another order, and those that depend on no input, are left
+/// to their readers. Values after a rounding to integers are not compared: a
+/// difference in the last place moves them by a whole step.
+void compareModules(const ExactValues &right, mlir::ModuleOp later,
+                    const ValueMap &found, PhaseCheck &check);
 
 /// The same after quantise, by name of the planned tensor: each value of an
-/// engine in \p later against that of \p plan, the module after quantise.
-void comparePlanned(mlir::ModuleOp plan, const ValueMap &right,
-                    mlir::ModuleOp later, const ValueMap &found,
-                    PhaseCheck &check);
+/// engine in \p later against that of the module after quantise, whose values
+/// \p right are.
+void comparePlanned(const ExactValues &right, mlir::ModuleOp later,
+                    const ValueMap &found, PhaseCheck &check);
 
 } // namespace ashlar::pipelines
 

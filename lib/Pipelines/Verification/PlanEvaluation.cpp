@@ -292,7 +292,8 @@ llvm::Expected<Tensor> evaluateWide(Operation *op,
 }
 
 llvm::Expected<ValueMap> evaluateModule(ModuleOp module,
-                                        ArrayRef<HostTensor> inputs) {
+                                        ArrayRef<HostTensor> inputs,
+                                        ConstantHook constantHook) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   ValueMap values;
   for (auto [argument, input] : llvm::zip(main.getArguments(), inputs)) {
@@ -308,6 +309,8 @@ llvm::Expected<ValueMap> evaluateModule(ModuleOp module,
     auto result = evaluateWide(&op, operands);
     if (!result)
       return result.takeError();
+    if (auto constant = dyn_cast<nn::ConstantOp>(op); constant && constantHook)
+      constantHook(constant, *result);
     values[op.getResult(0)] = std::move(*result);
   }
   return values;

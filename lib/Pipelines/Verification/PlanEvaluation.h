@@ -8,8 +8,10 @@
 #define ASHLAR_LIB_PIPELINES_PLANEVALUATION_H
 
 #include "ashlar/Reference/Tensor.h"
+#include "dialects/NN/NNOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 
 namespace ashlar::pipelines {
@@ -40,10 +42,14 @@ llvm::Expected<Tensor> evaluateSums(mlir::Operation *op, const Tensor &x,
 /// Index of the output channel of element \p index of a block product.
 int64_t outputChannel(mlir::Operation *op, int64_t index);
 
+/// Told of each constant before its readers are computed; may change it.
+using ConstantHook = llvm::function_ref<void(nn::ConstantOp, Tensor &)>;
+
 /// All values of `main`; `inputs` are in argument order and fit.
 llvm::Expected<ValueMap>
 evaluateModule(mlir::ModuleOp module,
-               llvm::ArrayRef<support::HostTensor> inputs);
+               llvm::ArrayRef<support::HostTensor> inputs,
+               ConstantHook constantHook = {});
 
 } // namespace ashlar::pipelines
 
