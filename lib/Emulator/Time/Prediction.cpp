@@ -5,11 +5,27 @@
 #include "../Prove/Checks.h"
 #include "../Prove/SparseCheck.h"
 #include "ashlar/Isa/Footprint.h"
+#include <array>
 
 using namespace ashlar;
 using namespace ashlar::emulator;
 
 using Impl = LoadedProgram::Impl;
+
+/// Signals that no wait has taken yet, by semaphore.
+using Pending = std::array<uint32_t, 256>;
+
+/// False if load() would refuse the wait or signal: accounting goes in program
+/// order and takes each wait's signal from before it.
+static bool follow(const isa::Instruction &instruction,
+                   const container::Program &program, Pending &pending) {
+  if (const auto *signal = std::get_if<isa::SemSignal>(&instruction)) {
+    ++pending[signal->sem];
+    return signal->sem < program.semaphores;
+  }
+  const auto &wait = std::get<isa::SemWait>(instruction);
+  return wait.sem < program.semaphores && pending[wait.sem]-- > 0;
+}
 
 /// What the sparse cluster's instructions take; false if the program is one
 /// that load() would refuse.
@@ -20,11 +36,11 @@ static bool findCosts(Impl &impl) {
   if (usesSparse(impl.code))
     sparse.emplace(machine, impl.program.constants, work);
   llvm::SmallVector<isa::Access, 16> accesses;
+  Pending pending{};
   for (uint32_t i = 0; i < impl.code.size(); ++i) {
-    const auto *wait = std::get_if<isa::SemWait>(&impl.code[i]);
-    const auto *signal = std::get_if<isa::SemSignal>(&impl.code[i]);
-    if (wait || signal) {
-      if ((wait ? wait->sem : signal->sem) >= impl.program.semaphores)
+    if (std::holds_alternative<isa::SemWait>(impl.code[i]) ||
+        std::holds_alternative<isa::SemSignal>(impl.code[i])) {
+      if (!follow(impl.code[i], impl.program, pending))
         return false;
       continue;
     }

@@ -18,6 +18,8 @@
 
 #include <fmt/format.h>
 
+#include <queue>
+
 namespace ashlar::nn {
 #define GEN_PASS_DEF_BANDCHAINS
 #include "lib/Transforms/NN/Passes.h.inc"
@@ -78,15 +80,31 @@ bool keepsRows(Pool pool, int64_t axis) {
 /// a row from the same row of what it reads.
 class Chain {
 public:
-  /// The largest chain that ends with `root`, whose rows are its axis 2.
-  explicit Chain(Operation *root) : root(root) {
+  /// The largest chain that ends with `root`, whose rows are its axis 2, of at
+  /// most kMostOperations. `orderOf` numbers the operations of the block.
+  Chain(Operation *root, const llvm::DenseMap<Operation *, size_t> &orderOf)
+      : root(root) {
+    // What the chain reads, last operation first: an operation belongs to the
+    // chain if all of its readers do.
+    std::priority_queue<std::pair<size_t, Operation *>> read;
+    auto addWithOperands = [&](Operation *op) {
+      if (!add(op))
+        return;
+      for (Value operand : op->getOperands())
+        if (Operation *before = operand.getDefiningOp();
+            before && rowsOf.contains(operand))
+          read.emplace(orderOf.lookup(before), before);
+    };
     rowsOf[root->getResult(0)] = Rows{2, 1};
-    add(root);
-    for (Operation *op = root->getPrevNode(); op; op = op->getPrevNode())
-      if (op->getNumResults() == 1 && rowsOf.contains(op->getResult(0)) &&
+    addWithOperands(root);
+    while (!read.empty() && ops.size() < kMostOperations) {
+      Operation *op = read.top().second;
+      read.pop();
+      if (op->getNumResults() == 1 && !ops.contains(op) &&
           llvm::all_of(op->getUsers(),
                        [&](Operation *user) { return ops.contains(user); }))
-        add(op);
+        addWithOperands(op);
+    }
   }
 
   /// True if a pool of the chain works in another layout than its last
@@ -124,15 +142,19 @@ public:
   Operation *last() const { return root; }
 
 private:
+  /// Longer chains than those of any known network would only make compiling
+  /// long ones slow.
+  static constexpr size_t kMostOperations = 64;
+
   /// Takes the operation if each of its rows needs the same row of what it
   /// reads.
-  void add(Operation *op) {
+  bool add(Operation *op) {
     const Rows rows = rowsOf.lookup(op->getResult(0));
     llvm::SmallVector<std::pair<Value, Rows>, 3> found;
     if (auto reshape = dyn_cast<ReshapeOp>(op)) {
       auto before = rowsBefore(reshape, rows);
       if (!before)
-        return;
+        return false;
       found.emplace_back(reshape.getX(), *before);
     } else if (isElementwise(op)) {
       const auto rank = static_cast<int64_t>(shapeOf(op->getResult(0)).size());
@@ -150,14 +172,15 @@ private:
                most && keepsRows(most, rows.axis)) {
       found.emplace_back(most.getX(), rows);
     } else {
-      return;
+      return false;
     }
     for (auto [value, own] : found)
       if (rowsOf.contains(value) && rowsOf.lookup(value) != own)
-        return;
+        return false;
     for (auto [value, own] : found)
       rowsOf[value] = own;
     ops.insert(op);
+    return true;
   }
 
   SmallVector<int64_t> bandShape(Value value, int64_t count) const {
@@ -210,7 +233,9 @@ struct BandChainsPass : nn::impl::BandChainsBase<BandChainsPass> {
 
   void runOnOperation() override {
     SmallVector<Operation *> roots;
+    llvm::DenseMap<Operation *, size_t> orderOf;
     getOperation().walk([&](Operation *op) {
+      orderOf.try_emplace(op, orderOf.size());
       if (isElementwise(op) &&
           isa<FloatType>(typeOf(op->getResult(0)).getElementType()) &&
           shapeOf(op->getResult(0)).size() >= 4)
@@ -221,7 +246,7 @@ struct BandChainsPass : nn::impl::BandChainsBase<BandChainsPass> {
     for (Operation *root : llvm::reverse(roots)) {
       if (taken.contains(root))
         continue;
-      Chain chain(root);
+      Chain chain(root, orderOf);
       if (!chain.changesLayout())
         continue;
       chain.forEach(
