@@ -194,10 +194,6 @@ PlannedTensors::PlannedTensors(const LoadedProgram::Impl &impl) {
   for (uint32_t t = 0; t < tensors.size(); ++t)
     for (uint32_t room : lies[t])
       rooms[room].tensors.push_back(t);
-  for (Room &room : rooms)
-    llvm::sort(room.tensors, [&](uint32_t a, uint32_t b) {
-      return std::pair(after[a], a) < std::pair(after[b], b);
-    });
   const BoxIndex index(known);
   llvm::SmallVector<Access, 16> accesses;
   llvm::SmallVector<uint32_t, 8> written;
@@ -216,9 +212,29 @@ PlannedTensors::PlannedTensors(const LoadedProgram::Impl &impl) {
     llvm::append_range(roomsWritten, written);
     firstRoom[i + 1] = static_cast<uint32_t>(roomsWritten.size());
   }
+  for (uint32_t t = 0; t < tensors.size(); ++t)
+    waitForMakers(t);
+  for (Room &room : rooms)
+    llvm::sort(room.tensors, [&](uint32_t a, uint32_t b) {
+      return std::pair(after[a], a) < std::pair(after[b], b);
+    });
 }
 
-/// The instruction after which it is copied out now belongs to it anyway.
+/// The program may copy a tensor out long after it is made, past instructions
+/// that have nothing to do with it: they need not come first.
+void PlannedTensors::waitForMakers(uint32_t tensor) {
+  std::optional<uint32_t> last;
+  for (uint32_t index : lies[tensor]) {
+    const std::vector<uint32_t> &writers = rooms[index].writers;
+    auto end = llvm::upper_bound(writers, after[tensor]);
+    if (end != writers.begin())
+      last = std::max(last.value_or(0), *std::prev(end));
+  }
+  after[tensor] = last.value_or(after[tensor]);
+}
+
+/// One that nothing writes is complete with the instruction after which it is
+/// copied out.
 bool PlannedTensors::isComplete(uint32_t tensor) {
   const uint32_t last = after[tensor];
   if (last < places.size() && places[last] == notYet)

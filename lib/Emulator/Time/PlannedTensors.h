@@ -45,13 +45,15 @@ private:
   static constexpr uint32_t notYet = ~uint32_t(0);
 
   bool isComplete(uint32_t tensor);
+  void waitForMakers(uint32_t tensor);
   llvm::ArrayRef<uint32_t> writtenBy(uint32_t index) const {
     return llvm::ArrayRef(roomsWritten)
         .slice(firstRoom[index], firstRoom[index + 1] - firstRoom[index]);
   }
 
   std::vector<Room> rooms;
-  std::vector<uint32_t> after;                      ///< Per tensor.
+  /// Per tensor its last maker, or what it is copied out after.
+  std::vector<uint32_t> after;
   std::vector<llvm::SmallVector<uint32_t, 3>> lies; ///< Rooms of a tensor.
   std::vector<uint32_t> firstRoom; ///< Per instruction, of roomsWritten.
   std::vector<uint32_t> roomsWritten;

@@ -187,6 +187,32 @@ dma.fill queue=dma1 dstMem=dram n4=1024 dstStride4=1
   EXPECT_EQ(order->dumps, (std::vector<uint32_t>{2}));
 }
 
+TEST(Order, NothingWaitsForWhatMakesNoPartOfATensor) {
+  // The tensor is made by the first transfer; that the program copies it out
+  // after the third one does not hold back the fourth, which overwrites it.
+  container::Program program = assembleText(R"(
+.machine name=a1-tiny
+.memory dram=8192
+dma.fill queue=dma0 dstMem=dram n4=1024 dstStride4=1
+dma.fill queue=dma0 dstMem=sb n3=4 n4=1024 dstStride3=65536 dstStride4=1
+dma.fill queue=dma0 dstMem=dram dstBase=4096 n4=1024 dstStride4=1
+dma.fill queue=dma1 dstMem=dram n4=1024 dstStride4=1 value=5
+)",
+                                            false);
+  container::TensorPlacement tensor;
+  tensor.name = "t";
+  tensor.type = support::ElementType::U8;
+  tensor.shape = {1024};
+  tensor.strides = {1};
+  tensor.memory = container::PlacementMemory::Dram;
+  tensor.afterInstruction = 2;
+  program.dumps.push_back(tensor);
+  const std::optional<ProgramOrder> order = emulator::orderByStart(program);
+  ASSERT_TRUE(order.has_value());
+  EXPECT_EQ(order->instructions, (std::vector<uint32_t>{0, 1, 3, 2}));
+  EXPECT_EQ(order->dumps, (std::vector<uint32_t>{0}));
+}
+
 TEST(Order, ListScheduleFillsPauses) {
   // The second map of the vector unit reads what a short transfer brings; the
   // first one waits for a long transfer.
