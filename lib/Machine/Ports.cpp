@@ -83,6 +83,11 @@ Normal::Normal(const PortPattern &pattern, uint64_t rowBytes)
              [](const Loop &a, const Loop &b) { return a.stride > b.stride; });
 }
 
+/// Patterns far beyond the state buffer belong to programs that are refused, or
+/// to maps that will be cut into tiles: what lies after this many times its
+/// size counts as one place.
+constexpr uint64_t mostSizes = 16;
+
 /// Bytes that belong to one bank of one partition.
 struct Cell {
   uint64_t number; ///< partition * banks + bank
@@ -97,7 +102,8 @@ public:
   Walk(const Description &machine, const Normal &normal, Add add)
       : row(machine.sb.bytesPerPartition), banks(machine.sb.banks),
         bankBytes(machine.sb.bankBytes()), port(machine.sb.portBytes),
-        normal(normal), add(std::move(add)) {
+        last(mostSizes * row * machine.sb.partitions), normal(normal),
+        add(std::move(add)) {
     const size_t loops = normal.loops.size();
     runs.resize(loops + 1, normal.repeats);
     extents.resize(loops + 1, normal.run);
@@ -107,17 +113,22 @@ public:
     }
   }
 
+  /// The first cell and the last one that the pattern may touch.
+  std::pair<uint64_t, uint64_t> range() const {
+    return {cellOf(base()).number,
+            cellOf(limited(base() + extents[0]) - 1).number};
+  }
+
   void run() {
-    const auto base = static_cast<uint64_t>(std::max<int64_t>(normal.base, 0));
     if (normal.crossings() > mostCrossings)
-      return everywhere(base, extents[0]);
-    box(0, base);
+      return everywhere(base(), extents[0]);
+    box(0, base());
   }
 
   /// All accesses in every cell of [base, base + bytes).
   void everywhere(uint64_t base, uint64_t bytes) {
     const uint64_t accesses = times(runs[0], divideUp(normal.run, port));
-    for (uint64_t at = base; at < base + bytes;) {
+    for (uint64_t at = base, end = std::min(base + bytes, last); at < end;) {
       const Cell cell = cellOf(at);
       add(cell.number, accesses);
       at = cell.end;
@@ -125,8 +136,13 @@ public:
   }
 
 private:
+  uint64_t base() const {
+    return static_cast<uint64_t>(std::max<int64_t>(normal.base, 0));
+  }
+
   Cell cellOf(uint64_t address) const {
-    const uint64_t partition = address / row, byte = address % row;
+    const uint64_t partition = std::min(address, last) / row,
+                   byte = std::min(address, last) % row;
     const uint64_t bank = std::min(byte / bankBytes, banks - 1);
     const uint64_t end =
         bank == banks - 1 ? row : std::min(row, (bank + 1) * bankBytes);
@@ -136,7 +152,7 @@ private:
   /// The loops from `dim` on, the first element at `base`.
   void box(size_t dim, uint64_t base) {
     Cell cell = cellOf(base);
-    if (base + extents[dim] <= cell.end)
+    if (base + extents[dim] <= cell.end || base >= last)
       return add(cell.number, times(runs[dim], divideUp(normal.run, port)));
     if (dim == normal.loops.size())
       return cutRun(base);
@@ -144,7 +160,9 @@ private:
     for (uint64_t i = 0; i < loop.count;) {
       cell = cellOf(base);
       uint64_t whole = 0; // boxes from here on that lie inside the cell
-      if (base + extents[dim + 1] <= cell.end)
+      if (base >= last)
+        whole = loop.count - i;
+      else if (base + extents[dim + 1] <= cell.end)
         whole =
             std::min(loop.count - i,
                      (cell.end - base - extents[dim + 1]) / loop.stride + 1);
@@ -162,7 +180,7 @@ private:
 
   /// A run that boundaries cut.
   void cutRun(uint64_t base) {
-    const uint64_t end = base + normal.run;
+    const uint64_t end = std::min(base + normal.run, last);
     while (base < end) {
       const Cell cell = cellOf(base);
       const uint64_t here = std::min(cell.end, end) - base;
@@ -172,6 +190,7 @@ private:
   }
 
   const uint64_t row, banks, bankBytes, port;
+  const uint64_t last; ///< From here on all is one place.
   const Normal &normal;
   Add add;
   /// From each loop on: runs with repeats, and bytes from first to last.
@@ -232,19 +251,18 @@ void ashlar::machine::addLinearAccesses(const Description &machine,
                   bank = limited(bank + accesses);
                 })
         .run();
-  llvm::SmallVector<std::pair<uint64_t, uint64_t>, 64> cells;
-  Walk(machine, normal, [&](uint64_t cell, uint64_t accesses) {
-    cells.push_back({cell, accesses});
-  }).run();
-  llvm::sort(cells);
+  llvm::SmallVector<uint64_t, 64> cells;
+  uint64_t first = 0;
+  Walk walk(machine, normal, [&](uint64_t cell, uint64_t accesses) {
+    cells[cell - first] = limited(cells[cell - first] + accesses);
+  });
+  const auto [from, to] = walk.range();
+  first = from;
+  cells.assign(to - from + 1, 0);
+  walk.run();
   BankAccesses most(count, 0);
-  for (size_t i = 0; i < cells.size();) {
-    uint64_t sum = 0;
-    const uint64_t cell = cells[i].first;
-    for (; i < cells.size() && cells[i].first == cell; ++i)
-      sum = limited(sum + cells[i].second);
-    most[cell % count] = std::max(most[cell % count], sum);
-  }
+  for (auto [i, accesses] : llvm::enumerate(cells))
+    most[(first + i) % count] = std::max(most[(first + i) % count], accesses);
   for (uint64_t bank = 0; bank < count; ++bank)
     banks[bank] = limited(banks[bank] + most[bank]);
 }

@@ -12,6 +12,7 @@
 #include "ashlar/Analysis/MapForm.h"
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Analysis/NumericPlan.h"
+#include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Codegen/Assemble.h"
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
 #include "ashlar/Conversion/NPUToISA/NPUToISA.h"
@@ -29,6 +30,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -245,6 +247,29 @@ static llvm::Error refuseHost(ModuleOp module) {
                    analysis::getNodeName(found->getLoc()));
 }
 
+/// What passes the borders of the graph has to lie in DRAM as a whole, and the
+/// passes from here on take time that grows with it.
+static llvm::Error checkBorders(ModuleOp module,
+                                const machine::Description &machine) {
+  llvm::SetVector<Value> values;
+  module.walk([&](func::FuncOp main) {
+    values.insert_range(main.getArguments());
+    values.insert_range(main.getBody().front().getTerminator()->getOperands());
+  });
+  double bytes = 0;
+  for (Value value : values)
+    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+      if (auto storage = analysis::storageOf(type.getElementType()))
+        bytes += static_cast<double>(type.getNumElements()) *
+                 static_cast<double>(storage->bytes());
+  if (bytes <= static_cast<double>(machine.dram.bytes))
+    return llvm::Error::success();
+  return makeError(ErrorClass::Capacity,
+                   "graph inputs and outputs take {:.0f} bytes of DRAM, the "
+                   "machine {} has {}",
+                   bytes, machine.name, machine.dram.bytes);
+}
+
 /// A module from a file is checked as the phases before would have left it.
 llvm::Error Compilation::checkEntry() {
   if (!options.import.useHost)
@@ -285,6 +310,8 @@ void Compilation::setProfile() {
 
 /// Engines, axes and lanes of every operation.
 llvm::Error Compilation::assign() {
+  if (llvm::Error error = checkBorders(*result.module, machine))
+    return error;
   (*result.module)
       ->setAttr(npu::kTargetAttr, npu::TargetAttr::get(&context, machine));
   if (options.sparse.mode == "auto" || options.sparse.mode == "scatter")

@@ -31,6 +31,11 @@ VecStore storeOf(const StorageType &from, const StorageType &to) {
 
 /// Free dimensions of an instruction.
 static constexpr unsigned kMapDims = 3;
+/// Instructions of a map that are looked at. Only maps far beyond any memory
+/// have more.
+static constexpr int64_t kMostVisited = 4096;
+/// Sums of such numbers stay in 64 bits.
+static constexpr double kMostCycles = 0x1p48;
 
 /// Cycles of an instruction with the accesses of `patterns`, which are streamed
 /// in step.
@@ -55,8 +60,9 @@ int64_t mapCycles(llvm::ArrayRef<View> operands, const View &result,
   for (const View &view : operands)
     all.push_back({&view});
   const auto partitions = static_cast<int64_t>(machine.sb.partitions);
-  int64_t sum = 0;
-  forEachVectorLoop(
+  int64_t sum = 0, visited = 0;
+  double elements = 0;
+  const bool whole = walkVectorLoops(
       all, result, machine, kMapDims, [&](const VectorLoop &loop) {
         uint64_t positions = 1;
         for (int64_t count : loop.count)
@@ -78,8 +84,18 @@ int64_t mapCycles(llvm::ArrayRef<View> operands, const View &result,
                                        static_cast<uint64_t>(loop.channels),
                                        positions),
                        patterns, machine);
+        elements +=
+            static_cast<double>(loop.channels) * static_cast<double>(positions);
+        return ++visited < kMostVisited;
       });
-  return sum;
+  if (whole)
+    return sum;
+  // The instructions that are left are like the first ones.
+  double total = 1;
+  for (int64_t extent : result.shape)
+    total *= static_cast<double>(extent);
+  return static_cast<int64_t>(
+      std::min(static_cast<double>(sum) * total / elements, kMostCycles));
 }
 
 int64_t decodeCycles(Value map, const machine::Description &machine) {

@@ -80,28 +80,29 @@ VectorAddress channelAddress(const View &view, int64_t first, int64_t channels,
   return address;
 }
 
-void runDims(llvm::ArrayRef<FreeDim> dims, VectorLoop loop, unsigned maxDims,
-             llvm::function_ref<void(const VectorLoop &)> body);
+bool runDims(llvm::ArrayRef<FreeDim> dims, VectorLoop loop, unsigned maxDims,
+             VectorVisitor visit);
 
 /// Runs dimension `cut` in parts of `chunk` iterations.
-void runParts(llvm::ArrayRef<FreeDim> dims, size_t cut, int64_t chunk,
-              VectorLoop loop, unsigned maxDims,
-              llvm::function_ref<void(const VectorLoop &)> body) {
+bool runParts(llvm::ArrayRef<FreeDim> dims, size_t cut, int64_t chunk,
+              VectorLoop loop, unsigned maxDims, VectorVisitor visit) {
   for (int64_t i = 0; i < dims[cut].extent; i += chunk) {
     llvm::SmallVector<FreeDim, 6> part(dims);
     part[cut].extent = std::min(chunk, dims[cut].extent - i);
     if (part[cut].extent == 1)
       part.erase(part.begin() + static_cast<ptrdiff_t>(cut));
-    runDims(part, loop, maxDims, body);
+    if (!runDims(part, loop, maxDims, visit))
+      return false;
     for (auto [address, stride] : llvm::zip(loop.addresses, dims[cut].strides))
       address.offset += chunk * stride;
   }
+  return true;
 }
 
 /// Runs what an instruction cannot hold, loops beyond `maxDims` and longer ones
-/// than a field counts, and emits the rest.
-void runDims(llvm::ArrayRef<FreeDim> dims, VectorLoop loop, unsigned maxDims,
-             llvm::function_ref<void(const VectorLoop &)> body) {
+/// than a field counts, and visits the rest.
+bool runDims(llvm::ArrayRef<FreeDim> dims, VectorLoop loop, unsigned maxDims,
+             VectorVisitor visit) {
   if (const auto *dim = llvm::find_if(dims,
                                       [](const FreeDim &dim) {
                                         return dim.extent >
@@ -109,9 +110,9 @@ void runDims(llvm::ArrayRef<FreeDim> dims, VectorLoop loop, unsigned maxDims,
                                       });
       dim != dims.end())
     return runParts(dims, dim - dims.begin(), machine::mostIterations,
-                    std::move(loop), maxDims, body);
+                    std::move(loop), maxDims, visit);
   if (dims.size() > maxDims)
-    return runParts(dims, 0, 1, std::move(loop), maxDims, body);
+    return runParts(dims, 0, 1, std::move(loop), maxDims, visit);
   size_t missing = maxDims - dims.size();
   loop.count.assign(missing, 1);
   for (auto [i, address] : llvm::enumerate(loop.addresses)) {
@@ -121,15 +122,14 @@ void runDims(llvm::ArrayRef<FreeDim> dims, VectorLoop loop, unsigned maxDims,
   }
   for (const FreeDim &dim : dims)
     loop.count.push_back(dim.extent);
-  body(loop);
+  return visit(loop);
 }
 
 } // namespace
 
-void forEachVectorLoop(llvm::ArrayRef<VectorOperand> operands,
-                       const View &result, const machine::Description &machine,
-                       unsigned maxDims,
-                       llvm::function_ref<void(const VectorLoop &)> body) {
+bool walkVectorLoops(llvm::ArrayRef<VectorOperand> operands, const View &result,
+                     const machine::Description &machine, unsigned maxDims,
+                     VectorVisitor visit) {
   auto dims = freeDims(operands, result);
   int64_t partitions = machine.sb.partitions;
   int64_t channels = result.channels();
@@ -139,9 +139,12 @@ void forEachVectorLoop(llvm::ArrayRef<VectorOperand> operands,
     for (const VectorOperand &operand : operands)
       loop.addresses.push_back(
           channelAddress(*operand.view, first, channels, partitions));
-    runDims(dims, loop, maxDims, body);
-    first += loop.channels;
+    const int64_t run = loop.channels;
+    if (!runDims(dims, std::move(loop), maxDims, visit))
+      return false;
+    first += run;
   }
+  return true;
 }
 
 } // namespace ashlar::analysis

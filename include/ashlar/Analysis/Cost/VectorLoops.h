@@ -32,13 +32,27 @@ struct VectorLoop {
   llvm::SmallVector<VectorAddress, 3> addresses; ///< as the operands
 };
 
-/// Calls `body` for every instruction needed to walk over all elements of
-/// `result`. The operands have the same partition axis (aligned from the
-/// right) or a single element along it.
-void forEachVectorLoop(llvm::ArrayRef<VectorOperand> operands,
-                       const View &result, const machine::Description &machine,
-                       unsigned maxDims,
-                       llvm::function_ref<void(const VectorLoop &)> body);
+/// Told every instruction of a walk in order; false ends the walk.
+using VectorVisitor = llvm::function_ref<bool(const VectorLoop &)>;
+
+/// Visits every instruction needed to walk over all elements of `result`. The
+/// operands have the same partition axis (aligned from the right) or a single
+/// element along it. False if the visitor ended the walk.
+bool walkVectorLoops(llvm::ArrayRef<VectorOperand> operands, const View &result,
+                     const machine::Description &machine, unsigned maxDims,
+                     VectorVisitor visit);
+
+/// The same for a body that sees all of them.
+inline void
+forEachVectorLoop(llvm::ArrayRef<VectorOperand> operands, const View &result,
+                  const machine::Description &machine, unsigned maxDims,
+                  llvm::function_ref<void(const VectorLoop &)> body) {
+  walkVectorLoops(operands, result, machine, maxDims,
+                  [&](const VectorLoop &loop) {
+                    body(loop);
+                    return true;
+                  });
+}
 
 } // namespace ashlar::analysis
 

@@ -138,6 +138,15 @@ def batch(images):
                  [value("y", [images, 4, 7, 12])], weights)
 
 
+def convolved(images):
+    """A convolution of more images than DRAM holds."""
+    node = helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
+    weights = [numpy_helper.from_array(
+        np.full((4, 4, 3, 3), 1 / 8, np.float32), "w")]
+    return build([node], [value("x", [images, 4, 8, 8])],
+                 [value("y", [images, 4, 8, 8])], weights)
+
+
 def convolutions(count):
     """A chain of small convolutions that share their weights."""
     names = ["x"] + [f"t{i}" for i in range(count - 1)] + ["y"]
@@ -184,6 +193,7 @@ MODELS = {
     "calls-24": lambda: calls(24),
     "sum-15000": lambda: wide(15000),
     "batch-1M": lambda: batch(1 << 20),
+    "convolved-4M": lambda: convolved(1 << 22),
     "convolutions-1700": lambda: convolutions(1700),
     "sinking-400": lambda: sinking(400),
     "tuples-16M": lambda: tuples(1 << 24),
