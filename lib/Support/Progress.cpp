@@ -61,7 +61,7 @@ Progress::~Progress() { finish(); }
 
 void Progress::update(uint64_t value, std::string what) {
   std::lock_guard lock(mutex);
-  done = std::min(value, total);
+  done = std::max(done, std::min(value, total));
   stage = std::move(what);
   step = Clock::now();
 }
@@ -78,7 +78,7 @@ void Progress::watch() {
 void Progress::draw() {
   using Seconds = std::chrono::duration<double>;
   const double share = static_cast<double>(done) / static_cast<double>(total);
-  const std::string what = stage.empty() ? label : label + " " + stage;
+  const std::string what = stage.empty() ? label : label + ": " + stage;
   printErr("\r\033[K" + progressText(what, share, Seconds(step - start).count(),
                                      Seconds(Clock::now() - start).count()));
   shown = true;

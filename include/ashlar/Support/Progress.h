@@ -26,7 +26,7 @@ std::string durationText(double seconds);
 std::string progressText(const std::string &what, double share, double atStep,
                          double now);
 
-/// Shows "label stage [#####     ] 52 %, 12 s left" and erases it when
+/// Shows "label: stage [#####     ] 52 %, 12 s left" and erases it when
 /// destroyed. The line is drawn by a thread of its own, so that a step that
 /// takes long is seen to take long.
 class Progress {
@@ -37,7 +37,8 @@ public:
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
 
-  /// Says that \p done of the total are finished, and what is being done.
+  /// Says that \p done of the total are finished, and what is being done. The
+  /// line never goes back; safe to call from several threads.
   void update(uint64_t done, std::string stage = "");
 
   /// Erases the line.

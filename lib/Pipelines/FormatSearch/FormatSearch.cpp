@@ -11,14 +11,13 @@
 #include "BlendSamples.h"
 #include "FormatMeasure.h"
 #include "FormatModel.h"
+#include "SearchProgress.h"
 #include "ashlar/Support/Error.h"
-#include "ashlar/Support/Progress.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 
 namespace ashlar::pipelines {
 namespace {
@@ -68,7 +67,7 @@ public:
          std::vector<Sample> samples, bool showProgress, SearchResult &result)
       : evaluator(evaluator), judge(judge),
         measurer(evaluator, judge, std::move(samples)), result(result),
-        progress("choosing formats", 100, showProgress) {}
+        progress(showProgress) {}
 
   llvm::Error run();
 
@@ -114,10 +113,6 @@ private:
   double savingOf(size_t group, const FormatChoice &now,
                   const FormatChoice &next) const;
   std::vector<FormatStep> narrowings() const;
-  void advance(uint64_t percent) {
-    std::lock_guard<std::mutex> lock(progressLock);
-    progress.update(percent);
-  }
 
   const Candidate &best() const { return result.candidates[result.chosen]; }
   const Candidate &uniform() const { return result.candidates[result.uniform]; }
@@ -126,8 +121,7 @@ private:
   const QualityJudge &judge;
   FormatMeasurer measurer;
   SearchResult &result;
-  support::Progress progress;
-  std::mutex progressLock;
+  SearchProgress progress;
   std::map<std::string, size_t> known; ///< Candidate by text of its table.
   bool haveUniform = false;
   size_t smallestUniform = 0;
@@ -347,8 +341,9 @@ llvm::Error Search::measureGroups() {
   for (const FormatGroup &group : model.groups)
     tables.push_back(makeTable(
         background, group, group.weights ? makeFormat(probedWeights) : narrow));
-  auto measured = measurer.noises(
-      tables, [&](size_t done) { advance(20 + 45 * done / tables.size()); });
+  auto measured = measurer.noises(tables, [&](size_t done) {
+    progress.at(SearchStage::Noise, done, tables.size());
+  });
   if (!measured)
     return measured.takeError();
   const std::vector<double> &noises = *measured;
@@ -388,7 +383,7 @@ llvm::Error Search::bisectBudget() {
       return index.takeError();
     (judge.reaches(result.candidates[*index].quality, margin) ? low : high) =
         budget;
-    advance(65 + 15 * (i + 1) / bisections);
+    progress.at(SearchStage::Budgets, i + 1, bisections);
   }
   return llvm::Error::success();
 }
@@ -466,7 +461,7 @@ llvm::Error Search::refine() {
         return index.takeError();
       improved |= result.chosen != before;
       --left;
-      advance(80 + 20 * (refinements - left) / refinements);
+      progress.at(SearchStage::Steps, refinements - left, refinements);
     }
   }
   return llvm::Error::success();
@@ -540,14 +535,15 @@ llvm::Error Search::walk() {
 }
 
 llvm::Error Search::run() {
+  progress.at(SearchStage::Uniform);
   if (llvm::Error error = sweepUniform())
     return error;
-  advance(10);
+  progress.at(SearchStage::Blocks);
   if (llvm::Error error = chooseBlocks())
     return error;
   if (llvm::Error error = tryClasses())
     return error;
-  advance(20);
+  progress.at(SearchStage::Cycles);
   auto modelled = measureNodes();
   if (!modelled)
     return modelled.takeError();

@@ -3,11 +3,14 @@
 
 import io
 import tempfile
+import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
+from ashlar.campaign import progress
 from ashlar.campaign.errors import Failure
-from ashlar.campaign.progress import Progress, duration
+from ashlar.campaign.progress import Progress, duration, time_left
 from ashlar.campaign.settings import check_keys, read_yaml
 
 
@@ -40,25 +43,53 @@ class Terminal(io.StringIO):
 
 
 class Lines(unittest.TestCase):
+    def setUp(self):
+        patience = mock.patch.object(progress, "PATIENCE", 0.0)
+        period = mock.patch.object(progress, "PERIOD", 0.005)
+        for change in (patience, period):
+            change.start()
+            self.addCleanup(change.stop)
+
+    def shown(self, out, text):
+        """Whether the line says `text` before long."""
+        end = time.monotonic() + 10
+        while text not in out.getvalue() and time.monotonic() < end:
+            time.sleep(0.005)
+        self.assertIn(text, out.getvalue())
+
     def test_quiet_when_piped(self):
         out = io.StringIO()
-        with Progress("sweep", 2, stream=out) as progress:
-            progress.step("a")
+        with Progress("sweep", 2, stream=out) as line:
+            line.step("a")
+            self.assertIsNone(line.watcher)
         self.assertEqual(out.getvalue(), "")
 
     def test_on_a_terminal(self):
         out = Terminal()
-        with Progress("sweep", 4, stream=out) as progress:
-            progress.step("glyphs on a1")
-            self.assertIn("sweep 1/4 (25%)", out.getvalue())
-            self.assertIn("left  glyphs on a1", out.getvalue())
+        with Progress("sweep", 4, stream=out) as line:
+            self.shown(out, "sweep 0/4, 0 %")
+            line.start -= 100
+            line.step("glyphs on a1")
+            self.shown(out, "sweep 1/4, 25 %, 5:00 min left  glyphs on a1")
         self.assertTrue(out.getvalue().endswith("\r\x1b[K"))
+
+    def test_short_work_has_no_line(self):
+        out = Terminal()
+        progress.PATIENCE = 60.0
+        with Progress("sweep", 1, stream=out) as line:
+            line.step("a")
+        self.assertEqual(out.getvalue(), "")
 
     def test_quiet_option(self):
         out = Terminal()
-        with Progress("sweep", 4, quiet=True, stream=out) as progress:
-            progress.step("x")
+        with Progress("sweep", 4, quiet=True, stream=out) as line:
+            line.step("x")
+            self.assertIsNone(line.watcher)
         self.assertEqual(out.getvalue(), "")
+
+    def test_time_left_runs_down_within_a_step(self):
+        self.assertEqual([time_left(0.2, 2, now) for now in (2, 7, 12)], [", 8 s left", ", 3 s left", ""])
+        self.assertEqual([time_left(share, 5, 5) for share in (0, 1)], ["", ""])
 
     def test_durations(self):
         self.assertEqual([duration(s) for s in (0.2, 59, 61, 7260)], ["0 s", "59 s", "1:01 min", "2:01 h"])
