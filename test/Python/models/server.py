@@ -6,17 +6,21 @@ import re
 import threading
 
 
+STALL = 30  # seconds; longer than any test looks
+
+
 class Server(http.server.ThreadingHTTPServer):
     """Serves `data` under every path. `breaks`: bytes after which the next answers break
-    off, one for each; `ranges`: whether it knows them; `codes`: what the next answers are;
+    off, one for each; `stalls`: bytes after which it sends nothing more; `ranges`: whether it knows them; `codes`: what the next answers are;
     `lengths`: whether it says how much comes."""
 
     daemon_threads = True
 
-    def __init__(self, data, breaks=(), ranges=True, codes=(), lengths=True):
+    def __init__(self, data, breaks=(), ranges=True, codes=(), lengths=True, stalls=None):
         super().__init__(("127.0.0.1", 0), Handler)
         self.data, self.breaks, self.ranges = data, list(breaks), ranges
-        self.codes, self.lengths, self.asked = list(codes), lengths, []
+        self.codes, self.lengths, self.stalls = list(codes), lengths, stalls
+        self.asked, self.paths, self.left = [], [], threading.Event()
 
     @property
     def address(self):
@@ -28,6 +32,7 @@ class Server(http.server.ThreadingHTTPServer):
         return self
 
     def __exit__(self, *unused):
+        self.left.set()
         self.shutdown()
         self.server_close()
 
@@ -42,6 +47,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         server, wanted = self.server, self.headers.get("Range")
         server.asked.append(wanted)
+        server.paths.append(self.path)
         code = server.codes.pop(0) if server.codes else 200
         if code != 200:
             self.send_error(code)
@@ -57,4 +63,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if server.lengths:
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
+        if server.stalls is not None:
+            self.wfile.write(body[:server.stalls])
+            server.left.wait(STALL)
+            return
         self.wfile.write(body[:server.breaks.pop(0)] if server.breaks else body)

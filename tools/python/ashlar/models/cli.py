@@ -5,6 +5,7 @@ import dataclasses
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from typing import Any
 from ..campaign.errors import Exit, Failure, usage
 from ..campaign.files import file_digest, write_whole
 from ..campaign.option_table import Option, OptionTable, Positional
+from ..campaign.progress import Progress, time_left
 from ..campaign.spelling import did_you_mean
 from .fetch import fetch
 from .table import PUBLISHED, Model, chosen, read_table
@@ -21,30 +23,30 @@ TOOL = "models"
 ABOUT = """usage: tools/models fetch [--list] [--only=NAME,...] [-o FOLDER]
        tools/models draw NAME... | --all | --list [-o FOLDER] [--seed=N]
 
-fetch  brings public networks from where they are published: resumed after an
-       interruption, checked against size and SHA-256, whole or not at all
-draw   writes networks from their papers with seeded weights: no network
-       needed, the same bytes on every host
+fetch  downloads public networks from their publishers: resumes after an
+       interruption, checks size and SHA-256, keeps complete files only
+draw   generates networks as their papers describe them, with seeded weights:
+       no download, the same bytes on every host
 
 options:
-  --list                 the networks, with size, licence and address
-  --only=NAME,...        only these (fetch)
-  --table=FILE.json      another table of the same form, as of a mirror (fetch)
-  --all                  every network (draw)
+  --list                 list the networks, with size, licence and address
+  --only=NAME,...        fetch only these
+  --table=FILE.json      another table of the same form, e.g. of a mirror (fetch)
+  --all                  draw every network
   --seed=N               seed of the weights (draw; 1)
   --layers, --width, --heads, --kv-heads, --hidden, --vocabulary, --tokens=N
                          sizes of the decoder (draw decoder)
-  -o FOLDER              where they go (build/models); files that are there are never
-                         replaced by others
-  --quiet                no progress
+  -o FOLDER              output folder (build/models); existing files are never
+                         overwritten with other content
+  --quiet                no progress line
   --help                 print this
 
 exit codes: 0 ok, 1 internal, 2 usage, 4 an address that cannot be reached or a
             malformed table, 5 capacity (disk, memory), 6 another file than published
 """
 MEGABYTE = 1e6
-# A protobuf message cannot be larger, the rest of a model is small beside its weights; the weights
-# of larger ones are in a file beside it.
+# A protobuf message cannot be larger, and weights are nearly all of a model. Larger models have their
+# weights in an external file.
 LARGEST = 2**31 - 2**24
 
 
@@ -56,16 +58,26 @@ def destination(folder: str | None) -> Path:
     return Path(folder or os.path.join("build", "models"))
 
 
-class Progress:
-    """A line that is rewritten while a file comes, on terminals only."""
+class Download:
+    """A line that is rewritten while a file arrives, on terminals only."""
 
     def __init__(self, name: str, quiet: bool) -> None:
         self.name, self.shown = name, sys.stderr.isatty() and not quiet
+        self.start, self.first = time.monotonic(), None
+
+    def line(self, done: int, total: int | None, elapsed: float) -> str:
+        """Bytes, share and, once some have arrived, the time left."""
+        if not total:
+            return f"{self.name}: {done / MEGABYTE:.1f} MB"
+        # A resumed download has a head start.
+        self.first = done if self.first is None else self.first
+        coming = (done - self.first) / max(total - self.first, 1)
+        return (f"{self.name}: {done / MEGABYTE:.1f} of {total / MEGABYTE:.1f} MB, "
+                f"{100 * done // total} %{time_left(coming, elapsed, elapsed)}")
 
     def __call__(self, done: int, total: int | None) -> None:
         if self.shown:
-            share = f" of {total / MEGABYTE:.1f} MB, {100 * done // total} %" if total else " MB"
-            sys.stderr.write(f"\r{self.name}: {done / MEGABYTE:.1f}{share}\033[K")
+            sys.stderr.write(f"\r{self.line(done, total, time.monotonic() - self.start)}\033[K")
 
     def end(self) -> None:
         if self.shown:
@@ -95,7 +107,7 @@ def fetch_command(arguments: Sequence[str]) -> int:
         return show(models)
     folder, failures = destination(options.folder), []
     for model in models:
-        progress = Progress(model.name, options.quiet)
+        progress = Download(model.name, options.quiet)
         try:
             done = fetch(model, folder, progress)
         except Failure as error:
@@ -145,21 +157,24 @@ def draw_command(arguments: Sequence[str]) -> int:
     names = chosen(list(NETWORKS), options.names or list(NETWORKS), "network")
     size = decoder_size(options, names, DecoderSize)
     folder = destination(options.folder)
-    for name in names:
-        if name == "decoder" and 4 * size.parameters() > LARGEST:
-            draw_large(folder, options.seed, size)
-            continue
-        sizes = {"size": size} if name == "decoder" else {}
-        data = NETWORKS[name](options.seed, **sizes).SerializeToString(deterministic=True)
-        keep(folder / f"{name}.onnx", data)
-        print(f"{folder / name}.onnx: {len(data) / MEGABYTE:.1f} MB", flush=True)
+    with Progress("drawing", len(names), options.quiet) as progress:
+        for name in names:
+            if name == "decoder" and 4 * size.parameters() > LARGEST:
+                said = draw_large(folder, options.seed, size)
+            else:
+                sizes = {"size": size} if name == "decoder" else {}
+                data = NETWORKS[name](options.seed, **sizes).SerializeToString(deterministic=True)
+                keep(folder / f"{name}.onnx", data)
+                said = f"{folder / name}.onnx: {len(data) / MEGABYTE:.1f} MB"
+            progress.step(name)
+            print(said, flush=True)
     if not (folder / "load.py").exists():
         write_whole(folder / "load.py", Path(__file__).with_name("inputs.py").read_bytes())
     return 0
 
 
-def draw_large(folder: Path, seed: int, size: Any) -> None:
-    """A decoder with its weights in a file beside it, which is there before it."""
+def draw_large(folder: Path, seed: int, size: Any) -> str:
+    """A decoder with its weights in an external file, which is there first; what to say about it."""
     from .draw import ExternalData, decoder
     path = folder / "decoder.onnx.data"
     folder.mkdir(parents=True, exist_ok=True)
@@ -176,7 +191,7 @@ def draw_large(folder: Path, seed: int, size: Any) -> None:
         if os.path.exists(partial):
             os.unlink(partial)
     keep(folder / "decoder.onnx", model.SerializeToString(deterministic=True))
-    print(f"{path}: {path.stat().st_size / MEGABYTE:.1f} MB", flush=True)
+    return f"{path}: {path.stat().st_size / MEGABYTE:.1f} MB"
 
 
 def another(path: Path) -> Failure:

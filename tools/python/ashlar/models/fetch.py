@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import urlsplit
 
 from ..campaign.errors import Exit, Failure, malformed
 from ..campaign.files import file_digest, write_whole
@@ -106,6 +107,15 @@ def attempt(address: str, out: BinaryIO, size: int | None, report: Report) -> No
         raise Unreachable(str(error) or type(error).__name__) from None
 
 
+def through_proxy(address: str) -> str:
+    """" through the proxy HOST" if the environment names one for this address; without its password."""
+    parts = urlsplit(address)
+    proxy = urllib.request.getproxies().get(parts.scheme)
+    if not proxy or urllib.request.proxy_bypass(parts.netloc):
+        return ""
+    return f" through the proxy {proxy.rpartition('@')[2].rpartition('//')[2]} ({parts.scheme}_proxy)"
+
+
 def download(model: Model, out: BinaryIO, report: Report, wait: float) -> tuple[bool, str]:
     """(whether all addresses were unreachable, what each of them said); '' if it worked."""
     said, reached = [], False
@@ -116,11 +126,11 @@ def download(model: Model, out: BinaryIO, report: Report, wait: float) -> tuple[
                 return False, ""
             except Refused as error:
                 reached = True
-                said.append(f"{address}: {error}")
+                said.append(f"{address}{through_proxy(address)}: {error}")
                 break
             except Unreachable as error:
                 if turn + 1 == ATTEMPTS:
-                    said.append(f"{address}: {error}")
+                    said.append(f"{address}{through_proxy(address)}: {error}")
                 else:
                     time.sleep(wait * 2 ** turn)
     return not reached, "; ".join(said)
@@ -134,15 +144,15 @@ def digest_of(out: BinaryIO) -> str:
     return sha.hexdigest()
 
 
-def not_had(model: Model, target: Path, nobody: bool, said: str) -> Failure:
-    """The error if no address gave the file."""
-    kept = "what arrived is kept and the same command resumes"
+def not_had(model: Model, target: Path, nobody: bool, said: str, some: bool) -> Failure:
+    """The error if no address gave the file; `some`: whether a part of it arrived."""
+    kept = "; what arrived is kept, and the same command resumes" if some else ""
     if nobody:
         return malformed(
             f"{model.name}: no address can be reached ({said}). Without a network, draw a network from "
             f"its paper (tools/models draw --list), or put the file at {target}"
-            + (f" (SHA-256 {model.sha256})" if model.sha256 else "") + f"; {kept}")
-    return malformed(f"{model.name}: no address has the file ({said}); {kept}")
+            + (f" (SHA-256 {model.sha256})" if model.sha256 else "") + kept)
+    return malformed(f"{model.name}: no address has the file ({said}){kept}")
 
 
 def into(model: Model, partial: Path, target: Path, wanted: str | None, report: Report,
@@ -157,9 +167,10 @@ def into(model: Model, partial: Path, target: Path, wanted: str | None, report: 
         while True:
             nobody, said = download(model, out, report, wait)
             if said:
-                if out.seek(0, os.SEEK_END) == 0:
+                some = out.seek(0, os.SEEK_END) > 0
+                if not some:
                     os.unlink(partial)
-                raise not_had(model, target, nobody, said)
+                raise not_had(model, target, nobody, said, some)
             size, found = out.seek(0, os.SEEK_END), digest_of(out)
             if (wanted is None or found == wanted) and model.bytes in (None, size):
                 break
