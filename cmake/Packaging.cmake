@@ -47,7 +47,7 @@ if(has_python)
 endif()
 
 # Man pages and completions are what --help says, made anew with each tool.
-set(documented ashlarc ashlar-run ashlar-prune ashlar-tiles ashlar-reduce
+set(documented ashlar ashlarc ashlar-run ashlar-prune ashlar-tiles ashlar-reduce
   ashlar-reference ashlar-translate ashlar-as ashlar-dis)
 set(documented_scripts ashlar-eval ashlar-sweep)
 set(pages ${PROJECT_BINARY_DIR}/share)

@@ -188,7 +188,7 @@ config.substitutions.append(("%clang_format", config.clang_format or "clang-form
 for tool in ("ashlarc", "ashlar-run", "ashlar-opt", "ashlar-as", "ashlar-dis",
              "ashlar-translate", "ashlar-tblgen", "ashlar-reduce",
              "ashlar-prune", "ashlar-tiles", "ashlar-lsp-server",
-             "ashlar-reference", "ashlar-eval", "ashlar-sweep"):
+             "ashlar-reference", "ashlar-eval", "ashlar-sweep", "ashlar"):
     present = os.access(os.path.join(config.ashlar_tools_dir, tool), os.X_OK)
     feature(tool, present, "this build has no " + tool)
 

@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 
+COMMAND = re.compile(r"^  ([a-z]+)\s{2,}(\S+)\s{2,}(.*)$")  # name, tool, what it does
 OPTION = re.compile(r"^  (-\S+(?: [A-Z][\w.|]*)?)(?:\s{2,}(.*))?$")
 # A placeholder that lists its values: A|B|C|D, auto|off.
 CHOICES = re.compile(r"^[\w-]+(\|[\w-]+)+$")
@@ -25,18 +26,20 @@ class Help:
         self.name = os.path.basename(tool)
         text = subprocess.run([tool, "--help"], capture_output=True, text=True,
                               check=True).stdout
-        self.options, self.purpose, self.notes = [], [], []
+        self.options, self.purpose, self.notes, self.commands = [], [], [], []
         self.usage = ""
         place = self.purpose
         for line in text.splitlines():
-            option = OPTION.match(line)
+            option, command = OPTION.match(line), COMMAND.match(line)
             if line.startswith("usage: "):
                 self.usage = line[len("usage: "):]
             elif option:
                 self.options.append([option.group(1), option.group(2) or ""])
             elif self.options and line.startswith(" " * 8) and place is not self.notes:
                 self.options[-1][1] += " " + line.strip()
-            elif re.match(r"^\S.*options:$|^options:$", line, re.I):
+            elif command and not self.options:
+                self.commands.append(command.groups())
+            elif re.match(r"^\S.*options:$|^options:$|^commands:$", line, re.I):
                 continue
             elif line.strip():
                 if self.options:
@@ -63,7 +66,12 @@ def man_page(page, version):
     lines = [f'.TH {page.name.upper()} 1 "" "Ashlar {version}" "Ashlar"',
              ".SH NAME", f"{roff(page.name)} \\- {roff(summary)}",
              ".SH SYNOPSIS", f".B {roff(page.usage)}",
-             ".SH DESCRIPTION", roff(" ".join(page.purpose)), ".SH OPTIONS"]
+             ".SH DESCRIPTION", roff(" ".join(page.purpose))]
+    if page.commands:
+        lines.append(".SH COMMANDS")
+    for name, tool, text in page.commands:
+        lines += [".TP", f".B {roff(name)}", roff(f"{text}; see {tool}(1)")]
+    lines.append(".SH OPTIONS")
     for form, text in page.options:
         lines += [".TP", f".B {roff(form)}", roff(text)]
     lines += [".SH NOTES", *(part for note in page.notes
@@ -78,7 +86,7 @@ def values_of(value, text):
         choices = value.split("|")
         open_ended = any(len(c) > 1 and c.isupper() for c in choices)
         return [] if open_ended else choices
-    found = re.match(r"^(?:[\w ]+: )?(\w[\w-]*)(?: \([^)]*\))?"
+    found = re.match(r"^(?:[^:()]+: )?(\w[\w-]*)(?: \([^)]*\))?"
                      r"((?:, \w[\w-]*(?: \([^)]*\))?)*)"
                      r" or (\w[\w-]*)(?: \([^)]*\))?$", text)
     if not found or value.endswith(("FILE", "DIR", ".npz", ".json")):
@@ -101,11 +109,31 @@ def bash_completion(page):
         if choices:
             cases.append(f"    {name}) choices=\"{' '.join(choices)}\" ;;")
     body = "\n".join(cases) or "    *) ;;"
+    first = ""
+    if page.commands:
+        tools = "\n".join(f"      {name}) tool={tool} ;;" for name, tool, _ in page.commands)
+        first = f"""
+  if [[ $COMP_CWORD == 1 && $word != -* ]]; then
+    COMPREPLY=($(compgen -W "{' '.join(name for name, _, _ in page.commands)}" -- "$word"))
+    return
+  elif [[ $COMP_CWORD -gt 1 ]]; then
+    local tool=
+    case ${{COMP_WORDS[1]}} in
+{tools}
+    esac
+    # The completion of the tool, without the name of the command.
+    declare -F "_${{tool//-/_}}" > /dev/null || _completion_loader "$tool" 2> /dev/null
+    if declare -F "_${{tool//-/_}}" > /dev/null; then
+      COMP_WORDS=("$tool" "${{COMP_WORDS[@]:2}}") COMP_CWORD=$((COMP_CWORD - 1))
+      "_${{tool//-/_}}"
+      return
+    fi
+  fi"""
     return f"""# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Completion of {page.name} for bash, made from its --help.
 {function}() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} option= choices=
-  COMPREPLY=()
+  COMPREPLY=(){first}
   # bash splits at '=': --option = word
   if [[ $word == = ]]; then
     option=${{COMP_WORDS[COMP_CWORD-1]}} word=
@@ -141,13 +169,17 @@ def zsh_completion(page):
                                   "_files" if wants_file(value) else "")
         mark = "=" if value and name.startswith("--") else ""
         lines.append(f"  '{name}{mark}[{quote(text)}]{action}' \\")
+    rest = ["'*:file:_files'"]
+    if page.commands:
+        names = " ".join(f"{name}\\:\"{quote(text)}\"" for name, _, text in page.commands)
+        rest = [f"'1:command:(({names}))' \\", "'*:file:_files'"]
     body = "\n".join(lines)
     return f"""#compdef {page.name}
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Completion of {page.name} for zsh, made from its --help.
 _arguments -s \\
 {body}
-  '*:file:_files'
+  {(chr(10) + "  ").join(rest)}
 """
 
 
