@@ -9,21 +9,26 @@ const COLOURS = {
   dma0: "#4e79a7", dma1: "#6b93bd", dma2: "#8aadd0", dma3: "#a9c5e0", peload: "#b07aa1",
   pe: "#e15759", act: "#f28e2b", vec: "#59a14f", tcc: "#edc948", host: "#9c755f",
 };
-const STALLS = ["#9aa3ad", "#b3bac3", "#7f8a96", "#c8cdd4", "#6b7683", "#d5d9de", "#8d97a2", "#a6aeb8"];
+const STALLS = { drained: "#e3e6ea", fetch: "#8c6bb1", latency: "#76b7b2", "dram-busy": "#2f5d7c", "sb-busy": "#a8743c" };
+const WAITS = ["#9aa3ad", "#b3bac3", "#7f8a96", "#c8cdd4", "#6b7683", "#d0d4da", "#8d97a2", "#a6aeb8"];
 
 const whole = value => Math.round(value).toLocaleString("en-US");
 const percent = share => `${(100 * share).toFixed(1)} %`;
 
-/// A number with three digits and a unit: 1234567 bytes are 1.23 MB.
+/// A number with three digits and a unit: 1234567 bytes are 1.23 MB. Only joules have parts.
 function scaled(value, unit) {
   const steps = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+  if (unit === "J") steps.push([1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"], [1e-12, "p"]);
   for (const [size, prefix] of steps)
-    if (Math.abs(value) >= size) return `${(value / size).toPrecision(3)} ${prefix}${unit}`;
+    if (Math.abs(value) >= size) return `${threeDigits(value / size)} ${prefix}${unit}`;
   return `${Number(value.toPrecision(3))} ${unit}`;
 }
 
-function seconds(cycles) {
-  const time = cycles / RUN.clock_hz;
+/// 1.23, 12.3, 123; never 1.2e+3.
+const threeDigits = value => Number(value.toPrecision(3)) >= 1000 ? whole(value) : value.toPrecision(3);
+
+function seconds(cycles, clock = RUN.clock_hz) {
+  const time = cycles / clock;
   if (time >= 1) return `${time.toPrecision(4)} s`;
   return time >= 1e-3 ? `${(time * 1e3).toPrecision(4)} ms` : `${(time * 1e6).toPrecision(4)} µs`;
 }
@@ -49,6 +54,11 @@ function section(id, title, sentence) {
   document.getElementById("main").append(node);
   document.getElementById("sections").append(element("a", { href: `#${id}` }, title));
   return node;
+}
+
+/// A drawing that scrolls where the window is narrower than its text is readable.
+function chart(svg) {
+  return element("div", { className: "chart" }, svg);
 }
 
 function key(entries) {

@@ -19,7 +19,7 @@ function placeOps(ops) {
 function graph() {
   const ops = DATA.plan ? DATA.plan.ops : [];
   if (!ops.length || ops.length > 4000) return;
-  const node = section("graph", "Graph", "Operations of the numeric plan from top to bottom; the darker, the more cycles their layer takes.");
+  const node = section("graph", "Graph", "Operations of the numeric plan from top to bottom; the redder, the more cycles their layer takes.");
   const { rows, place } = placeOps(ops);
   const layers = new Map(RUN.nodes.map(layer => [layer.name, layer]));
   const most = Math.max(1, ...RUN.nodes.map(layer => layer.cycles));

@@ -34,7 +34,7 @@ function layerTable() {
   const columns = [
     { title: "layer", value: row => row.name, left: true },
     { title: "operator", value: row => row.op, left: true },
-    { title: "engine", value: row => row.engine, left: true },
+    { title: "engine", value: row => row.engine === "tcu" ? "tcc" : row.engine, left: true },
     { title: "format", value: formatsOf, left: true },
     number("cycles", row => row.cycles),
     { title: "share", value: row => row.cycles / RUN.total_cycles, text: row => percent(row.cycles / RUN.total_cycles) },
@@ -64,9 +64,10 @@ function layerTable() {
 function comparison() {
   const other = DATA.baseline;
   if (!other) return;
+  const growth = RUN.total_cycles / Math.max(other.total_cycles, 1) - 1;
   const node = section("comparison", "Comparison",
-    `Against ${other.model} on ${other.machine}: ${whole(other.total_cycles)} cycles, now ${whole(RUN.total_cycles)}, ` +
-    `${percent(RUN.total_cycles / other.total_cycles - 1)}. Layers are matched by name.`);
+    `Against ${other.model} on ${other.machine}: ${whole(other.total_cycles)} cycles (${seconds(other.total_cycles, other.clock_hz)}), ` +
+    `now ${whole(RUN.total_cycles)} (${seconds(RUN.total_cycles)}), ${growth < 0 ? "" : "+"}${percent(growth)} cycles. Layers are matched by name.`);
   const before = new Map(other.nodes.map(layer => [layer.name, layer]));
   const names = new Set([...RUN.nodes, ...other.nodes].map(layer => layer.name));
   const now = new Map(RUN.nodes.map(layer => [layer.name, layer]));

@@ -38,6 +38,6 @@ function memory() {
       svg.append(text);
     }
     const most = memory === "sb" ? `; ${percent(Math.max(...own.map(p => p.at + p.bytes)) / size)} of a partition used` : "";
-    node.append(element("p", {}, `${title}${most}`), svg);
+    node.append(element("p", {}, `${title}${most}`), chart(svg));
   }
 }

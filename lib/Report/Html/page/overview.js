@@ -14,7 +14,7 @@ function overview() {
     [whole(RUN.total_cycles), "cycles"],
     [seconds(RUN.total_cycles), "per inference"],
     [scaled(totals.macs, "MAC"), "multiply-accumulates"],
-    [totals.macs_per_cycle.toFixed(0), "MACs per cycle"],
+    [whole(totals.macs_per_cycle), "MACs per cycle"],
     [percent(RUN.engines.pe.end_to_end), "of the array's peak, end to end"],
     [scaled(totals.dram_read + totals.dram_write, "B"), "DRAM traffic"],
     [percent(totals.dram_end_to_end), "of the DRAM rate, end to end"],
@@ -28,9 +28,10 @@ function overview() {
 }
 
 function engineBars() {
-  const node = section("engines", "Engines", "Cycles of each queue: busy in its colour, stalls by cause in grey.");
+  const node = section("engines", "Engines", "Cycles of each queue: busy in its colour, then its stalls by cause; waits for other queues are grey.");
   const causes = [...new Set(ENGINES.flatMap(name => Object.keys(RUN.engines[name].stall)))].sort();
-  const grey = Object.fromEntries(causes.map((cause, i) => [cause, STALLS[i % STALLS.length]]));
+  const waits = causes.filter(cause => !STALLS[cause]);
+  const colour = cause => STALLS[cause] || WAITS[waits.indexOf(cause) % WAITS.length];
   const bars = element("div", { className: "bars" });
   for (const name of ENGINES) {
     const engine = RUN.engines[name];
@@ -41,10 +42,10 @@ function engineBars() {
       onmouseleave: hideTooltip,
     }));
     part(engine.busy, COLOURS[name], "busy");
-    for (const cause of causes) if (engine.stall[cause]) part(engine.stall[cause], grey[cause], cause);
+    for (const cause of causes) if (engine.stall[cause]) part(engine.stall[cause], colour(cause), cause);
     bars.append(element("span", {}, name), bar,
                 element("span", { className: "number", title: "busy, and use of its lanes while busy" },
                         `${percent(engine.busy / RUN.total_cycles)} / ${percent(engine.utilisation)}`));
   }
-  node.append(bars, key(causes.map(cause => [cause, grey[cause]])));
+  node.append(bars, key(causes.map(cause => [cause, colour(cause)])));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every layer against the array's peak and the DRAM rate.
+// Every layer against the peaks of the engines and the DRAM rate.
 
 const decade = power => power >= 0 ? whole(10 ** power) : (10 ** power).toFixed(-power);
 
@@ -17,6 +17,8 @@ function roofline() {
   }));
   const ridge = peak / rate;
   const low = Math.min(ridge / 10, ...points.map(p => p.x)), high = Math.max(ridge * 10, ...points.map(p => p.x));
+  const onCluster = layer => layer.engine === "tcu";
+  const cluster = layers.some(onCluster) ? machine.sparse.tcus * machine.sparse.lanes : 0;
   const bottom = Math.min(peak / 1e3, ...points.map(p => p.y));
   const size = { width: 900, height: 380, left: 60, right: 20, top: 16, foot: 40 };
   const across = x => size.left + (size.width - size.left - size.right) * Math.log(x / low) / Math.log(high / low);
@@ -29,7 +31,15 @@ function roofline() {
     text.textContent = words;
     svg.append(text);
   };
-  label(across(high) - 4, down(peak) - 5, `array peak ${whole(peak)} MACs per cycle`, "end");
+  label(across(high) - 4, down(peak) - 5, `array, ${whole(peak)} MACs per cycle`, "end");
+  if (cluster) {
+    const from = Math.max(low, cluster / rate);
+    svg.append(drawing("line", { x1: across(from), y1: down(cluster), x2: across(high), y2: down(cluster),
+                                 stroke: "var(--soft)", "stroke-dasharray": "5 4" }));
+    label(across(high) - 4, down(cluster) - 5, `sparse cluster, ${whole(cluster)} MACs per cycle`, "end");
+  }
+  label(across(low) + 24, down(Math.max(bottom, low * rate)) + 14, `DRAM, ${whole(rate)} bytes per cycle`);
+  label(size.left - 6, 12, "MACs per cycle", "start");
   for (let power = Math.ceil(Math.log10(low)); power <= Math.log10(high); ++power)
     label(across(10 ** power), size.height - 22, decade(power), "middle");
   label(size.width / 2, size.height - 6, "MACs per byte of DRAM traffic", "middle");
@@ -39,7 +49,7 @@ function roofline() {
   for (const point of points) {
     const circle = drawing("circle", {
       cx: across(point.x), cy: down(point.y), r: 3 + 9 * Math.sqrt(point.layer.cycles / most),
-      fill: COLOURS[point.layer.engine === "tcu" ? "tcc" : "pe"], "fill-opacity": 0.55, stroke: "var(--back)",
+      fill: COLOURS[onCluster(point.layer) ? "tcc" : "pe"], "fill-opacity": 0.55, stroke: "var(--back)",
     });
     circle.onmousemove = event => showTooltip(event,
       `${point.layer.name} (${point.layer.op})\n${point.y.toFixed(0)} MACs per cycle, ${point.x.toFixed(1)} per byte\n` +
@@ -49,5 +59,7 @@ function roofline() {
     selection.listeners.push(name => circle.setAttribute("stroke", name === point.layer.name ? "var(--ink)" : "var(--back)"));
     svg.append(circle);
   }
-  node.append(svg);
+  const legend = [["array", COLOURS.pe]];
+  if (cluster) legend.push(["sparse cluster, which may exceed its line: the model's zeros count, but are skipped", COLOURS.tcc]);
+  node.append(chart(svg), key(legend));
 }
