@@ -11,6 +11,7 @@
 #include "ashlar/Support/Version.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -80,8 +81,19 @@ static llvm::Error run(llvm::StringRef input, llvm::StringRef output,
   return text ? support::writeText(output, *text) : text.takeError();
 }
 
+/// libLLVM registers the options of its targets and passes when it is loaded;
+/// none of them acts here, so only --help-hidden lists them.
+static void hideOptionsOfLlvm() {
+  constexpr llvm::StringLiteral general[] = {"color", "help", "help-hidden",
+                                             "help-list", "version"};
+  for (auto &option : llvm::cl::getRegisteredOptions())
+    if (!llvm::is_contained(general, option.first))
+      option.second->setHiddenFlag(llvm::cl::Hidden);
+}
+
 int main(int argc, char **argv) {
   support::guardProcess(tool);
+  hideOptionsOfLlvm();
   mlir::DialectRegistry registry;
   pipelines::registerDialects(registry);
   pipelines::registerPasses();
@@ -96,7 +108,9 @@ int main(int argc, char **argv) {
       },
       nullptr);
   auto [input, output] = mlir::registerAndParseCLIOptions(
-      argc, argv, "ashlar optimizer driver\n", registry);
+      argc, argv,
+      "runs passes on textual IR of the dialects nn, bfp, npu and isa\n",
+      registry);
   parsing = false;
   llvm::Error error = run(input, output, registry);
   if (!error)
