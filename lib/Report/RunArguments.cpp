@@ -237,7 +237,7 @@ report::parseRunArguments(llvm::ArrayRef<std::string> args) {
 
 std::string report::runHelp() {
   return "usage: ashlar-run PROGRAM.ash [options]\n\n"
-         "Loads a compiled program, verifies it, executes it bit exactly and "
+         "Loads a compiled program, proves it, executes it bit-exactly and "
          "counts its\ncycles. Arrays with n times the compiled batch on axis "
          "0 run n samples.\n\n" +
          optionTable().describe() + "\n" + support::exitCodeLines;

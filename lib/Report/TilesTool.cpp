@@ -110,10 +110,10 @@ static_assert(support::OptionTable::allSet(optionInfos, settings),
 
 std::string helpText() {
   return "usage: ashlar-tiles DUMP_DIR [options]\n\n"
-         "Cuts the maps that the convolutions of a dumped run read "
-         "(ashlar-run\n--dump-tensors) into tiles of equal work and prints, "
-         "per layer, zeros, balance,\ncycles of the sparse cluster's two modes "
-         "and bytes of the compressed map.\n\n" +
+         "Cuts the input feature maps of convolutions, as ashlar-run "
+         "--dump-tensors\nwrote them, into tiles of equal work. Prints, per "
+         "layer, zeros, load balance,\ncycles of the sparse cluster's two "
+         "modes, and the size of the compressed map.\n\n" +
          optionTable().describe() + "\n" + support::exitCodeLines;
 }
 

@@ -6,7 +6,7 @@ include "ashlar/Support/Options.td"
 
 def main_group : HelpGroup<1, "options">;
 
-defm o : Letter<"o">, MetaVarName<"FILE">, HelpText<"output">,
+defm o : Letter<"o">, MetaVarName<"FILE">, HelpText<"output file">,
   Group<main_group>, Flags<[Writes]>;
 def raw : Switch<"raw">, HelpText<"write the code words only">,
   Group<main_group>;

@@ -155,8 +155,8 @@ int main(int argc, char **argv) {
   const support::Tool<Options> tool{
       "ashlar-reduce",
       "MODEL.onnx -o SMALL.onnx --test=COMMAND [options]",
-      "Finds the smallest part of a model on which a command fails as it does\n"
-      "on the whole.",
+      "Finds the smallest part of a model on which a command still fails in\n"
+      "the same way.",
       optionTable(),
       settings,
       support::setOnly<Options, &Options::model>,

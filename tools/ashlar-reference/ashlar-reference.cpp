@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
   const support::Tool<DriverOptions> tool{
       "ashlar-reference",
       "MODEL.onnx|MODEL.mlir [options]",
-      "Runs a network in host arithmetic.",
+      "Interprets a network on the host, without the machine.",
       optionTable(),
       settings,
       support::setOnly<DriverOptions, &DriverOptions::model>,

@@ -12,7 +12,7 @@ def sparse_group : HelpGroup<5, "sparse cluster options">;
 def report_group : HelpGroup<6, "report options">;
 
 defm o : Letter<"o">, MetaVarName<"FILE">,
-  HelpText<"output (a program; text with --compile-to)">, Group<main_group>,
+  HelpText<"output file (a program; text with --compile-to)">, Group<main_group>,
   Flags<[Writes, ToolOnly]>;
 defm machine : Value<"machine">, MetaVarName<"NAME|FILE.yaml">,
   HelpText<"machine to compile for (a1); --list-machines prints the names">,
@@ -22,12 +22,12 @@ defm compile_to : Value<"compile-to">, MetaVarName<"PHASE">,
   Values<"import,simplify,fold,quantise,assign,plan,emit">, Group<main_group>,
   Flags<[ToolOnly]>;
 defm compile_from : Value<"compile-from">, MetaVarName<"PHASE">,
-  HelpText<"the model is a file that --compile-to=PHASE -o wrote; continue from "
-           "there">,
+  HelpText<"continue after a phase; the model is a file that "
+           "--compile-to=PHASE -o wrote">,
   Values<"import,simplify,fold,quantise,assign,plan,emit">, Group<main_group>,
   Flags<[ToolOnly]>;
 def check : Switch<"check">,
-  HelpText<"list every node: mapped, rewritten, unsupported, why">,
+  HelpText<"list every node: mapped, rewritten, or unsupported and why">,
   Group<main_group>, Flags<[ToolOnly]>;
 def verify : Switch<"verify">,
   HelpText<"compare every layer with the reference and with its error bound">,
@@ -37,143 +37,155 @@ defm inputs : Value<"inputs">, MetaVarName<"FILE.npz">,
   Flags<[Reads, ToolOnly]>;
 
 defm batch : Value<"batch">, MetaVarName<"N">,
-  HelpText<"samples at a time, for models of one sample or an open batch">,
+  HelpText<"compile for N samples at a time; the model takes one "
+           "sample, or any number">,
   Group<model_group>;
 defm input_shape : Value<"input-shape">, MetaVarName<"NAME=1x3x224x224">,
-  HelpText<"static shape of a graph input; or batch=1,seq=128: named "
-           "dimensions">,
+  HelpText<"static shape of a graph input, or sizes of named "
+           "dimensions: batch=1,seq=128">,
   Group<model_group>;
 defm constant : Value<"constant">, MetaVarName<"NAME=FILE.npy">,
-  HelpText<"makes a graph input constant">, Group<model_group>,
+  HelpText<"turn a graph input into a constant">, Group<model_group>,
   Flags<[ReadsNamed]>;
 defm bucket : Value<"bucket">, MetaVarName<"NAME:1,16,64">,
-  HelpText<"a program for each size of a named dimension, all in one file">,
+  HelpText<"compile a program for each size of a named dimension, all "
+           "in one file">,
   Group<model_group>, Flags<[ToolOnly]>;
 defm state : Value<"state">, MetaVarName<"OUTPUT:INPUT|auto">,
-  HelpText<"the output replaces the input for the next run, as the cache of a "
-           "decoder; auto: those that are called present... and past...">,
+  HelpText<"keep OUTPUT in DRAM as INPUT of the next run, as the cache "
+           "of a decoder; auto: outputs present..., inputs past...">,
   Group<model_group>;
 def large_constants : Switch<"large-constants">,
-  HelpText<"constants that the model makes may be larger than its file's size "
-           "allows">,
+  HelpText<"allow computed constants that are large for the size of "
+           "the model file">,
   Group<model_group>;
 def no_host : Switch<"no-host">,
-  HelpText<"nodes that need the host (docs/UserGuide.md) are unsupported">,
+  HelpText<"refuse nodes that need the host (docs/UserGuide.md)">,
   Group<model_group>;
 
 defm format : Value<"format">, MetaVarName<"FORMAT|auto">,
-  HelpText<"bfp8 (default), bfp16, w=8,block=16,range=7, or a search">,
+  HelpText<"number format: bfp8 (default), bfp16, "
+           "w=8,block=16,range=7; auto: search for one">,
   Group<format_group>;
 defm activations : Value<"activations">, MetaVarName<"FORMAT">,
-  HelpText<"format of activations, if another">, Group<format_group>;
+  HelpText<"format of activations, if it differs">, Group<format_group>;
 defm weights : Value<"weights">, MetaVarName<"FORMAT">,
-  HelpText<"format of weights, if another">, Group<format_group>;
+  HelpText<"format of weights, if it differs">, Group<format_group>;
 defm formats : Value<"formats">, MetaVarName<"FILE.json">,
-  HelpText<"formats by node, as --dump-formats writes them">,
+  HelpText<"formats per node, as --dump-formats writes them">,
   Group<format_group>, Flags<[Reads]>;
 defm dump_formats : Value<"dump-formats">, MetaVarName<"FILE.json">,
-  HelpText<"write the formats that were compiled">, Group<format_group>,
+  HelpText<"write the formats that were used">, Group<format_group>,
   Flags<[Writes, ToolOnly]>;
 defm residual : Value<"residual">, MetaVarName<"TYPE">,
-  HelpText<"storage of what residual adds read:">, Values<"bfp,bf16,f32">,
+  HelpText<"storage of the operands of residual additions:">, Values<"bfp,bf16,f32">,
   Group<format_group>;
 defm weight_scaling : Value<"weight-scaling">, MetaVarName<"MODE">,
-  HelpText<"factors of output channels that make weights round better:">,
+  HelpText<"per-channel scaling of weights that reduces their rounding "
+           "errors:">,
   Values<"auto,off">, Group<format_group>;
 defm scale : Value<"scale">, MetaVarName<"POLICY">,
-  HelpText<"scale exponents: runmax (default), fixed, fixed(e=-7), table, "
-           "stats or predict">,
+  HelpText<"scale-exponent policy: runmax (default), fixed, "
+           "fixed(e=-7), table, stats, predict or error">,
   Group<format_group>;
 defm calibrate : Value<"calibrate">, MetaVarName<"FILE.npz">,
-  HelpText<"samples for --format=auto, --scale and scatter mode, by input name">,
+  HelpText<"calibration samples for --format=auto, --scale and scatter "
+           "mode, by input name">,
   Group<format_group>, Flags<[Reads]>;
 defm min_snr : Value<"min-snr">, MetaVarName<"DB">,
-  HelpText<"what --format=auto keeps: mean SNR of the outputs">,
+  HelpText<"target of --format=auto: mean SNR of the outputs, in dB">,
   Group<format_group>;
 defm min_agreement : Value<"min-agreement">, MetaVarName<"PCT">,
-  HelpText<"what --format=auto keeps: equal best classes on unseen inputs">,
+  HelpText<"target of --format=auto: percentage of unchanged top-1 "
+           "classes on unseen inputs">,
   Group<format_group>;
 
-defm fold_w : Value<"fold-w">, MetaVarName<"MODE">, HelpText<"W folding:">,
+defm fold_w : Value<"fold-w">, MetaVarName<"MODE">, HelpText<"width folding of convolutions with few channels:">,
   Values<"auto,off,stride,lane,both">, Group<mapping_group>;
 defm pci_policy : Value<"pci-policy">, MetaVarName<"POLICY">,
-  HelpText<"rows of a lane: cycles (default: fewest), or source (its alignment"
-           " rule)">,
+  HelpText<"array rows per lane of a lane fold: cycles (default: "
+           "fewest cycles) or source (the rule of the original design)">,
   Values<"cycles,source">, Group<mapping_group>;
 defm schedule : Value<"schedule">, MetaVarName<"MODE">,
-  HelpText<"order of instructions in the queues: list (default), search (more "
-           "schedules, up to a minute) or off (as emitted)">,
+  HelpText<"order of instructions in the queues: list (default), "
+           "search (more schedules, up to a minute) or off (as "
+           "emitted)">,
   Values<"list,search,off">, Group<mapping_group>;
 defm transpose : Value<"transpose">, MetaVarName<"MODE">,
-  HelpText<"transposes: auto (default), pe (the array), dma (through DRAM) or "
-           "copy">,
+  HelpText<"transposes: auto (default: fewest cycles), pe (on the "
+           "array), dma (through DRAM) or copy (on chip)">,
   Values<"auto,pe,dma,copy">, Group<mapping_group>;
 defm map_compression : Value<"map-compression">, MetaVarName<"FORM">,
-  HelpText<"maps in DRAM: auto (default: fewest cycles), off, bitmap, coo or "
-           "quadtree">,
+  HelpText<"feature maps in DRAM: auto (default: fewest cycles), off, "
+           "bitmap, coo or quadtree">,
   Values<"auto,off,bitmap,coo,quadtree">, Group<mapping_group>;
 defm weight_compression : Value<"weight-compression">, MetaVarName<"FORM">,
-  HelpText<"zeros of the array's weights in DRAM: auto (default: left out in "
-           "the shortest form), off, bitmap or runs">,
+  HelpText<"zeros of the array's weights in DRAM: auto (default: left "
+           "out in the shortest form), off, bitmap or runs">,
   Values<"auto,off,bitmap,runs">, Group<mapping_group>;
 
 defm sparse : Value<"sparse">, MetaVarName<"MODE">,
-  HelpText<"sparse cluster: auto (default: fewest cycles), off, tile or "
-           "scatter">,
+  HelpText<"use of the sparse cluster: auto (default: fewest cycles), "
+           "off, tile or scatter">,
   Values<"auto,off,tile,scatter">, Group<sparse_group>;
 defm zero_skip : Value<"zero-skip">, MetaVarName<"MODE">,
-  HelpText<"zero coefficients on the sparse cluster: on (default: skipped) or "
-           "off (issued, to compare with)">,
+  HelpText<"zero coefficients on the sparse cluster: on (default: "
+           "skipped) or off (issued, for comparison)">,
   Values<"on,off">, Group<sparse_group>;
 defm classify : Value<"classify">, MetaVarName<"RULE">,
-  HelpText<"sparse or dense: by cost (default), majority or threshold of zeros">,
+  HelpText<"rule of --sparse=auto: cost (default), majority (of zeros "
+           "in the input) or threshold (of zeros)">,
   Values<"cost,majority,threshold">,
   Group<sparse_group>;
 defm scatter_unit : Value<"scatter-unit">, MetaVarName<"A|B|C|D">,
-  HelpText<"unit that scatters (D)">, Values<"A,B,C,D">, Group<sparse_group>;
+  HelpText<"variant of the scatter unit (D)">, Values<"A,B,C,D">, Group<sparse_group>;
 defm partition : Value<"partition">, MetaVarName<"ALGORITHM">,
-  HelpText<"cuts of scatter mode: p2 (default), p1, rows or uniform">,
+  HelpText<"how scatter mode cuts feature maps into tiles: p2 "
+           "(default), p1, rows or uniform">,
   Values<"p2,p1,rows,uniform">, Group<sparse_group>;
 defm partition_metric : Value<"partition-metric">, MetaVarName<"METRIC">,
-  HelpText<"what tiles have equal:">, Values<"nnz,density,zeros">,
+  HelpText<"what the cuts balance:">, Values<"nnz,density,zeros">,
   Group<sparse_group>;
 defm partition_threshold : Value<"partition-threshold">, MetaVarName<"X">,
-  HelpText<"largest difference of two tiles (0.03)">, Group<sparse_group>;
+  HelpText<"largest difference between two tiles (0.03)">, Group<sparse_group>;
 defm partition_cuts : Value<"partition-cuts">, MetaVarName<"TIME">,
-  HelpText<"cuts by profile or by counts at run time: auto (default), profile,"
-           " runtime, always or always-profile">,
+  HelpText<"when cuts are chosen: auto (default), profile (at compile "
+           "time), runtime, always or always-profile (both for "
+           "studies)">,
   Values<"auto,profile,runtime,always,always-profile">, Group<sparse_group>;
 defm partition_halo : Value<"partition-halo">, MetaVarName<"MODE">,
-  HelpText<"tiles of the results (overlap, default), of the operand "
-           "(disjoint), or auto: fewer cycles">,
+  HelpText<"what scatter mode cuts into tiles: overlap (default: the "
+           "results), disjoint (the operand) or auto (fewer cycles)">,
   Values<"overlap,disjoint,auto">, Group<sparse_group>;
 
-def explain : Switch<"explain">, HelpText<"print the decisions of all passes">,
+def explain : Switch<"explain">, HelpText<"print what each pass decided, and the alternatives">,
   Group<report_group>, Flags<[ToolOnly]>;
 defm report : Value<"report">, MetaVarName<"FILE.json">,
   HelpText<"write the compile report (docs/ReportSchema.md)">,
   Group<report_group>, Flags<[Writes, ToolOnly]>;
 defm html : Value<"html">, MetaVarName<"FILE.html">,
-  HelpText<"write the timed program as a page to look at">, Group<report_group>,
+  HelpText<"write the timed program as a self-contained HTML page">, Group<report_group>,
   Flags<[Writes, ToolOnly]>;
 defm layers : Value<"layers">, MetaVarName<"FILE.csv">,
-  HelpText<"write the timed layers as a table">, Group<report_group>,
+  HelpText<"write the timed layers as CSV">, Group<report_group>,
   Flags<[Writes, ToolOnly]>;
 defm annotate : Value<"annotate">, MetaVarName<"FILE.onnx">,
-  HelpText<"write the model with the cost of its nodes">, Group<report_group>,
+  HelpText<"write a copy of the model with the cost of each node, for "
+           "Netron">, Group<report_group>,
   Flags<[Writes, ToolOnly]>;
 defm model_explorer : Value<"model-explorer">, MetaVarName<"DIR">,
-  HelpText<"write graphs and numbers for Model Explorer">, Group<report_group>,
+  HelpText<"write graphs and node data for Model Explorer">, Group<report_group>,
   Flags<[ToolOnly]>;
 defm dump_plan : Value<"dump-plan">, MetaVarName<"DIR">,
   HelpText<"write the numeric plan and its constants">, Group<report_group>,
   Flags<[WritesDump, ToolOnly]>;
 
 defm threads : Value<"threads">, MetaVarName<"N">,
-  HelpText<"threads (all hardware threads); results never change">,
+  HelpText<"number of threads (all hardware threads); never changes "
+           "the program">,
   Group<general_group>;
 def list_machines : Switch<"list-machines">,
-  HelpText<"print the built-in machines">, Group<general_group>,
+  HelpText<"list the built-in machines">, Group<general_group>,
   Flags<[ToolOnly]>;
 defm dump_machine : Value<"dump-machine">, MetaVarName<"NAME">,
   HelpText<"print a machine description as YAML">, Group<general_group>,

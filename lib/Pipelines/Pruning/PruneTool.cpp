@@ -211,7 +211,8 @@ int pruneMain(int argc, char **argv) {
   const support::Tool<PruneArguments> tool{
       "ashlar-prune",
       "MODEL.onnx -o OUT.onnx --density=D [options]",
-      "Sets the smallest weights of a model to zero.",
+      "Sets the smallest weights of a model to zero, to try sparsity without\n"
+      "training.",
       optionTable(),
       settings,
       support::setOnly<PruneArguments, &PruneArguments::model>,

@@ -63,16 +63,16 @@ class Parser:
 
 def tool_options(parser: Parser) -> None:
     """What everything that calls the tools takes."""
-    parser.option("tools", "FOLDER", "where ashlarc and ashlar-run are", group=GENERAL)
+    parser.option("tools", "FOLDER", "folder that has ashlarc and ashlar-run", group=GENERAL)
 
 
 def common_options(parser: Parser) -> None:
     """What everything that computes points takes."""
     tool_options(parser)
-    parser.option("jobs", "N", "points at a time (all cores)", group=GENERAL, number=True)
-    parser.option("reuse", "FOLDER", "take over results of equal points from here; repeat for several",
+    parser.option("jobs", "N", "number of points computed in parallel (all cores)", group=GENERAL, number=True)
+    parser.option("reuse", "FOLDER", "reuse results of equal points from this folder; repeat for several",
                   group=RESULT_OPTIONS, repeats=True)
-    parser.option("retry", "", "compute points again that failed", group=RESULT_OPTIONS)
+    parser.option("retry", "", "compute failed points again", group=RESULT_OPTIONS)
     parser.option("quiet", "", "no progress line", group=GENERAL)
 
 

@@ -30,7 +30,7 @@ class Evaluation(Campaign):
         submit_about="Evaluates as a Slurm job array, waits for it and merges.",
         whole_about="Accuracy and latency of a model over a data set: fp32 against formats.",
         folder="plan and results",
-        kept="keeps plan and results there; an unfinished evaluation resumes")
+        kept="keep plan and results here; an unfinished evaluation resumes")
 
     def request_options(self, parser: Parser) -> None:
         def data(name: str, what: str, words: str, **keywords: Any) -> None:
@@ -38,18 +38,18 @@ class Evaluation(Campaign):
 
         data("data", "PATH", "folder of images, .npz, or a folder with the files of MNIST or CIFAR")
         data("labels", "FILE", "labels of a folder: lines of file and label, or boxes as COCO's JSON")
-        data("recipe", "NAME|FILE.yaml", "how images become inputs, and what outputs mean")
-        data("limit", "N", "the first N samples only", number=True)
-        data("split", "NAME", "the part of a data set that has both:", values=("test", "train"), default="test")
-        data("calibrate", "N", "samples that calibrate and are not evaluated (8 where needed)", number=True)
-        parser.option("formats", "LIST", "formats between commas; auto and tables FILE.json too (bfp8)",
+        data("recipe", "NAME|FILE.yaml", "preprocessing of images and meaning of outputs")
+        data("limit", "N", "use only the first N samples", number=True)
+        data("split", "NAME", "which part of the data set:", values=("test", "train"), default="test")
+        data("calibrate", "N", "number of calibration samples, which are not evaluated (8 if needed)", number=True)
+        parser.option("formats", "LIST", "comma-separated formats, auto, or tables FILE.json (bfp8)",
                       default="bfp8")
-        parser.option("machine", "LIST", "machines between commas (a1)", default="a1")
-        parser.option("reference", "NAME", "what computes fp32:", values=("auto", "onnxruntime", "ashlar"),
+        parser.option("machine", "LIST", "comma-separated machines (a1)", default="a1")
+        parser.option("reference", "NAME", "what computes the fp32 reference:", values=("auto", "onnxruntime", "ashlar"),
                       default="auto")
         parser.option("input-shape", "NAME=1x3x224x224", "static shape of an input; repeat for several",
                       repeats=True)
-        parser.option("option", "NAME=VALUE", "an option of ashlarc, as scale=table; repeat for several",
+        parser.option("option", "NAME=VALUE", "an option for ashlarc, such as scale=table; repeat for several",
                       repeats=True)
 
     def report_options(self, parser: Parser) -> None:
@@ -58,8 +58,8 @@ class Evaluation(Campaign):
 
         report("json", "FILE", "the table as JSON")
         report("csv", "FILE", "the table as CSV")
-        report("samples", "FILE.csv", "one line per sample and format")
-        report("skip-bad", "", "samples that cannot be used do not decide the exit code")
+        report("samples", "FILE.csv", "one line per sample and format, as CSV")
+        report("skip-bad", "", "succeed even if samples could not be used")
 
     def missing(self, options: SimpleNamespace) -> str:
         if not options.subject:

@@ -86,7 +86,7 @@ def read_signature(path: Path, shapes: list[str]) -> Signature:
 
 
 def varying_outputs(path: Path) -> bool:
-    """Whether data decide the extents of an output, as those of what non-maximum
+    """Whether an output has data-dependent extents, as has that of what non-maximum
     suppression selects: it has an open dimension that no input has. Runs of several
     samples have no arrays of one shape for it."""
     import onnx

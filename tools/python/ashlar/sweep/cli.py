@@ -40,8 +40,8 @@ class Sweep(Campaign):
         """The file says everything."""
 
     def report_options(self, parser: Parser) -> None:
-        parser.option("strict", "", "a failed point decides the exit code", group="report options")
-        parser.option("no-plots", "", "the table alone", group="report options")
+        parser.option("strict", "", "fail if any point failed", group="report options")
+        parser.option("no-plots", "", "write the table only", group="report options")
 
     def missing(self, options: SimpleNamespace) -> str:
         return "" if options.subject and options.output else "SWEEP.yaml and -o FOLDER"
