@@ -154,9 +154,9 @@ struct Quantise {
   SmallVector<Location> locations;
 };
 
-/// Goes back over the only reader's operand.
+/// The operation that makes `value`, if it has no other reader.
 template <typename OpTy>
-OpTy behind(Value value) {
+OpTy soleProducer(Value value) {
   return value.hasOneUse() ? value.getDefiningOp<OpTy>() : OpTy();
 }
 
@@ -169,10 +169,10 @@ void matchStep(Quantise &found) {
     found.floats = op->getOperand(0);
     found.locations.push_back(op->getLoc());
   };
-  if (auto div = behind<nn::DivOp>(found.floats)) {
+  if (auto div = soleProducer<nn::DivOp>(found.floats)) {
     if (auto step = scalarBeside(div, 1))
       take(div, *step);
-  } else if (auto mul = behind<nn::MulOp>(found.floats)) {
+  } else if (auto mul = soleProducer<nn::MulOp>(found.floats)) {
     auto factor = scalarBeside(mul, 1);
     int exponent = 0;
     if (factor && std::frexp(*factor, &exponent) == 0.5f &&
@@ -183,7 +183,7 @@ void matchStep(Quantise &found) {
 
 std::optional<Quantise> matchQuantise(nn::CastOp cast) {
   IntegerType type = byteType(cast.getY());
-  auto clip = behind<nn::UnaryOp>(cast.getX());
+  auto clip = soleProducer<nn::UnaryOp>(cast.getX());
   if (!type || !clip || !isF32(clip.getResult()) ||
       clip.getFunction() != nn::UnaryFunction::Clip ||
       clip.getAlpha().convertToDouble() != lowOf(type) ||
@@ -193,7 +193,7 @@ std::optional<Quantise> matchQuantise(nn::CastOp cast) {
   found.last = cast;
   found.locations = {cast.getLoc(), clip.getLoc()};
   Value at = clip.getX();
-  if (auto add = behind<nn::AddOp>(at)) {
+  if (auto add = soleProducer<nn::AddOp>(at)) {
     std::optional<float> zero = scalarBeside(add, 1);
     if (!zero || *zero != std::trunc(*zero) || *zero < lowOf(type) ||
         *zero > lowOf(type) + 255)
@@ -202,7 +202,7 @@ std::optional<Quantise> matchQuantise(nn::CastOp cast) {
     found.locations.push_back(add.getLoc());
     at = add.getA();
   }
-  auto round = behind<nn::UnaryOp>(at);
+  auto round = soleProducer<nn::UnaryOp>(at);
   if (!round || round.getFunction() != nn::UnaryFunction::Round)
     return std::nullopt;
   found.locations.push_back(round.getLoc());
@@ -242,7 +242,8 @@ Formula formulaOf(const Quantise &quantise) {
   if (matchBinary(quantise.floats, formula))
     return formula;
   Value floats = quantise.floats;
-  if (auto unary = behind<nn::UnaryOp>(floats); unary && isF32(unary.getX())) {
+  if (auto unary = soleProducer<nn::UnaryOp>(floats);
+      unary && isF32(unary.getX())) {
     bool relu = unary.getFunction() == nn::UnaryFunction::Relu;
     bool clip = unary.getFunction() == nn::UnaryFunction::Clip;
     formula.locations.push_back(unary.getLoc());
@@ -347,7 +348,7 @@ private:
   /// Parts that are quantised before they are put together, or null.
   Value concatenated(OpBuilder &builder, const Quantise &found,
                      RankedTensorType type) {
-    auto concat = behind<nn::ConcatOp>(found.floats);
+    auto concat = soleProducer<nn::ConcatOp>(found.floats);
     if (!concat || !llvm::all_of(concat.getInputs(), [](Value part) {
           return matchDequantise(part).has_value();
         }))
