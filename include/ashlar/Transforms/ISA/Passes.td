@@ -36,11 +36,10 @@ def Schedule : Pass<"ashlar-isa-schedule", "::mlir::ModuleOp"> {
     overlap, and loads run as early as memory allows. The array and the sparse
     cluster keep their order. Each schedule and the order of emission are timed
     with their semaphores by the emulator's timing model; the fastest stays, and
-    `ashlar.decision.schedule` of the program says what each takes. Of programs
-    with more than 30,000 instructions fewer schedules are tried, with more than
-    120,000 none. `search`
-    tries more schedules: the urgency of every node is drawn anew, from fixed
-    seeds.
+        `ashlar.decision.schedule` of the program has the cycles of each. For
+    programs of more than 30,000 instructions fewer schedules are tried, for
+    more than 120,000 none. `search` tries more schedules, with random
+    priorities of the nodes from fixed seeds.
     `isa.planned` stands where its tensor is complete and unchanged.
 
     The machine is read from the module attribute `npu.target`.

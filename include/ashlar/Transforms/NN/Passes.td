@@ -16,17 +16,19 @@ class NNPass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
 def BandChains : NNPass<"ashlar-nn-band-chains"> {
   let summary = "compute chains that change layout band by band of rows";
   let description = [{
-    A chain of element-wise operations and pools that work in different layouts
-    (a pool over channels, as in a local response normalisation, has positions
-    across partitions, its neighbours have channels) uses the vector unit and
-    the engines that change layouts in turn, and its maps of floats are as
-    large as the whole feature map. Where fewer cycles are predicted, each band
-    of rows gets a chain of its own, between slices of what the chain reads and
-    a concat: one band is computed while another changes its layout, and maps of
-    a band stay in the state buffer. Every element is computed as before.
+        In a chain of element-wise operations and pools that work in different
+    layouts (a pool over channels, as in a local response normalisation, has
+    positions in the partition dimension, its neighbours have channels), the
+    vector unit and the copies that change layouts alternate, and every
+    intermediate result is a whole feature map of floats. If fewer cycles are
+    predicted, each band of rows gets a chain of its own, between slices of the
+    operands and a concat: one band is computed while another changes its
+    layout, and the intermediate results of a band stay in the state buffer.
+    Every element is computed as before.
 
-    Bands have as many rows as take fewest cycles: short ones overlap better,
-    others fill partitions better. The concat has the decision.
+    The number of rows in a band is the one with the fewest predicted cycles:
+    short bands overlap better, long ones fill partitions better. The decision
+    is an attribute of the concat.
   }];
   let options = [
     Option<"partitions", "partitions", "int64_t", "128",
@@ -52,15 +54,15 @@ def BandChains : NNPass<"ashlar-nn-band-chains"> {
 def FoldConstants : NNPass<"ashlar-nn-fold-constants"> {
   let summary = "evaluate operations whose operands are all constant";
   let description = [{
-    Replaces every operation whose operands are constant by its value. Data
-    data movement copies raw bits; arithmetic in binary64 in index order,
-    rounded once to the result type; integers exactly, modulo their width.
+        Replaces every operation whose operands are constant by its value. Data
+    movement copies raw bits. Arithmetic is in binary64, in index order, rounded
+    once to the result type; that of integers is exact, modulo their width.
 
     A result without elements is a constant for any operands.
 
-    A result that is larger than `max-bytes` and larger than all operands
-    together (a broadcast, a pad) stays an operation: the file should not
-    grow by what the machine can produce on its own.
+        A result that is larger than `max-bytes` and larger than all operands
+    together (a broadcast, a pad) stays an operation: the program file should
+    not store what the machine can compute.
   }];
   let options = [
     Option<"maxBytes", "max-bytes", "int64_t", "4194304",
@@ -73,7 +75,7 @@ def FoldConstants : NNPass<"ashlar-nn-fold-constants"> {
 }
 
 def SetBatch : NNPass<"ashlar-nn-set-batch"> {
-  let summary = "several samples at a time for a network of one";
+    let summary = "several samples at a time for a network of one";
   let description = [{
     Every graph input has one sample on axis 0; afterwards it has `batch`, and
     so has every result, which is what the network gives for each sample. The
@@ -430,17 +432,17 @@ def OrderChannels : NNPass<"ashlar-nn-order-channels"> {
     The channels of a feature map that only convolutions with constant weights
     read, directly or through functions and windows that work on each channel
     alone, may have any order: the outputs of the producer and the inputs of all
-    readers are permuted together. Channels that no reader needs come last,
-    before them those whose weights are all zero, and outputs that lack the same
-    parts of their weights stand together. An order is taken if it makes more
-    tiles of `rows` inputs and `columns` outputs all zero than there were; the
-    array leaves these out, and the sparse cluster whole blocks of channels.
+    readers are permuted together.     Channels that no reader needs come last,
+    before them those whose weights are all zero; outputs whose weights are zero
+    in the same places are neighbours. An order is taken if it increases the
+    number of all-zero tiles of `rows` inputs and `columns` outputs; the
+    array skips these, and the sparse cluster skips whole blocks of channels.
 
     A channel without weights and bias stays zero through relu and pooling: the
     readers' weights for it become zero too.
 
-    No group, graph output, sum or concatenation may see the feature map: their
-    channels have an order of their own.
+        A feature map that a grouped convolution, a graph output, an addition or a
+    concatenation reads keeps its order, because these fix it.
   }];
   let options = [
     Option<"rows", "rows", "int64_t", "128",

@@ -143,8 +143,8 @@ def ClassifyTransposes
     An operation that reads its operand across another partition dimension, and
     a result whose neighbours in DRAM are in other partitions, are data
     movements too (`layout`): they become operations where the array or DRAM is
-    chosen, and stay copies of the operation's tiles otherwise. Of such a copy
-    only what does not overlap with a product before or after it counts.
+        chosen, and stay copies of the operation's tiles otherwise. The part of such
+    a copy that overlaps a product before or after it costs nothing.
 
     The attribute `ashlar.decision.transpose` has the choice, its reason and the
     predicted cycles of every alternative. The machine is read from the module
@@ -174,10 +174,10 @@ def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
     and W stride 1 with stationary weights, and its producer can write it
     folded: a convolution whose drain encodes, or a data movement that encodes.
     PCi is the one with the fewest predicted cycles of all readers, the largest
-    among equals. A data movement copies rows into lanes element by element;
-    the cycles in which the byte network forms those runs count. `policy` "source" takes the PCi of the original design
-    instead: the largest whose padding exceeds the minimum by at most
-    `tolerance` channels. Each reader's decision has the cycles of every
+    among equals.     A data movement copies rows into lanes element by element; the cost includes
+    the cycles in which the byte network forms these runs. `policy` "source"
+    takes the PCi of the original design instead: the largest whose padding
+    exceeds the minimum by at most `tolerance` channels. Each reader's decision has the cycles of every
     alternative.
 
     The machine is read from the module attribute `npu.target`.
@@ -201,18 +201,19 @@ def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {
     much less of each partition: what was too large for the state buffer may
     fit.
 
-    Operations of the vector unit that read and make each other's maps are one
-    group, for which every axis and the numbers of groups of partitions that
-    fill most of them are compared: passes of the vector unit, copies between
-    layouts and maps that go through DRAM. `work_spread` says that an operation
-    works so, `spread` that its result is kept so; what reads or makes a feature
-    map in another layout than it is kept in copies it tile by tile. An input of
-    the network that several operations take so is loaded once.
+        Vector-unit operations that are connected by feature maps form a group. For
+    each group, the pass compares every axis and the numbers of partition groups
+    that fill most partitions, by passes of the vector unit, copies between
+    layouts and feature maps that go through DRAM. `work_spread` marks an
+    operation that computes in this layout, `spread` a result that is stored in
+    it. An operation that reads or writes a feature map in another layout than
+    the stored one copies it tile by tile. A network input that several
+    operations read in this layout is loaded once.
 
     A feature map of other operations that is too large for its partitions is
-    kept so where copies of its tiles take less than DRAM would. It may have
-    fitted all the same, or have passed through in tiles: the compiler times the
-    network with `keep-large` and without.
+    stored in this layout if the copies of its tiles cost less than DRAM. It
+    might have fitted anyway, or been processed in tiles, so the compiler times
+    the network with and without `keep-large`.
 
     The machine is read from the module attribute `npu.target`.
   }];
