@@ -7,8 +7,8 @@ usage: containerfile.py CHECKOUT CACHE MODEL [--packages=FOLDER]
 For hosts without a container engine or without a registry: each FROM is an empty
 root (roots.py), COPY copies, RUN runs in the root, CMD runs last. Then the final
 root compiles and runs MODEL. With --packages the stage `build` is not carried out:
-its folder /packages is FOLDER, of a build that is there. ASHLAR_ROOT_CCACHE names a folder of ccache that the
-builds share.
+its folder /packages is FOLDER, of a build that is there. ASHLAR_ROOT_CCACHE names a
+ccache folder that the builds share, CMAKE_BUILD_PARALLEL_LEVEL the number of jobs.
 """
 
 import fnmatch
@@ -52,6 +52,9 @@ class Build:
         self.checkout, self.cache, self.folder, self.packages = checkout, cache, folder, packages
         self.stages, self.root, self.work = {}, None, "/"
         self.environment = dict(roots.ENVIRONMENT)
+        for name in ("CMAKE_BUILD_PARALLEL_LEVEL", "http_proxy", "https_proxy", "no_proxy"):
+            if name in os.environ:
+                self.environment[name] = os.environ[name]
         self.shared = os.environ.get("ASHLAR_ROOT_CCACHE")
 
     def begin(self, rest):
