@@ -102,7 +102,7 @@ static LogicalResult verifyKept(func::FuncOp main, unsigned index) {
   return success();
 }
 
-/// An extent that data decide: an axis, and the result that has it.
+/// A data-dependent extent: an axis, and the result that has it.
 static LogicalResult verifyExtent(func::FuncOp main, unsigned index) {
   Attribute attribute = main.getResultAttr(index, nn::extentAttr);
   if (!attribute)

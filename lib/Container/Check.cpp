@@ -62,7 +62,7 @@ llvm::Error checkNames(const char *kind,
   return llvm::Error::success();
 }
 
-/// The extent that a run decides.
+/// A data-dependent extent.
 llvm::Error checkExtent(const TensorBinding &binding, bool input,
                         const Program &program) {
   if (binding.extentAxis == -1)
@@ -72,12 +72,11 @@ llvm::Error checkExtent(const TensorBinding &binding, bool input,
                            "axis for it",
                            binding.name);
   if (input)
-    return malformed("input '{}' has an extent that the run decides",
-                     binding.name);
+    return malformed("input '{}' has a data-dependent extent", binding.name);
   if (binding.extentAxis < 0 ||
       static_cast<size_t>(binding.extentAxis) >= binding.shape.size())
-    return malformed("output '{}' of rank {} has an extent that the run "
-                     "decides on axis {}",
+    return malformed("output '{}' of rank {} has a data-dependent extent on "
+                     "axis {}",
                      binding.name, binding.shape.size(), binding.extentAxis);
   return checkDram("extent of '" + binding.name + "'", binding.extentOffset,
                    sizeof(int64_t), program);

@@ -136,7 +136,7 @@ Expected<ScalePolicy> parseScalePolicy(StringRef text) {
   if (found == std::end(names))
     return makeError(ErrorClass::Usage,
                      "scale policy is '{}', expected runmax, fixed, table, "
-                     "stats or predict{}",
+                     "stats, predict or error{}",
                      text.str(), support::didYouMean(name, names));
   policy.kind = static_cast<ScaleKind>(found - std::begin(names));
   // Errors of stored values are what this policy looks at.

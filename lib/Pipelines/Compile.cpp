@@ -241,7 +241,7 @@ static llvm::Error refuseHost(ModuleOp module) {
   if (!found)
     return llvm::Error::success();
   return makeError(ErrorClass::Unsupported,
-                   "'{}' (node '{}') is work of the host, which --no-host "
+                   "'{}' (node '{}') needs the host, which --no-host "
                    "excludes",
                    found->getName().getStringRef().str(),
                    analysis::getNodeName(found->getLoc()));

@@ -52,7 +52,7 @@ llvm::Error evalNms(nn::NmsOp op, llvm::ArrayRef<const Tensor *> operands,
   for (size_t i : {0, 1, 3, 4})
     if (!operands[i]->isFloat())
       return support::makeError(ErrorClass::Unsupported,
-                                "nn.nms of operands that are no floats");
+                                "nn.nms of operands that are not floats");
   numerics::Suppression asked;
   asked.batches = operands[1]->shape[0];
   asked.classes = operands[1]->shape[1];

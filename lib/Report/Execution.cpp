@@ -34,8 +34,9 @@ llvm::Error checkExtents(llvm::ArrayRef<NamedTensor> outputs,
     if (before.shape != now.shape)
       return makeError(
           ErrorClass::Unsupported,
-          "output '{}' is {} for sample 0 and {} for sample {}: outputs whose "
-          "extents data decide are not stacked; run sample by sample",
+          "output '{}' is {} for sample 0 and {} for sample {}: outputs with "
+          "data-dependent extents cannot be stacked; run the samples one by "
+          "one",
           output.name, support::describe(before), support::describe(now),
           sample);
   return llvm::Error::success();

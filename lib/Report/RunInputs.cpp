@@ -20,12 +20,13 @@ using support::NamedTensor;
 std::string report::listBindings(llvm::ArrayRef<TensorBinding> bindings) {
   std::string text;
   for (const TensorBinding &binding : bindings)
-    text += fmt::format("\n  {}  {}{}", binding.name,
-                        support::describe(binding.type, binding.shape),
-                        binding.hasRunTimeExtent()
-                            ? fmt::format(", on axis {} as many as data decide",
-                                          binding.extentAxis)
-                            : "");
+    text +=
+        fmt::format("\n  {}  {}{}", binding.name,
+                    support::describe(binding.type, binding.shape),
+                    binding.hasRunTimeExtent()
+                        ? fmt::format(", at most; axis {} depends on the data",
+                                      binding.extentAxis)
+                        : "");
   return text;
 }
 

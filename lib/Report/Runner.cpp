@@ -205,7 +205,7 @@ llvm::Error Session::readState() {
   if (asked && state.empty())
     return makeError(ErrorClass::Usage,
                      "{}: the program has no state; --state-in and "
-                     "--state-out need a scale policy stats or predict, or "
+                     "--state-out need a scale policy with state, or "
                      "tensors that ashlarc --state keeps",
                      options.program);
   if (options.stateIn.empty())

@@ -138,7 +138,7 @@ Value Emitter::batchNorm(Value x, ArrayRef<Value> parameters, double epsilon) {
 
 bool Emitter::acceptHost(StringRef function) {
   if (!failed() && !useHost)
-    unsupported("'{}' is work of the host, which --no-host excludes",
+    unsupported("'{}' needs the host, which --no-host excludes",
                 function.str());
   return !failed();
 }

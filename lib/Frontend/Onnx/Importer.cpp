@@ -428,7 +428,7 @@ Error Importer::addResults() {
   return Error::success();
 }
 
-/// Results whose extents data decide name another result that has the extent.
+/// Results with data-dependent extents name another result that has the extent.
 void Importer::addExtents(SmallVector<Value> &results,
                           SmallVector<mlir::DictionaryAttr> &attributes) {
   llvm::StringSet<> names;

@@ -312,10 +312,10 @@ llvm::Error parseLibraryOptions(llvm::ArrayRef<NamedOption> options,
     const bool forTool =
         id && table.hasFlag(*id, support::optionflags::ToolOnly);
     if (!id || forTool)
-      return makeError(ErrorClass::Usage,
-                       "unknown option '{}'{}; see the options of ashlarc",
-                       name,
-                       forTool ? " (it is one of the tool ashlarc alone)" : "");
+      return makeError(
+          ErrorClass::Usage,
+          "unknown option '{}'{}; see the options of ashlarc", name,
+          forTool ? " (it is an option of the tool ashlarc only)" : "");
     if (table.isSwitch(*id) && value != "true" && value != "false")
       return makeError(ErrorClass::Usage,
                        "option '{}' is '{}', expected true or false", name,

@@ -92,8 +92,8 @@ findAxes(Lists lists, llvm::ArrayRef<int64_t> sizes) {
         if ((*list)[t].shape[d] != size)
           return makeError(ErrorClass::Unsupported,
                            "axis {} of '{}' has {} elements in the program for "
-                           "{}: only what is as long as the dimension of "
-                           "--bucket can be filled up; give inputs of one of "
+                           "{}: only axes that are as long as the dimension "
+                           "of --bucket can be padded; give inputs of one of "
                            "the sizes, or compile one program with "
                            "--input-shape",
                            d, name, (*list)[t].shape[d], size);

@@ -49,13 +49,14 @@ static LogicalResult checkStoredBytes(Operation *op) {
   std::vector<float> values = analysis::constantFloats(op->getOperand(1));
   if (values.empty())
     return op->emitOpError()
-           << "has 'w_zero' in 'quant', but its weights are no constant";
+           << "has 'w_zero' in 'quant', but its weights are not constant";
   auto [low, high] = std::minmax_element(values.begin(), values.end());
   auto least = static_cast<int64_t>(*low), most = static_cast<int64_t>(*high);
   if (least + *zero >= 0 && most + *zero <= 255)
     return success();
   return op->emitOpError() << "has weights from " << least << " to " << most
-                           << ", which are no bytes with 'w_zero' " << *zero;
+                           << ", which do not fit a byte with 'w_zero' "
+                           << *zero;
 }
 
 LogicalResult verifyWeights(Operation *op) {

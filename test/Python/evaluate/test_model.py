@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Outputs whose extents data decide, told from those of an open batch."""
+"""Outputs with data-dependent extents, told from those of an open batch."""
 
 import tempfile
 import unittest

@@ -144,7 +144,7 @@ module {
 // plan_c6: policies have names.
 module {
   func.func @main(%x: tensor<1x16xf32> {nn.name = "x"}) -> (tensor<1x16xf32> {nn.name = "y"}) {
-    // expected-error @+1 {{scale policy is 'median', expected runmax, fixed, table, stats or predict}}
+    // expected-error @+1 {{scale policy is 'median', expected runmax, fixed, table, stats, predict or error}}
     %0 = bfp.encode %x {ashlar.scale = "median"} : tensor<1x16xf32> -> tensor<1x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
     %1 = bfp.decode %0 : tensor<1x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>> -> tensor<1x16xf32>
     return %1 : tensor<1x16xf32>

@@ -91,7 +91,7 @@ func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @main(%x: tensor<4x2xi8>) -> tensor<4x2xi32> {
   %w = nn.constant dense<[[-200, 1], [2, 55]]> : tensor<2x2xi16>
-  // expected-error@+1 {{has weights from -200 to 55, which are no bytes with 'w_zero' 199}}
+  // expected-error@+1 {{has weights from -200 to 55, which do not fit a byte with 'w_zero' 199}}
   %0 = npu.pe.matmul(%x, %w) {layout = #npu.layout<axis = 1>, quant = #npu.quant<x_zero = 0, w_zero = 199>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x2xi8>, tensor<2x2xi16>) -> tensor<4x2xi32>
   return %0 : tensor<4x2xi32>
 }

@@ -248,7 +248,7 @@ TEST(Host, IsInTheProofs) {
                   .starts_with("source and destination overlap"));
 }
 
-/// An output whose extent the run decides is as long as the run says.
+/// An output with a data-dependent extent is as long as in this run.
 TEST(Host, OutputsHaveTheExtentOfTheRun) {
   auto text = [](int64_t extent) {
     return fmt::format(".machine name=a1\n.memory dram=64\n"

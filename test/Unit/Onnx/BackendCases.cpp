@@ -49,7 +49,7 @@ importCase(const BackendCase &test, int firstConstant,
   return module;
 }
 
-/// Outputs whose extents data decide, cut to those.
+/// Outputs with data-dependent extents, cut to those.
 void cutToExtents(mlir::ModuleOp module, std::vector<HostTensor> &results) {
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
   for (unsigned i = 0; i < results.size(); ++i)

@@ -19,14 +19,14 @@ void give(Node &n, size_t i, int64_t axis, Value count) {
 std::optional<RunTimeExtent> onlyFirst(Node &n) {
   for (size_t i = 1; i < n.numInputs(); ++i)
     if (n.extentOf(i)) {
-      n.unsupported("data decide the extent of input {}", i);
+      n.unsupported("input {} has a data-dependent extent", i);
       return std::nullopt;
     }
   return n.extentOf(0);
 }
 
 void refuseAxis(Node &n, int64_t axis) {
-  n.unsupported("works along axis {}, whose extent data decide", axis);
+  n.unsupported("works along axis {}, which has a data-dependent extent", axis);
 }
 
 /// Extents of an axis, of `inside` further ones, and of none.
@@ -43,7 +43,7 @@ void ashlar::frontend::carryBroadcast(Node &n) {
     if (auto extent = n.extentOf(i)) {
       extent->axis += rankOf(y) - rankOf(n.optionalInput(i));
       if (carried && !(*carried == *extent)) {
-        n.unsupported("data decide the extents of several operands");
+        n.unsupported("several operands have data-dependent extents");
         return;
       }
       carried = extent;
@@ -53,8 +53,8 @@ void ashlar::frontend::carryBroadcast(Node &n) {
     Value x = n.optionalInput(i);
     const int64_t axis = x ? carried->axis - (rankOf(y) - rankOf(x)) : -1;
     if (axis >= 0 && !n.extentOf(i) && shapeOf(x)[axis] != 1) {
-      n.unsupported("input {} has {} elements on an axis of which data decide "
-                    "the extent of another operand",
+      n.unsupported("input {} has {} elements on an axis on which another "
+                    "operand has a data-dependent extent",
                     i, shapeOf(x)[axis]);
       return;
     }
@@ -85,7 +85,7 @@ void ashlar::frontend::carrySqueeze(Node &n) {
   if (auto given = n.hasInput(1) ? integersOf(n.input(1)) : std::nullopt)
     axes = *given;
   if (axes.empty()) {
-    n.unsupported("needs axes where data decide an extent");
+    n.unsupported("needs axes if an extent is data-dependent");
     return;
   }
   axes = n.normalAxes(axes, rankOf(x));
@@ -145,9 +145,10 @@ void ashlar::frontend::carryReshape(Node &n) {
           count, n.integers(after / inside, {1}, elementOf(count)));
     return give(n, 0, static_cast<int64_t>(axis), count);
   }
-  n.unsupported("data decide the extent of axis {} of {}, which no axis of {} "
-                "can have",
-                extent->axis, typeText(n.input(0)), typeText(n.outputs()[0]));
+  n.unsupported(
+      "axis {} of {} has a data-dependent extent, which no axis of {} "
+      "can have",
+      extent->axis, typeText(n.input(0)), typeText(n.outputs()[0]));
 }
 
 void ashlar::frontend::carryOtherAxis(Node &n) {
@@ -155,7 +156,7 @@ void ashlar::frontend::carryOtherAxis(Node &n) {
   for (size_t i = 0; i < n.numInputs(); ++i) {
     auto extent = n.extentOf(i);
     if (extent && carried && !(*extent == *carried)) {
-      n.unsupported("data decide the extents of several operands");
+      n.unsupported("several operands have data-dependent extents");
       return;
     }
     if (extent)
@@ -167,9 +168,10 @@ void ashlar::frontend::carryOtherAxis(Node &n) {
   const bool concat = n.op() == "Concat";
   for (size_t i = 0; concat && i < n.numInputs(); ++i)
     if (!n.extentOf(i)) {
-      n.unsupported("data decide the extent of some operands and not of input "
-                    "{}",
-                    i);
+      n.unsupported(
+          "some operands have data-dependent extents, but input {} has "
+          "not",
+          i);
       return;
     }
   const bool first = concat || n.op() == "Split";
@@ -246,8 +248,8 @@ void ashlar::frontend::carrySlice(Node &n) {
   Value x = n.input(0), y = n.outputs()[0];
   const bool inputs = n.opset() >= 10;
   if (inputs && (!constantOf(n.input(1)) || !constantOf(n.input(2)))) {
-    n.unsupported("cuts at run-time places what data decide the extent of "
-                  "already");
+    n.unsupported("slices at run-time positions an operand that already has a "
+                  "data-dependent extent");
     return;
   }
   auto numbers = [&](size_t i, const char *name) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Steps of the rules for operands whose extents data decide, by what operators
-// have in common. An operand that a step cannot mean is an error of the node.
+// Steps of the rules for operands with data-dependent extents, by what
+// operators have in common. An operand that a step cannot mean is an error of
+// the node.
 
 #ifndef ASHLAR_LIB_FRONTEND_ONNX_EXTENTS_CARRY_H
 #define ASHLAR_LIB_FRONTEND_ONNX_EXTENTS_CARRY_H

@@ -23,7 +23,8 @@ static void carryGather(Node &n) {
   const int64_t axis = n.normalAxis(n.getInt("axis", 0), rankOf(x));
   auto ofData = n.extentOf(0), ofIndices = n.extentOf(1);
   if (ofData && ofData->axis == axis) {
-    n.unsupported("chooses along axis {}, whose extent data decide", axis);
+    n.unsupported("selects along axis {}, which has a data-dependent extent",
+                  axis);
     return;
   }
   if (ofIndices)
@@ -37,18 +38,18 @@ static void carryGather(Node &n) {
 void ashlar::frontend::carryIndices(Node &n) {
   auto ofData = n.extentOf(0), ofIndices = n.extentOf(1);
   if (ofData && ofIndices) {
-    n.unsupported("data decide the extents of several operands");
+    n.unsupported("several operands have data-dependent extents");
     return;
   }
   if (n.op() == "Gather")
     return carryGather(n);
   if (ofData) {
-    n.unsupported("data decide the extent of input 0");
+    n.unsupported("input 0 has a data-dependent extent");
     return;
   }
   const bool tuples = n.op() == "GatherND";
   if (tuples && ofIndices->axis + 1 == rankOf(n.input(1))) {
-    n.unsupported("data decide the length of index tuples");
+    n.unsupported("the length of index tuples is data-dependent");
     return;
   }
   n.setExtent(0, *ofIndices);
@@ -63,8 +64,8 @@ void ashlar::frontend::carryRegions(Node &n) {
   auto boxes = n.extentOf(1), batches = n.extentOf(2);
   if (n.extentOf(0) || !boxes || !batches || !(*boxes == *batches) ||
       boxes->axis != 0) {
-    n.unsupported("data have to decide the extents of boxes and batch indices "
-                  "alike, and no others");
+    n.unsupported("expected one data-dependent extent, that of both boxes and "
+                  "batch indices");
     return;
   }
   n.setExtent(0, {0, boxes->count});
@@ -74,7 +75,8 @@ void ashlar::frontend::prepareZeros(Node &n) { fillRest(n, 0, 0); }
 
 void ashlar::frontend::prepareCondition(Node &n) {
   if (auto extent = n.extentOf(0)) {
-    n.unsupported("data decide the extent of input 0 on axis {}", extent->axis);
+    n.unsupported("input 0 has a data-dependent extent on axis {}",
+                  extent->axis);
     return;
   }
   fillRest(n, 1, 0);

@@ -118,8 +118,8 @@ void ashlar::frontend::runWithExtents(Node &n, Handler handler) {
       continue;
     rule = findExtentRule(n.op());
     if (!rule) {
-      n.unsupported("data decide the extent of input {} on axis {} (at most "
-                    "{}), which {} does not take",
+      n.unsupported("input {} has a data-dependent extent on axis {} (at most "
+                    "{}), which {} does not support",
                     i, extent->axis, shapeOf(n.optionalInput(i))[extent->axis],
                     n.op().str());
       return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What operators make of operands whose extents data decide.
+// What operators make of operands with data-dependent extents.
 
 #ifndef ASHLAR_LIB_FRONTEND_ONNX_EXTENTS_EXTENTRULES_H
 #define ASHLAR_LIB_FRONTEND_ONNX_EXTENTS_EXTENTRULES_H

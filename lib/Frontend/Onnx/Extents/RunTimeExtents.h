@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which values of a graph have an extent that data decide. Types are static:
+// Which values of a graph have a data-dependent extent. Types are static:
 // such a value has room for the most indices of that axis, and another value
 // says how many of them count. Nobody may depend on what lies beyond.
 
@@ -14,7 +14,7 @@
 
 namespace ashlar::frontend {
 
-/// One axis whose extent data decide.
+/// One axis with a data-dependent extent.
 struct RunTimeExtent {
   int64_t axis = 0;
   mlir::Value count; ///< The extent: one i64.

@@ -23,8 +23,8 @@ Error Importer::checkExtents(const FlatNode &node) {
       return value.takeError();
     if (auto extent = extents.find(*value))
       return makeError(ErrorClass::Unsupported,
-                       "data decide the extent of '{}' on axis {}, which {} "
-                       "does not take",
+                       "'{}' has a data-dependent extent on axis {}, which {} "
+                       "does not support",
                        printable(name), extent->axis, printable(node.op));
   }
   return Error::success();

@@ -127,8 +127,8 @@ void sliceRunTimeAxes(Node &n, Value x, Value starts, Value ends,
     by.push_back(steps[i]);
   }
   if (open.size() > 1)
-    n.unsupported("starts or ends of axes {} and {} are known at run time; "
-                  "data may decide one extent of a value",
+    n.unsupported("starts or ends of axes {} and {} are only known at run "
+                  "time; a value can have one data-dependent extent",
                   axes[open[0]], axes[open[1]]);
   if (n.failed())
     return;

@@ -88,7 +88,8 @@ private:
     return makeError(
         ErrorClass::Unsupported,
         "{} computes with the number of rows of '{}': --state gives this cache "
-        "a room of {} rows, whatever is filled of it; export the model with "
+        "a capacity of {} rows, not the number of filled ones; export the "
+        "model with "
         "positions as an input (position_ids), or leave out --state",
         what.str(), printable(cache.past), cache.room);
   }
