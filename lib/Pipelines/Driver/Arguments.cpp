@@ -8,6 +8,7 @@
 #include "ashlar/Partition/Partition.h"
 #include "ashlar/Support/FileIO.h"
 #include "ashlar/Support/Json.h"
+#include "ashlar/Support/Nearest.h"
 #include "ashlar/Support/OptionTable.h"
 
 #include <cmath>
@@ -302,6 +303,25 @@ llvm::Error settle(CompilerArguments &arguments) {
   return llvm::Error::success();
 }
 
+/// What is wrong with an option that libraries do not have, and the option that
+/// it misspells.
+llvm::Error unknownOption(const support::OptionTable &table,
+                          const std::string &name, bool forTool) {
+  std::string nearest;
+  const unsigned edits = support::misspelling(name.size());
+  const bool close =
+      !forTool &&
+      table.findNearest("--" + name, nearest, llvm::opt::Visibility(),
+                        /*MinimumLength=*/3, edits) <= edits;
+  return makeError(
+      ErrorClass::Usage, "unknown option '{}'{}{}; see the options of ashlarc",
+      name, forTool ? " (it is an option of the tool ashlarc only)" : "",
+      close
+          ? ", did you mean '" +
+                llvm::StringRef(nearest).ltrim('-').split('=').first.str() + "'"
+          : "");
+}
+
 } // namespace
 
 llvm::Error parseLibraryOptions(llvm::ArrayRef<NamedOption> options,
@@ -312,10 +332,7 @@ llvm::Error parseLibraryOptions(llvm::ArrayRef<NamedOption> options,
     const bool forTool =
         id && table.hasFlag(*id, support::optionflags::ToolOnly);
     if (!id || forTool)
-      return makeError(
-          ErrorClass::Usage,
-          "unknown option '{}'{}; see the options of ashlarc", name,
-          forTool ? " (it is an option of the tool ashlarc only)" : "");
+      return unknownOption(table, name, forTool);
     if (table.isSwitch(*id) && value != "true" && value != "false")
       return makeError(ErrorClass::Usage,
                        "option '{}' is '{}', expected true or false", name,

@@ -10,13 +10,13 @@ The libraries are loaded with the first name that needs them, so that the
 sub-packages of pure Python work without them.
 """
 
-import importlib
-import pkgutil
+import importlib as _importlib
+import pkgutil as _pkgutil
 
 # A build has the extension in a folder of its own.
-__path__ = pkgutil.extend_path(__path__, __name__)
+__path__ = _pkgutil.extend_path(__path__, __name__)
 
-_HOMES = {
+_MODULES = {
     "Program": "_program", "Run": "_program", "Tensor": "_program",
     "compile": "_compile", "load": "_program", "__version__": "_program",
     "Error": "_errors", "InternalError": "_errors", "UsageError": "_errors",
@@ -24,17 +24,17 @@ _HOMES = {
     "CapacityError": "_errors", "MismatchError": "_errors",
 }
 
-__all__ = sorted(name for name in _HOMES if not name.startswith("_"))
+__all__ = sorted(name for name in _MODULES if not name.startswith("_"))
 
 
 def __getattr__(name):
-    home = _HOMES.get(name)
-    if home is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module 'ashlar' has no attribute '{name}'")
-    value = getattr(importlib.import_module("ashlar." + home), name)
+    value = getattr(_importlib.import_module("ashlar." + module), name)
     globals()[name] = value
     return value
 
 
 def __dir__():
-    return sorted([*globals(), *_HOMES])
+    return sorted({name for name in globals() if name.startswith("__")} | set(_MODULES))

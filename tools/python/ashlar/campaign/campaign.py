@@ -88,7 +88,7 @@ class Campaign(ABC):
             results.claim()
             taken = sum(results.adopt(other) for other in options.reuse)
             work = Work(tools, options.jobs or cores(), options.quiet, options.retry)
-            done = run_points(plan, results, part, work, self.tool, job.compute, job.name)
+            done = run_points(plan, results, part, work, f"{self.tool}: {self.words.points}", job.compute, job.name)
         mine = sum(part.takes(i) for i in range(len(plan.points)))
         return (f"{part}: {mine} of {len(plan.points)} {self.words.points}, {done} computed, {mine - done} "
                 "were there" + (f" ({taken} taken over)" if taken else ""))
