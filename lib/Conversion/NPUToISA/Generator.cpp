@@ -43,8 +43,8 @@ llvm::Error Generator::unsupported(Operation *op,
                    analysis::getNodeName(op->getLoc()), what);
 }
 
-static View dramHome(ProgramBuilder &builder, Value value,
-                     const analysis::MapForm *form = nullptr) {
+static View dramAllocation(ProgramBuilder &builder, Value value,
+                           const analysis::MapForm *form = nullptr) {
   analysis::StorageType type = storageOf(value);
   auto shape = shapeOf(value);
   int64_t base = builder.allocateDram(form ? form->bytes(shape)
@@ -57,7 +57,7 @@ static View dramHome(ProgramBuilder &builder, Value value,
 void Generator::placeConstantsAndArguments() {
   func::FuncOp main = *module.getOps<func::FuncOp>().begin();
   for (BlockArgument argument : main.getArguments())
-    homes[argument] = dramHome(builder, argument);
+    allocations[argument] = dramAllocation(builder, argument);
 }
 
 static int64_t elementsOf(llvm::ArrayRef<int64_t> shape) {
@@ -69,9 +69,9 @@ static int64_t elementsOf(llvm::ArrayRef<int64_t> shape) {
 
 /// Constants are placed when an operation first reads them: most weights never
 /// appear as tensors.
-View Generator::homeOf(Value value) {
-  auto found = homes.find(value);
-  if (found != homes.end())
+View Generator::allocationOf(Value value) {
+  auto found = allocations.find(value);
+  if (found != allocations.end())
     return found->second;
   auto constant = value.getDefiningOp<nn::ConstantOp>();
   std::vector<char> storage;
@@ -84,7 +84,7 @@ View Generator::homeOf(Value value) {
   builder.storage[builder.node].weights += elementsOf(shapeOf(value));
   View view = analysis::denseDramView(storageOf(value), shapeOf(value), address,
                                       0, machine);
-  homes[value] = view;
+  allocations[value] = view;
   return view;
 }
 
@@ -95,17 +95,18 @@ llvm::Error Generator::placeResults() {
     if (offset < 0 && !analysis::isView(op)) {
       if (auto form = analysis::MapForm::of(op))
         forms[result] = *form;
-      homes[result] = dramHome(builder, result, formOf(result));
+      allocations[result] = dramAllocation(builder, result, formOf(result));
       continue;
     }
-    auto source =
-        op->getNumOperands() > 0 ? homes.find(op->getOperand(0)) : homes.end();
+    auto source = op->getNumOperands() > 0 ? allocations.find(op->getOperand(0))
+                                           : allocations.end();
     auto view = analysis::resultView(
-        op, offset, source == homes.end() ? nullptr : &source->second, machine);
+        op, offset, source == allocations.end() ? nullptr : &source->second,
+        machine);
     if (!view)
       return withContext(view.takeError(),
                          "node '" + analysis::getNodeName(op->getLoc()) + "'");
-    homes[result] = *view;
+    allocations[result] = *view;
   }
   return llvm::Error::success();
 }
@@ -235,7 +236,7 @@ llvm::Error Generator::checkDram() {
   int64_t most = -1;
   auto consider = [&](Value value) {
     const int64_t bytes =
-        homes.lookup(value).inStateBuffer()
+        allocations.lookup(value).inStateBuffer()
             ? 0
             : analysis::dramBytes(storageOf(value), shapeOf(value));
     if (bytes > most) {
@@ -330,7 +331,7 @@ void Generator::loadConstants() {
       if (auto found = indexOf.find(user); found != indexOf.end())
         reader = std::min(reader.value_or(found->second), found->second);
     builder.node = reader.value_or(0);
-    emitCopy(builder, homeOf(constant.value), constant.view);
+    emitCopy(builder, allocationOf(constant.value), constant.view);
     constants[{constant.value, constant.axis}] = constant.view;
   }
 }
@@ -346,8 +347,8 @@ llvm::Error Generator::emitNode(size_t index) {
   if (llvm::Error error = emitOperation(op))
     return error;
   Value result = op->getResult(0);
-  completions.push_back(
-      {result, homes[result], scales.of(result), builder.entries.size() - 1});
+  completions.push_back({result, allocations[result], scales.of(result),
+                         builder.entries.size() - 1});
   return llvm::Error::success();
 }
 
@@ -425,7 +426,7 @@ Generator::stageOperand(Value value, const analysis::OperandModel &model,
                         const Region &out, const analysis::TileBuffer *buffer) {
   View home;
   if (model.direct) {
-    home = homeOf(value);
+    home = allocationOf(value);
     return {home, Region::whole(home.shape)};
   }
   if (buffer && !model.padded)
@@ -433,7 +434,7 @@ Generator::stageOperand(Value value, const analysis::OperandModel &model,
       emitFill(builder, buffer->view, *bits);
       return {buffer->view, buffer->region};
     }
-  home = homeOf(value);
+  home = allocationOf(value);
   auto found = constants.find({value, model.axis});
   if (found != constants.end() && !model.padded && !model.lanes.folded())
     home = found->second;
@@ -469,7 +470,7 @@ TileContext Generator::stage(Operation *op, const TilingModel &model,
     tile.operands.push_back(view);
     tile.operandRegions.push_back(region);
   }
-  const View &home = homes[op->getResult(0)];
+  const View &home = allocations[op->getResult(0)];
   if (const analysis::TileBuffer *buffer = bufferOf(Role::Result, 0))
     tile.result = buffer->view;
   else if (model.directResult)
@@ -527,7 +528,7 @@ llvm::Error Generator::emitTiles(Operation *op, bool measures) {
   TilingModel model = analysis::buildTilingModel(op, machine);
   npu::TilingAttr tiling = npu::tilingOf(op);
   auto extents = tiling.getTile().asArrayRef();
-  const View home = homes[op->getResult(0)];
+  const View home = allocations[op->getResult(0)];
   const analysis::Staging staging = residents.stagingOf(op, model);
   int64_t count = 0, outputs = 0;
   Region out = analysis::firstTile(model.resultShape, extents);

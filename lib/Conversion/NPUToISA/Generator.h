@@ -70,9 +70,9 @@ public:
   std::vector<mlir::Operation *> nodes;
   /// Their indices in the order of their code.
   std::vector<size_t> order;
-  llvm::DenseMap<mlir::Value, View> homes;
-  /// Forms of the feature maps that lie in DRAM compressed, from the address of
-  /// their home on.
+  /// Where each value is stored as a whole.
+  llvm::DenseMap<mlir::Value, View> allocations;
+  /// Forms of the feature maps that are compressed in DRAM.
   llvm::DenseMap<mlir::Value, analysis::MapForm> forms;
   /// The form of a value, or null for dense ones.
   const analysis::MapForm *formOf(mlir::Value value) const {
@@ -127,7 +127,7 @@ private:
   std::pair<View, analysis::Region>
   stageOperand(mlir::Value value, const analysis::OperandModel &model,
                const analysis::Region &out, const analysis::TileBuffer *buffer);
-  View homeOf(mlir::Value value);
+  View allocationOf(mlir::Value value);
   void mergeConcatScales(mlir::Operation *op);
   void storeIdentity();
   void loadConstants();
@@ -144,9 +144,9 @@ private:
       stationaryPlans;
 };
 
-/// Copies `view`, a region of a feature map in the state buffer, to its home in
-/// DRAM, in the form that it has there (null: dense), and back. Exponent cells
-/// go along.
+/// Copies `view`, a region of a feature map in the state buffer, to its
+/// allocation in DRAM, in the form that it has there (null: dense), and back.
+/// Exponent cells go along.
 void emitStore(Generator &generator, const analysis::MapForm *form,
                const View &view, const View &home, const Region &region);
 void emitLoad(Generator &generator, const analysis::MapForm *form,

@@ -147,7 +147,7 @@ private:
 void ProgramWriter::writeInput(Value value, llvm::StringRef name) {
   isadialect::BindingOp::create(builder, module.getLoc(), /*output=*/false,
                                 name, TypeAttr::get(value.getType()),
-                                generator.homes[value].base,
+                                generator.allocations[value].base,
                                 DenseI64ArrayAttr());
 }
 
@@ -159,12 +159,12 @@ void ProgramWriter::writeOutput(func::FuncOp main, ValueRange results,
   if (auto numbers =
           main.getResultAttrOfType<DenseI64ArrayAttr>(index, nn::extentAttr))
     extent = builder.getDenseI64ArrayAttr(
-        {numbers[0], generator.homes[results[numbers[1]]].base});
+        {numbers[0], generator.allocations[results[numbers[1]]].base});
   isadialect::BindingOp::create(
       builder, module.getLoc(), /*output=*/true,
       main.getResultAttrOfType<StringAttr>(index, nn::nameAttr).getValue(),
       TypeAttr::get(results[index].getType()),
-      generator.homes[results[index]].base, extent);
+      generator.allocations[results[index]].base, extent);
 }
 
 void ProgramWriter::writeBindings() {
@@ -205,8 +205,8 @@ void ProgramWriter::writeCache(func::FuncOp main, ValueRange results) {
         builder, module.getLoc(),
         main.getArgAttrOfType<StringAttr>(kept->input, nn::nameAttr).getValue(),
         main.getResultAttrOfType<StringAttr>(i, nn::nameAttr).getValue(),
-        TypeAttr::get(argument.getType()), generator.homes[argument].base, axis,
-        axis < 0 ? 0 : shapeOf(results[i])[axis]);
+        TypeAttr::get(argument.getType()), generator.allocations[argument].base,
+        axis, axis < 0 ? 0 : shapeOf(results[i])[axis]);
     if (axis < 0)
       continue;
     if (BlockArgument place = argumentOf(results[kept->position]))
@@ -377,7 +377,8 @@ static WeightStorage accountStorage(const Generator &generator) {
     if (storageOf(weights).encoded)
       weights = weights.getDefiningOp()->getOperand(0);
     // Tensors that are stored as they are have been counted.
-    if (!generator.homes.contains(weights) && known.insert(weights).second)
+    if (!generator.allocations.contains(weights) &&
+        known.insert(weights).second)
       found[i].weights += weightsOf(op);
   }
   WeightStorage result;

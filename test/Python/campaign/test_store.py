@@ -65,7 +65,7 @@ class Store(unittest.TestCase):
     def test_no_results_folder(self):
         (self.folder / "mine").mkdir()
         (self.folder / "mine" / "thesis.tex").write_text("precious")
-        self.refused("no results folder", "mine")
+        self.refused("not a results folder", "mine")
         with self.assertRaisesRegex(Failure, "is not a results folder .found 'thesis.tex'"):
             Results(self.folder / "mine", self.plan).claim()
         self.assertEqual(os.listdir(self.folder / "mine"), ["thesis.tex"])
@@ -108,7 +108,7 @@ class Store(unittest.TestCase):
         path.write_text(path.read_text().replace('"name": "a"', '"name": "z"'))
         with self.assertRaisesRegex(Failure, "digest"):
             read_plan(path, "test plan")
-        with self.assertRaisesRegex(Failure, "no other plan"):
+        with self.assertRaisesRegex(Failure, "expected a file of the sub-command plan .other plan."):
             read_plan(path, "other plan")
 
     def test_own_folder(self):

@@ -121,7 +121,7 @@ class Layouts(unittest.TestCase):
             np.savez(self.folder / "a.npz", **arrays)
             self.assertEqual(self.refused(words, "a.npz").code, 4)
         (self.folder / "a.npz").write_bytes(b"PK\x03\x04" + bytes(40))
-        self.refused("no .npz file", "a.npz")
+        self.refused("not an .npz file", "a.npz")
         np.savez_compressed(self.folder / "a.npz", images=pictures(30), labels=np.arange(30))
         whole = (self.folder / "a.npz").read_bytes()
         draw = np.random.default_rng(4)
@@ -144,7 +144,7 @@ class Layouts(unittest.TestCase):
         self.assertTrue((samples.load(4)[..., 0] == images[4]).all())
         self.refused("no file train-images", split="train")
         (self.folder / "t10k-images-idx3-ubyte.gz").write_bytes(gzip.compress(pixels[:-1]))
-        self.refused("no idx file: 95 bytes, its header says 96")
+        self.refused("not an idx file: 95 bytes, its header says 96")
 
     def test_cifar(self):
         images = pictures(4, 32, 32)
@@ -161,7 +161,7 @@ class Layouts(unittest.TestCase):
             self.assertEqual(samples.labels, [3, 1, 4, 1], path)
             self.assertTrue((samples.load(2) == images[2]).all(), path)
         (self.folder / "cifar-10-batches-bin" / "test_batch.bin").write_bytes(records.tobytes()[:-1])
-        self.refused("no records of 3073 bytes")
+        self.refused("not a file of records of 3073 bytes")
 
     def test_cifar_100(self):
         planes = pictures(2, 32, 32).transpose(0, 3, 1, 2).reshape(2, 3072)
@@ -184,7 +184,7 @@ class Layouts(unittest.TestCase):
         self.assertEqual(self.open().boxes, [[[1, 0.1, 0.1, 0.3, 0.6, 0]]])
         for key, broken in (("images", 3), ("images", [{"id": 7, "width": 20, "height": 10}]), ("annotations", [{}]), ("categories", [])):
             (self.folder / "annotations.json").write_text(json.dumps({**value, key: broken}))
-            self.refused("no annotations as COCO")
+            self.refused("not COCO annotations")
 
     def test_nothing(self):
         self.refused("neither images nor folders")

@@ -71,7 +71,7 @@ run: {random-inputs: [1, 2]}
                 (whole + "options: {grid: {format: []}}", "empty"), (whole + "options: {grid: {format: x}}", "list"),
                 (whole + "options: {list: [{format: a}], grid: {format: [b]}}", "in list and in grid"),
                 (whole + "options: {set: {format: {a: 1}}}", "expected a value"),
-                (whole + "run: {random-inputs: -1}", "seed"), (whole + "constraints: ['1 +']", "no expression"),
+                (whole + "run: {random-inputs: -1}", "seed"), (whole + "constraints: ['1 +']", "not an expression"),
                 (whole + "plots: [{x: cycles}]", "x and y"), ("models: [{name: a}]\nmachines: [a1]", "file"),
                 ("models: [a.onnx]\nmachines: [{base: a1, file: b}]", "base and file"),
                 ("models: [a.onnx]\nmachines: [{bse: a1}]", "did you mean 'base'"),

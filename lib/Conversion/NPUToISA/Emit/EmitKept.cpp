@@ -57,15 +57,17 @@ void emitKept(Generator &generator, ModuleOp module) {
     if (!kept || results[i] == main.getArgument(kept->input))
       continue;
     builder.node = nodeOf(generator, results[i]);
-    const View rows = generator.homes.lookup(results[i]);
-    const View home = generator.homes.lookup(main.getArgument(kept->input));
+    const View rows = generator.allocations.lookup(results[i]);
+    const View home =
+        generator.allocations.lookup(main.getArgument(kept->input));
     const size_t first = builder.entries.size();
     const int64_t axis = kept->axis;
     emitCopy(builder, rows,
              home.slice(Region::whole(rows.shape), generator.machine));
     if (axis < 0)
       continue;
-    const int64_t place = generator.homes.lookup(results[kept->position]).base;
+    const int64_t place =
+        generator.allocations.lookup(results[kept->position]).base;
     for (size_t at = first; at < builder.entries.size(); ++at) {
       isa::Instruction &inst = builder.entries[at].instruction;
       inst = putOf(std::get<isa::DmaCopy>(inst), place,

@@ -102,4 +102,4 @@ def read_json(path: Path | str) -> Any:
     except OSError as error:
         raise malformed(f"{path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        raise malformed(f"{path}: no JSON: {error}") from None
+        raise malformed(f"{path}: not JSON: {error}") from None

@@ -14,7 +14,7 @@ def external_files(path: Path) -> list[Path]:
     try:
         model = onnx.load(str(path), load_external_data=False)
     except Exception as error:  # protobuf's own classes
-        raise malformed(f"{path}: no ONNX model: {error}") from None
+        raise malformed(f"{path}: not an ONNX model: {error}") from None
     names = {entry.value for tensor in model.graph.initializer
              for entry in tensor.external_data if entry.key == "location"}
     return sorted(path.parent / name for name in names)

@@ -41,7 +41,7 @@ def _number(environment: Mapping[str, str], name: str) -> int | None:
     if text is None or text == "":
         return None
     if not re.fullmatch(r"\d{1,9}", text):
-        raise usage(f"{name} is '{text}', expected a number; --shard=k/n overrules it")
+        raise usage(f"{name} is '{text}', expected a number; --shard=k/n overrides it")
     return int(text)
 
 
@@ -51,7 +51,7 @@ def _pair(environment: Mapping[str, str], index: str, count: str) -> Shard | Non
     if k is None or n is None or n <= 1:
         return None
     if k >= n:
-        raise usage(f"{index} is {k} and {count} is {n}: expected less; --shard=k/n overrules both")
+        raise usage(f"{index} is {k} and {count} is {n}: expected less; --shard=k/n overrides both")
     return Shard(k, n, f"{index} of {count}")
 
 

@@ -64,7 +64,7 @@ def read_plan(path: Path | str, kind: str) -> Plan:
     """A plan file of this kind; refused if anybody has changed it."""
     value = read_json(path)
     if not isinstance(value, dict) or value.get("kind") != kind:
-        raise malformed(f"{path}: no {kind}; one is written by the sub-command plan")
+        raise malformed(f"{path}: expected a file of the sub-command plan ({kind})")
     if value.get("schema") != SCHEMA:
         raise malformed(f"{path}: schema {value.get('schema')}, this version reads {SCHEMA}")
     body = opened(value)
@@ -104,7 +104,7 @@ class Results:
         """Refuses a folder that is not this plan's."""
         marker = self.folder / MARKER
         if not marker.is_file():
-            raise usage(f"{self.folder}: no results folder (it has no {MARKER})")
+            raise usage(f"{self.folder}: not a results folder (it has no {MARKER})")
         value = read_json(marker)
         if not isinstance(value, dict) or value.get("plan") != self.plan.identifier:
             raise usage(f"{self.folder}: holds the results of another plan; give another folder, and "
@@ -130,7 +130,7 @@ class Results:
     def adopt(self, other: Path | str) -> int:
         """Takes over what another results folder knows about points of the plan."""
         if not (Path(other) / MARKER).is_file():
-            raise usage(f"{other}: no results folder (it has no {MARKER})")
+            raise usage(f"{other}: not a results folder (it has no {MARKER})")
         source, taken = Results(other, self.plan), 0
         for point in self.plan.points:
             if self.read(point) is None and (result := source.read(point)) is not None:
@@ -148,7 +148,7 @@ def settle(plan: Plan, folder: Path) -> Results:
     if folder.exists() and not results.folder.exists():
         other = sorted(p.name for p in folder.iterdir() if p.name != PLAN and not p.name.startswith("."))
         if other:
-            raise usage(f"{folder}: has files and is not a folder of ours (found '{other[0]}'): give a new or an "
+            raise usage(f"{folder}: has files and was not written by this tool (found '{other[0]}'): give a new or an "
                         "empty folder")
     results.claim()
     plan.write(folder / PLAN)

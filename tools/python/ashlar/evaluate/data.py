@@ -67,7 +67,7 @@ class Samples:
         try:
             return {"": np.load(path, allow_pickle=False)}
         except (OSError, ValueError, EOFError) as error:
-            raise BadSample(f"no .npy file of a plain array: {error}") from None
+            raise BadSample(f"not an .npy file with a plain array: {error}") from None
 
 
 def check_labels(where: str, labels: list, names: list[str]) -> None:

@@ -64,7 +64,7 @@ def _detected(scores: np.ndarray, boxes: np.ndarray, task: dict[str, Any]) -> li
     count = boxes.size // 4
     if boxes.size % 4 or not count or scores.size % count:
         raise Failure(Exit.UNSUPPORTED, f"boxes: outputs of {scores.size} scores and {boxes.size} coordinates "
-                                        "are no scores of boxes")
+                                        "are not scores of boxes")
     return detect(scores.reshape(count, -1), boxes.reshape(count, 4), task)
 
 

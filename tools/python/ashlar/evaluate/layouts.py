@@ -67,7 +67,7 @@ def _lines(path: Path) -> list[str]:
     except OSError as error:
         raise malformed(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise malformed(f"{path}: no UTF-8 text") from None
+        raise malformed(f"{path}: not UTF-8 text") from None
 
 
 def _folder(path: Path, labels: str | None, top: Path) -> Samples:
@@ -163,7 +163,7 @@ def _annotated(path: Path, boxes: Path) -> Samples:
         keys = sorted(images, key=lambda key: str(images[key]["file_name"]))
         names = [str(images[key]["file_name"]) for key in keys]
     except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError) as error:
-        raise malformed(f"{boxes}: no annotations as COCO has them: {type(error).__name__} {error}") from None
+        raise malformed(f"{boxes}: not COCO annotations: {type(error).__name__} {error}") from None
     missing = [name for name in names if not (path / name).is_file()]
     if missing:
         raise malformed(f"{boxes}: {len(missing)} of {len(names)} files are not in {path}, the first is "
@@ -178,7 +178,7 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
             return {name: archive[name] for name in archive.files}
     except (OSError, ValueError, EOFError, KeyError, NotImplementedError, RuntimeError, zipfile.BadZipFile,
             zlib.error) as error:
-        raise malformed(f"{path}: no .npz file of plain arrays: {error}") from None
+        raise malformed(f"{path}: not an .npz file of plain arrays: {error}") from None
 
 
 def _npz(path: Path, inputs: list[str]) -> Samples:
@@ -252,7 +252,7 @@ def _idx(path: Path) -> np.ndarray:
             raise ValueError(f"{len(data) - start} bytes, its header says {math.prod(shape)}")
         return np.frombuffer(data, np.uint8, offset=start).reshape(shape)
     except (OSError, EOFError, ValueError, struct.error, zlib.error) as error:
-        raise malformed(f"{path}: no idx file: {error}") from None
+        raise malformed(f"{path}: not an idx file: {error}") from None
 
 
 def _cifar(path: Path, names: set[str], split: str) -> Samples:
@@ -283,7 +283,7 @@ def _records(path: Path, labels: int) -> tuple[np.ndarray, list[int]]:
             raise ValueError("empty")
         data = data.reshape(-1, labels + 3072)
     except (OSError, ValueError) as error:
-        raise malformed(f"{path}: no records of {labels + 3072} bytes: {error}") from None
+        raise malformed(f"{path}: not a file of records of {labels + 3072} bytes: {error}") from None
     return data[:, labels:], data[:, labels - 1].tolist()
 
 
@@ -307,6 +307,6 @@ def _batch(path: Path) -> tuple[np.ndarray, list[int]]:
         data = np.asarray(value[b"data"], np.uint8).reshape(-1, 3072)
         labels = [int(label) for label in value.get(b"fine_labels", value.get(b"labels"))]
     except Exception as error:  # a hostile pickle may raise anything
-        raise malformed(f"{path}: no batch of CIFAR: {error}") from None
+        raise malformed(f"{path}: not a CIFAR batch: {error}") from None
     check_labels(str(path), labels, [""] * len(data))
     return data, labels

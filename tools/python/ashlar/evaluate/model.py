@@ -60,7 +60,7 @@ def read_signature(path: Path, shapes: list[str]) -> Signature:
     except FileNotFoundError:
         raise malformed(f"{path}: no such file") from None
     except Exception as error:  # protobuf's own classes
-        raise malformed(f"{path}: no ONNX model: {error}") from None
+        raise malformed(f"{path}: not an ONNX model: {error}") from None
     constants = {tensor.name for tensor in graph.initializer}
     given = dict(_given(text) for text in shapes)
     inputs, fixed = [], []
@@ -142,12 +142,12 @@ def fitted(signature: Signature, sample: dict[str, np.ndarray]) -> dict[str, np.
             array = array[0]
         if list(array.shape) != shape:
             raise BadSample(f"is {'x'.join(map(str, array.shape)) or 'a number'}, input '{wanted.name}' wants "
-                            f"{'x'.join(map(str, shape))}; a recipe resizes, crops and lays out")
+                            f"{'x'.join(map(str, shape))}; a recipe resizes, crops and sets the layout")
         if array.dtype.name != wanted.type:
             if array.dtype.kind == "f" and wanted.type.startswith("float"):
                 array = array.astype(wanted.type)
             else:
-                raise BadSample(f"has the type {array.dtype.name}, input '{wanted.name}' wants {wanted.type}")
+                raise BadSample(f"has the type {array.dtype.name}, input '{wanted.name}' expects {wanted.type}")
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise BadSample(f"input '{wanted.name}' has values that are not finite")
         result[wanted.name] = array

@@ -71,7 +71,7 @@ def _options(words: list[str]) -> dict[str, Any]:
         name, equals, value = word.removeprefix("--").partition("=")
         check_option("--option", name, value)
         if name in ("format", "formats", "calibrate", "input-shape"):
-            raise usage(f"--option={word}: ashlar-eval has an option of its own for that")
+            raise usage(f"--option={word}: ashlar-eval has its own option for that")
         options[name] = value if equals else True
     return options
 
@@ -106,14 +106,14 @@ def _calibration(request: Request, configurations: list[dict], options: dict, to
     if wanted is None:
         wanted = CALIBRATION if any(needs_calibration(c, options) for c in configurations) else 0
     if wanted < 0 or wanted >= total:
-        raise usage(f"--calibrate={wanted}: expected less than the {total} samples, so that some are judged")
+        raise usage(f"--calibrate={wanted}: expected less than the {total} samples, so that some are left to evaluate")
     return [k * total // wanted for k in range(wanted)]
 
 
 def _recipe(request: Request, samples: Samples) -> Recipe | None:
     recipe = find_recipe(request.recipe)
     if recipe is None and not samples.raw and not (samples.single and samples.files[0].endswith(".npy")):
-        raise usage("how images become the model's input is not known: give --recipe=NAME or FILE.yaml "
+        raise usage("the preprocessing of the images is not known: give --recipe=NAME or FILE.yaml "
                     f"(ready: {', '.join(READY)})")
     return recipe
 

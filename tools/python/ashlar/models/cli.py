@@ -195,7 +195,7 @@ def draw_large(folder: Path, seed: int, size: Any) -> str:
 
 
 def another(path: Path) -> Failure:
-    return Failure(Exit.MISMATCH, f"{path}: is there and has other bytes; remove it, or choose another "
+    return Failure(Exit.MISMATCH, f"{path}: exists with other content; remove it, or choose another "
                                   "folder with -o")
 
 

@@ -30,7 +30,7 @@ class Constraint:
         try:
             self.tree = ast.parse(text, mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise malformed(f"constraint '{text}': no expression, as pe.rows * pe.columns <= 8192") from None
+            raise malformed(f"constraint '{text}': not an expression such as pe.rows * pe.columns <= 8192") from None
 
     def holds(self, values: dict[str, Any]) -> bool:
         """Whether the point with these values is wanted."""
