@@ -7,66 +7,68 @@
 #include "ashlar/Analysis/Cost/OperationCycles.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Machine/Ports.h"
+#include "ashlar/Partition/Windows.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <array>
 #include <utility>
+#include <vector>
 
 namespace ashlar::analysis {
 namespace {
 
 /// Array and drain as the emitted program uses them (EmitProduct.cpp): groups
-/// of positions fill one half of PSUM while the other half drains.
+/// of windows fill one half of PSUM while the other half drains.
 class DensePipeline {
 public:
   DensePipeline(npu::PeConvOp conv, const Lanes &lanes,
-                const machine::Description &machine)
-      : machine(machine), lanes(lanes.count), function(drainFunction(conv)) {
-    StorageType x = activationStorage(conv), w = weightStorage(conv);
-    passes = static_cast<int64_t>(
-        machine::pePasses(machine, x.digitBits(), w.digitBits()));
-    weightBytes = w.bytes();
-    xBytes = x.bytes();
-    stride = conv.getStrides().back();
-    result = storageOf(conv.getY());
-    residual = conv.getResidual() ? storageOf(conv.getResidual()).bytes() : 0;
-    auto out = shapeOf(conv.getY());
-    positions = out[0];
-    for (int64_t extent : out.drop_front(2))
-      positions *= extent;
-    width = out.back();
-    group = std::max<int64_t>(machine.psum.banks / 2, 1) *
-            static_cast<int64_t>(machine.psum.entriesPerBank);
-  }
+                const machine::Description &machine);
 
-  /// `last`: no column follows. Groups of equal length soon repeat: two of them
-  /// then move every time by as much as the two before did, so that the time of
-  /// very many is known without counting each.
+  /// `last`: no column follows. Groups of equal windows soon repeat: two of
+  /// them then move every time by as much as the two before did, so that the
+  /// time of very many is known without counting each.
   void add(const ColumnTile &column, bool last) {
-    std::array<State, 2> before{state, state};
-    bool skipped = false;
-    for (int64_t at = 0, index = 0; at < positions; ++index) {
-      const int64_t part = std::min(group, positions - at);
-      addGroup(column, part, last && at + part == positions);
-      at += part;
-      const State old = std::exchange(before[index % 2], state);
-      if (skipped || index < 3 || !state.repeats(old))
-        continue;
-      // The last group may be shorter.
-      const int64_t pairs =
-          (std::max<int64_t>(positions - at, 1) - 1) / group / 2;
-      state.repeat(old, pairs);
-      at += 2 * pairs * group;
-      skipped = true;
+    if (column.tiles.empty())
+      return;
+    // One pass keeps pace with the drain, piece by piece.
+    const bool paced = column.tiles.size() == 1 && passes == 1;
+    for (const Run &run : groups) {
+      std::array<State, 2> before{state, state};
+      for (int64_t i = 0; i < run.count; ++i) {
+        const bool ends = last && &run == &groups.back() && i + 1 == run.count;
+        addGroup(column, run.windows, paced || ends || started == 0);
+        const State old = std::exchange(before[i % 2], state);
+        // The very last group is drained otherwise.
+        const int64_t pairs = (run.count - i - 2) / 2;
+        if (i < 3 || pairs < 1 || !state.repeats(old))
+          continue;
+        state.repeat(old, pairs);
+        i += 2 * pairs;
+      }
     }
   }
 
   DenseCycles take() const { return state.cycles; }
 
 private:
-  /// Pieces that the first and the last sums are drained in.
-  static constexpr int64_t kPieces = 8;
+  /// Rows of results and their width.
+  struct Box {
+    int64_t rows = 0, width = 0;
+    bool operator==(const Box &) const = default;
+    int64_t positions() const { return rows * width; }
+  };
+  /// A window and the pieces that it may be drained in.
+  struct Part {
+    Box whole;
+    llvm::SmallVector<Box, 8> pieces;
+    bool operator==(const Part &) const = default;
+  };
+  /// Groups of equal windows, one after the other.
+  struct Run {
+    llvm::SmallVector<Part, 2> windows;
+    int64_t count = 0;
+  };
 
   /// What two groups ago decides about the next one, and the sums.
   struct State {
@@ -87,76 +89,153 @@ private:
       for (int64_t *time :
            {&drained[0], &drained[1], &arrayFree, &actFree, &cycles.total})
         *time += step;
+      cycles.stream += times * (cycles.stream - old.cycles.stream);
       cycles.array += times * (cycles.array - old.cycles.array);
       cycles.drain += times * (cycles.drain - old.cycles.drain);
     }
   };
 
-  /// Accesses of a partition to `count` elements of `bytes` bytes, `step`
-  /// elements apart, in rows of `row` that begin each with a run of its own.
-  int64_t accesses(int64_t count, int64_t bytes, int64_t step,
-                   int64_t row) const {
-    machine::PortPattern pattern;
-    pattern.elementBytes = static_cast<uint64_t>(bytes);
-    row = std::max<int64_t>(std::min(count, row), 1);
-    pattern.add(llvm::divideCeil(count, row), (row + 1) * step * bytes);
-    pattern.add(static_cast<uint64_t>(row), step * bytes);
-    return static_cast<int64_t>(machine::portAccesses(machine, pattern));
-  }
-
+  void findGroups(const partition::Positions4 &extent);
+  int64_t accesses(const Box &box, int64_t bytes, int64_t step,
+                   int64_t pixels) const;
   /// Cycles of one bank; none where banks have no price.
   int64_t claim(int64_t count) const {
     return machine.sb.banks == 0 ? 0
                                  : static_cast<int64_t>(machine::bankCycles(
                                        machine, static_cast<uint64_t>(count)));
   }
-
-  void addGroup(const ColumnTile &column, int64_t part, bool last) {
-    if (column.tiles.empty())
-      return;
-    // Rows end with a step of their own.
-    const int64_t steps = llvm::divideCeilSigned(part, width) *
-                          llvm::divideCeilSigned(std::min(part, width), lanes);
-    const int64_t stream = std::max(
-        static_cast<int64_t>(machine::peStream(machine, steps, passes, lanes)),
-        claim(passes *
-              accesses(steps, xBytes, stride, llvm::divideCeil(width, lanes))));
-    int64_t busy = 0;
-    for (const StationaryTile &tile : column.tiles)
-      busy += static_cast<int64_t>(machine::peTile(
-          machine, stream,
-          machine::peLoad(machine, tile.rows, weightBytes).issue));
-    const int64_t drain = std::max(
-        static_cast<int64_t>(
-            machine::actDrain(machine, column.cols, part, function).issue),
-        claim(accesses(part, result.bytes(), 1, part) +
-              (residual > 0 ? accesses(part, residual, 1, part) : 0)));
-    const auto skew = static_cast<int64_t>(machine.pe.rows) + column.cols - 2;
-    int64_t &bank = state.drained[groups % state.drained.size()];
-    const int64_t end = std::max(state.arrayFree, bank) + busy;
-    const bool first = groups++ == 0;
-    // One pass keeps pace with the drain, piece by piece.
-    const bool pieces =
-        first || last || (column.tiles.size() == 1 && passes == 1);
-    const int64_t count = pieces ? kPieces : 1;
-    const int64_t start = end - stream + llvm::divideCeilSigned(stream, count);
-    state.actFree = std::max(std::max(state.actFree, start + skew) + drain,
-                             end + skew + llvm::divideCeilSigned(drain, count));
-    state.arrayFree = end;
-    bank = state.actFree + static_cast<int64_t>(machine.act.latency);
-    state.cycles.array += busy;
-    state.cycles.drain += drain;
-    state.cycles.total = bank;
-  }
+  int64_t streamOf(const Box &box) const;
+  int64_t drainOf(const Box &box, int64_t columns) const;
+  void addGroup(const ColumnTile &column, llvm::ArrayRef<Part> windows,
+                bool inPieces);
 
   const machine::Description &machine;
-  int64_t lanes, passes, weightBytes, positions, width, group;
+  int64_t lanes, passes, weightBytes;
   int64_t xBytes, stride, residual; ///< bytes, elements, bytes (0: none)
   StorageType result;
   machine::VecCost function;
-  size_t groups = 0;
+  std::vector<Run> groups;
+  size_t started = 0; ///< groups so far
   State state;
 };
+
+DensePipeline::DensePipeline(npu::PeConvOp conv, const Lanes &lanes,
+                             const machine::Description &machine)
+    : machine(machine), lanes(lanes.count), function(drainFunction(conv)) {
+  const StorageType x = activationStorage(conv), w = weightStorage(conv);
+  passes = static_cast<int64_t>(
+      machine::pePasses(machine, x.digitBits(), w.digitBits()));
+  weightBytes = w.bytes();
+  xBytes = x.bytes();
+  stride = conv.getStrides().back();
+  result = storageOf(conv.getY());
+  residual = conv.getResidual() ? storageOf(conv.getResidual()).bytes() : 0;
+  auto out = shapeOf(conv.getY());
+  partition::Positions4 extent{out[0], 1, 1, 1};
+  for (size_t i = 2; i < out.size(); ++i)
+    extent[4 - out.size() + i] = out[i];
+  findGroups(extent);
+}
+
+/// The windows that half of the banks of PSUM hold at a time.
+void DensePipeline::findGroups(const partition::Positions4 &extent) {
+  const size_t most = std::max<size_t>(machine.psum.banks / 2, 1);
+  auto boxOf = [](const partition::Window &window) {
+    return Box{window.rows(), window.size[3]};
+  };
+  llvm::SmallVector<Part, 2> group;
+  auto close = [&] {
+    if (group.empty())
+      return;
+    if (groups.empty() || groups.back().windows != group)
+      groups.push_back({group, 0});
+    ++groups.back().count;
+    group.clear();
+  };
+  partition::forEachWindow(
+      extent, lanes, static_cast<int64_t>(machine.psum.entriesPerBank),
+      [&](const partition::Window &window) {
+        Part &part = group.emplace_back();
+        part.whole = boxOf(window);
+        partition::forEachPiece(window, lanes > 1,
+                                [&](const partition::Window &piece, int64_t) {
+                                  part.pieces.push_back(boxOf(piece));
+                                });
+        if (group.size() == most)
+          close();
+      });
+  close();
+}
+
+/// Accesses of a partition to `pixels` elements of each row of `box`, `bytes`
+/// bytes long and `step` elements apart; rows begin each with a run of its own
+/// unless they lie without gaps.
+int64_t DensePipeline::accesses(const Box &box, int64_t bytes, int64_t step,
+                                int64_t pixels) const {
+  machine::PortPattern pattern;
+  pattern.elementBytes = static_cast<uint64_t>(bytes);
+  pattern.add(static_cast<uint64_t>(box.rows), (pixels + 1) * step * bytes);
+  pattern.add(static_cast<uint64_t>(pixels), step * bytes);
+  return static_cast<int64_t>(machine::portAccesses(machine, pattern));
+}
+
+int64_t DensePipeline::streamOf(const Box &box) const {
+  const int64_t pixels = llvm::divideCeilSigned(box.width, lanes);
+  return std::max(
+      static_cast<int64_t>(machine::peStream(
+          machine, static_cast<uint64_t>(box.rows * pixels),
+          static_cast<uint64_t>(passes), static_cast<uint64_t>(lanes))),
+      claim(passes * accesses(box, xBytes, stride, pixels)));
+}
+
+int64_t DensePipeline::drainOf(const Box &box, int64_t columns) const {
+  const Box line{1, box.positions()};
+  return std::max(
+      static_cast<int64_t>(
+          machine::actDrain(machine, columns, line.width, function).issue),
+      claim(accesses(line, result.bytes(), 1, line.width) +
+            (residual > 0 ? accesses(line, residual, 1, line.width) : 0)));
+}
+
+/// `inPieces`: sums are drained piece by piece while the last stationary tile
+/// streams, otherwise window by window.
+void DensePipeline::addGroup(const ColumnTile &column,
+                             llvm::ArrayRef<Part> windows, bool inPieces) {
+  llvm::SmallVector<Box, 16> boxes;
+  int64_t stream = 0, last = 0, busy = 0;
+  for (const Part &window : windows) {
+    stream += streamOf(window.whole);
+    if (inPieces)
+      boxes.append(window.pieces.begin(), window.pieces.end());
+    else
+      boxes.push_back(window.whole);
+  }
+  for (const Box &box : boxes)
+    last += streamOf(box);
+  for (size_t i = 0; i < column.tiles.size(); ++i) {
+    const int64_t own = i + 1 == column.tiles.size() ? last : stream;
+    state.cycles.stream += own;
+    busy += static_cast<int64_t>(machine::peTile(
+        machine, own,
+        machine::peLoad(machine, column.tiles[i].rows, weightBytes).issue));
+  }
+  const auto skew = static_cast<int64_t>(machine.pe.rows) + column.cols - 2;
+  int64_t &bank = state.drained[started++ % state.drained.size()];
+  const int64_t end = std::max(state.arrayFree, bank) + busy;
+  int64_t streamed = end - last;
+  for (const Box &box : boxes) {
+    streamed += streamOf(box);
+    const int64_t drain = drainOf(box, column.cols);
+    // Without row groups a drain follows its stream by a row.
+    const int64_t early = lanes > 1 ? 0 : box.positions() - 1;
+    state.actFree = std::max(state.actFree, streamed + skew - early) + drain;
+    state.cycles.drain += drain;
+  }
+  state.arrayFree = end;
+  bank = state.actFree + static_cast<int64_t>(machine.act.latency);
+  state.cycles.array += busy;
+  state.cycles.total = bank;
+}
 
 } // namespace
 

@@ -15,9 +15,10 @@ namespace ashlar::analysis {
 
 /// A convolution on its own, from its first stream on.
 struct DenseCycles {
-  int64_t array = 0; ///< cycles of streams and of the loads that exceed them,
-  int64_t drain = 0; ///< of ACT,
-  int64_t total = 0; ///< up to the last result in memory
+  int64_t stream = 0; ///< cycles of streams,
+  int64_t array = 0;  ///< of streams and of the loads that exceed them,
+  int64_t drain = 0;  ///< of ACT,
+  int64_t total = 0;  ///< up to the last result in memory
 };
 
 /// A convolution whose input lies folded by `lanes` and whose stationary tiles

@@ -153,61 +153,22 @@ llvm::ArrayRef<ProductGeometry> ProductGeometry::batches() const {
   return llvm::ArrayRef(this, 1);
 }
 
-/// Equal shares: ceil(extent / ceil(extent / limit)).
-static int64_t share(int64_t extent, int64_t limit) {
-  int64_t parts = llvm::divideCeil(extent, std::max<int64_t>(limit, 1));
-  return llvm::divideCeil(extent, parts);
-}
-
 std::vector<Window> ProductGeometry::windows(int64_t entries) const {
-  DimStrides size{1, 1, 1, 1};
-  size[3] = share(extent[3], entries);
-  // A part of a folded row that ends inside a pixel would cost a step.
-  if (size[3] < extent[3] && xLanes.folded() && xLanes.count <= entries)
-    size[3] = std::min<int64_t>(llvm::alignTo(size[3], xLanes.count),
-                                llvm::alignDown(entries, xLanes.count));
-  size[2] = size[3] < extent[3] ? 1 : share(extent[2], entries / size[3]);
-  // Whole maps may be joined along depth, or along the batch if depth is 1.
-  if (size[3] == extent[3] && size[2] == extent[2]) {
-    int join = extent[1] > 1 ? 1 : 0;
-    size[join] = share(extent[join], entries / (size[2] * size[3]));
-  }
   std::vector<Window> windows;
-  DimStrides at;
-  for (at[0] = 0; at[0] < extent[0]; at[0] += size[0])
-    for (at[1] = 0; at[1] < extent[1]; at[1] += size[1])
-      for (at[2] = 0; at[2] < extent[2]; at[2] += size[2])
-        for (at[3] = 0; at[3] < extent[3]; at[3] += size[3]) {
-          Window window{at, size};
-          for (int d = 0; d < 4; ++d)
-            window.size[d] = std::min(size[d], extent[d] - at[d]);
-          windows.push_back(window);
-        }
+  partition::forEachWindow(
+      extent, xLanes.count, entries,
+      [&](const Window &window) { windows.push_back(window); });
   return windows;
 }
 
 void ProductGeometry::cut(const Piece &whole,
                           std::vector<Piece> &pieces) const {
-  // More pieces would not be faster: a drain takes longer than its stream only
-  // by the latencies. Lanes of a folded row are not cut apart.
-  constexpr int64_t count = 8, least = 32;
-  const DimStrides &size = whole.window.size;
-  bool folded = xLanes.folded() || yLanes.folded() || residualLanes.folded();
-  int dim = whole.window.leading() > 1 ? whole.window.leadingDim() : 2;
-  if (dim == 2 && size[2] == 1 && !folded)
-    dim = 3;
-  int64_t inner = 1;
-  for (int d = std::max(dim, 1) + 1; d < 4; ++d)
-    inner *= size[d];
-  int64_t step = std::max<int64_t>({llvm::divideCeilSigned(size[dim], count),
-                                    llvm::divideCeilSigned(least, inner), 1});
-  for (int64_t at = 0; at < size[dim]; at += step) {
-    Piece piece = whole;
-    piece.window.start[dim] += at;
-    piece.window.size[dim] = std::min(step, size[dim] - at);
-    piece.psum += at * inner;
-    pieces.push_back(piece);
-  }
+  const bool folded =
+      xLanes.folded() || yLanes.folded() || residualLanes.folded();
+  partition::forEachPiece(whole.window, folded,
+                          [&](const Window &piece, int64_t first) {
+                            pieces.push_back({piece, whole.psum + first});
+                          });
 }
 
 MovingPattern ProductGeometry::moving(const Window &window, int64_t tap) const {

@@ -7,20 +7,13 @@
 #define ASHLAR_LIB_CONVERSION_NPUTOISA_PRODUCTGEOMETRY_H
 
 #include "Generator.h"
+#include "ashlar/Partition/Windows.h"
 #include <array>
 
 namespace ashlar::codegen {
 
-using DimStrides = std::array<int64_t, 4>;
-
-/// Result positions that fill one PSUM bank: a box, in tile coordinates. At
-/// most one of batch and depth is longer than 1.
-struct Window {
-  DimStrides start;
-  DimStrides size;
-  int leadingDim() const { return size[0] > 1 ? 0 : 1; }
-  int64_t leading() const { return size[0] * size[1]; }
-};
+using DimStrides = partition::Positions4;
+using partition::Window;
 
 /// Moving operand of one tap over a window: three dims as pe.matmul has them.
 struct MovingPattern {

@@ -53,7 +53,7 @@ struct PrintCyclesPass : impl::PrintCyclesBase<PrintCyclesPass> {
       analysis::dropZeroTiles(columns, conv, analysis::EncodedWeights(conv));
     const analysis::DenseCycles cycles = analysis::denseCycles(
         conv, analysis::widthLanesOf(conv.getX()), columns, machine);
-    line(conv, "pe", cycles.array);
+    line(conv, "pe", cycles.stream);
     line(conv, "act", cycles.drain);
   }
 
