@@ -6,12 +6,14 @@
 
 #include "ashlar/Analysis/Cost/OperationCycles.h"
 #include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Analysis/TileBuffers.h"
 #include "ashlar/Machine/Ports.h"
 #include "ashlar/Partition/Windows.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,9 +24,22 @@ namespace {
 /// of windows fill one half of PSUM while the other half drains.
 class DensePipeline {
 public:
-  DensePipeline(npu::PeConvOp conv, const Lanes &lanes,
+  /// `result`: the fold in which the drain writes.
+  DensePipeline(npu::PeConvOp conv, const Lanes &lanes, const Lanes &result,
                 const machine::Description &machine);
 
+  /// Continues where `other` ends: the array streams while ACT drains the last
+  /// sums of the product before.
+  void follow(const DensePipeline &other) { state = other.state; }
+
+  void add(llvm::ArrayRef<ColumnTile> columns) {
+    for (size_t i = 0; i < columns.size(); ++i)
+      add(columns[i], i + 1 == columns.size());
+  }
+
+  DenseCycles take() const { return state.cycles; }
+
+private:
   /// `last`: no column follows. Groups of equal windows soon repeat: two of
   /// them then move every time by as much as the two before did, so that the
   /// time of very many is known without counting each.
@@ -49,9 +64,6 @@ public:
     }
   }
 
-  DenseCycles take() const { return state.cycles; }
-
-private:
   /// Rows of results and their width.
   struct Box {
     int64_t rows = 0, width = 0;
@@ -110,9 +122,9 @@ private:
                 bool inPieces);
 
   const machine::Description &machine;
-  int64_t lanes, passes, weightBytes;
+  int64_t lanes, drained, passes, weightBytes; ///< of x, of drains
   int64_t xBytes, stride, residual; ///< bytes, elements, bytes (0: none)
-  StorageType result;
+  StorageType stored;
   machine::VecCost function;
   std::vector<Run> groups;
   size_t started = 0; ///< groups so far
@@ -120,16 +132,22 @@ private:
 };
 
 DensePipeline::DensePipeline(npu::PeConvOp conv, const Lanes &lanes,
+                             const Lanes &result,
                              const machine::Description &machine)
-    : machine(machine), lanes(lanes.count), function(drainFunction(conv)) {
+    : machine(machine), lanes(lanes.count), drained(result.count),
+      function(drainFunction(conv)) {
   const StorageType x = activationStorage(conv), w = weightStorage(conv);
   passes = static_cast<int64_t>(
       machine::pePasses(machine, x.digitBits(), w.digitBits()));
   weightBytes = w.bytes();
   xBytes = x.bytes();
   stride = conv.getStrides().back();
-  result = storageOf(conv.getY());
-  residual = conv.getResidual() ? storageOf(conv.getResidual()).bytes() : 0;
+  stored = storageOf(conv.getY());
+  residual = 0;
+  if (mlir::Value added = conv.getResidual()) {
+    residual = storageOf(added).bytes();
+    drained = std::max(drained, widthLanesOf(added).count);
+  }
   auto out = shapeOf(conv.getY());
   partition::Positions4 extent{out[0], 1, 1, 1};
   for (size_t i = 2; i < out.size(); ++i)
@@ -157,7 +175,7 @@ void DensePipeline::findGroups(const partition::Positions4 &extent) {
       [&](const partition::Window &window) {
         Part &part = group.emplace_back();
         part.whole = boxOf(window);
-        partition::forEachPiece(window, lanes > 1,
+        partition::forEachPiece(window, lanes > 1 || drained > 1,
                                 [&](const partition::Window &piece, int64_t) {
                                   part.pieces.push_back(boxOf(piece));
                                 });
@@ -193,7 +211,7 @@ int64_t DensePipeline::drainOf(const Box &box, int64_t columns) const {
   return std::max(
       static_cast<int64_t>(
           machine::actDrain(machine, columns, line.width, function).issue),
-      claim(accesses(line, result.bytes(), 1, line.width) +
+      claim(accesses(line, stored.bytes(), 1, line.width) +
             (residual > 0 ? accesses(line, residual, 1, line.width) : 0)));
 }
 
@@ -226,8 +244,8 @@ void DensePipeline::addGroup(const ColumnTile &column,
   for (const Box &box : boxes) {
     streamed += streamOf(box);
     const int64_t drain = drainOf(box, column.cols);
-    // Without row groups a drain follows its stream by a row.
-    const int64_t early = lanes > 1 ? 0 : box.positions() - 1;
+    // A drain of neighbours in PSUM follows its stream by a row.
+    const int64_t early = lanes > 1 || drained > 1 ? 0 : box.positions() - 1;
     state.actFree = std::max(state.actFree, streamed + skew - early) + drain;
     state.cycles.drain += drain;
   }
@@ -241,17 +259,25 @@ void DensePipeline::addGroup(const ColumnTile &column,
 
 DenseCycles denseCycles(npu::PeConvOp conv, const Lanes &lanes,
                         llvm::ArrayRef<ColumnTile> columns,
-                        const machine::Description &machine) {
-  DensePipeline pipeline(conv, lanes, machine);
-  for (size_t i = 0; i < columns.size(); ++i)
-    pipeline.add(columns[i], i + 1 == columns.size());
+                        const machine::Description &machine,
+                        const Lanes &result) {
+  DensePipeline pipeline(conv, lanes, result, machine);
+  pipeline.add(columns);
   return pipeline.take();
 }
 
-DenseCycles denseCycles(npu::PeConvOp conv, const Lanes &lanes,
-                        const machine::Description &machine) {
-  return denseCycles(conv, lanes, planStationary(productShape(conv), machine),
-                     machine);
+DenseCycles denseCycles(llvm::ArrayRef<npu::PeConvOp> convs, const Lanes &lanes,
+                        const machine::Description &machine,
+                        const Lanes &result) {
+  std::optional<DensePipeline> before;
+  for (npu::PeConvOp conv : convs) {
+    DensePipeline pipeline(conv, lanes, result, machine);
+    if (before)
+      pipeline.follow(*before);
+    pipeline.add(planStationary(productShape(conv), machine));
+    before.emplace(std::move(pipeline));
+  }
+  return before ? before->take() : DenseCycles();
 }
 
 machine::VecCost drainFunction(mlir::Operation *product) {
@@ -269,7 +295,9 @@ int64_t makingCycles(mlir::Value x, const Lanes &lanes,
   if (!move)
     return 0;
   const OperationCycles own = moveCycles(move, lanes, machine);
-  return std::max(own.copied(machine), own.vector);
+  const int64_t copied = own.copied(machine);
+  return std::max(copied, own.vector) +
+         llvm::divideCeil(std::min(copied, own.vector), kOverlapTiles);
 }
 
 int64_t encodeCycles(mlir::Value x, const Lanes &lanes,

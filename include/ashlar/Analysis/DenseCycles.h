@@ -21,17 +21,22 @@ struct DenseCycles {
   int64_t total = 0;  ///< up to the last result in memory
 };
 
-/// A convolution whose input lies folded by `lanes` and whose stationary tiles
-/// are `columns`. Every tile is loaded once per group of positions that half of
-/// PSUM holds; a group is drained while the next one streams, into the other
-/// half. Weights are there and nothing else uses an engine.
+/// A convolution whose input lies folded by `lanes`, whose stationary tiles are
+/// `columns` and whose result is written in the fold `result`. Every tile is
+/// loaded once per group of windows that half of PSUM holds; a group is drained
+/// while the next one streams, into the other half. Weights are there and
+/// nothing else uses an engine.
 DenseCycles denseCycles(npu::PeConvOp conv, const Lanes &lanes,
                         llvm::ArrayRef<ColumnTile> columns,
-                        const machine::Description &machine);
+                        const machine::Description &machine,
+                        const Lanes &result = Lanes());
 
-/// The same with all stationary tiles.
-DenseCycles denseCycles(npu::PeConvOp conv, const Lanes &lanes,
-                        const machine::Description &machine);
+/// Convolutions of one input, one after the other, with all stationary tiles:
+/// the array streams the next one while ACT drains the last sums of the one
+/// before.
+DenseCycles denseCycles(llvm::ArrayRef<npu::PeConvOp> convs, const Lanes &lanes,
+                        const machine::Description &machine,
+                        const Lanes &result = Lanes());
 
 /// Class of the function that the drain of a product applies.
 machine::VecCost drainFunction(mlir::Operation *product);
@@ -43,8 +48,8 @@ int64_t encodeCycles(mlir::Value x, const Lanes &lanes,
 
 /// Cycles in which copies and the vector unit make `x`, the result of a move,
 /// lying folded by `lanes`: the vector unit encodes what the queues have
-/// copied, and the slower of both hides most of the other. 0 if no move makes
-/// it.
+/// copied, tile by tile (kOverlapTiles), so that one tile's share of the faster
+/// of both is not hidden. 0 if no move makes it.
 int64_t makingCycles(mlir::Value x, const Lanes &lanes,
                      const machine::Description &machine);
 

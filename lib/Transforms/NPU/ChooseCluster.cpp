@@ -132,6 +132,8 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
       return candidate.obstacle;
     if (rule != "cost" && mode == "auto")
       return fmt::format("{} of 1000 data are not zero", candidate.data.mean());
+    if (candidate.pulled && candidate.sparse)
+      return "the network takes fewer cycles so";
     if (candidate.sparse)
       return candidate.gains() ? "fewer cycles than the dense array"
                                : "requested";

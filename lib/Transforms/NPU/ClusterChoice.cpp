@@ -240,6 +240,8 @@ void Chooser::predict(PeConvOp conv) {
 bool Chooser::goesSparse(const Candidate &candidate) const {
   if (candidate.pinned)
     return false;
+  if (candidate.pulled)
+    return true;
   if (!candidate.plan() || policy.forced())
     return candidate.plan().has_value();
   if (policy.rule == partition::Rule::Cost)
@@ -269,8 +271,8 @@ int64_t Chooser::shareClusters(llvm::ArrayRef<size_t> sparse) {
     Candidate &candidate = candidates[i];
     int64_t cycles =
         std::max({candidate.plain, total - candidate.sparseCycles(), drain});
-    if (cycles + cycles / 16 < best) {
-      best = cycles + cycles / 16;
+    if (isClearly(cycles, best, kClearLayer)) {
+      best = cycles + cycles / kClearLayer;
       moved = &candidate;
     }
   }
@@ -309,6 +311,8 @@ void Chooser::decideGroup(llvm::ArrayRef<size_t> group) {
   Value x = candidates[group.front()].conv.getX();
   if (policy.forced() || policy.rule != partition::Rule::Cost || !mayFold(x))
     return;
+  if (llvm::any_of(group, [&](size_t i) { return candidates[i].pulled; }))
+    return;
   plain += gainOfFold(x, machine);
   if (folded > plain)
     return;
@@ -335,11 +339,29 @@ void Chooser::decideAlone() {
       decideUnfolded(group);
 }
 
+/// Keeps a convolution `where` the network is predicted to be faster with it. A
+/// schedule this coarse has to be clearly better.
+void Chooser::tryNetwork(size_t number, bool Candidate::*where,
+                         const NetworkTime &network, int64_t &least) {
+  Candidate &candidate = candidates[number];
+  candidate.*where = true;
+  decideAlone();
+  const int64_t cycles = network.cycles(candidates);
+  if (isClearly(cycles, least, kClearNetwork)) {
+    least = cycles;
+    return;
+  }
+  candidate.*where = false;
+  decideAlone();
+}
+
 /// Each convolution that on its own, with its readers, is faster on the sparse
 /// cluster stays on the array if that makes the network faster: another branch
-/// may end later anyway, and a chain of convolutions keeps its lane folds.
-/// Each try predicts the whole network: a network of very many convolutions has
-/// only its first ones tried.
+/// may end later anyway, and a chain of convolutions keeps its lane folds. One
+/// that takes about as long on both goes there if that makes the network
+/// faster: the array has another branch to do meanwhile. Each try predicts the
+/// whole network: a network of very many convolutions has only its first ones
+/// tried.
 void Chooser::decide() {
   decideAlone();
   if (policy.forced() || policy.rule != partition::Rule::Cost)
@@ -347,20 +369,16 @@ void Chooser::decide() {
   const NetworkTime network(candidates, machine);
   int64_t least = network.cycles(candidates);
   size_t tries = kMostPredictions / std::max<size_t>(candidates.size(), 1);
-  for (size_t i = 0; i < candidates.size() && tries > 0; ++i) {
-    if (!candidates[i].sparse)
-      continue;
-    --tries;
-    candidates[i].pinned = true;
-    decideAlone();
-    // A schedule this coarse has to be clearly better.
-    const int64_t cycles = network.cycles(candidates);
-    candidates[i].pinned = cycles + cycles / 256 < least;
-    if (candidates[i].pinned)
-      least = cycles;
-    else
-      decideAlone();
-  }
+  for (bool Candidate::*where : {&Candidate::pinned, &Candidate::pulled})
+    for (size_t i = 0; i < candidates.size() && tries > 0; ++i) {
+      const Candidate &candidate = candidates[i];
+      const bool movable =
+          where == &Candidate::pinned ? candidate.sparse : candidate.mayMove();
+      if (!movable)
+        continue;
+      --tries;
+      tryNetwork(i, where, network, least);
+    }
 }
 
 } // namespace ashlar::npu

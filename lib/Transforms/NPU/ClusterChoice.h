@@ -14,6 +14,17 @@
 
 namespace ashlar::npu {
 
+/// Thresholds of choices, which are policies and no prices: an alternative has
+/// to be better by more than one part in so many, so that small errors of
+/// predictions do not move layers to and fro
+/// (docs/decisions/machine/2026-11-23-thresholds-of-choices.md).
+constexpr int64_t kClearLayer = 16, kClearNetwork = 256;
+
+/// True if \p cycles are better than \p others by one part in \p share.
+inline bool isClearly(int64_t cycles, int64_t others, int64_t share) {
+  return cycles + cycles / share < others;
+}
+
 /// What a mode of the sparse cluster makes of a convolution.
 struct Alternative {
   std::optional<analysis::TilePlan> plan;
@@ -37,21 +48,29 @@ struct Candidate {
   int64_t drain = 0;          ///< of all results, on either cluster
   bool sparse = false;
   bool pinned = false; ///< to the array, since the network is faster so
+  bool pulled = false; ///< to the cluster, since the network is faster so
   bool beside = false; ///< on the array, beside readers on the cluster
   int64_t tiles = 0, zeroTiles = 0; ///< stationary tiles of the array
 
   /// Scatter mode has to be clearly better: its cycles depend on the data.
   bool scatters() const {
     return scatter.plan &&
-           (!tile.plan || scatter.plan->cycles + scatter.plan->cycles / 16 <
-                              tile.plan->cycles);
+           (!tile.plan ||
+            isClearly(scatter.plan->cycles, tile.plan->cycles, kClearLayer));
   }
   const Alternative &best() const { return scatters() ? scatter : tile; }
   const std::optional<analysis::TilePlan> &plan() const { return best().plan; }
   int64_t sparseCycles() const { return plan()->cycles + loss; }
   /// The sparse cluster has to be clearly better: predictions are not exact.
   bool gains() const { return plan() && isClear(sparseCycles()); }
-  bool isClear(int64_t sparse) const { return sparse + sparse / 16 < plain; }
+  /// True if it is on the array and would not be clearly slower elsewhere.
+  bool mayMove() const {
+    return !sparse && !pinned && plan() &&
+           !isClearly(plain, plan()->cycles, kClearLayer);
+  }
+  bool isClear(int64_t sparse) const {
+    return isClearly(sparse, plain, kClearLayer);
+  }
 };
 
 /// True if the array can read `x` folded, and something can write it so: the
@@ -70,6 +89,8 @@ struct Policy {
   /// Every convolution that can goes to the sparse cluster.
   bool forced() const { return mode == "tile" || mode == "scatter"; }
 };
+
+class NetworkTime;
 
 class Chooser {
 public:
@@ -91,6 +112,8 @@ private:
                  int64_t parts) const;
   bool mayScatter(const Candidate &candidate) const;
   void decideAlone();
+  void tryNetwork(size_t number, bool Candidate::*where,
+                  const NetworkTime &network, int64_t &least);
   bool goesSparse(const Candidate &candidate) const;
   void decideGroup(llvm::ArrayRef<size_t> group);
   int64_t decideUnfolded(llvm::ArrayRef<size_t> group);

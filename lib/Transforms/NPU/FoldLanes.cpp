@@ -174,19 +174,33 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
         folds, [&](const Lanes &fold) { return fold.pitch == pitch; });
   }
 
+  /// The convolutions that read `map` in its fold, in the order of the program.
+  static llvm::SmallVector<PeConvOp, 2> readersOf(Value map) {
+    llvm::SmallVector<PeConvOp, 2> readers;
+    for (Operation *user : map.getUsers())
+      if (readsFolded(user, map))
+        readers.push_back(cast<PeConvOp>(user));
+    llvm::sort(readers,
+               [](PeConvOp a, PeConvOp b) { return a->isBeforeInBlock(b); });
+    return readers;
+  }
+
   Lanes chooseByCycles(Value result, llvm::ArrayRef<Lanes> folds,
                        const machine::Description &machine) const {
+    const llvm::SmallVector<PeConvOp, 2> readers = readersOf(result);
+    auto maker = result.getDefiningOp<PeConvOp>();
     // Where the drain bounds the total, fewer cycles of the array are less
     // work.
     auto cycles = [&](const Lanes &lanes) {
+      const auto own = denseCycles(readers, lanes, machine);
       std::pair<int64_t, int64_t> sum{
-          analysis::makingCycles(result, lanes, machine), 0};
-      for (Operation *user : result.getUsers())
-        if (readsFolded(user, result)) {
-          auto own = denseCycles(cast<PeConvOp>(user), lanes, machine);
-          sum.first += own.total;
-          sum.second += own.array;
-        }
+          own.total + analysis::makingCycles(result, lanes, machine),
+          own.array};
+      // Drains into lanes do not follow their streams.
+      if (maker && !hasStationaryActivations(maker))
+        sum.first += denseCycles(maker, analysis::widthLanesOf(maker.getX()),
+                                 machine, lanes)
+                         .total;
       return sum;
     };
     Lanes best;
@@ -227,7 +241,9 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
     return builder.getNamedAttr(
         name,
         builder.getDictionaryAttr(
-            {count("array_cycles", cycles.array), count("copied_bytes", 0),
+            {count("all_readers_cycles",
+                   denseCycles(readersOf(conv.getX()), lanes, machine).total),
+             count("array_cycles", cycles.array), count("copied_bytes", 0),
              count("copy_cycles",
                    analysis::makingCycles(conv.getX(), lanes, machine)),
              count("drain_cycles", cycles.drain), count("lanes", lanes.count),

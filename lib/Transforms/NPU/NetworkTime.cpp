@@ -167,6 +167,12 @@ int64_t NetworkTime::cycles(llvm::ArrayRef<Candidate> candidates) const {
     if (cycles > 0)
       free[engine] = start + cycles;
     done[i] = start + cycles + step.latency;
+    if (step.candidate >= 0) {
+      // The drain, which serves both, goes on beside the sums.
+      free[Drain] =
+          std::max(free[Drain], start) + candidates[step.candidate].drain;
+      done[i] = std::max(done[i], free[Drain]);
+    }
     end = std::max(end, done[i]);
   }
   return end;

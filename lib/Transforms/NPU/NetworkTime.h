@@ -27,7 +27,7 @@ public:
   int64_t cycles(llvm::ArrayRef<Candidate> candidates) const;
 
 private:
-  enum Engine { Array, Cluster, Vector, Copies, Host, Engines };
+  enum Engine { Array, Cluster, Vector, Copies, Host, Drain, Engines };
   struct Step {
     Engine engine = Vector;
     int64_t cycles = 0;
