@@ -65,6 +65,8 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   LowerCompositesOptions composites;
   composites.partitionBytes = options.partitionBytes;
   manager.addPass(createLowerComposites(composites));
+  // Which has taken apart what is better done one dimension at a time.
+  manager.addPass(createSplitWindows({options.partitionBytes}));
   // What composites became may be part of a chain; constants are cut below.
   BandChainsOptions bands;
   bands.partitions = options.partitions;

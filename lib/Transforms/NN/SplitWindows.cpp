@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Pools whose windows are longer, further apart or wider spread than the fields
-// of an instruction count. Input: max_pool and avg_pool; output: several that
-// fit and what joins their results. One spatial axis at a time; what would
-// become too many pools stays, and code generation refuses it by name.
+// of an instruction count, or larger than half a partition. Input: max_pool and
+// avg_pool; output: several that fit and what joins their results. One spatial
+// axis at a time; what would become too many pools stays, and code generation
+// refuses it by name.
 //
 // The taps of a window along an axis are divided into runs: the maximum of the
 // runs' maxima is that of the window, the weighted sum of their means its sum.
@@ -13,6 +14,8 @@
 #include "ashlar/Transforms/NN/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <limits>
 
 namespace ashlar::nn {
 #define GEN_PASS_DEF_SPLITWINDOWS
@@ -27,6 +30,9 @@ namespace {
 
 /// Largest kernel, stride and dilation of vec.pool (docs/Isa.md).
 constexpr int64_t kMostField = 4095;
+/// Bytes of an element of a window in the state buffer at least: what is
+/// encoded may be read as f32.
+constexpr int64_t kElementBytes = 4;
 /// Pools that one becomes along an axis at most.
 constexpr int64_t kMostParts = 256;
 
@@ -34,12 +40,17 @@ constexpr int64_t kMostParts = 256;
 struct WindowAxis {
   int64_t kernel, stride, dilation, begin, end; ///< begin, end: pads
   int64_t in, out;
+  int64_t room; ///< elements along the axis that a partition holds
 
   int64_t extent() const { return (kernel - 1) * dilation + 1; }
+  /// Most taps of one pool.
+  int64_t mostTaps() const {
+    return std::clamp<int64_t>((room - 1) / dilation + 1, 1, kMostField);
+  }
   /// One window has no stride, one tap no dilation.
   bool wideSteps() const { return out > 1 && stride > kMostField; }
   bool wideWindow() const {
-    return kernel > kMostField || (kernel > 1 && dilation > kMostField);
+    return kernel > mostTaps() || (kernel > 1 && dilation > kMostField);
   }
   /// Taps of window `i` inside the input, or inside the padded input; at
   /// least 1.
@@ -57,7 +68,7 @@ struct WindowAxis {
   int64_t run() const {
     return dilation > kMostField
                ? 1
-               : llvm::divideCeil(kernel, llvm::divideCeil(kernel, kMostField));
+               : llvm::divideCeil(kernel, llvm::divideCeil(kernel, mostTaps()));
   }
 };
 
@@ -78,20 +89,36 @@ struct PoolShape {
   }
 };
 
+/// Elements along axis `s` of a window that half of `partitionBytes` has room
+/// for next to its other axes; without limit if `partitionBytes` is 0.
 template <typename Op>
-WindowAxis axisOf(Op op, size_t s) {
+int64_t roomOf(Op op, size_t s, int64_t partitionBytes) {
+  if (partitionBytes == 0)
+    return std::numeric_limits<int64_t>::max();
+  const int64_t bytes = std::max<int64_t>(
+      kElementBytes,
+      llvm::divideCeil(typeOf(op.getX()).getElementTypeBitWidth(), 8));
+  int64_t room = std::max<int64_t>(partitionBytes / 2 / bytes, 1);
+  for (size_t other = 0; other < op.getKernel().size(); ++other)
+    if (other != s)
+      room /= (op.getKernel()[other] - 1) * op.getDilations()[other] + 1;
+  return std::max<int64_t>(room, 1);
+}
+
+template <typename Op>
+WindowAxis axisOf(Op op, size_t s, int64_t partitionBytes) {
   size_t spatial = op.getKernel().size();
   return {op.getKernel()[s],         op.getStrides()[s],
           op.getDilations()[s],      op.getPads()[s],
           op.getPads()[s + spatial], shapeOf(op.getX())[s + 2],
-          shapeOf(op.getY())[s + 2]};
+          shapeOf(op.getY())[s + 2], roomOf(op, s, partitionBytes)};
 }
 
 template <typename Op>
 class Splitter {
 public:
-  Splitter(Op op, size_t s, PatternRewriter &rewriter)
-      : op(op), s(s), axis(axisOf(op, s)), rewriter(rewriter) {}
+  Splitter(Op op, size_t s, const WindowAxis &axis, PatternRewriter &rewriter)
+      : op(op), s(s), axis(axis), rewriter(rewriter) {}
 
   /// The result, or null if the pool cannot be split.
   Value run() { return axis.wideSteps() ? windows() : taps(); }
@@ -248,16 +275,18 @@ Value Splitter<Op>::means() {
 
 template <typename Op>
 struct SplitPool : OpRewritePattern<Op> {
-  SplitPool(MLIRContext *context, Pass::Statistic &numSplit)
-      : OpRewritePattern<Op>(context), numSplit(numSplit) {}
+  SplitPool(MLIRContext *context, int64_t partitionBytes,
+            Pass::Statistic &numSplit)
+      : OpRewritePattern<Op>(context), partitionBytes(partitionBytes),
+        numSplit(numSplit) {}
 
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
     for (size_t s = 0; s < op.getKernel().size(); ++s) {
-      WindowAxis axis = axisOf(op, s);
+      WindowAxis axis = axisOf(op, s, partitionBytes);
       if (!axis.wideSteps() && !axis.wideWindow())
         continue;
-      Value result = Splitter<Op>(op, s, rewriter).run();
+      Value result = Splitter<Op>(op, s, axis, rewriter).run();
       if (!result)
         continue;
       rewriter.replaceOp(op, result);
@@ -267,14 +296,17 @@ struct SplitPool : OpRewritePattern<Op> {
     return rewriter.notifyMatchFailure(op, "all windows fit");
   }
 
+  int64_t partitionBytes;
   Pass::Statistic &numSplit;
 };
 
 struct SplitWindowsPass : ashlar::nn::impl::SplitWindowsBase<SplitWindowsPass> {
+  using SplitWindowsBase::SplitWindowsBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<SplitPool<MaxPoolOp>, SplitPool<AvgPoolOp>>(&getContext(),
-                                                             numSplit);
+    patterns.add<SplitPool<MaxPoolOp>, SplitPool<AvgPoolOp>>(
+        &getContext(), partitionBytes, numSplit);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -6,6 +6,7 @@
 // or with `route` through DRAM, each with its decision.
 
 #include "AxisChanges.h"
+#include "SmallestTile.h"
 
 #include "ashlar/Analysis/InPlace.h"
 #include "ashlar/Analysis/MoveView.h"
@@ -339,6 +340,30 @@ public:
                          builder.getDictionaryAttr(entries));
   }
 
+  /// Makes the operation that lets the array transpose, before the movement.
+  /// Nothing if it does not fit: where an axis across partitions is one of
+  /// several axes of the model, no tile cuts it, and a small partition may not
+  /// hold what it spans.
+  PeTransposeOp makeTranspose(const Movement &movement,
+                              const machine::Description &machine) {
+    DmaMoveOp op = movement.op;
+    builder.setInsertionPoint(op);
+    auto patterns = cast<DenseI64ArrayAttr>(op.getPatterns()[0]);
+    auto transpose = PeTransposeOp::create(
+        builder, op.getLoc(), op.getY().getType(), op.getInputs()[0],
+        builder.getI64IntegerAttr(movement.sourceAxis), patterns,
+        builder.getStringAttr("copy"), builder.getF32FloatAttr(0.0f),
+        builder.getF32FloatAttr(0.0f));
+    copyDecisions(op, transpose);
+    transpose.setLayoutAttr(LayoutAttr::get(
+        builder.getContext(), movement.resultAxis, std::nullopt,
+        /*lanes=*/1, /*pitch=*/0, /*spread=*/{}, /*workSpread=*/{}));
+    if (smallestTileBytes(transpose, machine) <= scratchOf(op, machine))
+      return transpose;
+    transpose.erase();
+    return {};
+  }
+
   /// Movement that reads several tensors, repeats elements or converts them has
   /// one way only.
   void recordOther(DmaMoveOp op) {
@@ -356,25 +381,22 @@ public:
                          : "elements are omitted, repeated or converted"))}));
   }
 
-  void replace(Movement &movement) {
-    DmaMoveOp op = movement.op;
-    builder.setInsertionPoint(op);
-    auto patterns = cast<DenseI64ArrayAttr>(op.getPatterns()[0]);
-    auto transpose = PeTransposeOp::create(
-        builder, op.getLoc(), op.getY().getType(), op.getInputs()[0],
-        builder.getI64IntegerAttr(movement.sourceAxis), patterns,
-        builder.getStringAttr("copy"), builder.getF32FloatAttr(0.0f),
-        builder.getF32FloatAttr(0.0f));
-    copyDecisions(op, transpose);
-    transpose.setLayoutAttr(LayoutAttr::get(
-        builder.getContext(), movement.resultAxis, std::nullopt,
-        /*lanes=*/1, /*pitch=*/0, /*spread=*/{}, /*workSpread=*/{}));
+  void replace(DmaMoveOp op, PeTransposeOp transpose) {
+    transpose->setAttr(kTransposeDecisionAttr,
+                       op->getAttr(kTransposeDecisionAttr));
     op->replaceAllUsesWith(transpose);
     op->erase();
     fuseFunction(transpose);
   }
 
 private:
+  /// leastScratch(), which only short memories need.
+  int64_t scratchOf(Operation *op, const machine::Description &machine) {
+    if (!scratch)
+      scratch = leastScratch(op->getParentOfType<ModuleOp>(), machine);
+    return *scratch;
+  }
+
   /// The drain applies the function that alone reads the result.
   void fuseFunction(PeTransposeOp op) {
     if (!op->hasOneUse())
@@ -394,6 +416,7 @@ private:
   }
 
   OpBuilder builder;
+  std::optional<int64_t> scratch;
 };
 
 /// Of two consecutive data movements whose order does not matter, the one with
@@ -445,6 +468,12 @@ struct ClassifyTransposesPass
         continue;
       }
       Choice choice = choose(*movement, mode);
+      PeTransposeOp transpose;
+      if (choice.way == "identity")
+        transpose = classifier.makeTranspose(*movement, *machine);
+      if (choice.way == "identity" && !transpose)
+        choice = {"dma", "the smallest tile of the array's way does not fit "
+                         "into a partition"};
       if (op.getKind() == kAxisChange &&
           !isWorthAnOperation(*movement, choice)) {
         dropAxisChange(op);
@@ -454,7 +483,7 @@ struct ClassifyTransposesPass
       numNone += choice.way == "none";
       numCopies += choice.way == "copy";
       if (choice.way == "identity") {
-        classifier.replace(*movement);
+        classifier.replace(op, transpose);
         ++numIdentities;
       } else if (choice.way == "dma") {
         op.setRoute(Route::ThroughDram);

@@ -6,6 +6,7 @@
 // parts along the contraction axis, whose sums wait in PSUM.
 
 #include "MemoryPlanner.h"
+#include "SmallestTile.h"
 
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -24,11 +25,6 @@ constexpr int64_t kPreferredTileLimit = 32;
 /// Parts of a partition that a chunk of weights may take where whole columns do
 /// not fit, largest first; the last is a single stationary tile.
 constexpr int64_t kChunkParts[] = {8, 32, 1 << 24};
-/// The part of a partition that the records of moving weights may take where
-/// memory is short: an eighth.
-constexpr int64_t kRecordPart = 8;
-/// No buffer of a partition takes less.
-constexpr int64_t kLeastChunk = 64;
 
 } // namespace
 
@@ -243,18 +239,11 @@ LogicalResult Planner::run() {
 /// Says what the last attempt, which requested least, found no room for.
 LogicalResult Planner::refuse() const {
   const OpPlan &plan = plans[failedAt];
-  Shape smallest = plan.model.resultShape;
-  auto cut = [&](int64_t axis) {
-    smallest[axis] = std::min(smallest[axis], plan.model.granularity[axis]);
-  };
-  llvm::for_each(plan.model.tileAxes, cut);
-  if (plan.model.outputAxis >= 0)
-    cut(plan.model.outputAxis);
   return plan.op->emitError()
          << "does not fit into the state buffer: its smallest tile needs "
-         << slotBytes(plan, smallest) << " bytes per partition, "
-         << std::max<int64_t>(failedAvailable, 0) << " are available next to "
-         << failedWeights
+         << slotBytes(plan, smallestTile(plan.model))
+         << " bytes per partition, " << std::max<int64_t>(failedAvailable, 0)
+         << " are available next to " << failedWeights
          << " bytes for weights; use a machine with more bytes per partition ("
          << machine.name << " has " << machine.sb.bytesPerPartition << ")"
          << repeatedOperand(plan);

@@ -129,3 +129,21 @@ func.func @beside_loads(%arg0: tensor<500x131xf32>) -> tensor<130x499xf32> {
   return %2 : tensor<130x499xf32>
 }
 }
+
+// -----
+
+// Rows and columns side by side across partitions are cut by no tile: one
+// channel of the operand takes 2304 bytes of the partition that holds it. Where
+// that does not fit, the elements pass through DRAM.
+// CHECK-LABEL: func.func @does_not_fit(
+// CHECK: npu.dma.move "reshape"({{.*}}choice = "dma", reason = "the smallest tile of the array's way does not fit into a partition"{{.*}}route = #npu.route<through_dram>
+// DMA-LABEL: func.func @does_not_fit(
+// COPY-LABEL: func.func @does_not_fit(
+module attributes {npu.target = #npu.target<"slow-copy", sb = {bytes_per_partition = 512}, dma = {onchip_bytes_per_cycle = 1}>} {
+func.func @does_not_fit(%arg0: tensor<1x64x24x24xf32>) -> tensor<1x1x60x576xf32> {
+  %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x64x24x24xf32>) -> tensor<1x64x24x24xf32>
+  %1 = npu.dma.move "reshape"(%0) {layout = #npu.layout<axis = 3>, patterns = [array<i64: 0, 3, 4, 64, 1, 1, 2, 1, 24, 2, 1, 3, 24, 24, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<1x64x24x24xf32>) -> tensor<1x1x64x576xf32>
+  %2 = npu.vec.pool "avg"(%1) {layout = #npu.layout<axis = 3>, kernel = array<i64: 5, 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, count_include_pad = true} : (tensor<1x1x64x576xf32>) -> tensor<1x1x60x576xf32>
+  return %2 : tensor<1x1x60x576xf32>
+}
+}

@@ -286,7 +286,7 @@ def MergeBatchAxes : NNPass<"ashlar-nn-merge-batch-axes"> {
 }
 
 def SplitWindows : NNPass<"ashlar-nn-split-windows"> {
-  let summary = "split pools whose windows exceed the fields of an instruction";
+  let summary = "split pools whose windows exceed an instruction or a partition";
   let description = [{
     A kernel of more than 4095 taps, or a dilation above 4095, along an axis:
     the taps are divided into runs, a max_pool becomes the maximum of the runs'
@@ -294,7 +294,14 @@ def SplitWindows : NNPass<"ashlar-nn-split-windows"> {
     above 4095: one pool for each window, joined by a concat. At most 256 pools;
     pools that need more, and integers along a long kernel, stay. The sums of an
     avg_pool are rounded once per run, and once more for the weights.
+
+    In the fold phase windows whose elements take more than half a partition are
+    split in the same way.
   }];
+  let options = [
+    Option<"partitionBytes", "partition-bytes", "int64_t", "0",
+           "bytes of one partition of the state buffer; 0: any window fits">
+  ];
   let statistics = [
     Statistic<"numSplit", "split", "pools that were split">
   ];
