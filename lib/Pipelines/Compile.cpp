@@ -358,7 +358,9 @@ llvm::Error Compilation::runPhase(Phase phase) {
     return runPasses(phase, nn::buildSimplifyPipeline);
   case Phase::Fold:
     return runPasses(phase, [&](OpPassManager &manager) {
-      nn::buildFoldPipeline(manager, foldOptions(machine, options.foldWidth));
+      nn::FoldOptions fold = foldOptions(machine, options.foldWidth);
+      fold.removeChannels = options.sparse.deadChannels != "keep";
+      nn::buildFoldPipeline(manager, fold);
     });
   case Phase::Quantise:
     return quantise();

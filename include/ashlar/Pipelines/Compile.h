@@ -37,6 +37,8 @@ struct SparseOptions {
   std::string rule = "cost"; ///< cost, majority or threshold
   /// on, or off: zero coefficients take their cycles, for comparison
   std::string zeroSkip = "on";
+  /// remove, or keep: channels that no result needs
+  std::string deadChannels = "remove";
   std::string variant = "D"; ///< unit that scatters: A, B, C or D
   std::string algorithm = "p2";
   std::string metric = "nnz";

@@ -184,6 +184,7 @@ constexpr Setting settings[] = {
     {OPT_pci_policy, setListed<&CompileOptions::pciPolicy>},
     {OPT_sparse, setSparse<&SparseOptions::mode>},
     {OPT_zero_skip, setSparse<&SparseOptions::zeroSkip>},
+    {OPT_dead_channels, setSparse<&SparseOptions::deadChannels>},
     {OPT_classify, setSparse<&SparseOptions::rule>},
     {OPT_scatter_unit, setSparse<&SparseOptions::variant>},
     {OPT_partition, setSparse<&SparseOptions::algorithm>},

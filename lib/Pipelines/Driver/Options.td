@@ -132,6 +132,9 @@ defm zero_skip : Value<"zero-skip">, MetaVarName<"MODE">,
   HelpText<"zero coefficients on the sparse cluster: on (default: "
            "skipped) or off (issued, for comparison)">,
   Values<"on,off">, Group<sparse_group>;
+defm dead_channels : Value<"dead-channels">, MetaVarName<"MODE">,
+  HelpText<"channels that no result needs: remove (default) or keep">,
+  Values<"remove,keep">, Group<sparse_group>;
 defm classify : Value<"classify">, MetaVarName<"RULE">,
   HelpText<"rule of --sparse=auto: cost (default), majority (of zeros "
            "in the input) or threshold (of zeros)">,

@@ -67,6 +67,9 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   manager.addPass(createLowerComposites(composites));
   // Which has taken apart what is better done one dimension at a time.
   manager.addPass(createSplitWindows({options.partitionBytes}));
+  // Before bands, lanes and folds, which count channels.
+  if (options.removeChannels)
+    manager.addPass(createRemoveChannels());
   // What composites became may be part of a chain; constants are cut below.
   BandChainsOptions bands;
   bands.partitions = options.partitions;

@@ -19,6 +19,10 @@ namespace ashlar::nn {
 #define GEN_PASS_DECL
 #include "lib/Transforms/NN/Passes.h.inc"
 
+/// The decision of remove-channels on a product.
+inline constexpr llvm::StringLiteral kChannelDecisionAttr =
+    "ashlar.decision.channels";
+
 /// What the fold phase must know of the machine.
 struct FoldOptions {
   /// Rows and columns of the multiplier array.
@@ -51,6 +55,8 @@ struct FoldOptions {
   int64_t banks = 0, ports = 1, portBytes = 16;
   /// Bytes of a DRAM burst.
   int64_t burstBytes = 64;
+  /// Channels that no result needs are left out.
+  bool removeChannels = true;
   /// Cycles that nothing hides: DRAM, encode, skew of the array, drain.
   int64_t latency = 456;
   /// Of these, those from a request to DRAM to its first byte.

@@ -463,6 +463,42 @@ def OrderChannels : NNPass<"ashlar-nn-order-channels"> {
   ];
 }
 
+def RemoveChannels : NNPass<"ashlar-nn-remove-channels"> {
+  let summary = "leave out channels that no result needs";
+  let description = [{
+    From the results of the function backwards, a product needs the channels of
+    its input for which any of its own needed channels has a weight. What no one
+    needs is left out of the weights and biases of whatever makes it, and of all
+    functions, pools, sums, concatenations, slices, paddings and depthwise
+    convolutions between products; channels that such an operation ties together
+    stay or go together. Products are convolutions of one group with constant
+    weights and products with a constant matrix.
+
+    A channel that is one number whatever the input (a product without weights
+    gives its bias; functions and pools of a number are numbers) is needed by no
+    product without padding: its part goes into the bias, in binary64, rounded
+    once. With padding that holds for the number zero.
+
+    The results of the function keep their values: sums of integers to the bit,
+    floats but for the rounding of biases. Block formats put other channels into
+    one block afterwards, as with any other order of channels, so encoded values
+    differ by rounding. `0 * x` counts as 0 for every x.
+
+    A product keeps a multiple of `granularity` channels, or all: lanes and groups
+    of units share channels in powers of two. The number is the same for all
+    machines, because what is left decides bits.
+
+    The attribute `ashlar.decision.channels` of products says what is left.
+  }];
+  let options = [
+    Option<"granularity", "granularity", "int64_t", "8",
+           "channels that a product keeps a multiple of">
+  ];
+  let statistics = [
+    Statistic<"numRemoved", "removed", "channels of products left out">
+  ];
+}
+
 def RemoveDead : NNPass<"ashlar-nn-remove-dead"> {
   let summary = "remove operations whose result is unused";
   let description = [{
