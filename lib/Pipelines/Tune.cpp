@@ -123,11 +123,11 @@ llvm::Expected<CompileResult> Compilation::tryLayouts(ClusterChoice &choice) {
 
 /// Decides between layouts, and between the predicted choice of clusters, the
 /// same without scatter mode, and none at all by the cycles of the whole
-/// network; a choice that was requested is only compared with none. True if
-/// `result` is the finished program.
+/// network; a choice or a rule that was requested is only compared with none.
+/// True if `result` is the finished program.
 llvm::Expected<bool> Compilation::measureChoices() {
   std::vector<ClusterChoice> choices{{clusters, true, denseReason}};
-  const bool open = clusters == "auto";
+  const bool open = clusters == "auto" && options.sparse.rule == "cost";
   std::optional<CompileResult> best;
   std::optional<NetworkCycles> least;
   for (size_t i = 0; i < choices.size(); ++i) {
