@@ -75,7 +75,8 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
 }
 
 def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
-                               (ins NPU_Decision<NPU_ScatterAttr>:$scatter,
+                               (ins NPU_Decision<NPU_QuantAttr>:$quant,
+                                    NPU_Decision<NPU_ScatterAttr>:$scatter,
                                     DefaultValuedOptionalAttr<I64Attr, "1">:$column_parts,
                                     UnitAttr:$issue_zeros)> {
   let summary = "convolution on the sparse cluster, non-zero coefficients only";
@@ -87,10 +88,12 @@ def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
     `issue_zeros` the coefficients that are zero take their cycles too.
 
     Constraints:
-    - npu_tcu_conv_c1: `x` and `w` have `!bfp.block` element types; spatial rank
-      1 or 2.
-    - npu_tcu_conv_c2: as npu_pe_conv_c2 to npu_pe_conv_c5.
+    - npu_tcu_conv_c1: `x` and `w` have `!bfp.block` element types, or both are
+      integers of 8 bits, `w` signed; spatial rank 1 or 2.
+    - npu_tcu_conv_c2: as npu_pe_conv_c2 to npu_pe_conv_c6.
     - npu_tcu_conv_c3: not both `scatter` and `issue_zeros`.
+    - npu_tcu_conv_c4: the zero points of integer factors are 0, and no `scatter`
+      takes integers: the units subtract nothing from what they skip.
 
     Example:
     ```mlir

@@ -237,14 +237,36 @@ LogicalResult PeConvOp::verify() {
   return checkQuant(*this); // npu_pe_conv_c6
 }
 
-LogicalResult TcuConvOp::verify() { // npu_tcu_conv_c1 to c3
+/// npu_tcu_conv_c1 and c4.
+static LogicalResult checkUnits(TcuConvOp op) {
+  if (bfp::isEncoded(op.getX().getType()) &&
+      bfp::isEncoded(op.getW().getType()))
+    return success();
+  auto isByte = [](Value factor, bool isSigned) {
+    auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(factor));
+    return type && type.getWidth() == 8 && !(isSigned && type.isUnsigned());
+  };
+  if (!isByte(op.getX(), false) || !isByte(op.getW(), true))
+    return op.emitOpError()
+           << "expects encoded factors or integers of 8 bits "
+              "with signed weights, found "
+           << op.getX().getType() << " and " << op.getW().getType();
+  if (op.getScatterAttr())
+    return op.emitOpError() << "has integers in scatter mode";
+  QuantAttr quant = op.getQuantAttr();
+  if (quant &&
+      (quant.getXZero().value_or(0) != 0 || quant.getWZero().value_or(0) != 0))
+    return op.emitOpError()
+           << "expects factors without zero points, found " << quant;
+  return success();
+}
+
+LogicalResult TcuConvOp::verify() { // npu_tcu_conv_c1 to c4
   if (getScatterAttr() && getIssueZeros())
     return emitOpError() << "issues zeros in scatter mode, which has none";
-  for (Value factor : {getX(), getW()})
-    if (!bfp::isEncoded(factor.getType()))
-      return emitOpError() << "expects encoded factors, found "
-                           << factor.getType();
-  return checkConv(*this, 2);
+  if (failed(checkUnits(*this)) || failed(checkConv(*this, 2)))
+    return failure();
+  return checkQuant(*this);
 }
 
 LogicalResult PeMatmulOp::verify() {

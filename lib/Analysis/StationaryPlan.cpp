@@ -310,6 +310,8 @@ static numerics::BlockFormat weightFormatOf(Operation *op) {
 npu::QuantAttr quantOf(Operation *product) {
   if (auto conv = dyn_cast<npu::PeConvOp>(product))
     return conv.getQuantAttr();
+  if (auto conv = dyn_cast<npu::TcuConvOp>(product))
+    return conv.getQuantAttr();
   if (auto matmul = dyn_cast<npu::PeMatmulOp>(product))
     return matmul.getQuantAttr();
   return {};

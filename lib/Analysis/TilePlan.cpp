@@ -225,14 +225,17 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
   problem.function = drainFunction(op);
   problem.elementBytes = x.bytes();
   problem.resultBytes = storageOf(op->getResult(0)).bytes();
-  problem.activationBits = x.format.mantissa;
+  problem.activationBits = x.digitBits();
   problem.weightBits = product.weightFormat.mantissa;
-  problem.cellBlock = cellPlane(x.format, machine);
-  problem.unitsAdd = numerics::provesAccumulator(
-      x.format.mantissa, x.format.range, product.weightFormat.mantissa,
-      product.weightFormat.range,
-      machine.sparse.tcus * static_cast<uint64_t>(problem.channels) *
-          static_cast<uint64_t>(problem.kernel[0] * problem.kernel[1]));
+  problem.cellBlock = x.encoded ? cellPlane(x.format, machine) : 0;
+  // Integers stay in one tile each: no one adds what units have.
+  problem.unitsAdd =
+      x.encoded &&
+      numerics::provesAccumulator(
+          x.format.mantissa, x.format.range, product.weightFormat.mantissa,
+          product.weightFormat.range,
+          machine.sparse.tcus * static_cast<uint64_t>(problem.channels) *
+              static_cast<uint64_t>(problem.kernel[0] * problem.kernel[1]));
   if (auto conv = dyn_cast<npu::TcuConvOp>(op);
       conv && conv.getColumnPartsAttr() && parts == 0)
     parts = std::clamp<int64_t>(static_cast<int64_t>(conv.getColumnParts()), 1,

@@ -157,6 +157,11 @@ llvm::Error emitProduct(Generator &generator, const TileContext &tile);
 llvm::Error emitTileConvolution(Generator &generator, const TileContext &tile);
 /// Sets the epilogue of a product: scale, bias, residual, function.
 void setEpilogue(mlir::Operation *op, isa::ActDrain &drain);
+/// Sets what the sums of a product with the activations `x` are: relative to
+/// the ranges of both factors and, with `hasExp`, to the exponent of each lane,
+/// or integers that are rounded to the result's zero point.
+void setSums(mlir::Operation *op, const analysis::StorageType &x, bool hasExp,
+             isa::ActDrain &drain);
 /// Sets the element type that a drain of `op` stores, with the block and the
 /// register of the scale exponent of encoded results.
 void setResultType(Generator &generator, mlir::Operation *op,

@@ -143,8 +143,9 @@ StreamPacker::kernelsOf(size_t column, int64_t channel,
         continue;
       }
       // The cell is relative to the scale of the output: W - 2 - s.
-      entry.shift =
-          range + weights.cell(output, tap, c) - (problem.weightBits - 2);
+      if (problem.cellBlock > 0) // integers have no scale
+        entry.shift =
+            range + weights.cell(output, tap, c) - (problem.weightBits - 2);
       list.push_back(entry);
     }
   return list;

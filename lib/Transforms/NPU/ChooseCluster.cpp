@@ -275,6 +275,7 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     copyDecisions(conv, tcu);
     tcu->removeAttr(kStationaryDecisionAttr);
     tcu.setZerosAttr(conv.getZerosAttr());
+    tcu.setQuantAttr(conv.getQuantAttr());
     if (candidate.best().parts > 1)
       tcu.setColumnParts(static_cast<uint64_t>(candidate.best().parts));
     tcu.setIssueZeros(!skipZeros);

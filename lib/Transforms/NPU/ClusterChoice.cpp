@@ -23,6 +23,23 @@ using analysis::storageOf;
 /// Predictions of a convolution that the search over a network may make.
 constexpr size_t kMostPredictions = 1 << 18;
 
+/// Why the sparse cluster cannot run a convolution of integers; empty if it
+/// can. Its units subtract no zero points: those of weights would be
+/// coefficients to skip, those of data are in the bias.
+static std::string integerObstacle(PeConvOp conv) {
+  using support::ElementType;
+  const ElementType x = storageOf(conv.getX()).plain;
+  if (x != ElementType::I8 && x != ElementType::U8)
+    return "its input is neither encoded nor bytes";
+  QuantAttr quant = conv.getQuantAttr();
+  if (storageOf(conv.getW()).plain != ElementType::I8 || !quant ||
+      quant.getWZero().value_or(0) != 0)
+    return "its weights are not signed bytes without a zero point";
+  if (quant.getXZero().value_or(0) != 0)
+    return "its input has a zero point";
+  return "";
+}
+
 /// Why the sparse cluster cannot run a convolution; empty if it can.
 static std::string obstacle(PeConvOp conv,
                             const machine::Description &machine) {
@@ -35,11 +52,15 @@ static std::string obstacle(PeConvOp conv,
     return "the machine has no sparse cluster";
   if (conv.getStrides().size() > 2)
     return "three spatial dimensions";
-  if (!storageOf(conv.getX()).encoded || storageOf(conv.getX()).blockAxis != 1)
+  const analysis::StorageType type = storageOf(conv.getX());
+  if (type.encoded && type.blockAxis != 1)
     return "its input is not encoded along channels";
+  if (std::string reason = type.encoded ? "" : integerObstacle(conv);
+      !reason.empty())
+    return reason;
   if (!analysis::hasStreamedWeights(conv))
     return "its weights are not constant";
-  if (analysis::cellPlane(storageOf(conv.getX()).format, machine) == 0)
+  if (type.encoded && analysis::cellPlane(type.format, machine) == 0)
     return "no plane of exponent cells has its blocks";
   if (above(w.drop_front(2), 255) || above(conv.getStrides(), 15) ||
       above(conv.getDilations(), 63) || above(x.drop_front(2), 65535) ||
@@ -77,6 +98,9 @@ static int64_t gainOfFold(Value x, const machine::Description &machine) {
 
 /// Cycles of scatter mode follow from the data: not by an estimate alone.
 bool Chooser::mayScatter(const Candidate &candidate) const {
+  PeConvOp conv = candidate.conv;
+  if (!storageOf(conv.getX()).encoded)
+    return false;
   return policy.mode == "scatter" ||
          (policy.mode == "auto" && policy.useScatter &&
           machine::queuesHold(machine, policy.cut.variant) &&
@@ -208,6 +232,9 @@ void Chooser::predict(PeConvOp conv) {
   candidate.obstacle = obstacle(conv, machine);
   candidate.mayFold = mayFold(conv.getX());
   const bool holds = machine::queuesHold(machine, policy.cut.variant);
+  if (policy.mode == "scatter" && !storageOf(conv.getX()).encoded &&
+      candidate.obstacle.empty())
+    candidate.obstacle = "scatter mode takes encoded data";
   if (policy.mode == "scatter" && !holds && candidate.obstacle.empty())
     candidate.obstacle = "more products may wait than its queues hold";
   candidate.data = analysis::profileOf(conv.getX(), policy.profiles);

@@ -217,9 +217,33 @@ func.func @tcu_conv_c1(%x: !x, %w: !w) {
 
 // -----
 
-func.func @tcu_conv_c1_integers(%x: tensor<1x4x2x2xi8>, %w: tensor<4x4x1x1xi8>) {
-  // expected-error@+1 {{expects encoded factors, found 'tensor<1x4x2x2xi8>'}}
-  %0 = npu.tcu.conv(%x, %w) {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xi8>, tensor<4x4x1x1xi8>) -> tensor<1x4x2x2xi32>
+func.func @tcu_conv_c1_integers(%x: tensor<1x4x2x2xi8>, %w: tensor<4x4x1x1xui8>) {
+  // expected-error@+1 {{expects encoded factors or integers of 8 bits with signed weights, found 'tensor<1x4x2x2xi8>' and 'tensor<4x4x1x1xui8>'}}
+  %0 = npu.tcu.conv(%x, %w) {quant = #npu.quant<x_zero = 0, w_zero = 0>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xi8>, tensor<4x4x1x1xui8>) -> tensor<1x4x2x2xi32>
+  return
+}
+
+// -----
+
+func.func @tcu_conv_c2_integers(%x: tensor<1x4x2x2xui8>, %w: tensor<4x4x1x1xi8>) {
+  // expected-error@+1 {{expects 'quant', the zero points of}}
+  %0 = npu.tcu.conv(%x, %w) {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xui8>, tensor<4x4x1x1xi8>) -> tensor<1x4x2x2xi32>
+  return
+}
+
+// -----
+
+func.func @tcu_conv_c4_zero(%x: tensor<1x4x2x2xui8>, %w: tensor<4x4x1x1xi8>) {
+  // expected-error@+1 {{expects factors without zero points, found #npu.quant<x_zero = 3, w_zero = 0>}}
+  %0 = npu.tcu.conv(%x, %w) {quant = #npu.quant<x_zero = 3, w_zero = 0>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xui8>, tensor<4x4x1x1xi8>) -> tensor<1x4x2x2xi32>
+  return
+}
+
+// -----
+
+func.func @tcu_conv_c4_scatter(%x: tensor<1x4x2x2xui8>, %w: tensor<4x4x1x1xi8>) {
+  // expected-error@+1 {{has integers in scatter mode}}
+  %0 = npu.tcu.conv(%x, %w) {quant = #npu.quant<x_zero = 0, w_zero = 0>, scatter = #npu.scatter<variant = 3, algorithm = "p2", metric = "nnz", threshold = 300, time = "auto", halo = "overlap", data = <source = 2, density = [500]>>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xui8>, tensor<4x4x1x1xi8>) -> tensor<1x4x2x2xi32>
   return
 }
 

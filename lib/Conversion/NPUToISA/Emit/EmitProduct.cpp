@@ -395,7 +395,6 @@ void ProductEmitter::setDrainTargets(isa::ActDrain &drain,
 void ProductEmitter::emitDrainLane(const ColumnTile &column,
                                    const Window &window, const DrainLane &lane,
                                    int64_t psum, const ChunkPlace &place) {
-  analysis::StorageType weights = storageOf(tile.op->getOperand(1));
   isa::ActDrain drain{};
   setEpilogue(tile.op, drain);
   drain.psum = psum + lane.first;
@@ -409,15 +408,7 @@ void ProductEmitter::emitDrainLane(const ColumnTile &column,
   drain.xrS = geometry->stationary
                   ? generator.scaleRegister(tile.op->getOperand(1))
                   : 0;
-  if (weights.encoded) {
-    drain.hasExp = !geometry->stationary;
-    drain.shift = -(geometry->x.type.format.range + weights.format.range);
-  } else {
-    drain.mode = isa::DrainMode::Int;
-    if (npu::QuantAttr quant = analysis::quantOf(tile.op);
-        quant && quant.getYZero())
-      drain.shift = static_cast<int32_t>(*quant.getYZero());
-  }
+  setSums(tile.op, geometry->x.type, !geometry->stationary, drain);
   drain.paramPart = 0;
   drain.paramOffset = place.parameters;
   setDrainTargets(drain, column, window, lane);
@@ -446,6 +437,19 @@ void setEpilogue(Operation *op, isa::ActDrain &drain) {
     read(conv);
   else
     read(cast<npu::PeMatmulOp>(op));
+}
+
+void setSums(Operation *op, const analysis::StorageType &x, bool hasExp,
+             isa::ActDrain &drain) {
+  analysis::StorageType weights = storageOf(op->getOperand(1));
+  if (weights.encoded) {
+    drain.hasExp = hasExp;
+    drain.shift = -(x.format.range + weights.format.range);
+    return;
+  }
+  drain.mode = isa::DrainMode::Int;
+  if (npu::QuantAttr quant = analysis::quantOf(op); quant && quant.getYZero())
+    drain.shift = static_cast<int32_t>(*quant.getYZero());
 }
 
 void setResultType(Generator &generator, Operation *op,

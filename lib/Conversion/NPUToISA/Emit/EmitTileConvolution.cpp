@@ -98,8 +98,11 @@ private:
            static_cast<int64_t>(machine.sb.partitions);
   }
   int64_t phaseOf(int64_t channel) const {
-    int64_t block = program.problem.cellBlock;
-    return partitionOf(channel) % block;
+    return partitionOf(channel) % cellBlock();
+  }
+  /// Channels that share a plane of cells; integers have none.
+  int64_t cellBlock() const {
+    return std::max<int64_t>(program.problem.cellBlock, 1);
   }
   int64_t slotBytes() const {
     return static_cast<int64_t>(plan.geometry(program.problem).slotElements()) *
@@ -383,10 +386,9 @@ void TileConvolutionEmitter::setSource(Op &op, int64_t channel) const {
 
 template <typename Op>
 void TileConvolutionEmitter::setGeometry(Op &op) const {
-  const analysis::TileProblem &problem = program.problem;
-  op.type = isa::ElemType::Bfp;
-  op.mantissa = x.format.mantissa;
-  op.block = problem.cellBlock;
+  op.type = static_cast<isa::ElemType>(x.isaType());
+  op.mantissa = x.encoded ? x.format.mantissa : 0;
+  op.block = program.problem.cellBlock;
   setWindows(op);
   op.images = plan.images;
   op.tileH = plan.rows, op.tileW = plan.cols;
@@ -399,7 +401,7 @@ void TileConvolutionEmitter::emitLoads(const WaveStreams &wave,
   if (wave.wave.crosses)
     return emitLoad(wave, chunk, chunk, table, set);
   auto partitions = static_cast<int64_t>(machine.sb.partitions);
-  int64_t block = program.problem.cellBlock;
+  int64_t block = cellBlock();
   int64_t queues = analysis::movementQueues(machine);
   int64_t share =
       llvm::alignTo(llvm::divideCeilSigned(chunk.count, queues), block);
@@ -428,10 +430,9 @@ void TileConvolutionEmitter::emitLoad(const WaveStreams &wave,
   load.groups = wave.wave.count;
   load.groupStep = wave.wave.groupStep;
   int64_t slot = piece.first - chunk.first;
-  int64_t block = program.problem.cellBlock;
-  int64_t plane = (phaseOf(base + chunk.first) + slot) / block;
+  int64_t plane = (phaseOf(base + chunk.first) + slot) / cellBlock();
   load.mantissas = slot * slotBytes();
-  load.exponents = cellsBase(chunk) + plane * elements;
+  load.exponents = x.encoded ? cellsBase(chunk) + plane * elements : 0;
   generator.builder.emit(load);
 }
 
@@ -444,8 +445,8 @@ void TileConvolutionEmitter::emitRun(const WaveStreams &wave,
   run.table = table;
   run.set = set;
   run.channels = streams.chunk.count;
-  run.mode = isa::OperandMode::Bfp;
-  run.range = x.format.range;
+  run.mode = x.encoded ? isa::OperandMode::Bfp : isa::OperandMode::Int;
+  run.range = x.encoded ? x.format.range : 0;
   run.issueZeros = program.problem.issuesZeros;
   if (plan.scatter) {
     run.scatter = true;
@@ -457,7 +458,7 @@ void TileConvolutionEmitter::emitRun(const WaveStreams &wave,
   run.regions = streams.regions;
   run.regionStride = results();
   run.mantissas = 0;
-  run.exponents = cellsBase(streams.chunk);
+  run.exponents = x.encoded ? cellsBase(streams.chunk) : 0;
   run.acc = sums + streams.firstRegion * results();
   run.bytes = streams.bytes;
   run.wm = place.base + streams.offset;
@@ -486,9 +487,7 @@ void TileConvolutionEmitter::emitDrain(const ColumnWave &wave, size_t index,
   drain.psumStride2 = 1;
   drain.xrA = generator.scaleRegister(tile.op->getOperand(0));
   drain.xrS = 0;
-  drain.hasExp = true;
-  drain.shift =
-      -(x.format.range + storageOf(tile.op->getOperand(1)).format.range);
+  setSums(tile.op, x, true, drain);
   drain.paramPart = 0;
   drain.paramOffset = records[index].parameters;
   auto place = [&](const View &view, uint32_t &part, uint32_t &offset) {
@@ -553,7 +552,7 @@ llvm::Error TileConvolutionEmitter::emitStep(const Step &step, unsigned table) {
 }
 
 llvm::Error TileConvolutionEmitter::run() {
-  if (geometry.x.part % program.problem.cellBlock != 0)
+  if (geometry.x.part % cellBlock() != 0)
     return generator.unsupported(
         tile.op, "an input of the sparse cluster that starts inside a block");
   std::vector<Step> work = steps();
