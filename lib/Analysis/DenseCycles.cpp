@@ -280,6 +280,10 @@ DenseCycles denseCycles(llvm::ArrayRef<npu::PeConvOp> convs, const Lanes &lanes,
   return before ? before->take() : DenseCycles();
 }
 
+bool mayReadLanes(npu::PeConvOp conv) {
+  return !npu::hasStationaryActivations(conv) && conv.getStrides().back() == 1;
+}
+
 machine::VecCost drainFunction(mlir::Operation *product) {
   llvm::StringRef name =
       llvm::TypeSwitch<mlir::Operation *, llvm::StringRef>(product)

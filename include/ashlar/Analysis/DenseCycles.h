@@ -53,6 +53,11 @@ int64_t encodeCycles(mlir::Value x, const Lanes &lanes,
 int64_t makingCycles(mlir::Value x, const Lanes &lanes,
                      const machine::Description &machine);
 
+/// True if row groups can run the convolution: its weights are stationary, and
+/// neighbouring results of a row read neighbouring pixels. Groups of channels
+/// are blocks of the stationary tile that all row groups share.
+bool mayReadLanes(npu::PeConvOp conv);
+
 /// The lane folds that array and memories allow for a feature map of `channels`
 /// channels and rows of `width` pixels, in ascending order of lanes.
 llvm::SmallVector<Lanes, 6> laneFolds(int64_t channels, int64_t width,

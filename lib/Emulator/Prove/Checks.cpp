@@ -355,9 +355,11 @@ static Result checkGroups(const isa::PeMatmul &op, const Description &machine) {
   const uint64_t pitch = machine.pe.rows / op.groups;
   if (op.rows > pitch)
     return bad("{} rows in row groups of {}", op.rows, pitch);
-  if (op.part + machine.pe.rows > machine.sb.partitions)
-    return outside("row groups of {} partitions from partition {}",
-                   machine.pe.rows, op.part);
+  const uint64_t last = op.part + (op.groups - 1) * pitch + op.rows;
+  if (last > machine.sb.partitions)
+    return outside("row groups of {} rows, {} partitions apart, from "
+                   "partition {}",
+                   op.rows, pitch, op.part);
   if (holdsWords(op.mode))
     return bad("{} row groups in mode {}", op.groups, isa::name(op.mode).str());
   if (op.lo2 < 0)

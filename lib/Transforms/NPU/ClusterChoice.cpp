@@ -76,10 +76,7 @@ bool mayFold(Value x) {
     return false;
   return llvm::all_of(x.getUsers(), [&](Operation *user) {
     auto conv = dyn_cast<PeConvOp>(user);
-    if (!conv || hasStationaryActivations(conv))
-      return false;
-    return conv.getX() != x ||
-           (conv.getGroup() == 1 && conv.getStrides().back() == 1);
+    return conv && analysis::mayReadLanes(conv);
   });
 }
 
@@ -204,7 +201,7 @@ void Chooser::predictDense(Candidate &candidate,
   candidate.plain = std::max(plain.total, fetch + fill);
   candidate.folded = candidate.plain;
   auto shape = shapeOf(conv.getX());
-  if (conv.getGroup() == 1 && conv.getStrides().back() == 1)
+  if (analysis::mayReadLanes(conv))
     for (const analysis::Lanes &fold :
          analysis::laneFolds(shape[1], shape.back(), machine))
       candidate.folded = std::min(

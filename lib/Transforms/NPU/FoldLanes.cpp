@@ -48,8 +48,7 @@ bool isByte(const analysis::StorageType &type) {
 bool readsFolded(Operation *user, Value x) {
   auto conv = dyn_cast<PeConvOp>(user);
   return conv && conv.getX() == x && conv.getResidual() != x &&
-         !hasStationaryActivations(conv) && conv.getGroup() == 1 &&
-         conv.getStrides().back() == 1 &&
+         analysis::mayReadLanes(conv) &&
          (isByte(storageOf(x)) ||
           (storageOf(x).encoded && storageOf(x).blockAxis == 1));
 }

@@ -8,10 +8,11 @@ usage: folds.py random [--count=N] [--seed=S]
        folds.py pools
        folds.py inplace
        folds.py integers [--count=N] [--seed=S]
+       folds.py groups
 
 `random` draws convolutions (one and two dimensions, strides, dilations, pads,
-widths that are no multiple of anything, batches, few channels, a second layer
-after some) and compares every planned tensor with the numpy reference under a
+widths that are no multiple of anything, batches, few channels, groups, a second
+layer after some) and compares every planned tensor with the numpy reference under a
 random --fold-w; the emulator refuses reads of memory that nothing wrote.
 `copies` reads the emulator's counters of bytes copied inside the chip (report
 and trace, `copied`) for stems whose fold is a view, and between the last
@@ -24,6 +25,8 @@ that it takes an area of its own where the rule does not hold.
 `integers` compares every layer of random networks of small integers, whose sums
 are exact in float32, before and after the fold phase in the interpreter, under
 every --fold-w: equal bits.
+`groups` shows that depthwise and grouped convolutions run in lanes: as many
+steps of the array as rows of lanes times taps, and the bits of the reference.
 `pools` shows that the pool behind a stem uses all partitions and runs in parallel with it.
 """
 
@@ -50,15 +53,17 @@ MODES = ["auto", "off", "stride", "lane", "both"]
 
 
 def save_model(path, shape, layers, front=False, integers=False):
-    """A chain of convolutions: (outputs, kernel, strides, pads, dilations).
-    With `integers` weights are small ones, and every layer is an output."""
+    """A chain of convolutions: (outputs, kernel, strides, pads, dilations), and
+    the number of groups if there are several. With `integers` weights are small ones, and every layer is an output."""
     rng = np.random.default_rng(7)
     nodes, weights, value, channels = [], [], "x", shape[1]
     if front:
         nodes.append(helper.make_node("Relu", ["x"], ["r"], name="front"))
         value = "r"
-    for i, (outputs, kernel, strides, pads, dilations) in enumerate(layers):
-        extents = (outputs, channels) + tuple(kernel)
+    for i, (outputs, kernel, strides, pads, dilations, *rest) in \
+            enumerate(layers):
+        groups = rest[0] if rest else 1
+        extents = (outputs, channels // groups) + tuple(kernel)
         array = (rng.integers(-3, 4, extents) if integers else
                  rng.standard_normal(extents))
         weights.append(numpy_helper.from_array(array.astype(np.float32),
@@ -66,7 +71,7 @@ def save_model(path, shape, layers, front=False, integers=False):
         nodes.append(helper.make_node(
             "Conv", [value, f"w{i}"], [f"y{i}"], name=f"conv{i}",
             kernel_shape=kernel, strides=strides, pads=pads,
-            dilations=dilations))
+            dilations=dilations, group=groups))
         value, channels = f"y{i}", outputs
     graph = helper.make_graph(
         nodes, "fold",
@@ -100,14 +105,26 @@ def draw_layer(source, sizes):
             dilations), out
 
 
+def draw_groups(source, layer, channels):
+    """The layer with a number of groups that its channels allow."""
+    groups = source.choice([g for g in range(1, channels + 1)
+                            if channels % g == 0])
+    outputs = groups * source.choice([1, 1, 2, 3])
+    return (outputs, *layer[1:], groups)
+
+
 def draw_network(source):
-    """Shape of the input, and one or two layers."""
+    """Shape of the input, and one to three layers."""
     sizes = [source.randint(1, 40) for _ in range(source.choice([1, 2, 2]))]
     shape = [source.choice([1, 1, 2]), source.randint(1, 12)] + sizes
     layers = []
-    for _ in range(source.choice([1, 1, 2])):
+    channels = shape[1]
+    for _ in range(source.choice([1, 1, 2, 3])):
         layer, sizes = draw_layer(source, sizes)
+        if source.random() < 0.3:
+            layer = draw_groups(source, layer, channels)
         layers.append(layer)
+        channels = layer[0]
     return shape, layers
 
 
@@ -118,10 +135,11 @@ def check_random(seed, folder):
     save_model(model, shape, layers, front=source.random() < 0.3)
     mode = source.choice(MODES)
     machine = source.choice(["a1", "a1", "a1-tiny"])
+    sparse = source.choice(["auto", "off"])
     done = compare_bits(model, shape, seed, folder, f"--fold-w={mode}",
-                        f"--machine={machine}")
+                        f"--machine={machine}", f"--sparse={sparse}")
     if done.returncode:
-        print(f"seed {seed}: {shape} {layers} --fold-w={mode} on {machine}\n"
+        print(f"seed {seed}: {shape} {layers} --fold-w={mode} --sparse={sparse} on {machine}\n"
               f"{done.stdout}{done.stderr}")
     return done.returncode != 0
 
@@ -355,6 +373,51 @@ def check_in_place(folder):
     return failed
 
 
+# Input shape, layers (the second one has groups), its lanes.
+GROUPS = [
+    ((1, 3, 56, 56), [(32, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1)),
+                      (32, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1), 32)], 4),
+    # Columns that begin at a later channel.
+    ((1, 12, 40, 37), [(48, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1)),
+                       (192, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1), 48)], 2),
+    ((2, 9, 21, 30), [(12, (1, 1), (1, 1), (0, 0, 0, 0), (1, 1)),
+                      (24, (5, 5), (2, 1), (2, 4, 2, 4), (1, 2), 4)], 4),
+]
+
+
+def check_groups(folder):
+    failed = False
+    model, binary, report = (
+        os.path.join(folder, n) for n in ("model.onnx", "model.ash", "r.json"))
+    for seed, (shape, layers, lanes) in enumerate(GROUPS):
+        save_model(model, shape, layers)
+        busy = {}
+        for fold in ("off", "lane"):
+            done = compare_bits(model, shape, seed, folder, "--sparse=off",
+                                "--machine=a1", f"--fold-w={fold}")
+            failed |= done.returncode != 0
+            common.run_tool("ashlar-run", binary, "--random-inputs=1",
+                            f"--report={report}", "--quiet")
+            with open(report, encoding="utf-8") as stream:
+                nodes = json.load(stream)["nodes"]
+            busy[fold] = next(n["pe_busy"] for n in nodes
+                              if n["name"] == "conv1")
+        # PSUM takes four results of a column in a cycle. A row takes a step for
+        # each of its pixels, or for as many as there are lanes.
+        width = onnx.load(model).graph.output[0].type.tensor_type.shape.dim[
+            3].dim_value
+        expected = busy["off"] // width * -(-width // lanes) * -(-lanes // 4)
+        streams = [fields(line) for line in instructions(binary)
+                   if line.startswith("pe.matmul")]
+        groups = {int(f.get("groups", 1)) for f in streams}
+        wrong = busy["lane"] != expected or lanes not in groups
+        failed |= wrong
+        print(f"{layers[1][-1]} groups: {busy['lane']} cycles of the array in "
+              f"{lanes} lanes, {expected} expected, {busy['off']} in one"
+              f"{'  WRONG' if wrong else ''}")
+    return failed
+
+
 def check_pools(folder):
     model, binary, trace = (
         os.path.join(folder, n) for n in ("m.onnx", "m.ash", "t.json"))
@@ -386,7 +449,7 @@ def check_pools(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=["random", "copies", "elision", "pools",
-                                         "inplace", "integers"])
+                                         "inplace", "integers", "groups"])
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -398,6 +461,8 @@ def main():
             failed = check_elision(folder)
         elif options.what == "pools":
             failed = check_pools(folder)
+        elif options.what == "groups":
+            failed = check_groups(folder)
         elif options.what == "inplace":
             failed = check_in_place(folder)
         elif options.what == "integers":

@@ -137,9 +137,12 @@ static void drawGroups(Dice &dice, const Description &machine,
     groups *= 2;
   const uint64_t pitch = machine.pe.rows / groups;
   op.groups = groups;
-  op.part = 0;
   op.rows = positive(
       dice, static_cast<int64_t>(std::min<uint64_t>(pitch, load.rows)));
+  // A tile may begin at a later row of each group, and of a cell.
+  op.part = static_cast<uint32_t>(
+      dice.between(0, static_cast<int64_t>(pitch - op.rows)) / machine.xmGroup *
+      machine.xmGroup);
   op.n2 = positive(dice, 5);
   op.validW = positive(dice, int64_t(op.n2) * groups);
   op.shift = static_cast<int32_t>(dice.between(-2, 4));

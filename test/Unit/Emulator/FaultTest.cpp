@@ -38,6 +38,14 @@ TEST(Fault, OutOfRange) {
               "writes sb[0..8)[65533..65537) but sb ends at [8)[65536)");
 }
 
+TEST(Fault, RowGroups) {
+  // Row 2 of the last group would be partition 8.
+  expectFault("pe.matmul rows=2 part=3 type=i8 mode=int groups=2 validW=2 "
+              "hi0=1 hi1=1 hi2=2",
+              FaultKind::OutOfRange, 0,
+              "row groups of 2 rows, 4 partitions apart, from partition 3");
+}
+
 TEST(Fault, RegistersAsMemory) {
   expectFault("dma.fill dstMem=xr", FaultKind::BadField, 0,
               "elements of 1 bytes in xr, expected 2");

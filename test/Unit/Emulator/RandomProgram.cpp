@@ -428,7 +428,8 @@ isa::PeMatmul Generator::arrayMatmul(const isa::PeLoad &load) {
   if (load.rows <= 4 && chance(40) && op.mode != isa::OperandMode::Select) {
     // Row groups of 4 or 2 rows; the results are n2 neighbours as before.
     op.groups = load.rows <= 2 && chance(50) ? 4 : 2;
-    op.part = 0;
+    // A tile may begin at a later row of each group.
+    op.part = static_cast<uint32_t>(between(0, 8 / op.groups - load.rows));
     op.validW = op.n2;
     op.n2 = (op.n2 + op.groups - 1) / op.groups;
     op.shift = static_cast<int32_t>(between(-3, 3));

@@ -170,9 +170,9 @@ def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
     array, row groups; docs/WidthFolding.md). Sets `lanes` = Ws and `pitch` =
     PCi in the `layout` on the producer of such an input.
 
-    A feature map can be folded if all its readers are convolutions of one group
-    and W stride 1 with stationary weights, and its producer can write it
-    folded: a convolution whose drain encodes, or a data movement that encodes.
+    A feature map can be folded if all its readers are convolutions of W stride
+    1 with stationary weights, whatever their groups, and its producer can write
+    it folded: a convolution whose drain encodes, or a data movement that encodes.
     PCi is the one with the fewest predicted cycles of all readers, the largest
     among equals.     A data movement copies rows into lanes element by element; the cost includes
     the cycles in which the byte network forms these runs. `policy` "source"
