@@ -3,8 +3,8 @@
 // The C interface to programs.
 
 #include "CHandles.h"
+#include "COptions.h"
 
-#include <charconv>
 #include <cstring>
 
 using namespace ashlar;
@@ -48,78 +48,6 @@ ashlar_code ashlar_options_set(ashlar_options *options, const char *name,
 void ashlar_options_destroy(ashlar_options *options) { delete options; }
 
 namespace {
-
-/// Hands each option to `set`, which says what it expected; "unknown" if there
-/// is no such option.
-template <typename Set>
-std::optional<api::Error> readOptions(const ashlar_options *options,
-                                      const char *known, Set set) {
-  if (!options)
-    return std::nullopt;
-  for (const auto &[name, value] : options->values) {
-    const std::string problem = set(name, value);
-    if (problem == "unknown")
-      return api::Error{api::ErrorCode::Usage, "unknown option '" + name +
-                                                   "', expected one of " +
-                                                   known};
-    if (!problem.empty())
-      return api::Error{api::ErrorCode::Usage,
-                        "option '" + name + "' is '" + value + "', " + problem};
-  }
-  return std::nullopt;
-}
-
-template <typename Number>
-std::string readNumber(const std::string &text, Number &number) {
-  const char *end = text.data() + text.size();
-  auto [last, problem] = std::from_chars(text.data(), end, number);
-  return problem == std::errc() && last == end && !text.empty()
-             ? ""
-             : "expected a number";
-}
-
-std::string readSwitch(const std::string &text, bool &on) {
-  on = text == "true";
-  return on || text == "false" ? "" : "expected true or false";
-}
-
-std::optional<api::Error> readLoad(const ashlar_options *options,
-                                   api::LoadOptions &load) {
-  return readOptions(options, "machine, max-memory",
-                     [&](const std::string &name, const std::string &value) {
-                       if (name == "machine") {
-                         load.machine = value;
-                         return std::string();
-                       }
-                       if (name == "max-memory")
-                         return readNumber(value, load.maxMemory);
-                       return std::string("unknown");
-                     });
-}
-
-std::optional<api::Error> readRun(const ashlar_options *options,
-                                  api::RunOptions &run) {
-  return readOptions(
-      options, "threads, kernels, functional, timeline, energy-table",
-      [&](const std::string &name, const std::string &value) {
-        if (name == "threads") {
-          std::string problem = readNumber(value, run.threads);
-          return run.threads > 1024 ? "expected at most 1024" : problem;
-        }
-        if (name == "functional") {
-          bool functional = false;
-          std::string problem = readSwitch(value, functional);
-          run.timing = !functional;
-          return problem;
-        }
-        if (name == "timeline")
-          return readSwitch(value, run.timeline);
-        if (name != "kernels" && name != "energy-table")
-          return std::string("unknown");
-        (name == "kernels" ? run.kernels : run.energyTable) = value;
-        return std::string();
-      });
-}
 
 /// Gives a new handle to the caller.
 ashlar_code give(api::Result<api::Program> program, ashlar_program **out,

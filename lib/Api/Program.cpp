@@ -266,6 +266,41 @@ const std::vector<TensorInfo> &Program::outputs() const {
 const std::string &Program::modelName() const { return impl->model; }
 const std::string &Program::machineName() const { return impl->machine; }
 
+static void addDescriptors(llvm::ArrayRef<container::TensorBinding> bindings,
+                           Descriptor::Direction direction,
+                           std::vector<Descriptor> &to) {
+  for (const container::TensorBinding &binding : bindings)
+    to.push_back({direction, binding.name, binding.dramOffset,
+                  support::countElements(binding.shape).value_or(0) *
+                      support::byteSize(binding.type)});
+}
+
+std::vector<Descriptor> Program::descriptors() const {
+  std::vector<Descriptor> all;
+  addDescriptors(impl->program().inputs, Descriptor::Direction::ToDevice, all);
+  addDescriptors(impl->program().outputs, Descriptor::Direction::FromDevice,
+                 all);
+  return all;
+}
+
+uint64_t Program::dramBytes() const { return impl->program().dramBytes; }
+
+bool Program::carriesState() const {
+  return !report::RunState::initialOf(impl->program()).empty();
+}
+
+Result<Program> Program::clone() const {
+  return guarded([&]() -> Result<Program> {
+    auto copy = std::make_unique<Impl>();
+    copy->image = impl->image;
+    copy->options = impl->options;
+    copy->name = impl->name;
+    if (llvm::Error error = copy->parse())
+      return toApi(std::move(error));
+    return Program(std::move(copy));
+  });
+}
+
 Result<RunResult> Program::run(std::span<const ArrayView> inputs,
                                const RunOptions &options) {
   return guarded([&]() -> Result<RunResult> {

@@ -73,6 +73,16 @@ struct Array {
   std::vector<uint8_t> data;
 };
 
+/// What the host sets a DMA engine to before or after a run: a tensor and where
+/// it lies in the DRAM that a program has, from address 0.
+struct Descriptor {
+  enum class Direction : uint8_t { ToDevice = 0, FromDevice = 1 };
+  Direction direction = Direction::ToDevice;
+  std::string tensor;
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+};
+
 struct LoadOptions {
   /// Another machine than the one it was compiled for: a built-in name or a
   /// YAML file. Empty: that of the program.
@@ -147,6 +157,17 @@ public:
   const std::vector<TensorInfo> &outputs() const;
   const std::string &modelName() const;
   const std::string &machineName() const; ///< Of the machine that runs it.
+
+  /// Transfers of a run: inputs in their order, then outputs.
+  std::vector<Descriptor> descriptors() const;
+  /// DRAM that it uses, bytes from address 0.
+  uint64_t dramBytes() const;
+  /// True if a run continues what the one before it left: scale policies with
+  /// a state, kept tensors.
+  bool carriesState() const;
+  /// The same image with memories of its own, as after loading: runs of both
+  /// need not wait for each other.
+  Result<Program> clone() const;
 
   /// Runs once. \p inputs have every input of the program, by name, in any
   /// order. Axis 0 may be n times the compiled one, the same n for all: then n

@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /* Version of the interface at compile time. */
-#define ASHLAR_API_VERSION 1
+#define ASHLAR_API_VERSION 2
 
 /* Version of the interface that the library has; at least that of the header.
  */
