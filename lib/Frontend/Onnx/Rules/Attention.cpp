@@ -60,11 +60,9 @@ Value causalMask(Node &n, const Heads &h, Type element) {
   return maskWhere(n, kept, element);
 }
 
-/// Everything that is added to the scores.
-Value addMasks(Node &n, const Heads &h, Value scores, bool causal) {
-  if (!scores)
-    return nullptr;
-  const Type element = elementOf(scores);
+/// Everything that is added to the scores, term by term.
+SmallVector<Value> maskTerms(Node &n, const Heads &h, bool causal) {
+  const Type element = elementOf(h.q);
   const int64_t keys = shapeOf(h.k)[2];
   SmallVector<Value> terms;
   if (n.hasInput(3))
@@ -78,6 +76,45 @@ Value addMasks(Node &n, const Heads &h, Value scores, bool causal) {
         n.reshape(n.cast(h.lengths, type), {shapeOf(h.q)[0], 1, 1, 1}));
     terms.push_back(maskWhere(n, kept, element));
   }
+  return terms;
+}
+
+/// Keys and values become zero where no query reads them. Their weights are
+/// zero anyway, but elements share exponents in block floating point: what a
+/// mask excludes must not take bits from its neighbours. A past holds the
+/// model's own rows and is large, so it stays as it is, and so does a cache
+/// with rows at run-time places.
+void clearUnread(Node &n, Heads &h, ArrayRef<Value> terms, bool keysToo) {
+  const bool masked = n.hasInput(3) || h.lengths;
+  if (!masked || h.pastKey || n.failed() || !h.v || h.v.getDefiningOp<TakeOp>())
+    return;
+  Value sum;
+  for (Value term : terms)
+    sum = sum ? n.binary<AddOp>(sum, term) : term;
+  if (!sum || rankOf(sum) > 4)
+    return;
+  Shape shape(4 - rankOf(sum), 1);
+  llvm::append_range(shape, shapeOf(sum));
+  Value best = n.reduce(ReduceKind::Max, n.reshape(sum, shape), {1, 2},
+                        /*keepdims=*/true);
+  if (!best || (shape[3] != 1 && shape[3] != shapeOf(h.k)[2]) ||
+      (shape[0] != 1 && shape[0] != shapeOf(h.k)[0]))
+    return;
+  const Type element = elementOf(h.k);
+  Value read =
+      n.compare(CompareKind::Greater, best, n.splat(kMasked, elementOf(best)));
+  if (auto known = integersOf(read))
+    if (llvm::all_of(*known, [](int64_t one) { return one != 0; }))
+      return;
+  read = n.transpose(n.cast(read, element), {0, 1, 3, 2});
+  if (keysToo)
+    h.k = n.binary<MulOp>(h.k, read);
+  h.v = n.binary<MulOp>(h.v, read);
+}
+
+Value addMasks(Node &n, Value scores, ArrayRef<Value> terms) {
+  if (!scores)
+    return nullptr;
   const Shape shape(shapeOf(scores));
   for (Value term : terms)
     scores = n.binary<AddOp>(scores, term);
@@ -141,6 +178,11 @@ void attention(Node &n) {
     return;
   n.setOutput(1, h.k);
   n.setOutput(2, h.v);
+  const SmallVector<Value> terms = maskTerms(n, h, causal);
+  // The fourth output may show scores that no mask has changed.
+  clearUnread(n, h, terms, !n.outputUsed(3) || shown >= Masked);
+  if (n.failed())
+    return;
   const int64_t heads = shapeOf(h.q)[1];
   const double factor =
       scaled ? given : 1 / std::sqrt(static_cast<double>(shapeOf(h.q)[3]));
@@ -154,7 +196,7 @@ void attention(Node &n) {
         n.unary(UnaryFunction::Tanh, n.binary<DivOp>(scores, limit)), limit);
   }
   stages[Capped] = scores;
-  stages[Masked] = scores = addMasks(n, h, scores, causal);
+  stages[Masked] = scores = addMasks(n, scores, terms);
   stages[Probabilities] = scores = n.softmax(scores, 3, /*logarithm=*/false);
   if (shown == Probabilities && n.outputUsed(3))
     stages[Probabilities] = withoutEmptyRows(n, stages[Masked], scores);
