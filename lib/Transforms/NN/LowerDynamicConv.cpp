@@ -73,7 +73,8 @@ private:
     SmallVector<int64_t> windows(output);
     windows[1] = terms;
     x = Im2ColOp::create(
-        builder, loc, RankedTensorType::get(windows, elementType()), x,
+        builder, loc,
+        RankedTensorType::get(windows, typeOf(x).getElementType()), x,
         builder.getDenseI64ArrayAttr(kernel), op.getStridesAttr(),
         op.getPadsAttr(), op.getDilationsAttr());
     const int64_t positions = productOf(output.drop_front(2));

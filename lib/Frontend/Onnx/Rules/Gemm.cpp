@@ -10,6 +10,28 @@ using namespace ashlar::nn;
 
 namespace {
 
+/// Products of integers that the array does not multiply: every product, and a
+/// sum along the inner axis, modulo the type as ONNX defines.
+Value integerProduct(Node &n, Value a, Value b) {
+  Shape left(shapeOf(a)), right(shapeOf(b));
+  left.push_back(1);
+  right.insert(right.end() - 2, 1);
+  const int64_t axis =
+      static_cast<int64_t>(std::max(left.size(), right.size())) - 2;
+  Value parts = n.binary<MulOp>(n.reshape(a, left), n.reshape(b, right));
+  return n.reduce(ReduceKind::Sum, parts, {axis}, /*keepdims=*/false);
+}
+
+/// The product of matrices of any type of ONNX's.
+Value product(Node &n, Value a, Value b) {
+  if (n.failed() || !a || !b)
+    return nullptr;
+  if (isFloatElement(a) || elementOf(a) != elementOf(b) ||
+      shapeOf(a).back() != shapeOf(b)[rankOf(b) - 2])
+    return n.matmul(a, b);
+  return integerProduct(n, a, b);
+}
+
 /// A vector on the left is a row, on the right a column; the added dimension
 /// leaves the result again.
 void matmul(Node &n) {
@@ -29,7 +51,7 @@ void matmul(Node &n) {
     a = n.reshape(a, {1, shapeOf(a)[0]});
   if (columnVector)
     b = n.reshape(b, {shapeOf(b)[0], 1});
-  Value y = n.matmul(a, b);
+  Value y = product(n, a, b);
   if (y && (rowVector || columnVector)) {
     Shape shape(shapeOf(y));
     if (columnVector)
@@ -70,13 +92,13 @@ void gemm(Node &n) {
     a = n.transpose(a, {1, 0});
   if (transB)
     b = n.transpose(b, {1, 0});
-  Value product = n.matmul(a, b);
-  Value y = scaled(n, product, alpha);
+  Value sums = product(n, a, b);
+  Value y = scaled(n, sums, alpha);
   if (y && c && beta != 0.0) {
     y = n.binary<AddOp>(y, scaled(n, c, beta));
-    if (y && shapeOf(y) != shapeOf(product))
+    if (y && shapeOf(y) != shapeOf(sums))
       n.malformed("operand C {} does not broadcast to {}", typeText(c),
-                  typeText(product));
+                  typeText(sums));
   }
   n.setOutput(0, y);
 }
@@ -89,7 +111,8 @@ std::vector<OperatorRow> ashlar::frontend::gemmRows() {
        {1, 9, 13},
        matmul,
        "one operation; vectors are reshaped to matrices; of dequantised "
-       "operands an integer product"},
+       "operands an integer product; integers of 32 and 64 bits by products "
+       "and a sum"},
       {"Gemm",
        {1, 6, 7, 9, 11, 13},
        gemm,

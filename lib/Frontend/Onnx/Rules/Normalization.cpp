@@ -56,6 +56,27 @@ void batchNormOfBatch(Node &n, double epsilon, double momentum) {
   }
 }
 
+/// With parameters that are known at run time. The steps per channel come
+/// first: they are few.
+void batchNormAtRunTime(Node &n, Value x, ArrayRef<Value> parameters,
+                        double epsilon) {
+  SmallVector<Value> wide;
+  if (rankOf(x) < 2) {
+    n.malformed("the input is {}, expected at least 2 dimensions", typeText(x));
+    return;
+  }
+  for (Value parameter : parameters)
+    wide.push_back(n.cast(perChannel(n, parameter, x), elementOf(x)));
+  if (n.failed())
+    return;
+  Value deviation =
+      n.unary(UnaryFunction::Sqrt,
+              n.binary<AddOp>(wide[3], n.splat(epsilon, elementOf(x))));
+  Value centred = n.binary<SubOp>(x, wide[2]);
+  Value y = n.binary<MulOp>(centred, n.binary<DivOp>(wide[0], deviation));
+  n.setOutput(0, n.binary<AddOp>(y, wide[1]));
+}
+
 void batchNorm(Node &n) {
   double epsilon = n.getFloat("epsilon", 1e-5f);
   const double momentum = n.getFloat("momentum", 0.9f);
@@ -72,7 +93,10 @@ void batchNorm(Node &n) {
   SmallVector<Value> parameters;
   for (size_t i = 1; i < 5; ++i)
     parameters.push_back(n.input(i));
-  n.setOutput(0, n.batchNorm(x, parameters, epsilon));
+  if (n.failed() || llvm::all_of(parameters, constantOf))
+    n.setOutput(0, n.batchNorm(x, parameters, epsilon));
+  else
+    batchNormAtRunTime(n, x, parameters, epsilon);
 }
 
 /// The parts of a normalisation that some operators also return.
@@ -272,8 +296,9 @@ std::vector<OperatorRow> ashlar::frontend::normalizationRows() {
       {"BatchNormalization",
        {1, 6, 7, 9, 14, 15},
        batchNorm,
-       "one operation; in training mode reductions and element-wise "
-       "operations; `spatial` = 0 is refused"},
+       "one operation; with parameters that are known at run time, and in "
+       "training mode, element-wise operations and reductions; `spatial` = 0 "
+       "is refused"},
       {"InstanceNormalization",
        {1, 6, 22},
        instanceNorm,

@@ -118,24 +118,19 @@ Value scatterAnywhere(Node &n, Value data, Value updates, Value rows,
                            n.binary<AddOp>(last, number(height - 1)));
     return n.takeAt(n.concat({data, updates}, 0), source, 0);
   }
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  const bool bounded =
-      !isFloatElement(data) && (kind == Combine::Max || kind == Combine::Min);
-  if (bounded)
-    return n.unsupported("the largest or smallest of integers at run-time "
-                         "indices");
-  const double idle = kind == Combine::Mul   ? 1
-                      : kind == Combine::Max ? -infinity
-                      : kind == Combine::Min ? infinity
-                                             : 0;
-  Value parts =
-      n.where(n.reshape(hit, {height, count, 1}),
-              n.reshape(updates, {1, count, inner}), numberLike(n, data, idle));
+  // What is no update of a row changes nothing: the row itself for the largest
+  // and smallest, of which every type has one.
+  const bool self = kind == Combine::Max || kind == Combine::Min;
+  Value idle = self ? n.reshape(data, {height, 1, inner})
+                    : numberLike(n, data, kind == Combine::Mul);
+  Value parts = n.where(n.reshape(hit, {height, count, 1}),
+                        n.reshape(updates, {1, count, inner}), idle);
   const ReduceKind reduction = kind == Combine::Mul   ? ReduceKind::Prod
                                : kind == Combine::Max ? ReduceKind::Max
                                : kind == Combine::Min ? ReduceKind::Min
                                                       : ReduceKind::Sum;
-  return combine(n, kind, data, n.reduce(reduction, parts, 1, false));
+  Value all = n.reduce(reduction, parts, 1, false);
+  return self ? all : combine(n, kind, data, all);
 }
 
 Value scatterRows(Node &n, Value data, Value updates, Value rows,

@@ -249,8 +249,29 @@ std::optional<PadMode> padMode(Node &n) {
   return std::nullopt;
 }
 
+/// x with constant padding; a value that is known at run time is chosen where
+/// padding is.
+Value padConstant(Node &n, Value x, ShapeRef low, ShapeRef high, double value,
+                  Value atRunTime) {
+  Value y = n.pad(x, low, high, PadMode::Constant, value);
+  if (!y || !atRunTime || shapeOf(y) == shapeOf(x))
+    return y;
+  if (elementCount(shapeOf(atRunTime)) != 1 ||
+      elementOf(atRunTime) != elementOf(x))
+    return n.malformed("constant_value is {} for {}, expected one element of "
+                       "its type",
+                       typeText(atRunTime), typeText(x));
+  Shape inner(shapeOf(x));
+  for (size_t i = 0; i < inner.size(); ++i)
+    if (low[i] == 0 && high[i] == 0)
+      inner[i] = 1;
+  const Type flag = mlir::IntegerType::get(n.context(), 1);
+  Value kept = n.pad(n.splat(1, flag, inner), low, high, PadMode::Constant, 0);
+  return n.where(kept, y, n.reshape(atRunTime, {}));
+}
+
 void padAxes(Node &n, Value x, ArrayRef<int64_t> pads, ArrayRef<int64_t> axes,
-             PadMode mode, double value) {
+             PadMode mode, double value, Value atRunTime = Value()) {
   if (n.failed())
     return;
   if (pads.size() != 2 * axes.size()) {
@@ -273,7 +294,9 @@ void padAxes(Node &n, Value x, ArrayRef<int64_t> pads, ArrayRef<int64_t> axes,
       return;
     }
   }
-  n.setOutput(0, n.pad(x, low, high, mode, value));
+  n.setOutput(0, mode == PadMode::Constant
+                     ? padConstant(n, x, low, high, value, atRunTime)
+                     : n.pad(x, low, high, mode, value));
 }
 
 SmallVector<int64_t> everyAxis(Value x) {
@@ -297,8 +320,11 @@ void padInputs(Node &n) {
   std::optional<PadMode> mode = padMode(n);
   auto pads = n.constantIntegers(1, "pads");
   double value = 0;
-  if (n.hasInput(2))
+  Value atRunTime;
+  if (n.hasInput(2) && constantOf(n.input(2)))
     value = n.constantNumber(2, "constant_value").value_or(0);
+  else
+    atRunTime = n.optionalInput(2);
   std::optional<SmallVector<int64_t>> given;
   if (n.hasInput(3))
     given = n.constantIntegers(3, "axes");
@@ -306,7 +332,7 @@ void padInputs(Node &n) {
     return;
   SmallVector<int64_t> axes =
       given ? n.normalAxes(*given, rankOf(x)) : everyAxis(x);
-  padAxes(n, x, *pads, axes, *mode, value);
+  padAxes(n, x, *pads, axes, *mode, value, atRunTime);
 }
 
 } // namespace
@@ -328,6 +354,6 @@ std::vector<OperatorRow> ashlar::frontend::slicingRows() {
        {11, 13, 18, 19, 21, 23, 24, 25},
        padInputs,
        "one operation: constant, reflect, edge, wrap; pads and axes must be "
-       "constant"},
+       "constant, the value may be known at run time"},
   };
 }
