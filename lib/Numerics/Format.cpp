@@ -106,9 +106,12 @@ static std::optional<BlockFormat> findNamed(StringRef text) {
     int mantissa, block;
   };
   static constexpr Named named[] = {
-      {"mxint8", 8, 32},      {"mxfp4", 5, 32},  {"mxfp6-e2m3", 7, 32},
-      {"mxfp6-e3m2", 10, 32}, {"nvfp4", 9, 16},  {"amd-bfp16", 8, 8},
-      {"tt-bfp8", 8, 16},     {"tt-bfp4", 4, 16}};
+      {"mxint8", 8, 32},        {"mxfp4", 5, 32},
+      {"mxfp6-e2m3", 7, 32},    {"mxfp6-e3m2", 10, 32},
+      {"nvfp4", 9, 16},         {"amd-bfp16", 8, 8},
+      {"tt-bfp8", 8, 16},       {"tt-bfp4", 4, 16},
+      {"intel-fp11", 7, 16},    {"intel-fp12agx", 8, 16},
+      {"intel-fp13agx", 9, 16}, {"intel-fp16", 12, 16}};
   for (const Named &known : named)
     if (text == known.name) {
       BlockFormat format;
@@ -119,14 +122,38 @@ static std::optional<BlockFormat> findNamed(StringRef text) {
   return std::nullopt;
 }
 
+/// Formats of others that no block holds, and the bits that it would take.
+static Error refuseUnheld(StringRef name) {
+  struct Unheld {
+    StringRef name;
+    int mantissa;
+  };
+  static constexpr Unheld unheld[] = {
+      {"mxfp8", 19}, {"mxfp8-e4m3", 19}, {"mxfp8-e5m2", 33}};
+  for (const Unheld &known : unheld)
+    if (name == known.name)
+      return makeError(ErrorClass::Usage,
+                       "no block holds the values of {}: its elements reach so "
+                       "far down that a mantissa would need {} bits, and has "
+                       "at most 16; w=16,block=32 keeps those above 2^-11 of "
+                       "the block's largest",
+                       name.str(), known.mantissa);
+  return Error::success();
+}
+
 Expected<BlockFormat> parseFormat(StringRef text) {
-  if (std::optional<BlockFormat> named = findNamed(text))
-    return *named;
   BlockFormat format;
   SmallVector<StringRef, 4> items;
   text.split(items, ',');
+  if (Error error = refuseUnheld(items.front()))
+    return error;
   for (auto [index, item] : enumerate(items)) {
     StringRef rest = item;
+    if (std::optional<BlockFormat> named =
+            index == 0 ? findNamed(item) : std::nullopt) {
+      format = *named;
+      continue;
+    }
     Error error = index == 0 && rest.consume_front("bfp")
                       ? parseNumber("bfp", rest, format.mantissa)
                       : parseItem(item, format);

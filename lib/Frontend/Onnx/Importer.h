@@ -66,6 +66,7 @@ private:
   integers(const std::string &name) override;
   llvm::Expected<std::optional<OperandKind>>
   kind(const std::string &name) override;
+  std::string remedy(const std::string &name) override;
 
   llvm::Error runHandler(const FlatNode &node, SmallVector<Value> inputs,
                          NodeStatus &status);

@@ -3,6 +3,7 @@
 // Operands and attributes of a node.
 
 #include "Node.h"
+#include "Sources.h"
 #include "Tensors.h"
 
 using namespace ashlar;
@@ -30,8 +31,8 @@ std::optional<SmallVector<int64_t>> Node::constantIntegers(size_t i,
   std::optional<SmallVector<int64_t>> numbers = integersOf(value);
   if (!numbers)
     unsupported("input {} ('{}') is not a constant; it must be known at "
-                "compile time",
-                i, name.str());
+                "compile time{}",
+                i, name.str(), remedyForRunTime(value));
   return numbers;
 }
 
@@ -45,8 +46,8 @@ std::optional<SmallVector<double>> Node::constantNumbers(size_t i,
   std::optional<SmallVector<double>> numbers = numbersOf(value);
   if (!numbers)
     unsupported("input {} ('{}') is not a constant; it must be known at "
-                "compile time",
-                i, name.str());
+                "compile time{}",
+                i, name.str(), remedyForRunTime(value));
   return numbers;
 }
 

@@ -52,6 +52,7 @@ const std::vector<OperatorRow> &ashlar::frontend::operatorTable() {
                         contribNormalizationRows,
                         contribProductRows,
                         cachedAttentionRows,
+                        packedAttentionRows,
                         packedWeightRows,
                         qlinearRows,
                         quarkRows})

@@ -63,6 +63,7 @@ std::vector<OperatorRow> contribActivationRows();
 std::vector<OperatorRow> contribNormalizationRows();
 std::vector<OperatorRow> contribProductRows();
 std::vector<OperatorRow> cachedAttentionRows();
+std::vector<OperatorRow> packedAttentionRows();
 std::vector<OperatorRow> packedWeightRows();
 std::vector<OperatorRow> qlinearRows();
 std::vector<OperatorRow> quarkRows();

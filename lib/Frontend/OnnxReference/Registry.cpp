@@ -41,6 +41,7 @@ const std::vector<EvaluatorRow> &onnxref::evaluatorTable() {
                         randomEvaluators,
                         contribEvaluators,
                         cachedAttentionEvaluators,
+                        packedAttentionEvaluators,
                         contribQuantisedEvaluators,
                         quarkEvaluators})
       llvm::append_range(rows, family());

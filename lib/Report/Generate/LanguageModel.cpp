@@ -66,22 +66,24 @@ llvm::Error LanguageModel::findInput(size_t index) {
     filledInput = index;
   else if (name.contains("seqlens_k") && one)
     lastInput = index;
-  else if (name.contains("total_seq") && one)
+  else if ((name.contains("total_seq") || name.contains("nonpad")) && one)
     totalInput = index;
+  else if (name.contains("write_ind") && one)
+    writeInput = index;
   else if (name.contains("mask") && row &&
            (width == rows || width == rows + tokensPerRun))
     maskInput = index;
   else if (name.contains("position") && width == tokensPerRun)
-    positionsInput = index;
+    positionsInputs.push_back(index);
   else if (width == tokensPerRun && !tokenInput)
     tokenInput = index;
   else
     return makeError(
         ErrorClass::Usage,
         "--generate cannot fill input '{}', {}: expected input_ids and "
-        "position_ids of {} integers, attention_mask of {} or {}, seqlens_k "
-        "and total_sequence_length of one; make others constant with "
-        "--constant when compiling",
+        "position_ids of {} integers, attention_mask of {} or {}, seqlens_k, "
+        "total_sequence_length, nonpad_kv_seqlen and write_indices of one; "
+        "make others constant with --constant when compiling",
         binding.name, support::describe(binding.type, binding.shape),
         tokensPerRun, rows, rows + tokensPerRun);
   return llvm::Error::success();
@@ -128,19 +130,22 @@ std::vector<HostTensor> LanguageModel::inputsFor(llvm::ArrayRef<int64_t> tokens,
   for (int64_t i = 0; i < tokensPerRun; ++i) {
     const int64_t from = std::min(i, count - 1);
     put(inputs[*tokenInput], i, tokens[from]);
-    if (positionsInput)
-      put(inputs[*positionsInput], i, filled + from);
+    for (size_t input : positionsInputs)
+      put(inputs[input], i, filled + from);
   }
   if (maskInput) {
     HostTensor &mask = inputs[*maskInput];
     const bool apart = mask.shape.back() != rows;
     for (int64_t i = 0; i < filled; ++i)
       put(mask, i, 1);
-    for (int64_t i = 0; i < count; ++i)
+    // In a buffer the model counts the rows of a run by the mask.
+    const int64_t added = apart ? count : std::min(tokensPerRun, rows - filled);
+    for (int64_t i = 0; i < added; ++i)
       put(mask, (apart ? rows : filled) + i, 1);
   }
-  if (filledInput)
-    put(inputs[*filledInput], 0, filled);
+  for (auto input : {filledInput, writeInput})
+    if (input)
+      put(inputs[*input], 0, filled);
   // With the missing ones: a run writes as many rows as it takes tokens.
   if (lastInput)
     put(inputs[*lastInput], 0, filled + tokensPerRun - 1);

@@ -54,7 +54,11 @@ private:
                                              int64_t filled) const;
 
   emulator::LoadedProgram loaded;
-  std::optional<size_t> tokenInput, maskInput, positionsInput, filledInput;
+  std::optional<size_t> tokenInput, maskInput, filledInput;
+  /// Positions of the tokens of a run.
+  std::vector<size_t> positionsInputs;
+  /// Of TensorScatter: where the rows of a run begin.
+  std::optional<size_t> writeInput;
   /// Of GroupQueryAttention: the position of the last token, and rows in all.
   std::optional<size_t> lastInput, totalInput;
   size_t logits = 0;

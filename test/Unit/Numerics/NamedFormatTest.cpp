@@ -76,10 +76,61 @@ TEST(NamedFormat, HoldsTheValuesOfOthers) {
   check("amd-bfp16", 8, integers(7), powers);
   check("tt-bfp8", 16, integers(7), powers);
   check("tt-bfp4", 16, integers(3), powers);
+  // A sign and 6 or 11 bits, or two's complement of 8 or 9 without the least.
+  check("intel-fp11", 16, integers(6), powers);
+  check("intel-fp12agx", 16, integers(7), powers);
+  check("intel-fp13agx", 16, integers(8), powers);
+  check("intel-fp16", 16, integers(11), powers);
   // Scales are floats of 8 bits.
   std::set<double> scales = floats(3, -6, 448);
   scales.erase(0);
   check("nvfp4", 16, floats(1, 0, 6), scales);
+}
+
+/// Blocks as the FPGA AI Suite describes them: integers and the exponent of the
+/// largest one, its leading digit included. What is encoded from their values
+/// are the same integers.
+TEST(NamedFormat, KeepsTheIntegersOfIntelsBlocks) {
+  struct Vector {
+    const char *name;
+    std::vector<int> integers;
+    int exponent; ///< Of the last digit.
+  };
+  const Vector vectors[] = {
+      {"intel-fp11", {63, -63, 1, 0, -32, 17}, -20},
+      {"intel-fp12agx", {127, -127, 64, -1, 90, 0}, 3},
+      {"intel-fp13agx", {255, -128, 129, 1, -254, 0}, -9},
+      {"intel-fp16", {2047, -1024, 1025, 3, -2046, 0}, 12}};
+  for (const Vector &vector : vectors) {
+    auto format = parseFormat(vector.name);
+    ASSERT_TRUE(static_cast<bool>(format)) << vector.name;
+    std::vector<float> block;
+    for (int integer : vector.integers)
+      block.push_back(static_cast<float>(std::ldexp(integer, vector.exponent)));
+    std::vector<int16_t> codes(block.size());
+    EncodeCounters counters;
+    const int8_t cell = encodeBlock(block, format->mantissa, codes, counters);
+    EXPECT_EQ(cell - (format->mantissa - 2), vector.exponent) << vector.name;
+    for (size_t i = 0; i < block.size(); ++i)
+      EXPECT_EQ(codes[i], vector.integers[i]) << vector.name << " " << i;
+  }
+}
+
+TEST(NamedFormat, TakesOtherBlockLengths) {
+  auto format = parseFormat("intel-fp13agx,block=32,range=3");
+  ASSERT_TRUE(static_cast<bool>(format));
+  EXPECT_EQ(toString(*format), "w=9,block=32,range=3");
+}
+
+TEST(NamedFormat, SaysWhyNoBlockHoldsMxfp8) {
+  for (const char *name : {"mxfp8", "mxfp8-e4m3", "mxfp8-e5m2,block=16"}) {
+    auto format = parseFormat(name);
+    ASSERT_FALSE(static_cast<bool>(format)) << name;
+    const std::string text = llvm::toString(format.takeError());
+    EXPECT_NE(text.find("w=16,block=32"), std::string::npos) << text;
+  }
+  // 17 bits are not enough: the largest and the least number of E4M3.
+  EXPECT_FALSE(holdsAll({0, 0x1p-9, 448}, 1, 16));
 }
 
 } // namespace

@@ -32,6 +32,8 @@ public:
   /// node.
   virtual llvm::Expected<std::optional<OperandKind>>
   kind(const std::string &name) = 0;
+  /// How a value becomes known that is not: the end of a sentence.
+  virtual std::string remedy(const std::string & /*name*/) { return {}; }
 };
 
 struct FlowRow {

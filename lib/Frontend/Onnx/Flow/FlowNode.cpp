@@ -69,8 +69,8 @@ Expected<std::vector<int64_t>> FlowNode::known(const std::string &name,
     return **numbers;
   return makeError(ErrorClass::Unsupported,
                    "{} ('{}') is not a constant of integers; it must be known "
-                   "at compile time",
-                   what.str(), printable(name));
+                   "at compile time{}",
+                   what.str(), printable(name), host.remedy(name));
 }
 
 Expected<int64_t> FlowNode::knownOne(const std::string &name,

@@ -3,6 +3,7 @@
 // What the importer offers to Flow.
 
 #include "lib/Frontend/Onnx/Importer.h"
+#include "lib/Frontend/Onnx/Sources.h"
 #include "lib/Frontend/Onnx/Tensors.h"
 
 #include "dialects/NN/NNElements.h"
@@ -74,6 +75,14 @@ Importer::integers(const std::string &name) {
     if (auto known = integersOf(*value))
       numbers.emplace(known->begin(), known->end());
   return numbers;
+}
+
+std::string Importer::remedy(const std::string &name) {
+  Expected<Value> value = lookup(name);
+  if (value)
+    return remedyForRunTime(*value);
+  llvm::consumeError(value.takeError());
+  return {};
 }
 
 Expected<std::optional<OperandKind>> Importer::kind(const std::string &name) {

@@ -331,6 +331,59 @@ void qlinearMatmul(Node &n) {
                             n.input(7), -1));
 }
 
+/// A matrix with its axes exchanged; large constants, too, which the emitter
+/// does not move.
+Value exchanged(Node &n, Value x) {
+  const auto values = x ? integersOf(x) : std::nullopt;
+  if (!values)
+    return n.transpose(x, {1, 0});
+  const int64_t rows = shapeOf(x)[0], columns = shapeOf(x)[1];
+  SmallVector<int64_t> moved(values->size());
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t k = 0; k < columns; ++k)
+      moved[k * rows + i] = (*values)[i * columns + k];
+  return n.integers(moved, {columns, rows}, elementOf(x));
+}
+
+/// alpha * scales * (A * B + C); without a scale of the result in floats.
+void qgemm(Node &n) {
+  const bool transA = n.getInt("transA", 0) != 0,
+             transB = n.getInt("transB", 0) != 0;
+  const double alpha = n.getFloat("alpha", 1);
+  Factors f{n.input(0), n.optionalInput(2), n.input(3), n.optionalInput(5)};
+  Value xScale = n.input(1), wScale = n.input(4);
+  if (!checkFactors(n, f) || !xScale || !wScale)
+    return;
+  if (rankOf(f.x) != 2 || rankOf(f.w) != 2) {
+    n.malformed("operands are {} and {}, expected matrices", typeText(f.x),
+                typeText(f.w));
+    return;
+  }
+  f.x = transA ? exchanged(n, f.x) : f.x;
+  f.w = transB ? exchanged(n, f.w) : f.w;
+  Value acc = matmulAccumulators(n, f);
+  const Shape shape(acc ? shapeOf(acc) : ShapeRef());
+  if (n.hasInput(6))
+    acc = n.binary<AddOp>(acc, n.input(6));
+  if (acc && shapeOf(acc) != ShapeRef(shape)) {
+    n.malformed("operand C {} does not broadcast to {}", typeText(n.input(6)),
+                shapeToString(shape));
+    return;
+  }
+  if (alpha != 1)
+    xScale = n.binary<MulOp>(xScale, n.splat(alpha, elementOf(xScale)));
+  if (n.hasInput(7)) {
+    Value zero = n.optionalInput(8);
+    if (!zero)
+      zero = n.integers({0}, {}, elementOf(f.x));
+    n.setOutput(0, requantise(n, acc, xScale, wScale, n.input(7), zero, -1));
+    return;
+  }
+  Value scale = n.binary<MulOp>(spread(n, xScale, -1, shape, "the scale of a"),
+                                spread(n, wScale, -1, shape, "the scale of b"));
+  n.setOutput(0, n.binary<MulOp>(n.cast(acc, f32Of(n)), scale));
+}
+
 } // namespace
 
 Value ashlar::frontend::requantised(Node &n, Value x, Value scale, Value zero,
@@ -361,15 +414,8 @@ Value ashlar::frontend::quantisedMatmul(Node &n, Value a, Value b,
   if (!b || rankOf(b) != 2 || !a || rankOf(a) < 2 || (c && rankOf(c) != 1) ||
       !findFactors(n, a, b, transposed ? 0 : 1, x, w))
     return nullptr;
-  if (transposed) {
-    // Large constants are not moved by the emitter.
-    SmallVector<int64_t> values = *integersOf(w.q), moved(values.size());
-    int64_t rows = shapeOf(b)[0], columns = shapeOf(b)[1];
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t k = 0; k < columns; ++k)
-        moved[k * rows + i] = values[i * columns + k];
-    w.q = n.integers(moved, {columns, rows}, elementOf(w.q));
-  }
+  if (transposed)
+    w.q = exchanged(n, w.q);
   Value acc = matmulAccumulators(n, {x.q, x.zero, w.q, w.zero});
   Value whole = integerBias(n, c, x, w);
   if (whole)
@@ -402,5 +448,6 @@ std::vector<OperatorRow> ashlar::frontend::quantizeRows() {
       {"MatMulInteger", {10}, matmulInteger, product},
       {"QLinearConv", {10}, qlinearConv, product},
       {"QLinearMatMul", {10, 21}, qlinearMatmul, product},
+      {"QGemm", {1}, qgemm, product, "com.microsoft"},
   };
 }

@@ -254,13 +254,18 @@ std::optional<PadMode> padMode(Node &n) {
 Value padConstant(Node &n, Value x, ShapeRef low, ShapeRef high, double value,
                   Value atRunTime) {
   Value y = n.pad(x, low, high, PadMode::Constant, value);
-  if (!y || !atRunTime || shapeOf(y) == shapeOf(x))
+  const bool empty = x && elementCount(shapeOf(x)) == 0;
+  if (!y || (!atRunTime && !empty) || shapeOf(y) == shapeOf(x))
     return y;
-  if (elementCount(shapeOf(atRunTime)) != 1 ||
-      elementOf(atRunTime) != elementOf(x))
+  if (atRunTime && (elementCount(shapeOf(atRunTime)) != 1 ||
+                    elementOf(atRunTime) != elementOf(x)))
     return n.malformed("constant_value is {} for {}, expected one element of "
                        "its type",
                        typeText(atRunTime), typeText(x));
+  if (empty)
+    return n.broadcast(atRunTime ? n.reshape(atRunTime, {})
+                                 : n.splat(value, elementOf(x)),
+                       shapeOf(y));
   Shape inner(shapeOf(x));
   for (size_t i = 0; i < inner.size(); ++i)
     if (low[i] == 0 && high[i] == 0)

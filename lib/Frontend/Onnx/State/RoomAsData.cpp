@@ -3,6 +3,11 @@
 // Follows the number of rows of a cache, which a model reads with Shape,
 // through integer arithmetic. As the extent of a tensor it is right: the cache
 // has its room. As a position it is wrong: exporters mean the filled rows.
+//
+// Between positions it is right again: new rows come after the room as they
+// come after the filled rows, so a comparison of places in the joined cache
+// gives what one of positions gives for every row that is filled. Causal masks
+// compare in this way.
 
 #include "States.h"
 
@@ -16,10 +21,18 @@ using llvm::Error;
 
 namespace {
 
+/// A tensor with the rows of a cache along an axis, and others after them.
+struct RowsAlong {
+  const CacheShape *cache = nullptr;
+  int64_t axis = 0, rank = 0;
+};
+
 /// A value that holds the number of rows of a cache.
 struct Rows {
   const CacheShape *cache = nullptr;
-  int64_t at = -1; ///< Its only place in a list; -1: anywhere.
+  int64_t at = -1;     ///< Its only place in a list; -1: anywhere.
+  bool exact = true;   ///< That number plus or minus others.
+  bool places = false; ///< Places of rows in the joined cache, from Range.
 };
 
 enum class Use {
@@ -62,16 +75,52 @@ Use useOf(const FlatNode &node, size_t index) {
       .Default(Use::Other);
 }
 
+/// Whether what a node makes of the number of rows is that number plus or minus
+/// numbers of its own.
+bool staysExact(const FlatNode &node, size_t index) {
+  return llvm::StringSwitch<bool>(node.op)
+      .Cases({"Add", "Cast", "Gather", "Slice", "Concat", "Squeeze"}, true)
+      .Cases({"Unsqueeze", "Identity", "Reshape", "Flatten", "Split"}, true)
+      .Case("Sub", index == 0)
+      .Default(false);
+}
+
+/// Whether a node only moves the places of rows.
+bool movesPlaces(const FlatNode &node, size_t index) {
+  if (node.op == "Cast")
+    return castsToInteger(node);
+  return index == 0 && llvm::StringSwitch<bool>(node.op)
+                           .Cases({"Reshape", "Expand", "Unsqueeze"}, true)
+                           .Cases({"Squeeze", "Identity", "Transpose"}, true)
+                           .Default(false);
+}
+
+bool compares(const FlatNode &node) {
+  return llvm::StringSwitch<bool>(node.op)
+      .Cases({"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"},
+             true)
+      .Default(false);
+}
+
+/// Whether the name of a dimension is a sum of which \p symbol is a term.
+bool hasTerm(StringRef sum, StringRef symbol) {
+  SmallVector<StringRef> terms;
+  sum.split(terms, '+');
+  return llvm::any_of(terms,
+                      [&](StringRef term) { return term.trim() == symbol; });
+}
+
 class Finder {
 public:
   Finder(llvm::ArrayRef<CacheShape> caches, ReadIntegers integers)
       : integers(integers) {
     for (const CacheShape &cache : caches)
       for (const std::string &name : {cache.past, cache.joined})
-        shapes[name] = &cache;
+        shapes[name] = {&cache, cache.axis, cache.rank};
   }
 
   Error run(const Model &model) {
+    addDeclared(model.proto.graph());
     for (const FlatNode &node : model.nodes)
       if (node.live)
         if (Error error = visit(node))
@@ -93,27 +142,135 @@ private:
         "positions as an input (position_ids), or leave out --state",
         what.str(), printable(cache.past), cache.room);
   }
+  /// Inputs that are declared as long as a cache with its new rows.
+  void addDeclared(const onnx::GraphProto &graph);
   Error visit(const FlatNode &node);
-  void readShape(const FlatNode &node, const CacheShape &cache);
+  Error visitOperand(const FlatNode &node, size_t index, const Rows &operand);
+  void readShape(const FlatNode &node, const RowsAlong &tensor);
   llvm::Expected<bool> takesRows(const FlatNode &node, const Rows &operand);
+  /// Whether every number of a value is at least `least`.
+  llvm::Expected<bool> atLeast(const std::string &name, int64_t least);
+  /// Places of rows by Range; comparisons of places, and triangles.
+  llvm::Expected<bool> takesPlaces(const FlatNode &node);
+  llvm::Expected<bool> makesPlaces(const FlatNode &node);
+  llvm::Expected<bool> comparesPlaces(const FlatNode &node);
+  llvm::Expected<bool> cutsTriangle(const FlatNode &node);
 
   ReadIntegers integers;
-  llvm::StringMap<const CacheShape *> shapes;
+  llvm::StringMap<RowsAlong> shapes;
   llvm::StringMap<Rows> rows;
 };
 
 } // namespace
 
-void Finder::readShape(const FlatNode &node, const CacheShape &cache) {
-  const int64_t rank = cache.rank;
+void Finder::addDeclared(const onnx::GraphProto &graph) {
+  auto dimensions = [&](StringRef name) {
+    auto found = llvm::find_if(
+        graph.input(), [&](const auto &input) { return input.name() == name; });
+    return found == graph.input().end() ? onnx::TensorShapeProto()
+                                        : found->type().tensor_type().shape();
+  };
+  llvm::StringMap<RowsAlong> found;
+  for (const auto &known : shapes) {
+    const RowsAlong &cache = known.second;
+    const onnx::TensorShapeProto own = dimensions(known.first());
+    if (cache.axis >= own.dim_size() || own.dim(cache.axis).dim_param().empty())
+      continue;
+    for (const onnx::ValueInfoProto &input : graph.input()) {
+      const onnx::TensorShapeProto &shape = input.type().tensor_type().shape();
+      for (int d = 0; d < shape.dim_size() && !shapes.contains(input.name());
+           ++d)
+        if (hasTerm(shape.dim(d).dim_param(), own.dim(cache.axis).dim_param()))
+          found[input.name()] = {cache.cache, d, shape.dim_size()};
+    }
+  }
+  for (const auto &entry : found)
+    shapes[entry.first()] = entry.second;
+}
+
+void Finder::readShape(const FlatNode &node, const RowsAlong &tensor) {
+  const int64_t rank = tensor.rank;
   auto clamped = [&](int64_t axis) {
     return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
   };
   const int64_t start = clamped(attributeOf(node, "start", 0));
   const int64_t end = clamped(attributeOf(node, "end", rank));
-  if (node.op == "Size" || (start <= cache.axis && cache.axis < end))
-    rows[node.outputs[0]] = {&cache,
-                             node.op == "Size" ? -1 : cache.axis - start};
+  const bool size = node.op == "Size";
+  if (size || (start <= tensor.axis && tensor.axis < end))
+    rows[node.outputs[0]] = {tensor.cache, size ? -1 : tensor.axis - start,
+                             !size};
+}
+
+llvm::Expected<bool> Finder::atLeast(const std::string &name, int64_t least) {
+  auto numbers = integers(name);
+  if (!numbers)
+    return numbers.takeError();
+  return numbers->has_value() && llvm::all_of(**numbers, [&](int64_t number) {
+           return number >= least;
+         });
+}
+
+/// From the end of the room on, or from a place that is known; to the end of
+/// the new rows, one by one.
+llvm::Expected<bool> Finder::makesPlaces(const FlatNode &node) {
+  if (node.inputs.size() != 3 || rows.contains(node.inputs[2]))
+    return false;
+  const CacheShape *cache = nullptr;
+  bool fits = true;
+  for (size_t i : {0, 1}) {
+    auto found = rows.find(node.inputs[i]);
+    const bool tracked = found != rows.end();
+    if (tracked) {
+      cache = found->second.cache;
+      fits &= found->second.exact && !found->second.places;
+    }
+    llvm::Expected<bool> large =
+        atLeast(node.inputs[i], tracked ? cache->room : 0);
+    if (!large)
+      return large.takeError();
+    fits &= *large;
+  }
+  auto step = integers(node.inputs[2]);
+  if (!step)
+    return step.takeError();
+  if (!fits || !cache || !*step || **step != std::vector<int64_t>{1})
+    return false;
+  rows[node.outputs[0]] = {cache, -1, true, true};
+  return true;
+}
+
+llvm::Expected<bool> Finder::comparesPlaces(const FlatNode &node) {
+  for (const std::string &name : node.inputs) {
+    auto found = rows.find(name);
+    if (found == rows.end())
+      return false;
+    if (found->second.places)
+      continue;
+    llvm::Expected<bool> large = atLeast(name, found->second.cache->room);
+    if (!large || !*large || !found->second.exact)
+      return large ? llvm::Expected<bool>(false) : std::move(large);
+  }
+  return true;
+}
+
+/// Row i of a mask is a new row, at place room + i: its diagonal lies there.
+llvm::Expected<bool> Finder::cutsTriangle(const FlatNode &node) {
+  if (node.inputs.size() != 2 || rows.contains(node.inputs[0]))
+    return false;
+  const Rows &diagonal = rows.find(node.inputs[1])->second;
+  if (!diagonal.exact || diagonal.places)
+    return false;
+  return atLeast(node.inputs[1], diagonal.cache->room);
+}
+
+llvm::Expected<bool> Finder::takesPlaces(const FlatNode &node) {
+  if (!node.domain.empty())
+    return false;
+  if (node.op == "Range")
+    return makesPlaces(node);
+  if (compares(node))
+    return comparesPlaces(node);
+  return node.op == "Trilu" ? cutsTriangle(node) : false;
 }
 
 /// Whether the elements that a Gather takes of a list are those with the rows.
@@ -132,34 +289,70 @@ llvm::Expected<bool> Finder::takesRows(const FlatNode &node,
   });
 }
 
+Error Finder::visitOperand(const FlatNode &node, size_t index,
+                           const Rows &operand) {
+  if (operand.places) {
+    if (!node.domain.empty() || !movesPlaces(node, index))
+      return refuse("node '" + printable(node.name) + "' (" + node.op + ")",
+                    *operand.cache);
+    for (const std::string &output : node.outputs)
+      rows[output] = operand;
+    return Error::success();
+  }
+  const Use use = useOf(node, index);
+  if (use == Use::Other)
+    return refuse("node '" + printable(node.name) + "' (" + node.op + ")",
+                  *operand.cache);
+  if (use == Use::Extent)
+    return Error::success();
+  llvm::Expected<bool> takes = takesRows(node, operand);
+  if (!takes)
+    return takes.takeError();
+  if (!*takes)
+    return Error::success();
+  // Twice the number is not the number any more.
+  const bool again = llvm::any_of(node.outputs, [&](const std::string &name) {
+    return rows.contains(name);
+  });
+  const bool exact = operand.exact && staysExact(node, index) &&
+                     (!again || node.op == "Concat");
+  for (const std::string &output : node.outputs)
+    rows[output] = {operand.cache, -1, exact};
+  return Error::success();
+}
+
 Error Finder::visit(const FlatNode &node) {
   if ((node.op == "Shape" || node.op == "Size") && node.domain.empty() &&
       !node.inputs.empty() && !node.outputs.empty())
     if (auto found = shapes.find(node.inputs[0]); found != shapes.end()) {
-      readShape(node, *found->second);
+      readShape(node, found->second);
       return Error::success();
     }
+  // What a cache is joined with is as long as its room and the new rows.
+  if (node.op == "Concat" && !node.outputs.empty())
+    for (const std::string &name : node.inputs)
+      if (auto found = shapes.find(name); found != shapes.end())
+        shapes[node.outputs[0]] = RowsAlong(found->second);
   for (const std::string &name : node.captured)
     if (auto found = rows.find(name); found != rows.end())
       return refuse("node '" + printable(node.name) + "' (" + node.op + ")",
                     *found->second.cache);
+  if (llvm::none_of(node.inputs, [&](const std::string &name) {
+        return rows.contains(name);
+      }))
+    return Error::success();
+  llvm::Expected<bool> places = takesPlaces(node);
+  if (!places)
+    return places.takeError();
+  if (*places)
+    return Error::success();
   for (auto [index, name] : llvm::enumerate(node.inputs)) {
     auto found = rows.find(name);
     if (found == rows.end())
       continue;
     const Rows operand = found->second;
-    const Use use = useOf(node, index);
-    if (use == Use::Other)
-      return refuse("node '" + printable(node.name) + "' (" + node.op + ")",
-                    *operand.cache);
-    if (use == Use::Extent)
-      continue;
-    llvm::Expected<bool> takes = takesRows(node, operand);
-    if (!takes)
-      return takes.takeError();
-    if (*takes)
-      for (const std::string &output : node.outputs)
-        rows[output] = {operand.cache, -1};
+    if (Error error = visitOperand(node, index, operand))
+      return error;
   }
   return Error::success();
 }

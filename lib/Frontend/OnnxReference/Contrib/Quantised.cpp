@@ -6,6 +6,7 @@
 #include "lib/Frontend/OnnxReference/Convolution.h"
 #include "lib/Frontend/OnnxReference/Registry.h"
 #include "lib/Frontend/OnnxReference/Walk.h"
+#include "lib/Frontend/OnnxReference/Windows.h"
 
 #include <cmath>
 
@@ -207,6 +208,87 @@ void dynamicQuantizeMatMul(Call &call) {
   setScaled(call, a, scale, 3, 2, 4);
 }
 
+/// Element (row, column) of a matrix that may be transposed.
+double entry(const Tensor &x, bool transposed, int64_t row, int64_t column) {
+  return numberAt(x, transposed ? column * x.shape[1] + row
+                                : row * x.shape[1] + column);
+}
+
+void qgemm(Call &call) {
+  const Tensor &a = call.operand(0), &b = call.operand(3);
+  const bool transA = call.getInt("transA", 0) != 0,
+             transB = call.getInt("transB", 0) != 0;
+  const double alpha = call.getFloat("alpha", 1), scale = single(call, 1, 1),
+               zero = single(call, 2, 0);
+  if (call.failed() || !call.require(rankOf(a) == 2 && rankOf(b) == 2,
+                                     "operands are no matrices"))
+    return;
+  const int64_t rows = a.shape[transA ? 1 : 0], depth = a.shape[transA ? 0 : 1],
+                columns = b.shape[transB ? 0 : 1];
+  if (!call.require(b.shape[transB ? 1 : 0] == depth, "operands do not fit"))
+    return;
+  const Tensor *c = call.has(6) ? &call.operand(6) : nullptr;
+  if (!call.require(!c || c->size() == columns || c->size() == rows * columns ||
+                        c->size() == 1,
+                    "C does not broadcast"))
+    return;
+  Tensor y(ElementType::F64, {rows, columns});
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      double sum = c ? numberAt(*c, (i * columns + j) % c->size()) : 0;
+      for (int64_t k = 0; k < depth; ++k)
+        sum += (entry(a, transA, i, k) - zero) *
+               (entry(b, transB, k, j) - perColumn(call, 5, j, 0));
+      y.floats[i * columns + j] =
+          alpha * scale * perColumn(call, 4, j, 1) * sum;
+    }
+  if (call.has(7))
+    return setQuantised(call, y, 7, a.type);
+  reference::roundToType(y, ElementType::F32);
+  y.type = ElementType::F32;
+  call.setResult(0, std::move(y));
+}
+
+/// The mean of the elements under each window.
+void averagePool(Call &call) {
+  const Tensor x = dequantised(call, 0);
+  const bool withPads = call.getInt("count_include_pad", 0) != 0;
+  const Shape kernel = call.getInts("kernel_shape");
+  if (call.failed() ||
+      !call.require(rankOf(x) >= 3 && rankOf(x) <= 5 &&
+                        static_cast<int64_t>(kernel.size()) == rankOf(x) - 2,
+                    "the kernel does not fit"))
+    return;
+  const Window w = readWindow(call, ArrayRef<int64_t>(x.shape).drop_front(2),
+                              kernel, call.getInt("ceil_mode", 0) != 0);
+  if (call.failed())
+    return;
+  Tensor y(ElementType::F64,
+           resultShape(w, x.shape[0], x.shape[1], x.shape.size()));
+  const Shape out = {x.shape[0] * x.shape[1], w.out[0], w.out[1], w.out[2]};
+  forEachIndex(out, [&](ArrayRef<int64_t> at, int64_t i) {
+    double sum = 0;
+    int64_t inside = 0, covered = 0;
+    forEachIndex({w.kernel[0], w.kernel[1], w.kernel[2]},
+                 [&](ArrayRef<int64_t> tap, int64_t) {
+                   int64_t place = at[0];
+                   bool real = true, counts = true;
+                   for (int d = 0; d < 3; ++d) {
+                     const int64_t k = w.at(d, at[d + 1], tap[d]);
+                     real &= w.inside(d, k);
+                     counts &= k < w.in[d] + w.high[d];
+                     place = place * w.in[d] + k;
+                   }
+                   covered += counts;
+                   inside += real;
+                   sum += real ? x.floats[place] : 0;
+                 });
+    const int64_t count = withPads ? covered : inside;
+    y.floats[i] = count == 0 ? 0 : sum / static_cast<double>(count);
+  });
+  setQuantised(call, y, 3, call.operand(0).type);
+}
+
 /// Bits of a row of bytes from `bit` on.
 int64_t bitsAt(const Tensor &bytes, int64_t row, int64_t bit, int64_t bits) {
   int64_t value = 0;
@@ -346,6 +428,8 @@ std::vector<EvaluatorRow> onnxref::contribQuantisedEvaluators() {
       {"QLinearSigmoid", {1}, 4, sigmoid, open, domain},
       {"QLinearSoftmax", {1}, 4, softmax, open, domain},
       {"QLinearGlobalAveragePool", {1}, 4, globalAveragePool, open, domain},
+      {"QLinearAveragePool", {1}, 4, averagePool, open, domain},
+      {"QGemm", {1}, 5, qgemm, open, domain},
       {"QLinearConcat", {1}, 4, concat, open, domain},
       {"MatMulIntegerToFloat", {1}, 4, matmulIntegerToFloat, smooth, domain},
       {"DynamicQuantizeMatMul", {1}, 3, dynamicQuantizeMatMul, open, domain},

@@ -5,6 +5,7 @@
 
 #include "lib/Frontend/Onnx/Registry.h"
 #include "lib/Frontend/Onnx/Rules/QuantizeParameters.h"
+#include "lib/Frontend/Onnx/Rules/Windows.h"
 
 using namespace ashlar;
 using namespace ashlar::frontend;
@@ -91,6 +92,34 @@ void globalAveragePool(Node &n) {
                            typeOfInput(n, 0)));
 }
 
+void averagePool(Node &n) {
+  if (n.getInt("channels_last", 0) != 0)
+    n.unsupported("channels_last");
+  const bool ceil = n.getInt("ceil_mode", 0) != 0,
+             include = n.getInt("count_include_pad", 0) != 0;
+  const Shape kernel(n.getInts("kernel_shape"));
+  Value x = dequantised(n, 0);
+  if (!x || n.failed())
+    return;
+  if (rankOf(x) < 3 || rankOf(x) > 5 ||
+      static_cast<int64_t>(kernel.size()) != rankOf(x) - 2) {
+    n.malformed("the input is {}, the kernel {}", typeText(x),
+                shapeToString(kernel));
+    return;
+  }
+  const WindowAttributes w = readWindow(n, shapeOf(x).drop_front(2), kernel);
+  if (n.failed())
+    return;
+  Emitter::PoolAttributes a;
+  a.kernel = kernel;
+  a.strides = w.strides;
+  a.pads = w.pads;
+  a.dilations = w.dilations;
+  a.rounding = ceil ? Rounding::Ceil : Rounding::Floor;
+  a.countIncludePad = include;
+  n.setOutput(0, quantised(n, n.avgPool(x, a), 3, typeOfInput(n, 0)));
+}
+
 /// Scale and zero point of the result come first, then triples.
 void concat(Node &n) {
   SmallVector<Value> parts;
@@ -119,6 +148,7 @@ std::vector<OperatorRow> ashlar::frontend::qlinearRows() {
       {"QLinearSigmoid", {1}, sigmoid, note, domain},
       {"QLinearSoftmax", {1}, softmax, note, domain},
       {"QLinearGlobalAveragePool", {1}, globalAveragePool, note, domain},
+      {"QLinearAveragePool", {1}, averagePool, note, domain},
       {"QLinearConcat", {1}, concat, note, domain},
   };
 }
