@@ -3,38 +3,54 @@
 // The coefficient stream of one group as the host computes it: coefficients of
 // all channels that add to the same region together, in chunks whose sums are
 // exact in 32 bits. The loader decodes the streams that it knows, a run what is
-// left; runs and copies of the program find them again as long as their bytes
-// are the same.
+// left; whoever needs the same bytes at the same places finds them again: all
+// tiles of a layer, runs, and copies of the program.
 
 #ifndef ASHLAR_LIB_EMULATOR_EXECUTE_TAPPROGRAM_H
 #define ASHLAR_LIB_EMULATOR_EXECUTE_TAPPROGRAM_H
 
 #include "ashlar/Isa/CoefficientStream.h"
 #include "ashlar/Isa/Instruction.h"
-#include "ashlar/Machine/TileGeometry.h"
 #include "ashlar/Numerics/Kernels.h"
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/DenseMap.h"
 #include <cstdint>
 #include <memory>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 namespace ashlar::emulator {
+
+/// What gives coefficients their places, the same for all tiles of a layer.
+struct TapLayout {
+  explicit TapLayout(const isa::TccRun &op);
+  bool operator==(const TapLayout &) const = default;
+
+  uint32_t channels, regions, regionStride;
+  bool issueZeros;
+  uint64_t slotElements, kernelWidth;
+  std::vector<uint64_t> tapElements; ///< By ky * kernelWidth + kx.
+};
 
 /// A coefficient with the places that it names.
 struct Tap {
   uint32_t channel;
   uint64_t element; ///< Of the channel's slot, for the first result of a tile.
-  uint64_t entry;   ///< Accumulator of that result.
+  uint64_t entry;   ///< Accumulator of that result, from the first region on.
   int64_t value;
   isa::Coefficient coefficient;
 };
 
+/// What a decoded stream has to hold.
+enum class TapForm : uint8_t {
+  Chunks,  ///< What elements of 16 bits take.
+  Ordered, ///< The coefficients in the order of the stream as well.
+};
+
 /// A decoded stream.
-class TapProgram : public isa::StreamVisitor {
+class TapProgram {
 public:
-  /// Coefficients that add to the accumulators from `entry` on.
+  /// Coefficients that add to the accumulators from `entry` on, counted from
+  /// the first region.
   struct Chunk {
     uint64_t entry = 0;
     size_t firstPair = 0, pairs = 0;
@@ -42,19 +58,23 @@ public:
     uint32_t firstChannel = 0, endChannel = 0;
   };
 
-  TapProgram(const isa::TccRun &op, const machine::TileGeometry &geometry);
   /// Decodes \p bytes, which the loader has found to be a stream.
-  void decode(llvm::ArrayRef<uint8_t> bytes);
+  TapProgram(TapLayout layout, TapForm form, llvm::ArrayRef<uint8_t> bytes);
 
-  void coefficient(uint32_t channel, const isa::Coefficient &entry) override;
-  void endChannel(uint32_t) override { ends.push_back(taps.size()); }
-
-  /// The coefficients of a channel in the order of the stream.
+  /// Whether this is what the same arguments would make, or more.
+  bool serves(const TapLayout &layout, TapForm form,
+              llvm::ArrayRef<uint8_t> bytes) const;
+  /// The coefficients of a channel in the order of the stream, if ordered.
   llvm::ArrayRef<Tap> of(uint64_t channel) const {
     const uint64_t begin = channel == 0 ? 0 : ends[channel - 1];
     return llvm::ArrayRef<Tap>(taps).slice(begin, ends[channel] - begin);
   }
-  uint64_t size() const { return taps.size(); }
+  /// Whether a channel has coefficients.
+  bool uses(uint64_t channel) const { return used[channel]; }
+  /// Coefficients that are issued.
+  uint64_t size() const { return issued; }
+  /// Bytes of host memory, about.
+  uint64_t hostBytes() const;
 
   llvm::ArrayRef<Chunk> chunks() const { return allChunks; }
   numerics::TileTaps tapsOf(const Chunk &chunk) const {
@@ -62,42 +82,38 @@ public:
             values.data() + chunk.firstPair, chunk.pairs, chunk.shift};
   }
   /// Coefficients of more than 16 bits, in no chunk.
-  llvm::ArrayRef<const Tap *> wide() const { return wideTaps; }
+  llvm::ArrayRef<Tap> wide() const { return wideTaps; }
 
 private:
-  void close(llvm::ArrayRef<const Tap *> chunk);
-  void chunkRegion(llvm::ArrayRef<const Tap *> region);
-  std::vector<const Tap *> byRegion();
+  class Builder;
 
-  const isa::TccRun op;
-  const uint64_t slotElements;
-  uint64_t kernelWidth;
-  std::vector<uint64_t> tapElements; ///< By ky * kernelWidth + kx.
+  TapLayout ownLayout;
+  TapForm ownForm;
+  std::vector<uint8_t> ownBytes;
+  uint64_t issued = 0;
+  std::vector<bool> used; ///< By channel.
   std::vector<Tap> taps;
   std::vector<uint64_t> ends;
   std::vector<uint32_t> elements, values;
   std::vector<Chunk> allChunks;
-  std::vector<const Tap *> wideTaps;
+  std::vector<Tap> wideTaps;
 };
 
-/// The decoded streams of a program's instructions.
+/// The form that runs of an instruction take; an observer takes all.
+TapForm formOf(const isa::TccRun &op);
+
+/// Decoded streams, found by what they are made of.
 class TapPrograms {
 public:
-  /// The stream of \p group of instruction \p index.
-  std::shared_ptr<const TapProgram> find(uint32_t index, const isa::TccRun &op,
-                                         const machine::TileGeometry &geometry,
-                                         uint32_t group,
+  std::shared_ptr<const TapProgram> find(const TapLayout &layout, TapForm form,
                                          llvm::ArrayRef<uint8_t> bytes);
   /// Whether streams that find() decodes are kept no more.
   bool isFull() const;
 
 private:
-  struct Kept {
-    std::vector<uint8_t> bytes;
-    std::shared_ptr<const TapProgram> program;
-  };
-  llvm::DenseMap<std::pair<uint32_t, uint32_t>, Kept> kept;
-  uint64_t size = 0; ///< Coefficients kept.
+  /// By a hash: of two with the same one, the later is kept.
+  std::unordered_map<uint64_t, std::shared_ptr<const TapProgram>> kept;
+  uint64_t size = 0; ///< Bytes kept.
 };
 
 } // namespace ashlar::emulator

@@ -34,6 +34,11 @@ void Engine::execute(const isa::TccInit &op) {
     }
 }
 
+/// What a run takes of the streams.
+static TapForm formNeeded(const Engine &engine, const isa::TccRun &op) {
+  return engine.observer ? TapForm::Ordered : formOf(op);
+}
+
 namespace {
 
 /// One unit's part of a run.
@@ -103,7 +108,7 @@ std::pair<uint64_t, uint64_t> UnitRun::planeOf(uint64_t channel) const {
 
 template <typename T>
 void UnitRun::sweep(const Tap &tap, const T *slot) const {
-  int64_t *sums = engine.memory.acc(unit, tap.entry);
+  int64_t *sums = engine.memory.acc(unit, op.acc + tap.entry);
   for (uint64_t n = 0; n < entry.images; ++n)
     for (uint64_t y = 0; y < entry.rows; ++y) {
       const T *line = slot + tap.element + n * image + y * width;
@@ -137,7 +142,8 @@ void UnitRun::observed(uint32_t channel, llvm::ArrayRef<Tap> taps,
         std::rotate(line.begin(),
                     line.begin() + static_cast<ptrdiff_t>(columnShift),
                     line.end());
-        const uint64_t sums = tap.entry + (n * op.tileH + y) * op.tileW;
+        const uint64_t sums =
+            op.acc + tap.entry + (n * op.tileH + y) * op.tileW;
         for (uint64_t x = 0; x < entry.cols; ++x) {
           const int64_t product = line[x] * tap.value;
           *engine.memory.acc(unit, sums + x) += product;
@@ -161,7 +167,7 @@ void UnitRun::runChunks(const TapProgram &taps) {
   // What no coefficient uses is not fetched.
   llvm::SmallVector<bool, 64> open(op.channels);
   for (uint32_t c = 0; c < op.channels; ++c)
-    open[c] = !taps.of(c).empty();
+    open[c] = taps.uses(c);
   auto alignPlane = [&](uint64_t c, uint64_t end) {
     for (uint64_t last; c < end; c = last) {
       for (last = c; last < end && open[last]; ++last)
@@ -186,12 +192,12 @@ void UnitRun::runChunks(const TapProgram &taps) {
   for (const TapProgram::Chunk &chunk : taps.chunks()) {
     alignChannels(chunk.firstChannel, chunk.endChannel);
     engine.kernels->sweepTile(slots, taps.tapsOf(chunk), shape,
-                              engine.memory.acc(unit, chunk.entry));
+                              engine.memory.acc(unit, op.acc + chunk.entry));
   }
   // What only zeros and wide coefficients use is fetched as well.
   alignChannels(0, op.channels);
-  for (const Tap *tap : taps.wide())
-    sweep(*tap, slots + tap->channel * elements);
+  for (const Tap &tap : taps.wide())
+    sweep(tap, slots + tap.channel * elements);
 }
 
 /// Elements of 32 bits, or an observer: in the order of the stream.
@@ -215,7 +221,7 @@ void UnitRun::runChannels(const TapProgram &taps) {
 }
 
 void UnitRun::run(const TapProgram &taps) {
-  if (fetch.width() == OperandWidth::Int16 && !engine.observer)
+  if (formNeeded(engine, op) == TapForm::Chunks)
     runChunks(taps);
   else
     runChannels(taps);
@@ -224,6 +230,7 @@ void UnitRun::run(const TapProgram &taps) {
 void Engine::execute(const isa::TccRun &op) {
   const TileTable &table = tables[op.table];
   const machine::TileGeometry geometry = isa::geometryOf(op);
+  const TapLayout layout(op);
   std::vector<std::shared_ptr<const TapProgram>> groups(op.groups);
   uint64_t work = 0;
   for (const TileEntry &entry : table) {
@@ -231,7 +238,7 @@ void Engine::execute(const isa::TccRun &op) {
       continue;
     if (!groups[entry.group])
       groups[entry.group] = tapPrograms.find(
-          current, op, geometry, entry.group,
+          layout, formNeeded(*this, op),
           {memory.wm(op.wm + uint64_t(entry.group) * op.wmStep), op.bytes});
     work += groups[entry.group]->size() * entry.results();
   }

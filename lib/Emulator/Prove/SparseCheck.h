@@ -45,8 +45,7 @@ public:
 
   /// Decodes the streams of a run that step() has accepted, so that no run of
   /// the program has to.
-  void prepare(uint32_t index, const isa::TccRun &op,
-               TapPrograms &programs) const;
+  void prepare(const isa::TccRun &op, TapPrograms &programs) const;
 
 private:
   using Result = std::optional<Finding>;

@@ -181,9 +181,9 @@ SparseChecker::Result SparseChecker::runStreams(const isa::TccRun &op,
   return std::nullopt;
 }
 
-void SparseChecker::prepare(uint32_t index, const isa::TccRun &op,
+void SparseChecker::prepare(const isa::TccRun &op,
                             TapPrograms &programs) const {
-  const machine::TileGeometry geometry = isa::geometryOf(op);
+  const TapLayout layout(op);
   llvm::SmallVector<uint32_t> groups;
   for (const TileEntry &entry : tables[op.table].units) {
     if (entry.idle() || llvm::is_contained(groups, entry.group))
@@ -191,8 +191,7 @@ void SparseChecker::prepare(uint32_t index, const isa::TccRun &op,
     groups.push_back(entry.group);
     const uint64_t address = op.wm + uint64_t(entry.group) * op.wmStep;
     if (!programs.isFull())
-      programs.find(index, op, geometry, entry.group,
-                    knownWeights(address, op.bytes));
+      programs.find(layout, formOf(op), knownWeights(address, op.bytes));
   }
 }
 
