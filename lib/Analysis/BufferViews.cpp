@@ -5,6 +5,7 @@
 #include "ashlar/Analysis/BufferViews.h"
 
 #include "ashlar/Analysis/MoveView.h"
+#include "ashlar/Analysis/TileSequence.h"
 #include "ashlar/Support/Error.h"
 #include "dialects/NPU/NPUDialect.h"
 
@@ -35,13 +36,14 @@ llvm::Expected<View> resultView(Operation *op, int64_t offset,
   std::optional<int64_t> part = npu::partOf(op);
   if (!part)
     return dense(result);
-  if (!result.hasOneUse() || axis < 0)
+  Operation *whole = soleReader(result);
+  if (!whole || axis < 0)
     return makeError(support::ErrorClass::Internal,
                      "is marked as a part of a concatenation, but not read by "
                      "one alone");
   Region region = Region::whole(shapeOf(result));
   region.start[axis] = *part;
-  return dense((*result.getUsers().begin())->getResult(0))
+  return dense(whole->getResult(0))
       .slice(region, machine);
 }
 

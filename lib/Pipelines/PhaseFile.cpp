@@ -42,9 +42,11 @@ std::string takeText(ModuleOp module, llvm::StringRef name) {
 }
 
 /// Dialects whose operations a module of this phase consists of.
-llvm::SmallVector<llvm::StringRef, 3> dialectsOf(Phase phase) {
+llvm::SmallVector<llvm::StringRef, 4> dialectsOf(Phase phase) {
   if (phase == Phase::Emit)
     return {"isa"};
+  if (phase == Phase::Tile)
+    return {"tile", "npu", "bfp", "nn"};
   if (phase >= Phase::Assign)
     return {"npu", "bfp", "nn"};
   if (phase == Phase::Quantise)

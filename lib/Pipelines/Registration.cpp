@@ -10,17 +10,20 @@
 #include "ashlar/Transforms/ISA/Passes.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "ashlar/Transforms/Tile/Passes.h"
 #include "dialects/BFP/BFPDialect.h"
 #include "dialects/ISA/ISADialect.h"
 #include "dialects/NN/NNDialect.h"
 #include "dialects/NPU/NPUDialect.h"
+#include "dialects/Tile/TileDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 
 void ashlar::pipelines::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<nn::NNDialect, bfp::BFPDialect, npu::NPUDialect,
-                  isadialect::ISADialect, mlir::func::FuncDialect>();
+                  tile::TileDialect, isadialect::ISADialect,
+                  mlir::func::FuncDialect>();
 }
 
 void ashlar::pipelines::registerPasses() {
@@ -30,6 +33,8 @@ void ashlar::pipelines::registerPasses() {
   bfp::registerQuantisePipeline();
   registerConvertNNToNPUPass();
   npu::registerNPUPasses();
+  tile::registerTilePasses();
+  tile::registerTilePipeline();
   registerConvertNPUToISAPass();
   isadialect::registerISAPasses();
   mlir::registerCanonicalizerPass();

@@ -31,7 +31,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TESTS = os.path.dirname(HERE)
 MAKE_MODEL = os.path.join(TESTS, "Frontend", "Onnx", "make_model.py")
 NETWORKS = os.path.join(HERE, "seeds.txt")
-PHASES = ["import", "simplify", "fold", "quantise", "assign", "plan", "emit"]
+PHASES = ["import", "simplify", "fold", "quantise", "assign", "plan", "tile", "emit"]
 TIMEOUT = 20
 LIMIT = 2 << 30
 #: Address space of the tools next to the memory that they touch.

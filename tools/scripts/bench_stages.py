@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-PHASES = ["import", "simplify", "fold", "quantise", "assign", "plan", "emit"]
+PHASES = ["import", "simplify", "fold", "quantise", "assign", "plan", "tile", "emit"]
 STAGES = [*PHASES[:4], "choices", *PHASES[4:]]
 
 

@@ -15,6 +15,7 @@ SECTIONS = [
     ("NN", "Simplify and fold (`nn`)"),
     ("BFP", "Quantise (`bfp`)"),
     ("NPU", "Plan (`npu`)"),
+    ("Tile", "Tile (`tile`)"),
     ("ISA", "Emit (`isa`)"),
 ]
 HEAD = """# Passes

@@ -23,7 +23,7 @@
 namespace ashlar::pipelines {
 
 /// Phases in order; a phase ends with its exit invariants checked.
-enum class Phase { Import, Simplify, Fold, Quantise, Assign, Plan, Emit };
+enum class Phase { Import, Simplify, Fold, Quantise, Assign, Plan, Tile, Emit };
 
 /// "import", "simplify", ...
 llvm::StringRef phaseName(Phase phase);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tile loop: stage operands, emit one tile, store the result. Emitters see
-// only views, so resident, staged and spilled tensors need no separate code.
+// The program around the tiles: places of tensors and constants, the order of
+// the nodes, what begins and ends a node.
 
 #include "Generator.h"
-#include "EmissionOrder.h"
 #include "Emit/EmitKept.h"
+#include "EmitSequence.h"
 
 #include "ashlar/Analysis/BufferViews.h"
 #include "ashlar/Analysis/InPlace.h"
@@ -34,7 +34,7 @@ using analysis::TilingModel;
 
 Generator::Generator(ModuleOp module, const machine::Description &machine)
     : builder(machine), machine(machine), weights(builder), scales(machine),
-      streams(builder), module(module), residents(module, machine) {}
+      streams(builder), module(module) {}
 
 llvm::Error Generator::unsupported(Operation *op,
                                    const std::string &what) const {
@@ -182,6 +182,24 @@ void Generator::mergeConcatScales(Operation *op) {
   }
 }
 
+/// The program has the order of the sequences.
+llvm::Error Generator::findSequences() {
+  llvm::DenseMap<Operation *, size_t> indexOf;
+  for (auto [i, op] : llvm::enumerate(nodes))
+    indexOf[op] = i;
+  module.walk([&](tile::SequenceOp sequence) {
+    Operation *op = sequence.getNode().getDefiningOp();
+    sequences[op] = sequence;
+    order.push_back(indexOf[op]);
+  });
+  if (sequences.size() == nodes.size() && order.size() == nodes.size())
+    return llvm::Error::success();
+  return makeError(ErrorClass::Internal,
+                   "the module has {} planned operations and {} sequences of "
+                   "tile operations",
+                   nodes.size(), order.size());
+}
+
 llvm::Error Generator::run() {
   module.walk([&](Operation *op) {
     if (isa_and_nonnull<npu::NPUDialect>(op->getDialect()))
@@ -200,7 +218,8 @@ llvm::Error Generator::run() {
     return error;
   if (llvm::Error error = checkDram())
     return error;
-  order = emissionOrder(nodes);
+  if (llvm::Error error = findSequences())
+    return error;
   if (llvm::Error error = scales.assign(llvm::map_to_vector(
           order, [&](size_t index) { return nodes[index]; })))
     return error;
@@ -368,195 +387,11 @@ llvm::Error Generator::emitAll() {
   return llvm::Error::success();
 }
 
-/// Reads the region of `value`, which lies in `home`, into scratch in `lanes`.
-/// Out-of-range parts become zero.
-static void stageRegion(Generator &generator, Value value, const View &home,
-                        const analysis::Lanes &lanes, const Region &region,
-                        const View &target) {
-  ProgramBuilder &builder = generator.builder;
-  const auto shape = shapeOf(value);
-  Region inside = region;
-  bool padded = false;
-  for (int64_t i = 0; i < home.rank(); ++i) {
-    int64_t end = std::min(region.start[i] + region.size[i], shape[i]);
-    inside.start[i] = std::max<int64_t>(region.start[i], 0);
-    inside.size[i] = std::max<int64_t>(end - inside.start[i], 0);
-    padded |= inside.size[i] != region.size[i];
-  }
-  // Nothing of the operand is in this tile.
-  if (region.elements() == 0)
-    return;
-  if (padded)
-    emitFill(builder, target, 0);
-  if (inside.elements() == 0)
-    return;
-  Region at = inside;
-  for (size_t i = 0; i < at.start.size(); ++i)
-    at.start[i] -= region.start[i];
-  const analysis::Lanes homeLanes =
-      home.inStateBuffer() ? analysis::lanesOf(value) : analysis::Lanes();
-  if (homeLanes.folded() || lanes.folded())
-    return emitRelaid(builder, {home, homeLanes, inside.start},
-                      {target, lanes, at.start}, inside.size);
-  // What the array makes comes column tile by column tile: copies of the first
-  // ones do not wait for the last.
-  const bool follows = home.inStateBuffer() && home.axis >= 0 &&
-                       home.axis != target.axis &&
-                       analysis::isProduct(value.getDefiningOp());
-  const int64_t whole = follows ? inside.size[home.axis] : 0;
-  const int64_t step = follows ? generator.machine.pe.columns : 1;
-  const analysis::MapForm *form =
-      home.inStateBuffer() ? nullptr : generator.formOf(value);
-  if (whole <= step)
-    return emitLoad(generator, form, home, inside,
-                    target.slice(at, generator.machine));
-  const int64_t first = inside.start[home.axis], place = at.start[home.axis];
-  for (int64_t done = 0; done < whole; done += step) {
-    inside.start[home.axis] = first + done;
-    at.start[home.axis] = place + done;
-    inside.size[home.axis] = at.size[home.axis] = std::min(step, whole - done);
-    emitLoad(generator, form, home, inside,
-             target.slice(at, generator.machine));
-  }
-}
-
-/// Where a tile reads an operand: where it lies, or in the buffer of its copy.
-std::pair<View, Region>
-Generator::stageOperand(Value value, const analysis::OperandModel &model,
-                        const Region &out, const analysis::TileBuffer *buffer) {
-  View home;
-  if (model.direct) {
-    home = allocationOf(value);
-    return {home, Region::whole(home.shape)};
-  }
-  if (buffer && !model.padded)
-    if (auto bits = analysis::uniformBits(value)) {
-      emitFill(builder, buffer->view, *bits);
-      return {buffer->view, buffer->region};
-    }
-  home = allocationOf(value);
-  auto found = constants.find({value, model.axis});
-  if (found != constants.end() && !model.padded && !model.lanes.folded())
-    home = found->second;
-  if (!buffer) {
-    Region region = model.region(out);
-    return {home.slice(analysis::storedRegion(region, model.lanes), machine),
-            region};
-  }
-  stageRegion(*this, value, home, model.lanes, buffer->region, buffer->view);
-  return {buffer->view, buffer->region};
-}
-
-TileContext Generator::stage(Operation *op, const TilingModel &model,
-                             const Region &out,
-                             llvm::ArrayRef<analysis::TileBuffer> buffers) {
-  using Role = analysis::TileBuffer::Role;
-  TileContext tile;
-  tile.op = op;
-  tile.model = &model;
-  tile.out = out;
-  auto bufferOf = [&](Role role, unsigned index) {
-    const auto *found =
-        llvm::find_if(buffers, [&](const analysis::TileBuffer &buffer) {
-          return buffer.role == role && buffer.index == index;
-        });
-    return found == buffers.end() ? nullptr : found;
-  };
-  for (auto [i, operand] : llvm::enumerate(model.operands)) {
-    auto [view, region] = operand.streamed
-                              ? std::pair<View, Region>()
-                              : stageOperand(op->getOperand(i), operand, out,
-                                             bufferOf(Role::Operand, i));
-    tile.operands.push_back(view);
-    tile.operandRegions.push_back(region);
-  }
-  const View &home = allocations[op->getResult(0)];
-  if (const analysis::TileBuffer *buffer = bufferOf(Role::Result, 0))
-    tile.result = buffer->view;
-  else if (model.directResult)
-    tile.result = home;
-  else
-    tile.result =
-        home.slice(analysis::storedRegion(out, model.homeLanes), machine);
-  for (const analysis::TileBuffer &buffer : buffers)
-    if (buffer.role == Role::Scratch)
-      tile.scratch.push_back(buffer.view);
-  return tile;
-}
-
-llvm::Error Generator::emitTile(const TileContext &tile) {
-  if (mlir::isa<npu::TcuConvOp>(tile.op))
-    return emitTileConvolution(*this, tile);
-  if (analysis::isProduct(tile.op))
-    return emitProduct(*this, tile);
-  if (npu::routeOf(tile.op) == npu::Route::SwapBlocks)
-    return emitSwap(*this, tile);
-  if (mlir::isa<npu::DmaMoveOp>(tile.op))
-    return emitMove(*this, tile);
-  if (mlir::isa<npu::PeTransposeOp>(tile.op))
-    return emitTranspose(*this, tile);
-  if (tile.op->hasTrait<npu::HostEngine>())
-    return emitHost(*this, tile);
-  return emitVector(*this, tile);
-}
-
-/// Blocks of a whole tensor are made by one operation alone, the encode of a
-/// float; data movement keeps them.
-bool measuresTensor(Operation *op) {
-  auto type = storageOf(op->getResult(0));
-  return type.encoded && !bfp::getScalePolicy(op).isStored() &&
-         type.format.block == numerics::BlockFormat::kTensor &&
-         mlir::isa<npu::MapInterface>(op) &&
-         !storageOf(op->getOperand(0)).encoded;
-}
-
-/// Copies a tile of the result from scratch memory to its place.
-static void storeTile(Generator &generator, const TileContext &tile,
-                      const View &home) {
-  const analysis::Lanes &lanes = tile.model->lanes;
-  const analysis::Lanes homeLanes =
-      home.inStateBuffer() ? tile.model->homeLanes : analysis::Lanes();
-  if (lanes.folded() || homeLanes.folded())
-    return emitRelaid(generator.builder,
-                      {tile.result, lanes, Shape(tile.out.size.size(), 0)},
-                      {home, homeLanes, tile.out.start}, tile.out.size);
-  emitStore(generator, generator.formOf(tile.op->getResult(0)), tile.result,
-            home, tile.out);
-}
-
-llvm::Error Generator::emitTiles(Operation *op, bool measures) {
-  TilingModel model = analysis::buildTilingModel(op, machine);
-  npu::TilingAttr tiling = npu::tilingOf(op);
-  auto extents = tiling.getTile().asArrayRef();
-  const View home = allocations[op->getResult(0)];
-  const analysis::Staging staging = residents.stagingOf(op, model);
-  int64_t count = 0, outputs = 0;
-  Region out = analysis::firstTile(model.resultShape, extents);
-  do {
-    // Other outputs have other weights.
-    if (model.outputAxis >= 0 && out.start[model.outputAxis] != outputs) {
-      outputs = out.start[model.outputAxis];
-      weights.finish(streamedProduct(op));
-    }
-    int64_t base =
-        tiling.getScratch() + count++ % tiling.getSlots() * tiling.getSlot();
-    TileContext tile =
-        stage(op, model, out,
-              analysis::tileBuffers(op, model, staging, out, base, machine));
-    tile.measures = measures;
-    if (llvm::Error error = emitTile(tile))
-      return error;
-    if (llvm::Error error = checkInstructions(op))
-      return error;
-    if (!measures) {
-      if (llvm::Error error = emitSamples(*this, tile))
-        return error;
-      if (staging.result)
-        storeTile(*this, tile, home);
-    }
-  } while (
-      analysis::nextTile(out, model.resultShape, extents, model.outputAxis));
-  return llvm::Error::success();
+/// Where an operand lies that is read in place across `axis`.
+View Generator::residentOf(Value value, int64_t axis, bool folded) {
+  View home = allocationOf(value);
+  auto found = constants.find({value, axis});
+  return found == constants.end() || folded ? home : found->second;
 }
 
 llvm::Expected<ChunkPlace> Generator::acquireWeights(size_t product,
@@ -575,10 +410,7 @@ llvm::Error Generator::emitOperation(Operation *op) {
     mergeConcatScales(op);
     return llvm::Error::success();
   }
-  if (measuresTensor(op))
-    if (llvm::Error error = emitTiles(op, /*measures=*/true))
-      return error;
-  if (llvm::Error error = emitTiles(op, /*measures=*/false))
+  if (llvm::Error error = emitSequence(*this, sequences.lookup(op)))
     return error;
   mergeConcatScales(op);
   scales.finish(builder, op);

@@ -13,8 +13,8 @@
 #include "WeightStream.h"
 #include "ashlar/Analysis/Cost/VectorLoops.h"
 #include "ashlar/Analysis/MapForm.h"
-#include "ashlar/Analysis/TileBuffers.h"
 #include "ashlar/Analysis/TilingModel.h"
+#include "dialects/Tile/TileDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -61,7 +61,8 @@ class Generator {
 public:
   Generator(mlir::ModuleOp module, const machine::Description &machine);
 
-  /// Emits the whole program (twice; see WeightStream).
+  /// Emits the whole program from its sequences of tile operations (twice; see
+  /// WeightStream).
   llvm::Error run();
 
   ProgramBuilder builder;
@@ -106,6 +107,13 @@ public:
   /// First byte of the shared identity in every partition: row p has its one
   /// at byte p.
   int64_t identityOffset() const { return 0; }
+  /// Where a value lies.
+  View allocationOf(mlir::Value value);
+  /// Where a value lies in the state buffer across `axis`: constants may lie
+  /// there besides their home, unless they are folded.
+  View residentOf(mlir::Value value, int64_t axis, bool folded);
+  /// Fails when the program has more instructions than it may.
+  llvm::Error checkInstructions(mlir::Operation *op) const;
   /// Fails when an instruction cannot express the operation.
   llvm::Error unsupported(mlir::Operation *op, const std::string &what) const;
 
@@ -113,28 +121,19 @@ private:
   void placeConstantsAndArguments();
   llvm::Error placeResults();
   llvm::Error checkDram();
-  llvm::Error checkInstructions(mlir::Operation *op) const;
   llvm::Error planCounters();
   llvm::Error emitAll();
   /// Code of an operation; its result is complete after it.
   llvm::Error emitNode(size_t index);
   llvm::Error emitOperation(mlir::Operation *op);
-  llvm::Error emitTiles(mlir::Operation *op, bool measures);
-  llvm::Error emitTile(const TileContext &tile);
-  TileContext stage(mlir::Operation *op, const analysis::TilingModel &model,
-                    const Region &out,
-                    llvm::ArrayRef<analysis::TileBuffer> buffers);
-  std::pair<View, analysis::Region>
-  stageOperand(mlir::Value value, const analysis::OperandModel &model,
-               const analysis::Region &out, const analysis::TileBuffer *buffer);
-  View allocationOf(mlir::Value value);
+  llvm::Error findSequences();
   void mergeConcatScales(mlir::Operation *op);
   void storeIdentity();
   void loadConstants();
 
   mlir::ModuleOp module;
-  /// What the plan keeps in the state buffer.
-  analysis::Residents residents;
+  /// The tiles of each operation.
+  llvm::DenseMap<mlir::Operation *, tile::SequenceOp> sequences;
   /// Constants in the state buffer, by the axis across partitions.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, View> constants;
   llvm::DenseMap<mlir::Operation *, size_t> productIndex;
@@ -214,10 +213,6 @@ bool comesByChannels(mlir::Operation *op);
 /// last, as many as are worth the latency of the vector unit.
 int64_t channelStep(const machine::Description &machine, const View &source,
                     const View &result);
-/// True for an operation that makes blocks of a whole tensor whose exponent no
-/// policy sets: it is walked twice, to measure the exponent and to encode under
-/// it.
-bool measuresTensor(mlir::Operation *op);
 /// Merges the largest magnitude of floats into the register: E of blocks of
 /// `mantissa` bits that hold all of them.
 void emitMeasure(Generator &generator, const View &source, int mantissa,

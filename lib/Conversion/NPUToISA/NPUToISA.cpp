@@ -14,6 +14,7 @@
 #include "ashlar/Numerics/Format.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "ashlar/Transforms/Tile/Passes.h"
 #include "dialects/ISA/ISADialect.h"
 #include "dialects/NN/NNDialect.h"
 #include "dialects/NN/NNElements.h"
@@ -453,7 +454,7 @@ struct ConvertNPUToISAPass
 
   StringRef getArgument() const final { return "ashlar-convert-npu-to-isa"; }
   StringRef getDescription() const final {
-    return "generate the instructions of planned operations";
+    return "generate the instructions of sequences of tile operations";
   }
   void getDependentDialects(DialectRegistry &registry) const final {
     registry.insert<isadialect::ISADialect>();
@@ -461,8 +462,11 @@ struct ConvertNPUToISAPass
   void runOnOperation() override {
     if (!getOperation().lookupSymbol<func::FuncOp>("main"))
       return;
-    if (failed(analysis::verifyForm(getOperation())) ||
-        failed(npu::plannedMachineOf(getOperation())))
+    if (failed(analysis::verifyForm(getOperation())))
+      return signalPassFailure();
+    auto machine = npu::plannedMachineOf(getOperation());
+    if (failed(machine) ||
+        failed(tile::verifySequences(getOperation(), *machine)))
       return signalPassFailure();
     if (llvm::Error error = convertNPUToISA(getOperation())) {
       getOperation().emitError() << llvm::toString(std::move(error));

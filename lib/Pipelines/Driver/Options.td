@@ -19,12 +19,12 @@ defm machine : Value<"machine">, MetaVarName<"NAME|FILE.yaml">,
   Group<main_group>, Flags<[Reads]>;
 defm compile_to : Value<"compile-to">, MetaVarName<"PHASE">,
   HelpText<"stop after a phase and print its module">,
-  Values<"import,simplify,fold,quantise,assign,plan,emit">, Group<main_group>,
+  Values<"import,simplify,fold,quantise,assign,plan,tile,emit">, Group<main_group>,
   Flags<[ToolOnly]>;
 defm compile_from : Value<"compile-from">, MetaVarName<"PHASE">,
   HelpText<"continue after a phase; the model is a file that "
            "--compile-to=PHASE -o wrote">,
-  Values<"import,simplify,fold,quantise,assign,plan,emit">, Group<main_group>,
+  Values<"import,simplify,fold,quantise,assign,plan,tile,emit">, Group<main_group>,
   Flags<[ToolOnly]>;
 def check : Switch<"check">,
   HelpText<"list every node: mapped, rewritten, or unsupported and why">,

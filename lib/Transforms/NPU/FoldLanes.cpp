@@ -10,6 +10,7 @@
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Machine/Cycles.h"
+#include "ashlar/Analysis/TileSequence.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/AccessPattern.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -115,11 +116,13 @@ llvm::SmallVector<Lanes, 6> candidates(Operation *op,
 
 bool mayFoldLanes(Operation *op, const machine::Description &machine) {
   Value result = op->getResult(0);
-  auto reads = [&](Operation *user) {
+  auto readsIt = [&](OpOperand *use) {
+    Operation *user = use->getOwner();
     return readsFolded(user, result) || addsFolded(user, result);
   };
+  const auto reads = analysis::readsOf(result);
   return isa<PeConvOp, DmaMoveOp>(op) && shapeOf(result).size() >= 3 &&
-         !result.use_empty() && llvm::all_of(result.getUsers(), reads) &&
+         !reads.empty() && llvm::all_of(reads, readsIt) &&
          writesFolded(op, machine);
 }
 

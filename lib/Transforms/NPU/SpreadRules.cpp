@@ -3,6 +3,7 @@
 // Which operations can work with a second axis across partitions, and which
 // results can lie so.
 
+#include "ashlar/Analysis/TileSequence.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/AccessPattern.h"
@@ -110,13 +111,13 @@ bool mayLieSpread(Operation *op, const Lanes &lanes,
   if (!fits(shapeOf(result), layout.getAxis(), lanes) ||
       !keepsBlocks(storageOf(result), layout.getAxis(), lanes, machine))
     return false;
-  return llvm::all_of(result.getUses(), [&](OpOperand &use) {
-    if (!isa<DecisionInterface>(use.getOwner()) ||
-        !layoutAttrOf(use.getOwner()))
+  return llvm::all_of(analysis::readsOf(result), [&](OpOperand *use) {
+    Operation *reader = use->getOwner();
+    if (!isa<DecisionInterface>(reader) || !layoutAttrOf(reader))
       return false;
     const analysis::TilingModel model =
-        analysis::buildTilingModel(use.getOwner(), machine);
-    const unsigned index = use.getOperandNumber();
+        analysis::buildTilingModel(reader, machine);
+    const unsigned index = use->getOperandNumber();
     return index < model.operands.size() && !model.operands[index].streamed &&
            !model.operands[index].direct;
   });

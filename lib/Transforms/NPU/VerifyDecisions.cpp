@@ -12,6 +12,7 @@
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/TilePlan.h"
+#include "ashlar/Analysis/TileSequence.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Partition/Compress.h"
 #include "ashlar/Transforms/NPU/Passes.h"
@@ -269,8 +270,7 @@ LogicalResult checkShared(Operation *op) {
   if (!part)
     return success();
   Value result = op->getResult(0);
-  auto whole = result.hasOneUse() ? dyn_cast<DmaMoveOp>(*result.user_begin())
-                                  : DmaMoveOp();
+  auto whole = dyn_cast_or_null<DmaMoveOp>(analysis::soleReader(result));
   if (!analysis::isProduct(op) || !whole || !isAliased(whole) ||
       !analysis::joinsChannels(whole) ||
       *part + shapeOf(result)[1] > shapeOf(whole.getY())[1])

@@ -17,11 +17,12 @@ using namespace mlir;
 namespace {
 
 /// Constants, encodings of weights and the function frame stay next to npu
-/// operations; names rather than classes keep this pass free of nn.
+/// operations, and the tile phase adds sequences; names rather than classes keep
+/// this pass free of other dialects.
 bool mayLeave(Operation *op) {
   llvm::StringRef name = op->getName().getStringRef();
   return isa<ModuleOp>(op) || name.starts_with("func.") ||
-         name == "nn.constant" ||
+         name == "nn.constant" || name.starts_with("tile.") ||
          (name == "bfp.encode" && op->hasAttr("weights"));
 }
 

@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 
-PHASES = ("import", "simplify", "fold", "quantise", "assign", "plan", "emit")
+PHASES = ("import", "simplify", "fold", "quantise", "assign", "plan", "tile", "emit")
 # Options by the first phase after which they are refused.
 LATE = {"--format": 3, "--machine": 4, "--fold-w": 4}
 

@@ -21,10 +21,10 @@ namespace {
 class BlockExchange {
 public:
   BlockExchange(Generator &generator, const analysis::BlockSwap &swap,
-                const View &source, const View &result, int64_t scratch,
-                int64_t slotBytes, int64_t slots)
+                const View &source, const View &result,
+                llvm::ArrayRef<View> slots)
       : generator(generator), swap(swap), source(source), result(result),
-        scratch(scratch), slotBytes(slotBytes), slots(slots) {}
+        slots(slots) {}
 
   void run() {
     const int64_t blocks = llvm::divideCeil(swap.extent, swap.block);
@@ -47,8 +47,8 @@ private:
   View keep(int64_t i, int64_t j) {
     const Region block = operandBlock(i, j);
     const View kept = analysis::denseBufferView(
-        source.type, block.size, source.axis,
-        scratch + turn++ % slots * slotBytes, generator.machine);
+        source.type, block.size, source.axis, slots[turn++ % slots.size()].base,
+        generator.machine);
     emitCopy(generator.builder, source.slice(block, generator.machine), kept);
     return kept;
   }
@@ -70,7 +70,8 @@ private:
   Generator &generator;
   const analysis::BlockSwap &swap;
   const View &source, &result;
-  int64_t scratch, slotBytes, slots, turn = 0;
+  llvm::ArrayRef<View> slots;
+  size_t turn = 0;
 };
 
 } // namespace
@@ -80,12 +81,10 @@ llvm::Error emitSwap(Generator &generator, const TileContext &tile) {
   const View &source = tile.operands[0];
   auto swap =
       analysis::blockSwap(move, source, tile.result.axis, generator.machine);
-  if (!swap || !source.inStateBuffer() || !tile.result.inStateBuffer())
+  if (!swap || !source.inStateBuffer() || !tile.result.inStateBuffer() ||
+      tile.scratch.empty())
     return generator.unsupported(tile.op, "its blocks cannot be swapped");
-  npu::TilingAttr tiling = move.getTilingAttr();
-  BlockExchange(generator, *swap, source, tile.result, tiling.getScratch(),
-                tiling.getSlot(), tiling.getSlots())
-      .run();
+  BlockExchange(generator, *swap, source, tile.result, tile.scratch).run();
   return llvm::Error::success();
 }
 

@@ -6,6 +6,7 @@
 #include "../Generator.h"
 
 #include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Analysis/TileSequence.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Numerics/Function.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -151,7 +152,7 @@ llvm::Error emitMapOp(Generator &generator, const TileContext &tile) {
                 parameters.target.xr, parameters.target.clear);
     return llvm::Error::success();
   }
-  parameters.target.given |= measuresTensor(tile.op);
+  parameters.target.given |= analysis::measuresTensor(tile.op);
   parameters.quantised = dyn_cast<npu::VecRequantiseOp>(tile.op);
   emitWithParameters(generator, tile, map, parameters);
   return llvm::Error::success();

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-PHASES = ("import", "simplify", "fold", "quantise", "assign", "plan", "emit")
+PHASES = ("import", "simplify", "fold", "quantise", "assign", "plan", "tile", "emit")
 PASSES = (["--canonicalize"], ["--cse"], ["--canonicalize", "--cse"])
 
 

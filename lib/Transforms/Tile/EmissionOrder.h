@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The order in which operations are turned into code.
+// The order of sequences in a program.
 
-#ifndef ASHLAR_LIB_CONVERSION_NPUTOISA_EMISSIONORDER_H
-#define ASHLAR_LIB_CONVERSION_NPUTOISA_EMISSIONORDER_H
+#ifndef ASHLAR_LIB_TRANSFORMS_TILE_EMISSIONORDER_H
+#define ASHLAR_LIB_TRANSFORMS_TILE_EMISSIONORDER_H
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/ArrayRef.h"
 
 #include <vector>
 
-namespace ashlar::codegen {
+namespace ashlar::tile {
 
 /// Indices of `nodes` in the order of their code: that of the nodes, except
 /// that what shares memory and only merges scale exponents (a concatenation
@@ -19,6 +19,6 @@ namespace ashlar::codegen {
 /// it: vector operations follow the producers of the parts.
 std::vector<size_t> emissionOrder(llvm::ArrayRef<mlir::Operation *> nodes);
 
-} // namespace ashlar::codegen
+} // namespace ashlar::tile
 
-#endif // ASHLAR_LIB_CONVERSION_NPUTOISA_EMISSIONORDER_H
+#endif // ASHLAR_LIB_TRANSFORMS_TILE_EMISSIONORDER_H

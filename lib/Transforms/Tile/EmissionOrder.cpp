@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-namespace ashlar::codegen {
+namespace ashlar::tile {
 
 /// True unless the code of `op` reads the exponents of blocks alone.
 static bool needsScale(Operation *op) {
@@ -44,4 +44,4 @@ std::vector<size_t> emissionOrder(llvm::ArrayRef<Operation *> nodes) {
   return {reversed.rbegin(), reversed.rend()};
 }
 
-} // namespace ashlar::codegen
+} // namespace ashlar::tile
