@@ -14,6 +14,7 @@
 #include "../Samples/Evaluate.h"
 #include "LayerBound.h"
 #include "ModuleComparison.h"
+#include "TileEvaluation.h"
 
 #include "ashlar/Analysis/NumericPlan.h"
 #include "ashlar/Codegen/Assemble.h"
@@ -93,6 +94,7 @@ private:
   llvm::Error checkPhase(size_t phase, const Sample &sample, ExactValues &right,
                          const ValueMap &values);
   llvm::Error findEmitPass(const Sample &sample, const ValueMap &wide);
+  bool changesPlan(ModuleOp module, const Sample &sample, const ValueMap &wide);
   llvm::Expected<bool> leavesBound(ModuleOp code, const Sample &sample,
                                    const ValueMap &wide);
   bool anyBeyondBound() const {
@@ -119,8 +121,10 @@ private:
   /// What the machine stored, by tensor of the plan.
   std::map<std::string, size_t> dumpOf;
   emulator::RunResult found;
-  /// The pass after the plan with which the machine leaves a bound.
+  /// The pass after the plan with which the machine leaves a bound, and its
+  /// phase.
   std::string emitPass;
+  Phase emitPhase = Phase::Emit;
   Verification result;
 };
 
@@ -301,6 +305,24 @@ llvm::Expected<bool> Verifier::leavesBound(ModuleOp code, const Sample &sample,
   return anyBeyondBound();
 }
 
+/// Tiles of an operation that are evaluated one by one.
+constexpr int64_t kMostTiles = 16;
+
+/// True if a module of the tile phase computes something else than the plan,
+/// operations of few tiles tile by tile.
+bool Verifier::changesPlan(ModuleOp module, const Sample &sample,
+                           const ValueMap &wide) {
+  auto values = evaluateTiles(module, sample, kMostTiles);
+  // What cannot be computed is judged as a program.
+  if (!values) {
+    llvm::consumeError(values.takeError());
+    return false;
+  }
+  PhaseCheck check;
+  comparePlanned(*modules[kQuantised], wide, module, *values, check);
+  return check.worst > kFoldTolerance;
+}
+
 llvm::Error Verifier::findEmitPass(const Sample &sample, const ValueMap &wide) {
   std::vector<LayerCheck> layers = result.layers;
   CompileOptions now = options;
@@ -308,9 +330,16 @@ llvm::Error Verifier::findEmitPass(const Sample &sample, const ValueMap &wide) {
   now.afterPass = [&](llvm::StringRef name, ModuleOp module) {
     if (options.afterPass)
       options.afterPass(name, module);
-    // A function main is still the plan.
-    if (!emitPass.empty() || module.lookupSymbol("main"))
+    if (!emitPass.empty())
       return;
+    // A function main is still the plan, with its tiles.
+    if (module.lookupSymbol("main")) {
+      if (changesPlan(module, sample, wide)) {
+        emitPass = name;
+        emitPhase = Phase::Tile;
+      }
+      return;
+    }
     auto wrong = leavesBound(module, sample, wide);
     // What cannot run yet is judged after a later pass.
     if (!wrong)
@@ -419,7 +448,7 @@ void Verifier::judge() {
                           "exponent",
                           layer.fetchSaturated);
     result.violation = Violation{
-        layer.name, scales ? Phase::Quantise : Phase::Emit,
+        layer.name, scales ? Phase::Quantise : emitPhase,
         scales ? "ashlar-bfp-choose-scales" : emitPass, std::move(text)};
     return;
   }

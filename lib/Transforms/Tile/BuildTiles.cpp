@@ -19,6 +19,8 @@ using namespace mlir;
 namespace {
 
 struct BuildTilesPass : impl::BuildTilesBase<BuildTilesPass> {
+  using BuildTilesBase::BuildTilesBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     std::vector<Operation *> nodes;
@@ -40,7 +42,8 @@ struct BuildTilesPass : impl::BuildTilesBase<BuildTilesPass> {
                         "first");
         return signalPassFailure();
       }
-    auto machine = npu::plannedMachineOf(module);
+    auto machine =
+        checkPlan ? npu::plannedMachineOf(module) : npu::machineOf(module);
     if (failed(machine))
       return signalPassFailure();
     build(module, nodes, *machine);
@@ -68,9 +71,9 @@ private:
 
 } // namespace
 
-void buildTilePipeline(OpPassManager &manager) {
-  manager.addPass(createBuildTiles());
-  manager.addPass(createVerifyTiles());
+void buildTilePipeline(OpPassManager &manager, bool checkPlan) {
+  manager.addPass(createBuildTiles({checkPlan}));
+  manager.addPass(createVerifyTiles({/*checkPlan=*/false}));
 }
 
 void registerTilePipeline() {

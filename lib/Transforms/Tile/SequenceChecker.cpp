@@ -157,8 +157,10 @@ bool SequenceChecker::isType(BufferType type,
                              const analysis::StorageType &storage, int64_t axis,
                              const Lanes &lanes) const {
   auto own = analysis::storageOf(type);
+  // One lane is no fold, whatever else is said of it.
+  const Lanes fold = analysis::lanesOf(type);
   return own && *own == storage && type.getAxis() == axis &&
-         analysis::lanesOf(type) == lanes;
+         (fold == lanes || (!fold.folded() && !lanes.folded()));
 }
 
 LogicalResult SequenceChecker::checkOperandNumber(Operation *op,

@@ -51,12 +51,15 @@ LogicalResult verifySequences(ModuleOp module,
 namespace {
 
 struct VerifyTilesPass : impl::VerifyTilesBase<VerifyTilesPass> {
+  using VerifyTilesBase::VerifyTilesBase;
+
   void runOnOperation() override {
     bool planned = false;
     getOperation().walk([&](npu::DecisionInterface) { planned = true; });
     if (!planned)
       return;
-    auto machine = npu::plannedMachineOf(getOperation());
+    auto machine = checkPlan ? npu::plannedMachineOf(getOperation())
+                             : npu::machineOf(getOperation());
     if (failed(machine) || failed(verifySequences(getOperation(), *machine)))
       signalPassFailure();
   }

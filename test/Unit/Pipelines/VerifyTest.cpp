@@ -161,11 +161,11 @@ TEST(Verify, NamesThePassThatChangedALayer) {
     EXPECT_EQ(result->violation->pass, broken);
     ++named[result->violation->phase];
     // After the memory plan only the emulator tells.
-    if (result->violation->phase == Phase::Emit)
+    if (result->violation->phase >= Phase::Tile)
       EXPECT_EQ(result->violation->layer, result->layers[1].name) << broken;
   }
   for (Phase phase : {Phase::Simplify, Phase::Fold, Phase::Quantise,
-                      Phase::Assign, Phase::Plan, Phase::Emit})
+                      Phase::Assign, Phase::Plan, Phase::Tile, Phase::Emit})
     EXPECT_GE(named[phase], 2u) << phaseName(phase).str();
 }
 

@@ -54,7 +54,7 @@ enum class WeightForm {
   Runs,   ///< the same of runs
 };
 
-/// Replaces the function `main` of a module that has left the plan phase by an
+/// Replaces the function `main` of a module that has left the tile phase by an
 /// `isa.program`, right when executed in program order; semaphores are the
 /// matter of ashlar-isa-insert-semaphores. Errors: Capacity for what the
 /// machine has too little of, Unsupported for what no instruction expresses;

@@ -22,8 +22,9 @@ namespace ashlar::tile {
 mlir::LogicalResult verifySequences(mlir::ModuleOp module,
                                     const machine::Description &machine);
 
-/// The tile phase: sequences of tile operations.
-void buildTilePipeline(mlir::OpPassManager &manager);
+/// The tile phase: sequences of tile operations. `checkPlan`: the plan has not
+/// been verified before.
+void buildTilePipeline(mlir::OpPassManager &manager, bool checkPlan = true);
 /// Registers the pipeline as `ashlar-tile`.
 void registerTilePipeline();
 

@@ -17,6 +17,10 @@ def BuildTiles : Pass<"ashlar-tile-build", "::mlir::ModuleOp"> {
     concatenations in memory merge are due before their first reader.
   }];
   let dependentDialects = ["::ashlar::tile::TileDialect"];
+  let options = [
+    Option<"checkPlan", "check-plan", "bool", /*default=*/"true",
+           "check the plan first; a pipeline that has done so need not">
+  ];
   let statistics = [
     Statistic<"numTiles", "tiles", "tiles of all operations">,
     Statistic<"numOperations", "operations", "tile operations that stand for them">
@@ -42,6 +46,10 @@ def VerifyTiles : Pass<"ashlar-tile-verify", "::mlir::ModuleOp"> {
       element of the result is written exactly once.
   }];
   let dependentDialects = ["::ashlar::tile::TileDialect"];
+  let options = [
+    Option<"checkPlan", "check-plan", "bool", /*default=*/"true",
+           "check the plan first; a pipeline that has done so need not">
+  ];
 }
 
 #endif // ASHLAR_TRANSFORMS_TILE_PASSES_TD
