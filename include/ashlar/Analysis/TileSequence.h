@@ -10,6 +10,7 @@
 #include "ashlar/Analysis/TileBuffers.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "dialects/Tile/TileDialect.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace ashlar::analysis {
@@ -31,7 +32,21 @@ public:
   }
 
 private:
+  /// One step of the evaluation of an affine number on a stack.
+  struct Code {
+    mlir::AffineExprKind kind;
+    int64_t value; ///< of a constant, or the number of an index
+  };
+  /// The steps of all numbers of a map: a walk evaluates the same few maps
+  /// for every tile.
+  using Program = llvm::SmallVector<llvm::SmallVector<Code, 6>, 6>;
+
+  static void append(mlir::AffineExpr expr, llvm::SmallVectorImpl<Code> &codes);
+  static int64_t run(llvm::ArrayRef<Code> codes, llvm::ArrayRef<int64_t> dims);
+  const Program &programOf(mlir::AffineMap map) const;
+
   llvm::SmallVector<std::pair<mlir::Value, int64_t>, 8> indices;
+  mutable llvm::DenseMap<mlir::AffineMap, Program> programs;
 };
 
 /// Calls `step` for every operation of a sequence but loops, in the order in

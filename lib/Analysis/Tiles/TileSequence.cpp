@@ -36,18 +36,25 @@ static int64_t multiply(int64_t a, int64_t b) {
   return product;
 }
 
-/// Assumption: divisors are positive constants (alloc_c1).
-static int64_t evaluate(AffineExpr expr, llvm::ArrayRef<int64_t> dims) {
+/// In the order of a stack: operands first.
+void LoopIndices::append(AffineExpr expr, llvm::SmallVectorImpl<Code> &codes) {
+  const AffineExprKind kind = expr.getKind();
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return constant.getValue();
-  if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return dims[dim.getPosition()];
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!binary)
-    return kBeyond;
-  const int64_t left = evaluate(binary.getLHS(), dims),
-                right = evaluate(binary.getRHS(), dims);
-  switch (expr.getKind()) {
+    codes.push_back({kind, constant.getValue()});
+  else if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    codes.push_back({kind, dim.getPosition()});
+  else if (auto binary = dyn_cast<AffineBinaryOpExpr>(expr)) {
+    append(binary.getLHS(), codes);
+    append(binary.getRHS(), codes);
+    codes.push_back({kind, 0});
+  } else {
+    codes.push_back({AffineExprKind::Constant, kBeyond});
+  }
+}
+
+/// Assumption: divisors are positive constants (alloc_c1).
+static int64_t combine(AffineExprKind kind, int64_t left, int64_t right) {
+  switch (kind) {
   case AffineExprKind::Add:
     return add(left, right);
   case AffineExprKind::Mul:
@@ -61,6 +68,30 @@ static int64_t evaluate(AffineExpr expr, llvm::ArrayRef<int64_t> dims) {
   }
 }
 
+int64_t LoopIndices::run(llvm::ArrayRef<Code> codes,
+                         llvm::ArrayRef<int64_t> dims) {
+  llvm::SmallVector<int64_t, 8> stack;
+  for (const Code &code : codes) {
+    if (code.kind == AffineExprKind::Constant) {
+      stack.push_back(code.value);
+    } else if (code.kind == AffineExprKind::DimId) {
+      stack.push_back(dims[code.value]);
+    } else {
+      const int64_t right = stack.pop_back_val();
+      stack.back() = combine(code.kind, stack.back(), right);
+    }
+  }
+  return stack.back();
+}
+
+const LoopIndices::Program &LoopIndices::programOf(AffineMap map) const {
+  auto [entry, inserted] = programs.try_emplace(map);
+  if (inserted)
+    for (AffineExpr expr : map.getResults())
+      append(expr, entry->second.emplace_back());
+  return entry->second;
+}
+
 Shape LoopIndices::evaluate(AffineMap map, OperandRange operands) const {
   llvm::SmallVector<int64_t, 8> dims;
   for (Value operand : operands)
@@ -68,8 +99,8 @@ Shape LoopIndices::evaluate(AffineMap map, OperandRange operands) const {
       if (index == operand)
         dims.push_back(value);
   Shape numbers;
-  for (AffineExpr expr : map.getResults())
-    numbers.push_back(analysis::evaluate(expr, dims));
+  for (const auto &codes : programOf(map))
+    numbers.push_back(run(codes, dims));
   return numbers;
 }
 
