@@ -93,8 +93,9 @@ private:
   }
   llvm::Error checkPhase(size_t phase, const Sample &sample, ExactValues &right,
                          const ValueMap &values);
-  llvm::Error findEmitPass(const Sample &sample, const ValueMap &wide);
-  bool changesPlan(ModuleOp module, const Sample &sample, const ValueMap &wide);
+  llvm::Error findEmitPass(const Sample &sample, const ExactValues &wide);
+  bool changesPlan(ModuleOp module, const Sample &sample,
+                   const ExactValues &wide);
   llvm::Expected<bool> leavesBound(ModuleOp code, const Sample &sample,
                                    const ValueMap &wide);
   bool anyBeyondBound() const {
@@ -311,7 +312,7 @@ constexpr int64_t kMostTiles = 16;
 /// True if a module of the tile phase computes something else than the plan,
 /// operations of few tiles tile by tile.
 bool Verifier::changesPlan(ModuleOp module, const Sample &sample,
-                           const ValueMap &wide) {
+                           const ExactValues &wide) {
   auto values = evaluateTiles(module, sample, kMostTiles);
   // What cannot be computed is judged as a program.
   if (!values) {
@@ -319,11 +320,12 @@ bool Verifier::changesPlan(ModuleOp module, const Sample &sample,
     return false;
   }
   PhaseCheck check;
-  comparePlanned(*modules[kQuantised], wide, module, *values, check);
+  comparePlanned(wide, module, *values, check);
   return check.worst > kFoldTolerance;
 }
 
-llvm::Error Verifier::findEmitPass(const Sample &sample, const ValueMap &wide) {
+llvm::Error Verifier::findEmitPass(const Sample &sample,
+                                   const ExactValues &wide) {
   std::vector<LayerCheck> layers = result.layers;
   CompileOptions now = options;
   now.stopAfter = Phase::Emit;
@@ -340,7 +342,7 @@ llvm::Error Verifier::findEmitPass(const Sample &sample, const ValueMap &wide) {
       }
       return;
     }
-    auto wrong = leavesBound(module, sample, wide);
+    auto wrong = leavesBound(module, sample, wide.all());
     // What cannot run yet is judged after a later pass.
     if (!wrong)
       llvm::consumeError(wrong.takeError());
@@ -429,7 +431,7 @@ llvm::Error Verifier::checkSample(const Sample &sample) {
     return error;
   if (result.violation || !emitPass.empty() || !anyBeyondBound())
     return llvm::Error::success();
-  return findEmitPass(sample, quantised->all());
+  return findEmitPass(sample, *quantised);
 }
 
 /// The first layer beyond its bound; the phases come first.
