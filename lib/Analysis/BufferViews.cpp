@@ -43,8 +43,7 @@ llvm::Expected<View> resultView(Operation *op, int64_t offset,
                      "one alone");
   Region region = Region::whole(shapeOf(result));
   region.start[axis] = *part;
-  return dense(whole->getResult(0))
-      .slice(region, machine);
+  return dense(whole->getResult(0)).slice(region, machine);
 }
 
 npu::Layout layoutOf(const View &view, const Lanes &lanes,

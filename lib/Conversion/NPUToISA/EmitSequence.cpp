@@ -165,7 +165,7 @@ void SequenceEmitter::emit(tile::TensorOp tensor) {
   Place &place = places[tensor.getTensor()];
   auto number = tensor.getOperand();
   place.view = generator.allocationOf(number ? op->getOperand(*number)
-                                       : Value(op->getResult(0)));
+                                             : Value(op->getResult(0)));
   place.region = Region::whole(place.view.shape);
 }
 

@@ -17,8 +17,8 @@ using namespace mlir;
 namespace {
 
 /// Constants, encodings of weights and the function frame stay next to npu
-/// operations, and the tile phase adds sequences; names rather than classes keep
-/// this pass free of other dialects.
+/// operations, and the tile phase adds sequences; names rather than classes
+/// keep this pass free of other dialects.
 bool mayLeave(Operation *op) {
   llvm::StringRef name = op->getName().getStringRef();
   return isa<ModuleOp>(op) || name.starts_with("func.") ||

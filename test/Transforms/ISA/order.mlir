@@ -15,8 +15,8 @@ isa.program "order" dram 8192 semaphores 1 {
   // cannot start before; the other store is free from the beginning.
   // CHECK: isa.dma.fill(dstMem = sb
   // CHECK-NEXT: isa.dma.fill(queue = dma1, dstBase = 4096
-  // CHECK-NEXT: isa.sem.signal(queue = dma1)
   // CHECK-NEXT: isa.planned "later"
+  // CHECK-NEXT: isa.sem.signal(queue = dma1)
   // CHECK-NEXT: isa.sem.wait(queue = vec)
   // CHECK-NEXT: isa.vec.map
   // CHECK-NEXT: isa.dma.fill(n4 = 1024
