@@ -141,7 +141,7 @@ def fitted(signature: Signature, sample: dict[str, np.ndarray]) -> dict[str, np.
         if list(array.shape) == [1, *shape]:
             array = array[0]
         if list(array.shape) != shape:
-            raise BadSample(f"is {'x'.join(map(str, array.shape)) or 'a number'}, input '{wanted.name}' wants "
+            raise BadSample(f"is {'x'.join(map(str, array.shape)) or 'a number'}, input '{wanted.name}' expects "
                             f"{'x'.join(map(str, shape))}; a recipe resizes, crops and sets the layout")
         if array.dtype.name != wanted.type:
             if array.dtype.kind == "f" and wanted.type.startswith("float"):
