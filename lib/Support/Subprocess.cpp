@@ -47,8 +47,40 @@ public:
     posix_spawn_file_actions_addopen(&actions, stream, path, mode, 0600);
   }
 
+  /// Makes \p descriptor number \p stream of the command.
+  void give(int descriptor, int stream) {
+    posix_spawn_file_actions_adddup2(&actions, descriptor, stream);
+  }
+
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
+};
+
+/// A pipe that a command waits on. Both ends are kept until it may begin, so
+/// that a write never meets a closed pipe; if this process is killed before,
+/// the command sees the end of the pipe instead of a line.
+class StartGate {
+public:
+  StartGate() { isOpen = ::pipe2(ends, O_CLOEXEC) == 0; }
+  ~StartGate() {
+    if (!isOpen)
+      return;
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+  StartGate(const StartGate &) = delete;
+  StartGate &operator=(const StartGate &) = delete;
+
+  explicit operator bool() const { return isOpen; }
+  int readEnd() const { return ends[0]; }
+  void open() {
+    while (::write(ends[1], "\n", 1) < 0 && errno == EINTR) {
+    }
+  }
+
+private:
+  int ends[2];
+  bool isOpen;
 };
 
 int codeOf(int status) {
@@ -100,8 +132,17 @@ support::runShell(const std::string &command, const std::string &outPath,
   settings.redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
   settings.redirect(STDOUT_FILENO, outPath.c_str(), write);
   settings.redirect(STDERR_FILENO, errorPath.c_str(), write);
-  std::string shell = "sh", flag = "-c", text = command;
-  char *arguments[] = {shell.data(), flag.data(), text.data(), nullptr};
+  // The command begins when its group is known: whoever ends the group if this
+  // process is killed would miss a command that ran before.
+  StartGate gate;
+  if (!gate)
+    return makeError(ErrorClass::Capacity, "cannot start a shell: {}",
+                     std::strerror(errno));
+  settings.give(gate.readEnd(), 3);
+  std::string shell = "sh", flag = "-c", text = command,
+              wait = "read -r _ <&3 || exit; exec 3<&-; exec /bin/sh -c \"$1\"";
+  char *arguments[] = {shell.data(), flag.data(), wait.data(),
+                       shell.data(), text.data(), nullptr};
   pid_t pid = 0;
   const int failure = posix_spawn(&pid, "/bin/sh", &settings.actions,
                                   &settings.attributes, arguments, environ);
@@ -110,6 +151,7 @@ support::runShell(const std::string &command, const std::string &outPath,
                      std::strerror(failure));
   if (started)
     started(pid);
+  gate.open();
   ProcessEnd end = waitFor(pid, seconds);
   if (started)
     started(0);

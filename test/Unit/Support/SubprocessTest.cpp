@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include <chrono>
+#include <thread>
 
 using namespace ashlar::support;
 
@@ -55,6 +56,24 @@ TEST_F(SubprocessTest, StreamsAreApart) {
   run("echo one; echo two >&2; cat");
   EXPECT_EQ(text("out"), "one\n");
   EXPECT_EQ(text("err"), "two\n");
+}
+
+TEST_F(SubprocessTest, CommandBeginsWhenItsGroupIsKnown) {
+  const std::string marker = file("marker");
+  int calls = 0;
+  auto started = [&](pid_t group) {
+    ++calls;
+    if (group == 0)
+      return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_FALSE(llvm::sys::fs::exists(marker));
+  };
+  auto end = runShell(": > " + marker + "; test ! -e /dev/fd/3", file("out"),
+                      file("err"), 30, started);
+  ASSERT_TRUE(!!end);
+  EXPECT_TRUE(end->succeeded());
+  EXPECT_TRUE(llvm::sys::fs::exists(marker));
+  EXPECT_EQ(calls, 2);
 }
 
 TEST_F(SubprocessTest, TimeLimitEndsTheWholeGroup) {
