@@ -30,8 +30,8 @@ std::string describe(const ProcessEnd &end);
 /// Runs `/bin/sh -c COMMAND` with standard input from /dev/null, standard
 /// output and standard error into the files given. After \p seconds the command
 /// and what it started are killed. \p started, if given, is told the process
-/// group of the command before the command begins, and 0 when nothing of it runs
-/// any more. Fails only if the command cannot be started.
+/// group of the command before the command begins, and 0 when nothing of it
+/// runs any more. Fails only if the command cannot be started.
 llvm::Expected<ProcessEnd>
 runShell(const std::string &command, const std::string &outPath,
          const std::string &errorPath, double seconds,
