@@ -54,6 +54,13 @@ public:
   }
 
 private:
+  /// True if folds are chosen together with clusters.
+  bool comparesFolds() const {
+    return !trial && clusters == "auto" && options.foldWidth == "auto";
+  }
+  llvm::Error chooseFolds(mlir::ModuleOp before);
+  llvm::Expected<int64_t> cyclesFrom(mlir::ModuleOp module, Phase next,
+                                     llvm::StringRef foldOnly);
   llvm::Expected<CompileResult> tryClusters(const ClusterChoice &choice);
   llvm::Expected<CompileResult> tryPredicted(ClusterChoice &choice);
   llvm::Expected<CompileResult> tryLayouts(ClusterChoice &choice);
@@ -86,8 +93,9 @@ private:
   /// Of all programs that are compared.
   std::shared_ptr<codegen::ConstantPool> pool =
       std::make_shared<codegen::ConstantPool>();
-  int first = 0;      ///< Number of the phase to start with.
-  bool trial = false; ///< one of the compilations that measureChoices compares
+  int first = 0;        ///< Number of the phase to start with.
+  bool trial = false;   ///< one of the compilations that are compared
+  std::string foldOnly; ///< the fold to take, or empty
   std::string clusters = options.sparse.mode; ///< of choose-cluster
   bool scatter = true;                        ///< auto may use scatter mode
   bool keepLarge = true;                      ///< option of spread-maps

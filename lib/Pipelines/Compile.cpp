@@ -364,6 +364,9 @@ llvm::Error Compilation::runPhase(Phase phase) {
     return runPasses(phase, [&](OpPassManager &manager) {
       nn::FoldOptions fold = foldOptions(machine, options.foldWidth);
       fold.removeChannels = options.sparse.deadChannels != "keep";
+      fold.foldOnly = foldOnly;
+      if (clusters == "off")
+        fold.clusterMultipliers = 0;
       nn::buildFoldPipeline(manager, fold);
     });
   case Phase::Quantise:
@@ -431,8 +434,14 @@ llvm::Expected<CompileResult> Compilation::run() {
     }
     announce(phaseName(phase), stageBegin[i]);
     auto start = std::chrono::steady_clock::now();
+    OwningOpRef<ModuleOp> before;
+    if (phase == Phase::Fold && comparesFolds())
+      before = result.module->clone();
     if (llvm::Error error = runPhase(phase))
       return error;
+    if (before)
+      if (llvm::Error error = chooseFolds(*before))
+        return error;
     // Plan ends with a check of its own.
     if (phase == Phase::Assign)
       if (llvm::Error error = verifyLayouts())

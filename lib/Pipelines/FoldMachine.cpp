@@ -50,5 +50,6 @@ nn::FoldOptions pipelines::foldOptions(const machine::Description &machine,
   fold.bankEntries = static_cast<int64_t>(machine.psum.entriesPerBank);
   fold.psumEntries =
       fold.bankEntries * std::max<int64_t>(machine.psum.banks / 2, 1);
+  fold.clusterMultipliers = static_cast<int64_t>(machine.sparse.multipliers());
   return fold;
 }

@@ -8,6 +8,7 @@
 
 #include "ashlar/Analysis/MapForm.h"
 #include "ashlar/Support/Error.h"
+#include "ashlar/Transforms/NN/Passes.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -62,6 +63,75 @@ llvm::Error Compilation::measureMaps() {
       joinDecisions(collectDecisions(*again), collectDecisions(*result.module));
   result.program->decisionsJson = result.decisionsJson;
   return llvm::Error::success();
+}
+
+/// True if a layer may take fewer cycles on the sparse cluster without its fold
+/// than on the array with it, as far as bounds can tell.
+static bool mayLeaveFolds(ModuleOp module) {
+  return module
+      ->walk([](Operation *op) {
+        auto decision = op->getAttrOfType<DictionaryAttr>("ashlar.decision");
+        auto all = decision ? decision.getAs<DictionaryAttr>("alternatives")
+                            : DictionaryAttr();
+        return all && all.get(nn::kPlainOnCluster) ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Cycles of the program that the phases from `next` on make of a copy of
+/// `module`; -1 if it does not fit.
+llvm::Expected<int64_t> Compilation::cyclesFrom(ModuleOp module, Phase next,
+                                                llvm::StringRef only) {
+  CompileOptions now = options;
+  now.afterPass = nullptr;
+  now.dumpPlan.clear();
+  now.stopAfter = Phase::Emit;
+  Compilation other(now, context);
+  other.trial = true;
+  other.pool = pool;
+  other.foldOnly = only;
+  other.result.module = module.clone();
+  other.first = static_cast<int>(next);
+  auto tried = other.run();
+  if (!tried) {
+    llvm::Error error = tried.takeError();
+    const ErrorClass kind = support::classify(error);
+    if (kind != ErrorClass::Capacity && kind != ErrorClass::Unsupported)
+      return std::move(error);
+    llvm::consumeError(std::move(error));
+    return -1;
+  }
+  auto cycles = cyclesOf(*tried->program, options.sparse.sample);
+  if (!cycles)
+    return cycles.takeError();
+  return static_cast<int64_t>(cycles->total);
+}
+
+/// The part of its cycles by which a program without folds has to be better.
+/// Folds change blocks, so that results differ in their last bits: they are not
+/// given up for little
+/// (docs/decisions/layout/2026-11-23-folds-with-clusters.md).
+static constexpr int64_t kClearFold = 32;
+
+/// A fold is for the array; the sparse cluster reads a map as it is. Where
+/// bounds leave open which of both is faster, the programs decide, and the
+/// module, whose folds are done, is made again from `before` if that is clearly
+/// better.
+llvm::Error Compilation::chooseFolds(ModuleOp before) {
+  if (!mayLeaveFolds(*result.module))
+    return llvm::Error::success();
+  auto folded = cyclesFrom(*result.module, Phase::Quantise, "");
+  if (!folded)
+    return folded.takeError();
+  auto plain = cyclesFrom(before, Phase::Fold, "plain");
+  if (!plain)
+    return plain.takeError();
+  if (*plain < 0 || (*folded >= 0 && *folded <= *plain + *plain / kClearFold))
+    return llvm::Error::success();
+  result.module = before.clone();
+  foldOnly = "plain";
+  return runPhase(Phase::Fold);
 }
 
 /// The phases from assign on, of a copy of the module, without hooks.

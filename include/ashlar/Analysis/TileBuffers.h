@@ -10,14 +10,14 @@
 
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Analysis/View.h"
+#include "ashlar/Partition/TilePolicy.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseSet.h"
 #include <string>
 
 namespace ashlar::analysis {
 
-/// Tiles into which an operation is cut so that its loads overlap its work.
-inline constexpr int64_t kOverlapTiles = 4;
+using partition::kOverlapTiles;
 
 /// One buffer in the bytes of every partition.
 struct TileBuffer {

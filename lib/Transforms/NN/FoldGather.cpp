@@ -8,6 +8,7 @@
 
 #include "FoldPlan.h"
 
+#include "ashlar/Partition/TilePolicy.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -19,10 +20,10 @@ namespace ashlar::nn {
 namespace {
 
 constexpr int64_t kFloatBytes = 4;
-/// Memory planning divides what is larger into tiles, and wants so many of
-/// them, but at most so many if a smaller share for weights avoids it.
-constexpr int64_t kOverlapBytes = 4096, kLongMoveBytes = 128;
-constexpr int64_t kOverlapTiles = 4, kPreferredTileLimit = 32;
+using partition::kLongMoveBytes;
+using partition::kOverlapBytes;
+using partition::kOverlapTiles;
+using partition::kPreferredTileLimit;
 /// Rows of every partition begin at multiples of this.
 constexpr int64_t kAlignment = 64;
 

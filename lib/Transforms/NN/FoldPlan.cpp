@@ -8,6 +8,7 @@
 
 #include "FoldPlan.h"
 
+#include "ashlar/Partition/Windows.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -17,8 +18,6 @@
 
 namespace ashlar::nn {
 
-/// Pieces that the first and the last sums are drained in (EmitProduct.cpp).
-static constexpr int64_t kPieces = 8;
 /// Elements of 4 bytes are copied and encoded.
 static constexpr int64_t kFloatBytes = 4;
 
@@ -253,18 +252,26 @@ static int64_t readCycles(const FoldConv &conv, const FoldAlternative &plan,
   return machine.dramCycles(bytes);
 }
 
-/// Positions of one window of results: whole rows that fill a bank, in equal
-/// shares.
-static int64_t windowPositions(const FoldConv &conv,
-                               const FoldMachine &machine) {
-  auto share = [](int64_t extent, int64_t limit) {
-    return ceilDiv(extent, ceilDiv(extent, std::max<int64_t>(limit, 1)));
-  };
-  int64_t width = share(conv.output.back(), machine.bankEntries);
-  if (width < conv.output.back() || conv.output.size() < 2)
-    return width;
-  return width * share(conv.output[conv.output.size() - 2],
-                       machine.bankEntries / width);
+/// The largest window of results that is summed up at a time.
+static partition::Window windowOf(const FoldConv &conv,
+                                  const FoldAlternative &plan,
+                                  const FoldMachine &machine) {
+  partition::Positions4 extent{conv.batch, 1, 1, 1};
+  for (size_t i = 0; i < conv.output.size(); ++i)
+    extent[4 - conv.output.size() + i] = conv.output[i];
+  return {{}, partition::windowSize(extent, plan.lanes, machine.bankEntries)};
+}
+
+/// Results of the first piece in which those of `window` are drained.
+static int64_t firstPiece(const partition::Window &window,
+                          const FoldAlternative &plan) {
+  int64_t first = 0;
+  partition::forEachPiece(window, plan.lanes > 1,
+                          [&](const partition::Window &piece, int64_t at) {
+                            if (at == 0)
+                              first = piece.positions();
+                          });
+  return first;
 }
 
 /// What does not overlap at the ends of the phases.
@@ -272,10 +279,12 @@ static void addEnds(const FoldConv &conv, const FoldMachine &machine,
                     FoldAlternative &plan) {
   int64_t positions = conv.batch * productOf(conv.output);
   int64_t columnTiles = ceilDiv(conv.outputs, machine.columns);
-  int64_t window = windowPositions(conv, machine);
+  const partition::Window window = windowOf(conv, plan, machine);
+  const int64_t piece = firstPiece(window, plan);
   int64_t group = std::min(
       positions,
-      window * std::max<int64_t>(machine.psumEntries / machine.bankEntries, 1));
+      window.positions() *
+          std::max<int64_t>(machine.psumEntries / machine.bankEntries, 1));
   plan.latency = machine.latency;
   // A tile is cleared, read and copied one after the other.
   if (plan.tiles > 0)
@@ -295,11 +304,11 @@ static void addEnds(const FoldConv &conv, const FoldMachine &machine,
   // their group still streams.
   int64_t stationaryTiles = plan.taps * ceilDiv(plan.channels, machine.rows);
   plan.first = plan.array / columnTiles * group / positions;
-  plan.first -= plan.first / stationaryTiles * (kPieces - 1) / kPieces;
+  const int64_t last = plan.first / stationaryTiles;
+  plan.first -= last - last * std::min(piece, group) / group;
   // The last results leave one by one, lanes came together.
   int64_t left = positions % group ? positions % group : group;
-  plan.last =
-      left * (plan.lanes - 1) / plan.lanes + std::min(left, window) / kPieces;
+  plan.last = left * (plan.lanes - 1) / plan.lanes + std::min(left, piece);
   plan.last *= machine.drainCycles;
 }
 
@@ -386,6 +395,18 @@ foldAlternatives(const FoldConv &conv, const FoldMachine &machine, bool lanes) {
   if (productOf(conv.kernel) > 1)
     addCheapest(packedPlan(conv));
   return plans;
+}
+
+int64_t leastOnCluster(const FoldConv &conv, const FoldAlternative &plain,
+                       int64_t nonZeros, const FoldMachine &machine) {
+  if (machine.clusterMultipliers == 0)
+    return 0;
+  FoldAlternative least = plain;
+  // Every weight is multiplied for each result of its output.
+  least.array = nonZeros * conv.batch * productOf(conv.output) /
+                machine.clusterMultipliers;
+  least.first = least.last = least.weights = 0;
+  return least.total();
 }
 
 FoldUtilisation utilisation(const FoldConv &conv, const FoldAlternative &plan,

@@ -9,6 +9,7 @@
 #define ASHLAR_LIB_TRANSFORMS_NN_FOLDPLAN_H
 
 #include "ashlar/Machine/Transfers.h"
+#include "ashlar/Partition/TilePolicy.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -55,6 +56,9 @@ struct FoldMachine {
   /// Banks of a partition (0: accesses never conflict), accesses that each
   /// takes per cycle, and bytes of an access.
   int64_t banks = 0, ports = 1, portBytes = 16;
+
+  /// Multipliers of the sparse cluster; 0: there is none.
+  int64_t clusterMultipliers = 0;
 
   /// What formulas of copies ask for.
   machine::Description description() const;
@@ -168,10 +172,9 @@ private:
   /// Input phase of a load that folds: the longest counts; the first tile is
   /// only read and the last only encoded.
   int64_t loaded() const {
-    constexpr int64_t pieces = 4;
     int64_t source = read + copy;
     return std::max(encode, source) +
-           std::min(encode, source) / (serial ? 1 : pieces);
+           std::min(encode, source) / (serial ? 1 : partition::kOverlapTiles);
   }
   /// Of a gather: a tile is filled, read and copied, one after the other, and
   /// encoded in parallel with the next if there is room for two.
@@ -222,6 +225,12 @@ int64_t clearCycles(const FoldAlternative &plan, int64_t rows, int64_t columns,
 /// uses row groups.
 llvm::SmallVector<FoldAlternative, 4>
 foldAlternatives(const FoldConv &conv, const FoldMachine &machine, bool lanes);
+
+/// Cycles that the convolution takes at least as it is, on the sparse cluster:
+/// `plain` with the multiplications of `nonZeros` weights in place of the
+/// array's, and nothing that the cluster waits for. 0: there is no cluster.
+int64_t leastOnCluster(const FoldConv &conv, const FoldAlternative &plain,
+                       int64_t nonZeros, const FoldMachine &machine);
 
 /// Useful share of the array's multipliers, by cause: product = utilisation.
 struct FoldUtilisation {

@@ -210,7 +210,8 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
         {"copy-runs", copyRuns},
         {"copy-setup", copySetup},
         {"copy-latency", copyLatency},
-        {"banks", banks}};
+        {"banks", banks},
+        {"cluster-multipliers", clusterMultipliers}};
     for (auto [name, price] : prices)
       if (price < 0) {
         getOperation().emitError()
@@ -298,6 +299,7 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     machine.writePorts = writePorts;
     machine.bankEntries = bankEntries;
     machine.psumEntries = psumEntries;
+    machine.clusterMultipliers = clusterMultipliers;
     return machine;
   }
 
@@ -391,6 +393,25 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     return builder.getDictionaryAttr(entries);
   }
 
+  /// What the sparse cluster takes at least for the layer as it is, where that
+  /// is less than the best fold takes on the array; 0 if the fold is faster
+  /// than any plan of the cluster.
+  static int64_t clusterCycles(ConvOp op, const FoldConv &conv,
+                               const FoldAlternative &plain,
+                               const FoldAlternative &best,
+                               const FoldMachine &machine) {
+    const int64_t none = leastOnCluster(conv, plain, 0, machine);
+    if (best.kind == FoldKind::Plain || none == 0 || none >= best.total())
+      return 0;
+    auto weights = constantTensor(op.getW());
+    if (!weights)
+      return 0;
+    const int64_t nonZeros =
+        llvm::count_if(weights->floats, [](double w) { return w != 0; });
+    const int64_t least = leastOnCluster(conv, plain, nonZeros, machine);
+    return least < best.total() ? least : 0;
+  }
+
   static DictionaryAttr describe(ConvOp op, const FoldConv &conv,
                                  ArrayRef<FoldAlternative> plans,
                                  const FoldAlternative &best,
@@ -403,6 +424,9 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
       details.push_back(builder.getNamedAttr(
           name(plan), detailsOf(builder, plan, conv, machine)));
     }
+    if (int64_t cycles = clusterCycles(op, conv, plans.front(), best, machine))
+      alternatives.push_back(builder.getNamedAttr(
+          kPlainOnCluster, builder.getI64IntegerAttr(cycles)));
     FoldUtilisation use = utilisation(conv, best, machine);
     std::string reason = fmt::format(
         "{} channels x {} taps as {} x {}, {} results a step: {} array cycles "

@@ -111,6 +111,7 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   width.writePorts = options.writePorts;
   width.bankEntries = options.bankEntries;
   width.psumEntries = options.psumEntries;
+  width.clusterMultipliers = options.clusterMultipliers;
   manager.addPass(createFoldWidth(width));
   // Folds leave data movement of constants.
   manager.addPass(createComposeMovement());

@@ -7,6 +7,7 @@
 
 #include "MemoryPlanner.h"
 
+#include "ashlar/Analysis/Cost/OperationCycles.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/Dram.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -24,15 +25,18 @@ using analysis::Region;
 double Planner::movement() const {
   double cycles = 0;
   for (const OpPlan &plan : plans) {
-    const auto bytes = static_cast<double>(
-        analysis::dramBytes(plan.model.resultType, plan.model.resultShape));
     if (!plan.resident) {
       const auto readers = static_cast<double>(
           std::distance(plan.op->use_begin(), plan.op->use_end()));
-      cycles += bytes * (1 + readers) /
-                static_cast<double>(machine.dram.bytesPerCycle);
-    } else if (isa<DmaMoveOp>(plan.op) && plan.shares < 0) {
-      cycles += bytes / static_cast<double>(machine.dma.onchipBytesPerCycle);
+      cycles += (1 + readers) *
+                static_cast<double>(machine::dramStreamCycles(
+                    machine, analysis::dramBytes(plan.model.resultType,
+                                                 plan.model.resultShape)));
+    } else if (auto move = dyn_cast<DmaMoveOp>(plan.op);
+               move && plan.shares < 0) {
+      cycles += static_cast<double>(
+          analysis::moveCycles(move, plan.model.homeLanes, machine)
+              .copied(machine));
     }
   }
   return cycles;

@@ -8,6 +8,7 @@
 #include "MemoryPlanner.h"
 #include "SmallestTile.h"
 
+#include "ashlar/Partition/TilePolicy.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
@@ -21,7 +22,7 @@ namespace {
 
 /// More tiles than this mean that scratch is short: tensors had better share
 /// the memory with a smaller weight ring.
-constexpr int64_t kPreferredTileLimit = 32;
+using partition::kPreferredTileLimit;
 /// Parts of a partition that a chunk of weights may take where whole columns do
 /// not fit, largest first; the last is a single stationary tile.
 constexpr int64_t kChunkParts[] = {8, 32, 1 << 24};

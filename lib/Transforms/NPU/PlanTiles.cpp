@@ -10,6 +10,7 @@
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/TileBuffers.h"
 #include "ashlar/Machine/Cycles.h"
+#include "ashlar/Partition/TilePolicy.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
@@ -35,11 +36,8 @@ namespace {
 
 using analysis::kOverlapTiles;
 
-/// Staged bytes beyond which an operation is cut into several tiles, so that
-/// its loads overlap its work.
-constexpr int64_t kOverlapBytes = 4096;
-/// Least bytes per partition of a moved and converted result that are banded.
-constexpr int64_t kLongMoveBytes = 128;
+using partition::kLongMoveBytes;
+using partition::kOverlapBytes;
 /// Bands of what DMA brings at most, and latencies of the vector unit that one
 /// is worth.
 constexpr int64_t kMostBands = 24, kBandLatencies = 4;

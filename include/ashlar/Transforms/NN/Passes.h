@@ -68,7 +68,14 @@ struct FoldOptions {
   int64_t writePorts = 0;
   /// PSUM entries of a column: of a bank, and of the banks that fill together.
   int64_t bankEntries = 512, psumEntries = 1024;
+  /// Multipliers of the sparse cluster that may run a layer; 0: none does.
+  int64_t clusterMultipliers = 0;
 };
+
+/// Entry of the alternatives of a folded convolution: what the sparse cluster
+/// takes at least without the fold, if that is less than the fold takes. Only
+/// the programs can tell then.
+inline constexpr llvm::StringLiteral kPlainOnCluster = "plain-on-cluster-least";
 
 /// The simplify phase: on exit everything computable at compile time is a
 /// constant, batch_norm and conv_transpose are gone, data movement is minimal.

@@ -426,7 +426,9 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
     Option<"bankEntries", "bank-entries", "int64_t", "512",
            "PSUM entries of a column and bank">,
     Option<"psumEntries", "psum-entries", "int64_t", "1024",
-           "PSUM entries of a column that fill together">
+           "PSUM entries of a column that fill together">,
+    Option<"clusterMultipliers", "cluster-multipliers", "int64_t", "0",
+           "multipliers of the sparse cluster; 0: there is none">
   ];
   let statistics = [
     Statistic<"numFolded", "folded", "convolutions folded">
