@@ -26,9 +26,8 @@ TEST(WindowsTest, RowsAreSharedEqually) {
   // 18 rows of 28 fit 512 entries: two windows of 14, not 18 and 10.
   EXPECT_EQ(sizesOf({1, 1, 28, 28}, 1, 512),
             (std::vector<Positions4>(2, {1, 1, 14, 28})));
-  EXPECT_EQ(
-      sizesOf({1, 1, 55, 55}, 1, 512).back(),
-      (Positions4{1, 1, 7, 55})); // after six of 8 rows
+  EXPECT_EQ(sizesOf({1, 1, 55, 55}, 1, 512).back(),
+            (Positions4{1, 1, 7, 55})); // after six of 8 rows
 }
 
 TEST(WindowsTest, SmallMapsAreJoined) {
