@@ -71,10 +71,9 @@ static bool mayLeaveFolds(ModuleOp module) {
   return module
       ->walk([](Operation *op) {
         auto decision = op->getAttrOfType<DictionaryAttr>("ashlar.decision");
-        auto all = decision ? decision.getAs<DictionaryAttr>("alternatives")
-                            : DictionaryAttr();
-        return all && all.get(nn::kPlainOnCluster) ? WalkResult::interrupt()
-                                                   : WalkResult::advance();
+        return decision && decision.get(nn::kLeastOnCluster)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
       })
       .wasInterrupted();
 }

@@ -424,9 +424,6 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
       details.push_back(builder.getNamedAttr(
           name(plan), detailsOf(builder, plan, conv, machine)));
     }
-    if (int64_t cycles = clusterCycles(op, conv, plans.front(), best, machine))
-      alternatives.push_back(builder.getNamedAttr(
-          kPlainOnCluster, builder.getI64IntegerAttr(cycles)));
     FoldUtilisation use = utilisation(conv, best, machine);
     std::string reason = fmt::format(
         "{} channels x {} taps as {} x {}, {} results a step: {} array cycles "
@@ -435,12 +432,16 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
         conv.channels, productOf(conv.kernel), best.channels, best.taps,
         best.lanes, best.array, use.tap, use.lane, use.width, use.channel,
         best.drain, best.read, best.copy, best.copiedBytes, best.encode);
-    return builder.getDictionaryAttr(
-        {builder.getNamedAttr("alternatives",
-                              builder.getDictionaryAttr(alternatives)),
-         builder.getNamedAttr("choice", builder.getStringAttr(name(best))),
-         builder.getNamedAttr("details", builder.getDictionaryAttr(details)),
-         builder.getNamedAttr("reason", builder.getStringAttr(reason))});
+    SmallVector<NamedAttribute, 5> entries{
+        builder.getNamedAttr("alternatives",
+                             builder.getDictionaryAttr(alternatives)),
+        builder.getNamedAttr("choice", builder.getStringAttr(name(best))),
+        builder.getNamedAttr("details", builder.getDictionaryAttr(details)),
+        builder.getNamedAttr("reason", builder.getStringAttr(reason))};
+    if (int64_t cycles = clusterCycles(op, conv, plans.front(), best, machine))
+      entries.push_back(builder.getNamedAttr(
+          kLeastOnCluster, builder.getI64IntegerAttr(cycles)));
+    return builder.getDictionaryAttr(entries);
   }
 };
 

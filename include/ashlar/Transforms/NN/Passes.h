@@ -72,10 +72,10 @@ struct FoldOptions {
   int64_t clusterMultipliers = 0;
 };
 
-/// Entry of the alternatives of a folded convolution: what the sparse cluster
-/// takes at least without the fold, if that is less than the fold takes. Only
-/// the programs can tell then.
-inline constexpr llvm::StringLiteral kPlainOnCluster = "plain-on-cluster-least";
+/// Entry of the decision of a folded convolution: what the sparse cluster takes
+/// at least without the fold, if that is less than the fold takes. Only the
+/// programs can tell then.
+inline constexpr llvm::StringLiteral kLeastOnCluster = "least_on_cluster";
 
 /// The simplify phase: on exit everything computable at compile time is a
 /// constant, batch_norm and conv_transpose are gone, data movement is minimal.
