@@ -5,6 +5,7 @@
 // file as often as from a pass.
 
 #include "dialects/NPU/NPUDialect.h"
+#include "dialects/NPU/Placement.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -19,19 +20,21 @@ LogicalResult NPUDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError() << "attribute '" << name << "' ";
   };
   const bool isText = name == "npu.profile" || name == "npu.dense_reason";
-  const bool isTarget = name == kTargetAttr;
-  if (!isText && !isTarget && name != "npu.constants")
+  const bool isTarget = name == kTargetAttr, isUnit = name == kBanksApartAttr;
+  if (!isText && !isTarget && !isUnit && name != "npu.constants")
     return complain() << "is none of the npu dialect";
   if (!isa<ModuleOp>(op))
     return complain() << "is allowed only on modules";
   const bool fits = isText     ? isa<StringAttr>(attr.getValue())
                     : isTarget ? isa<TargetAttr>(attr.getValue())
+                    : isUnit   ? isa<UnitAttr>(attr.getValue())
                                : isa<RegionAttr>(attr.getValue());
   if (fits)
     return success();
   return complain() << "must be "
                     << (isText     ? "a string"
                         : isTarget ? "a #npu.target"
+                        : isUnit   ? "a unit attribute"
                                    : "a #npu.region")
                     << ", found " << attr.getValue();
 }

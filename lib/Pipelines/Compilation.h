@@ -65,6 +65,8 @@ private:
   llvm::Expected<CompileResult> tryPredicted(ClusterChoice &choice);
   llvm::Expected<CompileResult> tryLayouts(ClusterChoice &choice);
   llvm::Expected<bool> measureChoices();
+  llvm::Expected<CompileResult> tryBanks(const ClusterChoice &choice,
+                                         CompileResult dense);
   llvm::Error runPhase(Phase phase);
   /// Tells CompileOptions::onStage, but not of trials.
   void announce(llvm::StringRef stage, double share) const;
@@ -99,6 +101,7 @@ private:
   std::string clusters = options.sparse.mode; ///< of choose-cluster
   bool scatter = true;                        ///< auto may use scatter mode
   bool keepLarge = true;                      ///< option of spread-maps
+  bool banksApart = false; ///< results lie in other banks than operands
   std::string denseReason;
   std::string measured; ///< option of choose-cluster
 };

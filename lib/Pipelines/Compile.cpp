@@ -27,6 +27,7 @@
 #include "dialects/NN/NNDeferred.h"
 #include "dialects/NN/NNDialect.h"
 #include "dialects/NPU/NPUDialect.h"
+#include "dialects/NPU/Placement.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassInstrumentation.h"
@@ -318,6 +319,8 @@ llvm::Error Compilation::assign() {
     return error;
   (*result.module)
       ->setAttr(npu::kTargetAttr, npu::TargetAttr::get(&context, machine));
+  if (banksApart)
+    (*result.module)->setAttr(npu::kBanksApartAttr, UnitAttr::get(&context));
   if (options.sparse.mode == "auto" || options.sparse.mode == "scatter")
     setProfile();
   return runPasses(Phase::Assign, [&](OpPassManager &manager) {

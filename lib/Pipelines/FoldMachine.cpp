@@ -38,6 +38,12 @@ nn::FoldOptions pipelines::foldOptions(const machine::Description &machine,
   fold.latency = static_cast<int64_t>(
       machine.dram.latency + machine.vec.latency + machine.act.latency +
       machine.pe.rows + machine.pe.columns);
+  // A result passes through the vector unit and a copy or the array, and the
+  // queue that takes it is as long busy with what it took before.
+  fold.handOver =
+      2 * static_cast<int64_t>(machine.vec.latency + machine.dma.setupCycles +
+                               machine.dma.onchipLatency + machine.pe.rows +
+                               machine.pe.columns + machine.act.latency);
   fold.dramLatency = static_cast<int64_t>(machine.dram.latency);
   fold.encodeCycles = static_cast<int64_t>(
       machine::vecMap(machine, machine::VecCost::Cheap,

@@ -28,6 +28,9 @@ llvm::Expected<ClusterUse> clusterUseOf(const container::Program &program);
 struct NetworkCycles {
   uint64_t total = 0;
   std::map<std::string, uint64_t> nodes;
+  /// Cycles that the queue which waited longest for banks of the state buffer
+  /// did so.
+  uint64_t bankWaits = 0;
 };
 
 /// Reason of layers on the array in a program that is compared with one that

@@ -12,10 +12,15 @@
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 
 namespace ashlar::pipelines {
+
+/// The part of a run that an engine waits for banks from which on another
+/// placement is tried: one in 32.
+static constexpr uint64_t kBankWaits = 32;
 
 /// Emits the program with compressed feature maps and without, and keeps the
 /// one of fewer cycles.
@@ -144,6 +149,7 @@ Compilation::tryClusters(const ClusterChoice &choice) {
   other.pool = pool;
   other.choose(choice);
   other.keepLarge = keepLarge;
+  other.banksApart = banksApart;
   other.result.module = result.module->clone();
   other.result.numericPlanJson = result.numericPlanJson;
   other.first = static_cast<int>(Phase::Assign);
@@ -190,6 +196,47 @@ llvm::Expected<CompileResult> Compilation::tryLayouts(ClusterChoice &choice) {
   return keepLarge ? std::move(kept) : std::move(plain);
 }
 
+/// Where engines wait for banks of the state buffer, also compiles with results
+/// in other banks than operands, and keeps what takes fewer cycles. With more
+/// memory a plan that begins at its start shares fewer banks: without this a
+/// larger memory would be slower.
+llvm::Expected<CompileResult> Compilation::tryBanks(const ClusterChoice &choice,
+                                                    CompileResult dense) {
+  if (machine.sb.banks < 2)
+    return std::move(dense);
+  auto before = cyclesOf(*dense.program, options.sparse.sample);
+  if (!before)
+    return before.takeError();
+  if (before->bankWaits * kBankWaits < before->total)
+    return std::move(dense);
+  banksApart = true;
+  auto apart = tryClusters(choice);
+  banksApart = false;
+  if (!apart) {
+    llvm::consumeError(apart.takeError());
+    return std::move(dense);
+  }
+  auto after = cyclesOf(*apart->program, options.sparse.sample);
+  if (!after)
+    return after.takeError();
+  banksApart = after->total < before->total;
+  CompileResult best = std::move(banksApart ? *apart : dense);
+  const std::string reason = llvm::formatv(
+      "the whole network takes {0} cycles with results in other banks than "
+      "their operands, {1} with results as low as they fit",
+      after->total, before->total);
+  const llvm::json::Value decision = llvm::json::Array{llvm::json::Object{
+      {"node", "(program)"},
+      {"choice", banksApart ? "banks-apart" : "low-addresses"},
+      {"reason", reason},
+      {"alternatives", llvm::json::Object{{"banks-apart", after->total},
+                                          {"low-addresses", before->total}}}}};
+  best.decisionsJson =
+      joinDecisions(best.decisionsJson, llvm::formatv("{0}", decision).str());
+  best.program->decisionsJson = best.decisionsJson;
+  return best;
+}
+
 /// Decides between layouts, and between the predicted choice of clusters, the
 /// same without scatter mode, and none at all by the cycles of the whole
 /// network; a choice or a rule that was requested is only compared with none.
@@ -202,6 +249,8 @@ llvm::Expected<bool> Compilation::measureChoices() {
   for (size_t i = 0; i < choices.size(); ++i) {
     ClusterChoice choice = choices[i];
     auto tried = i == 0 ? tryLayouts(choice) : tryClusters(choice);
+    if (tried && i == 0)
+      tried = tryBanks(choice, std::move(*tried));
     if (!tried)
       return tried.takeError();
     auto use = clusterUseOf(*tried->program);

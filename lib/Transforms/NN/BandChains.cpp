@@ -256,10 +256,6 @@ struct BandChainsPass : nn::impl::BandChainsBase<BandChainsPass> {
   }
 
 private:
-  /// Cycles until what a stage makes reaches the next one: latencies of units
-  /// and copies, the array's fill, waits for shared banks. Fitted to Inception
-  /// v1 on `a1` (docs/decisions/schedule/2026-11-23-bands-of-rows.md).
-  static constexpr int64_t kHandOver = 700;
   /// Bands of a chain at most: each has instructions of its own.
   static constexpr int64_t kMostBands = 64;
   /// Maps of a band that are alive at the same time.
@@ -329,13 +325,13 @@ private:
       return std::nullopt;
     return std::max((bands - 1) * band.vector + end.vector,
                     (bands - 1) * band.copies + end.copies) +
-           band.vector + band.copies + bands * band.count * kHandOver;
+           band.vector + band.copies + bands * band.count * handOver;
   }
 
   void decide(const Chain &chain) {
     const Stages whole = stagesOf(chain, chain.rows());
     const int64_t serial = whole.vector + whole.copies + spillCycles(whole) +
-                           whole.count * kHandOver;
+                           whole.count * handOver;
     int64_t least = serial, best = 0;
     // A last band of few rows would cost as much as a whole one.
     for (int64_t bands = 2; bands <= std::min(kMostBands, chain.rows());

@@ -79,6 +79,7 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   bands.copyRuns = options.copyRuns;
   bands.dramBytes = options.dramBytes;
   bands.dramPercent = options.dramPercent;
+  bands.handOver = options.handOver;
   manager.addPass(createBandChains(bands));
   // Before folds, which tie channels to columns.
   OrderChannelsOptions order;

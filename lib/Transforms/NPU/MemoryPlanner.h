@@ -13,6 +13,7 @@
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/TilingModel.h"
 #include "ashlar/Machine/Description.h"
+#include "dialects/NPU/Placement.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include <optional>
@@ -96,7 +97,7 @@ int64_t tileCount(const Shape &shape, const Shape &tile);
 class Planner {
 public:
   Planner(const machine::Description &machine, mlir::ModuleOp module)
-      : machine(machine) {
+      : machine(machine), banksApart(module->hasAttr(kBanksApartAttr)) {
     collect(module);
   }
 
@@ -137,6 +138,9 @@ private:
   bool isConvertingMove(size_t index) const;
   llvm::StringRef refusalInPlace(size_t index) const;
   bool placeAbove(size_t index);
+  bool placeApart(size_t index);
+  void countBanks(size_t index, int64_t weight,
+                  llvm::MutableArrayRef<int64_t> banks) const;
   bool placeInPlace(size_t index);
   bool placeSwapped(size_t index);
   std::optional<TileChoice> swapScratch(const OpPlan &plan,
@@ -184,6 +188,7 @@ private:
   int64_t constantBytes() const { return machine.sb.bytesPerPartition / 16; }
 
   const machine::Description &machine;
+  const bool banksApart; ///< results lie in other banks than operands
   llvm::DenseMap<mlir::Operation *, size_t> indexOf;
   /// First bytes of every partition: the identity that transposes share, then
   /// small constants.

@@ -320,7 +320,7 @@ bool Planner::place(size_t index) {
   if (placeInPlace(index))
     return true;
   plan.swaps = false;
-  if (placeAbove(index))
+  if (placeAbove(index) || placeApart(index))
     return true;
   // Where there is plenty of memory, what the operations before still read is
   // not written.

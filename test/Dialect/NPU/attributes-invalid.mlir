@@ -187,3 +187,9 @@ func.func @incomplete(%x: tensor<2x16xf32>, %i: tensor<3x1xi64>) {
   %0 = "npu.vec.gather"(%x, %i) {layout = #npu.layout<axis = 1>} : (tensor<2x16xf32>, tensor<3x1xi64>) -> tensor<3x16xf32>
   return
 }
+
+// -----
+
+// expected-error@+1 {{attribute 'npu.banks_apart' must be a unit attribute, found 1 : i64}}
+module attributes {npu.banks_apart = 1} {
+}

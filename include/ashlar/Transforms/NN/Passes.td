@@ -44,7 +44,9 @@ def BandChains : NNPass<"ashlar-nn-band-chains"> {
     Option<"dramBytes", "dram-bytes", "int64_t", "64",
            "bytes per cycle of DRAM">,
     Option<"dramPercent", "dram-percent", "int64_t", "100",
-           "percent of them that DRAM reaches">
+           "percent of them that DRAM reaches">,
+    Option<"handOver", "hand-over", "int64_t", "592",
+           "cycles until what a stage makes reaches the next one">
   ];
   let statistics = [
     Statistic<"numChains", "chains", "chains computed in bands">

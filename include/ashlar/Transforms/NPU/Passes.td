@@ -247,6 +247,9 @@ def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
     both. Fails with required and available bytes when an operation does not fit
     even in its smallest tile.
 
+    A module with the unit attribute `npu.banks_apart` wishes results in other
+    banks of the state buffer than their operands, where there is room.
+
     The machine is read from the module attribute `npu.target`.
   }];
   let statistics = [
