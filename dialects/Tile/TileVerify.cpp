@@ -13,12 +13,15 @@ namespace ashlar::tile {
 LogicalResult FoldAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                int64_t count, int64_t pitch, int64_t axis,
                                int64_t across, int64_t repeated) {
-  if (count < 2 || pitch < 1 || axis < -1 || across < 0 || repeated < 0 ||
-      repeated > 1)
-    return emitError() << "expected two or more neighbours, a positive pitch "
-                          "and axes, found count "
-                       << count << ", pitch " << pitch << ", axis " << axis
-                       << ", across " << across << ", repeated " << repeated;
+  // More than any machine has partitions.
+  constexpr int64_t most = 1 << 16;
+  if (count < 2 || count > most || pitch < 1 || pitch > most || axis < -1 ||
+      across < 0 || repeated < 0 || repeated > 1)
+    return emitError()
+           << "expected from two neighbours, a pitch from 1 and axes, "
+              "65536 at most, found count "
+           << count << ", pitch " << pitch << ", axis " << axis << ", across "
+           << across << ", repeated " << repeated;
   return success();
 }
 

@@ -55,7 +55,7 @@ EXTENT = re.compile(r"(?<=[<x])\d+(?=x)")
 ENTRY = re.compile(r"[\w.]+ = (?:array<i64[^>]*>|\"[^\"]*\"|\[[^\[\]]*\]|-?[\d.]+(?:e[+-]?\d+)?"
                    r"(?: : \w+)?|true|false)")
 SCALAR = re.compile(r"\b(?:f32|f16|bf16|f64|ui8|i8|i16|i32|i64|i1)\b|!bfp\.block<[^>]*>")
-OPERATION = re.compile(r"\b(?:nn|bfp|npu|isa)\.[a-z_]+(?:\.[a-z_]+)?(?= |\()|\"[a-z_]+\"(?=\()")
+OPERATION = re.compile(r"\b(?:nn|bfp|npu|tile|isa)\.[a-z_]+(?:\.[a-z_]+)?(?= |\()|\"[a-z_]+\"(?=\()")
 VALUE = re.compile(r"%\w+(?::\d+)?")
 
 

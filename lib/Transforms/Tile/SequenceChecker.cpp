@@ -21,6 +21,8 @@ using analysis::Shape;
 /// Tiles of a plan, and steps of a sequence, at most.
 static constexpr int64_t kMostTiles = int64_t(1) << 24;
 static constexpr int64_t kMostSteps = int64_t(1) << 28;
+/// Elements of a buffer at most, far from the ends of 64 bits.
+static constexpr int64_t kMostElements = int64_t(1) << 32;
 
 //===----------------------------------------------------------------------===//
 // TileSet
@@ -199,6 +201,11 @@ LogicalResult SequenceChecker::check(AllocOp op, const LoopIndices &loops) {
   if (!storage)
     return wrong("for elements that no memory holds");
   const BufferType type = op.getBuffer().getType();
+  int64_t elements = 1;
+  for (int64_t extent : type.getTensor().getShape())
+    if (llvm::MulOverflow(elements, std::max<int64_t>(extent, 1), elements) ||
+        elements > kMostElements)
+      return wrong("no memory holds as many elements as it has");
   const int64_t needed =
       analysis::bufferBytes(*storage,
                             analysis::storedShape(type.getTensor().getShape(),

@@ -168,5 +168,5 @@ func.func private @buffer_c2(!tile.buffer<tensor<8x16xf32>, axis = 0, fold = <co
 // -----
 
 // expected-error@+2 {{failed to parse Tile_BufferType parameter 'fold'}}
-// expected-error@+1 {{expected two or more neighbours, a positive pitch and axes, found count 1, pitch 4, axis 1, across 1, repeated 0}}
+// expected-error@+1 {{expected from two neighbours, a pitch from 1 and axes, 65536 at most, found count 1, pitch 4, axis 1, across 1, repeated 0}}
 func.func private @fold(!tile.buffer<tensor<8x16xf32>, axis = 0, fold = <count = 1, pitch = 4, axis = 1>>)

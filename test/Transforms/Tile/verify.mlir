@@ -70,6 +70,24 @@ func.func @main(%x: tensor<8x32xf32> {nn.name = "x"}) -> (tensor<8x32xf32> {nn.n
 
 // -----
 
+// A buffer of more elements than any memory holds.
+!b = !tile.buffer<tensor<8x16xf32>, axis = 0>
+module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+func.func @main(%x: tensor<8x32xf32> {nn.name = "x"}) -> (tensor<8x32xf32> {nn.name = "y"}) {
+  %0 = npu.vec.map "relu"(%x) {layout = #npu.layout<axis = 0>, memory = #npu.memory<dram = "graph output">, tiling = #npu.tiling<tile = [8, 16], scratch = 256, slot = 128, slots = 2, ring = 512>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x32xf32>) -> tensor<8x32xf32>
+  tile.sequence %0 : tensor<8x32xf32> {
+    tile.for %i < 2 {
+      %a = tile.alloc [(%i mod 2) * 128 + 256] bytes 64 : <tensor<8x16xf32>, axis = 0>
+      // expected-error@+1 {{takes 64 bytes of every partition from byte 320 on, no memory holds as many elements as it has}}
+      %b = tile.alloc [(%i mod 2) * 128 + 320] bytes 64 : <tensor<8x9999999999xf32>, axis = 0>
+    }
+  }
+  return %0 : tensor<8x32xf32>
+}
+}
+
+// -----
+
 // A buffer that is too small.
 !b = !tile.buffer<tensor<8x16xf32>, axis = 0>
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {

@@ -33,7 +33,7 @@ def VerifyTiles : Pass<"ashlar-tile-verify", "::mlir::ModuleOp"> {
     Exit invariant of the tile phase. Goes through every sequence with its loops
     unrolled and checks that
 
-    - every `npu` operation has one sequence, of at most 2^26 steps;
+    - every `npu` operation has one sequence, of fewer than 2^28 steps;
     - buffers lie within a slot of the plan, apart from all that are alive, hold
       their type, and are used only while alive;
     - regions lie inside their tensors, unless the operation reads zeros around
