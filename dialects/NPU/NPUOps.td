@@ -88,8 +88,8 @@ def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
     `issue_zeros` the coefficients that are zero take their cycles too.
 
     Constraints:
-    - npu_tcu_conv_c1: `x` and `w` have `!bfp.block` element types, or both are
-      integers of 8 bits, `w` signed; spatial rank 1 or 2.
+    - npu_tcu_conv_c1: `x` and `w` have `!bfp.block` element types, or
+      `x` integers of 8 bits and `w` signed ones of 8 or 16; spatial rank 1 or 2.
     - npu_tcu_conv_c2: as npu_pe_conv_c2 to npu_pe_conv_c6.
     - npu_tcu_conv_c3: not both `scatter` and `issue_zeros`.
     - npu_tcu_conv_c4: the zero points of integer factors are 0, and no `scatter`

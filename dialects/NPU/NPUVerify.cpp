@@ -242,11 +242,10 @@ static LogicalResult checkUnits(TcuConvOp op) {
   if (bfp::isEncoded(op.getX().getType()) &&
       bfp::isEncoded(op.getW().getType()))
     return success();
-  auto isByte = [](Value factor, bool isSigned) {
-    auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(factor));
-    return type && type.getWidth() == 8 && !(isSigned && type.isUnsigned());
-  };
-  if (!isByte(op.getX(), false) || !isByte(op.getW(), true))
+  auto x = dyn_cast<IntegerType>(getElementTypeOrSelf(op.getX()));
+  auto w = dyn_cast<IntegerType>(getElementTypeOrSelf(op.getW()));
+  if (!x || x.getWidth() != 8 || !w || w.isUnsigned() ||
+      (w.getWidth() != 8 && w.getWidth() != 16))
     return op.emitOpError()
            << "expects encoded factors or integers of 8 bits "
               "with signed weights, found "

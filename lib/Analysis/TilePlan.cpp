@@ -226,7 +226,9 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
   problem.elementBytes = x.bytes();
   problem.resultBytes = storageOf(op->getResult(0)).bytes();
   problem.activationBits = x.digitBits();
-  problem.weightBits = product.weightFormat.mantissa;
+  // Coefficients of integers have no zero point, whatever the array stores.
+  problem.weightBits = x.encoded ? product.weightFormat.mantissa
+                                 : storageOf(op->getOperand(1)).digitBits();
   problem.cellBlock = x.encoded ? cellPlane(x.format, machine) : 0;
   // Integers stay in one tile each: no one adds what units have.
   problem.unitsAdd =
@@ -358,6 +360,10 @@ std::vector<bool> liveChannels(const TileProblem &problem,
   return live;
 }
 
+/// Dead channels of integers that end a chunk: loads and runs of their own take
+/// about as long as the data of so many.
+constexpr int64_t kLeastGap = 8;
+
 std::vector<Chunk> chunksOf(const TileProblem &problem, const ColumnWave &wave,
                             const std::vector<bool> &live, int64_t slots) {
   auto end = static_cast<int64_t>(live.size());
@@ -374,9 +380,11 @@ std::vector<Chunk> chunksOf(const TileProblem &problem, const ColumnWave &wave,
       continue;
     }
     // Chunks end where those without dead channels would: blocks stay whole.
-    // They end earlier at as many dead channels as share a plane of cells.
+    // They end earlier at as many dead channels as share a plane of cells: less
+    // would load the plane a second time.
     int64_t next = std::min((first / slots + 1) * slots, end);
-    int64_t last = first + 1, gap = std::max<int64_t>(problem.cellBlock, 1);
+    int64_t last = first + 1;
+    int64_t gap = problem.cellBlock > 0 ? problem.cellBlock : kLeastGap;
     for (int64_t c = last; c < next && c - last < gap; ++c)
       if (live[c])
         last = c + 1;

@@ -14,6 +14,7 @@
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/JSON.h"
 
 #include <fmt/format.h>
@@ -263,6 +264,10 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
         builder.getStringAttr(ratioText(zeros.getWeights(), left))));
   }
 
+  static bool bytes(Value value) {
+    return getElementTypeOrSelf(value).isInteger(8);
+  }
+
   void convert(const Candidate &candidate) {
     PeConvOp conv = candidate.conv;
     OpBuilder builder(conv);
@@ -275,7 +280,12 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     copyDecisions(conv, tcu);
     tcu->removeAttr(kStationaryDecisionAttr);
     tcu.setZerosAttr(conv.getZerosAttr());
-    tcu.setQuantAttr(conv.getQuantAttr());
+    if (QuantAttr quant =
+            conv.getQuantAttr()) // weights are not stored as bytes
+      tcu.setQuantAttr(
+          QuantAttr::get(conv.getContext(), quant.getXZero(),
+                         bytes(conv.getW()) ? quant.getWZero() : std::nullopt,
+                         quant.getYZero()));
     if (candidate.best().parts > 1)
       tcu.setColumnParts(static_cast<uint64_t>(candidate.best().parts));
     tcu.setIssueZeros(!skipZeros);

@@ -24,18 +24,20 @@ using analysis::storageOf;
 constexpr size_t kMostPredictions = 1 << 18;
 
 /// Why the sparse cluster cannot run a convolution of integers; empty if it
-/// can. Its units subtract no zero points: those of weights would be
-/// coefficients to skip, those of data are in the bias.
+/// can. Its units subtract no zero points: weights of 16 bits are what is left
+/// of bytes without theirs, and those of data are in the bias.
 static std::string integerObstacle(PeConvOp conv) {
   using support::ElementType;
   const ElementType x = storageOf(conv.getX()).plain;
   if (x != ElementType::I8 && x != ElementType::U8)
     return "its input is neither encoded nor bytes";
   QuantAttr quant = conv.getQuantAttr();
-  if (storageOf(conv.getW()).plain != ElementType::I8 || !quant ||
-      quant.getWZero().value_or(0) != 0)
-    return "its weights are not signed bytes without a zero point";
-  if (quant.getXZero().value_or(0) != 0)
+  const ElementType w = storageOf(conv.getW()).plain;
+  const bool bytes =
+      w == ElementType::I8 && quant && quant.getWZero().value_or(0) == 0;
+  if (!bytes && w != ElementType::I16)
+    return "its weights are not signed integers without a zero point";
+  if (quant && quant.getXZero().value_or(0) != 0)
     return "its input has a zero point";
   return "";
 }

@@ -24,13 +24,16 @@ using reference::Tensor;
 
 namespace {
 
-/// A constant with these indices of `axis` alone.
+/// A constant with these indices of `axis` alone; null if it cannot be read any
+/// more.
 Value gatherConstant(OpBuilder &builder, Value constant, int64_t axis,
                      llvm::ArrayRef<int64_t> indices) {
   RankedTensorType type = typeOf(constant);
   std::vector<char> storage;
   std::optional<llvm::ArrayRef<char>> bytes =
       rawElements(constantOp(constant).getValue(), storage);
+  if (!bytes)
+    return {};
   llvm::SmallVector<int64_t> shape(type.getShape());
   int64_t outer = 1,
           inner = support::byteSize(*toElementType(type.getElementType()));
@@ -70,6 +73,8 @@ struct RemoveChannelsPass
     for (Operation *op : ops)
       rewrite(op);
     llvm::for_each(sums, mergeSum);
+    if (unreadable)
+      signalPassFailure();
   }
 
 private:
@@ -87,6 +92,17 @@ private:
                                                           : nullptr;
   }
 
+  /// gatherConstant(), the whole constant where that fails.
+  Value gather(OpBuilder &builder, Value constant, int64_t axis,
+               llvm::ArrayRef<int64_t> indices) {
+    if (Value some = gatherConstant(builder, constant, axis, indices))
+      return some;
+    emitError(constant.getLoc())
+        << "the elements of the constant cannot be read";
+    unreadable = true;
+    return constant;
+  }
+
   void rewrite(Operation *op);
   void rewriteProduct(Operation *op, const ProductWeights &weights);
   void rewriteDepthwise(ConvOp conv);
@@ -102,6 +118,7 @@ private:
   static void mergeSum(AddOp sum);
 
   const ChannelGraph *graph = nullptr;
+  bool unreadable = false;
   llvm::SmallVector<AddOp> sums; ///< of products and numbers
   llvm::DenseMap<Value, Kept> kept;
 };
@@ -214,13 +231,12 @@ void RemoveChannelsPass::rewriteProduct(Operation *op,
   auto conv = dyn_cast<ConvOp>(op);
   Value w = weights.w;
   if (y)
-    w = gatherConstant(builder, w, conv ? 0 : 1, y->channels);
+    w = gather(builder, w, conv ? 0 : 1, y->channels);
   if (x)
-    w = gatherConstant(builder, w, conv ? 1 : 0, x->channels);
+    w = gather(builder, w, conv ? 1 : 0, x->channels);
   op->setOperand(1, w);
   if (y && weights.bias)
-    conv.getBiasMutable().assign(
-        gatherConstant(builder, weights.bias, 0, y->channels));
+    conv.getBiasMutable().assign(gather(builder, weights.bias, 0, y->channels));
   if (y)
     shrink(op->getResult(0), *y);
   if (folds && conv && isa<FloatType>(typeOf(w).getElementType()))
@@ -236,11 +252,10 @@ void RemoveChannelsPass::rewriteDepthwise(ConvOp conv) {
     return;
   OpBuilder builder(conv);
   conv.setGroup(x->channels.size());
-  conv.getWMutable().assign(
-      gatherConstant(builder, conv.getW(), 0, y->channels));
+  conv.getWMutable().assign(gather(builder, conv.getW(), 0, y->channels));
   if (conv.getBias())
     conv.getBiasMutable().assign(
-        gatherConstant(builder, conv.getBias(), 0, y->channels));
+        gather(builder, conv.getBias(), 0, y->channels));
   shrink(conv.getY(), *y);
   decide(conv, x, y, false);
 }
@@ -257,7 +272,7 @@ void RemoveChannelsPass::sliceOperands(Operation *op, const Kept &y) {
         y.axis - rank + static_cast<int64_t>(shapeOf(operand.get()).size());
     if (isReadable(operand.get()) && axis >= 0 &&
         shapeOf(operand.get())[axis] == y.before)
-      operand.set(gatherConstant(builder, operand.get(), axis, y.channels));
+      operand.set(gather(builder, operand.get(), axis, y.channels));
   }
 }
 

@@ -15,6 +15,7 @@ import tempfile
 
 import numpy as np
 import onnx
+from onnx import numpy_helper
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Channels"))
 import pruned_channels  # noqa: E402
@@ -44,11 +45,25 @@ def sample(model, seed, folder):
     return path
 
 
+def with_zero_points(model, seed):
+    """Weights as unsigned bytes with a zero point, as some quantisers write them."""
+    network = onnx.load(model)
+    zero = np.random.default_rng(seed).integers(100, 156)
+    for constant in network.graph.initializer:
+        array = numpy_helper.to_array(constant)
+        if array.dtype == np.int8:
+            array = (array.astype(np.int16) + zero).clip(0, 255).astype(np.uint8)
+            constant.CopyFrom(numpy_helper.from_array(array, constant.name))
+    onnx.save(network, model)
+
+
 def random_networks(first, end, folder):
     on_units = 0
     for seed in range(first, end):
         model = os.path.join(folder, f"n{seed}.onnx")
         pruned_channels.Network(seed, integers=True).build(model)
+        if seed % 2:
+            with_zero_points(model, seed)
         inputs = sample(model, seed + 1, folder)
         execute(model, inputs, "--sparse=off")
         for more in ([], ["--zero-skip=off"], ["--machine=a1-tiny"]):
