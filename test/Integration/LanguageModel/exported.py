@@ -60,9 +60,9 @@ class Graph:
         return self("Concat", *parts, axis=0)
 
 
-def mask(g, batch, count, past, total):
+def mask(g, batch, count, places, total):
     """Terms of the scores, [batch, 1, count, total]."""
-    new = g("Reshape", g("Range", past, total, g.constant(1)), g.constant([-1, 1]))
+    new = g("Reshape", places, g.constant([-1, 1]))
     later = g("Greater", g("Range", g.constant(0), total, g.constant(1)), new)
     low = g("Expand", g.constant(LOWEST, np.float32), g.listed(count, total))
     terms = g("Mul", low, g("Cast", later, to=TensorProto.FLOAT))
@@ -141,7 +141,9 @@ def build(path):
     x = g("Gather", g.matrix(WORDS, WIDTH), "input_ids")
     batch, count = g.extent("input_ids", 0), g.extent("input_ids", 1)
     past = g.extent("past_key_values.0.key", 2)
-    terms, tables = mask(g, batch, count, past, g("Add", past, count)), angles(g)
+    places = g("Range", past, g("Add", past, count), g.constant(1))
+    terms = mask(g, batch, count, places, g.extent("attention_mask", 1))
+    tables = angles(g)
     info = helper.make_tensor_value_info
     long = ["batch_size", "past_sequence_length + sequence_length"]
     inputs = [info(name, TensorProto.INT64, shape) for name, shape in (
