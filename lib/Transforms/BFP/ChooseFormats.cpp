@@ -35,6 +35,8 @@ struct Reread {
   bool weights;
   /// The encoding, if there is a dimension.
   BlockType type;
+  /// The element type of the decoded value, if there is none.
+  Type element = {};
 };
 
 struct ChooseFormats : impl::ChooseFormatsBase<ChooseFormats> {
@@ -110,7 +112,11 @@ SmallVector<Reread> ChooseFormats::collectRereads(Value value,
       rereads.push_back(
           {&use, axis, isWeightUse(use), plan.getRequiredType(use)});
     else if (stored && !axis && !readsEncoded(use.getOwner()))
-      rereads.push_back({&use, std::nullopt, false, {}});
+      rereads.push_back({&use,
+                         std::nullopt,
+                         false,
+                         {},
+                         getElementTypeOrSelf(value.getType())});
   }
   return rereads;
 }
@@ -119,9 +125,16 @@ Value ChooseFormats::convert(OpBuilder &builder, Value value,
                              const Reread &reread) {
   ++numConversions;
   auto type = cast<RankedTensorType>(value.getType());
-  if (!reread.axis)
-    return DecodeOp::create(builder, value.getLoc(),
-                            type.clone(builder.getF32Type()), value);
+  if (!reread.axis) {
+    Value decoded = DecodeOp::create(builder, value.getLoc(),
+                                     type.clone(builder.getF32Type()), value);
+    // Blocks of narrower floats are read as binary32; what moves them keeps
+    // their type.
+    return reread.element.isF32()
+               ? decoded
+               : nn::CastOp::create(builder, value.getLoc(),
+                                    type.clone(reread.element), decoded);
+  }
   ++numEncoded;
   return EncodeOp::create(builder, value.getLoc(), type.clone(reread.type),
                           value, reread.weights);

@@ -4,8 +4,10 @@
 // Input: the canonical `nn` graph. Output: the same graph, products in `bfp`
 // with an empty epilogue. Assumption: none beyond the verifiers.
 
+#include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Transforms/BFP/Passes.h"
 #include "dialects/BFP/BFPOps.h"
+#include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -29,8 +31,20 @@ static Value toF32(OpBuilder &builder, Value bias) {
   auto type = cast<RankedTensorType>(bias.getType());
   if (type.getElementType().isF32())
     return bias;
-  return nn::CastOp::create(builder, bias.getLoc(),
-                            type.clone(builder.getF32Type()), bias);
+  // A constant stays one: the array's drain takes no other bias.
+  RankedTensorType wide = type.clone(builder.getF32Type());
+  if (auto constant = bias.getDefiningOp<nn::ConstantOp>())
+    if (const std::vector<float> values =
+            nn::floatElements(constant.getValue());
+        static_cast<int64_t>(values.size()) == type.getNumElements())
+      return nn::ConstantOp::create(
+          builder, constant.getLoc(), wide,
+          nn::makeElements(
+              wide,
+              std::string(reinterpret_cast<const char *>(values.data()),
+                          values.size() * sizeof(float)),
+              analysis::getNodeName(constant.getLoc())));
+  return nn::CastOp::create(builder, bias.getLoc(), wide, bias);
 }
 
 static Value convert(OpBuilder &builder, nn::ConvOp op) {
