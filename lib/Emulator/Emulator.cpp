@@ -8,6 +8,7 @@
 #include "Time/AccountThread.h"
 #include "Time/DramServer.h"
 #include "ashlar/Isa/Text.h"
+#include "ashlar/Support/LargePages.h"
 #include "llvm/ADT/STLExtras.h"
 #include <chrono>
 #include <cstring>
@@ -49,6 +50,8 @@ std::optional<Fault> emulator::decodeProgram(LoadedProgram::Impl &impl) {
   llvm::ArrayRef<uint64_t> words = impl.program.code;
   // Most instructions have about eight words.
   impl.code.reserve(words.size() / 8 + 16);
+  support::adviseLargePages(impl.code.data(),
+                            impl.code.capacity() * sizeof(isa::Instruction));
   for (size_t position = 0; position < words.size();) {
     llvm::Expected<isa::Instruction> inst = isa::decode(words, position);
     if (!inst)

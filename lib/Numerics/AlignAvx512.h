@@ -199,6 +199,40 @@ static inline void gather32Lanes(const void *src, ptrdiff_t stride, size_t n,
   }
 }
 
+/// acc = combine(acc, in), the last lanes by a mask: rows of a pooling window
+/// are a few vectors long.
+template <typename Combine>
+static void combineLanes(const float *in, size_t n, float *acc,
+                         Combine combine) {
+  for (size_t t = 0; t < n; t += 16) {
+    const __mmask16 mask = lanes16(n - t);
+    _mm512_mask_storeu_ps(acc + t, mask,
+                          combine(_mm512_maskz_loadu_ps(mask, acc + t),
+                                  _mm512_maskz_loadu_ps(mask, in + t)));
+  }
+}
+
+/// The instruction for the larger one gives the second of equal values, as
+/// reduceStep() does; a NaN wins.
+static inline void reduceLanes(Reduction reduction, const float *in, size_t n,
+                               float *acc) {
+  const __m512 nan = _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000));
+  switch (reduction) {
+  case Reduction::Sum:
+  case Reduction::Mean:
+    return combineLanes(in, n, acc, [](__m512 x, __m512 y) {
+      return canonicalLanes(_mm512_add_ps(x, y));
+    });
+  case Reduction::Max:
+    return combineLanes(in, n, acc, [nan](__m512 x, __m512 y) {
+      return _mm512_mask_mov_ps(_mm512_max_ps(x, y),
+                                _mm512_cmp_ps_mask(x, y, _CMP_UNORD_Q), nan);
+    });
+  default:
+    return reduceRow(reduction, in, n, acc);
+  }
+}
+
 /// The table of an AVX-512 set.
 template <decltype(KernelTable::gemm) Gemm>
 static constexpr KernelTable
@@ -211,6 +245,7 @@ makeTable512(llvm::StringRef name, decltype(KernelTable::packStationary) pack) {
   table.packStored = packStoredPlain<alignGroup8To16Lanes>;
   table.epilogue = epilogueLanes<true>;
   table.decode8 = decode8Lanes;
+  table.reduceStep = reduceLanes;
   table.encode8 = encodeRowsLanes<int8_t>;
   table.encode16 = encodeRowsLanes<int16_t>;
   table.drain8 = drainRows<epilogueLanes<false>, encodeRowsLanes<int8_t>>;

@@ -4,6 +4,7 @@
 // is in lib/Report; nothing here or below knows MLIR.
 
 #include "ashlar/Report/Runner.h"
+#include "ashlar/Support/LargePages.h"
 #include "ashlar/Support/ProcessGuard.h"
 
 #include <string>
@@ -11,6 +12,7 @@
 
 int main(int argc, char **argv) {
   ashlar::support::guardProcess("ashlar-run");
+  ashlar::support::allocateInLargePages(uint64_t(64) << 20);
   return ashlar::report::runTool(
       std::vector<std::string>(argv + (argc > 0), argv + argc));
 }

@@ -5,16 +5,15 @@
 #include "Memory.h"
 #include "ashlar/Support/CheckedMath.h"
 #include "ashlar/Support/Error.h"
+#include "ashlar/Support/LargePages.h"
 #include "llvm/Support/Alignment.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
+using namespace ashlar;
 using namespace ashlar::emulator;
 
 // Odd numbers of cache lines spread consecutive rows over all sets.
@@ -49,18 +48,9 @@ bool HostBlock::allocate(uint64_t bytes) {
                                     reinterpret_cast<uintptr_t>(storage),
                                     llvm::Align(lineBytes))
                     : nullptr;
-#if defined(__linux__)
   // Walking over partitions touches many small pages at once; large ones cost
-  // fewer faults and fewer misses of the translation buffer. The system may
-  // ignore the advice.
-  constexpr uint64_t largePage = 2u << 20;
-  const uint64_t begin =
-      llvm::alignTo(reinterpret_cast<uintptr_t>(pointer), largePage);
-  const uint64_t end =
-      llvm::alignDown(reinterpret_cast<uintptr_t>(pointer) + bytes, largePage);
-  if (pointer && begin < end)
-    (void)madvise(reinterpret_cast<void *>(begin), end - begin, MADV_HUGEPAGE);
-#endif
+  // fewer faults and fewer misses of the translation buffer.
+  support::adviseLargePages(pointer, bytes);
   return pointer != nullptr;
 }
 
