@@ -284,10 +284,6 @@ bool mayReadLanes(npu::PeConvOp conv) {
   return !npu::hasStationaryActivations(conv) && conv.getStrides().back() == 1;
 }
 
-bool mayReadLanes(npu::PeConvOp conv) {
-  return !npu::hasStationaryActivations(conv) && conv.getStrides().back() == 1;
-}
-
 machine::VecCost drainFunction(mlir::Operation *product) {
   llvm::StringRef name =
       llvm::TypeSwitch<mlir::Operation *, llvm::StringRef>(product)
