@@ -95,9 +95,10 @@ private:
   /// Of all programs that are compared.
   std::shared_ptr<codegen::ConstantPool> pool =
       std::make_shared<codegen::ConstantPool>();
-  int first = 0;        ///< Number of the phase to start with.
-  bool trial = false;   ///< one of the compilations that are compared
-  std::string foldOnly; ///< the fold to take, or empty
+  int first = 0;                 ///< Number of the phase to start with.
+  bool trial = false;            ///< one of the compilations that are compared
+  std::string dataName = "data"; ///< of resources that hold constants
+  std::string foldOnly;          ///< the fold to take, or empty
   std::string clusters = options.sparse.mode; ///< of choose-cluster
   bool scatter = true;                        ///< auto may use scatter mode
   bool keepLarge = true;                      ///< option of spread-maps

@@ -186,7 +186,7 @@ llvm::Error Compilation::generate() {
   result.decisionsJson = collectDecisions(*result.module);
   if (llvm::Error error =
           convertNPUToISA(*result.module, &result.weights,
-                          weightFormOf(options.weightCompression)))
+                          weightFormOf(options.weightCompression), dataName))
     return error;
   if (options.afterPass)
     options.afterPass(createConvertNPUToISAPass()->getArgument(),

@@ -95,6 +95,8 @@ llvm::Expected<int64_t> Compilation::cyclesFrom(ModuleOp module, Phase next,
   other.trial = true;
   other.pool = pool;
   other.foldOnly = only;
+  // The names of the program itself stay free.
+  other.dataName = only.empty() ? "folded" : "unfolded";
   other.result.module = module.clone();
   other.first = static_cast<int>(next);
   auto tried = other.run();

@@ -121,8 +121,9 @@ private:
 /// Writes the tables and instructions of one program.
 class ProgramWriter {
 public:
-  ProgramWriter(Generator &generator, ModuleOp module)
-      : generator(generator), module(module), table(generator.nodes),
+  ProgramWriter(Generator &generator, ModuleOp module, llvm::StringRef dataName)
+      : generator(generator), module(module), dataName(dataName),
+        table(generator.nodes),
         builder(OpBuilder::atBlockEnd(module.getBody())) {}
 
   llvm::Error write();
@@ -141,6 +142,7 @@ private:
 
   Generator &generator;
   ModuleOp module;
+  llvm::StringRef dataName;
   NodeTable table;
   OpBuilder builder;
 };
@@ -245,7 +247,8 @@ void ProgramWriter::writeData() {
     isadialect::DataOp::create(
         builder, module.getLoc(), constant.address,
         DenseResourceElementsAttr::get(
-            type, fmt::format("data_{}", constant.address), std::move(blob)));
+            type, fmt::format("{}_{}", dataName.str(), constant.address),
+            std::move(blob)));
   }
 }
 
@@ -429,7 +432,7 @@ static llvm::Error checkConstants(ModuleOp module) {
 }
 
 llvm::Error convertNPUToISA(ModuleOp module, WeightStorage *storage,
-                            WeightForm form) {
+                            WeightForm form, llvm::StringRef dataName) {
   auto machine = npu::machineOf(module);
   if (failed(machine))
     return makeError(ErrorClass::Internal, "the module names no machine");
@@ -439,7 +442,8 @@ llvm::Error convertNPUToISA(ModuleOp module, WeightStorage *storage,
   generator.builder.weightForm = form;
   if (llvm::Error error = generator.run())
     return error;
-  if (llvm::Error error = codegen::ProgramWriter(generator, module).write())
+  if (llvm::Error error =
+          codegen::ProgramWriter(generator, module, dataName).write())
     return error;
   if (storage)
     *storage = codegen::accountStorage(generator);

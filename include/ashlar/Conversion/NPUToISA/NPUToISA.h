@@ -59,10 +59,12 @@ enum class WeightForm {
 /// matter of ashlar-isa-insert-semaphores. Errors: Capacity for what the
 /// machine has too little of, Unsupported for what no instruction expresses;
 /// both name the ONNX node.
-/// \p storage, if given, receives what the constants take.
+/// \p storage, if given, receives what the constants take. The resources of the
+/// context that hold them are named \p dataName and their address.
 llvm::Error convertNPUToISA(mlir::ModuleOp module,
                             WeightStorage *storage = nullptr,
-                            WeightForm form = WeightForm::Auto);
+                            WeightForm form = WeightForm::Auto,
+                            llvm::StringRef dataName = "data");
 
 /// The same as the pass `ashlar-convert-npu-to-isa`.
 std::unique_ptr<mlir::Pass> createConvertNPUToISAPass();
