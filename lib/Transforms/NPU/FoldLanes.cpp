@@ -187,23 +187,27 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
     return readers;
   }
 
+  /// What a fold of `result` costs: its readers, the movements that make it,
+  /// and its maker, whose drains into lanes do not follow their streams. Where
+  /// drains bound the total, fewer cycles of the array, the second number, are
+  /// less work.
+  std::pair<int64_t, int64_t>
+  costOf(Value result, const Lanes &lanes,
+         const machine::Description &machine) const {
+    const auto own = denseCycles(readersOf(result), lanes, machine);
+    int64_t sum = own.total + analysis::makingCycles(result, lanes, machine);
+    auto maker = result.getDefiningOp<PeConvOp>();
+    if (maker && !hasStationaryActivations(maker))
+      sum += denseCycles(maker, analysis::widthLanesOf(maker.getX()), machine,
+                         lanes)
+                 .total;
+    return {sum, own.array};
+  }
+
   Lanes chooseByCycles(Value result, llvm::ArrayRef<Lanes> folds,
                        const machine::Description &machine) const {
-    const llvm::SmallVector<PeConvOp, 2> readers = readersOf(result);
-    auto maker = result.getDefiningOp<PeConvOp>();
-    // Where the drain bounds the total, fewer cycles of the array are less
-    // work.
     auto cycles = [&](const Lanes &lanes) {
-      const auto own = denseCycles(readers, lanes, machine);
-      std::pair<int64_t, int64_t> sum{
-          own.total + analysis::makingCycles(result, lanes, machine),
-          own.array};
-      // Drains into lanes do not follow their streams.
-      if (maker && !hasStationaryActivations(maker))
-        sum.first += denseCycles(maker, analysis::widthLanesOf(maker.getX()),
-                                 machine, lanes)
-                         .total;
-      return sum;
+      return costOf(result, lanes, machine);
     };
     Lanes best;
     auto least = cycles(best);
@@ -269,8 +273,8 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
     llvm::SmallVector<NamedAttribute> alternatives, details;
     auto add = [&](const std::string &name, const Lanes &lanes) {
       alternatives.push_back(builder.getNamedAttr(
-          name,
-          builder.getI64IntegerAttr(denseCycles(conv, lanes, machine).total)));
+          name, builder.getI64IntegerAttr(
+                    costOf(conv.getX(), lanes, machine).first)));
       details.push_back(detailsOf(name, conv, lanes, machine));
     };
     add("plain", Lanes());
