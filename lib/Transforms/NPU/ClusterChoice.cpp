@@ -78,7 +78,9 @@ bool mayFold(Value x) {
     return false;
   return llvm::all_of(x.getUsers(), [&](Operation *user) {
     auto conv = dyn_cast<PeConvOp>(user);
-    return conv && analysis::mayReadLanes(conv);
+    // As a residual a map is read position by position, whatever the stride.
+    return conv && !hasStationaryActivations(conv) &&
+           (conv.getX() != x || analysis::mayReadLanes(conv));
   });
 }
 
