@@ -178,9 +178,41 @@ int64_t freeAxis(Value result, int64_t partitions) {
   return worth && isFree(result, best) ? best : axis;
 }
 
+/// The axis across which an operation on a tensor and a reduction of the same
+/// tensor works best (x - mean(x)), if that is not the tensor's own: the
+/// reduction gets a copy across it anyway, and there the reduced values need
+/// not be spread over partitions. Only where partitions then hold no more.
+std::optional<int64_t> axisOfReduction(MapInterface op, int64_t partitions) {
+  const llvm::ArrayRef<int64_t> shape = shapeOf(op.getY());
+  auto inputs = op.getInputs();
+  if (inputs.size() != 2)
+    return std::nullopt;
+  for (auto [whole, reduced] :
+       {std::pair(inputs[0], inputs[1]), {inputs[1], inputs[0]}}) {
+    const auto own = producedAxis(whole), other = producedAxis(reduced);
+    if (!own || !other || *own < 0 || *other < 0 || *own == *other ||
+        shapeOf(whole) != shape || shapeOf(reduced).size() != shape.size() ||
+        shapeOf(reduced)[*other] != shape[*other] ||
+        depthAcross(shape, *other, partitions) >
+            depthAcross(shape, *own, partitions))
+      continue;
+    const bool copied =
+        llvm::any_of(whole.getUsers(), [&, axis = *other](Operation *user) {
+          auto reduce = dyn_cast<VecReduceOp>(user);
+          return reduce && axisOf(reduce) == axis &&
+                 shapeOf(reduce.getY()).size() == shape.size();
+        });
+    if (copied)
+      return *other;
+  }
+  return std::nullopt;
+}
+
 int64_t mapAxis(MapInterface op, int64_t partitions) {
   auto shape = shapeOf(op.getY());
   int64_t rank = shape.size();
+  if (auto axis = axisOfReduction(op, partitions))
+    return *axis;
   for (Value input : op.getInputs()) {
     auto inputShape = shapeOf(input);
     auto axis = producedAxis(input);

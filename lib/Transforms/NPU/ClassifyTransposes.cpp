@@ -312,10 +312,18 @@ Choice choose(const Movement &movement, llvm::StringRef mode) {
 
 /// True if a change of the axis that no operation of the model requests is done
 /// before its readers, not by their loads. What is in DRAM anyway goes there
-/// only once.
-bool isWorthAnOperation(const Movement &movement, const Choice &choice) {
-  return choice.way == "identity" ||
-         (choice.way == "dma" && !movement.loads && !movement.stores);
+/// only once. Of a copy inside the chip several readers share one, if it fits
+/// next to its operand.
+bool isWorthAnOperation(const Movement &movement, const Choice &choice,
+                        const machine::Description &machine) {
+  if (choice.way == "identity")
+    return true;
+  if (movement.loads || movement.stores)
+    return false;
+  DmaMoveOp op = movement.op;
+  return choice.way == "dma" ||
+         (choice.way == "copy" && movement.plan && !op->use_empty() &&
+          !op->hasOneUse() && !endsOf(movement, machine).evicted);
 }
 
 class Classifier {
@@ -475,7 +483,7 @@ struct ClassifyTransposesPass
         choice = {"dma", "the smallest tile of the array's way does not fit "
                          "into a partition"};
       if (op.getKind() == kAxisChange &&
-          !isWorthAnOperation(*movement, choice)) {
+          !isWorthAnOperation(*movement, choice, *machine)) {
         dropAxisChange(op);
         continue;
       }

@@ -110,3 +110,40 @@ func.func @encodedReader(%a: !p) -> !e {
   return %1 : !e
 }
 }
+
+// -----
+
+// A normalisation of rows: the reduction gets a copy of its operand across the
+// rows anyway, and 8 of 8 partitions then hold 6 elements each instead of 8 in 6.
+// CHECK-LABEL: func.func @rows(
+// CHECK: npu.vec.map "relu"{{.*}}layout = #npu.layout<axis = 1>
+// CHECK: npu.vec.reduce "mean"{{.*}}layout = #npu.layout<axis = 0>
+// CHECK: npu.vec.map "sub"{{.*}}layout = #npu.layout<axis = 0>
+// CHECK: npu.vec.map "mul"{{.*}}layout = #npu.layout<axis = 0>
+// CHECK: npu.vec.reduce "mean"{{.*}}layout = #npu.layout<axis = 0>
+// CHECK: npu.vec.map "div"{{.*}}layout = #npu.layout<axis = 0>
+module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+func.func @rows(%arg0: tensor<8x6xf32>) -> tensor<8x6xf32> {
+  %0 = npu.vec.map "relu"(%arg0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %1 = npu.vec.reduce "mean"(%0) {axes = array<i64: 1>, select_last = false} : (tensor<8x6xf32>) -> tensor<8x1xf32>
+  %2 = npu.vec.map "sub"(%0, %1) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x6xf32>, tensor<8x1xf32>) -> tensor<8x6xf32>
+  %3 = npu.vec.map "mul"(%2, %2) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
+  %4 = npu.vec.reduce "mean"(%3) {axes = array<i64: 1>, select_last = false} : (tensor<8x6xf32>) -> tensor<8x1xf32>
+  %5 = npu.vec.map "div"(%2, %4) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x6xf32>, tensor<8x1xf32>) -> tensor<8x6xf32>
+  return %5 : tensor<8x6xf32>
+}
+}
+
+// -----
+
+// Rows that leave partitions fuller stay where they are.
+// CHECK-LABEL: func.func @few_rows(
+// CHECK: npu.vec.map "sub"{{.*}}layout = #npu.layout<axis = 1>
+module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+func.func @few_rows(%arg0: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %0 = npu.vec.map "relu"(%arg0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %1 = npu.vec.reduce "mean"(%0) {axes = array<i64: 1>, select_last = false} : (tensor<4x6xf32>) -> tensor<4x1xf32>
+  %2 = npu.vec.map "sub"(%0, %1) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x6xf32>, tensor<4x1xf32>) -> tensor<4x6xf32>
+  return %2 : tensor<4x6xf32>
+}
+}

@@ -147,3 +147,23 @@ func.func @does_not_fit(%arg0: tensor<1x64x24x24xf32>) -> tensor<1x1x60x576xf32>
   return %2 : tensor<1x1x60x576xf32>
 }
 }
+
+// -----
+
+// A copy across another axis that two operations read is made once, as a
+// movement of its own; each of them works across rows.
+// CHECK-LABEL: func.func @shared_copy(
+// CHECK: %[[C:.*]] = npu.dma.move "layout"({{.*}}choice = "copy"
+// CHECK-NEXT: %[[R:.*]] = npu.vec.reduce "mean"(%[[C]])
+// CHECK-NEXT: npu.vec.map "sub"(%[[C]], %[[R]])
+// DMA-LABEL: func.func @shared_copy(
+// COPY-LABEL: func.func @shared_copy(
+module attributes {npu.target = #npu.target<"copies">} {
+func.func @shared_copy(%arg0: tensor<99x64xf32>) -> tensor<99x64xf32> {
+  %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<99x64xf32>) -> tensor<99x64xf32>
+  %1 = npu.vec.reduce "mean"(%0) {layout = #npu.layout<axis = 0>, axes = array<i64: 1>, select_last = false} : (tensor<99x64xf32>) -> tensor<99x1xf32>
+  %2 = npu.vec.map "sub"(%0, %1) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<99x64xf32>, tensor<99x1xf32>) -> tensor<99x64xf32>
+  %3 = npu.vec.map "exp"(%2) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<99x64xf32>) -> tensor<99x64xf32>
+  return %3 : tensor<99x64xf32>
+}
+}

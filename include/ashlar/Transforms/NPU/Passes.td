@@ -88,7 +88,9 @@ def AssignAxis : Pass<"ashlar-npu-assign-axis", "::mlir::ModuleOp"> {
     take the axis that their operation produces or, if it is free, the axis of
     its operands or the longest one it may use. Without any constraint it is the
     channel axis of a feature map, else the last axis; another one if partitions
-    then hold at most a quarter and no reader needs a specific axis. Sets
+    then hold at most a quarter and no reader needs a specific axis. A tensor and
+    a reduction of it meet across the axis of the reduction, which has a copy of
+    the tensor across it, if partitions hold no more there. Sets
     `layout` (axis -1: the tensor is in one partition). An operation that reads
     a tensor along another axis gets a copy in its own layout when it is staged.
   }];
