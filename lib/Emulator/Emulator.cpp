@@ -7,12 +7,14 @@
 #include "Impl.h"
 #include "Time/AccountThread.h"
 #include "Time/DramServer.h"
+#include "Time/KeptAccount.h"
 #include "ashlar/Isa/Text.h"
 #include "ashlar/Support/LargePages.h"
 #include "llvm/ADT/STLExtras.h"
 #include <chrono>
 #include <cstring>
 #include <fmt/format.h>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -514,12 +516,18 @@ emulator::run(LoadedProgram &program,
     resetMemories(impl, inputs, options);
     impl.engine.keepChosen = needsRequests(impl.program.machine, options);
   }
-  AccountThread account(impl, options, result);
+  const bool counted = addKeptAccount(impl, options, result);
+  std::optional<AccountThread> account;
+  if (!counted)
+    account.emplace(impl, options, result);
   if (options.functional)
     if (std::optional<Fault> fault = execute(impl, options, result))
       return toError(*fault);
-  if (!account.finish() && options.timing)
-    accountCycles(impl, options, result);
+  if (!counted) {
+    if (!account->finish() && options.timing)
+      accountCycles(impl, options, result);
+    keepAccount(impl, options, result);
+  }
   if (options.traceArray && options.timing)
     traceTimes(impl, result);
   result.wallSeconds =

@@ -41,6 +41,8 @@ struct LoadedProgram::Impl {
   llvm::DenseMap<uint32_t, isa::BankClaims> tileClaims;
   /// Indices of Program::dumps, ordered by afterInstruction.
   std::vector<uint32_t> dumpOrder;
+  /// The timed fields of a run, where no run's data changes them.
+  std::optional<RunResult> account;
   bool zeroMemory = false; ///< Undefined reads were not excluded.
   Engine engine;
   std::unique_ptr<support::ThreadPool> pool;

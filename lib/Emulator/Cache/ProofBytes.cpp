@@ -3,9 +3,9 @@
 // What verify() leaves for runs, as bytes: numbers of this host's byte order
 // and lists with their lengths in front.
 
+#include "AccountBytes.h"
 #include "ProofCache.h"
 #include "llvm/ADT/STLExtras.h"
-#include <cstring>
 #include <type_traits>
 
 using namespace ashlar;
@@ -16,59 +16,6 @@ static_assert(std::has_unique_object_representations_v<Cost>);
 static_assert(std::has_unique_object_representations_v<EarlyWait>);
 
 namespace {
-
-class Writer {
-public:
-  template <typename T>
-  void number(const T &value) {
-    const auto *from = reinterpret_cast<const uint8_t *>(&value);
-    bytes.insert(bytes.end(), from, from + sizeof(T));
-  }
-  template <typename T>
-  void list(llvm::ArrayRef<T> values) {
-    number(uint64_t(values.size()));
-    const auto *from = reinterpret_cast<const uint8_t *>(values.data());
-    bytes.insert(bytes.end(), from, from + values.size() * sizeof(T));
-  }
-  std::vector<uint8_t> bytes;
-};
-
-/// Whatever does not fit makes `good` false, and reads as nothing.
-class Reader {
-public:
-  explicit Reader(llvm::ArrayRef<uint8_t> bytes) : bytes(bytes) {}
-  template <typename T>
-  T number() {
-    T value{};
-    if (!take(sizeof(T), &value))
-      value = {};
-    return value;
-  }
-  template <typename T>
-  std::vector<T> list() {
-    const auto count = number<uint64_t>();
-    if (count > bytes.size() / sizeof(T)) {
-      good = false;
-      return {};
-    }
-    std::vector<T> values(count);
-    take(count * sizeof(T), values.data());
-    return values;
-  }
-  bool atEnd() const { return good && bytes.empty(); }
-  bool good = true;
-
-private:
-  bool take(uint64_t count, void *to) {
-    if (count > bytes.size())
-      return good = false;
-    if (count != 0)
-      std::memcpy(to, bytes.data(), count);
-    bytes = bytes.drop_front(count);
-    return true;
-  }
-  llvm::ArrayRef<uint8_t> bytes;
-};
 
 /// One list per instruction that has claims.
 using ClaimList = std::vector<isa::BankClaims::value_type>;
@@ -101,6 +48,9 @@ std::vector<uint8_t> emulator::encodeProof(const LoadedProgram::Impl &impl) {
   const OperandReuse::Found found = impl.engine.reuse.found();
   out.list(found.operands);
   out.list(found.uses);
+  out.number(uint8_t(impl.account.has_value()));
+  if (impl.account)
+    writeAccount(*impl.account, out);
   return std::move(out.bytes);
 }
 
@@ -141,8 +91,12 @@ bool emulator::decodeProof(llvm::ArrayRef<uint8_t> bytes,
   }
   auto operands = in.list<uint32_t>();
   auto uses = in.list<uint32_t>();
+  std::optional<RunResult> account;
+  if (in.number<uint8_t>() != 0)
+    account = readAccount(in);
   if (!in.atEnd() || hazards.size() != size ||
-      !fitsMatmuls(impl.code, operands, uses))
+      !fitsMatmuls(impl.code, operands, uses) ||
+      (account && account->nodes.size() != impl.program.nodes.size()))
     return false;
   for (size_t i = 0; i < size; ++i)
     if (hazards[i] != noInstruction && hazards[i] >= i)
@@ -154,6 +108,7 @@ bool emulator::decodeProof(llvm::ArrayRef<uint8_t> bytes,
   impl.earlyWaits = std::move(earlyWaits);
   impl.clusterCosts = std::move(costs);
   impl.tileClaims = std::move(claims);
+  impl.account = std::move(account);
   impl.engine.reuse.restore(std::move(operands), std::move(uses));
   return true;
 }

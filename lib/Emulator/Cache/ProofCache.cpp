@@ -23,7 +23,7 @@ namespace fs = llvm::sys::fs;
 namespace {
 using Hash = llvm::BLAKE3;
 
-constexpr char magic[] = "ashlar proof 1";
+constexpr char magic[] = "ashlar proof 2";
 constexpr size_t digestBytes = 32;
 } // namespace
 
@@ -155,8 +155,9 @@ bool ProofCache::restore(LoadedProgram::Impl &impl) {
                    bytes.slice(digestBytes, digestBytes))
     return false;
   if (whole && decodeProof(bytes.drop_front(2 * digestBytes), impl)) {
-    path.clear();
-    return true;
+    if (impl.account)
+      path.clear();
+    return restored = true;
   }
   note = fmt::format("'{}' is damaged: the program is proved again", path);
   return false;
@@ -178,7 +179,8 @@ static void makeRoom(const std::string &folder) {
 }
 
 void ProofCache::store(const LoadedProgram::Impl &impl) {
-  if (path.empty())
+  // What has been restored is only written again to add an account.
+  if (path.empty() || (restored && !impl.account))
     return;
   std::vector<uint8_t> bytes = keyOf(impl.program, threads);
   if (bytes.empty())

@@ -26,10 +26,11 @@ public:
   ProofCache(const LoadedProgram::Impl &impl, llvm::StringRef folder,
              unsigned threads);
 
-  /// Takes what a kept proof holds; false if there is none that counts.
+  /// Takes what a kept proof holds, and the account of an earlier run if there
+  /// was a timed one; false if there is none that counts.
   bool restore(LoadedProgram::Impl &impl);
-  /// Keeps what verify() has found, unless it has been restored. The folder is
-  /// made if there is none.
+  /// Keeps what verify() has found and the account of a run, unless they have
+  /// been restored. The folder is made if there is none.
   void store(const LoadedProgram::Impl &impl);
 
   /// Why a file did not count or could not be written; empty if nothing failed.
@@ -37,6 +38,7 @@ public:
 
 private:
   std::string folder, path; ///< `path` is empty where nothing is kept.
+  bool restored = false;
   unsigned threads;
 };
 

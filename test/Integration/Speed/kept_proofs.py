@@ -92,6 +92,14 @@ shutil.copyfile(os.path.join(proofs, names[0]), path)
 same(run())
 assert open(path, "rb").read() == whole, "a foreign proof stays"
 
+# A run without cycles keeps no account; the next one adds it.
+os.remove(path)
+assert run("--functional")[0] == first[0]
+assert os.path.getsize(path) < len(whole)
+same(run())
+assert open(path, "rb").read() == whole
+same(run("--threads=1"))
+
 # Others might have written it.
 os.chmod(path, 0o666)
 same(run(), "nobody else may write to")
