@@ -12,6 +12,7 @@
 #endif
 #if defined(__GLIBC__)
 #include <malloc.h>
+#include <sys/resource.h>
 #endif
 
 using namespace ashlar;
@@ -27,8 +28,20 @@ void support::adviseLargePages([[maybe_unused]] void *begin,
 #endif
 }
 
+#if defined(__GLIBC__)
+/// A process with a limit has no address space to spare.
+static bool hasMemoryLimit() {
+  rlimit space = {}, data = {};
+  return getrlimit(RLIMIT_AS, &space) != 0 ||
+         getrlimit(RLIMIT_DATA, &data) != 0 ||
+         space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY;
+}
+#endif
+
 void support::allocateInLargePages([[maybe_unused]] uint64_t bytes) {
 #if defined(__GLIBC__)
+  if (hasMemoryLimit())
+    return;
   // One heap for all threads, and what is freed stays in it. Larger blocks are
   // mappings of their own, which come as zeros.
   const auto size = static_cast<int>(std::min<uint64_t>(bytes, INT32_MAX));

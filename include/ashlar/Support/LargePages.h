@@ -19,8 +19,9 @@ void adviseLargePages(void *begin, uint64_t bytes);
 
 /// From now on what the process allocates comes, as long as it suffices, from
 /// \p bytes of address space in large pages; none of it is taken before it is
-/// used. Does nothing where the system's allocator cannot be told so. Call it
-/// once, before there are other threads.
+/// used. Does nothing where the process has a limit on its memory, or the
+/// system's allocator cannot be told so. Call it once, before there are other
+/// threads.
 void allocateInLargePages(uint64_t bytes);
 
 } // namespace ashlar::support
