@@ -14,6 +14,10 @@ namespace ashlar::npu {
 /// depends on it.
 inline constexpr llvm::StringLiteral kBanksApartAttr = "npu.banks_apart";
 
+/// Of a module: why it has that attribute or not, a decision for reports.
+inline constexpr llvm::StringLiteral kBanksDecisionAttr =
+    "ashlar.decision.banks";
+
 } // namespace ashlar::npu
 
 #endif // ASHLAR_DIALECTS_NPU_PLACEMENT_H

@@ -12,6 +12,7 @@
 #include "ashlar/Codegen/Assemble.h"
 #include "ashlar/Pipelines/Compile.h"
 #include "ashlar/Support/Error.h"
+#include "dialects/NPU/Placement.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace ashlar::pipelines {
@@ -19,6 +20,11 @@ namespace ashlar::pipelines {
 /// What a failing pass of a phase means to the user.
 inline ErrorClass failureClass(Phase phase) {
   return phase == Phase::Plan ? ErrorClass::Capacity : ErrorClass::Unsupported;
+}
+
+/// Why results lie where they do, once that was compared.
+inline mlir::DictionaryAttr banksDecisionOf(mlir::ModuleOp module) {
+  return module->getAttrOfType<mlir::DictionaryAttr>(npu::kBanksDecisionAttr);
 }
 
 /// What choose-cluster is told.
@@ -103,6 +109,7 @@ private:
   bool scatter = true;                        ///< auto may use scatter mode
   bool keepLarge = true;                      ///< option of spread-maps
   bool banksApart = false; ///< results lie in other banks than operands
+  mlir::DictionaryAttr banksDecision; ///< why, once it was compared
   std::string denseReason;
   std::string measured; ///< option of choose-cluster
 };

@@ -27,7 +27,6 @@
 #include "dialects/NN/NNDeferred.h"
 #include "dialects/NN/NNDialect.h"
 #include "dialects/NPU/NPUDialect.h"
-#include "dialects/NPU/Placement.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassInstrumentation.h"
@@ -184,6 +183,8 @@ static WeightForm weightFormOf(llvm::StringRef name) {
 llvm::Error Compilation::generate() {
   // The operations that carry the decisions leave with the conversion.
   result.decisionsJson = collectDecisions(*result.module);
+  const std::string placement =
+      programDecision(banksDecisionOf(*result.module));
   if (llvm::Error error =
           convertNPUToISA(*result.module, &result.weights,
                           weightFormOf(options.weightCompression), dataName))
@@ -201,8 +202,9 @@ llvm::Error Compilation::generate() {
           manager.addPass(isadialect::createOrderByStart());
       }))
     return error;
-  result.decisionsJson =
-      joinDecisions(result.decisionsJson, collectDecisions(*result.module));
+  result.decisionsJson = joinDecisions(
+      joinDecisions(result.decisionsJson, collectDecisions(*result.module)),
+      placement);
   return assemble();
 }
 
@@ -321,6 +323,8 @@ llvm::Error Compilation::assign() {
       ->setAttr(npu::kTargetAttr, npu::TargetAttr::get(&context, machine));
   if (banksApart)
     (*result.module)->setAttr(npu::kBanksApartAttr, UnitAttr::get(&context));
+  if (banksDecision)
+    (*result.module)->setAttr(npu::kBanksDecisionAttr, banksDecision);
   if (options.sparse.mode == "auto" || options.sparse.mode == "scatter")
     setProfile();
   return runPasses(Phase::Assign, [&](OpPassManager &manager) {
@@ -457,7 +461,9 @@ llvm::Expected<CompileResult> Compilation::run() {
     if (llvm::Error error = assemble())
       return error;
   if (options.stopAfter != Phase::Emit)
-    result.decisionsJson = collectDecisions(*result.module);
+    result.decisionsJson =
+        joinDecisions(collectDecisions(*result.module),
+                      programDecision(banksDecisionOf(*result.module)));
   return std::move(result);
 }
 

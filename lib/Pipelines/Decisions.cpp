@@ -69,24 +69,39 @@ std::string toText(llvm::json::Array decisions) {
   return text;
 }
 
+/// A decision as an entry of the list.
+llvm::json::Object entryOf(std::string node, Attribute decision) {
+  llvm::json::Object entry{{"node", std::move(node)}};
+  if (auto dictionary = dyn_cast<DictionaryAttr>(decision))
+    for (NamedAttribute item : dictionary)
+      entry[item.getName().getValue()] = toJson(item.getValue());
+  else
+    entry["choice"] = toJson(decision);
+  return entry;
+}
+
 } // namespace
 
 std::string collectDecisions(ModuleOp module) {
   llvm::json::Array decisions;
   module.walk([&](Operation *op) {
+    // A decision about the whole program comes last (programDecision).
+    if (mlir::isa<ModuleOp>(op))
+      return;
     for (NamedAttribute attr : op->getDiscardableAttrs()) {
       if (!attr.getName().getValue().starts_with("ashlar.decision"))
         continue;
-      llvm::json::Object entry{{"node", nameOf(op)}};
-      if (auto dictionary = dyn_cast<DictionaryAttr>(attr.getValue()))
-        for (NamedAttribute item : dictionary)
-          entry[item.getName().getValue()] = toJson(item.getValue());
-      else
-        entry["choice"] = toJson(attr.getValue());
-      decisions.push_back(std::move(entry));
+      decisions.push_back(entryOf(nameOf(op), attr.getValue()));
     }
     addPlacement(op, decisions);
   });
+  return toText(std::move(decisions));
+}
+
+std::string programDecision(DictionaryAttr decision) {
+  llvm::json::Array decisions;
+  if (decision)
+    decisions.push_back(entryOf("(program)", decision));
   return toText(std::move(decisions));
 }
 

@@ -64,8 +64,9 @@ llvm::Error Compilation::measureMaps() {
     op->setAttr(npu::kMapDecisionAttr, entries.getDictionary(&context));
   });
   result.times = std::move(kept.times);
-  result.decisionsJson =
-      joinDecisions(collectDecisions(*again), collectDecisions(*result.module));
+  result.decisionsJson = joinDecisions(
+      joinDecisions(collectDecisions(*again), collectDecisions(*result.module)),
+      programDecision(banksDecisionOf(*again)));
   result.program->decisionsJson = result.decisionsJson;
   return llvm::Error::success();
 }
@@ -152,6 +153,7 @@ Compilation::tryClusters(const ClusterChoice &choice) {
   other.choose(choice);
   other.keepLarge = keepLarge;
   other.banksApart = banksApart;
+  other.banksDecision = banksDecision;
   other.result.module = result.module->clone();
   other.result.numericPlanJson = result.numericPlanJson;
   other.first = static_cast<int>(Phase::Assign);
@@ -227,14 +229,24 @@ llvm::Expected<CompileResult> Compilation::tryBanks(const ClusterChoice &choice,
       "the whole network takes {0} cycles with results in other banks than "
       "their operands, {1} with results as low as they fit",
       after->total, before->total);
-  const llvm::json::Value decision = llvm::json::Array{llvm::json::Object{
-      {"node", "(program)"},
-      {"choice", banksApart ? "banks-apart" : "low-addresses"},
-      {"reason", reason},
-      {"alternatives", llvm::json::Object{{"banks-apart", after->total},
-                                          {"low-addresses", before->total}}}}};
+  Builder builder(&context);
+  auto number = [&](llvm::StringRef name, uint64_t cycles) {
+    return builder.getNamedAttr(
+        name, builder.getI64IntegerAttr(static_cast<int64_t>(cycles)));
+  };
+  auto text = [&](llvm::StringRef name, llvm::StringRef value) {
+    return builder.getNamedAttr(name, builder.getStringAttr(value));
+  };
+  banksDecision = builder.getDictionaryAttr(
+      {builder.getNamedAttr(
+           "alternatives",
+           builder.getDictionaryAttr({number("banks-apart", after->total),
+                                      number("low-addresses", before->total)})),
+       text("choice", banksApart ? "banks-apart" : "low-addresses"),
+       text("reason", reason)});
+  // Both were compiled before it was known.
   best.decisionsJson =
-      joinDecisions(best.decisionsJson, llvm::formatv("{0}", decision).str());
+      joinDecisions(best.decisionsJson, programDecision(banksDecision));
   best.program->decisionsJson = best.decisionsJson;
   return best;
 }

@@ -130,8 +130,12 @@ llvm::Expected<CompileResult> compileFrom(mlir::ModuleOp module, Phase done,
                                           const CompileOptions &options,
                                           mlir::MLIRContext &context);
 
-/// Decisions of all passes as a JSON array (docs/ReportSchema.md).
+/// Decisions of all passes as a JSON array (docs/ReportSchema.md), those about
+/// the whole program left out.
 std::string collectDecisions(mlir::ModuleOp module);
+
+/// A decision about the whole program as such an array; empty if it is null.
+std::string programDecision(mlir::DictionaryAttr decision);
 
 /// The decisions of two texts that collectDecisions() made, in this order.
 std::string joinDecisions(llvm::StringRef first, llvm::StringRef second);
