@@ -4,8 +4,8 @@
 // choose-cluster knows the whole feature map, describe-clusters the tiles that
 // memory planning has made of it. Private to the passes of `npu`.
 
-#ifndef ASHLAR_LIB_TRANSFORMS_NPU_CLUSTERDECISION_H
-#define ASHLAR_LIB_TRANSFORMS_NPU_CLUSTERDECISION_H
+#ifndef ASHLAR_LIB_TRANSFORMS_NPU_CLUSTER_CLUSTERDECISION_H
+#define ASHLAR_LIB_TRANSFORMS_NPU_CLUSTER_CLUSTERDECISION_H
 
 #include "ashlar/Analysis/TilePlan.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -37,4 +37,4 @@ void nameCounters(mlir::ModuleOp module, const machine::Description &machine);
 
 } // namespace ashlar::npu
 
-#endif // ASHLAR_LIB_TRANSFORMS_NPU_CLUSTERDECISION_H
+#endif // ASHLAR_LIB_TRANSFORMS_NPU_CLUSTER_CLUSTERDECISION_H

@@ -5,8 +5,8 @@
 // operand (PlanInPlace.cpp) and of their concatenation (PlanConcat.cpp), the
 // search for what fits (PlanSearch.cpp) by what it costs (PlanCycles.cpp).
 
-#ifndef ASHLAR_LIB_TRANSFORMS_NPU_MEMORYPLANNER_H
-#define ASHLAR_LIB_TRANSFORMS_NPU_MEMORYPLANNER_H
+#ifndef ASHLAR_LIB_TRANSFORMS_NPU_MEMORY_MEMORYPLANNER_H
+#define ASHLAR_LIB_TRANSFORMS_NPU_MEMORY_MEMORYPLANNER_H
 
 #include "LiveMemory.h"
 
@@ -208,4 +208,4 @@ private:
 
 } // namespace ashlar::npu
 
-#endif // ASHLAR_LIB_TRANSFORMS_NPU_MEMORYPLANNER_H
+#endif // ASHLAR_LIB_TRANSFORMS_NPU_MEMORY_MEMORYPLANNER_H

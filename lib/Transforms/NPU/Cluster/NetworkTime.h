@@ -5,8 +5,8 @@
 // that follow it lose their lane fold; this does. Private to the passes of
 // `npu`.
 
-#ifndef ASHLAR_LIB_TRANSFORMS_NPU_NETWORKTIME_H
-#define ASHLAR_LIB_TRANSFORMS_NPU_NETWORKTIME_H
+#ifndef ASHLAR_LIB_TRANSFORMS_NPU_CLUSTER_NETWORKTIME_H
+#define ASHLAR_LIB_TRANSFORMS_NPU_CLUSTER_NETWORKTIME_H
 
 #include "ClusterChoice.h"
 
@@ -56,4 +56,4 @@ private:
 
 } // namespace ashlar::npu
 
-#endif // ASHLAR_LIB_TRANSFORMS_NPU_NETWORKTIME_H
+#endif // ASHLAR_LIB_TRANSFORMS_NPU_CLUSTER_NETWORKTIME_H

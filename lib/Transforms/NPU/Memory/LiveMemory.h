@@ -4,8 +4,8 @@
 // operations in order. There are never more of them than fit a partition, so
 // that a query costs the same however many operations a network has.
 
-#ifndef ASHLAR_LIB_TRANSFORMS_NPU_LIVEMEMORY_H
-#define ASHLAR_LIB_TRANSFORMS_NPU_LIVEMEMORY_H
+#ifndef ASHLAR_LIB_TRANSFORMS_NPU_MEMORY_LIVEMEMORY_H
+#define ASHLAR_LIB_TRANSFORMS_NPU_MEMORY_LIVEMEMORY_H
 
 #include "llvm/ADT/STLExtras.h"
 #include <cstdint>
@@ -103,4 +103,4 @@ private:
 
 } // namespace ashlar::npu
 
-#endif // ASHLAR_LIB_TRANSFORMS_NPU_LIVEMEMORY_H
+#endif // ASHLAR_LIB_TRANSFORMS_NPU_MEMORY_LIVEMEMORY_H

@@ -4,8 +4,8 @@
 // which one the readers of each feature map go to. Private to the passes of
 // `npu`.
 
-#ifndef ASHLAR_LIB_TRANSFORMS_NPU_CLUSTERCHOICE_H
-#define ASHLAR_LIB_TRANSFORMS_NPU_CLUSTERCHOICE_H
+#ifndef ASHLAR_LIB_TRANSFORMS_NPU_CLUSTER_CLUSTERCHOICE_H
+#define ASHLAR_LIB_TRANSFORMS_NPU_CLUSTER_CLUSTERCHOICE_H
 
 #include "ashlar/Analysis/TilePlan.h"
 #include "ashlar/Partition/Classify.h"
@@ -130,4 +130,4 @@ private:
 
 } // namespace ashlar::npu
 
-#endif // ASHLAR_LIB_TRANSFORMS_NPU_CLUSTERCHOICE_H
+#endif // ASHLAR_LIB_TRANSFORMS_NPU_CLUSTER_CLUSTERCHOICE_H

@@ -5,8 +5,8 @@
 // short there are two ways out: maps go to DRAM, or columns of weights come in
 // parts along the contraction axis, whose sums wait in PSUM.
 
+#include "../SmallestTile.h"
 #include "MemoryPlanner.h"
-#include "SmallestTile.h"
 
 #include "ashlar/Partition/TilePolicy.h"
 #include "ashlar/Transforms/NPU/Passes.h"
