@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -20,6 +21,7 @@
 #include <exception>
 #include <fcntl.h>
 #include <new>
+#include <pthread.h>
 #include <stdexcept>
 #include <system_error>
 #include <unistd.h>
@@ -77,6 +79,17 @@ void onBadAlloc(void *, const char *reason, bool) {
   outOfMemory(refusedBytes, reason);
 }
 
+/// What a thread asks for when it starts: its stack.
+size_t stackBytes() {
+  pthread_attr_t attributes;
+  size_t bytes = 0;
+  if (::pthread_getattr_default_np(&attributes) != 0)
+    return 0;
+  ::pthread_attr_getstacksize(&attributes, &bytes);
+  ::pthread_attr_destroy(&attributes);
+  return bytes;
+}
+
 /// LLVM's fatal errors, which would abort. A stream whose reader has left is
 /// none; threads that cannot be started lack memory.
 void onFatalError(void *, const char *reason, bool) {
@@ -87,7 +100,7 @@ void onFatalError(void *, const char *reason, bool) {
     endWith(ErrorClass::Capacity, "%s", reason);
   }
   if (text.contains("pthread_"))
-    outOfMemory(0, reason);
+    outOfMemory(stackBytes(), reason);
   endWith(ErrorClass::Internal, "%s", reason);
 }
 
@@ -103,7 +116,7 @@ void onTerminate() {
     outOfMemory(0, error.what());
   } catch (const std::system_error &error) {
     // Of threads and mutexes.
-    outOfMemory(0, error.what());
+    outOfMemory(stackBytes(), error.what());
   } catch (const std::exception &error) {
     endWith(ErrorClass::Internal, "%s", error.what());
   } catch (...) {
@@ -141,6 +154,38 @@ void support::guardMemory(const char *tool) {
 #endif
 
 #ifndef ASHLAR_SANITIZED
+
+#ifdef __GLIBC__
+// Other libraries ask malloc, and end in handlers that are not told the size.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
+extern "C" {
+void *__libc_malloc(size_t) noexcept;
+void *__libc_calloc(size_t, size_t) noexcept;
+void *__libc_realloc(void *, size_t) noexcept;
+
+void *malloc(size_t bytes) noexcept {
+  void *result = __libc_malloc(bytes);
+  if (!result)
+    refusedBytes = bytes;
+  return result;
+}
+
+void *calloc(size_t count, size_t bytes) noexcept {
+  void *result = __libc_calloc(count, bytes);
+  if (!result)
+    refusedBytes = llvm::SaturatingMultiply(count, bytes);
+  return result;
+}
+
+void *realloc(void *place, size_t bytes) noexcept {
+  void *result = __libc_realloc(place, bytes);
+  if (!result)
+    refusedBytes = bytes;
+  return result;
+}
+}
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
+#endif // __GLIBC__
 
 /// Zero bytes are a place of their own too.
 static void *allocate(size_t bytes) {
