@@ -369,6 +369,7 @@ def NPU_PeTransposeOp
       npu_dma_move_c3) and has no operand but 0.
     - npu_pe_transpose_c3: `source_axis` is an axis of the operand; `function` as
       npu_pe_conv_c5.
+    - npu_pe_transpose_c4: every index that `pattern` reads lies in the operand.
 
     Example: `%y = npu.pe.transpose(%x) {source_axis = 1, pattern = ...} : ...`
   }];

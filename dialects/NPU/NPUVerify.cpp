@@ -229,6 +229,22 @@ LogicalResult checkPattern(Operation *op, const AccessPattern &pattern,
   return success();
 }
 
+/// True if the pattern, which checkPattern() has accepted, reads indices of
+/// \p source alone.
+bool readsInside(const AccessPattern &pattern, ArrayRef<int64_t> source) {
+  SmallVector<int64_t> least(pattern.sourceStart), most(least);
+  for (const PatternDim &dim : pattern.dims)
+    if (dim.sourceAxis >= 0 && dim.extent > 0) {
+      const int64_t reach = (dim.extent - 1) * dim.sourceStep;
+      least[dim.sourceAxis] += std::min<int64_t>(reach, 0);
+      most[dim.sourceAxis] += std::max<int64_t>(reach, 0);
+    }
+  for (auto [low, high, extent] : llvm::zip(least, most, source))
+    if (low < 0 || high >= extent)
+      return false;
+  return true;
+}
+
 } // namespace
 
 LogicalResult PeConvOp::verify() {
@@ -403,6 +419,9 @@ LogicalResult PeTransposeOp::verify() {
                          << getPatternAttr();
   if (failed(checkPattern(*this, *pattern, shapeOf(getX()), shapeOf(getY()))))
     return failure();
+  if (!readsInside(*pattern, shapeOf(getX()))) // npu_pe_transpose_c4
+    return emitOpError() << "pattern " << getPatternAttr()
+                         << " reads beyond the operand, " << typeOf(getX());
   if (getSourceAxis() >= shapeOf(getX()).size()) // npu_pe_transpose_c3
     return emitOpError() << "has source axis " << getSourceAxis()
                          << " of an operand of rank " << shapeOf(getX()).size();

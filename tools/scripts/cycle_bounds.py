@@ -9,9 +9,14 @@ For each of the shared and light models (or those named by a part of their file
 name) and each machine (a1-ideal and a1): cycles of one sample, the cycles of
 the engine that is busiest, the multiply-accumulates over the multipliers of the
 array, and the bytes that DRAM has to move at least - constants, inputs and
-outputs once - at its full rate. The geometric means of the quotients close the
-table. --json keeps the numbers, --before prints the cycles of an earlier file
-next to them. What follows -- goes to ashlarc.
+outputs once - at its full rate. Also the longest chain of layers: what a schedule
+could reach in which each layer begins after those that it reads, as products do
+(the scale exponent of a running maximum is known when the last element is). A
+layer counts with the cycles of its busiest engine, with copies only where it
+consists of copies. Layers on the vector unit and copies may begin earlier, so
+that a network can take less than its chain. The geometric means of the
+quotients close the table. --json keeps the numbers, --before prints the cycles
+of an earlier file next to them. What follows -- goes to ashlarc.
 """
 
 import argparse

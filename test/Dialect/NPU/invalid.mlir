@@ -433,6 +433,14 @@ func.func @dma_move_c5(%x: tensor<16x!bfp.block<mantissa = 8, block = 16, range 
 
 // -----
 
+func.func @pe_transpose_c4(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{pattern array<i64: 0, 2, 2, 4, 0, 1, 1, 1, 8, 1, 1, 0, 1, 0, 1, 0, 0> reads beyond the operand, 'tensor<4x8xf32>'}}
+  %0 = npu.pe.transpose(%x) {source_axis = 1 : i64, pattern = array<i64: 0, 2, 2, 4, 0, 1, 1, 1, 8, 1, 1, 0, 1, 0, 1, 0, 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
 func.func @pe_transpose_c3(%x: tensor<4x8xf32>) {
   // expected-error@+1 {{has source axis 2 of an operand of rank 2}}
   %0 = npu.pe.transpose(%x) {source_axis = 2 : i64, pattern = array<i64: 0, 2, 2, 4, 0, 1, 1, 1, 8, 1, 1, 0, 1, 0, 0, 0, 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<8x4xf32>
