@@ -147,7 +147,7 @@ llvm::Expected<Tensor> SequenceEvaluator::run() {
                           return !error;
                         });
   if (error)
-    return std::move(error);
+    return error;
   return std::move(*result);
 }
 

@@ -9,6 +9,7 @@
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "dialects/NN/NNElements.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <fmt/format.h>
 
