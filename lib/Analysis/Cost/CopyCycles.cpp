@@ -64,6 +64,8 @@ public:
 
 private:
   View homeOf(Value value, const StorageType &type);
+  /// Where a map of `shape` would lie: in the state buffer, or in DRAM if it is
+  /// larger than the state buffer.
   View bufferOf(const StorageType &type, llvm::ArrayRef<int64_t> shape,
                 int64_t axis);
   View target();
@@ -94,10 +96,13 @@ bool MovePredictor::leaves() const {
 
 View MovePredictor::bufferOf(const StorageType &type,
                              llvm::ArrayRef<int64_t> shape, int64_t axis) {
+  const auto capacity = static_cast<int64_t>(machine.sb.bytesPerPartition);
+  const int64_t bytes = bufferBytes(type, shape, axis, machine);
+  if (bytes > capacity)
+    return denseDramView(type, shape, 0, 0, machine);
   View view = denseBufferView(type, shape, axis, next, machine);
-  next += llvm::alignTo(bufferBytes(type, shape, axis, machine), 64);
   // A state buffer that cannot hold all maps is filled from its start again.
-  next %= static_cast<int64_t>(machine.sb.bytesPerPartition);
+  next = (next + llvm::alignTo(bytes, 64)) % capacity;
   return view;
 }
 

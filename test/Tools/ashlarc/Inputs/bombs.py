@@ -147,6 +147,18 @@ def convolved(images):
                  [value("y", [images, 4, 8, 8])], weights)
 
 
+def transposed(images):
+    """Rows between rows: copies of a map that no state buffer holds."""
+    nodes = [helper.make_node("ConvTranspose", ["x", "w"], ["t"],
+                              pads=[0, 2, 3, 2], strides=[2, 1]),
+             helper.make_node("Conv", ["t", "v"], ["y"], dilations=[1, 3],
+                              pads=[4, 13, 2, 10])]
+    weights = [numpy_helper.from_array(np.ones(shape, np.float32), name)
+               for name, shape in (("w", (4, 1, 4, 4)), ("v", (2, 1, 7, 7)))]
+    return build(nodes, [value("x", [images, 4, 7, 12])],
+                 [value("y", [images, 2, 13, 14])], weights)
+
+
 def convolutions(count):
     """A chain of small convolutions that share their weights."""
     names = ["x"] + [f"t{i}" for i in range(count - 1)] + ["y"]
@@ -194,6 +206,7 @@ MODELS = {
     "sum-15000": lambda: wide(15000),
     "batch-1M": lambda: batch(1 << 20),
     "convolved-4M": lambda: convolved(1 << 22),
+    "transposed-700k": lambda: transposed(700000),
     "convolutions-1700": lambda: convolutions(1700),
     "sinking-400": lambda: sinking(400),
     "tuples-16M": lambda: tuples(1 << 24),
