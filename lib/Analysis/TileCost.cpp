@@ -10,6 +10,10 @@
 namespace ashlar::analysis {
 namespace {
 
+/// The part of its cycles by which a plan has to be better than one that was
+/// tried before it: a policy, not a price.
+constexpr int64_t kClearPlan = 192;
+
 /// Results of a tile at most: its rows and columns are fields.
 constexpr int64_t kMostTileResults = 16383;
 
@@ -282,7 +286,7 @@ private:
     // Plans are tried from whole rows to narrow tiles, and only the first rows
     // of a feature map have to be there for the former to start: what is no
     // clear gain is none.
-    if (!cost.simulate() || cost.cycles() + cost.cycles() / 192 >= limit)
+    if (!cost.simulate() || cost.cycles() + cost.cycles() / kClearPlan >= limit)
       return;
     best = plan;
     cost.store(*best);

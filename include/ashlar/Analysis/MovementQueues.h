@@ -19,19 +19,11 @@ inline int64_t movementQueues(const machine::Description &machine) {
   return std::max<int64_t>(static_cast<int64_t>(machine.dma.queues) - 1, 1);
 }
 
-/// Bytes of a copy inside the chip that take about as long as handing a part
-/// of it to another queue.
-inline constexpr int64_t kSpreadBytes = 4096;
-
 /// True if a copy inside the chip of \p bytes bytes in \p runs runs is long
-/// enough to be shared by the queues.
-inline bool mayShareQueues(const machine::Description &machine, int64_t bytes,
-                           int64_t runs) {
-  const auto rate = static_cast<int64_t>(machine.dma.onchipBytesPerCycle);
-  const auto formed = static_cast<int64_t>(machine.dma.runsPerCycle);
-  return bytes >= kSpreadBytes ||
-         (formed > 0 && runs / formed >= kSpreadBytes / rate);
-}
+/// enough to be shared by the queues: with q queues, (1 - 1/q) of its cycles are
+/// saved, and q - 1 more descriptors are fetched and set up.
+bool mayShareQueues(const machine::Description &machine, int64_t bytes,
+                    int64_t runs);
 
 } // namespace ashlar::analysis
 
