@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace ashlar::analysis {
 
-static uint64_t stepsOf(Operation *op) {
+uint64_t hostSteps(Operation *op) {
   return llvm::TypeSwitch<Operation *, uint64_t>(op)
       .Case([](npu::HostNonzeroOp nonzero) {
         auto shape = shapeOf(nonzero.getX());
@@ -39,7 +39,7 @@ static uint64_t stepsOf(Operation *op) {
 
 int64_t hostCycles(Operation *op, const machine::Description &machine) {
   machine::HostWork work;
-  work.steps = stepsOf(op);
+  work.steps = hostSteps(op);
   auto add = [&](Value value) {
     const auto bytes =
         static_cast<uint64_t>(dramBytes(storageOf(value), shapeOf(value)));

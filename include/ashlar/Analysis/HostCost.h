@@ -10,6 +10,10 @@
 
 namespace ashlar::analysis {
 
+/// Steps of a call of the host (machine::mostHostSteps at most); `op` has the
+/// trait npu::HostEngine. Where data decide, the most.
+uint64_t hostSteps(mlir::Operation *op);
+
 /// Cycles of a call of the host, up to the moment at which its result may be
 /// read; `op` has the trait npu::HostEngine. Where data decide, the most.
 int64_t hostCycles(mlir::Operation *op, const machine::Description &machine);

@@ -19,6 +19,10 @@ struct HostWork {
   uint64_t rows = 0;       ///< Rows of DRAM visited.
 };
 
+/// Steps of one call at most. No network asks for more, and it keeps the run
+/// time of hostile programs in proportion to their size.
+inline constexpr uint64_t mostHostSteps = uint64_t(1) << 33;
+
 /// A call of a function: `callCycles`, then steps and bytes side by side. The
 /// result is in DRAM, where others may read it, a latency later.
 Timing hostCall(const Description &machine, const HostWork &work);

@@ -9,13 +9,10 @@ using namespace ashlar;
 using namespace ashlar::emulator;
 using machine::Description;
 
-/// More steps than this no network asks one call for; it keeps the run time of
-/// hostile programs in proportion to their size.
-static constexpr uint64_t maxSteps = uint64_t(1) << 33;
-
 static Result checkSteps(uint64_t steps) {
-  if (steps > maxSteps)
-    return bad("a call of {} steps, at most {} may be", steps, maxSteps);
+  if (steps > machine::mostHostSteps)
+    return bad("a call of {} steps, at most {} may be", steps,
+               machine::mostHostSteps);
   return std::nullopt;
 }
 

@@ -5,6 +5,10 @@
 
 #include "../Generator.h"
 
+#include "ashlar/Analysis/HostCost.h"
+#include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Machine/Host.h"
+#include "ashlar/Support/Error.h"
 #include "dialects/NN/NNShapes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -107,6 +111,15 @@ llvm::Error emitHost(Generator &generator, const TileContext &tile) {
   if (llvm::any_of(tile.operands, refuse) || refuse(tile.result))
     return generator.unsupported(
         tile.op, "the host takes dense tensors of fewer than 2^32 elements");
+  const uint64_t steps = analysis::hostSteps(tile.op);
+  if (steps > machine::mostHostSteps)
+    return makeError(
+        ErrorClass::Capacity,
+        "node '{}': the host would take {} steps, at most {} are allowed in "
+        "one "
+        "call; give it fewer elements, for example the best of a TopK",
+        analysis::getNodeName(tile.op->getLoc()), steps,
+        machine::mostHostSteps);
   llvm::TypeSwitch<Operation *>(tile.op)
       .Case([&](npu::HostNonzeroOp) { generator.builder.emit(nonzero(tile)); })
       .Case([&](npu::HostSortOp op) { generator.builder.emit(sort(op, tile)); })

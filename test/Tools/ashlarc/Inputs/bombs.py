@@ -192,6 +192,13 @@ def tuples(count):
                  [value("y", [count, 1, 2])])
 
 
+def suppressed(boxes):
+    """More steps than one call of the host may take."""
+    node = helper.make_node("NonMaxSuppression", ["b", "s", "m"], ["y"])
+    return build([node], [value("b", [1, boxes, 4]), value("s", [1, 80, boxes])],
+                 [value("y", ["k", 3], TensorProto.INT64)], [ints("m", [100])])
+
+
 MODELS = {
     "fill-2e9": lambda: reduced([2000000000]),
     "fill-4e8-chain": lambda: reduced([400000000], 2),
@@ -209,6 +216,7 @@ MODELS = {
     "transposed-700k": lambda: transposed(700000),
     "convolutions-1700": lambda: convolutions(1700),
     "sinking-400": lambda: sinking(400),
+    "suppressed-1M": lambda: suppressed(1000000),
     "tuples-16M": lambda: tuples(1 << 24),
 }
 
