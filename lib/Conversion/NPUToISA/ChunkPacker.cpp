@@ -4,7 +4,8 @@
 // the columns of the column tile, W bits per mantissa without gaps between rows
 // and tiles, with or without its zeros, whichever is shorter. Exponents follow
 // in the same order with one row of bytes per block, or per row of XM where
-// blocks of one column begin inside a row.
+// blocks of one column begin inside a row; of elements of two bytes with the
+// byte between them, where rows are read sooner than single cells.
 
 #include "ChunkPacker.h"
 
@@ -176,6 +177,85 @@ numerics::CodeStream chooseStream(const ProgramBuilder &builder,
   return stream.decoded() / rate > dramCycles(dense.bytes()) ? dense : stream;
 }
 
+isa::DmaCopy weightCopy(const ProgramBuilder &builder, isa::Memory target) {
+  isa::DmaCopy copy{};
+  copy.queue = builder.weightQueue();
+  copy.elemBytes = 1;
+  copy.srcMem = isa::Memory::Dram;
+  copy.dstMem = target;
+  return copy;
+}
+
+/// Where the tiles of a run go: bytes between tiles, rows and elements.
+struct Pitches {
+  int64_t tile, row, element;
+};
+
+/// Exponents of a run to byte `target` of XM. The repetition of a cell is the
+/// innermost dimension: DRAM reads it once, unless writing cells one by one
+/// would take longer than reading them again. `once`: only the first row of
+/// each block is written.
+isa::DmaCopy cellCopy(const ProgramBuilder &builder, const TileRun &run,
+                      const CellRun &cells, int64_t cols, int64_t target,
+                      const Pitches &pitches, bool once) {
+  // Cells that are stored as far apart as they lie are bytes of a row.
+  const bool rows = cells.bytes == pitches.element;
+  const int64_t rowBytes = cols * cells.bytes;
+  isa::DmaCopy copy = weightCopy(builder, isa::Memory::Xm);
+  copy.srcBase = cells.address;
+  copy.dstBase = target + cells.firstRow * pitches.row;
+  copy.n1 = run.count, copy.n2 = cells.blocks, copy.n3 = rows ? rowBytes : cols;
+  copy.n4 = once ? 1 : cells.repeat;
+  copy.srcStride1 = cells.blocks * rowBytes, copy.srcStride2 = rowBytes;
+  copy.srcStride3 = 1;
+  copy.dstStride1 = pitches.tile;
+  copy.dstStride2 = cells.repeat * pitches.row;
+  copy.dstStride3 = rows ? 1 : pitches.element;
+  copy.dstStride4 = pitches.row;
+  orderForRuns(builder.machine, copy);
+  return copy;
+}
+
+/// Cells of elements of two bytes lie two bytes apart: a run of a byte each,
+/// or, stored with the bytes between them, twice the bytes in runs of a row.
+/// Takes what the queue does sooner.
+int64_t storedBytes(const ProgramBuilder &builder, const TileRun &run,
+                    CellRun cells, int64_t cols, const Pitches &pitches,
+                    bool once) {
+  auto cycles = [&](int64_t bytes) {
+    cells.bytes = bytes;
+    return copyCycles(builder.machine,
+                      cellCopy(builder, run, cells, cols, 0, pitches, once));
+  };
+  return cycles(pitches.element) < cycles(1) ? pitches.element : 1;
+}
+
+Pitches pitchesOf(const ProgramBuilder &builder, const StreamedProduct &product,
+                  const ColumnTile &column) {
+  const auto tile = static_cast<int64_t>(
+      llvm::alignTo(column.cols * product.elementBytes, 8));
+  return {tile, static_cast<int64_t>(builder.machine.sb.bytesPerPartition),
+          product.elementBytes};
+}
+
+/// The cells of a run, as they are stored.
+std::vector<uint8_t> packCells(const ProgramBuilder &builder,
+                               llvm::ArrayRef<StationaryTile> tiles,
+                               const ColumnTile &column,
+                               const TileReader &reader, const CellRun &cells) {
+  std::vector<uint8_t> bytes;
+  bytes.reserve(tiles.size() * cells.blocks * column.cols * cells.bytes);
+  const int64_t group = builder.machine.xmGroup, rows = group * cells.repeat;
+  for (const StationaryTile &tile : tiles)
+    for (int64_t i = 0; i < cells.blocks; ++i)
+      for (int64_t col = 0; col < column.cols; ++col) {
+        bytes.push_back(static_cast<uint8_t>(
+            reader.cell(tile, cells.firstRow * group + i * rows, rows, col)));
+        bytes.resize(bytes.size() + cells.bytes - 1);
+      }
+  return bytes;
+}
+
 void packRun(ProgramBuilder &builder, const StreamedProduct &product,
              const ColumnTile &column, const TileReader &reader, TileRun &run) {
   llvm::ArrayRef<StationaryTile> tiles =
@@ -197,16 +277,12 @@ void packRun(ProgramBuilder &builder, const StreamedProduct &product,
       static_cast<int64_t>(numerics::packedBytes(codes.size(), bits)) -
       static_cast<int64_t>(run.codes.bytes());
   for (CellRun &cells : run.cells) {
-    std::vector<uint8_t> bytes;
-    bytes.reserve(run.count * cells.blocks * column.cols);
-    int64_t group = builder.machine.xmGroup, rows = group * cells.repeat;
-    for (const StationaryTile &tile : tiles)
-      for (int64_t i = 0; i < cells.blocks; ++i)
-        for (int64_t col = 0; col < column.cols; ++col)
-          bytes.push_back(static_cast<uint8_t>(
-              reader.cell(tile, cells.firstRow * group + i * rows, rows, col)));
-    cells.address = builder.addConstant(std::move(bytes),
-                                        &NodeStorage::exponents, product.node);
+    cells.bytes =
+        storedBytes(builder, run, cells, column.cols,
+                    pitchesOf(builder, product, column), product.awaitsDram);
+    cells.address =
+        builder.addConstant(packCells(builder, tiles, column, reader, cells),
+                            &NodeStorage::exponents, product.node);
   }
 }
 
@@ -250,20 +326,6 @@ std::vector<uint8_t> packParameters(const StreamedProduct &product,
   return bytes;
 }
 
-isa::DmaCopy weightCopy(const ProgramBuilder &builder, isa::Memory target) {
-  isa::DmaCopy copy{};
-  copy.queue = builder.weightQueue();
-  copy.elemBytes = 1;
-  copy.srcMem = isa::Memory::Dram;
-  copy.dstMem = target;
-  return copy;
-}
-
-/// Where the tiles of a run go: bytes between tiles, rows and elements.
-struct Pitches {
-  int64_t tile, row, element;
-};
-
 /// Mantissas of whole bytes that are all stored are copied, others unpacked.
 void emitMantissas(ProgramBuilder &builder, const TileRun &run, int64_t cols,
                    unsigned bits, int64_t target, const Pitches &pitches) {
@@ -299,26 +361,6 @@ void emitMantissas(ProgramBuilder &builder, const TileRun &run, int64_t cols,
   builder.emit(unpack);
 }
 
-/// The repetition of a cell is the innermost dimension: DRAM reads it once,
-/// unless writing cells one by one would take longer than reading them again.
-void emitCells(ProgramBuilder &builder, const TileRun &run,
-               const CellRun &cells, int64_t cols, int64_t target,
-               const Pitches &pitches) {
-  isa::DmaCopy copy = weightCopy(builder, isa::Memory::Xm);
-  copy.srcBase = cells.address;
-  copy.dstBase = target + cells.firstRow * pitches.row;
-  copy.n1 = run.count, copy.n2 = cells.blocks, copy.n3 = cols;
-  copy.n4 = cells.repeat;
-  copy.srcStride1 = cells.blocks * cols, copy.srcStride2 = cols;
-  copy.srcStride3 = 1;
-  copy.dstStride1 = pitches.tile;
-  copy.dstStride2 = cells.repeat * pitches.row;
-  copy.dstStride3 = pitches.element;
-  copy.dstStride4 = pitches.row;
-  orderForRuns(builder.machine, copy);
-  builder.emit(copy);
-}
-
 } // namespace
 
 PackedChunk packChunk(ProgramBuilder &builder, const StreamedProduct &product,
@@ -341,18 +383,53 @@ PackedChunk packChunk(ProgramBuilder &builder, const StreamedProduct &product,
 void emitChunkLoad(ProgramBuilder &builder, const StreamedProduct &product,
                    size_t index, const PackedChunk &chunk, int64_t offset) {
   const ColumnTile &column = product.columns[index];
-  int64_t pitch = builder.machine.sb.bytesPerPartition;
-  int64_t group = builder.machine.xmGroup;
-  int64_t tilePitch = llvm::alignTo(column.cols * product.elementBytes, 8);
-  const Pitches pitches = {tilePitch, pitch, product.elementBytes};
-  for (const TileRun &run : chunk.runs) {
-    int64_t target = offset + static_cast<int64_t>(run.firstTile) * tilePitch;
-    emitMantissas(builder, run, column.cols, codeBits(product),
-                  run.part * pitch + target, pitches);
+  const Pitches pitches = pitchesOf(builder, product, column);
+  const int64_t group = builder.machine.xmGroup;
+  const bool once = product.awaitsDram;
+  auto load = [&](const TileRun &run, bool mantissas) {
+    const int64_t target =
+        offset + static_cast<int64_t>(run.firstTile) * pitches.tile;
+    if (mantissas)
+      return emitMantissas(builder, run, column.cols, codeBits(product),
+                           run.part * pitches.row + target, pitches);
     for (const CellRun &cells : run.cells)
-      emitCells(builder, run, cells, column.cols,
-                run.part / group * pitch + target, pitches);
-  }
+      builder.emit(cellCopy(builder, run, cells, column.cols,
+                            run.part / group * pitches.row + target, pitches,
+                            once));
+  };
+  // Cells that are copied on go first: mantissas arrive in the meantime.
+  for (const TileRun &run : chunk.runs)
+    for (bool mantissas : {!once, once})
+      load(run, mantissas);
+}
+
+void emitRepeatedCells(ProgramBuilder &builder, const StreamedProduct &product,
+                       size_t index, const PackedChunk &chunk, int64_t offset) {
+  const ColumnTile &column = product.columns[index];
+  const Pitches pitches = pitchesOf(builder, product, column);
+  const int64_t group = builder.machine.xmGroup;
+  for (const TileRun &run : chunk.runs)
+    for (const CellRun &cells : run.cells) {
+      if (cells.repeat == 1)
+        continue;
+      const bool rows = cells.bytes == pitches.element;
+      isa::DmaCopy copy{};
+      copy.queue = builder.nextMovementQueue();
+      copy.elemBytes = 1;
+      copy.srcMem = copy.dstMem = isa::Memory::Xm;
+      copy.srcBase = (run.part / group + cells.firstRow) * pitches.row +
+                     offset +
+                     static_cast<int64_t>(run.firstTile) * pitches.tile;
+      copy.dstBase = copy.srcBase + pitches.row;
+      copy.n1 = run.count, copy.n2 = cells.blocks, copy.n3 = cells.repeat - 1;
+      copy.n4 = column.cols * (rows ? cells.bytes : 1);
+      copy.srcStride1 = copy.dstStride1 = pitches.tile;
+      copy.srcStride2 = copy.dstStride2 = cells.repeat * pitches.row;
+      copy.dstStride3 = pitches.row;
+      copy.srcStride4 = copy.dstStride4 = rows ? 1 : pitches.element;
+      orderForRuns(builder.machine, copy);
+      builder.emit(copy);
+    }
 }
 
 void emitRecordLoad(ProgramBuilder &builder, const StreamedProduct &product,

@@ -20,6 +20,7 @@ struct CellRun {
   int64_t firstRow = 0; ///< of XM, counted from the tile's first
   int64_t blocks = 0;   ///< stored cells per column
   int64_t repeat = 1;   ///< rows of XM that each stored cell fills
+  int64_t bytes = 1;    ///< stored per cell: 1, or as many as an element has
   int64_t address = 0;  ///< in DRAM
 
   bool sameRows(const CellRun &other) const {
@@ -52,8 +53,17 @@ PackedChunk packChunk(ProgramBuilder &builder, const StreamedProduct &product,
                       size_t column, const EncodedWeights *weights);
 
 /// Copies the stationary tiles of a chunk to byte `offset` of every partition.
+/// Of a product that waits for DRAM, only the first row of XM of each block is
+/// loaded: emitRepeatedCells() follows.
 void emitChunkLoad(ProgramBuilder &builder, const StreamedProduct &product,
                    size_t column, const PackedChunk &chunk, int64_t offset);
+
+/// Copies the exponents of a loaded chunk to the rows of XM that its blocks
+/// cover after their first. In the program right before the chunk is used: a
+/// queue executes in order, and would hold up all later copies until the chunk
+/// has arrived.
+void emitRepeatedCells(ProgramBuilder &builder, const StreamedProduct &product,
+                       size_t column, const PackedChunk &chunk, int64_t offset);
 
 /// Copies its ACT records: one per lane, after the tiles of a chunk at byte
 /// `offset`, or all to byte `offset` of one partition if `part` is not

@@ -142,6 +142,7 @@ size_t Generator::streamedProduct(Operation *op) {
   }
   product.elementBytes = product.shape.weightFormat.mantissaBytes();
   product.streamsTiles = analysis::hasStreamedWeights(op);
+  product.findBottleneck(machine);
   if (auto program = tilePrograms.find(op); program != tilePrograms.end())
     product.sources = analysis::sourceLanes(program->second->problem);
   product.setTiles(shapeOf(op->getResult(0)), npu::tilingOf(op).getTile(),

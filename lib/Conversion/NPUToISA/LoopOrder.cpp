@@ -8,9 +8,8 @@
 
 namespace ashlar::codegen {
 
-void orderForRuns(const machine::Description &machine, isa::DmaCopy &copy) {
-  if (!machine::ordersMatter(machine))
-    return;
+static machine::Transfer transferOf(const machine::Description &machine,
+                                    const isa::DmaCopy &copy) {
   const machine::TransferLoop all[] = {
       {copy.n0, {copy.srcStride0, copy.dstStride0}, 0},
       {copy.n1, {copy.srcStride1, copy.dstStride1}, 1},
@@ -27,8 +26,20 @@ void orderForRuns(const machine::Description &machine, isa::DmaCopy &copy) {
   for (const machine::TransferLoop &loop : all)
     if (loop.extent > 1)
       transfer.loops.push_back(loop);
+  return transfer;
+}
+
+uint64_t copyCycles(const machine::Description &machine,
+                    const isa::DmaCopy &copy) {
+  return machine::transferCost(machine, transferOf(machine, copy)).cycles(1);
+}
+
+void orderForRuns(const machine::Description &machine, isa::DmaCopy &copy) {
+  if (!machine::ordersMatter(machine))
+    return;
+  machine::Transfer transfer = transferOf(machine, copy);
   machine::orderLoops(machine, transfer, /*parts=*/1, /*queues=*/1);
-  machine::TransferLoops loops(std::size(all) - transfer.loops.size());
+  machine::TransferLoops loops(machine::transferDims - transfer.loops.size());
   loops.append(transfer.loops);
   auto set = [&](size_t i, auto &count, auto &from, auto &to) {
     count = static_cast<uint32_t>(loops[i].extent);

@@ -15,6 +15,10 @@ namespace ashlar::codegen {
 /// (machine::orderLoops).
 void orderForRuns(const machine::Description &machine, isa::DmaCopy &copy);
 
+/// Cycles of a copy in its order of loops, alone on its queue.
+uint64_t copyCycles(const machine::Description &machine,
+                    const isa::DmaCopy &copy);
+
 } // namespace ashlar::codegen
 
 #endif // ASHLAR_LIB_CONVERSION_NPUTOISA_LOOPORDER_H

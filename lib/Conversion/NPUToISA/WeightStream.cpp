@@ -6,6 +6,8 @@
 
 #include "ChunkPacker.h"
 #include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Machine/Dram.h"
 #include "ashlar/Support/Error.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -50,6 +52,33 @@ void StreamedProduct::setTiles(llvm::ArrayRef<int64_t> shape,
       tileOutputs = tile[axis] < extent ? tile[axis] : 0;
     else
       reused |= tile[axis] < extent;
+}
+
+/// Compares a whole tile of weights: the bytes of its mantissas with its load
+/// and its stream, for all positions of the result.
+void StreamedProduct::findBottleneck(const machine::Description &machine) {
+  const analysis::StorageType x = analysis::storageOf(op->getOperand(0));
+  if (!streamsTiles || !x.encoded || machine.dma.queues == 1)
+    return;
+  const auto bits = static_cast<uint64_t>(shape.weightFormat.mantissa);
+  const uint64_t passes =
+      machine::pePasses(machine, static_cast<uint64_t>(x.digitBits()), bits);
+  uint64_t positions = 1;
+  for (int64_t extent : analysis::shapeOf(op->getResult(0)))
+    positions *= static_cast<uint64_t>(extent);
+  positions /= static_cast<uint64_t>(shape.outputs);
+  const uint64_t columns = machine.pe.columns;
+  const uint64_t stream =
+      passes * (shape.weightsMove
+                    ? columns * llvm::divideCeil(positions, columns)
+                    : positions);
+  const uint64_t load =
+      shape.weightsMove
+          ? 0
+          : machine::peLoad(machine, machine.pe.rows, elementBytes).issue;
+  awaitsDram =
+      machine::dramStreamCycles(machine, machine.pe.rows * columns * bits / 8) >
+      std::max(stream, load);
 }
 
 /// Bytes of the chunks that the tiles of the same outputs use, at most.
@@ -116,8 +145,9 @@ llvm::Expected<ChunkPlace> WeightStream::acquire(size_t product,
   while (nextToLoad <= request)
     if (!loadNext(/*needed=*/true))
       return noRoom(owner, column);
-  for (const Live &chunk : live)
+  for (Live &chunk : live)
     if (chunk.request == request) {
+      complete(order[request], chunk);
       place.tiles = chunk.offset;
       place.parameters += place.tiles;
       if (chunk.recordPart >= 0) {
@@ -233,6 +263,7 @@ bool WeightStream::loadNext(bool needed) {
     place.recordPart = *part;
     ++recordChunks;
   }
+  place.complete = !product.awaitsDram;
   live.push_back(place);
   load(request, place);
   ++nextToLoad;
@@ -265,6 +296,17 @@ void WeightStream::load(const Request &request, const Live &place) {
                    place.recordPart >= 0 ? ringEnd : place.offset,
                    place.recordPart);
   builder.node = savedNode;
+}
+
+/// Cells of the rows that the load left out.
+void WeightStream::complete(const Request &request, Live &chunk) {
+  if (chunk.complete)
+    return;
+  chunk.complete = true;
+  const StreamedProduct &product = *products[request.product];
+  emitRepeatedCells(builder, product, request.column,
+                    packed[{request.product, request.column}]->chunk,
+                    chunk.offset);
 }
 
 } // namespace ashlar::codegen

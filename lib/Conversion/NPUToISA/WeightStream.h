@@ -38,9 +38,15 @@ struct StreamedProduct {
   int64_t elementBytes = 1;
   bool streamsTiles = true; ///< false: only parameter records
   bool reused = false;      ///< chunks may be used several times
+  /// DRAM takes longer to give the weights than the array to use them, and
+  /// there are queues that do not load weights. Exponents of a block are then
+  /// read once and copied inside XM to the other rows of their block.
+  bool awaitsDram = false;
   /// Outputs of a tile of the result; 0: all.
   int64_t tileOutputs = 0;
 
+  /// Finds whether the product awaits DRAM.
+  void findBottleneck(const machine::Description &machine);
   /// Whether chunks are used several times if a result of `shape` is made in
   /// tiles of `tile`, of all outputs or, along `outputAxis`, of some.
   void setTiles(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> tile,
@@ -102,6 +108,7 @@ private:
     int64_t bytes;
     int64_t recordPart = -1; ///< partition of records of moving weights
     bool released = false;
+    bool complete = true; ///< false: cells have to be repeated before its use
   };
 
   bool staysLoaded(size_t product);
@@ -113,6 +120,7 @@ private:
   llvm::Error noRoom(const StreamedProduct &product, size_t column) const;
   std::optional<int64_t> nextRecordPart() const;
   void load(const Request &request, const Live &place);
+  void complete(const Request &request, Live &chunk);
 
   ProgramBuilder &builder;
   int64_t ringBase = 0, ringEnd;

@@ -3,13 +3,15 @@
 """Weights that do not fit the state buffer are read once.
 
 usage: weights_once.py [--rows=600] [--inner=256] [--outputs=4096]
-                       [--bytes=16384] [--most=1.2]
+                       [--bytes=16384] [--mantissa=8] [--most=1.2]
+                       [--slowest=FACTOR]
 
 A matrix product whose result lies in DRAM and whose weights fill more than the
 partitions of a machine like a1 with so many bytes each: the head of a language
 model. Prints the bytes that DRAM gives over those of weights and input, and the
-decision of the plan. Fails if that quotient is more than `--most`, or if any bit
-differs from the machine with plenty of memory.
+decision of the plan. Fails if that quotient is more than `--most`, if the run
+takes more than `--slowest` times what DRAM takes to give weights and input, or if
+any bit differs from the machine with plenty of memory.
 """
 
 import argparse
@@ -37,9 +39,10 @@ def write_model(path, rows, inner, outputs):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name, value in (("rows", 600), ("inner", 256), ("outputs", 4096), ("bytes", 16384)):
+    for name, value in (("rows", 600), ("inner", 256), ("outputs", 4096), ("bytes", 16384), ("mantissa", 8)):
         parser.add_argument("--" + name, type=int, default=value)
     parser.add_argument("--most", type=float, default=1.2)
+    parser.add_argument("--slowest", type=float, default=float("inf"))
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = lambda name: os.path.join(folder, name)
@@ -47,7 +50,8 @@ def main():
         found = {}
         for size in (args.bytes, 1 << 20):
             machine = sweep.write_machine(path("m.yaml"), "a1", size * 128)
-            said = sweep.compile_model(path("m.onnx"), machine, path("m.ash"))
+            said = sweep.compile_model(path("m.onnx"), machine, path("m.ash"),
+                                       f"--format=bfp{args.mantissa}")
             if said:
                 sys.exit(said)
             report = sweep.run_program(path("m.ash"), path("r.json"),
@@ -56,7 +60,8 @@ def main():
                 found[size] = report, arrays["y"].tobytes()
     report, bits = found[args.bytes]
     # Mantissas of a byte with a cell for 16 of them, inputs in binary32.
-    least = args.inner * args.outputs * 17 // 16 + args.rows * args.inner * 4
+    weight_bits = args.mantissa + 8 / 16
+    least = args.inner * args.outputs * weight_bits / 8 + args.rows * args.inner * 4
     read = report["totals"]["dram_read"]
     print(f"{report['total_cycles']:,} cycles, {read:,} bytes read, "
           f"{read / least:.2f} of weights and input")
@@ -67,6 +72,9 @@ def main():
         sys.exit("other bits than with plenty of memory")
     if read > args.most * least:
         sys.exit(f"expected {args.most} at most")
+    dram = least / (64 * 0.9)  # bytes per cycle of a1
+    if report["total_cycles"] > args.slowest * dram:
+        sys.exit(f"DRAM takes {dram:,.0f} cycles, expected {args.slowest} times that at most")
 
 
 if __name__ == "__main__":
