@@ -64,6 +64,8 @@ private:
   llvm::Error alias(const std::string &name, const std::string &of) override;
   llvm::Expected<std::optional<std::vector<int64_t>>>
   integers(const std::string &name) override;
+  llvm::Expected<std::optional<int64_t>>
+  atMost(const std::string &name) override;
   llvm::Expected<std::optional<OperandKind>>
   kind(const std::string &name) override;
   std::string remedy(const std::string &name) override;

@@ -28,8 +28,9 @@ const std::vector<FlowRow> &ashlar::frontend::flowTable() {
        "a choice by element"},
       {"Loop",
        {1, 11, 13, 16, 19, 21, 23, 24, 25},
-       "its body for every round; the count must be constant, conditions may "
-       "be known at run time: then all rounds run and results are chosen"},
+       "its body for every round; the count must have a bound in the model, "
+       "count and conditions may be known at run time: then all rounds run "
+       "and results are chosen"},
       {"NegativeLogLikelihoodLoss", {12, 13, 22}, body},
       {"Optional", {15}, "nothing; no optional inputs and outputs of a model"},
       {"OptionalGetElement", {15, 18}, "nothing"},

@@ -28,6 +28,11 @@ public:
   /// Numbers of an integer or boolean value if they are known now.
   virtual llvm::Expected<std::optional<std::vector<int64_t>>>
   integers(const std::string &name) = 0;
+  /// A number that no element of an integer value exceeds, if there is one.
+  virtual llvm::Expected<std::optional<int64_t>>
+  atMost(const std::string & /*name*/) {
+    return std::nullopt;
+  }
   /// Element type and shape; nothing if the value hangs on an unsupported
   /// node.
   virtual llvm::Expected<std::optional<OperandKind>>

@@ -36,6 +36,10 @@ public:
                                              llvm::StringRef what) const;
   llvm::Expected<int64_t> knownOne(const std::string &name,
                                    llvm::StringRef what) const;
+  /// A number that no element of an integer value exceeds, if there is one.
+  llvm::Expected<std::optional<int64_t>> atMost(const std::string &name) const {
+    return host.atMost(name);
+  }
   /// The shape of a tensor.
   llvm::Expected<OperandKind> kind(const std::string &name) const;
 

@@ -2,6 +2,7 @@
 //
 // What the importer offers to Flow.
 
+#include "Largest.h"
 #include "lib/Frontend/Onnx/Importer.h"
 #include "lib/Frontend/Onnx/Sources.h"
 #include "lib/Frontend/Onnx/Tensors.h"
@@ -75,6 +76,13 @@ Importer::integers(const std::string &name) {
     if (auto known = integersOf(*value))
       numbers.emplace(known->begin(), known->end());
   return numbers;
+}
+
+Expected<std::optional<int64_t>> Importer::atMost(const std::string &name) {
+  Expected<Value> value = lookup(name);
+  if (!value)
+    return value.takeError();
+  return *value ? largestOf(*value) : std::nullopt;
 }
 
 std::string Importer::remedy(const std::string &name) {

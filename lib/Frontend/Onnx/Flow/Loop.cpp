@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loop: its body for every round. Where a condition depends on run-time data
-// and the number of rounds has a bound, all of them run, and those after the
+// Loop: its body for every round. Where a condition or the number of rounds
+// depends on run-time data and has a bound, all rounds run, and those after the
 // end keep what there was; what the rounds collect is as long as data decide.
 
 #include "Rounds.h"
@@ -23,18 +23,17 @@ public:
   }
 
   Error run() {
-    if (n.hasInput(0)) {
-      Expected<int64_t> known =
-          n.knownOne(n.flat().inputs[0], "the trip count");
-      if (!known)
-        return known.takeError();
-      most = *known;
-    }
+    if (n.hasInput(0))
+      if (Error error = takeCount(n.flat().inputs[0]))
+        return error;
     if (n.hasInput(1))
       if (Error error = takeCondition(n.flat().inputs[1], "the condition"))
         return error;
     for (int64_t round = 0; round < most && !over; ++round)
       if (Error error = runRound(round))
+        return error;
+    if (ran.empty())
+      if (Error error = collectNothing())
         return error;
     if (!conditions.empty())
       if (Error error = cutCollected())
@@ -43,6 +42,61 @@ public:
   }
 
 private:
+  /// The number of rounds: known, or a value with a bound.
+  Error takeCount(const std::string &name) {
+    Expected<int64_t> known = n.knownOne(name, "the trip count");
+    if (known) {
+      most = *known;
+      return Error::success();
+    }
+    Error error = known.takeError();
+    if (support::classify(error) != ErrorClass::Unsupported)
+      return error;
+    Expected<std::optional<int64_t>> bound = n.atMost(name);
+    if (!bound)
+      return joinErrors(std::move(error), bound.takeError());
+    if (!*bound) {
+      std::string text = llvm::toString(std::move(error));
+      return makeError(ErrorClass::Unsupported,
+                       "{}; or bound it in the model, as Min(count, constant)",
+                       text);
+    }
+    llvm::consumeError(std::move(error));
+    most = **bound;
+    Expected<std::string> one = scalar(name, "the trip count");
+    if (!one)
+      return one.takeError();
+    count = *one;
+    return Error::success();
+  }
+
+  /// A value of one element, without axes.
+  Expected<std::string> scalar(const std::string &name, llvm::StringRef what) {
+    Expected<OperandKind> kind = n.kind(name);
+    if (!kind)
+      return kind.takeError();
+    int64_t elements = 1;
+    for (int64_t extent : kind->shape)
+      elements *= extent;
+    if (elements != 1)
+      return makeError(ErrorClass::Malformed, "{} has {} elements, expected 1",
+                       what.str(), elements);
+    return n.make("Squeeze", {name});
+  }
+
+  /// A round beyond a count of run-time data does not count.
+  Error takeRoundNumber(const std::string &number) {
+    if (count.empty())
+      return Error::success();
+    Expected<std::string> runs = n.make("Greater", {count, number});
+    if (runs && !going.empty())
+      runs = n.make("And", {going, *runs});
+    if (!runs)
+      return runs.takeError();
+    going = *runs;
+    return Error::success();
+  }
+
   /// Whether the next round runs: known, or a value.
   Error takeCondition(const std::string &name, llvm::StringRef what) {
     Expected<int64_t> known = n.knownOne(name, what);
@@ -60,17 +114,8 @@ private:
                        "the loop; give it a constant one",
                        what.str());
     }
-    Expected<OperandKind> kind = n.kind(name);
-    if (!kind)
-      return joinErrors(std::move(error), kind.takeError());
     llvm::consumeError(std::move(error));
-    int64_t count = 1;
-    for (int64_t extent : kind->shape)
-      count *= extent;
-    if (count != 1)
-      return makeError(ErrorClass::Malformed, "{} has {} elements, expected 1",
-                       what.str(), count);
-    Expected<std::string> one = n.make("Squeeze", {name});
+    Expected<std::string> one = scalar(name, what);
     if (!one)
       return one.takeError();
     if (!going.empty())
@@ -81,18 +126,56 @@ private:
     return Error::success();
   }
 
+  Expected<Expansion> expand(int64_t round, const std::string &number,
+                             const std::string &yes) {
+    Names operands = {number, yes};
+    operands.insert(operands.end(), rounds.carried.begin(),
+                    rounds.carried.end());
+    return expandBody(n, "body", "round" + std::to_string(round), operands);
+  }
+
+  /// No round runs: what the first one would collect, without its part.
+  Error collectNothing() {
+    const size_t values = rounds.carried.size();
+    if (n.flat().outputs.size() <= values)
+      return Error::success();
+    Expected<std::string> none = n.integers({0}),
+                          number = n.integers({0}, /*scalar=*/true),
+                          yes = n.integers({1}, true, /*boolean=*/true);
+    if (!none || !number || !yes)
+      return joinErrors(none.takeError(),
+                        joinErrors(number.takeError(), yes.takeError()));
+    Expected<Expansion> body = expand(0, *number, *yes);
+    if (!body)
+      return body.takeError();
+    Rounds first = rounds;
+    if (Error error = takeRound(first, *body, 1))
+      return error;
+    rounds.whole.resize(first.collected.size());
+    for (size_t k = 0; k < first.collected.size(); ++k) {
+      if (!n.hasOutput(values + k))
+        continue;
+      Expected<std::string> whole = n.stack(first.collected[k], 0);
+      if (whole)
+        whole = n.make("Slice", {*whole, *none, *none, *none});
+      if (!whole)
+        return whole.takeError();
+      rounds.whole[k] = *whole;
+    }
+    return Error::success();
+  }
+
   Error runRound(int64_t round) {
     Expected<std::string> number = n.integers({round}, /*scalar=*/true);
     if (!number)
       return number.takeError();
+    if (Error error = takeRoundNumber(*number))
+      return error;
     Expected<std::string> yes = n.integers({1}, true, /*boolean=*/true);
     if (!yes)
       return yes.takeError();
     const Names before = rounds.carried;
-    Names operands = {*number, *yes};
-    operands.insert(operands.end(), before.begin(), before.end());
-    Expected<Expansion> body =
-        expandBody(n, "body", "round" + std::to_string(round), operands);
+    Expected<Expansion> body = expand(round, *number, *yes);
     if (!body)
       return body.takeError();
     if (body->outputs.empty())
@@ -159,6 +242,8 @@ private:
   Rounds rounds;
   int64_t most = std::numeric_limits<int64_t>::max();
   bool over = false;
+  /// The number of rounds where it depends on run-time data, else empty.
+  std::string count;
   /// The boolean that says whether the next round runs; empty while known.
   std::string going;
   /// For each round whether it ran; `conditions` once one depends on data.
